@@ -41,7 +41,7 @@ function publicText(kinds: Kinds, { file, name: family, docs }: Family, { name }
 const importsOf = (families: Families, folder: string): readonly string[] =>
   families.map(({ name, file }) => `import * as $${name} from "${folder}${file}";`);
 const checks = (folder: string): readonly string[] => [
-  `import { isAll, isTensor, refused, under } from "${folder}checked.ts";`,
+  `import { isAll, isTensor, mended, refused, under } from "${folder}checked.ts";`,
   `import * as kinds from "${folder}kinds.generated.ts";`,
 ];
 
@@ -187,7 +187,7 @@ function othersText(kinds: Kinds): string {
 }
 
 const kindsText = (kinds: Kinds): string =>
-  `${header}import { isDType } from "../dtype.ts";\nimport { hasFields, isIterable, isLike, isPlain, isTensor, setKinds, type Fields, type Kind } from "./checked.ts";\n${kinds.text}\n`;
+  `${header}import { isDType } from "../dtype.ts";\nimport { hasFields, isIterable, isLike, isPlain, isTensor, setKinds, type Aliases, type Fields, type Kind } from "./checked.ts";\n${kinds.text}\n`;
 
 function familiesText(families: Families): string {
   const withMethods = families.filter((f) => Object.keys(f.parts).length > 0);

@@ -28,6 +28,9 @@ const elsewhere: readonly (readonly [theirs: string, ours: string])[] = [
   ["beta2", "betas"],
 ];
 
+/** "exp_range" and "nearest-exact" as this library spells words: "expRange", "nearestExact". */
+export const camelCase = (word: string): string => word.replace(/[_-]+([a-z\d])/gi, (_, c: string) => c.toUpperCase());
+
 const plain = (name: string): string => name.replace(/[_\-\s]/g, "").toLowerCase();
 
 /** Letters to add, take away, replace or exchange with their neighbours until one is the other (optimal string alignment). */

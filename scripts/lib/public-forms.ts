@@ -77,7 +77,7 @@ const isOfDTypes = (s: Schema): boolean =>
   (s.kind === "union" && s.of.some(isOfDTypes));
 
 /** A kind as JSON says it: "tensor", ["array", 3], ["|", "number", "tensor"]. */
-type Test = string | readonly (string | number | boolean | bigint | null | Test | Readonly<Record<string, number>>)[];
+type Test = string | readonly (string | number | boolean | bigint | null | Test | Readonly<Record<string, number | string>>)[];
 
 /** The same kinds as rows of a table (src/public/table.ts), by number. */
 export class KindRows {
@@ -100,6 +100,10 @@ export class KindRows {
     return Object.fromEntries(Object.entries(fields).map(([name, s]) => [name, this.numberOf(s)]));
   }
 
+  #object({ fields, aliases }: ObjectSchema): Test {
+    return ["fields", this.#fields(fields), ...(aliases === undefined ? [] : [aliases])];
+  }
+
   #test(schema: Schema): Test {
     switch (schema.kind) {
       case "instance":
@@ -115,7 +119,7 @@ export class KindRows {
       case "record":
         return ["record", this.numberOf(schema.of)];
       case "object":
-        return ["fields", this.#fields(schema.fields)];
+        return this.#object(schema);
       case "like":
         return ["like", this.#fields(schema.fields)];
       case "union":
@@ -151,11 +155,13 @@ export class Kinds {
     const objects = (schema.kind === "union" ? schema.of : [schema]).filter((s) => s.kind === "object");
     const test = this.testOf(schema, "v");
     const [object, ...others] = objects;
-    const fields = object !== undefined && others.length === 0 ? this.#fields(object) : "null";
+    const only = object !== undefined && others.length === 0 ? object : null;
+    const fields = only === null ? "null" : this.#fields(only);
+    const aliases = only?.aliases === undefined ? "" : `, aliases: ${this.#aliases(only.aliases)}`;
     const name = `kind${this.#names.size}`;
     this.#names.set(key, name);
     this.#lines.push(
-      `export const ${name}: Kind = { is: (v) => ${test}, text: ${JSON.stringify(textOf(schema))}, isOfDTypes: ${isOfDTypes(schema)}, fields: ${fields} };`,
+      `export const ${name}: Kind = { is: (v) => ${test}, text: ${JSON.stringify(textOf(schema))}, isOfDTypes: ${isOfDTypes(schema)}, fields: ${fields}${aliases} };`,
     );
     return name;
   }
@@ -168,6 +174,17 @@ export class Kinds {
       name = `fields${this.#names.size}`;
       this.#names.set(key, name);
       this.#lines.push(`const ${name}: Fields = { ${known.join(", ")} };`);
+    }
+    return name;
+  }
+
+  #aliases(aliases: Readonly<Record<string, string>>): string {
+    const key = `aliases ${JSON.stringify(aliases)}`;
+    let name = this.#names.get(key);
+    if (name === undefined) {
+      name = `aliases${this.#names.size}`;
+      this.#names.set(key, name);
+      this.#lines.push(`const ${name}: Aliases = ${JSON.stringify(aliases)};`);
     }
     return name;
   }
@@ -270,7 +287,11 @@ export function formOf(
   // What comes after the last parameter is refused, not ignored. A parameter more would make importing slower: it needs a default.
   if (!own.some((p) => p.isRest)) tests.push(`(arguments.length <= ${own.length} || isAll(arguments, ${own.length}))`);
   const spec = own.map((p) => `${p.isRest ? "..." : ""}${p.label}:${kinds.numberOf(p.schema)}`).join(" ");
-  const refusal = tests.length === 0 ? "" : `if (!(${tests.join(" && ")})) throw refused("${name}", "${spec}", arguments); `;
+  const targets = own.map((p) => (p.isRest ? `...${p.name}` : p.name)).join(", ");
+  // Other names and spellings are looked at here only, so that a call by the own names costs no more.
+  const again = `mended("${name}", "${spec}", arguments)`;
+  const otherwise = own.length === 0 ? `throw refused("${name}", "", arguments);` : `[${targets}] = ${again};`;
+  const refusal = tests.length === 0 ? "" : `if (!(${tests.join(" && ")})) ${otherwise} `;
   const given = all.map((p) => (p.isRest ? `...${p.name}` : p.name));
   const run = call(given);
   return {

@@ -327,5 +327,5 @@ export class PublicTypes {
 /** What comments say to the generators. */
 const clean = (text: string): string =>
   text
-    .replaceAll(/[ \t]*@(?:functional|package|open|name|namespace)\b(?: +\w+)*(?=\s*(?:\n|\*\/))/g, "")
+    .replaceAll(/[ \t]*@(?:alias|functional|package|open|name|namespace)\b(?: +\w+)*(?=\s*(?:\n|\*\/))/g, "")
     .replaceAll(/\n \*[ \t]*\n(?= \*\/)/g, "\n");

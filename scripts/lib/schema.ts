@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import type { ESTree } from "rolldown/utils";
 import { at } from "../tools/project.ts";
+import { camelCase } from "../../src/did-you-mean.ts";
 import { commentOf, source, type TypeDeclaration } from "./source.ts";
 
 export type Fields = Readonly<Record<string, Schema>>;
@@ -13,6 +14,8 @@ export interface Instance {
 export interface ObjectSchema {
   readonly kind: "object";
   readonly fields: Fields;
+  /** Other names of fields, with the names that they stand for. */
+  readonly aliases?: Readonly<Record<string, string>>;
 }
 /** What users implement: these fields, whatever else it has. */
 export interface Like {
@@ -76,10 +79,17 @@ export function within<T>(bound: Bound, read: () => T): T {
 /** The same beside those that hold already. */
 export const withinAlso = <T>(bound: Bound, read: () => T): T => within(new Map([...parameters, ...bound]), read);
 
+/** Whether a word is another one's in PyTorch's spelling: "exp_range" beside "expRange". */
+const isSpelling = (s: Schema, beside: readonly Schema[]): boolean => {
+  if (s.kind !== "literal" || typeof s.value !== "string" || !/[_-]/.test(s.value)) return false;
+  const word = camelCase(s.value);
+  return beside.some((other) => other.kind === "literal" && other.value === word);
+};
+
 function union(list: readonly Schema[]): Schema {
   const flat = list.flatMap((s) => (s.kind === "union" ? s.of : [s]));
   if (flat.some((s) => s.kind === "any")) return any;
-  const all = [...new Map(flat.map((s) => [JSON.stringify(s), s])).values()];
+  const all = [...new Map(flat.map((s) => [JSON.stringify(s), s])).values()].filter((s) => !isSpelling(s, flat));
   // An object with more fields is one with fewer, too.
   const isNarrower = (a: Schema, b: Schema): boolean =>
     a !== b &&
@@ -97,21 +107,35 @@ function merged(list: readonly Schema[]): Schema {
   if (instance !== undefined && others.length === 0 && list.every((s) => ["object", "instance", "function"].includes(s.kind)))
     return instance;
   const fields: Record<string, Schema> = {};
+  const aliases: Record<string, string> = {};
   for (const s of list) {
     if (s.kind !== "object") return any;
     Object.assign(fields, s.fields);
+    Object.assign(aliases, s.aliases);
   }
-  return { kind: "object", fields };
+  return objectOf(fields, aliases);
 }
+
+/** An object's schema; of aliases those whose fields are there. */
+function objectOf(fields: Fields, aliases: Readonly<Record<string, string>>): ObjectSchema {
+  const kept = Object.entries(aliases).filter(([name, of]) => !Object.hasOwn(fields, name) && Object.hasOwn(fields, of));
+  return kept.length === 0 ? { kind: "object", fields } : { kind: "object", fields, aliases: Object.fromEntries(kept) };
+}
+
+/** The field of which another one is a second name: "@deprecated Use eps." or "@alias axis" in its comment. */
+const aliasOf = (comment: string): string | undefined => /@(?:deprecated Use|alias) (\w+)/.exec(comment)?.[1];
 
 function members(file: string, list: readonly ESTree.TSSignature[], open: readonly string[]): Schema {
   if (list.some((m) => m.type === "TSCallSignatureDeclaration")) return { kind: "function" };
   const fields: Record<string, Schema> = {};
+  const aliases: Record<string, string> = {};
   for (const m of list) {
     if ((m.type !== "TSMethodSignature" && m.type !== "TSPropertySignature") || m.key.type !== "Identifier") return any;
-    fields[m.key.name] = m.type === "TSMethodSignature" ? { kind: "function" } : schema(file, m.typeAnnotation?.typeAnnotation, open);
+    const of = aliasOf(commentOf(file, m));
+    if (of !== undefined) aliases[m.key.name] = of;
+    else fields[m.key.name] = m.type === "TSMethodSignature" ? { kind: "function" } : schema(file, m.typeAnnotation?.typeAnnotation, open);
   }
-  return { kind: "object", fields };
+  return objectOf(fields, aliases);
 }
 
 /** What an element of a tuple holds: of a rest, the elements of its array. */
@@ -170,7 +194,7 @@ function chosen(whole: Schema, keys: Schema, isKept: boolean): Schema {
   const names = (keys.kind === "union" ? keys.of : [keys]).map((k) => (k.kind === "literal" ? k.value : undefined));
   if (whole.kind !== "object" || names.includes(undefined)) return any;
   const kept = Object.entries(whole.fields).filter(([k]) => names.includes(k) === isKept);
-  return { kind: "object", fields: Object.fromEntries(kept) };
+  return objectOf(Object.fromEntries(kept), whole.aliases ?? {});
 }
 
 function reference(file: string, name: string, args: readonly Schema[], open: readonly string[]): Schema {

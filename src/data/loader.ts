@@ -18,7 +18,10 @@ export interface DataLoaderOptions<S, B> {
   /** Leaves out the last batch when it is not full. Default: false. */
   readonly dropLast?: boolean | undefined;
   /** Makes a batch of samples. Default: what the data set has for whole batches, else collate(). */
+  readonly collateFn?: ((samples: S[]) => B | Promise<B>) | undefined;
+  /** @deprecated Use collateFn. */
   readonly collate?: ((samples: S[]) => B | Promise<B>) | undefined;
+
   /** Batches prepared in advance. Default: 1. */
   readonly prefetch?: number | undefined;
 }
@@ -59,7 +62,7 @@ export class DataLoader<const S, B = Batch<S>> implements AsyncIterable<B> {
     this.shuffle = options.shuffle ?? false;
     this.dropLast = options.dropLast ?? false;
     this.#generator = options.generator;
-    this.#collate = options.collate;
+    this.#collate = options.collateFn;
   }
 
   /** Batches in one pass. */

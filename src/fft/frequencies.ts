@@ -12,6 +12,8 @@ import { lengthOf, type Numbers } from "./along.ts";
 export interface ShiftOptions {
   /** Default: all. */
   readonly axes?: number | readonly number[] | undefined;
+  /** axes by its PyTorch name. @alias axes */
+  readonly dim?: number | readonly number[] | undefined;
 }
 
 function shifted(operation: string, x: Numbers, { axes }: ShiftOptions, by: (n: number) => number): Numbers {

@@ -14,6 +14,9 @@ export interface FftnOptions {
   readonly s?: readonly number[] | undefined;
   /** Default: the last ones, as many as s lists; without s all (the last two for fft2 and its like). */
   readonly axes?: readonly number[] | undefined;
+  /** axes by its PyTorch name. @alias axes */
+  readonly dim?: readonly number[] | undefined;
+
   /** Default: "backward". */
   readonly norm?: Norm | undefined;
 }

@@ -27,6 +27,9 @@ export interface FftOptions {
   readonly n?: number | undefined;
   /** Default: the last. */
   readonly axis?: number | undefined;
+  /** axis by its PyTorch name. @alias axis */
+  readonly dim?: number | undefined;
+
   /** Default: "backward". */
   readonly norm?: Norm | undefined;
 }

@@ -41,11 +41,13 @@ export class Tanh extends Module {
 /** leakyRelu. Reference: torch.nn.LeakyReLU. */
 export class LeakyReLU extends Module {
   /** The options, as they were given. */
-  readonly options: { readonly slope?: number };
+  readonly options: { readonly negativeSlope?: number };
 
   constructor(
     options: {
       /** Factor of numbers below 0. Default: 0.01. */
+      readonly negativeSlope?: number;
+      /** @deprecated Use negativeSlope. */
       readonly slope?: number;
     } = {},
   ) {
@@ -177,12 +179,17 @@ export class LogSigmoid extends Module {
 /** hardtanh. Reference: torch.nn.Hardtanh. */
 export class Hardtanh extends Module {
   /** The options, as they were given. */
-  readonly options: { readonly min?: number; readonly max?: number };
+  readonly options: { readonly minVal?: number; readonly maxVal?: number };
 
   constructor(
     options: {
       /** The lower limit. Default: -1. */
-      readonly min?: number; /** The upper limit. Default: 1. */
+      readonly minVal?: number;
+      /** @deprecated Use minVal. */
+      readonly min?: number;
+      /** The upper limit. Default: 1. */
+      readonly maxVal?: number;
+      /** @deprecated Use maxVal. */
       readonly max?: number;
     } = {},
   ) {
@@ -249,8 +256,13 @@ export class LogSoftmax extends Module {
 /** Options of prelu(). Reference: torch.nn.PReLU. */
 export interface PReLUOptions extends LayerOptions {
   /** One slope, or one for each channel. Default: 1. */
+  readonly numParameters?: number | undefined;
+  /** @deprecated Use numParameters. */
   readonly count?: number | undefined;
+
   /** Where the slopes start. Default: 0.25. */
+  readonly init?: number | undefined;
+  /** @deprecated Use init. */
   readonly start?: number | undefined;
 }
 
@@ -261,8 +273,8 @@ export class PReLU extends Module {
 
   constructor(options: PReLUOptions = {}) {
     super();
-    this.weight = parameter([options.count ?? 1], options, (p) => {
-      constant(p, options.start ?? 0.25);
+    this.weight = parameter([options.numParameters ?? 1], options, (p) => {
+      constant(p, options.init ?? 0.25);
     });
   }
 
@@ -312,11 +324,13 @@ export class Softmax2d extends Module {
 /** 0 where |x| is at most lambda, x elsewhere. Reference: torch.nn.Hardshrink. */
 export class Hardshrink extends Module {
   /** The options, as they were given. */
-  readonly options: { readonly lambda?: number };
+  readonly options: { readonly lambd?: number };
 
   constructor(
     options: {
       /** Numbers of at most this size become 0. Default: 0.5. */
+      readonly lambd?: number;
+      /** @deprecated Use lambd. */
       readonly lambda?: number;
     } = {},
   ) {
@@ -332,11 +346,13 @@ export class Hardshrink extends Module {
 /** x moved towards 0 by lambda, at most to 0. Reference: torch.nn.Softshrink. */
 export class Softshrink extends Module {
   /** The options, as they were given. */
-  readonly options: { readonly lambda?: number };
+  readonly options: { readonly lambd?: number };
 
   constructor(
     options: {
       /** Numbers of at most this size become 0; others come nearer to 0 by it. Default: 0.5. */
+      readonly lambd?: number;
+      /** @deprecated Use lambd. */
       readonly lambda?: number;
     } = {},
   ) {
@@ -388,12 +404,16 @@ export const softmax2d = (): Softmax2d => new Softmax2d();
 export const hardshrink = (
   options: {
     /** Numbers of at most this size become 0. Default: 0.5. */
+    readonly lambd?: number;
+    /** @deprecated Use lambd. */
     readonly lambda?: number;
   } = {},
 ): Hardshrink => new Hardshrink(options);
 export const softshrink = (
   options: {
     /** Numbers of at most this size become 0; others come nearer to 0 by it. Default: 0.5. */
+    readonly lambd?: number;
+    /** @deprecated Use lambd. */
     readonly lambda?: number;
   } = {},
 ): Softshrink => new Softshrink(options);
@@ -407,6 +427,8 @@ export const tanh = (): Tanh => new Tanh();
 export const leakyRelu = (
   options: {
     /** Factor of numbers below 0. Default: 0.01. */
+    readonly negativeSlope?: number;
+    /** @deprecated Use negativeSlope. */
     readonly slope?: number;
   } = {},
 ): LeakyReLU => new LeakyReLU(options);
@@ -443,7 +465,12 @@ export const logSigmoid = (): LogSigmoid => new LogSigmoid();
 export const hardtanh = (
   options: {
     /** The lower limit. Default: -1. */
-    readonly min?: number; /** The upper limit. Default: 1. */
+    readonly minVal?: number;
+    /** @deprecated Use minVal. */
+    readonly min?: number;
+    /** The upper limit. Default: 1. */
+    readonly maxVal?: number;
+    /** @deprecated Use maxVal. */
     readonly max?: number;
   } = {},
 ): Hardtanh => new Hardtanh(options);

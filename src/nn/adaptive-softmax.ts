@@ -23,7 +23,10 @@ const NAME = "AdaptiveLogSoftmaxWithLoss";
 /** Options of adaptiveLogSoftmaxWithLoss(). Reference: torch.nn.AdaptiveLogSoftmaxWithLoss. */
 export interface AdaptiveOptions extends LayerOptions {
   /** Cluster i is computed through inputs / divisor^(i + 1) numbers. Default: 4. */
+  readonly divValue?: number | undefined;
+  /** @deprecated Use divValue. */
   readonly divisor?: number | undefined;
+
   /** Whether the head has a bias. Default: false. */
   readonly headBias?: boolean | undefined;
 }
@@ -51,11 +54,11 @@ export class AdaptiveLogSoftmaxWithLoss extends Module {
     super();
     demandCount(NAME, "inputs", inputs);
     demandCount(NAME, "classes", classes, 2);
-    const { divisor = 4, headBias = false } = options;
+    const { divValue: divisor = 4, headBias = false } = options;
     const isRising = cutoffs.every((c, i) => Number.isInteger(c) && c > (cutoffs[i - 1] ?? 0));
     if (cutoffs.length === 0 || !isRising || cutoffs.at(-1)! >= classes)
       throw new ValueError(NAME, "cutoffs", `whole numbers that rise from above 0 to below ${classes}`, cutoffs);
-    if (!(divisor > 0)) throw new ValueError(NAME, "divisor", "above 0", divisor);
+    if (!(divisor > 0)) throw new ValueError(NAME, "divValue", "above 0", divisor);
     this.inputs = inputs;
     this.classes = classes;
     this.cutoffs = [...cutoffs, classes];

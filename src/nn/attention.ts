@@ -25,18 +25,30 @@ export interface MultiheadAttentionOptions extends LayerOptions {
   /** Whether the projections have biases. Default: true. */
   readonly bias?: boolean | undefined;
   /** Whether a learned key and value are added to all. Default: false. */
+  readonly addBiasKv?: boolean | undefined;
+  /** @deprecated Use addBiasKv. */
   readonly addBiasKeyValue?: boolean | undefined;
+
   /** Whether a key and value of zeros are added. Default: false. */
+  readonly addZeroAttn?: boolean | undefined;
+  /** @deprecated Use addZeroAttn. */
   readonly addZeroAttention?: boolean | undefined;
+
   /** Widths of keys and values. Default: the layer's. */
+  readonly kdim?: number | undefined;
+  /** @deprecated Use kdim. */
   readonly keyWidth?: number | undefined;
+
   /** Features of the values. Default: the width. */
+  readonly vdim?: number | undefined;
+  /** @deprecated Use vdim. */
   readonly valueWidth?: number | undefined;
+
   /** Whether sequences are [N, L, E], instead of [L, N, E]. Default: false. */
   readonly batchFirst?: boolean | undefined;
 }
 /** What one call of attention takes besides its inputs: masks, and whether weights are returned. */
-export type AttentionCall = Pick<MultiHeadOptions, "keyPaddingMask" | "mask" | "causal" | "weights">;
+export type AttentionCall = Pick<MultiHeadOptions, "keyPaddingMask" | "attnMask" | "mask" | "isCausal" | "causal" | "weights">;
 
 /** Attention of several heads. forward(query, key, value) gives {output, weights}. Reference: torch.nn.MultiheadAttention. */
 export class MultiheadAttention extends Module {
@@ -71,7 +83,7 @@ export class MultiheadAttention extends Module {
     this.width = width;
     this.heads = heads;
     this.options = options;
-    const { keyWidth = width, valueWidth = width, bias = true } = options;
+    const { kdim: keyWidth = width, vdim: valueWidth = width, bias = true } = options;
     const spread = (shape: readonly number[]): Parameter => parameter(shape, options, (p) => void xavierUniform(p, options));
     if (keyWidth === width && valueWidth === width) this.in_proj_weight = spread([3 * width, width]);
     else {
@@ -82,7 +94,7 @@ export class MultiheadAttention extends Module {
     if (bias) this.in_proj_bias = parameter([3 * width], options, (p) => void constant(p, 0));
     this.out_proj = new Linear(width, width, { ...options, bias });
     if (this.out_proj.bias !== null) constant(this.out_proj.bias, 0);
-    if (options.addBiasKeyValue === true) {
+    if (options.addBiasKv === true) {
       this.bias_k = parameter([1, 1, width], options, (p) => void xavierNormal(p, options));
       this.bias_v = parameter([1, 1, width], options, (p) => void xavierNormal(p, options));
     }
@@ -126,8 +138,8 @@ export class MultiheadAttention extends Module {
       {
         ...call,
         keyPaddingMask: mask !== null && mask.rank === 1 ? unsqueeze(mask, 0) : mask,
-        dropout: this.training ? (this.options.dropout ?? 0) : 0,
-        addZeroAttention: this.options.addZeroAttention,
+        dropoutP: this.training ? (this.options.dropout ?? 0) : 0,
+        addZeroAttn: this.options.addZeroAttn,
         generator: this.options.generator,
       },
     );
@@ -145,13 +157,19 @@ export class MultiheadAttention extends Module {
 /** Options of the layers of transformers. Reference: torch.nn.TransformerEncoderLayer. */
 export interface TransformerLayerOptions extends LayerOptions {
   /** Width of the inner linear layer. Default: 2048. */
+  readonly dimFeedforward?: number | undefined;
+  /** @deprecated Use dimFeedforward. */
   readonly feedforward?: number | undefined;
+
   /** Default: 0.1. */
   readonly dropout?: number | undefined;
   /** Default: "relu". */
   readonly activation?: "relu" | "gelu" | ((x: Tensor) => Tensor) | undefined;
   /** Added to variances. Default: 1e-5. */
+  readonly layerNormEps?: number | undefined;
+  /** @deprecated Use layerNormEps. */
   readonly epsilon?: number | undefined;
+
   /** Whether inputs are [N, L, E] instead of [L, N, E]. Default: false. */
   readonly batchFirst?: boolean | undefined;
   /** Whether normalisation comes before attention and feedforward, instead of after. Default: false. */
@@ -188,7 +206,7 @@ abstract class TransformerLayer extends Module {
 
   constructor(width: number, heads: number, options: TransformerLayerOptions) {
     super();
-    const { feedforward = 2048, dropout: p = 0.1, epsilon = 1e-5, bias = true } = options;
+    const { dimFeedforward: feedforward = 2048, dropout: p = 0.1, layerNormEps: epsilon = 1e-5, bias = true } = options;
     this.probability = new Dropout(p).p;
     this.normFirst = options.normFirst ?? false;
     this.#activation = activationOf(new.target.name, options.activation);
@@ -198,8 +216,8 @@ abstract class TransformerLayer extends Module {
     this.attendMemory(attention);
     this.linear1 = new Linear(width, feedforward, { ...options, bias });
     this.linear2 = new Linear(feedforward, width, { ...options, bias });
-    this.norm1 = new LayerNorm(width, { ...options, epsilon });
-    this.norm2 = new LayerNorm(width, { ...options, epsilon });
+    this.norm1 = new LayerNorm(width, { ...options, eps: epsilon });
+    this.norm2 = new LayerNorm(width, { ...options, eps: epsilon });
   }
 
   /** A decoder's layer has its second attention here, in PyTorch's order. */
@@ -225,7 +243,8 @@ export class TransformerEncoderLayer extends TransformerLayer {
     super(width, heads, options);
   }
 
-  forward(x: Tensor, call: AttentionCall = {}): Tensor {
+  forward(x: Tensor, { srcMask, srcKeyPaddingMask, isCausal }: EncoderCall = {}): Tensor {
+    const call = { attnMask: srcMask, keyPaddingMask: srcKeyPaddingMask, isCausal };
     return this.residual(
       this.residual(x, this.norm1, (v) => this.attend(this.self_attn, v, v, call)),
       this.norm2,
@@ -234,17 +253,39 @@ export class TransformerEncoderLayer extends TransformerLayer {
   }
 }
 
+/** Masks of one call of an encoder. */
+export interface EncoderCall {
+  /** [L, L] or [N * heads, L, L]: numbers that are added to the scores, or bool, true where a position is left out. */
+  readonly srcMask?: Tensor | null | undefined;
+  /** @deprecated Use srcMask. */
+  readonly mask?: Tensor | null | undefined;
+  /** [N, L], bool: true for positions that are left out; or numbers that are added to the scores. */
+  readonly srcKeyPaddingMask?: Tensor | null | undefined;
+  /** @deprecated Use srcKeyPaddingMask. */
+  readonly keyPaddingMask?: Tensor | null | undefined;
+  /** Whether a position attends only to itself and those before it. Default: false. */
+  readonly isCausal?: boolean | undefined;
+  /** @deprecated Use isCausal. */
+  readonly causal?: boolean | undefined;
+}
+
 /** Masks of one call of a decoder. */
 export interface DecoderCall {
   /** [L, L]: numbers that are added to the scores of self-attention, or bool, true where a position is left out. */
+  readonly tgtMask?: Tensor | null | undefined;
+  /** @deprecated Use tgtMask. */
   readonly mask?: Tensor | null | undefined;
   /** [L, S]: numbers that are added to the scores of attention to the memory, or bool, true where a position is left out. */
   readonly memoryMask?: Tensor | null | undefined;
   /** [N, L], bool: true for positions of the input that are left out; or numbers that are added to the scores. */
+  readonly tgtKeyPaddingMask?: Tensor | null | undefined;
+  /** @deprecated Use tgtKeyPaddingMask. */
   readonly keyPaddingMask?: Tensor | null | undefined;
   /** [N, S], bool: true for positions of the memory that are left out; or numbers that are added to the scores. */
   readonly memoryKeyPaddingMask?: Tensor | null | undefined;
   /** Whether a position attends only to itself and those before it. Default: false. */
+  readonly tgtIsCausal?: boolean | undefined;
+  /** @deprecated Use tgtIsCausal. */
   readonly causal?: boolean | undefined;
 }
 
@@ -257,17 +298,22 @@ export class TransformerDecoderLayer extends TransformerLayer {
 
   constructor(width: number, heads: number, options: TransformerLayerOptions = {}) {
     super(width, heads, options);
-    this.norm3 = new LayerNorm(width, { ...options, epsilon: options.epsilon ?? 1e-5 });
+    this.norm3 = new LayerNorm(width, { ...options, eps: options.layerNormEps ?? 1e-5 });
   }
 
   protected override attendMemory(make: () => MultiheadAttention): void {
     this.multihead_attn = make();
   }
 
-  forward(x: Tensor, memory: Tensor, { mask, memoryMask, keyPaddingMask, memoryKeyPaddingMask, causal }: DecoderCall = {}): Tensor {
-    const own = this.residual(x, this.norm1, (v) => this.attend(this.self_attn, v, v, { mask, keyPaddingMask, causal }));
+  forward(
+    x: Tensor,
+    memory: Tensor,
+    { tgtMask, memoryMask, tgtKeyPaddingMask, memoryKeyPaddingMask, tgtIsCausal }: DecoderCall = {},
+  ): Tensor {
+    const call = { attnMask: tgtMask, keyPaddingMask: tgtKeyPaddingMask, isCausal: tgtIsCausal };
+    const own = this.residual(x, this.norm1, (v) => this.attend(this.self_attn, v, v, call));
     const seen = this.residual(own, this.norm2, (v) =>
-      this.attend(this.multihead_attn, v, memory, { mask: memoryMask, keyPaddingMask: memoryKeyPaddingMask }),
+      this.attend(this.multihead_attn, v, memory, { attnMask: memoryMask, keyPaddingMask: memoryKeyPaddingMask }),
     );
     return this.residual(seen, this.norm3, (v) => this.feed(v));
   }
@@ -287,7 +333,7 @@ export class TransformerEncoder extends Module {
     this.norm = norm;
   }
 
-  forward(x: Tensor, call: AttentionCall = {}): Tensor {
+  forward(x: Tensor, call: EncoderCall = {}): Tensor {
     for (const layer of this.layers) x = layer.forward(x, call);
     return this.norm === null ? x : this.norm.forward(x);
   }
@@ -316,8 +362,13 @@ export class TransformerDecoder extends Module {
 /** Options of transformer(). Reference: torch.nn.Transformer. */
 export interface TransformerOptions extends TransformerLayerOptions {
   /** Default: 6. */
+  readonly numEncoderLayers?: number | undefined;
+  /** @deprecated Use numEncoderLayers. */
   readonly encoderLayers?: number | undefined;
+
   /** Default: 6. */
+  readonly numDecoderLayers?: number | undefined;
+  /** @deprecated Use numDecoderLayers. */
   readonly decoderLayers?: number | undefined;
 }
 /** An encoder and a decoder that attends to what it makes. Reference: torch.nn.Transformer. */
@@ -329,9 +380,9 @@ export class Transformer extends Module {
 
   constructor(width = 512, heads = 8, options: TransformerOptions = {}) {
     super();
-    const norm = (): LayerNorm => new LayerNorm(width, options);
-    this.encoder = new TransformerEncoder(() => new TransformerEncoderLayer(width, heads, options), options.encoderLayers ?? 6, norm());
-    this.decoder = new TransformerDecoder(() => new TransformerDecoderLayer(width, heads, options), options.decoderLayers ?? 6, norm());
+    const norm = (): LayerNorm => new LayerNorm(width, { ...options, eps: options.layerNormEps });
+    this.encoder = new TransformerEncoder(() => new TransformerEncoderLayer(width, heads, options), options.numEncoderLayers ?? 6, norm());
+    this.decoder = new TransformerDecoder(() => new TransformerDecoderLayer(width, heads, options), options.numDecoderLayers ?? 6, norm());
     for (const p of this.parameters()) if (p.rank > 1) xavierUniform(p, options);
   }
 
@@ -341,12 +392,17 @@ export class Transformer extends Module {
     target: Tensor,
     call: DecoderCall & {
       /** [S, S]: numbers that are added to the encoder's scores, or bool, true where a position is left out. */
-      readonly sourceMask?: Tensor | null; /** [N, S], bool: true for positions of the source that are left out; or numbers that are added to the scores. */
+      readonly srcMask?: Tensor | null;
+      /** @deprecated Use srcMask. */
+      readonly sourceMask?: Tensor | null;
+      /** [N, S], bool: true for positions of the source that are left out; or numbers that are added to the scores. */
+      readonly srcKeyPaddingMask?: Tensor | null;
+      /** @deprecated Use srcKeyPaddingMask. */
       readonly sourceKeyPaddingMask?: Tensor | null;
     } = {},
   ): Tensor {
-    const { sourceMask, sourceKeyPaddingMask, ...rest } = call;
-    const memory = this.encoder.forward(source, { mask: sourceMask, keyPaddingMask: sourceKeyPaddingMask });
+    const { srcMask, srcKeyPaddingMask, ...rest } = call;
+    const memory = this.encoder.forward(source, { srcMask, srcKeyPaddingMask });
     return this.decoder.forward(target, memory, rest);
   }
 

@@ -46,7 +46,7 @@ export class Sequential extends Module {
   }
 }
 
-/** Axes `start` to `end` (default 1 to the last) merged into one. Reference: torch.nn.Flatten. */
+/** Axes `startDim` to `endDim` (default 1 to the last) merged into one. Reference: torch.nn.Flatten. */
 export class Flatten extends Module {
   /** The first axis that is merged. */
   readonly start: number;
@@ -58,19 +58,24 @@ export class Flatten extends Module {
       | number
       | {
           /** The first axis that is merged. Default: 1. */
-          readonly start?: number; /** The last axis that is merged. Default: -1. */
+          readonly startDim?: number;
+          /** @deprecated Use startDim. */
+          readonly start?: number;
+          /** The last axis that is merged. Default: -1. */
+          readonly endDim?: number;
+          /** @deprecated Use endDim. */
           readonly end?: number;
         } = {},
     end?: number,
   ) {
     super();
-    const bounds = typeof start === "number" ? { start, end } : { end, ...start };
-    this.start = bounds.start ?? 1;
-    this.end = bounds.end ?? -1;
+    const bounds = typeof start === "number" ? { startDim: start, endDim: end } : { endDim: end, ...start };
+    this.start = bounds.startDim ?? 1;
+    this.end = bounds.endDim ?? -1;
   }
 
   forward(x: Tensor): Tensor {
-    return flattenOp(x, { start: this.start, end: this.end });
+    return flattenOp(x, { startDim: this.start, endDim: this.end });
   }
 }
 
@@ -98,7 +103,12 @@ export const flatten = (
     | number
     | {
         /** The first axis that is merged. Default: 1. */
-        readonly start?: number; /** The last axis that is merged. Default: -1. */
+        readonly startDim?: number;
+        /** @deprecated Use startDim. */
+        readonly start?: number;
+        /** The last axis that is merged. Default: -1. */
+        readonly endDim?: number;
+        /** @deprecated Use endDim. */
         readonly end?: number;
       } = {},
   end?: number,

@@ -13,7 +13,7 @@ import { Module } from "./module.ts";
 import { demandCount, parameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 
-/** paddingIndex names a row that starts at zero and never learns. */
+/** paddingIdx names a row that starts at zero and never learns. */
 export interface EmbeddingOptions extends LayerOptions, TableOptions {}
 
 /** Rows of a learned table by their numbers: [...] to [..., width]. Starts normal. Reference: torch.nn.Embedding. */
@@ -36,9 +36,9 @@ export class Embedding extends Module {
     this.rows = rows;
     this.width = width;
     this.options = options;
-    const padding = options.paddingIndex ?? null;
+    const padding = options.paddingIdx ?? null;
     if (padding !== null && (!Number.isInteger(padding) || padding < -rows || padding >= rows))
-      throw new ValueError("Embedding", "paddingIndex", `a whole number in [${-rows}, ${rows - 1}]`, padding);
+      throw new ValueError("Embedding", "paddingIdx", `a whole number in [${-rows}, ${rows - 1}]`, padding);
     this.paddingIndex = padding !== null && padding < 0 ? padding + rows : padding;
     this.weight = parameter([rows, width], options, (p) => {
       normal(p, 0, 1, options);
@@ -54,7 +54,7 @@ export class Embedding extends Module {
 
   forward(indices: Tensor): Tensor {
     const { maxNorm, normType, scaleGradByFreq } = this.options;
-    return embeddingOp(indices, this.weight, { paddingIndex: this.paddingIndex, maxNorm, normType, scaleGradByFreq });
+    return embeddingOp(indices, this.weight, { paddingIdx: this.paddingIndex, maxNorm, normType, scaleGradByFreq });
   }
 
   protected override describeOptions(): string {
@@ -79,7 +79,7 @@ export class EmbeddingBag extends Embedding {
     return embeddingBagOp(indices, this.weight, {
       ...this.#bags,
       ...call,
-      paddingIndex: this.paddingIndex,
+      paddingIdx: this.paddingIndex,
       maxNorm,
       normType,
       scaleGradByFreq,

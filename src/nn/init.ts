@@ -56,7 +56,7 @@ export function fans(operation: string, t: Tensor): { readonly input: number; re
 }
 
 /** Functions of which gain() and kaimingUniform() know the gain. */
-export type Nonlinearity = "linear" | "sigmoid" | "tanh" | "relu" | "leakyRelu" | "selu";
+export type Nonlinearity = "linear" | "sigmoid" | "tanh" | "relu" | "leakyRelu" | "leaky_relu" | "selu";
 
 /** The factor by which a nonlinearity calls for larger weights. Reference: torch.nn.init.calculate_gain. */
 export function gain(nonlinearity: Nonlinearity, slope = 0.01): number {
@@ -69,6 +69,7 @@ export function gain(nonlinearity: Nonlinearity, slope = 0.01): number {
     case "relu":
       return Math.SQRT2;
     case "leakyRelu":
+    case "leaky_relu":
       return Math.sqrt(2 / (1 + slope * slope));
     case "selu":
       return 3 / 4;
@@ -80,15 +81,22 @@ export function gain(nonlinearity: Nonlinearity, slope = 0.01): number {
 /** Options of kaimingUniform() and kaimingNormal(). Reference: torch.nn.init.kaiming_uniform_. */
 export interface KaimingOptions extends InitOptions {
   /** Negative slope of leakyRelu. Default: 0. */
+  readonly a?: number | undefined;
+  /** @deprecated Use a. */
   readonly slope?: number | undefined;
-  /** Whether the forward ("input") or the backward pass keeps its variance. Default: "input". */
+
+  /** Whether the forward ("fanIn") or the backward pass ("fanOut") keeps its variance. Default: "fanIn". */
+  readonly mode?: "fanIn" | "fanOut" | "fan_in" | "fan_out" | "input" | "output" | undefined;
+  /** @deprecated Use mode. */
   readonly fan?: "input" | "output" | undefined;
+
   /** The function behind the layer. Default: "leakyRelu". */
   readonly nonlinearity?: Nonlinearity | undefined;
 }
 
-function kaimingStd(operation: string, t: Tensor, { slope = 0, fan = "input", nonlinearity = "leakyRelu" }: KaimingOptions): number {
-  return gain(nonlinearity, slope) / Math.sqrt(fans(operation, t)[fan]);
+function kaimingStd(operation: string, t: Tensor, { a: slope = 0, mode = "fanIn", nonlinearity = "leakyRelu" }: KaimingOptions): number {
+  const { input, output } = fans(operation, t);
+  return gain(nonlinearity, slope) / Math.sqrt(mode === "fanIn" || mode === "fan_in" || mode === "input" ? input : output);
 }
 
 /** Uniform of standard deviation gain / sqrt(fan). Reference: torch.nn.init.kaiming_uniform_. */

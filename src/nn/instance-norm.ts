@@ -62,10 +62,10 @@ abstract class InstanceNorm extends Module {
     if (!single && x.rank !== this.spatial + 2)
       throw new ShapeError(this.constructor.name, "x", `of ${this.spatial + 2} axes, or ${this.spatial + 1} without a batch`, x.describe());
     const y = instanceNorm(single ? unsqueeze(x, 0) : x, this.weight, this.bias, {
-      epsilon: this.options.epsilon,
+      eps: this.options.eps,
       momentum: this.options.momentum,
       runningMean: this.runningMean,
-      runningVariance: this.runningVariance,
+      runningVar: this.runningVariance,
       useInputStats: this.training || this.runningMean === null,
     });
     return single ? select(y, 0, 0) : y;
@@ -102,19 +102,24 @@ export class RMSNorm extends Module {
     normalizedShape: number | readonly number[],
     options: LayerOptions & {
       /** Added to the mean of squares. Default: the dtype's smallest difference from 1. */
-      readonly epsilon?: number | null | undefined; /** Whether there are weights. Default: true. */
+      readonly eps?: number | null | undefined;
+      /** @deprecated Use eps. */
+      readonly epsilon?: number | null | undefined;
+      /** Whether there are weights. Default: true. */
+      readonly elementwiseAffine?: boolean | undefined;
+      /** @deprecated Use elementwiseAffine. */
       readonly affine?: boolean | undefined;
     } = {},
   ) {
     super();
     this.normalizedShape = typeof normalizedShape === "number" ? [normalizedShape] : [...normalizedShape];
     for (const d of this.normalizedShape) demandCount("RMSNorm", "normalizedShape", d);
-    this.epsilon = options.epsilon ?? null;
-    this.weight = options.affine === false ? null : parameter(this.normalizedShape, options, (p) => void constant(p, 1));
+    this.epsilon = options.eps ?? null;
+    this.weight = options.elementwiseAffine === false ? null : parameter(this.normalizedShape, options, (p) => void constant(p, 1));
   }
 
   forward(x: Tensor): Tensor {
-    return rmsNormOp(x, this.normalizedShape, this.weight, { epsilon: this.epsilon });
+    return rmsNormOp(x, this.normalizedShape, this.weight, { eps: this.epsilon });
   }
 
   protected override describeOptions(): string {
@@ -132,7 +137,12 @@ export const rmsNorm = (
   normalizedShape: number | readonly number[],
   options: LayerOptions & {
     /** Added to the mean of squares. Default: the dtype's smallest difference from 1. */
-    readonly epsilon?: number | null | undefined; /** Whether there are weights. Default: true. */
+    readonly eps?: number | null | undefined;
+    /** @deprecated Use eps. */
+    readonly epsilon?: number | null | undefined;
+    /** Whether there are weights. Default: true. */
+    readonly elementwiseAffine?: boolean | undefined;
+    /** @deprecated Use elementwiseAffine. */
     readonly affine?: boolean | undefined;
   } = {},
 ): RMSNorm => new RMSNorm(normalizedShape, options);

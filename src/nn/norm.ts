@@ -18,7 +18,10 @@ import type { Parameter } from "./parameter.ts";
 /** Options of batchNorm1d() to batchNorm3d(). Reference: torch.nn.BatchNorm2d. */
 export interface BatchNormLayerOptions extends LayerOptions {
   /** Added to the variance. Default: 1e-5. */
+  readonly eps?: number | undefined;
+  /** @deprecated Use eps. */
   readonly epsilon?: number | undefined;
+
   /** Share of each batch in the running statistics; null: their plain average. Default: 0.1. */
   readonly momentum?: number | null | undefined;
   /** Whether there are weight and bias. Default: true. */
@@ -51,7 +54,7 @@ abstract class BatchNorm extends Module {
     super();
     demandCount(new.target.name, "channels", channels);
     this.channels = channels;
-    this.epsilon = options.epsilon ?? 1e-5;
+    this.epsilon = options.eps ?? 1e-5;
     this.momentum = options.momentum === undefined ? 0.1 : options.momentum;
     const affine = options.affine ?? true;
     this.weight = affine
@@ -87,7 +90,7 @@ abstract class BatchNorm extends Module {
     return batchNorm(x, this.runningMean, this.runningVariance, this.weight, this.bias, {
       training: this.training || this.runningMean === null,
       momentum,
-      epsilon: this.epsilon,
+      eps: this.epsilon,
     });
   }
 
@@ -121,12 +124,29 @@ export class BatchNorm3d extends BatchNorm {
   }
 }
 
-/** Options of norm layers with weights. Reference: torch.nn.LayerNorm. */
+/** Options of norm layers of channels with weights. Reference: torch.nn.GroupNorm. */
 export interface AffineOptions extends LayerOptions {
   /** Added to the variance, against a division by zero. Default: 1e-5. */
+  readonly eps?: number | undefined;
+  /** @deprecated Use eps. */
   readonly epsilon?: number | undefined;
+
   /** Whether there are weight and bias. Default: true (InstanceNorm: false). */
   readonly affine?: boolean | undefined;
+}
+
+/** Options of layerNorm(). Reference: torch.nn.LayerNorm. */
+export interface LayerNormOptions extends LayerOptions {
+  /** Added to the variance, against a division by zero. Default: 1e-5. */
+  readonly eps?: number | undefined;
+  /** @deprecated Use eps. */
+  readonly epsilon?: number | undefined;
+  /** Whether there are weight and bias. Default: true. */
+  readonly elementwiseAffine?: boolean | undefined;
+  /** @deprecated Use elementwiseAffine. */
+  readonly affine?: boolean | undefined;
+  /** Whether there is a bias beside the weight. Default: true. */
+  readonly bias?: boolean | undefined;
 }
 
 /** layerNorm over the last axes. Reference: torch.nn.LayerNorm. */
@@ -140,18 +160,12 @@ export class LayerNorm extends Module {
   /** The summands, of the normalized shape; null without. */
   bias: Parameter | null;
 
-  constructor(
-    normalizedShape: number | readonly number[],
-    options: AffineOptions & {
-      /** Whether there is a bias. Default: true. */
-      readonly bias?: boolean | undefined;
-    } = {},
-  ) {
+  constructor(normalizedShape: number | readonly number[], options: LayerNormOptions = {}) {
     super();
     this.normalizedShape = typeof normalizedShape === "number" ? [normalizedShape] : [...normalizedShape];
     for (const d of this.normalizedShape) demandCount("LayerNorm", "normalizedShape", d);
-    this.epsilon = options.epsilon ?? 1e-5;
-    const affine = options.affine ?? true;
+    this.epsilon = options.eps ?? 1e-5;
+    const affine = options.elementwiseAffine ?? true;
     this.weight = affine
       ? parameter(this.normalizedShape, options, (p) => {
           constant(p, 1);
@@ -166,7 +180,7 @@ export class LayerNorm extends Module {
   }
 
   forward(x: Tensor): Tensor {
-    return layerNormOp(x, this.normalizedShape, this.weight, this.bias, { epsilon: this.epsilon });
+    return layerNormOp(x, this.normalizedShape, this.weight, this.bias, { eps: this.epsilon });
   }
 
   protected override describeOptions(): string {
@@ -200,7 +214,7 @@ export class GroupNorm extends Module {
     demandCount("GroupNorm", "channels", channels);
     this.groups = groups;
     this.channels = channels;
-    this.epsilon = options.epsilon ?? 1e-5;
+    this.epsilon = options.eps ?? 1e-5;
     const affine = options.affine ?? true;
     this.weight = affine
       ? parameter([channels], options, (p) => {
@@ -216,7 +230,7 @@ export class GroupNorm extends Module {
   }
 
   forward(x: Tensor): Tensor {
-    return groupNormOp(x, this.groups, this.weight, this.bias, { epsilon: this.epsilon });
+    return groupNormOp(x, this.groups, this.weight, this.bias, { eps: this.epsilon });
   }
 
   protected override describeOptions(): string {
@@ -227,12 +241,7 @@ export class GroupNorm extends Module {
 export const batchNorm1d = (channels: number, options: BatchNormLayerOptions = {}): BatchNorm1d => new BatchNorm1d(channels, options);
 export const batchNorm2d = (channels: number, options: BatchNormLayerOptions = {}): BatchNorm2d => new BatchNorm2d(channels, options);
 export const batchNorm3d = (channels: number, options: BatchNormLayerOptions = {}): BatchNorm3d => new BatchNorm3d(channels, options);
-export const layerNorm = (
-  normalizedShape: number | readonly number[],
-  options: AffineOptions & {
-    /** Whether there is a bias. Default: true. */
-    readonly bias?: boolean | undefined;
-  } = {},
-): LayerNorm => new LayerNorm(normalizedShape, options);
+export const layerNorm = (normalizedShape: number | readonly number[], options: LayerNormOptions = {}): LayerNorm =>
+  new LayerNorm(normalizedShape, options);
 export const groupNorm = (groups: number, channels: number, options: AffineOptions = {}): GroupNorm =>
   new GroupNorm(groups, channels, options);

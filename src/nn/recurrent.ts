@@ -19,7 +19,10 @@ import type { Parameter } from "./parameter.ts";
 /** Options of recurrent layers. Reference: torch.nn.RNN. */
 export interface RecurrentLayerOptions extends LayerOptions {
   /** Layers one upon the other. Default: 1. */
+  readonly numLayers?: number | undefined;
+  /** @deprecated Use numLayers. */
   readonly layers?: number | undefined;
+
   /** Whether there are biases. Default: true. */
   readonly bias?: boolean | undefined;
   /** Whether sequences are [N, T, …], instead of [T, N, …]. Default: false. */
@@ -32,6 +35,8 @@ export interface RecurrentLayerOptions extends LayerOptions {
 /** Options of lstm(). Reference: torch.nn.LSTM. */
 export interface LSTMOptions extends RecurrentLayerOptions {
   /** Width to which hidden states are projected; 0: they are not. Default: 0. */
+  readonly projSize?: number | undefined;
+  /** @deprecated Use projSize. */
   readonly projection?: number | undefined;
 }
 /** Options of rnn(). Reference: torch.nn.RNN. */
@@ -58,13 +63,13 @@ abstract class Recurrent extends Module {
   constructor(kind: RecurrentKind, inputs: number, width: number, options: LSTMOptions & RNNOptions) {
     super();
     const layer = new.target.name;
-    const { layers = 1, bias = true, projection = 0, dropout = 0 } = options;
+    const { numLayers: layers = 1, bias = true, projSize: projection = 0, dropout = 0 } = options;
     demandCount(layer, "inputs", inputs);
     demandCount(layer, "width", width);
-    demandCount(layer, "layers", layers);
+    demandCount(layer, "numLayers", layers);
     demandProbability(layer, dropout);
     if (!Number.isInteger(projection) || projection < 0 || projection >= width)
-      throw new ValueError(layer, "projection", `0, or a whole number below ${width}`, projection);
+      throw new ValueError(layer, "projSize", `0, or a whole number below ${width}`, projection);
     this.inputs = inputs;
     this.width = width;
     this.options = options;
@@ -128,7 +133,7 @@ abstract class Recurrent extends Module {
   }
 
   protected override describeOptions(): string {
-    const { layers = 1, bidirectional = false } = this.options;
+    const { numLayers: layers = 1, bidirectional = false } = this.options;
     return `${this.inputs}, ${this.width}${layers === 1 ? "" : `, layers=${layers}`}${bidirectional ? ", bidirectional" : ""}`;
   }
 }

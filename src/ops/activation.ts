@@ -285,17 +285,19 @@ export function sigmoid(x: Tensor): Tensor {
   return floatOnly("sigmoid", real, () => call(sigmoidOp, [real], undefined));
 }
 
-/** x where x > 0, slope * x elsewhere. slope: finite, default 0.01. DirectML: ACTIVATION_LEAKY_RELU. Reference: torch.nn.functional.leaky_relu. */
+/** x where x > 0, negativeSlope * x elsewhere. negativeSlope: finite, default 0.01. DirectML: ACTIVATION_LEAKY_RELU. Reference: torch.nn.functional.leaky_relu. */
 export function leakyRelu(
   x: Tensor,
   {
-    slope = 0.01,
+    negativeSlope: slope = 0.01,
   }: {
     /** Factor of numbers below 0. Default: 0.01. */
+    readonly negativeSlope?: number;
+    /** @deprecated Use negativeSlope. */
     readonly slope?: number;
   } = {},
 ): Tensor {
-  finite("leakyRelu", "slope", slope);
+  finite("leakyRelu", "negativeSlope", slope);
   return floatOnly("leakyRelu", x, () => call(leakyReluOp, [x], { slope }));
 }
 
@@ -394,21 +396,27 @@ const hardtanhOp = activation<Limits>("hardtanh", {
 export function hardtanh(
   x: Tensor,
   {
-    min = -1,
-    max = 1,
+    minVal: min = -1,
+    maxVal: max = 1,
   }: {
     /** The lower limit. Default: -1. */
-    readonly min?: number; /** The upper limit. Default: 1. */
+    readonly minVal?: number;
+    /** @deprecated Use minVal. */
+    readonly min?: number;
+    /** The upper limit. Default: 1. */
+    readonly maxVal?: number;
+    /** @deprecated Use maxVal. */
     readonly max?: number;
   } = {},
 ): Tensor {
   if (x.dtype === "bool") throw new DTypeError("hardtanh", "x", "a number", x.describe());
-  for (const [name, v] of Object.entries({ min, max })) demandHeld("hardtanh", name, isInteger(x.dtype) ? "int64" : x.dtype, v);
+  for (const [name, v] of Object.entries({ minVal: min, maxVal: max }))
+    demandHeld("hardtanh", name, isInteger(x.dtype) ? "int64" : x.dtype, v);
   if (isInteger(x.dtype)) return clamp(x, Math.max(Math.trunc(min), x.dtype.startsWith("u") ? 0 : -Infinity), Math.trunc(max));
   return floatOnly("hardtanh", x, () => call(hardtanhOp, [x], { min, max }));
 }
 /** x limited to [0, 6]. Reference: torch.nn.functional.relu6. */
-export const relu6 = (x: Tensor): Tensor => hardtanh(x, { min: 0, max: 6 });
+export const relu6 = (x: Tensor): Tensor => hardtanh(x, { minVal: 0, maxVal: 6 });
 
 const hardSigmoidOp = activation<undefined>("hardSigmoid", {
   emit: (g, x) => withNaN(g, x, g.activationHardSigmoid(x, { alpha: 1 / 6, beta: 0.5 })),
@@ -442,13 +450,15 @@ const hardshrinkOp = activation<{ readonly lambda: number }>("hardshrink", {
 const shrunk = (dy: Tensor, x: Tensor, lambda: number): Tensor =>
   chosenBy(dy, x, (d, v) => where(logicalAnd(ge(v, -lambda), le(v, lambda)), zero(d), d));
 
-/** x beyond [-lambda, lambda], 0 within. Reference: torch.nn.functional.hardshrink. DirectML: ELEMENT_WISE_IF. */
+/** x beyond [-lambd, lambd], 0 within. Reference: torch.nn.functional.hardshrink. DirectML: ELEMENT_WISE_IF. */
 export function hardshrink(
   x: Tensor,
   {
-    lambda = 0.5,
+    lambd: lambda = 0.5,
   }: {
     /** Numbers of at most this size become 0. Default: 0.5. */
+    readonly lambd?: number;
+    /** @deprecated Use lambd. */
     readonly lambda?: number;
   } = {},
 ): Tensor {
@@ -464,18 +474,20 @@ const softshrinkOp = activation<{ readonly lambda: number }>("softshrink", {
   grad: (dy, x, _, { lambda }) => shrunk(dy, x, lambda),
   saves: "input",
 });
-/** x moved towards 0 by lambda, 0 within [-lambda, lambda]. Reference: torch.nn.functional.softshrink. DirectML: ELEMENT_WISE_IF. */
+/** x moved towards 0 by lambd, 0 within [-lambd, lambd]. Reference: torch.nn.functional.softshrink. DirectML: ELEMENT_WISE_IF. */
 export function softshrink(
   x: Tensor,
   {
-    lambda = 0.5,
+    lambd: lambda = 0.5,
   }: {
     /** Numbers of at most this size become 0; others come nearer to 0 by it. Default: 0.5. */
+    readonly lambd?: number;
+    /** @deprecated Use lambd. */
     readonly lambda?: number;
   } = {},
 ): Tensor {
   demandFloat("softshrink", x);
-  if (!(lambda >= 0)) throw new ValueError("softshrink", "lambda", "at least 0", lambda);
+  if (!(lambda >= 0)) throw new ValueError("softshrink", "lambd", "at least 0", lambda);
   return call(softshrinkOp, [x], { lambda });
 }
 /** x - tanh(x). Reference: torch.nn.functional.tanhshrink. */
@@ -549,9 +561,9 @@ export const inPlaceMethods = { relu_: relu, sigmoid_: sigmoid };
 export const samples = (): readonly Sample[] => [
   sample("exact", "relu", [real([2, 3, 4])], (x) => relu(x!)),
   sample("exact", "activations that choose", [real([2, 3, 4])], (x) => [
-    hardtanh(x!, { min: -0.3, max: 0.4 }),
-    hardshrink(x!, { lambda: 0.3 }),
-    softshrink(x!, { lambda: 0.25 }),
+    hardtanh(x!, { minVal: -0.3, maxVal: 0.4 }),
+    hardshrink(x!, { lambd: 0.3 }),
+    softshrink(x!, { lambd: 0.25 }),
     threshold(x!, 0.1, 0.5),
   ]),
   sample("composed", "swiglu", [real([2, 3, 4]), real([2, 3, 4])], (x, gate) => swiglu(x!, gate!)),

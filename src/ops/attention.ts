@@ -129,15 +129,27 @@ export function probabilities(q: Tensor, k: Tensor, mask: Tensor | null, { scale
 /** Options of scaledDotProductAttention(). Reference: torch.nn.functional.scaled_dot_product_attention. */
 export interface AttentionOptions {
   /** true where a key counts (bool), or numbers that are added to the scores; broadcasts to [..., L, S]. */
+  readonly attnMask?: Tensor | null | undefined;
+  /** @deprecated Use attnMask. */
   readonly mask?: Tensor | null | undefined;
+
   /** Probability with which a weight is left out. Default: 0. */
+  readonly dropoutP?: number | undefined;
+  /** @deprecated Use dropoutP. */
   readonly dropout?: number | undefined;
+
   /** Whether a query sees no key behind its own place. Default: false. */
+  readonly isCausal?: boolean | undefined;
+  /** @deprecated Use isCausal. */
   readonly causal?: boolean | undefined;
+
   /** Factor of the products. Default: 1 / sqrt(E). */
   readonly scale?: number | undefined;
   /** Whether several heads of q share one of k and v: their number may be a multiple. Default: false. */
+  readonly enableGqa?: boolean | undefined;
+  /** @deprecated Use enableGqa. */
   readonly groupedHeads?: boolean | undefined;
+
   /** The source of random numbers. Default: the device's default generator. */
   readonly generator?: Generator | undefined;
 }
@@ -148,7 +160,7 @@ export interface AttentionOptions {
  */
 export function scaledDotProductAttention(q: Tensor, k: Tensor, v: Tensor, options: AttentionOptions = {}): Tensor {
   const name = "scaledDotProductAttention";
-  const { mask = null, dropout: p = 0, causal = false } = options;
+  const { attnMask: mask = null, dropoutP: p = 0, isCausal: causal = false } = options;
   demandSameDevice(name, [q, k, v]);
   demandFloat(name, q, "q");
   demandProbability(name, p);
@@ -156,12 +168,12 @@ export function scaledDotProductAttention(q: Tensor, k: Tensor, v: Tensor, optio
     throw new DTypeError(name, "k and v", `of q's dtype ${q.dtype}`, `${k.describe()}, ${v.describe()}`);
   if (q.rank < 2 || k.rank < 2 || v.rank < 2 || q.shape.at(-1) !== k.shape.at(-1) || k.shape.at(-2) !== v.shape.at(-2))
     throw new ShapeError(name, "q, k and v", "[..., L, E], [..., S, E] and [..., S, D]", [q, k, v].map((t) => t.describe()).join(", "));
-  if (causal && mask !== null) throw new ValueError(name, "mask", "null when causal", mask);
-  if (options.groupedHeads === true) [k, v] = [grouped(name, q, k), grouped(name, q, v)];
+  if (causal && mask !== null) throw new ValueError(name, "attnMask", "null when isCausal", mask);
+  if (options.enableGqa === true) [k, v] = [grouped(name, q, k), grouped(name, q, v)];
   demandBatches(name, q, k, v);
   const pairs = [...batchOf([q, k, v]), q.shape.at(-2)!, k.shape.at(-2)!];
   if (mask !== null && !isBroadcastableTo(mask.shape, pairs))
-    throw new ShapeError(name, "mask", `one that broadcasts to ${showShape(pairs)}`, mask.describe());
+    throw new ShapeError(name, "attnMask", `one that broadcasts to ${showShape(pairs)}`, mask.describe());
   const added = mask === null ? null : additive(mask, q);
   const scale = options.scale ?? 1 / Math.sqrt(q.shape.at(-1)!);
   const block = Math.max(1, Math.min(q.shape.at(-2)!, Math.floor(SCORES / Math.max(1, sizeOf(pairs) / q.shape.at(-2)!))));

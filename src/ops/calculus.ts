@@ -20,6 +20,9 @@ export interface DiffOptions {
   readonly n?: number | undefined;
   /** Default: the last. */
   readonly axis?: number | undefined;
+  /** axis by its PyTorch name. @alias axis */
+  readonly dim?: number | undefined;
+
   /** Joined before x along the axis. Default: null, nothing. */
   readonly prepend?: Tensor | null | undefined;
   /** Joined behind x along the axis. Default: null, nothing. */
@@ -50,6 +53,8 @@ export interface TrapezoidOptions {
   readonly dx?: number | undefined;
   /** Default: the last. */
   readonly axis?: number | undefined;
+  /** axis by its PyTorch name. @alias axis */
+  readonly dim?: number | undefined;
 }
 
 /** Twice the areas of the trapezoids between neighbours. */
@@ -94,6 +99,9 @@ export interface GradientOptions {
   readonly spacing?: number | readonly (number | Tensor)[] | undefined;
   /** Default: every axis. */
   readonly axis?: number | readonly number[] | null | undefined;
+  /** axis by its PyTorch name. @alias axis */
+  readonly dim?: number | readonly number[] | null | undefined;
+
   /** How exactly the slopes at the ends are taken: 1 or 2. Default: 1. */
   readonly edgeOrder?: 1 | 2 | undefined;
 }
@@ -157,16 +165,19 @@ function evenSlope(at: (start: number, length: number) => Tensor, n: number, axi
 /** Options of vander(). Reference: torch.vander. */
 export interface VanderOptions {
   /** Number of columns. Default: as many as x has elements. */
+  readonly n?: number | undefined;
+  /** @deprecated Use n. */
   readonly columns?: number | undefined;
+
   /** From the power 0 on, rather than down to it. Default: false. */
   readonly increasing?: boolean | undefined;
 }
 
 /** The powers of a vector's elements as rows (of several vectors, as matrices). Reference: torch.vander, torch.linalg.vander. */
-export function vander(x: Tensor, { columns, increasing = false }: VanderOptions = {}): Tensor {
+export function vander(x: Tensor, { n: columns, increasing = false }: VanderOptions = {}): Tensor {
   const line = x.rank === 0 ? reshape(x, [1]) : x;
   const n = columns ?? line.shape.at(-1)!;
-  if (!Number.isInteger(n) || n < 0) throw new ValueError("vander", "columns", "a whole number of at least 0", n);
+  if (!Number.isInteger(n) || n < 0) throw new ValueError("vander", "n", "a whole number of at least 0", n);
   const dtype = isFloat(x.dtype) ? x.dtype : "int64";
   const one = ones([...line.shape, 1], { dtype, device: x.device });
   if (n === 0) return narrow(one, -1, 0, 0);

@@ -3,11 +3,12 @@
  * JavaScript, and give errors the name that the user called. scripts/lib/signatures.ts reads the types. @package
  */
 import { ComplexTensor } from "../complex-tensor.ts";
-import { meant } from "../did-you-mean.ts";
+import { nearest } from "../did-you-mean.ts";
 import { dtypeMeant } from "../dtype.ts";
 import { DTypeError, DxError, ValueError } from "../errors.ts";
 import { show } from "../shown.ts";
 import { Tensor } from "../tensor.ts";
+import { translated } from "./other-names.ts";
 
 /** What a parameter takes. */
 export interface Kind {
@@ -18,8 +19,12 @@ export interface Kind {
   readonly isOfDTypes: boolean;
   /** Those of an object of options. */
   readonly fields: Fields | null;
+  /** Other names of the fields. */
+  readonly aliases?: Aliases;
 }
 export type Fields = Readonly<Record<string, Kind>>;
+/** Other names of fields, with the names that they stand for. */
+export type Aliases = Readonly<Record<string, string>>;
 /** Name and kind of each parameter, also of those that take anything. */
 export type Parameters = readonly (readonly [name: string, kind: Kind])[];
 
@@ -104,14 +109,21 @@ function hintFor(operation: string, parameters: Parameters, values: readonly unk
 const isModule = (value: unknown): boolean =>
   typeof value === "function" && "stateDict" in value && "parameters" in value && typeof value.parameters === "function";
 
+/** The field that may have been meant, also by its other name. */
+function meantBy(given: string, names: readonly string[], aliases: Aliases = {}): string | undefined {
+  const near = nearest(given, [...names, ...Object.keys(aliases)]);
+  return near === null ? undefined : `Did you mean ${Object.hasOwn(aliases, near) ? aliases[near] : near}?`;
+}
+
 function wrong(operation: string, parameters: Parameters, values: readonly unknown[], i: number): DxError {
-  const [name, { fields, text, isOfDTypes }] = parameters[i]!;
+  const [name, { fields, aliases, text, isOfDTypes }] = parameters[i]!;
   const value = values[i];
   if (fields !== null && isPlain(value)) {
     const field = wrongField(value, fields);
     if (field !== null && Object.hasOwn(fields, field)) return wrong(operation, [[field, fields[field]!]], [value[field]], 0);
     const names = Object.keys(fields);
-    if (field !== null) return new ValueError(operation, name, `an object of no more than ${names.join(", ")}`, field, meant(field, names));
+    if (field !== null)
+      return new ValueError(operation, name, `an object of no more than ${names.join(", ")}`, field, meantBy(field, names, aliases));
   }
   if (text.startsWith("one after the other")) {
     const list = value as readonly unknown[];
@@ -134,23 +146,51 @@ export function refused(operation: string, text: string, args: ArrayLike<unknown
   return refusedBy(operation, text, (i) => kinds[i]!, Array.from(args));
 }
 
+/** Values for the parameters of a form, which are of any type. */
+type Mended = readonly [never, never, never, never, never, never, never, never, ...never[]];
+
+/** The same arguments under a form's own names, where they are right so; throws where they are not. */
+export function mended(operation: string, text: string, args: ArrayLike<unknown>): Mended {
+  const kinds = listed();
+  return mendedBy(operation, text, (i) => kinds[i]!, Array.from(args)) as unknown as Mended;
+}
+
 /** The same, with kinds of another list. */
-export function refusedBy(operation: string, text: string, kindAt: (i: number) => Kind, args: readonly unknown[]): DxError {
+export function mendedBy(operation: string, text: string, kindAt: (i: number) => Kind, args: readonly unknown[]): never[] {
+  const { parameters, hasRest } = parsed(text, kindAt);
+  const own = translated(operation, parameters, args, hasRest);
+  const named = hasRest ? parameters.length - 1 : parameters.length;
+  const isRight =
+    own !== null &&
+    parameters.every(([, kind], i) => kind.is(i < named ? own[i] : own.slice(named))) &&
+    (hasRest || own.length <= named || isAll(own, named));
+  if (!isRight) throw refusedBy(operation, text, kindAt, own ?? args);
+  return own as never[];
+}
+
+/** The parameters of "x:0 ...axes:3". */
+function parsed(text: string, kindAt: (i: number) => Kind): { readonly parameters: [string, Kind][]; readonly hasRest: boolean } {
   const words = text === "" ? [] : text.split(" ");
-  const hasRest = words.at(-1)?.startsWith("...") === true;
-  const values = hasRest ? [...args.slice(0, words.length - 1), args.slice(words.length - 1)] : args;
   const parameters = words.map((word): [string, Kind] => {
     const [name, i] = word.replace("...", "").split(":") as [string, string];
     return [name, kindAt(Number(i))];
   });
+  return { parameters, hasRest: words.at(-1)?.startsWith("...") === true };
+}
+
+/** The error for arguments of a form, with kinds of another list. */
+export function refusedBy(operation: string, text: string, kindAt: (i: number) => Kind, args: readonly unknown[]): DxError {
+  const { parameters, hasRest } = parsed(text, kindAt);
+  const { length } = parameters;
+  const values = hasRest ? [...args.slice(0, length - 1), args.slice(length - 1)] : args;
   const i = parameters.findIndex(([, kind], k) => !kind.is(values[k]));
   if (i >= 0) return wrong(operation, parameters, values, i);
   const fields = parameters.at(-1)?.[1].fields ?? null;
   return new ValueError(
     operation,
     "arguments",
-    words.length === 0 ? "none" : `no more than ${parameters.map(([name]) => name).join(", ")}`,
-    `${show(args.slice(words.length).find((v) => v !== undefined))} after them`,
+    length === 0 ? "none" : `no more than ${parameters.map(([name]) => name).join(", ")}`,
+    `${show(args.slice(length).find((v) => v !== undefined))} after them`,
     fields === null ? undefined : `Options go into one object: ${namesOf(fields)}.`,
   );
 }

@@ -15,8 +15,13 @@ export interface DiagonalOptions {
   readonly offset?: number | undefined;
   /** Default: the second to last axis of the result. */
   readonly axis0?: number | undefined;
+  /** axis0 by its PyTorch name. @alias axis0 */
+  readonly dim1?: number | undefined;
+
   /** Default: the last. */
   readonly axis1?: number | undefined;
+  /** axis1 by its PyTorch name. @alias axis1 */
+  readonly dim2?: number | undefined;
 }
 
 /** Square matrices with x's last axis on a diagonal, zeros elsewhere. Reference: torch.diag_embed. */

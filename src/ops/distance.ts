@@ -12,6 +12,7 @@ import { add, div, mul, sub } from "./binary.ts";
 import { eq } from "./compare.ts";
 import { asFloat, toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
+import { camelCase } from "../did-you-mean.ts";
 import { extremeOf } from "./extreme-lower.ts";
 import { amax, amin } from "./extrema.ts";
 import { tensor } from "./creation.ts";
@@ -74,7 +75,14 @@ export interface CdistOptions {
    * For p = 2: whether distances are made of |a|^2 + |b|^2 - 2 a b, which is much faster and rounds small distances between long vectors, or of
    * differences. Default: by the product where a or b has more than 25 rows.
    */
-  readonly computeMode?: "useMmForEuclidDistIfNecessary" | "useMmForEuclidDist" | "donotUseMmForEuclidDist" | undefined;
+  readonly computeMode?:
+    | "useMmForEuclidDistIfNecessary"
+    | "useMmForEuclidDist"
+    | "donotUseMmForEuclidDist"
+    | "use_mm_for_euclid_dist_if_necessary"
+    | "use_mm_for_euclid_dist"
+    | "donot_use_mm_for_euclid_dist"
+    | undefined;
 }
 
 /**
@@ -89,7 +97,8 @@ export function cdist(a: Tensor, b: Tensor, { p = 2, computeMode = "useMmForEucl
   if (a.rank < 2 || b.rank < 2 || a.shape.at(-1) !== b.shape.at(-1))
     throw new ShapeError("cdist", "a and b", "[..., P, M] and [..., R, M]", `${a.describe()}, ${b.describe()}`);
   const isWorthwhile = a.shape.at(-2)! > FEW_ROWS || b.shape.at(-2)! > FEW_ROWS;
-  const byProduct = computeMode === "useMmForEuclidDist" || (computeMode === "useMmForEuclidDistIfNecessary" && isWorthwhile);
+  const mode = camelCase(computeMode);
+  const byProduct = mode === "useMmForEuclidDist" || (mode === "useMmForEuclidDistIfNecessary" && isWorthwhile);
   const dtype = resultType([a, b]);
   if (p !== 2 || !byProduct || a.size === 0 || b.size === 0 || dtype === "float64")
     return norm(sub(unsqueeze(a, -2), unsqueeze(b, -3)), p, -1);
@@ -137,20 +146,30 @@ export interface PairwiseOptions {
   /** Order of the norm. Default: 2. */
   readonly p?: number | undefined;
   /** Added to each difference. Default: 1e-6. */
+  readonly eps?: number | undefined;
+  /** @deprecated Use eps. */
   readonly epsilon?: number | undefined;
+
   /** Whether axes that are reduced stay, with length 1. Default: false. */
   readonly keepDims?: boolean | undefined;
+  /** keepDims by its PyTorch name. @alias keepDims */
+  readonly keepdim?: boolean | undefined;
 }
 /** Options of cosineSimilarity(). Reference: torch.nn.functional.cosine_similarity. */
 export interface SimilarityOptions {
   /** Default: 1. */
   readonly axis?: number | undefined;
+  /** axis by its PyTorch name. @alias axis */
+  readonly dim?: number | undefined;
+
   /** Least length of each of the two. Default: 1e-8. */
+  readonly eps?: number | undefined;
+  /** @deprecated Use eps. */
   readonly epsilon?: number | undefined;
 }
 
 /** The p-norm of a - b + epsilon along the last axis. Shapes broadcast. Reference: torch.nn.functional.pairwise_distance. @functional */
-export function pairwiseDistance(a: Tensor, b: Tensor, { p = 2, epsilon = 1e-6, keepDims = false }: PairwiseOptions = {}): Tensor {
+export function pairwiseDistance(a: Tensor, b: Tensor, { p = 2, eps: epsilon = 1e-6, keepDims = false }: PairwiseOptions = {}): Tensor {
   if (Number.isNaN(p)) throw new ValueError("pairwiseDistance", "p", "a number", p);
   return norm(add(asFloat(sub(a, b)), epsilon), p, -1, { keepDims });
 }
@@ -160,11 +179,11 @@ export function pairwiseDistance(a: Tensor, b: Tensor, { p = 2, epsilon = 1e-6, 
  * Shapes broadcast. Reference: torch.nn.functional.cosine_similarity.
  * @functional
  */
-export function cosineSimilarity(a: Tensor, b: Tensor, { axis = 1, epsilon = 1e-8 }: SimilarityOptions = {}): Tensor {
+export function cosineSimilarity(a: Tensor, b: Tensor, { axis = 1, eps: epsilon = 1e-8 }: SimilarityOptions = {}): Tensor {
   demandSameDevice("cosineSimilarity", [a, b]);
   const common = resultType([a, b]);
   // Squares of lengths overflow float16 soon.
-  if (isHalf(common)) return toDType(cosineSimilarity(toDType(a, "float32"), toDType(b, "float32"), { axis, epsilon }), common);
+  if (isHalf(common)) return toDType(cosineSimilarity(toDType(a, "float32"), toDType(b, "float32"), { axis, eps: epsilon }), common);
   if (!isFloat(common)) throw new DTypeError("cosineSimilarity", "a or b", "of a floating dtype", a.describe());
   const shape = broadcastShapes("cosineSimilarity", a.shape, b.shape);
   const along = normalizeAxis("cosineSimilarity", axis, shape.length);
@@ -189,11 +208,16 @@ export function normalize(
   {
     p = 2,
     axis = 1,
-    epsilon = 1e-12,
+    eps: epsilon = 1e-12,
   }: {
     /** Order of the norm. Default: 2. */
     readonly p?: number | undefined; /** The axis, or axes, that the norm is taken along. Default: 1. */
-    readonly axis?: Axes | undefined; /** The least that is divided by. Default: 1e-12. */
+    readonly axis?: Axes | undefined;
+    /** axis by its PyTorch name. @alias axis */
+    readonly dim?: Axes | undefined;
+    /** The least that is divided by. Default: 1e-12. */
+    readonly eps?: number | undefined;
+    /** @deprecated Use eps. */
     readonly epsilon?: number | undefined;
   } = {},
 ): Tensor {

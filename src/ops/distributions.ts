@@ -42,6 +42,8 @@ export function normal(
   options: RandomOptions & {
     /** The shape of the result, where mean and standard deviation are numbers. */
     readonly shape?: Shape | undefined;
+    /** shape by its PyTorch name. @alias shape */
+    readonly size?: Shape | undefined;
   } = {},
 ): Tensor {
   const tensors = [mean, std].filter((v): v is Tensor => v instanceof Tensor);

@@ -67,14 +67,16 @@ const logitOp = formula<{ readonly epsilon: number | null }>("logit", {
 export function logit(
   x: Tensor,
   {
-    epsilon = null,
+    eps: epsilon = null,
   }: {
     /** x is clamped to [epsilon, 1 - epsilon] first. Default: null, not at all. */
+    readonly eps?: number | null | undefined;
+    /** @deprecated Use eps. */
     readonly epsilon?: number | null | undefined;
   } = {},
 ): Tensor {
   if (epsilon !== null && !(typeof epsilon === "number" && !Number.isNaN(epsilon)))
-    throw new ValueError("logit", "epsilon", "a number or null", epsilon);
+    throw new ValueError("logit", "eps", "a number or null", epsilon);
   return call(logitOp, [x], { epsilon });
 }
 

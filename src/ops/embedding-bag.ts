@@ -63,7 +63,7 @@ export function embeddingBag(indices: Tensor, table: Tensor, options: EmbeddingB
       ? toDType(div(at, Math.max(1, indices.shape[1]!)), "int32")
       : sub(searchsorted(toDType(offsets!, "int32"), at, { right: true }), 1);
   let counts = logicalAnd(ge(bag, 0), lt(bag, bags));
-  const padding = options.paddingIndex ?? null;
+  const padding = options.paddingIdx ?? null;
   if (padding !== null) counts = logicalAnd(counts, ne(flat, padding < 0 ? padding + table.shape[0]! : padding));
   if (mode === "max") {
     const members = logicalAnd(eq(unsqueeze(arange(bags, { dtype: "int32", device: indices.device }), 1), bag), counts);

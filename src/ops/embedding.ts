@@ -49,7 +49,10 @@ function rowGradient(dy: Tensor, indices: Tensor, { rows, paddingIndex }: Embedd
 /** Options of embedding(). Reference: torch.nn.functional.embedding. */
 export interface EmbeddingOptions {
   /** A row (from the end if negative) whose gradient stays zero. */
+  readonly paddingIdx?: number | null | undefined;
+  /** @deprecated Use paddingIdx. */
   readonly paddingIndex?: number | null | undefined;
+
   /** Rows that are read and have a larger norm are scaled down to it, in the table itself. */
   readonly maxNorm?: number | null | undefined;
   /** Order of that norm. Default: 2. */
@@ -95,7 +98,7 @@ function renormalize(indices: Tensor, table: Tensor, maxNorm: number, normType: 
 export function embedding(
   indices: Tensor,
   table: Tensor,
-  { paddingIndex = null, maxNorm = null, normType = 2, scaleGradByFreq = false }: EmbeddingOptions = {},
+  { paddingIdx: paddingIndex = null, maxNorm = null, normType = 2, scaleGradByFreq = false }: EmbeddingOptions = {},
 ): Tensor {
   demandSameDevice("embedding", [indices, table]);
   demandFloat("embedding", table, "table");
@@ -104,7 +107,7 @@ export function embedding(
     throw new ShapeError("embedding", "table", "[V, D] with at least one element", table.describe());
   const rows = table.shape[0]!;
   if (paddingIndex !== null && (!Number.isInteger(paddingIndex) || paddingIndex < -rows || paddingIndex >= rows))
-    throw new ValueError("embedding", "paddingIndex", `a whole number in [${-rows}, ${rows - 1}]`, paddingIndex);
+    throw new ValueError("embedding", "paddingIdx", `a whole number in [${-rows}, ${rows - 1}]`, paddingIndex);
   demandIndices("embedding", indices, { length: rows, argument: "indices" });
   if (maxNorm !== null && indices.size > 0) renormalize(indices, table, maxNorm, normType);
   const attrs = { rows, paddingIndex: paddingIndex !== null && paddingIndex < 0 ? paddingIndex + rows : paddingIndex };

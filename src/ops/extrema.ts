@@ -193,6 +193,9 @@ function along(
 export interface ArgOptions {
   /** Whether axes that are reduced stay, with length 1. Default: false. */
   readonly keepDims?: boolean | undefined;
+  /** keepDims by its PyTorch name. @alias keepDims */
+  readonly keepdim?: boolean | undefined;
+
   /** The dtype of the places. Default: int32. */
   readonly dtype?: IndexDType | undefined;
 }

@@ -96,9 +96,11 @@ export function groupNorm(
   weight: Tensor | null = null,
   bias: Tensor | null = null,
   {
-    epsilon = 1e-5,
+    eps: epsilon = 1e-5,
   }: {
     /** Added to the variance, against a division by zero. Default: 1e-5. */
+    readonly eps?: number | undefined;
+    /** @deprecated Use eps. */
     readonly epsilon?: number | undefined;
   } = {},
 ): Tensor {

@@ -14,11 +14,17 @@ import { variance } from "./statistics.ts";
 /** Options of instanceNorm(). Reference: torch.nn.functional.instance_norm. */
 export interface InstanceNormOptions {
   /** Added to the variance. Default: 1e-5. */
+  readonly eps?: number | undefined;
+  /** @deprecated Use eps. */
   readonly epsilon?: number | undefined;
+
   /** [C]: moved towards the mean of the samples' statistics, or used in their place. */
   readonly runningMean?: Tensor | null | undefined;
   /** [C]: the running variance, which is read or brought up to date. Default: null. */
+  readonly runningVar?: Tensor | null | undefined;
+  /** @deprecated Use runningVar. */
   readonly runningVariance?: Tensor | null | undefined;
+
   /** Whether x's own statistics are used, and the running ones moved. Default: true. */
   readonly useInputStats?: boolean | undefined;
   /** Share of x in the running statistics. Default: 0.1. */
@@ -35,15 +41,15 @@ export function instanceNorm(
   bias: Tensor | null = null,
   options: InstanceNormOptions = {},
 ): Tensor {
-  const { epsilon, runningMean = null, runningVariance = null, useInputStats = true, momentum = 0.1 } = options;
+  const { eps: epsilon, runningMean = null, runningVar: runningVariance = null, useInputStats = true, momentum = 0.1 } = options;
   if (x.rank < 3) throw new ShapeError("instanceNorm", "x", "[N, C, ...] with at least one spatial axis", x.describe());
-  if (!useInputStats) return batchNorm(x, runningMean, runningVariance, weight, bias, { epsilon });
+  if (!useInputStats) return batchNorm(x, runningMean, runningVariance, weight, bias, { eps: epsilon });
   const spatial = x.shape.slice(2);
   if (spatial.every((d) => d === 1)) throw new ValueError("instanceNorm", "x", "of more than one spatial element", x.describe());
   // A copy of the weight is saved: the caller's own may change before backward(), as in PyTorch.
   const isSaved = isGradEnabled() && [x, weight, bias].some((t) => t?.requiresGrad === true);
   const saved = weight !== null && isSaved ? clone(weight) : weight;
-  const y = groupNorm(x, x.shape[1]!, saved, bias, { epsilon });
+  const y = groupNorm(x, x.shape[1]!, saved, bias, { eps: epsilon });
   const move = (running: Tensor | null, value: () => Tensor): void => {
     if (running !== null)
       assign("instanceNorm", running, () =>

@@ -150,10 +150,15 @@ export interface TripletOptions extends LossOptions {
   /** Whether the negative's distance to the positive counts too, where it is smaller. Default: false. */
   readonly swap?: boolean | undefined;
   /** Default: the p-norm of the difference. */
+  readonly distanceFunction?: ((a: Tensor, b: Tensor) => Tensor) | null | undefined;
+  /** @deprecated Use distanceFunction. */
   readonly distance?: ((a: Tensor, b: Tensor) => Tensor) | null | undefined;
+
   /** Order of the norm. Default: 2. */
   readonly p?: number | undefined;
   /** Added to differences. Default: 1e-6. */
+  readonly eps?: number | undefined;
+  /** @deprecated Use eps. */
   readonly epsilon?: number | undefined;
 }
 /** Mean of max(0, d(anchor, positive) - d(anchor, negative) + margin). Reference: torch.nn.functional.triplet_margin_loss, …_with_distance_loss. */
@@ -167,7 +172,7 @@ export function tripletMarginLoss(anchor: Tensor, positive: Tensor, negative: Te
       [anchor, positive, negative].map((t) => t.describe()).join(", "),
     );
   if (options.margin !== undefined && !(options.margin > 0)) throw new ValueError("tripletMarginLoss", "margin", "above 0", options.margin);
-  const d = options.distance ?? ((a, b): Tensor => pairwiseDistance(a, b, { p: options.p, epsilon: options.epsilon }));
+  const d = options.distanceFunction ?? ((a, b): Tensor => pairwiseDistance(a, b, { p: options.p, eps: options.eps }));
   const near = d(anchor, positive);
   let far = d(anchor, negative);
   if (options.swap === true) far = minimum(far, d(positive, negative));
@@ -181,12 +186,14 @@ export interface PoissonOptions extends LossOptions {
   /** Whether Stirling's approximation of ln target! is added. Default: false. */
   readonly full?: boolean | undefined;
   /** Added to rates before their logarithm. Default: 1e-8. */
+  readonly eps?: number | undefined;
+  /** @deprecated Use eps. */
   readonly epsilon?: number | undefined;
 }
 /** Mean of rate - target ln rate. Reference: torch.nn.functional.poisson_nll_loss. */
 export function poissonNllLoss(x: Tensor, target: Tensor, options: PoissonOptions = {}): Tensor {
   demandSameDevice("poissonNllLoss", [x, target]);
-  const { logInput = true, full = false, epsilon = 1e-8 } = options;
+  const { logInput = true, full = false, eps: epsilon = 1e-8 } = options;
   let loss = asFloat(logInput ? sub(exp(x), mul(target, x)) : sub(x, mul(target, log(add(asFloat(x), epsilon)))));
   if (full) {
     const safe = where(le(target, 1), 1, target);
@@ -201,12 +208,14 @@ export interface GaussianOptions extends LossOptions {
   /** Whether the constant is added. Default: false. */
   readonly full?: boolean | undefined;
   /** Least variance. Default: 1e-6. */
+  readonly eps?: number | undefined;
+  /** @deprecated Use eps. */
   readonly epsilon?: number | undefined;
 }
 /** Mean of (ln variance + (x - target)² / variance) / 2. variance: x's shape, without its last axis, or with 1 there. Reference: torch.nn.functional.gaussian_nll_loss. */
 export function gaussianNllLoss(x: Tensor, target: Tensor, variance: Tensor, options: GaussianOptions = {}): Tensor {
   pair("gaussianNllLoss", x, target);
-  const { full = false, epsilon = 1e-6 } = options;
+  const { full = false, eps: epsilon = 1e-6 } = options;
   let v = variance;
   if (!sameShape(v.shape, x.shape)) {
     if (sameShape(v.shape, x.shape.slice(0, -1))) v = unsqueeze(v, -1);

@@ -85,6 +85,9 @@ export function mean(x: Tensor, axis: Axes = null, { mask, keepDims, dtype }: Ma
 export interface MaskedVarianceOptions extends MaskOption {
   /** Whether axes that are reduced stay, with length 1. Default: false. */
   readonly keepDims?: boolean | undefined;
+  /** keepDims by its PyTorch name. @alias keepDims */
+  readonly keepdim?: boolean | undefined;
+
   /** Default: 1. */
   readonly correction?: number | undefined;
 }
@@ -113,6 +116,8 @@ export const median = (
   }: MaskOption & {
     /** Whether axes that are reduced stay, with length 1. Default: false. */
     readonly keepDims?: boolean | undefined;
+    /** keepDims by its PyTorch name. @alias keepDims */
+    readonly keepdim?: boolean | undefined;
   } = {},
 ): Tensor => nanmedian(filled("masked.median", real(x), mask, NaN), axis, { keepDims }).values;
 /** ln of the sum of e to what counts, in x's dtype. Reference: torch.masked.logsumexp. */
@@ -200,11 +205,14 @@ export function normalize(
   axis: number,
   {
     mask,
-    epsilon = 1e-12,
+    eps: epsilon = 1e-12,
     dtype,
   }: MaskOption & {
     /** The least that is divided by. Default: 1e-12. */
-    readonly epsilon?: number | undefined; /** x is converted to it first. Default: x's own dtype. */
+    readonly eps?: number | undefined;
+    /** @deprecated Use eps. */
+    readonly epsilon?: number | undefined;
+    /** x is converted to it first. Default: x's own dtype. */
     readonly dtype?: DType | undefined;
   } = {},
 ): Tensor {

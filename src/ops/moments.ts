@@ -48,8 +48,13 @@ export function aminmax(
     keepDims = false,
   }: {
     /** The axis that is reduced. Default: null, all. */
-    readonly axis?: number | null | undefined; /** Whether axes that are reduced stay, with length 1. Default: false. */
+    readonly axis?: number | null | undefined;
+    /** axis by its PyTorch name. @alias axis */
+    readonly dim?: number | null | undefined;
+    /** Whether axes that are reduced stay, with length 1. Default: false. */
     readonly keepDims?: boolean | undefined;
+    /** keepDims by its PyTorch name. @alias keepDims */
+    readonly keepdim?: boolean | undefined;
   } = {},
 ): { readonly min: Tensor; readonly max: Tensor } {
   return { min: amin(x, axis, { keepDims }), max: amax(x, axis, { keepDims }) };

@@ -172,22 +172,27 @@ export function view(x: Tensor, ...shape: number[] | [Shape]): Tensor {
   return reviewed(x, target, strides);
 }
 
-/** Axes `start` to `end` (default 0 to the last), both included, as one: x itself where that is one axis. Reference: torch.flatten. */
+/** Axes `startDim` to `endDim` (default 0 to the last), both included, as one: x itself where that is one axis. Reference: torch.flatten. */
 export function flatten(
   x: Tensor,
   start:
     | number
     | {
         /** The first axis that is merged. Default: 0. */
-        readonly start?: number; /** The last axis that is merged. Default: -1. */
+        readonly startDim?: number;
+        /** @deprecated Use startDim. */
+        readonly start?: number;
+        /** The last axis that is merged. Default: -1. */
+        readonly endDim?: number;
+        /** @deprecated Use endDim. */
         readonly end?: number;
       } = {},
   end?: number,
 ): Tensor {
-  const bounds = typeof start === "number" ? { start, end } : { end, ...start };
-  const a = normalizeAxis("flatten", bounds.start ?? 0, x.rank, "start");
-  const b = normalizeAxis("flatten", bounds.end ?? -1, x.rank, "end");
-  if (a > b) throw new ValueError("flatten", "start", `at most end (${b})`, a);
+  const bounds = typeof start === "number" ? { startDim: start, endDim: end } : { endDim: end, ...start };
+  const a = normalizeAxis("flatten", bounds.startDim ?? 0, x.rank, "startDim");
+  const b = normalizeAxis("flatten", bounds.endDim ?? -1, x.rank, "endDim");
+  if (a > b) throw new ValueError("flatten", "startDim", `at most endDim (${b})`, a);
   if (a === b && x.rank > 0) return x;
   return reshape(x, [...x.shape.slice(0, a), sizeOf(x.shape.slice(a, b + 1)), ...x.shape.slice(b + 1)]);
 }
@@ -333,8 +338,13 @@ export function diagonal(
   }: {
     /** Above the main diagonal if positive, below it if negative. Default: 0. */
     readonly offset?: number; /** The first axis of the matrices. Default: 0. */
-    readonly axis0?: number; /** The second axis of the matrices. Default: 1. */
+    readonly axis0?: number;
+    /** axis0 by its PyTorch name. @alias axis0 */
+    readonly dim1?: number;
+    /** The second axis of the matrices. Default: 1. */
     readonly axis1?: number;
+    /** axis1 by its PyTorch name. @alias axis1 */
+    readonly dim2?: number;
   } = {},
 ): Tensor {
   const a = axisOf("diagonal", x, axis0);

@@ -38,13 +38,25 @@ export interface MultiHeadOptions {
   /** [B, S] bool: true where a key is left out; or numbers that are added. */
   readonly keyPaddingMask?: Tensor | null | undefined;
   /** [L, S] or [B * heads, L, S]; bool: true where attention is blocked (as in PyTorch's layer); or numbers that are added. */
+  readonly attnMask?: Tensor | null | undefined;
+  /** @deprecated Use attnMask. */
   readonly mask?: Tensor | null | undefined;
+
   /** Whether a position attends only to itself and those before it. Default: false. */
+  readonly isCausal?: boolean | undefined;
+  /** @deprecated Use isCausal. */
   readonly causal?: boolean | undefined;
+
   /** Probability of a weight to be zeroed in training. Default: 0. */
+  readonly dropoutP?: number | undefined;
+  /** @deprecated Use dropoutP. */
   readonly dropout?: number | undefined;
+
   /** Whether a key and a value of zeros are appended. Default: false. */
+  readonly addZeroAttn?: boolean | undefined;
+  /** @deprecated Use addZeroAttn. */
   readonly addZeroAttention?: boolean | undefined;
+
   /** Whether the weights are a result, averaged over the heads or not. Default: "average". */
   readonly weights?: "average" | "each" | "none" | undefined;
   /** The source of random numbers. Default: the device's default generator. */
@@ -75,7 +87,7 @@ export function multiHeadAttention(
   const q = projected[0]!;
   let k = projected[1]!;
   let v = projected[2]!;
-  const { mask = null, keyPaddingMask = null } = options;
+  const { attnMask: mask = null, keyPaddingMask = null } = options;
   let longer = 0;
   const grow = (extra: (t: Tensor) => readonly [Tensor, Tensor]): void => {
     const [ek, ev] = extra(k);
@@ -86,7 +98,7 @@ export function multiHeadAttention(
     const { keyBias, valueBias } = projections;
     grow(() => [expand(keyBias, 1, batch, width), expand(valueBias, 1, batch, width)]);
   }
-  if (options.addZeroAttention === true) grow((t) => [mul(narrow(t, 0, 0, 1), 0), mul(narrow(t, 0, 0, 1), 0)]);
+  if (options.addZeroAttn === true) grow((t) => [mul(narrow(t, 0, 0, 1), 0), mul(narrow(t, 0, 0, 1), 0)]);
   const split = (t: Tensor): Tensor => permute(reshape(t, [t.shape[0]!, batch, heads, t.shape[2]! / heads]), 1, 2, 0, 3);
   const [qh, kh, vh] = [split(q), split(k), split(v)];
   const keys = kh.shape[2]!;
@@ -99,12 +111,12 @@ export function multiHeadAttention(
   }
   if (keyPaddingMask !== null) plus(reshape(padded(blocked(keyPaddingMask, q)), [batch, 1, 1, keys]));
   const wanted = options.weights ?? "average";
-  const p = options.dropout ?? 0;
-  const attrs: Attention = { scale: 1 / Math.sqrt(width / heads), causal: options.causal === true && added === null, block: length };
+  const p = options.dropoutP ?? 0;
+  const attrs: Attention = { scale: 1 / Math.sqrt(width / heads), causal: options.isCausal === true && added === null, block: length };
   let merged: Tensor;
   let shown: Tensor | null = null;
   if (wanted === "none") {
-    merged = scaledDotProductAttention(qh, kh, vh, { mask: added, causal: attrs.causal, dropout: p, generator: options.generator });
+    merged = scaledDotProductAttention(qh, kh, vh, { attnMask: added, isCausal: attrs.causal, dropoutP: p, generator: options.generator });
   } else {
     const seen = dropout(probabilities(qh, kh, added, attrs, 0), { p, training: p > 0, generator: options.generator });
     merged = matmul(seen, vh);

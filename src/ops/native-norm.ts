@@ -24,6 +24,8 @@ export interface Normalized {
 }
 
 interface Epsilon {
+  readonly eps?: number | undefined;
+  /** @deprecated Use eps. */
   readonly epsilon?: number | undefined;
 }
 
@@ -40,9 +42,9 @@ export function nativeLayerNorm(
   normalizedShape: Shape,
   weight: Tensor | null = null,
   bias: Tensor | null = null,
-  { epsilon = 1e-5 }: Epsilon = {},
+  { eps: epsilon = 1e-5 }: Epsilon = {},
 ): Normalized {
-  const output = layerNorm(x, normalizedShape, weight, bias, { epsilon });
+  const output = layerNorm(x, normalizedShape, weight, bias, { eps: epsilon });
   const axes = normalizedShape.map((_, i) => x.rank - normalizedShape.length + i);
   return { output, ...statistics(x, axes, epsilon, true) };
 }
@@ -53,9 +55,9 @@ export function nativeGroupNorm(
   groups: number,
   weight: Tensor | null = null,
   bias: Tensor | null = null,
-  { epsilon = 1e-5 }: Epsilon = {},
+  { eps: epsilon = 1e-5 }: Epsilon = {},
 ): Normalized {
-  const output = groupNorm(x, groups, weight, bias, { epsilon });
+  const output = groupNorm(x, groups, weight, bias, { eps: epsilon });
   return { output, ...statistics(reshape(x, [x.shape[0]!, groups, sizeOf(x.shape.slice(1)) / groups]), [2], epsilon, false) };
 }
 
@@ -78,7 +80,7 @@ export function nativeBatchNorm(
   const output = batchNorm(x, runningMean, runningVariance, weight, bias, options);
   if (options.training === true) {
     const axes = x.shape.flatMap((_, i) => (i === 1 ? [] : [i]));
-    return { output, ...statistics(x, axes, options.epsilon ?? 1e-5, false) };
+    return { output, ...statistics(x, axes, options.eps ?? 1e-5, false) };
   }
   const none = (): Tensor => zeros([0], { dtype: x.dtype, device: x.device });
   return { output, mean: none(), rstd: none() };

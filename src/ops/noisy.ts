@@ -47,6 +47,9 @@ export interface GumbelOptions {
   readonly hard?: boolean | undefined;
   /** Default: -1. */
   readonly axis?: number | undefined;
+  /** axis by its PyTorch name. @alias axis */
+  readonly dim?: number | undefined;
+
   /** The source of random numbers. Default: the device's default generator. */
   readonly generator?: Generator | undefined;
 }

@@ -174,6 +174,8 @@ export interface BatchNormOptions {
   /** Share of the batch in the running statistics; a scalar tensor may say it. Default: 0.1. */
   readonly momentum?: number | Tensor | undefined;
   /** Added to the variance. Default: 1e-5. */
+  readonly eps?: number | undefined;
+  /** @deprecated Use eps. */
   readonly epsilon?: number | undefined;
 }
 
@@ -221,7 +223,7 @@ export function batchNorm(
   bias: Tensor | null = null,
   options: BatchNormOptions = {},
 ): Tensor {
-  const { training = false, momentum = 0.1, epsilon = 1e-5 } = options;
+  const { training = false, momentum = 0.1, eps: epsilon = 1e-5 } = options;
   demandFloat("batchNorm", x);
   // Nothing to normalise: PyTorch lets an empty vector through.
   if (x.rank === 1 && x.size === 0) return call(contiguousOp, [x], undefined);
@@ -416,9 +418,11 @@ export function layerNorm(
   weight: Tensor | null = null,
   bias: Tensor | null = null,
   {
-    epsilon = 1e-5,
+    eps: epsilon = 1e-5,
   }: {
     /** Added to the variance, against a division by zero. Default: 1e-5. */
+    readonly eps?: number | undefined;
+    /** @deprecated Use eps. */
     readonly epsilon?: number | undefined;
   } = {},
 ): Tensor {

@@ -108,8 +108,14 @@ export type Interpolation = "linear" | "lower" | "higher" | "nearest" | "midpoin
 export interface QuantileOptions {
   /** Default: of all elements. */
   readonly axis?: number | null | undefined;
+  /** axis by its PyTorch name. @alias axis */
+  readonly dim?: number | null | undefined;
+
   /** Whether axes that are reduced stay, with length 1. Default: false. */
   readonly keepDims?: boolean | undefined;
+  /** keepDims by its PyTorch name. @alias keepDims */
+  readonly keepdim?: boolean | undefined;
+
   /** What lies between two elements. Default: linear. */
   readonly interpolation?: Interpolation | undefined;
 }

@@ -25,6 +25,9 @@ import { where } from "./where.ts";
 export interface ReduceOptions {
   /** Default: false. */
   readonly keepDims?: boolean | undefined;
+  /** keepDims by its PyTorch name. @alias keepDims */
+  readonly keepdim?: boolean | undefined;
+
   /** The result's dtype; the input is cast to it first. */
   readonly dtype?: DType | undefined;
 }

@@ -17,7 +17,7 @@ import { clamp } from "./where.ts";
 import { floor } from "./unary.ts";
 
 /** How interpolate() computes elements between others. */
-export type ResizeMode = "nearest" | "nearest-exact" | "linear" | "bilinear" | "trilinear" | "bicubic" | "area";
+export type ResizeMode = "nearest" | "nearestExact" | "nearest-exact" | "linear" | "bilinear" | "trilinear" | "bicubic" | "area";
 
 /** Options of interpolate(). Reference: torch.nn.functional.interpolate. */
 export interface InterpolateOptions {
@@ -161,9 +161,9 @@ function applied(x: Tensor, axis: number, { indices, weights }: Taps): Tensor {
   return reads.reduce((a, b) => add(a, b));
 }
 
-const DIMENSIONS: { readonly [mode in ResizeMode]: readonly number[] } = {
+const DIMENSIONS: { readonly [mode in Exclude<ResizeMode, "nearest-exact">]: readonly number[] } = {
   nearest: [1, 2, 3],
-  "nearest-exact": [1, 2, 3],
+  nearestExact: [1, 2, 3],
   area: [1, 2, 3],
   linear: [1],
   bilinear: [2],
@@ -218,7 +218,8 @@ const MOST_PLACES = 2 ** 24;
  * RESAMPLE_GRAD for linear modes and whole factors; GATHER, MULTIPLY, ADD; GEMM where antialiased; AVERAGE_POOLING for "area". Reference: torch.nn.functional.interpolate.
  */
 export function interpolate(x: Tensor, options: InterpolateOptions = {}): Tensor {
-  const { mode = "nearest", antialias = false } = options;
+  const { antialias = false } = options;
+  const mode = options.mode === "nearest-exact" ? "nearestExact" : (options.mode ?? "nearest");
   const spatial = x.rank - 2;
   if (!Object.hasOwn(DIMENSIONS, mode)) throw new ValueError("interpolate", "mode", `one of ${Object.keys(DIMENSIONS).join(", ")}`, mode);
   if (!DIMENSIONS[mode].includes(spatial))
@@ -266,7 +267,7 @@ export function interpolate(x: Tensor, options: InterpolateOptions = {}): Tensor
     const input = x.shape[axis]!;
     const scale = scaleOf(i, input);
     if (!interpolates)
-      y = input === output && scale === 1 ? y : applied(y, axis, nearestTaps(input, output, scale, mode === "nearest-exact"));
+      y = input === output && scale === 1 ? y : applied(y, axis, nearestTaps(input, output, scale, mode === "nearestExact"));
     else if (antialias) {
       demandListed("interpolate", "size", input * output, size);
       const matrix = tensor(Float32Array.from(smoothMatrix(input, output, scale, mode === "bicubic", align)), {

@@ -115,9 +115,11 @@ export function rmsNorm(
   normalizedShape: Shape,
   weight: Tensor | null = null,
   {
-    epsilon,
+    eps: epsilon,
   }: {
     /** Added to the mean of squares. Default: the dtype's smallest difference from 1. */
+    readonly eps?: number | null | undefined;
+    /** @deprecated Use eps. */
     readonly epsilon?: number | null | undefined;
   } = {},
 ): Tensor {

@@ -133,7 +133,10 @@ export interface BincountOptions {
   /** One for each element of x: added instead of 1. */
   readonly weights?: Tensor | null | undefined;
   /** At least so many counts. Default: 0. */
+  readonly minlength?: number | undefined;
+  /** @deprecated Use minlength. */
   readonly minLength?: number | undefined;
+
   /** Exactly so many counts: nothing has to be read, so that it may be compiled. Larger numbers are not counted. */
   readonly size?: number | undefined;
 }
@@ -142,10 +145,10 @@ export interface BincountOptions {
  * How often each whole number occurs in a vector of numbers of at least 0; int32, or sums of weights in their dtype. Without `size` it
  * blocks until the largest number is known. Reference: torch.bincount.
  */
-export function bincount(x: Tensor, { weights = null, minLength = 0, size }: BincountOptions = {}): Tensor {
+export function bincount(x: Tensor, { weights = null, minlength: minLength = 0, size }: BincountOptions = {}): Tensor {
   if (x.rank !== 1 || !isInteger(x.dtype)) throw new ShapeError("bincount", "x", "a vector of integers", x.describe());
   if (!Number.isInteger(minLength) || minLength < 0)
-    throw new ValueError("bincount", "minLength", "a whole number of at least 0", minLength);
+    throw new ValueError("bincount", "minlength", "a whole number of at least 0", minLength);
   if (weights !== null && (weights.rank !== 1 || weights.size !== x.size))
     throw new ShapeError("bincount", "weights", `a vector of ${x.size}, like x`, weights.describe());
   if (weights?.dtype === "bool") throw new DTypeError("bincount", "weights", "numbers", weights.describe());

@@ -140,6 +140,9 @@ export function topk(x: Tensor, k: number, axis = -1, { largest = true, dtype = 
 export interface KthOptions {
   /** Whether axes that are reduced stay, with length 1. Default: false. */
   readonly keepDims?: boolean | undefined;
+  /** keepDims by its PyTorch name. @alias keepDims */
+  readonly keepdim?: boolean | undefined;
+
   /** The dtype of the places. Default: int32. */
   readonly dtype?: IndexDType | undefined;
 }

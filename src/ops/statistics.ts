@@ -22,6 +22,9 @@ import { where } from "./where.ts";
 export interface VarianceOptions {
   /** Whether axes that are reduced stay, with length 1. Default: false. */
   readonly keepDims?: boolean | undefined;
+  /** keepDims by its PyTorch name. @alias keepDims */
+  readonly keepdim?: boolean | undefined;
+
   /** What is subtracted from the number of elements before dividing: 1 for a sample (default), 0 for a population. */
   readonly correction?: number | undefined;
 }

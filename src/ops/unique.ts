@@ -20,6 +20,8 @@ import { clone } from "./state.ts";
 export interface UniqueOptions {
   /** Distinct parts along an axis. Default: distinct elements of all. */
   readonly axis?: number | null | undefined;
+  /** axis by its PyTorch name. @alias axis */
+  readonly dim?: number | null | undefined;
 }
 
 /** What unique() gives. */

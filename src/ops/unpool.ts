@@ -104,7 +104,10 @@ export interface FractionalOptions {
   /** The result's lengths as shares of x's, in (0, 1). */
   readonly outputRatio?: number | readonly number[] | null | undefined;
   /** Uniform numbers [N, C, spatial axes] that place the windows. Default: drawn. */
+  readonly randomSamples?: Tensor | null | undefined;
+  /** @deprecated Use randomSamples. */
   readonly samples?: Tensor | null | undefined;
+
   /** The source of random numbers. Default: the device's default generator. */
   readonly generator?: Generator | undefined;
 }
@@ -134,7 +137,7 @@ function fractional(operation: string, spatial: number, x: Tensor, size: PerAxis
     outputSize !== null ? expandList(operation, "outputSize", outputSize, spatial, 1) : input.map((d, i) => Math.floor(d * ratios![i]!));
   if (output.some((o, i) => o + kernel[i]! - 1 > input[i]! || o < 1))
     throw new ShapeError(operation, "x", `of room for ${showShape(output)} windows of ${showShape(kernel)}`, x.describe());
-  const samples = options.samples ?? rand([n, c, spatial], { device: x.device, generator: options.generator });
+  const samples = options.randomSamples ?? rand([n, c, spatial], { device: x.device, generator: options.generator });
   // PyTorch's samples name the width first.
   let index: Tensor | null = null;
   input.forEach((d, i) => {

@@ -136,8 +136,13 @@ export const diagonalScatter = (
   options: {
     /** Above the main diagonal if positive, below it if negative. Default: 0. */
     readonly offset?: number; /** The first axis of the matrices. Default: 0. */
-    readonly axis0?: number; /** The second axis of the matrices. Default: 1. */
+    readonly axis0?: number;
+    /** axis0 by its PyTorch name. @alias axis0 */
+    readonly dim1?: number;
+    /** The second axis of the matrices. Default: 1. */
     readonly axis1?: number;
+    /** axis1 by its PyTorch name. @alias axis1 */
+    readonly dim2?: number;
   } = {},
 ): Tensor => written("diagonalScatter", x, source, (copy) => diagonal(copy, options));
 /** x with source in a view of its storage that no element is in twice. Reference: torch.as_strided_scatter. */

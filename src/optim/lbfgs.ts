@@ -33,7 +33,9 @@ export interface LBFGSOptions {
   /** Differences of gradients that are kept. Default: 100. */
   historySize: number;
   /** "strongWolfe": how far to go along a direction is searched for. Default: null, by lr. */
-  lineSearch: "strongWolfe" | null;
+  lineSearchFn: "strongWolfe" | "strong_wolfe" | null;
+  /** @deprecated Use lineSearchFn. */
+  lineSearch?: "strongWolfe" | "strong_wolfe" | null;
 }
 
 /** Makes the gradients anew and gives the loss. */
@@ -155,15 +157,16 @@ export class LBFGS {
   constructor(params: Iterable<Tensor>, options: Partial<LBFGSOptions> = {}) {
     this.params = [...params];
     this.options = withDefaults(
-      { lr: 1, maxIter: 20, maxEval: null, toleranceGrad: 1e-7, toleranceChange: 1e-9, historySize: 100, lineSearch: null },
+      { lr: 1, maxIter: 20, maxEval: null, toleranceGrad: 1e-7, toleranceChange: 1e-9, historySize: 100, lineSearchFn: null },
       options,
     );
-    const { maxIter, maxEval, historySize, lineSearch } = this.options;
+
+    const { maxIter, maxEval, historySize, lineSearchFn: lineSearch } = this.options;
     checkAtLeast0("LBFGS", this.options, "lr", "toleranceGrad", "toleranceChange");
     for (const [name, value] of Object.entries({ maxIter, historySize, ...(maxEval === null ? {} : { maxEval }) }))
       if (!Number.isInteger(value) || value < 1) throw new ValueError("LBFGS", name, "a whole number of at least 1", value);
     if (lineSearch !== null && lineSearch !== "strongWolfe")
-      throw new ValueError("LBFGS", "lineSearch", 'null or "strongWolfe"', lineSearch);
+      throw new ValueError("LBFGS", "lineSearchFn", 'null or "strongWolfe"', lineSearch);
     if (this.params.length === 0) throw new ValueError("LBFGS", "params", "at least one parameter", "none");
     this.params.forEach((p, i) => {
       if (!(p instanceof Tensor)) throw new DTypeError("LBFGS", `params[${i}]`, "a tensor", p);
@@ -314,7 +317,7 @@ export class LBFGS {
   }
 
   *#run(closure: Closure): Reading<number> {
-    const { maxIter, toleranceGrad, toleranceChange, lineSearch } = this.options;
+    const { maxIter, toleranceGrad, toleranceChange, lineSearchFn: lineSearch } = this.options;
     const maxEval = this.options.maxEval ?? Math.floor((maxIter * 5) / 4);
     const m = this.#memory;
     const largestOf = (x: Tensor): Tensor => this.#make(() => amax(abs(x)));

@@ -11,8 +11,9 @@ import {
   isLike,
   isPlain,
   isTensor,
-  refusedBy,
+  mendedBy,
   under,
+  type Aliases,
   type Fields,
   type Kind,
   type Parameters,
@@ -24,7 +25,8 @@ type Test =
   | readonly ["=", unknown]
   | readonly ["class", string]
   | readonly ["array" | "iterable" | "record", number]
-  | readonly ["like" | "fields", Readonly<Record<string, number>>]
+  | readonly ["like", Readonly<Record<string, number>>]
+  | readonly ["fields", Readonly<Record<string, number>>, Aliases?]
   | readonly ["|", ...Test[]];
 /** The test, the text after "must be", whether it is about dtypes. */
 type Row = readonly [test: Test, text: string, isOfDTypes: 0 | 1];
@@ -72,8 +74,9 @@ export class KindTable {
   #make([test, text, isOfDTypes]: Row): Kind {
     const parts = Array.isArray(test) && test[0] === "|" ? (test.slice(1) as Test[]) : [test];
     const objects = parts.filter((t) => Array.isArray(t) && t[0] === "fields");
-    const fields = objects.length === 1 ? this.#fields((objects[0] as ["fields", Record<string, number>])[1]) : null;
-    return { is: this.#test(test), text, isOfDTypes: isOfDTypes === 1, fields };
+    const only = objects.length === 1 ? (objects[0] as ["fields", Record<string, number>, Aliases?]) : null;
+    const aliases = only?.[2] === undefined ? {} : { aliases: only[2] };
+    return { is: this.#test(test), text, isOfDTypes: isOfDTypes === 1, fields: only === null ? null : this.#fields(only[1]), ...aliases };
   }
 
   #fields(names: Readonly<Record<string, number>>): Fields {
@@ -131,16 +134,16 @@ export class KindTable {
   }
 }
 
-/** Throws for the first argument that is not what its parameter takes, and for one too many. */
-function check(operation: string | (() => string), { kinds, text, parameters, hasRest }: Signature, args: readonly unknown[]): void {
+/** The arguments in a function's own names. Throws for the first one that is not what its parameter takes, and for one too many. */
+function check(operation: string | (() => string), { kinds, text, parameters, hasRest }: Signature, args: never[]): never[] {
   const { length } = parameters;
   const named = hasRest ? length - 1 : length;
   let isRight = true;
   for (let i = 0; isRight && i < named; i++) isRight = parameters[i]![1].is(args[i]);
   if (hasRest) isRight &&= parameters[named]![1].is(args.slice(named));
   else isRight &&= args.length <= length || isAll(args, length);
-  if (isRight) return;
-  throw refusedBy(typeof operation === "string" ? operation : operation(), text, (i) => kinds.at(i), args);
+  if (isRight) return args;
+  return mendedBy(typeof operation === "string" ? operation : operation(), text, (i) => kinds.at(i), args);
 }
 
 /** Gives a form the name and the length of what it stands for. */
@@ -155,9 +158,9 @@ export const forms = (kinds: KindTable) => {
   const checked = <F extends AnyFunction>(fn: F, operation: string, text: string): F => {
     let signature: Signature | null = null;
     return like((...args: never[]) => {
-      check(operation, (signature ??= kinds.signature(text)), args);
+      const own = check(operation, (signature ??= kinds.signature(text)), args);
       try {
-        return fn(...args);
+        return fn(...own);
       } catch (error) {
         throw under(operation, error);
       }
@@ -168,8 +171,7 @@ export const forms = (kinds: KindTable) => {
   const guarded = <F extends AnyFunction>(fn: F, operation: string, text: string): F => {
     let signature: Signature | null = null;
     return like((...args: never[]) => {
-      check(operation, (signature ??= kinds.signature(text)), args);
-      return fn(...args);
+      return fn(...check(operation, (signature ??= kinds.signature(text)), args));
     }, fn);
   };
 
@@ -177,8 +179,7 @@ export const forms = (kinds: KindTable) => {
   const guardedAsync = <F extends AnyFunction>(fn: F, operation: string, text: string): F => {
     let signature: Signature | null = null;
     return like(async (...args: never[]) => {
-      check(operation, (signature ??= kinds.signature(text)), args);
-      return await fn(...args);
+      return await fn(...check(operation, (signature ??= kinds.signature(text)), args));
     }, fn);
   };
 
@@ -194,8 +195,8 @@ export const forms = (kinds: KindTable) => {
       const inner = Object.getOwnPropertyDescriptor(Class.prototype, name)!.value as AnyFunction;
       let signature: Signature | null = null;
       const form = function (this: object, ...args: never[]): unknown {
-        check(() => `${this.constructor.name}.${name}`, (signature ??= kinds.signature(words.join(" "))), args);
-        return inner.apply(this, args);
+        const own = check(() => `${this.constructor.name}.${name}`, (signature ??= kinds.signature(words.join(" "))), args);
+        return inner.apply(this, own);
       };
       Object.defineProperty(Class.prototype, name, { value: like(form, inner, name), writable: true, configurable: true });
     }
@@ -218,8 +219,8 @@ export const forms = (kinds: KindTable) => {
     const made: C = new Proxy(Class, {
       construct(target, args: never[], newTarget) {
         signature ??= begin();
-        check(target.name, signature, args);
-        return Reflect.construct(target as unknown as new (...args: never[]) => object, args, newTarget);
+        const own = check(target.name, signature, args);
+        return Reflect.construct(target as unknown as new (...args: never[]) => object, own, newTarget);
       },
       apply(target) {
         throw new ValueError(target.name, "class", "called with new", "a call without", `Write new ${target.name}(...).`);

@@ -278,7 +278,7 @@ const KINKS: readonly Kink[] = [
   {
     name: "tripletMarginLoss at its margin",
     inputs: [[[0, 0]], [[1, 0]], [[2, 0]]],
-    of: (a, p, n) => F.tripletMarginLoss(a, p, n, { margin: 1, epsilon: 0 }),
+    of: (a, p, n) => F.tripletMarginLoss(a, p, n, { margin: 1, eps: 0 }),
     gradients: [
       [0, 0],
       [0, 0],

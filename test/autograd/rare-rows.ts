@@ -41,9 +41,9 @@ export const RARE: readonly Row[] = [
   [
     "activations that choose",
     (x) => [
-      dx.hardtanh(x!, { min: -0.3, max: 0.7 }).mul(x!),
-      dx.hardshrink(x!, { lambda: 0.2 }).square(),
-      dx.softshrink(x!, { lambda: 0.2 }).square(),
+      dx.hardtanh(x!, { minVal: -0.3, maxVal: 0.7 }).mul(x!),
+      dx.hardshrink(x!, { lambd: 0.2 }).square(),
+      dx.softshrink(x!, { lambd: 0.2 }).square(),
       dx.threshold(x!, 0.2, 0.5).square(),
     ],
     [[2, 2]],
@@ -102,10 +102,10 @@ export const RARE: readonly Row[] = [
   ],
   ["topk", (x) => dx.topk(x!, 2, 1).values, [[2, 3]]],
   ["binaryCrossEntropy", (x) => dx.binaryCrossEntropy(x!, like(x!, [0, 1, 0.3])), [[3]], 0.25, 0.75],
-  ["rmsNorm", (x, w) => dx.rmsNorm(x!, [3], w!, { epsilon: 0.1 }), [[2, 3], [3]]],
+  ["rmsNorm", (x, w) => dx.rmsNorm(x!, [3], w!, { eps: 0.1 }), [[2, 3], [3]]],
   [
     "scaledDotProductAttention",
-    (q, k, v) => dx.scaledDotProductAttention(q!, k!, v!, { causal: true }),
+    (q, k, v) => dx.scaledDotProductAttention(q!, k!, v!, { isCausal: true }),
     [
       [1, 2, 2],
       [1, 2, 2],

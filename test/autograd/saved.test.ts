@@ -26,7 +26,7 @@ eachDevice("between forward and backward", (device) => {
     alone(() => {
       const x = dx.tensor([[1, 2, 4]]);
       const w = leaf([1, 2, 3]);
-      const y = dx.rmsNorm(x, [3], w, { epsilon: 0 }).sum();
+      const y = dx.rmsNorm(x, [3], w, { eps: 0 }).sum();
       bump(w);
       y.backward();
       const length = Math.sqrt(7);
@@ -41,7 +41,7 @@ eachDevice("between forward and backward", (device) => {
     "instanceNorm saves a copy of its weight",
     alone(() => {
       const [x, w] = [leaf([[[1, 2, 4]]]), leaf([2])];
-      const y = dx.instanceNorm(x, w, null, { epsilon: 0 });
+      const y = dx.instanceNorm(x, w, null, { eps: 0 });
       bump(w);
       y.mul(dx.tensor([1, 0, 0]))
         .sum()

@@ -149,7 +149,7 @@ eachDevice("data.DataLoader", (device) => {
       growing.push(3);
       expect(counts.length).toBe(2);
       expect((await all(data.dataLoader([]))).length).toBe(0);
-      const seen = await all(data.dataLoader(growing, { batchSize: 3, collate: (samples) => samples.map(String) }));
+      const seen = await all(data.dataLoader(growing, { batchSize: 3, collateFn: (samples) => samples.map(String) }));
       expect(seen).toEqual([["1", "2", "3"]]);
     }));
 });

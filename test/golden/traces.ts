@@ -110,7 +110,7 @@ function layerOf(text: string): dx.nn.Layer {
     case "Sigmoid":
       return nn.sigmoid();
     case "LeakyReLU":
-      return nn.leakyRelu({ slope: numbers[0]! });
+      return nn.leakyRelu({ negativeSlope: numbers[0]! });
     default:
       throw new Missing(`a layer ${text}`);
   }
@@ -156,7 +156,7 @@ class CausalModel extends nn.Module {
     const [n, t] = x.shape as [number, number];
     let h = this.tok.forward(x).add(this.pos.forward(dx.arange(t, { dtype: "int32", device: x.device })));
     const heads = dx.chunk(this.qkv.forward(this.ln1.forward(h)), 3, -1).map((z) => z.reshape([n, t, 2, 4]).transpose(1, 2));
-    const attention = nn.functional.scaledDotProductAttention(heads[0]!, heads[1]!, heads[2]!, { causal: true });
+    const attention = nn.functional.scaledDotProductAttention(heads[0]!, heads[1]!, heads[2]!, { isCausal: true });
     h = h.add(this.proj.forward(attention.transpose(1, 2).reshape([n, t, 8])));
     h = h.add(this.down.forward(dx.gelu(this.up.forward(this.ln2.forward(h)))));
     return this.head.forward(this.lnf.forward(h));

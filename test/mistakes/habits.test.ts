@@ -15,7 +15,7 @@ eachDevice("habits", (device) => {
       const t = dx.ones([2, 3, 4], { device });
       expect(t.flatten(1).shape).toEqual([2, 12]);
       expect(t.flatten(0, 1).shape).toEqual([6, 4]);
-      expect(t.flatten({ start: 1 }).shape).toEqual([2, 12]);
+      expect(t.flatten({ startDim: 1 }).shape).toEqual([2, 12]);
       expect(dx.flatten(t).shape).toEqual([24]);
       expect(dx.nn.flatten(2).forward(t.reshape(2, 3, 2, 2)).shape).toEqual([2, 3, 4]);
       expect(t.sum(1, { keepDims: true }).shape).toEqual([2, 1, 4]);

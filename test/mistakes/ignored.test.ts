@@ -43,8 +43,9 @@ eachDevice("mistakes that were ignored", (device) => {
     ...optimizers.map(
       (name) => [`dx.optim.${name}([{ params: [p()], lr: "0.5" }])`, "ValueError", /: lr must be a number; received "0\.5"\.$/] as const,
     ),
-    ["z().sum({ dim: 0 })", "ValueError", /^sum: axis must be /],
-    ["z().sum(0, { keepdim: true })", "ValueError", /received keepdim\. Did you mean keepDims\?$/],
+    ["z().sum({ dmi: 0 })", "ValueError", /^sum: axis must be /],
+    ["z().sum({ dim: 0, axis: 0 })", "ValueError", /^sum: axis must be given once/],
+    ["z().sum(0, { keepdims: true })", "ValueError", /received keepdims\. Did you mean keepDims\?$/],
     ["z().exp(1)", "ValueError", /^exp: arguments must be none; received 1/],
     ["z().add('1')", "DTypeError", /^add: b must be /],
     ["z().allcloseSync(z(), { tol: 1 })", "ValueError", /^allcloseSync: options must be .* received tol/],

@@ -8,7 +8,7 @@ refuses("mistakes with tensors", [
   [
     'x().flatten("1")',
     "ValueError",
-    'flatten: start must be a number or an object of options; received "1". Options go into one object: { start, end }.',
+    'flatten: start must be a number or an object of options; received "1". Options go into one object: { startDim, endDim }.',
   ],
   ["x().flatten(1, 2, 3)", "ValueError", "flatten: arguments must be no more than start, end; received 3 after them."],
   [
@@ -22,11 +22,6 @@ refuses("mistakes with tensors", [
     "dropout: options must be an object of options; received 0.5. Options go into one object: { p, training, generator }.",
   ],
   [
-    "x().sum(1, { keepdim: true })",
-    "ValueError",
-    "sum: options must be an object of no more than keepDims, dtype; received keepdim. Did you mean keepDims?",
-  ],
-  [
     "x().sum(1, { keepDim: true })",
     "ValueError",
     "sum: options must be an object of no more than keepDims, dtype; received keepDim. Did you mean keepDims?",
@@ -37,12 +32,11 @@ refuses("mistakes with tensors", [
     "sum: options must be an object of options; received true. Options go into one object: { keepDims, dtype }.",
   ],
   [
-    "x().sum({ dim: 1 })",
+    "x().sum({ dmi: 1 })",
     "ValueError",
-    "sum: axis must be a number, an array of numbers or null; received { dim: 1 }. Options come after axis: { keepDims, dtype }.",
+    "sum: axis must be a number, an array of numbers or null; received { dmi: 1 }. Options come after axis: { keepDims, dtype }.",
   ],
   ['x().mean("1")', "ValueError", 'mean: axis must be a number, an array of numbers or null; received "1".'],
-  ["x().softmax({ dim: 1 })", "ValueError", "softmax: axis must be a number; received { dim: 1 }. Options come after axis: { dtype }."],
   [
     'dx.tensor([1, 2], "int32")',
     "ValueError",
@@ -74,7 +68,6 @@ refuses("mistakes with tensors", [
   ["x().add([1, 2, 3])", "DTypeError", "add: b must be a tensor or a number; received [1, 2, 3]."],
   ['x().add("1")', "DTypeError", 'add: b must be a tensor or a number; received "1".'],
   ["x().add(x(), { alpha: 2 })", "ValueError", "add: arguments must be no more than b; received { alpha: 2 } after them."],
-  ["x().clamp({ min: 2 })", "DTypeError", "clamp: min must be a tensor, a number or null; received { min: 2 }."],
   [
     'x().index("1:3")',
     "DTypeError",
@@ -102,22 +95,12 @@ refuses("mistakes with tensors", [
   ["dx.stack([x(), 3])", "DTypeError", "stack: tensors must be an array of tensors and complex tensors; received [float32[2, 3], 3]."],
   ["dx.matmul(x())", "DTypeError", "matmul: b must be a tensor; received undefined."],
   [
-    "dx.fft.fft(x(), { dim: 0 })",
-    "ValueError",
-    "fft: options must be an object of no more than n, axis, norm; received dim. Did you mean axis?",
-  ],
-  [
     "dx.fft.fft(x(), 4)",
     "ValueError",
     "fft: options must be an object of options; received 4. Options go into one object: { n, axis, norm }.",
   ],
   ["dx.linalg.inv([[1]])", "DTypeError", "linalg.inv: a must be a tensor; received [[1]]."],
   ["dx.linalg.solve(x())", "DTypeError", "linalg.solve: b must be a tensor; received undefined."],
-  [
-    "dx.masked.sum(x(), { mask: x() })",
-    "ValueError",
-    "masked.sum: axis must be a number, an array of numbers or null; received { mask: float32[2, 3] }. Options come after axis: { keepDims, dtype, mask }.",
-  ],
   [
     "dx.compile(dx.add, { dynamc: true })",
     "ValueError",
@@ -164,7 +147,6 @@ refuses("mistakes with tensors", [
     "ValueError",
     "argmax: options must be an object of options; received true. Options go into one object: { keepDims, dtype }.",
   ],
-  ["x().topk({ k: 2 })", "ValueError", "topk: k must be a number; received { k: 2 }. Options come after k: { largest, sorted, dtype }."],
   [
     "x().backward(true)",
     "ValueError",

@@ -29,7 +29,7 @@ const close = { rtol: 1e-4, atol: 1e-5 };
 
 describe.each(devices)("a softmax over clusters on %s", (device) => {
   const make = (r: Recorded): dx.nn.AdaptiveLogSoftmaxWithLoss => {
-    const m = dx.nn.adaptiveLogSoftmaxWithLoss(r.n, r.c, r.cut, { divisor: r.div, headBias: r.hb, generator: new dx.Generator(1) });
+    const m = dx.nn.adaptiveLogSoftmaxWithLoss(r.n, r.c, r.cut, { divValue: r.div, headBias: r.hb, generator: new dx.Generator(1) });
     m.loadStateDict(
       Object.fromEntries(Object.entries(r.state).map(([k, v]) => [k, dx.tensor(v.flat(2), { dtype: "float32" }).reshape(r.shapes[k]!)])),
     );

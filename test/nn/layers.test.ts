@@ -42,10 +42,10 @@ function attention(module: dx.nn.MultiheadAttention, call: dx.nn.AttentionCall =
 }
 
 const MAKE: Readonly<Record<string, () => Made>> = {
-  lstm: () => recurrent(nn.lstm(3, 4, { layers: 2, bidirectional: true })),
-  lstmProjected: () => recurrent(nn.lstm(3, 4, { projection: 2, batchFirst: true })),
+  lstm: () => recurrent(nn.lstm(3, 4, { numLayers: 2, bidirectional: true })),
+  lstmProjected: () => recurrent(nn.lstm(3, 4, { projSize: 2, batchFirst: true })),
   lstmPacked: () => recurrent(nn.lstm(3, 2, { bidirectional: true }), [4, 2, 3]),
-  gruPacked: () => recurrent(nn.gru(3, 2, { layers: 2, bidirectional: true }), [4, 2, 3]),
+  gruPacked: () => recurrent(nn.gru(3, 2, { numLayers: 2, bidirectional: true }), [4, 2, 3]),
   gru: () => recurrent(nn.gru(3, 4)),
   rnn: () => recurrent(nn.rnn(3, 4, { nonlinearity: "relu", bias: false })),
   lstmCell: () => {
@@ -61,22 +61,21 @@ const MAKE: Readonly<Record<string, () => Made>> = {
   gruCell: () => layer(nn.gruCell(3, 4)),
   rnnCell: () => layer(nn.rnnCell(3, 4)),
   attention: () => attention(nn.multiheadAttention(6, 2)),
-  attentionOther: () =>
-    attention(nn.multiheadAttention(6, 3, { keyWidth: 4, valueWidth: 5, addBiasKeyValue: true, addZeroAttention: true, batchFirst: true })),
+  attentionOther: () => attention(nn.multiheadAttention(6, 3, { kdim: 4, vdim: 5, addBiasKv: true, addZeroAttn: true, batchFirst: true })),
   attentionMasked: () =>
     attention(nn.multiheadAttention(4, 2, { bias: false }), {
       keyPaddingMask: dx.tensor([
         [false, false, true],
         [false, false, false],
       ]),
-      mask: dx.triu(dx.ones([3, 3]), 1).to("bool"),
+      attnMask: dx.triu(dx.ones([3, 3]), 1).to("bool"),
     }),
-  encoderLayer: () => layer(nn.transformerEncoderLayer(6, 2, { feedforward: 8, dropout: 0 }), true),
+  encoderLayer: () => layer(nn.transformerEncoderLayer(6, 2, { dimFeedforward: 8, dropout: 0 }), true),
   encoderLayerFirst: () =>
-    layer(nn.transformerEncoderLayer(6, 2, { feedforward: 8, dropout: 0, normFirst: true, activation: "gelu", batchFirst: true }), true),
-  decoderLayer: () => layer(nn.transformerDecoderLayer(6, 2, { feedforward: 8, dropout: 0 }), true),
-  transformer: () => layer(nn.transformer(4, 2, { encoderLayers: 2, decoderLayers: 1, feedforward: 6, dropout: 0 }), true),
-  embeddingBag: () => layer(nn.embeddingBag(5, 3, { mode: "mean", paddingIndex: 1 })),
+    layer(nn.transformerEncoderLayer(6, 2, { dimFeedforward: 8, dropout: 0, normFirst: true, activation: "gelu", batchFirst: true }), true),
+  decoderLayer: () => layer(nn.transformerDecoderLayer(6, 2, { dimFeedforward: 8, dropout: 0 }), true),
+  transformer: () => layer(nn.transformer(4, 2, { numEncoderLayers: 2, numDecoderLayers: 1, dimFeedforward: 6, dropout: 0 }), true),
+  embeddingBag: () => layer(nn.embeddingBag(5, 3, { mode: "mean", paddingIdx: 1 })),
   instanceNorm: () => layer(nn.instanceNorm2d(3, { affine: true, trackRunningStats: true }), true),
   circularPad: () => layer(nn.circularPad2d([1, 2, 0, 1])),
   upsample: () => layer(nn.upsample({ scaleFactor: 2, mode: "bicubic", alignCorners: true })),
@@ -195,13 +194,13 @@ test("parameters of transformers and recurrent layers come in PyTorch's order, b
   const options = { feedforward: 8 };
   expect(names(nn.transformerEncoderLayer(4, 2, options))).toEqual(encoder);
   expect(names(nn.transformerDecoderLayer(4, 2, options))).toEqual(decoder);
-  expect(names(nn.transformer(4, 2, { ...options, encoderLayers: 1, decoderLayers: 1 }))).toEqual([
+  expect(names(nn.transformer(4, 2, { ...options, numEncoderLayers: 1, numDecoderLayers: 1 }))).toEqual([
     ...encoder.map((name) => `encoder.layers.0.${name}`),
     ...both("encoder.norm"),
     ...decoder.map((name) => `decoder.layers.0.${name}`),
     ...both("decoder.norm"),
   ]);
-  expect(names(nn.multiheadAttention(4, 2, { keyWidth: 3, valueWidth: 5, addBiasKeyValue: true }))).toEqual([
+  expect(names(nn.multiheadAttention(4, 2, { kdim: 3, vdim: 5, addBiasKv: true }))).toEqual([
     "q_proj_weight",
     "k_proj_weight",
     "v_proj_weight",
@@ -210,7 +209,7 @@ test("parameters of transformers and recurrent layers come in PyTorch's order, b
     "bias_v",
     ...both("out_proj"),
   ]);
-  expect(names(nn.lstm(3, 4, { layers: 2, bidirectional: true, projection: 2 }))).toEqual(
+  expect(names(nn.lstm(3, 4, { numLayers: 2, bidirectional: true, projSize: 2 }))).toEqual(
     ["l0", "l0_reverse", "l1", "l1_reverse"].flatMap((l) =>
       ["weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr"].map((n) => `${n}_${l}`),
     ),

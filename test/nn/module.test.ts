@@ -198,7 +198,7 @@ eachDevice("nn.Module", (device) => {
       const spread = (): number => Math.sqrt(numbers(t).reduce((s, v) => s + v * v, 0) / t.size);
       nn.init.kaimingNormal(t, { nonlinearity: "relu", generator });
       expect(Math.abs(spread() / Math.sqrt(2 / 200) - 1)).toBeLessThan(0.02);
-      nn.init.kaimingUniform(t, { slope: Math.sqrt(5), generator });
+      nn.init.kaimingUniform(t, { a: Math.sqrt(5), generator });
       expect(Math.max(...numbers(t).map(Math.abs))).toBeLessThanOrEqual(1 / Math.sqrt(200) + 1e-6);
       nn.init.xavierUniform(t, { generator });
       expect(Math.abs(spread() / Math.sqrt(2 / 500) - 1)).toBeLessThan(0.02);
@@ -223,7 +223,7 @@ eachDevice("nn.Module", (device) => {
       expect(nn.adaptiveAvgPool2d(1).forward(x).shape).toEqual([2, 4, 1, 1]);
       const group = nn.groupNorm(2, 4);
       expectClose(group.forward(x), numbers(dx.groupNorm(x, 2, null, null)));
-      const table = nn.embedding(5, 3, { paddingIndex: 0 });
+      const table = nn.embedding(5, 3, { paddingIdx: 0 });
       expect(numbers(table.forward(dx.tensor(Int32Array.of(0))))).toEqual([0, 0, 0]);
       const prelu = nn.prelu();
       expectClose(prelu.forward(dx.tensor([-4, 4])), [-1, 4]);
@@ -252,7 +252,7 @@ eachDevice("nn.Module", (device) => {
       expect(() => nn.linear(-1, 2)).toThrow(/Linear: inputs must be a whole number/);
       expect(() => nn.conv2d(3, 4, 3, { groups: 2 })).toThrow(/Conv2d: groups must be a divisor/);
       expect(() => nn.dropout(2)).toThrow(dx.ValueError);
-      expect(() => nn.embedding(3, 2, { paddingIndex: 3 })).toThrow(dx.ValueError);
+      expect(() => nn.embedding(3, 2, { paddingIdx: 3 })).toThrow(dx.ValueError);
       expect(() => new nn.Parameter(dx.ones([1], { dtype: "int32" }))).toThrow(dx.DTypeError);
     }));
 

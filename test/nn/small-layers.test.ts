@@ -13,8 +13,8 @@ const ROWS: readonly [string, () => dx.nn.Layer, () => dx.Tensor, readonly numbe
   ["GLU", () => new nn.GLU(), x, [-1.1973753, -0.2452723]],
   ["Softmin", () => new nn.Softmin(1), x, [0.7671072, 0.1401378, 0.0695904, 0.0231646]],
   ["Softmax2d", () => new nn.Softmax2d(), () => x().reshape(2, 1, 2), [0.0831727, 0.1418511, 0.9168273, 0.8581489]],
-  ["Hardshrink", () => new nn.Hardshrink({ lambda: 0.35 }), x, [-2, 0, 0.4, 1.5]],
-  ["Softshrink", () => new nn.Softshrink({ lambda: 0.35 }), x, [-1.65, 0, 0.05, 1.15]],
+  ["Hardshrink", () => new nn.Hardshrink({ lambd: 0.35 }), x, [-2, 0, 0.4, 1.5]],
+  ["Softshrink", () => new nn.Softshrink({ lambd: 0.35 }), x, [-1.65, 0, 0.05, 1.15]],
   ["Threshold", () => new nn.Threshold(0.5, 20), x, [20, 20, 20, 1.5]],
   ["RReLU in eval mode", () => new nn.RReLU({ lower: 0.1, upper: 0.3 }), x, [-0.4, -0.06, 0.4, 1.5]],
   [
@@ -48,11 +48,13 @@ eachDevice("small layers", () => {
 
   test("FractionalMaxPool2d and 3d", () => {
     const samples = dx.zeros([1, 1, 2]);
-    expect(numbers(new nn.FractionalMaxPool2d(2, { outputSize: 2, samples }).forward(steps()))).toEqual(
-      numbers(dx.fractionalMaxPool2d(steps(), 2, { outputSize: 2, samples })),
+    expect(numbers(new nn.FractionalMaxPool2d(2, { outputSize: 2, randomSamples: samples }).forward(steps()))).toEqual(
+      numbers(dx.fractionalMaxPool2d(steps(), 2, { outputSize: 2, randomSamples: samples })),
     );
     const volume = dx.arange(27, { dtype: "float32" }).reshape(1, 1, 3, 3, 3);
-    expect(new nn.FractionalMaxPool3d(2, { outputSize: 2, samples: dx.zeros([1, 1, 3]) }).forward(volume).shape).toEqual([1, 1, 2, 2, 2]);
+    expect(new nn.FractionalMaxPool3d(2, { outputSize: 2, randomSamples: dx.zeros([1, 1, 3]) }).forward(volume).shape).toEqual([
+      1, 1, 2, 2, 2,
+    ]);
   });
 
   test("Bilinear", () => {
@@ -125,7 +127,7 @@ eachDevice("small layers", () => {
   });
 
   test("a transformer takes masks of its source", () => {
-    const model = new nn.Transformer(4, 2, { encoderLayers: 1, decoderLayers: 1, feedforward: 8, dropout: 0 }).eval();
+    const model = new nn.Transformer(4, 2, { numEncoderLayers: 1, numDecoderLayers: 1, dimFeedforward: 8, dropout: 0 }).eval();
     const [source, target] = [dx.ones([3, 1, 4]), dx.ones([2, 1, 4])];
     const sourceKeyPaddingMask = dx.tensor([[false, false, true]]);
     const masked = model.forward(source, target, {

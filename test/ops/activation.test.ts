@@ -20,7 +20,7 @@ function erf(x: number): number {
 const FUNCTIONS: readonly [string, (x: dx.Tensor) => dx.Tensor, (x: number) => number][] = [
   ["relu", dx.relu, (x) => Math.max(x, 0)],
   ["sigmoid", dx.sigmoid, sigmoid],
-  ["leakyRelu", (x) => dx.leakyRelu(x, { slope: 0.2 }), (x) => (x > 0 ? x : 0.2 * x)],
+  ["leakyRelu", (x) => dx.leakyRelu(x, { negativeSlope: 0.2 }), (x) => (x > 0 ? x : 0.2 * x)],
   ["elu", (x) => dx.elu(x, { alpha: 1.5 }), (x) => (x > 0 ? x : 1.5 * Math.expm1(x))],
   ["selu", dx.selu, (x) => 1.0507009873554805 * (x > 0 ? x : 1.6732632423543772 * Math.expm1(x))],
   ["celu", (x) => dx.celu(x, { alpha: 2 }), (x) => Math.max(x, 0) + Math.min(0, 2 * Math.expm1(x / 2))],
@@ -195,7 +195,7 @@ eachMode("activations", (device, mode) => {
       () => {
         const at = [NaN, -Infinity, -3, 0, 3, Infinity];
         const gradients: readonly [string, (x: dx.Tensor) => dx.Tensor, readonly number[]][] = [
-          ["leakyRelu", (x) => dx.leakyRelu(x, { slope: 0.2 }), [0.2, 0.2, 0.2, 0.2, 1, 1]],
+          ["leakyRelu", (x) => dx.leakyRelu(x, { negativeSlope: 0.2 }), [0.2, 0.2, 0.2, 0.2, 1, 1]],
           ["elu", dx.elu, [1, 0, 0.0497871, 1, 1, 1]],
           ["selu", dx.selu, [1.050701, 0, 0.0875306, 1.7580993, 1.050701, 1.050701]],
           ["celu", (x) => dx.celu(x, { alpha: 2 }), [1, 0, 0.2231302, 1, 1, 1]],
@@ -295,7 +295,9 @@ eachMode("activations", (device, mode) => {
 
   test("refuses parameters that are not finite", () =>
     clean(device, () => {
-      expect(() => dx.leakyRelu(dx.ones([1]), { slope: Infinity })).toThrow("leakyRelu: slope must be a finite number; received Infinity.");
+      expect(() => dx.leakyRelu(dx.ones([1]), { negativeSlope: Infinity })).toThrow(
+        "leakyRelu: negativeSlope must be a finite number; received Infinity.",
+      );
       expect(() => dx.elu(dx.ones([1]), { alpha: NaN })).toThrow(dx.ValueError);
       expect(() => dx.softplus(dx.ones([1]), { beta: 0 })).toThrow(dx.ValueError);
       expect(() => dx.gelu(dx.ones([1], { dtype: "int32" }))).toThrow(dx.DTypeError);

@@ -36,7 +36,7 @@ eachMode("embedding", (device, mode) => {
         [0, 0],
         [NaN, -Infinity],
       ]);
-      expect(gradient({ paddingIndex: -1 })).toEqual([
+      expect(gradient({ paddingIdx: -1 })).toEqual([
         [3, 4],
         [0, 0],
         [6, 8],
@@ -80,7 +80,7 @@ eachMode("embedding", (device, mode) => {
         [0, 0],
         [2, 3],
       ]);
-      expect(bag({ mode: "mean", paddingIndex: 2 }, 0, 2, 1, 0)).toEqual([
+      expect(bag({ mode: "mean", paddingIdx: 2 }, 0, 2, 1, 0)).toEqual([
         [1, 2],
         [0, 0],
         [2, 3],

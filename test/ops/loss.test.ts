@@ -316,7 +316,7 @@ eachMode("loss", (device, mode) => {
         const grad = mode.run(
           (i, t) => {
             const leaf = t.detach().requiresGrad_();
-            return dx.grad(dx.embedding(i, leaf, { paddingIndex: -1 }).sum(), [leaf])[0]!;
+            return dx.grad(dx.embedding(i, leaf, { paddingIdx: -1 }).sum(), [leaf])[0]!;
           },
           indices,
           table,
@@ -324,7 +324,7 @@ eachMode("loss", (device, mode) => {
         expectClose(grad, [1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0]);
         expect(() => dx.embedding(dx.ones([2]), table)).toThrow(dx.DTypeError);
         expect(() => dx.embedding(indices, dx.ones([3]))).toThrow(dx.ShapeError);
-        expect(() => dx.embedding(indices, table, { paddingIndex: 5 })).toThrow(dx.ValueError);
+        expect(() => dx.embedding(indices, table, { paddingIdx: 5 })).toThrow(dx.ValueError);
       },
       { collect: true },
     ));

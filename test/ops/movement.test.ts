@@ -20,7 +20,7 @@ eachMode("views and joins", (device, mode) => {
         x.slice(2, 1, 4, 2),
         x.narrow(1, 1, 2),
         x.select(0, 1),
-        x.flatten({ start: 1 }),
+        x.flatten({ startDim: 1 }),
         x.movedim(0, -1),
         x.diagonal({ axis0: 1, axis1: 2 }),
       ])

@@ -118,7 +118,7 @@ test("bincount without a size waits for the device once", () => {
     expect(dx.bincount(x).shape).toEqual([4]);
     expect(dx.counters("cpu").readbacks - before).toBe(1);
     expect(() => dx.bincount(ints([1, -1]))).toThrow("bincount: x must be numbers of at least 0; received -1.");
-    expect(numbers(dx.bincount(dx.tensor([2n, 2n], { dtype: "int64" }), { weights: dx.tensor([0.5, 2]), minLength: 4 }))).toEqual([
+    expect(numbers(dx.bincount(dx.tensor([2n, 2n], { dtype: "int64" }), { weights: dx.tensor([0.5, 2]), minlength: 4 }))).toEqual([
       0, 0, 2.5, 0,
     ]);
   });

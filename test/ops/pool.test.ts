@@ -97,7 +97,10 @@ eachMode("maxima of -Infinity", (device, mode) => {
         expect(run((t) => dx.maxPool1dWithIndices(t, 2).values, shaped(1, 1, 8))).toEqual(expected);
         expect(run((t) => dx.maxPool1dWithIndices(t, 2).indices, shaped(1, 1, 8))).toEqual([0, 2, 4, 6]);
         expect(
-          run((t) => dx.fractionalMaxPool2d(t, 2, { outputSize: 1, samples: dx.zeros([1, 1, 2]) }), shaped(1, 1, 2, 4).narrow(3, 0, 2)),
+          run(
+            (t) => dx.fractionalMaxPool2d(t, 2, { outputSize: 1, randomSamples: dx.zeros([1, 1, 2]) }),
+            shaped(1, 1, 2, 4).narrow(3, 0, 2),
+          ),
         ).toEqual([-Infinity]);
       });
     });

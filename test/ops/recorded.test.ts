@@ -14,7 +14,7 @@ const integers = (x: dx.Tensor): number[] => numbers(x).map(Number);
 const ROWS: readonly [string, (...x: dx.Tensor[]) => dx.Tensor, () => dx.Tensor[], readonly number[]][] = [
   [
     "logit with bounds that cross",
-    (x) => dx.logit(x!, { epsilon: 0.6 }),
+    (x) => dx.logit(x!, { eps: 0.6 }),
     () => [t([0.1, 0.5, 0.7, 0.9])],
     [0.40546518, 0.40546518, -0.40546516, -0.40546516],
   ],

@@ -171,7 +171,7 @@ eachDevice("attention", (device) => {
         expect(() => dx.scaledDotProductAttention(q, k, k)).toThrow(text);
         expect(() => dx.scaledDotProductAttention(q, k, k)).toThrow(/groupedHeads: true/);
         expect(() => dx.scaledDotProductAttention(q, v, k)).toThrow(/: v must be of a batch that broadcasts with q's \[1, 4\]/);
-        expect(dx.scaledDotProductAttention(q, k, k, { groupedHeads: true }).shape).toEqual([1, 4, 3, 2]);
+        expect(dx.scaledDotProductAttention(q, k, k, { enableGqa: true }).shape).toEqual([1, 4, 3, 2]);
         expect(() => dx.scaledDotProductAttention(q.narrow(1, 0, 1), v, k)).toThrow(/: v must be of a batch that broadcasts with k's/);
         // Broadcasting in both directions stays.
         expect(dx.scaledDotProductAttention(q.narrow(1, 0, 1), k, k).shape).toEqual([1, 2, 3, 2]);

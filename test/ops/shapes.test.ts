@@ -82,7 +82,7 @@ eachDevice("gradients of windows, diagonals, slopes and contractions", (device) 
           .backward();
         expect(covered.grad!.toArraySync()).toEqual([0, 0, 0]);
         gradgradcheck((x, s) => dx.diagonalScatter(x, s), [leaf([2, 3]), leaf([2], { from: 5 })]);
-        gradgradcheck((x) => dx.vander(x, { columns: 3 }), [leaf([3])]);
+        gradgradcheck((x) => dx.vander(x, { n: 3 }), [leaf([3])]);
       },
       { collect: true },
     ));

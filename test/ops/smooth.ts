@@ -78,14 +78,14 @@ export const SMOOTH: readonly Smooth[] = [
   of("scaledDotProductAttention", (q, k, v) => dx.scaledDotProductAttention(q!, k!, v!), [[2, 2, 3], A], [[2, 4, 3], B], [[1, 4, 2], A]),
   of(
     "scaledDotProductAttention, causal",
-    (q, k, v) => dx.scaledDotProductAttention(q!, k!, v!, { causal: true, groupedHeads: true }),
+    (q, k, v) => dx.scaledDotProductAttention(q!, k!, v!, { isCausal: true, enableGqa: true }),
     [[2, 2, 3], A],
     [[1, 3, 3], B],
     [[1, 3, 2], A],
   ),
   of(
     "scaledDotProductAttention with a mask",
-    (q, k, v, m) => dx.scaledDotProductAttention(q!, k!, v!, { mask: m }),
+    (q, k, v, m) => dx.scaledDotProductAttention(q!, k!, v!, { attnMask: m }),
     [[2, 3], A],
     [[3, 3], B],
     [[3, 2], A],

@@ -18,7 +18,7 @@ const recorded = JSON.parse(readFileSync(new URL("pytorch/lbfgs.json", import.me
 function optionsOf(given: Readonly<Record<string, number | string>>): Partial<dx.optim.LBFGSOptions> {
   const { line_search_fn: search, lr, max_iter: maxIter, history_size: historySize, tolerance_change: toleranceChange } = given;
   return {
-    ...(search === undefined ? {} : { lineSearch: "strongWolfe" as const }),
+    ...(search === undefined ? {} : { lineSearchFn: "strongWolfe" as const }),
     ...Object.fromEntries(Object.entries({ lr, maxIter, historySize, toleranceChange }).filter(([, v]) => v !== undefined)),
   };
 }
@@ -66,7 +66,7 @@ eachDevice("LBFGS", (device) => {
       });
 
   test("finds the minimum of a compiled loss; a step in compile, wrong options and parameters are refused", () => {
-    const { params, optimizer } = make({ lineSearch: "strongWolfe" });
+    const { params, optimizer } = make({ lineSearchFn: "strongWolfe" });
     const loss = dx.compile(() => {
       for (const p of params) p.grad = null;
       const l = lossOf(...params);

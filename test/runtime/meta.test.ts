@@ -43,7 +43,7 @@ class ResNet extends nn.Module {
 
 class Transformer extends nn.Module {
   readonly table = new nn.Embedding(50, 16);
-  readonly layer = new nn.TransformerEncoderLayer(16, 4, { feedforward: 32 });
+  readonly layer = new nn.TransformerEncoderLayer(16, 4, { dimFeedforward: 32 });
   readonly head = new nn.Linear(16, 50);
   forward(tokens: dx.Tensor): dx.Tensor {
     return this.head.forward(this.layer.forward(this.table.forward(tokens)));

@@ -100,7 +100,7 @@ export async function loaders(x: dx.Tensor): Promise<void> {
   }
   for await (const { image, label } of dx.data.dataLoader([{ image: x, label: 1 }])) takesTensor(image.add(label));
   for await (const rows of dx.data.dataLoader([x, x])) takesTensor(rows);
-  for await (const text of dx.data.dataLoader([1, 2], { collate: (samples) => samples.join() })) text.slice(1);
+  for await (const text of dx.data.dataLoader([1, 2], { collateFn: (samples) => samples.join() })) text.slice(1);
 
   const parts = new dx.data.Subset(new dx.data.TensorDataset(x, x, x), [0]);
   for await (const [a, b, c] of dx.data.dataLoader(parts)) takesTensor(a.add(b).add(c));

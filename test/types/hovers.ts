@@ -31,6 +31,11 @@ interface Symbol {
   readonly declarations?: readonly Node[];
   readonly valueDeclaration?: Node;
   getDocumentationComment(checker: Checker): readonly object[];
+  getJsDocTags(checker: Checker): readonly Tag[];
+}
+interface Tag {
+  readonly name: string;
+  readonly text?: readonly object[];
 }
 interface Type {
   readonly types?: readonly Type[];
@@ -53,7 +58,7 @@ interface Service {
   getQuickInfoAtPosition(
     file: string,
     at: number,
-  ): { readonly displayParts?: readonly object[]; readonly documentation?: readonly object[] } | undefined;
+  ): { readonly displayParts?: readonly object[]; readonly documentation?: readonly object[]; readonly tags?: readonly Tag[] } | undefined;
 }
 
 export interface Hover {
@@ -100,6 +105,12 @@ export function hovers(types: string): readonly Hover[] {
   const root = file === undefined ? undefined : checker.getSymbolAtLocation(file);
   if (root === undefined) throw new Error(`${types} is no module`);
 
+  /** The comment, and where a name is deprecated what stands for it, as editors show both. */
+  const textOf = (comment: readonly object[] | undefined, tags: readonly Tag[] = []): string =>
+    [ts.displayPartsToString(comment), ...tags.filter((t) => t.name === "deprecated").map((t) => ts.displayPartsToString(t.text))]
+      .filter((text) => text !== "")
+      .join("\n");
+
   const asked: { name: string; at: number }[] = [];
   const found: Hover[] = [];
   const ask = (name: string, before: string, word: string, after: string): void => {
@@ -130,7 +141,7 @@ export function hovers(types: string): readonly Hover[] {
             if (part.symbol?.name === "__type")
               for (const field of checker.getPropertiesOfType(part))
                 if (isOurs(field) && isNew(field)) {
-                  const documentation = ts.displayPartsToString(field.getDocumentationComment(checker));
+                  const documentation = textOf(field.getDocumentationComment(checker), field.getJsDocTags(checker));
                   found.push({ name: `${name}(${parameter.name}.${field.name})`, display: field.name, documentation });
                 }
   };
@@ -183,7 +194,7 @@ export function hovers(types: string): readonly Hover[] {
   version++;
   for (const { name, at } of asked) {
     const info = service.getQuickInfoAtPosition(probe, at);
-    found.push({ name, display: ts.displayPartsToString(info?.displayParts), documentation: ts.displayPartsToString(info?.documentation) });
+    found.push({ name, display: ts.displayPartsToString(info?.displayParts), documentation: textOf(info?.documentation, info?.tags) });
   }
   return found;
 }

@@ -56,7 +56,7 @@ export const activation = family({
   HardSigmoid: hardSigmoid,
   HardSwish: (c) => ops.hardSwish(c.x),
   Hardmax: overAxis(hardmax),
-  LeakyRelu: (c) => ops.leakyRelu(c.x, { slope: c.float("alpha", 0.01) }),
+  LeakyRelu: (c) => ops.leakyRelu(c.x, { negativeSlope: c.float("alpha", 0.01) }),
   LogSoftmax: overAxis((x, axis) => ops.logSoftmax(x, axis)),
   Mish: (c) => ops.mish(c.x),
   PRelu: prelu,

@@ -19,7 +19,7 @@ function moments(x: Tensor, axes: readonly number[]): [Tensor, Tensor] {
 function batchNorm(c: Call): Tensor[] {
   const [x, scale, bias, mean, variance] = [0, 1, 2, 3, 4].map((i) => c.tensor(i)) as [Tensor, Tensor, Tensor, Tensor, Tensor];
   const epsilon = c.float("epsilon", 1e-5);
-  if (!c.flag("training_mode")) return [ops.batchNorm(x, mean, variance, scale, bias, { epsilon })];
+  if (!c.flag("training_mode")) return [ops.batchNorm(x, mean, variance, scale, bias, { eps: epsilon })];
   const axes = x.shape.flatMap((_, i) => (i === 1 ? [] : [i]));
   const [own, spread] = moments(c.single(x), axes);
   const y = ops.mul(ops.div(ops.sub(x, own), ops.sqrt(ops.add(spread, epsilon))), channels(scale, x));
@@ -31,7 +31,7 @@ function batchNorm(c: Call): Tensor[] {
 
 function instanceNorm(c: Call): Tensor {
   const [x, scale, bias] = [c.tensor(0), c.tensor(1), c.tensor(2)];
-  return ops.groupNorm(x, x.shape[1]!, scale, bias, { epsilon: c.float("epsilon", 1e-5) });
+  return ops.groupNorm(x, x.shape[1]!, scale, bias, { eps: c.float("epsilon", 1e-5) });
 }
 
 function layerNorm(c: Call): Tensor[] {
@@ -40,7 +40,7 @@ function layerNorm(c: Call): Tensor[] {
   const epsilon = c.float("epsilon", 1e-5);
   const normalized = given.shape.slice(axis);
   const fits = (t: Tensor | null): boolean => t === null || sameShape(t.shape, normalized);
-  if (!c.wants(1) && !c.wants(2) && fits(scale) && fits(bias)) return [ops.layerNorm(given, normalized, scale, bias, { epsilon })];
+  if (!c.wants(1) && !c.wants(2) && fits(scale) && fits(bias)) return [ops.layerNorm(given, normalized, scale, bias, { eps: epsilon })];
   const x = ops.to(given, dtypeOf(c.int("stash_type", 1), c.name));
   const axes = normalized.map((_, i) => axis + i);
   const [mean, variance] = moments(x, axes);
@@ -53,9 +53,9 @@ function groupNorm(c: Call): Tensor {
   const [x, scale, bias] = [c.tensor(0), c.tensor(1), c.tensor(2)];
   const groups = c.int("num_groups", 1);
   const epsilon = c.float("epsilon", 1e-5);
-  if (c.opset >= 21) return ops.groupNorm(x, groups, scale, bias, { epsilon });
+  if (c.opset >= 21) return ops.groupNorm(x, groups, scale, bias, { eps: epsilon });
   // Before version 21 there was one scale for each group.
-  const y = ops.groupNorm(x, groups, null, null, { epsilon });
+  const y = ops.groupNorm(x, groups, null, null, { eps: epsilon });
   const spread = (t: Tensor): Tensor => channels(ops.repeatInterleave(t, x.shape[1]! / groups, 0), x);
   return ops.add(ops.mul(y, spread(scale)), spread(bias));
 }
@@ -64,7 +64,7 @@ function rmsNorm(c: Call): Tensor {
   const [given, scale] = [c.tensor(0), c.tensor(1)];
   const axis = c.axis(c.int("axis", -1), given.rank);
   const x = ops.to(given, dtypeOf(c.int("stash_type", 1), c.name));
-  const y = ops.rmsNorm(x, given.shape.slice(axis), null, { epsilon: c.float("epsilon", 1e-5) });
+  const y = ops.rmsNorm(x, given.shape.slice(axis), null, { eps: c.float("epsilon", 1e-5) });
   return ops.mul(ops.to(y, given.dtype), scale);
 }
 

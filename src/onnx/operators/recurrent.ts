@@ -20,7 +20,7 @@ function activationOf(c: Call, { name, alpha, beta }: Named): Activation {
     case "affine":
       return (x) => ops.add(ops.mul(x, alpha ?? 1), beta ?? 0);
     case "leakyrelu":
-      return (x) => ops.leakyRelu(x, { slope: alpha ?? 0.01 });
+      return (x) => ops.leakyRelu(x, { negativeSlope: alpha ?? 0.01 });
     case "thresholdedrelu":
       return (x) => ops.where(ops.gt(x, alpha ?? 1), x, ops.zerosLike(x));
     case "scaledtanh":

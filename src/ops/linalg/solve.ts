@@ -241,6 +241,8 @@ export function tensorsolve(
   }: {
     /** Axes of a that are moved to its end first. Default: none. */
     readonly axes?: readonly number[] | undefined;
+    /** axes by its PyTorch name. @alias axes */
+    readonly dims?: readonly number[] | undefined;
   } = {},
 ): Tensor {
   const list = axes.map((axis) => normalizeAxis("linalg.tensorsolve", axis, a.rank));

@@ -4,7 +4,7 @@ import { demandMomentum, setMomentum } from "./momentum.ts";
 import { LRScheduler, type AnyOptimizer, type PerGroup, type ScheduleOptions } from "./scheduler.ts";
 
 /** How cycles shrink: not, by half each, or by a power of gamma. */
-export type CyclicMode = "triangular" | "triangular2" | "exp_range";
+export type CyclicMode = "triangular" | "triangular2" | "expRange" | "exp_range";
 
 /** Options of CyclicLR. Reference: torch.optim.lr_scheduler.CyclicLR. */
 export interface CyclicLROptions extends ScheduleOptions {
@@ -35,6 +35,7 @@ export interface CyclicLROptions extends ScheduleOptions {
 const modes: Readonly<Record<CyclicMode, (x: number, gamma: number) => number>> = {
   triangular: () => 1,
   triangular2: (cycle) => 1 / 2 ** (cycle - 1),
+  expRange: (t, gamma) => gamma ** t,
   exp_range: (t, gamma) => gamma ** t,
 };
 
@@ -48,7 +49,7 @@ export class CyclicLR extends LRScheduler {
   stepRatio: number;
   /** How cycles shrink. */
   mode: CyclicMode;
-  /** The base of mode "exp_range". */
+  /** The base of mode "expRange". */
   gamma: number;
   /** Whether the amplitude follows the cycles or the steps. */
   scaleMode: "cycle" | "iterations";
@@ -79,11 +80,12 @@ export class CyclicLR extends LRScheduler {
     this.totalSize = this.demandNumber("stepSizeUp", up) + this.demandNumber("stepSizeDown", down);
     this.stepRatio = up / this.totalSize;
     if (!Object.hasOwn(modes, mode) && scaleFn === undefined)
-      throw new ValueError("CyclicLR", "mode", "triangular, triangular2 or exp_range", mode);
+      throw new ValueError("CyclicLR", "mode", "triangular, triangular2 or expRange", mode);
     this.mode = mode;
     this.gamma = gamma;
     this.#scale = scaleFn ?? null;
-    this.scaleMode = scaleFn === undefined ? (mode === "exp_range" ? "iterations" : "cycle") : (options.scaleMode ?? "cycle");
+    this.scaleMode =
+      scaleFn === undefined ? (mode === "expRange" || mode === "exp_range" ? "iterations" : "cycle") : (options.scaleMode ?? "cycle");
     this.cycleMomentum = options.cycleMomentum ?? true;
     this.baseMomentums = this.perGroup("baseMomentum", options.baseMomentum ?? 0.8);
     this.maxMomentums = this.perGroup("maxMomentum", options.maxMomentum ?? 0.9);

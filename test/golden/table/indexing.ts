@@ -25,5 +25,5 @@ export const indexing: Table = {
     return dx.searchsorted(c.tensor(c.positional[0]), c.positional[1] as dx.Tensor, { right: c.bool("right") || side === "right", sorter: c.optional("sorter") });
   }),
   bucketize: counting((c) => dx.bucketize(c.x, c.named("boundaries"), { right: c.bool("right") })),
-  bincount: dynamic((c) => dx.bincount(c.x, { weights: (c.get("weights") ?? c.positional[1] ?? null) as dx.Tensor | null, minLength: c.number("minlength", 0) })),
+  bincount: dynamic((c) => dx.bincount(c.x, { weights: (c.get("weights") ?? c.positional[1] ?? null) as dx.Tensor | null, minlength: c.number("minlength", 0) })),
 };

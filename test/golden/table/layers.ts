@@ -10,7 +10,7 @@ const drawn = (c: Call): void => {
   if (c.case.kind === "ok" && c.case.compare?.[0] !== "meta" && c.get("training") !== false && c.number("p", 0.5) > 0 && c.number("p", 0.5) < 1) throw new Missing("random results are not PyTorch's");
 };
 
-const attention: Entry = { run: (c) => dx.scaledDotProductAttention(c.x, c.named("k", "key"), c.named("v", "value"), { mask: c.optional("attn_mask"), causal: c.bool("is_causal"), scale: c.given("scale"), dropout: c.number("dropout_p", 0), ...(c.bool("enable_gqa") ? { groupedHeads: true } : {}) }) };
+const attention: Entry = { run: (c) => dx.scaledDotProductAttention(c.x, c.named("k", "key"), c.named("v", "value"), { attnMask: c.optional("attn_mask"), isCausal: c.bool("is_causal"), scale: c.given("scale"), dropoutP: c.number("dropout_p", 0), ...(c.bool("enable_gqa") ? { enableGqa: true } : {}) }) };
 
 /** The private form of 1.13: the weights are a result. */
 const privateAttention: Entry = { run: (c) => {
@@ -21,7 +21,7 @@ const privateAttention: Entry = { run: (c) => {
   const scale = 1 / Math.sqrt(q.shape.at(-1)!);
   let scores = dx.matmul(q.to("float32"), k.to("float32").transpose(-1, -2)).mul(scale);
   if (mask !== null) scores = mask.dtype === "bool" ? scores.maskedFill(dx.logicalNot(mask), -Infinity) : scores.add(mask);
-  return [dx.scaledDotProductAttention(q, k, v, { mask, scale }), dx.softmax(scores, -1).to(q.dtype)];
+  return [dx.scaledDotProductAttention(q, k, v, { attnMask: mask, scale }), dx.softmax(scores, -1).to(q.dtype)];
 } };
 
 const multiHead: Entry = { run: (c) => {
@@ -34,7 +34,7 @@ const multiHead: Entry = { run: (c) => {
     inWeight: c.optional("in_proj_weight"), inBias: c.optional("in_proj_bias"), outWeight: c.named("out_proj_weight"), outBias: c.optional("out_proj_bias"),
     ...(c.bool("use_separate_proj_weight") ? { separate: [c.named("q_proj_weight"), c.named("k_proj_weight"), c.named("v_proj_weight")] } : {}), keyBias: c.optional("bias_k"), valueBias: c.optional("bias_v"),
   }, {
-    keyPaddingMask: single && padding !== null ? dx.unsqueeze(padding, 0) : padding, mask: c.optional("attn_mask"), addZeroAttention: c.bool("add_zero_attn"), dropout,
+    keyPaddingMask: single && padding !== null ? dx.unsqueeze(padding, 0) : padding, attnMask: c.optional("attn_mask"), addZeroAttn: c.bool("add_zero_attn"), dropoutP: dropout,
     weights: c.get("need_weights") === false ? "none" : c.get("average_attn_weights") === false ? "each" : "average",
   });
   const shown = (t: dx.Tensor, axis: number): dx.Tensor => (single ? dx.squeeze(t, axis) : t);
@@ -51,7 +51,7 @@ const loss = (c: Call): dx.LossOptions => ({ reduction: c.given<dx.Reduction>("r
 const margin = (c: Call): { margin?: number | undefined } => ({ margin: c.given<number>("margin") });
 const unpool = (f: typeof dx.maxUnpool2d): Entry => ({ run: (c) => f(c.x, c.named("indices"), c.get("kernel_size") as PerAxis, { stride: c.given<PerAxis>("stride"), padding: c.given<PerAxis>("padding"), outputSize: c.given<readonly number[]>("output_size") }) });
 const fractional = (f: typeof dx.fractionalMaxPool2dWithIndices): Entry => ({ run: (c) => {
-  const { values, indices } = f(c.x, (c.get("kernel_size") ?? c.positional[1]) as PerAxis, { outputSize: c.given<PerAxis>("output_size"), outputRatio: c.given<PerAxis>("output_ratio"), samples: c.optional("_random_samples"), generator: generator() });
+  const { values, indices } = f(c.x, (c.get("kernel_size") ?? c.positional[1]) as PerAxis, { outputSize: c.given<PerAxis>("output_size"), outputRatio: c.given<PerAxis>("output_ratio"), randomSamples: c.optional("_random_samples"), generator: generator() });
   return c.bool("return_indices") ? [values, indices.to("int64")] : values;
 } });
 /** The modes are numbers there. */
@@ -60,7 +60,7 @@ const sampler: Entry = { run: (c) => dx.gridSample(c.x, c.named("grid"), {
 }) };
 const shape = (c: Call): readonly number[] => c.list("normalized_shape");
 
-const embeddingOptions = (c: Call): dx.EmbeddingOptions => ({ paddingIndex: c.given<number>("padding_idx"), maxNorm: c.given<number>("max_norm"), normType: c.given<number>("norm_type"), scaleGradByFreq: c.bool("scale_grad_by_freq") });
+const embeddingOptions = (c: Call): dx.EmbeddingOptions => ({ paddingIdx: c.given<number>("padding_idx"), maxNorm: c.given<number>("max_norm"), normType: c.given<number>("norm_type"), scaleGradByFreq: c.bool("scale_grad_by_freq") });
 const fn = (name: string): string => `nn.functional.${name}`;
 const random = (f: (x: dx.Tensor, o: dx.DropoutOptions) => dx.Tensor): Entry => ({ run: (c) => {
   drawn(c);
@@ -71,7 +71,7 @@ const random = (f: (x: dx.Tensor, o: dx.DropoutOptions) => dx.Tensor): Entry => 
 const nativeBatchNorm = (c: Call): Result => {
   const training = c.bool("training");
   const epsilon = c.number("eps", 1e-5);
-  const y = dx.batchNorm(c.x, c.optional("running_mean"), c.optional("running_var"), c.optional("weight"), c.optional("bias"), { training, momentum: c.number("momentum", 0.1), epsilon });
+  const y = dx.batchNorm(c.x, c.optional("running_mean"), c.optional("running_var"), c.optional("weight"), c.optional("bias"), { training, momentum: c.number("momentum", 0.1), eps: epsilon });
   if (!training) return [y, dx.zeros([0], { dtype: c.x.dtype }), dx.zeros([0], { dtype: c.x.dtype })];
   const axes = c.x.shape.flatMap((_, i) => (i === 1 ? [] : [i]));
   return [y, dx.mean(c.x, axes), dx.rsqrt(dx.add(dx.var(c.x, axes, { correction: 0 }), epsilon))];
@@ -100,8 +100,8 @@ export const layers: Table = {
   lstm: network("lstm"), gru: network("gru"), rnn_tanh: network("tanh"), rnn_relu: network("relu"),
   lstm_cell: cell("lstm"), gru_cell: cell("gru"), rnn_tanh_cell: cell("tanh"), rnn_relu_cell: cell("relu"),
   [fn("scaled_dot_product_attention")]: attention, [fn("_scaled_dot_product_attention")]: privateAttention, [fn("multi_head_attention_forward")]: multiHead,
-  [fn("rms_norm")]: { run: (c) => dx.rmsNorm(c.x, shape(c), c.optional("weight"), { epsilon: c.given<number>("eps") }) },
-  [fn("instance_norm")]: { run: (c) => dx.instanceNorm(c.x, c.optional("weight"), c.optional("bias"), { runningMean: c.optional("running_mean"), runningVariance: c.optional("running_var"), useInputStats: c.get("use_input_stats") !== false, momentum: c.number("momentum", 0.1), epsilon: c.number("eps", 1e-5) }) },
+  [fn("rms_norm")]: { run: (c) => dx.rmsNorm(c.x, shape(c), c.optional("weight"), { eps: c.given<number>("eps") }) },
+  [fn("instance_norm")]: { run: (c) => dx.instanceNorm(c.x, c.optional("weight"), c.optional("bias"), { runningMean: c.optional("running_mean"), runningVar: c.optional("running_var"), useInputStats: c.get("use_input_stats") !== false, momentum: c.number("momentum", 0.1), eps: c.number("eps", 1e-5) }) },
   native_batch_norm: { run: nativeBatchNorm },
   [fn("upsample_bilinear")]: resized("bilinear", true), [fn("upsample_nearest")]: resized("nearest"),
   [fn("affine_grid")]: { run: (c) => dx.affineGrid(c.x, c.list("size"), { alignCorners: c.bool("align_corners") }) },

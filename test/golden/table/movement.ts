@@ -29,7 +29,7 @@ export const movement: Readonly<Record<string, Entry>> = {
   reshape_as: { run: (c) => dx.reshape(c.x, c.tensor(c.positional[1]).shape) },
   view: { packed: true, run: (c) => dx.view(c.x, sizes(c, "size")) },
   view_as: { packed: true, run: (c) => dx.view(c.x, c.tensor(c.positional[1]).shape) },
-  flatten: { run: (c) => dx.flatten(c.x, { start: c.number("start_dim", 0), end: c.number("end_dim", -1) }) },
+  flatten: { run: (c) => dx.flatten(c.x, { startDim: c.number("start_dim", 0), endDim: c.number("end_dim", -1) }) },
   ravel: { run: (c) => dx.flatten(c.x) },
   permute: { run: (c) => dx.permute(c.x, sizes(c, "dims")) },
   T: { run: (c) => dx.permute(c.x, c.x.shape.map((_, i) => c.x.rank - 1 - i)) },

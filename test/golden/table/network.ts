@@ -55,14 +55,14 @@ function demandOne(c: Call, reason: string, excluded: boolean): void {
 }
 
 const batchNorm: Entry = { run: (c) => batchNormOf(c) };
-const batchNormOf = (c: Call): dx.Tensor => dx.batchNorm(c.x, optional(c, "running_mean"), optional(c, "running_var"), optional(c, "weight"), optional(c, "bias"), { training: c.bool("training"), momentum: c.number("momentum", 0.1), epsilon: c.number("eps", 1e-5) });
+const batchNormOf = (c: Call): dx.Tensor => dx.batchNorm(c.x, optional(c, "running_mean"), optional(c, "running_var"), optional(c, "weight"), optional(c, "bias"), { training: c.bool("training"), momentum: c.number("momentum", 0.1), eps: c.number("eps", 1e-5) });
 
 const instanceNorm: Entry = { run: (c) => {
   demandOne(c, "instance norm by running statistics is not delivered", c.get("use_input_stats") === false);
-  return dx.instanceNorm(c.x, optional(c, "weight"), optional(c, "bias"), { epsilon: c.number("eps", 1e-5) });
+  return dx.instanceNorm(c.x, optional(c, "weight"), optional(c, "bias"), { eps: c.number("eps", 1e-5) });
 } };
 
-const layerNorm = (c: Call): dx.Tensor => dx.layerNorm(c.x, c.list("normalized_shape"), optional(c, "weight"), optional(c, "bias"), { epsilon: c.number("eps", 1e-5) });
+const layerNorm = (c: Call): dx.Tensor => dx.layerNorm(c.x, c.list("normalized_shape"), optional(c, "weight"), optional(c, "bias"), { eps: c.number("eps", 1e-5) });
 
 const loss = <O>(f: (x: dx.Tensor, target: dx.Tensor, options: O) => dx.Tensor, more: (c: Call) => object = () => ({})): Entry => ({
   run: (c) => f(c.x, c.tensor(c.get("target")), { reduction: given<dx.Reduction>(c, "reduction"), ...more(c) } as O),
@@ -77,7 +77,7 @@ const dropout: Entry = { run: (c) => {
 
 const embedding: Entry = { run: (c) => {
   demandOne(c, "maxNorm and scaleGradByFreq are not delivered", c.has("max_norm") || c.bool("scale_grad_by_freq"));
-  return dx.embedding(c.x, c.tensor(c.get("weight")), { paddingIndex: given<number>(c, "padding_idx") });
+  return dx.embedding(c.x, c.tensor(c.get("weight")), { paddingIdx: given<number>(c, "padding_idx") });
 } };
 
 const fn = (name: string): string => `nn.functional.${name}`;
@@ -94,9 +94,9 @@ export const network: Readonly<Record<string, Entry>> = {
   [fn("adaptive_max_pool2d")]: adaptiveMax(dx.adaptiveMaxPool2d, dx.adaptiveMaxPool2dWithIndices, 2),
   [fn("adaptive_max_pool3d")]: adaptiveMax(dx.adaptiveMaxPool3d, dx.adaptiveMaxPool3dWithIndices, 3),
   [fn("batch_norm")]: batchNorm, [fn("instance_norm")]: instanceNorm, [fn("layer_norm")]: { run: layerNorm },
-  native_layer_norm: { run: (c) => { const r = dx.nativeLayerNorm(c.x, c.list("normalized_shape"), optional(c, "weight"), optional(c, "bias"), { epsilon: c.number("eps", 1e-5) }); return [r.output, r.mean, r.rstd]; } },
-  native_group_norm: { run: (c) => { const r = dx.nativeGroupNorm(c.x, c.number("group", 1), optional(c, "weight"), optional(c, "bias"), { epsilon: c.number("eps", 1e-5) }); return [r.output, r.mean, r.rstd]; } },
-  [fn("group_norm")]: { run: (c) => dx.groupNorm(c.x, c.number("num_groups", 1), optional(c, "weight"), optional(c, "bias"), { epsilon: c.number("eps", 1e-5) }) },
+  native_layer_norm: { run: (c) => { const r = dx.nativeLayerNorm(c.x, c.list("normalized_shape"), optional(c, "weight"), optional(c, "bias"), { eps: c.number("eps", 1e-5) }); return [r.output, r.mean, r.rstd]; } },
+  native_group_norm: { run: (c) => { const r = dx.nativeGroupNorm(c.x, c.number("group", 1), optional(c, "weight"), optional(c, "bias"), { eps: c.number("eps", 1e-5) }); return [r.output, r.mean, r.rstd]; } },
+  [fn("group_norm")]: { run: (c) => dx.groupNorm(c.x, c.number("num_groups", 1), optional(c, "weight"), optional(c, "bias"), { eps: c.number("eps", 1e-5) }) },
   [fn("embedding")]: embedding, [fn("dropout")]: dropout,
   [fn("binary_cross_entropy")]: loss(dx.binaryCrossEntropy, (c) => ({ weight: optional(c, "weight") })),
 };

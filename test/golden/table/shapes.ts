@@ -46,5 +46,5 @@ export const shapes: Table = {
   trapezoid, trapz: trapezoid,
   cumulative_trapezoid: op((c) => dx.cumulativeTrapezoid(c.x, { x: c.optional("x"), dx: c.number("dx", 1), axis: c.number("dim", -1) })),
   gradient: op((c) => dx.gradient(c.x, { spacing: spacing(c), axis: c.axes("dim"), edgeOrder: c.number("edge_order", 1) as 1 })),
-  vander: op((c) => dx.vander(c.x, { columns: c.given("N", "n"), increasing: c.bool("increasing") })), "linalg.vander": op((c) => dx.vander(c.x, { columns: c.given("N"), increasing: true })),
+  vander: op((c) => dx.vander(c.x, { n: c.given("N", "n"), increasing: c.bool("increasing") })), "linalg.vander": op((c) => dx.vander(c.x, { n: c.given("N"), increasing: true })),
 };

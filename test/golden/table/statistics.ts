@@ -29,7 +29,7 @@ export const statistics: Readonly<Record<string, Entry>> = {
     const { hist, binEdges } = dx.histogramdd(c.x, bins as number[], { range: ranges, weight: optional(c, "weight"), density: c.bool("density") });
     return [hist, binEdges];
   } },
-  "nn.functional.cosine_similarity": { run: (c) => dx.cosineSimilarity(c.x, c.tensor(c.get("x2", "input2") ?? c.positional[1]), { axis: c.number("dim", 1), epsilon: c.number("eps", 1e-8) }) },
+  "nn.functional.cosine_similarity": { run: (c) => dx.cosineSimilarity(c.x, c.tensor(c.get("x2", "input2") ?? c.positional[1]), { axis: c.number("dim", 1), eps: c.number("eps", 1e-8) }) },
   "nn.functional.pdist": { run: (c) => dx.pdist(c.x, c.number("p", 2)) },
   nansum: { run: (c) => dx.nansum(c.x, c.axes(), keep(c)) }, nanmean: { run: (c) => dx.nanmean(c.x, c.axes(), keep(c)) },
   count_nonzero: { run: (c) => dx.countNonzero(c.x, c.axes()) },
@@ -39,7 +39,7 @@ export const statistics: Readonly<Record<string, Entry>> = {
   cov: { run: (c) => dx.cov(c.x, { correction: c.number("correction", 1), fweights: optional(c, "fweights"), aweights: optional(c, "aweights") }) },
   dist: { run: (c) => dx.dist(c.x, c.tensor(c.get("other")), c.number("p", 2)) },
   cdist: { run: (c) => dx.cdist(c.x, c.tensor(c.get("x2")), { p: c.number("p", 2) }) },
-  "nn.functional.pairwise_distance": { run: (c) => dx.pairwiseDistance(c.x, c.tensor(c.get("x2")), { p: c.number("p", 2), epsilon: c.number("eps", 1e-6), keepDims: c.bool("keepdim") }) },
+  "nn.functional.pairwise_distance": { run: (c) => dx.pairwiseDistance(c.x, c.tensor(c.get("x2")), { p: c.number("p", 2), eps: c.number("eps", 1e-6), keepDims: c.bool("keepdim") }) },
   "linalg.matrix_norm": { run: (c) => matrixNorm(c, c.get("ord") ?? "fro", c.get("dim")) },
   "linalg.vecdot": { run: (c) => dx.vecdot(c.x, c.tensor(c.positional[1] ?? c.get("y")), c.number("dim", -1)) },
 };
