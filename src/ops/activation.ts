@@ -67,6 +67,9 @@ const reluGradOp: Definition<undefined> = define({
   saves: { inputs: [0], outputs: false },
 });
 
+/** @internal The gradient of relu() by its value y. */
+export const reluBy = (y: Tensor, dy: Tensor): Tensor => call(reluGradOp, [y, dy], undefined);
+
 const reluOp = activation<undefined>("relu", {
   // RELU makes 0 of NaN, and fused NaN of -infinity; this one is as fast and does neither.
   emit: (g, x) => unaryShader(g, "relu", x) ?? g.activationThresholdedRelu(x, { alpha: 0 }),

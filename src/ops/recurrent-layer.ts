@@ -1,15 +1,16 @@
-/**
- * A recurrent layer as DirectML's one operator, for calls that want no gradient: LSTM, GRU, RNN hold no state but the last, so that a step
- * could not be taken back. @package
- */
-import { isGradEnabled } from "../autograd/grad-mode.ts";
+/** A recurrent layer as DirectML's one operator: LSTM, GRU, RNN. Its gradient is in recurrent-gradient.ts. @package */
 import { dispatch } from "../dispatch.ts";
-import { define, type Definition } from "../definition.ts";
+import { define, type Definition, type GradContext } from "../definition.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { Expr } from "../graph/graph.ts";
 import type { Tensor } from "../tensor.ts";
+import type { PaddedRule } from "../padding.ts";
+import { add } from "./binary.ts";
 import { zeros } from "./creation.ts";
+import { stack } from "./join.ts";
+import { narrow, select } from "./movement.ts";
 import type { RecurrentWeights } from "./recurrent.ts";
+import { directionGradient, orZeros, stepMask, type Direction } from "./recurrent-gradient.ts";
 import { cut } from "./support.ts";
 
 /** Where the gates of PyTorch's order are in DirectML's: i, f, g, o as i, o, f, c; r, z, n as z, r, n. */
@@ -38,6 +39,64 @@ function joined(g: GraphBuilder, parts: readonly Expr[]): Expr {
   return g.join([...parts], { output: { sizes: [first * parts.length, ...rest] }, axis: 0 });
 }
 
+/** Where the operands lie: x, the states, each direction's weights (and biases), the lengths. */
+const slotsOf = ({ kind, hasBias }: Layer): { readonly states: number; readonly each: number; at(direction: number): number } => {
+  const states = kind === "lstm" ? 2 : 1;
+  const each = hasBias ? 4 : 2;
+  return { states, each, at: (direction) => 1 + states + direction * each };
+};
+
+function gradient({ inputs, outputs, attrs, dys, needs }: GradContext<Layer>): (Tensor | null)[] {
+  const { kind, directions, hasBias, hasLengths } = attrs;
+  const { states, each, at } = slotsOf(attrs);
+  const [x, hidden] = inputs as [Tensor, Tensor];
+  const [steps, batch] = x.shape as [number, number];
+  const width = hidden.shape[2]!;
+  const mask = hasLengths ? stepMask(inputs.at(-1)!, steps) : null;
+  const own = (t: Tensor, d: number): Tensor => (directions === 1 ? t : narrow(t, 2, d * width, width));
+  const [dy, dh, dc] = [orZeros(dys[0]!, x, [steps, batch, directions * width]), ...[1, 2].map((i) => dys[i] ?? null)] as const;
+  const state = (t: Tensor | null | undefined, d: number): Tensor =>
+    t == null ? zeros([batch, width], { dtype: x.dtype, device: x.device }) : select(t, 0, d);
+  const grads = inputs.map((): Tensor | null => null);
+  const made = Array.from({ length: directions }, (_, d) => {
+    const first = at(d);
+    const direction: Direction = {
+      kind,
+      reverse: d === 1,
+      x,
+      hidden: select(hidden, 0, d),
+      cell: kind === "lstm" ? select(inputs[2]!, 0, d) : null,
+      weights: [inputs[first]!, inputs[first + 1]!],
+      biases: hasBias ? [inputs[first + 2]!, inputs[first + 3]!] : null,
+      output: own(outputs[0]!, d),
+      mask,
+    };
+    const arriving = { output: own(dy, d), hidden: state(dh, d), cell: kind === "lstm" ? state(dc, d) : null };
+    const result = directionGradient(direction, arriving, {
+      x: needs[0]!,
+      weights: [needs[first]!, needs[first + 1]!],
+      biases: [hasBias && needs[first + 2]!, hasBias && needs[first + 3]!],
+    });
+    [...result.weights, ...result.biases].slice(0, each).forEach((grad, i) => {
+      grads[first + i] = grad;
+    });
+    return result;
+  });
+  if (needs[0]) grads[0] = made.map((m) => m.x!).reduce((a, b) => add(a, b));
+  if (needs[1]) grads[1] = stack(made.map((m) => m.hidden));
+  if (states === 2 && needs[2]) grads[2] = stack(made.map((m) => m.cell!));
+  return grads;
+}
+
+/** Samples are independent of each other: their axis may be padded. */
+const besideSamples: PaddedRule<Layer> = (_g, inputs, attrs, _outputs, p, lower) => {
+  const { states } = slotsOf(attrs);
+  const last = inputs.length - 1;
+  const samples = (i: number): number[] => (i <= states ? [1] : attrs.hasLengths && i === last ? [0] : []);
+  if (inputs.some((_, i) => p.isPaddedBeside(i, ...samples(i)))) return null;
+  return lower(inputs.map((x, i) => (attrs.hasLengths && i === last && p.isPadded(i, 0) ? p.filled(i, 1) : x)));
+};
+
 /** Inputs: x [T, N, I], the first states [D, N, H] (and cells), W, R (and both biases) of each direction, lengths [N]. */
 const layerOp: Definition<Layer> = define<Layer>({
   name: "recurrentLayer",
@@ -51,9 +110,8 @@ const layerOp: Definition<Layer> = define<Layer>({
     const order = ORDER[kind];
     const [x, hidden] = inputs as [Expr, Expr];
     const [steps, batch, width] = [...x.sizes.slice(0, 2), hidden.sizes[2]!] as [number, number, number];
-    const first = kind === "lstm" ? 3 : 2;
-    const each = hasBias ? 4 : 2;
-    const part = (d: number, i: number): Expr => inputs[first + d * each + i]!;
+    const { at } = slotsOf({ kind, directions, hasBias, hasLengths });
+    const part = (d: number, i: number): Expr => inputs[at(d) + i]!;
     const all = (i: number): Expr => joined(g, Array.from({ length: directions }, (_, d) => gates(g, part(d, i), order)).flat());
     const matrix = (i: number): Expr => g.reshape(all(i), [1, directions, order.length * width, part(0, i).sizes[1]!]);
     const bias = (): Expr =>
@@ -72,7 +130,8 @@ const layerOp: Definition<Layer> = define<Layer>({
     const twice = <T>(list: readonly T[]): T[] => Array.from({ length: directions }, () => list).flat();
     const operands = [four(x), matrix(0), matrix(1)] as const;
     const sigmoid = { operator: "ACTIVATION_SIGMOID", attributes: {} } as const;
-    const relu = { operator: "ACTIVATION_RELU", attributes: {} } as const;
+    // ACTIVATION_RELU makes NaN of -infinity where it is fused.
+    const relu = { operator: "ACTIVATION_THRESHOLDED_RELU", attributes: { alpha: 0 } } as const;
     const tanh = { operator: "ACTIVATION_TANH", attributes: {} } as const;
     const emit = (): { outputSequence: Expr | null; outputSingle: Expr | null; outputCellSingle?: Expr | null } => {
       switch (kind) {
@@ -110,10 +169,12 @@ const layerOp: Definition<Layer> = define<Layer>({
     const cells = made.outputCellSingle == null ? [] : [back(made.outputCellSingle)];
     return [g.reshape(lines, [steps, batch, directions * width]), back(made.outputSingle!), ...cells];
   },
-  grad: null,
+  grad: (_dy, context) => gradient(context),
+  saves: { outputs: [0] },
+  padded: besideSamples,
 });
 
-/** Outputs [T, N, D * H], the last states and an LSTM's cells [D, N, H]; null where a gradient is wanted or the operator lacks an option. */
+/** Outputs [T, N, D * H], the last states and an LSTM's cells [D, N, H]; null where the operator lacks an option or nothing is to be computed. */
 export function wholeLayer(
   kind: Kind,
   x: Tensor,
@@ -131,7 +192,6 @@ export function wholeLayer(
     const none = (): Tensor => zeros([w.input.shape[0]!], { dtype: x.dtype, device: x.device });
     operands.push(w.inputBias ?? none(), w.hiddenBias ?? none());
   }
-  if (isGradEnabled() && operands.some((t) => t.requiresGrad)) return null;
   if (operands.some((t) => t.size === 0 || t.dtype !== x.dtype)) return null;
   const attrs: Layer = { kind, directions: weights.length, hasBias: biased, hasLengths: lengths !== null };
   const [outputs, last, lastCell] = dispatch(layerOp, lengths === null ? operands : [...operands, lengths], attrs) as [

@@ -140,6 +140,26 @@ export const RARE: readonly Row[] = [
       [1, 2],
     ],
   ],
+  ...(["lstm", "gru", "tanh", "relu"] as const).map((kind): Row => {
+    const gates = { lstm: 4, gru: 3, tanh: 1, relu: 1 }[kind];
+    return [
+      `a recurrent layer of ${kind}, of samples of several lengths`,
+      (x, states, input, hidden, inputBias, hiddenBias) => {
+        const weights = { input: input!, hidden: hidden!, inputBias: inputBias!, hiddenBias: hiddenBias! };
+        const { output, hidden: last } = dx.recurrent(kind, x!, [weights, weights], {
+          bidirectional: true,
+          lengths: [3, 2],
+          hidden: states!,
+          cell: kind === "lstm" ? states!.mul(0.5) : null,
+        });
+        return [output, last];
+      },
+      [[3, 2, 1], [2, 2, 2], [gates * 2, 1], [gates * 2, 2], [gates * 2], [gates * 2]],
+      // Away from relu's kink.
+      kind === "relu" ? 0.2 : -1.5,
+      kind === "relu" ? 0.6 : 1.5,
+    ];
+  }),
   [
     "cumprod's gradient",
     (x) => dx.enableGrad(() => dx.grad(dx.cumprod(x!, 0).square().sum(), [x!], { createGraph: true })[0]!),
