@@ -8,6 +8,7 @@ import { Walk } from "../autograd/backward.ts";
 import { TapeNode, changedNodes, type Edge, type Freed, type Gradients, type Parts } from "../autograd/tape.ts";
 import type { TensorSpec } from "../definition.ts";
 import type { Device } from "../device.ts";
+import { DTYPES } from "../dtype.ts";
 import { contiguousOp } from "../runtime/assign.ts";
 import { nativeDevice, type NativeDevice } from "../runtime/devices.ts";
 import { runEager } from "../runtime/eager.ts";
@@ -64,6 +65,8 @@ export interface Larger {
   /** Of this forward pass, and of the base's. */
   readonly forward: Pairing;
   readonly known: Pairing;
+  /** Told why each size has a program of its own. */
+  readonly refuse: (reason: string) => void;
 }
 
 /** The node that stands for a call's own, and what passes have freed of those. */
@@ -247,15 +250,7 @@ export class Backward {
       const wanted = flowing.map((d) => (d.desc.isPacked ? d : runEager(contiguousOp, [d], undefined)[0]!));
       const all = [...wanted, ...given] as Tensor[];
       if (traced.fitted === undefined) traced.fitted = this.#fit(wish, traced);
-      let outputs: Storage[];
-      if (traced.fitted === null) {
-        outputs = this.#call(traced, all, wanted.length, values);
-      } else {
-        const { variant, fit } = traced.fitted;
-        const name = `${this.#name} backward`;
-        const program = variant.program(nativeDevice(this.#device, this.#name), { name, lists: undefined, regions: undefined });
-        outputs = program.call(all, variant.values(fit, values), fit);
-      }
+      const outputs = this.#callLarger(traced, all, values) ?? this.#call(traced, all, wanted.length, values);
       const storages = outputsOf(traced);
       const lying = (storage: Storage): Tensor | null => {
         const dy = traced.ghosts.indices.get(storage);
@@ -466,7 +461,8 @@ export class Backward {
       const list: Beginning[] = [];
       for (const [i, t] of whole.ghosts.tensors.entries()) {
         const own = of.ghosts.tensors[i]!;
-        list.push({ large: t!.storage, pair: { small: own.storage, shapes: { large: t!.shape, small: own.shape } } });
+        const shapes = { large: t!.shape, small: own.shape };
+        list.push({ large: t!.storage, pair: { small: own.storage, shapes, element: DTYPES[own.dtype].sizeInBytes } });
       }
       if (small.saved.length !== larger.saved.length) return null;
       for (const [i, t] of larger.saved.entries()) {
@@ -476,17 +472,34 @@ export class Backward {
       }
       return list;
     };
+    const unfit = (what: string): null => {
+      found.refuse(`${what} in its gradients, which depends on a size otherwise than by its shape`);
+      return null;
+    };
     const own = beginnings(this, traced, forward);
-    if (own === null) return null;
+    if (own === null) return unfit("what is saved");
     if (whole.variant === null) {
       const others = beginnings(base, shown, known);
       const source = larger.#sourceOf(whole);
       const pairing = others === null ? "what it saves" : pairPaths(source.path, base.#sourceOf(shown).path, others);
-      if (typeof pairing === "string") return null;
+      if (typeof pairing === "string") return unfit(pairing);
       whole.variant = new Variant(source, pairing, this.#device);
     }
     const fit = whole.variant.fit(this.#sourceOf(traced), own);
-    return typeof fit === "string" ? null : { variant: whole.variant, fit };
+    if (typeof fit !== "string") return { variant: whole.variant, fit };
+    return unfit(fit);
+  }
+
+  /** By a program of larger sizes; null where there is none. */
+  #callLarger(traced: Traced, all: readonly Tensor[], values: Values): Storage[] | null {
+    const { fitted } = traced;
+    if (!fitted) return null;
+    const name = `${this.#name} backward`;
+    const program = fitted.variant.program(nativeDevice(this.#device, this.#name), { name, lists: undefined, regions: undefined });
+    if (program !== null) return program.call(all, fitted.variant.values(fitted.fit, values), fitted.fit);
+    traced.fitted = null;
+    this.#larger!.refuse(fitted.variant.refusal!);
+    return null;
   }
 
   /** By a program; operation by operation where there can be none. all: gradients of results, `count` of them, and what was saved. */

@@ -263,10 +263,12 @@ class CompiledFunction {
   ): Storage[] {
     const options = { name: this.#name, lists: this.#options.lists, regions: this.#options.regions, notice: run.notice ?? null };
     const fitted = ending.fitted ?? null;
-    const program = fitted === null ? ending.program(native, root.ghosts, options) : fitted.variant.program(native, options);
+    const common = fitted === null ? null : fitted.variant.program(native, options);
+    if (fitted !== null && common === null) this.#fitting!.refuse(ending, fitted.variant.refusal!);
+    const program = common ?? ending.program(native, root.ghosts, options);
     this.recentProgram = program;
-    if (fitted === null) return program.call(given.tensors, run.values);
-    return program.call(given.tensors, fitted.variant.values(fitted.fit, run.values), fitted.fit);
+    if (common === null) return program.call(given.tensors, run.values);
+    return program.call(given.tensors, fitted!.variant.values(fitted!.fit, run.values), fitted!.fit);
   }
 
   #eagerly(args: readonly unknown[], given: Given, reason: string): unknown {

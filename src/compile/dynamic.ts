@@ -5,6 +5,7 @@ import { ValueError } from "../errors.ts";
 import { Storage, internDesc } from "../storage.ts";
 import { PARTS, isComposite } from "../structure.ts";
 import { Tensor } from "../tensor.ts";
+import { layoutOf } from "./geometry.ts";
 
 /** Axes of a tensor; the same for the tensors in an object by its fields, in a list by its places. Null: none. */
 export type DynamicAxes = null | readonly number[] | readonly DynamicAxes[] | { readonly [field: string]: DynamicAxes };
@@ -84,6 +85,7 @@ export class Dynamic {
     const large = new Map<Tensor, number[]>();
     const base = new Map<Tensor, number[]>();
     let isOwn = true;
+    const taken = new Set([...marked].flatMap(([t, axes]) => [...axes].map((a) => t.shape[a]!)));
     for (const [t, axes] of marked) {
       const [up, down] = [[...t.shape], [...t.shape]];
       for (const a of axes) {
@@ -93,7 +95,10 @@ export class Dynamic {
         if (bucket === null || bucket < 3) continue;
         up[a] = bucket;
         if (size === bucket) {
-          down[a] = bucket - 1;
+          // Axes of different sizes stay so: no size but this one may become the smaller one.
+          let smaller = bucket - 1;
+          while (taken.has(smaller) && smaller > 2) smaller--;
+          down[a] = taken.has(smaller) ? bucket - 1 : smaller;
           isOwn = false;
         }
       }
@@ -110,8 +115,8 @@ export class Dynamic {
 export function standIns(shapes: ReadonlyMap<Tensor, readonly number[]>): Map<Tensor, Tensor> {
   const made = new Map<Tensor, Tensor>();
   for (const [t, shape] of shapes) {
-    const desc = internDesc(t.device, t.dtype, shape);
-    const s = new Tensor(new Storage(t.device, desc.size * DTYPES[t.dtype].sizeInBytes), desc);
+    const desc = internDesc(t.device, t.dtype, shape, layoutOf(t)?.strides(shape) ?? undefined);
+    const s = new Tensor(new Storage(t.device, desc.extent * DTYPES[t.dtype].sizeInBytes), desc);
     made.set(t, s);
     if (t.node === null) {
       s.leafRequiresGrad = t.leafRequiresGrad;

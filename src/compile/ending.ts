@@ -1,6 +1,7 @@
 /** How a path ends: what the function returns and what it changed outside, and the program that computes both. */
 import { changedNodes, type Hook, type TapeNode } from "../autograd/tape.ts";
 import type { Device } from "../device.ts";
+import { DTYPES } from "../dtype.ts";
 import { modes } from "../journal.ts";
 import { Tensor } from "../tensor.ts";
 import type { Storage } from "../storage.ts";
@@ -15,6 +16,7 @@ import type { Continuation, Move } from "./flows.ts";
 import type { Notice } from "./notice.ts";
 import { isSame, isSameOrNull, operand, type Operand } from "./operand.ts";
 import type { Run } from "./trace.ts";
+import { layoutOf } from "./geometry.ts";
 import type { Beginning } from "./pairing.ts";
 import type { Fit, Source, Variant } from "./variant.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
@@ -282,9 +284,11 @@ export class Ending {
   beginningsOf(large: Ending): Beginning[] {
     return large.#ghosts.tensors.flatMap((t, i) => {
       const own = this.#ghosts.tensors[i] ?? null;
-      return t === null || own === null
-        ? []
-        : [{ large: t.storage, pair: { small: own.storage, shapes: { large: t.shape, small: own.shape } } }];
+      if (t === null || own === null) return [];
+      const layout = layoutOf(own);
+      const [outer, inner] = [t, own].map((x) => layout?.covering(x.shape) ?? null) as [number[] | null, number[] | null];
+      const shapes = { large: outer ?? t.shape, small: inner ?? own.shape };
+      return [{ large: t.storage, pair: { small: own.storage, shapes, element: DTYPES[t.dtype].sizeInBytes } }];
     });
   }
 

@@ -9,6 +9,7 @@ import { withTracer } from "../tracer.ts";
 import { Ghosts, Given, mapTensors, tensorsIn } from "./arguments.ts";
 import { standIns, type Dynamic, type Sizes } from "./dynamic.ts";
 import { ENDINGS, Ending, effectsOf } from "./ending.ts";
+import { layoutOf } from "./geometry.ts";
 import { KINDS } from "./kinds.ts";
 import { Step, renew } from "./log.ts";
 import { pairPaths } from "./pairing.ts";
@@ -36,10 +37,12 @@ interface Bucket {
 }
 
 /** Why a call cannot be served by a program of larger sizes. */
-function unfit(ending: Ending, given: Given, padded: readonly Tensor[]): string | null {
+function unfit(ending: Ending, given: Given, padded: Sizes["large"]): string | null {
   const isLeft = [...changedNodes()].some((node) => (node.hooks?.size ?? 0) > 0 || (node.retained?.size ?? 0) > 0);
   if (ending.hasCode || isLeft) return "hooks or rules of gradients in it: its sizes are not padded";
-  if (padded.some((t) => !t.desc.isPacked || given.direct[given.indexOf(t)])) return "an argument that is a view: its sizes are not padded";
+  const hasLayout = ([t, shape]: readonly [Tensor, readonly number[]]): boolean =>
+    !given.direct[given.indexOf(t)] && layoutOf(t)?.covering(shape) != null;
+  if (![...padded].every(hasLayout)) return "an argument that is a view: its sizes are not padded";
   return null;
 }
 
@@ -58,7 +61,7 @@ export class Fitting {
   }
 
   get programs(): number {
-    return [...this.#buckets.values()].reduce((n, b) => n + b.variants.length, 0);
+    return [...this.#buckets.values()].reduce((n, b) => n + b.variants.filter((v) => v.variant.refusal === null).length, 0);
   }
 
   dispose(): void {
@@ -79,11 +82,17 @@ export class Fitting {
     journal.swap();
     let reason: string | null;
     try {
-      reason = restarted ?? carried ?? unfit(ending, given, [...sizes.large.keys()]) ?? this.#fitTo(ending, sizes, args, isDirect);
+      reason = restarted ?? carried ?? unfit(ending, given, sizes.large) ?? this.#fitTo(ending, sizes, args, isDirect);
     } finally {
       journal.swap();
     }
     if (reason !== null) this.#recordings.noteUnfit(reason);
+  }
+
+  /** Says that a call has a program of its own, since there is none for several sizes. */
+  refuse(ending: Ending, reason: string): void {
+    ending.fitted = null;
+    this.#recordings.noteUnfit(reason);
   }
 
   #fitTo(ending: Ending, { large, base }: Sizes, args: readonly unknown[], isDirect: (t: Tensor) => boolean): string | null {
@@ -91,7 +100,7 @@ export class Fitting {
     const bucket = this.#bucketOf(args, stand, isDirect);
     for (const known of bucket.variants) {
       const fit = known.variant.fit(ending.source, ending.beginningsOf(known.large));
-      if (typeof fit !== "string") return this.#fitted(ending, known, fit);
+      if (typeof fit !== "string") return known.variant.refusal ?? this.#fitted(ending, known, fit);
     }
     const whole = this.#traced(bucket, args, stand, isDirect);
     if (typeof whole === "string") return whole;
@@ -116,7 +125,13 @@ export class Fitting {
   #fitted(ending: Ending, { variant, large, base }: Bucket["variants"][number], fit: Fit): null {
     ending.fitted = { variant, fit };
     ending.backwards.forEach((b, i) =>
-      b.fitTo({ larger: large.backwards[i]!, base: base.backwards[i]!, forward: fit.pairing, known: variant.pairing }),
+      b.fitTo({
+        larger: large.backwards[i]!,
+        base: base.backwards[i]!,
+        forward: fit.pairing,
+        known: variant.pairing,
+        refuse: (reason) => this.#recordings.noteUnfit(reason),
+      }),
     );
     return null;
   }

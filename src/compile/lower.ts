@@ -13,10 +13,9 @@ import { lowerOperation } from "../runtime/lowering.ts";
 import { hostOnly } from "../runtime/fallback.ts";
 import { sizeOf } from "../shape.ts";
 import type { Storage } from "../storage.ts";
-import { allEvents, type Constant, type Event, type Scalar } from "./log.ts";
+import { allEvents, type Assignment, type Constant, type Event, type Scalar } from "./log.ts";
 import type { Operand } from "./operand.ts";
-import { PaddedLowering } from "./padding.ts";
-import type { Pairing } from "./pairing.ts";
+import { PaddedLowering, type Sized } from "./padding.ts";
 import { Patches } from "./patches.ts";
 
 /** Where the bytes of a graph's input come from at each call. */
@@ -57,17 +56,12 @@ export class Lowering {
   readonly #padded: PaddedLowering | null;
   readonly #given = new Map<Event, Value>();
 
-  /** argument: which argument a storage stands for, -1 for none. padding: of a program that serves several sizes, with an event for each. */
-  constructor(
-    native: NativeDevice,
-    name: string,
-    argument: (storage: Storage) => number,
-    padding: { readonly pairing: Pairing; readonly sizes: readonly Scalar[] } | null = null,
-  ) {
+  /** argument: which argument a storage stands for, -1 for none. sized: of a program that serves several sizes. */
+  constructor(native: NativeDevice, name: string, argument: (storage: Storage) => number, sized: Sized | null = null) {
     this.#builder = new GraphBuilder(this.graph, native.capabilities);
     this.#name = name;
     this.#argument = argument;
-    this.#padded = padding === null ? null : new PaddedLowering(name, padding.pairing, padding.sizes, (e) => this.#volatile(e, []));
+    this.#padded = sized === null ? null : new PaddedLowering(sized, (e) => this.#volatile(e, []));
   }
 
   add(path: Iterable<Event>): void {
@@ -98,7 +92,7 @@ export class Lowering {
           break;
         case "assign":
           this.#builder.origin = event.origin;
-          this.#assign(event.target, event.source);
+          this.#assign(event);
           break;
         case "view":
         case "opening":
@@ -243,6 +237,8 @@ export class Lowering {
 
   #expr(x: Operand): Expr {
     const cell = this.#cell(x.storage, x.desc.dtype);
+    const moved = this.#padded?.read(this.#builder, x, () => this.#flat(cell, x.desc.dtype)) ?? null;
+    if (moved !== null) return moved;
     const isRank0 = x.desc.shape.length === 0;
     const shown = (e: Expr): Expr => new Expr(e.value, e.dtype, isRank0 ? [1] : e.sizes, isRank0 ? [1] : e.strides, e.byteOffset);
     const found = cell.patches?.read(x.desc, x.offset) ?? null;
@@ -251,14 +247,29 @@ export class Lowering {
     return shown(new Expr(value, x.desc.dtype, x.desc.shape, x.desc.strides, x.offset * DTYPES[x.desc.dtype].sizeInBytes));
   }
 
-  #assign(given: Operand, value: Operand): void {
+  /** All elements of a cell. */
+  #flat(cell: Cell, dtype: DType): Expr {
+    return packedExpr(this.#settled(cell), dtype, [cell.storage.contentInBytes / DTYPES[dtype].sizeInBytes]);
+  }
+
+  #assign(event: Assignment): void {
+    const { target: given, source: value } = event;
     if (given.desc.size === 0) return;
     const isItself = given.storage === value.storage && given.desc === value.desc && given.offset === value.offset;
     if (isItself) return this.#rewritten(this.#cell(given.storage, given.desc.dtype));
     const target = { storage: given.storage, desc: alone(given.desc, given.desc), offset: given.offset };
     const cell = this.#cell(target.storage, target.desc.dtype);
-    const source = this.#expr({ ...value, desc: alone(given.desc, value.desc) });
+    const desc = alone(given.desc, value.desc);
+    let source = this.#expr(desc === value.desc ? value : { ...value, desc });
+    const moved = this.#padded?.written(this.#builder, event, () => this.#flat(cell, given.desc.dtype), source) ?? null;
+    if (moved !== null) {
+      cell.current = moved.value;
+      cell.patches = null;
+      return;
+    }
     const way = wayOf(target);
+    if (way.kind !== "whole" || this.#padded?.isPart(event) === true)
+      source = this.#padded?.partly(this.#builder, event, source, () => this.#expr(given)) ?? source;
     if (way.kind === "range") return this.#patch(target, cell, source, way.start);
     if (way.kind === "places") cell.current = this.#scattered(target, cell, source, way.places);
     else if (isWhole(source) && source.value.sizeInBytes === target.storage.sizeInBytes) cell.current = source.value;

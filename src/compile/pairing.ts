@@ -4,9 +4,9 @@
  */
 import type { Definition } from "../definition.ts";
 import { DTYPES } from "../dtype.ts";
-import { packedStrides } from "../shape.ts";
 import type { Storage } from "../storage.ts";
-import { allEvents, madeOf, type Event, type Scalar } from "./log.ts";
+import { areAlike, isSameView, movedOf, type Moved, type Shapes } from "./geometry.ts";
+import { allEvents, madeOf, type Creation, type Event, type Operation, type Scalar } from "./log.ts";
 import type { Operand } from "./operand.ts";
 
 type Leaf = ReturnType<typeof allEvents> extends Generator<infer E> ? E : never;
@@ -21,7 +21,9 @@ export interface Axis {
 /** A storage of both, and the shapes of the tensors that fill it. */
 export interface StoragePair {
   readonly small: Storage;
-  readonly shapes: { readonly large: Shape; readonly small: Shape };
+  readonly shapes: Shapes;
+  /** Bytes of an element. */
+  readonly element: number;
 }
 
 export interface Pairing {
@@ -34,6 +36,8 @@ export interface Pairing {
   readonly sizes: readonly number[];
   /** Numbers that differ. */
   readonly numbers: readonly Scalar[];
+  /** Operands of the larger path that show other elements than those of the smaller at the same indices of the storage. */
+  readonly moved: ReadonlyMap<Operand, Moved>;
 }
 
 /** Attributes that say no more than how large a result is. */
@@ -42,72 +46,29 @@ const SIZES = new Set(["shape", "sizes", "length", "k"]);
 /** Whether an operation may be asked to leave padding out. */
 export const isFitting = ({ traits, padded }: Definition<never>): boolean => traits.elementwise === true || padded !== undefined;
 
-const areAlike = (a: Shape, b: Shape): boolean => a.length === b.length && a.every((d, i) => d === b[i]);
-
-/** Whether attributes are equal, but for sizes. */
-function areAttributesAlike(a: unknown, b: unknown, isSize = false): boolean {
+/** Whether attributes are equal, but for those that may follow sizes. */
+function areAttributesAlike(a: unknown, b: unknown, follows: readonly string[] = [], isSize = false): boolean {
   if (Object.is(a, b)) return true;
   if (typeof a !== typeof b || a === null || b === null) return false;
-  if (typeof a === "number") return isSize;
+  if (typeof a === "number" || typeof a === "bigint") return isSize;
   if (typeof a !== "object") return false;
   if (ArrayBuffer.isView(a) || ArrayBuffer.isView(b)) return false;
   const [x, y] = [a as Record<string, unknown>, b as Record<string, unknown>];
   if (Array.isArray(a) !== Array.isArray(b)) return false;
   const keys = Object.keys(x);
-  return keys.length === Object.keys(y).length && keys.every((k) => areAttributesAlike(x[k], y[k], isSize || SIZES.has(k)));
+  return (
+    keys.length === Object.keys(y).length &&
+    keys.every((k) => areAttributesAlike(x[k], y[k], follows, isSize || SIZES.has(k) || follows.includes(k)))
+  );
 }
 
-/** Sizes in which each axis that differs is followed by what belongs to one place of it: [2, n, 3, 4] is [2, 12 n]. */
-function merged({ large, small }: StoragePair["shapes"]): { large: number[]; small: number[] } {
-  const result = { large: [] as number[], small: [] as number[] };
-  large.forEach((d, i) => {
-    const last = result.large.length - 1;
-    if (d === small[i] && last >= 0) {
-      result.large[last]! *= d;
-      result.small[last]! *= d;
-    } else {
-      result.large.push(d);
-      result.small.push(small[i]!);
-    }
+/** Whether numbers that followed no size in the pairing that a program is made with follow none here. */
+function isFollowedAlike(follows: readonly string[], a: unknown, b: unknown, base: unknown): boolean {
+  const [x, y, z] = [a, b, base] as Record<string, unknown>[];
+  return follows.every((k) => {
+    const [l, m, n] = [x![k], y![k], z![k]].map((v) => [v].flat(4)) as [unknown[], unknown[], unknown[]];
+    return l.every((v, i) => v !== n[i] || v === m[i]);
   });
-  return result;
-}
-
-/** A distance in a packed tensor as steps along its axes. */
-function digits(distance: number, sizes: Shape): number[] {
-  const steps = packedStrides(sizes);
-  let rest = distance;
-  return steps.map((s) => {
-    const n = Math.floor(rest / s);
-    rest -= n * s;
-    return n;
-  });
-}
-
-interface Seen {
-  readonly desc: { readonly shape: Shape; readonly strides: Shape; readonly size: number };
-  readonly offset: number;
-}
-
-/** Whether a view of the one storage shows what the view of the other does, at the same places. */
-export function isSameView(large: Seen, small: Seen, shapes: StoragePair["shapes"]): boolean {
-  if (large.desc.shape.length !== small.desc.shape.length) return false;
-  if (small.desc.size === 0 || large.desc.size === 0) return areAlike(large.desc.shape, small.desc.shape);
-  const sizes = merged(shapes);
-  const first = digits(small.offset, sizes.small);
-  if (!areAlike(first, digits(large.offset, sizes.large))) return false;
-  const ends = [first.slice(), first.slice()];
-  for (let d = 0; d < small.desc.shape.length; d++) {
-    // An axis of one place has no step.
-    if (small.desc.shape[d]! === 1 && large.desc.shape[d]! === 1) continue;
-    const step = digits(small.desc.strides[d]!, sizes.small);
-    if (!areAlike(step, digits(large.desc.strides[d]!, sizes.large))) return false;
-    step.forEach((s, k) => {
-      ends[0]![k]! += s * (small.desc.shape[d]! - 1);
-      ends[1]![k]! += s * (large.desc.shape[d]! - 1);
-    });
-  }
-  return ends[0]!.every((e, k) => e < sizes.small[k]!) && ends[1]!.every((e, k) => e < sizes.large[k]!);
 }
 
 /** Pairs what two paths begin with. */
@@ -120,7 +81,8 @@ export interface Beginning {
 function shapesOf(e: Leaf): Shape[] {
   const made = madeOf(e).map((m) => m.tensor.shape);
   if (e.kind === "operation") return [...e.inputs.map((o) => o.desc.shape), ...made];
-  if (e.kind === "view") return [e.input.desc.shape, ...made];
+  // What a view shows matters where it is read.
+  if (e.kind === "view") return [];
   return e.kind === "assign" ? [e.target.desc.shape, e.source.desc.shape] : made;
 }
 
@@ -150,16 +112,28 @@ export function pairPaths(
       axes.set(key, { large: d, small: c[i]!, size: b[i]! });
       return true;
     });
+  const moved = new Map<Operand, Moved>();
   const isSameOperand = (a: Operand, b: Operand): boolean => {
     if (a.desc.dtype !== b.desc.dtype || a.desc.shape.length !== b.desc.shape.length) return false;
     const pair = storages.get(a.storage);
-    if (pair === undefined) {
-      if (a.storage !== b.storage) return false;
-      const all = [a.storage.contentInBytes / DTYPES[a.desc.dtype].sizeInBytes];
-      return isSameView(a, b, { large: all, small: all });
-    }
-    return pair.small === b.storage && isSameView(a, b, pair.shapes);
+    if ((pair?.small ?? a.storage) !== b.storage) return false;
+    const all = [a.storage.contentInBytes / DTYPES[a.desc.dtype].sizeInBytes];
+    const shapes = pair?.shapes ?? { large: all, small: all };
+    const before = base?.moved.get(a) ?? null;
+    if (before === null && isSameView(a, b, shapes)) return true;
+    if (before === null && base !== null) return false;
+    const found = movedOf(a, b, shapes, before);
+    if (found !== null) moved.set(a, found);
+    return found !== null;
   };
+  const areCallsAlike = (a: Operation | Creation, b: Operation | Creation): boolean => {
+    const { follows = [] } = a.definition;
+    const known = base?.events.get(a) as typeof a | undefined;
+    return (
+      areAttributesAlike(a.attrs, b.attrs, follows) && (known === undefined || isFollowedAlike(follows, a.attrs, b.attrs, known.attrs))
+    );
+  };
+  const isSameStorage = (a: Operand, b: Operand): boolean => (storages.get(a.storage)?.small ?? a.storage) === b.storage;
   const differs = (a: Leaf, b: Leaf | undefined): string | null => {
     if (b === undefined || a.kind !== b.kind) return nameOf(b ?? a);
     switch (a.kind) {
@@ -169,15 +143,15 @@ export function pairPaths(
           a.definition === other.definition &&
           a.inputs.length === other.inputs.length &&
           a.inputs.every((o, i) => isSameOperand(o, other.inputs[i]!)) &&
-          areAttributesAlike(a.attrs, other.attrs);
+          areCallsAlike(a, other);
         return isLike ? null : a.origin;
       }
       case "create": {
         const other = b as typeof a;
-        return a.definition === other.definition && a.device === other.device && areAttributesAlike(a.attrs, other.attrs) ? null : a.origin;
+        return a.definition === other.definition && a.device === other.device && areCallsAlike(a, other) ? null : a.origin;
       }
       case "view":
-        return a.definition === (b as typeof a).definition && isSameOperand(a.input, (b as typeof a).input) ? null : a.origin;
+        return a.definition === (b as typeof a).definition && isSameStorage(a.input, (b as typeof a).input) ? null : a.origin;
       case "scalar": {
         const other = b as typeof a;
         if (a.dtype !== other.dtype || a.device !== other.device) return "a number";
@@ -190,12 +164,7 @@ export function pairPaths(
       }
       case "assign": {
         const other = b as typeof a;
-        if (!isSameOperand(a.target, other.target) || !isSameOperand(a.source, other.source)) return a.origin;
-        // A write to a part goes to places that are made of its sizes.
-        const isWhole = a.target.offset === 0 && a.target.desc.isPacked && a.target.desc.sizeInBytes === a.target.storage.contentInBytes;
-        const isFixed =
-          areAlike(a.target.desc.shape, other.target.desc.shape) && areAlike(a.target.desc.strides, other.target.desc.strides);
-        return isWhole || (isFixed && a.target.offset === other.target.offset) ? null : a.origin;
+        return isSameOperand(a.target, other.target) && isSameOperand(a.source, other.source) ? null : a.origin;
       }
       case "opening":
         return null;
@@ -218,16 +187,13 @@ export function pairPaths(
     for (const [i, m] of made.entries()) {
       const [x, y] = [m.tensor, of[i]!.tensor];
       if (x.dtype !== y.dtype) return nameOf(a);
-      if (m.ownsStorage) storages.set(x.storage, { small: y.storage, shapes: { large: x.shape, small: y.shape } });
-      else {
-        const pair = storages.get(x.storage);
-        if (pair !== undefined && !isSameView(x, y, pair.shapes)) return nameOf(a);
-      }
+      if (m.ownsStorage)
+        storages.set(x.storage, { small: y.storage, shapes: { large: x.shape, small: y.shape }, element: DTYPES[x.dtype].sizeInBytes });
     }
   }
   if (at !== others.length) return nameOf(others[at]!);
   const found = [...axes.values()];
-  return { events, storages, axes: found, sizes: found.map((a) => a.size), numbers };
+  return { events, storages, axes: found, sizes: found.map((a) => a.size), numbers, moved };
 }
 
 function nameOf(e: Leaf): string {

@@ -7,8 +7,9 @@ import type { Storage } from "../storage.ts";
 import type { ProgramOptions } from "./ending.ts";
 import { type Constant, type Event, type Scalar } from "./log.ts";
 import { Lowering } from "./lower.ts";
-import { sizeEvent } from "./padding.ts";
-import { pairPaths, type Beginning, type Pairing, type StoragePair } from "./pairing.ts";
+import type { Shapes } from "./geometry.ts";
+import { Unpadded, sizeEvent, type Sized } from "./padding.ts";
+import { pairPaths, type Beginning, type Pairing } from "./pairing.ts";
 import { CompiledProgram, type Values } from "./program.ts";
 
 /** Ranges of bytes that belong together: where they lie in the smaller, in the larger, and how many, one after the other. Null: all. */
@@ -32,7 +33,8 @@ export interface Fit {
   readonly constants: readonly (readonly [Constant, Constant])[];
 }
 
-function piecesOf({ large, small }: StoragePair["shapes"], bytes: number): Pieces {
+/** end: bytes that there are. */
+function piecesOf({ large, small }: Shapes, bytes: number, end: number): Pieces {
   const last = large.findLastIndex((d, i) => d !== small[i]);
   if (last < 0) return null;
   const run = small.slice(last).reduce((a, b) => a * b, 1);
@@ -48,14 +50,15 @@ function piecesOf({ large, small }: StoragePair["shapes"], bytes: number): Piece
       rest -= n * s;
       to += n * steps[i]!;
     });
-    pieces.set([row * run * bytes, to * bytes, run * bytes], 3 * row);
+    // The last row of a view ends before its gap.
+    pieces.set([row * run * bytes, to * bytes, Math.min(run * bytes, end - row * run * bytes)], 3 * row);
   }
   return pieces;
 }
 
 /** Bytes of the smaller at their places in the larger. */
-function spread(bytes: Uint8Array, shapes: StoragePair["shapes"], element: number): Uint8Array {
-  const pieces = piecesOf(shapes, element);
+function spread(bytes: Uint8Array, shapes: Shapes, element: number): Uint8Array {
+  const pieces = piecesOf(shapes, element, bytes.byteLength);
   if (pieces === null) return bytes;
   const all = new Uint8Array(shapes.large.reduce((a, b) => a * b, element));
   for (let i = 0; i < pieces.length; i += 3) all.set(bytes.subarray(pieces[i]!, pieces[i]! + pieces[i + 2]!), pieces[i + 1]!);
@@ -66,13 +69,19 @@ export class Variant {
   /** With the path that showed which axes are padded. */
   readonly pairing: Pairing;
   readonly #source: Source;
+  readonly #device: Device;
   readonly #sizes: readonly Scalar[];
+  /** Of the program, beside the sizes. */
+  #numbers: Sized["numbers"] = [];
   #program: CompiledProgram | null = null;
+  /** Why there can be no program; null: there may be one. */
+  refusal: string | null = null;
 
   /** pairing: of the source's path with another that is smaller. */
   constructor(source: Source, pairing: Pairing, device: Device) {
     this.#source = source;
     this.pairing = pairing;
+    this.#device = device;
     this.#sizes = pairing.axes.map((a) => sizeEvent(device, a.large));
     this.#vary(pairing);
   }
@@ -85,12 +94,9 @@ export class Variant {
     if (outputs.length !== small.outputs.length || !outputs.every((s, i) => pairing.storages.get(s)?.small === small.outputs[i]))
       return "its results";
     if (this.#vary(pairing)) this.drop();
-    const shapesOf = (s: Storage | null): StoragePair["shapes"] | null => (s === null ? null : (pairing.storages.get(s)?.shapes ?? null));
-    const elementOf = (s: Storage, n: number): number => (n === 0 ? 1 : s.contentInBytes / n);
-    const sizeOf = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
     const pieces = (s: Storage | null): Pieces => {
-      const shapes = shapesOf(s);
-      return s === null || shapes === null ? null : piecesOf(shapes, elementOf(s, sizeOf(shapes.large)));
+      const pair = s === null ? undefined : pairing.storages.get(s);
+      return pair === undefined ? null : piecesOf(pair.shapes, pair.element, pair.small.contentInBytes);
     };
     const [scalars, constants]: [[Scalar, Scalar][], [Constant, Constant][]] = [[], []];
     for (const [a, b] of pairing.events)
@@ -109,6 +115,7 @@ export class Variant {
   values(fit: Fit, given: Values): Values {
     const values = new Map<Event, number | bigint | boolean | Uint8Array>();
     this.#sizes.forEach((e, i) => values.set(e, fit.pairing.sizes[i]!));
+    for (const { event, of } of this.#numbers) values.set(event, of(fit.pairing));
     for (const [large, small] of fit.scalars) if (large.varies) values.set(large, given.get(small) ?? small.value);
     for (const [large, small] of fit.constants) {
       const bytes = (given.get(small) ?? small.bytes) as Uint8Array;
@@ -117,15 +124,23 @@ export class Variant {
     return values;
   }
 
-  program(native: NativeDevice, options: ProgramOptions): CompiledProgram {
+  /** Null: there is none, for what `refusal` says. */
+  program(native: NativeDevice, options: ProgramOptions): CompiledProgram | null {
     if (this.#program !== null && this.#program.native === native) return this.#program;
+    if (this.refusal !== null) return null;
     const { path, begins, outputs } = this.#source;
-    const lowering = new Lowering(native, options.name, (storage) => begins.indexOf(storage), {
-      pairing: this.pairing,
-      sizes: this.#sizes,
-    });
-    lowering.add(path);
-    const written = lowering.finish(outputs);
+    const sized: Sized = { pairing: this.pairing, sizes: this.#sizes, device: this.#device, numbers: [] };
+    const lowering = new Lowering(native, options.name, (storage) => begins.indexOf(storage), sized);
+    let written: number[];
+    try {
+      lowering.add(path);
+      written = lowering.finish(outputs);
+    } catch (error) {
+      if (!(error instanceof Unpadded)) throw error;
+      this.refusal = error.message;
+      return null;
+    }
+    this.#numbers = sized.numbers;
     this.#program = new CompiledProgram(
       native,
       { graph: lowering.graph, inputs: lowering.inputs, contents: outputs.map((s) => s.contentInBytes), written },

@@ -28,12 +28,14 @@ import { sample, type Sample, real } from "../sample.ts";
 export interface Attention {
   readonly scale: number;
   readonly causal: boolean;
-  /** Queries whose scores are made at a time. */
-  readonly block: number;
 }
 
 /** Scores that are kept at a time: 16 Mi elements. */
 const SCORES = 1 << 24;
+
+/** Queries whose scores are made at a time. */
+const blockOf = (batch: readonly number[], length: number, keys: number): number =>
+  Math.max(1, Math.min(length, Math.floor(SCORES / Math.max(1, sizeOf(batch) * keys))));
 
 const batchOf = (inputs: readonly TensorSpec[]): number[] =>
   inputs
@@ -51,42 +53,63 @@ function emitCausal(g: GraphBuilder, start: number, length: number, keys: number
   return g.expand(seen, sizes);
 }
 
+/** isThere: which of the keys there are, [S]; null: all. */
+function emitAttention(
+  g: GraphBuilder,
+  [q, k, v, mask]: readonly Expr[],
+  { scale, causal }: Attention,
+  out: TensorSpec,
+  isThere: Expr | null,
+): Expr {
+  const batch = out.shape.slice(0, -2);
+  const [length, keys] = [out.shape.at(-2)!, k!.sizes.at(-2)!];
+  const block = blockOf(batch, length, keys);
+  const across = turned(g, k!);
+  const parts: Expr[] = [];
+  for (let start = 0; start < length; start += block) {
+    const count = Math.min(block, length - start);
+    const sizes = [...batch, count, keys];
+    const product = emitGemm(g, rows(g, q!, start, count), across, null, batch, { alpha: scale, beta: 0 });
+    let scores = g.reinterpret(cast(g, product, "float32"), { sizes });
+    if (mask !== undefined) {
+      const spread = g.expand(mask, [...batch, length, keys]);
+      scores = g.elementWiseAdd(scores, cast(g, rows(g, spread, start, count), "float32"));
+    }
+    const only = (seen: Expr): Expr => g.elementWiseIf(seen, scores, constant(g, "float32", -Infinity, sizes));
+    if (causal) scores = only(emitCausal(g, start, count, keys, sizes));
+    if (isThere !== null) scores = only(alongAxis(g, isThere, sizes, sizes.length - 1));
+    const flat = g.reinterpret(emitSoftmax(g, g.reshape(scores, [sizeOf(sizes) / keys, keys]), 1, false), { sizes });
+    // A query that sees nothing gets zeros.
+    const known = mask === undefined ? flat : g.elementWiseIf(g.elementWiseIsNan(flat, BOOL), constant(g, "float32", 0, sizes), flat);
+    const part = emitGemm(g, cast(g, known, out.dtype), v!, null, batch, { alpha: 1, beta: 0 });
+    parts.push(g.reinterpret(part, { sizes: [...batch, count, out.shape.at(-1)!] }));
+  }
+  return parts.length === 1 ? parts[0]! : g.join(parts, { output: { sizes: out.shape }, axis: out.shape.length - 2 });
+}
+
 /** Inputs q [..., L, E], k [..., S, E], v [..., S, D] and, if there is one, a mask that is added to the scores. */
 const attentionOp: Definition<Attention> = define<Attention>({
   name: "scaledDotProductAttention",
   infer: (inputs) => [{ shape: [...batchOf(inputs), inputs[0]!.shape.at(-2)!, inputs[2]!.shape.at(-1)!], dtype: inputs[0]!.dtype }],
-  lower: (g, [q, k, v, mask], { scale, causal, block }, [out]) => {
-    const batch = out!.shape.slice(0, -2);
-    const [length, keys] = [out!.shape.at(-2)!, k!.sizes.at(-2)!];
-    const across = turned(g, k!);
-    const parts: Expr[] = [];
-    for (let start = 0; start < length; start += block) {
-      const count = Math.min(block, length - start);
-      const sizes = [...batch, count, keys];
-      const product = emitGemm(g, rows(g, q!, start, count), across, null, batch, { alpha: scale, beta: 0 });
-      let scores = g.reinterpret(cast(g, product, "float32"), { sizes });
-      if (mask !== undefined) {
-        const spread = g.expand(mask, [...batch, length, keys]);
-        scores = g.elementWiseAdd(scores, cast(g, rows(g, spread, start, count), "float32"));
-      }
-      if (causal) scores = g.elementWiseIf(emitCausal(g, start, count, keys, sizes), scores, constant(g, "float32", -Infinity, sizes));
-      const flat = g.reinterpret(emitSoftmax(g, g.reshape(scores, [sizeOf(sizes) / keys, keys]), 1, false), { sizes });
-      // A query that sees nothing gets zeros.
-      const known = mask === undefined ? flat : g.elementWiseIf(g.elementWiseIsNan(flat, BOOL), constant(g, "float32", 0, sizes), flat);
-      const part = emitGemm(g, cast(g, known, out!.dtype), v!, null, batch, { alpha: 1, beta: 0 });
-      parts.push(g.reinterpret(part, { sizes: [...batch, count, out!.shape.at(-1)!] }));
-    }
-    return [parts.length === 1 ? parts[0]! : g.join(parts, { output: { sizes: out!.shape }, axis: out!.shape.length - 2 })];
+  lower: (g, inputs, attrs, [out]) => [emitAttention(g, inputs, attrs, out!, null)],
+  padded: (g, [q, k, v, ...mask], attrs, [out], p) => {
+    const [last, keys] = [q!.sizes.length - 1, k!.sizes.length - 2];
+    const [a, b] = p.isPadded(0, last) ? [p.filled(0, 0), p.filled(1, 0)] : [q!, k!];
+    const isPadded = p.isPadded(1, keys);
+    const n = k!.sizes[keys]!;
+    const isThere = isPadded ? g.elementWiseLogicalGreaterThan(g.expand(p.length(1, keys), [n]), sequence(g, "int32", [n]), BOOL) : null;
+    return [emitAttention(g, [a, b, isPadded ? p.filled(2, 0) : v!, ...mask], attrs, out!, isThere)];
   },
   // The scores are computed again, block by block: keeping them would take more memory than all else.
   grad: (dy, { inputs: [q, k, v, mask], specs, attrs, needs }) => {
     const length = dy.shape.at(-2)!;
+    const block = blockOf(dy.shape.slice(0, -2), length, k!.shape.at(-2)!);
     let dk: Tensor | null = null;
     let dv: Tensor | null = null;
     const dqs: Tensor[] = [];
     const masks: Tensor[] = [];
-    for (let start = 0; start < length; start += attrs.block) {
-      const count = Math.min(attrs.block, length - start);
+    for (let start = 0; start < length; start += block) {
+      const count = Math.min(block, length - start);
       const [qb, db] = [q!, dy].map((t) => narrow(t, -2, start, count)) as [Tensor, Tensor];
       const p = probabilities(qb, k!, mask === undefined ? null : part(mask, start, count, length), attrs, start);
       const [pt, dbt] = [transpose(p, -1, -2), matmul(db, transpose(v!, -1, -2))];
@@ -176,8 +199,7 @@ export function scaledDotProductAttention(q: Tensor, k: Tensor, v: Tensor, optio
     throw new ShapeError(name, "attnMask", `one that broadcasts to ${showShape(pairs)}`, mask.describe());
   const added = mask === null ? null : additive(mask, q);
   const scale = options.scale ?? 1 / Math.sqrt(q.shape.at(-1)!);
-  const block = Math.max(1, Math.min(q.shape.at(-2)!, Math.floor(SCORES / Math.max(1, sizeOf(pairs) / q.shape.at(-2)!))));
-  const attrs = { scale, causal, block };
+  const attrs = { scale, causal };
   if (p === 0 && sizeOf(pairs) > 0 && v.size > 0) return call(attentionOp, added === null ? [q, k, v] : [q, k, v, added], attrs);
   return matmul(dropout(probabilities(q, k, added, attrs, 0), { p, generator: options.generator }), v);
 }

@@ -1,5 +1,5 @@
 /** Convolution and transposed convolution in one to three dimensions. @functional */
-import { leading, summing } from "../padding.ts";
+import { spatial } from "../padding.ts";
 import { tie } from "../autograd/tie.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
@@ -95,7 +95,8 @@ const convOp: Definition<Geometry> = define<Geometry>({
     needs[2] ? tie(tie(sum(dy, channelAxes(dy)), x!, "none"), w!, "none") : null,
   ],
   saves: { inputs: [0, 1], outputs: false },
-  padded: leading(1),
+  padded: spatial([0], 0, "channels"),
+  follows: ["input", "output"],
   whenEmpty: 0,
 });
 
@@ -138,7 +139,8 @@ const convTransposeOp: Definition<Geometry> = define<Geometry>({
     needs[2] ? tie(tie(sum(dx, channelAxes(dx)), y!, "none"), w!, "none") : null,
   ],
   saves: { inputs: [0, 1], outputs: false },
-  padded: leading(1),
+  padded: spatial([0], 0, "channels"),
+  follows: ["input", "output"],
   whenEmpty: 0,
 });
 
@@ -173,7 +175,8 @@ const convWeightOp: Definition<Geometry> = define<Geometry>({
     needs[0] ? call(convTransposeOp, [dy!, dw], attrs) : null,
     needs[1] ? call(convOp, [x!, dw], attrs) : null,
   ],
-  padded: summing(0, 1),
+  padded: spatial([0, 1], 0, "batches"),
+  follows: ["input", "output"],
   saves: { outputs: false },
   whenEmpty: 0,
 });

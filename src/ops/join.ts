@@ -1,5 +1,5 @@
 /** Concatenate, stack, split, chunk, repeat, roll, flip. */
-import { beside } from "../padding.ts";
+import { int32, joinedAlong, shiftedToFront } from "../padding.ts";
 import { tie } from "../autograd/tie.ts";
 import { asResult, call, demandSameDevice, together } from "../dispatch.ts";
 import { resultType } from "../dtype.ts";
@@ -33,7 +33,8 @@ const catOp: Definition<{ readonly axis: number }> = define<{ readonly axis: num
     });
   },
   saves: { inputs: [], outputs: false },
-  padded: (_g, inputs, { axis }, _outputs, p, lower) => (inputs.slice(0, -1).some((_, i) => p.isPadded(i, axis)) ? null : lower(inputs)),
+  padded: (g, inputs, { axis }, _outputs, p, lower) =>
+    inputs.slice(0, -1).some((_, i) => p.isPadded(i, axis)) ? [joinedAlong(g, inputs, axis, p, lower)] : lower(inputs),
 });
 
 /**
@@ -178,7 +179,15 @@ const flipOp: Definition<{ readonly axes: readonly number[] }> = define<{ readon
     }),
   ],
   grad: (dy, { attrs }) => [call(flipOp, [dy], attrs)],
-  padded: beside(({ axes }) => axes),
+  // The padding comes first then.
+  padded: (g, inputs, { axes }, _outputs, p, lower) =>
+    axes
+      .filter((a) => p.isPadded(0, a))
+      .reduce((list, a) => {
+        const n = inputs[0]!.sizes[a]!;
+        const by = g.elementWiseSubtract(int32(g, n, [1]), p.length(0, a));
+        return [shiftedToFront(g, list[0]!, by, a)];
+      }, lower(inputs)),
   saves: { inputs: [], outputs: false },
 });
 

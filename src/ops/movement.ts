@@ -12,6 +12,7 @@ import {
   viewStrides,
   type Shape,
 } from "../shape.ts";
+import { int32, shiftedToFront } from "../padding.ts";
 import type { Tensor } from "../tensor.ts";
 import { contiguous } from "./data.ts";
 import { define, defineView, type Box, type PartialGradient, type ViewDefinition } from "../definition.ts";
@@ -95,7 +96,24 @@ export const sliceAdjoint = (dy: Tensor, { starts, sizes, steps }: Box, shape: S
 /** The adjoint of a slice: x at the slice's places of a tensor of zeros. DirectML: SLICE_GRAD. @package */
 export const sliceGradOp = define<SliceAttributes & { readonly shape: Shape }>({
   name: "sliceGrad",
-  padded: (_g, _inputs, _attrs, _outputs, p, lower) => lower([p.filled(0, 0)]),
+  padded: (g, _inputs, attrs, _outputs, p, lower) => {
+    const smaller = p.smaller as typeof attrs;
+    return attrs.starts.reduce(
+      (list, start, i) => {
+        if (start === smaller.starts[i]) return list;
+        const [x, by] = [
+          list[0]!,
+          g.elementWiseSubtract(
+            int32(g, start, [1]),
+            p.number((a: typeof attrs) => a.starts[i]!),
+          ),
+        ];
+        return [shiftedToFront(g, x, by, i)];
+      },
+      lower([p.filled(0, 0)]),
+    );
+  },
+  follows: ["starts"],
   traits: { carries: true },
   infer: ([x], { shape }) => [{ shape, dtype: x!.dtype }],
   lower: (g, [x], { starts, sizes, steps, shape }) => {

@@ -112,7 +112,7 @@ export function multiHeadAttention(
   if (keyPaddingMask !== null) plus(reshape(padded(blocked(keyPaddingMask, q)), [batch, 1, 1, keys]));
   const wanted = options.weights ?? "average";
   const p = options.dropoutP ?? 0;
-  const attrs: Attention = { scale: 1 / Math.sqrt(width / heads), causal: options.isCausal === true && added === null, block: length };
+  const attrs: Attention = { scale: 1 / Math.sqrt(width / heads), causal: options.isCausal === true && added === null };
   let merged: Tensor;
   let shown: Tensor | null = null;
   if (wanted === "none") {

@@ -13,7 +13,7 @@ import { full } from "./creation.ts";
 import { define, type Definition } from "../definition.ts";
 import { cat, flip } from "./join.ts";
 import { narrow, sliceView, wholeSlice } from "./movement.ts";
-import { beside } from "../padding.ts";
+import { indices, int32, takeAlong } from "../padding.ts";
 import { sum } from "./reduce.ts";
 import { sample, type Sample, real } from "../sample.ts";
 
@@ -105,7 +105,23 @@ const padEdgeOp: Definition<EdgeAttributes> = define<EdgeAttributes>({
       endPadding: after,
     }),
   ],
-  padded: beside(({ before, after }) => before.flatMap((p, i) => (p > 0 || after[i]! > 0 ? [i] : []))),
+  padded: (g, [x], attrs, [out], p) => {
+    const axes = x!.sizes.flatMap((_, a) => (p.isPadded(0, a) && (attrs.before[a]! > 0 || attrs.after[a]! > 0) ? [a] : []));
+    const grownAlong = axes.reduce((y, a) => {
+      const n = out!.shape[a]!;
+      const last = g.expand(g.elementWiseSubtract(p.length(0, a), int32(g, 1, [1])), [n]);
+      const at = g.elementWiseSubtract(indices(g, n), int32(g, attrs.before[a]!, [n]));
+      const folded = attrs.mode === "reflect" ? g.elementWiseAbs(at) : at;
+      // Mirrored at the last element; what lies behind is never read.
+      const behind = attrs.mode === "reflect" ? g.elementWiseSubtract(g.elementWiseAdd(last, last), folded) : last;
+      const from = g.elementWiseMin(folded, behind);
+      return takeAlong(g, y, g.elementWiseMin(g.elementWiseMax(from, int32(g, 0, [n])), last), a);
+    }, x!);
+    const rest = (pads: readonly number[]): number[] => pads.map((n, a) => (axes.includes(a) ? 0 : n));
+    const [before, after] = [rest(attrs.before), rest(attrs.after)];
+    if ([...before, ...after].every((n) => n === 0)) return [grownAlong];
+    return padEdgeOp.lower(g, [grownAlong], { ...attrs, before, after }, [out!]);
+  },
   grad: (dy, { inputs: [x], attrs: { before, after, mode } }) => [
     tie(
       x!.shape.reduce(

@@ -1,5 +1,5 @@
 /** Max and average pooling. @functional */
-import { leading } from "../padding.ts";
+import { spatial, type PaddedRule } from "../padding.ts";
 import { tie } from "../autograd/tie.ts";
 import { asResult, call, dispatch } from "../dispatch.ts";
 import { isInteger } from "../dtype.ts";
@@ -60,7 +60,8 @@ const maxPoolOp: Definition<Windows> = define<Windows>({
         .output,
     ),
   ],
-  padded: leading(2),
+  padded: spatial([0], -Infinity),
+  follows: ["input", "output"],
   grad: (dy, { inputs: [x], attrs }) => [call(maxPoolGradOp, [x!, dy], attrs)],
   saves: { outputs: false },
 });
@@ -82,7 +83,9 @@ const maxPoolIndicesOp: Definition<Windows> = define<Windows>({
     const planes = g.reinterpret(firsts, { sizes: [sizes[0]!, sizes[1]!, ...sizes.slice(2).map(() => 1)] });
     return [unbounded(g, y.output), g.elementWiseSubtract(cast(g, y.outputIndices!, "int32"), g.expand(planes, sizes))];
   },
-  padded: leading(2),
+  // Places are counted along the last axes.
+  padded: (_g, [x], _attrs, _outputs, p, lower) => (p.isPaddedBeside(0, 0, 1, 2) ? null : lower([p.filled(0, -Infinity, x!, [2])])),
+  follows: ["input", "output"],
   grad: (dy, { inputs: [x], attrs }) => [call(maxPoolGradOp, [x!, dy], attrs)],
   saves: { outputs: false },
 });
@@ -94,7 +97,11 @@ const maxPoolGradOp: Definition<Windows> = define<Windows>({
   lower: (g, [x, dy], w) => [
     g.maxPoolingGrad(g.packed(lifted(g, x!)), g.packed(lifted(g, dy!)), { ...arguments_(w), dilations: liftedList(w.dilation, 1) }),
   ],
-  padded: leading(2, 3),
+  padded: (_g, [x, dy], _attrs, _outputs, p, lower) => {
+    const axes = x!.sizes.flatMap((_, a) => (a > 1 ? [a] : []));
+    return lower([p.filled(0, -Infinity, x!, axes), p.filled(1, 0, dy!, axes)]);
+  },
+  follows: ["input", "output"],
   grad: (ddx, { inputs: [x], needs, attrs }) => {
     const zero = needs[0] ? zerosLike(x!) : null;
     if (!needs[1]) return [zero, null];
@@ -111,6 +118,20 @@ interface Mean extends Windows {
   readonly includePadding: boolean;
 }
 
+/** What lies beyond the edge must not count, unless no window reaches it. */
+const meanPadded: PaddedRule<Mean> = (_g, [x], { includePadding, start, end }, _outputs, p, lower) => {
+  const counts = includePadding || [...start, ...end].every((n) => n === 0);
+  if (!counts && p.isPaddedBeside(0, 0, 1)) return null;
+  return lower([
+    p.filled(
+      0,
+      0,
+      x!,
+      x!.sizes.flatMap((_, a) => (a > 1 ? [a] : [])),
+    ),
+  ]);
+};
+
 /** Means of windows: each result's gradient reads x, as PyTorch's does, but that of the mean of all. */
 const avgPoolOp: Definition<Mean> = define<Mean>({
   name: "avgPool",
@@ -118,7 +139,8 @@ const avgPoolOp: Definition<Mean> = define<Mean>({
   lower: (g, [x], w, [out]) => [
     g.averagePooling(lifted(g, x!), { ...arguments_(w), output: { sizes: liftedSizes(out!.shape) }, includePadding: w.includePadding }),
   ],
-  padded: leading(2),
+  padded: meanPadded,
+  follows: ["input", "output"],
   grad: (dy, { inputs: [x], attrs }) => [tie(call(avgPoolGradOp, [dy], attrs), x!)],
   saves: { outputs: false },
 });
@@ -138,7 +160,8 @@ const avgPoolGradOp: Definition<Mean> = define<Mean>({
       includePadding: w.includePadding,
     }),
   ],
-  padded: leading(2),
+  padded: meanPadded,
+  follows: ["input", "output"],
   grad: (ddx, { attrs }) => [call(avgPoolOp, [ddx], attrs)],
   saves: { inputs: [], outputs: false },
 });

@@ -28,7 +28,26 @@ const sequenceOp = define<{
   infer: (_, { length, dtype }) => [{ shape: [length], dtype }],
   lower: (g, _, { length, start, step, dtype }) => [sequence(g, dtype, [length], start, step)],
   grad: null,
-  padded: asItIs,
+  follows: ["start", "step"],
+  padded: (g, _inputs, attrs, _outputs, p, lower) => {
+    const { length, dtype } = attrs;
+    const smaller = p.smaller as typeof attrs;
+    if (smaller.start === attrs.start && smaller.step === attrs.step) return lower([]);
+    const number = (name: "start" | "step"): Expr => {
+      const value = attrs[name];
+      if (value === smaller[name]) return constant(g, dtype, value, [length]);
+      return g.expand(
+        cast(
+          g,
+          p.number((a: typeof attrs) => Number(a[name]), isInteger(dtype) ? "int32" : "float32"),
+          dtype,
+        ),
+        [length],
+      );
+    };
+    const at = cast(g, sequence(g, "int32", [length]), dtype);
+    return [g.elementWiseAdd(g.elementWiseMultiply(at, number("step")), number("start"))];
+  },
 });
 
 interface RangeOptions extends TensorOptions {
@@ -125,18 +144,28 @@ interface TriangleAttributes {
   readonly diagonal: number;
 }
 
+/** x with zeros on one side of the columns given for each row. */
+function emitTriangle(g: GraphBuilder, x: Expr, upper: boolean, row: Expr): Expr {
+  const column = places(g, x.sizes, "column", 0);
+  const kept = upper ? g.elementWiseLogicalGreaterThanOrEqual(column, row, BOOL) : g.elementWiseLogicalLessThanOrEqual(column, row, BOOL);
+  return g.elementWiseIf(kept, x, constant(g, x.dtype, 0, x.sizes));
+}
+
 const triangleOp: Definition<TriangleAttributes> = define<TriangleAttributes>({
   name: "triangle",
   traits: { carries: true },
   infer: ([x]) => [x!],
-  lower: (g, [x], { upper, diagonal }) => {
-    const row = places(g, x!.sizes, "row", diagonal);
-    const column = places(g, x!.sizes, "column", 0);
-    const kept = upper ? g.elementWiseLogicalGreaterThanOrEqual(column, row, BOOL) : g.elementWiseLogicalLessThanOrEqual(column, row, BOOL);
-    return [g.elementWiseIf(kept, x!, constant(g, x!.dtype, 0, x!.sizes))];
-  },
+  lower: (g, [x], { upper, diagonal }) => [emitTriangle(g, x!, upper, places(g, x!.sizes, "row", diagonal))],
   grad: (dy, { attrs }) => [call(triangleOp, [dy], attrs)],
-  padded: asItIs,
+  follows: ["diagonal"],
+  padded: (g, [x], attrs, _outputs, p, lower) => {
+    if ((p.smaller as TriangleAttributes).diagonal === attrs.diagonal) return lower([x!]);
+    const diagonal = g.expand(
+      p.number((a: TriangleAttributes) => a.diagonal),
+      x!.sizes,
+    );
+    return [emitTriangle(g, x!, attrs.upper, g.elementWiseAdd(places(g, x!.sizes, "row", 0), diagonal))];
+  },
   saves: { inputs: [], outputs: false },
 });
 

@@ -1,4 +1,5 @@
 /** The elementwise part of recurrent cells: one operation forward, one backward. @package */
+import { leading } from "../padding.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, dispatch } from "../dispatch.ts";
@@ -41,6 +42,7 @@ function lstmGates(g: GraphBuilder, fromInput: Expr, fromHidden: Expr): [Expr, E
 const lstmOp: Definition<undefined> = define({
   name: "lstmCell",
   infer: ([, , c]) => [c!, c!],
+  padded: leading(1, 3),
   lower: (g, [a, b, c]) => {
     const [i, f, z, o] = lstmGates(g, a!, b!);
     const cell = g.elementWiseAdd(g.elementWiseMultiply(f, c!), g.elementWiseMultiply(i, z));
@@ -70,6 +72,7 @@ const lstmOp: Definition<undefined> = define({
 const lstmGradOp: Definition<undefined> = define({
   name: "lstmCellGradient",
   infer: ([a, , c]) => [a!, c!],
+  padded: leading(1, 5),
   lower: (g, [a, b, c, dh, dc]) => {
     const [i, f, z, o] = lstmGates(g, a!, b!);
     const t = g.elementWiseTanh(g.elementWiseAdd(g.elementWiseMultiply(f, c!), g.elementWiseMultiply(i, z)));
@@ -99,6 +102,7 @@ function gruGates(g: GraphBuilder, fromInput: Expr, fromHidden: Expr): [Expr, Ex
 const gruOp: Definition<undefined> = define({
   name: "gruCell",
   infer: ([, , h]) => [h!],
+  padded: leading(1, 3),
   lower: (g, [a, b, h]) => {
     const [, z, n] = gruGates(g, a!, b!);
     return [g.elementWiseAdd(n, g.elementWiseMultiply(z, g.elementWiseSubtract(h!, n)))];
@@ -120,6 +124,7 @@ const gruOp: Definition<undefined> = define({
 const gruGradOp: Definition<undefined> = define({
   name: "gruCellGradient",
   infer: ([a, b, h]) => [a!, b!, h!],
+  padded: leading(1, 4),
   lower: (g, [a, b, h, dy]) => {
     const [r, z, n, hn] = gruGates(g, a!, b!);
     const product = (...list: Expr[]): Expr => list.reduce((x, y) => g.elementWiseMultiply(x, y));

@@ -9,6 +9,7 @@ import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { normalizeAxis, packedStrides, showShape, sizeOf } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
+import type { Padding } from "../padding.ts";
 import { define, type Definition } from "../definition.ts";
 import { add, div, mul } from "./binary.ts";
 import { eq, gt } from "./compare.ts";
@@ -55,7 +56,20 @@ export const scatterOp: Definition<ScatterAttributes> = define<ScatterAttributes
     needs[2] ? gather(dy, axis, index!) : null,
   ],
   saves: { inputs: [1], outputs: false },
+  // The last of the updates once more.
+  padded: (_g, [x, , source], { axis }, _outputs, p, lower) => {
+    const index = paddedIndex(p, axis);
+    return index === null ? null : lower([x!, index, p.repeated(2, axis, source!)]);
+  },
 });
+
+/** An index that names in its padding what it names before, or along other axes the padding of x; null: there is none. */
+function paddedIndex(p: Padding, axis: number): Expr | null {
+  const index = p.repeated(1, axis);
+  const others = index.sizes.flatMap((_, a) => (a !== axis && p.isPadded(1, a) ? [a] : []));
+  if (others.some((a) => !p.isPadded(0, a))) return null;
+  return others.length === 0 ? index : p.filled(1, 0, index, others);
+}
 
 interface ReduceAttributes extends ScatterAttributes {
   readonly fold: "prod" | "amax" | "amin";
@@ -73,6 +87,11 @@ const scatterFoldOp: Definition<ReduceAttributes> = define<ReduceAttributes>({
     const base = includeSelf ? own : emitScatter(g, own, index!, g.packed(nothing), axis);
     const folded = lowerFold(g, cast(g, source!, inner), index!, { axis, shape: x!.sizes, fold, isShared: false });
     return [cast(g, foldTwo(g, fold, base, folded), x!.dtype)];
+  },
+  padded: (_g, [x, , source], { axis, fold }, _outputs, p, lower) => {
+    const index = paddedIndex(p, axis);
+    if (index === null) return null;
+    return lower([x!, index, fold === "prod" ? p.filled(2, 1, source!, [axis]) : p.repeated(2, axis, source!)]);
   },
   grad: (dy, { inputs: [x, index, source], outputs: [y], attrs }) =>
     attrs.fold === "prod" ? productGrad(dy, x!, index!, source!, y!, attrs) : extremeGrad(dy, x!, index!, source!, y!, attrs),

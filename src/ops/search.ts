@@ -1,4 +1,6 @@
 /** Searchsorted, bucketize, bincount, histc. */
+import { isFloat } from "../dtype.ts";
+import { extremeOf } from "../padding.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
 import { isInteger, promoteTypes } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
@@ -53,6 +55,13 @@ const searchOp = define<SearchAttributes>({
       low = next;
     }
     return [g.reinterpret(cast(g, low, dtype), { sizes: wanted.sizes })];
+  },
+  padded: (g, [sorted, values], _attrs, [out], p, lower) => {
+    const axis = sorted!.sizes.length - 1;
+    if (!p.isPadded(0, axis)) return lower([sorted!, values!]);
+    const behind = isFloat(sorted!.dtype) ? NaN : extremeOf(sorted!.dtype, "most");
+    const [found] = lower([p.filled(0, behind, sorted!, [axis]), values!]);
+    return [g.elementWiseMin(found!, g.expand(cast(g, p.length(0, axis), out!.dtype), found!.sizes))];
   },
 });
 

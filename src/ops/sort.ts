@@ -1,5 +1,5 @@
 /** Sort, argsort, topk, kthvalue. All are TOP_K over keys that order as PyTorch does. */
-import { beside } from "../padding.ts";
+import { extremeOf } from "../padding.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, dispatch } from "../dispatch.ts";
 import { isFloat } from "../dtype.ts";
@@ -66,7 +66,11 @@ const topkOp: Definition<SortAttributes> = define<SortAttributes>({
   },
   grad: (dy, { specs: [x], outputs: [, indices], attrs: { axis } }) => [call(placedOp, [dy, indices!], { axis, shape: x!.shape })],
   saves: { inputs: [], outputs: [1] },
-  padded: beside(({ axis }) => [axis]),
+  // What stands in the padding comes behind its equals.
+  padded: (_g, [x], { axis, largest }, _outputs, p, lower) => {
+    const last = largest ? extremeOf(x!.dtype, "least") : isFloat(x!.dtype) ? NaN : extremeOf(x!.dtype, "most");
+    return lower([p.isPadded(0, axis) ? p.filled(0, last, x!, [axis]) : x!]);
+  },
 });
 
 /** Zeros with the elements of dy at places along an axis, no two of which are equal. DirectML: SCATTER. */
@@ -78,7 +82,10 @@ const placedOp: Definition<{ readonly axis: number; readonly shape: Shape }> = d
     return [g.scatter(constant(g, dy!.dtype, 0, sizes), index!, dy!, { output: { sizes }, axis })];
   },
   grad: (d, { inputs: [, index], attrs: { axis } }) => [gather(d, axis, index!), null],
-  padded: (_g, [dy], { axis }, _outputs, p, lower) => (p.isPadded(0, axis) ? null : lower([dy!, p.filled(1, 0)])),
+  padded: (_g, [dy, index], { axis }, _outputs, p, lower) => {
+    const others = index!.sizes.flatMap((_, a) => (a === axis ? [] : [a]));
+    return lower([p.repeated(0, axis, dy!), p.filled(1, 0, p.repeated(1, axis), others)]);
+  },
   saves: { inputs: [1], outputs: false },
   whenEmpty: 0,
 });

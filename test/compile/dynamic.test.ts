@@ -276,34 +276,39 @@ eachDevice("compile with dynamic axes", () => {
     f.dispose();
   });
 
-  it("says which operation cannot leave padding out, and where", () => {
-    const f = dx.compile((x: dx.Tensor) => x.sort(0).values, { name: "sorted", dynamic: [0] });
-    expect(() => f(matrix(5, 1))).toThrow(
-      /^sorted: topk at .*dynamic\.test\.ts:\d+ must be an operation that can leave padding out along that axis.*\[5, 3\] that would be \[6, 3\] with padding/,
-    );
-    expect(() => f(matrix(6, 1))).toThrow(dx.TraceError);
-    f.dispose();
-  });
-
-  it("records what depends on a size otherwise for each, and says where, once", async () => {
-    const told: Error[] = [];
+  /** What a function says once while it is called. */
+  async function toldBy(name: string, run: () => void): Promise<string[]> {
+    const told: string[] = [];
     const note = (warning: Error): void =>
-      void (warning.name === "CompileWarning" && warning.message.startsWith("last") && told.push(warning));
+      void (warning.name === "CompileWarning" && warning.message.startsWith(name) && told.push(warning.message));
     process.on("warning", note);
-    const fn = (x: dx.Tensor): dx.Tensor[] => [x.slice(0, -1), x.mul(x.shape[0]! > 6 ? 2 : 3)];
-    const f = dx.compile(fn, { name: "last", dynamic: [0] });
     try {
-      for (const n of [5, 6, 7, 5]) expectAlike(f(matrix(n, 1)), fn(matrix(n, 1)), `size ${n}`);
+      run();
       await new Promise((resolve) => setImmediate(resolve));
     } finally {
       process.off("warning", note);
-      f.dispose();
     }
-    expect(told.map((w) => w.message)).toEqual([
-      expect.stringMatching(
-        /^last is recorded for each size: slice at .*dynamic\.test\.ts:\d+, which depends on a size otherwise than by its shape\. /,
-      ),
-    ]);
+    return told;
+  }
+
+  it.each([
+    [
+      "an operation that cannot leave padding out",
+      (x: dx.Tensor): dx.Tensor[] => [dx.maxPool2dWithIndices(x.transpose(0, 1).reshape([1, 1, 3, x.shape[0]!]), 2).indices],
+      /^one is recorded for each size: maxPoolIndices at .*dynamic\.test\.ts:\d+ cannot leave padding out\. /,
+    ],
+    [
+      "control flow that follows a size",
+      (x: dx.Tensor): dx.Tensor[] => [x.shape[0]! > 5 ? x.exp() : x.mul(3)],
+      /^one is recorded for each size: a number, which depends on a size otherwise than by its shape\. /,
+    ],
+  ])("records %s anew for each size, and says where, once", async (_what, fn, message) => {
+    const f = dx.compile(fn, { name: "one", dynamic: [0] });
+    const told = await toldBy("one", () => {
+      for (const n of [5, 6, 7, 5]) expectAlike(f(matrix(n, 1)), fn(matrix(n, 1)), `size ${n}`);
+    });
+    expect(told).toEqual([expect.stringMatching(message)]);
+    f.dispose();
   });
 
   it("takes views, empty tensors and one row as they are", () => {

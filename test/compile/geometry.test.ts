@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isSameView } from "../../src/compile/pairing.ts";
+import { isSameView } from "../../src/compile/geometry.ts";
 import { packedStrides, sizeOf } from "../../src/shape.ts";
 
 const seen = (shape: readonly number[], strides: readonly number[] = packedStrides(shape), offset = 0) => ({
