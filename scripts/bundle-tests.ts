@@ -36,7 +36,7 @@ function obstacle(file: string, seen = new Set<string>()): string | null {
   if (file === at("test", "docs.test.ts")) return "reads docs";
   if (file === at("test", "tools.test.ts")) return "reads the sources";
   if (file === at("test", "surroundings.test.ts")) return "copies dist, and reads src and docs";
-  const place = /new URL\(["'`](?:\.\.\/)+((?:dist(?:\/bundle\b|(?=["'`]))|docs\b|src\b)[^"'`$]*)/.exec(source);
+  const place = /new URL\(["'`](?:\.\.\/)+((?:dist(?:\/bundle\b|\/?(?=["'`]))|docs\b|src\b)[^"'`$]*)/.exec(source);
   if (place !== null) return `reads ${place[1]}`;
   for (const [, name = ""] of source.matchAll(/^\s*(?:import|export)\b(?!\s+type\b)(?:[^"';]*?\bfrom)?\s*"([^"]+)"/gm)) {
     if (isBundled(name)) continue;

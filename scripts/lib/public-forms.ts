@@ -76,6 +76,14 @@ const isOfDTypes = (s: Schema): boolean =>
   ((s.kind === "array" || s.kind === "rest" || s.kind === "iterable" || s.kind === "record") && isOfDTypes(s.of)) ||
   (s.kind === "union" && s.of.some(isOfDTypes));
 
+const takesNothing = (s: Schema): boolean => s.kind === "any" || s.kind === "undefined" || (s.kind === "union" && s.of.some(takesNothing));
+
+/** The fields that have to be there, as a last argument of hasFields(). */
+function requiredOf({ fields }: ObjectSchema): string {
+  const names = Object.keys(fields).filter((name) => !takesNothing(fields[name]!));
+  return names.length === 0 ? "" : `, ${JSON.stringify(names)}`;
+}
+
 /** A kind as JSON says it: "tensor", ["array", 3], ["|", "number", "tensor"]. */
 type Test = string | readonly (string | number | boolean | bigint | null | Test | Readonly<Record<string, number | string>>)[];
 
@@ -223,7 +231,7 @@ export class Kinds {
       case "like":
         return `isLike(${v}, ${this.#fields(schema)})`;
       case "object":
-        return `hasFields(${v}, ${this.#fields(schema)})`;
+        return `hasFields(${v}, ${this.#fields(schema)}${requiredOf(schema)})`;
       case "union":
         return `(${schema.of.map((s) => this.testOf(s, v)).join(" || ")})`;
       default:

@@ -59,6 +59,8 @@ const named = new Map<string, Schema>([
   ["DType", { kind: "dtype" }],
   ["TypedArray", { kind: "data" }],
   ["ArrayBufferView", { kind: "data" }],
+  ["Uint8Array", { kind: "data" }],
+  ["AbortSignal", { kind: "like", name: "Signal", fields: { aborted: { kind: "boolean" }, throwIfAborted: { kind: "function" } } }],
 ]);
 
 type Bound = ReadonlyMap<string, Schema>;
@@ -132,8 +134,12 @@ function members(file: string, list: readonly ESTree.TSSignature[], open: readon
   for (const m of list) {
     if ((m.type !== "TSMethodSignature" && m.type !== "TSPropertySignature") || m.key.type !== "Identifier") return any;
     const of = aliasOf(commentOf(file, m));
-    if (of !== undefined) aliases[m.key.name] = of;
-    else fields[m.key.name] = m.type === "TSMethodSignature" ? { kind: "function" } : schema(file, m.typeAnnotation?.typeAnnotation, open);
+    if (of !== undefined) {
+      aliases[m.key.name] = of;
+      continue;
+    }
+    const type: Schema = m.type === "TSMethodSignature" ? { kind: "function" } : schema(file, m.typeAnnotation?.typeAnnotation, open);
+    fields[m.key.name] = m.optional ? orNothing(type) : type;
   }
   return objectOf(fields, aliases);
 }
@@ -197,11 +203,15 @@ function chosen(whole: Schema, keys: Schema, isKept: boolean): Schema {
   return objectOf(Object.fromEntries(kept), whole.aliases ?? {});
 }
 
+const orNothing = (s: Schema): Schema => union([s, { kind: "undefined" }]);
+const optional = (fields: Fields): Fields => Object.fromEntries(Object.entries(fields).map(([name, s]) => [name, orNothing(s)]));
+
 function reference(file: string, name: string, args: readonly Schema[], open: readonly string[]): Schema {
   const known = named.get(name) ?? parameters.get(name);
   if (known !== undefined) return known;
   const [first = any, second = any] = args;
-  if (name === "Readonly" || name === "Partial") return first;
+  if (name === "Readonly") return first;
+  if (name === "Partial") return first.kind === "object" ? objectOf(optional(first.fields), first.aliases ?? {}) : first;
   if (name === "ReadonlyArray" || name === "Array") return { kind: "array", of: first };
   if (name === "Iterable") return { kind: "iterable", of: first };
   if (name === "Record" && first.kind === "string") return { kind: "record", of: second };

@@ -15,7 +15,7 @@ import { constant, xavierNormal, xavierUniform } from "./init.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
 import { LayerNorm } from "./norm.ts";
-import { demandCount, parameter, type LayerOptions } from "./options.ts";
+import { demandCount, demandLayers, parameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 
 /** Options of multiheadAttention(). Reference: torch.nn.MultiheadAttention. */
@@ -328,7 +328,7 @@ export class TransformerEncoder extends Module {
 
   constructor(make: (index: number) => TransformerEncoderLayer, count: number, norm: LayerNorm | null = null) {
     super();
-    demandCount("TransformerEncoder", "count", count);
+    demandLayers("TransformerEncoder", "count", count);
     this.layers = Array.from({ length: count }, (_, i) => make(i));
     this.norm = norm;
   }
@@ -348,7 +348,7 @@ export class TransformerDecoder extends Module {
 
   constructor(make: (index: number) => TransformerDecoderLayer, count: number, norm: LayerNorm | null = null) {
     super();
-    demandCount("TransformerDecoder", "count", count);
+    demandLayers("TransformerDecoder", "count", count);
     this.layers = Array.from({ length: count }, (_, i) => make(i));
     this.norm = norm;
   }
@@ -380,9 +380,12 @@ export class Transformer extends Module {
 
   constructor(width = 512, heads = 8, options: TransformerOptions = {}) {
     super();
+    const { numEncoderLayers = 6, numDecoderLayers = 6 } = options;
+    demandLayers("Transformer", "numEncoderLayers", numEncoderLayers);
+    demandLayers("Transformer", "numDecoderLayers", numDecoderLayers);
     const norm = (): LayerNorm => new LayerNorm(width, { ...options, eps: options.layerNormEps });
-    this.encoder = new TransformerEncoder(() => new TransformerEncoderLayer(width, heads, options), options.numEncoderLayers ?? 6, norm());
-    this.decoder = new TransformerDecoder(() => new TransformerDecoderLayer(width, heads, options), options.numDecoderLayers ?? 6, norm());
+    this.encoder = new TransformerEncoder(() => new TransformerEncoderLayer(width, heads, options), numEncoderLayers, norm());
+    this.decoder = new TransformerDecoder(() => new TransformerDecoderLayer(width, heads, options), numDecoderLayers, norm());
     for (const p of this.parameters()) if (p.rank > 1) xavierUniform(p, options);
   }
 

@@ -13,7 +13,7 @@ import {
 import { demandProbability } from "../ops/dropout.ts";
 import type { Tensor } from "../tensor.ts";
 import { Module } from "./module.ts";
-import { demandCount, uniformParameter, type LayerOptions } from "./options.ts";
+import { demandCount, demandLayers, uniformParameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 
 /** Options of recurrent layers. Reference: torch.nn.RNN. */
@@ -66,7 +66,7 @@ abstract class Recurrent extends Module {
     const { numLayers: layers = 1, bias = true, projSize: projection = 0, dropout = 0 } = options;
     demandCount(layer, "inputs", inputs);
     demandCount(layer, "width", width);
-    demandCount(layer, "numLayers", layers);
+    demandLayers(layer, "numLayers", layers);
     demandProbability(layer, dropout);
     if (!Number.isInteger(projection) || projection < 0 || projection >= width)
       throw new ValueError(layer, "projSize", `0, or a whole number below ${width}`, projection);

@@ -53,8 +53,9 @@ function wrongField(value: Record<string, unknown>, fields: Fields): string | nu
   return null;
 }
 
-/** Whether a value is an object with these fields and no others. What is undefined counts as left out. */
-export const hasFields = (value: unknown, fields: Fields): boolean => isPlain(value) && wrongField(value, fields) === null;
+/** Whether a value is an object with these fields and no others, and has those that are required. What is undefined counts as left out. */
+export const hasFields = (value: unknown, fields: Fields, required: readonly string[] = []): boolean =>
+  isPlain(value) && wrongField(value, fields) === null && required.every((name) => value[name] !== undefined);
 
 /** Whether a value is an object that has these fields, whatever else it has. */
 export function isLike(value: unknown, fields: Fields): boolean {
@@ -119,7 +120,8 @@ function wrong(operation: string, parameters: Parameters, values: readonly unkno
   const [name, { fields, aliases, text, isOfDTypes }] = parameters[i]!;
   const value = values[i];
   if (fields !== null && isPlain(value)) {
-    const field = wrongField(value, fields);
+    const field =
+      wrongField(value, fields) ?? Object.keys(fields).find((name) => value[name] === undefined && !fields[name]!.is(undefined)) ?? null;
     if (field !== null && Object.hasOwn(fields, field)) return wrong(operation, [[field, fields[field]!]], [value[field]], 0);
     const names = Object.keys(fields);
     if (field !== null)

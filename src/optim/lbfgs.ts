@@ -269,7 +269,9 @@ export class LBFGS {
 
   /** The loss and the gradient where the parameters are. */
   *#evaluate(closure: Closure): Reading<{ f: number; g: Tensor }> {
-    const loss = enableGrad(closure);
+    const loss: unknown = enableGrad(closure);
+    if (!(loss instanceof Tensor) || loss.size !== 1)
+      throw new ValueError("LBFGS.step", "closure", "a function that returns the loss, a tensor of one element", loss);
     const f = yield this.#make(() => clone(toDType(detach(loss), "float32")));
     return { f, g: this.#gradient() };
   }

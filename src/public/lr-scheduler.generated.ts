@@ -19,52 +19,52 @@ export type { CyclicLROptions, CyclicMode } from "../optim/schedules/cyclic.ts";
 export type { ReduceLROnPlateauOptions } from "../optim/schedules/plateau.ts";
 export type { ChainedSchedulerOptions, SequentialLROptions } from "../optim/schedules/composed.ts";
 export { LRScheduler } from "../optim/schedules/scheduler.ts";
-checkMethods($optimSchedulesScheduler.LRScheduler, "step;getLastLr;stateDict;loadStateDict state:195");
+checkMethods($optimSchedulesScheduler.LRScheduler, "step;getLastLr;stateDict;loadStateDict state:193");
 /** At every step the rates are multiplied by gamma. Reference: torch.optim.lr_scheduler.ExponentialLR. */
-export const ExponentialLR = checkedClass($optimSchedulesStep.ExponentialLR, "optimizer:185 options:196");
+export const ExponentialLR = checkedClass($optimSchedulesStep.ExponentialLR, "optimizer:183 options:194");
 export type ExponentialLR = $optimSchedulesStep.ExponentialLR;
 /** At each milestone the rates are multiplied by gamma. Reference: torch.optim.lr_scheduler.MultiStepLR. */
-export const MultiStepLR = checkedClass($optimSchedulesStep.MultiStepLR, "optimizer:185 options:197");
+export const MultiStepLR = checkedClass($optimSchedulesStep.MultiStepLR, "optimizer:183 options:195");
 export type MultiStepLR = $optimSchedulesStep.MultiStepLR;
 /** Every stepSize steps the rates are multiplied by gamma. Reference: torch.optim.lr_scheduler.StepLR. */
-export const StepLR = checkedClass($optimSchedulesStep.StepLR, "optimizer:185 options:198");
+export const StepLR = checkedClass($optimSchedulesStep.StepLR, "optimizer:183 options:196");
 export type StepLR = $optimSchedulesStep.StepLR;
 /** The rates times factor for totalIters steps, then whole. Reference: torch.optim.lr_scheduler.ConstantLR. */
-export const ConstantLR = checkedClass($optimSchedulesRamp.ConstantLR, "optimizer:185 options:199");
+export const ConstantLR = checkedClass($optimSchedulesRamp.ConstantLR, "optimizer:183 options:197");
 export type ConstantLR = $optimSchedulesRamp.ConstantLR;
 /** The rates times a factor that goes from startFactor to endFactor. Reference: torch.optim.lr_scheduler.LinearLR. */
-export const LinearLR = checkedClass($optimSchedulesRamp.LinearLR, "optimizer:185 options:200");
+export const LinearLR = checkedClass($optimSchedulesRamp.LinearLR, "optimizer:183 options:198");
 export type LinearLR = $optimSchedulesRamp.LinearLR;
 /** The rates times (1 - t / totalIters)^power. Reference: torch.optim.lr_scheduler.PolynomialLR. */
-export const PolynomialLR = checkedClass($optimSchedulesRamp.PolynomialLR, "optimizer:185 options:201");
+export const PolynomialLR = checkedClass($optimSchedulesRamp.PolynomialLR, "optimizer:183 options:199");
 export type PolynomialLR = $optimSchedulesRamp.PolynomialLR;
 /** The first rates times lrLambda(t). Reference: torch.optim.lr_scheduler.LambdaLR. */
-export const LambdaLR = checkedClass($optimSchedulesLambda.LambdaLR, "optimizer:185 options:203");
+export const LambdaLR = checkedClass($optimSchedulesLambda.LambdaLR, "optimizer:183 options:201");
 export type LambdaLR = $optimSchedulesLambda.LambdaLR;
 /** The rates before times lrLambda(t). Reference: torch.optim.lr_scheduler.MultiplicativeLR. */
-export const MultiplicativeLR = checkedClass($optimSchedulesLambda.MultiplicativeLR, "optimizer:185 options:203");
+export const MultiplicativeLR = checkedClass($optimSchedulesLambda.MultiplicativeLR, "optimizer:183 options:201");
 export type MultiplicativeLR = $optimSchedulesLambda.MultiplicativeLR;
 /** etaMin + (lr - etaMin) (1 + cos(π t / tMax)) / 2. Reference: torch.optim.lr_scheduler.CosineAnnealingLR. */
-export const CosineAnnealingLR = checkedClass($optimSchedulesCosine.CosineAnnealingLR, "optimizer:185 options:204");
+export const CosineAnnealingLR = checkedClass($optimSchedulesCosine.CosineAnnealingLR, "optimizer:183 options:202");
 export type CosineAnnealingLR = $optimSchedulesCosine.CosineAnnealingLR;
 /** Half a cosine that starts anew when it has ended. Reference: torch.optim.lr_scheduler.CosineAnnealingWarmRestarts. */
-export const CosineAnnealingWarmRestarts = checkedClass($optimSchedulesCosine.CosineAnnealingWarmRestarts, "optimizer:185 options:205", "step epoch:1");
+export const CosineAnnealingWarmRestarts = checkedClass($optimSchedulesCosine.CosineAnnealingWarmRestarts, "optimizer:183 options:203", "step epoch:1");
 export type CosineAnnealingWarmRestarts = $optimSchedulesCosine.CosineAnnealingWarmRestarts;
 /**
  * Rates from maxLr / divFactor up to maxLr and down to a tiny one, momentum from maxMomentum to baseMomentum and back.
  * Reference: torch.optim.lr_scheduler.OneCycleLR.
  */
-export const OneCycleLR = checkedClass($optimSchedulesOneCycle.OneCycleLR, "optimizer:185 options:207");
+export const OneCycleLR = checkedClass($optimSchedulesOneCycle.OneCycleLR, "optimizer:183 options:205");
 export type OneCycleLR = $optimSchedulesOneCycle.OneCycleLR;
 /** baseLr + (maxLr - baseLr) * the height of a triangle; momentum against it. Reference: torch.optim.lr_scheduler.CyclicLR. */
-export const CyclicLR = checkedClass($optimSchedulesCyclic.CyclicLR, "optimizer:185 options:210");
+export const CyclicLR = checkedClass($optimSchedulesCyclic.CyclicLR, "optimizer:183 options:208");
 export type CyclicLR = $optimSchedulesCyclic.CyclicLR;
 /** The rates times factor after more than `patience` steps without an improvement. Reference: torch.optim.lr_scheduler.ReduceLROnPlateau. */
-export const ReduceLROnPlateau = checkedClass($optimSchedulesPlateau.ReduceLROnPlateau, "optimizer:185 options:213", "step metric:1");
+export const ReduceLROnPlateau = checkedClass($optimSchedulesPlateau.ReduceLROnPlateau, "optimizer:183 options:211", "step metric:1");
 export type ReduceLROnPlateau = $optimSchedulesPlateau.ReduceLROnPlateau;
 /** All schedules in each step, each upon the rates that the one before set. Reference: torch.optim.lr_scheduler.ChainedScheduler. */
-export const ChainedScheduler = checkedClass($optimSchedulesComposed.ChainedScheduler, "options:216", "step", "undo;stateDict;loadStateDict state:195");
+export const ChainedScheduler = checkedClass($optimSchedulesComposed.ChainedScheduler, "options:214", "step", "undo;stateDict;loadStateDict state:193");
 export type ChainedScheduler = $optimSchedulesComposed.ChainedScheduler;
 /** One schedule after the other. Reference: torch.optim.lr_scheduler.SequentialLR. */
-export const SequentialLR = checkedClass($optimSchedulesComposed.SequentialLR, "optimizer:185 options:217", "step", "undo;stateDict;loadStateDict state:195");
+export const SequentialLR = checkedClass($optimSchedulesComposed.SequentialLR, "optimizer:183 options:215", "step", "undo;stateDict;loadStateDict state:193");
 export type SequentialLR = $optimSchedulesComposed.SequentialLR;

@@ -16,4 +16,4 @@ export const operators = guarded($onnxOperatorsIndex.operatorNames, "onnx.operat
  * Throws FormatError for what is no model, or one that asks for more than it may (messages nested more than 100 deep, functions that make more than
  * a million nodes of it); UnsupportedError (when called) for operators and element types that are not known.
  */
-export const load = guardedAsync($onnxIndex.load, "onnx.load", "source:169 options:228");
+export const load = guardedAsync($onnxIndex.load, "onnx.load", "source:167 options:228");

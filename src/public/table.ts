@@ -107,7 +107,8 @@ export class KindTable {
       }
       case "fields": {
         const fields = this.#fields(test[1]);
-        return (v) => hasFields(v, fields);
+        const required = Object.keys(fields).filter((name) => !fields[name]!.is(undefined));
+        return (v) => hasFields(v, fields, required);
       }
       case "like": {
         const fields = this.#fields(test[1]);

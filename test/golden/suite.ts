@@ -21,14 +21,14 @@ interface Operations {
 /** Test files for each mode: one that compiles every operation for a GPU takes too long for a file's limit there (docs/gpu.md). */
 export const PARTS = 4;
 
-/** The recorded operations in parts of about equal size. Those of one name in docs/operators.json are in one part, which counts them. */
-export function goldenParts(): readonly (readonly OpEntry[])[] {
+/** A folder's recorded operations in parts of about equal size. Those of one name in docs/operators.json are in one part, which counts them. */
+export function goldenParts(folder = goldenFolder, count = PARTS): readonly (readonly OpEntry[])[] {
   const names = new Map<string, { entries: OpEntry[]; size: number }>();
-  for (const entry of readIndex(goldenFolder)) {
+  for (const entry of readIndex(folder)) {
     const { entries, size } = names.get(nameOf(entry.op)) ?? { entries: [], size: 0 };
-    names.set(nameOf(entry.op), { entries: [...entries, entry], size: size + statSync(join(goldenFolder, entry.file)).size });
+    names.set(nameOf(entry.op), { entries: [...entries, entry], size: size + statSync(join(folder, entry.file)).size });
   }
-  const parts = Array.from({ length: PARTS }, () => ({ entries: [] as OpEntry[], size: 0 }));
+  const parts = Array.from({ length: count }, () => ({ entries: [] as OpEntry[], size: 0 }));
   for (const { entries, size } of [...names.values()].toSorted((a, b) => b.size - a.size)) {
     const least = parts.reduce((a, b) => (b.size < a.size ? b : a));
     least.entries.push(...entries);

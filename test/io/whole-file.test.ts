@@ -133,7 +133,7 @@ test("what cannot be written is a typed error with the file system's as its caus
 });
 
 describe("what killed saves leave", () => {
-  const library = pathToFileURL(join(process.cwd(), "dist", "io", "whole-file.js")).href;
+  const library = new URL("io/whole-file.js", new URL("../../dist/", import.meta.url)).href;
   /** A process in the middle of a save. */
   const saving = async (): Promise<{ readonly kill: () => Promise<void> }> => {
     const child = spawn(process.execPath, [

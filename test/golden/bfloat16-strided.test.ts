@@ -1,4 +1,0 @@
-/** What PyTorch's CPU gives in bfloat16, with operands that are views with an offset and gaps. */
-import { bfloat16Tests } from "./bfloat16-suite.ts";
-
-bfloat16Tests({ strided: true });
