@@ -32,6 +32,8 @@ export interface GradContext<A> {
   readonly dys: readonly (Tensor | null)[];
   /** Which inputs want a gradient: rules may return null for the others. */
   readonly needs: readonly boolean[];
+  /** A tensor without elements in an input's stead, saved or not: for what depends on the input with a derivative of zero (tie). */
+  readonly place: (input: number) => Tensor;
 }
 
 export type GradRule<A> = (dy: Tensor, context: GradContext<A>) => readonly (Tensor | null)[];

@@ -54,7 +54,7 @@ export const gradcheck = function ($0: never, $1: never, $2: never = undefined a
 export const gradgradcheck = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind158.is($0) && kinds.kind368.is($1) && ($2 === undefined || kinds.kind374.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("gradgradcheck", "fn:153 inputs:182 options:185", arguments); return from3.gradgradcheck($0, $1, $2); } as unknown as typeof from3.gradgradcheck;
 /**
  * real + i imag: a copy of both, broadcast against each other. Both float32, or both float16. Both parts require a gradient where one of
- * the arguments does. Reference: torch.complex. DirectML: ELEMENT_WISE_IDENTITY.
+ * the arguments does, and a gradient of one is a gradient of both, as in PyTorch. Reference: torch.complex. DirectML: ELEMENT_WISE_IDENTITY.
  */
 export const complex = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("complex", "real:0 imag:0", arguments); try { return from4.complex($0, $1); } catch (error) { throw under("complex", error); } } as unknown as typeof from4.complex;
 /** The imaginary parts. Throws DTypeError for a real tensor. Reference: torch.imag. */

@@ -2,7 +2,8 @@
 import { AutogradError } from "../errors.ts";
 import { isFloat } from "../dtype.ts";
 import type { Definition, GradContext, PartialGradient, TensorSpec, ViewDefinition } from "../definition.ts";
-import type { Desc, Storage } from "../storage.ts";
+import type { Device } from "../device.ts";
+import { Storage, internDesc, type Desc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
 import { tracer } from "../tracer.ts";
 import { sameShape, showShape } from "../shape.ts";
@@ -521,6 +522,7 @@ export function record<A>(definition: Definition<A>, inputs: readonly Tensor[], 
     saved.push(keepOutputs === true || (keepOutputs !== false && keepOutputs.includes(i)) ? outputs[i]! : null);
   const specs = inputs.map((t) => t.desc);
   const count = inputs.length;
+  const { device } = inputs[0]!;
   const run = (dys: Gradients, kept: Gradients): Gradients => {
     const context: GradContext<A> = {
       inputs: kept.slice(0, count) as Tensor[],
@@ -529,17 +531,27 @@ export function record<A>(definition: Definition<A>, inputs: readonly Tensor[], 
       attrs,
       dys,
       needs,
+      place: (input) => placeholder(device, node.edges[input]!, specs[input]!),
     };
     return grad(dys[0] as Tensor, context);
   };
-  attach(
-    new TapeNode(definition.name, inputs, outSpecs, saved, run, {
-      outputsFrom: count,
-      isForeign: definition.traits.users === true,
-      isOnce: saves?.keepsNumbers === true ? false : undefined,
-    }),
-    outputs,
-  );
+  const node: TapeNode = new TapeNode(definition.name, inputs, outSpecs, saved, run, {
+    outputsFrom: count,
+    isForeign: definition.traits.users === true,
+    isOnce: saves?.keepsNumbers === true ? false : undefined,
+  });
+  attach(node, outputs);
+}
+
+/** A tensor that is nothing but the end of an edge. */
+function placeholder(device: Device, edge: Edge, spec: TensorSpec): Tensor {
+  if (edge !== null && "leaf" in edge) return edge.leaf;
+  const t = new Tensor(new Storage(device, 0), internDesc(device, spec.dtype, spec.shape));
+  if (edge !== null) {
+    t.node = edge.node;
+    t.outputIndex = edge.output;
+  }
+  return t;
 }
 
 /** Of an operation without a derivative, or without one by one of its inputs. */

@@ -1,8 +1,29 @@
 /** Values whose derivative is zero, but which depend on a tensor all the same. */
+import { defineView } from "../definition.ts";
 import { Tensor } from "../tensor.ts";
+import { tracer } from "../tracer.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { isGradEnabled, noGrad } from "./grad-mode.ts";
-import { TapeNode } from "./tape.ts";
+import { TapeNode, type Gradients } from "./tape.ts";
+
+/** The same elements at another place on the tape: for a function that is being compiled. */
+const placeOp = defineView<string>({
+  name: "place",
+  view: ({ shape, strides }) => ({ shape, strides, offset: 0 }),
+  grad: (dy) => dy,
+});
+
+/** value's elements, with the node that `make` gives (its output `output`). Later runs of a function that is being compiled find it again by value, name and others. */
+function placed(value: Tensor, name: string, others: readonly Tensor[], make: () => TapeNode, output = 0): Tensor {
+  const again = (): Tensor => {
+    const t = new Tensor(value.storage, value.desc, value.offset);
+    t.node = make();
+    t.outputIndex = output;
+    return t;
+  };
+  const t = tracer();
+  return t === null ? again() : t.view(placeOp, value, name, again, others);
+}
 
 /**
  * value, as a function of x too, whose derivative by x is zero: where a rule chooses by x, the gradient's own gradient is there and
@@ -12,13 +33,12 @@ import { TapeNode } from "./tape.ts";
 export function tie(value: Tensor, x: Tensor, derivative: "zero" | "none" | "linear" = "zero"): Tensor {
   if (!isGradEnabled() || !x.requiresGrad) return value;
   const { desc } = x;
-  const tied = new Tensor(value.storage, value.desc, value.offset);
-  tied.node = new TapeNode("constant", [value, x], [value.desc], [], ([dy]) => {
+  const run = ([dy]: Gradients): Gradients => {
     if (derivative === "none") return [dy!, null];
     const none = arithmetic.zeros(dy!, desc);
     return [dy!, derivative === "zero" ? none : tie(none, dy!)];
-  });
-  return tied;
+  };
+  return placed(value, derivative, [x], () => new TapeNode("constant", [value, x], [value.desc], [], run));
 }
 
 /**
@@ -26,9 +46,8 @@ export function tie(value: Tensor, x: Tensor, derivative: "zero" | "none" | "lin
  */
 export function reading(y: Tensor, x: Tensor): Tensor {
   if (!isGradEnabled() || !x.requiresGrad || y.node === null) return y;
-  const same = new Tensor(y.storage, y.desc, y.offset);
-  same.node = new TapeNode(y.node.name, [y], [y.desc], [x], ([dy], [saved]) => [tie(dy!, saved!)]);
-  return same;
+  const { name } = y.node;
+  return placed(y, "reading", [x], () => new TapeNode(name, [y], [y.desc], [x], ([dy], [saved]) => [tie(dy!, saved!)]));
 }
 
 /**
@@ -39,10 +58,15 @@ export function chosenBy(dy: Tensor, x: Tensor, choose: (dy: Tensor, x: Tensor) 
   const value = noGrad(() => choose(dy, x));
   if (!isGradEnabled() || (!x.requiresGrad && !dy.requiresGrad)) return value;
   const { desc } = x;
-  const tied = new Tensor(value.storage, value.desc, value.offset);
-  tied.node = new TapeNode("choice", [dy, x], [value.desc], [x], ([ddx], [saved]) => [
-    chosenBy(ddx!, saved!, choose),
-    arithmetic.zeros(ddx!, desc),
-  ]);
-  return tied;
+  const run = ([ddx]: Gradients, [saved]: Gradients): Gradients => [chosenBy(ddx!, saved!, choose), arithmetic.zeros(ddx!, desc)];
+  return placed(value, "choice", [dy, x], () => new TapeNode("choice", [dy, x], [value.desc], [x], run));
+}
+
+/** a and b, which require gradients, as the results of one function: where a gradient flows into one of them, that of the other is there, and zero. */
+export function joined(a: Tensor, b: Tensor): [Tensor, Tensor] {
+  if (!isGradEnabled() || (!a.requiresGrad && !b.requiresGrad)) return [a, b];
+  // A pass fills in da where there is none.
+  const run = ([da, db]: Gradients): Gradients => [db === null ? da! : tie(da!, db!), db ?? tie(arithmetic.zeros(da!, b.desc), da!)];
+  const first = placed(a, "joined", [b], () => new TapeNode("joined", [a, b], [a.desc, b.desc], [], run));
+  return [first, placed(b, "joined", [a], () => first.ownNode!, 1)];
 }

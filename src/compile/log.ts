@@ -49,6 +49,8 @@ export interface View {
   readonly definition: ViewDefinition<never>;
   readonly attrs: unknown;
   readonly input: Operand;
+  /** What its place on the tape depends on beside the input. */
+  readonly others: readonly Operand[];
   readonly records: boolean;
   readonly output: Made;
   readonly origin: string;

@@ -45,6 +45,7 @@ import { NO_VALUES, type Values } from "./program.ts";
 type Number = number | bigint | boolean;
 
 const NO_NUMBERS: ReadonlySet<Scalar> = new Set();
+const NO_OTHERS: readonly Tensor[] = [];
 
 /** Thrown when an argument turns out to be reached by another way too: the run begins anew with that argument passed as it is. */
 export class Restart extends Error {
@@ -212,7 +213,7 @@ export class Run implements Tracer {
     return outputs;
   }
 
-  view<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A, make: () => Tensor): Tensor {
+  view<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A, make: () => Tensor, others: readonly Tensor[] = NO_OTHERS): Tensor {
     const records = isGradEnabled();
     if (this.#inner === null) {
       for (let step = this.at.first; step !== null; step = step.sibling) {
@@ -222,6 +223,7 @@ export class Run implements Tracer {
           (e.definition as unknown) === definition &&
           e.records === records &&
           isSame(e.input, input) &&
+          areSame(e.others, others) &&
           sameData(e.attrs, attrs)
         ) {
           this.at = step;
@@ -231,6 +233,7 @@ export class Run implements Tracer {
       this.#leave(definition.name);
     }
     const seen = this.#operand(definition.name, input);
+    const beside = others.map((t) => this.#operand(definition.name, t));
     const output = make();
     this.#recorded.views.add(output);
     this.#push({
@@ -238,6 +241,7 @@ export class Run implements Tracer {
       definition: definition as unknown as ViewDefinition<never>,
       attrs: copied(attrs),
       input: seen,
+      others: beside,
       records,
       output: madeAs(output, false),
       origin: originOf(definition.name),

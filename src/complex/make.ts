@@ -1,6 +1,6 @@
 /** Complex numbers of real ones, and back. */
 import { ComplexTensor } from "../complex-tensor.ts";
-import { tie } from "../autograd/tie.ts";
+import { joined } from "../autograd/tie.ts";
 import { demandSameDevice } from "../dispatch.ts";
 import { DTypeError, ShapeError } from "../errors.ts";
 import { mul } from "../ops/binary.ts";
@@ -21,14 +21,12 @@ function demandParts(operation: string, names: readonly [string, string], a: Ten
 
 /**
  * real + i imag: a copy of both, broadcast against each other. Both float32, or both float16. Both parts require a gradient where one of
- * the arguments does. Reference: torch.complex. DirectML: ELEMENT_WISE_IDENTITY.
+ * the arguments does, and a gradient of one is a gradient of both, as in PyTorch. Reference: torch.complex. DirectML: ELEMENT_WISE_IDENTITY.
  */
 export function complex(real: Tensor, imag: Tensor): ComplexTensor {
   demandParts("complex", ["real", "imag"], real, imag);
   const shape = broadcastShapes("complex", real.shape, imag.shape);
-  const [re, im] = [clone(broadcastTo(real, shape)), clone(broadcastTo(imag, shape))];
-  if (re.requiresGrad === im.requiresGrad) return new ComplexTensor(re, im);
-  return re.requiresGrad ? new ComplexTensor(re, tie(im, re, "linear")) : new ComplexTensor(tie(re, im, "linear"), im);
+  return new ComplexTensor(...joined(clone(broadcastTo(real, shape)), clone(broadcastTo(imag, shape))));
 }
 
 /** length (cos angle + i sin angle). Both float32, or both float16. Reference: torch.polar. */

@@ -5,7 +5,7 @@ import { device as deviceOf, type DeviceLike } from "../device.ts";
 import { dtypeNamed, isDType, isFloat, type DType } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
-import { modes } from "../journal.ts";
+import { changing, modes } from "../journal.ts";
 import { copyInto } from "../ops/copy.ts";
 import { empty } from "../ops/creation.ts";
 import { to } from "../ops/data.ts";
@@ -188,7 +188,15 @@ export abstract class Module extends Callable {
   /** Sets the mode of this module and all inside. Returns the module. */
   train(mode = true): this {
     for (const m of this.modules()) {
-      if (m.training !== mode) modes.changes++;
+      if (m.training === mode) continue;
+      modes.changes++;
+      changing(m, () => {
+        const before = m.training;
+        return () => {
+          m.training = before;
+          modes.changes++;
+        };
+      });
       m.training = mode;
     }
     return this;

@@ -1,7 +1,7 @@
 /** Cross-entropy and negative log likelihood losses: the negative logarithm of the probability of the right class. @functional */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
-import { tie } from "../autograd/tie.ts";
+import { reading, tie } from "../autograd/tie.ts";
 import { asResult, call, demandSameDevice, dispatch } from "../dispatch.ts";
 import { isFloat, type DType } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
@@ -253,7 +253,7 @@ function nll(
   const single = x.rank === 1;
   const scores = single ? reshape(x, [1, x.size]) : x;
   const classes = single ? reshape(target, [1]) : target;
-  if (scores.size === 0 && scores.shape[1] !== 0) return nothing(scores, reduction);
+  if (scores.size === 0 && scores.shape[1] !== 0) return nothing(scores, reduction).map((t) => reading(t, scores)) as [Tensor, Tensor];
   const inputs = weight === null ? [scores, classes] : [scores, classes, weight];
   const [loss, total] = dispatch(definition, inputs, { ignoreIndex, reduction }) as [Tensor, Tensor];
   return [single && reduction === "none" ? asResult(reshape(loss, [])) : loss, total];

@@ -1,6 +1,7 @@
 /** Group normalization. @functional */
 import { leading, summing } from "../padding.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
+import { tie } from "../autograd/tie.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, dispatch } from "../dispatch.ts";
 import { ShapeError, ValueError } from "../errors.ts";
@@ -19,6 +20,8 @@ import { rsqrt, square } from "./unary.ts";
 
 interface GroupAttributes extends Epsilon {
   readonly groups: number;
+  /** Whose second derivatives are those of PyTorch's instance norm, which is a batch norm: null, not zero, where there are none. */
+  readonly isInstance?: boolean;
 }
 
 /** [N, C, ...] as [N, groups, C / groups, cells]. */
@@ -43,25 +46,25 @@ const groupNormOp: Definition<GroupAttributes> = define<GroupAttributes>({
     });
     return [g.reinterpret(cast(g, y, out!.dtype), { sizes: out!.shape })];
   },
-  grad: (dy, { inputs: [x, weight], specs, attrs, needs }) => {
-    if (!isGradEnabled()) return dispatch(groupNormGradOp, weight ? [x!, dy, weight] : [x!, dy], attrs);
-    const sizes = grouped(x!.shape, attrs.groups);
+  grad: (dy, { inputs: [x, weight], specs, attrs, needs, place }) => {
+    const { groups, epsilon } = attrs;
+    if (!isGradEnabled()) return dispatch(groupNormGradOp, weight ? [x!, dy, weight] : [x!, dy], { groups, epsilon });
+    const sizes = grouped(x!.shape, groups);
     const rows = toDType(reshape(x!, sizes), "float32");
     const given = toDType(reshape(dy, sizes), "float32");
     const centered = sub(rows, mean(rows, [2, 3], { keepDims: true }));
-    const r = rsqrt(add(mean(square(centered), [2, 3], { keepDims: true }), attrs.epsilon));
+    const r = rsqrt(add(mean(square(centered), [2, 3], { keepDims: true }), epsilon));
     const normal = mul(centered, r);
     const scaled = weight ? mul(given, reshape(toDType(weight, "float32"), [1, sizes[1], sizes[2], 1])) : given;
     const summed = (t: Tensor, i: number): Tensor => toDType(reshape(sum(t, [0, 3]), specs[i]!.shape), specs[i]!.dtype);
-    const tied = tiedTo(
-      [x!, weight],
-      [
-        needs[0] ? toDType(reshape(normalizedGradient(scaled, normal, r, [2, 3]), x!.shape), x!.dtype) : null,
-        needs[1] ? summed(mul(given, normal), 1) : null,
-      ],
-    );
-    // The bias's is a sum of what comes in, and reads nothing else.
-    return [...tied, needs[2] ? summed(given, 2) : null];
+    const ofX = needs[0] ? toDType(reshape(normalizedGradient(scaled, normal, r, [2, 3]), x!.shape), x!.dtype) : null;
+    const ofWeight = needs[1] ? summed(mul(given, normal), 1) : null;
+    const ofBias = needs[2] ? summed(given, 2) : null;
+    if (attrs.isInstance === true) return tiedTo([x!, weight], [ofX, ofWeight, ofBias]);
+    // PyTorch's go through the mean and the deviation, which it counts as functions of weight and bias; the bias's reads what comes in alone.
+    const through = (t: Tensor | null, from: 1 | 2): Tensor | null =>
+      t === null ? null : needs.reduce<Tensor>((y, need, i) => (need && i >= from ? tie(y, place(i)) : y), t);
+    return [through(tiedTo([x!, weight], [ofX])[0]!, 2), through(tiedTo([x!], [ofWeight])[0]!, 1), ofBias];
   },
   saves: { inputs: [0, 1], outputs: false },
   padded: leading(1),
@@ -104,6 +107,17 @@ export function groupNorm(
     readonly epsilon?: number | undefined;
   } = {},
 ): Tensor {
+  return normalizeGroups(x, groups, weight, bias, { epsilon });
+}
+
+/** groupNorm(), and what instanceNorm() is made of. @package */
+export function normalizeGroups(
+  x: Tensor,
+  groups: number,
+  weight: Tensor | null,
+  bias: Tensor | null,
+  options: Omit<GroupAttributes, "groups">,
+): Tensor {
   demandFloat("groupNorm", x);
   if (x.rank < 2) throw new ShapeError("groupNorm", "x", "[N, C, ...]", x.describe());
   const c = x.shape[1]!;
@@ -115,7 +129,7 @@ export function groupNorm(
     ["bias", bias],
   ]);
   if (x.size === 0) return ofNothing(x, weight, bias);
-  const attrs = { groups, epsilon };
+  const attrs = { groups, ...options };
   if (weight === null && bias === null) return call(groupNormOp, [x], attrs);
   return call(groupNormOp, [x, weight ?? filler(x, c, 1), bias ?? filler(x, c, 0)], attrs);
 }

@@ -5,7 +5,7 @@ import { ShapeError, ValueError } from "../errors.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, mul } from "./binary.ts";
 import { toDType } from "./data.ts";
-import { groupNorm } from "./group-norm.ts";
+import { normalizeGroups } from "./group-norm.ts";
 import { batchNorm } from "./norm.ts";
 import { mean } from "./reduce.ts";
 import { clone } from "./state.ts";
@@ -41,7 +41,7 @@ export function instanceNorm(
   bias: Tensor | null = null,
   options: InstanceNormOptions = {},
 ): Tensor {
-  const { eps: epsilon, runningMean = null, runningVar: runningVariance = null, useInputStats = true, momentum = 0.1 } = options;
+  const { eps: epsilon = 1e-5, runningMean = null, runningVar: runningVariance = null, useInputStats = true, momentum = 0.1 } = options;
   if (x.rank < 3) throw new ShapeError("instanceNorm", "x", "[N, C, ...] with at least one spatial axis", x.describe());
   if (!useInputStats) return batchNorm(x, runningMean, runningVariance, weight, bias, { eps: epsilon });
   const spatial = x.shape.slice(2);
@@ -49,7 +49,7 @@ export function instanceNorm(
   // A copy of the weight is saved: the caller's own may change before backward(), as in PyTorch.
   const isSaved = isGradEnabled() && [x, weight, bias].some((t) => t?.requiresGrad === true);
   const saved = weight !== null && isSaved ? clone(weight) : weight;
-  const y = groupNorm(x, x.shape[1]!, saved, bias, { eps: epsilon });
+  const y = normalizeGroups(x, x.shape[1]!, saved, bias, { epsilon, isInstance: true });
   const move = (running: Tensor | null, value: () => Tensor): void => {
     if (running !== null)
       assign("instanceNorm", running, () =>

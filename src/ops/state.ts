@@ -119,7 +119,9 @@ export function registerHook(x: Tensor, fn: Hook): HookHandle {
   list.push(fn);
   const remove = (): void => {
     const at = list.indexOf(fn);
-    if (at >= 0) list.splice(at, 1);
+    if (at < 0) return;
+    tracer()?.lost(() => list.splice(at, 0, fn));
+    list.splice(at, 1);
   };
   tracer()?.lost(remove);
   return { remove };

@@ -2,6 +2,7 @@
 import { noGrad } from "../autograd/grad-mode.ts";
 import { assign } from "../dispatch.ts";
 import { ValueError } from "../errors.ts";
+import { changing } from "../journal.ts";
 import { add, mul } from "../ops/binary.ts";
 import { eq, ge, isnan, logicalAnd } from "../ops/compare.ts";
 import { item, itemSync, to, toDType } from "../ops/data.ts";
@@ -11,6 +12,7 @@ import { reciprocal } from "../ops/unary.ts";
 import { where } from "../ops/where.ts";
 import { keep, scope } from "../scope.ts";
 import { Tensor } from "../tensor.ts";
+import { effect, tracer } from "../tracer.ts";
 import type { Device } from "../device.ts";
 import { cell } from "./clock.ts";
 import type { Optimizer } from "./optimizer.ts";
@@ -44,11 +46,13 @@ export interface GradScalerState {
   readonly growthTracker: number;
 }
 
+type Factors = readonly [growth: number | Tensor, backoff: number | Tensor, interval: number | Tensor];
+
 /** What the scaler knows of an optimizer until update(). */
 interface Seen {
   /** Above 0: a gradient was infinite or NaN. */
   readonly found: Tensor;
-  hasStepped: boolean;
+  readonly hasStepped: boolean;
 }
 
 /**
@@ -79,8 +83,10 @@ export class GradScaler {
   readonly options: GradScalerOptions;
   #scale: Tensor | null = null;
   #tracker: Tensor | null = null;
-  #starts: { scale: number; tracker: number };
-  readonly #seen = new Map<Optimizer<never>, Seen>();
+  #starts: { readonly scale: number; readonly tracker: number };
+  #seen: ReadonlyMap<Optimizer<never>, Seen> = new Map();
+  /** Where compiled functions leave what they found: outlives a call, as state does. */
+  readonly #cells = new Map<Optimizer<never>, Tensor>();
 
   constructor(options: Partial<GradScalerOptions> = {}) {
     this.options = withDefaults({ initScale: 65536, growthFactor: 2, backoffFactor: 0.5, growthInterval: 2000, enabled: true }, options);
@@ -93,10 +99,36 @@ export class GradScaler {
     this.#starts = { scale: initScale, tracker: 0 };
   }
 
+  /** A change of what the host keeps: part of every call of a compiled function, and taken back with one that comes to nothing. */
+  #changing(run: () => void): void {
+    effect(() => {
+      changing(this, () => {
+        const [starts, seen, options] = [this.#starts, this.#seen, { ...this.options }];
+        const [scale, tracker] = [this.#scale, this.#tracker];
+        return () => {
+          [this.#starts, this.#seen, this.#scale, this.#tracker] = [starts, seen, scale, tracker];
+          Object.assign(this.options, options);
+        };
+      });
+      run();
+    });
+  }
+
+  #note(key: Optimizer<never>, seen: Seen): void {
+    this.#seen = new Map([...this.#seen, [key, seen]]);
+  }
+
+  #demandFresh(key: Optimizer<never>): void {
+    if (this.#seen.has(key)) throw new ValueError("GradScaler.unscale", "optimizer", "one not yet unscaled since update()", "it was");
+  }
+
   #at(device: Device): { scale: Tensor; tracker: Tensor } {
-    this.#scale ??= cell(device, this.#starts.scale);
-    this.#tracker ??= cell(device, this.#starts.tracker);
-    return { scale: this.#scale, tracker: this.#tracker };
+    if (this.#scale === null || this.#tracker === null)
+      this.#changing(() => {
+        this.#scale ??= cell(device, this.#starts.scale);
+        this.#tracker ??= cell(device, this.#starts.tracker);
+      });
+    return { scale: this.#scale!, tracker: this.#tracker! };
   }
 
   /** A loss, or several, times the scale. */
@@ -112,7 +144,7 @@ export class GradScaler {
   unscale<O extends { lr: number }>(optimizer: Optimizer<O>): void {
     if (!this.options.enabled) return;
     const key = optimizer as unknown as Optimizer<never>;
-    if (this.#seen.has(key)) throw new ValueError("GradScaler.unscale", "optimizer", "one not yet unscaled since update()", "it was");
+    this.#demandFresh(key);
     const gradients = optimizer.paramGroups.flatMap((g) => g.params.flatMap((p) => p.grad ?? []));
     if (gradients.length === 0) throw new ValueError("GradScaler.unscale", "optimizer", "one whose parameters have gradients", "none");
     const { scale } = this.#at(gradients[0]!.device);
@@ -122,7 +154,20 @@ export class GradScaler {
         noGrad(() => reciprocal(scale)),
       ),
     );
-    this.#seen.set(key, { found: keep(found), hasStepped: false });
+    const kept = tracer() === null ? keep(found) : this.#left(key, found);
+    this.#changing(() => {
+      this.#demandFresh(key);
+      this.#note(key, { found: kept, hasStepped: false });
+    });
+  }
+
+  /** What a compiled function found, as step() and update() read it after the call. */
+  #left(key: Optimizer<never>, found: Tensor): Tensor {
+    let left = this.#cells.get(key);
+    if (left === undefined) this.#cells.set(key, (left = cell(found.device, 0)));
+    const target = left;
+    noGrad(() => assign("GradScaler.unscale", target, () => found));
+    return target;
   }
 
   #prepared<O extends { lr: number }>(operation: string, optimizer: Optimizer<O>): Seen {
@@ -135,7 +180,7 @@ export class GradScaler {
   }
 
   #stepped<O extends { lr: number }>(optimizer: Optimizer<O>, seen: Seen, found: number): boolean {
-    seen.hasStepped = true;
+    this.#note(optimizer as unknown as Optimizer<never>, { ...seen, hasStepped: true });
     if (found === 0) optimizer.step();
     return found === 0;
   }
@@ -174,7 +219,7 @@ export class GradScaler {
     const founds = [...this.#seen.values()].map((s) => s.found);
     if (founds.length === 0) throw new ValueError("GradScaler.update", "optimizers", "unscaled or stepped since the last update()", "none");
     const { scale, tracker } = this.#at(founds[0]!.device);
-    const { growthFactor, backoffFactor, growthInterval } = this.options;
+    const [growthFactor, backoffFactor, growthInterval] = this.#factors(scale.device);
     noGrad(() => {
       scope(() => {
         const isFinite = eq(
@@ -195,8 +240,17 @@ export class GradScaler {
     this.#forget();
   }
 
+  /** growthFactor, backoffFactor and growthInterval; in a compiled function inputs, which each call reads. */
+  #factors(device: Device): Factors {
+    const read = (): Factors & readonly number[] => [this.options.growthFactor, this.options.backoffFactor, this.options.growthInterval];
+    return (tracer()?.held(this, device, read) as Factors | undefined) ?? read();
+  }
+
   #place({ scale, tracker }: { readonly scale: number; readonly tracker: number | null }): void {
-    if (this.#scale === null) this.#starts = { scale, tracker: tracker ?? this.#starts.tracker };
+    if (this.#scale === null)
+      this.#changing(() => {
+        this.#starts = { scale, tracker: tracker ?? this.#starts.tracker };
+      });
     else {
       noGrad(() => this.#scale!.fill_(scale));
       if (tracker !== null) noGrad(() => this.#tracker!.fill_(tracker));
@@ -204,8 +258,12 @@ export class GradScaler {
   }
 
   #forget(): void {
-    for (const { found } of this.#seen.values()) found.dispose();
-    this.#seen.clear();
+    const kept = new Set(this.#cells.values());
+    // Those of a compiled function are freed by it, and those that it may have to give back stay.
+    if (tracer() === null) for (const { found } of this.#seen.values()) if (!kept.has(found)) found.dispose();
+    this.#changing(() => {
+      this.#seen = new Map();
+    });
   }
 
   /** The scale; 1 where the scaler is not enabled. Reads it back. */
@@ -229,15 +287,15 @@ export class GradScaler {
   loadStateDict(state: GradScalerState): void {
     if (!(state.scale > 0)) throw new ValueError("GradScaler.loadStateDict", "scale", "above 0", state.scale);
     const { scale, growthTracker, growthFactor, backoffFactor, growthInterval } = state;
-    Object.assign(this.options, { growthFactor, backoffFactor, growthInterval });
+    this.#changing(() => Object.assign(this.options, { growthFactor, backoffFactor, growthInterval }));
     this.#place({ scale, tracker: growthTracker });
   }
 
   /** Frees the scale on the device. */
   dispose(): void {
     this.#forget();
-    this.#scale?.dispose();
-    this.#tracker?.dispose();
+    for (const t of [this.#scale, this.#tracker, ...this.#cells.values()]) t?.dispose();
+    this.#cells.clear();
     this.#scale = this.#tracker = null;
   }
 }

@@ -133,6 +133,56 @@ eachDevice("between forward and backward", (device) => {
   );
 
   test(
+    "second derivatives of norm layers are there, null or zero, as PyTorch's are",
+    alone(() => {
+      const kinds = (t: dx.Tensor, inputs: readonly dx.Tensor[]): (boolean | null)[] | null =>
+        t.requiresGrad
+          ? dx
+              .grad(t.square().sum(), inputs, { allowUnused: true, retainGraph: true })
+              .map((g) => (g === null ? null : Boolean(g.any().itemSync())))
+          : null;
+      const data = [[[0.5, -1, 2, 0.25], [1.5, 0.5, -2, 1]], [[-1, 3, 0.5, 1], [2, -0.75, 0.25, 0]]]; // prettier-ignore
+      const weighed = dx.tensor(data).sin();
+      const rows: [dx.nn.Module, (boolean | null)[], (boolean | null)[], (boolean | null)[] | null][] = [
+        [dx.nn.groupNorm(1, 2), [true, true, false], [true, false, false], null],
+        [dx.nn.instanceNorm1d(2, { affine: true }), [true, true, null], [true, null, null], [null, null, null]],
+        [dx.nn.batchNorm1d(2), [true, true, null], [true, null, null], [null, null, null]],
+        [dx.nn.layerNorm([4]), [true, true, null], [true, null, null], [null, null, null]],
+      ];
+      for (const [layer, ...want] of rows) {
+        const x = leaf(data);
+        const inputs = [x, ...layer.parameters()];
+        const first = (): dx.Tensor[] => dx.grad((layer(x) as dx.Tensor).mul(weighed).sum(), inputs, { createGraph: true });
+        expect(first().map((t) => kinds(t, inputs))).toEqual(want);
+        // A pass of its own leaves the same.
+        const of = first()[0]!;
+        of.square().sum().backward();
+        expect(inputs.map((t) => (t.grad === null ? null : Boolean(t.grad.any().itemSync())))).toEqual(want[0]);
+      }
+    }),
+  );
+
+  test(
+    "a loss of no rows, and one part of complex numbers, depend on what PyTorch's do",
+    alone(() => {
+      const x = dx.zeros([0, 3], { requiresGrad: true });
+      const none = dx.zeros([0], { dtype: "int64" });
+      for (const loss of [
+        dx.crossEntropy(x, none, { reduction: "sum" }),
+        dx.nllLoss(x, none),
+        dx.crossEntropy(x, none, { reduction: "none" }),
+      ])
+        expect(dx.grad(loss.sum(), [x], { createGraph: true })[0].requiresGrad).toBe(true);
+      for (const part of ["real", "imag"] as const) {
+        const [a, b] = [leaf([1, 2]), leaf([3, 4])];
+        const z = dx.complex(a, b);
+        z.mul(2)[part].sum().backward();
+        expect([a, b].map((t) => numbers(t.grad!))).toEqual(part === "real" ? [[2, 2], [0, 0]] : [[0, 0], [2, 2]]); // prettier-ignore
+      }
+    }),
+  );
+
+  test(
     "positive(x) is x",
     alone(() => {
       const x = leaf([1]);

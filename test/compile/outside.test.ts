@@ -49,3 +49,22 @@ it("a gradient that the function sets before any pass replaces the one of before
   expect(f.programs).toBe(1);
   f.dispose();
 });
+
+it("a function that throws leaves modes of modules, and hooks that it takes away, as they were", () => {
+  const model = dx.nn.sequential(dx.nn.linear(2, 2), dx.nn.dropout(0.5));
+  const w = dx.tensor([3, 4], { requiresGrad: true });
+  const handle = w.registerHook((g) => g.mul(3));
+  const f = dx.compile((x: dx.Tensor) => {
+    model.eval();
+    handle.remove();
+    model.forward(x);
+    throw new RangeError("halfway");
+  });
+  for (let i = 0; i < 2; i++) {
+    expect(() => f(dx.tensor([1, 2]))).toThrow("halfway");
+    expect([...model.modules()].map((m) => m.training)).toEqual([true, true, true]);
+  }
+  w.sum().backward();
+  expect(w.grad!.toArraySync()).toEqual([3, 3]);
+  f.dispose();
+});

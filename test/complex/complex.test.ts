@@ -502,3 +502,29 @@ describe("refused", () => {
     expect(call).toThrow(dx.DxError);
   });
 });
+
+eachDevice("complex numbers in compiled functions", () => {
+  test("are recorded once, with a gradient of one part or of both", () => {
+    const w = dx.tensor([1, 2], { requiresGrad: true });
+    for (const make of [(x: dx.Tensor) => dx.complex(w, x), (x: dx.Tensor) => dx.complex(x, w), () => dx.complex(w, w)]) {
+      const run = dx.compile((x: dx.Tensor) => {
+        const loss = make(x).mul(make(x)).real.sum();
+        loss.backward();
+        return loss;
+      });
+      const wants = [3, 4, 5].map((v) => {
+        w.grad = null;
+        const x = dx.tensor([v, 2]);
+        const loss = make(x).mul(make(x)).real.sum();
+        loss.backward();
+        return [loss.itemSync(), w.grad!.toArraySync()];
+      });
+      [3, 4, 5].forEach((v, i) => {
+        w.grad = null;
+        expect([run(dx.tensor([v, 2])).itemSync(), w.grad!.toArraySync()]).toEqual(wants[i]);
+      });
+      expect(run.programs).toBe(1);
+      run.dispose();
+    }
+  });
+});

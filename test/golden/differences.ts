@@ -77,6 +77,16 @@ export const differences: readonly Difference[] = [
     example: { code: "dx.onesLike(dx.zeros([2, 3]).t()).strides", here: "[2, 1]", pytorch: "(1, 3)" },
   },
   {
+    reason:
+      "viewAsReal() is a copy: a complex tensor is two tensors of real numbers, real and imag, which lie apart, and no view shows both ([fft.md](fft.md)). Write to the parts, z.real and z.imag.",
+    ids: [],
+    example: {
+      code: "(() => { const z = dx.complex(dx.tensor([1]), dx.tensor([2])); dx.viewAsReal(z).add_(1); return z.real.toArraySync(); })()",
+      here: "[1]",
+      pytorch: "[2]",
+    },
+  },
+  {
     reason: "PyTorch's __rpow__ lets no gradient through to the base; here it flows, as in pow.",
     ids: ["__rpow__:f32:a36a900b0c", "__rpow__:f32:c9259b1343"],
   },

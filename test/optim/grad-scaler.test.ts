@@ -129,4 +129,75 @@ eachDevice("GradScaler", (device) => {
     }
     run.dispose();
   });
+
+  test.each([
+    ["unscales", false],
+    ["unscales and updates", true],
+  ] as const)(
+    "a compiled function that %s does what it does eagerly, checked or not, with options that are loaded in between",
+    (_, updates) => {
+      const train = (how: "eager" | dx.CompileOptions): unknown[] => {
+        const p = parameter([0.5, -0.25]);
+        const optimizer = dx.optim.sgd([p], { lr: 0.125 });
+        const scaler = dx.optim.gradScaler({ initScale: 8, growthInterval: 2 });
+        const body = (x: dx.Tensor): void => {
+          optimizer.zeroGrad();
+          scaler.scale(p.mul(x).square().sum()).backward();
+          scaler.unscale(optimizer);
+          if (updates) scaler.update();
+        };
+        const run = how === "eager" ? body : dx.compile(body, how);
+        const seen: unknown[] = [];
+        for (let i = 0; i < 7; i++) {
+          if (i === 4) scaler.loadStateDict({ ...scaler.stateDict(), growthFactor: 4, backoffFactor: 0.25 });
+          run(dx.tensor([i === 2 || i === 5 ? Infinity : 1 + i / 8, 2]));
+          seen.push(numbers(p.grad!));
+          if (!updates) {
+            seen.push(scaler.stepSync(optimizer));
+            scaler.update();
+          }
+          seen.push(scaler.stateDict(), numbers(p));
+        }
+        scaler.dispose();
+        if (how !== "eager") (run as dx.Compiled<[dx.Tensor], void>).dispose();
+        return seen;
+      };
+      const want = train("eager");
+      expect((want.filter((s) => typeof s === "object" && "scale" in s!) as { scale: number }[]).map((s) => s.scale)).toEqual([
+        8, 16, 8, 8, 32, 8, 8,
+      ]);
+      expect(train({})).toEqual(want);
+      expect(train({ check: false })).toEqual(want);
+    },
+  );
+
+  test("a call that throws leaves the scaler as it was", () => {
+    const p = parameter([1, 2]);
+    const optimizer = dx.optim.sgd([p], { lr: 0.5 });
+    for (const isUsed of [false, true]) {
+      const scaler = dx.optim.gradScaler({ initScale: 8 });
+      if (isUsed) scaler.scale(p.sum()).backward();
+      const before = scaler.stateDict();
+      let fails = true;
+      const run = dx.compile((x: dx.Tensor) => {
+        optimizer.zeroGrad();
+        scaler.update(4);
+        scaler.scale(p.mul(x).sum()).backward();
+        scaler.unscale(optimizer);
+        scaler.loadStateDict({ ...before, scale: 2, growthFactor: 3 });
+        if (fails) throw new RangeError("halfway");
+      });
+      for (let i = 0; i < 2; i++) expect(() => run(dx.tensor([1, 1]))).toThrow("halfway");
+      expect(scaler.stateDict()).toEqual(before);
+      // Nothing is left of the unscaling either.
+      expect(() => scaler.update()).toThrow("unscaled or stepped");
+      fails = false;
+      run(dx.tensor([1, 1]));
+      expect(numbers(p.grad!)).toEqual([1, 1]);
+      expect(scaler.stateDict()).toEqual({ ...before, scale: 2, growthFactor: 3 });
+      expect(scaler.stepSync(optimizer)).toBe(true);
+      scaler.dispose();
+      run.dispose();
+    }
+  });
 });
