@@ -105,8 +105,8 @@ export class Lowering {
   }
 
   /**
-   * Makes the storages' last values outputs of the graph, then those of arguments that were written, and the new values of state.
-   * Returns the arguments written, in the order of their outputs.
+   * Makes the storages' last values outputs of the graph, and those of arguments and state that were written new values of their cells.
+   * Returns the arguments written.
    */
   finish(outputs: readonly Storage[]): number[] {
     this.#builder.origin = "result";
@@ -114,12 +114,9 @@ export class Lowering {
     const results = outputs.map((storage) => this.#output(this.#cells.get(storage)!));
     for (const cell of this.#cells.values()) {
       if (cell.source === null || this.#settled(cell) === cell.initial) continue;
-      if (cell.source.kind === "argument") {
-        written.push(cell.source.index);
-        results.push(this.#output(cell));
-      } else if (cell.source.kind === "state") {
-        this.graph.state.push({ cell: cell.initial!, value: this.#bytes(cell) });
-      }
+      if (cell.source.kind !== "argument" && cell.source.kind !== "state") continue;
+      if (cell.source.kind === "argument") written.push(cell.source.index);
+      this.graph.state.push({ cell: cell.initial!, value: this.#bytes(cell) });
     }
     this.graph.outputs = results;
     return written;

@@ -26,15 +26,18 @@ class ArgumentCopy {
   readonly slot: number;
   readonly index: number;
   readonly sizeInBytes: number;
+  /** Whether the program writes to it. */
+  readonly isWritten: boolean;
   #storage: WeakRef<Storage> | null = null;
   #desc: Desc | null = null;
   #offset = 0;
   #version = 0;
 
-  constructor(slot: number, index: number, sizeInBytes: number) {
+  constructor(slot: number, index: number, sizeInBytes: number, isWritten: boolean) {
     this.slot = slot;
     this.index = index;
     this.sizeInBytes = sizeInBytes;
+    this.isWritten = isWritten;
   }
 
   holds(t: Tensor): boolean {
@@ -43,9 +46,10 @@ class ArgumentCopy {
     );
   }
 
-  /** Whether the program can read the argument where it lies. */
+  /** Whether the program can read the argument where it lies, and write to it: a write takes all bytes of the buffer. */
   mayBind({ storage, offset, dtype }: Tensor): boolean {
     const start = offset * DTYPES[dtype].sizeInBytes;
+    if (this.isWritten) return start === 0 && storage.sizeInBytes === this.sizeInBytes;
     return start % 16 === 0 && storage.sizeInBytes - start >= this.sizeInBytes;
   }
 
@@ -63,7 +67,7 @@ export interface Lowered {
   readonly inputs: readonly LoweredInput[];
   /** Bytes of what each output holds. */
   readonly contents: readonly number[];
-  /** Arguments that the function writes to, in the order of the last outputs. */
+  /** Arguments that the function writes to. */
   readonly written: readonly number[];
 }
 
@@ -159,7 +163,7 @@ export class CompiledProgram {
     const cells = new Set(graph.state.map((w) => w.cell));
     this.state = lowered.inputs.flatMap(({ source, value }) => (source.kind === "state" && cells.has(value) ? [source.storage] : []));
     this.#arguments = lowered.inputs.flatMap(({ source, value }, slot) =>
-      source.kind === "argument" ? [new ArgumentCopy(slot, source.index, value.sizeInBytes)] : [],
+      source.kind === "argument" ? [new ArgumentCopy(slot, source.index, value.sizeInBytes, cells.has(value))] : [],
     );
     this.#volatile = lowered.inputs.flatMap(({ source }, slot) =>
       source.kind === "volatile" ? [{ slot, event: source.event, dtype: source.event.dtype, last: null }] : [],
@@ -236,7 +240,6 @@ export class CompiledProgram {
     return (
       steps.length <= FEW.dispatches &&
       inputs.length + outputs.length <= FEW.slots &&
-      this.written.length === 0 &&
       new Set(this.#outputs.map((o) => o.slot)).size === this.#outputs.length
     );
   }
@@ -268,7 +271,15 @@ export class CompiledProgram {
     } catch {
       withMemory(this.description.name, () => run.call(this, slots, storages));
     }
+    if (this.written.length > 0) this.#noteWritten(given);
     return storages;
+  }
+
+  #noteWritten(given: readonly Tensor[]): void {
+    for (const index of this.written) {
+      const { storage, offset, desc } = given[index]!;
+      storage.wrote(offset, offset + desc.extent);
+    }
   }
 
   /** What the addon's `run` does: one output, inputs that start their buffers. */
@@ -321,16 +332,21 @@ export class CompiledProgram {
     );
     for (let i = 0; i < fresh; i++) storages[i]!.handle = this.#results[i]!;
     for (const a of stale) a.remember(given[a.index]!);
-    this.written.forEach((index, i) => {
+    const changed = this.#arguments.filter((a) => a.isWritten);
+    for (const { slot, index } of changed) {
       const { storage, offset, desc } = given[index]!;
       const size = DTYPES[desc.dtype].sizeInBytes;
-      const buffer = this.#buffers[this.#outputs[fresh + i]!.slot]!;
+      const buffer = this.#buffers[slot]!;
       const pieces = fit?.arguments[index] ?? null;
       if (pieces === null) withMemory(name, () => binding.copy(buffer.handle, 0, storage.handle, offset * size, desc.extent * size));
       else this.#cut(pieces, buffer.handle, storage.handle, offset * size);
-      storage.wrote(offset, offset + desc.extent);
-    });
-    if (fit === null) return storages;
+    }
+    this.#noteWritten(given);
+    if (fit === null) {
+      // The copies hold what was written.
+      for (const a of changed) a.remember(given[a.index]!);
+      return storages;
+    }
     return storages.map((whole, i) => {
       const { contentInBytes, pieces } = fit.outputs[i]!;
       if (pieces === null || pieces.length === 3) return whole;
@@ -391,7 +407,7 @@ export class CompiledProgram {
   #makeCopies(): void {
     for (const { slot, sizeInBytes } of this.#arguments) this.#allocate(slot, sizeInBytes);
     this.description.outputs.forEach((bytes, i) => this.#allocate(this.#inputs.length + i, bytes));
-    const outputs = this.#outputs.slice(0, this.#outputs.length - this.written.length);
+    const outputs = this.#outputs;
     this.#places = Float64Array.from(outputs.flatMap((o) => [this.#buffers[o.slot]!.handle, 0, Math.ceil(o.contentInBytes / 4) * 4]));
     this.#results = new Float64Array(outputs.length);
   }
