@@ -65,6 +65,8 @@ export interface ShaderCall {
   readonly fills: readonly (Pick<ShaderCall, "id" | "bytes" | "views" | "constants" | "groups"> | null)[];
   /** Each thread writes only what it alone has read before: a result may take the place of an input. */
   readonly inPlace: boolean;
+  /** Output 0 begins as input 0, of the same bytes, and the launch writes some of it: over the input itself where that may be, else over a copy. */
+  readonly updates: boolean;
 }
 
 export interface GraphNode {

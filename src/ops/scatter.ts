@@ -22,6 +22,7 @@ import { clone } from "./state.ts";
 import { alongAxis, cast, constant, emitScatterElements, sequence } from "./support.ts";
 import { floor } from "./unary.ts";
 import { where } from "./where.ts";
+import { scatterShader } from "../shader/lowering.ts";
 import { sample, type Sample, distinct, real, whole } from "../sample.ts";
 
 interface ScatterAttributes {
@@ -30,9 +31,11 @@ interface ScatterAttributes {
 
 /** x with updates at places along an axis; the index may be shorter than x on the other axes. Of equal places any one wins. */
 function emitScatter(g: GraphBuilder, x: Expr, index: Expr, updates: Expr, axis: number): Expr {
-  const places = placesOf(g, index);
-  if (index.sizes.every((d, i) => i === axis || d === x.sizes[i])) return emitScatterElements(g, x, places, updates, axis);
+  const write = (to: Expr, at: Expr, values: Expr, along: number): Expr =>
+    scatterShader(g, to, at, values, along) ?? emitScatterElements(g, to, placesOf(g, at), values, along);
+  if (index.sizes.every((d, i) => i === axis || d === x.sizes[i])) return write(x, index, updates, axis);
   // By flat places.
+  const places = placesOf(g, index);
   const strides = packedStrides(x.sizes);
   let flat = g.elementWiseMultiply(places, constant(g, "uint32", strides[axis]!, places.sizes));
   index.sizes.forEach((d, i) => {
@@ -40,7 +43,7 @@ function emitScatter(g: GraphBuilder, x: Expr, index: Expr, updates: Expr, axis:
   });
   const count = sizeOf(index.sizes);
   const total = sizeOf(x.sizes);
-  const written = emitScatterElements(g, g.reshape(x, [total]), g.reshape(flat, [count]), g.reshape(updates, [count]), 0);
+  const written = write(g.reshape(x, [total]), g.reshape(flat, [count]), g.reshape(updates, [count]), 0);
   return g.reinterpret(written, { sizes: x.sizes });
 }
 

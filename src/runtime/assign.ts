@@ -6,7 +6,7 @@ import { internDesc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
 import { upload, withMemory } from "./buffers.ts";
 import { nativeDevice, type NativeDevice } from "./devices.ts";
-import { runEager } from "./eager.ts";
+import { runEager, runOver } from "./eager.ts";
 import { demandReal } from "./traced.ts";
 import { alone, flatDesc, runsOf, scatterFlatOp, wayOf, type Runs, type Target } from "./write.ts";
 
@@ -36,9 +36,14 @@ function scatter(native: NativeDevice, target: Tensor, packed: Tensor, places: I
     const index = new Tensor(upload(native, places, "assign"), internDesc(device, "int32", [size]));
     const base = new Tensor(storage, flatDesc(target));
     const updates = new Tensor(packed.storage, internDesc(device, dtype, [size]), packed.offset);
-    const next = runEager(scatterFlatOp, [base, index, updates], undefined)[0]!;
-    take(target, next);
-    for (const t of [index, base, updates, next]) t.dispose();
+    if (runOver(scatterFlatOp, [base, index, updates], undefined)) {
+      noteWrite(target);
+    } else {
+      const next = runEager(scatterFlatOp, [base, index, updates], undefined)[0]!;
+      take(target, next);
+      next.dispose();
+    }
+    for (const t of [index, base, updates]) t.dispose();
   });
 }
 
@@ -57,7 +62,7 @@ function copiesOf(target: Target, native: NativeDevice): Runs | null {
 /**
  * target takes the value of source, of the same shape and dtype. `move`: source is given up, so its buffer may become
  * target's. A target that fills its storage is repointed; one that is a packed range, or few dense runs, is written by copies; for any
- * other the whole storage is computed anew and repointed.
+ * other the elements are written over the buffer where the device does that (runOver), else the whole storage is computed anew and repointed.
  */
 export function assignEager(target: Tensor, source: Tensor, move: boolean): void {
   if (target.size === 0) return;

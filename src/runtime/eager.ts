@@ -9,7 +9,9 @@ import { Generations } from "../generations.ts";
 import { showShape, sizeOf } from "../shape.ts";
 import { internDesc, Storage, type Desc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
+import type { Graph } from "../graph/graph.ts";
 import { keyOf, sameData } from "../graph/key.ts";
+import { writesPartsByShader } from "../shader/choice.ts";
 import { relieve, withMemory } from "./buffers.ts";
 import { fillOp } from "./constants.ts";
 import { nativeDevice, onClose, type NativeDevice } from "./devices.ts";
@@ -153,16 +155,17 @@ export function runOne<A>(definition: Definition<A>, inputs: readonly Tensor[], 
 
 /**
  * Runs an operation whose one result is written over its first input, a packed tensor that fills its storage, and tells whether it did: not where the
- * device's compiler has no such graphs. The other inputs lie elsewhere.
+ * device has no such graphs and no shader writes it. The other inputs lie elsewhere.
  */
 export function runOver<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): boolean {
   const native = nativeDevice(inputs[0]!.device, definition.name);
-  if (!native.capabilities.fusesGraphs) return false;
+  if (!native.capabilities.fusesGraphs && !writesPartsByShader(native.capabilities)) return false;
   relieve();
   let key = `over ${attributesId(definition.cache, attrs)}`;
   for (const t of inputs) key += `,${t.desc.id}${t.offset === 0 ? "" : `+${residueOf(t)}`}`;
   const known = programs.get(definition.cache.id, key);
   const program = known ?? programs.set(definition.cache.id, key, makeOver(native, definition, inputs, attrs));
+  if (program.id === ELSEWHERE) return false;
   demandReal(definition.name, inputs);
   bind(program, inputs, [], definition.name);
   return true;
@@ -173,9 +176,17 @@ function makeOver<A>(native: NativeDevice, definition: Definition<A>, inputs: re
   const graph = lowerDefinition(native, definition, given, attrs, definition.infer(inputs.map((t) => t.desc), attrs)); // prettier-ignore
   graph.state = [{ cell: graph.inputs[0]!, value: graph.outputs[0]! }];
   graph.outputs = [];
+  const base = { native, outputs: [], isSimple: false, reason: "", fill: null, dropped: false };
+  if (!native.capabilities.fusesGraphs && !isUpdate(graph)) return { ...base, id: ELSEWHERE };
   observer?.(inputs.length, graph.nodes.map((n) => n.operator)); // prettier-ignore
-  const program = compileGraph(native, graph, definition.name, true);
-  return { native, outputs: [], isSimple: false, reason: "", fill: null, dropped: false, ...program };
+  const program = compileGraph(native, graph, definition.name, native.capabilities.fusesGraphs);
+  return { ...base, ...program };
+}
+
+/** Whether the value of the one cell is written over it by a shader. */
+function isUpdate({ nodes, state: [write] }: Graph): boolean {
+  const node = nodes.find((n) => n.outputs.some((x) => x?.value === write!.value.value));
+  return node?.shader?.updates === true && node.inputs[0]!.value === write!.cell;
 }
 
 /** After a failure: with memory freed, if that was missing, or for the error as users see it. */
@@ -194,6 +205,8 @@ export function runCreation<A>(definition: Definition<A>, native: NativeDevice, 
 }
 
 const HOST = -2;
+/** No program that writes over its input: the operation is run as any other. */
+const ELSEWHERE = -3;
 let slots = new Float64Array(64);
 
 function execute<A>(definition: Definition<A>, program: EagerProgram, inputs: readonly Tensor[], attrs: A): Tensor[] {

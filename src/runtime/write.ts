@@ -1,6 +1,7 @@
 /** How a value gets into a part of a storage: decided here alone, for writes that are run and for those that are compiled. */
 import { DTYPES } from "../dtype.ts";
 import { define } from "../definition.ts";
+import { scatterShader } from "../shader/lowering.ts";
 import { internDesc, type Desc, type Storage } from "../storage.ts";
 
 /** What is written to. */
@@ -73,6 +74,8 @@ export const scatterFlatOp = define({
   name: "assign",
   traits: { carries: true },
   infer: ([base]) => [base!],
-  lower: (g, [base, indices, updates]) => [g.scatter(base!, indices!, updates!, { axis: 0, output: { sizes: base!.sizes } })],
+  lower: (g, [base, indices, updates]) => [
+    scatterShader(g, base!, indices!, updates!, 0) ?? g.scatter(base!, indices!, updates!, { axis: 0, output: { sizes: base!.sizes } }),
+  ],
   grad: null,
 });

@@ -55,6 +55,15 @@ export function choosesShader(capabilities: Capabilities, isAlone: boolean, name
   );
 }
 
+/**
+ * Whether a part of a tensor is written by a shader: DirectML's operators write every byte of their outputs. Devices whose graph compiler fuses
+ * write SCATTER's updates over its input.
+ */
+export function writesPartsByShader({ runsShaders, fusesGraphs }: Capabilities): boolean {
+  const mode = shaderMode();
+  return runsShaders && (mode === "on" || (mode !== "off" && !fusesGraphs));
+}
+
 /** Values by index from which a shader's launches cost less than a graph's order of them (docs/operations.md); among others it splits what is fused. */
 const LEAST_FOLDED = { alone: 4096, compiled: 2 ** 15 };
 

@@ -81,7 +81,12 @@ export class ShaderProgram {
     }
   }
 
-  call(traits: ShaderTraits, groups: number, facts: LaunchFacts, options: Partial<Pick<ShaderCall, "fills" | "inPlace">> = {}): ShaderCall {
+  call(
+    traits: ShaderTraits,
+    groups: number,
+    facts: LaunchFacts,
+    options: Partial<Pick<ShaderCall, "fills" | "inPlace" | "updates">> = {},
+  ): ShaderCall {
     const { bytes, views, uniforms } = this.compiled(traits);
     const grid = this.grid(groups);
     const constants = Uint32Array.from(uniforms, (u) => {
@@ -96,6 +101,7 @@ export class ShaderProgram {
       groups: grid,
       fills: options.fills ?? [],
       inPlace: options.inPlace ?? false,
+      updates: options.updates ?? false,
     };
   }
 }

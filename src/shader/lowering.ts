@@ -1,10 +1,10 @@
 /** The library's shaders as nodes of a graph, where they are chosen (choice.ts); null: DirectML's operator stands. */
 import { hostOf } from "../dml/fusion.ts";
-import type { DType } from "../dtype.ts";
+import { DTYPES, type DType } from "../dtype.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
-import type { Expr } from "../graph/graph.ts";
+import { isWhole, packedBytes, type Expr } from "../graph/graph.ts";
 import { sizeOf } from "../shape.ts";
-import { choosesShader, foldsByAtomics, shaderMode, type ShaderName } from "./choice.ts";
+import { choosesShader, foldsByAtomics, shaderMode, writesPartsByShader, type ShaderName } from "./choice.ts";
 import { fillCall } from "./fill.ts";
 import { addBroadcast, broadcastParams, mergedAxes } from "./kernels/broadcast.ts";
 import * as elementwise from "./kernels/elementwise.ts";
@@ -20,6 +20,9 @@ import {
   foldedRows,
   foldLongRows,
   foldRows,
+  MOST_ORDERED,
+  scatterRows,
+  type MovedBits,
   type Extreme,
   type FoldElement,
 } from "./kernels/scatter.ts";
@@ -254,6 +257,45 @@ export function sumRowsShader(g: GraphBuilder, values: Expr, places: Expr, count
   const inputs = { dy: g.reshape(values, [rows, columns]), index: g.reshape(places, [rows]) };
   return launchAll(g, embeddingBackward(), inputs, [output], {}, true)[0]!;
 }
+
+/** So many times larger than what is written a tensor has to be: else SCATTER costs about the same. */
+const LEAST_REST = 4;
+
+/**
+ * Packed x with updates at places along an axis, of which alone is written: of equal places the last wins, where there are no more than MOST_ORDERED. places are
+ * of the updates' sizes, which along the other axes are x's own. Null where SCATTER stands.
+ */
+export function scatterShader(g: GraphBuilder, x: Expr, places: Expr, updates: Expr, axis: number): Expr | null {
+  const bytes = DTYPES[x.dtype].sizeInBytes;
+  const count = sizeOf(updates.sizes);
+  if (!writesPartsByShader(g.capabilities) || count * LEAST_REST > sizeOf(x.sizes)) return null;
+  if (!isWhole(x) || x.value.sizeInBytes > MOST_BYTES || updates.sizes.some((d, i) => i !== axis && d !== x.sizes[i])) return null;
+  const k = updates.sizes[axis]!;
+  const isShared = places.sizes.every((d, i) => i === axis || d === 1 || places.strides[i] === 0);
+  const inner = sizeOf(x.sizes.slice(axis + 1)) * bytes;
+  // What has one place moves in words where it is some; an element with a place of its own may be several.
+  const bits: MovedBits = (isShared ? inner : bytes) % 4 === 0 ? 32 : bytes === 1 ? 8 : 16;
+  const params = {
+    count: (8 * count * bytes) / bits,
+    n: x.sizes[axis]!,
+    k,
+    inner: (8 * inner) / bits,
+    width: Math.max(1, (8 * bytes) / bits),
+  };
+  const words = (e: Expr): Expr => {
+    const given = g.align(g.packed(e));
+    return g.reinterpret(given, { dtype: "uint32", sizes: [packedBytes(e.dtype, e.sizes) / 4] });
+  };
+  const line = isShared ? g.reinterpret(places, { sizes: [k], strides: [places.strides[axis]!] }) : places;
+  const index = g.packed(line.dtype === "int32" ? g.reinterpret(line, { dtype: "uint32" }) : asUnsigned(g, line));
+  const whole = words(x);
+  const output = { name: "y", dtype: "uint32" as const, sizes: whole.sizes };
+  const inputs = { x: whole, places: g.reshape(index, [sizeOf(index.sizes)]), updates: words(updates) };
+  const y = launch(g, scatterRows(bits, isShared, k > 1 && k <= MOST_ORDERED), { inputs, output, params });
+  return g.reinterpret(y, { dtype: x.dtype, sizes: x.sizes });
+}
+
+const asUnsigned = (g: GraphBuilder, x: Expr): Expr => (x.dtype === "uint32" ? x : g.cast(x, { output: { dtype: "uint32" } }));
 
 const FOLD_ELEMENTS: { readonly [D in DType]?: FoldElement } = { float32: "f32", int32: "i32", uint32: "u32" };
 

@@ -11,9 +11,9 @@ import { regionBytes } from "./region.ts";
 import { sizesOf, slotsOf, type Plan, type Preset } from "./slots.ts";
 
 const mayWriteOver = (node: GraphNode): boolean =>
-  node.operator === "SHADER" ? node.shader?.inPlace === true : OPERATORS[node.operator].supportsInPlace;
+  node.operator === "SHADER" ? node.shader?.inPlace === true || node.shader?.updates === true : OPERATORS[node.operator].supportsInPlace;
 
-/** State writes that a node makes straight into the cell, by the value it writes. */
+/** State writes that nodes make straight into the cell, by the values they write: one value, and those that it updates. */
 function inPlaceWrites(graph: Graph): Map<Value, Value> {
   const index = new Map(graph.nodes.map((n, i) => [n, i]));
   const readers = new Map<Value, GraphNode[]>();
@@ -28,20 +28,38 @@ function inPlaceWrites(graph: Graph): Map<Value, Value> {
     }
   }
   const outputs = new Set(graph.outputs.map((x) => x.value));
+  const kept = new Set([...graph.inputs, ...graph.state.map((w) => w.value.value)]);
   const direct = new Map<Value, Value>();
   for (const { cell, value } of graph.state) {
-    const node = made.get(value.value);
+    let node = made.get(value.value);
     if (node === undefined || outputs.has(value.value) || outputs.has(cell) || direct.has(value.value) || !isWhole(value)) continue;
-    const reads = node.inputs.filter((x) => x !== null && x.value === cell);
-    const out = node.outputs.find((x) => x !== null && x.value === value.value)!;
+    const values = [value.value];
+    for (let before = updatedBy(node); before !== null; before = updatedBy(node)) {
+      const maker = made.get(before);
+      const isOnly = node.inputs.filter((x) => x?.value === before).length === 1;
+      if (!isOnly || maker?.shader?.updates !== true || outputs.has(before) || direct.has(before) || kept.has(before)) break;
+      if (!readers.get(before)!.every((r) => index.get(r)! <= index.get(node!)!)) break;
+      values.push(before);
+      node = maker;
+    }
+    const first: GraphNode = node;
+    const reads = first.inputs.filter((x) => x !== null && x.value === cell);
+    const out = first.outputs.find((x) => x !== null && x.value === values.at(-1))!;
     const self =
       reads.length === 0 ||
-      (reads.length === 1 && mayWriteOver(node) && isWhole(reads[0]!) && isPacked(out.sizes, out.strides) && reads[0]!.dtype === out.dtype);
-    const others = (readers.get(cell) ?? []).every((r) => r === node || index.get(r)! < index.get(node)!);
-    if (self && others) direct.set(value.value, cell);
+      (reads.length === 1 &&
+        mayWriteOver(first) &&
+        isWhole(reads[0]!) &&
+        isPacked(out.sizes, out.strides) &&
+        reads[0]!.dtype === out.dtype);
+    const others = (readers.get(cell) ?? []).every((r) => r === first || index.get(r)! < index.get(first)!);
+    if (self && others) for (const v of values) direct.set(v, cell);
   }
   return direct;
 }
+
+/** The value that a node updates; null: none. */
+const updatedBy = (node: GraphNode): Value | null => (node.shader?.updates === true ? node.inputs[0]!.value : null);
 
 /**
  * The nodes before all updates in place and all reads of pieces that lie joined: what depends on none of them and is none. Empty when
@@ -129,7 +147,7 @@ export function planList(graph: Graph, name: string, asGraph: boolean, regions: 
 
   const dispatchables: (OperatorDescription | GraphDescription | ShaderDescription)[] = [];
   // Between two groups there is room for what fills the outputs of the later one.
-  const isFilled = order.some(({ node }) => node.shader?.fills.some((f) => f !== null) === true);
+  const isFilled = order.some(({ node: { shader } }) => shader?.updates === true || shader?.fills.some((f) => f !== null) === true);
   const stepOf = (group: number): number => (isFilled ? 2 * group + 1 : group);
   const known = new Map<string, number>();
   const steps: ProgramStep[] = [];
@@ -158,6 +176,10 @@ export function planList(graph: Graph, name: string, asGraph: boolean, regions: 
       const dispatch = dispatchables.push(describeShader(fill, 0)) - 1;
       steps.push({ group: stepOf(group) - 1, dispatch, inputs: [], outputs: [range(node.outputs[i]!)], origin: node.origin });
     });
+    if (node.shader?.updates === true) {
+      const [from, to] = [node.inputs[0]!, node.outputs[0]!].map(range) as [BindingRange, BindingRange];
+      if (String(from) !== String(to)) steps.push({ group: stepOf(group) - 1, copy: [from, to] });
+    }
     steps.push({
       group: stepOf(group),
       dispatch: index,
@@ -210,7 +232,10 @@ function groupsOf(
       const cell = x === null ? undefined : direct.get(x.value);
       if (cell !== undefined) group = Math.max(group, (read.get(cell) ?? -1) + 1);
     }
-    for (const x of node.inputs) if (x !== null && inputs.has(x.value)) read.set(x.value, Math.max(read.get(x.value) ?? 0, group));
+    for (const x of node.inputs) {
+      const cell = x === null ? undefined : (direct.get(x.value) ?? (inputs.has(x.value) ? x.value : undefined));
+      if (cell !== undefined) read.set(cell, Math.max(read.get(cell) ?? 0, group));
+    }
     for (const x of node.outputs) if (x !== null) write(x.value, group);
     return group;
   });

@@ -11,6 +11,7 @@ export interface Kernel {
   readonly program: ShaderProgram;
   readonly groups: (facts: LaunchFacts) => number;
   readonly inPlace: boolean;
+  readonly updates: boolean;
 }
 
 type Names = { readonly [name: string]: Element };
@@ -28,6 +29,8 @@ export function kernel<const I extends Names, const O extends Names, const P ext
     readonly groups: (facts: LaunchFacts) => number;
     /** Each thread writes only what it alone has read before. */
     readonly inPlace?: boolean;
+    /** The first output begins as the first input, which the shader does not read. */
+    readonly updates?: boolean;
   },
   body: (s: Scope<I & O, P>) => void,
 ): Kernel {
@@ -39,17 +42,17 @@ export function kernel<const I extends Names, const O extends Names, const P ext
   ]);
   const s = new Scope<I & O, P>(key, spec.threads, buffers, spec.params ?? ({} as P), false);
   body(s);
-  known = { program: new ShaderProgram(s.finish()), groups: spec.groups, inPlace: spec.inPlace ?? false };
+  known = { program: new ShaderProgram(s.finish()), groups: spec.groups, inPlace: spec.inPlace ?? false, updates: spec.updates ?? false };
   made.set(key, known);
   return known;
 }
 
 export const callOf = (
   traits: ShaderTraits,
-  { program, groups, inPlace }: Kernel,
+  { program, groups, inPlace, updates }: Kernel,
   facts: LaunchFacts,
   fills: ShaderCall["fills"] = [],
-): ShaderCall => program.call(traits, groups(facts), facts, { inPlace, fills });
+): ShaderCall => program.call(traits, groups(facts), facts, { inPlace, updates, fills });
 
 /** An input or output of the library's shaders. */
 export type Numbers = BufferElements<"f32"> | BufferElements<"f16">;

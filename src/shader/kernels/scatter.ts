@@ -2,9 +2,97 @@
 import { sizeOf } from "../../shape.ts";
 import type { LaunchFacts } from "../compiled.ts";
 import type { Float, Int, Uint } from "../numbers.ts";
+import type { BufferElements, Scope } from "../language.ts";
 import { kernel, type Kernel } from "./kernel.ts";
 
 const THREADS = 256;
+
+/** So many places are compared with each other, so that of equal ones the last wins; of more any one does. */
+export const MOST_ORDERED = 1024;
+
+/** What a scatter moves: words of 32 bits, or elements of 8 or 16 bits. */
+export type MovedBits = 8 | 16 | 32;
+
+/**
+ * y[o, places[j], :] = updates[o, j, :], of x [outer, n, inner] as which y begins. inner counts moved numbers. isShared: places are [k]; else there is one
+ * for each `width` numbers of the updates. Places that are none are left out.
+ */
+export const scatterRows = (bits: MovedBits, isShared: boolean, isOrdered: boolean): Kernel =>
+  kernel(
+    `scatterRows ${bits} ${isShared} ${isOrdered}`,
+    {
+      inputs: { x: "u32", places: "u32", updates: "u32" },
+      outputs: { y: "u32" },
+      params: { count: "u32", n: "u32", k: "u32", inner: "u32", width: "u32" },
+      threads: THREADS,
+      groups: ({ params }: LaunchFacts) => Math.ceil(params["count"]! / THREADS),
+      updates: true,
+    },
+    (s) => {
+      const { places, updates, y } = s.buffers;
+      const { count, n, k, inner, width } = s.params;
+      const at = s.thread;
+      s.if(at.lt(count), () => {
+        const row = at.div(inner);
+        const outer = row.div(k);
+        const j = row.mod(k);
+        const column = at.mod(inner);
+        const placeAt = (i: Uint): Uint => places.load(isShared ? i : outer.mul(k).add(i).mul(inner).add(column).div(width));
+        const place = placeAt(j);
+        const isLast = s.variable(place.lt(n));
+        if (isOrdered)
+          s.for(j.add(1), k, (i) => {
+            s.if(placeAt(i).eq(place), () => {
+              isLast.value = s.bool(false);
+            });
+          });
+        s.if(isLast.value, () => {
+          const to = outer.mul(n).add(place).mul(inner).add(column);
+          if (bits === 32) y.store(to, updates.load(at));
+          else storeBits(s, y, to, bitsAt(updates, at, bits), bits);
+        });
+      });
+    },
+  );
+
+const placeOfBits = (at: Uint, bits: 8 | 16): { word: Uint; shift: Uint } => {
+  const each = 32 / bits;
+  return { word: at.div(each), shift: at.mod(each).mul(bits) };
+};
+
+function bitsAt(from: BufferElements<"u32">, at: Uint, bits: 8 | 16): Uint {
+  const { word, shift } = placeOfBits(at, bits);
+  return from
+    .load(word)
+    .shiftRight(shift)
+    .and(2 ** bits - 1);
+}
+
+/** Writes a part of a word, whose other parts other threads may write at the same time. */
+function storeBits(
+  s: Pick<Scope<never, never>, "u32" | "variable" | "while">,
+  y: BufferElements<"u32">,
+  at: Uint,
+  value: Uint,
+  bits: 8 | 16,
+): void {
+  const { word, shift } = placeOfBits(at, bits);
+  const rest = s
+    .u32(2 ** bits - 1)
+    .shiftLeft(shift)
+    .not();
+  const old = s.variable(y.load(word));
+  const again = s.variable(word.lt(y.size));
+  s.while(
+    () => again.value,
+    () => {
+      const expected = old.value;
+      const seen = y.atomicCompareExchange(word, expected, expected.and(rest).or(value.shiftLeft(shift)));
+      again.value = seen.ne(expected);
+      old.value = seen;
+    },
+  );
+}
 
 /** dweight[index[i], :] += dy[i, :]; indices that are no row are left out. dweight begins as zeros. */
 export const embeddingBackward = (): Kernel =>
