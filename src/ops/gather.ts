@@ -98,6 +98,12 @@ export const sumRows = (values: Tensor, index: Tensor, axis: number, shape: Shap
 export const sumElements = (values: Tensor, index: Tensor, axis: number, shape: Shape): Tensor =>
   call(sumByOp, [values, index], { axis, shape, isShared: false });
 
+/** @package indexSelect by places along an axis that are in range. */
+export const selectRows = (x: Tensor, axis: number, index: Tensor): Tensor => call(indexSelectOp, [x, index], { axis });
+
+/** @package gather by places along an axis that are in range. */
+export const takeElements = (x: Tensor, axis: number, index: Tensor): Tensor => call(gatherOp, [x, index], { axis });
+
 /** @package */
 export function demandIndex(operation: string, index: Tensor): void {
   if (!isInteger(index.dtype))

@@ -1,5 +1,4 @@
 /** Index add, copy, fill and reduce: writing slices along an axis by a 1-D index. */
-import { isWritten } from "../autograd/over.ts";
 import { call, callOver, demandSameDevice } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { demandHeld } from "../elements.ts";
@@ -7,14 +6,12 @@ import { heldScalar } from "../runtime/constants.ts";
 import { demandIndices } from "../runtime/index-check.ts";
 import { normalizeAxis, showShape, sizeOf, type Shape } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
-import { tracer } from "../tracer.ts";
 import { add, mul } from "./binary.ts";
 import { ones, zeros } from "./creation.ts";
 import { toDType } from "./data.ts";
-import { eq } from "./compare.ts";
-import { demandIndex, indexSelect, sumElements, sumRows } from "./gather.ts";
-import { expand, reshape, unsqueeze } from "./movement.ts";
-import { sum } from "./reduce.ts";
+import { foldedRows } from "./folded-rows.ts";
+import { demandIndex, sumElements, sumRows } from "./gather.ts";
+import { expand, reshape } from "./movement.ts";
 import { REDUCTIONS, asBool, reduced, scatterOp, type ScatterReduceOptions, type ScatterReduction } from "./scatter.ts";
 import { clone } from "./state.ts";
 import { where } from "./where.ts";
@@ -58,34 +55,15 @@ export function indexAdd(
   demandHeld("indexAdd", "alpha", x.dtype, alpha);
   if (source.size === 0) return clone(x);
   if (x.rank === 0) return add(x, alpha === 1 ? source : mul(source, alpha));
-  const few = addedInPlace(x, a, reshape(index, [index.size]), source, alpha);
-  if (few !== null) return few;
-  const sums = asBool(x, sumRows(source, reshape(index, [index.size]), a, x.shape));
+  const line = reshape(index, [index.size]);
+  const added = (to: Tensor, places: Tensor): Tensor => {
+    const sums = index.size === 1 ? source : asBool(x, sumRows(source, places, a, to.shape));
+    return add(to, alpha === 1 ? sums : mul(sums, alpha));
+  };
+  const next = foldedRows(x, a, line, source, added);
+  if (next !== null) return next;
+  const sums = asBool(x, sumRows(source, line, a, x.shape));
   return add(x, alpha === 1 ? sums : mul(sums, alpha));
-}
-
-/**
- * The same where x takes the value in place and the rows are few: these alone are read, added to and written. Rows that the index names twice all get
- * the sum of both, in whatever order they are written. Null where that does not pay, or somebody asks for a gradient. @package
- */
-export function addedInPlace(x: Tensor, axis: number, index: Tensor, source: Tensor, alpha: number | boolean = 1): Tensor | null {
-  const count = index.size;
-  if (tracer() !== null || !isWritten(x, source) || 4 * count * count > x.shape[axis]! + 3) return null;
-  const column = (t: Tensor, at: number): Tensor =>
-    reshape(
-      t,
-      [...source.shape, 1].map((_, i) => (i === at ? count : 1)),
-    );
-  let total = source;
-  if (count > 1) {
-    // [.., named by, .., named] along axis and axis + 1: which rows of the source belong to the row that each names.
-    const same = eq(column(index, axis), column(index, axis + 1));
-    const rows = unsqueeze(source, axis);
-    total = toDType(sum(where(same, rows, zeros([], { dtype: x.dtype, device: x.device })), axis + 1), x.dtype);
-  }
-  const old = indexSelect(x, axis, index);
-  const next = asBool(x, add(old, alpha === 1 ? total : mul(total, alpha)));
-  return callOver(scatterOp, [x, spreadIndex(index, axis, source.shape), next], { axis });
 }
 
 /** x with source's parts along an axis at the places of a 1-axis index. DirectML: SCATTER. Reference: torch.index_copy. */
@@ -124,11 +102,14 @@ export function indexReduce(
     throw new ValueError("indexReduce", "reduce", "one of prod, mean, amax, amin", reduce);
   const { a, wide } = checkedRows("indexReduce", x, axis, index, source);
   if (source.size === 0) return clone(x);
-  const spread = spreadIndex(index, a, wide);
   const line = reshape(index, [index.size]);
-  return reduced(x, a, spread, source, reduce, includeSelf, (v) =>
-    x.rank === 0 ? sumElements(v, spread, a, x.shape) : sumRows(v, line, a, x.shape),
-  );
+  const folded = (rows: Tensor, places: Tensor): Tensor => {
+    const spread = spreadIndex(places, a, wide);
+    return reduced(rows, a, spread, source, reduce, includeSelf, (v) =>
+      x.rank === 0 ? sumElements(v, spread, a, rows.shape) : sumRows(v, places, a, rows.shape),
+    );
+  };
+  return foldedRows(x, a, line, source, folded) ?? folded(x, line);
 }
 
 export const methods = { indexAdd, indexCopy, indexFill, indexReduce };

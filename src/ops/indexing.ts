@@ -12,7 +12,7 @@ import { add, mul, sub } from "./binary.ts";
 import { tensor, type TensorData } from "./creation.ts";
 import { to, toDType } from "./data.ts";
 import { indexSelect, sumRows } from "./gather.ts";
-import { addedInPlace } from "./index-rows.ts";
+import { foldedRows } from "./folded-rows.ts";
 import { alias, broadcastTo, flatten, movedim, narrow, permute, reshape, select, slice, unsqueeze } from "./movement.ts";
 
 import { nonzeroSync, wrapped } from "./nonzero.ts";
@@ -298,8 +298,10 @@ export function indexPut(
   demandFits("indexPut", source, target);
   if (target.size === 0) return tie(clone(x), source, "linear");
   const added = flatten(broadcastTo(trimmed(source, target.rank), target.shape));
-  const few = addedInPlace(flatten(x), 0, flatten(target), added);
-  if (few !== null) return reshape(few, x.shape);
+  const next = foldedRows(flatten(x), 0, flatten(target), added, (rows, places) =>
+    add(rows, target.size === 1 ? added : toDType(sumRows(added, places, 0, rows.shape), x.dtype)),
+  );
+  if (next !== null) return reshape(next, x.shape);
   return add(x, toDType(reshape(sumRows(added, flatten(target), 0, [x.size]), x.shape), x.dtype));
 }
 

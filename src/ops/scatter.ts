@@ -17,6 +17,7 @@ import { onesLike, zerosLike } from "./creation.ts";
 import { toDType } from "./data.ts";
 import { demandIndex, gather, sumElements } from "./gather.ts";
 import { expand, reshape, sliceView } from "./movement.ts";
+import { foldedElements } from "./folded-rows.ts";
 import { foldTwo, foldingType, identityOf, lowerFold, placesOf } from "./scatter-lower.ts";
 import { clone } from "./state.ts";
 import { alongAxis, cast, constant, emitScatterElements, sequence } from "./support.ts";
@@ -223,7 +224,9 @@ export function scatterReduce(
   if (!REDUCTIONS.includes(reduce)) throw new ValueError(operation, "reduce", `one of ${REDUCTIONS.join(", ")}`, reduce);
   const { a, part } = checked(operation, x, axis, index, source);
   if (index.size === 0) return tie(clone(x), part, "linear");
-  return reduced(x, a, index, part, reduce, includeSelf, (values) => asBool(x, sumElements(values, index, a, x.shape)));
+  const folded = (to: Tensor, places: Tensor, values: Tensor, along: number): Tensor =>
+    reduced(to, along, places, values, reduce, includeSelf, (v) => asBool(x, sumElements(v, places, along, to.shape)));
+  return foldedElements(x, a, index, part, folded) ?? folded(x, index, part, a);
 }
 
 /** @internal Sums of bool are bool, as in PyTorch. */
