@@ -130,6 +130,7 @@ HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, std::ve
   }
 
   RunByImages(&graph, &steps);
+  ChainInPlace(graph, &steps);
   JoinInPlace(graph, &steps);
   SettleOverwrites(&graph, &steps);
 

@@ -77,6 +77,32 @@ std::vector<Range> PiecesOf(const Graph& graph, const GraphStep& step) {
   return places;
 }
 
+// Whether a step writes a part of what it reads: then the slots that it reads that by, else none.
+std::vector<size_t> KeptSlots(const Graph& graph, const GraphStep& step, int value) {
+  std::vector<size_t> slots;
+  for (size_t i = 0; i < step.inputs.size(); ++i)
+    if (step.inputs[i].value == value) slots.push_back(i);
+  if (step.nodes.size() != 1 || step.outputs.size() != 1 || slots.empty()) return {};
+  const DML_OPERATOR_TYPE type = graph.nodes[static_cast<size_t>(step.nodes[0])].desc.type();
+  if (type == DML_OPERATOR_SCATTER || type == DML_OPERATOR_SCATTER_ND)
+    return slots == std::vector<size_t>{0} && step.inputs[0].offset == 0 && step.kernel->MayOverwrite(0, 0) ? slots : std::vector<size_t>{};
+  const std::vector<Range> places = PiecesOf(graph, step);
+  if (places.size() != step.inputs.size()) return {};
+  uint64_t kept = 0;
+  for (size_t i : slots) {
+    if (step.inputs[i].offset != places[i].begin) return {};
+    kept += places[i].end - places[i].begin;
+  }
+  return 2 * kept >= places.back().end ? slots : std::vector<size_t>{};
+}
+
+// Whether the step makes all of a value, and the memory of a later one may be written by it.
+bool MakesPart(const Graph& graph, const GraphStep& step) {
+  if (step.nodes.size() != 1 || step.outputs.size() != 1 || step.outputs[0].value < 0 || step.outputs[0].offset != 0) return false;
+  const DML_OPERATOR_TYPE type = graph.nodes[static_cast<size_t>(step.nodes[0])].desc.type();
+  return type == DML_OPERATOR_SCATTER || type == DML_OPERATOR_SCATTER_ND || !PiecesOf(graph, step).empty();
+}
+
 // Moves pieces into wholes.
 class Joiner {
  public:
@@ -122,6 +148,7 @@ class Joiner {
     for (size_t i = 0; i < places.size(); ++i) {
       const GraphOperand& piece = step.inputs[i];
       const uint64_t size = places[i].end - places[i].begin;
+      if (piece.value == whole.value) continue;
       if (moves[i]) inside_[static_cast<size_t>(piece.value)] = {whole.value, whole.offset + places[i].begin};
       else left->push_back(CopyOf({piece.value, piece.offset, size}, {whole.value, whole.offset + places[i].begin}, step.nodes));
     }
@@ -130,6 +157,7 @@ class Joiner {
 
   // Whether a piece of a graph input is bound to be where it is wanted.
   bool LiesThere(const GraphOperand& piece, const GraphOperand& whole, const Range& place) const {
+    if (piece.value == whole.value) return true;
     for (const Overwrite& over : graph_.overwrites) {
       const std::vector<int>& outputs = ValueOf(graph_, whole).graph_outputs;
       if (!outputs.empty() && outputs[0] == static_cast<int>(over.output) &&
@@ -203,6 +231,33 @@ bool LieAlike(const schema::TensorDesc& a, const schema::TensorDesc& b) {
 }
 
 std::unique_ptr<Kernel> MakeCopyKernel(uint64_t size) { return std::make_unique<CopyKernel>(size); }
+
+void ChainInPlace(const Graph& graph, std::vector<GraphStep>* steps) {
+  for (size_t s = steps->size(); s-- > 1;) {
+    const GraphStep& last = (*steps)[s];
+    if (!MakesPart(graph, last)) continue;
+    const int to = last.outputs[0].value;
+    for (size_t p = 0; p < s; ++p) {
+      const GraphStep& first = (*steps)[p];
+      if (!MakesPart(graph, first)) continue;
+      const int from = first.outputs[0].value;
+      const GraphValue &before = graph.values[static_cast<size_t>(from)], &after = graph.values[static_cast<size_t>(to)];
+      if (from == to || before.size_in_bytes != after.size_in_bytes || before.graph_input >= 0 || !before.graph_outputs.empty()) continue;
+      if (KeptSlots(graph, last, from).empty()) continue;
+      bool is_last = true;
+      for (size_t r = 0; r < steps->size(); ++r) {
+        for (const GraphOperand& operand : (*steps)[r].inputs) is_last = is_last && !(r > s && operand.value == from);
+        for (const GraphOperand& operand : (*steps)[r].outputs) is_last = is_last && (r == p || operand.value != from);
+      }
+      if (!is_last) continue;
+      for (GraphStep& step : *steps)
+        for (auto* operands : {&step.inputs, &step.outputs})
+          for (GraphOperand& operand : *operands)
+            if (operand.value == from) operand.value = to;
+      break;
+    }
+  }
+}
 
 void JoinInPlace(const Graph& graph, std::vector<GraphStep>* steps) { Joiner(graph, steps).Run(); }
 

@@ -37,6 +37,8 @@ export class Capabilities {
   readonly ordersAllNumbers: boolean;
   /** MAX_POOLING2 of integers, by windows that reach from an axis's start to each place, takes one pass. */
   readonly runsMaxima: boolean;
+  /** MAX_POOLING2 gives -Infinity for a window of nothing else, not the least finite number. */
+  readonly poolsInfinity: boolean;
   /** Atomics of shaders, on places without an order, cost little more than writes. */
   readonly hasCheapAtomics: boolean;
   readonly #missing: Set<OperatorName>;
@@ -56,6 +58,7 @@ export class Capabilities {
     addsRowsInOrder?: boolean | undefined;
     ordersAllNumbers?: boolean | undefined;
     runsMaxima?: boolean | undefined;
+    poolsInfinity?: boolean | undefined;
     hasCheapAtomics?: boolean | undefined;
     missing?: Iterable<OperatorName>;
     /** Called when it is first asked for. */
@@ -73,6 +76,7 @@ export class Capabilities {
     this.addsRowsInOrder = data.addsRowsInOrder ?? false;
     this.ordersAllNumbers = data.ordersAllNumbers ?? false;
     this.runsMaxima = data.runsMaxima ?? false;
+    this.poolsInfinity = data.poolsInfinity ?? false;
     this.hasCheapAtomics = data.hasCheapAtomics ?? false;
     this.#missing = new Set(data.missing);
     this.#fasterShaders = data.fasterShaders ?? (() => []);

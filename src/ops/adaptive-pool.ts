@@ -7,9 +7,12 @@ import type { Tensor } from "../tensor.ts";
 import { tensor } from "./creation.ts";
 import { roundedOnce, toDType } from "./data.ts";
 import { indexSelect } from "./gather.ts";
-import { matmul } from "./matmul.ts";
-import { reshape, transpose } from "./movement.ts";
+import { div } from "./binary.ts";
+import { ne } from "./compare.ts";
+import { reshape } from "./movement.ts";
 import { evenWindows, maximumOf, maximumValues, meanOf, type Pooled } from "./pool.ts";
+import { sum } from "./reduce.ts";
+import { where } from "./where.ts";
 import { demandSpatial } from "./window.ts";
 
 interface Bounds {
@@ -37,19 +40,14 @@ const divides = (input: readonly number[], output: readonly number[]): boolean =
 function adaptiveAvgPool(operation: string, spatial: number, x: Tensor, size: OutputSize): Tensor {
   const { input, output } = sizes(operation, x, spatial, size);
   if (divides(input, output)) return meanOf(x, spatial, evenWindows(input, output));
-  // A window's mean is a mean along each axis in turn: a product with a matrix of weights.
+  // A window's mean is a mean along each axis in turn. No product with weights: 0 times NaN or infinity would spread them to other windows.
   const pooled = roundedOnce([x], (z) => {
     let y = isHalf(z!.dtype) ? toDType(z!, "float32") : z!;
     output.forEach((o, i) => {
       const axis = x.rank - spatial + i;
       if (o === input[i]) return;
-      demandListed(operation, "outputSize", input[i]! * o, size);
-      const weights = new Float32Array(input[i]! * o);
-      boundsOf(input[i]!, o).forEach(({ first, end }, column) => {
-        for (let row = first; row < end; row++) weights[row * o + column] = 1 / (end - first);
-      });
-      const matrix = tensor(weights, { shape: [input[i]!, o], dtype: y.dtype, device: x.device });
-      y = transpose(matmul(transpose(y, axis, x.rank - 1), matrix), axis, x.rank - 1);
+      demandListed(operation, "outputSize", input[i]! + 2 * o, size);
+      y = meansAlong(y, axis, input[i]!, o);
     });
     return toDType(y, z!.dtype);
   });
@@ -61,6 +59,29 @@ function cells(input: number, output: number): { length: number; places: number[
   const bounds = boundsOf(input, output);
   const length = bounds.reduce((most, b) => Math.max(most, b.end - b.first), 0);
   return { length, places: bounds.flatMap((b) => Array.from({ length }, (_, j) => Math.min(b.first + j, b.end - 1))) };
+}
+
+/** Means of the windows along an axis. */
+function meansAlong(x: Tensor, axis: number, input: number, output: number): Tensor {
+  const { device, dtype } = x;
+  const { length, places } = cells(input, output);
+  const counts = boundsOf(input, output).map(({ first, end }) => end - first);
+  const lengths = (along: number): number[] => [...x.shape.slice(0, axis), output, along, ...x.shape.slice(axis + 1)];
+  const shaped = (t: Tensor, along: number): Tensor =>
+    reshape(
+      t,
+      lengths(along).map((d, i) => (i === axis || i === axis + 1 ? d : 1)),
+    );
+  let spread = reshape(indexSelect(x, axis, tensor(places, { dtype: "int32", device })), lengths(length));
+  if (counts.some((n) => n < length)) {
+    const isInside = counts.flatMap((n) => Array.from({ length }, (_, k) => Number(k < n)));
+    spread = where(shaped(ne(tensor(Uint8Array.from(isInside), { dtype: "uint8", device }), 0), length), spread, 0);
+  }
+  const divisor = reshape(
+    tensor(counts, { dtype, device }),
+    x.shape.map((_, i) => (i === axis ? output : 1)),
+  );
+  return div(sum(spread, axis + 1), divisor);
 }
 
 /** x with its windows laid out side by side along every spatial axis, and the places of those cells in x. */
@@ -102,7 +123,7 @@ function adaptiveMaxPoolWithIndices(operation: string, spatial: number, x: Tenso
 
 /**
  * Means of windows that divide x [N, C, W] or [C, W] (float16 or float32) into outputSize parts, which overlap where the lengths do not divide evenly.
- * DirectML: AVERAGE_POOLING where they do, else GEMM. Reference: torch.nn.functional.adaptive_avg_pool1d.
+ * DirectML: AVERAGE_POOLING where they do, else GATHER and REDUCE. Reference: torch.nn.functional.adaptive_avg_pool1d.
  * @functional
  */
 export const adaptiveAvgPool1d = (x: Tensor, outputSize: OutputSize): Tensor => adaptiveAvgPool("adaptiveAvgPool1d", 1, x, outputSize);

@@ -149,7 +149,7 @@ export const glu = function ($0: never, $1: never = undefined as never) { if (!(
 export const swiglu = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("swiglu", "x:0 gate:0", arguments); try { return $activation.swiglu($0, $1); } catch (error) { throw under("swiglu", error); } } as unknown as typeof $activation.swiglu;
 /**
  * Means of windows that divide x [N, C, W] or [C, W] (float16 or float32) into outputSize parts, which overlap where the lengths do not divide evenly.
- * DirectML: AVERAGE_POOLING where they do, else GEMM. Reference: torch.nn.functional.adaptive_avg_pool1d.
+ * DirectML: AVERAGE_POOLING where they do, else GATHER and REDUCE. Reference: torch.nn.functional.adaptive_avg_pool1d.
  * @functional
  */
 export const adaptiveAvgPool1d = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.kind20.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("adaptiveAvgPool1d", "x:0 outputSize:9", arguments); try { return $adaptivePool.adaptiveAvgPool1d($0, $1); } catch (error) { throw under("adaptiveAvgPool1d", error); } } as unknown as typeof $adaptivePool.adaptiveAvgPool1d;
@@ -753,7 +753,7 @@ export const gaussianNllLoss = function ($0: never, $1: never, $2: never, $3: ne
  *
  * a: [K] or [..., M, K]; b: [K] or [..., K, N]; of one dtype. Result: [..., M, N] without the axes that vectors lack.
  * Integers are multiplied and added exactly, modulo 2^bits. Throws ShapeError when the inner lengths differ, DTypeError for bool,
- * float64, bfloat16 and mixed dtypes. DirectML: GEMM; MULTIPLY and REDUCE for integers. Reference: torch.matmul.
+ * float64, bfloat16 and mixed dtypes. DirectML: GEMM; for integers by digits of eight bits, or by size MULTIPLY and REDUCE. Reference: torch.matmul.
  */
 export const matmul = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("matmul", "a:0 b:0", arguments); try { return $matmul.matmul($0, $1); } catch (error) { throw under("matmul", error); } } as unknown as typeof $matmul.matmul;
 /** a [M, K] times b [K, N]. Errors as for matmul, and for other ranks. DirectML: GEMM. Reference: torch.mm. */

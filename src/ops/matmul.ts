@@ -15,7 +15,8 @@ import { add, mul } from "./binary.ts";
 import { zerosLike } from "./creation.ts";
 import { define } from "../definition.ts";
 import { reshape, transpose } from "./movement.ts";
-import { cast, sumTo } from "./support.ts";
+import { emitIntegerProduct } from "./integer-product.ts";
+import { sumTo } from "./support.ts";
 
 interface Side {
   readonly x: Expr;
@@ -87,19 +88,9 @@ export function emitGemm(g: GraphBuilder, a: Expr, b: Expr, c: Expr | null, batc
   });
 }
 
-/** The product as a sum of products, exact in the integers' own arithmetic (modulo 2^bits). */
-function emitIntegers(g: GraphBuilder, a: Expr, b: Expr, batch: Shape, dtype: DType): Expr {
-  const wide: DType = DTYPES[dtype].sizeInBytes >= 4 ? dtype : "int32";
-  const x = g.reshape(fourAxes(g, cast(g, a, wide), batch), [sizeOf(batch), a.sizes.at(-2)!, 1, a.sizes.at(-1)!]);
-  const y = g.transpose(
-    g.reshape(fourAxes(g, cast(g, b, wide), batch), [sizeOf(batch), 1, b.sizes.at(-2)!, b.sizes.at(-1)!]),
-    [0, 1, 3, 2],
-  );
-  const sizes = [x.sizes[0]!, x.sizes[1]!, y.sizes[2]!, x.sizes[3]!];
-  const products = g.elementWiseMultiply(g.expand(x, sizes), g.expand(y, sizes));
-  const summed = g.reduce(products, { function: "SUM", output: { sizes: [...sizes.slice(0, 3), 1], dtype: wide }, axes: [3] });
-  return cast(g, summed, dtype);
-}
+/** The product of integers, exact in their own arithmetic (modulo 2^bits). */
+const emitIntegers = (g: GraphBuilder, a: Expr, b: Expr, batch: Shape, dtype: DType): Expr =>
+  emitIntegerProduct(g, a, b, batch, dtype, (x, y) => emitGemm(g, x, y, null, batch, { alpha: 1, beta: 0 }));
 
 const batchOf = (operation: string, a: Shape, b: Shape): number[] => broadcastShapes(operation, a.slice(0, -2), b.slice(0, -2));
 
@@ -195,7 +186,7 @@ function kept(a: Tensor, b: Tensor): [Tensor, Tensor] {
  *
  * a: [K] or [..., M, K]; b: [K] or [..., K, N]; of one dtype. Result: [..., M, N] without the axes that vectors lack.
  * Integers are multiplied and added exactly, modulo 2^bits. Throws ShapeError when the inner lengths differ, DTypeError for bool,
- * float64, bfloat16 and mixed dtypes. DirectML: GEMM; MULTIPLY and REDUCE for integers. Reference: torch.matmul.
+ * float64, bfloat16 and mixed dtypes. DirectML: GEMM; for integers by digits of eight bits, or by size MULTIPLY and REDUCE. Reference: torch.matmul.
  */
 export function matmul(a: Tensor, b: Tensor): Tensor {
   demandProduct("matmul", a, b);

@@ -43,8 +43,9 @@ const liftedSizes = (shape: readonly number[]): readonly number[] => (shape.leng
 
 const pooled = (x: TensorSpec, w: Windows): TensorSpec => ({ shape: [x.shape[0]!, x.shape[1]!, ...w.output], dtype: x.dtype });
 
-/** DirectML's maxima start at the least finite number, which therefore stands for a window of -Infinity. */
+/** Microsoft's maxima start at the least finite number, which therefore stands for a window of -Infinity. */
 function unbounded(g: GraphBuilder, y: Expr): Expr {
+  if (g.capabilities.poolsInfinity) return y;
   const least = -largestOf(y.dtype);
   const isLeast = g.elementWiseLogicalLessThanOrEqual(y, constant(g, y.dtype, least, y.sizes), BOOL);
   return g.elementWiseIf(isLeast, constant(g, y.dtype, -Infinity, y.sizes), y);

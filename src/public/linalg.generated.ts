@@ -206,7 +206,7 @@ export const vecdot = guarded($opsDistance.vecdot, "linalg.vecdot", "a:4 b:4 axi
  *
  * a: [K] or [..., M, K]; b: [K] or [..., K, N]; of one dtype. Result: [..., M, N] without the axes that vectors lack.
  * Integers are multiplied and added exactly, modulo 2^bits. Throws ShapeError when the inner lengths differ, DTypeError for bool,
- * float64, bfloat16 and mixed dtypes. DirectML: GEMM; MULTIPLY and REDUCE for integers. Reference: torch.matmul.
+ * float64, bfloat16 and mixed dtypes. DirectML: GEMM; for integers by digits of eight bits, or by size MULTIPLY and REDUCE. Reference: torch.matmul.
  */
 export const matmul = guarded($opsMatmul.matmul, "linalg.matmul", "a:4 b:4");
 /** The main diagonal (or one above, for offset > 0, or below) of two axes, as a last axis. Reference: torch.diagonal. */

@@ -202,6 +202,7 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
           addsRowsInOrder: o.fusesGraphs && !adapter.isSimulated,
           ordersAllNumbers: o.fusesGraphs && !adapter.isSimulated,
           runsMaxima: o.fusesGraphs && !adapter.isSimulated,
+          poolsInfinity: o.fusesGraphs && !adapter.isSimulated,
           hasCheapAtomics: o.fusesGraphs && !adapter.isSimulated,
         }),
       };

@@ -178,9 +178,7 @@ class PoolingKernel : public Kernel {
   int64_t line_floats_ = 0;  // of a line of the image with what lies outside on both sides, for whole vectors of places
 };
 
-float LowestOf(DML_TENSOR_DATA_TYPE type) {
-  return type == DML_TENSOR_DATA_TYPE_FLOAT16 ? -65504.0f : std::numeric_limits<float>::lowest();
-}
+constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
 class AveragePooling final : public PoolingKernel {
  public:
@@ -246,7 +244,7 @@ class PixelPooling final : public PoolingKernel {
                         image * image_.image_stride + y_.Position(y, ky) * image_.stride[1] + x_.Position(x, kx) * image_.stride[2];
               float* to = out + image * places_.image_stride + y * places_.stride[1] + x * places_.stride[2];
               if (!is_average_) {
-                table.max_rows(to, in, rows.data(), count, LowestOf(image_.floats.type), places_.channels);
+                table.max_rows(to, in, rows.data(), count, kLowest, places_.channels);
                 continue;
               }
               table.sum_rows(to, in, rows.data(), count, 0, places_.channels);
@@ -288,8 +286,8 @@ class AveragePoolingGrad final : public PoolingKernel {
   bool counts_padding_;
 };
 
-// The largest element of each window of a line, and where it is: of equals the first. NaN never is; -infinity counts as the least
-// finite number, so that a window of nothing else gives that and its first cell.
+// The largest element of each window of a line, and where it is: of equals the first. NaN never is. A window of nothing but -infinity gives
+// that, where Microsoft's library gives the least finite number, and its first cell.
 class MaxPoolingBase : public PoolingKernel {
  public:
   using PoolingKernel::PoolingKernel;
@@ -301,7 +299,7 @@ class MaxPoolingBase : public PoolingKernel {
     int count = 0;
     bool goes_on = false;
     auto flush = [&] {
-      Table().max_cells(best, position, in, cells, count, x_.stride, LowestOf(image_.floats.type), goes_on, places_.size[2]);
+      Table().max_cells(best, position, in, cells, count, x_.stride, kLowest, goes_on, places_.size[2]);
       goes_on = true;
       count = 0;
     };
@@ -323,7 +321,7 @@ class MaxPooling final : public PoolingKernel {
   void Plane(const KernelArguments& a, int64_t plane, float* own) const override {
     const float* in = ReadPlane(image_, a.inputs[0], plane, own);
     float *room = own + image_.plane(), *line = room + places_.size[2];
-    const float lowest = LowestOf(image_.floats.type);
+    const float lowest = kLowest;
     std::fill(line, line + line_floats_, lowest);
     ForLines([&](const int64_t* rows, int count, int64_t z, int64_t y) {
       Table().max_rows(line + x_.padding, in, rows, count, lowest, image_.size[2]);

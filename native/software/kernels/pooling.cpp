@@ -71,12 +71,12 @@ namespace {
 
 template <typename T>
 Compute<T> Lowest() {
-  if constexpr (std::is_same_v<T, Half>) return -65504;
-  else return std::numeric_limits<T>::lowest();
+  if constexpr (std::is_integral_v<T>) return std::numeric_limits<T>::lowest();
+  else return -std::numeric_limits<Compute<T>>::infinity();
 }
 
-// The largest element of the window at a place, and where it is: of equals the first. NaN never is; -infinity counts as the least
-// finite number, so that a window of nothing else gives that and its first cell.
+// The largest element of the window at a place, and where it is: of equals the first. NaN never is. A window of nothing but
+// -infinity gives that, where Microsoft's library gives the least finite number, and its first cell.
 template <typename T>
 struct Best {
   Compute<T> value;
