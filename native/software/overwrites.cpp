@@ -136,11 +136,14 @@ class Joiner {
     const std::vector<Range> places = PiecesOf(graph_, step);
     if (places.empty()) return false;
     const GraphOperand whole = step.outputs[0];
+    // In a chain the whole holds what is read until now: pieces are copied, not made there.
+    const bool is_chained =
+        std::any_of(step.inputs.begin(), step.inputs.end(), [&](const GraphOperand& piece) { return piece.value == whole.value; });
     std::vector<bool> moves(places.size());
     uint64_t moved = 0;
     for (size_t i = 0; i < places.size(); ++i) {
       const GraphOperand& piece = step.inputs[i];
-      moves[i] = IsMovable(piece, places[i]);
+      moves[i] = !is_chained && IsMovable(piece, places[i]);
       for (size_t k = 0; k < i; ++k) moves[i] = moves[i] && step.inputs[k].value != piece.value;
       if (moves[i] || LiesThere(piece, whole, places[i])) moved += places[i].end - places[i].begin;
     }

@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
+import { nativeDevice } from "../../src/runtime/devices.ts";
 import { eachDevice, modes } from "../device.ts";
 import { expectClose } from "../tolerance.ts";
 
@@ -132,6 +133,9 @@ const CASES: { readonly [name: string]: Case } = {
   },
 };
 
+/** Whether the device writes what an index names without a copy of the rest. */
+const writesParts = (device: string): boolean => device === "cpu" || nativeDevice(dx.device(device)).capabilities.runsShaders;
+
 const sourceOf = ({ source }: Case, dtype: dx.DType = "float32"): dx.Tensor => {
   const size = source.reduce((n, d) => n * d, 1);
   return dx
@@ -247,7 +251,7 @@ eachDevice("writes of a part", (device) => {
     const writes: readonly (() => unknown)[] = [
       () => cache.narrow(0, 3, 1).copy_(row),
       () => cache.reshape(2, 2048, 256).select(1, 9).fill_(2),
-      ...(device === "cpu"
+      ...(writesParts(device)
         ? [
             () => cache.indexCopy_(0, index, row),
             () => cache.indexFill_(0, index, 3),
@@ -256,6 +260,14 @@ eachDevice("writes of a part", (device) => {
             () => cache.indexPut_([int(9)], dx.tensor(2)),
             () => cache.put_(int(-1), dx.ones([1])),
             () => cache.indexAdd_(0, index, row),
+            () => cache.indexAdd_(0, int(7, 9, 7), dx.ones([3, 256])),
+            () => cache.indexReduce_(0, int(11, 12, 11), dx.ones([3, 256]), "amax"),
+            () => cache.scatterAdd_(0, dx.full([1, 256], 13, { dtype: "int64" }), row),
+            () => cache.scatterReduce_(0, dx.full([2, 256], 13, { dtype: "int64" }), dx.ones([2, 256]), "prod"),
+            () => cache.put_(int(-1, 5), dx.ones([2]), { accumulate: true }),
+            () => cache.indexPut_([int(20, 20)], dx.ones([2, 256]), { accumulate: true }),
+            () => cache.select(1, 7).fill_(1),
+            () => cache.diagonal().fill_(0),
           ]
         : []),
     ];
@@ -266,6 +278,47 @@ eachDevice("writes of a part", (device) => {
       write();
       expect((cache as unknown as { storage: { handle: number } }).storage.handle).toBe(before);
     }
-    expect(cache.narrow(0, 0, 4).select(1, 0).toArraySync()).toEqual(device === "cpu" ? [0, 5, 5, 1] : [0, 0, 0, 1]);
+    expect(cache.narrow(0, 0, 4).select(1, 0).toArraySync()).toEqual(writesParts(device) ? [0, 5, 5, 1] : [0, 0, 0, 1]);
+  });
+
+  it("compiled functions write rows into the memory of state and of arguments", () => {
+    const row = dx.ones([1, 64]);
+    const [first, second] = [int(3), int(3, 9)];
+    const writes: readonly ((x: dx.Tensor, v: dx.Tensor) => unknown)[] = [
+      (x, v) => x.indexCopy_(0, first, v),
+      (x, v) => {
+        x.indexCopy_(0, first, v);
+        x.indexFill_(0, second, 2);
+      },
+      (x, v) => {
+        x.indexCopy_(0, first, v);
+        const sum = x.index(3).sum();
+        x.indexCopy_(0, second, v.expand(2, 64));
+        return sum;
+      },
+      (x, v) => {
+        x.indexAdd_(0, second, v.expand(2, 64));
+        x.scatterAdd_(0, dx.full([1, 64], 5, { dtype: "int64" }), v);
+      },
+    ];
+    for (const write of writes) {
+      const [eager, state, argument] = [0, 1, 2].map(() => dx.zeros([2048, 64])) as [dx.Tensor, dx.Tensor, dx.Tensor];
+      const compiled = dx.compile((v: dx.Tensor) => write(state, v));
+      const given = dx.compile((x: dx.Tensor, v: dx.Tensor) => write(x, v));
+      const handles = (): number[] => [state, argument].map((t) => (t as unknown as { storage: { handle: number } }).storage.handle);
+      const before = handles();
+      for (let call = 1; call < 5; call++) {
+        const v = row.mul(call);
+        write(eager, v);
+        compiled(v);
+        given(argument, v);
+        expectClose(state, [...(eager.dataSync() as Float32Array)]);
+        expectClose(argument, [...(eager.dataSync() as Float32Array)]);
+      }
+      expect(handles()).toEqual(before);
+      if (!writesParts(device)) continue;
+      for (const { copies, kernels } of [compiled.explain(), given.explain()])
+        expect([copies, kernels.filter(({ kernel }) => kernel === "copy").length]).toEqual([0, 0]);
+    }
   });
 });

@@ -120,6 +120,29 @@ eachMode("matmul", (device, mode) => {
       expect(numbers(mode.run((x) => dx.matmul(x, x.t()), bytes))).toEqual([(200 * 200 + 100 * 100) % 256]);
     }));
 
+  test("large integers multiply by digits, with batches, transposed, and modulo their size", () =>
+    clean(device, () => {
+      const [m, k, n] = [90, 1100, 24];
+      for (const dtype of ["int8", "uint8", "int16", "int32", "uint32", "int64"] as const) {
+        const bits = dtype === "int64" ? 64 : Number(dtype.replace(/\D+/, ""));
+        const held = (v: bigint): bigint => (dtype.startsWith("u") ? BigInt.asUintN(bits, v) : BigInt.asIntN(bits, v));
+        // Every byte of the numbers is used.
+        const number = (i: number): bigint => held(BigInt(i + 1) * 0x9e3779b97f4a7c15n);
+        const made = (count: number, from: number): bigint[] => Array.from({ length: count }, (_, i) => number(from + i));
+        const [a, b] = [made(2 * m * k, 0), made(k * n, 77)];
+        const tensor = (values: readonly bigint[], shape: readonly number[]): dx.Tensor =>
+          dx.tensor(BigInt64Array.from(values), { shape }).to(dtype);
+        const product = mode.run((x, y) => dx.matmul(x, y.t()), tensor(a, [2, m, k]), tensor(b, [k, n]).t().contiguous());
+        const found = product.to("int64").dataSync() as BigInt64Array;
+        for (const at of [0, 1, n, 17 * n + 5, m * n, 2 * m * n - 1]) {
+          const [row, column] = [Math.floor(at / n), at % n];
+          let sum = 0n;
+          for (let i = 0; i < k; i++) sum += a[row * k + i]! * b[i * n + column]!;
+          expect([dtype, at, found[at]]).toEqual([dtype, at, held(sum)]);
+        }
+      }
+    }));
+
   test("empty inner axes give zeros", () =>
     clean(device, () => {
       const z = mode.run(dx.matmul, dx.zeros([2, 0]), dx.zeros([0, 3]));
