@@ -225,7 +225,7 @@ function reference(file: string, name: string, args: readonly Schema[], open: re
   }
   const key = `${file}:${name}`;
   if (open.includes(key)) return any;
-  const bound = new Map((d.typeParameters?.params ?? []).map((p, i) => [p.name.name, args[i] ?? any]));
+  const bound = new Map((d.typeParameters?.params ?? []).map((p, i) => [p.name.name, args[i] ?? schema(file, p.default, open)]));
   return within(bound, () => declared(file, d, [...open, key]));
 }
 

@@ -9,6 +9,7 @@ import { Module } from "./module.ts";
 import { parameter, type LayerOptions } from "./options.ts";
 import { constant } from "./init.ts";
 import type { Parameter } from "./parameter.ts";
+import { byPosition } from "../ops/positional.ts";
 
 /** relu. Reference: torch.nn.ReLU. */
 export class ReLU extends Module {
@@ -44,15 +45,17 @@ export class LeakyReLU extends Module {
   readonly options: { readonly negativeSlope?: number };
 
   constructor(
-    options: {
-      /** Factor of numbers below 0. Default: 0.01. */
-      readonly negativeSlope?: number;
-      /** @deprecated Use negativeSlope. */
-      readonly slope?: number;
-    } = {},
+    negativeSlope:
+      | number
+      | {
+          /** Factor of numbers below 0. Default: 0.01. */
+          readonly negativeSlope?: number;
+          /** @deprecated Use negativeSlope. */
+          readonly slope?: number;
+        } = {},
   ) {
     super();
-    this.options = options;
+    this.options = typeof negativeSlope === "object" ? negativeSlope : { negativeSlope };
   }
 
   forward(x: Tensor): Tensor {
@@ -66,13 +69,15 @@ export class ELU extends Module {
   readonly options: { readonly alpha?: number };
 
   constructor(
-    options: {
-      /** What the function tends to below 0, negated. Default: 1. */
-      readonly alpha?: number;
-    } = {},
+    alpha:
+      | number
+      | {
+          /** What the function tends to below 0, negated. Default: 1. */
+          readonly alpha?: number;
+        } = {},
   ) {
     super();
-    this.options = options;
+    this.options = typeof alpha === "object" ? alpha : { alpha };
   }
 
   forward(x: Tensor): Tensor {
@@ -93,13 +98,15 @@ export class CELU extends Module {
   readonly options: { readonly alpha?: number };
 
   constructor(
-    options: {
-      /** What the function tends to below 0, negated. Default: 1. */
-      readonly alpha?: number;
-    } = {},
+    alpha:
+      | number
+      | {
+          /** What the function tends to below 0, negated. Default: 1. */
+          readonly alpha?: number;
+        } = {},
   ) {
     super();
-    this.options = options;
+    this.options = typeof alpha === "object" ? alpha : { alpha };
   }
 
   forward(x: Tensor): Tensor {
@@ -113,13 +120,16 @@ export class GELU extends Module {
   readonly options: { readonly approximate?: "none" | "tanh" };
 
   constructor(
-    options: {
-      /** "tanh" for the formula with tanh, "none" for the exact one. Default: "none". */
-      readonly approximate?: "none" | "tanh";
-    } = {},
+    approximate:
+      | "none"
+      | "tanh"
+      | {
+          /** "tanh" for the formula with tanh, "none" for the exact one. Default: "none". */
+          readonly approximate?: "none" | "tanh";
+        } = {},
   ) {
     super();
-    this.options = options;
+    this.options = typeof approximate === "object" ? approximate : { approximate };
   }
 
   forward(x: Tensor): Tensor {
@@ -144,17 +154,11 @@ export class Mish extends Module {
 /** softplus. Reference: torch.nn.Softplus. */
 export class Softplus extends Module {
   /** The options, as they were given. */
-  readonly options: { readonly beta?: number; readonly threshold?: number };
+  readonly options: functions.SoftplusOptions;
 
-  constructor(
-    options: {
-      /** Factor of x inside. Default: 1. */
-      readonly beta?: number; /** From beta * x above it on the result is x itself. Default: 20. */
-      readonly threshold?: number;
-    } = {},
-  ) {
+  constructor(beta?: number | functions.SoftplusOptions, threshold?: number) {
     super();
-    this.options = options;
+    this.options = byPosition<functions.SoftplusOptions>("Softplus", ["beta", "threshold"], [beta, threshold]);
   }
 
   forward(x: Tensor): Tensor {
@@ -179,22 +183,11 @@ export class LogSigmoid extends Module {
 /** hardtanh. Reference: torch.nn.Hardtanh. */
 export class Hardtanh extends Module {
   /** The options, as they were given. */
-  readonly options: { readonly minVal?: number; readonly maxVal?: number };
+  readonly options: functions.HardtanhOptions;
 
-  constructor(
-    options: {
-      /** The lower limit. Default: -1. */
-      readonly minVal?: number;
-      /** @deprecated Use minVal. */
-      readonly min?: number;
-      /** The upper limit. Default: 1. */
-      readonly maxVal?: number;
-      /** @deprecated Use maxVal. */
-      readonly max?: number;
-    } = {},
-  ) {
+  constructor(minVal?: number | functions.HardtanhOptions, maxVal?: number) {
     super();
-    this.options = options;
+    this.options = byPosition<functions.HardtanhOptions>("Hardtanh", ["minVal", "maxVal"], [minVal, maxVal]);
   }
 
   forward(x: Tensor): Tensor {
@@ -271,10 +264,11 @@ export class PReLU extends Module {
   /** The slopes of numbers below 0: one, or one for each channel. */
   weight: Parameter;
 
-  constructor(options: PReLUOptions = {}) {
+  constructor(numParameters?: number | PReLUOptions, init?: number, options?: PReLUOptions) {
     super();
-    this.weight = parameter([options.numParameters ?? 1], options, (p) => {
-      constant(p, options.init ?? 0.25);
+    const given = byPosition<PReLUOptions>("PReLU", ["numParameters", "init"], [numParameters, init, options]);
+    this.weight = parameter([given.numParameters ?? 1], given, (p) => {
+      constant(p, given.init ?? 0.25);
     });
   }
 
@@ -327,15 +321,17 @@ export class Hardshrink extends Module {
   readonly options: { readonly lambd?: number };
 
   constructor(
-    options: {
-      /** Numbers of at most this size become 0. Default: 0.5. */
-      readonly lambd?: number;
-      /** @deprecated Use lambd. */
-      readonly lambda?: number;
-    } = {},
+    lambd:
+      | number
+      | {
+          /** Numbers of at most this size become 0. Default: 0.5. */
+          readonly lambd?: number;
+          /** @deprecated Use lambd. */
+          readonly lambda?: number;
+        } = {},
   ) {
     super();
-    this.options = options;
+    this.options = typeof lambd === "object" ? lambd : { lambd };
   }
 
   forward(x: Tensor): Tensor {
@@ -349,15 +345,17 @@ export class Softshrink extends Module {
   readonly options: { readonly lambd?: number };
 
   constructor(
-    options: {
-      /** Numbers of at most this size become 0; others come nearer to 0 by it. Default: 0.5. */
-      readonly lambd?: number;
-      /** @deprecated Use lambd. */
-      readonly lambda?: number;
-    } = {},
+    lambd:
+      | number
+      | {
+          /** Numbers of at most this size become 0; others come nearer to 0 by it. Default: 0.5. */
+          readonly lambd?: number;
+          /** @deprecated Use lambd. */
+          readonly lambda?: number;
+        } = {},
   ) {
     super();
-    this.options = options;
+    this.options = typeof lambd === "object" ? lambd : { lambd };
   }
 
   forward(x: Tensor): Tensor {
@@ -388,9 +386,9 @@ export class RReLU extends Module {
   /** The options, as they were given. */
   readonly options: Omit<RReluOptions, "training">;
 
-  constructor(options: Omit<RReluOptions, "training"> = {}) {
+  constructor(lower?: number | Omit<RReluOptions, "training">, upper?: number, options?: Omit<RReluOptions, "training">) {
     super();
-    this.options = options;
+    this.options = byPosition("RReLU", ["lower", "upper"], [lower, upper, options]);
   }
 
   forward(x: Tensor): Tensor {
@@ -402,81 +400,79 @@ export const glu = (axis = -1): GLU => new GLU(axis);
 export const softmin = (axis: number): Softmin => new Softmin(axis);
 export const softmax2d = (): Softmax2d => new Softmax2d();
 export const hardshrink = (
-  options: {
-    /** Numbers of at most this size become 0. Default: 0.5. */
-    readonly lambd?: number;
-    /** @deprecated Use lambd. */
-    readonly lambda?: number;
-  } = {},
-): Hardshrink => new Hardshrink(options);
+  lambd:
+    | number
+    | {
+        /** Numbers of at most this size become 0. Default: 0.5. */
+        readonly lambd?: number;
+        /** @deprecated Use lambd. */
+        readonly lambda?: number;
+      } = {},
+): Hardshrink => new Hardshrink(lambd);
 export const softshrink = (
-  options: {
-    /** Numbers of at most this size become 0; others come nearer to 0 by it. Default: 0.5. */
-    readonly lambd?: number;
-    /** @deprecated Use lambd. */
-    readonly lambda?: number;
-  } = {},
-): Softshrink => new Softshrink(options);
+  lambd:
+    | number
+    | {
+        /** Numbers of at most this size become 0; others come nearer to 0 by it. Default: 0.5. */
+        readonly lambd?: number;
+        /** @deprecated Use lambd. */
+        readonly lambda?: number;
+      } = {},
+): Softshrink => new Softshrink(lambd);
 /** From beta * x above it on the result is x itself. Default: 20. */
 export const threshold = (limit: number, value: number): Threshold => new Threshold(limit, value);
-export const rrelu = (options: Omit<RReluOptions, "training"> = {}): RReLU => new RReLU(options);
+export const rrelu = (lower?: number | Omit<RReluOptions, "training">, upper?: number, options?: Omit<RReluOptions, "training">): RReLU =>
+  new RReLU(lower, upper, options);
 export const relu = (): ReLU => new ReLU();
 export const relu6 = (): ReLU6 => new ReLU6();
 export const sigmoid = (): Sigmoid => new Sigmoid();
 export const tanh = (): Tanh => new Tanh();
 export const leakyRelu = (
-  options: {
-    /** Factor of numbers below 0. Default: 0.01. */
-    readonly negativeSlope?: number;
-    /** @deprecated Use negativeSlope. */
-    readonly slope?: number;
-  } = {},
-): LeakyReLU => new LeakyReLU(options);
+  negativeSlope:
+    | number
+    | {
+        /** Factor of numbers below 0. Default: 0.01. */
+        readonly negativeSlope?: number;
+        /** @deprecated Use negativeSlope. */
+        readonly slope?: number;
+      } = {},
+): LeakyReLU => new LeakyReLU(negativeSlope);
 export const elu = (
-  options: {
-    /** What the function tends to below 0, negated. Default: 1. */
-    readonly alpha?: number;
-  } = {},
-): ELU => new ELU(options);
+  alpha:
+    | number
+    | {
+        /** What the function tends to below 0, negated. Default: 1. */
+        readonly alpha?: number;
+      } = {},
+): ELU => new ELU(alpha);
 export const selu = (): SELU => new SELU();
 export const celu = (
-  options: {
-    /** What the function tends to below 0, negated. Default: 1. */
-    readonly alpha?: number;
-  } = {},
-): CELU => new CELU(options);
+  alpha:
+    | number
+    | {
+        /** What the function tends to below 0, negated. Default: 1. */
+        readonly alpha?: number;
+      } = {},
+): CELU => new CELU(alpha);
 export const gelu = (
-  options: {
-    /** "tanh" for the formula with tanh, "none" for the exact one. Default: "none". */
-    readonly approximate?: "none" | "tanh";
-  } = {},
-): GELU => new GELU(options);
+  approximate:
+    | "none"
+    | "tanh"
+    | {
+        /** "tanh" for the formula with tanh, "none" for the exact one. Default: "none". */
+        readonly approximate?: "none" | "tanh";
+      } = {},
+): GELU => new GELU(approximate);
 export const silu = (): SiLU => new SiLU();
 export const mish = (): Mish => new Mish();
-export const softplus = (
-  options: {
-    /** Factor of x inside. Default: 1. */
-    readonly beta?: number; /** From beta * x above it on the result is x itself. Default: 20. */
-    readonly threshold?: number;
-  } = {},
-): Softplus => new Softplus(options);
+export const softplus = (beta?: number | functions.SoftplusOptions, threshold?: number): Softplus => new Softplus(beta, threshold);
 export const softsign = (): Softsign => new Softsign();
 export const logSigmoid = (): LogSigmoid => new LogSigmoid();
-export const hardtanh = (
-  options: {
-    /** The lower limit. Default: -1. */
-    readonly minVal?: number;
-    /** @deprecated Use minVal. */
-    readonly min?: number;
-    /** The upper limit. Default: 1. */
-    readonly maxVal?: number;
-    /** @deprecated Use maxVal. */
-    readonly max?: number;
-  } = {},
-): Hardtanh => new Hardtanh(options);
+export const hardtanh = (minVal?: number | functions.HardtanhOptions, maxVal?: number): Hardtanh => new Hardtanh(minVal, maxVal);
 export const hardSigmoid = (): HardSigmoid => new HardSigmoid();
 export const hardSwish = (): HardSwish => new HardSwish();
 export const tanhshrink = (): Tanhshrink => new Tanhshrink();
 export const softmax = (axis: number): Softmax => new Softmax(axis);
 export const logSoftmax = (axis: number): LogSoftmax => new LogSoftmax(axis);
-export const prelu = (options: PReLUOptions = {}): PReLU => new PReLU(options);
+export const prelu = (numParameters?: number | PReLUOptions, init?: number, options?: PReLUOptions): PReLU =>
+  new PReLU(numParameters, init, options);

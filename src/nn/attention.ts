@@ -17,6 +17,7 @@ import { Module } from "./module.ts";
 import { LayerNorm } from "./norm.ts";
 import { demandCount, demandLayers, parameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
+import { byPosition } from "../ops/positional.ts";
 
 /** Options of multiheadAttention(). Reference: torch.nn.MultiheadAttention. */
 export interface MultiheadAttentionOptions extends LayerOptions {
@@ -75,28 +76,29 @@ export class MultiheadAttention extends Module {
   /** The projection of the joined heads, [E] to [E]. */
   out_proj: Linear;
 
-  constructor(width: number, heads: number, options: MultiheadAttentionOptions = {}) {
+  constructor(width: number, heads: number, dropout?: number | MultiheadAttentionOptions, options?: MultiheadAttentionOptions) {
     super();
+    const given = byPosition<MultiheadAttentionOptions>("MultiheadAttention", ["dropout"], [dropout, options]);
     demandCount("MultiheadAttention", "width", width);
     demandCount("MultiheadAttention", "heads", heads);
     if (width % heads !== 0) throw new ValueError("MultiheadAttention", "heads", `a divisor of ${width}`, heads);
     this.width = width;
     this.heads = heads;
-    this.options = options;
-    const { kdim: keyWidth = width, vdim: valueWidth = width, bias = true } = options;
-    const spread = (shape: readonly number[]): Parameter => parameter(shape, options, (p) => void xavierUniform(p, options));
+    this.options = given;
+    const { kdim: keyWidth = width, vdim: valueWidth = width, bias = true } = given;
+    const spread = (shape: readonly number[]): Parameter => parameter(shape, given, (p) => void xavierUniform(p, given));
     if (keyWidth === width && valueWidth === width) this.in_proj_weight = spread([3 * width, width]);
     else {
       this.q_proj_weight = spread([width, width]);
       this.k_proj_weight = spread([width, keyWidth]);
       this.v_proj_weight = spread([width, valueWidth]);
     }
-    if (bias) this.in_proj_bias = parameter([3 * width], options, (p) => void constant(p, 0));
-    this.out_proj = new Linear(width, width, { ...options, bias });
+    if (bias) this.in_proj_bias = parameter([3 * width], given, (p) => void constant(p, 0));
+    this.out_proj = new Linear(width, width, { ...given, bias });
     if (this.out_proj.bias !== null) constant(this.out_proj.bias, 0);
-    if (options.addBiasKv === true) {
-      this.bias_k = parameter([1, 1, width], options, (p) => void xavierNormal(p, options));
-      this.bias_v = parameter([1, 1, width], options, (p) => void xavierNormal(p, options));
+    if (given.addBiasKv === true) {
+      this.bias_k = parameter([1, 1, width], given, (p) => void xavierNormal(p, given));
+      this.bias_v = parameter([1, 1, width], given, (p) => void xavierNormal(p, given));
     }
   }
 
@@ -239,8 +241,19 @@ abstract class TransformerLayer extends Module {
 
 /** Self-attention and feedforward, each with a residual and a layer norm. Reference: torch.nn.TransformerEncoderLayer. */
 export class TransformerEncoderLayer extends TransformerLayer {
-  constructor(width: number, heads: number, options: TransformerLayerOptions = {}) {
-    super(width, heads, options);
+  constructor(
+    width: number,
+    heads: number,
+    dimFeedforward?: number | TransformerLayerOptions,
+    dropout?: number | TransformerLayerOptions,
+    options?: TransformerLayerOptions,
+  ) {
+    const given = byPosition<TransformerLayerOptions>(
+      "TransformerEncoderLayer",
+      ["dimFeedforward", "dropout"],
+      [dimFeedforward, dropout, options],
+    );
+    super(width, heads, given);
   }
 
   forward(x: Tensor, { srcMask, srcKeyPaddingMask, isCausal }: EncoderCall = {}): Tensor {
@@ -296,9 +309,20 @@ export class TransformerDecoderLayer extends TransformerLayer {
   /** The norm of the feed-forward network. */
   norm3: LayerNorm;
 
-  constructor(width: number, heads: number, options: TransformerLayerOptions = {}) {
-    super(width, heads, options);
-    this.norm3 = new LayerNorm(width, { ...options, eps: options.layerNormEps ?? 1e-5 });
+  constructor(
+    width: number,
+    heads: number,
+    dimFeedforward?: number | TransformerLayerOptions,
+    dropout?: number | TransformerLayerOptions,
+    options?: TransformerLayerOptions,
+  ) {
+    const given = byPosition<TransformerLayerOptions>(
+      "TransformerDecoderLayer",
+      ["dimFeedforward", "dropout"],
+      [dimFeedforward, dropout, options],
+    );
+    super(width, heads, given);
+    this.norm3 = new LayerNorm(width, { ...given, eps: given.layerNormEps ?? 1e-5 });
   }
 
   protected override attendMemory(make: () => MultiheadAttention): void {
@@ -415,12 +439,26 @@ export class Transformer extends Module {
   }
 }
 
-export const multiheadAttention = (width: number, heads: number, options: MultiheadAttentionOptions = {}): MultiheadAttention =>
-  new MultiheadAttention(width, heads, options);
-export const transformerEncoderLayer = (width: number, heads: number, options: TransformerLayerOptions = {}): TransformerEncoderLayer =>
-  new TransformerEncoderLayer(width, heads, options);
-export const transformerDecoderLayer = (width: number, heads: number, options: TransformerLayerOptions = {}): TransformerDecoderLayer =>
-  new TransformerDecoderLayer(width, heads, options);
+export const multiheadAttention = (
+  width: number,
+  heads: number,
+  dropout?: number | MultiheadAttentionOptions,
+  options?: MultiheadAttentionOptions,
+): MultiheadAttention => new MultiheadAttention(width, heads, dropout, options);
+export const transformerEncoderLayer = (
+  width: number,
+  heads: number,
+  dimFeedforward?: number | TransformerLayerOptions,
+  dropout?: number | TransformerLayerOptions,
+  options?: TransformerLayerOptions,
+): TransformerEncoderLayer => new TransformerEncoderLayer(width, heads, dimFeedforward, dropout, options);
+export const transformerDecoderLayer = (
+  width: number,
+  heads: number,
+  dimFeedforward?: number | TransformerLayerOptions,
+  dropout?: number | TransformerLayerOptions,
+  options?: TransformerLayerOptions,
+): TransformerDecoderLayer => new TransformerDecoderLayer(width, heads, dimFeedforward, dropout, options);
 export const transformerEncoder = (
   make: (index: number) => TransformerEncoderLayer,
   count: number,

@@ -17,6 +17,7 @@ import type { Tensor } from "../tensor.ts";
 import { Module } from "./module.ts";
 import { demandCount, uniformParameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
+import { windowOptions } from "../ops/positional.ts";
 
 /** Options of convolution layers. Reference: torch.nn.Conv2d. */
 export interface ConvLayerOptions extends LayerOptions, ConvOptions {
@@ -101,8 +102,15 @@ abstract class ConvLayer extends Convolution<ConvLayerOptions> {
 
 /** conv1d with a learned kernel. x: [N, inputs, W] or [inputs, W]. Reference: torch.nn.Conv1d. */
 export class Conv1d extends ConvLayer {
-  constructor(inputs: number, outputs: number, kernelSize: PerAxis, options: ConvLayerOptions = {}) {
-    super(1, inputs, outputs, kernelSize, options);
+  constructor(
+    inputs: number,
+    outputs: number,
+    kernelSize: PerAxis,
+    stride?: PerAxis | ConvLayerOptions,
+    padding?: PerAxis | "same" | "valid" | ConvLayerOptions,
+    options?: ConvLayerOptions,
+  ) {
+    super(1, inputs, outputs, kernelSize, windowOptions<ConvLayerOptions>("Conv1d", stride, padding, options));
   }
 
   forward(x: Tensor): Tensor {
@@ -112,8 +120,15 @@ export class Conv1d extends ConvLayer {
 
 /** conv2d with a learned kernel. x: [N, inputs, H, W] or [inputs, H, W]. Reference: torch.nn.Conv2d. */
 export class Conv2d extends ConvLayer {
-  constructor(inputs: number, outputs: number, kernelSize: PerAxis, options: ConvLayerOptions = {}) {
-    super(2, inputs, outputs, kernelSize, options);
+  constructor(
+    inputs: number,
+    outputs: number,
+    kernelSize: PerAxis,
+    stride?: PerAxis | ConvLayerOptions,
+    padding?: PerAxis | "same" | "valid" | ConvLayerOptions,
+    options?: ConvLayerOptions,
+  ) {
+    super(2, inputs, outputs, kernelSize, windowOptions<ConvLayerOptions>("Conv2d", stride, padding, options));
   }
 
   forward(x: Tensor): Tensor {
@@ -123,8 +138,15 @@ export class Conv2d extends ConvLayer {
 
 /** conv3d with a learned kernel. x: [N, inputs, D, H, W] or [inputs, D, H, W]. Reference: torch.nn.Conv3d. */
 export class Conv3d extends ConvLayer {
-  constructor(inputs: number, outputs: number, kernelSize: PerAxis, options: ConvLayerOptions = {}) {
-    super(3, inputs, outputs, kernelSize, options);
+  constructor(
+    inputs: number,
+    outputs: number,
+    kernelSize: PerAxis,
+    stride?: PerAxis | ConvLayerOptions,
+    padding?: PerAxis | "same" | "valid" | ConvLayerOptions,
+    options?: ConvLayerOptions,
+  ) {
+    super(3, inputs, outputs, kernelSize, windowOptions<ConvLayerOptions>("Conv3d", stride, padding, options));
   }
 
   forward(x: Tensor): Tensor {
@@ -134,8 +156,15 @@ export class Conv3d extends ConvLayer {
 
 /** convTranspose1d with a learned kernel [inputs, outputs/groups, k]. Reference: torch.nn.ConvTranspose1d. */
 export class ConvTranspose1d extends Convolution<ConvTransposeLayerOptions> {
-  constructor(inputs: number, outputs: number, kernelSize: PerAxis, options: ConvTransposeLayerOptions = {}) {
-    super(1, true, inputs, outputs, kernelSize, options);
+  constructor(
+    inputs: number,
+    outputs: number,
+    kernelSize: PerAxis,
+    stride?: PerAxis | ConvTransposeLayerOptions,
+    padding?: PerAxis | ConvTransposeLayerOptions,
+    options?: ConvTransposeLayerOptions,
+  ) {
+    super(1, true, inputs, outputs, kernelSize, windowOptions<ConvTransposeLayerOptions>("ConvTranspose1d", stride, padding, options));
   }
 
   forward(x: Tensor): Tensor {
@@ -145,8 +174,15 @@ export class ConvTranspose1d extends Convolution<ConvTransposeLayerOptions> {
 
 /** convTranspose2d with a learned kernel [inputs, outputs/groups, kH, kW]. Reference: torch.nn.ConvTranspose2d. */
 export class ConvTranspose2d extends Convolution<ConvTransposeLayerOptions> {
-  constructor(inputs: number, outputs: number, kernelSize: PerAxis, options: ConvTransposeLayerOptions = {}) {
-    super(2, true, inputs, outputs, kernelSize, options);
+  constructor(
+    inputs: number,
+    outputs: number,
+    kernelSize: PerAxis,
+    stride?: PerAxis | ConvTransposeLayerOptions,
+    padding?: PerAxis | ConvTransposeLayerOptions,
+    options?: ConvTransposeLayerOptions,
+  ) {
+    super(2, true, inputs, outputs, kernelSize, windowOptions<ConvTransposeLayerOptions>("ConvTranspose2d", stride, padding, options));
   }
 
   forward(x: Tensor): Tensor {
@@ -156,8 +192,15 @@ export class ConvTranspose2d extends Convolution<ConvTransposeLayerOptions> {
 
 /** convTranspose3d with a learned kernel [inputs, outputs/groups, kD, kH, kW]. Reference: torch.nn.ConvTranspose3d. */
 export class ConvTranspose3d extends Convolution<ConvTransposeLayerOptions> {
-  constructor(inputs: number, outputs: number, kernelSize: PerAxis, options: ConvTransposeLayerOptions = {}) {
-    super(3, true, inputs, outputs, kernelSize, options);
+  constructor(
+    inputs: number,
+    outputs: number,
+    kernelSize: PerAxis,
+    stride?: PerAxis | ConvTransposeLayerOptions,
+    padding?: PerAxis | ConvTransposeLayerOptions,
+    options?: ConvTransposeLayerOptions,
+  ) {
+    super(3, true, inputs, outputs, kernelSize, windowOptions<ConvTransposeLayerOptions>("ConvTranspose3d", stride, padding, options));
   }
 
   forward(x: Tensor): Tensor {
@@ -165,27 +208,51 @@ export class ConvTranspose3d extends Convolution<ConvTransposeLayerOptions> {
   }
 }
 
-export const conv1d = (inputs: number, outputs: number, kernelSize: PerAxis, options: ConvLayerOptions = {}): Conv1d =>
-  new Conv1d(inputs, outputs, kernelSize, options);
-export const conv2d = (inputs: number, outputs: number, kernelSize: PerAxis, options: ConvLayerOptions = {}): Conv2d =>
-  new Conv2d(inputs, outputs, kernelSize, options);
-export const conv3d = (inputs: number, outputs: number, kernelSize: PerAxis, options: ConvLayerOptions = {}): Conv3d =>
-  new Conv3d(inputs, outputs, kernelSize, options);
+export const conv1d = (
+  inputs: number,
+  outputs: number,
+  kernelSize: PerAxis,
+  stride?: PerAxis | ConvLayerOptions,
+  padding?: PerAxis | "same" | "valid" | ConvLayerOptions,
+  options?: ConvLayerOptions,
+): Conv1d => new Conv1d(inputs, outputs, kernelSize, stride, padding, options);
+export const conv2d = (
+  inputs: number,
+  outputs: number,
+  kernelSize: PerAxis,
+  stride?: PerAxis | ConvLayerOptions,
+  padding?: PerAxis | "same" | "valid" | ConvLayerOptions,
+  options?: ConvLayerOptions,
+): Conv2d => new Conv2d(inputs, outputs, kernelSize, stride, padding, options);
+export const conv3d = (
+  inputs: number,
+  outputs: number,
+  kernelSize: PerAxis,
+  stride?: PerAxis | ConvLayerOptions,
+  padding?: PerAxis | "same" | "valid" | ConvLayerOptions,
+  options?: ConvLayerOptions,
+): Conv3d => new Conv3d(inputs, outputs, kernelSize, stride, padding, options);
 export const convTranspose1d = (
   inputs: number,
   outputs: number,
   kernelSize: PerAxis,
-  options: ConvTransposeLayerOptions = {},
-): ConvTranspose1d => new ConvTranspose1d(inputs, outputs, kernelSize, options);
+  stride?: PerAxis | ConvTransposeLayerOptions,
+  padding?: PerAxis | ConvTransposeLayerOptions,
+  options?: ConvTransposeLayerOptions,
+): ConvTranspose1d => new ConvTranspose1d(inputs, outputs, kernelSize, stride, padding, options);
 export const convTranspose2d = (
   inputs: number,
   outputs: number,
   kernelSize: PerAxis,
-  options: ConvTransposeLayerOptions = {},
-): ConvTranspose2d => new ConvTranspose2d(inputs, outputs, kernelSize, options);
+  stride?: PerAxis | ConvTransposeLayerOptions,
+  padding?: PerAxis | ConvTransposeLayerOptions,
+  options?: ConvTransposeLayerOptions,
+): ConvTranspose2d => new ConvTranspose2d(inputs, outputs, kernelSize, stride, padding, options);
 export const convTranspose3d = (
   inputs: number,
   outputs: number,
   kernelSize: PerAxis,
-  options: ConvTransposeLayerOptions = {},
-): ConvTranspose3d => new ConvTranspose3d(inputs, outputs, kernelSize, options);
+  stride?: PerAxis | ConvTransposeLayerOptions,
+  padding?: PerAxis | ConvTransposeLayerOptions,
+  options?: ConvTransposeLayerOptions,
+): ConvTranspose3d => new ConvTranspose3d(inputs, outputs, kernelSize, stride, padding, options);

@@ -14,6 +14,7 @@ import { constant } from "./init.ts";
 import { Module } from "./module.ts";
 import { demandCount, parameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
+import { byPosition } from "../ops/positional.ts";
 
 /** Options of batchNorm1d() to batchNorm3d(). Reference: torch.nn.BatchNorm2d. */
 export interface BatchNormLayerOptions extends LayerOptions {
@@ -160,20 +161,21 @@ export class LayerNorm extends Module {
   /** The summands, of the normalized shape; null without. */
   bias: Parameter | null;
 
-  constructor(normalizedShape: number | readonly number[], options: LayerNormOptions = {}) {
+  constructor(normalizedShape: number | readonly number[], eps?: number | LayerNormOptions, options?: LayerNormOptions) {
     super();
+    const given = byPosition<LayerNormOptions>("LayerNorm", ["eps"], [eps, options]);
     this.normalizedShape = typeof normalizedShape === "number" ? [normalizedShape] : [...normalizedShape];
     for (const d of this.normalizedShape) demandCount("LayerNorm", "normalizedShape", d);
-    this.epsilon = options.eps ?? 1e-5;
-    const affine = options.elementwiseAffine ?? true;
+    this.epsilon = given.eps ?? 1e-5;
+    const affine = given.elementwiseAffine ?? true;
     this.weight = affine
-      ? parameter(this.normalizedShape, options, (p) => {
+      ? parameter(this.normalizedShape, given, (p) => {
           constant(p, 1);
         })
       : null;
     this.bias =
-      affine && options.bias !== false
-        ? parameter(this.normalizedShape, options, (p) => {
+      affine && given.bias !== false
+        ? parameter(this.normalizedShape, given, (p) => {
             constant(p, 0);
           })
         : null;
@@ -241,7 +243,10 @@ export class GroupNorm extends Module {
 export const batchNorm1d = (channels: number, options: BatchNormLayerOptions = {}): BatchNorm1d => new BatchNorm1d(channels, options);
 export const batchNorm2d = (channels: number, options: BatchNormLayerOptions = {}): BatchNorm2d => new BatchNorm2d(channels, options);
 export const batchNorm3d = (channels: number, options: BatchNormLayerOptions = {}): BatchNorm3d => new BatchNorm3d(channels, options);
-export const layerNorm = (normalizedShape: number | readonly number[], options: LayerNormOptions = {}): LayerNorm =>
-  new LayerNorm(normalizedShape, options);
+export const layerNorm = (
+  normalizedShape: number | readonly number[],
+  eps?: number | LayerNormOptions,
+  options?: LayerNormOptions,
+): LayerNorm => new LayerNorm(normalizedShape, eps, options);
 export const groupNorm = (groups: number, channels: number, options: AffineOptions = {}): GroupNorm =>
   new GroupNorm(groups, channels, options);

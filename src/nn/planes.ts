@@ -13,6 +13,7 @@ import { maxUnpool1d as unpool1d, maxUnpool2d as unpool2d, maxUnpool3d as unpool
 import type { Tensor } from "../tensor.ts";
 import type { PerAxis } from "../ops/window.ts";
 import { Module } from "./module.ts";
+import { byPosition } from "../ops/positional.ts";
 
 /** interpolate with its options kept. Reference: torch.nn.Upsample. */
 export class Upsample extends Module {
@@ -165,9 +166,9 @@ export class CosineSimilarity extends Module {
   /** The options, as they were given. */
   readonly options: SimilarityOptions;
 
-  constructor(options: SimilarityOptions = {}) {
+  constructor(axis?: number | SimilarityOptions, eps?: number) {
     super();
-    this.options = options;
+    this.options = byPosition("CosineSimilarity", ["axis", "eps"], [axis, eps]);
   }
 
   forward(a: Tensor, b: Tensor): Tensor {
@@ -179,9 +180,9 @@ export class PairwiseDistance extends Module {
   /** The options, as they were given. */
   readonly options: PairwiseOptions;
 
-  constructor(options: PairwiseOptions = {}) {
+  constructor(p?: number | PairwiseOptions, eps?: number) {
     super();
-    this.options = options;
+    this.options = byPosition("PairwiseDistance", ["p", "eps"], [p, eps]);
   }
 
   forward(a: Tensor, b: Tensor): Tensor {
@@ -201,5 +202,5 @@ export const maxUnpool2d = (kernelSize: PerAxis, options: UnpoolOptions = {}): M
 export const maxUnpool3d = (kernelSize: PerAxis, options: UnpoolOptions = {}): MaxUnpool3d => new MaxUnpool3d(kernelSize, options);
 export const localResponseNorm = (size: number, options: LocalResponseOptions = {}): LocalResponseNorm =>
   new LocalResponseNorm(size, options);
-export const cosineSimilarity = (options: SimilarityOptions = {}): CosineSimilarity => new CosineSimilarity(options);
-export const pairwiseDistance = (options: PairwiseOptions = {}): PairwiseDistance => new PairwiseDistance(options);
+export const cosineSimilarity = (axis?: number | SimilarityOptions, eps?: number): CosineSimilarity => new CosineSimilarity(axis, eps);
+export const pairwiseDistance = (p?: number | PairwiseOptions, eps?: number): PairwiseDistance => new PairwiseDistance(p, eps);

@@ -5,17 +5,18 @@ import * as unpool from "../ops/unpool.ts";
 import type { PerAxis } from "../ops/window.ts";
 import type { Tensor } from "../tensor.ts";
 import { Module } from "./module.ts";
+import { windowOptions } from "../ops/positional.ts";
 
-abstract class Pool<Options> extends Module {
+abstract class Pool<Options extends object> extends Module {
   /** Length of the window along each spatial axis. */
   readonly kernelSize: PerAxis;
   /** The options, as they were given. */
   readonly options: Options;
 
-  constructor(kernelSize: PerAxis, options: Options = {} as Options) {
+  constructor(kernelSize: PerAxis, stride?: PerAxis | Options, padding?: PerAxis | Options, options?: Options) {
     super();
     this.kernelSize = kernelSize;
-    this.options = options;
+    this.options = windowOptions(new.target.name, stride, padding, options);
   }
 
   protected override describeOptions(): string {
@@ -155,7 +156,7 @@ export class LPPool3d extends LpPool {
 }
 
 abstract class FractionalPool extends Pool<unpool.FractionalOptions> {
-  // oxlint-disable-next-line no-useless-constructor -- the options must be given here
+  // Its windows have no stride, and the options must be given.
   constructor(kernelSize: PerAxis, options: unpool.FractionalOptions) {
     super(kernelSize, options);
   }
@@ -175,12 +176,42 @@ export class FractionalMaxPool3d extends FractionalPool {
   }
 }
 
-export const maxPool1d = (kernelSize: PerAxis, options: pool.MaxPoolOptions = {}): MaxPool1d => new MaxPool1d(kernelSize, options);
-export const maxPool2d = (kernelSize: PerAxis, options: pool.MaxPoolOptions = {}): MaxPool2d => new MaxPool2d(kernelSize, options);
-export const maxPool3d = (kernelSize: PerAxis, options: pool.MaxPoolOptions = {}): MaxPool3d => new MaxPool3d(kernelSize, options);
-export const avgPool1d = (kernelSize: PerAxis, options: pool.AvgPoolOptions = {}): AvgPool1d => new AvgPool1d(kernelSize, options);
-export const avgPool2d = (kernelSize: PerAxis, options: pool.AvgPoolOptions = {}): AvgPool2d => new AvgPool2d(kernelSize, options);
-export const avgPool3d = (kernelSize: PerAxis, options: pool.AvgPoolOptions = {}): AvgPool3d => new AvgPool3d(kernelSize, options);
+export const maxPool1d = (
+  kernelSize: PerAxis,
+  stride?: PerAxis | pool.MaxPoolOptions,
+  padding?: PerAxis | pool.MaxPoolOptions,
+  options?: pool.MaxPoolOptions,
+): MaxPool1d => new MaxPool1d(kernelSize, stride, padding, options);
+export const maxPool2d = (
+  kernelSize: PerAxis,
+  stride?: PerAxis | pool.MaxPoolOptions,
+  padding?: PerAxis | pool.MaxPoolOptions,
+  options?: pool.MaxPoolOptions,
+): MaxPool2d => new MaxPool2d(kernelSize, stride, padding, options);
+export const maxPool3d = (
+  kernelSize: PerAxis,
+  stride?: PerAxis | pool.MaxPoolOptions,
+  padding?: PerAxis | pool.MaxPoolOptions,
+  options?: pool.MaxPoolOptions,
+): MaxPool3d => new MaxPool3d(kernelSize, stride, padding, options);
+export const avgPool1d = (
+  kernelSize: PerAxis,
+  stride?: PerAxis | pool.AvgPoolOptions,
+  padding?: PerAxis | pool.AvgPoolOptions,
+  options?: pool.AvgPoolOptions,
+): AvgPool1d => new AvgPool1d(kernelSize, stride, padding, options);
+export const avgPool2d = (
+  kernelSize: PerAxis,
+  stride?: PerAxis | pool.AvgPoolOptions,
+  padding?: PerAxis | pool.AvgPoolOptions,
+  options?: pool.AvgPoolOptions,
+): AvgPool2d => new AvgPool2d(kernelSize, stride, padding, options);
+export const avgPool3d = (
+  kernelSize: PerAxis,
+  stride?: PerAxis | pool.AvgPoolOptions,
+  padding?: PerAxis | pool.AvgPoolOptions,
+  options?: pool.AvgPoolOptions,
+): AvgPool3d => new AvgPool3d(kernelSize, stride, padding, options);
 export const adaptiveAvgPool1d = (outputSize: PooledSize): AdaptiveAvgPool1d => new AdaptiveAvgPool1d(outputSize);
 export const adaptiveAvgPool2d = (outputSize: PooledSize): AdaptiveAvgPool2d => new AdaptiveAvgPool2d(outputSize);
 export const adaptiveAvgPool3d = (outputSize: PooledSize): AdaptiveAvgPool3d => new AdaptiveAvgPool3d(outputSize);

@@ -15,6 +15,7 @@ import type { Tensor } from "../tensor.ts";
 import { Module } from "./module.ts";
 import { demandCount, demandLayers, uniformParameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
+import { byPosition } from "../ops/positional.ts";
 
 /** Options of recurrent layers. Reference: torch.nn.RNN. */
 export interface RecurrentLayerOptions extends LayerOptions {
@@ -139,22 +140,23 @@ abstract class Recurrent extends Module {
 }
 /** A long short-term memory network. forward gives {output, hidden, cell}. Reference: torch.nn.LSTM. */
 export class LSTM extends Recurrent {
-  constructor(inputs: number, width: number, options: LSTMOptions = {}) {
-    super("lstm", inputs, width, options);
+  constructor(inputs: number, width: number, numLayers?: number | LSTMOptions, options?: LSTMOptions) {
+    super("lstm", inputs, width, byPosition("LSTM", ["numLayers"], [numLayers, options]));
   }
 }
 /** A network of gated recurrent units. forward gives {output, hidden}. Reference: torch.nn.GRU. */
 export class GRU extends Recurrent {
-  constructor(inputs: number, width: number, options: RecurrentLayerOptions = {}) {
-    super("gru", inputs, width, options);
+  constructor(inputs: number, width: number, numLayers?: number | RecurrentLayerOptions, options?: RecurrentLayerOptions) {
+    super("gru", inputs, width, byPosition("GRU", ["numLayers"], [numLayers, options]));
   }
 }
 /** Elman's network: h' = tanh (or relu) of the input's and the state's products. Reference: torch.nn.RNN. */
 export class RNN extends Recurrent {
-  constructor(inputs: number, width: number, options: RNNOptions = {}) {
-    const { nonlinearity = "tanh" } = options;
+  constructor(inputs: number, width: number, numLayers?: number | RNNOptions, options?: RNNOptions) {
+    const given = byPosition<RNNOptions>("RNN", ["numLayers"], [numLayers, options]);
+    const { nonlinearity = "tanh" } = given;
     if (nonlinearity !== "tanh" && nonlinearity !== "relu") throw new ValueError("RNN", "nonlinearity", '"tanh" or "relu"', nonlinearity);
-    super(nonlinearity, inputs, width, options);
+    super(nonlinearity, inputs, width, given);
   }
 }
 
@@ -259,9 +261,12 @@ export class RNNCell extends Cell {
   }
 }
 
-export const lstm = (inputs: number, width: number, options: LSTMOptions = {}): LSTM => new LSTM(inputs, width, options);
-export const gru = (inputs: number, width: number, options: RecurrentLayerOptions = {}): GRU => new GRU(inputs, width, options);
-export const rnn = (inputs: number, width: number, options: RNNOptions = {}): RNN => new RNN(inputs, width, options);
+export const lstm = (inputs: number, width: number, numLayers?: number | LSTMOptions, options?: LSTMOptions): LSTM =>
+  new LSTM(inputs, width, numLayers, options);
+export const gru = (inputs: number, width: number, numLayers?: number | RecurrentLayerOptions, options?: RecurrentLayerOptions): GRU =>
+  new GRU(inputs, width, numLayers, options);
+export const rnn = (inputs: number, width: number, numLayers?: number | RNNOptions, options?: RNNOptions): RNN =>
+  new RNN(inputs, width, numLayers, options);
 export const lstmCell = (inputs: number, width: number, options: CellOptions = {}): LSTMCell => new LSTMCell(inputs, width, options);
 export const gruCell = (inputs: number, width: number, options: CellOptions = {}): GRUCell => new GRUCell(inputs, width, options);
 export const rnnCell = (

@@ -23,6 +23,7 @@ import { BOOL, cast, constant, demandFloat } from "./support.ts";
 import { abs, erf, exp, square, tanh } from "./unary.ts";
 import { clamp, clampMax, where } from "./where.ts";
 import { half, sample, type Sample, real } from "../sample.ts";
+import { byPosition } from "./positional.ts";
 
 interface ActivationOptions<A> {
   readonly emit: (g: GraphBuilder, x: Expr, attrs: A) => Expr;
@@ -291,15 +292,16 @@ export function sigmoid(x: Tensor): Tensor {
 /** x where x > 0, negativeSlope * x elsewhere. negativeSlope: finite, default 0.01. DirectML: ACTIVATION_LEAKY_RELU. Reference: torch.nn.functional.leaky_relu. */
 export function leakyRelu(
   x: Tensor,
-  {
-    negativeSlope: slope = 0.01,
-  }: {
-    /** Factor of numbers below 0. Default: 0.01. */
-    readonly negativeSlope?: number;
-    /** @deprecated Use negativeSlope. */
-    readonly slope?: number;
-  } = {},
+  negativeSlope:
+    | number
+    | {
+        /** Factor of numbers below 0. Default: 0.01. */
+        readonly negativeSlope?: number;
+        /** @deprecated Use negativeSlope. */
+        readonly slope?: number;
+      } = 0.01,
 ): Tensor {
+  const slope = typeof negativeSlope === "object" ? (negativeSlope.negativeSlope ?? 0.01) : negativeSlope;
   finite("leakyRelu", "negativeSlope", slope);
   return floatOnly("leakyRelu", x, () => call(leakyReluOp, [x], { slope }));
 }
@@ -307,15 +309,16 @@ export function leakyRelu(
 /** x where x > 0, alpha * (e^x - 1) elsewhere. DirectML: ACTIVATION_ELU. Reference: torch.nn.functional.elu. */
 export function elu(
   x: Tensor,
-  {
-    alpha = 1,
-  }: {
-    /** What the function tends to below 0, negated. Default: 1. */
-    readonly alpha?: number;
-  } = {},
+  alpha:
+    | number
+    | {
+        /** What the function tends to below 0, negated. Default: 1. */
+        readonly alpha?: number;
+      } = 1,
 ): Tensor {
-  finite("elu", "alpha", alpha);
-  return floatOnly("elu", x, () => call(eluOp, [x], { alpha }));
+  const value = typeof alpha === "object" ? (alpha.alpha ?? 1) : alpha;
+  finite("elu", "alpha", value);
+  return floatOnly("elu", x, () => call(eluOp, [x], { alpha: value }));
 }
 
 /** 1.0507 * elu(x, 1.6733). DirectML: ACTIVATION_SCALED_ELU. Reference: torch.nn.functional.selu. */
@@ -324,16 +327,17 @@ export const selu = (x: Tensor): Tensor => floatOnly("selu", x, () => call(seluO
 /** max(x, 0) + min(0, alpha * (e^(x / alpha) - 1)). DirectML: ACTIVATION_CELU. Reference: torch.nn.functional.celu. */
 export function celu(
   x: Tensor,
-  {
-    alpha = 1,
-  }: {
-    /** What the function tends to below 0, negated. Default: 1. */
-    readonly alpha?: number;
-  } = {},
+  alpha:
+    | number
+    | {
+        /** What the function tends to below 0, negated. Default: 1. */
+        readonly alpha?: number;
+      } = 1,
 ): Tensor {
-  finite("celu", "alpha", alpha);
-  if (alpha === 0) throw new ValueError("celu", "alpha", "not 0", alpha);
-  return floatOnly("celu", x, () => call(celuOp, [x], { alpha }));
+  const value = typeof alpha === "object" ? (alpha.alpha ?? 1) : alpha;
+  finite("celu", "alpha", value);
+  if (value === 0) throw new ValueError("celu", "alpha", "not 0", value);
+  return floatOnly("celu", x, () => call(celuOp, [x], { alpha: value }));
 }
 
 /** x * sigmoid(x). DirectML: ACTIVATION_SWISH, or SIGMOID and MULTIPLY. Reference: torch.nn.functional.silu. */
@@ -342,33 +346,38 @@ export const silu = (x: Tensor): Tensor => floatOnly("silu", x, () => call(siluO
 /** x * Φ(x); approximate "tanh": 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))). DirectML: ACTIVATION_GELU or ERF; SIGMOID. Reference: torch.nn.functional.gelu. */
 export function gelu(
   x: Tensor,
-  {
-    approximate = "none",
-  }: {
-    /** "tanh" for the formula with tanh, "none" for the exact one. Default: "none". */
-    readonly approximate?: "none" | "tanh";
-  } = {},
+  approximate:
+    | "none"
+    | "tanh"
+    | {
+        /** "tanh" for the formula with tanh, "none" for the exact one. Default: "none". */
+        readonly approximate?: "none" | "tanh";
+      } = "none",
 ): Tensor {
-  if (approximate !== "none" && approximate !== "tanh") throw new ValueError("gelu", "approximate", '"none" or "tanh"', approximate);
+  const value = typeof approximate === "object" ? (approximate.approximate ?? "none") : approximate;
+  if (value !== "none" && value !== "tanh") throw new ValueError("gelu", "approximate", '"none" or "tanh"', value);
   demandFloat("gelu", x);
-  return call(approximate === "none" ? geluOp : geluTanhOp, [x], undefined);
+  return call(value === "none" ? geluOp : geluTanhOp, [x], undefined);
+}
+
+/** Options of softplus(). Reference: torch.nn.functional.softplus. */
+export interface SoftplusOptions {
+  /** Factor of x inside. Default: 1. */
+  readonly beta?: number;
+  /** From beta * x above it on the result is x itself. Default: 20. */
+  readonly threshold?: number;
 }
 
 /** ln(1 + e^(beta x)) / beta, and x where beta x > threshold. DirectML: EXP, LOG. Reference: torch.nn.functional.softplus. */
-export function softplus(
-  x: Tensor,
-  {
-    beta = 1,
-    threshold = 20,
-  }: {
-    /** Factor of x inside. Default: 1. */
-    readonly beta?: number; /** From beta * x above it on the result is x itself. Default: 20. */
-    readonly threshold?: number;
-  } = {},
-): Tensor {
-  finite("softplus", "beta", beta);
-  if (beta === 0) throw new ValueError("softplus", "beta", "not 0", beta);
-  return floatOnly("softplus", x, () => call(softplusOp, [x], { beta, threshold }));
+export function softplus(x: Tensor, beta?: number | SoftplusOptions, threshold?: number): Tensor {
+  const given =
+    typeof beta === "object" && threshold === undefined
+      ? beta
+      : byPosition<SoftplusOptions>("softplus", ["beta", "threshold"], [beta, threshold]);
+  const { beta: factor = 1, threshold: limit = 20 } = given;
+  finite("softplus", "beta", factor);
+  if (factor === 0) throw new ValueError("softplus", "beta", "not 0", factor);
+  return floatOnly("softplus", x, () => call(softplusOp, [x], { beta: factor, threshold: limit }));
 }
 
 /** ln(sigmoid(x)), exact for large negative x too. Reference: torch.nn.functional.logsigmoid. */
@@ -395,23 +404,25 @@ const hardtanhOp = activation<Limits>("hardtanh", {
   grad: (dy, x, _, { min, max }) => chosenBy(dy, x, (d, v) => where(logicalOr(le(v, min), ge(v, max)), zero(d), d)),
   saves: "input",
 });
+/** Options of hardtanh(). Reference: torch.nn.functional.hardtanh. */
+export interface HardtanhOptions {
+  /** The lower limit. Default: -1. */
+  readonly minVal?: number;
+  /** @deprecated Use minVal. */
+  readonly min?: number;
+  /** The upper limit. Default: 1. */
+  readonly maxVal?: number;
+  /** @deprecated Use maxVal. */
+  readonly max?: number;
+}
+
 /** x limited to [min, max]. Reference: torch.nn.functional.hardtanh. DirectML: ELEMENT_WISE_CLIP. */
-export function hardtanh(
-  x: Tensor,
-  {
-    minVal: min = -1,
-    maxVal: max = 1,
-  }: {
-    /** The lower limit. Default: -1. */
-    readonly minVal?: number;
-    /** @deprecated Use minVal. */
-    readonly min?: number;
-    /** The upper limit. Default: 1. */
-    readonly maxVal?: number;
-    /** @deprecated Use maxVal. */
-    readonly max?: number;
-  } = {},
-): Tensor {
+export function hardtanh(x: Tensor, minVal?: number | HardtanhOptions, maxVal?: number): Tensor {
+  const given =
+    typeof minVal === "object" && maxVal === undefined
+      ? minVal
+      : byPosition<HardtanhOptions>("hardtanh", ["minVal", "maxVal"], [minVal, maxVal]);
+  const { minVal: min = -1, maxVal: max = 1 } = given;
   if (x.dtype === "bool") throw new DTypeError("hardtanh", "x", "a number", x.describe());
   for (const [name, v] of Object.entries({ minVal: min, maxVal: max }))
     demandHeld("hardtanh", name, isInteger(x.dtype) ? "int64" : x.dtype, v);
@@ -456,15 +467,16 @@ const shrunk = (dy: Tensor, x: Tensor, lambda: number): Tensor =>
 /** x beyond [-lambd, lambd], 0 within. Reference: torch.nn.functional.hardshrink. DirectML: ELEMENT_WISE_IF. */
 export function hardshrink(
   x: Tensor,
-  {
-    lambd: lambda = 0.5,
-  }: {
-    /** Numbers of at most this size become 0. Default: 0.5. */
-    readonly lambd?: number;
-    /** @deprecated Use lambd. */
-    readonly lambda?: number;
-  } = {},
+  lambd:
+    | number
+    | {
+        /** Numbers of at most this size become 0. Default: 0.5. */
+        readonly lambd?: number;
+        /** @deprecated Use lambd. */
+        readonly lambda?: number;
+      } = 0.5,
 ): Tensor {
+  const lambda = typeof lambd === "object" ? (lambd.lambd ?? 0.5) : lambd;
   demandFloat("hardshrink", x);
   return call(hardshrinkOp, [x], { lambda });
 }
@@ -480,15 +492,16 @@ const softshrinkOp = activation<{ readonly lambda: number }>("softshrink", {
 /** x moved towards 0 by lambd, 0 within [-lambd, lambd]. Reference: torch.nn.functional.softshrink. DirectML: ELEMENT_WISE_IF. */
 export function softshrink(
   x: Tensor,
-  {
-    lambd: lambda = 0.5,
-  }: {
-    /** Numbers of at most this size become 0; others come nearer to 0 by it. Default: 0.5. */
-    readonly lambd?: number;
-    /** @deprecated Use lambd. */
-    readonly lambda?: number;
-  } = {},
+  lambd:
+    | number
+    | {
+        /** Numbers of at most this size become 0; others come nearer to 0 by it. Default: 0.5. */
+        readonly lambd?: number;
+        /** @deprecated Use lambd. */
+        readonly lambda?: number;
+      } = 0.5,
 ): Tensor {
+  const lambda = typeof lambd === "object" ? (lambd.lambd ?? 0.5) : lambd;
   demandFloat("softshrink", x);
   if (!(lambda >= 0)) throw new ValueError("softshrink", "lambd", "at least 0", lambda);
   return call(softshrinkOp, [x], { lambda });

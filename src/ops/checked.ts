@@ -124,8 +124,10 @@ function wrong(operation: string, parameters: Parameters, values: readonly unkno
       wrongField(value, fields) ?? Object.keys(fields).find((name) => value[name] === undefined && !fields[name]!.is(undefined)) ?? null;
     if (field !== null && Object.hasOwn(fields, field)) return wrong(operation, [[field, fields[field]!]], [value[field]], 0);
     const names = Object.keys(fields);
+    // A parameter that takes a value or options is named for its value.
+    const label = text === "an object of options" ? name : "options";
     if (field !== null)
-      return new ValueError(operation, name, `an object of no more than ${names.join(", ")}`, field, meantBy(field, names, aliases));
+      return new ValueError(operation, label, `an object of no more than ${names.join(", ")}`, field, meantBy(field, names, aliases));
   }
   if (text.startsWith("one after the other")) {
     const list = value as readonly unknown[];
@@ -142,47 +144,58 @@ export function setKinds(list: () => readonly Kind[]): void {
   listed = list;
 }
 
-/** The error for the first argument that is not what its parameter takes, or for one too many: "x:0 ...axes:3" are those of a form. */
-export function refused(operation: string, text: string, args: ArrayLike<unknown>): DxError {
-  const kinds = listed();
-  return refusedBy(operation, text, (i) => kinds[i]!, Array.from(args));
+/** What a form takes: "x:0 ...axes:3" is x of kind 0, then all that is left, of kind 3. */
+export interface Taken {
+  readonly parameters: Parameters;
+  /** Whether the last parameter takes all that is left. */
+  readonly hasRest: boolean;
 }
 
-/** Values for the parameters of a form, which are of any type. */
-type Mended = readonly [never, never, never, never, never, never, never, never, ...never[]];
-
-/** The same arguments under a form's own names, where they are right so; throws where they are not. */
-export function mended(operation: string, text: string, args: ArrayLike<unknown>): Mended {
-  const kinds = listed();
-  return mendedBy(operation, text, (i) => kinds[i]!, Array.from(args)) as unknown as Mended;
-}
-
-/** The same, with kinds of another list. */
-export function mendedBy(operation: string, text: string, kindAt: (i: number) => Kind, args: readonly unknown[]): never[] {
-  const { parameters, hasRest } = parsed(text, kindAt);
-  const own = translated(operation, parameters, args, hasRest);
-  const named = hasRest ? parameters.length - 1 : parameters.length;
-  const isRight =
-    own !== null &&
-    parameters.every(([, kind], i) => kind.is(i < named ? own[i] : own.slice(named))) &&
-    (hasRest || own.length <= named || isAll(own, named));
-  if (!isRight) throw refusedBy(operation, text, kindAt, own ?? args);
-  return own as never[];
-}
-
-/** The parameters of "x:0 ...axes:3". */
-function parsed(text: string, kindAt: (i: number) => Kind): { readonly parameters: [string, Kind][]; readonly hasRest: boolean } {
+export function parsed(text: string, kindAt: (i: number) => Kind): Taken {
   const words = text === "" ? [] : text.split(" ");
-  const parameters = words.map((word): [string, Kind] => {
+  const parameters = words.map((word): readonly [string, Kind] => {
     const [name, i] = word.replace("...", "").split(":") as [string, string];
     return [name, kindAt(Number(i))];
   });
   return { parameters, hasRest: words.at(-1)?.startsWith("...") === true };
 }
 
-/** The error for arguments of a form, with kinds of another list. */
-export function refusedBy(operation: string, text: string, kindAt: (i: number) => Kind, args: readonly unknown[]): DxError {
-  const { parameters, hasRest } = parsed(text, kindAt);
+const known = new Map<string, Taken>();
+
+function takenBy(text: string): Taken {
+  let taken = known.get(text);
+  if (taken === undefined) {
+    const kinds = listed();
+    taken = parsed(text, (i) => kinds[i]!);
+    known.set(text, taken);
+  }
+  return taken;
+}
+
+/** The error for the first argument that is not what its parameter takes, or for one too many. */
+export const refused = (operation: string, text: string, args: ArrayLike<unknown>): DxError =>
+  refusedBy(operation, takenBy(text), Array.from(args));
+
+/** Values for the parameters of a form, which are of any type. */
+type Mended = readonly [never, never, never, never, never, never, never, never, ...never[]];
+
+/** The same arguments under a form's own names, where they are right so; throws where they are not. */
+export const mended = (operation: string, text: string, args: ArrayLike<unknown>): Mended =>
+  mendedBy(operation, takenBy(text), Array.from(args)) as unknown as Mended;
+
+/** The same, of a form that is known. */
+export function mendedBy(operation: string, taken: Taken, args: readonly unknown[]): never[] {
+  const { parameters, hasRest } = taken;
+  const own = translated(operation, parameters, args, hasRest);
+  if (own === null) throw refusedBy(operation, taken, args);
+  const named = hasRest ? parameters.length - 1 : parameters.length;
+  for (let i = 0; i < named; i++) if (!parameters[i]![1].is(own[i])) throw refusedBy(operation, taken, own);
+  const isRight = hasRest ? parameters[named]![1].is(own.slice(named)) : own.length <= named || isAll(own, named);
+  if (!isRight) throw refusedBy(operation, taken, own);
+  return own as never[];
+}
+
+function refusedBy(operation: string, { parameters, hasRest }: Taken, args: readonly unknown[]): DxError {
   const { length } = parameters;
   const values = hasRest ? [...args.slice(0, length - 1), args.slice(length - 1)] : args;
   const i = parameters.findIndex(([, kind], k) => !kind.is(values[k]));

@@ -13,6 +13,7 @@ import { integerConv, integerConvTranspose, type Geometry } from "./integer-wind
 import { sum } from "./reduce.ts";
 import { constant } from "./support.ts";
 import { batched, demandSpatial, extent, lifted, liftedList, type PerAxis } from "./window.ts";
+import { windowOptions } from "./positional.ts";
 
 /** Padding behind the input that gives exactly `output` cells; below zero: cells of the input that no window reaches. */
 const endPadding = (o: Geometry): number[] =>
@@ -317,29 +318,89 @@ function convolveTransposed(
  * none; float32, float16, or integers (exact modulo 2^bits, by their own products). Result: [N, Co, (W + 2 padding - dilation (k - 1) - 1) / stride + 1], rounded down.
  * Throws ShapeError, DTypeError, ValueError. DirectML: CONVOLUTION. Reference: torch.nn.functional.conv1d.
  */
-export const conv1d = (x: Tensor, weight: Tensor, bias: Tensor | null = null, options: ConvOptions = {}): Tensor =>
-  convolve("conv1d", 1, x, weight, bias, options);
+export const conv1d = (
+  x: Tensor,
+  weight: Tensor,
+  bias: Tensor | null = null,
+  stride?: PerAxis | ConvOptions,
+  padding?: PerAxis | "same" | "valid" | ConvOptions,
+  options?: ConvOptions,
+): Tensor => convolve("conv1d", 1, x, weight, bias, windowOptions<ConvOptions>("conv1d", stride, padding, options));
 
 /** conv1d over two spatial axes: x [N, Ci, H, W] or [Ci, H, W], weight [Co, Ci/groups, kH, kW]. Reference: torch.nn.functional.conv2d. */
-export const conv2d = (x: Tensor, weight: Tensor, bias: Tensor | null = null, options: ConvOptions = {}): Tensor =>
-  convolve("conv2d", 2, x, weight, bias, options);
+export const conv2d = (
+  x: Tensor,
+  weight: Tensor,
+  bias: Tensor | null = null,
+  stride?: PerAxis | ConvOptions,
+  padding?: PerAxis | "same" | "valid" | ConvOptions,
+  options?: ConvOptions,
+): Tensor => convolve("conv2d", 2, x, weight, bias, windowOptions<ConvOptions>("conv2d", stride, padding, options));
 
 /** conv1d over three spatial axes: x [N, Ci, D, H, W] or [Ci, D, H, W], weight [Co, Ci/groups, kD, kH, kW]. Reference: torch.nn.functional.conv3d. */
-export const conv3d = (x: Tensor, weight: Tensor, bias: Tensor | null = null, options: ConvOptions = {}): Tensor =>
-  convolve("conv3d", 3, x, weight, bias, options);
+export const conv3d = (
+  x: Tensor,
+  weight: Tensor,
+  bias: Tensor | null = null,
+  stride?: PerAxis | ConvOptions,
+  padding?: PerAxis | "same" | "valid" | ConvOptions,
+  options?: ConvOptions,
+): Tensor => convolve("conv3d", 3, x, weight, bias, windowOptions<ConvOptions>("conv3d", stride, padding, options));
 
 /**
  * The transpose of conv1d: what its gradient does to its input. x: [N, Ci, W] or [Ci, W]; weight: [Ci, Co/groups, k]; bias: [Co]
  * or none. Result: [N, Co, (W - 1) stride - 2 padding + dilation (k - 1) + outputPadding + 1].
  * DirectML: CONVOLUTION, BACKWARD. Reference: torch.nn.functional.conv_transpose1d.
  */
-export const convTranspose1d = (x: Tensor, weight: Tensor, bias: Tensor | null = null, options: ConvTransposeOptions = {}): Tensor =>
-  convolveTransposed("convTranspose1d", 1, x, weight, bias, options);
+export const convTranspose1d = (
+  x: Tensor,
+  weight: Tensor,
+  bias: Tensor | null = null,
+  stride?: PerAxis | ConvTransposeOptions,
+  padding?: PerAxis | ConvTransposeOptions,
+  options?: ConvTransposeOptions,
+): Tensor =>
+  convolveTransposed(
+    "convTranspose1d",
+    1,
+    x,
+    weight,
+    bias,
+    windowOptions<ConvTransposeOptions>("convTranspose1d", stride, padding, options),
+  );
 
 /** convTranspose1d over two spatial axes. Reference: torch.nn.functional.conv_transpose2d. */
-export const convTranspose2d = (x: Tensor, weight: Tensor, bias: Tensor | null = null, options: ConvTransposeOptions = {}): Tensor =>
-  convolveTransposed("convTranspose2d", 2, x, weight, bias, options);
+export const convTranspose2d = (
+  x: Tensor,
+  weight: Tensor,
+  bias: Tensor | null = null,
+  stride?: PerAxis | ConvTransposeOptions,
+  padding?: PerAxis | ConvTransposeOptions,
+  options?: ConvTransposeOptions,
+): Tensor =>
+  convolveTransposed(
+    "convTranspose2d",
+    2,
+    x,
+    weight,
+    bias,
+    windowOptions<ConvTransposeOptions>("convTranspose2d", stride, padding, options),
+  );
 
 /** convTranspose1d over three spatial axes. Reference: torch.nn.functional.conv_transpose3d. */
-export const convTranspose3d = (x: Tensor, weight: Tensor, bias: Tensor | null = null, options: ConvTransposeOptions = {}): Tensor =>
-  convolveTransposed("convTranspose3d", 3, x, weight, bias, options);
+export const convTranspose3d = (
+  x: Tensor,
+  weight: Tensor,
+  bias: Tensor | null = null,
+  stride?: PerAxis | ConvTransposeOptions,
+  padding?: PerAxis | ConvTransposeOptions,
+  options?: ConvTransposeOptions,
+): Tensor =>
+  convolveTransposed(
+    "convTranspose3d",
+    3,
+    x,
+    weight,
+    bias,
+    windowOptions<ConvTransposeOptions>("convTranspose3d", stride, padding, options),
+  );

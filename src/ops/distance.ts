@@ -28,6 +28,7 @@ import { constant, demandFloat, sumTo, turned } from "./support.ts";
 import { abs } from "./unary.ts";
 import { clampMin, where } from "./where.ts";
 import { half, real, sample, type Sample } from "../sample.ts";
+import { byPosition } from "./positional.ts";
 
 function demandOrder(operation: string, p: number): void {
   if (!(p >= 0)) throw new ValueError(operation, "p", "a number of at least 0", p);
@@ -169,9 +170,10 @@ export interface SimilarityOptions {
 }
 
 /** The p-norm of a - b + epsilon along the last axis. Shapes broadcast. Reference: torch.nn.functional.pairwise_distance. @functional */
-export function pairwiseDistance(a: Tensor, b: Tensor, { p = 2, eps: epsilon = 1e-6, keepDims = false }: PairwiseOptions = {}): Tensor {
-  if (Number.isNaN(p)) throw new ValueError("pairwiseDistance", "p", "a number", p);
-  return norm(add(asFloat(sub(a, b)), epsilon), p, -1, { keepDims });
+export function pairwiseDistance(a: Tensor, b: Tensor, p?: number | PairwiseOptions, options?: PairwiseOptions): Tensor {
+  const { p: order = 2, eps: epsilon = 1e-6, keepDims = false } = byPosition<PairwiseOptions>("pairwiseDistance", ["p"], [p, options]);
+  if (Number.isNaN(order)) throw new ValueError("pairwiseDistance", "p", "a number", order);
+  return norm(add(asFloat(sub(a, b)), epsilon), order, -1, { keepDims });
 }
 
 /**
@@ -179,14 +181,15 @@ export function pairwiseDistance(a: Tensor, b: Tensor, { p = 2, eps: epsilon = 1
  * Shapes broadcast. Reference: torch.nn.functional.cosine_similarity.
  * @functional
  */
-export function cosineSimilarity(a: Tensor, b: Tensor, { axis = 1, eps: epsilon = 1e-8 }: SimilarityOptions = {}): Tensor {
+export function cosineSimilarity(a: Tensor, b: Tensor, axis?: number | SimilarityOptions, eps?: number): Tensor {
+  const { axis: given = 1, eps: epsilon = 1e-8 } = byPosition<SimilarityOptions>("cosineSimilarity", ["axis", "eps"], [axis, eps]);
   demandSameDevice("cosineSimilarity", [a, b]);
   const common = resultType([a, b]);
   // Squares of lengths overflow float16 soon.
-  if (isHalf(common)) return toDType(cosineSimilarity(toDType(a, "float32"), toDType(b, "float32"), { axis, eps: epsilon }), common);
+  if (isHalf(common)) return toDType(cosineSimilarity(toDType(a, "float32"), toDType(b, "float32"), given, epsilon), common);
   if (!isFloat(common)) throw new DTypeError("cosineSimilarity", "a or b", "of a floating dtype", a.describe());
   const shape = broadcastShapes("cosineSimilarity", a.shape, b.shape);
-  const along = normalizeAxis("cosineSimilarity", axis, shape.length);
+  const along = normalizeAxis("cosineSimilarity", given, shape.length);
   // The length's own gradient flows on where it is replaced by epsilon, as in PyTorch.
   const unit = (t: Tensor): Tensor => {
     const v = expand(toDType(t, common), shape);
@@ -202,26 +205,24 @@ export function cosineSimilarity(a: Tensor, b: Tensor, { axis = 1, eps: epsilon 
   return sum(mul(unit(a), unit(b)), along);
 }
 
+/** Options of normalize(). Reference: torch.nn.functional.normalize. */
+export interface NormalizeOptions {
+  /** Order of the norm. Default: 2. */
+  readonly p?: number | undefined;
+  /** The axis, or axes, that the norm is taken along. Default: 1. */
+  readonly axis?: Axes | undefined;
+  /** axis by its PyTorch name. @alias axis */
+  readonly dim?: Axes | undefined;
+  /** The least that is divided by. Default: 1e-12. */
+  readonly eps?: number | undefined;
+  /** @deprecated Use eps. */
+  readonly epsilon?: number | undefined;
+}
+
 /** x divided by its p-norm along an axis, or by epsilon where that is less. Reference: torch.nn.functional.normalize. @functional */
-export function normalize(
-  x: Tensor,
-  {
-    p = 2,
-    axis = 1,
-    eps: epsilon = 1e-12,
-  }: {
-    /** Order of the norm. Default: 2. */
-    readonly p?: number | undefined; /** The axis, or axes, that the norm is taken along. Default: 1. */
-    readonly axis?: Axes | undefined;
-    /** axis by its PyTorch name. @alias axis */
-    readonly dim?: Axes | undefined;
-    /** The least that is divided by. Default: 1e-12. */
-    readonly eps?: number | undefined;
-    /** @deprecated Use eps. */
-    readonly epsilon?: number | undefined;
-  } = {},
-): Tensor {
-  return div(x, clampMin(norm(x, p, axis, { keepDims: true }), epsilon));
+export function normalize(x: Tensor, p?: number | NormalizeOptions, axis?: number | readonly number[], options?: NormalizeOptions): Tensor {
+  const { p: order = 2, axis: along = 1, eps = 1e-12 } = byPosition<NormalizeOptions>("normalize", ["p", "axis"], [p, axis, options]);
+  return div(x, clampMin(norm(x, order, along, { keepDims: true }), eps));
 }
 
 /**

@@ -11,6 +11,7 @@ import { Generator, rand } from "./random.ts";
 import { cast, constant, demandFloat } from "./support.ts";
 import { where } from "./where.ts";
 import { sample, type Sample, real } from "../sample.ts";
+import { byPosition } from "./positional.ts";
 
 /** Options of dropout() and its kin. Reference: torch.nn.functional.dropout. */
 export interface DropoutOptions {
@@ -21,6 +22,11 @@ export interface DropoutOptions {
   /** Default: the device's own. */
   readonly generator?: Generator | undefined;
 }
+
+const NONE: DropoutOptions = {};
+/** The options of dropout(x, p, options) and dropout(x, options). */
+const given = (operation: string, p: number | DropoutOptions | undefined, options: DropoutOptions | undefined): DropoutOptions =>
+  options === undefined && typeof p !== "number" ? (p ?? NONE) : byPosition<DropoutOptions>(operation, ["p"], [p, options]);
 
 /** Uniform numbers as factors: 0 below p, else 1 / (1 - p). */
 const factorsOp = define<{ readonly p: number; readonly dtype: DType }>({
@@ -54,7 +60,8 @@ function dropped(operation: string, x: Tensor, shape: Shape, { p = 0.5, training
  * DirectML: RANDOM_GENERATOR, ELEMENT_WISE_IF, ELEMENT_WISE_MULTIPLY. Reference: torch.nn.functional.dropout.
  * @functional
  */
-export const dropout = (x: Tensor, options: DropoutOptions = {}): Tensor => dropped("dropout", x, x.shape, options);
+export const dropout = (x: Tensor, p?: number | DropoutOptions, options?: DropoutOptions): Tensor =>
+  dropped("dropout", x, x.shape, given("dropout", p, options));
 
 /** SELU's limit for large negative x. */
 const SATURATED = -1.7580993408473766;
@@ -73,24 +80,25 @@ function alpha(operation: string, x: Tensor, shape: Shape, { p = 0.5, training =
  * Elements of x set to SELU's saturation at random, such that mean and variance stay. Reference: torch.nn.functional.alpha_dropout.
  * @functional
  */
-export const alphaDropout = (x: Tensor, options: DropoutOptions = {}): Tensor => alpha("alphaDropout", x, x.shape, options);
+export const alphaDropout = (x: Tensor, p?: number | DropoutOptions, options?: DropoutOptions): Tensor =>
+  alpha("alphaDropout", x, x.shape, given("alphaDropout", p, options));
 /** alphaDropout of whole channels of x [N, C, ...]. Reference: torch.nn.functional.feature_alpha_dropout. @functional */
-export const featureAlphaDropout = (x: Tensor, options: DropoutOptions = {}): Tensor =>
+export const featureAlphaDropout = (x: Tensor, p?: number | DropoutOptions, options?: DropoutOptions): Tensor =>
   alpha(
     "featureAlphaDropout",
     x,
     x.shape.map((d, i) => (i < 2 ? d : 1)),
-    options,
+    given("featureAlphaDropout", p, options),
   );
 
 /** dropout of whole channels of x [N, C, ...]. Reference: torch.nn.functional.dropout2d. @functional dropout1d dropout2d dropout3d */
-export function dropoutChannels(x: Tensor, options: DropoutOptions = {}): Tensor {
+export function dropoutChannels(x: Tensor, p?: number | DropoutOptions, options?: DropoutOptions): Tensor {
   if (x.rank < 2) throw new ShapeError("dropoutChannels", "x", "[N, C, ...]", x.describe());
   return dropped(
     "dropoutChannels",
     x,
     x.shape.map((d, i) => (i < 2 ? d : 1)),
-    options,
+    given("dropoutChannels", p, options),
   );
 }
 

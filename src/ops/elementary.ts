@@ -66,15 +66,17 @@ const logitOp = formula<{ readonly epsilon: number | null }>("logit", {
 /** ln(x / (1 - x)); with epsilon x is first limited to [epsilon, 1 - epsilon]. Reference: torch.logit. DirectML: ELEMENT_WISE_LOG. */
 export function logit(
   x: Tensor,
-  {
-    eps: epsilon = null,
-  }: {
-    /** x is clamped to [epsilon, 1 - epsilon] first. Default: null, not at all. */
-    readonly eps?: number | null | undefined;
-    /** @deprecated Use eps. */
-    readonly epsilon?: number | null | undefined;
-  } = {},
+  eps:
+    | number
+    | null
+    | {
+        /** x is clamped to [epsilon, 1 - epsilon] first. Default: null, not at all. */
+        readonly eps?: number | null | undefined;
+        /** @deprecated Use eps. */
+        readonly epsilon?: number | null | undefined;
+      } = null,
 ): Tensor {
+  const epsilon = typeof eps === "object" && eps !== null ? (eps.eps ?? null) : eps;
   if (epsilon !== null && !(typeof epsilon === "number" && !Number.isNaN(epsilon)))
     throw new ValueError("logit", "eps", "a number or null", epsilon);
   return call(logitOp, [x], { epsilon });

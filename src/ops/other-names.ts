@@ -32,7 +32,8 @@ function renamed(
 ): Readonly<Record<string, unknown>> {
   const made: Record<string, unknown> = {};
   let isSame = true;
-  for (const [key, value] of Object.entries(options)) {
+  for (const key in options) {
+    const value = options[key];
     if (value === undefined) continue;
     const name = aliases !== undefined && Object.hasOwn(aliases, key) ? aliases[key]! : key;
     if (name !== key && options[name] !== undefined) throw twice(operation, name, key);
@@ -63,7 +64,8 @@ function byName(
   const options: Record<string, unknown> = {};
   let isByName = false;
   let unknown: string | null = null;
-  for (const [key, value] of Object.entries(given)) {
+  for (const key in given) {
+    const value = given[key];
     if (value === undefined) continue;
     const i = parameterOf(key, parameters, from);
     if (i >= 0 && !(i === last && fields !== null)) {

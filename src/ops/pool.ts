@@ -18,6 +18,7 @@ import { integerAverage, integerMaximum, integerMaximumWithPlaces } from "./inte
 import { reshape } from "./movement.ts";
 import { BOOL, cast, constant, sequence } from "./support.ts";
 import { batched, demandSpatial, extent, lifted, liftedList, type PerAxis } from "./window.ts";
+import { windowOptions } from "./positional.ts";
 
 /** Lists hold one number for each spatial axis; `end` is the padding behind, more than `start` where ceilMode adds a window. @package */
 export interface Windows {
@@ -310,31 +311,82 @@ function factors(w: Windows): number[] {
  * (W + 2 padding - dilation (size - 1) - 1) / stride + 1 cells, rounded down (up with ceilMode). The gradient goes to the first
  * maximum of each window. DirectML: MAX_POOLING2, MAX_POOLING_GRAD. Reference: torch.nn.functional.max_pool1d.
  */
-export const maxPool1d = (x: Tensor, size: PerAxis, options: MaxPoolOptions = {}): Tensor => maxPool("maxPool1d", 1, x, size, options);
+export const maxPool1d = (
+  x: Tensor,
+  size: PerAxis,
+  stride?: PerAxis | MaxPoolOptions,
+  padding?: PerAxis | MaxPoolOptions,
+  options?: MaxPoolOptions,
+): Tensor => maxPool("maxPool1d", 1, x, size, windowOptions<MaxPoolOptions>("maxPool1d", stride, padding, options));
 /** maxPool1d over two spatial axes: x [N, C, H, W] or [C, H, W]. Reference: torch.nn.functional.max_pool2d. */
-export const maxPool2d = (x: Tensor, size: PerAxis, options: MaxPoolOptions = {}): Tensor => maxPool("maxPool2d", 2, x, size, options);
+export const maxPool2d = (
+  x: Tensor,
+  size: PerAxis,
+  stride?: PerAxis | MaxPoolOptions,
+  padding?: PerAxis | MaxPoolOptions,
+  options?: MaxPoolOptions,
+): Tensor => maxPool("maxPool2d", 2, x, size, windowOptions<MaxPoolOptions>("maxPool2d", stride, padding, options));
 /** maxPool1d over three spatial axes: x [N, C, D, H, W] or [C, D, H, W]. Reference: torch.nn.functional.max_pool3d. */
-export const maxPool3d = (x: Tensor, size: PerAxis, options: MaxPoolOptions = {}): Tensor => maxPool("maxPool3d", 3, x, size, options);
+export const maxPool3d = (
+  x: Tensor,
+  size: PerAxis,
+  stride?: PerAxis | MaxPoolOptions,
+  padding?: PerAxis | MaxPoolOptions,
+  options?: MaxPoolOptions,
+): Tensor => maxPool("maxPool3d", 3, x, size, windowOptions<MaxPoolOptions>("maxPool3d", stride, padding, options));
 
 /** maxPool1d that also says where the maxima are. */
-export const maxPool1dWithIndices = (x: Tensor, size: PerAxis, options: MaxPoolOptions = {}): Pooled =>
-  maxPoolWithIndices("maxPool1d", 1, x, size, options);
+export const maxPool1dWithIndices = (
+  x: Tensor,
+  size: PerAxis,
+  stride?: PerAxis | MaxPoolOptions,
+  padding?: PerAxis | MaxPoolOptions,
+  options?: MaxPoolOptions,
+): Pooled => maxPoolWithIndices("maxPool1d", 1, x, size, windowOptions<MaxPoolOptions>("maxPool1dWithIndices", stride, padding, options));
 /** maxPool2d that also says where the maxima are. */
-export const maxPool2dWithIndices = (x: Tensor, size: PerAxis, options: MaxPoolOptions = {}): Pooled =>
-  maxPoolWithIndices("maxPool2d", 2, x, size, options);
+export const maxPool2dWithIndices = (
+  x: Tensor,
+  size: PerAxis,
+  stride?: PerAxis | MaxPoolOptions,
+  padding?: PerAxis | MaxPoolOptions,
+  options?: MaxPoolOptions,
+): Pooled => maxPoolWithIndices("maxPool2d", 2, x, size, windowOptions<MaxPoolOptions>("maxPool2dWithIndices", stride, padding, options));
 /** maxPool3d that also says where the maxima are. */
-export const maxPool3dWithIndices = (x: Tensor, size: PerAxis, options: MaxPoolOptions = {}): Pooled =>
-  maxPoolWithIndices("maxPool3d", 3, x, size, options);
+export const maxPool3dWithIndices = (
+  x: Tensor,
+  size: PerAxis,
+  stride?: PerAxis | MaxPoolOptions,
+  padding?: PerAxis | MaxPoolOptions,
+  options?: MaxPoolOptions,
+): Pooled => maxPoolWithIndices("maxPool3d", 3, x, size, windowOptions<MaxPoolOptions>("maxPool3dWithIndices", stride, padding, options));
 
 /**
  * Mean of each window of `size` cells. x: [N, C, W] or [C, W], float16 or float32. Shapes as for maxPool1d, without dilation.
  * DirectML: AVERAGE_POOLING, AVERAGE_POOLING_GRAD. Reference: torch.nn.functional.avg_pool1d.
  */
-export const avgPool1d = (x: Tensor, size: PerAxis, options: AvgPoolOptions = {}): Tensor => avgPool("avgPool1d", 1, x, size, options);
+export const avgPool1d = (
+  x: Tensor,
+  size: PerAxis,
+  stride?: PerAxis | AvgPoolOptions,
+  padding?: PerAxis | AvgPoolOptions,
+  options?: AvgPoolOptions,
+): Tensor => avgPool("avgPool1d", 1, x, size, windowOptions<AvgPoolOptions>("avgPool1d", stride, padding, options));
 /** avgPool1d over two spatial axes. Reference: torch.nn.functional.avg_pool2d. */
-export const avgPool2d = (x: Tensor, size: PerAxis, options: AvgPoolOptions = {}): Tensor => avgPool("avgPool2d", 2, x, size, options);
+export const avgPool2d = (
+  x: Tensor,
+  size: PerAxis,
+  stride?: PerAxis | AvgPoolOptions,
+  padding?: PerAxis | AvgPoolOptions,
+  options?: AvgPoolOptions,
+): Tensor => avgPool("avgPool2d", 2, x, size, windowOptions<AvgPoolOptions>("avgPool2d", stride, padding, options));
 /** avgPool1d over three spatial axes. Reference: torch.nn.functional.avg_pool3d. */
-export const avgPool3d = (x: Tensor, size: PerAxis, options: AvgPoolOptions = {}): Tensor => avgPool("avgPool3d", 3, x, size, options);
+export const avgPool3d = (
+  x: Tensor,
+  size: PerAxis,
+  stride?: PerAxis | AvgPoolOptions,
+  padding?: PerAxis | AvgPoolOptions,
+  options?: AvgPoolOptions,
+): Tensor => avgPool("avgPool3d", 3, x, size, windowOptions<AvgPoolOptions>("avgPool3d", stride, padding, options));
 
 /** @internal For adaptive pooling: runs without rounding, windows side by side. */
 export const evenWindows = (input: readonly number[], output: readonly number[]): Windows => {

@@ -4,6 +4,7 @@ import { steps } from "./clock.ts";
 import { checkAtLeast0, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { descent, movedBy, rule, type Rule } from "./rule.ts";
+import { byPosition } from "../ops/positional.ts";
 
 /** Options of adadelta(). Reference: torch.optim.Adadelta. */
 export interface AdadeltaOptions extends BaseOptions {
@@ -42,8 +43,12 @@ export class Adadelta extends Optimizer<AdadeltaOptions> {
     return adadeltaRule;
   }
 
-  constructor(params: ParametersInput<AdadeltaOptions>, options: Partial<AdadeltaOptions> = {}) {
-    super("Adadelta", params, withDefaults({ lr: 1, rho: 0.9, eps: 1e-6, weightDecay: 0, maximize: false }, options));
+  constructor(params: ParametersInput<AdadeltaOptions>, lr?: number | Partial<AdadeltaOptions>, options?: Partial<AdadeltaOptions>) {
+    super(
+      "Adadelta",
+      params,
+      withDefaults({ lr: 1, rho: 0.9, eps: 1e-6, weightDecay: 0, maximize: false }, byPosition("Adadelta", ["lr"], [lr, options])),
+    );
   }
 
   protected stateNames(): readonly string[] {
@@ -60,5 +65,8 @@ export class Adadelta extends Optimizer<AdadeltaOptions> {
   }
 }
 
-export const adadelta = (params: ParametersInput<AdadeltaOptions>, options: Partial<AdadeltaOptions> = {}): Adadelta =>
-  new Adadelta(params, options);
+export const adadelta = (
+  params: ParametersInput<AdadeltaOptions>,
+  lr?: number | Partial<AdadeltaOptions>,
+  options?: Partial<AdadeltaOptions>,
+): Adadelta => new Adadelta(params, lr, options);

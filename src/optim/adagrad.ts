@@ -3,6 +3,7 @@ import { steps } from "./clock.ts";
 import { checkAtLeast0, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { descent, movedBy, rule, type Rule } from "./rule.ts";
+import { byPosition } from "../ops/positional.ts";
 
 /** Options of adagrad(). Reference: torch.optim.Adagrad. */
 export interface AdagradOptions extends BaseOptions {
@@ -41,11 +42,14 @@ export class Adagrad extends Optimizer<AdagradOptions> {
     return adagradRule;
   }
 
-  constructor(params: ParametersInput<AdagradOptions>, options: Partial<AdagradOptions> = {}) {
+  constructor(params: ParametersInput<AdagradOptions>, lr?: number | Partial<AdagradOptions>, options?: Partial<AdagradOptions>) {
     super(
       "Adagrad",
       params,
-      withDefaults({ lr: 0.01, lrDecay: 0, weightDecay: 0, initialAccumulatorValue: 0, eps: 1e-10, maximize: false }, options),
+      withDefaults(
+        { lr: 0.01, lrDecay: 0, weightDecay: 0, initialAccumulatorValue: 0, eps: 1e-10, maximize: false },
+        byPosition("Adagrad", ["lr"], [lr, options]),
+      ),
     );
   }
 
@@ -66,5 +70,8 @@ export class Adagrad extends Optimizer<AdagradOptions> {
   }
 }
 
-export const adagrad = (params: ParametersInput<AdagradOptions>, options: Partial<AdagradOptions> = {}): Adagrad =>
-  new Adagrad(params, options);
+export const adagrad = (
+  params: ParametersInput<AdagradOptions>,
+  lr?: number | Partial<AdagradOptions>,
+  options?: Partial<AdagradOptions>,
+): Adagrad => new Adagrad(params, lr, options);

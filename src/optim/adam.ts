@@ -4,6 +4,7 @@ import { correction, cycledCorrection, steps } from "./clock.ts";
 import { checkAtLeast0, checkBetas, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { decayed, descent, rule, type Rule } from "./rule.ts";
+import { byPosition } from "../ops/positional.ts";
 
 /** Options of adam() and adamW(). Reference: torch.optim.Adam. */
 export interface AdamOptions extends BaseOptions {
@@ -64,8 +65,21 @@ export class Adam extends Optimizer<AdamOptions> {
     return false;
   }
 
-  constructor(params: ParametersInput<AdamOptions>, options: Partial<AdamOptions> = {}, name = "Adam", weightDecay = 0) {
-    super(name, params, withDefaults({ lr: 1e-3, betas: [0.9, 0.999], eps: 1e-8, weightDecay, amsgrad: false, maximize: false }, options));
+  constructor(
+    params: ParametersInput<AdamOptions>,
+    lr?: number | Partial<AdamOptions>,
+    options?: Partial<AdamOptions>,
+    name = "Adam",
+    weightDecay = 0,
+  ) {
+    super(
+      name,
+      params,
+      withDefaults(
+        { lr: 1e-3, betas: [0.9, 0.999], eps: 1e-8, weightDecay, amsgrad: false, maximize: false },
+        byPosition(name, ["lr"], [lr, options]),
+      ),
+    );
   }
 
   protected stateNames(o: AdamOptions): readonly string[] {
@@ -93,10 +107,12 @@ export class AdamW extends Adam {
     return true;
   }
 
-  constructor(params: ParametersInput<AdamOptions>, options: Partial<AdamOptions> = {}) {
-    super(params, options, "AdamW", 0.01);
+  constructor(params: ParametersInput<AdamOptions>, lr?: number | Partial<AdamOptions>, options?: Partial<AdamOptions>) {
+    super(params, lr, options, "AdamW", 0.01);
   }
 }
 
-export const adam = (params: ParametersInput<AdamOptions>, options: Partial<AdamOptions> = {}): Adam => new Adam(params, options);
-export const adamW = (params: ParametersInput<AdamOptions>, options: Partial<AdamOptions> = {}): AdamW => new AdamW(params, options);
+export const adam = (params: ParametersInput<AdamOptions>, lr?: number | Partial<AdamOptions>, options?: Partial<AdamOptions>): Adam =>
+  new Adam(params, lr, options);
+export const adamW = (params: ParametersInput<AdamOptions>, lr?: number | Partial<AdamOptions>, options?: Partial<AdamOptions>): AdamW =>
+  new AdamW(params, lr, options);

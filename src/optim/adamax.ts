@@ -3,6 +3,7 @@ import { cycledCorrection, steps } from "./clock.ts";
 import { checkAtLeast0, checkBetas, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { descent, rule, type Rule } from "./rule.ts";
+import { byPosition } from "../ops/positional.ts";
 
 /** Options of adamax(). Reference: torch.optim.Adamax. */
 export interface AdamaxOptions extends BaseOptions {
@@ -42,8 +43,15 @@ export class Adamax extends Optimizer<AdamaxOptions> {
     return adamaxRule;
   }
 
-  constructor(params: ParametersInput<AdamaxOptions>, options: Partial<AdamaxOptions> = {}) {
-    super("Adamax", params, withDefaults({ lr: 2e-3, betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0, maximize: false }, options));
+  constructor(params: ParametersInput<AdamaxOptions>, lr?: number | Partial<AdamaxOptions>, options?: Partial<AdamaxOptions>) {
+    super(
+      "Adamax",
+      params,
+      withDefaults(
+        { lr: 2e-3, betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0, maximize: false },
+        byPosition("Adamax", ["lr"], [lr, options]),
+      ),
+    );
   }
 
   protected stateNames(): readonly string[] {
@@ -64,4 +72,8 @@ export class Adamax extends Optimizer<AdamaxOptions> {
   }
 }
 
-export const adamax = (params: ParametersInput<AdamaxOptions>, options: Partial<AdamaxOptions> = {}): Adamax => new Adamax(params, options);
+export const adamax = (
+  params: ParametersInput<AdamaxOptions>,
+  lr?: number | Partial<AdamaxOptions>,
+  options?: Partial<AdamaxOptions>,
+): Adamax => new Adamax(params, lr, options);

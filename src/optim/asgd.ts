@@ -3,6 +3,7 @@ import { steps, type Counter } from "./clock.ts";
 import { checkAtLeast0, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { descent, movedBy, rule, type Rule } from "./rule.ts";
+import { byPosition } from "../ops/positional.ts";
 
 /** Options of asgd(). Reference: torch.optim.ASGD. */
 export interface ASGDOptions extends BaseOptions {
@@ -60,8 +61,15 @@ export class ASGD extends Optimizer<ASGDOptions> {
     return true;
   }
 
-  constructor(params: ParametersInput<ASGDOptions>, options: Partial<ASGDOptions> = {}) {
-    super("ASGD", params, withDefaults({ lr: 0.01, lambd: 1e-4, alpha: 0.75, t0: 1e6, weightDecay: 0, maximize: false }, options));
+  constructor(params: ParametersInput<ASGDOptions>, lr?: number | Partial<ASGDOptions>, options?: Partial<ASGDOptions>) {
+    super(
+      "ASGD",
+      params,
+      withDefaults(
+        { lr: 0.01, lambd: 1e-4, alpha: 0.75, t0: 1e6, weightDecay: 0, maximize: false },
+        byPosition("ASGD", ["lr"], [lr, options]),
+      ),
+    );
   }
 
   protected stateNames(): readonly string[] {
@@ -77,4 +85,5 @@ export class ASGD extends Optimizer<ASGDOptions> {
   }
 }
 
-export const asgd = (params: ParametersInput<ASGDOptions>, options: Partial<ASGDOptions> = {}): ASGD => new ASGD(params, options);
+export const asgd = (params: ParametersInput<ASGDOptions>, lr?: number | Partial<ASGDOptions>, options?: Partial<ASGDOptions>): ASGD =>
+  new ASGD(params, lr, options);

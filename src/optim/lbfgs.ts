@@ -17,6 +17,7 @@ import { abs, neg } from "../ops/unary.ts";
 import { outsideScopes, scope } from "../scope.ts";
 import { Tensor } from "../tensor.ts";
 import { checkAtLeast0, settingsText, withDefaults } from "./options.ts";
+import { byPosition } from "../ops/positional.ts";
 
 /** Options of lbfgs(). Reference: torch.optim.LBFGS. */
 export interface LBFGSOptions {
@@ -154,11 +155,11 @@ export class LBFGS {
     return { directions: 0, evaluations: 0, d: null, t: 1, gradient: null, loss: 0, differences: [], scale: 1 };
   }
 
-  constructor(params: Iterable<Tensor>, options: Partial<LBFGSOptions> = {}) {
+  constructor(params: Iterable<Tensor>, lr?: number | Partial<LBFGSOptions>, options?: Partial<LBFGSOptions>) {
     this.params = [...params];
     this.options = withDefaults(
       { lr: 1, maxIter: 20, maxEval: null, toleranceGrad: 1e-7, toleranceChange: 1e-9, historySize: 100, lineSearchFn: null },
-      options,
+      byPosition("LBFGS", ["lr"], [lr, options]),
     );
 
     const { maxIter, maxEval, historySize, lineSearchFn: lineSearch } = this.options;
@@ -411,4 +412,5 @@ export class LBFGS {
   }
 }
 
-export const lbfgs = (params: Iterable<Tensor>, options: Partial<LBFGSOptions> = {}): LBFGS => new LBFGS(params, options);
+export const lbfgs = (params: Iterable<Tensor>, lr?: number | Partial<LBFGSOptions>, options?: Partial<LBFGSOptions>): LBFGS =>
+  new LBFGS(params, lr, options);

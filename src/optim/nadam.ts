@@ -5,6 +5,7 @@ import { correction, steps, type Counter } from "./clock.ts";
 import { checkAtLeast0, checkBetas, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { decayed, descent, rule, type Rule } from "./rule.ts";
+import { byPosition } from "../ops/positional.ts";
 
 /** Options of nadam(). Reference: torch.optim.NAdam. */
 export interface NAdamOptions extends BaseOptions {
@@ -74,7 +75,7 @@ export class NAdam extends Optimizer<NAdamOptions> {
     return nadamRule;
   }
 
-  constructor(params: ParametersInput<NAdamOptions>, options: Partial<NAdamOptions> = {}) {
+  constructor(params: ParametersInput<NAdamOptions>, lr?: number | Partial<NAdamOptions>, options?: Partial<NAdamOptions>) {
     const defaults: NAdamOptions = {
       lr: 2e-3,
       betas: [0.9, 0.999],
@@ -84,7 +85,7 @@ export class NAdam extends Optimizer<NAdamOptions> {
       decoupledWeightDecay: false,
       maximize: false,
     };
-    super("NAdam", params, withDefaults(defaults, options));
+    super("NAdam", params, withDefaults(defaults, byPosition("NAdam", ["lr"], [lr, options])));
   }
 
   protected stateNames(): readonly string[] {
@@ -105,4 +106,5 @@ export class NAdam extends Optimizer<NAdamOptions> {
   }
 }
 
-export const nadam = (params: ParametersInput<NAdamOptions>, options: Partial<NAdamOptions> = {}): NAdam => new NAdam(params, options);
+export const nadam = (params: ParametersInput<NAdamOptions>, lr?: number | Partial<NAdamOptions>, options?: Partial<NAdamOptions>): NAdam =>
+  new NAdam(params, lr, options);

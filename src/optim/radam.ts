@@ -4,6 +4,7 @@ import { cycledCorrection, logOf, steps, type Counter } from "./clock.ts";
 import { checkAtLeast0, checkBetas, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { decayed, descent, movedBy, rule, type Rule } from "./rule.ts";
+import { byPosition } from "../ops/positional.ts";
 
 /** Options of radam(). Reference: torch.optim.RAdam. */
 export interface RAdamOptions extends BaseOptions {
@@ -75,7 +76,7 @@ export class RAdam extends Optimizer<RAdamOptions> {
     return radamRule;
   }
 
-  constructor(params: ParametersInput<RAdamOptions>, options: Partial<RAdamOptions> = {}) {
+  constructor(params: ParametersInput<RAdamOptions>, lr?: number | Partial<RAdamOptions>, options?: Partial<RAdamOptions>) {
     const defaults: RAdamOptions = {
       lr: 1e-3,
       betas: [0.9, 0.999],
@@ -84,7 +85,7 @@ export class RAdam extends Optimizer<RAdamOptions> {
       decoupledWeightDecay: false,
       maximize: false,
     };
-    super("RAdam", params, withDefaults(defaults, options));
+    super("RAdam", params, withDefaults(defaults, byPosition("RAdam", ["lr"], [lr, options])));
   }
 
   protected stateNames(): readonly string[] {
@@ -105,4 +106,5 @@ export class RAdam extends Optimizer<RAdamOptions> {
   }
 }
 
-export const radam = (params: ParametersInput<RAdamOptions>, options: Partial<RAdamOptions> = {}): RAdam => new RAdam(params, options);
+export const radam = (params: ParametersInput<RAdamOptions>, lr?: number | Partial<RAdamOptions>, options?: Partial<RAdamOptions>): RAdam =>
+  new RAdam(params, lr, options);

@@ -3,6 +3,7 @@ import { steps } from "./clock.ts";
 import { checkAtLeast0, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { descent, movedBy, rule, type Rule } from "./rule.ts";
+import { byPosition } from "../ops/positional.ts";
 
 /** Options of rmsprop(). Reference: torch.optim.RMSprop. */
 export interface RMSpropOptions extends BaseOptions {
@@ -55,11 +56,14 @@ export class RMSprop extends Optimizer<RMSpropOptions> {
     return rmspropRule;
   }
 
-  constructor(params: ParametersInput<RMSpropOptions>, options: Partial<RMSpropOptions> = {}) {
+  constructor(params: ParametersInput<RMSpropOptions>, lr?: number | Partial<RMSpropOptions>, options?: Partial<RMSpropOptions>) {
     super(
       "RMSprop",
       params,
-      withDefaults({ lr: 0.01, alpha: 0.99, eps: 1e-8, weightDecay: 0, momentum: 0, centered: false, maximize: false }, options),
+      withDefaults(
+        { lr: 0.01, alpha: 0.99, eps: 1e-8, weightDecay: 0, momentum: 0, centered: false, maximize: false },
+        byPosition("RMSprop", ["lr"], [lr, options]),
+      ),
     );
   }
 
@@ -80,5 +84,8 @@ export class RMSprop extends Optimizer<RMSpropOptions> {
   }
 }
 
-export const rmsprop = (params: ParametersInput<RMSpropOptions>, options: Partial<RMSpropOptions> = {}): RMSprop =>
-  new RMSprop(params, options);
+export const rmsprop = (
+  params: ParametersInput<RMSpropOptions>,
+  lr?: number | Partial<RMSpropOptions>,
+  options?: Partial<RMSpropOptions>,
+): RMSprop => new RMSprop(params, lr, options);

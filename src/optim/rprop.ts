@@ -4,6 +4,7 @@ import { steps } from "./clock.ts";
 import { withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { rule, type Rule } from "./rule.ts";
+import { byPosition } from "../ops/positional.ts";
 
 /** Options of rprop(). Reference: torch.optim.Rprop. */
 export interface RpropOptions extends BaseOptions {
@@ -41,8 +42,12 @@ export class Rprop extends Optimizer<RpropOptions> {
     return rpropRule;
   }
 
-  constructor(params: ParametersInput<RpropOptions>, options: Partial<RpropOptions> = {}) {
-    super("Rprop", params, withDefaults({ lr: 0.01, etas: [0.5, 1.2], stepSizes: [1e-6, 50], maximize: false }, options));
+  constructor(params: ParametersInput<RpropOptions>, lr?: number | Partial<RpropOptions>, options?: Partial<RpropOptions>) {
+    super(
+      "Rprop",
+      params,
+      withDefaults({ lr: 0.01, etas: [0.5, 1.2], stepSizes: [1e-6, 50], maximize: false }, byPosition("Rprop", ["lr"], [lr, options])),
+    );
   }
 
   protected stateNames(): readonly string[] {
@@ -62,4 +67,5 @@ export class Rprop extends Optimizer<RpropOptions> {
   }
 }
 
-export const rprop = (params: ParametersInput<RpropOptions>, options: Partial<RpropOptions> = {}): Rprop => new Rprop(params, options);
+export const rprop = (params: ParametersInput<RpropOptions>, lr?: number | Partial<RpropOptions>, options?: Partial<RpropOptions>): Rprop =>
+  new Rprop(params, lr, options);

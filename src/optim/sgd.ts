@@ -4,6 +4,7 @@ import { steps } from "./clock.ts";
 import { checkAtLeast0, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { descent, movedBy, rule, type Rule } from "./rule.ts";
+import { byPosition } from "../ops/positional.ts";
 
 /** Options of sgd(). Reference: torch.optim.SGD. */
 export interface SGDOptions extends BaseOptions {
@@ -48,8 +49,15 @@ export class SGD extends Optimizer<SGDOptions> {
     return sgdRule;
   }
 
-  constructor(params: ParametersInput<SGDOptions>, options: Partial<SGDOptions> = {}) {
-    super("SGD", params, withDefaults({ lr: 1e-3, momentum: 0, dampening: 0, weightDecay: 0, nesterov: false, maximize: false }, options));
+  constructor(params: ParametersInput<SGDOptions>, lr?: number | Partial<SGDOptions>, options?: Partial<SGDOptions>) {
+    super(
+      "SGD",
+      params,
+      withDefaults(
+        { lr: 1e-3, momentum: 0, dampening: 0, weightDecay: 0, nesterov: false, maximize: false },
+        byPosition("SGD", ["lr"], [lr, options]),
+      ),
+    );
   }
 
   protected stateNames(o: SGDOptions): readonly string[] {
@@ -77,4 +85,5 @@ export class SGD extends Optimizer<SGDOptions> {
   }
 }
 
-export const sgd = (params: ParametersInput<SGDOptions>, options: Partial<SGDOptions> = {}): SGD => new SGD(params, options);
+export const sgd = (params: ParametersInput<SGDOptions>, lr?: number | Partial<SGDOptions>, options?: Partial<SGDOptions>): SGD =>
+  new SGD(params, lr, options);

@@ -1,5 +1,5 @@
 // Made by npm run generate from the families in src/ops.
-import { checkedClass, checkMethods } from "./kinds.generated.ts";
+import { checkedClass, checkMethods, factory } from "./kinds.generated.ts";
 import * as $optimSchedulesScheduler from "../optim/schedules/scheduler.ts";
 import * as $optimSchedulesStep from "../optim/schedules/step.ts";
 import * as $optimSchedulesRamp from "../optim/schedules/ramp.ts";
@@ -19,52 +19,85 @@ export type { CyclicLROptions, CyclicMode } from "../optim/schedules/cyclic.ts";
 export type { ReduceLROnPlateauOptions } from "../optim/schedules/plateau.ts";
 export type { ChainedSchedulerOptions, SequentialLROptions } from "../optim/schedules/composed.ts";
 export { LRScheduler } from "../optim/schedules/scheduler.ts";
-checkMethods($optimSchedulesScheduler.LRScheduler, "step;getLastLr;stateDict;loadStateDict state:193");
+checkMethods($optimSchedulesScheduler.LRScheduler, "step;getLastLr;stateDict;loadStateDict state:217");
 /** At every step the rates are multiplied by gamma. Reference: torch.optim.lr_scheduler.ExponentialLR. */
-export const ExponentialLR = checkedClass($optimSchedulesStep.ExponentialLR, "optimizer:183 options:194");
+export const ExponentialLR = checkedClass($optimSchedulesStep.ExponentialLR, "optimizer:202 gamma:218 options:219");
 export type ExponentialLR = $optimSchedulesStep.ExponentialLR;
 /** At each milestone the rates are multiplied by gamma. Reference: torch.optim.lr_scheduler.MultiStepLR. */
-export const MultiStepLR = checkedClass($optimSchedulesStep.MultiStepLR, "optimizer:183 options:195");
+export const MultiStepLR = checkedClass($optimSchedulesStep.MultiStepLR, "optimizer:202 milestones:220 gamma:221 options:222");
 export type MultiStepLR = $optimSchedulesStep.MultiStepLR;
 /** Every stepSize steps the rates are multiplied by gamma. Reference: torch.optim.lr_scheduler.StepLR. */
-export const StepLR = checkedClass($optimSchedulesStep.StepLR, "optimizer:183 options:196");
+export const StepLR = checkedClass($optimSchedulesStep.StepLR, "optimizer:202 stepSize:223 gamma:224 options:225");
 export type StepLR = $optimSchedulesStep.StepLR;
 /** The rates times factor for totalIters steps, then whole. Reference: torch.optim.lr_scheduler.ConstantLR. */
-export const ConstantLR = checkedClass($optimSchedulesRamp.ConstantLR, "optimizer:183 options:197");
+export const ConstantLR = checkedClass($optimSchedulesRamp.ConstantLR, "optimizer:202 factor:226 totalIters:226 options:227");
 export type ConstantLR = $optimSchedulesRamp.ConstantLR;
 /** The rates times a factor that goes from startFactor to endFactor. Reference: torch.optim.lr_scheduler.LinearLR. */
-export const LinearLR = checkedClass($optimSchedulesRamp.LinearLR, "optimizer:183 options:198");
+export const LinearLR = checkedClass($optimSchedulesRamp.LinearLR, "optimizer:202 startFactor:228 endFactor:228 options:229");
 export type LinearLR = $optimSchedulesRamp.LinearLR;
 /** The rates times (1 - t / totalIters)^power. Reference: torch.optim.lr_scheduler.PolynomialLR. */
-export const PolynomialLR = checkedClass($optimSchedulesRamp.PolynomialLR, "optimizer:183 options:199");
+export const PolynomialLR = checkedClass($optimSchedulesRamp.PolynomialLR, "optimizer:202 totalIters:230 power:230 options:231");
 export type PolynomialLR = $optimSchedulesRamp.PolynomialLR;
 /** The first rates times lrLambda(t). Reference: torch.optim.lr_scheduler.LambdaLR. */
-export const LambdaLR = checkedClass($optimSchedulesLambda.LambdaLR, "optimizer:183 options:201");
+export const LambdaLR = checkedClass($optimSchedulesLambda.LambdaLR, "optimizer:202 lrLambda:233 options:235");
 export type LambdaLR = $optimSchedulesLambda.LambdaLR;
 /** The rates before times lrLambda(t). Reference: torch.optim.lr_scheduler.MultiplicativeLR. */
-export const MultiplicativeLR = checkedClass($optimSchedulesLambda.MultiplicativeLR, "optimizer:183 options:201");
+export const MultiplicativeLR = checkedClass($optimSchedulesLambda.MultiplicativeLR, "optimizer:202 lrLambda:233 options:235");
 export type MultiplicativeLR = $optimSchedulesLambda.MultiplicativeLR;
 /** etaMin + (lr - etaMin) (1 + cos(π t / tMax)) / 2. Reference: torch.optim.lr_scheduler.CosineAnnealingLR. */
-export const CosineAnnealingLR = checkedClass($optimSchedulesCosine.CosineAnnealingLR, "optimizer:183 options:202");
+export const CosineAnnealingLR = checkedClass($optimSchedulesCosine.CosineAnnealingLR, "optimizer:202 tMax:236 etaMin:237 options:238");
 export type CosineAnnealingLR = $optimSchedulesCosine.CosineAnnealingLR;
 /** Half a cosine that starts anew when it has ended. Reference: torch.optim.lr_scheduler.CosineAnnealingWarmRestarts. */
-export const CosineAnnealingWarmRestarts = checkedClass($optimSchedulesCosine.CosineAnnealingWarmRestarts, "optimizer:183 options:203", "step epoch:1");
+export const CosineAnnealingWarmRestarts = checkedClass($optimSchedulesCosine.CosineAnnealingWarmRestarts, "optimizer:202 t0:239 tMult:240 options:241", "step epoch:1");
 export type CosineAnnealingWarmRestarts = $optimSchedulesCosine.CosineAnnealingWarmRestarts;
 /**
  * Rates from maxLr / divFactor up to maxLr and down to a tiny one, momentum from maxMomentum to baseMomentum and back.
  * Reference: torch.optim.lr_scheduler.OneCycleLR.
  */
-export const OneCycleLR = checkedClass($optimSchedulesOneCycle.OneCycleLR, "optimizer:183 options:205");
+export const OneCycleLR = checkedClass($optimSchedulesOneCycle.OneCycleLR, "optimizer:202 maxLr:243 totalSteps:244 options:245");
 export type OneCycleLR = $optimSchedulesOneCycle.OneCycleLR;
 /** baseLr + (maxLr - baseLr) * the height of a triangle; momentum against it. Reference: torch.optim.lr_scheduler.CyclicLR. */
-export const CyclicLR = checkedClass($optimSchedulesCyclic.CyclicLR, "optimizer:183 options:208");
+export const CyclicLR = checkedClass($optimSchedulesCyclic.CyclicLR, "optimizer:202 baseLr:248 maxLr:249 options:250");
 export type CyclicLR = $optimSchedulesCyclic.CyclicLR;
 /** The rates times factor after more than `patience` steps without an improvement. Reference: torch.optim.lr_scheduler.ReduceLROnPlateau. */
-export const ReduceLROnPlateau = checkedClass($optimSchedulesPlateau.ReduceLROnPlateau, "optimizer:183 options:211", "step metric:1");
+export const ReduceLROnPlateau = checkedClass($optimSchedulesPlateau.ReduceLROnPlateau, "optimizer:202 mode:253 factor:254 options:255", "step metric:1");
 export type ReduceLROnPlateau = $optimSchedulesPlateau.ReduceLROnPlateau;
 /** All schedules in each step, each upon the rates that the one before set. Reference: torch.optim.lr_scheduler.ChainedScheduler. */
-export const ChainedScheduler = checkedClass($optimSchedulesComposed.ChainedScheduler, "options:214", "step", "undo;stateDict;loadStateDict state:193");
+export const ChainedScheduler = checkedClass($optimSchedulesComposed.ChainedScheduler, "schedulers:258", "step", "undo;stateDict;loadStateDict state:217");
 export type ChainedScheduler = $optimSchedulesComposed.ChainedScheduler;
 /** One schedule after the other. Reference: torch.optim.lr_scheduler.SequentialLR. */
-export const SequentialLR = checkedClass($optimSchedulesComposed.SequentialLR, "optimizer:183 options:215", "step", "undo;stateDict;loadStateDict state:193");
+export const SequentialLR = checkedClass($optimSchedulesComposed.SequentialLR, "optimizer:202 schedulers:259 milestones:6", "step", "undo;stateDict;loadStateDict state:217");
 export type SequentialLR = $optimSchedulesComposed.SequentialLR;
+/** At every step the rates are multiplied by gamma. Reference: torch.optim.lr_scheduler.ExponentialLR. */
+export const exponentialLR = factory(ExponentialLR, $optimSchedulesStep.exponentialLR);
+/** At each milestone the rates are multiplied by gamma. Reference: torch.optim.lr_scheduler.MultiStepLR. */
+export const multiStepLR = factory(MultiStepLR, $optimSchedulesStep.multiStepLR);
+/** Every stepSize steps the rates are multiplied by gamma. Reference: torch.optim.lr_scheduler.StepLR. */
+export const stepLR = factory(StepLR, $optimSchedulesStep.stepLR);
+/** The rates times factor for totalIters steps, then whole. Reference: torch.optim.lr_scheduler.ConstantLR. */
+export const constantLR = factory(ConstantLR, $optimSchedulesRamp.constantLR);
+/** The rates times a factor that goes from startFactor to endFactor. Reference: torch.optim.lr_scheduler.LinearLR. */
+export const linearLR = factory(LinearLR, $optimSchedulesRamp.linearLR);
+/** The rates times (1 - t / totalIters)^power. Reference: torch.optim.lr_scheduler.PolynomialLR. */
+export const polynomialLR = factory(PolynomialLR, $optimSchedulesRamp.polynomialLR);
+/** The first rates times lrLambda(t). Reference: torch.optim.lr_scheduler.LambdaLR. */
+export const lambdaLR = factory(LambdaLR, $optimSchedulesLambda.lambdaLR);
+/** The rates before times lrLambda(t). Reference: torch.optim.lr_scheduler.MultiplicativeLR. */
+export const multiplicativeLR = factory(MultiplicativeLR, $optimSchedulesLambda.multiplicativeLR);
+/** etaMin + (lr - etaMin) (1 + cos(π t / tMax)) / 2. Reference: torch.optim.lr_scheduler.CosineAnnealingLR. */
+export const cosineAnnealingLR = factory(CosineAnnealingLR, $optimSchedulesCosine.cosineAnnealingLR);
+/** Half a cosine that starts anew when it has ended. Reference: torch.optim.lr_scheduler.CosineAnnealingWarmRestarts. */
+export const cosineAnnealingWarmRestarts = factory(CosineAnnealingWarmRestarts, $optimSchedulesCosine.cosineAnnealingWarmRestarts);
+/**
+ * Rates from maxLr / divFactor up to maxLr and down to a tiny one, momentum from maxMomentum to baseMomentum and back.
+ * Reference: torch.optim.lr_scheduler.OneCycleLR.
+ */
+export const oneCycleLR = factory(OneCycleLR, $optimSchedulesOneCycle.oneCycleLR);
+/** baseLr + (maxLr - baseLr) * the height of a triangle; momentum against it. Reference: torch.optim.lr_scheduler.CyclicLR. */
+export const cyclicLR = factory(CyclicLR, $optimSchedulesCyclic.cyclicLR);
+/** The rates times factor after more than `patience` steps without an improvement. Reference: torch.optim.lr_scheduler.ReduceLROnPlateau. */
+export const reduceLROnPlateau = factory(ReduceLROnPlateau, $optimSchedulesPlateau.reduceLROnPlateau);
+/** All schedules in each step, each upon the rates that the one before set. Reference: torch.optim.lr_scheduler.ChainedScheduler. */
+export const chainedScheduler = factory(ChainedScheduler, $optimSchedulesComposed.chainedScheduler);
+/** One schedule after the other. Reference: torch.optim.lr_scheduler.SequentialLR. */
+export const sequentialLR = factory(SequentialLR, $optimSchedulesComposed.sequentialLR);

@@ -44,19 +44,19 @@ export type Sigmoid = $nnActivation.Sigmoid;
 export const Tanh = checkedClass($nnActivation.Tanh, "", "forward x:4");
 export type Tanh = $nnActivation.Tanh;
 /** leakyRelu. Reference: torch.nn.LeakyReLU. */
-export const LeakyReLU = checkedClass($nnActivation.LeakyReLU, "options:58", "forward x:4");
+export const LeakyReLU = checkedClass($nnActivation.LeakyReLU, "negativeSlope:58", "forward x:4");
 export type LeakyReLU = $nnActivation.LeakyReLU;
 /** elu. Reference: torch.nn.ELU. */
-export const ELU = checkedClass($nnActivation.ELU, "options:59", "forward x:4");
+export const ELU = checkedClass($nnActivation.ELU, "alpha:59", "forward x:4");
 export type ELU = $nnActivation.ELU;
 /** selu. Reference: torch.nn.SELU. */
 export const SELU = checkedClass($nnActivation.SELU, "", "forward x:4");
 export type SELU = $nnActivation.SELU;
 /** celu. Reference: torch.nn.CELU. */
-export const CELU = checkedClass($nnActivation.CELU, "options:59", "forward x:4");
+export const CELU = checkedClass($nnActivation.CELU, "alpha:59", "forward x:4");
 export type CELU = $nnActivation.CELU;
 /** gelu. Reference: torch.nn.GELU. */
-export const GELU = checkedClass($nnActivation.GELU, "options:61", "forward x:4");
+export const GELU = checkedClass($nnActivation.GELU, "approximate:61", "forward x:4");
 export type GELU = $nnActivation.GELU;
 /** silu. Reference: torch.nn.SiLU. */
 export const SiLU = checkedClass($nnActivation.SiLU, "", "forward x:4");
@@ -65,7 +65,7 @@ export type SiLU = $nnActivation.SiLU;
 export const Mish = checkedClass($nnActivation.Mish, "", "forward x:4");
 export type Mish = $nnActivation.Mish;
 /** softplus. Reference: torch.nn.Softplus. */
-export const Softplus = checkedClass($nnActivation.Softplus, "options:62", "forward x:4");
+export const Softplus = checkedClass($nnActivation.Softplus, "beta:62 threshold:1", "forward x:4");
 export type Softplus = $nnActivation.Softplus;
 /** softsign. Reference: torch.nn.Softsign. */
 export const Softsign = checkedClass($nnActivation.Softsign, "", "forward x:4");
@@ -74,7 +74,7 @@ export type Softsign = $nnActivation.Softsign;
 export const LogSigmoid = checkedClass($nnActivation.LogSigmoid, "", "forward x:4");
 export type LogSigmoid = $nnActivation.LogSigmoid;
 /** hardtanh. Reference: torch.nn.Hardtanh. */
-export const Hardtanh = checkedClass($nnActivation.Hardtanh, "options:63", "forward x:4");
+export const Hardtanh = checkedClass($nnActivation.Hardtanh, "minVal:63 maxVal:1", "forward x:4");
 export type Hardtanh = $nnActivation.Hardtanh;
 /** hardSigmoid. Reference: torch.nn.Hardsigmoid. */
 export const HardSigmoid = checkedClass($nnActivation.HardSigmoid, "", "forward x:4");
@@ -92,7 +92,7 @@ export type Softmax = $nnActivation.Softmax;
 export const LogSoftmax = checkedClass($nnActivation.LogSoftmax, "axis:5", "forward x:4");
 export type LogSoftmax = $nnActivation.LogSoftmax;
 /** x where x > 0, a learned slope times x elsewhere. Reference: torch.nn.PReLU. */
-export const PReLU = checkedClass($nnActivation.PReLU, "options:65", "forward x:4");
+export const PReLU = checkedClass($nnActivation.PReLU, "numParameters:65 init:1 options:66", "forward x:4");
 export type PReLU = $nnActivation.PReLU;
 /** The first half along an axis times the sigmoid of the second. Reference: torch.nn.GLU. */
 export const GLU = checkedClass($nnActivation.GLU, "axis:1", "forward x:4");
@@ -104,247 +104,247 @@ export type Softmin = $nnActivation.Softmin;
 export const Softmax2d = checkedClass($nnActivation.Softmax2d, "", "forward x:4");
 export type Softmax2d = $nnActivation.Softmax2d;
 /** 0 where |x| is at most lambda, x elsewhere. Reference: torch.nn.Hardshrink. */
-export const Hardshrink = checkedClass($nnActivation.Hardshrink, "options:66", "forward x:4");
+export const Hardshrink = checkedClass($nnActivation.Hardshrink, "lambd:67", "forward x:4");
 export type Hardshrink = $nnActivation.Hardshrink;
 /** x moved towards 0 by lambda, at most to 0. Reference: torch.nn.Softshrink. */
-export const Softshrink = checkedClass($nnActivation.Softshrink, "options:66", "forward x:4");
+export const Softshrink = checkedClass($nnActivation.Softshrink, "lambd:67", "forward x:4");
 export type Softshrink = $nnActivation.Softshrink;
 /** x where x > limit, value elsewhere. Reference: torch.nn.Threshold. */
 export const Threshold = checkedClass($nnActivation.Threshold, "limit:5 value:5", "forward x:4");
 export type Threshold = $nnActivation.Threshold;
 /** leakyRelu with slopes drawn between lower and upper in training, their mean otherwise. Reference: torch.nn.RReLU. */
-export const RReLU = checkedClass($nnActivation.RReLU, "options:67", "forward x:4");
+export const RReLU = checkedClass($nnActivation.RReLU, "lower:68 upper:1 options:69", "forward x:4");
 export type RReLU = $nnActivation.RReLU;
 /**
  * log p(target | x) and its negative mean, where classes are sorted by frequency: those below cutoffs[0] have a place in the head, each
  * later range has one for all together and its own softmax within. x is [N, inputs] and target [N], or [inputs] and []. All rows go
  * through all clusters, since shapes do not depend on data. Reference: torch.nn.AdaptiveLogSoftmaxWithLoss.
  */
-export const AdaptiveLogSoftmaxWithLoss = checkedClass($nnAdaptiveSoftmax.AdaptiveLogSoftmaxWithLoss, "inputs:5 classes:5 cutoffs:68 options:69", "forward x:4 target:4;logProb x:4;predict x:4");
+export const AdaptiveLogSoftmaxWithLoss = checkedClass($nnAdaptiveSoftmax.AdaptiveLogSoftmaxWithLoss, "inputs:5 classes:5 cutoffs:70 options:71", "forward x:4 target:4;logProb x:4;predict x:4");
 export type AdaptiveLogSoftmaxWithLoss = $nnAdaptiveSoftmax.AdaptiveLogSoftmaxWithLoss;
 /** Attention of several heads. forward(query, key, value) gives {output, weights}. Reference: torch.nn.MultiheadAttention. */
-export const MultiheadAttention = checkedClass($nnAttention.MultiheadAttention, "width:5 heads:5 options:72", "forward query:4 key:4 value:4 call:71");
+export const MultiheadAttention = checkedClass($nnAttention.MultiheadAttention, "width:5 heads:5 dropout:74 options:75", "forward query:4 key:4 value:4 call:73");
 export type MultiheadAttention = $nnAttention.MultiheadAttention;
 /** Self-attention and feedforward, each with a residual and a layer norm. Reference: torch.nn.TransformerEncoderLayer. */
-export const TransformerEncoderLayer = checkedClass($nnAttention.TransformerEncoderLayer, "width:5 heads:5 options:75", "forward x:4 options:73");
+export const TransformerEncoderLayer = checkedClass($nnAttention.TransformerEncoderLayer, "width:5 heads:5 dimFeedforward:78 dropout:78 options:79", "forward x:4 options:76");
 export type TransformerEncoderLayer = $nnAttention.TransformerEncoderLayer;
 /** As the encoder's layer, with attention to a memory between. Reference: torch.nn.TransformerDecoderLayer. */
-export const TransformerDecoderLayer = checkedClass($nnAttention.TransformerDecoderLayer, "width:5 heads:5 options:75", "forward x:4 memory:4 options:76");
+export const TransformerDecoderLayer = checkedClass($nnAttention.TransformerDecoderLayer, "width:5 heads:5 dimFeedforward:78 dropout:78 options:79", "forward x:4 memory:4 options:80");
 export type TransformerDecoderLayer = $nnAttention.TransformerDecoderLayer;
 /** Encoder layers one after the other, made by a function, and a last norm. Reference: torch.nn.TransformerEncoder. */
-export const TransformerEncoder = checkedClass($nnAttention.TransformerEncoder, "make:77 count:5 norm:78", "forward x:4 call:73");
+export const TransformerEncoder = checkedClass($nnAttention.TransformerEncoder, "make:81 count:5 norm:82", "forward x:4 call:76");
 export type TransformerEncoder = $nnAttention.TransformerEncoder;
 /** Decoder layers one after the other, made by a function, and a last norm. Reference: torch.nn.TransformerDecoder. */
-export const TransformerDecoder = checkedClass($nnAttention.TransformerDecoder, "make:77 count:5 norm:78", "forward x:4 memory:4 call:76");
+export const TransformerDecoder = checkedClass($nnAttention.TransformerDecoder, "make:81 count:5 norm:82", "forward x:4 memory:4 call:80");
 export type TransformerDecoder = $nnAttention.TransformerDecoder;
 /** An encoder and a decoder that attends to what it makes. Reference: torch.nn.Transformer. */
-export const Transformer = checkedClass($nnAttention.Transformer, "width:1 heads:1 options:80", "forward source:4 target:4 call:79");
+export const Transformer = checkedClass($nnAttention.Transformer, "width:1 heads:1 options:84", "forward source:4 target:4 call:83");
 export type Transformer = $nnAttention.Transformer;
 /** Layers one after the other, named "0", "1", … Reference: torch.nn.Sequential. */
-export const Sequential = checkedClass($nnContainers.Sequential, "...layers:82", "at index:5;append layer:81;forward x:4");
+export const Sequential = checkedClass($nnContainers.Sequential, "...layers:86", "at index:5;append layer:85;forward x:4");
 export type Sequential = $nnContainers.Sequential;
 /** Axes `startDim` to `endDim` (default 1 to the last) merged into one. Reference: torch.nn.Flatten. */
-export const Flatten = checkedClass($nnContainers.Flatten, "start:83 end:1", "forward x:4");
+export const Flatten = checkedClass($nnContainers.Flatten, "start:87 end:1", "forward x:4");
 export type Flatten = $nnContainers.Flatten;
 /** An axis split into several. Reference: torch.nn.Unflatten. */
-export const Unflatten = checkedClass($nnContainers.Unflatten, "axis:5 lengths:68", "forward x:4");
+export const Unflatten = checkedClass($nnContainers.Unflatten, "axis:5 lengths:70", "forward x:4");
 export type Unflatten = $nnContainers.Unflatten;
 /** conv1d with a learned kernel. x: [N, inputs, W] or [inputs, W]. Reference: torch.nn.Conv1d. */
-export const Conv1d = checkedClass($nnConv.Conv1d, "inputs:5 outputs:5 kernelSize:84 options:87", "forward x:4");
+export const Conv1d = checkedClass($nnConv.Conv1d, "inputs:5 outputs:5 kernelSize:88 stride:91 padding:92 options:93", "forward x:4");
 export type Conv1d = $nnConv.Conv1d;
 /** conv2d with a learned kernel. x: [N, inputs, H, W] or [inputs, H, W]. Reference: torch.nn.Conv2d. */
-export const Conv2d = checkedClass($nnConv.Conv2d, "inputs:5 outputs:5 kernelSize:84 options:87", "forward x:4");
+export const Conv2d = checkedClass($nnConv.Conv2d, "inputs:5 outputs:5 kernelSize:88 stride:91 padding:92 options:93", "forward x:4");
 export type Conv2d = $nnConv.Conv2d;
 /** conv3d with a learned kernel. x: [N, inputs, D, H, W] or [inputs, D, H, W]. Reference: torch.nn.Conv3d. */
-export const Conv3d = checkedClass($nnConv.Conv3d, "inputs:5 outputs:5 kernelSize:84 options:87", "forward x:4");
+export const Conv3d = checkedClass($nnConv.Conv3d, "inputs:5 outputs:5 kernelSize:88 stride:91 padding:92 options:93", "forward x:4");
 export type Conv3d = $nnConv.Conv3d;
 /** convTranspose1d with a learned kernel [inputs, outputs/groups, k]. Reference: torch.nn.ConvTranspose1d. */
-export const ConvTranspose1d = checkedClass($nnConv.ConvTranspose1d, "inputs:5 outputs:5 kernelSize:84 options:88", "forward x:4");
+export const ConvTranspose1d = checkedClass($nnConv.ConvTranspose1d, "inputs:5 outputs:5 kernelSize:88 stride:94 padding:94 options:95", "forward x:4");
 export type ConvTranspose1d = $nnConv.ConvTranspose1d;
 /** convTranspose2d with a learned kernel [inputs, outputs/groups, kH, kW]. Reference: torch.nn.ConvTranspose2d. */
-export const ConvTranspose2d = checkedClass($nnConv.ConvTranspose2d, "inputs:5 outputs:5 kernelSize:84 options:88", "forward x:4");
+export const ConvTranspose2d = checkedClass($nnConv.ConvTranspose2d, "inputs:5 outputs:5 kernelSize:88 stride:94 padding:94 options:95", "forward x:4");
 export type ConvTranspose2d = $nnConv.ConvTranspose2d;
 /** convTranspose3d with a learned kernel [inputs, outputs/groups, kD, kH, kW]. Reference: torch.nn.ConvTranspose3d. */
-export const ConvTranspose3d = checkedClass($nnConv.ConvTranspose3d, "inputs:5 outputs:5 kernelSize:84 options:88", "forward x:4");
+export const ConvTranspose3d = checkedClass($nnConv.ConvTranspose3d, "inputs:5 outputs:5 kernelSize:88 stride:94 padding:94 options:95", "forward x:4");
 export type ConvTranspose3d = $nnConv.ConvTranspose3d;
 /** In training, zeroes each element with probability p and scales the others by 1 / (1 - p). Reference: torch.nn.Dropout. */
-export const Dropout = checkedClass($nnDropout.Dropout, "p:1 options:89", "forward x:4");
+export const Dropout = checkedClass($nnDropout.Dropout, "p:1 options:96", "forward x:4");
 export type Dropout = $nnDropout.Dropout;
 /** Dropout of whole channels of [N, C, ...]. Reference: torch.nn.Dropout1d, Dropout2d, Dropout3d. */
-export const DropoutChannels = checkedClass($nnDropout.DropoutChannels, "p:1 options:89", "forward x:4");
+export const DropoutChannels = checkedClass($nnDropout.DropoutChannels, "p:1 options:96", "forward x:4");
 export type DropoutChannels = $nnDropout.DropoutChannels;
 /** alphaDropout in training. Reference: torch.nn.AlphaDropout. */
-export const AlphaDropout = checkedClass($nnDropout.AlphaDropout, "p:1 options:89", "forward x:4");
+export const AlphaDropout = checkedClass($nnDropout.AlphaDropout, "p:1 options:96", "forward x:4");
 export type AlphaDropout = $nnDropout.AlphaDropout;
 /** featureAlphaDropout in training. Reference: torch.nn.FeatureAlphaDropout. */
-export const FeatureAlphaDropout = checkedClass($nnDropout.FeatureAlphaDropout, "p:1 options:89", "forward x:4");
+export const FeatureAlphaDropout = checkedClass($nnDropout.FeatureAlphaDropout, "p:1 options:96", "forward x:4");
 export type FeatureAlphaDropout = $nnDropout.FeatureAlphaDropout;
 /** Rows of a learned table by their numbers: [...] to [..., width]. Starts normal. Reference: torch.nn.Embedding. */
-export const Embedding = checkedClass($nnEmbedding.Embedding, "rows:5 width:5 options:90", "forward indices:4");
+export const Embedding = checkedClass($nnEmbedding.Embedding, "rows:5 width:5 options:97", "forward indices:4");
 export type Embedding = $nnEmbedding.Embedding;
 /** Sums, means or maxima of bags of a learned table's rows. Reference: torch.nn.EmbeddingBag. */
-export const EmbeddingBag = checkedClass($nnEmbedding.EmbeddingBag, "rows:5 width:5 options:93", "forward indices:4 call:91");
+export const EmbeddingBag = checkedClass($nnEmbedding.EmbeddingBag, "rows:5 width:5 options:100", "forward indices:4 call:98");
 export type EmbeddingBag = $nnEmbedding.EmbeddingBag;
 /** instanceNorm over [N, C, W]. Reference: torch.nn.InstanceNorm1d. */
-export const InstanceNorm1d = checkedClass($nnInstanceNorm.InstanceNorm1d, "channels:5 options:94", "", "forward x:4");
+export const InstanceNorm1d = checkedClass($nnInstanceNorm.InstanceNorm1d, "channels:5 options:101", "", "forward x:4");
 export type InstanceNorm1d = $nnInstanceNorm.InstanceNorm1d;
 /** instanceNorm over [N, C, H, W]. Reference: torch.nn.InstanceNorm2d. */
-export const InstanceNorm2d = checkedClass($nnInstanceNorm.InstanceNorm2d, "channels:5 options:94", "", "forward x:4");
+export const InstanceNorm2d = checkedClass($nnInstanceNorm.InstanceNorm2d, "channels:5 options:101", "", "forward x:4");
 export type InstanceNorm2d = $nnInstanceNorm.InstanceNorm2d;
 /** instanceNorm over [N, C, D, H, W]. Reference: torch.nn.InstanceNorm3d. */
-export const InstanceNorm3d = checkedClass($nnInstanceNorm.InstanceNorm3d, "channels:5 options:94", "", "forward x:4");
+export const InstanceNorm3d = checkedClass($nnInstanceNorm.InstanceNorm3d, "channels:5 options:101", "", "forward x:4");
 export type InstanceNorm3d = $nnInstanceNorm.InstanceNorm3d;
 /** rmsNorm over the last axes. Reference: torch.nn.RMSNorm. */
-export const RMSNorm = checkedClass($nnInstanceNorm.RMSNorm, "normalizedShape:84 options:95", "forward x:4");
+export const RMSNorm = checkedClass($nnInstanceNorm.RMSNorm, "normalizedShape:88 options:102", "forward x:4");
 export type RMSNorm = $nnInstanceNorm.RMSNorm;
 /** x W^T + bias, [..., inputs] to [..., outputs]. Both start uniform in ±1/sqrt(inputs). Reference: torch.nn.Linear. */
-export const Linear = checkedClass($nnLinear.Linear, "inputs:5 outputs:5 options:96", "forward x:4");
+export const Linear = checkedClass($nnLinear.Linear, "inputs:5 outputs:5 options:103", "forward x:4");
 export type Linear = $nnLinear.Linear;
 /** a^T W b + bias for each of the outputs. Reference: torch.nn.Bilinear. */
-export const Bilinear = checkedClass($nnLinear.Bilinear, "firstInputs:5 secondInputs:5 outputs:5 options:96", "forward a:4 b:4");
+export const Bilinear = checkedClass($nnLinear.Bilinear, "firstInputs:5 secondInputs:5 outputs:5 options:103", "forward a:4 b:4");
 export type Bilinear = $nnLinear.Bilinear;
 /** Gives its input back. Reference: torch.nn.Identity. */
 export const Identity = checkedClass($nnLinear.Identity, "", "forward x:4");
 export type Identity = $nnLinear.Identity;
 /** Modules by place. Reference: torch.nn.ModuleList. */
-export const ModuleList = checkedClass($nnLists.ModuleList, "items:98", "", "at index:5;append item:97;forward");
+export const ModuleList = checkedClass($nnLists.ModuleList, "items:105", "", "at index:5;append item:104;forward");
 export type ModuleList<T extends $nnModule.Module = $nnModule.Module> = $nnLists.ModuleList<T>;
 /** Parameters by place. Reference: torch.nn.ParameterList. */
-export const ParameterList = checkedClass($nnLists.ParameterList, "items:100", "", "at index:5;append item:97;forward");
+export const ParameterList = checkedClass($nnLists.ParameterList, "items:107", "", "at index:5;append item:104;forward");
 export type ParameterList = $nnLists.ParameterList;
 /** Modules by name. Reference: torch.nn.ModuleDict. */
-export const ModuleDict = checkedClass($nnLists.ModuleDict, "items:104", "", "has name:101;get name:101;set name:101 item:97;delete name:101;keys;forward");
+export const ModuleDict = checkedClass($nnLists.ModuleDict, "items:111", "", "has name:108;get name:108;set name:108 item:104;delete name:108;keys;forward");
 export type ModuleDict<T extends $nnModule.Module = $nnModule.Module> = $nnLists.ModuleDict<T>;
 /** Parameters by name. Reference: torch.nn.ParameterDict. */
-export const ParameterDict = checkedClass($nnLists.ParameterDict, "items:107", "", "has name:101;get name:101;set name:101 item:97;delete name:101;keys;forward");
+export const ParameterDict = checkedClass($nnLists.ParameterDict, "items:114", "", "has name:108;get name:108;set name:108 item:104;delete name:108;keys;forward");
 export type ParameterDict = $nnLists.ParameterDict;
 /** mseLoss. Reference: torch.nn.MSELoss. */
-export const MSELoss = checkedClass($nnLoss.MSELoss, "options:109", "forward x:4 target:4");
+export const MSELoss = checkedClass($nnLoss.MSELoss, "options:116", "forward x:4 target:4");
 export type MSELoss = $nnLoss.MSELoss;
 /** l1Loss. Reference: torch.nn.L1Loss. */
-export const L1Loss = checkedClass($nnLoss.L1Loss, "options:109", "forward x:4 target:4");
+export const L1Loss = checkedClass($nnLoss.L1Loss, "options:116", "forward x:4 target:4");
 export type L1Loss = $nnLoss.L1Loss;
 /** smoothL1Loss. Reference: torch.nn.SmoothL1Loss. */
-export const SmoothL1Loss = checkedClass($nnLoss.SmoothL1Loss, "options:110", "forward x:4 target:4");
+export const SmoothL1Loss = checkedClass($nnLoss.SmoothL1Loss, "options:117", "forward x:4 target:4");
 export type SmoothL1Loss = $nnLoss.SmoothL1Loss;
 /** huberLoss. Reference: torch.nn.HuberLoss. */
-export const HuberLoss = checkedClass($nnLoss.HuberLoss, "options:111", "forward x:4 target:4");
+export const HuberLoss = checkedClass($nnLoss.HuberLoss, "options:118", "forward x:4 target:4");
 export type HuberLoss = $nnLoss.HuberLoss;
 /** binaryCrossEntropy. Reference: torch.nn.BCELoss. */
-export const BCELoss = checkedClass($nnLoss.BCELoss, "options:112", "forward x:4 target:4");
+export const BCELoss = checkedClass($nnLoss.BCELoss, "options:119", "forward x:4 target:4");
 export type BCELoss = $nnLoss.BCELoss;
 /** binaryCrossEntropyWithLogits. Reference: torch.nn.BCEWithLogitsLoss. */
-export const BCEWithLogitsLoss = checkedClass($nnLoss.BCEWithLogitsLoss, "options:113", "forward x:4 target:4");
+export const BCEWithLogitsLoss = checkedClass($nnLoss.BCEWithLogitsLoss, "options:120", "forward x:4 target:4");
 export type BCEWithLogitsLoss = $nnLoss.BCEWithLogitsLoss;
 /** nllLoss. Reference: torch.nn.NLLLoss. */
-export const NLLLoss = checkedClass($nnLoss.NLLLoss, "options:114", "forward x:4 target:4");
+export const NLLLoss = checkedClass($nnLoss.NLLLoss, "options:121", "forward x:4 target:4");
 export type NLLLoss = $nnLoss.NLLLoss;
 /** crossEntropy. Reference: torch.nn.CrossEntropyLoss. */
-export const CrossEntropyLoss = checkedClass($nnLoss.CrossEntropyLoss, "options:115", "forward x:4 target:4");
+export const CrossEntropyLoss = checkedClass($nnLoss.CrossEntropyLoss, "options:122", "forward x:4 target:4");
 export type CrossEntropyLoss = $nnLoss.CrossEntropyLoss;
 /** marginRankingLoss. Reference: torch.nn.MarginRankingLoss. */
-export const MarginRankingLoss = checkedClass($nnMarginLoss.MarginRankingLoss, "options:116", "forward a:4 b:4 y:4");
+export const MarginRankingLoss = checkedClass($nnMarginLoss.MarginRankingLoss, "options:123", "forward a:4 b:4 y:4");
 export type MarginRankingLoss = $nnMarginLoss.MarginRankingLoss;
 /** hingeEmbeddingLoss. Reference: torch.nn.HingeEmbeddingLoss. */
-export const HingeEmbeddingLoss = checkedClass($nnMarginLoss.HingeEmbeddingLoss, "options:116", "forward x:4 y:4");
+export const HingeEmbeddingLoss = checkedClass($nnMarginLoss.HingeEmbeddingLoss, "options:123", "forward x:4 y:4");
 export type HingeEmbeddingLoss = $nnMarginLoss.HingeEmbeddingLoss;
 /** cosineEmbeddingLoss. Reference: torch.nn.CosineEmbeddingLoss. */
-export const CosineEmbeddingLoss = checkedClass($nnMarginLoss.CosineEmbeddingLoss, "options:116", "forward a:4 b:4 y:4");
+export const CosineEmbeddingLoss = checkedClass($nnMarginLoss.CosineEmbeddingLoss, "options:123", "forward a:4 b:4 y:4");
 export type CosineEmbeddingLoss = $nnMarginLoss.CosineEmbeddingLoss;
 /** softMarginLoss. Reference: torch.nn.SoftMarginLoss. */
-export const SoftMarginLoss = checkedClass($nnMarginLoss.SoftMarginLoss, "options:109", "forward x:4 y:4");
+export const SoftMarginLoss = checkedClass($nnMarginLoss.SoftMarginLoss, "options:116", "forward x:4 y:4");
 export type SoftMarginLoss = $nnMarginLoss.SoftMarginLoss;
 /** multiMarginLoss. Reference: torch.nn.MultiMarginLoss. */
-export const MultiMarginLoss = checkedClass($nnMarginLoss.MultiMarginLoss, "options:118", "forward x:4 y:4");
+export const MultiMarginLoss = checkedClass($nnMarginLoss.MultiMarginLoss, "options:125", "forward x:4 y:4");
 export type MultiMarginLoss = $nnMarginLoss.MultiMarginLoss;
 /** multilabelMarginLoss. Reference: torch.nn.MultiLabelMarginLoss. */
-export const MultiLabelMarginLoss = checkedClass($nnMarginLoss.MultiLabelMarginLoss, "options:109", "forward x:4 y:4");
+export const MultiLabelMarginLoss = checkedClass($nnMarginLoss.MultiLabelMarginLoss, "options:116", "forward x:4 y:4");
 export type MultiLabelMarginLoss = $nnMarginLoss.MultiLabelMarginLoss;
 /** multilabelSoftMarginLoss. Reference: torch.nn.MultiLabelSoftMarginLoss. */
-export const MultiLabelSoftMarginLoss = checkedClass($nnMarginLoss.MultiLabelSoftMarginLoss, "options:112", "forward x:4 y:4");
+export const MultiLabelSoftMarginLoss = checkedClass($nnMarginLoss.MultiLabelSoftMarginLoss, "options:119", "forward x:4 y:4");
 export type MultiLabelSoftMarginLoss = $nnMarginLoss.MultiLabelSoftMarginLoss;
 /** tripletMarginLoss. Reference: torch.nn.TripletMarginLoss, torch.nn.TripletMarginWithDistanceLoss. */
-export const TripletMarginLoss = checkedClass($nnMarginLoss.TripletMarginLoss, "options:120", "forward anchor:4 positive:4 negative:4");
+export const TripletMarginLoss = checkedClass($nnMarginLoss.TripletMarginLoss, "options:127", "forward anchor:4 positive:4 negative:4");
 export type TripletMarginLoss = $nnMarginLoss.TripletMarginLoss;
 /** poissonNllLoss. Reference: torch.nn.PoissonNLLLoss. */
-export const PoissonNLLLoss = checkedClass($nnMarginLoss.PoissonNLLLoss, "options:121", "forward x:4 target:4");
+export const PoissonNLLLoss = checkedClass($nnMarginLoss.PoissonNLLLoss, "options:128", "forward x:4 target:4");
 export type PoissonNLLLoss = $nnMarginLoss.PoissonNLLLoss;
 /** gaussianNllLoss. Reference: torch.nn.GaussianNLLLoss. */
-export const GaussianNLLLoss = checkedClass($nnMarginLoss.GaussianNLLLoss, "options:122", "forward x:4 target:4 variance:4");
+export const GaussianNLLLoss = checkedClass($nnMarginLoss.GaussianNLLLoss, "options:129", "forward x:4 target:4 variance:4");
 export type GaussianNLLLoss = $nnMarginLoss.GaussianNLLLoss;
 /** klDiv. Reference: torch.nn.KLDivLoss. */
-export const KLDivLoss = checkedClass($nnMarginLoss.KLDivLoss, "options:124", "forward x:4 target:4");
+export const KLDivLoss = checkedClass($nnMarginLoss.KLDivLoss, "options:131", "forward x:4 target:4");
 export type KLDivLoss = $nnMarginLoss.KLDivLoss;
 /** ctcLoss. Reference: torch.nn.CTCLoss. */
-export const CTCLoss = checkedClass($nnMarginLoss.CTCLoss, "options:126", "forward x:4 targets:4 inputLengths:125 targetLengths:125");
+export const CTCLoss = checkedClass($nnMarginLoss.CTCLoss, "options:133", "forward x:4 targets:4 inputLengths:132 targetLengths:132");
 export type CTCLoss = $nnMarginLoss.CTCLoss;
 export { Module } from "../nn/module.ts";
-checkMethods($nnModule.Module, "registerBuffer name:101 tensor:4 options:127;children;modules;parameters;buffers;train mode:10;eval;apply fn:77;zeroGrad options:128;requiresGrad_ mode:10;to target:129;toEmpty target:130;stateDict;loadStateDict state:131 options:132;dispose;toString");
+checkMethods($nnModule.Module, "registerBuffer name:108 tensor:4 options:134;children;modules;parameters;buffers;train mode:10;eval;apply fn:81;zeroGrad options:135;requiresGrad_ mode:10;to target:136;toEmpty target:137;stateDict;loadStateDict state:138 options:139;dispose;toString");
 /** batchNorm over [N, C] or [N, C, W]. Reference: torch.nn.BatchNorm1d. */
-export const BatchNorm1d = checkedClass($nnNorm.BatchNorm1d, "channels:5 options:133", "", "forward x:4");
+export const BatchNorm1d = checkedClass($nnNorm.BatchNorm1d, "channels:5 options:140", "", "forward x:4");
 export type BatchNorm1d = $nnNorm.BatchNorm1d;
 /** batchNorm over [N, C, H, W]. Reference: torch.nn.BatchNorm2d. */
-export const BatchNorm2d = checkedClass($nnNorm.BatchNorm2d, "channels:5 options:133", "", "forward x:4");
+export const BatchNorm2d = checkedClass($nnNorm.BatchNorm2d, "channels:5 options:140", "", "forward x:4");
 export type BatchNorm2d = $nnNorm.BatchNorm2d;
 /** batchNorm over [N, C, D, H, W]. Reference: torch.nn.BatchNorm3d. */
-export const BatchNorm3d = checkedClass($nnNorm.BatchNorm3d, "channels:5 options:133", "", "forward x:4");
+export const BatchNorm3d = checkedClass($nnNorm.BatchNorm3d, "channels:5 options:140", "", "forward x:4");
 export type BatchNorm3d = $nnNorm.BatchNorm3d;
 /** layerNorm over the last axes. Reference: torch.nn.LayerNorm. */
-export const LayerNorm = checkedClass($nnNorm.LayerNorm, "normalizedShape:84 options:134", "forward x:4");
+export const LayerNorm = checkedClass($nnNorm.LayerNorm, "normalizedShape:88 eps:141 options:142", "forward x:4");
 export type LayerNorm = $nnNorm.LayerNorm;
 /** groupNorm. Reference: torch.nn.GroupNorm. */
-export const GroupNorm = checkedClass($nnNorm.GroupNorm, "groups:5 channels:5 options:135", "forward x:4");
+export const GroupNorm = checkedClass($nnNorm.GroupNorm, "groups:5 channels:5 options:143", "forward x:4");
 export type GroupNorm = $nnNorm.GroupNorm;
 /** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad1d. */
-export const ConstantPad1d = checkedClass($nnPad.ConstantPad1d, "pads:84 value:5", "", "forward x:4");
+export const ConstantPad1d = checkedClass($nnPad.ConstantPad1d, "pads:88 value:5", "", "forward x:4");
 export type ConstantPad1d = $nnPad.ConstantPad1d;
 /** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad2d. */
-export const ConstantPad2d = checkedClass($nnPad.ConstantPad2d, "pads:84 value:5", "", "forward x:4");
+export const ConstantPad2d = checkedClass($nnPad.ConstantPad2d, "pads:88 value:5", "", "forward x:4");
 export type ConstantPad2d = $nnPad.ConstantPad2d;
 /** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad3d. */
-export const ConstantPad3d = checkedClass($nnPad.ConstantPad3d, "pads:84 value:5", "", "forward x:4");
+export const ConstantPad3d = checkedClass($nnPad.ConstantPad3d, "pads:88 value:5", "", "forward x:4");
 export type ConstantPad3d = $nnPad.ConstantPad3d;
 /** Padding by zeros of the last axis. Reference: torch.nn.ZeroPad1d. */
-export const ZeroPad1d = checkedClass($nnPad.ZeroPad1d, "pads:84", "", "forward x:4");
+export const ZeroPad1d = checkedClass($nnPad.ZeroPad1d, "pads:88", "", "forward x:4");
 export type ZeroPad1d = $nnPad.ZeroPad1d;
 /** Padding by zeros of two axes. Reference: torch.nn.ZeroPad2d. */
-export const ZeroPad2d = checkedClass($nnPad.ZeroPad2d, "pads:84", "", "forward x:4");
+export const ZeroPad2d = checkedClass($nnPad.ZeroPad2d, "pads:88", "", "forward x:4");
 export type ZeroPad2d = $nnPad.ZeroPad2d;
 /** Padding by zeros of three axes. Reference: torch.nn.ZeroPad3d. */
-export const ZeroPad3d = checkedClass($nnPad.ZeroPad3d, "pads:84", "", "forward x:4");
+export const ZeroPad3d = checkedClass($nnPad.ZeroPad3d, "pads:88", "", "forward x:4");
 export type ZeroPad3d = $nnPad.ZeroPad3d;
 /** Padding of the last axis. Reference: torch.nn.ReflectionPad1d. */
-export const ReflectionPad1d = checkedClass($nnPad.ReflectionPad1d, "pads:84", "", "forward x:4");
+export const ReflectionPad1d = checkedClass($nnPad.ReflectionPad1d, "pads:88", "", "forward x:4");
 export type ReflectionPad1d = $nnPad.ReflectionPad1d;
 /** Padding of two axes. Reference: torch.nn.ReflectionPad2d. */
-export const ReflectionPad2d = checkedClass($nnPad.ReflectionPad2d, "pads:84", "", "forward x:4");
+export const ReflectionPad2d = checkedClass($nnPad.ReflectionPad2d, "pads:88", "", "forward x:4");
 export type ReflectionPad2d = $nnPad.ReflectionPad2d;
 /** Padding of three axes. Reference: torch.nn.ReflectionPad3d. */
-export const ReflectionPad3d = checkedClass($nnPad.ReflectionPad3d, "pads:84", "", "forward x:4");
+export const ReflectionPad3d = checkedClass($nnPad.ReflectionPad3d, "pads:88", "", "forward x:4");
 export type ReflectionPad3d = $nnPad.ReflectionPad3d;
 /** Padding of the last axis. Reference: torch.nn.ReplicationPad1d. */
-export const ReplicationPad1d = checkedClass($nnPad.ReplicationPad1d, "pads:84", "", "forward x:4");
+export const ReplicationPad1d = checkedClass($nnPad.ReplicationPad1d, "pads:88", "", "forward x:4");
 export type ReplicationPad1d = $nnPad.ReplicationPad1d;
 /** Padding of two axes. Reference: torch.nn.ReplicationPad2d. */
-export const ReplicationPad2d = checkedClass($nnPad.ReplicationPad2d, "pads:84", "", "forward x:4");
+export const ReplicationPad2d = checkedClass($nnPad.ReplicationPad2d, "pads:88", "", "forward x:4");
 export type ReplicationPad2d = $nnPad.ReplicationPad2d;
 /** Padding of three axes. Reference: torch.nn.ReplicationPad3d. */
-export const ReplicationPad3d = checkedClass($nnPad.ReplicationPad3d, "pads:84", "", "forward x:4");
+export const ReplicationPad3d = checkedClass($nnPad.ReplicationPad3d, "pads:88", "", "forward x:4");
 export type ReplicationPad3d = $nnPad.ReplicationPad3d;
 /** Padding of the last axis. Reference: torch.nn.CircularPad1d. */
-export const CircularPad1d = checkedClass($nnPad.CircularPad1d, "pads:84", "", "forward x:4");
+export const CircularPad1d = checkedClass($nnPad.CircularPad1d, "pads:88", "", "forward x:4");
 export type CircularPad1d = $nnPad.CircularPad1d;
 /** Padding of two axes. Reference: torch.nn.CircularPad2d. */
-export const CircularPad2d = checkedClass($nnPad.CircularPad2d, "pads:84", "", "forward x:4");
+export const CircularPad2d = checkedClass($nnPad.CircularPad2d, "pads:88", "", "forward x:4");
 export type CircularPad2d = $nnPad.CircularPad2d;
 /** Padding of three axes. Reference: torch.nn.CircularPad3d. */
-export const CircularPad3d = checkedClass($nnPad.CircularPad3d, "pads:84", "", "forward x:4");
+export const CircularPad3d = checkedClass($nnPad.CircularPad3d, "pads:88", "", "forward x:4");
 export type CircularPad3d = $nnPad.CircularPad3d;
 /** A leaf that requires a gradient. Shares the storage of the tensor that it is made of; no scope disposes of it. */
-export const Parameter = checkedClass($nnParameter.Parameter, "data:4 options:136", "", "dispose;describe");
+export const Parameter = checkedClass($nnParameter.Parameter, "data:4 options:144", "", "dispose;describe");
 export type Parameter = $nnParameter.Parameter;
 /** interpolate with its options kept. Reference: torch.nn.Upsample. */
-export const Upsample = checkedClass($nnPlanes.Upsample, "options:139", "forward x:4");
+export const Upsample = checkedClass($nnPlanes.Upsample, "options:147", "forward x:4");
 export type Upsample = $nnPlanes.Upsample;
 /** pixelShuffle. Reference: torch.nn.PixelShuffle. */
 export const PixelShuffle = checkedClass($nnPlanes.PixelShuffle, "factor:5", "forward x:4");
@@ -356,97 +356,97 @@ export type PixelUnshuffle = $nnPlanes.PixelUnshuffle;
 export const ChannelShuffle = checkedClass($nnPlanes.ChannelShuffle, "groups:5", "forward x:4");
 export type ChannelShuffle = $nnPlanes.ChannelShuffle;
 /** Windows as columns. Reference: torch.nn.Unfold. */
-export const Unfold = checkedClass($nnPlanes.Unfold, "kernelSize:84 options:140", "forward x:4");
+export const Unfold = checkedClass($nnPlanes.Unfold, "kernelSize:88 options:148", "forward x:4");
 export type Unfold = $nnPlanes.Unfold;
 /** Columns added into planes. Reference: torch.nn.Fold. */
-export const Fold = checkedClass($nnPlanes.Fold, "outputSize:84 kernelSize:84 options:140", "forward x:4");
+export const Fold = checkedClass($nnPlanes.Fold, "outputSize:88 kernelSize:88 options:148", "forward x:4");
 export type Fold = $nnPlanes.Fold;
 /** maxUnpool1d. Reference: torch.nn.MaxUnpool1d. */
-export const MaxUnpool1d = checkedClass($nnPlanes.MaxUnpool1d, "kernelSize:84 options:142", "", "forward x:4 indices:4 outputSize:141");
+export const MaxUnpool1d = checkedClass($nnPlanes.MaxUnpool1d, "kernelSize:88 options:150", "", "forward x:4 indices:4 outputSize:149");
 export type MaxUnpool1d = $nnPlanes.MaxUnpool1d;
 /** maxUnpool2d. Reference: torch.nn.MaxUnpool2d. */
-export const MaxUnpool2d = checkedClass($nnPlanes.MaxUnpool2d, "kernelSize:84 options:142", "", "forward x:4 indices:4 outputSize:141");
+export const MaxUnpool2d = checkedClass($nnPlanes.MaxUnpool2d, "kernelSize:88 options:150", "", "forward x:4 indices:4 outputSize:149");
 export type MaxUnpool2d = $nnPlanes.MaxUnpool2d;
 /** maxUnpool3d. Reference: torch.nn.MaxUnpool3d. */
-export const MaxUnpool3d = checkedClass($nnPlanes.MaxUnpool3d, "kernelSize:84 options:142", "", "forward x:4 indices:4 outputSize:141");
+export const MaxUnpool3d = checkedClass($nnPlanes.MaxUnpool3d, "kernelSize:88 options:150", "", "forward x:4 indices:4 outputSize:149");
 export type MaxUnpool3d = $nnPlanes.MaxUnpool3d;
 /** localResponseNorm. Reference: torch.nn.LocalResponseNorm. */
-export const LocalResponseNorm = checkedClass($nnPlanes.LocalResponseNorm, "size:5 options:143", "forward x:4");
+export const LocalResponseNorm = checkedClass($nnPlanes.LocalResponseNorm, "size:5 options:151", "forward x:4");
 export type LocalResponseNorm = $nnPlanes.LocalResponseNorm;
 /** cosineSimilarity along an axis. Reference: torch.nn.CosineSimilarity. */
-export const CosineSimilarity = checkedClass($nnPlanes.CosineSimilarity, "options:144", "forward a:4 b:4");
+export const CosineSimilarity = checkedClass($nnPlanes.CosineSimilarity, "axis:152 eps:1", "forward a:4 b:4");
 export type CosineSimilarity = $nnPlanes.CosineSimilarity;
 /** pairwiseDistance. Reference: torch.nn.PairwiseDistance. */
-export const PairwiseDistance = checkedClass($nnPlanes.PairwiseDistance, "options:145", "forward a:4 b:4");
+export const PairwiseDistance = checkedClass($nnPlanes.PairwiseDistance, "p:153 eps:1", "forward a:4 b:4");
 export type PairwiseDistance = $nnPlanes.PairwiseDistance;
 /** maxPool1d. Reference: torch.nn.MaxPool1d. */
-export const MaxPool1d = checkedClass($nnPool.MaxPool1d, "kernelSize:84 options:146", "forward x:4");
+export const MaxPool1d = checkedClass($nnPool.MaxPool1d, "kernelSize:88 stride:154 padding:154 options:155", "forward x:4");
 export type MaxPool1d = $nnPool.MaxPool1d;
 /** maxPool2d. Reference: torch.nn.MaxPool2d. */
-export const MaxPool2d = checkedClass($nnPool.MaxPool2d, "kernelSize:84 options:146", "forward x:4");
+export const MaxPool2d = checkedClass($nnPool.MaxPool2d, "kernelSize:88 stride:154 padding:154 options:155", "forward x:4");
 export type MaxPool2d = $nnPool.MaxPool2d;
 /** maxPool3d. Reference: torch.nn.MaxPool3d. */
-export const MaxPool3d = checkedClass($nnPool.MaxPool3d, "kernelSize:84 options:146", "forward x:4");
+export const MaxPool3d = checkedClass($nnPool.MaxPool3d, "kernelSize:88 stride:154 padding:154 options:155", "forward x:4");
 export type MaxPool3d = $nnPool.MaxPool3d;
 /** avgPool1d. Reference: torch.nn.AvgPool1d. */
-export const AvgPool1d = checkedClass($nnPool.AvgPool1d, "kernelSize:84 options:147", "forward x:4");
+export const AvgPool1d = checkedClass($nnPool.AvgPool1d, "kernelSize:88 stride:156 padding:156 options:157", "forward x:4");
 export type AvgPool1d = $nnPool.AvgPool1d;
 /** avgPool2d. Reference: torch.nn.AvgPool2d. */
-export const AvgPool2d = checkedClass($nnPool.AvgPool2d, "kernelSize:84 options:147", "forward x:4");
+export const AvgPool2d = checkedClass($nnPool.AvgPool2d, "kernelSize:88 stride:156 padding:156 options:157", "forward x:4");
 export type AvgPool2d = $nnPool.AvgPool2d;
 /** avgPool3d. Reference: torch.nn.AvgPool3d. */
-export const AvgPool3d = checkedClass($nnPool.AvgPool3d, "kernelSize:84 options:147", "forward x:4");
+export const AvgPool3d = checkedClass($nnPool.AvgPool3d, "kernelSize:88 stride:156 padding:156 options:157", "forward x:4");
 export type AvgPool3d = $nnPool.AvgPool3d;
 /** adaptiveAvgPool1d. Reference: torch.nn.AdaptiveAvgPool1d. */
-export const AdaptiveAvgPool1d = checkedClass($nnPool.AdaptiveAvgPool1d, "outputSize:149", "forward x:4");
+export const AdaptiveAvgPool1d = checkedClass($nnPool.AdaptiveAvgPool1d, "outputSize:159", "forward x:4");
 export type AdaptiveAvgPool1d = $nnPool.AdaptiveAvgPool1d;
 /** adaptiveAvgPool2d. Reference: torch.nn.AdaptiveAvgPool2d. */
-export const AdaptiveAvgPool2d = checkedClass($nnPool.AdaptiveAvgPool2d, "outputSize:149", "forward x:4");
+export const AdaptiveAvgPool2d = checkedClass($nnPool.AdaptiveAvgPool2d, "outputSize:159", "forward x:4");
 export type AdaptiveAvgPool2d = $nnPool.AdaptiveAvgPool2d;
 /** adaptiveAvgPool3d. Reference: torch.nn.AdaptiveAvgPool3d. */
-export const AdaptiveAvgPool3d = checkedClass($nnPool.AdaptiveAvgPool3d, "outputSize:149", "forward x:4");
+export const AdaptiveAvgPool3d = checkedClass($nnPool.AdaptiveAvgPool3d, "outputSize:159", "forward x:4");
 export type AdaptiveAvgPool3d = $nnPool.AdaptiveAvgPool3d;
 /** adaptiveMaxPool1d. Reference: torch.nn.AdaptiveMaxPool1d. */
-export const AdaptiveMaxPool1d = checkedClass($nnPool.AdaptiveMaxPool1d, "outputSize:149", "forward x:4");
+export const AdaptiveMaxPool1d = checkedClass($nnPool.AdaptiveMaxPool1d, "outputSize:159", "forward x:4");
 export type AdaptiveMaxPool1d = $nnPool.AdaptiveMaxPool1d;
 /** adaptiveMaxPool2d. Reference: torch.nn.AdaptiveMaxPool2d. */
-export const AdaptiveMaxPool2d = checkedClass($nnPool.AdaptiveMaxPool2d, "outputSize:149", "forward x:4");
+export const AdaptiveMaxPool2d = checkedClass($nnPool.AdaptiveMaxPool2d, "outputSize:159", "forward x:4");
 export type AdaptiveMaxPool2d = $nnPool.AdaptiveMaxPool2d;
 /** adaptiveMaxPool3d. Reference: torch.nn.AdaptiveMaxPool3d. */
-export const AdaptiveMaxPool3d = checkedClass($nnPool.AdaptiveMaxPool3d, "outputSize:149", "forward x:4");
+export const AdaptiveMaxPool3d = checkedClass($nnPool.AdaptiveMaxPool3d, "outputSize:159", "forward x:4");
 export type AdaptiveMaxPool3d = $nnPool.AdaptiveMaxPool3d;
 /** lpPool1d: the p-norm of each window. Reference: torch.nn.LPPool1d. */
-export const LPPool1d = checkedClass($nnPool.LPPool1d, "p:5 kernelSize:84 options:150", "forward x:4");
+export const LPPool1d = checkedClass($nnPool.LPPool1d, "p:5 kernelSize:88 options:160", "forward x:4");
 export type LPPool1d = $nnPool.LPPool1d;
 /** lpPool2d: the p-norm of each window. Reference: torch.nn.LPPool2d. */
-export const LPPool2d = checkedClass($nnPool.LPPool2d, "p:5 kernelSize:84 options:150", "forward x:4");
+export const LPPool2d = checkedClass($nnPool.LPPool2d, "p:5 kernelSize:88 options:160", "forward x:4");
 export type LPPool2d = $nnPool.LPPool2d;
 /** lpPool3d: the p-norm of each window. Reference: torch.nn.LPPool3d. */
-export const LPPool3d = checkedClass($nnPool.LPPool3d, "p:5 kernelSize:84 options:150", "forward x:4");
+export const LPPool3d = checkedClass($nnPool.LPPool3d, "p:5 kernelSize:88 options:160", "forward x:4");
 export type LPPool3d = $nnPool.LPPool3d;
 /** fractionalMaxPool2d. Reference: torch.nn.FractionalMaxPool2d. */
-export const FractionalMaxPool2d = checkedClass($nnPool.FractionalMaxPool2d, "kernelSize:84 options:151", "forward x:4");
+export const FractionalMaxPool2d = checkedClass($nnPool.FractionalMaxPool2d, "kernelSize:88 options:161", "forward x:4");
 export type FractionalMaxPool2d = $nnPool.FractionalMaxPool2d;
 /** fractionalMaxPool3d. Reference: torch.nn.FractionalMaxPool3d. */
-export const FractionalMaxPool3d = checkedClass($nnPool.FractionalMaxPool3d, "kernelSize:84 options:151", "forward x:4");
+export const FractionalMaxPool3d = checkedClass($nnPool.FractionalMaxPool3d, "kernelSize:88 options:161", "forward x:4");
 export type FractionalMaxPool3d = $nnPool.FractionalMaxPool3d;
 /** A long short-term memory network. forward gives {output, hidden, cell}. Reference: torch.nn.LSTM. */
-export const LSTM = checkedClass($nnRecurrent.LSTM, "inputs:5 width:5 options:154", "", "parameter name:101;forward x:4 call:153");
+export const LSTM = checkedClass($nnRecurrent.LSTM, "inputs:5 width:5 numLayers:164 options:165", "", "parameter name:108;forward x:4 call:163");
 export type LSTM = $nnRecurrent.LSTM;
 /** A network of gated recurrent units. forward gives {output, hidden}. Reference: torch.nn.GRU. */
-export const GRU = checkedClass($nnRecurrent.GRU, "inputs:5 width:5 options:155", "", "parameter name:101;forward x:4 call:153");
+export const GRU = checkedClass($nnRecurrent.GRU, "inputs:5 width:5 numLayers:166 options:167", "", "parameter name:108;forward x:4 call:163");
 export type GRU = $nnRecurrent.GRU;
 /** Elman's network: h' = tanh (or relu) of the input's and the state's products. Reference: torch.nn.RNN. */
-export const RNN = checkedClass($nnRecurrent.RNN, "inputs:5 width:5 options:157", "", "parameter name:101;forward x:4 call:153");
+export const RNN = checkedClass($nnRecurrent.RNN, "inputs:5 width:5 numLayers:169 options:170", "", "parameter name:108;forward x:4 call:163");
 export type RNN = $nnRecurrent.RNN;
 /** One step of an LSTM: {hidden, cell}. Reference: torch.nn.LSTMCell. */
-export const LSTMCell = checkedClass($nnRecurrent.LSTMCell, "inputs:5 width:5 options:96", "forward x:4 options:158");
+export const LSTMCell = checkedClass($nnRecurrent.LSTMCell, "inputs:5 width:5 options:103", "forward x:4 options:171");
 export type LSTMCell = $nnRecurrent.LSTMCell;
 /** One step of a GRU: the hidden state. Reference: torch.nn.GRUCell. */
-export const GRUCell = checkedClass($nnRecurrent.GRUCell, "inputs:5 width:5 options:96", "forward x:4 hidden:45");
+export const GRUCell = checkedClass($nnRecurrent.GRUCell, "inputs:5 width:5 options:103", "forward x:4 hidden:45");
 export type GRUCell = $nnRecurrent.GRUCell;
 /** One step of Elman's network: the hidden state. Reference: torch.nn.RNNCell. */
-export const RNNCell = checkedClass($nnRecurrent.RNNCell, "inputs:5 width:5 options:159", "forward x:4 hidden:45");
+export const RNNCell = checkedClass($nnRecurrent.RNNCell, "inputs:5 width:5 options:172", "forward x:4 hidden:45");
 export type RNNCell = $nnRecurrent.RNNCell;
 export * as functional from "../nn/functional.generated.ts";
 export * as init from "./init.generated.ts";

@@ -12,11 +12,12 @@ import {
   isPlain,
   isTensor,
   mendedBy,
+  parsed,
   under,
   type Aliases,
   type Fields,
   type Kind,
-  type Parameters,
+  type Taken,
 } from "../ops/checked.ts";
 
 /** How a value is told: a letter, or a letter with what it needs. Numbers are those of kinds. */
@@ -46,13 +47,6 @@ const simple = {
   dtype: isDType,
   data: (v: unknown) => ArrayBuffer.isView(v),
 } as const;
-
-interface Signature {
-  readonly kinds: KindTable;
-  readonly text: string;
-  readonly parameters: Parameters;
-  readonly hasRest: boolean;
-}
 
 /** The kinds of the rooms, by number. */
 export class KindTable {
@@ -124,19 +118,15 @@ export class KindTable {
     }
   }
 
-  /** The parameters of "x:0 options:3", and whether the last one, "...x:0", takes all that is left. */
-  signature(text: string): Signature {
-    const words = text === "" ? [] : text.split(" ");
-    const parameters = words.map((word): readonly [string, Kind] => {
-      const [name, i] = word.replace("...", "").split(":") as [string, string];
-      return [name, this.at(Number(i))];
-    });
-    return { kinds: this, text, parameters, hasRest: words.at(-1)?.startsWith("...") === true };
+  /** What a form of "x:0 options:3" takes. */
+  signature(text: string): Taken {
+    return parsed(text, (i) => this.at(i));
   }
 }
 
 /** The arguments in a function's own names. Throws for the first one that is not what its parameter takes, and for one too many. */
-function check(operation: string | (() => string), { kinds, text, parameters, hasRest }: Signature, args: never[]): never[] {
+function check(operation: string | (() => string), taken: Taken, args: never[]): never[] {
+  const { parameters, hasRest } = taken;
   const { length } = parameters;
   const named = hasRest ? length - 1 : length;
   let isRight = true;
@@ -144,7 +134,7 @@ function check(operation: string | (() => string), { kinds, text, parameters, ha
   if (hasRest) isRight &&= parameters[named]![1].is(args.slice(named));
   else isRight &&= args.length <= length || isAll(args, length);
   if (isRight) return args;
-  return mendedBy(typeof operation === "string" ? operation : operation(), text, (i) => kinds.at(i), args);
+  return mendedBy(typeof operation === "string" ? operation : operation(), taken, args);
 }
 
 /** Gives a form the name and the length of what it stands for. */
@@ -157,7 +147,7 @@ function like<F extends AnyFunction>(form: AnyFunction, { name, length }: F, as 
 export const forms = (kinds: KindTable) => {
   /** fn, whose arguments are checked; errors from inside have the name that the user called. */
   const checked = <F extends AnyFunction>(fn: F, operation: string, text: string): F => {
-    let signature: Signature | null = null;
+    let signature: Taken | null = null;
     return like((...args: never[]) => {
       const own = check(operation, (signature ??= kinds.signature(text)), args);
       try {
@@ -170,7 +160,7 @@ export const forms = (kinds: KindTable) => {
 
   /** The same for what names itself in errors, or runs code of the user's. */
   const guarded = <F extends AnyFunction>(fn: F, operation: string, text: string): F => {
-    let signature: Signature | null = null;
+    let signature: Taken | null = null;
     return like((...args: never[]) => {
       return fn(...check(operation, (signature ??= kinds.signature(text)), args));
     }, fn);
@@ -178,7 +168,7 @@ export const forms = (kinds: KindTable) => {
 
   /** The same for what returns promises: what is refused rejects. */
   const guardedAsync = <F extends AnyFunction>(fn: F, operation: string, text: string): F => {
-    let signature: Signature | null = null;
+    let signature: Taken | null = null;
     return like(async (...args: never[]) => {
       return await fn(...check(operation, (signature ??= kinds.signature(text)), args));
     }, fn);
@@ -194,7 +184,7 @@ export const forms = (kinds: KindTable) => {
     for (const line of text.split(";")) {
       const [name, ...words] = line.split(" ") as [string, ...string[]];
       const inner = Object.getOwnPropertyDescriptor(Class.prototype, name)!.value as AnyFunction;
-      let signature: Signature | null = null;
+      let signature: Taken | null = null;
       const form = function (this: object, ...args: never[]): unknown {
         const own = check(() => `${this.constructor.name}.${name}`, (signature ??= kinds.signature(words.join(" "))), args);
         return inner.apply(this, own);
@@ -208,8 +198,8 @@ export const forms = (kinds: KindTable) => {
    * that extend it are as before. methods: the class's own, then those of its base and so on.
    */
   const checkedClass = <C extends AnyClass>(Class: C, text: string, ...methods: readonly string[]): C => {
-    let signature: Signature | null = null;
-    const begin = (): Signature => {
+    let signature: Taken | null = null;
+    const begin = (): Taken => {
       let level: unknown = Class;
       for (const list of methods) {
         checkMethods(level as C, list);

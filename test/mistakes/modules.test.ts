@@ -7,14 +7,9 @@ import { refuses } from "./refuses.ts";
 
 refuses("mistakes with modules", [
   [
-    "nn.conv2d(1, 1, 3, 2, 1)",
+    'nn.conv2d(1, 1, 3, "2")',
     "ValueError",
-    "Conv2d: options must be an object of options; received 2. Options go into one object: { device, dtype, generator, stride, padding, dilation, groups, bias, paddingMode }.",
-  ],
-  [
-    "new nn.Conv2d(1, 1, 3, 2)",
-    "ValueError",
-    "Conv2d: options must be an object of options; received 2. Options go into one object: { device, dtype, generator, stride, padding, dilation, groups, bias, paddingMode }.",
+    'Conv2d: stride must be a number, an array of numbers or an object of options; received "2". Options go into one object: { device, dtype, generator, stride, padding, dilation, groups, bias, paddingMode }.',
   ],
   [
     "nn.conv2d(1, 1, 3, { strides: 2 })",
@@ -46,9 +41,9 @@ refuses("mistakes with modules", [
   ["nn.linear(2, 2).forward()", "DTypeError", "Linear.forward: x must be a tensor; received undefined."],
   ["nn.relu().forward(x(), true)", "ValueError", "ReLU.forward: arguments must be no more than x; received true after them."],
   [
-    "nn.lstm(2, 3, 2)",
+    "nn.lstm(2, 3, true)",
     "ValueError",
-    "LSTM: options must be an object of options; received 2. Options go into one object: { device, dtype, generator, numLayers, bias, batchFirst, dropout, bidirectional, projSize }.",
+    "LSTM: numLayers must be a number or an object of options; received true. Options go into one object: { device, dtype, generator, numLayers, bias, batchFirst, dropout, bidirectional, projSize }.",
   ],
   [
     "nn.moduleList(nn.relu(), nn.relu())",

@@ -12,14 +12,14 @@ refuses("mistakes with tensors", [
   ],
   ["x().flatten(1, 2, 3)", "ValueError", "flatten: arguments must be no more than start, end; received 3 after them."],
   [
-    "dx.maxPool2d(dx.ones([1, 1, 4, 4]), 2, 1)",
+    'dx.maxPool2d(dx.ones([1, 1, 4, 4]), 2, "1")',
     "ValueError",
-    "maxPool2d: options must be an object of options; received 1. Options go into one object: { stride, padding, ceilMode, dilation }.",
+    'maxPool2d: stride must be a number, an array of numbers or an object of options; received "1". Options go into one object: { stride, padding, ceilMode, dilation }.',
   ],
   [
     "dx.dropout(x(), 0.5, false)",
     "ValueError",
-    "dropout: options must be an object of options; received 0.5. Options go into one object: { p, training, generator }.",
+    "dropout: options must be an object of options; received false. Options go into one object: { p, training, generator }.",
   ],
   [
     "x().sum(1, { keepDim: true })",

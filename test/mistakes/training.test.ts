@@ -21,9 +21,9 @@ refuses("mistakes in training", [
     "Adam: options must be an object of no more than lr, betas, eps, weightDecay, amsgrad, maximize; received weight_decay. Did you mean weightDecay?",
   ],
   [
-    "optim.adam([p()], 0.1)",
+    'optim.adam([p()], "0.1")',
     "ValueError",
-    "Adam: options must be an object of options; received 0.1. Options go into one object: { lr, betas, eps, weightDecay, amsgrad, maximize }.",
+    'Adam: lr must be a number or an object of options; received "0.1". Options go into one object: { lr, betas, eps, weightDecay, amsgrad, maximize }.',
   ],
   ['optim.sgd([p()], { lr: "0.1" })', "ValueError", 'SGD: lr must be a number; received "0.1".'],
   [
@@ -34,9 +34,9 @@ refuses("mistakes in training", [
   ["optim.adam()", "DTypeError", "Adam: params must be an iterable of tensors; received undefined."],
   ["optim.adam([3])", "DTypeError", "Adam: params must be tensors, or objects with params; received 3. Pass model.parameters()."],
   [
-    "new optim.lrScheduler.StepLR(optim.sgd([p()]), 30)",
+    'new optim.lrScheduler.StepLR(optim.sgd([p()]), "30")',
     "ValueError",
-    "StepLR: options must be an object of options; received 30. Options go into one object: { lastEpoch, stepSize, gamma }.",
+    'StepLR: stepSize must be a number or an object of options; received "30". Options go into one object: { lastEpoch, stepSize, gamma }.',
   ],
   [
     "new optim.lrScheduler.StepLR(optim.sgd([p()]), { step_size: 30 })",

@@ -125,7 +125,7 @@ const rows: readonly Row[] = [
   [
     "runningVariance",
     "runningVar",
-    (o) => dx.instanceNorm(boxes(), { ...(o as object), runningMean: dx.zeros([1]), useInputStats: false }),
+    (o) => dx.instanceNorm(boxes(), null, null, { ...(o as object), runningMean: dx.zeros([1]), useInputStats: false }),
     dx.full([1], 4),
   ],
   ["mask", "attnMask", attend, causes()],

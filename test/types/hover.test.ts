@@ -42,7 +42,7 @@ it("asks for every name: functions, layers, methods, options", () => {
     "Tensor.max",
     "ComplexTensor.reshape",
     "optim.adam",
-    "optim.adam(options.betas)",
+    "optim.adam(lr.betas)",
     "optim.lrScheduler.StepLR",
     "io.safetensors.load",
     "Generator",

@@ -2,6 +2,7 @@
 import { ValueError } from "../../errors.ts";
 import { ReduceLROnPlateau } from "./plateau.ts";
 import { LRScheduler, type AnyOptimizer, type ScheduleState } from "./scheduler.ts";
+import { byPosition } from "../../ops/positional.ts";
 
 abstract class Composed extends LRScheduler {
   /** The schedules, in order. */
@@ -58,11 +59,13 @@ export class SequentialLR extends Composed {
   milestones: readonly number[];
   protected override readonly remembered = ["milestones"];
 
-  constructor(optimizer: AnyOptimizer, { schedulers, milestones }: SequentialLROptions) {
-    super("SequentialLR", optimizer, schedulers);
-    if (milestones.length !== schedulers.length - 1)
-      throw new ValueError("SequentialLR", "milestones", `${schedulers.length - 1}, one less than schedules`, milestones.length);
-    this.milestones = [...milestones];
+  constructor(optimizer: AnyOptimizer, schedulers: readonly LRScheduler[] | SequentialLROptions, milestones?: readonly number[]) {
+    const given = byPosition<SequentialLROptions>("SequentialLR", ["schedulers", "milestones"], [schedulers, milestones]);
+    const { schedulers: parts, milestones: starts } = given;
+    super("SequentialLR", optimizer, parts);
+    if (starts.length !== parts.length - 1)
+      throw new ValueError("SequentialLR", "milestones", `${parts.length - 1}, one less than schedules`, starts.length);
+    this.milestones = [...starts];
     this.lastEpoch = 0;
     // Each schedule has set its first rates when it was made.
     for (const group of this.groups) group.lr = group.initialLr!;
@@ -94,8 +97,9 @@ export interface ChainedSchedulerOptions {
 
 /** All schedules in each step, each upon the rates that the one before set. Reference: torch.optim.lr_scheduler.ChainedScheduler. */
 export class ChainedScheduler extends Composed {
-  constructor({ schedulers }: ChainedSchedulerOptions) {
-    super("ChainedScheduler", schedulers[0]?.optimizer as AnyOptimizer, schedulers);
+  constructor(schedulers: readonly LRScheduler[] | ChainedSchedulerOptions) {
+    const { schedulers: parts } = byPosition<ChainedSchedulerOptions>("ChainedScheduler", ["schedulers"], [schedulers]);
+    super("ChainedScheduler", parts[0]?.optimizer as AnyOptimizer, parts);
     this.noteRates();
   }
 
@@ -106,3 +110,10 @@ export class ChainedScheduler extends Composed {
     });
   }
 }
+export const sequentialLR = (
+  optimizer: AnyOptimizer,
+  schedulers: readonly LRScheduler[] | SequentialLROptions,
+  milestones?: readonly number[],
+): SequentialLR => new SequentialLR(optimizer, schedulers, milestones);
+export const chainedScheduler = (schedulers: readonly LRScheduler[] | ChainedSchedulerOptions): ChainedScheduler =>
+  new ChainedScheduler(schedulers);

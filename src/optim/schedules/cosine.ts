@@ -1,5 +1,6 @@
 /** Rates that follow half a cosine, once or again and again. */
 import { LRScheduler, type AnyOptimizer, type ScheduleOptions } from "./scheduler.ts";
+import { byPosition } from "../../ops/positional.ts";
 
 /** Options of CosineAnnealingLR. Reference: torch.optim.lr_scheduler.CosineAnnealingLR. */
 export interface CosineAnnealingLROptions extends ScheduleOptions {
@@ -17,10 +18,16 @@ export class CosineAnnealingLR extends LRScheduler {
   etaMin: number;
   protected readonly remembered = ["tMax", "etaMin"];
 
-  constructor(optimizer: AnyOptimizer, options: CosineAnnealingLROptions) {
-    super("CosineAnnealingLR", optimizer, options);
-    this.tMax = this.demandWhole("tMax", options.tMax);
-    this.etaMin = this.demandNumber("etaMin", options.etaMin ?? 0);
+  constructor(
+    optimizer: AnyOptimizer,
+    tMax: number | CosineAnnealingLROptions,
+    etaMin?: number | Partial<CosineAnnealingLROptions>,
+    options?: Partial<CosineAnnealingLROptions>,
+  ) {
+    const given = byPosition<CosineAnnealingLROptions>("CosineAnnealingLR", ["tMax", "etaMin"], [tMax, etaMin, options]);
+    super("CosineAnnealingLR", optimizer, given);
+    this.tMax = this.demandWhole("tMax", given.tMax);
+    this.etaMin = this.demandNumber("etaMin", given.etaMin ?? 0);
     this.begin();
   }
 
@@ -65,11 +72,17 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
   tI: number;
   protected readonly remembered = ["t0", "tMult", "etaMin", "tCur", "tI"];
 
-  constructor(optimizer: AnyOptimizer, options: CosineAnnealingWarmRestartsOptions) {
-    super("CosineAnnealingWarmRestarts", optimizer, options);
-    this.t0 = this.demandWhole("t0", options.t0);
-    this.tMult = this.demandWhole("tMult", options.tMult ?? 1);
-    this.etaMin = this.demandNumber("etaMin", options.etaMin ?? 0);
+  constructor(
+    optimizer: AnyOptimizer,
+    t0: number | CosineAnnealingWarmRestartsOptions,
+    tMult?: number | Partial<CosineAnnealingWarmRestartsOptions>,
+    options?: Partial<CosineAnnealingWarmRestartsOptions>,
+  ) {
+    const given = byPosition<CosineAnnealingWarmRestartsOptions>("CosineAnnealingWarmRestarts", ["t0", "tMult"], [t0, tMult, options]);
+    super("CosineAnnealingWarmRestarts", optimizer, given);
+    this.t0 = this.demandWhole("t0", given.t0);
+    this.tMult = this.demandWhole("tMult", given.tMult ?? 1);
+    this.etaMin = this.demandNumber("etaMin", given.etaMin ?? 0);
     this.tCur = this.lastEpoch;
     this.tI = this.t0;
     this.begin();
@@ -112,3 +125,15 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
     }
   }
 }
+export const cosineAnnealingLR = (
+  optimizer: AnyOptimizer,
+  tMax: number | CosineAnnealingLROptions,
+  etaMin?: number | Partial<CosineAnnealingLROptions>,
+  options?: Partial<CosineAnnealingLROptions>,
+): CosineAnnealingLR => new CosineAnnealingLR(optimizer, tMax, etaMin, options);
+export const cosineAnnealingWarmRestarts = (
+  optimizer: AnyOptimizer,
+  t0: number | CosineAnnealingWarmRestartsOptions,
+  tMult?: number | Partial<CosineAnnealingWarmRestartsOptions>,
+  options?: Partial<CosineAnnealingWarmRestartsOptions>,
+): CosineAnnealingWarmRestarts => new CosineAnnealingWarmRestarts(optimizer, t0, tMult, options);

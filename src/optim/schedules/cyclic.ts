@@ -2,6 +2,7 @@
 import { ValueError } from "../../errors.ts";
 import { demandMomentum, setMomentum } from "./momentum.ts";
 import { LRScheduler, type AnyOptimizer, type PerGroup, type ScheduleOptions } from "./scheduler.ts";
+import { byPosition } from "../../ops/positional.ts";
 
 /** How cycles shrink: not, by half each, or by a power of gamma. */
 export type CyclicMode = "triangular" | "triangular2" | "expRange" | "exp_range";
@@ -72,11 +73,17 @@ export class CyclicLR extends LRScheduler {
     "maxMomentums",
   ];
 
-  constructor(optimizer: AnyOptimizer, options: CyclicLROptions) {
-    super("CyclicLR", optimizer, options);
-    const { stepSizeUp: up = 2000, stepSizeDown: down = up, scaleFn, gamma = 1, mode = "triangular" } = options;
-    const lows = this.perGroup("baseLr", options.baseLr).map((lr) => this.demandNumber("baseLr", lr));
-    this.maxLrs = this.perGroup("maxLr", options.maxLr).map((lr) => this.demandNumber("maxLr", lr));
+  constructor(
+    optimizer: AnyOptimizer,
+    baseLr: PerGroup | CyclicLROptions,
+    maxLr?: PerGroup | Partial<CyclicLROptions>,
+    options?: Partial<CyclicLROptions>,
+  ) {
+    const given = byPosition<CyclicLROptions>("CyclicLR", ["baseLr", "maxLr"], [baseLr, maxLr, options]);
+    super("CyclicLR", optimizer, given);
+    const { stepSizeUp: up = 2000, stepSizeDown: down = up, scaleFn, gamma = 1, mode = "triangular" } = given;
+    const lows = this.perGroup("baseLr", given.baseLr).map((lr) => this.demandNumber("baseLr", lr));
+    this.maxLrs = this.perGroup("maxLr", given.maxLr).map((lr) => this.demandNumber("maxLr", lr));
     this.totalSize = this.demandNumber("stepSizeUp", up) + this.demandNumber("stepSizeDown", down);
     this.stepRatio = up / this.totalSize;
     if (!Object.hasOwn(modes, mode) && scaleFn === undefined)
@@ -85,10 +92,10 @@ export class CyclicLR extends LRScheduler {
     this.gamma = gamma;
     this.#scale = scaleFn ?? null;
     this.scaleMode =
-      scaleFn === undefined ? (mode === "expRange" || mode === "exp_range" ? "iterations" : "cycle") : (options.scaleMode ?? "cycle");
-    this.cycleMomentum = options.cycleMomentum ?? true;
-    this.baseMomentums = this.perGroup("baseMomentum", options.baseMomentum ?? 0.8);
-    this.maxMomentums = this.perGroup("maxMomentum", options.maxMomentum ?? 0.9);
+      scaleFn === undefined ? (mode === "expRange" || mode === "exp_range" ? "iterations" : "cycle") : (given.scaleMode ?? "cycle");
+    this.cycleMomentum = given.cycleMomentum ?? true;
+    this.baseMomentums = this.perGroup("baseMomentum", given.baseMomentum ?? 0.8);
+    this.maxMomentums = this.perGroup("maxMomentum", given.maxMomentum ?? 0.9);
     if (this.cycleMomentum) demandMomentum("CyclicLR", optimizer);
     this.baseLrs = lows;
     this.begin();
@@ -108,3 +115,9 @@ export class CyclicLR extends LRScheduler {
     });
   }
 }
+export const cyclicLR = (
+  optimizer: AnyOptimizer,
+  baseLr: PerGroup | CyclicLROptions,
+  maxLr?: PerGroup | Partial<CyclicLROptions>,
+  options?: Partial<CyclicLROptions>,
+): CyclicLR => new CyclicLR(optimizer, baseLr, maxLr, options);

@@ -1,6 +1,7 @@
 /** Rates by functions of the step. */
 import { ValueError } from "../../errors.ts";
 import { LRScheduler, type AnyOptimizer, type PerGroup, type ScheduleOptions } from "./scheduler.ts";
+import { byPosition } from "../../ops/positional.ts";
 
 /** The factor of an epoch's rate, by the epoch's number. */
 export type RateFunction = (epoch: number) => number;
@@ -25,8 +26,9 @@ abstract class ByFunction extends LRScheduler {
 
 /** The first rates times lrLambda(t). Reference: torch.optim.lr_scheduler.LambdaLR. */
 export class LambdaLR extends ByFunction {
-  constructor(optimizer: AnyOptimizer, options: LambdaLROptions) {
-    super("LambdaLR", optimizer, options);
+  constructor(optimizer: AnyOptimizer, lrLambda: PerGroup<RateFunction> | LambdaLROptions, options?: Partial<LambdaLROptions>) {
+    const given = byPosition<LambdaLROptions>("LambdaLR", ["lrLambda"], [lrLambda, options]);
+    super("LambdaLR", optimizer, given);
   }
 
   protected next(): readonly number[] {
@@ -36,11 +38,22 @@ export class LambdaLR extends ByFunction {
 
 /** The rates before times lrLambda(t). Reference: torch.optim.lr_scheduler.MultiplicativeLR. */
 export class MultiplicativeLR extends ByFunction {
-  constructor(optimizer: AnyOptimizer, options: LambdaLROptions) {
-    super("MultiplicativeLR", optimizer, options);
+  constructor(optimizer: AnyOptimizer, lrLambda: PerGroup<RateFunction> | LambdaLROptions, options?: Partial<LambdaLROptions>) {
+    const given = byPosition<LambdaLROptions>("MultiplicativeLR", ["lrLambda"], [lrLambda, options]);
+    super("MultiplicativeLR", optimizer, given);
   }
 
   protected next(): readonly number[] {
     return this.isInitial ? this.lrs : this.lrs.map((lr, i) => lr * this.functions[i]!(this.lastEpoch));
   }
 }
+export const lambdaLR = (
+  optimizer: AnyOptimizer,
+  lrLambda: PerGroup<RateFunction> | LambdaLROptions,
+  options?: Partial<LambdaLROptions>,
+): LambdaLR => new LambdaLR(optimizer, lrLambda, options);
+export const multiplicativeLR = (
+  optimizer: AnyOptimizer,
+  lrLambda: PerGroup<RateFunction> | LambdaLROptions,
+  options?: Partial<LambdaLROptions>,
+): MultiplicativeLR => new MultiplicativeLR(optimizer, lrLambda, options);

@@ -2,6 +2,7 @@
 import { ValueError } from "../../errors.ts";
 import { demandMomentum, setMomentum } from "./momentum.ts";
 import { LRScheduler, type AnyOptimizer, type PerGroup, type ScheduleOptions } from "./scheduler.ts";
+import { byPosition } from "../../ops/positional.ts";
 
 /** Options of OneCycleLR. Reference: torch.optim.lr_scheduler.OneCycleLR. */
 export interface OneCycleLROptions extends ScheduleOptions {
@@ -76,12 +77,18 @@ export class OneCycleLR extends LRScheduler {
     "maxMomentums",
   ];
 
-  constructor(optimizer: AnyOptimizer, options: OneCycleLROptions) {
-    super("OneCycleLR", optimizer, options);
-    const { pctStart = 0.3, divFactor = 25, finalDivFactor = 1e4, threePhase = false } = options;
-    this.totalSteps = this.#total(options);
+  constructor(
+    optimizer: AnyOptimizer,
+    maxLr: PerGroup | OneCycleLROptions,
+    totalSteps?: number | Partial<OneCycleLROptions>,
+    options?: Partial<OneCycleLROptions>,
+  ) {
+    const given = byPosition<OneCycleLROptions>("OneCycleLR", ["maxLr", "totalSteps"], [maxLr, totalSteps, options]);
+    super("OneCycleLR", optimizer, given);
+    const { pctStart = 0.3, divFactor = 25, finalDivFactor = 1e4, threePhase = false } = given;
+    this.totalSteps = this.#total(given);
     if (!(pctStart >= 0 && pctStart <= 1)) throw new ValueError("OneCycleLR", "pctStart", "in [0, 1]", pctStart);
-    this.annealStrategy = options.annealStrategy ?? "cos";
+    this.annealStrategy = given.annealStrategy ?? "cos";
     if (!Object.hasOwn(shapes, this.annealStrategy))
       throw new ValueError("OneCycleLR", "annealStrategy", "cos or linear", this.annealStrategy);
     const up: Phase = { end: pctStart * this.totalSteps - 1, from: "initial", to: "max" };
@@ -89,7 +96,7 @@ export class OneCycleLR extends LRScheduler {
     this.phases = threePhase
       ? [up, { end: 2 * pctStart * this.totalSteps - 2, from: "max", to: "initial" }, { end: last, from: "initial", to: "min" }]
       : [up, { end: last, from: "max", to: "min" }];
-    this.maxLrs = this.perGroup("maxLr", options.maxLr);
+    this.maxLrs = this.perGroup("maxLr", given.maxLr);
     this.maxLrs.forEach((lr) => this.demandNumber("maxLr", lr));
     if (this.lastEpoch === -1)
       this.groups.forEach((group, i) => {
@@ -97,9 +104,9 @@ export class OneCycleLR extends LRScheduler {
       });
     this.baseLrs = this.groups.map((g) => g.initialLr!);
     this.minLrs = this.baseLrs.map((lr) => lr / finalDivFactor);
-    this.cycleMomentum = options.cycleMomentum ?? true;
-    this.baseMomentums = this.perGroup("baseMomentum", options.baseMomentum ?? 0.85);
-    this.maxMomentums = this.perGroup("maxMomentum", options.maxMomentum ?? 0.95);
+    this.cycleMomentum = given.cycleMomentum ?? true;
+    this.baseMomentums = this.perGroup("baseMomentum", given.baseMomentum ?? 0.85);
+    this.maxMomentums = this.perGroup("maxMomentum", given.maxMomentum ?? 0.95);
     if (this.cycleMomentum) demandMomentum("OneCycleLR", optimizer);
     this.begin();
   }
@@ -131,3 +138,9 @@ export class OneCycleLR extends LRScheduler {
     });
   }
 }
+export const oneCycleLR = (
+  optimizer: AnyOptimizer,
+  maxLr: PerGroup | OneCycleLROptions,
+  totalSteps?: number | Partial<OneCycleLROptions>,
+  options?: Partial<OneCycleLROptions>,
+): OneCycleLR => new OneCycleLR(optimizer, maxLr, totalSteps, options);

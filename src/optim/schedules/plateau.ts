@@ -1,6 +1,7 @@
 /** Rates that fall when a quantity no longer gets better. */
 import { ValueError } from "../../errors.ts";
 import { LRScheduler, type AnyOptimizer, type PerGroup } from "./scheduler.ts";
+import { byPosition } from "../../ops/positional.ts";
 
 /** Options of ReduceLROnPlateau. Reference: torch.optim.lr_scheduler.ReduceLROnPlateau. */
 export interface ReduceLROnPlateauOptions {
@@ -60,21 +61,27 @@ export class ReduceLROnPlateau extends LRScheduler {
     "numBadEpochs",
   ];
 
-  constructor(optimizer: AnyOptimizer, options: ReduceLROnPlateauOptions = {}) {
+  constructor(
+    optimizer: AnyOptimizer,
+    mode?: "min" | "max" | ReduceLROnPlateauOptions,
+    factor?: number | Partial<ReduceLROnPlateauOptions>,
+    options?: Partial<ReduceLROnPlateauOptions>,
+  ) {
+    const given = byPosition<ReduceLROnPlateauOptions>("ReduceLROnPlateau", ["mode", "factor"], [mode, factor, options]);
     super("ReduceLROnPlateau", optimizer);
     this.lastEpoch = 0;
-    this.mode = options.mode ?? "min";
-    this.thresholdMode = options.thresholdMode ?? "rel";
-    this.factor = options.factor ?? 0.1;
+    this.mode = given.mode ?? "min";
+    this.thresholdMode = given.thresholdMode ?? "rel";
+    this.factor = given.factor ?? 0.1;
     if (this.mode !== "min" && this.mode !== "max") throw new ValueError("ReduceLROnPlateau", "mode", "min or max", this.mode);
     if (this.thresholdMode !== "rel" && this.thresholdMode !== "abs")
       throw new ValueError("ReduceLROnPlateau", "thresholdMode", "rel or abs", this.thresholdMode);
     if (!(this.factor < 1)) throw new ValueError("ReduceLROnPlateau", "factor", "below 1", this.factor);
-    this.patience = options.patience ?? 10;
-    this.threshold = options.threshold ?? 1e-4;
-    this.cooldown = options.cooldown ?? 0;
-    this.minLrs = this.perGroup("minLr", options.minLr ?? 0);
-    this.eps = options.eps ?? 1e-8;
+    this.patience = given.patience ?? 10;
+    this.threshold = given.threshold ?? 1e-4;
+    this.cooldown = given.cooldown ?? 0;
+    this.minLrs = this.perGroup("minLr", given.minLr ?? 0);
+    this.eps = given.eps ?? 1e-8;
     this.best = this.mode === "min" ? Infinity : -Infinity;
     this.noteRates();
   }
@@ -114,3 +121,9 @@ export class ReduceLROnPlateau extends LRScheduler {
     return this.mode === "min" ? metric < best - threshold : metric > best + threshold;
   }
 }
+export const reduceLROnPlateau = (
+  optimizer: AnyOptimizer,
+  mode?: "min" | "max" | ReduceLROnPlateauOptions,
+  factor?: number | Partial<ReduceLROnPlateauOptions>,
+  options?: Partial<ReduceLROnPlateauOptions>,
+): ReduceLROnPlateau => new ReduceLROnPlateau(optimizer, mode, factor, options);

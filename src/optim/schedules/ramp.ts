@@ -1,6 +1,7 @@
 /** Rates that begin with a share of themselves or end at zero: constant, linear, polynomial. */
 import { ValueError } from "../../errors.ts";
 import { LRScheduler, type AnyOptimizer, type ScheduleOptions } from "./scheduler.ts";
+import { byPosition } from "../../ops/positional.ts";
 
 /** Options of ConstantLR. Reference: torch.optim.lr_scheduler.ConstantLR. */
 export interface ConstantLROptions extends ScheduleOptions {
@@ -18,10 +19,16 @@ export class ConstantLR extends LRScheduler {
   totalIters: number;
   protected readonly remembered = ["factor", "totalIters"];
 
-  constructor(optimizer: AnyOptimizer, options: ConstantLROptions = {}) {
-    super("ConstantLR", optimizer, options);
-    this.factor = options.factor ?? 1 / 3;
-    this.totalIters = this.demandWhole("totalIters", options.totalIters ?? 5, 0);
+  constructor(
+    optimizer: AnyOptimizer,
+    factor?: number | ConstantLROptions,
+    totalIters?: number | Partial<ConstantLROptions>,
+    options?: Partial<ConstantLROptions>,
+  ) {
+    const given = byPosition<ConstantLROptions>("ConstantLR", ["factor", "totalIters"], [factor, totalIters, options]);
+    super("ConstantLR", optimizer, given);
+    this.factor = given.factor ?? 1 / 3;
+    this.totalIters = this.demandWhole("totalIters", given.totalIters ?? 5, 0);
     if (!(this.factor >= 0 && this.factor <= 1)) throw new ValueError("ConstantLR", "factor", "in [0, 1]", this.factor);
     this.begin();
   }
@@ -57,11 +64,17 @@ export class LinearLR extends LRScheduler {
   totalIters: number;
   protected readonly remembered = ["startFactor", "endFactor", "totalIters"];
 
-  constructor(optimizer: AnyOptimizer, options: LinearLROptions = {}) {
-    super("LinearLR", optimizer, options);
-    this.startFactor = options.startFactor ?? 1 / 3;
-    this.endFactor = options.endFactor ?? 1;
-    this.totalIters = this.demandWhole("totalIters", options.totalIters ?? 5);
+  constructor(
+    optimizer: AnyOptimizer,
+    startFactor?: number | LinearLROptions,
+    endFactor?: number | Partial<LinearLROptions>,
+    options?: Partial<LinearLROptions>,
+  ) {
+    const given = byPosition<LinearLROptions>("LinearLR", ["startFactor", "endFactor"], [startFactor, endFactor, options]);
+    super("LinearLR", optimizer, given);
+    this.startFactor = given.startFactor ?? 1 / 3;
+    this.endFactor = given.endFactor ?? 1;
+    this.totalIters = this.demandWhole("totalIters", given.totalIters ?? 5);
     if (!(this.startFactor > 0 && this.startFactor <= 1)) throw new ValueError("LinearLR", "startFactor", "in (0, 1]", this.startFactor);
     if (!(this.endFactor >= 0 && this.endFactor <= 1)) throw new ValueError("LinearLR", "endFactor", "in [0, 1]", this.endFactor);
     this.begin();
@@ -97,10 +110,16 @@ export class PolynomialLR extends LRScheduler {
   power: number;
   protected readonly remembered = ["totalIters", "power"];
 
-  constructor(optimizer: AnyOptimizer, options: PolynomialLROptions = {}) {
-    super("PolynomialLR", optimizer, options);
-    this.totalIters = this.demandWhole("totalIters", options.totalIters ?? 5);
-    this.power = this.demandNumber("power", options.power ?? 1);
+  constructor(
+    optimizer: AnyOptimizer,
+    totalIters?: number | PolynomialLROptions,
+    power?: number | Partial<PolynomialLROptions>,
+    options?: Partial<PolynomialLROptions>,
+  ) {
+    const given = byPosition<PolynomialLROptions>("PolynomialLR", ["totalIters", "power"], [totalIters, power, options]);
+    super("PolynomialLR", optimizer, given);
+    this.totalIters = this.demandWhole("totalIters", given.totalIters ?? 5);
+    this.power = this.demandNumber("power", given.power ?? 1);
     this.begin();
   }
 
@@ -116,3 +135,21 @@ export class PolynomialLR extends LRScheduler {
     return this.baseLrs.map((lr) => lr * share ** this.power);
   }
 }
+export const constantLR = (
+  optimizer: AnyOptimizer,
+  factor?: number | ConstantLROptions,
+  totalIters?: number | Partial<ConstantLROptions>,
+  options?: Partial<ConstantLROptions>,
+): ConstantLR => new ConstantLR(optimizer, factor, totalIters, options);
+export const linearLR = (
+  optimizer: AnyOptimizer,
+  startFactor?: number | LinearLROptions,
+  endFactor?: number | Partial<LinearLROptions>,
+  options?: Partial<LinearLROptions>,
+): LinearLR => new LinearLR(optimizer, startFactor, endFactor, options);
+export const polynomialLR = (
+  optimizer: AnyOptimizer,
+  totalIters?: number | PolynomialLROptions,
+  power?: number | Partial<PolynomialLROptions>,
+  options?: Partial<PolynomialLROptions>,
+): PolynomialLR => new PolynomialLR(optimizer, totalIters, power, options);

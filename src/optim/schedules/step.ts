@@ -1,6 +1,7 @@
 /** Rates that fall by a factor: at regular steps, at given ones, at every one. */
 import { ValueError } from "../../errors.ts";
 import { LRScheduler, type AnyOptimizer, type ScheduleOptions } from "./scheduler.ts";
+import { byPosition } from "../../ops/positional.ts";
 
 /** Options of StepLR. Reference: torch.optim.lr_scheduler.StepLR. */
 export interface StepLROptions extends ScheduleOptions {
@@ -18,10 +19,16 @@ export class StepLR extends LRScheduler {
   gamma: number;
   protected readonly remembered = ["stepSize", "gamma"];
 
-  constructor(optimizer: AnyOptimizer, options: StepLROptions) {
-    super("StepLR", optimizer, options);
-    this.stepSize = this.demandWhole("stepSize", options.stepSize);
-    this.gamma = this.demandNumber("gamma", options.gamma ?? 0.1);
+  constructor(
+    optimizer: AnyOptimizer,
+    stepSize: number | StepLROptions,
+    gamma?: number | Partial<StepLROptions>,
+    options?: Partial<StepLROptions>,
+  ) {
+    const given = byPosition<StepLROptions>("StepLR", ["stepSize", "gamma"], [stepSize, gamma, options]);
+    super("StepLR", optimizer, given);
+    this.stepSize = this.demandWhole("stepSize", given.stepSize);
+    this.gamma = this.demandNumber("gamma", given.gamma ?? 0.1);
     this.begin();
   }
 
@@ -51,12 +58,18 @@ export class MultiStepLR extends LRScheduler {
   gamma: number;
   protected readonly remembered = ["milestones", "gamma"];
 
-  constructor(optimizer: AnyOptimizer, options: MultiStepLROptions) {
-    super("MultiStepLR", optimizer, options);
-    if (!Array.isArray(options.milestones) || !options.milestones.every(Number.isInteger))
-      throw new ValueError("MultiStepLR", "milestones", "a list of whole numbers", options.milestones);
-    this.milestones = [...options.milestones];
-    this.gamma = this.demandNumber("gamma", options.gamma ?? 0.1);
+  constructor(
+    optimizer: AnyOptimizer,
+    milestones: readonly number[] | MultiStepLROptions,
+    gamma?: number | Partial<MultiStepLROptions>,
+    options?: Partial<MultiStepLROptions>,
+  ) {
+    const given = byPosition<MultiStepLROptions>("MultiStepLR", ["milestones", "gamma"], [milestones, gamma, options]);
+    super("MultiStepLR", optimizer, given);
+    if (!Array.isArray(given.milestones) || !given.milestones.every(Number.isInteger))
+      throw new ValueError("MultiStepLR", "milestones", "a list of whole numbers", given.milestones);
+    this.milestones = [...given.milestones];
+    this.gamma = this.demandNumber("gamma", given.gamma ?? 0.1);
     this.begin();
   }
 
@@ -83,9 +96,10 @@ export class ExponentialLR extends LRScheduler {
   gamma: number;
   protected readonly remembered = ["gamma"];
 
-  constructor(optimizer: AnyOptimizer, options: ExponentialLROptions) {
-    super("ExponentialLR", optimizer, options);
-    this.gamma = this.demandNumber("gamma", options.gamma);
+  constructor(optimizer: AnyOptimizer, gamma: number | ExponentialLROptions, options?: Partial<ExponentialLROptions>) {
+    const given = byPosition<ExponentialLROptions>("ExponentialLR", ["gamma"], [gamma, options]);
+    super("ExponentialLR", optimizer, given);
+    this.gamma = this.demandNumber("gamma", given.gamma);
     this.begin();
   }
 
@@ -97,3 +111,20 @@ export class ExponentialLR extends LRScheduler {
     return this.baseLrs.map((lr) => lr * this.gamma ** this.lastEpoch);
   }
 }
+export const stepLR = (
+  optimizer: AnyOptimizer,
+  stepSize: number | StepLROptions,
+  gamma?: number | Partial<StepLROptions>,
+  options?: Partial<StepLROptions>,
+): StepLR => new StepLR(optimizer, stepSize, gamma, options);
+export const multiStepLR = (
+  optimizer: AnyOptimizer,
+  milestones: readonly number[] | MultiStepLROptions,
+  gamma?: number | Partial<MultiStepLROptions>,
+  options?: Partial<MultiStepLROptions>,
+): MultiStepLR => new MultiStepLR(optimizer, milestones, gamma, options);
+export const exponentialLR = (
+  optimizer: AnyOptimizer,
+  gamma: number | ExponentialLROptions,
+  options?: Partial<ExponentialLROptions>,
+): ExponentialLR => new ExponentialLR(optimizer, gamma, options);
