@@ -42,12 +42,18 @@ export function tie(value: Tensor, x: Tensor, derivative: "zero" | "none" | "lin
 }
 
 /**
- * y, made of x by a function whose derivative does not depend on x, though PyTorch's reads it: the gradients of the gradient are there, and zero.
+ * y, made of x by a function whose derivative does not depend on x, though PyTorch's reads it: the gradients of the gradient are there, and zero ("none":
+ * x gets none of them).
  */
-export function reading(y: Tensor, x: Tensor): Tensor {
+export function reading(y: Tensor, x: Tensor, derivative: "zero" | "none" = "zero"): Tensor {
   if (!isGradEnabled() || !x.requiresGrad || y.node === null) return y;
   const { name } = y.node;
-  return placed(y, "reading", [x], () => new TapeNode(name, [y], [y.desc], [x], ([dy], [saved]) => [tie(dy!, saved!)]));
+  return placed(
+    y,
+    `reading ${derivative}`,
+    [x],
+    () => new TapeNode(name, [y], [y.desc], [x], ([dy], [saved]) => [tie(dy!, saved!, derivative)]),
+  );
 }
 
 /**

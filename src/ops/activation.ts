@@ -19,6 +19,7 @@ import { define, type Definition } from "../definition.ts";
 import { formula, Formula } from "./formula.ts";
 import { chunk } from "./join.ts";
 import { reshape } from "./movement.ts";
+import { detach } from "./state.ts";
 import { BOOL, cast, constant, demandFloat } from "./support.ts";
 import { abs, erf, exp, square, tanh } from "./unary.ts";
 import { clamp, clampMax, where } from "./where.ts";
@@ -527,8 +528,14 @@ const preluOp = formula("prelu", {
   emit: (f, [x, weight]) => f.where(f.gt(x!, 0), x!, f.mul(x!, weight!)),
   // Chosen, not multiplied: the other side may be infinite.
   grad: [
-    (dy, [x, weight]): Tensor => tie(where(gt(x!, 0), dy, mul(dy, weight!)), x!),
-    (dy, [x, weight]): Tensor => tie(where(gt(x!, 0), zero(dy), mul(dy, x!)), weight!),
+    (dy, [x, weight]): Tensor => {
+      const below = mul(dy, weight!);
+      if (!isGradEnabled()) return where(gt(x!, 0), dy, below);
+      // At 0 the value is that of below, the derivatives by dy and weight those of above: PyTorch's.
+      const at = add(dy, detach(sub(below, dy)));
+      return tie(where(gt(x!, 0), dy, where(eq(x!, 0), at, below)), x!);
+    },
+    (dy, [x, weight]): Tensor => tie(where(ge(x!, 0), zero(dy), mul(dy, x!)), weight!),
   ],
 });
 /** x where x > 0, weight * x elsewhere; weight has one element, or one for each place of axis 1. Reference: torch.nn.functional.prelu. */

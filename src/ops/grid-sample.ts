@@ -1,5 +1,5 @@
 /** Grid sample and affine grid. @functional */
-import { tie } from "../autograd/tie.ts";
+import { reading, tie } from "../autograd/tie.ts";
 import { demandSameDevice } from "../dispatch.ts";
 import { isHalf } from "../dtype.ts";
 import { ShapeError, ValueError } from "../errors.ts";
@@ -118,7 +118,9 @@ export function gridSample(
   const raw = lengths.map((d, i) => unnormalized(reshape(select(grid, -1, spatial - 1 - i), [n, points]), d, alignCorners));
   const zeros = paddingMode === "zeros";
   const shape = [n, c, ...grid.shape.slice(1, -1)];
-  if (mode === "bicubic") return reshape(bicubic(planes, lengths, raw, paddingMode, alignCorners), shape);
+  // PyTorch's gradient reads x, though it does not depend on it.
+  const result = (found: Tensor): Tensor => reading(reshape(found, shape), x, "none");
+  if (mode === "bicubic") return result(bicubic(planes, lengths, raw, paddingMode, alignCorners));
   const places = raw.map((v, i) => bounded(v, lengths[i]!, paddingMode, alignCorners));
   if (mode === "nearest") {
     const found = readPlaces(
@@ -128,7 +130,7 @@ export function gridSample(
       zeros,
     );
     // By the grid it is a step function.
-    return tie(reshape(found, shape), grid);
+    return tie(result(found), grid);
   }
   const low = places.map((p) => floor(p));
   const rest = places.map((p, i) => sub(p, low[i]!));
@@ -147,7 +149,7 @@ export function gridSample(
     );
     sum = sum === null ? part : add(sum, part);
   }
-  return reshape(sum!, shape);
+  return result(sum!);
 }
 
 function bicubic(planes: Tensor, lengths: readonly number[], raw: readonly Tensor[], padding: string, align: boolean): Tensor {

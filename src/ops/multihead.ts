@@ -5,6 +5,7 @@ import type { Tensor } from "../tensor.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import { probabilities, scaledDotProductAttention, type Attention } from "./attention.ts";
 import { add, mul, sub } from "./binary.ts";
+import { zerosLike } from "./creation.ts";
 import { toDType } from "./data.ts";
 import { dropout } from "./dropout.ts";
 import { cat, chunk } from "./join.ts";
@@ -98,11 +99,11 @@ export function multiHeadAttention(
     const { keyBias, valueBias } = projections;
     grow(() => [expand(keyBias, 1, batch, width), expand(valueBias, 1, batch, width)]);
   }
-  if (options.addZeroAttn === true) grow((t) => [mul(narrow(t, 0, 0, 1), 0), mul(narrow(t, 0, 0, 1), 0)]);
+  if (options.addZeroAttn === true) grow((t) => [zerosLike(narrow(t, 0, 0, 1)), zerosLike(narrow(t, 0, 0, 1))]);
   const split = (t: Tensor): Tensor => permute(reshape(t, [t.shape[0]!, batch, heads, t.shape[2]! / heads]), 1, 2, 0, 3);
   const [qh, kh, vh] = [split(q), split(k), split(v)];
   const keys = kh.shape[2]!;
-  const padded = (m: Tensor): Tensor => (longer === 0 ? m : cat([m, mul(narrow(m, -1, 0, longer), 0)], -1));
+  const padded = (m: Tensor): Tensor => (longer === 0 ? m : cat([m, zerosLike(narrow(m, -1, 0, longer))], -1));
   let added: Tensor | null = null;
   const plus = (m: Tensor): void => void (added = added === null ? m : add(added, m));
   if (mask !== null) {

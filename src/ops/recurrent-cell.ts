@@ -9,6 +9,7 @@ import type { Tensor } from "../tensor.ts";
 import { define, type Definition } from "../definition.ts";
 import { sigmoid } from "./activation.ts";
 import { add, mul, sub } from "./binary.ts";
+import { zerosLike } from "./creation.ts";
 import { cat, chunk } from "./join.ts";
 import { tanh } from "./unary.ts";
 import { sample, type Sample, real } from "../sample.ts";
@@ -50,7 +51,7 @@ const lstmOp: Definition<undefined> = define({
   },
   grad: (dh, { inputs: [a, b, c], dys: [, dc] }) => {
     if (!isGradEnabled()) {
-      const [gates, before] = dispatch(lstmGradOp, [a!, b!, c!, dh, dc ?? mul(dh, 0)], undefined);
+      const [gates, before] = dispatch(lstmGradOp, [a!, b!, c!, dh, dc ?? zerosLike(dh)], undefined);
       return [gates!, gates!, before!];
     }
     const [gi, gf, gz, go] = chunk(add(a!, b!), 4, 1) as [Tensor, Tensor, Tensor, Tensor];

@@ -163,6 +163,31 @@ eachDevice("between forward and backward", (device) => {
   );
 
   test(
+    "second derivatives of prelu at 0 and of gridSample are PyTorch's",
+    alone(() => {
+      const [x, w] = [leaf([0, 1, -2]), leaf([0.25])];
+      const [g, gw] = dx.grad(
+        dx
+          .prelu(x, w)
+          .mul(dx.tensor([2, 3, 4]))
+          .sum(),
+        [x, w],
+        { createGraph: true },
+      );
+      expect([numbers(g), numbers(gw)]).toEqual([[0.5, 3, 1], [-8]]);
+      const second = (t: dx.Tensor): number[][] => dx.grad(t.square().sum(), [x, w], { retainGraph: true }).map((d) => numbers(d));
+      expect([second(g), second(gw)]).toEqual([[[0, 0, 0], [8]], [[0, 0, -64], [0]]]); // prettier-ignore
+      const image = dx.tensor([[[[1, 2], [3, 4]]]], { requiresGrad: true }); // prettier-ignore
+      for (const mode of ["bilinear", "nearest", "bicubic"] as const) {
+        const loss = dx.gridSample(image, dx.tensor([[[[0.1, -0.2]]]]), { mode }).sum();
+        const [first] = dx.grad(loss, [image], { createGraph: true });
+        expect(first.requiresGrad).toBe(true);
+        expect(dx.grad(first.square().sum(), [image], { allowUnused: true })).toEqual([null]);
+      }
+    }),
+  );
+
+  test(
     "a loss of no rows, and one part of complex numbers, depend on what PyTorch's do",
     alone(() => {
       const x = dx.zeros([0, 3], { requiresGrad: true });

@@ -76,6 +76,28 @@ eachMode("rare calls", (_, mode) => {
     expect(found.sum().itemSync()).toBe(24);
   });
 
+  test("keys that attention adds are seen by every query, behind a bool mask too", () => {
+    const mask = dx.tensor([[false, true, true], [true, false, true], [false, false, false]]); // prettier-ignore
+    for (const [addZeroAttn, addBiasKv] of [
+      [true, true],
+      [true, false],
+      [false, true],
+    ] as const) {
+      const layer = dx.nn.multiheadAttention(4, 1, { batchFirst: true, addZeroAttn, addBiasKv });
+      // Scores of 0: all keys that a query sees weigh alike.
+      dx.noGrad(() => layer.parameters().forEach((p) => p.zero_()));
+      const added = Number(addZeroAttn) + Number(addBiasKv);
+      const more = (n: number): number[] => new Array<number>(added).fill(1 / n);
+      const found = mode.run((x: dx.Tensor) => layer.forward(x, x, x, { attnMask: mask, weights: "average" }).weights!, dx.ones([1, 3, 4]));
+      const [one, all] = [1 + added, 3 + added];
+      expect(found.allcloseSync(dx.tensor([[
+        [1 / one, 0, 0, ...more(one)],
+        [0, 1 / one, 0, ...more(one)],
+        [1 / all, 1 / all, 1 / all, ...more(all)],
+      ]]))).toBe(true); // prettier-ignore
+    }
+  });
+
   test("linear of one output", () => {
     const found = mode.run(
       (x: dx.Tensor, w: dx.Tensor, b: dx.Tensor) => dx.nn.functional.linear(x, w, b),
