@@ -60,6 +60,7 @@ export class Flows {
   readonly moves: Move[] = [];
   /** Nodes outside that a flow of this call will free. */
   readonly #freed = new Set<TapeNode>();
+  #isWrittenSince = false;
   readonly #name: string;
   readonly #ghosts: Ghosts;
   readonly #tensors: readonly Tensor[];
@@ -97,9 +98,14 @@ export class Flows {
     this.continuations.push(...next);
   }
 
+  /** The function has written to something: what flows on may need it as it was. */
+  noteWrite(): void {
+    if (this.continuations.length > 0) this.#isWrittenSince = true;
+  }
+
   /** Whether what flows on still finds what it needs at the end of the call. */
   get isPassable(): boolean {
-    if (this.continuations.length === 0) return true;
+    if (!this.#isWrittenSince) return true;
     try {
       demandPassable(this.#starts(this.continuations), (s) => this.#isWritten(s), true);
       return true;

@@ -598,6 +598,7 @@ export class Run implements Tracer {
   }
 
   #wrote(target: Target): void {
+    this.flows.noteWrite();
     if (target.storage.trace !== null) wrote(target.storage);
     else this.outside.wrote(target);
   }
