@@ -1,14 +1,17 @@
 /** Gradients of slices put together: each element is written once, and those of overlapping slices are added where they overlap. @package */
-import type { Box, PartialGradient, TensorSpec } from "../definition.ts";
+import type { PartialGradient, TensorSpec } from "../definition.ts";
 import type { Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add } from "./binary.ts";
 import { zeros } from "./creation.ts";
 import { cat } from "./join.ts";
-import { sliceAdjoint, sliceView } from "./movement.ts";
+import { reshape, sliceAdjoint, sliceView, unsqueeze } from "./movement.ts";
 
 /** Inputs of one JOIN; more are joined in steps. */
 const FAN_IN = 512;
+
+/** Lattices are put between each other where no more than this many elements of zeros come to one of theirs. */
+const MOST_ZEROS = 8;
 
 /** A gradient of the elements from lo to before hi along each axis. */
 interface Piece {
@@ -119,26 +122,91 @@ function assembled(pieces: readonly Piece[], shape: Shape, first = 0): Piece {
   return isWide ? combined(alongside, axis, 0, shape[axis]!) : combined(alongside, axis);
 }
 
-/** The sum of gradients that are zero outside their boxes, as one of the whole tensor. DirectML: SLICE_GRAD, JOIN, ELEMENT_WISE_ADD. */
-export function gatherParts(parts: readonly PartialGradient[], { shape }: TensorSpec): Tensor {
-  const whole = (p: PartialGradient): Tensor => sliceAdjoint(p.grad, p.box!, shape);
-  if (parts.length === 1) return whole(parts[0]!);
-  const isDense = ({ steps, sizes }: Box): boolean => steps.every((s, i) => s === 1 || sizes[i]! <= 1);
-  const full = parts.filter((p) => p.grad.size > 0);
-  const dense = full.filter((p) => isDense(p.box!));
-  const sums = full.filter((p) => !isDense(p.box!)).map(whole);
-  if (dense.length > 0) {
-    const pieces = dense.map(({ grad, box }): Piece => {
-      const { starts, sizes } = box!;
-      return { grad, lo: starts, hi: starts.map((s, i) => s + sizes[i]!) };
-    });
-    const all = assembled(pieces, shape);
-    sums.push(
-      all.grad.shape.every((d, i) => d === shape[i])
-        ? all.grad
-        : sliceAdjoint(all.grad, { starts: all.lo, sizes: all.grad.shape, steps: ones(shape) }, shape),
+/** A gradient of every steps[i]-th element from starts[i] on, along each axis; lo and hi count these. starts[i] < steps[i]. */
+interface Lattice extends Piece {
+  readonly starts: readonly number[];
+  readonly steps: readonly number[];
+}
+
+const latticeOf = ({ grad, box }: PartialGradient): Lattice => {
+  const steps = box!.steps.map((s, i) => (box!.sizes[i]! > 1 ? s : 1));
+  const lo = box!.starts.map((s, i) => Math.floor(s / steps[i]!));
+  return { grad, lo, hi: lo.map((l, i) => l + box!.sizes[i]!), starts: box!.starts.map((s, i) => s % steps[i]!), steps };
+};
+
+function grouped<T>(list: readonly T[], keyOf: (item: T) => string): T[][] {
+  const groups = new Map<string, T[]>();
+  for (const item of list) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return [...groups.values()];
+}
+
+/** Gradients of the same elements' lattices as one each. */
+const united = (lattices: readonly Lattice[], shape: Shape): Lattice[] =>
+  grouped(lattices, ({ starts, steps }) => `${starts.join()}/${steps.join()}`).map((group) => {
+    const { starts, steps } = group[0]!;
+    const lengthsOfAxes = shape.map((d, i) => Math.ceil((d - starts[i]!) / steps[i]!));
+    return { ...assembled(group, lengthsOfAxes), starts, steps };
+  });
+
+/** Lattices of one step that differ along an axis by where they start: each element between them is written once. */
+function interleaved(lattices: readonly Lattice[], axis: number, shape: Shape): Lattice {
+  const { steps, starts } = lattices[0]!;
+  const from = steps.map((_, i) => Math.min(...lattices.map((l) => l.lo[i]!)));
+  const to = steps.map((_, i) => Math.max(...lattices.map((l) => l.hi[i]!)));
+  const sizes = lengths(from, to);
+  const step = steps[axis]!;
+  let none: Tensor | null = null;
+  const parts = Array.from({ length: step }, (_, start) => {
+    const lattice = lattices.find((l) => l.starts[axis] === start);
+    const { dtype, device } = lattices[0]!.grad;
+    return lattice === undefined ? (none ??= zeros(sizes, { dtype, device })) : padded(lattice, from, to).grad;
+  });
+  const lo = replaced(from, axis, from[axis]! * step);
+  const hi = replaced(to, axis, Math.min(to[axis]! * step, shape[axis]!));
+  const beside = parts.map((t) => unsqueeze(t, axis + 1));
+  const grad = reshape(joined(beside, axis + 1), replaced(sizes, axis, sizes[axis]! * step));
+  const piece = { grad, lo, hi: replaced(hi, axis, to[axis]! * step) };
+  return { grad: cut(piece, axis, lo[axis]!, hi[axis]!), lo, hi, starts: replaced(starts, axis, 0), steps: replaced(steps, axis, 1) };
+}
+
+/** Gradients of slices with steps as few as can be: those of one lattice together, and lattices that lie between each other. */
+function woven(parts: readonly PartialGradient[], shape: Shape): Lattice[] {
+  let lattices = united(parts.map(latticeOf), shape);
+  for (let axis = 0; axis < shape.length; axis++) {
+    const keyOf = ({ starts, steps }: Lattice): string => `${replaced(starts, axis, 0).join()}/${steps.join()}`;
+    const groups = grouped(lattices, keyOf);
+    const isWorth = (group: readonly Lattice[]): boolean => {
+      const step = group[0]!.steps[axis]!;
+      return group.length > 1 && step > 1 && step <= MOST_ZEROS * group.length;
+    };
+    lattices = united(
+      groups.flatMap((group) => (isWorth(group) ? [interleaved(group, axis, shape)] : group)),
+      shape,
     );
   }
+  return lattices;
+}
+
+const isDense = ({ steps }: Lattice): boolean => steps.every((s) => s === 1);
+
+/** The sum of gradients that are zero outside their boxes, as one of the whole tensor. DirectML: SLICE_GRAD, JOIN, ELEMENT_WISE_ADD. */
+export function gatherParts(parts: readonly PartialGradient[], { shape }: TensorSpec): Tensor {
+  const whole = ({ grad, lo, starts, steps }: Lattice): Tensor =>
+    grad.shape.every((d, i) => d === shape[i])
+      ? grad
+      : sliceAdjoint(grad, { starts: starts.map((s, i) => s + lo[i]! * steps[i]!), sizes: grad.shape, steps }, shape);
+  const full = parts.filter((p) => p.grad.size > 0);
   // Slices of no elements alone.
-  return sums.length === 0 ? whole(parts[0]!) : sums.reduce((a, b) => add(a, b));
+  if (full.length === 0) return sliceAdjoint(parts[0]!.grad, parts[0]!.box!, shape);
+  const lattices = full.map(latticeOf);
+  const stepped = full.filter((_, i) => !isDense(lattices[i]!));
+  const sums = woven(stepped, shape);
+  const dense = [...lattices.filter(isDense), ...sums.filter(isDense)];
+  const gathered = dense.length === 0 ? [] : united(dense, shape);
+  return [...gathered, ...sums.filter((l) => !isDense(l))].map(whole).reduce((a, b) => add(a, b));
 }

@@ -34,6 +34,13 @@ const CUTS: { readonly [name: string]: Cut } = {
   "crops that overlap": (x) => [x.at(s(0, 3), s(1, 3)), x.at(s(2, 5), s(2, 4), s(1, 4)), x.at(s(1, 2), ":", 3)],
   "crops that do not fill their bounding box": (x) => [x.at(s(1, 2), s(1, 2)), x.at(s(3, 5), s(2, 3))],
   "steps of two": (x) => [x.at(s(0, null, 2)), x.at(s(1, null, 2)), x.at(s(1, null, 3))],
+  "steps of two in a loop": (x) => times(6, (i) => x.at(i, s(i % 2, null, 2))),
+  "steps that lie between each other": (x) => times(4, (i) => x.at(":", ":", s(i, null, 4))),
+  "steps between each other along two axes": (x) => times(6, (k) => x.at(s(k % 2, null, 2), ":", s(k >> 1, null, 3))),
+  "steps with gaps between them": (x) => [x.at(s(1, null, 4)), x.at(s(3, null, 4)), x.at(":", s(0, null, 3)), x.at(":", s(2, null, 3))],
+  "parts of steps": (x) => [x.at(s(0, 3, 2)), x.at(s(2, null, 2)), x.at(s(1, 4, 2), s(1, 3)), x.at(s(0, null, 2), s(0, 2))],
+  "steps of steps": (x) => times(3, (i) => x.at(s(i & 1, null, 2)).at(s(0, null, 2), s(i, null, 3))),
+  "steps of many kinds": (x) => times(10, (k) => x.at(s(k % 3, null, 1 + (k % 4)), s(k & 1, null, 2), s(k % 2, null, 1 + (k % 3)))),
   "steps and single places": (x) => [x.at(s(0, null, 2)), ...times(6, (i) => x.at(i))],
   "a step over one element": (x) => [x.at(s(5, null, 3)), x.at(s(2, 4))],
   "slices of a transpose": (x) => times(5, (i) => x.transpose(0, 2).select(0, i)),
@@ -216,11 +223,15 @@ eachDevice("gradients of slices", () => {
     }
   });
 
-  it("takes as many dispatches for many slices as for few", async () => {
+  it.each<[string, (x: dx.Tensor) => readonly dx.Tensor[]]>([
+    ["slices", (x) => x.unbind(0)],
+    ["slices with steps", (x) => times(x.shape[0]!, (i) => x.at(i, s(i & 1, null, 2)))],
+    ["steps that lie between each other", (x) => times(x.shape[0]! / 2, (i) => x.at(s(i, null, x.shape[0]! / 2)))],
+  ])("takes as many dispatches for many %s as for few", async (_, cut) => {
     const dispatches = async (steps: number): Promise<number> => {
-      const x = dx.zeros([steps, 3], { requiresGrad: true });
-      const parts = x.unbind(0);
-      const given = parts.map(() => dx.ones([3]));
+      const x = dx.zeros([steps, 4], { requiresGrad: true });
+      const parts = cut(x);
+      const given = parts.map((t) => dx.ones(t.shape));
       await dx.synchronize();
       const before = dx.counters(dx.defaultDevice()).dispatchesRecorded;
       dx.backward(parts, { gradient: given });
