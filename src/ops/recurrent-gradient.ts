@@ -97,25 +97,30 @@ const forwards = (steps: number, reverse: boolean): number[] => Array.from({ len
 const chosen = (mask: Tensor | null, t: number, value: Tensor, other: Tensor | number): Tensor =>
   mask === null ? value : where(select(mask, 0, t), value, other);
 
-function lstmGates(d: Direction, sums: Tensor, arriving: Arriving): Gates {
-  const attrs = attributes(d);
+/** An LSTM's gates and the cells before each step, in pieces (recurrent-steps.ts), computed again of the gates' sums. */
+function lstmStates(d: Direction, sums: Tensor): (range: Range) => readonly Tensor[] {
   const ranges = rangesOf(sums.shape[0]!);
-  const order = d.reverse ? ranges.toReversed() : ranges;
   let cell = d.cell!;
-  const states = new Map<Range, Tensor[]>();
-  for (const r of order) {
-    const made = dispatch(lstmCellsOp, [part(sums, r), cell, ...masksOf(d, r)], attrs);
+  const states = new Map<number, readonly Tensor[]>();
+  for (const r of d.reverse ? ranges.toReversed() : ranges) {
+    const made = dispatch(lstmCellsOp, [part(sums, r), cell, ...masksOf(d, r)], attributes(d));
     cell = made.pop()!;
-    states.set(r, made);
+    states.set(r.start, made);
   }
+  return (r) => states.get(r.start)!;
+}
+
+function lstmGates(d: Direction, states: (range: Range) => readonly Tensor[], arriving: Arriving): Gates {
+  const ranges = rangesOf(d.output.shape[0]!);
+  const made = new Map<Range, Tensor>();
   let [dh, dc] = [arriving.hidden, arriving.cell!];
-  for (const r of order.toReversed()) {
-    const operands = [...states.get(r)!, part(arriving.output, r), dh, dc, d.weights[1], ...masksOf(d, r)];
-    const [gates, hidden, before] = dispatch(lstmStepsGradOp, operands, attrs) as [Tensor, Tensor, Tensor];
-    states.set(r, [gates]);
+  for (const r of d.reverse ? ranges : ranges.toReversed()) {
+    const operands = [...states(r), part(arriving.output, r), dh, dc, d.weights[1], ...masksOf(d, r)];
+    const [gates, hidden, before] = dispatch(lstmStepsGradOp, operands, attributes(d)) as [Tensor, Tensor, Tensor];
+    made.set(r, gates);
     [dh, dc] = [hidden, before];
   }
-  const all = joined(ranges.map((r) => states.get(r)![0]!));
+  const all = joined(ranges.map((r) => made.get(r)!));
   return { fromInput: all, fromHidden: all, hidden: dh, cell: dc };
 }
 
@@ -250,12 +255,13 @@ export function directionGradient(
   if (kind === "lstm") {
     const bias = bx === null || bh === null ? null : add(bx, bh);
     const sums = timed(addmm(linear(x, wx, bias), rows(before), transpose(wh, 0, 1)));
-    gates = (isRecorded ? lstmGatesRecorded : lstmGates)(d, sums, arriving);
+    gates = isRecorded ? lstmGatesRecorded(d, sums, arriving) : lstmGates(d, lstmStates(d, sums), arriving);
   } else if (kind === "gru") {
     const [a, b] = [timed(linear(x, wx, bx)), timed(linear(rows(before), wh, bh))];
     gates = (isRecorded ? gruGatesRecorded : gruGates)(d, a, b, before, arriving);
   } else gates = (isRecorded ? rnnGatesRecorded : rnnGates)(d, kind, arriving);
   const [da, db] = [rows(gates.fromInput), rows(gates.fromHidden)];
+  const biasGradient = needs.biases.includes(true) ? sum(da, 0) : null;
   return {
     x: needs.x ? timed(matmul(da, wx)) : null,
     hidden: gates.hidden,
@@ -264,8 +270,36 @@ export function directionGradient(
       needs.weights[0] ? matmul(transpose(da, 0, 1), x) : null,
       needs.weights[1] ? matmul(transpose(db, 0, 1), rows(before)) : null,
     ],
-    biases: [needs.biases[0] ? sum(da, 0) : null, needs.biases[1] ? sum(db, 0) : null],
+    biases: [
+      needs.biases[0] ? biasGradient : null,
+      needs.biases[1] ? (gates.fromHidden === gates.fromInput ? biasGradient : sum(db, 0)) : null,
+    ],
   };
+}
+
+/** @internal The weights of the hidden state, and the gradients through time alone: what the gates get from the input is an operand. */
+export type Scanned = Omit<Direction, "x" | "weights" | "biases"> & { readonly weights: Tensor };
+
+/** @internal Gradients of that operand, of the hidden state's weights and bias, and of the states before; saved: an LSTM's gates and cells, a GRU's share of the hidden state. */
+export function scanGradient(
+  s: Scanned,
+  fromInput: Tensor,
+  bias: Tensor | null,
+  saved: readonly Tensor[],
+  arriving: Arriving,
+): { readonly gates: Gates; readonly weights: Tensor; bias(): Tensor } {
+  const d: Direction = { ...s, x: fromInput, weights: [s.weights, s.weights], biases: null };
+  const before = statesBefore(d);
+  const own = (): Tensor => linear(before, s.weights, bias);
+  const isRecorded = isGradEnabled();
+  let gates: Gates;
+  if (d.kind === "lstm")
+    gates = isRecorded
+      ? lstmGatesRecorded(d, add(fromInput, own()), arriving)
+      : lstmGates(d, (r) => saved.map((t) => part(t, r)), arriving);
+  else gates = isRecorded ? gruGatesRecorded(d, fromInput, own(), before, arriving) : gruGates(d, fromInput, saved[0]!, before, arriving);
+  const rowsOfGates = rows(gates.fromHidden);
+  return { gates, weights: matmul(transpose(rowsOfGates, 0, 1), rows(before)), bias: () => sum(rowsOfGates, 0) };
 }
 
 /** @internal Which steps each sample has, [T, N, 1] bool. lengths: [N] whole numbers. */

@@ -17,16 +17,16 @@ export interface StepsAttributes {
   readonly masked: boolean;
 }
 
-/** Step k of x [K, N, C]. */
-const at = (g: GraphBuilder, x: Expr, k: number): Expr =>
+/** @internal Step k of x [K, N, C]. */
+export const at = (g: GraphBuilder, x: Expr, k: number): Expr =>
   g.reinterpret(x, {
     sizes: x.sizes.slice(1),
     strides: x.strides.slice(1),
     byteOffset: x.byteOffset + k * x.strides[0]! * DTYPES[x.dtype].sizeInBytes,
   });
 
-/** The columns of gate k of x [K, N, gates * H]; of several gates from there on. */
-function gate(g: GraphBuilder, x: Expr, k: number, width: number, count = 1): Expr {
+/** @internal The columns of gate k of x [K, N, gates * H]; of several gates from there on. */
+export function gate(g: GraphBuilder, x: Expr, k: number, width: number, count = 1): Expr {
   const [steps, batch] = x.sizes as [number, number];
   const byteOffset = x.byteOffset + k * width * x.strides[2]! * DTYPES[x.dtype].sizeInBytes;
   return g.reinterpret(x, { sizes: [steps, batch, count * width], strides: x.strides, byteOffset });
@@ -38,8 +38,8 @@ const negated = (g: GraphBuilder, y: Expr): Expr => g.elementWiseIdentity(y, { s
 const sigmoidSlope = (g: GraphBuilder, y: Expr): Expr => g.elementWiseMultiply(y, negated(g, y));
 const tanhSlope = (g: GraphBuilder, y: Expr): Expr => negated(g, g.elementWiseMultiply(y, y));
 
-/** Values of the steps, in the order of time, as [K, N, C]. */
-function stacked(g: GraphBuilder, steps: readonly Expr[]): Expr {
+/** @internal Values of the steps, in the order of time, as [K, N, C]. */
+export function stacked(g: GraphBuilder, steps: readonly Expr[]): Expr {
   const [batch, width] = steps[0]!.sizes as [number, number];
   const sizes = [1, batch, width];
   const parts = steps.map((s) => g.reshape(g.packed(s), sizes));
@@ -54,7 +54,8 @@ const beside = (g: GraphBuilder, parts: readonly Expr[]): Expr => {
     { output: { sizes }, axis },
   );
 };
-const matrixProduct = (g: GraphBuilder, a: Expr, b: Expr, c: Expr | null = null): Expr =>
+/** @internal a b, and c if there is one. */
+export const matrixProduct = (g: GraphBuilder, a: Expr, b: Expr, c: Expr | null = null): Expr =>
   g.reinterpret(emitGemm(g, a, b, c, [], { alpha: 1, beta: c === null ? 0 : 1 }), { sizes: [a.sizes[0]!, b.sizes[1]!] });
 
 /** What a step's mask chooses; `chosen` itself without one. */
@@ -65,17 +66,19 @@ const chooses =
       ? chosen
       : g.elementWiseIf(g.expand(at(g, mask, k), chosen.sizes), chosen, other ?? constant(g, chosen.dtype, 0, chosen.sizes));
 
-/** Indices of the steps, as the layer's forward pass takes them. */
-const forwards = (count: number, reverse: boolean): number[] => Array.from({ length: count }, (_, i) => (reverse ? count - 1 - i : i));
+/** @internal Indices of the steps, as the layer's forward pass takes them. */
+export const forwards = (count: number, reverse: boolean): number[] =>
+  Array.from({ length: count }, (_, i) => (reverse ? count - 1 - i : i));
 const backwards = (count: number, reverse: boolean): number[] => forwards(count, !reverse);
 
-/** Samples are independent of each other: their axis may be padded, which is the first of the states and the second of all steps. */
-const besideSamples =
+/** @internal Samples are independent of each other: their axis may be padded, which is the first of the states and the second of all steps. */
+export const besideSamples =
   (weights: number | null): PaddedRule<unknown> =>
   (_g, inputs, _attrs, _outputs, p, lower) =>
     inputs.some((x, i) => (i === weights ? p.isPaddedBeside(i) : p.isPaddedBeside(i, x.sizes.length === 3 ? 1 : 0))) ? null : lower(inputs);
 
-const like = ({ dtype }: TensorSpec, ...shape: readonly number[]): TensorSpec => ({ shape, dtype });
+/** @internal A spec of its dtype. */
+export const like = ({ dtype }: TensorSpec, ...shape: readonly number[]): TensorSpec => ({ shape, dtype });
 
 /**
  * @internal An LSTM's states, which its layer does not give. Inputs: the gates' sums [K, N, 4H] in PyTorch's order, the cell before [N, H].

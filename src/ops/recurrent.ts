@@ -16,6 +16,8 @@ import { narrow, reshape, select, transpose, unbind, unsqueeze } from "./movemen
 import type { Generator } from "./random.ts";
 import { gruStep, lstmStep } from "./recurrent-cell.ts";
 import { wholeLayer } from "./recurrent-layer.ts";
+import { isScanned, scan } from "./recurrent-scan.ts";
+import { clone } from "./state.ts";
 import { demandFloat } from "./support.ts";
 import { tanh } from "./unary.ts";
 import { where } from "./where.ts";
@@ -171,14 +173,18 @@ export function recurrent(
     const drop = (): void => {
       if (layer < layers - 1 && p > 0 && options.training === true) sequence = dropout(sequence, { p, generator: options.generator });
     };
-    const whole = wholeLayer(
-      kind,
-      sequence,
-      weights.slice(first, first + directions),
-      narrow(starts, 0, first, directions),
-      cells === null ? null : narrow(cells, 0, first, directions),
-      lengths === null ? null : toDType(lengths, "uint32"),
-    );
+    const own = weights.slice(first, first + directions);
+    const scans = lengths === null && isScanned(kind, sequence, cells === null ? [starts] : [starts, cells], own);
+    const whole = scans
+      ? null
+      : wholeLayer(
+          kind,
+          sequence,
+          own,
+          narrow(starts, 0, first, directions),
+          cells === null ? null : narrow(cells, 0, first, directions),
+          lengths === null ? null : toDType(lengths, "uint32"),
+        );
     if (whole !== null) {
       hiddens.push(...unbind(whole.hidden));
       if (whole.cell !== null) lasts.push(...unbind(whole.cell));
@@ -189,6 +195,11 @@ export function recurrent(
     masks ??= lengths === null ? null : masksOf(lengths, steps);
     const results = Array.from({ length: directions }, (_, d) => {
       const at = layer * directions + d;
+      if (scans) {
+        const cell = cells === null ? null : select(cells, 0, at);
+        const { outputs, ...last } = scan(kind as "lstm" | "gru", sequence, select(starts, 0, at), cell, weights[at]!, d === 1);
+        return { outputs, state: last };
+      }
       return direction(
         kind,
         sequence,
@@ -211,6 +222,8 @@ export function recurrent(
           );
     drop();
   }
+  // PyTorch saves the outputs of an LSTM alone: those of others may be changed in place.
+  if (kind !== "lstm" && sequence.requiresGrad) sequence = clone(sequence);
   const stacked = (list: readonly Tensor[]): Tensor =>
     single ? reshape(stack(list, 0), [list.length, list[0]!.shape[1]!]) : stack(list, 0);
   return {

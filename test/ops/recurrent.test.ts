@@ -171,6 +171,22 @@ eachDevice("a recurrent layer", (device) => {
       }
   });
 
+  test("gives results that may be changed in place, but for an LSTM's outputs, as in PyTorch", () => {
+    for (const kind of KINDS) {
+      const n = networkOf(kind, {});
+      const operands = operandShapes(n).map((shape, i) => random(shape, i).requiresGrad_());
+      const [expected] = dx.grad(layer(n, {}, operands)[0]!.square().sum(), operands) as [dx.Tensor];
+      const [output, ...last] = layer(n, {}, operands) as [dx.Tensor, ...dx.Tensor[]];
+      const loss = output.square().sum();
+      for (const t of last) t.mul_(0);
+      expectClose(dx.grad(loss, operands, { retainGraph: true, allowUnused: true })[0]!, numbers(expected));
+      const [again] = layer(n, {}, operands) as [dx.Tensor];
+      const sum = again.mul_(2).sum();
+      if (kind === "lstm") expect(() => dx.grad(sum, operands)).toThrow(dx.AutogradError);
+      else expectClose(dx.grad(sum, operands)[0]!, numbers(dx.grad(layer(n, {}, operands)[0]!.sum().mul(2), operands)[0]!));
+    }
+  });
+
   test("what lies beyond a sample's end takes no part, NaN neither", () => {
     for (const kind of KINDS) {
       const n = networkOf(kind, { steps: 4, batch: 2, lengths: [4, 2], bidirectional: true });
@@ -277,6 +293,35 @@ eachDevice("a recurrent layer", (device) => {
       expectClose(b[0]!, numbers(a[0]!));
       found.forEach((g, i) => expectClose(g!, numbers(expected[i]!)));
     }
+  });
+});
+
+eachDevice("a compiled recurrent layer", () => {
+  test("gives gradients outside of the function", () => {
+    for (const kind of KINDS)
+      for (const options of [
+        { steps: 19 },
+        { layers: 2, bidirectional: true, steps: 18 },
+        { bias: false, lengths: [5, 2, 3] },
+      ] satisfies Options[]) {
+        const n = networkOf(kind, options);
+        const shapes = operandShapes(n);
+        const compiled = dx.compile((...operands: dx.Tensor[]) => layer(n, options, operands));
+        for (let call = 0; call < 3; call++) {
+          const operands = shapes.map((shape, i) => random(shape, i + call).requiresGrad_());
+          const gradients = (made: readonly dx.Tensor[]): number[][] => {
+            const used = made.slice(call % made.length).map((t) => t.square().sum());
+            return dx
+              .grad(
+                used.reduce((a, b) => a.add(b)),
+                operands,
+              )
+              .map((g) => numbers(g!));
+          };
+          const expected = gradients(layer(n, options, operands));
+          gradients(compiled(...operands)).forEach((g, i) => expectClose(dx.tensor(g), expected[i], { rtol: 1e-4, atol: 1e-5 }));
+        }
+      }
   });
 });
 

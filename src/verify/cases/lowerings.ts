@@ -102,18 +102,19 @@ const elementwise = [
       ...[0, 1].flatMap(() => [real([rows, 5], -1, 1), real([rows, 3], -1, 1), real([rows]), real([rows])]),
     ];
     const run =
-      (record: boolean) =>
+      (record: boolean, lengths: readonly number[] | null = [4, 2]) =>
       (x: Tensor, ...all: Tensor[]): Tensor[] => {
         const weights = [0, 4].map((i) => {
           const [input, hidden, inputBias, hiddenBias] = all.slice(i, i + 4) as [Tensor, Tensor, Tensor, Tensor];
           return { input, hidden, inputBias, hiddenBias };
         });
-        const layer = (): dx.RecurrentResult => dx.recurrent(kind, x, weights, { bidirectional: true, lengths: [4, 2] });
+        const layer = (): dx.RecurrentResult => dx.recurrent(kind, x, weights, { bidirectional: true, lengths });
         const { output, hidden, cell } = record ? layer() : dx.noGrad(layer);
         return [output, hidden, ...(cell === null ? [] : [cell])];
       };
     return [
       sum(`recurrent layer of ${kind}`, operands, run(true) as Sample["run"]),
+      sum(`recurrent layer of ${kind}, all samples of one length`, operands, run(true, null) as Sample["run"]),
       sum(`recurrent layer of ${kind} as one operator`, operands, run(false) as Sample["run"]),
     ];
   }),
