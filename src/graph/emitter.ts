@@ -52,6 +52,8 @@ export class Emitter {
   origin = "";
   /** The graph is a program of one operation, not part of a compiled function. */
   isAlone = false;
+  /** The operation's result is written over its first input. */
+  writesOver = false;
 
   constructor(graph: Graph, capabilities: Capabilities) {
     this.graph = graph;

@@ -173,7 +173,7 @@ export function runOver<A>(definition: Definition<A>, inputs: readonly Tensor[],
 
 function makeOver<A>(native: NativeDevice, definition: Definition<A>, inputs: readonly Tensor[], attrs: A): EagerProgram {
   const given = inputs.map((t) => ({ desc: t.desc, residue: residueOf(t) }));
-  const graph = lowerDefinition(native, definition, given, attrs, definition.infer(inputs.map((t) => t.desc), attrs)); // prettier-ignore
+  const graph = lowerDefinition(native, definition, given, attrs, definition.infer(inputs.map((t) => t.desc), attrs), true); // prettier-ignore
   graph.state = [{ cell: graph.inputs[0]!, value: graph.outputs[0]! }];
   graph.outputs = [];
   const base = { native, outputs: [], isSimple: false, reason: "", fill: null, dropped: false };

@@ -17,18 +17,20 @@ export interface ProgramInput {
   readonly residue: number;
 }
 
-/** Lowers one operation to a graph whose inputs are the storages from the aligned offset on. */
+/** Lowers one operation to a graph whose inputs are the storages from the aligned offset on. writesOver: its result is to lie over the first input. */
 export function lowerDefinition<A>(
   native: NativeDevice,
   definition: Definition<A>,
   inputs: readonly ProgramInput[],
   attrs: A,
   outputs: readonly TensorSpec[],
+  writesOver = false,
 ): Graph {
   const graph = new Graph();
   const builder = new GraphBuilder(graph, native.capabilities);
   builder.origin = definition.name;
   builder.isAlone = true;
+  builder.writesOver = writesOver;
   const exprs = inputs.map(({ desc, residue }) => {
     const sizes = desc.shape.length === 0 ? [1] : desc.shape;
     const strides = desc.shape.length === 0 ? [1] : desc.strides;

@@ -269,6 +269,8 @@ export function scatterShader(g: GraphBuilder, x: Expr, places: Expr, updates: E
   const bytes = DTYPES[x.dtype].sizeInBytes;
   const count = sizeOf(updates.sizes);
   if (!writesPartsByShader(g.capabilities) || count * LEAST_REST > sizeOf(x.sizes)) return null;
+  // A result of its own is SCATTER's as fast, in one step.
+  if (g.isAlone && !g.writesOver && shaderMode() === "only-measured") return null;
   if (!isWhole(x) || x.value.sizeInBytes > MOST_BYTES || updates.sizes.some((d, i) => i !== axis && d !== x.sizes[i])) return null;
   const k = updates.sizes[axis]!;
   const isShared = places.sizes.every((d, i) => i === axis || d === 1 || places.strides[i] === 0);

@@ -321,9 +321,23 @@ function check(seed: number): void {
   }
 }
 
-const SEEDS = Number(process.env["DXTENSOR_TEST_SEEDS"] ?? 120);
+const SEEDS = Number(process.env["DXTENSOR_TEST_SEEDS"] ?? 40);
 
-eachDevice("random writes by index", () => {
+eachDevice("random writes by index", (device) => {
+  it("by shaders, where the device runs them", { timeout: 600_000 }, () => {
+    const before = process.env["DXTENSOR_SHADERS"];
+    process.env["DXTENSOR_SHADERS"] = "on";
+    // Another handle of the device has programs of its own.
+    dx.closeDevice(device);
+    try {
+      for (let seed = 1001; seed <= 1012; seed++) check(seed);
+    } finally {
+      if (before === undefined) delete process.env["DXTENSOR_SHADERS"];
+      else process.env["DXTENSOR_SHADERS"] = before;
+      dx.closeDevice(device);
+    }
+  });
+
   describe("are those of plain JavaScript", () => {
     for (let first = 1; first <= SEEDS; first += 40)
       it(`seeds ${first} to ${first + 39}`, { timeout: 600_000 }, () => {

@@ -28,7 +28,7 @@ eachDevice("random shaders", (device) => {
       const given = randomBuffers(seed);
       const program = new ShaderProgram(source);
       const made = runKernel(
-        { program, groups: () => GROUPS, inPlace: false },
+        { program, groups: () => GROUPS, inPlace: false, updates: false },
         {
           inputs: { x: tensorOf("x", given["x"]!), h: tensorOf("h", given["h"]!), i: tensorOf("i", given["i"]!) },
           outputs: { y: [SIZES.y], k: [SIZES.k], n: [SIZES.n] },

@@ -81,7 +81,8 @@ function storeBits(
     .u32(2 ** bits - 1)
     .shiftLeft(shift)
     .not();
-  const old = s.variable(y.load(word));
+  // A guess, which the first exchange corrects.
+  const old = s.variable(s.u32(0));
   const again = s.variable(word.lt(y.size));
   s.while(
     () => again.value,

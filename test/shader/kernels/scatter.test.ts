@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { embeddingBackward, foldedRows, foldLongRows, foldRows } from "../../../src/shader/kernels/scatter.ts";
+import { embeddingBackward, foldedRows, foldLongRows, foldRows, scatterRows } from "../../../src/shader/kernels/scatter.ts";
 import { launch, numbers } from "./support.ts";
 
 it("adds rows by index; indices outside are left out", () => {
@@ -46,6 +46,39 @@ it.each([
       u32: which === "max" ? 0 : 2 ** 32 - 1,
     };
     expect(found.slice(0, columns)).toEqual(new Array<number>(columns).fill(none[element]));
+  }
+});
+
+it.each([32, 16, 8] as const)("writes rows of numbers of %i bits by index, the last of equal places, and nothing else", (bits) => {
+  const [outer, n, k, inner] = [2, 7, 5, 3];
+  const most = 2 ** Math.min(bits, 24);
+  const packed = (values: readonly number[]): number[] => {
+    const bytes = new Uint8Array(Math.ceil((values.length * bits) / 32) * 4);
+    const of = { 32: Uint32Array, 16: Uint16Array, 8: Uint8Array }[bits];
+    new of(bytes.buffer).set(values);
+    return [...new Uint32Array(bytes.buffer)];
+  };
+  const x = Array.from({ length: outer * n * inner }, (_, i) => (i * 31) % most);
+  const updates = Array.from({ length: outer * k * inner }, (_, i) => most - 1 - i);
+  for (const isShared of [true, false]) {
+    // The fourth place is none.
+    const line = [5, 0, 5, 9, 6];
+    const places = isShared ? line : updates.map((_, i) => line[(Math.floor(i / inner) + (i % inner)) % k]!);
+    const expected = [...x];
+    updates.forEach((v, at) => {
+      const [o, j, c] = [Math.floor(at / (k * inner)), Math.floor(at / inner) % k, at % inner];
+      const place = isShared ? line[j]! : places[at]!;
+      if (place < n) expected[(o * n + place) * inner + c] = v;
+    });
+    const words = { x: packed(x), updates: packed(updates) };
+    const given = {
+      x: { shape: [words.x.length], values: words.x },
+      places: { shape: [places.length], values: places },
+      updates: { shape: [words.updates.length], values: words.updates },
+      y: { shape: [words.x.length], values: words.x },
+    };
+    const params = { count: updates.length, n, k, inner, width: 1 };
+    expect(launch(scatterRows(bits, isShared, true), given, params)["y"]).toEqual(packed(expected));
   }
 });
 
