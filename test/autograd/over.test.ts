@@ -281,6 +281,102 @@ eachDevice("writes of a part", (device) => {
     expect(cache.narrow(0, 0, 4).select(1, 0).toArraySync()).toEqual(writesParts(device) ? [0, 5, 5, 1] : [0, 0, 0, 1]);
   });
 
+  it("writes into large tensors mean what they mean into small ones: aliases, gradients, refusals", () => {
+    const made = (): dx.Tensor =>
+      dx
+        .arange(2048, { dtype: "float32" })
+        .reshape(2048, 1)
+        .mul(dx.ones([1, 64]))
+        .contiguous();
+    const column = (x: dx.Tensor, ...rows: number[]): number[] => rows.map((r) => x.index(r, 5).itemSync() as number);
+    for (const compiled of [false, true]) {
+      const run = (fn: (x: dx.Tensor) => unknown): dx.Tensor => {
+        const x = made();
+        const f = compiled ? dx.compile(() => void fn(x)) : (): void => void fn(x);
+        f();
+        return x;
+      };
+      // The source, or the index, lies in the target.
+      expect(
+        column(
+          run((x) => x.indexAdd_(0, int(2, 3), x.narrow(0, 3, 2))),
+          1,
+          2,
+          3,
+          4,
+        ),
+      ).toEqual([1, 5, 7, 4]);
+      expect(
+        column(
+          run((x) => x.indexCopy_(0, int(2, 3), x.narrow(0, 1, 2))),
+          1,
+          2,
+          3,
+          4,
+        ),
+      ).toEqual([1, 1, 2, 4]);
+      expect(
+        column(
+          run((x) => x.narrow(0, 1, 3).copy_(x.narrow(0, 0, 3))),
+          0,
+          1,
+          2,
+          3,
+          4,
+        ),
+      ).toEqual([0, 0, 1, 2, 4]);
+      expect(
+        column(
+          run((x) => x.t().indexAdd_(1, int(2, 2), dx.ones([64, 2]))),
+          1,
+          2,
+          3,
+        ),
+      ).toEqual([1, 4, 3]);
+      expect(
+        column(
+          run((x) => x.put_(int(-1, 5), dx.tensor([7, 8]), { accumulate: true })),
+          0,
+          1,
+        ),
+      ).toEqual([8, 1]);
+      const places = dx
+        .arange(2 ** 17, { dtype: "int32" })
+        .reshape(2048, 64)
+        .remainder(2048)
+        .contiguous();
+      const f = (): unknown => places.scatterAdd_(0, places.narrow(0, 0, 1), places.narrow(0, 7, 1));
+      if (compiled) dx.compile(() => void f())();
+      else f();
+      expect([places.index(3, 3).itemSync(), places.index(0, 0).itemSync()]).toEqual([((3 * 64 + 3) % 2048) + ((7 * 64 + 3) % 2048), (7 * 64) % 2048]); // prettier-ignore
+    }
+    const v = dx.full([2, 64], 3, { requiresGrad: true });
+    for (const write of [
+      (x: dx.Tensor) => x.indexAdd_(0, int(1, 1), v, { alpha: 2 }),
+      (x: dx.Tensor) => x.scatterAdd_(0, dx.ones([2, 64], { dtype: "int64" }), v.mul(2)),
+      (x: dx.Tensor) => x.indexPut_([int(1, 1)], v.mul(2), { accumulate: true }),
+    ]) {
+      const x = made();
+      write(x);
+      expect([x.requiresGrad, ...column(x, 0, 1, 2)]).toEqual([true, 0, 13, 2]);
+      expect(dx.grad(x.mul(x).sum(), [v])[0]!.index(0, 0).itemSync()).toBe(2 * 13 * 2);
+    }
+    const w = dx.ones([64], { requiresGrad: true });
+    const x = made();
+    const y = x.mul(w).sum();
+    x.indexAdd_(0, int(1), dx.ones([1, 64]));
+    expect(() => y.backward()).toThrow(/in-place operation changed it/);
+    const wide = dx.ones([1, 64]).expand(2048, 64);
+    expect(() => wide.indexAdd_(0, int(1), dx.ones([1, 64]))).toThrow(dx.ShapeError);
+    expect(() => wide.scatterAdd_(0, dx.ones([1, 64], { dtype: "int64" }), dx.ones([1, 64]))).toThrow(dx.ShapeError);
+    if (device !== "cpu") return;
+    for (const bad of [2048, -1]) {
+      expect(() => x.indexAdd_(0, int(bad), dx.ones([1, 64]))).toThrow(dx.IndexError);
+      expect(() => x.scatterReduce_(0, dx.full([1, 64], bad, { dtype: "int64" }), dx.ones([1, 64]), "amax")).toThrow(dx.IndexError);
+    }
+    expect(column(x, 0, 1, 2047)).toEqual([0, 2, 2047]);
+  });
+
   it("compiled functions write rows into the memory of state and of arguments", () => {
     const row = dx.ones([1, 64]);
     const [first, second] = [int(3), int(3, 9)];
