@@ -72,7 +72,7 @@ export class CharacterTransformer extends dx.nn.Module {
     this.places = new dx.nn.Parameter(dx.randn([window, width]).mul(0.02));
     this.blocks = Array.from({ length: layers }, () =>
       dx.nn.transformerEncoderLayer(width, 4, {
-        feedforward: 4 * width,
+        dimFeedforward: 4 * width,
         dropout: 0,
         activation: "gelu",
         batchFirst: true,
@@ -86,7 +86,7 @@ export class CharacterTransformer extends dx.nn.Module {
   override forward(codes: dx.Tensor): dx.Tensor {
     let x = this.characters.forward(codes).add(this.places);
     // No character sees those that come after it.
-    for (const block of this.blocks) x = block.forward(x, { causal: true });
+    for (const block of this.blocks) x = block.forward(x, { isCausal: true });
     return this.head.forward(this.norm.forward(x));
   }
 }

@@ -50,25 +50,25 @@ export class AdaptiveLogSoftmaxWithLoss extends Module {
   /** For each cluster a layer that narrows and one that widens, without bias. */
   tail: ModuleList<Sequential>;
 
-  constructor(inputs: number, classes: number, cutoffs: readonly number[], options: AdaptiveOptions = {}) {
+  constructor(inFeatures: number, nClasses: number, cutoffs: readonly number[], options: AdaptiveOptions = {}) {
     super();
-    demandCount(NAME, "inputs", inputs);
-    demandCount(NAME, "classes", classes, 2);
+    demandCount(NAME, "inFeatures", inFeatures);
+    demandCount(NAME, "nClasses", nClasses, 2);
     const { divValue: divisor = 4, headBias = false } = options;
     const isRising = cutoffs.every((c, i) => Number.isInteger(c) && c > (cutoffs[i - 1] ?? 0));
-    if (cutoffs.length === 0 || !isRising || cutoffs.at(-1)! >= classes)
-      throw new ValueError(NAME, "cutoffs", `whole numbers that rise from above 0 to below ${classes}`, cutoffs);
+    if (cutoffs.length === 0 || !isRising || cutoffs.at(-1)! >= nClasses)
+      throw new ValueError(NAME, "cutoffs", `whole numbers that rise from above 0 to below ${nClasses}`, cutoffs);
     if (!(divisor > 0)) throw new ValueError(NAME, "divValue", "above 0", divisor);
-    this.inputs = inputs;
-    this.classes = classes;
-    this.cutoffs = [...cutoffs, classes];
+    this.inputs = inFeatures;
+    this.classes = nClasses;
+    this.cutoffs = [...cutoffs, nClasses];
     this.divisor = divisor;
-    this.head = linear(inputs, cutoffs[0]! + cutoffs.length, { ...options, bias: headBias });
+    this.head = linear(inFeatures, cutoffs[0]! + cutoffs.length, { ...options, bias: headBias });
     this.tail = moduleList(
       cutoffs.map((from, i) => {
-        const width = Math.floor(inputs / divisor ** (i + 1));
+        const width = Math.floor(inFeatures / divisor ** (i + 1));
         return sequential(
-          linear(inputs, width, { ...options, bias: false }),
+          linear(inFeatures, width, { ...options, bias: false }),
           linear(width, this.cutoffs[i + 1]! - from, { ...options, bias: false }),
         );
       }),
@@ -121,8 +121,8 @@ export class AdaptiveLogSoftmaxWithLoss extends Module {
 }
 
 export const adaptiveLogSoftmaxWithLoss = (
-  inputs: number,
-  classes: number,
+  inFeatures: number,
+  nClasses: number,
   cutoffs: readonly number[],
   options: AdaptiveOptions = {},
-): AdaptiveLogSoftmaxWithLoss => new AdaptiveLogSoftmaxWithLoss(inputs, classes, cutoffs, options);
+): AdaptiveLogSoftmaxWithLoss => new AdaptiveLogSoftmaxWithLoss(inFeatures, nClasses, cutoffs, options);

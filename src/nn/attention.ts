@@ -76,29 +76,29 @@ export class MultiheadAttention extends Module {
   /** The projection of the joined heads, [E] to [E]. */
   out_proj: Linear;
 
-  constructor(width: number, heads: number, dropout?: number | MultiheadAttentionOptions, options?: MultiheadAttentionOptions) {
+  constructor(embedDim: number, numHeads: number, dropout?: number | MultiheadAttentionOptions, options?: MultiheadAttentionOptions) {
     super();
     const given = byPosition<MultiheadAttentionOptions>("MultiheadAttention", ["dropout"], [dropout, options]);
-    demandCount("MultiheadAttention", "width", width);
-    demandCount("MultiheadAttention", "heads", heads);
-    if (width % heads !== 0) throw new ValueError("MultiheadAttention", "heads", `a divisor of ${width}`, heads);
-    this.width = width;
-    this.heads = heads;
+    demandCount("MultiheadAttention", "embedDim", embedDim);
+    demandCount("MultiheadAttention", "numHeads", numHeads);
+    if (embedDim % numHeads !== 0) throw new ValueError("MultiheadAttention", "numHeads", `a divisor of ${embedDim}`, numHeads);
+    this.width = embedDim;
+    this.heads = numHeads;
     this.options = given;
-    const { kdim: keyWidth = width, vdim: valueWidth = width, bias = true } = given;
+    const { kdim: keyWidth = embedDim, vdim: valueWidth = embedDim, bias = true } = given;
     const spread = (shape: readonly number[]): Parameter => parameter(shape, given, (p) => void xavierUniform(p, given));
-    if (keyWidth === width && valueWidth === width) this.in_proj_weight = spread([3 * width, width]);
+    if (keyWidth === embedDim && valueWidth === embedDim) this.in_proj_weight = spread([3 * embedDim, embedDim]);
     else {
-      this.q_proj_weight = spread([width, width]);
-      this.k_proj_weight = spread([width, keyWidth]);
-      this.v_proj_weight = spread([width, valueWidth]);
+      this.q_proj_weight = spread([embedDim, embedDim]);
+      this.k_proj_weight = spread([embedDim, keyWidth]);
+      this.v_proj_weight = spread([embedDim, valueWidth]);
     }
-    if (bias) this.in_proj_bias = parameter([3 * width], given, (p) => void constant(p, 0));
-    this.out_proj = new Linear(width, width, { ...given, bias });
+    if (bias) this.in_proj_bias = parameter([3 * embedDim], given, (p) => void constant(p, 0));
+    this.out_proj = new Linear(embedDim, embedDim, { ...given, bias });
     if (this.out_proj.bias !== null) constant(this.out_proj.bias, 0);
     if (given.addBiasKv === true) {
-      this.bias_k = parameter([1, 1, width], given, (p) => void xavierNormal(p, given));
-      this.bias_v = parameter([1, 1, width], given, (p) => void xavierNormal(p, given));
+      this.bias_k = parameter([1, 1, embedDim], given, (p) => void xavierNormal(p, given));
+      this.bias_v = parameter([1, 1, embedDim], given, (p) => void xavierNormal(p, given));
     }
   }
 
@@ -206,20 +206,20 @@ abstract class TransformerLayer extends Module {
   readonly #activation: (x: Tensor) => Tensor;
   readonly #generator: RandomGenerator | undefined;
 
-  constructor(width: number, heads: number, options: TransformerLayerOptions) {
+  constructor(dModel: number, nhead: number, options: TransformerLayerOptions) {
     super();
     const { dimFeedforward: feedforward = 2048, dropout: p = 0.1, layerNormEps: epsilon = 1e-5, bias = true } = options;
     this.probability = new Dropout(p).p;
     this.normFirst = options.normFirst ?? false;
     this.#activation = activationOf(new.target.name, options.activation);
     this.#generator = options.generator;
-    const attention = (): MultiheadAttention => new MultiheadAttention(width, heads, { ...options, dropout: p, bias });
+    const attention = (): MultiheadAttention => new MultiheadAttention(dModel, nhead, { ...options, dropout: p, bias });
     this.self_attn = attention();
     this.attendMemory(attention);
-    this.linear1 = new Linear(width, feedforward, { ...options, bias });
-    this.linear2 = new Linear(feedforward, width, { ...options, bias });
-    this.norm1 = new LayerNorm(width, { ...options, eps: epsilon });
-    this.norm2 = new LayerNorm(width, { ...options, eps: epsilon });
+    this.linear1 = new Linear(dModel, feedforward, { ...options, bias });
+    this.linear2 = new Linear(feedforward, dModel, { ...options, bias });
+    this.norm1 = new LayerNorm(dModel, { ...options, eps: epsilon });
+    this.norm2 = new LayerNorm(dModel, { ...options, eps: epsilon });
   }
 
   /** A decoder's layer has its second attention here, in PyTorch's order. */
@@ -242,8 +242,8 @@ abstract class TransformerLayer extends Module {
 /** Self-attention and feedforward, each with a residual and a layer norm. Reference: torch.nn.TransformerEncoderLayer. */
 export class TransformerEncoderLayer extends TransformerLayer {
   constructor(
-    width: number,
-    heads: number,
+    dModel: number,
+    nhead: number,
     dimFeedforward?: number | TransformerLayerOptions,
     dropout?: number | TransformerLayerOptions,
     options?: TransformerLayerOptions,
@@ -253,7 +253,7 @@ export class TransformerEncoderLayer extends TransformerLayer {
       ["dimFeedforward", "dropout"],
       [dimFeedforward, dropout, options],
     );
-    super(width, heads, given);
+    super(dModel, nhead, given);
   }
 
   forward(x: Tensor, { srcMask, srcKeyPaddingMask, isCausal }: EncoderCall = {}): Tensor {
@@ -310,8 +310,8 @@ export class TransformerDecoderLayer extends TransformerLayer {
   norm3: LayerNorm;
 
   constructor(
-    width: number,
-    heads: number,
+    dModel: number,
+    nhead: number,
     dimFeedforward?: number | TransformerLayerOptions,
     dropout?: number | TransformerLayerOptions,
     options?: TransformerLayerOptions,
@@ -321,8 +321,8 @@ export class TransformerDecoderLayer extends TransformerLayer {
       ["dimFeedforward", "dropout"],
       [dimFeedforward, dropout, options],
     );
-    super(width, heads, given);
-    this.norm3 = new LayerNorm(width, { ...given, eps: given.layerNormEps ?? 1e-5 });
+    super(dModel, nhead, given);
+    this.norm3 = new LayerNorm(dModel, { ...given, eps: given.layerNormEps ?? 1e-5 });
   }
 
   protected override attendMemory(make: () => MultiheadAttention): void {
@@ -350,10 +350,10 @@ export class TransformerEncoder extends Module {
   /** The norm behind the last layer; null for none. */
   norm: LayerNorm | null;
 
-  constructor(make: (index: number) => TransformerEncoderLayer, count: number, norm: LayerNorm | null = null) {
+  constructor(make: (index: number) => TransformerEncoderLayer, numLayers: number, norm: LayerNorm | null = null) {
     super();
-    demandLayers("TransformerEncoder", "count", count);
-    this.layers = Array.from({ length: count }, (_, i) => make(i));
+    demandLayers("TransformerEncoder", "numLayers", numLayers);
+    this.layers = Array.from({ length: numLayers }, (_, i) => make(i));
     this.norm = norm;
   }
 
@@ -370,10 +370,10 @@ export class TransformerDecoder extends Module {
   /** The norm behind the last layer; null for none. */
   norm: LayerNorm | null;
 
-  constructor(make: (index: number) => TransformerDecoderLayer, count: number, norm: LayerNorm | null = null) {
+  constructor(make: (index: number) => TransformerDecoderLayer, numLayers: number, norm: LayerNorm | null = null) {
     super();
-    demandLayers("TransformerDecoder", "count", count);
-    this.layers = Array.from({ length: count }, (_, i) => make(i));
+    demandLayers("TransformerDecoder", "numLayers", numLayers);
+    this.layers = Array.from({ length: numLayers }, (_, i) => make(i));
     this.norm = norm;
   }
 
@@ -402,14 +402,14 @@ export class Transformer extends Module {
   /** Its decoder. */
   decoder: TransformerDecoder;
 
-  constructor(width = 512, heads = 8, options: TransformerOptions = {}) {
+  constructor(dModel = 512, nhead = 8, options: TransformerOptions = {}) {
     super();
     const { numEncoderLayers = 6, numDecoderLayers = 6 } = options;
     demandLayers("Transformer", "numEncoderLayers", numEncoderLayers);
     demandLayers("Transformer", "numDecoderLayers", numDecoderLayers);
-    const norm = (): LayerNorm => new LayerNorm(width, { ...options, eps: options.layerNormEps });
-    this.encoder = new TransformerEncoder(() => new TransformerEncoderLayer(width, heads, options), numEncoderLayers, norm());
-    this.decoder = new TransformerDecoder(() => new TransformerDecoderLayer(width, heads, options), numDecoderLayers, norm());
+    const norm = (): LayerNorm => new LayerNorm(dModel, { ...options, eps: options.layerNormEps });
+    this.encoder = new TransformerEncoder(() => new TransformerEncoderLayer(dModel, nhead, options), numEncoderLayers, norm());
+    this.decoder = new TransformerDecoder(() => new TransformerDecoderLayer(dModel, nhead, options), numDecoderLayers, norm());
     for (const p of this.parameters()) if (p.rank > 1) xavierUniform(p, options);
   }
 
@@ -440,34 +440,34 @@ export class Transformer extends Module {
 }
 
 export const multiheadAttention = (
-  width: number,
-  heads: number,
+  embedDim: number,
+  numHeads: number,
   dropout?: number | MultiheadAttentionOptions,
   options?: MultiheadAttentionOptions,
-): MultiheadAttention => new MultiheadAttention(width, heads, dropout, options);
+): MultiheadAttention => new MultiheadAttention(embedDim, numHeads, dropout, options);
 export const transformerEncoderLayer = (
-  width: number,
-  heads: number,
+  dModel: number,
+  nhead: number,
   dimFeedforward?: number | TransformerLayerOptions,
   dropout?: number | TransformerLayerOptions,
   options?: TransformerLayerOptions,
-): TransformerEncoderLayer => new TransformerEncoderLayer(width, heads, dimFeedforward, dropout, options);
+): TransformerEncoderLayer => new TransformerEncoderLayer(dModel, nhead, dimFeedforward, dropout, options);
 export const transformerDecoderLayer = (
-  width: number,
-  heads: number,
+  dModel: number,
+  nhead: number,
   dimFeedforward?: number | TransformerLayerOptions,
   dropout?: number | TransformerLayerOptions,
   options?: TransformerLayerOptions,
-): TransformerDecoderLayer => new TransformerDecoderLayer(width, heads, dimFeedforward, dropout, options);
+): TransformerDecoderLayer => new TransformerDecoderLayer(dModel, nhead, dimFeedforward, dropout, options);
 export const transformerEncoder = (
   make: (index: number) => TransformerEncoderLayer,
-  count: number,
+  numLayers: number,
   norm: LayerNorm | null = null,
-): TransformerEncoder => new TransformerEncoder(make, count, norm);
+): TransformerEncoder => new TransformerEncoder(make, numLayers, norm);
 export const transformerDecoder = (
   make: (index: number) => TransformerDecoderLayer,
-  count: number,
+  numLayers: number,
   norm: LayerNorm | null = null,
-): TransformerDecoder => new TransformerDecoder(make, count, norm);
-export const transformer = (width?: number, heads?: number, options: TransformerOptions = {}): Transformer =>
-  new Transformer(width, heads, options);
+): TransformerDecoder => new TransformerDecoder(make, numLayers, norm);
+export const transformer = (dModel?: number, nhead?: number, options: TransformerOptions = {}): Transformer =>
+  new Transformer(dModel, nhead, options);

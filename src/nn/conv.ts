@@ -48,23 +48,25 @@ abstract class Convolution<Options extends ConvLayerOptions | ConvTransposeLayer
   /** [Co]; null without bias. */
   bias: Parameter | null;
 
-  constructor(spatial: number, transposed: boolean, inputs: number, outputs: number, kernelSize: PerAxis, options: Options) {
+  constructor(spatial: number, transposed: boolean, inChannels: number, outChannels: number, kernelSize: PerAxis, options: Options) {
     super();
     const layer = new.target.name;
     const { groups = 1 } = options;
-    demandCount(layer, "inputs", inputs);
-    demandCount(layer, "outputs", outputs);
+    demandCount(layer, "inChannels", inChannels);
+    demandCount(layer, "outChannels", outChannels);
     demandCount(layer, "groups", groups);
-    if (inputs % groups !== 0 || outputs % groups !== 0)
-      throw new ValueError(layer, "groups", `a divisor of ${inputs} and ${outputs} channels`, groups);
-    this.inputs = inputs;
-    this.outputs = outputs;
+    if (inChannels % groups !== 0 || outChannels % groups !== 0)
+      throw new ValueError(layer, "groups", `a divisor of ${inChannels} and ${outChannels} channels`, groups);
+    this.inputs = inChannels;
+    this.outputs = outChannels;
     this.kernelSize = expandList(layer, "kernelSize", kernelSize, spatial, 1);
     this.options = options;
-    const shape = transposed ? [inputs, outputs / groups, ...this.kernelSize] : [outputs, inputs / groups, ...this.kernelSize];
+    const shape = transposed
+      ? [inChannels, outChannels / groups, ...this.kernelSize]
+      : [outChannels, inChannels / groups, ...this.kernelSize];
     const fan = shape[1]! * sizeOf(this.kernelSize);
     this.weight = uniformParameter(shape, fan, options);
-    this.bias = options.bias === false ? null : uniformParameter([outputs], fan, options);
+    this.bias = options.bias === false ? null : uniformParameter([outChannels], fan, options);
   }
 
   protected override describeOptions(): string {
@@ -77,8 +79,8 @@ abstract class Convolution<Options extends ConvLayerOptions | ConvTransposeLayer
 }
 
 abstract class ConvLayer extends Convolution<ConvLayerOptions> {
-  constructor(spatial: number, inputs: number, outputs: number, kernelSize: PerAxis, options: ConvLayerOptions) {
-    super(spatial, false, inputs, outputs, kernelSize, options);
+  constructor(spatial: number, inChannels: number, outChannels: number, kernelSize: PerAxis, options: ConvLayerOptions) {
+    super(spatial, false, inChannels, outChannels, kernelSize, options);
     const { paddingMode = "zeros" } = options;
     if (!["zeros", "circular", "reflect", "replicate"].includes(paddingMode))
       throw new ValueError(new.target.name, "paddingMode", '"zeros", "circular", "reflect" or "replicate"', paddingMode);
@@ -103,14 +105,14 @@ abstract class ConvLayer extends Convolution<ConvLayerOptions> {
 /** conv1d with a learned kernel. x: [N, inputs, W] or [inputs, W]. Reference: torch.nn.Conv1d. */
 export class Conv1d extends ConvLayer {
   constructor(
-    inputs: number,
-    outputs: number,
+    inChannels: number,
+    outChannels: number,
     kernelSize: PerAxis,
     stride?: PerAxis | ConvLayerOptions,
     padding?: PerAxis | "same" | "valid" | ConvLayerOptions,
     options?: ConvLayerOptions,
   ) {
-    super(1, inputs, outputs, kernelSize, windowOptions<ConvLayerOptions>("Conv1d", stride, padding, options));
+    super(1, inChannels, outChannels, kernelSize, windowOptions<ConvLayerOptions>("Conv1d", stride, padding, options));
   }
 
   forward(x: Tensor): Tensor {
@@ -121,14 +123,14 @@ export class Conv1d extends ConvLayer {
 /** conv2d with a learned kernel. x: [N, inputs, H, W] or [inputs, H, W]. Reference: torch.nn.Conv2d. */
 export class Conv2d extends ConvLayer {
   constructor(
-    inputs: number,
-    outputs: number,
+    inChannels: number,
+    outChannels: number,
     kernelSize: PerAxis,
     stride?: PerAxis | ConvLayerOptions,
     padding?: PerAxis | "same" | "valid" | ConvLayerOptions,
     options?: ConvLayerOptions,
   ) {
-    super(2, inputs, outputs, kernelSize, windowOptions<ConvLayerOptions>("Conv2d", stride, padding, options));
+    super(2, inChannels, outChannels, kernelSize, windowOptions<ConvLayerOptions>("Conv2d", stride, padding, options));
   }
 
   forward(x: Tensor): Tensor {
@@ -139,14 +141,14 @@ export class Conv2d extends ConvLayer {
 /** conv3d with a learned kernel. x: [N, inputs, D, H, W] or [inputs, D, H, W]. Reference: torch.nn.Conv3d. */
 export class Conv3d extends ConvLayer {
   constructor(
-    inputs: number,
-    outputs: number,
+    inChannels: number,
+    outChannels: number,
     kernelSize: PerAxis,
     stride?: PerAxis | ConvLayerOptions,
     padding?: PerAxis | "same" | "valid" | ConvLayerOptions,
     options?: ConvLayerOptions,
   ) {
-    super(3, inputs, outputs, kernelSize, windowOptions<ConvLayerOptions>("Conv3d", stride, padding, options));
+    super(3, inChannels, outChannels, kernelSize, windowOptions<ConvLayerOptions>("Conv3d", stride, padding, options));
   }
 
   forward(x: Tensor): Tensor {
@@ -157,14 +159,21 @@ export class Conv3d extends ConvLayer {
 /** convTranspose1d with a learned kernel [inputs, outputs/groups, k]. Reference: torch.nn.ConvTranspose1d. */
 export class ConvTranspose1d extends Convolution<ConvTransposeLayerOptions> {
   constructor(
-    inputs: number,
-    outputs: number,
+    inChannels: number,
+    outChannels: number,
     kernelSize: PerAxis,
     stride?: PerAxis | ConvTransposeLayerOptions,
     padding?: PerAxis | ConvTransposeLayerOptions,
     options?: ConvTransposeLayerOptions,
   ) {
-    super(1, true, inputs, outputs, kernelSize, windowOptions<ConvTransposeLayerOptions>("ConvTranspose1d", stride, padding, options));
+    super(
+      1,
+      true,
+      inChannels,
+      outChannels,
+      kernelSize,
+      windowOptions<ConvTransposeLayerOptions>("ConvTranspose1d", stride, padding, options),
+    );
   }
 
   forward(x: Tensor): Tensor {
@@ -175,14 +184,21 @@ export class ConvTranspose1d extends Convolution<ConvTransposeLayerOptions> {
 /** convTranspose2d with a learned kernel [inputs, outputs/groups, kH, kW]. Reference: torch.nn.ConvTranspose2d. */
 export class ConvTranspose2d extends Convolution<ConvTransposeLayerOptions> {
   constructor(
-    inputs: number,
-    outputs: number,
+    inChannels: number,
+    outChannels: number,
     kernelSize: PerAxis,
     stride?: PerAxis | ConvTransposeLayerOptions,
     padding?: PerAxis | ConvTransposeLayerOptions,
     options?: ConvTransposeLayerOptions,
   ) {
-    super(2, true, inputs, outputs, kernelSize, windowOptions<ConvTransposeLayerOptions>("ConvTranspose2d", stride, padding, options));
+    super(
+      2,
+      true,
+      inChannels,
+      outChannels,
+      kernelSize,
+      windowOptions<ConvTransposeLayerOptions>("ConvTranspose2d", stride, padding, options),
+    );
   }
 
   forward(x: Tensor): Tensor {
@@ -193,14 +209,21 @@ export class ConvTranspose2d extends Convolution<ConvTransposeLayerOptions> {
 /** convTranspose3d with a learned kernel [inputs, outputs/groups, kD, kH, kW]. Reference: torch.nn.ConvTranspose3d. */
 export class ConvTranspose3d extends Convolution<ConvTransposeLayerOptions> {
   constructor(
-    inputs: number,
-    outputs: number,
+    inChannels: number,
+    outChannels: number,
     kernelSize: PerAxis,
     stride?: PerAxis | ConvTransposeLayerOptions,
     padding?: PerAxis | ConvTransposeLayerOptions,
     options?: ConvTransposeLayerOptions,
   ) {
-    super(3, true, inputs, outputs, kernelSize, windowOptions<ConvTransposeLayerOptions>("ConvTranspose3d", stride, padding, options));
+    super(
+      3,
+      true,
+      inChannels,
+      outChannels,
+      kernelSize,
+      windowOptions<ConvTransposeLayerOptions>("ConvTranspose3d", stride, padding, options),
+    );
   }
 
   forward(x: Tensor): Tensor {
@@ -209,50 +232,50 @@ export class ConvTranspose3d extends Convolution<ConvTransposeLayerOptions> {
 }
 
 export const conv1d = (
-  inputs: number,
-  outputs: number,
+  inChannels: number,
+  outChannels: number,
   kernelSize: PerAxis,
   stride?: PerAxis | ConvLayerOptions,
   padding?: PerAxis | "same" | "valid" | ConvLayerOptions,
   options?: ConvLayerOptions,
-): Conv1d => new Conv1d(inputs, outputs, kernelSize, stride, padding, options);
+): Conv1d => new Conv1d(inChannels, outChannels, kernelSize, stride, padding, options);
 export const conv2d = (
-  inputs: number,
-  outputs: number,
+  inChannels: number,
+  outChannels: number,
   kernelSize: PerAxis,
   stride?: PerAxis | ConvLayerOptions,
   padding?: PerAxis | "same" | "valid" | ConvLayerOptions,
   options?: ConvLayerOptions,
-): Conv2d => new Conv2d(inputs, outputs, kernelSize, stride, padding, options);
+): Conv2d => new Conv2d(inChannels, outChannels, kernelSize, stride, padding, options);
 export const conv3d = (
-  inputs: number,
-  outputs: number,
+  inChannels: number,
+  outChannels: number,
   kernelSize: PerAxis,
   stride?: PerAxis | ConvLayerOptions,
   padding?: PerAxis | "same" | "valid" | ConvLayerOptions,
   options?: ConvLayerOptions,
-): Conv3d => new Conv3d(inputs, outputs, kernelSize, stride, padding, options);
+): Conv3d => new Conv3d(inChannels, outChannels, kernelSize, stride, padding, options);
 export const convTranspose1d = (
-  inputs: number,
-  outputs: number,
+  inChannels: number,
+  outChannels: number,
   kernelSize: PerAxis,
   stride?: PerAxis | ConvTransposeLayerOptions,
   padding?: PerAxis | ConvTransposeLayerOptions,
   options?: ConvTransposeLayerOptions,
-): ConvTranspose1d => new ConvTranspose1d(inputs, outputs, kernelSize, stride, padding, options);
+): ConvTranspose1d => new ConvTranspose1d(inChannels, outChannels, kernelSize, stride, padding, options);
 export const convTranspose2d = (
-  inputs: number,
-  outputs: number,
+  inChannels: number,
+  outChannels: number,
   kernelSize: PerAxis,
   stride?: PerAxis | ConvTransposeLayerOptions,
   padding?: PerAxis | ConvTransposeLayerOptions,
   options?: ConvTransposeLayerOptions,
-): ConvTranspose2d => new ConvTranspose2d(inputs, outputs, kernelSize, stride, padding, options);
+): ConvTranspose2d => new ConvTranspose2d(inChannels, outChannels, kernelSize, stride, padding, options);
 export const convTranspose3d = (
-  inputs: number,
-  outputs: number,
+  inChannels: number,
+  outChannels: number,
   kernelSize: PerAxis,
   stride?: PerAxis | ConvTransposeLayerOptions,
   padding?: PerAxis | ConvTransposeLayerOptions,
   options?: ConvTransposeLayerOptions,
-): ConvTranspose3d => new ConvTranspose3d(inputs, outputs, kernelSize, stride, padding, options);
+): ConvTranspose3d => new ConvTranspose3d(inChannels, outChannels, kernelSize, stride, padding, options);

@@ -29,25 +29,25 @@ export class Embedding extends Module {
   /** [rows, width] */
   weight: Parameter;
 
-  constructor(rows: number, width: number, options: EmbeddingOptions = {}) {
+  constructor(numEmbeddings: number, embeddingDim: number, options: EmbeddingOptions = {}) {
     super();
-    demandCount("Embedding", "rows", rows);
-    demandCount("Embedding", "width", width);
-    this.rows = rows;
-    this.width = width;
+    demandCount("Embedding", "numEmbeddings", numEmbeddings);
+    demandCount("Embedding", "embeddingDim", embeddingDim);
+    this.rows = numEmbeddings;
+    this.width = embeddingDim;
     this.options = options;
     const padding = options.paddingIdx ?? null;
-    if (padding !== null && (!Number.isInteger(padding) || padding < -rows || padding >= rows))
-      throw new ValueError("Embedding", "paddingIdx", `a whole number in [${-rows}, ${rows - 1}]`, padding);
-    this.paddingIndex = padding !== null && padding < 0 ? padding + rows : padding;
-    this.weight = parameter([rows, width], options, (p) => {
+    if (padding !== null && (!Number.isInteger(padding) || padding < -numEmbeddings || padding >= numEmbeddings))
+      throw new ValueError("Embedding", "paddingIdx", `a whole number in [${-numEmbeddings}, ${numEmbeddings - 1}]`, padding);
+    this.paddingIndex = padding !== null && padding < 0 ? padding + numEmbeddings : padding;
+    this.weight = parameter([numEmbeddings, embeddingDim], options, (p) => {
       normal(p, 0, 1, options);
     });
     const row = this.paddingIndex;
     if (row !== null)
       noGrad(() =>
         scope(() => {
-          copyInto("Embedding", select(this.weight, 0, row), zeros([width], { device: options.device }));
+          copyInto("Embedding", select(this.weight, 0, row), zeros([embeddingDim], { device: options.device }));
         }),
       );
   }
@@ -69,8 +69,8 @@ export interface EmbeddingBagOptions extends EmbeddingOptions, Pick<BagOptions, 
 export class EmbeddingBag extends Embedding {
   readonly #bags: Pick<BagOptions, "mode" | "includeLastOffset">;
 
-  constructor(rows: number, width: number, options: EmbeddingBagOptions = {}) {
-    super(rows, width, options);
+  constructor(numEmbeddings: number, embeddingDim: number, options: EmbeddingBagOptions = {}) {
+    super(numEmbeddings, embeddingDim, options);
     this.#bags = { mode: options.mode, includeLastOffset: options.includeLastOffset };
   }
 
@@ -87,6 +87,7 @@ export class EmbeddingBag extends Embedding {
   }
 }
 
-export const embeddingBag = (rows: number, width: number, options: EmbeddingBagOptions = {}): EmbeddingBag =>
-  new EmbeddingBag(rows, width, options);
-export const embedding = (rows: number, width: number, options: EmbeddingOptions = {}): Embedding => new Embedding(rows, width, options);
+export const embeddingBag = (numEmbeddings: number, embeddingDim: number, options: EmbeddingBagOptions = {}): EmbeddingBag =>
+  new EmbeddingBag(numEmbeddings, embeddingDim, options);
+export const embedding = (numEmbeddings: number, embeddingDim: number, options: EmbeddingOptions = {}): Embedding =>
+  new Embedding(numEmbeddings, embeddingDim, options);

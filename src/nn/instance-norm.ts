@@ -37,19 +37,19 @@ abstract class InstanceNorm extends Module {
   readonly runningVariance: Tensor | null = null;
   protected abstract readonly spatial: number;
 
-  constructor(channels: number, options: InstanceNormLayerOptions = {}) {
+  constructor(numFeatures: number, options: InstanceNormLayerOptions = {}) {
     super();
-    demandCount(new.target.name, "channels", channels);
-    this.channels = channels;
+    demandCount(new.target.name, "numFeatures", numFeatures);
+    this.channels = numFeatures;
     this.options = options;
     if (options.affine === true) {
-      this.weight = parameter([channels], options, (p) => void constant(p, 1));
-      if (options.bias !== false) this.bias = parameter([channels], options, (p) => void constant(p, 0));
+      this.weight = parameter([numFeatures], options, (p) => void constant(p, 1));
+      if (options.bias !== false) this.bias = parameter([numFeatures], options, (p) => void constant(p, 0));
     }
     if (options.trackRunningStats !== true) return;
     const at = { device: options.device, dtype: options.dtype };
     const [average, variance, count] = outsideScopes(
-      () => [zeros([channels], at), ones([channels], at), zeros([], { ...at, dtype: "int64" })] as const,
+      () => [zeros([numFeatures], at), ones([numFeatures], at), zeros([], { ...at, dtype: "int64" })] as const,
     );
     this.runningMean = this.registerBuffer("running_mean", average);
     this.runningVariance = this.registerBuffer("running_var", variance);
@@ -127,12 +127,12 @@ export class RMSNorm extends Module {
   }
 }
 
-export const instanceNorm1d = (channels: number, options: InstanceNormLayerOptions = {}): InstanceNorm1d =>
-  new InstanceNorm1d(channels, options);
-export const instanceNorm2d = (channels: number, options: InstanceNormLayerOptions = {}): InstanceNorm2d =>
-  new InstanceNorm2d(channels, options);
-export const instanceNorm3d = (channels: number, options: InstanceNormLayerOptions = {}): InstanceNorm3d =>
-  new InstanceNorm3d(channels, options);
+export const instanceNorm1d = (numFeatures: number, options: InstanceNormLayerOptions = {}): InstanceNorm1d =>
+  new InstanceNorm1d(numFeatures, options);
+export const instanceNorm2d = (numFeatures: number, options: InstanceNormLayerOptions = {}): InstanceNorm2d =>
+  new InstanceNorm2d(numFeatures, options);
+export const instanceNorm3d = (numFeatures: number, options: InstanceNormLayerOptions = {}): InstanceNorm3d =>
+  new InstanceNorm3d(numFeatures, options);
 export const rmsNorm = (
   normalizedShape: number | readonly number[],
   options: LayerOptions & {

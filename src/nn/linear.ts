@@ -23,14 +23,14 @@ export class Linear extends Module {
   /** [outputs] */
   bias: Parameter | null;
 
-  constructor(inputs: number, outputs: number, options: LinearOptions = {}) {
+  constructor(inFeatures: number, outFeatures: number, options: LinearOptions = {}) {
     super();
-    demandCount("Linear", "inputs", inputs, 0);
-    demandCount("Linear", "outputs", outputs, 0);
-    this.inputs = inputs;
-    this.outputs = outputs;
-    this.weight = uniformParameter([outputs, inputs], inputs, options);
-    this.bias = options.bias === false ? null : uniformParameter([outputs], inputs, options);
+    demandCount("Linear", "inFeatures", inFeatures, 0);
+    demandCount("Linear", "outFeatures", outFeatures, 0);
+    this.inputs = inFeatures;
+    this.outputs = outFeatures;
+    this.weight = uniformParameter([outFeatures, inFeatures], inFeatures, options);
+    this.bias = options.bias === false ? null : uniformParameter([outFeatures], inFeatures, options);
   }
 
   forward(x: Tensor): Tensor {
@@ -49,13 +49,13 @@ export class Bilinear extends Module {
   /** [outputs] */
   bias: Parameter | null;
 
-  constructor(firstInputs: number, secondInputs: number, outputs: number, options: LinearOptions = {}) {
+  constructor(in1Features: number, in2Features: number, outFeatures: number, options: LinearOptions = {}) {
     super();
-    demandCount("Bilinear", "firstInputs", firstInputs);
-    demandCount("Bilinear", "secondInputs", secondInputs);
-    demandCount("Bilinear", "outputs", outputs);
-    this.weight = uniformParameter([outputs, firstInputs, secondInputs], firstInputs, options);
-    this.bias = options.bias === false ? null : uniformParameter([outputs], firstInputs, options);
+    demandCount("Bilinear", "in1Features", in1Features);
+    demandCount("Bilinear", "in2Features", in2Features);
+    demandCount("Bilinear", "outFeatures", outFeatures);
+    this.weight = uniformParameter([outFeatures, in1Features, in2Features], in1Features, options);
+    this.bias = options.bias === false ? null : uniformParameter([outFeatures], in1Features, options);
   }
 
   forward(a: Tensor, b: Tensor): Tensor {
@@ -75,7 +75,8 @@ export class Identity extends Module {
   }
 }
 
-export const linear = (inputs: number, outputs: number, options: LinearOptions = {}): Linear => new Linear(inputs, outputs, options);
-export const bilinear = (firstInputs: number, secondInputs: number, outputs: number, options: LinearOptions = {}): Bilinear =>
-  new Bilinear(firstInputs, secondInputs, outputs, options);
+export const linear = (inFeatures: number, outFeatures: number, options: LinearOptions = {}): Linear =>
+  new Linear(inFeatures, outFeatures, options);
+export const bilinear = (in1Features: number, in2Features: number, outFeatures: number, options: LinearOptions = {}): Bilinear =>
+  new Bilinear(in1Features, in2Features, outFeatures, options);
 export const identity = (): Identity => new Identity();

@@ -51,21 +51,21 @@ abstract class BatchNorm extends Module {
   /** int64: batches seen in training; null where none are tracked. */
   readonly batchesTracked: Tensor | null = null;
 
-  constructor(channels: number, options: BatchNormLayerOptions = {}) {
+  constructor(numFeatures: number, options: BatchNormLayerOptions = {}) {
     super();
-    demandCount(new.target.name, "channels", channels);
-    this.channels = channels;
+    demandCount(new.target.name, "numFeatures", numFeatures);
+    this.channels = numFeatures;
     this.epsilon = options.eps ?? 1e-5;
     this.momentum = options.momentum === undefined ? 0.1 : options.momentum;
     const affine = options.affine ?? true;
     this.weight = affine
-      ? parameter([channels], options, (p) => {
+      ? parameter([numFeatures], options, (p) => {
           constant(p, 1);
         })
       : null;
     this.bias =
       affine && options.bias !== false
-        ? parameter([channels], options, (p) => {
+        ? parameter([numFeatures], options, (p) => {
             constant(p, 0);
           })
         : null;
@@ -73,7 +73,7 @@ abstract class BatchNorm extends Module {
     const at = { device: options.device, dtype: options.dtype };
     // Names in the state are PyTorch's.
     const [average, variance, count] = outsideScopes(
-      () => [zeros([channels], at), ones([channels], at), zeros([], { ...at, dtype: "int64" })] as const,
+      () => [zeros([numFeatures], at), ones([numFeatures], at), zeros([], { ...at, dtype: "int64" })] as const,
     );
     this.runningMean = this.registerBuffer("running_mean", average);
     this.runningVariance = this.registerBuffer("running_var", variance);
@@ -204,28 +204,28 @@ export class GroupNorm extends Module {
   bias: Parameter | null;
 
   constructor(
-    groups: number,
-    channels: number,
+    numGroups: number,
+    numChannels: number,
     options: AffineOptions & {
       /** The summands, one for each channel; null without. */
       readonly bias?: boolean | undefined;
     } = {},
   ) {
     super();
-    demandCount("GroupNorm", "groups", groups);
-    demandCount("GroupNorm", "channels", channels);
-    this.groups = groups;
-    this.channels = channels;
+    demandCount("GroupNorm", "numGroups", numGroups);
+    demandCount("GroupNorm", "numChannels", numChannels);
+    this.groups = numGroups;
+    this.channels = numChannels;
     this.epsilon = options.eps ?? 1e-5;
     const affine = options.affine ?? true;
     this.weight = affine
-      ? parameter([channels], options, (p) => {
+      ? parameter([numChannels], options, (p) => {
           constant(p, 1);
         })
       : null;
     this.bias =
       affine && options.bias !== false
-        ? parameter([channels], options, (p) => {
+        ? parameter([numChannels], options, (p) => {
             constant(p, 0);
           })
         : null;
@@ -240,13 +240,13 @@ export class GroupNorm extends Module {
   }
 }
 
-export const batchNorm1d = (channels: number, options: BatchNormLayerOptions = {}): BatchNorm1d => new BatchNorm1d(channels, options);
-export const batchNorm2d = (channels: number, options: BatchNormLayerOptions = {}): BatchNorm2d => new BatchNorm2d(channels, options);
-export const batchNorm3d = (channels: number, options: BatchNormLayerOptions = {}): BatchNorm3d => new BatchNorm3d(channels, options);
+export const batchNorm1d = (numFeatures: number, options: BatchNormLayerOptions = {}): BatchNorm1d => new BatchNorm1d(numFeatures, options);
+export const batchNorm2d = (numFeatures: number, options: BatchNormLayerOptions = {}): BatchNorm2d => new BatchNorm2d(numFeatures, options);
+export const batchNorm3d = (numFeatures: number, options: BatchNormLayerOptions = {}): BatchNorm3d => new BatchNorm3d(numFeatures, options);
 export const layerNorm = (
   normalizedShape: number | readonly number[],
   eps?: number | LayerNormOptions,
   options?: LayerNormOptions,
 ): LayerNorm => new LayerNorm(normalizedShape, eps, options);
-export const groupNorm = (groups: number, channels: number, options: AffineOptions = {}): GroupNorm =>
-  new GroupNorm(groups, channels, options);
+export const groupNorm = (numGroups: number, numChannels: number, options: AffineOptions = {}): GroupNorm =>
+  new GroupNorm(numGroups, numChannels, options);

@@ -35,9 +35,9 @@ export class PixelShuffle extends Module {
   /** By how much height and width grow. */
   readonly factor: number;
 
-  constructor(factor: number) {
+  constructor(upscaleFactor: number) {
     super();
-    this.factor = factor;
+    this.factor = upscaleFactor;
   }
 
   forward(x: Tensor): Tensor {
@@ -49,9 +49,9 @@ export class PixelUnshuffle extends Module {
   /** By how much height and width shrink. */
   readonly factor: number;
 
-  constructor(factor: number) {
+  constructor(downscaleFactor: number) {
     super();
-    this.factor = factor;
+    this.factor = downscaleFactor;
   }
 
   forward(x: Tensor): Tensor {
@@ -191,8 +191,8 @@ export class PairwiseDistance extends Module {
 }
 
 export const upsample = (options: InterpolateOptions): Upsample => new Upsample(options);
-export const pixelShuffle = (factor: number): PixelShuffle => new PixelShuffle(factor);
-export const pixelUnshuffle = (factor: number): PixelUnshuffle => new PixelUnshuffle(factor);
+export const pixelShuffle = (upscaleFactor: number): PixelShuffle => new PixelShuffle(upscaleFactor);
+export const pixelUnshuffle = (downscaleFactor: number): PixelUnshuffle => new PixelUnshuffle(downscaleFactor);
 export const channelShuffle = (groups: number): ChannelShuffle => new ChannelShuffle(groups);
 export const unfold = (kernelSize: PerAxis, options: FoldOptions = {}): Unfold => new Unfold(kernelSize, options);
 export const fold = (outputSize: PerAxis, kernelSize: PerAxis, options: FoldOptions = {}): Fold =>

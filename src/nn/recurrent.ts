@@ -46,6 +46,20 @@ export interface RNNOptions extends RecurrentLayerOptions {
   readonly nonlinearity?: "tanh" | "relu" | undefined;
 }
 
+/** Sizes of recurrent layers by name. */
+interface Sizes {
+  /** Features of each input. */
+  readonly inputSize: number;
+  /** Features of the hidden state. */
+  readonly hiddenSize: number;
+}
+/** All that lstm() takes, by name. Reference: torch.nn.LSTM. */
+export interface LSTMArguments extends LSTMOptions, Sizes {}
+/** All that gru() takes, by name. Reference: torch.nn.GRU. */
+export interface GRUArguments extends RecurrentLayerOptions, Sizes {}
+/** All that rnn() takes, by name. Reference: torch.nn.RNN. */
+export interface RNNArguments extends RNNOptions, Sizes {}
+
 /** What a call may say beside the sequence. */
 export type RecurrentCall = Pick<RecurrentOptions, "hidden" | "cell" | "lengths">;
 
@@ -61,34 +75,35 @@ abstract class Recurrent extends Module {
   readonly #kind: RecurrentKind;
   readonly #parameters = new Map<string, Parameter>();
 
-  constructor(kind: RecurrentKind, inputs: number, width: number, options: LSTMOptions & RNNOptions) {
+  constructor(kind: RecurrentKind, { inputSize, hiddenSize, ...options }: LSTMArguments & RNNArguments) {
     super();
     const layer = new.target.name;
     const { numLayers: layers = 1, bias = true, projSize: projection = 0, dropout = 0 } = options;
-    demandCount(layer, "inputs", inputs);
-    demandCount(layer, "width", width);
+    demandCount(layer, "inputSize", inputSize);
+    demandCount(layer, "hiddenSize", hiddenSize);
     demandLayers(layer, "numLayers", layers);
     demandProbability(layer, dropout);
-    if (!Number.isInteger(projection) || projection < 0 || projection >= width)
-      throw new ValueError(layer, "projSize", `0, or a whole number below ${width}`, projection);
-    this.inputs = inputs;
-    this.width = width;
+    if (!Number.isInteger(projection) || projection < 0 || projection >= hiddenSize)
+      throw new ValueError(layer, "projSize", `0, or a whole number below ${hiddenSize}`, projection);
+    this.inputs = inputSize;
+    this.width = hiddenSize;
     this.options = options;
     this.generator = options.generator;
     this.#kind = kind;
     const directions = options.bidirectional === true ? ["", "_reverse"] : [""];
-    const kept = projection === 0 ? width : projection;
-    const rows = GATES[kind] * width;
-    const add = (name: string, shape: readonly number[]): void => void this.#parameters.set(name, uniformParameter(shape, width, options));
+    const kept = projection === 0 ? hiddenSize : projection;
+    const rows = GATES[kind] * hiddenSize;
+    const add = (name: string, shape: readonly number[]): void =>
+      void this.#parameters.set(name, uniformParameter(shape, hiddenSize, options));
     for (let l = 0; l < layers; l++)
       for (const d of directions) {
-        add(`weight_ih_l${l}${d}`, [rows, l === 0 ? inputs : kept * directions.length]);
+        add(`weight_ih_l${l}${d}`, [rows, l === 0 ? inputSize : kept * directions.length]);
         add(`weight_hh_l${l}${d}`, [rows, kept]);
         if (bias) {
           add(`bias_ih_l${l}${d}`, [rows]);
           add(`bias_hh_l${l}${d}`, [rows]);
         }
-        if (projection > 0) add(`weight_hr_l${l}${d}`, [projection, width]);
+        if (projection > 0) add(`weight_hr_l${l}${d}`, [projection, hiddenSize]);
       }
   }
 
@@ -140,23 +155,28 @@ abstract class Recurrent extends Module {
 }
 /** A long short-term memory network. forward gives {output, hidden, cell}. Reference: torch.nn.LSTM. */
 export class LSTM extends Recurrent {
-  constructor(inputs: number, width: number, numLayers?: number | LSTMOptions, options?: LSTMOptions) {
-    super("lstm", inputs, width, byPosition("LSTM", ["numLayers"], [numLayers, options]));
+  constructor(inputSize: number | LSTMArguments, hiddenSize?: number, numLayers?: number | LSTMOptions, options?: LSTMOptions) {
+    super("lstm", byPosition<LSTMArguments>("LSTM", ["inputSize", "hiddenSize", "numLayers"], [inputSize, hiddenSize, numLayers, options]));
   }
 }
 /** A network of gated recurrent units. forward gives {output, hidden}. Reference: torch.nn.GRU. */
 export class GRU extends Recurrent {
-  constructor(inputs: number, width: number, numLayers?: number | RecurrentLayerOptions, options?: RecurrentLayerOptions) {
-    super("gru", inputs, width, byPosition("GRU", ["numLayers"], [numLayers, options]));
+  constructor(
+    inputSize: number | GRUArguments,
+    hiddenSize?: number,
+    numLayers?: number | RecurrentLayerOptions,
+    options?: RecurrentLayerOptions,
+  ) {
+    super("gru", byPosition<GRUArguments>("GRU", ["inputSize", "hiddenSize", "numLayers"], [inputSize, hiddenSize, numLayers, options]));
   }
 }
 /** Elman's network: h' = tanh (or relu) of the input's and the state's products. Reference: torch.nn.RNN. */
 export class RNN extends Recurrent {
-  constructor(inputs: number, width: number, numLayers?: number | RNNOptions, options?: RNNOptions) {
-    const given = byPosition<RNNOptions>("RNN", ["numLayers"], [numLayers, options]);
+  constructor(inputSize: number | RNNArguments, hiddenSize?: number, numLayers?: number | RNNOptions, options?: RNNOptions) {
+    const given = byPosition<RNNArguments>("RNN", ["inputSize", "hiddenSize", "numLayers"], [inputSize, hiddenSize, numLayers, options]);
     const { nonlinearity = "tanh" } = given;
     if (nonlinearity !== "tanh" && nonlinearity !== "relu") throw new ValueError("RNN", "nonlinearity", '"tanh" or "relu"', nonlinearity);
-    super(nonlinearity, inputs, width, given);
+    super(nonlinearity, given);
   }
 }
 
@@ -181,18 +201,18 @@ abstract class Cell extends Module {
   bias_hh: Parameter | null;
   readonly #kind: RecurrentKind;
 
-  constructor(kind: RecurrentKind, inputs: number, width: number, options: CellOptions) {
+  constructor(kind: RecurrentKind, inputSize: number, hiddenSize: number, options: CellOptions) {
     super();
-    demandCount(new.target.name, "inputs", inputs);
-    demandCount(new.target.name, "width", width);
-    this.inputs = inputs;
-    this.width = width;
+    demandCount(new.target.name, "inputSize", inputSize);
+    demandCount(new.target.name, "hiddenSize", hiddenSize);
+    this.inputs = inputSize;
+    this.width = hiddenSize;
     this.#kind = kind;
-    const rows = GATES[kind] * width;
-    this.weight_ih = uniformParameter([rows, inputs], width, options);
-    this.weight_hh = uniformParameter([rows, width], width, options);
-    this.bias_ih = options.bias === false ? null : uniformParameter([rows], width, options);
-    this.bias_hh = options.bias === false ? null : uniformParameter([rows], width, options);
+    const rows = GATES[kind] * hiddenSize;
+    this.weight_ih = uniformParameter([rows, inputSize], hiddenSize, options);
+    this.weight_hh = uniformParameter([rows, hiddenSize], hiddenSize, options);
+    this.bias_ih = options.bias === false ? null : uniformParameter([rows], hiddenSize, options);
+    this.bias_hh = options.bias === false ? null : uniformParameter([rows], hiddenSize, options);
   }
 
   protected next(x: Tensor, hidden: Tensor | null, cell: Tensor | null): { readonly hidden: Tensor; readonly cell: Tensor | null } {
@@ -207,8 +227,8 @@ abstract class Cell extends Module {
 
 /** One step of an LSTM: {hidden, cell}. Reference: torch.nn.LSTMCell. */
 export class LSTMCell extends Cell {
-  constructor(inputs: number, width: number, options: CellOptions = {}) {
-    super("lstm", inputs, width, options);
+  constructor(inputSize: number, hiddenSize: number, options: CellOptions = {}) {
+    super("lstm", inputSize, hiddenSize, options);
   }
 
   forward(
@@ -232,8 +252,8 @@ export class LSTMCell extends Cell {
 }
 /** One step of a GRU: the hidden state. Reference: torch.nn.GRUCell. */
 export class GRUCell extends Cell {
-  constructor(inputs: number, width: number, options: CellOptions = {}) {
-    super("gru", inputs, width, options);
+  constructor(inputSize: number, hiddenSize: number, options: CellOptions = {}) {
+    super("gru", inputSize, hiddenSize, options);
   }
 
   forward(x: Tensor, hidden: Tensor | null = null): Tensor {
@@ -243,8 +263,8 @@ export class GRUCell extends Cell {
 /** One step of Elman's network: the hidden state. Reference: torch.nn.RNNCell. */
 export class RNNCell extends Cell {
   constructor(
-    inputs: number,
-    width: number,
+    inputSize: number,
+    hiddenSize: number,
     {
       nonlinearity = "tanh",
       ...options
@@ -253,7 +273,7 @@ export class RNNCell extends Cell {
       readonly nonlinearity?: "tanh" | "relu";
     } = {},
   ) {
-    super(nonlinearity, inputs, width, options);
+    super(nonlinearity, inputSize, hiddenSize, options);
   }
 
   forward(x: Tensor, hidden: Tensor | null = null): Tensor {
@@ -261,19 +281,29 @@ export class RNNCell extends Cell {
   }
 }
 
-export const lstm = (inputs: number, width: number, numLayers?: number | LSTMOptions, options?: LSTMOptions): LSTM =>
-  new LSTM(inputs, width, numLayers, options);
-export const gru = (inputs: number, width: number, numLayers?: number | RecurrentLayerOptions, options?: RecurrentLayerOptions): GRU =>
-  new GRU(inputs, width, numLayers, options);
-export const rnn = (inputs: number, width: number, numLayers?: number | RNNOptions, options?: RNNOptions): RNN =>
-  new RNN(inputs, width, numLayers, options);
-export const lstmCell = (inputs: number, width: number, options: CellOptions = {}): LSTMCell => new LSTMCell(inputs, width, options);
-export const gruCell = (inputs: number, width: number, options: CellOptions = {}): GRUCell => new GRUCell(inputs, width, options);
+export const lstm = (
+  inputSize: number | LSTMArguments,
+  hiddenSize?: number,
+  numLayers?: number | LSTMOptions,
+  options?: LSTMOptions,
+): LSTM => new LSTM(inputSize, hiddenSize, numLayers, options);
+export const gru = (
+  inputSize: number | GRUArguments,
+  hiddenSize?: number,
+  numLayers?: number | RecurrentLayerOptions,
+  options?: RecurrentLayerOptions,
+): GRU => new GRU(inputSize, hiddenSize, numLayers, options);
+export const rnn = (inputSize: number | RNNArguments, hiddenSize?: number, numLayers?: number | RNNOptions, options?: RNNOptions): RNN =>
+  new RNN(inputSize, hiddenSize, numLayers, options);
+export const lstmCell = (inputSize: number, hiddenSize: number, options: CellOptions = {}): LSTMCell =>
+  new LSTMCell(inputSize, hiddenSize, options);
+export const gruCell = (inputSize: number, hiddenSize: number, options: CellOptions = {}): GRUCell =>
+  new GRUCell(inputSize, hiddenSize, options);
 export const rnnCell = (
-  inputs: number,
-  width: number,
+  inputSize: number,
+  hiddenSize: number,
   options: CellOptions & {
     /** The activation. Default: "tanh". */
     readonly nonlinearity?: "tanh" | "relu";
   } = {},
-): RNNCell => new RNNCell(inputs, width, options);
+): RNNCell => new RNNCell(inputSize, hiddenSize, options);

@@ -29,7 +29,7 @@ export type { InstanceNormLayerOptions } from "../nn/instance-norm.ts";
 export type { LinearOptions } from "../nn/linear.ts";
 export type { Layer, StateDict } from "../nn/module.ts";
 export type { BatchNormLayerOptions, AffineOptions, LayerNormOptions } from "../nn/norm.ts";
-export type { RecurrentLayerOptions, LSTMOptions, RNNOptions, RecurrentCall, CellOptions } from "../nn/recurrent.ts";
+export type { RecurrentLayerOptions, LSTMOptions, RNNOptions, LSTMArguments, GRUArguments, RNNArguments, RecurrentCall, CellOptions } from "../nn/recurrent.ts";
 export type { LayerOptions } from "../nn/options.ts";
 /** relu. Reference: torch.nn.ReLU. */
 export const ReLU = checkedClass($nnActivation.ReLU, "", "forward x:4");
@@ -120,25 +120,25 @@ export type RReLU = $nnActivation.RReLU;
  * later range has one for all together and its own softmax within. x is [N, inputs] and target [N], or [inputs] and []. All rows go
  * through all clusters, since shapes do not depend on data. Reference: torch.nn.AdaptiveLogSoftmaxWithLoss.
  */
-export const AdaptiveLogSoftmaxWithLoss = checkedClass($nnAdaptiveSoftmax.AdaptiveLogSoftmaxWithLoss, "inputs:5 classes:5 cutoffs:70 options:71", "forward x:4 target:4;logProb x:4;predict x:4");
+export const AdaptiveLogSoftmaxWithLoss = checkedClass($nnAdaptiveSoftmax.AdaptiveLogSoftmaxWithLoss, "inFeatures:5 nClasses:5 cutoffs:70 options:71", "forward x:4 target:4;logProb x:4;predict x:4");
 export type AdaptiveLogSoftmaxWithLoss = $nnAdaptiveSoftmax.AdaptiveLogSoftmaxWithLoss;
 /** Attention of several heads. forward(query, key, value) gives {output, weights}. Reference: torch.nn.MultiheadAttention. */
-export const MultiheadAttention = checkedClass($nnAttention.MultiheadAttention, "width:5 heads:5 dropout:74 options:75", "forward query:4 key:4 value:4 call:73");
+export const MultiheadAttention = checkedClass($nnAttention.MultiheadAttention, "embedDim:5 numHeads:5 dropout:74 options:75", "forward query:4 key:4 value:4 call:73");
 export type MultiheadAttention = $nnAttention.MultiheadAttention;
 /** Self-attention and feedforward, each with a residual and a layer norm. Reference: torch.nn.TransformerEncoderLayer. */
-export const TransformerEncoderLayer = checkedClass($nnAttention.TransformerEncoderLayer, "width:5 heads:5 dimFeedforward:78 dropout:78 options:79", "forward x:4 options:76");
+export const TransformerEncoderLayer = checkedClass($nnAttention.TransformerEncoderLayer, "dModel:5 nhead:5 dimFeedforward:78 dropout:78 options:79", "forward x:4 options:76");
 export type TransformerEncoderLayer = $nnAttention.TransformerEncoderLayer;
 /** As the encoder's layer, with attention to a memory between. Reference: torch.nn.TransformerDecoderLayer. */
-export const TransformerDecoderLayer = checkedClass($nnAttention.TransformerDecoderLayer, "width:5 heads:5 dimFeedforward:78 dropout:78 options:79", "forward x:4 memory:4 options:80");
+export const TransformerDecoderLayer = checkedClass($nnAttention.TransformerDecoderLayer, "dModel:5 nhead:5 dimFeedforward:78 dropout:78 options:79", "forward x:4 memory:4 options:80");
 export type TransformerDecoderLayer = $nnAttention.TransformerDecoderLayer;
 /** Encoder layers one after the other, made by a function, and a last norm. Reference: torch.nn.TransformerEncoder. */
-export const TransformerEncoder = checkedClass($nnAttention.TransformerEncoder, "make:81 count:5 norm:82", "forward x:4 call:76");
+export const TransformerEncoder = checkedClass($nnAttention.TransformerEncoder, "make:81 numLayers:5 norm:82", "forward x:4 call:76");
 export type TransformerEncoder = $nnAttention.TransformerEncoder;
 /** Decoder layers one after the other, made by a function, and a last norm. Reference: torch.nn.TransformerDecoder. */
-export const TransformerDecoder = checkedClass($nnAttention.TransformerDecoder, "make:81 count:5 norm:82", "forward x:4 memory:4 call:80");
+export const TransformerDecoder = checkedClass($nnAttention.TransformerDecoder, "make:81 numLayers:5 norm:82", "forward x:4 memory:4 call:80");
 export type TransformerDecoder = $nnAttention.TransformerDecoder;
 /** An encoder and a decoder that attends to what it makes. Reference: torch.nn.Transformer. */
-export const Transformer = checkedClass($nnAttention.Transformer, "width:1 heads:1 options:84", "forward source:4 target:4 call:83");
+export const Transformer = checkedClass($nnAttention.Transformer, "dModel:1 nhead:1 options:84", "forward source:4 target:4 call:83");
 export type Transformer = $nnAttention.Transformer;
 /** Layers one after the other, named "0", "1", … Reference: torch.nn.Sequential. */
 export const Sequential = checkedClass($nnContainers.Sequential, "...layers:86", "at index:5;append layer:85;forward x:4");
@@ -150,22 +150,22 @@ export type Flatten = $nnContainers.Flatten;
 export const Unflatten = checkedClass($nnContainers.Unflatten, "axis:5 lengths:70", "forward x:4");
 export type Unflatten = $nnContainers.Unflatten;
 /** conv1d with a learned kernel. x: [N, inputs, W] or [inputs, W]. Reference: torch.nn.Conv1d. */
-export const Conv1d = checkedClass($nnConv.Conv1d, "inputs:5 outputs:5 kernelSize:88 stride:91 padding:92 options:93", "forward x:4");
+export const Conv1d = checkedClass($nnConv.Conv1d, "inChannels:5 outChannels:5 kernelSize:88 stride:91 padding:92 options:93", "forward x:4");
 export type Conv1d = $nnConv.Conv1d;
 /** conv2d with a learned kernel. x: [N, inputs, H, W] or [inputs, H, W]. Reference: torch.nn.Conv2d. */
-export const Conv2d = checkedClass($nnConv.Conv2d, "inputs:5 outputs:5 kernelSize:88 stride:91 padding:92 options:93", "forward x:4");
+export const Conv2d = checkedClass($nnConv.Conv2d, "inChannels:5 outChannels:5 kernelSize:88 stride:91 padding:92 options:93", "forward x:4");
 export type Conv2d = $nnConv.Conv2d;
 /** conv3d with a learned kernel. x: [N, inputs, D, H, W] or [inputs, D, H, W]. Reference: torch.nn.Conv3d. */
-export const Conv3d = checkedClass($nnConv.Conv3d, "inputs:5 outputs:5 kernelSize:88 stride:91 padding:92 options:93", "forward x:4");
+export const Conv3d = checkedClass($nnConv.Conv3d, "inChannels:5 outChannels:5 kernelSize:88 stride:91 padding:92 options:93", "forward x:4");
 export type Conv3d = $nnConv.Conv3d;
 /** convTranspose1d with a learned kernel [inputs, outputs/groups, k]. Reference: torch.nn.ConvTranspose1d. */
-export const ConvTranspose1d = checkedClass($nnConv.ConvTranspose1d, "inputs:5 outputs:5 kernelSize:88 stride:94 padding:94 options:95", "forward x:4");
+export const ConvTranspose1d = checkedClass($nnConv.ConvTranspose1d, "inChannels:5 outChannels:5 kernelSize:88 stride:94 padding:94 options:95", "forward x:4");
 export type ConvTranspose1d = $nnConv.ConvTranspose1d;
 /** convTranspose2d with a learned kernel [inputs, outputs/groups, kH, kW]. Reference: torch.nn.ConvTranspose2d. */
-export const ConvTranspose2d = checkedClass($nnConv.ConvTranspose2d, "inputs:5 outputs:5 kernelSize:88 stride:94 padding:94 options:95", "forward x:4");
+export const ConvTranspose2d = checkedClass($nnConv.ConvTranspose2d, "inChannels:5 outChannels:5 kernelSize:88 stride:94 padding:94 options:95", "forward x:4");
 export type ConvTranspose2d = $nnConv.ConvTranspose2d;
 /** convTranspose3d with a learned kernel [inputs, outputs/groups, kD, kH, kW]. Reference: torch.nn.ConvTranspose3d. */
-export const ConvTranspose3d = checkedClass($nnConv.ConvTranspose3d, "inputs:5 outputs:5 kernelSize:88 stride:94 padding:94 options:95", "forward x:4");
+export const ConvTranspose3d = checkedClass($nnConv.ConvTranspose3d, "inChannels:5 outChannels:5 kernelSize:88 stride:94 padding:94 options:95", "forward x:4");
 export type ConvTranspose3d = $nnConv.ConvTranspose3d;
 /** In training, zeroes each element with probability p and scales the others by 1 / (1 - p). Reference: torch.nn.Dropout. */
 export const Dropout = checkedClass($nnDropout.Dropout, "p:1 options:96", "forward x:4");
@@ -180,28 +180,28 @@ export type AlphaDropout = $nnDropout.AlphaDropout;
 export const FeatureAlphaDropout = checkedClass($nnDropout.FeatureAlphaDropout, "p:1 options:96", "forward x:4");
 export type FeatureAlphaDropout = $nnDropout.FeatureAlphaDropout;
 /** Rows of a learned table by their numbers: [...] to [..., width]. Starts normal. Reference: torch.nn.Embedding. */
-export const Embedding = checkedClass($nnEmbedding.Embedding, "rows:5 width:5 options:97", "forward indices:4");
+export const Embedding = checkedClass($nnEmbedding.Embedding, "numEmbeddings:5 embeddingDim:5 options:97", "forward indices:4");
 export type Embedding = $nnEmbedding.Embedding;
 /** Sums, means or maxima of bags of a learned table's rows. Reference: torch.nn.EmbeddingBag. */
-export const EmbeddingBag = checkedClass($nnEmbedding.EmbeddingBag, "rows:5 width:5 options:100", "forward indices:4 call:98");
+export const EmbeddingBag = checkedClass($nnEmbedding.EmbeddingBag, "numEmbeddings:5 embeddingDim:5 options:100", "forward indices:4 call:98");
 export type EmbeddingBag = $nnEmbedding.EmbeddingBag;
 /** instanceNorm over [N, C, W]. Reference: torch.nn.InstanceNorm1d. */
-export const InstanceNorm1d = checkedClass($nnInstanceNorm.InstanceNorm1d, "channels:5 options:101", "", "forward x:4");
+export const InstanceNorm1d = checkedClass($nnInstanceNorm.InstanceNorm1d, "numFeatures:5 options:101", "", "forward x:4");
 export type InstanceNorm1d = $nnInstanceNorm.InstanceNorm1d;
 /** instanceNorm over [N, C, H, W]. Reference: torch.nn.InstanceNorm2d. */
-export const InstanceNorm2d = checkedClass($nnInstanceNorm.InstanceNorm2d, "channels:5 options:101", "", "forward x:4");
+export const InstanceNorm2d = checkedClass($nnInstanceNorm.InstanceNorm2d, "numFeatures:5 options:101", "", "forward x:4");
 export type InstanceNorm2d = $nnInstanceNorm.InstanceNorm2d;
 /** instanceNorm over [N, C, D, H, W]. Reference: torch.nn.InstanceNorm3d. */
-export const InstanceNorm3d = checkedClass($nnInstanceNorm.InstanceNorm3d, "channels:5 options:101", "", "forward x:4");
+export const InstanceNorm3d = checkedClass($nnInstanceNorm.InstanceNorm3d, "numFeatures:5 options:101", "", "forward x:4");
 export type InstanceNorm3d = $nnInstanceNorm.InstanceNorm3d;
 /** rmsNorm over the last axes. Reference: torch.nn.RMSNorm. */
 export const RMSNorm = checkedClass($nnInstanceNorm.RMSNorm, "normalizedShape:88 options:102", "forward x:4");
 export type RMSNorm = $nnInstanceNorm.RMSNorm;
 /** x W^T + bias, [..., inputs] to [..., outputs]. Both start uniform in ±1/sqrt(inputs). Reference: torch.nn.Linear. */
-export const Linear = checkedClass($nnLinear.Linear, "inputs:5 outputs:5 options:103", "forward x:4");
+export const Linear = checkedClass($nnLinear.Linear, "inFeatures:5 outFeatures:5 options:103", "forward x:4");
 export type Linear = $nnLinear.Linear;
 /** a^T W b + bias for each of the outputs. Reference: torch.nn.Bilinear. */
-export const Bilinear = checkedClass($nnLinear.Bilinear, "firstInputs:5 secondInputs:5 outputs:5 options:103", "forward a:4 b:4");
+export const Bilinear = checkedClass($nnLinear.Bilinear, "in1Features:5 in2Features:5 outFeatures:5 options:103", "forward a:4 b:4");
 export type Bilinear = $nnLinear.Bilinear;
 /** Gives its input back. Reference: torch.nn.Identity. */
 export const Identity = checkedClass($nnLinear.Identity, "", "forward x:4");
@@ -281,64 +281,64 @@ export type CTCLoss = $nnMarginLoss.CTCLoss;
 export { Module } from "../nn/module.ts";
 checkMethods($nnModule.Module, "registerBuffer name:108 tensor:4 options:134;children;modules;parameters;buffers;train mode:10;eval;apply fn:81;zeroGrad options:135;requiresGrad_ mode:10;to target:136;toEmpty target:137;stateDict;loadStateDict state:138 options:139;dispose;toString");
 /** batchNorm over [N, C] or [N, C, W]. Reference: torch.nn.BatchNorm1d. */
-export const BatchNorm1d = checkedClass($nnNorm.BatchNorm1d, "channels:5 options:140", "", "forward x:4");
+export const BatchNorm1d = checkedClass($nnNorm.BatchNorm1d, "numFeatures:5 options:140", "", "forward x:4");
 export type BatchNorm1d = $nnNorm.BatchNorm1d;
 /** batchNorm over [N, C, H, W]. Reference: torch.nn.BatchNorm2d. */
-export const BatchNorm2d = checkedClass($nnNorm.BatchNorm2d, "channels:5 options:140", "", "forward x:4");
+export const BatchNorm2d = checkedClass($nnNorm.BatchNorm2d, "numFeatures:5 options:140", "", "forward x:4");
 export type BatchNorm2d = $nnNorm.BatchNorm2d;
 /** batchNorm over [N, C, D, H, W]. Reference: torch.nn.BatchNorm3d. */
-export const BatchNorm3d = checkedClass($nnNorm.BatchNorm3d, "channels:5 options:140", "", "forward x:4");
+export const BatchNorm3d = checkedClass($nnNorm.BatchNorm3d, "numFeatures:5 options:140", "", "forward x:4");
 export type BatchNorm3d = $nnNorm.BatchNorm3d;
 /** layerNorm over the last axes. Reference: torch.nn.LayerNorm. */
 export const LayerNorm = checkedClass($nnNorm.LayerNorm, "normalizedShape:88 eps:141 options:142", "forward x:4");
 export type LayerNorm = $nnNorm.LayerNorm;
 /** groupNorm. Reference: torch.nn.GroupNorm. */
-export const GroupNorm = checkedClass($nnNorm.GroupNorm, "groups:5 channels:5 options:143", "forward x:4");
+export const GroupNorm = checkedClass($nnNorm.GroupNorm, "numGroups:5 numChannels:5 options:143", "forward x:4");
 export type GroupNorm = $nnNorm.GroupNorm;
 /** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad1d. */
-export const ConstantPad1d = checkedClass($nnPad.ConstantPad1d, "pads:88 value:5", "", "forward x:4");
+export const ConstantPad1d = checkedClass($nnPad.ConstantPad1d, "padding:88 value:5", "", "forward x:4");
 export type ConstantPad1d = $nnPad.ConstantPad1d;
 /** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad2d. */
-export const ConstantPad2d = checkedClass($nnPad.ConstantPad2d, "pads:88 value:5", "", "forward x:4");
+export const ConstantPad2d = checkedClass($nnPad.ConstantPad2d, "padding:88 value:5", "", "forward x:4");
 export type ConstantPad2d = $nnPad.ConstantPad2d;
 /** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad3d. */
-export const ConstantPad3d = checkedClass($nnPad.ConstantPad3d, "pads:88 value:5", "", "forward x:4");
+export const ConstantPad3d = checkedClass($nnPad.ConstantPad3d, "padding:88 value:5", "", "forward x:4");
 export type ConstantPad3d = $nnPad.ConstantPad3d;
 /** Padding by zeros of the last axis. Reference: torch.nn.ZeroPad1d. */
-export const ZeroPad1d = checkedClass($nnPad.ZeroPad1d, "pads:88", "", "forward x:4");
+export const ZeroPad1d = checkedClass($nnPad.ZeroPad1d, "padding:88", "", "forward x:4");
 export type ZeroPad1d = $nnPad.ZeroPad1d;
 /** Padding by zeros of two axes. Reference: torch.nn.ZeroPad2d. */
-export const ZeroPad2d = checkedClass($nnPad.ZeroPad2d, "pads:88", "", "forward x:4");
+export const ZeroPad2d = checkedClass($nnPad.ZeroPad2d, "padding:88", "", "forward x:4");
 export type ZeroPad2d = $nnPad.ZeroPad2d;
 /** Padding by zeros of three axes. Reference: torch.nn.ZeroPad3d. */
-export const ZeroPad3d = checkedClass($nnPad.ZeroPad3d, "pads:88", "", "forward x:4");
+export const ZeroPad3d = checkedClass($nnPad.ZeroPad3d, "padding:88", "", "forward x:4");
 export type ZeroPad3d = $nnPad.ZeroPad3d;
 /** Padding of the last axis. Reference: torch.nn.ReflectionPad1d. */
-export const ReflectionPad1d = checkedClass($nnPad.ReflectionPad1d, "pads:88", "", "forward x:4");
+export const ReflectionPad1d = checkedClass($nnPad.ReflectionPad1d, "padding:88", "", "forward x:4");
 export type ReflectionPad1d = $nnPad.ReflectionPad1d;
 /** Padding of two axes. Reference: torch.nn.ReflectionPad2d. */
-export const ReflectionPad2d = checkedClass($nnPad.ReflectionPad2d, "pads:88", "", "forward x:4");
+export const ReflectionPad2d = checkedClass($nnPad.ReflectionPad2d, "padding:88", "", "forward x:4");
 export type ReflectionPad2d = $nnPad.ReflectionPad2d;
 /** Padding of three axes. Reference: torch.nn.ReflectionPad3d. */
-export const ReflectionPad3d = checkedClass($nnPad.ReflectionPad3d, "pads:88", "", "forward x:4");
+export const ReflectionPad3d = checkedClass($nnPad.ReflectionPad3d, "padding:88", "", "forward x:4");
 export type ReflectionPad3d = $nnPad.ReflectionPad3d;
 /** Padding of the last axis. Reference: torch.nn.ReplicationPad1d. */
-export const ReplicationPad1d = checkedClass($nnPad.ReplicationPad1d, "pads:88", "", "forward x:4");
+export const ReplicationPad1d = checkedClass($nnPad.ReplicationPad1d, "padding:88", "", "forward x:4");
 export type ReplicationPad1d = $nnPad.ReplicationPad1d;
 /** Padding of two axes. Reference: torch.nn.ReplicationPad2d. */
-export const ReplicationPad2d = checkedClass($nnPad.ReplicationPad2d, "pads:88", "", "forward x:4");
+export const ReplicationPad2d = checkedClass($nnPad.ReplicationPad2d, "padding:88", "", "forward x:4");
 export type ReplicationPad2d = $nnPad.ReplicationPad2d;
 /** Padding of three axes. Reference: torch.nn.ReplicationPad3d. */
-export const ReplicationPad3d = checkedClass($nnPad.ReplicationPad3d, "pads:88", "", "forward x:4");
+export const ReplicationPad3d = checkedClass($nnPad.ReplicationPad3d, "padding:88", "", "forward x:4");
 export type ReplicationPad3d = $nnPad.ReplicationPad3d;
 /** Padding of the last axis. Reference: torch.nn.CircularPad1d. */
-export const CircularPad1d = checkedClass($nnPad.CircularPad1d, "pads:88", "", "forward x:4");
+export const CircularPad1d = checkedClass($nnPad.CircularPad1d, "padding:88", "", "forward x:4");
 export type CircularPad1d = $nnPad.CircularPad1d;
 /** Padding of two axes. Reference: torch.nn.CircularPad2d. */
-export const CircularPad2d = checkedClass($nnPad.CircularPad2d, "pads:88", "", "forward x:4");
+export const CircularPad2d = checkedClass($nnPad.CircularPad2d, "padding:88", "", "forward x:4");
 export type CircularPad2d = $nnPad.CircularPad2d;
 /** Padding of three axes. Reference: torch.nn.CircularPad3d. */
-export const CircularPad3d = checkedClass($nnPad.CircularPad3d, "pads:88", "", "forward x:4");
+export const CircularPad3d = checkedClass($nnPad.CircularPad3d, "padding:88", "", "forward x:4");
 export type CircularPad3d = $nnPad.CircularPad3d;
 /** A leaf that requires a gradient. Shares the storage of the tensor that it is made of; no scope disposes of it. */
 export const Parameter = checkedClass($nnParameter.Parameter, "data:4 options:144", "", "dispose;describe");
@@ -347,10 +347,10 @@ export type Parameter = $nnParameter.Parameter;
 export const Upsample = checkedClass($nnPlanes.Upsample, "options:147", "forward x:4");
 export type Upsample = $nnPlanes.Upsample;
 /** pixelShuffle. Reference: torch.nn.PixelShuffle. */
-export const PixelShuffle = checkedClass($nnPlanes.PixelShuffle, "factor:5", "forward x:4");
+export const PixelShuffle = checkedClass($nnPlanes.PixelShuffle, "upscaleFactor:5", "forward x:4");
 export type PixelShuffle = $nnPlanes.PixelShuffle;
 /** pixelUnshuffle. Reference: torch.nn.PixelUnshuffle. */
-export const PixelUnshuffle = checkedClass($nnPlanes.PixelUnshuffle, "factor:5", "forward x:4");
+export const PixelUnshuffle = checkedClass($nnPlanes.PixelUnshuffle, "downscaleFactor:5", "forward x:4");
 export type PixelUnshuffle = $nnPlanes.PixelUnshuffle;
 /** channelShuffle. Reference: torch.nn.ChannelShuffle. */
 export const ChannelShuffle = checkedClass($nnPlanes.ChannelShuffle, "groups:5", "forward x:4");
@@ -431,22 +431,22 @@ export type FractionalMaxPool2d = $nnPool.FractionalMaxPool2d;
 export const FractionalMaxPool3d = checkedClass($nnPool.FractionalMaxPool3d, "kernelSize:88 options:161", "forward x:4");
 export type FractionalMaxPool3d = $nnPool.FractionalMaxPool3d;
 /** A long short-term memory network. forward gives {output, hidden, cell}. Reference: torch.nn.LSTM. */
-export const LSTM = checkedClass($nnRecurrent.LSTM, "inputs:5 width:5 numLayers:164 options:165", "", "parameter name:108;forward x:4 call:163");
+export const LSTM = checkedClass($nnRecurrent.LSTM, "inputSize:164 hiddenSize:1 numLayers:165 options:166", "", "parameter name:108;forward x:4 call:163");
 export type LSTM = $nnRecurrent.LSTM;
 /** A network of gated recurrent units. forward gives {output, hidden}. Reference: torch.nn.GRU. */
-export const GRU = checkedClass($nnRecurrent.GRU, "inputs:5 width:5 numLayers:166 options:167", "", "parameter name:108;forward x:4 call:163");
+export const GRU = checkedClass($nnRecurrent.GRU, "inputSize:167 hiddenSize:1 numLayers:168 options:169", "", "parameter name:108;forward x:4 call:163");
 export type GRU = $nnRecurrent.GRU;
 /** Elman's network: h' = tanh (or relu) of the input's and the state's products. Reference: torch.nn.RNN. */
-export const RNN = checkedClass($nnRecurrent.RNN, "inputs:5 width:5 numLayers:169 options:170", "", "parameter name:108;forward x:4 call:163");
+export const RNN = checkedClass($nnRecurrent.RNN, "inputSize:171 hiddenSize:1 numLayers:172 options:173", "", "parameter name:108;forward x:4 call:163");
 export type RNN = $nnRecurrent.RNN;
 /** One step of an LSTM: {hidden, cell}. Reference: torch.nn.LSTMCell. */
-export const LSTMCell = checkedClass($nnRecurrent.LSTMCell, "inputs:5 width:5 options:103", "forward x:4 options:171");
+export const LSTMCell = checkedClass($nnRecurrent.LSTMCell, "inputSize:5 hiddenSize:5 options:103", "forward x:4 options:174");
 export type LSTMCell = $nnRecurrent.LSTMCell;
 /** One step of a GRU: the hidden state. Reference: torch.nn.GRUCell. */
-export const GRUCell = checkedClass($nnRecurrent.GRUCell, "inputs:5 width:5 options:103", "forward x:4 hidden:45");
+export const GRUCell = checkedClass($nnRecurrent.GRUCell, "inputSize:5 hiddenSize:5 options:103", "forward x:4 hidden:45");
 export type GRUCell = $nnRecurrent.GRUCell;
 /** One step of Elman's network: the hidden state. Reference: torch.nn.RNNCell. */
-export const RNNCell = checkedClass($nnRecurrent.RNNCell, "inputs:5 width:5 options:172", "forward x:4 hidden:45");
+export const RNNCell = checkedClass($nnRecurrent.RNNCell, "inputSize:5 hiddenSize:5 options:175", "forward x:4 hidden:45");
 export type RNNCell = $nnRecurrent.RNNCell;
 export * as functional from "../nn/functional.generated.ts";
 export * as init from "./init.generated.ts";

@@ -119,3 +119,26 @@ export function operators(x: dx.Tensor): void {
   // @ts-expect-error and compared
   takesTensor(x > 1);
 }
+
+/** Options by PyTorch's names, values by position, and all by name. */
+export function options(x: dx.Tensor): void {
+  const model = nn.lstm({ inputSize: 2, hiddenSize: 3, numLayers: 2 });
+  takesTensor(model(x).output);
+  nn.lstm(2, 3, 2, { batchFirst: true });
+  // @ts-expect-error -- hiddenSize is needed beside inputSize.
+  nn.gru({ inputSize: 2 });
+  nn.layerNorm(3, 1e-3);
+  nn.layerNorm(3, { eps: 1e-3, elementwiseAffine: false });
+  // The former name is taken, deprecated.
+  nn.layerNorm(3, { epsilon: 1e-3 });
+  takesTensor(dx.leakyRelu(x, 0.2));
+  takesTensor(dx.leakyRelu(x, { negativeSlope: 0.2 }));
+  takesTensor(dx.sum(x, 1, { keepdim: true }));
+  takesTensor(dx.conv2d(x, x, null, 2, 1));
+  // @ts-expect-error -- a text is no slope.
+  dx.leakyRelu(x, "0.2");
+  const optimizer = dx.optim.sgd([x], 0.1);
+  dx.optim.lrScheduler.stepLR(optimizer, 10);
+  dx.optim.lrScheduler.stepLR(optimizer, 10, { gamma: 0.5 });
+  dx.optim.lrScheduler.stepLR(optimizer, { stepSize: 10 });
+}
