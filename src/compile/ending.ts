@@ -52,7 +52,7 @@ export function effectsOf(run: Run): Effect[] {
   const effects: Effect[] = [];
   run.outside.keepChanged();
   for (const [tensor, before] of run.outside.touched) {
-    const grad = tensor.grad === before.grad ? undefined : tensor.grad;
+    const grad = tensor.ownGrad === before.grad ? undefined : tensor.ownGrad;
     const node = tensor.ownNode === before.seen && tensor.outputIndex === before.outputIndex ? undefined : tensor.ownNode;
     if (grad !== undefined || node !== undefined)
       effects.push({
@@ -181,7 +181,7 @@ export class Ending {
     const hand = (t: Tensor): void => {
       if (handed.has(t)) return;
       handed.add(t);
-      if (t.grad !== null && run.isTraced(t)) hand(t.grad);
+      if (t.ownGrad !== null && run.isTraced(t)) hand(t.ownGrad);
     };
     for (const t of returned) hand(t);
     for (const e of effects) if (e.grad) hand(e.grad);
@@ -316,7 +316,7 @@ export class Ending {
 
   /** Whether the gradients that the path begins with are there as they were: for calls that are not checked. */
   get isApplicable(): boolean {
-    return this.#begins.every(({ leaf, before }) => isSameOrNull(before, leaf.grad));
+    return this.#begins.every(({ leaf, before }) => isSameOrNull(before, leaf.ownGrad));
   }
 
   isTraced(t: Tensor): boolean {

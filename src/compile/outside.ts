@@ -50,7 +50,7 @@ export class Outside {
   touch(t: Tensor): void {
     if (this.touched.has(t)) return;
     const { node, outputIndex } = this.#renewed?.get(t) ?? { node: t.ownNode, outputIndex: t.outputIndex };
-    this.#note(t, { grad: t.grad, node, outputIndex, seen: t.ownNode });
+    this.#note(t, { grad: t.ownGrad, node, outputIndex, seen: t.ownNode });
   }
 
   #note(t: Tensor, before: Before): void {
@@ -77,7 +77,7 @@ export class Outside {
     if (this.#renewed === null) return;
     for (const [view, before] of this.#renewed)
       if (view.ownNode !== null && changedNodes().has(view.ownNode))
-        this.#note(view, { grad: view.grad, ...this.touched.get(view), ...before, seen: before.node });
+        this.#note(view, { grad: view.ownGrad, ...this.touched.get(view), ...before, seen: before.node });
   }
 
   onUndo(undo: () => void, always: boolean): void {

@@ -556,7 +556,7 @@ export class Run implements Tracer {
       const effects = [...gradients].map(([leaf, old]): GradientEffect => ({
         leaf,
         before: old === null ? null : operand(old),
-        after: leaf.grad,
+        after: leaf.ownGrad,
       }));
       const named = new Set<Tensor>(effects.flatMap((e) => e.after ?? []));
       for (const t of (results as readonly (Tensor | null)[] | undefined) ?? []) if (t !== null) named.add(t);
@@ -593,7 +593,7 @@ export class Run implements Tracer {
   }
 
   #noteGradient(leaf: Tensor): void {
-    if (this.#inner !== null && this.#gradients?.has(leaf) === false) this.#gradients.set(leaf, leaf.grad);
+    if (this.#inner !== null && this.#gradients?.has(leaf) === false) this.#gradients.set(leaf, leaf.ownGrad);
     if (leaf.storage.trace === null || this.#ghosts.indices.has(leaf.storage)) this.outside.touch(leaf);
   }
 
@@ -612,7 +612,7 @@ export class Run implements Tracer {
   /** Whether the gradients and hooks are as they were when the region was recorded. */
   #applies(region: Region): boolean {
     return (
-      region.effects.every(({ leaf, before }) => isSameOrNull(before, leaf.grad) && (leaf.hooks === null || leaf.hooks.length === 0)) &&
+      region.effects.every(({ leaf, before }) => isSameOrNull(before, leaf.ownGrad) && (leaf.hooks === null || leaf.hooks.length === 0)) &&
       region.retaining.every((node) => node.retained?.size === region.nodes.get(node)) &&
       region.ends.every((e) => (e.node.retained?.size ?? 0) === e.retains && isHooked(e.node) === e.isHooked) &&
       [...changedNodes()].every((node) => {
