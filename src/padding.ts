@@ -142,7 +142,8 @@ export const summing =
 export const spatial =
   (named: readonly number[], value: number, over: "channels" | "batches" | null = null): PaddedRule<unknown> =>
   (_g, inputs, _attrs, _outputs, p, lower) => {
-    if (inputs.some((x, i) => (named.includes(i) ? x.sizes.length < 3 || (over !== null && p.isPadded(i, 1)) : p.isPaddedBeside(i)))) return null;
+    if (inputs.some((x, i) => (named.includes(i) ? x.sizes.length < 3 || (over !== null && p.isPadded(i, 1)) : p.isPaddedBeside(i))))
+      return null;
     const axes = (x: Expr): number[] => x.sizes.flatMap((_, a) => (a > 1 || (over === "batches" && a === 0) ? [a] : []));
     return lower(inputs.map((x, i) => (named.includes(i) ? p.filled(i, value, x, axes(x)) : x)));
   };

@@ -5,7 +5,7 @@
 import type { Definition } from "../definition.ts";
 import { DTYPES } from "../dtype.ts";
 import type { Storage } from "../storage.ts";
-import { areAlike, isSameView, movedOf, type Moved, type Shapes } from "./geometry.ts";
+import { isSameView, movedOf, type Moved, type Shapes } from "./geometry.ts";
 import { allEvents, madeOf, type Creation, type Event, type Operation, type Scalar } from "./log.ts";
 import type { Operand } from "./operand.ts";
 

@@ -36,7 +36,8 @@ const embeddingOp: Definition<EmbeddingAttributes> = define<EmbeddingAttributes>
   },
   grad: (dy, { inputs: [indices], attrs }) => [null, rowGradient(dy, indices!, attrs)],
   saves: { inputs: [0], outputs: false },
-  padded: (_g, [, table], _attrs, _outputs, p, lower) => (p.isPaddedBeside(1) ? null : lower([p.filled(0, 0), table!])),
+  follows: ["rows"],
+  padded: (_g, [, table], _attrs, _outputs, p, lower) => lower([p.filled(0, 0), table!]),
 });
 
 /** Each row of dy, added to the table's row that it was read from. */

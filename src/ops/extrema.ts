@@ -1,5 +1,5 @@
 /** Maximum and minimum, argmax and argmin. */
-import { extremeOf, type PaddedRule } from "../padding.ts";
+import { asItIs, extremeOf, type PaddedRule } from "../padding.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, dispatch } from "../dispatch.ts";
 import { isFloat } from "../dtype.ts";
@@ -78,6 +78,7 @@ const chosenValueOp = define({
   name: "chosenValue",
   infer: ([, value]) => [value!],
   lower: (g, [, value]) => [g.elementWiseIdentity(value!)],
+  padded: asItIs,
   grad: (dy, { inputs: [x], outputs: [y] }) => [sharedByEqual(dy, x!, y!), null],
   saves: { inputs: [0], outputs: true },
 });

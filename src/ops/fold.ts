@@ -1,4 +1,5 @@
 /** Unfold (im2col) and fold (col2im). */
+import { leading } from "../padding.ts";
 import { call } from "../dispatch.ts";
 import { ShapeError } from "../errors.ts";
 import { expandList, showShape, sizeOf, packedStrides } from "../shape.ts";
@@ -24,6 +25,7 @@ const grown = ({ plane, padding }: Columns): number[] => plane.map((d, i) => d +
 /** [N, C, H, W] to [N, C * kernel, blocks]: a view of the padded plane with four spatial axes, packed. */
 const unfoldOp: Definition<Columns> = define<Columns>({
   name: "unfold",
+  padded: leading(2),
   infer: ([x], w) => [{ shape: [x!.shape[0]!, x!.shape[1]! * sizeOf(w.kernel), sizeOf(w.blocks)], dtype: x!.dtype }],
   lower: (g, [x], w, [out]) => {
     const [n, c] = x!.sizes as [number, number];
@@ -54,6 +56,7 @@ const unfoldOp: Definition<Columns> = define<Columns>({
 /** The adjoint: each place of the window is put at its places of the plane, and all are added. */
 const foldOp: Definition<Columns> = define<Columns>({
   name: "fold",
+  padded: leading(2),
   infer: ([x], w) => [{ shape: [x!.shape[0]!, x!.shape[1]! / sizeOf(w.kernel), ...w.plane], dtype: x!.dtype }],
   lower: (g, [x], w, [out]) => {
     const [n, c] = out!.shape as [number, number];

@@ -208,6 +208,7 @@ const diagonalEmbedOp: Definition<{ readonly shape: Shape; readonly offset: numb
     const on = g.elementWiseLogicalEquals(places(g, shape, "row", offset), places(g, shape, "column", 0), BOOL);
     return [g.elementWiseIf(on, seen, constant(g, x!.dtype, 0, shape))];
   },
+  padded: (_g, _inputs, _attrs, _outputs, p, lower) => lower([p.filled(0, 0)]),
   grad: (dy, { attrs: { offset } }) => [diagonal(dy, { offset, axis0: -2, axis1: -1 })],
   saves: { inputs: [], outputs: false },
   whenEmpty: 0,

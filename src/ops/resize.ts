@@ -1,4 +1,5 @@
 /** Interpolate: upsampling and downsampling. @functional */
+import { leading } from "../padding.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import { call } from "../dispatch.ts";
 import { define, type Definition } from "../definition.ts";
@@ -72,6 +73,8 @@ const resampling = ({ isLinear, scales, shift }: Resampling) =>
 
 const resampleOp: Definition<Resampling> = define<Resampling>({
   name: "interpolate",
+  follows: ["input", "output"],
+  padded: leading(2),
   infer: ([x], { output }) => [{ shape: output, dtype: x!.dtype }],
   lower: (g, [x], a) => [g.resample1(g.packed(x!), { output: { sizes: a.output }, ...resampling(a) })],
   grad: (dy, { attrs }) => [call(resampleGradOp, [dy], attrs)],
@@ -81,6 +84,8 @@ const resampleOp: Definition<Resampling> = define<Resampling>({
 /** The transpose of resampleOp, whose offsets DirectML names after the gradients. */
 const resampleGradOp: Definition<Resampling> = define<Resampling>({
   name: "interpolateGradient",
+  follows: ["input", "output"],
+  padded: leading(2),
   infer: ([dy], { input }) => [{ shape: input, dtype: dy!.dtype }],
   lower: (g, [dy], a) => {
     const { inputPixelOffsets: read, outputPixelOffsets: written, ...rest } = resampling(a);

@@ -1,7 +1,9 @@
 /** Filled tensors, and the one-element tensors that stand for JavaScript numbers. */
 import { asItIs } from "../padding.ts";
+import { narrowToBfloat16, roundToBfloat16 } from "../graph/bfloat16.ts";
 import { dataTypeName } from "../graph/describe.ts";
-import { DTYPES, type DType } from "../dtype.ts";
+import type { Expr } from "../graph/graph.ts";
+import { DTYPES, isInteger, type DType } from "../dtype.ts";
 import { demandHeld, demandOperand, elements } from "../elements.ts";
 import type { Device } from "../device.ts";
 import { define } from "../definition.ts";
@@ -28,7 +30,14 @@ export const fillOp = define<FillAttributes>({
     g.fillValueConstant({ output: { sizes: out!.shape, dtype }, valueDataType: dataTypeName(dtype), value: { dtype, value } }),
   ],
   grad: null,
-  padded: asItIs,
+  follows: ["value"],
+  padded: (g, _inputs, { value, dtype, shape }, [out], p, lower) => {
+    if ((p.smaller as FillAttributes).value === value) return lower([]);
+    const number = p.number((a: FillAttributes) => Number(a.value), isInteger(dtype) ? "int32" : "float32");
+    const one = (): Expr => (number.dtype === dtype ? number : g.cast(number, { output: { dtype } }));
+    const given = dtype === "bfloat16" ? narrowToBfloat16(g, roundToBfloat16(g, number)) : one();
+    return [g.packed(g.expand(given, shape.length === 0 ? [1] : out!.shape))];
+  },
 });
 
 /** A tensor of elements equal to a given one: one program for all numbers. DirectML: ELEMENT_WISE_IDENTITY. */

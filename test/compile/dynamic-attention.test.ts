@@ -225,6 +225,10 @@ eachDevice("attention of any length", () => {
     down = dx.nn.linear(4 * H * D, H * D);
     head = dx.nn.linear(H * D, V);
 
+    forward(ids: dx.Tensor): dx.Tensor {
+      return this.run(ids, null)[0];
+    }
+
     /** keys and values before; gives scores, keys and values with those of ids behind. */
     run(ids: dx.Tensor, past: readonly dx.Tensor[] | null): [dx.Tensor, dx.Tensor, dx.Tensor] {
       const [n, l] = ids.shape as [number, number];
@@ -257,7 +261,7 @@ eachDevice("attention of any length", () => {
   it("a decoder reads prompts, and appends tokens to caches that grow", () => {
     dx.manualSeed(5);
     const model = new Decoder();
-    const prefill: Fn = (x) => dx.noGrad(() => [...model.run(x!, null).map((t, i) => (i === 0 ? t.slice(1, -1) : t))]);
+    const prefill: Fn = (x) => dx.noGrad(() => model.run(x!, null).map((t, i) => (i === 0 ? t.slice(1, -1) : t)));
     const step: Fn = (x, k, v) => dx.noGrad(() => model.run(x!, [k!, v!]));
     const [reads, appends] = [dx.compile(prefill, { dynamic: [[0, 1]] }), dx.compile(step, { dynamic: [[0], [0, 2], [0, 2]] })];
     for (const [n, l] of [
@@ -289,7 +293,7 @@ eachDevice("attention of any length", () => {
         const optimizer = dx.optim.adam(model.parameters(), { lr: 0.01 });
         const call: Fn = (x) => {
           const [n, l] = x!.shape as [number, number];
-          const [scores] = model.run(x!.slice(1, 0, -1), null);
+          const scores = model.forward(x!.slice(1, 0, -1));
           const labels = x!.slice(1, 1).reshape([n * (l - 1)]);
           const loss = dx.nn.functional.crossEntropy(scores.reshape([n * (l - 1), V]), labels);
           optimizer.zeroGrad();
