@@ -16,7 +16,7 @@ import { expand, flatten, narrow, reshape } from "./movement.ts";
 import { pad } from "./pad.ts";
 import { arange } from "./ranges.ts";
 import { cummax } from "./running.ts";
-import { scatterOp } from "./scatter.ts";
+import { scatterOp } from "./scatter-op.ts";
 import { sort } from "./sort.ts";
 import { where } from "./where.ts";
 

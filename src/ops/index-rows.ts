@@ -12,7 +12,8 @@ import { toDType } from "./data.ts";
 import { foldedRows } from "./folded-rows.ts";
 import { demandIndex, sumElements, sumRows } from "./gather.ts";
 import { expand, reshape } from "./movement.ts";
-import { REDUCTIONS, asBool, reduced, scatterOp, type ScatterReduceOptions, type ScatterReduction } from "./scatter.ts";
+import { scatterOp } from "./scatter-op.ts";
+import { REDUCTIONS, asBool, reduced, type ScatterReduceOptions, type ScatterReduction } from "./scatter.ts";
 import { clone } from "./state.ts";
 import { where } from "./where.ts";
 

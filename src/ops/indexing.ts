@@ -18,7 +18,7 @@ import { alias, broadcastTo, flatten, movedim, narrow, permute, reshape, select,
 import { nonzeroSync, wrapped } from "./nonzero.ts";
 import { arange } from "./ranges.ts";
 import { cumsum } from "./scan.ts";
-import { scatterOp } from "./scatter.ts";
+import { scatterOp } from "./scatter-op.ts";
 import { clone } from "./state.ts";
 import { clamp, where } from "./where.ts";
 

@@ -309,9 +309,9 @@ function check(seed: number): void {
       const note = `seed ${seed}, ${way}, call ${call}: ${dtype}[${shape.join()}] ${program.layout}, ${writes.map((w) => w.name).join("; ")}`;
       const differs = (t: dx.Tensor, e: readonly number[]): number =>
         (t.to("float32").dataSync() as Float32Array).findIndex((v, i) => v !== e[i]);
-      expect(differs(cell, shown), note).toBe(-1);
-      read.forEach((t, i) => expect(differs(t, expected[i]!), `${note}, read ${i}`).toBe(-1));
-      expect(differs(before, old), `${note}, what was read before`).toBe(-1);
+      expect([note, differs(cell, shown)]).toEqual([note, -1]);
+      read.forEach((t, i) => expect([note, i, differs(t, expected[i]!)]).toEqual([note, i, -1]));
+      expect([note, "before", differs(before, old)]).toEqual([note, "before", -1]);
       // Numbers stay small: bfloat16 holds whole ones up to 256.
       if (call < 2) {
         dx.noGrad(() => cell.copy_(tensorOf((shown = numbers(sizeOf(storage), 3).map((v) => held(v, dtype))), storage, dtype)));
