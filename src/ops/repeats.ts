@@ -18,7 +18,9 @@ import { clampMax } from "./where.ts";
 /** Options of repeatInterleave(). Reference: torch.repeat_interleave. */
 export interface RepeatOptions {
   /** The length of the result along the axis: nothing has to be read. Rows that are missing repeat the last one. */
-  readonly size: number;
+  readonly outputSize?: number | undefined;
+  /** @deprecated Use outputSize. */
+  readonly size?: number | undefined;
 }
 
 interface Counted {
@@ -58,7 +60,7 @@ function sumOf(operation: string, times: TypedArray): number {
 
 /**
  * Each element so many times in a row along an axis; without an axis of the flattened tensor. times: a number, or a tensor of one for each
- * place, which gives a promise, since the length depends on it; or with `size` a result of that length at once. Gradients flow to x.
+ * place, which gives a promise, since the length depends on it; or with `outputSize` a result of that length at once. Gradients flow to x.
  * Reference: torch.repeat_interleave.
  */
 export function repeatInterleave(x: Tensor, times: number, axis?: number | null): Tensor;
@@ -73,9 +75,10 @@ export function repeatInterleave(
   if (!(times instanceof Tensor)) return repeatEach(x, times, axis);
   const counted = checked("repeatInterleave", x, times, axis);
   if (options !== undefined) {
-    if (!Number.isInteger(options.size) || options.size < 0)
-      throw new ValueError("repeatInterleave", "size", "a whole number of at least 0", options.size);
-    return spread(counted, options.size);
+    const { outputSize } = options;
+    if (outputSize === undefined || !Number.isInteger(outputSize) || outputSize < 0)
+      throw new ValueError("repeatInterleave", "outputSize", "a whole number of at least 0", outputSize);
+    return spread(counted, outputSize);
   }
   refuseTraced("repeatInterleave");
   return data(counted.times).then((list) => spread(counted, sumOf("repeatInterleave", list)));
@@ -84,7 +87,11 @@ export function repeatInterleave(
 /** repeatInterleave() by a tensor of numbers, blocking until they are known. */
 export function repeatInterleaveSync(x: Tensor, times: Tensor, axis: number | null = null): Tensor {
   const counted = checked("repeatInterleaveSync", x, times, axis);
-  refuseTraced("repeatInterleaveSync", "size", "Use repeatInterleave(x, times, axis, { size }), whose result is of that length.");
+  refuseTraced(
+    "repeatInterleaveSync",
+    "outputSize",
+    "Use repeatInterleave(x, times, axis, { outputSize }), whose result is of that length.",
+  );
   return spread(counted, sumOf("repeatInterleaveSync", dataSync(counted.times)));
 }
 
@@ -94,7 +101,7 @@ export const overloaded = { repeatInterleave };
 
 declare module "../tensor.ts" {
   interface Tensor {
-    /** Each element so many times in a row along an axis: at once, or by a tensor of numbers without `size` a promise. */
+    /** Each element so many times in a row along an axis: at once, or by a tensor of numbers without `outputSize` a promise. */
     repeatInterleave(times: number, axis?: number | null): Tensor;
     repeatInterleave(times: Tensor, axis: number | null, options: RepeatOptions): Tensor;
     repeatInterleave(times: Tensor, axis?: number | null): Promise<Tensor>;

@@ -36,8 +36,8 @@ eachDevice("shapes that depend on data", (device) => {
       const want = [1, 1, 3, 4, 4, 6];
       expect(numbers(dx.repeatInterleaveSync(x, times, 1))).toEqual(want);
       expect(numbers(await x.repeatInterleave(times, 1))).toEqual(want);
-      expect(numbers(dx.repeatInterleave(x, times, 1, { size: 5 }))).toEqual([1, 1, 3, 3, 3, 4, 4, 6, 6, 6]);
-      expect(numbers(dx.repeatInterleave(x, times, 1, { size: 2 }))).toEqual([1, 1, 4, 4]);
+      expect(numbers(dx.repeatInterleave(x, times, 1, { outputSize: 5 }))).toEqual([1, 1, 3, 3, 3, 4, 4, 6, 6, 6]);
+      expect(numbers(dx.repeatInterleave(x, times, 1, { outputSize: 2 }))).toEqual([1, 1, 4, 4]);
       expect(numbers(x.repeatInterleaveSync(ints([2])))).toEqual([1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]);
       expect(numbers(x.repeatInterleave(2, 0))).toEqual([1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6]);
       expect(x.repeatInterleaveSync(ints([0, 0]), 0).shape).toEqual([0, 3]);
@@ -52,8 +52,8 @@ eachDevice("shapes that depend on data", (device) => {
       device,
       () => {
         const [x, times] = [dx.tensor([1, 2, 3]), ints([1, 2, 0])];
-        expect(numbers(threeCalls((t, n) => dx.repeatInterleave(t, n, 0, { size: 3 }), [x, times]))).toEqual([1, 2, 2]);
-        expect(() => dx.compile((t: dx.Tensor, n: dx.Tensor) => dx.repeatInterleaveSync(t, n, 0))(x, times)).toThrow(/size/);
+        expect(numbers(threeCalls((t, n) => dx.repeatInterleave(t, n, 0, { outputSize: 3 }), [x, times]))).toEqual([1, 2, 2]);
+        expect(() => dx.compile((t: dx.Tensor, n: dx.Tensor) => dx.repeatInterleaveSync(t, n, 0))(x, times)).toThrow(/outputSize/);
       },
       { collect: true },
     );

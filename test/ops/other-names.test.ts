@@ -159,6 +159,7 @@ const rows: readonly Row[] = [
   ["keepdim", "keepDims", (o) => dx.max(x(), 1, o).values, true],
   ["keepdim", "keepDims", (o) => dx.masked.sum(x(), 1, o), true],
   ["keepdim", "keepDims", (o) => dx.linalg.norm(x(), 2, 1, o), true],
+  ["size", "outputSize", (o) => dx.repeatInterleave(dx.tensor([1, 2]), dx.tensor([2, 1], { dtype: "int32" }), null, o), 3],
   ["size", "shape", (o) => dx.normal(0, 1, { ...(o as object), generator: generator() }), [3]],
 ];
 
