@@ -187,7 +187,7 @@ function othersText(kinds: Kinds): string {
 }
 
 const kindsText = (kinds: Kinds): string =>
-  `${header}import { isDType } from "../dtype.ts";\nimport { hasFields, isIterable, isLike, isPlain, isTensor, setKinds, type Aliases, type Fields, type Kind } from "./checked.ts";\n${kinds.text}\n`;
+  `${header}import { isDType } from "../dtype.ts";\nimport { hasFields, isIterable, isLike, isTensor, setKinds, type Aliases, type Fields, type Kind } from "./checked.ts";\nimport { isPlain } from "./other-names.ts";\n${kinds.text}\n`;
 
 function familiesText(families: Families): string {
   const withMethods = families.filter((f) => Object.keys(f.parts).length > 0);

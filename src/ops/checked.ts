@@ -8,7 +8,7 @@ import { dtypeMeant } from "../dtype.ts";
 import { DTypeError, DxError, ValueError } from "../errors.ts";
 import { show } from "../shown.ts";
 import { Tensor } from "../tensor.ts";
-import { translated } from "./other-names.ts";
+import { isPlain, translated } from "./other-names.ts";
 
 /** What a parameter takes. */
 export interface Kind {
@@ -29,16 +29,6 @@ export type Aliases = Readonly<Record<string, string>>;
 export type Parameters = readonly (readonly [name: string, kind: Kind])[];
 
 export const isTensor = (value: unknown): value is Tensor => value instanceof Tensor;
-
-/** Whether a value may hold options: no tensor, list, Map, promise or the like. */
-export const isPlain = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" &&
-  value !== null &&
-  !Array.isArray(value) &&
-  !(value instanceof Tensor) &&
-  !ArrayBuffer.isView(value) &&
-  !(Symbol.iterator in value) &&
-  !("then" in value);
 
 export const isIterable = (value: unknown): value is Iterable<unknown> =>
   typeof value === "object" && value !== null && Symbol.iterator in value && !(value instanceof Tensor);

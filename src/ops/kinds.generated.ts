@@ -1,6 +1,7 @@
 // Made by npm run generate from the families in src/ops.
 import { isDType } from "../dtype.ts";
-import { hasFields, isIterable, isLike, isPlain, isTensor, setKinds, type Aliases, type Fields, type Kind } from "./checked.ts";
+import { hasFields, isIterable, isLike, isTensor, setKinds, type Aliases, type Fields, type Kind } from "./checked.ts";
+import { isPlain } from "./other-names.ts";
 import { Generator } from "../ops/random.ts";
 import { Device } from "../device.ts";
 import { ComplexTensor } from "../complex-tensor.ts";

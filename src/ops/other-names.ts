@@ -4,7 +4,18 @@
  */
 import { camelCase, meant } from "../did-you-mean.ts";
 import { ValueError } from "../errors.ts";
-import { isPlain, type Kind, type Parameters } from "./checked.ts";
+import { Tensor } from "../tensor.ts";
+import type { Kind, Parameters } from "./checked.ts";
+
+/** Whether a value may hold options: no tensor, list, Map, promise or the like. */
+export const isPlain = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" &&
+  value !== null &&
+  !Array.isArray(value) &&
+  !(value instanceof Tensor) &&
+  !ArrayBuffer.isView(value) &&
+  !(Symbol.iterator in value) &&
+  !("then" in value);
 
 /** PyTorch's names of parameters that are axes here. */
 const axisNames: Readonly<Record<string, readonly string[]>> = {

@@ -9,7 +9,6 @@ import {
   isAll,
   isIterable,
   isLike,
-  isPlain,
   isTensor,
   mendedBy,
   parsed,
@@ -19,6 +18,7 @@ import {
   type Kind,
   type Taken,
 } from "../ops/checked.ts";
+import { isPlain } from "../ops/other-names.ts";
 
 /** How a value is told: a letter, or a letter with what it needs. Numbers are those of kinds. */
 type Test =
