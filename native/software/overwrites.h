@@ -12,8 +12,8 @@ namespace dxtensor::software {
 // step makes.
 void JoinInPlace(const Graph& graph, std::vector<GraphStep>* steps);
 
-// Writes by index and flat JOINs that follow each other on one value are written into the memory of the last, where nobody reads what was before
-// afterwards: a SCATTER leaves its copy out then, and a JOIN the pieces that stay. Before JoinInPlace.
+// Writes by index and flat JOINs that follow each other on one value are written into the memory of the last, where nobody reads what was
+// before afterwards: a SCATTER leaves its copy out then, and a JOIN the pieces that stay. Before JoinInPlace.
 void ChainInPlace(const Graph& graph, std::vector<GraphStep>* steps);
 
 // Gives those outputs that a step would write while old bytes of the input are still to be read a value of their own, which a last step

@@ -156,7 +156,7 @@ export class LPPool3d extends LpPool {
 }
 
 abstract class FractionalPool extends Pool<unpool.FractionalOptions> {
-  // Its windows have no stride, and the options must be given.
+  // oxlint-disable-next-line no-useless-constructor -- its windows have no stride, and the options must be given: the checks are made of it
   constructor(kernelSize: PerAxis, options: unpool.FractionalOptions) {
     super(kernelSize, options);
   }

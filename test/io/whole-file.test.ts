@@ -19,7 +19,6 @@ import {
 import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { unfinishedName } from "../../src/io/unfinished.ts";

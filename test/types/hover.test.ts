@@ -62,7 +62,9 @@ it("shows names that users may write, and types, not any", () => {
   );
   expect(readFileSync(types, "utf8")).not.toMatch(/\$\d|_d_exports/);
   const display = (name: string): string | undefined => all.find((h) => h.name === name)?.display;
-  expect(display("nn.linear")).toBe("function nn.linear(inFeatures: number, outFeatures: number, options?: dx.nn.LinearOptions): dx.nn.Linear");
+  expect(display("nn.linear")).toBe(
+    "function nn.linear(inFeatures: number, outFeatures: number, options?: dx.nn.LinearOptions): dx.nn.Linear",
+  );
   expect(display("Tensor.relu")).toBe("(method) Tensor.relu(): dx.Tensor");
   expect(display("optim.SGD")).toMatch(/^class optim\.SGD/);
 });
