@@ -116,7 +116,7 @@ export class AdaptiveLogSoftmaxWithLoss extends Module {
   }
 
   protected override describeOptions(): string {
-    return `inputs=${this.inputs}, classes=${this.classes}, cutoffs=[${this.cutoffs.slice(0, -1).join(", ")}], divisor=${this.divisor}`;
+    return `inFeatures=${this.inputs}, nClasses=${this.classes}, cutoffs=[${this.cutoffs.slice(0, -1).join(", ")}], divValue=${this.divisor}`;
   }
 }
 

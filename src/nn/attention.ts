@@ -152,7 +152,7 @@ export class MultiheadAttention extends Module {
   }
 
   protected override describeOptions(): string {
-    return `${this.width}, heads=${this.heads}`;
+    return `${this.width}, numHeads=${this.heads}`;
   }
 }
 

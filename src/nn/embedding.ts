@@ -58,7 +58,7 @@ export class Embedding extends Module {
   }
 
   protected override describeOptions(): string {
-    return `${this.rows}, ${this.width}${this.paddingIndex === null ? "" : `, paddingIndex=${this.paddingIndex}`}`;
+    return `${this.rows}, ${this.width}${this.paddingIndex === null ? "" : `, paddingIdx=${this.paddingIndex}`}`;
   }
 }
 

@@ -38,7 +38,7 @@ export class Linear extends Module {
   }
 
   protected override describeOptions(): string {
-    return `inputs=${this.inputs}, outputs=${this.outputs}, bias=${this.bias !== null}`;
+    return `inFeatures=${this.inputs}, outFeatures=${this.outputs}, bias=${this.bias !== null}`;
   }
 }
 
@@ -64,7 +64,7 @@ export class Bilinear extends Module {
 
   protected override describeOptions(): string {
     const [outputs, first, second] = this.weight.shape;
-    return `${first}, ${second}, outputs=${outputs}, bias=${this.bias !== null}`;
+    return `${first}, ${second}, outFeatures=${outputs}, bias=${this.bias !== null}`;
   }
 }
 

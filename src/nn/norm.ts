@@ -96,7 +96,7 @@ abstract class BatchNorm extends Module {
   }
 
   protected override describeOptions(): string {
-    return `${this.channels}, epsilon=${this.epsilon}, momentum=${this.momentum}`;
+    return `${this.channels}, eps=${this.epsilon}, momentum=${this.momentum}`;
   }
 }
 
@@ -186,7 +186,7 @@ export class LayerNorm extends Module {
   }
 
   protected override describeOptions(): string {
-    return `[${this.normalizedShape.join(", ")}], epsilon=${this.epsilon}`;
+    return `[${this.normalizedShape.join(", ")}], eps=${this.epsilon}`;
   }
 }
 
@@ -236,7 +236,7 @@ export class GroupNorm extends Module {
   }
 
   protected override describeOptions(): string {
-    return `${this.groups}, ${this.channels}, epsilon=${this.epsilon}`;
+    return `${this.groups}, ${this.channels}, eps=${this.epsilon}`;
   }
 }
 

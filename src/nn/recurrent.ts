@@ -150,7 +150,7 @@ abstract class Recurrent extends Module {
 
   protected override describeOptions(): string {
     const { numLayers: layers = 1, bidirectional = false } = this.options;
-    return `${this.inputs}, ${this.width}${layers === 1 ? "" : `, layers=${layers}`}${bidirectional ? ", bidirectional" : ""}`;
+    return `${this.inputs}, ${this.width}${layers === 1 ? "" : `, numLayers=${layers}`}${bidirectional ? ", bidirectional" : ""}`;
   }
 }
 /** A long short-term memory network. forward gives {output, hidden, cell}. Reference: torch.nn.LSTM. */

@@ -229,7 +229,7 @@ eachDevice("nn.Module", (device) => {
       expectClose(prelu.forward(dx.tensor([-4, 4])), [-1, 4]);
       expectClose(nn.crossEntropy().forward(dx.zeros([2, 4]), dx.tensor(Int32Array.of(1, 2))), [Math.log(4)]);
       expect(String(nn.sequential(nn.linear(2, 3), nn.relu()))).toBe(
-        "Sequential(\n  (0): Linear(inputs=2, outputs=3, bias=true)\n  (1): ReLU()\n)",
+        "Sequential(\n  (0): Linear(inFeatures=2, outFeatures=3, bias=true)\n  (1): ReLU()\n)",
       );
       for (const m of [conv, up, group, table, prelu]) m.dispose();
     }));

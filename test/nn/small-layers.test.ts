@@ -69,7 +69,7 @@ eachDevice("small layers", () => {
       bias: dx.tensor([0.5]),
     });
     expectClose(layer.forward(dx.tensor([[1, 2]]), dx.tensor([[3, -1]])), [11.5], bound);
-    expect(String(layer)).toBe("Bilinear(2, 2, outputs=1, bias=true)");
+    expect(String(layer)).toBe("Bilinear(2, 2, outFeatures=1, bias=true)");
     expect(Object.keys(new nn.Bilinear(2, 3, 4, { bias: false }).stateDict())).toEqual(["weight"]);
   });
 
