@@ -21,8 +21,8 @@ refuses("mistakes with modules", [
     "ValueError",
     "Linear: options must be an object of options; received false. Options go into one object: { device, dtype, generator, bias }.",
   ],
-  ['nn.linear("2", 2)', "ValueError", 'Linear: inputs must be a number; received "2".'],
-  ["nn.linear(2)", "ValueError", "Linear: outputs must be a number; received undefined."],
+  ['nn.linear("2", 2)', "ValueError", 'Linear: inFeatures must be a number; received "2".'],
+  ["nn.linear(2)", "ValueError", "Linear: outFeatures must be a number; received undefined."],
   [
     "nn.linear(2, 2, { bais: false })",
     "ValueError",
