@@ -169,8 +169,11 @@ export const RARE: readonly Row[] = [
   ],
 ];
 
-/** Definitions whose gradients other tests check: of two orders too, beside those of complex numbers and of the host. */
-export const ELSEWHERE = /^(linalg\.|dft$)/;
+/**
+ * Definitions whose gradients other tests check, of two orders too: those of complex numbers and of the host, and what recurrent layers are in
+ * compiled functions alone (test/ops/recurrent.test.ts).
+ */
+export const ELSEWHERE = /^(linalg\.|dft$|(lstm|gru)Scan$)/;
 
 /** Definitions whose gradient is no derivative of what they compute, or one that a finite difference cannot see. */
 export const UNSEEN: readonly string[] = [

@@ -235,6 +235,22 @@ eachDevice("a recurrent layer", (device) => {
     }
   });
 
+  test("compiled: gradients of gradients are those of eager calls", () => {
+    for (const kind of KINDS) {
+      const n = networkOf(kind, { steps: 6, batch: 2, bidirectional: true });
+      const second = (...operands: dx.Tensor[]): dx.Tensor[] => {
+        const total = (list: readonly (dx.Tensor | null)[]): dx.Tensor => list.map((t) => t!.square().sum()).reduce((x, y) => x.add(y));
+        return dx.grad(total(dx.grad(total(layer(n, {}, operands)), operands, { createGraph: true })), operands) as dx.Tensor[];
+      };
+      const compiled = dx.compile(second);
+      for (let call = 0; call < 3; call++) {
+        const operands = operandShapes(n).map((shape, i) => random(shape, i + call).requiresGrad_());
+        const expected = second(...operands);
+        compiled(...operands).forEach((g, i) => expectClose(g, numbers(expected[i]!), { rtol: 1e-3, atol: 1e-4 }));
+      }
+    }
+  });
+
   test("of no samples gives gradients of zeros", () => {
     for (const kind of KINDS) {
       const n = networkOf(kind, { batch: 0, bidirectional: true });
