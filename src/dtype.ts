@@ -277,3 +277,19 @@ export function fromBfloat16(word: number): number {
   u32[0] = word << 16;
   return f32[0]!;
 }
+
+/** Bytes of a packed tensor, rounded up to 4. */
+export function packedBytes(dtype: DType, sizes: readonly number[]): number {
+  let n = DTYPES[dtype].sizeInBytes;
+  for (const d of sizes) n *= d;
+  return Math.ceil(n / 4) * 4;
+}
+
+/** The name of DML_TENSOR_DATA_TYPE for attributes such as valueDataType. */
+export function dataTypeName(
+  dtype: DType,
+): "FLOAT32" | "FLOAT16" | "FLOAT64" | "INT8" | "INT16" | "INT32" | "INT64" | "UINT8" | "UINT16" | "UINT32" | "UINT64" {
+  if (dtype === "bool") return "UINT8";
+  if (dtype === "bfloat16") return "UINT16";
+  return dtype.toUpperCase() as ReturnType<typeof dataTypeName>;
+}

@@ -1,8 +1,7 @@
 /** What an operation's rule knows of padding: axes that are longer than what they hold, in programs that serve several sizes. */
-import { DTYPES, isFloat, type DType } from "./dtype.ts";
+import { DTYPES, isFloat, type DType, dataTypeName } from "./dtype.ts";
 import type { TensorSpec } from "./definition.ts";
 import type { GraphBuilder } from "./graph/builder.generated.ts";
-import { dataTypeName } from "./graph/describe.ts";
 import type { Expr } from "./graph/graph.ts";
 
 export interface Padding {

@@ -1,5 +1,7 @@
 /** Shape arithmetic: the only place that knows how shapes combine. */
+import { packedBytes } from "./dtype.ts";
 import { ShapeError, ValueError } from "./errors.ts";
+import type { Expr } from "./graph/graph.ts";
 
 /** Length of each axis, the outermost first; [] for a scalar. */
 export type Shape = readonly number[];
@@ -152,3 +154,7 @@ export function expandList(operation: string, argument: string, value: number | 
     );
   return list;
 }
+
+/** True when an expression shows the whole of its value, packed. */
+export const isWhole = (x: Expr): boolean =>
+  x.byteOffset === 0 && isPacked(x.sizes, x.strides) && packedBytes(x.dtype, x.sizes) === x.value.sizeInBytes;

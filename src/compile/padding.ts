@@ -3,7 +3,7 @@ import type { Definition } from "../definition.ts";
 import type { Device } from "../device.ts";
 import type { DType } from "../dtype.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
-import { dataTypeName } from "../graph/describe.ts";
+import { dataTypeName } from "../dtype.ts";
 import { sameData } from "../graph/key.ts";
 import { packedExpr, type Expr, type Value } from "../graph/graph.ts";
 import { indices, int32, takeAlong, type Padding } from "../padding.ts";

@@ -1,5 +1,5 @@
 /** Nodes of the graph as the addon takes them: fields in the schema's order. */
-import { DTYPES, toBfloat16, toHalf, type DType } from "../dtype.ts";
+import { DTYPES, dataTypeName, toBfloat16, toHalf, type DType } from "../dtype.ts";
 import { spanInBytes, type Activation, type Expr, type GraphNode, type ShaderCall } from "./graph.ts";
 import { keyOf } from "./key.ts";
 import type { FieldValue, OperatorDescription, ShaderDescription, TensorDescription } from "../native/binding.ts";
@@ -129,13 +129,4 @@ export function describeNode(node: OperatorNode, bytes?: (x: Expr) => number): O
     const x = list.shift() ?? null;
     return x === null ? null : describeTensor(x, bytes);
   });
-}
-
-/** The name of DML_TENSOR_DATA_TYPE for attributes such as valueDataType. */
-export function dataTypeName(
-  dtype: DType,
-): "FLOAT32" | "FLOAT16" | "FLOAT64" | "INT8" | "INT16" | "INT32" | "INT64" | "UINT8" | "UINT16" | "UINT32" | "UINT64" {
-  if (dtype === "bool") return "UINT8";
-  if (dtype === "bfloat16") return "UINT16";
-  return dtype.toUpperCase() as ReturnType<typeof dataTypeName>;
 }

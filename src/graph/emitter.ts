@@ -1,7 +1,7 @@
 /** The part of the graph builder that does not depend on the operator: turns named arguments into a node of the graph. */
-import { DTYPES, type DType } from "../dtype.ts";
+import { DTYPES, packedBytes, type DType } from "../dtype.ts";
 import { UnsupportedError } from "../errors.ts";
-import { Expr, type Graph, packedBytes, packedExpr, spanInBytes, type Activation, type GraphNode, type ShaderCall } from "./graph.ts";
+import { Expr, type Graph, packedExpr, spanInBytes, type Activation, type GraphNode, type ShaderCall } from "./graph.ts";
 import { MOST_AXES, withFewerAxes } from "./many-axes.ts";
 import { isPacked, packedStrides, sizeOf } from "../shape.ts";
 import { ENUMS, OPERATORS, type OperatorName } from "../dml/operators.generated.ts";

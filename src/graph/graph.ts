@@ -2,7 +2,7 @@
  * The graph that `lower` functions build: nodes are DirectML operators, values are ranges of bytes, and an expression is a value
  * seen as a tensor (dtype, sizes, strides, offset). Eager calls and compiled functions share it.
  */
-import { DTYPES, type DType } from "../dtype.ts";
+import { DTYPES, packedBytes, type DType } from "../dtype.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";
 import { isPacked, packedStrides } from "../shape.ts";
 
@@ -126,22 +126,11 @@ export function spanInBytes(dtype: DType, sizes: readonly number[], strides: rea
   return Math.ceil((last * DTYPES[dtype].sizeInBytes) / 4) * 4;
 }
 
-/** Bytes of a packed tensor, rounded up to 4. */
-export function packedBytes(dtype: DType, sizes: readonly number[]): number {
-  let n = DTYPES[dtype].sizeInBytes;
-  for (const d of sizes) n *= d;
-  return Math.ceil(n / 4) * 4;
-}
-
 /** The whole of a value as a packed tensor. */
 export function packedExpr(value: Value, dtype: DType, sizes: readonly number[]): Expr {
   const seen = sizes.length === 0 ? [1] : sizes;
   return new Expr(value, dtype, seen, packedStrides(seen), 0);
 }
-
-/** True when an expression shows the whole of its value, packed. */
-export const isWhole = (x: Expr): boolean =>
-  x.byteOffset === 0 && isPacked(x.sizes, x.strides) && packedBytes(x.dtype, x.sizes) === x.value.sizeInBytes;
 
 /** A graph of other nodes with the same inputs; values keep their identity. */
 export function withNodes(graph: Graph, nodes: GraphNode[], replaced: (x: Expr) => Expr): Graph {

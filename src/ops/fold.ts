@@ -5,7 +5,7 @@ import { ShapeError } from "../errors.ts";
 import { expandList, showShape, sizeOf, packedStrides } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { define, type Definition } from "../definition.ts";
-import { dataTypeName } from "../graph/describe.ts";
+import { dataTypeName } from "../dtype.ts";
 import { reshape } from "./movement.ts";
 import { demandFloat } from "./support.ts";
 import { extent, type PerAxis } from "./window.ts";

@@ -1,8 +1,7 @@
 /** Padding: x with more elements before and behind, along chosen axes. @functional */
-import { dataTypeName } from "../graph/describe.ts";
 import { tie } from "../autograd/tie.ts";
 import { call } from "../dispatch.ts";
-import { DTYPES, isFloat, isInteger } from "../dtype.ts";
+import { DTYPES, isFloat, isInteger, dataTypeName } from "../dtype.ts";
 import { demandHeld, element, notHeld } from "../elements.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import { contiguousOp } from "../runtime/assign.ts";

@@ -1,10 +1,9 @@
 /** Ranges, identity and triangular matrices: arange, eye, tril, triu. */
 import { asItIs } from "../padding.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
-import { dataTypeName } from "../graph/describe.ts";
 import { asResult, call, create } from "../dispatch.ts";
 import { defaultDevice, device as deviceOf, type Device } from "../device.ts";
-import { isInteger, type DType } from "../dtype.ts";
+import { isInteger, type DType, dataTypeName } from "../dtype.ts";
 import { demandHeld, element } from "../elements.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";

@@ -1,6 +1,6 @@
 /** Running combinations along an axis for operators that DirectML has no scan of: the axis is gone over in steps that double. @package */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
-import { dataTypeName } from "../graph/describe.ts";
+import { dataTypeName } from "../dtype.ts";
 import type { Expr } from "../graph/graph.ts";
 import { sizeOf } from "../shape.ts";
 import { cut } from "./support.ts";

@@ -9,8 +9,7 @@
  * @package
  */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
-import { dataTypeName } from "../graph/describe.ts";
-import { DTYPES, isFloat, type DType } from "../dtype.ts";
+import { DTYPES, isFloat, type DType, dataTypeName } from "../dtype.ts";
 import type { Expr } from "../graph/graph.ts";
 import { sizeOf, type Shape } from "../shape.ts";
 import { emitExtreme, extremeOf } from "./extreme-lower.ts";

@@ -2,11 +2,10 @@
 import { neutral } from "../padding.ts";
 import { narrowToBfloat16, roundToBfloat16, widenBfloat16 } from "../graph/bfloat16.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
-import { dataTypeName as dmlName } from "../graph/describe.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";
 import { arithmetic } from "../autograd/arithmetic.ts";
 import { call } from "../dispatch.ts";
-import { DTYPES, isFloat, isInteger, type DType } from "../dtype.ts";
+import { DTYPES, dataTypeName as dmlName, isFloat, isInteger, type DType } from "../dtype.ts";
 import { DTypeError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { sameShape, type Shape } from "../shape.ts";

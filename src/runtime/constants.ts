@@ -1,9 +1,8 @@
 /** Filled tensors, and the one-element tensors that stand for JavaScript numbers. */
 import { asItIs } from "../padding.ts";
 import { narrowToBfloat16, roundToBfloat16 } from "../graph/bfloat16.ts";
-import { dataTypeName } from "../graph/describe.ts";
 import type { Expr } from "../graph/graph.ts";
-import { DTYPES, isInteger, type DType } from "../dtype.ts";
+import { DTYPES, isInteger, type DType, dataTypeName } from "../dtype.ts";
 import { demandHeld, demandOperand, elements } from "../elements.ts";
 import type { Device } from "../device.ts";
 import { define } from "../definition.ts";

@@ -1,12 +1,12 @@
 /** Programs of the addon made from graphs, and the errors of making them. */
 import { GraphBuilder } from "../graph/builder.generated.ts";
-import { Graph, packedBytes, packedExpr, type Expr } from "../graph/graph.ts";
+import { Graph, packedExpr, type Expr } from "../graph/graph.ts";
 import { removeDeadCode } from "../graph/passes/dead-code.ts";
 import { planGraph } from "../graph/plan/plan.ts";
 import type { Definition, TensorSpec } from "../definition.ts";
 import type { Desc } from "../storage.ts";
 import { isPacked } from "../shape.ts";
-import { DTYPES } from "../dtype.ts";
+import { DTYPES, packedBytes } from "../dtype.ts";
 import { withMemory } from "./buffers.ts";
 import type { NativeDevice } from "./devices.ts";
 import { lowerOperation } from "./lowering.ts";

@@ -102,11 +102,13 @@ function judge(c: SizedCase, gradients: boolean): Judged {
   const compiled = dx.compile(call, { dynamic: c.axes });
   const wrong: string[] = [];
   let [calls, programs, large] = [0, 0, 0];
+  let isRandom = false;
   for (const [i, n] of SIZES.entries()) {
     const want = attempt(() => call(...input(n, i)));
     if (want === null) continue;
     calls++;
-    const isRandom = difference(call(...input(n, i)), want, false) !== null;
+    // Seen at any size: few elements may be alike by chance.
+    isRandom ||= difference(call(...input(n, i)), want, false) !== null;
     const found = difference(compiled(...input(n, i)), want, isRandom);
     if (found !== null) wrong.push(`size ${n}, call ${i}: ${found}`);
     if (i < 4) [programs, large] = [compiled.programs, large + 1];

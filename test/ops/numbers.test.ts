@@ -122,7 +122,7 @@ const isDriverRounding = (got: number, expected: number, dtype: dx.DType, operan
   dtype === "float16"
     ? (TOP.has(Math.abs(got)) && TOP.has(Math.abs(expected)) && Math.sign(got) === Math.sign(expected)) ||
       Math.abs(got - expected) <= 2 ** -10 * Math.abs(expected) + 2 ** -24
-    : dtype === "float32" && Math.abs(got - expected) <= 2 ** -23 * Math.abs(operand);
+    : (dtype === "float32" || dtype === "bfloat16") && Math.abs(got - expected) <= 2 ** -23 * Math.abs(operand);
 
 function expectSame(result: dx.Tensor, [values, dtype]: NonNullable<Case[1]>, operand: number, onMicrosoft: boolean): void {
   expect(result.dtype).toBe(dtype);

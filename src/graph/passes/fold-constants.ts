@@ -1,8 +1,8 @@
 /** Small tensors that are the same at every call become inputs whose bytes are uploaded once. */
 import { DTYPES, type DType } from "../../dtype.ts";
 import { elements } from "../../elements.ts";
-import { sizeOf } from "../../shape.ts";
-import { isWhole, withNodes, type Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
+import { isWhole, sizeOf } from "../../shape.ts";
+import { withNodes, type Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
 
 const LARGEST_IN_BYTES = 1024;
 

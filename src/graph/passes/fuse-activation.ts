@@ -1,7 +1,8 @@
 /** Moves an activation that alone reads a result into the operator that makes it, where that operator takes one. */
 import { hostOf } from "../../dml/fusion.ts";
 import { OPERATORS } from "../../dml/operators.generated.ts";
-import { Expr, isWhole, withNodes, type Activation, type Graph, type GraphNode, type Value } from "../graph.ts";
+import { Expr, withNodes, type Activation, type Graph, type GraphNode, type Value } from "../graph.ts";
+import { isWhole } from "../../shape.ts";
 
 function activationOf(node: GraphNode): Activation | null {
   if (node.operator === "SHADER") return null;

@@ -6,8 +6,8 @@
  * is a copy to it. It gives that for an IDENTITY of a part of an input as well, which it leaves out: a CAST stands for those.
  */
 import { OPERATORS } from "../../dml/operators.generated.ts";
-import { Expr, packedBytes, withNodes, type Graph, type GraphNode, type Value } from "../graph.ts";
-import { DTYPES } from "../../dtype.ts";
+import { Expr, withNodes, type Graph, type GraphNode, type Value } from "../graph.ts";
+import { DTYPES, packedBytes } from "../../dtype.ts";
 import { isPacked, packedStrides } from "../../shape.ts";
 
 const SLICES: ReadonlySet<string> = new Set(["SLICE", "SLICE1", "SPLIT"]);
