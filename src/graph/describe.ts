@@ -1,5 +1,5 @@
 /** Nodes of the graph as the addon takes them: fields in the schema's order. */
-import { DTYPES, dataTypeName, toBfloat16, toHalf, type DType } from "../dtype.ts";
+import { DTYPES, toBfloat16, toHalf } from "../dtype.ts";
 import { spanInBytes, type Activation, type Expr, type GraphNode, type ShaderCall } from "./graph.ts";
 import { keyOf } from "./key.ts";
 import type { FieldValue, OperatorDescription, ShaderDescription, TensorDescription } from "../native/binding.ts";
