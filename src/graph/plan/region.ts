@@ -2,7 +2,8 @@
 import type { BindingRange, GraphDescription, ProgramDescription, ProgramStep } from "../../native/binding.ts";
 import { Arena } from "../arena.ts";
 import { describeNode, type OperatorNode } from "../describe.ts";
-import type { Expr, Graph, GraphNode, Value } from "../graph.ts";
+import { Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
+import { isPacked } from "../../shape.ts";
 import { sizesOf, slotsOf } from "./slots.ts";
 
 /** Bytes that an input may begin behind the start of the output that lies over it. */
@@ -65,13 +66,21 @@ export function planRegion(graph: Graph, name: string, overwrites: boolean): Pro
 
 export const regionBytes = (x: Expr): number => x.value.sizeInBytes - x.byteOffset;
 
+/** Whether a node's output is its input, byte for byte. */
+const isWholeCopy = ({ operator, attributes }: GraphNode, from: Expr, to: Expr): boolean =>
+  operator === "ELEMENT_WISE_IDENTITY" &&
+  (attributes["scaleBias"] ?? null) === null &&
+  from.dtype === to.dtype &&
+  from.value.sizeInBytes === to.value.sizeInBytes &&
+  [from, to].every((x) => x.byteOffset === 0 && isPacked(x.sizes, x.strides));
+
 /**
  * A DirectML graph of nodes. Edges carry no offset, so an input that is read at several offsets becomes several graph inputs,
  * and every tensor on an edge is declared with the size of the whole value.
  *
  * inputPerView: an input that is read as tensors of several sizes, strides or dtypes becomes several graph inputs as well. Microsoft's
  * library needs it: it drops an identity between a graph input and a graph output, and then copies only the elements that the input's
- * first reader declares.
+ * first reader declares. Who reads such an identity's output reads the input, for the same reason.
  */
 export function describeRegion(
   nodes: readonly GraphNode[],
@@ -90,9 +99,12 @@ export function describeRegion(
   const edges: [number, number, number, number][] = [];
   const outputEdges: [number, number, number][] = [];
   const where = new Map<Value, readonly [number, number]>();
+  const copied = new Map<Value, Value>();
   nodes.forEach((node, n) => {
-    node.inputs.forEach((x, k) => {
-      if (x === null) return;
+    node.inputs.forEach((given, k) => {
+      if (given === null) return;
+      const source = copied.get(given.value);
+      const x = source === undefined ? given : new Expr(source, given.dtype, given.sizes, given.strides, given.byteOffset);
       const from = where.get(x.value);
       if (from !== undefined) {
         edges.push([from[0], from[1], n, k]);
@@ -104,6 +116,17 @@ export function describeRegion(
       if (entry === undefined) known.set(key, (entry = entries.push(x) - 1));
       inputEdges.push([entry, n, k]);
     });
+    const [input] = node.inputs;
+    const [output] = node.outputs;
+    if (
+      inputPerView &&
+      input != null &&
+      output != null &&
+      places.has(output.value) &&
+      !where.has(input.value) &&
+      isWholeCopy(node, input, output)
+    )
+      copied.set(output.value, input.value);
     node.outputs.forEach((x, k) => {
       if (x === null) return;
       where.set(x.value, [n, k]);

@@ -138,19 +138,20 @@ eachDevice("regions", (device) => {
   };
   it.each(["whole", "head", "none"] as const)("copy all of a value that other nodes read in part: %s", (regions) => {
     for (const [name, part] of Object.entries(parts))
-      for (const isCopiedFirst of [true, false]) {
+      for (const order of ["copied first", "copied last", "read from the copy", "copied onto itself"] as const) {
         const state = dx.zeros([6], { device });
         const body = (x: dx.Tensor): dx.Tensor => {
-          if (isCopiedFirst) state.copy_(x);
-          const result = part(x);
-          if (!isCopiedFirst) state.copy_(x);
+          if (order !== "copied last") state.copy_(order === "copied onto itself" ? state : x);
+          const result = part(order.endsWith("first") || order.endsWith("last") ? x : state);
+          if (order === "copied last") state.copy_(x);
           return result;
         };
         const f = dx.compile(body, { regions, lists: 2 });
         for (let call = 0; call < 3; call++) {
           const values = [1, 2, 3, 4, 5, 6].map((v) => v + call);
           const x = dx.tensor(values, { device });
-          expect({ name, values: numbers(f(x)) }).toEqual({ name, values: numbers(part(x)) });
+          if (order === "copied onto itself") state.copy_(x);
+          expect({ name, order, values: numbers(f(x)) }).toEqual({ name, order, values: numbers(part(x)) });
           expect({ name, values: numbers(state) }).toEqual({ name, values });
         }
         f.dispose();
