@@ -9,7 +9,7 @@ export interface Shapes {
   readonly small: Shape;
 }
 
-/** How a tensor's axes lie in memory, for any sizes of them. */
+/** A tensor's layout in memory, for any sizes of its axes. */
 export interface Layout {
   /** Sizes of a packed tensor that covers the elements, gaps between rows among them; null: there is none with these sizes of the axes. */
   readonly covering: (shape: Shape) => number[] | null;
@@ -17,7 +17,7 @@ export interface Layout {
   readonly strides: (shape: Shape) => number[] | null;
 }
 
-/** The layout of a tensor no two elements of which share a place; null where steps along one axis are no whole number of steps along the next. */
+/** The layout of a tensor no two elements of which share an address; null where steps along one axis are not a multiple of those along the next. */
 export function layoutOf({ shape, strides }: { readonly shape: Shape; readonly strides: Shape }): Layout | null {
   const axes = [...shape.keys()];
   const order = axes.filter((a) => shape[a]! > 1).toSorted((a, b) => strides[b]! - strides[a]!);
@@ -46,7 +46,7 @@ export const areAlike = (a: Shape, b: Shape): boolean => a.length === b.length &
 /** Which axes differ. */
 const splitsOf = ({ large, small }: Shapes): boolean[] => large.map((d, i) => d !== small[i]);
 
-/** Sizes in which each axis that differs is followed by what belongs to one place of it: [2, n, 3, 4] is [2, 12 n]. */
+/** Sizes in which each axis that differs is followed by the axes of one index of it: [2, n, 3, 4] is [2, 12 n]. */
 function merged({ large, small }: Shapes, splits: readonly boolean[] = splitsOf({ large, small })): { large: number[]; small: number[] } {
   const result = { large: [] as number[], small: [] as number[] };
   large.forEach((d, i) => {
@@ -78,7 +78,7 @@ interface Seen {
   readonly offset: number;
 }
 
-/** Whether a view of the one storage shows what the view of the other does, at the same places. */
+/** Whether a view of the one storage shows the same elements as the view of the other, at the same indices. */
 export function isSameView(large: Seen, small: Seen, shapes: Shapes): boolean {
   if (large.desc.shape.length !== small.desc.shape.length) return false;
   if (small.desc.size === 0 || large.desc.size === 0) return areAlike(large.desc.shape, small.desc.shape);
@@ -87,7 +87,7 @@ export function isSameView(large: Seen, small: Seen, shapes: Shapes): boolean {
   if (!areAlike(first, digits(large.offset, sizes.large))) return false;
   const ends = [first.slice(), first.slice()];
   for (let d = 0; d < small.desc.shape.length; d++) {
-    // An axis of one place has no step.
+    // An axis of one element has no stride.
     if (small.desc.shape[d]! === 1 && large.desc.shape[d]! === 1) continue;
     const step = digits(small.desc.strides[d]!, sizes.small);
     if (!areAlike(step, digits(large.desc.strides[d]!, sizes.large))) return false;
@@ -101,7 +101,7 @@ export function isSameView(large: Seen, small: Seen, shapes: Shapes): boolean {
 
 /** How a smaller path's view of a storage is found in the larger storage. */
 export interface Moved {
-  /** Elements that lie one behind the other in both: what an address counts. */
+  /** Elements that are contiguous in both: what an address counts. */
   readonly width: number;
   /** Leading axes of the view, along which addresses are computed. */
   readonly axes: number;

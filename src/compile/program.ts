@@ -46,7 +46,7 @@ class ArgumentCopy {
     );
   }
 
-  /** Whether the program can read the argument where it lies, and write to it: a write takes all bytes of the buffer. */
+  /** Whether the program can read the argument's own buffer, and write to it: a write takes all bytes of the buffer. */
   mayBind({ storage, offset, dtype }: Tensor): boolean {
     const start = offset * DTYPES[dtype].sizeInBytes;
     if (this.isWritten) return start === 0 && storage.sizeInBytes === this.sizeInBytes;

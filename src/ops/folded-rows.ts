@@ -27,19 +27,19 @@ const LEAST_REST = 8;
 /** Indices are compared each with each up to so many comparisons, and sorted beyond. */
 const MOST_COMPARED = 2 ** 16;
 
-/** rows: what is there at the places; places: for each of them the first that is the same. Gives the rows folded, where they are the first. */
-export type FoldRows = (rows: Tensor, places: Tensor) => Tensor;
+/** rows: those that the index names; firsts: for each row, the position in the index of the first equal one. Gives each first row folded with its equals. */
+export type FoldRows = (rows: Tensor, firsts: Tensor) => Tensor;
 
 /** Whether a fold of `count` elements into x is to write these alone: where x takes the value in place, and nobody asks for a gradient. */
 const pays = (x: Tensor, source: Tensor, count: number): boolean =>
   isWritten(x, source) && x.size >= LEAST_SIZE && x.size < 2 ** 31 && count * LEAST_REST <= x.size;
 
-/** x with the rows along an axis that a 1-axis index names folded; the places are [k]. Null where the whole is to be computed, as in any other operation. */
+/** x with the rows along an axis that a 1-axis index names folded; firsts is [k]. Null where the whole is to be computed, as in any other operation. */
 export function foldedRows(x: Tensor, axis: number, index: Tensor, source: Tensor, fold: FoldRows): Tensor | null {
   if (x.rank === 0 || !pays(x, source, source.size)) return null;
-  const places = firstsOf(index);
-  const folded = fold(selectRows(x, axis, index), places);
-  const next = index.size === 1 ? folded : selectRows(folded, axis, places);
+  const firsts = firstsOf(index);
+  const folded = fold(selectRows(x, axis, index), firsts);
+  const next = index.size === 1 ? folded : selectRows(folded, axis, firsts);
   const spread = expand(
     reshape(
       index,
@@ -50,22 +50,22 @@ export function foldedRows(x: Tensor, axis: number, index: Tensor, source: Tenso
   return callOver(scatterOp, [x, spread, next], { axis });
 }
 
-/** The same for an index with a place for each element of source, of the index's shape. Rows, places and source are flat where there are several along the axis. */
+/** The same for an index of an element for each of source. Rows, firsts and source are flat where there are several along the axis. */
 export function foldedElements(
   x: Tensor,
   axis: number,
   index: Tensor,
   source: Tensor,
-  fold: (rows: Tensor, places: Tensor, source: Tensor, axis: number) => Tensor,
+  fold: (rows: Tensor, firsts: Tensor, source: Tensor, axis: number) => Tensor,
 ): Tensor | null {
   if (x.rank === 0 || !pays(x, source, index.size)) return null;
   if (index.shape[axis] === 1) {
-    const places = zeros(index.shape, { dtype: "int32", device: x.device });
-    return callOver(scatterOp, [x, index, fold(takeElements(x, axis, index), places, source, axis)], { axis });
+    const firsts = zeros(index.shape, { dtype: "int32", device: x.device });
+    return callOver(scatterOp, [x, index, fold(takeElements(x, axis, index), firsts, source, axis)], { axis });
   }
   const [line, values] = [flatten(x), flatten(source)];
   const flat = flatten(flatPlaces(x, axis, index));
-  const made = foldedRows(line, 0, flat, values, (rows, places) => fold(rows, places, values, 0));
+  const made = foldedRows(line, 0, flat, values, (rows, firsts) => fold(rows, firsts, values, 0));
   return made === null ? null : reshape(made, x.shape);
 }
 

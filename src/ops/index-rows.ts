@@ -57,8 +57,8 @@ export function indexAdd(
   if (source.size === 0) return clone(x);
   if (x.rank === 0) return add(x, alpha === 1 ? source : mul(source, alpha));
   const line = reshape(index, [index.size]);
-  const added = (to: Tensor, places: Tensor): Tensor => {
-    const sums = index.size === 1 ? source : asBool(x, sumRows(source, places, a, to.shape));
+  const added = (to: Tensor, firsts: Tensor): Tensor => {
+    const sums = index.size === 1 ? source : asBool(x, sumRows(source, firsts, a, to.shape));
     return add(to, alpha === 1 ? sums : mul(sums, alpha));
   };
   const next = foldedRows(x, a, line, source, added);
@@ -104,10 +104,10 @@ export function indexReduce(
   const { a, wide } = checkedRows("indexReduce", x, axis, index, source);
   if (source.size === 0) return clone(x);
   const line = reshape(index, [index.size]);
-  const folded = (rows: Tensor, places: Tensor): Tensor => {
-    const spread = spreadIndex(places, a, wide);
+  const folded = (rows: Tensor, firsts: Tensor): Tensor => {
+    const spread = spreadIndex(firsts, a, wide);
     return reduced(rows, a, spread, source, reduce, includeSelf, (v) =>
-      x.rank === 0 ? sumElements(v, spread, a, rows.shape) : sumRows(v, places, a, rows.shape),
+      x.rank === 0 ? sumElements(v, spread, a, rows.shape) : sumRows(v, firsts, a, rows.shape),
     );
   };
   return foldedRows(x, a, line, source, folded) ?? folded(x, line);
