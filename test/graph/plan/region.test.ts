@@ -152,7 +152,7 @@ eachDevice("regions", (device) => {
           const x = dx.tensor(values, { device });
           if (order === "copied onto itself") state.copy_(x);
           expect({ name, order, values: numbers(f(x)) }).toEqual({ name, order, values: numbers(part(x)) });
-          expect({ name, values: numbers(state) }).toEqual({ name, values });
+          expect({ name, order, values: numbers(state) }).toEqual({ name, order, values });
         }
         f.dispose();
         state.dispose();
