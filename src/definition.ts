@@ -33,7 +33,7 @@ export interface GradContext<A> {
   /** Which inputs want a gradient: rules may return null for the others. */
   readonly needs: readonly boolean[];
   /** A tensor without elements in an input's stead, saved or not: for what depends on the input with a derivative of zero (tie). */
-  readonly place: (input: number) => Tensor;
+  readonly inputEdge: (input: number) => Tensor;
 }
 
 export type GradRule<A> = (dy: Tensor, context: GradContext<A>) => readonly (Tensor | null)[];

@@ -10,7 +10,7 @@ import { tracer, type Flow, type FlowEnd } from "../tracer.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { enableGrad, isGradEnabled, noGrad } from "./grad-mode.ts";
 import { PartialSum } from "./partial-sum.ts";
-import { fitted, type Gradients, type Hook, type TapeNode } from "./tape.ts";
+import { conformGradient, type Gradients, type Hook, type TapeNode } from "./tape.ts";
 
 /** Options of backward(). Reference: torch.Tensor.backward. */
 export interface BackwardOptions {
@@ -84,11 +84,11 @@ export interface Bounds {
   /** A node's rule is about to run, or its view is passed. */
   visits?(node: TapeNode): void;
   /** All nodes have been visited. Hooks of leaves have not run yet. */
-  drained?(walk: Walk): void;
+  drained?(traversal: Traversal): void;
 }
 
 /** @internal One pass from the results towards the leaves. */
-export class Walk {
+export class Traversal {
   /** Sums of the leaves' gradients, in the order in which they were reached. */
   readonly leaves = new Map<Tensor, Tensor>();
   readonly #pending = new Map<TapeNode, (Tensor | PartialSum | null)[]>();
@@ -277,12 +277,12 @@ export class Walk {
     // A copy: a hook may take itself away.
     for (const hook of hooks.slice()) {
       this.#expose([result]);
-      const given = hook(result);
-      if (given === undefined || given === null) continue;
-      const fit = fitted("registerHook", "gradient that the hook returned", given, grad.desc);
-      if (!sameShape(given.shape, grad.shape))
-        throw new ShapeError("registerHook", "gradient that the hook returned", showShape(grad.shape), showShape(given.shape));
-      result = fit;
+      const returned = hook(result);
+      if (returned === undefined || returned === null) continue;
+      const conformed = conformGradient("registerHook", "gradient that the hook returned", returned, grad.desc);
+      if (!sameShape(returned.shape, grad.shape))
+        throw new ShapeError("registerHook", "gradient that the hook returned", showShape(grad.shape), showShape(returned.shape));
+      result = conformed;
     }
     this.#expose([result]);
     return result;
@@ -313,7 +313,7 @@ function retainGradient(t: Tensor, grad: Tensor): void {
 }
 
 function seeds(operation: string, roots: readonly Tensor[], options: BackwardOptions): Tensor[] {
-  const given =
+  const gradients =
     options.gradient === undefined
       ? null
       : Array.isArray(options.gradient)
@@ -328,11 +328,11 @@ function seeds(operation: string, roots: readonly Tensor[], options: BackwardOpt
         expected: "made from a tensor that requires a gradient",
         received: root.describe(),
       });
-    const grad = given?.[i];
+    const grad = gradients?.[i];
     if (grad) {
       grad.demandLive(operation, "gradient");
       if (!sameShape(grad.shape, root.shape)) throw new ShapeError(operation, "gradient", showShape(root.shape), showShape(grad.shape));
-      return fitted(operation, "gradient", grad, root.desc);
+      return conformGradient(operation, "gradient", grad, root.desc);
     }
     if (root.size !== 1)
       throw new AutogradError({ operation, argument: "result", expected: "a scalar when no gradient is given", received: root.describe() });
@@ -347,9 +347,9 @@ export function backward(root: Tensor | readonly Tensor[], options: BackwardOpti
   const roots = Array.isArray(root) ? (root as readonly Tensor[]) : [root as Tensor];
   const run = (): void => {
     const bounds = flowsOut(options);
-    const walk = new Walk(null, bounds);
-    walk.run(roots, seeds("backward", roots, options), retains(options));
-    store(walk, options.createGraph === true);
+    const traversal = new Traversal(null, bounds);
+    traversal.run(roots, seeds("backward", roots, options), retains(options));
+    store(traversal, options.createGraph === true);
   };
   inRegion(backward, roots, options, [], () => {
     if (options.createGraph) enableGrad(run);
@@ -373,20 +373,20 @@ function flowsOut(options: BackwardOptions): Bounds | null {
       return true;
     },
     ends: (node) => !node.isTraced,
-    drained: (walk) => {
+    drained: (traversal) => {
       if (sums.size === 0) return;
       const ends: FlowEnd[] = [];
       for (const [node, own] of sums)
         for (const [output, sum] of own) {
           t.visit(node, false);
           // Memory of its own: a leaf that has the same gradient may be changed in place before the flow goes on.
-          ends.push({ node, output, grad: walk.owned(sum) });
+          ends.push({ node, output, grad: traversal.owned(sum) });
         }
       // Hooks of a leaf see all of its gradient.
-      for (const [leaf, sum] of walk.leaves)
+      for (const [leaf, sum] of traversal.leaves)
         if (leaf.hooks !== null && leaf.hooks.length > 0 && t.isReached(leaf, ends)) {
-          ends.push({ leaf, grad: walk.owned(sum) });
-          walk.leaves.delete(leaf);
+          ends.push({ leaf, grad: traversal.owned(sum) });
+          traversal.leaves.delete(leaf);
         }
       t.flowOut(ends, flow, retainGradient);
     },
@@ -398,12 +398,12 @@ export function continueBackward(ends: readonly (FlowEnd & { readonly isKept: bo
   const run = (): void => {
     const isKept = (node: TapeNode, output: number): boolean =>
       ends.some((e) => e.isKept && "node" in e && e.node === node && e.output === output);
-    const walk = new Walk(null, { takes: () => false, ends: () => false, keeps: (node, output) => !isKept(node, output) });
+    const traversal = new Traversal(null, { takes: () => false, ends: () => false, keeps: (node, output) => !isKept(node, output) });
     for (const e of ends)
-      if ("leaf" in e) walk.fromLeaf(e.leaf, e.grad);
-      else walk.from(e.node, e.output, e.grad);
-    walk.finish(retains);
-    store(walk, creates);
+      if ("leaf" in e) traversal.fromLeaf(e.leaf, e.grad);
+      else traversal.from(e.node, e.output, e.grad);
+    traversal.finish(retains);
+    store(traversal, creates);
   };
   if (creates) enableGrad(run);
   else noGrad(run);
@@ -436,27 +436,27 @@ function inRegion<T extends readonly (Tensor | null)[] | void>(
   const t = tracer();
   if (t === null) return run();
   const { gradient } = options;
-  const given = gradient === undefined ? [] : Array.isArray(gradient) ? (gradient as readonly (Tensor | null)[]) : [gradient as Tensor];
-  const guards = [roots.length, given.length, options.retainGraph, options.createGraph, isGradEnabled(), allowsUnused];
-  return t.region(owner, [...roots, ...given, ...inputs], guards, run);
+  const gradients = gradient === undefined ? [] : Array.isArray(gradient) ? (gradient as readonly (Tensor | null)[]) : [gradient as Tensor];
+  const guards = [roots.length, gradients.length, options.retainGraph, options.createGraph, isGradEnabled(), allowsUnused];
+  return t.region(owner, [...roots, ...gradients, ...inputs], guards, run);
 }
 
 /**
  * The leaves' new gradients: each a tensor of its own. One that is there already grows in its place, unless its own history is to
  * be recorded.
  */
-function store(walk: Walk, records: boolean): void {
+function store(traversal: Traversal, records: boolean): void {
   const growing = new Set<Storage>();
-  if (!records) for (const leaf of walk.leaves.keys()) if (leaf.ownGrad !== null) growing.add(leaf.ownGrad.storage);
+  if (!records) for (const leaf of traversal.leaves.keys()) if (leaf.ownGrad !== null) growing.add(leaf.ownGrad.storage);
   // What lies in a gradient that is about to grow is read before it does. A leaf that has been frozen since gets none.
-  const wanting = [...walk.leaves].filter(([leaf]) => leaf.leafRequiresGrad);
+  const wanting = [...traversal.leaves].filter(([leaf]) => leaf.leafRequiresGrad);
   const sums = wanting.map(([leaf, sum]) => ({
     leaf,
     sum:
       growing.has(sum.storage) || (records && leaf.ownGrad === null)
-        ? walk.owned(sum)
+        ? traversal.owned(sum)
         : leaf.ownGrad === null
-          ? walk.taken(leaf, sum)
+          ? traversal.taken(leaf, sum)
           : sum,
   }));
   for (const { leaf, sum } of sums) {
@@ -487,10 +487,10 @@ export function grad(
   const found = inputs.map((): Tensor | null => null);
   const run = (): void => {
     const gradients = seeds("grad", roots, options);
-    const walk = new Walk(searchFor(roots, inputs, found));
-    walk.run(roots, gradients, retains(options));
+    const traversal = new Traversal(searchFor(roots, inputs, found));
+    traversal.run(roots, gradients, retains(options));
     inputs.forEach((t, i) => {
-      found[i] ??= walk.leaves.get(t) ?? null;
+      found[i] ??= traversal.leaves.get(t) ?? null;
     });
   };
   const allowsUnused = options.allowUnused === true;

@@ -18,7 +18,7 @@ export interface FunctionContext {
   [key: string]: unknown;
 }
 
-type Given = Tensor | null | readonly (Tensor | null)[];
+type FunctionGradients = Tensor | null | readonly (Tensor | null)[];
 
 /** What defineFunction() takes: the forward pass, and the gradients of its arguments. Reference: torch.autograd.Function. */
 export interface CustomFunction<Args extends readonly unknown[], Result extends Tensor | readonly Tensor[]> {
@@ -27,7 +27,7 @@ export interface CustomFunction<Args extends readonly unknown[], Result extends 
   /** Computes the results; what it calls is not recorded. */
   readonly forward: (context: FunctionContext, ...args: Args) => Result;
   /** The gradients of the tensor arguments (null for none), from those of the results. One for each argument; null for others. */
-  readonly backward: (context: FunctionContext, ...gradients: Tensor[]) => Given;
+  readonly backward: (context: FunctionContext, ...gradients: Tensor[]) => FunctionGradients;
 }
 
 /**
@@ -53,8 +53,8 @@ export function defineFunction<Args extends readonly unknown[], Result extends T
     if (!isGradEnabled() || !needsInputGrad.includes(true)) return result;
     const inputs = args.filter((a): a is Args[number] & Tensor => a instanceof Tensor) as Tensor[];
     // A result that is an argument, or a view of what has a node already, becomes a tensor of its own.
-    const fresh = (t: Tensor): Tensor => (inputs.includes(t) || t.node !== null ? new Tensor(t.storage, t.desc, t.offset) : t);
-    const outputs = (Array.isArray(result) ? (result as readonly Tensor[]) : [result as Tensor]).map(fresh);
+    const ownTensor = (t: Tensor): Tensor => (inputs.includes(t) || t.node !== null ? new Tensor(t.storage, t.desc, t.offset) : t);
+    const outputs = (Array.isArray(result) ? (result as readonly Tensor[]) : [result as Tensor]).map(ownTensor);
     const specs = outputs.map((t) => t.desc);
     const isTensor = args.map((a) => a instanceof Tensor);
     const run = (dys: Gradients, saved: Gradients): Gradients => {
@@ -80,8 +80,8 @@ export function defineFunction<Args extends readonly unknown[], Result extends T
 }
 
 /** The gradients of the tensor arguments, in order: the tape checks what they are. */
-function checked(name: string, isTensor: readonly boolean[], given: Given): (Tensor | null)[] {
-  const list = given === null || given instanceof Tensor ? [given] : given;
+function checked(name: string, isTensor: readonly boolean[], gradients: FunctionGradients): (Tensor | null)[] {
+  const list = gradients === null || gradients instanceof Tensor ? [gradients] : gradients;
   if (list.length !== isTensor.length)
     throw new AutogradError({
       operation: name,

@@ -16,7 +16,7 @@ export interface GradcheckOptions {
 }
 
 /** @internal The operations that the check needs; set by ops/wiring.ts, which this file may not import. */
-export const means = {
+export const dataAccess = {
   data: null as unknown as (t: Tensor) => TypedArray,
   tensor: null as unknown as (data: Float32Array, like: Tensor) => Tensor,
 };
@@ -59,7 +59,7 @@ export function gradcheck(
   const seeds = outputs.map((t) => {
     const values = Float32Array.from({ length: t.size }, (_, i) => weight(offset + i));
     offset += t.size;
-    return means.tensor(values, t);
+    return dataAccess.tensor(values, t);
   });
   const found = gradients(
     outputs,
@@ -70,18 +70,18 @@ export function gradcheck(
     let sum = 0;
     let at = 0;
     const results = listed(noGrad(() => fn(...args)));
-    for (const i of which) for (const v of means.data(results[i]!) as Float32Array) sum += weight(at++) * v;
+    for (const i of which) for (const v of dataAccess.data(results[i]!) as Float32Array) sum += weight(at++) * v;
     for (const t of results) if (!args.includes(t)) t.dispose();
     return sum;
   };
   checked.forEach((i, k) => {
     const x = inputs[i]!;
-    const base = Float32Array.from(means.data(x) as Float32Array);
-    const analytic = found[k] === null ? new (arrayClass("float32"))(x.size) : means.data(found[k]!);
+    const base = Float32Array.from(dataAccess.data(x) as Float32Array);
+    const analytic = found[k] === null ? new (arrayClass("float32"))(x.size) : dataAccess.data(found[k]!);
     const at = (j: number, delta: number): { value: number; step: number } => {
       const moved = base.slice();
       moved[j]! += delta;
-      const t = means.tensor(moved, x);
+      const t = dataAccess.tensor(moved, x);
       const result = value(inputs.map((own, n) => (n === i ? t : own)));
       t.dispose();
       // The step that float32 really took.
@@ -118,7 +118,7 @@ export interface GradgradcheckOptions extends GradcheckOptions {
 export function gradgradcheck(
   fn: (...inputs: Tensor[]) => Tensor | readonly Tensor[],
   inputs: readonly Tensor[],
-  { gradients: given, ...options }: GradgradcheckOptions = {},
+  { gradients: outputGradients, ...options }: GradgradcheckOptions = {},
 ): true {
   const wants = inputs.map((t) => t.requiresGrad);
   const differentiable = (args: readonly Tensor[]): Tensor[] => {
@@ -126,9 +126,9 @@ export function gradgradcheck(
     return (results instanceof Tensor ? [results] : [...results]).filter((t) => t.requiresGrad);
   };
   const flowing =
-    given ??
+    outputGradients ??
     differentiable(inputs).map((t, k) => {
-      const values = means.tensor(
+      const values = dataAccess.tensor(
         Float32Array.from({ length: t.size }, (_, i) => weight(i + 0.5 * (k + 1))),
         t,
       );
@@ -146,10 +146,10 @@ export function gradgradcheck(
       );
       return found.filter((t): t is Tensor => t !== null);
     });
-  const places = [...inputs, ...flowing];
+  const points = [...inputs, ...flowing];
   // A gradient that is the same everywhere, as that of steps: its derivatives are zero.
-  if (!first(...places).some((t) => t.requiresGrad)) return true;
-  return gradcheck(first, places, options);
+  if (!first(...points).some((t) => t.requiresGrad)) return true;
+  return gradcheck(first, points, options);
 }
 
 function leafOf(t: Tensor): Tensor {

@@ -26,12 +26,12 @@ export interface AssignOptions {
  */
 export function assign(operation: string, target: Tensor, compute: () => Tensor, options: AssignOptions = {}): Tensor {
   target.demandLive(operation);
-  if (options.uniform !== true) demandOwnPlaces(operation, target);
+  if (options.uniform !== true) demandNonOverlapping(operation, target);
   if (!isGradEnabled()) {
     const over = beginWrite(target);
     let value: Tensor;
     try {
-      value = fitting(operation, target, compute());
+      value = conformValue(operation, target, compute());
     } finally {
       endWrite(over);
     }
@@ -44,8 +44,8 @@ export function assign(operation: string, target: Tensor, compute: () => Tensor,
   try {
     made = watching(() =>
       withFreshNode(target, had, () => {
-        const value = fitting(operation, target, compute());
-        return over?.isDone === true ? value : apart(target, value);
+        const value = conformValue(operation, target, compute());
+        return over?.isDone === true ? value : copyIfSame(target, value);
       }),
     );
   } finally {
@@ -97,7 +97,7 @@ function rewrite(operation: string, target: Tensor, value: Tensor, nodes: readon
 /** The base's new node: the gradient of the part that was written goes to the value, that of the rest to what the base was. */
 function rebased(operation: string, view: View, target: Tensor, value: Tensor, replaces: boolean, isOnce: boolean): TapeNode {
   const { base } = view;
-  const isWhole = target.size === base.size && hasOwnPlaces(target);
+  const isWhole = target.size === base.size && isNonOverlapping(target);
   const part = target.desc;
   const run = ([dy]: Gradients): Gradients => {
     if (isWhole && !replaces) return [null, arithmetic.clone(view.apply(dy!))];
@@ -162,7 +162,7 @@ function write(target: Tensor, value: Tensor): Tensor {
 }
 
 /** The value in the target's dtype. Throws where PyTorch cannot cast either: real numbers to whole ones, numbers to bool. */
-function fitting(operation: string, target: Tensor, value: Tensor): Tensor {
+function conformValue(operation: string, target: Tensor, value: Tensor): Tensor {
   if (!sameShape(value.shape, target.shape))
     throw new ShapeError(operation, "result", `of the tensor's own shape ${showShape(target.shape)}`, showShape(value.shape));
   if (value.dtype === target.dtype) return value;
@@ -172,15 +172,15 @@ function fitting(operation: string, target: Tensor, value: Tensor): Tensor {
 }
 
 /** The value; a copy where it is what the target shows: a write that is none would leave its views with their old histories. */
-const apart = (target: Tensor, value: Tensor): Tensor =>
+const copyIfSame = (target: Tensor, value: Tensor): Tensor =>
   value.storage === target.storage && value.desc === target.desc && value.offset === target.offset ? arithmetic.clone(value) : value;
 
 const castsInPlace = (from: DType, to: DType): boolean => (isFloat(to) ? true : isInteger(to) && !isFloat(from));
 
-const hasOwnPlaces = (t: Tensor): boolean => t.desc.isPacked || t.shape.every((d, i) => d <= 1 || t.strides[i] !== 0);
+const isNonOverlapping = (t: Tensor): boolean => t.desc.isPacked || t.shape.every((d, i) => d <= 1 || t.strides[i] !== 0);
 
-function demandOwnPlaces(operation: string, target: Tensor): void {
-  if (hasOwnPlaces(target)) return;
+function demandNonOverlapping(operation: string, target: Tensor): void {
+  if (isNonOverlapping(target)) return;
   throw new ShapeError(
     operation,
     "tensor",

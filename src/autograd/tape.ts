@@ -164,7 +164,7 @@ export interface Parts {
   /** Places among what is saved. */
   readonly saved: ReadonlySet<number>;
   /** The nodes that it stands for, as far as the pass walks and frees them. */
-  readonly walked: ReadonlySet<TapeNode>;
+  readonly visited: ReadonlySet<TapeNode>;
 }
 
 /** Nodes that passes have freed. */
@@ -174,7 +174,7 @@ export interface Freed {
 }
 
 /** How a node stands for many: a compiled function's. */
-export interface Standing {
+export interface CompiledNode {
   /** What a pass needs that has gradients of these outputs only, and stops at these edges. */
   readonly parts: (dys: Gradients, stops: readonly number[]) => Parts;
   /**
@@ -187,11 +187,11 @@ export interface Standing {
 }
 
 /** What a node that stands for many has been through. */
-interface Many extends Standing {
+interface CompiledNodeState extends CompiledNode {
   /** Outputs that passes began with. */
   readonly passed: Set<number>;
   /** Parts that the last pass walked. */
-  walked: ReadonlySet<TapeNode>;
+  visited: ReadonlySet<TapeNode>;
 }
 
 type Run = (dys: Gradients, saved: Gradients, stops: readonly number[]) => Gradients;
@@ -203,7 +203,7 @@ interface NodeOptions {
   readonly isForeign?: boolean;
   /** Whether a second pass needs retainGraph. Default: where something is saved. */
   readonly isOnce?: boolean | undefined;
-  readonly standing?: Standing;
+  readonly compiled?: CompiledNode;
   readonly part?: PartRule | null;
 }
 
@@ -235,7 +235,7 @@ export class TapeNode {
   #passes: Pass[] | null = null;
   #run: Run;
   #saved: readonly (Saved | null)[] | null;
-  readonly #many: Many | null;
+  readonly #compiled: CompiledNodeState | null;
 
   constructor(
     name: string,
@@ -243,7 +243,7 @@ export class TapeNode {
     outputs: readonly TensorSpec[],
     saved: readonly (Tensor | null)[],
     run: Run,
-    { outputsFrom = Infinity, isForeign = false, isOnce, standing, part = null }: NodeOptions = {},
+    { outputsFrom = Infinity, isForeign = false, isOnce, compiled: standing, part = null }: NodeOptions = {},
   ) {
     this.name = name;
     this.edges = inputs.map(edgeOf);
@@ -252,7 +252,7 @@ export class TapeNode {
     this.isForeign = isForeign;
     this.part = part;
     this.#isOnce = isOnce;
-    this.#many = standing === undefined ? null : { ...standing, passed: new Set(), walked: new Set() };
+    this.#compiled = standing === undefined ? null : { ...standing, passed: new Set(), visited: new Set() };
     this.#run = run;
     this.#saved = saved.map((t, i) => (t === null ? null : new Saved(t, i >= outputsFrom, i - outputsFrom)));
     for (const edge of this.edges) if (edge !== null && "node" in edge) edge.node.retain();
@@ -261,7 +261,7 @@ export class TapeNode {
 
   /** Whether it stands for many nodes: gradients of some of its outputs are enough for it. */
   get hasParts(): boolean {
-    return this.#many !== null;
+    return this.#compiled !== null;
   }
 
   retain(): void {
@@ -283,30 +283,30 @@ export class TapeNode {
    * when what was saved has been freed or changed.
    */
   backward(dys: Gradients, isWatched: (node: TapeNode, output: number) => boolean): Gradients {
-    const many = this.#many;
+    const compiled = this.#compiled;
     const stops =
-      many === null || many.inner.length === 0
+      compiled === null || compiled.inner.length === 0
         ? NONE
-        : many.inner.filter((i) => {
+        : compiled.inner.filter((i) => {
             const edge = this.edges[i]!;
             return "node" in edge && isWatched(edge.node, edge.output);
           });
-    const parts = this.#saved === null ? null : (many?.parts(dys, stops) ?? null);
-    if (this.#hasLetGo || (parts !== null && [...parts.walked].some((p) => many!.freed.has(p)))) this.refusePass();
+    const parts = this.#saved === null ? null : (compiled?.parts(dys, stops) ?? null);
+    if (this.#hasLetGo || (parts !== null && [...parts.visited].some((p) => compiled!.freed.has(p)))) this.refusePass();
     const needed = parts === null ? this.#saved! : this.#saved!.map((s, i) => (parts.saved.has(i) ? s : null));
     for (const s of needed) s?.demandUnchanged(this);
-    const given = this.#run(
+    const grads = this.#run(
       dys,
       needed.map((s) => s?.tensor(this) ?? null),
       stops,
     );
-    if (many !== null && parts !== null) {
-      dys.forEach((dy, i) => dy !== null && many.passed.add(i));
-      many.walked = parts.walked;
+    if (compiled !== null && parts !== null) {
+      dys.forEach((dy, i) => dy !== null && compiled.passed.add(i));
+      compiled.visited = parts.visited;
     }
     return this.edges.map((edge, i) => {
-      const grad = given[i] ?? null;
-      return edge === null || grad === null ? null : fitted(this.name, `gradient ${i}`, grad, this.inputs[i]!);
+      const grad = grads[i] ?? null;
+      return edge === null || grad === null ? null : conformGradient(this.name, `gradient ${i}`, grad, this.inputs[i]!);
     });
   }
 
@@ -329,16 +329,16 @@ export class TapeNode {
    */
   demandPassable(isChanged: (storage: Storage) => boolean, isStrict: boolean): void {
     if (this.#hasLetGo) this.refusePass();
-    if (this.#many === null || isStrict) for (const s of this.#saved!) s?.demandUnchanged(this, isChanged);
+    if (this.#compiled === null || isStrict) for (const s of this.#saved!) s?.demandUnchanged(this, isChanged);
   }
 
   /** Lets go of what was saved. Where nothing was, another pass is right. */
   free(): void {
-    const many = this.#many;
+    const compiled = this.#compiled;
     // Parts that save nothing of the forward pass but numbers are freed all the same.
-    if (!this.isFreeable && (many === null || many.walked.size === 0)) return;
-    for (const p of many?.walked ?? []) many!.freed.add(p);
-    if (many !== null && many.passed.size < this.outputs.length) return;
+    if (!this.isFreeable && (compiled === null || compiled.visited.size === 0)) return;
+    for (const p of compiled?.visited ?? []) compiled!.freed.add(p);
+    if (compiled !== null && compiled.passed.size < this.outputs.length) return;
     this.#isFreed = true;
     if (this.isTraced) {
       this.change();
@@ -452,7 +452,7 @@ export class TapeNode {
  * The one place where gradients that code gives are checked: of the tensor's own shape, or one that broadcasting made of it, and
  * of its dtype.
  */
-export function fitted(operation: string, argument: string, grad: Tensor, spec: TensorSpec): Tensor {
+export function conformGradient(operation: string, argument: string, grad: Tensor, spec: TensorSpec): Tensor {
   if (!(grad instanceof Tensor))
     throw new AutogradError({
       operation,
@@ -460,14 +460,14 @@ export function fitted(operation: string, argument: string, grad: Tensor, spec: 
       expected: "a tensor or null",
       received: grad === undefined ? "undefined" : typeof grad,
     });
-  let fits = grad;
+  let result = grad;
   if (!sameShape(grad.shape, spec.shape)) {
     const lead = grad.rank - spec.shape.length;
     if (lead < 0 || !spec.shape.every((d, i) => d === grad.shape[lead + i] || d === 1))
       throw new AutogradError({ operation, argument, expected: `of shape ${showShape(spec.shape)}`, received: grad.describe() });
-    fits = arithmetic.sumTo(fits, spec.shape);
+    result = arithmetic.sumTo(result, spec.shape);
   }
-  return fits.dtype === spec.dtype ? fits : arithmetic.cast(fits, spec.dtype);
+  return result.dtype === spec.dtype ? result : arithmetic.cast(result, spec.dtype);
 }
 
 export function edgeOf(input: Tensor): Edge {
@@ -531,7 +531,7 @@ export function record<A>(definition: Definition<A>, inputs: readonly Tensor[], 
       attrs,
       dys,
       needs,
-      place: (input) => placeholder(device, node.edges[input]!, specs[input]!),
+      inputEdge: (input) => edgeTensor(device, node.edges[input]!, specs[input]!),
     };
     return grad(dys[0] as Tensor, context);
   };
@@ -544,7 +544,7 @@ export function record<A>(definition: Definition<A>, inputs: readonly Tensor[], 
 }
 
 /** A tensor that is nothing but the end of an edge. */
-function placeholder(device: Device, edge: Edge, spec: TensorSpec): Tensor {
+function edgeTensor(device: Device, edge: Edge, spec: TensorSpec): Tensor {
   if (edge !== null && "leaf" in edge) return edge.leaf;
   const t = new Tensor(new Storage(device, 0), internDesc(device, spec.dtype, spec.shape));
   if (edge !== null) {

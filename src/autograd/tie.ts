@@ -7,14 +7,14 @@ import { isGradEnabled, noGrad } from "./grad-mode.ts";
 import { TapeNode, type Gradients } from "./tape.ts";
 
 /** The same elements at another place on the tape: for a function that is being compiled. */
-const placeOp = defineView<string>({
-  name: "place",
+const aliasOp = defineView<string>({
+  name: "alias",
   view: ({ shape, strides }) => ({ shape, strides, offset: 0 }),
   grad: (dy) => dy,
 });
 
 /** value's elements, with the node that `make` gives (its output `output`). Later runs of a function that is being compiled find it again by value, name and others. */
-function placed(value: Tensor, name: string, others: readonly Tensor[], make: () => TapeNode, output = 0): Tensor {
+function withNode(value: Tensor, name: string, others: readonly Tensor[], make: () => TapeNode, output = 0): Tensor {
   const again = (): Tensor => {
     const t = new Tensor(value.storage, value.desc, value.offset);
     t.node = make();
@@ -22,7 +22,7 @@ function placed(value: Tensor, name: string, others: readonly Tensor[], make: ()
     return t;
   };
   const t = tracer();
-  return t === null ? again() : t.view(placeOp, value, name, again, others);
+  return t === null ? again() : t.view(aliasOp, value, name, again, others);
 }
 
 /**
@@ -38,7 +38,7 @@ export function tie(value: Tensor, x: Tensor, derivative: "zero" | "none" | "lin
     const none = arithmetic.zeros(dy!, desc);
     return [dy!, derivative === "zero" ? none : tie(none, dy!)];
   };
-  return placed(value, derivative, [x], () => new TapeNode("constant", [value, x], [value.desc], [], run));
+  return withNode(value, derivative, [x], () => new TapeNode("constant", [value, x], [value.desc], [], run));
 }
 
 /**
@@ -48,7 +48,7 @@ export function tie(value: Tensor, x: Tensor, derivative: "zero" | "none" | "lin
 export function reading(y: Tensor, x: Tensor, derivative: "zero" | "none" = "zero"): Tensor {
   if (!isGradEnabled() || !x.requiresGrad || y.node === null) return y;
   const { name } = y.node;
-  return placed(
+  return withNode(
     y,
     `reading ${derivative}`,
     [x],
@@ -65,7 +65,7 @@ export function chosenBy(dy: Tensor, x: Tensor, choose: (dy: Tensor, x: Tensor) 
   if (!isGradEnabled() || (!x.requiresGrad && !dy.requiresGrad)) return value;
   const { desc } = x;
   const run = ([ddx]: Gradients, [saved]: Gradients): Gradients => [chosenBy(ddx!, saved!, choose), arithmetic.zeros(ddx!, desc)];
-  return placed(value, "choice", [dy, x], () => new TapeNode("choice", [dy, x], [value.desc], [x], run));
+  return withNode(value, "choice", [dy, x], () => new TapeNode("choice", [dy, x], [value.desc], [x], run));
 }
 
 /** a and b, which require gradients, as the results of one function: where a gradient flows into one of them, that of the other is there, and zero. */
@@ -73,6 +73,6 @@ export function joined(a: Tensor, b: Tensor): [Tensor, Tensor] {
   if (!isGradEnabled() || (!a.requiresGrad && !b.requiresGrad)) return [a, b];
   // A pass fills in da where there is none.
   const run = ([da, db]: Gradients): Gradients => [db === null ? da! : tie(da!, db!), db ?? tie(arithmetic.zeros(da!, b.desc), da!)];
-  const first = placed(a, "joined", [b], () => new TapeNode("joined", [a, b], [a.desc, b.desc], [], run));
-  return [first, placed(b, "joined", [a], () => first.ownNode!, 1)];
+  const first = withNode(a, "joined", [b], () => new TapeNode("joined", [a, b], [a.desc, b.desc], [], run));
+  return [first, withNode(b, "joined", [a], () => first.ownNode!, 1)];
 }

@@ -75,8 +75,8 @@ export function readMoved(g: GraphBuilder, whole: Expr, numbers: AddressNumbers)
   const { width } = numbers.sample;
   const index = addresses(g, numbers);
   const count = index.sizes[0]!;
-  const line = g.reinterpret(index, { sizes: [1, count], strides: [0, 1] });
-  const rows = g.gather(rowsOf(g, whole, width), line, { output: { sizes: [count, width] }, axis: 0, indexDimensions: 1 });
+  const row = g.reinterpret(index, { sizes: [1, count], strides: [0, 1] });
+  const rows = g.gather(rowsOf(g, whole, width), row, { output: { sizes: [count, width] }, axis: 0, indexDimensions: 1 });
   return g.reinterpret(rows, { sizes: numbers.shape.length === 0 ? [1] : numbers.shape });
 }
 
@@ -86,7 +86,7 @@ export function writeMoved(g: GraphBuilder, whole: Expr, value: Expr, numbers: A
   const index = addresses(g, numbers);
   const count = index.sizes[0]!;
   const flat = g.reinterpret(g.packed(value), { sizes: [count * width] });
-  let places = index;
+  let indexes = index;
   if (width > 1) {
     const pair = [count, width];
     const row = g.elementWiseMultiply(index, int32(g, width, [count]));
@@ -94,7 +94,7 @@ export function writeMoved(g: GraphBuilder, whole: Expr, value: Expr, numbers: A
       g.reinterpret(row, { sizes: pair, strides: [1, 0] }),
       g.reinterpret(indices(g, width), { sizes: pair, strides: [0, 1] }),
     );
-    places = g.reinterpret(sum, { sizes: [count * width] });
+    indexes = g.reinterpret(sum, { sizes: [count * width] });
   }
-  return g.scatter(whole, places, flat, { axis: 0, output: { sizes: whole.sizes } });
+  return g.scatter(whole, indexes, flat, { axis: 0, output: { sizes: whole.sizes } });
 }

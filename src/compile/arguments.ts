@@ -24,11 +24,10 @@ export const partsOf = (value: Container | Composite): readonly unknown[] =>
         : Object.values(value as Record<string, unknown>);
 
 /** Levels of arrays and objects in each other: what holds more was hardly meant. */
-const MOST_LEVELS = 1000;
+const MAX_DEPTH = 1000;
 
 export function demandDepth(depth: number): void {
-  if (depth > MOST_LEVELS)
-    throw new ValueError("compile", "arguments and results", `nested ${MOST_LEVELS} levels deep at most`, "deeper ones");
+  if (depth > MAX_DEPTH) throw new ValueError("compile", "arguments and results", `nested ${MAX_DEPTH} levels deep at most`, "deeper ones");
 }
 
 /** Replaces the tensors in a structure of arrays, plain objects, Maps and composites. What is there twice, or holds itself, is so afterwards too. */
@@ -125,7 +124,7 @@ function keyOfValue(value: unknown, index: (t: Tensor) => number, numbers: Numbe
 const FEW = 8;
 
 /** The tensors of a call: those among the arguments, each once, and after them the gradients that they have. */
-export class Given {
+export class CallArguments {
   readonly tensors: Tensor[] = [];
   /** Place of each tensor's gradient among the tensors; -1 for none. */
   readonly gradients: number[] = [];
@@ -147,7 +146,7 @@ export class Given {
       gradients.push(grad === null ? -1 : this.#add(grad));
     }
     for (let i = own; i < tensors.length; i++) gradients.push(-1);
-    for (const t of tensors) direct.push(isShown(t) || isDirect(t));
+    for (const t of tensors) direct.push(isUnrecordedView(t) || isDirect(t));
     this.key = like !== null && this.#isLike(like, args) ? like.key : this.#makeKey(args, numbers);
   }
 
@@ -205,66 +204,66 @@ export interface Likeness {
 }
 
 /** A view without a history of its own of a tensor that has one: what may be done with it depends on what it is a view of. */
-const isShown = ({ viewOf, ownNode }: Tensor): boolean =>
+const isUnrecordedView = ({ viewOf, ownNode }: Tensor): boolean =>
   viewOf !== null && viewOf.origin !== "recorded" && (ownNode !== null || viewOf.base.requiresGrad);
 
 /** Whether the gradient of a tensor with a history is kept in its `grad`. */
 const isRetained = (t: Tensor): boolean => t.ownNode?.retained?.get(t.outputIndex) === t;
 
 /** What stands for a call's tensors while the function runs: traced tensors of the same layout, over storages of their own. */
-export class Ghosts {
+export class Placeholders {
   readonly tensors: readonly (Tensor | null)[];
   /** By storage: which argument it stands for. */
   readonly indices = new Map<Storage, number>();
   readonly #boundaries: readonly (TapeNode | null)[];
   readonly #gradients: readonly number[];
 
-  constructor(given: Pick<Given, "tensors" | "gradients" | "direct">, owner: object) {
-    this.#gradients = given.gradients;
-    this.tensors = given.tensors.map((t, i) => {
-      if (given.direct[i]) return null;
+  constructor(args: Pick<CallArguments, "tensors" | "gradients" | "direct">, owner: object) {
+    this.#gradients = args.gradients;
+    this.tensors = args.tensors.map((t, i) => {
+      if (args.direct[i]) return null;
       const storage = new Storage(t.device, t.desc.extent * DTYPES[t.dtype].sizeInBytes);
       storage.trace = owner;
       this.indices.set(storage, i);
       return new Tensor(storage, internDesc(t.device, t.dtype, t.shape, t.strides));
     });
-    this.#boundaries = this.tensors.map((ghost, i) =>
-      ghost === null || given.tensors[i]!.node === null ? null : new TapeNode("argument", [], [ghost.desc], [], () => []),
+    this.#boundaries = this.tensors.map((placeholder, i) =>
+      placeholder === null || args.tensors[i]!.node === null ? null : new TapeNode("argument", [], [placeholder.desc], [], () => []),
     );
   }
 
   /** Gives the traced tensors what autograd knows of the real ones at the start of a call. */
-  begin(given: readonly Tensor[]): void {
+  begin(args: readonly Tensor[]): void {
     for (let i = 0; i < this.tensors.length; i++) {
-      const ghost = this.tensors[i]!;
-      if (ghost === null) continue;
-      const t = given[i]!;
-      ghost.revive();
+      const placeholder = this.tensors[i]!;
+      if (placeholder === null) continue;
+      const t = args[i]!;
+      placeholder.revive();
       const boundary = this.#boundaries[i]!;
       boundary?.renew();
       // What registers another one meets those that are there.
       const hooks = boundary === null ? undefined : t.ownNode?.hooks?.get(t.outputIndex);
       if (hooks !== undefined && hooks.length > 0) boundary!.hooks = new Map([[0, hooks]]);
-      if (boundary !== null && isRetained(t)) boundary.retained = new Map([[0, ghost]]);
-      ghost.leafRequiresGrad = t.leafRequiresGrad;
-      ghost.node = boundary;
-      ghost.outputIndex = 0;
-      ghost.hooks = t.hooks;
+      if (boundary !== null && isRetained(t)) boundary.retained = new Map([[0, placeholder]]);
+      placeholder.leafRequiresGrad = t.leafRequiresGrad;
+      placeholder.node = boundary;
+      placeholder.outputIndex = 0;
+      placeholder.hooks = t.hooks;
     }
     for (let i = 0; i < this.tensors.length; i++) {
-      const ghost = this.tensors[i]!;
-      if (ghost === null) continue;
+      const placeholder = this.tensors[i]!;
+      if (placeholder === null) continue;
       const g = this.#gradients[i]!;
-      ghost.grad = g < 0 ? null : (this.tensors[g] ?? given[g]!);
+      placeholder.grad = g < 0 ? null : (this.tensors[g] ?? args[g]!);
     }
   }
 
   /** Gives the real tensors what the function has set of the traced ones: whether they require gradients, hooks, gradients to keep. */
-  end(given: readonly Tensor[]): void {
+  end(args: readonly Tensor[]): void {
     for (let i = 0; i < this.tensors.length; i++) {
-      const ghost = this.tensors[i]!;
-      const t = given[i]!;
-      if (ghost === null) continue;
+      const placeholder = this.tensors[i]!;
+      const t = args[i]!;
+      if (placeholder === null) continue;
       const boundary = this.#boundaries[i]!;
       // Its history as it was before the call: what the function changed comes after this.
       const node = t.ownNode;
@@ -280,8 +279,8 @@ export class Ghosts {
         boundary.renew();
       }
       if (node !== null) continue;
-      t.leafRequiresGrad = ghost.leafRequiresGrad;
-      t.hooks ??= ghost.hooks;
+      t.leafRequiresGrad = placeholder.leafRequiresGrad;
+      t.hooks ??= placeholder.hooks;
     }
   }
 

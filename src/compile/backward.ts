@@ -4,7 +4,7 @@
  * that others are made of have a node of their own, at which a pass stops where somebody looks at their gradient.
  */
 import { enableGrad, isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
-import { Walk } from "../autograd/backward.ts";
+import { Traversal } from "../autograd/backward.ts";
 import { TapeNode, changedNodes, type Edge, type Freed, type Gradients, type Parts } from "../autograd/tape.ts";
 import type { TensorSpec } from "../definition.ts";
 import type { Device } from "../device.ts";
@@ -16,7 +16,7 @@ import { outsideScopes } from "../scope.ts";
 import { Storage, internDesc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
 import { withTracer } from "../tracer.ts";
-import { Ghosts } from "./arguments.ts";
+import { Placeholders } from "./arguments.ts";
 import { History } from "./history.ts";
 import { interpret, isMissing } from "./interpret.ts";
 import { Step, allEvents, madeOf, pathTo, renew, restore, type Event } from "./log.ts";
@@ -24,29 +24,29 @@ import type { Operand } from "./operand.ts";
 import { Lowering } from "./lower.ts";
 import { CompiledProgram, type Values } from "./program.ts";
 import { Run, type Recorded } from "./trace.ts";
-import { pairPaths, type Beginning, type Pairing } from "./pairing.ts";
-import { Variant, type Fit, type Source } from "./variant.ts";
+import { matchTraces, type InitialPair, type TraceMatch } from "./trace-matching.ts";
+import { Variant, type BucketMapping, type Source } from "./variant.ts";
 
 /** An output of a node. */
-export interface Place {
+export interface GradientEdge {
   readonly node: TapeNode;
   readonly output: number;
 }
 
 /** An end of the traced tape, where gradients leave it: a leaf, a node outside, or another result of the function. */
-export type Boundary = { readonly leaf: Tensor } | Place;
+export type Boundary = { readonly leaf: Tensor } | GradientEdge;
 
-const isAt = (a: Place, node: TapeNode, output: number): boolean => a.node === node && a.output === output;
+const isAt = (a: GradientEdge, node: TapeNode, output: number): boolean => a.node === node && a.output === output;
 const isEqual = (a: Boundary, b: Boundary): boolean =>
   "leaf" in a ? "leaf" in b && a.leaf === b.leaf : !("leaf" in b) && isAt(a, b.node, b.output);
 
 /** The gradients of one choice of results, traced. */
 interface Traced {
   readonly path: readonly Event[];
-  readonly ghosts: Ghosts;
+  readonly placeholders: Placeholders;
   readonly gradients: readonly { readonly boundary: Boundary; readonly gradient: Tensor }[];
   /** Nodes of the forward pass that are freed. */
-  readonly walked: ReadonlySet<TapeNode>;
+  readonly visited: ReadonlySet<TapeNode>;
   /** The gradients' own history, where it is recorded. */
   readonly histories: readonly Backward[];
   program: CompiledProgram | null;
@@ -55,7 +55,7 @@ interface Traced {
   /** One that serves other sizes too. */
   variant: Variant | null;
   /** How it is served by one of larger sizes; undefined: not known yet. */
-  fitted: { readonly variant: Variant; readonly fit: Fit } | null | undefined;
+  bucketed: { readonly variant: Variant; readonly mapping: BucketMapping } | null | undefined;
 }
 
 /** The same history of a run with larger sizes, and of the one that showed which axes are padded; and how the forward passes are paired. */
@@ -63,20 +63,20 @@ export interface Larger {
   readonly larger: Backward;
   readonly base: Backward;
   /** Of this forward pass, and of the base's. */
-  readonly forward: Pairing;
-  readonly known: Pairing;
+  readonly forward: TraceMatch;
+  readonly known: TraceMatch;
   /** Told why each size has a program of its own. */
   readonly refuse: (reason: string) => void;
 }
 
 /** The node that stands for a call's own, and what passes have freed of those. */
-export interface Standing {
+export interface CallNode {
   readonly node: TapeNode;
   readonly freed: Freed;
 }
 
 /** What a pass wants: which results have gradients, at which boundaries it stops, and whose own history is recorded (null: nobody's). */
-interface Wish {
+interface GradientRequest {
   readonly wanted: readonly boolean[];
   readonly stops: readonly number[];
   readonly records: readonly boolean[] | null;
@@ -104,7 +104,7 @@ class FreedBeside implements Freed {
 
 /** One choice of results: its log, since code of the user's may take another way each time. */
 interface Choice {
-  readonly ghosts: Ghosts;
+  readonly placeholders: Placeholders;
   readonly templates: readonly Tensor[];
   readonly recorded: Recorded;
   readonly start: Step;
@@ -115,27 +115,27 @@ interface Choice {
 export type Behaviour = readonly (() => void)[];
 
 /** Nodes and leaves that lead to a place, with what `leave` makes of edges: false stops there. */
-function search(from: Place, leave: (edge: NonNullable<Edge>) => boolean): Set<TapeNode> {
+function search(from: GradientEdge, leave: (edge: NonNullable<Edge>) => boolean): Set<TapeNode> {
   const seen = new Set([from.node]);
   for (const node of seen) for (const edge of node.edges) if (edge !== null && leave(edge) && "node" in edge) seen.add(edge.node);
   return seen;
 }
 
 /** Places where results of a function begin, those first that lead to others: gradients of the later groups flow through the earlier ones. */
-export function inGroups(places: readonly Place[]): Place[][] {
-  if (places.length === 1) return [[...places]];
-  const before = places.map((p) => {
+export function inGroups(edges: readonly GradientEdge[]): GradientEdge[][] {
+  if (edges.length === 1) return [[...edges]];
+  const before = edges.map((p) => {
     const found = new Set<number>();
     search(p, (edge) => {
-      if ("node" in edge) places.forEach((q, i) => isAt(q, edge.node, edge.output) && found.add(i));
+      if ("node" in edge) edges.forEach((q, i) => isAt(q, edge.node, edge.output) && found.add(i));
       return true;
     });
     return found;
   });
   const ranks: number[] = [];
   const rank = (i: number): number => (ranks[i] ??= Math.max(-1, ...[...before[i]!].map(rank)) + 1);
-  const groups: Place[][] = [];
-  places.forEach((p, i) => (groups[rank(i)] ??= []).push(p));
+  const groups: GradientEdge[][] = [];
+  edges.forEach((p, i) => (groups[rank(i)] ??= []).push(p));
   return groups;
 }
 
@@ -148,13 +148,13 @@ export class Backward {
   /** By output of the node. */
   readonly specs: readonly TensorSpec[];
   /** Outputs of nodes, each once. */
-  readonly places: readonly Place[];
+  readonly edges: readonly GradientEdge[];
   /** Code of the user's runs in its passes. */
   readonly hasCode: boolean;
   readonly #name: string;
   readonly #device: Device;
   /** Results that lead to these. */
-  readonly #earlier: readonly Place[];
+  readonly #earlier: readonly GradientEdge[];
   /** Why there are no gradients: what backward() says then. */
   readonly #error: unknown;
   /** The function's own path: what its tape looks like after a call is set up again from it. */
@@ -165,22 +165,27 @@ export class Backward {
   readonly #nodes: ReadonlySet<TapeNode>;
   readonly #choices = new Map<string, Choice>();
   /** What the pass that is going on has traced, for its second half. */
-  #current: { readonly wish: Wish; readonly traced: Traced; readonly values: Run["values"]; readonly behaviour: Behaviour } | null = null;
+  #current: {
+    readonly request: GradientRequest;
+    readonly traced: Traced;
+    readonly values: Run["values"];
+    readonly behaviour: Behaviour;
+  } | null = null;
   #larger: Larger | null = null;
 
-  constructor(name: string, device: Device, places: readonly Place[], earlier: readonly Place[], path: readonly Event[]) {
+  constructor(name: string, device: Device, edges: readonly GradientEdge[], earlier: readonly GradientEdge[], path: readonly Event[]) {
     this.#name = name;
     this.#device = device;
     this.#path = path;
     this.#earlier = earlier;
-    this.places = places;
-    this.specs = places.map((p) => p.node.outputs[p.output]!);
+    this.edges = edges;
+    this.specs = edges.map((p) => p.node.outputs[p.output]!);
     const custom = new Set<TapeNode>();
     for (const e of allEvents(path)) if (e.kind === "custom") custom.add(e.node);
     const found: Boundary[] = [];
     const add = (b: Boundary): void => void (found.some((f) => isEqual(f, b)) || found.push(b));
     const nodes = new Set<TapeNode>();
-    for (const p of places) {
+    for (const p of edges) {
       const seen = search(p, (edge) => {
         if ("leaf" in edge || !edge.node.isTraced || earlier.some((q) => isAt(q, edge.node, edge.output))) add(edge);
         return "node" in edge && edge.node.isTraced;
@@ -193,7 +198,7 @@ export class Backward {
     let traced: Traced | null = null;
     if (!this.hasCode)
       try {
-        traced = this.#trace({ wanted: places.map(() => true), stops: [], records: null }).traced;
+        traced = this.#trace({ wanted: edges.map(() => true), stops: [], records: null }).traced;
       } catch (e) {
         error = e;
       }
@@ -223,63 +228,63 @@ export class Backward {
 
   /** Which output of the node a place is, -1 for none. */
   outputAt(node: TapeNode, output: number): number {
-    return this.places.findIndex((p) => isAt(p, node, output));
+    return this.edges.findIndex((p) => isAt(p, node, output));
   }
 
   /** What the gradients of a choice of results need, when the pass stops at some of the boundaries. */
   partsOf(dys: Gradients, stops: readonly number[], behaviour: Behaviour): Parts {
-    if (this.#error !== null) return { saved: new Set(), walked: new Set() };
+    if (this.#error !== null) return { saved: new Set(), visited: new Set() };
     const records = isGradEnabled() ? dys.flatMap((d) => (d === null ? [] : [d.requiresGrad])) : null;
-    const wish = { wanted: dys.map((d) => d !== null), stops, records };
-    this.#current = { wish, ...this.#tracedOf(wish, behaviour) };
+    const request = { wanted: dys.map((d) => d !== null), stops, records };
+    this.#current = { request, ...this.#tracedOf(request, behaviour) };
     const { traced } = this.#current;
     const read = new Set([...readsOf(traced), ...traced.histories.flatMap((h) => h.saved)].map((t) => t.storage));
-    return { saved: new Set(this.saved.flatMap((t, i) => (read.has(t.storage) ? [i] : []))), walked: traced.walked };
+    return { saved: new Set(this.saved.flatMap((t, i) => (read.has(t.storage) ? [i] : []))), visited: traced.visited };
   }
 
   /**
    * The gradients of the boundaries, after partsOf(); given[i] is the real tensor of saved[i], null where this choice does not need it. Where
    * gradients of gradients will be asked for they have a history, a compiled program as well.
    */
-  run(dys: Gradients, given: Gradients, standing: Standing): (Tensor | null)[] {
+  run(dys: Gradients, saved: Gradients, callNode: CallNode): (Tensor | null)[] {
     if (this.#error !== null) throw this.#error;
-    const { wish, traced, values, behaviour } = this.#current!;
+    const { request: wish, traced, values, behaviour } = this.#current!;
     this.#current = null;
     return outsideScopes(() => {
       const flowing = dys.filter((d) => d !== null);
       const wanted = flowing.map((d) => (d.desc.isPacked ? d : runEager(contiguousOp, [d], undefined)[0]!));
-      const all = [...wanted, ...given] as Tensor[];
-      if (traced.fitted === undefined) traced.fitted = this.#fit(wish, traced);
+      const all = [...wanted, ...saved] as Tensor[];
+      if (traced.bucketed === undefined) traced.bucketed = this.#bucketedOf(wish, traced);
       const outputs = this.#callLarger(traced, all, values) ?? this.#call(traced, all, wanted.length, values);
       const storages = outputsOf(traced);
-      const lying = (storage: Storage): Tensor | null => {
-        const dy = traced.ghosts.indices.get(storage);
-        return dy === undefined ? (given[this.saved.findIndex((s) => s.storage === storage)] ?? null) : wanted[dy]!;
+      const locate = (storage: Storage): Tensor | null => {
+        const dy = traced.placeholders.indices.get(storage);
+        return dy === undefined ? (saved[this.saved.findIndex((s) => s.storage === storage)] ?? null) : wanted[dy]!;
       };
       const history =
         traced.histories.length === 0
           ? null
-          : this.#historyOf(traced, behaviour, standing, flowing, (t) => {
+          : this.#historyOf(traced, behaviour, callNode, flowing, (t) => {
               const at = storages.indexOf(t.storage);
               if (at >= 0) return new Tensor(outputs[at]!, t.desc, 0);
-              const there = lying(t.storage) ?? (t.storage.trace === null ? t : null);
+              const there = locate(t.storage) ?? (t.storage.trace === null ? t : null);
               return there === null ? null : new Tensor(there.storage, there.desc, there.offset);
             });
       const results = this.boundaries.map((b) => {
         const found = traced.gradients.find((g) => isEqual(g.boundary, b))?.gradient;
         if (found === undefined) return null;
-        const dy = traced.ghosts.tensors.indexOf(found);
+        const dy = traced.placeholders.tensors.indexOf(found);
         if (isGradEnabled() && dy >= 0) return flowing[dy]!;
         const at = storages.indexOf(found.storage);
         // The gradient is one of the results' gradients as it came, or of what was saved.
-        const t = at >= 0 ? null : lying(found.storage);
+        const t = at >= 0 ? null : locate(found.storage);
         // Of what is empty nothing was computed.
         const storage = t?.storage ?? outputs[at] ?? new Storage(found.device, found.storage.contentInBytes);
         const result = new Tensor(storage, found.desc, (t?.offset ?? 0) + found.offset);
-        const place = history?.placeOf(found.ownNode, found.outputIndex) ?? null;
-        if (place !== null) {
-          result.node = place.node;
-          result.outputIndex = place.output;
+        const edge = history?.edgeOf(found.ownNode, found.outputIndex) ?? null;
+        if (edge !== null) {
+          result.node = edge.node;
+          result.outputIndex = edge.output;
         }
         return result;
       });
@@ -291,7 +296,7 @@ export class Backward {
   #historyOf(
     traced: Traced,
     behaviour: Behaviour,
-    { node, freed }: Standing,
+    { node, freed }: CallNode,
     dys: readonly Tensor[],
     saved: (t: Tensor) => Tensor | null,
   ): History {
@@ -304,7 +309,7 @@ export class Backward {
       hooks: [],
       saved,
       end: (b) => {
-        const dy = "leaf" in b ? -1 : traced.ghosts.boundary(b.node);
+        const dy = "leaf" in b ? -1 : traced.placeholders.boundary(b.node);
         if (dy >= 0) return dys[dy]!;
         const own = "leaf" in b ? -1 : this.outputAt(b.node, b.output);
         if (own >= 0) return { node, output: own };
@@ -315,15 +320,15 @@ export class Backward {
     });
   }
 
-  #tracedOf(wish: Wish, behaviour: Behaviour): { traced: Traced; values: Run["values"]; behaviour: Behaviour } {
+  #tracedOf(request: GradientRequest, behaviour: Behaviour): { traced: Traced; values: Run["values"]; behaviour: Behaviour } {
     if (!this.hasCode) {
-      const end = this.#choices.get(keyOf(wish))?.ends.values().next().value;
+      const end = this.#choices.get(keyOf(request))?.ends.values().next().value;
       if (end !== undefined) return { traced: end, values: new Map(), behaviour };
     }
     const takeBack = restore(this.#path, this.hasCode);
     for (const again of behaviour) again();
     try {
-      const found = this.#trace(wish);
+      const found = this.#trace(request);
       const code = this.hasCode ? [...allEvents(found.traced.path)].flatMap((e) => (e.kind === "custom" ? [e.node.behaviour()] : [])) : [];
       return { ...found, behaviour: [...behaviour, ...code] };
     } finally {
@@ -342,50 +347,50 @@ export class Backward {
   }
 
   #isResult(node: TapeNode, output: number): boolean {
-    return [...this.places, ...this.#earlier].some((p) => isAt(p, node, output));
+    return [...this.edges, ...this.#earlier].some((p) => isAt(p, node, output));
   }
 
-  #choice(wish: Wish): Choice {
-    const key = keyOf(wish);
+  #choice(request: GradientRequest): Choice {
+    const key = keyOf(request);
     let choice = this.#choices.get(key);
     if (choice === undefined) {
       const templates = this.specs
-        .filter((_, i) => wish.wanted[i])
+        .filter((_, i) => request.wanted[i])
         .map((spec, i) => {
           const t = new Tensor(new Storage(this.#device, 0), internDesc(this.#device, spec.dtype, spec.shape));
-          if (wish.records?.[i] === true) t.node = new TapeNode("gradient", [], [t.desc], [], () => []);
+          if (request.records?.[i] === true) t.node = new TapeNode("gradient", [], [t.desc], [], () => []);
           return t;
         });
-      const ghosts = new Ghosts(
+      const placeholders = new Placeholders(
         { tensors: templates, gradients: templates.map(() => -1), direct: templates.map(() => false) },
         { name: this.#name },
       );
       const recorded = { name: this.#name, outer: new WeakSet<Storage>(), views: new WeakSet<Tensor>() };
-      choice = { ghosts, templates, recorded, start: new Step(null, null), ends: new Map() };
+      choice = { placeholders, templates, recorded, start: new Step(null, null), ends: new Map() };
       this.#choices.set(key, choice);
     }
     return choice;
   }
 
   /** Walks the function's own tape, which is set up, for the gradients of some results. */
-  #trace(wish: Wish): { traced: Traced; values: Run["values"] } {
-    const choice = this.#choice(wish);
-    const { ghosts, templates } = choice;
-    ghosts.begin(templates);
-    const run = new Run(choice.recorded, choice.start, ghosts, templates);
-    const walked = new Set<TapeNode>();
+  #trace(request: GradientRequest): { traced: Traced; values: Run["values"] } {
+    const choice = this.#choice(request);
+    const { placeholders, templates } = choice;
+    placeholders.begin(templates);
+    const run = new Run(choice.recorded, choice.start, placeholders, templates);
+    const visited = new Set<TapeNode>();
     const found: { boundary: Boundary; readonly sum: Tensor[] }[] = [];
     const add = (boundary: Boundary, grad: Tensor): void => {
       const before = found.find((f) => isEqual(f.boundary, boundary));
       if (before === undefined) found.push({ boundary, sum: [grad] });
       else before.sum.push(grad);
     };
-    const ends = wish.stops.map((i) => this.boundaries[i] as Place);
+    const ends = request.stops.map((i) => this.boundaries[i] as GradientEdge);
     const leavesAt = (node: TapeNode, output: number): boolean => !node.isTraced || ends.some((e) => isAt(e, node, output));
     const gradients = outsideScopes(() =>
-      (wish.records === null ? noGrad : enableGrad)(() =>
+      (request.records === null ? noGrad : enableGrad)(() =>
         withTracer(run, () => {
-          const walk = new Walk(null, {
+          const traversal = new Traversal(null, {
             ends: leavesAt,
             takes: (node, output, grad) => {
               const leaves = leavesAt(node, output);
@@ -393,14 +398,14 @@ export class Backward {
               return leaves;
             },
             // Gradients of parts reach a node by no takes().
-            visits: (node) => void (node.isFreeable && walked.add(node)),
+            visits: (node) => void (node.isFreeable && visited.add(node)),
             skips: (node, output) => this.#isResult(node, output),
             // Nobody sees what lies between; what is handed out keeps its gradient by the node that stands for it.
             keeps: () => false,
           });
-          this.places.filter((_, i) => wish.wanted[i]).forEach((p, i) => walk.from(p.node, p.output, ghosts.tensors[i]!));
-          walk.drain(true);
-          for (const [leaf, grad] of walk.leaves) add({ leaf }, grad);
+          this.edges.filter((_, i) => request.wanted[i]).forEach((p, i) => traversal.from(p.node, p.output, placeholders.tensors[i]!));
+          traversal.drain(true);
+          for (const [leaf, grad] of traversal.leaves) add({ leaf }, grad);
           return found.map(({ boundary, sum }) => ({ boundary, gradient: sum.reduce((a, b) => a.add(b)) }));
         }),
       ),
@@ -412,10 +417,20 @@ export class Backward {
     let traced = choice.ends.get(run.at);
     if (traced === undefined) {
       const path = pathTo(run.at);
-      const histories = wish.records === null ? [] : this.#historiesOf(path, gradients);
+      const histories = request.records === null ? [] : this.#historiesOf(path, gradients);
       choice.ends.set(
         run.at,
-        (traced = { path, ghosts, gradients, walked, histories, program: null, isMissing: false, variant: null, fitted: undefined }),
+        (traced = {
+          path,
+          placeholders,
+          gradients,
+          visited,
+          histories,
+          program: null,
+          isMissing: false,
+          variant: null,
+          bucketed: undefined,
+        }),
       );
     }
     return { traced, values: run.values };
@@ -423,13 +438,13 @@ export class Backward {
 
   /** The history of the gradients: those first that lead to others. */
   #historiesOf(path: readonly Event[], gradients: Traced["gradients"]): Backward[] {
-    const places: Place[] = [];
+    const edges: GradientEdge[] = [];
     for (const { gradient } of gradients) {
       const [node, output] = [gradient.ownNode, gradient.outputIndex];
-      if (node?.isTraced === true && !places.some((p) => isAt(p, node, output))) places.push({ node, output });
+      if (node?.isTraced === true && !edges.some((p) => isAt(p, node, output))) edges.push({ node, output });
     }
-    const before = [...this.#earlier, ...this.places];
-    const groups = inGroups(places);
+    const before = [...this.#earlier, ...this.edges];
+    const groups = inGroups(edges);
     const whole = [...this.#path, ...path];
     return groups.map(
       (own, i) => new Backward(`${this.#name} backward`, this.#device, own, [...before, ...groups.slice(0, i).flat()], whole),
@@ -437,13 +452,13 @@ export class Backward {
   }
 
   /** Says which history of larger sizes its programs may be made of. */
-  fitTo(larger: Larger): void {
+  useLarger(larger: Larger): void {
     if (larger.larger.hasCode || this.hasCode) return;
     this.#larger = larger;
   }
 
   #sourceOf(traced: Traced): Source {
-    const dys = traced.ghosts.tensors.map((t) => t!.storage);
+    const dys = traced.placeholders.tensors.map((t) => t!.storage);
     return {
       path: [...this.#cheap, ...traced.path],
       begins: [...dys, ...this.saved.map((t) => (t.storage.trace === null ? null : t.storage))],
@@ -452,53 +467,53 @@ export class Backward {
   }
 
   /** How the gradients of a choice are served by a program of larger sizes; null: they are not. */
-  #fit(wish: Wish, traced: Traced): Traced["fitted"] & (object | null) {
+  #bucketedOf(request: GradientRequest, traced: Traced): Traced["bucketed"] & (object | null) {
     const found = this.#larger;
-    if (found === null || wish.records !== null) return null;
+    if (found === null || request.records !== null) return null;
     const { larger, base, forward, known } = found;
-    const [whole, shown] = [larger, base].map((b) => b.#tracedOf(wish, []).traced) as [Traced, Traced];
-    const beginnings = (small: Backward, of: Traced, pairing: Pairing): Beginning[] | null => {
-      const list: Beginning[] = [];
-      for (const [i, t] of whole.ghosts.tensors.entries()) {
-        const own = of.ghosts.tensors[i]!;
+    const [whole, shown] = [larger, base].map((b) => b.#tracedOf(request, []).traced) as [Traced, Traced];
+    const initialPairs = (small: Backward, of: Traced, match: TraceMatch): InitialPair[] | null => {
+      const list: InitialPair[] = [];
+      for (const [i, t] of whole.placeholders.tensors.entries()) {
+        const own = of.placeholders.tensors[i]!;
         const shapes = { large: t!.shape, small: own.shape };
         list.push({ large: t!.storage, pair: { small: own.storage, shapes, element: DTYPES[own.dtype].sizeInBytes } });
       }
       if (small.saved.length !== larger.saved.length) return null;
       for (const [i, t] of larger.saved.entries()) {
-        const pair = pairing.storages.get(t.storage);
+        const pair = match.storages.get(t.storage);
         if ((pair?.small ?? t.storage) !== small.saved[i]!.storage) return null;
         if (pair !== undefined) list.push({ large: t.storage, pair });
       }
       return list;
     };
-    const unfit = (what: string): null => {
+    const refuse = (what: string): null => {
       found.refuse(`${what} in its gradients, which depends on a size otherwise than by its shape`);
       return null;
     };
-    const own = beginnings(this, traced, forward);
-    if (own === null) return unfit("what is saved");
+    const own = initialPairs(this, traced, forward);
+    if (own === null) return refuse("what is saved");
     if (whole.variant === null) {
-      const others = beginnings(base, shown, known);
+      const others = initialPairs(base, shown, known);
       const source = larger.#sourceOf(whole);
-      const pairing = others === null ? "what it saves" : pairPaths(source.path, base.#sourceOf(shown).path, others);
-      if (typeof pairing === "string") return unfit(pairing);
-      whole.variant = new Variant(source, pairing, this.#device);
+      const match = others === null ? "what it saves" : matchTraces(source.path, base.#sourceOf(shown).path, others);
+      if (typeof match === "string") return refuse(match);
+      whole.variant = new Variant(source, match, this.#device);
     }
-    const fit = whole.variant.fit(this.#sourceOf(traced), own);
-    if (typeof fit !== "string") return { variant: whole.variant, fit };
-    return unfit(fit);
+    const mapping = whole.variant.match(this.#sourceOf(traced), own);
+    if (typeof mapping !== "string") return { variant: whole.variant, mapping };
+    return refuse(mapping);
   }
 
   /** By a program of larger sizes; null where there is none. */
   #callLarger(traced: Traced, all: readonly Tensor[], values: Values): Storage[] | null {
-    const { fitted } = traced;
-    if (!fitted) return null;
+    const { bucketed } = traced;
+    if (!bucketed) return null;
     const name = `${this.#name} backward`;
-    const program = fitted.variant.program(nativeDevice(this.#device, this.#name), { name, lists: undefined, regions: undefined });
-    if (program !== null) return program.call(all, fitted.variant.values(fitted.fit, values), fitted.fit);
-    traced.fitted = null;
-    this.#larger!.refuse(fitted.variant.refusal!);
+    const program = bucketed.variant.program(nativeDevice(this.#device, this.#name), { name, lists: undefined, regions: undefined });
+    if (program !== null) return program.call(all, bucketed.variant.values(bucketed.mapping, values), bucketed.mapping);
+    traced.bucketed = null;
+    this.#larger!.refuse(bucketed.variant.refusal!);
     return null;
   }
 
@@ -514,7 +529,7 @@ export class Backward {
         traced.isMissing = true;
       }
     const saved = this.#savedAt(count);
-    const argument = (storage: Storage): Tensor | null => all[traced.ghosts.indices.get(storage) ?? saved.get(storage) ?? -1] ?? null;
+    const argument = (storage: Storage): Tensor | null => all[traced.placeholders.indices.get(storage) ?? saved.get(storage) ?? -1] ?? null;
     return interpret(native, `${this.#name} backward`, [...this.#cheap, ...traced.path], values, argument, outputsOf(traced));
   }
 
@@ -532,7 +547,7 @@ export class Backward {
     const lowering = new Lowering(
       native,
       `${this.#name} backward`,
-      (storage) => traced.ghosts.indices.get(storage) ?? saved.get(storage) ?? -1,
+      (storage) => traced.placeholders.indices.get(storage) ?? saved.get(storage) ?? -1,
     );
     lowering.add(this.#cheap);
     lowering.add(traced.path);
@@ -551,11 +566,11 @@ function outputsOf({ path, gradients, histories }: Traced): Storage[] {
 }
 
 /** What else the nodes have saved: rules may read more of it where the gradients' own history is recorded. */
-function keptBy({ walked, path, ghosts }: Traced): Tensor[] {
+function keptBy({ visited, path, placeholders }: Traced): Tensor[] {
   const own = madeBy(path);
-  return [...walked]
+  return [...visited]
     .flatMap((node) => node.kept)
-    .filter((t) => !own.has(t.storage) && !ghosts.indices.has(t.storage) && t.storage.sizeInBytes > 0);
+    .filter((t) => !own.has(t.storage) && !placeholders.indices.has(t.storage) && t.storage.sizeInBytes > 0);
 }
 
 function madeBy(path: readonly Event[]): Set<Storage> {
@@ -581,7 +596,7 @@ function everythingOf(path: readonly Event[]): Tensor[] {
   return [...found.values()];
 }
 
-const keyOf = ({ wanted, stops, records }: Wish): string =>
+const keyOf = ({ wanted, stops, records }: GradientRequest): string =>
   `${wanted.map(Number).join("")}|${stops.join()}|${records?.map(Number).join("") ?? ""}`;
 
 /** Another log for a choice: what its programs held as numbers varies. */
@@ -595,11 +610,11 @@ function forget(choice: Choice): void {
 }
 
 /** What the operations read that is neither theirs nor a result's gradient. */
-function readsOf({ path, ghosts, gradients }: Traced): Tensor[] {
+function readsOf({ path, placeholders, gradients }: Traced): Tensor[] {
   const own = madeBy(path);
   const reads = new Map<Storage, Tensor>();
   const read = (t: Tensor, storage: Storage): void => {
-    if (!own.has(storage) && !ghosts.indices.has(storage) && storage.sizeInBytes > 0 && !reads.has(storage)) reads.set(storage, t);
+    if (!own.has(storage) && !placeholders.indices.has(storage) && storage.sizeInBytes > 0 && !reads.has(storage)) reads.set(storage, t);
   };
   const all = (list: readonly Operand[]): void => {
     for (const o of list) read(o.tensor, o.storage);

@@ -10,12 +10,12 @@ import { outsideScopes } from "../scope.ts";
 import type { Storage } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
 import { tracer, withTracer } from "../tracer.ts";
-import { Ghosts, Given, mapTensors, type Likeness } from "./arguments.ts";
+import { Placeholders, CallArguments, mapTensors, type Likeness } from "./arguments.ts";
 import { commit } from "./commit.ts";
-import { ENDINGS, Ending, effectsOf } from "./ending.ts";
+import { MAX_EXITS, TraceExit, effectsOf } from "./exit.ts";
 import { Dynamic, type Buckets, type DynamicAxes } from "./dynamic.ts";
 import { explain as explainProgram, type Explanation } from "./explain.ts";
-import { Fitting } from "./fitting.ts";
+import { Bucketing } from "./bucketing.ts";
 import { interpret, isMissing } from "./interpret.ts";
 import { KINDS } from "./kinds.ts";
 import { Step, renew } from "./log.ts";
@@ -73,12 +73,12 @@ const NO_CHANGES: readonly Change[] = [];
 /** All paths for one kind of arguments. */
 interface Root {
   readonly start: Step;
-  readonly ghosts: Ghosts;
+  readonly placeholders: Placeholders;
   /** In what it differs from the one before. */
   readonly reason: string;
-  readonly endings: Ending[];
+  readonly exits: TraceExit[];
   readonly likeness: Likeness | null;
-  recent: Ending | null;
+  recent: TraceExit | null;
   /** Why it runs eagerly: the device lacks something. */
   eager: string | null;
 }
@@ -89,7 +89,7 @@ onClose((native) => {
   for (const ref of functions) {
     const roots = ref.deref();
     if (roots === undefined) functions.delete(ref);
-    else for (const [key, root] of roots) if (root.endings.some((e) => e.made?.native === native)) roots.delete(key);
+    else for (const [key, root] of roots) if (root.exits.some((e) => e.made?.native === native)) roots.delete(key);
   }
 });
 
@@ -103,7 +103,7 @@ function remember(roots: Map<string, Root>): void {
 
 class CompiledFunction {
   readonly roots = new Map<string, Root>();
-  recent: Ending | null = null;
+  recent: TraceExit | null = null;
   recentProgram: CompiledProgram | null = null;
   readonly #fn: (...args: never[]) => unknown;
   readonly #name: string;
@@ -111,7 +111,7 @@ class CompiledFunction {
   readonly #recorded: Recorded;
   readonly recordings: Recordings;
   /** Of functions whose sizes are dynamic. */
-  readonly #fitting: Fitting | null;
+  readonly #bucketing: Bucketing | null;
   /** Why arguments of the last call were passed as they are: such are a kind of their own. */
   #restarted: string | null = null;
   /** The last of the roots. */
@@ -124,7 +124,7 @@ class CompiledFunction {
     this.#recorded = { name, outer: new WeakSet(), views: new WeakSet() };
     this.recordings = new Recordings(name);
     const { dynamic, buckets = "halves" } = options;
-    this.#fitting = dynamic === undefined ? null : new Fitting(fn, this.#recorded, new Dynamic(dynamic, buckets), this.recordings);
+    this.#bucketing = dynamic === undefined ? null : new Bucketing(fn, this.#recorded, new Dynamic(dynamic, buckets), this.recordings);
   }
 
   call(args: readonly unknown[]): unknown {
@@ -152,8 +152,8 @@ class CompiledFunction {
   }
 
   #run(args: readonly unknown[], isDirect: (t: Tensor) => boolean): unknown {
-    const given = new Given(args, isDirect, this.#options.check === false ? "by value" : "any", this.#newest?.likeness);
-    const { tensors } = given;
+    const callArgs = new CallArguments(args, isDirect, this.#options.check === false ? "by value" : "any", this.#newest?.likeness);
+    const { tensors } = callArgs;
     let isMeta = tensors.length > 0 || defaultDevice().type === "meta";
     for (let i = 0; i < tensors.length; i++) {
       const t = tensors[i]!;
@@ -162,35 +162,35 @@ class CompiledFunction {
     }
     // Without elements there is no program: shapes and dtypes are what the function itself says.
     if (isMeta) return this.#fn(...(args as never[]));
-    demandReal(this.#name, given.tensors);
-    const root = this.#rootOf(given, args);
-    if (root.eager !== null) return this.#eagerly(args, given, root.eager);
+    demandReal(this.#name, callArgs.tensors);
+    const root = this.#rootOf(callArgs, args);
+    if (root.eager !== null) return this.#eagerly(args, callArgs, root.eager);
     if (this.#options.check === false && root.recent !== null && root.recent.isApplicable) {
       const journal = new Journal();
       const values = withJournal(journal, () => root.recent!.repeated());
       if (values !== null) {
         this.recent = root.recent;
-        return this.#finish(root, root.recent, root.recent.outcome, Objects.of(args), given, { journal, values }, null);
+        return this.#finish(root, root.recent, root.recent.outcome, Objects.of(args), callArgs, { journal, values }, null);
       }
       journal.swap();
     }
-    const { ghosts } = root;
+    const { placeholders } = root;
     renew();
-    ghosts.begin(given.tensors);
-    const run = new Run(this.#recorded, root.start, ghosts, given.tensors, this.#options.check === false ? [] : null);
+    placeholders.begin(callArgs.tensors);
+    const run = new Run(this.#recorded, root.start, placeholders, callArgs.tensors, this.#options.check === false ? [] : null);
     const objects = Objects.of(args);
-    let ending: Ending;
+    let exit: TraceExit;
     let outcome: Outcome;
     try {
-      const standIn = (t: Tensor): Tensor => ghosts.tensors[given.indexOf(t)] ?? t;
+      const standIn = (t: Tensor): Tensor => placeholders.tensors[callArgs.indexOf(t)] ?? t;
       const inner = objects?.enter(args, standIn) ?? args.map((a) => (a instanceof Tensor ? standIn(a) : mapTensors(a, standIn)));
-      ending = withTracer(run, () => {
+      exit = withTracer(run, () => {
         const result: unknown = withJournal(run.journal, () => outsideScopes(() => this.#fn(...(inner as never[]))));
         if (result instanceof Promise) this.#refusePromise(result);
         outcome = objects === null ? { result, changes: NO_CHANGES } : objects.leave(this.#name, result, (t) => run.isTraced(t));
-        return this.#endingOf(root, run, outcome);
+        return this.#exitOf(root, run, outcome);
       });
-      ending.leave();
+      exit.saveState();
       if (!run.flows.isPassable) run.abandon("it changes what gradients that flow on from it need");
       if (run.abandoned !== null) throw run.abandoned;
     } catch (error) {
@@ -198,49 +198,49 @@ class CompiledFunction {
       run.undo();
       if (run.abandoned === null) throw error;
       root.eager = run.abandoned.message;
-      return this.#eagerly(args, given, root.eager);
+      return this.#eagerly(args, callArgs, root.eager);
     }
     run.outside.undo();
-    if (this.#fitting !== null) {
-      ending.values = run.values;
+    if (this.#bucketing !== null) {
+      exit.values = run.values;
       try {
-        this.#fitting.fit(ending, { given, args, isDirect, restarted: this.#restarted, journal: run.journal });
+        this.#bucketing.resolve(exit, { callArgs, args, isDirect, restarted: this.#restarted, journal: run.journal });
       } catch (error) {
         run.undo();
         throw error;
       }
     }
     if (run.host !== null) {
-      ending.host = run.host;
-      ending.modes = modes.changes;
-      ending.values = run.values;
+      exit.host = run.host;
+      exit.modes = modes.changes;
+      exit.values = run.values;
     }
-    this.recent = ending;
-    root.recent = ending;
-    return this.#finish(root, ending, outcome!, objects, given, run, args);
+    this.recent = exit;
+    root.recent = exit;
+    return this.#finish(root, exit, outcome!, objects, callArgs, run, args);
   }
 
   /** run: of a function that did not run, since its calls are not checked, no more than its inputs. args: null for such. */
   #finish(
     root: Root,
-    ending: Ending,
+    exit: TraceExit,
     outcome: Outcome,
     objects: Objects | null,
-    given: Given,
+    callArgs: CallArguments,
     run: Run | { readonly journal: Journal; readonly values: Values },
     args: readonly unknown[] | null,
   ): unknown {
     let storages: Storage[];
     try {
-      const native = nativeDevice(this.#deviceOf(given, ending), this.#name);
+      const native = nativeDevice(this.#deviceOf(callArgs, exit), this.#name);
       try {
-        storages = this.#call(native, root, ending, given, run);
+        storages = this.#call(native, root, exit, callArgs, run);
       } catch (error) {
         if (!isMissing(error) || args === null) throw error;
         root.eager = `compiled as a whole it needs what the device lacks: ${(error as Error).message}`;
-        noteEager(this.#name, given.tensors, native, root.eager);
-        const argument = (storage: Storage): Tensor | null => given.tensors[root.ghosts.indices.get(storage) ?? -1] ?? null;
-        storages = interpret(native, this.#name, ending.source.path, run.values, argument, ending.outputs);
+        noteEager(this.#name, callArgs.tensors, native, root.eager);
+        const argument = (storage: Storage): Tensor | null => callArgs.tensors[root.placeholders.indices.get(storage) ?? -1] ?? null;
+        storages = interpret(native, this.#name, exit.source.path, run.values, argument, exit.outputs);
       }
     } catch (error) {
       // Nothing that the run has counted as written was.
@@ -250,34 +250,34 @@ class CompiledFunction {
     }
     // A run has counted its writes itself, and set what it set of the arguments.
     if (args === null) for (const storage of this.recentProgram!.state) storage.version++;
-    else root.ghosts.end(given.tensors);
-    return commit(this.#name, ending, root.ghosts, outcome, objects, given.tensors, storages);
+    else root.placeholders.end(callArgs.tensors);
+    return commit(this.#name, exit, root.placeholders, outcome, objects, callArgs.tensors, storages);
   }
 
   #call(
     native: NativeDevice,
     root: Root,
-    ending: Ending,
-    given: Given,
+    exit: TraceExit,
+    callArgs: CallArguments,
     run: { readonly values: Values; readonly notice?: Notice | null },
   ): Storage[] {
     const options = { name: this.#name, lists: this.#options.lists, regions: this.#options.regions, notice: run.notice ?? null };
-    const fitted = ending.fitted ?? null;
-    const common = fitted === null ? null : fitted.variant.program(native, options);
-    if (fitted !== null && common === null) this.#fitting!.refuse(ending, fitted.variant.refusal!);
-    const program = common ?? ending.program(native, root.ghosts, options);
+    const bucketed = exit.bucketed ?? null;
+    const common = bucketed === null ? null : bucketed.variant.program(native, options);
+    if (bucketed !== null && common === null) this.#bucketing!.refuse(exit, bucketed.variant.refusal!);
+    const program = common ?? exit.program(native, root.placeholders, options);
     this.recentProgram = program;
-    if (common === null) return program.call(given.tensors, run.values);
-    return program.call(given.tensors, fitted!.variant.values(fitted!.fit, run.values), fitted!.fit);
+    if (common === null) return program.call(callArgs.tensors, run.values);
+    return program.call(callArgs.tensors, bucketed!.variant.values(bucketed!.mapping, run.values), bucketed!.mapping);
   }
 
-  #eagerly(args: readonly unknown[], given: Given, reason: string): unknown {
-    noteEager(this.#name, given.tensors, nativeDevice(given.tensors[0]?.device ?? defaultDevice(), this.#name), reason);
+  #eagerly(args: readonly unknown[], callArgs: CallArguments, reason: string): unknown {
+    noteEager(this.#name, callArgs.tensors, nativeDevice(callArgs.tensors[0]?.device ?? defaultDevice(), this.#name), reason);
     return this.#fn(...(args as never[]));
   }
 
-  #deviceOf(given: Given, ending: Ending): Device {
-    return given.tensors[0]?.device ?? ending.device ?? defaultDevice();
+  #deviceOf(callArgs: CallArguments, exit: TraceExit): Device {
+    return callArgs.tensors[0]?.device ?? exit.device ?? defaultDevice();
   }
 
   #refusePromise(result: Promise<unknown>): never {
@@ -291,70 +291,70 @@ class CompiledFunction {
     });
   }
 
-  #rootOf(given: Given, args: readonly unknown[]): Root {
-    let root = this.roots.get(given.key);
-    if (root !== undefined && root.endings.length >= ENDINGS) {
-      this.#drop(given.key, root);
+  #rootOf(callArgs: CallArguments, args: readonly unknown[]): Root {
+    let root = this.roots.get(callArgs.key);
+    if (root !== undefined && root.exits.length >= MAX_EXITS) {
+      this.#drop(callArgs.key, root);
       root = undefined;
     }
     if (root === undefined) {
-      const reason = this.recordings.kinds.add(given.tensors, args);
+      const reason = this.recordings.kinds.add(callArgs.tensors, args);
       root = {
         start: new Step(null, null),
-        ghosts: new Ghosts(given, this.#recorded),
+        placeholders: new Placeholders(callArgs, this.#recorded),
         reason,
-        endings: [],
-        likeness: given.likeness(args),
+        exits: [],
+        likeness: callArgs.likeness(args),
         recent: null,
         eager: null,
       };
       const [oldest] = this.roots;
       if (this.roots.size >= KINDS && oldest !== undefined) this.#drop(oldest[0], oldest[1]);
     } else if (root === this.#newest) return root;
-    else this.roots.delete(given.key);
-    this.roots.set(given.key, root);
+    else this.roots.delete(callArgs.key);
+    this.roots.set(callArgs.key, root);
     this.#newest = root;
     return root;
   }
 
   #drop(key: string, root: Root): void {
-    for (const e of root.endings) e.dispose();
+    for (const e of root.exits) e.dispose();
     this.roots.delete(key);
     if (root === this.#newest) this.#newest = null;
   }
 
   /** The ending of a path that is like this run's, or a new one. */
-  #endingOf(root: Root, run: Run, outcome: Outcome): Ending {
+  #exitOf(root: Root, run: Run, outcome: Outcome): TraceExit {
     const effects = effectsOf(run);
     if (run.varied.size > 0) {
       // A number that was part of programs has become an input of them.
       for (const e of run.varied) e.varies = true;
-      for (const e of root.endings) {
+      for (const e of root.exits) {
         e.dispose();
-        e.step.endings.length = 0;
+        e.step.exits.length = 0;
       }
-      root.endings.length = 0;
+      root.exits.length = 0;
       root.recent = null;
       this.recordings.note("a number changed: it is an input from now on");
     }
-    const known = run.at.endings.find((e) => e.matches(outcome, effects, run.flows.continuations));
+    const known = run.at.exits.find((e) => e.matches(outcome, effects, run.flows.continuations));
     if (known !== undefined) return known;
-    const ending = new Ending(run, root.ghosts, outcome, effects);
-    if (run.varied.size === 0 && this.#fitting === null)
-      this.recordings.note(this.#restarted ?? (root.endings.length === 0 ? root.reason : (run.reason ?? "another result")));
-    run.at.endings.push(ending);
-    root.endings.push(ending);
-    return ending;
+    const exit = new TraceExit(run, root.placeholders, outcome, effects);
+    if (run.varied.size === 0 && this.#bucketing === null)
+      this.recordings.note(this.#restarted ?? (root.exits.length === 0 ? root.reason : (run.reason ?? "another result")));
+    run.at.exits.push(exit);
+    root.exits.push(exit);
+    return exit;
   }
 
   get programs(): number {
-    const own = [...this.roots.values()].flatMap((r) => r.endings.filter((e) => !e.fitted));
-    return own.length + (this.#fitting?.programs ?? 0);
+    const own = [...this.roots.values()].flatMap((r) => r.exits.filter((e) => !e.bucketed));
+    return own.length + (this.#bucketing?.programs ?? 0);
   }
 
   dispose(): void {
     for (const [key, root] of this.roots) this.#drop(key, root);
-    this.#fitting?.dispose();
+    this.#bucketing?.dispose();
     this.recent = this.recentProgram = null;
   }
 }

@@ -61,27 +61,27 @@ export class Dynamic {
       for (const a of axes) {
         const at = a < 0 ? a + t.rank : a;
         if (at < 0 || at >= t.rank) continue;
-        const known = marked.get(t);
-        if (known === undefined) marked.set(t, new Set([at]));
-        else known.add(at);
+        const axesOf = marked.get(t);
+        if (axesOf === undefined) marked.set(t, new Set([at]));
+        else axesOf.add(at);
         if (t.ownGrad !== null && t.ownGrad.rank === t.rank) mark(t.ownGrad, [at]);
       }
     };
-    const walk = (value: unknown, axes: DynamicAxes | undefined): void => {
+    const visit = (value: unknown, axes: DynamicAxes | undefined): void => {
       if (axes === null || axes === undefined) return;
       if (value instanceof Tensor) {
         if (isAxes(axes)) mark(value, axes);
       } else if (typeof value !== "object" || value === null) return;
-      else if (isComposite(value)) for (const part of value[PARTS]()) walk(part, axes);
-      else if (isAxes(axes)) for (const v of value instanceof Map ? value.values() : Object.values(value)) walk(v, axes);
+      else if (isComposite(value)) for (const part of value[PARTS]()) visit(part, axes);
+      else if (isAxes(axes)) for (const v of value instanceof Map ? value.values() : Object.values(value)) visit(v, axes);
       else if (Array.isArray(axes)) {
-        if (Array.isArray(value)) value.forEach((v, i) => walk(v, axes[i]));
+        if (Array.isArray(value)) value.forEach((v, i) => visit(v, axes[i]));
       } else
         for (const [k, v] of value instanceof Map ? value : Object.entries(value))
-          walk(v, (axes as Record<string, DynamicAxes>)[k as string]);
+          visit(v, (axes as Record<string, DynamicAxes>)[k as string]);
     };
-    if (isAxes(this.#axes) || Array.isArray(this.#axes)) walk(args, this.#axes);
-    else for (const a of args) walk(a, this.#axes);
+    if (isAxes(this.#axes) || Array.isArray(this.#axes)) visit(args, this.#axes);
+    else for (const a of args) visit(a, this.#axes);
     const large = new Map<Tensor, number[]>();
     const base = new Map<Tensor, number[]>();
     let isOwn = true;
@@ -112,7 +112,7 @@ export class Dynamic {
 }
 
 /** Tensors of other shapes in place of a call's, without data: what a path is recorded with. */
-export function standIns(shapes: ReadonlyMap<Tensor, readonly number[]>): Map<Tensor, Tensor> {
+export function resizedTensors(shapes: ReadonlyMap<Tensor, readonly number[]>): Map<Tensor, Tensor> {
   const made = new Map<Tensor, Tensor>();
   for (const [t, shape] of shapes) {
     const desc = internDesc(t.device, t.dtype, shape, layoutOf(t)?.strides(shape) ?? undefined);

@@ -6,7 +6,7 @@ import { callerPlace } from "../place.ts";
 import type { Storage } from "../storage.ts";
 import type { Tensor } from "../tensor.ts";
 import type { Flow, FlowEnd } from "../tracer.ts";
-import type { Ghosts } from "./arguments.ts";
+import type { Placeholders } from "./arguments.ts";
 
 /** A gradient that flows on after the call. Those of one pass have the same flow, and go on together. */
 export type Continuation = FlowEnd & {
@@ -62,26 +62,26 @@ export class Flows {
   readonly #freed = new Set<TapeNode>();
   #isWrittenSince = false;
   readonly #name: string;
-  readonly #ghosts: Ghosts;
-  readonly #tensors: readonly Tensor[];
+  readonly #placeholders: Placeholders;
+  readonly #args: readonly Tensor[];
 
   /** name: the function's; tensors: its arguments. */
-  constructor(name: string, ghosts: Ghosts, tensors: readonly Tensor[]) {
+  constructor(name: string, placeholders: Placeholders, args: readonly Tensor[]) {
     this.#name = name;
-    this.#ghosts = ghosts;
-    this.#tensors = tensors;
+    this.#placeholders = placeholders;
+    this.#args = args;
   }
 
   /** The node outside that a boundary of the traced tape stands for. */
   outer(node: TapeNode): TapeNode {
-    const argument = this.#ghosts.boundary(node);
-    return argument < 0 ? node : this.#tensors[argument]!.ownNode!;
+    const argument = this.#placeholders.boundary(node);
+    return argument < 0 ? node : this.#args[argument]!.ownNode!;
   }
 
   out(ends: readonly FlowEnd[], flow: Flow, keep: (t: Tensor, grad: Tensor) => void): void {
     const next = ends.map((e) => ({ ...e, flow, isKept: "node" in e && this.#keeps(e.node, e.output) }));
     this.add(next);
-    for (const e of next) if ("node" in e && e.isKept) keep(this.#ghosts.tensors[this.#ghosts.boundary(e.node)]!, e.grad);
+    for (const e of next) if ("node" in e && e.isKept) keep(this.#placeholders.tensors[this.#placeholders.boundary(e.node)]!, e.grad);
   }
 
   /** What one or several passes hand on. Throws what a pass would throw on the way. */
@@ -120,12 +120,12 @@ export class Flows {
 
   /** Of an argument the run counts writes on what stands for it. */
   #isWritten(storage: Storage): boolean {
-    return this.#tensors.some((t, i) => t.storage === storage && (this.#ghosts.tensors[i]?.storage.version ?? 0) > 0);
+    return this.#args.some((t, i) => t.storage === storage && (this.#placeholders.tensors[i]?.storage.version ?? 0) > 0);
   }
 
   isReached(leaf: Tensor, ends: readonly FlowEnd[]): boolean {
-    const at = this.#ghosts.tensors.indexOf(leaf);
-    const real = at < 0 ? leaf : this.#tensors[at]!;
+    const at = this.#placeholders.tensors.indexOf(leaf);
+    const real = at < 0 ? leaf : this.#args[at]!;
     return ends.some((e) => "node" in e && leadsTo(this.outer(e.node), real));
   }
 
@@ -139,7 +139,7 @@ export class Flows {
     for (const t of inputs) {
       const { node } = t;
       if (node !== null) nodes.add(this.outer(node));
-      else leaves.add(this.#tensors[this.#ghosts.tensors.indexOf(t)] ?? t);
+      else leaves.add(this.#args[this.#placeholders.tensors.indexOf(t)] ?? t);
     }
     for (const node of from)
       for (const edge of node.edges) {
@@ -152,21 +152,21 @@ export class Flows {
 
   /** Whether the gradient of an argument that has a history is to be kept in its `grad`. */
   #keeps(node: TapeNode, output: number): boolean {
-    const index = this.#ghosts.boundary(node);
+    const index = this.#placeholders.boundary(node);
     if (index < 0 || node.retained?.has(output) !== true) return false;
     // Hooks of what lies outside run after the call.
-    const { ownNode, outputIndex } = this.#tensors[index]!;
+    const { ownNode, outputIndex } = this.#args[index]!;
     return (node.hooks?.get(output) ?? ownNode?.hooks?.get(outputIndex) ?? []).length === 0;
   }
 
   /** Refuses the gradient of a tensor some of which has not come yet. */
   read(t: Tensor): void {
     if (this.continuations.length === 0) return;
-    const at = this.#ghosts.tensors.indexOf(t);
-    const real = at < 0 ? t : this.#tensors[at]!;
+    const at = this.#placeholders.tensors.indexOf(t);
+    const real = at < 0 ? t : this.#args[at]!;
     const isLate = this.continuations.some((c) => {
       if ("leaf" in c) return c.leaf === t;
-      const isOwn = this.#ghosts.boundary(c.node) === at && at >= 0;
+      const isOwn = this.#placeholders.boundary(c.node) === at && at >= 0;
       return (isOwn && !c.isKept && c.node.retained !== null) || leadsTo(this.outer(c.node), real);
     });
     if (!isLate) return;

@@ -3,7 +3,7 @@ import { TapeNode, type Freed, type Hook } from "../autograd/tape.ts";
 import type { Device } from "../device.ts";
 import { Storage, internDesc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
-import type { Backward, Behaviour, Boundary, Place } from "./backward.ts";
+import type { Backward, Behaviour, Boundary, GradientEdge } from "./backward.ts";
 
 /** What a call has in place of what was traced. */
 export interface Call {
@@ -13,15 +13,15 @@ export interface Call {
   readonly freed: Freed;
   readonly behaviour: Behaviour;
   /** Hooks that the function left on its results. */
-  readonly hooks: readonly (Place & { readonly hooks: Hook[] })[];
+  readonly hooks: readonly (GradientEdge & { readonly hooks: Hook[] })[];
   /** What lies in a tensor that gradients read; null where the call has nothing of it. */
   saved(t: Tensor): Tensor | null;
   /** Where gradients go at an end of the traced tape that is no result of the call: a tensor's place, or one named. */
-  end(boundary: Boundary): Tensor | Place;
+  end(boundary: Boundary): Tensor | GradientEdge;
 }
 
 /** A tensor that is nothing but a place on the tape. */
-function placeholder(device: Device, { node, output }: Place): Tensor {
+function edgeTensor(device: Device, { node, output }: GradientEdge): Tensor {
   const { dtype, shape } = node.outputs[output]!;
   const t = new Tensor(new Storage(device, 0), internDesc(device, dtype, shape));
   t.node = node;
@@ -41,17 +41,17 @@ export class History {
       const saved = backward.saved.map((t) => call.saved(t));
       const ends: Tensor[] = [];
       const inputs = backward.boundaries.map((b) => {
-        const end = ("leaf" in b ? null : this.placeOf(b.node, b.output)) ?? call.end(b);
+        const end = ("leaf" in b ? null : this.edgeOf(b.node, b.output)) ?? call.end(b);
         if (end instanceof Tensor) return end;
-        ends.push(placeholder(device, end));
+        ends.push(edgeTensor(device, end));
         return ends.at(-1)!;
       });
       const node: TapeNode = new TapeNode(name, inputs, backward.specs, saved, (dys, kept) => backward.run(dys, kept, { node, freed }), {
-        standing: { parts: (dys, stops) => backward.partsOf(dys, stops, behaviour), inner: backward.inner, freed },
+        compiled: { parts: (dys, stops) => backward.partsOf(dys, stops, behaviour), inner: backward.inner, freed },
       });
       this.#nodes.push(node);
       for (const t of [...saved, ...ends]) t?.dispose();
-      backward.places.forEach((p, i) => {
+      backward.edges.forEach((p, i) => {
         const left = hooks.find((h) => h.node === p.node && h.output === p.output);
         if (left !== undefined) (node.hooks ??= new Map<number, Hook[]>()).set(i, left.hooks);
       });
@@ -59,7 +59,7 @@ export class History {
   }
 
   /** The output of a real node that stands for one of a traced node. */
-  placeOf(node: TapeNode | null, output: number): Place | null {
+  edgeOf(node: TapeNode | null, output: number): GradientEdge | null {
     for (const [i, b] of this.#backwards.entries()) {
       const at = node === null || i >= this.#nodes.length ? -1 : b.outputAt(node, output);
       if (at >= 0) return { node: this.#nodes[i]!, output: at };

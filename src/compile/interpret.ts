@@ -17,7 +17,7 @@ import { allEvents, type Event } from "./log.ts";
 import type { Values } from "./program.ts";
 
 /** Where a traced storage's elements are. */
-interface Place {
+interface BufferRange {
   readonly storage: Storage;
   /** In elements. */
   readonly offset: number;
@@ -27,7 +27,7 @@ class Interpreter {
   readonly #native: NativeDevice;
   readonly #name: string;
   readonly #argument: (storage: Storage) => Tensor | null;
-  readonly #places = new Map<Storage, Place>();
+  readonly #ranges = new Map<Storage, BufferRange>();
   /** Storages outside that are written to: what they will hold, all of it at the end. A call that fails has changed nothing. */
   readonly #shadows = new Map<Storage, { readonly target: Tensor; readonly value: Tensor; readonly isArgument: boolean }>();
   readonly #made: Tensor[] = [];
@@ -70,7 +70,7 @@ class Interpreter {
           break;
         }
         case "view":
-        case "opening":
+        case "retraced":
         case "custom":
           break;
         default:
@@ -86,22 +86,22 @@ class Interpreter {
 
   #define(traced: Storage, t: Tensor): void {
     this.#made.push(t);
-    this.#places.set(traced, t);
+    this.#ranges.set(traced, t);
   }
 
   /** The storage that an operand lies in, before any write of the path to it. */
-  #placeOf(storage: Storage): Place {
-    return this.#places.get(storage) ?? this.#argument(storage) ?? { storage, offset: 0 };
+  #rangeOf(storage: Storage): BufferRange {
+    return this.#ranges.get(storage) ?? this.#argument(storage) ?? { storage, offset: 0 };
   }
 
   #tensor(o: { readonly storage: Storage; readonly desc: Desc; readonly offset: number }): Tensor {
-    const { storage, offset } = this.#placeOf(o.storage);
+    const { storage, offset } = this.#rangeOf(o.storage);
     return new Tensor(this.#shadows.get(storage)?.value.storage ?? storage, o.desc, offset + o.offset);
   }
 
   #shadow({ storage: traced, desc }: Target): void {
-    const { storage } = this.#placeOf(traced);
-    if (this.#places.has(traced) || this.#shadows.has(storage) || desc.size === 0) return;
+    const { storage } = this.#rangeOf(traced);
+    if (this.#ranges.has(traced) || this.#shadows.has(storage) || desc.size === 0) return;
     const target = new Tensor(storage, flatDesc({ storage, desc, offset: 0 }));
     const isArgument = this.#argument(traced) !== null;
     this.#shadows.set(storage, { target, value: runEager(contiguousOp, [target], undefined)[0]!, isArgument });
@@ -120,7 +120,7 @@ class Interpreter {
   /** What lies in traced storages now, as storages that nobody refers to yet. */
   take(outputs: readonly Storage[]): Storage[] {
     return outputs.map((o) => {
-      const { storage } = this.#places.get(o)!;
+      const { storage } = this.#ranges.get(o)!;
       // dispose() below lets go of the last reference to the others.
       storage.refs++;
       return storage;

@@ -24,14 +24,14 @@ export class Kinds {
     const differing: string[] = [];
     tensors.forEach((t, i) => {
       const b = before[i]!;
-      const place = args.indexOf(t);
-      const name = place < 0 ? "a tensor" : `argument ${place}`;
+      const index = args.indexOf(t);
+      const name = index < 0 ? "a tensor" : `argument ${index}`;
       if (t.dtype !== b.dtype) differing.push(`${name} is ${t.dtype} instead of ${b.dtype}`);
       else if (t.rank !== b.shape.length) differing.push(`${name} has the shape ${show(t.shape)} instead of ${show(b.shape)}`);
       else if (t.shape.some((d, k) => d !== b.shape[k])) {
         differing.push(`${name} has the shape ${show(t.shape)} instead of ${show(b.shape)}`);
         for (const [k, d] of t.shape.entries())
-          if (d !== b.shape[k]) this.#axes.set(place, (this.#axes.get(place) ?? new Set<number>()).add(k));
+          if (d !== b.shape[k]) this.#axes.set(index, (this.#axes.get(index) ?? new Set<number>()).add(k));
       } else if (t.strides.some((s, k) => s !== b.strides[k])) differing.push(`${name} has other strides`);
     });
     return differing.length === 0 ? kind : `${kind}: ${differing.slice(0, 2).join(", ")}`;

@@ -10,7 +10,7 @@ import { noteWrite } from "../runtime/assign.ts";
 import type { Target } from "../runtime/write.ts";
 import type { Storage } from "../storage.ts";
 import type { Tensor } from "../tensor.ts";
-import type { Ending } from "./ending.ts";
+import type { TraceExit } from "./exit.ts";
 import type { Continuation } from "./flows.ts";
 import type { Operand } from "./operand.ts";
 
@@ -128,8 +128,8 @@ export interface Region {
 }
 
 /** Where a region begins whose JavaScript has to run in every call. */
-export interface Opening {
-  readonly kind: "opening";
+export interface RetracedRegion {
+  readonly kind: "retraced";
   readonly owner: object;
   readonly tensors: readonly (Operand | null)[];
   readonly guards: readonly unknown[];
@@ -142,7 +142,7 @@ export interface Custom {
   readonly inputs: readonly Operand[];
 }
 
-export type Event = Operation | View | Creation | Scalar | Constant | Assignment | Rewrite | Region | Opening | Custom;
+export type Event = Operation | View | Creation | Scalar | Constant | Assignment | Rewrite | Region | RetracedRegion | Custom;
 
 /** An event on a path, and what may follow. */
 export class Step {
@@ -151,7 +151,7 @@ export class Step {
   /** The first of those that may follow, and the next that may follow the same as this one. */
   first: Step | null = null;
   sibling: Step | null = null;
-  readonly endings: Ending[] = [];
+  readonly exits: TraceExit[] = [];
 
   constructor(event: Event | null, parent: Step | null) {
     this.event = event;

@@ -33,7 +33,7 @@ export interface LoweredInput {
 }
 
 /** The value that a storage holds at this point of the path. */
-interface Cell {
+interface MutableBuffer {
   readonly storage: Storage;
   readonly dtype: DType;
   /** The graph's input that holds its bytes at the start, and where they come from; null for storages made inside. */
@@ -48,13 +48,13 @@ export class Lowering {
   readonly graph = new Graph();
   readonly inputs: LoweredInput[] = [];
   readonly #builder: GraphBuilder;
-  readonly #cells = new Map<Storage, Cell>();
+  readonly #buffers = new Map<Storage, MutableBuffer>();
   readonly #numbers = new Map<string, Value>();
   readonly #wide: WideValues = new Map();
   readonly #name: string;
   readonly #argument: (storage: Storage) => number;
   readonly #padded: PaddedLowering | null;
-  readonly #given = new Map<Event, Value>();
+  readonly #inputOf = new Map<Event, Value>();
 
   /** argument: which argument a storage stands for, -1 for none. sized: of a program that serves several sizes. */
   constructor(native: NativeDevice, name: string, argument: (storage: Storage) => number, sized: Sized | null = null) {
@@ -95,7 +95,7 @@ export class Lowering {
           this.#assign(event);
           break;
         case "view":
-        case "opening":
+        case "retraced":
         case "custom":
           break;
         default:
@@ -111,12 +111,12 @@ export class Lowering {
   finish(outputs: readonly Storage[]): number[] {
     this.#builder.origin = "result";
     const written: number[] = [];
-    const results = outputs.map((storage) => this.#output(this.#cells.get(storage)!));
-    for (const cell of this.#cells.values()) {
-      if (cell.source === null || this.#settled(cell) === cell.initial) continue;
-      if (cell.source.kind !== "argument" && cell.source.kind !== "state") continue;
-      if (cell.source.kind === "argument") written.push(cell.source.index);
-      this.graph.state.push({ cell: cell.initial!, value: this.#bytes(cell) });
+    const results = outputs.map((storage) => this.#output(this.#buffers.get(storage)!));
+    for (const buffer of this.#buffers.values()) {
+      if (buffer.source === null || this.#settled(buffer) === buffer.initial) continue;
+      if (buffer.source.kind !== "argument" && buffer.source.kind !== "state") continue;
+      if (buffer.source.kind === "argument") written.push(buffer.source.index);
+      this.graph.state.push({ buffer: buffer.initial!, value: this.#bytes(buffer) });
     }
     this.graph.outputs = results;
     return written;
@@ -124,19 +124,19 @@ export class Lowering {
 
   /** Whether a storage has a value here. */
   has(storage: Storage): boolean {
-    return this.#cells.has(storage);
+    return this.#buffers.has(storage);
   }
 
-  #output(cell: Cell): Expr {
-    const n = cell.storage.contentInBytes / DTYPES[cell.dtype].sizeInBytes;
-    const whole = packedExpr(this.#settled(cell), cell.dtype, [n]);
-    if (cell.current.producer === null) return this.#builder.emit("ELEMENT_WISE_IDENTITY", { input: whole }).output as Expr;
+  #output(buffer: MutableBuffer): Expr {
+    const n = buffer.storage.contentInBytes / DTYPES[buffer.dtype].sizeInBytes;
+    const whole = packedExpr(this.#settled(buffer), buffer.dtype, [n]);
+    if (buffer.current.producer === null) return this.#builder.emit("ELEMENT_WISE_IDENTITY", { input: whole }).output as Expr;
     return whole;
   }
 
   /** All bytes of a cell as 32-bit words; what comes straight from another input goes through a node of its own. */
-  #bytes(cell: Cell): Expr {
-    const words = packedExpr(this.#settled(cell), "uint32", [cell.storage.sizeInBytes / 4]);
+  #bytes(buffer: MutableBuffer): Expr {
+    const words = packedExpr(this.#settled(buffer), "uint32", [buffer.storage.sizeInBytes / 4]);
     return words.value.producer === null ? (this.#builder.emit("ELEMENT_WISE_IDENTITY", { input: words }).output as Expr) : words;
   }
 
@@ -186,7 +186,7 @@ export class Lowering {
   }
 
   #define(storage: Storage, dtype: DType, current: Value): void {
-    this.#cells.set(storage, { storage, dtype, initial: null, source: null, current, patches: null });
+    this.#buffers.set(storage, { storage, dtype, initial: null, source: null, current, patches: null });
   }
 
   /** A number that stays the same: uploaded once, however often it is used. */
@@ -201,8 +201,8 @@ export class Lowering {
   }
 
   #volatile(event: Scalar | Constant, shape: readonly number[]): Value {
-    let value = this.#given.get(event);
-    if (value === undefined) this.#given.set(event, (value = this.#input(packedBytes(event.dtype, shape), { kind: "volatile", event })));
+    let value = this.#inputOf.get(event);
+    if (value === undefined) this.#inputOf.set(event, (value = this.#input(packedBytes(event.dtype, shape), { kind: "volatile", event })));
     return value;
   }
 
@@ -212,9 +212,9 @@ export class Lowering {
     return value;
   }
 
-  #cell(storage: Storage, dtype: DType): Cell {
-    let cell = this.#cells.get(storage);
-    if (cell === undefined) {
+  #buffer(storage: Storage, dtype: DType): MutableBuffer {
+    let buffer = this.#buffers.get(storage);
+    if (buffer === undefined) {
       const index = this.#argument(storage);
       if (index < 0 && storage.handle === 0)
         throw new TraceError({
@@ -226,86 +226,86 @@ export class Lowering {
         });
       const source: InputSource = index >= 0 ? { kind: "argument", index } : { kind: "state", storage };
       const initial = this.#input(storage.sizeInBytes, source);
-      cell = { storage, dtype, initial, source, current: initial, patches: null };
-      this.#cells.set(storage, cell);
+      buffer = { storage, dtype, initial, source, current: initial, patches: null };
+      this.#buffers.set(storage, buffer);
     }
-    return cell;
+    return buffer;
   }
 
   #expr(x: Operand): Expr {
-    const cell = this.#cell(x.storage, x.desc.dtype);
-    const moved = this.#padded?.read(this.#builder, x, () => this.#flat(cell, x.desc.dtype)) ?? null;
+    const buffer = this.#buffer(x.storage, x.desc.dtype);
+    const moved = this.#padded?.read(this.#builder, x, () => this.#flat(buffer, x.desc.dtype)) ?? null;
     if (moved !== null) return moved;
     const isRank0 = x.desc.shape.length === 0;
     const shown = (e: Expr): Expr => new Expr(e.value, e.dtype, isRank0 ? [1] : e.sizes, isRank0 ? [1] : e.strides, e.byteOffset);
-    const found = cell.patches?.read(x.desc, x.offset) ?? null;
+    const found = buffer.patches?.read(x.desc, x.offset) ?? null;
     if (found !== null && found !== "untouched") return shown(found);
-    const value = found === null ? this.#settled(cell) : cell.current;
+    const value = found === null ? this.#settled(buffer) : buffer.current;
     return shown(new Expr(value, x.desc.dtype, x.desc.shape, x.desc.strides, x.offset * DTYPES[x.desc.dtype].sizeInBytes));
   }
 
   /** All elements of a cell. */
-  #flat(cell: Cell, dtype: DType): Expr {
-    return packedExpr(this.#settled(cell), dtype, [cell.storage.contentInBytes / DTYPES[dtype].sizeInBytes]);
+  #flat(buffer: MutableBuffer, dtype: DType): Expr {
+    return packedExpr(this.#settled(buffer), dtype, [buffer.storage.contentInBytes / DTYPES[dtype].sizeInBytes]);
   }
 
   #assign(event: Assignment): void {
-    const { target: given, source: value } = event;
-    if (given.desc.size === 0) return;
-    const isItself = given.storage === value.storage && given.desc === value.desc && given.offset === value.offset;
-    if (isItself) return this.#rewritten(this.#cell(given.storage, given.desc.dtype));
-    const target = { storage: given.storage, desc: alone(given.desc, given.desc), offset: given.offset };
-    const cell = this.#cell(target.storage, target.desc.dtype);
-    const desc = alone(given.desc, value.desc);
+    const { target: written, source: value } = event;
+    if (written.desc.size === 0) return;
+    const isItself = written.storage === value.storage && written.desc === value.desc && written.offset === value.offset;
+    if (isItself) return this.#rewritten(this.#buffer(written.storage, written.desc.dtype));
+    const target = { storage: written.storage, desc: alone(written.desc, written.desc), offset: written.offset };
+    const buffer = this.#buffer(target.storage, target.desc.dtype);
+    const desc = alone(written.desc, value.desc);
     let source = this.#expr(desc === value.desc ? value : { ...value, desc });
-    const moved = this.#padded?.written(this.#builder, event, () => this.#flat(cell, given.desc.dtype), source) ?? null;
+    const moved = this.#padded?.written(this.#builder, event, () => this.#flat(buffer, written.desc.dtype), source) ?? null;
     if (moved !== null) {
-      cell.current = moved.value;
-      cell.patches = null;
+      buffer.current = moved.value;
+      buffer.patches = null;
       return;
     }
     const way = wayOf(target);
     if (way.kind !== "whole" || this.#padded?.isPart(event) === true)
-      source = this.#padded?.partly(this.#builder, event, source, () => this.#expr(given)) ?? source;
-    if (way.kind === "range") return this.#patch(target, cell, source, way.start);
-    if (way.kind === "places") cell.current = this.#scattered(target, cell, source, way.places);
-    else if (isWhole(source) && source.value.sizeInBytes === target.storage.sizeInBytes) cell.current = source.value;
-    else cell.current = this.#copied(source).value;
-    cell.patches = null;
+      source = this.#padded?.partly(this.#builder, event, source, () => this.#expr(written)) ?? source;
+    if (way.kind === "range") return this.#patch(target, buffer, source, way.start);
+    if (way.kind === "places") buffer.current = this.#scattered(target, buffer, source, way.places);
+    else if (isWhole(source) && source.value.sizeInBytes === target.storage.sizeInBytes) buffer.current = source.value;
+    else buffer.current = this.#copied(source).value;
+    buffer.patches = null;
   }
 
   /** A write of what is there changes nothing; an argument counts it. */
-  #rewritten(cell: Cell): void {
-    if (cell.source?.kind !== "argument") return;
-    const n = cell.storage.contentInBytes / DTYPES[cell.dtype].sizeInBytes;
-    cell.current = this.#copied(packedExpr(this.#settled(cell), cell.dtype, [n])).value;
+  #rewritten(buffer: MutableBuffer): void {
+    if (buffer.source?.kind !== "argument") return;
+    const n = buffer.storage.contentInBytes / DTYPES[buffer.dtype].sizeInBytes;
+    buffer.current = this.#copied(packedExpr(this.#settled(buffer), buffer.dtype, [n])).value;
   }
 
   /** The storage with elements at flat places replaced. */
-  #scattered(target: Target, cell: Cell, source: Expr, places: Int32Array): Value {
+  #scattered(target: Target, buffer: MutableBuffer, source: Expr, addresses: Int32Array): Value {
     const flat = flatDesc(target);
-    const base = packedExpr(this.#settled(cell), flat.dtype, flat.shape);
+    const base = packedExpr(this.#settled(buffer), flat.dtype, flat.shape);
     const packed = this.#builder.reshape(source, [target.desc.size]);
-    const indices = this.#input(packedBytes("int32", packed.sizes), { kind: "fixed", bytes: places });
+    const indices = this.#input(packedBytes("int32", packed.sizes), { kind: "fixed", bytes: addresses });
     const index = packedExpr(indices, "int32", packed.sizes);
     return scatterFlatOp.lower(this.#builder, [base, index, packed], undefined, [flat])[0]!.value;
   }
 
   /** A packed range takes a value, which waits for others. */
-  #patch(target: Target, cell: Cell, source: Expr, start: number): void {
+  #patch(target: Target, buffer: MutableBuffer, source: Expr, start: number): void {
     const value = this.#builder.reshape(source, [target.desc.size]);
-    if (cell.patches?.dtype === target.desc.dtype && cell.patches.add(start, value)) return;
-    this.#settled(cell);
-    cell.patches = new Patches(target.desc.dtype);
-    cell.patches.add(start, value);
+    if (buffer.patches?.dtype === target.desc.dtype && buffer.patches.add(start, value)) return;
+    this.#settled(buffer);
+    buffer.patches = new Patches(target.desc.dtype);
+    buffer.patches.add(start, value);
   }
 
   /** All of what the storage holds now. */
-  #settled(cell: Cell): Value {
-    const { patches, storage } = cell;
-    if (patches === null) return cell.current;
-    cell.patches = null;
-    cell.current = patches.join(this.#builder, cell.current, storage.contentInBytes / DTYPES[patches.dtype].sizeInBytes);
-    return cell.current;
+  #settled(buffer: MutableBuffer): Value {
+    const { patches, storage } = buffer;
+    if (patches === null) return buffer.current;
+    buffer.patches = null;
+    buffer.current = patches.join(this.#builder, buffer.current, storage.contentInBytes / DTYPES[patches.dtype].sizeInBytes);
+    return buffer.current;
   }
 }

@@ -10,7 +10,7 @@ import { indices, int32, takeAlong, type Padding } from "../padding.ts";
 import { readMoved, writeMoved, type AddressNumbers } from "./addresses.ts";
 import { madeOf, type Assignment, type Creation, type Operation, type Scalar } from "./log.ts";
 import type { Operand } from "./operand.ts";
-import { isFitting, type Pairing } from "./pairing.ts";
+import { isPaddable, type TraceMatch } from "./trace-matching.ts";
 
 /** A true size, or what follows one, as an event that gives a number in each call. */
 export const sizeEvent = (device: Device, value: number, dtype: "uint32" | "int32" | "float32" = "uint32"): Scalar => ({
@@ -36,12 +36,12 @@ const refusal = (event: SizedEvent): Unpadded => new Unpadded(`${event.origin} c
 
 /** What a program for several sizes is made of. */
 export interface Sized {
-  readonly pairing: Pairing;
+  readonly match: TraceMatch;
   /** Of each of the pairing's axes. */
   readonly sizes: readonly Scalar[];
   readonly device: Device;
   /** Other numbers that follow sizes, with where each call finds them: lowering adds them. */
-  readonly numbers: { readonly event: Scalar; readonly of: (pairing: Pairing) => number }[];
+  readonly numbers: { readonly event: Scalar; readonly of: (match: TraceMatch) => number }[];
 }
 
 /** Thrown where no program can serve several sizes: each has its own. The message says why. */
@@ -49,14 +49,14 @@ export class Unpadded extends Error {}
 
 /** Gives operations of a path that fits several sizes their padded form. */
 export class PaddedLowering {
-  readonly #pairing: Pairing;
+  readonly #match: TraceMatch;
   readonly #input: (event: Scalar) => Value;
   readonly #sized: Sized;
   readonly #masks = new Map<string, Expr>();
 
   /** input: the graph's input for a number. */
   constructor(sized: Sized, input: (event: Scalar) => Value) {
-    this.#pairing = sized.pairing;
+    this.#match = sized.match;
     this.#sized = sized;
     this.#input = input;
   }
@@ -79,13 +79,13 @@ export class PaddedLowering {
 
   /** Whether a write to all of the larger storage is one to a part of the smaller. */
   isPart(event: Assignment): boolean {
-    const { desc, storage } = (this.#pairing.events.get(event) as Assignment).target;
+    const { desc, storage } = (this.#match.events.get(event) as Assignment).target;
     return desc.sizeInBytes !== storage.contentInBytes;
   }
 
   /** The value of a write to a part of a storage: what is there already in the padding. */
   partly(g: GraphBuilder, event: Assignment, value: Expr, old: () => Expr): Expr {
-    const [large, small] = [event.target.desc.shape, (this.#pairing.events.get(event) as Assignment).target.desc.shape];
+    const [large, small] = [event.target.desc.shape, (this.#match.events.get(event) as Assignment).target.desc.shape];
     if (large.every((d, i) => d === small[i])) return value;
     const before = old();
     return large.reduce(
@@ -95,13 +95,13 @@ export class PaddedLowering {
   }
 
   #addresses(x: Operand): AddressNumbers | null {
-    const sample = this.#pairing.moved.get(x);
+    const sample = this.#match.moved.get(x);
     if (sample === undefined) return null;
     return { sample, shape: x.desc.shape, number: (of) => this.#number((p) => of(p.moved.get(x)!), of(sample)) };
   }
 
   /** A number that follows sizes: one element. */
-  #number(of: (pairing: Pairing) => number, value: number, dtype: "int32" | "float32" = "int32"): Expr {
+  #number(of: (match: TraceMatch) => number, value: number, dtype: "int32" | "float32" = "int32"): Expr {
     const event = sizeEvent(this.#sized.device, value, dtype);
     this.#sized.numbers.push({ event, of });
     return packedExpr(this.#input(event), dtype, [1]);
@@ -109,21 +109,21 @@ export class PaddedLowering {
 
   definition(event: SizedEvent): Definition<never> {
     const { definition } = event;
-    const small = this.#pairing.events.get(event) as SizedEvent;
+    const small = this.#match.events.get(event) as SizedEvent;
     const shapes = (e: SizedEvent): (readonly number[])[] => (e.kind === "operation" ? e.inputs.map((x) => x.desc.shape) : []);
     const [large, other] = [shapes(event), shapes(small)];
     const made = [madeOf(event), madeOf(small)].map((list) => list.map((m) => m.tensor.shape));
     const differs = (a: readonly (readonly number[])[], b: readonly (readonly number[])[]): boolean =>
       a.some((shape, i) => shape.some((d, k) => d !== b[i]![k]));
     if (!differs(large, other) && !differs(made[0]!, made[1]!) && !followsSizes(event, small)) return definition;
-    if (!isFitting(definition)) throw refusal(event);
+    if (!isPaddable(definition)) throw refusal(event);
     if (definition.traits.elementwise === true && definition.padded === undefined) return definition;
     const rule = definition.padded!;
     return {
       ...definition,
       lower: (g, inputs, attrs, outputs) => {
         const padding = this.#padding(g, inputs, large, other, event);
-        const found = rule(g, inputs, attrs, outputs, padding, (given) => definition.lower(g, given, attrs, outputs));
+        const found = rule(g, inputs, attrs, outputs, padding, (replaced) => definition.lower(g, replaced, attrs, outputs));
         if (found === null) throw refusal(event);
         return found;
       },
@@ -151,10 +151,10 @@ export class PaddedLowering {
       repeated: (i, axis, x = inputs[i]!) => (isPadded(i, axis) ? this.#repeated(g, x, large[i]![axis]!, small[i]![axis]!, axis) : x),
       length: (i, axis) => g.reinterpret(this.#size(large[i]![axis]!, small[i]![axis]!), { dtype: "int32" }),
       number: (of, dtype) => {
-        const value = (p: Pairing): number => of((p.events.get(event) as SizedEvent).attrs as never);
-        return this.#number(value, value(this.#pairing), dtype);
+        const value = (p: TraceMatch): number => of((p.events.get(event) as SizedEvent).attrs as never);
+        return this.#number(value, value(this.#match), dtype);
       },
-      smaller: (this.#pairing.events.get(event) as SizedEvent).attrs,
+      smaller: (this.#match.events.get(event) as SizedEvent).attrs,
       count: (i, along) => {
         const still = along.filter((a) => !isPadded(i, a)).reduce((n, a) => n * (large[i]![a] ?? 1), 1);
         return along
@@ -166,7 +166,7 @@ export class PaddedLowering {
   }
 
   #size(large: number, small: number): Expr {
-    const at = this.#pairing.axes.findIndex((a) => a.large === large && a.small === small);
+    const at = this.#match.axes.findIndex((a) => a.large === large && a.small === small);
     return packedExpr(this.#input(this.#sized.sizes[at]!), "uint32", [1]);
   }
 
@@ -180,17 +180,17 @@ export class PaddedLowering {
   /** 1 before the padding of an axis, 0 in it, seen with the sizes given. */
   #mask(g: GraphBuilder, large: number, small: number, sizes: readonly number[], axis: number): Expr {
     const key = `${large}/${small}`;
-    let line = this.#masks.get(key);
-    if (line === undefined) {
-      const places = g.fillValueSequence({
+    let row = this.#masks.get(key);
+    if (row === undefined) {
+      const positions = g.fillValueSequence({
         output: { sizes: [large], dtype: "uint32" },
         valueDataType: "UINT32",
         valueStart: { dtype: "uint32", value: 0 },
         valueDelta: { dtype: "uint32", value: 1 },
       });
-      line = g.elementWiseLogicalLessThan(places, g.expand(this.#size(large, small), [large]), { output: { dtype: "uint8" } });
-      this.#masks.set(key, line);
+      row = g.elementWiseLogicalLessThan(positions, g.expand(this.#size(large, small), [large]), { output: { dtype: "uint8" } });
+      this.#masks.set(key, row);
     }
-    return g.reinterpret(line, { sizes: [...sizes], strides: sizes.map((_, i) => (i === axis ? 1 : 0)) });
+    return g.reinterpret(row, { sizes: [...sizes], strides: sizes.map((_, i) => (i === axis ? 1 : 0)) });
   }
 }

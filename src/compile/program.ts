@@ -14,7 +14,7 @@ import type { Event } from "./log.ts";
 import type { LoweredInput } from "./lower.ts";
 import { Notice } from "./notice.ts";
 import { callerPlace } from "../place.ts";
-import type { Fit, Pieces } from "./variant.ts";
+import type { BucketMapping, Pieces } from "./variant.ts";
 
 /** What of a call's varying numbers and data differs from the program's last call. */
 export type Values = ReadonlyMap<Event, Value>;
@@ -72,7 +72,7 @@ export interface Lowered {
 }
 
 /** What the addon holds of a program: released by dispose(), or when nobody refers to the program any more. */
-class Held {
+class NativeHandles {
   program = 0;
   recording = 0;
   readonly #native: NativeDevice;
@@ -90,7 +90,7 @@ class Held {
   }
 }
 
-const abandoned = new FinalizationRegistry<Held>((held) => held.release());
+const abandoned = new FinalizationRegistry<NativeHandles>((held) => held.release());
 
 const NO_COPIES = new Float64Array();
 
@@ -114,22 +114,22 @@ export class CompiledProgram {
   readonly state: readonly Storage[];
   /** Arguments that it writes to. */
   readonly written: readonly number[];
-  readonly #held: Held;
+  readonly #handles: NativeHandles;
   readonly #inputs: readonly LoweredInput[];
   readonly #lists: number;
   /** Handles and offsets for a run without a recording: those of arguments, state and results are set in each. Null: it is replayed. */
   #slots: Float64Array | null = null;
   #isSimple = false;
   /** Arguments of the last run without a recording. */
-  #given: readonly Tensor[] = [];
+  #lastArgs: readonly Tensor[] = [];
   /** The buffer of each slot that the program owns; state cells are null. */
   readonly #buffers: (Storage | null)[] = [];
   /** Bytes of the outputs, and the slot of each: equal ones share one. */
   readonly #outputs: readonly { readonly slot: number; readonly contentInBytes: number }[];
   /** Of the outputs that get fresh storages: buffer, offset and bytes each; and the handles of these storages. */
-  #places = new Float64Array();
+  #resultCopies = new Float64Array();
   #results = new Float64Array();
-  readonly #cells: readonly { readonly slot: number; readonly storage: Storage }[];
+  readonly #stateInputs: readonly { readonly slot: number; readonly storage: Storage }[];
   /** Handles that the recording was made with, by slot. */
   #recorded: number[] = [];
   /** Storage.repoints when the state was last seen to lie where it was recorded. */
@@ -146,7 +146,7 @@ export class CompiledProgram {
     this.written = lowered.written;
     const graph = optimize(lowered.graph, native.capabilities, isOneGraph(native.capabilities, regions));
     const distinct = [...new Map(graph.outputs.map((x) => [x.value, x])).values()];
-    const places = graph.outputs.map((x) => distinct.findIndex((d) => d.value === x.value));
+    const positions = graph.outputs.map((x) => distinct.findIndex((d) => d.value === x.value));
     graph.outputs = distinct;
     this.graph = graph;
     this.description = planGraph(graph, native.capabilities, name, regions);
@@ -158,19 +158,19 @@ export class CompiledProgram {
       })),
     ];
     this.#lists = lists ?? 3;
-    this.#outputs = places.map((place, i) => ({ slot: this.#inputs.length + place, contentInBytes: lowered.contents[i] ?? 0 }));
-    this.#cells = lowered.inputs.flatMap(({ source }, slot) => (source.kind === "state" ? [{ slot, storage: source.storage }] : []));
-    const cells = new Set(graph.state.map((w) => w.cell));
-    this.state = lowered.inputs.flatMap(({ source, value }) => (source.kind === "state" && cells.has(value) ? [source.storage] : []));
+    this.#outputs = positions.map((position, i) => ({ slot: this.#inputs.length + position, contentInBytes: lowered.contents[i] ?? 0 }));
+    this.#stateInputs = lowered.inputs.flatMap(({ source }, slot) => (source.kind === "state" ? [{ slot, storage: source.storage }] : []));
+    const written = new Set(graph.state.map((w) => w.buffer));
+    this.state = lowered.inputs.flatMap(({ source, value }) => (source.kind === "state" && written.has(value) ? [source.storage] : []));
     this.#arguments = lowered.inputs.flatMap(({ source, value }, slot) =>
-      source.kind === "argument" ? [new ArgumentCopy(slot, source.index, value.sizeInBytes, cells.has(value))] : [],
+      source.kind === "argument" ? [new ArgumentCopy(slot, source.index, value.sizeInBytes, written.has(value))] : [],
     );
     this.#volatile = lowered.inputs.flatMap(({ source }, slot) =>
       source.kind === "volatile" ? [{ slot, event: source.event, dtype: source.event.dtype, last: null }] : [],
     );
-    this.#held = new Held(native);
-    abandoned.register(this, this.#held, this.#held);
-    for (const { storage } of this.#cells) {
+    this.#handles = new NativeHandles(native);
+    abandoned.register(this, this.#handles, this.#handles);
+    for (const { storage } of this.#stateInputs) {
       storage.retain();
       storage.programs++;
     }
@@ -190,7 +190,7 @@ export class CompiledProgram {
   }
 
   info(): ReturnType<Binding["programInfo"]> {
-    return this.native.binding.programInfo(this.#held.program);
+    return this.native.binding.programInfo(this.#handles.program);
   }
 
   /** What the last profile() found of the kernels of each dispatchable. */
@@ -205,14 +205,14 @@ export class CompiledProgram {
   profile(): ReturnType<Binding["profile"]> {
     this.#record();
     for (const a of this.#arguments) {
-      const t = this.#given[a.index];
+      const t = this.#lastArgs[a.index];
       if (t === undefined) continue;
       t.demandLive(`${this.description.name}: profileSync`, "argument of the last call");
       this.native.binding.copy(t.storage.handle, t.offset * DTYPES[t.dtype].sizeInBytes, this.#buffers[a.slot]!.handle, 0, a.sizeInBytes);
       a.remember(t);
     }
     try {
-      const times = this.native.binding.profile(this.#held.recording);
+      const times = this.native.binding.profile(this.#handles.recording);
       this.#kernelTimes = times.kernels;
       return times;
     } catch (error) {
@@ -224,14 +224,14 @@ export class CompiledProgram {
    * Runs on these arguments; returns fresh storages of the outputs, but for arguments that are written: those get theirs. fit: how arguments and
    * results lie in the program's, where they are smaller.
    */
-  call(given: readonly Tensor[], values: Values, fit: Fit | null = null): Storage[] {
+  call(args: readonly Tensor[], values: Values, mapping: BucketMapping | null = null): Storage[] {
     relieve();
-    if (fit !== null) return this.#replay(given, values, fit);
-    return this.#slots !== null && this.#mayBind(given) ? this.#run(this.#slots, given, values) : this.#replay(given, values);
+    if (mapping !== null) return this.#replay(args, values, mapping);
+    return this.#slots !== null && this.#mayBind(args) ? this.#run(this.#slots, args, values) : this.#replay(args, values);
   }
 
-  #mayBind(given: readonly Tensor[]): boolean {
-    for (const a of this.#arguments) if (!a.mayBind(given[a.index]!)) return false;
+  #mayBind(args: readonly Tensor[]): boolean {
+    for (const a of this.#arguments) if (!a.mayBind(args[a.index]!)) return false;
     return true;
   }
 
@@ -252,17 +252,17 @@ export class CompiledProgram {
     return slots;
   }
 
-  #run(slots: Float64Array, given: readonly Tensor[], values: Values): Storage[] {
+  #run(slots: Float64Array, args: readonly Tensor[], values: Values): Storage[] {
     this.#write(values);
     let starts = true;
     for (const { slot, index } of this.#arguments) {
-      const { storage, offset, dtype } = given[index]!;
+      const { storage, offset, dtype } = args[index]!;
       slots[2 * slot] = storage.handle;
       slots[2 * slot + 1] = offset * DTYPES[dtype].sizeInBytes;
       starts &&= offset === 0;
     }
-    for (const { slot, storage } of this.#cells) slots[2 * slot] = storage.handle;
-    this.#given = given;
+    for (const { slot, storage } of this.#stateInputs) slots[2 * slot] = storage.handle;
+    this.#lastArgs = args;
     const storages: Storage[] = [];
     for (const o of this.#outputs) storages.push(new Storage(this.native.device, o.contentInBytes));
     const run = starts && this.#isSimple ? this.#runSimple : this.#execute;
@@ -271,13 +271,13 @@ export class CompiledProgram {
     } catch {
       withMemory(this.description.name, () => run.call(this, slots, storages));
     }
-    if (this.written.length > 0) this.#noteWritten(given);
+    if (this.written.length > 0) this.#noteWritten(args);
     return storages;
   }
 
-  #noteWritten(given: readonly Tensor[]): void {
+  #noteWritten(args: readonly Tensor[]): void {
     for (const index of this.written) {
-      const { storage, offset, desc } = given[index]!;
+      const { storage, offset, desc } = args[index]!;
       storage.wrote(offset, offset + desc.extent);
     }
   }
@@ -285,7 +285,7 @@ export class CompiledProgram {
   /** What the addon's `run` does: one output, inputs that start their buffers. */
   #runSimple(slots: Float64Array, [result]: readonly Storage[]): void {
     const { binding } = this.native;
-    const { program } = this.#held;
+    const { program } = this.#handles;
     const count = this.#inputs.length;
     if (count === 1) result!.handle = binding.run(program, result!, slots[0]!);
     else if (count === 2) result!.handle = binding.run(program, result!, slots[0]!, slots[2]!);
@@ -294,61 +294,67 @@ export class CompiledProgram {
 
   #execute(slots: Float64Array, storages: readonly Storage[]): void {
     for (const { slot } of this.#outputs) slots[2 * slot] = 0;
-    this.native.binding.execute(this.#held.program, slots, storages);
+    this.native.binding.execute(this.#handles.program, slots, storages);
     for (let i = 0; i < storages.length; i++) storages[i]!.handle = slots[2 * this.#outputs[i]!.slot]!;
   }
 
   /** By the recording, over copies of those arguments that are not as they were at the last replay. */
-  #replay(given: readonly Tensor[], values: Values, fit: Fit | null = null): Storage[] {
+  #replay(args: readonly Tensor[], values: Values, mapping: BucketMapping | null = null): Storage[] {
     const { binding } = this.native;
     const name = this.description.name;
-    this.#given = [];
+    this.#lastArgs = [];
     this.#record();
-    const stale = this.#arguments.filter((a) => !a.holds(given[a.index]!));
+    const stale = this.#arguments.filter((a) => !a.holds(args[a.index]!));
     const copies = stale.flatMap(({ slot, index, sizeInBytes }) => {
-      const { storage, offset, dtype } = given[index]!;
+      const { storage, offset, dtype } = args[index]!;
       const from = offset * DTYPES[dtype].sizeInBytes;
       const to = this.#buffers[slot]!.handle;
-      const pieces = fit?.arguments[index] ?? null;
+      const pieces = mapping?.arguments[index] ?? null;
       if (pieces !== null) return copiesOf(pieces, storage.handle, from, to);
       return [storage.handle, from, to, 0, Math.min(sizeInBytes, storage.sizeInBytes - from)];
     });
     this.#write(values);
     const fresh = this.#results.length;
     const storages: Storage[] = [];
-    let places = this.#places;
+    let resultCopies = this.#resultCopies;
     for (let i = 0; i < fresh; i++) {
-      const cut = fit?.outputs[i];
+      const cut = mapping?.outputs[i];
       const pieces = cut?.pieces ?? null;
       // What lies in one piece is cut by the copy that hands it out; the rest afterwards.
       const isOne = cut !== undefined && pieces !== null && pieces.length === 3;
       storages.push(new Storage(this.native.device, isOne ? cut.contentInBytes : this.#outputs[i]!.contentInBytes));
       if (!isOne) continue;
-      if (places === this.#places) places = this.#places.slice();
-      places[3 * i + 2] = storages[i]!.sizeInBytes;
+      if (resultCopies === this.#resultCopies) resultCopies = this.#resultCopies.slice();
+      resultCopies[3 * i + 2] = storages[i]!.sizeInBytes;
     }
     withMemory(name, () =>
-      binding.replay(this.#held.recording, copies.length === 0 ? NO_COPIES : Float64Array.from(copies), places, storages, this.#results),
+      binding.replay(
+        this.#handles.recording,
+        copies.length === 0 ? NO_COPIES : Float64Array.from(copies),
+        resultCopies,
+        storages,
+        this.#results,
+      ),
     );
     for (let i = 0; i < fresh; i++) storages[i]!.handle = this.#results[i]!;
-    for (const a of stale) a.remember(given[a.index]!);
+    for (const a of stale) a.remember(args[a.index]!);
     const changed = this.#arguments.filter((a) => a.isWritten);
     for (const { slot, index } of changed) {
-      const { storage, offset, desc } = given[index]!;
+      const { storage, offset, desc } = args[index]!;
       const size = DTYPES[desc.dtype].sizeInBytes;
       const buffer = this.#buffers[slot]!;
-      const pieces = fit?.arguments[index] ?? null;
+      const pieces = mapping?.arguments[index] ?? null;
       if (pieces === null) withMemory(name, () => binding.copy(buffer.handle, 0, storage.handle, offset * size, desc.extent * size));
       else this.#cut(pieces, buffer.handle, storage.handle, offset * size);
     }
-    this.#noteWritten(given);
-    if (fit === null) {
+    this.#noteWritten(args);
+    if (mapping === null) {
       // The copies hold what was written.
-      for (const a of changed) a.remember(given[a.index]!);
+      for (const a of changed) a.remember(args[a.index]!);
       return storages;
     }
     return storages.map((whole, i) => {
-      const { contentInBytes, pieces } = fit.outputs[i]!;
+      const { contentInBytes, pieces } = mapping.outputs[i]!;
       if (pieces === null || pieces.length === 3) return whole;
       const part = allocate(this.native, contentInBytes, name);
       this.#cut(pieces, whole.handle, part.handle, 0);
@@ -367,10 +373,10 @@ export class CompiledProgram {
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
-    abandoned.unregister(this.#held);
-    this.#held.release();
+    abandoned.unregister(this.#handles);
+    this.#handles.release();
     for (const b of this.#buffers) b?.release();
-    for (const { storage } of this.#cells) {
+    for (const { storage } of this.#stateInputs) {
       storage.programs--;
       storage.release();
     }
@@ -379,9 +385,9 @@ export class CompiledProgram {
   /** Makes the program in the addon and the buffers that it works in. */
   #make(name: string): void {
     const { native, description } = this;
-    const place = callerPlace();
-    const named = { ...description, name: place === null ? name : `${name} ${place}` };
-    this.#held.program = withMemory(name, () => native.binding.createProgram(native.id, named));
+    const site = callerPlace();
+    const named = { ...description, name: site === null ? name : `${name} ${site}` };
+    this.#handles.program = withMemory(name, () => native.binding.createProgram(native.id, named));
     const scratch = this.#inputs.length + description.outputs.length;
     for (let slot = 0; slot <= scratch; slot++) this.#buffers.push(null);
     this.#inputs.forEach(({ source, value }, slot) => {
@@ -408,7 +414,7 @@ export class CompiledProgram {
     for (const { slot, sizeInBytes } of this.#arguments) this.#allocate(slot, sizeInBytes);
     this.description.outputs.forEach((bytes, i) => this.#allocate(this.#inputs.length + i, bytes));
     const outputs = this.#outputs;
-    this.#places = Float64Array.from(outputs.flatMap((o) => [this.#buffers[o.slot]!.handle, 0, Math.ceil(o.contentInBytes / 4) * 4]));
+    this.#resultCopies = Float64Array.from(outputs.flatMap((o) => [this.#buffers[o.slot]!.handle, 0, Math.ceil(o.contentInBytes / 4) * 4]));
     this.#results = new Float64Array(outputs.length);
   }
 
@@ -425,16 +431,16 @@ export class CompiledProgram {
 
   /** Makes the recording, or makes it anew when a state cell has another buffer than before. */
   #record(): void {
-    const held = this.#held;
-    if (held.recording !== 0) {
+    const handles = this.#handles;
+    if (handles.recording !== 0) {
       if (this.#seenRepoints === Storage.repoints) return;
       this.#seenRepoints = Storage.repoints;
-      if (this.#cells.every(({ slot, storage }) => this.#recorded[slot] === storage.handle)) return;
+      if (this.#stateInputs.every(({ slot, storage }) => this.#recorded[slot] === storage.handle)) return;
     }
     const { binding } = this.native;
-    if (held.recording === 0) this.#makeCopies();
-    else binding.releaseRecording(held.recording);
-    held.recording = 0;
+    if (handles.recording === 0) this.#makeCopies();
+    else binding.releaseRecording(handles.recording);
+    handles.recording = 0;
     this.#recorded = this.#buffers.map((b, slot) => {
       const source = this.#inputs[slot]?.source;
       return source?.kind === "state" ? source.storage.handle : (b?.handle ?? 0);
@@ -443,7 +449,7 @@ export class CompiledProgram {
     this.#recorded.forEach((handle, i) => {
       slots[2 * i] = handle;
     });
-    held.recording = withMemory(this.description.name, () => binding.record(held.program, slots, this.#lists));
+    handles.recording = withMemory(this.description.name, () => binding.record(handles.program, slots, this.#lists));
   }
 }
 

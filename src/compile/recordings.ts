@@ -12,7 +12,7 @@ export class Recordings {
   readonly #name: string;
   #unexpected = 0;
   #hasWarned = false;
-  #hasWarnedUnfit = false;
+  #hasWarnedUnbucketed = false;
 
   constructor(name: string) {
     this.#name = name;
@@ -24,19 +24,19 @@ export class Recordings {
     if (!isBucket) this.#unexpected++;
     if (this.#unexpected < MANY || this.#hasWarned) return;
     this.#hasWarned = true;
-    const place = callerPlace();
+    const site = callerPlace();
     process.emitWarning(
-      `${this.#name} was recorded ${this.reasons.length} times, the last time ${place === null ? "" : `by the call ${place}, `}because of ${reason}. ` +
+      `${this.#name} was recorded ${this.reasons.length} times, the last time ${site === null ? "" : `by the call ${site}, `}because of ${reason}. ` +
         `Each recording costs milliseconds and memory: ${this.kinds.remedy}.`,
       { type: "CompileWarning" },
     );
   }
 
   /** Sizes that have programs of their own although they should not: said once. */
-  noteUnfit(reason: string): void {
+  noteUnbucketed(reason: string): void {
     this.note(reason);
-    if (this.#hasWarnedUnfit) return;
-    this.#hasWarnedUnfit = true;
+    if (this.#hasWarnedUnbucketed) return;
+    this.#hasWarnedUnbucketed = true;
     process.emitWarning(
       `${this.#name} is recorded for each size: ${reason}. Leave that axis out of \`dynamic\`, or make it of shapes alone.`,
       { type: "CompileWarning" },

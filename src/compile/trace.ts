@@ -15,7 +15,7 @@ import { sizeOf, type Shape } from "../shape.ts";
 import { Storage, internDesc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
 import type { Flow, FlowEnd, Tracer } from "../tracer.ts";
-import type { Ghosts } from "./arguments.ts";
+import type { Placeholders } from "./arguments.ts";
 import type { Step } from "./log.ts";
 import { Flows } from "./flows.ts";
 import type { HostEvent } from "./host.ts";
@@ -99,10 +99,10 @@ export class Run implements Tracer {
   readonly host: HostEvent[] | null;
   #isInEffect = false;
   readonly #recorded: Recorded;
-  readonly #ghosts: Ghosts;
+  readonly #placeholders: Placeholders;
   /** Storages of the arguments that traced ones stand for, with how many do. */
-  #given: ReadonlyMap<Storage, number> | null = null;
-  readonly #tensors: readonly Tensor[];
+  #storages: ReadonlyMap<Storage, number> | null = null;
+  readonly #args: readonly Tensor[];
   #device: Device | null;
   /** Where the events of a region go that is being recorded. */
   #inner: Event[] | null = null;
@@ -110,18 +110,18 @@ export class Run implements Tracer {
   #freed: TapeNode[] | null = null;
   #hasCode = false;
   /** The run has begun a backward pass that walks its nodes. */
-  #isOpen = false;
+  #isRetracing = false;
   /** Gradients of leaves as they were before it. */
   #gradients: Map<Tensor, Tensor | null> | null = null;
 
-  constructor(recorded: Recorded, root: Step, ghosts: Ghosts, given: readonly Tensor[], host: HostEvent[] | null = null) {
+  constructor(recorded: Recorded, root: Step, placeholders: Placeholders, args: readonly Tensor[], host: HostEvent[] | null = null) {
     this.#recorded = recorded;
     this.host = host;
     this.at = root;
-    this.#ghosts = ghosts;
-    this.#tensors = given;
-    this.flows = new Flows(recorded.name, ghosts, given);
-    this.#device = given[0]?.device ?? null;
+    this.#placeholders = placeholders;
+    this.#args = args;
+    this.flows = new Flows(recorded.name, placeholders, args);
+    this.#device = args[0]?.device ?? null;
   }
 
   /** What varying numbers and data are in this call. */
@@ -134,13 +134,13 @@ export class Run implements Tracer {
     return this.#varied ?? NO_NUMBERS;
   }
 
-  get #givenStorages(): ReadonlyMap<Storage, number> {
-    if (this.#given !== null) return this.#given;
+  get #argumentStorages(): ReadonlyMap<Storage, number> {
+    if (this.#storages !== null) return this.#storages;
     const storages = new Map<Storage, number>();
-    this.#tensors.forEach((t, i) => {
-      if (this.#ghosts.tensors[i] !== null) storages.set(t.storage, (storages.get(t.storage) ?? 0) + 1);
+    this.#args.forEach((t, i) => {
+      if (this.#placeholders.tensors[i] !== null) storages.set(t.storage, (storages.get(t.storage) ?? 0) + 1);
     });
-    this.#given = storages;
+    this.#storages = storages;
     return storages;
   }
 
@@ -178,7 +178,7 @@ export class Run implements Tracer {
         ) {
           this.at = step;
           if (writes) recordedBefore(e.outputs[0]!.node);
-          return e.outputs.length === 1 ? [this.#again(e.outputs[0]!)] : e.outputs.map((m) => this.#again(m));
+          return e.outputs.length === 1 ? [this.#revive(e.outputs[0]!)] : e.outputs.map((m) => this.#revive(m));
         }
       }
       this.#leave(definition.name);
@@ -197,7 +197,7 @@ export class Run implements Tracer {
         inputs.map((t) => t.describe()).join(", "),
       );
     const device = inputs[0]!.device;
-    const outputs = specs.map((s) => this.#ghost(device, s));
+    const outputs = specs.map((s) => this.#allocate(device, s));
     const origin = originOf(definition.name);
     if (records) record(definition, inputs, attrs, outputs);
     this.#push({
@@ -227,7 +227,7 @@ export class Run implements Tracer {
           sameData(e.attrs, attrs)
         ) {
           this.at = step;
-          return this.#again(e.output);
+          return this.#revive(e.output);
         }
       }
       this.#leave(definition.name);
@@ -255,13 +255,13 @@ export class Run implements Tracer {
         const e = step.event!;
         if (e.kind === "create" && (e.definition as unknown) === definition && e.device === device && sameData(e.attrs, attrs)) {
           this.at = step;
-          return this.#again(e.output);
+          return this.#revive(e.output);
         }
       }
       this.#leave(definition.name);
     }
     this.#demandDevice(definition.name, device);
-    const output = this.#ghost(device, definition.infer([], attrs)[0]!);
+    const output = this.#allocate(device, definition.infer([], attrs)[0]!);
     this.#push({
       kind: "create",
       definition: definition as unknown as Definition<never>,
@@ -282,12 +282,12 @@ export class Run implements Tracer {
         if (differs && !e.varies) (this.#varied ??= new Set<Scalar>()).add(e);
         if (e.varies || differs || this.varied.has(e)) this.#note(e, value);
         this.at = step;
-        return this.#again(e.output);
+        return this.#revive(e.output);
       }
       this.#leave(`the number ${value}`);
     }
     this.#demandDevice("scalar", device);
-    const output = this.#ghost(device, { dtype, shape: [] });
+    const output = this.#allocate(device, { dtype, shape: [] });
     this.#push({ kind: "scalar", device, dtype, value, varies: false, holder: null, output: made(output) });
     return output;
   }
@@ -305,14 +305,14 @@ export class Run implements Tracer {
         if (e.kind !== "scalar" || e.holder?.owner !== owner || e.holder.index !== index || e.device !== device) continue;
         this.#note(e, value);
         this.at = step;
-        this.#again(e.output);
+        this.#revive(e.output);
         return e;
       }
       this.#leave("a step of an optimizer");
     }
     this.#demandDevice("scalar", device);
     const dtype = "float32";
-    const output = made(this.#ghost(device, { dtype, shape: [] }));
+    const output = made(this.#allocate(device, { dtype, shape: [] }));
     const event: Scalar = { kind: "scalar", device, dtype, value, varies: true, holder: { owner, index }, output };
     this.#push(event);
     return event;
@@ -342,13 +342,13 @@ export class Run implements Tracer {
           this.at = step;
           this.#note(e, data);
           if (again !== undefined) this.host?.push({ kind: "data", event: e, read: again });
-          return this.#again(e.output);
+          return this.#revive(e.output);
         }
       }
       this.#leave("data");
     }
     this.#demandDevice("tensor", device);
-    const output = this.#ghost(device, { dtype, shape });
+    const output = this.#allocate(device, { dtype, shape });
     const event: Constant = { kind: "constant", device, dtype, shape: [...shape], bytes: data.slice(), output: made(output) };
     this.#push(event);
     if (again !== undefined) this.host?.push({ kind: "data", event, read: again });
@@ -410,27 +410,26 @@ export class Run implements Tracer {
   }
 
   #touchTarget(target: Tensor): void {
-    const index = this.#ghosts.indices.get(target.storage);
+    const index = this.#placeholders.indices.get(target.storage);
     if (index !== undefined) {
       // Two arguments over one storage: a write to one is a write to the other.
-      const { storage } = this.#tensors[index]!;
-      if (this.#givenStorages.get(storage)! > 1) throw new Restart(storage, "arguments that share memory, one of which is written");
+      const { storage } = this.#args[index]!;
+      if (this.#argumentStorages.get(storage)! > 1) throw new Restart(storage, "arguments that share memory, one of which is written");
     }
     if (index !== undefined || target.storage.trace === null) this.outside.touch(target);
   }
 
   /** What an argument that is a view is to autograd after a write depends on what it is a view of. */
   #demandShown(target: Tensor): void {
-    const given = this.#tensors[this.#ghosts.indices.get(target.storage) ?? -1];
-    if (given !== undefined && given.viewOf !== null && given.requiresGrad)
-      throw new Restart(given.storage, "an argument that is a view, and is written");
+    const args = this.#args[this.#placeholders.indices.get(target.storage) ?? -1];
+    if (args !== undefined && args.viewOf !== null && args.requiresGrad)
+      throw new Restart(args.storage, "an argument that is a view, and is written");
   }
 
   /** An argument that is a view gives what it is a view of another history: it is written as it is. */
   #demandOwnHistory(target: Tensor): void {
-    const given = this.#tensors[this.#ghosts.indices.get(target.storage) ?? -1];
-    if (given !== undefined && given.viewOf !== null)
-      throw new Restart(given.storage, "an argument that is a view, and gets another history");
+    const args = this.#args[this.#placeholders.indices.get(target.storage) ?? -1];
+    if (args !== undefined && args.viewOf !== null) throw new Restart(args.storage, "an argument that is a view, and gets another history");
   }
 
   read(operation: string, tensor: Tensor): never {
@@ -464,7 +463,7 @@ export class Run implements Tracer {
   }
 
   visit(node: TapeNode, frees: boolean): void {
-    if (this.#inner === null || (!node.isTraced && this.#ghosts.boundary(node) < 0)) return;
+    if (this.#inner === null || (!node.isTraced && this.#placeholders.boundary(node) < 0)) return;
     this.#visited?.push(node);
     if (frees) this.#freed?.push(node);
   }
@@ -497,7 +496,7 @@ export class Run implements Tracer {
 
   /** An argument's gradient, asked for by the tensor outside: what stands for the argument has it. */
   #demandOwnGradient(t: Tensor): void {
-    if (t.storage.trace === null && this.#givenStorages.has(t.storage))
+    if (t.storage.trace === null && this.#argumentStorages.has(t.storage))
       throw new Restart(t.storage, "an argument that the function reaches otherwise too");
   }
 
@@ -519,11 +518,11 @@ export class Run implements Tracer {
     if (this.#inner !== null) return run();
     for (let step = this.at.first; step !== null; step = step.sibling) {
       const e = step.event!;
-      if ((e.kind !== "region" && e.kind !== "opening") || e.owner !== owner || !areSameOrNull(e.tensors, tensors)) continue;
+      if ((e.kind !== "region" && e.kind !== "retraced") || e.owner !== owner || !areSameOrNull(e.tensors, tensors)) continue;
       if (e.guards.length !== guards.length || !e.guards.every((g, i) => isSameGuard(g, guards[i]))) continue;
-      if (e.kind === "opening") {
+      if (e.kind === "retraced") {
         this.at = step;
-        this.#isOpen = true;
+        this.#isRetracing = true;
         return run();
       }
       if (!this.#applies(e)) continue;
@@ -548,7 +547,7 @@ export class Run implements Tracer {
     } finally {
       this.#inner = null;
       if (this.#hasCode || !isWhole) {
-        this.#push({ kind: "opening", owner, tensors: seen, guards: [...guards] });
+        this.#push({ kind: "retraced", owner, tensors: seen, guards: [...guards] });
         for (const event of inner) this.#push(event);
       }
     }
@@ -584,7 +583,7 @@ export class Run implements Tracer {
   }
 
   touchGradient(leaf: Tensor): void {
-    if (this.#inner === null && !this.#isOpen && !this.outside.touched.has(leaf)) this.outside.replace(leaf);
+    if (this.#inner === null && !this.#isRetracing && !this.outside.touched.has(leaf)) this.outside.replace(leaf);
     this.#noteGradient(leaf);
   }
 
@@ -594,7 +593,7 @@ export class Run implements Tracer {
 
   #noteGradient(leaf: Tensor): void {
     if (this.#inner !== null && this.#gradients?.has(leaf) === false) this.#gradients.set(leaf, leaf.ownGrad);
-    if (leaf.storage.trace === null || this.#ghosts.indices.has(leaf.storage)) this.outside.touch(leaf);
+    if (leaf.storage.trace === null || this.#placeholders.indices.has(leaf.storage)) this.outside.touch(leaf);
   }
 
   #wrote(target: Target): void {
@@ -603,9 +602,9 @@ export class Run implements Tracer {
     else this.outside.wrote(target);
   }
 
-  #again(made: Made): Tensor {
+  #revive(made: Made): Tensor {
     // A pass that walks nodes tells what it made by its age.
-    if (this.#isOpen && made.ownsStorage) made.tensor.storage.birth = Storage.made++;
+    if (this.#isRetracing && made.ownsStorage) made.tensor.storage.birth = Storage.made++;
     return revive(made);
   }
 
@@ -623,7 +622,7 @@ export class Run implements Tracer {
   }
 
   #skip(region: Region): void {
-    for (const m of region.seen) this.#again(m);
+    for (const m of region.seen) this.#revive(m);
     for (const target of region.written) this.#wrote(target);
     for (const { leaf, before, after } of region.effects) {
       this.#noteGradient(leaf);
@@ -653,7 +652,7 @@ export class Run implements Tracer {
     this.at = this.at.add(event);
   }
 
-  #ghost(device: Device, { dtype, shape }: TensorSpec): Tensor {
+  #allocate(device: Device, { dtype, shape }: TensorSpec): Tensor {
     const storage = new Storage(device, sizeOf(shape) * DTYPES[dtype].sizeInBytes);
     storage.trace = this.#recorded;
     return new Tensor(storage, internDesc(device, dtype, shape));
@@ -663,7 +662,7 @@ export class Run implements Tracer {
     this.#demandDevice(operation, t.device);
     const seen = operand(t, !this.isTraced(t));
     if (seen.isOuter) {
-      if (this.#givenStorages.has(t.storage)) throw new Restart(t.storage, "an argument that the function reaches otherwise too");
+      if (this.#argumentStorages.has(t.storage)) throw new Restart(t.storage, "an argument that the function reaches otherwise too");
       this.#recorded.outer.add(t.storage);
     }
     return seen;
@@ -682,6 +681,6 @@ const made = (t: Tensor): Made => madeAs(t, true);
 
 /** The operation and the line that asked for it. */
 function originOf(name: string): string {
-  const place = callerPlace();
-  return place === null ? name : `${name} ${place}`;
+  const site = callerPlace();
+  return site === null ? name : `${name} ${site}`;
 }

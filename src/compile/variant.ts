@@ -4,12 +4,12 @@ import { DTYPES } from "../dtype.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
 import { packedStrides } from "../shape.ts";
 import type { Storage } from "../storage.ts";
-import type { ProgramOptions } from "./ending.ts";
+import type { ProgramOptions } from "./exit.ts";
 import { type Constant, type Event, type Scalar } from "./log.ts";
 import { Lowering } from "./lower.ts";
 import type { Shapes } from "./geometry.ts";
 import { Unpadded, sizeEvent, type Sized } from "./padding.ts";
-import { pairPaths, type Beginning, type Pairing } from "./pairing.ts";
+import { matchTraces, type InitialPair, type TraceMatch } from "./trace-matching.ts";
 import { CompiledProgram, type Values } from "./program.ts";
 
 /** Ranges of bytes that belong together: where they lie in the smaller, in the larger, and how many, one after the other. Null: all. */
@@ -24,8 +24,8 @@ export interface Source {
 }
 
 /** How a call's sizes lie in a program's. */
-export interface Fit {
-  readonly pairing: Pairing;
+export interface BucketMapping {
+  readonly match: TraceMatch;
   /** By argument. */
   readonly arguments: readonly Pieces[];
   readonly outputs: readonly { readonly contentInBytes: number; readonly pieces: Pieces }[];
@@ -67,7 +67,7 @@ function spread(bytes: Uint8Array, shapes: Shapes, element: number): Uint8Array 
 
 export class Variant {
   /** With the path that showed which axes are padded. */
-  readonly pairing: Pairing;
+  readonly baseMatch: TraceMatch;
   readonly #source: Source;
   readonly #device: Device;
   readonly #sizes: readonly Scalar[];
@@ -78,32 +78,32 @@ export class Variant {
   refusal: string | null = null;
 
   /** pairing: of the source's path with another that is smaller. */
-  constructor(source: Source, pairing: Pairing, device: Device) {
+  constructor(source: Source, baseMatch: TraceMatch, device: Device) {
     this.#source = source;
-    this.pairing = pairing;
+    this.baseMatch = baseMatch;
     this.#device = device;
-    this.#sizes = pairing.axes.map((a) => sizeEvent(device, a.large));
-    this.#vary(pairing);
+    this.#sizes = baseMatch.axes.map((a) => sizeEvent(device, a.large));
+    this.#vary(baseMatch);
   }
 
   /** How a smaller path fits in; else in what it differs. */
-  fit(small: Source, beginnings: readonly Beginning[]): Fit | string {
-    const pairing = pairPaths(this.#source.path, small.path, beginnings, this.pairing);
-    if (typeof pairing === "string") return pairing;
+  match(small: Source, initial: readonly InitialPair[]): BucketMapping | string {
+    const match = matchTraces(this.#source.path, small.path, initial, this.baseMatch);
+    if (typeof match === "string") return match;
     const { outputs } = this.#source;
-    if (outputs.length !== small.outputs.length || !outputs.every((s, i) => pairing.storages.get(s)?.small === small.outputs[i]))
+    if (outputs.length !== small.outputs.length || !outputs.every((s, i) => match.storages.get(s)?.small === small.outputs[i]))
       return "its results";
-    if (this.#vary(pairing)) this.drop();
+    if (this.#vary(match)) this.drop();
     const pieces = (s: Storage | null): Pieces => {
-      const pair = s === null ? undefined : pairing.storages.get(s);
+      const pair = s === null ? undefined : match.storages.get(s);
       return pair === undefined ? null : piecesOf(pair.shapes, pair.element, pair.small.contentInBytes);
     };
     const [scalars, constants]: [[Scalar, Scalar][], [Constant, Constant][]] = [[], []];
-    for (const [a, b] of pairing.events)
+    for (const [a, b] of match.events)
       if (a.kind === "scalar") scalars.push([a, b as Scalar]);
       else if (a.kind === "constant") constants.push([a, b as Constant]);
     return {
-      pairing,
+      match,
       arguments: this.#source.begins.map(pieces),
       outputs: outputs.map((s, i) => ({ contentInBytes: small.outputs[i]!.contentInBytes, pieces: pieces(s) })),
       scalars,
@@ -112,13 +112,13 @@ export class Variant {
   }
 
   /** What the program's numbers and data are, when those of the smaller path are these. */
-  values(fit: Fit, given: Values): Values {
+  values(mapping: BucketMapping, smallValues: Values): Values {
     const values = new Map<Event, number | bigint | boolean | Uint8Array>();
-    this.#sizes.forEach((e, i) => values.set(e, fit.pairing.sizes[i]!));
-    for (const { event, of } of this.#numbers) values.set(event, of(fit.pairing));
-    for (const [large, small] of fit.scalars) if (large.varies) values.set(large, given.get(small) ?? small.value);
-    for (const [large, small] of fit.constants) {
-      const bytes = (given.get(small) ?? small.bytes) as Uint8Array;
+    this.#sizes.forEach((e, i) => values.set(e, mapping.match.sizes[i]!));
+    for (const { event, of } of this.#numbers) values.set(event, of(mapping.match));
+    for (const [large, small] of mapping.scalars) if (large.varies) values.set(large, smallValues.get(small) ?? small.value);
+    for (const [large, small] of mapping.constants) {
+      const bytes = (smallValues.get(small) ?? small.bytes) as Uint8Array;
       values.set(large, spread(bytes, { large: large.shape, small: small.shape }, DTYPES[large.dtype].sizeInBytes));
     }
     return values;
@@ -129,7 +129,7 @@ export class Variant {
     if (this.#program !== null && this.#program.native === native) return this.#program;
     if (this.refusal !== null) return null;
     const { path, begins, outputs } = this.#source;
-    const sized: Sized = { pairing: this.pairing, sizes: this.#sizes, device: this.#device, numbers: [] };
+    const sized: Sized = { match: this.baseMatch, sizes: this.#sizes, device: this.#device, numbers: [] };
     const lowering = new Lowering(native, options.name, (storage) => begins.indexOf(storage), sized);
     let written: number[];
     try {
@@ -162,8 +162,8 @@ export class Variant {
   }
 
   /** Numbers that differ between sizes are inputs; whether there are new ones. */
-  #vary(pairing: Pairing): boolean {
-    const fresh = pairing.numbers.filter((e) => !e.varies);
+  #vary(match: TraceMatch): boolean {
+    const fresh = match.numbers.filter((e) => !e.varies);
     for (const e of fresh) e.varies = true;
     return fresh.length > 0;
   }

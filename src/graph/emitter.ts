@@ -2,7 +2,7 @@
 import { DTYPES, packedBytes, type DType } from "../dtype.ts";
 import { UnsupportedError } from "../errors.ts";
 import { Expr, type Graph, packedExpr, spanInBytes, type Activation, type GraphNode, type ShaderCall } from "./graph.ts";
-import { MOST_AXES, withFewerAxes } from "./many-axes.ts";
+import { MAX_AXES, withFewerAxes } from "./many-axes.ts";
 import { isPacked, packedStrides, sizeOf } from "../shape.ts";
 import { ENUMS, OPERATORS, type OperatorName } from "../dml/operators.generated.ts";
 import { supportOf, type OperatorRow } from "../dml/schema.ts";
@@ -39,7 +39,7 @@ function orderedStrides(sizes: readonly number[], order: readonly number[]): num
 }
 
 /** Words that a buffer may have for a shader where Direct3D runs over Vulkan (maxTexelBufferElements of NVIDIA and lavapipe), in bytes. */
-const MOST_SHADER_BYTES = 2 ** 29;
+const MAX_SHADER_BYTES = 2 ** 29;
 
 type Named = { readonly [name: string]: unknown };
 
@@ -125,9 +125,9 @@ export class Emitter {
     const attributes: Record<string, unknown> = {};
     row.fields.forEach((f, i) => {
       if (f.kind === "input") {
-        const given = byField[i];
-        if (Array.isArray(given)) inputs.push(...(given as Expr[]));
-        else inputs.push((given as Expr | null | undefined) ?? null);
+        const tensors = byField[i];
+        if (Array.isArray(tensors)) inputs.push(...(tensors as Expr[]));
+        else inputs.push((tensors as Expr | null | undefined) ?? null);
       } else if (f.kind === "attribute" && !row.fields.some((g) => g.count === i)) {
         attributes[f.name] = named[f.name] ?? null;
       }
@@ -155,12 +155,12 @@ export class Emitter {
   }
 
   /** A launch of a compute shader over packed tensors, as u0, u1, … in this order, its outputs behind them. */
-  shader(call: ShaderCall, given: readonly Expr[], outputs: readonly OutputSpec[]): Expr[] {
+  shader(call: ShaderCall, tensors: readonly Expr[], outputs: readonly OutputSpec[]): Expr[] {
     const refuse = (expected: string, received: string): never => {
       throw new UnsupportedError({ operation: this.origin, argument: "shader", expected, received });
     };
     if (!this.capabilities.runsShaders) refuse("on a device that runs compute shaders", this.capabilities.describe());
-    const inputs = given.map((x) => this.align(this.packed(x)));
+    const inputs = tensors.map((x) => this.align(this.packed(x)));
     const node = {
       id: this.graph.nodes.length,
       operator: "SHADER" as const,
@@ -176,7 +176,7 @@ export class Emitter {
     }
     for (const x of [...inputs, ...node.outputs]) {
       const bytes = spanInBytes(x.dtype, x.sizes, x.strides);
-      if (bytes > MOST_SHADER_BYTES) refuse(`over tensors of at most ${MOST_SHADER_BYTES} bytes`, `${bytes} bytes`);
+      if (bytes > MAX_SHADER_BYTES) refuse(`over tensors of at most ${MAX_SHADER_BYTES} bytes`, `${bytes} bytes`);
     }
     this.graph.nodes.push(node);
     return node.outputs;
@@ -187,8 +187,8 @@ export class Emitter {
       for (const group of groups ?? []) {
         if (!group.includes(field)) continue;
         for (const other of group) {
-          const given = byField[other];
-          const first = Array.isArray(given) ? (given[0] as Expr | undefined) : (given as Expr | null);
+          const tensors = byField[other];
+          const first = Array.isArray(tensors) ? (tensors[0] as Expr | undefined) : (tensors as Expr | null);
           if (first) return first;
         }
       }
@@ -204,10 +204,10 @@ export class Emitter {
   }
 
   /** Bindings start at multiples of 16 bytes: a tensor that starts elsewhere is first cut out of its flat range by SLICE1. */
-  #aligned<T extends Expr | readonly Expr[] | null | undefined>(given: T): Expr | readonly Expr[] | null | undefined {
-    if (given === null || given === undefined) return given;
-    if (Array.isArray(given)) return given.map((x) => this.align(x as Expr));
-    return this.align(given as Expr);
+  #aligned<T extends Expr | readonly Expr[] | null | undefined>(tensors: T): Expr | readonly Expr[] | null | undefined {
+    if (tensors === null || tensors === undefined) return tensors;
+    if (Array.isArray(tensors)) return tensors.map((x) => this.align(x as Expr));
+    return this.align(tensors as Expr);
   }
 
   /** x, starting at a multiple of 16 bytes of its value. */
@@ -255,15 +255,15 @@ export class Emitter {
         ? ENUMS.DML_REDUCE_FUNCTION[named.function as keyof typeof ENUMS.DML_REDUCE_FUNCTION]
         : -1;
     row.fields.forEach((f, i) => {
-      const given = f.kind === "input" ? byField[i] : null;
-      if (!given) return;
+      const tensors = f.kind === "input" ? byField[i] : null;
+      if (!tensors) return;
       const support = supportOf(row, i, this.capabilities.featureLevel, fn);
       if (support === null || support.dataTypes === 0) return;
-      for (const x of (Array.isArray(given) ? given : [given]) as Expr[]) {
+      for (const x of (Array.isArray(tensors) ? tensors : [tensors]) as Expr[]) {
         if (((support.dataTypes >> DTYPES[x.dtype].dml) & 1) === 0)
           refuse(`of a data type that ${this.capabilities.describe()} supports for ${f.name}`, x.dtype);
         if (!this.capabilities.hasDType(x.dtype)) refuse(`of a data type that the device supports`, x.dtype);
-        if (x.sizes.length > MOST_AXES || sizeOf(x.sizes) === 0) refuse("of 1 to 8 axes without empty ones", `[${x.sizes.join(", ")}]`);
+        if (x.sizes.length > MAX_AXES || sizeOf(x.sizes) === 0) refuse("of 1 to 8 axes without empty ones", `[${x.sizes.join(", ")}]`);
       }
     });
   }

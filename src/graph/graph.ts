@@ -85,7 +85,7 @@ export interface GraphNode {
 
 /** A cell's new value at the end: `value` (packed, of the cell's size) is written to the buffer of the input `cell`. */
 export interface StateWrite {
-  readonly cell: Value;
+  readonly buffer: Value;
   readonly value: Expr;
 }
 
@@ -139,6 +139,6 @@ export function withNodes(graph: Graph, nodes: GraphNode[], replaced: (x: Expr) 
   next.constants = graph.constants;
   next.nodes = nodes;
   next.outputs = graph.outputs.map(replaced);
-  next.state = graph.state.map((w) => ({ cell: w.cell, value: replaced(w.value) }));
+  next.state = graph.state.map((w) => ({ buffer: w.buffer, value: replaced(w.value) }));
   return next;
 }

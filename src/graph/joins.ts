@@ -27,13 +27,13 @@ export function flatJoins(graph: Graph, taken: ReadonlySet<Value>, direct: Reado
     const out = node.outputs[0]!;
     const axis = Number(node.attributes.axis);
     if (out.sizes.some((d, i) => i < axis && d !== 1)) continue;
-    const cell = direct.get(out.value);
-    if (cell !== undefined && read.has(cell)) continue;
+    const buffer = direct.get(out.value);
+    if (buffer !== undefined && read.has(buffer)) continue;
     const pieces = new Set<Value>();
     let offset = 0;
-    const places: [Value, number][] = [];
+    const offsets: [Value, number][] = [];
     const still: { whole: Value; offset: number; bytes: Uint8Array }[] = [];
-    const fits = node.inputs.every((x, i) => {
+    const isMovable = node.inputs.every((x, i) => {
       const at = offset;
       offset += sizeOf(x!.sizes) * DTYPES[x!.dtype].sizeInBytes;
       // A value takes whole words: one that ends inside a word has no room but at the end.
@@ -43,14 +43,14 @@ export function flatJoins(graph: Graph, taken: ReadonlySet<Value>, direct: Reado
         still.push({ whole: out.value, offset: at, bytes });
         return isWhole(x!) && !taken.has(out.value);
       }
-      places.push([x!.value, at]);
-      const fresh =
+      offsets.push([x!.value, at]);
+      const isNew =
         !pieces.has(x!.value) && !inside.has(x!.value) && !taken.has(x!.value) && made.has(x!.value) && !gone.has(made.get(x!.value)!);
       pieces.add(x!.value);
-      return fresh && isWhole(x!) && at % 16 === 0;
+      return isNew && isWhole(x!) && at % 16 === 0;
     });
-    if (!fits || Math.ceil(offset / 4) * 4 !== out.value.sizeInBytes) continue;
-    for (const [value, at] of places) inside.set(value, { whole: out.value, offset: at });
+    if (!isMovable || Math.ceil(offset / 4) * 4 !== out.value.sizeInBytes) continue;
+    for (const [value, at] of offsets) inside.set(value, { whole: out.value, offset: at });
     presets.push(...still);
     gone.add(node);
   }

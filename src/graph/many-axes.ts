@@ -6,7 +6,7 @@ import type { Emitter, OutputSpec } from "./emitter.ts";
 import type { Expr } from "./graph.ts";
 
 /** DirectML's most. */
-export const MOST_AXES = 8;
+export const MAX_AXES = 8;
 
 /** Attributes with one number for each axis, and the number that leaves an axis as it is. */
 const PER_AXIS: { readonly [attribute: string]: number } = {
@@ -77,7 +77,7 @@ function merged(x: Expr): { readonly sizes: number[]; readonly strides: number[]
 export function packedCopy(g: Emitter, x: Expr): Expr {
   const { sizes, strides } = merged(x);
   const whole = { sizes: x.sizes, strides: packedStrides(x.sizes) };
-  if (sizes.length <= MOST_AXES) {
+  if (sizes.length <= MAX_AXES) {
     const copy = g.emit("ELEMENT_WISE_IDENTITY", { input: g.reinterpret(x, { sizes, strides }) }).output as Expr;
     return g.reinterpret(copy, whole);
   }
@@ -94,7 +94,7 @@ export function packedCopy(g: Emitter, x: Expr): Expr {
 }
 
 const isLong = (v: unknown): boolean =>
-  typeof v === "object" && v !== null && (Array.isArray(v) ? v.some(isLong) : "sizes" in v && (v as Expr).sizes.length > MOST_AXES);
+  typeof v === "object" && v !== null && (Array.isArray(v) ? v.some(isLong) : "sizes" in v && (v as Expr).sizes.length > MAX_AXES);
 
 /** Runs an operator with its axes grouped: its results, or null where nothing has too many axes, or that does not help. */
 export function withFewerAxes(g: Emitter, operator: OperatorName, named: Named): Results | null {
@@ -122,9 +122,9 @@ export function withFewerAxes(g: Emitter, operator: OperatorName, named: Named):
     if (i > 0 && joins(i - 1, i)) groups.at(-1)!.push(i);
     else groups.push([i]);
   // Axes of one element, of which nothing is left in a smaller number.
-  for (let i = groups.length - 1; i > 0 && groups.length > MOST_AXES; i--)
+  for (let i = groups.length - 1; i > 0 && groups.length > MAX_AXES; i--)
     if (groups[i]!.every((a) => isAlike(a) && tensors[0]!.sizes[a] === 1)) groups[i - 1]!.push(...groups.splice(i, 1)[0]!);
-  if (groups.length > MOST_AXES) return null;
+  if (groups.length > MAX_AXES) return null;
   const short = (sizes: readonly number[]): number[] => groups.map((group) => sizeOf(group.map((i) => sizes[i]!)));
   const change = (name: string, v: unknown): unknown => {
     if (operator === "GATHER" && name === "indices") return lastAxes(g, v as Expr, groups.length);

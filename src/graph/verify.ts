@@ -28,8 +28,8 @@ export function verifyGraph(graph: Graph, stage: string): void {
   for (const x of graph.outputs) check(x, "an output");
   for (const w of graph.state) {
     check(w.value, "a state write");
-    if (!graph.inputs.includes(w.cell)) fail("a state write goes to no input");
-    if (w.value.value.sizeInBytes !== w.cell.sizeInBytes)
-      fail(`a state write of ${w.value.value.sizeInBytes} bytes goes to a cell of ${w.cell.sizeInBytes}`);
+    if (!graph.inputs.includes(w.buffer)) fail("a state write goes to no input");
+    if (w.value.value.sizeInBytes !== w.buffer.sizeInBytes)
+      fail(`a state write of ${w.value.value.sizeInBytes} bytes goes to a cell of ${w.buffer.sizeInBytes}`);
   }
 }

@@ -46,7 +46,7 @@ const groupNormOp: Definition<GroupAttributes> = define<GroupAttributes>({
     });
     return [g.reinterpret(cast(g, y, out!.dtype), { sizes: out!.shape })];
   },
-  grad: (dy, { inputs: [x, weight], specs, attrs, needs, place }) => {
+  grad: (dy, { inputs: [x, weight], specs, attrs, needs, inputEdge: place }) => {
     const { groups, epsilon } = attrs;
     if (!isGradEnabled()) return dispatch(groupNormGradOp, weight ? [x!, dy, weight] : [x!, dy], { groups, epsilon });
     const sizes = grouped(x!.shape, groups);

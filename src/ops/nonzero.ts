@@ -8,7 +8,7 @@ import { DTypeError, ShapeError, TraceError, ValueError } from "../errors.ts";
 import { asResult, dispatch } from "../dispatch.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { Expr } from "../graph/graph.ts";
-import { MOST_AXES } from "../graph/many-axes.ts";
+import { MAX_AXES } from "../graph/many-axes.ts";
 import { heldScalar, scalarTensor } from "../runtime/constants.ts";
 import { demandIndices } from "../runtime/index-check.ts";
 import { broadcastShapes, packedStrides, sizeOf, type Shape } from "../shape.ts";
@@ -54,7 +54,7 @@ const coordinatesOp = define({
   lower: (g, [x]) => {
     const seen = x!.dtype === "bool" ? g.reinterpret(x!, { dtype: "uint8" }) : x!;
     const total = sizeOf(x!.sizes);
-    const isFlat = x!.sizes.length > MOST_AXES;
+    const isFlat = x!.sizes.length > MAX_AXES;
     const found = g.nonzeroCoordinates(isFlat ? g.reshape(seen, [total]) : seen, {
       outputCount: { sizes: [1], dtype: "uint32" },
       outputCoordinates: { sizes: [total, isFlat ? 1 : x!.sizes.length], dtype: "uint32" },

@@ -1,7 +1,7 @@
 /** What lower layers need of the operations, which they may not import. */
 import { noGrad } from "../autograd/grad-mode.ts";
 import { arithmetic, type Arithmetic } from "../autograd/arithmetic.ts";
-import { means } from "../autograd/gradcheck.ts";
+import { dataAccess } from "../autograd/gradcheck.ts";
 import { assign, view } from "../dispatch.ts";
 import * as printing from "../print.ts";
 import { scalarTensor } from "../runtime/constants.ts";
@@ -32,8 +32,8 @@ Object.assign(arithmetic, {
   expand: (t, shape) => movement.expand(t, shape),
   view: (definition, x, attrs) => view(definition, x, attrs),
 } satisfies Arithmetic);
-means.data = data.dataSync;
-means.tensor = (values, like) => creation.tensor(values, { shape: like.shape, device: like.device });
+dataAccess.data = data.dataSync;
+dataAccess.tensor = (values, like) => creation.tensor(values, { shape: like.shape, device: like.device });
 printing.setPrinter(
   (t, edgeItems) =>
     noGrad(() =>

@@ -174,7 +174,7 @@ export function runOver<A>(definition: Definition<A>, inputs: readonly Tensor[],
 function makeOver<A>(native: NativeDevice, definition: Definition<A>, inputs: readonly Tensor[], attrs: A): EagerProgram {
   const given = inputs.map((t) => ({ desc: t.desc, residue: residueOf(t) }));
   const graph = lowerDefinition(native, definition, given, attrs, definition.infer(inputs.map((t) => t.desc), attrs), true); // prettier-ignore
-  graph.state = [{ cell: graph.inputs[0]!, value: graph.outputs[0]! }];
+  graph.state = [{ buffer: graph.inputs[0]!, value: graph.outputs[0]! }];
   graph.outputs = [];
   const base = { native, outputs: [], isSimple: false, reason: "", fill: null, dropped: false };
   if (!native.capabilities.fusesGraphs && !isUpdate(graph)) return { ...base, id: ELSEWHERE };
@@ -186,7 +186,7 @@ function makeOver<A>(native: NativeDevice, definition: Definition<A>, inputs: re
 /** Whether the value of the one cell is written over it by a shader. */
 function isUpdate({ nodes, state: [write] }: Graph): boolean {
   const node = nodes.find((n) => n.outputs.some((x) => x?.value === write!.value.value));
-  return node?.shader?.updates === true && node.inputs[0]!.value === write!.cell;
+  return node?.shader?.updates === true && node.inputs[0]!.value === write!.buffer;
 }
 
 /** After a failure: with memory freed, if that was missing, or for the error as users see it. */

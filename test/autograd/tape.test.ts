@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { TapeNode, fitted, watching, type Gradients } from "../../src/autograd/tape.ts";
+import { TapeNode, conformGradient, watching, type Gradients } from "../../src/autograd/tape.ts";
 import * as dx from "../../src/index.ts";
 import type { Tensor } from "../../src/tensor.ts";
 
@@ -9,13 +9,13 @@ const unwatched = (): boolean => false;
 const spec = (shape: readonly number[], dtype: dx.DType = "float32"): { shape: readonly number[]; dtype: dx.DType } => ({ shape, dtype });
 
 it("a gradient is of its input's shape, or one that broadcasting made of it, and of its dtype", () => {
-  const fit = (t: dx.Tensor, s: ReturnType<typeof spec>): dx.Tensor => outer(fitted("op", "gradient 0", inner(t), s));
+  const fit = (t: dx.Tensor, s: ReturnType<typeof spec>): dx.Tensor => outer(conformGradient("op", "gradient 0", inner(t), s));
   expect(fit(dx.ones([2, 3]), spec([3])).toArraySync()).toEqual([2, 2, 2]);
   expect(fit(dx.ones([2, 3]), spec([2, 1])).toArraySync()).toEqual([[3], [3]]);
   expect(fit(dx.ones([2]), spec([2], "float16")).dtype).toBe("float16");
   expect(() => fit(dx.ones([3]), spec([2]))).toThrow(/op: gradient 0 must be of shape \[2\]; received float32\[3\]/);
   expect(() => fit(dx.ones([]), spec([2]))).toThrow(dx.AutogradError);
-  expect(() => fitted("op", "gradient 0", undefined as never, spec([2]))).toThrow(/a tensor or null; received undefined/);
+  expect(() => conformGradient("op", "gradient 0", undefined as never, spec([2]))).toThrow(/a tensor or null; received undefined/);
 });
 
 it("a node frees what it saved once, keeps nothing it does not need, and refuses a second pass", () => {
@@ -57,10 +57,10 @@ it("a node that stands for many stops where somebody looks, and shares with its 
   const freed = new Set<TapeNode>();
   const make = (): TapeNode =>
     new TapeNode("many", [inner(x), mid], [inner(x).desc], [inner(dx.ones([1]))], () => [null, null], {
-      standing: {
+      compiled: {
         parts: (_, stops) => {
           asked.push(stops);
-          return { saved: new Set(), walked: new Set([part]) };
+          return { saved: new Set(), visited: new Set([part]) };
         },
         inner: [1],
         freed,

@@ -1,9 +1,10 @@
 import { expect, it } from "vitest";
-import { Ghosts, Given, mapTensors, tensorsIn } from "../../src/compile/arguments.ts";
+import { Placeholders, CallArguments, mapTensors, tensorsIn } from "../../src/compile/arguments.ts";
 import * as dx from "../../src/index.ts";
 
 const never = (): boolean => false;
-const given = (args: readonly unknown[], numbers: "any" | "by value" = "by value"): Given => new Given(args, never, numbers);
+const given = (args: readonly unknown[], numbers: "any" | "by value" = "by value"): CallArguments =>
+  new CallArguments(args, never, numbers);
 
 it("tensors are found in arrays, plain objects and Maps, and replaced there; other objects stay as they are", () => {
   const [a, b, c] = [dx.ones([1]), dx.ones([2]), dx.ones([3])];
@@ -92,11 +93,11 @@ it("a key taken over from a call that is alike is the one that would have been m
   for (const before of kinds)
     for (const way of isDirect)
       for (const mode of [dx.noGrad, <T>(fn: () => T): T => fn()]) {
-        const likeness = mode(() => new Given(before, way, "any").likeness(before));
+        const likeness = mode(() => new CallArguments(before, way, "any").likeness(before));
         for (const args of kinds)
           for (const now of isDirect) {
-            const made = new Given(args, now, "any");
-            const taken = new Given(args, now, "any", likeness);
+            const made = new CallArguments(args, now, "any");
+            const taken = new CallArguments(args, now, "any", likeness);
             expect(taken.key).toBe(made.key);
             expect(taken.tensors.length === made.tensors.length && taken.tensors.every((x, i) => x === made.tensors[i])).toBe(true);
             if (likeness?.key === taken.key) alike++;
@@ -114,7 +115,7 @@ it("gradients come after the tensors that have them; what stands for them has th
   // By identity: toEqual would look into them.
   expect(found.tensors.map((t) => [leaf, turned, leaf.grad].indexOf(t))).toEqual([0, 1, 2]);
   expect(found.gradients).toEqual([2, -1, -1]);
-  const ghosts = new Ghosts(found, { name: "test" });
+  const ghosts = new Placeholders(found, { name: "test" });
   ghosts.begin(found.tensors);
   const [first, second, third] = ghosts.tensors;
   expect([first!.shape, second!.strides, first!.storage.handle, first!.requiresGrad]).toEqual([[2, 3], [1, 3], 0, true]);

@@ -5,7 +5,7 @@ import * as dx from "../../src/index.ts";
 import type { Tensor } from "../../src/tensor.ts";
 
 const inner = (t: dx.Tensor): Tensor => t as unknown as Tensor;
-const event = (kind: "opening"): Event => ({
+const event = (kind: "retraced"): Event => ({
   kind,
   owner: {},
   tensors: [],
@@ -14,7 +14,7 @@ const event = (kind: "opening"): Event => ({
 
 it("a path is told from the root on, branches apart, with what lies inside of regions", () => {
   const root = new Step(null, null);
-  const [a, b, c] = [event("opening"), event("opening"), event("opening")];
+  const [a, b, c] = [event("retraced"), event("retraced"), event("retraced")];
   const first = root.add(a);
   const [left, right] = [first.add(b), first.add(c)];
   expect([pathTo(root), pathTo(left), pathTo(right)]).toEqual([[], [a, b], [a, c]]);

@@ -35,7 +35,7 @@ it("what was asked for counts as no recording too many, and sizes that are not p
   const unfit = new Recordings("unfit");
   const told = await warningsOf(() => {
     for (let i = 0; i < 40; i++) asked.note(`sizes up to ${i}`, true);
-    for (const reason of ["a view", "a hook"]) unfit.noteUnfit(reason);
+    for (const reason of ["a view", "a hook"]) unfit.noteUnbucketed(reason);
   });
   expect(told).toEqual([expect.stringMatching(/^unfit is recorded for each size: a view\. Leave that axis out/)]);
   expect([asked.reasons.length, unfit.reasons]).toEqual([40, ["a view", "a hook"]]);

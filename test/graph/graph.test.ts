@@ -26,7 +26,7 @@ it("other nodes keep inputs, values and what leaves the graph", () => {
   const { graph, g, input } = build();
   const x = input(2);
   graph.outputs = [g.elementWiseAbs(x)];
-  graph.state = [{ cell: x.value, value: graph.outputs[0]! }];
+  graph.state = [{ buffer: x.value, value: graph.outputs[0]! }];
   const next = withNodes(graph, [...graph.nodes], (e) => new Expr(e.value, "int32", e.sizes, e.strides, 0));
   expect([next.inputs, next.nodes, next.valueCount]).toEqual([graph.inputs, graph.nodes, graph.valueCount]);
   expect([next.outputs[0]!.dtype, next.state[0]!.value.dtype, next.outputs[0]!.value]).toEqual(["int32", "int32", graph.outputs[0]!.value]);

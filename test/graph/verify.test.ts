@@ -8,7 +8,7 @@ it("a graph that holds together passes, and each way in which it may not is name
   const x = input(4);
   const y = g.elementWiseAbs(x);
   graph.outputs = [y];
-  graph.state = [{ cell: x.value, value: y }];
+  graph.state = [{ buffer: x.value, value: y }];
   verifyGraph(graph, "a test");
   const broken = (change: () => () => void, text: RegExp): void => {
     const undo = change();
@@ -29,7 +29,7 @@ it("a graph that holds together passes, and each way in which it may not is name
   broken(swapped("nodes", [graph.nodes[0]!, graph.nodes[0]!]), /value %1 is written twice/);
   broken(swapped("nodes", [{ ...graph.nodes[0]!, inputs: [] }]), /ELEMENT_WISE_ABS has 0 of 1 inputs/);
   broken(swapped("outputs", [new Expr(y.value, "float32", [4], [1], 4)]), /an output reads past the end of value %1/);
-  broken(swapped("state", [{ cell: y.value, value: y }]), /a state write goes to no input/);
+  broken(swapped("state", [{ buffer: y.value, value: y }]), /a state write goes to no input/);
   const small = graph.addInput(4);
-  broken(swapped("state", [{ cell: small, value: y }]), /a state write of 16 bytes goes to a cell of 4/);
+  broken(swapped("state", [{ buffer: small, value: y }]), /a state write of 16 bytes goes to a cell of 4/);
 });

@@ -41,8 +41,8 @@ export function materializeParts(graph: Graph): Graph {
   const isPart = (x: Expr): boolean =>
     isPacked(x.sizes, x.strides) && (slices.has(x.value) || packedBytes(x.dtype, x.sizes) < x.value.sizeInBytes);
 
-  for (const given of graph.nodes) {
-    const node = isCopy(given) && isPart(given.inputs[0]!) ? { ...given, operator: "CAST" as const, attributes: {} } : given;
+  for (const original of graph.nodes) {
+    const node = isCopy(original) && isPart(original.inputs[0]!) ? { ...original, operator: "CAST" as const, attributes: {} } : original;
     const mayOverwrite = node.operator !== "SHADER" && OPERATORS[node.operator].supportsInPlace;
     const seen = node.inputs.map((x) => {
       if (x === null || inputs.has(x.value)) return x;

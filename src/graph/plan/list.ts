@@ -30,9 +30,9 @@ function inPlaceWrites(graph: Graph): Map<Value, Value> {
   const outputs = new Set(graph.outputs.map((x) => x.value));
   const kept = new Set([...graph.inputs, ...graph.state.map((w) => w.value.value)]);
   const direct = new Map<Value, Value>();
-  for (const { cell, value } of graph.state) {
+  for (const { buffer, value } of graph.state) {
     let node = made.get(value.value);
-    if (node === undefined || outputs.has(value.value) || outputs.has(cell) || direct.has(value.value) || !isWhole(value)) continue;
+    if (node === undefined || outputs.has(value.value) || outputs.has(buffer) || direct.has(value.value) || !isWhole(value)) continue;
     const values = [value.value];
     for (let before = updatedBy(node); before !== null; before = updatedBy(node)) {
       const maker = made.get(before);
@@ -43,7 +43,7 @@ function inPlaceWrites(graph: Graph): Map<Value, Value> {
       node = maker;
     }
     const first: GraphNode = node;
-    const reads = first.inputs.filter((x) => x !== null && x.value === cell);
+    const reads = first.inputs.filter((x) => x !== null && x.value === buffer);
     const out = first.outputs.find((x) => x !== null && x.value === values.at(-1))!;
     const self =
       reads.length === 0 ||
@@ -52,8 +52,8 @@ function inPlaceWrites(graph: Graph): Map<Value, Value> {
         isWhole(reads[0]!) &&
         isPacked(out.sizes, out.strides) &&
         reads[0]!.dtype === out.dtype);
-    const others = (readers.get(cell) ?? []).every((r) => r === first || index.get(r)! < index.get(first)!);
-    if (self && others) for (const v of values) direct.set(v, cell);
+    const others = (readers.get(buffer) ?? []).every((r) => r === first || index.get(r)! < index.get(first)!);
+    if (self && others) for (const v of values) direct.set(v, buffer);
   }
   return direct;
 }
@@ -108,7 +108,7 @@ export function planList(graph: Graph, name: string, asGraph: boolean, regions: 
     }
     return { root: v, offset };
   };
-  const copied = graph.state.filter((w) => direct.get(w.value.value) !== w.cell);
+  const copied = graph.state.filter((w) => direct.get(w.value.value) !== w.buffer);
   const ends = new Map<Value, number>();
   for (const value of results) ends.set(rootOf(value).root, 0);
   for (const { node, group } of order)
@@ -117,10 +117,10 @@ export function planList(graph: Graph, name: string, asGraph: boolean, regions: 
 
   const arena = new Arena();
   const offsets = new Map<Value, number>();
-  const place = (v: Value): readonly [number, number] => {
+  const slotOf = (v: Value): readonly [number, number] => {
     const { root, offset } = rootOf(v);
-    const cell = direct.get(root);
-    const slot = slots.inputs.get(cell ?? root) ?? slots.outputs.get(root);
+    const buffer = direct.get(root);
+    const slot = slots.inputs.get(buffer ?? root) ?? slots.outputs.get(root);
     if (slot !== undefined) return [slot, offset];
     let at = offsets.get(root);
     if (at === undefined) {
@@ -131,17 +131,17 @@ export function planList(graph: Graph, name: string, asGraph: boolean, regions: 
   };
   const presets = joins.presets.map(({ whole, offset, bytes }): Preset => {
     ends.delete(whole);
-    return { offset: place(whole)[1] + offset, bytes };
+    return { offset: slotOf(whole)[1] + offset, bytes };
   });
   /** By the group after which nobody reads them; without those of presets. */
-  const ending = Array.from({ length: last + 2 }, (): Value[] => []);
-  for (const [root, end] of ends) ending[end]!.push(root);
+  const endsAt = Array.from({ length: last + 2 }, (): Value[] => []);
+  for (const [root, end] of ends) endsAt[end]!.push(root);
   const release = (group: number): void => {
-    for (const root of ending[group]!) if (offsets.has(root)) arena.free(offsets.get(root)!);
+    for (const root of endsAt[group]!) if (offsets.has(root)) arena.free(offsets.get(root)!);
   };
   const range = (x: Expr | null): BindingRange => {
     if (x === null) return null;
-    const [slot, at] = place(x.value);
+    const [slot, at] = slotOf(x.value);
     return [slot, at + x.byteOffset, spanInBytes(x.dtype, x.sizes, x.strides)];
   };
 
@@ -154,10 +154,10 @@ export function planList(graph: Graph, name: string, asGraph: boolean, regions: 
   const addRegion = (r: Region, group: number): void => {
     const dispatch = dispatchables.push(r.graph) - 1;
     const inputs = r.inputs.map((x): BindingRange => {
-      const [slot, at] = place(x.value);
+      const [slot, at] = slotOf(x.value);
       return [slot, at + x.byteOffset, regionBytes(x)];
     });
-    const outputs = r.results.map((value) => [...place(value), value.sizeInBytes] as const);
+    const outputs = r.results.map((value) => [...slotOf(value), value.sizeInBytes] as const);
     steps.push({ group: stepOf(group), dispatch, inputs, outputs, origins: r.origins });
   };
   if (region !== null) {
@@ -194,13 +194,13 @@ export function planList(graph: Graph, name: string, asGraph: boolean, regions: 
     else addRegion(contracted, group);
     if (order[k + 1]?.group !== group) release(group);
   });
-  for (const { cell, value } of copied) {
-    const [slot, at] = place(value.value);
+  for (const { buffer, value } of copied) {
+    const [slot, at] = slotOf(value.value);
     steps.push({
       group: stepOf(last + 1),
       copy: [
-        [slot, at, cell.sizeInBytes],
-        [slots.inputs.get(cell)!, 0, cell.sizeInBytes],
+        [slot, at, buffer.sizeInBytes],
+        [slots.inputs.get(buffer)!, 0, buffer.sizeInBytes],
       ],
     });
   }
@@ -229,12 +229,12 @@ function groupsOf(
     let group = 0;
     for (const x of node.inputs) if (x !== null) group = Math.max(group, (written.get(x.value) ?? -1) + 1);
     for (const x of node.outputs) {
-      const cell = x === null ? undefined : direct.get(x.value);
-      if (cell !== undefined) group = Math.max(group, (read.get(cell) ?? -1) + 1);
+      const buffer = x === null ? undefined : direct.get(x.value);
+      if (buffer !== undefined) group = Math.max(group, (read.get(buffer) ?? -1) + 1);
     }
     for (const x of node.inputs) {
-      const cell = x === null ? undefined : (direct.get(x.value) ?? (inputs.has(x.value) ? x.value : undefined));
-      if (cell !== undefined) read.set(cell, Math.max(read.get(cell) ?? 0, group));
+      const buffer = x === null ? undefined : (direct.get(x.value) ?? (inputs.has(x.value) ? x.value : undefined));
+      if (buffer !== undefined) read.set(buffer, Math.max(read.get(buffer) ?? 0, group));
     }
     for (const x of node.outputs) if (x !== null) write(x.value, group);
     return group;

@@ -7,7 +7,7 @@ import { isPacked } from "../../shape.ts";
 import { sizesOf, slotsOf } from "./slots.ts";
 
 /** Bytes that an input may begin behind the start of the output that lies over it. */
-const MOST_OFFSET = 0xffffffff;
+const MAX_OFFSET = 0xffffffff;
 
 /**
  * One graph of all nodes. New values of state cells are written over the old ones where the device compiles graphs that do so (`overwrites`:
@@ -21,26 +21,26 @@ export function planRegion(graph: Graph, name: string, overwrites: boolean): Pro
   }));
   const arena = new Arena();
   const copies: ProgramStep[] = [];
-  const over: { readonly output: number; readonly cell: Value }[] = [];
-  for (const { cell, value } of graph.state) {
-    const place: BindingRange = [slots.inputs.get(cell)!, 0, cell.sizeInBytes];
+  const over: { readonly output: number; readonly buffer: Value }[] = [];
+  for (const { buffer, value } of graph.state) {
+    const target: BindingRange = [slots.inputs.get(buffer)!, 0, buffer.sizeInBytes];
     let range = results.find((r) => r.value === value.value)?.range;
     if (range === undefined) {
-      if (overwrites && cell.sizeInBytes <= MOST_OFFSET) {
-        over.push({ output: results.push({ value: value.value, range: place }) - 1, cell });
+      if (overwrites && buffer.sizeInBytes <= MAX_OFFSET) {
+        over.push({ output: results.push({ value: value.value, range: target }) - 1, buffer });
         continue;
       }
       range = [slots.scratch, arena.take(value.value.sizeInBytes), value.value.sizeInBytes];
       results.push({ value: value.value, range });
     }
-    copies.push({ group: 1, copy: [range, place] });
+    copies.push({ group: 1, copy: [range, target] });
   }
   const region = describeRegion(
     graph.nodes,
     results.map((r) => r.value),
     !overwrites,
   );
-  const outputOf = new Map(over.map(({ output, cell }) => [cell, output]));
+  const outputOf = new Map(over.map(({ output, buffer }) => [buffer, output]));
   const pairs = region.inputs.flatMap((x, input) => {
     const output = outputOf.get(x.value);
     return output === undefined ? [] : [[output, input, x.byteOffset] as const];
@@ -89,10 +89,10 @@ export function describeRegion(
 ): { graph: GraphDescription; inputs: Expr[]; origins: string[] } {
   const entries: Expr[] = [];
   const known = new Map<string, number>();
-  const places = new Map<Value, number[]>();
+  const resultsOf = new Map<Value, number[]>();
   results.forEach((value, i) => {
-    const list = places.get(value);
-    if (list === undefined) places.set(value, [i]);
+    const list = resultsOf.get(value);
+    if (list === undefined) resultsOf.set(value, [i]);
     else list.push(i);
   });
   const inputEdges: [number, number, number][] = [];
@@ -101,10 +101,10 @@ export function describeRegion(
   const where = new Map<Value, readonly [number, number]>();
   const copied = new Map<Value, Value>();
   nodes.forEach((node, n) => {
-    node.inputs.forEach((given, k) => {
-      if (given === null) return;
-      const source = copied.get(given.value);
-      const x = source === undefined ? given : new Expr(source, given.dtype, given.sizes, given.strides, given.byteOffset);
+    node.inputs.forEach((read, k) => {
+      if (read === null) return;
+      const source = copied.get(read.value);
+      const x = source === undefined ? read : new Expr(source, read.dtype, read.sizes, read.strides, read.byteOffset);
       const from = where.get(x.value);
       if (from !== undefined) {
         edges.push([from[0], from[1], n, k]);
@@ -122,7 +122,7 @@ export function describeRegion(
       inputPerView &&
       input != null &&
       output != null &&
-      places.has(output.value) &&
+      resultsOf.has(output.value) &&
       !where.has(input.value) &&
       isWholeCopy(node, input, output)
     )
@@ -130,7 +130,7 @@ export function describeRegion(
     node.outputs.forEach((x, k) => {
       if (x === null) return;
       where.set(x.value, [n, k]);
-      for (const i of places.get(x.value) ?? []) outputEdges.push([n, k, i]);
+      for (const i of resultsOf.get(x.value) ?? []) outputEdges.push([n, k, i]);
     });
   });
   return {

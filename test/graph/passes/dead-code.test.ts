@@ -7,6 +7,6 @@ it("nodes go that lead to no output and no state", () => {
   const x = input(4);
   g.elementWiseExp(g.elementWiseAbs(x));
   graph.outputs = [g.elementWiseNegate(x)];
-  graph.state = [{ cell: x.value, value: g.elementWiseSin(g.elementWiseCos(x)) }];
+  graph.state = [{ buffer: x.value, value: g.elementWiseSin(g.elementWiseCos(x)) }];
   expect(operators(removeDeadCode(graph))).toEqual(["ELEMENT_WISE_NEGATE", "ELEMENT_WISE_COS", "ELEMENT_WISE_SIN"]);
 });

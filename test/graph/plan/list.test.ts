@@ -19,7 +19,7 @@ it("state is written in place by an operator that may, after the others have rea
   const [cell, x] = [input(4), input(4)];
   const next = g.elementWiseAdd(cell, x);
   graph.outputs = [g.elementWiseMultiply(cell, x)];
-  graph.state = [{ cell: cell.value, value: next }];
+  graph.state = [{ buffer: cell.value, value: next }];
   const late = planList(graph, "test", false);
   const copies = late.steps.filter((s) => "copy" in s);
   // The other reader comes later in the graph than the write: the value is kept apart and copied.
@@ -36,7 +36,7 @@ it("what comes before the first update in place is one graph, if asked for", () 
   const { graph, g, input } = build();
   const [cell, x] = [input(4), input(4)];
   const value = g.elementWiseExp(g.elementWiseAbs(x));
-  graph.state = [{ cell: cell.value, value: g.elementWiseAdd(cell, value) }];
+  graph.state = [{ buffer: cell.value, value: g.elementWiseAdd(cell, value) }];
   const plan = planList(graph, "test", true);
   expect([plan.steps.length, plan.dispatchables.length, "nodes" in plan.dispatchables[0]!]).toEqual([2, 2, true]);
 });

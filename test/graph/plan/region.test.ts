@@ -47,7 +47,7 @@ function accumulating(overwrites: boolean): ReturnType<typeof planRegion> {
   const [cell, x] = [input(8), input(8)];
   const half = g.reinterpret(cell, { sizes: [4], byteOffset: 16 });
   graph.outputs = [g.elementWiseNegate(half)];
-  graph.state = [{ cell: cell.value, value: g.elementWiseAdd(cell, x) }];
+  graph.state = [{ buffer: cell.value, value: g.elementWiseAdd(cell, x) }];
   return planRegion(graph, "test", overwrites);
 }
 

@@ -1,6 +1,6 @@
 /** Two recordings of a function, of two sizes, become one program where they are alike in all but the sizes. */
 import { expect, it } from "vitest";
-import { isFitting } from "../../src/compile/pairing.ts";
+import { isPaddable } from "../../src/compile/trace-matching.ts";
 import { own } from "../../src/definition.ts";
 import * as dx from "../../src/index.ts";
 import { eachDevice } from "../device.ts";
@@ -8,8 +8,8 @@ import { eachDevice } from "../device.ts";
 const definition = (name: string) => own.find((d) => d.name === name)!;
 
 it("operations fit whose elements are independent, or that say how they leave padding out", () => {
-  for (const name of ["add", "tanh", "cat", "scatter"]) expect([name, isFitting(definition(name))]).toEqual([name, true]);
-  expect(isFitting(definition("dft"))).toBe(false);
+  for (const name of ["add", "tanh", "cat", "scatter"]) expect([name, isPaddable(definition(name))]).toEqual([name, true]);
+  expect(isPaddable(definition("dft"))).toBe(false);
 });
 
 eachDevice("two sizes of one function", () => {

@@ -5,8 +5,8 @@ import { DTYPES } from "../dtype.ts";
 import { modes } from "../journal.ts";
 import { Tensor } from "../tensor.ts";
 import type { Storage } from "../storage.ts";
-import { tensorsIn, type Ghosts } from "./arguments.ts";
-import { Backward, inGroups, type Behaviour, type Place } from "./backward.ts";
+import { tensorsIn, type Placeholders } from "./arguments.ts";
+import { Backward, inGroups, type Behaviour, type GradientEdge } from "./backward.ts";
 import { repeat, type HostEvent } from "./host.ts";
 import { allEvents, madeOf, pathTo, type Event, type GradientEffect, type Step } from "./log.ts";
 import { Lowering } from "./lower.ts";
@@ -17,8 +17,8 @@ import type { Notice } from "./notice.ts";
 import { isSame, isSameOrNull, operand, type Operand } from "./operand.ts";
 import type { Run } from "./trace.ts";
 import { layoutOf } from "./geometry.ts";
-import type { Beginning } from "./pairing.ts";
-import type { Fit, Source, Variant } from "./variant.ts";
+import type { InitialPair } from "./trace-matching.ts";
+import type { BucketMapping, Source, Variant } from "./variant.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
 import type { Regions } from "../graph/plan/plan.ts";
 
@@ -37,12 +37,12 @@ export interface Effect {
 }
 
 /** Programs for one kind of arguments that are kept. */
-export const ENDINGS = 32;
+export const MAX_EXITS = 32;
 
 /** What a run leaves to autograd beside histories. */
-export interface Left {
+export interface ExitState {
   readonly behaviour: Behaviour;
-  readonly hooks: readonly (Place & { readonly hooks: Hook[] })[];
+  readonly hooks: readonly (GradientEdge & { readonly hooks: Hook[] })[];
   /** Tensors whose gradient is to be kept. */
   readonly retained: ReadonlySet<Tensor>;
 }
@@ -67,7 +67,7 @@ export function effectsOf(run: Run): Effect[] {
   return effects;
 }
 
-const NOTHING: Left = { behaviour: [], hooks: [], retained: new Set() };
+const EMPTY_STATE: ExitState = { behaviour: [], hooks: [], retained: new Set() };
 
 export interface ProgramOptions {
   readonly name: string;
@@ -83,17 +83,17 @@ function tensorsOf({ result, changes }: Outcome): readonly Tensor[] {
   return tensorsIn([result, changes.map((c) => c.values)]);
 }
 
-const isSameEnd = (a: Continuation, b: Continuation): boolean =>
+const isSameContinuation = (a: Continuation, b: Continuation): boolean =>
   a.grad === b.grad &&
   a.isKept === b.isKept &&
   ("leaf" in a ? "leaf" in b && a.leaf === b.leaf : "node" in b && a.node === b.node && a.output === b.output);
 
 /** Where a tensor is on the tape. A view whose base has moved on may have no place: it says so when it is asked for its gradient. */
-function historyOf(t: Tensor, lacks?: Map<Tensor, unknown>): TapeNode | null {
+function nodeOrError(t: Tensor, errors?: Map<Tensor, unknown>): TapeNode | null {
   try {
     return t.node;
   } catch (error) {
-    lacks?.set(t, error);
+    errors?.set(t, error);
     return null;
   }
 }
@@ -119,7 +119,7 @@ function viewsAmong(handed: ReadonlySet<Tensor>, isTraced: (t: Tensor) => boolea
   return found;
 }
 
-export class Ending {
+export class TraceExit {
   readonly step: Step;
   readonly results: readonly Operand[];
   readonly effects: readonly Effect[];
@@ -143,7 +143,7 @@ export class Ending {
   /** Whether passes through the history run code of the user's. */
   readonly hasCode: boolean;
   /** A program of larger sizes that serves it; null: it has its own; undefined: not known yet. */
-  fitted: { readonly variant: Variant; readonly fit: Fit } | null | undefined = undefined;
+  bucketed: { readonly variant: Variant; readonly mapping: BucketMapping } | null | undefined = undefined;
   /** What numbers and data were in the last run. */
   values: Run["values"] = new Map();
   /** What the last run took from the library's own state. */
@@ -153,18 +153,18 @@ export class Ending {
   #program: CompiledProgram | null = null;
   readonly device: Device | null;
   readonly #path: readonly Event[];
-  readonly #ghosts: Ghosts;
+  readonly #placeholders: Placeholders;
   /** Gradients of leaves outside that the path begins with. */
   readonly #begins: readonly GradientEffect[];
-  readonly #places = new Map<Tensor, Place>();
-  #left = NOTHING;
-  readonly #lacks = new Map<Tensor, unknown>();
+  readonly #edges = new Map<Tensor, GradientEdge>();
+  #state = EMPTY_STATE;
+  readonly #historyErrors = new Map<Tensor, unknown>();
   readonly #isTraced: (t: Tensor) => boolean;
 
-  constructor(run: Run, ghosts: Ghosts, outcome: Outcome, effects: readonly Effect[]) {
+  constructor(run: Run, placeholders: Placeholders, outcome: Outcome, effects: readonly Effect[]) {
     this.step = run.at;
     this.#isTraced = (t) => run.isTraced(t);
-    this.#ghosts = ghosts;
+    this.#placeholders = placeholders;
     this.outcome = outcome;
     this.effects = effects;
     this.continuations = [...run.flows.continuations];
@@ -189,23 +189,24 @@ export class Ending {
     this.views = viewsAmong(
       handed,
       (t) => run.isTraced(t),
-      (t) => run.isTraced(t) && !ghosts.indices.has(t.storage),
+      (t) => run.isTraced(t) && !placeholders.indices.has(t.storage),
     );
     for (const t of this.views) hand(t.viewOf!.base);
     this.stale = new Set([...this.views].filter((t) => t.viewOf!.version !== t.storage.version));
     const changed = effects.flatMap((e) => (e.node ? [e.tensor] : []));
-    const places: Place[] = [];
+    const edges: GradientEdge[] = [];
     for (const t of new Set([...handed, ...changed])) {
       // One outside may get a newer place when somebody asks for it, after the call.
-      const node = run.isTraced(t) ? historyOf(t, this.#lacks) : t.ownNode;
+      const node = run.isTraced(t) ? nodeOrError(t, this.#historyErrors) : t.ownNode;
       if (node?.isTraced !== true) continue;
-      const place = places.find((p) => p.node === node && p.output === t.outputIndex) ?? { node, output: t.outputIndex };
-      if (!places.includes(place)) places.push(place);
-      this.#places.set(t, place);
+      const edge = edges.find((p) => p.node === node && p.output === t.outputIndex) ?? { node, output: t.outputIndex };
+      if (!edges.includes(edge)) edges.push(edge);
+      this.#edges.set(t, edge);
     }
-    const groups = inGroups(places);
+    const groups = inGroups(edges);
     this.backwards = groups.flatMap((own, i) => {
-      const make = (some: readonly Place[]): Backward => new Backward(run.name, this.device!, some, groups.slice(0, i).flat(), this.#path);
+      const make = (some: readonly GradientEdge[]): Backward =>
+        new Backward(run.name, this.device!, some, groups.slice(0, i).flat(), this.#path);
       const whole = make(own);
       // What one of them lacks is no business of the others.
       return whole.isRefused && own.length > 1 ? own.map((p) => make([p])) : [whole];
@@ -213,41 +214,46 @@ export class Ending {
     this.hasCode = this.backwards.some((b) => b.hasCode);
     const outputs = new Set<Storage>();
     for (const t of [...handed, ...this.backwards.flatMap((b) => b.saved)])
-      if (t.storage.trace !== null && !ghosts.indices.has(t.storage) && t.storage.sizeInBytes > 0) outputs.add(t.storage);
+      if (t.storage.trace !== null && !placeholders.indices.has(t.storage) && t.storage.sizeInBytes > 0) outputs.add(t.storage);
     this.outputs = [...outputs];
     this.outputOf = new Map(this.outputs.map((s, i) => [s, i]));
     this.outside = new Set(effects.flatMap((e) => (run.isTraced(e.tensor) ? [] : [e.tensor])));
     const changes =
-      outcome.changes.length + effects.length + this.continuations.length + this.backwards.length + this.views.size + this.#lacks.size;
+      outcome.changes.length +
+      effects.length +
+      this.continuations.length +
+      this.backwards.length +
+      this.views.size +
+      this.#historyErrors.size;
     this.isPlain = changes === 0 && returned.length === 1 && outputs.size === 1;
   }
 
   /** Why a returned tensor has no history, though it requires a gradient; null when it has one or needs none. */
-  lackOf(t: Tensor): unknown {
-    return this.#lacks.get(t) ?? null;
+  historyError(t: Tensor): unknown {
+    return this.#historyErrors.get(t) ?? null;
   }
 
   /** Notes what the run that is ending leaves to autograd beside histories. */
-  leave(): void {
+  saveState(): void {
     if (this.backwards.length === 0 || (!this.hasCode && changedNodes().size === 0)) {
-      this.#left = NOTHING;
+      this.#state = EMPTY_STATE;
       return;
     }
     const nodes = new Set(changedNodes());
     const retained = new Set([...nodes].flatMap((node) => [...(node.retained?.values() ?? [])]));
     const hooks = [...nodes].flatMap((node) => [...(node.hooks ?? [])].map(([output, list]) => ({ node, output, hooks: list })));
     if (this.hasCode) for (const e of allEvents(this.#path)) if (e.kind === "custom") nodes.add(e.node);
-    this.#left = { behaviour: this.hasCode ? [...nodes].map((node) => node.behaviour()) : [], hooks, retained };
+    this.#state = { behaviour: this.hasCode ? [...nodes].map((node) => node.behaviour()) : [], hooks, retained };
   }
 
-  get left(): Left {
-    return this.#left;
+  get state(): ExitState {
+    return this.#state;
   }
 
   /** Where a tensor that outlives the call is on the traced tape. */
-  placeOf(t: Tensor): Place | null {
-    const place = this.#places.get(t);
-    if (place !== undefined) return place;
+  edgeOf(t: Tensor): GradientEdge | null {
+    const edge = this.#edges.get(t);
+    if (edge !== undefined) return edge;
     return t.ownNode === null ? null : { node: t.ownNode, output: t.outputIndex };
   }
 
@@ -270,20 +276,20 @@ export class Ending {
         );
       }) &&
       continuations.length === this.continuations.length &&
-      continuations.every((c, i) => isSameEnd(c, this.continuations[i]!)) &&
+      continuations.every((c, i) => isSameContinuation(c, this.continuations[i]!)) &&
       this.backwards.every((b) => b.isEnough)
     );
   }
 
   /** What a program of it is made of. */
   get source(): Source {
-    return { path: this.#path, begins: this.#ghosts.tensors.map((t) => t?.storage ?? null), outputs: this.outputs };
+    return { path: this.#path, begins: this.#placeholders.tensors.map((t) => t?.storage ?? null), outputs: this.outputs };
   }
 
   /** How it begins, beside a larger one. */
-  beginningsOf(large: Ending): Beginning[] {
-    return large.#ghosts.tensors.flatMap((t, i) => {
-      const own = this.#ghosts.tensors[i] ?? null;
+  initialPairs(large: TraceExit): InitialPair[] {
+    return large.#placeholders.tensors.flatMap((t, i) => {
+      const own = this.#placeholders.tensors[i] ?? null;
       if (t === null || own === null) return [];
       const layout = layoutOf(own);
       const [outer, inner] = [t, own].map((x) => layout?.covering(x.shape) ?? null) as [number[] | null, number[] | null];
@@ -292,9 +298,9 @@ export class Ending {
     });
   }
 
-  program(native: NativeDevice, ghosts: Ghosts, options: ProgramOptions): CompiledProgram {
+  program(native: NativeDevice, placeholders: Placeholders, options: ProgramOptions): CompiledProgram {
     if (this.#program !== null) return this.#program;
-    const lowering = new Lowering(native, options.name, (storage) => ghosts.indices.get(storage) ?? -1);
+    const lowering = new Lowering(native, options.name, (storage) => placeholders.indices.get(storage) ?? -1);
     lowering.add(this.#path);
     const written = lowering.finish(this.outputs);
     this.#program = new CompiledProgram(
@@ -311,7 +317,7 @@ export class Ending {
   /** Inputs of a call in which the function does not run; null where it has to. */
   repeated(): Values | null {
     if (this.modes !== modes.changes) return null;
-    return repeat(this.host, this.fitted ? this.values : NO_VALUES);
+    return repeat(this.host, this.bucketed ? this.values : NO_VALUES);
   }
 
   /** Whether the gradients that the path begins with are there as they were: for calls that are not checked. */

@@ -26,7 +26,7 @@ export interface StoragePair {
   readonly element: number;
 }
 
-export interface Pairing {
+export interface TraceMatch {
   /** The smaller path's events, by those of the larger. */
   readonly events: ReadonlyMap<Event, Event>;
   readonly storages: ReadonlyMap<Storage, StoragePair>;
@@ -44,7 +44,7 @@ export interface Pairing {
 const SIZES = new Set(["shape", "sizes", "length", "k"]);
 
 /** Whether an operation may be asked to leave padding out. */
-export const isFitting = ({ traits, padded }: Definition<never>): boolean => traits.elementwise === true || padded !== undefined;
+export const isPaddable = ({ traits, padded }: Definition<never>): boolean => traits.elementwise === true || padded !== undefined;
 
 /** Whether attributes are equal, but for those that may follow sizes. */
 function areAttributesAlike(a: unknown, b: unknown, follows: readonly string[] = [], isSize = false): boolean {
@@ -72,7 +72,7 @@ function isFollowedAlike(follows: readonly string[], a: unknown, b: unknown, bas
 }
 
 /** Pairs what two paths begin with. */
-export interface Beginning {
+export interface InitialPair {
   readonly large: Storage;
   readonly pair: StoragePair;
 }
@@ -90,14 +90,14 @@ function shapesOf(e: Leaf): Shape[] {
  * The pairing of two paths, or in what they differ. base: another smaller path's, with which the program is made: the same axes have to be
  * padded, and those that had one length there have one here.
  */
-export function pairPaths(
+export function matchTraces(
   large: Iterable<Event>,
   small: Iterable<Event>,
-  beginnings: readonly Beginning[],
-  base: Pairing | null = null,
-): Pairing | string {
+  initial: readonly InitialPair[],
+  base: TraceMatch | null = null,
+): TraceMatch | string {
   const events = new Map<Event, Event>();
-  const storages = new Map(beginnings.map((b) => [b.large, b.pair]));
+  const storages = new Map(initial.map((b) => [b.large, b.pair]));
   const axes = new Map<string, Axis & { readonly size: number }>();
   for (const a of base?.axes ?? []) axes.set(`${a.large}/${a.small}`, { ...a, size: -1 });
   const numbers: Scalar[] = [];
@@ -166,7 +166,7 @@ export function pairPaths(
         const other = b as typeof a;
         return isSameOperand(a.target, other.target) && isSameOperand(a.source, other.source) ? null : a.origin;
       }
-      case "opening":
+      case "retraced":
         return null;
       case "custom":
         return a.node.name;

@@ -6,20 +6,20 @@ import { withJournal, type Journal } from "../journal.ts";
 import { outsideScopes } from "../scope.ts";
 import type { Tensor } from "../tensor.ts";
 import { withTracer } from "../tracer.ts";
-import { Ghosts, Given, mapTensors, tensorsIn } from "./arguments.ts";
-import { standIns, type Dynamic, type Sizes } from "./dynamic.ts";
-import { ENDINGS, Ending, effectsOf } from "./ending.ts";
+import { Placeholders, CallArguments, mapTensors, tensorsIn } from "./arguments.ts";
+import { resizedTensors, type Dynamic, type Sizes } from "./dynamic.ts";
+import { MAX_EXITS, TraceExit, effectsOf } from "./exit.ts";
 import { layoutOf } from "./geometry.ts";
 import { KINDS } from "./kinds.ts";
 import { Step, renew } from "./log.ts";
-import { pairPaths } from "./pairing.ts";
+import { matchTraces } from "./trace-matching.ts";
 import type { Recordings } from "./recordings.ts";
 import { Restart, Run, type Recorded } from "./trace.ts";
-import { Variant, type Fit } from "./variant.ts";
+import { Variant, type BucketMapping } from "./variant.ts";
 
 /** A call that has run on traced tensors. */
 export interface Call {
-  readonly given: Given;
+  readonly callArgs: CallArguments;
   readonly args: readonly unknown[];
   readonly isDirect: (t: Tensor) => boolean;
   /** Why arguments of it were passed as they are; null: none were. */
@@ -31,22 +31,22 @@ export interface Call {
 /** The paths for one choice of larger sizes, and what was made of them. */
 interface Bucket {
   readonly start: Step;
-  readonly ghosts: Ghosts;
-  readonly endings: Ending[];
-  readonly variants: { readonly variant: Variant; readonly large: Ending; readonly base: Ending }[];
+  readonly placeholders: Placeholders;
+  readonly exits: TraceExit[];
+  readonly variants: { readonly variant: Variant; readonly large: TraceExit; readonly base: TraceExit }[];
 }
 
 /** Why a call cannot be served by a program of larger sizes. */
-function unfit(ending: Ending, given: Given, padded: Sizes["large"]): string | null {
+function whyUnbucketed(exit: TraceExit, callArgs: CallArguments, padded: Sizes["large"]): string | null {
   const isLeft = [...changedNodes()].some((node) => (node.hooks?.size ?? 0) > 0 || (node.retained?.size ?? 0) > 0);
-  if (ending.hasCode || isLeft) return "hooks or rules of gradients in it: its sizes are not padded";
+  if (exit.hasCode || isLeft) return "hooks or rules of gradients in it: its sizes are not padded";
   const hasLayout = ([t, shape]: readonly [Tensor, readonly number[]]): boolean =>
-    !given.direct[given.indexOf(t)] && layoutOf(t)?.covering(shape) != null;
+    !callArgs.direct[callArgs.indexOf(t)] && layoutOf(t)?.covering(shape) != null;
   if (![...padded].every(hasLayout)) return "an argument that is a view: its sizes are not padded";
   return null;
 }
 
-export class Fitting {
+export class Bucketing {
   readonly #fn: (...args: never[]) => unknown;
   readonly #recorded: Recorded;
   readonly #dynamic: Dynamic;
@@ -69,80 +69,80 @@ export class Fitting {
   }
 
   /** Finds or makes a program of larger sizes for a call; where there can be none, the call has its own. */
-  fit(ending: Ending, { given, args, isDirect, restarted, journal }: Call): void {
-    if (ending.fitted !== undefined) return;
-    ending.fitted = null;
+  resolve(exit: TraceExit, { callArgs, args, isDirect, restarted, journal }: Call): void {
+    if (exit.bucketed !== undefined) return;
+    exit.bucketed = null;
     const sizes = this.#dynamic.sizesOf(args);
     if (sizes === null) return this.#recordings.note("sizes that are not padded");
     // Another run gets objects of its own.
-    const carried = ending.outcome.changes.some((c) => tensorsIn(c.values).length > 0)
+    const carried = exit.outcome.changes.some((c) => tensorsIn(c.values).length > 0)
       ? "tensors that it puts into an argument's object"
       : null;
     // Other runs begin with what this one began with.
     journal.swap();
     let reason: string | null;
     try {
-      reason = restarted ?? carried ?? unfit(ending, given, sizes.large) ?? this.#fitTo(ending, sizes, args, isDirect);
+      reason = restarted ?? carried ?? whyUnbucketed(exit, callArgs, sizes.large) ?? this.#resolveIn(exit, sizes, args, isDirect);
     } finally {
       journal.swap();
     }
-    if (reason !== null) this.#recordings.noteUnfit(reason);
+    if (reason !== null) this.#recordings.noteUnbucketed(reason);
   }
 
   /** Says that a call has a program of its own, since there is none for several sizes. */
-  refuse(ending: Ending, reason: string): void {
-    ending.fitted = null;
-    this.#recordings.noteUnfit(reason);
+  refuse(exit: TraceExit, reason: string): void {
+    exit.bucketed = null;
+    this.#recordings.noteUnbucketed(reason);
   }
 
-  #fitTo(ending: Ending, { large, base }: Sizes, args: readonly unknown[], isDirect: (t: Tensor) => boolean): string | null {
-    const stand = outsideScopes(() => standIns(large));
+  #resolveIn(exit: TraceExit, { large, base }: Sizes, args: readonly unknown[], isDirect: (t: Tensor) => boolean): string | null {
+    const stand = outsideScopes(() => resizedTensors(large));
     const bucket = this.#bucketOf(args, stand, isDirect);
     for (const known of bucket.variants) {
-      const fit = known.variant.fit(ending.source, ending.beginningsOf(known.large));
-      if (typeof fit !== "string") return known.variant.refusal ?? this.#fitted(ending, known, fit);
+      const mapping = known.variant.match(exit.source, exit.initialPairs(known.large));
+      if (typeof mapping !== "string") return known.variant.refusal ?? this.#use(exit, known, mapping);
     }
     const whole = this.#traced(bucket, args, stand, isDirect);
     if (typeof whole === "string") return whole;
-    let small = ending;
+    let small = exit;
     if (base !== null) {
-      const other = outsideScopes(() => standIns(base));
+      const other = outsideScopes(() => resizedTensors(base));
       const shown = this.#traced(this.#bucketFor(args, other, isDirect), args, other, isDirect);
       if (typeof shown === "string") return shown;
       small = shown;
     }
-    const pairing = pairPaths(whole.source.path, small.source.path, small.beginningsOf(whole));
-    if (typeof pairing === "string") return `${pairing}, which depends on a size otherwise than by its shape`;
-    const variant = new Variant(whole.source, pairing, whole.device ?? defaultDevice());
-    const fit = variant.fit(ending.source, ending.beginningsOf(whole));
-    if (typeof fit === "string") return `${fit}, which depends on a size otherwise than by its shape`;
+    const match = matchTraces(whole.source.path, small.source.path, small.initialPairs(whole));
+    if (typeof match === "string") return `${match}, which depends on a size otherwise than by its shape`;
+    const variant = new Variant(whole.source, match, whole.device ?? defaultDevice());
+    const mapping = variant.match(exit.source, exit.initialPairs(whole));
+    if (typeof mapping === "string") return `${mapping}, which depends on a size otherwise than by its shape`;
     const known = { variant, large: whole, base: small };
     bucket.variants.push(known);
     this.#recordings.note(`sizes up to ${[...large.values()].map((shape) => `[${shape.join(", ")}]`).join(" and ")}`, true);
-    return this.#fitted(ending, known, fit);
+    return this.#use(exit, known, mapping);
   }
 
-  #fitted(ending: Ending, { variant, large, base }: Bucket["variants"][number], fit: Fit): null {
-    ending.fitted = { variant, fit };
-    ending.backwards.forEach((b, i) =>
-      b.fitTo({
+  #use(exit: TraceExit, { variant, large, base }: Bucket["variants"][number], mapping: BucketMapping): null {
+    exit.bucketed = { variant, mapping };
+    exit.backwards.forEach((b, i) =>
+      b.useLarger({
         larger: large.backwards[i]!,
         base: base.backwards[i]!,
-        forward: fit.pairing,
-        known: variant.pairing,
-        refuse: (reason) => this.#recordings.noteUnfit(reason),
+        forward: mapping.match,
+        known: variant.baseMatch,
+        refuse: (reason) => this.#recordings.noteUnbucketed(reason),
       }),
     );
     return null;
   }
 
   #bucketFor(args: readonly unknown[], stand: ReadonlyMap<Tensor, Tensor>, isDirect: (t: Tensor) => boolean): Bucket {
-    const given = new Given(mapTensors(args, (t) => stand.get(t) ?? t) as unknown[], isDirect, "any");
-    return { start: new Step(null, null), ghosts: new Ghosts(given, this.#recorded), endings: [], variants: [] };
+    const callArgs = new CallArguments(mapTensors(args, (t) => stand.get(t) ?? t) as unknown[], isDirect, "any");
+    return { start: new Step(null, null), placeholders: new Placeholders(callArgs, this.#recorded), exits: [], variants: [] };
   }
 
   #bucketOf(args: readonly unknown[], stand: ReadonlyMap<Tensor, Tensor>, isDirect: (t: Tensor) => boolean): Bucket {
-    const { key } = new Given(mapTensors(args, (t) => stand.get(t) ?? t) as unknown[], isDirect, "any");
+    const { key } = new CallArguments(mapTensors(args, (t) => stand.get(t) ?? t) as unknown[], isDirect, "any");
     let bucket = this.#buckets.get(key);
     if (bucket === undefined) {
       bucket = this.#bucketFor(args, stand, isDirect);
@@ -150,7 +150,7 @@ export class Fitting {
       if (this.#buckets.size >= KINDS && oldest !== undefined) this.#drop(oldest[0], oldest[1]);
     } else this.#buckets.delete(key);
     this.#buckets.set(key, bucket);
-    if (bucket.variants.length >= ENDINGS) for (const { variant } of bucket.variants.splice(0)) variant.drop();
+    if (bucket.variants.length >= MAX_EXITS) for (const { variant } of bucket.variants.splice(0)) variant.drop();
     return bucket;
   }
 
@@ -160,27 +160,32 @@ export class Fitting {
   }
 
   /** A run with tensors of other sizes, which leaves nothing behind; or why there is none. */
-  #traced(bucket: Bucket, args: readonly unknown[], stand: ReadonlyMap<Tensor, Tensor>, isDirect: (t: Tensor) => boolean): Ending | string {
+  #traced(
+    bucket: Bucket,
+    args: readonly unknown[],
+    stand: ReadonlyMap<Tensor, Tensor>,
+    isDirect: (t: Tensor) => boolean,
+  ): TraceExit | string {
     const replaced = mapTensors(args, (t) => stand.get(t) ?? t) as unknown[];
-    const given = new Given(replaced, isDirect, "any");
-    const { ghosts, start, endings } = bucket;
+    const callArgs = new CallArguments(replaced, isDirect, "any");
+    const { placeholders, start, exits } = bucket;
     renew();
-    ghosts.begin(given.tensors);
-    const run = new Run(this.#recorded, start, ghosts, given.tensors);
+    placeholders.begin(callArgs.tensors);
+    const run = new Run(this.#recorded, start, placeholders, callArgs.tensors);
     try {
-      const inner = mapTensors(replaced, (t) => ghosts.tensors[given.indexOf(t)] ?? t) as never[];
+      const inner = mapTensors(replaced, (t) => placeholders.tensors[callArgs.indexOf(t)] ?? t) as never[];
       const result = withJournal(run.journal, () => outsideScopes(() => withTracer(run, () => this.#fn(...inner))));
       return withTracer(run, () => {
         const effects = effectsOf(run);
         for (const e of run.varied) e.varies = true;
         if (run.varied.size > 0) for (const { variant } of bucket.variants) variant.drop();
         const outcome = { result, changes: [] };
-        const known = run.at.endings.find((e) => e.matches(outcome, effects, run.flows.continuations));
+        const known = run.at.exits.find((e) => e.matches(outcome, effects, run.flows.continuations));
         if (known !== undefined) return known;
-        const ending = new Ending(run, ghosts, outcome, effects);
-        run.at.endings.push(ending);
-        endings.push(ending);
-        return ending;
+        const exit = new TraceExit(run, placeholders, outcome, effects);
+        run.at.exits.push(exit);
+        exits.push(exit);
+        return exit;
       });
     } catch (error) {
       if (error instanceof Restart || error instanceof DxError) return `what it says with other sizes: ${error.message}`;
