@@ -11,7 +11,7 @@ import { softwareName } from "./lib/native-files.ts";
 
 const LEAST = 90;
 const folders = ["native/dml", "native/addon"];
-const suites = ["test/runtime", "test/compile", "test/native", "test/errors.test.ts", "test/io"];
+const suites = ["test/runtime", "test/compile", "test/native", "test/core/errors.test.ts", "test/io"];
 
 const help = `npm run coverage:native [-- FILTER...]
 

@@ -1,4 +1,4 @@
-// Writes what the families of src/ops are known by: src/ops/index.generated.ts (the package's exports), src/ops/families.generated.ts
+// Writes what the families of src/ops are known by: src/ops/exports/index.generated.ts (the package's exports), src/ops/exports/families.generated.ts
 // (what the tensor's methods are made of), src/nn/functional.generated.ts and src/verify/cases/samples.generated.ts (what verify calls). `npm run build` runs it too, so that nobody edits them.
 import { writeGenerated, type Generated } from "./lib/generated.ts";
 import { readFamilies, type Family, type FamilyExport, type Part } from "./lib/families.ts";
@@ -40,9 +40,10 @@ function publicText(kinds: Kinds, { file, name: family, docs }: Family, { name }
 
 const importsOf = (families: Families, folder: string): readonly string[] =>
   families.map(({ name, file }) => `import * as $${name} from "${folder}${file}";`);
-const checks = (folder: string): readonly string[] => [
-  `import { isAll, isTensor, mended, refused, under } from "${folder}checked.ts";`,
-  `import * as kinds from "${folder}kinds.generated.ts";`,
+/** ops: the way to src/ops. */
+const checks = (ops: string): readonly string[] => [
+  `import { isAll, isTensor, mended, refused, under } from "${ops}declare/checked.ts";`,
+  `import * as kinds from "${ops}exports/kinds.generated.ts";`,
 ];
 
 function exportsText(families: Families, kinds: Kinds): string {
@@ -53,11 +54,11 @@ function exportsText(families: Families, kinds: Kinds): string {
     const others = f.exports.filter((e) => !isFunction(f, e));
     const names = others.map(({ name, as, isType }) => `${isType ? "type " : ""}${name}${as === name ? "" : ` as ${as}`}`);
     return [
-      ...(names.length === 0 ? [] : [`export { ${names.join(", ")} } from "./${f.file}";`]),
+      ...(names.length === 0 ? [] : [`export { ${names.join(", ")} } from "../${f.file}";`]),
       ...f.exports.filter((e) => isFunction(f, e)).map((e) => publicText(kinds, f, e, e.as)),
     ];
   });
-  return `${header}${[...checks("./"), ...importsOf(plain, "./"), ...lines].join("\n")}\n`;
+  return `${header}${[...checks("../"), ...importsOf(plain, "../"), ...lines].join("\n")}\n`;
 }
 
 function functionalText(families: Families, kinds: Kinds): string {
@@ -72,7 +73,7 @@ function functionalText(families: Families, kinds: Kinds): string {
   const lines = [
     ...checks("../ops/"),
     ...importsOf(used, "../ops/"),
-    `export { ${same.join(", ")} } from "../ops/index.generated.ts";`,
+    `export { ${same.join(", ")} } from "../ops/exports/index.generated.ts";`,
     ...others,
   ];
   return `${header}/** The functions behind the layers, under PyTorch's names of torch.nn.functional in camelCase. */\n${lines.join("\n")}\n`;
@@ -84,7 +85,7 @@ type Methods = readonly (readonly [file: string, names: readonly string[], runsC
 /** The tensor's, beside the families'. */
 const besides: Methods = [
   ["autograd/backward.ts", ["backward"], true],
-  ["print.ts", ["format", "formatSync", "print"], false],
+  ["core/print.ts", ["format", "formatSync", "print"], false],
 ];
 /** The complex tensor's. */
 const ofComplex: Methods = [
@@ -119,7 +120,7 @@ const ofComplex: Methods = [
   ],
   ["complex/make.ts", ["viewAsReal"], false],
   ["complex/autograd.ts", ["requiresGrad_", "backward"], true],
-  ["print.ts", ["formatComplex as format", "formatComplexSync as formatSync", "printComplex as print"], false],
+  ["core/print.ts", ["formatComplex as format", "formatComplexSync as formatSync", "printComplex as print"], false],
 ];
 
 const methodRows = (kinds: Kinds, methods: Methods): readonly string[] =>
@@ -130,7 +131,8 @@ const methodRows = (kinds: Kinds, methods: Methods): readonly string[] =>
       return `  ${form.isAsync ? "async " : ""}${as}(${["this: never", ...form.parameters].join(", ")}) { ${form.body} },`;
     }),
   );
-const methodImports = (methods: Methods): readonly string[] => methods.map(([file], i) => `import * as from${i} from "../${file}";`);
+const methodImports = (methods: Methods, src = "../"): readonly string[] =>
+  methods.map(([file], i) => `import * as from${i} from "${src}${file}";`);
 
 function complexText(kinds: Kinds): string {
   const head = [...checks("../ops/"), ...methodImports(ofComplex)];
@@ -151,7 +153,12 @@ function methodsText(families: Families, kinds: Kinds): string {
       }),
     ),
   );
-  const head = [`import { assign } from "../dispatch.ts";`, ...checks("./"), ...methodImports(besides), ...importsOf(withMethods, "./")];
+  const head = [
+    `import { assign } from "../../dispatch/dispatch.ts";`,
+    ...checks("../"),
+    ...methodImports(besides, "../../"),
+    ...importsOf(withMethods, "../"),
+  ];
   return `${header}${head.join("\n")}\n\nexport const forms = {\n${[...rows, ...methodRows(kinds, besides)].join("\n")}\n};\n`;
 }
 
@@ -165,16 +172,16 @@ const others: readonly (readonly [file: string, names: readonly string[], runsCo
   ["complex/promotion.ts", ["canCast", "promoteTypes"], false],
   ["complex/several.ts", ["abs", "angle", "cat", "stack", "where"], false],
   ["fft/stft.ts", ["istft", "stft"], false],
-  ["device.ts", ["setDefaultDevice", "withDevice"], true],
-  ["scope.ts", ["scope"], true],
-  ["print.ts", ["setPrintOptions"], false],
+  ["core/device.ts", ["setDefaultDevice", "withDevice"], true],
+  ["core/scope.ts", ["scope"], true],
+  ["core/print.ts", ["setPrintOptions"], false],
   ["runtime/devices.ts", ["closeDevice", "deviceInfo", "setDeviceTimeout", "setMemoryLimit"], false],
   ["runtime/fallback.ts", ["setStrict"], false],
   ["runtime/statistics.ts", ["counters", "memoryStatistics", "synchronize"], false],
 ];
 
 function othersText(kinds: Kinds): string {
-  const imports = others.map(([file], i) => `import * as from${i} from "./${file}";`);
+  const imports = others.map(([file], i) => `import * as from${i} from "../${file}";`);
   const lines = others.flatMap(([file, names, runsCode], i) =>
     names.map((name) => {
       const found = readable(file, name, signature(file, name));
@@ -183,15 +190,15 @@ function othersText(kinds: Kinds): string {
       return `${doc}export const ${name} = ${isAsync ? "async " : ""}function (${parameters.join(", ")}) { ${body} } as unknown as typeof from${i}.${name};`;
     }),
   );
-  return `${header}${[...checks("./ops/"), ...imports, ...lines].join("\n")}\n`;
+  return `${header}${[...checks("../ops/"), ...imports, ...lines].join("\n")}\n`;
 }
 
 const kindsText = (kinds: Kinds): string =>
-  `${header}import { isDType } from "../dtype.ts";\nimport { hasFields, isIterable, isLike, isTensor, setKinds, type Aliases, type Fields, type Kind } from "./checked.ts";\nimport { isPlain } from "./other-names.ts";\n${kinds.text}\n`;
+  `${header}import { isDType } from "../../core/dtype.ts";\nimport { hasFields, isIterable, isLike, isTensor, setKinds, type Aliases, type Fields, type Kind } from "../declare/checked.ts";\nimport { isPlain } from "../declare/other-names.ts";\n${kinds.text}\n`;
 
 function familiesText(families: Families): string {
   const withMethods = families.filter((f) => Object.keys(f.parts).length > 0);
-  const imports = withMethods.map(({ name, file }) => `import * as ${name} from "./${file}";`);
+  const imports = withMethods.map(({ name, file }) => `import * as ${name} from "../${file}";`);
   const part = (key: Part): string => {
     const rows = withMethods.filter((f) => key in f.parts).map((f) => `  ...${f.name}.${key},`);
     return `export const ${key} = {\n${rows.join("\n")}\n};`;
@@ -204,7 +211,7 @@ function samplesText(families: Families): string {
   const own = families.filter((f) => f.hasSamples);
   const imports = own.map(({ name, file }) => `import { samples as $${name} } from "../../ops/${file}";`);
   const rows = own.map(({ name }) => `  ...$${name}(),`);
-  return `${header}import type { Sample } from "../../sample.ts";\n${imports.join("\n")}\n\nexport const samples = (): readonly Sample[] => [\n${rows.join("\n")}\n];\n`;
+  return `${header}import type { Sample } from "../../ops/declare/sample.ts";\n${imports.join("\n")}\n\nexport const samples = (): readonly Sample[] => [\n${rows.join("\n")}\n];\n`;
 }
 
 /** Writes the files that differ; with isCheck it writes nothing, and throws. */
@@ -212,13 +219,13 @@ export function generateOperations({ isCheck = false } = {}): void {
   const families = readFamilies();
   const kinds = new Kinds();
   const files: readonly Generated[] = [
-    ["src/ops/index.generated.ts", exportsText(families, kinds)],
-    ["src/ops/families.generated.ts", familiesText(families)],
-    ["src/ops/methods.generated.ts", methodsText(families, kinds)],
+    ["src/ops/exports/index.generated.ts", exportsText(families, kinds)],
+    ["src/ops/exports/families.generated.ts", familiesText(families)],
+    ["src/ops/exports/methods.generated.ts", methodsText(families, kinds)],
     ["src/complex/methods.generated.ts", complexText(kinds)],
-    ["src/public.generated.ts", othersText(kinds)],
+    ["src/public/functions.generated.ts", othersText(kinds)],
     ["src/nn/functional.generated.ts", functionalText(families, kinds)],
-    ["src/ops/kinds.generated.ts", kindsText(kinds)],
+    ["src/ops/exports/kinds.generated.ts", kindsText(kinds)],
     ...roomTexts(header),
     ["src/verify/cases/samples.generated.ts", samplesText(families)],
   ];

@@ -1,7 +1,7 @@
 /** Tensors, autograd and training on any DirectX 12 GPU. Importing loads no DirectX library; the first use of a device does. */
 import "./ops/index.ts";
 
-export { Tensor } from "./tensor.ts";
+export { Tensor } from "./core/tensor.ts";
 export {
   abs,
   angle,
@@ -39,19 +39,19 @@ export {
   viewAsReal,
   where,
   withDevice,
-} from "./public.generated.ts";
-export { keep } from "./scope.ts";
-export { Device, device, defaultDevice, type DeviceLike } from "./device.ts";
-export type { ArrayOf, DType, TypedArray } from "./dtype.ts";
-export type { Shape } from "./shape.ts";
-export * from "./errors.ts";
+} from "./public/functions.generated.ts";
+export { keep } from "./core/scope.ts";
+export { Device, device, defaultDevice, type DeviceLike } from "./core/device.ts";
+export type { ArrayOf, DType, TypedArray } from "./core/dtype.ts";
+export type { Shape } from "./core/shape.ts";
+export * from "./core/errors.ts";
 export { isGradEnabled } from "./autograd/grad-mode.ts";
 export type { CustomFunction, FunctionContext } from "./autograd/function.ts";
 export type { GradcheckOptions, GradgradcheckOptions } from "./autograd/gradcheck.ts";
-export type { PrintOptions } from "./print.ts";
+export type { PrintOptions } from "./core/print.ts";
 export type { BackwardOptions } from "./autograd/backward.ts";
 export { fallbackStats, resetFallbackStats, type FallbackRecord } from "./runtime/fallback.ts";
-export type { GradContext, TensorSpec } from "./definition.ts";
+export type { GradContext, TensorSpec } from "./core/definition.ts";
 export type { Fault } from "./shader/evaluate.ts";
 export type { BufferElements, Elements, ForOptions, Scope, SharedElements, Var } from "./shader/language.ts";
 export type { Bool, Float, FloatLike, Int, IntLike, Uint, UintLike } from "./shader/numbers.ts";
@@ -80,7 +80,7 @@ export {
 } from "./complex/index.ts";
 export * as fft from "./public/fft.generated.ts";
 export type { IstftOptions, StftOptions } from "./fft/stft.ts";
-export * as dml from "./dml.ts";
+export * as dml from "./public/dml.ts";
 export * as linalg from "./public/linalg.generated.ts";
 export * as foreach from "./public/foreach.generated.ts";
 export * as masked from "./public/masked.generated.ts";

@@ -38,11 +38,11 @@ describe("bundled tests", () => {
   it("hold what tests the library, and name what tests the repository", () => {
     expect(manifest.files).toContain("test/golden/eager-1.test.mjs");
     expect(manifest.leftOut).toContainEqual({ file: "test/bundle-tests.test.ts", reason: "reads scripts/run.mjs" });
-    expect(manifest.leftOut.map(({ file }) => file)).not.toContain("test/tensor.test.ts");
+    expect(manifest.leftOut.map(({ file }) => file)).not.toContain("test/core/tensor.test.ts");
   });
 
   it("pass by themselves, with a report", async () => {
-    const done = await run(["--filter", "test/print", "--json"]);
+    const done = await run(["--filter", "test/core/print", "--json"]);
     const { summary } = (JSON.parse(done.stdout) as Report).results;
     expect(done.exitCode).toBe(0);
     expect(summary.passed).toBeGreaterThan(0);
@@ -50,7 +50,7 @@ describe("bundled tests", () => {
   });
 
   it("end with the counts and status 1 where tests fail, and say why", async () => {
-    const done = await run(["--filter", "test/print"], { DXTENSOR_NATIVE: join(folder, "absent.node") });
+    const done = await run(["--filter", "test/core/print"], { DXTENSOR_NATIVE: join(folder, "absent.node") });
     expect(done.exitCode).toBe(1);
     expect(done.stdout.trim().split("\n").at(-1)).toMatch(/^0 passed, [1-9]\d* failed$/);
     expect(done.stderr).toContain("absent.node (no such file)");
@@ -60,13 +60,13 @@ describe("bundled tests", () => {
     const late = await run(["--filter", "test/golden/eager-1.test", "--timeout", "0.5", "--json"]);
     expect(late.exitCode).toBe(1);
     expect((JSON.parse(late.stdout) as Report).results.tests.at(-1)?.message).toContain("stopped after 0.5 s");
-    const early = await run(["--filter", "test/print", "--json"], { NODE_OPTIONS: "--stack-size=invalid" });
+    const early = await run(["--filter", "test/core/print", "--json"], { NODE_OPTIONS: "--stack-size=invalid" });
     expect(early.exitCode).not.toBe(0);
   });
 
   it("refuse a filter that fits nothing, and a pattern that leaves no test", async () => {
     expect((await run(["--filter", "no such file"])).exitCode).toBe(1);
-    const none = await run(["--filter", "test/print", "--test", "no such test"]);
+    const none = await run(["--filter", "test/core/print", "--test", "no such test"]);
     expect(none.exitCode).toBe(1);
     expect(none.stdout.trim().split("\n").at(-1)).toBe("0 passed, 0 failed");
   });

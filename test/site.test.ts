@@ -81,7 +81,7 @@ it("names each page of the API by a standard term", async () => {
     "optim-sgd": "SGD",
     "optim-adam": "Adam and AdamW",
     "data-loader": "DataLoader",
-    resize: "Interpolate",
+    interpolate: "Interpolate",
     matmul: "Matrix multiplication",
     softmax: "Softmax and log softmax",
   });

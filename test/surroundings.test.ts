@@ -6,7 +6,7 @@ import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as dx from "../src/index.ts";
-import { checkEnvironment, VARIABLES } from "../src/environment.ts";
+import { checkEnvironment, VARIABLES } from "../src/host/environment.ts";
 import { libraryEndOf } from "../src/host/library-end.ts";
 import { addonPaths, libraryPaths } from "../src/native/paths.ts";
 import { surroundings } from "../src/native/load.ts";

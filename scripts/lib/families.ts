@@ -36,7 +36,7 @@ export interface Family {
 
 const isPart = (name: string): name is Part => parts.some((part) => part === name);
 const isFamily = (name: string): boolean =>
-  name.endsWith(".ts") && !name.endsWith(".generated.ts") && !["index.ts", "methods.ts", "wiring.ts"].includes(name);
+  name.endsWith(".ts") && !name.endsWith(".generated.ts") && !["index.ts", "methods.ts", "wiring.ts", "sample.ts"].includes(name);
 
 const refuse = (file: string, what: string): never => {
   throw new ScriptError("FAMILY", `src/ops/${file}: ${what}`, "docs/architecture.md says what a family states.");

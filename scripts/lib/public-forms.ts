@@ -210,7 +210,7 @@ export class Kinds {
       case "undefined":
         return `${v} === ${schema.kind}`;
       case "instance":
-        this.#imports.add(`import { ${schema.name} } from "../${schema.file}";`);
+        this.#imports.add(`import { ${schema.name} } from "../../${schema.file}";`);
         return `${v} instanceof ${schema.name}`;
       case "literal":
         return `${v} === ${JSON.stringify(schema.value)}`;

@@ -10,8 +10,8 @@ type Room = readonly [room: string, index: string, prefix: string];
 const rooms: readonly Room[] = [
   ["fft", "fft/index.ts", ""],
   ["linalg", "ops/linalg/index.ts", "linalg."],
-  ["masked", "ops/masked.ts", "masked."],
-  ["foreach", "ops/foreach.ts", "foreach."],
+  ["masked", "ops/reduce/masked.ts", "masked."],
+  ["foreach", "ops/elementwise/foreach.ts", "foreach."],
   ["nn", "nn/index.ts", ""],
   ["init", "nn/init.ts", ""],
   ["utils", "nn/utils.ts", ""],
@@ -83,7 +83,7 @@ function roomText(kinds: KindRows, header: string, [room, index, prefix]: Room):
     else if (what === "namespace") {
       const inner = rooms.find(([, from]) => from === file);
       lines.push(`export * as ${name} from "${inner === undefined ? `../${file}` : `./${inner[0]}.generated.ts`}";`);
-    } else if (what === "value" || file === "errors.ts") lines.push(reexported);
+    } else if (what === "value" || file === "core/errors.ts") lines.push(reexported);
     else if (what === "function")
       lines.push(`${docOf(file, local) || docOfMade(file, local)}export const ${name} = ${functionText(file, local, name)};`);
     else {

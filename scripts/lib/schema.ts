@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import type { ESTree } from "rolldown/utils";
 import { at } from "../tools/project.ts";
-import { camelCase } from "../../src/did-you-mean.ts";
+import { camelCase } from "../../src/core/did-you-mean.ts";
 import { commentOf, source, type TypeDeclaration } from "./source.ts";
 
 export type Fields = Readonly<Record<string, Schema>>;

@@ -128,9 +128,9 @@ function groups(): readonly Group[] {
     {
       text: "Core",
       entries: [
-        { name: "tensor", title: "Tensor", code: `export { Tensor } from "${from("tensor.ts")}";` },
+        { name: "tensor", title: "Tensor", code: `export { Tensor } from "${from("core/tensor.ts")}";` },
         { name: "core", title: "Core functions: devices, gradients, compile, scopes", code: core },
-        { name: "errors", title: "Errors", code: `export * from "${from("errors.ts")}";` },
+        { name: "errors", title: "Errors", code: `export * from "${from("core/errors.ts")}";` },
         { name: "dml", title: "dx.dml", code: `export * from "${from("dml.ts")}";` },
       ],
     },
@@ -221,10 +221,10 @@ export async function apiPages(work: string, out: string): Promise<readonly Side
   await app.generateOutputs(project);
   if (app.logger.hasErrors()) throw new ScriptError("API", "TypeDoc failed; see above.");
 
-  const methods = [...readFileSync(at("src", "ops", "methods.generated.ts"), "utf8").matchAll(/^ {2}(\w+)\(this/gm)].map(
+  const methods = [...readFileSync(at("src", "ops", "exports", "methods.generated.ts"), "utf8").matchAll(/^ {2}(\w+)\(this/gm)].map(
     ([, name]) => `\`${name}\``,
   );
-  if (methods.length < 300) throw new ScriptError("API", `Only ${methods.length} methods were found in src/ops/methods.generated.ts.`);
+  if (methods.length < 300) throw new ScriptError("API", `Only ${methods.length} methods were found in src/ops/exports/methods.generated.ts.`);
   const tensor = join(out, "tensor.md");
   appendFileSync(
     tensor,

@@ -1,8 +1,8 @@
-/** The operations that autograd itself needs. ops/wiring.ts sets them: nothing here may import an operation. */
-import type { PartialGradient, TensorSpec, ViewDefinition } from "../definition.ts";
-import type { DType } from "../dtype.ts";
-import type { Shape } from "../shape.ts";
-import type { Tensor } from "../tensor.ts";
+/** The operations that autograd itself needs. ops/declare/wiring.ts sets them: nothing here may import an operation. */
+import type { PartialGradient, TensorSpec, ViewDefinition } from "../core/definition.ts";
+import type { DType } from "../core/dtype.ts";
+import type { Shape } from "../core/shape.ts";
+import type { Tensor } from "../core/tensor.ts";
 
 export interface Arithmetic {
   add(a: Tensor, b: Tensor): Tensor;

@@ -1,12 +1,12 @@
 /** backward(): walks the tape from the results to the leaves and adds up gradients. */
-import type { PartialGradient, TensorSpec } from "../definition.ts";
-import { isFloat } from "../dtype.ts";
-import { AutogradError, ShapeError } from "../errors.ts";
-import { keep } from "../scope.ts";
-import { sameShape, showShape } from "../shape.ts";
-import { Storage } from "../storage.ts";
-import type { Tensor } from "../tensor.ts";
-import { tracer, type Flow, type FlowEnd } from "../tracer.ts";
+import type { PartialGradient, TensorSpec } from "../core/definition.ts";
+import { isFloat } from "../core/dtype.ts";
+import { AutogradError, ShapeError } from "../core/errors.ts";
+import { keep } from "../core/scope.ts";
+import { sameShape, showShape } from "../core/shape.ts";
+import { Storage } from "../core/storage.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { tracer, type Flow, type FlowEnd } from "../core/tracer.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { enableGrad, isGradEnabled, noGrad } from "./grad-mode.ts";
 import { PartialSum } from "./partial-sum.ts";

@@ -1,7 +1,7 @@
 /** Functions with a gradient of their own. */
-import { AutogradError } from "../errors.ts";
-import { Tensor } from "../tensor.ts";
-import { tracer } from "../tracer.ts";
+import { AutogradError } from "../core/errors.ts";
+import { Tensor } from "../core/tensor.ts";
+import { tracer } from "../core/tracer.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { isGradEnabled, noGrad } from "./grad-mode.ts";
 import { TapeNode, attach, type Gradients } from "./tape.ts";

@@ -1,5 +1,5 @@
 /** Whether operations are recorded for backward(): on by default, off inside noGrad. */
-import { Ambient } from "../ambient.ts";
+import { Ambient } from "../core/ambient.ts";
 
 const mode = new Ambient(true);
 

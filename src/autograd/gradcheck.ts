@@ -1,7 +1,7 @@
 /** Compares gradients, and gradients of gradients, with finite differences. */
-import { arrayClass, isFloat, type TypedArray } from "../dtype.ts";
-import { AutogradError } from "../errors.ts";
-import { Tensor } from "../tensor.ts";
+import { arrayClass, isFloat, type TypedArray } from "../core/dtype.ts";
+import { AutogradError } from "../core/errors.ts";
+import { Tensor } from "../core/tensor.ts";
 import { enableGrad, noGrad } from "./grad-mode.ts";
 import { grad as gradients } from "./backward.ts";
 
@@ -15,7 +15,7 @@ export interface GradcheckOptions {
   readonly relative?: number;
 }
 
-/** @internal The operations that the check needs; set by ops/wiring.ts, which this file may not import. */
+/** @internal The operations that the check needs; set by ops/exports/wiring.ts, which this file may not import. */
 export const dataAccess = {
   data: null as unknown as (t: Tensor) => TypedArray,
   tensor: null as unknown as (data: Float32Array, like: Tensor) => Tensor,

@@ -1,10 +1,10 @@
 /** In-place operations: what may be written to, and what the write does to the histories of the tensor, its base and their views. */
-import { isFloat, isInteger, type DType } from "../dtype.ts";
-import { AutogradError, DTypeError, ShapeError } from "../errors.ts";
+import { isFloat, isInteger, type DType } from "../core/dtype.ts";
+import { AutogradError, DTypeError, ShapeError } from "../core/errors.ts";
 import { assignEager, noteWrite } from "../runtime/assign.ts";
-import { sameShape, showShape } from "../shape.ts";
-import { Tensor } from "../tensor.ts";
-import { tracer } from "../tracer.ts";
+import { sameShape, showShape } from "../core/shape.ts";
+import { Tensor } from "../core/tensor.ts";
+import { tracer } from "../core/tracer.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { isGradEnabled, noGrad } from "./grad-mode.ts";
 import { beginWrite, endWrite } from "./over.ts";

@@ -3,10 +3,10 @@
  * that value (by callOver of dispatch.ts) may then write it straight into the tensor's own buffer. Where gradients are recorded, in a trace, and on devices that lack
  * such programs it is an operation as any other.
  */
-import type { Definition } from "../definition.ts";
+import type { Definition } from "../core/definition.ts";
 import { runOver } from "../runtime/eager.ts";
-import { Tensor } from "../tensor.ts";
-import { tracer } from "../tracer.ts";
+import { Tensor } from "../core/tensor.ts";
+import { tracer } from "../core/tracer.ts";
 import { isGradEnabled } from "./grad-mode.ts";
 
 export interface Write {

@@ -2,8 +2,8 @@
  * The sum of one tensor's gradients, of which some are zero outside a box: those of slices. They are kept as they came and written once, so that the
  * backward pass of T slices takes as long as one of the whole, not T times as long.
  */
-import type { Box, PartialGradient, TensorSpec } from "../definition.ts";
-import type { Tensor } from "../tensor.ts";
+import type { Box, PartialGradient, TensorSpec } from "../core/definition.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { arithmetic } from "./arithmetic.ts";
 
 interface Piece extends PartialGradient {

@@ -1,12 +1,12 @@
 /** The tape: which operation made a tensor, from which inputs, and what its gradient rule needs. */
-import { AutogradError } from "../errors.ts";
-import { isFloat } from "../dtype.ts";
-import type { Definition, GradContext, PartialGradient, TensorSpec, ViewDefinition } from "../definition.ts";
-import type { Device } from "../device.ts";
-import { Storage, internDesc, type Desc } from "../storage.ts";
-import { Tensor } from "../tensor.ts";
-import { tracer } from "../tracer.ts";
-import { sameShape, showShape } from "../shape.ts";
+import { AutogradError } from "../core/errors.ts";
+import { isFloat } from "../core/dtype.ts";
+import type { Definition, GradContext, PartialGradient, TensorSpec, ViewDefinition } from "../core/definition.ts";
+import type { Device } from "../core/device.ts";
+import { Storage, internDesc, type Desc } from "../core/storage.ts";
+import { Tensor } from "../core/tensor.ts";
+import { tracer } from "../core/tracer.ts";
+import { sameShape, showShape } from "../core/shape.ts";
 import { arithmetic } from "./arithmetic.ts";
 
 export type Gradients = readonly (Tensor | null)[];

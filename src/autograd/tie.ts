@@ -1,7 +1,7 @@
 /** Values whose derivative is zero, but which depend on a tensor all the same. */
-import { defineView } from "../definition.ts";
-import { Tensor } from "../tensor.ts";
-import { tracer } from "../tracer.ts";
+import { defineView } from "../core/definition.ts";
+import { Tensor } from "../core/tensor.ts";
+import { tracer } from "../core/tracer.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { isGradEnabled, noGrad } from "./grad-mode.ts";
 import { TapeNode, type Gradients } from "./tape.ts";

@@ -1,10 +1,10 @@
 /** What autograd knows of a view: the tensor that it is a view of, and how to show the same of another tensor. */
-import type { PartialGradient, ViewDefinition } from "../definition.ts";
-import { AutogradError } from "../errors.ts";
-import type { Desc } from "../storage.ts";
-import type { Tensor } from "../tensor.ts";
+import type { PartialGradient, ViewDefinition } from "../core/definition.ts";
+import { AutogradError } from "../core/errors.ts";
+import type { Desc } from "../core/storage.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { arithmetic } from "./arithmetic.ts";
-import { tracer } from "../tracer.ts";
+import { tracer } from "../core/tracer.ts";
 import { TapeNode, edgeOf, isSameEdge, moveRetained } from "./tape.ts";
 
 /** How a view came to be, which decides whether it may be written to while gradients are recorded. */

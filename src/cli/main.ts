@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The `dxtensor` command: one verb per file. Importing a verb loads no DirectX library; running one may. */
 import { Command, CommanderError } from "commander";
-import { DxError } from "../errors.ts";
+import { DxError } from "../core/errors.ts";
 import { version, versions } from "./version.ts";
 import { addDoctor } from "./doctor.ts";
 import { addFetch } from "./fetch.ts";

@@ -4,7 +4,7 @@
  */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { Expr } from "../graph/graph.ts";
-import { indices, int32 } from "../padding.ts";
+import { indices, int32 } from "../core/padded-axes.ts";
 import type { Moved } from "./geometry.ts";
 
 type Shape = readonly number[];

@@ -1,12 +1,12 @@
 /** A call's arguments: the tensors in them, what a recording must have in common with them, and what stands for them in it. */
-import { isForeign } from "../copies.ts";
-import { DTYPES } from "../dtype.ts";
-import { DTypeError, ValueError } from "../errors.ts";
+import { isForeign } from "../core/copies.ts";
+import { DTYPES } from "../core/dtype.ts";
+import { DTypeError, ValueError } from "../core/errors.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { TapeNode, type Hook } from "../autograd/tape.ts";
-import { Storage, internDesc, type Desc } from "../storage.ts";
-import { PARTS, WITH_PARTS, isComposite, type Composite } from "../structure.ts";
-import { Tensor } from "../tensor.ts";
+import { Storage, internDesc, type Desc } from "../core/storage.ts";
+import { PARTS, WITH_PARTS, isComposite, type Composite } from "../core/structure.ts";
+import { Tensor } from "../core/tensor.ts";
 
 /** What is looked into for tensors, beside composites. */
 export type Container = unknown[] | Map<unknown, unknown> | Record<string, unknown>;

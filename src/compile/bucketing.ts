@@ -1,11 +1,11 @@
 /** Programs of larger sizes that serve a call with padding: found, or made of two runs with other sizes. */
 import { changedNodes } from "../autograd/tape.ts";
-import { defaultDevice } from "../device.ts";
-import { DxError } from "../errors.ts";
-import { withJournal, type Journal } from "../journal.ts";
-import { outsideScopes } from "../scope.ts";
-import type { Tensor } from "../tensor.ts";
-import { withTracer } from "../tracer.ts";
+import { defaultDevice } from "../core/device.ts";
+import { DxError } from "../core/errors.ts";
+import { withJournal, type Journal } from "../core/journal.ts";
+import { outsideScopes } from "../core/scope.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { withTracer } from "../core/tracer.ts";
 import { Placeholders, CallArguments, mapTensors, tensorsIn } from "./arguments.ts";
 import { resizedTensors, type Dynamic, type Sizes } from "./dynamic.ts";
 import { MAX_EXITS, TraceExit, effectsOf } from "./exit.ts";

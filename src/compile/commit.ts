@@ -1,9 +1,9 @@
 /** After the program has run: real tensors in place of the traced ones, in the result and in what the function changed outside. */
 import { continueBackward } from "../autograd/backward.ts";
 import { TapeNode } from "../autograd/tape.ts";
-import { keep } from "../scope.ts";
-import { Storage } from "../storage.ts";
-import { Tensor } from "../tensor.ts";
+import { keep } from "../core/scope.ts";
+import { Storage } from "../core/storage.ts";
+import { Tensor } from "../core/tensor.ts";
 import { mapTensors, type Placeholders } from "./arguments.ts";
 import type { GradientEdge } from "./backward.ts";
 import type { TraceExit } from "./exit.ts";

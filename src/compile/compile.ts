@@ -1,15 +1,15 @@
 /** compile(): a function of tensors becomes one program per path through its JavaScript, recorded once and replayed. docs/compile.md is its contract. */
-import { defaultDevice, type Device } from "../device.ts";
-import { TraceError, ValueError } from "../errors.ts";
-import { Journal, modes, withJournal } from "../journal.ts";
+import { defaultDevice, type Device } from "../core/device.ts";
+import { TraceError, ValueError } from "../core/errors.ts";
+import { Journal, modes, withJournal } from "../core/journal.ts";
 import type { Regions } from "../graph/plan/plan.ts";
 import { nativeDevice, onClose, type NativeDevice } from "../runtime/devices.ts";
 import { noteEager } from "../runtime/fallback.ts";
 import { demandReal } from "../runtime/traced.ts";
-import { outsideScopes } from "../scope.ts";
-import type { Storage } from "../storage.ts";
-import { Tensor } from "../tensor.ts";
-import { tracer, withTracer } from "../tracer.ts";
+import { outsideScopes } from "../core/scope.ts";
+import type { Storage } from "../core/storage.ts";
+import { Tensor } from "../core/tensor.ts";
+import { tracer, withTracer } from "../core/tracer.ts";
 import { Placeholders, CallArguments, mapTensors, type Likeness } from "./arguments.ts";
 import { commit } from "./commit.ts";
 import { MAX_EXITS, TraceExit, effectsOf } from "./exit.ts";

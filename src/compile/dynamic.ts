@@ -1,10 +1,10 @@
 /** Which axes of a compiled function's arguments may have any size, and the sizes that its programs are made for. */
 import { TapeNode } from "../autograd/tape.ts";
-import { DTYPES } from "../dtype.ts";
-import { ValueError } from "../errors.ts";
-import { Storage, internDesc } from "../storage.ts";
-import { PARTS, isComposite } from "../structure.ts";
-import { Tensor } from "../tensor.ts";
+import { DTYPES } from "../core/dtype.ts";
+import { ValueError } from "../core/errors.ts";
+import { Storage, internDesc } from "../core/storage.ts";
+import { PARTS, isComposite } from "../core/structure.ts";
+import { Tensor } from "../core/tensor.ts";
 import { layoutOf } from "./geometry.ts";
 
 /** Axes of a tensor; the same for the tensors in an object by its fields, in a list by its places. Null: none. */

@@ -1,10 +1,10 @@
 /** How a path ends: what the function returns and what it changed outside, and the program that computes both. */
 import { changedNodes, type Hook, type TapeNode } from "../autograd/tape.ts";
-import type { Device } from "../device.ts";
-import { DTYPES } from "../dtype.ts";
-import { modes } from "../journal.ts";
-import { Tensor } from "../tensor.ts";
-import type { Storage } from "../storage.ts";
+import type { Device } from "../core/device.ts";
+import { DTYPES } from "../core/dtype.ts";
+import { modes } from "../core/journal.ts";
+import { Tensor } from "../core/tensor.ts";
+import type { Storage } from "../core/storage.ts";
 import { tensorsIn, type Placeholders } from "./arguments.ts";
 import { Backward, inGroups, type Behaviour, type GradientEdge } from "./backward.ts";
 import { repeat, type HostEvent } from "./host.ts";

@@ -1,11 +1,11 @@
 /** Gradients that flow on from a run into what lies before the function: histories outside, or those of arguments. */
 import { demandPassable } from "../autograd/backward.ts";
 import type { TapeNode } from "../autograd/tape.ts";
-import { TraceError } from "../errors.ts";
-import { callerPlace } from "../place.ts";
-import type { Storage } from "../storage.ts";
-import type { Tensor } from "../tensor.ts";
-import type { Flow, FlowEnd } from "../tracer.ts";
+import { TraceError } from "../core/errors.ts";
+import { callerPlace } from "../host/call-site.ts";
+import type { Storage } from "../core/storage.ts";
+import type { Tensor } from "../core/tensor.ts";
+import type { Flow, FlowEnd } from "../core/tracer.ts";
 import type { Placeholders } from "./arguments.ts";
 
 /** A gradient that flows on after the call. Those of one pass have the same flow, and go on together. */

@@ -1,5 +1,5 @@
 /** Which elements of a storage views show, in storages whose axes have other lengths. */
-import { packedStrides } from "../shape.ts";
+import { packedStrides } from "../core/shape.ts";
 
 type Shape = readonly number[];
 

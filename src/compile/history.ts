@@ -1,8 +1,8 @@
 /** The nodes of the tape that stand for a compiled function's own: one for each group of results. */
 import { TapeNode, type Freed, type Hook } from "../autograd/tape.ts";
-import type { Device } from "../device.ts";
-import { Storage, internDesc } from "../storage.ts";
-import { Tensor } from "../tensor.ts";
+import type { Device } from "../core/device.ts";
+import { Storage, internDesc } from "../core/storage.ts";
+import { Tensor } from "../core/tensor.ts";
 import type { Backward, Behaviour, Boundary, GradientEdge } from "./backward.ts";
 
 /** What a call has in place of what was traced. */

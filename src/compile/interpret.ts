@@ -3,16 +3,16 @@
  * calls do. So the call in which that turns out does what the function asked for without running it again.
  */
 import { noGrad } from "../autograd/grad-mode.ts";
-import { elements } from "../elements.ts";
-import { NativeError, UnsupportedError } from "../errors.ts";
+import { elements } from "../core/elements.ts";
+import { NativeError, UnsupportedError } from "../core/errors.ts";
 import { assignEager, contiguousOp } from "../runtime/assign.ts";
 import { upload } from "../runtime/buffers.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
 import { runCreation, runEager } from "../runtime/eager.ts";
 import { flatDesc, type Target } from "../runtime/write.ts";
-import { outsideScopes } from "../scope.ts";
-import { Storage, type Desc } from "../storage.ts";
-import { Tensor } from "../tensor.ts";
+import { outsideScopes } from "../core/scope.ts";
+import { Storage, type Desc } from "../core/storage.ts";
+import { Tensor } from "../core/tensor.ts";
 import { allEvents, type Event } from "./log.ts";
 import type { Values } from "./program.ts";
 

@@ -1,5 +1,5 @@
 /** In what the kinds of arguments differ that a function was called with, and what to do about it. */
-import type { Tensor } from "../tensor.ts";
+import type { Tensor } from "../core/tensor.ts";
 
 type Seen = readonly Pick<Tensor, "shape" | "dtype" | "strides">[];
 

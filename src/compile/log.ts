@@ -3,13 +3,13 @@
  * a call differs, a branch begins. A path knows no program: lower.ts makes the graph of it.
  */
 import { moveRetained, renewNodes, type Pass, type TapeNode } from "../autograd/tape.ts";
-import type { Definition, ViewDefinition } from "../definition.ts";
-import type { Device } from "../device.ts";
-import type { DType } from "../dtype.ts";
+import type { Definition, ViewDefinition } from "../core/definition.ts";
+import type { Device } from "../core/device.ts";
+import type { DType } from "../core/dtype.ts";
 import { noteWrite } from "../runtime/assign.ts";
 import type { Target } from "../runtime/write.ts";
-import type { Storage } from "../storage.ts";
-import type { Tensor } from "../tensor.ts";
+import type { Storage } from "../core/storage.ts";
+import type { Tensor } from "../core/tensor.ts";
 import type { TraceExit } from "./exit.ts";
 import type { Continuation } from "./flows.ts";
 import type { Operand } from "./operand.ts";

@@ -1,18 +1,18 @@
 /** From a path of the log to a graph: the same `lower` functions that eager execution uses, on values instead of buffers. */
-import { DTYPES, packedBytes, type DType } from "../dtype.ts";
-import type { Definition, TensorSpec } from "../definition.ts";
-import { TraceError } from "../errors.ts";
+import { DTYPES, packedBytes, type DType } from "../core/dtype.ts";
+import type { Definition, TensorSpec } from "../core/definition.ts";
+import { TraceError } from "../core/errors.ts";
 import type { WideValues } from "../graph/bfloat16.ts";
 import { GraphBuilder } from "../graph/builder.generated.ts";
 import { Expr, Graph, packedExpr, type Value } from "../graph/graph.ts";
-import { elements } from "../elements.ts";
+import { elements } from "../core/elements.ts";
 import { fillOp } from "../runtime/constants.ts";
 import { alone, flatDesc, scatterFlatOp, wayOf, type Target } from "../runtime/write.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
 import { lowerOperation } from "../runtime/lowering.ts";
 import { hostOnly } from "../runtime/fallback.ts";
-import { isWhole, sizeOf } from "../shape.ts";
-import type { Storage } from "../storage.ts";
+import { isWhole, sizeOf } from "../core/shape.ts";
+import type { Storage } from "../core/storage.ts";
 import { allEvents, type Assignment, type Constant, type Event, type Scalar } from "./log.ts";
 import type { Operand } from "./operand.ts";
 import { PaddedLowering, type Sized } from "./padding.ts";

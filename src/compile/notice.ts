@@ -2,7 +2,7 @@
  * Says on a terminal that a call is recording and compiling, where that takes long: JavaScript waits, and the process would look as if it hung. Once
  * for each call.
  */
-import { isSwitchedOn } from "../environment.ts";
+import { isSwitchedOn } from "../host/environment.ts";
 
 /** After so long it is said. */
 const PATIENCE_MS = 2000;

@@ -2,9 +2,9 @@
  * The arrays, plain objects and Maps among a call's arguments. The function gets these very objects, with traced tensors instead of the real ones;
  * what it changes of them is taken out when it has ended, and comes back when the program has run.
  */
-import { TraceError } from "../errors.ts";
-import { PARTS, WITH_PARTS, isComposite } from "../structure.ts";
-import { Tensor } from "../tensor.ts";
+import { TraceError } from "../core/errors.ts";
+import { PARTS, WITH_PARTS, isComposite } from "../core/structure.ts";
+import { Tensor } from "../core/tensor.ts";
 import { demandDepth, isContainer, partsOf, tensorsIn, type Container } from "./arguments.ts";
 
 /** Stands in what a run gave for an object among the arguments, by its number. */

@@ -2,8 +2,8 @@
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import type { TapeNode } from "../autograd/tape.ts";
 import { sameData } from "../graph/key.ts";
-import type { Desc, Storage } from "../storage.ts";
-import type { Tensor } from "../tensor.ts";
+import type { Desc, Storage } from "../core/storage.ts";
+import type { Tensor } from "../core/tensor.ts";
 
 /** Which elements it shows, and what autograd knew of it then. */
 export interface Operand {

@@ -2,8 +2,8 @@
 import { changedNodes, type TapeNode } from "../autograd/tape.ts";
 import { noteWrite } from "../runtime/assign.ts";
 import type { Target } from "../runtime/write.ts";
-import type { Storage } from "../storage.ts";
-import type { Tensor } from "../tensor.ts";
+import type { Storage } from "../core/storage.ts";
+import type { Tensor } from "../core/tensor.ts";
 
 /** What a tensor outside was to autograd before the run. */
 export interface Before {

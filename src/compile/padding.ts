@@ -1,12 +1,12 @@
 /** The graph of a path over padded inputs: masks by the true sizes, which each call gives as numbers. */
-import type { Definition } from "../definition.ts";
-import type { Device } from "../device.ts";
-import type { DType } from "../dtype.ts";
+import type { Definition } from "../core/definition.ts";
+import type { Device } from "../core/device.ts";
+import type { DType } from "../core/dtype.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
-import { dataTypeName } from "../dtype.ts";
+import { dataTypeName } from "../core/dtype.ts";
 import { sameData } from "../graph/key.ts";
 import { packedExpr, type Expr, type Value } from "../graph/graph.ts";
-import { indices, int32, takeAlong, type Padding } from "../padding.ts";
+import { indices, int32, takeAlong, type Padding } from "../core/padded-axes.ts";
 import { readMoved, writeMoved, type AddressNumbers } from "./addresses.ts";
 import { madeOf, type Assignment, type Creation, type Operation, type Scalar } from "./log.ts";
 import type { Operand } from "./operand.ts";

@@ -2,11 +2,11 @@
  * Packed ranges of a storage that were written in a compiled function and lie beside each other: they are joined with the rest when
  * somebody asks for more than one of them, once, however many there are. An optimizer's state is written so, one parameter after the other.
  */
-import { DTYPES, type DType } from "../dtype.ts";
+import { DTYPES, type DType } from "../core/dtype.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { joinFlat } from "../graph/flat-join.ts";
 import { Expr, packedExpr, type Value } from "../graph/graph.ts";
-import type { Desc } from "../storage.ts";
+import type { Desc } from "../core/storage.ts";
 
 interface Patch {
   readonly start: number;

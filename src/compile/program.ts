@@ -1,19 +1,19 @@
 /** A lowered path as a recorded program: its buffers, its recording, and a call of it. */
-import { DTYPES, type DType } from "../dtype.ts";
-import { fromNative } from "../errors.ts";
+import { DTYPES, type DType } from "../core/dtype.ts";
+import { fromNative } from "../core/errors.ts";
 import type { Graph } from "../graph/graph.ts";
 import { optimize } from "../graph/optimize.ts";
 import { isOneGraph, planGraph, type Plan, type Regions } from "../graph/plan/plan.ts";
 import { allocate, relieve, upload, withMemory } from "../runtime/buffers.ts";
-import { elements } from "../elements.ts";
+import { elements } from "../core/elements.ts";
 import type { KernelTime, Binding } from "../native/binding.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
-import { Storage, type Desc } from "../storage.ts";
-import type { Tensor } from "../tensor.ts";
+import { Storage, type Desc } from "../core/storage.ts";
+import type { Tensor } from "../core/tensor.ts";
 import type { Event } from "./log.ts";
 import type { LoweredInput } from "./lower.ts";
 import { Notice } from "./notice.ts";
-import { callerPlace } from "../place.ts";
+import { callerPlace } from "../host/call-site.ts";
 import type { BucketMapping, Pieces } from "./variant.ts";
 
 /** What of a call's varying numbers and data differs from the program's last call. */

@@ -1,5 +1,5 @@
 /** How often a function was recorded and why, and the warnings that come of it. */
-import { callerPlace } from "../place.ts";
+import { callerPlace } from "../host/call-site.ts";
 import { Kinds } from "./kinds.ts";
 
 /** Recordings of one function after which it is worth a word. */

@@ -2,9 +2,9 @@
  * Whether two paths of one function, recorded with other sizes, ask for the same: then one program, made for the larger sizes, serves both.
  * Each tensor's elements have to lie at the beginning of every axis of the larger one.
  */
-import type { Definition } from "../definition.ts";
-import { DTYPES } from "../dtype.ts";
-import type { Storage } from "../storage.ts";
+import type { Definition } from "../core/definition.ts";
+import { DTYPES } from "../core/dtype.ts";
+import type { Storage } from "../core/storage.ts";
 import { isSameView, movedOf, type Moved, type Shapes } from "./geometry.ts";
 import { allEvents, madeOf, type Creation, type Event, type Operation, type Scalar } from "./log.ts";
 import type { Operand } from "./operand.ts";

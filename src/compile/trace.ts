@@ -4,17 +4,17 @@
  */
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { changedNodes, isWatching, record, recordedBefore, type TapeNode } from "../autograd/tape.ts";
-import type { Definition, TensorSpec, ViewDefinition } from "../definition.ts";
-import type { Device } from "../device.ts";
-import { DTYPES, type DType } from "../dtype.ts";
-import { DeviceError, ShapeError, TraceError } from "../errors.ts";
-import { Journal } from "../journal.ts";
+import type { Definition, TensorSpec, ViewDefinition } from "../core/definition.ts";
+import type { Device } from "../core/device.ts";
+import { DTYPES, type DType } from "../core/dtype.ts";
+import { DeviceError, ShapeError, TraceError } from "../core/errors.ts";
+import { Journal } from "../core/journal.ts";
 import { sameData } from "../graph/key.ts";
 import type { Target } from "../runtime/write.ts";
-import { sizeOf, type Shape } from "../shape.ts";
-import { Storage, internDesc } from "../storage.ts";
-import { Tensor } from "../tensor.ts";
-import type { Flow, FlowEnd, Tracer } from "../tracer.ts";
+import { sizeOf, type Shape } from "../core/shape.ts";
+import { Storage, internDesc } from "../core/storage.ts";
+import { Tensor } from "../core/tensor.ts";
+import type { Flow, FlowEnd, Tracer } from "../core/tracer.ts";
 import type { Placeholders } from "./arguments.ts";
 import type { Step } from "./log.ts";
 import { Flows } from "./flows.ts";
@@ -39,7 +39,7 @@ import {
 } from "./log.ts";
 import { areSame, areSameOrNull, isSame, isSameGuard, isSameOrNull, operand, type Operand } from "./operand.ts";
 import { Outside } from "./outside.ts";
-import { callerPlace } from "../place.ts";
+import { callerPlace } from "../host/call-site.ts";
 import { NO_VALUES, type Values } from "./program.ts";
 
 type Number = number | bigint | boolean;

@@ -1,9 +1,9 @@
 /** One program for several sizes: made of a path that was recorded with larger ones, called with what fits in. */
-import type { Device } from "../device.ts";
-import { DTYPES } from "../dtype.ts";
+import type { Device } from "../core/device.ts";
+import { DTYPES } from "../core/dtype.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
-import { packedStrides } from "../shape.ts";
-import type { Storage } from "../storage.ts";
+import { packedStrides } from "../core/shape.ts";
+import type { Storage } from "../core/storage.ts";
 import type { ProgramOptions } from "./exit.ts";
 import { type Constant, type Event, type Scalar } from "./log.ts";
 import { Lowering } from "./lower.ts";

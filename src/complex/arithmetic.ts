@@ -1,20 +1,20 @@
 /** Sums, products and quotients of complex numbers. */
-import { ComplexTensor } from "../complex-tensor.ts";
-import { isFloat, resultType as resultOf, type DType } from "../dtype.ts";
-import { DTypeError } from "../errors.ts";
+import { ComplexTensor } from "../core/complex-tensor.ts";
+import { isFloat, resultType as resultOf, type DType } from "../core/dtype.ts";
+import { DTypeError } from "../core/errors.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
-import { add as plus, div as over, mul as times, sub as minus, type Arithmetic } from "../ops/binary.ts";
-import { eq, isinf } from "../ops/compare.ts";
-import { toDType } from "../ops/data.ts";
-import { matmul as product } from "../ops/matmul.ts";
-import { alias, broadcastTo } from "../ops/movement.ts";
-import { sum as total, type Axes, type ReduceOptions, mean as average } from "../ops/reduce.ts";
-import { cumsum as running } from "../ops/scan.ts";
-import { clone } from "../ops/state.ts";
-import { abs, neg as negative, sign } from "../ops/unary.ts";
-import { maximum, where } from "../ops/where.ts";
-import { broadcastShapes } from "../shape.ts";
-import { Tensor } from "../tensor.ts";
+import { add as plus, div as over, mul as times, sub as minus, type Arithmetic } from "../ops/elementwise/binary.ts";
+import { eq, isinf } from "../ops/elementwise/compare.ts";
+import { toDType } from "../ops/data/data.ts";
+import { matmul as product } from "../ops/matmul/matmul.ts";
+import { alias, broadcastTo } from "../ops/shape/movement.ts";
+import { sum as total, type Axes, type ReduceOptions, mean as average } from "../ops/reduce/reduce.ts";
+import { cumsum as running } from "../ops/scan/scan.ts";
+import { clone } from "../ops/data/state.ts";
+import { abs, neg as negative, sign } from "../ops/elementwise/unary.ts";
+import { maximum, where } from "../ops/elementwise/where.ts";
+import { broadcastShapes } from "../core/shape.ts";
+import { Tensor } from "../core/tensor.ts";
 
 /** A JavaScript complex number: its real and imaginary part. */
 export type ComplexNumber = readonly [re: number, im: number];

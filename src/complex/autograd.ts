@@ -3,12 +3,12 @@ import * as engine from "../autograd/backward.ts";
 import * as checks from "../autograd/gradcheck.ts";
 import type { BackwardOptions } from "../autograd/backward.ts";
 import type { GradcheckOptions, GradgradcheckOptions } from "../autograd/gradcheck.ts";
-import { ComplexTensor } from "../complex-tensor.ts";
-import { AutogradError, ShapeError } from "../errors.ts";
-import { zerosLike } from "../ops/creation.ts";
-import { requiresGrad_ as requires } from "../ops/state.ts";
-import { sameShape, showShape } from "../shape.ts";
-import type { Tensor } from "../tensor.ts";
+import { ComplexTensor } from "../core/complex-tensor.ts";
+import { AutogradError, ShapeError } from "../core/errors.ts";
+import { zerosLike } from "../ops/creation/creation.ts";
+import { requiresGrad_ as requires } from "../ops/data/state.ts";
+import { sameShape, showShape } from "../core/shape.ts";
+import type { Tensor } from "../core/tensor.ts";
 
 type Any = Tensor | ComplexTensor;
 type Some<T> = T | readonly T[];

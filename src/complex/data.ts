@@ -1,19 +1,19 @@
 /** From complex tensors to JavaScript: pairs of numbers. */
-import { ComplexTensor, REAL } from "../complex-tensor.ts";
-import type { DeviceLike } from "../device.ts";
-import { DTypeError } from "../errors.ts";
-import type { CloseOptions } from "../ops/closeness.ts";
-import { eq as same, isfinite as finite, isinf as infinite, isnan as nan, logicalAnd, logicalOr, ne as other, le } from "../ops/compare.ts";
-import * as reading from "../ops/data.ts";
-import { add as plus, mul as times } from "../ops/binary.ts";
-import { all } from "../ops/reduce.ts";
-import { sameShape } from "../shape.ts";
-import { isDType, type TypedArray } from "../dtype.ts";
-import type { Tensor } from "../tensor.ts";
+import { ComplexTensor, REAL } from "../core/complex-tensor.ts";
+import type { DeviceLike } from "../core/device.ts";
+import { DTypeError } from "../core/errors.ts";
+import type { CloseOptions } from "../ops/elementwise/closeness.ts";
+import { eq as same, isfinite as finite, isinf as infinite, isnan as nan, logicalAnd, logicalOr, ne as other, le } from "../ops/elementwise/compare.ts";
+import * as reading from "../ops/data/data.ts";
+import { add as plus, mul as times } from "../ops/elementwise/binary.ts";
+import { all } from "../ops/reduce/reduce.ts";
+import { sameShape } from "../core/shape.ts";
+import { isDType, type TypedArray } from "../core/dtype.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { sub, type ComplexNumber } from "./arithmetic.ts";
 import { abs } from "./elementary.ts";
 import { viewAsReal } from "./make.ts";
-import { scope } from "../scope.ts";
+import { scope } from "../core/scope.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
 
 /** Pairs [re, im] in nested arrays: one pair for rank 0. */

@@ -1,13 +1,13 @@
 /** Lengths, angles, and the elementary functions of complex numbers. */
-import { ComplexTensor } from "../complex-tensor.ts";
+import { ComplexTensor } from "../core/complex-tensor.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
-import { div as over, mul as times, add as plus, sub as minus } from "../ops/binary.ts";
-import { eq, ge, isinf, logicalAnd } from "../ops/compare.ts";
-import { signbit } from "../ops/floats.ts";
-import { atan2, hypot } from "../ops/pairs.ts";
-import * as unary from "../ops/unary.ts";
-import { where } from "../ops/where.ts";
-import type { Tensor } from "../tensor.ts";
+import { div as over, mul as times, add as plus, sub as minus } from "../ops/elementwise/binary.ts";
+import { eq, ge, isinf, logicalAnd } from "../ops/elementwise/compare.ts";
+import { signbit } from "../ops/elementwise/floats.ts";
+import { atan2, hypot } from "../ops/elementwise/arithmetic.ts";
+import * as unary from "../ops/elementwise/unary.ts";
+import { where } from "../ops/elementwise/where.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { mul, square, type ComplexNumber, type ComplexOperand } from "./arithmetic.ts";
 import { polar } from "./make.ts";
 

@@ -1,7 +1,7 @@
 /** Complex numbers: docs/fft.md. */
 import "./methods.ts";
 
-export { ComplexTensor, type ComplexDType } from "../complex-tensor.ts";
+export { ComplexTensor, type ComplexDType } from "../core/complex-tensor.ts";
 export type { ComplexNumber, ComplexOperand } from "./arithmetic.ts";
 export type { NestedPairs } from "./data.ts";
 export { complex, conj, conjPhysical, imag, isComplex, polar, real, resolveConj, resolveNeg, viewAsComplex, viewAsReal } from "./make.ts";

@@ -1,15 +1,15 @@
 /** Complex numbers of real ones, and back. */
-import { ComplexTensor } from "../complex-tensor.ts";
+import { ComplexTensor } from "../core/complex-tensor.ts";
 import { joined } from "../autograd/tie.ts";
-import { demandSameDevice } from "../dispatch.ts";
-import { DTypeError, ShapeError } from "../errors.ts";
-import { mul } from "../ops/binary.ts";
-import { stack } from "../ops/join.ts";
-import { alias, broadcastTo, select } from "../ops/movement.ts";
-import { clone } from "../ops/state.ts";
-import { cos, neg, sin } from "../ops/unary.ts";
-import { broadcastShapes } from "../shape.ts";
-import { Tensor } from "../tensor.ts";
+import { demandSameDevice } from "../dispatch/dispatch.ts";
+import { DTypeError, ShapeError } from "../core/errors.ts";
+import { mul } from "../ops/elementwise/binary.ts";
+import { stack } from "../ops/shape/join.ts";
+import { alias, broadcastTo, select } from "../ops/shape/movement.ts";
+import { clone } from "../ops/data/state.ts";
+import { cos, neg, sin } from "../ops/elementwise/unary.ts";
+import { broadcastShapes } from "../core/shape.ts";
+import { Tensor } from "../core/tensor.ts";
 
 function demandParts(operation: string, names: readonly [string, string], a: Tensor, b: Tensor): void {
   for (const [i, t] of [a, b].entries())

@@ -1,12 +1,12 @@
 // Made by npm run generate from the families in src/ops.
-import { isAll, isTensor, mended, refused, under } from "../ops/checked.ts";
-import * as kinds from "../ops/kinds.generated.ts";
+import { isAll, isTensor, mended, refused, under } from "../ops/declare/checked.ts";
+import * as kinds from "../ops/exports/kinds.generated.ts";
 import * as from0 from "../complex/arithmetic.ts";
 import * as from1 from "../complex/elementary.ts";
 import * as from2 from "../complex/data.ts";
 import * as from3 from "../complex/make.ts";
 import * as from4 from "../complex/autograd.ts";
-import * as from5 from "../print.ts";
+import * as from5 from "../core/print.ts";
 
 export const forms = {
   add(this: never, $1: never) { if (!((isTensor($1) || kinds.kind360.is($1)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$1] = mended("add", "b:181", arguments); try { return from0.add(this, $1); } catch (error) { throw under("add", error); } },
@@ -18,9 +18,9 @@ export const forms = {
   positive(this: never) { if (!((arguments.length <= 0 || isAll(arguments, 0)))) throw refused("positive", "", arguments); try { return from0.positive(this); } catch (error) { throw under("positive", error); } },
   reciprocal(this: never) { if (!((arguments.length <= 0 || isAll(arguments, 0)))) throw refused("reciprocal", "", arguments); try { return from0.reciprocal(this); } catch (error) { throw under("reciprocal", error); } },
   square(this: never) { if (!((arguments.length <= 0 || isAll(arguments, 0)))) throw refused("square", "", arguments); try { return from0.square(this); } catch (error) { throw under("square", error); } },
-  sum(this: never, $1: never = undefined as never, $2: never = undefined as never) { if (!(($1 === undefined || kinds.kind38.is($1)) && ($2 === undefined || kinds.kind99.is($2)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$1, $2] = mended("sum", "axis:65 options:51", arguments); try { return from0.sum(this, $1, $2); } catch (error) { throw under("sum", error); } },
-  mean(this: never, $1: never = undefined as never, $2: never = undefined as never) { if (!(($1 === undefined || kinds.kind38.is($1)) && ($2 === undefined || kinds.kind99.is($2)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$1, $2] = mended("mean", "axis:65 options:51", arguments); try { return from0.mean(this, $1, $2); } catch (error) { throw under("mean", error); } },
-  cumsum(this: never, $1: never) { if (!(kinds.kind18.is($1) && (arguments.length <= 1 || isAll(arguments, 1)))) [$1] = mended("cumsum", "axis:8", arguments); try { return from0.cumsum(this, $1); } catch (error) { throw under("cumsum", error); } },
+  sum(this: never, $1: never = undefined as never, $2: never = undefined as never) { if (!(($1 === undefined || kinds.kind205.is($1)) && ($2 === undefined || kinds.kind283.is($2)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$1, $2] = mended("sum", "axis:143 options:142", arguments); try { return from0.sum(this, $1, $2); } catch (error) { throw under("sum", error); } },
+  mean(this: never, $1: never = undefined as never, $2: never = undefined as never) { if (!(($1 === undefined || kinds.kind205.is($1)) && ($2 === undefined || kinds.kind283.is($2)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$1, $2] = mended("mean", "axis:143 options:142", arguments); try { return from0.mean(this, $1, $2); } catch (error) { throw under("mean", error); } },
+  cumsum(this: never, $1: never) { if (!(kinds.kind8.is($1) && (arguments.length <= 1 || isAll(arguments, 1)))) [$1] = mended("cumsum", "axis:2", arguments); try { return from0.cumsum(this, $1); } catch (error) { throw under("cumsum", error); } },
   matmul(this: never, $1: never) { if (!((isTensor($1) || kinds.kind361.is($1)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$1] = mended("matmul", "b:182", arguments); try { return from0.matmul(this, $1); } catch (error) { throw under("matmul", error); } },
   abs(this: never) { if (!((arguments.length <= 0 || isAll(arguments, 0)))) throw refused("abs", "", arguments); try { return from1.abs(this); } catch (error) { throw under("abs", error); } },
   angle(this: never) { if (!((arguments.length <= 0 || isAll(arguments, 0)))) throw refused("angle", "", arguments); try { return from1.angle(this); } catch (error) { throw under("angle", error); } },
@@ -47,13 +47,13 @@ export const forms = {
   isnan(this: never) { if (!((arguments.length <= 0 || isAll(arguments, 0)))) throw refused("isnan", "", arguments); try { return from2.isnan(this); } catch (error) { throw under("isnan", error); } },
   isinf(this: never) { if (!((arguments.length <= 0 || isAll(arguments, 0)))) throw refused("isinf", "", arguments); try { return from2.isinf(this); } catch (error) { throw under("isinf", error); } },
   isfinite(this: never) { if (!((arguments.length <= 0 || isAll(arguments, 0)))) throw refused("isfinite", "", arguments); try { return from2.isfinite(this); } catch (error) { throw under("isfinite", error); } },
-  isclose(this: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind365.is($1) && ($2 === undefined || kinds.kind46.is($2)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$1, $2] = mended("isclose", "w:186 options:19", arguments); try { return from2.isclose(this, $1, $2); } catch (error) { throw under("isclose", error); } },
-  async allclose(this: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind365.is($1) && ($2 === undefined || kinds.kind46.is($2)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$1, $2] = mended("allclose", "w:186 options:19", arguments); try { return await from2.allclose(this, $1, $2); } catch (error) { throw under("allclose", error); } },
-  allcloseSync(this: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind365.is($1) && ($2 === undefined || kinds.kind46.is($2)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$1, $2] = mended("allcloseSync", "w:186 options:19", arguments); try { return from2.allcloseSync(this, $1, $2); } catch (error) { throw under("allcloseSync", error); } },
+  isclose(this: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind365.is($1) && ($2 === undefined || kinds.kind80.is($2)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$1, $2] = mended("isclose", "w:186 options:41", arguments); try { return from2.isclose(this, $1, $2); } catch (error) { throw under("isclose", error); } },
+  async allclose(this: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind365.is($1) && ($2 === undefined || kinds.kind80.is($2)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$1, $2] = mended("allclose", "w:186 options:41", arguments); try { return await from2.allclose(this, $1, $2); } catch (error) { throw under("allclose", error); } },
+  allcloseSync(this: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind365.is($1) && ($2 === undefined || kinds.kind80.is($2)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$1, $2] = mended("allcloseSync", "w:186 options:41", arguments); try { return from2.allcloseSync(this, $1, $2); } catch (error) { throw under("allcloseSync", error); } },
   async equal(this: never, $1: never) { if (!(kinds.kind365.is($1) && (arguments.length <= 1 || isAll(arguments, 1)))) [$1] = mended("equal", "w:186", arguments); try { return await from2.equal(this, $1); } catch (error) { throw under("equal", error); } },
   equalSync(this: never, $1: never) { if (!(kinds.kind365.is($1) && (arguments.length <= 1 || isAll(arguments, 1)))) [$1] = mended("equalSync", "w:186", arguments); try { return from2.equalSync(this, $1); } catch (error) { throw under("equalSync", error); } },
   viewAsReal(this: never) { if (!((arguments.length <= 0 || isAll(arguments, 0)))) throw refused("viewAsReal", "", arguments); try { return from3.viewAsReal(this); } catch (error) { throw under("viewAsReal", error); } },
-  requiresGrad_(this: never, $1: never = undefined as never) { if (!(($1 === undefined || kinds.kind25.is($1)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$1] = mended("requiresGrad_", "wants:178", arguments); return from4.requiresGrad_(this, $1); },
+  requiresGrad_(this: never, $1: never = undefined as never) { if (!(($1 === undefined || kinds.kind3.is($1)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$1] = mended("requiresGrad_", "wants:177", arguments); return from4.requiresGrad_(this, $1); },
   backward(this: never, $1: never = undefined as never) { if (!(($1 === undefined || kinds.kind369.is($1)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$1] = mended("backward", "options:187", arguments); return from4.backward(this, $1); },
   async format(this: never, $1: never = undefined as never) { if (!(($1 === undefined || kinds.kind359.is($1)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$1] = mended("format", "options:180", arguments); try { return await from5.formatComplex(this, $1); } catch (error) { throw under("format", error); } },
   formatSync(this: never, $1: never = undefined as never) { if (!(($1 === undefined || kinds.kind359.is($1)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$1] = mended("formatSync", "options:180", arguments); try { return from5.formatComplexSync(this, $1); } catch (error) { throw under("formatSync", error); } },

@@ -1,9 +1,9 @@
 /** The complex tensor's methods: those of arithmetic, and the tensor's own that move elements, on both parts. */
 import type { TapeNode } from "../autograd/tape.ts";
-import { ComplexTensor } from "../complex-tensor.ts";
-import { DTypeError } from "../errors.ts";
-import { formatComplex, formatComplexSync, inspected, installPrinting, printComplex, type PrintOptions } from "../print.ts";
-import type { Tensor } from "../tensor.ts";
+import { ComplexTensor } from "../core/complex-tensor.ts";
+import { DTypeError } from "../core/errors.ts";
+import { formatComplex, formatComplexSync, inspected, installPrinting, printComplex, type PrintOptions } from "../core/print.ts";
+import type { Tensor } from "../core/tensor.ts";
 import "../ops/index.ts";
 import * as arithmetic from "./arithmetic.ts";
 import { backward, gradOf, requiresGrad_, type ComplexBackwardOptions } from "./autograd.ts";
@@ -74,7 +74,7 @@ type Methods = {
 type Each = { [K in (typeof EACH)[number]]: (...args: Parameters<Tensor[K]>) => ComplexTensor };
 type Several = { [K in (typeof SEVERAL)[number]]: (...args: Parameters<Tensor[K]>) => ComplexTensor[] };
 
-declare module "../complex-tensor.ts" {
+declare module "../core/complex-tensor.ts" {
   interface ComplexTensor extends Methods, Each, Several {
     /** What backward() has added up: dL/dreal + i dL/dimag; null before. */
     readonly grad: ComplexTensor | null;

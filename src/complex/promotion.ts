@@ -1,10 +1,10 @@
 /** PyTorch's rules of dtypes, complex ones included. */
-import { COMPLEX, ComplexTensor, REAL, type ComplexDType } from "../complex-tensor.ts";
-import { isFloat, promoteTypes as promoted, resultType as resultOf, type DType, type Operand } from "../dtype.ts";
-import { DTypeError } from "../errors.ts";
-import type { Arithmetic } from "../ops/binary.ts";
-import { canCast as castable } from "../ops/promotion.ts";
-import { Tensor } from "../tensor.ts";
+import { COMPLEX, ComplexTensor, REAL, type ComplexDType } from "../core/complex-tensor.ts";
+import { isFloat, promoteTypes as promoted, resultType as resultOf, type DType, type Operand } from "../core/dtype.ts";
+import { DTypeError } from "../core/errors.ts";
+import type { Arithmetic } from "../ops/elementwise/binary.ts";
+import { canCast as castable } from "../ops/elementwise/promotion.ts";
+import { Tensor } from "../core/tensor.ts";
 import type { ComplexNumber } from "./arithmetic.ts";
 
 type AnyDType = DType | ComplexDType;

@@ -1,12 +1,12 @@
 /** Functions of the package that take real and complex tensors alike. */
-import { ComplexTensor } from "../complex-tensor.ts";
-import * as elementary from "../ops/elementary.ts";
-import * as join from "../ops/join.ts";
-import * as unary from "../ops/unary.ts";
-import * as choice from "../ops/where.ts";
-import type { Arithmetic } from "../ops/binary.ts";
-import { zerosLike } from "../ops/creation.ts";
-import type { Tensor } from "../tensor.ts";
+import { ComplexTensor } from "../core/complex-tensor.ts";
+import * as elementary from "../ops/elementwise/elementary.ts";
+import * as join from "../ops/shape/join.ts";
+import * as unary from "../ops/elementwise/unary.ts";
+import * as choice from "../ops/elementwise/where.ts";
+import type { Arithmetic } from "../ops/elementwise/binary.ts";
+import { zerosLike } from "../ops/creation/creation.ts";
+import type { Tensor } from "../core/tensor.ts";
 import * as complex from "./elementary.ts";
 
 /** |x|, element by element: real numbers either way. Keeps a real tensor's dtype. Reference: torch.abs. DirectML: ELEMENT_WISE_ABS. */

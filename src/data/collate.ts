@@ -1,11 +1,11 @@
 /** Collate: from samples to a batch. */
-import { ComplexTensor } from "../complex-tensor.ts";
-import type { TypedArray } from "../dtype.ts";
-import { DTypeError, ShapeError } from "../errors.ts";
-import { stack } from "../ops/join.ts";
-import { tensor } from "../ops/creation.ts";
-import { scope } from "../scope.ts";
-import { Tensor } from "../tensor.ts";
+import { ComplexTensor } from "../core/complex-tensor.ts";
+import type { TypedArray } from "../core/dtype.ts";
+import { DTypeError, ShapeError } from "../core/errors.ts";
+import { stack } from "../ops/shape/join.ts";
+import { tensor } from "../ops/creation/creation.ts";
+import { scope } from "../core/scope.ts";
+import { Tensor } from "../core/tensor.ts";
 
 /** Samples of which batches can be made: numbers, real and complex tensors, and arrays and plain objects of them. */
 export type Sample =

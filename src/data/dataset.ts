@@ -1,11 +1,11 @@
 /** Dataset, TensorDataset, Subset. */
-import { demandSameDevice } from "../dispatch.ts";
-import { ShapeError, ValueError } from "../errors.ts";
-import { indexSelect } from "../ops/gather.ts";
-import { select } from "../ops/movement.ts";
-import { tensor } from "../ops/creation.ts";
-import { scope } from "../scope.ts";
-import type { Tensor } from "../tensor.ts";
+import { demandSameDevice } from "../dispatch/dispatch.ts";
+import { ShapeError, ValueError } from "../core/errors.ts";
+import { indexSelect } from "../ops/index/gather.ts";
+import { select } from "../ops/shape/movement.ts";
+import { tensor } from "../ops/creation/creation.ts";
+import { scope } from "../core/scope.ts";
+import type { Tensor } from "../core/tensor.ts";
 
 /** Samples by number: any object with these two members. An array is a data set too. Reference: torch.utils.data.Dataset. @open */
 export interface Dataset<Sample> {

@@ -1,15 +1,15 @@
 /** IDX files and MNIST: http://yann.lecun.com/exdb/mnist */
 import { join } from "node:path";
-import type { DeviceLike } from "../device.ts";
-import { type DType, type TypedArray, DTYPES, arrayClass } from "../dtype.ts";
-import { FormatError } from "../errors.ts";
-import { tensor } from "../ops/creation.ts";
-import { toDType } from "../ops/data.ts";
-import { div } from "../ops/binary.ts";
-import { reshape } from "../ops/movement.ts";
-import { scope } from "../scope.ts";
-import { sizeOf } from "../shape.ts";
-import type { Tensor } from "../tensor.ts";
+import type { DeviceLike } from "../core/device.ts";
+import { type DType, type TypedArray, DTYPES, arrayClass } from "../core/dtype.ts";
+import { FormatError } from "../core/errors.ts";
+import { tensor } from "../ops/creation/creation.ts";
+import { toDType } from "../ops/data/data.ts";
+import { div } from "../ops/elementwise/binary.ts";
+import { reshape } from "../ops/shape/movement.ts";
+import { scope } from "../core/scope.ts";
+import { sizeOf } from "../core/shape.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { TensorDataset } from "./dataset.ts";
 import { pathOf, readWhole, type FilePath } from "../host/source.ts";
 

@@ -1,9 +1,9 @@
 /** DataLoader: batches of a data set, in order or shuffled, the next one prepared while the last one is used. */
-import { ComplexTensor } from "../complex-tensor.ts";
-import { ValueError } from "../errors.ts";
-import { defaultGenerator, type Generator } from "../ops/random.ts";
-import { keep, outsideScopes } from "../scope.ts";
-import { Tensor } from "../tensor.ts";
+import { ComplexTensor } from "../core/complex-tensor.ts";
+import { ValueError } from "../core/errors.ts";
+import { defaultGenerator, type Generator } from "../ops/random/random.ts";
+import { keep, outsideScopes } from "../core/scope.ts";
+import { Tensor } from "../core/tensor.ts";
 import { collate, type Batch } from "./collate.ts";
 import { datasetOf, type BatchedDataset, type Dataset } from "./dataset.ts";
 

@@ -1,5 +1,5 @@
 /** What a device can do, as `lower` functions and the planner may ask it. They ask for capabilities, never for names. */
-import { DTYPES, type DType } from "../dtype.ts";
+import { DTYPES, type DType } from "../core/dtype.ts";
 import { OPERATORS, type OperatorName } from "./operators.generated.ts";
 
 /** Where a shader of the library's is known to be faster on a device than DirectML's operator. */

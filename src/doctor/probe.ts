@@ -2,7 +2,7 @@
  * What really happens when the addon is loaded and each device computes something. A driver may end the process, so this runs in a
  * child (`dxtensor doctor --probe`), which writes one line of JSON after each step: the last line is where it ended.
  */
-import { device } from "../device.ts";
+import { device } from "../core/device.ts";
 import type { AdapterDescription } from "../native/binding.ts";
 import { add, tensor } from "../ops/index.ts";
 import { dmlDescriptions, loadReports, nativeDevice, shaderSource } from "../runtime/devices.ts";

@@ -1,13 +1,13 @@
 /** What all transforms share: their options, and one transform along one axis. */
-import { ComplexTensor } from "../complex-tensor.ts";
-import { isFloat } from "../dtype.ts";
-import { ShapeError, ValueError } from "../errors.ts";
-import { toDType } from "../ops/data.ts";
-import { narrow, reshape } from "../ops/movement.ts";
-import { computing } from "../ops/support.ts";
-import { asResult } from "../dispatch.ts";
-import { normalizeAxis, sizeOf } from "../shape.ts";
-import type { Tensor } from "../tensor.ts";
+import { ComplexTensor } from "../core/complex-tensor.ts";
+import { isFloat } from "../core/dtype.ts";
+import { ShapeError, ValueError } from "../core/errors.ts";
+import { toDType } from "../ops/data/data.ts";
+import { narrow, reshape } from "../ops/shape/movement.ts";
+import { computing } from "../ops/declare/support.ts";
+import { asResult } from "../dispatch/dispatch.ts";
+import { normalizeAxis, sizeOf } from "../core/shape.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { dft, type Parts } from "./dft.ts";
 
 /** Where the factor 1 / n goes: to the inverse ("backward"), to the transform ("forward"), or its root to both ("ortho"). */

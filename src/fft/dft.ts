@@ -2,10 +2,10 @@
  * The one definition behind all transforms: sums of x_j exp(±2πi jk / n) over the first places j, for the first places k, of real or
  * complex numbers, wholly or their real parts only. Its adjoint is of the same kind with places and sign exchanged.
  */
-import { dispatch } from "../dispatch.ts";
-import { define, type Definition } from "../definition.ts";
+import { dispatch } from "../dispatch/dispatch.ts";
+import { define, type Definition } from "../core/definition.ts";
 import { tableTensors } from "../runtime/tables.ts";
-import type { Tensor } from "../tensor.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { emitTransform } from "./lower.ts";
 import { planOf } from "./plan.ts";
 import { tablesOf } from "./tables.ts";

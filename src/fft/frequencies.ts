@@ -1,11 +1,11 @@
 /** The frequencies that a transform's places stand for, and their order. */
-import { ComplexTensor } from "../complex-tensor.ts";
-import { isFloat } from "../dtype.ts";
-import { DTypeError, ValueError } from "../errors.ts";
-import { tensor, type TensorOptions } from "../ops/creation.ts";
-import { roll } from "../ops/join.ts";
-import { normalizeAxes } from "../shape.ts";
-import type { Tensor } from "../tensor.ts";
+import { ComplexTensor } from "../core/complex-tensor.ts";
+import { isFloat } from "../core/dtype.ts";
+import { DTypeError, ValueError } from "../core/errors.ts";
+import { tensor, type TensorOptions } from "../ops/creation/creation.ts";
+import { roll } from "../ops/shape/join.ts";
+import { normalizeAxes } from "../core/shape.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { lengthOf, type Numbers } from "./along.ts";
 
 /** Options of fft.fftshift() and fft.ifftshift(). */

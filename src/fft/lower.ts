@@ -1,7 +1,7 @@
 /** A planned transform as nodes: GEMMs with matrices of cosines and sines, and elementwise products with factors. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { Expr } from "../graph/graph.ts";
-import { constant } from "../ops/support.ts";
+import { constant } from "../ops/declare/support.ts";
 import type { Plan } from "./plan.ts";
 import { chirpTable, filterTable, matrixTable, stepTable } from "./tables.ts";
 

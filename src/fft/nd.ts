@@ -1,9 +1,9 @@
 /** Transforms along several axes, one after the other. Half spectra are halves along the last axis listed. */
-import type { ComplexTensor } from "../complex-tensor.ts";
-import { ShapeError, ValueError } from "../errors.ts";
-import { normalizeAxis, showShape } from "../shape.ts";
-import { zerosLike } from "../ops/creation.ts";
-import type { Tensor } from "../tensor.ts";
+import type { ComplexTensor } from "../core/complex-tensor.ts";
+import { ShapeError, ValueError } from "../core/errors.ts";
+import { normalizeAxis, showShape } from "../core/shape.ts";
+import { zerosLike } from "../ops/creation/creation.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { complexResult, lengthOf, partsOf, realOf, realResult, type Direction, type Norm, type Numbers } from "./along.ts";
 import type { Parts } from "./dft.ts";
 import { fromHalf, toHalf, whole, wholeLength } from "./transforms.ts";

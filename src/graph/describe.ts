@@ -1,9 +1,9 @@
 /** Nodes of the graph as the addon takes them: fields in the schema's order. */
-import { DTYPES, toBfloat16, toHalf } from "../dtype.ts";
+import { DTYPES, toBfloat16, toHalf } from "../core/dtype.ts";
 import { spanInBytes, type Activation, type Expr, type GraphNode, type ShaderCall } from "./graph.ts";
 import { keyOf } from "./key.ts";
 import type { FieldValue, OperatorDescription, ShaderDescription, TensorDescription } from "../native/binding.ts";
-import { isPacked } from "../shape.ts";
+import { isPacked } from "../core/shape.ts";
 import type { Scalar } from "./emitter.ts";
 import { ENUMS, OPERATORS, type OperatorName } from "../dml/operators.generated.ts";
 

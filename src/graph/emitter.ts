@@ -1,9 +1,9 @@
 /** The part of the graph builder that does not depend on the operator: turns named arguments into a node of the graph. */
-import { DTYPES, packedBytes, type DType } from "../dtype.ts";
-import { UnsupportedError } from "../errors.ts";
+import { DTYPES, packedBytes, type DType } from "../core/dtype.ts";
+import { UnsupportedError } from "../core/errors.ts";
 import { Expr, type Graph, packedExpr, spanInBytes, type Activation, type GraphNode, type ShaderCall } from "./graph.ts";
 import { MAX_AXES, withFewerAxes } from "./many-axes.ts";
-import { isPacked, packedStrides, sizeOf } from "../shape.ts";
+import { isPacked, packedStrides, sizeOf } from "../core/shape.ts";
 import { ENUMS, OPERATORS, type OperatorName } from "../dml/operators.generated.ts";
 import { supportOf, type OperatorRow } from "../dml/schema.ts";
 import type { Capabilities } from "../dml/capabilities.ts";

@@ -1,5 +1,5 @@
 /** Flat tensors behind each other, of any number. */
-import type { DType } from "../dtype.ts";
+import type { DType } from "../core/dtype.ts";
 import type { GraphBuilder } from "./builder.generated.ts";
 import type { Expr } from "./graph.ts";
 

@@ -2,9 +2,9 @@
  * The graph that `lower` functions build: nodes are DirectML operators, values are ranges of bytes, and an expression is a value
  * seen as a tensor (dtype, sizes, strides, offset). Eager calls and compiled functions share it.
  */
-import { DTYPES, type DType } from "../dtype.ts";
+import { DTYPES, type DType } from "../core/dtype.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";
-import { packedStrides } from "../shape.ts";
+import { packedStrides } from "../core/shape.ts";
 
 /** A range of bytes that is written once: by a node, or from outside when it is an input. */
 export class Value {

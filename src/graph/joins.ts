@@ -1,6 +1,6 @@
 /** Flat JOINs whose pieces are written where they belong. */
-import { DTYPES } from "../dtype.ts";
-import { sizeOf, isWhole } from "../shape.ts";
+import { DTYPES } from "../core/dtype.ts";
+import { sizeOf, isWhole } from "../core/shape.ts";
 import { type Graph, type GraphNode, type Value } from "./graph.ts";
 
 export interface FlatJoins {

@@ -1,7 +1,7 @@
 /** Operators over tensors of more axes than DirectML counts: neighbouring axes that an operator treats alike are taken for one. */
-import { DTYPES } from "../dtype.ts";
+import { DTYPES } from "../core/dtype.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";
-import { packedStrides, sizeOf } from "../shape.ts";
+import { packedStrides, sizeOf } from "../core/shape.ts";
 import type { Emitter, OutputSpec } from "./emitter.ts";
 import type { Expr } from "./graph.ts";
 

@@ -1,5 +1,5 @@
 /** The passes, in order. Each is a function from graph to graph. */
-import { isSwitchedOn } from "../environment.ts";
+import { isSwitchedOn } from "../host/environment.ts";
 import type { Capabilities } from "../dml/capabilities.ts";
 import type { Graph } from "./graph.ts";
 import { mergeCommonSubexpressions } from "./passes/common-subexpressions.ts";

@@ -1,8 +1,8 @@
 /** Files that are read, by path or file: URL: regular files, and pipes, which have neither a size nor offsets. */
 import { open, type FileHandle } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { DTypeError, FormatError, ValueError } from "../errors.ts";
-import { unreadable } from "../unreadable.ts";
+import { DTypeError, FormatError, ValueError } from "../core/errors.ts";
+import { unreadable } from "./unreadable.ts";
 
 /** A path, or a file: URL. */
 export type FilePath = string | URL;

@@ -1,5 +1,5 @@
 /** Files of tensors, and of models. */
-export { FormatError } from "../errors.ts";
+export { FormatError } from "../core/errors.ts";
 export * as onnx from "../onnx/index.ts";
 export * as safetensors from "./safetensors.ts";
 export type { FilePath } from "../host/source.ts";

@@ -1,14 +1,14 @@
 /** The bytes of tensors in pieces, so that neither a file nor a tensor has to fit the host's memory. */
 import { noGrad } from "../autograd/grad-mode.ts";
-import { DTYPES, type DType } from "../dtype.ts";
-import { ValueError } from "../errors.ts";
-import { contiguous } from "../ops/data.ts";
+import { DTYPES, type DType } from "../core/dtype.ts";
+import { ValueError } from "../core/errors.ts";
+import { contiguous } from "../ops/data/data.ts";
 import { readBytes } from "../runtime/buffers.ts";
 import { nativeDevice } from "../runtime/devices.ts";
-import { outsideScopes } from "../scope.ts";
-import { sizeOf, type Shape } from "../shape.ts";
-import type { Storage } from "../storage.ts";
-import { Tensor } from "../tensor.ts";
+import { outsideScopes } from "../core/scope.ts";
+import { sizeOf, type Shape } from "../core/shape.ts";
+import type { Storage } from "../core/storage.ts";
+import { Tensor } from "../core/tensor.ts";
 
 /** More than the addon copies at once: it then waits for the device instead of taking ever more memory to copy from. */
 export const PIECE = 16 * 2 ** 20;

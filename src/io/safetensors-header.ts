@@ -1,8 +1,8 @@
 /** The header of a safetensors file: names, dtypes, shapes and places of its tensors, and texts. Pure. */
-import { DTYPES, type DType } from "../dtype.ts";
-import { sizeOf } from "../shape.ts";
-import { FormatError } from "../errors.ts";
-import { define } from "../own-property.ts";
+import { DTYPES, type DType } from "../core/dtype.ts";
+import { sizeOf } from "../core/shape.ts";
+import { FormatError } from "../core/errors.ts";
+import { define } from "../core/own-property.ts";
 
 const NAMES: { readonly [K in DType]: string } = {
   float32: "F32",

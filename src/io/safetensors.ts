@@ -1,15 +1,15 @@
 /** safetensors files: named tensors and text metadata, without code. https://github.com/huggingface/safetensors */
 import type { FileHandle } from "node:fs/promises";
-import { defaultDevice, device as deviceOf, type Device, type DeviceLike } from "../device.ts";
-import { DTYPES } from "../dtype.ts";
-import { DTypeError, ValueError, FormatError } from "../errors.ts";
-import { fromBytes } from "../ops/creation.ts";
+import { defaultDevice, device as deviceOf, type Device, type DeviceLike } from "../core/device.ts";
+import { DTYPES } from "../core/dtype.ts";
+import { DTypeError, ValueError, FormatError } from "../core/errors.ts";
+import { fromBytes } from "../ops/creation/creation.ts";
 import { nativeDevice } from "../runtime/devices.ts";
-import { Tensor } from "../tensor.ts";
-import { tracer } from "../tracer.ts";
+import { Tensor } from "../core/tensor.ts";
+import { tracer } from "../core/tracer.ts";
 import { Filling } from "../runtime/filling.ts";
 import { Frozen, PIECE, bytesOf, piecesOf, type Piece } from "./pieces.ts";
-import { define } from "../own-property.ts";
+import { define } from "../core/own-property.ts";
 import { dataStartOf, formatHeader, parseHeader, type Entry, type Header } from "./safetensors-header.ts";
 import { openSource, pathOf, readAt, type FilePath } from "../host/source.ts";
 import { writeWhole } from "./whole-file.ts";

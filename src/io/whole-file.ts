@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { access, open, readlink, realpath, rename, rm, stat, type FileHandle } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 import type { Stats } from "node:fs";
-import { ValueError } from "../errors.ts";
+import { ValueError } from "../core/errors.ts";
 import { removeStale, unfinishedName } from "./unfinished.ts";
 
 /** Windows refuses to replace a file while another save replaces it: then again, a little later. */

@@ -1,9 +1,9 @@
 /** Loads the addon when it is first asked for; importing this file loads nothing. */
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { NativeLoadError } from "../errors.ts";
+import { NativeLoadError } from "../core/errors.ts";
 import type { Binding, LibraryPaths } from "./binding.ts";
-import { exists, homeFolder, loadAddon, ownFile, packageFolder, packageRoot, workingFolder } from "../home.ts";
+import { exists, homeFolder, loadAddon, ownFile, packageFolder, packageRoot, workingFolder } from "../core/home.ts";
 import { libraryEnd } from "../host/library-end.ts";
 import { published } from "./published.ts";
 import {

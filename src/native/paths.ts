@@ -3,8 +3,8 @@
  * docs/runtimes.md describes the variables.
  */
 import { posix, win32 } from "node:path";
-import { integerOf, isSwitchedOn } from "../environment.ts";
-import { ValueError } from "../errors.ts";
+import { integerOf, isSwitchedOn } from "../host/environment.ts";
+import { ValueError } from "../core/errors.ts";
 import type { LibraryPaths } from "./binding.ts";
 
 export interface Surroundings {

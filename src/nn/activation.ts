@@ -1,15 +1,15 @@
 /** Activation layers: ReLU, GELU, Softmax and their kin. */
-import * as functions from "../ops/activation.ts";
-import { ShapeError } from "../errors.ts";
-import { rrelu as rreluOp, type RReluOptions } from "../ops/noisy.ts";
-import { logSoftmax as logSoftmaxOp, softmax as softmaxOp, softmin as softminOp } from "../ops/softmax.ts";
-import { tanh as tanhOp } from "../ops/unary.ts";
-import type { Tensor } from "../tensor.ts";
+import * as functions from "../ops/elementwise/activation.ts";
+import { ShapeError } from "../core/errors.ts";
+import { rrelu as rreluOp, type RReluOptions } from "../ops/random/random-activation.ts";
+import { logSoftmax as logSoftmaxOp, softmax as softmaxOp, softmin as softminOp } from "../ops/reduce/softmax.ts";
+import { tanh as tanhOp } from "../ops/elementwise/unary.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { Module } from "./module.ts";
 import { parameter, type LayerOptions } from "./options.ts";
 import { constant } from "./init.ts";
 import type { Parameter } from "./parameter.ts";
-import { byPosition } from "../ops/positional.ts";
+import { byPosition } from "../ops/declare/positional.ts";
 
 /** relu. Reference: torch.nn.ReLU. */
 export class ReLU extends Module {

@@ -1,15 +1,15 @@
 /** MultiheadAttention and Transformer. Names and layouts of the state are PyTorch's. */
-import { ShapeError, ValueError } from "../errors.ts";
-import { gelu, relu } from "../ops/activation.ts";
-import { add } from "../ops/binary.ts";
-import { dropout } from "../ops/dropout.ts";
-import { select, transpose, unsqueeze } from "../ops/movement.ts";
-import { multiHeadAttention, type MultiHeadOptions } from "../ops/multihead.ts";
-import type { Generator as RandomGenerator } from "../ops/random.ts";
-import { full } from "../ops/creation.ts";
-import { triu } from "../ops/ranges.ts";
-import type { DeviceLike } from "../device.ts";
-import type { Tensor } from "../tensor.ts";
+import { ShapeError, ValueError } from "../core/errors.ts";
+import { gelu, relu } from "../ops/elementwise/activation.ts";
+import { add } from "../ops/elementwise/binary.ts";
+import { dropout } from "../ops/random/dropout.ts";
+import { select, transpose, unsqueeze } from "../ops/shape/movement.ts";
+import { multiHeadAttention, type MultiHeadOptions } from "../ops/attention/multihead.ts";
+import type { Generator as RandomGenerator } from "../ops/random/random.ts";
+import { full } from "../ops/creation/creation.ts";
+import { triu } from "../ops/creation/ranges.ts";
+import type { DeviceLike } from "../core/device.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { Dropout } from "./dropout.ts";
 import { constant, xavierNormal, xavierUniform } from "./init.ts";
 import { Linear } from "./linear.ts";
@@ -17,7 +17,7 @@ import { Module } from "./module.ts";
 import { LayerNorm } from "./norm.ts";
 import { demandCount, demandLayers, parameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
-import { byPosition } from "../ops/positional.ts";
+import { byPosition } from "../ops/declare/positional.ts";
 
 /** Options of multiheadAttention(). Reference: torch.nn.MultiheadAttention. */
 export interface MultiheadAttentionOptions extends LayerOptions {

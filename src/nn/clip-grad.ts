@@ -1,13 +1,13 @@
 /** Gradient clipping: by the norm over all parameters, or each element for itself. */
 import { noGrad } from "../autograd/grad-mode.ts";
-import { ValueError } from "../errors.ts";
-import { add, div } from "../ops/binary.ts";
-import { zeros } from "../ops/creation.ts";
-import { itemSync, to, toDType } from "../ops/data.ts";
-import { stack } from "../ops/join.ts";
-import { norm } from "../ops/statistics.ts";
-import { clampMax } from "../ops/where.ts";
-import { Tensor } from "../tensor.ts";
+import { ValueError } from "../core/errors.ts";
+import { add, div } from "../ops/elementwise/binary.ts";
+import { zeros } from "../ops/creation/creation.ts";
+import { itemSync, to, toDType } from "../ops/data/data.ts";
+import { stack } from "../ops/shape/join.ts";
+import { norm } from "../ops/reduce/statistics.ts";
+import { clampMax } from "../ops/elementwise/where.ts";
+import { Tensor } from "../core/tensor.ts";
 
 /** A tensor, or several. */
 export type TensorOrTensors = Tensor | Iterable<Tensor>;

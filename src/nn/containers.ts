@@ -1,7 +1,7 @@
 /** Sequential, Flatten, Unflatten. */
-import { ValueError } from "../errors.ts";
-import { flatten as flattenOp, unflatten as unflattenOp } from "../ops/movement.ts";
-import type { Tensor } from "../tensor.ts";
+import { ValueError } from "../core/errors.ts";
+import { flatten as flattenOp, unflatten as unflattenOp } from "../ops/shape/movement.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { Module, type Layer } from "./module.ts";
 
 /** Layers one after the other, named "0", "1", … Reference: torch.nn.Sequential. */

@@ -8,16 +8,16 @@ import {
   convTranspose3d as transpose3dOp,
   type ConvOptions,
   type ConvTransposeOptions,
-} from "../ops/conv.ts";
-import { ValueError } from "../errors.ts";
-import { expandList, sizeOf } from "../shape.ts";
-import { pad } from "../ops/pad.ts";
-import type { PerAxis } from "../ops/window.ts";
-import type { Tensor } from "../tensor.ts";
+} from "../ops/conv/conv.ts";
+import { ValueError } from "../core/errors.ts";
+import { expandList, sizeOf } from "../core/shape.ts";
+import { pad } from "../ops/shape/pad.ts";
+import type { PerAxis } from "../ops/conv/spatial.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { Module } from "./module.ts";
 import { demandCount, uniformParameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
-import { windowOptions } from "../ops/positional.ts";
+import { windowOptions } from "../ops/declare/positional.ts";
 
 /** Options of convolution layers. Reference: torch.nn.Conv2d. */
 export interface ConvLayerOptions extends LayerOptions, ConvOptions {

@@ -1,7 +1,7 @@
 /** Dropout: layers that zero elements at random in training. */
-import type { Generator } from "../ops/random.ts";
-import { alphaDropout, demandProbability, dropout as dropoutOp, dropoutChannels, featureAlphaDropout } from "../ops/dropout.ts";
-import type { Tensor } from "../tensor.ts";
+import type { Generator } from "../ops/random/random.ts";
+import { alphaDropout, demandProbability, dropout as dropoutOp, dropoutChannels, featureAlphaDropout } from "../ops/random/dropout.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { Module } from "./module.ts";
 
 /** Options of dropout layers. */

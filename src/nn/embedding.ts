@@ -1,13 +1,13 @@
 /** Embedding and EmbeddingBag: a learned table of vectors. */
 import { noGrad } from "../autograd/grad-mode.ts";
-import { ValueError } from "../errors.ts";
-import { copyInto } from "../ops/copy.ts";
-import { zeros } from "../ops/creation.ts";
-import { embedding as embeddingOp, type EmbeddingOptions as TableOptions } from "../ops/embedding.ts";
-import { embeddingBag as embeddingBagOp, type EmbeddingBagOptions as BagOptions } from "../ops/embedding-bag.ts";
-import { select } from "../ops/movement.ts";
-import { scope } from "../scope.ts";
-import type { Tensor } from "../tensor.ts";
+import { ValueError } from "../core/errors.ts";
+import { copyInto } from "../ops/data/copy.ts";
+import { zeros } from "../ops/creation/creation.ts";
+import { embedding as embeddingOp, type EmbeddingOptions as TableOptions } from "../ops/index/embedding.ts";
+import { embeddingBag as embeddingBagOp, type EmbeddingBagOptions as BagOptions } from "../ops/index/embedding-bag.ts";
+import { select } from "../ops/shape/movement.ts";
+import { scope } from "../core/scope.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { normal } from "./init.ts";
 import { Module } from "./module.ts";
 import { demandCount, parameter, type LayerOptions } from "./options.ts";

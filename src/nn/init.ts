@@ -1,14 +1,14 @@
 /** init: starting values of parameters. Each function fills the tensor in place, without recording it, and returns it. */
-import { ShapeError, ValueError } from "../errors.ts";
+import { ShapeError, ValueError } from "../core/errors.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
-import { copyInto } from "../ops/copy.ts";
-import { full } from "../ops/creation.ts";
-import { add, mul } from "../ops/binary.ts";
-import { eye } from "../ops/ranges.ts";
-import { rand, randn, type Generator } from "../ops/random.ts";
-import { scope } from "../scope.ts";
-import { sizeOf } from "../shape.ts";
-import type { Tensor } from "../tensor.ts";
+import { copyInto } from "../ops/data/copy.ts";
+import { full } from "../ops/creation/creation.ts";
+import { add, mul } from "../ops/elementwise/binary.ts";
+import { eye } from "../ops/creation/ranges.ts";
+import { rand, randn, type Generator } from "../ops/random/random.ts";
+import { scope } from "../core/scope.ts";
+import { sizeOf } from "../core/shape.ts";
+import type { Tensor } from "../core/tensor.ts";
 
 /** What initializers that draw numbers take. */
 export interface InitOptions {

@@ -1,11 +1,11 @@
 /** InstanceNorm and RMSNorm: normalization of single samples. */
-import { ShapeError } from "../errors.ts";
-import { ones, zeros } from "../ops/creation.ts";
-import { instanceNorm } from "../ops/instance-norm.ts";
-import { select, unsqueeze } from "../ops/movement.ts";
-import { rmsNorm as rmsNormOp } from "../ops/rms-norm.ts";
-import { outsideScopes } from "../scope.ts";
-import type { Tensor } from "../tensor.ts";
+import { ShapeError } from "../core/errors.ts";
+import { ones, zeros } from "../ops/creation/creation.ts";
+import { instanceNorm } from "../ops/norm/instance-norm.ts";
+import { select, unsqueeze } from "../ops/shape/movement.ts";
+import { rmsNorm as rmsNormOp } from "../ops/norm/rms-norm.ts";
+import { outsideScopes } from "../core/scope.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { constant } from "./init.ts";
 import { Module } from "./module.ts";
 import type { AffineOptions } from "./norm.ts";

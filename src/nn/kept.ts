@@ -1,5 +1,5 @@
 /** Tensors among a loss's options. @package */
-import { Tensor } from "../tensor.ts";
+import { Tensor } from "../core/tensor.ts";
 import type { Module } from "./module.ts";
 
 /**

@@ -1,7 +1,7 @@
 /** Linear, Bilinear, Identity. */
-import { linear as linearOperation } from "../ops/matmul.ts";
-import { bilinear as bilinearOperation } from "../ops/noisy.ts";
-import type { Tensor } from "../tensor.ts";
+import { linear as linearOperation } from "../ops/matmul/matmul.ts";
+import { bilinear as bilinearOperation } from "../ops/random/random-activation.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { Module } from "./module.ts";
 import { demandCount, uniformParameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";

@@ -1,5 +1,5 @@
 /** ModuleList, ModuleDict, ParameterList, ParameterDict. */
-import { ValueError } from "../errors.ts";
+import { ValueError } from "../core/errors.ts";
 import { Module } from "./module.ts";
 import type { Parameter } from "./parameter.ts";
 

@@ -1,8 +1,8 @@
 /** Losses: MSELoss, L1Loss, CrossEntropyLoss and their kin, with the options of the functions of the same names. */
-import { crossEntropy as crossEntropyOp, nllLoss as nllLossOp, type CrossEntropyOptions, type NllOptions } from "../ops/cross-entropy.ts";
-import * as functions from "../ops/loss.ts";
-import type { BinaryOptions, LogitsOptions, LossOptions } from "../ops/loss.ts";
-import type { Tensor } from "../tensor.ts";
+import { crossEntropy as crossEntropyOp, nllLoss as nllLossOp, type CrossEntropyOptions, type NllOptions } from "../ops/loss/cross-entropy.ts";
+import * as functions from "../ops/loss/regression.ts";
+import type { BinaryOptions, LogitsOptions, LossOptions } from "../ops/loss/regression.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { Module } from "./module.ts";
 import { kept } from "./kept.ts";
 

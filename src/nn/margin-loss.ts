@@ -1,9 +1,9 @@
 /** Layers of margin, ranking and likelihood losses. */
-import { ctcLoss as ctcLossOp, type CtcOptions } from "../ops/ctc-loss.ts";
-import { klDiv as klDivOp, type LossOptions, type Reduction } from "../ops/loss.ts";
-import * as functions from "../ops/margin-loss.ts";
-import type { GaussianOptions, MarginOptions, MultiMarginOptions, PoissonOptions, TripletOptions } from "../ops/margin-loss.ts";
-import type { Tensor } from "../tensor.ts";
+import { ctcLoss as ctcLossOp, type CtcOptions } from "../ops/loss/ctc-loss.ts";
+import { klDiv as klDivOp, type LossOptions, type Reduction } from "../ops/loss/regression.ts";
+import * as functions from "../ops/loss/margin-loss.ts";
+import type { GaussianOptions, MarginOptions, MultiMarginOptions, PoissonOptions, TripletOptions } from "../ops/loss/margin-loss.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { Module } from "./module.ts";
 import { kept } from "./kept.ts";
 

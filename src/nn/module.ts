@@ -1,19 +1,19 @@
 /** Module: the base of all layers and models, which finds its parameters, buffers and submodules. */
 import { inspect } from "node:util";
-import { copyMark, isForeign, ownCopy, type Copy } from "../copies.ts";
-import { device as deviceOf, type DeviceLike } from "../device.ts";
-import { dtypeNamed, isDType, isFloat, type DType } from "../dtype.ts";
-import { DTypeError, ShapeError, ValueError } from "../errors.ts";
+import { copyMark, isForeign, ownCopy, type Copy } from "../core/copies.ts";
+import { device as deviceOf, type DeviceLike } from "../core/device.ts";
+import { dtypeNamed, isDType, isFloat, type DType } from "../core/dtype.ts";
+import { DTypeError, ShapeError, ValueError } from "../core/errors.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
-import { changing, modes } from "../journal.ts";
-import { copyInto } from "../ops/copy.ts";
-import { empty } from "../ops/creation.ts";
-import { to } from "../ops/data.ts";
+import { changing, modes } from "../core/journal.ts";
+import { copyInto } from "../ops/data/copy.ts";
+import { empty } from "../ops/creation/creation.ts";
+import { to } from "../ops/data/data.ts";
 import { demandElements } from "../runtime/meta.ts";
-import { keep, outsideScopes } from "../scope.ts";
-import { sameShape, showShape } from "../shape.ts";
-import { Tensor } from "../tensor.ts";
-import { tracer } from "../tracer.ts";
+import { keep, outsideScopes } from "../core/scope.ts";
+import { sameShape, showShape } from "../core/shape.ts";
+import { Tensor } from "../core/tensor.ts";
+import { tracer } from "../core/tracer.ts";
 import { Parameter } from "./parameter.ts";
 
 /** Tensors by name, "0.weight": what a module knows, or a file holds. */

@@ -1,20 +1,20 @@
 /** BatchNorm, LayerNorm, GroupNorm. */
-import { ShapeError } from "../errors.ts";
-import { groupNorm as groupNormOp } from "../ops/group-norm.ts";
-import { batchNorm, layerNorm as layerNormOp } from "../ops/norm.ts";
-import { assign } from "../dispatch.ts";
+import { ShapeError } from "../core/errors.ts";
+import { groupNorm as groupNormOp } from "../ops/norm/group-norm.ts";
+import { batchNorm, layerNorm as layerNormOp } from "../ops/norm/batch-layer-norm.ts";
+import { assign } from "../dispatch/dispatch.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
-import { add } from "../ops/binary.ts";
-import { ones, zeros } from "../ops/creation.ts";
-import { toDType } from "../ops/data.ts";
-import { reciprocal } from "../ops/unary.ts";
-import { outsideScopes } from "../scope.ts";
-import type { Tensor } from "../tensor.ts";
+import { add } from "../ops/elementwise/binary.ts";
+import { ones, zeros } from "../ops/creation/creation.ts";
+import { toDType } from "../ops/data/data.ts";
+import { reciprocal } from "../ops/elementwise/unary.ts";
+import { outsideScopes } from "../core/scope.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { constant } from "./init.ts";
 import { Module } from "./module.ts";
 import { demandCount, parameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
-import { byPosition } from "../ops/positional.ts";
+import { byPosition } from "../ops/declare/positional.ts";
 
 /** Options of batchNorm1d() to batchNorm3d(). Reference: torch.nn.BatchNorm2d. */
 export interface BatchNormLayerOptions extends LayerOptions {

@@ -1,10 +1,10 @@
 /** What the constructors of layers share. */
-import type { DeviceLike } from "../device.ts";
-import type { DType } from "../dtype.ts";
-import { ValueError } from "../errors.ts";
-import { empty } from "../ops/creation.ts";
-import type { Generator } from "../ops/random.ts";
-import { outsideScopes } from "../scope.ts";
+import type { DeviceLike } from "../core/device.ts";
+import type { DType } from "../core/dtype.ts";
+import { ValueError } from "../core/errors.ts";
+import { empty } from "../ops/creation/creation.ts";
+import type { Generator } from "../ops/random/random.ts";
+import { outsideScopes } from "../core/scope.ts";
 import { uniform } from "./init.ts";
 import { Parameter } from "./parameter.ts";
 

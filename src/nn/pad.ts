@@ -1,7 +1,7 @@
 /** Padding layers. */
-import { ShapeError, ValueError } from "../errors.ts";
-import { pad, type PadMode } from "../ops/pad.ts";
-import type { Tensor } from "../tensor.ts";
+import { ShapeError, ValueError } from "../core/errors.ts";
+import { pad, type PadMode } from "../ops/shape/pad.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { Module } from "./module.ts";
 
 /** A padding of so many spatial axes by a mode. */

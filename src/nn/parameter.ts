@@ -1,9 +1,9 @@
 /** Parameter: a tensor that a module learns. */
-import { DTypeError } from "../errors.ts";
-import { isFloat } from "../dtype.ts";
-import { holdParameter } from "../holders.ts";
-import { keep } from "../scope.ts";
-import { Tensor } from "../tensor.ts";
+import { DTypeError } from "../core/errors.ts";
+import { isFloat } from "../core/dtype.ts";
+import { holdParameter } from "../core/holders.ts";
+import { keep } from "../core/scope.ts";
+import { Tensor } from "../core/tensor.ts";
 
 /** A leaf that requires a gradient. Shares the storage of the tensor that it is made of; no scope disposes of it. */
 export class Parameter extends Tensor {

@@ -1,19 +1,19 @@
 /** Vision layers: Upsample, PixelShuffle, Fold, Unfold, MaxUnpool and their kin. */
-import { fold as foldOp, unfoldWindows, type FoldOptions } from "../ops/fold.ts";
+import { fold as foldOp, unfoldWindows, type FoldOptions } from "../ops/conv/fold.ts";
 import {
   cosineSimilarity as cosineOp,
   pairwiseDistance as distanceOp,
   type PairwiseOptions,
   type SimilarityOptions,
-} from "../ops/distance.ts";
-import { interpolate, type InterpolateOptions } from "../ops/resize.ts";
-import { localResponseNorm as localResponseOp, type LocalResponseOptions } from "../ops/rms-norm.ts";
-import { channelShuffle as channelShuffleOp, pixelShuffle as pixelShuffleOp, pixelUnshuffle as pixelUnshuffleOp } from "../ops/shuffle.ts";
-import { maxUnpool1d as unpool1d, maxUnpool2d as unpool2d, maxUnpool3d as unpool3d, type UnpoolOptions } from "../ops/unpool.ts";
-import type { Tensor } from "../tensor.ts";
-import type { PerAxis } from "../ops/window.ts";
+} from "../ops/reduce/distance.ts";
+import { interpolate, type InterpolateOptions } from "../ops/vision/interpolate.ts";
+import { localResponseNorm as localResponseOp, type LocalResponseOptions } from "../ops/norm/rms-norm.ts";
+import { channelShuffle as channelShuffleOp, pixelShuffle as pixelShuffleOp, pixelUnshuffle as pixelUnshuffleOp } from "../ops/shape/shuffle.ts";
+import { maxUnpool1d as unpool1d, maxUnpool2d as unpool2d, maxUnpool3d as unpool3d, type UnpoolOptions } from "../ops/pool/unpool.ts";
+import type { Tensor } from "../core/tensor.ts";
+import type { PerAxis } from "../ops/conv/spatial.ts";
 import { Module } from "./module.ts";
-import { byPosition } from "../ops/positional.ts";
+import { byPosition } from "../ops/declare/positional.ts";
 
 /** interpolate with its options kept. Reference: torch.nn.Upsample. */
 export class Upsample extends Module {

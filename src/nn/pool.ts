@@ -1,11 +1,11 @@
 /** Pooling layers: the functions of the same names, with their options kept. */
-import * as adaptive from "../ops/adaptive-pool.ts";
-import * as pool from "../ops/pool.ts";
-import * as unpool from "../ops/unpool.ts";
-import type { PerAxis } from "../ops/window.ts";
-import type { Tensor } from "../tensor.ts";
+import * as adaptive from "../ops/pool/adaptive-pool.ts";
+import * as pool from "../ops/pool/pool.ts";
+import * as unpool from "../ops/pool/unpool.ts";
+import type { PerAxis } from "../ops/conv/spatial.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { Module } from "./module.ts";
-import { windowOptions } from "../ops/positional.ts";
+import { windowOptions } from "../ops/declare/positional.ts";
 
 abstract class Pool<Options extends object> extends Module {
   /** Length of the window along each spatial axis. */

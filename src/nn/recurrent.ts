@@ -1,6 +1,6 @@
 /** LSTM, GRU, RNN and their cells. Names and layouts of the state are PyTorch's. */
-import { ValueError } from "../errors.ts";
-import type { Generator as RandomGenerator } from "../ops/random.ts";
+import { ValueError } from "../core/errors.ts";
+import type { Generator as RandomGenerator } from "../ops/random/random.ts";
 import {
   GATES,
   recurrent,
@@ -9,13 +9,13 @@ import {
   type RecurrentOptions,
   type RecurrentResult,
   type RecurrentWeights,
-} from "../ops/recurrent.ts";
-import { demandProbability } from "../ops/dropout.ts";
-import type { Tensor } from "../tensor.ts";
+} from "../ops/recurrent/recurrent.ts";
+import { demandProbability } from "../ops/random/dropout.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { Module } from "./module.ts";
 import { demandCount, demandLayers, uniformParameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
-import { byPosition } from "../ops/positional.ts";
+import { byPosition } from "../ops/declare/positional.ts";
 
 /** Options of recurrent layers. Reference: torch.nn.RNN. */
 export interface RecurrentLayerOptions extends LayerOptions {

@@ -1,11 +1,11 @@
 /** Runs a graph: its nodes in order, each by an operator of the library, a function of the model, or a graph of its own. */
-import type { Device } from "../device.ts";
-import { DxError, FormatError, UnsupportedError } from "../errors.ts";
-import { toDType } from "../ops/data.ts";
+import type { Device } from "../core/device.ts";
+import { DxError, FormatError, UnsupportedError } from "../core/errors.ts";
+import { toDType } from "../ops/data/data.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
-import { scope } from "../scope.ts";
-import { Tensor } from "../tensor.ts";
-import { withTracer } from "../tracer.ts";
+import { scope } from "../core/scope.ts";
+import { Tensor } from "../core/tensor.ts";
+import { withTracer } from "../core/tracer.ts";
 import { Call, type Body } from "./call.ts";
 import { operatorOf, type Operator } from "./operators/index.ts";
 import type { AttributeMessage, FunctionMessage, GraphMessage, NodeMessage, OpsetMessage } from "./proto.ts";

@@ -2,11 +2,11 @@
 import { closeSync, fstatSync, openSync, readSync, realpathSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
-import { FormatError } from "../errors.ts";
+import { FormatError } from "../core/errors.ts";
 import { pathOf, readWhole, type FilePath } from "../host/source.ts";
 import { modelFrom, type OnnxModel, type OnnxOptions } from "./model.ts";
 import type { External } from "./tensor-message.ts";
-import { unreadable } from "../unreadable.ts";
+import { unreadable } from "../host/unreadable.ts";
 
 export { OnnxModel, type OnnxCallOptions, type OnnxOptions, type OnnxValue } from "./model.ts";
 export { operatorNames as operators } from "./operators/index.ts";

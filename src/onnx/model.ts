@@ -1,14 +1,14 @@
 /** A model file as a function of named tensors. */
 import { demandDevice } from "../runtime/devices.ts";
-import { defaultDevice, type Device, type DeviceLike } from "../device.ts";
-import type { DType } from "../dtype.ts";
-import { DisposedError, DTypeError, FormatError, ShapeError, ValueError } from "../errors.ts";
-import { define } from "../own-property.ts";
-import { fromBytes } from "../ops/creation.ts";
-import { to } from "../ops/data.ts";
-import { clone } from "../ops/state.ts";
-import { scope } from "../scope.ts";
-import { Tensor } from "../tensor.ts";
+import { defaultDevice, type Device, type DeviceLike } from "../core/device.ts";
+import type { DType } from "../core/dtype.ts";
+import { DisposedError, DTypeError, FormatError, ShapeError, ValueError } from "../core/errors.ts";
+import { define } from "../core/own-property.ts";
+import { fromBytes } from "../ops/creation/creation.ts";
+import { to } from "../ops/data/data.ts";
+import { clone } from "../ops/data/state.ts";
+import { scope } from "../core/scope.ts";
+import { Tensor } from "../core/tensor.ts";
 import { Constants, UPLOADED } from "./constants.ts";
 import { initializersOf, runGraph, versions, type Context } from "./graph.ts";
 import { Budget, demandFinite, graphsOf, MOST_ITERATIONS } from "./limits.ts";

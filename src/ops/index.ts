@@ -1,5 +1,5 @@
 /** All operations, as their families export them. What a new one has to say is in docs/architecture.md. */
-import "./methods.ts";
-import "./wiring.ts";
+import "./exports/methods.ts";
+import "./exports/wiring.ts";
 
-export * from "./index.generated.ts";
+export * from "./exports/index.generated.ts";

@@ -1,10 +1,10 @@
 /** Adadelta: steps as large as earlier ones were, for gradients as large as earlier ones were. */
-import { ValueError } from "../errors.ts";
+import { ValueError } from "../core/errors.ts";
 import { steps } from "./clock.ts";
 import { checkAtLeast0, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { descent, movedBy, rule, type Rule } from "./rule.ts";
-import { byPosition } from "../ops/positional.ts";
+import { byPosition } from "../ops/declare/positional.ts";
 
 /** Options of adadelta(). Reference: torch.optim.Adadelta. */
 export interface AdadeltaOptions extends BaseOptions {

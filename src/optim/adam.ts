@@ -4,7 +4,7 @@ import { correction, cycledCorrection, steps } from "./clock.ts";
 import { checkAtLeast0, checkBetas, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { decayed, descent, rule, type Rule } from "./rule.ts";
-import { byPosition } from "../ops/positional.ts";
+import { byPosition } from "../ops/declare/positional.ts";
 
 /** Options of adam() and adamW(). Reference: torch.optim.Adam. */
 export interface AdamOptions extends BaseOptions {

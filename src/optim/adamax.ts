@@ -3,7 +3,7 @@ import { cycledCorrection, steps } from "./clock.ts";
 import { checkAtLeast0, checkBetas, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { descent, rule, type Rule } from "./rule.ts";
-import { byPosition } from "../ops/positional.ts";
+import { byPosition } from "../ops/declare/positional.ts";
 
 /** Options of adamax(). Reference: torch.optim.Adamax. */
 export interface AdamaxOptions extends BaseOptions {

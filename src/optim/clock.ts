@@ -1,19 +1,19 @@
 /** Numbers that move on with every step, on the device: the count of steps and what follows from it. */
-import type { Device } from "../device.ts";
-import { dispatch, assign } from "../dispatch.ts";
-import { define } from "../definition.ts";
+import type { Device } from "../core/device.ts";
+import { dispatch, assign } from "../dispatch/dispatch.ts";
+import { define } from "../core/definition.ts";
 import type { Expr } from "../graph/graph.ts";
 import { sameData } from "../graph/key.ts";
-import type { Restore } from "../journal.ts";
-import { Formula } from "../ops/formula.ts";
-import { emitExpm1, emitLog1p } from "../ops/unary.ts";
+import type { Restore } from "../core/journal.ts";
+import { Formula } from "../ops/elementwise/formula.ts";
+import { emitExpm1, emitLog1p } from "../ops/elementwise/unary.ts";
 import { assignEager } from "../runtime/assign.ts";
 import { upload } from "../runtime/buffers.ts";
 import { nativeDevice } from "../runtime/devices.ts";
-import { outsideScopes } from "../scope.ts";
-import { internDesc } from "../storage.ts";
-import { Tensor } from "../tensor.ts";
-import { tracer, withTracer } from "../tracer.ts";
+import { outsideScopes } from "../core/scope.ts";
+import { internDesc } from "../core/storage.ts";
+import { Tensor } from "../core/tensor.ts";
+import { tracer, withTracer } from "../core/tracer.ts";
 import { atOnce } from "./flat.ts";
 
 /** A one-element float32 tensor that holds a JavaScript number. Made at once, also while tracing. */

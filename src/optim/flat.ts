@@ -1,19 +1,19 @@
 /** Parameters laid out behind each other in one buffer, so that an optimizer updates all of them by a few operations. */
-import { holdState } from "../holders.ts";
-import type { Device } from "../device.ts";
-import { DTYPES, type DType } from "../dtype.ts";
-import { define } from "../definition.ts";
-import { constant } from "../ops/support.ts";
+import { holdState } from "../core/holders.ts";
+import type { Device } from "../core/device.ts";
+import { DTYPES, type DType } from "../core/dtype.ts";
+import { define } from "../core/definition.ts";
+import { constant } from "../ops/declare/support.ts";
 import { joinFlat } from "../graph/flat-join.ts";
 import type { Expr } from "../graph/graph.ts";
 import { assignEager, contiguousOp } from "../runtime/assign.ts";
 import { fillOp } from "../runtime/constants.ts";
 import { nativeDevice } from "../runtime/devices.ts";
 import { runCreation, runEager } from "../runtime/eager.ts";
-import { outsideScopes } from "../scope.ts";
-import { sizeOf } from "../shape.ts";
-import { internDesc, type Storage } from "../storage.ts";
-import { Tensor } from "../tensor.ts";
+import { outsideScopes } from "../core/scope.ts";
+import { sizeOf } from "../core/shape.ts";
+import { internDesc, type Storage } from "../core/storage.ts";
+import { Tensor } from "../core/tensor.ts";
 
 /** Elements that a tensor takes in a flat buffer: up to the next multiple of 16 bytes, where a binding may start. */
 export function paddedSize(dtype: DType, size: number): number {

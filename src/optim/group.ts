@@ -1,8 +1,8 @@
 /** Parameters with the options that they share. */
-import { ValueError } from "../errors.ts";
-import { changing } from "../journal.ts";
-import type { Tensor } from "../tensor.ts";
-import { effect } from "../tracer.ts";
+import { ValueError } from "../core/errors.ts";
+import { changing } from "../core/journal.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { effect } from "../core/tracer.ts";
 
 /** What every optimizer's options contain. */
 export interface BaseOptions {

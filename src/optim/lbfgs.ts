@@ -1,23 +1,23 @@
 /** LBFGS: limited-memory BFGS. */
 import { inspect } from "node:util";
 import { enableGrad, noGrad } from "../autograd/grad-mode.ts";
-import { AutogradError, DTypeError, ValueError } from "../errors.ts";
+import { AutogradError, DTypeError, ValueError } from "../core/errors.ts";
 import { clearGradient } from "../nn/module.ts";
-import { add, mul, sub } from "../ops/binary.ts";
-import { zeros } from "../ops/creation.ts";
-import { item, itemSync, toDType } from "../ops/data.ts";
-import { amax } from "../ops/extrema.ts";
-import { cat } from "../ops/join.ts";
-import { dot } from "../ops/matmul.ts";
-import { narrow, reshape } from "../ops/movement.ts";
-import { refuseTraced } from "../ops/nonzero.ts";
-import { clone, detach } from "../ops/state.ts";
-import { sum } from "../ops/reduce.ts";
-import { abs, neg } from "../ops/unary.ts";
-import { outsideScopes, scope } from "../scope.ts";
-import { Tensor } from "../tensor.ts";
+import { add, mul, sub } from "../ops/elementwise/binary.ts";
+import { zeros } from "../ops/creation/creation.ts";
+import { item, itemSync, toDType } from "../ops/data/data.ts";
+import { amax } from "../ops/reduce/extrema.ts";
+import { cat } from "../ops/shape/join.ts";
+import { dot } from "../ops/matmul/matmul.ts";
+import { narrow, reshape } from "../ops/shape/movement.ts";
+import { refuseTraced } from "../ops/index/nonzero.ts";
+import { clone, detach } from "../ops/data/state.ts";
+import { sum } from "../ops/reduce/reduce.ts";
+import { abs, neg } from "../ops/elementwise/unary.ts";
+import { outsideScopes, scope } from "../core/scope.ts";
+import { Tensor } from "../core/tensor.ts";
 import { checkAtLeast0, settingsText, withDefaults } from "./options.ts";
-import { byPosition } from "../ops/positional.ts";
+import { byPosition } from "../ops/declare/positional.ts";
 
 /** Options of lbfgs(). Reference: torch.optim.LBFGS. */
 export interface LBFGSOptions {

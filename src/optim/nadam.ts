@@ -1,11 +1,11 @@
 /** NAdam: Adam with Nesterov's momentum. */
 import type { Expr } from "../graph/graph.ts";
-import type { Formula } from "../ops/formula.ts";
+import type { Formula } from "../ops/elementwise/formula.ts";
 import { correction, steps, type Counter } from "./clock.ts";
 import { checkAtLeast0, checkBetas, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { decayed, descent, rule, type Rule } from "./rule.ts";
-import { byPosition } from "../ops/positional.ts";
+import { byPosition } from "../ops/declare/positional.ts";
 
 /** Options of nadam(). Reference: torch.optim.NAdam. */
 export interface NAdamOptions extends BaseOptions {

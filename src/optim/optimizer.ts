@@ -1,17 +1,17 @@
 /** Optimizer: the base of all optimizers, with parameter groups, state, and what a step is. */
 import { inspect } from "node:util";
 import { enableGrad, noGrad } from "../autograd/grad-mode.ts";
-import { assign, call, dispatch } from "../dispatch.ts";
-import { isFloat } from "../dtype.ts";
-import { AutogradError, DTypeError, ValueError } from "../errors.ts";
+import { assign, call, dispatch } from "../dispatch/dispatch.ts";
+import { isFloat } from "../core/dtype.ts";
+import { AutogradError, DTypeError, ValueError } from "../core/errors.ts";
 import { clearGradient } from "../nn/module.ts";
-import { contiguous, itemSync } from "../ops/data.ts";
-import { meant } from "../did-you-mean.ts";
-import { isIterable } from "../ops/checked.ts";
-import { isPlain } from "../ops/other-names.ts";
-import { outsideScopes } from "../scope.ts";
-import { Tensor } from "../tensor.ts";
-import { tracer, type Tracer } from "../tracer.ts";
+import { contiguous, itemSync } from "../ops/data/data.ts";
+import { meant } from "../core/did-you-mean.ts";
+import { isIterable } from "../ops/declare/checked.ts";
+import { isPlain } from "../ops/declare/other-names.ts";
+import { outsideScopes } from "../core/scope.ts";
+import { Tensor } from "../core/tensor.ts";
+import { tracer, type Tracer } from "../core/tracer.ts";
 import { Clock, steps } from "./clock.ts";
 import { gatherFlatOp } from "./flat.ts";
 import { ParamGroup, type BaseOptions, type GroupInput, type OptimizerState, type ParametersInput } from "./group.ts";

@@ -1,5 +1,5 @@
 /** Checks of options that optimizers share. */
-import { ValueError } from "../errors.ts";
+import { ValueError } from "../core/errors.ts";
 
 /** Each option named is a number of at least 0. */
 export function checkAtLeast0<O extends object>(operation: string, options: O, ...names: readonly (keyof O & string)[]): void {

@@ -1,9 +1,9 @@
 /** Which parameters one step updates together: runs that lie behind each other and have taken the same steps. */
-import { ShapeError } from "../errors.ts";
-import { sameShape } from "../shape.ts";
-import { internDesc, type Storage } from "../storage.ts";
-import { outsideScopes } from "../scope.ts";
-import { Tensor } from "../tensor.ts";
+import { ShapeError } from "../core/errors.ts";
+import { sameShape } from "../core/shape.ts";
+import { internDesc, type Storage } from "../core/storage.ts";
+import { outsideScopes } from "../core/scope.ts";
+import { Tensor } from "../core/tensor.ts";
 import type { Clock } from "./clock.ts";
 import { paddedSize, viewOf, type Partition } from "./flat.ts";
 

@@ -1,10 +1,10 @@
 /** RAdam: Adam whose first steps wait until the average of squares is worth dividing by. */
-import { emitExpm1 } from "../ops/unary.ts";
+import { emitExpm1 } from "../ops/elementwise/unary.ts";
 import { cycledCorrection, logOf, steps, type Counter } from "./clock.ts";
 import { checkAtLeast0, checkBetas, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { decayed, descent, movedBy, rule, type Rule } from "./rule.ts";
-import { byPosition } from "../ops/positional.ts";
+import { byPosition } from "../ops/declare/positional.ts";
 
 /** Options of radam(). Reference: torch.optim.RAdam. */
 export interface RAdamOptions extends BaseOptions {

@@ -1,10 +1,10 @@
 /** Rprop: step sizes of each element's own, that grow while its gradient keeps its sign. */
-import { ValueError } from "../errors.ts";
+import { ValueError } from "../core/errors.ts";
 import { steps } from "./clock.ts";
 import { withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { rule, type Rule } from "./rule.ts";
-import { byPosition } from "../ops/positional.ts";
+import { byPosition } from "../ops/declare/positional.ts";
 
 /** Options of rprop(). Reference: torch.optim.Rprop. */
 export interface RpropOptions extends BaseOptions {

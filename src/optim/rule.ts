@@ -1,9 +1,9 @@
 /** The update of an optimizer as one operation over flat tensors: from a formula of its quantities. */
-import { define, type Definition } from "../definition.ts";
+import { define, type Definition } from "../core/definition.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { Expr } from "../graph/graph.ts";
-import { Formula } from "../ops/formula.ts";
-import { cast } from "../ops/support.ts";
+import { Formula } from "../ops/elementwise/formula.ts";
+import { cast } from "../ops/declare/support.ts";
 import { clockRule, type ClockRule, type Counter } from "./clock.ts";
 
 /** What a formula reads, in float32. Rates and counters have one element; wide() gives them the parameter's size. */

@@ -1,10 +1,10 @@
 /** SGD: gradient descent. */
-import { ValueError } from "../errors.ts";
+import { ValueError } from "../core/errors.ts";
 import { steps } from "./clock.ts";
 import { checkAtLeast0, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { descent, movedBy, rule, type Rule } from "./rule.ts";
-import { byPosition } from "../ops/positional.ts";
+import { byPosition } from "../ops/declare/positional.ts";
 
 /** Options of sgd(). Reference: torch.optim.SGD. */
 export interface SGDOptions extends BaseOptions {

@@ -1,10 +1,10 @@
 /** What an optimizer keeps of those parameters of a group that have one device and dtype: their layout, their state, what a step does. */
-import { DeviceError } from "../errors.ts";
+import { DeviceError } from "../core/errors.ts";
 import { sameData } from "../graph/key.ts";
-import { changing, hasChanged, isJournaled } from "../journal.ts";
-import { copyInto } from "../ops/copy.ts";
-import type { Tensor } from "../tensor.ts";
-import { tracer, type Tracer } from "../tracer.ts";
+import { changing, hasChanged, isJournaled } from "../core/journal.ts";
+import { copyInto } from "../ops/data/copy.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { tracer, type Tracer } from "../core/tracer.ts";
 import { Clock, cell, setCell, type ClockRule, type Counted } from "./clock.ts";
 import { Partition } from "./flat.ts";
 import type { BaseOptions, ParamGroup } from "./group.ts";

@@ -2,7 +2,7 @@
 import { checkedClass, factory, guarded, guardedAsync } from "./kinds.generated.ts";
 import * as $dataCollate from "../data/collate.ts";
 import * as $dataDataset from "../data/dataset.ts";
-import * as $tensor from "../tensor.ts";
+import * as $coreTensor from "../core/tensor.ts";
 import * as $dataIdx from "../data/idx.ts";
 import * as $dataLoader from "../data/loader.ts";
 export type { Batch, Sample } from "../data/collate.ts";
@@ -19,7 +19,7 @@ export const Subset = checkedClass($dataDataset.Subset, "dataset:264 indices:70"
 export type Subset<Sample> = $dataDataset.Subset<Sample>;
 /** Rows of tensors with equal first axes: sample i is row i of each. Reference: torch.utils.data.TensorDataset. */
 export const TensorDataset = checkedClass($dataDataset.TensorDataset, "...tensors:44", "get index:5;batch indices:70");
-export type TensorDataset<T extends readonly $tensor.Tensor[] = $tensor.Tensor[]> = $dataDataset.TensorDataset<T>;
+export type TensorDataset<T extends readonly $coreTensor.Tensor[] = $coreTensor.Tensor[]> = $dataDataset.TensorDataset<T>;
 /**
  * The MNIST digits of a folder with the four original files: images float32 [N, 1, 28, 28] in [0, 1], labels int32 [N].
  * Throws when a file is missing, damaged or not what its name says; nothing takes its place.

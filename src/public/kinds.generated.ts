@@ -1,8 +1,8 @@
 // Made by npm run generate from the families in src/ops.
 import { KindTable, forms } from "./table.ts";
-import { ComplexTensor } from "../complex-tensor.ts";
-import { Device } from "../device.ts";
-import { Generator } from "../ops/random.ts";
+import { ComplexTensor } from "../core/complex-tensor.ts";
+import { Device } from "../core/device.ts";
+import { Generator } from "../ops/random/random.ts";
 import { LayerNorm } from "../nn/norm.ts";
 import { Module } from "../nn/module.ts";
 import { Parameter } from "../nn/parameter.ts";

@@ -10,12 +10,12 @@ import * as $opsLinalgLu from "../ops/linalg/lu.ts";
 import * as $opsLinalgQr from "../ops/linalg/qr.ts";
 import * as $opsLinalgSolve from "../ops/linalg/solve.ts";
 import * as $opsLinalgSvd from "../ops/linalg/svd.ts";
-import * as $opsCalculus from "../ops/calculus.ts";
-import * as $opsDistance from "../ops/distance.ts";
-import * as $opsMatmul from "../ops/matmul.ts";
-import * as $opsMovement from "../ops/movement.ts";
-import * as $opsProducts from "../ops/products.ts";
-import * as $opsStatistics from "../ops/statistics.ts";
+import * as $opsReduceCalculus from "../ops/reduce/calculus.ts";
+import * as $opsReduceDistance from "../ops/reduce/distance.ts";
+import * as $opsMatmulMatmul from "../ops/matmul/matmul.ts";
+import * as $opsShapeMovement from "../ops/shape/movement.ts";
+import * as $opsMatmulMatrixProducts from "../ops/matmul/matrix-products.ts";
+import * as $opsReduceStatistics from "../ops/reduce/statistics.ts";
 export type { CholeskyOptions } from "../ops/linalg/cholesky.ts";
 export type { Eigen, EighOptions } from "../ops/linalg/eigen.ts";
 export type { CondOrder, NormOrder } from "../ops/linalg/functions.ts";
@@ -25,7 +25,7 @@ export type { LUFactors, LUOptions, LUSolveOptions, PLU } from "../ops/linalg/lu
 export type { OrmqrOptions, QRMode } from "../ops/linalg/qr.ts";
 export type { SolveOptions, TriangularOptions, WithInfo } from "../ops/linalg/solve.ts";
 export type { SVD, ToleranceOptions } from "../ops/linalg/svd.ts";
-export type { MatrixOrder } from "../ops/distance.ts";
+export type { MatrixOrder } from "../ops/reduce/distance.ts";
 /**
  * The Cholesky factors L of symmetric positive definite matrices [..., n, n]: A = L L^T. Only one triangle of A is read. Throws
  * LinAlgError for a matrix that is not positive definite, with its place in the batch. Gradient: L^-T sym(L^T G) L^-1. Runs on the host:
@@ -192,14 +192,14 @@ export const svd = guarded($opsLinalgSvd.svd, "linalg.svd", "a:4 options:40");
 /** The singular values [..., min(m, n)], falling. Gradient: U diag(G) Vh. Reference: torch.linalg.svdvals. */
 export const svdvals = guarded($opsLinalgSvd.svdvals, "linalg.svdvals", "a:4");
 /** The powers of a vector's elements as rows (of several vectors, as matrices). Reference: torch.vander, torch.linalg.vander. */
-export const vander = guarded($opsCalculus.vander, "linalg.vander", "x:4 options:41");
+export const vander = guarded($opsReduceCalculus.vander, "linalg.vander", "x:4 options:41");
 /**
  * The norm of the matrices that two axes (the last by default) span. Those made of singular values ("nuc", 2, -2) run on the
  * host. DirectML: REDUCE. Reference: torch.linalg.matrix_norm.
  */
-export const matrixNorm = guarded($opsDistance.matrixNorm, "linalg.matrixNorm", "x:4 order:42 axes:6 options:21");
+export const matrixNorm = guarded($opsReduceDistance.matrixNorm, "linalg.matrixNorm", "x:4 order:42 axes:6 options:21");
 /** sum of a * b along an axis. Shapes broadcast. Reference: torch.linalg.vecdot. */
-export const vecdot = guarded($opsDistance.vecdot, "linalg.vecdot", "a:4 b:4 axis:1");
+export const vecdot = guarded($opsReduceDistance.vecdot, "linalg.vecdot", "a:4 b:4 axis:1");
 /**
  * The matrix product with PyTorch's rules: vectors are rows on the left and columns on the right and lose that axis again; axes
  * before the last two are batches and broadcast.
@@ -208,21 +208,21 @@ export const vecdot = guarded($opsDistance.vecdot, "linalg.vecdot", "a:4 b:4 axi
  * Integers are multiplied and added exactly, modulo 2^bits. Throws ShapeError when the inner lengths differ, DTypeError for bool,
  * float64, bfloat16 and mixed dtypes. DirectML: GEMM; for integers by digits of eight bits, or by size MULTIPLY and REDUCE. Reference: torch.matmul.
  */
-export const matmul = guarded($opsMatmul.matmul, "linalg.matmul", "a:4 b:4");
+export const matmul = guarded($opsMatmulMatmul.matmul, "linalg.matmul", "a:4 b:4");
 /** The main diagonal (or one above, for offset > 0, or below) of two axes, as a last axis. Reference: torch.diagonal. */
-export const diagonal = guarded($opsMovement.diagonal, "linalg.diagonal", "x:4 options:43");
+export const diagonal = guarded($opsShapeMovement.diagonal, "linalg.diagonal", "x:4 options:43");
 /**
  * The cross product of vectors of three elements along an axis; the other axes broadcast. Without an axis the first of length 3 is taken.
  * Reference: torch.cross.
  */
-export const cross = guarded($opsProducts.cross, "linalg.cross", "a:4 b:4 axis:1");
+export const cross = guarded($opsMatmulMatrixProducts.cross, "linalg.cross", "a:4 b:4 axis:1");
 /**
  * The product of several matrices in the order that costs least; the first and the last may be vectors. DirectML: GEMM.
  * Reference: torch.linalg.multi_dot.
  */
-export const multiDot = guarded($opsProducts.multiDot, "linalg.multiDot", "...tensors:44");
+export const multiDot = guarded($opsMatmulMatrixProducts.multiDot, "linalg.multiDot", "...tensors:44");
 /**
  * The p-norm over the axes (all of them by default): (sum |x|^p)^(1/p); for p = 0 the number of elements that are not 0, for
  * ±Infinity the largest or smallest |x|. Floating dtypes. Reference: torch.linalg.vector_norm. DirectML: REDUCE L2, L1.
  */
-export const vectorNorm = guarded($opsStatistics.norm, "linalg.vectorNorm", "x:4 p:1 axis:20 options:21");
+export const vectorNorm = guarded($opsReduceStatistics.norm, "linalg.vectorNorm", "x:4 p:1 axis:20 options:21");

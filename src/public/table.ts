@@ -1,9 +1,9 @@
 /**
  * What the generated rooms of src/public share. Their checks are rows of a table that is read when one is first needed: text that nobody runs
- * costs an import nothing, and layers, optimizers and files are not made in a hot loop. The operations' checks are code (src/ops/checked.ts).
+ * costs an import nothing, and layers, optimizers and files are not made in a hot loop. The operations' checks are code (src/ops/declare/checked.ts).
  */
-import { isDType } from "../dtype.ts";
-import { ValueError } from "../errors.ts";
+import { isDType } from "../core/dtype.ts";
+import { ValueError } from "../core/errors.ts";
 import {
   hasFields,
   isAll,
@@ -17,8 +17,8 @@ import {
   type Fields,
   type Kind,
   type Taken,
-} from "../ops/checked.ts";
-import { isPlain } from "../ops/other-names.ts";
+} from "../ops/declare/checked.ts";
+import { isPlain } from "../ops/declare/other-names.ts";
 
 /** How a value is told: a letter, or a letter with what it needs. Numbers are those of kinds. */
 type Test =

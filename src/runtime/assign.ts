@@ -1,9 +1,9 @@
 /** Writing into tensors that exist. */
-import { DTYPES } from "../dtype.ts";
-import { define } from "../definition.ts";
-import { outsideScopes } from "../scope.ts";
-import { internDesc } from "../storage.ts";
-import { Tensor } from "../tensor.ts";
+import { DTYPES } from "../core/dtype.ts";
+import { define } from "../core/definition.ts";
+import { outsideScopes } from "../core/scope.ts";
+import { internDesc } from "../core/storage.ts";
+import { Tensor } from "../core/tensor.ts";
 import { upload, withMemory } from "./buffers.ts";
 import { nativeDevice, type NativeDevice } from "./devices.ts";
 import { runEager, runOver } from "./eager.ts";

@@ -1,8 +1,8 @@
 /** Buffers of tensors: uploads, reads, and the net that frees what nobody disposed of. */
-import { OutOfMemoryError, fromNative } from "../errors.ts";
+import { OutOfMemoryError, fromNative } from "../core/errors.ts";
 import type { Handle } from "../native/binding.ts";
 import { loadBinding } from "../native/load.ts";
-import { Storage, setReleaser } from "../storage.ts";
+import { Storage, setReleaser } from "../core/storage.ts";
 import { demandElements } from "./meta.ts";
 import { hasClosedDevice, type NativeDevice } from "./devices.ts";
 

@@ -1,16 +1,16 @@
 /** Filled tensors, and the one-element tensors that stand for JavaScript numbers. */
-import { asItIs } from "../padding.ts";
+import { asItIs } from "../core/padded-axes.ts";
 import { narrowToBfloat16, roundToBfloat16 } from "../graph/bfloat16.ts";
 import type { Expr } from "../graph/graph.ts";
-import { DTYPES, isInteger, type DType, dataTypeName } from "../dtype.ts";
-import { demandHeld, demandOperand, elements } from "../elements.ts";
-import type { Device } from "../device.ts";
-import { define } from "../definition.ts";
-import { keep } from "../scope.ts";
-import type { Shape } from "../shape.ts";
-import { internDesc } from "../storage.ts";
-import { Tensor } from "../tensor.ts";
-import { tracer } from "../tracer.ts";
+import { DTYPES, isInteger, type DType, dataTypeName } from "../core/dtype.ts";
+import { demandHeld, demandOperand, elements } from "../core/elements.ts";
+import type { Device } from "../core/device.ts";
+import { define } from "../core/definition.ts";
+import { keep } from "../core/scope.ts";
+import type { Shape } from "../core/shape.ts";
+import { internDesc } from "../core/storage.ts";
+import { Tensor } from "../core/tensor.ts";
+import { tracer } from "../core/tracer.ts";
 import { upload } from "./buffers.ts";
 import { nativeDevice, onClose, type NativeDevice } from "./devices.ts";
 

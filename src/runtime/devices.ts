@@ -1,8 +1,8 @@
 /** The adapters that are there, and the native device behind each Device, opened when it is first used. */
 import { Capabilities, type ShaderRange } from "../dml/capabilities.ts";
-import { defaultDevice, device, namedDevice, setDefaultFinder, type Device, type DeviceLike } from "../device.ts";
-import { DeviceIndexError, NativeLoadError, ValueError, fromNative } from "../errors.ts";
-import { checkEnvironment } from "../environment.ts";
+import { defaultDevice, device, namedDevice, setDefaultFinder, type Device, type DeviceLike } from "../core/device.ts";
+import { DeviceIndexError, NativeLoadError, ValueError, fromNative } from "../core/errors.ts";
+import { checkEnvironment } from "../host/environment.ts";
 import { roundsHalf } from "./rounding.ts";
 import type { AdapterDescription, Binding, DeviceOptions, LoadReport, RuntimeKind } from "../native/binding.ts";
 import { metaDevice } from "./meta.ts";

@@ -2,13 +2,13 @@
  * Eager execution: an operation is a program of its own, found by definition, attributes and the descriptions of its inputs. A
  * hit costs a Map lookup and one call of the addon; infer, lower and compile run on a miss only.
  */
-import { DeviceError, UnsupportedError, NativeError, ShapeError } from "../errors.ts";
-import { DTYPES } from "../dtype.ts";
-import type { Definition, ProgramCache, TensorSpec } from "../definition.ts";
-import { Generations } from "../generations.ts";
-import { showShape, sizeOf } from "../shape.ts";
-import { internDesc, Storage, type Desc } from "../storage.ts";
-import { Tensor } from "../tensor.ts";
+import { DeviceError, UnsupportedError, NativeError, ShapeError } from "../core/errors.ts";
+import { DTYPES } from "../core/dtype.ts";
+import type { Definition, ProgramCache, TensorSpec } from "../core/definition.ts";
+import { Generations } from "../core/bounded-map.ts";
+import { showShape, sizeOf } from "../core/shape.ts";
+import { internDesc, Storage, type Desc } from "../core/storage.ts";
+import { Tensor } from "../core/tensor.ts";
 import type { Graph } from "../graph/graph.ts";
 import { keyOf, sameData } from "../graph/key.ts";
 import { writesPartsByShader } from "../shader/choice.ts";

@@ -1,9 +1,9 @@
 /** What a device cannot do runs on the software adapter, with copies: warned of once, counted, refused in strict mode. */
-import { isSwitchedOn } from "../environment.ts";
-import { device } from "../device.ts";
-import { UnsupportedError } from "../errors.ts";
-import type { Definition } from "../definition.ts";
-import type { Tensor } from "../tensor.ts";
+import { isSwitchedOn } from "../host/environment.ts";
+import { device } from "../core/device.ts";
+import { UnsupportedError } from "../core/errors.ts";
+import type { Definition } from "../core/definition.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { nativeDevice, type NativeDevice } from "./devices.ts";
 import { transfer } from "./transfer.ts";
 

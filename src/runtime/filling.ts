@@ -1,9 +1,9 @@
 /** Tensors that are filled piece by piece, so that a file need not fit the host's memory. */
-import { DTYPES, type DType } from "../dtype.ts";
-import { truths } from "../elements.ts";
-import { sizeOf, type Shape } from "../shape.ts";
-import { internDesc } from "../storage.ts";
-import { Tensor } from "../tensor.ts";
+import { DTYPES, type DType } from "../core/dtype.ts";
+import { truths } from "../core/elements.ts";
+import { sizeOf, type Shape } from "../core/shape.ts";
+import { internDesc } from "../core/storage.ts";
+import { Tensor } from "../core/tensor.ts";
 import { allocate, withMemory } from "./buffers.ts";
 import type { NativeDevice } from "./devices.ts";
 

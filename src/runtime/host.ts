@@ -1,9 +1,9 @@
 /** Operations that run on the host by their nature: inputs are read back, which waits for the work queued before. */
-import { DTYPES, arrayClass, fromHalf, isFloat } from "../dtype.ts";
-import { DTypeError } from "../errors.ts";
-import type { Definition, HostArray } from "../definition.ts";
-import type { Desc } from "../storage.ts";
-import { Tensor } from "../tensor.ts";
+import { DTYPES, arrayClass, fromHalf, isFloat } from "../core/dtype.ts";
+import { DTypeError } from "../core/errors.ts";
+import type { Definition, HostArray } from "../core/definition.ts";
+import type { Desc } from "../core/storage.ts";
+import { Tensor } from "../core/tensor.ts";
 import { readBytesSync, upload } from "./buffers.ts";
 import { nativeDevice, type NativeDevice } from "./devices.ts";
 import { noteHost } from "./fallback.ts";

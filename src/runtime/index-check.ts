@@ -2,15 +2,15 @@
  * Whether indices lie in their range. On `cpu` always, elsewhere with DXTENSOR_CHECK_INDICES=1: it costs a reduction and waits for
  * it, unless the numbers came from JavaScript. Inside compile() there is nothing to look at.
  */
-import { isSwitchedOn } from "../environment.ts";
-import { define } from "../definition.ts";
-import type { DType } from "../dtype.ts";
-import { IndexError } from "../errors.ts";
+import { isSwitchedOn } from "../host/environment.ts";
+import { define } from "../core/definition.ts";
+import type { DType } from "../core/dtype.ts";
+import { IndexError } from "../core/errors.ts";
 import type { Expr } from "../graph/graph.ts";
-import type { Storage } from "../storage.ts";
-import type { Tensor } from "../tensor.ts";
-import { tracer } from "../tracer.ts";
-import { outsideScopes } from "../scope.ts";
+import type { Storage } from "../core/storage.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { tracer } from "../core/tracer.ts";
+import { outsideScopes } from "../core/scope.ts";
 import { readBytesSync } from "./buffers.ts";
 import { nativeDevice } from "./devices.ts";
 import { runEager } from "./eager.ts";

@@ -2,12 +2,12 @@
  * The one place where dtypes that DirectML does not compute in are seen to. bfloat16 is widened to float32 where it enters an operation and
  * rounded where it leaves it, so that every `lower` sees float32; float64 is never computed in fewer digits than it has.
  */
-import type { Definition, TensorSpec } from "../definition.ts";
-import { UnsupportedError } from "../errors.ts";
+import type { Definition, TensorSpec } from "../core/definition.ts";
+import { UnsupportedError } from "../core/errors.ts";
 import { narrowToBfloat16, roundToBfloat16, widenBfloat16, type WideValues } from "../graph/bfloat16.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { Expr } from "../graph/graph.ts";
-import { sizeOf } from "../shape.ts";
+import { sizeOf } from "../core/shape.ts";
 
 /** Adds an operation's nodes to a graph. `wide`: what earlier operations of the graph rounded, which need not be widened again. */
 export function lowerOperation<A>(

@@ -1,7 +1,7 @@
 /** The device `meta`: tensors of it have shapes and dtypes and no elements. Operations on them run `infer` alone; nothing is opened. */
 import { Capabilities } from "../dml/capabilities.ts";
-import type { Device } from "../device.ts";
-import { DeviceError } from "../errors.ts";
+import type { Device } from "../core/device.ts";
+import { DeviceError } from "../core/errors.ts";
 import type { Binding } from "../native/binding.ts";
 import type { NativeDevice } from "./devices.ts";
 

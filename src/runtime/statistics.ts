@@ -1,7 +1,7 @@
 /** Counters and memory of a device, and waiting for it. */
-import { defaultDevice, device, type DeviceLike } from "../device.ts";
-import { fromNative } from "../errors.ts";
-import { holdings, type Holdings } from "../holders.ts";
+import { defaultDevice, device, type DeviceLike } from "../core/device.ts";
+import { fromNative } from "../core/errors.ts";
+import { holdings, type Holdings } from "../core/holders.ts";
 import type { Counters, DeviceMemory, Fault } from "../native/binding.ts";
 import { nativeDevice, type NativeDevice } from "./devices.ts";
 

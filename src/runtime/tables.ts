@@ -1,9 +1,9 @@
 /** Tables of constants that the host computes, as tensors: kept on each device as long as they fit a budget, so that they are uploaded once. */
-import type { Device } from "../device.ts";
-import { keep } from "../scope.ts";
-import type { Shape } from "../shape.ts";
-import { internDesc } from "../storage.ts";
-import { Tensor } from "../tensor.ts";
+import type { Device } from "../core/device.ts";
+import { keep } from "../core/scope.ts";
+import type { Shape } from "../core/shape.ts";
+import { internDesc } from "../core/storage.ts";
+import { Tensor } from "../core/tensor.ts";
 import { upload } from "./buffers.ts";
 import { nativeDevice, onClose, type NativeDevice } from "./devices.ts";
 

@@ -1,6 +1,6 @@
 /** Tensors of a function that is being compiled hold no data: outside of it they are refused by name. */
-import { TraceError } from "../errors.ts";
-import type { Tensor } from "../tensor.ts";
+import { TraceError } from "../core/errors.ts";
+import type { Tensor } from "../core/tensor.ts";
 
 const nameOf = (trace: object): string => ("name" in trace && typeof trace.name === "string" ? trace.name : "a compiled function");
 

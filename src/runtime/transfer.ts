@@ -1,7 +1,7 @@
 /** Copies of tensors between devices. */
-import { DTYPES } from "../dtype.ts";
-import { Storage, internDesc } from "../storage.ts";
-import { Tensor } from "../tensor.ts";
+import { DTYPES } from "../core/dtype.ts";
+import { Storage, internDesc } from "../core/storage.ts";
+import { Tensor } from "../core/tensor.ts";
 import { readBytesSync, upload } from "./buffers.ts";
 import { demandElements } from "./meta.ts";
 import { nativeDevice, type NativeDevice } from "./devices.ts";

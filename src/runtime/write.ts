@@ -1,8 +1,8 @@
 /** How a value gets into a part of a storage: decided here alone, for writes that are run and for those that are compiled. */
-import { DTYPES } from "../dtype.ts";
-import { define } from "../definition.ts";
+import { DTYPES } from "../core/dtype.ts";
+import { define } from "../core/definition.ts";
 import { scatterShader } from "../shader/lowering.ts";
-import { internDesc, type Desc, type Storage } from "../storage.ts";
+import { internDesc, type Desc, type Storage } from "../core/storage.ts";
 
 /** What is written to. */
 export interface Target {

@@ -1,7 +1,7 @@
 /** Where the library's own shaders take the place of DirectML's operators. */
 import type { Capabilities } from "../dml/capabilities.ts";
-import type { DType } from "../dtype.ts";
-import { wordOf } from "../environment.ts";
+import type { DType } from "../core/dtype.ts";
+import { wordOf } from "../host/environment.ts";
 
 export type ShaderMode = "off" | "on" | "only-measured";
 /** What the library's shaders compute. */

@@ -1,9 +1,9 @@
 /** A shader for launches: verified once, its container made when a device first needs it. */
 import { emitShader, MOST_BUFFERS, type CompiledShader } from "./dxbc/emit.ts";
 import type { ShaderTraits } from "../dml/capabilities.ts";
-import { ShaderError } from "../errors.ts";
+import { ShaderError } from "../core/errors.ts";
 import type { ShaderCall } from "../graph/graph.ts";
-import { sizeOf, type Shape } from "../shape.ts";
+import { sizeOf, type Shape } from "../core/shape.ts";
 import type { Shader, Uniform } from "./ir.ts";
 import { bitsOfFloat } from "./operations.ts";
 import { verifyShader } from "./verify.ts";

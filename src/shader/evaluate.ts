@@ -2,7 +2,7 @@
  * Runs a shader in plain JavaScript, group by group, all threads of a group statement by statement. It is the reference for what devices
  * compute, and how a shader is debugged: it reports accesses outside, races, reads of shared memory that nobody wrote, and prints.
  */
-import { ShaderError } from "../errors.ts";
+import { ShaderError } from "../core/errors.ts";
 import {
   typeOfElement,
   type Atomic,

@@ -1,9 +1,9 @@
 /** Fills an output with zeros before a shader adds to it. */
-import type { TensorSpec } from "../definition.ts";
+import type { TensorSpec } from "../core/definition.ts";
 import type { ShaderTraits } from "../dml/capabilities.ts";
 import type { ShaderCall } from "../graph/graph.ts";
-import { DTYPES } from "../dtype.ts";
-import { sizeOf } from "../shape.ts";
+import { DTYPES } from "../core/dtype.ts";
+import { sizeOf } from "../core/shape.ts";
 import { ShaderProgram } from "./compiled.ts";
 import { Scope } from "./language.ts";
 

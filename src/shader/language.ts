@@ -1,5 +1,5 @@
 /** What a shader's function is given: the threads, the buffers, group-shared memory, control flow. */
-import { callerPlace } from "../place.ts";
+import { callerPlace } from "../host/call-site.ts";
 import { Builder } from "./builder.ts";
 import {
   typeOfElement,

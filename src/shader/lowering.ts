@@ -1,9 +1,9 @@
 /** The library's shaders as nodes of a graph, where they are chosen (choice.ts); null: DirectML's operator stands. */
 import { hostOf } from "../dml/fusion.ts";
-import { DTYPES, type DType, packedBytes } from "../dtype.ts";
+import { DTYPES, type DType, packedBytes } from "../core/dtype.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { Expr } from "../graph/graph.ts";
-import { sizeOf, isWhole } from "../shape.ts";
+import { sizeOf, isWhole } from "../core/shape.ts";
 import { choosesShader, foldsByAtomics, shaderMode, writesPartsByShader, type ShaderName } from "./choice.ts";
 import { fillCall } from "./fill.ts";
 import { addBroadcast, broadcastParams, mergedAxes } from "./kernels/broadcast.ts";

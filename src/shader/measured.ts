@@ -1,6 +1,6 @@
 /** From measurements to the sizes at which shaders take the place of DirectML's operators. */
 import type { ShaderRange } from "../dml/capabilities.ts";
-import type { DType } from "../dtype.ts";
+import type { DType } from "../core/dtype.ts";
 import type { ShaderName } from "./choice.ts";
 
 /** Both forms of one operation at one size. */

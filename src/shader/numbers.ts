@@ -1,5 +1,5 @@
 /** The values that a shader's function works with: each method adds to the shader and gives what it will compute. */
-import { ShaderError } from "../errors.ts";
+import { ShaderError } from "../core/errors.ts";
 import type { Builder } from "./builder.ts";
 import { roundedHalf } from "./half.ts";
 import type { Value } from "./ir.ts";

@@ -2,7 +2,7 @@
  * Makes a shader anew: loops whose trips are known are unrolled within the budget, constants folded, equal expressions merged, what nobody
  * reads dropped. `rewrite` is the same walk for other passes.
  */
-import { ShaderError } from "../errors.ts";
+import { ShaderError } from "../core/errors.ts";
 import { Builder } from "./builder.ts";
 import {
   allStatements,

@@ -1,5 +1,5 @@
 /** The language's rules that no method sees: types, values that are visible where they are read, barriers that all threads reach. */
-import { ShaderError } from "../errors.ts";
+import { ShaderError } from "../core/errors.ts";
 import { blocksOf, makesOf, readsOf, typeOfElement, type Block, type Shader, type Statement, type Value, type Variable } from "./ir.ts";
 import { operation, type Scalar } from "./operations.ts";
 

@@ -1,6 +1,6 @@
 /** One of the two devices that are compared, and running single operators on it. */
-import { device } from "../device.ts";
-import { DxError, fromNative } from "../errors.ts";
+import { device } from "../core/device.ts";
+import { DxError, fromNative } from "../core/errors.ts";
 import type { Handle, OperatorDescription, TensorDescription } from "../native/binding.ts";
 import { closeDevice, nativeDevice, type NativeDevice } from "../runtime/devices.ts";
 import { tensorsOf } from "./operators.ts";

@@ -1,7 +1,7 @@
 /** Opens the two devices, and the software adapter at the feature level of the one that is judged. */
 import { demandDevice, deviceCount, dmlDescriptions, nativeDevice } from "../runtime/devices.ts";
-import { device, namedDevice } from "../device.ts";
-import { ValueError } from "../errors.ts";
+import { device, namedDevice } from "../core/device.ts";
+import { ValueError } from "../core/errors.ts";
 import type { Context } from "./case.ts";
 import type { DeviceFacts } from "./known.ts";
 import { Side } from "./side.ts";

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { arithmetic } from "../../src/autograd/arithmetic.ts";
 import * as dx from "../../src/index.ts";
-import type { Tensor } from "../../src/tensor.ts";
+import type { Tensor } from "../../src/core/tensor.ts";
 
 const inner = (t: dx.Tensor): Tensor => t as unknown as Tensor;
 const list = (t: Tensor): unknown => (t as unknown as dx.Tensor).toArraySync();

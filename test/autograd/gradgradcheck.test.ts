@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { watching } from "../../src/autograd/tape.ts";
-import { own } from "../../src/definition.ts";
+import { own } from "../../src/core/definition.ts";
 import * as dx from "../../src/index.ts";
 import { clean, eachDevice } from "../device.ts";
 import { ELSEWHERE, RARE, UNSEEN } from "./rare-rows.ts";

@@ -1,6 +1,6 @@
 /** Functions that rows.ts lacks: special ones, those of several operands, recurrent cells, windows; and which definitions have no row. */
 import * as dx from "../../src/index.ts";
-import { gruStep, lstmStep } from "../../src/ops/recurrent-cell.ts";
+import { gruStep, lstmStep } from "../../src/ops/recurrent/recurrent-cell.ts";
 import type { Fn, Row } from "./rows.ts";
 
 const like = (x: dx.Tensor, list: readonly number[]): dx.Tensor => dx.tensor(list, { device: x.device });
@@ -171,7 +171,7 @@ export const RARE: readonly Row[] = [
 
 /**
  * Definitions whose gradients other tests check, of two orders too: those of complex numbers and of the host, and what recurrent layers are in
- * compiled functions alone (test/ops/recurrent.test.ts).
+ * compiled functions alone (test/ops/recurrent/recurrent.test.ts).
  */
 export const ELSEWHERE = /^(linalg\.|dft$|(lstm|gru)Scan$)/;
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { tie } from "../../src/autograd/tie.ts";
 import * as dx from "../../src/index.ts";
-import type { Tensor } from "../../src/tensor.ts";
+import type { Tensor } from "../../src/core/tensor.ts";
 
 const tied = (value: dx.Tensor, x: dx.Tensor, derivative?: "zero" | "none"): dx.Tensor =>
   tie(value as unknown as Tensor, x as unknown as Tensor, derivative) as unknown as dx.Tensor;

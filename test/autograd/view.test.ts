@@ -1,7 +1,7 @@
 /** Views know their base: a write to either reaches the other's history. Values recorded from PyTorch 2.15. */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
-import type { Tensor } from "../../src/tensor.ts";
+import type { Tensor } from "../../src/core/tensor.ts";
 
 const inner = (t: dx.Tensor): Tensor => t as unknown as Tensor;
 const leaf = (): dx.Tensor => dx.tensor([1, 2, 3, 4], { requiresGrad: true });

@@ -1,7 +1,7 @@
 /** Calls of one axis of any size, for tests of `compile` with `dynamic`: the samples of all families, and what they leave out. */
 import * as dx from "../../src/index.ts";
-import { distinct, real, sample, whole, type Argument, type Sample } from "../../src/sample.ts";
-import { isFloat } from "../../src/dtype.ts";
+import { distinct, real, sample, whole, type Argument, type Sample } from "../../src/ops/declare/sample.ts";
+import { isFloat } from "../../src/core/dtype.ts";
 
 /** A function of tensors whose axes of one length take any size. */
 export interface SizedCase {

@@ -4,7 +4,7 @@
  */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
-import { isFloat } from "../../src/dtype.ts";
+import { isFloat } from "../../src/core/dtype.ts";
 import { lowerings } from "../../src/verify/cases/lowerings.ts";
 import { eachDevice } from "../device.ts";
 import { casesOf, partCases, type SizedCase } from "./dynamic-cases.ts";

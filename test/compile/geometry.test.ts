@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isSameView } from "../../src/compile/geometry.ts";
-import { packedStrides, sizeOf } from "../../src/shape.ts";
+import { packedStrides, sizeOf } from "../../src/core/shape.ts";
 
 const seen = (shape: readonly number[], strides: readonly number[] = packedStrides(shape), offset = 0) => ({
   desc: { shape, strides, size: sizeOf(shape) },

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { TapeNode } from "../../src/autograd/tape.ts";
 import { Step, allEvents, pathTo, renew, revive, madeAs, wrote, type Event } from "../../src/compile/log.ts";
 import * as dx from "../../src/index.ts";
-import type { Tensor } from "../../src/tensor.ts";
+import type { Tensor } from "../../src/core/tensor.ts";
 
 const inner = (t: dx.Tensor): Tensor => t as unknown as Tensor;
 const event = (kind: "retraced"): Event => ({

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { areSame, areSameOrNull, isSame, isSameGuard, operand } from "../../src/compile/operand.ts";
 import * as dx from "../../src/index.ts";
-import type { Tensor } from "../../src/tensor.ts";
+import type { Tensor } from "../../src/core/tensor.ts";
 
 const inner = (t: dx.Tensor): Tensor => t as unknown as Tensor;
 

@@ -1,7 +1,7 @@
 /** Two recordings of a function, of two sizes, become one program where they are alike in all but the sizes. */
 import { expect, it } from "vitest";
 import { isPaddable } from "../../src/compile/trace-matching.ts";
-import { own } from "../../src/definition.ts";
+import { own } from "../../src/core/definition.ts";
 import * as dx from "../../src/index.ts";
 import { eachDevice } from "../device.ts";
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import * as dx from "../../src/index.ts";
-import { fromBfloat16, fromHalf } from "../../src/dtype.ts";
+import { fromBfloat16, fromHalf } from "../../src/core/dtype.ts";
 
 export interface GoldenTensor {
   readonly t: string;

@@ -1,5 +1,5 @@
 /** Small graphs for the tests of what works on graphs. */
-import { device } from "../../src/device.ts";
+import { device } from "../../src/core/device.ts";
 import { GraphBuilder } from "../../src/graph/builder.generated.ts";
 import { Graph, packedExpr, type Expr } from "../../src/graph/graph.ts";
 import { nativeDevice } from "../../src/runtime/devices.ts";

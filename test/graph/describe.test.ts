@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { OPERATORS } from "../../src/dml/operators.generated.ts";
 import { describeNode, describeTensor, scalarBytes, type OperatorNode } from "../../src/graph/describe.ts";
-import { dataTypeName } from "../../src/dtype.ts";
+import { dataTypeName } from "../../src/core/dtype.ts";
 import { build } from "./build.ts";
 
 it("tensors are packed without strides, and of the bytes that they span", () => {

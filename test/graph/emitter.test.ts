@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { UnsupportedError } from "../../src/errors.ts";
+import { UnsupportedError } from "../../src/core/errors.ts";
 import { build, operators } from "./build.ts";
 
 it("sees an expression in other ways without a node, and copies where it must", () => {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { Expr, Graph, packedExpr, spanInBytes, withNodes } from "../../src/graph/graph.ts";
-import { isWhole } from "../../src/shape.ts";
-import { packedBytes } from "../../src/dtype.ts";
+import { isWhole } from "../../src/core/shape.ts";
+import { packedBytes } from "../../src/core/dtype.ts";
 import { build } from "./build.ts";
 
 it("bytes are rounded up to 4, and a span goes from the first element to the last", () => {

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { device } from "../../src/device.ts";
+import { device } from "../../src/core/device.ts";
 import { optimize } from "../../src/graph/optimize.ts";
 import { nativeDevice } from "../../src/runtime/devices.ts";
 import { build, operators } from "./build.ts";

@@ -60,8 +60,8 @@ const test = (name: string, status: Test["status"], message?: string): Test => {
     .name(name)
     .status(status)
     .duration(12)
-    .suite(["test/ops/binary.test.ts", "add on cpu"])
-    .filePath("test/ops/binary.test.ts");
+    .suite(["test/ops/elementwise/binary.test.ts", "add on cpu"])
+    .filePath("test/ops/elementwise/binary.test.ts");
   return (message === undefined ? builder : builder.message(message).trace("at line 1\u0007")).build();
 };
 const tests = new Map<string, Test[]>(

@@ -2,7 +2,7 @@ import { writeFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { NativeLoadError } from "../../src/errors.ts";
+import { NativeLoadError } from "../../src/core/errors.ts";
 import { loadBinding, surroundings } from "../../src/native/load.ts";
 
 let folder: string;

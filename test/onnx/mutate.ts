@@ -1,6 +1,6 @@
 /** Hostile forms of ONNX's node tests: numbers of attributes and of inputs that tell sizes become others, inputs become other shapes. */
 import * as dx from "../../src/index.ts";
-import { elements } from "../../src/elements.ts";
+import { elements } from "../../src/core/elements.ts";
 import { OnnxModel } from "../../src/onnx/model.ts";
 import { readModel, type AttributeMessage, type ModelMessage } from "../../src/onnx/proto.ts";
 import { constantOf } from "../../src/onnx/tensor-message.ts";

@@ -42,8 +42,8 @@ const reasons: Readonly<Record<string, string>> = {
 const rooms = [
   ["fft", "fft/index.ts"],
   ["linalg", "ops/linalg/index.ts"],
-  ["masked", "ops/masked.ts"],
-  ["foreach", "ops/foreach.ts"],
+  ["masked", "ops/reduce/masked.ts"],
+  ["foreach", "ops/elementwise/foreach.ts"],
   ["nn", "nn/index.ts"],
   ["init", "nn/init.ts"],
   ["optim", "optim/index.ts"],

@@ -8,8 +8,8 @@ export async function* surface(dist) {
   const dx = await load("index.js");
 
   // Kinds of the operations are code, those of the rooms a table.
-  const opKinds = await load("ops/kinds.generated.js");
-  const numbered = /setKinds\(\(\) => \[([^\]]*)\]/.exec(text("ops/kinds.generated.js"))[1].split(", ");
+  const opKinds = await load("ops/exports/kinds.generated.js");
+  const numbered = /setKinds\(\(\) => \[([^\]]*)\]/.exec(text("ops/exports/kinds.generated.js"))[1].split(", ");
   const opKind = (i) => opKinds[numbered[i]];
   const { KindTable } = await load("public/table.js");
   const source = text("public/kinds.generated.js");
@@ -28,12 +28,12 @@ export async function* surface(dist) {
         });
 
   const seen = new Set();
-  for (const [, name, words] of text("ops/index.generated.js").matchAll(/(?:refused|mended)\("([\w.]+)", "([^"]*)"/g)) {
+  for (const [, name, words] of text("ops/exports/index.generated.js").matchAll(/(?:refused|mended)\("([\w.]+)", "([^"]*)"/g)) {
     const fn = name.split(".").reduce((o, key) => o?.[key], dx);
     if (typeof fn === "function" && !seen.has(name)) yield { name, fn, parameters: parameters(words, opKind) };
     seen.add(name);
   }
-  for (const [, name, words] of text("ops/methods.generated.js").matchAll(/(?:refused|mended)\("([\w.]+)", "([^"]*)"/g)) {
+  for (const [, name, words] of text("ops/exports/methods.generated.js").matchAll(/(?:refused|mended)\("([\w.]+)", "([^"]*)"/g)) {
     const fn = dx.Tensor.prototype[name];
     // Most methods are functions that were called above.
     if (typeof fn !== "function" || seen.has(name) || seen.has(name.replace(/_$/, ""))) continue;

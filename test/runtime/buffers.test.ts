@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { device } from "../../src/device.ts";
-import { NativeError, OutOfMemoryError } from "../../src/errors.ts";
+import { device } from "../../src/core/device.ts";
+import { NativeError, OutOfMemoryError } from "../../src/core/errors.ts";
 import { allocate, readBytes, readBytesSync, reclaim, upload, withMemory } from "../../src/runtime/buffers.ts";
 import { nativeDevice } from "../../src/runtime/devices.ts";
 import * as dx from "../../src/index.ts";

@@ -1,10 +1,10 @@
 /** What is remembered of shapes and attributes is bounded, and no memory of one call is taken for another's. */
 import { describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
-import { Generations } from "../../src/generations.ts";
+import { Generations } from "../../src/core/bounded-map.ts";
 import { knownAttributes } from "../../src/runtime/eager.ts";
 import { ProgramLru } from "../../src/runtime/operator-cache.ts";
-import { internDesc, internedDescs, type Desc } from "../../src/storage.ts";
+import { internDesc, internedDescs, type Desc } from "../../src/core/storage.ts";
 import { numbers } from "../device.ts";
 
 const cpu = dx.device("cpu");

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { device } from "../../src/device.ts";
+import { device } from "../../src/core/device.ts";
 import * as dx from "../../src/index.ts";
 import { demandDevice, hasClosedDevice, loadReports, nativeDevice, onClose, openDevices } from "../../src/runtime/devices.ts";
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { demandIndices, type IndexRange } from "../../src/runtime/index-check.ts";
-import type { Tensor } from "../../src/tensor.ts";
+import type { Tensor } from "../../src/core/tensor.ts";
 
 const check = (index: dx.Tensor, range: IndexRange): string | null => {
   try {

@@ -4,7 +4,7 @@ import { expect, test, describe } from "vitest";
 import type { Tensor } from "../../src/index.ts";
 
 const dx = await import("../../src/index.ts");
-const { fromBfloat16, toBfloat16 } = await import("../../src/dtype.ts");
+const { fromBfloat16, toBfloat16 } = await import("../../src/core/dtype.ts");
 const { clean, eachDevice, eachMode, isMicrosoft, modes, numbers } = await import("../device.ts");
 
 const f32 = new Float32Array(1);

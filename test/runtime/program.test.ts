@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { define } from "../../src/definition.ts";
-import { device } from "../../src/device.ts";
+import { define } from "../../src/core/definition.ts";
+import { device } from "../../src/core/device.ts";
 import { nativeDevice } from "../../src/runtime/devices.ts";
 import { compileGraph, lowerDefinition } from "../../src/runtime/program.ts";
-import { internDesc } from "../../src/storage.ts";
+import { internDesc } from "../../src/core/storage.ts";
 
 const cpu = device("cpu");
 const native = nativeDevice(cpu);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { device } from "../../src/device.ts";
+import { device } from "../../src/core/device.ts";
 import * as dx from "../../src/index.ts";
 import { clearTables, tableBytes, tableTensors, type TableSpec } from "../../src/runtime/tables.ts";
 

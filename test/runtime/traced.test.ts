@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { demandReal } from "../../src/runtime/traced.ts";
-import type { Tensor } from "../../src/tensor.ts";
+import type { Tensor } from "../../src/core/tensor.ts";
 
 it("a tensor that was kept from a compiled function is named with it, by any eager use", async () => {
   let kept: dx.Tensor | undefined;

@@ -1,11 +1,11 @@
 /** Shaders of the tests on a device, as operations. */
-import { define } from "../../src/definition.ts";
-import { dispatch } from "../../src/dispatch.ts";
+import { define } from "../../src/core/definition.ts";
+import { dispatch } from "../../src/dispatch/dispatch.ts";
 import type { DType, Tensor } from "../../src/index.ts";
 import { fillCall } from "../../src/shader/fill.ts";
 import type { Element } from "../../src/shader/ir.ts";
 import type { Kernel } from "../../src/shader/kernels/kernel.ts";
-import type { Shape } from "../../src/shape.ts";
+import type { Shape } from "../../src/core/shape.ts";
 
 const dtypes: { readonly [E in Element]: DType } = { f32: "float32", f16: "float16", i32: "int32", u32: "uint32" };
 

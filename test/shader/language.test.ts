@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ShaderError } from "../../src/errors.ts";
+import { ShaderError } from "../../src/core/errors.ts";
 import { printShader } from "../../src/shader/print.ts";
 import { simplify } from "../../src/shader/simplify.ts";
 import { build, floats, run, words } from "./support.ts";

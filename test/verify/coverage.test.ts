@@ -1,6 +1,6 @@
 /** Each definition is judged: a case of `dxtensor verify` runs it with its gradient, or one trains with it. */
 import { expect, it } from "vitest";
-import { own } from "../../src/definition.ts";
+import { own } from "../../src/core/definition.ts";
 import { agrees } from "../../src/verify/case.ts";
 import { loweringCases } from "../../src/verify/cases/lowering-cases.ts";
 import { trainingCases } from "../../src/verify/cases/training.ts";

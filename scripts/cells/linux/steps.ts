@@ -82,8 +82,8 @@ export const quickTests = [
   "test/shader/kernels/device",
   "test/shader/lowering",
   "test/shader/worker",
-  "test/tensor",
-  "test/scope",
+  "test/core/tensor",
+  "test/core/scope",
 ];
 const nodes = [20, 22, 24, 26];
 

@@ -1,7 +1,7 @@
 /** Small tensors that are the same at every call become inputs whose bytes are uploaded once. */
-import { DTYPES, type DType } from "../../dtype.ts";
-import { elements } from "../../elements.ts";
-import { isWhole, sizeOf } from "../../shape.ts";
+import { DTYPES, type DType } from "../../core/dtype.ts";
+import { elements } from "../../core/elements.ts";
+import { isWhole, sizeOf } from "../../core/shape.ts";
 import { withNodes, type Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
 
 const LARGEST_IN_BYTES = 1024;

@@ -2,7 +2,7 @@
 import { hostOf } from "../../dml/fusion.ts";
 import { OPERATORS } from "../../dml/operators.generated.ts";
 import { Expr, withNodes, type Activation, type Graph, type GraphNode, type Value } from "../graph.ts";
-import { isWhole } from "../../shape.ts";
+import { isWhole } from "../../core/shape.ts";
 
 function activationOf(node: GraphNode): Activation | null {
   if (node.operator === "SHADER") return null;

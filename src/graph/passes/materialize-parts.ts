@@ -7,8 +7,8 @@
  */
 import { OPERATORS } from "../../dml/operators.generated.ts";
 import { Expr, withNodes, type Graph, type GraphNode, type Value } from "../graph.ts";
-import { DTYPES, packedBytes } from "../../dtype.ts";
-import { isPacked, packedStrides } from "../../shape.ts";
+import { DTYPES, packedBytes } from "../../core/dtype.ts";
+import { isPacked, packedStrides } from "../../core/shape.ts";
 
 const SLICES: ReadonlySet<string> = new Set(["SLICE", "SLICE1", "SPLIT"]);
 

@@ -3,7 +3,7 @@ import type { BindingRange, GraphDescription, ProgramDescription, ProgramStep } 
 import { Arena } from "../arena.ts";
 import { describeNode, type OperatorNode } from "../describe.ts";
 import { Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
-import { isPacked } from "../../shape.ts";
+import { isPacked } from "../../core/shape.ts";
 import { sizesOf, slotsOf } from "./slots.ts";
 
 /** Bytes that an input may begin behind the start of the output that lies over it. */

@@ -1,7 +1,7 @@
 /** Arithmetic, comparisons and logic of several tensors, whose shapes broadcast. */
 import * as ops from "../../ops/index.ts";
-import { DTYPES, isFloat } from "../../dtype.ts";
-import type { Tensor } from "../../tensor.ts";
+import { DTYPES, isFloat } from "../../core/dtype.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../call.ts";
 import { family, type Run } from "./operator.ts";
 

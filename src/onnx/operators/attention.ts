@@ -1,7 +1,7 @@
 /** Attention, rotary embeddings, and linear attention. */
 import * as ops from "../../ops/index.ts";
-import { fromBfloat16, fromHalf, toBfloat16, toHalf, type DType } from "../../dtype.ts";
-import type { Tensor } from "../../tensor.ts";
+import { fromBfloat16, fromHalf, toBfloat16, toHalf, type DType } from "../../core/dtype.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import type { Body, Call } from "../call.ts";
 import { dtypeOf } from "../value.ts";
 import { family } from "./operator.ts";

@@ -1,8 +1,8 @@
 /** Other element types. */
-import { DTYPES, type DType } from "../../dtype.ts";
+import { DTYPES, type DType } from "../../core/dtype.ts";
 import * as ops from "../../ops/index.ts";
-import { kernel } from "../../ops/kernel.ts";
-import type { Tensor } from "../../tensor.ts";
+import { kernel } from "../../ops/kernel/kernel.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../call.ts";
 import { dtypeOf } from "../value.ts";
 import { family } from "./operator.ts";

@@ -1,7 +1,7 @@
 /** Graphs inside of nodes: branches, loops, scans. */
-import { values } from "../../ops/data.ts";
+import { values } from "../../ops/data/data.ts";
 import * as ops from "../../ops/index.ts";
-import type { Tensor } from "../../tensor.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../call.ts";
 import { Constant, describe, isNumeric, type Value } from "../value.ts";
 import { family } from "./operator.ts";

@@ -1,9 +1,9 @@
 /** Tensors out of nothing: constants, ranges, random numbers. */
 import * as ops from "../../ops/index.ts";
-import { arrayClass, type DType } from "../../dtype.ts";
-import { elements } from "../../elements.ts";
-import { sizeOf, type Shape } from "../../shape.ts";
-import type { Tensor } from "../../tensor.ts";
+import { arrayClass, type DType } from "../../core/dtype.ts";
+import { elements } from "../../core/elements.ts";
+import { sizeOf, type Shape } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../call.ts";
 import { denseOf } from "../tensor-message.ts";
 import { Constant, dtypeOf, Texts, type Value } from "../value.ts";

@@ -1,8 +1,8 @@
 /** Boxes: choosing among them, and reading inside them. */
 import * as ops from "../../ops/index.ts";
-import { readPlaces } from "../../ops/grid-sample.ts";
-import { kernel } from "../../ops/kernel.ts";
-import type { Tensor } from "../../tensor.ts";
+import { readPlaces } from "../../ops/vision/grid-sample.ts";
+import { kernel } from "../../ops/kernel/kernel.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../call.ts";
 import { Constant } from "../value.ts";
 import { family } from "./operator.ts";

@@ -1,7 +1,7 @@
 /** Elements by their places, and places by their elements. */
 import * as ops from "../../ops/index.ts";
-import { sizeOf } from "../../shape.ts";
-import type { Tensor } from "../../tensor.ts";
+import { sizeOf } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../call.ts";
 import { family } from "./operator.ts";
 

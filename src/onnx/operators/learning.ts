@@ -1,7 +1,7 @@
 /** ai.onnx.ml: what classical models and their preparation of data are made of. Texts are not taken. */
-import { elements } from "../../elements.ts";
+import { elements } from "../../core/elements.ts";
 import * as ops from "../../ops/index.ts";
-import type { Tensor } from "../../tensor.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../call.ts";
 import { Constant, Texts } from "../value.ts";
 import { family } from "./operator.ts";

@@ -1,6 +1,6 @@
 /** Products of matrices. */
 import * as ops from "../../ops/index.ts";
-import type { Tensor } from "../../tensor.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../call.ts";
 import { family } from "./operator.ts";
 

@@ -1,6 +1,6 @@
 /** Losses of classes. */
 import * as ops from "../../ops/index.ts";
-import type { Tensor } from "../../tensor.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../call.ts";
 import { family } from "./operator.ts";
 

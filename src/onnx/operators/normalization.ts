@@ -1,7 +1,7 @@
 /** Normalisations, and dropout. */
 import * as ops from "../../ops/index.ts";
-import { sameShape } from "../../shape.ts";
-import type { Tensor } from "../../tensor.ts";
+import { sameShape } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../call.ts";
 import { dtypeOf } from "../value.ts";
 import { family } from "./operator.ts";

@@ -1,10 +1,10 @@
 /** Pooling over windows. */
-import { isFloat } from "../../dtype.ts";
+import { isFloat } from "../../core/dtype.ts";
 import * as ops from "../../ops/index.ts";
-import { kernel } from "../../ops/kernel.ts";
-import { maximumOf, maximumValues, meanOf, type Windows } from "../../ops/pool.ts";
-import { sizeOf } from "../../shape.ts";
-import type { Tensor } from "../../tensor.ts";
+import { kernel } from "../../ops/kernel/kernel.ts";
+import { maximumOf, maximumValues, meanOf, type Windows } from "../../ops/pool/pool.ts";
+import { sizeOf } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../call.ts";
 import { padded, windowOf } from "./convolution.ts";
 import { family, type Run } from "./operator.ts";

@@ -1,7 +1,7 @@
 /** Whole numbers that stand for real ones. */
-import { DTYPES, type DType } from "../../dtype.ts";
+import { DTYPES, type DType } from "../../core/dtype.ts";
 import * as ops from "../../ops/index.ts";
-import type { Tensor } from "../../tensor.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../call.ts";
 import { dtypeOf } from "../value.ts";
 import { convolve } from "./convolution.ts";

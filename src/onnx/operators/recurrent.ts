@@ -1,8 +1,8 @@
 /** Recurrent layers of one level, in one or both directions: DirectML's operators where they have the options and no gradient is wanted, else step by step. */
 import type { Activation as Fused } from "../../graph/graph.ts";
 import * as ops from "../../ops/index.ts";
-import { recurrentNode } from "../../ops/recurrent-node.ts";
-import type { Tensor } from "../../tensor.ts";
+import { recurrentNode } from "../../ops/recurrent/recurrent-node.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../call.ts";
 import { family } from "./operator.ts";
 

@@ -1,8 +1,8 @@
 /** Reductions over axes, places of extremes, running sums and products. */
 import * as ops from "../../ops/index.ts";
-import { isFloat } from "../../dtype.ts";
-import { sizeOf } from "../../shape.ts";
-import type { Tensor } from "../../tensor.ts";
+import { isFloat } from "../../core/dtype.ts";
+import { sizeOf } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../call.ts";
 import { family, type Run } from "./operator.ts";
 

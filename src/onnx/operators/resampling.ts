@@ -1,7 +1,7 @@
 /** Other sizes, and reads at places between elements. */
 import * as ops from "../../ops/index.ts";
-import { isFloat } from "../../dtype.ts";
-import type { Tensor } from "../../tensor.ts";
+import { isFloat } from "../../core/dtype.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../call.ts";
 import { family } from "./operator.ts";
 

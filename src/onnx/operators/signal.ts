@@ -1,7 +1,7 @@
 /** Transforms of signals, as products with matrices of cosines and sines. */
 import * as ops from "../../ops/index.ts";
-import { elements } from "../../elements.ts";
-import type { Tensor } from "../../tensor.ts";
+import { elements } from "../../core/elements.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../call.ts";
 import { Constant, dtypeOf } from "../value.ts";
 import { family, type Run } from "./operator.ts";

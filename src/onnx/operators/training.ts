@@ -1,6 +1,6 @@
 /** ai.onnx.preview.training: one step of an optimizer. Inputs are rate and step count, then all of each kind of tensor in turn. */
 import * as ops from "../../ops/index.ts";
-import type { Tensor } from "../../tensor.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../call.ts";
 import { family } from "./operator.ts";
 

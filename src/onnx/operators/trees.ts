@@ -1,6 +1,6 @@
 /** Ensembles of trees: all samples walk all trees at once, one level at a time. */
 import * as ops from "../../ops/index.ts";
-import type { Tensor } from "../../tensor.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../call.ts";
 import { Constant } from "../value.ts";
 

@@ -1,12 +1,12 @@
 /** Cholesky factors, and what is solved by them. @package */
-import { call, dispatch } from "../../dispatch.ts";
-import { ShapeError } from "../../errors.ts";
+import { call, dispatch } from "../../dispatch/dispatch.ts";
+import { ShapeError } from "../../core/errors.ts";
 import { engine } from "../../runtime/lapack/engine.ts";
-import type { Tensor } from "../../tensor.ts";
-import { add, mul } from "../binary.ts";
-import { matmul } from "../matmul.ts";
-import { tril } from "../ranges.ts";
-import { neg } from "../unary.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { add, mul } from "../elementwise/binary.ts";
+import { matmul } from "../matmul/matmul.ts";
+import { tril } from "../creation/ranges.ts";
+import { neg } from "../elementwise/unary.ts";
 import { solveTriangular } from "./solve.ts";
 import {
   batchOf,

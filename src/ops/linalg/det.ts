@@ -1,12 +1,12 @@
 /** Determinants. @package */
-import { call, dispatch } from "../../dispatch.ts";
-import type { HostArray } from "../../definition.ts";
+import { call, dispatch } from "../../dispatch/dispatch.ts";
+import type { HostArray } from "../../core/definition.ts";
 import { engine } from "../../runtime/lapack/engine.ts";
-import type { Tensor } from "../../tensor.ts";
-import { lt } from "../compare.ts";
-import { mul } from "../binary.ts";
-import { unsqueeze } from "../movement.ts";
-import { where } from "../where.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { lt } from "../elementwise/compare.ts";
+import { mul } from "../elementwise/binary.ts";
+import { unsqueeze } from "../shape/movement.ts";
+import { where } from "../elementwise/where.ts";
 import { invEx } from "./solve.ts";
 import { batchOf, columns, countOf, defineHost, demandConverged, demandFinite, demandSquare, mT, putColumns, rowsOf } from "./support.ts";
 

@@ -1,17 +1,17 @@
 /** Eigenvalues and eigenvectors. @package */
-import { ComplexTensor } from "../../complex-tensor.ts";
-import { dispatch } from "../../dispatch.ts";
-import { DTypeError, ValueError } from "../../errors.ts";
+import { ComplexTensor } from "../../core/complex-tensor.ts";
+import { dispatch } from "../../dispatch/dispatch.ts";
+import { DTypeError, ValueError } from "../../core/errors.ts";
 import { engine } from "../../runtime/lapack/engine.ts";
-import type { Tensor } from "../../tensor.ts";
-import { add, mul, sub } from "../binary.ts";
-import { zerosLike } from "../creation.ts";
-import { diagEmbed } from "../diagonals.ts";
-import { div } from "../division.ts";
-import { cat } from "../join.ts";
-import { matmul } from "../matmul.ts";
-import { diagonal, narrow, unsqueeze } from "../movement.ts";
-import { neg, square } from "../unary.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { add, mul, sub } from "../elementwise/binary.ts";
+import { zerosLike } from "../creation/creation.ts";
+import { diagEmbed } from "../shape/diagonals.ts";
+import { div } from "../elementwise/division.ts";
+import { cat } from "../shape/join.ts";
+import { matmul } from "../matmul/matmul.ts";
+import { diagonal, narrow, unsqueeze } from "../shape/movement.ts";
+import { neg, square } from "../elementwise/unary.ts";
 import { solve } from "./solve.ts";
 import { columns, countOf, defineHost, demandConverged, demandFinite, demandSquare, eyeLike, mT, putColumns, rowsOf } from "./support.ts";
 

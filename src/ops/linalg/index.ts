@@ -21,9 +21,9 @@ export {
   type WithInfo,
 } from "./solve.ts";
 export { matrixRank, pinv, svd, svdvals, type SVD, type ToleranceOptions } from "./svd.ts";
-export { vander } from "../calculus.ts";
-export { matrixNorm, vecdot, type MatrixOrder } from "../distance.ts";
-export { matmul } from "../matmul.ts";
-export { diagonal } from "../movement.ts";
-export { cross, multiDot } from "../products.ts";
-export { norm as vectorNorm } from "../statistics.ts";
+export { vander } from "../reduce/calculus.ts";
+export { matrixNorm, vecdot, type MatrixOrder } from "../reduce/distance.ts";
+export { matmul } from "../matmul/matmul.ts";
+export { diagonal } from "../shape/movement.ts";
+export { cross, multiDot } from "../matmul/matrix-products.ts";
+export { norm as vectorNorm } from "../reduce/statistics.ts";

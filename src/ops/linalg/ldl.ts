@@ -1,10 +1,10 @@
 /** L D L^T factors of symmetric matrices that need not be definite. @package */
-import { call, dispatch } from "../../dispatch.ts";
-import { ShapeError, ValueError } from "../../errors.ts";
+import { call, dispatch } from "../../dispatch/dispatch.ts";
+import { ShapeError, ValueError } from "../../core/errors.ts";
 import { engine } from "../../runtime/lapack/engine.ts";
-import { broadcastShapes } from "../../shape.ts";
-import type { Tensor } from "../../tensor.ts";
-import { broadcastTo } from "../movement.ts";
+import { broadcastShapes } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { broadcastTo } from "../shape/movement.ts";
 import { demandPivots } from "./lu.ts";
 import {
   batchOf,

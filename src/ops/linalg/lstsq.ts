@@ -1,16 +1,16 @@
 /** Least squares. @package */
-import { dispatch } from "../../dispatch.ts";
-import { ShapeError, ValueError } from "../../errors.ts";
+import { dispatch } from "../../dispatch/dispatch.ts";
+import { ShapeError, ValueError } from "../../core/errors.ts";
 import { engine } from "../../runtime/lapack/engine.ts";
-import { sameShape } from "../../shape.ts";
-import type { Tensor } from "../../tensor.ts";
-import { tracer } from "../../tracer.ts";
-import { add, mul, sub } from "../binary.ts";
-import { empty } from "../creation.ts";
-import { dataSync } from "../data.ts";
-import { matmul } from "../matmul.ts";
-import { squeeze, unsqueeze } from "../movement.ts";
-import { neg } from "../unary.ts";
+import { sameShape } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { tracer } from "../../core/tracer.ts";
+import { add, mul, sub } from "../elementwise/binary.ts";
+import { empty } from "../creation/creation.ts";
+import { dataSync } from "../data/data.ts";
+import { matmul } from "../matmul/matmul.ts";
+import { squeeze, unsqueeze } from "../shape/movement.ts";
+import { neg } from "../elementwise/unary.ts";
 import {
   batchOf,
   columns,

@@ -1,16 +1,16 @@
 /** LU factors with row exchanges, and what is solved by them. @package */
-import { call, dispatch } from "../../dispatch.ts";
-import type { DType } from "../../dtype.ts";
-import { DTypeError, ShapeError, ValueError } from "../../errors.ts";
+import { call, dispatch } from "../../dispatch/dispatch.ts";
+import type { DType } from "../../core/dtype.ts";
+import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { engine } from "../../runtime/lapack/engine.ts";
-import { sameShape, type Shape } from "../../shape.ts";
-import type { Tensor } from "../../tensor.ts";
-import { add, sub } from "../binary.ts";
-import { zeros } from "../creation.ts";
-import { cat } from "../join.ts";
-import { matmul } from "../matmul.ts";
-import { broadcastTo, narrow } from "../movement.ts";
-import { tril, triu } from "../ranges.ts";
+import { sameShape, type Shape } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { add, sub } from "../elementwise/binary.ts";
+import { zeros } from "../creation/creation.ts";
+import { cat } from "../shape/join.ts";
+import { matmul } from "../matmul/matmul.ts";
+import { broadcastTo, narrow } from "../shape/movement.ts";
+import { tril, triu } from "../creation/ranges.ts";
 import { solveTriangular } from "./solve.ts";
 import {
   batchOf,

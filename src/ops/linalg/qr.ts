@@ -1,17 +1,17 @@
 /** QR factors, and products of Householder reflections. @package */
-import { dispatch } from "../../dispatch.ts";
-import { AutogradError, ShapeError, ValueError } from "../../errors.ts";
+import { dispatch } from "../../dispatch/dispatch.ts";
+import { AutogradError, ShapeError, ValueError } from "../../core/errors.ts";
 import { engine } from "../../runtime/lapack/engine.ts";
-import type { Tensor } from "../../tensor.ts";
-import { add, mul, sub } from "../binary.ts";
-import { cat } from "../join.ts";
-import { diagEmbed } from "../diagonals.ts";
-import { matmul } from "../matmul.ts";
-import { broadcastTo, narrow, unsqueeze } from "../movement.ts";
-import { tril, triu } from "../ranges.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { add, mul, sub } from "../elementwise/binary.ts";
+import { cat } from "../shape/join.ts";
+import { diagEmbed } from "../shape/diagonals.ts";
+import { matmul } from "../matmul/matmul.ts";
+import { broadcastTo, narrow, unsqueeze } from "../shape/movement.ts";
+import { tril, triu } from "../creation/ranges.ts";
 import { solveTriangular } from "./solve.ts";
 import { batchOf, columns, countOf, defineHost, demandLike, demandMatrices, eyeLike, mT, putColumns } from "./support.ts";
-import { broadcastShapes } from "../../shape.ts";
+import { broadcastShapes } from "../../core/shape.ts";
 
 /** Which parts linalg.qr() gives: the reduced ones, the complete ones, or R alone. */
 export type QRMode = "reduced" | "complete" | "r";

@@ -1,14 +1,14 @@
 /** Inverses and linear systems. @package */
-import { call, dispatch } from "../../dispatch.ts";
-import { ShapeError, ValueError } from "../../errors.ts";
+import { call, dispatch } from "../../dispatch/dispatch.ts";
+import { ShapeError, ValueError } from "../../core/errors.ts";
 import { engine } from "../../runtime/lapack/engine.ts";
-import { normalizeAxis, sameShape, sizeOf } from "../../shape.ts";
-import type { Tensor } from "../../tensor.ts";
-import type { Definition, HostArray } from "../../definition.ts";
-import { matmul } from "../matmul.ts";
-import { flatten, movedim, reshape, squeeze, unsqueeze } from "../movement.ts";
-import { tril, triu } from "../ranges.ts";
-import { neg } from "../unary.ts";
+import { normalizeAxis, sameShape, sizeOf } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import type { Definition, HostArray } from "../../core/definition.ts";
+import { matmul } from "../matmul/matmul.ts";
+import { flatten, movedim, reshape, squeeze, unsqueeze } from "../shape/movement.ts";
+import { tril, triu } from "../creation/ranges.ts";
+import { neg } from "../elementwise/unary.ts";
 import {
   batchOf,
   columns,

@@ -1,12 +1,12 @@
 /** What the decompositions and solvers share: how they are defined, what they take, how matrices lie. @package */
-import { define, type Definition, type HostArray } from "../../definition.ts";
-import { demandSameDevice } from "../../dispatch.ts";
-import { DTypeError, LinAlgError, ShapeError } from "../../errors.ts";
+import { define, type Definition, type HostArray } from "../../core/definition.ts";
+import { demandSameDevice } from "../../dispatch/dispatch.ts";
+import { DTypeError, LinAlgError, ShapeError } from "../../core/errors.ts";
 import { hostOnly } from "../../runtime/fallback.ts";
-import { broadcastShapes, sizeOf, type Shape } from "../../shape.ts";
-import type { Tensor } from "../../tensor.ts";
-import { eye } from "../ranges.ts";
-import { broadcastTo, transpose } from "../movement.ts";
+import { broadcastShapes, sizeOf, type Shape } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { eye } from "../creation/ranges.ts";
+import { broadcastTo, transpose } from "../shape/movement.ts";
 
 type HostDefinition<A> = Omit<Definition<A>, "traits" | "cache" | "lower" | "host" | "whenEmpty"> & {
   readonly host: NonNullable<Definition<A>["host"]>;

@@ -1,17 +1,17 @@
 /** Singular values, and what is made of them: pseudo-inverses and ranks. @package */
-import { call, dispatch } from "../../dispatch.ts";
-import type { HostArray } from "../../definition.ts";
-import { DTypeError } from "../../errors.ts";
+import { call, dispatch } from "../../dispatch/dispatch.ts";
+import type { HostArray } from "../../core/definition.ts";
+import { DTypeError } from "../../core/errors.ts";
 import { engine } from "../../runtime/lapack/engine.ts";
-import type { Tensor } from "../../tensor.ts";
-import { add, mul, sub } from "../binary.ts";
-import { full } from "../creation.ts";
-import { toDType } from "../data.ts";
-import { div } from "../division.ts";
-import { diagEmbed } from "../diagonals.ts";
-import { matmul } from "../matmul.ts";
-import { broadcastTo, narrow, unsqueeze } from "../movement.ts";
-import { neg, square } from "../unary.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { add, mul, sub } from "../elementwise/binary.ts";
+import { full } from "../creation/creation.ts";
+import { toDType } from "../data/data.ts";
+import { div } from "../elementwise/division.ts";
+import { diagEmbed } from "../shape/diagonals.ts";
+import { matmul } from "../matmul/matmul.ts";
+import { broadcastTo, narrow, unsqueeze } from "../shape/movement.ts";
+import { neg, square } from "../elementwise/unary.ts";
 import {
   batchOf,
   columns,

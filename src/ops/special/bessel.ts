@@ -1,12 +1,12 @@
 /** Bessel functions. */
 import type { Expr } from "../../graph/graph.ts";
-import type { Tensor } from "../../tensor.ts";
-import { add, div, mul, sub } from "../binary.ts";
-import { eq } from "../compare.ts";
-import { unaryFormula, type Formula } from "../formula.ts";
-import { neg, sign } from "../unary.ts";
-import { where } from "../where.ts";
-import { sample, type Sample, real } from "../../sample.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { add, div, mul, sub } from "../elementwise/binary.ts";
+import { eq } from "../elementwise/compare.ts";
+import { unaryFormula, type Formula } from "../elementwise/formula.ts";
+import { neg, sign } from "../elementwise/unary.ts";
+import { where } from "../elementwise/where.ts";
+import { sample, type Sample, real } from "../declare/sample.ts";
 
 /**
  * Chebyshev series of what is smooth in each function (C. Clenshaw, Chebyshev Series for Mathematical Functions, NPL Tables 5, 1962;

@@ -1,11 +1,11 @@
 /** Error functions and the normal distribution. */
 import type { Expr } from "../../graph/graph.ts";
 import { scalarTensor } from "../../runtime/constants.ts";
-import type { Tensor } from "../../tensor.ts";
-import { div, mul, sub } from "../binary.ts";
-import { unaryFormula, type Formula } from "../formula.ts";
-import { emitLog1p, exp, log, neg, square } from "../unary.ts";
-import { sample, type Sample, real } from "../../sample.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { div, mul, sub } from "../elementwise/binary.ts";
+import { unaryFormula, type Formula } from "../elementwise/formula.ts";
+import { emitLog1p, exp, log, neg, square } from "../elementwise/unary.ts";
+import { sample, type Sample, real } from "../declare/sample.ts";
 
 /** (1 + 2x) exp(x²) erfc(x) in (x - 3.75) / (x + 3.75), after Shepherd and Laframboise, Math. Comp. 36 (1981). */
 const ERFCX = [

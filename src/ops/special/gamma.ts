@@ -1,16 +1,16 @@
 /** Gamma, digamma, polygamma and zeta functions. */
-import { call } from "../../dispatch.ts";
-import { isFloat } from "../../dtype.ts";
-import { ShapeError, ValueError } from "../../errors.ts";
+import { call } from "../../dispatch/dispatch.ts";
+import { isFloat } from "../../core/dtype.ts";
+import { ShapeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
-import type { Tensor } from "../../tensor.ts";
-import { add, mul, operands, sub, type Arithmetic } from "../binary.ts";
-import { formula, unaryFormula, type Formula } from "../formula.ts";
-import { unsqueeze } from "../movement.ts";
-import { arange } from "../ranges.ts";
-import { sum } from "../reduce.ts";
-import { emitLog1p } from "../unary.ts";
-import { sample, type Sample, real } from "../../sample.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { add, mul, operands, sub, type Arithmetic } from "../elementwise/binary.ts";
+import { formula, unaryFormula, type Formula } from "../elementwise/formula.ts";
+import { unsqueeze } from "../shape/movement.ts";
+import { arange } from "../creation/ranges.ts";
+import { sum } from "../reduce/reduce.ts";
+import { emitLog1p } from "../elementwise/unary.ts";
+import { sample, type Sample, real } from "../declare/sample.ts";
 
 /** Above it the asymptotic series of DLMF 5.11 are exact to float32; below, recurrences lead to [1.5, 2.5). */
 const FAR = 8.5;

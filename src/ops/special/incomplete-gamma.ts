@@ -1,13 +1,13 @@
 /** Regularized incomplete gamma functions. */
-import { call } from "../../dispatch.ts";
+import { call } from "../../dispatch/dispatch.ts";
 import type { Expr } from "../../graph/graph.ts";
-import type { Tensor } from "../../tensor.ts";
-import { mul, operands, sub, type Arithmetic } from "../binary.ts";
-import { formula, type Formula } from "../formula.ts";
-import { exp, log, neg } from "../unary.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { mul, operands, sub, type Arithmetic } from "../elementwise/binary.ts";
+import { formula, type Formula } from "../elementwise/formula.ts";
+import { exp, log, neg } from "../elementwise/unary.ts";
 import { emitErfc } from "./error-functions.ts";
 import { emitLogGamma, lgamma } from "./gamma.ts";
-import { sample, type Sample, real } from "../../sample.ts";
+import { sample, type Sample, real } from "../declare/sample.ts";
 
 /** Steps that bring series and fraction to float32's last place wherever they are used. */
 const STEPS = 64;

@@ -1,11 +1,11 @@
 /** Orthogonal polynomials: of a degree that is a number, or a tensor that broadcasts with x. */
-import { call } from "../../dispatch.ts";
-import { ValueError } from "../../errors.ts";
+import { call } from "../../dispatch/dispatch.ts";
+import { ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
-import { Tensor } from "../../tensor.ts";
-import { formula, type Formula } from "../formula.ts";
-import { operands, type Arithmetic } from "../binary.ts";
-import { sample, type Sample, real } from "../../sample.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { formula, type Formula } from "../elementwise/formula.ts";
+import { operands, type Arithmetic } from "../elementwise/binary.ts";
+import { sample, type Sample, real } from "../declare/sample.ts";
 
 interface Family {
   /** The polynomial of degree 1. */

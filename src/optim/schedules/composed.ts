@@ -1,8 +1,8 @@
 /** Schedules of schedules: one after the other, or all at once. */
-import { ValueError } from "../../errors.ts";
+import { ValueError } from "../../core/errors.ts";
 import { ReduceLROnPlateau } from "./plateau.ts";
 import { LRScheduler, type AnyOptimizer, type ScheduleState } from "./scheduler.ts";
-import { byPosition } from "../../ops/positional.ts";
+import { byPosition } from "../../ops/declare/positional.ts";
 
 abstract class Composed extends LRScheduler {
   /** The schedules, in order. */

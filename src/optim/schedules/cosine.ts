@@ -1,6 +1,6 @@
 /** Rates that follow half a cosine, once or again and again. */
 import { LRScheduler, type AnyOptimizer, type ScheduleOptions } from "./scheduler.ts";
-import { byPosition } from "../../ops/positional.ts";
+import { byPosition } from "../../ops/declare/positional.ts";
 
 /** Options of CosineAnnealingLR. Reference: torch.optim.lr_scheduler.CosineAnnealingLR. */
 export interface CosineAnnealingLROptions extends ScheduleOptions {

@@ -1,8 +1,8 @@
 /** Rates that go up and down between two bounds. */
-import { ValueError } from "../../errors.ts";
+import { ValueError } from "../../core/errors.ts";
 import { demandMomentum, setMomentum } from "./momentum.ts";
 import { LRScheduler, type AnyOptimizer, type PerGroup, type ScheduleOptions } from "./scheduler.ts";
-import { byPosition } from "../../ops/positional.ts";
+import { byPosition } from "../../ops/declare/positional.ts";
 
 /** How cycles shrink: not, by half each, or by a power of gamma. */
 export type CyclicMode = "triangular" | "triangular2" | "expRange" | "exp_range";

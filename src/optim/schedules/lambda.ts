@@ -1,7 +1,7 @@
 /** Rates by functions of the step. */
-import { ValueError } from "../../errors.ts";
+import { ValueError } from "../../core/errors.ts";
 import { LRScheduler, type AnyOptimizer, type PerGroup, type ScheduleOptions } from "./scheduler.ts";
-import { byPosition } from "../../ops/positional.ts";
+import { byPosition } from "../../ops/declare/positional.ts";
 
 /** The factor of an epoch's rate, by the epoch's number. */
 export type RateFunction = (epoch: number) => number;

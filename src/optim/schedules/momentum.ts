@@ -1,5 +1,5 @@
 /** The momentum of a group, whatever its optimizer calls it: the first of betas, or momentum. */
-import { ValueError } from "../../errors.ts";
+import { ValueError } from "../../core/errors.ts";
 import type { AnyGroup, AnyOptimizer } from "./scheduler.ts";
 
 export function demandMomentum(operation: string, { defaults }: AnyOptimizer): void {

@@ -1,8 +1,8 @@
 /** One rise and one long fall of the rates, the momentum against them. */
-import { ValueError } from "../../errors.ts";
+import { ValueError } from "../../core/errors.ts";
 import { demandMomentum, setMomentum } from "./momentum.ts";
 import { LRScheduler, type AnyOptimizer, type PerGroup, type ScheduleOptions } from "./scheduler.ts";
-import { byPosition } from "../../ops/positional.ts";
+import { byPosition } from "../../ops/declare/positional.ts";
 
 /** Options of OneCycleLR. Reference: torch.optim.lr_scheduler.OneCycleLR. */
 export interface OneCycleLROptions extends ScheduleOptions {

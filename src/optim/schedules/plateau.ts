@@ -1,7 +1,7 @@
 /** Rates that fall when a quantity no longer gets better. */
-import { ValueError } from "../../errors.ts";
+import { ValueError } from "../../core/errors.ts";
 import { LRScheduler, type AnyOptimizer, type PerGroup } from "./scheduler.ts";
-import { byPosition } from "../../ops/positional.ts";
+import { byPosition } from "../../ops/declare/positional.ts";
 
 /** Options of ReduceLROnPlateau. Reference: torch.optim.lr_scheduler.ReduceLROnPlateau. */
 export interface ReduceLROnPlateauOptions {

@@ -1,7 +1,7 @@
 /** Rates that begin with a share of themselves or end at zero: constant, linear, polynomial. */
-import { ValueError } from "../../errors.ts";
+import { ValueError } from "../../core/errors.ts";
 import { LRScheduler, type AnyOptimizer, type ScheduleOptions } from "./scheduler.ts";
-import { byPosition } from "../../ops/positional.ts";
+import { byPosition } from "../../ops/declare/positional.ts";
 
 /** Options of ConstantLR. Reference: torch.optim.lr_scheduler.ConstantLR. */
 export interface ConstantLROptions extends ScheduleOptions {

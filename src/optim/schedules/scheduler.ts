@@ -1,7 +1,7 @@
 /** The base of all schedules: what sets the learning rates of an optimizer's groups from step to step. */
-import { ValueError } from "../../errors.ts";
-import { changing, type Restore } from "../../journal.ts";
-import { effect } from "../../tracer.ts";
+import { ValueError } from "../../core/errors.ts";
+import { changing, type Restore } from "../../core/journal.ts";
+import { effect } from "../../core/tracer.ts";
 import type { BaseOptions, Optimizer, ParamGroup } from "../optimizer.ts";
 
 /** Any optimizer. */

@@ -1,7 +1,7 @@
 /** Rates that fall by a factor: at regular steps, at given ones, at every one. */
-import { ValueError } from "../../errors.ts";
+import { ValueError } from "../../core/errors.ts";
 import { LRScheduler, type AnyOptimizer, type ScheduleOptions } from "./scheduler.ts";
-import { byPosition } from "../../ops/positional.ts";
+import { byPosition } from "../../ops/declare/positional.ts";
 
 /** Options of StepLR. Reference: torch.optim.lr_scheduler.StepLR. */
 export interface StepLROptions extends ScheduleOptions {

@@ -2,8 +2,8 @@
  * The routines under the `linalg` operations, in double precision: LAPACK's where a library is found, else our own in JavaScript.
  * Chosen at first use, once for each thread.
  */
-import { NativeLoadError } from "../../errors.ts";
-import { exists } from "../../home.ts";
+import { NativeLoadError } from "../../core/errors.ts";
+import { exists } from "../../core/home.ts";
 import { lapackPaths, loadBinding } from "../../native/load.ts";
 import { libraryEngine } from "./library.ts";
 import { portable } from "./portable.ts";

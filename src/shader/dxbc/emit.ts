@@ -1,6 +1,6 @@
 /** A shader as DXBC: simplified, lowered to words, its values in temporary registers, its uniforms in cb0. */
 import type { ShaderTraits } from "../../dml/capabilities.ts";
-import { ShaderError } from "../../errors.ts";
+import { ShaderError } from "../../core/errors.ts";
 import {
   allStatements,
   constantOf,

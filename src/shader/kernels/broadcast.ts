@@ -1,5 +1,5 @@
 /** Addition with broadcasting: the result's axes, merged where all tensors run through them alike, and each input's strides along them. */
-import { sizeOf, type Shape } from "../../shape.ts";
+import { sizeOf, type Shape } from "../../core/shape.ts";
 import type { LaunchFacts } from "../compiled.ts";
 import type { Float, Uint } from "../numbers.ts";
 import type { FloatElement } from "./elementwise.ts";

@@ -2,7 +2,7 @@
  * One group of threads for each row, for four short ones, or for two where each element needs more than the row: what all rows share is then read
  * once for both, and both wait at the same barriers. A row that fits is read once and kept in registers; a longer one is read once for each pass.
  */
-import { sizeOf } from "../../shape.ts";
+import { sizeOf } from "../../core/shape.ts";
 import type { LaunchFacts } from "../compiled.ts";
 import type { Scope } from "../language.ts";
 import type { Bool, Float, Uint } from "../numbers.ts";

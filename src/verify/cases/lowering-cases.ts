@@ -1,7 +1,7 @@
 /** Runs operations with their gradients on both devices: eagerly and compiled, on packed tensors and on views. */
 import * as dx from "../../index.ts";
 import type { DType, Shape, Tensor } from "../../index.ts";
-import { arrayClass, DTYPES, isFloat, toHalf } from "../../dtype.ts";
+import { arrayClass, DTYPES, isFloat, toHalf } from "../../core/dtype.ts";
 import { agrees, differs, type Case, type Context, type Finding, type Result } from "../case.ts";
 import { compare, differenceText } from "../compare.ts";
 import { randomFor } from "../operator-case.ts";
@@ -10,7 +10,7 @@ import { failureOf, type Side } from "../side.ts";
 import { elementsOf, tensor } from "../tensors.ts";
 import { toleranceOf, type Kind } from "../tolerances.ts";
 import { typeOf } from "../types.ts";
-import type { Argument, Sample } from "../../sample.ts";
+import type { Argument, Sample } from "../../ops/declare/sample.ts";
 import { lowerings } from "./lowerings.ts";
 
 const MODES = ["eager", "compiled", "views"] as const;

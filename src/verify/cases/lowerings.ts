@@ -1,7 +1,7 @@
 /** What operations become together: several DirectML nodes, with their gradients; and the samples that families state of their own. */
 import * as dx from "../../index.ts";
 import type { Tensor } from "../../index.ts";
-import { distinct, half, real, sample, whole, type Argument, type Sample } from "../../sample.ts";
+import { distinct, half, real, sample, whole, type Argument, type Sample } from "../../ops/declare/sample.ts";
 import type { Kind } from "../tolerances.ts";
 import { samples } from "./samples.generated.ts";
 

@@ -1,75 +1,75 @@
 // Made by npm run generate from the families in src/ops.
-import type { Sample } from "../../sample.ts";
-import { samples as $activation } from "../../ops/activation.ts";
-import { samples as $attention } from "../../ops/attention.ts";
-import { samples as $compare } from "../../ops/compare.ts";
-import { samples as $distance } from "../../ops/distance.ts";
-import { samples as $division } from "../../ops/division.ts";
-import { samples as $dropout } from "../../ops/dropout.ts";
-import { samples as $elementary } from "../../ops/elementary.ts";
-import { samples as $embedding } from "../../ops/embedding.ts";
-import { samples as $extrema } from "../../ops/extrema.ts";
-import { samples as $floats } from "../../ops/floats.ts";
-import { samples as $fold } from "../../ops/fold.ts";
-import { samples as $moments } from "../../ops/moments.ts";
-import { samples as $nonzero } from "../../ops/nonzero.ts";
-import { samples as $norm } from "../../ops/norm.ts";
-import { samples as $pad } from "../../ops/pad.ts";
-import { samples as $pairs } from "../../ops/pairs.ts";
-import { samples as $random } from "../../ops/random.ts";
-import { samples as $recurrentCell } from "../../ops/recurrent-cell.ts";
-import { samples as $recurrentNode } from "../../ops/recurrent-node.ts";
-import { samples as $rmsNorm } from "../../ops/rms-norm.ts";
-import { samples as $running } from "../../ops/running.ts";
-import { samples as $scanLinear } from "../../ops/scan-linear.ts";
-import { samples as $scatter } from "../../ops/scatter.ts";
-import { samples as $search } from "../../ops/search.ts";
-import { samples as $sort } from "../../ops/sort.ts";
+import type { Sample } from "../../ops/declare/sample.ts";
+import { samples as $attentionAttention } from "../../ops/attention/attention.ts";
+import { samples as $convFold } from "../../ops/conv/fold.ts";
+import { samples as $dataState } from "../../ops/data/state.ts";
+import { samples as $elementwiseActivation } from "../../ops/elementwise/activation.ts";
+import { samples as $elementwiseArithmetic } from "../../ops/elementwise/arithmetic.ts";
+import { samples as $elementwiseCompare } from "../../ops/elementwise/compare.ts";
+import { samples as $elementwiseDivision } from "../../ops/elementwise/division.ts";
+import { samples as $elementwiseElementary } from "../../ops/elementwise/elementary.ts";
+import { samples as $elementwiseFloats } from "../../ops/elementwise/floats.ts";
+import { samples as $elementwiseUnary } from "../../ops/elementwise/unary.ts";
+import { samples as $elementwiseWhere } from "../../ops/elementwise/where.ts";
+import { samples as $indexEmbedding } from "../../ops/index/embedding.ts";
+import { samples as $indexNonzero } from "../../ops/index/nonzero.ts";
+import { samples as $indexScatter } from "../../ops/index/scatter.ts";
+import { samples as $normBatchLayerNorm } from "../../ops/norm/batch-layer-norm.ts";
+import { samples as $normRmsNorm } from "../../ops/norm/rms-norm.ts";
+import { samples as $poolUnpool } from "../../ops/pool/unpool.ts";
+import { samples as $randomDropout } from "../../ops/random/dropout.ts";
+import { samples as $randomRandom } from "../../ops/random/random.ts";
+import { samples as $recurrentRecurrentCell } from "../../ops/recurrent/recurrent-cell.ts";
+import { samples as $recurrentRecurrentNode } from "../../ops/recurrent/recurrent-node.ts";
+import { samples as $reduceDistance } from "../../ops/reduce/distance.ts";
+import { samples as $reduceExtrema } from "../../ops/reduce/extrema.ts";
+import { samples as $reduceMoments } from "../../ops/reduce/moments.ts";
+import { samples as $scanCumulativeExtrema } from "../../ops/scan/cumulative-extrema.ts";
+import { samples as $scanScanLinear } from "../../ops/scan/scan-linear.ts";
+import { samples as $shapePad } from "../../ops/shape/pad.ts";
+import { samples as $shapeStridedViews } from "../../ops/shape/strided-views.ts";
+import { samples as $sortSearch } from "../../ops/sort/search.ts";
+import { samples as $sortSort } from "../../ops/sort/sort.ts";
 import { samples as $specialBessel } from "../../ops/special/bessel.ts";
 import { samples as $specialErrorFunctions } from "../../ops/special/error-functions.ts";
 import { samples as $specialGamma } from "../../ops/special/gamma.ts";
 import { samples as $specialIncompleteGamma } from "../../ops/special/incomplete-gamma.ts";
 import { samples as $specialPolynomials } from "../../ops/special/polynomials.ts";
-import { samples as $state } from "../../ops/state.ts";
-import { samples as $unary } from "../../ops/unary.ts";
-import { samples as $unpool } from "../../ops/unpool.ts";
-import { samples as $where } from "../../ops/where.ts";
-import { samples as $windows } from "../../ops/windows.ts";
 
 export const samples = (): readonly Sample[] => [
-  ...$activation(),
-  ...$attention(),
-  ...$compare(),
-  ...$distance(),
-  ...$division(),
-  ...$dropout(),
-  ...$elementary(),
-  ...$embedding(),
-  ...$extrema(),
-  ...$floats(),
-  ...$fold(),
-  ...$moments(),
-  ...$nonzero(),
-  ...$norm(),
-  ...$pad(),
-  ...$pairs(),
-  ...$random(),
-  ...$recurrentCell(),
-  ...$recurrentNode(),
-  ...$rmsNorm(),
-  ...$running(),
-  ...$scanLinear(),
-  ...$scatter(),
-  ...$search(),
-  ...$sort(),
+  ...$attentionAttention(),
+  ...$convFold(),
+  ...$dataState(),
+  ...$elementwiseActivation(),
+  ...$elementwiseArithmetic(),
+  ...$elementwiseCompare(),
+  ...$elementwiseDivision(),
+  ...$elementwiseElementary(),
+  ...$elementwiseFloats(),
+  ...$elementwiseUnary(),
+  ...$elementwiseWhere(),
+  ...$indexEmbedding(),
+  ...$indexNonzero(),
+  ...$indexScatter(),
+  ...$normBatchLayerNorm(),
+  ...$normRmsNorm(),
+  ...$poolUnpool(),
+  ...$randomDropout(),
+  ...$randomRandom(),
+  ...$recurrentRecurrentCell(),
+  ...$recurrentRecurrentNode(),
+  ...$reduceDistance(),
+  ...$reduceExtrema(),
+  ...$reduceMoments(),
+  ...$scanCumulativeExtrema(),
+  ...$scanScanLinear(),
+  ...$shapePad(),
+  ...$shapeStridedViews(),
+  ...$sortSearch(),
+  ...$sortSort(),
   ...$specialBessel(),
   ...$specialErrorFunctions(),
   ...$specialGamma(),
   ...$specialIncompleteGamma(),
   ...$specialPolynomials(),
-  ...$state(),
-  ...$unary(),
-  ...$unpool(),
-  ...$where(),
-  ...$windows(),
 ];

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import * as dx from "../../../src/index.ts";
-import { isFloat } from "../../../src/dtype.ts";
+import { isFloat } from "../../../src/core/dtype.ts";
 import { Call, operandsOf } from "../call.ts";
 import { packedOf, readCases, readIndex, tensorOf, type Case, type GoldenTensor, type Path } from "../cases.ts";
 import { flatten } from "../compare.ts";

@@ -1,6 +1,6 @@
 /** What calls save for backward(), by what is refused afterwards, beside PyTorch (saved.py). */
 import * as dx from "../../../src/index.ts";
-import { isFloat } from "../../../src/dtype.ts";
+import { isFloat } from "../../../src/core/dtype.ts";
 import type { Case } from "../cases.ts";
 import { make } from "./recorded.ts";
 

@@ -1,8 +1,8 @@
 /** Values and gradients at special values, beside PyTorch's (special.py). */
 import * as dx from "../../../src/index.ts";
-import { isFloat } from "../../../src/dtype.ts";
+import { isFloat } from "../../../src/core/dtype.ts";
 import { near } from "../../tolerance.ts";
-import { values } from "../../../src/ops/data.ts";
+import { values } from "../../../src/ops/data/data.ts";
 import { elementsOf, type Case, type GoldenTensor, type Path } from "../cases.ts";
 import { make } from "./recorded.ts";
 

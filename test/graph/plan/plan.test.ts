@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { device } from "../../../src/device.ts";
+import { device } from "../../../src/core/device.ts";
 import { isOneGraph, planGraph } from "../../../src/graph/plan/plan.ts";
 import { nativeDevice } from "../../../src/runtime/devices.ts";
 import { build } from "../build.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { addBroadcast, broadcastParams, mergedAxes } from "../../../src/shader/kernels/broadcast.ts";
-import { sizeOf, type Shape } from "../../../src/shape.ts";
+import { sizeOf, type Shape } from "../../../src/core/shape.ts";
 import { launch, numbers } from "./support.ts";
 
 const cases: readonly (readonly [Shape, Shape, Shape])[] = [

@@ -5,7 +5,7 @@ import type { Kernel } from "../../../src/shader/kernels/kernel.ts";
 import { lower } from "../../../src/shader/lower.ts";
 import { floatOfHalf, halfOfFloat } from "../../../src/shader/operations.ts";
 import { simplify } from "../../../src/shader/simplify.ts";
-import { sizeOf, type Shape } from "../../../src/shape.ts";
+import { sizeOf, type Shape } from "../../../src/core/shape.ts";
 import { generator } from "../random.ts";
 
 export interface Given {

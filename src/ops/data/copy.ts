@@ -1,0 +1,35 @@
+/** Writing the values of one tensor into another that exists. @package */
+import { noGrad } from "../../autograd/grad-mode.ts";
+import { ShapeError } from "../../core/errors.ts";
+import { call } from "../../dispatch/dispatch.ts";
+import { assignEager, contiguousOp } from "../../runtime/assign.ts";
+import { demandElements } from "../../runtime/meta.ts";
+import { outsideScopes } from "../../core/scope.ts";
+import { sameShape, showShape } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { tracer } from "../../core/tracer.ts";
+import { to, toDType } from "./data.ts";
+
+/**
+ * target takes the values of source, converted to its dtype and moved to its device; autograd records nothing. target keeps its
+ * buffer where it can. Throws ShapeError unless the shapes are equal.
+ */
+export function copyInto(operation: string, target: Tensor, source: Tensor): void {
+  target.demandLive(operation);
+  source.demandLive(operation);
+  if (target.device.type === "meta" && source.device !== target.device) demandElements(operation, target);
+  if (!sameShape(target.shape, source.shape)) throw new ShapeError(operation, "source", showShape(target.shape), showShape(source.shape));
+  noGrad(() =>
+    outsideScopes(() => {
+      if (source.storage === target.storage && source.offset === target.offset && source.desc === target.desc) return;
+      // A buffer is never read and written by one copy.
+      const apart = source.storage === target.storage && source.device === target.device ? call(contiguousOp, [source], undefined) : source;
+      const moved = to(apart, target.device);
+      const value = toDType(moved, target.dtype);
+      const t = tracer();
+      if (t === null) assignEager(target, value, false);
+      else t.assign(target, value);
+      for (const made of new Set([apart, moved, value])) if (made !== source) made.dispose();
+    }),
+  );
+}

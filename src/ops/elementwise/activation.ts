@@ -1,0 +1,594 @@
+/** Activation functions. Each takes float16 or float32 and keeps shape and dtype. @functional */
+import { swigluGradientShader, swigluShader, unaryShader } from "../../shader/lowering.ts";
+import type { GraphBuilder } from "../../graph/builder.generated.ts";
+import { chosenBy, tie } from "../../autograd/tie.ts";
+import { call, dispatch } from "../../dispatch/dispatch.ts";
+import { isGradEnabled } from "../../autograd/grad-mode.ts";
+import { isFloat, isHalf, isInteger } from "../../core/dtype.ts";
+import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
+import type { Expr } from "../../graph/graph.ts";
+import { demandHeld } from "../../core/elements.ts";
+import { scalarTensor } from "../../runtime/constants.ts";
+import { sameShape } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { add, div, mul, sub } from "./binary.ts";
+import { eq, ge, gt, le, logicalAnd, logicalOr, lt } from "./compare.ts";
+import { zerosLike } from "../creation/creation.ts";
+import { asFloat, roundedOnce, toDType } from "../data/data.ts";
+import { define, type Definition } from "../../core/definition.ts";
+import { formula, Formula } from "./formula.ts";
+import { chunk } from "../shape/join.ts";
+import { reshape } from "../shape/movement.ts";
+import { detach } from "../data/state.ts";
+import { BOOL, cast, constant, demandFloat } from "../declare/support.ts";
+import { abs, erf, exp, square, tanh } from "./unary.ts";
+import { clamp, clampMax, where } from "./where.ts";
+import { half, sample, type Sample, real } from "../declare/sample.ts";
+import { byPosition } from "../declare/positional.ts";
+
+interface ActivationOptions<A> {
+  readonly emit: (g: GraphBuilder, x: Expr, attrs: A) => Expr;
+  /** dx from dy, input and output. */
+  readonly grad: (dy: Tensor, x: Tensor, y: Tensor, attrs: A) => Tensor;
+  readonly saves: "input" | "output" | "both";
+}
+
+function activation<A>(name: string, { emit, grad, saves }: ActivationOptions<A>): Definition<A> {
+  return define<A>({
+    name,
+    traits: { elementwise: true },
+    infer: ([x]) => [x!],
+    lower: (g, [x], attrs) => [emit(g, x!, attrs)],
+    grad: (dy, { inputs: [x], outputs: [y], attrs }) => [grad(dy, x!, y!, attrs)],
+    saves: { inputs: saves === "output" ? [] : [0], outputs: saves !== "input" },
+  });
+}
+
+/** A gradient by dy and one other tensor, as one operation, rounded once; null while it is to be differentiated itself. */
+function gradientOf(name: string, emit: (g: GraphBuilder, dy: Expr, v: Expr) => Expr): (dy: Tensor, v: Tensor) => Tensor | null {
+  const op = formula(name, { emit: (f, [dy, v]) => emit(f.g, dy!, v!), grad: null });
+  return (dy, v) => (isGradEnabled() ? null : call(op, [dy, v], undefined));
+}
+
+const zero = (like: Tensor): Tensor => scalarTensor(like.device, like.dtype, 0);
+
+/** y, but NaN where x is: some of DirectML's activations are made of minima and maxima, which drop it. */
+const withNaN = (g: GraphBuilder, x: Expr, y: Expr): Expr => g.elementWiseIf(g.elementWiseIsNan(x, BOOL), x, y);
+
+/** 0 where x is at most 0, dy elsewhere: at NaN too, which ACTIVATION_RELU_GRAD takes for 0. That is one operator where nothing fuses. */
+const reluGradOp: Definition<undefined> = define({
+  name: "reluGrad",
+  traits: { elementwise: true },
+  infer: ([x]) => [x!],
+  lower: (g, [x, dy]) => {
+    if (!g.capabilities.fusesGraphs) return [g.activationReluGrad(x!, dy!)];
+    const none = constant(g, x!.dtype, 0, x!.sizes);
+    return [g.elementWiseIf(g.elementWiseLogicalLessThanOrEqual(x!, none, BOOL), none, dy!)];
+  },
+  grad: (ddx, { inputs: [x], needs }) => [needs[0] ? zerosLike(ddx) : null, call(reluGradOp, [x!, ddx], undefined)],
+  saves: { inputs: [0], outputs: false },
+});
+
+/** @internal The gradient of relu() by its value y. */
+export const reluBy = (y: Tensor, dy: Tensor): Tensor => call(reluGradOp, [y, dy], undefined);
+
+const reluOp = activation<undefined>("relu", {
+  // RELU makes 0 of NaN, and fused NaN of -infinity; this one is as fast and does neither.
+  emit: (g, x) => unaryShader(g, "relu", x) ?? g.activationThresholdedRelu(x, { alpha: 0 }),
+  grad: (dy, _, y) => call(reluGradOp, [y, dy], undefined),
+  saves: "output",
+});
+const sigmoidGradient = gradientOf("sigmoidGrad", (g, dy, y) =>
+  g.elementWiseMultiply(dy, g.elementWiseMultiply(y, g.elementWiseIdentity(y, { scaleBias: [-1, 1] }))),
+);
+const sigmoidOp = activation<undefined>("sigmoid", {
+  emit: (g, x) => g.activationSigmoid(x),
+  grad: (dy, _, y) => sigmoidGradient(dy, y) ?? mul(dy, mul(y, sub(1, y))),
+  saves: "output",
+});
+const leakyReluOp = activation<{ readonly slope: number }>("leakyRelu", {
+  emit: (g, x, { slope }) => g.activationLeakyRelu(x, { alpha: slope }),
+  grad: (dy, x, _, { slope }) => chosenBy(dy, x, (d, v) => where(gt(v, 0), d, mul(d, slope))),
+  saves: "input",
+});
+/** dy times low e^(x / width) below 0 and high above it. At 0 it is low and does not change: its own derivative is 0 there, as in PyTorch. */
+function eluGradient(dy: Tensor, x: Tensor, low: number, high: number, width: number): Tensor {
+  const below = mul(dy, mul(exp(width === 1 ? x : div(x, width)), low));
+  if (!isGradEnabled()) return where(le(x, 0), below, mul(dy, high));
+  return where(lt(x, 0), below, where(eq(x, 0), mul(dy, low), mul(dy, high)));
+}
+
+const eluOp = activation<{ readonly alpha: number }>("elu", {
+  emit: (g, x, { alpha }) => g.activationElu(x, { alpha }),
+  grad: (dy, x, _, { alpha }) => eluGradient(dy, x, alpha, 1, 1),
+  saves: "input",
+});
+const SELU = { alpha: 1.6732632423543772, gamma: 1.0507009873554805 };
+const seluOp = activation<undefined>("selu", {
+  emit: (g, x) => g.activationScaledElu(x, SELU),
+  grad: (dy, x) => eluGradient(dy, x, SELU.alpha * SELU.gamma, SELU.gamma, 1),
+  saves: "input",
+});
+const celuOp = activation<{ readonly alpha: number }>("celu", {
+  emit: (g, x, { alpha }) => (alpha === 1 ? g.activationElu(x, { alpha }) : withNaN(g, x, g.activationCelu(x, { alpha }))),
+  grad: (dy, x, _, { alpha }) => eluGradient(dy, x, 1, 1, alpha),
+  saves: "input",
+});
+
+/** x * sigmoid(x), by ACTIVATION_SWISH where the device has it. */
+const emitSilu = (g: GraphBuilder, x: Expr): Expr =>
+  g.supports("ACTIVATION_SWISH", x.dtype)
+    ? g.activationSwish(x, { sigmoidInputScale: 1 })
+    : g.elementWiseMultiply(x, g.activationSigmoid(x));
+
+/** dy s (1 + x (1 - s)) */
+const siluGradient = gradientOf("siluGrad", (g, dy, x) => {
+  const s = g.activationSigmoid(x);
+  const rest = g.elementWiseMultiply(x, g.elementWiseIdentity(s, { scaleBias: [-1, 1] }));
+  return g.elementWiseMultiply(dy, g.elementWiseMultiply(s, g.elementWiseIdentity(rest, { scaleBias: [1, 1] })));
+});
+const siluOp = activation<undefined>("silu", {
+  emit: emitSilu,
+  grad: (dy, x) => {
+    const atOnce = siluGradient(dy, x);
+    if (atOnce !== null) return atOnce;
+    const s = sigmoid(x);
+    return mul(dy, mul(s, add(mul(x, sub(1, s)), 1)));
+  },
+  saves: "input",
+});
+
+/** The gradients of swiglu by x and gate, from both and dy. */
+const swigluGradOp: Definition<undefined> = define({
+  name: "swigluGrad",
+  traits: { elementwise: true },
+  infer: ([x, gate]) => [x!, gate!],
+  lower: (g, [x, gate, dy]) => {
+    const launched = swigluGradientShader(g, x!, gate!, dy!);
+    if (launched !== null) return launched;
+    const s = g.activationSigmoid(gate!);
+    // s (1 + gate (1 - s)), without a difference of large numbers.
+    const slope = g.elementWiseAdd(s, g.elementWiseMultiply(emitSilu(g, gate!), g.activationSigmoid(g.elementWiseNegate(gate!))));
+    return [g.elementWiseMultiply(dy!, emitSilu(g, gate!)), g.elementWiseMultiply(g.elementWiseMultiply(dy!, x!), slope)];
+  },
+  grad: null,
+});
+
+const swigluOp: Definition<undefined> = define({
+  name: "swiglu",
+  traits: { elementwise: true },
+  infer: ([x]) => [x!],
+  lower: (g, [x, gate]) => [swigluShader(g, x!, gate!) ?? g.elementWiseMultiply(x!, emitSilu(g, gate!))],
+  grad: (dy, { inputs: [x, gate], needs }) => {
+    if (!isGradEnabled()) return dispatch(swigluGradOp, [x!, gate!, dy], undefined);
+    const s = sigmoid(gate!);
+    const slope = mul(s, add(mul(gate!, sub(1, s)), 1));
+    return [needs[0] ? mul(dy, mul(gate!, s)) : null, needs[1] ? mul(mul(dy, x!), slope) : null];
+  },
+  saves: { inputs: [0, 1], outputs: false },
+});
+
+const geluGradient = gradientOf("geluGrad", (g, dy, x) => {
+  const phi = g.elementWiseIdentity(g.elementWiseErf(x, { scaleBias: [Math.SQRT1_2, 0] }), { scaleBias: [0.5, 0.5] });
+  const bell = g.elementWiseExp(g.elementWiseMultiply(x, x), { scaleBias: [-0.5, 0] });
+  const density = g.elementWiseIdentity(bell, { scaleBias: [1 / Math.sqrt(2 * Math.PI), 0] });
+  return g.elementWiseMultiply(dy, g.elementWiseAdd(phi, g.elementWiseMultiply(x, density)));
+});
+const geluOp = activation<undefined>("gelu", {
+  emit: (g, x) => {
+    const shader = unaryShader(g, "gelu", x);
+    if (shader !== null) return shader;
+    if (g.supports("ACTIVATION_GELU", x.dtype)) return g.activationGelu(x);
+    const phi = g.elementWiseIdentity(g.elementWiseErf(x, { scaleBias: [Math.SQRT1_2, 0] }), { scaleBias: [0.5, 0.5] });
+    return g.elementWiseMultiply(x, phi);
+  },
+  grad: (dy, x) => {
+    const atOnce = geluGradient(dy, x);
+    if (atOnce !== null) return atOnce;
+    const phi = add(mul(erf(mul(x, Math.SQRT1_2)), 0.5), 0.5);
+    const density = mul(exp(mul(square(x), -0.5)), 1 / Math.sqrt(2 * Math.PI));
+    return mul(dy, add(phi, mul(x, density)));
+  },
+  saves: "input",
+});
+
+/** 2 √(2/π), and the factor of x² in 2 √(2/π) (x + 0.044715 x³) = x (LINE + CUBE x²). */
+const LINE = 2 * Math.sqrt(2 / Math.PI);
+const CUBE = LINE * 0.044715;
+/** Far beyond where the derivative is 0 or 1: a larger square times 0 need not be 0. */
+const FAR = 1e4;
+
+const geluTanhGradient = gradientOf("geluTanhGrad", (g, dy, x) => {
+  const squared = g.elementWiseMultiply(x, x);
+  const s = g.activationSigmoid(g.elementWiseMultiply(x, g.elementWiseIdentity(squared, { scaleBias: [CUBE, LINE] })));
+  const bell = g.elementWiseMultiply(s, g.elementWiseIdentity(s, { scaleBias: [-1, 1] }));
+  const slope = g.elementWiseIdentity(g.elementWiseClip(squared, { min: 0, max: FAR }), { scaleBias: [3 * CUBE, LINE] });
+  return g.elementWiseMultiply(dy, g.elementWiseAdd(s, g.elementWiseMultiply(g.elementWiseMultiply(x, bell), slope)));
+});
+/** x * sigmoid(2 u), which is x (1 + tanh(u)) / 2 and keeps small results. */
+const geluTanhOp = formula("geluTanh", {
+  emit: (f, [x]) => f.mul(x!, f.g.activationSigmoid(f.mul(x!, f.affine(f.square(x!), CUBE, LINE)))),
+  grad: [
+    (dy, [given]): Tensor => {
+      const atOnce = geluTanhGradient(dy, given!);
+      if (atOnce !== null) return atOnce;
+      const x = toDType(given!, "float32");
+      const squared = square(x);
+      const s = sigmoid(mul(x, add(mul(squared, CUBE), LINE)));
+      const slope = add(mul(clampMax(squared, FAR), 3 * CUBE), LINE);
+      return toDType(mul(dy, add(s, mul(mul(x, mul(s, sub(1, s))), slope))), dy.dtype);
+    },
+  ],
+});
+
+interface SoftplusAttributes {
+  readonly beta: number;
+  readonly threshold: number;
+}
+
+/** The same by the operator, where it is known to lose no small results. */
+const wholeSoftplus = (g: GraphBuilder, x: Expr, { beta, threshold }: SoftplusAttributes): Expr => {
+  // Beyond 20 a float does not tell it from x.
+  if (beta === 1 && threshold >= 20) return g.activationSoftplus(x, { steepness: 1 });
+  const scaled = g.elementWiseIdentity(x, { scaleBias: [beta, 0] });
+  const soft = g.elementWiseIdentity(g.activationSoftplus(scaled, { steepness: 1 }), { scaleBias: [1 / beta, 0] });
+  return g.elementWiseIf(g.elementWiseLogicalGreaterThan(scaled, constant(g, x.dtype, threshold, x.sizes), BOOL), x, soft);
+};
+
+/** ln(1 + e^(beta x)) / beta as max(beta x, 0) / beta + ln(1 + e^-|beta x|) / beta, which neither overflows nor loses small results. */
+const emitSoftplus = (g: GraphBuilder, x: Expr, { beta, threshold }: SoftplusAttributes): Expr => {
+  if (g.capabilities.fusesGraphs) return wholeSoftplus(g, x, { beta, threshold });
+  const scaled = g.elementWiseIdentity(x, { scaleBias: [beta, 0] });
+  const tail = g.elementWiseExp(g.elementWiseAbs(scaled), { scaleBias: [-1, 0] });
+  const log = g.elementWiseLog(tail, { scaleBias: [1, 1] });
+  // Where 1 + tail rounds to 1, ln(1 + tail) is tail.
+  const number = (v: number): Expr => constant(g, x.dtype, v, x.sizes);
+  const small = g.elementWiseLogicalLessThan(tail, number(x.dtype === "float16" ? 1e-2 : 1e-4), BOOL);
+  const near = g.elementWiseSubtract(tail, g.elementWiseMultiply(g.elementWiseIdentity(tail, { scaleBias: [0.5, 0] }), tail));
+  const rest = g.elementWiseIdentity(g.elementWiseIf(small, near, log), { scaleBias: [1 / beta, 0] });
+  // max(beta x, 0) / beta
+  const line = beta > 0 ? g.activationRelu(x) : g.elementWiseSubtract(x, g.activationRelu(x));
+  const soft = g.elementWiseAdd(line, rest);
+  return g.elementWiseIf(g.elementWiseLogicalGreaterThan(scaled, number(threshold), BOOL), x, soft);
+};
+
+const softplusOp = activation<SoftplusAttributes>("softplus", {
+  emit: emitSoftplus,
+  grad: (dy, x, _, { beta, threshold }) => {
+    const scaled = mul(x, beta);
+    return where(gt(scaled, threshold), dy, mul(dy, sigmoid(scaled)));
+  },
+  saves: "input",
+});
+
+const logSigmoidOp = activation<undefined>("logSigmoid", {
+  emit: (g, x) => {
+    const soft = emitSoftplus(g, g.elementWiseIdentity(x, { scaleBias: [-1, 0] }), { beta: 1, threshold: Infinity });
+    return g.elementWiseIdentity(soft, { scaleBias: [-1, 0] });
+  },
+  grad: (dy, x) => mul(dy, sigmoid(mul(x, -1))),
+  saves: "input",
+});
+
+function finite(operation: string, name: string, value: number): void {
+  if (!Number.isFinite(value)) throw new ValueError(operation, name, "a finite number", value);
+}
+
+/** max(x, 0); NaN stays. DirectML: ACTIVATION_THRESHOLDED_RELU. Reference: torch.nn.functional.relu. Whole numbers are taken too. */
+export function relu(x: Tensor): Tensor {
+  return isInteger(x.dtype) ? clamp(x, 0) : floatOnly("relu", x, () => call(reluOp, [x], undefined));
+}
+
+function floatOnly(operation: string, x: Tensor, run: () => Tensor): Tensor {
+  demandFloat(operation, x);
+  return run();
+}
+
+/** 1 / (1 + e^-x). Whole numbers give float32. DirectML: ACTIVATION_SIGMOID. Reference: torch.sigmoid. */
+export function sigmoid(x: Tensor): Tensor {
+  const real = asFloat(x);
+  return floatOnly("sigmoid", real, () => call(sigmoidOp, [real], undefined));
+}
+
+/** x where x > 0, negativeSlope * x elsewhere. negativeSlope: finite, default 0.01. DirectML: ACTIVATION_LEAKY_RELU. Reference: torch.nn.functional.leaky_relu. */
+export function leakyRelu(
+  x: Tensor,
+  negativeSlope:
+    | number
+    | {
+        /** Factor of numbers below 0. Default: 0.01. */
+        readonly negativeSlope?: number;
+        /** @deprecated Use negativeSlope. */
+        readonly slope?: number;
+      } = 0.01,
+): Tensor {
+  const slope = typeof negativeSlope === "object" ? (negativeSlope.negativeSlope ?? 0.01) : negativeSlope;
+  finite("leakyRelu", "negativeSlope", slope);
+  return floatOnly("leakyRelu", x, () => call(leakyReluOp, [x], { slope }));
+}
+
+/** x where x > 0, alpha * (e^x - 1) elsewhere. DirectML: ACTIVATION_ELU. Reference: torch.nn.functional.elu. */
+export function elu(
+  x: Tensor,
+  alpha:
+    | number
+    | {
+        /** What the function tends to below 0, negated. Default: 1. */
+        readonly alpha?: number;
+      } = 1,
+): Tensor {
+  const value = typeof alpha === "object" ? (alpha.alpha ?? 1) : alpha;
+  finite("elu", "alpha", value);
+  return floatOnly("elu", x, () => call(eluOp, [x], { alpha: value }));
+}
+
+/** 1.0507 * elu(x, 1.6733). DirectML: ACTIVATION_SCALED_ELU. Reference: torch.nn.functional.selu. */
+export const selu = (x: Tensor): Tensor => floatOnly("selu", x, () => call(seluOp, [x], undefined));
+
+/** max(x, 0) + min(0, alpha * (e^(x / alpha) - 1)). DirectML: ACTIVATION_CELU. Reference: torch.nn.functional.celu. */
+export function celu(
+  x: Tensor,
+  alpha:
+    | number
+    | {
+        /** What the function tends to below 0, negated. Default: 1. */
+        readonly alpha?: number;
+      } = 1,
+): Tensor {
+  const value = typeof alpha === "object" ? (alpha.alpha ?? 1) : alpha;
+  finite("celu", "alpha", value);
+  if (value === 0) throw new ValueError("celu", "alpha", "not 0", value);
+  return floatOnly("celu", x, () => call(celuOp, [x], { alpha: value }));
+}
+
+/** x * sigmoid(x). DirectML: ACTIVATION_SWISH, or SIGMOID and MULTIPLY. Reference: torch.nn.functional.silu. */
+export const silu = (x: Tensor): Tensor => floatOnly("silu", x, () => call(siluOp, [x], undefined));
+
+/** x * Φ(x); approximate "tanh": 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))). DirectML: ACTIVATION_GELU or ERF; SIGMOID. Reference: torch.nn.functional.gelu. */
+export function gelu(
+  x: Tensor,
+  approximate:
+    | "none"
+    | "tanh"
+    | {
+        /** "tanh" for the formula with tanh, "none" for the exact one. Default: "none". */
+        readonly approximate?: "none" | "tanh";
+      } = "none",
+): Tensor {
+  const value = typeof approximate === "object" ? (approximate.approximate ?? "none") : approximate;
+  if (value !== "none" && value !== "tanh") throw new ValueError("gelu", "approximate", '"none" or "tanh"', value);
+  demandFloat("gelu", x);
+  return call(value === "none" ? geluOp : geluTanhOp, [x], undefined);
+}
+
+/** Options of softplus(). Reference: torch.nn.functional.softplus. */
+export interface SoftplusOptions {
+  /** Factor of x inside. Default: 1. */
+  readonly beta?: number;
+  /** From beta * x above it on the result is x itself. Default: 20. */
+  readonly threshold?: number;
+}
+
+/** ln(1 + e^(beta x)) / beta, and x where beta x > threshold. DirectML: EXP, LOG. Reference: torch.nn.functional.softplus. */
+export function softplus(x: Tensor, beta?: number | SoftplusOptions, threshold?: number): Tensor {
+  const given =
+    typeof beta === "object" && threshold === undefined
+      ? beta
+      : byPosition<SoftplusOptions>("softplus", ["beta", "threshold"], [beta, threshold]);
+  const { beta: factor = 1, threshold: limit = 20 } = given;
+  finite("softplus", "beta", factor);
+  if (factor === 0) throw new ValueError("softplus", "beta", "not 0", factor);
+  return floatOnly("softplus", x, () => call(softplusOp, [x], { beta: factor, threshold: limit }));
+}
+
+/** ln(sigmoid(x)), exact for large negative x too. Reference: torch.nn.functional.logsigmoid. */
+export const logSigmoid = (x: Tensor): Tensor => floatOnly("logSigmoid", x, () => call(logSigmoidOp, [x], undefined));
+
+/** x * tanh(softplus(x)). Reference: torch.nn.functional.mish. */
+export const mish = (x: Tensor): Tensor => floatOnly("mish", x, () => roundedOnce([x], (y) => mul(y!, tanh(softplus(y!)))));
+
+/** x / (1 + |x|). Whole numbers give float32. Reference: torch.nn.functional.softsign. */
+export const softsign = (x: Tensor): Tensor => div(x, add(abs(x), 1));
+
+interface Limits {
+  readonly min: number;
+  readonly max: number;
+}
+const hardtanhOp = activation<Limits>("hardtanh", {
+  emit: (g, x, { min, max }) => {
+    // CLIP takes no limits that crossed, nor infinite ones.
+    if (Number.isFinite(min) && Number.isFinite(max) && min <= max) return withNaN(g, x, g.elementWiseClip(x, { min, max }));
+    const f = new Formula(g, x.dtype, x.sizes);
+    return withNaN(g, x, f.min(f.max(x, min), max));
+  },
+  // At the limits themselves PyTorch passes no gradient on, unlike clamp, and at NaN it does.
+  grad: (dy, x, _, { min, max }) => chosenBy(dy, x, (d, v) => where(logicalOr(le(v, min), ge(v, max)), zero(d), d)),
+  saves: "input",
+});
+/** Options of hardtanh(). Reference: torch.nn.functional.hardtanh. */
+export interface HardtanhOptions {
+  /** The lower limit. Default: -1. */
+  readonly minVal?: number;
+  /** @deprecated Use minVal. */
+  readonly min?: number;
+  /** The upper limit. Default: 1. */
+  readonly maxVal?: number;
+  /** @deprecated Use maxVal. */
+  readonly max?: number;
+}
+
+/** x limited to [min, max]. Reference: torch.nn.functional.hardtanh. DirectML: ELEMENT_WISE_CLIP. */
+export function hardtanh(x: Tensor, minVal?: number | HardtanhOptions, maxVal?: number): Tensor {
+  const given =
+    typeof minVal === "object" && maxVal === undefined
+      ? minVal
+      : byPosition<HardtanhOptions>("hardtanh", ["minVal", "maxVal"], [minVal, maxVal]);
+  const { minVal: min = -1, maxVal: max = 1 } = given;
+  if (x.dtype === "bool") throw new DTypeError("hardtanh", "x", "a number", x.describe());
+  for (const [name, v] of Object.entries({ minVal: min, maxVal: max }))
+    demandHeld("hardtanh", name, isInteger(x.dtype) ? "int64" : x.dtype, v);
+  if (isInteger(x.dtype)) return clamp(x, Math.max(Math.trunc(min), x.dtype.startsWith("u") ? 0 : -Infinity), Math.trunc(max));
+  return floatOnly("hardtanh", x, () => call(hardtanhOp, [x], { min, max }));
+}
+/** x limited to [0, 6]. Reference: torch.nn.functional.relu6. */
+export const relu6 = (x: Tensor): Tensor => hardtanh(x, { minVal: 0, maxVal: 6 });
+
+const hardSigmoidOp = activation<undefined>("hardSigmoid", {
+  emit: (g, x) => withNaN(g, x, g.activationHardSigmoid(x, { alpha: 1 / 6, beta: 0.5 })),
+  grad: (dy, x) => tie(where(logicalAnd(gt(x, -3), lt(x, 3)), mul(dy, 1 / 6), zero(dy)), x),
+  saves: "input",
+});
+/** x / 6 + 1 / 2, limited to [0, 1]. DirectML: ACTIVATION_HARD_SIGMOID. Reference: torch.nn.functional.hardsigmoid. */
+export const hardSigmoid = (x: Tensor): Tensor => floatOnly("hardSigmoid", x, () => call(hardSigmoidOp, [x], undefined));
+
+const hardSwishOp = activation<undefined>("hardSwish", {
+  emit: (g, x) => g.elementWiseMultiply(x, g.activationHardSigmoid(x, { alpha: 1 / 6, beta: 0.5 })),
+  // (x + 1.5) / 3: near -1.5 the sum is exact, and x / 3 + 0.5 is not.
+  grad: (dy, x) => where(le(x, -3), zero(dy), where(lt(x, 3), mul(dy, mul(add(x, 1.5), 1 / 3)), dy)),
+  saves: "input",
+});
+/** x * hardSigmoid(x). DirectML: ACTIVATION_HARD_SIGMOID and MULTIPLY. Reference: torch.nn.functional.hardswish. */
+export const hardSwish = (x: Tensor): Tensor => floatOnly("hardSwish", x, () => call(hardSwishOp, [x], undefined));
+
+/** Whether x lies in [-lambda, lambda]; NaN does not. */
+const isWithin = (f: Formula, x: Expr, lambda: number): Expr => f.and(f.ge(x, -lambda), f.le(x, lambda));
+
+const hardshrinkOp = activation<{ readonly lambda: number }>("hardshrink", {
+  emit: (g, x, { lambda }) => {
+    const f = new Formula(g, x.dtype, x.sizes);
+    return f.where(isWithin(f, x, lambda), 0, x);
+  },
+  grad: (dy, x, _, { lambda }) => shrunk(dy, x, lambda),
+  saves: "input",
+});
+/** Nothing where x lies in [-lambda, lambda]. */
+const shrunk = (dy: Tensor, x: Tensor, lambda: number): Tensor =>
+  chosenBy(dy, x, (d, v) => where(logicalAnd(ge(v, -lambda), le(v, lambda)), zero(d), d));
+
+/** x beyond [-lambd, lambd], 0 within. Reference: torch.nn.functional.hardshrink. DirectML: ELEMENT_WISE_IF. */
+export function hardshrink(
+  x: Tensor,
+  lambd:
+    | number
+    | {
+        /** Numbers of at most this size become 0. Default: 0.5. */
+        readonly lambd?: number;
+        /** @deprecated Use lambd. */
+        readonly lambda?: number;
+      } = 0.5,
+): Tensor {
+  const lambda = typeof lambd === "object" ? (lambd.lambd ?? 0.5) : lambd;
+  demandFloat("hardshrink", x);
+  return call(hardshrinkOp, [x], { lambda });
+}
+
+const softshrinkOp = activation<{ readonly lambda: number }>("softshrink", {
+  emit: (g, x, { lambda }) => {
+    const f = new Formula(g, x.dtype, x.sizes);
+    return f.cases([isWithin(f, x, lambda), 0], [f.gt(x, 0), f.sub(x, lambda)], f.add(x, lambda));
+  },
+  grad: (dy, x, _, { lambda }) => shrunk(dy, x, lambda),
+  saves: "input",
+});
+/** x moved towards 0 by lambd, 0 within [-lambd, lambd]. Reference: torch.nn.functional.softshrink. DirectML: ELEMENT_WISE_IF. */
+export function softshrink(
+  x: Tensor,
+  lambd:
+    | number
+    | {
+        /** Numbers of at most this size become 0; others come nearer to 0 by it. Default: 0.5. */
+        readonly lambd?: number;
+        /** @deprecated Use lambd. */
+        readonly lambda?: number;
+      } = 0.5,
+): Tensor {
+  const lambda = typeof lambd === "object" ? (lambd.lambd ?? 0.5) : lambd;
+  demandFloat("softshrink", x);
+  if (!(lambda >= 0)) throw new ValueError("softshrink", "lambd", "at least 0", lambda);
+  return call(softshrinkOp, [x], { lambda });
+}
+/** x - tanh(x). Reference: torch.nn.functional.tanhshrink. */
+export const tanhshrink = (x: Tensor): Tensor => sub(x, tanh(x));
+const thresholdOp = activation<{ readonly limit: number; readonly value: number }>("threshold", {
+  emit: (g, x, { limit, value }) => {
+    // The limit itself is not rounded to half precision.
+    const f = new Formula(g, "float32", x.sizes);
+    return g.elementWiseIf(f.le(cast(g, x, "float32"), limit), constant(g, x.dtype, value, x.sizes), x);
+  },
+  grad: (dy, x, _, { limit }) => chosenBy(dy, x, (d, v) => where(le(isHalf(v.dtype) ? toDType(v, "float32") : v, limit), zero(d), d)),
+  saves: "input",
+});
+/** x where x > threshold, value elsewhere. Reference: torch.nn.functional.threshold. DirectML: ELEMENT_WISE_IF. */
+export function threshold(x: Tensor, limit: number, value: number): Tensor {
+  demandHeld("threshold", "value", x.dtype, value);
+  if (!isFloat(x.dtype)) return where(le(x, limit), scalarTensor(x.device, x.dtype, value), x);
+  return floatOnly("threshold", x, () => call(thresholdOp, [x], { limit, value }));
+}
+const preluOp = formula("prelu", {
+  emit: (f, [x, weight]) => f.where(f.gt(x!, 0), x!, f.mul(x!, weight!)),
+  // Chosen, not multiplied: the other side may be infinite.
+  grad: [
+    (dy, [x, weight]): Tensor => {
+      const below = mul(dy, weight!);
+      if (!isGradEnabled()) return where(gt(x!, 0), dy, below);
+      // At 0 the value is that of below, the derivatives by dy and weight those of above: PyTorch's.
+      const at = add(dy, detach(sub(below, dy)));
+      return tie(where(gt(x!, 0), dy, where(eq(x!, 0), at, below)), x!);
+    },
+    (dy, [x, weight]): Tensor => tie(where(ge(x!, 0), zero(dy), mul(dy, x!)), weight!),
+  ],
+});
+/** x where x > 0, weight * x elsewhere; weight has one element, or one for each place of axis 1. Reference: torch.nn.functional.prelu. */
+export function prelu(x: Tensor, weight: Tensor): Tensor {
+  demandFloat("prelu", x);
+  demandFloat("prelu", weight, "weight");
+  const channels = x.rank >= 2 ? x.shape[1]! : 1;
+  if (weight.rank > 1 || (weight.size !== 1 && weight.size !== channels))
+    throw new ValueError("prelu", "weight", `of at most one axis, with 1 or ${channels} elements`, weight.describe());
+  const shaped =
+    weight.size === 1
+      ? reshape(
+          weight,
+          x.shape.map(() => 1),
+        )
+      : reshape(
+          weight,
+          x.shape.map((_, i) => (i === 1 ? channels : 1)),
+        );
+  return call(preluOp, [x, shaped], undefined);
+}
+/** The first half along an axis times the sigmoid of the second. Reference: torch.nn.functional.glu. */
+export function glu(x: Tensor, axis = -1): Tensor {
+  demandFloat("glu", x);
+  const [a, b] = chunk(x, 2, axis);
+  if (a === undefined || b === undefined || a.shape.some((d, i) => d !== b.shape[i]))
+    throw new ValueError("glu", "axis", "an axis of even length", axis);
+  return roundedOnce([a, b], (p, q) => mul(p!, sigmoid(q!)));
+}
+
+/**
+ * x * silu(gate), element by element: what a feed-forward block does between its products. x, gate: float16, float32 or bfloat16, of the same
+ * shape and dtype. Result: the same. One kernel where the library's shader is chosen. Reference: x * torch.nn.functional.silu(gate).
+ */
+export function swiglu(x: Tensor, gate: Tensor): Tensor {
+  demandFloat("swiglu", x);
+  if (gate.dtype !== x.dtype) throw new DTypeError("swiglu", "gate", `of x's dtype, ${x.dtype}`, gate.describe());
+  if (!sameShape(x.shape, gate.shape)) throw new ShapeError("swiglu", "gate", `of x's shape, ${x.describe()}`, gate.describe());
+  return call(swigluOp, [x, gate], undefined);
+}
+
+export const methods = { relu, sigmoid };
+export const inPlaceMethods = { relu_: relu, sigmoid_: sigmoid };
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("exact", "relu", [real([2, 3, 4])], (x) => relu(x!)),
+  sample("exact", "activations that choose", [real([2, 3, 4])], (x) => [
+    hardtanh(x!, { minVal: -0.3, maxVal: 0.4 }),
+    hardshrink(x!, { lambd: 0.3 }),
+    softshrink(x!, { lambd: 0.25 }),
+    threshold(x!, 0.1, 0.5),
+  ]),
+  sample("composed", "swiglu", [real([2, 3, 4]), real([2, 3, 4])], (x, gate) => swiglu(x!, gate!)),
+  sample("composed", "swiglu of float16", [half([2, 33]), half([2, 33])], (x, gate) => swiglu(x!, gate!)),
+];

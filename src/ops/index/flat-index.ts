@@ -1,0 +1,34 @@
+/** Put: writing by flat index. */
+import { asResult } from "../../dispatch/dispatch.ts";
+import { DTypeError, ShapeError } from "../../core/errors.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { reshape } from "../shape/movement.ts";
+import { wrapped } from "./nonzero.ts";
+import { scatter, scatterAdd } from "./scatter.ts";
+import { clone } from "../data/state.ts";
+
+/**
+ * x with source's elements at places of flattened x, which may count from the end; index and source have as many elements. Of equal places
+ * any one wins, unless accumulate adds them all. Gradients flow to x and source. Reference: torch.Tensor.put.
+ */
+export function put(
+  x: Tensor,
+  index: Tensor,
+  source: Tensor,
+  {
+    accumulate = false,
+  }: {
+    /** Whether values are added instead of set, those of equal indices too. Default: false. */
+    readonly accumulate?: boolean | undefined;
+  } = {},
+): Tensor {
+  if (source.dtype !== x.dtype) throw new DTypeError("put", "source", `of dtype ${x.dtype}, like x`, source.describe());
+  if (source.size !== index.size) throw new ShapeError("put", "source", `of ${index.size} elements, one for each place`, source.describe());
+  const places = wrapped("put", index, x.size);
+  if (index.size === 0) return clone(x);
+  const [line, at, values] = [x, places, source].map((t) => reshape(t, [-1])) as [Tensor, Tensor, Tensor];
+  return asResult(reshape(accumulate ? scatterAdd(line, 0, at, values) : scatter(line, 0, at, values), x.shape));
+}
+
+export const methods = { put };
+export const inPlaceMethods = { put_: put };

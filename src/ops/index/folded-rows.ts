@@ -1,0 +1,96 @@
+/**
+ * Writes by index that fold values with those that are there (indexAdd_, scatterReduce_, …), at the cost of what the index names and not of the whole tensor: the
+ * elements that are named are read, folded among themselves and written over the old ones. @package
+ */
+import { isWritten } from "../../autograd/over.ts";
+import { callOver } from "../../dispatch/dispatch.ts";
+import { sizeOf } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { add, mul } from "../elementwise/binary.ts";
+import { eq, ne } from "../elementwise/compare.ts";
+import { zeros } from "../creation/creation.ts";
+import { toDType } from "../data/data.ts";
+import { amin } from "../reduce/extrema.ts";
+import { selectRows, takeElements } from "./gather.ts";
+import { expand, flatten, narrow, reshape } from "../shape/movement.ts";
+import { pad } from "../shape/pad.ts";
+import { arange } from "../creation/ranges.ts";
+import { cummax } from "../scan/cumulative-extrema.ts";
+import { scatterOp } from "./scatter-op.ts";
+import { sort } from "../sort/sort.ts";
+import { where } from "../elementwise/where.ts";
+
+/** Elements below which the whole is computed as fast as the handful of operations that the parts take. */
+const LEAST_SIZE = 2 ** 16;
+/** So many times larger than what is named the tensor has to be. */
+const LEAST_REST = 8;
+/** Indices are compared each with each up to so many comparisons, and sorted beyond. */
+const MOST_COMPARED = 2 ** 16;
+
+/** rows: those that the index names; firsts: for each row, the position in the index of the first equal one. Gives each first row folded with its equals. */
+export type FoldRows = (rows: Tensor, firsts: Tensor) => Tensor;
+
+/** Whether a fold of `count` elements into x is to write these alone: where x takes the value in place, and nobody asks for a gradient. */
+const pays = (x: Tensor, source: Tensor, count: number): boolean =>
+  isWritten(x, source) && x.size >= LEAST_SIZE && x.size < 2 ** 31 && count * LEAST_REST <= x.size;
+
+/** x with the rows along an axis that a 1-axis index names folded; firsts is [k]. Null where the whole is to be computed, as in any other operation. */
+export function foldedRows(x: Tensor, axis: number, index: Tensor, source: Tensor, fold: FoldRows): Tensor | null {
+  if (x.rank === 0 || !pays(x, source, source.size)) return null;
+  const firsts = firstsOf(index);
+  const folded = fold(selectRows(x, axis, index), firsts);
+  const next = index.size === 1 ? folded : selectRows(folded, axis, firsts);
+  const spread = expand(
+    reshape(
+      index,
+      x.shape.map((_, i) => (i === axis ? index.size : 1)),
+    ),
+    source.shape,
+  );
+  return callOver(scatterOp, [x, spread, next], { axis });
+}
+
+/** The same for an index of an element for each of source. Rows, firsts and source are flat where there are several along the axis. */
+export function foldedElements(
+  x: Tensor,
+  axis: number,
+  index: Tensor,
+  source: Tensor,
+  fold: (rows: Tensor, firsts: Tensor, source: Tensor, axis: number) => Tensor,
+): Tensor | null {
+  if (x.rank === 0 || !pays(x, source, index.size)) return null;
+  if (index.shape[axis] === 1) {
+    const firsts = zeros(index.shape, { dtype: "int32", device: x.device });
+    return callOver(scatterOp, [x, index, fold(takeElements(x, axis, index), firsts, source, axis)], { axis });
+  }
+  const [line, values] = [flatten(x), flatten(source)];
+  const flat = flatten(flatPlaces(x, axis, index));
+  const made = foldedRows(line, 0, flat, values, (rows, firsts) => fold(rows, firsts, values, 0));
+  return made === null ? null : reshape(made, x.shape);
+}
+
+/** Of elements of packed x their numbers, from an index along an axis. */
+function flatPlaces(x: Tensor, axis: number, index: Tensor): Tensor {
+  const strides = x.shape.map((_, i) => sizeOf(x.shape.slice(i + 1)));
+  return index.shape.reduce(
+    (sum, d, i) => {
+      if (i === axis || d === 1) return sum;
+      const along = mul(arange(d, { dtype: "int32", device: x.device }), strides[i]!);
+      return add(sum, reshape(along, index.shape.map((_, k) => (k === i ? d : 1)))); // prettier-ignore
+    },
+    mul(toDType(index, "int32"), strides[axis]!),
+  );
+}
+
+/** For each index of a line the number of the first that is the same, int32. */
+function firstsOf(index: Tensor): Tensor {
+  const { device, size: k } = index;
+  if (k === 1) return zeros([1], { dtype: "int32", device });
+  const numbers = arange(k, { dtype: "int32", device });
+  if (k * k <= MOST_COMPARED) return toDType(amin(where(eq(reshape(index, [k, 1]), index), numbers, k), 1), "int32");
+  const { values, indices } = sort(index, 0);
+  const isNew = ne(narrow(values, 0, 1, k - 1), narrow(values, 0, 0, k - 1));
+  const starts = cummax(pad(where(isNew, narrow(numbers, 0, 1, k - 1), 0), [1, 0]), 0).values;
+  const firsts = selectRows(toDType(indices, "int32"), 0, starts);
+  return callOver(scatterOp, [zeros([k], { dtype: "int32", device }), indices, firsts], { axis: 0 });
+}

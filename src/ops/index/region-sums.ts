@@ -1,0 +1,109 @@
+/**
+ * Sums by index as the gradient of reading regions of images (ROI_ALIGN_GRAD): for devices that add them in order and fast.
+ * @package
+ */
+import type { GraphBuilder } from "../../graph/builder.generated.ts";
+import { DTYPES } from "../../core/dtype.ts";
+import type { Expr } from "../../graph/graph.ts";
+import { sizeOf } from "../../core/shape.ts";
+import { alongAxis, BOOL, constant, sequence } from "../declare/support.ts";
+
+export interface SumJob {
+  readonly axis: number;
+  /** Places along the axis. */
+  readonly n: number;
+  /** Low bits of integers that the result needs. */
+  readonly bits: number;
+}
+
+/** No place. */
+export const NONE = 0xffffffff;
+
+/** Values as rows [k, width], and rows of n places as values again. */
+export function rowsFirst(g: GraphBuilder, values: Expr, axis: number, n: number): { rows: Expr; restore: (sums: Expr) => Expr } {
+  const order = [axis, ...values.sizes.map((_, i) => i).filter((i) => i !== axis)];
+  const k = values.sizes[axis]!;
+  const rows = g.reshape(g.transpose(values, order), [k, sizeOf(values.sizes) / k]);
+  const back = order.map((_, i) => order.indexOf(i));
+  const restore = (sums: Expr): Expr =>
+    g.transpose(g.reinterpret(sums, { sizes: order.map((i) => (i === axis ? n : values.sizes[i]!)) }), back);
+  return { rows, restore };
+}
+
+/** Bits of whole numbers of which k add up exactly in single precision. */
+export const pieceBits = (k: number): number => Math.min(16, 24 - Math.ceil(Math.log2(k)));
+
+/** Integers piece by piece: float32 holds the sums of each, which are put together modulo the dtype. */
+export function byRegions(g: GraphBuilder, places: Expr, values: Expr, job: SumJob): Expr {
+  if (values.dtype === "float32") return addRegions(g, places, values, job);
+  const isLong = DTYPES[values.dtype].sizeInBytes === 8;
+  const dtype = isLong ? "uint64" : "uint32";
+  const number = (v: number, sizes: readonly number[]): Expr => constant(g, dtype, isLong ? BigInt(v) : v, sizes);
+  const words = g.reinterpret(values, { dtype });
+  const step = pieceBits(values.sizes[job.axis]!);
+  let total: Expr | null = null;
+  for (let start = 0; start < job.bits; start += step) {
+    const high = start === 0 ? words : g.elementWiseBitShiftRight(words, number(start, words.sizes));
+    const piece = g.elementWiseBitAnd(high, number(2 ** step - 1, words.sizes));
+    const sum = g.cast(addRegions(g, places, g.cast(piece, { output: { dtype: "float32" } }), job), { output: { dtype } });
+    const part = start === 0 ? sum : g.elementWiseBitShiftLeft(sum, number(start, sum.sizes));
+    total = total === null ? part : g.elementWiseAdd(total, part);
+  }
+  return g.reinterpret(total!, { dtype: values.dtype });
+}
+
+/**
+ * Images of one element that regions of one sample lie in: of the region's gradient, each image gets the sum. Shared places have a
+ * channel for each element beside; others are places of single elements.
+ */
+const addRegions = (g: GraphBuilder, places: Expr, values: Expr, job: SumJob): Expr =>
+  asRows(g, places, values, job, (index, rows, images) => {
+    const [count, channels] = rows.sizes as [number, number];
+    const { outputGradient } = g.roiAlignGrad(
+      g.reinterpret(rows, { sizes: [count, channels, 1, 1] }),
+      constant(g, "float32", 0, [count, 4]),
+      g.reshape(index, [count]),
+      {
+        outputGradient: { sizes: [images, channels, 1, 1] },
+        reductionFunction: "AVERAGE",
+        interpolationMode: "NEAREST_NEIGHBOR",
+        spatialScaleX: 1,
+        spatialScaleY: 1,
+        inputPixelOffset: 0,
+        outputPixelOffset: 0,
+        minimumSamplesPerOutput: 1,
+        maximumSamplesPerOutput: 1,
+        alignRegionsToCorners: false,
+      },
+    );
+    return outputGradient!;
+  });
+
+/**
+ * Values folded by their places along an axis, by what folds rows [count, width] by the places [count] of whole rows, of which there are so many.
+ * Places of single elements become rows of one.
+ */
+export function asRows(
+  g: GraphBuilder,
+  places: Expr,
+  values: Expr,
+  { axis, n }: Pick<SumJob, "axis" | "n">,
+  fold: (places: Expr, rows: Expr, count: number) => Expr,
+): Expr {
+  const k = values.sizes[axis]!;
+  if (places.sizes.every((d, i) => i === axis || d === 1)) {
+    const { rows, restore } = rowsFirst(g, values, axis, n);
+    return restore(fold(places, rows, n));
+  }
+  const sizes = values.sizes.map((d, i) => (i === axis ? n : d));
+  const [outer, inner] = [sizeOf(sizes.slice(0, axis)), sizeOf(sizes.slice(axis + 1))];
+  const boxes = [outer, k, inner];
+  const place = g.reshape(places, boxes);
+  const number = (v: number): Expr => constant(g, "uint32", v, boxes);
+  const along = (count: number, step: number, i: number): Expr => alongAxis(g, sequence(g, "uint32", [count], 0, step), boxes, i);
+  let flat = inner === 1 ? place : g.elementWiseMultiply(place, number(inner));
+  if (inner > 1) flat = g.elementWiseAdd(flat, along(inner, 1, 2));
+  if (outer > 1) flat = g.elementWiseAdd(flat, along(outer, n * inner, 0));
+  const index = g.elementWiseIf(g.elementWiseLogicalLessThan(place, number(n), BOOL), flat, number(NONE));
+  return g.reinterpret(fold(index, g.reshape(values, [sizeOf(boxes), 1]), sizeOf(sizes)), { sizes });
+}

@@ -1,0 +1,135 @@
+/** Group normalization. @functional */
+import { leading, summing } from "../../core/padded-axes.ts";
+import { isGradEnabled } from "../../autograd/grad-mode.ts";
+import { tie } from "../../autograd/tie.ts";
+import type { GraphBuilder } from "../../graph/builder.generated.ts";
+import { call, dispatch } from "../../dispatch/dispatch.ts";
+import { ShapeError, ValueError } from "../../core/errors.ts";
+import type { Expr } from "../../graph/graph.ts";
+import { sizeOf, type Shape } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { add, mul, sub } from "../elementwise/binary.ts";
+import { toDType } from "../data/data.ts";
+import { define, type Definition } from "../../core/definition.ts";
+import { reshape } from "../shape/movement.ts";
+import { demandChannels, filler, normalizationGradient, normalizedGradient, ofNothing, tiedTo, type Epsilon } from "./batch-layer-norm.ts";
+import { mean, sum } from "../reduce/reduce.ts";
+import { emitReduce } from "../reduce/reduce-lower.ts";
+import { cast, demandFloat } from "../declare/support.ts";
+import { rsqrt, square } from "../elementwise/unary.ts";
+
+interface GroupAttributes extends Epsilon {
+  readonly groups: number;
+  /** Whose second derivatives are those of PyTorch's instance norm, which is a batch norm: null, not zero, where there are none. */
+  readonly isInstance?: boolean;
+}
+
+/** [N, C, ...] as [N, groups, C / groups, cells]. */
+const grouped = ([n, c, ...spatial]: Shape, groups: number): [number, number, number, number] => [n!, groups, c! / groups, sizeOf(spatial)];
+
+/** [C] as [1, groups, C / groups, 1]. */
+const perGroup = (x: Expr, g: GraphBuilder, groups: number): Expr => g.reshape(cast(g, x, "float32"), [1, groups, x.sizes[0]! / groups, 1]);
+
+/** Inputs x [N, C, ...], weight and bias [C]. Half precision is computed in float32 to the end. */
+const groupNormOp: Definition<GroupAttributes> = define<GroupAttributes>({
+  name: "groupNorm",
+  infer: ([x]) => [x!],
+  lower: (g, [x, weight, bias], { groups, epsilon }, [out]) => {
+    const sizes = grouped(x!.sizes, groups);
+    const y = g.meanVarianceNormalization1(cast(g, g.reshape(x!, sizes), "float32"), {
+      scale: weight === undefined ? null : perGroup(weight, g, groups),
+      bias: bias === undefined ? null : perGroup(bias, g, groups),
+      output: { sizes },
+      axes: [2, 3],
+      normalizeVariance: true,
+      epsilon,
+    });
+    return [g.reinterpret(cast(g, y, out!.dtype), { sizes: out!.shape })];
+  },
+  grad: (dy, { inputs: [x, weight], specs, attrs, needs, inputEdge: place }) => {
+    const { groups, epsilon } = attrs;
+    if (!isGradEnabled()) return dispatch(groupNormGradOp, weight ? [x!, dy, weight] : [x!, dy], { groups, epsilon });
+    const sizes = grouped(x!.shape, groups);
+    const rows = toDType(reshape(x!, sizes), "float32");
+    const given = toDType(reshape(dy, sizes), "float32");
+    const centered = sub(rows, mean(rows, [2, 3], { keepDims: true }));
+    const r = rsqrt(add(mean(square(centered), [2, 3], { keepDims: true }), epsilon));
+    const normal = mul(centered, r);
+    const scaled = weight ? mul(given, reshape(toDType(weight, "float32"), [1, sizes[1], sizes[2], 1])) : given;
+    const summed = (t: Tensor, i: number): Tensor => toDType(reshape(sum(t, [0, 3]), specs[i]!.shape), specs[i]!.dtype);
+    const ofX = needs[0] ? toDType(reshape(normalizedGradient(scaled, normal, r, [2, 3]), x!.shape), x!.dtype) : null;
+    const ofWeight = needs[1] ? summed(mul(given, normal), 1) : null;
+    const ofBias = needs[2] ? summed(given, 2) : null;
+    if (attrs.isInstance === true) return tiedTo([x!, weight], [ofX, ofWeight, ofBias]);
+    // PyTorch's go through the mean and the deviation, which it counts as functions of weight and bias; the bias's reads what comes in alone.
+    const through = (t: Tensor | null, from: 1 | 2): Tensor | null =>
+      t === null ? null : needs.reduce<Tensor>((y, need, i) => (need && i >= from ? tie(y, place(i)) : y), t);
+    return [through(tiedTo([x!, weight], [ofX])[0]!, 2), through(tiedTo([x!], [ofWeight])[0]!, 1), ofBias];
+  },
+  saves: { inputs: [0, 1], outputs: false },
+  padded: leading(1),
+});
+
+const groupNormGradOp = define<GroupAttributes>({
+  name: "groupNormGradient",
+  infer: ([x, , weight]) => (weight === undefined ? [x!] : [x!, weight, weight]),
+  lower: (g, [x, dy, weight], { groups, epsilon }, outputs) => {
+    const sizes = grouped(x!.sizes, groups);
+    const [rows, given] = [x!, dy!].map((t) => cast(g, g.reshape(t, sizes), "float32")) as [Expr, Expr];
+    const scale = weight === undefined ? null : perGroup(weight, g, groups);
+    const { dx, normal } = normalizationGradient(g, rows, given, scale, [2, 3], epsilon);
+    const totals =
+      weight === undefined ? [] : [emitReduce(g, g.elementWiseMultiply(given, normal), "SUM", [0, 3]), emitReduce(g, given, "SUM", [0, 3])];
+    return [dx, ...totals].map((t, i) => g.reshape(cast(g, t, outputs[i]!.dtype), outputs[i]!.shape));
+  },
+  grad: null,
+  padded: summing(0, 1),
+  whenEmpty: 0,
+});
+
+/**
+ * Normalises each of `groups` groups of channels of each sample, then scales and shifts each channel.
+ *
+ * x: [N, C, ...], float16 or float32; weight and bias: [C] or null; C must be a multiple of groups. epsilon: default 1e-5.
+ * DirectML: MEAN_VARIANCE_NORMALIZATION1. Reference: torch.nn.functional.group_norm.
+ */
+export function groupNorm(
+  x: Tensor,
+  groups: number,
+  weight: Tensor | null = null,
+  bias: Tensor | null = null,
+  {
+    eps: epsilon = 1e-5,
+  }: {
+    /** Added to the variance, against a division by zero. Default: 1e-5. */
+    readonly eps?: number | undefined;
+    /** @deprecated Use eps. */
+    readonly epsilon?: number | undefined;
+  } = {},
+): Tensor {
+  return normalizeGroups(x, groups, weight, bias, { epsilon });
+}
+
+/** groupNorm(), and what instanceNorm() is made of. @package */
+export function normalizeGroups(
+  x: Tensor,
+  groups: number,
+  weight: Tensor | null,
+  bias: Tensor | null,
+  options: Omit<GroupAttributes, "groups">,
+): Tensor {
+  demandFloat("groupNorm", x);
+  if (x.rank < 2) throw new ShapeError("groupNorm", "x", "[N, C, ...]", x.describe());
+  const c = x.shape[1]!;
+  if (c === 0) throw new ShapeError("groupNorm", "x", "of at least one channel", x.describe());
+  if (!Number.isInteger(groups) || groups < 1 || c % groups !== 0)
+    throw new ValueError("groupNorm", "groups", `a whole number that divides the ${c} channels`, groups);
+  demandChannels("groupNorm", x, [
+    ["weight", weight],
+    ["bias", bias],
+  ]);
+  if (x.size === 0) return ofNothing(x, weight, bias);
+  const attrs = { groups, ...options };
+  if (weight === null && bias === null) return call(groupNormOp, [x], attrs);
+  return call(groupNormOp, [x, weight ?? filler(x, c, 1), bias ?? filler(x, c, 0)], attrs);
+}

@@ -1,0 +1,523 @@
+/**
+ * Quantized arithmetic: integers that stand for real numbers, q = round(x / scale) + zeroPoint. Products and convolutions
+ * sum exactly in int32.
+ */
+import type { GraphBuilder } from "../../graph/builder.generated.ts";
+import { call, demandSameDevice } from "../../dispatch/dispatch.ts";
+import { define } from "../../core/definition.ts";
+import { DTYPES, type DType } from "../../core/dtype.ts";
+import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
+import type { Expr } from "../../graph/graph.ts";
+import { scalarTensor } from "../../runtime/constants.ts";
+import { broadcastShapes, expandList, sameShape, showShape, sizeOf, type Shape } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { add, div, mul, sub } from "../elementwise/binary.ts";
+import { contiguous, toDType } from "../data/data.ts";
+import { amax, amin } from "../reduce/extrema.ts";
+import { bitwiseAnd, bitwiseRightShift } from "../elementwise/bits.ts";
+import { stack } from "../shape/join.ts";
+import { matmul } from "../matmul/matmul.ts";
+import { expand, reshape, select, t, unsqueeze } from "../shape/movement.ts";
+import { demandFloat } from "../declare/support.ts";
+import { round } from "../elementwise/unary.ts";
+import { clamp, clampMax, clampMin } from "../elementwise/where.ts";
+import { extent, type PerAxis } from "../conv/spatial.ts";
+
+/** How whole numbers stand for real ones: (q - zeroPoint) * scale. */
+export interface Levels {
+  /** Above 0. A number, or a float32 tensor: of one element, or where the operation says so of one for each channel, row or column. */
+  readonly scale: number | Tensor;
+  /** In the tensor's dtype. Default: 0. */
+  readonly zeroPoint?: number | Tensor | undefined;
+}
+
+/** Whole numbers with what they stand for. */
+export interface Quantized extends Levels {
+  /** int8 or uint8. */
+  readonly values: Tensor;
+}
+
+/** What a result is quantized to. */
+export interface QuantizedResult extends Levels {
+  /** int8 or uint8. Default: uint8. */
+  readonly dtype?: DType | undefined;
+}
+
+function demandBytes(operation: string, argument: string, x: Tensor): void {
+  if (x.dtype !== "int8" && x.dtype !== "uint8") throw new DTypeError(operation, argument, "of int8 or uint8", x.describe());
+}
+
+/** A scale or zero point as [1] or [lines]. */
+function laid(operation: string, argument: string, value: number | Tensor, dtype: DType, like: Tensor, lines: number): Tensor {
+  if (typeof value === "number") {
+    if (dtype === "float32" ? !(value > 0 && Number.isFinite(value)) : !isLevel(value, dtype))
+      throw new ValueError(operation, argument, dtype === "float32" ? "a number above 0" : `a whole number of ${dtype}`, value);
+    return reshape(scalarTensor(like.device, dtype, value), [1]);
+  }
+  if (value.dtype !== dtype) throw new DTypeError(operation, argument, `of ${dtype}`, value.describe());
+  if (value.size !== 1 && (value.rank !== 1 || value.size !== lines))
+    throw new ShapeError(operation, argument, lines === 1 ? "of one element" : `of one element, or [${lines}]`, value.describe());
+  return reshape(value, [value.size]);
+}
+
+function isLevel(value: number, dtype: DType): boolean {
+  const { sizeInBytes, isSigned } = DTYPES[dtype];
+  const bits = 8 * sizeInBytes;
+  const least = isSigned ? -(2 ** (bits - 1)) : 0;
+  return Number.isInteger(value) && value >= least && value < least + 2 ** bits;
+}
+
+/** scale and zero point of an operand, as tensors. */
+function levelsOf(operation: string, name: string, q: Levels, dtype: DType, like: Tensor, lines = 1): [Tensor, Tensor] {
+  const scale = laid(operation, `${name}.scale`, q.scale, "float32", like, lines);
+  const zero = laid(operation, `${name}.zeroPoint`, q.zeroPoint ?? 0, dtype, like, lines);
+  // DirectML takes as many of the one as of the other.
+  return scale.size === zero.size ? [scale, zero] : [contiguous(expand(scale, lines)), contiguous(expand(zero, lines))];
+}
+
+/** A line along one of four axes. */
+const lineOf = (g: GraphBuilder, x: Expr, axis: number): Expr =>
+  g.reshape(
+    x,
+    Array.from({ length: 4 }, (_, i) => (i === axis ? x.sizes[0]! : 1)),
+  );
+
+/** Leading axes as one, and one before it. */
+const fourOf = (g: GraphBuilder, x: Expr, batch: Shape): Expr => {
+  const [rows, columns] = x.sizes.slice(-2) as [number, number];
+  return g.reshape(g.expand(x, [...batch, rows, columns]), [1, sizeOf(batch), rows, columns]);
+};
+
+const productShape = (operation: string, a: Shape, b: Shape): number[] => [
+  ...broadcastShapes(operation, a.slice(0, -2), b.slice(0, -2)),
+  a.at(-2)!,
+  b.at(-1)!,
+];
+
+/** Inputs a, b, their zero points. */
+const integerProductOp = define({
+  name: "intMm",
+  infer: ([a, b]) => [{ shape: productShape("intMm", a!.shape, b!.shape), dtype: "int32" }],
+  lower: (g, [a, b, az, bz], _, [out]) => {
+    const batch = out!.shape.slice(0, -2);
+    const y = g.matrixMultiplyInteger(fourOf(g, a!, batch), fourOf(g, b!, batch), {
+      aZeroPoint: lineOf(g, az!, 2),
+      bZeroPoint: lineOf(g, bz!, 3),
+      output: { sizes: [1, sizeOf(batch), ...out!.shape.slice(-2)], dtype: "int32" },
+    });
+    return [g.reshape(y, out!.shape)];
+  },
+  grad: null,
+  whenEmpty: 0,
+});
+
+/** Inputs a, its scale and zero point, b likewise, the result's. */
+const quantizedProductOp = define<{ readonly dtype: DType }>({
+  name: "qlinearMatmul",
+  infer: ([a, , , b], { dtype }) => [{ shape: productShape("qlinearMatmul", a!.shape, b!.shape), dtype }],
+  lower: (g, [a, as, az, b, bs, bz, os, oz], { dtype }, [out]) => {
+    const batch = out!.shape.slice(0, -2);
+    const y = g.quantizedLinearMatrixMultiply(
+      fourOf(g, a!, batch),
+      lineOf(g, as!, 2),
+      fourOf(g, b!, batch),
+      lineOf(g, bs!, 3),
+      lineOf(g, os!, 2),
+      {
+        aZeroPoint: lineOf(g, az!, 2),
+        bZeroPoint: lineOf(g, bz!, 3),
+        outputZeroPoint: lineOf(g, oz!, 2),
+        output: { sizes: [1, sizeOf(batch), ...out!.shape.slice(-2)], dtype },
+      },
+    );
+    return [g.reshape(y, out!.shape)];
+  },
+  grad: null,
+});
+
+function demandProduct(operation: string, a: Tensor, b: Tensor): void {
+  demandBytes(operation, "a", a);
+  demandBytes(operation, "b", b);
+  demandSameDevice(operation, [a, b]);
+  if (a.rank < 2) throw new ShapeError(operation, "a", "[..., M, K]", a.describe());
+  if (b.rank < 2 || b.shape.at(-2) !== a.shape.at(-1)) throw new ShapeError(operation, "b", `[..., ${a.shape.at(-1)}, N]`, b.describe());
+}
+
+/** Zero points of the operands of intMm() and convInteger(). */
+export interface ZeroPoints {
+  /** Of the first operand: one, or for a product one for each row. Default: 0. */
+  readonly aZeroPoint?: number | Tensor | undefined;
+  /** Of the second: one, or one for each column, for a convolution for each channel of the result. Default: 0. */
+  readonly bZeroPoint?: number | Tensor | undefined;
+}
+
+/**
+ * (a - aZeroPoint) @ (b - bZeroPoint), summed exactly modulo 2^32. a: [..., M, K], b: [..., K, N], int8 or uint8; leading axes broadcast.
+ * Result: [..., M, N] int32. Has no gradient.
+ * DirectML: MATRIX_MULTIPLY_INTEGER. Reference: torch._int_mm; ONNX MatMulInteger.
+ */
+export function intMm(a: Tensor, b: Tensor, { aZeroPoint = 0, bZeroPoint = 0 }: ZeroPoints = {}): Tensor {
+  demandProduct("intMm", a, b);
+  const zeros = [
+    laid("intMm", "aZeroPoint", aZeroPoint, a.dtype, a, a.shape.at(-2)!),
+    laid("intMm", "bZeroPoint", bZeroPoint, b.dtype, b, b.shape.at(-1)!),
+  ];
+  return call(integerProductOp, [a, b, ...zeros], undefined);
+}
+
+/**
+ * The product of what a and b stand for, quantized again: clamp(round(product / scale) + zeroPoint). a.values: [..., M, K], b.values:
+ * [..., K, N], int8 or uint8. Scales and zero points: one; of a and the result also one for each row, of b for each column. Has no gradient.
+ * DirectML: QUANTIZED_LINEAR_MATRIX_MULTIPLY. Reference: ONNX QLinearMatMul.
+ */
+export function qlinearMatmul(a: Quantized, b: Quantized, result: QuantizedResult): Tensor {
+  const name = "qlinearMatmul";
+  demandProduct(name, a.values, b.values);
+  const [rows, columns] = [a.values.shape.at(-2)!, b.values.shape.at(-1)!];
+  const dtype = resultDType(name, result);
+  const inputs = [
+    a.values,
+    ...levelsOf(name, "a", a, a.values.dtype, a.values, rows),
+    b.values,
+    ...levelsOf(name, "b", b, b.values.dtype, b.values, columns),
+    ...levelsOf(name, "result", result, dtype, a.values, rows),
+  ];
+  return call(quantizedProductOp, inputs, { dtype });
+}
+
+function resultDType(operation: string, { dtype = "uint8" }: QuantizedResult): DType {
+  if (dtype !== "uint8" && dtype !== "int8") throw new DTypeError(operation, "result.dtype", "int8 or uint8", dtype);
+  return dtype;
+}
+
+/** Options of convInteger(). */
+export interface IntegerConvOptions {
+  /** Cells between neighbouring windows. Default: 1. */
+  readonly stride?: PerAxis | undefined;
+  /** Cells that stand for 0 put on both sides. Default: 0. */
+  readonly padding?: PerAxis | undefined;
+  /** Distance of the kernel's cells. Default: 1. */
+  readonly dilation?: PerAxis | undefined;
+  /** Channels are split into so many groups, each convolved on its own. Default: 1. */
+  readonly groups?: number | undefined;
+}
+
+interface Geometry {
+  readonly output: readonly number[];
+  readonly stride: readonly number[];
+  readonly dilation: readonly number[];
+  readonly padding: readonly number[];
+  readonly groups: number;
+}
+
+function geometryOf(operation: string, x: Tensor, weight: Tensor, options: IntegerConvOptions): Geometry {
+  demandBytes(operation, "x", x);
+  demandBytes(operation, "weight", weight);
+  demandSameDevice(operation, [x, weight]);
+  if (x.rank !== 4 && x.rank !== 3) throw new ShapeError(operation, "x", "[N, C, W] or [N, C, H, W]", x.describe());
+  const spatial = x.rank - 2;
+  const { groups = 1 } = options;
+  if (!Number.isInteger(groups) || groups < 1 || weight.shape[0]! % groups !== 0)
+    throw new ValueError(operation, "groups", `a whole number that divides weight's first axis (${weight.shape[0]})`, groups);
+  if (weight.rank !== x.rank || weight.shape[1]! * groups !== x.shape[1])
+    throw new ShapeError(operation, "weight", `[Co, ${x.shape[1]! / groups}, kernel...] of ${x.rank} axes`, weight.describe());
+  const stride = expandList(operation, "stride", options.stride ?? 1, spatial, 1);
+  const dilation = expandList(operation, "dilation", options.dilation ?? 1, spatial, 1);
+  const padding = expandList(operation, "padding", options.padding ?? 0, spatial);
+  const output = x.shape
+    .slice(2)
+    .map((d, i) => Math.floor((d + 2 * padding[i]! - extent(weight.shape[i + 2]!, dilation[i]!)) / stride[i]!) + 1);
+  if (output.some((d) => d < 1))
+    throw new ShapeError(operation, "x", `at least as large as the kernel ${showShape(weight.shape.slice(2))}`, x.describe());
+  return { output, stride, dilation, padding, groups };
+}
+
+/** With a height of 1 where there is none. */
+const plane = (g: GraphBuilder, x: Expr): Expr =>
+  x.sizes.length === 4 ? x : g.reshape(x, [...x.sizes.slice(0, 2), 1, ...x.sizes.slice(2)]);
+const planeList = (list: readonly number[], neutral: number): number[] => (list.length === 1 ? [neutral, ...list] : [...list]);
+const windowsOf = ({ stride, dilation, padding, groups }: Geometry) => ({
+  strides: planeList(stride, 1),
+  dilations: planeList(dilation, 1),
+  startPadding: planeList(padding, 0),
+  endPadding: planeList(padding, 0),
+  groupCount: groups,
+});
+const planeSizes = (shape: Shape): number[] => (shape.length === 4 ? [...shape] : [shape[0]!, shape[1]!, 1, shape[2]!]);
+
+/** Inputs x, weight, their zero points. */
+const integerConvOp = define<Geometry>({
+  name: "convInteger",
+  infer: ([x, w], { output }) => [{ shape: [x!.shape[0]!, w!.shape[0]!, ...output], dtype: "int32" }],
+  lower: (g, [x, w, xz, wz], o, [out]) => {
+    const y = g.convolutionInteger(plane(g, x!), plane(g, w!), {
+      inputZeroPoint: lineOf(g, xz!, 1),
+      filterZeroPoint: lineOf(g, wz!, 1),
+      output: { sizes: planeSizes(out!.shape), dtype: "int32" },
+      ...windowsOf(o),
+    });
+    return [g.reshape(y, out!.shape)];
+  },
+  grad: null,
+});
+
+/** Inputs x, its scale and zero point, weight likewise, the result's, and a bias [Co]. */
+const quantizedConvOp = define<Geometry & { readonly dtype: DType }>({
+  name: "qlinearConv",
+  infer: ([x, , , w], { output, dtype }) => [{ shape: [x!.shape[0]!, w!.shape[0]!, ...output], dtype }],
+  lower: (g, [x, xs, xz, w, ws, wz, os, oz, bias], o, [out]) => {
+    const one = (v: Expr): Expr => lineOf(g, v, 1);
+    // Until level 5.2 the weight's scale has as many elements as there are channels.
+    const channels = w!.sizes[0]!;
+    const scales = g.packed(g.expand(one(ws!), [1, channels, 1, 1]));
+    const zeros = g.packed(g.expand(one(wz!), [1, channels, 1, 1]));
+    const y = g.quantizedLinearConvolution(plane(g, x!), one(xs!), plane(g, w!), scales, one(os!), {
+      inputZeroPoint: one(xz!),
+      filterZeroPoint: zeros,
+      outputZeroPoint: one(oz!),
+      bias: bias === undefined ? null : one(bias),
+      output: { sizes: planeSizes(out!.shape), dtype: o.dtype },
+      ...windowsOf(o),
+    });
+    return [g.reshape(y, out!.shape)];
+  },
+  grad: null,
+});
+
+/**
+ * The convolution of x - aZeroPoint with weight - bZeroPoint, summed exactly modulo 2^32. x: [N, Ci, W] or [N, Ci, H, W], weight:
+ * [Co, Ci / groups, kernel...], int8 or uint8; bZeroPoint: one, or one for each channel of the result. Result: int32. Has no gradient.
+ * DirectML: CONVOLUTION_INTEGER. Reference: ONNX ConvInteger.
+ */
+export function convInteger(x: Tensor, weight: Tensor, options: IntegerConvOptions & ZeroPoints = {}): Tensor {
+  const geometry = geometryOf("convInteger", x, weight, options);
+  const zeros = [
+    laid("convInteger", "aZeroPoint", options.aZeroPoint ?? 0, x.dtype, x, 1),
+    laid("convInteger", "bZeroPoint", options.bZeroPoint ?? 0, weight.dtype, x, weight.shape[0]!),
+  ];
+  return call(integerConvOp, [x, weight, ...zeros], geometry);
+}
+
+/**
+ * The convolution of what x and weight stand for, quantized again. x.values: [N, Ci, W] or [N, Ci, H, W], weight.values:
+ * [Co, Ci / groups, kernel...], int8 or uint8; weight's scale and zero point: one, or one for each channel of the result. bias: [Co] int32,
+ * in units of x.scale * weight.scale. Has no gradient.
+ * DirectML: QUANTIZED_LINEAR_CONVOLUTION. Reference: ONNX QLinearConv.
+ */
+export function qlinearConv(
+  x: Quantized,
+  weight: Quantized,
+  bias: Tensor | null,
+  result: QuantizedResult,
+  options: IntegerConvOptions = {},
+): Tensor {
+  const name = "qlinearConv";
+  const geometry = geometryOf(name, x.values, weight.values, options);
+  const channels = weight.values.shape[0]!;
+  if (bias !== null && (bias.dtype !== "int32" || !sameShape(bias.shape, [channels])))
+    throw new ShapeError(name, "bias", `int32[${channels}]`, bias.describe());
+  const dtype = resultDType(name, result);
+  const inputs = [
+    x.values,
+    ...levelsOf(name, "x", x, x.values.dtype, x.values),
+    weight.values,
+    ...levelsOf(name, "weight", weight, weight.values.dtype, x.values, channels),
+    ...levelsOf(name, "result", result, dtype, x.values),
+    ...(bias === null ? [] : [bias]),
+  ];
+  return call(quantizedConvOp, inputs, { ...geometry, dtype });
+}
+
+/** Inputs a, its scale and zero point, b likewise, the result's. */
+const quantizedSumOp = define<{ readonly dtype: DType }>({
+  name: "qlinearAdd",
+  traits: { elementwise: true },
+  infer: ([a, , , b], { dtype }) => [{ shape: broadcastShapes("qlinearAdd", a!.shape, b!.shape), dtype }],
+  lower: (g, [a, as, az, b, bs, bz, os, oz], { dtype }, [out]) => {
+    const sizes = out!.shape.length === 0 ? [1] : out!.shape;
+    const one = (v: Expr): Expr =>
+      g.reshape(
+        v,
+        sizes.map(() => 1),
+      );
+    return [
+      g.elementWiseQuantizedLinearAdd(g.expand(a!, sizes), one(as!), g.expand(b!, sizes), one(bs!), one(os!), {
+        aZeroPoint: one(az!),
+        bZeroPoint: one(bz!),
+        outputZeroPoint: one(oz!),
+        output: { sizes, dtype },
+      }),
+    ];
+  },
+  grad: null,
+});
+
+/**
+ * The sum of what a and b stand for, quantized again; shapes broadcast. int8 or uint8; scales and zero points: one each. Has no gradient.
+ * DirectML: ELEMENT_WISE_QUANTIZED_LINEAR_ADD. Reference: onnxruntime's QLinearAdd.
+ */
+export function qlinearAdd(a: Quantized, b: Quantized, result: QuantizedResult): Tensor {
+  const name = "qlinearAdd";
+  demandBytes(name, "a", a.values);
+  demandBytes(name, "b", b.values);
+  demandSameDevice(name, [a.values, b.values]);
+  const dtype = resultDType(name, result);
+  const inputs = [
+    a.values,
+    ...levelsOf(name, "a", a, a.values.dtype, a.values),
+    b.values,
+    ...levelsOf(name, "b", b, b.values.dtype, a.values),
+    ...levelsOf(name, "result", result, dtype, a.values),
+  ];
+  return call(quantizedSumOp, inputs, { dtype });
+}
+
+interface Averaging {
+  readonly kernel: readonly number[];
+  readonly stride: readonly number[];
+  readonly padding: readonly number[];
+  readonly output: readonly number[];
+  readonly includePadding: boolean;
+  readonly dtype: DType;
+}
+
+/** Inputs x, its scale and zero point, the result's. */
+const quantizedMeanOp = define<Averaging>({
+  name: "qlinearAvgPool2d",
+  infer: ([x], { output, dtype }) => [{ shape: [x!.shape[0]!, x!.shape[1]!, ...output], dtype }],
+  lower: (g, [x, xs, xz, os, oz], o, [out]) => {
+    const one = (v: Expr): Expr => lineOf(g, v, 1);
+    const windows = {
+      strides: o.stride,
+      windowSize: o.kernel,
+      startPadding: o.padding,
+      endPadding: o.padding,
+      includePadding: o.includePadding,
+    };
+    const sizes = out!.shape;
+    if (g.supports("QUANTIZED_LINEAR_AVERAGE_POOLING", x!.dtype))
+      return [
+        g.quantizedLinearAveragePooling(g.packed(x!), one(xs!), one(os!), {
+          inputZeroPoint: one(xz!),
+          outputZeroPoint: one(oz!),
+          output: { sizes, dtype: o.dtype },
+          dilations: [1, 1],
+          ...windows,
+        }),
+      ];
+    const over = (v: Expr, s: readonly number[]): Expr => g.expand(one(v), s);
+    const real = g.elementWiseDequantizeLinear(x!, over(xs!, x!.sizes), {
+      zeroPoint: over(xz!, x!.sizes),
+      output: { sizes: x!.sizes, dtype: "float32" },
+    });
+    const mean = g.averagePooling(g.packed(real), { output: { sizes }, ...windows });
+    return [g.elementWiseQuantizeLinear(mean, over(os!, sizes), { zeroPoint: over(oz!, sizes), output: { sizes, dtype: o.dtype } })];
+  },
+  grad: null,
+});
+
+/** Options of qlinearAvgPool2d(). */
+export interface QuantizedPoolOptions {
+  /** Cells between neighbouring windows. Default: the window's size. */
+  readonly stride?: PerAxis | undefined;
+  /** Cells that stand for 0 put on both sides. Default: 0. */
+  readonly padding?: PerAxis | undefined;
+  /** Whether such cells count. Default: true. */
+  readonly countIncludePad?: boolean | undefined;
+}
+
+/**
+ * Means over windows of what x stands for, quantized again. x.values: [N, C, H, W] int8 or uint8; scales and zero points: one each.
+ * Has no gradient.
+ * DirectML: QUANTIZED_LINEAR_AVERAGE_POOLING; before level 6.2 AVERAGE_POOLING of real numbers. Reference: onnxruntime's QLinearAveragePool.
+ */
+export function qlinearAvgPool2d(x: Quantized, size: PerAxis, result: QuantizedResult, options: QuantizedPoolOptions = {}): Tensor {
+  const name = "qlinearAvgPool2d";
+  const { values } = x;
+  demandBytes(name, "x", values);
+  if (values.rank !== 4) throw new ShapeError(name, "x", "[N, C, H, W]", values.describe());
+  const kernel = expandList(name, "size", size, 2, 1);
+  const stride = expandList(name, "stride", options.stride ?? kernel, 2, 1);
+  const padding = expandList(name, "padding", options.padding ?? 0, 2);
+  if (padding.some((p, i) => 2 * p > kernel[i]!)) throw new ValueError(name, "padding", "at most half the window", padding);
+  const output = kernel.map((k, i) => Math.floor((values.shape[i + 2]! + 2 * padding[i]! - k) / stride[i]!) + 1);
+  if (output.some((d) => d < 1)) throw new ShapeError(name, "x", `at least as large as the window ${showShape(kernel)}`, values.describe());
+  const dtype = resultDType(name, result);
+  const inputs = [values, ...levelsOf(name, "x", x, values.dtype, values), ...levelsOf(name, "result", result, dtype, values)];
+  return call(quantizedMeanOp, inputs, { kernel, stride, padding, output, includePadding: options.countIncludePad ?? true, dtype });
+}
+
+/** What chooseQparams() gives: a scale and a zero point. */
+export interface QuantizationParameters {
+  /** One float32 element. */
+  readonly scale: Tensor;
+  /** One int32 element. */
+  readonly zeroPoint: Tensor;
+}
+
+/**
+ * scale and zeroPoint with which the levels min to max hold all of x and 0: scale = (high - low) / (max - min), at least `eps`.
+ * x: floating, at least one element. Nothing is read back.
+ * DirectML: REDUCE MIN and MAX. Reference: torch.ops.quantized_decomposed.choose_qparams.tensor.
+ */
+export function chooseQparams(
+  x: Tensor,
+  {
+    min = 0,
+    max = 255,
+    eps = 2 ** -23,
+  }: {
+    /** The least quantized value. Default: 0. */
+    readonly min?: number | undefined; /** The largest quantized value. Default: 255. */
+    readonly max?: number | undefined; /** The least scale. Default: 2 ** -23. */
+    readonly eps?: number | undefined;
+  } = {},
+): QuantizationParameters {
+  demandFloat("chooseQparams", x);
+  if (!(Number.isInteger(min) && Number.isInteger(max) && min < max))
+    throw new ValueError("chooseQparams", "min and max", "whole numbers in order", [min, max]);
+  if (!(eps > 0)) throw new ValueError("chooseQparams", "eps", "above 0", eps);
+  const real = toDType(x, "float32");
+  const [low, high] = [clampMax(amin(real), 0), clampMin(amax(real), 0)];
+  const scale = clampMin(div(sub(high, low), max - min), eps);
+  const zero = clamp(sub(min, round(div(low, scale))), min, max);
+  return { scale, zeroPoint: toDType(zero, "int32") };
+}
+
+/**
+ * x times weights of 8 bits, transposed: (x @ weight.T) * scales. x: [..., K] floating, weight: [N, K] int8, scales: [N]. Gradients flow to
+ * x and scales. DirectML: CAST, GEMM. Reference: torch._weight_int8pack_mm.
+ */
+export function weightInt8packMm(x: Tensor, weight: Tensor, scales: Tensor): Tensor {
+  const name = "weightInt8packMm";
+  demandFloat(name, x);
+  if (weight.dtype !== "int8") throw new DTypeError(name, "weight", "of int8", weight.describe());
+  if (weight.rank !== 2 || weight.shape[1] !== x.shape.at(-1))
+    throw new ShapeError(name, "weight", `[N, ${x.shape.at(-1)}]`, weight.describe());
+  if (!sameShape(scales.shape, [weight.shape[0]!])) throw new ShapeError(name, "scales", `[${weight.shape[0]}]`, scales.describe());
+  return mul(matmul(x, t(toDType(weight, x.dtype))), toDType(scales, x.dtype));
+}
+
+/**
+ * x times weights of 4 bits, transposed, in groups of `groupSize` along K: w = (level - 8) * scale + zero. x: [..., K] floating. weight:
+ * [N, K / 2] uint8, of each byte first the upper half. scales and zeros: [K / groupSize, N, 2], the scale first. Gradients flow to x and
+ * to scales and zeros.
+ * DirectML: bit operations, CAST, GEMM. Reference: torch._weight_int4pack_mm, whose packing is that of torch._convert_weight_to_int4pack's input.
+ */
+export function weightInt4packMm(x: Tensor, weight: Tensor, groupSize: number, scalesAndZeros: Tensor): Tensor {
+  const name = "weightInt4packMm";
+  demandFloat(name, x);
+  const width = x.shape.at(-1) ?? 0;
+  if (weight.dtype !== "uint8") throw new DTypeError(name, "weight", "of uint8", weight.describe());
+  if (weight.rank !== 2 || weight.shape[1]! * 2 !== width) throw new ShapeError(name, "weight", `[N, ${width} / 2]`, weight.describe());
+  if (!Number.isInteger(groupSize) || groupSize < 1 || width % groupSize !== 0)
+    throw new ValueError(name, "groupSize", `a divisor of ${width}`, groupSize);
+  const [n, groups] = [weight.shape[0]!, width / groupSize];
+  if (!sameShape(scalesAndZeros.shape, [groups, n, 2]))
+    throw new ShapeError(name, "scalesAndZeros", showShape([groups, n, 2]), scalesAndZeros.describe());
+  const levels = reshape(stack([bitwiseRightShift(weight, 4), bitwiseAnd(weight, 15)], 2), [n, groups, groupSize]);
+  const parameters = toDType(scalesAndZeros, "float32");
+  const each = (i: number): Tensor => unsqueeze(t(select(parameters, 2, i)), 2);
+  const real = add(mul(sub(toDType(levels, "float32"), 8), each(0)), each(1));
+  return toDType(matmul(toDType(x, "float32"), t(reshape(real, [n, width]))), x.dtype);
+}
