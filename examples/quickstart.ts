@@ -41,8 +41,7 @@ interface Options {
 
 function whole(name: string, text: string, least: number): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < least)
-    throw new dx.ValueError("npm start", `--${name}`, `a whole number of at least ${least}`, text);
+  if (!Number.isInteger(value) || value < least) throw new dx.ValueError("npm start", `--${name}`, `an integer of at least ${least}`, text);
   return value;
 }
 

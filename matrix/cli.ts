@@ -15,7 +15,7 @@ function positive(text: string): number {
 
 function count(text: string): number {
   const value = positive(text);
-  if (!Number.isInteger(value)) throw new InvalidArgumentError("It must be a whole number.");
+  if (!Number.isInteger(value)) throw new InvalidArgumentError("It must be an integer.");
   return value;
 }
 

@@ -51,7 +51,7 @@ await main(async () => {
   const minutes = Number(values.minutes);
   const seed = Number(values.seed);
   if (!(minutes > 0 && minutes < 1e5)) throw new ScriptError("USAGE", `--minutes must be a number above 0; received ${values.minutes}.`);
-  if (!Number.isSafeInteger(seed)) throw new ScriptError("USAGE", `--seed must be a whole number; received ${values.seed}.`);
+  if (!Number.isSafeInteger(seed)) throw new ScriptError("USAGE", `--seed must be an integer; received ${values.seed}.`);
   await ensureBuilt([]);
   const isQuiet = values.json === "-";
   const interval = Math.min(15, Math.max(0.5, (minutes * 60) / 40));

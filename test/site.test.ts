@@ -22,7 +22,7 @@ describe("errors", () => {
     );
     expect(list).toContainEqual({
       name: "ValueError",
-      text: "randperm: n must be a whole number from 0 to …; received ….",
+      text: "randperm: n must be an integer from 0 to …; received ….",
       file: expect.stringMatching(/^ops\//) as unknown,
     });
     // Those whose function is known stand before those that several share.

@@ -10,7 +10,7 @@ export function uniform(seed: number, n: number, scale = 1, offset = 0): Float32
   });
 }
 
-/** Whole numbers in [0, below). */
+/** Integers in [0, below). */
 export const whole = (seed: number, n: number, below: number): Int32Array =>
   Int32Array.from(uniform(seed, n, 1, 0.5), (v) => Math.min(below - 1, Math.floor(v * below)));
 

@@ -11,15 +11,13 @@ export interface CommonOptions {
   readonly json: boolean;
 }
 
-/** A whole number in [least, most], as commander's parser of an option. */
+/** An integer in [least, most], as commander's parser of an option. */
 export const whole =
   (least: number, most = Infinity) =>
   (text: string): number => {
     const value = Number(text);
     if (text.trim() === "" || !Number.isSafeInteger(value) || value < least || value > most)
-      throw new InvalidArgumentError(
-        `It must be a whole number ${most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`}.`,
-      );
+      throw new InvalidArgumentError(`It must be an integer ${most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`}.`);
     return value;
   };
 

@@ -28,7 +28,7 @@ template <typename T>
 T Whole(const js::Value& value, const Place& place) {
   double number = Number(value, place);
   // Strides and wrapped constants may come as either sign of the same 32 bits.
-  if (number != std::floor(number) || number < -2147483648.0 || number > 4294967295.0) Unfit(place, "a whole number of 32 bits");
+  if (number != std::floor(number) || number < -2147483648.0 || number > 4294967295.0) Unfit(place, "an integer of 32 bits");
   return static_cast<T>(static_cast<int64_t>(number));
 }
 

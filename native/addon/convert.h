@@ -11,7 +11,7 @@ namespace dxtensor::addon {
 dml::ProgramDesc ToProgram(const js::Value& value);
 dml::LibraryPaths ToPaths(const js::Value& value);
 dml::RuntimeKind ToKind(const js::Value& value);
-// A whole number from 0 to 2^53; `what` names it in the error.
+// An integer from 0 to 2^53; `what` names it in the error.
 uint64_t ToSize(const js::Value& value, const char* what);
 uint32_t ToId(const js::Value& value, const char* what);
 

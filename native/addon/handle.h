@@ -1,5 +1,5 @@
 // The numbers by which JavaScript names what the addon keeps. None is given twice, so that one that was released is always recognised.
-// Whole numbers that a double holds; 0 is none. Those of programs and recordings are a place in a Table and how often the place was used
+// Integers that a double holds; 0 is none. Those of programs and recordings are a place in a Table and how often the place was used
 // before; those of buffers are counted up, see buffers.h.
 #pragma once
 

@@ -37,7 +37,7 @@ Handle HandleOf(double number) {
   return static_cast<Handle>(number);
 }
 
-// JavaScript has small whole numbers apart from others, and quick ways to them.
+// JavaScript has small integers apart from others, and quick ways to them.
 Handle HandleOf(napi_env env, napi_value value, const char* what) {
   int64_t number;
   if (napi_get_value_int64(env, value, &number) != napi_ok) Invalid(std::string(what) + ": expected a number");

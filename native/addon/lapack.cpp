@@ -190,7 +190,7 @@ void CallLapack(const std::string& path, const std::string& name, const js::Valu
       case 'i': {
         double number = value.IsNumber() ? value.Number() : -2;
         if (!(number >= -1 && number <= 0x7fffffff) || number != static_cast<int32_t>(number))
-          Invalid("lapackCall: expected a whole number from -1 to 2^31 - 1");
+          Invalid("lapackCall: expected an integer from -1 to 2^31 - 1");
         call.numbers[i] = static_cast<int32_t>(number);
         addresses[i] = &call.numbers[i];
         break;

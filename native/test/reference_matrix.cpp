@@ -154,7 +154,7 @@ void AveragePoolingGrad(const Evaluation& e) {
   for (size_t i = 0; i < sums.size(); ++i) dx.Set(i, sums[i]);
 }
 
-// The index of the first largest element; whole numbers up to 53 bits.
+// The index of the first largest element; integers up to 53 bits.
 size_t Largest(const Window& window, const Coordinates& at, const Values& x) {
   size_t best = SIZE_MAX;
   window.Taps(at, x.sizes, [&](size_t from) {

@@ -26,7 +26,7 @@ interface Message {
   readonly done?: boolean;
 }
 
-/** mulberry32: whole numbers below `below`. */
+/** mulberry32: integers below `below`. */
 export function random(seed: number): (below: number) => number {
   return (below) => {
     seed = (seed + 0x6d2b79f5) | 0;

@@ -320,7 +320,7 @@ function seeds(operation: string, roots: readonly Tensor[], options: BackwardOpt
         ? (options.gradient as readonly (Tensor | null)[])
         : [options.gradient as Tensor];
   return roots.map((root, i) => {
-    root.demandLive(operation, "result");
+    root.requireLive(operation, "result");
     if (root.node === null && !root.leafRequiresGrad)
       throw new AutogradError({
         operation,
@@ -330,7 +330,7 @@ function seeds(operation: string, roots: readonly Tensor[], options: BackwardOpt
       });
     const grad = gradients?.[i];
     if (grad) {
-      grad.demandLive(operation, "gradient");
+      grad.requireLive(operation, "gradient");
       if (!sameShape(grad.shape, root.shape)) throw new ShapeError(operation, "gradient", showShape(root.shape), showShape(grad.shape));
       return conformGradient(operation, "gradient", grad, root.desc);
     }
@@ -413,10 +413,10 @@ export function continueBackward(ends: readonly (FlowEnd & { readonly isKept: bo
  * @internal The nodes that a pass from these goes through. Throws what the pass would: that something saved has been freed or changed.
  * isChanged: of what else than by its version is known to be changed. isStrict: nothing that a compiled function's node may need is changed.
  */
-export function demandPassable(from: Iterable<TapeNode>, isChanged: (storage: Storage) => boolean, isStrict = false): Set<TapeNode> {
+export function requirePassable(from: Iterable<TapeNode>, isChanged: (storage: Storage) => boolean, isStrict = false): Set<TapeNode> {
   const seen = new Set(from);
   for (const node of seen) {
-    node.demandPassable(isChanged, isStrict);
+    node.requirePassable(isChanged, isStrict);
     // A rule of the user's may give no gradients, a compiled function's node some of them.
     if (!node.isForeign && (isStrict || !node.hasParts))
       for (const edge of node.edges) if (edge !== null && "node" in edge) seen.add(edge.node);
@@ -498,13 +498,13 @@ export function grad(
   const whole = (): (Tensor | null)[] => {
     if (options.createGraph) enableGrad(run);
     else noGrad(run);
-    demandFound(inputs, found, allowsUnused);
+    requireFound(inputs, found, allowsUnused);
     return found;
   };
   return inRegion(grad, roots, options, inputs, whole, allowsUnused);
 }
 
-function demandFound(inputs: readonly Tensor[], found: readonly (Tensor | null)[], allowsUnused: boolean): void {
+function requireFound(inputs: readonly Tensor[], found: readonly (Tensor | null)[], allowsUnused: boolean): void {
   inputs.forEach((t, i) => {
     if (found[i] === null && !allowsUnused)
       throw new AutogradError({

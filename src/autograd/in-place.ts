@@ -25,8 +25,8 @@ export interface AssignOptions {
  * the value; it must have target's shape, and a dtype that target's can take.
  */
 export function assign(operation: string, target: Tensor, compute: () => Tensor, options: AssignOptions = {}): Tensor {
-  target.demandLive(operation);
-  if (options.uniform !== true) demandNonOverlapping(operation, target);
+  target.requireLive(operation);
+  if (options.uniform !== true) requireNonOverlapping(operation, target);
   if (!isGradEnabled()) {
     const over = beginWrite(target);
     let value: Tensor;
@@ -38,7 +38,7 @@ export function assign(operation: string, target: Tensor, compute: () => Tensor,
     return over.isDone ? written(target) : write(target, value);
   }
   const had = target.requiresGrad;
-  if (had) demandWritable(operation, target);
+  if (had) requireWritable(operation, target);
   const over = had ? null : beginWrite(target);
   let made: { readonly result: Tensor; readonly nodes: readonly TapeNode[] };
   try {
@@ -55,7 +55,7 @@ export function assign(operation: string, target: Tensor, compute: () => Tensor,
   const { result, nodes } = made;
   if (!had) {
     if (!result.requiresGrad) return write(target, result);
-    demandWritable(operation, target);
+    requireWritable(operation, target);
   }
   const t = tracer();
   const replaces = had && (options.replaces === true || result.node === null);
@@ -179,7 +179,7 @@ const castsInPlace = (from: DType, to: DType): boolean => (isFloat(to) ? true : 
 
 const isNonOverlapping = (t: Tensor): boolean => t.desc.isPacked || t.shape.every((d, i) => d <= 1 || t.strides[i] !== 0);
 
-function demandNonOverlapping(operation: string, target: Tensor): void {
+function requireNonOverlapping(operation: string, target: Tensor): void {
   if (isNonOverlapping(target)) return;
   throw new ShapeError(
     operation,
@@ -191,9 +191,9 @@ function demandNonOverlapping(operation: string, target: Tensor): void {
 }
 
 /** Throws for leaves that require a gradient, views of one, and views whose history cannot be written anew. */
-function demandWritable(operation: string, target: Tensor): void {
+function requireWritable(operation: string, target: Tensor): void {
   const view = target.viewOf;
-  view?.demandWritable(operation, target, "it is being changed while gradients are recorded");
+  view?.requireWritable(operation, target, "it is being changed while gradients are recorded");
   const refused =
     view !== null && view.base.ownNode === null && target.requiresGrad
       ? "no view of a leaf that requires a gradient"

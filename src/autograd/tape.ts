@@ -85,7 +85,7 @@ class Saved {
     return this.#storage === other.#storage && this.#desc === other.#desc && this.#offset === other.#offset;
   }
 
-  demandUnchanged(by: TapeNode, isChanged?: (storage: Storage) => boolean): void {
+  requireUnchanged(by: TapeNode, isChanged?: (storage: Storage) => boolean): void {
     const { version } = this.#storage;
     const isWritten = version !== this.#version && this.#storage.isChanged(this.#version, this.#offset, this.#offset + this.#desc.extent);
     if (!isWritten && isChanged?.(this.#storage) !== true) return;
@@ -294,7 +294,7 @@ export class TapeNode {
     const parts = this.#saved === null ? null : (compiled?.parts(dys, stops) ?? null);
     if (this.#hasLetGo || (parts !== null && [...parts.visited].some((p) => compiled!.freed.has(p)))) this.refusePass();
     const needed = parts === null ? this.#saved! : this.#saved!.map((s, i) => (parts.saved.has(i) ? s : null));
-    for (const s of needed) s?.demandUnchanged(this);
+    for (const s of needed) s?.requireUnchanged(this);
     const grads = this.#run(
       dys,
       needed.map((s) => s?.tensor(this) ?? null),
@@ -327,9 +327,9 @@ export class TapeNode {
    * @internal Throws where a pass would. What it needs of a compiled function's node is known by its gradients only: that is left to the
    * pass, unless `isStrict`.
    */
-  demandPassable(isChanged: (storage: Storage) => boolean, isStrict: boolean): void {
+  requirePassable(isChanged: (storage: Storage) => boolean, isStrict: boolean): void {
     if (this.#hasLetGo) this.refusePass();
-    if (this.#compiled === null || isStrict) for (const s of this.#saved!) s?.demandUnchanged(this, isChanged);
+    if (this.#compiled === null || isStrict) for (const s of this.#saved!) s?.requireUnchanged(this, isChanged);
   }
 
   /** Lets go of what was saved. Where nothing was, another pass is right. */

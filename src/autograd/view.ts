@@ -49,7 +49,7 @@ export class View {
   nodeOf(t: Tensor): TapeNode | null {
     if (this.version === t.storage.version || t.storage !== this.base.storage) return t.ownNode;
     if (t.ownNode === null && !this.base.requiresGrad) return null;
-    this.demandWritable("backward", t, "its base, or another view of it, is being changed while gradients are recorded");
+    this.requireWritable("backward", t, "its base, or another view of it, is being changed while gradients are recorded");
     tracer()?.renew(t);
     const before = t.ownNode;
     const next = this.base.requiresGrad ? this.#next(t.desc) : null;
@@ -132,7 +132,7 @@ export class View {
   }
 
   /** Throws for views whose history cannot be written anew. */
-  demandWritable(operation: string, t: Tensor, when: string): void {
+  requireWritable(operation: string, t: Tensor, when: string): void {
     if (this.origin === "recorded") return;
     throw new AutogradError({
       operation,

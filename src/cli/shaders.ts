@@ -3,7 +3,7 @@ import { Option, type Command } from "commander";
 import * as dx from "../index.ts";
 import { measureDevice } from "../measure/measure.ts";
 import { chosen, table } from "../measure/show.ts";
-import { demandDevice, loadReports, nativeDevice, shaderKnowledge, shaderSource } from "../runtime/devices.ts";
+import { requireDevice, loadReports, nativeDevice, shaderKnowledge, shaderSource } from "../runtime/devices.ts";
 import { shaderMode } from "../shader/choice.ts";
 import { rangesOf, type Measurement } from "../shader/measured.ts";
 import { forgetStored, storePath, writeStored } from "../shader/store.ts";
@@ -46,7 +46,7 @@ async function measured(device: dx.Device, quick: boolean): Promise<readonly Mea
 }
 
 async function shaders({ device: name, measure, forget, quick, json }: Options): Promise<void> {
-  const device = demandDevice("shaders", name ?? dx.defaultDevice());
+  const device = requireDevice("shaders", name ?? dx.defaultDevice());
   const native = nativeDevice(device, "shaders");
   const path = storePath(native);
   if (forget) {

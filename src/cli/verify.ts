@@ -30,7 +30,7 @@ interface Options {
 
 function wholeNumber(text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 0 || value > 0xffffffff) throw new InvalidArgumentError("a whole number of 32 bits is wanted.");
+  if (!Number.isInteger(value) || value < 0 || value > 0xffffffff) throw new InvalidArgumentError("an integer of 32 bits is wanted.");
   return value;
 }
 

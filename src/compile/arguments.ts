@@ -26,7 +26,7 @@ export const partsOf = (value: Container | Composite): readonly unknown[] =>
 /** Levels of arrays and objects in each other: what holds more was hardly meant. */
 const MAX_DEPTH = 1000;
 
-export function demandDepth(depth: number): void {
+export function requireDepth(depth: number): void {
   if (depth > MAX_DEPTH) throw new ValueError("compile", "arguments and results", `nested ${MAX_DEPTH} levels deep at most`, "deeper ones");
 }
 
@@ -45,7 +45,7 @@ export function mapTensors(value: unknown, fn: (t: Tensor) => unknown, known?: M
     return composite;
   }
   if (!isContainer(value)) return value;
-  demandDepth(depth);
+  requireDepth(depth);
   if (Array.isArray(value)) {
     const list: unknown[] = [];
     made.set(value, list);

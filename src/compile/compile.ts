@@ -5,7 +5,7 @@ import { Journal, modes, withJournal } from "../core/journal.ts";
 import type { Regions } from "../graph/plan/plan.ts";
 import { nativeDevice, onClose, type NativeDevice } from "../runtime/devices.ts";
 import { noteEager } from "../runtime/fallback.ts";
-import { demandReal } from "../runtime/traced.ts";
+import { requireReal } from "../runtime/traced.ts";
 import { outsideScopes } from "../core/scope.ts";
 import type { Storage } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
@@ -157,12 +157,12 @@ class CompiledFunction {
     let isMeta = tensors.length > 0 || defaultDevice().type === "meta";
     for (let i = 0; i < tensors.length; i++) {
       const t = tensors[i]!;
-      if (t.isDisposed) t.demandLive(this.#name, `argument ${i}`);
+      if (t.isDisposed) t.requireLive(this.#name, `argument ${i}`);
       if (t.device.type !== "meta") isMeta = false;
     }
     // Without elements there is no program: shapes and dtypes are what the function itself says.
     if (isMeta) return this.#fn(...(args as never[]));
-    demandReal(this.#name, callArgs.tensors);
+    requireReal(this.#name, callArgs.tensors);
     const root = this.#rootOf(callArgs, args);
     if (root.eager !== null) return this.#eagerly(args, callArgs, root.eager);
     if (this.#options.check === false && root.recent !== null && root.recent.isApplicable) {

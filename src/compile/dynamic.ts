@@ -22,12 +22,12 @@ export function bucketOf(size: number, buckets: Buckets): number | null {
 
 const isAxes = (d: DynamicAxes): d is readonly number[] => Array.isArray(d) && d.every((a) => typeof a === "number");
 
-function demandAxes(dynamic: unknown): void {
+function requireAxes(dynamic: unknown): void {
   if (dynamic === null) return;
   if (Array.isArray(dynamic) && dynamic.some((a) => typeof a === "number")) {
-    for (const a of dynamic) if (!Number.isInteger(a)) throw new ValueError("compile", "dynamic", "whole numbers, the axes", dynamic);
-  } else if (Array.isArray(dynamic)) dynamic.forEach(demandAxes);
-  else if (typeof dynamic === "object") Object.values(dynamic as object).forEach(demandAxes);
+    for (const a of dynamic) if (!Number.isInteger(a)) throw new ValueError("compile", "dynamic", "integers, the axes", dynamic);
+  } else if (Array.isArray(dynamic)) dynamic.forEach(requireAxes);
+  else if (typeof dynamic === "object") Object.values(dynamic as object).forEach(requireAxes);
   else throw new ValueError("compile", "dynamic", "axes, or axes by argument", dynamic);
 }
 
@@ -43,7 +43,7 @@ export class Dynamic {
   readonly #buckets: Buckets;
 
   constructor(axes: DynamicAxes, buckets: Buckets) {
-    demandAxes(axes);
+    requireAxes(axes);
     if (
       typeof buckets === "string"
         ? !["doubling", "halves"].includes(buckets)

@@ -1,5 +1,5 @@
 /** Gradients that flow on from a run into what lies before the function: histories outside, or those of arguments. */
-import { demandPassable } from "../autograd/backward.ts";
+import { requirePassable } from "../autograd/backward.ts";
 import type { TapeNode } from "../autograd/tape.ts";
 import { TraceError } from "../core/errors.ts";
 import { callerPlace } from "../host/call-site.ts";
@@ -87,7 +87,7 @@ export class Flows {
   /** What one or several passes hand on. Throws what a pass would throw on the way. */
   add(next: readonly Continuation[]): void {
     for (const flow of flowsOf(next)) {
-      const passed = demandPassable(this.#starts(next.filter((c) => c.flow === flow)), (s) => this.#isWritten(s));
+      const passed = requirePassable(this.#starts(next.filter((c) => c.flow === flow)), (s) => this.#isWritten(s));
       for (const node of passed) {
         // Which parts of a compiled function's node a pass frees is known when it passes.
         if (!node.isFreeable || node.hasParts) continue;
@@ -107,7 +107,7 @@ export class Flows {
   get isPassable(): boolean {
     if (!this.#isWrittenSince) return true;
     try {
-      demandPassable(this.#starts(this.continuations), (s) => this.#isWritten(s), true);
+      requirePassable(this.#starts(this.continuations), (s) => this.#isWritten(s), true);
       return true;
     } catch {
       return false;

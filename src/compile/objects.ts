@@ -5,7 +5,7 @@
 import { TraceError } from "../core/errors.ts";
 import { PARTS, WITH_PARTS, isComposite } from "../core/structure.ts";
 import { Tensor } from "../core/tensor.ts";
-import { demandDepth, isContainer, partsOf, tensorsIn, type Container } from "./arguments.ts";
+import { requireDepth, isContainer, partsOf, tensorsIn, type Container } from "./arguments.ts";
 
 /** Stands in what a run gave for an object among the arguments, by its number. */
 class Argument {
@@ -104,7 +104,7 @@ export class Objects {
 
   #add(c: Container, depth: number): void {
     if (this.#index.has(c)) return;
-    demandDepth(depth);
+    requireDepth(depth);
     this.#index.set(c, this.#list.push(c) - 1);
     for (const v of partsOf(c)) if (typeof v === "object" && v !== null && isContainer(v)) this.#add(v, depth + 1);
   }
@@ -214,7 +214,7 @@ class Taken {
     if (!isContainer(value) && !isComposite(value)) return value;
     if (!this.#holds(value, new Set(), depth)) return value;
     if (isComposite(value)) return value;
-    demandDepth(depth);
+    requireDepth(depth);
     const copy: Container = Array.isArray(value) ? [] : value instanceof Map ? new Map<unknown, unknown>() : {};
     kept.add(copy);
     this.#made.set(value, copy);
@@ -232,7 +232,7 @@ class Taken {
     if (value instanceof Tensor) return this.#isTraced(value);
     if (this.#known(value) !== undefined) return true;
     if (!isContainer(value) && !isComposite(value)) return false;
-    demandDepth(depth);
+    requireDepth(depth);
     seen.add(value);
     return partsOf(value).some((v) => this.#holds(v, seen, depth + 1));
   }

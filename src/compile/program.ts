@@ -207,7 +207,7 @@ export class CompiledProgram {
     for (const a of this.#arguments) {
       const t = this.#lastArgs[a.index];
       if (t === undefined) continue;
-      t.demandLive(`${this.description.name}: profileSync`, "argument of the last call");
+      t.requireLive(`${this.description.name}: profileSync`, "argument of the last call");
       this.native.binding.copy(t.storage.handle, t.offset * DTYPES[t.dtype].sizeInBytes, this.#buffers[a.slot]!.handle, 0, a.sizeInBytes);
       a.remember(t);
     }

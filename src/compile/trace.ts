@@ -260,7 +260,7 @@ export class Run implements Tracer {
       }
       this.#leave(definition.name);
     }
-    this.#demandDevice(definition.name, device);
+    this.#requireDevice(definition.name, device);
     const output = this.#allocate(device, definition.infer([], attrs)[0]!);
     this.#push({
       kind: "create",
@@ -286,7 +286,7 @@ export class Run implements Tracer {
       }
       this.#leave(`the number ${value}`);
     }
-    this.#demandDevice("scalar", device);
+    this.#requireDevice("scalar", device);
     const output = this.#allocate(device, { dtype, shape: [] });
     this.#push({ kind: "scalar", device, dtype, value, varies: false, holder: null, output: made(output) });
     return output;
@@ -310,7 +310,7 @@ export class Run implements Tracer {
       }
       this.#leave("a step of an optimizer");
     }
-    this.#demandDevice("scalar", device);
+    this.#requireDevice("scalar", device);
     const dtype = "float32";
     const output = made(this.#allocate(device, { dtype, shape: [] }));
     const event: Scalar = { kind: "scalar", device, dtype, value, varies: true, holder: { owner, index }, output };
@@ -347,7 +347,7 @@ export class Run implements Tracer {
       }
       this.#leave("data");
     }
-    this.#demandDevice("tensor", device);
+    this.#requireDevice("tensor", device);
     const output = this.#allocate(device, { dtype, shape });
     const event: Constant = { kind: "constant", device, dtype, shape: [...shape], bytes: data.slice(), output: made(output) };
     this.#push(event);
@@ -356,7 +356,7 @@ export class Run implements Tracer {
   }
 
   assign(target: Tensor, source: Tensor): void {
-    this.#demandShown(target);
+    this.#requireShown(target);
     this.#touchTarget(target);
     if (this.#inner === null) {
       for (let step = this.at.first; step !== null; step = step.sibling) {
@@ -377,7 +377,7 @@ export class Run implements Tracer {
   rewrite(target: Tensor, value: Tensor, nodes: readonly TapeNode[], run: () => void): void {
     this.#touchTarget(target);
     if (target.viewOf !== null) this.#touchTarget(target.viewOf.base);
-    this.#demandOwnHistory(target);
+    this.#requireOwnHistory(target);
     if (this.#inner !== null) {
       run();
       return;
@@ -420,14 +420,14 @@ export class Run implements Tracer {
   }
 
   /** What an argument that is a view is to autograd after a write depends on what it is a view of. */
-  #demandShown(target: Tensor): void {
+  #requireShown(target: Tensor): void {
     const args = this.#args[this.#placeholders.indices.get(target.storage) ?? -1];
     if (args !== undefined && args.viewOf !== null && args.requiresGrad)
       throw new Restart(args.storage, "an argument that is a view, and is written");
   }
 
   /** An argument that is a view gives what it is a view of another history: it is written as it is. */
-  #demandOwnHistory(target: Tensor): void {
+  #requireOwnHistory(target: Tensor): void {
     const args = this.#args[this.#placeholders.indices.get(target.storage) ?? -1];
     if (args !== undefined && args.viewOf !== null) throw new Restart(args.storage, "an argument that is a view, and gets another history");
   }
@@ -495,13 +495,13 @@ export class Run implements Tracer {
   }
 
   /** An argument's gradient, asked for by the tensor outside: what stands for the argument has it. */
-  #demandOwnGradient(t: Tensor): void {
+  #requireOwnGradient(t: Tensor): void {
     if (t.storage.trace === null && this.#argumentStorages.has(t.storage))
       throw new Restart(t.storage, "an argument that the function reaches otherwise too");
   }
 
   readGradient(t: Tensor): void {
-    this.#demandOwnGradient(t);
+    this.#requireOwnGradient(t);
     if (this.#inner === null) this.flows.read(t);
   }
 
@@ -659,7 +659,7 @@ export class Run implements Tracer {
   }
 
   #operand(operation: string, t: Tensor): Operand {
-    this.#demandDevice(operation, t.device);
+    this.#requireDevice(operation, t.device);
     const seen = operand(t, !this.isTraced(t));
     if (seen.isOuter) {
       if (this.#argumentStorages.has(t.storage)) throw new Restart(t.storage, "an argument that the function reaches otherwise too");
@@ -668,7 +668,7 @@ export class Run implements Tracer {
     return seen;
   }
 
-  #demandDevice(operation: string, device: Device): void {
+  #requireDevice(operation: string, device: Device): void {
     this.#device ??= device;
     if (device !== this.#device)
       throw new DeviceError(operation, "tensor", `on ${this.#device}, like the other tensors of ${this.#recorded.name}`, String(device));

@@ -39,7 +39,7 @@ function commonType(operation: string, a: Operand, b: Operand): DType {
   const tensors = [a.re, b.re].filter((v): v is Tensor => v instanceof Tensor);
   for (const t of tensors)
     if (isFloat(t.dtype) && t.dtype !== "float32" && t.dtype !== "float16")
-      throw new DTypeError(operation, "operand", "float32, float16, or a whole number's dtype", t.describe());
+      throw new DTypeError(operation, "operand", "float32, float16, or an integer's dtype", t.describe());
   const dtype = resultOf(tensors);
   return isFloat(dtype) ? dtype : "float32";
 }

@@ -1,7 +1,7 @@
 /** Complex numbers of real ones, and back. */
 import { ComplexTensor } from "../core/complex-tensor.ts";
 import { joined } from "../autograd/tie.ts";
-import { demandSameDevice } from "../dispatch/dispatch.ts";
+import { requireSameDevice } from "../dispatch/dispatch.ts";
 import { DTypeError, ShapeError } from "../core/errors.ts";
 import { mul } from "../ops/elementwise/binary.ts";
 import { stack } from "../ops/shape/join.ts";
@@ -11,12 +11,12 @@ import { cos, neg, sin } from "../ops/elementwise/unary.ts";
 import { broadcastShapes } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 
-function demandParts(operation: string, names: readonly [string, string], a: Tensor, b: Tensor): void {
+function requireParts(operation: string, names: readonly [string, string], a: Tensor, b: Tensor): void {
   for (const [i, t] of [a, b].entries())
     if (!(t instanceof Tensor) || (t.dtype !== "float32" && t.dtype !== "float16"))
       throw new DTypeError(operation, names[i]!, "a tensor of float32 or float16", t instanceof Tensor ? t.describe() : typeof t);
   if (a.dtype !== b.dtype) throw new DTypeError(operation, names[1], `of ${a.dtype}, as ${names[0]} is`, b.describe());
-  demandSameDevice(operation, [a, b]);
+  requireSameDevice(operation, [a, b]);
 }
 
 /**
@@ -24,14 +24,14 @@ function demandParts(operation: string, names: readonly [string, string], a: Ten
  * the arguments does, and a gradient of one is a gradient of both, as in PyTorch. Reference: torch.complex. DirectML: ELEMENT_WISE_IDENTITY.
  */
 export function complex(real: Tensor, imag: Tensor): ComplexTensor {
-  demandParts("complex", ["real", "imag"], real, imag);
+  requireParts("complex", ["real", "imag"], real, imag);
   const shape = broadcastShapes("complex", real.shape, imag.shape);
   return new ComplexTensor(...joined(clone(broadcastTo(real, shape)), clone(broadcastTo(imag, shape))));
 }
 
 /** length (cos angle + i sin angle). Both float32, or both float16. Reference: torch.polar. */
 export function polar(length: Tensor, angle: Tensor): ComplexTensor {
-  demandParts("polar", ["length", "angle"], length, angle);
+  requireParts("polar", ["length", "angle"], length, angle);
   return new ComplexTensor(mul(length, cos(angle)), mul(length, sin(angle)));
 }
 

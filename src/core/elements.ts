@@ -33,7 +33,7 @@ export function rangeOf(dtype: DType): readonly [least: bigint, most: bigint] {
 }
 
 /** Throws DTypeError unless the dtype holds the number. */
-export function demandHeld(operation: string, argument: string, dtype: DType, value: Scalar): void {
+export function requireHeld(operation: string, argument: string, dtype: DType, value: Scalar): void {
   if (!holds(dtype, value)) throw notHeld(operation, argument, dtype, value);
 }
 
@@ -44,7 +44,7 @@ export const notHeld = (operation: string, argument: string, dtype: DType, value
  * Throws DTypeError for an integer beyond 64 bits, which nothing holds. Operands of arithmetic may lie outside a shorter dtype: they wrap, as
  * in PyTorch.
  */
-export function demandOperand(dtype: DType, value: Scalar): void {
+export function requireOperand(dtype: DType, value: Scalar): void {
   if (typeof value === "boolean" || DTYPES[dtype].kind !== "int") return;
   if (!(value >= -(2 ** 63) && value < 2 ** 64)) throw notHeld("number", "operand", "int64", value);
 }

@@ -132,7 +132,7 @@ function complexParts(
   options: PrintOptions,
 ): { sources: readonly [Tensor, Tensor]; done: (re: Element[], im: Element[]) => string } {
   const settings: Settings = { ...defaults, ...options };
-  for (const t of [real, imag]) t.demandLive("format");
+  for (const t of [real, imag]) t.requireLive("format");
   const ends = (t: Tensor): Tensor => (t.size > settings.threshold ? endsOf(t, settings.edgeItems) : t);
   const sources = [ends(real), ends(imag)] as const;
   const done = (re: Element[], im: Element[]): string => {
@@ -164,7 +164,7 @@ export function formatComplexSync(z: ComplexParts, options: PrintOptions = {}): 
 
 function parts(t: Tensor, options: PrintOptions): { source: Tensor; done: (elements: Element[]) => string } {
   const settings: Settings = { ...defaults, ...options };
-  t.demandLive("format");
+  t.requireLive("format");
   const source = t.size > settings.threshold ? endsOf(t, settings.edgeItems) : t;
   return {
     source,

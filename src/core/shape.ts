@@ -88,7 +88,7 @@ export function broadcastStrides(shape: Shape, strides: readonly number[], targe
 export function inferShape(operation: string, shape: Shape, size: number): number[] {
   const unknown = shape.indexOf(-1);
   if (shape.some((d, i) => !Number.isInteger(d) || d < -1 || (d === -1 && i !== unknown)))
-    throw new ValueError(operation, "shape", "whole numbers of at least 0 with at most one -1", showShape(shape));
+    throw new ValueError(operation, "shape", "integers of at least 0 with at most one -1", showShape(shape));
   const known = shape.reduce((n, d) => (d === -1 ? n : n * d), 1);
   if (unknown < 0 ? known !== size : known === 0 || size % known !== 0)
     throw new ShapeError(operation, "shape", `of ${size} elements`, showShape(shape));
@@ -133,7 +133,7 @@ export function viewStrides(shape: Shape, strides: readonly number[], target: Sh
 const MOST_LISTED = 2 ** 25;
 
 /** Throws ValueError where the host would list more numbers than anybody waits for. */
-export function demandListed(operation: string, argument: string, count: number, received: unknown): void {
+export function requireListed(operation: string, argument: string, count: number, received: unknown): void {
   if (!(count <= MOST_LISTED))
     throw new ValueError(operation, argument, `such that the host lists at most ${MOST_LISTED} numbers for it`, received);
 }
@@ -141,17 +141,12 @@ export function demandListed(operation: string, argument: string, count: number,
 /** DirectML counts in 32 bits, and some drivers with a sign. */
 const MOST_STEP = 2 ** 31 - 1;
 
-/** Whole numbers of 31 bits as a list of the given length: one number is repeated. */
+/** Integers of 31 bits as a list of the given length: one number is repeated. */
 export function expandList(operation: string, argument: string, value: number | readonly number[], length: number, least = 0): number[] {
   // Callers in JavaScript leave out what they must give.
   const list = typeof value === "number" ? new Array<number>(length).fill(value) : Array.isArray(value) ? (value as number[]) : [];
   if (list.length !== length || list.some((v) => !Number.isInteger(v) || v < least || v > MOST_STEP))
-    throw new ValueError(
-      operation,
-      argument,
-      `a whole number or ${length} of them, each at least ${least} and at most ${MOST_STEP}`,
-      value,
-    );
+    throw new ValueError(operation, argument, `an integer or ${length} of them, each at least ${least} and at most ${MOST_STEP}`, value);
   return list;
 }
 

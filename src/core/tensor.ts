@@ -110,13 +110,13 @@ export class Tensor {
   }
 
   set grad(next: Tensor | null) {
-    if (next !== null) this.#demandGradient(next);
+    if (next !== null) this.#requireGradient(next);
     if (next === null) tracer()?.readGradient(this);
     tracer()?.touchGradient(this);
     this.#grad = next;
   }
 
-  #demandGradient(next: unknown): void {
+  #requireGradient(next: unknown): void {
     const isOne = next instanceof Tensor && next.dtype === this.dtype && next.device === this.device;
     if (!isOne || !sameShape(next.shape, this.shape))
       throw new ValueError("tensor", "grad", `null or a tensor like ${this.describe()} on ${this.device}`, next);
@@ -185,7 +185,7 @@ export class Tensor {
   }
 
   /** @internal Throws when it has been disposed of. */
-  demandLive(operation: string, argument = "tensor"): void {
+  requireLive(operation: string, argument = "tensor"): void {
     if (this.#disposed) throw new DisposedError(operation, argument, "a live tensor", `${this.describe()} after dispose()`);
   }
 }

@@ -22,7 +22,7 @@ export type Batch<S> = S extends number | bigint | boolean | Tensor | TypedArray
         : never;
 
 /**
- * Stacks samples: tensors along a new first axis; whole numbers as int32, other numbers as float32, bigints as int64; typed arrays as
+ * Stacks samples: tensors along a new first axis; integers as int32, other numbers as float32, bigints as int64; typed arrays as
  * rows of their dtype; arrays and objects member by member. Throws unless all samples are alike. Reference: torch.utils.data.default_collate.
  */
 export function collate<S>(samples: readonly S[]): Batch<S> {
@@ -31,26 +31,26 @@ export function collate<S>(samples: readonly S[]): Batch<S> {
 
 function stacked(samples: readonly unknown[]): unknown {
   const first = samples[0];
-  if (first instanceof Tensor) return stack(samples.map((s) => demand(s, s instanceof Tensor, "a tensor") as Tensor));
+  if (first instanceof Tensor) return stack(samples.map((s) => requireKind(s, s instanceof Tensor, "a tensor") as Tensor));
   if (first instanceof ComplexTensor) {
-    const all = samples.map((s) => demand(s, s instanceof ComplexTensor, "a complex tensor") as ComplexTensor);
+    const all = samples.map((s) => requireKind(s, s instanceof ComplexTensor, "a complex tensor") as ComplexTensor);
     return new ComplexTensor(stack(all.map((z) => z.real)), stack(all.map((z) => z.imag)));
   }
   if (typeof first === "number" || typeof first === "bigint" || typeof first === "boolean") {
-    const list = samples.map((s) => demand(s, typeof s === typeof first, `a ${typeof first}`) as number | bigint | boolean);
+    const list = samples.map((s) => requireKind(s, typeof s === typeof first, `a ${typeof first}`) as number | bigint | boolean);
     return tensor(list, typeof first === "number" && list.every((v) => Number.isInteger(v)) ? { dtype: "int32" } : {});
   }
   if (ArrayBuffer.isView(first) && !(first instanceof DataView)) return rows(samples as readonly TypedArray[]);
   if (Array.isArray(first)) {
-    const lists = samples.map((s) => demand(s, Array.isArray(s), "an array") as readonly unknown[]);
+    const lists = samples.map((s) => requireKind(s, Array.isArray(s), "an array") as readonly unknown[]);
     for (const l of lists)
       if (l.length !== first.length) throw new ShapeError("collate", "samples", `of ${first.length} parts each`, l.length);
     return first.map((_, i) => stacked(lists.map((l) => l[i])));
   }
   if (typeof first === "object" && first !== null) {
-    const objects = samples.map((s) => demand(s, typeof s === "object" && s !== null, "an object") as Record<string, unknown>);
+    const objects = samples.map((s) => requireKind(s, typeof s === "object" && s !== null, "an object") as Record<string, unknown>);
     return Object.fromEntries(
-      Object.keys(first).map((key) => [key, stacked(objects.map((o) => demand(o[key], key in o, `an object with ${key}`)))]),
+      Object.keys(first).map((key) => [key, stacked(objects.map((o) => requireKind(o[key], key in o, `an object with ${key}`)))]),
     );
   }
   throw new DTypeError("collate", "samples", "numbers, tensors, or arrays and objects of them", first === null ? "null" : typeof first);
@@ -61,7 +61,7 @@ function rows(samples: readonly TypedArray[]): Tensor {
   const first = samples[0]!;
   const { length, constructor } = first;
   for (const s of samples) {
-    demand(s, s?.constructor === constructor, `a ${constructor.name}`);
+    requireKind(s, s?.constructor === constructor, `a ${constructor.name}`);
     if (s.length !== length) throw new ShapeError("collate", "samples", `of ${length} elements each`, s.length);
   }
   const all = new (constructor as new (length: number) => TypedArray)(samples.length * length);
@@ -71,7 +71,7 @@ function rows(samples: readonly TypedArray[]): Tensor {
   return tensor(all, { shape: [samples.length, length] });
 }
 
-function demand(value: unknown, holds: boolean, expected: string): unknown {
+function requireKind(value: unknown, holds: boolean, expected: string): unknown {
   if (!holds) throw new DTypeError("collate", "samples", `all alike (${expected})`, value === null ? "null" : typeof value);
   return value;
 }

@@ -1,5 +1,5 @@
 /** Dataset, TensorDataset, Subset. */
-import { demandSameDevice } from "../dispatch/dispatch.ts";
+import { requireSameDevice } from "../dispatch/dispatch.ts";
 import { ShapeError, ValueError } from "../core/errors.ts";
 import { indexSelect } from "../ops/index/gather.ts";
 import { select } from "../ops/shape/movement.ts";
@@ -45,7 +45,7 @@ export class TensorDataset<T extends readonly Tensor[] = Tensor[]> implements Ba
   constructor(...tensors: T) {
     const first = tensors[0];
     if (first === undefined) throw new ValueError("TensorDataset", "tensors", "at least one tensor", "none");
-    demandSameDevice("TensorDataset", tensors);
+    requireSameDevice("TensorDataset", tensors);
     for (const t of tensors)
       if (t.rank === 0 || t.shape[0] !== first.shape[0])
         throw new ShapeError("TensorDataset", "tensors", `of ${first.shape[0] ?? 0} rows each`, t.describe());

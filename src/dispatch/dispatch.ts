@@ -20,7 +20,7 @@ function isRecorded(operation: string, inputs: readonly Tensor[]): boolean {
   let wants = false;
   for (let i = 0; i < inputs.length; i++) {
     const t = inputs[i]!;
-    if (t.isDisposed) t.demandLive(operation);
+    if (t.isDisposed) t.requireLive(operation);
     if (t.requiresGrad) wants = true;
   }
   return wants && isGradEnabled();
@@ -57,7 +57,7 @@ export function create<A>(definition: Definition<A>, device: Device, attrs: A): 
 
 /** Another view of a tensor's storage: nothing is computed. */
 export function view<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A): Tensor {
-  input.demandLive(definition.name);
+  input.requireLive(definition.name);
   const t = tracer();
   return t === null ? makeView(definition, input, attrs) : t.view(definition, input, attrs, () => makeView(definition, input, attrs));
 }
@@ -90,7 +90,7 @@ export function together(views: Tensor[]): Tensor[] {
 }
 
 /** Throws unless all tensors lie on one device. */
-export function demandSameDevice(operation: string, inputs: readonly Tensor[]): void {
+export function requireSameDevice(operation: string, inputs: readonly Tensor[]): void {
   for (const t of inputs)
     if (t.device !== inputs[0]!.device)
       throw new DeviceError(operation, "tensors", `all on ${inputs[0]!.device}`, `one on ${t.device}`, "Use to(device) to move it.");

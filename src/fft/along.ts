@@ -64,7 +64,7 @@ export function axisOf(operation: string, x: Numbers, axis: number): number {
 const LONGEST = 2 ** 28;
 
 export function lengthOf(operation: string, n: number, argument = "n"): number {
-  if (!Number.isInteger(n) || n < 1 || n > LONGEST) throw new ValueError(operation, argument, `a whole number from 1 to ${LONGEST}`, n);
+  if (!Number.isInteger(n) || n < 1 || n > LONGEST) throw new ValueError(operation, argument, `an integer from 1 to ${LONGEST}`, n);
   return n;
 }
 

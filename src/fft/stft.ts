@@ -2,7 +2,7 @@
 import { ComplexTensor } from "../core/complex-tensor.ts";
 import { viewAsReal } from "../complex/make.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
-import { asResult, demandSameDevice } from "../dispatch/dispatch.ts";
+import { asResult, requireSameDevice } from "../dispatch/dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../core/errors.ts";
 import { add, div, mul } from "../ops/elementwise/binary.ts";
 import { ones } from "../ops/creation/creation.ts";
@@ -65,7 +65,7 @@ function piecesOf(operation: string, x: Tensor, nFft: number, options: WindowedO
       throw new ValueError(
         operation,
         argument,
-        most === Infinity ? `a whole number of at least ${least}` : `a whole number in [${least}, ${most}]`,
+        most === Infinity ? `an integer of at least ${least}` : `an integer in [${least}, ${most}]`,
         v,
       );
     return v;
@@ -77,7 +77,7 @@ function piecesOf(operation: string, x: Tensor, nFft: number, options: WindowedO
   const given = options.window ?? null;
   if (given === null && length === nFft) return { nFft, hop, window: null, norm };
   if (given !== null) {
-    demandSameDevice(operation, [x, given]);
+    requireSameDevice(operation, [x, given]);
     if (given.rank !== 1 || given.shape[0] !== length) throw new ShapeError(operation, "window", showShape([length]), given.describe());
   }
   const window = toDType(given ?? ones([length], { device: x.device }), "float32");
@@ -157,7 +157,7 @@ export function stft(x: Numbers, nFft: number, options: StftOptions = {}): Compl
 }
 
 /** Refuses windows that leave a place out: its value is said by no piece. Looked at where indices are (docs/operations.md). */
-function demandCovered(weight: Tensor): void {
+function requireCovered(weight: Tensor): void {
   if (!checksValues(weight)) return;
   const least = scope(() => itemSync(noGrad(() => amin(abs(weight)))));
   if (least < LEAST_WEIGHT)
@@ -200,7 +200,7 @@ export function istft(z: ComplexTensor, nFft: number, options: IstftOptions = {}
     throw new ShapeError("istft", "z", `of ${onesided ? half + 1 : nFft} frequencies`, z.describe());
   if (returnComplex && onesided) throw new ValueError("istft", "onesided", "false where the signal is complex", onesided);
   if (length !== undefined && (!Number.isInteger(length) || length < 1))
-    throw new ValueError("istft", "length", "a whole number of at least 1", length);
+    throw new ValueError("istft", "length", "an integer of at least 1", length);
   const batch = rank === 2 ? 1 : z.shape[0]!;
   const spectra = eachPart(partsOf("istft", z), (t) => transpose(reshape(t, [batch, frequencies, count]), 1, 2));
   const single = { axis: 2, n: nFft, norm, direction: "inverse" as const };
@@ -213,7 +213,7 @@ export function istft(z: ComplexTensor, nFft: number, options: IstftOptions = {}
   const asked = (t: Tensor): Tensor => narrow(t, 1, start, Math.min(end, total) - start);
   const squares = window === null ? ones([nFft], { device: z.device }) : mul(window, window);
   const weight = asked(putTogether(expand(reshape(squares, [1, 1, nFft]), [1, count, nFft]), hop));
-  if (window !== null || hop > nFft) demandCovered(weight);
+  if (window !== null || hop > nFft) requireCovered(weight);
   const signal = eachPart(pieces, (t) => {
     const placed = div(asked(putTogether(window === null ? t : mul(t, window), hop)), weight);
     const full = end > total ? pad(placed, [0, end - total]) : placed;

@@ -120,7 +120,7 @@ export class Emitter {
     const byField = row.fields.map((f) =>
       f.kind === "input" ? this.#aligned(named[f.name] as Expr | readonly Expr[] | null | undefined) : null,
     );
-    this.#demandSupport(row, byField, named);
+    this.#requireSupport(row, byField, named);
     const inputs: (Expr | null)[] = [];
     const attributes: Record<string, unknown> = {};
     row.fields.forEach((f, i) => {
@@ -240,7 +240,7 @@ export class Emitter {
     });
   }
 
-  #demandSupport(row: OperatorRow, byField: readonly unknown[], named: Named): void {
+  #requireSupport(row: OperatorRow, byField: readonly unknown[], named: Named): void {
     const operator = row.name as OperatorName;
     const refuse = (expected: string, received: string): never => {
       throw new UnsupportedError({ operation: this.origin || operator, argument: operator, expected, received });

@@ -69,7 +69,7 @@ export function integerOf(name: string, unit = "", environment: Environment = pr
   if (text === undefined || text === "") return undefined;
   const value = Number(text);
   if (!Number.isInteger(value) || value < 1 || value > 0x7fffffff)
-    throw new ValueError("environment", name, `a whole number ${unit}from 1 to 2147483647`, text);
+    throw new ValueError("environment", name, `an integer ${unit}from 1 to 2147483647`, text);
   return value;
 }
 

@@ -68,7 +68,7 @@ function planOf(operation: string, tensors: Tensors, metadata: Metadata): Plan {
   for (const [name, t] of list) {
     if (!(t instanceof Tensor)) throw new DTypeError(operation, name, "a tensor", t);
     if (name === "__metadata__") throw new ValueError(operation, "name", "another than __metadata__", name);
-    t.demandLive(operation, name);
+    t.requireLive(operation, name);
     tracer()?.read(operation, t);
   }
   list.sort(([a, x], [b, y]) => DTYPES[y.dtype].sizeInBytes - DTYPES[x.dtype].sizeInBytes || (a < b ? -1 : 1));

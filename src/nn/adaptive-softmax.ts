@@ -10,13 +10,13 @@ import { mean } from "../ops/reduce/reduce.ts";
 import { logSoftmax } from "../ops/reduce/softmax.ts";
 import { neg } from "../ops/elementwise/unary.ts";
 import { clamp, where } from "../ops/elementwise/where.ts";
-import { demandIndices } from "../runtime/index-check.ts";
+import { requireIndices } from "../runtime/index-check.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { sequential, type Sequential } from "./containers.ts";
 import { linear, type Linear } from "./linear.ts";
 import { moduleList, type ModuleList } from "./lists.ts";
 import { Module } from "./module.ts";
-import { demandCount, type LayerOptions } from "./options.ts";
+import { requireCount, type LayerOptions } from "./options.ts";
 
 const NAME = "AdaptiveLogSoftmaxWithLoss";
 
@@ -52,12 +52,12 @@ export class AdaptiveLogSoftmaxWithLoss extends Module {
 
   constructor(inFeatures: number, nClasses: number, cutoffs: readonly number[], options: AdaptiveOptions = {}) {
     super();
-    demandCount(NAME, "inFeatures", inFeatures);
-    demandCount(NAME, "nClasses", nClasses, 2);
+    requireCount(NAME, "inFeatures", inFeatures);
+    requireCount(NAME, "nClasses", nClasses, 2);
     const { divValue: divisor = 4, headBias = false } = options;
     const isRising = cutoffs.every((c, i) => Number.isInteger(c) && c > (cutoffs[i - 1] ?? 0));
     if (cutoffs.length === 0 || !isRising || cutoffs.at(-1)! >= nClasses)
-      throw new ValueError(NAME, "cutoffs", `whole numbers that rise from above 0 to below ${nClasses}`, cutoffs);
+      throw new ValueError(NAME, "cutoffs", `integers that rise from above 0 to below ${nClasses}`, cutoffs);
     if (!(divisor > 0)) throw new ValueError(NAME, "divValue", "above 0", divisor);
     this.inputs = inFeatures;
     this.classes = nClasses;
@@ -79,7 +79,7 @@ export class AdaptiveLogSoftmaxWithLoss extends Module {
     const rows = this.#rows("forward", x);
     if (target.rank !== x.rank - 1 || (target.rank === 1 && target.shape[0] !== x.shape[0]))
       throw new ShapeError(NAME, "target", `of the shape [${x.shape.slice(0, -1).join(", ")}]`, target.describe());
-    demandIndices(NAME, target, { length: this.classes, argument: "target" });
+    requireIndices(NAME, target, { length: this.classes, argument: "target" });
     const column = reshape(target, [rows.shape[0]!, 1]);
     const head = logSoftmax(this.head.forward(rows), 1);
     const first = this.cutoffs[0]!;

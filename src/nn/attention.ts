@@ -15,7 +15,7 @@ import { constant, xavierNormal, xavierUniform } from "./init.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
 import { LayerNorm } from "./norm.ts";
-import { demandCount, demandLayers, parameter, type LayerOptions } from "./options.ts";
+import { requireCount, requireLayers, parameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 import { byPosition } from "../ops/declare/positional.ts";
 
@@ -79,8 +79,8 @@ export class MultiheadAttention extends Module {
   constructor(embedDim: number, numHeads: number, dropout?: number | MultiheadAttentionOptions, options?: MultiheadAttentionOptions) {
     super();
     const given = byPosition<MultiheadAttentionOptions>("MultiheadAttention", ["dropout"], [dropout, options]);
-    demandCount("MultiheadAttention", "embedDim", embedDim);
-    demandCount("MultiheadAttention", "numHeads", numHeads);
+    requireCount("MultiheadAttention", "embedDim", embedDim);
+    requireCount("MultiheadAttention", "numHeads", numHeads);
     if (embedDim % numHeads !== 0) throw new ValueError("MultiheadAttention", "numHeads", `a divisor of ${embedDim}`, numHeads);
     this.width = embedDim;
     this.heads = numHeads;
@@ -352,7 +352,7 @@ export class TransformerEncoder extends Module {
 
   constructor(make: (index: number) => TransformerEncoderLayer, numLayers: number, norm: LayerNorm | null = null) {
     super();
-    demandLayers("TransformerEncoder", "numLayers", numLayers);
+    requireLayers("TransformerEncoder", "numLayers", numLayers);
     this.layers = Array.from({ length: numLayers }, (_, i) => make(i));
     this.norm = norm;
   }
@@ -372,7 +372,7 @@ export class TransformerDecoder extends Module {
 
   constructor(make: (index: number) => TransformerDecoderLayer, numLayers: number, norm: LayerNorm | null = null) {
     super();
-    demandLayers("TransformerDecoder", "numLayers", numLayers);
+    requireLayers("TransformerDecoder", "numLayers", numLayers);
     this.layers = Array.from({ length: numLayers }, (_, i) => make(i));
     this.norm = norm;
   }
@@ -405,8 +405,8 @@ export class Transformer extends Module {
   constructor(dModel = 512, nhead = 8, options: TransformerOptions = {}) {
     super();
     const { numEncoderLayers = 6, numDecoderLayers = 6 } = options;
-    demandLayers("Transformer", "numEncoderLayers", numEncoderLayers);
-    demandLayers("Transformer", "numDecoderLayers", numDecoderLayers);
+    requireLayers("Transformer", "numEncoderLayers", numEncoderLayers);
+    requireLayers("Transformer", "numDecoderLayers", numDecoderLayers);
     const norm = (): LayerNorm => new LayerNorm(dModel, { ...options, eps: options.layerNormEps });
     this.encoder = new TransformerEncoder(() => new TransformerEncoderLayer(dModel, nhead, options), numEncoderLayers, norm());
     this.decoder = new TransformerDecoder(() => new TransformerDecoderLayer(dModel, nhead, options), numDecoderLayers, norm());

@@ -49,7 +49,7 @@ export function getTotalNorm(tensors: TensorOrTensors, { normType = 2, errorIfNo
 }
 
 /** A negative limit would turn gradients round. */
-function demandLimit(operation: string, argument: string, limit: number): void {
+function requireLimit(operation: string, argument: string, limit: number): void {
   if (typeof limit !== "number" || !(limit >= 0)) throw new ValueError(operation, argument, "a number of at least 0", limit);
 }
 
@@ -58,7 +58,7 @@ function demandLimit(operation: string, argument: string, limit: number): void {
  * totalNorm: what getTotalNorm gave. Reference: torch.nn.utils.clip_grads_with_norm_.
  */
 export function clipGradsWithNorm_(parameters: TensorOrTensors, maxNorm: number, totalNorm: Tensor): void {
-  demandLimit("clipGradsWithNorm_", "maxNorm", maxNorm);
+  requireLimit("clipGradsWithNorm_", "maxNorm", maxNorm);
   const gradients = gradientsOf(parameters);
   if (gradients.length === 0) return;
   noGrad(() => {
@@ -72,7 +72,7 @@ export function clipGradsWithNorm_(parameters: TensorOrTensors, maxNorm: number,
  * do not count. Result: the norm before. Throws ValueError for a negative maxNorm, and with errorIfNonfinite. Reference: torch.nn.utils.clip_grad_norm_.
  */
 export function clipGradNorm_(parameters: TensorOrTensors, maxNorm: number, options: NormOptions = {}): Tensor {
-  demandLimit("clipGradNorm_", "maxNorm", maxNorm);
+  requireLimit("clipGradNorm_", "maxNorm", maxNorm);
   const list = listed(parameters);
   const total = getTotalNorm(gradientsOf(list), options);
   clipGradsWithNorm_(list, maxNorm, total);
@@ -81,7 +81,7 @@ export function clipGradNorm_(parameters: TensorOrTensors, maxNorm: number, opti
 
 /** Limits each element of the gradients to [-clipValue, clipValue], in place. Throws ValueError for a negative clipValue. Reference: torch.nn.utils.clip_grad_value_. */
 export function clipGradValue_(parameters: TensorOrTensors, clipValue: number): void {
-  demandLimit("clipGradValue_", "clipValue", clipValue);
+  requireLimit("clipGradValue_", "clipValue", clipValue);
   noGrad(() => {
     for (const g of gradientsOf(parameters)) g.clamp_(-clipValue, clipValue);
   });

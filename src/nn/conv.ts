@@ -15,7 +15,7 @@ import { pad } from "../ops/shape/pad.ts";
 import type { PerAxis } from "../ops/conv/spatial.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { Module } from "./module.ts";
-import { demandCount, uniformParameter, type LayerOptions } from "./options.ts";
+import { requireCount, uniformParameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 import { windowOptions } from "../ops/declare/positional.ts";
 
@@ -52,9 +52,9 @@ abstract class Convolution<Options extends ConvLayerOptions | ConvTransposeLayer
     super();
     const layer = new.target.name;
     const { groups = 1 } = options;
-    demandCount(layer, "inChannels", inChannels);
-    demandCount(layer, "outChannels", outChannels);
-    demandCount(layer, "groups", groups);
+    requireCount(layer, "inChannels", inChannels);
+    requireCount(layer, "outChannels", outChannels);
+    requireCount(layer, "groups", groups);
     if (inChannels % groups !== 0 || outChannels % groups !== 0)
       throw new ValueError(layer, "groups", `a divisor of ${inChannels} and ${outChannels} channels`, groups);
     this.inputs = inChannels;

@@ -1,6 +1,6 @@
 /** Dropout: layers that zero elements at random in training. */
 import type { Generator } from "../ops/random/random.ts";
-import { alphaDropout, demandProbability, dropout as dropoutOp, dropoutChannels, featureAlphaDropout } from "../ops/random/dropout.ts";
+import { alphaDropout, requireProbability, dropout as dropoutOp, dropoutChannels, featureAlphaDropout } from "../ops/random/dropout.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { Module } from "./module.ts";
 
@@ -19,7 +19,7 @@ export class Dropout extends Module {
 
   constructor(p = 0.5, { generator }: DropoutOptions = {}) {
     super();
-    demandProbability(new.target.name, p);
+    requireProbability(new.target.name, p);
     this.p = p;
     this.generator = generator;
   }

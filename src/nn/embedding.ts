@@ -10,7 +10,7 @@ import { scope } from "../core/scope.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { normal } from "./init.ts";
 import { Module } from "./module.ts";
-import { demandCount, parameter, type LayerOptions } from "./options.ts";
+import { requireCount, parameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 
 /** paddingIdx names a row that starts at zero and never learns. */
@@ -31,14 +31,14 @@ export class Embedding extends Module {
 
   constructor(numEmbeddings: number, embeddingDim: number, options: EmbeddingOptions = {}) {
     super();
-    demandCount("Embedding", "numEmbeddings", numEmbeddings);
-    demandCount("Embedding", "embeddingDim", embeddingDim);
+    requireCount("Embedding", "numEmbeddings", numEmbeddings);
+    requireCount("Embedding", "embeddingDim", embeddingDim);
     this.rows = numEmbeddings;
     this.width = embeddingDim;
     this.options = options;
     const padding = options.paddingIdx ?? null;
     if (padding !== null && (!Number.isInteger(padding) || padding < -numEmbeddings || padding >= numEmbeddings))
-      throw new ValueError("Embedding", "paddingIdx", `a whole number in [${-numEmbeddings}, ${numEmbeddings - 1}]`, padding);
+      throw new ValueError("Embedding", "paddingIdx", `an integer in [${-numEmbeddings}, ${numEmbeddings - 1}]`, padding);
     this.paddingIndex = padding !== null && padding < 0 ? padding + numEmbeddings : padding;
     this.weight = parameter([numEmbeddings, embeddingDim], options, (p) => {
       normal(p, 0, 1, options);

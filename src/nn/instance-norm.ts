@@ -9,7 +9,7 @@ import type { Tensor } from "../core/tensor.ts";
 import { constant } from "./init.ts";
 import { Module } from "./module.ts";
 import type { AffineOptions } from "./norm.ts";
-import { demandCount, parameter, type LayerOptions } from "./options.ts";
+import { requireCount, parameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 
 /** Options of instanceNorm1d() to instanceNorm3d(). Reference: torch.nn.InstanceNorm2d. */
@@ -39,7 +39,7 @@ abstract class InstanceNorm extends Module {
 
   constructor(numFeatures: number, options: InstanceNormLayerOptions = {}) {
     super();
-    demandCount(new.target.name, "numFeatures", numFeatures);
+    requireCount(new.target.name, "numFeatures", numFeatures);
     this.channels = numFeatures;
     this.options = options;
     if (options.affine === true) {
@@ -113,7 +113,7 @@ export class RMSNorm extends Module {
   ) {
     super();
     this.normalizedShape = typeof normalizedShape === "number" ? [normalizedShape] : [...normalizedShape];
-    for (const d of this.normalizedShape) demandCount("RMSNorm", "normalizedShape", d);
+    for (const d of this.normalizedShape) requireCount("RMSNorm", "normalizedShape", d);
     this.epsilon = options.eps ?? null;
     this.weight = options.elementwiseAffine === false ? null : parameter(this.normalizedShape, options, (p) => void constant(p, 1));
   }

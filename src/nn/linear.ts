@@ -3,7 +3,7 @@ import { linear as linearOperation } from "../ops/matmul/matmul.ts";
 import { bilinear as bilinearOperation } from "../ops/random/random-activation.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { Module } from "./module.ts";
-import { demandCount, uniformParameter, type LayerOptions } from "./options.ts";
+import { requireCount, uniformParameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 
 /** Options of linear() and bilinear(). Reference: torch.nn.Linear. */
@@ -25,8 +25,8 @@ export class Linear extends Module {
 
   constructor(inFeatures: number, outFeatures: number, options: LinearOptions = {}) {
     super();
-    demandCount("Linear", "inFeatures", inFeatures, 0);
-    demandCount("Linear", "outFeatures", outFeatures, 0);
+    requireCount("Linear", "inFeatures", inFeatures, 0);
+    requireCount("Linear", "outFeatures", outFeatures, 0);
     this.inputs = inFeatures;
     this.outputs = outFeatures;
     this.weight = uniformParameter([outFeatures, inFeatures], inFeatures, options);
@@ -51,9 +51,9 @@ export class Bilinear extends Module {
 
   constructor(in1Features: number, in2Features: number, outFeatures: number, options: LinearOptions = {}) {
     super();
-    demandCount("Bilinear", "in1Features", in1Features);
-    demandCount("Bilinear", "in2Features", in2Features);
-    demandCount("Bilinear", "outFeatures", outFeatures);
+    requireCount("Bilinear", "in1Features", in1Features);
+    requireCount("Bilinear", "in2Features", in2Features);
+    requireCount("Bilinear", "outFeatures", outFeatures);
     this.weight = uniformParameter([outFeatures, in1Features, in2Features], in1Features, options);
     this.bias = options.bias === false ? null : uniformParameter([outFeatures], in1Features, options);
   }

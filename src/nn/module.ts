@@ -9,7 +9,7 @@ import { changing, modes } from "../core/journal.ts";
 import { copyInto } from "../ops/data/copy.ts";
 import { empty } from "../ops/creation/creation.ts";
 import { to } from "../ops/data/data.ts";
-import { demandElements } from "../runtime/meta.ts";
+import { requireElements } from "../runtime/meta.ts";
 import { keep, outsideScopes } from "../core/scope.ts";
 import { sameShape, showShape } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
@@ -210,7 +210,7 @@ export abstract class Module extends Callable {
   /** Calls fn with every module inside, and then with this one. Returns the module. Reference: torch.nn.Module.apply. */
   apply(fn: (module: Module) => void): this {
     const visit = (module: Module, around: readonly Module[]): void => {
-      for (const [name, child] of module.namedChildren()) visit(demandOutside("apply", name, child, around), [...around, child]);
+      for (const [name, child] of module.namedChildren()) visit(requireOutside("apply", name, child, around), [...around, child]);
       fn(module);
     };
     visit(this, [this]);
@@ -283,7 +283,7 @@ export abstract class Module extends Callable {
       for (const [name, member] of module.members()) if (member instanceof Parameter) yield [`${prefix}${name}`, member];
       for (const [name, { tensor, persistent }] of module.#buffers) if (persistent) yield [`${prefix}${name}`, tensor];
       for (const [name, child] of module.namedChildren())
-        yield* visit(demandOutside("stateDict", `${prefix}${name}`, child, around), `${prefix}${name}.`, [...around, child]);
+        yield* visit(requireOutside("stateDict", `${prefix}${name}`, child, around), `${prefix}${name}.`, [...around, child]);
     };
     for (const [name, t] of visit(this, "", [this])) {
       if (seen.has(name)) throw new ValueError("stateDict", "name", "used once", name);
@@ -332,8 +332,8 @@ export abstract class Module extends Callable {
     if (wrong.length > 0) throw new ShapeError("loadStateDict", "tensors", "of the module's shapes", wrong.join("; "));
     const given = [...own].flatMap(([name, t]) => (Object.hasOwn(state, name) ? [[t, state[name]!] as const] : []));
     for (const [t, value] of given) {
-      value.demandLive("loadStateDict", "state");
-      if (!assign && t.device !== value.device) demandElements("loadStateDict", t);
+      value.requireLive("loadStateDict", "state");
+      if (!assign && t.device !== value.device) requireElements("loadStateDict", t);
     }
     for (const [t, value] of given) {
       if (assign) outsideScopes(() => replace(t, new Tensor(value.storage, value.desc, value.offset)));
@@ -382,7 +382,7 @@ export abstract class Module extends Callable {
 }
 
 /** A child that is none of the modules around it: a tree that holds itself has no end. */
-function demandOutside(operation: string, name: string, child: Module, around: readonly Module[]): Module {
+function requireOutside(operation: string, name: string, child: Module, around: readonly Module[]): Module {
   if (!around.includes(child)) return child;
   const hint = "Hold a reference to an outer module in a private field: this.#outer.";
   throw new ValueError(operation, name, "a module that does not hold the one it is in", child.constructor.name, hint);

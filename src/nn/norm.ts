@@ -12,7 +12,7 @@ import { outsideScopes } from "../core/scope.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { constant } from "./init.ts";
 import { Module } from "./module.ts";
-import { demandCount, parameter, type LayerOptions } from "./options.ts";
+import { requireCount, parameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 import { byPosition } from "../ops/declare/positional.ts";
 
@@ -53,7 +53,7 @@ abstract class BatchNorm extends Module {
 
   constructor(numFeatures: number, options: BatchNormLayerOptions = {}) {
     super();
-    demandCount(new.target.name, "numFeatures", numFeatures);
+    requireCount(new.target.name, "numFeatures", numFeatures);
     this.channels = numFeatures;
     this.epsilon = options.eps ?? 1e-5;
     this.momentum = options.momentum === undefined ? 0.1 : options.momentum;
@@ -80,11 +80,11 @@ abstract class BatchNorm extends Module {
     this.batchesTracked = this.registerBuffer("num_batches_tracked", count);
   }
 
-  protected abstract demandShape(x: Tensor): void;
+  protected abstract requireShape(x: Tensor): void;
 
   /** x [N, C, ...] normalized by the batch's statistics in training, by the running ones otherwise. Result: same shape. */
   forward(x: Tensor): Tensor {
-    this.demandShape(x);
+    this.requireShape(x);
     const track = this.training && this.batchesTracked !== null;
     if (track) noGrad(() => assign("batchNorm", this.batchesTracked!, () => add(this.batchesTracked!, 1)));
     const momentum = this.momentum ?? (track ? reciprocal(toDType(this.batchesTracked!, "float32")) : 0);
@@ -100,28 +100,28 @@ abstract class BatchNorm extends Module {
   }
 }
 
-const demandRank = (layer: string, x: Tensor, ranks: readonly number[], expected: string): void => {
+const requireRank = (layer: string, x: Tensor, ranks: readonly number[], expected: string): void => {
   if (!ranks.includes(x.rank)) throw new ShapeError(layer, "x", expected, x.describe());
 };
 
 /** batchNorm over [N, C] or [N, C, W]. Reference: torch.nn.BatchNorm1d. */
 export class BatchNorm1d extends BatchNorm {
-  protected demandShape(x: Tensor): void {
-    demandRank("BatchNorm1d", x, [2, 3], "[N, C] or [N, C, W]");
+  protected requireShape(x: Tensor): void {
+    requireRank("BatchNorm1d", x, [2, 3], "[N, C] or [N, C, W]");
   }
 }
 
 /** batchNorm over [N, C, H, W]. Reference: torch.nn.BatchNorm2d. */
 export class BatchNorm2d extends BatchNorm {
-  protected demandShape(x: Tensor): void {
-    demandRank("BatchNorm2d", x, [4], "[N, C, H, W]");
+  protected requireShape(x: Tensor): void {
+    requireRank("BatchNorm2d", x, [4], "[N, C, H, W]");
   }
 }
 
 /** batchNorm over [N, C, D, H, W]. Reference: torch.nn.BatchNorm3d. */
 export class BatchNorm3d extends BatchNorm {
-  protected demandShape(x: Tensor): void {
-    demandRank("BatchNorm3d", x, [5], "[N, C, D, H, W]");
+  protected requireShape(x: Tensor): void {
+    requireRank("BatchNorm3d", x, [5], "[N, C, D, H, W]");
   }
 }
 
@@ -165,7 +165,7 @@ export class LayerNorm extends Module {
     super();
     const given = byPosition<LayerNormOptions>("LayerNorm", ["eps"], [eps, options]);
     this.normalizedShape = typeof normalizedShape === "number" ? [normalizedShape] : [...normalizedShape];
-    for (const d of this.normalizedShape) demandCount("LayerNorm", "normalizedShape", d);
+    for (const d of this.normalizedShape) requireCount("LayerNorm", "normalizedShape", d);
     this.epsilon = given.eps ?? 1e-5;
     const affine = given.elementwiseAffine ?? true;
     this.weight = affine
@@ -212,8 +212,8 @@ export class GroupNorm extends Module {
     } = {},
   ) {
     super();
-    demandCount("GroupNorm", "numGroups", numGroups);
-    demandCount("GroupNorm", "numChannels", numChannels);
+    requireCount("GroupNorm", "numGroups", numGroups);
+    requireCount("GroupNorm", "numChannels", numChannels);
     this.groups = numGroups;
     this.channels = numChannels;
     this.epsilon = options.eps ?? 1e-5;

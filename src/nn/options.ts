@@ -38,14 +38,14 @@ export function uniformParameter(shape: readonly number[], fan: number, options:
   });
 }
 
-export function demandCount(layer: string, argument: string, value: number, least = 1): void {
-  if (!Number.isInteger(value) || value < least) throw new ValueError(layer, argument, `a whole number of at least ${least}`, value);
+export function requireCount(layer: string, argument: string, value: number, least = 1): void {
+  if (!Number.isInteger(value) || value < least) throw new ValueError(layer, argument, `an integer of at least ${least}`, value);
 }
 
 /** Each layer of a stack is made in JavaScript: no model comes near this many. */
 const MAX_LAYERS = 10_000;
 
-export function demandLayers(layer: string, argument: string, value: number): void {
+export function requireLayers(layer: string, argument: string, value: number): void {
   if (!Number.isInteger(value) || value < 1 || value > MAX_LAYERS)
-    throw new ValueError(layer, argument, `a whole number from 1 to ${MAX_LAYERS}`, value);
+    throw new ValueError(layer, argument, `an integer from 1 to ${MAX_LAYERS}`, value);
 }

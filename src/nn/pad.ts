@@ -18,7 +18,7 @@ class Pad extends Module {
     super();
     this.pads = typeof padding === "number" ? new Array<number>(2 * spatial).fill(padding) : [...padding];
     if (this.pads.length !== 2 * spatial || this.pads.some((p) => !Number.isInteger(p)))
-      throw new ValueError(new.target.name, "padding", `a whole number or ${2 * spatial} of them`, padding);
+      throw new ValueError(new.target.name, "padding", `an integer or ${2 * spatial} of them`, padding);
     this.mode = mode;
     this.value = value;
     this.#spatial = spatial;

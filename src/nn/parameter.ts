@@ -16,7 +16,7 @@ export class Parameter extends Tensor {
       readonly requiresGrad?: boolean | undefined;
     } = {},
   ) {
-    data.demandLive("Parameter", "data");
+    data.requireLive("Parameter", "data");
     if (requiresGrad && !isFloat(data.dtype)) throw new DTypeError("Parameter", "data", "of a floating dtype", data.describe());
     super(data.storage, data.desc, data.offset);
     this.leafRequiresGrad = requiresGrad;

@@ -10,10 +10,10 @@ import {
   type RecurrentResult,
   type RecurrentWeights,
 } from "../ops/recurrent/recurrent.ts";
-import { demandProbability } from "../ops/random/dropout.ts";
+import { requireProbability } from "../ops/random/dropout.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { Module } from "./module.ts";
-import { demandCount, demandLayers, uniformParameter, type LayerOptions } from "./options.ts";
+import { requireCount, requireLayers, uniformParameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 import { byPosition } from "../ops/declare/positional.ts";
 
@@ -79,12 +79,12 @@ abstract class Recurrent extends Module {
     super();
     const layer = new.target.name;
     const { numLayers: layers = 1, bias = true, projSize: projection = 0, dropout = 0 } = options;
-    demandCount(layer, "inputSize", inputSize);
-    demandCount(layer, "hiddenSize", hiddenSize);
-    demandLayers(layer, "numLayers", layers);
-    demandProbability(layer, dropout);
+    requireCount(layer, "inputSize", inputSize);
+    requireCount(layer, "hiddenSize", hiddenSize);
+    requireLayers(layer, "numLayers", layers);
+    requireProbability(layer, dropout);
     if (!Number.isInteger(projection) || projection < 0 || projection >= hiddenSize)
-      throw new ValueError(layer, "projSize", `0, or a whole number below ${hiddenSize}`, projection);
+      throw new ValueError(layer, "projSize", `0, or an integer below ${hiddenSize}`, projection);
     this.inputs = inputSize;
     this.width = hiddenSize;
     this.options = options;
@@ -203,8 +203,8 @@ abstract class Cell extends Module {
 
   constructor(kind: RecurrentKind, inputSize: number, hiddenSize: number, options: CellOptions) {
     super();
-    demandCount(new.target.name, "inputSize", inputSize);
-    demandCount(new.target.name, "hiddenSize", hiddenSize);
+    requireCount(new.target.name, "inputSize", inputSize);
+    requireCount(new.target.name, "hiddenSize", hiddenSize);
     this.inputs = inputSize;
     this.width = hiddenSize;
     this.#kind = kind;

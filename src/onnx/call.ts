@@ -184,7 +184,7 @@ export class Call {
 
   /** A size that the model states: an integer from `least` on. */
   size(value: number, argument: string, least = 0): number {
-    if (!Number.isSafeInteger(value) || value < least) throw this.invalid(argument, `a whole number of at least ${least}`, value);
+    if (!Number.isSafeInteger(value) || value < least) throw this.invalid(argument, `an integer of at least ${least}`, value);
     return value;
   }
 

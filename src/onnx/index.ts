@@ -50,7 +50,7 @@ const beside =
         throw unreadable("onnx.load", path, error);
       }
     };
-    const demandThere = (file: number): void => {
+    const requireThere = (file: number): void => {
       const stats = fstatSync(file);
       if (!stats.isFile()) throw new FormatError("onnx.load", `file ${location}`, "a regular file", "another kind");
       if (offset + size > stats.size)
@@ -59,7 +59,7 @@ const beside =
     return (take) => {
       const file = opened();
       try {
-        demandThere(file);
+        requireThere(file);
         const buffer = new Uint8Array(Math.min(PIECE, size));
         for (let at = 0; at < size;) {
           const count = readSync(file, buffer, 0, Math.min(buffer.length, size - at), offset + at);

@@ -25,7 +25,7 @@ export function* graphsOf(graph: GraphMessage): Generator<GraphMessage> {
 }
 
 /** Throws FormatError for functions that call themselves, that are nested too deeply, or that double what they call again and again. */
-export function demandFinite({ graph, functions }: ModelMessage): void {
+export function requireFinite({ graph, functions }: ModelMessage): void {
   const byKey = new Map(functions.map((f) => [functionKey(domainOf(f.domain), f.name, f.overload), f]));
   const known = new Map<FunctionMessage, number>();
   const count = (nodes: readonly NodeMessage[], depth: number): number => {

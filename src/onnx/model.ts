@@ -1,5 +1,5 @@
 /** A model file as a function of named tensors. */
-import { demandDevice } from "../runtime/devices.ts";
+import { requireDevice } from "../runtime/devices.ts";
 import { defaultDevice, type Device, type DeviceLike } from "../core/device.ts";
 import type { DType } from "../core/dtype.ts";
 import { DisposedError, DTypeError, FormatError, ShapeError, ValueError } from "../core/errors.ts";
@@ -11,7 +11,7 @@ import { scope } from "../core/scope.ts";
 import { Tensor } from "../core/tensor.ts";
 import { Constants, UPLOADED } from "./constants.ts";
 import { initializersOf, runGraph, versions, type Context } from "./graph.ts";
-import { Budget, demandFinite, graphsOf, MOST_ITERATIONS } from "./limits.ts";
+import { Budget, requireFinite, graphsOf, MOST_ITERATIONS } from "./limits.ts";
 import { domainOf, functionKey } from "./names.ts";
 import { readModel, type GraphMessage, type ModelMessage, type ValueInfoMessage } from "./proto.ts";
 import type { External } from "./tensor-message.ts";
@@ -55,7 +55,7 @@ export class OnnxModel {
     this.#graph = graph;
     this.metadata = model.metadata;
     this.#maxIterations = maxIterations;
-    demandFinite(model);
+    requireFinite(model);
     const constants = new Constants();
     for (const { nodes } of [graph, ...model.functions]) constants.detach(nodes);
     this.#context = {
@@ -92,7 +92,7 @@ export class OnnxModel {
    * run of a graph inside a node (Loop, Scan, If); its reason is thrown.
    */
   call(inputs: Tensor | Readonly<Record<string, Tensor>>, { signal }: OnnxCallOptions = {}): Record<string, Tensor> {
-    this.#demandLive();
+    this.#requireLive();
     signal?.throwIfAborted();
     const given = inputs instanceof Tensor ? { [this.#only()]: inputs } : inputs;
     const names = this.#graph.inputs.map((i) => i.name);
@@ -102,7 +102,7 @@ export class OnnxModel {
     for (const i of this.inputs) {
       const t = given[i.name];
       if (t === undefined) throw new ValueError("onnx", `input ${i.name}`, "given", "nothing");
-      demandFits(i, t, lengths);
+      requireFits(i, t, lengths);
     }
     return scope(() => {
       const own = names.map((name) => (given[name] === undefined ? undefined : to(given[name], this.device)));
@@ -116,7 +116,7 @@ export class OnnxModel {
 
   /** @internal Any kind of value, in the graph's order. */
   run(inputs: readonly (Value | undefined)[], signal?: AbortSignal): Value[] {
-    this.#demandLive();
+    this.#requireLive();
     const before = this.#context.budget;
     this.#context.budget = new Budget(this.#maxIterations, signal);
     try {
@@ -126,7 +126,7 @@ export class OnnxModel {
     }
   }
 
-  #demandLive(): void {
+  #requireLive(): void {
     if (this.#isDisposed) throw new DisposedError("onnx", "model", "one that is not disposed of", "a disposed one");
   }
 
@@ -161,7 +161,7 @@ export class OnnxModel {
 }
 
 /** Lengths of one name are the same everywhere. */
-function demandFits({ name, dtype, shape }: OnnxValue, t: Tensor, lengths: Map<string, number>): void {
+function requireFits({ name, dtype, shape }: OnnxValue, t: Tensor, lengths: Map<string, number>): void {
   if (!(t instanceof Tensor)) throw new DTypeError("onnx", `input ${name}`, "a tensor", t);
   if (dtype !== null && t.dtype !== dtype) throw new DTypeError("onnx", `input ${name}`, `of dtype ${dtype}`, t.describe());
   if (shape === null) return;
@@ -194,10 +194,10 @@ export interface OnnxCallOptions {
 
 /** A model from a file's bytes. external: finds the data that lie in other files. */
 export function modelFrom(bytes: Uint8Array, options: OnnxOptions, external: External | null): OnnxModel {
-  const device = demandDevice("onnx", options.device ?? defaultDevice());
+  const device = requireDevice("onnx", options.device ?? defaultDevice());
   const maxIterations = options.maxIterations ?? MOST_ITERATIONS;
   if (!Number.isSafeInteger(maxIterations) || maxIterations < 0)
-    throw new ValueError("onnx.load", "maxIterations", "a whole number of at least 0", maxIterations);
+    throw new ValueError("onnx.load", "maxIterations", "an integer of at least 0", maxIterations);
   // Text cannot be decoded from shared memory.
   const message = readModel(bytes.buffer instanceof ArrayBuffer ? bytes : new Uint8Array(bytes));
   if (message.graph === null) throw new FormatError("onnx", "file", "an ONNX model", "no graph");

@@ -42,7 +42,7 @@ function placeOf(t: TensorMessage, name: "offset" | "length"): number | null {
   const text = t.external[name];
   if (text === undefined) return null;
   const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 0) throw new FormatError("onnx", `tensor ${t.name}`, `with a whole number as ${name}`, text);
+  if (!Number.isSafeInteger(value) || value < 0) throw new FormatError("onnx", `tensor ${t.name}`, `with an integer as ${name}`, text);
   return value;
 }
 
@@ -61,14 +61,14 @@ function elsewhere(t: TensorMessage, dtype: DType, size: number, external: Exter
 }
 
 /** Lengths are integers of at least 0 whose product is one. */
-function demandShape(what: string, dims: readonly number[]): void {
+function requireShape(what: string, dims: readonly number[]): void {
   if (dims.some((d) => !Number.isSafeInteger(d) || d < 0) || !Number.isSafeInteger(sizeOf(dims)))
     throw new FormatError("onnx", what, "of lengths of at least 0", `[${dims.join(", ")}]`);
 }
 
 /** The value of a TensorProto. */
 export function constantOf(t: TensorMessage, external: External | null = null): Constant | Texts {
-  demandShape(`tensor ${t.name}`, t.dims);
+  requireShape(`tensor ${t.name}`, t.dims);
   const count = sizeOf(t.dims);
   if (t.dataType === STRING) {
     if (t.strings.length !== count) throw new FormatError("onnx", `tensor ${t.name}`, `of ${count} elements`, String(t.strings.length));
@@ -102,7 +102,7 @@ export function denseOf(s: SparseTensorMessage): Constant {
   const name = `sparse tensor ${s.values?.name ?? ""}`;
   if (!(found instanceof Constant) || !(places instanceof Constant))
     throw new FormatError("onnx", name, "of values and indices", "one without");
-  demandShape(name, s.dims);
+  requireShape(name, s.dims);
   const size = sizeOf(s.dims);
   if (size > MOST_DENSE) throw new FormatError("onnx", name, `of at most ${MOST_DENSE} elements`, String(size));
   const rank = places.shape.length === 2 ? s.dims.length : 1;

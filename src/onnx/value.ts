@@ -38,7 +38,7 @@ export class Constant {
     this.#pieces = typeof data === "function" ? data : null;
   }
 
-  /** Whole numbers as an int64 vector, as shapes are. */
+  /** Integers as an int64 vector, as shapes are. */
   static integers(list: readonly number[]): Constant {
     return new Constant(
       "int64",

@@ -95,7 +95,7 @@ export class GradScaler {
     if (!(growthFactor > 1)) throw new ValueError("GradScaler", "growthFactor", "above 1", growthFactor);
     if (!(backoffFactor > 0 && backoffFactor < 1)) throw new ValueError("GradScaler", "backoffFactor", "between 0 and 1", backoffFactor);
     if (!Number.isInteger(growthInterval) || growthInterval < 1)
-      throw new ValueError("GradScaler", "growthInterval", "a whole number of at least 1", growthInterval);
+      throw new ValueError("GradScaler", "growthInterval", "an integer of at least 1", growthInterval);
     this.#starts = { scale: initScale, tracker: 0 };
   }
 
@@ -118,7 +118,7 @@ export class GradScaler {
     this.#seen = new Map([...this.#seen, [key, seen]]);
   }
 
-  #demandFresh(key: Optimizer<never>): void {
+  #requireFresh(key: Optimizer<never>): void {
     if (this.#seen.has(key)) throw new ValueError("GradScaler.unscale", "optimizer", "one not yet unscaled since update()", "it was");
   }
 
@@ -144,7 +144,7 @@ export class GradScaler {
   unscale<O extends { lr: number }>(optimizer: Optimizer<O>): void {
     if (!this.options.enabled) return;
     const key = optimizer as unknown as Optimizer<never>;
-    this.#demandFresh(key);
+    this.#requireFresh(key);
     const gradients = optimizer.paramGroups.flatMap((g) => g.params.flatMap((p) => p.grad ?? []));
     if (gradients.length === 0) throw new ValueError("GradScaler.unscale", "optimizer", "one whose parameters have gradients", "none");
     const { scale } = this.#at(gradients[0]!.device);
@@ -156,7 +156,7 @@ export class GradScaler {
     );
     const kept = tracer() === null ? keep(found) : this.#left(key, found);
     this.#changing(() => {
-      this.#demandFresh(key);
+      this.#requireFresh(key);
       this.#note(key, { found: kept, hasStepped: false });
     });
   }

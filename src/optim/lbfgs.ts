@@ -165,7 +165,7 @@ export class LBFGS {
     const { maxIter, maxEval, historySize, lineSearchFn: lineSearch } = this.options;
     checkAtLeast0("LBFGS", this.options, "lr", "toleranceGrad", "toleranceChange");
     for (const [name, value] of Object.entries({ maxIter, historySize, ...(maxEval === null ? {} : { maxEval }) }))
-      if (!Number.isInteger(value) || value < 1) throw new ValueError("LBFGS", name, "a whole number of at least 1", value);
+      if (!Number.isInteger(value) || value < 1) throw new ValueError("LBFGS", name, "an integer of at least 1", value);
     if (lineSearch !== null && lineSearch !== "strongWolfe")
       throw new ValueError("LBFGS", "lineSearchFn", 'null or "strongWolfe"', lineSearch);
     if (this.params.length === 0) throw new ValueError("LBFGS", "params", "at least one parameter", "none");

@@ -105,7 +105,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
     const unknown = Object.keys(own).find((key) => !names.includes(key));
     if (unknown !== undefined)
       throw new ValueError(this.#name, "params", `groups of params and no more than ${names.join(", ")}`, unknown, meant(unknown, names));
-    for (const [key, value] of Object.entries(own)) this.#demandKind(key, value);
+    for (const [key, value] of Object.entries(own)) this.#requireKind(key, value);
     const params = [...given];
     const options: O = { ...this.#defaults, ...Object.fromEntries(Object.entries(own).filter(([, v]) => v !== undefined)) };
     if (params.length === 0) throw new ValueError(this.#name, "params", "at least one parameter", "an empty group");
@@ -114,7 +114,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
     const known = new Set(this.#groups.flatMap((g) => g.params));
     params.forEach((p, i) => {
       if (!(p instanceof Tensor)) throw new DTypeError(this.#name, `params[${i}]`, "a tensor", p);
-      p.demandLive(this.#name, `params[${i}]`);
+      p.requireLive(this.#name, `params[${i}]`);
       if (!p.isLeaf)
         throw new AutogradError({
           operation: this.#name,
@@ -133,7 +133,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
   }
 
   /** A group's option is of its default's kind. */
-  #demandKind(key: string, value: unknown): void {
+  #requireKind(key: string, value: unknown): void {
     if (value === undefined) return;
     const isNumber = (v: unknown): boolean => typeof v === "number" || typeof v === "boolean";
     const like = (this.#defaults as unknown as Readonly<Record<string, unknown>>)[key];
@@ -333,10 +333,10 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
         unit.load(i, null);
         return;
       }
-      const slots = new Map(this.stateNames(unit.group.options).map((name) => [name, this.#demandState(own, name)]));
+      const slots = new Map(this.stateNames(unit.group.options).map((name) => [name, this.#requireState(own, name)]));
       const known: Record<string, number> = {};
       for (const { name } of this.rule.clock.counters(counted.fixed)) if (own[name] !== undefined) known[name] = itemSync(own[name]);
-      if (this.rule.clock.counters(counted.fixed).length > 0) this.#demandState(own, steps.name);
+      if (this.rule.clock.counters(counted.fixed).length > 0) this.#requireState(own, steps.name);
       const key = JSON.stringify(known);
       let clock = clocks.get(key);
       if (clock === undefined) {
@@ -348,7 +348,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
     unit.release(before);
   }
 
-  #demandState(own: Readonly<Record<string, Tensor>>, name: string): Tensor {
+  #requireState(own: Readonly<Record<string, Tensor>>, name: string): Tensor {
     const value = own[name];
     if (value === undefined)
       throw new ValueError(`${this.#name}.loadStateDict`, "state", `with ${name} for each parameter`, Object.keys(own));

@@ -10,7 +10,7 @@ export type { BatchedDataset, Dataset } from "../data/dataset.ts";
 export type { DigitsOptions, IdxData } from "../data/idx.ts";
 export type { DataLoaderOptions, Samples } from "../data/loader.ts";
 /**
- * Stacks samples: tensors along a new first axis; whole numbers as int32, other numbers as float32, bigints as int64; typed arrays as
+ * Stacks samples: tensors along a new first axis; integers as int32, other numbers as float32, bigints as int64; typed arrays as
  * rows of their dtype; arrays and objects member by member. Throws unless all samples are alike. Reference: torch.utils.data.default_collate.
  */
 export const collate = guarded($dataCollate.collate, "collate", "samples:263");

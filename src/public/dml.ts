@@ -1,11 +1,11 @@
 /** The `dml` devices, and what a kernel of one's own is written with. */
 import { device as deviceOf, type Device } from "../core/device.ts";
-import { demandDevice, deviceCount, dmlDescriptions } from "../runtime/devices.ts";
+import { requireDevice, deviceCount, dmlDescriptions } from "../runtime/devices.ts";
 
 export { deviceCount };
 
 /** The device of an index. Throws DeviceIndexError when it is out of range. */
-export const device = (index = 0): Device => demandDevice("dml.device", deviceOf(`dml:${index}`));
+export const device = (index = 0): Device => requireDevice("dml.device", deviceOf(`dml:${index}`));
 
 /** The adapter's name; "" when the index is out of range. */
 export const deviceName = (index: number): string => dmlDescriptions()[index]?.name ?? "";

@@ -14,7 +14,7 @@ export const amin = checked($opsReduceMasked.amin, "masked.amin", "x:4 axis:20 o
 export const argmax = checked($opsReduceMasked.argmax, "masked.argmax", "x:4 axis:23 options:48");
 /** The place of the smallest of what counts. Reference: torch.masked.argmin. */
 export const argmin = checked($opsReduceMasked.argmin, "masked.argmin", "x:4 axis:23 options:48");
-/** The mean of what counts; NaN of nothing. Whole numbers give float32. Reference: torch.masked.mean. */
+/** The mean of what counts; NaN of nothing. Integers give float32. Reference: torch.masked.mean. */
 export const mean = checked($opsReduceMasked.mean, "masked.mean", "x:4 axis:20 options:46");
 /** The variance of what counts. Reference: torch.masked.var. */
 export const variance = checked($opsReduceMasked.variance, "masked.variance", "x:4 axis:20 options:49");

@@ -7,7 +7,7 @@ import { Tensor } from "../core/tensor.ts";
 import { upload, withMemory } from "./buffers.ts";
 import { nativeDevice, type NativeDevice } from "./devices.ts";
 import { runEager, runOver } from "./eager.ts";
-import { demandReal } from "./traced.ts";
+import { requireReal } from "./traced.ts";
 import { alone, flatDesc, runsOf, scatterFlatOp, wayOf, type Runs, type Target } from "./write.ts";
 
 /** The packed copy of a tensor. DirectML: ELEMENT_WISE_IDENTITY. */
@@ -66,7 +66,7 @@ function copiesOf(target: Target, native: NativeDevice): Runs | null {
  */
 export function assignEager(target: Tensor, source: Tensor, move: boolean): void {
   if (target.size === 0) return;
-  demandReal("assign", [target, source]);
+  requireReal("assign", [target, source]);
   const own = alone(target.desc, target.desc);
   if (own !== target.desc) {
     const [to, from] = [target, source].map((t) => new Tensor(t.storage, alone(target.desc, t.desc), t.offset)) as [Tensor, Tensor];

@@ -3,7 +3,7 @@ import { OutOfMemoryError, fromNative } from "../core/errors.ts";
 import type { Handle } from "../native/binding.ts";
 import { loadBinding } from "../native/load.ts";
 import { Storage, setReleaser } from "../core/storage.ts";
-import { demandElements } from "./meta.ts";
+import { requireElements } from "./meta.ts";
 import { hasClosedDevice, type NativeDevice } from "./devices.ts";
 
 /**
@@ -132,7 +132,7 @@ export async function readBytes(
   size: number,
   operation: string,
 ): Promise<ArrayBuffer> {
-  demandElements(operation, native);
+  requireElements(operation, native);
   // Asked for at once, again if need be: what lies there may be another tensor's soon.
   const reading = withMemory(operation, () => native.binding.read(handle, offset, size));
   try {
@@ -145,7 +145,7 @@ export async function readBytes(
 }
 
 export function readBytesSync(native: NativeDevice, handle: Handle, offset: number, size: number, operation: string): ArrayBuffer {
-  demandElements(operation, native);
+  requireElements(operation, native);
   const bytes = withMemory(operation, () => native.binding.readSync(handle, offset, size));
   settle(native);
   return bytes;

@@ -3,7 +3,7 @@ import { asItIs } from "../core/padded-axes.ts";
 import { narrowToBfloat16, roundToBfloat16 } from "../graph/bfloat16.ts";
 import type { Expr } from "../graph/graph.ts";
 import { DTYPES, isInteger, type DType, dataTypeName } from "../core/dtype.ts";
-import { demandHeld, demandOperand, elements } from "../core/elements.ts";
+import { requireHeld, requireOperand, elements } from "../core/elements.ts";
 import type { Device } from "../core/device.ts";
 import { define } from "../core/definition.ts";
 import { keep } from "../core/scope.ts";
@@ -88,7 +88,7 @@ function letGo(t: Tensor): void {
 export function scalarTensor(device: Device, dtype: DType, value: number | bigint | boolean): Tensor {
   const t = tracer();
   if (t !== null) {
-    demandOperand(dtype, value);
+    requireOperand(dtype, value);
     return t.scalar(device, dtype, value);
   }
   const native = nativeDevice(device, "scalar");
@@ -96,7 +96,7 @@ export function scalarTensor(device: Device, dtype: DType, value: number | bigin
   const key = Object.is(value, -0) ? "-0" : value;
   let tensor = numbers.get(key);
   if (tensor === undefined) {
-    demandOperand(dtype, value);
+    requireOperand(dtype, value);
     if (numbers.size >= KEPT) {
       const [oldest, old] = numbers.entries().next().value!;
       numbers.delete(oldest);
@@ -112,7 +112,7 @@ export function scalarTensor(device: Device, dtype: DType, value: number | bigin
 
 /** The same, of a number that is stored as it is: DTypeError unless the dtype holds it. Its fraction is cut off in integer dtypes. */
 export function heldScalar(operation: string, argument: string, device: Device, dtype: DType, value: number | bigint | boolean): Tensor {
-  demandHeld(operation, argument, dtype, value);
+  requireHeld(operation, argument, dtype, value);
   return scalarTensor(device, dtype, typeof value === "number" && DTYPES[dtype].kind === "int" ? Math.trunc(value) : value);
 }
 

@@ -216,7 +216,7 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
 }
 
 /** Throws when there is no such device. */
-export function demandDevice(operation: string, name: DeviceLike, argument = "device"): Device {
+export function requireDevice(operation: string, name: DeviceLike, argument = "device"): Device {
   const d = namedDevice(operation, argument, name);
   if (d.type !== "meta") entryOf(operation, d);
   return d;
@@ -235,7 +235,7 @@ function applyOptions(): void {
  */
 export function setMemoryLimit(bytes: number | undefined): void {
   if (bytes !== undefined && !(Number.isSafeInteger(bytes) && bytes >= 1))
-    throw new ValueError("setMemoryLimit", "bytes", "a whole number of bytes from 1 to 2^53 - 1, or undefined", bytes);
+    throw new ValueError("setMemoryLimit", "bytes", "an integer of bytes from 1 to 2^53 - 1, or undefined", bytes);
   memoryLimit = bytes;
   applyOptions();
 }
@@ -247,7 +247,7 @@ export function setMemoryLimit(bytes: number | undefined): void {
  */
 export function setDeviceTimeout(ms: number | undefined): void {
   if (ms !== undefined && !(Number.isInteger(ms) && ms >= 1 && ms <= 0x7fffffff))
-    throw new ValueError("setDeviceTimeout", "ms", "a whole number of milliseconds from 1 to 2147483647, or undefined", ms);
+    throw new ValueError("setDeviceTimeout", "ms", "an integer of milliseconds from 1 to 2147483647, or undefined", ms);
   timeoutInMs = ms;
   applyOptions();
 }
@@ -263,7 +263,7 @@ export function closeDevice(name: DeviceLike = defaultDevice()): void {
   const d = namedDevice("closeDevice", "device", name);
   const native = opened.get(d);
   if (native === undefined) {
-    demandDevice("closeDevice", d);
+    requireDevice("closeDevice", d);
     return;
   }
   opened.delete(d);
@@ -285,6 +285,6 @@ export function onClose(listener: (native: NativeDevice) => void): void {
 
 setDefaultFinder(() => {
   const named = process.env.DXTENSOR_DEVICE;
-  if (named !== undefined && named !== "") return demandDevice("environment", named.trim(), "DXTENSOR_DEVICE");
+  if (named !== undefined && named !== "") return requireDevice("environment", named.trim(), "DXTENSOR_DEVICE");
   return device(deviceCount() > 0 ? "dml:0" : "cpu");
 });

@@ -17,7 +17,7 @@ import { fillOp } from "./constants.ts";
 import { nativeDevice, onClose, type NativeDevice } from "./devices.ts";
 import { fallBack, setFallbackRunner } from "./fallback.ts";
 import { runHost } from "./host.ts";
-import { demandReal } from "./traced.ts";
+import { requireReal } from "./traced.ts";
 import { ProgramLru } from "./operator-cache.ts";
 import { compileGraph, lowerDefinition, type ProgramInput } from "./program.ts";
 
@@ -166,7 +166,7 @@ export function runOver<A>(definition: Definition<A>, inputs: readonly Tensor[],
   const known = programs.get(definition.cache.id, key);
   const program = known ?? programs.set(definition.cache.id, key, makeOver(native, definition, inputs, attrs));
   if (program.id === ELSEWHERE) return false;
-  demandReal(definition.name, inputs);
+  requireReal(definition.name, inputs);
   bind(program, inputs, [], definition.name);
   return true;
 }
@@ -191,7 +191,7 @@ function isUpdate({ nodes, state: [write] }: Graph): boolean {
 
 /** After a failure: with memory freed, if that was missing, or for the error as users see it. */
 function runAgain(name: string, { id, native }: EagerProgram, inputs: readonly Tensor[], storage: Storage): void {
-  demandReal(name, inputs);
+  requireReal(name, inputs);
   storage.handle = withMemory(name, () => native.binding.run(id, storage, ...inputs.map((t) => t.storage.handle)));
 }
 
@@ -216,7 +216,7 @@ function execute<A>(definition: Definition<A>, program: EagerProgram, inputs: re
   if (program.id < 0) return fallBack(definition, inputs, attrs, program.native, program.reason);
   const storages = program.outputs.map((d) => new Storage(program.native.device, d.sizeInBytes));
   if (program.id > 0) {
-    for (const t of inputs) if (t.storage.handle === 0) demandReal(definition.name, inputs);
+    for (const t of inputs) if (t.storage.handle === 0) requireReal(definition.name, inputs);
     bind(program, inputs, storages, definition.name);
     storages.forEach((s, i) => {
       s.handle = slots[2 * (inputs.length + i)]!;

@@ -8,7 +8,7 @@ import { readBytesSync, upload } from "./buffers.ts";
 import { nativeDevice, type NativeDevice } from "./devices.ts";
 import { noteHost } from "./fallback.ts";
 import { engine } from "./lapack/engine.ts";
-import { demandReal } from "./traced.ts";
+import { requireReal } from "./traced.ts";
 
 /** The elements in row-major order, whatever the strides. */
 function read(operation: string, t: Tensor): HostArray {
@@ -41,7 +41,7 @@ export function runHost<A>(
   inputs: readonly Tensor[],
   attrs: A,
 ): Tensor[] {
-  demandReal(definition.name, inputs);
+  requireReal(definition.name, inputs);
   noteHost(definition.name, inputs, native, `on the host: ${engine().name}`);
   const results = definition.host!(
     inputs.map((t) => read(definition.name, t)),

@@ -28,7 +28,7 @@ const known = new WeakMap<Storage, Bounds>();
 /** More numbers than these are not looked at when a tensor is made. */
 const MOST = 1 << 16;
 
-/** @internal Notes the range of whole numbers that were uploaded, so that no device has to be asked. */
+/** @internal Notes the range of integers that were uploaded, so that no device has to be asked. */
 export function noteIntegers(storage: Storage, data: ArrayBufferView): void {
   let low = Infinity;
   let high = -Infinity;
@@ -116,7 +116,7 @@ export interface IndexRange {
 }
 
 /** Throws IndexError when an element is out of range. */
-export function demandIndices(
+export function requireIndices(
   operation: string,
   index: Tensor,
   { length, wraps = false, argument = "index", except = null }: IndexRange,
@@ -129,5 +129,5 @@ export function demandIndices(
   // The whole storage's range says enough when it fits; else the view's own is asked for.
   const bounds = noted === null || noted.view === null ? measured(index, except) : noted;
   if (fits(bounds)) return;
-  throw new IndexError(operation, argument, `whole numbers in [${low}, ${length - 1}]`, bounds.high >= length ? bounds.high : bounds.low);
+  throw new IndexError(operation, argument, `integers in [${low}, ${length - 1}]`, bounds.high >= length ? bounds.high : bounds.low);
 }

@@ -23,7 +23,7 @@ export function lowerOperation<A>(
   if (!inputs.some(isHalf) && !outputs.some(isHalf)) {
     const first = g.graph.nodes.length;
     const results = definition.lower(g, inputs, attrs, outputs);
-    if (inputs.some((x) => x.dtype === "float64")) demandDigits(g, definition.name, first);
+    if (inputs.some((x) => x.dtype === "float64")) requireDigits(g, definition.name, first);
     return results;
   }
   const results = definition.lower(
@@ -48,7 +48,7 @@ function widenedAttributes<A>(attrs: A): A {
 }
 
 /** Throws where float64 became float32 on the way. */
-function demandDigits(g: GraphBuilder, operation: string, first: number): void {
+function requireDigits(g: GraphBuilder, operation: string, first: number): void {
   for (const node of g.graph.nodes.slice(first)) {
     const [from, to] = [node.inputs[0]?.dtype, node.outputs[0]?.dtype];
     if (node.operator === "CAST" && from === "float64" && (to === "float32" || to === "float16"))

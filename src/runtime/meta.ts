@@ -42,7 +42,7 @@ const binding = new Proxy(known as Binding, {
 });
 
 /** Why a tensor of `meta` cannot be read. */
-export function demandElements(operation: string, { device }: { readonly device: Device }): void {
+export function requireElements(operation: string, { device }: { readonly device: Device }): void {
   if (device.type === "meta")
     throw new DeviceError(
       operation,

@@ -5,7 +5,7 @@ import type { Tensor } from "../core/tensor.ts";
 const nameOf = (trace: object): string => ("name" in trace && typeof trace.name === "string" ? trace.name : "a compiled function");
 
 /** Throws for a tensor that was made inside a compiled function and kept beyond its call. */
-export function demandReal(operation: string, tensors: readonly Tensor[]): void {
+export function requireReal(operation: string, tensors: readonly Tensor[]): void {
   for (const t of tensors) {
     const { trace, handle } = t.storage;
     if (trace === null || handle !== 0 || t.size === 0) continue;

@@ -3,7 +3,7 @@ import { DTYPES } from "../core/dtype.ts";
 import { Storage, internDesc } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
 import { readBytesSync, upload } from "./buffers.ts";
-import { demandElements } from "./meta.ts";
+import { requireElements } from "./meta.ts";
 import { nativeDevice, type NativeDevice } from "./devices.ts";
 
 /** Bytes from the first to the last element of a tensor, beginning at a multiple of 16 bytes, where a binding may start. */
@@ -22,7 +22,7 @@ function spanOf({ size, dtype, shape, offset, desc: { strides } }: Tensor): { re
 export function transfer(t: Tensor, to: NativeDevice): Tensor {
   const desc = internDesc(to.device, t.dtype, t.shape, t.desc.strides);
   if (to.device.type === "meta") return new Tensor(new Storage(to.device, t.storage.contentInBytes), desc, t.offset);
-  demandElements("to", t);
+  requireElements("to", t);
   const from = nativeDevice(t.device, "to");
   const { start, length } = t.storage.handle === 0 ? { start: 0, length: 0 } : spanOf(t);
   const bytes = length === 0 ? new ArrayBuffer(0) : readBytesSync(from, t.storage.handle, start, length, "to");

@@ -369,7 +369,7 @@ class Machine {
   }
 
   /** Halves begin at even places; what is unchecked, at a multiple of the access's size. */
-  #demandAligned(s: Load | Store, at: number, count: number, thread: number): void {
+  #requireAligned(s: Load | Store, at: number, count: number, thread: number): void {
     if (s.raw || count === 1) return;
     const unit = s.checked ? (s.memory.element === "f16" ? 2 : 1) : count;
     if (at % unit !== 0) this.#fault("unaligned", s.memory.name, at, thread, s.place);
@@ -382,7 +382,7 @@ class Machine {
     const isTracked = s.memory.kind === "shared" || s.memory.isWritable;
     for (let i = 0; i < mask.length; i++) {
       if (mask[i] !== 1) continue;
-      this.#demandAligned(s, at[i]!, outs.length, i);
+      this.#requireAligned(s, at[i]!, outs.length, i);
       outs.forEach((out, k) => {
         const found = this.#find(s, at[i]!, i, k);
         const { type } = s.results[k]!;
@@ -403,7 +403,7 @@ class Machine {
     const values = s.values.map((v) => this.#of(v));
     for (let i = 0; i < mask.length; i++) {
       if (mask[i] !== 1) continue;
-      this.#demandAligned(s, at[i]!, values.length, i);
+      this.#requireAligned(s, at[i]!, values.length, i);
       values.forEach((v, k) => {
         const found = this.#find(s, at[i]!, i, k);
         if (found === null) return;

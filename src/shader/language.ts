@@ -62,7 +62,7 @@ export abstract class Elements<E extends Element> {
 
   #load(at: UintLike, count: number, checked: boolean): TypedOf[ElementType<E>][] {
     const c = this.context;
-    this.#demandCount(count);
+    this.#requireCount(count);
     const type = typeOfElement(this.memory.element);
     const index = uintValue(c, at);
     const make = (): Value[] => {
@@ -76,7 +76,7 @@ export abstract class Elements<E extends Element> {
     return results.map((v) => wrap<ElementType<E>>(c, v));
   }
 
-  #demandCount(count: number): void {
+  #requireCount(count: number): void {
     const allowed = this.memory.element === "f16" ? [1, 2, 4, 8] : [1, 2, 3, 4];
     if (!allowed.includes(count))
       refuse(this.context, `${count} elements of ${this.memory.name} at once; possible are ${allowed.join(", ")}`);
@@ -99,14 +99,14 @@ export abstract class Elements<E extends Element> {
 
   #store(at: UintLike, values: readonly LikeOf[ElementType<E>][], checked: boolean): void {
     const c = this.context;
-    this.#demandWritable();
-    this.#demandCount(values.length);
+    this.#requireWritable();
+    this.#requireCount(values.length);
     const type = typeOfElement(this.memory.element);
     const given = values.map((x) => valueAs(c, type, x));
     c.builder.add({ kind: "store", memory: this.memory, at: uintValue(c, at), raw: false, checked, values: given, place: c.place() });
   }
 
-  #demandWritable(): void {
+  #requireWritable(): void {
     const m = this.memory;
     if (m.kind === "buffer" && !m.isWritable) refuse(this.context, `${m.name} is an input: only outputs are written`);
   }
@@ -114,7 +114,7 @@ export abstract class Elements<E extends Element> {
   #atomic(name: AtomicName, place: UintLike, value: Value, expected: Value | null): TypedOf[ElementType<E>] {
     const c = this.context;
     const at = uintValue(c, place);
-    this.#demandWritable();
+    this.#requireWritable();
     const { element } = this.memory;
     if (element === "f16" || (element === "f32" && name !== "exchange" && name !== "compareExchange"))
       refuse(c, `atomics take int32 and uint32, and ${this.memory.name} is ${element}`);
@@ -177,7 +177,7 @@ export abstract class Elements<E extends Element> {
     const { context: c, memory } = this;
     const b = c.builder;
     const place = c.place();
-    this.#demandWritable();
+    this.#requireWritable();
     // What is there first is a guess, which the first exchange corrects.
     const old = new Var<"f32">(c, "f32", b.constant("f32", 0));
     const again = new Var<"bool">(c, "bool", b.constant("bool", 1));

@@ -57,8 +57,8 @@ function constant(context: Context, type: Scalar, x: unknown): Value {
 }
 const article: { readonly [K in Scalar]: string } = {
   f32: "a float or a number",
-  i32: "an int or a whole number",
-  u32: "a uint or a whole number",
+  i32: "an int or an integer",
+  u32: "a uint or an integer",
   bool: "a bool",
 };
 
@@ -193,7 +193,7 @@ export class Float extends Typed {
   trunc(): Float {
     return this.#of("trunc.f32");
   }
-  /** To the nearest whole number, ties to the even one. */
+  /** To the nearest integer, ties to the even one. */
   round(): Float {
     return this.#of("round.f32");
   }

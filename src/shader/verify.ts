@@ -51,40 +51,40 @@ class Verifier {
   }
 
   #types(s: Statement): void {
-    const demand = (v: Value, type: Scalar): void => this.#see(v, new Set([v.id]), type);
+    const requireType = (v: Value, type: Scalar): void => this.#see(v, new Set([v.id]), type);
     switch (s.kind) {
       case "operate": {
         const { args, result } = operation(s.name);
         if (args.length !== s.args.length) this.#refuse(`${s.name} of ${s.args.length} values`);
-        args.forEach((type, i) => demand(s.args[i]!, type));
-        demand(s.result, result);
+        args.forEach((type, i) => requireType(s.args[i]!, type));
+        requireType(s.result, result);
         return;
       }
       case "load":
-        demand(s.at, "u32");
-        if (!s.raw) for (const v of s.results) demand(v, typeOfElement(s.memory.element));
+        requireType(s.at, "u32");
+        if (!s.raw) for (const v of s.results) requireType(v, typeOfElement(s.memory.element));
         return;
       case "store":
-        demand(s.at, "u32");
+        requireType(s.at, "u32");
         if (s.memory.kind === "buffer" && !s.memory.isWritable) this.#refuse(`${s.memory.name} is an input: only outputs are written`);
-        if (!s.raw) for (const v of s.values) demand(v, typeOfElement(s.memory.element));
+        if (!s.raw) for (const v of s.values) requireType(v, typeOfElement(s.memory.element));
         return;
       case "atomic":
-        demand(s.at, "u32");
+        requireType(s.at, "u32");
         if (s.memory.kind === "buffer" && !s.memory.isWritable) this.#refuse(`${s.memory.name} is an input: only outputs are written`);
         return;
       case "declare":
       case "assign":
-        demand(s.value, s.variable.type);
+        requireType(s.value, s.variable.type);
         return;
       case "get":
-        demand(s.result, s.variable.type);
+        requireType(s.result, s.variable.type);
         return;
       case "if":
-        demand(s.condition, "bool");
+        requireType(s.condition, "bool");
         return;
       case "for":
-        for (const v of [s.index, s.start, s.end, s.step]) demand(v, "u32");
+        for (const v of [s.index, s.start, s.end, s.step]) requireType(v, "u32");
         return;
       case "while":
       case "barrier":

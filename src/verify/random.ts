@@ -22,7 +22,7 @@ export class Random {
     z = Math.imul(z ^ (z >>> 15), 0x735a2d97);
     return (z ^ (z >>> 15)) >>> 0;
   }
-  /** A whole number from low to high, both included. */
+  /** An integer from low to high, both included. */
   between(low: number, high: number): number {
     return low + (this.bits() % (high - low + 1));
   }

@@ -1,5 +1,5 @@
 /** Opens the two devices, and the software adapter at the feature level of the one that is judged. */
-import { demandDevice, deviceCount, dmlDescriptions, nativeDevice } from "../runtime/devices.ts";
+import { requireDevice, deviceCount, dmlDescriptions, nativeDevice } from "../runtime/devices.ts";
 import { device, namedDevice } from "../core/device.ts";
 import { ValueError } from "../core/errors.ts";
 import type { Context } from "./case.ts";
@@ -42,8 +42,8 @@ export function openSides(options: SideOptions): { readonly context: Context; re
         ? undefined
         : "`dxtensor doctor` says why there is no GPU; DXTENSOR_SIMULATE=rtx-3070 makes a simulated one that can be compared.",
     );
-  demandDevice("verify", options.device);
-  demandDevice("verify", options.reference);
+  requireDevice("verify", options.device);
+  requireDevice("verify", options.reference);
   if (options.device === options.reference)
     throw new ValueError("verify", "reference", "another device than the one judged", options.reference);
   const judged = new Side(options.device);

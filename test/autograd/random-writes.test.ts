@@ -50,7 +50,7 @@ function fold(x: Plain, places: readonly number[], values: readonly number[], ho
 /** A write: its tensors are made anew in each call from numbers, and it changes a tensor and the reference alike. */
 interface Write {
   readonly name: string;
-  /** Shapes and limits of the whole numbers of each further tensor: an index (below limit) or values. */
+  /** Shapes and limits of the integers of each further tensor: an index (below limit) or values. */
   readonly given: readonly { readonly shape: readonly number[]; readonly limit: number; readonly kind: "index" | "distinct" | "values" }[];
   readonly run: (x: dx.Tensor, given: readonly dx.Tensor[]) => unknown;
   readonly plain: (x: Plain, given: readonly number[][]) => void;

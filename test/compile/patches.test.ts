@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { devices } from "../device.ts";
 
-/** A generator of whole numbers below n (Park and Miller). */
+/** A generator of integers below n (Park and Miller). */
 function numbers(seed: number): (n: number) => number {
   let state = seed;
   return (n) => {

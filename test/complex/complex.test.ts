@@ -480,7 +480,7 @@ describe("refused", () => {
   const z = dx.complex(t, t);
   test.each([
     ["parts of two dtypes", () => dx.complex(t, t.to("float16")), /imag/],
-    ["whole numbers as parts", () => dx.complex(t.to("int32"), t.to("int32")), /float32 or float16/],
+    ["integers as parts", () => dx.complex(t.to("int32"), t.to("int32")), /float32 or float16/],
     ["parts of two shapes that don't broadcast", () => dx.complex(t, dx.zeros([3])), /broadcast/],
     ["pairs of three", () => dx.viewAsComplex(dx.zeros([2, 3])), /\[\.\.\., 2\]/],
     ["a real tensor's imaginary part", () => dx.imag(t as unknown as dx.ComplexTensor), /complex/],

@@ -69,7 +69,7 @@ eachDevice("tensor", (device) => {
       expect(await t.data()).toEqual(Float32Array.of(11, 12));
     }));
 
-  test("casts between all dtypes that compute; the low bits of whole numbers stay", () =>
+  test("casts between all dtypes that compute; the low bits of integers stay", () =>
     clean(device, () => {
       const x = dx.tensor([-1, 0, 1, 200], { dtype: "int32" });
       const want: Partial<Record<dx.DType, unknown[]>> = {

@@ -25,7 +25,7 @@ describe.each(names)("%s", (name) => {
   it("what is wrong is one typed error", async () => {
     for (const [args, message] of [
       [["--bogus"], "error: unknown option '--bogus'"],
-      [["--seed", "one"], "error: option '--seed <n>' argument 'one' is invalid. It must be a whole number of at least 0."],
+      [["--seed", "one"], "error: option '--seed <n>' argument 'one' is invalid. It must be an integer of at least 0."],
       [["--device", "gpu"], /^error: option '--device <name>' argument 'gpu' is invalid\. device: name must be "cpu", "meta" or "dml:N"/],
       [["surplus"], "error: too many arguments. Expected 0 arguments but got 1."],
     ] as const) {

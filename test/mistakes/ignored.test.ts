@@ -111,8 +111,8 @@ test.each([
 
 describe("environment variables are named", () => {
   test.each([
-    ["DXTENSOR_TIMEOUT_MS", "-1", /ones: DXTENSOR_TIMEOUT_MS must be a whole number of milliseconds from 1 to 2147483647; received "-1"/],
-    ["DXTENSOR_THREADS", "many", /ones: DXTENSOR_THREADS must be a whole number from 1 to 2147483647; received many/],
+    ["DXTENSOR_TIMEOUT_MS", "-1", /ones: DXTENSOR_TIMEOUT_MS must be an integer of milliseconds from 1 to 2147483647; received "-1"/],
+    ["DXTENSOR_THREADS", "many", /ones: DXTENSOR_THREADS must be an integer from 1 to 2147483647; received many/],
     ["DXTENSOR_SIMULATE", "nothing", /DXTENSOR_SIMULATE: the simulated profiles 'nothing' were refused/],
     ["DXTENSOR_DEVICE", "gpu", /DXTENSOR_DEVICE must be "cpu", "meta" or "dml:N"; received gpu/],
   ])("%s=%s", (name, value, message) => {

@@ -9,7 +9,7 @@ const PATHS = { folders: [], software, simulate: "uhd-630@5.0" };
 const LIMIT = 64 << 20;
 const KINDS = new Set(["load", "device", "removed", "timeout", "outOfMemory", "unsupported", "invalid"]);
 
-/** mulberry32: whole numbers below `below`. */
+/** mulberry32: integers below `below`. */
 function random(seed) {
   return (below) => {
     seed = (seed + 0x6d2b79f5) | 0;

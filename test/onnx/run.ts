@@ -65,7 +65,7 @@ const UNCOMPILED = new Set([
 /** Operators whose numbers beside the first input tell shapes. */
 const READS = new Set(["Dropout", "OneHot", "Pad", "Range", "Resize", "Upsample"]);
 
-/** The model's results from the third call of a compiled function. Whole numbers are constants, as an exporter makes shapes and axes. */
+/** The model's results from the third call of a compiled function. Integers are constants, as an exporter makes shapes and axes. */
 function compiledResults(model: OnnxModel, given: readonly Value[], c: Case): Value[] {
   const reads = c.model.graph!.nodes.some((n) => READS.has(n.type));
   const isVariable = (v: Value, i: number): boolean =>

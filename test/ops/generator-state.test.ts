@@ -40,10 +40,10 @@ describe.each(devices)("a generator on %s", (device) => {
     const generator = new dx.Generator(3);
     const good = await generator.getState();
     for (const [bad, text] of [
-      [{ ...good, seed: "x" }, "setState: seed must be a whole number as text; received x."],
-      [{ ...good, host: 1.5 }, "setState: host must be a whole number as text; received 1.5."],
-      [{ ...good, devices: { [device]: [1, 2] } }, `setState: devices.${device} must be 6 whole numbers of 32 bits; received`],
-      [{ ...good, devices: { [device]: [1, 2, 3, 4, 5, -1] } }, `setState: devices.${device} must be 6 whole numbers of 32 bits; received`],
+      [{ ...good, seed: "x" }, "setState: seed must be an integer as text; received x."],
+      [{ ...good, host: 1.5 }, "setState: host must be an integer as text; received 1.5."],
+      [{ ...good, devices: { [device]: [1, 2] } }, `setState: devices.${device} must be 6 integers of 32 bits; received`],
+      [{ ...good, devices: { [device]: [1, 2, 3, 4, 5, -1] } }, `setState: devices.${device} must be 6 integers of 32 bits; received`],
       [{ ...good, devices: undefined }, "setState: devices"],
       [null, "setState: state"],
     ] as const) {

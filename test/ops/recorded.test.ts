@@ -69,7 +69,7 @@ const ROWS: readonly [string, (...x: dx.Tensor[]) => dx.Tensor, () => dx.Tensor[
     [4, 5, 4, 4],
   ],
   [
-    "localResponseNorm of whole numbers",
+    "localResponseNorm of integers",
     (x) => dx.localResponseNorm(x!, 2, { alpha: 0.1, k: 1.25, beta: 0.5 }),
     () => [
       dx.tensor(
@@ -92,9 +92,9 @@ const ROWS: readonly [string, (...x: dx.Tensor[]) => dx.Tensor, () => dx.Tensor[
     [0.33333334],
   ],
   ["pairwiseDistance of order -1", (a, b) => dx.pairwiseDistance(a!, b!, { p: -1 }), () => [t([1, 2, 3]), t([4, 0, 1])], [0.75000018]],
-  ["pairwiseDistance of whole numbers", (a, b) => dx.pairwiseDistance(a!, b!), () => [int64([1, 2, 3]), int64([4, 0, 1])], [4.123106]],
-  ["mseLoss against whole numbers", (a, b) => dx.mseLoss(a!, b!), () => [t([1.5, 2]), int64([1, 4])], [2.125]],
-  ["l1Loss against whole numbers", (a, b) => dx.l1Loss(a!, b!), () => [t([1.5, 2]), int64([1, 4])], [1.25]],
+  ["pairwiseDistance of integers", (a, b) => dx.pairwiseDistance(a!, b!), () => [int64([1, 2, 3]), int64([4, 0, 1])], [4.123106]],
+  ["mseLoss against integers", (a, b) => dx.mseLoss(a!, b!), () => [t([1.5, 2]), int64([1, 4])], [2.125]],
+  ["l1Loss against integers", (a, b) => dx.l1Loss(a!, b!), () => [t([1.5, 2]), int64([1, 4])], [1.25]],
   [
     "embeddingBag of float16, summed in float32",
     (i, w, s) => dx.embeddingBag(i!, w!, { offsets: int64([0]), mode: "sum", perSampleWeights: s }),

@@ -97,7 +97,7 @@ eachDevice("refusals", (device) => {
         const wrong: string[] = [];
         for (const name of Object.getOwnPropertyNames(dx.Tensor.prototype)) {
           const found = Object.getOwnPropertyDescriptor(dx.Tensor.prototype, name)!.value as unknown;
-          if (typeof found !== "function" || found.length === 0 || ["constructor", "revive", "hold", "letGo", "demandLive"].includes(name))
+          if (typeof found !== "function" || found.length === 0 || ["constructor", "revive", "hold", "letGo", "requireLive"].includes(name))
             continue;
           for (const args of [[Symbol("s")], ["a"], [null], [NaN], [x(), "a"], [{}]]) {
             const t = x();

@@ -59,7 +59,7 @@ eachMode("special functions", (device, mode) => {
           mode.run((x, n) => dx.laguerrePolynomialL(x, n), dx.tensor([0.5, 0.5]), dx.tensor([2, -1])),
           [1 - 2 * 0.5 + 0.125, 0],
         );
-        expect(() => dx.polygamma(-1, dx.tensor([1]))).toThrow(/n must be a whole number of at least 0/);
+        expect(() => dx.polygamma(-1, dx.tensor([1]))).toThrow(/n must be an integer of at least 0/);
       },
       { collect: true },
     ));

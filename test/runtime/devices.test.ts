@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
 import { device } from "../../src/core/device.ts";
 import * as dx from "../../src/index.ts";
-import { demandDevice, hasClosedDevice, loadReports, nativeDevice, onClose, openDevices } from "../../src/runtime/devices.ts";
+import { requireDevice, hasClosedDevice, loadReports, nativeDevice, onClose, openDevices } from "../../src/runtime/devices.ts";
 
 it("a device is opened once, says what it is, and is refused by its name where there is none", () => {
   const native = nativeDevice(device("cpu"));
   expect([nativeDevice(device("cpu")), openDevices().includes(native), native.isClosed]).toEqual([native, true, false]);
   const info = dx.deviceInfo("cpu");
   expect(info).toMatchObject({ name: expect.any(String) });
-  expect(demandDevice("test", "cpu")).toBe(device("cpu"));
+  expect(requireDevice("test", "cpu")).toBe(device("cpu"));
   expect(() => nativeDevice(device("dml:97"), "test")).toThrow(dx.DeviceError);
   expect(() => nativeDevice(device("dml:97"), "test")).toThrow(/97/);
   expect(loadReports().software).toBeTruthy();

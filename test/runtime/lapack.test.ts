@@ -58,7 +58,7 @@ test("the addon says why a library can't be opened, and refuses what it can't ca
     refused("dgetrf", [2, 3, a, 2, rows, info], /sizes that dgetrf does not take/);
     refused("dgetrf", [2, 2, a, 2, rows, new Int32Array(0)], /sizes that dgetrf does not take/);
     refused("dgetrf", [2, 2, new Float32Array(9), 2, rows, info], /expected a Float64Array/);
-    refused("dgetrf", [2.5, 2, a, 2, rows, info], /whole number/);
+    refused("dgetrf", [2.5, 2, a, 2, rows, info], /integer/);
     refused("dpotrf", ["X", 2, a, 2, info], /options or sizes/);
     refused("dpotrf", ["LU", 2, a, 2, info], /one letter/);
     refused("dgetrs", ["N", 2, 2, a, 2, Int32Array.of(1, 3), a.slice(), 2, info], /options or sizes/);

@@ -285,7 +285,7 @@ describe("float64", () => {
       expect([dx.any(x).toArraySync(), dx.all(x).toArraySync(), dx.any(x.slice(0, 0, 2)).toArraySync()]).toEqual([true, false, false]);
     }));
 
-  test("becomes whole numbers with all its digits, what lies outside as in PyTorch", () =>
+  test("becomes integers with all its digits, what lies outside as in PyTorch", () =>
     clean("cpu", () => {
       const x = dx.tensor([16777217.9, -16777217.9, 2147483647.5, -2147483648, 2147483648, 2 ** 53 - 1, NaN], { dtype: "float64" });
       const least = -2147483648;

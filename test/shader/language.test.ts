@@ -89,7 +89,7 @@ describe("what breaks the rules is refused, and the line is named", () => {
     ].map((e) => e.message);
     const parts = [
       "not JavaScript's operators",
-      "expected a float or a number, received a uint or a whole number",
+      "expected a float or a number, received a uint or an integer",
       "-1 is no unsigned 32-bit integer",
       "2147483648 is no 32-bit integer",
       "x is an input: only outputs are written",

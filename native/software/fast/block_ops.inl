@@ -205,7 +205,7 @@ DX_INLINE void ByDoubles(T* d, const T* a, const T* b, int64_t n, F f, Z by_zero
     __builtin_memcpy(&x, a + i, sizeof x);
     __builtin_memcpy(&y, b + i, sizeof y);
     const VD divisor = __builtin_convertvector(y, VD);
-    // The low bits of a whole number's sum with 1.5 * 2^52 are its own.
+    // The low bits of an integer's sum with 1.5 * 2^52 are its own.
     const VD whole = f(__builtin_convertvector(x, VD), divisor == 0.0 ? VD{} + 1.0 : divisor) + 6755399441055744.0;
     const Half result = __builtin_convertvector((VL)whole, Half);
     const Half chosen = y == 0 ? by_zero(x) : result;

@@ -86,7 +86,7 @@ function averagePool(c: Call): Tensor {
 
 function maxPool(c: Call): Tensor[] {
   const given = c.x;
-  // Small whole numbers are exact in float32.
+  // Small integers are exact in float32.
   const x = isFloat(given.dtype) ? given : ops.to(given, "float32");
   const w = windows(c, x);
   const spatial = w.input.length;

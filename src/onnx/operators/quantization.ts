@@ -1,4 +1,4 @@
-/** Whole numbers that stand for real ones. */
+/** Integers that stand for real ones. */
 import { DTYPES, type DType } from "../../core/dtype.ts";
 import * as ops from "../../ops/index.ts";
 import type { Tensor } from "../../core/tensor.ts";

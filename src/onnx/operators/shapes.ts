@@ -141,8 +141,7 @@ function pad(c: Call): Tensor {
   const x = c.x;
   const given = c.list(c.opset < 2 ? "paddings" : "pads", 1) ?? [];
   const axes = c.has(3) ? c.axes(c.numbers(3), x.rank) : x.shape.map((_, i) => i);
-  if (given.length !== 2 * axes.length || !given.every(Number.isSafeInteger))
-    throw c.invalid("pads", `${2 * axes.length} whole numbers`, given);
+  if (given.length !== 2 * axes.length || !given.every(Number.isSafeInteger)) throw c.invalid("pads", `${2 * axes.length} integers`, given);
   const mode = c.oneOf("mode", "constant", ["constant", "reflect", "edge", "wrap"]);
   const value = c.opset < 11 ? c.float("value", 0) : c.number(2, 0);
   const before = x.shape.map(() => 0);

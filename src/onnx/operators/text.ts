@@ -1,4 +1,4 @@
-/** What reads sequences of tokens, which come as whole numbers. */
+/** What reads sequences of tokens, which come as integers. */
 import type { Call } from "../call.ts";
 import { Constant } from "../value.ts";
 import { family } from "./operator.ts";

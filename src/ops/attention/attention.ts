@@ -1,6 +1,6 @@
 /** Scaled dot-product attention: computed by blocks of queries, so that only their scores are in memory. @functional */
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import { call, demandSameDevice } from "../../dispatch/dispatch.ts";
+import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { broadcastShapes, isBroadcastableTo, showShape, sizeOf } from "../../core/shape.ts";
@@ -10,7 +10,7 @@ import { add, mul, sub } from "../elementwise/binary.ts";
 import { eq, ge } from "../elementwise/compare.ts";
 import { toDType } from "../data/data.ts";
 import { amax } from "../reduce/extrema.ts";
-import { demandProbability, dropout } from "../random/dropout.ts";
+import { requireProbability, dropout } from "../random/dropout.ts";
 import { cat, repeatEach } from "../shape/join.ts";
 import { emitGemm, matmul } from "../matmul/matmul.ts";
 import { narrow, transpose, unsqueeze } from "../shape/movement.ts";
@@ -19,7 +19,7 @@ import { arange } from "../creation/ranges.ts";
 import { sum } from "../reduce/reduce.ts";
 import { emitSoftmax, softmax } from "../reduce/softmax.ts";
 import { detach } from "../data/state.ts";
-import { alongAxis, BOOL, cast, constant, cut, demandFloat, sequence, sumTo, turned } from "../declare/support.ts";
+import { alongAxis, BOOL, cast, constant, cut, requireFloat, sequence, sumTo, turned } from "../declare/support.ts";
 import { scalarTensor } from "../../runtime/constants.ts";
 import { where } from "../elementwise/where.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
@@ -184,16 +184,16 @@ export interface AttentionOptions {
 export function scaledDotProductAttention(q: Tensor, k: Tensor, v: Tensor, options: AttentionOptions = {}): Tensor {
   const name = "scaledDotProductAttention";
   const { attnMask: mask = null, dropoutP: p = 0, isCausal: causal = false } = options;
-  demandSameDevice(name, [q, k, v]);
-  demandFloat(name, q, "q");
-  demandProbability(name, p);
+  requireSameDevice(name, [q, k, v]);
+  requireFloat(name, q, "q");
+  requireProbability(name, p);
   if (q.dtype !== k.dtype || q.dtype !== v.dtype)
     throw new DTypeError(name, "k and v", `of q's dtype ${q.dtype}`, `${k.describe()}, ${v.describe()}`);
   if (q.rank < 2 || k.rank < 2 || v.rank < 2 || q.shape.at(-1) !== k.shape.at(-1) || k.shape.at(-2) !== v.shape.at(-2))
     throw new ShapeError(name, "q, k and v", "[..., L, E], [..., S, E] and [..., S, D]", [q, k, v].map((t) => t.describe()).join(", "));
   if (causal && mask !== null) throw new ValueError(name, "attnMask", "null when isCausal", mask);
   if (options.enableGqa === true) [k, v] = [grouped(name, q, k), grouped(name, q, v)];
-  demandBatches(name, q, k, v);
+  requireBatches(name, q, k, v);
   const pairs = [...batchOf([q, k, v]), q.shape.at(-2)!, k.shape.at(-2)!];
   if (mask !== null && !isBroadcastableTo(mask.shape, pairs))
     throw new ShapeError(name, "attnMask", `one that broadcasts to ${showShape(pairs)}`, mask.describe());
@@ -205,7 +205,7 @@ export function scaledDotProductAttention(q: Tensor, k: Tensor, v: Tensor, optio
 }
 
 /** Throws ShapeError unless the batches of k and v broadcast with q's. */
-function demandBatches(operation: string, q: Tensor, k: Tensor, v: Tensor): void {
+function requireBatches(operation: string, q: Tensor, k: Tensor, v: Tensor): void {
   const batch = (t: Tensor): readonly number[] => t.shape.slice(0, -2);
   const isFitting = (a: readonly number[], b: readonly number[]): boolean =>
     b.every((d, i) => d === 1 || [1, d].includes(a[a.length - b.length + i] ?? 1));

@@ -13,7 +13,7 @@ import { linear, matmul } from "../matmul/matmul.ts";
 import { expand, narrow, permute, reshape, unsqueeze } from "../shape/movement.ts";
 import type { Generator } from "../random/random.ts";
 import { mean } from "../reduce/reduce.ts";
-import { demandFloat } from "../declare/support.ts";
+import { requireFloat } from "../declare/support.ts";
 import { where } from "../elementwise/where.ts";
 
 /** Where the projections of a multi-head attention come from. */
@@ -142,7 +142,7 @@ export function rotaryEmbedding(
     readonly interleaved?: boolean | undefined;
   } = {},
 ): Tensor {
-  demandFloat("rotaryEmbedding", x);
+  requireFloat("rotaryEmbedding", x);
   const width = x.shape.at(-1) ?? 0;
   if (x.rank < 2 || width % 2 !== 0) throw new ShapeError("rotaryEmbedding", "x", "[..., L, E] with an even E", x.describe());
   const half: Shape = [...x.shape.slice(0, -1), width / 2];

@@ -2,7 +2,7 @@
 import { spatial } from "../../core/padded-axes.ts";
 import { tie } from "../../autograd/tie.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import { call, demandSameDevice } from "../../dispatch/dispatch.ts";
+import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { isInteger, type DType } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
@@ -12,7 +12,7 @@ import { define, type Definition } from "../../core/definition.ts";
 import { integerConv, integerConvTranspose, type Geometry } from "./integer-spatial.ts";
 import { sum } from "../reduce/reduce.ts";
 import { constant } from "../declare/support.ts";
-import { batched, demandSpatial, extent, lifted, liftedList, type PerAxis } from "./spatial.ts";
+import { batched, requireSpatial, extent, lifted, liftedList, type PerAxis } from "./spatial.ts";
 import { windowOptions } from "../declare/positional.ts";
 
 /** Padding behind the input that gives exactly `output` cells; below zero: cells of the input that no window reaches. */
@@ -229,8 +229,8 @@ function checked(
   channels: number,
   biasLength: number,
 ): void {
-  demandSameDevice(operation, bias === null ? [x, weight] : [x, weight, bias]);
-  demandSpatial(operation, x, spatial, true);
+  requireSameDevice(operation, bias === null ? [x, weight] : [x, weight, bias]);
+  requireSpatial(operation, x, spatial, true);
   for (const [name, t] of [
     ["weight", weight],
     ["bias", bias],
@@ -238,7 +238,7 @@ function checked(
     if (t !== null && t.dtype !== x.dtype) throw new DTypeError(operation, name, `of x's dtype ${x.dtype}`, t.dtype);
   if (weight.rank !== spatial + 2) throw new ShapeError(operation, "weight", `of ${spatial + 2} axes`, weight.describe());
   if (!Number.isInteger(groups) || groups < 1 || weight.shape[0]! % groups !== 0)
-    throw new ValueError(operation, "groups", `a whole number that divides weight's first axis (${weight.shape[0]})`, groups);
+    throw new ValueError(operation, "groups", `an integer that divides weight's first axis (${weight.shape[0]})`, groups);
   const got = x.shape[x.rank - spatial - 1]!;
   if (got !== channels)
     throw new ShapeError(

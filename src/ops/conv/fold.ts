@@ -7,7 +7,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { dataTypeName } from "../../core/dtype.ts";
 import { reshape } from "../shape/movement.ts";
-import { demandFloat } from "../declare/support.ts";
+import { requireFloat } from "../declare/support.ts";
 import { extent, type PerAxis } from "./spatial.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
 
@@ -143,7 +143,7 @@ export function unfoldWindows(x: Tensor, kernelSize: PerAxis, options: FoldOptio
  * @functional
  */
 export function fold(x: Tensor, outputSize: PerAxis, kernelSize: PerAxis, options: FoldOptions = {}): Tensor {
-  demandFloat("fold", x);
+  requireFloat("fold", x);
   const plane = expandList("fold", "outputSize", outputSize, 2, 1);
   const w = columns("fold", plane, kernelSize, options);
   const [rows, count] = x.shape.slice(-2) as [number, number];

@@ -27,14 +27,14 @@ export const extent = (k: number, d: number): number => (k - 1) * d + 1;
 
 /** Runs an operation on x with a batch axis, which is added and taken away again where x has none. */
 export function batched(operation: string, x: Tensor, spatial: number, run: (x: Tensor) => Tensor): Tensor {
-  demandSpatial(operation, x, spatial, true);
+  requireSpatial(operation, x, spatial, true);
   if (x.rank === spatial + 2) return run(x);
   const y = run(reshape(x, [1, ...x.shape]));
   return asResult(reshape(y, y.shape.slice(1)));
 }
 
 /** integers: those are taken too. */
-export function demandSpatial(operation: string, x: Tensor, spatial: number, integers = false): void {
+export function requireSpatial(operation: string, x: Tensor, spatial: number, integers = false): void {
   if (x.dtype !== "float32" && !isHalf(x.dtype) && !(integers && isInteger(x.dtype)))
     throw new DTypeError(operation, "x", integers ? "float32, float16, bfloat16 or integers" : "float32, float16 or bfloat16", x.dtype);
   const axes = ["W", "H, W", "D, H, W"][spatial - 1]!;

@@ -4,7 +4,7 @@ import { defaultDevice, device as deviceOf, type Device, type DeviceLike } from 
 import { DTYPES, dtypeOfArray, isDType, isFloat, isInteger, type DType } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { upload } from "../../runtime/buffers.ts";
-import { demandHeld, element, elements, holds, notHeld, truths } from "../../core/elements.ts";
+import { requireHeld, element, elements, holds, notHeld, truths } from "../../core/elements.ts";
 import { fillFromOp, fillOp, isReadFill, scalarTensor } from "../../runtime/constants.ts";
 import { nativeDevice } from "../../runtime/devices.ts";
 import { noteIntegers } from "../../runtime/index-check.ts";
@@ -40,7 +40,7 @@ function checked(operation: string, dtype: DType): DType {
 
 function checkedShape(operation: string, shape: Shape): Shape {
   if (!Array.isArray(shape) || shape.some((d) => !Number.isInteger(d) || d < 0))
-    throw new ValueError(operation, "shape", "a list of whole numbers of at least 0", shape);
+    throw new ValueError(operation, "shape", "a list of integers of at least 0", shape);
   if (shape.length > MAX_RANK) throw new ShapeError(operation, "shape", `of at most ${MAX_RANK} axes`, showShape(shape));
   return shape as Shape;
 }
@@ -147,7 +147,7 @@ function heldIn(dtype: DType, values: readonly Scalar[]): readonly Scalar[] {
 export function full(shape: Shape, value: Scalar, options: TensorOptions = {}): Tensor {
   const dtype = checked("full", options.dtype ?? inferred([value]));
   const dev = chosenDevice(options);
-  demandHeld("full", "value", dtype, value);
+  requireHeld("full", "value", dtype, value);
   checkedShape("full", shape);
   const held = dtype === "bool" ? element(dtype, value) === 1 : typeof value === "number" && isInteger(dtype) ? Math.trunc(value) : value;
   const t = sizeOf(shape) === 0 ? empty(shape, { dtype, device: dev }) : filled(dev, shape, dtype, held);

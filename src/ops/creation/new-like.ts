@@ -29,7 +29,7 @@ export const newFull = (x: Tensor, shape: Shape, value: number | bigint | boolea
 /** A tensor of a shape with strides of one's own, over a storage that holds them; its elements are whatever the memory holds. Reference: torch.empty_strided. */
 export function emptyStrided(shape: Shape, strides: readonly number[], options: TensorOptions = {}): Tensor {
   if (shape.length !== strides.length || !strides.every((s) => Number.isInteger(s) && s >= 0))
-    throw new ValueError("emptyStrided", "strides", `${shape.length} whole numbers of at least 0`, strides);
+    throw new ValueError("emptyStrided", "strides", `${shape.length} integers of at least 0`, strides);
   if (sizeOf(shape) === 0) return empty(shape, options);
   const span = shape.reduce((n, d, i) => n + (d - 1) * strides[i]!, 1);
   const made = asResult(asStrided(empty([span], { ...options, requiresGrad: false }), shape, strides));
@@ -80,8 +80,8 @@ function triangle(
     ["rows", rows],
     ["columns", columns],
   ] as const)
-    if (!Number.isInteger(n) || n < 0 || n > MOST_LINES) throw new ValueError(operation, name, `a whole number from 0 to ${MOST_LINES}`, n);
-  if (!Number.isInteger(offset)) throw new ValueError(operation, "offset", "a whole number", offset);
+    if (!Number.isInteger(n) || n < 0 || n > MOST_LINES) throw new ValueError(operation, name, `an integer from 0 to ${MOST_LINES}`, n);
+  if (!Number.isInteger(offset)) throw new ValueError(operation, "offset", "an integer", offset);
   const from = (i: number): number => (isUpper ? Math.min(columns, Math.max(0, i + offset)) : 0);
   const to = (i: number): number => (isUpper ? columns : Math.min(columns, Math.max(0, i + offset + 1)));
   // Rows that have places, and how many: not row by row, since there may be 2^31 of them.

@@ -4,7 +4,7 @@ import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { asResult, call, create } from "../../dispatch/dispatch.ts";
 import { defaultDevice, device as deviceOf, type Device } from "../../core/device.ts";
 import { isInteger, type DType, dataTypeName } from "../../core/dtype.ts";
-import { demandHeld, element } from "../../core/elements.ts";
+import { requireHeld, element } from "../../core/elements.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { normalizeAxis, type Shape } from "../../core/shape.ts";
@@ -57,7 +57,7 @@ interface RangeOptions extends TensorOptions {
 }
 
 /**
- * start, start + step, … before end: arange(end), arange(start, end) or arange(start, end, step). Dtype: int32 if all three are whole numbers, else float32.
+ * start, start + step, … before end: arange(end), arange(start, end) or arange(start, end, step). Dtype: int32 if all three are integers, else float32.
  * Throws ValueError for a step of 0 or one that leads away from end. DirectML: FILL_VALUE_SEQUENCE. Reference: torch.arange.
  */
 export function arange(end: number, options?: RangeOptions): Tensor;
@@ -78,8 +78,8 @@ export function arange(end: number, second?: number | RangeOptions, third?: numb
   const dtype = computing("arange", options.dtype ?? (!isWhole ? "float32" : most < 2 ** 31 ? "int32" : "int64"));
   if (dtype === "bool") throw new DTypeError("arange", "dtype", "a number's", dtype);
   // Shorter integers wrap, as in PyTorch.
-  for (const [name, v] of Object.entries({ start, step })) demandHeld("arange", name, isInteger(dtype) ? "int64" : "float32", v);
-  if (isInteger(dtype)) demandHeld("arange", "end", "int64", end);
+  for (const [name, v] of Object.entries({ start, step })) requireHeld("arange", name, isInteger(dtype) ? "int64" : "float32", v);
+  if (isInteger(dtype)) requireHeld("arange", "end", "int64", end);
   const length = Math.ceil((end - start) / step);
   const dev = deviceIn(options);
   if (length === 0) return empty([0], { ...options, dtype });
@@ -95,12 +95,12 @@ export function evenly(start: number, end: number, steps: number): number[] {
 
 /** linspace() between numbers. @package */
 export function evenSteps(start: number, end: number, steps: number, options: TensorOptions = {}): Tensor {
-  if (!Number.isInteger(steps) || steps < 0) throw new ValueError("linspace", "steps", "a whole number of at least 0", steps);
+  if (!Number.isInteger(steps) || steps < 0) throw new ValueError("linspace", "steps", "an integer of at least 0", steps);
   const dtype = computing("linspace", options.dtype ?? "float32");
   if (steps === 0) return empty([0], { ...options, dtype });
   if (dtype === "bool") throw new DTypeError("linspace", "dtype", "a number's", dtype);
-  demandHeld("linspace", "start", dtype, start);
-  demandHeld("linspace", "end", dtype, end);
+  requireHeld("linspace", "start", dtype, start);
+  requireHeld("linspace", "end", dtype, end);
   if (isInteger(dtype)) {
     const whole = (v: number): number => Number(element(dtype, Math.trunc(v)));
     const values = evenly(whole(start), whole(end), steps).map(Math.trunc);
@@ -132,7 +132,7 @@ export function eye(rows: number, columns = rows, options: TensorOptions = {}): 
     ["rows", rows],
     ["columns", columns],
   ] as const)
-    if (!Number.isInteger(n) || n < 0) throw new ValueError("eye", name, "a whole number of at least 0", n);
+    if (!Number.isInteger(n) || n < 0) throw new ValueError("eye", name, "an integer of at least 0", n);
   const dtype = computing("eye", options.dtype ?? "float32");
   if (rows * columns === 0) return empty([rows, columns], { ...options, dtype });
   return withGrad("eye", create(eyeOp, deviceIn(options), { shape: [rows, columns], dtype }), options);
@@ -170,7 +170,7 @@ const triangleOp: Definition<TriangleAttributes> = define<TriangleAttributes>({
 
 function triangle(operation: string, x: Tensor, upper: boolean, diagonal: number): Tensor {
   if (x.rank < 2) throw new ShapeError(operation, "x", "of at least two axes", x.describe());
-  if (!Number.isInteger(diagonal)) throw new ValueError(operation, "diagonal", "a whole number", diagonal);
+  if (!Number.isInteger(diagonal)) throw new ValueError(operation, "diagonal", "an integer", diagonal);
   return call(triangleOp, [x], { upper, diagonal });
 }
 

@@ -22,7 +22,7 @@ function window(
   { periodic = true, ...options }: WindowOptions,
   make: (place: Tensor, span: number) => Tensor,
 ): Tensor {
-  if (!Number.isInteger(length) || length < 0) throw new ValueError(operation, "length", "a whole number of at least 0", length);
+  if (!Number.isInteger(length) || length < 0) throw new ValueError(operation, "length", "an integer of at least 0", length);
   const dtype = options.dtype ?? "float32";
   if (!isFloat(dtype)) throw new DTypeError(operation, "dtype", "a floating one", dtype);
   if (length < 2) return ones([length], { ...options, dtype });

@@ -22,7 +22,7 @@ function between(operation: string, start: number | Tensor, end: number | Tensor
     if (v.rank > 0) throw new ShapeError(operation, i === 0 ? "start" : "end", "a number, or a tensor of rank 0", v.describe());
     return toDType(toDType(to(v, device), dtype), "float32");
   });
-  if (!Number.isInteger(steps) || steps < 0) throw new ValueError(operation, "steps", "a whole number of at least 0", steps);
+  if (!Number.isInteger(steps) || steps < 0) throw new ValueError(operation, "steps", "an integer of at least 0", steps);
   return noGrad(() => {
     const [from, until] = ends as [Tensor, number] | [number, Tensor];
     const at = arange(steps, { dtype: "float32", device });

@@ -3,7 +3,7 @@ import { noGrad } from "../../autograd/grad-mode.ts";
 import { ShapeError } from "../../core/errors.ts";
 import { call } from "../../dispatch/dispatch.ts";
 import { assignEager, contiguousOp } from "../../runtime/assign.ts";
-import { demandElements } from "../../runtime/meta.ts";
+import { requireElements } from "../../runtime/meta.ts";
 import { outsideScopes } from "../../core/scope.ts";
 import { sameShape, showShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -15,9 +15,9 @@ import { to, toDType } from "./data.ts";
  * buffer where it can. Throws ShapeError unless the shapes are equal.
  */
 export function copyInto(operation: string, target: Tensor, source: Tensor): void {
-  target.demandLive(operation);
-  source.demandLive(operation);
-  if (target.device.type === "meta" && source.device !== target.device) demandElements(operation, target);
+  target.requireLive(operation);
+  source.requireLive(operation);
+  if (target.device.type === "meta" && source.device !== target.device) requireElements(operation, target);
   if (!sameShape(target.shape, source.shape)) throw new ShapeError(operation, "source", showShape(target.shape), showShape(source.shape));
   noGrad(() =>
     outsideScopes(() => {

@@ -19,13 +19,13 @@ import {
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { readBytes, readBytesSync } from "../../runtime/buffers.ts";
 import { contiguousOp } from "../../runtime/assign.ts";
-import { demandDevice, nativeDevice } from "../../runtime/devices.ts";
+import { requireDevice, nativeDevice } from "../../runtime/devices.ts";
 import { transfer } from "../../runtime/transfer.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { noGrad, isGradEnabled } from "../../autograd/grad-mode.ts";
 import { TapeNode } from "../../autograd/tape.ts";
-import { demandElements } from "../../runtime/meta.ts";
-import { demandReal } from "../../runtime/traced.ts";
+import { requireElements } from "../../runtime/meta.ts";
+import { requireReal } from "../../runtime/traced.ts";
 import { tracer } from "../../core/tracer.ts";
 import { cast, whole } from "../declare/support.ts";
 import { define } from "../../core/definition.ts";
@@ -71,8 +71,8 @@ export function to(x: Tensor, target: DeviceLike | DType): Tensor {
   const meant = typeof target === "string" ? dtypeNamed(target) : undefined;
   if (meant !== undefined)
     throw new DTypeError("to", "target", 'a dtype\'s name, or a device: "cpu" or "dml:N"', target, `Did you mean ${meant}?`);
-  const d = demandDevice("to", target);
-  x.demandLive("to");
+  const d = requireDevice("to", target);
+  x.requireLive("to");
   if (d === x.device) return x;
   tracer()?.read("to", x);
   const moved = transfer(x, nativeDevice(d, "to"));
@@ -91,10 +91,10 @@ interface Range {
 
 /** The packed bytes of a tensor, as a range of some storage. */
 function rangeOf(operation: string, x: Tensor): Range {
-  x.demandLive(operation);
+  x.requireLive(operation);
   tracer()?.read(operation, x);
-  demandElements(operation, x);
-  demandReal(operation, [x]);
+  requireElements(operation, x);
+  requireReal(operation, [x]);
   const source = noGrad(() => contiguous(x));
   const bytes = DTYPES[x.dtype].sizeInBytes;
   return { source, offset: source.offset * bytes, size: x.size * bytes };
@@ -107,13 +107,13 @@ function rangeOf(operation: string, x: Tensor): Range {
  */
 export const data = (x: Tensor, dtype?: DType): Promise<TypedArray> => readAs("data", x, dtype);
 
-function demandOwn(operation: string, x: Tensor, dtype: DType | undefined): void {
+function requireOwn(operation: string, x: Tensor, dtype: DType | undefined): void {
   if (dtype !== undefined && dtype !== x.dtype)
     throw new DTypeError(operation, "dtype", `the tensor's own (${x.dtype})`, dtype, `x.to("${dtype}") casts.`);
 }
 
 async function readAs(operation: string, x: Tensor, dtype?: DType): Promise<TypedArray> {
-  demandOwn(operation, x, dtype);
+  requireOwn(operation, x, dtype);
   const { source, offset, size } = rangeOf(operation, x);
   const reading =
     size === 0 ? Promise.resolve(new ArrayBuffer(0)) : readBytes(nativeDevice(x.device), source.storage.handle, offset, size, operation);
@@ -123,7 +123,7 @@ async function readAs(operation: string, x: Tensor, dtype?: DType): Promise<Type
 
 /** data(), blocking until the work queued before is done. */
 export const dataSync = (x: Tensor, dtype?: DType): TypedArray => {
-  demandOwn("dataSync", x, dtype);
+  requireOwn("dataSync", x, dtype);
   return readAsSync("dataSync", x);
 };
 
@@ -189,7 +189,7 @@ function itemOf(operation: string, value: number | bigint | boolean, dtype: DTyp
 export function item(x: Tensor): Promise<number>;
 export function item<D extends DType>(x: Tensor, dtype: D): Promise<ItemOf<D>>;
 export async function item(x: Tensor, dtype?: DType): Promise<number | bigint> {
-  demandOwn("item", x, dtype);
+  requireOwn("item", x, dtype);
   single("item", x);
   return itemOf("item", values(x.dtype, await readAs("item", x))[0]!, dtype);
 }
@@ -198,7 +198,7 @@ export async function item(x: Tensor, dtype?: DType): Promise<number | bigint> {
 export function itemSync(x: Tensor): number;
 export function itemSync<D extends DType>(x: Tensor, dtype: D): ItemOf<D>;
 export function itemSync(x: Tensor, dtype?: DType): number | bigint {
-  demandOwn("itemSync", x, dtype);
+  requireOwn("itemSync", x, dtype);
   single("itemSync", x);
   return itemOf("itemSync", values(x.dtype, readAsSync("itemSync", x))[0]!, dtype);
 }

@@ -25,7 +25,7 @@ const detachOp = defineView<undefined>({ name: "detach", view: ({ shape, strides
 
 /** The same elements, as a leaf without a gradient. Reference: torch.Tensor.detach. */
 export function detach(x: Tensor): Tensor {
-  x.demandLive("detach");
+  x.requireLive("detach");
   const make = (): Tensor => new Tensor(x.storage, x.desc, x.offset);
   const t = tracer();
   // Its place on the tape is not asked for: a view would get a new one from its base.
@@ -34,7 +34,7 @@ export function detach(x: Tensor): Tensor {
 
 /** x takes the values of source, broadcast to its shape and cast to its dtype. Reference: torch.Tensor.copy_. @package */
 export function copy_(x: Tensor, source: Tensor): Tensor {
-  source.demandLive("copy_", "source");
+  source.requireLive("copy_", "source");
   if (!isBroadcastableTo(source.shape, x.shape))
     throw new ShapeError("copy_", "source", `one that broadcasts to ${showShape(x.shape)}`, source.describe());
   return assign("copy_", x, () => broadcastTo(toDType(to(source, x.device), x.dtype), x.shape), {
@@ -69,7 +69,7 @@ export function maskedFill_(x: Tensor, mask: Tensor, value: Arithmetic): Tensor 
  * @package
  */
 export function requiresGrad_(x: Tensor, requires = true): Tensor {
-  x.demandLive("requiresGrad_");
+  x.requireLive("requiresGrad_");
   if (!x.isLeaf) {
     if (requires) return x;
     throw new AutogradError({

@@ -7,7 +7,7 @@ import type { Kind } from "../../verify/tolerances.ts";
 export interface Argument {
   readonly shape: Shape;
   readonly dtype: DType;
-  /** Values are eighths from low to high; whole numbers for integers. */
+  /** Values are eighths from low to high; integers for integers. */
   readonly low: number;
   readonly high: number;
   /** No two equal, for maxima and sorting. */

@@ -49,14 +49,14 @@ export const neg64 = (g: GraphBuilder, x: Expr): Expr =>
 const isBelow = (g: GraphBuilder, x: Expr, exponent: number): Expr =>
   g.elementWiseLogicalLessThan(magnitude(g, x), constant(g, "uint64", BigInt(1023 + exponent) << 52n, x.sizes), BOOL);
 
-/** Whether whole numbers of one dtype may lie outside another integer dtype. */
+/** Whether integers of one dtype may lie outside another integer dtype. */
 function narrows(from: DType, to: DType): boolean {
   const [a, b] = [DTYPES[from], DTYPES[to]];
   if (b.kind !== "int") return false;
   return a.sizeInBytes > b.sizeInBytes || (a.isSigned && !b.isSigned) || (a.sizeInBytes === b.sizeInBytes && a.isSigned !== b.isSigned);
 }
 
-/** The low bits of whole numbers, as PyTorch casts: DirectML's CAST gives the nearest number of the dtype instead. */
+/** The low bits of integers, as PyTorch casts: DirectML's CAST gives the nearest number of the dtype instead. */
 function narrowed(g: GraphBuilder, x: Expr, dtype: DType): Expr {
   const { sizeInBytes, isSigned } = DTYPES[dtype];
   if (sizeInBytes === 8) return g.reinterpret(DTYPES[x.dtype].sizeInBytes === 8 ? x : g.cast(x, { output: { dtype: "int64" } }), { dtype });
@@ -200,7 +200,7 @@ export function computing(operation: string, dtype: DType, argument = "dtype"): 
 export const floating = (operation: string, dtype: DType): DType => (isFloat(dtype) ? computing(operation, dtype) : "float32");
 
 /** Throws unless the dtype is a floating one that computes. */
-export function demandFloat(operation: string, x: Tensor, argument = "x"): void {
+export function requireFloat(operation: string, x: Tensor, argument = "x"): void {
   if (!isFloat(x.dtype)) throw new DTypeError(operation, argument, "of a floating dtype", x.describe());
   computing(operation, x.dtype, argument);
 }

@@ -7,7 +7,7 @@ import { isGradEnabled } from "../../autograd/grad-mode.ts";
 import { isFloat, isHalf, isInteger } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
-import { demandHeld } from "../../core/elements.ts";
+import { requireHeld } from "../../core/elements.ts";
 import { scalarTensor } from "../../runtime/constants.ts";
 import { sameShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -20,7 +20,7 @@ import { formula, Formula } from "./formula.ts";
 import { chunk } from "../shape/join.ts";
 import { reshape } from "../shape/movement.ts";
 import { detach } from "../data/state.ts";
-import { BOOL, cast, constant, demandFloat } from "../declare/support.ts";
+import { BOOL, cast, constant, requireFloat } from "../declare/support.ts";
 import { abs, erf, exp, square, tanh } from "./unary.ts";
 import { clamp, clampMax, where } from "./where.ts";
 import { half, sample, type Sample, real } from "../declare/sample.ts";
@@ -274,17 +274,17 @@ function finite(operation: string, name: string, value: number): void {
   if (!Number.isFinite(value)) throw new ValueError(operation, name, "a finite number", value);
 }
 
-/** max(x, 0); NaN stays. DirectML: ACTIVATION_THRESHOLDED_RELU. Reference: torch.nn.functional.relu. Whole numbers are taken too. */
+/** max(x, 0); NaN stays. DirectML: ACTIVATION_THRESHOLDED_RELU. Reference: torch.nn.functional.relu. Integers are taken too. */
 export function relu(x: Tensor): Tensor {
   return isInteger(x.dtype) ? clamp(x, 0) : floatOnly("relu", x, () => call(reluOp, [x], undefined));
 }
 
 function floatOnly(operation: string, x: Tensor, run: () => Tensor): Tensor {
-  demandFloat(operation, x);
+  requireFloat(operation, x);
   return run();
 }
 
-/** 1 / (1 + e^-x). Whole numbers give float32. DirectML: ACTIVATION_SIGMOID. Reference: torch.sigmoid. */
+/** 1 / (1 + e^-x). Integers give float32. DirectML: ACTIVATION_SIGMOID. Reference: torch.sigmoid. */
 export function sigmoid(x: Tensor): Tensor {
   const real = asFloat(x);
   return floatOnly("sigmoid", real, () => call(sigmoidOp, [real], undefined));
@@ -357,7 +357,7 @@ export function gelu(
 ): Tensor {
   const value = typeof approximate === "object" ? (approximate.approximate ?? "none") : approximate;
   if (value !== "none" && value !== "tanh") throw new ValueError("gelu", "approximate", '"none" or "tanh"', value);
-  demandFloat("gelu", x);
+  requireFloat("gelu", x);
   return call(value === "none" ? geluOp : geluTanhOp, [x], undefined);
 }
 
@@ -387,7 +387,7 @@ export const logSigmoid = (x: Tensor): Tensor => floatOnly("logSigmoid", x, () =
 /** x * tanh(softplus(x)). Reference: torch.nn.functional.mish. */
 export const mish = (x: Tensor): Tensor => floatOnly("mish", x, () => roundedOnce([x], (y) => mul(y!, tanh(softplus(y!)))));
 
-/** x / (1 + |x|). Whole numbers give float32. Reference: torch.nn.functional.softsign. */
+/** x / (1 + |x|). Integers give float32. Reference: torch.nn.functional.softsign. */
 export const softsign = (x: Tensor): Tensor => div(x, add(abs(x), 1));
 
 interface Limits {
@@ -426,7 +426,7 @@ export function hardtanh(x: Tensor, minVal?: number | HardtanhOptions, maxVal?: 
   const { minVal: min = -1, maxVal: max = 1 } = given;
   if (x.dtype === "bool") throw new DTypeError("hardtanh", "x", "a number", x.describe());
   for (const [name, v] of Object.entries({ minVal: min, maxVal: max }))
-    demandHeld("hardtanh", name, isInteger(x.dtype) ? "int64" : x.dtype, v);
+    requireHeld("hardtanh", name, isInteger(x.dtype) ? "int64" : x.dtype, v);
   if (isInteger(x.dtype)) return clamp(x, Math.max(Math.trunc(min), x.dtype.startsWith("u") ? 0 : -Infinity), Math.trunc(max));
   return floatOnly("hardtanh", x, () => call(hardtanhOp, [x], { min, max }));
 }
@@ -478,7 +478,7 @@ export function hardshrink(
       } = 0.5,
 ): Tensor {
   const lambda = typeof lambd === "object" ? (lambd.lambd ?? 0.5) : lambd;
-  demandFloat("hardshrink", x);
+  requireFloat("hardshrink", x);
   return call(hardshrinkOp, [x], { lambda });
 }
 
@@ -503,7 +503,7 @@ export function softshrink(
       } = 0.5,
 ): Tensor {
   const lambda = typeof lambd === "object" ? (lambd.lambd ?? 0.5) : lambd;
-  demandFloat("softshrink", x);
+  requireFloat("softshrink", x);
   if (!(lambda >= 0)) throw new ValueError("softshrink", "lambd", "at least 0", lambda);
   return call(softshrinkOp, [x], { lambda });
 }
@@ -520,7 +520,7 @@ const thresholdOp = activation<{ readonly limit: number; readonly value: number 
 });
 /** x where x > threshold, value elsewhere. Reference: torch.nn.functional.threshold. DirectML: ELEMENT_WISE_IF. */
 export function threshold(x: Tensor, limit: number, value: number): Tensor {
-  demandHeld("threshold", "value", x.dtype, value);
+  requireHeld("threshold", "value", x.dtype, value);
   if (!isFloat(x.dtype)) return where(le(x, limit), scalarTensor(x.device, x.dtype, value), x);
   return floatOnly("threshold", x, () => call(thresholdOp, [x], { limit, value }));
 }
@@ -540,8 +540,8 @@ const preluOp = formula("prelu", {
 });
 /** x where x > 0, weight * x elsewhere; weight has one element, or one for each place of axis 1. Reference: torch.nn.functional.prelu. */
 export function prelu(x: Tensor, weight: Tensor): Tensor {
-  demandFloat("prelu", x);
-  demandFloat("prelu", weight, "weight");
+  requireFloat("prelu", x);
+  requireFloat("prelu", weight, "weight");
   const channels = x.rank >= 2 ? x.shape[1]! : 1;
   if (weight.rank > 1 || (weight.size !== 1 && weight.size !== channels))
     throw new ValueError("prelu", "weight", `of at most one axis, with 1 or ${channels} elements`, weight.describe());
@@ -559,7 +559,7 @@ export function prelu(x: Tensor, weight: Tensor): Tensor {
 }
 /** The first half along an axis times the sigmoid of the second. Reference: torch.nn.functional.glu. */
 export function glu(x: Tensor, axis = -1): Tensor {
-  demandFloat("glu", x);
+  requireFloat("glu", x);
   const [a, b] = chunk(x, 2, axis);
   if (a === undefined || b === undefined || a.shape.some((d, i) => d !== b.shape[i]))
     throw new ValueError("glu", "axis", "an axis of even length", axis);
@@ -571,7 +571,7 @@ export function glu(x: Tensor, axis = -1): Tensor {
  * shape and dtype. Result: the same. One kernel where the library's shader is chosen. Reference: x * torch.nn.functional.silu(gate).
  */
 export function swiglu(x: Tensor, gate: Tensor): Tensor {
-  demandFloat("swiglu", x);
+  requireFloat("swiglu", x);
   if (gate.dtype !== x.dtype) throw new DTypeError("swiglu", "gate", `of x's dtype, ${x.dtype}`, gate.describe());
   if (!sameShape(x.shape, gate.shape)) throw new ShapeError("swiglu", "gate", `of x's shape, ${x.describe()}`, gate.describe());
   return call(swigluOp, [x, gate], undefined);

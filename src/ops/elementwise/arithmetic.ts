@@ -1,9 +1,9 @@
 /** Elementwise functions of two or three operands. */
-import { call, demandSameDevice } from "../../dispatch/dispatch.ts";
+import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { isFloat, isHalf, resultType, type DType } from "../../core/dtype.ts";
 import { DTypeError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
-import { demandHeld } from "../../core/elements.ts";
+import { requireHeld } from "../../core/elements.ts";
 import { heldScalar, scalarTensor } from "../../runtime/constants.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { Tensor } from "../../core/tensor.ts";
@@ -142,7 +142,7 @@ export const fmax = (a: Arithmetic, b: Arithmetic): Tensor => call(fmaxOp, opera
 /** The smaller of a and b, the other one where one is NaN. Reference: torch.fmin. DirectML: ELEMENT_WISE_MIN. */
 export const fmin = (a: Arithmetic, b: Arithmetic): Tensor => call(fminOp, operands("fmin", a, b), undefined);
 
-/** a^b in floating point: whole numbers are float32 first (float64 in PyTorch). Reference: torch.float_power. DirectML: ELEMENT_WISE_POW. */
+/** a^b in floating point: integers are float32 first (float64 in PyTorch). Reference: torch.float_power. DirectML: ELEMENT_WISE_POW. */
 export function floatPower(a: Arithmetic, b: Arithmetic): Tensor {
   const real = (v: Arithmetic): Arithmetic => (typeof v === "object" && !isFloat(v.dtype) ? toDType(v, "float32") : v);
   return pow(real(a), real(b));
@@ -204,14 +204,14 @@ const addcdivOp = formula("addcdiv", {
 /** x + value a b. Shapes broadcast; dtypes promote. Reference: torch.addcmul. DirectML: ELEMENT_WISE_MULTIPLY and ADD. */
 export function addcmul(x: Tensor, a: Tensor, b: Tensor, { value = 1 }: Scaled = {}): Tensor {
   const dtype = resultType([x, a, b]);
-  demandSameDevice("addcmul", [x, a, b]);
-  if (!isFloat(dtype)) demandHeld("addcmul", "value", dtype, value);
+  requireSameDevice("addcmul", [x, a, b]);
+  if (!isFloat(dtype)) requireHeld("addcmul", "value", dtype, value);
   if (!isFloat(dtype)) return add(x, Number(value) === 1 ? mul(a, b) : mul(mul(a, b), Math.trunc(Number(value))));
   return call(addcmulOp, [x, a, b, factor("addcmul", "value", [x, a, b], value)], undefined);
 }
 /** x + value a / b. Floating dtypes. Reference: torch.addcdiv. DirectML: ELEMENT_WISE_DIVIDE and ADD. */
 export function addcdiv(x: Tensor, a: Tensor, b: Tensor, { value = 1 }: Scaled = {}): Tensor {
-  demandSameDevice("addcdiv", [x, a, b]);
+  requireSameDevice("addcdiv", [x, a, b]);
   if (!isFloat(a.dtype) && !isFloat(b.dtype))
     throw new DTypeError("addcdiv", "a or b", "of a floating dtype", `${a.describe()}, ${b.describe()}`);
   return call(addcdivOp, [x, a, b, factor("addcdiv", "value", [x, a, b], value)], undefined);

@@ -1,7 +1,7 @@
 /** Elementwise arithmetic: add, sub, mul with broadcasting and PyTorch's type promotion. */
 import { addShader } from "../../shader/lowering.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import { call, demandSameDevice } from "../../dispatch/dispatch.ts";
+import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { isFloat, resultType, type DType } from "../../core/dtype.ts";
 import { holds } from "../../core/elements.ts";
 import { DTypeError } from "../../core/errors.ts";
@@ -19,7 +19,7 @@ export type Arithmetic = Tensor | number | bigint | boolean;
 /** The two operands as tensors; a number takes the dtype that the result will have. At least one must be a tensor. @package */
 export function operands(operation: string, a: Arithmetic, b: Arithmetic): [Tensor, Tensor] {
   if (a instanceof Tensor && b instanceof Tensor) {
-    if (a.device !== b.device) demandSameDevice(operation, [a, b]);
+    if (a.device !== b.device) requireSameDevice(operation, [a, b]);
     return [a, b];
   }
   const anchor = a instanceof Tensor ? a : b instanceof Tensor ? b : null;

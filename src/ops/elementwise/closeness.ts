@@ -1,7 +1,7 @@
 /** Closeness and equality: isclose, allclose, equal, isin. */
 import { DTypeError, ValueError } from "../../core/errors.ts";
 import { isFloat } from "../../core/dtype.ts";
-import { demandSameDevice } from "../../dispatch/dispatch.ts";
+import { requireSameDevice } from "../../dispatch/dispatch.ts";
 import { sameShape } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { add, mul, operands, sub, type Arithmetic } from "./binary.ts";
@@ -23,7 +23,7 @@ export interface CloseOptions {
 
 /** |a - b| <= atol + rtol |b|, element by element; equal infinities are close. One dtype. Reference: torch.isclose. */
 export function isclose(a: Tensor, b: Tensor, { rtol = 1e-5, atol = 1e-8, equalNan = false }: CloseOptions = {}): Tensor {
-  demandSameDevice("isclose", [a, b]);
+  requireSameDevice("isclose", [a, b]);
   if (a.dtype !== b.dtype) throw new DTypeError("isclose", "b", `of a's dtype ${a.dtype}`, b.describe());
   if (!(rtol >= 0)) throw new ValueError("isclose", "rtol", "at least 0", rtol);
   if (!(atol >= 0)) throw new ValueError("isclose", "atol", "at least 0", atol);
@@ -43,7 +43,7 @@ export const allcloseSync = (a: Tensor, b: Tensor, options: CloseOptions = {}): 
 
 /** Whether all elements are equal, or null where the shapes differ. */
 function sameElements(a: Tensor, b: Tensor): Tensor | null {
-  demandSameDevice("equal", [a, b]);
+  requireSameDevice("equal", [a, b]);
   if (a.dtype !== b.dtype) throw new DTypeError("equal", "b", `of a's dtype ${a.dtype}`, b.describe());
   return sameShape(a.shape, b.shape) ? all(eq(a, b)) : null;
 }

@@ -8,11 +8,11 @@ import type { Tensor } from "../../core/tensor.ts";
 import { softplus } from "./activation.ts";
 import { binary, mul, operands, sub, type Arithmetic } from "./binary.ts";
 import { gt } from "./compare.ts";
-import { demandFloat, floating } from "../declare/support.ts";
+import { requireFloat, floating } from "../declare/support.ts";
 import { square, tanh } from "./unary.ts";
 import { where } from "./where.ts";
 
-function demandFinite(operation: string, options: Readonly<Record<string, number>>): void {
+function requireFinite(operation: string, options: Readonly<Record<string, number>>): void {
   for (const [name, value] of Object.entries(options))
     if (!Number.isFinite(value)) throw new ValueError(operation, name, "a finite number", value);
 }
@@ -43,8 +43,8 @@ export function scaledTanh(
     readonly beta?: number | undefined;
   } = {},
 ): Tensor {
-  demandFloat("scaledTanh", x);
-  demandFinite("scaledTanh", { alpha, beta });
+  requireFloat("scaledTanh", x);
+  requireFinite("scaledTanh", { alpha, beta });
   return call(scaledTanhOp, [x], { alpha, beta });
 }
 
@@ -63,8 +63,8 @@ export function parametricSoftplus(
     readonly beta?: number | undefined;
   } = {},
 ): Tensor {
-  demandFloat("parametricSoftplus", x);
-  demandFinite("parametricSoftplus", { alpha, beta });
+  requireFloat("parametricSoftplus", x);
+  requireFinite("parametricSoftplus", { alpha, beta });
   return mul(softplus(mul(x, beta)), alpha);
 }
 
@@ -90,8 +90,8 @@ export function thresholdedRelu(
     readonly alpha?: number | undefined;
   } = {},
 ): Tensor {
-  demandFloat("thresholdedRelu", x);
-  demandFinite("thresholdedRelu", { alpha });
+  requireFloat("thresholdedRelu", x);
+  requireFinite("thresholdedRelu", { alpha });
   return call(thresholdedReluOp, [x], { alpha });
 }
 
@@ -116,8 +116,8 @@ export function linearActivation(
     readonly beta?: number | undefined;
   } = {},
 ): Tensor {
-  demandFloat("linearActivation", x);
-  demandFinite("linearActivation", { alpha, beta });
+  requireFloat("linearActivation", x);
+  requireFinite("linearActivation", { alpha, beta });
   return call(affineOp, [x], { alpha, beta });
 }
 
@@ -149,10 +149,10 @@ const valueScaleOp: Definition<ValueScale> = define<ValueScale>({
  * keeps shape and dtype. bias: C numbers. DirectML: VALUE_SCALE_2D. Reference: ONNX ImageScaler.
  */
 export function valueScale2d(x: Tensor, scale: number, bias: readonly number[]): Tensor {
-  demandFloat("valueScale2d", x);
+  requireFloat("valueScale2d", x);
   if (x.rank !== 4 || (x.shape[1] !== 1 && x.shape[1] !== 3))
     throw new ShapeError("valueScale2d", "x", "[N, 1, H, W] or [N, 3, H, W]", x.describe());
-  demandFinite("valueScale2d", { scale });
+  requireFinite("valueScale2d", { scale });
   if (bias.length !== x.shape[1] || bias.some((b) => !Number.isFinite(b)))
     throw new ValueError("valueScale2d", "bias", `${x.shape[1]} finite numbers, one for each channel`, bias);
   return call(valueScaleOp, [x], { scale, bias: [...bias] });

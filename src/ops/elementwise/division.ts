@@ -2,7 +2,7 @@
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { call } from "../../dispatch/dispatch.ts";
 import { DTYPES, isFloat, isInteger, type DType, type TypedArray } from "../../core/dtype.ts";
-import { demandHeld, elements } from "../../core/elements.ts";
+import { requireHeld, elements } from "../../core/elements.ts";
 import { DTypeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { checksValues } from "../../runtime/index-check.ts";
@@ -52,7 +52,7 @@ function withSignOf(g: GraphBuilder, b: Expr, rest: Expr): Expr {
   return g.elementWiseIf(isZero(g, rest), rest, moved);
 }
 
-/** The remainder with the sign of a, or (floored) of b, of whole numbers. */
+/** The remainder with the sign of a, or (floored) of b, of integers. */
 function wholeRemainder(g: GraphBuilder, a: Expr, b: Expr, floored: boolean): Expr {
   const inner = computable(g, floored ? "ELEMENT_WISE_MODULUS_FLOOR" : "ELEMENT_WISE_MODULUS_TRUNCATE", a.dtype);
   const [x, y] = [cast(g, a, inner), cast(g, b, inner)];
@@ -66,7 +66,7 @@ function wholeRemainder(g: GraphBuilder, a: Expr, b: Expr, floored: boolean): Ex
   return cast(g, floored ? withSignOf(g, y, rest) : rest, a.dtype);
 }
 
-/** a / b of whole numbers, towards zero, or (floored) downwards. */
+/** a / b of integers, towards zero, or (floored) downwards. */
 function wholeQuotient(g: GraphBuilder, a: Expr, b: Expr, floored: boolean): Expr {
   const inner = computable(g, "ELEMENT_WISE_DIVIDE", a.dtype);
   const [x, y] = [cast(g, a, inner), cast(g, b, inner)];
@@ -171,7 +171,7 @@ const holdsZero = (data: TypedArray): boolean =>
 const isZeroIn = (a: Arithmetic, b: number | bigint | boolean): boolean =>
   Number(b) === 0 || (a instanceof Tensor && isInteger(a.dtype) && Number.isInteger(Number(b)) && Number(elements(a.dtype, [b])[0]) === 0);
 /**
- * b, which is not 0 where whole numbers are divided: there is no such number, and PyTorch refuses it too. A tensor is read for it where
+ * b, which is not 0 where integers are divided: there is no such number, and PyTorch refuses it too. A tensor is read for it where
  * indices are: on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1.
  */
 function divisor(operation: string, a: Arithmetic, b: Arithmetic): Arithmetic {
@@ -198,7 +198,7 @@ export function rsub(
     readonly alpha?: number | undefined;
   } = {},
 ): Tensor {
-  demandHeld("rsub", "alpha", a.dtype, alpha);
+  requireHeld("rsub", "alpha", a.dtype, alpha);
   return sub(b, alpha === 1 ? a : mul(a, alpha));
 }
 /** a / b as real numbers. Reference: torch.true_divide. */

@@ -12,7 +12,7 @@ import { toDType } from "../data/data.ts";
 import { define } from "../../core/definition.ts";
 import { comparable } from "./int64-order.ts";
 import { pow } from "./power.ts";
-import { BOOL, cast, computing, constant, demandFloat, floating } from "../declare/support.ts";
+import { BOOL, cast, computing, constant, requireFloat, floating } from "../declare/support.ts";
 import { exp2 } from "./unary.ts";
 import { maskedFill } from "./where.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
@@ -130,7 +130,7 @@ export const nextafter = (a: Arithmetic, b: Arithmetic): Tensor => call(nextafte
 
 /** {mantissa, exponent}: x = mantissa * 2^exponent, the mantissa in ±[0.5, 1), the exponent int32. Reference: torch.frexp. */
 export function frexp(x: Tensor): { readonly mantissa: Tensor; readonly exponent: Tensor } {
-  demandFloat("frexp", x);
+  requireFloat("frexp", x);
   const [mantissa, exponent] = dispatch(frexpOp, [x], undefined);
   return { mantissa: mantissa!, exponent: exponent! };
 }

@@ -2,7 +2,7 @@
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { call } from "../../dispatch/dispatch.ts";
 import { DTYPES, isFloat, isHalf, isInteger } from "../../core/dtype.ts";
-import { demandHeld } from "../../core/elements.ts";
+import { requireHeld } from "../../core/elements.ts";
 import { DTypeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { scalarTensor } from "../../runtime/constants.ts";
@@ -16,7 +16,7 @@ import { log, square } from "./unary.ts";
 import { where } from "./where.ts";
 
 /**
- * x^e of whole numbers by repeated squaring, wrapping as the dtype does: POW lacks 64 bits, and its range is that of floats. Of negative
+ * x^e of integers by repeated squaring, wrapping as the dtype does: POW lacks 64 bits, and its range is that of floats. Of negative
  * exponents, 1 and -1 have powers, which the exponent's last bit decides; all others give 0, as in PyTorch.
  */
 function wholePower(g: GraphBuilder, x: Expr, e: Expr): Expr {
@@ -106,21 +106,21 @@ const positivePowOp = powerOf((g, a, b) => g.elementWisePow(a, b));
 const negativePowOp = powerOf((g, a, b) => g.elementWiseRecip(g.elementWisePow(a, g.elementWiseIdentity(b, { scaleBias: [-1, 0] }))));
 
 /**
- * a^b. Shapes broadcast; dtypes promote; whole numbers wrap. Squares, cubes, roots and their reciprocals take their own operators.
- * Throws ValueError for a negative number as the exponent of whole numbers; in a tensor it gives 0, but for 1 and -1. DirectML: ELEMENT_WISE_POW. Reference: torch.pow.
+ * a^b. Shapes broadcast; dtypes promote; integers wrap. Squares, cubes, roots and their reciprocals take their own operators.
+ * Throws ValueError for a negative number as the exponent of integers; in a tensor it gives 0, but for 1 and -1. DirectML: ELEMENT_WISE_POW. Reference: torch.pow.
  */
 export function pow(a: Arithmetic, b: Arithmetic): Tensor {
   if (a instanceof Tensor && (typeof b === "number" || typeof b === "bigint")) {
     if (typeof b === "number" && isFloat(a.dtype)) {
-      if (isHalf(a.dtype)) demandHeld("pow", "b", a.dtype, b);
+      if (isHalf(a.dtype)) requireHeld("pow", "b", a.dtype, b);
       if (b === 2) return square(a);
       if (isSimple(b)) return call(simplePowerOp, [a], { exponent: b });
       // Odd negative exponents tell zeros apart.
       if (Number.isFinite(Math.fround(b)) && b !== 0 && !(b < 0 && Math.abs(b % 2) === 1))
         return call(b > 0 ? positivePowOp : negativePowOp, operands("pow", a, b), undefined);
     } else if (!isFloat(a.dtype) && (typeof b === "bigint" || Number.isInteger(b))) {
-      if (b < 0) throw new ValueError("pow", "b", "at least 0 for whole numbers", b, "Cast a to a floating dtype.");
-      demandHeld("pow", "b", a.dtype, b);
+      if (b < 0) throw new ValueError("pow", "b", "at least 0 for integers", b, "Cast a to a floating dtype.");
+      requireHeld("pow", "b", a.dtype, b);
     }
   }
   return call(powOp, operands("pow", a, b), undefined);

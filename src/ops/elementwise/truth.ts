@@ -3,20 +3,20 @@ import { ShapeError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { item, itemSync } from "../data/data.ts";
 
-function demandOne(operation: string, x: Tensor): void {
+function requireOne(operation: string, x: Tensor): void {
   if (x.size !== 1) throw new ShapeError(operation, "x", "of one element", x.describe());
 }
 
 /** Whether the only element of x is not 0; NaN is not. A promise of it. Reference: torch.is_nonzero. */
 export async function isNonzero(x: Tensor): Promise<boolean> {
-  demandOne("isNonzero", x);
+  requireOne("isNonzero", x);
   const value = await item(x, x.dtype);
   return Number.isNaN(value) || Boolean(value);
 }
 
 /** isNonzero(), blocking until the device is done. */
 export function isNonzeroSync(x: Tensor): boolean {
-  demandOne("isNonzeroSync", x);
+  requireOne("isNonzeroSync", x);
   const value = itemSync(x, x.dtype);
   return Number.isNaN(value) || Boolean(value);
 }

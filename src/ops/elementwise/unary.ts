@@ -200,12 +200,12 @@ export const sign = (x: Tensor): Tensor => call(signOp, [x], undefined);
 export function square(x: Tensor): Tensor {
   return x.dtype === "bool" ? toDType(x, "int64") : call(squareOp, [x], undefined);
 }
-/** The largest whole number not above x; integers are kept. Reference: torch.floor. DirectML: ELEMENT_WISE_FLOOR. */
+/** The largest integer not above x; integers are kept. Reference: torch.floor. DirectML: ELEMENT_WISE_FLOOR. */
 export function floor(x: Tensor): Tensor {
   numeric("floor", x);
   return call(floorOp, [x], undefined);
 }
-/** The smallest whole number not below x; integers are kept. Reference: torch.ceil. DirectML: ELEMENT_WISE_CEIL. */
+/** The smallest integer not below x; integers are kept. Reference: torch.ceil. DirectML: ELEMENT_WISE_CEIL. */
 export function ceil(x: Tensor): Tensor {
   numeric("ceil", x);
   return call(ceilOp, [x], undefined);
@@ -221,7 +221,7 @@ export function frac(x: Tensor): Tensor {
   return sub(x, trunc(x));
 }
 /**
- * The nearest whole number, halves to the even one; with `decimals`, so many digits after the point (before it, if negative).
+ * The nearest integer, halves to the even one; with `decimals`, so many digits after the point (before it, if negative).
  * Integers are kept. Reference: torch.round. DirectML: ELEMENT_WISE_ROUND.
  */
 export function round(
@@ -234,7 +234,7 @@ export function round(
   } = {},
 ): Tensor {
   numeric("round", x);
-  if (!Number.isInteger(decimals)) throw new ValueError("round", "decimals", "a whole number", decimals);
+  if (!Number.isInteger(decimals)) throw new ValueError("round", "decimals", "an integer", decimals);
   if (decimals === 0) return call(roundOp, [x], undefined);
   if (!isFloat(x.dtype)) throw new DTypeError("round", "x", "of a floating dtype when decimals are given", x.describe());
   if (isHalf(x.dtype)) return toDType(round(toDType(x, "float32"), { decimals }), x.dtype);

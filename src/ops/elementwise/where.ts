@@ -1,8 +1,8 @@
 /** Where, masked fill, clamp, maximum and minimum. */
-import { call, demandSameDevice } from "../../dispatch/dispatch.ts";
+import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import type { Device } from "../../core/device.ts";
 import { isFloat, isHalf, isInteger, resultType, type DType } from "../../core/dtype.ts";
-import { demandOperand, largestOf, notHeld, rangeOf } from "../../core/elements.ts";
+import { requireOperand, largestOf, notHeld, rangeOf } from "../../core/elements.ts";
 import { DTypeError, ValueError } from "../../core/errors.ts";
 import { contiguousOp } from "../../runtime/assign.ts";
 import { heldScalar, scalarTensor } from "../../runtime/constants.ts";
@@ -49,7 +49,7 @@ function pair(operation: string, a: Arithmetic, b: Arithmetic, anchor: Tensor): 
         ? scalarTensor(anchor.device, dtype, v)
         : heldScalar(operation, argument, anchor.device, dtype, v);
   const both: [Tensor, Tensor] = [made(a, "a"), made(b, "b")];
-  demandSameDevice(operation, [anchor, ...both]);
+  requireSameDevice(operation, [anchor, ...both]);
   return both;
 }
 
@@ -98,7 +98,7 @@ export const minimum = (a: Arithmetic, b: Arithmetic): Tensor => call(minimumOp,
 /** A limit in the dtype of the result. One that lies outside an integer dtype limits nothing, or there is no number within it. */
 function edge(operation: string, argument: "min" | "max", device: Device, dtype: DType, value: number | bigint | boolean): Tensor {
   if (!isInteger(dtype) || typeof value === "boolean") return heldScalar(operation, argument, device, dtype, value);
-  demandOperand(dtype, value);
+  requireOperand(dtype, value);
   const [least, most] = rangeOf(dtype);
   if (argument === "min" ? value > most : value < least) throw notHeld(operation, argument, dtype, value);
   return scalarTensor(device, dtype, value < least ? least : value > most ? most : value);
@@ -187,7 +187,7 @@ export function clamp(x: Tensor, min: Arithmetic | null = null, max: Arithmetic 
   const dtype = resultType([x, min, max]);
   const made = (v: Arithmetic, argument: "min" | "max"): Tensor => (v instanceof Tensor ? v : edge("clamp", argument, x.device, dtype, v));
   const inputs = [x, made(min, "min"), made(max, "max")];
-  demandSameDevice("clamp", inputs);
+  requireSameDevice("clamp", inputs);
   return call(!(min instanceof Tensor) && !(max instanceof Tensor) ? clampToNumbersOp : clampToTensorsOp, inputs, undefined);
 }
 

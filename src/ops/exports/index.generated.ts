@@ -197,7 +197,7 @@ export const trilIndices = function ($0: never, $1: never, $2: never = undefined
 /** Rows and columns of the upper triangle of a matrix, row by row: [2, count]. Reference: torch.triu_indices. */
 export const triuIndices = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind8.is($0) && kinds.kind8.is($1) && ($2 === undefined || kinds.kind42.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("triuIndices", "rows:2 columns:2 options:19", arguments); try { return $creationNewLike.triuIndices($0, $1, $2); } catch (error) { throw under("triuIndices", error); } } as unknown as typeof $creationNewLike.triuIndices;
 /**
- * start, start + step, … before end: arange(end), arange(start, end) or arange(start, end, step). Dtype: int32 if all three are whole numbers, else float32.
+ * start, start + step, … before end: arange(end), arange(start, end) or arange(start, end, step). Dtype: int32 if all three are integers, else float32.
  * Throws ValueError for a step of 0 or one that leads away from end. DirectML: FILL_VALUE_SEQUENCE. Reference: torch.arange.
  */
 export const arange = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(kinds.kind8.is($0) && ($1 === undefined || kinds.kind44.is($1)) && ($2 === undefined || kinds.kind44.is($2)) && ($3 === undefined || kinds.kind39.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("arange", "end:2 second:20 third:20 last:18", arguments); try { return $creationRanges.arange($0, $1, $2, $3); } catch (error) { throw under("arange", error); } } as unknown as typeof $creationRanges.arange;
@@ -287,9 +287,9 @@ export const registerHook = function ($0: never, $1: never) { if (!(isTensor($0)
 /** backward() accumulates the gradient of x in x.grad, though x is no leaf. Reference: torch.Tensor.retain_grad. */
 export const retainGrad = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("retainGrad", "x:0", arguments); try { return $dataState.retainGrad($0); } catch (error) { throw under("retainGrad", error); } } as unknown as typeof $dataState.retainGrad;
 export { type SoftplusOptions, type HardtanhOptions } from "../elementwise/activation.ts";
-/** max(x, 0); NaN stays. DirectML: ACTIVATION_THRESHOLDED_RELU. Reference: torch.nn.functional.relu. Whole numbers are taken too. */
+/** max(x, 0); NaN stays. DirectML: ACTIVATION_THRESHOLDED_RELU. Reference: torch.nn.functional.relu. Integers are taken too. */
 export const relu = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("relu", "x:0", arguments); try { return $elementwiseActivation.relu($0); } catch (error) { throw under("relu", error); } } as unknown as typeof $elementwiseActivation.relu;
-/** 1 / (1 + e^-x). Whole numbers give float32. DirectML: ACTIVATION_SIGMOID. Reference: torch.sigmoid. */
+/** 1 / (1 + e^-x). Integers give float32. DirectML: ACTIVATION_SIGMOID. Reference: torch.sigmoid. */
 export const sigmoid = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("sigmoid", "x:0", arguments); try { return $elementwiseActivation.sigmoid($0); } catch (error) { throw under("sigmoid", error); } } as unknown as typeof $elementwiseActivation.sigmoid;
 /** x where x > 0, negativeSlope * x elsewhere. negativeSlope: finite, default 0.01. DirectML: ACTIVATION_LEAKY_RELU. Reference: torch.nn.functional.leaky_relu. */
 export const leakyRelu = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind60.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("leakyRelu", "x:0 negativeSlope:32", arguments); try { return $elementwiseActivation.leakyRelu($0, $1); } catch (error) { throw under("leakyRelu", error); } } as unknown as typeof $elementwiseActivation.leakyRelu;
@@ -309,7 +309,7 @@ export const softplus = function ($0: never, $1: never, $2: never) { if (!(isTen
 export const logSigmoid = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("logSigmoid", "x:0", arguments); try { return $elementwiseActivation.logSigmoid($0); } catch (error) { throw under("logSigmoid", error); } } as unknown as typeof $elementwiseActivation.logSigmoid;
 /** x * tanh(softplus(x)). Reference: torch.nn.functional.mish. */
 export const mish = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("mish", "x:0", arguments); try { return $elementwiseActivation.mish($0); } catch (error) { throw under("mish", error); } } as unknown as typeof $elementwiseActivation.mish;
-/** x / (1 + |x|). Whole numbers give float32. Reference: torch.nn.functional.softsign. */
+/** x / (1 + |x|). Integers give float32. Reference: torch.nn.functional.softsign. */
 export const softsign = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("softsign", "x:0", arguments); try { return $elementwiseActivation.softsign($0); } catch (error) { throw under("softsign", error); } } as unknown as typeof $elementwiseActivation.softsign;
 /** x limited to [min, max]. Reference: torch.nn.functional.hardtanh. DirectML: ELEMENT_WISE_CLIP. */
 export const hardtanh = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind70.is($1)) && ($2 === undefined || kinds.kind2.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("hardtanh", "x:0 minVal:36 maxVal:21", arguments); try { return $elementwiseActivation.hardtanh($0, $1, $2); } catch (error) { throw under("hardtanh", error); } } as unknown as typeof $elementwiseActivation.hardtanh;
@@ -354,7 +354,7 @@ export const heaviside = function ($0: never, $1: never) { if (!(isTensor($0) &&
 export const fmax = function ($0: never, $1: never) { if (!((isTensor($0) || kinds.kind74.is($0)) && (isTensor($1) || kinds.kind74.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("fmax", "a:38 b:38", arguments); try { return $elementwiseArithmetic.fmax($0, $1); } catch (error) { throw under("fmax", error); } } as unknown as typeof $elementwiseArithmetic.fmax;
 /** The smaller of a and b, the other one where one is NaN. Reference: torch.fmin. DirectML: ELEMENT_WISE_MIN. */
 export const fmin = function ($0: never, $1: never) { if (!((isTensor($0) || kinds.kind74.is($0)) && (isTensor($1) || kinds.kind74.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("fmin", "a:38 b:38", arguments); try { return $elementwiseArithmetic.fmin($0, $1); } catch (error) { throw under("fmin", error); } } as unknown as typeof $elementwiseArithmetic.fmin;
-/** a^b in floating point: whole numbers are float32 first (float64 in PyTorch). Reference: torch.float_power. DirectML: ELEMENT_WISE_POW. */
+/** a^b in floating point: integers are float32 first (float64 in PyTorch). Reference: torch.float_power. DirectML: ELEMENT_WISE_POW. */
 export const floatPower = function ($0: never, $1: never) { if (!((isTensor($0) || kinds.kind74.is($0)) && (isTensor($1) || kinds.kind74.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("floatPower", "a:38 b:38", arguments); try { return $elementwiseArithmetic.floatPower($0, $1); } catch (error) { throw under("floatPower", error); } } as unknown as typeof $elementwiseArithmetic.floatPower;
 /** a + weight (b - a). weight: a number or a tensor. Floating dtypes. Reference: torch.lerp. DirectML: ELEMENT_WISE_MULTIPLY and ADD. */
 export const lerp = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && isTensor($1) && (isTensor($2) || kinds.kind75.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("lerp", "a:0 b:0 weight:39", arguments); try { return $elementwiseArithmetic.lerp($0, $1, $2); } catch (error) { throw under("lerp", error); } } as unknown as typeof $elementwiseArithmetic.lerp;
@@ -496,8 +496,8 @@ export const frexp = function ($0: never) { if (!(isTensor($0) && (arguments.len
 /** x * 2^exponent. Reference: torch.ldexp. DirectML: ELEMENT_WISE_POW. */
 export const ldexp = function ($0: never, $1: never) { if (!(isTensor($0) && (isTensor($1) || kinds.kind74.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("ldexp", "x:0 exponent:38", arguments); try { return $elementwiseFloats.ldexp($0, $1); } catch (error) { throw under("ldexp", error); } } as unknown as typeof $elementwiseFloats.ldexp;
 /**
- * a^b. Shapes broadcast; dtypes promote; whole numbers wrap. Squares, cubes, roots and their reciprocals take their own operators.
- * Throws ValueError for a negative number as the exponent of whole numbers; in a tensor it gives 0, but for 1 and -1. DirectML: ELEMENT_WISE_POW. Reference: torch.pow.
+ * a^b. Shapes broadcast; dtypes promote; integers wrap. Squares, cubes, roots and their reciprocals take their own operators.
+ * Throws ValueError for a negative number as the exponent of integers; in a tensor it gives 0, but for 1 and -1. DirectML: ELEMENT_WISE_POW. Reference: torch.pow.
  */
 export const pow = function ($0: never, $1: never) { if (!((isTensor($0) || kinds.kind74.is($0)) && (isTensor($1) || kinds.kind74.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("pow", "a:38 b:38", arguments); try { return $elementwisePower.pow($0, $1); } catch (error) { throw under("pow", error); } } as unknown as typeof $elementwisePower.pow;
 /** The dtype of an operation over tensors and numbers. Reference: torch.result_type. */
@@ -516,16 +516,16 @@ export const neg = function ($0: never) { if (!(isTensor($0) && (arguments.lengt
 export const sign = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("sign", "x:0", arguments); try { return $elementwiseUnary.sign($0); } catch (error) { throw under("sign", error); } } as unknown as typeof $elementwiseUnary.sign;
 /** x * x. Any dtype; kept, but for bool, which gives int64. Reference: torch.square. DirectML: ELEMENT_WISE_MULTIPLY. */
 export const square = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("square", "x:0", arguments); try { return $elementwiseUnary.square($0); } catch (error) { throw under("square", error); } } as unknown as typeof $elementwiseUnary.square;
-/** The largest whole number not above x; integers are kept. Reference: torch.floor. DirectML: ELEMENT_WISE_FLOOR. */
+/** The largest integer not above x; integers are kept. Reference: torch.floor. DirectML: ELEMENT_WISE_FLOOR. */
 export const floor = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("floor", "x:0", arguments); try { return $elementwiseUnary.floor($0); } catch (error) { throw under("floor", error); } } as unknown as typeof $elementwiseUnary.floor;
-/** The smallest whole number not below x; integers are kept. Reference: torch.ceil. DirectML: ELEMENT_WISE_CEIL. */
+/** The smallest integer not below x; integers are kept. Reference: torch.ceil. DirectML: ELEMENT_WISE_CEIL. */
 export const ceil = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("ceil", "x:0", arguments); try { return $elementwiseUnary.ceil($0); } catch (error) { throw under("ceil", error); } } as unknown as typeof $elementwiseUnary.ceil;
 /** x without its fraction; integers are kept. Reference: torch.trunc. DirectML: ELEMENT_WISE_ROUND. */
 export const trunc = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("trunc", "x:0", arguments); try { return $elementwiseUnary.trunc($0); } catch (error) { throw under("trunc", error); } } as unknown as typeof $elementwiseUnary.trunc;
 /** x - trunc(x): the fraction with the sign of x. Floating dtypes. Reference: torch.frac. */
 export const frac = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("frac", "x:0", arguments); try { return $elementwiseUnary.frac($0); } catch (error) { throw under("frac", error); } } as unknown as typeof $elementwiseUnary.frac;
 /**
- * The nearest whole number, halves to the even one; with `decimals`, so many digits after the point (before it, if negative).
+ * The nearest integer, halves to the even one; with `decimals`, so many digits after the point (before it, if negative).
  * Integers are kept. Reference: torch.round. DirectML: ELEMENT_WISE_ROUND.
  */
 export const round = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind95.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("round", "x:0 options:49", arguments); try { return $elementwiseUnary.round($0, $1); } catch (error) { throw under("round", error); } } as unknown as typeof $elementwiseUnary.round;
@@ -1022,7 +1022,7 @@ export const fractionalMaxPool3d = function ($0: never, $1: never, $2: never) { 
 export const fractionalMaxPool3dWithIndices = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && kinds.kind28.is($1) && kinds.kind208.is($2) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("fractionalMaxPool3dWithIndices", "x:0 size:12 options:103", arguments); try { return $poolUnpool.fractionalMaxPool3dWithIndices($0, $1, $2); } catch (error) { throw under("fractionalMaxPool3dWithIndices", error); } } as unknown as typeof $poolUnpool.fractionalMaxPool3dWithIndices;
 export { type QuantizeOptions, type DequantizeOptions } from "../quantized/quantize.ts";
 /**
- * x as whole numbers of `dtype`. scale: above 0. Reference: torch.ops.quantized_decomposed.quantize_per_tensor and quantize_per_channel.
+ * x as integers of `dtype`. scale: above 0. Reference: torch.ops.quantized_decomposed.quantize_per_tensor and quantize_per_channel.
  */
 export const quantize = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && (isTensor($1) || kinds.kind51.is($1)) && (isTensor($2) || kinds.kind51.is($2)) && ($3 === undefined || kinds.kind210.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("quantize", "x:0 scale:25 zeroPoint:25 options:104", arguments); try { return $quantizedQuantize.quantize($0, $1, $2, $3); } catch (error) { throw under("quantize", error); } } as unknown as typeof $quantizedQuantize.quantize;
 /** (x - zeroPoint) * scale in float32. Gradients flow to scale and zeroPoint. Reference: torch.ops.quantized_decomposed.dequantize_per_tensor. */
@@ -1142,7 +1142,7 @@ export const randn = function ($0: never, $1: never = undefined as never) { if (
 export const randLike = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind232.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("randLike", "x:0 options:115", arguments); try { return $randomRandom.randLike($0, $1); } catch (error) { throw under("randLike", error); } } as unknown as typeof $randomRandom.randLike;
 /** randn() with the shape of x, and its dtype and device unless given. */
 export const randnLike = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind232.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("randnLike", "x:0 options:115", arguments); try { return $randomRandom.randnLike($0, $1); } catch (error) { throw under("randnLike", error); } } as unknown as typeof $randomRandom.randnLike;
-/** Whole numbers in [low, high), at most 2^32 of them. Default dtype int64. Reference: torch.randint. DirectML: RANDOM_GENERATOR. */
+/** Integers in [low, high), at most 2^32 of them. Default dtype int64. Reference: torch.randint. DirectML: RANDOM_GENERATOR. */
 export const randint = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(kinds.kind8.is($0) && kinds.kind8.is($1) && kinds.kind36.is($2) && ($3 === undefined || kinds.kind232.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("randint", "low:2 high:2 shape:16 options:115", arguments); try { return $randomRandom.randint($0, $1, $2, $3); } catch (error) { throw under("randint", error); } } as unknown as typeof $randomRandom.randint;
 /** 0 to n - 1 in a random order, drawn by the host. Default dtype int32. Reference: torch.randperm. */
 export const randperm = function ($0: never, $1: never = undefined as never) { if (!(kinds.kind8.is($0) && ($1 === undefined || kinds.kind232.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("randperm", "n:2 options:115", arguments); try { return $randomRandom.randperm($0, $1); } catch (error) { throw under("randperm", error); } } as unknown as typeof $randomRandom.randperm;
@@ -1292,7 +1292,7 @@ export const std = function ($0: never, $1: never = undefined as never, $2: neve
  * ±Infinity the largest or smallest |x|. Floating dtypes. Reference: torch.linalg.vector_norm. DirectML: REDUCE L2, L1.
  */
 export const norm = function ($0: never, $1: never = undefined as never, $2: never = undefined as never, $3: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind2.is($1)) && ($2 === undefined || kinds.kind205.is($2)) && ($3 === undefined || kinds.kind283.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("norm", "x:0 p:21 axis:143 options:142", arguments); try { return $reduceStatistics.norm($0, $1, $2, $3); } catch (error) { throw under("norm", error); } } as unknown as typeof $reduceStatistics.norm;
-/** ln(sum e^x) over the axes, without overflow. Whole numbers give float32. Reference: torch.logsumexp. DirectML: REDUCE MAX and SUM, EXP, LOG. */
+/** ln(sum e^x) over the axes, without overflow. Integers give float32. Reference: torch.logsumexp. DirectML: REDUCE MAX and SUM, EXP, LOG. */
 export const logsumexp = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && kinds.kind299.is($1) && ($2 === undefined || kinds.kind283.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("logsumexp", "x:0 axis:152 options:142", arguments); try { return $reduceStatistics.logsumexp($0, $1, $2); } catch (error) { throw under("logsumexp", error); } } as unknown as typeof $reduceStatistics.logsumexp;
 export { type RunningOptions } from "../scan/cumulative-extrema.ts";
 /**
@@ -1513,7 +1513,7 @@ export const bucketize = function ($0: never, $1: never, $2: never = undefined a
 /** How many elements lie in each of so many equal parts of [min, max]; others are left out. x: floating. Reference: torch.histc. */
 export const histc = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind327.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("histc", "x:0 options:164", arguments); try { return $sortSearch.histc($0, $1); } catch (error) { throw under("histc", error); } } as unknown as typeof $sortSearch.histc;
 /**
- * How often each whole number occurs in a vector of numbers of at least 0; int32, or sums of weights in their dtype. Without `size` it
+ * How often each integer occurs in a vector of numbers of at least 0; int32, or sums of weights in their dtype. Without `size` it
  * blocks until the largest number is known. Reference: torch.bincount.
  */
 export const bincount = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind330.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("bincount", "x:0 options:165", arguments); try { return $sortSearch.bincount($0, $1); } catch (error) { throw under("bincount", error); } } as unknown as typeof $sortSearch.bincount;

@@ -40,7 +40,7 @@ for (const [name, value] of Object.entries(forms))
   Object.defineProperty(Tensor.prototype, name, { value, writable: true, configurable: true });
 Object.defineProperty(Tensor.prototype, "T", {
   get(this: Tensor) {
-    this.demandLive("T");
+    this.requireLive("T");
     return permute(this, ...this.shape.map((_, i) => this.rank - 1 - i));
   },
   configurable: true,
@@ -59,7 +59,7 @@ for (const [name, instead] of [
     },
   });
 function* rowsOf(x: Tensor): Generator<Tensor, void, undefined> {
-  x.demandLive("iterator");
+  x.requireLive("iterator");
   for (let i = 0; i < x.shape[0]!; i++) yield select(x, 0, i);
 }
 Object.defineProperty(Tensor.prototype, Symbol.iterator, {

@@ -1,5 +1,5 @@
 /** Embedding bag. @functional */
-import { demandSameDevice } from "../../dispatch/dispatch.ts";
+import { requireSameDevice } from "../../dispatch/dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { isHalf, isInteger, resultType } from "../../core/dtype.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -47,8 +47,8 @@ export function embeddingBag(indices: Tensor, table: Tensor, options: EmbeddingB
   if (perSampleWeights !== null && perSampleWeights.shape.join() !== indices.shape.join())
     throw new ShapeError(name, "perSampleWeights", "of the indices' shape", perSampleWeights.describe());
   if (offsets !== null && (!isInteger(offsets.dtype) || offsets.rank !== 1))
-    throw new DTypeError(name, "offsets", "whole numbers of one axis", offsets.describe());
-  demandSameDevice(name, [
+    throw new DTypeError(name, "offsets", "integers of one axis", offsets.describe());
+  requireSameDevice(name, [
     indices,
     table,
     ...(offsets === null ? [] : [offsets]),

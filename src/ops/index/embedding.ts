@@ -1,9 +1,9 @@
 /** Embedding. @functional */
 import { asItIs } from "../../core/padded-axes.ts";
 import { noGrad } from "../../autograd/grad-mode.ts";
-import { assign, call, demandSameDevice } from "../../dispatch/dispatch.ts";
+import { assign, call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
-import { demandIndices } from "../../runtime/index-check.ts";
+import { requireIndices } from "../../runtime/index-check.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { define, type Definition } from "../../core/definition.ts";
@@ -13,7 +13,7 @@ import { full } from "../creation/creation.ts";
 import { indexSelect, sumRows } from "./gather.ts";
 import { reshape, unsqueeze } from "../shape/movement.ts";
 import { norm } from "../reduce/statistics.ts";
-import { cast, demandFloat } from "../declare/support.ts";
+import { cast, requireFloat } from "../declare/support.ts";
 import { reciprocal } from "../elementwise/unary.ts";
 import { where } from "../elementwise/where.ts";
 import { sample, type Sample, real, whole } from "../declare/sample.ts";
@@ -101,15 +101,15 @@ export function embedding(
   table: Tensor,
   { paddingIdx: paddingIndex = null, maxNorm = null, normType = 2, scaleGradByFreq = false }: EmbeddingOptions = {},
 ): Tensor {
-  demandSameDevice("embedding", [indices, table]);
-  demandFloat("embedding", table, "table");
+  requireSameDevice("embedding", [indices, table]);
+  requireFloat("embedding", table, "table");
   if (indices.dtype !== "int32" && indices.dtype !== "int64") throw new DTypeError("embedding", "indices", "int32 or int64", indices.dtype);
   if (table.rank !== 2 || table.size === 0)
     throw new ShapeError("embedding", "table", "[V, D] with at least one element", table.describe());
   const rows = table.shape[0]!;
   if (paddingIndex !== null && (!Number.isInteger(paddingIndex) || paddingIndex < -rows || paddingIndex >= rows))
-    throw new ValueError("embedding", "paddingIdx", `a whole number in [${-rows}, ${rows - 1}]`, paddingIndex);
-  demandIndices("embedding", indices, { length: rows, argument: "indices" });
+    throw new ValueError("embedding", "paddingIdx", `an integer in [${-rows}, ${rows - 1}]`, paddingIndex);
+  requireIndices("embedding", indices, { length: rows, argument: "indices" });
   if (maxNorm !== null && indices.size > 0) renormalize(indices, table, maxNorm, normType);
   const attrs = { rows, paddingIndex: paddingIndex !== null && paddingIndex < 0 ? paddingIndex + rows : paddingIndex };
   const read = call(embeddingOp, [indices, table], attrs);

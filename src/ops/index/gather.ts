@@ -1,11 +1,11 @@
 /** Gather and index select, and their adjoint, the sum by index. */
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { tie } from "../../autograd/tie.ts";
-import { asResult, call, demandSameDevice } from "../../dispatch/dispatch.ts";
+import { asResult, call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
-import { demandIndices } from "../../runtime/index-check.ts";
+import { requireIndices } from "../../runtime/index-check.ts";
 import { normalizeAxis, type Shape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { define, type Definition, type TensorSpec } from "../../core/definition.ts";
@@ -105,7 +105,7 @@ export const selectRows = (x: Tensor, axis: number, index: Tensor): Tensor => ca
 export const takeElements = (x: Tensor, axis: number, index: Tensor): Tensor => call(gatherOp, [x, index], { axis });
 
 /** @package */
-export function demandIndex(operation: string, index: Tensor): void {
+export function requireIndex(operation: string, index: Tensor): void {
   if (!isInteger(index.dtype))
     throw new DTypeError(
       operation,
@@ -121,29 +121,29 @@ export function demandIndex(operation: string, index: Tensor): void {
  * the others. Throws IndexError for indices out of range on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1. Reference: torch.gather. DirectML: GATHER_ELEMENTS.
  */
 export function gather(x: Tensor, axis: number, index: Tensor): Tensor {
-  demandIndex("gather", index);
-  demandSameDevice("gather", [x, index]);
+  requireIndex("gather", index);
+  requireSameDevice("gather", [x, index]);
   const a = normalizeAxis("gather", axis, x.rank);
   if (index.size === 0) return tie(empty(index.shape, { dtype: x.dtype, device: x.device }), x, "linear");
   if (Math.max(1, x.rank) !== Math.max(1, index.rank) || index.shape.some((d, i) => i !== a && d > (x.shape[i] ?? 1)))
     throw new ShapeError("gather", "index", `of ${x.rank} axes, not longer than ${x.describe()} but along axis ${a}`, index.describe());
-  demandIndices("gather", index, { length: x.shape[a] ?? 1 });
+  requireIndices("gather", index, { length: x.shape[a] ?? 1 });
   return call(gatherOp, [x, index], { axis: a });
 }
 
 /** The parts of x at the places of a 1-axis index along an axis. Reference: torch.index_select. DirectML: GATHER. */
 export function indexSelect(x: Tensor, axis: number, index: Tensor): Tensor {
-  demandIndex("indexSelect", index);
-  demandSameDevice("indexSelect", [x, index]);
+  requireIndex("indexSelect", index);
+  requireSameDevice("indexSelect", [x, index]);
   const a = normalizeAxis("indexSelect", axis, x.rank);
   if (index.rank > 1) throw new ShapeError("indexSelect", "index", "of one axis", index.describe());
   if (x.rank === 0) {
-    demandIndices("indexSelect", index, { length: 1 });
+    requireIndices("indexSelect", index, { length: 1 });
     if (index.size !== 1) throw new ShapeError("indexSelect", "index", "of one element for a tensor of rank 0", index.describe());
     return asResult(reshape(call(indexSelectOp, [reshape(x, [1]), reshape(index, [1])], { axis: 0 }), []));
   }
   if (x.shape[a] === 0 && index.size > 0) throw new ValueError("indexSelect", "index", "empty, since the axis is", index.describe());
-  demandIndices("indexSelect", index, { length: x.shape[a]! });
+  requireIndices("indexSelect", index, { length: x.shape[a]! });
   return call(indexSelectOp, [x, reshape(index, [index.size])], { axis: a });
 }
 

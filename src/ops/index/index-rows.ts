@@ -1,16 +1,16 @@
 /** Index add, copy, fill and reduce: writing slices along an axis by a 1-D index. */
-import { call, callOver, demandSameDevice } from "../../dispatch/dispatch.ts";
+import { call, callOver, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
-import { demandHeld } from "../../core/elements.ts";
+import { requireHeld } from "../../core/elements.ts";
 import { heldScalar } from "../../runtime/constants.ts";
-import { demandIndices } from "../../runtime/index-check.ts";
+import { requireIndices } from "../../runtime/index-check.ts";
 import { normalizeAxis, showShape, sizeOf, type Shape } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { add, mul } from "../elementwise/binary.ts";
 import { ones, zeros } from "../creation/creation.ts";
 import { toDType } from "../data/data.ts";
 import { foldedRows } from "./folded-rows.ts";
-import { demandIndex, sumElements, sumRows } from "./gather.ts";
+import { requireIndex, sumElements, sumRows } from "./gather.ts";
 import { expand, reshape } from "../shape/movement.ts";
 import { scatterOp } from "./scatter-op.ts";
 import { REDUCTIONS, asBool, reduced, type ScatterReduceOptions, type ScatterReduction } from "./scatter.ts";
@@ -19,8 +19,8 @@ import { where } from "../elementwise/where.ts";
 
 /** A 1-axis index and the parts along an axis that it names. */
 function checkedRows(operation: string, x: Tensor, axis: number, index: Tensor, source: Tensor | null): { a: number; wide: Shape } {
-  demandIndex(operation, index);
-  demandSameDevice(operation, source === null ? [x, index] : [x, index, source]);
+  requireIndex(operation, index);
+  requireSameDevice(operation, source === null ? [x, index] : [x, index, source]);
   const a = normalizeAxis(operation, axis, x.rank);
   if (index.rank > 1) throw new ShapeError(operation, "index", "of at most one axis", index.describe());
   const shape = x.shape.map((d, i) => (i === a ? index.size : d));
@@ -28,7 +28,7 @@ function checkedRows(operation: string, x: Tensor, axis: number, index: Tensor, 
     throw new ShapeError(operation, "source", `of shape ${showShape(shape)}`, source.describe());
   if (source !== null && source.dtype !== x.dtype)
     throw new DTypeError(operation, "source", `of dtype ${x.dtype}, like x`, source.describe());
-  demandIndices(operation, index, { length: x.shape[a] ?? 1 });
+  requireIndices(operation, index, { length: x.shape[a] ?? 1 });
   return { a, wide: shape };
 }
 
@@ -53,7 +53,7 @@ export function indexAdd(
   } = {},
 ): Tensor {
   const { a } = checkedRows("indexAdd", x, axis, index, source);
-  demandHeld("indexAdd", "alpha", x.dtype, alpha);
+  requireHeld("indexAdd", "alpha", x.dtype, alpha);
   if (source.size === 0) return clone(x);
   if (x.rank === 0) return add(x, alpha === 1 ? source : mul(source, alpha));
   const line = reshape(index, [index.size]);

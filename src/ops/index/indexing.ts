@@ -3,7 +3,7 @@ import { isGradEnabled } from "../../autograd/grad-mode.ts";
 import { tie } from "../../autograd/tie.ts";
 import { asResult, assign, callOver } from "../../dispatch/dispatch.ts";
 import { DTypeError, IndexError, ShapeError, ValueError } from "../../core/errors.ts";
-import { demandHeld } from "../../core/elements.ts";
+import { requireHeld } from "../../core/elements.ts";
 import { heldScalar } from "../../runtime/constants.ts";
 import { broadcastShapes, isBroadcastableTo, sameShape, showShape, sizeOf } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
@@ -105,7 +105,7 @@ function indexTensor(operation: string, x: Tensor, index: Tensor | readonly numb
   if (index instanceof Tensor) return wrapped(operation, index, length);
   for (const i of index)
     if (!Number.isInteger(i) || i < -length || i >= length)
-      throw new IndexError(operation, "index", `whole numbers in [${-length}, ${length - 1}]`, i);
+      throw new IndexError(operation, "index", `integers in [${-length}, ${length - 1}]`, i);
   return tensor(
     Int32Array.from(index, (i) => (i < 0 ? i + length : i)),
     { device: x.device },
@@ -184,7 +184,7 @@ function replaced(operation: string, x: Tensor, indices: readonly Index[], value
   const masked = uncounted(operation, x, indices, value, (_, v) => v);
   if (masked !== null) return masked;
   const target = placesOf(operation, x, indices);
-  demandFits(operation, value, target);
+  requireFits(operation, value, target);
   if (target.size === 0) return tie(clone(x), value, "linear");
   const values = broadcastTo(toDType(trimmed(value, target.rank), x.dtype), target.shape);
   return reshape(callOver(scatterOp, [reshape(x, [-1]), reshape(target, [-1]), reshape(values, [-1])], { axis: 0 }), x.shape);
@@ -238,7 +238,7 @@ const trimmed = (value: Tensor, rank: number): Tensor => (value.rank > rank ? re
  */
 export function set(x: Tensor, indices: Index | readonly Index[], value: Tensor | TensorData): Tensor {
   const list: readonly Index[] = Array.isArray(indices) ? (indices as readonly Index[]) : [indices as Index];
-  if (typeof value === "number") demandHeld("set", "value", x.dtype, value);
+  if (typeof value === "number") requireHeld("set", "value", x.dtype, value);
   const source = value instanceof Tensor ? to(value, x.device) : tensor(value, { dtype: x.dtype, device: x.device });
   const isView = !list.some((i) => i instanceof Tensor || Array.isArray(i));
   // A single number may be written to elements that share a place, as fill_() writes it.
@@ -253,13 +253,13 @@ export function set(x: Tensor, indices: Index | readonly Index[], value: Tensor 
   if (!isView || (isGradEnabled() && (x.requiresGrad || source.requiresGrad)))
     return assign("set", x, () => replaced("set", x, list, source));
   const { part } = resolve("set", x, list);
-  demandFits("set", source, part);
+  requireFits("set", source, part);
   if (part.size === 0) return x;
   assign("set", part, () => broadcastTo(toDType(trimmed(source, part.rank), x.dtype), part.shape));
   return x;
 }
 
-function demandFits(operation: string, value: Tensor, part: Tensor): void {
+function requireFits(operation: string, value: Tensor, part: Tensor): void {
   const lead = Math.max(0, value.rank - part.rank);
   const fits =
     value.shape.slice(0, lead).every((d) => d === 1) &&
@@ -295,7 +295,7 @@ export function indexPut(
   const masked = uncounted("indexPut", x, indices, source, add);
   if (masked !== null) return masked;
   const target = placesOf("indexPut", x, indices);
-  demandFits("indexPut", source, target);
+  requireFits("indexPut", source, target);
   if (target.size === 0) return tie(clone(x), source, "linear");
   const added = flatten(broadcastTo(trimmed(source, target.rank), target.shape));
   const next = foldedRows(flatten(x), 0, flatten(target), added, (rows, places) =>

@@ -10,7 +10,7 @@ import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { MAX_AXES } from "../../graph/many-axes.ts";
 import { heldScalar, scalarTensor } from "../../runtime/constants.ts";
-import { demandIndices } from "../../runtime/index-check.ts";
+import { requireIndices } from "../../runtime/index-check.ts";
 import { broadcastShapes, packedStrides, sizeOf, type Shape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { tracer } from "../../core/tracer.ts";
@@ -20,7 +20,7 @@ import { zeros } from "../creation/creation.ts";
 import { data, dataSync, toDType } from "../data/data.ts";
 import { define } from "../../core/definition.ts";
 import type { IndexDType } from "../reduce/extrema.ts";
-import { demandIndex, gather, indexSelect } from "./gather.ts";
+import { requireIndex, gather, indexSelect } from "./gather.ts";
 import { cat } from "../shape/join.ts";
 import { broadcastTo, narrow, reshape, select } from "../shape/movement.ts";
 import { arange, existingAxis } from "../creation/ranges.ts";
@@ -111,7 +111,7 @@ const cutTo = ({ rows }: Found, count: number, x: Tensor): Tensor => {
 };
 
 function sized(x: Tensor, { size, fill = 0, dtype = "int32" }: SizedOptions): Tensor {
-  if (!Number.isInteger(size) || size < 0) throw new ValueError("nonzero", "size", "a whole number of at least 0", size);
+  if (!Number.isInteger(size) || size < 0) throw new ValueError("nonzero", "size", "an integer of at least 0", size);
   if (x.rank === 0 || x.size === 0 || size === 0) return add(blank(x, size, dtype), fill);
   const { count, rows } = coordinates(x, dtype);
   const held = rows.shape[0]!;
@@ -213,8 +213,8 @@ export function maskedScatter(x: Tensor, mask: Tensor, source: Tensor): Tensor {
 
 /** Places that count from the end if negative, as ones that count from the start. @package */
 export function wrapped(operation: string, index: Tensor, length: number): Tensor {
-  demandIndex(operation, index);
-  demandIndices(operation, index, { length, wraps: true });
+  requireIndex(operation, index);
+  requireIndices(operation, index, { length, wraps: true });
   const line = index.dtype === "int32" || index.dtype === "int64" ? index : toDType(index, "int32");
   return where(lt(line, 0), add(line, length), line);
 }

@@ -1,7 +1,7 @@
 /** One-hot encoding. */
 import { isInteger, type DType } from "../../core/dtype.ts";
 import { DTypeError, ValueError } from "../../core/errors.ts";
-import { demandIndices } from "../../runtime/index-check.ts";
+import { requireIndices } from "../../runtime/index-check.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { data, dataSync } from "../data/data.ts";
 import { amax, amin } from "../reduce/extrema.ts";
@@ -14,14 +14,14 @@ export interface OneHotOptions {
   readonly dtype?: DType | undefined;
 }
 
-function demandIntegers(operation: string, x: Tensor): void {
+function requireIntegers(operation: string, x: Tensor): void {
   if (!isInteger(x.dtype)) throw new DTypeError(operation, "x", "of an integer dtype", x.describe());
 }
 
 function made(operation: string, x: Tensor, classes: number, { dtype = "int64" }: OneHotOptions): Tensor {
-  demandIntegers(operation, x);
-  if (!Number.isInteger(classes) || classes < 1) throw new ValueError(operation, "classes", "a whole number of at least 1", classes);
-  demandIndices(operation, x, { length: classes });
+  requireIntegers(operation, x);
+  if (!Number.isInteger(classes) || classes < 1) throw new ValueError(operation, "classes", "an integer of at least 1", classes);
+  requireIndices(operation, x, { length: classes });
   return oneHotOf(x, classes, computing(operation, dtype));
 }
 
@@ -31,8 +31,8 @@ function counted(operation: string, least: number, most: number): number {
   return most + 1;
 }
 
-function demandSome(operation: string, x: Tensor): void {
-  demandIntegers(operation, x);
+function requireSome(operation: string, x: Tensor): void {
+  requireIntegers(operation, x);
   if (x.size === 0) throw new ValueError(operation, "classes", "given for an empty tensor", "none");
 }
 
@@ -46,7 +46,7 @@ export function oneHot(x: Tensor, classes: number, options?: OneHotOptions): Ten
 export function oneHot(x: Tensor, classes?: null, options?: OneHotOptions): Promise<Tensor>;
 export function oneHot(x: Tensor, classes: number | null = null, options: OneHotOptions = {}): Tensor | Promise<Tensor> {
   if (classes !== null) return made("oneHot", x, classes, options);
-  demandSome("oneHot", x);
+  requireSome("oneHot", x);
   refuseTraced("oneHot", "classes", "The last axis is then of that length.");
   return Promise.all([data(amin(x)), data(amax(x))]).then(([least, most]) =>
     made("oneHot", x, counted("oneHot", Number(least[0]), Number(most[0])), options),
@@ -55,7 +55,7 @@ export function oneHot(x: Tensor, classes: number | null = null, options: OneHot
 
 /** oneHot() for one more class than the largest number, blocking until that is known. */
 export function oneHotSync(x: Tensor, options: OneHotOptions = {}): Tensor {
-  demandSome("oneHotSync", x);
+  requireSome("oneHotSync", x);
   refuseTraced("oneHotSync", "classes", "Use oneHot(x, classes).");
   return made("oneHotSync", x, counted("oneHotSync", Number(dataSync(amin(x))[0]), Number(dataSync(amax(x))[0])), options);
 }

@@ -30,7 +30,7 @@ export function rowsFirst(g: GraphBuilder, values: Expr, axis: number, n: number
   return { rows, restore };
 }
 
-/** Bits of whole numbers of which k add up exactly in single precision. */
+/** Bits of integers of which k add up exactly in single precision. */
 export const pieceBits = (k: number): number => Math.min(16, 24 - Math.ceil(Math.log2(k)));
 
 /** Integers piece by piece: float32 holds the sums of each, which are put together modulo the dtype. */

@@ -1,8 +1,8 @@
 /** Scatter: writing single elements by index, set or reduced with those that are there. */
 import { heldScalar, scalarTensor } from "../../runtime/constants.ts";
-import { demandIndices } from "../../runtime/index-check.ts";
+import { requireIndices } from "../../runtime/index-check.ts";
 import { tie } from "../../autograd/tie.ts";
-import { call, callOver, demandSameDevice } from "../../dispatch/dispatch.ts";
+import { call, callOver, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { isFloat } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { normalizeAxis, showShape } from "../../core/shape.ts";
@@ -12,7 +12,7 @@ import { add, div, mul } from "../elementwise/binary.ts";
 import { eq, gt } from "../elementwise/compare.ts";
 import { onesLike, zerosLike } from "../creation/creation.ts";
 import { toDType } from "../data/data.ts";
-import { demandIndex, gather, sumElements } from "./gather.ts";
+import { requireIndex, gather, sumElements } from "./gather.ts";
 import { expand, reshape, sliceView } from "../shape/movement.ts";
 import { foldedElements } from "./folded-rows.ts";
 import { emitScatter, paddedIndex, scatterOp, type ScatterAttributes } from "./scatter-op.ts";
@@ -99,8 +99,8 @@ function productGrad(
 
 /** x, index and source checked; source cut to the index. */
 function checked(operation: string, x: Tensor, axis: number, index: Tensor, source: Tensor): { a: number; part: Tensor } {
-  demandIndex(operation, index);
-  demandSameDevice(operation, [x, index, source]);
+  requireIndex(operation, index);
+  requireSameDevice(operation, [x, index, source]);
   const a = normalizeAxis(operation, axis, x.rank);
   const rank = Math.max(1, x.rank);
   if (Math.max(1, index.rank) !== rank || index.shape.some((d, i) => i !== a && d > (x.shape[i] ?? 1)))
@@ -108,7 +108,7 @@ function checked(operation: string, x: Tensor, axis: number, index: Tensor, sour
   if (Math.max(1, source.rank) !== rank || index.shape.some((d, i) => d > (source.shape[i] ?? 1)))
     throw new ShapeError(operation, "source", `of at least ${showShape(index.shape)}`, source.describe());
   if (source.dtype !== x.dtype) throw new DTypeError(operation, "source", `of dtype ${x.dtype}, like x`, source.describe());
-  demandIndices(operation, index, { length: x.shape[a] ?? 1 });
+  requireIndices(operation, index, { length: x.shape[a] ?? 1 });
   const isCut = source.rank > 0 && source.shape.some((d, i) => d !== (index.shape[i] ?? 1));
   const whole = { starts: source.shape.map(() => 0), sizes: [...index.shape], steps: source.shape.map(() => 1) };
   return { a, part: isCut ? sliceView(source, whole) : reshape(source, index.shape) };

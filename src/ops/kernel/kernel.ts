@@ -1,6 +1,6 @@
 /** Custom kernels: written in TypeScript over the typed graph builder. */
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import { create, dispatch, demandSameDevice } from "../../dispatch/dispatch.ts";
+import { create, dispatch, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { device as deviceOf, defaultDevice, type DeviceLike } from "../../core/device.ts";
 import type { Expr } from "../../graph/graph.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -37,7 +37,7 @@ export function kernel<A = undefined>(definition: KernelDefinition<A>): Kernel<A
   const operation = define<A>({ ...rest, grad: grad ?? null, traits: { asGraph: asGraph ?? false, users: true } });
   return (inputs, attrs, options = {}) => {
     if (inputs.length === 0) return [create(operation, options.device === undefined ? defaultDevice() : deviceOf(options.device), attrs)];
-    demandSameDevice(definition.name, inputs);
+    requireSameDevice(definition.name, inputs);
     return dispatch(operation, inputs, attrs);
   };
 }

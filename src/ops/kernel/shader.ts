@@ -1,6 +1,6 @@
 /** Custom compute shaders: written as a TypeScript function over typed values. See docs/shaders.md. */
 import { define, type TensorSpec } from "../../core/definition.ts";
-import { create, demandSameDevice, dispatch } from "../../dispatch/dispatch.ts";
+import { create, requireSameDevice, dispatch } from "../../dispatch/dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { meant } from "../../core/did-you-mean.ts";
 import { sizeOf, type Shape } from "../../core/shape.ts";
@@ -84,7 +84,7 @@ interface Attributes {
 }
 
 /** What is not a name of those that there are is an error. */
-function demandNames(operation: string, argument: string, given: object, known: readonly string[]): void {
+function requireNames(operation: string, argument: string, given: object, known: readonly string[]): void {
   for (const name of Object.keys(given))
     if (!known.includes(name))
       throw new ValueError(operation, argument, `an object of ${known.join(", ") || "nothing"}`, name, meant(name, known));
@@ -118,7 +118,7 @@ export function shader<const I extends Inputs, const O extends Outputs, const P 
   for (const [key, type] of Object.entries(params))
     if (!["f32", "i32", "u32"].includes(type)) throw new ValueError(name, key, '"f32", "i32" or "u32"', type);
   const each = spec.each ?? 1;
-  if (!Number.isInteger(each) || each < 1) throw new ValueError(name, "each", "a whole number of at least 1", each);
+  if (!Number.isInteger(each) || each < 1) throw new ValueError(name, "each", "an integer of at least 1", each);
   const buffers = Object.fromEntries([
     ...inputNames.map((key) => [key, { element: elementOf[spec.inputs[key]!] as Element, isWritable: false }] as const),
     ...outputs.map(([key, o]) => [key, { element: elementOf[o.dtype] as Element, isWritable: true }] as const),
@@ -133,7 +133,7 @@ export function shader<const I extends Inputs, const O extends Outputs, const P 
     return outputs.map(([key, o]) => {
       const shape = o.shape === undefined ? inputs[0]!.shape : o.shape(shapes, attrs.params);
       if (!Array.isArray(shape) || !shape.every((d) => Number.isSafeInteger(d) && d >= 0))
-        throw new ShapeError(name, key, "given a shape of whole numbers", shape);
+        throw new ShapeError(name, key, "given a shape of integers", shape);
       return { dtype: o.dtype, shape: [...(shape as Shape)] };
     });
   };
@@ -178,7 +178,7 @@ export function shader<const I extends Inputs, const O extends Outputs, const P 
             });
             if (typeof given !== "object" || given === null)
               throw new ValueError(name, "grad's result", `an object of ${inputNames.join(", ")}`, given);
-            demandNames(name, "grad's result", given, inputNames);
+            requireNames(name, "grad's result", given, inputNames);
             return inputNames.map((key) => given[key] ?? null);
           },
   });
@@ -186,17 +186,17 @@ export function shader<const I extends Inputs, const O extends Outputs, const P 
   const checked = (inputs: unknown, given: unknown): { tensors: Tensor[]; attrs: Attributes } => {
     if (typeof inputs !== "object" || inputs === null)
       throw new ValueError(name, "inputs", `an object of ${inputNames.join(", ")}`, inputs);
-    demandNames(name, "inputs", inputs, inputNames);
+    requireNames(name, "inputs", inputs, inputNames);
     const tensors = inputNames.map((key) => {
       const t = (inputs as { [key: string]: unknown })[key];
       if (!(t instanceof Tensor)) throw new ValueError(name, key, "a tensor", t);
       if (t.dtype !== spec.inputs[key]) throw new DTypeError(name, key, spec.inputs[key]!, t.dtype);
       return t;
     });
-    demandSameDevice(name, tensors);
+    requireSameDevice(name, tensors);
     const numbers = (given ?? {}) as { readonly [key: string]: unknown };
-    demandNames(name, "params", numbers, Object.keys(params));
-    for (const [key, type] of Object.entries(params)) demandNumber(name, key, type, numbers[key]);
+    requireNames(name, "params", numbers, Object.keys(params));
+    for (const [key, type] of Object.entries(params)) requireNumber(name, key, type, numbers[key]);
     return { tensors, attrs: { params: numbers as { [key: string]: number } } };
   };
 
@@ -217,7 +217,7 @@ export function shader<const I extends Inputs, const O extends Outputs, const P 
 
 const zerosOf = ({ device, shape, dtype }: Tensor): Tensor => create(fillOp, device, { shape, dtype, value: 0 });
 
-function demandNumber(operation: string, key: string, type: "f32" | "i32" | "u32", x: unknown): void {
+function requireNumber(operation: string, key: string, type: "f32" | "i32" | "u32", x: unknown): void {
   const isInside =
     type === "f32"
       ? typeof x === "number"

@@ -14,9 +14,9 @@ import {
   columnsOf,
   countOf,
   defineHost,
-  demandLike,
-  demandMatrices,
-  demandSquare,
+  requireLike,
+  requireMatrices,
+  requireSquare,
   failure,
   mT,
   putColumns,
@@ -78,7 +78,7 @@ export interface CholeskyOptions {
  * LAPACK potrf. Reference: torch.linalg.cholesky.
  */
 export function cholesky(a: Tensor, { upper = false }: CholeskyOptions = {}): Tensor {
-  demandSquare("linalg.cholesky", a);
+  requireSquare("linalg.cholesky", a);
   return call(choleskyOp, [a], { upper, check: "linalg.cholesky" });
 }
 
@@ -96,7 +96,7 @@ export function choleskyEx(
     readonly checkErrors?: boolean | undefined;
   } = {},
 ): { readonly L: Tensor; readonly info: Tensor } {
-  demandSquare("linalg.choleskyEx", a);
+  requireSquare("linalg.choleskyEx", a);
   const [L, info] = dispatch(choleskyOp, [a], { upper, check: checkErrors ? "linalg.choleskyEx" : null });
   return { L: L!, info: info! };
 }
@@ -128,9 +128,9 @@ const solveOp = defineHost<{ readonly upper: boolean }>({
 
 /** X of A X = B, by A's Cholesky factor. B: [..., n, k]; batches broadcast. Runs on the host: BLAS trsm. Reference: torch.cholesky_solve. */
 export function choleskySolve(b: Tensor, factor: Tensor, { upper = false }: CholeskyOptions = {}): Tensor {
-  demandSquare("linalg.choleskySolve", factor, "L");
-  demandMatrices("linalg.choleskySolve", b, "B");
-  demandLike("linalg.choleskySolve", factor, b);
+  requireSquare("linalg.choleskySolve", factor, "L");
+  requireMatrices("linalg.choleskySolve", b, "B");
+  requireLike("linalg.choleskySolve", factor, b);
   if (b.shape.at(-2) !== factor.shape.at(-1))
     throw new ShapeError("linalg.choleskySolve", "B", `[..., ${factor.shape.at(-1)}, K]`, b.describe());
   const [l, y] = spread("linalg.choleskySolve", factor, b);
@@ -161,6 +161,6 @@ const inverseOp = defineHost<{ readonly upper: boolean }>({
 
 /** The inverse of A, by A's Cholesky factor. Runs on the host: BLAS trsm. Reference: torch.cholesky_inverse. */
 export function choleskyInverse(factor: Tensor, { upper = false }: CholeskyOptions = {}): Tensor {
-  demandSquare("linalg.choleskyInverse", factor, "L");
+  requireSquare("linalg.choleskyInverse", factor, "L");
   return call(inverseOp, [factor], { upper });
 }

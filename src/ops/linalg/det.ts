@@ -8,7 +8,18 @@ import { mul } from "../elementwise/binary.ts";
 import { unsqueeze } from "../shape/movement.ts";
 import { where } from "../elementwise/where.ts";
 import { invEx } from "./solve.ts";
-import { batchOf, columns, countOf, defineHost, demandConverged, demandFinite, demandSquare, mT, putColumns, rowsOf } from "./support.ts";
+import {
+  batchOf,
+  columns,
+  countOf,
+  defineHost,
+  requireConverged,
+  requireFinite,
+  requireSquare,
+  mT,
+  putColumns,
+  rowsOf,
+} from "./support.ts";
 
 /** The diagonal of U, and whether the rows were exchanged an odd number of times. */
 function diagonalOf(n: number, matrix: Float64Array): { readonly diagonal: Float64Array; readonly sign: number } {
@@ -38,7 +49,7 @@ const detOp = defineHost({
 function turned(a: HostArray, i: number) {
   const n = rowsOf(a.shape);
   const { s, u, vt, info } = engine().svd(n, n, columns(a, i, n, n), "all");
-  demandConverged("linalg.det", a, i, info);
+  requireConverged("linalg.det", a, i, info);
   const product = multiplied(n, u, vt);
   const { diagonal, sign } = diagonalOf(n, product);
   return { s, u, vt, sign: Math.sign(diagonal.reduce((p, x) => p * x, sign)) };
@@ -67,7 +78,7 @@ const cofactorsOp = defineHost({
   name: "linalg.det",
   infer: ([a]) => [a!],
   host: ([a]) => {
-    demandFinite("linalg.det", a!);
+    requireFinite("linalg.det", a!);
     const n = rowsOf(a!.shape);
     const out = new Float64Array(a!.data.length);
     for (let b = 0; b < countOf(a!.shape) && n > 0; b++) {
@@ -86,7 +97,7 @@ const cofactorsGradientOp = defineHost({
   name: "linalg.det",
   infer: ([a]) => [a!],
   host: ([a, g]) => {
-    demandFinite("linalg.det", a!);
+    requireFinite("linalg.det", a!);
     const n = rowsOf(a!.shape);
     const out = new Float64Array(a!.data.length);
     for (let b = 0; b < countOf(a!.shape) && n > 0; b++) {
@@ -112,7 +123,7 @@ const cofactorsGradientOp = defineHost({
  * host: LAPACK getrf; gesdd for gradients. Reference: torch.linalg.det.
  */
 export function det(a: Tensor): Tensor {
-  demandSquare("linalg.det", a);
+  requireSquare("linalg.det", a);
   return call(detOp, [a], undefined);
 }
 
@@ -143,7 +154,7 @@ const slogdetOp = defineHost({
  * singular matrix. Runs on the host: LAPACK getrf. Reference: torch.linalg.slogdet.
  */
 export function slogdet(a: Tensor): { readonly sign: Tensor; readonly logabsdet: Tensor } {
-  demandSquare("linalg.slogdet", a);
+  requireSquare("linalg.slogdet", a);
   const [sign, logabsdet] = dispatch(slogdetOp, [a], undefined);
   return { sign: sign!, logabsdet: logabsdet! };
 }

@@ -13,14 +13,25 @@ import { matmul } from "../matmul/matmul.ts";
 import { diagonal, narrow, unsqueeze } from "../shape/movement.ts";
 import { neg, square } from "../elementwise/unary.ts";
 import { solve } from "./solve.ts";
-import { columns, countOf, defineHost, demandConverged, demandFinite, demandSquare, eyeLike, mT, putColumns, rowsOf } from "./support.ts";
+import {
+  columns,
+  countOf,
+  defineHost,
+  requireConverged,
+  requireFinite,
+  requireSquare,
+  eyeLike,
+  mT,
+  putColumns,
+  rowsOf,
+} from "./support.ts";
 
 /** eigenvalues, eigenvectors */
 const eighOp = defineHost<{ readonly upper: boolean }>({
   name: "linalg.eigh",
   infer: ([a]) => [{ shape: a!.shape.slice(0, -1), dtype: a!.dtype }, a!],
   host: ([a], { upper }) => {
-    demandFinite("linalg.eigh", a!);
+    requireFinite("linalg.eigh", a!);
     const n = rowsOf(a!.shape);
     const count = countOf(a!.shape);
     const values = new Float64Array(count * n);
@@ -29,7 +40,7 @@ const eighOp = defineHost<{ readonly upper: boolean }>({
       // Rows read as columns: the lower triangle of that is the upper one of A.
       const matrix = upper ? (a!.data.slice(i * n * n, (i + 1) * n * n) as Float64Array) : columns(a!, i, n, n);
       const w = values.subarray(i * n, (i + 1) * n);
-      demandConverged("linalg.eigh", a!, i, engine().symmetricEigen(n, matrix, w));
+      requireConverged("linalg.eigh", a!, i, engine().symmetricEigen(n, matrix, w));
       putColumns(vectors, i, n, n, matrix);
     }
     return [values, vectors];
@@ -60,7 +71,7 @@ export interface EighOptions {
  * and NaN. Runs on the host: LAPACK syevd. Reference: torch.linalg.eigh.
  */
 export function eigh(a: Tensor, { uplo = "L" }: EighOptions = {}): { readonly eigenvalues: Tensor; readonly eigenvectors: Tensor } {
-  demandSquare("linalg.eigh", a);
+  requireSquare("linalg.eigh", a);
   const side = uplo.toUpperCase();
   if (side !== "L" && side !== "U") throw new ValueError("linalg.eigh", "uplo", '"L" or "U"', uplo);
   const [eigenvalues, eigenvectors] = dispatch(eighOp, [a], { upper: side === "U" });
@@ -100,14 +111,14 @@ const eigOp = defineHost({
     return [values, values, a!, a!];
   },
   host: ([a]) => {
-    demandFinite("linalg.eig", a!);
+    requireFinite("linalg.eig", a!);
     const n = rowsOf(a!.shape);
     const count = countOf(a!.shape);
     const [re, im] = [new Float64Array(count * n), new Float64Array(count * n)];
     const [vectorsRe, vectorsIm] = [new Float64Array(a!.data.length), new Float64Array(a!.data.length)];
     for (let i = 0; i < count && n > 0; i++) {
       const found = engine().eigen(n, columns(a!, i, n, n));
-      demandConverged("linalg.eig", a!, i, found.info);
+      requireConverged("linalg.eig", a!, i, found.info);
       re.set(found.re, i * n);
       im.set(found.im, i * n);
       putColumns(vectorsRe, i, n, n, found.vectorsRe);
@@ -175,7 +186,7 @@ export interface Eigen {
  * LinAlgError for infinities and NaN. Runs on the host: LAPACK geev. Reference: torch.linalg.eig.
  */
 export function eig(a: Tensor): Eigen {
-  demandSquare("linalg.eig", a);
+  requireSquare("linalg.eig", a);
   if (a.dtype !== "float32") throw new DTypeError("linalg.eig", "A", "of dtype float32: there is no complex128", a.describe());
   const [lr, li, vr, vi] = dispatch(eigOp, [a], undefined);
   return { eigenvalues: new ComplexTensor(lr!, li!), eigenvectors: new ComplexTensor(vr!, vi!) };

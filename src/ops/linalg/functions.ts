@@ -13,14 +13,14 @@ import { matmul } from "../matmul/matmul.ts";
 import { select, unsqueeze } from "../shape/movement.ts";
 import { sum, type Axes, type ReduceOptions } from "../reduce/reduce.ts";
 import { norm as vectorNorm } from "../reduce/statistics.ts";
-import { demandFloat } from "../declare/support.ts";
+import { requireFloat } from "../declare/support.ts";
 import { abs, ceil, exp2, log2 } from "../elementwise/unary.ts";
 import { clamp, where } from "../elementwise/where.ts";
 import { inv, invEx } from "./solve.ts";
 import { svdvals } from "./svd.ts";
 import { eyeLike } from "./support.ts";
 
-function demandSquares(operation: string, x: Tensor): number {
+function requireSquares(operation: string, x: Tensor): number {
   if (x.rank < 2 || x.shape.at(-1) !== x.shape.at(-2)) throw new ShapeError(operation, "A", "square matrices", x.describe());
   return x.shape.at(-1)!;
 }
@@ -29,8 +29,8 @@ function demandSquares(operation: string, x: Tensor): number {
  * A^n for a whole n, of A's inverse if it is negative (on the host). [..., m, m]. DirectML: GEMM. Reference: torch.linalg.matrix_power.
  */
 export function matrixPower(a: Tensor, n: number): Tensor {
-  const order = demandSquares("linalg.matrixPower", a);
-  if (!Number.isInteger(n)) throw new ValueError("linalg.matrixPower", "n", "a whole number", n);
+  const order = requireSquares("linalg.matrixPower", a);
+  if (!Number.isInteger(n)) throw new ValueError("linalg.matrixPower", "n", "an integer", n);
   // A derivative of zero, which is there.
   if (n === 0) return where(onesLike(a, { dtype: "bool" }), eyeLike(a, order), a);
   let square = n < 0 ? inv(a) : a;
@@ -53,8 +53,8 @@ const REACH = 2.5;
  * sizes is greater than 10^10. DirectML: GEMM. Reference: torch.linalg.matrix_exp; Higham, Functions of Matrices, chapter 10.
  */
 export function matrixExp(a: Tensor): Tensor {
-  const n = demandSquares("linalg.matrixExp", a);
-  demandFloat("linalg.matrixExp", a, "A");
+  const n = requireSquares("linalg.matrixExp", a);
+  requireFloat("linalg.matrixExp", a, "A");
   if (a.size === 0) return a.clone();
   if (isHalf(a.dtype)) return toDType(matrixExp(toDType(a, "float32")), a.dtype);
   const size = unsqueeze(unsqueeze(amax(sum(abs(a.detach()), -2), -1), -1), -1);
@@ -89,7 +89,7 @@ export type CondOrder = MatrixOrder | "nuc" | 2 | -2;
  * largest and the smallest singular value, or its inverse, of any matrices. Runs on the host. Reference: torch.linalg.cond.
  */
 export function cond(a: Tensor, p: CondOrder | null = null): Tensor {
-  demandFloat("linalg.cond", a, "A");
+  requireFloat("linalg.cond", a, "A");
   if (p === null || p === 2 || p === -2) {
     if (a.rank < 2) throw new ShapeError("linalg.cond", "A", "matrices: of at least two axes", a.describe());
     const s = svdvals(a);
@@ -97,7 +97,7 @@ export function cond(a: Tensor, p: CondOrder | null = null): Tensor {
     const [largest, smallest] = [select(s, -1, 0), select(s, -1, s.shape.at(-1)! - 1)];
     return p === -2 ? div(smallest, largest) : div(largest, smallest);
   }
-  demandSquares("linalg.cond", a);
+  requireSquares("linalg.cond", a);
   const product = mul(matrixNorm(a, p), matrixNorm(invEx(a).inverse, p));
   return where(isnan(product), Infinity, product);
 }

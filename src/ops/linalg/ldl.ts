@@ -5,15 +5,15 @@ import { engine } from "../../runtime/lapack/engine.ts";
 import { broadcastShapes } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { broadcastTo } from "../shape/movement.ts";
-import { demandPivots } from "./lu.ts";
+import { requirePivots } from "./lu.ts";
 import {
   batchOf,
   columns,
   countOf,
   defineHost,
-  demandLike,
-  demandMatrices,
-  demandSquare,
+  requireLike,
+  requireMatrices,
+  requireSquare,
   failure,
   putColumns,
   rowsOf,
@@ -56,7 +56,7 @@ export interface LDLFactors {
  * Throws LinAlgError when D is singular. No gradient, as in PyTorch. Runs on the host: LAPACK sytrf. Reference: torch.linalg.ldl_factor.
  */
 export function ldlFactor(a: Tensor): LDLFactors {
-  demandSquare("linalg.ldlFactor", a);
+  requireSquare("linalg.ldlFactor", a);
   const [LD, pivots] = dispatch(ldlOp, [a], { check: "linalg.ldlFactor" });
   return { LD: LD!, pivots: pivots! };
 }
@@ -71,13 +71,13 @@ export function ldlFactorEx(
     readonly checkErrors?: boolean | undefined;
   } = {},
 ): LDLFactors & { readonly info: Tensor } {
-  demandSquare("linalg.ldlFactorEx", a);
+  requireSquare("linalg.ldlFactorEx", a);
   const [LD, pivots, info] = dispatch(ldlOp, [a], { check: checkErrors ? "linalg.ldlFactorEx" : null });
   return { LD: LD!, pivots: pivots!, info: info! };
 }
 
 /** Throws unless pivots are such as ldlFactor() gives: LAPACK would write beyond the matrix. */
-function demandRows(pivots: Int32Array): void {
+function requireRows(pivots: Int32Array): void {
   const n = pivots.length;
   for (let i = 0; i < n; i++) {
     const p = pivots[i]!;
@@ -96,7 +96,7 @@ const ldlSolveOp = defineHost({
     for (let i = 0; i < countOf(b!.shape) && n * k > 0; i++) {
       const x = columns(b!, i, n, k);
       const rows = (pivots!.data as Int32Array).slice(i * n, (i + 1) * n);
-      demandRows(rows);
+      requireRows(rows);
       engine().ldlSolve(n, k, columns(factors!, i, n, n), rows, x);
       putColumns(out, i, n, k, x);
     }
@@ -108,10 +108,10 @@ const ldlSolveOp = defineHost({
 /** X of A X = B by A's factors of ldlFactor(). B: [..., n, k]; batches broadcast. LAPACK sytrs. Reference: torch.linalg.ldl_solve. */
 export function ldlSolve(factors: Tensor, pivots: Tensor, b: Tensor): Tensor {
   const operation = "linalg.ldlSolve";
-  const n = demandSquare(operation, factors, "LD");
-  demandMatrices(operation, b, "B");
-  demandLike(operation, factors, b);
-  demandPivots(operation, factors, pivots);
+  const n = requireSquare(operation, factors, "LD");
+  requireMatrices(operation, b, "B");
+  requireLike(operation, factors, b);
+  requirePivots(operation, factors, pivots);
   if (rowsOf(b.shape) !== n) throw new ShapeError(operation, "B", `[..., ${n}, K]`, b.describe());
   const batch = broadcastShapes(operation, batchOf(factors.shape), batchOf(b.shape));
   const [lu, right] = spread(operation, factors, b);

@@ -16,11 +16,11 @@ import {
   columns,
   countOf,
   defineHost,
-  demandConverged,
-  demandFinite,
-  demandLike,
-  demandMatrices,
-  demandReal,
+  requireConverged,
+  requireFinite,
+  requireLike,
+  requireMatrices,
+  requireReal,
   epsilonOf,
   mT,
   spread,
@@ -50,7 +50,7 @@ const lstsqOp = defineHost<LstsqAttributes>({
     ];
   },
   host: ([a, b], { rcond }) => {
-    demandFinite("linalg.lstsq", a!);
+    requireFinite("linalg.lstsq", a!);
     const [m, n] = a!.shape.slice(-2) as [number, number];
     const k = b!.shape.at(-1)!;
     const least = Math.min(m, n);
@@ -62,7 +62,7 @@ const lstsqOp = defineHost<LstsqAttributes>({
     for (let i = 0; i < count && least > 0; i++) {
       const matrix = columns(a!, i, m, n);
       const { s, u, vt, info } = engine().svd(m, n, matrix.slice(), "some");
-      demandConverged("linalg.lstsq", a!, i, info);
+      requireConverged("linalg.lstsq", a!, i, info);
       values.set(s, i * least);
       const rank = s.filter((x) => x > rcond * s[0]!).length;
       ranks[i] = rank;
@@ -133,9 +133,9 @@ export interface LeastSquares {
  */
 export function lstsq(a: Tensor, b: Tensor, { rcond, driver }: LstsqOptions = {}): LeastSquares {
   const operation = "linalg.lstsq";
-  demandMatrices(operation, a);
-  demandReal(operation, b, "B");
-  demandLike(operation, a, b);
+  requireMatrices(operation, a);
+  requireReal(operation, b, "B");
+  requireLike(operation, a, b);
   const name = driver ?? "gelsy";
   if (!["gels", "gelsy", "gelsd", "gelss"].includes(name))
     throw new ValueError(operation, "driver", '"gels", "gelsy", "gelsd" or "gelss"', name);

@@ -18,9 +18,9 @@ import {
   columnsOf,
   countOf,
   defineHost,
-  demandLike,
-  demandMatrices,
-  demandSquare,
+  requireLike,
+  requireMatrices,
+  requireSquare,
   eyeLike,
   failure,
   mT,
@@ -141,7 +141,7 @@ export interface LUOptions {
 }
 
 function factored(operation: string, a: Tensor, pivot: boolean, check: string | null): Tensor[] {
-  demandMatrices(operation, a);
+  requireMatrices(operation, a);
   return dispatch(luOp, [a], { check, pivot });
 }
 
@@ -182,15 +182,15 @@ export interface PLU {
 /** P [..., m, m], L [..., m, k] and U [..., k, n] of packed factors, k = min(m, n). Reference: torch.lu_unpack. */
 export function luUnpack(factors: Tensor, pivots: Tensor): PLU {
   const operation = "linalg.luUnpack";
-  demandMatrices(operation, factors, "LU");
-  demandPivots(operation, factors, pivots);
+  requireMatrices(operation, factors, "LU");
+  requirePivots(operation, factors, pivots);
   const [m, n] = factors.shape.slice(-2) as [number, number];
   const k = Math.min(m, n);
   const L = add(tril(narrow(factors, -1, 0, k), -1), eyeLike(factors, m, k));
   return { P: call(permutationOp, [pivots.detach()], { rows: m, dtype: factors.dtype }), L, U: triu(narrow(factors, -2, 0, k)) };
 }
 
-export function demandPivots(operation: string, factors: Tensor, pivots: Tensor): void {
+export function requirePivots(operation: string, factors: Tensor, pivots: Tensor): void {
   if (pivots.dtype !== "int32") throw new DTypeError(operation, "pivots", "of dtype int32", pivots.describe());
   const shape = [...batchOf(factors.shape), least(factors.shape)];
   if (!sameShape(pivots.shape, shape)) throw new ShapeError(operation, "pivots", `[${shape.join(", ")}]`, pivots.describe());
@@ -218,10 +218,10 @@ export interface LUSolveOptions {
 /** X of A X = B by A's packed factors. B: [..., n, k]; batches broadcast. Reference: torch.linalg.lu_solve. */
 export function luSolve(factors: Tensor, pivots: Tensor, b: Tensor, { left = true, adjoint = false }: LUSolveOptions = {}): Tensor {
   const operation = "linalg.luSolve";
-  const n = demandSquare(operation, factors, "LU");
-  demandMatrices(operation, b, "B");
-  demandLike(operation, factors, b);
-  demandPivots(operation, factors, pivots);
+  const n = requireSquare(operation, factors, "LU");
+  requireMatrices(operation, b, "B");
+  requireLike(operation, factors, b);
+  requirePivots(operation, factors, pivots);
   if (b.shape.at(left ? -2 : -1) !== n) throw new ShapeError(operation, "B", left ? `[..., ${n}, K]` : `[..., K, ${n}]`, b.describe());
   if (!left) return mT(luSolve(factors, pivots, mT(b), { adjoint: !adjoint }));
   const [lu, right] = spread(operation, factors, b);

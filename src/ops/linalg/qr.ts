@@ -10,7 +10,7 @@ import { matmul } from "../matmul/matmul.ts";
 import { broadcastTo, narrow, unsqueeze } from "../shape/movement.ts";
 import { tril, triu } from "../creation/ranges.ts";
 import { solveTriangular } from "./solve.ts";
-import { batchOf, columns, countOf, defineHost, demandLike, demandMatrices, eyeLike, mT, putColumns } from "./support.ts";
+import { batchOf, columns, countOf, defineHost, requireLike, requireMatrices, eyeLike, mT, putColumns } from "./support.ts";
 import { broadcastShapes } from "../../core/shape.ts";
 
 /** Which parts linalg.qr() gives: the reduced ones, the complete ones, or R alone. */
@@ -95,7 +95,7 @@ export function qr(
     readonly mode?: QRMode | undefined;
   } = {},
 ): { readonly Q: Tensor; readonly R: Tensor } {
-  demandMatrices("linalg.qr", a);
+  requireMatrices("linalg.qr", a);
   if (mode !== "reduced" && mode !== "complete" && mode !== "r")
     throw new ValueError("linalg.qr", "mode", '"reduced", "complete" or "r"', mode);
   const [Q, R] = dispatch(qrOp, [a], { mode });
@@ -127,15 +127,15 @@ const geqrfOp = defineHost({
  * No gradient, as in PyTorch. Runs on the host: LAPACK geqrf. Reference: torch.geqrf.
  */
 export function geqrf(x: Tensor): { readonly a: Tensor; readonly tau: Tensor } {
-  demandMatrices("linalg.geqrf", x);
+  requireMatrices("linalg.geqrf", x);
   const [a, tau] = dispatch(geqrfOp, [x], undefined);
   return { a: a!, tau: tau! };
 }
 
 /** V [..., m, k] and T [..., k, k] of H1 ... Hk = I - V T V^T. Schreiber and Van Loan, SIAM J. Sci. Stat. Comput. 10 (1989). */
 function compact(operation: string, a: Tensor, tau: Tensor): readonly [Tensor, Tensor] {
-  demandMatrices(operation, a);
-  demandLike(operation, a, tau, "tau");
+  requireMatrices(operation, a);
+  requireLike(operation, a, tau, "tau");
   const k = tau.shape.at(-1);
   if (tau.rank !== a.rank - 1 || k! > a.shape.at(-1)! || tau.shape.slice(0, -1).some((d, i) => d !== a.shape[i]))
     throw new ShapeError(operation, "tau", `${a.describe()}'s batch, and at most as many elements as it has columns`, tau.describe());
@@ -169,8 +169,8 @@ export interface OrmqrOptions {
  */
 export function ormqr(a: Tensor, tau: Tensor, other: Tensor, { left = true, transpose = false }: OrmqrOptions = {}): Tensor {
   const [v, t] = compact("linalg.ormqr", a, tau);
-  demandMatrices("linalg.ormqr", other, "other");
-  demandLike("linalg.ormqr", a, other, "other");
+  requireMatrices("linalg.ormqr", other, "other");
+  requireLike("linalg.ormqr", a, other, "other");
   const m = a.shape.at(-2)!;
   if (other.shape.at(left ? -2 : -1) !== m)
     throw new ShapeError("linalg.ormqr", "other", left ? `[..., ${m}, K]` : `[..., K, ${m}]`, other.describe());

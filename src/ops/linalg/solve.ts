@@ -14,10 +14,10 @@ import {
   columns,
   countOf,
   defineHost,
-  demandLike,
-  demandMatrices,
-  demandReal,
-  demandSquare,
+  requireLike,
+  requireMatrices,
+  requireReal,
+  requireSquare,
   failure,
   mT,
   putColumns,
@@ -84,7 +84,7 @@ const inverseOp = defineHost<Checked>({
  * -X^T G X^T. Runs on the host: LAPACK getrf, getrs. Reference: torch.linalg.inv.
  */
 export function inv(a: Tensor): Tensor {
-  demandSquare("linalg.inv", a);
+  requireSquare("linalg.inv", a);
   return call(inverseOp, [a], { check: "linalg.inv" });
 }
 
@@ -98,7 +98,7 @@ export function invEx(
     readonly checkErrors?: boolean | undefined;
   } = {},
 ): { readonly inverse: Tensor; readonly info: Tensor } {
-  demandSquare("linalg.invEx", a);
+  requireSquare("linalg.invEx", a);
   const [inverse, info] = dispatch(inverseOp, [a], { check: checkErrors ? "linalg.invEx" : null });
   return { inverse: inverse!, info: info! };
 }
@@ -135,9 +135,9 @@ export interface SolveOptions {
 }
 
 function solved(operation: string, a: Tensor, b: Tensor, left: boolean, check: boolean): WithInfo {
-  const n = demandSquare(operation, a);
-  demandReal(operation, b, "B");
-  demandLike(operation, a, b);
+  const n = requireSquare(operation, a);
+  requireReal(operation, b, "B");
+  requireLike(operation, a, b);
   const isVector = b.rank === 1 || (b.rank === a.rank - 1 && sameShape(b.shape, a.shape.slice(0, -1)));
   if (isVector && !left) throw new ValueError(operation, "left", "true where B holds vectors", left);
   const matrix = isVector ? unsqueeze(b, -1) : b;
@@ -210,9 +210,9 @@ export interface TriangularOptions extends SolveOptions {
  */
 export function solveTriangular(a: Tensor, b: Tensor, { upper, left = true, unitriangular = false }: TriangularOptions): Tensor {
   const operation = "linalg.solveTriangular";
-  const n = demandSquare(operation, a);
-  demandMatrices(operation, b, "B");
-  demandLike(operation, a, b);
+  const n = requireSquare(operation, a);
+  requireMatrices(operation, b, "B");
+  requireLike(operation, a, b);
   if (b.shape.at(left ? -2 : -1) !== n) throw new ShapeError(operation, "B", left ? `[..., ${n}, K]` : `[..., K, ${n}]`, b.describe());
   const [x, y] = spread(operation, left ? a : mT(a), left ? b : mT(b));
   const found = call(triangularOp, [x, y], { upper: left ? upper : !upper, unit: unitriangular });
@@ -223,7 +223,7 @@ export function solveTriangular(a: Tensor, b: Tensor, { upper, left = true, unit
  * The inverse of A as a linear map: A's first `ind` axes, and its others, have equal numbers of elements. Reference: torch.linalg.tensorinv.
  */
 export function tensorinv(a: Tensor, ind = 2): Tensor {
-  if (!Number.isInteger(ind) || ind <= 0) throw new ValueError("linalg.tensorinv", "ind", "a whole number above 0", ind);
+  if (!Number.isInteger(ind) || ind <= 0) throw new ValueError("linalg.tensorinv", "ind", "an integer above 0", ind);
   const [before, behind] = [a.shape.slice(0, ind), a.shape.slice(ind)];
   if (sizeOf(before) !== sizeOf(behind))
     throw new ShapeError("linalg.tensorinv", "A", "of as many elements before axis ind as behind", a.describe());

@@ -1,6 +1,6 @@
 /** What the decompositions and solvers share: how they are defined, what they take, how matrices lie. @package */
 import { define, type Definition, type HostArray } from "../../core/definition.ts";
-import { demandSameDevice } from "../../dispatch/dispatch.ts";
+import { requireSameDevice } from "../../dispatch/dispatch.ts";
 import { DTypeError, LinAlgError, ShapeError } from "../../core/errors.ts";
 import { hostOnly } from "../../runtime/fallback.ts";
 import { broadcastShapes, sizeOf, type Shape } from "../../core/shape.ts";
@@ -22,26 +22,26 @@ export const defineHost = <A = undefined>(definition: HostDefinition<A>): Defini
   });
 
 /** Throws unless x holds matrices of a dtype that LAPACK computes. */
-export function demandMatrices(operation: string, x: Tensor, argument = "A"): void {
+export function requireMatrices(operation: string, x: Tensor, argument = "A"): void {
   if (x.rank < 2) throw new ShapeError(operation, argument, "matrices: of at least two axes", x.describe());
-  demandReal(operation, x, argument);
+  requireReal(operation, x, argument);
 }
-export function demandReal(operation: string, x: Tensor, argument: string): void {
+export function requireReal(operation: string, x: Tensor, argument: string): void {
   if (x.dtype !== "float32" && x.dtype !== "float64")
     throw new DTypeError(operation, argument, "of dtype float32 or float64", x.describe());
 }
 
 /** Throws unless x holds square matrices; gives their order. */
-export function demandSquare(operation: string, x: Tensor, argument = "A"): number {
-  demandMatrices(operation, x, argument);
+export function requireSquare(operation: string, x: Tensor, argument = "A"): number {
+  requireMatrices(operation, x, argument);
   const [m, n] = x.shape.slice(-2) as [number, number];
   if (m !== n) throw new ShapeError(operation, argument, "square matrices", x.describe());
   return n;
 }
 
 /** Throws unless b is like a in dtype and device. */
-export function demandLike(operation: string, a: Tensor, b: Tensor, argument = "B"): void {
-  demandSameDevice(operation, [a, b]);
+export function requireLike(operation: string, a: Tensor, b: Tensor, argument = "B"): void {
+  requireSameDevice(operation, [a, b]);
   if (a.dtype !== b.dtype) throw new DTypeError(operation, argument, `of dtype ${a.dtype}`, b.describe());
 }
 
@@ -80,7 +80,7 @@ export const failure = (operation: string, { shape }: HostArray, i: number, info
   new LinAlgError(operation, shape.length > 2 ? i : null, info, problem);
 
 /** Throws for a matrix with infinities or NaN, on which algorithms would not end. */
-export function demandFinite(operation: string, x: HostArray): void {
+export function requireFinite(operation: string, x: HostArray): void {
   const each = rowsOf(x.shape) * columnsOf(x.shape);
   const at = (x.data as Float64Array).findIndex((v) => !Number.isFinite(v));
   if (at >= 0)
@@ -88,7 +88,7 @@ export function demandFinite(operation: string, x: HostArray): void {
 }
 
 /** Throws for a decomposition that did not converge. */
-export function demandConverged(operation: string, x: HostArray, i: number, info: number): void {
+export function requireConverged(operation: string, x: HostArray, i: number, info: number): void {
   if (info === 0) return;
   throw failure(
     operation,

@@ -18,10 +18,10 @@ import {
   columnsOf,
   countOf,
   defineHost,
-  demandConverged,
-  demandFinite,
-  demandMatrices,
-  demandSquare,
+  requireConverged,
+  requireFinite,
+  requireMatrices,
+  requireSquare,
   epsilonOf,
   eyeLike,
   mT,
@@ -47,7 +47,7 @@ const svdOp = defineHost<SvdAttributes>({
     ];
   },
   host: ([a], { full: isFull }) => {
-    demandFinite("linalg.svd", a!);
+    requireFinite("linalg.svd", a!);
     const [m, n] = a!.shape.slice(-2) as [number, number];
     const k = Math.min(m, n);
     const [left, right] = isFull ? [m, n] : [k, k];
@@ -60,7 +60,7 @@ const svdOp = defineHost<SvdAttributes>({
         continue;
       }
       const found = engine().svd(m, n, columns(a!, i, m, n), isFull ? "all" : "some");
-      demandConverged("linalg.svd", a!, i, found.info);
+      requireConverged("linalg.svd", a!, i, found.info);
       putColumns(u, i, m, left, found.u);
       s.set(found.s, i * k);
       putColumns(vh, i, right, n, found.vt);
@@ -125,7 +125,7 @@ export function svd(
     readonly fullMatrices?: boolean | undefined;
   } = {},
 ): SVD {
-  demandMatrices("linalg.svd", a);
+  requireMatrices("linalg.svd", a);
   const [S, U, Vh] = dispatch(svdOp, [a], { full: fullMatrices });
   return { U: U!, S: S!, Vh: Vh! };
 }
@@ -153,11 +153,11 @@ function decompose(operation: string, a: HostArray, i: number, hermitian: boolea
   const matrix = columns(a, i, m, n);
   if (!hermitian) {
     const found = engine().svd(m, n, matrix, "some");
-    demandConverged(operation, a, i, found.info);
+    requireConverged(operation, a, i, found.info);
     return found;
   }
   const w = new Float64Array(n);
-  demandConverged(operation, a, i, engine().symmetricEigen(n, matrix, w));
+  requireConverged(operation, a, i, engine().symmetricEigen(n, matrix, w));
   const vt = new Float64Array(n * n);
   for (let c = 0; c < n; c++) for (let r = 0; r < n; r++) vt[r * n + c] = Math.sign(w[c]! || 1) * matrix[c * n + r]!;
   return { s: w.map(Math.abs), u: matrix, vt };
@@ -175,7 +175,7 @@ const rankOp = defineHost<RankAttributes>({
   name: "linalg.matrixRank",
   infer: ([a]) => [{ shape: batchOf(a!.shape), dtype: "int32" }],
   host: ([a, atol, rtol], { hermitian }) => {
-    demandFinite("linalg.matrixRank", a!);
+    requireFinite("linalg.matrixRank", a!);
     const out = new Int32Array(countOf(a!.shape));
     if (a!.data.length === 0) return [out];
     out.forEach((_, i) => {
@@ -192,7 +192,7 @@ const pinvOp = defineHost<RankAttributes>({
   name: "linalg.pinv",
   infer: ([a]) => [{ shape: [...batchOf(a!.shape), columnsOf(a!.shape), rowsOf(a!.shape)], dtype: a!.dtype }],
   host: ([a, atol, rtol], { hermitian }) => {
-    demandFinite("linalg.pinv", a!);
+    requireFinite("linalg.pinv", a!);
     const [m, n] = a!.shape.slice(-2) as [number, number];
     const k = Math.min(m, n);
     const out = new Float64Array(a!.data.length);
@@ -238,8 +238,8 @@ function toleranceTensor(operation: string, name: string, given: number | Tensor
 }
 
 function tolerances(operation: string, a: Tensor, { atol, rtol, hermitian = false }: ToleranceOptions): readonly [Tensor, Tensor] {
-  if (hermitian) demandSquare(operation, a);
-  else demandMatrices(operation, a);
+  if (hermitian) requireSquare(operation, a);
+  else requireMatrices(operation, a);
   return [toleranceTensor(operation, "atol", atol, a), toleranceTensor(operation, "rtol", rtol, a)];
 }
 

@@ -2,11 +2,11 @@
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { isGradEnabled } from "../../autograd/grad-mode.ts";
 import { reading, tie } from "../../autograd/tie.ts";
-import { asResult, call, demandSameDevice, dispatch } from "../../dispatch/dispatch.ts";
+import { asResult, call, requireSameDevice, dispatch } from "../../dispatch/dispatch.ts";
 import { isFloat, type DType } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
-import { demandIndices } from "../../runtime/index-check.ts";
+import { requireIndices } from "../../runtime/index-check.ts";
 import { sameShape, showShape, sizeOf } from "../../core/shape.ts";
 import { toDType } from "../data/data.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -14,12 +14,12 @@ import { add, div, mul, sub } from "../elementwise/binary.ts";
 import { ne } from "../elementwise/compare.ts";
 import { zeros } from "../creation/creation.ts";
 import { define, type Definition, type TensorSpec } from "../../core/definition.ts";
-import { demandReduction, reduceLoss, type LossOptions, type Reduction } from "./regression.ts";
+import { requireReduction, reduceLoss, type LossOptions, type Reduction } from "./regression.ts";
 import { reshape } from "../shape/movement.ts";
 import { sum } from "../reduce/reduce.ts";
 import { emitSoftmax, logSoftmax } from "../reduce/softmax.ts";
 import { crossEntropyGradientShader, crossEntropyShader } from "../../shader/lowering.ts";
-import { cast, constant, demandFloat, sequence } from "../declare/support.ts";
+import { cast, constant, requireFloat, sequence } from "../declare/support.ts";
 import { exp, neg } from "../elementwise/unary.ts";
 import { where } from "../elementwise/where.ts";
 
@@ -209,9 +209,9 @@ export interface NllOptions extends LossOptions {
   readonly ignoreIndex?: number | undefined;
 }
 
-function demandClasses(operation: string, x: Tensor, target: Tensor, weight: Tensor | null): void {
-  demandSameDevice(operation, weight === null ? [x, target] : [x, target, weight]);
-  demandFloat(operation, x);
+function requireClasses(operation: string, x: Tensor, target: Tensor, weight: Tensor | null): void {
+  requireSameDevice(operation, weight === null ? [x, target] : [x, target, weight]);
+  requireFloat(operation, x);
   if (target.dtype !== "int32" && target.dtype !== "int64")
     throw new DTypeError(
       operation,
@@ -227,10 +227,10 @@ function demandClasses(operation: string, x: Tensor, target: Tensor, weight: Ten
       x.rank < 2 ? "a scalar for x of one axis" : `${showShape([x.shape[0]!, ...x.shape.slice(2)])} for x [N, C, ...]`,
       `x ${x.describe()}, target ${target.describe()}`,
     );
-  demandWeight(operation, x, weight);
+  requireWeight(operation, x, weight);
 }
 
-function demandWeight(operation: string, x: Tensor, weight: Tensor | null): void {
+function requireWeight(operation: string, x: Tensor, weight: Tensor | null): void {
   if (weight === null) return;
   const classes = x.rank === 1 ? x.shape[0]! : x.shape[1]!;
   if (!sameShape(weight.shape, [classes]))
@@ -247,9 +247,9 @@ function nll(
   definition: Definition<NllAttributes> = nllOp,
 ): [Tensor, Tensor] {
   const { reduction = "mean", ignoreIndex = -100, weight = null } = options;
-  demandReduction(operation, reduction);
-  demandClasses(operation, x, target, weight);
-  demandIndices(operation, target, { length: x.shape[x.rank === 1 ? 0 : 1]!, argument: "target", except: ignoreIndex });
+  requireReduction(operation, reduction);
+  requireClasses(operation, x, target, weight);
+  requireIndices(operation, target, { length: x.shape[x.rank === 1 ? 0 : 1]!, argument: "target", except: ignoreIndex });
   const single = x.rank === 1;
   const scores = single ? reshape(x, [1, x.size]) : x;
   const classes = single ? reshape(target, [1]) : target;
@@ -305,7 +305,7 @@ export function crossEntropy(x: Tensor, target: Tensor, options: CrossEntropyOpt
     );
   if (isFloat(target.dtype)) return withProbabilities(x, target, options);
   if (labelSmoothing === 0 && weight === null) return nll("crossEntropy", x, target, options, crossEntropyOp)[0];
-  demandClasses("crossEntropy", x, target, weight);
+  requireClasses("crossEntropy", x, target, weight);
   const logs = logSoftmax(x, x.rank === 1 ? 0 : 1);
   const [loss, total] = nll("crossEntropy", logs, target, options);
   if (labelSmoothing === 0) return loss;
@@ -329,12 +329,12 @@ const classWeights = (weight: Tensor, rank: number): Tensor =>
 
 function withProbabilities(x: Tensor, target: Tensor, options: CrossEntropyOptions): Tensor {
   const { labelSmoothing = 0, reduction = "mean", weight = null } = options;
-  demandReduction("crossEntropy", reduction);
-  demandSameDevice("crossEntropy", weight === null ? [x, target] : [x, target, weight]);
-  demandFloat("crossEntropy", x);
+  requireReduction("crossEntropy", reduction);
+  requireSameDevice("crossEntropy", weight === null ? [x, target] : [x, target, weight]);
+  requireFloat("crossEntropy", x);
   if (!sameShape(x.shape, target.shape) || x.rank === 0)
     throw new ShapeError("crossEntropy", "target", `probabilities of x's shape ${showShape(x.shape)}`, target.describe());
-  demandWeight("crossEntropy", x, weight);
+  requireWeight("crossEntropy", x, weight);
   const axis = x.rank === 1 ? 0 : 1;
   const classes = x.shape[axis]!;
   const given = labelSmoothing === 0 ? target : add(mul(target, 1 - labelSmoothing), labelSmoothing / classes);

@@ -1,6 +1,6 @@
 /** CTC loss: connectionist temporal classification. @functional */
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
-import { demandSameDevice } from "../../dispatch/dispatch.ts";
+import { requireSameDevice } from "../../dispatch/dispatch.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { noGrad } from "../../autograd/grad-mode.ts";
 import { Tensor } from "../../core/tensor.ts";
@@ -10,7 +10,7 @@ import { full, tensor } from "../creation/creation.ts";
 import { toDType } from "../data/data.ts";
 import { gather } from "../index/gather.ts";
 import { cat } from "../shape/join.ts";
-import { demandReduction, type LossOptions } from "./regression.ts";
+import { requireReduction, type LossOptions } from "./regression.ts";
 import { expand, narrow, reshape, select, unsqueeze } from "../shape/movement.ts";
 import { logaddexp } from "../elementwise/arithmetic.ts";
 import { arange } from "../creation/ranges.ts";
@@ -18,7 +18,7 @@ import { mean, sum } from "../reduce/reduce.ts";
 import { cumsum } from "../scan/scan.ts";
 import { detach } from "../data/state.ts";
 import { logsumexp } from "../reduce/statistics.ts";
-import { demandFloat } from "../declare/support.ts";
+import { requireFloat } from "../declare/support.ts";
 import { exp, neg } from "../elementwise/unary.ts";
 import { clamp, clampMin, where } from "../elementwise/where.ts";
 
@@ -73,10 +73,10 @@ export function ctcLoss(
   targetLengths: Tensor | readonly number[],
   options: CtcOptions = {},
 ): Tensor {
-  demandFloat("ctcLoss", x);
-  demandSameDevice("ctcLoss", [x, targets]);
+  requireFloat("ctcLoss", x);
+  requireSameDevice("ctcLoss", [x, targets]);
   const { blank = 0, reduction = "mean", zeroInfinity = false } = options;
-  demandReduction("ctcLoss", reduction);
+  requireReduction("ctcLoss", reduction);
   if (!isInteger(targets.dtype)) throw new DTypeError("ctcLoss", "targets", "of an integer dtype", targets.describe());
   if (x.rank !== 3 && x.rank !== 2) throw new ShapeError("ctcLoss", "x", "[T, N, C] or [T, C]", x.describe());
   const logits = x.rank === 3 ? x : unsqueeze(x, 1);

@@ -1,7 +1,7 @@
 /** Margin, ranking and likelihood losses. @functional */
 import { isGradEnabled } from "../../autograd/grad-mode.ts";
 import { AutogradError, DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
-import { demandSameDevice } from "../../dispatch/dispatch.ts";
+import { requireSameDevice } from "../../dispatch/dispatch.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { isBroadcastableTo, sameShape, showShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -17,13 +17,13 @@ import { pow } from "../elementwise/power.ts";
 import { arange } from "../creation/ranges.ts";
 import { argmax } from "../reduce/extrema.ts";
 import { any, mean, sum } from "../reduce/reduce.ts";
-import { demandFloat } from "../declare/support.ts";
+import { requireFloat } from "../declare/support.ts";
 import { exp, log, neg, square } from "../elementwise/unary.ts";
 import { clampMin, minimum, where } from "../elementwise/where.ts";
 
 function pair(operation: string, x: Tensor, target: Tensor): void {
-  demandSameDevice(operation, [x, target]);
-  demandFloat(operation, x);
+  requireSameDevice(operation, [x, target]);
+  requireFloat(operation, x);
 }
 
 /** Options of losses with a margin. Reference: torch.nn.functional.margin_ranking_loss. */
@@ -34,7 +34,7 @@ export interface MarginOptions extends LossOptions {
 
 /** Mean of max(0, -y (a - b) + margin): a is to rank above b where y is 1, below where it is -1. Reference: torch.nn.functional.margin_ranking_loss. */
 export function marginRankingLoss(a: Tensor, b: Tensor, y: Tensor, options: MarginOptions = {}): Tensor {
-  demandSameDevice("marginRankingLoss", [a, b, y]);
+  requireSameDevice("marginRankingLoss", [a, b, y]);
   if (a.rank !== b.rank || a.rank !== y.rank)
     throw new ShapeError("marginRankingLoss", "a, b and y", "of one number of axes", [a, b, y].map((t) => t.describe()).join(", "));
   return reduceLoss("marginRankingLoss", clampMin(add(asFloat(mul(neg(y), sub(a, b))), options.margin ?? 0), 0), options);
@@ -49,7 +49,7 @@ export function hingeEmbeddingLoss(x: Tensor, y: Tensor, options: MarginOptions 
 
 /** Mean of 1 - cos(a, b) where y is 1, of max(0, cos(a, b) - margin) where it is -1. a, b: [N, E] or [E]. Reference: torch.nn.functional.cosine_embedding_loss. */
 export function cosineEmbeddingLoss(a: Tensor, b: Tensor, y: Tensor, options: MarginOptions = {}): Tensor {
-  demandSameDevice("cosineEmbeddingLoss", [a, b, y]);
+  requireSameDevice("cosineEmbeddingLoss", [a, b, y]);
   if (y.rank > 1 || a.rank !== y.rank + 1 || b.rank !== y.rank + 1)
     throw new ShapeError(
       "cosineEmbeddingLoss",
@@ -163,7 +163,7 @@ export interface TripletOptions extends LossOptions {
 }
 /** Mean of max(0, d(anchor, positive) - d(anchor, negative) + margin). Reference: torch.nn.functional.triplet_margin_loss, …_with_distance_loss. */
 export function tripletMarginLoss(anchor: Tensor, positive: Tensor, negative: Tensor, options: TripletOptions = {}): Tensor {
-  demandSameDevice("tripletMarginLoss", [anchor, positive, negative]);
+  requireSameDevice("tripletMarginLoss", [anchor, positive, negative]);
   if (anchor.rank !== positive.rank || anchor.rank !== negative.rank)
     throw new ShapeError(
       "tripletMarginLoss",
@@ -192,7 +192,7 @@ export interface PoissonOptions extends LossOptions {
 }
 /** Mean of rate - target ln rate. Reference: torch.nn.functional.poisson_nll_loss. */
 export function poissonNllLoss(x: Tensor, target: Tensor, options: PoissonOptions = {}): Tensor {
-  demandSameDevice("poissonNllLoss", [x, target]);
+  requireSameDevice("poissonNllLoss", [x, target]);
   const { logInput = true, full = false, eps: epsilon = 1e-8 } = options;
   let loss = asFloat(logInput ? sub(exp(x), mul(target, x)) : sub(x, mul(target, log(add(asFloat(x), epsilon)))));
   if (full) {

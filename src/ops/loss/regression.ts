@@ -1,7 +1,7 @@
 /** Regression and binary classification losses. @functional */
 import { noGrad } from "../../autograd/grad-mode.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
-import { call, demandSameDevice } from "../../dispatch/dispatch.ts";
+import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { isFloat } from "../../core/dtype.ts";
 import { checksValues } from "../../runtime/index-check.ts";
 import { scope } from "../../core/scope.ts";
@@ -14,7 +14,7 @@ import { ge, le, logicalAnd, ne } from "../elementwise/compare.ts";
 import { itemSync } from "../data/data.ts";
 import { formula } from "../elementwise/formula.ts";
 import { all, mean, sum } from "../reduce/reduce.ts";
-import { demandFloat } from "../declare/support.ts";
+import { requireFloat } from "../declare/support.ts";
 import { abs, emitLog1p, exp, log, log1p, neg, square } from "../elementwise/unary.ts";
 import { clamp, clampMin, where } from "../elementwise/where.ts";
 
@@ -28,28 +28,28 @@ export interface LossOptions {
 }
 
 /** @package */
-export function demandReduction(operation: string, reduction: unknown): void {
+export function requireReduction(operation: string, reduction: unknown): void {
   if (reduction !== "mean" && reduction !== "sum" && reduction !== "none")
     throw new ValueError(operation, "reduction", '"mean", "sum" or "none"', reduction);
 }
 
 /** @package */
 export function reduceLoss(operation: string, loss: Tensor, { reduction = "mean" }: LossOptions): Tensor {
-  demandReduction(operation, reduction);
+  requireReduction(operation, reduction);
   return reduction === "mean" ? mean(loss) : reduction === "sum" ? sum(loss) : loss;
 }
 
 function pair(operation: string, x: Tensor, target: Tensor): void {
-  demandSameDevice(operation, [x, target]);
-  demandFloat(operation, x);
+  requireSameDevice(operation, [x, target]);
+  requireFloat(operation, x);
   if (!isFloat(target.dtype)) throw new DTypeError(operation, "target", "of a floating dtype", target.describe());
   shaped(operation, x, target);
 }
 
 /** Of losses of differences: one of both is floating, and so is the difference. */
 function comparable(operation: string, x: Tensor, target: Tensor): void {
-  demandSameDevice(operation, [x, target]);
-  if (!isFloat(target.dtype)) demandFloat(operation, x);
+  requireSameDevice(operation, [x, target]);
+  if (!isFloat(target.dtype)) requireFloat(operation, x);
   shaped(operation, x, target);
 }
 
@@ -171,11 +171,11 @@ export function binaryCrossEntropy(x: Tensor, target: Tensor, options: BinaryOpt
   pair("binaryCrossEntropy", x, target);
   if (!sameShape(x.shape, target.shape))
     throw new ShapeError("binaryCrossEntropy", "target", `of x's shape ${x.describe()}`, target.describe());
-  demandProbabilities(x);
+  requireProbabilities(x);
   return reduceLoss("binaryCrossEntropy", weighted(call(binaryCrossEntropyOp, [x, target], undefined), options.weight), options);
 }
 
-function demandProbabilities(x: Tensor): void {
+function requireProbabilities(x: Tensor): void {
   if (!checksValues(x)) return;
   const fits = scope(() => itemSync(noGrad(() => all(logicalAnd(ge(x, 0), le(x, 1))))));
   if (fits === 0)

@@ -1,5 +1,5 @@
 /** Tensor contractions: einsum, tensordot, inner. */
-import { asResult, demandSameDevice } from "../../dispatch/dispatch.ts";
+import { asResult, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { resultType } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { normalizeAxis, showShape } from "../../core/shape.ts";
@@ -162,7 +162,7 @@ function lengthsOf(parts: readonly Labelled[]): Map<string, number> {
  */
 export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor {
   if (operands.length === 0) throw new ValueError("einsum", "operands", "at least one tensor", "none");
-  demandSameDevice("einsum", operands);
+  requireSameDevice("einsum", operands);
   const dtype = resultType(operands);
   const { operands: labels, output } = parse(equation, operands);
   const repeated = operands.map((t, i): Labelled => ({ t: toDType(t, dtype), labels: labels[i]! }));
@@ -213,11 +213,11 @@ const spreadInner = ({ t, labels }: Labelled, lengths: ReadonlyMap<string, numbe
  * Reference: torch.tensordot.
  */
 export function tensordot(a: Tensor, b: Tensor, axes: number | readonly [readonly number[], readonly number[]] = 2): Tensor {
-  demandSameDevice("tensordot", [a, b]);
+  requireSameDevice("tensordot", [a, b]);
   if (a.dtype !== b.dtype) throw new DTypeError("tensordot", "b", `of a's dtype ${a.dtype}`, b.describe());
   if (typeof axes === "number" && (!Number.isInteger(axes) || axes < 0 || axes > a.rank || axes > b.rank))
-    throw new ValueError("tensordot", "axes", `a whole number in [0, ${Math.min(a.rank, b.rank)}], or two lists`, axes);
-  if (typeof axes !== "number" && axes.length !== 2) throw new ValueError("tensordot", "axes", "a whole number, or two lists", axes);
+    throw new ValueError("tensordot", "axes", `an integer in [0, ${Math.min(a.rank, b.rank)}], or two lists`, axes);
+  if (typeof axes !== "number" && axes.length !== 2) throw new ValueError("tensordot", "axes", "an integer, or two lists", axes);
   const count = (n: number, from: number): number[] => Array.from({ length: n }, (_, i) => from + i);
   const [of, to] = typeof axes === "number" ? [count(axes, a.rank - axes), count(axes, 0)] : axes;
   const mine = of.map((i) => normalizeAxis("tensordot", i, a.rank, "axes"));

@@ -7,7 +7,7 @@ import { cast, constant, cut } from "../declare/support.ts";
 
 /** Products that are made one by one and then added: so many need less time and memory than the digits' products. */
 const MOST_PRODUCTS = 2 ** 20;
-/** Digits are -128 to 127: of so many products each partial sum is a whole number that float32 holds. */
+/** Digits are -128 to 127: of so many products each partial sum is an integer that float32 holds. */
 const LONGEST = 1024;
 
 /** a [..., M, K] b [..., K, N] over a common batch, as `gemm` multiplies float32. The result has the batch's sizes and [M, N]. */

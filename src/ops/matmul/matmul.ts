@@ -3,9 +3,9 @@ import { product } from "../../core/padded-axes.ts";
 import { isGradEnabled } from "../../autograd/grad-mode.ts";
 import { matmulShader } from "../../shader/lowering.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import { asResult, call, demandSameDevice } from "../../dispatch/dispatch.ts";
+import { asResult, call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { DTYPES, isFloat, isInteger, type DType } from "../../core/dtype.ts";
-import { demandHeld } from "../../core/elements.ts";
+import { requireHeld } from "../../core/elements.ts";
 import { DTypeError, ShapeError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { broadcastShapes, isBroadcastableTo, sameShape, showShape, sizeOf, viewStrides, type Shape } from "../../core/shape.ts";
@@ -144,18 +144,18 @@ function weightGradient(a: Tensor, dy: Tensor, shape: Shape): Tensor {
 /** [..., C] as [rows, C]. */
 const asRows = (x: Tensor): Tensor => (x.rank === 2 ? x : reshape(x, [sizeOf(x.shape.slice(0, -1)), x.shape.at(-1)!]));
 
-function demandProduct(operation: string, a: Tensor, b: Tensor, name = "b"): void {
-  demandSameDevice(operation, [a, b]);
+function requireProduct(operation: string, a: Tensor, b: Tensor, name = "b"): void {
+  requireSameDevice(operation, [a, b]);
   if (a.dtype !== b.dtype) throw new DTypeError(operation, name, `of a's dtype ${a.dtype}`, b.dtype);
   if (!DTYPES[a.dtype].computes || a.dtype === "bool")
     throw new DTypeError(operation, "a and b", "of a number type that computes", a.dtype);
 }
 
-function demandRank(operation: string, argument: string, x: Tensor, rank: number): void {
+function requireRank(operation: string, argument: string, x: Tensor, rank: number): void {
   if (x.rank !== rank) throw new ShapeError(operation, argument, `of ${rank} ${rank === 1 ? "axis" : "axes"}`, x.describe());
 }
 
-const demandInner = (operation: string, a: Tensor, b: Tensor, inner: number): void => {
+const requireInner = (operation: string, a: Tensor, b: Tensor, inner: number): void => {
   if (a.shape.at(-1) !== inner)
     throw new ShapeError(
       operation,
@@ -189,9 +189,9 @@ function kept(a: Tensor, b: Tensor): [Tensor, Tensor] {
  * float64, bfloat16 and mixed dtypes. DirectML: GEMM; for integers by digits of eight bits, or by size MULTIPLY and REDUCE. Reference: torch.matmul.
  */
 export function matmul(a: Tensor, b: Tensor): Tensor {
-  demandProduct("matmul", a, b);
+  requireProduct("matmul", a, b);
   if (a.rank === 0 || b.rank === 0) throw new ShapeError("matmul", a.rank === 0 ? "a" : "b", "of at least one axis", "a scalar");
-  demandInner("matmul", a, b, b.rank === 1 ? b.shape[0]! : b.shape.at(-2)!);
+  requireInner("matmul", a, b, b.rank === 1 ? b.shape[0]! : b.shape.at(-2)!);
   if (b.rank === 1) return call(vectorOp, kept(a, b), undefined);
   if (a.rank > 1) return call(matmulOp, kept(a, b), undefined);
   const product = call(matmulOp, kept(reshape(a, [1, a.shape[0]!]), b), undefined);
@@ -200,37 +200,37 @@ export function matmul(a: Tensor, b: Tensor): Tensor {
 
 /** a [M, K] times b [K, N]. Errors as for matmul, and for other ranks. DirectML: GEMM. Reference: torch.mm. */
 export function mm(a: Tensor, b: Tensor): Tensor {
-  demandRank("mm", "a", a, 2);
-  demandRank("mm", "b", b, 2);
+  requireRank("mm", "a", a, 2);
+  requireRank("mm", "b", b, 2);
   return matmul(a, b);
 }
 
 /** a [B, M, K] times b [B, K, N], batch by batch. Nothing broadcasts. DirectML: GEMM. Reference: torch.bmm. */
 export function bmm(a: Tensor, b: Tensor): Tensor {
-  demandRank("bmm", "a", a, 3);
-  demandRank("bmm", "b", b, 3);
+  requireRank("bmm", "a", a, 3);
+  requireRank("bmm", "b", b, 3);
   if (a.shape[0] !== b.shape[0]) throw new ShapeError("bmm", "b", `of a's batch (${a.shape[0]})`, b.describe());
   return matmul(a, b);
 }
 
 /** a [M, K] times the vector b [K]. DirectML: GEMM. Reference: torch.mv. */
 export function mv(a: Tensor, b: Tensor): Tensor {
-  demandRank("mv", "a", a, 2);
-  demandRank("mv", "b", b, 1);
+  requireRank("mv", "a", a, 2);
+  requireRank("mv", "b", b, 1);
   return matmul(a, b);
 }
 
 /** Sum of a * b for two vectors [K], as a scalar. DirectML: GEMM. Reference: torch.dot. */
 export function dot(a: Tensor, b: Tensor): Tensor {
-  demandRank("dot", "a", a, 1);
-  demandRank("dot", "b", b, 1);
+  requireRank("dot", "a", a, 1);
+  requireRank("dot", "b", b, 1);
   return matmul(a, b);
 }
 
 /** a [M] and b [N] to the matrix [M, N] of all products. DirectML: ELEMENT_WISE_MULTIPLY. Reference: torch.outer. */
 export function outer(a: Tensor, b: Tensor): Tensor {
-  demandRank("outer", "a", a, 1);
-  demandRank("outer", "b", b, 1);
+  requireRank("outer", "a", a, 1);
+  requireRank("outer", "b", b, 1);
   return mul(reshape(a, [a.shape[0]!, 1]), b);
 }
 
@@ -257,14 +257,14 @@ function addProduct(
   b: Tensor,
   { alpha = 1, beta = 1 }: { readonly alpha?: number | undefined; readonly beta?: number | undefined },
 ): Tensor {
-  demandProduct(operation, a, b);
-  demandProduct(operation, a, c, "c");
-  demandInner(operation, a, b, b.shape.at(-2)!);
+  requireProduct(operation, a, b);
+  requireProduct(operation, a, c, "c");
+  requireInner(operation, a, b, b.shape.at(-2)!);
   const shape = [...a.shape.slice(0, -1), b.shape.at(-1)!];
   if (!isBroadcastableTo(c.shape, shape)) throw new ShapeError(operation, "c", `broadcastable to ${showShape(shape)}`, c.describe());
   const scale = isInteger(a.dtype) ? a.dtype : "float32";
-  demandHeld(operation, "alpha", scale, alpha);
-  demandHeld(operation, "beta", scale, beta);
+  requireHeld(operation, "alpha", scale, alpha);
+  requireHeld(operation, "beta", scale, beta);
   if (isInteger(a.dtype) || sizeOf(shape) === 0 || a.shape.at(-1) === 0) {
     const product = matmul(a, b);
     const factor = (x: Tensor, by: number): Tensor => (by === 1 ? x : mul(x, isInteger(x.dtype) ? Math.trunc(by) : by));
@@ -287,8 +287,8 @@ export function addmm(
     readonly beta?: number;
   } = {},
 ): Tensor {
-  demandRank("addmm", "a", a, 2);
-  demandRank("addmm", "b", b, 2);
+  requireRank("addmm", "a", a, 2);
+  requireRank("addmm", "b", b, 2);
   return addProduct("addmm", c, a, b, options);
 }
 
@@ -303,8 +303,8 @@ export function baddbmm(
     readonly beta?: number;
   } = {},
 ): Tensor {
-  demandRank("baddbmm", "a", a, 3);
-  demandRank("baddbmm", "b", b, 3);
+  requireRank("baddbmm", "a", a, 3);
+  requireRank("baddbmm", "b", b, 3);
   if (a.shape[0] !== b.shape[0]) throw new ShapeError("baddbmm", "b", `of a's batch (${a.shape[0]})`, b.describe());
   return addProduct("baddbmm", c, a, b, options);
 }
@@ -344,8 +344,8 @@ const linearOp = define({
  */
 export function linear(x: Tensor, weight: Tensor, bias: Tensor | null = null): Tensor {
   if (weight.rank === 1) return single(x, weight, bias);
-  demandRank("linear", "weight", weight, 2);
-  demandProduct("linear", x, weight, "weight");
+  requireRank("linear", "weight", weight, 2);
+  requireProduct("linear", x, weight, "weight");
   if (x.rank === 0 || x.shape.at(-1) !== weight.shape[1])
     throw new ShapeError(
       "linear",
@@ -354,7 +354,7 @@ export function linear(x: Tensor, weight: Tensor, bias: Tensor | null = null): T
       `x ${x.describe()}, weight ${weight.describe()}`,
     );
   if (bias !== null) {
-    demandProduct("linear", x, bias, "bias");
+    requireProduct("linear", x, bias, "bias");
     if (!sameShape(bias.shape, [weight.shape[0]!])) throw new ShapeError("linear", "bias", showShape([weight.shape[0]!]), bias.describe());
   }
   if (!isFloat(x.dtype) || x.size === 0 || weight.size === 0) {

@@ -1,5 +1,5 @@
 /** Batched and chained matrix products: chains, batches summed, Kronecker and cross products. */
-import { demandHeld } from "../../core/elements.ts";
+import { requireHeld } from "../../core/elements.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { isHalf, isFloat, resultType } from "../../core/dtype.ts";
 import { isBroadcastableTo, normalizeAxis, showShape } from "../../core/shape.ts";
@@ -21,24 +21,24 @@ const scaled = (x: Tensor, by: number): Tensor => (by === 1 ? x : mul(x, isFloat
 function added(operation: string, c: Tensor, product: Tensor, { alpha = 1, beta = 1 }: Scale): Tensor {
   if (!isBroadcastableTo(c.shape, product.shape))
     throw new ShapeError(operation, "c", `broadcastable to ${showShape(product.shape)}`, c.describe());
-  demandHeld(operation, "alpha", product.dtype, alpha);
-  demandHeld(operation, "beta", product.dtype, beta);
+  requireHeld(operation, "alpha", product.dtype, alpha);
+  requireHeld(operation, "beta", product.dtype, beta);
   const right = scaled(product, alpha);
   return beta === 0 ? right : add(scaled(c, beta), right);
 }
 
-function demandLike(operation: string, a: Tensor, t: Tensor, argument: string): void {
+function requireLike(operation: string, a: Tensor, t: Tensor, argument: string): void {
   if (t.dtype !== a.dtype) throw new DTypeError(operation, argument, `of a's dtype ${a.dtype}`, t.describe());
 }
 
-function demandRank(operation: string, argument: string, x: Tensor, rank: number): void {
+function requireRank(operation: string, argument: string, x: Tensor, rank: number): void {
   if (x.rank !== rank) throw new ShapeError(operation, argument, `of ${rank} axes`, x.describe());
 }
 
 /** beta c + alpha times the sum of a [B, M, K] times b [B, K, N] over the batch, as one product. DirectML: GEMM. Reference: torch.addbmm. */
 export function addbmm(c: Tensor, a: Tensor, b: Tensor, { alpha = 1, beta = 1 }: Scale = {}): Tensor {
-  demandRank("addbmm", "a", a, 3);
-  demandRank("addbmm", "b", b, 3);
+  requireRank("addbmm", "a", a, 3);
+  requireRank("addbmm", "b", b, 3);
   const [batch, m, k] = a.shape as [number, number, number];
   if (b.shape[0] !== batch || b.shape[1] !== k) throw new ShapeError("addbmm", "b", `[${batch}, ${k}, N]`, b.describe());
   const left = reshape(movedim(a, 0, 1), [m, batch * k]);
@@ -48,16 +48,16 @@ export function addbmm(c: Tensor, a: Tensor, b: Tensor, { alpha = 1, beta = 1 }:
 
 /** beta c + alpha times a matrix times a vector. DirectML: GEMM. Reference: torch.addmv. */
 export function addmv(c: Tensor, a: Tensor, b: Tensor, options: Scale = {}): Tensor {
-  demandRank("addmv", "a", a, 2);
-  demandRank("addmv", "b", b, 1);
-  demandLike("addmv", a, c, "c");
+  requireRank("addmv", "a", a, 2);
+  requireRank("addmv", "b", b, 1);
+  requireLike("addmv", a, c, "c");
   return roundedOnce([c, a, b], (z, x, y) => added("addmv", z!, matmul(x!, y!), options));
 }
 
 /** beta c + alpha times the outer product of two vectors. Reference: torch.addr. */
 export function addr(c: Tensor, a: Tensor, b: Tensor, { alpha = 1, beta = 1 }: Scale = {}): Tensor {
-  demandRank("addr", "a", a, 1);
-  demandRank("addr", "b", b, 1);
+  requireRank("addr", "a", a, 1);
+  requireRank("addr", "b", b, 1);
   const product = (x: Tensor, y: Tensor): Tensor => mul(unsqueeze(x, 1), y);
   if (resultType([c, a, b]) !== "bool") return roundedOnce([c, a, b], (z, x, y) => added("addr", z!, product(x!, y!), { alpha, beta }));
   const outer = product(a, b);
@@ -126,7 +126,7 @@ export function kron(a: Tensor, b: Tensor): Tensor {
  */
 export function cross(a: Tensor, b: Tensor, axis?: number): Tensor {
   if (a.rank !== b.rank) throw new ShapeError("cross", "b", `of ${a.rank} axes, like a`, b.describe());
-  demandLike("cross", a, b, "b");
+  requireLike("cross", a, b, "b");
   const at = axis === undefined ? a.shape.findIndex((d, i) => d === 3 && b.shape[i] === 3) : normalizeAxis("cross", axis, a.rank);
   if (at < 0 || a.shape[at] !== 3 || b.shape[at] !== 3)
     throw new ShapeError("cross", "a and b", "of length 3 along the axis", `${a.describe()}, ${b.describe()}`);

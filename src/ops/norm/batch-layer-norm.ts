@@ -5,7 +5,7 @@ import { layerNormShader, normGradientShader } from "../../shader/lowering.ts";
 import { isGradEnabled, noGrad } from "../../autograd/grad-mode.ts";
 import { tie } from "../../autograd/tie.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import { assign, call, demandSameDevice, dispatch } from "../../dispatch/dispatch.ts";
+import { assign, call, requireSameDevice, dispatch } from "../../dispatch/dispatch.ts";
 import type { DType } from "../../core/dtype.ts";
 import { ShapeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
@@ -19,7 +19,7 @@ import { define, type Definition } from "../../core/definition.ts";
 import { reshape } from "../shape/movement.ts";
 import { mean, sum } from "../reduce/reduce.ts";
 import { emitReduce } from "../reduce/reduce-lower.ts";
-import { cast, constant, demandFloat } from "../declare/support.ts";
+import { cast, constant, requireFloat } from "../declare/support.ts";
 import { rsqrt, square } from "../elementwise/unary.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
 
@@ -180,12 +180,12 @@ export interface BatchNormOptions {
 }
 
 /** @package */
-export function demandChannels(operation: string, x: Tensor, tensors: readonly (readonly [string, Tensor | null])[]): void {
+export function requireChannels(operation: string, x: Tensor, tensors: readonly (readonly [string, Tensor | null])[]): void {
   const channels = x.shape[1]!;
   for (const [name, t] of tensors) {
     if (t === null) continue;
-    if (t.device !== x.device) demandSameDevice(operation, [x, t]);
-    demandFloat(operation, t, name);
+    if (t.device !== x.device) requireSameDevice(operation, [x, t]);
+    requireFloat(operation, t, name);
     if (t.rank !== 1 || t.shape[0] !== channels)
       throw new ShapeError(operation, name, `${showShape([channels])}, one for each channel`, t.describe());
   }
@@ -224,11 +224,11 @@ export function batchNorm(
   options: BatchNormOptions = {},
 ): Tensor {
   const { training = false, momentum = 0.1, eps: epsilon = 1e-5 } = options;
-  demandFloat("batchNorm", x);
+  requireFloat("batchNorm", x);
   // Nothing to normalise: PyTorch lets an empty vector through.
   if (x.rank === 1 && x.size === 0) return call(contiguousOp, [x], undefined);
   if (x.rank < 2) throw new ShapeError("batchNorm", "x", "[N, C, ...]", x.describe());
-  demandChannels("batchNorm", x, [
+  requireChannels("batchNorm", x, [
     ["runningMean", runningMean],
     ["runningVariance", runningVariance],
     ["weight", weight],
@@ -426,7 +426,7 @@ export function layerNorm(
     readonly epsilon?: number | undefined;
   } = {},
 ): Tensor {
-  demandFloat("layerNorm", x);
+  requireFloat("layerNorm", x);
   const axes = normalizedShape.length;
   if (axes === 0 || !sameShape(x.shape.slice(x.rank - axes), normalizedShape) || x.rank < axes)
     throw new ShapeError("layerNorm", "last axes of x", showShape(normalizedShape), x.describe());
@@ -435,8 +435,8 @@ export function layerNorm(
     ["bias", bias],
   ] as const) {
     if (t === null) continue;
-    demandSameDevice("layerNorm", [x, t]);
-    demandFloat("layerNorm", t, name);
+    requireSameDevice("layerNorm", [x, t]);
+    requireFloat("layerNorm", t, name);
     if (!sameShape(t.shape, normalizedShape)) throw new ShapeError("layerNorm", name, showShape(normalizedShape), t.describe());
   }
   if (weight === null && bias === null) return call(layerNormOp, [x], { axes, epsilon, affine: false });

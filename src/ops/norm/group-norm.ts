@@ -12,10 +12,10 @@ import { add, mul, sub } from "../elementwise/binary.ts";
 import { toDType } from "../data/data.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { reshape } from "../shape/movement.ts";
-import { demandChannels, filler, normalizationGradient, normalizedGradient, ofNothing, tiedTo, type Epsilon } from "./batch-layer-norm.ts";
+import { requireChannels, filler, normalizationGradient, normalizedGradient, ofNothing, tiedTo, type Epsilon } from "./batch-layer-norm.ts";
 import { mean, sum } from "../reduce/reduce.ts";
 import { emitReduce } from "../reduce/reduce-lower.ts";
-import { cast, demandFloat } from "../declare/support.ts";
+import { cast, requireFloat } from "../declare/support.ts";
 import { rsqrt, square } from "../elementwise/unary.ts";
 
 interface GroupAttributes extends Epsilon {
@@ -118,13 +118,13 @@ export function normalizeGroups(
   bias: Tensor | null,
   options: Omit<GroupAttributes, "groups">,
 ): Tensor {
-  demandFloat("groupNorm", x);
+  requireFloat("groupNorm", x);
   if (x.rank < 2) throw new ShapeError("groupNorm", "x", "[N, C, ...]", x.describe());
   const c = x.shape[1]!;
   if (c === 0) throw new ShapeError("groupNorm", "x", "of at least one channel", x.describe());
   if (!Number.isInteger(groups) || groups < 1 || c % groups !== 0)
-    throw new ValueError("groupNorm", "groups", `a whole number that divides the ${c} channels`, groups);
-  demandChannels("groupNorm", x, [
+    throw new ValueError("groupNorm", "groups", `an integer that divides the ${c} channels`, groups);
+  requireChannels("groupNorm", x, [
     ["weight", weight],
     ["bias", bias],
   ]);

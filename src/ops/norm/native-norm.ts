@@ -1,6 +1,6 @@
 /** Normalization with its statistics: PyTorch's native_layer_norm and the like. */
 import { noGrad } from "../../autograd/grad-mode.ts";
-import { demandSameDevice } from "../../dispatch/dispatch.ts";
+import { requireSameDevice } from "../../dispatch/dispatch.ts";
 import type { Shape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { add } from "../elementwise/binary.ts";
@@ -73,7 +73,7 @@ export function nativeBatchNorm(
   bias: Tensor | null = null,
   options: BatchNormOptions = {},
 ): Normalized {
-  demandSameDevice(
+  requireSameDevice(
     "nativeBatchNorm",
     [x, runningMean, runningVariance, weight, bias].filter((t) => t !== null),
   );

@@ -1,7 +1,7 @@
 /** RMS normalization and local response normalization. @functional */
 import { isGradEnabled } from "../../autograd/grad-mode.ts";
 import { normGradientShader, rmsNormShader } from "../../shader/lowering.ts";
-import { call, demandSameDevice, dispatch } from "../../dispatch/dispatch.ts";
+import { call, requireSameDevice, dispatch } from "../../dispatch/dispatch.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { ShapeError, ValueError } from "../../core/errors.ts";
 import { sameShape, showShape, sizeOf, type Shape } from "../../core/shape.ts";
@@ -20,7 +20,7 @@ import { avgPool2d } from "../pool/pool.ts";
 import { pow } from "../elementwise/power.ts";
 import { mean, sum } from "../reduce/reduce.ts";
 import { emitReduce } from "../reduce/reduce-lower.ts";
-import { cast, demandFloat } from "../declare/support.ts";
+import { cast, requireFloat } from "../declare/support.ts";
 import { rsqrt, square } from "../elementwise/unary.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
 
@@ -123,12 +123,12 @@ export function rmsNorm(
     readonly epsilon?: number | null | undefined;
   } = {},
 ): Tensor {
-  demandFloat("rmsNorm", x);
+  requireFloat("rmsNorm", x);
   const axes = normalizedShape.length;
   if (axes === 0 || axes > x.rank || !sameShape(x.shape.slice(x.rank - axes), normalizedShape))
     throw new ShapeError("rmsNorm", "last axes of x", showShape(normalizedShape), x.describe());
   if (weight !== null) {
-    demandSameDevice("rmsNorm", [x, weight]);
+    requireSameDevice("rmsNorm", [x, weight]);
     if (!sameShape(weight.shape, normalizedShape)) throw new ShapeError("rmsNorm", "weight", showShape(normalizedShape), weight.describe());
   }
   if (x.size === 0) return ofNothing(x, weight);
@@ -155,13 +155,13 @@ export interface LocalResponseOptions {
  */
 export function localResponseNorm(x: Tensor, size: number, { alpha = 1e-4, beta = 0.75, k = 1 }: LocalResponseOptions = {}): Tensor {
   if (x.rank < 3) throw new ShapeError("localResponseNorm", "x", "[N, C, ...] with at least one spatial axis", x.describe());
-  if (!Number.isInteger(size) || size < 1) throw new ValueError("localResponseNorm", "size", "a whole number of at least 1", size);
+  if (!Number.isInteger(size) || size < 1) throw new ValueError("localResponseNorm", "size", "an integer of at least 1", size);
   if (x.size === 0) return x;
-  if (!isInteger(x.dtype)) demandFloat("localResponseNorm", x);
+  if (!isInteger(x.dtype)) requireFloat("localResponseNorm", x);
   const [n, c] = x.shape as [number, number];
   const squares = reshape(square(x), [n, 1, c, sizeOf(x.shape.slice(2))]);
   const before = Math.floor(size / 2);
-  // Of whole numbers the mean is one, too, as in PyTorch.
+  // Of integers the mean is one, too, as in PyTorch.
   const average = avgPool2d(pad(squares, [0, 0, before, size - 1 - before]), [size, 1], { stride: 1 });
   return div(x, pow(add(mul(asFloat(reshape(average, x.shape)), alpha), k), beta));
 }

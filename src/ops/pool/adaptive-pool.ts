@@ -2,7 +2,7 @@
 import { reading } from "../../autograd/tie.ts";
 import { isHalf } from "../../core/dtype.ts";
 import { ShapeError } from "../../core/errors.ts";
-import { demandListed, expandList } from "../../core/shape.ts";
+import { requireListed, expandList } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { tensor } from "../creation/creation.ts";
 import { roundedOnce, toDType } from "../data/data.ts";
@@ -13,7 +13,7 @@ import { reshape } from "../shape/movement.ts";
 import { evenWindows, maximumOf, maximumValues, meanOf, type Pooled } from "./pool.ts";
 import { sum } from "../reduce/reduce.ts";
 import { where } from "../elementwise/where.ts";
-import { demandSpatial } from "../conv/spatial.ts";
+import { requireSpatial } from "../conv/spatial.ts";
 
 interface Bounds {
   readonly first: number;
@@ -27,7 +27,7 @@ const boundsOf = (input: number, output: number): Bounds[] =>
 type OutputSize = number | readonly (number | null)[];
 
 function sizes(operation: string, x: Tensor, spatial: number, size: OutputSize): { input: number[]; output: number[] } {
-  demandSpatial(operation, x, spatial);
+  requireSpatial(operation, x, spatial);
   const input = x.shape.slice(-spatial);
   const output = expandList(operation, "outputSize", typeof size === "number" ? size : size.map((d, i) => d ?? input[i] ?? 0), spatial, 1);
   if (x.shape.slice(-spatial - 1).includes(0))
@@ -46,7 +46,7 @@ function adaptiveAvgPool(operation: string, spatial: number, x: Tensor, size: Ou
     output.forEach((o, i) => {
       const axis = x.rank - spatial + i;
       if (o === input[i]) return;
-      demandListed(operation, "outputSize", input[i]! + 2 * o, size);
+      requireListed(operation, "outputSize", input[i]! + 2 * o, size);
       y = meansAlong(y, axis, input[i]!, o);
     });
     return toDType(y, z!.dtype);
@@ -94,7 +94,7 @@ function spreadWindows(
 ): { spread: Tensor; places: number[] } {
   // A window of o reaches over at most input / o + 2 cells.
   const listed = output.reduce((n, o, i) => n * (input[i]! + 2 * o), 1);
-  demandListed(operation, "outputSize", listed, output);
+  requireListed(operation, "outputSize", listed, output);
   let spread = x;
   let places = [0];
   output.forEach((o, i) => {

@@ -7,7 +7,7 @@ import { largestOf } from "../../core/elements.ts";
 import { ShapeError, ValueError } from "../../core/errors.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import type { Expr } from "../../graph/graph.ts";
-import { demandListed, expandList, showShape, sizeOf } from "../../core/shape.ts";
+import { requireListed, expandList, showShape, sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { mul } from "../elementwise/binary.ts";
 import { tensor, zerosLike } from "../creation/creation.ts";
@@ -17,7 +17,7 @@ import { gather } from "../index/gather.ts";
 import { integerAverage, integerMaximum, integerMaximumWithPlaces } from "../conv/integer-spatial.ts";
 import { reshape } from "../shape/movement.ts";
 import { BOOL, cast, constant, sequence } from "../declare/support.ts";
-import { batched, demandSpatial, extent, lifted, liftedList, type PerAxis } from "../conv/spatial.ts";
+import { batched, requireSpatial, extent, lifted, liftedList, type PerAxis } from "../conv/spatial.ts";
 import { windowOptions } from "../declare/positional.ts";
 
 /** Lists hold one number for each spatial axis; `end` is the padding behind, more than `start` where ceilMode adds a window. @package */
@@ -226,7 +226,7 @@ function windows(operation: string, x: Tensor, spatial: number, size: PerAxis, o
 }
 
 function maxPool(operation: string, spatial: number, x: Tensor, size: PerAxis, options: MaxPoolOptions): Tensor {
-  demandSpatial(operation, x, spatial, true);
+  requireSpatial(operation, x, spatial, true);
   const w = windows(operation, x, spatial, size, options);
   return batched(operation, x, spatial, (b) => (isInteger(x.dtype) && b.size > 0 ? integerMaximum(b, w) : call(maxPoolOp, [b], w)));
 }
@@ -253,17 +253,17 @@ function poolWithIndices(x: Tensor, spatial: number, w: Windows): Pooled {
 }
 
 function maxPoolWithIndices(operation: string, spatial: number, x: Tensor, size: PerAxis, options: MaxPoolOptions): Pooled {
-  demandSpatial(operation, x, spatial, true);
+  requireSpatial(operation, x, spatial, true);
   return poolWithIndices(x, spatial, windows(operation, x, spatial, size, options));
 }
 
 function avgPool(operation: string, spatial: number, x: Tensor, size: PerAxis, options: AvgPoolOptions): Tensor {
-  demandSpatial(operation, x, spatial, true);
+  requireSpatial(operation, x, spatial, true);
   const w = windows(operation, x, spatial, size, options);
   const include = options.countIncludePad ?? true;
   const over = options.divisorOverride ?? null;
   if (over !== null && (!Number.isInteger(over) || over === 0))
-    throw new ValueError(operation, "divisorOverride", "a whole number other than 0", over);
+    throw new ValueError(operation, "divisorOverride", "an integer other than 0", over);
   if (isInteger(x.dtype) && x.size > 0)
     return batched(operation, x, spatial, (b) => integerAverage(b, w, over === null ? cellCounts(w, include) : [over]));
   const uneven = w.end.some((e, i) => e > w.start[i]!);
@@ -279,7 +279,7 @@ function avgPool(operation: string, spatial: number, x: Tensor, size: PerAxis, o
 
 /** For each window: the number of its cells that lie in the input, or in the padding asked for too. */
 function cellCounts(w: Windows, include: boolean): number[] {
-  demandListed("avgPool", "padding", sizeOf(w.output), w.start);
+  requireListed("avgPool", "padding", sizeOf(w.output), w.start);
   let all = [1];
   w.output.forEach((length, i) => {
     const pad = include ? w.start[i]! : 0;
@@ -294,7 +294,7 @@ function cellCounts(w: Windows, include: boolean): number[] {
 
 /** For each window: its size over the number of its cells that lie in the input or the padding asked for. */
 function factors(w: Windows): number[] {
-  demandListed("avgPool", "padding", sizeOf(w.output), w.start);
+  requireListed("avgPool", "padding", sizeOf(w.output), w.start);
   let all = [1];
   w.output.forEach((length, i) => {
     const along = Array.from({ length }, (_, o) => {

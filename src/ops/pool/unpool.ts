@@ -19,8 +19,8 @@ import { cast, constant, emitScatterElements } from "../declare/support.ts";
 import { abs, floor, sign } from "../elementwise/unary.ts";
 import { where } from "../elementwise/where.ts";
 import { eq } from "../elementwise/compare.ts";
-import { demandSpatial, type PerAxis } from "../conv/spatial.ts";
-import { demandIndices } from "../../runtime/index-check.ts";
+import { requireSpatial, type PerAxis } from "../conv/spatial.ts";
+import { requireIndices } from "../../runtime/index-check.ts";
 import { sample, type Sample, distinct } from "../declare/sample.ts";
 import { maxPool2dWithIndices } from "./pool.ts";
 
@@ -51,7 +51,7 @@ export interface UnpoolOptions {
 }
 
 function maxUnpool(operation: string, spatial: number, x: Tensor, indices: Tensor, size: PerAxis, options: UnpoolOptions): Tensor {
-  demandSpatial(operation, x, spatial);
+  requireSpatial(operation, x, spatial);
   if (!isInteger(indices.dtype)) throw new DTypeError(operation, "indices", "of an integer dtype", indices.describe());
   if (!sameShape(x.shape, indices.shape))
     throw new ShapeError(operation, "indices", `of x's shape ${showShape(x.shape)}`, indices.describe());
@@ -65,7 +65,7 @@ function maxUnpool(operation: string, spatial: number, x: Tensor, indices: Tenso
     throw new ValueError(operation, "outputSize", `within a stride of ${showShape(usual)}`, options.outputSize);
   const lead = x.shape.slice(0, -spatial);
   const planes = sizeOf(lead);
-  demandIndices(operation, indices, { length: sizeOf(lengths), argument: "indices" });
+  requireIndices(operation, indices, { length: sizeOf(lengths), argument: "indices" });
   const flat = (t: Tensor): Tensor => reshape(t, [planes, sizeOf(input)]);
   return reshape(call(unpoolOp, [flat(x), flat(toDType(indices, "int32"))], { length: sizeOf(lengths) }), [...lead, ...lengths]);
 }
@@ -123,7 +123,7 @@ function starts(sample: Tensor, input: number, output: number, kernel: number): 
 }
 
 function fractional(operation: string, spatial: number, x: Tensor, size: PerAxis, options: FractionalOptions): Pooled {
-  demandSpatial(operation, x, spatial);
+  requireSpatial(operation, x, spatial);
   const whole = x.rank === spatial + 2 ? x : unsqueeze(x, 0);
   const [n, c] = whole.shape as [number, number];
   const input = whole.shape.slice(2);

@@ -14,7 +14,7 @@ import { toDType } from "../data/data.ts";
 import { formula, type Formula } from "../elementwise/formula.ts";
 import { reshape } from "../shape/movement.ts";
 import type { Expr } from "../../graph/graph.ts";
-import { demandFloat } from "../declare/support.ts";
+import { requireFloat } from "../declare/support.ts";
 import { where } from "../elementwise/where.ts";
 
 interface Range {
@@ -75,20 +75,20 @@ function limits(operation: string, dtype: DType, min: number | undefined, max: n
     min: min ?? (isSigned ? -(2 ** (8 * sizeInBytes - 1)) : 0),
     max: max ?? 2 ** (8 * sizeInBytes - (isSigned ? 1 : 0)) - 1,
   };
-  return demandRange(operation, range);
+  return requireRange(operation, range);
 }
 
-function demandRange(operation: string, range: Range): Range {
+function requireRange(operation: string, range: Range): Range {
   if (!(Number.isInteger(range.min) && Number.isInteger(range.max) && range.min <= range.max))
-    throw new ValueError(operation, "min and max", "whole numbers in order", [range.min, range.max]);
+    throw new ValueError(operation, "min and max", "integers in order", [range.min, range.max]);
   return range;
 }
 
 /**
- * x as whole numbers of `dtype`. scale: above 0. Reference: torch.ops.quantized_decomposed.quantize_per_tensor and quantize_per_channel.
+ * x as integers of `dtype`. scale: above 0. Reference: torch.ops.quantized_decomposed.quantize_per_tensor and quantize_per_channel.
  */
 export function quantize(x: Tensor, scale: number | Tensor, zeroPoint: number | Tensor, options: QuantizeOptions = {}): Tensor {
-  demandFloat("quantize", x);
+  requireFloat("quantize", x);
   const { dtype = "uint8", axis = null } = options;
   const { min, max } = limits("quantize", dtype, options.min, options.max);
   const level = call(
@@ -132,9 +132,9 @@ export function fakeQuantizePerChannelAffine(x: Tensor, scale: Tensor, zeroPoint
 }
 
 function fake(operation: string, x: Tensor, scale: number | Tensor, zero: number | Tensor, axis: number | null, range: Range): Tensor {
-  demandFloat(operation, x);
+  requireFloat(operation, x);
   const inputs = [x, parameter(operation, "scale", x, scale, axis), parameter(operation, "zeroPoint", x, zero, axis)];
-  return toDType(call(fakeOp, inputs, demandRange(operation, range)), x.dtype);
+  return toDType(call(fakeOp, inputs, requireRange(operation, range)), x.dtype);
 }
 
 export const methods = { quantize, dequantize };

@@ -3,7 +3,7 @@
  * sum exactly in int32.
  */
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import { call, demandSameDevice } from "../../dispatch/dispatch.ts";
+import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { define } from "../../core/definition.ts";
 import { DTYPES, type DType } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
@@ -18,12 +18,12 @@ import { bitwiseAnd, bitwiseRightShift } from "../elementwise/bits.ts";
 import { stack } from "../shape/join.ts";
 import { matmul } from "../matmul/matmul.ts";
 import { expand, reshape, select, t, unsqueeze } from "../shape/movement.ts";
-import { demandFloat } from "../declare/support.ts";
+import { requireFloat } from "../declare/support.ts";
 import { round } from "../elementwise/unary.ts";
 import { clamp, clampMax, clampMin } from "../elementwise/where.ts";
 import { extent, type PerAxis } from "../conv/spatial.ts";
 
-/** How whole numbers stand for real ones: (q - zeroPoint) * scale. */
+/** How integers stand for real ones: (q - zeroPoint) * scale. */
 export interface Levels {
   /** Above 0. A number, or a float32 tensor: of one element, or where the operation says so of one for each channel, row or column. */
   readonly scale: number | Tensor;
@@ -31,7 +31,7 @@ export interface Levels {
   readonly zeroPoint?: number | Tensor | undefined;
 }
 
-/** Whole numbers with what they stand for. */
+/** Integers with what they stand for. */
 export interface Quantized extends Levels {
   /** int8 or uint8. */
   readonly values: Tensor;
@@ -43,7 +43,7 @@ export interface QuantizedResult extends Levels {
   readonly dtype?: DType | undefined;
 }
 
-function demandBytes(operation: string, argument: string, x: Tensor): void {
+function requireBytes(operation: string, argument: string, x: Tensor): void {
   if (x.dtype !== "int8" && x.dtype !== "uint8") throw new DTypeError(operation, argument, "of int8 or uint8", x.describe());
 }
 
@@ -51,7 +51,7 @@ function demandBytes(operation: string, argument: string, x: Tensor): void {
 function laid(operation: string, argument: string, value: number | Tensor, dtype: DType, like: Tensor, lines: number): Tensor {
   if (typeof value === "number") {
     if (dtype === "float32" ? !(value > 0 && Number.isFinite(value)) : !isLevel(value, dtype))
-      throw new ValueError(operation, argument, dtype === "float32" ? "a number above 0" : `a whole number of ${dtype}`, value);
+      throw new ValueError(operation, argument, dtype === "float32" ? "a number above 0" : `an integer of ${dtype}`, value);
     return reshape(scalarTensor(like.device, dtype, value), [1]);
   }
   if (value.dtype !== dtype) throw new DTypeError(operation, argument, `of ${dtype}`, value.describe());
@@ -135,10 +135,10 @@ const quantizedProductOp = define<{ readonly dtype: DType }>({
   grad: null,
 });
 
-function demandProduct(operation: string, a: Tensor, b: Tensor): void {
-  demandBytes(operation, "a", a);
-  demandBytes(operation, "b", b);
-  demandSameDevice(operation, [a, b]);
+function requireProduct(operation: string, a: Tensor, b: Tensor): void {
+  requireBytes(operation, "a", a);
+  requireBytes(operation, "b", b);
+  requireSameDevice(operation, [a, b]);
   if (a.rank < 2) throw new ShapeError(operation, "a", "[..., M, K]", a.describe());
   if (b.rank < 2 || b.shape.at(-2) !== a.shape.at(-1)) throw new ShapeError(operation, "b", `[..., ${a.shape.at(-1)}, N]`, b.describe());
 }
@@ -157,7 +157,7 @@ export interface ZeroPoints {
  * DirectML: MATRIX_MULTIPLY_INTEGER. Reference: torch._int_mm; ONNX MatMulInteger.
  */
 export function intMm(a: Tensor, b: Tensor, { aZeroPoint = 0, bZeroPoint = 0 }: ZeroPoints = {}): Tensor {
-  demandProduct("intMm", a, b);
+  requireProduct("intMm", a, b);
   const zeros = [
     laid("intMm", "aZeroPoint", aZeroPoint, a.dtype, a, a.shape.at(-2)!),
     laid("intMm", "bZeroPoint", bZeroPoint, b.dtype, b, b.shape.at(-1)!),
@@ -172,7 +172,7 @@ export function intMm(a: Tensor, b: Tensor, { aZeroPoint = 0, bZeroPoint = 0 }: 
  */
 export function qlinearMatmul(a: Quantized, b: Quantized, result: QuantizedResult): Tensor {
   const name = "qlinearMatmul";
-  demandProduct(name, a.values, b.values);
+  requireProduct(name, a.values, b.values);
   const [rows, columns] = [a.values.shape.at(-2)!, b.values.shape.at(-1)!];
   const dtype = resultDType(name, result);
   const inputs = [
@@ -211,14 +211,14 @@ interface Geometry {
 }
 
 function geometryOf(operation: string, x: Tensor, weight: Tensor, options: IntegerConvOptions): Geometry {
-  demandBytes(operation, "x", x);
-  demandBytes(operation, "weight", weight);
-  demandSameDevice(operation, [x, weight]);
+  requireBytes(operation, "x", x);
+  requireBytes(operation, "weight", weight);
+  requireSameDevice(operation, [x, weight]);
   if (x.rank !== 4 && x.rank !== 3) throw new ShapeError(operation, "x", "[N, C, W] or [N, C, H, W]", x.describe());
   const spatial = x.rank - 2;
   const { groups = 1 } = options;
   if (!Number.isInteger(groups) || groups < 1 || weight.shape[0]! % groups !== 0)
-    throw new ValueError(operation, "groups", `a whole number that divides weight's first axis (${weight.shape[0]})`, groups);
+    throw new ValueError(operation, "groups", `an integer that divides weight's first axis (${weight.shape[0]})`, groups);
   if (weight.rank !== x.rank || weight.shape[1]! * groups !== x.shape[1])
     throw new ShapeError(operation, "weight", `[Co, ${x.shape[1]! / groups}, kernel...] of ${x.rank} axes`, weight.describe());
   const stride = expandList(operation, "stride", options.stride ?? 1, spatial, 1);
@@ -358,9 +358,9 @@ const quantizedSumOp = define<{ readonly dtype: DType }>({
  */
 export function qlinearAdd(a: Quantized, b: Quantized, result: QuantizedResult): Tensor {
   const name = "qlinearAdd";
-  demandBytes(name, "a", a.values);
-  demandBytes(name, "b", b.values);
-  demandSameDevice(name, [a.values, b.values]);
+  requireBytes(name, "a", a.values);
+  requireBytes(name, "b", b.values);
+  requireSameDevice(name, [a.values, b.values]);
   const dtype = resultDType(name, result);
   const inputs = [
     a.values,
@@ -434,7 +434,7 @@ export interface QuantizedPoolOptions {
 export function qlinearAvgPool2d(x: Quantized, size: PerAxis, result: QuantizedResult, options: QuantizedPoolOptions = {}): Tensor {
   const name = "qlinearAvgPool2d";
   const { values } = x;
-  demandBytes(name, "x", values);
+  requireBytes(name, "x", values);
   if (values.rank !== 4) throw new ShapeError(name, "x", "[N, C, H, W]", values.describe());
   const kernel = expandList(name, "size", size, 2, 1);
   const stride = expandList(name, "stride", options.stride ?? kernel, 2, 1);
@@ -473,9 +473,9 @@ export function chooseQparams(
     readonly eps?: number | undefined;
   } = {},
 ): QuantizationParameters {
-  demandFloat("chooseQparams", x);
+  requireFloat("chooseQparams", x);
   if (!(Number.isInteger(min) && Number.isInteger(max) && min < max))
-    throw new ValueError("chooseQparams", "min and max", "whole numbers in order", [min, max]);
+    throw new ValueError("chooseQparams", "min and max", "integers in order", [min, max]);
   if (!(eps > 0)) throw new ValueError("chooseQparams", "eps", "above 0", eps);
   const real = toDType(x, "float32");
   const [low, high] = [clampMax(amin(real), 0), clampMin(amax(real), 0)];
@@ -490,7 +490,7 @@ export function chooseQparams(
  */
 export function weightInt8packMm(x: Tensor, weight: Tensor, scales: Tensor): Tensor {
   const name = "weightInt8packMm";
-  demandFloat(name, x);
+  requireFloat(name, x);
   if (weight.dtype !== "int8") throw new DTypeError(name, "weight", "of int8", weight.describe());
   if (weight.rank !== 2 || weight.shape[1] !== x.shape.at(-1))
     throw new ShapeError(name, "weight", `[N, ${x.shape.at(-1)}]`, weight.describe());
@@ -506,7 +506,7 @@ export function weightInt8packMm(x: Tensor, weight: Tensor, scales: Tensor): Ten
  */
 export function weightInt4packMm(x: Tensor, weight: Tensor, groupSize: number, scalesAndZeros: Tensor): Tensor {
   const name = "weightInt4packMm";
-  demandFloat(name, x);
+  requireFloat(name, x);
   const width = x.shape.at(-1) ?? 0;
   if (weight.dtype !== "uint8") throw new DTypeError(name, "weight", "of uint8", weight.describe());
   if (weight.rank !== 2 || weight.shape[1]! * 2 !== width) throw new ShapeError(name, "weight", `[N, ${width} / 2]`, weight.describe());

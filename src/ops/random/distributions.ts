@@ -1,6 +1,6 @@
 /** Sampling from distributions: normal, randintLike, multinomial, poisson. */
 import { noGrad } from "../../autograd/grad-mode.ts";
-import { assign, demandSameDevice } from "../../dispatch/dispatch.ts";
+import { assign, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { isFloat, isInteger, type DType } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { checksValues } from "../../runtime/index-check.ts";
@@ -11,7 +11,7 @@ import { add, div, mul, sub } from "../elementwise/binary.ts";
 import { ge, gt, le, logicalAnd, lt } from "../elementwise/compare.ts";
 import { itemSync, toDType } from "../data/data.ts";
 import { unsqueeze } from "../shape/movement.ts";
-import { draw, rand, randint, randn, type Generator, type RandomOptions, demandDrawable } from "./random.ts";
+import { draw, rand, randint, randn, type Generator, type RandomOptions, requireDrawable } from "./random.ts";
 import { all, sum } from "../reduce/reduce.ts";
 import { cumsum } from "../scan/scan.ts";
 import { topk } from "../sort/sort.ts";
@@ -50,7 +50,7 @@ export function normal(
   if (typeof std === "number" && !(std >= 0)) throw new ValueError("normal", "std", "at least 0", std);
   if (tensors.length === 0 && options.shape === undefined)
     throw new ValueError("normal", "shape", "given where mean and std are numbers", options.shape);
-  demandSameDevice("normal", tensors);
+  requireSameDevice("normal", tensors);
   const shape = options.shape ?? tensors.map((t) => t.shape).reduce((a, b) => broadcastShapes("normal", a, b));
   const like = tensors[0];
   const dtype: DType = options.dtype ?? (like !== undefined && isFloat(like.dtype) ? like.dtype : "float32");
@@ -83,7 +83,7 @@ export function logNormal_(x: Tensor, mean = 1, std = 2, { generator }: SampleOp
   return assign("logNormal_", x, () => toDType(exp(add(mul(draw("normal", x.shape, "float32", x.device, generator), std), mean)), x.dtype));
 }
 
-/** Whole numbers that a dtype holds exactly, from 0. */
+/** Integers that a dtype holds exactly, from 0. */
 const RANGE: { readonly [K in DType]?: number } = {
   float16: 2 ** 11,
   float32: 2 ** 24,
@@ -94,12 +94,12 @@ const RANGE: { readonly [K in DType]?: number } = {
   uint16: 2 ** 16 - 1,
 };
 /**
- * x is filled with whole numbers in [low, high); by default all that its dtype holds, from 0 (at most 2^31). Reference: torch.Tensor.random_.
+ * x is filled with integers in [low, high); by default all that its dtype holds, from 0 (at most 2^31). Reference: torch.Tensor.random_.
  * @package
  */
 export function random_(x: Tensor, low = 0, high: number | null = null, { generator }: SampleOptions = {}): Tensor {
   const end = high ?? (RANGE[x.dtype] ?? 2 ** 31 - 1) + 1;
-  demandDrawable("random_", x.dtype, low, end);
+  requireDrawable("random_", x.dtype, low, end);
   return assign("random_", x, () =>
     toDType(randint(low, end, x.shape, { dtype: isInteger(x.dtype) ? x.dtype : "int64", device: x.device, generator }), x.dtype),
   );
@@ -107,13 +107,13 @@ export function random_(x: Tensor, low = 0, high: number | null = null, { genera
 /** randint() with the shape of x, and its dtype and device unless given. Reference: torch.randint_like. */
 export function randintLike(x: Tensor, low: number, high: number, options: RandomOptions = {}): Tensor {
   const dtype = options.dtype ?? x.dtype;
-  demandDrawable("randintLike", dtype, low, high);
+  requireDrawable("randintLike", dtype, low, high);
   const drawn = { ...options, dtype: isInteger(dtype) ? dtype : "int64", device: options.device ?? x.device } as const;
   return toDType(randint(low, high, x.shape, drawn), dtype);
 }
 
 /** What PyTorch refuses by looking at the numbers: on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1. */
-function demandWeights(weights: Tensor, p: Tensor): void {
+function requireWeights(weights: Tensor, p: Tensor): void {
   if (!checksValues(p)) return;
   const isWhole = (): Tensor => logicalAnd(all(logicalAnd(ge(p, 0), lt(p, Infinity))), all(gt(sum(p, -1), 0)));
   if (scope(() => itemSync(isWhole())) === 0)
@@ -143,12 +143,12 @@ export function multinomial(
     throw new ValueError(
       "multinomial",
       "count",
-      `a whole number of at least 1${replacement ? "" : `, at most ${classes} without replacement`}`,
+      `an integer of at least 1${replacement ? "" : `, at most ${classes} without replacement`}`,
       count,
     );
   return noGrad(() => {
     const p = toDType(weights, "float32");
-    demandWeights(weights, p);
+    requireWeights(weights, p);
     if (replacement) {
       const ends = cumsum(p, -1);
       const u = mul(rand([...p.shape.slice(0, -1), count], { device: p.device, generator }), sum(p, -1, { keepDims: true }));

@@ -8,7 +8,7 @@ import { add, mul } from "../elementwise/binary.ts";
 import { ge } from "../elementwise/compare.ts";
 import { define } from "../../core/definition.ts";
 import { Generator, rand } from "./random.ts";
-import { cast, constant, demandFloat } from "../declare/support.ts";
+import { cast, constant, requireFloat } from "../declare/support.ts";
 import { where } from "../elementwise/where.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
 import { byPosition } from "../declare/positional.ts";
@@ -43,13 +43,13 @@ const factorsOp = define<{ readonly p: number; readonly dtype: DType }>({
 });
 
 /** @package */
-export function demandProbability(operation: string, p: number): void {
+export function requireProbability(operation: string, p: number): void {
   if (!(p >= 0 && p <= 1)) throw new ValueError(operation, "p", "in [0, 1]", p);
 }
 
 function dropped(operation: string, x: Tensor, shape: Shape, { p = 0.5, training = true, generator }: DropoutOptions): Tensor {
-  demandProbability(operation, p);
-  demandFloat(operation, x);
+  requireProbability(operation, p);
+  requireFloat(operation, x);
   if (!training || p === 0 || x.size === 0) return x;
   const factors = call(factorsOp, [rand(shape, { device: x.device, generator })], { p, dtype: x.dtype });
   return mul(x, factors);
@@ -67,9 +67,9 @@ export const dropout = (x: Tensor, p?: number | DropoutOptions, options?: Dropou
 const SATURATED = -1.7580993408473766;
 
 function alpha(operation: string, x: Tensor, shape: Shape, { p = 0.5, training = true, generator }: DropoutOptions): Tensor {
-  demandProbability(operation, p);
+  requireProbability(operation, p);
   if (!training || p === 0 || x.size === 0) return x;
-  demandFloat(operation, x);
+  requireFloat(operation, x);
   if (p === 1) return mul(x, 0);
   // Scaled and moved so that mean and variance stay (G. Klambauer et al., Self-Normalizing Neural Networks, 2017).
   const scale = 1 / Math.sqrt((SATURATED ** 2 * p + 1) * (1 - p));

@@ -1,7 +1,7 @@
 /** Randomized ReLU, Gumbel softmax, bilinear. @functional */
 import { isHalf } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
-import { demandSameDevice } from "../../dispatch/dispatch.ts";
+import { requireSameDevice } from "../../dispatch/dispatch.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { add, div, mul, sub } from "../elementwise/binary.ts";
 import { eq, gt } from "../elementwise/compare.ts";
@@ -14,7 +14,7 @@ import { arange } from "../creation/ranges.ts";
 import { sum } from "../reduce/reduce.ts";
 import { softmax } from "../reduce/softmax.ts";
 import { detach } from "../data/state.ts";
-import { demandFloat } from "../declare/support.ts";
+import { requireFloat } from "../declare/support.ts";
 import { log, neg } from "../elementwise/unary.ts";
 import { clampMin, where } from "../elementwise/where.ts";
 import { normalizeAxis } from "../../core/shape.ts";
@@ -32,7 +32,7 @@ export interface RReluOptions {
 }
 /** x where x > 0, a slope drawn uniformly from [lower, upper) times x elsewhere. Reference: torch.nn.functional.rrelu. */
 export function rrelu(x: Tensor, { lower = 1 / 8, upper = 1 / 3, training = false, generator }: RReluOptions = {}): Tensor {
-  demandFloat("rrelu", x);
+  requireFloat("rrelu", x);
   if (!(lower <= upper)) throw new ValueError("rrelu", "upper", `at least lower (${lower})`, upper);
   if (!training || x.size === 0) return where(gt(x, 0), x, mul(x, (lower + upper) / 2));
   const slopes = toDType(add(mul(rand(x.shape, { device: x.device, generator }), upper - lower), lower), x.dtype);
@@ -55,7 +55,7 @@ export interface GumbelOptions {
 }
 /** softmax((x + Gumbel noise) / tau): a differentiable draw of a class. Reference: torch.nn.functional.gumbel_softmax. */
 export function gumbelSoftmax(x: Tensor, { tau = 1, hard = false, axis = -1, generator }: GumbelOptions = {}): Tensor {
-  demandFloat("gumbelSoftmax", x);
+  requireFloat("gumbelSoftmax", x);
   const along = normalizeAxis("gumbelSoftmax", axis, x.rank);
   const noise = neg(log(clampMin(neg(log(clampMin(rand(x.shape, { device: x.device, generator }), 2 ** -25))), 2 ** -25)));
   const soft = softmax(div(add(x, toDType(noise, x.dtype)), tau), along);
@@ -70,7 +70,7 @@ export function gumbelSoftmax(x: Tensor, { tau = 1, hard = false, axis = -1, gen
 
 /** y[..., o] = a W[o] b + bias[o]. a: [..., I]; b: [..., J]; weight: [O, I, J]. DirectML: GEMM. Reference: torch.nn.functional.bilinear. */
 export function bilinear(a: Tensor, b: Tensor, weight: Tensor, bias: Tensor | null = null): Tensor {
-  demandSameDevice("bilinear", [a, b, weight]);
+  requireSameDevice("bilinear", [a, b, weight]);
   if (a.dtype !== b.dtype || a.dtype !== weight.dtype)
     throw new DTypeError("bilinear", "b and weight", `of a's dtype ${a.dtype}`, `${b.describe()}, ${weight.describe()}`);
   const [o, i, j] = weight.shape as [number, number, number];

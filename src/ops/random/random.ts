@@ -28,7 +28,7 @@ import { sample, type Sample, real } from "../declare/sample.ts";
 export interface GeneratorState {
   /** The seed, in decimal digits. */
   readonly seed: string;
-  /** The host's own state: whole numbers and permutations are drawn from it. */
+  /** The host's own state: integers and permutations are drawn from it. */
   readonly host: string;
   /** Counter and key on each device that it was used on, by the device's name. */
   readonly devices: Readonly<Record<string, readonly number[]>>;
@@ -115,7 +115,7 @@ export class Generator {
     });
   }
 
-  /** A whole number in [0, limit), drawn by the host (splitmix64): for permutations. */
+  /** An integer in [0, limit), drawn by the host (splitmix64): for permutations. */
   nextBelow(limit: number): number {
     const mask = 0xffffffffffffffffn;
     this.#changing();
@@ -140,7 +140,7 @@ onClose((native) => {
 const entropy = (): bigint => (BigInt(Date.now()) << 20n) ^ BigInt(Math.floor(Math.random() * 2 ** 52));
 
 function checkedSeed(seed: number | bigint): bigint {
-  if (typeof seed !== "bigint" && !Number.isSafeInteger(seed)) throw new ValueError("Generator", "seed", "a whole number", seed);
+  if (typeof seed !== "bigint" && !Number.isSafeInteger(seed)) throw new ValueError("Generator", "seed", "an integer", seed);
   return BigInt.asUintN(64, BigInt(seed));
 }
 
@@ -152,10 +152,10 @@ function statesIn(state: GeneratorState): (readonly [Device, readonly number[]])
   if (typeof state.devices !== "object" || state.devices === null)
     throw new ValueError("setState", "devices", "an object with a list for each device", state.devices);
   for (const name of ["seed", "host"] as const)
-    if (!/^\d{1,20}$/.test(String(state[name]))) throw new ValueError("setState", name, "a whole number as text", state[name]);
+    if (!/^\d{1,20}$/.test(String(state[name]))) throw new ValueError("setState", name, "an integer as text", state[name]);
   return Object.entries(state.devices).map(([name, words]) => {
     if (!Array.isArray(words) || words.length !== 6 || !words.every(isWord))
-      throw new ValueError("setState", `devices.${name}`, "6 whole numbers of 32 bits", words);
+      throw new ValueError("setState", `devices.${name}`, "6 integers of 32 bits", words);
     return [deviceOf(name), words as readonly number[]] as const;
   });
 }
@@ -253,7 +253,7 @@ const deviceIn = (options: TensorOptions): Device => (options.device === undefin
 
 function shapeIn(operation: string, shape: Shape): Shape {
   if (!Array.isArray(shape) || shape.some((d) => !Number.isInteger(d) || d < 0))
-    throw new ValueError(operation, "shape", "a list of whole numbers of at least 0", shape);
+    throw new ValueError(operation, "shape", "a list of integers of at least 0", shape);
   return shape;
 }
 
@@ -306,18 +306,18 @@ const inRangeOp: Definition<{ readonly low: number; readonly range: number; read
 });
 
 /** Throws DTypeError unless a dtype holds the integers in [low, high). @package */
-export function demandDrawable(operation: string, dtype: DType, low: number, high: number): void {
+export function requireDrawable(operation: string, dtype: DType, low: number, high: number): void {
   const [least, most] = dtype === "bool" ? [0, 1] : isFloat(dtype) ? [-Infinity, Infinity] : rangeOf(dtype);
   if (low < least || !holds(dtype, low)) throw notHeld(operation, "low", dtype, low);
   if (high - 1 > most || !holds(dtype, high - 1)) throw notHeld(operation, "high", dtype, high);
 }
 
-/** Whole numbers in [low, high), at most 2^32 of them. Default dtype int64. Reference: torch.randint. DirectML: RANDOM_GENERATOR. */
+/** Integers in [low, high), at most 2^32 of them. Default dtype int64. Reference: torch.randint. DirectML: RANDOM_GENERATOR. */
 export function randint(low: number, high: number, shape: Shape, options: RandomOptions = {}): Tensor {
   if (!Number.isSafeInteger(low) || !Number.isSafeInteger(high) || high <= low || high - low > 2 ** 32)
-    throw new ValueError("randint", "high", `a whole number in (${low}, ${low} + 2^32]`, high);
+    throw new ValueError("randint", "high", `an integer in (${low}, ${low} + 2^32]`, high);
   const dtype = computing("randint", options.dtype ?? "int64");
-  demandDrawable("randint", dtype, low, high);
+  requireDrawable("randint", dtype, low, high);
   const dev = deviceIn(options);
   if (sizeOf(shapeIn("randint", shape)) === 0) return empty(shape, { dtype, device: dev });
   return withGrad(
@@ -341,7 +341,7 @@ const MOST_DRAWN = 2 ** 27;
 
 /** @internal 0 to n - 1 in a random order. */
 export function permutation(n: number, generator: Generator = defaultGenerator()): Int32Array {
-  if (!Number.isInteger(n) || n < 0 || n > MOST_DRAWN) throw new ValueError("randperm", "n", `a whole number from 0 to ${MOST_DRAWN}`, n);
+  if (!Number.isInteger(n) || n < 0 || n > MOST_DRAWN) throw new ValueError("randperm", "n", `an integer from 0 to ${MOST_DRAWN}`, n);
   const order = Int32Array.from({ length: n }, (_, i) => i);
   for (let i = n - 1; i > 0; i--) {
     const j = generator.nextBelow(i + 1);

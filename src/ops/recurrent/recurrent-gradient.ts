@@ -302,7 +302,7 @@ export function scanGradient(
   return { gates, weights: matmul(transpose(rowsOfGates, 0, 1), rows(before)), bias: () => sum(rowsOfGates, 0) };
 }
 
-/** @internal Which steps each sample has, [T, N, 1] bool. lengths: [N] whole numbers. */
+/** @internal Which steps each sample has, [T, N, 1] bool. lengths: [N] integers. */
 export function stepMask(lengths: Tensor, steps: number): Tensor {
   const index = arange(steps, { dtype: "int32", device: lengths.device });
   return unsqueeze(gt(unsqueeze(toDType(lengths, "int32"), 0), unsqueeze(index, 1)), 2);

@@ -1,5 +1,5 @@
 /** Recurrent networks: LSTM, GRU, RNN. */
-import { demandSameDevice } from "../../dispatch/dispatch.ts";
+import { requireSameDevice } from "../../dispatch/dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { sameShape, showShape } from "../../core/shape.ts";
@@ -9,7 +9,7 @@ import { add } from "../elementwise/binary.ts";
 import { gt } from "../elementwise/compare.ts";
 import { tensor, zeros } from "../creation/creation.ts";
 import { toDType } from "../data/data.ts";
-import { demandProbability, dropout } from "../random/dropout.ts";
+import { requireProbability, dropout } from "../random/dropout.ts";
 import { cat, stack } from "../shape/join.ts";
 import { linear } from "../matmul/matmul.ts";
 import { narrow, reshape, select, transpose, unbind, unsqueeze } from "../shape/movement.ts";
@@ -18,7 +18,7 @@ import { gruStep, lstmStep } from "./recurrent-cell.ts";
 import { wholeLayer } from "./recurrent-layer.ts";
 import { isScanned, scan } from "./recurrent-scan.ts";
 import { clone } from "../data/state.ts";
-import { demandFloat } from "../declare/support.ts";
+import { requireFloat } from "../declare/support.ts";
 import { tanh } from "../elementwise/unary.ts";
 import { where } from "../elementwise/where.ts";
 
@@ -116,7 +116,7 @@ export interface RecurrentResult {
 /** How many gates of each cell lie behind each other in its weights. @package */
 export const GATES: { readonly [K in RecurrentKind]: number } = { lstm: 4, gru: 3, tanh: 1, relu: 1 };
 
-function demandWeights(kind: RecurrentKind, index: number, width: number, w: RecurrentWeights): number {
+function requireWeights(kind: RecurrentKind, index: number, width: number, w: RecurrentWeights): number {
   const states = w.hidden.shape[0]! / GATES[kind];
   const kept = w.projection == null ? states : w.projection.shape[0]!;
   const wanted: readonly [string, Tensor | null | undefined, readonly number[]][] = [
@@ -144,22 +144,22 @@ export function recurrent(
   weights: readonly RecurrentWeights[],
   options: RecurrentOptions = {},
 ): RecurrentResult {
-  demandFloat(kind, x);
+  requireFloat(kind, x);
   const directions = options.bidirectional === true ? 2 : 1;
   const layers = weights.length / directions;
   const p = options.dropout ?? 0;
-  demandProbability(kind, p);
+  requireProbability(kind, p);
   if (!Number.isInteger(layers) || layers < 1)
     throw new ValueError(kind, "weights", `one or more for each of ${directions} directions`, weights.length);
   if (x.rank !== 3 && x.rank !== 2) throw new ShapeError(kind, "x", "[T, N, I] or [T, I]", x.describe());
-  demandSameDevice(kind, [x, ...weights.flatMap((w) => [w.input, w.hidden])]);
+  requireSameDevice(kind, [x, ...weights.flatMap((w) => [w.input, w.hidden])]);
   const single = x.rank === 2;
   const turned = !single && options.batchFirst === true;
   let sequence = single ? unsqueeze(x, 1) : turned ? transpose(x, 0, 1) : x;
   const [steps, batch] = sequence.shape as [number, number];
   if (steps === 0) throw new ShapeError(kind, "x", "of at least one step", x.describe());
   const sizes = weights.map((w, i) =>
-    demandWeights(kind, i, i < directions ? sequence.shape[2]! : directions * outputWidth(weights[0]!, kind), w),
+    requireWeights(kind, i, i < directions ? sequence.shape[2]! : directions * outputWidth(weights[0]!, kind), w),
   );
   const kept = outputWidth(weights[0]!, kind);
   const starts = state(kind, "hidden", options.hidden, [weights.length, batch, kept], x, single);
@@ -248,9 +248,9 @@ function state(kind: string, name: string, given: Tensor | null | undefined, sha
 function lengthsOf(kind: string, lengths: Tensor | readonly number[], steps: number, batch: number, x: Tensor): Tensor {
   if (lengths instanceof Tensor) {
     if (!isInteger(lengths.dtype) || !sameShape(lengths.shape, [batch]))
-      throw new ShapeError(kind, "lengths", `whole numbers [${batch}]`, lengths.describe());
+      throw new ShapeError(kind, "lengths", `integers [${batch}]`, lengths.describe());
   } else if (lengths.length !== batch || lengths.some((n) => !Number.isInteger(n) || n < 1 || n > steps)) {
-    throw new ValueError(kind, "lengths", `${batch} whole numbers in [1, ${steps}]`, lengths);
+    throw new ValueError(kind, "lengths", `${batch} integers in [1, ${steps}]`, lengths);
   }
   return lengths instanceof Tensor ? toDType(lengths, "int32") : tensor(Int32Array.from(lengths), { device: x.device });
 }
@@ -279,10 +279,10 @@ export function recurrentCell(
   readonly hidden: Tensor; /** The next cell state; null for kinds without one. */
   readonly cell: Tensor | null;
 } {
-  demandFloat(kind, x);
+  requireFloat(kind, x);
   if (x.rank !== 2 && x.rank !== 1) throw new ShapeError(kind, "x", "[N, I] or [I]", x.describe());
   const rows = x.rank === 2 ? x : unsqueeze(x, 0);
-  const width = demandWeights(kind, 0, rows.shape[1]!, weights);
+  const width = requireWeights(kind, 0, rows.shape[1]!, weights);
   const at = (t: Tensor | null, name: string): Tensor => {
     const shape = x.rank === 2 ? [rows.shape[0]!, width] : [width];
     if (t === null) return zeros([rows.shape[0]!, width], { dtype: x.dtype, device: x.device });

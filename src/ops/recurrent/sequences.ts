@@ -1,5 +1,5 @@
 /** Reverse sequence and hardmax. */
-import { demandSameDevice } from "../../dispatch/dispatch.ts";
+import { requireSameDevice } from "../../dispatch/dispatch.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { normalizeAxis } from "../../core/shape.ts";
@@ -13,7 +13,7 @@ import { gather } from "../index/gather.ts";
 import { expand, movedim, reshape } from "../shape/movement.ts";
 import { arange, oneHotOf } from "../creation/ranges.ts";
 import { clone } from "../data/state.ts";
-import { demandFloat } from "../declare/support.ts";
+import { requireFloat } from "../declare/support.ts";
 import { where } from "../elementwise/where.ts";
 
 /** Options of reverseSequence(). */
@@ -33,7 +33,7 @@ export function reverseSequence(x: Tensor, lengths: Tensor, { axis = 1, batchAxi
   const b = normalizeAxis("reverseSequence", batchAxis, x.rank);
   if (a === b) throw new ValueError("reverseSequence", "axis", "another than batchAxis", axis);
   if (!isInteger(lengths.dtype)) throw new DTypeError("reverseSequence", "lengths", "of an integer dtype", lengths.describe());
-  demandSameDevice("reverseSequence", [x, lengths]);
+  requireSameDevice("reverseSequence", [x, lengths]);
   if (lengths.rank !== 1 || lengths.size !== x.shape[b])
     throw new ShapeError("reverseSequence", "lengths", `[${x.shape[b]}], one for each sequence`, lengths.describe());
   if (x.size === 0) return clone(x);
@@ -50,7 +50,7 @@ export function reverseSequence(x: Tensor, lengths: Tensor, { axis = 1, batchAxi
 
 /** 1 at the first largest element along an axis, 0 elsewhere, in x's dtype. Reference: ONNX Hardmax. */
 export function hardmax(x: Tensor, axis = -1): Tensor {
-  demandFloat("hardmax", x);
+  requireFloat("hardmax", x);
   const a = normalizeAxis("hardmax", axis, x.rank);
   if (x.rank === 0) return onesLike(x);
   return movedim(oneHotOf(argmax(x, a), x.shape[a]!, x.dtype), -1, a);

@@ -32,7 +32,7 @@ export interface DiffOptions {
 /** Differences of neighbours along an axis, n times. Of bool: whether they differ. Reference: torch.diff. */
 export function diff(x: Tensor, { n = 1, axis = -1, prepend = null, append = null }: DiffOptions = {}): Tensor {
   const a = existingAxis("diff", x, axis);
-  if (!Number.isInteger(n) || n < 0) throw new ValueError("diff", "n", "a whole number of at least 0", n);
+  if (!Number.isInteger(n) || n < 0) throw new ValueError("diff", "n", "an integer of at least 0", n);
   if (n === 0) return clone(x);
   const parts = [prepend, x, append].filter((t): t is Tensor => t !== null);
   let result = parts.length > 1 ? cat(parts, a) : x;
@@ -177,7 +177,7 @@ export interface VanderOptions {
 export function vander(x: Tensor, { n: columns, increasing = false }: VanderOptions = {}): Tensor {
   const line = x.rank === 0 ? reshape(x, [1]) : x;
   const n = columns ?? line.shape.at(-1)!;
-  if (!Number.isInteger(n) || n < 0) throw new ValueError("vander", "n", "a whole number of at least 0", n);
+  if (!Number.isInteger(n) || n < 0) throw new ValueError("vander", "n", "an integer of at least 0", n);
   const dtype = isFloat(x.dtype) ? x.dtype : "int64";
   const one = ones([...line.shape, 1], { dtype, device: x.device });
   if (n === 0) return narrow(one, -1, 0, 0);

@@ -1,7 +1,7 @@
 /** Distances and normalization: cdist, pdist, cosineSimilarity, normalize. */
 import { product } from "../../core/padded-axes.ts";
 import { noGrad } from "../../autograd/grad-mode.ts";
-import { call, demandSameDevice } from "../../dispatch/dispatch.ts";
+import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { isFloat, isHalf, resultType } from "../../core/dtype.ts";
 import type { Expr } from "../../graph/graph.ts";
@@ -24,13 +24,13 @@ import { expand, movedim, transpose, unsqueeze } from "../shape/movement.ts";
 import { sum, type Axes, type ReduceOptions } from "./reduce.ts";
 import { emitReduce } from "./reduce-lower.ts";
 import { norm } from "./statistics.ts";
-import { constant, demandFloat, sumTo, turned } from "../declare/support.ts";
+import { constant, requireFloat, sumTo, turned } from "../declare/support.ts";
 import { abs } from "../elementwise/unary.ts";
 import { clampMin, where } from "../elementwise/where.ts";
 import { half, real, sample, type Sample } from "../declare/sample.ts";
 import { byPosition } from "../declare/positional.ts";
 
-function demandOrder(operation: string, p: number): void {
+function requireOrder(operation: string, p: number): void {
   if (!(p >= 0)) throw new ValueError(operation, "p", "a number of at least 0", p);
 }
 
@@ -91,10 +91,10 @@ export interface CdistOptions {
  * DirectML: GEMM and REDUCE SUM_SQUARE, or REDUCE L2. Reference: torch.cdist.
  */
 export function cdist(a: Tensor, b: Tensor, { p = 2, computeMode = "useMmForEuclidDistIfNecessary" }: CdistOptions = {}): Tensor {
-  demandSameDevice("cdist", [a, b]);
-  demandFloat("cdist", a, "a");
-  demandFloat("cdist", b, "b");
-  demandOrder("cdist", p);
+  requireSameDevice("cdist", [a, b]);
+  requireFloat("cdist", a, "a");
+  requireFloat("cdist", b, "b");
+  requireOrder("cdist", p);
   if (a.rank < 2 || b.rank < 2 || a.shape.at(-1) !== b.shape.at(-1))
     throw new ShapeError("cdist", "a and b", "[..., P, M] and [..., R, M]", `${a.describe()}, ${b.describe()}`);
   const isWorthwhile = a.shape.at(-2)! > FEW_ROWS || b.shape.at(-2)! > FEW_ROWS;
@@ -113,8 +113,8 @@ const PAIRED = 2 ** 22;
 
 /** The p-norms of the differences of all pairs of rows of x [N, M], [N (N - 1) / 2]. Reference: torch.nn.functional.pdist. @functional */
 export function pdist(x: Tensor, p = 2): Tensor {
-  demandFloat("pdist", x);
-  demandOrder("pdist", p);
+  requireFloat("pdist", x);
+  requireOrder("pdist", p);
   if (x.rank !== 2) throw new ShapeError("pdist", "x", "[N, M]", x.describe());
   const [n, length] = x.shape as [number, number];
   const count = (n * (n - 1)) / 2;
@@ -183,7 +183,7 @@ export function pairwiseDistance(a: Tensor, b: Tensor, p?: number | PairwiseOpti
  */
 export function cosineSimilarity(a: Tensor, b: Tensor, axis?: number | SimilarityOptions, eps?: number): Tensor {
   const { axis: given = 1, eps: epsilon = 1e-8 } = byPosition<SimilarityOptions>("cosineSimilarity", ["axis", "eps"], [axis, eps]);
-  demandSameDevice("cosineSimilarity", [a, b]);
+  requireSameDevice("cosineSimilarity", [a, b]);
   const common = resultType([a, b]);
   // Squares of lengths overflow float16 soon.
   if (isHalf(common)) return toDType(cosineSimilarity(toDType(a, "float32"), toDType(b, "float32"), given, epsilon), common);
@@ -246,7 +246,7 @@ export function matrixNorm(
   options: ReduceOptions = {},
 ): Tensor {
   const source = options.dtype === undefined ? x : toDType(x, options.dtype);
-  demandFloat("matrixNorm", source);
+  requireFloat("matrixNorm", source);
   if (x.rank < 2) throw new ShapeError("matrixNorm", "x", "of at least two axes", x.describe());
   const [row, column] = axes.map((a) => normalizeAxis("matrixNorm", a, x.rank)) as [number, number];
   if (row === column || axes.length !== 2) throw new ValueError("matrixNorm", "axes", "two different axes", axes);
@@ -269,7 +269,7 @@ export function matrixNorm(
 export function vecdot(a: Tensor, b: Tensor, axis = -1): Tensor {
   if (sameShape(a.shape, []) || sameShape(b.shape, [])) throw new ShapeError("vecdot", "a and b", "of at least one axis", a.describe());
   if (a.dtype !== b.dtype) throw new DTypeError("vecdot", "b", `of a's dtype ${a.dtype}`, b.describe());
-  demandFloat("vecdot", a, "a");
+  requireFloat("vecdot", a, "a");
   return sum(mul(a, b), axis);
 }
 

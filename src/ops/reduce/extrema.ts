@@ -159,14 +159,14 @@ const indexOf = (name: "argmax" | "argmin"): Definition<AxisAttributes> =>
 const argmaxOp = indexOf("argmax");
 const argminOp = indexOf("argmin");
 
-function demandElements(operation: string, x: Tensor, axes: readonly number[]): void {
+function requireElements(operation: string, x: Tensor, axes: readonly number[]): void {
   if (axes.some((a) => x.shape[a] === 0))
     throw new ShapeError(operation, "x", "of at least one element along the axes it works on", x.describe());
 }
 
 function over(op: Definition<ReduceAttributes>, x: Tensor, axis: Axes, options: ReduceOptions): Tensor {
   const attrs = reduceAttributes(op.name, x, axis, options);
-  demandElements(op.name, x, attrs.axes);
+  requireElements(op.name, x, attrs.axes);
   return call(op, [x], attrs);
 }
 
@@ -177,7 +177,7 @@ function along(
   { keepDims = false, dtype = "int32" }: ArgOptions,
 ): readonly Tensor[] {
   const attrs = { axis: normalizeAxis(op.name, axis, x.rank), keepDims, dtype };
-  demandElements(op.name, x, [attrs.axis]);
+  requireElements(op.name, x, [attrs.axis]);
   const length = x.shape[attrs.axis] ?? 1;
   if (dtype === "int32" && length > 2 ** 31)
     throw new ShapeError(

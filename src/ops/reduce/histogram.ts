@@ -1,5 +1,5 @@
 /** Histograms: how many elements, or how much weight, falls between edges. */
-import { demandSameDevice } from "../../dispatch/dispatch.ts";
+import { requireSameDevice } from "../../dispatch/dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { scalarTensor } from "../../runtime/constants.ts";
 import { sameShape, showShape, sizeOf } from "../../core/shape.ts";
@@ -14,7 +14,7 @@ import { narrow, reshape, select } from "../shape/movement.ts";
 import { arange, evenSteps } from "../creation/ranges.ts";
 import { sum } from "./reduce.ts";
 import { searchsorted } from "../sort/search.ts";
-import { demandFloat } from "../declare/support.ts";
+import { requireFloat } from "../declare/support.ts";
 import { clamp, where } from "../elementwise/where.ts";
 
 /** Options of histogram() and histogramdd(). Reference: torch.histogram. */
@@ -39,7 +39,7 @@ const number = (x: Tensor, v: number): Tensor => scalarTensor(x.device, x.dtype,
 
 /** The edges of so many equal bins. */
 function equalEdges(operation: string, x: Tensor, bins: number, range: readonly number[] | null): Tensor {
-  if (!Number.isInteger(bins) || bins < 1) throw new ValueError(operation, "bins", "a whole number of at least 1", bins);
+  if (!Number.isInteger(bins) || bins < 1) throw new ValueError(operation, "bins", "an integer of at least 1", bins);
   if (range !== null && !(range.length === 2 && range.every(Number.isFinite) && range[0]! <= range[1]!))
     throw new ValueError(operation, "range", "two finite numbers in order", range);
   const options = { dtype: x.dtype, device: x.device };
@@ -68,7 +68,7 @@ function weights(operation: string, x: Tensor, weight: Tensor | null, count: num
   if (weight === null) return null;
   if (weight.size !== count) throw new ShapeError(operation, "weight", `of ${count} elements, one for each point`, weight.describe());
   if (weight.dtype !== x.dtype) throw new DTypeError(operation, "weight", `of dtype ${x.dtype}, like x`, weight.describe());
-  demandSameDevice(operation, [x, weight]);
+  requireSameDevice(operation, [x, weight]);
   return reshape(weight, [count]);
 }
 
@@ -91,7 +91,7 @@ function checkedEdges(operation: string, edges: Tensor, x: Tensor): Tensor {
  * Reference: torch.histogram.
  */
 export function histogram(x: Tensor, bins: number | Tensor, options: HistogramBinOptions = {}): Histogram {
-  demandFloat("histogram", x);
+  requireFloat("histogram", x);
   const { range = null, weight = null, density = false } = options;
   if (bins instanceof Tensor && range !== null) throw new ValueError("histogram", "range", "null where bins are edges", range);
   const line = reshape(x, [x.size]);
@@ -125,7 +125,7 @@ export function histogramdd(
   bins: number | readonly number[] | readonly Tensor[],
   options: HistogramBinOptions = {},
 ): HistogramDd {
-  demandFloat("histogramdd", x);
+  requireFloat("histogramdd", x);
   if (x.rank < 2) throw new ShapeError("histogramdd", "x", "[..., D]", x.describe());
   const { range = null, weight = null, density = false } = options;
   const axes = x.shape.at(-1)!;

@@ -76,7 +76,7 @@ export const argmin = (x: Tensor, axis: number | null = null, { mask, ...options
 /** How many elements count. */
 const countOf = (x: Tensor, axis: Axes, mask: Tensor | null | undefined, keepDims: boolean | undefined): Tensor =>
   sumOp(mask == null ? onesLike(x, { dtype: "int64" }) : toDType(spread("masked", x, mask)[1], "int64"), axis, { keepDims });
-/** The mean of what counts; NaN of nothing. Whole numbers give float32. Reference: torch.masked.mean. */
+/** The mean of what counts; NaN of nothing. Integers give float32. Reference: torch.masked.mean. */
 export function mean(x: Tensor, axis: Axes = null, { mask, keepDims, dtype }: Masked = {}): Tensor {
   const y = real(x, dtype);
   return div(sum(y, axis, { mask, keepDims }), toDType(countOf(y, axis, mask, keepDims), y.dtype));

@@ -16,7 +16,7 @@ import { matmul } from "../matmul/matmul.ts";
 import { any, mean, sum, type Axes, type ReduceOptions } from "./reduce.ts";
 import { norm, std, variance, type VarianceOptions } from "./statistics.ts";
 import { normalizeAxis } from "../../core/shape.ts";
-import { demandFloat } from "../declare/support.ts";
+import { requireFloat } from "../declare/support.ts";
 import { sqrt } from "../elementwise/unary.ts";
 import { clamp, clampMin, where } from "../elementwise/where.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
@@ -33,7 +33,7 @@ export const nansum = (x: Tensor, axis: Axes = null, options: ReduceOptions = {}
 /** The mean of what is not NaN. Floating dtypes. Reference: torch.nanmean. DirectML: IS_NAN, REDUCE SUM. */
 export function nanmean(x: Tensor, axis: Axes = null, options: ReduceOptions = {}): Tensor {
   const source = options.dtype === undefined ? x : toDType(x, options.dtype);
-  demandFloat("nanmean", source);
+  requireFloat("nanmean", source);
   const count = sum(logicalNot(isnan(source)), axis, { keepDims: options.keepDims, dtype: "int64" });
   return div(nansum(source, axis, options), toDType(count, source.dtype));
 }
@@ -94,7 +94,7 @@ export function renorm(x: Tensor, p: number, axis: number, maxNorm: number): Ten
 export interface CovarianceOptions {
   /** Subtracted from the number of observations. Default: 1. */
   readonly correction?: number | undefined;
-  /** How often each observation counts: whole numbers [N]. */
+  /** How often each observation counts: integers [N]. */
   readonly fweights?: Tensor | null | undefined;
   /** How much each observation counts: [N]. */
   readonly aweights?: Tensor | null | undefined;
@@ -104,7 +104,7 @@ export interface CovarianceOptions {
 export function cov(x: Tensor, { correction = 1, fweights = null, aweights = null }: CovarianceOptions = {}): Tensor {
   if (x.rank > 2) throw new ShapeError("cov", "x", "of at most two axes", x.describe());
   if (x.dtype === "bool") throw new DTypeError("cov", "x", "a number", x.describe());
-  if (aweights !== null) demandFloat("cov", aweights, "aweights");
+  if (aweights !== null) requireFloat("cov", aweights, "aweights");
   const source = toDType(asFloat(x), resultType([asFloat(x), ...(aweights === null ? [] : [aweights])]));
   const rows = x.rank < 2 ? reshape(source, [1, x.size]) : source;
   const count = rows.shape[1]!;

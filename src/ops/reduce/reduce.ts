@@ -18,7 +18,7 @@ import { cat } from "../shape/join.ts";
 import { expand, narrow, permute, reshape } from "../shape/movement.ts";
 import { cumprodExclusive } from "../scan/scan.ts";
 import { emitReduce } from "./reduce-lower.ts";
-import { cast, computing, demandFloat } from "../declare/support.ts";
+import { cast, computing, requireFloat } from "../declare/support.ts";
 import { where } from "../elementwise/where.ts";
 
 /** Which axes, and whether they stay with length 1. */
@@ -230,7 +230,7 @@ export function sum(x: Tensor, axis: Axes = null, options: ReduceOptions = {}): 
 /** The mean over the axes (all of them by default). Floating dtypes; NaN when empty. Reference: torch.mean. DirectML: REDUCE AVERAGE. */
 export function mean(x: Tensor, axis: Axes = null, options: ReduceOptions = {}): Tensor {
   const source = options.dtype === undefined ? x : toDType(x, options.dtype);
-  demandFloat("mean", source);
+  requireFloat("mean", source);
   return call(meanOp, [source], reduceAttributes("mean", x, axis, options));
 }
 

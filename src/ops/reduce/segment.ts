@@ -1,9 +1,9 @@
 /** Segment reduction: segments that lie behind each other along an axis. */
-import { demandSameDevice } from "../../dispatch/dispatch.ts";
+import { requireSameDevice } from "../../dispatch/dispatch.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { scalarTensor } from "../../runtime/constants.ts";
-import { demandIndices } from "../../runtime/index-check.ts";
+import { requireIndices } from "../../runtime/index-check.ts";
 import { normalizeAxis } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { div, sub } from "../elementwise/binary.ts";
@@ -16,7 +16,7 @@ import { cumsum } from "../scan/scan.ts";
 import { scatterReduce } from "../index/scatter.ts";
 import { searchsorted } from "../sort/search.ts";
 import { clone } from "../data/state.ts";
-import { demandFloat } from "../declare/support.ts";
+import { requireFloat } from "../declare/support.ts";
 import { clampMin, where } from "../elementwise/where.ts";
 
 /** How segmentReduce() joins the elements of a segment. */
@@ -45,7 +45,7 @@ function lengthsOf(x: Tensor, axis: number, { lengths = null, offsets = null }: 
     throw new ValueError("segmentReduce", "lengths or offsets", "one of the two", lengths === null ? "neither" : "both");
   const [name, given] = lengths === null ? (["offsets", offsets!] as const) : (["lengths", lengths] as const);
   if (!isInteger(given.dtype)) throw new DTypeError("segmentReduce", name, "of an integer dtype", given.describe());
-  demandSameDevice("segmentReduce", [x, given]);
+  requireSameDevice("segmentReduce", [x, given]);
   if (given.rank !== axis + 1 || given.shape.slice(0, -1).some((d, i) => d !== x.shape[i]))
     throw new ShapeError("segmentReduce", name, `[${[...x.shape.slice(0, axis), "segments"].join(", ")}]`, given.describe());
   const whole = toDType(given, "int32");
@@ -60,7 +60,7 @@ function lengthsOf(x: Tensor, axis: number, { lengths = null, offsets = null }: 
  * the last segment are left out. Gradients flow to x. DirectML: as scatterReduce. Reference: torch.segment_reduce.
  */
 export function segmentReduce(x: Tensor, reduce: SegmentReduction, options: SegmentOptions = {}): Tensor {
-  demandFloat("segmentReduce", x);
+  requireFloat("segmentReduce", x);
   if (!Object.hasOwn(START, reduce)) throw new ValueError("segmentReduce", "reduce", `one of ${Object.keys(START).join(", ")}`, reduce);
   const axis = normalizeAxis("segmentReduce", options.axis ?? 0, x.rank);
   const lengths = lengthsOf(x, axis, options);
@@ -74,7 +74,7 @@ export function segmentReduce(x: Tensor, reduce: SegmentReduction, options: Segm
     // A segment that takes what is left over, and is cut off again.
     const open = full([...outer, segments + 1, ...inner], initial ?? START[reduce], { dtype: x.dtype, device: x.device });
     const ends = cumsum(lengths, axis, { dtype: "int32" });
-    if (!unsafe) demandIndices("segmentReduce", sub(narrow(ends, axis, segments - 1, 1), rows), { length: 1 });
+    if (!unsafe) requireIndices("segmentReduce", sub(narrow(ends, axis, segments - 1, 1), rows), { length: 1 });
     const places = expand(arange(rows, { dtype: "int32", device: x.device }), [...outer, rows]);
     const at = searchsorted(ends, clone(places), { right: true });
     const index = expand(reshape(at, [...outer, rows, ...inner.map(() => 1)]), x.shape);

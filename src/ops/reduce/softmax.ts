@@ -12,7 +12,7 @@ import { mul, sub } from "../elementwise/binary.ts";
 import { toDType } from "../data/data.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { sum } from "./reduce.ts";
-import { demandFloat } from "../declare/support.ts";
+import { requireFloat } from "../declare/support.ts";
 import { exp, neg } from "../elementwise/unary.ts";
 
 interface AxisAttribute {
@@ -108,7 +108,7 @@ export interface SoftmaxOptions {
 
 function prepared(operation: string, x: Tensor, axis: number, { dtype }: SoftmaxOptions): { x: Tensor; axis: number } {
   const given = dtype === undefined ? x : toDType(x, dtype);
-  demandFloat(operation, given);
+  requireFloat(operation, given);
   return { x: given, axis: normalizeAxis(operation, axis, x.rank) };
 }
 

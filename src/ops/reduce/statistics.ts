@@ -14,7 +14,7 @@ import { extremeSize } from "./extrema.ts";
 import { pow } from "../elementwise/power.ts";
 import { mean, reduceAttributes, reducedShape, spread, sum, type Axes, type ReduceAttributes, type ReduceOptions } from "./reduce.ts";
 import { emitReduce } from "./reduce-lower.ts";
-import { BOOL, cast, constant, demandFloat } from "../declare/support.ts";
+import { BOOL, cast, constant, requireFloat } from "../declare/support.ts";
 import { abs, exp, sign } from "../elementwise/unary.ts";
 import { where } from "../elementwise/where.ts";
 
@@ -71,7 +71,7 @@ const varOp: Definition<VarianceAttributes> = define<VarianceAttributes>({
  * @name var
  */
 export function variance(x: Tensor, axis: Axes = null, { keepDims = false, correction = 1 }: VarianceOptions = {}): Tensor {
-  demandFloat("var", x);
+  requireFloat("var", x);
   // The sum of squares of a float16 tensor soon leaves the range in which float16 is exact.
   if (isHalf(x.dtype)) return toDType(variance(toDType(x, "float32"), axis, { keepDims, correction }), x.dtype);
   return call(varOp, [x], { ...reduceAttributes("var", x, axis, { keepDims }), correction });
@@ -89,7 +89,7 @@ const rootOp: Definition<undefined> = define({
 
 /** The standard deviation over the axes (all of them by default). Floating dtypes. Reference: torch.std. */
 export function std(x: Tensor, axis: Axes = null, options: VarianceOptions = {}): Tensor {
-  demandFloat("std", x);
+  requireFloat("std", x);
   return roundedOnce([x], (y) => call(rootOp, [variance(y!, axis, options)], undefined));
 }
 
@@ -153,7 +153,7 @@ const countOp = define<ReduceAttributes>({
 export function norm(x: Tensor, p = 2, axis: Axes = null, options: ReduceOptions = {}): Tensor {
   if (typeof p !== "number" || Number.isNaN(p)) throw new ValueError("norm", "p", "a number", p);
   const source = options.dtype === undefined ? x : toDType(x, options.dtype);
-  demandFloat("norm", source);
+  requireFloat("norm", source);
   const attrs = reduceAttributes("norm", source, axis, options);
   if (p === 2) return call(l2Op, [source], attrs);
   const reduce: ReduceOptions = { keepDims: attrs.keepDims };
@@ -186,10 +186,10 @@ const logSumExpOp = define<ReduceAttributes>({
   whenEmpty: -Infinity,
 });
 
-/** ln(sum e^x) over the axes, without overflow. Whole numbers give float32. Reference: torch.logsumexp. DirectML: REDUCE MAX and SUM, EXP, LOG. */
+/** ln(sum e^x) over the axes, without overflow. Integers give float32. Reference: torch.logsumexp. DirectML: REDUCE MAX and SUM, EXP, LOG. */
 export function logsumexp(x: Tensor, axis: Axes, options: ReduceOptions = {}): Tensor {
   const real = asFloat(x);
-  demandFloat("logsumexp", real);
+  requireFloat("logsumexp", real);
   return call(logSumExpOp, [real], reduceAttributes("logsumexp", real, axis, options));
 }
 

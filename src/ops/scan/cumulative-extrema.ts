@@ -18,7 +18,7 @@ import { narrow } from "../shape/movement.ts";
 import { recurrence } from "./scan-linear.ts";
 import { emitRunningMaximum, emitScan } from "./scan-lower.ts";
 import { orderedKeys } from "../sort/sort.ts";
-import { alongAxis, asIndex, BOOL, cast, computing, constant, demandFloat, sequence } from "../declare/support.ts";
+import { alongAxis, asIndex, BOOL, cast, computing, constant, requireFloat, sequence } from "../declare/support.ts";
 import { exp } from "../elementwise/unary.ts";
 import { where } from "../elementwise/where.ts";
 import { sample, type Sample, distinct, real } from "../declare/sample.ts";
@@ -153,7 +153,7 @@ const apart = (a: Tensor, b: Tensor): Tensor => where(eq(a, b), scalarTensor(a.d
 
 /** log of the running sum of exp(x) along an axis, without overflow. x: floating. Reference: torch.logcumsumexp. */
 export function logcumsumexp(x: Tensor, axis: number): Tensor {
-  demandFloat("logcumsumexp", x);
+  requireFloat("logcumsumexp", x);
   return call(logCumsumExpOp, [x], { axis: normalizeAxis("logcumsumexp", axis, x.rank), reverse: false });
 }
 

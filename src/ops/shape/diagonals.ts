@@ -27,7 +27,7 @@ export interface DiagonalOptions {
 /** Square matrices with x's last axis on a diagonal, zeros elsewhere. Reference: torch.diag_embed. */
 export function diagEmbed(x: Tensor, { offset = 0, axis0 = -2, axis1 = -1 }: DiagonalOptions = {}): Tensor {
   if (x.rank === 0) throw new ShapeError("diagEmbed", "x", "of at least one axis", x.describe());
-  if (!Number.isInteger(offset)) throw new ValueError("diagEmbed", "offset", "a whole number", offset);
+  if (!Number.isInteger(offset)) throw new ValueError("diagEmbed", "offset", "an integer", offset);
   const a = normalizeAxis("diagEmbed", axis0, x.rank + 1, "axis0");
   const b = normalizeAxis("diagEmbed", axis1, x.rank + 1, "axis1");
   if (a === b) throw new ValueError("diagEmbed", "axis1", "another axis than axis0", axis1);

@@ -1,7 +1,7 @@
 /** Concatenate, stack, split, chunk, repeat, roll, flip. */
 import { int32, joinedAlong, shiftedToFront } from "../../core/padded-axes.ts";
 import { tie } from "../../autograd/tie.ts";
-import { asResult, call, demandSameDevice, together } from "../../dispatch/dispatch.ts";
+import { asResult, call, requireSameDevice, together } from "../../dispatch/dispatch.ts";
 import { resultType } from "../../core/dtype.ts";
 import { ShapeError, ValueError } from "../../core/errors.ts";
 import { contiguousOp } from "../../runtime/assign.ts";
@@ -43,7 +43,7 @@ const catOp: Definition<{ readonly axis: number }> = define<{ readonly axis: num
  */
 export function cat(tensors: readonly Tensor[], axis = 0): Tensor {
   if (tensors.length === 0) throw new ValueError("cat", "tensors", "at least one tensor", "none");
-  demandSameDevice("cat", tensors);
+  requireSameDevice("cat", tensors);
   const dtype = resultType(tensors);
   const shaped = tensors.filter((t) => !(t.rank === 1 && t.shape[0] === 0));
   const first = shaped[0] ?? tensors[0]!;
@@ -79,7 +79,7 @@ export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
 const MOST_PARTS = 2 ** 20;
 
 /** @package */
-export function demandParts(operation: string, argument: string, count: number, received: number): void {
+export function requireParts(operation: string, argument: string, count: number, received: number): void {
   if (count > MOST_PARTS) throw new ValueError(operation, argument, `such that there are at most ${MOST_PARTS} parts`, received);
 }
 
@@ -90,13 +90,13 @@ export function split(x: Tensor, size: number | readonly number[], axis = 0): Te
   let sizes: readonly number[];
   if (typeof size === "number") {
     if (!Number.isInteger(size) || size < 0 || (size === 0 && n > 0))
-      throw new ValueError("split", "size", "a whole number of at least 1", size);
-    demandParts("split", "size", n / size, size);
+      throw new ValueError("split", "size", "an integer of at least 1", size);
+    requireParts("split", "size", n / size, size);
     sizes = n === 0 ? [0] : Array.from({ length: Math.ceil(n / size) }, (_, i) => Math.min(size, n - i * size));
   } else {
     sizes = size;
     if (sizes.some((s) => !Number.isInteger(s) || s < 0) || sizes.reduce((p, q) => p + q, 0) !== n)
-      throw new ValueError("split", "size", `whole numbers whose sum is ${n}`, sizes);
+      throw new ValueError("split", "size", `integers whose sum is ${n}`, sizes);
   }
   let start = 0;
   return together(
@@ -110,10 +110,10 @@ export function split(x: Tensor, size: number | readonly number[], axis = 0): Te
 
 /** Views of x along an axis: at most `count` equal parts, the last perhaps shorter. Reference: torch.chunk. */
 export function chunk(x: Tensor, count: number, axis = 0): Tensor[] {
-  if (!Number.isInteger(count) || count < 1) throw new ValueError("chunk", "count", "a whole number of at least 1", count);
+  if (!Number.isInteger(count) || count < 1) throw new ValueError("chunk", "count", "an integer of at least 1", count);
   const a = existingAxis("chunk", x, axis);
   const n = x.shape[a]!;
-  if (n === 0) demandParts("chunk", "count", count, count);
+  if (n === 0) requireParts("chunk", "count", count, count);
   return n === 0 ? together(Array.from({ length: count }, () => narrow(x, a, 0, 0))) : split(x, Math.ceil(n / count), a);
 }
 
@@ -121,7 +121,7 @@ export function chunk(x: Tensor, count: number, axis = 0): Tensor[] {
 export function repeat(x: Tensor, ...times: number[] | [Shape]): Tensor {
   const list = (Array.isArray(times[0]) ? times[0] : times) as Shape;
   if (list.length < x.rank || list.some((n) => !Number.isInteger(n) || n < 0))
-    throw new ValueError("repeat", "times", `at least ${x.rank} whole numbers of at least 0`, list);
+    throw new ValueError("repeat", "times", `at least ${x.rank} integers of at least 0`, list);
   const shape = [...new Array<number>(list.length - x.rank).fill(1), ...x.shape];
   const target = shape.map((d, i) => d * list[i]!);
   if (sizeOf(target) === 0) return tie(empty(target, { dtype: x.dtype, device: x.device }), x, x.size === 0 ? "linear" : "zero");
@@ -153,7 +153,7 @@ export function tile(x: Tensor, ...times: number[] | [Shape]): Tensor {
 
 /** Each element so many times in a row. @package */
 export function repeatEach(x: Tensor, times: number, axis: number | null = null): Tensor {
-  if (!Number.isInteger(times) || times < 0) throw new ValueError("repeatInterleave", "times", "a whole number of at least 0", times);
+  if (!Number.isInteger(times) || times < 0) throw new ValueError("repeatInterleave", "times", "an integer of at least 0", times);
   if (axis === null) return repeatEach(flatten(x), times, 0);
   const a = existingAxis("repeatInterleave", x, axis);
   const target = x.shape.map((d, i) => (i === a ? d * times : d));
@@ -201,7 +201,7 @@ export function flip(x: Tensor, axes: number | readonly number[]): Tensor {
 /** x moved along axes, what leaves at the end coming in at the start. Without axes: of the flattened tensor. Reference: torch.roll. */
 export function roll(x: Tensor, shifts: number | readonly number[], axes?: number | readonly number[]): Tensor {
   const by = [shifts].flat() as number[];
-  if (by.some((n) => !Number.isInteger(n))) throw new ValueError("roll", "shifts", "whole numbers", shifts);
+  if (by.some((n) => !Number.isInteger(n))) throw new ValueError("roll", "shifts", "integers", shifts);
   if (axes === undefined) {
     if (by.length !== 1) throw new ValueError("roll", "shifts", "one number when no axes are given", shifts);
     return asResult(reshape(roll(flatten(x), by[0]!, 0), x.shape));

@@ -268,7 +268,7 @@ export function expand(x: Tensor, ...shape: number[] | [Shape]): Tensor {
 
 /** x repeated to a shape by broadcasting. No copy. Throws ShapeError when it does not fit. Reference: torch.broadcast_to. */
 export function broadcastTo(x: Tensor, shape: Shape, operation = "broadcastTo"): Tensor {
-  if (shape.some((d) => !Number.isInteger(d) || d < 0)) throw new ValueError(operation, "shape", "whole numbers of at least 0", shape);
+  if (shape.some((d) => !Number.isInteger(d) || d < 0)) throw new ValueError(operation, "shape", "integers of at least 0", shape);
   if (!isBroadcastableTo(x.shape, shape))
     throw new ShapeError(operation, "shape", `one that ${x.describe()} broadcasts to`, showShape(shape));
   return sameShape(x.shape, shape) ? alias(x) : makeView(expandOp, x, { shape: [...shape] });
@@ -302,8 +302,8 @@ function axisOf(operation: string, x: Tensor, axis: number): number {
 /** Every step-th element from start on, before end, along an axis; negative places count from the end. Reference: torch's slice. */
 export function slice(x: Tensor, axis: number, start = 0, end: number = Number.MAX_SAFE_INTEGER, step = 1): Tensor {
   const a = axisOf("slice", x, axis);
-  if (!Number.isInteger(start) || !Number.isInteger(end)) throw new ValueError("slice", "start and end", "whole numbers", [start, end]);
-  if (!Number.isInteger(step) || step < 1) throw new ValueError("slice", "step", "a whole number of at least 1", step);
+  if (!Number.isInteger(start) || !Number.isInteger(end)) throw new ValueError("slice", "start and end", "integers", [start, end]);
+  if (!Number.isInteger(step) || step < 1) throw new ValueError("slice", "step", "an integer of at least 1", step);
   const n = x.shape[a]!;
   const place = (p: number): number => Math.min(n, Math.max(0, p < 0 ? p + n : p));
   const attrs = wholeSlice(x);
@@ -317,11 +317,10 @@ export function slice(x: Tensor, axis: number, start = 0, end: number = Number.M
 export function narrow(x: Tensor, axis: number, start: number, length: number): Tensor {
   const a = axisOf("narrow", x, axis);
   const n = x.shape[a]!;
-  if (!Number.isInteger(start) || start < -n || start > n)
-    throw new ValueError("narrow", "start", `a whole number in [${-n}, ${n}]`, start);
+  if (!Number.isInteger(start) || start < -n || start > n) throw new ValueError("narrow", "start", `an integer in [${-n}, ${n}]`, start);
   const first = start < 0 ? start + n : start;
   if (!Number.isInteger(length) || length < 0 || first + length > n)
-    throw new ValueError("narrow", "length", `a whole number in [0, ${n - first}]`, length);
+    throw new ValueError("narrow", "length", `an integer in [0, ${n - first}]`, length);
   return slice(x, a, first, first + length);
 }
 
@@ -330,7 +329,7 @@ export function select(x: Tensor, axis: number, index: number): Tensor {
   const a = axisOf("select", x, axis);
   const n = x.shape[a]!;
   if (!Number.isInteger(index) || index < -n || index >= n)
-    throw new IndexError("select", "index", `a whole number in [${-n}, ${n - 1}]`, index);
+    throw new IndexError("select", "index", `an integer in [${-n}, ${n - 1}]`, index);
   const place = index < 0 ? index + n : index;
   const part = slice(x, a, place, place + 1);
   return reviewed(

@@ -2,7 +2,7 @@
 import { tie } from "../../autograd/tie.ts";
 import { call } from "../../dispatch/dispatch.ts";
 import { DTYPES, isFloat, isInteger, dataTypeName } from "../../core/dtype.ts";
-import { demandHeld, element, notHeld } from "../../core/elements.ts";
+import { requireHeld, element, notHeld } from "../../core/elements.ts";
 import { ShapeError, ValueError } from "../../core/errors.ts";
 import { contiguousOp } from "../../runtime/assign.ts";
 import { showShape } from "../../core/shape.ts";
@@ -155,7 +155,7 @@ export function pad(
   const value = Number(given);
   if (x.rank === 0 && pads.length === 0) return call(contiguousOp, [x], undefined);
   if (pads.length % 2 !== 0 || pads.length > 2 * x.rank || pads.some((p) => !Number.isInteger(p)))
-    throw new ValueError("pad", "pads", `an even number of at most ${2 * x.rank} whole numbers`, pads);
+    throw new ValueError("pad", "pads", `an even number of at most ${2 * x.rank} integers`, pads);
   const before = x.shape.map((_, i) => pads[2 * (x.rank - 1 - i)] ?? 0);
   const after = x.shape.map((_, i) => pads[2 * (x.rank - 1 - i) + 1] ?? 0);
   const shape = grown(x.shape, before, after);
@@ -174,7 +174,7 @@ export function pad(
   if (mode === "constant") {
     // PyTorch takes it for a real number here, so that -1 is not 255.
     if (value < 0 && isInteger(x.dtype) && !DTYPES[x.dtype].isSigned) throw notHeld("pad", "value", x.dtype, value);
-    demandHeld("pad", "value", x.dtype, value);
+    requireHeld("pad", "value", x.dtype, value);
     if (core.size === 0) return tie(full(shape, value, { dtype: x.dtype, device: x.device }), x, "linear");
     return call(padConstantOp, [core], { before: start, after: end, value: x.dtype === "bool" ? Number(element("bool", value)) : value });
   }

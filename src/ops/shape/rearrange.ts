@@ -6,7 +6,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { tensor, zeros } from "../creation/creation.ts";
 import { toDType } from "../data/data.ts";
 import { indexSelect } from "../index/gather.ts";
-import { cat, demandParts, flip, stack } from "./join.ts";
+import { cat, requireParts, flip, stack } from "./join.ts";
 import { broadcastTo, flatten, narrow, reshape, slice, transpose } from "./movement.ts";
 import { existingAxis } from "../creation/ranges.ts";
 import { clone } from "../data/state.ts";
@@ -18,32 +18,32 @@ export const atleast2d = (x: Tensor): Tensor => (x.rank < 2 ? reshape(x, [1, x.s
 /** x with at least three axes: a matrix gets one behind, a vector one on each side, x itself where it has them. Reference: torch.atleast_3d. */
 export const atleast3d = (x: Tensor): Tensor => (x.rank > 2 ? x : reshape(x, x.rank === 2 ? [...x.shape, 1] : [1, x.size, 1]));
 
-function demandSome(operation: string, tensors: readonly Tensor[]): void {
+function requireSome(operation: string, tensors: readonly Tensor[]): void {
   if (tensors.length === 0) throw new ValueError(operation, "tensors", "at least one tensor", "none");
 }
 
 /** The tensors side by side: along the second axis, vectors along the first. Reference: torch.hstack. */
 export function hstack(tensors: readonly Tensor[]): Tensor {
-  demandSome("hstack", tensors);
+  requireSome("hstack", tensors);
   const all = tensors.map(atleast1d);
   return cat(all, all[0]!.rank === 1 ? 0 : 1);
 }
 
 /** The tensors below each other, vectors as rows. Reference: torch.vstack. */
 export function vstack(tensors: readonly Tensor[]): Tensor {
-  demandSome("vstack", tensors);
+  requireSome("vstack", tensors);
   return cat(tensors.map(atleast2d), 0);
 }
 
 /** The tensors behind each other along the third axis. Reference: torch.dstack. */
 export function dstack(tensors: readonly Tensor[]): Tensor {
-  demandSome("dstack", tensors);
+  requireSome("dstack", tensors);
   return cat(tensors.map(atleast3d), 2);
 }
 
 /** The tensors side by side, vectors as columns. Reference: torch.column_stack. */
 export function columnStack(tensors: readonly Tensor[]): Tensor {
-  demandSome("columnStack", tensors);
+  requireSome("columnStack", tensors);
   return hstack(tensors.map((t) => (t.rank < 2 ? reshape(t, [t.size, 1]) : t)));
 }
 
@@ -60,9 +60,8 @@ export function tensorSplit(x: Tensor, sections: number | readonly number[], axi
     const ends = [...sections, n];
     return ends.map((end, i) => slice(x, a, i === 0 ? 0 : ends[i - 1]!, i === ends.length - 1 ? Number.MAX_SAFE_INTEGER : end));
   }
-  if (!Number.isInteger(sections) || sections < 1)
-    throw new ValueError("tensorSplit", "sections", "a whole number of at least 1", sections);
-  demandParts("tensorSplit", "sections", sections, sections);
+  if (!Number.isInteger(sections) || sections < 1) throw new ValueError("tensorSplit", "sections", "an integer of at least 1", sections);
+  requireParts("tensorSplit", "sections", sections, sections);
   const [short, longer] = [Math.floor(n / sections), n % sections];
   let start = 0;
   return Array.from({ length: sections }, (_, i) => {
@@ -95,7 +94,7 @@ export function broadcastTensors(...tensors: Tensor[]): Tensor[] {
 
 /** Matrices along the diagonal of a large one of zeros; vectors count as rows. Reference: torch.block_diag. */
 export function blockDiag(...tensors: Tensor[]): Tensor {
-  demandSome("blockDiag", tensors);
+  requireSome("blockDiag", tensors);
   for (const t of tensors) if (t.rank > 2) throw new ShapeError("blockDiag", "tensor", "of at most two axes", t.describe());
   const blocks = tensors.map(atleast2d);
   const dtype = resultType(blocks);
@@ -121,7 +120,7 @@ export function meshgrid(
     readonly indexing?: "ij" | "xy" | undefined;
   } = {},
 ): Tensor[] {
-  demandSome("meshgrid", tensors);
+  requireSome("meshgrid", tensors);
   if (indexing !== "ij" && indexing !== "xy") throw new ValueError("meshgrid", "indexing", "ij or xy", indexing);
   for (const t of tensors) {
     if (t.rank > 1) throw new ShapeError("meshgrid", "tensors", "vectors or scalars", t.describe());
@@ -142,7 +141,7 @@ export function meshgrid(
 
 /** Every combination of one element of each vector, as rows. Reference: torch.cartesian_prod. */
 export function cartesianProd(...tensors: Tensor[]): Tensor {
-  demandSome("cartesianProd", tensors);
+  requireSome("cartesianProd", tensors);
   for (const t of tensors) if (t.rank !== 1) throw new ShapeError("cartesianProd", "tensors", "of one axis", t.describe());
   if (tensors.length === 1) return tensors[0]!;
   return stack(
@@ -168,7 +167,7 @@ export function combinations(
   } = {},
 ): Tensor {
   if (x.rank !== 1) throw new ShapeError("combinations", "x", "of one axis", x.describe());
-  if (!Number.isInteger(r) || r < 0) throw new ValueError("combinations", "r", "a whole number of at least 0", r);
+  if (!Number.isInteger(r) || r < 0) throw new ValueError("combinations", "r", "an integer of at least 0", r);
   if (r === 0) return zeros([0], { dtype: x.dtype, device: x.device });
   if (r > x.size && (!withReplacement || x.size === 0)) return zeros([0, r], { dtype: x.dtype, device: x.device });
   if (r > MOST_CHOSEN) throw new ValueError("combinations", "r", `at most ${MOST_CHOSEN}`, r);
@@ -189,7 +188,7 @@ export function combinations(
 /** x turned by k quarter turns in the plane of two axes, from the first towards the second. Reference: torch.rot90. */
 export function rot90(x: Tensor, k = 1, axes: readonly number[] = [0, 1]): Tensor {
   if (axes.length !== 2) throw new ValueError("rot90", "axes", "two axes", axes);
-  if (!Number.isInteger(k)) throw new ValueError("rot90", "k", "a whole number", k);
+  if (!Number.isInteger(k)) throw new ValueError("rot90", "k", "an integer", k);
   if (x.rank < 2) throw new ShapeError("rot90", "x", "of at least two axes", x.describe());
   const [a, b] = axes.map((i) => normalizeAxis("rot90", i, x.rank, "axes")) as [number, number];
   if (a === b) throw new ValueError("rot90", "axes", "two different axes", axes);

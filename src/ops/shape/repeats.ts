@@ -1,6 +1,6 @@
 /** Repeat interleave: the same number for all, or one for each. */
 import { tie } from "../../autograd/tie.ts";
-import { demandSameDevice } from "../../dispatch/dispatch.ts";
+import { requireSameDevice } from "../../dispatch/dispatch.ts";
 import { isInteger, type TypedArray } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
@@ -31,7 +31,7 @@ interface Counted {
 
 function checked(operation: string, x: Tensor, times: Tensor, axis: number | null): Counted {
   if (!isInteger(times.dtype)) throw new DTypeError(operation, "times", "of an integer dtype", times.describe());
-  demandSameDevice(operation, [x, times]);
+  requireSameDevice(operation, [x, times]);
   const seen = axis === null ? flatten(x) : x;
   const a = existingAxis(operation, seen, axis ?? 0);
   const n = seen.shape[a]!;
@@ -77,7 +77,7 @@ export function repeatInterleave(
   if (options !== undefined) {
     const { outputSize } = options;
     if (outputSize === undefined || !Number.isInteger(outputSize) || outputSize < 0)
-      throw new ValueError("repeatInterleave", "outputSize", "a whole number of at least 0", outputSize);
+      throw new ValueError("repeatInterleave", "outputSize", "an integer of at least 0", outputSize);
     return spread(counted, outputSize);
   }
   refuseTraced("repeatInterleave");

@@ -3,13 +3,13 @@ import { ShapeError, ValueError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { permute, reshape, transpose } from "./movement.ts";
 
-function demandFactor(operation: string, argument: string, value: number): void {
-  if (!Number.isInteger(value) || value < 1) throw new ValueError(operation, argument, "a whole number of at least 1", value);
+function requireFactor(operation: string, argument: string, value: number): void {
+  if (!Number.isInteger(value) || value < 1) throw new ValueError(operation, argument, "an integer of at least 1", value);
 }
 
 /** [..., C r², H, W] to [..., C, H r, W r]. Reference: torch.nn.functional.pixel_shuffle. DirectML: ELEMENT_WISE_IDENTITY. */
 export function pixelShuffle(x: Tensor, factor: number): Tensor {
-  demandFactor("pixelShuffle", "factor", factor);
+  requireFactor("pixelShuffle", "factor", factor);
   const [c, h, w] = x.shape.slice(-3) as [number, number, number];
   if (x.rank < 3 || c % factor ** 2 !== 0) throw new ShapeError("pixelShuffle", "x", `[..., C * ${factor ** 2}, H, W]`, x.describe());
   const lead = x.shape.slice(0, -3);
@@ -21,7 +21,7 @@ export function pixelShuffle(x: Tensor, factor: number): Tensor {
 
 /** [..., C, H r, W r] to [..., C r², H, W]. Reference: torch.nn.functional.pixel_unshuffle. DirectML: ELEMENT_WISE_IDENTITY. */
 export function pixelUnshuffle(x: Tensor, factor: number): Tensor {
-  demandFactor("pixelUnshuffle", "factor", factor);
+  requireFactor("pixelUnshuffle", "factor", factor);
   const [c, h, w] = x.shape.slice(-3) as [number, number, number];
   if (x.rank < 3 || h % factor !== 0 || w % factor !== 0)
     throw new ShapeError("pixelUnshuffle", "x", `[..., C, H * ${factor}, W * ${factor}]`, x.describe());
@@ -34,7 +34,7 @@ export function pixelUnshuffle(x: Tensor, factor: number): Tensor {
 
 /** Channels [N, C, ...] in `groups` groups, dealt out one of each in turn. Reference: torch.nn.functional.channel_shuffle. */
 export function channelShuffle(x: Tensor, groups: number): Tensor {
-  demandFactor("channelShuffle", "groups", groups);
+  requireFactor("channelShuffle", "groups", groups);
   const [n, c, ...rest] = x.shape as [number, number, ...number[]];
   if (x.rank < 3 || c % groups !== 0)
     throw new ShapeError("channelShuffle", "x", `[N, C, ...] with C a multiple of ${groups}`, x.describe());

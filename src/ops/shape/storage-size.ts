@@ -18,16 +18,16 @@ import { asStrided } from "./strided-views.ts";
  * Reference: torch.ops.aten.resize, without undefined elements.
  */
 export function resize(x: Tensor, shape: Shape): Tensor {
-  demandShape("resize", shape);
+  requireShape("resize", shape);
   const need = sizeOf(shape);
   const line = reshape(x, [x.size]);
   const fit = need <= x.size ? narrow(line, 0, 0, need) : pad(line, [0, need - x.size]);
   return clone(reshape(fit, shape));
 }
 
-function demandShape(operation: string, shape: Shape): void {
+function requireShape(operation: string, shape: Shape): void {
   if (!Array.isArray(shape) || !shape.every((d) => Number.isInteger(d) && d >= 0))
-    throw new ValueError(operation, "shape", "a list of whole numbers of at least 0", shape);
+    throw new ValueError(operation, "shape", "a list of integers of at least 0", shape);
 }
 
 /**
@@ -36,8 +36,8 @@ function demandShape(operation: string, shape: Shape): void {
  * Reference: torch.Tensor.resize_.
  */
 export function resize_(x: Tensor, shape: Shape): Tensor {
-  x.demandLive("resize_");
-  demandShape("resize_", shape);
+  x.requireLive("resize_");
+  requireShape("resize_", shape);
   if (x.requiresGrad)
     throw new AutogradError({
       operation: "resize_",

@@ -43,7 +43,7 @@ const unfoldOp: ViewDefinition<UnfoldAttributes> = defineView({
  * are added. Reference: torch.Tensor.unfold.
  */
 export function unfold(x: Tensor, axis: number, size: number, step: number): Tensor {
-  if (!Number.isInteger(step) || step < 1) throw new ValueError("unfold", "step", "a whole number of at least 1", step);
+  if (!Number.isInteger(step) || step < 1) throw new ValueError("unfold", "step", "an integer of at least 1", step);
   if (x.rank === 0) {
     if (axis !== 0 && axis !== -1) throw new ValueError("unfold", "axis", "0 or -1", axis);
     if (!Number.isInteger(size) || size < 0 || size > 1) throw new ValueError("unfold", "size", "0 or 1", size);
@@ -51,7 +51,7 @@ export function unfold(x: Tensor, axis: number, size: number, step: number): Ten
   }
   const a = existingAxis("unfold", x, axis);
   if (!Number.isInteger(size) || size < 0 || size > x.shape[a]!)
-    throw new ValueError("unfold", "size", `a whole number in [0, ${x.shape[a]}]`, size);
+    throw new ValueError("unfold", "size", `an integer in [0, ${x.shape[a]}]`, size);
   return makeView(unfoldOp, x, { axis: a, size, step });
 }
 
@@ -87,7 +87,7 @@ const asStridedOp: ViewDefinition<StridedAttributes> = defineView({
 export function asStrided(x: Tensor, shape: Shape, strides: readonly number[], storageOffset: number = x.storageOffset): Tensor {
   const whole = [...shape, ...strides, storageOffset].every((v) => Number.isInteger(v) && v >= 0);
   if (shape.length !== strides.length || !whole)
-    throw new ValueError("asStrided", "shape, strides and storageOffset", "as many whole numbers of at least 0", [
+    throw new ValueError("asStrided", "shape, strides and storageOffset", "as many integers of at least 0", [
       shape,
       strides,
       storageOffset,

@@ -18,12 +18,12 @@ import { any, sum } from "../reduce/reduce.ts";
 import { cummax } from "../scan/cumulative-extrema.ts";
 import { ordered, picked, type KthOptions } from "./sort.ts";
 import { cat } from "../shape/join.ts";
-import { demandFloat } from "../declare/support.ts";
+import { requireFloat } from "../declare/support.ts";
 import { ceil, floor, round } from "../elementwise/unary.ts";
 
 const withoutPlaces = (x: Tensor, find: (flat: Tensor) => Extremes): Tensor => find(flatten(x)).values;
 
-function demandElements(operation: string, x: Tensor, axis: number): void {
+function requireElements(operation: string, x: Tensor, axis: number): void {
   if (x.shape[axis] === 0) throw new ShapeError(operation, "x", "of at least one element along the axis", x.describe());
 }
 
@@ -55,7 +55,7 @@ function medianOf(operation: string, x: Tensor, axis: number | undefined, option
     );
   }
   const a = normalizeAxis(operation, axis, x.rank);
-  demandElements(operation, x, a);
+  requireElements(operation, x, a);
   return middle(x, a, options, skipNaN);
 }
 
@@ -82,7 +82,7 @@ export function nanmedian(x: Tensor, axis?: number, options: KthOptions = {}): T
  */
 export function mode(x: Tensor, axis = -1, { keepDims = false, dtype = "int32" }: KthOptions = {}): Extremes {
   const a = normalizeAxis("mode", axis, x.rank);
-  demandElements("mode", x, a);
+  requireElements("mode", x, a);
   const n = x.shape[a] ?? 1;
   const line = ordered(x, a, n, false, dtype);
   if (x.rank === 0) return line;
@@ -124,7 +124,7 @@ const INTERPOLATIONS: readonly Interpolation[] = ["linear", "lower", "higher", "
 
 function quantileOf(operation: string, x: Tensor, q: number | Tensor, options: QuantileOptions, skipNaN: boolean): Tensor {
   const { axis = null, keepDims = false, interpolation = "linear" } = options;
-  demandFloat(operation, x);
+  requireFloat(operation, x);
   if (!INTERPOLATIONS.includes(interpolation))
     throw new ValueError(operation, "interpolation", `one of ${INTERPOLATIONS.join(", ")}`, interpolation);
   if (typeof q === "number" && !(q >= 0 && q <= 1)) throw new ValueError(operation, "q", "a number in [0, 1]", q);

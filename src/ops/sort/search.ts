@@ -1,10 +1,10 @@
 /** Searchsorted, bucketize, bincount, histc. */
 import { isFloat } from "../../core/dtype.ts";
 import { extremeOf } from "../../core/padded-axes.ts";
-import { call, demandSameDevice } from "../../dispatch/dispatch.ts";
+import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { isInteger, promoteTypes } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
-import { demandHeld } from "../../core/elements.ts";
+import { requireHeld } from "../../core/elements.ts";
 import { scalarTensor } from "../../runtime/constants.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { add, div, mul, operands, sub } from "../elementwise/binary.ts";
@@ -18,7 +18,7 @@ import { cat } from "../shape/join.ts";
 import { reshape } from "../shape/movement.ts";
 import { refuseTraced } from "../index/nonzero.ts";
 import { orderedKeys } from "./sort.ts";
-import { BOOL, cast, computing, constant, demandFloat } from "../declare/support.ts";
+import { BOOL, cast, computing, constant, requireFloat } from "../declare/support.ts";
 import { floor } from "../elementwise/unary.ts";
 import { clamp, where } from "../elementwise/where.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
@@ -85,7 +85,7 @@ export function searchsorted(
   { right = false, sorter = null, dtype = "int32" }: SearchOptions = {},
 ): Tensor {
   const asked = typeof values === "number" ? operands("searchsorted", sorted, values)[1] : values;
-  demandSameDevice("searchsorted", [sorted, asked]);
+  requireSameDevice("searchsorted", [sorted, asked]);
   if (sorted.rank === 0) throw new ShapeError("searchsorted", "sorted", "of at least one axis", sorted.describe());
   if (sorted.rank > 1 && (asked.rank !== sorted.rank || asked.shape.slice(0, -1).some((d, i) => d !== sorted.shape[i])))
     throw new ShapeError("searchsorted", "values", `like ${sorted.describe()} but for the last axis`, asked.describe());
@@ -115,12 +115,12 @@ export interface HistogramOptions {
 
 /** How many elements lie in each of so many equal parts of [min, max]; others are left out. x: floating. Reference: torch.histc. */
 export function histc(x: Tensor, { bins = 100, min = 0, max = 0 }: HistogramOptions = {}): Tensor {
-  demandFloat("histc", x);
-  if (!Number.isInteger(bins) || bins < 1) throw new ValueError("histc", "bins", "a whole number of at least 1", bins);
+  requireFloat("histc", x);
+  if (!Number.isInteger(bins) || bins < 1) throw new ValueError("histc", "bins", "an integer of at least 1", bins);
   if (!Number.isFinite(min) || !Number.isFinite(max) || max < min)
     throw new ValueError("histc", "min and max", "finite, max at least min", [min, max]);
-  demandHeld("histc", "min", x.dtype, min);
-  demandHeld("histc", "max", x.dtype, max);
+  requireHeld("histc", "min", x.dtype, min);
+  requireHeld("histc", "max", x.dtype, max);
   if (x.size === 0) return zeros([bins], { dtype: x.dtype, device: x.device });
   const line = reshape(x, [-1]);
   const number = (v: number): Tensor => scalarTensor(x.device, x.dtype, v);
@@ -151,13 +151,12 @@ export interface BincountOptions {
 }
 
 /**
- * How often each whole number occurs in a vector of numbers of at least 0; int32, or sums of weights in their dtype. Without `size` it
+ * How often each integer occurs in a vector of numbers of at least 0; int32, or sums of weights in their dtype. Without `size` it
  * blocks until the largest number is known. Reference: torch.bincount.
  */
 export function bincount(x: Tensor, { weights = null, minlength: minLength = 0, size }: BincountOptions = {}): Tensor {
   if (x.rank !== 1 || !isInteger(x.dtype)) throw new ShapeError("bincount", "x", "a vector of integers", x.describe());
-  if (!Number.isInteger(minLength) || minLength < 0)
-    throw new ValueError("bincount", "minlength", "a whole number of at least 0", minLength);
+  if (!Number.isInteger(minLength) || minLength < 0) throw new ValueError("bincount", "minlength", "an integer of at least 0", minLength);
   if (weights !== null && (weights.rank !== 1 || weights.size !== x.size))
     throw new ShapeError("bincount", "weights", `a vector of ${x.size}, like x`, weights.describe());
   if (weights?.dtype === "bool") throw new DTypeError("bincount", "weights", "numbers", weights.describe());

@@ -139,7 +139,7 @@ export function topk(x: Tensor, k: number, axis = -1, { largest = true, dtype = 
   if (x.dtype === "bool") throw new DTypeError("topk", "x", "a number", x.describe());
   const a = normalizeAxis("topk", axis, x.rank);
   const n = x.shape[a] ?? 1;
-  if (!Number.isInteger(k) || k < 0 || k > n) throw new ValueError("topk", "k", `a whole number in [0, ${n}]`, k);
+  if (!Number.isInteger(k) || k < 0 || k > n) throw new ValueError("topk", "k", `an integer in [0, ${n}]`, k);
   return ordered(x, a, k, largest, dtype);
 }
 
@@ -164,7 +164,7 @@ export function picked({ values, indices }: Extremes, axis: number, at: Tensor, 
 export function kthvalue(x: Tensor, k: number, axis = -1, { keepDims = false, dtype = "int32" }: KthOptions = {}): Extremes {
   const a = normalizeAxis("kthvalue", axis, x.rank);
   const n = x.shape[a] ?? 1;
-  if (!Number.isInteger(k) || k < 1 || k > n) throw new ValueError("kthvalue", "k", `a whole number in [1, ${n}]`, k);
+  if (!Number.isInteger(k) || k < 1 || k > n) throw new ValueError("kthvalue", "k", `an integer in [1, ${n}]`, k);
   if (x.size === 0) throw new ShapeError("kthvalue", "x", "of at least one element", x.describe());
   const first = ordered(x, a, k, false, dtype);
   if (x.rank === 0) return first;

@@ -141,7 +141,7 @@ export const digamma = unaryFormula("digamma", emitDigamma, (dy, x) => mul(dy, p
 
 /** The n-th derivative of ψ. Reference: torch.polygamma. DirectML: POW, SIN, COS. */
 export function polygamma(n: number, x: Tensor): Tensor {
-  if (!Number.isInteger(n) || n < 0) throw new ValueError("polygamma", "n", "a whole number of at least 0", n);
+  if (!Number.isInteger(n) || n < 0) throw new ValueError("polygamma", "n", "an integer of at least 0", n);
   return n === 0 ? digamma(x) : call(polygammaOp, [x], { order: n });
 }
 
@@ -153,7 +153,7 @@ const MOST_DIMENSIONS = 2 ** 24;
 /** ln of the multivariate gamma function of p dimensions, for x above (p - 1) / 2. Reference: torch.mvlgamma. */
 export function mvlgamma(x: Tensor, p: number): Tensor {
   if (!Number.isInteger(p) || p < 1 || p > MOST_DIMENSIONS)
-    throw new ValueError("mvlgamma", "p", `a whole number from 1 to ${MOST_DIMENSIONS}`, p);
+    throw new ValueError("mvlgamma", "p", `an integer from 1 to ${MOST_DIMENSIONS}`, p);
   if (x.rank > 7) throw new ShapeError("mvlgamma", "x", "of at most 7 axes", x.describe());
   const constant = (p * (p - 1) * Math.log(Math.PI)) / 4;
   if (p > FEW_DIMENSIONS) {

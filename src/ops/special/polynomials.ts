@@ -23,7 +23,7 @@ interface Family {
 /** Degrees of tensors beyond it are not known when the operation is made: they give NaN where there is no closed form. */
 const LARGEST = 64;
 
-/** Step by step; the degree is an expression of whole numbers. */
+/** Step by step; the degree is an expression of integers. */
 function emitRecurrence(f: Formula, family: Family, x: Expr, n: Expr): Expr {
   let before = f.of(1);
   let last = family.first(f, x);

@@ -1,5 +1,5 @@
 /** Deformable convolution. */
-import { demandSameDevice } from "../../dispatch/dispatch.ts";
+import { requireSameDevice } from "../../dispatch/dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { expandList, sameShape, showShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -8,7 +8,7 @@ import { tensor } from "../creation/creation.ts";
 import { readPlaces } from "./grid-sample.ts";
 import { matmul } from "../matmul/matmul.ts";
 import { reshape, select, unsqueeze } from "../shape/movement.ts";
-import { demandFloat } from "../declare/support.ts";
+import { requireFloat } from "../declare/support.ts";
 import { floor } from "../elementwise/unary.ts";
 import { extent, type PerAxis } from "../conv/spatial.ts";
 
@@ -46,10 +46,10 @@ function sampled(planes: Tensor, lengths: readonly [number, number], y: Tensor, 
  */
 export function deformConv2d(x: Tensor, offset: Tensor, weight: Tensor, options: DeformConvOptions = {}): Tensor {
   const name = "deformConv2d";
-  demandFloat(name, x);
+  requireFloat(name, x);
   const { bias = null, mask = null } = options;
   const others = [offset, weight, ...(bias === null ? [] : [bias]), ...(mask === null ? [] : [mask])];
-  demandSameDevice(name, [x, ...others]);
+  requireSameDevice(name, [x, ...others]);
   for (const t of others) if (t.dtype !== x.dtype) throw new DTypeError(name, "tensors", `of x's dtype ${x.dtype}`, t.describe());
   if (x.rank !== 4) throw new ShapeError(name, "x", "[N, Ci, H, W]", x.describe());
   if (weight.rank !== 4) throw new ShapeError(name, "weight", "[Co, Ci / groups, kh, kw]", weight.describe());

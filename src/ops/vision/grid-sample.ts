@@ -1,6 +1,6 @@
 /** Grid sample and affine grid. @functional */
 import { reading, tie } from "../../autograd/tie.ts";
-import { demandSameDevice } from "../../dispatch/dispatch.ts";
+import { requireSameDevice } from "../../dispatch/dispatch.ts";
 import { isHalf } from "../../core/dtype.ts";
 import { ShapeError, ValueError } from "../../core/errors.ts";
 import { sizeOf } from "../../core/shape.ts";
@@ -14,7 +14,7 @@ import { gather } from "../index/gather.ts";
 import { matmul } from "../matmul/matmul.ts";
 import { expand, reshape, select, transpose, unsqueeze } from "../shape/movement.ts";
 import { evenSteps } from "../creation/ranges.ts";
-import { demandFloat } from "../declare/support.ts";
+import { requireFloat } from "../declare/support.ts";
 import { abs, floor, round } from "../elementwise/unary.ts";
 import { clamp, where } from "../elementwise/where.ts";
 import { stack } from "../shape/join.ts";
@@ -85,8 +85,8 @@ export function gridSample(
   grid: Tensor,
   { mode = "bilinear", paddingMode = "zeros", alignCorners = false }: GridSampleOptions = {},
 ): Tensor {
-  demandSameDevice("gridSample", [x, grid]);
-  demandFloat("gridSample", x);
+  requireSameDevice("gridSample", [x, grid]);
+  requireFloat("gridSample", x);
   const spatial = x.rank - 2;
   if (
     (spatial !== 2 && spatial !== 3) ||
@@ -187,7 +187,7 @@ export function affineGrid(
     readonly alignCorners?: boolean | undefined;
   } = {},
 ): Tensor {
-  demandFloat("affineGrid", theta, "theta");
+  requireFloat("affineGrid", theta, "theta");
   const spatial = size.length - 2;
   if (
     (spatial !== 2 && spatial !== 3) ||

@@ -4,7 +4,7 @@ import { ShapeError, ValueError } from "../../core/errors.ts";
 import { call } from "../../dispatch/dispatch.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { isFloat } from "../../core/dtype.ts";
-import { demandListed, type Shape } from "../../core/shape.ts";
+import { requireListed, type Shape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d } from "../pool/adaptive-pool.ts";
 import { add, mul } from "../elementwise/binary.ts";
@@ -188,7 +188,7 @@ function plan(x: Tensor, spatial: number, options: InterpolateOptions): { size: 
   };
   if (size !== null) {
     const lengths = list(size, "size");
-    if (lengths.some((n) => !Number.isInteger(n))) throw new ValueError("interpolate", "size", "whole numbers", size);
+    if (lengths.some((n) => !Number.isInteger(n))) throw new ValueError("interpolate", "size", "integers", size);
     return { size: lengths, given: lengths.map(() => null) };
   }
   const factors = list(scaleFactor!, "scaleFactor");
@@ -274,7 +274,7 @@ export function interpolate(x: Tensor, options: InterpolateOptions = {}): Tensor
     if (!interpolates)
       y = input === output && scale === 1 ? y : applied(y, axis, nearestTaps(input, output, scale, mode === "nearestExact"));
     else if (antialias) {
-      demandListed("interpolate", "size", input * output, size);
+      requireListed("interpolate", "size", input * output, size);
       const matrix = tensor(Float32Array.from(smoothMatrix(input, output, scale, mode === "bicubic", align)), {
         shape: [input, output],
         device: x.device,

@@ -1,5 +1,5 @@
 /** RoI align. */
-import { call, demandSameDevice } from "../../dispatch/dispatch.ts";
+import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
@@ -9,7 +9,7 @@ import { full } from "../creation/creation.ts";
 import { toDType } from "../data/data.ts";
 import { cat } from "../shape/join.ts";
 import { narrow, select } from "../shape/movement.ts";
-import { demandFloat } from "../declare/support.ts";
+import { requireFloat } from "../declare/support.ts";
 import { maximum } from "../elementwise/where.ts";
 
 interface Aligning {
@@ -108,15 +108,15 @@ function listed(x: Tensor, boxes: Tensor | readonly Tensor[]): { readonly corner
  * DirectML: ROI_ALIGN1, ROI_ALIGN_GRAD. Reference: torchvision.ops.roi_align.
  */
 export function roiAlign(x: Tensor, boxes: Tensor | readonly Tensor[], options: RoiAlignOptions): Tensor {
-  demandFloat("roiAlign", x);
+  requireFloat("roiAlign", x);
   if (x.rank !== 4) throw new ShapeError("roiAlign", "x", "[N, C, H, W]", x.describe());
   const { spatialScale = 1, samplingRatio = 0, aligned = false } = options;
   const size = expandList("roiAlign", "outputSize", options.outputSize, 2, 1) as [number, number];
   if (!(spatialScale > 0)) throw new ValueError("roiAlign", "spatialScale", "above 0", spatialScale);
   if (!Number.isInteger(samplingRatio) || samplingRatio < 0)
-    throw new ValueError("roiAlign", "samplingRatio", "a whole number of at least 0", samplingRatio);
+    throw new ValueError("roiAlign", "samplingRatio", "an integer of at least 0", samplingRatio);
   const { corners, images } = listed(x, boxes);
-  demandSameDevice("roiAlign", [x, corners, images]);
+  requireSameDevice("roiAlign", [x, corners, images]);
   if (corners.dtype !== x.dtype) throw new DTypeError("roiAlign", "boxes", `of x's dtype ${x.dtype}`, corners.describe());
   if (corners.shape[0] === 0) return full([0, x.shape[1]!, ...size], 0, { dtype: x.dtype, device: x.device });
   const regions = aligned ? corners : atLeast(corners, 1 / spatialScale);

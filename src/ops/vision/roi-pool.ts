@@ -1,6 +1,6 @@
 /** RoI pooling and non-maximum suppression. */
 import { noGrad } from "../../autograd/grad-mode.ts";
-import { call, demandSameDevice } from "../../dispatch/dispatch.ts";
+import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { largestOf } from "../../core/elements.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
@@ -18,7 +18,7 @@ import { refuseTraced } from "../index/nonzero.ts";
 import { arange } from "../creation/ranges.ts";
 import { roiAlign, type RoiAlignOptions } from "./roi-align.ts";
 import { scatterAdd } from "../index/scatter.ts";
-import { demandFloat } from "../declare/support.ts";
+import { requireFloat } from "../declare/support.ts";
 import { abs, floor, sign } from "../elementwise/unary.ts";
 import { clamp, clampMin, maximum, where } from "../elementwise/where.ts";
 
@@ -190,13 +190,13 @@ function listed(operation: string, x: Tensor, boxes: Tensor | readonly Tensor[])
  * DirectML: ROI_POOLING; backward GATHER, SCATTER. Reference: torchvision.ops.roi_pool.
  */
 export function roiPool(x: Tensor, boxes: Tensor | readonly Tensor[], options: RoiPoolOptions): Tensor {
-  demandFloat("roiPool", x);
+  requireFloat("roiPool", x);
   if (x.rank !== 4 || x.size === 0) throw new ShapeError("roiPool", "x", "[N, C, H, W] of at least one element", x.describe());
   const { spatialScale = 1 } = options;
   const size = expandList("roiPool", "outputSize", options.outputSize, 2, 1) as [number, number];
   if (!(spatialScale > 0)) throw new ValueError("roiPool", "spatialScale", "above 0", spatialScale);
   const rois = listed("roiPool", x, boxes);
-  demandSameDevice("roiPool", [x, rois]);
+  requireSameDevice("roiPool", [x, rois]);
   if (rois.dtype !== x.dtype) throw new DTypeError("roiPool", "boxes", `of x's dtype ${x.dtype}`, rois.describe());
   if (rois.shape[0] === 0) return zeros([0, x.shape[1]!, ...size], { dtype: x.dtype, device: x.device });
   const far = Math.min(FARTHEST, largestOf(rois.dtype));
@@ -213,7 +213,7 @@ export function roiPool(x: Tensor, boxes: Tensor | readonly Tensor[], options: R
  */
 export function psRoiAlign(x: Tensor, boxes: Tensor | readonly Tensor[], options: Omit<RoiAlignOptions, "aligned">): Tensor {
   const name = "psRoiAlign";
-  demandFloat(name, x);
+  requireFloat(name, x);
   const { spatialScale = 1 } = options;
   const [h, w] = expandList(name, "outputSize", options.outputSize, 2, 1) as [number, number];
   if (x.rank !== 4 || x.shape[1]! % (h * w) !== 0 || x.shape[1] === 0)
@@ -248,9 +248,9 @@ function kept(boxes: ArrayLike<number>, scores: ArrayLike<number>, threshold: nu
   return Int32Array.from(result);
 }
 
-function demandBoxes(operation: string, boxes: Tensor, scores: Tensor, threshold: number): void {
-  demandFloat(operation, boxes, "boxes");
-  demandFloat(operation, scores, "scores");
+function requireBoxes(operation: string, boxes: Tensor, scores: Tensor, threshold: number): void {
+  requireFloat(operation, boxes, "boxes");
+  requireFloat(operation, scores, "scores");
   if (boxes.rank !== 2 || boxes.shape[1] !== 4) throw new ShapeError(operation, "boxes", "[N, 4]: x1, y1, x2, y2", boxes.describe());
   if (!sameShape(scores.shape, [boxes.shape[0]!])) throw new ShapeError(operation, "scores", `[${boxes.shape[0]}]`, scores.describe());
   if (Number.isNaN(threshold)) throw new ValueError(operation, "iouThreshold", "a number", threshold);
@@ -264,14 +264,14 @@ function demandBoxes(operation: string, boxes: Tensor, scores: Tensor, threshold
  * Reference: torchvision.ops.nms.
  */
 export function nmsSync(boxes: Tensor, scores: Tensor, iouThreshold: number): Tensor {
-  demandBoxes("nmsSync", boxes, scores, iouThreshold);
+  requireBoxes("nmsSync", boxes, scores, iouThreshold);
   const [b, s] = [dataSync(toDType(boxes, "float32")), dataSync(toDType(scores, "float32"))];
   return tensor(kept(b as Float32Array, s as Float32Array, iouThreshold), { device: boxes.device });
 }
 
 /** nmsSync() that waits without blocking. Reference: torchvision.ops.nms. */
 export async function nms(boxes: Tensor, scores: Tensor, iouThreshold: number): Promise<Tensor> {
-  demandBoxes("nms", boxes, scores, iouThreshold);
+  requireBoxes("nms", boxes, scores, iouThreshold);
   const [b, s] = await Promise.all([data(toDType(boxes, "float32")), data(toDType(scores, "float32"))]);
   return tensor(kept(b as Float32Array, s as Float32Array, iouThreshold), { device: boxes.device });
 }

@@ -1,6 +1,6 @@
 /** Rates that go up and down between two bounds. */
 import { ValueError } from "../../core/errors.ts";
-import { demandMomentum, setMomentum } from "./momentum.ts";
+import { requireMomentum, setMomentum } from "./momentum.ts";
 import { LRScheduler, type AnyOptimizer, type PerGroup, type ScheduleOptions } from "./scheduler.ts";
 import { byPosition } from "../../ops/declare/positional.ts";
 
@@ -82,9 +82,9 @@ export class CyclicLR extends LRScheduler {
     const given = byPosition<CyclicLROptions>("CyclicLR", ["baseLr", "maxLr"], [baseLr, maxLr, options]);
     super("CyclicLR", optimizer, given);
     const { stepSizeUp: up = 2000, stepSizeDown: down = up, scaleFn, gamma = 1, mode = "triangular" } = given;
-    const lows = this.perGroup("baseLr", given.baseLr).map((lr) => this.demandNumber("baseLr", lr));
-    this.maxLrs = this.perGroup("maxLr", given.maxLr).map((lr) => this.demandNumber("maxLr", lr));
-    this.totalSize = this.demandNumber("stepSizeUp", up) + this.demandNumber("stepSizeDown", down);
+    const lows = this.perGroup("baseLr", given.baseLr).map((lr) => this.requireNumber("baseLr", lr));
+    this.maxLrs = this.perGroup("maxLr", given.maxLr).map((lr) => this.requireNumber("maxLr", lr));
+    this.totalSize = this.requireNumber("stepSizeUp", up) + this.requireNumber("stepSizeDown", down);
     this.stepRatio = up / this.totalSize;
     if (!Object.hasOwn(modes, mode) && scaleFn === undefined)
       throw new ValueError("CyclicLR", "mode", "triangular, triangular2 or expRange", mode);
@@ -96,7 +96,7 @@ export class CyclicLR extends LRScheduler {
     this.cycleMomentum = given.cycleMomentum ?? true;
     this.baseMomentums = this.perGroup("baseMomentum", given.baseMomentum ?? 0.8);
     this.maxMomentums = this.perGroup("maxMomentum", given.maxMomentum ?? 0.9);
-    if (this.cycleMomentum) demandMomentum("CyclicLR", optimizer);
+    if (this.cycleMomentum) requireMomentum("CyclicLR", optimizer);
     this.baseLrs = lows;
     this.begin();
   }

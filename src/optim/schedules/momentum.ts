@@ -2,7 +2,7 @@
 import { ValueError } from "../../core/errors.ts";
 import type { AnyGroup, AnyOptimizer } from "./scheduler.ts";
 
-export function demandMomentum(operation: string, { defaults }: AnyOptimizer): void {
+export function requireMomentum(operation: string, { defaults }: AnyOptimizer): void {
   if (!("betas" in (defaults as object)) && !("momentum" in (defaults as object)))
     throw new ValueError(operation, "optimizer", "one with momentum or betas where cycleMomentum is on", Object.keys(defaults as object));
 }

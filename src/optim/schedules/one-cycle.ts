@@ -1,6 +1,6 @@
 /** One rise and one long fall of the rates, the momentum against them. */
 import { ValueError } from "../../core/errors.ts";
-import { demandMomentum, setMomentum } from "./momentum.ts";
+import { requireMomentum, setMomentum } from "./momentum.ts";
 import { LRScheduler, type AnyOptimizer, type PerGroup, type ScheduleOptions } from "./scheduler.ts";
 import { byPosition } from "../../ops/declare/positional.ts";
 
@@ -97,7 +97,7 @@ export class OneCycleLR extends LRScheduler {
       ? [up, { end: 2 * pctStart * this.totalSteps - 2, from: "max", to: "initial" }, { end: last, from: "initial", to: "min" }]
       : [up, { end: last, from: "max", to: "min" }];
     this.maxLrs = this.perGroup("maxLr", given.maxLr);
-    this.maxLrs.forEach((lr) => this.demandNumber("maxLr", lr));
+    this.maxLrs.forEach((lr) => this.requireNumber("maxLr", lr));
     if (this.lastEpoch === -1)
       this.groups.forEach((group, i) => {
         group.initialLr = this.maxLrs[i]! / divFactor;
@@ -107,15 +107,15 @@ export class OneCycleLR extends LRScheduler {
     this.cycleMomentum = given.cycleMomentum ?? true;
     this.baseMomentums = this.perGroup("baseMomentum", given.baseMomentum ?? 0.85);
     this.maxMomentums = this.perGroup("maxMomentum", given.maxMomentum ?? 0.95);
-    if (this.cycleMomentum) demandMomentum("OneCycleLR", optimizer);
+    if (this.cycleMomentum) requireMomentum("OneCycleLR", optimizer);
     this.begin();
   }
 
   #total({ totalSteps, epochs, stepsPerEpoch }: OneCycleLROptions): number {
-    if (totalSteps !== undefined) return this.demandWhole("totalSteps", totalSteps);
+    if (totalSteps !== undefined) return this.requireWhole("totalSteps", totalSteps);
     if (epochs === undefined || stepsPerEpoch === undefined)
       throw new ValueError("OneCycleLR", "totalSteps", "given, or epochs and stepsPerEpoch", "neither");
-    return this.demandWhole("epochs", epochs) * this.demandWhole("stepsPerEpoch", stepsPerEpoch);
+    return this.requireWhole("epochs", epochs) * this.requireWhole("stepsPerEpoch", stepsPerEpoch);
   }
 
   protected next(): readonly number[] {

@@ -163,12 +163,12 @@ export abstract class LRScheduler {
     this.#lastLr = (lastLr ?? []) as readonly number[];
   }
 
-  protected demandWhole(option: string, value: number | undefined, least = 1): number {
-    if (!Number.isInteger(value) || value! < least) throw new ValueError(this.name, option, `a whole number of at least ${least}`, value);
+  protected requireWhole(option: string, value: number | undefined, least = 1): number {
+    if (!Number.isInteger(value) || value! < least) throw new ValueError(this.name, option, `an integer of at least ${least}`, value);
     return value!;
   }
 
-  protected demandNumber(option: string, value: number | undefined): number {
+  protected requireNumber(option: string, value: number | undefined): number {
     if (typeof value !== "number" || Number.isNaN(value)) throw new ValueError(this.name, option, "a number", value);
     return value;
   }

@@ -27,8 +27,8 @@ export class StepLR extends LRScheduler {
   ) {
     const given = byPosition<StepLROptions>("StepLR", ["stepSize", "gamma"], [stepSize, gamma, options]);
     super("StepLR", optimizer, given);
-    this.stepSize = this.demandWhole("stepSize", given.stepSize);
-    this.gamma = this.demandNumber("gamma", given.gamma ?? 0.1);
+    this.stepSize = this.requireWhole("stepSize", given.stepSize);
+    this.gamma = this.requireNumber("gamma", given.gamma ?? 0.1);
     this.begin();
   }
 
@@ -67,9 +67,9 @@ export class MultiStepLR extends LRScheduler {
     const given = byPosition<MultiStepLROptions>("MultiStepLR", ["milestones", "gamma"], [milestones, gamma, options]);
     super("MultiStepLR", optimizer, given);
     if (!Array.isArray(given.milestones) || !given.milestones.every(Number.isInteger))
-      throw new ValueError("MultiStepLR", "milestones", "a list of whole numbers", given.milestones);
+      throw new ValueError("MultiStepLR", "milestones", "a list of integers", given.milestones);
     this.milestones = [...given.milestones];
-    this.gamma = this.demandNumber("gamma", given.gamma ?? 0.1);
+    this.gamma = this.requireNumber("gamma", given.gamma ?? 0.1);
     this.begin();
   }
 
@@ -99,7 +99,7 @@ export class ExponentialLR extends LRScheduler {
   constructor(optimizer: AnyOptimizer, gamma: number | ExponentialLROptions, options?: Partial<ExponentialLROptions>) {
     const given = byPosition<ExponentialLROptions>("ExponentialLR", ["gamma"], [gamma, options]);
     super("ExponentialLR", optimizer, given);
-    this.gamma = this.demandNumber("gamma", given.gamma);
+    this.gamma = this.requireNumber("gamma", given.gamma);
     this.begin();
   }
 

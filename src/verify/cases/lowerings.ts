@@ -331,7 +331,7 @@ const movement = [
   exact("nanToNum", [real([3, 4])], (x) => dx.nanToNum(dx.div(x!, 0))),
 ];
 
-/** bfloat16 is widened and rounded by whole numbers' operators; sums, products and choices are exact in float32 before. */
+/** bfloat16 is widened and rounded by integers' operators; sums, products and choices are exact in float32 before. */
 const brief = (x: Tensor | undefined): Tensor => dx.to(x!, "bfloat16");
 const bfloat16 = [
   exact("to bfloat16 and back", [real([5, 13], -300, 300)], (x) => [dx.to(brief(x), "float32"), dx.to(brief(dx.div(x!, 0)), "float32")]),

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { eachDevice } from "../../device.ts";
 
-eachDevice("linspace and logspace of whole numbers", () => {
+eachDevice("linspace and logspace of integers", () => {
   test("are counted from the nearer end and rounded towards zero", () => {
     expect(dx.linspace(0, 10, 4, { dtype: "int32" }).toArraySync()).toEqual([0, 3, 6, 10]);
     expect(dx.linspace(-2.9, 3.9, 6, { dtype: "int64" }).toArraySync()).toEqual([-2n, -1n, 0n, 1n, 2n, 3n]);

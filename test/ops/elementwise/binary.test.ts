@@ -54,7 +54,7 @@ eachMode("binary", (device, mode) => {
       expect(dx.add(dx.ones([2], { dtype: "float16" }), dx.tensor(1)).dtype).toBe("float16");
     }));
 
-  test("whole numbers wrap, and 64 bits are 64 bits", () =>
+  test("integers wrap, and 64 bits are 64 bits", () =>
     clean(
       device,
       () => {

@@ -42,7 +42,7 @@ eachMode("comparisons and choices", (device, mode) => {
       { collect: true },
     ));
 
-  test("comparisons promote: 64-bit integers past 2^53, whole numbers with fractions", () =>
+  test("comparisons promote: 64-bit integers past 2^53, integers with fractions", () =>
     clean(
       device,
       () => {

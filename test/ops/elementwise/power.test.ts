@@ -1,4 +1,4 @@
-/** pow: where it has no value by logarithms, whole numbers, and its gradients where the base or the exponent is 0. */
+/** pow: where it has no value by logarithms, integers, and its gradients where the base or the exponent is 0. */
 import { expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { clean, eachMode, isMicrosoft, numbers } from "../../device.ts";
@@ -74,7 +74,7 @@ eachMode("pow", (device, mode) => {
       { collect: true },
     ));
 
-  test("of whole numbers with negative exponents", () =>
+  test("of integers with negative exponents", () =>
     clean(device, () => {
       for (const dtype of ["int8", "int16", "int32", "int64"] as const) {
         const x = dx.tensor([1, -1, -1, 2, -3, 0, 5, 127, 2, -2], { dtype });

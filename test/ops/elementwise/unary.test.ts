@@ -35,7 +35,7 @@ const FUNCTIONS: readonly [string, Unary, (x: number) => number, readonly number
 ];
 
 eachMode("unary", (device, mode) => {
-  test.each(FUNCTIONS)("%s of float32, of a transposed view and of whole numbers", (_name, fn, reference, values) =>
+  test.each(FUNCTIONS)("%s of float32, of a transposed view and of integers", (_name, fn, reference, values) =>
     clean(
       device,
       () => {
@@ -55,7 +55,7 @@ eachMode("unary", (device, mode) => {
     ),
   );
 
-  test("whole numbers become float32 where the result is real, and stay where it is whole", () =>
+  test("integers become float32 where the result is real, and stay where it is whole", () =>
     clean(
       device,
       () => {

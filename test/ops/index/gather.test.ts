@@ -160,7 +160,7 @@ eachMode("elements by index", (device, mode) => {
       expect(() => x.set(0, [1, 2])).toThrow("set: value must be one that broadcasts to [3]; received float32[2].");
     }));
 
-  test("refuses indices that are no whole numbers, or of another shape", () =>
+  test("refuses indices that are no integers, or of another shape", () =>
     clean(device, () => {
       expect(() => dx.gather(rows(), 0, dx.ones([1, 1]))).toThrow(dx.DTypeError);
       expect(() => dx.gather(rows(), 0, places(1))).toThrow(dx.ShapeError);

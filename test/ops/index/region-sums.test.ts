@@ -21,7 +21,7 @@ function sums(
   return want;
 }
 
-test("pieces of k whole numbers add up below 2^24", () => {
+test("pieces of k integers add up below 2^24", () => {
   for (const k of [1, 2, 255, 256, 257, 65_536, 65_537, 2 ** 22]) {
     expect(pieceBits(k)).toBeGreaterThan(0);
     expect(k * (2 ** pieceBits(k) - 1)).toBeLessThanOrEqual(2 ** 24);

@@ -1,9 +1,9 @@
-/** Maxima of whole numbers and their places. Expected: PyTorch 2.15. */
+/** Maxima of integers and their places. Expected: PyTorch 2.15. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { checkIndices, clean, eachDevice, eachMode, numbers } from "../../device.ts";
 
-eachMode("maxima of whole numbers with their places", (_, mode) => {
+eachMode("maxima of integers with their places", (_, mode) => {
   test("are those of the first largest cell, and never in the padding", () => {
     const x = dx.tensor(
       [
@@ -62,7 +62,7 @@ eachDevice("maxima put back", (device) => {
             ],
           ]);
           for (const place of [-1, 4, 9]) expect(() => at(place)).toThrow(dx.IndexError);
-          expect(() => at(-1)).toThrow("maxUnpool2d: indices must be whole numbers in [0, 3]; received -1.");
+          expect(() => at(-1)).toThrow("maxUnpool2d: indices must be integers in [0, 3]; received -1.");
         },
         { collect: true },
       ));

@@ -70,7 +70,7 @@ eachDevice("random numbers", (device) => {
       expect(Math.abs(moments(coin).mean - 0.3)).toBeLessThan(0.02);
     }));
 
-  test("whole numbers and permutations", () =>
+  test("integers and permutations", () =>
     seeded(device, (generator) => {
       const dice = dx.randint(1, 7, [3000], { generator });
       expect(dice.dtype).toBe("int64");

@@ -78,7 +78,7 @@ eachMode("cdist", (device, mode) => {
         const far = a.values.map((v) => v + 100);
         const want = reference({ ...a, values: far }, b).y;
         for (const dtype of ["float16", "bfloat16"] as const) {
-          // Whole numbers and eighths up to 4 are the same in bfloat16.
+          // Integers and eighths up to 4 are the same in bfloat16.
           const moved = dtype === "float16" ? far : a.values;
           const y = mode.run(
             (u, v) => dx.cdist(u!, v!),

@@ -59,7 +59,7 @@ eachMode("reductions", (device, mode) => {
       { collect: true },
     ));
 
-  test("whole numbers add in 64 bits", () =>
+  test("integers add in 64 bits", () =>
     clean(
       device,
       () => {
@@ -75,7 +75,7 @@ eachMode("reductions", (device, mode) => {
       { collect: true },
     ));
 
-  test("whole numbers multiply in 64 bits", ({ skip }) =>
+  test("integers multiply in 64 bits", ({ skip }) =>
     clean(
       device,
       () => {

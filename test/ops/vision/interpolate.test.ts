@@ -96,7 +96,7 @@ eachMode("interpolate by whole factors", (device, mode) => {
 });
 
 eachDevice("interpolate", () => {
-  test("of views, half precision, whole numbers, nothing; gradients of gradients", () => {
+  test("of views, half precision, integers, nothing; gradients of gradients", () => {
     const x = wave([2, 3, 4, 5], (i) => Math.sin(i));
     const options = { size: [7, 3], mode: "bilinear" } as const;
     const turned = dx.transpose(x, 2, 3);
