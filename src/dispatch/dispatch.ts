@@ -1,5 +1,5 @@
 /** The only fork: run or trace, then record on the tape. */
-import { isGradEnabled } from "../autograd/grad-mode.ts";
+import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
 import { overwrite } from "../autograd/over.ts";
 import { record, recordView } from "../autograd/tape.ts";
 import { View } from "../autograd/view.ts";
@@ -32,6 +32,15 @@ export function dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[]
   const t = tracer();
   if (t !== null) return t.dispatch(definition, inputs, attrs, records);
   const outputs = runEager(definition, inputs, attrs);
+  if (records) record(definition, inputs, attrs, outputs);
+  return outputs;
+}
+
+/** dispatch for an operation that runs eagerly in several programs, which `run` calls: one node of the tape, and one operation of a trace. */
+export function dispatchInPieces<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A, run: () => Tensor[]): Tensor[] {
+  if (tracer() !== null) return dispatch(definition, inputs, attrs);
+  const records = isRecorded(definition.name, inputs);
+  const outputs = noGrad(run);
   if (records) record(definition, inputs, attrs, outputs);
   return outputs;
 }

@@ -1,6 +1,6 @@
 /** Programs of the addon made from graphs, and the errors of making them. */
 import { GraphBuilder } from "../graph/builder.generated.ts";
-import { Graph, packedExpr, type Expr } from "../graph/graph.ts";
+import { Graph, packedExpr, type Expr, type Value } from "../graph/graph.ts";
 import { removeDeadCode } from "../graph/passes/dead-code.ts";
 import { planGraph } from "../graph/plan/plan.ts";
 import type { Definition, TensorSpec } from "../core/definition.ts";
@@ -38,7 +38,8 @@ export function lowerDefinition<A>(
     return builder.reinterpret(packedExpr(value, desc.dtype, sizes), { strides, sizes, byteOffset: residue });
   });
   const results = lowerOperation(builder, definition, exprs, attrs, outputs);
-  graph.outputs = results.map((x, i) => finish(builder, x, outputs[i]!));
+  const taken = new Set<Value>();
+  graph.outputs = results.map((x, i) => finish(builder, x, outputs[i]!, taken));
   // A branch of a formula that a constant decides leaves nodes behind, which DirectML refuses.
   return removeDeadCode(graph);
 }
@@ -49,14 +50,16 @@ function spanOf(desc: Desc, residue: number): number {
 }
 
 /** An output must be the whole of a value that a node wrote, packed, and not shared with another output. */
-function finish(g: GraphBuilder, x: Expr, spec: TensorSpec): Expr {
+function finish(g: GraphBuilder, x: Expr, spec: TensorSpec, taken: Set<Value>): Expr {
   const sizes = spec.shape.length === 0 ? [1] : spec.shape;
   const whole =
     x.value.producer !== null &&
+    !taken.has(x.value) &&
     x.byteOffset === 0 &&
     isPacked(x.sizes, x.strides) &&
     packedBytes(spec.dtype, sizes) === x.value.sizeInBytes;
   const out = whole ? x : (g.emit("ELEMENT_WISE_IDENTITY", { input: x }).output as Expr);
+  taken.add(out.value);
   return g.reinterpret(out, { sizes, strides: packedExpr(out.value, spec.dtype, sizes).strides, dtype: spec.dtype });
 }
 

@@ -161,6 +161,29 @@ export const RARE: readonly Row[] = [
     ];
   }),
   [
+    "an LSTM with projected hidden states, of samples of several lengths",
+    (x, states, cells, input, hidden, projection) => {
+      const weights = { input: input!, hidden: hidden!, projection: projection! };
+      const { output, hidden: last } = dx.recurrent("lstm", x!, [weights, weights], {
+        bidirectional: true,
+        lengths: [3, 2],
+        hidden: states!,
+        cell: cells!,
+      });
+      return [output, last];
+    },
+    [
+      [3, 2, 1],
+      [2, 2, 1],
+      [2, 2, 2],
+      [8, 1],
+      [8, 1],
+      [1, 2],
+    ],
+    -1.5,
+    1.5,
+  ],
+  [
     "cumprod's gradient",
     (x) => dx.enableGrad(() => dx.grad(dx.cumprod(x!, 0).square().sum(), [x!], { createGraph: true })[0]!),
     [[3]],

@@ -1,7 +1,11 @@
-/** Recurrent layers of one level, in one or both directions: DirectML's operators where they have the options and no gradient is wanted, else step by step. */
+/**
+ * Recurrent layers of one level, in one or both directions: DirectML's operators where they have the options and no gradient is wanted, this library's
+ * layers where these have the options, else step by step.
+ */
 import type { Activation as Fused } from "../../graph/graph.ts";
 import * as ops from "../../ops/index.ts";
 import { recurrentNode } from "../../ops/recurrent/recurrent-node.ts";
+import { recurrentLayer, type RecurrentKind, type RecurrentWeights } from "../../ops/recurrent/recurrent.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../call.ts";
 import { family } from "./operator.ts";
@@ -89,6 +93,62 @@ function activations(c: Call, usual: readonly string[], directions: number): Nam
       beta: WITH_BETA.includes(lower) ? betas.shift() : undefined,
     };
   });
+}
+
+/** Which layer of this library a node is, with its usual activations and options; null: none. */
+function layerKind(c: Call, kind: "LSTM" | "GRU" | "RNN", named: readonly Named[]): RecurrentKind | null {
+  const names = named.map(({ name }) => name.toLowerCase());
+  const each = kind === "LSTM" ? 3 : kind === "GRU" ? 2 : 1;
+  const all = (...usual: readonly string[]): boolean => names.every((name, i) => name === usual[i % each]);
+  switch (kind) {
+    case "LSTM":
+      return all("sigmoid", "tanh", "tanh") && !c.flag("input_forget") ? "lstm" : null;
+    case "GRU":
+      return all("sigmoid", "tanh") && c.flag("linear_before_reset") ? "gru" : null;
+    case "RNN":
+      return all("tanh") ? "tanh" : all("relu") ? "relu" : null;
+  }
+}
+
+/** Where the gates of this library's order are in ONNX's: i, f, g, o of i, o, f, c; r, z, n of z, r, h. */
+const ORDER: { readonly [K in RecurrentKind]: readonly number[] } = { lstm: [0, 2, 3, 1], gru: [1, 0, 2], tanh: [0], relu: [0] };
+
+/** Rows of gates in this library's order. */
+function reordered(kind: RecurrentKind, t: Tensor): Tensor {
+  const order = ORDER[kind];
+  const parts = ops.chunk(t, order.length, 0);
+  return order.length === 1
+    ? t
+    : ops.cat(
+        order.map((k) => parts[k]!),
+        0,
+      );
+}
+
+/** [Y, Y_h] and an LSTM's Y_c of a layer of this library. */
+function layerOf(
+  kind: RecurrentKind,
+  x: Tensor,
+  [w, r, bias]: readonly [Tensor, Tensor, Tensor | null],
+  [hidden, cell]: readonly [Tensor | null, Tensor | null],
+  lengths: Tensor | null,
+  isReverse: boolean,
+): Tensor[] {
+  const [steps, batch] = x.shape as [number, number];
+  const [count, rows, size] = r.shape as [number, number, number];
+  const zeros = (): Tensor => ops.zeros([count, batch, size], { dtype: x.dtype, device: x.device });
+  const weights = Array.from({ length: count }, (_, d): RecurrentWeights => {
+    const own = bias === null ? null : ops.select(bias, 0, d);
+    return {
+      input: reordered(kind, ops.select(w, 0, d)),
+      hidden: reordered(kind, ops.select(r, 0, d)),
+      inputBias: own && reordered(kind, ops.narrow(own, 0, 0, rows)),
+      hiddenBias: own && reordered(kind, ops.narrow(own, 0, rows, rows)),
+    };
+  });
+  const made = recurrentLayer(kind, x, weights, hidden ?? zeros(), kind === "lstm" ? (cell ?? zeros()) : null, lengths, isReverse);
+  const y = ops.permute(ops.reshape(made.output, [steps, batch, count, size]), 0, 2, 1, 3);
+  return [y, ops.stack(made.hidden, 0), ...(kind === "lstm" ? [ops.stack(made.cell, 0)] : [])];
 }
 
 interface State {
@@ -196,6 +256,12 @@ function run(c: Call, gates: number, usual: readonly string[], cell: Cell, hasCe
       },
     );
     if (whole !== null) return results(whole[0]!, whole.slice(1));
+  }
+  const own = limit === 0 && peepholes === null ? layerKind(c, kind, named) : null;
+  if (own !== null) {
+    const counts = c.has(4) ? ops.to(c.tensor(4), "int32") : null;
+    const [y, ...ends] = layerOf(own, x, [w, r, bias], [firstHidden, firstCell], counts, direction === "reverse");
+    return results(y!, ends);
   }
   const functions = named.map((n) => activationOf(c, n));
   const clip = (t: Tensor): Tensor => (limit === 0 ? t : ops.clamp(t, -limit, limit));

@@ -118,7 +118,7 @@ const frexpOp = define({
     return [g.elementWiseIf(plain, x!, mantissa), g.elementWiseIf(plain, whole(0), exponent)];
   },
   grad: (dy, { outputs: [, exponent] }) => [div(dy, toDType(exp2(exponent!), dy.dtype))],
-  saves: { inputs: [], outputs: true },
+  saves: { inputs: [], outputs: [1] },
 });
 
 /** Whether the sign bit is set (of -0 and NaN too). Reference: torch.signbit. DirectML: ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL. */

@@ -1153,7 +1153,7 @@ export { type RecurrentKind, type RecurrentWeights, type RecurrentOptions, type 
  * A recurrent network over x [T, N, I] (or [T, I]; [N, T, I] with batchFirst). weights: per layer, and per direction within it.
  *
  * LSTM: c' = σ(f) c + σ(i) tanh(g), h' = σ(o) tanh(c'). GRU: h' = (1 - z) n + z h with n = tanh(x_n + r h_n). DirectML:
- * LSTM, GRU, RNN, a layer each, where no gradient is wanted; else step by step GEMM, ACTIVATION_SIGMOID, ACTIVATION_TANH. Reference: torch.nn.LSTM, GRU, RNN.
+ * LSTM, GRU, RNN, a layer each; projected hidden states by GEMM, ACTIVATION_SIGMOID, ACTIVATION_TANH. Reference: torch.nn.LSTM, GRU, RNN.
  */
 export const recurrent = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(kinds.kind246.is($0) && isTensor($1) && kinds.kind249.is($2) && ($3 === undefined || kinds.kind252.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("recurrent", "kind:123 x:0 weights:124 options:125", arguments); try { return $recurrentRecurrent.recurrent($0, $1, $2, $3); } catch (error) { throw under("recurrent", error); } } as unknown as typeof $recurrentRecurrent.recurrent;
 /** One step of a cell. x: [N, I] or [I]; hidden and cell alike. Reference: torch.nn.LSTMCell, GRUCell, RNNCell. */

@@ -39,6 +39,8 @@ export interface Direction {
   readonly output: Tensor;
   /** Which steps count, [T, N, 1] bool; null: all. */
   readonly mask: Tensor | null;
+  /** [P, H]: an LSTM's hidden states are projected by it, and [T, N, P] then. Default: they are not. */
+  readonly projection?: Tensor;
 }
 
 /** @internal Gradients of the outputs, and of the states after the last step. */
@@ -49,20 +51,23 @@ export interface Arriving {
 }
 
 /** @internal Gradients of what the gates get from the input and from the hidden state, and of the states before the first step. */
-interface Gates {
+export interface Gates {
   readonly fromInput: Tensor;
   readonly fromHidden: Tensor;
   readonly hidden: Tensor;
   readonly cell: Tensor | null;
+  /** Where the hidden states are projected: the gradient of the projection [P, H], if it is wanted. */
+  readonly projection?: () => Tensor;
 }
 
-interface Range {
+/** @internal Some steps. */
+export interface Range {
   readonly start: number;
   readonly length: number;
 }
 
-/** The steps in pieces; one piece where each operation is recorded anyway. */
-function rangesOf(steps: number): Range[] {
+/** @internal The steps in pieces; one piece where each operation is recorded anyway. */
+export function rangesOf(steps: number): Range[] {
   if (isGradEnabled()) return [{ start: 0, length: steps }];
   const ranges: Range[] = [];
   for (let start = 0, length = MOST_STEPS; start < steps; start += length) {
@@ -72,14 +77,15 @@ function rangesOf(steps: number): Range[] {
   return ranges;
 }
 
-const part = (x: Tensor, { start, length }: Range): Tensor => (length === x.shape[0] ? x : narrow(x, 0, start, length));
-const joined = (list: readonly Tensor[]): Tensor => (list.length === 1 ? list[0]! : cat(list, 0));
-const rows = (x: Tensor): Tensor => reshape(x, [x.shape[0]! * x.shape[1]!, x.shape[2]!]);
+/** @internal Those steps of all, all pieces as one, and steps and samples as rows. */
+export const part = (x: Tensor, { start, length }: Range): Tensor => (length === x.shape[0] ? x : narrow(x, 0, start, length));
+export const joined = (list: readonly Tensor[]): Tensor => (list.length === 1 ? list[0]! : cat(list, 0));
+export const rows = (x: Tensor): Tensor => reshape(x, [x.shape[0]! * x.shape[1]!, x.shape[2]!]);
 const sigmoidSlope = (y: Tensor): Tensor => mul(y, sub(1, y));
 const tanhSlope = (y: Tensor): Tensor => sub(1, mul(y, y));
 
-/** The states before each step. Where a sample has not begun, its first state. */
-function statesBefore({ reverse, hidden, output, mask }: Direction): Tensor {
+/** @internal The states before each step. Where a sample has not begun, its first state. */
+export function statesBefore({ reverse, hidden, output, mask }: Direction): Tensor {
   const [steps] = output.shape as [number];
   const first = unsqueeze(hidden, 0);
   if (!reverse) return steps === 1 ? first : cat([first, narrow(output, 0, 0, steps - 1)], 0);
@@ -88,8 +94,9 @@ function statesBefore({ reverse, hidden, output, mask }: Direction): Tensor {
   return cat([mask === null ? next : where(narrow(mask, 0, 1, steps - 1), next, first), first], 0);
 }
 
-const attributes = ({ reverse, mask }: Direction): { reverse: boolean; masked: boolean } => ({ reverse, masked: mask !== null });
-const masksOf = ({ mask }: Direction, range: Range): Tensor[] => (mask === null ? [] : [part(mask, range)]);
+/** @internal What the operations of recurrent-steps.ts are told. */
+export const attributes = ({ reverse, mask }: Direction): { reverse: boolean; masked: boolean } => ({ reverse, masked: mask !== null });
+export const masksOf = ({ mask }: Direction, range: Range): Tensor[] => (mask === null ? [] : [part(mask, range)]);
 
 /** Steps in the order of the forward pass. */
 const forwards = (steps: number, reverse: boolean): number[] => Array.from({ length: steps }, (_, i) => (reverse ? steps - 1 - i : i));
@@ -124,8 +131,8 @@ function lstmGates(d: Direction, states: (range: Range) => readonly Tensor[], ar
   return { fromInput: all, fromHidden: all, hidden: dh, cell: dc };
 }
 
-/** The same, recorded. */
-function lstmGatesRecorded({ mask, reverse, cell: first, weights }: Direction, sums: Tensor, arriving: Arriving): Gates {
+/** @internal The same, recorded. */
+export function lstmGatesRecorded({ mask, reverse, cell: first, weights, projection }: Direction, sums: Tensor, arriving: Arriving): Gates {
   const steps = sums.shape[0]!;
   const [gi, gf, gz, go] = chunk(sums, 4, 2) as [Tensor, Tensor, Tensor, Tensor];
   const [i, f, z, o] = [sigmoid(gi), sigmoid(gf), tanh(gz), sigmoid(go)];
@@ -142,18 +149,26 @@ function lstmGatesRecorded({ mask, reverse, cell: first, weights }: Direction, s
   const factors = [mul(z, sigmoidSlope(i)), mul(cells, sigmoidSlope(f)), mul(i, tanhSlope(z))].map((x) => unbind(x));
   const intoOutput = unbind(mul(shown, sigmoidSlope(o)));
   const dys = unbind(arriving.output);
-  const gates = new Array<Tensor>(steps);
+  const [gates, totals] = [new Array<Tensor>(steps), new Array<Tensor>(steps)];
   let [dh, dc] = [arriving.hidden, arriving.cell!];
   for (const t of forwards(steps, !reverse)) {
-    const hidden = add(dh, dys[t]!);
+    const total = add(dh, dys[t]!);
+    totals[t] = total;
+    const hidden = projection === undefined ? total : matmul(total, projection);
     const d = add(dc, mul(hidden, intoCell[t]!));
     gates[t] = chosen(mask, t, cat([...factors.map((x) => mul(d, x[t]!)), mul(hidden, intoOutput[t]!)], 1), 0);
     dc = chosen(mask, t, mul(d, forget[t]!), dc);
     dh = chosen(mask, t, matmul(gates[t], weights[1]), dh);
   }
   const all = stack(gates, 0);
-  return { fromInput: all, fromHidden: all, hidden: dh, cell: dc };
+  const made = { fromInput: all, fromHidden: all, hidden: dh, cell: dc };
+  if (projection === undefined) return made;
+  const counted = totals.map((total, t) => chosen(mask, t, total, 0));
+  return { ...made, projection: () => projectionGradient(stack(counted, 0), mul(o, shown)) };
 }
+
+/** @internal The gradient of a projection, of those of the projected states and of the states before it. */
+export const projectionGradient = (totals: Tensor, states: Tensor): Tensor => matmul(transpose(rows(totals), 0, 1), rows(states));
 
 function gruGates(d: Direction, fromInput: Tensor, fromHidden: Tensor, before: Tensor, arriving: Arriving): Gates {
   const attrs = attributes(d);

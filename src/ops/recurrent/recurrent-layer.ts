@@ -22,6 +22,8 @@ interface Layer {
   readonly kind: Kind;
   /** 2: the second one runs from the end. */
   readonly directions: number;
+  /** Whether a single one does. */
+  readonly reverse: boolean;
   readonly hasBias: boolean;
   readonly hasLengths: boolean;
 }
@@ -40,7 +42,10 @@ function joined(g: GraphBuilder, parts: readonly Expr[]): Expr {
 }
 
 /** Where the operands lie: x, the states, each direction's weights (and biases), the lengths. */
-const slotsOf = ({ kind, hasBias }: Layer): { readonly states: number; readonly each: number; at(direction: number): number } => {
+const slotsOf = ({
+  kind,
+  hasBias,
+}: Pick<Layer, "kind" | "hasBias">): { readonly states: number; readonly each: number; at(direction: number): number } => {
   const states = kind === "lstm" ? 2 : 1;
   const each = hasBias ? 4 : 2;
   return { states, each, at: (direction) => 1 + states + direction * each };
@@ -62,7 +67,7 @@ function gradient({ inputs, outputs, attrs, dys, needs }: GradContext<Layer>): (
     const first = at(d);
     const direction: Direction = {
       kind,
-      reverse: d === 1,
+      reverse: d === 1 || attrs.reverse,
       x,
       hidden: select(hidden, 0, d),
       cell: kind === "lstm" ? select(inputs[2]!, 0, d) : null,
@@ -106,11 +111,11 @@ const layerOp: Definition<Layer> = define<Layer>({
     const state = { shape: [directions, batch, width], dtype: x!.dtype };
     return [{ shape: [steps, batch, directions * width], dtype: x!.dtype }, state, ...(kind === "lstm" ? [state] : [])];
   },
-  lower: (g, inputs, { kind, directions, hasBias, hasLengths }) => {
+  lower: (g, inputs, { kind, directions, reverse, hasBias, hasLengths }) => {
     const order = ORDER[kind];
     const [x, hidden] = inputs as [Expr, Expr];
     const [steps, batch, width] = [...x.sizes.slice(0, 2), hidden.sizes[2]!] as [number, number, number];
-    const { at } = slotsOf({ kind, directions, hasBias, hasLengths });
+    const { at } = slotsOf({ kind, hasBias });
     const part = (d: number, i: number): Expr => inputs[at(d) + i]!;
     const all = (i: number): Expr => joined(g, Array.from({ length: directions }, (_, d) => gates(g, part(d, i), order)).flat());
     const matrix = (i: number): Expr => g.reshape(all(i), [1, directions, order.length * width, part(0, i).sizes[1]!]);
@@ -125,7 +130,7 @@ const layerOp: Definition<Layer> = define<Layer>({
       sequenceLengths: lengths,
       outputSequence: { sizes: [steps, directions, batch, width] },
       outputSingle: state,
-      direction: directions === 2 ? "BIDIRECTIONAL" : "FORWARD",
+      direction: directions === 2 ? "BIDIRECTIONAL" : reverse ? "BACKWARD" : "FORWARD",
     } as const;
     const twice = <T>(list: readonly T[]): T[] => Array.from({ length: directions }, () => list).flat();
     const operands = [four(x), matrix(0), matrix(1)] as const;
@@ -182,6 +187,7 @@ export function wholeLayer(
   hidden: Tensor,
   cell: Tensor | null,
   lengths: Tensor | null,
+  reverse: boolean,
 ): { readonly outputs: Tensor; readonly hidden: Tensor; readonly cell: Tensor | null } | null {
   const operands = [x, hidden, ...(cell === null ? [] : [cell])];
   const biased = weights.some((w) => w.inputBias != null || w.hiddenBias != null);
@@ -193,7 +199,7 @@ export function wholeLayer(
     operands.push(w.inputBias ?? none(), w.hiddenBias ?? none());
   }
   if (operands.some((t) => t.size === 0 || t.dtype !== x.dtype)) return null;
-  const attrs: Layer = { kind, directions: weights.length, hasBias: biased, hasLengths: lengths !== null };
+  const attrs: Layer = { kind, directions: weights.length, reverse, hasBias: biased, hasLengths: lengths !== null };
   const [outputs, last, lastCell] = dispatch(layerOp, lengths === null ? operands : [...operands, lengths], attrs) as [
     Tensor,
     Tensor,

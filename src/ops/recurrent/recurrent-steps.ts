@@ -32,11 +32,13 @@ export function gate(g: GraphBuilder, x: Expr, k: number, width: number, count =
   return g.reinterpret(x, { sizes: [steps, batch, count * width], strides: x.strides, byteOffset });
 }
 
-const product = (g: GraphBuilder, ...list: readonly Expr[]): Expr => list.reduce((x, y) => g.elementWiseMultiply(x, y));
+/** @internal The elementwise product. */
+export const product = (g: GraphBuilder, ...list: readonly Expr[]): Expr => list.reduce((x, y) => g.elementWiseMultiply(x, y));
 const negated = (g: GraphBuilder, y: Expr): Expr => g.elementWiseIdentity(y, { scaleBias: [-1, 1] });
-/** y (1 - y), the sigmoid's slope; 1 - y², that of tanh. */
-const sigmoidSlope = (g: GraphBuilder, y: Expr): Expr => g.elementWiseMultiply(y, negated(g, y));
-const tanhSlope = (g: GraphBuilder, y: Expr): Expr => negated(g, g.elementWiseMultiply(y, y));
+/** @internal y (1 - y), the sigmoid's slope. */
+export const sigmoidSlope = (g: GraphBuilder, y: Expr): Expr => g.elementWiseMultiply(y, negated(g, y));
+/** @internal 1 - y², tanh's slope. */
+export const tanhSlope = (g: GraphBuilder, y: Expr): Expr => negated(g, g.elementWiseMultiply(y, y));
 
 /** @internal Values of the steps, in the order of time, as [K, N, C]. */
 export function stacked(g: GraphBuilder, steps: readonly Expr[]): Expr {
@@ -45,7 +47,8 @@ export function stacked(g: GraphBuilder, steps: readonly Expr[]): Expr {
   const parts = steps.map((s) => g.reshape(g.packed(s), sizes));
   return parts.length === 1 ? parts[0]! : g.join(parts, { output: { sizes: [parts.length, batch, width] }, axis: 0 });
 }
-const beside = (g: GraphBuilder, parts: readonly Expr[]): Expr => {
+/** @internal Parts joined along the last axis. */
+export const beside = (g: GraphBuilder, parts: readonly Expr[]): Expr => {
   const sizes = [...parts[0]!.sizes];
   const axis = sizes.length - 1;
   sizes[axis] = sizes[axis]! * parts.length;
@@ -58,8 +61,8 @@ const beside = (g: GraphBuilder, parts: readonly Expr[]): Expr => {
 export const matrixProduct = (g: GraphBuilder, a: Expr, b: Expr, c: Expr | null = null): Expr =>
   g.reinterpret(emitGemm(g, a, b, c, [], { alpha: 1, beta: c === null ? 0 : 1 }), { sizes: [a.sizes[0]!, b.sizes[1]!] });
 
-/** What a step's mask chooses; `chosen` itself without one. */
-const chooses =
+/** @internal What a step's mask chooses; `chosen` itself without one. */
+export const chooses =
   (g: GraphBuilder, mask: Expr | null) =>
   (k: number, chosen: Expr, other: Expr | null): Expr =>
     mask === null
@@ -69,13 +72,17 @@ const chooses =
 /** @internal Indices of the steps, as the layer's forward pass takes them. */
 export const forwards = (count: number, reverse: boolean): number[] =>
   Array.from({ length: count }, (_, i) => (reverse ? count - 1 - i : i));
-const backwards = (count: number, reverse: boolean): number[] => forwards(count, !reverse);
+/** @internal Indices of the steps, as the layer's backward pass takes them. */
+export const backwards = (count: number, reverse: boolean): number[] => forwards(count, !reverse);
 
 /** @internal Samples are independent of each other: their axis may be padded, which is the first of the states and the second of all steps. */
+/** @internal Parts joined along the last axis. */
 export const besideSamples =
-  (weights: number | null): PaddedRule<unknown> =>
+  (...weights: readonly number[]): PaddedRule<unknown> =>
   (_g, inputs, _attrs, _outputs, p, lower) =>
-    inputs.some((x, i) => (i === weights ? p.isPaddedBeside(i) : p.isPaddedBeside(i, x.sizes.length === 3 ? 1 : 0))) ? null : lower(inputs);
+    inputs.some((x, i) => (weights.includes(i) ? p.isPaddedBeside(i) : p.isPaddedBeside(i, x.sizes.length === 3 ? 1 : 0)))
+      ? null
+      : lower(inputs);
 
 /** @internal A spec of its dtype. */
 export const like = ({ dtype }: TensorSpec, ...shape: readonly number[]): TensorSpec => ({ shape, dtype });
@@ -109,7 +116,7 @@ export const lstmCellsOp: Definition<StepsAttributes> = define<StepsAttributes>(
     }
     return [gates, candidate, output, stacked(g, before), cell];
   },
-  padded: besideSamples(null),
+  padded: besideSamples(),
   grad: null,
 });
 

@@ -16,6 +16,8 @@ import { narrow, reshape, select, transpose, unbind, unsqueeze } from "../shape/
 import type { Generator } from "../random/random.ts";
 import { gruStep, lstmStep } from "./recurrent-cell.ts";
 import { wholeLayer } from "./recurrent-layer.ts";
+import { stepMask } from "./recurrent-gradient.ts";
+import { projectedLayer } from "./recurrent-projection.ts";
 import { isScanned, scan } from "./recurrent-scan.ts";
 import { clone } from "../data/state.ts";
 import { requireFloat } from "../declare/support.ts";
@@ -136,7 +138,7 @@ function requireWeights(kind: RecurrentKind, index: number, width: number, w: Re
  * A recurrent network over x [T, N, I] (or [T, I]; [N, T, I] with batchFirst). weights: per layer, and per direction within it.
  *
  * LSTM: c' = σ(f) c + σ(i) tanh(g), h' = σ(o) tanh(c'). GRU: h' = (1 - z) n + z h with n = tanh(x_n + r h_n). DirectML:
- * LSTM, GRU, RNN, a layer each, where no gradient is wanted; else step by step GEMM, ACTIVATION_SIGMOID, ACTIVATION_TANH. Reference: torch.nn.LSTM, GRU, RNN.
+ * LSTM, GRU, RNN, a layer each; projected hidden states by GEMM, ACTIVATION_SIGMOID, ACTIVATION_TANH. Reference: torch.nn.LSTM, GRU, RNN.
  */
 export function recurrent(
   kind: RecurrentKind,
@@ -165,71 +167,83 @@ export function recurrent(
   const starts = state(kind, "hidden", options.hidden, [weights.length, batch, kept], x, single);
   const cells = kind === "lstm" ? state(kind, "cell", options.cell, [weights.length, batch, sizes[0]!], x, single) : null;
   const lengths = options.lengths == null ? null : lengthsOf(kind, options.lengths, steps, batch, x);
-  let masks: readonly Tensor[] | null = null;
   const hiddens: Tensor[] = [];
   const lasts: Tensor[] = [];
   for (let layer = 0; layer < layers; layer++) {
     const first = layer * directions;
-    const drop = (): void => {
-      if (layer < layers - 1 && p > 0 && options.training === true) sequence = dropout(sequence, { p, generator: options.generator });
-    };
     const own = weights.slice(first, first + directions);
-    const scans = lengths === null && isScanned(kind, sequence, cells === null ? [starts] : [starts, cells], own);
-    const whole = scans
-      ? null
-      : wholeLayer(
-          kind,
-          sequence,
-          own,
-          narrow(starts, 0, first, directions),
-          cells === null ? null : narrow(cells, 0, first, directions),
-          lengths === null ? null : toDType(lengths, "uint32"),
-        );
-    if (whole !== null) {
-      hiddens.push(...unbind(whole.hidden));
-      if (whole.cell !== null) lasts.push(...unbind(whole.cell));
-      sequence = whole.outputs;
-      drop();
-      continue;
-    }
-    masks ??= lengths === null ? null : masksOf(lengths, steps);
-    const results = Array.from({ length: directions }, (_, d) => {
-      const at = layer * directions + d;
-      if (scans) {
-        const cell = cells === null ? null : select(cells, 0, at);
-        const { outputs, ...last } = scan(kind as "lstm" | "gru", sequence, select(starts, 0, at), cell, weights[at]!, d === 1);
-        return { outputs, state: last };
-      }
-      return direction(
-        kind,
-        sequence,
-        { hidden: select(starts, 0, at), cell: cells === null ? null : select(cells, 0, at) },
-        weights[at]!,
-        d === 1,
-        masks,
-      );
-    });
-    for (const r of results) {
-      hiddens.push(r.state.hidden);
-      if (r.state.cell !== null) lasts.push(r.state.cell);
-    }
-    sequence =
-      results.length === 1
-        ? results[0]!.outputs
-        : cat(
-            results.map((r) => r.outputs),
-            2,
-          );
-    drop();
+    const made = recurrentLayer(
+      kind,
+      sequence,
+      own,
+      narrow(starts, 0, first, directions),
+      cells && narrow(cells, 0, first, directions),
+      lengths,
+    );
+    hiddens.push(...made.hidden);
+    lasts.push(...made.cell);
+    sequence = made.output;
+    if (layer < layers - 1 && p > 0 && options.training === true) sequence = dropout(sequence, { p, generator: options.generator });
   }
-  // PyTorch saves the outputs of an LSTM alone: those of others may be changed in place.
-  if (kind !== "lstm" && sequence.requiresGrad) sequence = clone(sequence);
+  // PyTorch saves what its fused LSTM gives, of one direction, without lengths and projections: other outputs may be changed in place.
+  const isFused = kind === "lstm" && directions === 1 && lengths === null && weights[0]!.projection == null;
+  if (!isFused && sequence.requiresGrad) sequence = clone(sequence);
   const stacked = (list: readonly Tensor[]): Tensor =>
     single ? reshape(stack(list, 0), [list.length, list[0]!.shape[1]!]) : stack(list, 0);
   return {
     output: single ? select(sequence, 1, 0) : turned ? transpose(sequence, 0, 1) : sequence,
     hidden: stacked(hiddens),
     cell: lasts.length === 0 ? null : stacked(lasts),
+  };
+}
+
+/** @internal A layer's outputs [T, N, D * H], and each direction's last states. */
+export interface LayerResult {
+  readonly output: Tensor;
+  readonly hidden: readonly Tensor[];
+  /** An LSTM's; none for others. */
+  readonly cell: readonly Tensor[];
+}
+
+/**
+ * @internal One layer over x [T, N, I], a node of the tape where its operator or its operands allow. weights: of each direction; two: the second one runs
+ * from the end; isReverse: the only one does. hidden, cell: [D, N, H].
+ */
+export function recurrentLayer(
+  kind: RecurrentKind,
+  x: Tensor,
+  weights: readonly RecurrentWeights[],
+  hidden: Tensor,
+  cell: Tensor | null,
+  lengths: Tensor | null,
+  isReverse = false,
+): LayerResult {
+  const scans = lengths === null && isScanned(kind, x, cell === null ? [hidden] : [hidden, cell], weights);
+  const whole = scans ? null : wholeLayer(kind, x, weights, hidden, cell, lengths === null ? null : toDType(lengths, "uint32"), isReverse);
+  if (whole !== null) return { output: whole.outputs, hidden: unbind(whole.hidden), cell: whole.cell === null ? [] : unbind(whole.cell) };
+  const steps = x.shape[0]!;
+  const mask = lengths === null || weights[0]!.projection == null ? null : stepMask(lengths, steps);
+  let masks: readonly Tensor[] | null = null;
+  const results = weights.map((w, d): State & { readonly outputs: Tensor } => {
+    const reverse = d === 1 || isReverse;
+    const [h, c] = [select(hidden, 0, d), cell === null ? null : select(cell, 0, d)];
+    if (scans) return scan(kind as "lstm" | "gru", x, h, c, w, reverse);
+    const projected = w.projection == null ? null : projectedLayer(x, h, c!, w, reverse, mask);
+    if (projected !== null) return projected;
+    masks ??= lengths === null ? null : masksOf(lengths, steps);
+    const { outputs, state } = direction(kind, x, { hidden: h, cell: c }, w, reverse, masks);
+    return { outputs, ...state };
+  });
+  return {
+    output:
+      results.length === 1
+        ? results[0]!.outputs
+        : cat(
+            results.map((r) => r.outputs),
+            2,
+          ),
+    hidden: results.map((r) => r.hidden),
+    cell: results.flatMap((r) => (r.cell === null ? [] : [r.cell])),
   };
 }
 
