@@ -67,12 +67,3 @@ export function chosenBy(dy: Tensor, x: Tensor, choose: (dy: Tensor, x: Tensor) 
   const run = ([ddx]: Gradients, [saved]: Gradients): Gradients => [chosenBy(ddx!, saved!, choose), arithmetic.zeros(ddx!, desc)];
   return withNode(value, "choice", [dy, x], () => new TapeNode("choice", [dy, x], [value.desc], [x], run));
 }
-
-/** a and b, which require gradients, as the results of one function: where a gradient flows into one of them, that of the other is there, and zero. */
-export function joined(a: Tensor, b: Tensor): [Tensor, Tensor] {
-  if (!isGradEnabled() || (!a.requiresGrad && !b.requiresGrad)) return [a, b];
-  // A pass fills in da where there is none.
-  const run = ([da, db]: Gradients): Gradients => [db === null ? da! : tie(da!, db!), db ?? tie(arithmetic.zeros(da!, b.desc), da!)];
-  const first = withNode(a, "joined", [b], () => new TapeNode("joined", [a, b], [a.desc, b.desc], [], run));
-  return [first, withNode(b, "joined", [a], () => first.ownNode!, 1)];
-}

@@ -5,7 +5,7 @@ import { DTypeError, ValueError } from "../core/errors.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { TapeNode, type Hook } from "../autograd/tape.ts";
 import { Storage, internDesc, type Desc } from "../core/storage.ts";
-import { PARTS, WITH_PARTS, isComposite, type Composite } from "../core/structure.ts";
+import { KIND, PARTS, WITH_PARTS, isComposite, type Composite } from "../core/structure.ts";
 import { Tensor } from "../core/tensor.ts";
 
 /** What is looked into for tensors, beside composites. */
@@ -105,7 +105,7 @@ function keyOfValue(value: unknown, index: (t: Tensor) => number, numbers: Numbe
     return `${value.constructor.name}[${String(value as unknown as ArrayLike<number>)}]`;
   const object = value as object;
   if (isComposite(object))
-    return `${object.constructor.name}(${object[PARTS]()
+    return `${object[KIND]()}(${object[PARTS]()
       .map((v) => keyOfValue(v, index, numbers, seen))
       .join()})`;
   if (Object.getPrototypeOf(object) === Object.prototype)

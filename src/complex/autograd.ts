@@ -6,9 +6,12 @@ import type { GradcheckOptions, GradgradcheckOptions } from "../autograd/gradche
 import { ComplexTensor } from "../core/complex-tensor.ts";
 import { AutogradError, ShapeError } from "../core/errors.ts";
 import { zerosLike } from "../ops/creation/creation.ts";
+import { stack } from "../ops/shape/join.ts";
 import { requiresGrad_ as requires } from "../ops/data/state.ts";
+import { neg } from "../ops/elementwise/unary.ts";
 import { sameShape, showShape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
+import { fromPairs, fromParts } from "./pairs.ts";
 
 type Any = Tensor | ComplexTensor;
 type Some<T> = T | readonly T[];
@@ -20,20 +23,21 @@ export interface ComplexBackwardOptions extends Omit<BackwardOptions, "gradient"
 }
 
 const listed = <T>(value: Some<T>): readonly T[] => (Array.isArray(value) ? (value as readonly T[]) : [value as T]);
-const partsOf = (x: Any): readonly Tensor[] => (x instanceof ComplexTensor ? [x.real, x.imag] : [x]);
 /** Tensors and complex ones as tensors alone; and back. */
-const flat = (list: readonly Any[]): Tensor[] => list.flatMap(partsOf);
-function regrouped(like: readonly Any[], tensors: readonly (Tensor | null)[], missing: (t: Tensor) => Tensor): (Any | null)[] {
-  let at = 0;
-  return like.map((x) => {
-    if (!(x instanceof ComplexTensor)) return tensors[at++]!;
-    const [re, im] = [tensors[at++] ?? null, tensors[at++] ?? null];
-    if (re === null && im === null) return null;
-    return new ComplexTensor(re ?? missing(x.real), im ?? missing(x.imag));
+const flat = (list: readonly Any[]): Tensor[] => list.map((x) => (x instanceof ComplexTensor ? x.pairs : x));
+const regrouped = (like: readonly Any[], tensors: readonly (Tensor | null)[]): (Any | null)[] =>
+  like.map((x, i) => {
+    const t = tensors[i]!;
+    return x instanceof ComplexTensor && t !== null ? fromPairs(t, x.isConj) : t;
   });
+
+/** A gradient as pairs, of what is stored. */
+function stored(g: Any, isConj: boolean): Tensor {
+  if (!(g instanceof ComplexTensor)) return fromParts(g, zerosLike(g)).pairs;
+  return g.isConj === isConj ? g.pairs : stack([g.re, neg(g.im)], -1);
 }
 
-/** The parts of the results that depend on what requires a gradient, with the parts of their gradients. */
+/** The results as tensors, with their gradients. */
 function rootsOf(
   operation: string,
   results: readonly Any[],
@@ -54,16 +58,8 @@ function rootsOf(
     if (g === null)
       throw new AutogradError({ operation, argument: "result", expected: "real when no gradient is given", received: result.describe() });
     if (!sameShape(g.shape, result.shape)) throw new ShapeError(operation, "gradient", showShape(result.shape), showShape(g.shape));
-    const [re, im] = g instanceof ComplexTensor ? [g.real, g.imag] : [g, zerosLike(g)];
-    const both = [
-      [result.real, re],
-      [result.imag, im],
-    ] as const;
-    const wanting = both.filter(([part]) => part.requiresGrad);
-    for (const [part, seed] of wanting.length === 0 ? both : wanting) {
-      roots.push(part);
-      seeds.push(seed);
-    }
+    roots.push(result.pairs);
+    seeds.push(stored(g, result.isConj));
   });
   return { roots, options: gradient === undefined ? options : { ...options, gradient: seeds } };
 }
@@ -98,7 +94,7 @@ export function grad(results: Some<Any>, inputs: readonly Any[], options: GradOp
     return engine.grad(all as readonly Tensor[], inputs as readonly Tensor[], options as BackwardOptions);
   const { roots, options: passed } = rootsOf("grad", all, options);
   const found = engine.grad(roots, flat(inputs), { ...passed, allowUnused: true });
-  const grouped = regrouped(inputs, found, zerosLike);
+  const grouped = regrouped(inputs, found);
   grouped.forEach((g, i) => {
     if (g === null && options.allowUnused !== true)
       throw new AutogradError({
@@ -124,8 +120,8 @@ export function backward(result: Some<Any>, options: ComplexBackwardOptions = {}
 const taken =
   (fn: (...inputs: never[]) => Some<Any>, inputs: readonly Any[]) =>
   (...tensors: Tensor[]): Tensor[] => {
-    const args = regrouped(inputs, tensors.slice(0, flat(inputs).length), (t) => t);
-    return flat(listed(fn(...(args as never[]))));
+    const results = listed(fn(...(regrouped(inputs, tensors) as never[])));
+    return results.flatMap((r) => (r instanceof ComplexTensor ? [r.re, r.im] : [r]));
   };
 
 /**
@@ -153,15 +149,15 @@ export function gradgradcheck(fn: (...inputs: never[]) => Some<Any>, inputs: rea
   return checks.gradgradcheck(taken(fn, inputs), flat(inputs), options);
 }
 
-/** Asks for gradients of both parts. */
+/** Asks for gradients. */
 export function requiresGrad_(z: ComplexTensor, wants = true): ComplexTensor {
-  requires(z.real, wants);
-  requires(z.imag, wants);
+  requires(z.pairs, wants);
+  z.forgetParts();
   return z;
 }
 
 /** What backward() has added up: a complex number for each element; null before. */
-export function gradOf({ real, imag }: ComplexTensor): ComplexTensor | null {
-  if (real.grad === null && imag.grad === null) return null;
-  return new ComplexTensor(real.grad ?? zerosLike(real), imag.grad ?? zerosLike(imag));
+export function gradOf({ pairs, isConj }: ComplexTensor): ComplexTensor | null {
+  const { grad: found } = pairs;
+  return found === null ? null : fromPairs(found, isConj);
 }

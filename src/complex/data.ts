@@ -6,20 +6,21 @@ import type { CloseOptions } from "../ops/elementwise/closeness.ts";
 import { eq as same, isfinite as finite, isinf as infinite, isnan as nan, logicalAnd, logicalOr, ne as other, le } from "../ops/elementwise/compare.ts";
 import * as reading from "../ops/data/data.ts";
 import { add as plus, mul as times } from "../ops/elementwise/binary.ts";
+import { alias } from "../ops/shape/movement.ts";
 import { all } from "../ops/reduce/reduce.ts";
 import { sameShape } from "../core/shape.ts";
 import { isDType, type TypedArray } from "../core/dtype.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { sub, type ComplexNumber } from "./arithmetic.ts";
 import { abs } from "./elementary.ts";
-import { viewAsReal } from "./make.ts";
+import { fromPairs, resolved } from "./pairs.ts";
 import { scope } from "../core/scope.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
 
 /** Pairs [re, im] in nested arrays: one pair for rank 0. */
 export type NestedPairs = ComplexNumber | readonly NestedPairs[];
 
-const paired = (z: ComplexTensor): Tensor => noGrad(() => viewAsReal(z));
+const paired = (z: ComplexTensor): Tensor => noGrad(() => alias(resolved(z)));
 
 /** Real and imaginary parts in turn, in row-major order; complex32 as raw 16-bit words. Does not block. */
 export function data(z: ComplexTensor): Promise<TypedArray> {
@@ -36,31 +37,32 @@ export function toArray(z: ComplexTensor): Promise<NestedPairs> {
 /** toArray(), blocking. */
 export const toArraySync = (z: ComplexTensor): NestedPairs => scope(() => reading.toArraySync(paired(z)) as unknown as NestedPairs);
 /** The one element as [re, im]. Throws ShapeError for other sizes. */
-export const item = async (z: ComplexTensor): Promise<ComplexNumber> => [await reading.item(z.real), await reading.item(z.imag)];
+export const item = async (z: ComplexTensor): Promise<ComplexNumber> => [await reading.item(z.re), await reading.item(z.im)];
 /** item(), blocking. */
-export const itemSync = (z: ComplexTensor): ComplexNumber => [reading.itemSync(z.real), reading.itemSync(z.imag)];
+export const itemSync = (z: ComplexTensor): ComplexNumber => [reading.itemSync(z.re), reading.itemSync(z.im)];
 
 /** On another device, or in another complex dtype. */
 export function to(z: ComplexTensor, target: DeviceLike): ComplexTensor {
   if (isDType(target)) throw new DTypeError("to", "target", "complex32, complex64 or a device", target, "Take real, imag or abs() first.");
   const real = typeof target === "string" && target in REAL ? REAL[target as keyof typeof REAL] : target;
-  return new ComplexTensor(reading.to(z.real, real), reading.to(z.imag, real));
+  const there = reading.to(z.pairs, real);
+  return there === z.pairs ? z : fromPairs(there, z.isConj);
 }
 
 const seen = (w: ComplexTensor | Tensor | number): { re: Tensor | number; im: Tensor | number } =>
-  w instanceof ComplexTensor ? { re: w.real, im: w.imag } : { re: w, im: 0 };
+  w instanceof ComplexTensor ? { re: w.re, im: w.im } : { re: w, im: 0 };
 /** Whether both parts are equal, element by element. */
 export const eq = (z: ComplexTensor, w: ComplexTensor | Tensor | number): Tensor =>
-  logicalAnd(same(z.real, seen(w).re), same(z.imag, seen(w).im));
+  logicalAnd(same(z.re, seen(w).re), same(z.im, seen(w).im));
 /** Whether the elements differ, bool. Shapes broadcast. Reference: torch.ne. */
 export const ne = (z: ComplexTensor, w: ComplexTensor | Tensor | number): Tensor =>
-  logicalOr(other(z.real, seen(w).re), other(z.imag, seen(w).im));
+  logicalOr(other(z.re, seen(w).re), other(z.im, seen(w).im));
 /** Whether either part is NaN. */
-export const isnan = (z: ComplexTensor): Tensor => logicalOr(nan(z.real), nan(z.imag));
+export const isnan = (z: ComplexTensor): Tensor => logicalOr(nan(z.re), nan(z.im));
 /** Whether either part is infinite. */
-export const isinf = (z: ComplexTensor): Tensor => logicalOr(infinite(z.real), infinite(z.imag));
+export const isinf = (z: ComplexTensor): Tensor => logicalOr(infinite(z.re), infinite(z.im));
 /** Whether both parts are finite. */
-export const isfinite = (z: ComplexTensor): Tensor => logicalAnd(finite(z.real), finite(z.imag));
+export const isfinite = (z: ComplexTensor): Tensor => logicalAnd(finite(z.re), finite(z.im));
 
 /** |z - w| <= atol + rtol |w|, element by element; equal ones are close. */
 export function isclose(z: ComplexTensor, w: ComplexTensor, { rtol = 1e-5, atol = 1e-8, equalNan = false }: CloseOptions = {}): Tensor {

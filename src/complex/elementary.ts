@@ -10,21 +10,22 @@ import { where } from "../ops/elementwise/where.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { mul, square, type ComplexNumber, type ComplexOperand } from "./arithmetic.ts";
 import { polar } from "./make.ts";
+import { fromParts } from "./pairs.ts";
 
 /** Where both parts are zero. */
-const origin = (z: ComplexTensor): Tensor => noGrad(() => logicalAnd(eq(z.real, 0), eq(z.imag, 0)));
+const origin = (z: ComplexTensor): Tensor => noGrad(() => logicalAnd(eq(z.re, 0), eq(z.im, 0)));
 
 /** |z|; its gradient at zero is zero. */
 export function abs(z: ComplexTensor): Tensor {
   const isZero = origin(z);
-  return where(isZero, 0, hypot(where(isZero, 1, z.real), z.imag));
+  return where(isZero, 0, hypot(where(isZero, 1, z.re), z.im));
 }
 
 /** The angle in (-π, π]; its gradient at zero is zero. */
 export function angle(z: ComplexTensor): Tensor {
   const isZero = origin(z);
-  const there = noGrad(() => atan2(z.imag, z.real));
-  return where(isZero, there, atan2(z.imag, where(isZero, 1, z.real)));
+  const there = noGrad(() => atan2(z.im, z.re));
+  return where(isZero, there, atan2(z.im, where(isZero, 1, z.re)));
 }
 
 /** z / |z|; zero at zero, and so is its gradient. */
@@ -32,56 +33,56 @@ export function sgn(z: ComplexTensor): ComplexTensor {
   const isZero = origin(z);
   const length = where(isZero, 1, abs(z));
   const part = (t: Tensor): Tensor => where(isZero, 0, over(t, length));
-  return new ComplexTensor(part(z.real), part(z.imag));
+  return fromParts(part(z.re), part(z.im));
 }
 
 /** e^z. */
-export const exp = (z: ComplexTensor): ComplexTensor => polar(unary.exp(z.real), z.imag);
+export const exp = (z: ComplexTensor): ComplexTensor => polar(unary.exp(z.re), z.im);
 /** The principal logarithm: ln |z| + i angle(z). */
-export const log = (z: ComplexTensor): ComplexTensor => new ComplexTensor(unary.log(abs(z)), angle(z));
+export const log = (z: ComplexTensor): ComplexTensor => fromParts(unary.log(abs(z)), angle(z));
 
 /** The root with a real part of at least zero. */
 export function sqrt(z: ComplexTensor): ComplexTensor {
   const isZero = origin(z);
-  const re = where(isZero, 1, z.real);
+  const re = where(isZero, 1, z.re);
   const right = noGrad(() => ge(re, 0));
-  const down = signbit(z.imag);
-  const isEndless = noGrad(() => isinf(z.imag));
+  const down = signbit(z.im);
+  const isEndless = noGrad(() => isinf(z.im));
   // |re|, whose slope at zero is that of re.
   const size = where(right, re, unary.neg(re));
   // Halves are added, so that the sum does not overflow.
-  const larger = unary.sqrt(plus(times(hypot(re, z.imag), 0.5), times(size, 0.5)));
-  const smaller = over(times(z.imag, 0.5), larger);
+  const larger = unary.sqrt(plus(times(hypot(re, z.im), 0.5), times(size, 0.5)));
+  const smaller = over(times(z.im, 0.5), larger);
   const against = (t: Tensor): Tensor => where(down, unary.neg(t), t);
   const real = where(isEndless, Infinity, where(right, larger, against(smaller)));
-  const imag = where(isEndless, z.imag, where(right, smaller, against(larger)));
-  return new ComplexTensor(where(isZero, 0, real), where(isZero, z.imag, imag));
+  const imag = where(isEndless, z.im, where(right, smaller, against(larger)));
+  return fromParts(where(isZero, 0, real), where(isZero, z.im, imag));
 }
 
 /** Sine of complex numbers. Reference: torch.sin. */
 export const sin = (z: ComplexTensor): ComplexTensor =>
-  new ComplexTensor(times(unary.sin(z.real), unary.cosh(z.imag)), times(unary.cos(z.real), unary.sinh(z.imag)));
+  fromParts(times(unary.sin(z.re), unary.cosh(z.im)), times(unary.cos(z.re), unary.sinh(z.im)));
 /** Cosine of complex numbers. Reference: torch.cos. */
 export const cos = (z: ComplexTensor): ComplexTensor =>
-  new ComplexTensor(times(unary.cos(z.real), unary.cosh(z.imag)), unary.neg(times(unary.sin(z.real), unary.sinh(z.imag))));
+  fromParts(times(unary.cos(z.re), unary.cosh(z.im)), unary.neg(times(unary.sin(z.re), unary.sinh(z.im))));
 /** Hyperbolic sine of complex numbers. Reference: torch.sinh. */
 export const sinh = (z: ComplexTensor): ComplexTensor =>
-  new ComplexTensor(times(unary.sinh(z.real), unary.cos(z.imag)), times(unary.cosh(z.real), unary.sin(z.imag)));
+  fromParts(times(unary.sinh(z.re), unary.cos(z.im)), times(unary.cosh(z.re), unary.sin(z.im)));
 /** Hyperbolic cosine of complex numbers. Reference: torch.cosh. */
 export const cosh = (z: ComplexTensor): ComplexTensor =>
-  new ComplexTensor(times(unary.cosh(z.real), unary.cos(z.imag)), times(unary.sinh(z.real), unary.sin(z.imag)));
+  fromParts(times(unary.cosh(z.re), unary.cos(z.im)), times(unary.sinh(z.re), unary.sin(z.im)));
 
 /** Of t = tanh(x) and u = tan(y), so that no exponential overflows: (t (1 + u²) + i u (1 - t²)) / (1 + t² u²). */
 export function tanh(z: ComplexTensor): ComplexTensor {
-  const [t, u] = [unary.tanh(z.real), unary.tan(z.imag)];
+  const [t, u] = [unary.tanh(z.re), unary.tan(z.im)];
   const rest = times(minus(1, t), plus(1, t));
   const below = plus(unary.square(times(t, u)), 1);
-  return new ComplexTensor(over(times(t, plus(unary.square(u), 1)), below), over(times(u, rest), below));
+  return fromParts(over(times(t, plus(unary.square(u), 1)), below), over(times(u, rest), below));
 }
 /** As tanh. */
 export function tan(z: ComplexTensor): ComplexTensor {
-  const { real, imag } = tanh(new ComplexTensor(unary.neg(z.imag), z.real));
-  return new ComplexTensor(imag, unary.neg(real));
+  const { re, im } = tanh(fromParts(unary.neg(z.im), z.re));
+  return fromParts(im, unary.neg(re));
 }
 
 /** z to the power of a real or complex exponent: e^(w log z), and 0 where z is zero (1 to the power of 0). */
@@ -95,9 +96,9 @@ export function pow(z: ComplexTensor, exponent: number | ComplexNumber | Complex
     return polar(where(isZero, at, raised), times(angle(z), exponent));
   }
   const isZero = origin(z);
-  const safe = new ComplexTensor(where(isZero, 1, z.real), z.imag);
+  const safe = fromParts(where(isZero, 1, z.re), z.im);
   const raised = exp(mul(log(safe), exponent as ComplexOperand));
   const zero = noGrad(() => (exponent instanceof ComplexTensor ? where(logicalAnd(isZero, origin(exponent)), 1, 0) : 0));
   const both = (t: Tensor, at: Tensor | number): Tensor => where(isZero, at, t);
-  return new ComplexTensor(both(raised.real, zero), both(raised.imag, 0));
+  return fromParts(both(raised.re, zero), both(raised.im, 0));
 }

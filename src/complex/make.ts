@@ -1,15 +1,13 @@
 /** Complex numbers of real ones, and back. */
 import { ComplexTensor } from "../core/complex-tensor.ts";
-import { joined } from "../autograd/tie.ts";
-import { requireSameDevice } from "../dispatch/dispatch.ts";
-import { DTypeError, ShapeError } from "../core/errors.ts";
-import { mul } from "../ops/elementwise/binary.ts";
-import { stack } from "../ops/shape/join.ts";
-import { alias, broadcastTo, select } from "../ops/shape/movement.ts";
-import { clone } from "../ops/data/state.ts";
-import { cos, neg, sin } from "../ops/elementwise/unary.ts";
+import { requireSameDevice, dispatch } from "../dispatch/dispatch.ts";
+import { DTypeError, ShapeError, ValueError } from "../core/errors.ts";
+import { alias, broadcastTo } from "../ops/shape/movement.ts";
+import { neg } from "../ops/elementwise/unary.ts";
 import { broadcastShapes } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
+import { fromPairs, fromParts, resolved } from "./pairs.ts";
+import { polarOp } from "./polar.ts";
 
 function requireParts(operation: string, names: readonly [string, string], a: Tensor, b: Tensor): void {
   for (const [i, t] of [a, b].entries())
@@ -21,34 +19,42 @@ function requireParts(operation: string, names: readonly [string, string], a: Te
 
 /**
  * real + i imag: a copy of both, broadcast against each other. Both float32, or both float16. Both parts require a gradient where one of
- * the arguments does, and a gradient of one is a gradient of both, as in PyTorch. Reference: torch.complex. DirectML: ELEMENT_WISE_IDENTITY.
+ * the arguments does, and a gradient of one is a gradient of both, as in PyTorch. Reference: torch.complex. DirectML: JOIN.
  */
 export function complex(real: Tensor, imag: Tensor): ComplexTensor {
   requireParts("complex", ["real", "imag"], real, imag);
   const shape = broadcastShapes("complex", real.shape, imag.shape);
-  return new ComplexTensor(...joined(clone(broadcastTo(real, shape)), clone(broadcastTo(imag, shape))));
+  return fromParts(broadcastTo(real, shape), broadcastTo(imag, shape));
 }
 
-/** length (cos angle + i sin angle). Both float32, or both float16. Reference: torch.polar. */
+/** length (cos angle + i sin angle). Both float32, or both float16; they broadcast. Reference: torch.polar. */
 export function polar(length: Tensor, angle: Tensor): ComplexTensor {
   requireParts("polar", ["length", "angle"], length, angle);
-  return new ComplexTensor(mul(length, cos(angle)), mul(length, sin(angle)));
+  const shape = broadcastShapes("polar", length.shape, angle.shape);
+  const [re, im] = dispatch(polarOp, [broadcastTo(length, shape), broadcastTo(angle, shape)], undefined);
+  return fromParts(re!, im!);
 }
 
-/** x [..., 2] as complex numbers of its pairs: views. Reference: torch.view_as_complex. */
+/** x [..., 2] as complex numbers of its pairs: a view. Reference: torch.view_as_complex. */
 export function viewAsComplex(x: Tensor): ComplexTensor {
   if (x.dtype !== "float32" && x.dtype !== "float16") throw new DTypeError("viewAsComplex", "x", "of float32 or float16", x.describe());
   if (x.rank === 0 || x.shape.at(-1) !== 2) throw new ShapeError("viewAsComplex", "x", "[..., 2]", x.describe());
-  return new ComplexTensor(select(x, -1, 0), select(x, -1, 1));
+  return fromPairs(alias(x), false);
 }
 
-/** z as pairs of real numbers [..., 2]: a copy, since the parts lie apart. Reference: torch.view_as_real. DirectML: JOIN. */
-export const viewAsReal = (z: ComplexTensor): Tensor => stack([z.real, z.imag], -1);
+/** z as pairs of real numbers [..., 2]: a view. Throws ValueError for a conjugate that is a view. Reference: torch.view_as_real. */
+export function viewAsReal(z: ComplexTensor): Tensor {
+  if (z.isConj) {
+    const hint = "resolveConj() computes the conjugate, of which viewAsReal() is a view then.";
+    throw new ValueError("viewAsReal", "z", "no conjugate that is a view", z.describe(), hint);
+  }
+  return alias(z.pairs);
+}
 
-/** The real parts; of a real tensor the tensor itself. Reference: torch.real. */
+/** The real parts, a view; of a real tensor the tensor itself. Reference: torch.real. */
 export const real = (x: Tensor | ComplexTensor): Tensor => (x instanceof ComplexTensor ? x.real : x);
 
-/** The imaginary parts. Throws DTypeError for a real tensor. Reference: torch.imag. */
+/** The imaginary parts: a view, of a conjugate a copy. Throws DTypeError for a real tensor. Reference: torch.imag. */
 export function imag(x: ComplexTensor): Tensor {
   if (!(x instanceof ComplexTensor)) throw new DTypeError("imag", "x", "complex", (x as Tensor).describe());
   return x.imag;
@@ -57,13 +63,17 @@ export function imag(x: ComplexTensor): Tensor {
 /** Whether x is a complex tensor. Reference: torch.is_complex. */
 export const isComplex = (x: unknown): x is ComplexTensor => x instanceof ComplexTensor;
 
-/** real - i imag; of a real tensor the tensor itself. Reference: torch.conj. */
+/** real - i imag: a view; of a real tensor the tensor itself. Reference: torch.conj. */
 export function conj<T extends Tensor | ComplexTensor>(x: T): T {
-  return (x instanceof ComplexTensor ? new ComplexTensor(alias(x.real), neg(x.imag)) : x) as T;
+  return (x instanceof ComplexTensor ? fromPairs(alias(x.pairs), !x.isConj) : x) as T;
 }
-/** conj: nothing is put off here. Reference: torch.conj_physical. */
-export const conjPhysical = conj;
-/** x itself: nothing is put off here. Reference: torch.resolve_conj. */
-export const resolveConj = <T extends Tensor | ComplexTensor>(x: T): T => x;
-/** x itself: nothing is put off here. Reference: torch.resolve_neg. */
+/** The conjugate computed at once, a copy; of a real tensor the tensor itself. Reference: torch.conj_physical. */
+export function conjPhysical<T extends Tensor | ComplexTensor>(x: T): T {
+  if (!(x instanceof ComplexTensor)) return x;
+  return fromParts(x.re, neg(x.im)) as T;
+}
+/** The conjugate that x shows, computed; other tensors are what they are. Reference: torch.resolve_conj. */
+export const resolveConj = <T extends Tensor | ComplexTensor>(x: T): T =>
+  (x instanceof ComplexTensor && x.isConj ? fromPairs(resolved(x), false) : x) as T;
+/** x itself: no negation is put off here. Reference: torch.resolve_neg. */
 export const resolveNeg = <T extends Tensor | ComplexTensor>(x: T): T => x;

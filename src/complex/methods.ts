@@ -5,12 +5,15 @@ import { DTypeError } from "../core/errors.ts";
 import { formatComplex, formatComplexSync, inspected, installPrinting, printComplex, type PrintOptions } from "../core/print.ts";
 import type { Tensor } from "../core/tensor.ts";
 import "../ops/index.ts";
+import { transpose } from "../ops/shape/movement.ts";
 import * as arithmetic from "./arithmetic.ts";
 import { backward, gradOf, requiresGrad_, type ComplexBackwardOptions } from "./autograd.ts";
 import * as reading from "./data.ts";
 import * as elementary from "./elementary.ts";
 import { conj, conjPhysical, resolveConj, resolveNeg, viewAsReal } from "./make.ts";
 import { forms } from "./methods.generated.ts";
+import { moving, parting, type Moving, type MovingMethods } from "./moving.ts";
+import { fromPairs, fromParts, ofPairs } from "./pairs.ts";
 
 /** The types of its own methods; what runs are the generated forms, which check their arguments, and of those in PLAIN these themselves. */
 const own = {
@@ -32,50 +35,15 @@ const own = {
 /** Without arguments to check. */
 const PLAIN = ["conj", "conjPhysical", "resolveConj", "resolveNeg"] as const;
 
-/** What both parts do alike: the result is of one tensor each. */
-const EACH = [
-  "reshape",
-  "view",
-  "flatten",
-  "unflatten",
-  "permute",
-  "transpose",
-  "t",
-  "movedim",
-  "expand",
-  "broadcastTo",
-  "squeeze",
-  "unsqueeze",
-  "slice",
-  "narrow",
-  "select",
-  "diagonal",
-  "repeat",
-  "tile",
-  "repeatInterleave",
-  "flip",
-  "roll",
-  "index",
-  "at",
-  "indexSelect",
-  "gather",
-  "tril",
-  "triu",
-  "contiguous",
-  "clone",
-  "detach",
-] as const;
-/** The same of several tensors. */
-const SEVERAL = ["unbind", "split", "chunk"] as const;
+/** What both parts do alike, computing anew: the result is of one tensor each. */
+const EACH = ["repeat", "tile", "repeatInterleave", "roll", "gather", "tril", "triu"] as const;
 
 type Methods = {
   [K in keyof typeof own]: (typeof own)[K] extends (z: never, ...rest: infer Rest) => infer Result ? (...rest: Rest) => Result : never;
 };
 type Each = { [K in (typeof EACH)[number]]: (...args: Parameters<Tensor[K]>) => ComplexTensor };
-type Several = { [K in (typeof SEVERAL)[number]]: (...args: Parameters<Tensor[K]>) => ComplexTensor[] };
-
 declare module "../core/complex-tensor.ts" {
-  interface ComplexTensor extends Methods, Each, Several {
+  interface ComplexTensor extends Methods, Each, MovingMethods {
     /** What backward() has added up: dL/dreal + i dL/dimag; null before. */
     readonly grad: ComplexTensor | null;
   }
@@ -95,12 +63,17 @@ const ofPart = (t: Tensor, name: string, args: readonly unknown[]): unknown =>
   (t as unknown as Record<string, AnyFunction>)[name]!(...args);
 for (const name of EACH)
   install(name, function (...args) {
-    return new ComplexTensor(ofPart(this.real, name, args) as Tensor, ofPart(this.imag, name, args) as Tensor);
+    return fromParts(ofPart(this.re, name, args) as Tensor, ofPart(this.im, name, args) as Tensor);
   });
-for (const name of SEVERAL)
+for (const [name, move] of Object.entries(moving) as [string, Moving][])
   install(name, function (...args) {
-    const [re, im] = [ofPart(this.real, name, args) as Tensor[], ofPart(this.imag, name, args) as Tensor[]];
-    return re.map((t, i) => new ComplexTensor(t, im[i]!));
+    const moved = ofPairs(this, (pairs) => ofPart(pairs, ...move(this, args)) as Tensor);
+    // A diagonal stands behind the pairs.
+    return name === "diagonal" ? ofPairs(moved, (pairs) => transpose(pairs, -2, -1)) : moved;
+  });
+for (const [name, move] of Object.entries(parting) as [string, Moving][])
+  install(name, function (...args) {
+    return (ofPart(this.pairs, ...move(this, args)) as Tensor[]).map((t) => fromPairs(t, this.isConj));
   });
 Object.defineProperty(ComplexTensor.prototype, "grad", {
   get(this: ComplexTensor) {
@@ -121,10 +94,10 @@ for (const name of ["desc", "storage"])
 const history = ({ node }: { readonly node: TapeNode | null }): string => (node === null ? "" : `, gradFn=<${node.name}>`);
 /** "ComplexTensor complex64[2, 3] on dml:0": what is known without reading the elements. */
 const summary = (z: ComplexTensor): string =>
-  `ComplexTensor ${z.describe()} on ${z.device}${history(z.real) || (z.requiresGrad ? ", requiresGrad" : "")}${z.isDisposed ? ", disposed" : ""}`;
+  `ComplexTensor ${z.describe()} on ${z.device}${history(z.pairs) || (z.requiresGrad ? ", requiresGrad" : "")}${z.isDisposed ? ", disposed" : ""}`;
 installPrinting(
   ComplexTensor.prototype,
   summary,
-  (z: ComplexTensor, isInner) => inspected(summary(z), [z.real, z.imag], () => formatComplexSync(z), isInner),
+  (z: ComplexTensor, isInner) => inspected(summary(z), [z.pairs], () => formatComplexSync(z), isInner),
   "a.add(b) for +, sub -, mul *, div /, pow **, neg and positive for one operand, eq ==, ne !=",
 );

@@ -36,7 +36,7 @@ export function resultType(...values: readonly (Arithmetic | ComplexTensor | Com
       if (v instanceof Tensor || typeof v !== "object") return v;
       complex = true;
       // A pair of numbers counts as a number that is not whole.
-      return v instanceof ComplexTensor ? v.real : 0.5;
+      return v instanceof ComplexTensor ? v.re : 0.5;
     }),
   );
   return complex ? complexOf("resultType", real) : real;

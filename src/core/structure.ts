@@ -4,8 +4,11 @@
 export const PARTS = Symbol("parts");
 /** A composite of the same kind with other tensors in their places. */
 export const WITH_PARTS = Symbol("withParts");
+/** What equal composites have in common beside their tensors: part of the key of a compiled function's arguments. */
+export const KIND = Symbol("kind");
 
 export interface Composite<T = unknown> {
+  [KIND](): string;
   [PARTS](): readonly T[];
   [WITH_PARTS](parts: readonly T[]): unknown;
 }

@@ -1,4 +1,5 @@
 /** Collate: from samples to a batch. */
+import { fromPairs, resolved } from "../complex/pairs.ts";
 import { ComplexTensor } from "../core/complex-tensor.ts";
 import type { TypedArray } from "../core/dtype.ts";
 import { DTypeError, ShapeError } from "../core/errors.ts";
@@ -34,7 +35,7 @@ function stacked(samples: readonly unknown[]): unknown {
   if (first instanceof Tensor) return stack(samples.map((s) => requireKind(s, s instanceof Tensor, "a tensor") as Tensor));
   if (first instanceof ComplexTensor) {
     const all = samples.map((s) => requireKind(s, s instanceof ComplexTensor, "a complex tensor") as ComplexTensor);
-    return new ComplexTensor(stack(all.map((z) => z.real)), stack(all.map((z) => z.imag)));
+    return fromPairs(stack(all.map(resolved)), false);
   }
   if (typeof first === "number" || typeof first === "bigint" || typeof first === "boolean") {
     const list = samples.map((s) => requireKind(s, typeof s === typeof first, `a ${typeof first}`) as number | bigint | boolean);

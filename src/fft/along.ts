@@ -1,4 +1,5 @@
 /** What all transforms share: their options, and one transform along one axis. */
+import { fromParts } from "../complex/pairs.ts";
 import { ComplexTensor } from "../core/complex-tensor.ts";
 import { isFloat } from "../core/dtype.ts";
 import { ShapeError, ValueError } from "../core/errors.ts";
@@ -39,7 +40,7 @@ export function partsOf(operation: string, x: Numbers): Parts {
     if (isFloat(t.dtype)) computing(operation, t.dtype, "x");
     return toDType(t, "float32");
   };
-  return x instanceof ComplexTensor ? [read(x.real), read(x.imag)] : [read(x), null];
+  return x instanceof ComplexTensor ? [read(x.re), read(x.im)] : [read(x), null];
 }
 
 /** A real x's part; complex numbers are refused. */
@@ -50,8 +51,8 @@ export function realOf(operation: string, x: Numbers, instead: string): Tensor {
 
 /** float32 in the precision of what was given: half precision is computed in float32 and rounded once. */
 const rounded = (t: Tensor, like: Numbers): Tensor =>
-  toDType(t, (like instanceof ComplexTensor ? like.real.dtype : like.dtype) === "float16" ? "float16" : "float32");
-export const complexResult = ([re, im]: Parts, like: Numbers): ComplexTensor => new ComplexTensor(rounded(re, like), rounded(im!, like));
+  toDType(t, (like instanceof ComplexTensor ? like.pairs.dtype : like.dtype) === "float16" ? "float16" : "float32");
+export const complexResult = ([re, im]: Parts, like: Numbers): ComplexTensor => fromParts(rounded(re, like), rounded(im!, like));
 export const realResult = ([re]: Parts, like: Numbers): Tensor => rounded(re, like);
 
 /** The axis; scalars have none. */

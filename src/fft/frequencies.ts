@@ -1,4 +1,5 @@
 /** The frequencies that a transform's places stand for, and their order. */
+import { fromParts } from "../complex/pairs.ts";
 import { ComplexTensor } from "../core/complex-tensor.ts";
 import { isFloat } from "../core/dtype.ts";
 import { DTypeError, ValueError } from "../core/errors.ts";
@@ -24,7 +25,7 @@ function shifted(operation: string, x: Numbers, { axes }: ShiftOptions, by: (n: 
       list.map((a) => by(t.shape[a]!)),
       list,
     );
-  return x instanceof ComplexTensor ? new ComplexTensor(move(x.real), move(x.imag)) : move(x);
+  return x instanceof ComplexTensor ? fromParts(move(x.re), move(x.im)) : move(x);
 }
 
 /** The frequency 0 to the middle of the axes. Any dtype. DirectML: JOIN. Reference: torch.fft.fftshift. */

@@ -192,7 +192,7 @@ export function istft(z: ComplexTensor, nFft: number, options: IstftOptions = {}
   const rank = z.rank;
   if ((rank !== 2 && rank !== 3) || z.size === 0)
     throw new ShapeError("istft", "z", "[frequencies, pieces] or [B, frequencies, pieces]", z.describe());
-  const { hop, window, norm } = piecesOf("istft", z.real, nFft, options);
+  const { hop, window, norm } = piecesOf("istft", z.re, nFft, options);
   const half = Math.floor(nFft / 2);
   const [frequencies, count] = z.shape.slice(-2) as [number, number];
   const onesided = options.onesided ?? frequencies !== nFft;

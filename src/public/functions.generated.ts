@@ -54,18 +54,18 @@ export const gradcheck = function ($0: never, $1: never, $2: never = undefined a
 export const gradgradcheck = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind57.is($0) && kinds.kind379.is($1) && ($2 === undefined || kinds.kind385.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("gradgradcheck", "fn:31 inputs:192 options:195", arguments); return from3.gradgradcheck($0, $1, $2); } as unknown as typeof from3.gradgradcheck;
 /**
  * real + i imag: a copy of both, broadcast against each other. Both float32, or both float16. Both parts require a gradient where one of
- * the arguments does, and a gradient of one is a gradient of both, as in PyTorch. Reference: torch.complex. DirectML: ELEMENT_WISE_IDENTITY.
+ * the arguments does, and a gradient of one is a gradient of both, as in PyTorch. Reference: torch.complex. DirectML: JOIN.
  */
 export const complex = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("complex", "real:0 imag:0", arguments); try { return from4.complex($0, $1); } catch (error) { throw under("complex", error); } } as unknown as typeof from4.complex;
-/** The imaginary parts. Throws DTypeError for a real tensor. Reference: torch.imag. */
+/** The imaginary parts: a view, of a conjugate a copy. Throws DTypeError for a real tensor. Reference: torch.imag. */
 export const imag = function ($0: never) { if (!(kinds.kind365.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("imag", "x:186", arguments); try { return from4.imag($0); } catch (error) { throw under("imag", error); } } as unknown as typeof from4.imag;
-/** length (cos angle + i sin angle). Both float32, or both float16. Reference: torch.polar. */
+/** length (cos angle + i sin angle). Both float32, or both float16; they broadcast. Reference: torch.polar. */
 export const polar = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("polar", "length:0 angle:0", arguments); try { return from4.polar($0, $1); } catch (error) { throw under("polar", error); } } as unknown as typeof from4.polar;
-/** The real parts; of a real tensor the tensor itself. Reference: torch.real. */
+/** The real parts, a view; of a real tensor the tensor itself. Reference: torch.real. */
 export const real = function ($0: never) { if (!((isTensor($0) || kinds.kind377.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("real", "x:196", arguments); try { return from4.real($0); } catch (error) { throw under("real", error); } } as unknown as typeof from4.real;
-/** x [..., 2] as complex numbers of its pairs: views. Reference: torch.view_as_complex. */
+/** x [..., 2] as complex numbers of its pairs: a view. Reference: torch.view_as_complex. */
 export const viewAsComplex = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("viewAsComplex", "x:0", arguments); try { return from4.viewAsComplex($0); } catch (error) { throw under("viewAsComplex", error); } } as unknown as typeof from4.viewAsComplex;
-/** z as pairs of real numbers [..., 2]: a copy, since the parts lie apart. Reference: torch.view_as_real. DirectML: JOIN. */
+/** z as pairs of real numbers [..., 2]: a view. Throws ValueError for a conjugate that is a view. Reference: torch.view_as_real. */
 export const viewAsReal = function ($0: never) { if (!(kinds.kind365.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("viewAsReal", "z:186", arguments); try { return from4.viewAsReal($0); } catch (error) { throw under("viewAsReal", error); } } as unknown as typeof from4.viewAsReal;
 /**
  * Whether values of one dtype may be written into another in place: complex numbers into none of real ones, floats into no integer,

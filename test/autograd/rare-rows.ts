@@ -52,6 +52,7 @@ export const RARE: readonly Row[] = [
   ],
   ["extremes of all", (x) => [dx.max(x!).square(), dx.min(x!).square(), dx.median(x!).square()], [[2, 3]]],
   ["nanToNum and nansum", (x) => [dx.nanToNum(x!).square(), dx.nansum(x!.square(), 0)], [[2, 2]]],
+  ["polar", (a, b) => dx.viewAsReal(dx.polar(a!, b!)), [[3], [3]], 0.4, 1.6],
   ["mean2", (a, b) => dx.mean2(a!, b!), [[2, 3], [3]]],
   ["valueScale2d", (x) => dx.valueScale2d(x!, -2, [1]), [[1, 1, 2, 3]]],
   ["max: roiPool", (x) => dx.roiPool(x!, dx.tensor([[0, 0, 0, 2, 2]], { device: x!.device }), { outputSize: 2 }), [[1, 1, 3, 3]]],

@@ -109,7 +109,8 @@ eachMode("transforms", (device, mode) => {
             const scale = { forward: 1 / length, ortho: 1 / Math.sqrt(length), backward: 1 }[norm ?? "backward"];
             const z = complexOf(x, shape);
             const run = (f: typeof fft.fft): dx.ComplexTensor => {
-              const [re, im] = mode.run((p, q) => Object.values(f(dx.complex(p, q), { n, axis, norm })) as dx.Tensor[], z.real, z.imag);
+              const parts = ({ real, imag }: dx.ComplexTensor): dx.Tensor[] => [real, imag];
+              const [re, im] = mode.run((p, q) => parts(f(dx.complex(p, q), { n, axis, norm })), z.real, z.imag);
               return dx.complex(re!, im!);
             };
             const want = along(x, shape, a, length, -1, scale);

@@ -73,12 +73,12 @@ export const differences: readonly Difference[] = [
   },
   {
     reason:
-      "viewAsReal() is a copy: a complex tensor is two tensors of real numbers, real and imag, which lie apart, and no view shows both ([fft.md](fft.md)). Write to the parts, z.real and z.imag.",
+      "The imaginary parts of a conjugate that is a view are a copy: no view negates. Write to those of the tensor itself.",
     ids: [],
     example: {
-      code: "(() => { const z = dx.complex(dx.tensor([1]), dx.tensor([2])); dx.viewAsReal(z).add_(1); return z.real.toArraySync(); })()",
-      here: "[1]",
-      pytorch: "[2]",
+      code: "(() => { const z = dx.complex(dx.tensor([1]), dx.tensor([2])); z.conj().imag.add_(1); return z.imag.toArraySync(); })()",
+      here: "[2]",
+      pytorch: "[1]",
     },
   },
   {

@@ -227,6 +227,7 @@ const transforms = [
   sum("fft by a chirp", [real([521])], (x) => parts(dx.fft.fft(x!))),
   sum("ifft2 of float16", [half([4, 6]), half([4, 6])], (x, y) => parts(dx.fft.ifft2(dx.complex(x!, y!)))),
   sum("stft", [real([40]), real([16], 0.5, 2)], (x, w) => parts(dx.stft(x!, 16, { window: w!, hopLength: 5 }))),
+  fn("polar", [real([9], 0.5, 2), real([9])], (x, y) => parts(dx.polar(x!, y!))),
   fn("quotient and root of complex numbers", [real([9], 0.5, 2), real([9], 0.5, 2)], (x, y) =>
     parts(dx.complex(x!, y!).div(dx.complex(y!, x!)).sqrt()),
   ),

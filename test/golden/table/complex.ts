@@ -1,4 +1,4 @@
-/** Transforms along several axes and of pieces, and what of complex numbers is no view here. */
+/** Transforms along several axes and of pieces, and views of complex numbers. */
 import * as dx from "../../../src/index.ts";
 import type { Call } from "../call.ts";
 import { op, type Entry, type Table } from "./entry.ts";
@@ -21,5 +21,5 @@ export const complexTable: Table = {
     const options = { hopLength: c.given<number>("hop_length"), winLength: c.given<number>("win_length"), window: c.optional("window"), center: c.given<boolean>("center"), normalized: c.given<boolean>("normalized"), onesided: c.given<boolean>("onesided"), length: c.given<number>("length") };
     return dx.istft(c.z as dx.ComplexTensor, c.number("n_fft", 0), { ...options, returnComplex: c.given<boolean>("return_complex") ?? false });
   }),
-  is_complex: op((c) => dx.isComplex(c.z)), conj: { run: (c) => dx.conj(c.z), copies: true }, view_as_real: { run: (c) => dx.viewAsReal(c.z as dx.ComplexTensor), copies: true },
+  is_complex: op((c) => dx.isComplex(c.z)), conj: op((c) => dx.conj(c.z)), view_as_real: op((c) => dx.viewAsReal(c.z as dx.ComplexTensor)),
 };
