@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { InvalidArgumentError, type Command } from "commander";
 import type { Case, Context } from "../verify/case.ts";
-import { matcher, allCases } from "../verify/suite.ts";
+import { matcher, allCases } from "../verify/cases/suite.ts";
 import { count, ctrfReport, failures, jsonReport, repro, summaryText, type Setting } from "../verify/report.ts";
 import { run, type Report, type Summary } from "../verify/run.ts";
 import { openSides } from "../verify/sides.ts";

@@ -2,7 +2,7 @@
 import { DTYPES, type DType } from "../core/dtype.ts";
 import { fromNative } from "../core/errors.ts";
 import type { Graph } from "../graph/graph.ts";
-import { optimize } from "../graph/optimize.ts";
+import { optimize } from "../graph/passes/optimize.ts";
 import { isOneGraph, planGraph, type Plan, type Regions } from "../graph/plan/plan.ts";
 import { allocate, relieve, upload, withMemory } from "../runtime/buffers.ts";
 import { elements } from "../core/elements.ts";

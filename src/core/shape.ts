@@ -1,7 +1,6 @@
 /** Shape arithmetic: the only place that knows how shapes combine. */
 import { packedBytes } from "./dtype.ts";
 import { ShapeError, ValueError } from "./errors.ts";
-import type { Expr } from "../graph/graph.ts";
 
 /** Length of each axis, the outermost first; [] for a scalar. */
 export type Shape = readonly number[];
@@ -149,7 +148,3 @@ export function expandList(operation: string, argument: string, value: number | 
     throw new ValueError(operation, argument, `an integer or ${length} of them, each at least ${least} and at most ${MOST_STEP}`, value);
   return list;
 }
-
-/** True when an expression shows the whole of its value, packed. */
-export const isWhole = (x: Expr): boolean =>
-  x.byteOffset === 0 && isPacked(x.sizes, x.strides) && packedBytes(x.dtype, x.sizes) === x.value.sizeInBytes;

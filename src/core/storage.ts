@@ -1,9 +1,11 @@
 /** What a tensor's elements lie in: a buffer of a device, shared by all views of it. */
 import type { Device } from "./device.ts";
-import type { Handle } from "../native/binding.ts";
 import { isPacked, packedStrides, sameShape, sizeOf, type Shape } from "./shape.ts";
 import { DTYPES, type DType } from "./dtype.ts";
 import { Generations } from "./bounded-map.ts";
+
+/** A buffer of the addon: a small positive integer; 0 is none. */
+export type Handle = number;
 
 let releaseHandle: (handle: Handle) => void = () => {};
 

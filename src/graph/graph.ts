@@ -2,9 +2,9 @@
  * The graph that `lower` functions build: nodes are DirectML operators, values are ranges of bytes, and an expression is a value
  * seen as a tensor (dtype, sizes, strides, offset). Eager calls and compiled functions share it.
  */
-import { DTYPES, type DType } from "../core/dtype.ts";
+import { DTYPES, packedBytes, type DType } from "../core/dtype.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";
-import { packedStrides } from "../core/shape.ts";
+import { isPacked, packedStrides } from "../core/shape.ts";
 
 /** A range of bytes that is written once: by a node, or from outside when it is an input. */
 export class Value {
@@ -142,3 +142,7 @@ export function withNodes(graph: Graph, nodes: GraphNode[], replaced: (x: Expr) 
   next.state = graph.state.map((w) => ({ buffer: w.buffer, value: replaced(w.value) }));
   return next;
 }
+
+/** True when an expression shows the whole of its value, packed. */
+export const isWhole = (x: Expr): boolean =>
+  x.byteOffset === 0 && isPacked(x.sizes, x.strides) && packedBytes(x.dtype, x.sizes) === x.value.sizeInBytes;

@@ -1,7 +1,7 @@
 /** Flat JOINs whose pieces are written where they belong. */
 import { DTYPES } from "../core/dtype.ts";
-import { sizeOf, isWhole } from "../core/shape.ts";
-import { type Graph, type GraphNode, type Value } from "./graph.ts";
+import { sizeOf } from "../core/shape.ts";
+import { isWhole, type Graph, type GraphNode, type Value } from "./graph.ts";
 
 export interface FlatJoins {
   /** Where the nodes write that made the pieces. */

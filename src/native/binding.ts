@@ -5,6 +5,10 @@
  * that fails throws an Error with the properties of NativeFailure; it never ends the process. Sizes and offsets are in bytes.
  */
 
+import type { Handle } from "../core/storage.ts";
+
+export type { Handle };
+
 /** Which set of libraries: Microsoft's (WSL, Windows or over Vulkan), or the software adapter's. */
 export type RuntimeKind = "gpu" | "software";
 
@@ -224,7 +228,6 @@ export interface DeviceMemory {
 }
 
 export type LapackArgument = number | string | Float64Array | Int32Array;
-export type Handle = number;
 export type Fault = "removeDevice" | "outOfMemory" | "hang";
 
 export interface Binding {

@@ -6,14 +6,14 @@ import { noGrad } from "../autograd/grad-mode.ts";
 import { scope } from "../core/scope.ts";
 import { Tensor } from "../core/tensor.ts";
 import { withTracer } from "../core/tracer.ts";
-import { Call, type Body } from "./call.ts";
+import { Call, type Body } from "./format/call.ts";
 import { operatorOf, type Operator } from "./operators/index.ts";
-import type { AttributeMessage, FunctionMessage, GraphMessage, NodeMessage, OpsetMessage } from "./proto.ts";
-import type { Constants } from "./constants.ts";
-import { constantOf, denseOf, emptied, type External } from "./tensor-message.ts";
-import type { Budget } from "./limits.ts";
-import { domainOf, functionKey } from "./names.ts";
-import { Constant, KEPT, type Value } from "./value.ts";
+import type { AttributeMessage, FunctionMessage, GraphMessage, NodeMessage, OpsetMessage } from "./format/proto.ts";
+import type { Constants } from "./format/constants.ts";
+import { constantOf, denseOf, emptied, type External } from "./format/tensor-message.ts";
+import type { Budget } from "./format/limits.ts";
+import { domainOf, functionKey } from "./format/names.ts";
+import { Constant, KEPT, type Value } from "./format/value.ts";
 
 /** What a model's graphs share. */
 export interface Context {

@@ -5,7 +5,7 @@ import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import { FormatError } from "../core/errors.ts";
 import { pathOf, readWhole, type FilePath } from "../host/source.ts";
 import { modelFrom, type OnnxModel, type OnnxOptions } from "./model.ts";
-import type { External } from "./tensor-message.ts";
+import type { External } from "./format/tensor-message.ts";
 import { unreadable } from "../host/unreadable.ts";
 
 export { OnnxModel, type OnnxCallOptions, type OnnxOptions, type OnnxValue } from "./model.ts";

@@ -9,13 +9,13 @@ import { to } from "../ops/data/data.ts";
 import { clone } from "../ops/data/state.ts";
 import { scope } from "../core/scope.ts";
 import { Tensor } from "../core/tensor.ts";
-import { Constants, UPLOADED } from "./constants.ts";
+import { Constants, UPLOADED } from "./format/constants.ts";
 import { initializersOf, runGraph, versions, type Context } from "./graph.ts";
-import { Budget, requireFinite, graphsOf, MOST_ITERATIONS } from "./limits.ts";
-import { domainOf, functionKey } from "./names.ts";
-import { readModel, type GraphMessage, type ModelMessage, type ValueInfoMessage } from "./proto.ts";
-import type { External } from "./tensor-message.ts";
-import { Constant, describe, dtypeOf, isWeight, type Value } from "./value.ts";
+import { Budget, requireFinite, graphsOf, MOST_ITERATIONS } from "./format/limits.ts";
+import { domainOf, functionKey } from "./format/names.ts";
+import { readModel, type GraphMessage, type ModelMessage, type ValueInfoMessage } from "./format/proto.ts";
+import type { External } from "./format/tensor-message.ts";
+import { Constant, describe, dtypeOf, isWeight, type Value } from "./format/value.ts";
 
 /** An input or output of a model. */
 export interface OnnxValue {

@@ -1,5 +1,5 @@
 /** Adam and AdamW. */
-import { adamShader } from "../shader/lowering.ts";
+import { adamShader } from "../shader/kernels/select.ts";
 import { correction, cycledCorrection, steps } from "./clock.ts";
 import { checkAtLeast0, checkBetas, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";

@@ -1,7 +1,7 @@
 /** How a device's shaders convert float32 to float16. */
 import { describeShader } from "../graph/describe.ts";
 import type { NativeDevice } from "./devices.ts";
-import { ShaderProgram } from "../shader/compiled.ts";
+import { ShaderProgram } from "../shader/dxbc/shader-program.ts";
 import { Scope } from "../shader/language.ts";
 import { Uint } from "../shader/numbers.ts";
 import { bitsOfFloat, halfOfFloat } from "../shader/operations.ts";

@@ -1,7 +1,7 @@
 /** How a value gets into a part of a storage: decided here alone, for writes that are run and for those that are compiled. */
 import { DTYPES } from "../core/dtype.ts";
 import { define } from "../core/definition.ts";
-import { scatterShader } from "../shader/lowering.ts";
+import { scatterShader } from "../shader/kernels/select.ts";
 import { internDesc, type Desc, type Storage } from "../core/storage.ts";
 
 /** What is written to. */

@@ -1,8 +1,8 @@
 /** Compares the elements of two results. */
 import type { TensorDescription } from "../native/binding.ts";
-import { eachPlace, elementsOf } from "./tensors.ts";
-import type { Tolerance } from "./tolerances.ts";
-import { bitsOf, readElement, typeOf, type DataType, type Element } from "./types.ts";
+import { eachPlace, elementsOf } from "./values/tensors.ts";
+import type { Tolerance } from "./values/tolerances.ts";
+import { bitsOf, readElement, typeOf, type DataType, type Element } from "./values/types.ts";
 
 /** An element that differs. */
 export interface Differing {

@@ -1,11 +1,11 @@
 /** Values for the inputs of an operator: such as it has a meaning for, from a seeded generator. */
 import { ENUMS } from "../dml/operators.generated.ts";
 import type { TensorDescription } from "../native/binding.ts";
-import { tensorsOf } from "./operators.ts";
-import type { Random } from "./random.ts";
-import { eachPlace, elementsOf } from "./tensors.ts";
-import type { Described } from "./text.ts";
-import { typeOf, writeElement, type DataType, type Element } from "./types.ts";
+import { tensorsOf } from "./operators/operators.ts";
+import type { Random } from "./values/random.ts";
+import { eachPlace, elementsOf } from "./values/tensors.ts";
+import type { Described } from "./values/text.ts";
+import { typeOf, writeElement, type DataType, type Element } from "./values/types.ts";
 
 /** An element's value from its index; used where elements depend on each other. */
 type Values = (index: number) => Element;

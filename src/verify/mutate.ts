@@ -2,10 +2,10 @@
 import { ENUMS, OPERATORS } from "../dml/operators.generated.ts";
 import type { OperatorRow } from "../dml/schema.ts";
 import type { FieldValue, OperatorDescription, TensorDescription } from "../native/binding.ts";
-import { tensorsOf } from "./operators.ts";
-import { packedStrides, tensor } from "./tensors.ts";
-import { description, parse, withCounts, type Described } from "./text.ts";
-import { DATA_TYPES, typeOf } from "./types.ts";
+import { tensorsOf } from "./operators/operators.ts";
+import { packedStrides, tensor } from "./values/tensors.ts";
+import { description, parse, withCounts, type Described } from "./values/text.ts";
+import { DATA_TYPES, typeOf } from "./values/types.ts";
 
 export interface Mutant {
   /** "input.sizes[1]=0" */

@@ -3,12 +3,12 @@ import { agrees, differs, type Context, type Finding, type Result } from "./case
 import type { OperatorDescription } from "../native/binding.ts";
 import { compare, differenceText } from "./compare.ts";
 import { inputsFor } from "./fill.ts";
-import { tensorsOf } from "./operators.ts";
-import { hash, Random } from "./random.ts";
+import { tensorsOf } from "./operators/operators.ts";
+import { hash, Random } from "./values/random.ts";
 import type { Outcome, Refusal } from "./side.ts";
-import { textOf, description, type Described } from "./text.ts";
-import { kindWith, toleranceOf, type Tolerance } from "./tolerances.ts";
-import { typeOf, type DataType } from "./types.ts";
+import { textOf, description, type Described } from "./values/text.ts";
+import { kindWith, toleranceOf, type Tolerance } from "./values/tolerances.ts";
+import { typeOf, type DataType } from "./values/types.ts";
 
 const refusalText = ({ code, call }: Refusal): string => (call === "" ? code : `${code} from ${call}`);
 

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { Expr, Graph, packedExpr, spanInBytes, withNodes } from "../../src/graph/graph.ts";
-import { isWhole } from "../../src/core/shape.ts";
+import { isWhole, Expr, Graph, packedExpr, spanInBytes, withNodes } from "../../src/graph/graph.ts";
 import { packedBytes } from "../../src/core/dtype.ts";
 import { build } from "./build.ts";
 

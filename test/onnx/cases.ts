@@ -10,7 +10,7 @@ import {
   type ModelMessage,
   type TensorMessage,
   type TypeMessage,
-} from "../../src/onnx/proto.ts";
+} from "../../src/onnx/format/proto.ts";
 
 export const archive = join(dirname(fileURLToPath(import.meta.url)), "cases.jsonl.gz");
 

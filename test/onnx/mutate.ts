@@ -2,9 +2,9 @@
 import * as dx from "../../src/index.ts";
 import { elements } from "../../src/core/elements.ts";
 import { OnnxModel } from "../../src/onnx/model.ts";
-import { readModel, type AttributeMessage, type ModelMessage } from "../../src/onnx/proto.ts";
-import { constantOf } from "../../src/onnx/tensor-message.ts";
-import { Constant, type Value } from "../../src/onnx/value.ts";
+import { readModel, type AttributeMessage, type ModelMessage } from "../../src/onnx/format/proto.ts";
+import { constantOf } from "../../src/onnx/format/tensor-message.ts";
+import { Constant, type Value } from "../../src/onnx/format/value.ts";
 import type { Case, Recorded } from "./cases.ts";
 
 /** Numbers from 0 to below 1, by a seed (mulberry32). */

@@ -2,8 +2,8 @@
 import * as dx from "../../src/index.ts";
 import { values } from "../../src/ops/data/data.ts";
 import { modelFrom, type OnnxModel } from "../../src/onnx/model.ts";
-import { constantOf } from "../../src/onnx/tensor-message.ts";
-import { Constant, describe, Texts, type Value } from "../../src/onnx/value.ts";
+import { constantOf } from "../../src/onnx/format/tensor-message.ts";
+import { Constant, describe, Texts, type Value } from "../../src/onnx/format/value.ts";
 import { near } from "../tolerance.ts";
 import { observed, type Way } from "../golden/way.ts";
 import { type Case, type Recorded } from "./cases.ts";

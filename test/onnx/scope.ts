@@ -1,5 +1,5 @@
 /** What lies outside the library's bounds, told from a case's own types alone. */
-import { typeName } from "../../src/onnx/value.ts";
+import { typeName } from "../../src/onnx/format/value.ts";
 import { typesOf, type Case } from "./cases.ts";
 
 /** Operators that only move or convert elements: they take float64, which DirectML copies and converts but does not compute with. */

@@ -1,7 +1,7 @@
 /** The software adapter's executor computes what the evaluator computes: random shaders, to the bit. */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
-import { ShaderProgram } from "../../src/shader/compiled.ts";
+import { ShaderProgram } from "../../src/shader/dxbc/shader-program.ts";
 import { evaluateShader } from "../../src/shader/evaluate.ts";
 import { eachDevice, isMicrosoft } from "../device.ts";
 import { runKernel } from "./device.ts";

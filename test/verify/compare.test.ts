@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { compare, differenceText } from "../../src/verify/compare.ts";
-import { tensor } from "../../src/verify/tensors.ts";
-import { kindOf, kindWith, toleranceOf, type Tolerance } from "../../src/verify/tolerances.ts";
-import { typeNamed } from "../../src/verify/types.ts";
+import { tensor } from "../../src/verify/values/tensors.ts";
+import { kindOf, kindWith, toleranceOf, type Tolerance } from "../../src/verify/values/tolerances.ts";
+import { typeNamed } from "../../src/verify/values/types.ts";
 
 const f32 = typeNamed("f32")!;
 const exact: Tolerance = { ulps: 0, absolute: 0, relative: 0 };

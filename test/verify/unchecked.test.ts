@@ -2,8 +2,8 @@
 import { expect, it } from "vitest";
 import { Side } from "../../src/verify/side.ts";
 import { inputsFor } from "../../src/verify/fill.ts";
-import { Random } from "../../src/verify/random.ts";
-import { description, parse, withCounts, type Described } from "../../src/verify/text.ts";
+import { Random } from "../../src/verify/values/random.ts";
+import { description, parse, withCounts, type Described } from "../../src/verify/values/text.ts";
 import type { FieldValue, ProgramStep } from "../../src/native/binding.ts";
 import { eachDevice } from "../device.ts";
 

@@ -1,8 +1,8 @@
 /** Small tensors that are the same at every call become inputs whose bytes are uploaded once. */
 import { DTYPES, type DType } from "../../core/dtype.ts";
 import { elements } from "../../core/elements.ts";
-import { isWhole, sizeOf } from "../../core/shape.ts";
-import { withNodes, type Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
+import { sizeOf } from "../../core/shape.ts";
+import { isWhole, withNodes, type Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
 
 const LARGEST_IN_BYTES = 1024;
 

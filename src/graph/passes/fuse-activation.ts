@@ -1,8 +1,7 @@
 /** Moves an activation that alone reads a result into the operator that makes it, where that operator takes one. */
 import { hostOf } from "../../dml/fusion.ts";
 import { OPERATORS } from "../../dml/operators.generated.ts";
-import { Expr, withNodes, type Activation, type Graph, type GraphNode, type Value } from "../graph.ts";
-import { isWhole } from "../../core/shape.ts";
+import { isWhole, Expr, withNodes, type Activation, type Graph, type GraphNode, type Value } from "../graph.ts";
 
 function activationOf(node: GraphNode): Activation | null {
   if (node.operator === "SHADER") return null;

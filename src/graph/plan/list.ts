@@ -1,10 +1,10 @@
 /** A program of a dispatch for each node, in groups that need no barrier inside. */
 import { OPERATORS } from "../../dml/operators.generated.ts";
 import type { BindingRange, GraphDescription, OperatorDescription, ProgramStep, ShaderDescription } from "../../native/binding.ts";
-import { isPacked, isWhole } from "../../core/shape.ts";
+import { isPacked } from "../../core/shape.ts";
 import { Arena } from "../arena.ts";
 import { describeNode, describeShader, nodeKey, type OperatorNode } from "../describe.ts";
-import { spanInBytes, type Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
+import { isWhole, spanInBytes, type Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
 import { flatJoins, type FlatJoins } from "../joins.ts";
 import { regionOf, type Region } from "./contract.ts";
 import { regionBytes } from "./region.ts";

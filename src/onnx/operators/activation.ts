@@ -2,7 +2,7 @@
 import * as ops from "../../ops/index.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../format/call.ts";
 import { family, type Run } from "./operator.ts";
 
 /** Over one axis; before version 13, over all from it on. */

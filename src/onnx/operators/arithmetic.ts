@@ -2,7 +2,7 @@
 import * as ops from "../../ops/index.ts";
 import { DTYPES, isFloat } from "../../core/dtype.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../format/call.ts";
 import { family, type Run } from "./operator.ts";
 
 /** Before version 7 the second operand was laid along the first only when asked, from an axis on. */

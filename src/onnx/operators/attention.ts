@@ -2,8 +2,8 @@
 import * as ops from "../../ops/index.ts";
 import { fromBfloat16, fromHalf, toBfloat16, toHalf, type DType } from "../../core/dtype.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { Body, Call } from "../call.ts";
-import { dtypeOf } from "../value.ts";
+import type { Body, Call } from "../format/call.ts";
+import { dtypeOf } from "../format/value.ts";
 import { family } from "./operator.ts";
 
 /** [N, L, heads * E] as [N, heads, L, E]; what has heads already stays. */

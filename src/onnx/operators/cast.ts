@@ -3,8 +3,8 @@ import { DTYPES, type DType } from "../../core/dtype.ts";
 import * as ops from "../../ops/index.ts";
 import { kernel } from "../../ops/kernel/kernel.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { Call } from "../call.ts";
-import { dtypeOf } from "../value.ts";
+import type { Call } from "../format/call.ts";
+import { dtypeOf } from "../format/value.ts";
 import { family } from "./operator.ts";
 
 /** Versions before 6 named types by text. */

@@ -2,8 +2,8 @@
 import { values } from "../../ops/data/data.ts";
 import * as ops from "../../ops/index.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { Call } from "../call.ts";
-import { Constant, describe, isNumeric, type Value } from "../value.ts";
+import type { Call } from "../format/call.ts";
+import { Constant, describe, isNumeric, type Value } from "../format/value.ts";
 import { family } from "./operator.ts";
 
 /** A condition's value; of a tensor it is read back. */

@@ -4,9 +4,9 @@ import { arrayClass, type DType } from "../../core/dtype.ts";
 import { elements } from "../../core/elements.ts";
 import { sizeOf, type Shape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { Call } from "../call.ts";
-import { denseOf } from "../tensor-message.ts";
-import { Constant, dtypeOf, Texts, type Value } from "../value.ts";
+import type { Call } from "../format/call.ts";
+import { denseOf } from "../format/tensor-message.ts";
+import { Constant, dtypeOf, Texts, type Value } from "../format/value.ts";
 import { family } from "./operator.ts";
 
 function constant(c: Call): Value {

@@ -3,8 +3,8 @@ import * as ops from "../../ops/index.ts";
 import { readPlaces } from "../../ops/vision/grid-sample.ts";
 import { kernel } from "../../ops/kernel/kernel.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { Call } from "../call.ts";
-import { Constant } from "../value.ts";
+import type { Call } from "../format/call.ts";
+import { Constant } from "../format/value.ts";
 import { family } from "./operator.ts";
 
 interface Align {

@@ -2,8 +2,8 @@
 import { elements } from "../../core/elements.ts";
 import * as ops from "../../ops/index.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { Call } from "../call.ts";
-import { Constant, Texts } from "../value.ts";
+import type { Call } from "../format/call.ts";
+import { Constant, Texts } from "../format/value.ts";
 import { family } from "./operator.ts";
 import { evaluate, forestOf, oldForestOf } from "./trees.ts";
 

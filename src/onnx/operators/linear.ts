@@ -1,7 +1,7 @@
 /** Products of matrices. */
 import * as ops from "../../ops/index.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../format/call.ts";
 import { family } from "./operator.ts";
 
 function gemm(c: Call): Tensor {

@@ -1,7 +1,7 @@
 /** Losses of classes. */
 import * as ops from "../../ops/index.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../format/call.ts";
 import { family } from "./operator.ts";
 
 /** -weight[t] x[t]; targets that are ignored count nothing, in means too. */

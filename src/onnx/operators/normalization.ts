@@ -2,8 +2,8 @@
 import * as ops from "../../ops/index.ts";
 import { sameShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { Call } from "../call.ts";
-import { dtypeOf } from "../value.ts";
+import type { Call } from "../format/call.ts";
+import { dtypeOf } from "../format/value.ts";
 import { family } from "./operator.ts";
 
 /** One number for each channel, laid along x's second axis. */

@@ -1,6 +1,6 @@
 /** How the operators' files say what an operator does. */
-import type { Call } from "../call.ts";
-import type { Value } from "../value.ts";
+import type { Call } from "../format/call.ts";
+import type { Value } from "../format/value.ts";
 
 /** One value, or a list: one for each output. A sequence is one value, so it comes in a list of its own. */
 export type Result = Value | Value[];

@@ -5,7 +5,7 @@ import { kernel } from "../../ops/kernel/kernel.ts";
 import { maximumOf, maximumValues, meanOf, type Windows } from "../../ops/pool/pool.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../format/call.ts";
 import { padded, windowOf } from "./convolution.ts";
 import { family, type Run } from "./operator.ts";
 

@@ -2,8 +2,8 @@
 import { DTYPES, type DType } from "../../core/dtype.ts";
 import * as ops from "../../ops/index.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { Call } from "../call.ts";
-import { dtypeOf } from "../value.ts";
+import type { Call } from "../format/call.ts";
+import { dtypeOf } from "../format/value.ts";
 import { convolve } from "./convolution.ts";
 import { family } from "./operator.ts";
 

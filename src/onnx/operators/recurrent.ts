@@ -7,7 +7,7 @@ import * as ops from "../../ops/index.ts";
 import { recurrentNode } from "../../ops/recurrent/recurrent-node.ts";
 import { recurrentLayer, type RecurrentKind, type RecurrentWeights } from "../../ops/recurrent/recurrent.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../format/call.ts";
 import { family } from "./operator.ts";
 
 type Activation = (x: Tensor) => Tensor;

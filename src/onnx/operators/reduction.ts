@@ -3,7 +3,7 @@ import * as ops from "../../ops/index.ts";
 import { isFloat } from "../../core/dtype.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../format/call.ts";
 import { family, type Run } from "./operator.ts";
 
 type Reduce = (x: Tensor, axes: readonly number[], keepDims: boolean) => Tensor;

@@ -2,7 +2,7 @@
 import * as ops from "../../ops/index.ts";
 import { isFloat } from "../../core/dtype.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../format/call.ts";
 import { family } from "./operator.ts";
 
 /** How one axis is read: for each place of the result some elements and their weights, or none where it lies outside. */

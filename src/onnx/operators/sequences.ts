@@ -1,7 +1,7 @@
 /** Sequences of values, and values that may be missing. */
 import * as ops from "../../ops/index.ts";
-import type { Call } from "../call.ts";
-import { Constant, type Value } from "../value.ts";
+import type { Call } from "../format/call.ts";
+import { Constant, type Value } from "../format/value.ts";
 import { family } from "./operator.ts";
 
 /** A place in a sequence; below zero from its end. */

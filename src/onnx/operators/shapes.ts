@@ -2,8 +2,8 @@
 import * as ops from "../../ops/index.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { Call } from "../call.ts";
-import { Constant, isNumeric, KEPT, type Value } from "../value.ts";
+import type { Call } from "../format/call.ts";
+import { Constant, isNumeric, KEPT, type Value } from "../format/value.ts";
 import { family, type Result } from "./operator.ts";
 
 function shapeOf(c: Call): Constant {

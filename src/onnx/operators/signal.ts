@@ -2,8 +2,8 @@
 import * as ops from "../../ops/index.ts";
 import { elements } from "../../core/elements.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { Call } from "../call.ts";
-import { Constant, dtypeOf } from "../value.ts";
+import type { Call } from "../format/call.ts";
+import { Constant, dtypeOf } from "../format/value.ts";
 import { family, type Run } from "./operator.ts";
 
 interface Transform {

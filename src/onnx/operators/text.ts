@@ -1,6 +1,6 @@
 /** What reads sequences of tokens, which come as integers. */
-import type { Call } from "../call.ts";
-import { Constant } from "../value.ts";
+import type { Call } from "../format/call.ts";
+import { Constant } from "../format/value.ts";
 import { family } from "./operator.ts";
 
 /** Counts of n-grams of a pool; up to max_skip_count tokens may lie between neighbours, as many between all of them. */

@@ -1,7 +1,7 @@
 /** ai.onnx.preview.training: one step of an optimizer. Inputs are rate and step count, then all of each kind of tensor in turn. */
 import * as ops from "../../ops/index.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../format/call.ts";
 import { family } from "./operator.ts";
 
 /** The tensors of each kind for each parameter. */

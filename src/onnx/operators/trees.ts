@@ -1,8 +1,8 @@
 /** Ensembles of trees: all samples walk all trees at once, one level at a time. */
 import * as ops from "../../ops/index.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { Call } from "../call.ts";
-import { Constant } from "../value.ts";
+import type { Call } from "../format/call.ts";
+import { Constant } from "../format/value.ts";
 
 const MODES = ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER"] as const;
 export type Aggregate = "AVERAGE" | "SUM" | "MIN" | "MAX";

@@ -1,7 +1,7 @@
 /** One tensor in, one of the same shape out. */
 import * as ops from "../../ops/index.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../format/call.ts";
 import { family, type Run } from "./operator.ts";
 
 const plain =

@@ -1,5 +1,5 @@
 /** Dtype and device conversion, reading elements. */
-import { castShader } from "../../shader/lowering.ts";
+import { castShader } from "../../shader/kernels/select.ts";
 import { call } from "../../dispatch/dispatch.ts";
 import type { DeviceLike } from "../../core/device.ts";
 import {

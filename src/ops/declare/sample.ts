@@ -2,7 +2,9 @@
 import type { DType } from "../../core/dtype.ts";
 import type { Shape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { Kind } from "../../verify/tolerances.ts";
+
+/** How exact results are: what src/verify/values/tolerances.ts allows each kind. */
+export type Exactness = "exact" | "rounded" | "function" | "periodic" | "arc" | "sum" | "composed" | "normalized" | "trained";
 
 export interface Argument {
   readonly shape: Shape;
@@ -18,7 +20,7 @@ export interface Sample {
   readonly name: string;
   readonly inputs: readonly Argument[];
   readonly run: (...inputs: Tensor[]) => Tensor | readonly Tensor[];
-  readonly kind: Kind;
+  readonly kind: Exactness;
 }
 
 export const real = (shape: Shape, low = -2, high = 2): Argument => ({ shape, dtype: "float32", low, high, distinct: false });
@@ -27,4 +29,9 @@ export const distinct = (shape: Shape, dtype: DType = "float32"): Argument => ({
 export const whole = (shape: Shape, low = -9, high = 9, dtype: DType = "int32"): Argument => ({ shape, dtype, low, high, distinct: false });
 
 /** A call, and how exact its results are. */
-export const sample = (kind: Kind, name: string, inputs: readonly Argument[], run: Sample["run"]): Sample => ({ name, inputs, run, kind });
+export const sample = (kind: Exactness, name: string, inputs: readonly Argument[], run: Sample["run"]): Sample => ({
+  name,
+  inputs,
+  run,
+  kind,
+});

@@ -1,5 +1,5 @@
 /** Activation functions. Each takes float16 or float32 and keeps shape and dtype. @functional */
-import { swigluGradientShader, swigluShader, unaryShader } from "../../shader/lowering.ts";
+import { swigluGradientShader, swigluShader, unaryShader } from "../../shader/kernels/select.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { chosenBy, tie } from "../../autograd/tie.ts";
 import { call, dispatch } from "../../dispatch/dispatch.ts";

@@ -1,5 +1,5 @@
 /** Elementwise arithmetic: add, sub, mul with broadcasting and PyTorch's type promotion. */
-import { addShader } from "../../shader/lowering.ts";
+import { addShader } from "../../shader/kernels/select.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { isFloat, resultType, type DType } from "../../core/dtype.ts";

@@ -11,7 +11,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { define, type Definition, type TensorSpec } from "../../core/definition.ts";
 import { empty } from "../creation/creation.ts";
 import { reshape } from "../shape/movement.ts";
-import { sumRowsShader } from "../../shader/lowering.ts";
+import { sumRowsShader } from "../../shader/kernels/select.ts";
 import { lowerFold } from "./scatter-lower.ts";
 import { cast } from "../declare/support.ts";
 

@@ -7,7 +7,7 @@ import { call } from "../../dispatch/dispatch.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import type { Expr } from "../../graph/graph.ts";
 import type { Padding } from "../../core/padded-axes.ts";
-import { scatterShader } from "../../shader/lowering.ts";
+import { scatterShader } from "../../shader/kernels/select.ts";
 import { packedStrides, sizeOf } from "../../core/shape.ts";
 import { zerosLike } from "../creation/creation.ts";
 import { gather } from "./gather.ts";

@@ -3,7 +3,7 @@ import type { TypedArray } from "../../core/dtype.ts";
 import { data } from "../data/data.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { LaunchFacts, ShaderProgram } from "../../shader/compiled.ts";
+import type { LaunchFacts, ShaderProgram } from "../../shader/dxbc/shader-program.ts";
 import { evaluateShader, type Fault } from "../../shader/evaluate.ts";
 import { sizeOfElement, type Buffer } from "../../shader/ir.ts";
 import { floatOfBits, floatOfHalf } from "../../shader/operations.ts";

@@ -18,7 +18,7 @@ import { requireReduction, reduceLoss, type LossOptions, type Reduction } from "
 import { reshape } from "../shape/movement.ts";
 import { sum } from "../reduce/reduce.ts";
 import { emitSoftmax, logSoftmax } from "../reduce/softmax.ts";
-import { crossEntropyGradientShader, crossEntropyShader } from "../../shader/lowering.ts";
+import { crossEntropyGradientShader, crossEntropyShader } from "../../shader/kernels/select.ts";
 import { cast, constant, requireFloat, sequence } from "../declare/support.ts";
 import { exp, neg } from "../elementwise/unary.ts";
 import { where } from "../elementwise/where.ts";

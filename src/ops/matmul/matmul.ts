@@ -1,7 +1,7 @@
 /** Matrix multiplication. Transposed and strided operands are read in place by DirectML's GEMM. */
 import { product } from "../../core/padded-axes.ts";
 import { isGradEnabled } from "../../autograd/grad-mode.ts";
-import { matmulShader } from "../../shader/lowering.ts";
+import { matmulShader } from "../../shader/kernels/select.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { asResult, call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { DTYPES, isFloat, isInteger, type DType } from "../../core/dtype.ts";

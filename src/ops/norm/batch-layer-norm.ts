@@ -1,7 +1,7 @@
 /** Batch and layer normalization: over the batch, over the last axes. @functional */
 import { scalarTensor } from "../../runtime/constants.ts";
 import { asItIs, beside, type Padding } from "../../core/padded-axes.ts";
-import { layerNormShader, normGradientShader } from "../../shader/lowering.ts";
+import { layerNormShader, normGradientShader } from "../../shader/kernels/select.ts";
 import { isGradEnabled, noGrad } from "../../autograd/grad-mode.ts";
 import { tie } from "../../autograd/tie.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";

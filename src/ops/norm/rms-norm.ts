@@ -1,6 +1,6 @@
 /** RMS normalization and local response normalization. @functional */
 import { isGradEnabled } from "../../autograd/grad-mode.ts";
-import { normGradientShader, rmsNormShader } from "../../shader/lowering.ts";
+import { normGradientShader, rmsNormShader } from "../../shader/kernels/select.ts";
 import { call, requireSameDevice, dispatch } from "../../dispatch/dispatch.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { ShapeError, ValueError } from "../../core/errors.ts";

@@ -1,6 +1,6 @@
 /** Softmax and log softmax. @functional */
 import { neutral } from "../../core/padded-axes.ts";
-import { softmaxGradientShader, softmaxShader } from "../../shader/lowering.ts";
+import { softmaxGradientShader, softmaxShader } from "../../shader/kernels/select.ts";
 import { isGradEnabled } from "../../autograd/grad-mode.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { call } from "../../dispatch/dispatch.ts";

@@ -1,6 +1,6 @@
 /** Addition with broadcasting: the result's axes, merged where all tensors run through them alike, and each input's strides along them. */
 import { sizeOf, type Shape } from "../../core/shape.ts";
-import type { LaunchFacts } from "../compiled.ts";
+import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Float, Uint } from "../numbers.ts";
 import type { FloatElement } from "./elementwise.ts";
 import { kernel, read, write, type Kernel, type Numbers } from "./kernel.ts";

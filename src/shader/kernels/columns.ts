@@ -1,5 +1,5 @@
 /** Sums down the columns: the gradients of a normalisation's weight and bias. */
-import type { LaunchFacts } from "../compiled.ts";
+import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Float, Uint } from "../numbers.ts";
 import type { FloatElement } from "./elementwise.ts";
 import { kernel, read, write, type Kernel, type Numbers } from "./kernel.ts";

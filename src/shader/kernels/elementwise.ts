@@ -1,6 +1,6 @@
 /** One result for each element: copy, relu, gelu, casts, add, SwiGLU, Adam. Threads move 16 bytes at once. */
 import { sizeOf } from "../../core/shape.ts";
-import type { LaunchFacts } from "../compiled.ts";
+import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Bool, Float } from "../numbers.ts";
 import { kernel, read, write, type Kernel, type Numbers } from "./kernel.ts";
 

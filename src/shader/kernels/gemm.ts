@@ -2,7 +2,7 @@
  * C = A B in float32 over tiles: a group makes BM x BN elements of C, a thread TM x TN of them in registers; BK columns of A and rows of B
  * are in shared memory at a time, while the next ones are on their way to registers.
  */
-import type { LaunchFacts } from "../compiled.ts";
+import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Float, Uint } from "../numbers.ts";
 import type { Var } from "../language.ts";
 import { kernel, type Kernel } from "./kernel.ts";

@@ -1,7 +1,7 @@
 /** What the library's own shaders have in common. */
 import type { ShaderTraits } from "../../dml/capabilities.ts";
 import type { ShaderCall } from "../../graph/graph.ts";
-import { ShaderProgram, type LaunchFacts } from "../compiled.ts";
+import { ShaderProgram, type LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Element } from "../ir.ts";
 import { Scope, type BufferElements, type Parameters, type SharedElements } from "../language.ts";
 import type { Float, Uint } from "../numbers.ts";

@@ -3,7 +3,7 @@
  * once for both, and both wait at the same barriers. A row that fits is read once and kept in registers; a longer one is read once for each pass.
  */
 import { sizeOf } from "../../core/shape.ts";
-import type { LaunchFacts } from "../compiled.ts";
+import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Scope } from "../language.ts";
 import type { Bool, Float, Uint } from "../numbers.ts";
 import { isNegative, type FloatElement } from "./elementwise.ts";

@@ -1,6 +1,6 @@
 /** Rows folded into rows by index, with atomics: the gradient of an embedding, sums of integers, extremes. */
 import { sizeOf } from "../../core/shape.ts";
-import type { LaunchFacts } from "../compiled.ts";
+import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Float, Int, Uint } from "../numbers.ts";
 import type { BufferElements, Scope } from "../language.ts";
 import { kernel, type Kernel } from "./kernel.ts";

@@ -5,11 +5,11 @@ import { arrayClass, DTYPES, isFloat, toHalf } from "../../core/dtype.ts";
 import { agrees, differs, type Case, type Context, type Finding, type Result } from "../case.ts";
 import { compare, differenceText } from "../compare.ts";
 import { randomFor } from "../operator-case.ts";
-import type { Random } from "../random.ts";
+import type { Random } from "../values/random.ts";
 import { failureOf, type Side } from "../side.ts";
-import { elementsOf, tensor } from "../tensors.ts";
-import { toleranceOf, type Kind } from "../tolerances.ts";
-import { typeOf } from "../types.ts";
+import { elementsOf, tensor } from "../values/tensors.ts";
+import { toleranceOf, type Kind } from "../values/tolerances.ts";
+import { typeOf } from "../values/types.ts";
 import type { Argument, Sample } from "../../ops/declare/sample.ts";
 import { lowerings } from "./lowerings.ts";
 

@@ -2,7 +2,7 @@
 import * as dx from "../../index.ts";
 import type { Tensor } from "../../index.ts";
 import { distinct, half, real, sample, whole, type Argument, type Sample } from "../../ops/declare/sample.ts";
-import type { Kind } from "../tolerances.ts";
+import type { Kind } from "../values/tolerances.ts";
 import { samples } from "./samples.generated.ts";
 
 const of =

@@ -1,10 +1,10 @@
 /** Descriptions that are wrong in one thing: both devices must refuse them, or both accept them. */
 import type { Case, Context, Finding, Result } from "../case.ts";
 import { mutants } from "../mutate.ts";
-import { instantiate, isDefined, rows, tableAllows, choices } from "../operators.ts";
-import { hash } from "../random.ts";
+import { instantiate, isDefined, rows, tableAllows, choices } from "../operators/operators.ts";
+import { hash } from "../values/random.ts";
 import type { Refusal } from "../side.ts";
-import { parse, textOf, type Described } from "../text.ts";
+import { parse, textOf, type Described } from "../values/text.ts";
 
 /** Of the many mutants the quick set takes every so many, another choice for each seed. */
 const QUICK_STEP = 12;

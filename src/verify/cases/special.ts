@@ -3,9 +3,9 @@ import { OPERATORS } from "../../dml/operators.generated.ts";
 import type { Case, Context, Result } from "../case.ts";
 import { filled } from "../fill.ts";
 import { compareOutcomes } from "../operator-case.ts";
-import { rows, tableAllows, tensorsOf, instantiate, isDefined } from "../operators.ts";
-import { parse, type Described } from "../text.ts";
-import { typeOf, type DataType } from "../types.ts";
+import { rows, tableAllows, tensorsOf, instantiate, isDefined } from "../operators/operators.ts";
+import { parse, type Described } from "../values/text.ts";
+import { typeOf, type DataType } from "../values/types.ts";
 
 const floats = (type: DataType): number[] => {
   const [largest, least, denormal] = type.name === "f32" ? [3.4028234663852886e38, 2 ** -126, 2 ** -140] : [65504, 2 ** -14, 2 ** -20];

@@ -4,7 +4,7 @@ import { GraphBuilder } from "../../../src/graph/builder.generated.ts";
 import { Graph, packedExpr, type Expr } from "../../../src/graph/graph.ts";
 import { contract } from "../../../src/graph/plan/contract.ts";
 import { nativeDevice } from "../../../src/runtime/devices.ts";
-import { foldRowsShader } from "../../../src/shader/lowering.ts";
+import { foldRowsShader } from "../../../src/shader/kernels/select.ts";
 import { clean } from "../../device.ts";
 import { expectClose } from "../../tolerance.ts";
 

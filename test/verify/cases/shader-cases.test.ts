@@ -3,7 +3,7 @@ import * as dx from "../../../src/index.ts";
 import type { Context } from "../../../src/verify/case.ts";
 import { shaderCases } from "../../../src/verify/cases/shader-cases.ts";
 import { Side } from "../../../src/verify/side.ts";
-import { allCases } from "../../../src/verify/suite.ts";
+import { allCases } from "../../../src/verify/cases/suite.ts";
 import { eachDevice } from "../../device.ts";
 
 const wanted = ["softmax/eager", "crossEntropy/compiled", "embedding/eager", "matmul/views"].map((name) => `shader/lowering/${name}`);

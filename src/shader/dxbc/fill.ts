@@ -1,11 +1,11 @@
 /** Fills an output with zeros before a shader adds to it. */
-import type { TensorSpec } from "../core/definition.ts";
-import type { ShaderTraits } from "../dml/capabilities.ts";
-import type { ShaderCall } from "../graph/graph.ts";
-import { DTYPES } from "../core/dtype.ts";
-import { sizeOf } from "../core/shape.ts";
-import { ShaderProgram } from "./compiled.ts";
-import { Scope } from "./language.ts";
+import type { TensorSpec } from "../../core/definition.ts";
+import type { ShaderTraits } from "../../dml/capabilities.ts";
+import type { ShaderCall } from "../../graph/graph.ts";
+import { DTYPES } from "../../core/dtype.ts";
+import { sizeOf } from "../../core/shape.ts";
+import { ShaderProgram } from "./shader-program.ts";
+import { Scope } from "../language.ts";
 
 const THREADS = 256;
 /** Words that a thread writes. */

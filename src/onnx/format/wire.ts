@@ -2,7 +2,7 @@
  * The protobuf wire format, read strictly: https://protobuf.dev/programming-guides/encoding. What a length states must lie inside the message
  * around it, and what a file holds is counted, so that a small file cannot ask for more memory than there is.
  */
-import { FormatError } from "../core/errors.ts";
+import { FormatError } from "../../core/errors.ts";
 
 /** Messages in one file: models of language have some 100,000. A message of 2 bytes becomes an object of some hundreds. */
 const MOST_MESSAGES = 1_000_000;

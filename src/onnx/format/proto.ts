@@ -1,5 +1,5 @@
 /** The messages of onnx.proto that a model is made of. https://github.com/onnx/onnx/blob/main/onnx/onnx.proto */
-import { define } from "../core/own-property.ts";
+import { define } from "../../core/own-property.ts";
 import { WireReader } from "./wire.ts";
 
 export interface TensorMessage {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { description, parse, textOf } from "../../src/verify/text.ts";
-import { rows, instantiate, choices } from "../../src/verify/operators.ts";
-import { DATA_TYPES, readElement, writeElement, bitsOf } from "../../src/verify/types.ts";
-import { tensor, eachPlace, layOut } from "../../src/verify/tensors.ts";
+import { description, parse, textOf } from "../../../src/verify/values/text.ts";
+import { rows, instantiate, choices } from "../../../src/verify/operators/operators.ts";
+import { DATA_TYPES, readElement, writeElement, bitsOf } from "../../../src/verify/values/types.ts";
+import { tensor, eachPlace, layOut } from "../../../src/verify/values/tensors.ts";
 
 const round = (text: string): string => textOf(description(parse(text)));
 

@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import * as dx from "../../src/index.ts";
-import { loadReports, nativeDevice } from "../../src/runtime/devices.ts";
-import { SHADERS } from "../../src/shader/choice.ts";
-import type { Measurement } from "../../src/shader/measured.ts";
-import { writeStored } from "../../src/shader/store.ts";
-import { eachDevice, isMicrosoft, numbers } from "../device.ts";
+import * as dx from "../../../src/index.ts";
+import { loadReports, nativeDevice } from "../../../src/runtime/devices.ts";
+import { SHADERS } from "../../../src/shader/choice.ts";
+import type { Measurement } from "../../../src/shader/measured.ts";
+import { writeStored } from "../../../src/shader/store.ts";
+import { eachDevice, isMicrosoft, numbers } from "../../device.ts";
 
 const variables = ["XDG_CACHE_HOME", "LOCALAPPDATA", "DXTENSOR_SHADERS"] as const;
 let folder: string;

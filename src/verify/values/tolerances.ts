@@ -4,6 +4,7 @@
  * Integers, booleans and moved elements must be equal in every bit. For floats a result passes when it is within `ulps` units of
  * the last place, or |a - b| <= absolute + relative * the tensor's largest result.
  */
+import type { Exactness } from "../../ops/declare/sample.ts";
 import type { DataType } from "./types.ts";
 
 export interface Tolerance {
@@ -13,7 +14,7 @@ export interface Tolerance {
   readonly relative: number;
 }
 
-export type Kind = "exact" | "rounded" | "function" | "periodic" | "arc" | "sum" | "composed" | "normalized" | "trained";
+export type Kind = Exactness;
 
 const exact: Tolerance = { ulps: 0, absolute: 0, relative: 0 };
 

@@ -1,15 +1,15 @@
 /** What flows along a graph's edges: tensors, constants that JavaScript knows, sequences, and nothing. */
-import type { Device } from "../core/device.ts";
-import { arrayClass, DTYPES, type DType, type TypedArray } from "../core/dtype.ts";
-import { DisposedError, UnsupportedError } from "../core/errors.ts";
-import { Filling } from "../runtime/filling.ts";
-import { fromBytes } from "../ops/creation/creation.ts";
-import { values } from "../ops/data/data.ts";
-import { nativeDevice } from "../runtime/devices.ts";
-import { outsideScopes } from "../core/scope.ts";
-import { sizeOf, type Shape } from "../core/shape.ts";
-import { Tensor } from "../core/tensor.ts";
-import { tracer, withTracer } from "../core/tracer.ts";
+import type { Device } from "../../core/device.ts";
+import { arrayClass, DTYPES, type DType, type TypedArray } from "../../core/dtype.ts";
+import { DisposedError, UnsupportedError } from "../../core/errors.ts";
+import { Filling } from "../../runtime/filling.ts";
+import { fromBytes } from "../../ops/creation/creation.ts";
+import { values } from "../../ops/data/data.ts";
+import { nativeDevice } from "../../runtime/devices.ts";
+import { outsideScopes } from "../../core/scope.ts";
+import { sizeOf, type Shape } from "../../core/shape.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { tracer, withTracer } from "../../core/tracer.ts";
 
 /** Constants of so many elements or fewer stay on the host: they are computed with when they are first met. */
 export const KEPT = 4096;

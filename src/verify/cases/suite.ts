@@ -1,12 +1,12 @@
 /** All cases, family after family, in a fixed order. */
-import type { Case, Context } from "./case.ts";
-import { operatorCases } from "./operators.ts";
-import { loweringCases } from "./cases/lowering-cases.ts";
-import { refusalCases } from "./cases/refusals.ts";
-import { shaderCases } from "./cases/shader-cases.ts";
-import { specialCases } from "./cases/special.ts";
-import { trainingCases } from "./cases/training.ts";
-import { runOperatorCase } from "./operator-case.ts";
+import type { Case, Context } from "../case.ts";
+import { operatorCases } from "../operators/operators.ts";
+import { loweringCases } from "./lowering-cases.ts";
+import { refusalCases } from "./refusals.ts";
+import { shaderCases } from "./shader-cases.ts";
+import { specialCases } from "./special.ts";
+import { trainingCases } from "./training.ts";
+import { runOperatorCase } from "../operator-case.ts";
 
 export interface SuiteOptions {
   readonly featureLevel: number;

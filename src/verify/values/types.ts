@@ -1,5 +1,5 @@
 /** DML_TENSOR_DATA_TYPE by the short names that case texts use, and elements of each as JavaScript values. */
-import { fromHalf, toHalf } from "../core/dtype.ts";
+import { fromHalf, toHalf } from "../../core/dtype.ts";
 
 export interface DataType {
   /** "f32", "u8", … */

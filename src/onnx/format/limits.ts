@@ -1,5 +1,5 @@
 /** What a model may ask for, so that a small file cannot keep a program busy for ever: depth and number of nodes, steps of loops. */
-import { FormatError, ValueError } from "../core/errors.ts";
+import { FormatError, ValueError } from "../../core/errors.ts";
 import { domainOf, functionKey } from "./names.ts";
 import type { FunctionMessage, GraphMessage, ModelMessage, NodeMessage } from "./proto.ts";
 

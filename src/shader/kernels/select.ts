@@ -1,19 +1,19 @@
 /** The library's shaders as nodes of a graph, where they are chosen (choice.ts); null: DirectML's operator stands. */
-import { hostOf } from "../dml/fusion.ts";
-import { DTYPES, type DType, packedBytes } from "../core/dtype.ts";
-import type { GraphBuilder } from "../graph/builder.generated.ts";
-import type { Expr } from "../graph/graph.ts";
-import { sizeOf, isWhole } from "../core/shape.ts";
-import { choosesShader, foldsByAtomics, shaderMode, writesPartsByShader, type ShaderName } from "./choice.ts";
-import { fillCall } from "./fill.ts";
-import { addBroadcast, broadcastParams, mergedAxes } from "./kernels/broadcast.ts";
-import * as elementwise from "./kernels/elementwise.ts";
-import type { AdamNumbers, FloatElement } from "./kernels/elementwise.ts";
-import { gemm, isWholeFor, TILES, type Tile } from "./kernels/gemm.ts";
-import { callOf, type Kernel } from "./kernels/kernel.ts";
-import { blocksOf, normWeightGradient } from "./kernels/columns.ts";
-import * as rows from "./kernels/rows.ts";
-import type { Norm } from "./kernels/rows.ts";
+import { hostOf } from "../../dml/fusion.ts";
+import { DTYPES, type DType, packedBytes } from "../../core/dtype.ts";
+import type { GraphBuilder } from "../../graph/builder.generated.ts";
+import { isWhole, type Expr } from "../../graph/graph.ts";
+import { sizeOf } from "../../core/shape.ts";
+import { choosesShader, foldsByAtomics, shaderMode, writesPartsByShader, type ShaderName } from "../choice.ts";
+import { fillCall } from "../dxbc/fill.ts";
+import { addBroadcast, broadcastParams, mergedAxes } from "./broadcast.ts";
+import * as elementwise from "./elementwise.ts";
+import type { AdamNumbers, FloatElement } from "./elementwise.ts";
+import { gemm, isWholeFor, TILES, type Tile } from "./gemm.ts";
+import { callOf, type Kernel } from "./kernel.ts";
+import { blocksOf, normWeightGradient } from "./columns.ts";
+import * as rows from "./rows.ts";
+import type { Norm } from "./rows.ts";
 import {
   embeddingBackward,
   foldedLongRows,
@@ -25,7 +25,7 @@ import {
   type MovedBits,
   type Extreme,
   type FoldElement,
-} from "./kernels/scatter.ts";
+} from "./scatter.ts";
 
 /** What a buffer of a shader may hold, as GraphBuilder.shader has it. */
 const MOST_BYTES = 2 ** 29;

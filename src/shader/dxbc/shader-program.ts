@@ -1,12 +1,12 @@
 /** A shader for launches: verified once, its container made when a device first needs it. */
-import { emitShader, MOST_BUFFERS, type CompiledShader } from "./dxbc/emit.ts";
-import type { ShaderTraits } from "../dml/capabilities.ts";
-import { ShaderError } from "../core/errors.ts";
-import type { ShaderCall } from "../graph/graph.ts";
-import { sizeOf, type Shape } from "../core/shape.ts";
-import type { Shader, Uniform } from "./ir.ts";
-import { bitsOfFloat } from "./operations.ts";
-import { verifyShader } from "./verify.ts";
+import { emitShader, MOST_BUFFERS, type CompiledShader } from "./emit.ts";
+import type { ShaderTraits } from "../../dml/capabilities.ts";
+import { ShaderError } from "../../core/errors.ts";
+import type { ShaderCall } from "../../graph/graph.ts";
+import { sizeOf, type Shape } from "../../core/shape.ts";
+import type { Shader, Uniform } from "../ir.ts";
+import { bitsOfFloat } from "../operations.ts";
+import { verifyShader } from "../verify.ts";
 
 /** What a launch is about: shapes by the buffers' names, numbers by the parameters' names. */
 export interface LaunchFacts {

@@ -2,20 +2,20 @@
  * From rows to cases: a row is an operator's text in which T, U, V, C and I stand for data types and $n for the scalar n of T.
  * T, U, V and C go through every data type that the operator table lists for their tensors, I through the index types.
  */
-import { ENUMS, OPERATORS, type OperatorName } from "../dml/operators.generated.ts";
-import { supportOf, type OperatorRow } from "../dml/schema.ts";
-import type { FieldValue, TensorDescription } from "../native/binding.ts";
-import { elementwiseRows } from "./cases/elementwise.ts";
-import { matrixRows } from "./cases/matrix.ts";
-import { movementRows } from "./cases/movement.ts";
-import { normalizationRows } from "./cases/normalization.ts";
-import { quantizedRows } from "./cases/quantized.ts";
-import { reductionRows } from "./cases/reduction.ts";
-import { samplingRows } from "./cases/sampling.ts";
-import { sequenceRows } from "./cases/sequence.ts";
-import { layOut, type Layout } from "./tensors.ts";
-import { parse, type Described } from "./text.ts";
-import { DATA_TYPES, typeOf } from "./types.ts";
+import { ENUMS, OPERATORS, type OperatorName } from "../../dml/operators.generated.ts";
+import { supportOf, type OperatorRow } from "../../dml/schema.ts";
+import type { FieldValue, TensorDescription } from "../../native/binding.ts";
+import { elementwiseRows } from "./elementwise.ts";
+import { matrixRows } from "./matrix.ts";
+import { movementRows } from "./movement.ts";
+import { normalizationRows } from "./normalization.ts";
+import { quantizedRows } from "./quantized.ts";
+import { reductionRows } from "./reduction.ts";
+import { samplingRows } from "./sampling.ts";
+import { sequenceRows } from "./sequence.ts";
+import { layOut, type Layout } from "../values/tensors.ts";
+import { parse, type Described } from "../values/text.ts";
+import { DATA_TYPES, typeOf } from "../values/types.ts";
 
 export const rows: readonly string[] = [
   ...elementwiseRows,

@@ -1,12 +1,12 @@
 /** The library's operations by shaders, beside DirectML's: eagerly, compiled, on views, with gradients. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import * as dx from "../../src/index.ts";
-import { choosesShader, shaderMode } from "../../src/shader/choice.ts";
-import { NVIDIA_OVER_VULKAN } from "../../src/shader/measured.ts";
-import { Capabilities } from "../../src/dml/capabilities.ts";
-import { nativeDevice } from "../../src/runtime/devices.ts";
-import { eachDevice, eachMode, numbers } from "../device.ts";
-import { expectClose, numbers as exact } from "./kernels/support.ts";
+import * as dx from "../../../src/index.ts";
+import { choosesShader, shaderMode } from "../../../src/shader/choice.ts";
+import { NVIDIA_OVER_VULKAN } from "../../../src/shader/measured.ts";
+import { Capabilities } from "../../../src/dml/capabilities.ts";
+import { nativeDevice } from "../../../src/runtime/devices.ts";
+import { eachDevice, eachMode, numbers } from "../../device.ts";
+import { expectClose, numbers as exact } from "./support.ts";
 
 const real = (shape: readonly number[], seed: number): dx.Tensor => dx.randn([...shape], { generator: new dx.Generator(seed) });
 

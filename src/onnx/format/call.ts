@@ -1,10 +1,10 @@
 /** A node that runs: its inputs and attributes, as operators read them. */
-import type { Device } from "../core/device.ts";
-import { isFloat, type DType } from "../core/dtype.ts";
-import { elements } from "../core/elements.ts";
-import { DTypeError, ShapeError, UnsupportedError, ValueError } from "../core/errors.ts";
-import { to, values } from "../ops/data/data.ts";
-import { Tensor } from "../core/tensor.ts";
+import type { Device } from "../../core/device.ts";
+import { isFloat, type DType } from "../../core/dtype.ts";
+import { elements } from "../../core/elements.ts";
+import { DTypeError, ShapeError, UnsupportedError, ValueError } from "../../core/errors.ts";
+import { to, values } from "../../ops/data/data.ts";
+import { Tensor } from "../../core/tensor.ts";
 import type { AttributeMessage, GraphMessage, NodeMessage } from "./proto.ts";
 import type { Constants } from "./constants.ts";
 import { Constant, describe, isNumeric, Texts, type Value } from "./value.ts";

@@ -1,5 +1,5 @@
 /** Tensors of a description: sizes and strides, the bytes they span, and layouts to try. */
-import type { TensorDescription } from "../native/binding.ts";
+import type { TensorDescription } from "../../native/binding.ts";
 import { typeOf, type DataType } from "./types.ts";
 
 const roundUp4 = (bytes: number): number => Math.ceil(bytes / 4) * 4;

@@ -1,8 +1,8 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { device } from "../../src/core/device.ts";
-import { optimize } from "../../src/graph/optimize.ts";
-import { nativeDevice } from "../../src/runtime/devices.ts";
-import { build, operators } from "./build.ts";
+import { device } from "../../../src/core/device.ts";
+import { optimize } from "../../../src/graph/passes/optimize.ts";
+import { nativeDevice } from "../../../src/runtime/devices.ts";
+import { build, operators } from "../build.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 

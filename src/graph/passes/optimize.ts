@@ -1,12 +1,12 @@
 /** The passes, in order. Each is a function from graph to graph. */
-import { isSwitchedOn } from "../host/environment.ts";
-import type { Capabilities } from "../dml/capabilities.ts";
-import type { Graph } from "./graph.ts";
-import { mergeCommonSubexpressions } from "./passes/common-subexpressions.ts";
-import { removeDeadCode } from "./passes/dead-code.ts";
-import { foldConstants } from "./passes/fold-constants.ts";
-import { fuseActivations } from "./passes/fuse-activation.ts";
-import { verifyGraph } from "./verify.ts";
+import { isSwitchedOn } from "../../host/environment.ts";
+import type { Capabilities } from "../../dml/capabilities.ts";
+import type { Graph } from "../graph.ts";
+import { mergeCommonSubexpressions } from "./common-subexpressions.ts";
+import { removeDeadCode } from "./dead-code.ts";
+import { foldConstants } from "./fold-constants.ts";
+import { fuseActivations } from "./fuse-activation.ts";
+import { verifyGraph } from "../verify.ts";
 
 /** `asOne`: for one DirectML graph of all nodes. */
 export function optimize(graph: Graph, capabilities: Capabilities, asOne: boolean): Graph {

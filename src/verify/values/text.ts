@@ -5,9 +5,9 @@
  * scale:bias; a size of two is width x height (2x3); a scalar is type:value; an enum's value is its name. Fields that are left
  * out are null, 0, false or empty; fields that count arrays are filled in.
  */
-import { ENUMS, OPERATORS, type OperatorName } from "../dml/operators.generated.ts";
-import type { FieldRow, OperatorRow } from "../dml/schema.ts";
-import type { FieldValue, OperatorDescription, TensorDescription } from "../native/binding.ts";
+import { ENUMS, OPERATORS, type OperatorName } from "../../dml/operators.generated.ts";
+import type { FieldRow, OperatorRow } from "../../dml/schema.ts";
+import type { FieldValue, OperatorDescription, TensorDescription } from "../../native/binding.ts";
 import { tensor } from "./tensors.ts";
 import { typeNamed, typeOf, writeElement } from "./types.ts";
 

@@ -1,8 +1,8 @@
 /** TensorProto as constants. */
-import { arrayClass, type DType, type TypedArray } from "../core/dtype.ts";
-import { truths } from "../core/elements.ts";
-import { FormatError } from "../core/errors.ts";
-import { sizeOf } from "../core/shape.ts";
+import { arrayClass, type DType, type TypedArray } from "../../core/dtype.ts";
+import { truths } from "../../core/elements.ts";
+import { FormatError } from "../../core/errors.ts";
+import { sizeOf } from "../../core/shape.ts";
 import type { SparseTensorMessage, TensorMessage } from "./proto.ts";
 import { byteLength, Constant, dtypeOf, KEPT, STRING, Texts, type Pieces } from "./value.ts";
 

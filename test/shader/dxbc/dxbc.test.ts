@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
-import { hasChecksum } from "../../src/shader/dxbc/container.ts";
-import { emitShader } from "../../src/shader/dxbc/emit.ts";
-import type { Shader } from "../../src/shader/ir.ts";
-import { randomShader } from "./random.ts";
-import { build } from "./support.ts";
+import { hasChecksum } from "../../../src/shader/dxbc/container.ts";
+import { emitShader } from "../../../src/shader/dxbc/emit.ts";
+import type { Shader } from "../../../src/shader/ir.ts";
+import { randomShader } from "../random.ts";
+import { build } from "../support.ts";
 
 const doubled = (): Shader =>
   build({ x: "f32", out: "f32" }, { scale: "f32" }, 64, (s) => {
