@@ -6,7 +6,7 @@ import type { Plan } from "./plan.ts";
 import { chirpTable, filterTable, matrixTable, stepTable } from "./tables.ts";
 
 /** Complex numbers as two expressions; without the imaginary one they are real. */
-export interface Pair {
+export interface ComplexExpr {
   readonly re: Expr;
   readonly im: Expr | null;
 }
@@ -28,13 +28,13 @@ export interface Asked {
   readonly complex: boolean;
 }
 
-const map = ({ re, im }: Pair, fn: (x: Expr) => Expr): Pair => ({ re: fn(re), im: im === null ? null : fn(im) });
+const map = ({ re, im }: ComplexExpr, fn: (x: Expr) => Expr): ComplexExpr => ({ re: fn(re), im: im === null ? null : fn(im) });
 
 /** x [P, J, Q] to [P, outputs, Q]; fewer inputs than the plan has places stand for zeros behind them. */
-export function emitTransform(e: Emission, plan: Plan, x: Pair, asked: Asked): Pair {
+export function emitTransform(e: Emission, plan: Plan, x: ComplexExpr, asked: Asked): ComplexExpr {
   switch (plan.kind) {
     case "matrix":
-      return product(e, plan.n, x, asked);
+      return denseTransform(e, plan.n, x, asked);
     case "step":
       return step(e, plan, x, asked);
     case "chirp":
@@ -48,7 +48,7 @@ export function emitTransform(e: Emission, plan: Plan, x: Pair, asked: Asked): P
 type Times = (matrix: Expr, v: Expr, alpha: number, sum: Expr | null) => Expr;
 
 /** (c + sign i s) x scale, of complex or real x, of which only the real part may be wanted. */
-function combined(times: Times, [c, s]: readonly [Expr, Expr], x: Pair, sign: number, scale: number, complex: boolean): Pair {
+function combined(times: Times, [c, s]: readonly [Expr, Expr], x: ComplexExpr, sign: number, scale: number, complex: boolean): ComplexExpr {
   const rotated = sign * scale;
   const re = times(c, x.re, scale, null);
   if (x.im === null) return { re, im: complex ? times(s, x.re, rotated, null) : null };
@@ -58,11 +58,11 @@ function combined(times: Times, [c, s]: readonly [Expr, Expr], x: Pair, sign: nu
   };
 }
 
-function gemm(g: GraphBuilder, a: Expr, b: Expr, sizes: readonly number[], alpha: number, sum: Expr | null, turned = false): Expr {
+function gemm(g: GraphBuilder, a: Expr, b: Expr, sizes: readonly number[], alpha: number, sum: Expr | null, transposeA = false): Expr {
   return g.gemm(a, b, {
     c: sum,
     output: { sizes },
-    transA: turned ? "TRANSPOSE" : "NONE",
+    transA: transposeA ? "TRANSPOSE" : "NONE",
     transB: "NONE",
     alpha,
     beta: sum === null ? 0 : 1,
@@ -74,7 +74,7 @@ const matrix = (g: GraphBuilder, t: Expr, batch: readonly number[], rows: number
   g.reinterpret(t, { sizes: [...batch, rows, columns], strides: [0, 0, t.strides[0]!, 1] });
 
 /** The product of the matrix of n with x along its middle axis. */
-function product({ g, tables }: Emission, n: number, x: Pair, { outputs, sign, scale, complex }: Asked): Pair {
+function denseTransform({ g, tables }: Emission, n: number, x: ComplexExpr, { outputs, sign, scale, complex }: Asked): ComplexExpr {
   const [p, inputs, q] = x.re.sizes as [number, number, number];
   // Where nothing lies behind the axis, the batch is the rows of one product with the (symmetric) matrix.
   const times: Times =
@@ -92,7 +92,7 @@ function product({ g, tables }: Emission, n: number, x: Pair, { outputs, sign, s
 }
 
 /** The product of the matrix of `radix` with packed x [P, rows, rest, Q] along its second axis, as [P, rest, radix, Q]. */
-function exchanged({ g, tables }: Emission, radix: number, rest: number, x: Pair, sign: number): Pair {
+function radixTransform({ g, tables }: Emission, radix: number, rest: number, x: ComplexExpr, sign: number): ComplexExpr {
   const [p, rows, columns] = x.re.sizes as [number, number, number];
   const q = columns / rest;
   const times: Times =
@@ -100,14 +100,14 @@ function exchanged({ g, tables }: Emission, radix: number, rest: number, x: Pair
       ? (m, v, alpha, sum) =>
           gemm(g, g.reinterpret(v, { sizes: [1, p, rows, rest] }), matrix(g, m, [1, p], rows, radix), [1, p, rest, radix], alpha, sum, true)
       : (m, v, alpha, sum) => {
-          const lines = g.reinterpret(v, { sizes: [p, rest, rows, q], strides: [rows * rest * q, q, rest * q, 1] });
-          return gemm(g, matrix(g, m, [p, rest], radix, rows), lines, [p, rest, radix, q], alpha, sum);
+          const rowsFirst = g.reinterpret(v, { sizes: [p, rest, rows, q], strides: [rows * rest * q, q, rest * q, 1] });
+          return gemm(g, matrix(g, m, [p, rest], radix, rows), rowsFirst, [p, rest, radix, q], alpha, sum);
         };
   return map(combined(times, tables(matrixTable(radix).key), x, sign, 1, true), (y) => g.reinterpret(y, { sizes: [p, rest, radix, q] }));
 }
 
 /** x (c + sign i s), element by element; all of the sizes of x's real part. */
-function rotate(g: GraphBuilder, x: Pair, [c, s]: readonly [Expr, Expr], sign: number, complex = true): Pair {
+function rotate(g: GraphBuilder, x: ComplexExpr, [c, s]: readonly [Expr, Expr], sign: number, complex = true): ComplexExpr {
   const by = (a: Expr, t: Expr): Expr => g.elementWiseMultiply(a, g.expand(t, a.sizes));
   const sum = (plus: boolean, a: Expr, b: Expr): Expr => (plus ? g.elementWiseAdd(a, b) : g.elementWiseSubtract(a, b));
   if (x.im === null) {
@@ -135,14 +135,14 @@ const cut = (g: GraphBuilder, x: Expr, length: number): Expr =>
  * One step of decimation in frequency that sorts by itself: with n = radix * rest, x as [P, radix, rest, Q], the product along the
  * second axis, which exchanges it with the third, and the factors of what is between: [P, rest, radix * Q].
  */
-function step(e: Emission, plan: Plan & { kind: "step" }, x: Pair, asked: Asked): Pair {
+function step(e: Emission, plan: Plan & { kind: "step" }, x: ComplexExpr, asked: Asked): ComplexExpr {
   const { g, tables } = e;
   const { n, radix } = plan;
   const rest = n / radix;
   const [p, inputs, q] = x.re.sizes as [number, number, number];
   const rows = Math.ceil(inputs / rest);
   const open = map(x, (v) => g.reshape(padded(g, v, rows * rest), [p, rows, rest * q]));
-  const first = exchanged(e, radix, rest, open, asked.sign);
+  const first = radixTransform(e, radix, rest, open, asked.sign);
   const mixed = map(rotate(g, first, tables(stepTable(n, radix).key), asked.sign), (v) =>
     g.reinterpret(v, { sizes: [p, rest, radix * q] }),
   );
@@ -151,7 +151,7 @@ function step(e: Emission, plan: Plan & { kind: "step" }, x: Pair, asked: Asked)
 }
 
 /** jk = (j² + k² - (k - j)²) / 2 makes of the sum a convolution, which transforms of a longer power of two compute. */
-function chirp(e: Emission, plan: Plan & { kind: "chirp" }, x: Pair, asked: Asked): Pair {
+function chirp(e: Emission, plan: Plan & { kind: "chirp" }, x: ComplexExpr, asked: Asked): ComplexExpr {
   const { g, tables } = e;
   const { n, length, inner } = plan;
   const [, inputs] = x.re.sizes as [number, number, number];

@@ -86,20 +86,20 @@ function piecesOf(operation: string, x: Tensor, nFft: number, options: WindowedO
 }
 
 /** x [B, L] as pieces [B, T, nFft], one every `hop` places. */
-function cutUp(x: Tensor, nFft: number, hop: number): Tensor {
+function frames(x: Tensor, nFft: number, hop: number): Tensor {
   const [batch, length] = x.shape as [number, number];
   const count = Math.floor((length - nFft) / hop) + 1;
   // In units of hop: each piece consists of so many neighbours.
   const units = Math.ceil(nFft / hop);
   const needed = (count + units - 1) * hop;
   const fitted = needed > length ? pad(x, [0, needed - length]) : narrow(x, 1, 0, needed);
-  const lines = reshape(fitted, [batch, count + units - 1, hop]);
-  const parts = Array.from({ length: units }, (_, i) => narrow(lines, 1, i, count));
+  const blocks = reshape(fitted, [batch, count + units - 1, hop]);
+  const parts = Array.from({ length: units }, (_, i) => narrow(blocks, 1, i, count));
   return narrow(units === 1 ? parts[0]! : cat(parts, 2), 2, 0, nFft);
 }
 
 /** The adjoint of cutUp: pieces [B, T, nFft] added at their places, [B, nFft + (T - 1) hop]. */
-function putTogether(x: Tensor, hop: number): Tensor {
+function overlapAdd(x: Tensor, hop: number): Tensor {
   const [batch, count, nFft] = x.shape as [number, number, number];
   const units = Math.ceil(nFft / hop);
   const full = units * hop === nFft ? x : pad(x, [0, units * hop - nFft]);
@@ -107,8 +107,8 @@ function putTogether(x: Tensor, hop: number): Tensor {
     const part = narrow(full, 2, i * hop, hop);
     return units === 1 ? part : pad(part, [0, 0, i, units - 1 - i]);
   });
-  const lines = parts.reduce((sum, part) => add(sum, part));
-  return narrow(reshape(lines, [batch, (count + units - 1) * hop]), 1, 0, nFft + (count - 1) * hop);
+  const blocks = parts.reduce((sum, part) => add(sum, part));
+  return narrow(reshape(blocks, [batch, (count + units - 1) * hop]), 1, 0, nFft + (count - 1) * hop);
 }
 
 const eachPart = ([re, im]: Parts, fn: (t: Tensor) => Tensor): Parts => [fn(re), im === null ? null : fn(im)];
@@ -139,17 +139,17 @@ export function stft(x: Numbers, nFft: number, options: StftOptions = {}): Compl
   if (x.size === 0 || nFft > length)
     throw new ShapeError("stft", "x", `of at least ${nFft} places${center ? " with what is put around" : ""}`, x.describe());
   const parts = eachPart(given, (t) => {
-    const line = reshape(t, [batch, 1, t.shape.at(-1)!]);
-    const wide = center && half > 0 ? pad(line, [half, half], { mode: padMode }) : line;
-    const pieces = cutUp(reshape(wide, [batch, length]), nFft, hop);
+    const signal = reshape(t, [batch, 1, t.shape.at(-1)!]);
+    const wide = center && half > 0 ? pad(signal, [half, half], { mode: padMode }) : signal;
+    const pieces = frames(reshape(wide, [batch, length]), nFft, hop);
     return window === null ? pieces : mul(pieces, window);
   });
   const single = { axis: 2, n: nFft, norm, direction: "forward" as const };
   const spectra = onesided ? toHalf("stft", parts[0], single) : whole("stft", parts, single);
   const result = complexResult(
     eachPart(spectra, (t) => {
-      const turned = transpose(t, 1, 2);
-      return asResult(x.rank === 1 ? reshape(turned, turned.shape.slice(1)) : turned);
+      const transposed = transpose(t, 1, 2);
+      return asResult(x.rank === 1 ? reshape(transposed, transposed.shape.slice(1)) : transposed);
     }),
     x,
   );
@@ -212,11 +212,11 @@ export function istft(z: ComplexTensor, nFft: number, options: IstftOptions = {}
   if (end <= start || start >= total) throw new ShapeError("istft", "z", "enough pieces for a signal", z.describe());
   const asked = (t: Tensor): Tensor => narrow(t, 1, start, Math.min(end, total) - start);
   const squares = window === null ? ones([nFft], { device: z.device }) : mul(window, window);
-  const weight = asked(putTogether(expand(reshape(squares, [1, 1, nFft]), [1, count, nFft]), hop));
+  const weight = asked(overlapAdd(expand(reshape(squares, [1, 1, nFft]), [1, count, nFft]), hop));
   if (window !== null || hop > nFft) requireCovered(weight);
   const signal = eachPart(pieces, (t) => {
-    const placed = div(asked(putTogether(window === null ? t : mul(t, window), hop)), weight);
-    const full = end > total ? pad(placed, [0, end - total]) : placed;
+    const summed = div(asked(overlapAdd(window === null ? t : mul(t, window), hop)), weight);
+    const full = end > total ? pad(summed, [0, end - total]) : summed;
     return asResult(rank === 2 ? reshape(full, [end - start]) : full);
   });
   return returnComplex ? complexResult(signal, z) : realResult(signal, z);

@@ -3,7 +3,7 @@ import type { TableSpec } from "../runtime/tables.ts";
 import type { Plan } from "./plan.ts";
 
 /** cos and sin of 2π t / n, exact at every eighth of a turn. */
-export function turn(t: number, n: number): [cos: number, sin: number] {
+export function cosSin(t: number, n: number): [cos: number, sin: number] {
   const r = ((t % n) + n) % n;
   // The angle is brought below an eighth, where neither loses digits.
   const octant = Math.floor((8 * r) / n);
@@ -31,13 +31,13 @@ export function turn(t: number, n: number): [cos: number, sin: number] {
 }
 
 /** Pairs of cos and sin of 2π angle(i) / n for i below length. */
-function turns(length: number, n: number, angle: (i: number) => number): [Float32Array, Float32Array] {
+function cosSinTable(length: number, n: number, angle: (i: number) => number): [Float32Array, Float32Array] {
   const [cos, sin] = [new Float32Array(length), new Float32Array(length)];
   // Few different angles: each once.
-  const all = 4 * n <= length ? Array.from({ length: n }, (_, t) => turn(t, n)) : null;
+  const all = 4 * n <= length ? Array.from({ length: n }, (_, t) => cosSin(t, n)) : null;
   for (let i = 0; i < length; i++) {
     const t = angle(i) % n;
-    const [c, s] = all === null ? turn(t, n) : all[t]!;
+    const [c, s] = all === null ? cosSin(t, n) : all[t]!;
     cos[i] = c + 0;
     sin[i] = s + 0;
   }
@@ -48,21 +48,21 @@ function turns(length: number, n: number, angle: (i: number) => number): [Float3
 export const matrixTable = (n: number): TableSpec => ({
   key: `matrix ${n}`,
   shape: [n, n],
-  make: () => turns(n * n, n, (i) => Math.floor(i / n) * (i % n)),
+  make: () => cosSinTable(n * n, n, (i) => Math.floor(i / n) * (i % n)),
 });
 
 /** What lies between two steps: 2π row * column / n for n / radix rows and `radix` columns. */
 export const stepTable = (n: number, radix: number): TableSpec => ({
   key: `step ${n} ${radix}`,
   shape: [n / radix, radix, 1],
-  make: () => turns(n, n, (i) => Math.floor(i / radix) * (i % radix)),
+  make: () => cosSinTable(n, n, (i) => Math.floor(i / radix) * (i % radix)),
 });
 
 /** The chirp: π i² / n for i below length. */
 export const chirpTable = (n: number, length: number): TableSpec => ({
   key: `chirp ${n} ${length}`,
   shape: [length, 1],
-  make: () => turns(length, 2 * n, (i) => (i * i) % (2 * n)),
+  make: () => cosSinTable(length, 2 * n, (i) => (i * i) % (2 * n)),
 });
 
 /** The transform (of `length`, a power of two, without a factor) of the chirp's inverse at places 1 - inputs to outputs - 1. */
@@ -71,13 +71,13 @@ export const filterTable = (n: number, length: number, inputs: number, outputs: 
   shape: [length, 1],
   make: () => {
     const [re, im] = [new Float64Array(length), new Float64Array(length)];
-    const put = (place: number, m: number): void => {
-      const [c, s] = turn((m * m) % (2 * n), 2 * n);
-      re[place] = c;
-      im[place] = -sign * s;
+    const store = (index: number, m: number): void => {
+      const [c, s] = cosSin((m * m) % (2 * n), 2 * n);
+      re[index] = c;
+      im[index] = -sign * s;
     };
-    for (let m = 0; m < outputs; m++) put(m, m);
-    for (let m = 1; m < inputs; m++) put(length - m, m);
+    for (let m = 0; m < outputs; m++) store(m, m);
+    for (let m = 1; m < inputs; m++) store(length - m, m);
     transform(re, im);
     return [Float32Array.from(re), Float32Array.from(im)];
   },
@@ -96,7 +96,7 @@ function transform(re: Float64Array, im: Float64Array): void {
   }
   for (let half = 1; half < n; half *= 2)
     for (let k = 0; k < half; k++) {
-      const [c, s] = turn(k, 2 * half);
+      const [c, s] = cosSin(k, 2 * half);
       for (let a = k; a < n; a += 2 * half) {
         const b = a + half;
         const [x, y] = [re[b]! * c + im[b]! * s, im[b]! * c - re[b]! * s];

@@ -78,10 +78,10 @@ function single(
   x: Numbers,
   { n, axis = -1, norm = "backward" }: FftOptions,
   direction: Direction,
-  places = (d: number): number => d,
+  lengthOfOutput = (d: number): number => d,
 ): Single {
   const a = axisOf(operation, x, axis);
-  return { axis: a, n: lengthOf(operation, n ?? places(x.shape[a]!)), norm, direction };
+  return { axis: a, n: lengthOf(operation, n ?? lengthOfOutput(x.shape[a]!)), norm, direction };
 }
 
 /** From the places of a half spectrum to those of the whole. */

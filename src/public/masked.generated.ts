@@ -10,9 +10,9 @@ export const prod = checked($opsReduceMasked.prod, "masked.prod", "x:4 axis:20 o
 export const amax = checked($opsReduceMasked.amax, "masked.amax", "x:4 axis:20 options:46");
 /** The smallest of what counts. Reference: torch.masked.amin. */
 export const amin = checked($opsReduceMasked.amin, "masked.amin", "x:4 axis:20 options:46");
-/** The place of the largest of what counts. Reference: torch.masked.argmax. */
+/** The index of the largest element that counts. Reference: torch.masked.argmax. */
 export const argmax = checked($opsReduceMasked.argmax, "masked.argmax", "x:4 axis:23 options:48");
-/** The place of the smallest of what counts. Reference: torch.masked.argmin. */
+/** The index of the smallest element that counts. Reference: torch.masked.argmin. */
 export const argmin = checked($opsReduceMasked.argmin, "masked.argmin", "x:4 axis:23 options:48");
 /** The mean of what counts; NaN of nothing. Integers give float32. Reference: torch.masked.mean. */
 export const mean = checked($opsReduceMasked.mean, "masked.mean", "x:4 axis:20 options:46");

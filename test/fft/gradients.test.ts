@@ -2,12 +2,12 @@
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean, eachDevice } from "../device.ts";
-import { complexOf, errorOf, pairs, tensorOf, wave } from "./reference.ts";
+import { complexOf, errorOf, complexWaves, tensorOf, wave } from "./reference.ts";
 
 const { fft } = dx;
 const leaf = (size: number, shape: readonly number[] = [size]): dx.Tensor => tensorOf(wave(size), shape).requiresGrad_();
 const complexLeaf = (size: number, shape: readonly number[] = [size]): dx.ComplexTensor =>
-  complexOf(pairs(size), shape).detach().requiresGrad_();
+  complexOf(complexWaves(size), shape).detach().requiresGrad_();
 
 eachDevice("gradients", (device) => {
   test.each<[string, (z: dx.ComplexTensor) => dx.ComplexTensor | dx.Tensor]>([
@@ -47,7 +47,7 @@ eachDevice("gradients", (device) => {
     await clean(device, () => {
       for (const n of [130, 1000, 1009]) {
         const z = complexLeaf(n);
-        const g = complexOf(pairs(n, 3), [n]);
+        const g = complexOf(complexWaves(n, 3), [n]);
         const [grad] = dx.grad(fft.fft(z), [z], { gradient: g });
         // The adjoint of fft is n ifft.
         const want = fft.ifft(g, { norm: "forward" });

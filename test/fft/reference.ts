@@ -2,35 +2,35 @@
 import * as dx from "../../src/index.ts";
 
 /** Complex numbers as two arrays. */
-export type Pairs = readonly [re: Float64Array, im: Float64Array];
+export type ComplexValues = readonly [re: Float64Array, im: Float64Array];
 
 /** Irregular numbers of order 1, as float32 has them. */
 export const wave = (size: number, seed = 1): Float64Array =>
   Float64Array.from({ length: size }, (_, i) => Math.fround(Math.sin(seed + 12.9898 * i + 0.37 * i * i)));
-export const pairs = (size: number, seed = 1): Pairs => [wave(size, seed), wave(size, seed + 0.7)];
-export const zeros = (n: number): Pairs => [new Float64Array(n), new Float64Array(n)];
+export const complexWaves = (size: number, seed = 1): ComplexValues => [wave(size, seed), wave(size, seed + 0.7)];
+export const zeros = (n: number): ComplexValues => [new Float64Array(n), new Float64Array(n)];
 
 export const tensorOf = (x: Float64Array, shape: readonly number[], dtype: dx.DType = "float32"): dx.Tensor =>
   dx.tensor(Float32Array.from(x), { shape }).to(dtype);
-export const complexOf = ([re, im]: Pairs, shape: readonly number[], dtype: dx.DType = "float32"): dx.ComplexTensor =>
+export const complexOf = ([re, im]: ComplexValues, shape: readonly number[], dtype: dx.DType = "float32"): dx.ComplexTensor =>
   dx.complex(tensorOf(re, shape, dtype), tensorOf(im, shape, dtype));
 
 /** Sums of x_j exp(sign 2πi jk / n). */
-export function dft([re, im]: Pairs, sign: -1 | 1): Pairs {
+export function dft([re, im]: ComplexValues, sign: -1 | 1): ComplexValues {
   const n = re.length;
   if (n > 1 && (n & (n - 1)) === 0) return halves([re, im], sign);
   const out = zeros(n);
-  const turns = Array.from({ length: n }, (_, t) => [Math.cos((2 * Math.PI * t) / n), sign * Math.sin((2 * Math.PI * t) / n)] as const);
+  const roots = Array.from({ length: n }, (_, t) => [Math.cos((2 * Math.PI * t) / n), sign * Math.sin((2 * Math.PI * t) / n)] as const);
   for (let k = 0; k < n; k++)
     for (let j = 0; j < n; j++) {
-      const [c, s] = turns[(j * k) % n]!;
+      const [c, s] = roots[(j * k) % n]!;
       out[0][k]! += re[j]! * c - im[j]! * s;
       out[1][k]! += re[j]! * s + im[j]! * c;
     }
   return out;
 }
 
-function halves([re, im]: Pairs, sign: -1 | 1): Pairs {
+function halves([re, im]: ComplexValues, sign: -1 | 1): ComplexValues {
   const n = re.length;
   if (n === 1) return [re, im];
   const part = (x: Float64Array, from: number): Float64Array => Float64Array.from({ length: n / 2 }, (_, i) => x[2 * i + from]!);
@@ -49,17 +49,24 @@ function halves([re, im]: Pairs, sign: -1 | 1): Pairs {
 }
 
 /** dft along an axis of x with n places, cut or followed by zeros; times scale. */
-export function along(x: Pairs, shape: readonly number[], axis: number, n: number, sign: -1 | 1, scale = 1): { x: Pairs; shape: number[] } {
+export function along(
+  x: ComplexValues,
+  shape: readonly number[],
+  axis: number,
+  n: number,
+  sign: -1 | 1,
+  scale = 1,
+): { x: ComplexValues; shape: number[] } {
   const length = shape[axis]!;
   const after = shape.slice(axis + 1).reduce((p, q) => p * q, 1);
   const before = shape.slice(0, axis).reduce((p, q) => p * q, 1);
   const out = zeros(before * n * after);
   for (let p = 0; p < before; p++)
     for (let q = 0; q < after; q++) {
-      const line = zeros(n);
+      const slice = zeros(n);
       for (let j = 0; j < Math.min(n, length); j++)
-        for (const part of [0, 1] as const) line[part][j] = x[part][(p * length + j) * after + q]!;
-      const y = dft(line, sign);
+        for (const part of [0, 1] as const) slice[part][j] = x[part][(p * length + j) * after + q]!;
+      const y = dft(slice, sign);
       for (let k = 0; k < n; k++) for (const part of [0, 1] as const) out[part][(p * n + k) * after + q] = y[part][k]! * scale;
     }
   return { x: out, shape: shape.map((d, i) => (i === axis ? n : d)) };

@@ -2,16 +2,16 @@
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { checkIndices, clean, eachDevice, eachMode } from "../device.ts";
-import { complexOf, dft, errorOf, pairs, tensorOf, wave, type Pairs } from "./reference.ts";
+import { complexOf, dft, errorOf, complexWaves, tensorOf, wave, type ComplexValues } from "./reference.ts";
 
 const BOUND = 4e-6;
 
 /** Spectra [frequencies, pieces] of x with zeros or mirrored places around it. */
-function reference(x: Float64Array, nFft: number, hop: number, window: ArrayLike<number>, center: boolean, count: number): Pairs {
+function reference(x: Float64Array, nFft: number, hop: number, window: ArrayLike<number>, center: boolean, count: number): ComplexValues {
   const half = center ? Math.floor(nFft / 2) : 0;
   const at = (i: number): number => x[i < 0 ? -i : i >= x.length ? 2 * (x.length - 1) - i : i]!;
   const pieces = Math.floor((x.length + 2 * half - nFft) / hop) + 1;
-  const out: Pairs = [new Float64Array(count * pieces), new Float64Array(count * pieces)];
+  const out: ComplexValues = [new Float64Array(count * pieces), new Float64Array(count * pieces)];
   for (let t = 0; t < pieces; t++) {
     const piece = Float64Array.from({ length: nFft }, (_, i) => at(t * hop + i - half) * window[i]!);
     const y = dft([piece, new Float64Array(nFft)], -1);
@@ -81,7 +81,7 @@ eachDevice("stft", (device) => {
       expect(whole.shape).toEqual([3, 16, 11]);
       expect(whole.narrow(1, 0, 9).mul(4).sub(y).abs().max().itemSync()).toBeLessThan(1e-5);
       expect(dx.istft(whole, 16, { onesided: false, normalized: true }).sub(x).abs().max().itemSync()).toBeLessThan(1e-5);
-      const z = complexOf(pairs(40), [40]);
+      const z = complexOf(complexWaves(40), [40]);
       const spectra = dx.stft(z, 16, { hopLength: 8 });
       expect(spectra.shape).toEqual([16, 6]);
       const again = dx.istft(spectra, 16, { hopLength: 8, returnComplex: true, onesided: false });
@@ -111,10 +111,10 @@ eachDevice("stft", (device) => {
       const x = tensorOf(wave(12), [12]).requiresGrad_();
       const window = dx.hannWindow(4).add(0.5).detach().requiresGrad_();
       dx.gradcheck((t: dx.Tensor, w: dx.Tensor) => dx.stft(t, 4, { window: w, hopLength: 2 }), [x, window] as const);
-      const z = complexOf(pairs(9), [3, 3]).detach().requiresGrad_();
+      const z = complexOf(complexWaves(9), [3, 3]).detach().requiresGrad_();
       dx.gradcheck((v: dx.ComplexTensor, w: dx.Tensor) => dx.istft(v, 4, { window: w, hopLength: 2 }), [z, window] as const);
       // Of a whole spectrum of a real signal only the first half is looked at, as PyTorch does.
-      const whole = complexOf(pairs(12), [4, 3]).detach().requiresGrad_();
+      const whole = complexOf(complexWaves(12), [4, 3]).detach().requiresGrad_();
       const [g] = dx.grad(dx.istft(whole, 4, { onesided: false }).sum(), [whole]);
       expect(g!.narrow(0, 3, 1).abs().sum().itemSync()).toBe(0);
     });

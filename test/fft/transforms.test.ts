@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { planOf, type Plan } from "../../src/fft/plan.ts";
 import { tableBytes, tableTensors } from "../../src/runtime/tables.ts";
-import { turn } from "../../src/fft/tables.ts";
+import { cosSin } from "../../src/fft/tables.ts";
 import { clean, eachDevice, eachMode } from "../device.ts";
-import { along, complexOf, dft, errorOf, first, pairs, tensorOf, unsigned, wave } from "./reference.ts";
+import { along, complexOf, dft, errorOf, first, complexWaves, tensorOf, unsigned, wave } from "./reference.ts";
 
 /** Errors as shares of the results' root mean square: some units of float32's last place (6e-8). */
 const BOUND = 4e-6;
@@ -29,7 +29,7 @@ test("plans: matrices for small lengths, steps for composed ones, chirps for lar
 });
 
 test("turns are exact at eighths, and near everywhere", () => {
-  expect([0, 1, 2, 3, 4].map((t) => turn(t, 4).map((v) => v + 0))).toEqual([
+  expect([0, 1, 2, 3, 4].map((t) => cosSin(t, 4).map((v) => v + 0))).toEqual([
     [1, 0],
     [0, 1],
     [-1, 0],
@@ -37,9 +37,9 @@ test("turns are exact at eighths, and near everywhere", () => {
     [1, 0],
   ]);
   for (let t = 0; t < 360; t++) {
-    const [c, s] = turn(t, 360);
+    const [c, s] = cosSin(t, 360);
     expect(Math.abs(c - Math.cos((2 * Math.PI * t) / 360)) + Math.abs(s - Math.sin((2 * Math.PI * t) / 360))).toBeLessThan(2e-15);
-    expect(turn(t + 360, 360)).toEqual([c, s]);
+    expect(cosSin(t + 360, 360)).toEqual([c, s]);
   }
 });
 
@@ -54,7 +54,7 @@ eachMode("transforms", (device, mode) => {
       () => {
         for (const n of sizes)
           dx.scope(() => {
-            const x = pairs(n);
+            const x = complexWaves(n);
             const z = complexOf(x, [n]);
             const want = dft(x, -1);
             const [re, im, back] = mode.run(
@@ -95,7 +95,7 @@ eachMode("transforms", (device, mode) => {
       device,
       () => {
         const shape = [3, 10, 4];
-        const x = pairs(120);
+        const x = complexWaves(120);
         for (const [axis, n, norm] of [
           [0, undefined, "ortho"],
           [1, 7, "forward"],
@@ -154,7 +154,7 @@ eachDevice("transforms", (device) => {
           expect(errorOf(fft.hfft(fft.ihfft(t, { norm }), { n, norm }), [x])).toBeLessThan(BOUND);
         }
       // Half a spectrum whose ends aren't real, longer than asked for, or shorter: what it can't be is left out.
-      const z = complexOf(pairs(6), [6]);
+      const z = complexOf(complexWaves(6), [6]);
       const [re, im] = [z.real.dataSync(), z.imag.dataSync()] as Float32Array[];
       for (const n of [10, 9, 4, 17]) {
         const whole = [new Float64Array(n), new Float64Array(n)] as const;
@@ -175,7 +175,7 @@ eachDevice("transforms", (device) => {
   test("along several axes", async () => {
     await clean(device, () => {
       const shape = [2, 3, 5];
-      const x = pairs(30);
+      const x = complexWaves(30);
       const z = complexOf(x, shape);
       const chain = (
         steps: readonly (readonly [axis: number, n: number])[],
@@ -271,10 +271,10 @@ eachDevice("transforms", (device) => {
 
   test("of views, integers and half precision", async () => {
     await clean(device, () => {
-      const x = pairs(48);
+      const x = complexWaves(48);
       const z = complexOf(x, [6, 8]);
-      const turned = fft.fft(z.transpose(0, 1), { axis: 0 });
-      expect(errorOf(turned.transpose(0, 1).contiguous(), along(x, [6, 8], 1, 8, -1).x)).toBeLessThan(BOUND);
+      const transposed = fft.fft(z.transpose(0, 1), { axis: 0 });
+      expect(errorOf(transposed.transpose(0, 1).contiguous(), along(x, [6, 8], 1, 8, -1).x)).toBeLessThan(BOUND);
       const part = z.slice(1, 1, 8, 3).slice(0, 1);
       const picked = (p: Float64Array): Float64Array =>
         Float64Array.from({ length: 15 }, (_, i) => p[(1 + Math.floor(i / 3)) * 8 + 1 + 3 * (i % 3)]!);

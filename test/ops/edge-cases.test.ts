@@ -28,16 +28,16 @@ eachMode("rare calls", (_, mode) => {
       const data = [-Infinity, 100, Infinity, -Infinity, 0.5, NaN, 3, NaN];
       const pairs = dx.stack([dx.tensor(data), dx.ones([8])], 1).to(dtype);
       const found = mode.run((x: dx.Tensor) => {
-        const line = x.select(1, 0);
-        return [dx.argmax(line), dx.argmin(line), dx.max(line, 0).indices, dx.min(line, 0).indices, dx.argmax(line.slice(0, 0, 5))];
+        const row = x.select(1, 0);
+        return [dx.argmax(row), dx.argmin(row), dx.max(row, 0).indices, dx.min(row, 0).indices, dx.argmax(row.slice(0, 0, 5))];
       }, pairs) as dx.Tensor[];
       expect(found.map((t) => Number(t.itemSync()))).toEqual([5, 5, 5, 5, 2]);
       // The largest finite number is less than infinity.
       const most = dtype === "float16" ? 65504 : 3.4028234663852886e38;
       const close = dx.stack([dx.tensor([1, most, Infinity, NaN, -most, -Infinity]), dx.ones([6])], 1).to(dtype);
       const ends = mode.run((x: dx.Tensor) => {
-        const line = x.select(1, 0);
-        return [dx.argmax(line.slice(0, 0, 3)), dx.argmin(line.slice(0, 4, 6))];
+        const row = x.select(1, 0);
+        return [dx.argmax(row.slice(0, 0, 3)), dx.argmin(row.slice(0, 4, 6))];
       }, close) as dx.Tensor[];
       expect(ends.map((t) => Number(t.itemSync()))).toEqual([2, 1]);
     }

@@ -29,11 +29,11 @@ describe.each(devices)("a generator on %s", (device) => {
     generator.setState(before);
     expect([await program().toArray(), await program().toArray()]).toEqual(wanted);
     // A device that the state does not know begins by the seed.
-    const fresh = await dx.rand([3], { generator: new dx.Generator(7), device }).toArray();
+    const expected = await dx.rand([3], { generator: new dx.Generator(7), device }).toArray();
     const used = new dx.Generator(8);
     await draw(used);
     used.setState({ seed: "7", host: "7", devices: {} });
-    expect(await dx.rand([3], { generator: used, device }).toArray()).toEqual(fresh);
+    expect(await dx.rand([3], { generator: used, device }).toArray()).toEqual(expected);
   });
 
   it("refuses a state that is none, and stays where it was", async () => {

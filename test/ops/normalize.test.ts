@@ -12,7 +12,7 @@ const wave = (shape: readonly number[], seed = 1): dx.Tensor =>
   );
 
 /** Applies fn to every line along an axis of flat values. */
-function along(values: readonly number[], shape: readonly number[], axis: number, fn: (line: number[]) => number[]): number[] {
+function along(values: readonly number[], shape: readonly number[], axis: number, fn: (slice: number[]) => number[]): number[] {
   const out = [...values];
   const inner = count(shape.slice(axis + 1));
   const length = shape[axis]!;
@@ -25,9 +25,9 @@ function along(values: readonly number[], shape: readonly number[], axis: number
     }
   return out;
 }
-const softmax = (line: number[]): number[] => {
-  const top = Math.max(...line);
-  const e = line.map((v) => Math.exp(v - top));
+const softmax = (slice: number[]): number[] => {
+  const top = Math.max(...slice);
+  const e = slice.map((v) => Math.exp(v - top));
   const sum = e.reduce((a, b) => a + b);
   return e.map((v) => v / sum);
 };
@@ -74,9 +74,9 @@ eachMode("softmax", (device, mode) => {
           mode.run((t) => dx.softmin(t, axis), x.neg()),
           want,
         );
-        const turned = x.permute(...shape.map((_, i) => shape.length - 1 - i));
+        const permuted = x.permute(...shape.map((_, i) => shape.length - 1 - i));
         expectClose(
-          mode.run((t) => dx.softmax(t, shape.length - 1 - at).permute(...shape.map((_, i) => shape.length - 1 - i)), turned),
+          mode.run((t) => dx.softmax(t, shape.length - 1 - at).permute(...shape.map((_, i) => shape.length - 1 - i)), permuted),
           want,
         );
         expect(dx.gradcheck((t) => dx.softmax(t, axis), [x.requiresGrad_()])).toBe(true);

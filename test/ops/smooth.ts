@@ -26,16 +26,16 @@ const linear = (name: string, fn: Smooth["fn"], ...inputs: (readonly [readonly n
   inputs,
   once: true,
 });
-const pair = (name: string, fn: (a: dx.Tensor, b: dx.Tensor) => dx.Tensor, a = A, b = B): Smooth =>
+const binary = (name: string, fn: (a: dx.Tensor, b: dx.Tensor) => dx.Tensor, a = A, b = B): Smooth =>
   of(name, (x, y) => fn(x!, y!), [[2, 3], a], [[3], b]);
 
 export const SMOOTH: readonly Smooth[] = [
-  pair("atan2", dx.atan2),
-  pair("hypot", dx.hypot),
-  pair("logaddexp", dx.logaddexp),
-  pair("logaddexp2", dx.logaddexp2),
-  pair("xlogy", dx.xlogy, A, [0.9, 0.6, 2.1]),
-  pair("xlog1py", dx.xlog1py, A, [0.9, 0.6, 2.1]),
+  binary("atan2", dx.atan2),
+  binary("hypot", dx.hypot),
+  binary("logaddexp", dx.logaddexp),
+  binary("logaddexp2", dx.logaddexp2),
+  binary("xlogy", dx.xlogy, A, [0.9, 0.6, 2.1]),
+  binary("xlog1py", dx.xlog1py, A, [0.9, 0.6, 2.1]),
   linear("fmax", (x, y) => dx.fmax(x!, y!), [[3], A], [[3], B]),
   linear("fmin", (x, y) => dx.fmin(x!, y!), [[3], A], [[3], B]),
   linear("copysign", (x, y) => dx.copysign(x!, y!), [[3], A], [[3], B]),
@@ -49,7 +49,7 @@ export const SMOOTH: readonly Smooth[] = [
   linear("rad2deg", (x) => dx.deg2rad(dx.rad2deg(x!)), [[3], A]),
   of("norm of order 3", (x) => dx.norm(x!, 3, 1), [[2, 3], A]),
   of("norm of order 1.5", (x) => dx.norm(x!, 1.5, 0), [[2, 3], A]),
-  pair("dist", (a, b) => dx.dist(a, b)),
+  binary("dist", (a, b) => dx.dist(a, b)),
   of("cdist", (a, b) => dx.cdist(a!, b!), [[2, 3], A], [[3, 3], B]),
   of("pdist", (a) => dx.pdist(a!), [[3, 2], A]),
   of("cosineSimilarity", (a, b) => dx.cosineSimilarity(a!, b!), [[2, 3], A], [[2, 3], B]),

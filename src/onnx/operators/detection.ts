@@ -1,6 +1,6 @@
 /** Boxes: choosing among them, and reading inside them. */
 import * as ops from "../../ops/index.ts";
-import { readPlaces } from "../../ops/vision/grid-sample.ts";
+import { readElements } from "../../ops/vision/grid-sample.ts";
 import { kernel } from "../../ops/kernel/kernel.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../format/call.ts";
@@ -85,7 +85,7 @@ function alignMaximum(x: Tensor, rois: Tensor, batch: Tensor, a: Align): Tensor 
         [z.high, z.share],
       ] as const
     ).map(([place, share]) => {
-      const read = readPlaces(planes, [height, width], spread(row, place), false);
+      const read = readElements(planes, [height, width], spread(row, place), false);
       const weighed = ops.mul(read, ops.unsqueeze(grid(rowShare, share, ops.mul), 1));
       return ops.where(isInside, weighed, 0);
     }),

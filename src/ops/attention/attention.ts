@@ -19,7 +19,7 @@ import { arange } from "../creation/ranges.ts";
 import { sum } from "../reduce/reduce.ts";
 import { emitSoftmax, softmax } from "../reduce/softmax.ts";
 import { detach } from "../data/state.ts";
-import { alongAxis, BOOL, cast, constant, cut, requireFloat, sequence, sumTo, turned } from "../declare/support.ts";
+import { alongAxis, BOOL, cast, constant, cut, requireFloat, sequence, sumTo, transposeLast } from "../declare/support.ts";
 import { scalarTensor } from "../../runtime/constants.ts";
 import { where } from "../elementwise/where.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
@@ -47,9 +47,9 @@ const rows = (g: GraphBuilder, x: Expr, start: number, length: number): Expr => 
 
 /** Where query `start` + i may see key j: j is not behind it. */
 function emitCausal(g: GraphBuilder, start: number, length: number, keys: number, sizes: readonly number[]): Expr {
-  const pairs = [length, keys];
-  const line = (axis: number, from: number): Expr => alongAxis(g, sequence(g, "int32", [pairs[axis]!], from), pairs, axis);
-  const seen = g.elementWiseLogicalGreaterThanOrEqual(line(0, start), line(1, 0), BOOL);
+  const scoreShape = [length, keys];
+  const positions = (axis: number, from: number): Expr => alongAxis(g, sequence(g, "int32", [scoreShape[axis]!], from), scoreShape, axis);
+  const seen = g.elementWiseLogicalGreaterThanOrEqual(positions(0, start), positions(1, 0), BOOL);
   return g.expand(seen, sizes);
 }
 
@@ -64,7 +64,7 @@ function emitAttention(
   const batch = out.shape.slice(0, -2);
   const [length, keys] = [out.shape.at(-2)!, k!.sizes.at(-2)!];
   const block = blockOf(batch, length, keys);
-  const across = turned(g, k!);
+  const across = transposeLast(g, k!);
   const parts: Expr[] = [];
   for (let start = 0; start < length; start += block) {
     const count = Math.min(block, length - start);
@@ -161,7 +161,7 @@ export interface AttentionOptions {
   /** @deprecated Use dropoutP. */
   readonly dropout?: number | undefined;
 
-  /** Whether a query sees no key behind its own place. Default: false. */
+  /** Whether a query sees no key behind its own position (a causal mask). Default: false. */
   readonly isCausal?: boolean | undefined;
   /** @deprecated Use isCausal. */
   readonly causal?: boolean | undefined;
@@ -194,13 +194,13 @@ export function scaledDotProductAttention(q: Tensor, k: Tensor, v: Tensor, optio
   if (causal && mask !== null) throw new ValueError(name, "attnMask", "null when isCausal", mask);
   if (options.enableGqa === true) [k, v] = [grouped(name, q, k), grouped(name, q, v)];
   requireBatches(name, q, k, v);
-  const pairs = [...batchOf([q, k, v]), q.shape.at(-2)!, k.shape.at(-2)!];
-  if (mask !== null && !isBroadcastableTo(mask.shape, pairs))
-    throw new ShapeError(name, "attnMask", `one that broadcasts to ${showShape(pairs)}`, mask.describe());
+  const scoreShape = [...batchOf([q, k, v]), q.shape.at(-2)!, k.shape.at(-2)!];
+  if (mask !== null && !isBroadcastableTo(mask.shape, scoreShape))
+    throw new ShapeError(name, "attnMask", `one that broadcasts to ${showShape(scoreShape)}`, mask.describe());
   const added = mask === null ? null : additive(mask, q);
   const scale = options.scale ?? 1 / Math.sqrt(q.shape.at(-1)!);
   const attrs = { scale, causal };
-  if (p === 0 && sizeOf(pairs) > 0 && v.size > 0) return call(attentionOp, added === null ? [q, k, v] : [q, k, v, added], attrs);
+  if (p === 0 && sizeOf(scoreShape) > 0 && v.size > 0) return call(attentionOp, added === null ? [q, k, v] : [q, k, v, added], attrs);
   return matmul(dropout(probabilities(q, k, added, attrs, 0), { p, generator: options.generator }), v);
 }
 

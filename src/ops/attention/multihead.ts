@@ -115,21 +115,21 @@ export function multiHeadAttention(
   const p = options.dropoutP ?? 0;
   const attrs: Attention = { scale: 1 / Math.sqrt(width / heads), causal: options.isCausal === true && added === null };
   let merged: Tensor;
-  let shown: Tensor | null = null;
+  let returnedWeights: Tensor | null = null;
   if (wanted === "none") {
     merged = scaledDotProductAttention(qh, kh, vh, { attnMask: added, isCausal: attrs.causal, dropoutP: p, generator: options.generator });
   } else {
     const seen = dropout(probabilities(qh, kh, added, attrs, 0), { p, training: p > 0, generator: options.generator });
     merged = matmul(seen, vh);
-    shown = wanted === "average" ? mean(seen, 1) : seen;
+    returnedWeights = wanted === "average" ? mean(seen, 1) : seen;
   }
   const flat = reshape(permute(merged, 2, 0, 1, 3), [length, batch, width]);
-  return { output: linear(flat, projections.outWeight, projections.outBias), weights: shown };
+  return { output: linear(flat, projections.outWeight, projections.outBias), weights: returnedWeights };
 }
 
 /**
- * Rotary position embedding: pairs of x's last axis, turned by angles. x: [..., L, E]; cosine and sine: broadcast to [..., L, E / 2].
- * interleaved: whether neighbours are pairs, instead of places half the axis apart (default).
+ * Rotary position embedding: pairs of elements of x's last axis, rotated by angles. x: [..., L, E]; cosine and sine: broadcast to [..., L, E / 2].
+ * interleaved: whether neighbours are pairs, instead of elements half the axis apart (default).
  */
 export function rotaryEmbedding(
   x: Tensor,
@@ -138,7 +138,7 @@ export function rotaryEmbedding(
   {
     interleaved = false,
   }: {
-    /** Whether pairs lie next to each other instead of half the width apart. Default: false. */
+    /** Whether pairs are adjacent elements instead of elements half the width apart. Default: false. */
     readonly interleaved?: boolean | undefined;
   } = {},
 ): Tensor {

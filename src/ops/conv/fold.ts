@@ -81,13 +81,13 @@ const foldOp: Definition<Columns> = define<Columns>({
             },
           ),
         );
-        const placed = g.sliceGrad(g.reinterpret(part, { sizes: [n, c, ...w.blocks] }), {
+        const scattered = g.sliceGrad(g.reinterpret(part, { sizes: [n, c, ...w.blocks] }), {
           outputGradient: { sizes },
           inputWindowOffsets: [0, 0, i * w.dilation[0]!, j * w.dilation[1]!],
           inputWindowSizes: [n, c, ...windows],
           inputWindowStrides: [1, 1, ...w.stride],
         });
-        sum = sum === null ? placed : g.elementWiseAdd(sum, placed);
+        sum = sum === null ? scattered : g.elementWiseAdd(sum, scattered);
       }
     if (w.padding.every((p) => p === 0)) return [sum!];
     return [

@@ -43,17 +43,17 @@ export interface Geometry {
 }
 
 /** The same cell of all windows, for each cell: x [N, C, input...] gives so many [N, C, output...]. */
-function cells(x: Tensor, { kernel, output, stride, dilation, start }: Layout, value = 0): Tensor[] {
+function taps(x: Tensor, { kernel, output, stride, dilation, start }: Layout, value = 0): Tensor[] {
   const spatial = x.shape.slice(2);
   const end = spatial.map((d, i) => (output[i]! - 1) * stride[i]! + (kernel[i]! - 1) * dilation[i]! + 1 - d - start[i]!);
   const pads = spatial.flatMap((_, i) => [start[i]!, end[i]!]);
   // pad() names the last axis first.
   const listed = spatial.flatMap((_, i) => pads.slice(2 * (spatial.length - 1 - i), 2 * (spatial.length - i)));
   const padded = listed.every((p) => p === 0) ? x : pad(x, listed, { value });
-  const places = kernel.reduce<number[][]>((all, k) => all.flatMap((p) => Array.from({ length: k }, (_, i) => [...p, i])), [[]]);
-  return places.map((place) =>
+  const offsets = kernel.reduce<number[][]>((all, k) => all.flatMap((p) => Array.from({ length: k }, (_, i) => [...p, i])), [[]]);
+  return offsets.map((offset) =>
     sliceView(padded, {
-      starts: [0, 0, ...place.map((p, i) => p * dilation[i]!)],
+      starts: [0, 0, ...offset.map((p, i) => p * dilation[i]!)],
       sizes: [x.shape[0]!, x.shape[1]!, ...output],
       steps: [1, 1, ...stride],
     }),
@@ -65,7 +65,7 @@ function correlated(x: Tensor, w: Tensor, bias: Tensor | null, layout: Layout, g
   const [n, co] = [x.shape[0]!, w.shape[0]!];
   const [inner, places] = [w.size / co, sizeOf(layout.output)];
   // [N, Ci, cells, output...] as [N, groups, Ci/groups * cells, output].
-  const columns = reshape(stack(cells(x, layout), 2), [n, groups, inner, places]);
+  const columns = reshape(stack(taps(x, layout), 2), [n, groups, inner, places]);
   const rows = reshape(w, [1, groups, co / groups, inner]);
   const y = reshape(matmul(rows, columns), [n, co, ...layout.output]);
   return bias === null ? y : add(y, reshape(bias, [co, ...layout.output.map(() => 1)]));
@@ -89,9 +89,9 @@ export function integerConvTranspose(x: Tensor, w: Tensor, bias: Tensor | null, 
   const apart = o.stride.reduce((t, by, i) => spaced(t, i + 2, by), x);
   const [ci, per] = w.shape as [number, number];
   const grouped = reshape(w, [o.groups, ci / o.groups, per, ...o.kernel]);
-  const turned = reshape(transpose(grouped, 1, 2), [o.groups * per, ci / o.groups, ...o.kernel]);
+  const transposed = reshape(transpose(grouped, 1, 2), [o.groups * per, ci / o.groups, ...o.kernel]);
   const flipped = flip(
-    turned,
+    transposed,
     o.kernel.map((_, i) => i + 2),
   );
   const layout: Layout = {
@@ -110,7 +110,7 @@ interface Windows extends Layout {
 
 /** The sums of windows over the number of their cells, rounded towards zero. counts: by window. */
 export function integerAverage(x: Tensor, w: Windows, counts: readonly number[]): Tensor {
-  const sum = cells(x, w).reduce((a, b) => add(a, b));
+  const sum = taps(x, w).reduce((a, b) => add(a, b));
   const isOne = counts.every((n) => n === counts[0]);
   const over = tensor(isOne ? [counts[0]!] : counts, { shape: isOne ? [1] : w.output, dtype: x.dtype, device: x.device });
   return div(sum, over, { roundingMode: "trunc" });
@@ -122,20 +122,20 @@ function lowest(dtype: DType): number {
 }
 
 /** The largest cells, and their places within the plane; of equal ones the first. */
-export function integerMaximumWithPlaces(x: Tensor, w: Windows): { readonly values: Tensor; readonly indices: Tensor } {
-  const all = cells(x, w, lowest(x.dtype));
+export function integerMaximumWithIndices(x: Tensor, w: Windows): { readonly values: Tensor; readonly indices: Tensor } {
+  const all = taps(x, w, lowest(x.dtype));
   const plane = reshape(arange(sizeOf(w.input), { dtype: "int32", device: x.device }), [1, 1, ...w.input]);
-  const places = cells(plane, w, -1);
-  let [values, indices] = [all[0]!, broadcastTo(places[0]!, all[0]!.shape)];
-  all.slice(1).forEach((cell, i) => {
+  const tapIndices = taps(plane, w, -1);
+  let [values, indices] = [all[0]!, broadcastTo(tapIndices[0]!, all[0]!.shape)];
+  all.slice(1).forEach((tap, i) => {
     // The first cell may be padding, which nothing in the plane need exceed.
-    const wins = logicalOr(gt(cell, values), lt(indices, 0));
-    values = where(wins, cell, values);
-    indices = where(wins, places[i + 1]!, indices);
+    const wins = logicalOr(gt(tap, values), lt(indices, 0));
+    values = where(wins, tap, values);
+    indices = where(wins, tapIndices[i + 1]!, indices);
   });
   return { values, indices };
 }
 
 export function integerMaximum(x: Tensor, w: Windows): Tensor {
-  return cells(x, w, lowest(x.dtype)).reduce((a, b) => maximum(a, b));
+  return taps(x, w, lowest(x.dtype)).reduce((a, b) => maximum(a, b));
 }

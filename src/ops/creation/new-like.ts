@@ -65,9 +65,9 @@ export interface TriangleOptions {
   readonly device?: TensorOptions["device"];
 }
 
-/** The host makes the list of places: of a matrix's lines, and in all. */
-const MOST_LINES = 2 ** 31 - 1;
-const MOST_PLACES = 2 ** 26;
+/** Limits of the list of indices that the host makes: rows of the matrix, and elements. */
+const MAX_ROWS = 2 ** 31 - 1;
+const MAX_INDICES = 2 ** 26;
 
 function triangle(
   operation: string,
@@ -80,18 +80,18 @@ function triangle(
     ["rows", rows],
     ["columns", columns],
   ] as const)
-    if (!Number.isInteger(n) || n < 0 || n > MOST_LINES) throw new ValueError(operation, name, `an integer from 0 to ${MOST_LINES}`, n);
+    if (!Number.isInteger(n) || n < 0 || n > MAX_ROWS) throw new ValueError(operation, name, `an integer from 0 to ${MAX_ROWS}`, n);
   if (!Number.isInteger(offset)) throw new ValueError(operation, "offset", "an integer", offset);
   const from = (i: number): number => (isUpper ? Math.min(columns, Math.max(0, i + offset)) : 0);
   const to = (i: number): number => (isUpper ? columns : Math.min(columns, Math.max(0, i + offset + 1)));
-  // Rows that have places, and how many: not row by row, since there may be 2^31 of them.
+  // Rows that have elements, and the count: in closed form, since there may be 2^31 rows.
   const start = isUpper ? 0 : Math.max(0, -offset);
   const end = isUpper ? Math.min(rows, columns - offset) : rows;
   const below = (v: number): number =>
     v <= columns ? (Math.max(0, v) * (Math.max(0, v) + 1)) / 2 : columns * v - (columns * (columns - 1)) / 2;
   const lower = below(rows + offset - (isUpper ? 1 : 0)) - below(offset - (isUpper ? 1 : 0));
   const count = isUpper ? rows * columns - lower : lower;
-  if (count > MOST_PLACES) throw new ShapeError(operation, "result", `of at most ${MOST_PLACES} places`, String(count));
+  if (count > MAX_INDICES) throw new ShapeError(operation, "result", `of at most ${MAX_INDICES} elements`, String(count));
   const on: Device = device === undefined ? defaultDevice() : deviceOf(device);
   const type: DType = dtype;
   if (count === 0) return empty([2, 0], { dtype: type, device: on });

@@ -111,7 +111,7 @@ export function evenSteps(start: number, end: number, steps: number, options: Te
 }
 
 /** Row (or column) numbers of a matrix, from `first` on, seen with the sizes of a stack of matrices. */
-function places(g: GraphBuilder, sizes: readonly number[], which: "row" | "column", first: number): Expr {
+function coordinates(g: GraphBuilder, sizes: readonly number[], which: "row" | "column", first: number): Expr {
   const axis = sizes.length - (which === "row" ? 2 : 1);
   return alongAxis(g, sequence(g, "int32", [sizes[axis]!], first), sizes, axis);
 }
@@ -120,7 +120,7 @@ const eyeOp = define<{ readonly shape: Shape; readonly dtype: DType }>({
   name: "eye",
   infer: (_, { shape, dtype }) => [{ shape, dtype }],
   lower: (g, _, { shape, dtype }) => [
-    cast(g, g.elementWiseLogicalEquals(places(g, shape, "row", 0), places(g, shape, "column", 0), BOOL), dtype),
+    cast(g, g.elementWiseLogicalEquals(coordinates(g, shape, "row", 0), coordinates(g, shape, "column", 0), BOOL), dtype),
   ],
   grad: null,
   padded: asItIs,
@@ -145,7 +145,7 @@ interface TriangleAttributes {
 
 /** x with zeros on one side of the columns given for each row. */
 function emitTriangle(g: GraphBuilder, x: Expr, upper: boolean, row: Expr): Expr {
-  const column = places(g, x.sizes, "column", 0);
+  const column = coordinates(g, x.sizes, "column", 0);
   const kept = upper ? g.elementWiseLogicalGreaterThanOrEqual(column, row, BOOL) : g.elementWiseLogicalLessThanOrEqual(column, row, BOOL);
   return g.elementWiseIf(kept, x, constant(g, x.dtype, 0, x.sizes));
 }
@@ -154,7 +154,7 @@ const triangleOp: Definition<TriangleAttributes> = define<TriangleAttributes>({
   name: "triangle",
   traits: { carries: true },
   infer: ([x]) => [x!],
-  lower: (g, [x], { upper, diagonal }) => [emitTriangle(g, x!, upper, places(g, x!.sizes, "row", diagonal))],
+  lower: (g, [x], { upper, diagonal }) => [emitTriangle(g, x!, upper, coordinates(g, x!.sizes, "row", diagonal))],
   grad: (dy, { attrs }) => [call(triangleOp, [dy], attrs)],
   follows: ["diagonal"],
   padded: (g, [x], attrs, _outputs, p, lower) => {
@@ -163,7 +163,7 @@ const triangleOp: Definition<TriangleAttributes> = define<TriangleAttributes>({
       p.number((a: TriangleAttributes) => a.diagonal),
       x!.sizes,
     );
-    return [emitTriangle(g, x!, attrs.upper, g.elementWiseAdd(places(g, x!.sizes, "row", 0), diagonal))];
+    return [emitTriangle(g, x!, attrs.upper, g.elementWiseAdd(coordinates(g, x!.sizes, "row", 0), diagonal))];
   },
   saves: { inputs: [], outputs: false },
 });
@@ -204,7 +204,7 @@ const diagonalEmbedOp: Definition<{ readonly shape: Shape; readonly offset: numb
         : x!;
     const step = filled.strides[filled.strides.length - 1]!;
     const seen = g.reinterpret(filled, { sizes: shape, strides: [...filled.strides.slice(0, -1), byRow ? step : 0, byRow ? 0 : step] });
-    const on = g.elementWiseLogicalEquals(places(g, shape, "row", offset), places(g, shape, "column", 0), BOOL);
+    const on = g.elementWiseLogicalEquals(coordinates(g, shape, "row", offset), coordinates(g, shape, "column", 0), BOOL);
     return [g.elementWiseIf(on, seen, constant(g, x!.dtype, 0, shape))];
   },
   padded: (_g, _inputs, _attrs, _outputs, p, lower) => lower([p.filled(0, 0)]),
@@ -236,7 +236,7 @@ const oneHotOp = define<{ readonly classes: number; readonly dtype: DType }>({
   grad: null,
 });
 
-/** 1 at the place that x names along a new last axis, 0 elsewhere. @package */
+/** 1 at index x along a new last axis, 0 elsewhere. @package */
 export const oneHotOf = (x: Tensor, classes: number, dtype: DType): Tensor => call(oneHotOp, [x], { classes, dtype });
 
 /** @internal An axis that must exist. */

@@ -20,7 +20,7 @@ function window(
   operation: string,
   length: number,
   { periodic = true, ...options }: WindowOptions,
-  make: (place: Tensor, span: number) => Tensor,
+  make: (position: Tensor, span: number) => Tensor,
 ): Tensor {
   if (!Number.isInteger(length) || length < 0) throw new ValueError(operation, "length", "an integer of at least 0", length);
   const dtype = options.dtype ?? "float32";

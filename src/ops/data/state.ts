@@ -58,9 +58,9 @@ export const zero_ = (x: Tensor): Tensor =>
 export function maskedFill_(x: Tensor, mask: Tensor, value: Arithmetic): Tensor {
   const shared = x.shape.flatMap((d, axis) => (d > 1 && x.strides[axis] === 0 ? [axis] : []));
   if (shared.length === 0) return assign("maskedFill_", x, () => maskedFill(x, mask, value));
-  const places = shared.reduce((t, axis) => narrow(t, axis, 0, 1), x);
+  const distinct = shared.reduce((t, axis) => narrow(t, axis, 0, 1), x);
   const some = any(broadcastTo(mask, x.shape), shared, { keepDims: true });
-  assign("maskedFill_", places, () => maskedFill(places, some, value));
+  assign("maskedFill_", distinct, () => maskedFill(distinct, some, value));
   return x;
 }
 

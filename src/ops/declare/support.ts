@@ -114,11 +114,11 @@ export function sequence(
 }
 
 /** A line seen along an axis of more. */
-export const alongAxis = (g: GraphBuilder, line: Expr, sizes: readonly number[], axis: number): Expr =>
-  g.reinterpret(line, { sizes, strides: sizes.map((_, i) => (i === axis ? 1 : 0)) });
+export const alongAxis = (g: GraphBuilder, vector: Expr, sizes: readonly number[], axis: number): Expr =>
+  g.reinterpret(vector, { sizes, strides: sizes.map((_, i) => (i === axis ? 1 : 0)) });
 
 /** The same elements with the last two axes exchanged. */
-export const turned = (g: GraphBuilder, x: Expr): Expr => {
+export const transposeLast = (g: GraphBuilder, x: Expr): Expr => {
   const order = [...x.sizes.keys()];
   return g.transpose(x, [...order.slice(0, -2), ...order.slice(-2).toReversed()]);
 };
@@ -136,7 +136,7 @@ export function cut(g: GraphBuilder, x: Expr, axis: number, start: number, lengt
 }
 
 /** SCATTER, which takes no more updates along the axis than x has elements there: x is padded for it, and cut again. */
-export function emitScatterElements(g: GraphBuilder, x: Expr, places: Expr, updates: Expr, axis: number): Expr {
+export function emitScatterElements(g: GraphBuilder, x: Expr, indices: Expr, updates: Expr, axis: number): Expr {
   const [n, k] = [x.sizes[axis]!, updates.sizes[axis]!];
   const sizes = x.sizes.map((d, i) => (i === axis ? Math.max(n, k) : d));
   const base =
@@ -154,7 +154,7 @@ export function emitScatterElements(g: GraphBuilder, x: Expr, places: Expr, upda
           ].map((e) => g.packed(e)),
           { output: { sizes }, axis },
         );
-  return cut(g, g.scatter(base, places, updates, { output: { sizes }, axis }), axis, 0, n);
+  return cut(g, g.scatter(base, indices, updates, { output: { sizes }, axis }), axis, 0, n);
 }
 
 const WIDER: { readonly [K in DType]: readonly DType[] } = {

@@ -247,8 +247,8 @@ const emitSoftplus = (g: GraphBuilder, x: Expr, { beta, threshold }: SoftplusAtt
   const near = g.elementWiseSubtract(tail, g.elementWiseMultiply(g.elementWiseIdentity(tail, { scaleBias: [0.5, 0] }), tail));
   const rest = g.elementWiseIdentity(g.elementWiseIf(small, near, log), { scaleBias: [1 / beta, 0] });
   // max(beta x, 0) / beta
-  const line = beta > 0 ? g.activationRelu(x) : g.elementWiseSubtract(x, g.activationRelu(x));
-  const soft = g.elementWiseAdd(line, rest);
+  const linearPart = beta > 0 ? g.activationRelu(x) : g.elementWiseSubtract(x, g.activationRelu(x));
+  const soft = g.elementWiseAdd(linearPart, rest);
   return g.elementWiseIf(g.elementWiseLogicalGreaterThan(scaled, number(threshold), BOOL), x, soft);
 };
 

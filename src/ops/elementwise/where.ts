@@ -39,7 +39,7 @@ const whereOp = define({
 });
 
 /** Both operands in one dtype; at least one of a, b and anchor is a tensor. */
-function pair(operation: string, a: Arithmetic, b: Arithmetic, anchor: Tensor): [Tensor, Tensor] {
+function operandPair(operation: string, a: Arithmetic, b: Arithmetic, anchor: Tensor): [Tensor, Tensor] {
   const dtype = resultType([a, b]);
   const made = (v: Arithmetic, argument: string): Tensor =>
     v instanceof Tensor
@@ -60,7 +60,7 @@ function pair(operation: string, a: Arithmetic, b: Arithmetic, anchor: Tensor): 
 export function where(condition: Tensor, a: Arithmetic, b: Arithmetic): Tensor {
   if (condition.dtype !== "bool" && condition.dtype !== "uint8")
     throw new DTypeError("where", "condition", "of dtype bool", condition.describe());
-  return call(whereOp, [condition, ...pair("where", a, b, condition)], undefined);
+  return call(whereOp, [condition, ...operandPair("where", a, b, condition)], undefined);
 }
 
 /** x with `value` where the mask holds. Reference: torch.Tensor.masked_fill. DirectML: ELEMENT_WISE_IF. */

@@ -108,8 +108,8 @@ export { type Projections, type MultiHeadOptions } from "../attention/multihead.
 /** Multi-head attention of [L, B, E], [S, B, E], [S, B, E]. Reference: torch.nn.functional.multi_head_attention_forward. */
 export const multiHeadAttention = function ($0: never, $1: never, $2: never, $3: never, $4: never, $5: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && isTensor($2) && kinds.kind8.is($3) && kinds.kind12.is($4) && ($5 === undefined || kinds.kind16.is($5)) && (arguments.length <= 6 || isAll(arguments, 6)))) [$0, $1, $2, $3, $4, $5] = mended("multiHeadAttention", "query:0 key:0 value:0 heads:2 projections:3 options:4", arguments); try { return $attentionMultihead.multiHeadAttention($0, $1, $2, $3, $4, $5); } catch (error) { throw under("multiHeadAttention", error); } } as unknown as typeof $attentionMultihead.multiHeadAttention;
 /**
- * Rotary position embedding: pairs of x's last axis, turned by angles. x: [..., L, E]; cosine and sine: broadcast to [..., L, E / 2].
- * interleaved: whether neighbours are pairs, instead of places half the axis apart (default).
+ * Rotary position embedding: pairs of elements of x's last axis, rotated by angles. x: [..., L, E]; cosine and sine: broadcast to [..., L, E / 2].
+ * interleaved: whether neighbours are pairs, instead of elements half the axis apart (default).
  */
 export const rotaryEmbedding = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && isTensor($2) && ($3 === undefined || kinds.kind18.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("rotaryEmbedding", "x:0 cosine:0 sine:0 options:5", arguments); try { return $attentionMultihead.rotaryEmbedding($0, $1, $2, $3); } catch (error) { throw under("rotaryEmbedding", error); } } as unknown as typeof $attentionMultihead.rotaryEmbedding;
 export { type ConvOptions, type ConvTransposeOptions } from "../conv/conv.ts";
@@ -613,7 +613,7 @@ export { type EmbeddingOptions } from "../index/embedding.ts";
  */
 export const embedding = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.kind103.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("embedding", "indices:0 table:0 options:52", arguments); try { return $indexEmbedding.embedding($0, $1, $2); } catch (error) { throw under("embedding", error); } } as unknown as typeof $indexEmbedding.embedding;
 /**
- * x with source's elements at places of flattened x, which may count from the end; index and source have as many elements. Of equal places
+ * x with source's elements at indices of flattened x, which may count from the end; index and source have as many elements. Of equal indices
  * any one wins, unless accumulate adds them all. Gradients flow to x and source. Reference: torch.Tensor.put.
  */
 export const put = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && isTensor($2) && ($3 === undefined || kinds.kind105.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("put", "x:0 index:0 source:0 options:53", arguments); try { return $indexFlatIndex.put($0, $1, $2, $3); } catch (error) { throw under("put", error); } } as unknown as typeof $indexFlatIndex.put;
@@ -622,18 +622,18 @@ export const put = function ($0: never, $1: never, $2: never, $3: never = undefi
  * the others. Throws IndexError for indices out of range on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1. Reference: torch.gather. DirectML: GATHER_ELEMENTS.
  */
 export const gather = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && kinds.kind8.is($1) && isTensor($2) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("gather", "x:0 axis:2 index:0", arguments); try { return $indexGather.gather($0, $1, $2); } catch (error) { throw under("gather", error); } } as unknown as typeof $indexGather.gather;
-/** The parts of x at the places of a 1-axis index along an axis. Reference: torch.index_select. DirectML: GATHER. */
+/** The slices of x that a 1-D index picks along an axis. Reference: torch.index_select. DirectML: GATHER. */
 export const indexSelect = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && kinds.kind8.is($1) && isTensor($2) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("indexSelect", "x:0 axis:2 index:0", arguments); try { return $indexGather.indexSelect($0, $1, $2); } catch (error) { throw under("indexSelect", error); } } as unknown as typeof $indexGather.indexSelect;
 /**
- * x with alpha times source's parts added along an axis at the places of a 1-axis index. DirectML: by size ONE_HOT and GEMM, or TOP_K1
+ * x with alpha times source's parts added along an axis at the indices of a 1-D index. DirectML: by size ONE_HOT and GEMM, or TOP_K1
  * with SCATTER. Reference: torch.index_add.
  */
 export const indexAdd = function ($0: never, $1: never, $2: never, $3: never, $4: never = undefined as never) { if (!(isTensor($0) && kinds.kind8.is($1) && isTensor($2) && isTensor($3) && ($4 === undefined || kinds.kind107.is($4)) && (arguments.length <= 5 || isAll(arguments, 5)))) [$0, $1, $2, $3, $4] = mended("indexAdd", "x:0 axis:2 index:0 source:0 options:54", arguments); try { return $indexIndexRows.indexAdd($0, $1, $2, $3, $4); } catch (error) { throw under("indexAdd", error); } } as unknown as typeof $indexIndexRows.indexAdd;
-/** x with source's parts along an axis at the places of a 1-axis index. DirectML: SCATTER. Reference: torch.index_copy. */
+/** x with source's slices along an axis at the indices of a 1-D index. DirectML: SCATTER. Reference: torch.index_copy. */
 export const indexCopy = function ($0: never, $1: never, $2: never, $3: never) { if (!(isTensor($0) && kinds.kind8.is($1) && isTensor($2) && isTensor($3) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("indexCopy", "x:0 axis:2 index:0 source:0", arguments); try { return $indexIndexRows.indexCopy($0, $1, $2, $3); } catch (error) { throw under("indexCopy", error); } } as unknown as typeof $indexIndexRows.indexCopy;
-/** x with a value at the places of a 1-axis index along an axis. value: a number or a tensor of rank 0. Reference: torch.index_fill. */
+/** x with a value at the indices of a 1-D index along an axis. value: a number or a tensor of rank 0. Reference: torch.index_fill. */
 export const indexFill = function ($0: never, $1: never, $2: never, $3: never) { if (!(isTensor($0) && kinds.kind8.is($1) && isTensor($2) && (isTensor($3) || kinds.kind74.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("indexFill", "x:0 axis:2 index:0 value:38", arguments); try { return $indexIndexRows.indexFill($0, $1, $2, $3); } catch (error) { throw under("indexFill", error); } } as unknown as typeof $indexIndexRows.indexFill;
-/** x's parts along an axis reduced with source's at the places of a 1-axis index. Reference: torch.index_reduce. */
+/** x's slices along an axis reduced with source's at the indices of a 1-D index. Reference: torch.index_reduce. */
 export const indexReduce = function ($0: never, $1: never, $2: never, $3: never, $4: never, $5: never = undefined as never) { if (!(isTensor($0) && kinds.kind8.is($1) && isTensor($2) && isTensor($3) && ($5 === undefined || kinds.kind109.is($5)) && (arguments.length <= 6 || isAll(arguments, 6)))) [$0, $1, $2, $3, $4, $5] = mended("indexReduce", "x:0 axis:2 index:0 source:0 reduce:14 options:55", arguments); try { return $indexIndexRows.indexReduce($0, $1, $2, $3, $4, $5); } catch (error) { throw under("indexReduce", error); } } as unknown as typeof $indexIndexRows.indexReduce;
 export { type Slice, type Index } from "../index/indexing.ts";
 /** A Slice from start to end. */
@@ -650,8 +650,8 @@ export const index = function ($0: never, ...rest: never[]) { if (!(isTensor($0)
  */
 export const set = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && (isTensor($1) || kinds.kind113.is($1)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("set", "x:0 indices:57 value:14", arguments); try { return $indexIndexing.set($0, $1, $2); } catch (error) { throw under("set", error); } } as unknown as typeof $indexIndexing.set;
 /**
- * x with values at the places that tensors of indices (or a mask) name, as set() but as another tensor. accumulate: added, those of equal
- * places all. Reference: torch.index_put.
+ * x with values at the elements that tensors of indices (or a mask) pick, as set() but as another tensor. accumulate: values are added, those
+ * of equal indices too. Reference: torch.index_put.
  */
 export const indexPut = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && kinds.kind114.is($1) && (isTensor($2) || kinds.kind75.is($2)) && ($3 === undefined || kinds.kind105.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("indexPut", "x:0 indices:58 values:39 options:53", arguments); try { return $indexIndexing.indexPut($0, $1, $2, $3); } catch (error) { throw under("indexPut", error); } } as unknown as typeof $indexIndexing.indexPut;
 export { type NonzeroOptions, type SizedOptions, type MaskedOptions } from "../index/nonzero.ts";
@@ -667,24 +667,24 @@ export const argwhere = function ($0: never, $1: never = undefined as never) { i
 /** nonzeroSync() by NumPy's name. */
 export const argwhereSync = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind119.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("argwhereSync", "x:0 options:60", arguments); try { return $indexNonzero.argwhereSync($0, $1); } catch (error) { throw under("argwhereSync", error); } } as unknown as typeof $indexNonzero.argwhereSync;
 /**
- * The elements where a mask holds, in one line. A promise of them, or with `size` that many at once, padded. Shapes broadcast; gradients
+ * The elements where a mask is true, as a vector. A promise of it, or with `size` that many at once, padded. Shapes broadcast; gradients
  * flow to x. DirectML: NONZERO_COORDINATES, GATHER. Reference: torch.masked_select.
  */
 export const maskedSelect = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.kind121.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("maskedSelect", "x:0 mask:0 options:61", arguments); try { return $indexNonzero.maskedSelect($0, $1, $2); } catch (error) { throw under("maskedSelect", error); } } as unknown as typeof $indexNonzero.maskedSelect;
 /** maskedSelect(), blocking until the device has counted. */
 export const maskedSelectSync = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("maskedSelectSync", "x:0 mask:0", arguments); try { return $indexNonzero.maskedSelectSync($0, $1); } catch (error) { throw under("maskedSelectSync", error); } } as unknown as typeof $indexNonzero.maskedSelectSync;
 /**
- * x with source's elements, in their order, where the mask holds. The shape is that of x and the mask. Gradients flow to both.
+ * x with source's elements, in their order, where the mask is true. The shape is that of x and the mask. Gradients flow to both.
  * Throws ShapeError when source has fewer elements than the result. Reference: torch.Tensor.masked_scatter.
  */
 export const maskedScatter = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && isTensor($1) && isTensor($2) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("maskedScatter", "x:0 mask:0 source:0", arguments); try { return $indexNonzero.maskedScatter($0, $1, $2); } catch (error) { throw under("maskedScatter", error); } } as unknown as typeof $indexNonzero.maskedScatter;
-/** The elements of flattened x at places, which may count from the end; the result has their shape. Reference: torch.take. */
+/** The elements of flattened x at `index`, which may count from the end; the result has their shape. Reference: torch.take. */
 export const take = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("take", "x:0 index:0", arguments); try { return $indexNonzero.take($0, $1); } catch (error) { throw under("take", error); } } as unknown as typeof $indexNonzero.take;
-/** gather() in which x and index broadcast to each other but along the axis; without an axis, of the flattened x. Places may count from the end. Reference: torch.take_along_dim. */
+/** gather() in which x and index broadcast to each other but along the axis; without an axis, of the flattened x. Indices may count from the end. Reference: torch.take_along_dim. */
 export const takeAlongAxis = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.kind55.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("takeAlongAxis", "x:0 index:0 axis:28", arguments); try { return $indexNonzero.takeAlongAxis($0, $1, $2); } catch (error) { throw under("takeAlongAxis", error); } } as unknown as typeof $indexNonzero.takeAlongAxis;
 export { type OneHotOptions } from "../index/one-hot.ts";
 /**
- * 1 at the place that x names along a new last axis of `classes`, 0 elsewhere. x: integers; those out of range are an
+ * 1 at index x along a new last axis of `classes`, 0 elsewhere. x: integers; those out of range are an
  * IndexError on `cpu` (elsewhere with DXTENSOR_CHECK_INDICES=1), else give zeros only. Without
  * classes a promise of the result for one more than the largest number. DirectML: ONE_HOT. Reference: torch.nn.functional.one_hot.
  * @functional
@@ -694,15 +694,15 @@ export const oneHot = function ($0: never, $1: never = undefined as never, $2: n
 export const oneHotSync = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind123.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("oneHotSync", "x:0 options:62", arguments); try { return $indexOneHot.oneHotSync($0, $1); } catch (error) { throw under("oneHotSync", error); } } as unknown as typeof $indexOneHot.oneHotSync;
 export { type ScatterReduction, type ScatterReduceOptions } from "../index/scatter.ts";
 /**
- * x with source's elements at the places that the index names along an axis: out[index[i][j]][j] = source[i][j] for axis 0. source: a
- * tensor at least as large as the index, or a number. Of equal places any one wins. reduce: "add" or "multiply" instead of replacing.
+ * x with source's elements at the indices that `index` has along an axis: out[index[i][j]][j] = source[i][j] for axis 0. source: a
+ * tensor at least as large as the index, or a number. Of equal indices any one wins. reduce: "add" or "multiply" instead of replacing.
  * Gradients flow to x and source. DirectML: SCATTER. Reference: torch.scatter.
  */
 export const scatter = function ($0: never, $1: never, $2: never, $3: never, $4: never = undefined as never) { if (!(isTensor($0) && kinds.kind8.is($1) && isTensor($2) && (isTensor($3) || kinds.kind74.is($3)) && ($4 === undefined || kinds.kind126.is($4)) && (arguments.length <= 5 || isAll(arguments, 5)))) [$0, $1, $2, $3, $4] = mended("scatter", "x:0 axis:2 index:0 source:38 options:63", arguments); try { return $indexScatter.scatter($0, $1, $2, $3, $4); } catch (error) { throw under("scatter", error); } } as unknown as typeof $indexScatter.scatter;
-/** x with source's elements added at the places that the index names along an axis. Reference: torch.scatter_add. */
+/** x with source's elements added at the indices that `index` has along an axis. Reference: torch.scatter_add. */
 export const scatterAdd = function ($0: never, $1: never, $2: never, $3: never) { if (!(isTensor($0) && kinds.kind8.is($1) && isTensor($2) && isTensor($3) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("scatterAdd", "x:0 axis:2 index:0 source:0", arguments); try { return $indexScatter.scatterAdd($0, $1, $2, $3); } catch (error) { throw under("scatterAdd", error); } } as unknown as typeof $indexScatter.scatterAdd;
 /**
- * x's elements reduced with source's at the places that the index names along an axis. Places that no index names keep x. Integers'
+ * x's elements reduced with source's at the indices that `index` has along an axis. Elements that no index selects keep x. Integers'
  * means are rounded down. DirectML: by size ONE_HOT and GEMM, comparisons, or TOP_K1 with SCATTER; see docs/operations.md.
  * Reference: torch.scatter_reduce.
  */
@@ -1097,8 +1097,8 @@ export const normal = function ($0: never, $1: never = undefined as never, $2: n
 /** randint() with the shape of x, and its dtype and device unless given. Reference: torch.randint_like. */
 export const randintLike = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && kinds.kind8.is($1) && kinds.kind8.is($2) && ($3 === undefined || kinds.kind232.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("randintLike", "x:0 low:2 high:2 options:115", arguments); try { return $randomDistributions.randintLike($0, $1, $2, $3); } catch (error) { throw under("randintLike", error); } } as unknown as typeof $randomDistributions.randintLike;
 /**
- * Places drawn with the probabilities that weights [..., C] are proportional to: int32 [..., count]. Without replacement (default)
- * no place is drawn twice. DirectML: CUMULATIVE_SUMMATION, or TOP_K1 of weights with Gumbel noise. Reference: torch.multinomial.
+ * Indices drawn with probabilities proportional to weights [..., C]: int32 [..., count]. Without replacement (default)
+ * no index is drawn twice. DirectML: CUMULATIVE_SUMMATION, or TOP_K1 of weights with Gumbel noise. Reference: torch.multinomial.
  */
 export const multinomial = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && kinds.kind8.is($1) && ($2 === undefined || kinds.kind234.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("multinomial", "weights:0 count:2 options:116", arguments); try { return $randomDistributions.multinomial($0, $1, $2); } catch (error) { throw under("multinomial", error); } } as unknown as typeof $randomDistributions.multinomial;
 /**
@@ -1171,7 +1171,7 @@ export { type DiffOptions, type TrapezoidOptions, type GradientOptions, type Van
 export const diff = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind258.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("diff", "x:0 options:129", arguments); try { return $reduceCalculus.diff($0, $1); } catch (error) { throw under("diff", error); } } as unknown as typeof $reduceCalculus.diff;
 /** The integral along an axis by the trapezoidal rule. Reference: torch.trapezoid. */
 export const trapezoid = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind260.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("trapezoid", "y:0 options:130", arguments); try { return $reduceCalculus.trapezoid($0, $1); } catch (error) { throw under("trapezoid", error); } } as unknown as typeof $reduceCalculus.trapezoid;
-/** The integral up to each place of an axis but the first. Reference: torch.cumulative_trapezoid. */
+/** The integral up to each index of an axis but the first. Reference: torch.cumulative_trapezoid. */
 export const cumulativeTrapezoid = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind260.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("cumulativeTrapezoid", "y:0 options:130", arguments); try { return $reduceCalculus.cumulativeTrapezoid($0, $1); } catch (error) { throw under("cumulativeTrapezoid", error); } } as unknown as typeof $reduceCalculus.cumulativeTrapezoid;
 /** Slopes along axes by central differences, one tensor for each. x: floating, or integers, which give float32. Reference: torch.gradient. */
 export const gradient = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind263.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("gradient", "x:0 options:131", arguments); try { return $reduceCalculus.gradient($0, $1); } catch (error) { throw under("gradient", error); } } as unknown as typeof $reduceCalculus.gradient;
@@ -1209,13 +1209,13 @@ export { type IndexDType, type Extremes, type ArgOptions } from "../reduce/extre
 export const amax = function ($0: never, $1: never = undefined as never, $2: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind205.is($1)) && ($2 === undefined || kinds.kind283.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("amax", "x:0 axis:143 options:142", arguments); try { return $reduceExtrema.amax($0, $1, $2); } catch (error) { throw under("amax", error); } } as unknown as typeof $reduceExtrema.amax;
 /** The smallest element over the axes (all of them by default). Reference: torch.amin. DirectML: REDUCE MIN. */
 export const amin = function ($0: never, $1: never = undefined as never, $2: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind205.is($1)) && ($2 === undefined || kinds.kind283.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("amin", "x:0 axis:143 options:142", arguments); try { return $reduceExtrema.amin($0, $1, $2); } catch (error) { throw under("amin", error); } } as unknown as typeof $reduceExtrema.amin;
-/** The largest element of all, or with an axis the largest along it and their places: {values, indices}. Reference: torch.max. DirectML: REDUCE MAX, ARGMAX. */
+/** The largest element of all, or with an axis the largest along it and their indices: {values, indices}. Reference: torch.max. DirectML: REDUCE MAX, ARGMAX. */
 export const max = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind2.is($1)) && ($2 === undefined || kinds.kind285.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("max", "x:0 axis:21 options:144", arguments); try { return $reduceExtrema.max($0, $1, $2); } catch (error) { throw under("max", error); } } as unknown as typeof $reduceExtrema.max;
-/** The smallest element of all, or with an axis the smallest along it and their places: {values, indices}. Reference: torch.min. DirectML: REDUCE MIN, ARGMIN. */
+/** The smallest element of all, or with an axis the smallest along it and their indices: {values, indices}. Reference: torch.min. DirectML: REDUCE MIN, ARGMIN. */
 export const min = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind2.is($1)) && ($2 === undefined || kinds.kind285.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("min", "x:0 axis:21 options:144", arguments); try { return $reduceExtrema.min($0, $1, $2); } catch (error) { throw under("min", error); } } as unknown as typeof $reduceExtrema.min;
-/** The place of the largest element (the first of equal ones) along an axis, or in row-major order of all. Reference: torch.argmax. DirectML: ARGMAX. */
+/** The index of the largest element (the first of equal ones) along an axis, or in row-major order of all. Reference: torch.argmax. DirectML: ARGMAX. */
 export const argmax = function ($0: never, $1: never = undefined as never, $2: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind55.is($1)) && ($2 === undefined || kinds.kind285.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("argmax", "x:0 axis:28 options:144", arguments); try { return $reduceExtrema.argmax($0, $1, $2); } catch (error) { throw under("argmax", error); } } as unknown as typeof $reduceExtrema.argmax;
-/** The place of the smallest element (the first of equal ones) along an axis, or in row-major order of all. Reference: torch.argmin. DirectML: ARGMIN. */
+/** The index of the smallest element (the first of equal ones) along an axis, or in row-major order of all. Reference: torch.argmin. DirectML: ARGMIN. */
 export const argmin = function ($0: never, $1: never = undefined as never, $2: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind55.is($1)) && ($2 === undefined || kinds.kind285.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("argmin", "x:0 axis:28 options:144", arguments); try { return $reduceExtrema.argmin($0, $1, $2); } catch (error) { throw under("argmin", error); } } as unknown as typeof $reduceExtrema.argmin;
 export { type HistogramBinOptions, type Histogram, type HistogramDd } from "../reduce/histogram.ts";
 /**
@@ -1296,11 +1296,11 @@ export const norm = function ($0: never, $1: never = undefined as never, $2: nev
 export const logsumexp = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && kinds.kind299.is($1) && ($2 === undefined || kinds.kind283.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("logsumexp", "x:0 axis:152 options:142", arguments); try { return $reduceStatistics.logsumexp($0, $1, $2); } catch (error) { throw under("logsumexp", error); } } as unknown as typeof $reduceStatistics.logsumexp;
 export { type RunningOptions } from "../scan/cumulative-extrema.ts";
 /**
- * The largest element up to each one along an axis, and its place (the last of equal ones): {values, indices}. NaN wins.
+ * The largest element up to each one along an axis, and its index (the last of equal ones): {values, indices}. NaN wins.
  * DirectML: MAX_POOLING2 where its windows take one pass, else compositions of SLICE1, PADDING1 and IF in log2(n) steps. Reference: torch.cummax.
  */
 export const cummax = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && kinds.kind8.is($1) && ($2 === undefined || kinds.kind119.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("cummax", "x:0 axis:2 options:60", arguments); try { return $scanCumulativeExtrema.cummax($0, $1, $2); } catch (error) { throw under("cummax", error); } } as unknown as typeof $scanCumulativeExtrema.cummax;
-/** The smallest element up to each one along an axis, and its place: {values, indices}. NaN wins. Reference: torch.cummin. */
+/** The smallest element up to each one along an axis, and its index: {values, indices}. NaN wins. Reference: torch.cummin. */
 export const cummin = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && kinds.kind8.is($1) && ($2 === undefined || kinds.kind119.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("cummin", "x:0 axis:2 options:60", arguments); try { return $scanCumulativeExtrema.cummin($0, $1, $2); } catch (error) { throw under("cummin", error); } } as unknown as typeof $scanCumulativeExtrema.cummin;
 /** log of the running sum of exp(x) along an axis, without overflow. x: floating. Reference: torch.logcumsumexp. */
 export const logcumsumexp = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.kind8.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("logcumsumexp", "x:0 axis:2", arguments); try { return $scanCumulativeExtrema.logcumsumexp($0, $1); } catch (error) { throw under("logcumsumexp", error); } } as unknown as typeof $scanCumulativeExtrema.logcumsumexp;
@@ -1354,7 +1354,7 @@ export const permute = function ($0: never, ...rest: never[]) { if (!(isTensor($
 export const transpose = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && kinds.kind8.is($1) && kinds.kind8.is($2) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("transpose", "x:0 axis0:2 axis1:2", arguments); try { return $shapeMovement.transpose($0, $1, $2); } catch (error) { throw under("transpose", error); } } as unknown as typeof $shapeMovement.transpose;
 /** The transpose of a matrix; vectors and scalars are what they are. Reference: torch.t. */
 export const t = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("t", "x:0", arguments); try { return $shapeMovement.t($0); } catch (error) { throw under("t", error); } } as unknown as typeof $shapeMovement.t;
-/** x with axes moved from places `from` to places `to`; the others keep their order. Reference: torch.movedim. */
+/** x with axes moved from positions `from` to positions `to`; the others keep their order. Reference: torch.movedim. */
 export const movedim = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && kinds.kind28.is($1) && kinds.kind28.is($2) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("movedim", "x:0 from:12 to:12", arguments); try { return $shapeMovement.movedim($0, $1, $2); } catch (error) { throw under("movedim", error); } } as unknown as typeof $shapeMovement.movedim;
 /** x repeated along axes of length 1, and along new axes in front; -1 keeps a length. No copy. Reference: torch.Tensor.expand. */
 export const expand = function ($0: never, ...rest: never[]) { if (!(isTensor($0) && kinds.kind304.is(rest))) [$0, ...rest] = mended("expand", "x:0 ...shape:155", arguments); try { return $shapeMovement.expand($0, ...rest); } catch (error) { throw under("expand", error); } } as unknown as typeof $shapeMovement.expand;
@@ -1362,13 +1362,13 @@ export const expand = function ($0: never, ...rest: never[]) { if (!(isTensor($0
 export const broadcastTo = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && kinds.kind36.is($1) && ($2 === undefined || kinds.kind128.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("broadcastTo", "x:0 shape:16 operation:65", arguments); try { return $shapeMovement.broadcastTo($0, $1, $2); } catch (error) { throw under("broadcastTo", error); } } as unknown as typeof $shapeMovement.broadcastTo;
 /** x without its axes of length 1, or without those named that have length 1. Reference: torch.squeeze. */
 export const squeeze = function ($0: never, $1: never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind19.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("squeeze", "x:0 axis:138", arguments); try { return $shapeMovement.squeeze($0, $1); } catch (error) { throw under("squeeze", error); } } as unknown as typeof $shapeMovement.squeeze;
-/** x with a new axis of length 1 at a place in [-rank-1, rank]. Reference: torch.unsqueeze. */
+/** x with a new axis of length 1 at a position in [-rank-1, rank]. Reference: torch.unsqueeze. */
 export const unsqueeze = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.kind8.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("unsqueeze", "x:0 axis:2", arguments); try { return $shapeMovement.unsqueeze($0, $1); } catch (error) { throw under("unsqueeze", error); } } as unknown as typeof $shapeMovement.unsqueeze;
-/** Every step-th element from start on, before end, along an axis; negative places count from the end. Reference: torch's slice. */
+/** Every step-th element from start on, before end, along an axis; negative indices count from the end. Reference: torch's slice. */
 export const slice = function ($0: never, $1: never, $2: never = undefined as never, $3: never = undefined as never, $4: never = undefined as never) { if (!(isTensor($0) && kinds.kind8.is($1) && ($2 === undefined || kinds.kind2.is($2)) && ($3 === undefined || kinds.kind2.is($3)) && ($4 === undefined || kinds.kind2.is($4)) && (arguments.length <= 5 || isAll(arguments, 5)))) [$0, $1, $2, $3, $4] = mended("slice", "x:0 axis:2 start:21 end:21 step:21", arguments); try { return $shapeMovement.slice($0, $1, $2, $3, $4); } catch (error) { throw under("slice", error); } } as unknown as typeof $shapeMovement.slice;
 /** `length` elements from `start` on along an axis. Throws ValueError when they are not all there. Reference: torch.narrow. */
 export const narrow = function ($0: never, $1: never, $2: never, $3: never) { if (!(isTensor($0) && kinds.kind8.is($1) && kinds.kind8.is($2) && kinds.kind8.is($3) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("narrow", "x:0 axis:2 start:2 length:2", arguments); try { return $shapeMovement.narrow($0, $1, $2, $3); } catch (error) { throw under("narrow", error); } } as unknown as typeof $shapeMovement.narrow;
-/** The part at one place of an axis, without that axis. Reference: torch.select. */
+/** The part at one index of an axis, without that axis. Reference: torch.select. */
 export const select = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && kinds.kind8.is($1) && kinds.kind8.is($2) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("select", "x:0 axis:2 index:2", arguments); try { return $shapeMovement.select($0, $1, $2); } catch (error) { throw under("select", error); } } as unknown as typeof $shapeMovement.select;
 /** The parts along an axis, without that axis. Reference: torch.unbind. */
 export const unbind = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind2.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("unbind", "x:0 axis:21", arguments); try { return $shapeMovement.unbind($0, $1); } catch (error) { throw under("unbind", error); } } as unknown as typeof $shapeMovement.unbind;
@@ -1389,24 +1389,24 @@ export const atleast1d = function ($0: never) { if (!(isTensor($0) && (arguments
 export const atleast2d = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("atleast2d", "x:0", arguments); try { return $shapeRearrange.atleast2d($0); } catch (error) { throw under("atleast2d", error); } } as unknown as typeof $shapeRearrange.atleast2d;
 /** x with at least three axes: a matrix gets one behind, a vector one on each side, x itself where it has them. Reference: torch.atleast_3d. */
 export const atleast3d = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("atleast3d", "x:0", arguments); try { return $shapeRearrange.atleast3d($0); } catch (error) { throw under("atleast3d", error); } } as unknown as typeof $shapeRearrange.atleast3d;
-/** The tensors side by side: along the second axis, vectors along the first. Reference: torch.hstack. */
+/** The tensors joined along the second axis, vectors along the first. Reference: torch.hstack. */
 export const hstack = function ($0: never) { if (!(kinds.kind303.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("hstack", "tensors:154", arguments); try { return $shapeRearrange.hstack($0); } catch (error) { throw under("hstack", error); } } as unknown as typeof $shapeRearrange.hstack;
 /** The tensors below each other, vectors as rows. Reference: torch.vstack. */
 export const vstack = function ($0: never) { if (!(kinds.kind303.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("vstack", "tensors:154", arguments); try { return $shapeRearrange.vstack($0); } catch (error) { throw under("vstack", error); } } as unknown as typeof $shapeRearrange.vstack;
 /** The tensors behind each other along the third axis. Reference: torch.dstack. */
 export const dstack = function ($0: never) { if (!(kinds.kind303.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("dstack", "tensors:154", arguments); try { return $shapeRearrange.dstack($0); } catch (error) { throw under("dstack", error); } } as unknown as typeof $shapeRearrange.dstack;
-/** The tensors side by side, vectors as columns. Reference: torch.column_stack. */
+/** The tensors joined along the second axis, vectors as columns. Reference: torch.column_stack. */
 export const columnStack = function ($0: never) { if (!(kinds.kind303.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("columnStack", "tensors:154", arguments); try { return $shapeRearrange.columnStack($0); } catch (error) { throw under("columnStack", error); } } as unknown as typeof $shapeRearrange.columnStack;
 /**
- * Views of x along an axis: so many parts, of which the first are longer by one if need be, or parts between the places listed.
+ * Views of x along an axis: that number of parts, of which the first are longer by one where needed, or parts between the indices listed.
  * Reference: torch.tensor_split.
  */
 export const tensorSplit = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && kinds.kind28.is($1) && ($2 === undefined || kinds.kind2.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("tensorSplit", "x:0 sections:12 axis:21", arguments); try { return $shapeRearrange.tensorSplit($0, $1, $2); } catch (error) { throw under("tensorSplit", error); } } as unknown as typeof $shapeRearrange.tensorSplit;
-/** Equal parts (or parts between places) along the second axis, of a vector along the first. Reference: torch.hsplit. */
+/** Equal parts (or parts between indices) along the second axis, of a vector along the first. Reference: torch.hsplit. */
 export const hsplit = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.kind28.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("hsplit", "x:0 sections:12", arguments); try { return $shapeRearrange.hsplit($0, $1); } catch (error) { throw under("hsplit", error); } } as unknown as typeof $shapeRearrange.hsplit;
-/** Equal parts (or parts between places) along the first axis. Reference: torch.vsplit. */
+/** Equal parts (or parts between indices) along the first axis. Reference: torch.vsplit. */
 export const vsplit = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.kind28.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("vsplit", "x:0 sections:12", arguments); try { return $shapeRearrange.vsplit($0, $1); } catch (error) { throw under("vsplit", error); } } as unknown as typeof $shapeRearrange.vsplit;
-/** Equal parts (or parts between places) along the third axis. Reference: torch.dsplit. */
+/** Equal parts (or parts between indices) along the third axis. Reference: torch.dsplit. */
 export const dsplit = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.kind28.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("dsplit", "x:0 sections:12", arguments); try { return $shapeRearrange.dsplit($0, $1); } catch (error) { throw under("dsplit", error); } } as unknown as typeof $shapeRearrange.dsplit;
 /** The tensors broadcast to their common shape: views, or the tensors themselves where they have it. Reference: torch.broadcast_tensors. */
 export const broadcastTensors = function (...rest: never[]) { if (!(kinds.kind179.is(rest))) [...rest] = mended("broadcastTensors", "...tensors:88", arguments); try { return $shapeRearrange.broadcastTensors(...rest); } catch (error) { throw under("broadcastTensors", error); } } as unknown as typeof $shapeRearrange.broadcastTensors;
@@ -1418,7 +1418,7 @@ export const meshgrid = function ($0: never, $1: never = undefined as never) { i
 export const cartesianProd = function (...rest: never[]) { if (!(kinds.kind179.is(rest))) [...rest] = mended("cartesianProd", "...tensors:88", arguments); try { return $shapeRearrange.cartesianProd(...rest); } catch (error) { throw under("cartesianProd", error); } } as unknown as typeof $shapeRearrange.cartesianProd;
 /** Every choice of r elements of a vector in their order, as rows; withReplacement: an element more than once. Reference: torch.combinations. */
 export const combinations = function ($0: never, $1: never = undefined as never, $2: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind2.is($1)) && ($2 === undefined || kinds.kind315.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("combinations", "x:0 r:21 options:159", arguments); try { return $shapeRearrange.combinations($0, $1, $2); } catch (error) { throw under("combinations", error); } } as unknown as typeof $shapeRearrange.combinations;
-/** x turned by k quarter turns in the plane of two axes, from the first towards the second. Reference: torch.rot90. */
+/** x rotated by k times 90 degrees in the plane of two axes, from the first towards the second. Reference: torch.rot90. */
 export const rot90 = function ($0: never, $1: never = undefined as never, $2: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind2.is($1)) && ($2 === undefined || kinds.kind33.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("rot90", "x:0 k:21 axes:141", arguments); try { return $shapeRearrange.rot90($0, $1, $2); } catch (error) { throw under("rot90", error); } } as unknown as typeof $shapeRearrange.rot90;
 /** x in reverse order along the second axis. Reference: torch.fliplr. */
 export const fliplr = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("fliplr", "x:0", arguments); try { return $shapeRearrange.fliplr($0); } catch (error) { throw under("fliplr", error); } } as unknown as typeof $shapeRearrange.fliplr;
@@ -1433,7 +1433,7 @@ export const narrowCopy = function ($0: never, $1: never, $2: never, $3: never) 
 export { type RepeatOptions } from "../shape/repeats.ts";
 /**
  * Each element so many times in a row along an axis; without an axis of the flattened tensor. times: a number, or a tensor of one for each
- * place, which gives a promise, since the length depends on it; or with `outputSize` a result of that length at once. Gradients flow to x.
+ * index, which gives a promise, since the length depends on it; or with `outputSize` a result of that length at once. Gradients flow to x.
  * Reference: torch.repeat_interleave.
  */
 export const repeatInterleave = function ($0: never, $1: never, $2: never = undefined as never, $3: never) { if (!(isTensor($0) && (isTensor($1) || kinds.kind51.is($1)) && ($2 === undefined || kinds.kind55.is($2)) && ($3 === undefined || kinds.kind318.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("repeatInterleave", "x:0 times:25 axis:28 options:160", arguments); try { return $shapeRepeats.repeatInterleave($0, $1, $2, $3); } catch (error) { throw under("repeatInterleave", error); } } as unknown as typeof $shapeRepeats.repeatInterleave;
@@ -1443,7 +1443,7 @@ export const repeatInterleaveSync = function ($0: never, $1: never, $2: never = 
 export const pixelShuffle = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.kind8.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("pixelShuffle", "x:0 factor:2", arguments); try { return $shapeShuffle.pixelShuffle($0, $1); } catch (error) { throw under("pixelShuffle", error); } } as unknown as typeof $shapeShuffle.pixelShuffle;
 /** [..., C, H r, W r] to [..., C r², H, W]. Reference: torch.nn.functional.pixel_unshuffle. DirectML: ELEMENT_WISE_IDENTITY. */
 export const pixelUnshuffle = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.kind8.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("pixelUnshuffle", "x:0 factor:2", arguments); try { return $shapeShuffle.pixelUnshuffle($0, $1); } catch (error) { throw under("pixelUnshuffle", error); } } as unknown as typeof $shapeShuffle.pixelUnshuffle;
-/** Channels [N, C, ...] in `groups` groups, dealt out one of each in turn. Reference: torch.nn.functional.channel_shuffle. */
+/** Channels [N, C, ...] in `groups` groups, interleaved: one channel of each group after the other. Reference: torch.nn.functional.channel_shuffle. */
 export const channelShuffle = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.kind8.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("channelShuffle", "x:0 groups:2", arguments); try { return $shapeShuffle.channelShuffle($0, $1); } catch (error) { throw under("channelShuffle", error); } } as unknown as typeof $shapeShuffle.channelShuffle;
 /**
  * x's elements in row-major order in another shape, as far as they fit; with zeros behind where there are fewer. Gradients flow to x.
@@ -1451,7 +1451,7 @@ export const channelShuffle = function ($0: never, $1: never) { if (!(isTensor($
  */
 export const resize = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.kind36.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("resize", "x:0 shape:16", arguments); try { return $shapeStorageSize.resize($0, $1); } catch (error) { throw under("resize", error); } } as unknown as typeof $shapeStorageSize.resize;
 /**
- * x gets another shape over its own storage, packed from its first element on. Where the storage holds fewer elements x gets a larger one,
+ * x gets another shape over its own storage, packed from its first element on. Where the storage has fewer elements, x gets a larger one,
  * with zeros behind; other views keep the old one. Throws AutogradError where x requires a gradient, and inside compile().
  * Reference: torch.Tensor.resize_.
  */
@@ -1463,18 +1463,18 @@ export const isSameSize = function ($0: never, $1: never) { if (!(isTensor($0) &
 /** Whether two tensors show the same elements of one storage in the same way. Reference: torch.Tensor.is_set_to. */
 export const isSetTo = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("isSetTo", "x:0 other:0", arguments); try { return $shapeStorageSize.isSetTo($0, $1); } catch (error) { throw under("isSetTo", error); } } as unknown as typeof $shapeStorageSize.isSetTo;
 /**
- * Windows of `size` elements at every step-th place of an axis, as a view with a last axis of its own. Gradients of overlapping windows
+ * Windows of `size` elements at every step-th index of an axis, as a view with a last axis of its own. Gradients of overlapping windows
  * are added. Reference: torch.Tensor.unfold.
  */
 export const unfold = function ($0: never, $1: never, $2: never, $3: never) { if (!(isTensor($0) && kinds.kind8.is($1) && kinds.kind8.is($2) && kinds.kind8.is($3) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("unfold", "x:0 axis:2 size:2 step:2", arguments); try { return $shapeStridedViews.unfold($0, $1, $2, $3); } catch (error) { throw under("unfold", error); } } as unknown as typeof $shapeStridedViews.unfold;
 /**
- * Any view of x's storage: sizes, strides and the first element's place, in elements from the storage's start. Gradients flow where x is
+ * Any view of x's storage: sizes, strides and the first element's offset, in elements from the storage's start. Gradients flow where x is
  * packed and the view lies within it. Throws ShapeError where it would leave the storage. Reference: torch.as_strided.
  */
 export const asStrided = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && kinds.kind36.is($1) && kinds.kind36.is($2) && ($3 === undefined || kinds.kind2.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("asStrided", "x:0 shape:16 strides:16 storageOffset:21", arguments); try { return $shapeStridedViews.asStrided($0, $1, $2, $3); } catch (error) { throw under("asStrided", error); } } as unknown as typeof $shapeStridedViews.asStrided;
 /** x with source in place of a slice. Reference: torch.slice_scatter. */
 export const sliceScatter = function ($0: never, $1: never, $2: never = undefined as never, $3: never = undefined as never, $4: never = undefined as never, $5: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.kind2.is($2)) && ($3 === undefined || kinds.kind2.is($3)) && ($5 === undefined || kinds.kind2.is($5)) && (arguments.length <= 6 || isAll(arguments, 6)))) [$0, $1, $2, $3, $4, $5] = mended("sliceScatter", "x:0 source:0 axis:21 start:21 end:14 step:21", arguments); try { return $shapeStridedViews.sliceScatter($0, $1, $2, $3, $4, $5); } catch (error) { throw under("sliceScatter", error); } } as unknown as typeof $shapeStridedViews.sliceScatter;
-/** x with source at one place of an axis. Reference: torch.select_scatter. */
+/** x with source at one index of an axis. Reference: torch.select_scatter. */
 export const selectScatter = function ($0: never, $1: never, $2: never, $3: never) { if (!(isTensor($0) && isTensor($1) && kinds.kind8.is($2) && kinds.kind8.is($3) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("selectScatter", "x:0 source:0 axis:2 index:2", arguments); try { return $shapeStridedViews.selectScatter($0, $1, $2, $3); } catch (error) { throw under("selectScatter", error); } } as unknown as typeof $shapeStridedViews.selectScatter;
 /** x with source on a diagonal. Reference: torch.diagonal_scatter. */
 export const diagonalScatter = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.kind302.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("diagonalScatter", "x:0 source:0 options:153", arguments); try { return $shapeStridedViews.diagonalScatter($0, $1, $2); } catch (error) { throw under("diagonalScatter", error); } } as unknown as typeof $shapeStridedViews.diagonalScatter;
@@ -1484,14 +1484,14 @@ export const asStridedScatter = function ($0: never, $1: never, $2: never, $3: n
 export const sumToSize = function ($0: never, ...rest: never[]) { if (!(isTensor($0) && kinds.kind304.is(rest))) [$0, ...rest] = mended("sumToSize", "x:0 ...shape:155", arguments); try { return $shapeStridedViews.sumToSize($0, ...rest); } catch (error) { throw under("sumToSize", error); } } as unknown as typeof $shapeStridedViews.sumToSize;
 export { type Interpolation, type QuantileOptions } from "../sort/order-statistics.ts";
 /**
- * The median, the lower of two; along an axis with its place: {values, indices}. NaN if an element is. DirectML: TOP_K1.
+ * The median, the lower of two; along an axis with its index: {values, indices}. NaN if an element is. DirectML: TOP_K1.
  * Reference: torch.median.
  */
 export const median = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind2.is($1)) && ($2 === undefined || kinds.kind285.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("median", "x:0 axis:21 options:144", arguments); try { return $sortOrderStatistics.median($0, $1, $2); } catch (error) { throw under("median", error); } } as unknown as typeof $sortOrderStatistics.median;
 /** The median of the elements that are not NaN. Reference: torch.nanmedian. DirectML: TOP_K1. */
 export const nanmedian = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind2.is($1)) && ($2 === undefined || kinds.kind285.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("nanmedian", "x:0 axis:21 options:144", arguments); try { return $sortOrderStatistics.nanmedian($0, $1, $2); } catch (error) { throw under("nanmedian", error); } } as unknown as typeof $sortOrderStatistics.nanmedian;
 /**
- * The most frequent element along an axis (the smallest of several) and a place of it, the last: {values, indices}. DirectML: TOP_K1.
+ * The most frequent element along an axis (the smallest of several) and its last index: {values, indices}. DirectML: TOP_K1.
  * Reference: torch.mode.
  */
 export const mode = function ($0: never, $1: never = undefined as never, $2: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind2.is($1)) && ($2 === undefined || kinds.kind285.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("mode", "x:0 axis:21 options:144", arguments); try { return $sortOrderStatistics.mode($0, $1, $2); } catch (error) { throw under("mode", error); } } as unknown as typeof $sortOrderStatistics.mode;
@@ -1504,7 +1504,7 @@ export const quantile = function ($0: never, $1: never, $2: never = undefined as
 export const nanquantile = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && (isTensor($1) || kinds.kind51.is($1)) && ($2 === undefined || kinds.kind321.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("nanquantile", "x:0 q:25 options:161", arguments); try { return $sortOrderStatistics.nanquantile($0, $1, $2); } catch (error) { throw under("nanquantile", error); } } as unknown as typeof $sortOrderStatistics.nanquantile;
 export { type SearchOptions, type HistogramOptions, type BincountOptions } from "../sort/search.ts";
 /**
- * Where values would be inserted into sorted lines (one line for all, or one for each line of values), so that these stay sorted. NaN
+ * Where values would be inserted into sorted rows (one row for all, or one for each row of values), so that these stay sorted. NaN
  * counts as the largest. DirectML: GATHER_ELEMENTS in log2(n) steps. Reference: torch.searchsorted.
  */
 export const searchsorted = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && (isTensor($1) || kinds.kind75.is($1)) && ($2 === undefined || kinds.kind323.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("searchsorted", "sorted:0 values:39 options:162", arguments); try { return $sortSearch.searchsorted($0, $1, $2); } catch (error) { throw under("searchsorted", error); } } as unknown as typeof $sortSearch.searchsorted;
@@ -1519,24 +1519,24 @@ export const histc = function ($0: never, $1: never = undefined as never) { if (
 export const bincount = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind330.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("bincount", "x:0 options:165", arguments); try { return $sortSearch.bincount($0, $1); } catch (error) { throw under("bincount", error); } } as unknown as typeof $sortSearch.bincount;
 export { type SortOptions, type TopKOptions, type KthOptions } from "../sort/sort.ts";
 /**
- * The elements in order along an axis, and their places before: {values, indices}. Equal elements keep their order, NaN counts as
+ * The sorted elements along an axis, and their indices in x: {values, indices}. Equal elements keep their order, NaN counts as
  * the largest. Gradients flow to x. DirectML: TOP_K1. Reference: torch.sort.
  */
 export const sort = function ($0: never, $1: never = undefined as never, $2: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind2.is($1)) && ($2 === undefined || kinds.kind332.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("sort", "x:0 axis:21 options:166", arguments); try { return $sortSort.sort($0, $1, $2); } catch (error) { throw under("sort", error); } } as unknown as typeof $sortSort.sort;
-/** The places of the elements in order along an axis. Reference: torch.argsort. DirectML: TOP_K1. */
+/** The indices that sort x along an axis. Reference: torch.argsort. DirectML: TOP_K1. */
 export const argsort = function ($0: never, $1: never = undefined as never, $2: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind2.is($1)) && ($2 === undefined || kinds.kind332.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("argsort", "x:0 axis:21 options:166", arguments); try { return $sortSort.argsort($0, $1, $2); } catch (error) { throw under("argsort", error); } } as unknown as typeof $sortSort.argsort;
 /** The elements in order along the first axis. Reference: torch.msort. DirectML: TOP_K1. */
 export const msort = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("msort", "x:0", arguments); try { return $sortSort.msort($0); } catch (error) { throw under("msort", error); } } as unknown as typeof $sortSort.msort;
 /**
- * The k largest (or smallest) elements along an axis in order, and their places: {values, indices}. NaN counts as the largest.
+ * The k largest (or smallest) elements along an axis in order, and their indices: {values, indices}. NaN counts as the largest.
  * Throws ValueError for a k beyond the axis. DirectML: TOP_K1. Reference: torch.topk.
  */
 export const topk = function ($0: never, $1: never, $2: never = undefined as never, $3: never = undefined as never) { if (!(isTensor($0) && kinds.kind8.is($1) && ($2 === undefined || kinds.kind2.is($2)) && ($3 === undefined || kinds.kind334.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("topk", "x:0 k:2 axis:21 options:167", arguments); try { return $sortSort.topk($0, $1, $2, $3); } catch (error) { throw under("topk", error); } } as unknown as typeof $sortSort.topk;
-/** The k-th smallest element (counted from 1) along an axis, and its place: {values, indices}. DirectML: TOP_K1. Reference: torch.kthvalue. */
+/** The k-th smallest element (counted from 1) along an axis, and its index: {values, indices}. DirectML: TOP_K1. Reference: torch.kthvalue. */
 export const kthvalue = function ($0: never, $1: never, $2: never = undefined as never, $3: never = undefined as never) { if (!(isTensor($0) && kinds.kind8.is($1) && ($2 === undefined || kinds.kind2.is($2)) && ($3 === undefined || kinds.kind285.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("kthvalue", "x:0 k:2 axis:21 options:144", arguments); try { return $sortSort.kthvalue($0, $1, $2, $3); } catch (error) { throw under("kthvalue", error); } } as unknown as typeof $sortSort.kthvalue;
 export { type UniqueOptions, type Unique } from "../sort/unique.ts";
 /**
- * The distinct elements in order, with the place of each element's value and how often each occurs. With an axis: the distinct parts along
+ * The distinct elements in order, with the index of each element's value and how often each occurs. With an axis: the distinct parts along
  * it, in lexicographic order. NaN are distinct from each other. Blocks until the device has counted. Reference: torch.unique.
  */
 export const unique = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind335.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("unique", "x:0 options:168", arguments); try { return $sortUnique.unique($0, $1); } catch (error) { throw under("unique", error); } } as unknown as typeof $sortUnique.unique;

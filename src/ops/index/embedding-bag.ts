@@ -70,13 +70,13 @@ export function embeddingBag(indices: Tensor, table: Tensor, options: EmbeddingB
     const inside = where(unsqueeze(members, 2), rows, -Infinity);
     return where(unsqueeze(any(members, 1), 1), amax(inside, 1), 0);
   }
-  const place = clamp(bag, 0, Math.max(0, bags - 1));
+  const bagIndex = clamp(bag, 0, Math.max(0, bags - 1));
   const factors = perSampleWeights === null ? null : reshape(perSampleWeights, [flat.size, 1]);
   const dtype = resultType([rows, ...(factors === null ? [] : [factors])]);
   // Sums of half precision are those of float32, rounded once.
   const [r, weights] = [rows, factors].map((t) => (t !== null && isHalf(t.dtype) ? toDType(t, "float32") : t));
   const weighted = weights == null ? r! : mul(r!, weights);
-  const total = sumRows(where(unsqueeze(counts, 1), weighted, 0), place, 0, [bags, table.shape[1]!]);
+  const total = sumRows(where(unsqueeze(counts, 1), weighted, 0), bagIndex, 0, [bags, table.shape[1]!]);
   if (mode === "sum") return toDType(total, dtype);
-  return toDType(div(total, clampMin(sumRows(unsqueeze(toDType(counts, r!.dtype), 1), place, 0, [bags, 1]), 1)), dtype);
+  return toDType(div(total, clampMin(sumRows(unsqueeze(toDType(counts, r!.dtype), 1), bagIndex, 0, [bags, 1]), 1)), dtype);
 }

@@ -8,7 +8,7 @@ import { scatter, scatterAdd } from "./scatter.ts";
 import { clone } from "../data/state.ts";
 
 /**
- * x with source's elements at places of flattened x, which may count from the end; index and source have as many elements. Of equal places
+ * x with source's elements at indices of flattened x, which may count from the end; index and source have as many elements. Of equal indices
  * any one wins, unless accumulate adds them all. Gradients flow to x and source. Reference: torch.Tensor.put.
  */
 export function put(
@@ -23,11 +23,11 @@ export function put(
   } = {},
 ): Tensor {
   if (source.dtype !== x.dtype) throw new DTypeError("put", "source", `of dtype ${x.dtype}, like x`, source.describe());
-  if (source.size !== index.size) throw new ShapeError("put", "source", `of ${index.size} elements, one for each place`, source.describe());
-  const places = wrapped("put", index, x.size);
+  if (source.size !== index.size) throw new ShapeError("put", "source", `of ${index.size} elements, one for each index`, source.describe());
+  const indices = wrapped("put", index, x.size);
   if (index.size === 0) return clone(x);
-  const [line, at, values] = [x, places, source].map((t) => reshape(t, [-1])) as [Tensor, Tensor, Tensor];
-  return asResult(reshape(accumulate ? scatterAdd(line, 0, at, values) : scatter(line, 0, at, values), x.shape));
+  const [flat, at, values] = [x, indices, source].map((t) => reshape(t, [-1])) as [Tensor, Tensor, Tensor];
+  return asResult(reshape(accumulate ? scatterAdd(flat, 0, at, values) : scatter(flat, 0, at, values), x.shape));
 }
 
 export const methods = { put };

@@ -63,14 +63,14 @@ export function foldedElements(
     const firsts = zeros(index.shape, { dtype: "int32", device: x.device });
     return callOver(scatterOp, [x, index, fold(takeElements(x, axis, index), firsts, source, axis)], { axis });
   }
-  const [line, values] = [flatten(x), flatten(source)];
-  const flat = flatten(flatPlaces(x, axis, index));
-  const made = foldedRows(line, 0, flat, values, (rows, firsts) => fold(rows, firsts, values, 0));
+  const [flatX, values] = [flatten(x), flatten(source)];
+  const flatIndex = flatten(flatIndices(x, axis, index));
+  const made = foldedRows(flatX, 0, flatIndex, values, (rows, firsts) => fold(rows, firsts, values, 0));
   return made === null ? null : reshape(made, x.shape);
 }
 
 /** Of elements of packed x their numbers, from an index along an axis. */
-function flatPlaces(x: Tensor, axis: number, index: Tensor): Tensor {
+function flatIndices(x: Tensor, axis: number, index: Tensor): Tensor {
   const strides = x.shape.map((_, i) => sizeOf(x.shape.slice(i + 1)));
   return index.shape.reduce(
     (sum, d, i) => {
@@ -82,7 +82,7 @@ function flatPlaces(x: Tensor, axis: number, index: Tensor): Tensor {
   );
 }
 
-/** For each index of a line the number of the first that is the same, int32. */
+/** For each element of a 1-D index the position of the first equal element, int32. */
 function firstsOf(index: Tensor): Tensor {
   const { device, size: k } = index;
   if (k === 1) return zeros([1], { dtype: "int32", device });

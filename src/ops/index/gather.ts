@@ -76,11 +76,11 @@ const indexSelectOp: Definition<AxisAttributes> = define<AxisAttributes>({
   lower: (g, [x, index], { axis }) => {
     const rank = x!.sizes.length;
     const count = index!.sizes[0]!;
-    const line = g.reinterpret(indexExpr(g, index!), {
+    const indexRow = g.reinterpret(indexExpr(g, index!), {
       sizes: [...new Array<number>(rank - 1).fill(1), count],
       strides: [...new Array<number>(rank - 1).fill(0), index!.strides[0]!],
     });
-    return [g.gather(x!, line, { output: { sizes: x!.sizes.map((d, i) => (i === axis ? count : d)) }, axis, indexDimensions: 1 })];
+    return [g.gather(x!, indexRow, { output: { sizes: x!.sizes.map((d, i) => (i === axis ? count : d)) }, axis, indexDimensions: 1 })];
   },
   grad: (dy, { inputs: [, index], specs: [x], attrs: { axis } }) => [
     call(sumByOp, [dy, index!], { axis, shape: x!.shape, isShared: true }),
@@ -98,10 +98,10 @@ export const sumRows = (values: Tensor, index: Tensor, axis: number, shape: Shap
 export const sumElements = (values: Tensor, index: Tensor, axis: number, shape: Shape): Tensor =>
   call(sumByOp, [values, index], { axis, shape, isShared: false });
 
-/** @package indexSelect by places along an axis that are in range. */
+/** @package indexSelect with indices along an axis that are in range. */
 export const selectRows = (x: Tensor, axis: number, index: Tensor): Tensor => call(indexSelectOp, [x, index], { axis });
 
-/** @package gather by places along an axis that are in range. */
+/** @package gather with indices along an axis that are in range. */
 export const takeElements = (x: Tensor, axis: number, index: Tensor): Tensor => call(gatherOp, [x, index], { axis });
 
 /** @package */
@@ -131,7 +131,7 @@ export function gather(x: Tensor, axis: number, index: Tensor): Tensor {
   return call(gatherOp, [x, index], { axis: a });
 }
 
-/** The parts of x at the places of a 1-axis index along an axis. Reference: torch.index_select. DirectML: GATHER. */
+/** The slices of x that a 1-D index picks along an axis. Reference: torch.index_select. DirectML: GATHER. */
 export function indexSelect(x: Tensor, axis: number, index: Tensor): Tensor {
   requireIndex("indexSelect", index);
   requireSameDevice("indexSelect", [x, index]);

@@ -37,7 +37,7 @@ const spreadIndex = (index: Tensor, axis: number, shape: Shape): Tensor =>
   expand(reshape(index, shape.length === 0 ? [] : shape.map((_, i) => (i === axis ? index.size : 1))), shape);
 
 /**
- * x with alpha times source's parts added along an axis at the places of a 1-axis index. DirectML: by size ONE_HOT and GEMM, or TOP_K1
+ * x with alpha times source's parts added along an axis at the indices of a 1-D index. DirectML: by size ONE_HOT and GEMM, or TOP_K1
  * with SCATTER. Reference: torch.index_add.
  */
 export function indexAdd(
@@ -56,41 +56,41 @@ export function indexAdd(
   requireHeld("indexAdd", "alpha", x.dtype, alpha);
   if (source.size === 0) return clone(x);
   if (x.rank === 0) return add(x, alpha === 1 ? source : mul(source, alpha));
-  const line = reshape(index, [index.size]);
+  const flatIndex = reshape(index, [index.size]);
   const added = (to: Tensor, firsts: Tensor): Tensor => {
     const sums = index.size === 1 ? source : asBool(x, sumRows(source, firsts, a, to.shape));
     return add(to, alpha === 1 ? sums : mul(sums, alpha));
   };
-  const next = foldedRows(x, a, line, source, added);
+  const next = foldedRows(x, a, flatIndex, source, added);
   if (next !== null) return next;
-  const sums = asBool(x, sumRows(source, line, a, x.shape));
+  const sums = asBool(x, sumRows(source, flatIndex, a, x.shape));
   return add(x, alpha === 1 ? sums : mul(sums, alpha));
 }
 
-/** x with source's parts along an axis at the places of a 1-axis index. DirectML: SCATTER. Reference: torch.index_copy. */
+/** x with source's slices along an axis at the indices of a 1-D index. DirectML: SCATTER. Reference: torch.index_copy. */
 export function indexCopy(x: Tensor, axis: number, index: Tensor, source: Tensor): Tensor {
   const { a, wide } = checkedRows("indexCopy", x, axis, index, source);
   return source.size === 0 ? clone(x) : callOver(scatterOp, [x, spreadIndex(index, a, wide), source], { axis: a });
 }
 
-/** x with a value at the places of a 1-axis index along an axis. value: a number or a tensor of rank 0. Reference: torch.index_fill. */
+/** x with a value at the indices of a 1-D index along an axis. value: a number or a tensor of rank 0. Reference: torch.index_fill. */
 export function indexFill(x: Tensor, axis: number, index: Tensor, value: Tensor | number | bigint | boolean): Tensor {
   const { a, wide } = checkedRows("indexFill", x, axis, index, null);
   const fill = value instanceof Tensor ? toDType(value, x.dtype) : heldScalar("indexFill", "value", x.device, x.dtype, value);
   if (fill.rank !== 0) throw new ShapeError("indexFill", "value", "a number or a tensor of rank 0", fill.describe());
   if (sizeOf(wide) === 0) return clone(x);
-  const places = spreadIndex(index, a, wide);
-  if (!fill.requiresGrad) return callOver(scatterOp, [x, places, expand(fill, wide)], { axis: a });
-  // A place that the index names twice counts once in the value's gradient.
+  const spread = spreadIndex(index, a, wide);
+  if (!fill.requiresGrad) return callOver(scatterOp, [x, spread, expand(fill, wide)], { axis: a });
+  // A position that the index has twice counts once in the value's gradient.
   const named = call(
     scatterOp,
-    [zeros(x.shape, { dtype: "bool", device: x.device }), places, ones(wide, { dtype: "bool", device: x.device })],
+    [zeros(x.shape, { dtype: "bool", device: x.device }), spread, ones(wide, { dtype: "bool", device: x.device })],
     { axis: a },
   );
   return where(named, fill, x);
 }
 
-/** x's parts along an axis reduced with source's at the places of a 1-axis index. Reference: torch.index_reduce. */
+/** x's slices along an axis reduced with source's at the indices of a 1-D index. Reference: torch.index_reduce. */
 export function indexReduce(
   x: Tensor,
   axis: number,
@@ -103,14 +103,14 @@ export function indexReduce(
     throw new ValueError("indexReduce", "reduce", "one of prod, mean, amax, amin", reduce);
   const { a, wide } = checkedRows("indexReduce", x, axis, index, source);
   if (source.size === 0) return clone(x);
-  const line = reshape(index, [index.size]);
+  const flatIndex = reshape(index, [index.size]);
   const folded = (rows: Tensor, firsts: Tensor): Tensor => {
     const spread = spreadIndex(firsts, a, wide);
     return reduced(rows, a, spread, source, reduce, includeSelf, (v) =>
       x.rank === 0 ? sumElements(v, spread, a, rows.shape) : sumRows(v, firsts, a, rows.shape),
     );
   };
-  return foldedRows(x, a, line, source, folded) ?? folded(x, line);
+  return foldedRows(x, a, flatIndex, source, folded) ?? folded(x, flatIndex);
 }
 
 export const methods = { indexAdd, indexCopy, indexFill, indexReduce };

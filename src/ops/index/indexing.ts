@@ -22,7 +22,7 @@ import { scatterOp } from "./scatter-op.ts";
 import { clone } from "../data/state.ts";
 import { clamp, where } from "../elementwise/where.ts";
 
-/** Part of an axis: every step-th place from start on, before end; null leaves an end open; negative places count from the end. */
+/** Part of an axis: every step-th index from start on, before end; null leaves an end open; negative indices count from the end. */
 export interface Slice {
   /** The first element; negative ones count from the end. Default: the start. */
   readonly start?: number | null;
@@ -33,7 +33,7 @@ export interface Slice {
 }
 
 /**
- * What may stand for an axis: a place (the axis goes), a Slice or ":" (it stays), null (a new axis of length 1), "..." (as many
+ * What may stand for an axis: an integer (the axis goes), a Slice or ":" (it stays), null (a new axis of length 1), "..." (as many
  * ":" as fit), integers as a tensor or a list (a part for each; several broadcast to each other), or a bool tensor, which stands for as
  * many axes as it has and picks where it holds.
  */
@@ -47,7 +47,7 @@ interface Pick {
   readonly axis: number;
 }
 interface Resolved {
-  /** The view that the places, slices and new axes show; axes with a tensor of indices are whole. */
+  /** The view that integers, slices and new axes select; axes with a tensor of indices are whole. */
   readonly part: Tensor;
   /** The tensors of indices, and the axes of `part` that they pick from. */
   readonly picks: readonly Pick[];
@@ -87,7 +87,7 @@ function resolve(operation: string, x: Tensor, indices: readonly Index[]): Resol
         picks.push({ index: toDType(narrow(arange(1, { device: x.device }), 0, 0, rows.shape[0]!), "int32"), axis: axis++ });
       }
     } else if (i instanceof Tensor && i.rank === 0) {
-      // A single place: the axis goes, as it does for a number.
+      // A tensor of rank 0: the axis goes, as it does for a number.
       const at = reshape(wrapped(operation, i, part.shape[axis]!), [1]);
       part = asResult(reshape(indexSelect(part, axis, at), [...part.shape.slice(0, axis), ...part.shape.slice(axis + 1)]));
     } else if (i instanceof Tensor || Array.isArray(i)) {
@@ -117,26 +117,26 @@ function indexTensor(operation: string, x: Tensor, index: Tensor | readonly numb
  * Axes not named are whole. A view, but for tensors or lists of indices, which copy. A mask blocks until the device has counted; await
  * maskedSelect() or nonzero() for what does not, and give them a `size` inside compile(). Reference: torch's x[…].
  */
-export const index = (x: Tensor, ...indices: Index[]): Tensor => shown("index", x, indices);
+export const index = (x: Tensor, ...indices: Index[]): Tensor => indexed("index", x, indices);
 
-function shown(operation: string, x: Tensor, indices: readonly Index[]): Tensor {
+function indexed(operation: string, x: Tensor, indices: readonly Index[]): Tensor {
   const { part, picks } = resolve(operation, x, indices);
   if (picks.length === 0) return part === x ? alias(x) : part;
   if (picks.length > 1) return asResult(pickedAt(part, picks));
-  const { index: places, axis } = picks[0]!;
-  if (places.rank === 1) return indexSelect(part, axis, places);
-  const found = indexSelect(part, axis, flatten(places));
-  return asResult(reshape(found, [...part.shape.slice(0, axis), ...places.shape, ...part.shape.slice(axis + 1)]));
+  const { index: positions, axis } = picks[0]!;
+  if (positions.rank === 1) return indexSelect(part, axis, positions);
+  const found = indexSelect(part, axis, flatten(positions));
+  return asResult(reshape(found, [...part.shape.slice(0, axis), ...positions.shape, ...part.shape.slice(axis + 1)]));
 }
 
-/** Elements (or parts) at places on several axes: the places' common shape stands for them, in front unless the axes are neighbours. */
+/** Elements (or slices) at indices of several axes: the indices' broadcast shape replaces these axes, in front unless they are adjacent. */
 function pickedAt(part: Tensor, picks: readonly Pick[]): Tensor {
   const shape = picks.reduce<readonly number[]>((s, p) => broadcastShapes("index", s, p.index.shape), []);
   const axes = picks.map((p) => p.axis);
   const rest = part.shape.map((_, i) => i).filter((i) => !axes.includes(i));
-  const line = reshape(permute(part, [...axes, ...rest]), [sizeOf(axes.map((a) => part.shape[a]!)), ...rest.map((i) => part.shape[i]!)]);
-  const flat = picks.map((p) => toDType(p.index, "int32")).reduce((places, next, k) => add(mul(places, part.shape[axes[k]!]!), next));
-  const found = indexSelect(line, 0, flatten(broadcastTo(flat, shape)));
+  const rows = reshape(permute(part, [...axes, ...rest]), [sizeOf(axes.map((a) => part.shape[a]!)), ...rest.map((i) => part.shape[i]!)]);
+  const flat = picks.map((p) => toDType(p.index, "int32")).reduce((positions, next, k) => add(mul(positions, part.shape[axes[k]!]!), next));
+  const found = indexSelect(rows, 0, flatten(broadcastTo(flat, shape)));
   const result = reshape(found, [...shape, ...rest.map((i) => part.shape[i]!)]);
   const adjacent = axes.every((a, i) => i === 0 || a === axes[i - 1]! + 1);
   if (!adjacent || axes[0] === 0) return result;
@@ -148,18 +148,18 @@ function pickedAt(part: Tensor, picks: readonly Pick[]): Tensor {
   );
 }
 
-/** The numbers of the elements that the index names. */
-function placesOf(operation: string, x: Tensor, indices: readonly Index[]): Tensor {
-  const isPlace = (i: Index): boolean => i instanceof Tensor && i.rank === 0 && !isMask(i);
-  if (x.desc.isPacked && !indices.some(isPlace)) {
+/** The flat indices of the elements that the index selects. */
+function flatIndicesOf(operation: string, x: Tensor, indices: readonly Index[]): Tensor {
+  const isScalarIndex = (i: Index): boolean => i instanceof Tensor && i.rank === 0 && !isMask(i);
+  if (x.desc.isPacked && !indices.some(isScalarIndex)) {
     const { part, picks } = resolve(operation, x, indices);
     if (part.size > 0 && picks.length > 0) return namedBy(part, picks, part.offset - x.offset);
   }
-  // What the index shows of all elements' numbers.
-  return shown(operation, reshape(arange(x.size, { device: x.device }), x.shape), indices);
+  // The index applied to the flat indices of all elements.
+  return indexed(operation, reshape(arange(x.size, { device: x.device }), x.shape), indices);
 }
 
-/** The same for a view of a packed tensor: of as many numbers as there are named, added up axis by axis. */
+/** The same for a view of a packed tensor: index times stride, summed over the axes. */
 function namedBy(part: Tensor, picks: readonly Pick[], offset: number): Tensor {
   const shape = picks.reduce<readonly number[]>((s, p) => broadcastShapes("index", s, p.index.shape), []);
   const axes = picks.map((p) => p.axis);
@@ -173,8 +173,8 @@ function namedBy(part: Tensor, picks: readonly Pick[], offset: number): Tensor {
   rest.forEach((axis, k) => {
     if (part.shape[axis] === 1) return;
     const at = k < before ? k : k + shape.length;
-    const line = numbers(arange(part.shape[axis]!, { dtype: "int32", device: part.device }), axis);
-    named = add(named, reshape(line, lengths.map((_, i) => (i === at ? part.shape[axis]! : 1)))); // prettier-ignore
+    const rows = numbers(arange(part.shape[axis]!, { dtype: "int32", device: part.device }), axis);
+    named = add(named, reshape(rows, lengths.map((_, i) => (i === at ? part.shape[axis]! : 1)))); // prettier-ignore
   });
   return named;
 }
@@ -183,7 +183,7 @@ function namedBy(part: Tensor, picks: readonly Pick[], offset: number): Tensor {
 function replaced(operation: string, x: Tensor, indices: readonly Index[], value: Tensor): Tensor {
   const masked = uncounted(operation, x, indices, value, (_, v) => v);
   if (masked !== null) return masked;
-  const target = placesOf(operation, x, indices);
+  const target = flatIndicesOf(operation, x, indices);
   requireFits(operation, value, target);
   if (target.size === 0) return tie(clone(x), value, "linear");
   const values = broadcastTo(toDType(trimmed(value, target.rank), x.dtype), target.shape);
@@ -191,8 +191,8 @@ function replaced(operation: string, x: Tensor, indices: readonly Index[], value
 }
 
 /**
- * Inside compile(), where a mask can't be counted: x with the places that one mask (among numbers, slices and new axes) picks changed by
- * their values. Which value belongs to a place is told by how many before it hold. Null where this is not the case.
+ * Inside compile(), where a mask can't be counted: x with the elements that one mask (among numbers, slices and new axes) picks changed by
+ * their values. The value of an element is at the count of true elements before it. Null where there is no such mask.
  */
 function uncounted(
   operation: string,
@@ -224,8 +224,8 @@ function uncounted(
   const number = (): Tensor => clamp(sub(cumsum(toDType(flatten(holds), "int32"), 0), 1), 0, count - 1);
   const spread = count === 1 ? values : indexSelect(values, axis, number());
   const lengths = count === 1 ? mask.shape.map(() => 1) : mask.shape;
-  const placed = toDType(reshape(spread, [...values.shape.slice(0, axis), ...lengths, ...values.shape.slice(axis + 1)]), x.dtype);
-  const next = where(reshape(holds, [...mask.shape, ...tail.map(() => 1)]), change(part, placed), part);
+  const spreadValues = toDType(reshape(spread, [...values.shape.slice(0, axis), ...lengths, ...values.shape.slice(axis + 1)]), x.dtype);
+  const next = where(reshape(holds, [...mask.shape, ...tail.map(() => 1)]), change(part, spreadValues), part);
   return part.size === x.size ? asResult(reshape(next, x.shape)) : replaced(operation, x, views, next);
 }
 
@@ -241,7 +241,7 @@ export function set(x: Tensor, indices: Index | readonly Index[], value: Tensor 
   if (typeof value === "number") requireHeld("set", "value", x.dtype, value);
   const source = value instanceof Tensor ? to(value, x.device) : tensor(value, { dtype: x.dtype, device: x.device });
   const isView = !list.some((i) => i instanceof Tensor || Array.isArray(i));
-  // A single number may be written to elements that share a place, as fill_() writes it.
+  // A single number may be written to elements that share memory, as fill_() writes it.
   if (isView && source.rank === 0 && x.shape.some((d, i) => d > 1 && x.strides[i] === 0)) {
     const { part } = resolve("set", x, list);
     if (part.size > 0) assign("set", part, () => broadcastTo(toDType(source, x.dtype), part.shape), { replaces: true, uniform: true });
@@ -267,7 +267,7 @@ function requireFits(operation: string, value: Tensor, part: Tensor): void {
   if (!fits) throw new ShapeError(operation, "value", `one that broadcasts to ${showShape(part.shape)}`, value.describe());
 }
 
-/** Whether a mask of x's first axes takes a value that is the same (or broadcasts) at each place: no place has to be known then. */
+/** Whether a mask of x's first axes takes a value that broadcasts to what it picks: then the picked indices need not be known. */
 const fitsMask = (x: Tensor, mask: Tensor, value: Tensor): boolean =>
   sameShape(mask.shape, x.shape.slice(0, mask.rank)) && isBroadcastableTo(value.shape, x.shape.slice(mask.rank));
 
@@ -275,8 +275,8 @@ const maskedBy = (x: Tensor, mask: Tensor, value: Tensor): Tensor =>
   where(toDType(reshape(mask, [...mask.shape, ...x.shape.slice(mask.rank).map(() => 1)]), "bool"), toDType(value, x.dtype), x);
 
 /**
- * x with values at the places that tensors of indices (or a mask) name, as set() but as another tensor. accumulate: added, those of equal
- * places all. Reference: torch.index_put.
+ * x with values at the elements that tensors of indices (or a mask) pick, as set() but as another tensor. accumulate: values are added, those
+ * of equal indices too. Reference: torch.index_put.
  */
 export function indexPut(
   x: Tensor,
@@ -294,12 +294,12 @@ export function indexPut(
   if (!accumulate) return replaced("indexPut", x, indices, source);
   const masked = uncounted("indexPut", x, indices, source, add);
   if (masked !== null) return masked;
-  const target = placesOf("indexPut", x, indices);
+  const target = flatIndicesOf("indexPut", x, indices);
   requireFits("indexPut", source, target);
   if (target.size === 0) return tie(clone(x), source, "linear");
   const added = flatten(broadcastTo(trimmed(source, target.rank), target.shape));
-  const next = foldedRows(flatten(x), 0, flatten(target), added, (rows, places) =>
-    add(rows, target.size === 1 ? added : toDType(sumRows(added, places, 0, rows.shape), x.dtype)),
+  const next = foldedRows(flatten(x), 0, flatten(target), added, (rows, positions) =>
+    add(rows, target.size === 1 ? added : toDType(sumRows(added, positions, 0, rows.shape), x.dtype)),
   );
   if (next !== null) return reshape(next, x.shape);
   return add(x, toDType(reshape(sumRows(added, flatten(target), 0, [x.size]), x.shape), x.dtype));

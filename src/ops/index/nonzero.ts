@@ -30,17 +30,17 @@ import { cast, computable, computing, constant } from "../declare/support.ts";
 import { clampMin, where } from "../elementwise/where.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
 
-/** Flat places [N, 1] of a shape as coordinates [N, axes]. */
-function unraveled(g: GraphBuilder, places: Expr, shape: Shape): Expr {
+/** Flat indices [N, 1] into a shape as coordinates [N, axes]. */
+function unraveled(g: GraphBuilder, indices: Expr, shape: Shape): Expr {
   const inner = computable(g, "ELEMENT_WISE_DIVIDE", "uint32");
-  const number = (v: number): Expr => constant(g, inner, inner === "int64" || inner === "uint64" ? BigInt(v) : v, places.sizes);
-  const flat = cast(g, places, inner);
+  const number = (v: number): Expr => constant(g, inner, inner === "int64" || inner === "uint64" ? BigInt(v) : v, indices.sizes);
+  const flat = cast(g, indices, inner);
   const columns = packedStrides(shape).map((stride, i) => {
     const at = g.elementWiseDivide(flat, number(stride));
     const before = g.elementWiseMultiply(g.elementWiseDivide(flat, number(stride * shape[i]!)), number(shape[i]!));
     return cast(g, g.elementWiseSubtract(at, before), "uint32");
   });
-  return g.join(columns, { output: { sizes: [places.sizes[0]!, shape.length], dtype: "uint32" }, axis: 1 });
+  return g.join(columns, { output: { sizes: [indices.sizes[0]!, shape.length], dtype: "uint32" }, axis: 1 });
 }
 
 /** Coordinates of all nonzero elements in order, rows behind their count undefined; and that count. */
@@ -83,7 +83,7 @@ export interface NonzeroOptions {
 }
 /** A fixed number of rows, so that the result needs no wait: nonzero() with `size`. */
 export interface SizedOptions extends NonzeroOptions {
-  /** So many rows: those behind the last nonzero element hold `fill`. */
+  /** The number of rows: those behind the last nonzero element have `fill`. */
   readonly size: number;
   /** Default: 0. */
   readonly fill?: number | undefined;
@@ -114,8 +114,8 @@ function sized(x: Tensor, { size, fill = 0, dtype = "int32" }: SizedOptions): Te
   if (!Number.isInteger(size) || size < 0) throw new ValueError("nonzero", "size", "an integer of at least 0", size);
   if (x.rank === 0 || x.size === 0 || size === 0) return add(blank(x, size, dtype), fill);
   const { count, rows } = coordinates(x, dtype);
-  const held = rows.shape[0]!;
-  const enough = held >= size ? narrow(rows, 0, 0, size) : cat([rows, blank(x, size - held, dtype)], 0);
+  const available = rows.shape[0]!;
+  const enough = available >= size ? narrow(rows, 0, 0, size) : cat([rows, blank(x, size - available, dtype)], 0);
   const isRow = reshape(lt(arange(size, { device: x.device }), count), [size, 1]);
   return where(isRow, enough, scalarTensor(x.device, dtype, fill));
 }
@@ -152,81 +152,81 @@ export const argwhere = nonzero;
 /** nonzeroSync() by NumPy's name. */
 export const argwhereSync = nonzeroSync;
 
-/** x and the mask with their common shape, in one line. */
-function masked(operation: string, x: Tensor, mask: Tensor): { line: Tensor; picks: Tensor } {
+/** x and the mask, broadcast to each other and flattened. */
+function masked(operation: string, x: Tensor, mask: Tensor): { flat: Tensor; picks: Tensor } {
   if (mask.dtype !== "bool") throw new DTypeError(operation, "mask", "of dtype bool", mask.describe());
   const shape = broadcastShapes(operation, x.shape, mask.shape);
-  return { line: reshape(broadcastTo(x, shape), [-1]), picks: reshape(broadcastTo(mask, shape), [-1]) };
+  return { flat: reshape(broadcastTo(x, shape), [-1]), picks: reshape(broadcastTo(mask, shape), [-1]) };
 }
 
 /** A fixed number of elements, so that the result needs no wait: maskedSelect() with `size`. */
 export interface MaskedOptions {
-  /** So many elements: those behind the last one picked are `fill`. */
+  /** The number of elements: those behind the last one picked are `fill`. */
   readonly size: number;
   /** Default: 0. */
   readonly fill?: number | undefined;
 }
 
 /**
- * The elements where a mask holds, in one line. A promise of them, or with `size` that many at once, padded. Shapes broadcast; gradients
+ * The elements where a mask is true, as a vector. A promise of it, or with `size` that many at once, padded. Shapes broadcast; gradients
  * flow to x. DirectML: NONZERO_COORDINATES, GATHER. Reference: torch.masked_select.
  */
 export function maskedSelect(x: Tensor, mask: Tensor, options: MaskedOptions): Tensor;
 export function maskedSelect(x: Tensor, mask: Tensor): Promise<Tensor>;
 export function maskedSelect(x: Tensor, mask: Tensor, options?: MaskedOptions): Promise<Tensor> | Tensor {
-  const { line, picks } = masked("maskedSelect", x, mask);
+  const { flat, picks } = masked("maskedSelect", x, mask);
   if (options !== undefined) {
-    const places = sized(picks, { size: options.size, fill: -1 });
-    const at = reshape(places, [options.size]);
+    const indices = sized(picks, { size: options.size, fill: -1 });
+    const at = reshape(indices, [options.size]);
     const fill = heldScalar("maskedSelect", "fill", x.device, x.dtype, options.fill ?? 0);
-    if (line.size === 0) return broadcastTo(fill, [options.size]);
-    return where(lt(at, 0), fill, indexSelect(line, 0, clampMin(at, 0)));
+    if (flat.size === 0) return broadcastTo(fill, [options.size]);
+    return where(lt(at, 0), fill, indexSelect(flat, 0, clampMin(at, 0)));
   }
   refuseTraced("maskedSelect");
-  return nonzero(picks).then((places) => picked(line, places));
+  return nonzero(picks).then((indices) => picked(flat, indices));
 }
 
 /** maskedSelect(), blocking until the device has counted. */
 export function maskedSelectSync(x: Tensor, mask: Tensor): Tensor {
-  const { line, picks } = masked("maskedSelectSync", x, mask);
+  const { flat, picks } = masked("maskedSelectSync", x, mask);
   refuseTraced("maskedSelectSync", "size", "Use maskedSelect(x, mask, { size }), whose result is of that length, padded.");
-  return picked(line, nonzeroSync(picks));
+  return picked(flat, nonzeroSync(picks));
 }
 
-const picked = (line: Tensor, places: Tensor): Tensor =>
-  places.size === 0 ? narrow(line, 0, 0, 0) : indexSelect(line, 0, select(places, 1, 0));
+const picked = (flat: Tensor, indices: Tensor): Tensor =>
+  indices.size === 0 ? narrow(flat, 0, 0, 0) : indexSelect(flat, 0, select(indices, 1, 0));
 
 /**
- * x with source's elements, in their order, where the mask holds. The shape is that of x and the mask. Gradients flow to both.
+ * x with source's elements, in their order, where the mask is true. The shape is that of x and the mask. Gradients flow to both.
  * Throws ShapeError when source has fewer elements than the result. Reference: torch.Tensor.masked_scatter.
  */
 export function maskedScatter(x: Tensor, mask: Tensor, source: Tensor): Tensor {
-  const { line, picks } = masked("maskedScatter", x, mask);
+  const { flat, picks } = masked("maskedScatter", x, mask);
   if (source.dtype !== x.dtype) throw new DTypeError("maskedScatter", "source", `of dtype ${x.dtype}, like x`, source.describe());
   const shape = broadcastShapes("maskedScatter", x.shape, mask.shape);
-  if (line.size === 0) return reshape(clone(line), shape);
+  if (flat.size === 0) return reshape(clone(flat), shape);
   if (source.size === 0) throw new ShapeError("maskedScatter", "source", "of at least one element", source.describe());
   const order = clampMin(sub(cumsum(picks, 0, { dtype: "int32" }), 1), 0);
   const within = where(lt(order, source.size), order, scalarTensor(x.device, "int32", 0));
-  return asResult(reshape(where(picks, indexSelect(reshape(source, [-1]), 0, within), line), shape));
+  return asResult(reshape(where(picks, indexSelect(reshape(source, [-1]), 0, within), flat), shape));
 }
 
-/** Places that count from the end if negative, as ones that count from the start. @package */
+/** Indices that count from the end if negative, as indices from the start. @package */
 export function wrapped(operation: string, index: Tensor, length: number): Tensor {
   requireIndex(operation, index);
   requireIndices(operation, index, { length, wraps: true });
-  const line = index.dtype === "int32" || index.dtype === "int64" ? index : toDType(index, "int32");
-  return where(lt(line, 0), add(line, length), line);
+  const signed = index.dtype === "int32" || index.dtype === "int64" ? index : toDType(index, "int32");
+  return where(lt(signed, 0), add(signed, length), signed);
 }
 
-/** The elements of flattened x at places, which may count from the end; the result has their shape. Reference: torch.take. */
+/** The elements of flattened x at `index`, which may count from the end; the result has their shape. Reference: torch.take. */
 export function take(x: Tensor, index: Tensor): Tensor {
   const at = wrapped("take", index, x.size);
   if (index.size === 0) return zeros(index.shape, { dtype: x.dtype, device: x.device });
   return asResult(reshape(gather(reshape(x, [-1]), 0, reshape(at, [-1])), index.shape));
 }
 
-/** gather() in which x and index broadcast to each other but along the axis; without an axis, of the flattened x. Places may count from the end. Reference: torch.take_along_dim. */
+/** gather() in which x and index broadcast to each other but along the axis; without an axis, of the flattened x. Indices may count from the end. Reference: torch.take_along_dim. */
 export function takeAlongAxis(x: Tensor, index: Tensor, axis: number | null = null): Tensor {
   if (axis === null) return gather(reshape(x, [-1]), 0, reshape(wrapped("takeAlongAxis", index, x.size), [-1]));
   const a = existingAxis("takeAlongAxis", x, axis);
@@ -258,7 +258,7 @@ declare module "../../core/tensor.ts" {
     argwhere(options: SizedOptions): Tensor;
     /** The coordinates of the nonzero elements, as nonzero(). Reference: torch.argwhere. */
     argwhere(options?: NonzeroOptions): Promise<Tensor>;
-    /** The elements where a mask holds: a promise, or with `size` that many. */
+    /** The elements where a mask is true: a promise, or with `size` that many. */
     maskedSelect(mask: Tensor, options: MaskedOptions): Tensor;
     maskedSelect(mask: Tensor): Promise<Tensor>;
   }

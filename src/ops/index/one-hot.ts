@@ -37,7 +37,7 @@ function requireSome(operation: string, x: Tensor): void {
 }
 
 /**
- * 1 at the place that x names along a new last axis of `classes`, 0 elsewhere. x: integers; those out of range are an
+ * 1 at index x along a new last axis of `classes`, 0 elsewhere. x: integers; those out of range are an
  * IndexError on `cpu` (elsewhere with DXTENSOR_CHECK_INDICES=1), else give zeros only. Without
  * classes a promise of the result for one more than the largest number. DirectML: ONE_HOT. Reference: torch.nn.functional.one_hot.
  * @functional
@@ -66,7 +66,7 @@ export const overloaded = { oneHot };
 
 declare module "../../core/tensor.ts" {
   interface Tensor {
-    /** 1 at the place that each element names along a new last axis, 0 elsewhere: at once, or without classes a promise. */
+    /** 1 at the index that each element gives along a new last axis, 0 elsewhere: at once, or without classes a promise. */
     oneHot(classes: number, options?: OneHotOptions): Tensor;
     oneHot(classes?: null, options?: OneHotOptions): Promise<Tensor>;
   }

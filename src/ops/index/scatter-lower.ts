@@ -1,10 +1,10 @@
 /**
- * Sums (products, extremes) by index, which DirectML has no operator for, in bounded memory. Five ways, chosen by size and device:
+ * Sums (products, extremes) by index, which DirectML has no operator for, in bounded memory. Five strategies, chosen by size and device:
  *
  * - atomics: extremes and sums of integers by a shader, where its atomics are cheap;
  * - regions: sums as the gradient of reading one region of each image (ROI_ALIGN_GRAD), where that adds in order and fast;
- * - one-hot: a product with one-hot rows, or a comparison with every place, in parts of at most TABLE elements;
- * - sorted: the places in order, runs of equal ones combined in log2(k) steps, the last of each run written by a unique SCATTER;
+ * - table: a GEMM with one-hot rows, or a comparison with every index, in parts of at most TABLE elements;
+ * - sorted: sorted indices, runs of equal ones combined in log2(k) steps, the last of each run written by a SCATTER of unique indices;
  * - sequence: for few updates, one GATHER and SCATTER after the other.
  * @package
  */
@@ -22,20 +22,20 @@ import { alongAxis, BOOL, cast, constant, cut, emitScatterElements, sequence } f
 export type Fold = "sum" | "prod" | "amax" | "amin";
 export type Strategy = "atomics" | "regions" | "table" | "sorted" | "sequence";
 
-/** Elements of a one-hot table that is made at once: larger ones are worked off in parts. */
+/** Elements of a one-hot table that is made at once: larger tables are made in parts. */
 const TABLE = 2 ** 24;
 
 /**
- * The cheapest way for k updates along an axis of n places, for `width` elements that share each index (else lines with an index of
- * their own). In elements gone over; a table's products cost an eighth of that for each row and place.
+ * The cheapest strategy for k updates along an axis of length n, for `width` elements that share each index (else each has an index of
+ * its own). The unit is one element read or written; a multiply-add of the one-hot GEMM costs an eighth of it.
  */
-export function strategyFor(k: number, n: number, width: number, isShared: boolean, hasProduct: boolean): Strategy {
+export function strategyFor(k: number, n: number, width: number, isShared: boolean, hasGemm: boolean): Strategy {
   const steps = Math.max(1, Math.ceil(Math.log2(k)));
   const sorted = (isShared ? k : k * width) * 8 * steps + k * width * 4 * steps + 3 * n * width;
-  const table = isShared && hasProduct ? 2 * k * n + (k * n * width) / 8 + 8 * k * width : 4 * k * n * width;
+  const table = isShared && hasGemm ? 2 * k * n + (k * n * width) / 8 + 8 * k * width : 4 * k * n * width;
   const sequence = k <= 8 ? (k + 1) * n * width : Infinity;
   // Many parts are many nodes.
-  const parts = (isShared && hasProduct ? k * n : k * n * width) / TABLE;
+  const parts = (isShared && hasGemm ? k * n : k * n * width) / TABLE;
   if (sequence <= Math.min(sorted, table)) return "sequence";
   return parts <= 64 && table <= sorted ? "table" : "sorted";
 }
@@ -74,28 +74,28 @@ interface Job extends SumJob {
 }
 
 /**
- * The values folded by their places along an axis, identity where there are none: sizes of `values` with n along the axis. places:
+ * The values folded by their indices along an axis, identity where there are none: sizes of `values` with n along the axis. indices:
  * uint32, of the values' sizes, or of length 1 on all axes but the one when they are shared. Values in foldingType's dtypes.
  */
-export function emitFold(g: GraphBuilder, places: Expr, values: Expr, job: Job): Expr {
+export function emitFold(g: GraphBuilder, indices: Expr, values: Expr, job: Job): Expr {
   const { axis, n, fold } = job;
   const k = values.sizes[axis]!;
-  const isShared = places.sizes.every((d, i) => i === axis || d === 1);
+  const isShared = indices.sizes.every((d, i) => i === axis || d === 1);
   const width = sizeOf(values.sizes) / k;
-  const hasProduct = fold === "sum" && isFloat(values.dtype);
+  const hasGemm = fold === "sum" && isFloat(values.dtype);
   const addsRows = fold === "sum" && g.capabilities.addsRowsInOrder && pieceBits(k) > 1;
   const hasAtomics = fold !== "prod" && choosesFoldRows(g, EXTREMES[fold], values.dtype, k * width, n * width);
-  switch (job.strategy ?? (hasAtomics ? "atomics" : addsRows ? "regions" : strategyFor(k, n, width, isShared, hasProduct))) {
+  switch (job.strategy ?? (hasAtomics ? "atomics" : addsRows ? "regions" : strategyFor(k, n, width, isShared, hasGemm))) {
     case "atomics":
-      return byAtomics(g, places, values, job);
+      return byAtomics(g, indices, values, job);
     case "regions":
-      return byRegions(g, places, values, job);
+      return byRegions(g, indices, values, job);
     case "sequence":
-      return inSequence(g, places, values, axis, n, fold);
+      return inSequence(g, indices, values, axis, n, fold);
     case "sorted":
-      return inOrder(g, places, values, axis, n, fold);
+      return inOrder(g, indices, values, axis, n, fold);
     case "table":
-      return isShared && hasProduct ? byProduct(g, places, values, axis, n) : byComparison(g, places, values, axis, n, fold);
+      return isShared && hasGemm ? byGemm(g, indices, values, axis, n) : byComparison(g, indices, values, axis, n, fold);
     default:
       throw new TypeError("no such strategy");
   }
@@ -103,28 +103,28 @@ export function emitFold(g: GraphBuilder, places: Expr, values: Expr, job: Job):
 
 const EXTREMES = { sum: "sum", amax: "max", amin: "min" } as const;
 
-function byAtomics(g: GraphBuilder, places: Expr, values: Expr, job: Job): Expr {
+function byAtomics(g: GraphBuilder, indices: Expr, values: Expr, job: Job): Expr {
   const fold = EXTREMES[job.fold as keyof typeof EXTREMES];
-  return asRows(g, places, values, job, (index, rows, count) => foldRowsShader(g, fold, rows, g.reshape(index, [rows.sizes[0]!]), count));
+  return asRows(g, indices, values, job, (index, rows, count) => foldRowsShader(g, fold, rows, g.reshape(index, [rows.sizes[0]!]), count));
 }
 
-function inSequence(g: GraphBuilder, places: Expr, values: Expr, axis: number, n: number, fold: Fold): Expr {
+function inSequence(g: GraphBuilder, indices: Expr, values: Expr, axis: number, n: number, fold: Fold): Expr {
   const sizes = values.sizes.map((d, i) => (i === axis ? n : d));
   const one = values.sizes.map((d, i) => (i === axis ? 1 : d));
   let result = g.packed(constant(g, values.dtype, identityOf(fold, values.dtype), sizes));
   for (let at = 0; at < values.sizes[axis]!; at++) {
-    const place = g.packed(g.expand(cut(g, places, axis, at, 1), one));
-    const before = g.gatherElements(result, place, { output: { sizes: one }, axis });
-    result = emitScatterElements(g, result, place, foldTwo(g, fold, before, cut(g, values, axis, at, 1)), axis);
+    const position = g.packed(g.expand(cut(g, indices, axis, at, 1), one));
+    const before = g.gatherElements(result, position, { output: { sizes: one }, axis });
+    result = emitScatterElements(g, result, position, foldTwo(g, fold, before, cut(g, values, axis, at, 1)), axis);
   }
   return result;
 }
 
-function inOrder(g: GraphBuilder, places: Expr, values: Expr, axis: number, n: number, fold: Fold): Expr {
+function inOrder(g: GraphBuilder, indices: Expr, values: Expr, axis: number, n: number, fold: Fold): Expr {
   const k = values.sizes[axis]!;
-  const order = g.topK1(places, {
-    outputValue: { sizes: places.sizes },
-    outputIndex: { sizes: places.sizes, dtype: "uint32" },
+  const order = g.topK1(indices, {
+    outputValue: { sizes: indices.sizes },
+    outputIndex: { sizes: indices.sizes, dtype: "uint32" },
     axis,
     k,
     axisDirection: "INCREASING",
@@ -137,7 +137,7 @@ function inOrder(g: GraphBuilder, places: Expr, values: Expr, axis: number, n: n
     const before = shifted(g, runs, axis, step, 0);
     runs = g.elementWiseIf(g.expand(same, values.sizes), foldTwo(g, fold, before, runs), runs);
   }
-  // The last of each run holds the run; all others go to a place beyond the end, which is cut off.
+  // The last element of each run has the run's result; all others go to index n, which is cut off.
   const beyond = constant(g, "uint32", n, sorted.sizes);
   const goesOn = k === 1 ? null : g.elementWiseLogicalEquals(sorted, shifted(g, sorted, axis, -1, NONE), BOOL);
   const target = goesOn === null ? sorted : g.elementWiseIf(goesOn, beyond, sorted);
@@ -147,13 +147,13 @@ function inOrder(g: GraphBuilder, places: Expr, values: Expr, axis: number, n: n
 }
 
 /**
- * one-hot(places)^T x values: GEMM, each part added by its third operand. Values that are not finite would spread over all places
- * (0 x infinity is NaN): they are left out, and counted by a second product, 1 for each infinity, 4096 for each negative one.
+ * one-hot(indices)^T x values: GEMM, each part added by its operand C. Values that are not finite would spread over the whole column
+ * (0 x infinity is NaN): they are left out, and counted by a second GEMM, 1 for each infinity, 4096 for each negative one.
  */
-function byProduct(g: GraphBuilder, places: Expr, values: Expr, axis: number, n: number): Expr {
+function byGemm(g: GraphBuilder, indices: Expr, values: Expr, axis: number, n: number): Expr {
   const { rows, restore } = rowsFirst(g, values, axis, n);
   const [k, width] = rows.sizes as [number, number];
-  const line = g.reshape(places, [k, 1]);
+  const column = g.reshape(indices, [k, 1]);
   const number = (v: number, sizes: readonly number[]): Expr => constant(g, values.dtype, v, sizes);
   const isNaN = g.elementWiseIsNan(rows, BOOL);
   const isHigh = g.elementWiseIsInfinity(rows, { ...BOOL, infinityMode: "POSITIVE" });
@@ -170,7 +170,7 @@ function byProduct(g: GraphBuilder, places: Expr, values: Expr, axis: number, n:
   const totals: (Expr | null)[] = [null, null];
   for (let start = 0; start < k; start += part) {
     const length = Math.min(part, k - start);
-    const table = g.oneHot(cut(g, line, 0, start, length), ends, { output: { sizes: [length, n] }, axis: 1 });
+    const table = g.oneHot(cut(g, column, 0, start, length), ends, { output: { sizes: [length, n] }, axis: 1 });
     for (const [i, x] of [finite, odd].entries())
       totals[i] = g.gemm(lift(table), lift(cut(g, x, 0, start, length)), {
         c: totals[i]!,
@@ -191,13 +191,13 @@ function byProduct(g: GraphBuilder, places: Expr, values: Expr, axis: number, n:
   return restore(g.elementWiseAdd(g.elementWiseAdd(sum, up), down));
 }
 
-/** Every value compared with every place. */
-function byComparison(g: GraphBuilder, places: Expr, values: Expr, axis: number, n: number, fold: Fold): Expr {
+/** Every value's index compared with every index of the result. */
+function byComparison(g: GraphBuilder, indices: Expr, values: Expr, axis: number, n: number, fold: Fold): Expr {
   const k = values.sizes[axis]!;
   const rest = sizeOf(values.sizes) / k;
   const part = Math.max(1, Math.min(k, Math.floor(TABLE / (n * rest))));
   const identity = identityOf(fold, values.dtype);
-  const line = sequence(g, "uint32", [n]);
+  const range = sequence(g, "uint32", [n]);
   let total: Expr | null = null;
   for (let start = 0; start < k; start += part) {
     const length = Math.min(part, k - start);
@@ -209,7 +209,7 @@ function byComparison(g: GraphBuilder, places: Expr, values: Expr, axis: number,
       );
       return g.reinterpret(seen, { sizes: wideSizes, strides: [...seen.strides.slice(0, axis), 0, ...seen.strides.slice(axis)] });
     };
-    const hit = g.elementWiseLogicalEquals(wide(cut(g, places, axis, start, length)), alongAxis(g, line, wideSizes, axis), BOOL);
+    const hit = g.elementWiseLogicalEquals(wide(cut(g, indices, axis, start, length)), alongAxis(g, range, wideSizes, axis), BOOL);
     const chosen = g.elementWiseIf(hit, wide(cut(g, values, axis, start, length)), constant(g, values.dtype, identity, wideSizes));
     const reduced = g.reinterpret(reduceBy(g, chosen, fold, axis + 1), { sizes: wideSizes.filter((_, i) => i !== axis + 1) });
     total = total === null ? reduced : foldTwo(g, fold, total, reduced);
@@ -224,7 +224,7 @@ function reduceBy(g: GraphBuilder, x: Expr, fold: Fold, axis: number): Expr {
 }
 
 /** Indices as uint32. */
-export function placesOf(g: GraphBuilder, index: Expr): Expr {
+export function unsignedIndices(g: GraphBuilder, index: Expr): Expr {
   if (index.dtype === "uint32") return index;
   if (index.dtype === "int32") return g.reinterpret(index, { dtype: "uint32" });
   return g.cast(index, { output: { dtype: "uint32" } });
@@ -240,7 +240,7 @@ export interface FoldAttributes {
   readonly strategy?: Strategy | undefined;
 }
 
-/** x with more places at the ends of its axes, holding `value`. */
+/** x padded with `value` at the ends of its axes. */
 function padded(g: GraphBuilder, x: Expr, sizes: readonly number[], value: number | bigint): Expr {
   if (x.sizes.every((d, i) => d === sizes[i])) return x;
   return g.padding1(x, {
@@ -256,15 +256,21 @@ function padded(g: GraphBuilder, x: Expr, sizes: readonly number[], value: numbe
 /** emitFold in the values' own dtype, for a result that the index may reach in part only. */
 export function lowerFold(g: GraphBuilder, values: Expr, index: Expr, { axis, shape, fold, isShared, strategy }: FoldAttributes): Expr {
   const sizes = shape.length === 0 ? [1] : shape;
-  const places = placesOf(g, index);
+  const indices = unsignedIndices(g, index);
   const k = values.sizes[axis]!;
   // An index that was repeated along the other axes is the one that they share.
-  const repeats = !isShared && places.sizes.every((d, i) => i === axis || d === 1 || places.strides[i] === 0);
-  const lineSizes = values.sizes.map((_, i) => (i === axis ? k : 1));
-  const line = isShared
-    ? g.reshape(places, lineSizes)
-    : g.packed(repeats ? g.reinterpret(places, { sizes: lineSizes, strides: places.strides }) : places);
+  const repeats = !isShared && indices.sizes.every((d, i) => i === axis || d === 1 || indices.strides[i] === 0);
+  const indexSizes = values.sizes.map((_, i) => (i === axis ? k : 1));
+  const foldIndices = isShared
+    ? g.reshape(indices, indexSizes)
+    : g.packed(repeats ? g.reinterpret(indices, { sizes: indexSizes, strides: indices.strides }) : indices);
   const bits = 8 * DTYPES[values.dtype].sizeInBytes;
-  const folded = emitFold(g, line, g.packed(cast(g, values, foldingType(values.dtype))), { axis, n: sizes[axis]!, fold, strategy, bits });
+  const folded = emitFold(g, foldIndices, g.packed(cast(g, values, foldingType(values.dtype))), {
+    axis,
+    n: sizes[axis]!,
+    fold,
+    strategy,
+    bits,
+  });
   return cast(g, padded(g, folded, sizes, identityOf(fold, folded.dtype)), values.dtype);
 }

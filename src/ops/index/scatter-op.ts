@@ -11,7 +11,7 @@ import { scatterShader } from "../../shader/kernels/select.ts";
 import { packedStrides, sizeOf } from "../../core/shape.ts";
 import { zerosLike } from "../creation/creation.ts";
 import { gather } from "./gather.ts";
-import { placesOf } from "./scatter-lower.ts";
+import { unsignedIndices } from "./scatter-lower.ts";
 import { alongAxis, constant, emitScatterElements, sequence } from "../declare/support.ts";
 
 /** @package */
@@ -19,15 +19,15 @@ export interface ScatterAttributes {
   readonly axis: number;
 }
 
-/** x with updates at places along an axis; the index may be shorter than x on the other axes. Of equal places any one wins. @package */
+/** x with updates at indices along an axis; the index may be shorter than x on the other axes. Of equal indices any one wins. @package */
 export function emitScatter(g: GraphBuilder, x: Expr, index: Expr, updates: Expr, axis: number): Expr {
   const write = (to: Expr, at: Expr, values: Expr, along: number): Expr =>
-    scatterShader(g, to, at, values, along) ?? emitScatterElements(g, to, placesOf(g, at), values, along);
+    scatterShader(g, to, at, values, along) ?? emitScatterElements(g, to, unsignedIndices(g, at), values, along);
   if (index.sizes.every((d, i) => i === axis || d === x.sizes[i])) return write(x, index, updates, axis);
-  // By flat places.
-  const places = placesOf(g, index);
+  // By flat indices.
+  const indices = unsignedIndices(g, index);
   const strides = packedStrides(x.sizes);
-  let flat = g.elementWiseMultiply(places, constant(g, "uint32", strides[axis]!, places.sizes));
+  let flat = g.elementWiseMultiply(indices, constant(g, "uint32", strides[axis]!, indices.sizes));
   index.sizes.forEach((d, i) => {
     if (i !== axis && d > 1) flat = g.elementWiseAdd(flat, alongAxis(g, sequence(g, "uint32", [d], 0, strides[i]), index.sizes, i));
   });

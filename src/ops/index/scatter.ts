@@ -28,7 +28,7 @@ interface ReduceAttributes extends ScatterAttributes {
   readonly includeSelf: boolean;
 }
 
-/** x folded with the updates at each place; without includeSelf of the updates alone where there are any. */
+/** x folded with the updates at each index; without includeSelf the updates alone where there are any. */
 const scatterFoldOp: Definition<ReduceAttributes> = define<ReduceAttributes>({
   name: "scatterReduce",
   infer: ([x]) => [x!],
@@ -68,13 +68,13 @@ function extremeGrad(
   return [includeSelf ? kept : ownGrad(kept, dy, index, axis), null, mul(isSource, gather(share, axis, index))];
 }
 
-/** Places that no index names keep x, and its whole gradient. */
+/** Elements that no index selects keep x, and its whole gradient. */
 function ownGrad(kept: Tensor, dy: Tensor, index: Tensor, axis: number): Tensor {
   const named = sumElements(onesLike(index, { dtype: dy.dtype }), index, axis, dy.shape);
   return where(gt(named, 0), scalarTensor(dy.device, dy.dtype, 0), where(eq(named, 0), dy, kept));
 }
 
-/** The result without each factor: a quotient where it is not 0, else the product of the others. */
+/** The result without each factor: a quotient where the factor is not 0, else the product of the others. */
 function productGrad(
   dy: Tensor,
   x: Tensor,
@@ -115,8 +115,8 @@ function checked(operation: string, x: Tensor, axis: number, index: Tensor, sour
 }
 
 /**
- * x with source's elements at the places that the index names along an axis: out[index[i][j]][j] = source[i][j] for axis 0. source: a
- * tensor at least as large as the index, or a number. Of equal places any one wins. reduce: "add" or "multiply" instead of replacing.
+ * x with source's elements at the indices that `index` has along an axis: out[index[i][j]][j] = source[i][j] for axis 0. source: a
+ * tensor at least as large as the index, or a number. Of equal indices any one wins. reduce: "add" or "multiply" instead of replacing.
  * Gradients flow to x and source. DirectML: SCATTER. Reference: torch.scatter.
  */
 export function scatter(
@@ -139,7 +139,7 @@ export function scatter(
   return index.size === 0 ? tie(clone(x), part, "linear") : callOver(scatterOp, [x, index, part], { axis: a });
 }
 
-/** x with source's elements added at the places that the index names along an axis. Reference: torch.scatter_add. */
+/** x with source's elements added at the indices that `index` has along an axis. Reference: torch.scatter_add. */
 export function scatterAdd(x: Tensor, axis: number, index: Tensor, source: Tensor): Tensor {
   return scatterReduce(x, axis, index, source, "sum", {}, "scatterAdd");
 }
@@ -156,7 +156,7 @@ export interface ScatterReduceOptions {
 }
 
 /**
- * x's elements reduced with source's at the places that the index names along an axis. Places that no index names keep x. Integers'
+ * x's elements reduced with source's at the indices that `index` has along an axis. Elements that no index selects keep x. Integers'
  * means are rounded down. DirectML: by size ONE_HOT and GEMM, comparisons, or TOP_K1 with SCATTER; see docs/operations.md.
  * Reference: torch.scatter_reduce.
  */
@@ -172,8 +172,8 @@ export function scatterReduce(
   if (!REDUCTIONS.includes(reduce)) throw new ValueError(operation, "reduce", `one of ${REDUCTIONS.join(", ")}`, reduce);
   const { a, part } = checked(operation, x, axis, index, source);
   if (index.size === 0) return tie(clone(x), part, "linear");
-  const folded = (to: Tensor, places: Tensor, values: Tensor, along: number): Tensor =>
-    reduced(to, along, places, values, reduce, includeSelf, (v) => asBool(x, sumElements(v, places, along, to.shape)));
+  const folded = (to: Tensor, indices: Tensor, values: Tensor, along: number): Tensor =>
+    reduced(to, along, indices, values, reduce, includeSelf, (v) => asBool(x, sumElements(v, indices, along, to.shape)));
   return foldedElements(x, a, index, part, folded) ?? folded(x, index, part, a);
 }
 

@@ -1,4 +1,4 @@
-/** Gradients of slices put together: each element is written once, and those of overlapping slices are added where they overlap. @package */
+/** Gradients of slices combined: each element is written once, and those of overlapping slices are added where they overlap. @package */
 import type { PartialGradient, TensorSpec } from "../../core/definition.ts";
 import type { Shape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -10,7 +10,7 @@ import { reshape, sliceAdjoint, sliceView, unsqueeze } from "../shape/movement.t
 /** Inputs of one JOIN; more are joined in steps. */
 const FAN_IN = 512;
 
-/** Lattices are put between each other where no more than this many elements of zeros come to one of theirs. */
+/** Interleaved slices are joined where at most this many zeros are written for each of their elements. */
 const MOST_ZEROS = 8;
 
 /** A gradient of the elements from lo to before hi along each axis. */
@@ -31,7 +31,7 @@ function padded({ grad, lo, hi }: Piece, from: readonly number[], to: readonly n
   return { grad: sliceAdjoint(grad, box, lengths(from, to)), lo: from, hi: to };
 }
 
-/** What a piece holds from `start` to before `end` along an axis. */
+/** A piece's elements from `start` to before `end` along an axis. */
 function cut({ grad, lo, hi }: Piece, axis: number, start: number, end: number): Tensor {
   if (start === lo[axis] && end === hi[axis]) return grad;
   const starts = lo.map((l, i) => (i === axis ? start - l : 0));

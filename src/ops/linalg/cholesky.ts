@@ -19,7 +19,7 @@ import {
   requireSquare,
   failure,
   mT,
-  putColumns,
+  storeColumns,
   rowsOf,
   spread,
 } from "./support.ts";
@@ -111,7 +111,7 @@ const solveOp = defineHost<{ readonly upper: boolean }>({
       const x = columns(b!, i, n, k);
       for (const transposed of [upper, !upper])
         engine().triangularSolve(n, k, columns(factor!, i, n, n), x, { upper, transposed, unit: false });
-      putColumns(out, i, n, k, x);
+      storeColumns(out, i, n, k, x);
     }
     return [out];
   },
@@ -148,7 +148,7 @@ const inverseOp = defineHost<{ readonly upper: boolean }>({
       const x = new Float64Array(n * n);
       for (let j = 0; j < n; j++) x[j * n + j] = 1;
       for (const transposed of [upper, !upper]) engine().triangularSolve(n, n, factor, x, { upper, transposed, unit: false });
-      putColumns(out, b, n, n, x);
+      storeColumns(out, b, n, n, x);
     }
     return [out];
   },

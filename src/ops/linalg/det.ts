@@ -17,7 +17,7 @@ import {
   requireFinite,
   requireSquare,
   mT,
-  putColumns,
+  storeColumns,
   rowsOf,
 } from "./support.ts";
 
@@ -46,7 +46,7 @@ const detOp = defineHost({
 });
 
 /** U, s, V^T, and the determinant of U V^T. */
-function turned(a: HostArray, i: number) {
+function signedSvd(a: HostArray, i: number) {
   const n = rowsOf(a.shape);
   const { s, u, vt, info } = engine().svd(n, n, columns(a, i, n, n), "all");
   requireConverged("linalg.det", a, i, info);
@@ -82,9 +82,9 @@ const cofactorsOp = defineHost({
     const n = rowsOf(a!.shape);
     const out = new Float64Array(a!.data.length);
     for (let b = 0; b < countOf(a!.shape) && n > 0; b++) {
-      const { s, u, vt, sign } = turned(a!, b);
+      const { s, u, vt, sign } = signedSvd(a!, b);
       const scaled = u.map((x, at) => x * sign * productBut(s, Math.floor(at / n), -1));
-      putColumns(out, b, n, n, multiplied(n, scaled, vt));
+      storeColumns(out, b, n, n, multiplied(n, scaled, vt));
     }
     return [out];
   },
@@ -101,7 +101,7 @@ const cofactorsGradientOp = defineHost({
     const n = rowsOf(a!.shape);
     const out = new Float64Array(a!.data.length);
     for (let b = 0; b < countOf(a!.shape) && n > 0; b++) {
-      const { s, u, vt, sign } = turned(a!, b);
+      const { s, u, vt, sign } = signedSvd(a!, b);
       const inner = multiplied(n, multiplied(n, u, columns(g!, b, n, n), { a: true, b: false }), vt, { a: false, b: true });
       const result = new Float64Array(n * n);
       for (let i = 0; i < n; i++)
@@ -111,7 +111,7 @@ const cofactorsGradientOp = defineHost({
           result[i * n + i]! += others * inner[j * n + j]!;
           result[j * n + i]! -= others * inner[i * n + j]!;
         }
-      putColumns(out, b, n, n, multiplied(n, multiplied(n, u, result), vt));
+      storeColumns(out, b, n, n, multiplied(n, multiplied(n, u, result), vt));
     }
     return [out];
   },

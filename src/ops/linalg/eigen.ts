@@ -22,7 +22,7 @@ import {
   requireSquare,
   eyeLike,
   mT,
-  putColumns,
+  storeColumns,
   rowsOf,
 } from "./support.ts";
 
@@ -41,7 +41,7 @@ const eighOp = defineHost<{ readonly upper: boolean }>({
       const matrix = upper ? (a!.data.slice(i * n * n, (i + 1) * n * n) as Float64Array) : columns(a!, i, n, n);
       const w = values.subarray(i * n, (i + 1) * n);
       requireConverged("linalg.eigh", a!, i, engine().symmetricEigen(n, matrix, w));
-      putColumns(vectors, i, n, n, matrix);
+      storeColumns(vectors, i, n, n, matrix);
     }
     return [values, vectors];
   },
@@ -55,8 +55,8 @@ const offDiagonal = (x: Tensor): Tensor => mul(x, sub(1, eyeLike(x, rowsOf(x.sha
 function eighGradient(w: Tensor, v: Tensor, gw: Tensor | null, gv: Tensor | null): Tensor | null {
   if (gv === null) return gw === null ? null : matmul(mul(v, unsqueeze(gw, -2)), mT(v));
   const gap = add(sub(unsqueeze(w, -2), unsqueeze(w, -1)), eyeLike(w, w.shape.at(-1)!));
-  const turned = offDiagonal(div(matmul(mT(v), gv), gap));
-  return matmul(matmul(v, gw === null ? turned : add(turned, diagEmbed(gw))), mT(v));
+  const inner = offDiagonal(div(matmul(mT(v), gv), gap));
+  return matmul(matmul(v, gw === null ? inner : add(inner, diagEmbed(gw))), mT(v));
 }
 
 /** Options of linalg.eigh() and linalg.eigvalsh(). Reference: torch.linalg.eigh. */
@@ -121,16 +121,16 @@ const eigOp = defineHost({
       requireConverged("linalg.eig", a!, i, found.info);
       re.set(found.re, i * n);
       im.set(found.im, i * n);
-      putColumns(vectorsRe, i, n, n, found.vectorsRe);
-      putColumns(vectorsIm, i, n, n, found.vectorsIm);
+      storeColumns(vectorsRe, i, n, n, found.vectorsRe);
+      storeColumns(vectorsIm, i, n, n, found.vectorsIm);
     }
     return [re, im, vectorsRe, vectorsIm];
   },
   grad: (_, { outputs: [lr, li, vr, vi], dys: [glr, gli, gvr, gvi] }) => {
-    const pair = (re: Tensor | null, im: Tensor | null): ComplexPair | null =>
+    const asComplex = (re: Tensor | null, im: Tensor | null): ComplexPair | null =>
       re === null && im === null ? null : { real: re ?? zerosLike(im!), imag: im ?? zerosLike(re!) };
-    const gl = pair(glr ?? null, gli ?? null);
-    const gv = pair(gvr ?? null, gvi ?? null);
+    const gl = asComplex(glr ?? null, gli ?? null);
+    const gv = asComplex(gvr ?? null, gvi ?? null);
     return [eigGradient({ real: lr!, imag: li! }, { real: vr!, imag: vi! }, gl, gv)];
   },
   saves: { inputs: [] },
@@ -158,15 +158,15 @@ function eigGradient(l: ComplexPair, v: ComplexPair, gl: ComplexPair | null, gv:
   // Divided by the conjugate of the gap: times the gap, by its square.
   const size = add(add(square(gap.real), square(gap.imag)), eyeLike(l.real, l.real.shape.at(-1)!));
   const rest = both({ real: sub(along.real, moved.real), imag: sub(along.imag, moved.imag) }, (x) => div(x, size));
-  const turned = {
+  const inner = {
     real: sub(mul(rest.real, gap.real), mul(rest.imag, gap.imag)),
     imag: add(mul(rest.real, gap.imag), mul(rest.imag, gap.real)),
   };
   const middle =
     gl === null
-      ? turned
+      ? inner
       : plus(
-          turned,
+          inner,
           both(gl, (x) => diagEmbed(x)),
         );
   return solved(vh, product(middle, vh)).real;

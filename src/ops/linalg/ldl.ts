@@ -15,7 +15,7 @@ import {
   requireMatrices,
   requireSquare,
   failure,
-  putColumns,
+  storeColumns,
   rowsOf,
   spread,
 } from "./support.ts";
@@ -36,7 +36,7 @@ const ldlOp = defineHost<{ readonly check: string | null }>({
       if (infos[i] !== 0 && check !== null)
         throw failure(check, a!, i, infos[i]!, `element ${infos[i]} of D is zero: solving with it would divide by zero`);
       for (let j = 1; j < n; j++) factors.fill(0, j * n, j * n + j);
-      putColumns(out, i, n, n, factors);
+      storeColumns(out, i, n, n, factors);
     }
     return [out, pivots, infos];
   },
@@ -98,7 +98,7 @@ const ldlSolveOp = defineHost({
       const rows = (pivots!.data as Int32Array).slice(i * n, (i + 1) * n);
       requireRows(rows);
       engine().ldlSolve(n, k, columns(factors!, i, n, n), rows, x);
-      putColumns(out, i, n, k, x);
+      storeColumns(out, i, n, k, x);
     }
     return [out];
   },

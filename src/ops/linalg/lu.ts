@@ -24,7 +24,7 @@ import {
   eyeLike,
   failure,
   mT,
-  putColumns,
+  storeColumns,
   rowsOf,
   spread,
 } from "./support.ts";
@@ -40,7 +40,7 @@ export interface LUFactors {
 const least = (shape: Shape): number => Math.min(rowsOf(shape), columnsOf(shape));
 
 /** Factors of a matrix by columns without exchanges, and the place of the first zero on U's diagonal, or 0: Gauss's elimination. */
-function inPlace(m: number, n: number, a: Float64Array, pivots: Int32Array): number {
+function eliminate(m: number, n: number, a: Float64Array, pivots: Int32Array): number {
   let info = 0;
   for (let j = 0; j < pivots.length; j++) {
     pivots[j] = j + 1;
@@ -69,10 +69,10 @@ const luOp = defineHost<{ readonly check: string | null; readonly pivot: boolean
     for (let i = 0; i < count && k > 0; i++) {
       const factors = columns(a!, i, m, n);
       const own = pivots.subarray(i * k, (i + 1) * k);
-      infos[i] = pivot ? engine().lu(m, n, factors, own) : inPlace(m, n, factors, own);
+      infos[i] = pivot ? engine().lu(m, n, factors, own) : eliminate(m, n, factors, own);
       if (infos[i] !== 0 && check !== null)
         throw failure(check, a!, i, infos[i]!, `element ${infos[i]} on U's diagonal is zero: solving with it would divide by zero`);
-      putColumns(out, i, m, n, factors);
+      storeColumns(out, i, m, n, factors);
     }
     return [out, pivots, infos];
   },

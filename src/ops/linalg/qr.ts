@@ -10,7 +10,7 @@ import { matmul } from "../matmul/matmul.ts";
 import { broadcastTo, narrow, unsqueeze } from "../shape/movement.ts";
 import { tril, triu } from "../creation/ranges.ts";
 import { solveTriangular } from "./solve.ts";
-import { batchOf, columns, countOf, defineHost, requireLike, requireMatrices, eyeLike, mT, putColumns } from "./support.ts";
+import { batchOf, columns, countOf, defineHost, requireLike, requireMatrices, eyeLike, mT, storeColumns } from "./support.ts";
 import { broadcastShapes } from "../../core/shape.ts";
 
 /** Which parts linalg.qr() gives: the reduced ones, the complete ones, or R alone. */
@@ -44,7 +44,7 @@ const qrOp = defineHost<{ readonly mode: QRMode }>({
       const vectors = new Float64Array(m * k);
       vectors.set(factors.subarray(0, m * least));
       engine().reflectorProduct(m, k, least, vectors, tau);
-      putColumns(q, b, m, k, vectors);
+      storeColumns(q, b, m, k, vectors);
     }
     return [q, r];
   },
@@ -115,7 +115,7 @@ const geqrfOp = defineHost({
     for (let b = 0; b < count && k > 0; b++) {
       const factors = columns(a!, b, m, n);
       engine().qr(m, n, factors, tau.subarray(b * k, (b + 1) * k));
-      putColumns(out, b, m, n, factors);
+      storeColumns(out, b, m, n, factors);
     }
     return [out, tau];
   },

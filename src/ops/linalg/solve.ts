@@ -20,7 +20,7 @@ import {
   requireSquare,
   failure,
   mT,
-  putColumns,
+  storeColumns,
   rowsOf,
   spread,
 } from "./support.ts";
@@ -71,7 +71,7 @@ const inverseOp = defineHost<Checked>({
       for (let j = 0; j < n; j++) inverse[j * n + j] = 1;
       if (infos[i] === 0) engine().luSolve(n, n, factors, pivots, inverse, false);
       else inverse.fill(NaN);
-      putColumns(out, i, n, n, inverse);
+      storeColumns(out, i, n, n, inverse);
     }
     return [out, infos];
   },
@@ -117,7 +117,7 @@ const solveOp: Definition<Checked> = defineHost<Checked>({
       const x = columns(b!, i, n, k);
       if (infos[i] !== 0) x.fill(NaN);
       else if (k > 0) engine().luSolve(n, k, factors, pivots, x, false);
-      putColumns(out, i, n, k, x);
+      storeColumns(out, i, n, k, x);
     }
     return [out, infos];
   },
@@ -183,7 +183,7 @@ const triangularOp: Definition<TriangleAttributes> = defineHost<TriangleAttribut
     for (let i = 0; i < count && n * k > 0; i++) {
       const x = columns(b!, i, n, k);
       engine().triangularSolve(n, k, columns(a!, i, n, n), x, { upper, transposed: false, unit });
-      putColumns(out, i, n, k, x);
+      storeColumns(out, i, n, k, x);
     }
     return [out];
   },

@@ -70,7 +70,7 @@ export function columns({ data }: HostArray, i: number, m: number, n: number): F
 }
 
 /** Puts a matrix [m, n] that lies column by column in the i-th place, row by row. */
-export function putColumns(out: Float64Array, i: number, m: number, n: number, matrix: Float64Array): void {
+export function storeColumns(out: Float64Array, i: number, m: number, n: number, matrix: Float64Array): void {
   const start = i * m * n;
   for (let r = 0; r < m; r++) for (let c = 0; c < n; c++) out[start + r * n + c] = matrix[c * m + r]!;
 }

@@ -25,7 +25,7 @@ import {
   epsilonOf,
   eyeLike,
   mT,
-  putColumns,
+  storeColumns,
   rowsOf,
 } from "./support.ts";
 
@@ -61,9 +61,9 @@ const svdOp = defineHost<SvdAttributes>({
       }
       const found = engine().svd(m, n, columns(a!, i, m, n), isFull ? "all" : "some");
       requireConverged("linalg.svd", a!, i, found.info);
-      putColumns(u, i, m, left, found.u);
+      storeColumns(u, i, m, left, found.u);
       s.set(found.s, i * k);
-      putColumns(vh, i, right, n, found.vt);
+      storeColumns(vh, i, right, n, found.vt);
     }
     return [s, u, vh];
   },

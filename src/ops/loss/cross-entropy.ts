@@ -36,12 +36,12 @@ const classSizes = (x: readonly number[]): [number, number, number] => [x[0]!, x
  * unsigned numbers they are too large, and that is all that a negative ignoreIndex needs.
  */
 function countedClasses(g: GraphBuilder, [n, c, p]: readonly [number, number, number], target: Expr, ignoreIndex: number): Expr {
-  const line = [n, 1, p];
-  const classes = g.reshape(cast(g, target, "int32"), line);
+  const shape = [n, 1, p];
+  const classes = g.reshape(cast(g, target, "int32"), shape);
   const unsigned = (x: Expr): Expr => g.reinterpret(x, { dtype: "uint32", sizes: x.sizes, strides: x.strides });
   if (ignoreIndex < 0 || ignoreIndex >= c) return unsigned(classes);
-  const ignored = g.elementWiseLogicalEquals(classes, constant(g, "int32", ignoreIndex, line), { output: { dtype: "uint8" } });
-  return unsigned(g.elementWiseIf(ignored, constant(g, "int32", c, line), classes));
+  const ignored = g.elementWiseLogicalEquals(classes, constant(g, "int32", ignoreIndex, shape), { output: { dtype: "uint8" } });
+  return unsigned(g.elementWiseIf(ignored, constant(g, "int32", c, shape), classes));
 }
 
 /** [N, C, P]: 1 at the class of each place that counts, else 0. */
@@ -59,7 +59,7 @@ function sumOver(g: GraphBuilder, x: Expr, axes: readonly number[]): Expr {
   return g.reduce(x, { function: "SUM", output: { sizes: x.sizes.map((d, i) => (axes.includes(i) ? 1 : d)), dtype: x.dtype }, axes });
 }
 
-const placesShape = (logits: TensorSpec): number[] => [logits.shape[0]!, ...logits.shape.slice(2)];
+const positionsShape = (logits: TensorSpec): number[] => [logits.shape[0]!, ...logits.shape.slice(2)];
 
 /** The loss of log-probabilities [N, C, P], and the total weight. */
 function emitNll(g: GraphBuilder, logs: Expr, target: Expr, weight: Expr | undefined, { ignoreIndex, reduction }: NllAttributes): Expr[] {
@@ -67,10 +67,10 @@ function emitNll(g: GraphBuilder, logs: Expr, target: Expr, weight: Expr | undef
   const classes = countedClasses(g, sizes, target, ignoreIndex);
   const counts = countsOf(g, classes, sizes[1]);
   const number = (value: number, dtype: DType = logs.dtype): Expr => constant(g, dtype, value, classes.sizes);
-  const place = g.elementWiseIf(counts, classes, number(0, "uint32"));
+  const safeClass = g.elementWiseIf(counts, classes, number(0, "uint32"));
   // Chosen, not multiplied: the logarithm of another class may be minus infinity.
   const of = (x: Expr): Expr =>
-    g.elementWiseIf(counts, g.gatherElements(x, place, { output: { sizes: classes.sizes }, axis: 1 }), number(0));
+    g.elementWiseIf(counts, g.gatherElements(x, safeClass, { output: { sizes: classes.sizes }, axis: 1 }), number(0));
   const weights = weight ? of(g.expand(g.reshape(weight, [1, sizes[1], 1]), sizes)) : g.elementWiseIf(counts, number(1), number(0));
   const losses = weight ? g.elementWiseMultiply(of(logs), weights) : of(logs);
   const total = sumOver(g, weights, [0, 1, 2]);
@@ -81,8 +81,8 @@ function emitNll(g: GraphBuilder, logs: Expr, target: Expr, weight: Expr | undef
 
 /** The outputs of crossEntropy by a shader, where one is chosen. */
 function launchedLoss(g: GraphBuilder, x: Expr, target: Expr, { ignoreIndex, reduction }: NllAttributes): Expr[] | null {
-  const [n, c, places] = classSizes(x.sizes);
-  const made = places === 1 ? crossEntropyShader(g, g.reshape(x, [n, c]), () => rowClasses(g, target, n), ignoreIndex) : null;
+  const [n, c, positions] = classSizes(x.sizes);
+  const made = positions === 1 ? crossEntropyShader(g, g.reshape(x, [n, c]), () => rowClasses(g, target, n), ignoreIndex) : null;
   if (made === null) return null;
   const [logs, losses, counted] = made as [Expr, Expr, Expr];
   const total = sumOver(g, counted, [0]);
@@ -95,7 +95,7 @@ function launchedLoss(g: GraphBuilder, x: Expr, target: Expr, { ignoreIndex, red
 const rowClasses = (g: GraphBuilder, target: Expr, n: number): Expr => g.reshape(cast(g, target, "int32"), [n]);
 
 const lossAndTotal = ([x]: readonly TensorSpec[], { reduction }: NllAttributes): TensorSpec[] => [
-  { shape: reduction === "none" ? placesShape(x!) : [], dtype: x!.dtype },
+  { shape: reduction === "none" ? positionsShape(x!) : [], dtype: x!.dtype },
   { shape: [], dtype: x!.dtype },
 ];
 

@@ -105,12 +105,12 @@ function alignments(x: Tensor, labels: Tensor, times: Tensor, counts: Tensor, bl
   const width = labels.shape[1]!;
   const states = 2 * width + 1;
   const at = arange(states, { dtype: "int32", device: x.device });
-  const places = expand(toDType(clamp(sub(mul(at, 0.5), 0.25), 0, Math.max(0, width - 1)), "int32"), batch, states);
+  const labelIndices = expand(toDType(clamp(sub(mul(at, 0.5), 0.25), 0, Math.max(0, width - 1)), "int32"), batch, states);
   const isLabel = eq(sub(at, mul(toDType(mul(at, 0.5), "int32"), 2)), 1);
   const extended =
     width === 0
       ? full([batch, 1], blank, { dtype: "int32", device: x.device })
-      : where(isLabel, clampMin(gather(labels, 1, places), 0), blank);
+      : where(isLabel, clampMin(gather(labels, 1, labelIndices), 0), blank);
   // A state may be entered from two before it unless that holds the same label: blanks hold the same, too.
   const before =
     states < 3 ? null : cat([expand(full([1], -1, { dtype: "int32", device: x.device }), batch, 2), narrow(extended, 1, 0, states - 2)], 1);

@@ -21,7 +21,7 @@ import { requireFloat } from "../declare/support.ts";
 import { exp, log, neg, square } from "../elementwise/unary.ts";
 import { clampMin, minimum, where } from "../elementwise/where.ts";
 
-function pair(operation: string, x: Tensor, target: Tensor): void {
+function checkOperands(operation: string, x: Tensor, target: Tensor): void {
   requireSameDevice(operation, [x, target]);
   requireFloat(operation, x);
 }
@@ -42,7 +42,7 @@ export function marginRankingLoss(a: Tensor, b: Tensor, y: Tensor, options: Marg
 
 /** Mean of x where y is 1, of max(0, margin - x) where it is -1. margin: default 1. Reference: torch.nn.functional.hinge_embedding_loss. */
 export function hingeEmbeddingLoss(x: Tensor, y: Tensor, options: MarginOptions = {}): Tensor {
-  pair("hingeEmbeddingLoss", x, y);
+  checkOperands("hingeEmbeddingLoss", x, y);
   const apart = where(ne(y, 1), clampMin(sub(options.margin ?? 1, x), 0), 0);
   return reduceLoss("hingeEmbeddingLoss", add(apart, where(ne(y, -1), x, 0)), options);
 }
@@ -67,7 +67,7 @@ export function cosineEmbeddingLoss(a: Tensor, b: Tensor, y: Tensor, options: Ma
 
 /** Mean of ln(1 + e^(-y x)). Throws AutogradError for a y that requires a gradient. Reference: torch.nn.functional.soft_margin_loss. */
 export function softMarginLoss(x: Tensor, y: Tensor, options: LossOptions = {}): Tensor {
-  pair("softMarginLoss", x, y);
+  checkOperands("softMarginLoss", x, y);
   if (y.requiresGrad && isGradEnabled())
     throw new AutogradError({
       operation: "softMarginLoss",
@@ -90,7 +90,7 @@ export interface MultiMarginOptions extends LossOptions {
 }
 /** Mean over samples of the mean over classes of max(0, margin - x[y] + x[i])^p. x: [N, C] or [C]. Reference: torch.nn.functional.multi_margin_loss. */
 export function multiMarginLoss(x: Tensor, y: Tensor, options: MultiMarginOptions = {}): Tensor {
-  pair("multiMarginLoss", x, y);
+  checkOperands("multiMarginLoss", x, y);
   const { p = 1, margin = 1, weight = null } = options;
   if (p !== 1 && p !== 2) throw new ValueError("multiMarginLoss", "p", "1 or 2", p);
   if (!isInteger(y.dtype)) throw new DTypeError("multiMarginLoss", "y", "of an integer dtype", y.describe());
@@ -99,18 +99,18 @@ export function multiMarginLoss(x: Tensor, y: Tensor, options: MultiMarginOption
     throw new ShapeError("multiMarginLoss", "x and y", "[N, C] and [N]", `${x.describe()}, ${y.describe()}`);
   const classes = x.shape.at(-1) ?? 1;
   const rows = reshape(x, [x.size / classes, classes]);
-  const places = reshape(toDType(y, "int32"), [rows.shape[0]!, 1]);
-  let excess = clampMin(add(sub(margin, gather(rows, 1, places)), rows), 0);
+  const targetIndices = reshape(toDType(y, "int32"), [rows.shape[0]!, 1]);
+  let excess = clampMin(add(sub(margin, gather(rows, 1, targetIndices)), rows), 0);
   if (p === 2) excess = square(excess);
-  if (weight !== null) excess = mul(excess, unsqueeze(gather(weight, 0, reshape(places, [places.size])), 1));
-  const others = ne(arange(classes, { dtype: "int32", device: x.device }), places);
+  if (weight !== null) excess = mul(excess, unsqueeze(gather(weight, 0, reshape(targetIndices, [targetIndices.size])), 1));
+  const others = ne(arange(classes, { dtype: "int32", device: x.device }), targetIndices);
   const loss = div(sum(where(others, excess, 0), 1), classes);
   return reduceLoss("multiMarginLoss", reshape(loss, y.shape), options);
 }
 
 /** Mean over samples of the sums over pairs of max(0, 1 - (x[target] - x[other])) / C; targets end at the first -1. Reference: torch.nn.functional.multilabel_margin_loss. */
 export function multilabelMarginLoss(x: Tensor, y: Tensor, options: LossOptions = {}): Tensor {
-  pair("multilabelMarginLoss", x, y);
+  checkOperands("multilabelMarginLoss", x, y);
   if (!isInteger(y.dtype)) throw new DTypeError("multilabelMarginLoss", "y", "of an integer dtype", y.describe());
   if (x.rank > 2 || !sameShape(x.shape, y.shape))
     throw new ShapeError("multilabelMarginLoss", "y", `of x's shape ${showShape(x.shape)}`, y.describe());
@@ -138,7 +138,7 @@ export function multilabelSoftMarginLoss(
     readonly weight?: Tensor | null | undefined;
   } = {},
 ): Tensor {
-  pair("multilabelSoftMarginLoss", x, y);
+  checkOperands("multilabelSoftMarginLoss", x, y);
   const all = neg(add(mul(y, logSigmoid(x)), mul(sub(1, y), logSigmoid(neg(x)))));
   return reduceLoss("multilabelSoftMarginLoss", mean(options.weight ? mul(all, options.weight) : all, -1), options);
 }
@@ -214,7 +214,7 @@ export interface GaussianOptions extends LossOptions {
 }
 /** Mean of (ln variance + (x - target)² / variance) / 2. variance: x's shape, without its last axis, or with 1 there. Reference: torch.nn.functional.gaussian_nll_loss. */
 export function gaussianNllLoss(x: Tensor, target: Tensor, variance: Tensor, options: GaussianOptions = {}): Tensor {
-  pair("gaussianNllLoss", x, target);
+  checkOperands("gaussianNllLoss", x, target);
   const { full = false, eps: epsilon = 1e-6 } = options;
   let v = variance;
   if (!sameShape(v.shape, x.shape)) {

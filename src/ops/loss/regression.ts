@@ -39,7 +39,7 @@ export function reduceLoss(operation: string, loss: Tensor, { reduction = "mean"
   return reduction === "mean" ? mean(loss) : reduction === "sum" ? sum(loss) : loss;
 }
 
-function pair(operation: string, x: Tensor, target: Tensor): void {
+function checkOperands(operation: string, x: Tensor, target: Tensor): void {
   requireSameDevice(operation, [x, target]);
   requireFloat(operation, x);
   if (!isFloat(target.dtype)) throw new DTypeError(operation, "target", "of a floating dtype", target.describe());
@@ -168,7 +168,7 @@ const binaryCrossEntropyOp = formula("binaryCrossEntropy", {
  * Reference: torch.nn.functional.binary_cross_entropy.
  */
 export function binaryCrossEntropy(x: Tensor, target: Tensor, options: BinaryOptions = {}): Tensor {
-  pair("binaryCrossEntropy", x, target);
+  checkOperands("binaryCrossEntropy", x, target);
   if (!sameShape(x.shape, target.shape))
     throw new ShapeError("binaryCrossEntropy", "target", `of x's shape ${x.describe()}`, target.describe());
   requireProbabilities(x);
@@ -199,7 +199,7 @@ export interface LogitsOptions extends BinaryOptions {
  * x and target: one shape. Reference: torch.nn.functional.binary_cross_entropy_with_logits.
  */
 export function binaryCrossEntropyWithLogits(x: Tensor, target: Tensor, options: LogitsOptions = {}): Tensor {
-  pair("binaryCrossEntropyWithLogits", x, target);
+  checkOperands("binaryCrossEntropyWithLogits", x, target);
   if (!sameShape(x.shape, target.shape))
     throw new ShapeError("binaryCrossEntropyWithLogits", "target", `of x's shape ${x.describe()}`, target.describe());
   const softplus = neg(logSigmoid(x));
@@ -220,7 +220,7 @@ export function klDiv(
     readonly logTarget?: boolean | undefined;
   } = {},
 ): Tensor {
-  pair("klDiv", x, target);
+  checkOperands("klDiv", x, target);
   const { reduction = "mean", logTarget = false } = options;
   const safe = logTarget ? target : where(ne(target, 0), target, 1);
   const loss = logTarget ? mul(exp(target), sub(target, x)) : sub(mul(target, log(safe)), mul(target, x));

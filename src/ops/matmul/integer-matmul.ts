@@ -11,7 +11,7 @@ const MOST_PRODUCTS = 2 ** 20;
 const LONGEST = 1024;
 
 /** a [..., M, K] b [..., K, N] over a common batch, as `gemm` multiplies float32. The result has the batch's sizes and [M, N]. */
-export function emitIntegerProduct(
+export function emitIntegerMatmul(
   g: GraphBuilder,
   a: Expr,
   b: Expr,

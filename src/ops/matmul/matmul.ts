@@ -15,7 +15,7 @@ import { add, mul } from "../elementwise/binary.ts";
 import { zerosLike } from "../creation/creation.ts";
 import { define } from "../../core/definition.ts";
 import { reshape, transpose } from "../shape/movement.ts";
-import { emitIntegerProduct } from "./integer-matmul.ts";
+import { emitIntegerMatmul } from "./integer-matmul.ts";
 import { sumTo } from "../declare/support.ts";
 
 interface Side {
@@ -90,7 +90,7 @@ export function emitGemm(g: GraphBuilder, a: Expr, b: Expr, c: Expr | null, batc
 
 /** The product of integers, exact in their own arithmetic (modulo 2^bits). */
 const emitIntegers = (g: GraphBuilder, a: Expr, b: Expr, batch: Shape, dtype: DType): Expr =>
-  emitIntegerProduct(g, a, b, batch, dtype, (x, y) => emitGemm(g, x, y, null, batch, { alpha: 1, beta: 0 }));
+  emitIntegerMatmul(g, a, b, batch, dtype, (x, y) => emitGemm(g, x, y, null, batch, { alpha: 1, beta: 0 }));
 
 const batchOf = (operation: string, a: Shape, b: Shape): number[] => broadcastShapes(operation, a.slice(0, -2), b.slice(0, -2));
 
@@ -250,7 +250,7 @@ const addmmOp = define<Scale>({
   padded: product(1, 2, (rank) => rank - 2),
 });
 
-function addProduct(
+function addMatmul(
   operation: string,
   c: Tensor,
   a: Tensor,
@@ -289,7 +289,7 @@ export function addmm(
 ): Tensor {
   requireRank("addmm", "a", a, 2);
   requireRank("addmm", "b", b, 2);
-  return addProduct("addmm", c, a, b, options);
+  return addMatmul("addmm", c, a, b, options);
 }
 
 /** beta * c + alpha * a b for batches: a [B, M, K], b [B, K, N], c broadcastable to [B, M, N]. DirectML: GEMM. Reference: torch.baddbmm. */
@@ -306,7 +306,7 @@ export function baddbmm(
   requireRank("baddbmm", "a", a, 3);
   requireRank("baddbmm", "b", b, 3);
   if (a.shape[0] !== b.shape[0]) throw new ShapeError("baddbmm", "b", `of a's batch (${a.shape[0]})`, b.describe());
-  return addProduct("baddbmm", c, a, b, options);
+  return addMatmul("baddbmm", c, a, b, options);
 }
 
 /** x [..., I], weight [O, I] and, if there is one, bias [O]. */

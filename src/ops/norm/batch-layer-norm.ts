@@ -301,10 +301,10 @@ const layerNormOp: Definition<LayerAttributes> = define<LayerAttributes>({
       if (shader !== null) return [g.reinterpret(shader, { sizes: out!.shape })];
     }
     // Half precision loses the variance: sums run in float32, as PyTorch's do.
-    const line = (t: Expr | undefined): Expr | null => (t === undefined ? null : cast(g, g.reshape(t, [1, sizes[1]]), "float32"));
+    const row = (t: Expr | undefined): Expr | null => (t === undefined ? null : cast(g, g.reshape(t, [1, sizes[1]]), "float32"));
     const y = g.meanVarianceNormalization1(cast(g, g.reshape(x!, sizes), "float32"), {
-      scale: line(weight),
-      bias: line(bias),
+      scale: row(weight),
+      bias: row(bias),
       output: { sizes },
       axes: [1],
       normalizeVariance: true,
@@ -371,8 +371,8 @@ function gradientByBatches(
   axes: readonly number[],
   epsilon: number,
 ): { readonly dx: Expr; readonly normal: Expr } {
-  const lines = x.sizes.map((d, i) => (axes.includes(i) ? 1 : d));
-  const [one, none] = [1, 0].map((value) => constant(g, "float32", value, lines)) as [Expr, Expr];
+  const rowSizes = x.sizes.map((d, i) => (axes.includes(i) ? 1 : d));
+  const [one, none] = [1, 0].map((value) => constant(g, "float32", value, rowSizes)) as [Expr, Expr];
   const { output, outputMean, outputVariance } = g.batchNormalizationTraining(x, one, none, { epsilon });
   const { outputGradient } = g.batchNormalizationTrainingGrad(x, dy, outputMean, outputVariance, one, { epsilon });
   return { dx: outputGradient, normal: output };
@@ -389,8 +389,8 @@ const layerNormGradOp = define<LayerAttributes>({
   infer: ([x, , weight]) => (weight === undefined ? [x!] : [x!, weight, weight]),
   lower: (g, [x, dy, weight], { axes, epsilon }) => {
     const sizes = rowsOf(x!.sizes, axes);
-    const line = weight === undefined ? null : g.reshape(weight, [sizes[1]]);
-    const shader = normGradientShader(g, "layerNorm", { x: g.reshape(x!, sizes), dy: g.reshape(dy!, sizes), weight: line }, epsilon);
+    const row = weight === undefined ? null : g.reshape(weight, [sizes[1]]);
+    const shader = normGradientShader(g, "layerNorm", { x: g.reshape(x!, sizes), dy: g.reshape(dy!, sizes), weight: row }, epsilon);
     if (shader !== null) return withShared(g, x!.dtype, shader);
     const [rows, given, scale] = [x, dy, weight].map((t, i) =>
       t === undefined ? undefined : cast(g, g.reshape(t, i === 2 ? [1, sizes[1]] : sizes), "float32"),

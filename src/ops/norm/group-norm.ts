@@ -46,7 +46,7 @@ const groupNormOp: Definition<GroupAttributes> = define<GroupAttributes>({
     });
     return [g.reinterpret(cast(g, y, out!.dtype), { sizes: out!.shape })];
   },
-  grad: (dy, { inputs: [x, weight], specs, attrs, needs, inputEdge: place }) => {
+  grad: (dy, { inputs: [x, weight], specs, attrs, needs, inputEdge: edge }) => {
     const { groups, epsilon } = attrs;
     if (!isGradEnabled()) return dispatch(groupNormGradOp, weight ? [x!, dy, weight] : [x!, dy], { groups, epsilon });
     const sizes = grouped(x!.shape, groups);
@@ -63,7 +63,7 @@ const groupNormOp: Definition<GroupAttributes> = define<GroupAttributes>({
     if (attrs.isInstance === true) return tiedTo([x!, weight], [ofX, ofWeight, ofBias]);
     // PyTorch's go through the mean and the deviation, which it counts as functions of weight and bias; the bias's reads what comes in alone.
     const through = (t: Tensor | null, from: 1 | 2): Tensor | null =>
-      t === null ? null : needs.reduce<Tensor>((y, need, i) => (need && i >= from ? tie(y, place(i)) : y), t);
+      t === null ? null : needs.reduce<Tensor>((y, need, i) => (need && i >= from ? tie(y, edge(i)) : y), t);
     return [through(tiedTo([x!, weight], [ofX])[0]!, 2), through(tiedTo([x!], [ofWeight])[0]!, 1), ofBias];
   },
   saves: { inputs: [0, 1], outputs: false },

@@ -49,8 +49,8 @@ const rmsNormOp = define<RmsAttributes>({
     if (shader !== null) return [whole(shader)];
     const seen = cast(g, x, "float32");
     const normal = g.elementWiseMultiply(seen, rootOf(g, seen, epsilon));
-    const line = weight === undefined ? null : g.expand(cast(g, g.reshape(weight, [1, width]), "float32"), sizes);
-    return [whole(cast(g, line === null ? normal : g.elementWiseMultiply(normal, line), out!.dtype))];
+    const row = weight === undefined ? null : g.expand(cast(g, g.reshape(weight, [1, width]), "float32"), sizes);
+    return [whole(cast(g, row === null ? normal : g.elementWiseMultiply(normal, row), out!.dtype))];
   },
   grad: (dy, { inputs: [x, weight], specs, attrs, needs }) => {
     if (!isGradEnabled()) {
@@ -87,16 +87,16 @@ const rmsNormGradOp = define<RmsAttributes>({
   lower: (g, [x, dy, weight], { epsilon, width }) => {
     const sizes = rowsOf(x!, width);
     const [rows, given] = [g.reshape(x!, sizes), g.reshape(dy!, sizes)];
-    const line = weight === undefined ? null : g.reshape(weight, [width]);
-    const shader = normGradientShader(g, "rmsNorm", { x: rows, dy: given, weight: line }, epsilon);
+    const row = weight === undefined ? null : g.reshape(weight, [width]);
+    const shader = normGradientShader(g, "rmsNorm", { x: rows, dy: given, weight: row }, epsilon);
     if (shader !== null) return withShared(g, x!.dtype, shader);
     const [seen, wide] = [cast(g, rows, "float32"), cast(g, given, "float32")];
     const r = rootOf(g, seen, epsilon);
     const normal = g.elementWiseMultiply(seen, r);
-    const scaled = line === null ? wide : g.elementWiseMultiply(wide, g.expand(cast(g, g.reshape(line, [1, width]), "float32"), sizes));
+    const scaled = row === null ? wide : g.elementWiseMultiply(wide, g.expand(cast(g, g.reshape(row, [1, width]), "float32"), sizes));
     const average = g.expand(emitReduce(g, g.elementWiseMultiply(scaled, normal), "AVERAGE", [1]), sizes);
     const dx = g.elementWiseMultiply(g.elementWiseSubtract(scaled, g.elementWiseMultiply(normal, average)), r);
-    return withShared(g, x!.dtype, { dx: cast(g, dx, x!.dtype), ofShared: line === null ? [] : [g.elementWiseMultiply(wide, normal)] });
+    return withShared(g, x!.dtype, { dx: cast(g, dx, x!.dtype), ofShared: row === null ? [] : [g.elementWiseMultiply(wide, normal)] });
   },
   grad: null,
   padded: (_g, [x, , ...rest], { width }, _outputs, p, lower) =>

@@ -55,16 +55,16 @@ function adaptiveAvgPool(operation: string, spatial: number, x: Tensor, size: Ou
 }
 
 /** For each window the places of its cells; shorter windows repeat their last one, so that all have one length. */
-function cells(input: number, output: number): { length: number; places: number[] } {
+function windowElements(input: number, output: number): { length: number; positions: number[] } {
   const bounds = boundsOf(input, output);
   const length = bounds.reduce((most, b) => Math.max(most, b.end - b.first), 0);
-  return { length, places: bounds.flatMap((b) => Array.from({ length }, (_, j) => Math.min(b.first + j, b.end - 1))) };
+  return { length, positions: bounds.flatMap((b) => Array.from({ length }, (_, j) => Math.min(b.first + j, b.end - 1))) };
 }
 
 /** Means of the windows along an axis. */
 function meansAlong(x: Tensor, axis: number, input: number, output: number): Tensor {
   const { device, dtype } = x;
-  const { length, places } = cells(input, output);
+  const { length, positions: places } = windowElements(input, output);
   const counts = boundsOf(input, output).map(({ first, end }) => end - first);
   const lengths = (along: number): number[] => [...x.shape.slice(0, axis), output, along, ...x.shape.slice(axis + 1)];
   const shaped = (t: Tensor, along: number): Tensor =>
@@ -91,18 +91,18 @@ function spreadWindows(
   spatial: number,
   input: readonly number[],
   output: readonly number[],
-): { spread: Tensor; places: number[] } {
+): { spread: Tensor; positions: number[] } {
   // A window of o reaches over at most input / o + 2 cells.
   const listed = output.reduce((n, o, i) => n * (input[i]! + 2 * o), 1);
   requireListed(operation, "outputSize", listed, output);
   let spread = x;
-  let places = [0];
+  let positions = [0];
   output.forEach((o, i) => {
-    const along = cells(input[i]!, o).places;
+    const along = windowElements(input[i]!, o).positions;
     spread = indexSelect(spread, x.rank - spatial + i, tensor(along, { dtype: "int32", device: x.device }));
-    places = places.flatMap((p) => along.map((a) => p * input[i]! + a));
+    positions = positions.flatMap((p) => along.map((a) => p * input[i]! + a));
   });
-  return { spread, places };
+  return { spread, positions };
 }
 
 function adaptiveMaxPool(operation: string, spatial: number, x: Tensor, size: OutputSize): Tensor {
@@ -115,7 +115,7 @@ function adaptiveMaxPool(operation: string, spatial: number, x: Tensor, size: Ou
 function adaptiveMaxPoolWithIndices(operation: string, spatial: number, x: Tensor, size: OutputSize): Pooled {
   const { input, output } = sizes(operation, x, spatial, size);
   if (divides(input, output)) return maximumOf(x, spatial, evenWindows(input, output));
-  const { spread, places } = spreadWindows(operation, x, spatial, input, output);
+  const { spread, positions: places } = spreadWindows(operation, x, spatial, input, output);
   const { values, indices } = maximumOf(spread, spatial, evenWindows(spread.shape.slice(-spatial), output));
   const table = tensor(places, { dtype: "int32", device: x.device });
   return { values, indices: reshape(indexSelect(table, 0, reshape(indices, [indices.size])), indices.shape) };

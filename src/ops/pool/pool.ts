@@ -14,7 +14,7 @@ import { tensor, zerosLike } from "../creation/creation.ts";
 import { roundedOnce } from "../data/data.ts";
 import { define, type Definition, type TensorSpec } from "../../core/definition.ts";
 import { gather } from "../index/gather.ts";
-import { integerAverage, integerMaximum, integerMaximumWithPlaces } from "../conv/integer-spatial.ts";
+import { integerAverage, integerMaximum, integerMaximumWithIndices } from "../conv/integer-spatial.ts";
 import { reshape } from "../shape/movement.ts";
 import { BOOL, cast, constant, sequence } from "../declare/support.ts";
 import { batched, requireSpatial, extent, lifted, liftedList, type PerAxis } from "../conv/spatial.ts";
@@ -107,9 +107,9 @@ const maxPoolGradOp: Definition<Windows> = define<Windows>({
   grad: (ddx, { inputs: [x], needs, attrs }) => {
     const zero = needs[0] ? zerosLike(x!) : null;
     if (!needs[1]) return [zero, null];
-    const [, places] = dispatch(maxPoolIndicesOp, [x!], attrs);
+    const [, indices] = dispatch(maxPoolIndicesOp, [x!], attrs);
     const [n, c] = x!.shape as [number, number];
-    const flat = gather(reshape(ddx, [n, c, sizeOf(attrs.input)]), 2, reshape(places!, [n, c, sizeOf(attrs.output)]));
+    const flat = gather(reshape(ddx, [n, c, sizeOf(attrs.input)]), 2, reshape(indices!, [n, c, sizeOf(attrs.output)]));
     return [zero, reshape(flat, [n, c, ...attrs.output])];
   },
   saves: { inputs: [0], outputs: false },
@@ -193,7 +193,7 @@ export interface AvgPoolOptions extends PoolOptions {
 }
 
 /** Of a window that is larger than its input, which is then mostly padding: it would run for years. */
-const MOST_CELLS = 2 ** 24;
+const MAX_ELEMENTS = 2 ** 24;
 
 function windows(operation: string, x: Tensor, spatial: number, size: PerAxis, options: MaxPoolOptions): Windows {
   const kernel = expandList(operation, "kernelSize", size, spatial, 1);
@@ -203,14 +203,14 @@ function windows(operation: string, x: Tensor, spatial: number, size: PerAxis, o
   if (start.some((p, i) => p > kernel[i]! / 2))
     throw new ValueError(operation, "padding", `at most half the window ${showShape(kernel)}`, start);
   const input = x.shape.slice(-spatial);
-  if (sizeOf(kernel) > Math.max(MOST_CELLS, sizeOf(input)))
-    throw new ValueError(operation, "kernelSize", `of at most ${MOST_CELLS} cells, or as many as x has`, kernel);
+  if (sizeOf(kernel) > Math.max(MAX_ELEMENTS, sizeOf(input)))
+    throw new ValueError(operation, "kernelSize", `of at most ${MAX_ELEMENTS} cells, or as many as x has`, kernel);
   if (x.shape.slice(-spatial - 1).includes(0))
     throw new ShapeError(operation, "x", "of at least one element along every axis but the batch", x.describe());
   const output = input.map((d, i) => {
-    const room = d + 2 * start[i]! - extent(kernel[i]!, dilation[i]!);
-    if (options.ceilMode !== true) return Math.floor(room / stride[i]!) + 1;
-    const count = Math.ceil(room / stride[i]!) + 1;
+    const span = d + 2 * start[i]! - extent(kernel[i]!, dilation[i]!);
+    if (options.ceilMode !== true) return Math.floor(span / stride[i]!) + 1;
+    const count = Math.ceil(span / stride[i]!) + 1;
     // A window must begin inside the input or its first padding.
     return (count - 1) * stride[i]! >= d + start[i]! ? count - 1 : count;
   });
@@ -239,15 +239,15 @@ export interface Pooled {
   readonly indices: Tensor;
 }
 
-function maximumAndPlaces(x: Tensor, w: Windows): Pooled {
-  if (isInteger(x.dtype) && x.size > 0) return integerMaximumWithPlaces(x, w);
+function maximumAndIndices(x: Tensor, w: Windows): Pooled {
+  if (isInteger(x.dtype) && x.size > 0) return integerMaximumWithIndices(x, w);
   const [values, indices] = dispatch(maxPoolIndicesOp, [x], w) as [Tensor, Tensor];
   return { values, indices };
 }
 
 function poolWithIndices(x: Tensor, spatial: number, w: Windows): Pooled {
   const whole = x.rank === spatial + 2 ? x : reshape(x, [1, ...x.shape]);
-  const { values, indices } = maximumAndPlaces(whole, w);
+  const { values, indices } = maximumAndIndices(whole, w);
   if (whole === x) return { values, indices };
   return { values: asResult(reshape(values, values.shape.slice(1))), indices: reshape(indices, indices.shape.slice(1)) };
 }
@@ -265,7 +265,7 @@ function avgPool(operation: string, spatial: number, x: Tensor, size: PerAxis, o
   if (over !== null && (!Number.isInteger(over) || over === 0))
     throw new ValueError(operation, "divisorOverride", "an integer other than 0", over);
   if (isInteger(x.dtype) && x.size > 0)
-    return batched(operation, x, spatial, (b) => integerAverage(b, w, over === null ? cellCounts(w, include) : [over]));
+    return batched(operation, x, spatial, (b) => integerAverage(b, w, over === null ? elementCounts(w, include) : [over]));
   const uneven = w.end.some((e, i) => e > w.start[i]!);
   // DirectML divides by all padded cells, PyTorch by those within the padding that was asked for.
   const corrected = over !== null || (include && uneven);
@@ -278,7 +278,7 @@ function avgPool(operation: string, spatial: number, x: Tensor, size: PerAxis, o
 }
 
 /** For each window: the number of its cells that lie in the input, or in the padding asked for too. */
-function cellCounts(w: Windows, include: boolean): number[] {
+function elementCounts(w: Windows, include: boolean): number[] {
   requireListed("avgPool", "padding", sizeOf(w.output), w.start);
   let all = [1];
   w.output.forEach((length, i) => {

@@ -32,8 +32,8 @@ const unpoolOp: Definition<{ readonly length: number }> = define<{ readonly leng
     const [planes, n] = x!.sizes as [number, number];
     const zeros = g.packed(constant(g, x!.dtype, 0, [planes, length]));
     // One place may be named twice, by equal values: whichever is written last is right.
-    const places = cast(g, g.packed(indices!), "int32");
-    return [emitScatterElements(g, zeros, g.reinterpret(places, { sizes: [planes, n] }), g.packed(x!), 1)];
+    const flatIndices = cast(g, g.packed(indices!), "int32");
+    return [emitScatterElements(g, zeros, g.reinterpret(flatIndices, { sizes: [planes, n] }), g.packed(x!), 1)];
   },
   grad: (dy, { inputs: [, indices] }) => [gather(dy, 1, indices!), null],
   saves: { inputs: [1], outputs: false },
@@ -86,16 +86,17 @@ function lpPool(x: Tensor, p: number, count: number, average: (x: Tensor) => Ten
   const sums = average(pow(x, p));
   return pow(mul(mul(sign(sums), relu(abs(sums))), count), 1 / p);
 }
-const cells = (operation: string, size: PerAxis, spatial: number): number => sizeOf(expandList(operation, "kernelSize", size, spatial, 1));
+const windowSize = (operation: string, size: PerAxis, spatial: number): number =>
+  sizeOf(expandList(operation, "kernelSize", size, spatial, 1));
 /** (sum of x^p over each window)^(1/p). Reference: torch.nn.functional.lp_pool1d. DirectML: POW, AVERAGE_POOLING. */
 export const lpPool1d = (x: Tensor, p: number, size: PerAxis, options: LpOptions = {}): Tensor =>
-  lpPool(x, p, cells("lpPool1d", size, 1), (v) => avgPool1d(v, size, { ...options, padding: 0 }));
+  lpPool(x, p, windowSize("lpPool1d", size, 1), (v) => avgPool1d(v, size, { ...options, padding: 0 }));
 /** lpPool1d over two spatial axes. Reference: torch.nn.functional.lp_pool2d. */
 export const lpPool2d = (x: Tensor, p: number, size: PerAxis, options: LpOptions = {}): Tensor =>
-  lpPool(x, p, cells("lpPool2d", size, 2), (v) => avgPool2d(v, size, { ...options, padding: 0 }));
+  lpPool(x, p, windowSize("lpPool2d", size, 2), (v) => avgPool2d(v, size, { ...options, padding: 0 }));
 /** lpPool1d over three spatial axes. Reference: torch.nn.functional.lp_pool3d. */
 export const lpPool3d = (x: Tensor, p: number, size: PerAxis, options: LpOptions = {}): Tensor =>
-  lpPool(x, p, cells("lpPool3d", size, 3), (v) => avgPool3d(v, size, { ...options, padding: 0 }));
+  lpPool(x, p, windowSize("lpPool3d", size, 3), (v) => avgPool3d(v, size, { ...options, padding: 0 }));
 
 /** Options of fractionalMaxPool2d() and fractionalMaxPool3d(). Reference: torch.nn.functional.fractional_max_pool2d. */
 export interface FractionalOptions {
@@ -118,8 +119,8 @@ function starts(sample: Tensor, input: number, output: number, kernel: number): 
   const u = unsqueeze(sample, -1);
   if (output === 1) return add(mul(u, 0), input - kernel);
   const alpha = (input - kernel) / (output - 1);
-  const place = sub(floor(mul(add(at, u), alpha)), floor(mul(u, alpha)));
-  return where(eq(at, output - 1), input - kernel, place);
+  const start = sub(floor(mul(add(at, u), alpha)), floor(mul(u, alpha)));
+  return where(eq(at, output - 1), input - kernel, start);
 }
 
 function fractional(operation: string, spatial: number, x: Tensor, size: PerAxis, options: FractionalOptions): Pooled {
@@ -142,10 +143,10 @@ function fractional(operation: string, spatial: number, x: Tensor, size: PerAxis
   let index: Tensor | null = null;
   input.forEach((d, i) => {
     const first = starts(select(samples, 2, spatial - 1 - i), d, output[i]!, kernel[i]!);
-    const cellsOf = add(unsqueeze(first, -1), arange(kernel[i]!, { device: x.device }));
+    const elements = add(unsqueeze(first, -1), arange(kernel[i]!, { device: x.device }));
     const shape = [n, c, ...input.flatMap((_, j) => (j === i ? [output[i]!, kernel[i]!] : [1, 1]))];
-    const places = reshape(cellsOf, shape);
-    index = index === null ? places : add(mul(index, d), places);
+    const flatIndices = reshape(elements, shape);
+    index = index === null ? flatIndices : add(mul(index, d), flatIndices);
   });
   const order = [0, 1, ...input.map((_, i) => 2 + 2 * i), ...input.map((_, i) => 3 + 2 * i)];
   const flat = toDType(reshape(permute(index! as Tensor, order), [n, c, sizeOf(output) * sizeOf(kernel)]), "int32");

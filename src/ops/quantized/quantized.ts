@@ -48,15 +48,15 @@ function requireBytes(operation: string, argument: string, x: Tensor): void {
 }
 
 /** A scale or zero point as [1] or [lines]. */
-function laid(operation: string, argument: string, value: number | Tensor, dtype: DType, like: Tensor, lines: number): Tensor {
+function asVector(operation: string, argument: string, value: number | Tensor, dtype: DType, like: Tensor, rows: number): Tensor {
   if (typeof value === "number") {
     if (dtype === "float32" ? !(value > 0 && Number.isFinite(value)) : !isLevel(value, dtype))
       throw new ValueError(operation, argument, dtype === "float32" ? "a number above 0" : `an integer of ${dtype}`, value);
     return reshape(scalarTensor(like.device, dtype, value), [1]);
   }
   if (value.dtype !== dtype) throw new DTypeError(operation, argument, `of ${dtype}`, value.describe());
-  if (value.size !== 1 && (value.rank !== 1 || value.size !== lines))
-    throw new ShapeError(operation, argument, lines === 1 ? "of one element" : `of one element, or [${lines}]`, value.describe());
+  if (value.size !== 1 && (value.rank !== 1 || value.size !== rows))
+    throw new ShapeError(operation, argument, rows === 1 ? "of one element" : `of one element, or [${rows}]`, value.describe());
   return reshape(value, [value.size]);
 }
 
@@ -68,15 +68,15 @@ function isLevel(value: number, dtype: DType): boolean {
 }
 
 /** scale and zero point of an operand, as tensors. */
-function levelsOf(operation: string, name: string, q: Levels, dtype: DType, like: Tensor, lines = 1): [Tensor, Tensor] {
-  const scale = laid(operation, `${name}.scale`, q.scale, "float32", like, lines);
-  const zero = laid(operation, `${name}.zeroPoint`, q.zeroPoint ?? 0, dtype, like, lines);
+function levelsOf(operation: string, name: string, q: Levels, dtype: DType, like: Tensor, rows = 1): [Tensor, Tensor] {
+  const scale = asVector(operation, `${name}.scale`, q.scale, "float32", like, rows);
+  const zero = asVector(operation, `${name}.zeroPoint`, q.zeroPoint ?? 0, dtype, like, rows);
   // DirectML takes as many of the one as of the other.
-  return scale.size === zero.size ? [scale, zero] : [contiguous(expand(scale, lines)), contiguous(expand(zero, lines))];
+  return scale.size === zero.size ? [scale, zero] : [contiguous(expand(scale, rows)), contiguous(expand(zero, rows))];
 }
 
 /** A line along one of four axes. */
-const lineOf = (g: GraphBuilder, x: Expr, axis: number): Expr =>
+const vectorAlong = (g: GraphBuilder, x: Expr, axis: number): Expr =>
   g.reshape(
     x,
     Array.from({ length: 4 }, (_, i) => (i === axis ? x.sizes[0]! : 1)),
@@ -101,8 +101,8 @@ const integerProductOp = define({
   lower: (g, [a, b, az, bz], _, [out]) => {
     const batch = out!.shape.slice(0, -2);
     const y = g.matrixMultiplyInteger(fourOf(g, a!, batch), fourOf(g, b!, batch), {
-      aZeroPoint: lineOf(g, az!, 2),
-      bZeroPoint: lineOf(g, bz!, 3),
+      aZeroPoint: vectorAlong(g, az!, 2),
+      bZeroPoint: vectorAlong(g, bz!, 3),
       output: { sizes: [1, sizeOf(batch), ...out!.shape.slice(-2)], dtype: "int32" },
     });
     return [g.reshape(y, out!.shape)];
@@ -119,14 +119,14 @@ const quantizedProductOp = define<{ readonly dtype: DType }>({
     const batch = out!.shape.slice(0, -2);
     const y = g.quantizedLinearMatrixMultiply(
       fourOf(g, a!, batch),
-      lineOf(g, as!, 2),
+      vectorAlong(g, as!, 2),
       fourOf(g, b!, batch),
-      lineOf(g, bs!, 3),
-      lineOf(g, os!, 2),
+      vectorAlong(g, bs!, 3),
+      vectorAlong(g, os!, 2),
       {
-        aZeroPoint: lineOf(g, az!, 2),
-        bZeroPoint: lineOf(g, bz!, 3),
-        outputZeroPoint: lineOf(g, oz!, 2),
+        aZeroPoint: vectorAlong(g, az!, 2),
+        bZeroPoint: vectorAlong(g, bz!, 3),
+        outputZeroPoint: vectorAlong(g, oz!, 2),
         output: { sizes: [1, sizeOf(batch), ...out!.shape.slice(-2)], dtype },
       },
     );
@@ -159,8 +159,8 @@ export interface ZeroPoints {
 export function intMm(a: Tensor, b: Tensor, { aZeroPoint = 0, bZeroPoint = 0 }: ZeroPoints = {}): Tensor {
   requireProduct("intMm", a, b);
   const zeros = [
-    laid("intMm", "aZeroPoint", aZeroPoint, a.dtype, a, a.shape.at(-2)!),
-    laid("intMm", "bZeroPoint", bZeroPoint, b.dtype, b, b.shape.at(-1)!),
+    asVector("intMm", "aZeroPoint", aZeroPoint, a.dtype, a, a.shape.at(-2)!),
+    asVector("intMm", "bZeroPoint", bZeroPoint, b.dtype, b, b.shape.at(-1)!),
   ];
   return call(integerProductOp, [a, b, ...zeros], undefined);
 }
@@ -251,8 +251,8 @@ const integerConvOp = define<Geometry>({
   infer: ([x, w], { output }) => [{ shape: [x!.shape[0]!, w!.shape[0]!, ...output], dtype: "int32" }],
   lower: (g, [x, w, xz, wz], o, [out]) => {
     const y = g.convolutionInteger(plane(g, x!), plane(g, w!), {
-      inputZeroPoint: lineOf(g, xz!, 1),
-      filterZeroPoint: lineOf(g, wz!, 1),
+      inputZeroPoint: vectorAlong(g, xz!, 1),
+      filterZeroPoint: vectorAlong(g, wz!, 1),
       output: { sizes: planeSizes(out!.shape), dtype: "int32" },
       ...windowsOf(o),
     });
@@ -266,7 +266,7 @@ const quantizedConvOp = define<Geometry & { readonly dtype: DType }>({
   name: "qlinearConv",
   infer: ([x, , , w], { output, dtype }) => [{ shape: [x!.shape[0]!, w!.shape[0]!, ...output], dtype }],
   lower: (g, [x, xs, xz, w, ws, wz, os, oz, bias], o, [out]) => {
-    const one = (v: Expr): Expr => lineOf(g, v, 1);
+    const one = (v: Expr): Expr => vectorAlong(g, v, 1);
     // Until level 5.2 the weight's scale has as many elements as there are channels.
     const channels = w!.sizes[0]!;
     const scales = g.packed(g.expand(one(ws!), [1, channels, 1, 1]));
@@ -292,8 +292,8 @@ const quantizedConvOp = define<Geometry & { readonly dtype: DType }>({
 export function convInteger(x: Tensor, weight: Tensor, options: IntegerConvOptions & ZeroPoints = {}): Tensor {
   const geometry = geometryOf("convInteger", x, weight, options);
   const zeros = [
-    laid("convInteger", "aZeroPoint", options.aZeroPoint ?? 0, x.dtype, x, 1),
-    laid("convInteger", "bZeroPoint", options.bZeroPoint ?? 0, weight.dtype, x, weight.shape[0]!),
+    asVector("convInteger", "aZeroPoint", options.aZeroPoint ?? 0, x.dtype, x, 1),
+    asVector("convInteger", "bZeroPoint", options.bZeroPoint ?? 0, weight.dtype, x, weight.shape[0]!),
   ];
   return call(integerConvOp, [x, weight, ...zeros], geometry);
 }
@@ -386,7 +386,7 @@ const quantizedMeanOp = define<Averaging>({
   name: "qlinearAvgPool2d",
   infer: ([x], { output, dtype }) => [{ shape: [x!.shape[0]!, x!.shape[1]!, ...output], dtype }],
   lower: (g, [x, xs, xz, os, oz], o, [out]) => {
-    const one = (v: Expr): Expr => lineOf(g, v, 1);
+    const one = (v: Expr): Expr => vectorAlong(g, v, 1);
     const windows = {
       strides: o.stride,
       windowSize: o.kernel,

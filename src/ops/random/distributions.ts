@@ -121,8 +121,8 @@ function requireWeights(weights: Tensor, p: Tensor): void {
 }
 
 /**
- * Places drawn with the probabilities that weights [..., C] are proportional to: int32 [..., count]. Without replacement (default)
- * no place is drawn twice. DirectML: CUMULATIVE_SUMMATION, or TOP_K1 of weights with Gumbel noise. Reference: torch.multinomial.
+ * Indices drawn with probabilities proportional to weights [..., C]: int32 [..., count]. Without replacement (default)
+ * no index is drawn twice. DirectML: CUMULATIVE_SUMMATION, or TOP_K1 of weights with Gumbel noise. Reference: torch.multinomial.
  */
 export function multinomial(
   weights: Tensor,
@@ -161,7 +161,7 @@ export function multinomial(
   });
 }
 
-/** Steps of the bisection: 2^24 values of the uniform numbers are told apart. */
+/** Steps of the bisection: 2^24 values of the uniform numbers are distinguished. */
 const STEPS = 26;
 /**
  * Poisson numbers of the given rates, in their dtype: the inverse of the distribution function Q(k + 1, rate) at uniform numbers,

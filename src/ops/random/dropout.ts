@@ -13,7 +13,7 @@ import { where } from "../elementwise/where.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
 import { byPosition } from "../declare/positional.ts";
 
-/** Options of dropout() and its kin. Reference: torch.nn.functional.dropout. */
+/** Options of dropout() and its variants. Reference: torch.nn.functional.dropout. */
 export interface DropoutOptions {
   /** Probability with which an element is left out, in [0, 1]. Default: 0.5. */
   readonly p?: number | undefined;

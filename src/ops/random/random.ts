@@ -74,13 +74,13 @@ export class Generator {
 
   /** Goes on where getState() was asked for. Devices that were not used then begin by the seed. Reference: torch.Generator.set_state. */
   setState(state: GeneratorState): this {
-    const places = statesIn(state);
+    const states = statesIn(state);
     this.manualSeed(BigInt(state.seed));
     const host = BigInt(state.host);
     effect(() => {
       this.#host = host;
     });
-    for (const [dev, words] of places)
+    for (const [dev, words] of states)
       outsideScopes(() => noGrad(() => assign("setState", this.stateOn(dev), () => tensor(Uint32Array.from(words), { device: dev }))));
     return this;
   }

@@ -49,7 +49,7 @@ export function diff(x: Tensor, { n = 1, axis = -1, prepend = null, append = nul
 export interface TrapezoidOptions {
   /** Where the values lie: of y's shape, or a vector along the axis. */
   readonly x?: Tensor | null | undefined;
-  /** The distance of neighbours where no places are given. Default: 1. */
+  /** The distance of neighbours where no coordinates are given. Default: 1. */
   readonly dx?: number | undefined;
   /** Default: the last. */
   readonly axis?: number | undefined;
@@ -62,14 +62,14 @@ function trapezoids(operation: string, y: Tensor, { x = null, dx = 1, axis = -1 
   for (const t of [y, x]) if (t?.dtype === "bool") throw new DTypeError(operation, t === y ? "y" : "x", "a number", t.describe());
   const a = existingAxis(operation, y, axis);
   const n = y.shape[a]!;
-  const pairs = n < 2 ? narrow(y, a, 0, 0) : add(narrow(y, a, 1, n - 1), narrow(y, a, 0, n - 1));
-  if (x === null) return { areas: dx === 1 ? pairs : mul(pairs, dx), axis: a };
+  const neighbourSums = n < 2 ? narrow(y, a, 0, 0) : add(narrow(y, a, 1, n - 1), narrow(y, a, 0, n - 1));
+  if (x === null) return { areas: dx === 1 ? neighbourSums : mul(neighbourSums, dx), axis: a };
   if (x.rank === 1) {
     if (x.shape[0] !== n) throw new ShapeError(operation, "x", `of ${n} elements, as y has along axis ${a}`, x.describe());
     const widths = diff(x);
     return {
       areas: mul(
-        pairs,
+        neighbourSums,
         reshape(
           widths,
           y.shape.map((_, i) => (i === a ? widths.size : 1)),
@@ -78,7 +78,7 @@ function trapezoids(operation: string, y: Tensor, { x = null, dx = 1, axis = -1 
       axis: a,
     };
   }
-  return { areas: mul(pairs, diff(x, { axis: x.rank - (y.rank - a) })), axis: a };
+  return { areas: mul(neighbourSums, diff(x, { axis: x.rank - (y.rank - a) })), axis: a };
 }
 
 /** The integral along an axis by the trapezoidal rule. Reference: torch.trapezoid. */
@@ -87,7 +87,7 @@ export function trapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
   return div(sum(areas, axis), 2);
 }
 
-/** The integral up to each place of an axis but the first. Reference: torch.cumulative_trapezoid. */
+/** The integral up to each index of an axis but the first. Reference: torch.cumulative_trapezoid. */
 export function cumulativeTrapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
   const { areas, axis } = trapezoids("cumulativeTrapezoid", y, options);
   return div(cumsum(areas, axis), 2);
@@ -95,7 +95,7 @@ export function cumulativeTrapezoid(y: Tensor, options: TrapezoidOptions = {}): 
 
 /** Options of gradient(). Reference: torch.gradient. */
 export interface GradientOptions {
-  /** The distance of neighbours: for all axes, or for each a number or the places as a vector. Default: 1. */
+  /** The distance of neighbours: for all axes, or for each a number or the coordinates as a vector. Default: 1. */
   readonly spacing?: number | readonly (number | Tensor)[] | undefined;
   /** Default: every axis. */
   readonly axis?: number | readonly number[] | null | undefined;
@@ -123,7 +123,7 @@ function slope(x: Tensor, axis: number, step: number | Tensor, edgeOrder: 1 | 2)
   if (n < edgeOrder + 1) throw new ShapeError("gradient", "x", `of at least ${edgeOrder + 1} elements along axis ${axis}`, x.describe());
   const at = (start: number, length: number): Tensor => narrow(x, axis, start, length);
   if (step instanceof Tensor && (step.rank !== 1 || step.size !== n))
-    throw new ShapeError("gradient", "spacing", `a vector of ${n} places along axis ${axis}`, step.describe());
+    throw new ShapeError("gradient", "spacing", `a vector of ${n} coordinates along axis ${axis}`, step.describe());
   if (!(step instanceof Tensor)) return evenSlope(at, n, axis, step, edgeOrder);
   // Distances to the next element, along the axis.
   const widths = reshape(
@@ -175,13 +175,13 @@ export interface VanderOptions {
 
 /** The powers of a vector's elements as rows (of several vectors, as matrices). Reference: torch.vander, torch.linalg.vander. */
 export function vander(x: Tensor, { n: columns, increasing = false }: VanderOptions = {}): Tensor {
-  const line = x.rank === 0 ? reshape(x, [1]) : x;
-  const n = columns ?? line.shape.at(-1)!;
+  const values = x.rank === 0 ? reshape(x, [1]) : x;
+  const n = columns ?? values.shape.at(-1)!;
   if (!Number.isInteger(n) || n < 0) throw new ValueError("vander", "n", "an integer of at least 0", n);
   const dtype = isFloat(x.dtype) ? x.dtype : "int64";
-  const one = ones([...line.shape, 1], { dtype, device: x.device });
+  const one = ones([...values.shape, 1], { dtype, device: x.device });
   if (n === 0) return narrow(one, -1, 0, 0);
-  const factors = expand(unsqueeze(toDType(line, dtype), -1), [...line.shape, n - 1]);
+  const factors = expand(unsqueeze(toDType(values, dtype), -1), [...values.shape, n - 1]);
   const powers = n === 1 ? one : cat([one, cumprod(factors, -1)], -1);
   return increasing ? powers : flip(powers, -1);
 }

@@ -24,7 +24,7 @@ import { expand, movedim, transpose, unsqueeze } from "../shape/movement.ts";
 import { sum, type Axes, type ReduceOptions } from "./reduce.ts";
 import { emitReduce } from "./reduce-lower.ts";
 import { norm } from "./statistics.ts";
-import { constant, requireFloat, sumTo, turned } from "../declare/support.ts";
+import { constant, requireFloat, sumTo, transposeLast } from "../declare/support.ts";
 import { abs } from "../elementwise/unary.ts";
 import { clampMin, where } from "../elementwise/where.ts";
 import { half, real, sample, type Sample } from "../declare/sample.ts";
@@ -44,8 +44,8 @@ const euclideanOp: Definition<undefined> = define({
   lower: (g, [a, b], _, [out]) => {
     const { shape } = out!;
     const squares = (x: Expr): Expr => emitReduce(g, x, "SUM_SQUARE", [x.sizes.length - 1]);
-    const lengths = g.elementWiseAdd(g.expand(squares(a!), shape), g.expand(turned(g, squares(b!)), shape));
-    const products = emitGemm(g, a!, turned(g, b!), null, shape.slice(0, -2), { alpha: -2, beta: 0 });
+    const lengths = g.elementWiseAdd(g.expand(squares(a!), shape), g.expand(transposeLast(g, squares(b!)), shape));
+    const products = emitGemm(g, a!, transposeLast(g, b!), null, shape.slice(0, -2), { alpha: -2, beta: 0 });
     const total = g.elementWiseAdd(lengths, g.reinterpret(products, { sizes: shape }));
     return [g.elementWiseSqrt(extremeOf(g, "max", total, constant(g, total.dtype, 0, shape)))];
   },
@@ -65,7 +65,7 @@ const euclideanOp: Definition<undefined> = define({
 
 const pairedRows = (a: Shape, b: Shape): number[] => [...broadcastShapes("cdist", a.slice(0, -2), b.slice(0, -2)), a.at(-2)!, b.at(-2)!];
 
-/** Rows beyond which the product is worth what it rounds, as in PyTorch. */
+/** More rows than this use the matrix product, which is faster and rounds more, as in PyTorch. */
 const FEW_ROWS = 25;
 
 /** Options of cdist(). Reference: torch.cdist. */
@@ -74,7 +74,7 @@ export interface CdistOptions {
   readonly p?: number | undefined;
   /**
    * For p = 2: whether distances are made of |a|^2 + |b|^2 - 2 a b, which is much faster and rounds small distances between long vectors, or of
-   * differences. Default: by the product where a or b has more than 25 rows.
+   * differences. Default: by the matrix product where a or b has more than 25 rows.
    */
   readonly computeMode?:
     | "useMmForEuclidDistIfNecessary"
@@ -120,7 +120,7 @@ export function pdist(x: Tensor, p = 2): Tensor {
   const count = (n * (n - 1)) / 2;
   if (count > MOST_PAIRS) throw new ShapeError("pdist", "x", `of rows that make at most ${MOST_PAIRS} pairs`, x.describe());
   const distances = (first: Int32Array, second: Int32Array): Tensor => {
-    const rows = (places: Int32Array): Tensor => indexSelect(x, 0, tensor(places, { device: x.device }));
+    const rows = (indices: Int32Array): Tensor => indexSelect(x, 0, tensor(indices, { device: x.device }));
     return norm(sub(rows(first), rows(second)), p, 1);
   };
   // Part by part: the rows of all pairs are more than the result.
@@ -277,6 +277,6 @@ export const methods = { dist, matrixNorm };
 
 /** Cases of `dxtensor verify`. */
 export const samples = (): readonly Sample[] => [
-  sample("normalized", "distances by products", [real([2, 27, 5]), real([3, 5])], (a, b) => cdist(a!, b!)),
-  sample("normalized", "distances of halves by products", [half([4, 5]), half([26, 5])], (a, b) => cdist(a!, b!)),
+  sample("normalized", "distances by GEMM", [real([2, 27, 5]), real([3, 5])], (a, b) => cdist(a!, b!)),
+  sample("normalized", "distances of halves by GEMM", [half([4, 5]), half([26, 5])], (a, b) => cdist(a!, b!)),
 ];

@@ -24,7 +24,7 @@ import { sample, type Sample, distinct } from "../declare/sample.ts";
 /** An index dtype; int32 by default, since JavaScript reads it as numbers. */
 export type IndexDType = "int32" | "int64" | "uint32" | "uint64";
 
-/** The extremes along an axis, and their places on it. */
+/** The extremes along an axis, and their indices. */
 export interface Extremes {
   /** The largest or smallest elements, of x's dtype. */
   readonly values: Tensor;
@@ -38,7 +38,7 @@ const worst =
   (_g, [x], attrs, _outputs, p, lower) =>
     lower(axes(attrs).some((a) => p.isPadded(0, a)) ? [p.filled(0, extremeOf(x!.dtype, which === "max" ? "least" : "most"))] : [x!]);
 
-/** Elements that are equally large share the gradient. Where one is NaN all of the line get NaN, as in PyTorch. */
+/** Equal extremes share the gradient. Where an element is NaN, the whole slice gets NaN, as in PyTorch. */
 const sharedAlong: GradRule<ReduceAttributes> = (dy, { inputs: [x], outputs: [y], attrs }) => {
   const hits = toDType(eq(x!, spread(y!, x!.shape, attrs)), dy.dtype);
   return [mul(div(hits, sum(hits, attrs.axes, { keepDims: true })), spread(dy, x!.shape, attrs))];
@@ -97,7 +97,7 @@ const LARGEST = 3.4028234663852886e38;
 
 function emitIndex(g: GraphBuilder, x: Expr, which: Which, axis: number, dtype: IndexDType): Expr {
   const first = firstInOrder(g, which, x, [axis]);
-  if (first !== null) return asIndex(g, first.place, dtype);
+  if (first !== null) return asIndex(g, first.index, dtype);
   let seen = comparable(g, x);
   if (isFloat(x.dtype)) {
     // NaN counts as the extreme: halves are compared, so that the infinities are finite, and NaN is the only infinity.
@@ -128,16 +128,16 @@ const alongAxis = (name: Which): Definition<AxisAttributes> =>
       const first = firstInOrder(g, name, x!, [axis]);
       return first === null
         ? [emitExtreme(g, name, x!, [axis]), emitIndex(g, x!, name, axis, dtype)]
-        : [first.value, asIndex(g, first.place, dtype)];
+        : [first.value, asIndex(g, first.index, dtype)];
     },
     grad: (dy, { specs: [x], outputs: [, indices], attrs }) => {
       const { axis, keepDims } = attrs;
       if (x!.shape.length === 0) return [dy];
       const kept = (v: Tensor): Tensor => (keepDims ? v : unsqueeze(v, axis));
-      const places = arange(x!.shape[axis]!, { dtype: attrs.dtype, device: dy.device });
-      let line = places;
-      for (let i = axis + 1; i < x!.shape.length; i++) line = unsqueeze(line, -1);
-      return [where(eq(kept(indices!), line), kept(dy), scalarTensor(dy.device, dy.dtype, 0))];
+      const positions = arange(x!.shape[axis]!, { dtype: attrs.dtype, device: dy.device });
+      let column = positions;
+      for (let i = axis + 1; i < x!.shape.length; i++) column = unsqueeze(column, -1);
+      return [where(eq(kept(indices!), column), kept(dy), scalarTensor(dy.device, dy.dtype, 0))];
     },
     saves: { inputs: [], outputs: [1] },
     padded: worst(name, ({ axis }) => [axis]),
@@ -183,9 +183,9 @@ function along(
     throw new ShapeError(
       op.name,
       "x",
-      `of at most ${2 ** 31} elements along the axis, as int32 holds no place beyond`,
+      `of at most ${2 ** 31} elements along the axis, as int32 has no index beyond`,
       x.describe(),
-      'Ask for the places with dtype "uint32" or "int64".',
+      'Ask for the indices with dtype "uint32" or "int64".',
     );
   return dispatch(op, [x], attrs);
 }
@@ -197,7 +197,7 @@ export interface ArgOptions {
   /** keepDims by its PyTorch name. @alias keepDims */
   readonly keepdim?: boolean | undefined;
 
-  /** The dtype of the places. Default: int32. */
+  /** The dtype of the indices. Default: int32. */
   readonly dtype?: IndexDType | undefined;
 }
 
@@ -206,7 +206,7 @@ export const amax = (x: Tensor, axis: Axes = null, options: ReduceOptions = {}):
 /** The smallest element over the axes (all of them by default). Reference: torch.amin. DirectML: REDUCE MIN. */
 export const amin = (x: Tensor, axis: Axes = null, options: ReduceOptions = {}): Tensor => over(aminOp, x, axis, options);
 
-/** The largest element of all, or with an axis the largest along it and their places: {values, indices}. Reference: torch.max. DirectML: REDUCE MAX, ARGMAX. */
+/** The largest element of all, or with an axis the largest along it and their indices: {values, indices}. Reference: torch.max. DirectML: REDUCE MAX, ARGMAX. */
 export function max(x: Tensor): Tensor;
 export function max(x: Tensor, axis: number, options?: ArgOptions): Extremes;
 export function max(x: Tensor, axis?: number, options: ArgOptions = {}): Tensor | Extremes {
@@ -215,7 +215,7 @@ export function max(x: Tensor, axis?: number, options: ArgOptions = {}): Tensor 
   return { values: values!, indices: indices! };
 }
 
-/** The smallest element of all, or with an axis the smallest along it and their places: {values, indices}. Reference: torch.min. DirectML: REDUCE MIN, ARGMIN. */
+/** The smallest element of all, or with an axis the smallest along it and their indices: {values, indices}. Reference: torch.min. DirectML: REDUCE MIN, ARGMIN. */
 export function min(x: Tensor): Tensor;
 export function min(x: Tensor, axis: number, options?: ArgOptions): Extremes;
 export function min(x: Tensor, axis?: number, options: ArgOptions = {}): Tensor | Extremes {
@@ -224,7 +224,7 @@ export function min(x: Tensor, axis?: number, options: ArgOptions = {}): Tensor 
   return { values: values!, indices: indices! };
 }
 
-function place(op: Definition<AxisAttributes>, x: Tensor, axis: number | null, options: ArgOptions): Tensor {
+function argExtreme(op: Definition<AxisAttributes>, x: Tensor, axis: number | null, options: ArgOptions): Tensor {
   if (x.dtype === "bool") throw new DTypeError(op.name, "x", "a number", x.describe(), "Cast it to uint8 first.");
   if (axis !== null) return along(op, x, axis, options)[0]!;
   const flat = along(op, flatten(x), 0, { ...options, keepDims: false })[0]!;
@@ -233,10 +233,10 @@ function place(op: Definition<AxisAttributes>, x: Tensor, axis: number | null, o
   return result;
 }
 
-/** The place of the largest element (the first of equal ones) along an axis, or in row-major order of all. Reference: torch.argmax. DirectML: ARGMAX. */
-export const argmax = (x: Tensor, axis: number | null = null, options: ArgOptions = {}): Tensor => place(argmaxOp, x, axis, options);
-/** The place of the smallest element (the first of equal ones) along an axis, or in row-major order of all. Reference: torch.argmin. DirectML: ARGMIN. */
-export const argmin = (x: Tensor, axis: number | null = null, options: ArgOptions = {}): Tensor => place(argminOp, x, axis, options);
+/** The index of the largest element (the first of equal ones) along an axis, or in row-major order of all. Reference: torch.argmax. DirectML: ARGMAX. */
+export const argmax = (x: Tensor, axis: number | null = null, options: ArgOptions = {}): Tensor => argExtreme(argmaxOp, x, axis, options);
+/** The index of the smallest element (the first of equal ones) along an axis, or in row-major order of all. Reference: torch.argmin. DirectML: ARGMIN. */
+export const argmin = (x: Tensor, axis: number | null = null, options: ArgOptions = {}): Tensor => argExtreme(argminOp, x, axis, options);
 
 export const methods = { amax, amin, argmax, argmin };
 /** Their result depends on the arguments, which is said below. */
@@ -244,10 +244,10 @@ export const overloaded = { max, min };
 
 declare module "../../core/tensor.ts" {
   interface Tensor {
-    /** The largest element of all; with an axis, the largest along it and their places. */
+    /** The largest element of all; with an axis, the largest along it and their indices. */
     max(): Tensor;
     max(axis: number, options?: ArgOptions): Extremes;
-    /** The smallest element of all; with an axis, the smallest along it and their places. */
+    /** The smallest element of all; with an axis, the smallest along it and their indices. */
     min(): Tensor;
     min(axis: number, options?: ArgOptions): Extremes;
   }
@@ -255,6 +255,6 @@ declare module "../../core/tensor.ts" {
 
 /** Cases of `dxtensor verify`. */
 export const samples = (): readonly Sample[] => [
-  sample("exact", "min with places", [distinct([3, 9])], (x) => Object.values(min(x!, 1)) as Tensor[]),
+  sample("exact", "min with indices", [distinct([3, 9])], (x) => Object.values(min(x!, 1)) as Tensor[]),
   sample("exact", "extremes of all", [distinct([3, 9])], (x) => [max(x!), min(x!), chosenValue(x!, max(x!.detach()))]),
 ];

@@ -23,10 +23,10 @@ export function extremeOf(g: GraphBuilder, which: Which, a: Expr, b: Expr, nan: 
   return g.elementWiseIf(g.elementWiseIsNan(a, BOOL), forA, g.elementWiseIf(g.elementWiseIsNan(b, BOOL), forB, chosen));
 }
 
-/** An extreme, and its place (uint32) in row-major order of the axes. */
+/** An extreme, and its flat index (uint32) in row-major order of the axes. */
 interface Placed {
   readonly value: Expr;
-  readonly place: Expr;
+  readonly index: Expr;
 }
 
 /**
@@ -49,9 +49,9 @@ export function firstInOrder(g: GraphBuilder, which: Which, x: Expr, axes: reado
     k: 1,
     axisDirection: "DECREASING",
   });
-  const shown = (v: Expr): Expr => g.reinterpret(v, { sizes: x.sizes.map((d, i) => (axes.includes(i) ? 1 : d)) });
+  const keepAxes = (v: Expr): Expr => g.reinterpret(v, { sizes: x.sizes.map((d, i) => (axes.includes(i) ? 1 : d)) });
   const value = which === "max" ? found.outputValue : g.elementWiseNegate(found.outputValue);
-  return { value: shown(value), place: shown(found.outputIndex) };
+  return { value: keepAxes(value), index: keepAxes(found.outputIndex) };
 }
 
 /** The extreme over axes; NaN if an element is, as in PyTorch. What DirectML's REDUCE makes of NaN is not documented. */

@@ -51,13 +51,13 @@ function equalEdges(operation: string, x: Tensor, bins: number, range: readonly 
   const [least, most] = [amin(x), amax(x)];
   const half = where(eq(least, most), number(x, 0.5), number(x, 0));
   const [low, high] = [sub(least, half), add(most, half)];
-  const place = arange(bins + 1, options);
+  const index = arange(bins + 1, options);
   // The last edge is the largest number itself, whatever the division makes of it.
-  return where(eq(place, bins), high, add(low, mul(place, div(sub(high, low), bins))));
+  return where(eq(index, bins), high, add(low, mul(index, div(sub(high, low), bins))));
 }
 
 /** Numbers of the bins that values fall into, and whether they fall into any; the last bin has its upper edge. */
-function placed(values: Tensor, edges: Tensor): { readonly at: Tensor; readonly inside: Tensor } {
+function binsOf(values: Tensor, edges: Tensor): { readonly at: Tensor; readonly inside: Tensor } {
   const bins = edges.size - 1;
   const [low, high] = [select(edges, 0, 0), select(edges, 0, bins)];
   const at = clamp(sub(searchsorted(edges, values, { right: true }), 1), 0, bins - 1);
@@ -72,9 +72,9 @@ function weights(operation: string, x: Tensor, weight: Tensor | null, count: num
   return reshape(weight, [count]);
 }
 
-const counted = (x: Tensor, inside: Tensor, at: Tensor, weight: Tensor | null, cells: number): Tensor => {
+const counted = (x: Tensor, inside: Tensor, at: Tensor, weight: Tensor | null, binCount: number): Tensor => {
   const share = weight === null ? toDType(inside, x.dtype) : where(inside, weight, number(x, 0));
-  return sumRows(share, at, 0, [cells]);
+  return sumRows(share, at, 0, [binCount]);
 };
 
 const widths = (edges: Tensor): Tensor => sub(narrow(edges, 0, 1, edges.size - 1), narrow(edges, 0, 0, edges.size - 1));
@@ -94,15 +94,15 @@ export function histogram(x: Tensor, bins: number | Tensor, options: HistogramBi
   requireFloat("histogram", x);
   const { range = null, weight = null, density = false } = options;
   if (bins instanceof Tensor && range !== null) throw new ValueError("histogram", "range", "null where bins are edges", range);
-  const line = reshape(x, [x.size]);
-  const edges = bins instanceof Tensor ? checkedEdges("histogram", bins, x) : equalEdges("histogram", line, bins, range);
+  const flat = reshape(x, [x.size]);
+  const edges = bins instanceof Tensor ? checkedEdges("histogram", bins, x) : equalEdges("histogram", flat, bins, range);
   const own = weights("histogram", x, weight, x.size);
-  const cells = edges.size - 1;
+  const binCount = edges.size - 1;
   let hist: Tensor;
-  if (x.size === 0) hist = zeros([cells], { dtype: x.dtype, device: x.device });
+  if (x.size === 0) hist = zeros([binCount], { dtype: x.dtype, device: x.device });
   else {
-    const { at, inside } = placed(line, edges);
-    hist = counted(x, inside, at, own, cells);
+    const { at, inside } = binsOf(flat, edges);
+    hist = counted(x, inside, at, own, binCount);
   }
   if (density) hist = div(div(hist, sum(hist)), widths(edges));
   return { hist, binEdges: edges };
@@ -148,7 +148,7 @@ export function histogramdd(
     let at = full([count], 0, { dtype: "int32", device: x.device });
     let inside = full([count], true, { dtype: "bool", device: x.device });
     edges.forEach((e, i) => {
-      const found = placed(select(points, 1, i), e);
+      const found = binsOf(select(points, 1, i), e);
       at = add(mul(at, shape[i]!), found.at);
       inside = mul(inside, found.inside);
     });

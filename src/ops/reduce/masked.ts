@@ -66,10 +66,10 @@ export const amax = (x: Tensor, axis: Axes = null, { mask, ...options }: Masked 
 /** The smallest of what counts. Reference: torch.masked.amin. */
 export const amin = (x: Tensor, axis: Axes = null, { mask, ...options }: Masked = {}): Tensor =>
   aminOp(fill("masked.amin", x, mask, "amin"), axis, options);
-/** The place of the largest of what counts. Reference: torch.masked.argmax. */
+/** The index of the largest element that counts. Reference: torch.masked.argmax. */
 export const argmax = (x: Tensor, axis: number | null = null, { mask, ...options }: ArgOptions & MaskOption = {}): Tensor =>
   argmaxOp(fill("masked.argmax", x, mask, "amax"), axis, options);
-/** The place of the smallest of what counts. Reference: torch.masked.argmin. */
+/** The index of the smallest element that counts. Reference: torch.masked.argmin. */
 export const argmin = (x: Tensor, axis: number | null = null, { mask, ...options }: ArgOptions & MaskOption = {}): Tensor =>
   argminOp(fill("masked.argmin", x, mask, "amin"), axis, options);
 

@@ -122,9 +122,9 @@ const prodOp = reduction(
     if (x!.rank === 0) return [dy];
     const rest = x!.shape.filter((_, i) => !attrs.axes.includes(i));
     const order = [...x!.shape.map((_, i) => i).filter((i) => !attrs.axes.includes(i)), ...attrs.axes];
-    const lines = reshape(permute(x!, order), [...rest, sizeOf(attrs.axes.map((i) => x!.shape[i]!))]);
-    // The product of all others, which is right beside zeros too.
-    const others = mul(cumprodExclusive(lines, false), cumprodExclusive(lines, true));
+    const rows = reshape(permute(x!, order), [...rest, sizeOf(attrs.axes.map((i) => x!.shape[i]!))]);
+    // The product of all other elements, which is right where some are zero too.
+    const others = mul(cumprodExclusive(rows, false), cumprodExclusive(rows, true));
     const back = permute(
       reshape(
         others,

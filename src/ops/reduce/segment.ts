@@ -51,7 +51,7 @@ function lengthsOf(x: Tensor, axis: number, { lengths = null, offsets = null }: 
   const whole = toDType(given, "int32");
   if (lengths !== null) return whole;
   const n = given.shape[axis]!;
-  if (n === 0) throw new ShapeError("segmentReduce", "offsets", "of at least one place", given.describe());
+  if (n === 0) throw new ShapeError("segmentReduce", "offsets", "of at least one element", given.describe());
   return sub(narrow(whole, axis, 1, n - 1), narrow(whole, axis, 0, n - 1));
 }
 
@@ -75,8 +75,8 @@ export function segmentReduce(x: Tensor, reduce: SegmentReduction, options: Segm
     const open = full([...outer, segments + 1, ...inner], initial ?? START[reduce], { dtype: x.dtype, device: x.device });
     const ends = cumsum(lengths, axis, { dtype: "int32" });
     if (!unsafe) requireIndices("segmentReduce", sub(narrow(ends, axis, segments - 1, 1), rows), { length: 1 });
-    const places = expand(arange(rows, { dtype: "int32", device: x.device }), [...outer, rows]);
-    const at = searchsorted(ends, clone(places), { right: true });
+    const positions = expand(arange(rows, { dtype: "int32", device: x.device }), [...outer, rows]);
+    const at = searchsorted(ends, clone(positions), { right: true });
     const index = expand(reshape(at, [...outer, rows, ...inner.map(() => 1)]), x.shape);
     result = narrow(scatterReduce(open, axis, clone(index), x, FOLD[reduce], {}), axis, 0, segments);
   }

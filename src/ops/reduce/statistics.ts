@@ -113,7 +113,7 @@ const pNormOp = define<Order>({
   name: "norm",
   infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: x!.dtype }],
   lower: (g, [x], { axes, p }, [out]) => {
-    // Half precision has no room for powers: they run in float32, as PyTorch's do.
+    // Powers overflow half precision: they are computed in float32, as in PyTorch.
     const powers = g.elementWiseConstantPow(g.elementWiseAbs(cast(g, x!, "float32")), { exponent: p });
     const total = axes.length === 0 ? powers : emitReduce(g, powers, "SUM", axes);
     return [cast(g, g.elementWiseConstantPow(total, { exponent: 1 / p }), out!.dtype)];

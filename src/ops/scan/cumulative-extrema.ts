@@ -52,8 +52,8 @@ interface PlaceAttributes {
   readonly dtype: IndexDType;
 }
 
-/** The place of the largest key up to each one, uint32; of equal ones the last one's. */
-function emitPlaces(g: GraphBuilder, keys: Expr, axis: number): Expr {
+/** The index of the largest key up to each element, uint32; of equal keys the last index. */
+function emitIndices(g: GraphBuilder, keys: Expr, axis: number): Expr {
   const { sizes } = keys;
   const own = g.packed(alongAxis(g, sequence(g, "uint32", [sizes[axis]!]), sizes, axis));
   const largest = emitRunningMaximum(g, keys, axis);
@@ -61,7 +61,7 @@ function emitPlaces(g: GraphBuilder, keys: Expr, axis: number): Expr {
     const hits = g.elementWiseIf(g.elementWiseLogicalEquals(keys, largest, BOOL), own, constant(g, "uint32", 0, sizes));
     return emitRunningMaximum(g, hits, axis)!;
   }
-  const [, places] = emitScan(g, [keys, own], {
+  const [, indices] = emitScan(g, [keys, own], {
     axis,
     identity: [0, 0],
     combine: ([k0, p0], [k1, p1]) => {
@@ -69,25 +69,25 @@ function emitPlaces(g: GraphBuilder, keys: Expr, axis: number): Expr {
       return [g.elementWiseIf(stays, k0!, k1!), g.elementWiseIf(stays, p0!, p1!)];
     },
   });
-  return places!;
+  return indices!;
 }
 
-/** The running extremes and their places. */
+/** The running extremes and their indices. */
 const runningOp = define<PlaceAttributes>({
   name: "cummax",
   infer: ([x], { dtype }) => [x!, { shape: x!.shape, dtype }],
   lower: (g, [x], { axis, descending, dtype }) => {
-    const places = emitPlaces(g, g.packed(unsignedKeys(g, x!, descending)), axis);
-    return [g.gatherElements(x!, places, { output: { sizes: x!.sizes }, axis }), asIndex(g, places, dtype)];
+    const indices = emitIndices(g, g.packed(unsignedKeys(g, x!, descending)), axis);
+    return [g.gatherElements(x!, indices, { output: { sizes: x!.sizes }, axis }), asIndex(g, indices, dtype)];
   },
-  grad: (dy, { specs: [x], outputs: [, places], attrs: { axis } }) => [sumElements(dy, places!, axis, x!.shape)],
+  grad: (dy, { specs: [x], outputs: [, indices], attrs: { axis } }) => [sumElements(dy, indices!, axis, x!.shape)],
   saves: { inputs: [], outputs: [1] },
   padded: asItIs,
 });
 
 /** Options of cummax() and cummin(). Reference: torch.cummax. */
 export interface RunningOptions {
-  /** The dtype of the places. Default: int32. */
+  /** The dtype of the indices. Default: int32. */
   readonly dtype?: IndexDType | undefined;
 }
 
@@ -99,11 +99,11 @@ function running(operation: string, x: Tensor, axis: number, descending: boolean
 }
 
 /**
- * The largest element up to each one along an axis, and its place (the last of equal ones): {values, indices}. NaN wins.
+ * The largest element up to each one along an axis, and its index (the last of equal ones): {values, indices}. NaN wins.
  * DirectML: MAX_POOLING2 where its windows take one pass, else compositions of SLICE1, PADDING1 and IF in log2(n) steps. Reference: torch.cummax.
  */
 export const cummax = (x: Tensor, axis: number, options: RunningOptions = {}): Extremes => running("cummax", x, axis, false, options);
-/** The smallest element up to each one along an axis, and its place: {values, indices}. NaN wins. Reference: torch.cummin. */
+/** The smallest element up to each one along an axis, and its index: {values, indices}. NaN wins. Reference: torch.cummin. */
 export const cummin = (x: Tensor, axis: number, options: RunningOptions = {}): Extremes => running("cummin", x, axis, true, options);
 
 interface LogSumAttributes {

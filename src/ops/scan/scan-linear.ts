@@ -26,7 +26,7 @@ const linearOp: Definition<LinearAttributes> = define<LinearAttributes>({
     });
     return [s!];
   },
-  // db runs the other way with each factor one place on; da is db times the s before.
+  // db is the scan in reverse with each factor shifted by one; da[i] is db[i] times s[i - 1].
   grad: (dy, { inputs: [a], outputs: [s], attrs: { axis, reverse } }) => {
     const next = shift(a!, axis, reverse ? 1 : -1);
     const db = call(linearOp, [next, dy], { axis, reverse: !reverse });
@@ -51,7 +51,7 @@ const shiftOp: Definition<{ readonly axis: number; readonly by: number }> = defi
 /** @internal s[i] = b[i] + a[i] s[i-1] along an axis; reverse: + a[i] s[i+1]. */
 export const recurrence = (a: Tensor, b: Tensor, axis: number, reverse: boolean): Tensor => call(linearOp, [a, b], { axis, reverse });
 
-/** x moved by so many places along an axis, with zeros coming in. */
+/** x shifted along an axis by a number of elements, with zeros shifted in. */
 const shift = (x: Tensor, axis: number, by: number): Tensor => call(shiftOp, [x], { axis, by });
 
 /**

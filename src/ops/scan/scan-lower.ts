@@ -5,7 +5,7 @@ import type { Expr } from "../../graph/graph.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { cut } from "../declare/support.ts";
 
-/** x moved by so many places along an axis (towards its end if positive); `fill` comes in. */
+/** x shifted along an axis by a number of elements (towards its end if positive); `fill` is shifted in. */
 export function shifted(g: GraphBuilder, x: Expr, axis: number, by: number, fill: number): Expr {
   const n = x.sizes[axis]!;
   const kept = n - Math.abs(by);

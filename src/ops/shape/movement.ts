@@ -93,7 +93,7 @@ const sliceOp: ViewDefinition<SliceAttributes> = defineView({
 export const sliceAdjoint = (dy: Tensor, { starts, sizes, steps }: Box, shape: Shape): Tensor =>
   call(sliceGradOp, [dy], { starts, sizes, steps, shape });
 
-/** The adjoint of a slice: x at the slice's places of a tensor of zeros. DirectML: SLICE_GRAD. @package */
+/** The adjoint of a slice: x written to the slice's elements of a tensor of zeros. DirectML: SLICE_GRAD. @package */
 export const sliceGradOp = define<SliceAttributes & { readonly shape: Shape }>({
   name: "sliceGrad",
   padded: (g, _inputs, attrs, _outputs, p, lower) => {
@@ -244,7 +244,7 @@ export function t(x: Tensor): Tensor {
   return x.rank < 2 ? makeView(permuteOp, x, { axes: x.shape.map((_, i) => i) }) : transpose(x, 0, 1);
 }
 
-/** x with axes moved from places `from` to places `to`; the others keep their order. Reference: torch.movedim. */
+/** x with axes moved from positions `from` to positions `to`; the others keep their order. Reference: torch.movedim. */
 export function movedim(x: Tensor, from: number | readonly number[], to: number | readonly number[]): Tensor {
   const sources = [from].flat().map((a) => normalizeAxis("movedim", a as number, x.rank, "from"));
   const targets = [to].flat().map((a) => normalizeAxis("movedim", a as number, x.rank, "to"));
@@ -287,7 +287,7 @@ export function squeeze(x: Tensor, axis?: number | readonly number[]): Tensor {
   );
 }
 
-/** x with a new axis of length 1 at a place in [-rank-1, rank]. Reference: torch.unsqueeze. */
+/** x with a new axis of length 1 at a position in [-rank-1, rank]. Reference: torch.unsqueeze. */
 export function unsqueeze(x: Tensor, axis: number): Tensor {
   const a = normalizeAxis("unsqueeze", axis, x.rank + 1);
   const step = a < x.rank ? x.strides[a]! * x.shape[a]! : 1;
@@ -299,16 +299,16 @@ function axisOf(operation: string, x: Tensor, axis: number): number {
   return normalizeAxis(operation, axis, x.rank);
 }
 
-/** Every step-th element from start on, before end, along an axis; negative places count from the end. Reference: torch's slice. */
+/** Every step-th element from start on, before end, along an axis; negative indices count from the end. Reference: torch's slice. */
 export function slice(x: Tensor, axis: number, start = 0, end: number = Number.MAX_SAFE_INTEGER, step = 1): Tensor {
   const a = axisOf("slice", x, axis);
   if (!Number.isInteger(start) || !Number.isInteger(end)) throw new ValueError("slice", "start and end", "integers", [start, end]);
   if (!Number.isInteger(step) || step < 1) throw new ValueError("slice", "step", "an integer of at least 1", step);
   const n = x.shape[a]!;
-  const place = (p: number): number => Math.min(n, Math.max(0, p < 0 ? p + n : p));
+  const position = (p: number): number => Math.min(n, Math.max(0, p < 0 ? p + n : p));
   const attrs = wholeSlice(x);
-  attrs.starts[a] = place(start);
-  attrs.sizes[a] = Math.max(0, Math.ceil((place(end) - place(start)) / step));
+  attrs.starts[a] = position(start);
+  attrs.sizes[a] = Math.max(0, Math.ceil((position(end) - position(start)) / step));
   attrs.steps[a] = step;
   return sliceView(x, attrs);
 }
@@ -324,14 +324,14 @@ export function narrow(x: Tensor, axis: number, start: number, length: number): 
   return slice(x, a, first, first + length);
 }
 
-/** The part at one place of an axis, without that axis. Reference: torch.select. */
+/** The part at one index of an axis, without that axis. Reference: torch.select. */
 export function select(x: Tensor, axis: number, index: number): Tensor {
   const a = axisOf("select", x, axis);
   const n = x.shape[a]!;
   if (!Number.isInteger(index) || index < -n || index >= n)
     throw new IndexError("select", "index", `an integer in [${-n}, ${n - 1}]`, index);
-  const place = index < 0 ? index + n : index;
-  const part = slice(x, a, place, place + 1);
+  const position = index < 0 ? index + n : index;
+  const part = slice(x, a, position, position + 1);
   return reviewed(
     part,
     part.shape.filter((_, i) => i !== a),

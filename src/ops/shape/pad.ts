@@ -54,11 +54,11 @@ interface EdgeAttributes {
 }
 
 interface Part {
-  readonly place: number;
+  readonly position: number;
   readonly values: Tensor;
 }
 
-/** x with values added at places of an axis, one part behind the other. Only they are computed, the rest is copied. */
+/** x with `values` added at positions along an axis. Parts come in ascending order; only these elements are computed, the rest is copied. */
 function withAdded(x: Tensor, axis: number, parts: readonly Part[]): Tensor {
   const pieces: Tensor[] = [];
   let at = 0;
@@ -66,7 +66,7 @@ function withAdded(x: Tensor, axis: number, parts: readonly Part[]): Tensor {
     if (end > at) pieces.push(narrow(x, axis, at, end - at));
     at = end;
   };
-  for (const { place, values } of parts) {
+  for (const { position: place, values } of parts) {
     keepUntil(place);
     at += values.shape[axis]!;
     pieces.push(add(narrow(x, axis, place, at - place), values));
@@ -75,18 +75,20 @@ function withAdded(x: Tensor, axis: number, parts: readonly Part[]): Tensor {
   return pieces.length === 1 ? pieces[0]! : cat(pieces, axis);
 }
 
-/** The gradient of padding one axis of length n: what was copied from an element goes back to it, mirrored, or all to the edge. */
+/** The gradient of padding one axis of length n: each padded element's gradient is added to its source, mirrored or at the edge. */
 function edgeGradient(dy: Tensor, axis: number, n: number, before: number, after: number, mode: EdgeAttributes["mode"]): Tensor {
   const kept = narrow(dy, axis, before, n);
   const part = (start: number, length: number, mirrored: number, edge: number): Part[] => {
     if (length === 0) return [];
     const values = narrow(dy, axis, start, length);
     return [
-      mode === "reflect" ? { place: mirrored, values: flip(values, axis) } : { place: edge, values: sum(values, axis, { keepDims: true }) },
+      mode === "reflect"
+        ? { position: mirrored, values: flip(values, axis) }
+        : { position: edge, values: sum(values, axis, { keepDims: true }) },
     ];
   };
   const [low, high] = [part(0, before, 1, 0), part(before + n, after, n - 1 - after, n - 1)];
-  const overlap = low.some(({ place, values }) => high.some((other) => place + values.shape[axis]! > other.place));
+  const overlap = low.some(({ position: place, values }) => high.some((other) => place + values.shape[axis]! > other.position));
   return overlap ? withAdded(withAdded(kept, axis, low), axis, high) : withAdded(kept, axis, [...low, ...high]);
 }
 

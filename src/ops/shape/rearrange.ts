@@ -1,4 +1,4 @@
-/** Rearranging: hstack, vstack, dstack, meshgrid, rot90 and their kin. All are views and JOINs. */
+/** Rearranging: hstack, vstack, dstack, meshgrid, rot90 and similar operations, all of them views and JOINs. */
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { resultType } from "../../core/dtype.ts";
 import { broadcastShapes, normalizeAxis, sameShape } from "../../core/shape.ts";
@@ -22,7 +22,7 @@ function requireSome(operation: string, tensors: readonly Tensor[]): void {
   if (tensors.length === 0) throw new ValueError(operation, "tensors", "at least one tensor", "none");
 }
 
-/** The tensors side by side: along the second axis, vectors along the first. Reference: torch.hstack. */
+/** The tensors joined along the second axis, vectors along the first. Reference: torch.hstack. */
 export function hstack(tensors: readonly Tensor[]): Tensor {
   requireSome("hstack", tensors);
   const all = tensors.map(atleast1d);
@@ -41,14 +41,14 @@ export function dstack(tensors: readonly Tensor[]): Tensor {
   return cat(tensors.map(atleast3d), 2);
 }
 
-/** The tensors side by side, vectors as columns. Reference: torch.column_stack. */
+/** The tensors joined along the second axis, vectors as columns. Reference: torch.column_stack. */
 export function columnStack(tensors: readonly Tensor[]): Tensor {
   requireSome("columnStack", tensors);
   return hstack(tensors.map((t) => (t.rank < 2 ? reshape(t, [t.size, 1]) : t)));
 }
 
 /**
- * Views of x along an axis: so many parts, of which the first are longer by one if need be, or parts between the places listed.
+ * Views of x along an axis: that number of parts, of which the first are longer by one where needed, or parts between the indices listed.
  * Reference: torch.tensor_split.
  */
 export function tensorSplit(x: Tensor, sections: number | readonly number[], axis = 0): Tensor[] {
@@ -56,7 +56,7 @@ export function tensorSplit(x: Tensor, sections: number | readonly number[], axi
   const n = x.shape[a]!;
   if (typeof sections !== "number") {
     if (!Array.isArray(sections) || sections.some((p) => !Number.isInteger(p)))
-      throw new ValueError("tensorSplit", "sections", "a number of parts or a list of places", sections);
+      throw new ValueError("tensorSplit", "sections", "a number of parts or a list of indices", sections);
     const ends = [...sections, n];
     return ends.map((end, i) => slice(x, a, i === 0 ? 0 : ends[i - 1]!, i === ends.length - 1 ? Number.MAX_SAFE_INTEGER : end));
   }
@@ -76,14 +76,14 @@ function evenly(operation: string, x: Tensor, sections: number | readonly number
   if (typeof sections === "number" && (!Number.isInteger(sections) || sections < 1 || x.shape[axis]! % sections !== 0))
     throw new ValueError(operation, "sections", `a number that divides ${x.shape[axis]}`, sections);
   if (typeof sections !== "number" && !Array.isArray(sections))
-    throw new ValueError(operation, "sections", "a number of parts or a list of places", sections);
+    throw new ValueError(operation, "sections", "a number of parts or a list of indices", sections);
   return tensorSplit(x, sections, axis);
 }
-/** Equal parts (or parts between places) along the second axis, of a vector along the first. Reference: torch.hsplit. */
+/** Equal parts (or parts between indices) along the second axis, of a vector along the first. Reference: torch.hsplit. */
 export const hsplit = (x: Tensor, sections: number | readonly number[]): Tensor[] => evenly("hsplit", x, sections, x.rank === 1 ? 0 : 1, 1);
-/** Equal parts (or parts between places) along the first axis. Reference: torch.vsplit. */
+/** Equal parts (or parts between indices) along the first axis. Reference: torch.vsplit. */
 export const vsplit = (x: Tensor, sections: number | readonly number[]): Tensor[] => evenly("vsplit", x, sections, 0, 2);
-/** Equal parts (or parts between places) along the third axis. Reference: torch.dsplit. */
+/** Equal parts (or parts between indices) along the third axis. Reference: torch.dsplit. */
 export const dsplit = (x: Tensor, sections: number | readonly number[]): Tensor[] => evenly("dsplit", x, sections, 2, 3);
 
 /** The tensors broadcast to their common shape: views, or the tensors themselves where they have it. Reference: torch.broadcast_tensors. */
@@ -175,17 +175,17 @@ export function combinations(
   let count = r;
   for (let i = 0; i < r; i++) count *= (withReplacement ? x.size + i : x.size - i) / (i + 1);
   if (count > MOST_PLACES) throw new ValueError("combinations", "r", `such that there are at most ${MOST_PLACES / r} of them`, r);
-  const places: number[] = [];
+  const indices: number[] = [];
   const choose = (first: number, chosen: readonly number[]): void => {
-    if (chosen.length === r) places.push(...chosen);
+    if (chosen.length === r) indices.push(...chosen);
     else for (let i = first; i < x.size; i++) choose(withReplacement ? i : i + 1, [...chosen, i]);
   };
   choose(0, []);
-  if (places.length === 0) return zeros([0, r], { dtype: x.dtype, device: x.device });
-  return reshape(indexSelect(x, 0, tensor(Int32Array.from(places), { device: x.device })), [places.length / r, r]);
+  if (indices.length === 0) return zeros([0, r], { dtype: x.dtype, device: x.device });
+  return reshape(indexSelect(x, 0, tensor(Int32Array.from(indices), { device: x.device })), [indices.length / r, r]);
 }
 
-/** x turned by k quarter turns in the plane of two axes, from the first towards the second. Reference: torch.rot90. */
+/** x rotated by k times 90 degrees in the plane of two axes, from the first towards the second. Reference: torch.rot90. */
 export function rot90(x: Tensor, k = 1, axes: readonly number[] = [0, 1]): Tensor {
   if (axes.length !== 2) throw new ValueError("rot90", "axes", "two axes", axes);
   if (!Number.isInteger(k)) throw new ValueError("rot90", "k", "an integer", k);

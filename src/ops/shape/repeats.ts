@@ -36,7 +36,7 @@ function checked(operation: string, x: Tensor, times: Tensor, axis: number | nul
   const a = existingAxis(operation, seen, axis ?? 0);
   const n = seen.shape[a]!;
   if (times.rank > 1 || (times.size !== 1 && times.size !== n))
-    throw new ShapeError(operation, "times", `[${n}], one for each place of axis ${a}, or one for all`, times.describe());
+    throw new ShapeError(operation, "times", `[${n}], one for each index of axis ${a}, or one for all`, times.describe());
   return { x: seen, axis: a, times: toDType(broadcastTo(reshape(times, [times.size]), [n]), "int32") };
 }
 
@@ -60,7 +60,7 @@ function sumOf(operation: string, times: TypedArray): number {
 
 /**
  * Each element so many times in a row along an axis; without an axis of the flattened tensor. times: a number, or a tensor of one for each
- * place, which gives a promise, since the length depends on it; or with `outputSize` a result of that length at once. Gradients flow to x.
+ * index, which gives a promise, since the length depends on it; or with `outputSize` a result of that length at once. Gradients flow to x.
  * Reference: torch.repeat_interleave.
  */
 export function repeatInterleave(x: Tensor, times: number, axis?: number | null): Tensor;

@@ -32,7 +32,7 @@ export function pixelUnshuffle(x: Tensor, factor: number): Tensor {
   return reshape(permute(parts, ...at, n, n + 2, n + 4, n + 1, n + 3), [...lead, c * factor ** 2, h / factor, w / factor]);
 }
 
-/** Channels [N, C, ...] in `groups` groups, dealt out one of each in turn. Reference: torch.nn.functional.channel_shuffle. */
+/** Channels [N, C, ...] in `groups` groups, interleaved: one channel of each group after the other. Reference: torch.nn.functional.channel_shuffle. */
 export function channelShuffle(x: Tensor, groups: number): Tensor {
   requireFactor("channelShuffle", "groups", groups);
   const [n, c, ...rest] = x.shape as [number, number, ...number[]];

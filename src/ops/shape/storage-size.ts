@@ -20,8 +20,8 @@ import { asStrided } from "./strided-views.ts";
 export function resize(x: Tensor, shape: Shape): Tensor {
   requireShape("resize", shape);
   const need = sizeOf(shape);
-  const line = reshape(x, [x.size]);
-  const fit = need <= x.size ? narrow(line, 0, 0, need) : pad(line, [0, need - x.size]);
+  const flat = reshape(x, [x.size]);
+  const fit = need <= x.size ? narrow(flat, 0, 0, need) : pad(flat, [0, need - x.size]);
   return clone(reshape(fit, shape));
 }
 
@@ -31,7 +31,7 @@ function requireShape(operation: string, shape: Shape): void {
 }
 
 /**
- * x gets another shape over its own storage, packed from its first element on. Where the storage holds fewer elements x gets a larger one,
+ * x gets another shape over its own storage, packed from its first element on. Where the storage has fewer elements, x gets a larger one,
  * with zeros behind; other views keep the old one. Throws AutogradError where x requires a gradient, and inside compile().
  * Reference: torch.Tensor.resize_.
  */
@@ -56,14 +56,14 @@ export function resize_(x: Tensor, shape: Shape): Tensor {
   const target = internDesc(x.device, x.dtype, shape);
   const need = sizeOf(shape);
   const { sizeInBytes } = DTYPES[x.dtype];
-  const held = Math.floor(x.storage.contentInBytes / sizeInBytes) - x.offset;
-  if (need <= held || need === 0) {
+  const capacity = Math.floor(x.storage.contentInBytes / sizeInBytes) - x.offset;
+  if (need <= capacity || need === 0) {
     x.desc = target;
     return x;
   }
   noGrad(() => {
     const grown = outsideScopes(() => zeros([x.offset + need], { dtype: x.dtype, device: x.device }));
-    if (held > 0) copy_(narrow(grown, 0, x.offset, held), asStrided(x, [held], [1]));
+    if (capacity > 0) copy_(narrow(grown, 0, x.offset, capacity), asStrided(x, [capacity], [1]));
     grown.storage.retain();
     x.storage.release();
     x.storage = grown.storage;

@@ -32,14 +32,14 @@ const unfoldOp: ViewDefinition<UnfoldAttributes> = defineView({
     // Each window's element goes back to where it came from; those in several windows are added.
     const count = dy.shape[axis]!;
     const windows = movedim(dy, -1, axis + 1);
-    const line = reshape(windows, [...windows.shape.slice(0, axis), count * size, ...windows.shape.slice(axis + 2)]);
-    const places = Int32Array.from({ length: count * size }, (_, i) => Math.floor(i / size) * step + (i % size));
-    return sumRows(line, tensor(places, { device: dy.device }), axis, spec.shape);
+    const merged = reshape(windows, [...windows.shape.slice(0, axis), count * size, ...windows.shape.slice(axis + 2)]);
+    const indices = Int32Array.from({ length: count * size }, (_, i) => Math.floor(i / size) * step + (i % size));
+    return sumRows(merged, tensor(indices, { device: dy.device }), axis, spec.shape);
   },
 });
 
 /**
- * Windows of `size` elements at every step-th place of an axis, as a view with a last axis of its own. Gradients of overlapping windows
+ * Windows of `size` elements at every step-th index of an axis, as a view with a last axis of its own. Gradients of overlapping windows
  * are added. Reference: torch.Tensor.unfold.
  */
 export function unfold(x: Tensor, axis: number, size: number, step: number): Tensor {
@@ -65,23 +65,23 @@ interface StridedAttributes {
 const asStridedOp: ViewDefinition<StridedAttributes> = defineView({
   name: "asStrided",
   view: (_, { shape, strides, offset }) => ({ shape, strides, offset }),
-  // The places are those of a packed tensor.
+  // The indices are those of a packed tensor.
   apply: (x, attrs) => makeView(asStridedOp, contiguous(x), attrs),
   grad: (dy, { spec, attrs: { shape, strides, offset } }) => {
-    const places = new Int32Array(sizeOf(shape));
+    const indices = new Int32Array(sizeOf(shape));
     let at = 0;
-    const visit = (axis: number, place: number): void => {
-      if (axis === shape.length) places[at++] = place;
-      else for (let i = 0; i < shape[axis]!; i++) visit(axis + 1, place + i * strides[axis]!);
+    const visit = (axis: number, element: number): void => {
+      if (axis === shape.length) indices[at++] = element;
+      else for (let i = 0; i < shape[axis]!; i++) visit(axis + 1, element + i * strides[axis]!);
     };
     visit(0, offset);
-    const flat = sumRows(reshape(dy, [places.length]), tensor(places, { device: dy.device }), 0, [sizeOf(spec.shape)]);
+    const flat = sumRows(reshape(dy, [indices.length]), tensor(indices, { device: dy.device }), 0, [sizeOf(spec.shape)]);
     return reshape(flat, spec.shape);
   },
 });
 
 /**
- * Any view of x's storage: sizes, strides and the first element's place, in elements from the storage's start. Gradients flow where x is
+ * Any view of x's storage: sizes, strides and the first element's offset, in elements from the storage's start. Gradients flow where x is
  * packed and the view lies within it. Throws ShapeError where it would leave the storage. Reference: torch.as_strided.
  */
 export function asStrided(x: Tensor, shape: Shape, strides: readonly number[], storageOffset: number = x.storageOffset): Tensor {
@@ -93,9 +93,9 @@ export function asStrided(x: Tensor, shape: Shape, strides: readonly number[], s
       storageOffset,
     ]);
   const last = shape.reduce((n, d, i) => n + (d - 1) * strides[i]!, storageOffset);
-  const held = x.storage.sizeInBytes / DTYPES[x.dtype].sizeInBytes;
-  if (sizeOf(shape) > 0 && last >= held)
-    throw new ShapeError("asStrided", "shape and strides", `within a storage of ${held} elements`, `a last element at ${last}`);
+  const capacity = x.storage.sizeInBytes / DTYPES[x.dtype].sizeInBytes;
+  if (sizeOf(shape) > 0 && last >= capacity)
+    throw new ShapeError("asStrided", "shape and strides", `within a storage of ${capacity} elements`, `a last element at ${last}`);
   const offset = storageOffset - x.storageOffset;
   const within = offset >= 0 && last - x.storageOffset < x.size;
   if (isGradEnabled() && x.requiresGrad && (!x.isContiguous || !within))
@@ -108,7 +108,7 @@ export function asStrided(x: Tensor, shape: Shape, strides: readonly number[], s
   return makeView(asStridedOp, x, { shape: [...shape], strides: [...strides], offset });
 }
 
-/** A copy of x in which a view of it holds source. */
+/** A copy of x with `source` written to a view of it. */
 function written(operation: string, x: Tensor, source: Tensor, part: (copy: Tensor) => Tensor): Tensor {
   const copy = clone(x);
   const target = part(copy);
@@ -126,7 +126,7 @@ function written(operation: string, x: Tensor, source: Tensor, part: (copy: Tens
 /** x with source in place of a slice. Reference: torch.slice_scatter. */
 export const sliceScatter = (x: Tensor, source: Tensor, axis = 0, start = 0, end = Number.MAX_SAFE_INTEGER, step = 1): Tensor =>
   written("sliceScatter", x, source, (copy) => slice(copy, axis, start, end, step));
-/** x with source at one place of an axis. Reference: torch.select_scatter. */
+/** x with source at one index of an axis. Reference: torch.select_scatter. */
 export const selectScatter = (x: Tensor, source: Tensor, axis: number, index: number): Tensor =>
   written("selectScatter", x, source, (copy) => select(copy, axis, index));
 /** x with source on a diagonal. Reference: torch.diagonal_scatter. */

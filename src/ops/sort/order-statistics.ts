@@ -21,37 +21,37 @@ import { cat } from "../shape/join.ts";
 import { requireFloat } from "../declare/support.ts";
 import { ceil, floor, round } from "../elementwise/unary.ts";
 
-const withoutPlaces = (x: Tensor, find: (flat: Tensor) => Extremes): Tensor => find(flatten(x)).values;
+const valuesOnly = (x: Tensor, find: (flat: Tensor) => Extremes): Tensor => find(flatten(x)).values;
 
 function requireElements(operation: string, x: Tensor, axis: number): void {
   if (x.shape[axis] === 0) throw new ShapeError(operation, "x", "of at least one element along the axis", x.describe());
 }
 
-/** The element at (n - 1) / 2 of a line in order, rounded down; NaN where there is one, or (skipNaN) of the n that are numbers. */
+/** The sorted element at floor((n - 1) / 2) along an axis; NaN where there is one, or (skipNaN) among the n elements that are not NaN. */
 function middle(x: Tensor, axis: number, { keepDims = false, dtype = "int32" }: KthOptions, skipNaN: boolean): Extremes {
   const n = x.shape[axis] ?? 1;
-  const line = ordered(x, axis, n, false, dtype);
+  const sorted = ordered(x, axis, n, false, dtype);
   const shape = x.shape.map((d, i) => (i === axis ? 1 : d));
   const half = expand(tensor(Int32Array.of((n - 1) >> 1), { shape: shape.map(() => 1), device: x.device }), shape);
-  if (!isFloat(x.dtype)) return picked(line, axis, half, keepDims);
+  if (!isFloat(x.dtype)) return picked(sorted, axis, half, keepDims);
   const nan = isnan(x);
   const count = toDType(sum(nan, axis, { keepDims: true }), "int32");
   const at = skipNaN
     ? clamp(floor(mul(toDType(sub(n - 1, count), "float32"), 0.5)), 0, null)
     : where(any(nan, axis, { keepDims: true }), sub(n, count), half);
-  // A line of NaN only has its first element as its median.
-  return picked(line, axis, reshape(toDType(at, "int32"), shape), keepDims);
+  // Where all elements are NaN, the median is the first of them.
+  return picked(sorted, axis, reshape(toDType(at, "int32"), shape), keepDims);
 }
 
 function medianOf(operation: string, x: Tensor, axis: number | undefined, options: KthOptions, skipNaN: boolean): Tensor | Extremes {
   if (x.dtype === "bool") throw new DTypeError(operation, "x", "a number", x.describe());
   if (axis === undefined) {
     if (x.size === 0) return scalarTensor(x.device, x.dtype, isFloat(x.dtype) ? NaN : 0);
-    if (!x.requiresGrad || !isGradEnabled()) return withoutPlaces(x, (flat) => middle(flat, 0, {}, skipNaN));
+    if (!x.requiresGrad || !isGradEnabled()) return valuesOnly(x, (flat) => middle(flat, 0, {}, skipNaN));
     // Without an axis all elements that are equal to the median share its gradient, as in PyTorch.
     return chosenValue(
       x,
-      noGrad(() => withoutPlaces(x, (flat) => middle(flat, 0, {}, skipNaN))),
+      noGrad(() => valuesOnly(x, (flat) => middle(flat, 0, {}, skipNaN))),
     );
   }
   const a = normalizeAxis(operation, axis, x.rank);
@@ -60,7 +60,7 @@ function medianOf(operation: string, x: Tensor, axis: number | undefined, option
 }
 
 /**
- * The median, the lower of two; along an axis with its place: {values, indices}. NaN if an element is. DirectML: TOP_K1.
+ * The median, the lower of two; along an axis with its index: {values, indices}. NaN if an element is. DirectML: TOP_K1.
  * Reference: torch.median.
  */
 export function median(x: Tensor): Tensor;
@@ -77,28 +77,28 @@ export function nanmedian(x: Tensor, axis?: number, options: KthOptions = {}): T
 }
 
 /**
- * The most frequent element along an axis (the smallest of several) and a place of it, the last: {values, indices}. DirectML: TOP_K1.
+ * The most frequent element along an axis (the smallest of several) and its last index: {values, indices}. DirectML: TOP_K1.
  * Reference: torch.mode.
  */
 export function mode(x: Tensor, axis = -1, { keepDims = false, dtype = "int32" }: KthOptions = {}): Extremes {
   const a = normalizeAxis("mode", axis, x.rank);
   requireElements("mode", x, a);
   const n = x.shape[a] ?? 1;
-  const line = ordered(x, a, n, false, dtype);
-  if (x.rank === 0) return line;
-  // Where each run of equal elements begins tells its length up to every place.
-  const places = expand(
+  const sorted = ordered(x, a, n, false, dtype);
+  if (x.rank === 0) return sorted;
+  // From the start of each run of equal elements follows its length up to each position.
+  const positions = expand(
     reshape(
       arange(n, { device: x.device }),
       x.shape.map((_, i) => (i === a ? n : 1)),
     ),
     x.shape,
   );
-  if (n === 1) return picked(line, a, narrow(places, a, 0, 1), keepDims);
-  const starts = ne(narrow(line.values, a, 1, n - 1), narrow(line.values, a, 0, n - 1));
-  const begin = cat([narrow(places, a, 0, 1), where(starts, narrow(places, a, 1, n - 1), 0)], a);
-  const lengths = sub(places, cummax(begin, a).values);
-  return picked(line, a, argmax(lengths, a, { keepDims: true }), keepDims);
+  if (n === 1) return picked(sorted, a, narrow(positions, a, 0, 1), keepDims);
+  const starts = ne(narrow(sorted.values, a, 1, n - 1), narrow(sorted.values, a, 0, n - 1));
+  const begin = cat([narrow(positions, a, 0, 1), where(starts, narrow(positions, a, 1, n - 1), 0)], a);
+  const lengths = sub(positions, cummax(begin, a).values);
+  return picked(sorted, a, argmax(lengths, a, { keepDims: true }), keepDims);
 }
 
 /** What a quantile between two elements is. Reference: torch.quantile. */
@@ -133,16 +133,16 @@ function quantileOf(operation: string, x: Tensor, q: number | Tensor, options: Q
   if (parts.dtype !== x.dtype) throw new DTypeError(operation, "q", `of dtype ${x.dtype}, like x`, parts.describe());
   if (x.size === 0) throw new ShapeError(operation, "x", "of at least one element", x.describe());
   const a = axis === null ? 0 : normalizeAxis(operation, axis, x.rank);
-  const lines = axis === null || x.rank === 0 ? flatten(x) : movedim(x, a, -1);
-  const n = lines.shape.at(-1)!;
-  const sorted = ordered(lines, lines.rank - 1, n, false).values;
-  const nan = isnan(lines);
-  // The last axis: one place for each q.
+  const rows = axis === null || x.rank === 0 ? flatten(x) : movedim(x, a, -1);
+  const n = rows.shape.at(-1)!;
+  const sorted = ordered(rows, rows.rank - 1, n, false).values;
+  const nan = isnan(rows);
+  // The last axis: one index for each q.
   const q1 = parts.rank === 0 ? unsqueeze(parts, 0) : parts;
   const span = skipNaN ? clamp(toDType(sub(n - 1, sum(nan, -1, { keepDims: true })), x.dtype), 0, null) : n - 1;
   const wanted = mul(q1, span);
   const rank = skipNaN ? wanted : where(any(nan, -1, { keepDims: true }), scalarTensor(x.device, x.dtype, n - 1), wanted);
-  const at = (place: Tensor): Tensor => gather(sorted, sorted.rank - 1, toDType(place, "int32"));
+  const at = (position: Tensor): Tensor => gather(sorted, sorted.rank - 1, toDType(position, "int32"));
   const found = between(at, rank, interpolation);
   // Several q come as the first axis.
   const kept = keepDims
@@ -154,7 +154,7 @@ function quantileOf(operation: string, x: Tensor, q: number | Tensor, options: Q
   return movedim(kept, -1, 0);
 }
 
-function between(at: (place: Tensor) => Tensor, rank: Tensor, interpolation: Interpolation): Tensor {
+function between(at: (position: Tensor) => Tensor, rank: Tensor, interpolation: Interpolation): Tensor {
   switch (interpolation) {
     case "lower":
       return at(floor(rank));
@@ -191,7 +191,7 @@ export const overloaded = { median, nanmedian };
 
 declare module "../../core/tensor.ts" {
   interface Tensor {
-    /** The median of all elements; with an axis, the medians along it and their places. */
+    /** The median of all elements; with an axis, the medians along it and their indices. */
     median(): Tensor;
     median(axis: number, options?: KthOptions): Extremes;
     /** The same of the elements that are not NaN. */

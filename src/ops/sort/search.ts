@@ -28,25 +28,25 @@ interface SearchAttributes {
   readonly dtype: IndexDType;
 }
 
-/** How many elements of each sorted line come before each value: a binary search of all values at once. */
+/** How many elements of each sorted row come before each value: one binary search for all values at once. */
 const searchOp = define<SearchAttributes>({
   name: "searchsorted",
   grad: null,
   infer: ([, values], { dtype }) => [{ shape: values!.shape, dtype }],
   lower: (g, [sorted, values], { right, dtype }) => {
-    const lines = g.packed(orderedKeys(g, sorted!));
+    const rows = g.packed(orderedKeys(g, sorted!));
     const wanted = g.packed(orderedKeys(g, values!));
-    const isLine = sorted!.sizes.length === 1;
-    const sizes = isLine ? [wanted.sizes.reduce((p, d) => p * d, 1)] : wanted.sizes;
+    const isVector = sorted!.sizes.length === 1;
+    const sizes = isVector ? [wanted.sizes.reduce((p, d) => p * d, 1)] : wanted.sizes;
     const keys = g.reinterpret(wanted, { sizes });
     const axis = sizes.length - 1;
-    const n = lines.sizes[axis]!;
+    const n = rows.sizes[axis]!;
     const number = (v: number) => constant(g, "uint32", v, sizes);
     let low = g.packed(number(0));
     let high = g.packed(number(n));
     for (let span = n; span > 0; span = Math.floor(span / 2)) {
       const middle = g.elementWiseBitShiftRight(g.elementWiseAdd(low, high), number(1));
-      const here = g.gatherElements(lines, g.elementWiseMin(middle, number(n - 1)), { output: { sizes }, axis });
+      const here = g.gatherElements(rows, g.elementWiseMin(middle, number(n - 1)), { output: { sizes }, axis });
       const before = right ? g.elementWiseLogicalLessThanOrEqual(here, keys, BOOL) : g.elementWiseLogicalLessThan(here, keys, BOOL);
       const open = g.elementWiseLogicalLessThan(low, high, BOOL);
       const goes = g.elementWiseLogicalAnd(before, open);
@@ -69,14 +69,14 @@ const searchOp = define<SearchAttributes>({
 export interface SearchOptions {
   /** Behind equal elements rather than before them. Default: false. */
   readonly right?: boolean | undefined;
-  /** Places that sort the sequence, as argsort gives them. */
+  /** Indices that sort the sequence, as argsort gives them. */
   readonly sorter?: Tensor | null | undefined;
-  /** The dtype of the places. Default: int32. */
+  /** The dtype of the indices. Default: int32. */
   readonly dtype?: IndexDType | undefined;
 }
 
 /**
- * Where values would be inserted into sorted lines (one line for all, or one for each line of values), so that these stay sorted. NaN
+ * Where values would be inserted into sorted rows (one row for all, or one for each row of values), so that these stay sorted. NaN
  * counts as the largest. DirectML: GATHER_ELEMENTS in log2(n) steps. Reference: torch.searchsorted.
  */
 export function searchsorted(
@@ -90,11 +90,11 @@ export function searchsorted(
   if (sorted.rank > 1 && (asked.rank !== sorted.rank || asked.shape.slice(0, -1).some((d, i) => d !== sorted.shape[i])))
     throw new ShapeError("searchsorted", "values", `like ${sorted.describe()} but for the last axis`, asked.describe());
   if (sorter !== null && (!isInteger(sorter.dtype) || sorter.shape.join() !== sorted.shape.join()))
-    throw new ShapeError("searchsorted", "sorter", `places of sorted's shape, for ${sorted.describe()}`, sorter.describe());
+    throw new ShapeError("searchsorted", "sorter", `indices of sorted's shape, for ${sorted.describe()}`, sorter.describe());
   const common = promoteTypes(computing("searchsorted", sorted.dtype), computing("searchsorted", asked.dtype));
-  const line = sorter === null ? sorted : gather(sorted, -1, sorter);
+  const ordered = sorter === null ? sorted : gather(sorted, -1, sorter);
   if (asked.size === 0 || sorted.size === 0) return zeros(asked.shape, { dtype, device: sorted.device });
-  return call(searchOp, [toDType(line, common), toDType(asked, common)], { right, dtype });
+  return call(searchOp, [toDType(ordered, common), toDType(asked, common)], { right, dtype });
 }
 
 /** The buckets between sorted boundaries that values fall into. right: boundaries belong to the bucket below. Reference: torch.bucketize. */
@@ -122,18 +122,18 @@ export function histc(x: Tensor, { bins = 100, min = 0, max = 0 }: HistogramOpti
   requireHeld("histc", "min", x.dtype, min);
   requireHeld("histc", "max", x.dtype, max);
   if (x.size === 0) return zeros([bins], { dtype: x.dtype, device: x.device });
-  const line = reshape(x, [-1]);
+  const flat = reshape(x, [-1]);
   const number = (v: number): Tensor => scalarTensor(x.device, x.dtype, v);
   let low = number(min);
   let high = number(max);
   if (min === max) {
-    [low, high] = [amin(line), amax(line)];
+    [low, high] = [amin(flat), amax(flat)];
     const same = eq(low, high);
     [low, high] = [where(same, sub(low, 1), low), where(same, add(high, 1), high)];
   }
-  const place = floor(mul(div(sub(line, low), sub(high, low)), bins));
-  const inside = mul(ge(line, low), le(line, high));
-  const at = toDType(where(inside, clamp(place, 0, bins - 1), number(0)), "int32");
+  const bin = floor(mul(div(sub(flat, low), sub(high, low)), bins));
+  const inside = mul(ge(flat, low), le(flat, high));
+  const at = toDType(where(inside, clamp(bin, 0, bins - 1), number(0)), "int32");
   return sumRows(toDType(inside, x.dtype), at, 0, [bins]);
 }
 

@@ -41,7 +41,7 @@ export function orderedKeys(g: GraphBuilder, x: Expr): Expr {
   return g.elementWiseIf(g.elementWiseIsNan(wide, BOOL), number(0xffffffff), g.elementWiseBitXor(bits, mask));
 }
 
-/** The first k elements in order along an axis, and their places. */
+/** The first k elements in order along an axis, and their indices. */
 const topkOp: Definition<SortAttributes> = define<SortAttributes>({
   name: "topk",
   infer: ([x], { axis, k, dtype }) => {
@@ -73,9 +73,9 @@ const topkOp: Definition<SortAttributes> = define<SortAttributes>({
   },
 });
 
-/** Zeros with the elements of dy at places along an axis, no two of which are equal. DirectML: SCATTER. */
+/** Zeros with the elements of dy written at unique indices along an axis. DirectML: SCATTER. */
 const placedOp: Definition<{ readonly axis: number; readonly shape: Shape }> = define<{ readonly axis: number; readonly shape: Shape }>({
-  name: "placed",
+  name: "scatterUnique",
   infer: ([dy], { shape }) => [{ shape, dtype: dy!.dtype }],
   lower: (g, [dy, index], { axis, shape }) => {
     const sizes = shape.length === 0 ? [1] : shape;
@@ -96,7 +96,7 @@ export interface SortOptions {
   readonly descending?: boolean | undefined;
   /** Equal elements keep their order: they do always. */
   readonly stable?: boolean | undefined;
-  /** The dtype of the places. Default: int32. */
+  /** The dtype of the indices. Default: int32. */
   readonly dtype?: IndexDType | undefined;
 }
 
@@ -106,7 +106,7 @@ export interface TopKOptions {
   readonly largest?: boolean | undefined;
   /** In order: they are always. */
   readonly sorted?: boolean | undefined;
-  /** The dtype of the places. Default: int32. */
+  /** The dtype of the indices. Default: int32. */
   readonly dtype?: IndexDType | undefined;
 }
 
@@ -117,7 +117,7 @@ export function ordered(x: Tensor, axis: number, k: number, largest: boolean, dt
 }
 
 /**
- * The elements in order along an axis, and their places before: {values, indices}. Equal elements keep their order, NaN counts as
+ * The sorted elements along an axis, and their indices in x: {values, indices}. Equal elements keep their order, NaN counts as
  * the largest. Gradients flow to x. DirectML: TOP_K1. Reference: torch.sort.
  */
 export function sort(x: Tensor, axis = -1, { descending = false, dtype = "int32" }: SortOptions = {}): Extremes {
@@ -125,14 +125,14 @@ export function sort(x: Tensor, axis = -1, { descending = false, dtype = "int32"
   return ordered(x, a, x.shape[a] ?? 1, descending, dtype);
 }
 
-/** The places of the elements in order along an axis. Reference: torch.argsort. DirectML: TOP_K1. */
+/** The indices that sort x along an axis. Reference: torch.argsort. DirectML: TOP_K1. */
 export const argsort = (x: Tensor, axis = -1, options: SortOptions = {}): Tensor => sort(x, axis, options).indices;
 
 /** The elements in order along the first axis. Reference: torch.msort. DirectML: TOP_K1. */
 export const msort = (x: Tensor): Tensor => (x.rank === 0 ? clone(x) : sort(x, 0).values);
 
 /**
- * The k largest (or smallest) elements along an axis in order, and their places: {values, indices}. NaN counts as the largest.
+ * The k largest (or smallest) elements along an axis in order, and their indices: {values, indices}. NaN counts as the largest.
  * Throws ValueError for a k beyond the axis. DirectML: TOP_K1. Reference: torch.topk.
  */
 export function topk(x: Tensor, k: number, axis = -1, { largest = true, dtype = "int32" }: TopKOptions = {}): Extremes {
@@ -150,17 +150,17 @@ export interface KthOptions {
   /** keepDims by its PyTorch name. @alias keepDims */
   readonly keepdim?: boolean | undefined;
 
-  /** The dtype of the places. Default: int32. */
+  /** The dtype of the indices. Default: int32. */
   readonly dtype?: IndexDType | undefined;
 }
 
-/** @internal One place of the order along an axis, without the axis unless it is kept. */
+/** @internal One index of the sorted order along an axis, without the axis unless it is kept. */
 export function picked({ values, indices }: Extremes, axis: number, at: Tensor, keepDims: boolean): Extremes {
   const both = [values, indices].map((t) => gather(t, axis, at)).map((t) => (keepDims || t.rank === 0 ? t : squeeze(t, axis)));
   return { values: both[0]!, indices: both[1]! };
 }
 
-/** The k-th smallest element (counted from 1) along an axis, and its place: {values, indices}. DirectML: TOP_K1. Reference: torch.kthvalue. */
+/** The k-th smallest element (counted from 1) along an axis, and its index: {values, indices}. DirectML: TOP_K1. Reference: torch.kthvalue. */
 export function kthvalue(x: Tensor, k: number, axis = -1, { keepDims = false, dtype = "int32" }: KthOptions = {}): Extremes {
   const a = normalizeAxis("kthvalue", axis, x.rank);
   const n = x.shape[a] ?? 1;

@@ -28,7 +28,7 @@ export interface UniqueOptions {
 export interface Unique {
   /** The elements, each once. */
   readonly values: Tensor;
-  /** For each element the place of its value. */
+  /** For each element the index of its value. */
   readonly inverse: Tensor;
   /** How often each value occurs. */
   readonly counts: Tensor;
@@ -77,7 +77,7 @@ function distinct(operation: string, x: Tensor, { axis = null }: UniqueOptions, 
 }
 
 /**
- * The distinct elements in order, with the place of each element's value and how often each occurs. With an axis: the distinct parts along
+ * The distinct elements in order, with the index of each element's value and how often each occurs. With an axis: the distinct parts along
  * it, in lexicographic order. NaN are distinct from each other. Blocks until the device has counted. Reference: torch.unique.
  */
 export const unique = (x: Tensor, options: UniqueOptions = {}): Unique => distinct("unique", x, options, true);

@@ -5,7 +5,7 @@ import { expandList, sameShape, showShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { add, mul, sub } from "../elementwise/binary.ts";
 import { tensor } from "../creation/creation.ts";
-import { readPlaces } from "./grid-sample.ts";
+import { readElements } from "./grid-sample.ts";
 import { matmul } from "../matmul/matmul.ts";
 import { reshape, select, unsqueeze } from "../shape/movement.ts";
 import { requireFloat } from "../declare/support.ts";
@@ -32,7 +32,7 @@ function sampled(planes: Tensor, lengths: readonly [number, number], y: Tensor, 
   const [fy, fx] = [sub(y, y0), sub(x, x0)];
   const corner = (dy: number, dx: number): Tensor => {
     const weight = mul(dy === 1 ? fy : sub(1, fy), dx === 1 ? fx : sub(1, fx));
-    return mul(readPlaces(planes, lengths, [add(y0, dy), add(x0, dx)], true), unsqueeze(weight, 1));
+    return mul(readElements(planes, lengths, [add(y0, dy), add(x0, dx)], true), unsqueeze(weight, 1));
   };
   return add(add(corner(0, 0), corner(0, 1)), add(corner(1, 0), corner(1, 1)));
 }
@@ -65,33 +65,33 @@ export function deformConv2d(x: Tensor, offset: Tensor, weight: Tensor, options:
     (d, i) => Math.floor((d + 2 * padding[i]! - extent([kh, kw][i]!, dilation[i]!)) / stride[i]!) + 1,
   ) as [number, number];
   if (ho < 1 || wo < 1) throw new ShapeError(name, "x", `at least as large as the kernel ${showShape([kh, kw])}`, x.describe());
-  const cells = kh * kw;
-  const parts = offset.rank === 4 ? offset.shape[1]! / (2 * cells) : 0;
-  if (!Number.isInteger(parts) || parts < 1 || channels % parts !== 0 || !sameShape(offset.shape, [n, 2 * parts * cells, ho, wo]))
-    throw new ShapeError(name, "offset", `${showShape([n, 2 * cells, ho, wo])}, or for groups of channels as often`, offset.describe());
-  if (mask !== null && !sameShape(mask.shape, [n, parts * cells, ho, wo]))
-    throw new ShapeError(name, "mask", showShape([n, parts * cells, ho, wo]), mask.describe());
+  const taps = kh * kw;
+  const parts = offset.rank === 4 ? offset.shape[1]! / (2 * taps) : 0;
+  if (!Number.isInteger(parts) || parts < 1 || channels % parts !== 0 || !sameShape(offset.shape, [n, 2 * parts * taps, ho, wo]))
+    throw new ShapeError(name, "offset", `${showShape([n, 2 * taps, ho, wo])}, or for groups of channels as often`, offset.describe());
+  if (mask !== null && !sameShape(mask.shape, [n, parts * taps, ho, wo]))
+    throw new ShapeError(name, "mask", showShape([n, parts * taps, ho, wo]), mask.describe());
   if (bias !== null && !sameShape(bias.shape, [co])) throw new ShapeError(name, "bias", showShape([co]), bias.describe());
   if (x.size === 0) throw new ValueError(name, "x", "of at least one element", x.describe());
 
-  const points = cells * ho * wo;
+  const points = taps * ho * wo;
   /** Where each cell of each window would be unmoved, [1, cells, Ho * Wo] of one axis. */
   const still = (axis: 0 | 1): Tensor =>
     tensor(
       Float32Array.from({ length: points }, (_, i) => {
-        const [cell, place] = [Math.floor(i / (ho * wo)), i % (ho * wo)];
-        const [k, p] = axis === 0 ? [Math.floor(cell / kw), Math.floor(place / wo)] : [cell % kw, place % wo];
+        const [tap, position] = [Math.floor(i / (ho * wo)), i % (ho * wo)];
+        const [k, p] = axis === 0 ? [Math.floor(tap / kw), Math.floor(position / wo)] : [tap % kw, position % wo];
         return p * stride[axis]! - padding[axis]! + k * dilation[axis]!;
       }),
       { shape: [1, points], dtype: x.dtype, device: x.device },
     );
-  const moves = reshape(offset, [n * parts, cells, 2, ho * wo]);
-  const placesOf = (axis: 0 | 1): Tensor => add(reshape(select(moves, 2, axis), [n * parts, points]), still(axis));
+  const moves = reshape(offset, [n * parts, taps, 2, ho * wo]);
+  const samplePositions = (axis: 0 | 1): Tensor => add(reshape(select(moves, 2, axis), [n * parts, points]), still(axis));
   const planes = reshape(x, [n * parts, channels / parts, height * width]);
-  let columns = sampled(planes, [height, width], placesOf(0), placesOf(1));
+  let columns = sampled(planes, [height, width], samplePositions(0), samplePositions(1));
   if (mask !== null) columns = mul(columns, reshape(mask, [n * parts, 1, points]));
   // [N, groups, Ci / groups * cells, Ho * Wo]
-  const rows = reshape(columns, [n, groups, per * cells, ho * wo]);
-  const y = reshape(matmul(reshape(weight, [1, groups, co / groups, per * cells]), rows), [n, co, ho, wo]);
+  const rows = reshape(columns, [n, groups, per * taps, ho * wo]);
+  const y = reshape(matmul(reshape(weight, [1, groups, co / groups, per * taps]), rows), [n, co, ho, wo]);
   return bias === null ? y : add(y, reshape(bias, [co, 1, 1]));
 }

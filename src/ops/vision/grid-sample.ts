@@ -51,11 +51,11 @@ function bounded(v: Tensor, length: number, padding: string, align: boolean): Te
 }
 
 /** Elements of x [N, C, plane] at whole places (one tensor [N, points] for each axis); zeros outside if asked for. @package */
-export function readPlaces(x: Tensor, lengths: readonly number[], places: readonly Tensor[], zeros: boolean): Tensor {
+export function readElements(x: Tensor, lengths: readonly number[], coordinates: readonly Tensor[], zeros: boolean): Tensor {
   const [n, c] = x.shape as [number, number];
   let flat: Tensor | null = null;
   let inside: Tensor | null = null;
-  places.forEach((p, i) => {
+  coordinates.forEach((p, i) => {
     const within = clamp(p, 0, lengths[i]! - 1);
     flat = flat === null ? within : add(mul(flat, lengths[i]!), within);
     if (!zeros) return;
@@ -121,25 +121,25 @@ export function gridSample(
   // PyTorch's gradient reads x, though it does not depend on it.
   const result = (found: Tensor): Tensor => reading(reshape(found, shape), x, "none");
   if (mode === "bicubic") return result(bicubic(planes, lengths, raw, paddingMode, alignCorners));
-  const places = raw.map((v, i) => bounded(v, lengths[i]!, paddingMode, alignCorners));
+  const coordinates = raw.map((v, i) => bounded(v, lengths[i]!, paddingMode, alignCorners));
   if (mode === "nearest") {
-    const found = readPlaces(
+    const found = readElements(
       planes,
       lengths,
-      places.map((p) => round(p)),
+      coordinates.map((p) => round(p)),
       zeros,
     );
     // By the grid it is a step function.
     return tie(result(found), grid);
   }
-  const low = places.map((p) => floor(p));
-  const rest = places.map((p, i) => sub(p, low[i]!));
+  const low = coordinates.map((p) => floor(p));
+  const rest = coordinates.map((p, i) => sub(p, low[i]!));
   let sum: Tensor | null = null;
   for (let corner = 0; corner < 2 ** spatial; corner++) {
     const up = lengths.map((_, i) => (corner >> i) & 1);
     const weight = rest.map((r, i) => (up[i] ? r : sub(1, r))).reduce((a, b) => mul(a, b));
     const part = mul(
-      readPlaces(
+      readElements(
         planes,
         lengths,
         low.map((p, i) => (up[i] ? add(p, 1) : p)),
@@ -160,7 +160,7 @@ function bicubic(planes: Tensor, lengths: readonly number[], raw: readonly Tenso
     for (let j = 0; j < 4; j++) {
       const at = [add(low[0]!, i - 1), add(low[1]!, j - 1)].map((p, k) => bounded(p, lengths[k]!, padding, align));
       const part = mul(
-        readPlaces(
+        readElements(
           planes,
           lengths,
           at.map((p) => round(p)),

@@ -102,15 +102,15 @@ type AxisScale = readonly [scale: number, shift: number] | null;
 /** x [N, C, ...] float32, its axes read two at a time, since the operator takes four axes. */
 function resampled(x: Tensor, size: readonly number[], axes: readonly AxisScale[], isLinear: boolean): Tensor {
   const pass = (t: Tensor, from: number, count: number): Tensor => {
-    const pairs = Array.from({ length: count }, (_, i) => axes[from + i]!);
-    if (pairs.every((a) => a === null)) return t;
+    const chunk = Array.from({ length: count }, (_, i) => axes[from + i]!);
+    if (chunk.every((a) => a === null)) return t;
     const at = from + 2;
     const lead = t.shape.slice(0, at).reduce((p, d) => p * d, 1);
     const rest = t.shape.slice(at + count).reduce((p, d) => p * d, 1);
     // [lead, 1, axis, rest], or [lead, 1, two axes].
     const lengths = count === 2 ? [t.shape[at]!, t.shape[at + 1]!] : [t.shape[at]!, rest];
     const next = count === 2 ? [size[from]!, size[from + 1]!] : [size[from]!, rest];
-    const own = count === 2 ? pairs : [pairs[0]!, null];
+    const own = count === 2 ? chunk : [chunk[0]!, null];
     const attrs: Resampling = {
       isLinear,
       input: [lead, 1, ...lengths],
@@ -130,11 +130,11 @@ function nearestTaps(input: number, output: number, scale: number, exact: boolea
   return { indices: [Array.from({ length: output }, (_, i) => clamped(at(i), input))], weights: null };
 }
 function cubicTaps(input: number, output: number, scale: number, align: boolean): Taps {
-  const places = Array.from({ length: output }, (_, i) => (align ? i * scale : (i + 0.5) * scale - 0.5));
+  const positions = Array.from({ length: output }, (_, i) => (align ? i * scale : (i + 0.5) * scale - 0.5));
   const offsets = [-1, 0, 1, 2];
   return {
-    indices: offsets.map((o) => places.map((p) => clamped(Math.floor(p) + o, input))),
-    weights: offsets.map((o) => places.map((p) => cubic(p - Math.floor(p) - o, -0.75))),
+    indices: offsets.map((o) => positions.map((p) => clamped(Math.floor(p) + o, input))),
+    weights: offsets.map((o) => positions.map((p) => cubic(p - Math.floor(p) - o, -0.75))),
   };
 }
 

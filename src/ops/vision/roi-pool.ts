@@ -25,13 +25,13 @@ import { clamp, clampMin, maximum, where } from "../elementwise/where.ts";
 /** Values with the places that they come from. */
 interface Found {
   readonly values: Tensor;
-  readonly places: Tensor;
+  readonly indices: Tensor;
 }
 
 /** The greater of each two; of equal ones that of the earlier place. */
 function greater(a: Found, b: Found): Found {
-  const isLater = logicalOr(gt(b.values, a.values), logicalAnd(eq(b.values, a.values), lt(b.places, a.places)));
-  return { values: where(isLater, b.values, a.values), places: where(isLater, b.places, a.places) };
+  const isLater = logicalOr(gt(b.values, a.values), logicalAnd(eq(b.values, a.values), lt(b.indices, a.indices)));
+  return { values: where(isLater, b.values, a.values), indices: where(isLater, b.indices, a.indices) };
 }
 
 /** Each element beside that which lies `by` further along the axis, at the end the last. */
@@ -61,7 +61,7 @@ function greatestInside(
   mask: (m: Tensor) => Tensor,
 ): Found {
   const size = all.values.shape[axis]!;
-  const read = (t: Found, at: Tensor): Found => ({ values: pick(t.values, at), places: pick(t.places, at) });
+  const read = (t: Found, at: Tensor): Found => ({ values: pick(t.values, at), indices: pick(t.indices, at) });
   let table = all;
   let found: Found | null = null;
   for (let width = 1; width <= size; width *= 2) {
@@ -69,8 +69,8 @@ function greatestInside(
     const here = greater(read(table, clamp(starts, 0, size - 1)), read(table, limit));
     // Ranges of at least this width: the last one that holds stays.
     const holds = mask(gt(lengths, width - 1));
-    found = found === null ? here : { values: where(holds, here.values, found.values), places: where(holds, here.places, found.places) };
-    if (2 * width <= size) table = greater(table, { values: ahead(table.values, axis, width), places: ahead(table.places, axis, width) });
+    found = found === null ? here : { values: where(holds, here.values, found.values), indices: where(holds, here.indices, found.indices) };
+    if (2 * width <= size) table = greater(table, { values: ahead(table.values, axis, width), indices: ahead(table.indices, axis, width) });
   }
   return found!;
 }
@@ -91,7 +91,7 @@ function binsOf(first: Tensor, last: Tensor, bins: number, size: number): { star
 }
 
 /** Where in its image each result was found, [K, C, h, w] int32, and whether its bin holds anything, [K, 1, h, w]. */
-function placesOf(x: Tensor, rois: Tensor, [h, w]: readonly [number, number]): { places: Tensor; isThere: Tensor } {
+function maximaOf(x: Tensor, rois: Tensor, [h, w]: readonly [number, number]): { indices: Tensor; isThere: Tensor } {
   const [n, c, height, width] = x.shape as [number, number, number, number];
   const k = rois.shape[0]!;
   const column = (i: number): Tensor => select(rois, 1, i);
@@ -99,15 +99,15 @@ function placesOf(x: Tensor, rois: Tensor, [h, w]: readonly [number, number]): {
   const columns = binsOf(column(1), column(3), w, width);
   const images = reshape(clamp(toDType(column(0), "int32"), 0, n - 1), [k, 1]);
   const own = arange(height * width, { dtype: "int32", device: x.device });
-  const places = expand(reshape(own, [1, 1, height, width]), [n, c, height, width]);
+  const indices = expand(reshape(own, [1, 1, height, width]), [n, c, height, width]);
   const overRows = greatestInside(
-    { values: x, places },
+    { values: x, indices },
     2,
     rows.starts,
     rows.lengths,
     (table, at) => {
-      const lines = reshape(permute(table, 0, 2, 1, 3), [n * height, c, width]);
-      return reshape(indexSelect(lines, 0, reshape(add(mul(images, height), at), [k * h])), [k, h, c, width]);
+      const imageRows = reshape(permute(table, 0, 2, 1, 3), [n * height, c, width]);
+      return reshape(indexSelect(imageRows, 0, reshape(add(mul(images, height), at), [k * h])), [k, h, c, width]);
     },
     (m) => reshape(m, [k, h, 1, 1]),
   );
@@ -120,7 +120,7 @@ function placesOf(x: Tensor, rois: Tensor, [h, w]: readonly [number, number]): {
     (m) => m,
   );
   const isThere = logicalAnd(reshape(gt(rows.lengths, 0), [k, 1, h, 1]), reshape(gt(columns.lengths, 0), [k, 1, 1, w]));
-  return { places: permute(found.places, 0, 2, 1, 3), isThere };
+  return { indices: permute(found.indices, 0, 2, 1, 3), isThere };
 }
 
 /** Inputs x [N, C, H, W], rois [K, 5] with whole corners. */
@@ -138,15 +138,15 @@ const poolOp: Definition<Pooling> = define<Pooling>({
     const [n, c, height, width] = image as [number, number, number, number];
     const k = dy.shape[0]!;
     const { index, isThere } = noGrad(() => {
-      const found = placesOf(x!, rois!, size);
+      const found = maximaOf(x!, rois!, size);
       const images = reshape(clamp(toDType(select(rois!, 1, 0), "int32"), 0, n - 1), [k, 1, 1, 1]);
       const channels = reshape(arange(c, { dtype: "int32", device: dy.device }), [1, c, 1, 1]);
       const plane = mul(add(mul(images, c), channels), height * width);
-      return { index: reshape(add(plane, found.places), [dy.size]), isThere: found.isThere };
+      return { index: reshape(add(plane, found.indices), [dy.size]), isThere: found.isThere };
     });
-    const held = reshape(where(isThere, dy, 0), [dy.size]);
+    const gradient = reshape(where(isThere, dy, 0), [dy.size]);
     const flat = zeros([n * c * height * width], { dtype: dy.dtype, device: dy.device });
-    return [reshape(scatterAdd(flat, 0, index, held), image), null];
+    return [reshape(scatterAdd(flat, 0, index, gradient), image), null];
   },
   saves: { outputs: false },
 });

@@ -21,7 +21,7 @@ const spaced = (shape: readonly number[]): dx.Tensor => {
   );
 };
 
-function* places(shape: readonly number[]): Generator<number[]> {
+function* coordinates(shape: readonly number[]): Generator<number[]> {
   const at = shape.map(() => 0);
   for (let n = count(shape); n > 0; n--) {
     yield [...at];
@@ -45,8 +45,8 @@ interface Shapes {
 /** Calls fn with the flat places of y, x and w that meet. */
 function meet(s: Shapes, out: readonly number[], fn: (y: number, x: number, w: number) => void): void {
   const [perIn, perOut] = [s.w[1]!, s.w[0]! / s.groups];
-  for (const y of places(out))
-    for (const k of places(s.w.slice(1))) {
+  for (const y of coordinates(out))
+    for (const k of coordinates(s.w.slice(1))) {
       const spatial = y.slice(2).map((o, i) => o * s.stride[i]! - s.padding[i]! + k[i + 1]! * s.dilation[i]!);
       if (spatial.some((v, i) => v < 0 || v >= s.x[i + 2]!)) continue;
       fn(flat(out, y), flat(s.x, [y[0]!, Math.floor(y[1]! / perOut) * perIn + k[0]!, ...spatial]), flat(s.w, [y[1]!, ...k]));
@@ -212,10 +212,10 @@ eachMode("convolution", (device, mode) => {
       expect(same.shape).toEqual([3, 6, 7]);
       const padded = dx.pad(x, [2, 2, 1, 2]);
       expectClose(same, numbers(dx.conv2d(padded, w, null, { padding: "valid", dilation: [1, 2] })));
-      const turned = x.permute(2, 1, 0).contiguous().permute(2, 1, 0);
-      expect(turned.isContiguous).toBe(false);
+      const permuted = x.permute(2, 1, 0).contiguous().permute(2, 1, 0);
+      expect(permuted.isContiguous).toBe(false);
       expectClose(
-        mode.run((a, b) => dx.conv2d(a, b), turned, w),
+        mode.run((a, b) => dx.conv2d(a, b), permuted, w),
         numbers(dx.conv2d(x, w)),
       );
     }));
@@ -273,31 +273,31 @@ const DILATED: typeof POOLS = [
   ["dilation", [1, 2, 7, 6], { size: [3, 2], stride: [1, 2], padding: [1, 0], dilation: [2, 3], ceilMode: false }],
 ];
 const maxPools = { 1: dx.maxPool1d, 2: dx.maxPool2d, 3: dx.maxPool3d } as const;
-const placed = { 1: dx.maxPool1dWithIndices, 2: dx.maxPool2dWithIndices, 3: dx.maxPool3dWithIndices } as const;
+const withIndices = { 1: dx.maxPool1dWithIndices, 2: dx.maxPool2dWithIndices, 3: dx.maxPool3dWithIndices } as const;
 const avgPools = { 1: dx.avgPool1d, 2: dx.avgPool2d, 3: dx.avgPool3d } as const;
 
 /** For each window: the places of its cells in the plane, and how many padded ones it has. */
-function windows(shape: readonly number[], p: Pool): { out: number[]; cells: number[][]; sizes: number[] } {
+function windows(shape: readonly number[], p: Pool): { out: number[]; taps: number[][]; sizes: number[] } {
   const input = shape.slice(2);
   const out = input.map((d, i) => {
-    const room = (d + 2 * p.padding[i]! - p.dilation[i]! * (p.size[i]! - 1) - 1) / p.stride[i]!;
-    const n = (p.ceilMode ? Math.ceil(room) : Math.floor(room)) + 1;
+    const span = (d + 2 * p.padding[i]! - p.dilation[i]! * (p.size[i]! - 1) - 1) / p.stride[i]!;
+    const n = (p.ceilMode ? Math.ceil(span) : Math.floor(span)) + 1;
     return p.ceilMode && (n - 1) * p.stride[i]! >= d + p.padding[i]! ? n - 1 : n;
   });
-  const cells: number[][] = [];
+  const taps: number[][] = [];
   const sizes: number[] = [];
-  for (const o of places(out)) {
+  for (const o of coordinates(out)) {
     const list: number[] = [];
     let size = 0;
-    for (const k of places(p.size)) {
+    for (const k of coordinates(p.size)) {
       const at = o.map((v, i) => v * p.stride[i]! - p.padding[i]! + k[i]! * p.dilation[i]!);
       if (at.every((v, i) => v < input[i]! + p.padding[i]!)) size++;
       if (at.every((v, i) => v >= 0 && v < input[i]!)) list.push(flat(input, at));
     }
-    cells.push(list);
+    taps.push(list);
     sizes.push(size);
   }
-  return { out, cells, sizes };
+  return { out, taps, sizes };
 }
 
 eachMode("pooling", (device, mode) => {
@@ -311,7 +311,7 @@ eachMode("pooling", (device, mode) => {
         const options = { stride, padding, dilation, ceilMode };
         const plane = count(shape.slice(2));
         const values = numbers(x);
-        const { out, cells } = windows(shape, p);
+        const { out, taps: cells } = windows(shape, p);
         const best = Array.from({ length: shape[0]! * shape[1]! }, (_, c) =>
           cells.map((list) => list.reduce((m, i) => (values[c * plane + i]! > values[c * plane + m]! ? i : m))),
         ).flat();
@@ -320,7 +320,7 @@ eachMode("pooling", (device, mode) => {
         expect(y.shape).toEqual([...shape.slice(0, 2), ...out]);
         expectClose(y, want);
         const both = mode.run((t) => {
-          const r = placed[spatial](t, p.size, options);
+          const r = withIndices[spatial](t, p.size, options);
           return [r.values, r.indices];
         }, x);
         expectClose(both[0]!, want);
@@ -340,7 +340,7 @@ eachMode("pooling", (device, mode) => {
         const { stride, padding, ceilMode } = p;
         const plane = count(shape.slice(2));
         const values = numbers(x);
-        const { cells, sizes } = windows(shape, p);
+        const { taps: cells, sizes } = windows(shape, p);
         const over = (divisor: (i: number) => number): number[] =>
           Array.from({ length: shape[0]! * shape[1]! }, (_, c) =>
             cells.map((list, i) => list.reduce((s, v) => s + values[c * plane + v]!, 0) / divisor(i)),

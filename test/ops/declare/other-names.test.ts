@@ -164,7 +164,7 @@ const rows: readonly Row[] = [
 ];
 
 /** A result as data: of a module what is printed and the shapes of its state. */
-function told(value: unknown): unknown {
+function plain(value: unknown): unknown {
   if (value instanceof dx.Tensor) return value.toArraySync();
   if (value instanceof nn.Module) return [String(value), Object.entries(value.stateDict()).map(([name, t]) => [name, t.shape])];
   return String(value);
@@ -172,7 +172,7 @@ function told(value: unknown): unknown {
 
 const caught = (run: () => unknown): unknown => {
   try {
-    return told(run());
+    return plain(run());
   } catch (error) {
     return error;
   }

@@ -91,7 +91,7 @@ const rows: readonly Row[] = [
 ];
 
 /** A result as data: of a schedule the rates of some steps, of a module what is printed and the shapes of its state. */
-function told(value: unknown): unknown {
+function plain(value: unknown): unknown {
   if (value instanceof dx.Tensor) return value.toArraySync();
   if (value instanceof nn.Module) return [String(value), Object.entries(value.stateDict()).map(([name, t]) => [name, t.shape])];
   if (!(value instanceof lrScheduler.LRScheduler)) return String(value);
@@ -105,7 +105,7 @@ describe("values by position", () => {
   it.each(rows.map((row) => [`${row[2].join(", ")}: ${String(row[0])}`, row] as const))("%s", (_, [call, values, names, more = {}]) => {
     const beside = (): object =>
       Object.fromEntries(Object.entries(more).map(([k, v]) => [k, typeof v === "function" ? (v as () => unknown)() : v]));
-    const run = (...args: readonly unknown[]): unknown => told((call as (...all: unknown[]) => unknown)(...args));
+    const run = (...args: readonly unknown[]): unknown => plain((call as (...all: unknown[]) => unknown)(...args));
     const all = Object.fromEntries(names.map((name, i) => [name, values[i]]));
     const expected = run({ ...all, ...beside() });
     expect(run(...values, ...(Object.keys(more).length === 0 ? [] : [beside()]))).toEqual(expected);
@@ -117,7 +117,7 @@ describe("values by position", () => {
   });
 
   it("takes the first by position and the others among the options", () => {
-    expect(told(lrScheduler.stepLR(sgd(), 2, { gamma: 0.5 }))).toEqual(told(lrScheduler.stepLR(sgd(), { stepSize: 2, gamma: 0.5 })));
+    expect(plain(lrScheduler.stepLR(sgd(), 2, { gamma: 0.5 }))).toEqual(plain(lrScheduler.stepLR(sgd(), { stepSize: 2, gamma: 0.5 })));
     expect(String(nn.conv2d(1, 2, 3, 2, { bias: false }))).toBe(String(nn.conv2d(1, 2, 3, { stride: 2, bias: false })));
     expect(dx.maxPool2d(planes(), 2, 1, { padding: 1 }).shape).toEqual([1, 2, 5, 5]);
   });

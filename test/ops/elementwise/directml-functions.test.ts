@@ -40,8 +40,8 @@ eachMode("functions with parameters", (device, mode) => {
       x.map((v, i) => -2 * v + [1, 0, -0.5][Math.floor(i / 8)]!),
       { rtol: 1e-6, atol: 1e-6 },
     );
-    const turned = dx.transpose(dx.tensor(x, { shape: [1, 3, 4, 2] }), 2, 3);
-    expectClose(run(turned), numbers(run(dx.contiguous(turned))));
+    const transposed = dx.transpose(dx.tensor(x, { shape: [1, 3, 4, 2] }), 2, 3);
+    expectClose(run(transposed), numbers(run(dx.contiguous(transposed))));
     expect(dx.gradcheck(run, [leaf([1, 3, 2, 2])])).toBe(true);
   });
 

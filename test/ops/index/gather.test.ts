@@ -9,7 +9,7 @@ const rows = (): dx.Tensor =>
     [4, 5, 6],
     [7, 8, 9],
   ]);
-const places = (...p: number[]): dx.Tensor => dx.tensor(p, { dtype: "int64" });
+const indices = (...p: number[]): dx.Tensor => dx.tensor(p, { dtype: "int64" });
 
 eachMode("elements by index", (device, mode) => {
   test("gather, indexSelect, takeAlongAxis with every index dtype", () =>
@@ -49,7 +49,7 @@ eachMode("elements by index", (device, mode) => {
           );
         }
         expectClose(
-          mode.run((t) => dx.indexSelect(t.t(), 1, places(1)), x),
+          mode.run((t) => dx.indexSelect(t.t(), 1, indices(1)), x),
           [[4], [5], [6]],
         );
         expectClose(
@@ -61,11 +61,11 @@ eachMode("elements by index", (device, mode) => {
           ],
         );
         expectClose(
-          mode.run((t) => dx.takeAlongAxis(t, places(8, 0)), x),
+          mode.run((t) => dx.takeAlongAxis(t, indices(8, 0)), x),
           [9, 1],
         );
         expectClose(
-          mode.run((t) => dx.gather(t, 0, places(0)), dx.tensor(5)),
+          mode.run((t) => dx.gather(t, 0, indices(0)), dx.tensor(5)),
           [5],
         );
         expect(dx.indexSelect(x, 0, dx.zeros([0], { dtype: "int32" })).shape).toEqual([0, 3]);
@@ -163,10 +163,10 @@ eachMode("elements by index", (device, mode) => {
   test("refuses indices that are no integers, or of another shape", () =>
     clean(device, () => {
       expect(() => dx.gather(rows(), 0, dx.ones([1, 1]))).toThrow(dx.DTypeError);
-      expect(() => dx.gather(rows(), 0, places(1))).toThrow(dx.ShapeError);
+      expect(() => dx.gather(rows(), 0, indices(1))).toThrow(dx.ShapeError);
       expect(() => dx.gather(rows(), 1, dx.zeros([4, 1], { dtype: "int32" }))).toThrow(dx.ShapeError);
       expect(() => dx.indexSelect(rows(), 0, dx.zeros([1, 1], { dtype: "int32" }))).toThrow(dx.ShapeError);
-      expect(() => dx.indexSelect(rows(), 2, places(0))).toThrow(dx.ValueError);
+      expect(() => dx.indexSelect(rows(), 2, indices(0))).toThrow(dx.ValueError);
     }));
 });
 
@@ -176,7 +176,7 @@ eachDevice("gradients of elements by index", (device) => {
       const x = rows().requiresGrad_();
       const run = (f: (t: dx.Tensor) => dx.Tensor): dx.Tensor => dx.grad(f(x).sum(), [x])[0]!;
       expectClose(
-        run((t) => dx.indexSelect(t, 0, places(2, 0, 2))),
+        run((t) => dx.indexSelect(t, 0, indices(2, 0, 2))),
         [
           [1, 1, 1],
           [0, 0, 0],

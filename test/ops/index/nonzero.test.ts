@@ -87,12 +87,12 @@ eachMode("places and counts", (device, mode) => {
     clean(
       device,
       () => {
-        const line = [-2, 0, 0, 1.5, 7, NaN];
+        const sequence = [-2, 0, 0, 1.5, 7, NaN];
         const asked = [-3, -2, 0, 1, 8, NaN];
         const rank = (v: number): number => (Number.isNaN(v) ? Infinity : v);
         for (const right of [false, true]) {
-          const want = asked.map((v) => line.filter((l) => (right ? rank(l) <= rank(v) : rank(l) < rank(v))).length);
-          expect(numbers(mode.run((s, v) => dx.searchsorted(s, v, { right }), dx.tensor(line), dx.tensor(asked)))).toEqual(want);
+          const want = asked.map((v) => sequence.filter((l) => (right ? rank(l) <= rank(v) : rank(l) < rank(v))).length);
+          expect(numbers(mode.run((s, v) => dx.searchsorted(s, v, { right }), dx.tensor(sequence), dx.tensor(asked)))).toEqual(want);
         }
       },
       { collect: true },

@@ -5,7 +5,7 @@ import { clean, eachDevice, eachMode, numbers } from "../../device.ts";
 import { expectClose } from "../../tolerance.ts";
 
 const wave = (n: number): number[] => Array.from({ length: n }, (_, i) => Math.fround(Math.sin(3.7 * i + 1) * 2));
-const places = (n: number, k: number): number[] => Array.from({ length: k }, (_, i) => (i * i * 7 + 3 * i) % n);
+const indices = (n: number, k: number): number[] => Array.from({ length: k }, (_, i) => (i * i * 7 + 3 * i) % n);
 const ints = (data: readonly number[], shape: readonly number[] = [data.length]): dx.Tensor =>
   dx.tensor(Int32Array.from(data), { shape: [...shape] });
 
@@ -37,19 +37,19 @@ eachMode("sums by index", (device, mode) => {
     clean(
       device,
       () => {
-        const own = places(n, count);
+        const own = indices(n, count);
         const got = mode.run(
           (v, i) => dx.zeros([outer, n, inner]).scatterAdd(1, i, v),
           dx.tensor(wave(count), { shape: [...box] }),
           ints(own, box),
         );
         expectClose(got, sums(wave(count), own, box, n));
-        const line = places(n, k);
-        const wide = Array.from({ length: count }, (_, i) => line[Math.floor(i / inner) % k]!);
+        const shared = indices(n, k);
+        const wide = Array.from({ length: count }, (_, i) => shared[Math.floor(i / inner) % k]!);
         const added = mode.run(
           (v, i) => dx.zeros([outer, n, inner]).indexAdd(1, i, v),
           dx.tensor(wave(count), { shape: [...box] }),
-          ints(line),
+          ints(shared),
         );
         expectClose(added, sums(wave(count), wide, box, n));
       },
@@ -60,19 +60,19 @@ eachMode("sums by index", (device, mode) => {
     clean(
       device,
       () => {
-        const own = places(n, count);
-        const turned = dx.tensor(wave(count), { shape: [inner, k, outer] }).permute([2, 1, 0]);
-        const flat = numbers(turned);
-        const got = mode.run((v, i) => dx.zeros([outer, n, inner]).scatterAdd(1, i, v), turned, ints(own, box));
+        const own = indices(n, count);
+        const permuted = dx.tensor(wave(count), { shape: [inner, k, outer] }).permute([2, 1, 0]);
+        const flat = numbers(permuted);
+        const got = mode.run((v, i) => dx.zeros([outer, n, inner]).scatterAdd(1, i, v), permuted, ints(own, box));
         expectClose(got, sums(flat, own, box, n));
         const rows = dx.tensor(wave(60), { shape: [20, 3] });
         const second = mode.run(
           (x, i) => dx.zeros([4, 3]).indexAdd(0, i, dx.flip(x.reshape(10, 2, 3).select(1, 0), 0)),
           rows,
-          ints(places(4, 10)),
+          ints(indices(4, 10)),
         );
         const want = new Array<number>(12).fill(0);
-        places(4, 10).forEach((p, i) => [0, 1, 2].forEach((c) => (want[p * 3 + c]! += wave(60)[(18 - 2 * i) * 3 + c]!)));
+        indices(4, 10).forEach((p, i) => [0, 1, 2].forEach((c) => (want[p * 3 + c]! += wave(60)[(18 - 2 * i) * 3 + c]!)));
         expectClose(second, want);
       },
       { collect: true },
@@ -167,7 +167,7 @@ eachMode("sums by index", (device, mode) => {
     clean(
       device,
       () => {
-        const index = places(6, 30);
+        const index = indices(6, 30);
         const table = dx.tensor(wave(6 * 4), { shape: [6, 4] });
         const scale = dx.tensor(wave(30 * 4), { shape: [30, 4] });
         const gradient = mode.run(
@@ -193,7 +193,7 @@ eachDevice("sums by index in their order", (device) => {
       () => {
         if (dx.device(device).type !== "cpu") return;
         const k = 20_000;
-        const index = ints(places(50, k));
+        const index = ints(indices(50, k));
         const values = dx.tensor(wave(k));
         const first = dx.zeros([50]).scatterAdd(0, index, values).dataSync();
         for (let i = 0; i < 3; i++) expect(dx.zeros([50]).scatterAdd(0, index, values).dataSync()).toEqual(first);
@@ -201,7 +201,7 @@ eachDevice("sums by index in their order", (device) => {
         const [g] = dx.grad(dx.gather(x, 0, index).square().sum(), [x], { createGraph: true });
         const [gg] = dx.grad(g!.sum(), [x]);
         const hits = new Array<number>(50).fill(0);
-        places(50, k).forEach((p) => (hits[p]! += 2));
+        indices(50, k).forEach((p) => (hits[p]! += 2));
         expect(numbers(gg!)).toEqual(hits);
       },
       { collect: true },

@@ -98,8 +98,8 @@ eachMode("many values by index", (device, mode) => {
             const v = filled(dtype, outer * k * inner, next);
             const rows = Array.from({ length: k }, () => Math.floor(next() * n));
             const own = v.map(() => Math.floor(next() * n));
-            const flat = (place: (i: number) => number): number[] =>
-              v.map((_, i) => (Math.floor(i / (k * inner)) * n + place(i)) * inner + (i % inner));
+            const flat = (position: (i: number) => number): number[] =>
+              v.map((_, i) => (Math.floor(i / (k * inner)) * n + position(i)) * inner + (i % inner));
             const [xt, vt] = [made(dtype, x, [outer, n, inner]), made(dtype, v, [outer, k, inner])];
             const index = dx.tensor(rows, { dtype: "int32" });
             const indices = dx.tensor(own, { dtype: "int32" }).reshape(outer, k, inner);

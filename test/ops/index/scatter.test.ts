@@ -6,7 +6,7 @@ import { gradgradcheck, leaf } from "../../gradgrad.ts";
 import { expectClose } from "../../tolerance.ts";
 
 const wave = (n: number): number[] => Array.from({ length: n }, (_, i) => Math.fround(Math.sin(3.7 * i + 1) * 2));
-const places = (n: number, k: number): number[] => Array.from({ length: k }, (_, i) => (i * i * 7 + 3 * i) % n);
+const indices = (n: number, k: number): number[] => Array.from({ length: k }, (_, i) => (i * i * 7 + 3 * i) % n);
 
 /** One strategy as an operation of its own. */
 const foldBy = dx.kernel<{ fold: Fold; strategy: Strategy; n: number; isShared: boolean }>({
@@ -38,8 +38,8 @@ eachDevice("strategies of folding by index", (device) => {
           values[4] = NaN;
           values[8] = Infinity;
           values[9] = -Infinity;
-          const rows = places(n - 1, k);
-          const own = places(n - 1, k * w);
+          const rows = indices(n - 1, k);
+          const own = indices(n - 1, k * w);
           for (const isShared of [true, false]) {
             const want = new Array<number>(n * w).fill(IDENTITY[fold]);
             values.forEach((v, i) => {
@@ -84,7 +84,7 @@ eachMode("writing by index", (device, mode) => {
       device,
       () => {
         const [n, k] = [60_000, 5000];
-        const index = places(n, k);
+        const index = indices(n, k);
         const values = wave(k);
         const want = new Float64Array(n);
         index.forEach((p, i) => (want[p]! += values[i]!));
@@ -145,7 +145,7 @@ eachDevice("gradients of writing by index", (device) => {
           [0, 1, 1],
           [2, 0, 1],
         ]);
-        const line = ints([2, 0, 2]);
+        const along = ints([2, 0, 2]);
         gradgradcheck(
           (x, s) =>
             dx.scatter(
@@ -162,9 +162,9 @@ eachDevice("gradients of writing by index", (device) => {
         for (const reduce of ["sum", "mean", "prod", "amax", "amin"] as const)
           for (const includeSelf of [true, false])
             gradgradcheck((x, s) => dx.scatterReduce(x, 1, index, s, reduce, { includeSelf }), [leaf([2, 3]), leaf([2, 3], { from: 9 })]);
-        gradgradcheck((x, s) => dx.indexAdd(x, 1, line, s, { alpha: -2 }), [leaf([2, 3]), leaf([2, 3], { from: 9 })]);
+        gradgradcheck((x, s) => dx.indexAdd(x, 1, along, s, { alpha: -2 }), [leaf([2, 3]), leaf([2, 3], { from: 9 })]);
         gradgradcheck((x, s) => dx.indexCopy(x, 0, ints([1]), s), [leaf([2, 3]), leaf([1, 3], { from: 9 })]);
-        gradgradcheck((x) => dx.indexFill(x, 1, line, 3), [leaf([2, 3])]);
+        gradgradcheck((x) => dx.indexFill(x, 1, along, 3), [leaf([2, 3])]);
       },
       { collect: true },
     ));

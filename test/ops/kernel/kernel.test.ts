@@ -33,11 +33,11 @@ const reference = (
 ): number[] => {
   const out = new Array<number>(x.length);
   for (let k = 0; k < c; k++) {
-    const places: number[] = [];
-    for (let i = 0; i < n; i++) for (let p = 0; p < h * w; p++) places.push((i * c + k) * h * w + p);
-    const mean = places.reduce((s, p) => s + x[p]!, 0) / places.length;
-    const variance = places.reduce((s, p) => s + (x[p]! - mean) ** 2, 0) / places.length;
-    for (const p of places) out[p] = ((x[p]! - mean) / Math.sqrt(variance + epsilon)) * scale[k]! + bias[k]!;
+    const elements: number[] = [];
+    for (let i = 0; i < n; i++) for (let p = 0; p < h * w; p++) elements.push((i * c + k) * h * w + p);
+    const mean = elements.reduce((s, p) => s + x[p]!, 0) / elements.length;
+    const variance = elements.reduce((s, p) => s + (x[p]! - mean) ** 2, 0) / elements.length;
+    for (const p of elements) out[p] = ((x[p]! - mean) / Math.sqrt(variance + epsilon)) * scale[k]! + bias[k]!;
   }
   return out;
 };

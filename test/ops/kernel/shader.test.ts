@@ -239,9 +239,9 @@ eachDevice("a shader's values", () => {
     const y = numbers(swiglu({ x, g: x }).y);
     outputs["y"]!.forEach((v, i) => expect(v).toBeCloseTo(y[i]!, 4));
     expect(faults).toEqual([]);
-    const told = await careless.debug({ x }, { shift: 3 });
-    expect(told.faults.every((f) => f.kind === "outside" && f.place.includes("shader.test.ts"))).toBe(true);
-    expect(told.faults.length).toBeGreaterThan(3);
+    const debugged = await careless.debug({ x }, { shift: 3 });
+    expect(debugged.faults.every((f) => f.kind === "outside" && f.place.includes("shader.test.ts"))).toBe(true);
+    expect(debugged.faults.length).toBeGreaterThan(3);
   });
 });
 

@@ -82,10 +82,10 @@ eachMode("loss", (device, mode) => {
       { collect: true },
     ));
 
-  const logs = (line: readonly number[]): number[] => {
-    const top = Math.max(...line);
-    const sum = Math.log(total(line.map((v) => Math.exp(v - top)))) + top;
-    return line.map((v) => v - sum);
+  const logs = (row: readonly number[]): number[] => {
+    const top = Math.max(...row);
+    const sum = Math.log(total(row.map((v) => Math.exp(v - top)))) + top;
+    return row.map((v) => v - sum);
   };
 
   test.each([
@@ -106,7 +106,7 @@ eachMode("loss", (device, mode) => {
         const target = dx.tensor(chosen, { dtype, shape: shape.length === 1 ? [] : [shape[0], ...shape.slice(2)] });
         const weights = Array.from({ length: classes }, (_, i) => 0.5 + i / 4);
         const values = numbers(x);
-        const lines = chosen.map((_, i) =>
+        const rows = chosen.map((_, i) =>
           logs(Array.from({ length: classes }, (_v, c) => values[(Math.floor(i / inner) * classes + c) * inner + (i % inner)]!)),
         );
         const counted = chosen.map((c) => (c < 0 ? 0 : 1));
@@ -114,7 +114,7 @@ eachMode("loss", (device, mode) => {
           for (const weighted of [false, true]) {
             const w = (c: number): number => (weighted ? weights[c]! : 1);
             const each = chosen.map((c, i) =>
-              c < 0 ? 0 : -(1 - smoothing) * w(c) * lines[i]![c]! - (smoothing / classes) * total(lines[i]!.map((v, k) => w(k) * v)),
+              c < 0 ? 0 : -(1 - smoothing) * w(c) * rows[i]![c]! - (smoothing / classes) * total(rows[i]!.map((v, k) => w(k) * v)),
             );
             const options = (t: dx.Tensor | null): dx.CrossEntropyOptions => ({ labelSmoothing: smoothing, weight: weighted ? t : null });
             const wt = dx.tensor(weights);
@@ -200,13 +200,13 @@ eachMode("loss", (device, mode) => {
     ["[N, C]", [2, 3], [2]],
     ["[C]", [3], []],
     ["[N, C, d1]", [1, 3, 2], [1, 2]],
-  ] as const)("crossEntropy with labelSmoothing of %s where no place counts has a gradient of 0", (_name, shape, places) =>
+  ] as const)("crossEntropy with labelSmoothing of %s where no place counts has a gradient of 0", (_name, shape, targetShape) =>
     clean(device, () => {
       const x = wave(shape);
       for (const ignoreIndex of [-100, 1])
         for (const weighted of [false, true])
           for (const reduction of ["mean", "sum", "none"] as const) {
-            const target = dx.full(places, ignoreIndex, { dtype: "int32" });
+            const target = dx.full(targetShape, ignoreIndex, { dtype: "int32" });
             const [loss, gradient] = mode.run(
               (a, t, w) => {
                 const leaf = a.detach().requiresGrad_();

@@ -125,9 +125,9 @@ eachMode("matmul", (device, mode) => {
       const [m, k, n] = [90, 1100, 24];
       for (const dtype of ["int8", "uint8", "int16", "int32", "uint32", "int64"] as const) {
         const bits = dtype === "int64" ? 64 : Number(dtype.replace(/\D+/, ""));
-        const held = (v: bigint): bigint => (dtype.startsWith("u") ? BigInt.asUintN(bits, v) : BigInt.asIntN(bits, v));
+        const wrapped = (v: bigint): bigint => (dtype.startsWith("u") ? BigInt.asUintN(bits, v) : BigInt.asIntN(bits, v));
         // Every byte of the numbers is used.
-        const number = (i: number): bigint => held(BigInt(i + 1) * 0x9e3779b97f4a7c15n);
+        const number = (i: number): bigint => wrapped(BigInt(i + 1) * 0x9e3779b97f4a7c15n);
         const made = (count: number, from: number): bigint[] => Array.from({ length: count }, (_, i) => number(from + i));
         const [a, b] = [made(2 * m * k, 0), made(k * n, 77)];
         const tensor = (values: readonly bigint[], shape: readonly number[]): dx.Tensor =>
@@ -138,7 +138,7 @@ eachMode("matmul", (device, mode) => {
           const [row, column] = [Math.floor(at / n), at % n];
           let sum = 0n;
           for (let i = 0; i < k; i++) sum += a[row * k + i]! * b[i * n + column]!;
-          expect([dtype, at, found[at]]).toEqual([dtype, at, held(sum)]);
+          expect([dtype, at, found[at]]).toEqual([dtype, at, wrapped(sum)]);
         }
       }
     }));
@@ -231,19 +231,19 @@ eachDevice("gradients of matmul", (device) => {
     ));
 
   const ones = (shape: readonly number[], requiresGrad = false): dx.Tensor => dx.ones(shape, { requiresGrad });
-  const turned = (): dx.Tensor => ones([5, 3, 2]).transpose(1, 2);
+  const transposed = (): dx.Tensor => ones([5, 3, 2]).transpose(1, 2);
   test.each<[string, () => [dx.Tensor, dx.Tensor], (a: dx.Tensor, b: dx.Tensor) => dx.Tensor, boolean]>([
     ["a matrix and a stack", () => [ones([2, 2], true), ones([5, 2, 3])], dx.matmul, true],
     ["a matrix and a stack of two axes", () => [ones([2, 2], true), ones([2, 2, 2, 3])], dx.matmul, true],
-    ["a matrix and a stack whose columns lie evenly", () => [ones([2, 3], true), turned().transpose(1, 2)], dx.matmul, true],
+    ["a matrix and a stack whose columns lie evenly", () => [ones([2, 3], true), transposed().transpose(1, 2)], dx.matmul, true],
     ["a matrix and a transposed stack", () => [ones([2, 2], true), ones([5, 3, 2]).transpose(1, 2)], dx.matmul, false],
     ["a matrix and a stack of one", () => [ones([2, 2], true), ones([1, 2, 3])], dx.matmul, false],
     ["a row and a stack", () => [ones([3], true), ones([5, 3, 2])], dx.matmul, true],
     ["a stack and a matrix", () => [ones([5, 2, 3]), ones([3, 2], true)], dx.matmul, false],
-    ["a transposed stack and a matrix", () => [turned(), ones([3, 2], true)], dx.matmul, true],
-    ["a transposed stack and a vector", () => [turned(), ones([3], true)], dx.matmul, true],
+    ["a transposed stack and a matrix", () => [transposed(), ones([3, 2], true)], dx.matmul, true],
+    ["a transposed stack and a vector", () => [transposed(), ones([3], true)], dx.matmul, true],
     ["a linear layer", () => [ones([5, 2, 3]), ones([4, 3], true)], (x, w) => dx.linear(x, w), false],
-    ["a linear layer of a transposed stack", () => [turned(), ones([4, 3], true)], (x, w) => dx.linear(x, w), true],
+    ["a linear layer of a transposed stack", () => [transposed(), ones([4, 3], true)], (x, w) => dx.linear(x, w), true],
   ])("keeps a copy where PyTorch does, which later writes do not reach: %s", (_, operands, product, isCopied) =>
     clean(
       device,

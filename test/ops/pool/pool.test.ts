@@ -52,7 +52,7 @@ eachDevice("maxima put back", (device) => {
         device,
         () => {
           const x = dx.ones([1, 1, 1, 1]);
-          const at = (place: number): dx.Tensor => dx.maxUnpool2d(x, dx.tensor([[[[place]]]], { dtype: "int32" }), 2);
+          const at = (index: number): dx.Tensor => dx.maxUnpool2d(x, dx.tensor([[[[index]]]], { dtype: "int32" }), 2);
           expect(at(3).toArraySync()).toEqual([
             [
               [
@@ -61,7 +61,7 @@ eachDevice("maxima put back", (device) => {
               ],
             ],
           ]);
-          for (const place of [-1, 4, 9]) expect(() => at(place)).toThrow(dx.IndexError);
+          for (const index of [-1, 4, 9]) expect(() => at(index)).toThrow(dx.IndexError);
           expect(() => at(-1)).toThrow("maxUnpool2d: indices must be integers in [0, 3]; received -1.");
         },
         { collect: true },

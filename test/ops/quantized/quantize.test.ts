@@ -91,8 +91,8 @@ eachMode("quantization", (device, mode) => {
         const lengths = dx.tensor([3, 0], { dtype: "int64" });
         expect(numbers(mode.run((t, n) => dx.reverseSequence(t, n), x, lengths))).toEqual([3, 2, 1, 4, 5, 6, 7, 8]);
         const times = dx.tensor([2, 1, 2, 0], { dtype: "int32" });
-        const turned = mode.run((t, n) => t.reverseSequence(n, { axis: 0, batchAxis: 1 }), x, times);
-        expect(numbers(turned)).toEqual([5, 2, 7, 4, 1, 6, 3, 8]);
+        const reversed = mode.run((t, n) => t.reverseSequence(n, { axis: 0, batchAxis: 1 }), x, times);
+        expect(numbers(reversed)).toEqual([5, 2, 7, 4, 1, 6, 3, 8]);
         expect(
           numbers(
             mode.run(

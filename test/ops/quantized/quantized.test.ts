@@ -55,15 +55,15 @@ eachDevice("quantized arithmetic", () => {
         () => -3,
       ),
     );
-    const lines = { aZeroPoint: dx.tensor(az, { dtype: "uint8" }), bZeroPoint: dx.tensor(bz, { dtype: "int8" }) };
-    expect(numbers(dx.intMm(x, y, lines))).toEqual(
+    const perRow = { aZeroPoint: dx.tensor(az, { dtype: "uint8" }), bZeroPoint: dx.tensor(bz, { dtype: "int8" }) };
+    expect(numbers(dx.intMm(x, y, perRow))).toEqual(
       all(
         (i) => az[i]!,
         (j) => bz[j]!,
       ),
     );
-    const turned = dx.intMm(dx.transpose(bytes(b, [5, 4], "int8"), 0, 1), dx.transpose(bytes(a.slice(0, 15), [3, 5]), 0, 1));
-    expect(numbers(turned)).toEqual(numbers(dx.transpose(dx.select(plain, 0, 0), 0, 1)));
+    const transposed = dx.intMm(dx.transpose(bytes(b, [5, 4], "int8"), 0, 1), dx.transpose(bytes(a.slice(0, 15), [3, 5]), 0, 1));
+    expect(numbers(transposed)).toEqual(numbers(dx.transpose(dx.select(plain, 0, 0), 0, 1)));
     expect(() => dx.intMm(x, dx.zeros([5, 4]))).toThrow(dx.DTypeError);
     expect(() => dx.intMm(x, bytes(b, [4, 5], "int8"))).toThrow(dx.ShapeError);
     expect(() => dx.intMm(x, y, { aZeroPoint: 256 })).toThrow("aZeroPoint");
@@ -116,7 +116,7 @@ eachDevice("quantized arithmetic", () => {
       expect(numbers(got)).toEqual(numbers(wanted));
       const bias = wave(6, -900, 900, 4);
       const scales = [0.01, 0.02, 0.01, 0.015, 0.01, 0.03];
-      const places = size(wanted.shape.slice(2));
+      const positions = size(wanted.shape.slice(2));
       const q = dx.qlinearConv(
         { values: bytes(x, shape), scale: 0.02, zeroPoint: 100 },
         { values: bytes(w, kernel, "int8"), scale: dx.tensor(scales), zeroPoint: zeroPoints.bZeroPoint },
@@ -128,7 +128,7 @@ eachDevice("quantized arithmetic", () => {
       expectLevels(
         q,
         numbers(wanted).map((v, i) => {
-          const c = Math.floor(i / places) % 6;
+          const c = Math.floor(i / positions) % 6;
           return level((v + bias[c]!) * 0.02 * scales[c]!, 0.25, -3, -128, 127);
         }),
       );

@@ -64,11 +64,11 @@ eachDevice("distributions", (device) => {
         expect([share(with_, (v) => v === 0), share(with_, (v) => v === 1)]).toEqual([expect.closeTo(0.25, 1), 0]);
         const rows = dx.multinomial(weights.expand(N, 3), 2, { generator: seeded() });
         expect(rows.shape).toEqual([N, 2]);
-        const pairs = rows.toArraySync() as unknown as number[][];
-        expect(pairs.every(([a, b]) => a !== b && a !== 1 && b !== 1)).toBe(true);
+        const draws = rows.toArraySync() as unknown as number[][];
+        expect(draws.every(([a, b]) => a !== b && a !== 1 && b !== 1)).toBe(true);
         expect(
           share(
-            pairs.map((p) => p[0]!),
+            draws.map((p) => p[0]!),
             (v) => v === 2,
           ),
         ).toBeCloseTo(0.75, 1);

@@ -25,9 +25,9 @@ eachMode("views and joins", (device, mode) => {
         x.diagonal({ axis0: 1, axis1: 2 }),
       ])
         expect(storageOf(v)).toBe(storageOf(x));
-      const turned = x.transpose(0, 2).reshape(-1);
-      expect(storageOf(turned)).not.toBe(storageOf(x));
-      expect(turned.shape).toEqual([24]);
+      const flattened = x.transpose(0, 2).reshape(-1);
+      expect(storageOf(flattened)).not.toBe(storageOf(x));
+      expect(flattened.shape).toEqual([24]);
       expect(() => x.transpose(0, 2).view(-1)).toThrow(/Use reshape\(\), which copies/);
       expect(storageOf(x.transpose(0, 1).reshape(3, 2, 2, 2))).toBe(storageOf(x));
     }));

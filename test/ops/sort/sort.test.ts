@@ -7,14 +7,14 @@ import { expectClose } from "../../tolerance.ts";
 const { NaN: nan } = Number;
 
 /** Places of a line in order: NaN last, both zeros alike, equal elements as they come. */
-function placesOf(line: readonly number[], descending: boolean): number[] {
+function argsort(data: readonly number[], descending: boolean): number[] {
   const rank = (v: number): number => (Number.isNaN(v) ? Infinity : v);
   const isAfter = (a: number, b: number): number => {
-    const [x, y] = [line[a]!, line[b]!];
+    const [x, y] = [data[a]!, data[b]!];
     if (Number.isNaN(x) !== Number.isNaN(y)) return Number.isNaN(x) ? 1 : -1;
     return rank(x) === rank(y) ? 0 : rank(x) < rank(y) ? -1 : 1;
   };
-  return line.map((_, i) => i).sort((a, b) => (descending ? -isAfter(a, b) : isAfter(a, b)) || a - b);
+  return data.map((_, i) => i).sort((a, b) => (descending ? -isAfter(a, b) : isAfter(a, b)) || a - b);
 }
 
 eachMode("order", (device, mode) => {
@@ -22,12 +22,12 @@ eachMode("order", (device, mode) => {
     clean(
       device,
       () => {
-        const line = [3, nan, -0, 0, -Infinity, 3, Infinity, nan, -2.5, 2 ** -126, -(2 ** -126)];
+        const data = [3, nan, -0, 0, -Infinity, 3, Infinity, nan, -2.5, 2 ** -126, -(2 ** -126)];
         for (const descending of [false, true]) {
-          const { values, indices } = mode.run((x) => dx.sort(x, 0, { descending }), dx.tensor(line));
-          const want = placesOf(line, descending);
+          const { values, indices } = mode.run((x) => dx.sort(x, 0, { descending }), dx.tensor(data));
+          const want = argsort(data, descending);
           expect(numbers(indices)).toEqual(want);
-          expect(numbers(values)).toEqual(want.map((i) => line[i]!));
+          expect(numbers(values)).toEqual(want.map((i) => data[i]!));
         }
       },
       { collect: true },
@@ -37,14 +37,14 @@ eachMode("order", (device, mode) => {
     clean(
       device,
       () => {
-        const line = Array.from({ length: 40_000 }, (_, i) => (i % 5000 === 7 ? nan : ((i * 7919) % 613) - 300));
+        const data = Array.from({ length: 40_000 }, (_, i) => (i % 5000 === 7 ? nan : ((i * 7919) % 613) - 300));
         for (const largest of [false, true]) {
-          const want = placesOf(line, largest);
-          const sorted = mode.run((x) => dx.sort(x, 0, { descending: largest }), dx.tensor(line));
+          const want = argsort(data, largest);
+          const sorted = mode.run((x) => dx.sort(x, 0, { descending: largest }), dx.tensor(data));
           expect(numbers(sorted.indices)).toEqual(want);
-          const few = mode.run((x) => dx.topk(x, 50, 0, { largest }), dx.tensor(line));
+          const few = mode.run((x) => dx.topk(x, 50, 0, { largest }), dx.tensor(data));
           expect(numbers(few.indices)).toEqual(want.slice(0, 50));
-          expect(numbers(few.values)).toEqual(want.slice(0, 50).map((i) => line[i]!));
+          expect(numbers(few.values)).toEqual(want.slice(0, 50).map((i) => data[i]!));
         }
       },
       { collect: true },
@@ -74,9 +74,9 @@ eachMode("order", (device, mode) => {
       device,
       () => {
         const n = 3001;
-        const line = Array.from({ length: n }, (_, i) => Math.fround(Math.sin(i * 12.9898) * 43758.5453) % 97);
-        const x = dx.tensor(line);
-        const sorted = [...line].sort((a, b) => a - b);
+        const data = Array.from({ length: n }, (_, i) => Math.fround(Math.sin(i * 12.9898) * 43758.5453) % 97);
+        const x = dx.tensor(data);
+        const sorted = [...data].sort((a, b) => a - b);
         expect(numbers(mode.run((t) => t.sort().values, x))).toEqual(sorted);
         const spread = dx.stack([x, dx.zeros([n])], 1).select(1, 0);
         expect(numbers(mode.run((t) => t.topk(5).values, spread))).toEqual(sorted.slice(-5).reverse());
@@ -183,22 +183,22 @@ eachMode("order", (device, mode) => {
               ["cummin", (a: number, b: number) => a <= b],
             ] as const) {
               // prettier-ignore
-              const wantPlaces: number[] = [];
+              const wantIndices: number[] = [];
               given.forEach((v, i) => {
-                const place = Math.floor(i / step) % shape[axis]!;
-                const before = place === 0 ? null : wantPlaces[i - step]!;
-                wantPlaces.push(before === null || beats(v, given[i - (place - before) * step]!) ? place : before);
+                const position = Math.floor(i / step) % shape[axis]!;
+                const before = position === 0 ? null : wantIndices[i - step]!;
+                wantIndices.push(before === null || beats(v, given[i - (position - before) * step]!) ? position : before);
               });
-              const want = wantPlaces.map((p, i) => given[i - ((Math.floor(i / step) % shape[axis]!) - p) * step]!);
+              const want = wantIndices.map((p, i) => given[i - ((Math.floor(i / step) % shape[axis]!) - p) * step]!);
               const x = dx.tensor(given, { dtype, shape });
               const found = mode.run((t) => dx[name](t!, axis, { dtype: axis === 0 ? "int64" : "int32" }), x);
               expect(found.values.dtype).toBe(dtype);
               expect(found.indices.dtype).toBe(axis === 0 ? "int64" : "int32");
-              expect(numbers(dx.flatten(found.indices))).toEqual(wantPlaces);
+              expect(numbers(dx.flatten(found.indices))).toEqual(wantIndices);
               expect(numbers(dx.flatten(found.values))).toEqual(want);
               if (dtype !== "float32") continue;
               const wantGradient = given.map(() => 0);
-              wantPlaces.forEach((p, i) => (wantGradient[i - ((Math.floor(i / step) % shape[axis]!) - p) * step]! += (i % 3) + 1));
+              wantIndices.forEach((p, i) => (wantGradient[i - ((Math.floor(i / step) % shape[axis]!) - p) * step]! += (i % 3) + 1));
               const weights = dx.tensor(
                 given.map((_, i) => (i % 3) + 1),
                 { shape },
@@ -222,11 +222,11 @@ eachMode("order", (device, mode) => {
     clean(
       device,
       () => {
-        const line = [-Infinity, -Infinity, -0, 0, -0, 1, -nan, Infinity, nan, 2];
-        const up = mode.run((t) => dx.cummax(t!, 0), dx.tensor(line));
+        const data = [-Infinity, -Infinity, -0, 0, -0, 1, -nan, Infinity, nan, 2];
+        const up = mode.run((t) => dx.cummax(t!, 0), dx.tensor(data));
         expect(numbers(up.values)).toEqual([-Infinity, -Infinity, -0, 0, -0, 1, nan, nan, nan, nan]);
         expect(numbers(up.indices)).toEqual([0, 1, 2, 3, 4, 5, 6, 6, 8, 8]);
-        const down = mode.run((t) => dx.cummin(t!, 0), dx.tensor(line));
+        const down = mode.run((t) => dx.cummin(t!, 0), dx.tensor(data));
         expect(numbers(down.values)).toEqual([...new Array<number>(6).fill(-Infinity), nan, nan, nan, nan]);
         expect(numbers(down.indices)).toEqual([0, 1, 1, 1, 1, 1, 6, 6, 8, 8]);
         expect(mode.run((t) => dx.cummax(t!, 1).values, dx.zeros([2, 0])).shape).toEqual([2, 0]);
@@ -239,11 +239,11 @@ eachMode("order", (device, mode) => {
     clean(
       device,
       () => {
-        const line = [-1000, 0, 1, 1000, 999, -Infinity];
+        const data = [-1000, 0, 1, 1000, 999, -Infinity];
         let sum = -Infinity;
-        const want = line.map((v) => (sum = Math.max(sum, v) + Math.log1p(Math.exp(-Math.abs(sum - v)))));
+        const want = data.map((v) => (sum = Math.max(sum, v) + Math.log1p(Math.exp(-Math.abs(sum - v)))));
         expectClose(
-          mode.run((t) => dx.logcumsumexp(t, 0), dx.tensor(line)),
+          mode.run((t) => dx.logcumsumexp(t, 0), dx.tensor(data)),
           want,
         );
       },

@@ -99,8 +99,8 @@ eachDevice("interpolate", () => {
   test("of views, half precision, integers, nothing; gradients of gradients", () => {
     const x = wave([2, 3, 4, 5], (i) => Math.sin(i));
     const options = { size: [7, 3], mode: "bilinear" } as const;
-    const turned = dx.transpose(x, 2, 3);
-    expect(numbers(dx.interpolate(turned, options))).toEqual(numbers(dx.interpolate(turned.contiguous(), options)));
+    const transposed = dx.transpose(x, 2, 3);
+    expect(numbers(dx.interpolate(transposed, options))).toEqual(numbers(dx.interpolate(transposed.contiguous(), options)));
     const part = x.slice(1, 1).slice(3, 1);
     expect(numbers(dx.interpolate(part, options))).toEqual(numbers(dx.interpolate(part.clone(), options)));
     const half = x.to("float16");

@@ -37,8 +37,8 @@ function pooled(values: Float32Array, h: number, w: number, scale: number): { y:
           const [left, right] = bin(j, x1, x2, w, SHAPE[3]);
           for (let a = top; a < bottom; a++)
             for (let b = left; b < right; b++) {
-              const place = ((image! * SHAPE[1] + c) * SHAPE[2] + a) * SHAPE[3] + b;
-              if (values[place]! > best) [best, at] = [values[place]!, place];
+              const index = ((image! * SHAPE[1] + c) * SHAPE[2] + a) * SHAPE[3] + b;
+              if (values[index]! > best) [best, at] = [values[index]!, index];
             }
           y.push(at === -1 ? 0 : best);
           from.push(at);
