@@ -112,7 +112,7 @@ it("files of src do not import each other in a circle", () => {
   const visit = (file: string, path: readonly string[]): void => {
     if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].map(name).join(" → "));
     if (done.has(file) || path.includes(file)) return;
-    for (const [, to] of next.get(file) ?? []) visit(to, [...path, file]);
+    for (const to of next.get(file) ?? []) visit(to, [...path, file]);
     done.add(file);
   };
   for (const file of next.keys()) visit(file, []);
