@@ -122,16 +122,35 @@ async function bundle() {
   writeFileSync(known, state);
 }
 
-/** Compiles the named folders, all of them if none is named; src is always among them. */
+/** What the outputs are made of, and that they are there: names, sizes and times of all sources, of what generates and compiles them. */
+function stateOf(folders: readonly (readonly [name: string, output: string])[]): string {
+  const inputs = [...folders.map(([name]) => name), "scripts", "native/schema", "docs"].flatMap((folder) =>
+    readdirSync(at(folder), { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)),
+  );
+  const files = [...inputs, "package.json", "package-lock.json", "README.md", "tsconfig.base.json"].toSorted();
+  const outputs = [...folders.map(([, output]) => output), ...bundles.map(([, file]) => file), at("dist", "index.js")];
+  const stats = (list: readonly string[]) =>
+    list.map((file) => {
+      const { size, mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? { size: -1, mtimeMs: 0 };
+      return [file, size, mtimeMs];
+    });
+  return JSON.stringify([process.version, stats(files.map((file) => at(file))), stats(outputs.filter((file) => file.endsWith(".js")))]);
+}
+
+/** Compiles the named folders, all of them if none is named; src is always among them. Does nothing where nothing has changed since. */
 export async function buildTypeScript(names: readonly string[] = projects.map(([name]) => name)) {
   const there = projects.filter(([name]) => (name === "src" || names.includes(name)) && hasSources(name));
   await withLock(at("build", "ts.lock"), async () => {
+    const known = at("build", "ts", `built-${there.map(([name]) => name).join("-")}.json`);
+    if (existsSync(known) && readFileSync(known, "utf8") === stateOf(there) && there.every(([, output]) => existsSync(output))) return;
+    rmSync(known, { force: true });
     for (const [name, output] of there) dropStale(output, at(name));
     const { generateOperations } = await import("./generate-operations.ts");
     generateOperations();
     if (!existsSync(at("dist", "index.js"))) rmSync(at("build", "ts", "src.tsbuildinfo"), { force: true });
     await runStep("The TypeScript build", tool("tsc"), ["-b", ...there.map(([name]) => name)]);
     await bundle();
+    writeFileSync(known, stateOf(there));
   });
 }
 

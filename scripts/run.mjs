@@ -1,6 +1,6 @@
 // node scripts/run.mjs NAME ARGUMENTS: runs scripts/NAME.ts. What is here before npm ci is JavaScript: this file and what it imports.
 // @ts-check
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
@@ -17,11 +17,20 @@ Runs scripts/NAME.ts. With --help after a NAME, what that does. NAME is one of
 
   --help  this text`;
 
+/**
+ * A script's help text where its source has it as it is.
+ * @param {string} path
+ */
+const helpOf = (path) => /^const help = `([^`$]*)`;$/m.exec(readFileSync(path, "utf8"))?.[1] ?? null;
+
 if (name === "--help") {
   console.log(help);
 } else if (!/^[\w-]+$/.test(name) || !existsSync(file)) {
   process.stderr.write(`There is no script "${name}" (--help lists them)\n`);
   process.exitCode = 1;
+} else if (args.includes("--help") && helpOf(file) !== null) {
+  // What it says of itself needs nothing that it imports.
+  console.log(helpOf(file));
 } else if (!existsSync(new URL("../node_modules/rolldown", import.meta.url))) {
   process.stderr.write("The development dependencies are not installed.\nRun: npm ci\n");
   process.exitCode = 1;

@@ -4,12 +4,14 @@ import { say } from "./project.ts";
 
 export const canInstall = (): boolean => process.getuid?.() === 0 && ask("apt-get", ["--version"]) !== null;
 
-/** Whether apt says that it installed them. dpkg needs what lies in sbin. */
+/** Whether apt says that it installed them; by sudo, where that asks for no password, when the user is not root. dpkg needs what lies in sbin. */
 export async function installPackages(caller: string, names: readonly string[]): Promise<boolean> {
   say(`${caller}: installing with apt: ${names.join(" ")}`);
-  const env = { DEBIAN_FRONTEND: "noninteractive", PATH: `${process.env.PATH}:/usr/local/sbin:/usr/sbin:/sbin` };
-  const options = { stdout: 2, stderr: 2, env } as const;
-  await runProgram("apt-get", ["-qq", "update"], options);
-  const done = await runProgram("apt-get", ["-qq", "install", "-y", "--no-install-recommends", ...names], options);
+  const path = `PATH=${process.env.PATH}:/usr/local/sbin:/usr/sbin:/sbin`;
+  const apt = ["env", "DEBIAN_FRONTEND=noninteractive", path, "apt-get", "-qq"];
+  const [command, ...before] = process.getuid?.() === 0 ? apt : ["sudo", "-n", ...apt];
+  const options = { stdout: 2, stderr: 2 } as const;
+  await runProgram(command!, [...before, "update"], options);
+  const done = await runProgram(command!, [...before, "install", "-y", "--no-install-recommends", ...names], options);
   return done.code === 0;
 }

@@ -29,7 +29,11 @@ export async function countProgram(
   name: string,
   command: string,
   args: readonly string[],
-  { env = {}, timeoutMs = 30 * 60_000 }: { readonly env?: NodeJS.ProcessEnv; readonly timeoutMs?: number } = {},
+  {
+    env = {},
+    timeoutMs = 30 * 60_000,
+    output = "stdout",
+  }: { readonly env?: NodeJS.ProcessEnv; readonly timeoutMs?: number; readonly output?: "stdout" | "stderr" } = {},
 ): Promise<Counts> {
   say(`\n== ${name}`);
   let counts: Counts | null = null;
@@ -39,7 +43,7 @@ export async function countProgram(
     limitMs: timeoutMs,
     stderr: "inherit",
     keep: 0,
-    onText: (text) => void process.stdout.write(text),
+    onText: (text) => void process[output].write(text),
     onLine: (line) => {
       counts = readCounts(line) ?? counts;
     },

@@ -8,13 +8,17 @@ import { at, root, tool } from "./project.ts";
 
 type Report = Pick<CTRFReport, "results">;
 
-/** {passed, failed, skipped}. name: of the report in test-results, unless DXTENSOR_CTRF names another file. */
-export async function runVitest(name: string, args: readonly string[]): Promise<Counts> {
+/** {passed, failed, skipped}. name: of the report in test-results, unless DXTENSOR_CTRF names another file. stdout: 2 where that is for results. */
+export async function runVitest(
+  name: string,
+  args: readonly string[],
+  { stdout = "inherit" }: { readonly stdout?: "inherit" | 2 } = {},
+): Promise<Counts> {
   const report = resolve(root, process.env.DXTENSOR_CTRF || at("test-results", name));
   rmSync(report, { force: true });
   const done = await execa(tool("vitest"), ["run", ...args], {
     cwd: root,
-    stdio: ["ignore", "inherit", "inherit"],
+    stdio: ["ignore", stdout, "inherit"],
     reject: false,
     env: { DXTENSOR_CTRF: report },
   });

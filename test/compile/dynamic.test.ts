@@ -2,10 +2,11 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { eachDevice } from "../device.ts";
+import { isWhole } from "../share.ts";
 import { programOf } from "./dynamic-programs.ts";
 
 /** DXTENSOR_FUZZ_DYNAMIC: how many random functions. */
-const PROGRAMS = Number(process.env.DXTENSOR_FUZZ_DYNAMIC ?? 20);
+const PROGRAMS = Number(process.env.DXTENSOR_FUZZ_DYNAMIC ?? (isWhole ? 200 : 20));
 
 const values = (t: dx.Tensor): number[] => [...dx.noGrad(() => t.detach()).dataSync()].map(Number);
 

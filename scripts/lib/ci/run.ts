@@ -1,0 +1,143 @@
+// Runs suites one after the other, counts what came of each, and says at the end what ran, what did not, and why.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ask, problemOf, runProgram } from "../../tools/program.ts";
+import { root } from "../../tools/project.ts";
+import { hasCommand, lackOf } from "./needs.ts";
+import { refusal, type Budget, type Entry } from "./plan.ts";
+import { limitOf, type Suite } from "./table.ts";
+
+/** Lines of a suite's output that are a test's failure, and those that say more about one. */
+const failing = /^ *(?:FAIL|×|✗|not ok|failed) /;
+const telling = /^ *(?:FAIL|×|✗|not ok|failed) |: ended with (?:status|signal)|: not done after|Error: |ERROR: |error: /;
+const mostTold = 60;
+
+export interface Ran {
+  readonly name: string;
+  readonly why: string;
+  readonly minutes: number;
+  readonly usualMinutes: number;
+  readonly passed: number;
+  readonly failed: number;
+  /** Lines that tell of failures. */
+  readonly told: readonly string[];
+}
+
+export interface Skipped {
+  readonly name: string;
+  readonly why: string;
+}
+
+export interface Outcome {
+  readonly ran: readonly Ran[];
+  readonly skipped: readonly Skipped[];
+}
+
+interface Surroundings {
+  /** Minutes since the run began. */
+  readonly elapsed: () => number;
+  /** Where the run's output goes. */
+  readonly write: (text: string) => void;
+}
+
+type Step = { readonly ran: Ran } | { readonly cut: string };
+
+/** One suite. `left`: minutes until the run has to end; what is ended then without a failure did not fail. */
+async function runSuite({ suite, reason }: Entry, left: number, env: NodeJS.ProcessEnv, { elapsed, write }: Surroundings): Promise<Step> {
+  const limit = limitOf(suite);
+  const told: string[] = [];
+  let [counts, hasFailed] = [null as { passed: number; failed: number } | null, false];
+  const start = elapsed();
+  const ended = await runProgram("bash", ["-c", suite.command], {
+    cwd: root,
+    env: { ...env, ...suite.env },
+    limitMs: Math.min(limit, left) * 60_000,
+    keep: 0,
+    onText: (text) => void write(text),
+    onLine: (line) => {
+      const match = /^(\d+) passed, (\d+) failed$/.exec(line);
+      if (match !== null) counts = { passed: Number(match[1]), failed: Number(match[2]) };
+      hasFailed ||= failing.test(line);
+      if (telling.test(line) && told.length < mostTold) told.push(line.trim().slice(0, 400));
+    },
+  });
+  const minutes = elapsed() - start;
+  if (ended.isLate && left < limit && !hasFailed)
+    return { cut: `ended after ${minutes.toFixed(0)} minutes, when the time was over; nothing had failed so far` };
+  const problem = ended.isLate ? `not done after ${Math.min(limit, left).toFixed(0)} minutes` : problemOf(ended);
+  if (problem !== null) told.push(`${suite.name}: ${problem}`);
+  const found = (counts as { passed: number; failed: number } | null) ?? { passed: problem === null ? 1 : 0, failed: 0 };
+  const failed = problem !== null && found.failed === 0 ? 1 : found.failed;
+  return {
+    ran: {
+      name: suite.name,
+      why: reason,
+      minutes,
+      usualMinutes: suite.minutes,
+      passed: found.passed,
+      failed,
+      told: failed > 0 ? told : [],
+    },
+  };
+}
+
+/** The compiler's cache, where there is one; it serves each clone and each package. */
+const ccache = (): NodeJS.ProcessEnv =>
+  hasCommand("ccache")
+    ? { CMAKE_C_COMPILER_LAUNCHER: "ccache", CMAKE_CXX_COMPILER_LAUNCHER: "ccache", CCACHE_BASEDIR: root, CCACHE_NOHASHDIR: "1" }
+    : {};
+
+/** Runs the entries in their order, as the budget lets them begin; null: all of them, however long it takes. */
+export async function runSuites(entries: readonly Entry[], budget: Budget | null, surroundings: Surroundings): Promise<Outcome> {
+  const { elapsed, write } = surroundings;
+  const folder = mkdtempSync(join(tmpdir(), "dxtensor-ci-"));
+  const env = { ...ccache(), DXTENSOR_CI_FOLDER: folder };
+  const [ran, skipped]: [Ran[], Skipped[]] = [[], []];
+  const skip = (suite: Suite, why: string): void => {
+    write(`\n!!!! SKIPPED: ${suite.name}: ${why}\n`);
+    skipped.push({ name: suite.name, why });
+  };
+  let [hasRotated, broken] = [false, null as string | null];
+  try {
+    for (const entry of entries) {
+      const { suite, why } = entry;
+      const refused =
+        broken ?? (budget === null ? null : refusal(entry, { elapsed: elapsed(), hasRotated }, budget)) ?? (await lackOf(suite));
+      if (refused !== null) {
+        skip(suite, refused);
+        continue;
+      }
+      write(`\n==== ${suite.name}: ${entry.reason}; usually ${suite.minutes} min  (${elapsed().toFixed(1)} min)\n`);
+      hasRotated ||= why === "rotation";
+      // What always runs has its own limit alone.
+      const left = budget === null || why === "always" ? Infinity : Math.max(0, budget.most - elapsed());
+      const step = await runSuite(entry, left, env, surroundings);
+      if ("cut" in step) {
+        skip(suite, step.cut);
+        continue;
+      }
+      ran.push(step.ran);
+      if (suite.required && step.ran.failed > 0) broken = `${suite.name} failed`;
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return { ran, skipped };
+}
+
+const shown = (minutes: number): string => `${minutes.toFixed(1)} min`.padStart(9);
+
+/** What ran, what did not and why, and once more together what failed: of a long log only the end may be at hand. */
+export function summaryOf({ ran, skipped }: Outcome): string {
+  const width = Math.max(...[...ran, ...skipped].map(({ name }) => name.length), 0);
+  const usual = ({ minutes, usualMinutes }: Ran): string =>
+    minutes > 2 * usualMinutes + 1 || minutes < usualMinutes / 2 - 1 ? ` (usually ${usualMinutes}: .ci/suites.yaml?)` : "";
+  const failures = ran.filter(({ failed }) => failed > 0);
+  return [
+    ...ran.map((r) => `ran      ${r.name.padEnd(width)} ${shown(r.minutes)}  ${r.passed} passed, ${r.failed} failed; ${r.why}${usual(r)}`),
+    ...skipped.map((s) => `skipped  ${s.name.padEnd(width)} ${s.why}`),
+    ...failures.flatMap((r) => [`failures of ${r.name}: ${r.failed}`, ...r.told.map((line) => `    ${line}`)]),
+    ...(hasCommand("ccache") ? [`ccache: ${/Hits:\s+(.*)/.exec(ask("ccache", ["--show-stats"]) ?? "")?.[1] ?? "no figures"}`] : []),
+  ].join("\n");
+}
