@@ -8,7 +8,7 @@ import * as dx from "../src/index.ts";
 import * as constants from "../src/runtime/constants.ts";
 import * as tables from "../src/runtime/tables.ts";
 import { reclaim } from "../src/runtime/buffers.ts";
-import { values } from "../src/ops/data/data.ts";
+import { values } from "../src/ops/data/conversion.ts";
 import { nativeDevice } from "../src/runtime/devices.ts";
 import { threeCalls } from "./three-calls.ts";
 

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import * as dx from "../src/index.ts";
 import { readBytesSync, upload } from "../src/runtime/buffers.ts";
 import { nativeDevice } from "../src/runtime/devices.ts";
-import { values } from "../src/ops/data/data.ts";
+import { values } from "../src/ops/data/conversion.ts";
 import { near, toleranceOf } from "./tolerance.ts";
 
 type Storage = Parameters<typeof upload> extends never ? never : ReturnType<typeof upload>;

@@ -1,7 +1,7 @@
 /** How far results may lie from the expected ones, by dtype. */
 import { expect } from "vitest";
 import type { DType, Tensor } from "../src/index.ts";
-import { values } from "../src/ops/data/data.ts";
+import { values } from "../src/ops/data/conversion.ts";
 
 export interface Tolerance {
   readonly rtol: number;

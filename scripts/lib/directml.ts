@@ -23,7 +23,7 @@ export async function fetchDirectml(options: Readonly<Record<string, string | bo
 
 /** What is fetched, read from the source that says it: {wheel, sha256}. */
 export function pinnedDirectml() {
-  const text = readFileSync(at("src", "fetch", "library.ts"), "utf8");
+  const text = readFileSync(at("src", "fetch", "directml-library.ts"), "utf8");
   const [wheel, sha256] = ["wheel", "sha256"].map((name) => new RegExp(`^ {2}${name}: "([^"]+)"`, "m").exec(text)![1]!);
   return { wheel: wheel!, sha256: sha256! };
 }

@@ -1,6 +1,6 @@
 // What a file for Windows asks of the system that loads it, read from its headers: no objdump of Debian's knows arm64's.
 import { basename } from "node:path";
-import { readBinary } from "../../src/doctor/binary.ts";
+import { readBinary } from "../../src/doctor/executable.ts";
 import type { Architecture } from "./sysroot.ts";
 
 interface Image {

@@ -1,9 +1,9 @@
 /** `dxtensor doctor`: what this machine has for DirectML, what is missing, and what mends it. See docs/doctor.md. */
 import type { Command } from "commander";
 import { gather } from "../doctor/facts.ts";
-import { thisHost } from "../doctor/host.ts";
+import { thisHost } from "../doctor/machine.ts";
 import { probe, runProbe } from "../doctor/probe.ts";
-import { describe } from "../doctor/text.ts";
+import { describe } from "../doctor/report-text.ts";
 import { judge } from "../doctor/verdict.ts";
 import { version } from "./version.ts";
 

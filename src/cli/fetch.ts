@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { surroundings } from "../native/load.ts";
 import { fetchedFolder } from "../native/paths.ts";
-import { pinned } from "../fetch/library.ts";
+import { pinned } from "../fetch/directml-library.ts";
 import { runFetch } from "../fetch/run.ts";
 
 interface Options {

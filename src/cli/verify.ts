@@ -5,7 +5,7 @@ import { InvalidArgumentError, type Command } from "commander";
 import type { Case, Context } from "../verify/case.ts";
 import { matcher, allCases } from "../verify/cases/suite.ts";
 import { count, ctrfReport, failures, jsonReport, repro, summaryText, type Setting } from "../verify/report.ts";
-import { run, type Report, type Summary } from "../verify/run.ts";
+import { run, type Report, type Summary } from "../verify/run-cases.ts";
 import { openSides } from "../verify/sides.ts";
 import { version } from "./version.ts";
 

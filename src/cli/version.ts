@@ -1,6 +1,6 @@
 /** `dxtensor --version`, and what `--version --json` lists beside it. */
 import { findLibraries } from "../doctor/facts.ts";
-import { thisHost } from "../doctor/host.ts";
+import { thisHost } from "../doctor/machine.ts";
 import { packageVersion } from "../native/load.ts";
 
 export { packageVersion as version };

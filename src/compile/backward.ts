@@ -21,7 +21,7 @@ import { History } from "./history.ts";
 import { interpret, isMissing } from "./interpret.ts";
 import { Step, allEvents, madeOf, pathTo, renew, restore, type Event } from "./log.ts";
 import type { Operand } from "./operand.ts";
-import { Lowering } from "./lower.ts";
+import { Lowering } from "./path-graph.ts";
 import { CompiledProgram, type Values } from "./program.ts";
 import { Run, type Recorded } from "./trace.ts";
 import { matchTraces, type InitialPair, type TraceMatch } from "./trace-matching.ts";

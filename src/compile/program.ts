@@ -11,7 +11,7 @@ import type { NativeDevice } from "../runtime/devices.ts";
 import { Storage, type Desc } from "../core/storage.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Event } from "./log.ts";
-import type { LoweredInput } from "./lower.ts";
+import type { LoweredInput } from "./path-graph.ts";
 import { Notice } from "./notice.ts";
 import { callerPlace } from "../host/call-site.ts";
 import type { BucketMapping, Pieces } from "./variant.ts";

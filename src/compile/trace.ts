@@ -18,7 +18,7 @@ import type { Flow, FlowEnd, Tracer } from "../core/tracer.ts";
 import type { Placeholders } from "./arguments.ts";
 import type { Step } from "./log.ts";
 import { Flows } from "./flows.ts";
-import type { HostEvent } from "./host.ts";
+import type { HostEvent } from "./host-state.ts";
 import { Notice } from "./notice.ts";
 import {
   finish,

@@ -6,9 +6,9 @@ import { packedStrides } from "../core/shape.ts";
 import type { Storage } from "../core/storage.ts";
 import type { ProgramOptions } from "./exit.ts";
 import { type Constant, type Event, type Scalar } from "./log.ts";
-import { Lowering } from "./lower.ts";
+import { Lowering } from "./path-graph.ts";
 import type { Shapes } from "./geometry.ts";
-import { Unpadded, sizeEvent, type Sized } from "./padding.ts";
+import { Unpadded, sizeEvent, type Sized } from "./padded-graph.ts";
 import { matchTraces, type InitialPair, type TraceMatch } from "./trace-matching.ts";
 import { CompiledProgram, type Values } from "./program.ts";
 

@@ -5,7 +5,7 @@ import { DTypeError } from "../core/errors.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
 import { add as plus, div as over, mul as times, sub as minus, type Arithmetic } from "../ops/elementwise/binary.ts";
 import { eq, isinf } from "../ops/elementwise/compare.ts";
-import { toDType } from "../ops/data/data.ts";
+import { toDType } from "../ops/data/conversion.ts";
 import { matmul as product } from "../ops/matmul/matmul.ts";
 import { alias, broadcastTo, unsqueeze } from "../ops/shape/movement.ts";
 import { sum as total, type Axes, type ReduceOptions, mean as average } from "../ops/reduce/reduce.ts";

@@ -3,8 +3,17 @@ import { ComplexTensor, REAL } from "../core/complex-tensor.ts";
 import type { DeviceLike } from "../core/device.ts";
 import { DTypeError } from "../core/errors.ts";
 import type { CloseOptions } from "../ops/elementwise/closeness.ts";
-import { eq as same, isfinite as finite, isinf as infinite, isnan as nan, logicalAnd, logicalOr, ne as other, le } from "../ops/elementwise/compare.ts";
-import * as reading from "../ops/data/data.ts";
+import {
+  eq as same,
+  isfinite as finite,
+  isinf as infinite,
+  isnan as nan,
+  logicalAnd,
+  logicalOr,
+  ne as other,
+  le,
+} from "../ops/elementwise/compare.ts";
+import * as reading from "../ops/data/conversion.ts";
 import { add as plus, mul as times } from "../ops/elementwise/binary.ts";
 import { alias } from "../ops/shape/movement.ts";
 import { all } from "../ops/reduce/reduce.ts";

@@ -4,7 +4,7 @@ import type { DeviceLike } from "../core/device.ts";
 import { type DType, type TypedArray, DTYPES, arrayClass } from "../core/dtype.ts";
 import { FormatError } from "../core/errors.ts";
 import { tensor } from "../ops/creation/creation.ts";
-import { toDType } from "../ops/data/data.ts";
+import { toDType } from "../ops/data/conversion.ts";
 import { div } from "../ops/elementwise/binary.ts";
 import { reshape } from "../ops/shape/movement.ts";
 import { scope } from "../core/scope.ts";

@@ -2,9 +2,9 @@
 import { createHash } from "node:crypto";
 import { posix, win32 } from "node:path";
 import { addonPaths, libraryPaths, takesCpuAdapters } from "../native/paths.ts";
-import { pinned } from "../fetch/library.ts";
-import { readBinary } from "./binary.ts";
-import type { Host } from "./host.ts";
+import { pinned } from "../fetch/directml-library.ts";
+import { readBinary } from "./executable.ts";
+import type { Host } from "./machine.ts";
 import type { Probe } from "./probe.ts";
 import { findVulkan, type Vulkan } from "./vulkan.ts";
 import {

@@ -6,7 +6,7 @@ import { device } from "../core/device.ts";
 import type { AdapterDescription } from "../native/binding.ts";
 import { add, tensor } from "../ops/index.ts";
 import { dmlDescriptions, loadReports, nativeDevice, shaderSource } from "../runtime/devices.ts";
-import type { Finished, Host } from "./host.ts";
+import type { Finished, Host } from "./machine.ts";
 
 export interface ProbedDevice {
   /** "dml:0", "cpu" */

@@ -1,5 +1,5 @@
 /** What a problem is, and those that every platform shares. Pure. */
-import { compareVersions } from "./binary.ts";
+import { compareVersions } from "./executable.ts";
 import { published } from "../native/published.ts";
 import type { Facts, LibraryFact } from "./facts.ts";
 

@@ -1,6 +1,6 @@
 /** Vulkan as files: the loader, the drivers' manifests, the GPUs that the kernel shows. Nothing is loaded. */
 import { posix } from "node:path";
-import type { Host } from "./host.ts";
+import type { Host } from "./machine.ts";
 
 export interface VulkanDriver {
   readonly manifest: string;

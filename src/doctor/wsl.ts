@@ -1,5 +1,5 @@
 /** What WSL and Windows say of themselves, out of their commands' texts. Pure. */
-import { compareVersions } from "./binary.ts";
+import { compareVersions } from "./executable.ts";
 
 /** Least for a GPU in WSL (learn.microsoft.com/windows/ai/directml/gpu-faq): Windows 10 21H2, and this kernel. */
 export const leastWindowsBuild = 19044;

@@ -1,6 +1,6 @@
 /** The wheel from a package index, without pip: the index's page names the file and its digest (PEP 503). */
 import { FetchFailure } from "./failure.ts";
-import { sha256 } from "./library.ts";
+import { sha256 } from "./directml-library.ts";
 
 const hint =
   "Check the network and the index (PIP_INDEX_URL; behind a proxy NODE_USE_ENV_PROXY=1 from Node 24 on), or give a copy: npx dxtensor fetch --from FILE_OR_FOLDER";

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, statSync,
 import { basename, dirname, join, resolve } from "node:path";
 import { downloadWheel } from "./download.ts";
 import { FetchFailure } from "./failure.ts";
-import { checkLibrary, pinned, readWheel, sha256, type FetchedFile } from "./library.ts";
+import { checkLibrary, pinned, readWheel, sha256, type FetchedFile } from "./directml-library.ts";
 
 export interface FetchOptions {
   /** libdirectml.so, the wheel, or a folder that holds one of them; undefined: the index. */

@@ -3,7 +3,7 @@ import { fromParts } from "../complex/pairs.ts";
 import { ComplexTensor } from "../core/complex-tensor.ts";
 import { isFloat } from "../core/dtype.ts";
 import { ShapeError, ValueError } from "../core/errors.ts";
-import { toDType } from "../ops/data/data.ts";
+import { toDType } from "../ops/data/conversion.ts";
 import { narrow, reshape } from "../ops/shape/movement.ts";
 import { computing } from "../ops/declare/support.ts";
 import { asResult } from "../dispatch/dispatch.ts";

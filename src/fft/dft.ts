@@ -6,9 +6,9 @@ import { dispatch } from "../dispatch/dispatch.ts";
 import { define, type Definition } from "../core/definition.ts";
 import { tableTensors } from "../runtime/tables.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { emitTransform } from "./lower.ts";
-import { planOf } from "./plan.ts";
-import { tablesOf } from "./tables.ts";
+import { emitTransform } from "./lower-plan.ts";
+import { planOf } from "./transform-plan.ts";
+import { tablesOf } from "./transform-tables.ts";
 
 interface Attributes {
   /** Places of the transform. */

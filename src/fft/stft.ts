@@ -6,7 +6,7 @@ import { asResult, requireSameDevice } from "../dispatch/dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../core/errors.ts";
 import { add, div, mul } from "../ops/elementwise/binary.ts";
 import { ones } from "../ops/creation/creation.ts";
-import { itemSync, toDType } from "../ops/data/data.ts";
+import { itemSync, toDType } from "../ops/data/conversion.ts";
 import { amin } from "../ops/reduce/extrema.ts";
 import { cat } from "../ops/shape/join.ts";
 import { expand, narrow, reshape, transpose } from "../ops/shape/movement.ts";

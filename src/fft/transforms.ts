@@ -1,6 +1,6 @@
 /** Transforms along one axis. DirectML: GEMM, ELEMENT_WISE_MULTIPLY, ELEMENT_WISE_ADD, ELEMENT_WISE_SUBTRACT. See docs/fft.md. */
 import type { ComplexTensor } from "../core/complex-tensor.ts";
-import { halfTable } from "./tables.ts";
+import { halfTable } from "./transform-tables.ts";
 import { mul } from "../ops/elementwise/binary.ts";
 import { reshape } from "../ops/shape/movement.ts";
 import { tableTensors } from "../runtime/tables.ts";

@@ -2,7 +2,7 @@
 import { noGrad } from "../autograd/grad-mode.ts";
 import { DTYPES, type DType } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
-import { contiguous } from "../ops/data/data.ts";
+import { contiguous } from "../ops/data/conversion.ts";
 import { readBytes } from "../runtime/buffers.ts";
 import { nativeDevice } from "../runtime/devices.ts";
 import { outsideScopes } from "../core/scope.ts";

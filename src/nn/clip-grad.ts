@@ -3,7 +3,7 @@ import { noGrad } from "../autograd/grad-mode.ts";
 import { ValueError } from "../core/errors.ts";
 import { add, div } from "../ops/elementwise/binary.ts";
 import { zeros } from "../ops/creation/creation.ts";
-import { itemSync, to, toDType } from "../ops/data/data.ts";
+import { itemSync, to, toDType } from "../ops/data/conversion.ts";
 import { stack } from "../ops/shape/join.ts";
 import { norm } from "../ops/reduce/statistics.ts";
 import { clampMax } from "../ops/elementwise/where.ts";

@@ -8,7 +8,7 @@ import { noGrad } from "../autograd/grad-mode.ts";
 import { changing, modes } from "../core/journal.ts";
 import { copyInto } from "../ops/data/copy.ts";
 import { empty } from "../ops/creation/creation.ts";
-import { to } from "../ops/data/data.ts";
+import { to } from "../ops/data/conversion.ts";
 import { requireElements } from "../runtime/meta.ts";
 import { keep, outsideScopes } from "../core/scope.ts";
 import { sameShape, showShape } from "../core/shape.ts";

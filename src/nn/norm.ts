@@ -6,7 +6,7 @@ import { assign } from "../dispatch/dispatch.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
 import { add } from "../ops/elementwise/binary.ts";
 import { ones, zeros } from "../ops/creation/creation.ts";
-import { toDType } from "../ops/data/data.ts";
+import { toDType } from "../ops/data/conversion.ts";
 import { reciprocal } from "../ops/elementwise/unary.ts";
 import { outsideScopes } from "../core/scope.ts";
 import type { Tensor } from "../core/tensor.ts";

@@ -5,7 +5,7 @@ import { ValueError } from "../core/errors.ts";
 import { changing } from "../core/journal.ts";
 import { add, mul } from "../ops/elementwise/binary.ts";
 import { eq, ge, isnan, logicalAnd } from "../ops/elementwise/compare.ts";
-import { item, itemSync, to, toDType } from "../ops/data/data.ts";
+import { item, itemSync, to, toDType } from "../ops/data/conversion.ts";
 import { refuseTraced } from "../ops/index/nonzero.ts";
 import { sum } from "../ops/reduce/reduce.ts";
 import { reciprocal } from "../ops/elementwise/unary.ts";

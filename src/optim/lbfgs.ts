@@ -5,7 +5,7 @@ import { AutogradError, DTypeError, ValueError } from "../core/errors.ts";
 import { clearGradient } from "../nn/module.ts";
 import { add, mul, sub } from "../ops/elementwise/binary.ts";
 import { zeros } from "../ops/creation/creation.ts";
-import { item, itemSync, toDType } from "../ops/data/data.ts";
+import { item, itemSync, toDType } from "../ops/data/conversion.ts";
 import { amax } from "../ops/reduce/extrema.ts";
 import { cat } from "../ops/shape/join.ts";
 import { dot } from "../ops/matmul/matmul.ts";

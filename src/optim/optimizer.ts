@@ -5,7 +5,7 @@ import { assign, call, dispatch } from "../dispatch/dispatch.ts";
 import { isFloat } from "../core/dtype.ts";
 import { AutogradError, DTypeError, ValueError } from "../core/errors.ts";
 import { clearGradient } from "../nn/module.ts";
-import { contiguous, itemSync } from "../ops/data/data.ts";
+import { contiguous, itemSync } from "../ops/data/conversion.ts";
 import { meant } from "../core/did-you-mean.ts";
 import { isIterable } from "../ops/declare/checked.ts";
 import { isPlain } from "../ops/declare/other-names.ts";
@@ -16,7 +16,7 @@ import { Clock, steps } from "./clock.ts";
 import { gatherFlatOp } from "./flat.ts";
 import { ParamGroup, type BaseOptions, type GroupInput, type OptimizerState, type ParametersInput } from "./group.ts";
 import { settingsText } from "./options.ts";
-import { gradientOf, type Run } from "./plan.ts";
+import { gradientOf, type Run } from "./parameter-runs.ts";
 import type { Rule } from "./rule.ts";
 import { Unit, type Recipe, type Work } from "./unit.ts";
 

@@ -8,7 +8,7 @@ import { tracer, type Tracer } from "../core/tracer.ts";
 import { Clock, cell, setCell, type ClockRule, type Counted } from "./clock.ts";
 import { Partition } from "./flat.ts";
 import type { BaseOptions, ParamGroup } from "./group.ts";
-import { Plan } from "./plan.ts";
+import { Plan } from "./parameter-runs.ts";
 import type { Rule } from "./rule.ts";
 
 /** How an optimizer counts, moves and begins. */

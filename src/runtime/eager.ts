@@ -16,10 +16,10 @@ import { relieve, withMemory } from "./buffers.ts";
 import { fillOp } from "./constants.ts";
 import { nativeDevice, onClose, type NativeDevice } from "./devices.ts";
 import { fallBack, setFallbackRunner } from "./fallback.ts";
-import { runHost } from "./host.ts";
+import { runHost } from "./host-operations.ts";
 import { requireReal } from "./traced.ts";
 import { ProgramLru } from "./operator-cache.ts";
-import { compileGraph, lowerDefinition, type ProgramInput } from "./program.ts";
+import { compileGraph, lowerDefinition, type ProgramInput } from "./addon-program.ts";
 
 /** What a key leads to. */
 interface EagerProgram {

@@ -4,7 +4,7 @@ import type { OperatorRow } from "../dml/schema.ts";
 import type { FieldValue, OperatorDescription, TensorDescription } from "../native/binding.ts";
 import { tensorsOf } from "./operators/operators.ts";
 import { packedStrides, tensor } from "./values/tensors.ts";
-import { description, parse, withCounts, type Described } from "./values/text.ts";
+import { description, parse, withCounts, type Described } from "./values/operator-text.ts";
 import { DATA_TYPES, typeOf } from "./values/types.ts";
 
 export interface Mutant {

@@ -2,11 +2,11 @@
 import { agrees, differs, type Context, type Finding, type Result } from "./case.ts";
 import type { OperatorDescription } from "../native/binding.ts";
 import { compare, differenceText } from "./compare.ts";
-import { inputsFor } from "./fill.ts";
+import { inputsFor } from "./input-values.ts";
 import { tensorsOf } from "./operators/operators.ts";
-import { hash, Random } from "./values/random.ts";
+import { hash, Random } from "./values/seeded-random.ts";
 import type { Outcome, Refusal } from "./side.ts";
-import { textOf, description, type Described } from "./values/text.ts";
+import { textOf, description, type Described } from "./values/operator-text.ts";
 import { kindWith, toleranceOf, type Tolerance } from "./values/tolerances.ts";
 import { typeOf, type DataType } from "./values/types.ts";
 

@@ -1,5 +1,5 @@
 /** Results as text, JSON and CTRF (ctrf.io). */
-import type { Report, Summary } from "./run.ts";
+import type { Report, Summary } from "./run-cases.ts";
 
 export interface Setting {
   readonly version: string;

@@ -4,7 +4,7 @@ import { DxError, fromNative } from "../core/errors.ts";
 import type { Handle, OperatorDescription, TensorDescription } from "../native/binding.ts";
 import { closeDevice, nativeDevice, type NativeDevice } from "../runtime/devices.ts";
 import { tensorsOf } from "./operators/operators.ts";
-import { description, type Described } from "./values/text.ts";
+import { description, type Described } from "./values/operator-text.ts";
 
 /** A call that failed: the HRESULT, or the kind of failure where none is behind it. */
 export interface Refusal {

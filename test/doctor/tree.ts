@@ -1,7 +1,7 @@
 /** A machine made by hand: files, commands and what the devices answer, laid into a folder that stands for "/". */
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { filesUnder, runCommand, type Host } from "../../src/doctor/host.ts";
+import { filesUnder, runCommand, type Host } from "../../src/doctor/machine.ts";
 import type { ProbedDevice } from "../../src/doctor/probe.ts";
 
 /** A library's file: an ELF or PE header, and the name that it exports. */

@@ -1,9 +1,9 @@
 /** Transforms against their definition in float64: every way in which they are planned, and every option. */
 import { describe, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { planOf, type Plan } from "../../src/fft/plan.ts";
+import { planOf, type Plan } from "../../src/fft/transform-plan.ts";
 import { tableBytes, tableTensors } from "../../src/runtime/tables.ts";
-import { cosSin } from "../../src/fft/tables.ts";
+import { cosSin } from "../../src/fft/transform-tables.ts";
 import { clean, eachDevice, eachMode } from "../device.ts";
 import { along, complexOf, dft, errorOf, first, complexWaves, tensorOf, unsigned, wave } from "./reference.ts";
 

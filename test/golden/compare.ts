@@ -1,6 +1,6 @@
 /** Compares results with recorded ones. */
 import * as dx from "../../src/index.ts";
-import { values } from "../../src/ops/data/data.ts";
+import { values } from "../../src/ops/data/conversion.ts";
 import { near, TOLERANCE, type Tolerance } from "../tolerance.ts";
 import type { Call } from "./call.ts";
 import {

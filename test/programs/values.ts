@@ -1,6 +1,6 @@
 /** Tensors of a program's leaves, and the comparison of a tensor with what PyTorch recorded. */
 import * as dx from "../../src/index.ts";
-import { values } from "../../src/ops/data/data.ts";
+import { values } from "../../src/ops/data/conversion.ts";
 import type { Tolerance } from "../tolerance.ts";
 import { dtypes, shortOf, type Expected, type Leaf, type Program } from "./language.ts";
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { loadBinding, surroundings } from "../../src/native/load.ts";
 import { lapackPaths } from "../../src/native/paths.ts";
 import type { Engine } from "../../src/runtime/lapack/engine.ts";
-import { libraryEngine } from "../../src/runtime/lapack/library.ts";
+import { libraryEngine } from "../../src/runtime/lapack/lapack-library.ts";
 import { portable } from "../../src/runtime/lapack/portable.ts";
 
 const engines: Engine[] = [portable];

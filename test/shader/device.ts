@@ -2,7 +2,7 @@
 import { define } from "../../src/core/definition.ts";
 import { dispatch } from "../../src/dispatch/dispatch.ts";
 import type { DType, Tensor } from "../../src/index.ts";
-import { fillCall } from "../../src/shader/dxbc/fill.ts";
+import { fillCall } from "../../src/shader/dxbc/zero-fill.ts";
 import type { Element } from "../../src/shader/ir.ts";
 import type { Kernel } from "../../src/shader/kernels/kernel.ts";
 import type { Shape } from "../../src/core/shape.ts";

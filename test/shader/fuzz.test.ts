@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { emitShader } from "../../src/shader/dxbc/emit.ts";
 import { evaluateShader } from "../../src/shader/evaluate.ts";
 import type { Shader } from "../../src/shader/ir.ts";
-import { lower } from "../../src/shader/lower.ts";
+import { lower } from "../../src/shader/lower-memory.ts";
 import { simplify } from "../../src/shader/simplify.ts";
-import { verifyShader } from "../../src/shader/verify.ts";
+import { verifyShader } from "../../src/shader/validate.ts";
 import { GROUPS, randomBuffers, randomShader, randomUniforms } from "./random.ts";
 
 const COUNT = Number(process.env.DXTENSOR_FUZZ ?? 60);

@@ -1,6 +1,6 @@
 /** Stores of float16 round to the nearest, ties to even, though devices' own conversion may cut off (the evaluator's does). */
 import { expect, it } from "vitest";
-import { lower } from "../../src/shader/lower.ts";
+import { lower } from "../../src/shader/lower-memory.ts";
 import { operation } from "../../src/shader/operations.ts";
 import { simplify } from "../../src/shader/simplify.ts";
 import { build, run, words } from "./support.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ShaderError } from "../../src/core/errors.ts";
-import { printShader } from "../../src/shader/print.ts";
+import { printShader } from "../../src/shader/print-shader.ts";
 import { simplify } from "../../src/shader/simplify.ts";
 import { build, floats, run, words } from "./support.ts";
 

@@ -2,7 +2,7 @@
 import { Scope, type Parameters } from "../../src/shader/language.ts";
 import { evaluateShader, type Launch, type Report } from "../../src/shader/evaluate.ts";
 import type { Element, Shader } from "../../src/shader/ir.ts";
-import { verifyShader } from "../../src/shader/verify.ts";
+import { verifyShader } from "../../src/shader/validate.ts";
 
 /** A verified shader; buffers whose names begin with "out" are written. */
 export function build<const B extends { readonly [name: string]: Element }, const P extends Parameters>(

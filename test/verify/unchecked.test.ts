@@ -1,9 +1,9 @@
 /** Descriptions that DirectML reads past its memory for: each gives an error of ours, and the process and the device live on. */
 import { expect, it } from "vitest";
 import { Side } from "../../src/verify/side.ts";
-import { inputsFor } from "../../src/verify/fill.ts";
-import { Random } from "../../src/verify/values/random.ts";
-import { description, parse, withCounts, type Described } from "../../src/verify/values/text.ts";
+import { inputsFor } from "../../src/verify/input-values.ts";
+import { Random } from "../../src/verify/values/seeded-random.ts";
+import { description, parse, withCounts, type Described } from "../../src/verify/values/operator-text.ts";
 import type { FieldValue, ProgramStep } from "../../src/native/binding.ts";
 import { eachDevice } from "../device.ts";
 

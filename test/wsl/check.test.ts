@@ -119,7 +119,7 @@ describe.runIf(process.platform === "linux")("wsl/check.sh", () => {
   });
 
   it("knows the libdirectml.so that is fetched", () => {
-    const digest = /sha256: "([0-9a-f]{64})"/.exec(readFileSync("src/fetch/library.ts", "utf8"))?.[1];
+    const digest = /sha256: "([0-9a-f]{64})"/.exec(readFileSync("src/fetch/directml-library.ts", "utf8"))?.[1];
     expect(readFileSync("wsl/lib/library.sh", "utf8")).toContain(digest);
   });
 });

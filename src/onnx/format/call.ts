@@ -3,10 +3,10 @@ import type { Device } from "../../core/device.ts";
 import { isFloat, type DType } from "../../core/dtype.ts";
 import { elements } from "../../core/elements.ts";
 import { DTypeError, ShapeError, UnsupportedError, ValueError } from "../../core/errors.ts";
-import { to, values } from "../../ops/data/data.ts";
+import { to, values } from "../../ops/data/conversion.ts";
 import { Tensor } from "../../core/tensor.ts";
 import type { AttributeMessage, GraphMessage, NodeMessage } from "./proto.ts";
-import type { Constants } from "./constants.ts";
+import type { Constants } from "./attribute-constants.ts";
 import { Constant, describe, isNumeric, Texts, type Value } from "./value.ts";
 
 const utf8 = new TextDecoder();

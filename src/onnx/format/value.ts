@@ -4,7 +4,7 @@ import { arrayClass, DTYPES, type DType, type TypedArray } from "../../core/dtyp
 import { DisposedError, UnsupportedError } from "../../core/errors.ts";
 import { Filling } from "../../runtime/filling.ts";
 import { fromBytes } from "../../ops/creation/creation.ts";
-import { values } from "../../ops/data/data.ts";
+import { values } from "../../ops/data/conversion.ts";
 import { nativeDevice } from "../../runtime/devices.ts";
 import { outsideScopes } from "../../core/scope.ts";
 import { sizeOf, type Shape } from "../../core/shape.ts";

@@ -1,5 +1,5 @@
 /** Graphs inside of nodes: branches, loops, scans. */
-import { values } from "../../ops/data/data.ts";
+import { values } from "../../ops/data/conversion.ts";
 import * as ops from "../../ops/index.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../format/call.ts";

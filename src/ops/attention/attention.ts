@@ -8,7 +8,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { define, type Definition, type TensorSpec } from "../../core/definition.ts";
 import { add, mul, sub } from "../elementwise/binary.ts";
 import { eq, ge } from "../elementwise/compare.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { amax } from "../reduce/extrema.ts";
 import { requireProbability, dropout } from "../random/dropout.ts";
 import { cat, repeatEach } from "../shape/join.ts";

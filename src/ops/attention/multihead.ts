@@ -6,7 +6,7 @@ import { scalarTensor } from "../../runtime/constants.ts";
 import { probabilities, scaledDotProductAttention, type Attention } from "./attention.ts";
 import { add, mul, sub } from "../elementwise/binary.ts";
 import { zerosLike } from "../creation/creation.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { dropout } from "../random/dropout.ts";
 import { cat, chunk } from "../shape/join.ts";
 import { linear, matmul } from "../matmul/matmul.ts";

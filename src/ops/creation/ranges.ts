@@ -10,7 +10,7 @@ import type { Expr } from "../../graph/graph.ts";
 import { normalizeAxis, type Shape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { empty, tensor, withGrad, type TensorOptions } from "./creation.ts";
-import { contiguous } from "../data/data.ts";
+import { contiguous } from "../data/conversion.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { diagonal, movedim, setDiagonalGrad } from "../shape/movement.ts";
 import { alongAxis, BOOL, cast, computing, constant, sequence } from "../declare/support.ts";

@@ -4,7 +4,7 @@ import { DTypeError, ValueError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { add, div, mul, sub } from "../elementwise/binary.ts";
 import { ones, tensor, type TensorOptions } from "./creation.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { arange } from "./ranges.ts";
 import { i0 } from "../special/bessel.ts";
 import { abs, cos, sqrt, square } from "../elementwise/unary.ts";

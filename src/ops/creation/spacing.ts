@@ -6,7 +6,7 @@ import { Tensor } from "../../core/tensor.ts";
 import { add, mul, sub } from "../elementwise/binary.ts";
 import { lt } from "../elementwise/compare.ts";
 import { tensor, withGrad, type TensorOptions } from "./creation.ts";
-import { to, toDType } from "../data/data.ts";
+import { to, toDType } from "../data/conversion.ts";
 import { pow } from "../elementwise/power.ts";
 import { arange, evenly, evenSteps } from "./ranges.ts";
 import { computing } from "../declare/support.ts";

@@ -1,7 +1,7 @@
 /** Aliases: PyTorch's other names of operations, and those that take the shape or dtype of another tensor. */
 import type { Arithmetic } from "../elementwise/binary.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { to } from "./data.ts";
+import { to } from "./conversion.ts";
 import { takeAlongAxis } from "../index/nonzero.ts";
 import { split } from "../shape/join.ts";
 import { outer } from "../matmul/matmul.ts";

@@ -8,7 +8,7 @@ import { outsideScopes } from "../../core/scope.ts";
 import { sameShape, showShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { tracer } from "../../core/tracer.ts";
-import { to, toDType } from "./data.ts";
+import { to, toDType } from "./conversion.ts";
 
 /**
  * target takes the values of source, converted to its dtype and moved to its device; autograd records nothing. target keeps its

@@ -11,7 +11,7 @@ import { Tensor } from "../../core/tensor.ts";
 import { tracer } from "../../core/tracer.ts";
 import type { Arithmetic } from "../elementwise/binary.ts";
 import { full } from "../creation/creation.ts";
-import { to, toDType } from "./data.ts";
+import { to, toDType } from "./conversion.ts";
 import { broadcastTo, narrow } from "../shape/movement.ts";
 import { any } from "../reduce/reduce.ts";
 import { maskedFill } from "../elementwise/where.ts";

@@ -14,7 +14,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { eq, ge, gt, le, logicalAnd, logicalOr, lt } from "./compare.ts";
 import { zerosLike } from "../creation/creation.ts";
-import { asFloat, roundedOnce, toDType } from "../data/data.ts";
+import { asFloat, roundedOnce, toDType } from "../data/conversion.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { formula, Formula } from "./formula.ts";
 import { chunk } from "../shape/join.ts";

@@ -9,7 +9,7 @@ import { define, type Definition } from "../../core/definition.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { add, binary, div, mul, operands, realOperands, sub, type Arithmetic } from "./binary.ts";
 import { eq, gt, isnan, le, logicalAnd, logicalNot, logicalOr, lt } from "./compare.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { extremeOf } from "../reduce/extreme-lower.ts";
 import { Formula, formula } from "./formula.ts";
 import { pow } from "./power.ts";

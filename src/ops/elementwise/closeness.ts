@@ -6,7 +6,7 @@ import { sameShape } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { add, mul, operands, sub, type Arithmetic } from "./binary.ts";
 import { eq, isfinite, isnan, le, logicalAnd, logicalNot, logicalOr } from "./compare.ts";
-import { asFloat, item, itemSync } from "../data/data.ts";
+import { asFloat, item, itemSync } from "../data/conversion.ts";
 import { narrow, reshape, unsqueeze } from "../shape/movement.ts";
 import { all, any } from "../reduce/reduce.ts";
 import { abs } from "./unary.ts";

@@ -6,7 +6,7 @@ import type { Expr } from "../../graph/graph.ts";
 import { broadcastShapes } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { aligned, operands, type Arithmetic } from "./binary.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { comparable } from "./int64-order.ts";
 import { BOOL, cast, computing, constant } from "../declare/support.ts";

@@ -10,7 +10,7 @@ import { Tensor } from "../../core/tensor.ts";
 import type { Definition, SavedInputs } from "../../core/definition.ts";
 import { binary, div as quotient, mul, operands, sub, type Arithmetic } from "./binary.ts";
 import { zerosLike } from "../creation/creation.ts";
-import { dataSync } from "../data/data.ts";
+import { dataSync } from "../data/conversion.ts";
 import { Formula } from "./formula.ts";
 import { comparable } from "./int64-order.ts";
 import { BOOL, cast, computable, computing, constant } from "../declare/support.ts";

@@ -8,7 +8,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { binary, div, mul, operands, realOperands, type Arithmetic } from "./binary.ts";
 import { eq } from "./compare.ts";
 import { zerosLike } from "../creation/creation.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { define } from "../../core/definition.ts";
 import { comparable } from "./int64-order.ts";
 import { pow } from "./power.ts";

@@ -1,7 +1,7 @@
 /** Truth of a single element. */
 import { ShapeError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { item, itemSync } from "../data/data.ts";
+import { item, itemSync } from "../data/conversion.ts";
 
 function requireOne(operation: string, x: Tensor): void {
   if (x.size !== 1) throw new ShapeError(operation, "x", "of one element", x.describe());

@@ -10,7 +10,7 @@ import { scalarTensor } from "../../runtime/constants.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { zerosLike } from "../creation/creation.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { BOOL, abs64, cast, computing, constant, floating, neg64, widened } from "../declare/support.ts";
 import { sample, type Sample, real as reals } from "../declare/sample.ts";

@@ -10,7 +10,7 @@ import { broadcastShapes } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { aligned, binary, mul, operands, type Arithmetic } from "./binary.ts";
 import { eq, gt, isfinite, le, logicalAnd, logicalOr, lt } from "./compare.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { define, type Definition, type GradRule } from "../../core/definition.ts";
 import { extremeOf, extremeOfNumbers } from "../reduce/extreme-lower.ts";
 import type { Expr } from "../../graph/graph.ts";

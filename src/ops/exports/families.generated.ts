@@ -3,7 +3,7 @@ import * as creationCreation from "../creation/creation.ts";
 import * as creationNewLike from "../creation/new-like.ts";
 import * as creationRanges from "../creation/ranges.ts";
 import * as dataAliases from "../data/aliases.ts";
-import * as dataData from "../data/data.ts";
+import * as dataConversion from "../data/conversion.ts";
 import * as dataState from "../data/state.ts";
 import * as elementwiseActivation from "../elementwise/activation.ts";
 import * as elementwiseArithmetic from "../elementwise/arithmetic.ts";
@@ -26,7 +26,7 @@ import * as indexIndexing from "../index/indexing.ts";
 import * as indexNonzero from "../index/nonzero.ts";
 import * as indexOneHot from "../index/one-hot.ts";
 import * as indexScatter from "../index/scatter.ts";
-import * as linalgNames from "../linalg/names.ts";
+import * as linalgAliases from "../linalg/aliases.ts";
 import * as matmulContraction from "../matmul/contraction.ts";
 import * as matmulMatmul from "../matmul/matmul.ts";
 import * as matmulMatrixProducts from "../matmul/matrix-products.ts";
@@ -67,7 +67,7 @@ export const methods = {
   ...creationNewLike.methods,
   ...creationRanges.methods,
   ...dataAliases.methods,
-  ...dataData.methods,
+  ...dataConversion.methods,
   ...dataState.methods,
   ...elementwiseActivation.methods,
   ...elementwiseArithmetic.methods,
@@ -90,7 +90,7 @@ export const methods = {
   ...indexNonzero.methods,
   ...indexOneHot.methods,
   ...indexScatter.methods,
-  ...linalgNames.methods,
+  ...linalgAliases.methods,
   ...matmulContraction.methods,
   ...matmulMatmul.methods,
   ...matmulMatrixProducts.methods,
@@ -149,7 +149,7 @@ export const inPlaceMethods = {
   ...specialIncompleteGamma.inPlaceMethods,
 };
 export const overloaded = {
-  ...dataData.overloaded,
+  ...dataConversion.overloaded,
   ...indexNonzero.overloaded,
   ...indexOneHot.overloaded,
   ...reduceExtrema.overloaded,

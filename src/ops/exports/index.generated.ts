@@ -11,7 +11,7 @@ import * as $creationRanges from "../creation/ranges.ts";
 import * as $creationSignalWindows from "../creation/signal-windows.ts";
 import * as $creationSpacing from "../creation/spacing.ts";
 import * as $dataAliases from "../data/aliases.ts";
-import * as $dataData from "../data/data.ts";
+import * as $dataConversion from "../data/conversion.ts";
 import * as $dataState from "../data/state.ts";
 import * as $elementwiseActivation from "../elementwise/activation.ts";
 import * as $elementwiseArithmetic from "../elementwise/arithmetic.ts";
@@ -39,7 +39,7 @@ import * as $indexOneHot from "../index/one-hot.ts";
 import * as $indexScatter from "../index/scatter.ts";
 import * as $kernelKernel from "../kernel/kernel.ts";
 import * as $kernelShader from "../kernel/shader.ts";
-import * as $linalgNames from "../linalg/names.ts";
+import * as $linalgAliases from "../linalg/aliases.ts";
 import * as $lossCrossEntropy from "../loss/cross-entropy.ts";
 import * as $lossCtcLoss from "../loss/ctc-loss.ts";
 import * as $lossMarginLoss from "../loss/margin-loss.ts";
@@ -250,31 +250,31 @@ export const takeAlongDim = function ($0: never, $1: never, $2: never = undefine
 export const splitWithSizes = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && kinds.kind36.is($1) && ($2 === undefined || kinds.kind2.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("splitWithSizes", "x:0 lengths:16 axis:21", arguments); try { return $dataAliases.splitWithSizes($0, $1, $2); } catch (error) { throw under("splitWithSizes", error); } } as unknown as typeof $dataAliases.splitWithSizes;
 /** pad() by a constant. Reference: torch.constant_pad_nd. */
 export const constantPadNd = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && kinds.kind36.is($1) && ($2 === undefined || kinds.kind2.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("constantPadNd", "x:0 pads:16 value:21", arguments); try { return $dataAliases.constantPadNd($0, $1, $2); } catch (error) { throw under("constantPadNd", error); } } as unknown as typeof $dataAliases.constantPadNd;
-export { type ItemOf } from "../data/data.ts";
+export { type ItemOf } from "../data/conversion.ts";
 /** The tensor with packed elements: itself when it is so already. */
-export const contiguous = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("contiguous", "x:0", arguments); try { return $dataData.contiguous($0); } catch (error) { throw under("contiguous", error); } } as unknown as typeof $dataData.contiguous;
+export const contiguous = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("contiguous", "x:0", arguments); try { return $dataConversion.contiguous($0); } catch (error) { throw under("contiguous", error); } } as unknown as typeof $dataConversion.contiguous;
 /** The tensor on another device (itself when it is there), in another dtype, or both. */
-export const to = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.kind56.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("to", "x:0 target:29", arguments); try { return $dataData.to($0, $1); } catch (error) { throw under("to", error); } } as unknown as typeof $dataData.to;
+export const to = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.kind56.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("to", "x:0 target:29", arguments); try { return $dataConversion.to($0, $1); } catch (error) { throw under("to", error); } } as unknown as typeof $dataConversion.to;
 /**
  * The elements in row-major order, without blocking the event loop. float16 and bfloat16 come as raw 16-bit words (see
  * toArray for numbers), bool as bytes, int64 and uint64 as BigInts. dtype: the tensor's own, which types know the array by; DTypeError for
  * another one.
  */
-export const data = async function ($0: never, $1: never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind31.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("data", "x:0 dtype:30", arguments); try { return await $dataData.data($0, $1); } catch (error) { throw under("data", error); } } as unknown as typeof $dataData.data;
+export const data = async function ($0: never, $1: never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind31.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("data", "x:0 dtype:30", arguments); try { return await $dataConversion.data($0, $1); } catch (error) { throw under("data", error); } } as unknown as typeof $dataConversion.data;
 /** data(), blocking until the work queued before is done. */
-export const dataSync = function ($0: never, $1: never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind31.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("dataSync", "x:0 dtype:30", arguments); try { return $dataData.dataSync($0, $1); } catch (error) { throw under("dataSync", error); } } as unknown as typeof $dataData.dataSync;
+export const dataSync = function ($0: never, $1: never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind31.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("dataSync", "x:0 dtype:30", arguments); try { return $dataConversion.dataSync($0, $1); } catch (error) { throw under("dataSync", error); } } as unknown as typeof $dataConversion.dataSync;
 /** The elements as nested arrays: a number for rank 0. */
-export const toArray = async function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("toArray", "x:0", arguments); try { return await $dataData.toArray($0); } catch (error) { throw under("toArray", error); } } as unknown as typeof $dataData.toArray;
+export const toArray = async function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("toArray", "x:0", arguments); try { return await $dataConversion.toArray($0); } catch (error) { throw under("toArray", error); } } as unknown as typeof $dataConversion.toArray;
 /** toArray(), blocking. */
-export const toArraySync = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("toArraySync", "x:0", arguments); try { return $dataData.toArraySync($0); } catch (error) { throw under("toArraySync", error); } } as unknown as typeof $dataData.toArraySync;
+export const toArraySync = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("toArraySync", "x:0", arguments); try { return $dataConversion.toArraySync($0); } catch (error) { throw under("toArraySync", error); } } as unknown as typeof $dataConversion.toArraySync;
 /**
  * The one element as a number (booleans as 0 and 1). dtype: the tensor's own, which types know the result by: item("int64") is a bigint.
  * Throws ShapeError for other sizes, DTypeError for another dtype, and without a dtype ValueError for 64-bit integers beyond 2^53, of which
  * a number has not all digits. Reference: torch.Tensor.item.
  */
-export const item = async function ($0: never, $1: never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind31.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("item", "x:0 dtype:30", arguments); try { return await $dataData.item($0, $1); } catch (error) { throw under("item", error); } } as unknown as typeof $dataData.item;
+export const item = async function ($0: never, $1: never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind31.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("item", "x:0 dtype:30", arguments); try { return await $dataConversion.item($0, $1); } catch (error) { throw under("item", error); } } as unknown as typeof $dataConversion.item;
 /** item(), blocking. */
-export const itemSync = function ($0: never, $1: never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind31.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("itemSync", "x:0 dtype:30", arguments); try { return $dataData.itemSync($0, $1); } catch (error) { throw under("itemSync", error); } } as unknown as typeof $dataData.itemSync;
+export const itemSync = function ($0: never, $1: never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind31.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("itemSync", "x:0 dtype:30", arguments); try { return $dataConversion.itemSync($0, $1); } catch (error) { throw under("itemSync", error); } } as unknown as typeof $dataConversion.itemSync;
 export { type HookHandle } from "../data/state.ts";
 /** A packed copy. Gradients flow through it. Reference: torch.clone. DirectML: ELEMENT_WISE_IDENTITY. */
 export const clone = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("clone", "x:0", arguments); try { return $dataState.clone($0); } catch (error) { throw under("clone", error); } } as unknown as typeof $dataState.clone;
@@ -725,33 +725,33 @@ export { type ShaderDType, type ElementOf, type ShaderOutput, type ShaderSpec, t
  */
 export const shader = function ($0: never, $1: never) { if (!(kinds.kind135.is($0) && kinds.kind57.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("shader", "spec:67 body:31", arguments); try { return $kernelShader.shader($0, $1); } catch (error) { throw under("shader", error); } } as unknown as typeof $kernelShader.shader;
 /** linalg.cholesky(). Reference: torch.cholesky. */
-export const cholesky = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind137.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("cholesky", "a:0 options:68", arguments); try { return $linalgNames.cholesky($0, $1); } catch (error) { throw under("cholesky", error); } } as unknown as typeof $linalgNames.cholesky;
+export const cholesky = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind137.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("cholesky", "a:0 options:68", arguments); try { return $linalgAliases.cholesky($0, $1); } catch (error) { throw under("cholesky", error); } } as unknown as typeof $linalgAliases.cholesky;
 /** linalg.choleskyInverse(). Reference: torch.cholesky_inverse. */
-export const choleskyInverse = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind137.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("choleskyInverse", "factor:0 options:68", arguments); try { return $linalgNames.choleskyInverse($0, $1); } catch (error) { throw under("choleskyInverse", error); } } as unknown as typeof $linalgNames.choleskyInverse;
+export const choleskyInverse = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind137.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("choleskyInverse", "factor:0 options:68", arguments); try { return $linalgAliases.choleskyInverse($0, $1); } catch (error) { throw under("choleskyInverse", error); } } as unknown as typeof $linalgAliases.choleskyInverse;
 /** linalg.choleskySolve(). Reference: torch.cholesky_solve. */
-export const choleskySolve = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.kind137.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("choleskySolve", "b:0 factor:0 options:68", arguments); try { return $linalgNames.choleskySolve($0, $1, $2); } catch (error) { throw under("choleskySolve", error); } } as unknown as typeof $linalgNames.choleskySolve;
+export const choleskySolve = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.kind137.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("choleskySolve", "b:0 factor:0 options:68", arguments); try { return $linalgAliases.choleskySolve($0, $1, $2); } catch (error) { throw under("choleskySolve", error); } } as unknown as typeof $linalgAliases.choleskySolve;
 /** linalg.det(). Reference: torch.det. */
-export const det = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("det", "a:0", arguments); try { return $linalgNames.det($0); } catch (error) { throw under("det", error); } } as unknown as typeof $linalgNames.det;
+export const det = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("det", "a:0", arguments); try { return $linalgAliases.det($0); } catch (error) { throw under("det", error); } } as unknown as typeof $linalgAliases.det;
 /** linalg.geqrf(). Reference: torch.geqrf. */
-export const geqrf = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("geqrf", "x:0", arguments); try { return $linalgNames.geqrf($0); } catch (error) { throw under("geqrf", error); } } as unknown as typeof $linalgNames.geqrf;
+export const geqrf = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("geqrf", "x:0", arguments); try { return $linalgAliases.geqrf($0); } catch (error) { throw under("geqrf", error); } } as unknown as typeof $linalgAliases.geqrf;
 /** linalg.inv(). Reference: torch.inverse. */
-export const inverse = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("inverse", "a:0", arguments); try { return $linalgNames.inverse($0); } catch (error) { throw under("inverse", error); } } as unknown as typeof $linalgNames.inverse;
+export const inverse = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("inverse", "a:0", arguments); try { return $linalgAliases.inverse($0); } catch (error) { throw under("inverse", error); } } as unknown as typeof $linalgAliases.inverse;
 /** linalg.logdet(). Reference: torch.logdet. */
-export const logdet = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("logdet", "a:0", arguments); try { return $linalgNames.logdet($0); } catch (error) { throw under("logdet", error); } } as unknown as typeof $linalgNames.logdet;
+export const logdet = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("logdet", "a:0", arguments); try { return $linalgAliases.logdet($0); } catch (error) { throw under("logdet", error); } } as unknown as typeof $linalgAliases.logdet;
 /** linalg.luUnpack(). Reference: torch.lu_unpack. */
-export const luUnpack = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("luUnpack", "factors:0 pivots:0", arguments); try { return $linalgNames.luUnpack($0, $1); } catch (error) { throw under("luUnpack", error); } } as unknown as typeof $linalgNames.luUnpack;
+export const luUnpack = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("luUnpack", "factors:0 pivots:0", arguments); try { return $linalgAliases.luUnpack($0, $1); } catch (error) { throw under("luUnpack", error); } } as unknown as typeof $linalgAliases.luUnpack;
 /** linalg.matrixExp(). Reference: torch.matrix_exp. */
-export const matrixExp = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("matrixExp", "a:0", arguments); try { return $linalgNames.matrixExp($0); } catch (error) { throw under("matrixExp", error); } } as unknown as typeof $linalgNames.matrixExp;
+export const matrixExp = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("matrixExp", "a:0", arguments); try { return $linalgAliases.matrixExp($0); } catch (error) { throw under("matrixExp", error); } } as unknown as typeof $linalgAliases.matrixExp;
 /** linalg.matrixPower(). Reference: torch.matrix_power. */
-export const matrixPower = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.kind8.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("matrixPower", "a:0 n:2", arguments); try { return $linalgNames.matrixPower($0, $1); } catch (error) { throw under("matrixPower", error); } } as unknown as typeof $linalgNames.matrixPower;
+export const matrixPower = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.kind8.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("matrixPower", "a:0 n:2", arguments); try { return $linalgAliases.matrixPower($0, $1); } catch (error) { throw under("matrixPower", error); } } as unknown as typeof $linalgAliases.matrixPower;
 /** linalg.ormqr(). Reference: torch.ormqr. */
-export const ormqr = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && isTensor($2) && ($3 === undefined || kinds.kind139.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("ormqr", "a:0 tau:0 other:0 options:69", arguments); try { return $linalgNames.ormqr($0, $1, $2, $3); } catch (error) { throw under("ormqr", error); } } as unknown as typeof $linalgNames.ormqr;
+export const ormqr = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && isTensor($2) && ($3 === undefined || kinds.kind139.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("ormqr", "a:0 tau:0 other:0 options:69", arguments); try { return $linalgAliases.ormqr($0, $1, $2, $3); } catch (error) { throw under("ormqr", error); } } as unknown as typeof $linalgAliases.ormqr;
 /** linalg.pinv(). Reference: torch.pinverse. */
-export const pinverse = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind142.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("pinverse", "a:0 options:70", arguments); try { return $linalgNames.pinverse($0, $1); } catch (error) { throw under("pinverse", error); } } as unknown as typeof $linalgNames.pinverse;
+export const pinverse = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind142.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("pinverse", "a:0 options:70", arguments); try { return $linalgAliases.pinverse($0, $1); } catch (error) { throw under("pinverse", error); } } as unknown as typeof $linalgAliases.pinverse;
 /** linalg.slogdet(). Reference: torch.slogdet. */
-export const slogdet = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("slogdet", "a:0", arguments); try { return $linalgNames.slogdet($0); } catch (error) { throw under("slogdet", error); } } as unknown as typeof $linalgNames.slogdet;
+export const slogdet = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("slogdet", "a:0", arguments); try { return $linalgAliases.slogdet($0); } catch (error) { throw under("slogdet", error); } } as unknown as typeof $linalgAliases.slogdet;
 /** linalg.triangularSolve(). Reference: torch.triangular_solve. */
-export const triangularSolve = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.kind144.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("triangularSolve", "b:0 a:0 options:71", arguments); try { return $linalgNames.triangularSolve($0, $1, $2); } catch (error) { throw under("triangularSolve", error); } } as unknown as typeof $linalgNames.triangularSolve;
+export const triangularSolve = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.kind144.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("triangularSolve", "b:0 a:0 options:71", arguments); try { return $linalgAliases.triangularSolve($0, $1, $2); } catch (error) { throw under("triangularSolve", error); } } as unknown as typeof $linalgAliases.triangularSolve;
 export { type NllOptions, type CrossEntropyOptions } from "../loss/cross-entropy.ts";
 /**
  * Mean of -weight[t] x[t] for logarithms x of probabilities, divided by the total weight.

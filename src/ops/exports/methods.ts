@@ -4,7 +4,7 @@ import type { BackwardOptions } from "../../autograd/backward.ts";
 import type { format } from "../../core/print.ts";
 import { formatSync, inspected, installPrinting, summary, type print } from "../../core/print.ts";
 import { Tensor } from "../../core/tensor.ts";
-import { toArraySync } from "../data/data.ts";
+import { toArraySync } from "../data/conversion.ts";
 import { permute, select } from "../shape/movement.ts";
 import type * as families from "./families.generated.ts";
 import { forms } from "./methods.generated.ts";

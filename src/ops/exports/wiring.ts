@@ -9,7 +9,7 @@ import { nativeDevice } from "../../runtime/devices.ts";
 import * as binary from "../elementwise/binary.ts";
 import * as compare from "../elementwise/compare.ts";
 import * as creation from "../creation/creation.ts";
-import * as data from "../data/data.ts";
+import * as data from "../data/conversion.ts";
 import { gatherParts } from "../index/slice-gradients.ts";
 import * as join from "../shape/join.ts";
 import * as movement from "../shape/movement.ts";

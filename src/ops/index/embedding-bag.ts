@@ -5,7 +5,7 @@ import { isHalf, isInteger, resultType } from "../../core/dtype.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { div, mul, sub } from "../elementwise/binary.ts";
 import { eq, ge, logicalAnd, lt, ne } from "../elementwise/compare.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { embedding, type EmbeddingOptions } from "./embedding.ts";
 import { amax } from "../reduce/extrema.ts";
 import { sumRows } from "./gather.ts";

@@ -9,7 +9,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { add, mul } from "../elementwise/binary.ts";
 import { eq, ne } from "../elementwise/compare.ts";
 import { zeros } from "../creation/creation.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { amin } from "../reduce/extrema.ts";
 import { selectRows, takeElements } from "./gather.ts";
 import { expand, flatten, narrow, reshape } from "../shape/movement.ts";

@@ -8,7 +8,7 @@ import { normalizeAxis, showShape, sizeOf, type Shape } from "../../core/shape.t
 import { Tensor } from "../../core/tensor.ts";
 import { add, mul } from "../elementwise/binary.ts";
 import { ones, zeros } from "../creation/creation.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { foldedRows } from "./folded-rows.ts";
 import { requireIndex, sumElements, sumRows } from "./gather.ts";
 import { expand, reshape } from "../shape/movement.ts";

@@ -10,7 +10,7 @@ import { Tensor } from "../../core/tensor.ts";
 import { tracer } from "../../core/tracer.ts";
 import { add, mul, sub } from "../elementwise/binary.ts";
 import { tensor, type TensorData } from "../creation/creation.ts";
-import { to, toDType } from "../data/data.ts";
+import { to, toDType } from "../data/conversion.ts";
 import { indexSelect, sumRows } from "./gather.ts";
 import { foldedRows } from "./folded-rows.ts";
 import { alias, broadcastTo, flatten, movedim, narrow, permute, reshape, select, slice, unsqueeze } from "../shape/movement.ts";

@@ -17,7 +17,7 @@ import { tracer } from "../../core/tracer.ts";
 import { add, sub } from "../elementwise/binary.ts";
 import { lt, ne } from "../elementwise/compare.ts";
 import { zeros } from "../creation/creation.ts";
-import { data, dataSync, toDType } from "../data/data.ts";
+import { data, dataSync, toDType } from "../data/conversion.ts";
 import { define } from "../../core/definition.ts";
 import type { IndexDType } from "../reduce/extrema.ts";
 import { requireIndex, gather, indexSelect } from "./gather.ts";

@@ -3,7 +3,7 @@ import { isInteger, type DType } from "../../core/dtype.ts";
 import { DTypeError, ValueError } from "../../core/errors.ts";
 import { requireIndices } from "../../runtime/index-check.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { data, dataSync } from "../data/data.ts";
+import { data, dataSync } from "../data/conversion.ts";
 import { amax, amin } from "../reduce/extrema.ts";
 import { refuseTraced } from "./nonzero.ts";
 import { oneHotOf } from "../creation/ranges.ts";

@@ -11,7 +11,7 @@ import { define, type Definition } from "../../core/definition.ts";
 import { add, div, mul } from "../elementwise/binary.ts";
 import { eq, gt } from "../elementwise/compare.ts";
 import { onesLike, zerosLike } from "../creation/creation.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { requireIndex, gather, sumElements } from "./gather.ts";
 import { expand, reshape, sliceView } from "../shape/movement.ts";
 import { foldedElements } from "./folded-rows.ts";

@@ -1,6 +1,6 @@
 /** A shader's call in plain JavaScript: what it computes, prints, and does wrong. */
 import type { TypedArray } from "../../core/dtype.ts";
-import { data } from "../data/data.ts";
+import { data } from "../data/conversion.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { LaunchFacts, ShaderProgram } from "../../shader/dxbc/shader-program.ts";

@@ -8,10 +8,10 @@ import { fillOp } from "../../runtime/constants.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { ShaderProgram } from "../../shader/dxbc/shader-program.ts";
 import { debugShader, type DebugOptions, type ShaderDebug } from "./shader-debug.ts";
-import { fillCall } from "../../shader/dxbc/fill.ts";
+import { fillCall } from "../../shader/dxbc/zero-fill.ts";
 import type { Element } from "../../shader/ir.ts";
 import { Scope, type Parameters } from "../../shader/language.ts";
-import { printShader } from "../../shader/print.ts";
+import { printShader } from "../../shader/print-shader.ts";
 import { simplify } from "../../shader/simplify.ts";
 
 /** Dtypes of a shader's buffers. */

@@ -5,7 +5,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { add, mul } from "../elementwise/binary.ts";
 import { gt, isnan, logicalOr } from "../elementwise/compare.ts";
 import { onesLike } from "../creation/creation.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { matrixNorm, type MatrixOrder } from "../reduce/distance.ts";
 import { div } from "../elementwise/division.ts";
 import { amax } from "../reduce/extrema.ts";

@@ -7,7 +7,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { tracer } from "../../core/tracer.ts";
 import { add, mul, sub } from "../elementwise/binary.ts";
 import { empty } from "../creation/creation.ts";
-import { dataSync } from "../data/data.ts";
+import { dataSync } from "../data/conversion.ts";
 import { matmul } from "../matmul/matmul.ts";
 import { squeeze, unsqueeze } from "../shape/movement.ts";
 import { neg } from "../elementwise/unary.ts";

@@ -6,7 +6,7 @@ import { engine } from "../../runtime/lapack/engine.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { add, mul, sub } from "../elementwise/binary.ts";
 import { full } from "../creation/creation.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { div } from "../elementwise/division.ts";
 import { diagEmbed } from "../shape/diagonals.ts";
 import { matmul } from "../matmul/matmul.ts";

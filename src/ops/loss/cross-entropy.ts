@@ -8,7 +8,7 @@ import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { requireIndices } from "../../runtime/index-check.ts";
 import { sameShape, showShape, sizeOf } from "../../core/shape.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { add, div, mul, sub } from "../elementwise/binary.ts";
 import { ne } from "../elementwise/compare.ts";

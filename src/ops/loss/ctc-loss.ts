@@ -7,7 +7,7 @@ import { Tensor } from "../../core/tensor.ts";
 import { add, div, mul, sub } from "../elementwise/binary.ts";
 import { eq, ge, gt, logicalAnd, lt, ne } from "../elementwise/compare.ts";
 import { full, tensor } from "../creation/creation.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { gather } from "../index/gather.ts";
 import { cat } from "../shape/join.ts";
 import { requireReduction, type LossOptions } from "./regression.ts";

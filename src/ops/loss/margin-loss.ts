@@ -7,7 +7,7 @@ import { isBroadcastableTo, sameShape, showShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { add, div, mul, sub } from "../elementwise/binary.ts";
 import { eq, le, logicalAnd, logicalNot, lt, ne } from "../elementwise/compare.ts";
-import { asFloat, toDType } from "../data/data.ts";
+import { asFloat, toDType } from "../data/conversion.ts";
 import { pairwiseDistance } from "../reduce/distance.ts";
 import { gather } from "../index/gather.ts";
 import { reduceLoss, type LossOptions } from "./regression.ts";

@@ -11,7 +11,7 @@ import type { Expr } from "../../graph/graph.ts";
 import { logSigmoid } from "../elementwise/activation.ts";
 import { add, div, mul, sub } from "../elementwise/binary.ts";
 import { ge, le, logicalAnd, ne } from "../elementwise/compare.ts";
-import { itemSync } from "../data/data.ts";
+import { itemSync } from "../data/conversion.ts";
 import { formula } from "../elementwise/formula.ts";
 import { all, mean, sum } from "../reduce/reduce.ts";
 import { requireFloat } from "../declare/support.ts";

@@ -5,7 +5,7 @@ import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { normalizeAxis, showShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { mul } from "../elementwise/binary.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { cheapestOrder } from "./contraction-order.ts";
 import { matmul } from "./matmul.ts";
 import { broadcastTo, diagonal, movedim, permute, reshape } from "../shape/movement.ts";

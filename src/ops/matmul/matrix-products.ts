@@ -8,7 +8,7 @@ import { add, mul, sub } from "../elementwise/binary.ts";
 import { roll } from "../shape/join.ts";
 import { addmm, dot, matmul } from "./matmul.ts";
 import { movedim, reshape, unsqueeze } from "../shape/movement.ts";
-import { roundedOnce, toDType } from "../data/data.ts";
+import { roundedOnce, toDType } from "../data/conversion.ts";
 
 interface Scale {
   readonly alpha?: number | undefined;

@@ -14,7 +14,7 @@ import { sameShape, showShape, sizeOf, type Shape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { add, mul, sub } from "../elementwise/binary.ts";
 import { full } from "../creation/creation.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { reshape } from "../shape/movement.ts";
 import { mean, sum } from "../reduce/reduce.ts";

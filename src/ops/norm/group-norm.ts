@@ -9,7 +9,7 @@ import type { Expr } from "../../graph/graph.ts";
 import { sizeOf, type Shape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { add, mul, sub } from "../elementwise/binary.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { reshape } from "../shape/movement.ts";
 import { requireChannels, filler, normalizationGradient, normalizedGradient, ofNothing, tiedTo, type Epsilon } from "./batch-layer-norm.ts";

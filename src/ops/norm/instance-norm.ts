@@ -4,7 +4,7 @@ import { assign } from "../../dispatch/dispatch.ts";
 import { ShapeError, ValueError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { add, mul } from "../elementwise/binary.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { normalizeGroups } from "./group-norm.ts";
 import { batchNorm } from "./batch-layer-norm.ts";
 import { mean } from "../reduce/reduce.ts";

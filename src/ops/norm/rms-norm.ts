@@ -9,7 +9,7 @@ import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import type { Expr } from "../../graph/graph.ts";
 import type { Padding } from "../../core/padded-axes.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { asFloat, roundedOnce } from "../data/data.ts";
+import { asFloat, roundedOnce } from "../data/conversion.ts";
 import { define } from "../../core/definition.ts";
 import { full } from "../creation/creation.ts";
 import { add, div, mul, sub } from "../elementwise/binary.ts";

@@ -5,7 +5,7 @@ import { ShapeError } from "../../core/errors.ts";
 import { requireListed, expandList } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { tensor } from "../creation/creation.ts";
-import { roundedOnce, toDType } from "../data/data.ts";
+import { roundedOnce, toDType } from "../data/conversion.ts";
 import { indexSelect } from "../index/gather.ts";
 import { div } from "../elementwise/binary.ts";
 import { ne } from "../elementwise/compare.ts";

@@ -11,7 +11,7 @@ import { requireListed, expandList, showShape, sizeOf } from "../../core/shape.t
 import type { Tensor } from "../../core/tensor.ts";
 import { mul } from "../elementwise/binary.ts";
 import { tensor, zerosLike } from "../creation/creation.ts";
-import { roundedOnce } from "../data/data.ts";
+import { roundedOnce } from "../data/conversion.ts";
 import { define, type Definition, type TensorSpec } from "../../core/definition.ts";
 import { gather } from "../index/gather.ts";
 import { integerAverage, integerMaximum, integerMaximumWithIndices } from "../conv/integer-spatial.ts";

@@ -6,7 +6,7 @@ import { expandList, sameShape, showShape, sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { add, mul, sub } from "../elementwise/binary.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { max } from "../reduce/extrema.ts";
 import { gather } from "../index/gather.ts";
 import { permute, reshape, select, unsqueeze } from "../shape/movement.ts";

@@ -10,7 +10,7 @@ import { normalizeAxis } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { mul, sub } from "../elementwise/binary.ts";
 import { ge, le, logicalAnd } from "../elementwise/compare.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { formula, type Formula } from "../elementwise/formula.ts";
 import { reshape } from "../shape/movement.ts";
 import type { Expr } from "../../graph/graph.ts";

@@ -12,7 +12,7 @@ import { scalarTensor } from "../../runtime/constants.ts";
 import { broadcastShapes, expandList, sameShape, showShape, sizeOf, type Shape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { add, div, mul, sub } from "../elementwise/binary.ts";
-import { contiguous, toDType } from "../data/data.ts";
+import { contiguous, toDType } from "../data/conversion.ts";
 import { amax, amin } from "../reduce/extrema.ts";
 import { bitwiseAnd, bitwiseRightShift } from "../elementwise/bits.ts";
 import { stack } from "../shape/join.ts";

@@ -9,7 +9,7 @@ import { broadcastShapes, type Shape } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { add, div, mul, sub } from "../elementwise/binary.ts";
 import { ge, gt, le, logicalAnd, lt } from "../elementwise/compare.ts";
-import { itemSync, toDType } from "../data/data.ts";
+import { itemSync, toDType } from "../data/conversion.ts";
 import { unsqueeze } from "../shape/movement.ts";
 import { draw, rand, randint, randn, type Generator, type RandomOptions, requireDrawable } from "./random.ts";
 import { all, sum } from "../reduce/reduce.ts";

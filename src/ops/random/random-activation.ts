@@ -5,7 +5,7 @@ import { requireSameDevice } from "../../dispatch/dispatch.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { add, div, mul, sub } from "../elementwise/binary.ts";
 import { eq, gt } from "../elementwise/compare.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { argmax } from "../reduce/extrema.ts";
 import { matmul } from "../matmul/matmul.ts";
 import { permute, reshape, unsqueeze } from "../shape/movement.ts";

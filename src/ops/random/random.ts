@@ -20,7 +20,7 @@ import { empty, tensor, withGrad, type TensorOptions } from "../creation/creatio
 import { define, type Definition } from "../../core/definition.ts";
 import { broadcastTo } from "../shape/movement.ts";
 import { cast, computing, cut } from "../declare/support.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { lt } from "../elementwise/compare.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
 

@@ -15,7 +15,7 @@ import { narrow, reshape, select, transpose, unbind, unsqueeze } from "../shape/
 import { arange } from "../creation/ranges.ts";
 import { gruStepsGradOp, lstmCellsOp, lstmStepsGradOp, rnnStepsGradOp } from "./recurrent-steps.ts";
 import { sum } from "../reduce/reduce.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { tanh } from "../elementwise/unary.ts";
 import { where } from "../elementwise/where.ts";
 

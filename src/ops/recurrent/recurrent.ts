@@ -8,7 +8,7 @@ import { relu } from "../elementwise/activation.ts";
 import { add } from "../elementwise/binary.ts";
 import { gt } from "../elementwise/compare.ts";
 import { tensor, zeros } from "../creation/creation.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { requireProbability, dropout } from "../random/dropout.ts";
 import { cat, stack } from "../shape/join.ts";
 import { linear } from "../matmul/matmul.ts";

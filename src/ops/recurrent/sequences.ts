@@ -7,7 +7,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { sub } from "../elementwise/binary.ts";
 import { lt } from "../elementwise/compare.ts";
 import { onesLike } from "../creation/creation.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { argmax } from "../reduce/extrema.ts";
 import { gather } from "../index/gather.ts";
 import { expand, movedim, reshape } from "../shape/movement.ts";

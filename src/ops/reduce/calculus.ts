@@ -6,7 +6,7 @@ import { Tensor } from "../../core/tensor.ts";
 import { add, div, mul, sub } from "../elementwise/binary.ts";
 import { ne } from "../elementwise/compare.ts";
 import { ones } from "../creation/creation.ts";
-import { asFloat, toDType } from "../data/data.ts";
+import { asFloat, toDType } from "../data/conversion.ts";
 import { cat, flip } from "../shape/join.ts";
 import { expand, narrow, reshape, unsqueeze } from "../shape/movement.ts";
 import { existingAxis } from "../creation/ranges.ts";

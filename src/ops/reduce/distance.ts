@@ -10,7 +10,7 @@ import { broadcastShapes, normalizeAxis, sameShape, type Shape } from "../../cor
 import type { Tensor } from "../../core/tensor.ts";
 import { add, div, mul, sub } from "../elementwise/binary.ts";
 import { eq } from "../elementwise/compare.ts";
-import { asFloat, toDType } from "../data/data.ts";
+import { asFloat, toDType } from "../data/conversion.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { camelCase } from "../../core/did-you-mean.ts";
 import { extremeOf } from "./extreme-lower.ts";

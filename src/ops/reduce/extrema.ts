@@ -10,7 +10,7 @@ import { normalizeAxis } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { div, mul } from "../elementwise/binary.ts";
 import { eq, isnan, logicalAnd, logicalOr } from "../elementwise/compare.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { define, type Definition, type GradRule } from "../../core/definition.ts";
 import { emitExtreme, firstInOrder, type Which } from "./extreme-lower.ts";
 import { comparable } from "../elementwise/int64-order.ts";

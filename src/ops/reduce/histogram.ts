@@ -7,7 +7,7 @@ import { Tensor } from "../../core/tensor.ts";
 import { add, div, mul, sub } from "../elementwise/binary.ts";
 import { eq, ge, le } from "../elementwise/compare.ts";
 import { full, zeros } from "../creation/creation.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { amax, amin } from "./extrema.ts";
 import { sumRows } from "../index/gather.ts";
 import { narrow, reshape, select } from "../shape/movement.ts";

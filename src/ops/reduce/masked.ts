@@ -8,7 +8,7 @@ import { isBroadcastableTo, showShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { div, sub } from "../elementwise/binary.ts";
 import { onesLike } from "../creation/creation.ts";
-import { asFloat, toDType } from "../data/data.ts";
+import { asFloat, toDType } from "../data/conversion.ts";
 import { amax as amaxOp, amin as aminOp, argmax as argmaxOp, argmin as argminOp, type ArgOptions } from "./extrema.ts";
 import { broadcastTo } from "../shape/movement.ts";
 import { nanmedian } from "../sort/order-statistics.ts";

@@ -8,7 +8,7 @@ import { scope } from "../../core/scope.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { add, div, mul, sub } from "../elementwise/binary.ts";
 import { gt, isnan, logicalNot, lt, ne } from "../elementwise/compare.ts";
-import { asFloat, itemSync, toDType } from "../data/data.ts";
+import { asFloat, itemSync, toDType } from "../data/conversion.ts";
 import { formula } from "../elementwise/formula.ts";
 import { diagonal, reshape, t as transposed, unsqueeze } from "../shape/movement.ts";
 import { amax, amin } from "./extrema.ts";

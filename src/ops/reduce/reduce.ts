@@ -12,7 +12,7 @@ import { normalizeAxes, normalizeAxis, type Shape, sizeOf } from "../../core/sha
 import type { Tensor } from "../../core/tensor.ts";
 import { add, div, mul } from "../elementwise/binary.ts";
 import { eq } from "../elementwise/compare.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { define, type Definition, type GradRule } from "../../core/definition.ts";
 import { cat } from "../shape/join.ts";
 import { expand, narrow, permute, reshape } from "../shape/movement.ts";

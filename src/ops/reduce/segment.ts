@@ -9,7 +9,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { div, sub } from "../elementwise/binary.ts";
 import { eq } from "../elementwise/compare.ts";
 import { full } from "../creation/creation.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { expand, narrow, reshape } from "../shape/movement.ts";
 import { arange } from "../creation/ranges.ts";
 import { cumsum } from "../scan/scan.ts";

@@ -9,7 +9,7 @@ import type { Expr } from "../../graph/graph.ts";
 import { normalizeAxis, sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { mul, sub } from "../elementwise/binary.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { sum } from "./reduce.ts";
 import { requireFloat } from "../declare/support.ts";

@@ -8,7 +8,7 @@ import type { Expr } from "../../graph/graph.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { div, mul, sub } from "../elementwise/binary.ts";
 import { eq, logicalOr } from "../elementwise/compare.ts";
-import { asFloat, roundedOnce, toDType } from "../data/data.ts";
+import { asFloat, roundedOnce, toDType } from "../data/conversion.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { extremeSize } from "./extrema.ts";
 import { pow } from "../elementwise/power.ts";

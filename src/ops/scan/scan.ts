@@ -8,7 +8,7 @@ import { isGradEnabled } from "../../autograd/grad-mode.ts";
 import { div, mul } from "../elementwise/binary.ts";
 import { eq, logicalAnd, ne } from "../elementwise/compare.ts";
 import { zerosLike } from "../creation/creation.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { scanLinear } from "./scan-linear.ts";
 import { computing, widened } from "../declare/support.ts";

@@ -7,7 +7,7 @@ import { ShapeError, ValueError } from "../../core/errors.ts";
 import { contiguousOp } from "../../runtime/assign.ts";
 import { normalizeAxis, sizeOf, type Shape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { empty } from "../creation/creation.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { broadcastTo, expand, flatten, narrow, reshape, sliceView, unsqueeze, wholeSlice } from "./movement.ts";

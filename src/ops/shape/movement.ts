@@ -14,7 +14,7 @@ import {
 } from "../../core/shape.ts";
 import { int32, shiftedToFront } from "../../core/padded-axes.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { contiguous } from "../data/data.ts";
+import { contiguous } from "../data/conversion.ts";
 import { define, defineView, type Box, type PartialGradient, type ViewDefinition } from "../../core/definition.ts";
 import { sumTo } from "../declare/support.ts";
 

@@ -4,7 +4,7 @@ import { resultType } from "../../core/dtype.ts";
 import { broadcastShapes, normalizeAxis, sameShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { tensor, zeros } from "../creation/creation.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { indexSelect } from "../index/gather.ts";
 import { cat, requireParts, flip, stack } from "./join.ts";
 import { broadcastTo, flatten, narrow, reshape, slice, transpose } from "./movement.ts";

@@ -5,7 +5,7 @@ import { isInteger, type TypedArray } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { empty } from "../creation/creation.ts";
-import { data, dataSync, toDType } from "../data/data.ts";
+import { data, dataSync, toDType } from "../data/conversion.ts";
 import { indexSelect } from "../index/gather.ts";
 import { repeatEach } from "./join.ts";
 import { broadcastTo, flatten, reshape } from "./movement.ts";

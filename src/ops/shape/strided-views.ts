@@ -6,7 +6,7 @@ import { sameShape, showShape, sizeOf, type Shape } from "../../core/shape.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { tensor } from "../creation/creation.ts";
-import { contiguous, toDType } from "../data/data.ts";
+import { contiguous, toDType } from "../data/conversion.ts";
 import { defineView, type ViewDefinition } from "../../core/definition.ts";
 import { sumRows } from "../index/gather.ts";
 import { diagonal, movedim, reshape, select, slice } from "./movement.ts";

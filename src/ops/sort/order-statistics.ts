@@ -8,7 +8,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { add, mul, sub } from "../elementwise/binary.ts";
 import { eq, isnan, ne } from "../elementwise/compare.ts";
 import { tensor } from "../creation/creation.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { argmax, chosenValue, type Extremes } from "../reduce/extrema.ts";
 import { gather } from "../index/gather.ts";
 import { clamp, where } from "../elementwise/where.ts";

@@ -10,7 +10,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { add, div, mul, operands, sub } from "../elementwise/binary.ts";
 import { eq, ge, le, logicalAnd, lt } from "../elementwise/compare.ts";
 import { ones, zeros } from "../creation/creation.ts";
-import { toArraySync, toDType } from "../data/data.ts";
+import { toArraySync, toDType } from "../data/conversion.ts";
 import { define } from "../../core/definition.ts";
 import { amax, amin, type IndexDType } from "../reduce/extrema.ts";
 import { gather, sumRows } from "../index/gather.ts";

@@ -8,7 +8,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { add, div, mul, sub } from "../elementwise/binary.ts";
 import { eq, ge, le, logicalAnd } from "../elementwise/compare.ts";
 import { tensor } from "../creation/creation.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { fmod } from "../elementwise/division.ts";
 import { gather } from "../index/gather.ts";
 import { matmul } from "../matmul/matmul.ts";

@@ -9,7 +9,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d } from "../pool/adaptive-pool.ts";
 import { add, mul } from "../elementwise/binary.ts";
 import { tensor } from "../creation/creation.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { indexSelect } from "../index/gather.ts";
 import { matmul } from "../matmul/matmul.ts";
 import { reshape, transpose } from "../shape/movement.ts";

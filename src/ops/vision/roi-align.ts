@@ -6,7 +6,7 @@ import { Tensor } from "../../core/tensor.ts";
 import { expandList, type Shape } from "../../core/shape.ts";
 import { add } from "../elementwise/binary.ts";
 import { full } from "../creation/creation.ts";
-import { toDType } from "../data/data.ts";
+import { toDType } from "../data/conversion.ts";
 import { cat } from "../shape/join.ts";
 import { narrow, select } from "../shape/movement.ts";
 import { requireFloat } from "../declare/support.ts";

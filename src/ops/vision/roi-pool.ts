@@ -9,7 +9,7 @@ import { Tensor } from "../../core/tensor.ts";
 import { add, mul, sub } from "../elementwise/binary.ts";
 import { eq, gt, logicalAnd, logicalOr, lt } from "../elementwise/compare.ts";
 import { full, tensor, zeros } from "../creation/creation.ts";
-import { data, dataSync, toDType } from "../data/data.ts";
+import { data, dataSync, toDType } from "../data/conversion.ts";
 import { floorDivide } from "../elementwise/division.ts";
 import { gather, indexSelect } from "../index/gather.ts";
 import { cat } from "../shape/join.ts";

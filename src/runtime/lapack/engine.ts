@@ -5,7 +5,7 @@
 import { NativeLoadError } from "../../core/errors.ts";
 import { exists } from "../../core/home.ts";
 import { lapackPaths, loadBinding } from "../../native/load.ts";
-import { libraryEngine } from "./library.ts";
+import { libraryEngine } from "./lapack-library.ts";
 import { portable } from "./portable.ts";
 
 export interface Triangle {

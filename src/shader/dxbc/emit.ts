@@ -20,7 +20,7 @@ import {
   type Variable,
   type While,
 } from "../ir.ts";
-import { lower } from "../lower.ts";
+import { lower } from "../lower-memory.ts";
 import { bitsOfFloat, isCast, type Scalar } from "../operations.ts";
 import { simplify } from "../simplify.ts";
 import { structured } from "../structured.ts";

@@ -6,7 +6,7 @@ import type { ShaderCall } from "../../graph/graph.ts";
 import { sizeOf, type Shape } from "../../core/shape.ts";
 import type { Shader, Uniform } from "../ir.ts";
 import { bitsOfFloat } from "../operations.ts";
-import { verifyShader } from "../verify.ts";
+import { verifyShader } from "../validate.ts";
 
 /** What a launch is about: shapes by the buffers' names, numbers by the parameters' names. */
 export interface LaunchFacts {

@@ -5,7 +5,7 @@ import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { isWhole, type Expr } from "../../graph/graph.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { choosesShader, foldsByAtomics, shaderMode, writesPartsByShader, type ShaderName } from "../choice.ts";
-import { fillCall } from "../dxbc/fill.ts";
+import { fillCall } from "../dxbc/zero-fill.ts";
 import { addBroadcast, broadcastParams, mergedAxes } from "./broadcast.ts";
 import * as elementwise from "./elementwise.ts";
 import type { AdamNumbers, FloatElement } from "./elementwise.ts";

@@ -5,7 +5,7 @@ import { arrayClass, DTYPES, isFloat, toHalf } from "../../core/dtype.ts";
 import { agrees, differs, type Case, type Context, type Finding, type Result } from "../case.ts";
 import { compare, differenceText } from "../compare.ts";
 import { randomFor } from "../operator-case.ts";
-import type { Random } from "../values/random.ts";
+import type { Random } from "../values/seeded-random.ts";
 import { failureOf, type Side } from "../side.ts";
 import { elementsOf, tensor } from "../values/tensors.ts";
 import { toleranceOf, type Kind } from "../values/tolerances.ts";

@@ -2,9 +2,9 @@
 import type { Case, Context, Finding, Result } from "../case.ts";
 import { mutants } from "../mutate.ts";
 import { instantiate, isDefined, rows, tableAllows, choices } from "../operators/operators.ts";
-import { hash } from "../values/random.ts";
+import { hash } from "../values/seeded-random.ts";
 import type { Refusal } from "../side.ts";
-import { parse, textOf, type Described } from "../values/text.ts";
+import { parse, textOf, type Described } from "../values/operator-text.ts";
 
 /** Of the many mutants the quick set takes every so many, another choice for each seed. */
 const QUICK_STEP = 12;

@@ -1,10 +1,10 @@
 /** NaN, infinities, signed zeros, denormals and the ends of the range through the elementwise operators. */
 import { OPERATORS } from "../../dml/operators.generated.ts";
 import type { Case, Context, Result } from "../case.ts";
-import { filled } from "../fill.ts";
+import { filled } from "../input-values.ts";
 import { compareOutcomes } from "../operator-case.ts";
 import { rows, tableAllows, tensorsOf, instantiate, isDefined } from "../operators/operators.ts";
-import { parse, type Described } from "../values/text.ts";
+import { parse, type Described } from "../values/operator-text.ts";
 import { typeOf, type DataType } from "../values/types.ts";
 
 const floats = (type: DataType): number[] => {

@@ -3,7 +3,7 @@ import * as dx from "../../index.ts";
 import type { Tensor } from "../../index.ts";
 import type { Case } from "../case.ts";
 import { randomFor } from "../operator-case.ts";
-import type { Random } from "../values/random.ts";
+import type { Random } from "../values/seeded-random.ts";
 import type { Side } from "../side.ts";
 import { elementsOf } from "../values/tensors.ts";
 import { compareRuns, read, type Run } from "./lowering-cases.ts";

@@ -14,7 +14,7 @@ import { reductionRows } from "./reduction.ts";
 import { samplingRows } from "./sampling.ts";
 import { sequenceRows } from "./sequence.ts";
 import { layOut, type Layout } from "../values/tensors.ts";
-import { parse, type Described } from "../values/text.ts";
+import { parse, type Described } from "../values/operator-text.ts";
 import { DATA_TYPES, typeOf } from "../values/types.ts";
 
 export const rows: readonly string[] = [

@@ -2,7 +2,7 @@
 import * as dx from "../../../src/index.ts";
 import { isFloat } from "../../../src/core/dtype.ts";
 import { near } from "../../tolerance.ts";
-import { values } from "../../../src/ops/data/data.ts";
+import { values } from "../../../src/ops/data/conversion.ts";
 import { elementsOf, type Case, type GoldenTensor, type Path } from "../cases.ts";
 import { make } from "./recorded.ts";
 

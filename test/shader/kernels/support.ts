@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { evaluateShader } from "../../../src/shader/evaluate.ts";
 import type { Kernel } from "../../../src/shader/kernels/kernel.ts";
-import { lower } from "../../../src/shader/lower.ts";
+import { lower } from "../../../src/shader/lower-memory.ts";
 import { floatOfHalf, halfOfFloat } from "../../../src/shader/operations.ts";
 import { simplify } from "../../../src/shader/simplify.ts";
 import { sizeOf, type Shape } from "../../../src/core/shape.ts";

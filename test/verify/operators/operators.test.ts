@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { inputsFor } from "../../../src/verify/fill.ts";
+import { inputsFor } from "../../../src/verify/input-values.ts";
 import { mutants } from "../../../src/verify/mutate.ts";
 import { choices, instantiate, operatorCases, rows, tableAllows, tensorsOf } from "../../../src/verify/operators/operators.ts";
-import { hash, Random } from "../../../src/verify/values/random.ts";
-import { description, parse, textOf } from "../../../src/verify/values/text.ts";
+import { hash, Random } from "../../../src/verify/values/seeded-random.ts";
+import { description, parse, textOf } from "../../../src/verify/values/operator-text.ts";
 import { OPERATORS } from "../../../src/dml/operators.generated.ts";
 
 const cases = [...operatorCases(0x6400, false)].map(({ id, describe: make }) => ({ id, described: make() }));

@@ -15,7 +15,7 @@ import { sizeOf } from "../core/shape.ts";
 import type { Storage } from "../core/storage.ts";
 import { allEvents, type Assignment, type Constant, type Event, type Scalar } from "./log.ts";
 import type { Operand } from "./operand.ts";
-import { PaddedLowering, type Sized } from "./padding.ts";
+import { PaddedLowering, type Sized } from "./padded-graph.ts";
 import { Patches } from "./patches.ts";
 
 /** Where the bytes of a graph's input come from at each call. */

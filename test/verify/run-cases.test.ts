@@ -3,7 +3,7 @@ import { validateStrict } from "ctrf";
 import { agrees, differs, type Case, type Context, type Result } from "../../src/verify/case.ts";
 import { known, type DeviceFacts } from "../../src/verify/known.ts";
 import { ctrfReport, failures, jsonReport, passes, summaryText, type Setting } from "../../src/verify/report.ts";
-import { run, type Summary } from "../../src/verify/run.ts";
+import { run, type Summary } from "../../src/verify/run-cases.ts";
 import { allCases, matcher } from "../../src/verify/cases/suite.ts";
 
 // Cases that look at nothing of a device need none.

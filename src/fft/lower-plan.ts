@@ -2,8 +2,8 @@
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { Expr } from "../graph/graph.ts";
 import { constant } from "../ops/declare/support.ts";
-import type { Plan } from "./plan.ts";
-import { chirpTable, filterTable, matrixTable, stepTable } from "./tables.ts";
+import type { Plan } from "./transform-plan.ts";
+import { chirpTable, filterTable, matrixTable, stepTable } from "./transform-tables.ts";
 
 /** Complex numbers as two expressions; without the imaginary one they are real. */
 export interface ComplexExpr {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { description, parse, textOf } from "../../../src/verify/values/text.ts";
+import { description, parse, textOf } from "../../../src/verify/values/operator-text.ts";
 import { rows, instantiate, choices } from "../../../src/verify/operators/operators.ts";
 import { DATA_TYPES, readElement, writeElement, bitsOf } from "../../../src/verify/values/types.ts";
 import { tensor, eachPlace, layOut } from "../../../src/verify/values/tensors.ts";

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { define } from "../../src/core/definition.ts";
 import { device } from "../../src/core/device.ts";
 import { nativeDevice } from "../../src/runtime/devices.ts";
-import { compileGraph, lowerDefinition } from "../../src/runtime/program.ts";
+import { compileGraph, lowerDefinition } from "../../src/runtime/addon-program.ts";
 import { internDesc } from "../../src/core/storage.ts";
 
 const cpu = device("cpu");

@@ -17,7 +17,7 @@ import {
 } from "./ir.ts";
 import { Alignment } from "./alignment.ts";
 import { roundedHalf } from "./half.ts";
-import { Ranges } from "./ranges.ts";
+import { Ranges } from "./value-ranges.ts";
 import { Rewriter, rewrite } from "./simplify.ts";
 import type { Scalar } from "./operations.ts";
 

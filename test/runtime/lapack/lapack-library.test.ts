@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
 import { loadBinding, surroundings } from "../../../src/native/load.ts";
 import { lapackPaths } from "../../../src/native/paths.ts";
-import { libraryEngine } from "../../../src/runtime/lapack/library.ts";
+import { libraryEngine } from "../../../src/runtime/lapack/lapack-library.ts";
 import { columns, near } from "./matrices.ts";
 
 it("says why a library cannot be used", () => {

@@ -1,7 +1,7 @@
 /** Runs a graph: its nodes in order, each by an operator of the library, a function of the model, or a graph of its own. */
 import type { Device } from "../core/device.ts";
 import { DxError, FormatError, UnsupportedError } from "../core/errors.ts";
-import { toDType } from "../ops/data/data.ts";
+import { toDType } from "../ops/data/conversion.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
 import { scope } from "../core/scope.ts";
 import { Tensor } from "../core/tensor.ts";
@@ -9,10 +9,10 @@ import { withTracer } from "../core/tracer.ts";
 import { Call, type Body } from "./format/call.ts";
 import { operatorOf, type Operator } from "./operators/index.ts";
 import type { AttributeMessage, FunctionMessage, GraphMessage, NodeMessage, OpsetMessage } from "./format/proto.ts";
-import type { Constants } from "./format/constants.ts";
+import type { Constants } from "./format/attribute-constants.ts";
 import { constantOf, denseOf, emptied, type External } from "./format/tensor-message.ts";
 import type { Budget } from "./format/limits.ts";
-import { domainOf, functionKey } from "./format/names.ts";
+import { domainOf, functionKey } from "./format/operator-keys.ts";
 import { Constant, KEPT, type Value } from "./format/value.ts";
 
 /** What a model's graphs share. */

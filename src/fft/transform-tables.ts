@@ -1,6 +1,6 @@
 /** The constants of transforms, computed in float64 and rounded once. */
 import type { TableSpec } from "../runtime/tables.ts";
-import type { Plan } from "./plan.ts";
+import type { Plan } from "./transform-plan.ts";
 
 /** cos and sin of 2π t / n, exact at every eighth of a turn. */
 export function cosSin(t: number, n: number): [cos: number, sin: number] {

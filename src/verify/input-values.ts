@@ -2,9 +2,9 @@
 import { ENUMS } from "../dml/operators.generated.ts";
 import type { TensorDescription } from "../native/binding.ts";
 import { tensorsOf } from "./operators/operators.ts";
-import type { Random } from "./values/random.ts";
+import type { Random } from "./values/seeded-random.ts";
 import { eachPlace, elementsOf } from "./values/tensors.ts";
-import type { Described } from "./values/text.ts";
+import type { Described } from "./values/operator-text.ts";
 import { typeOf, writeElement, type DataType, type Element } from "./values/types.ts";
 
 /** An element's value from its index; used where elements depend on each other. */
