@@ -79,10 +79,10 @@ export interface Along {
   readonly to?: "real" | "complex";
 }
 
-/** x's first places along an axis; null stays. */
+/** x's first elements along an axis; null stays. */
 const upTo = (x: Tensor, axis: number, length: number): Tensor => (x.shape[axis]! <= length ? x : narrow(x, axis, 0, length));
 
-/** One transform of n places: of more, the first n are taken; fewer are followed by zeros. */
+/** One transform of length n: of more elements, the first n are taken; fewer are padded with zeros. */
 export function along([re, im]: Parts, { axis, n, sign, scale, outputs = n, to = "complex" }: Along): Parts {
   const inputs = Math.min(n, re.shape[axis]!);
   const [before, after] = [re.shape.slice(0, axis), re.shape.slice(axis + 1)];

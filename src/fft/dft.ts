@@ -1,6 +1,6 @@
 /**
- * The one definition behind all transforms: sums of x_j exp(±2πi jk / n) over the first places j, for the first places k, of real or
- * complex numbers, wholly or their real parts only. Its adjoint is of the same kind with places and sign exchanged.
+ * The one definition behind all transforms: sums of x_j exp(±2πi jk / n) over the first indices j, for the first indices k, of real or
+ * complex numbers, wholly or their real parts only. Its adjoint is of the same kind with inputs and outputs exchanged and the other sign.
  */
 import { dispatch } from "../dispatch/dispatch.ts";
 import { define, type Definition } from "../core/definition.ts";
@@ -11,7 +11,7 @@ import { planOf } from "./transform-plan.ts";
 import { tablesOf } from "./transform-tables.ts";
 
 interface Attributes {
-  /** Places of the transform. */
+  /** Length of the transform. */
   readonly n: number;
   /** Of which the input has the first ones, the rest being zero. */
   readonly inputs: number;

@@ -1,4 +1,4 @@
-/** The frequencies that a transform's places stand for, and their order. */
+/** The frequencies of a transform's elements, and their order. */
 import { fromParts } from "../complex/pairs.ts";
 import { ComplexTensor } from "../core/complex-tensor.ts";
 import { isFloat } from "../core/dtype.ts";
@@ -55,9 +55,9 @@ function frequencies(
   return tensor(list, { ...options, dtype, shape: [count] });
 }
 
-/** The frequencies of fft's n places: 0, 1, …, then the negative ones, over n d. Reference: torch.fft.fftfreq. */
+/** The frequencies of fft's n elements: 0, 1, …, then the negative ones, over n d. Reference: torch.fft.fftfreq. */
 export const fftfreq = (n: number, options: FrequencyOptions = {}): Tensor =>
   frequencies("fftfreq", lengthOf("fftfreq", n), options, n, (i) => (i < Math.ceil(n / 2) ? i : i - n));
-/** The frequencies of rfft's floor(n / 2) + 1 places: 0, 1, …, over n d. Reference: torch.fft.rfftfreq. */
+/** The frequencies of rfft's floor(n / 2) + 1 elements: 0, 1, …, over n d. Reference: torch.fft.rfftfreq. */
 export const rfftfreq = (n: number, options: FrequencyOptions = {}): Tensor =>
   frequencies("rfftfreq", lengthOf("rfftfreq", n), options, Math.floor(n / 2) + 1, (i) => i);

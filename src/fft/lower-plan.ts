@@ -30,7 +30,7 @@ export interface Asked {
 
 const map = ({ re, im }: ComplexExpr, fn: (x: Expr) => Expr): ComplexExpr => ({ re: fn(re), im: im === null ? null : fn(im) });
 
-/** x [P, J, Q] to [P, outputs, Q]; fewer inputs than the plan has places stand for zeros behind them. */
+/** x [P, J, Q] to [P, outputs, Q]; fewer inputs than the plan's length are padded with zeros. */
 export function emitTransform(e: Emission, plan: Plan, x: ComplexExpr, asked: Asked): ComplexExpr {
   switch (plan.kind) {
     case "matrix":
@@ -44,7 +44,7 @@ export function emitTransform(e: Emission, plan: Plan, x: ComplexExpr, asked: As
   }
 }
 
-/** A product with a matrix of cosines or sines: alpha * matrix * v, plus sum. */
+/** A GEMM with a matrix of cosines or sines: alpha * matrix * v, plus sum. */
 type Times = (matrix: Expr, v: Expr, alpha: number, sum: Expr | null) => Expr;
 
 /** (c + sign i s) x scale, of complex or real x, of which only the real part may be wanted. */
@@ -73,10 +73,10 @@ function gemm(g: GraphBuilder, a: Expr, b: Expr, sizes: readonly number[], alpha
 const matrix = (g: GraphBuilder, t: Expr, batch: readonly number[], rows: number, columns: number): Expr =>
   g.reinterpret(t, { sizes: [...batch, rows, columns], strides: [0, 0, t.strides[0]!, 1] });
 
-/** The product of the matrix of n with x along its middle axis. */
+/** The n x n DFT matrix times x, along its middle axis. */
 function denseTransform({ g, tables }: Emission, n: number, x: ComplexExpr, { outputs, sign, scale, complex }: Asked): ComplexExpr {
   const [p, inputs, q] = x.re.sizes as [number, number, number];
-  // Where nothing lies behind the axis, the batch is the rows of one product with the (symmetric) matrix.
+  // Where the axis is the last one, the batch is the rows of one GEMM with the (symmetric) matrix.
   const times: Times =
     q === 1
       ? (m, v, alpha, sum) => {
@@ -91,7 +91,7 @@ function denseTransform({ g, tables }: Emission, n: number, x: ComplexExpr, { ou
   return map(result, (y) => g.reinterpret(y, { sizes: [p, outputs, q] }));
 }
 
-/** The product of the matrix of `radix` with packed x [P, rows, rest, Q] along its second axis, as [P, rest, radix, Q]. */
+/** The DFT matrix of `radix` times packed x [P, rows, rest, Q] along its second axis, as [P, rest, radix, Q]. */
 function radixTransform({ g, tables }: Emission, radix: number, rest: number, x: ComplexExpr, sign: number): ComplexExpr {
   const [p, rows, columns] = x.re.sizes as [number, number, number];
   const q = columns / rest;
@@ -120,20 +120,20 @@ function rotate(g: GraphBuilder, x: ComplexExpr, [c, s]: readonly [Expr, Expr], 
   };
 }
 
-/** x [P, J, Q] with zeros behind, up to `length` places. */
+/** x [P, J, Q] padded with zeros to [P, length, Q]. */
 function padded(g: GraphBuilder, x: Expr, length: number): Expr {
   const [p, inputs, q] = x.sizes as [number, number, number];
   if (inputs === length) return x;
   return g.join([x, constant(g, x.dtype, 0, [p, length - inputs, q])], { output: { sizes: [p, length, q], dtype: x.dtype }, axis: 1 });
 }
 
-/** The first places of x's middle axis. */
+/** The first elements of x's middle axis. */
 const cut = (g: GraphBuilder, x: Expr, length: number): Expr =>
   x.sizes[1] === length ? x : g.reinterpret(x, { sizes: [x.sizes[0]!, length, x.sizes[2]!], strides: x.strides });
 
 /**
- * One step of decimation in frequency that sorts by itself: with n = radix * rest, x as [P, radix, rest, Q], the product along the
- * second axis, which exchanges it with the third, and the factors of what is between: [P, rest, radix * Q].
+ * One step of decimation in frequency that sorts by itself: with n = radix * rest, x as [P, radix, rest, Q], the GEMM along the
+ * second axis, which transposes it with the third, and the twiddle factors: [P, rest, radix * Q].
  */
 function step(e: Emission, plan: Plan & { kind: "step" }, x: ComplexExpr, asked: Asked): ComplexExpr {
   const { g, tables } = e;

@@ -10,7 +10,7 @@ import { fromHalf, toHalf, whole, wholeLength } from "./transforms.ts";
 
 /** Options of transforms along several axes: fft.fft2(), fft.fftn() and their inverses. */
 export interface FftnOptions {
-  /** Places along each axis; -1: as many as there are. Default: as many as there are, of a half spectrum of m places 2 (m - 1). */
+  /** Length of the transform along each axis; -1: that of x. Default: that of x, of a half spectrum of m elements 2 (m - 1). */
   readonly s?: readonly number[] | undefined;
   /** Default: the last ones, as many as s lists; without s all (the last two for fft2 and its like). */
   readonly axes?: readonly number[] | undefined;

@@ -1,4 +1,4 @@
-/** Transforms of overlapping pieces of a signal, and back. */
+/** Short-time Fourier transform: transforms of overlapping frames of a signal, and back. */
 import { ComplexTensor } from "../core/complex-tensor.ts";
 import { viewAsReal } from "../complex/make.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
@@ -27,7 +27,7 @@ interface WindowedOptions {
   readonly winLength?: number | undefined;
   /** Default: ones. */
   readonly window?: Tensor | null | undefined;
-  /** Whether piece t has its middle at t hopLength: nFft / 2 places are put before and behind the signal. Default: true. */
+  /** Whether frame t has its middle at t hopLength: the signal is padded by nFft / 2 elements on both sides. Default: true. */
   readonly center?: boolean | undefined;
   /** Whether each transform is divided by sqrt(nFft). Default: false. */
   readonly normalized?: boolean | undefined;
@@ -37,7 +37,7 @@ interface WindowedOptions {
 
 /** Options of stft(). Reference: torch.stft. */
 export interface StftOptions extends WindowedOptions {
-  /** What is put before and behind the signal. Default: "reflect". */
+  /** How the signal is padded. Default: "reflect". */
   readonly padMode?: PadMode | undefined;
   /** false: pairs of real numbers, [..., 2]. Default: true. */
   readonly returnComplex?: boolean | undefined;
@@ -54,7 +54,7 @@ export interface IstftOptions extends WindowedOptions {
 interface Pieces {
   readonly nFft: number;
   readonly hop: number;
-  /** Of nFft places; null for ones. */
+  /** [nFft]; null for ones. */
   readonly window: Tensor | null;
   readonly norm: Norm;
 }
@@ -85,7 +85,7 @@ function piecesOf(operation: string, x: Tensor, nFft: number, options: WindowedO
   return { nFft, hop, window: length === nFft ? window : pad(window, [left, nFft - length - left]), norm };
 }
 
-/** x [B, L] as pieces [B, T, nFft], one every `hop` places. */
+/** x [B, L] as frames [B, T, nFft], one every `hop` elements. */
 function frames(x: Tensor, nFft: number, hop: number): Tensor {
   const [batch, length] = x.shape as [number, number];
   const count = Math.floor((length - nFft) / hop) + 1;
@@ -98,7 +98,7 @@ function frames(x: Tensor, nFft: number, hop: number): Tensor {
   return narrow(units === 1 ? parts[0]! : cat(parts, 2), 2, 0, nFft);
 }
 
-/** The adjoint of cutUp: pieces [B, T, nFft] added at their places, [B, nFft + (T - 1) hop]. */
+/** Overlap-add, the adjoint of frames(): [B, T, nFft] to [B, nFft + (T - 1) hop]. */
 function overlapAdd(x: Tensor, hop: number): Tensor {
   const [batch, count, nFft] = x.shape as [number, number, number];
   const units = Math.ceil(nFft / hop);
@@ -137,7 +137,7 @@ export function stft(x: Numbers, nFft: number, options: StftOptions = {}): Compl
   const batch = x.rank === 1 ? 1 : x.shape[0]!;
   const length = x.shape.at(-1)! + (center ? 2 * half : 0);
   if (x.size === 0 || nFft > length)
-    throw new ShapeError("stft", "x", `of at least ${nFft} places${center ? " with what is put around" : ""}`, x.describe());
+    throw new ShapeError("stft", "x", `of at least ${nFft} elements${center ? " with its padding" : ""}`, x.describe());
   const parts = eachPart(given, (t) => {
     const signal = reshape(t, [batch, 1, t.shape.at(-1)!]);
     const wide = center && half > 0 ? pad(signal, [half, half], { mode: padMode }) : signal;
@@ -156,7 +156,7 @@ export function stft(x: Numbers, nFft: number, options: StftOptions = {}): Compl
   return returnComplex ? result : viewAsReal(result);
 }
 
-/** Refuses windows that leave a place out: its value is said by no piece. Looked at where indices are (docs/operations.md). */
+/** Throws for windows that leave an element out: no frame decides its value. Checked where indices are (docs/operations.md). */
 function requireCovered(weight: Tensor): void {
   if (!checksValues(weight)) return;
   const least = scope(() => itemSync(noGrad(() => amin(abs(weight)))));
@@ -164,9 +164,9 @@ function requireCovered(weight: Tensor): void {
     throw new ValueError(
       "istft",
       "window",
-      "one whose squares, put together, are nowhere 0",
+      "one whose squares, overlapped and added, are nowhere 0",
       least,
-      "A smaller hopLength covers all places.",
+      "A smaller hopLength covers all elements.",
     );
 }
 const LEAST_WEIGHT = 1e-11;

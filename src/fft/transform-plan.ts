@@ -1,16 +1,16 @@
-/** How a transform of n places is made: one product with its matrix, steps of smaller ones (Cooley and Tukey), or a convolution (Bluestein). */
+/** How a transform of length n is computed: one GEMM with its matrix, steps of smaller ones (Cooley-Tukey), or a convolution (Bluestein). */
 
 export type Plan =
-  /** One product with the matrix of n x n. */
+  /** One GEMM with the n x n matrix. */
   | { readonly kind: "matrix"; readonly n: number }
-  /** Products with the matrix of `radix`, factors, then `rest` on what is left. */
+  /** A GEMM with the matrix of `radix`, twiddle factors, then the plan `rest`. */
   | { readonly kind: "step"; readonly n: number; readonly radix: number; readonly rest: Plan }
   /** A circular convolution with a chirp, by transforms of a power of two. */
   | { readonly kind: "chirp"; readonly n: number; readonly length: number; readonly inner: Plan };
 
 /** The largest matrix: twice 1 MiB. */
 const LARGEST = 512;
-/** What a step costs besides its products, in terms of a sum: its factors, and dispatches of its own. */
+/** What a step costs besides its multiply-adds, in multiply-adds: twiddle factors, and dispatches of its own. */
 const PASS = 128;
 
 interface Costed {
@@ -61,5 +61,5 @@ function costed(n: number): Costed {
   return best;
 }
 
-/** The plan for n places. */
+/** The plan for length n. */
 export const planOf = (n: number): Plan => costed(n).plan;

@@ -2,7 +2,7 @@
 import type { TableSpec } from "../runtime/tables.ts";
 import type { Plan } from "./transform-plan.ts";
 
-/** cos and sin of 2π t / n, exact at every eighth of a turn. */
+/** cos and sin of 2π t / n, exact at multiples of 45 degrees. */
 export function cosSin(t: number, n: number): [cos: number, sin: number] {
   const r = ((t % n) + n) % n;
   // The angle is brought below an eighth, where neither loses digits.
@@ -30,7 +30,7 @@ export function cosSin(t: number, n: number): [cos: number, sin: number] {
   }
 }
 
-/** Pairs of cos and sin of 2π angle(i) / n for i below length. */
+/** cos and sin of 2π angle(i) / n for i below length. */
 function cosSinTable(length: number, n: number, angle: (i: number) => number): [Float32Array, Float32Array] {
   const [cos, sin] = [new Float32Array(length), new Float32Array(length)];
   // Few different angles: each once.
@@ -51,7 +51,7 @@ export const matrixTable = (n: number): TableSpec => ({
   make: () => cosSinTable(n * n, n, (i) => Math.floor(i / n) * (i % n)),
 });
 
-/** What lies between two steps: 2π row * column / n for n / radix rows and `radix` columns. */
+/** Twiddle factors between two steps: 2π row * column / n for n / radix rows and `radix` columns. */
 export const stepTable = (n: number, radix: number): TableSpec => ({
   key: `step ${n} ${radix}`,
   shape: [n / radix, radix, 1],
@@ -65,7 +65,7 @@ export const chirpTable = (n: number, length: number): TableSpec => ({
   make: () => cosSinTable(length, 2 * n, (i) => (i * i) % (2 * n)),
 });
 
-/** The transform (of `length`, a power of two, without a factor) of the chirp's inverse at places 1 - inputs to outputs - 1. */
+/** The transform (of `length`, a power of two, without a factor) of the chirp's inverse at indices 1 - inputs to outputs - 1. */
 export const filterTable = (n: number, length: number, inputs: number, outputs: number, sign: number): TableSpec => ({
   key: `filter ${n} ${length} ${inputs} ${outputs} ${sign}`,
   shape: [length, 1],
@@ -83,7 +83,7 @@ export const filterTable = (n: number, length: number, inputs: number, outputs: 
   },
 });
 
-/** In place, with exp(-2πi jk / n), of a power of two. */
+/** The radix-2 FFT, in place, with exp(-2πi jk / n), of a power of two. */
 function transform(re: Float64Array, im: Float64Array): void {
   const n = re.length;
   for (let i = 1, j = 0; i < n; i++) {
@@ -108,7 +108,7 @@ function transform(re: Float64Array, im: Float64Array): void {
     }
 }
 
-/** The weights of a half spectrum's places in the whole one: the first, and for even n the last, stand for themselves alone. */
+/** The weights of a half spectrum's elements: 2, for an element and its conjugate; 1 for the first, and for even n the last. */
 export const halfTable = (n: number, length: number): TableSpec => ({
   key: `half ${n} ${length}`,
   shape: [length],

@@ -23,7 +23,7 @@ import type { Parts } from "./dft.ts";
 
 /** Options of transforms along one axis: fft.fft(), fft.rfft() and their inverses. */
 export interface FftOptions {
-  /** Places of the transform: x is cut or followed by zeros. Default: as many as x has, of a half spectrum of m places 2 (m - 1). */
+  /** Length of the transform: x is cut or padded with zeros. Default: that of x, of a half spectrum of m elements 2 (m - 1). */
   readonly n?: number | undefined;
   /** Default: the last. */
   readonly axis?: number | undefined;
@@ -57,7 +57,7 @@ export const whole = (operation: string, x: Parts, single: Single): Parts => alo
 export const toHalf = (operation: string, x: Tensor, single: Single): Parts =>
   along([x, null], { ...asked(operation, single), outputs: Math.floor(single.n / 2) + 1 });
 
-/** The first half of a spectrum to real numbers: what stands for two places counts twice. */
+/** The first half of a spectrum to real numbers: an element that stands for its conjugate too counts twice. */
 export function fromHalf(operation: string, [re, im]: Parts, single: Single): Parts {
   const { axis, n } = single;
   const half = Math.floor(n / 2) + 1;
@@ -84,7 +84,7 @@ function single(
   return { axis: a, n: lengthOf(operation, n ?? lengthOfOutput(x.shape[a]!)), norm, direction };
 }
 
-/** From the places of a half spectrum to those of the whole. */
+/** From the length of a half spectrum to that of the whole. */
 export const wholeLength = (half: number): number => 2 * (half - 1);
 
 /** sum of x_j exp(-2πi jk / n) for each k. x: real or complex. Reference: torch.fft.fft. */
@@ -99,7 +99,7 @@ export function ifft(x: Numbers, options: FftOptions = {}): ComplexTensor {
   return complexResult(whole("ifft", partsOf("ifft", x), s), x);
 }
 
-/** fft of real numbers: its first floor(n / 2) + 1 places, of which the rest are the conjugates. Reference: torch.fft.rfft. */
+/** fft of real numbers: its first floor(n / 2) + 1 elements; the rest are their conjugates. Reference: torch.fft.rfft. */
 export function rfft(x: Tensor, options: FftOptions = {}): ComplexTensor {
   const s = single("rfft", x, options, "forward");
   return complexResult(toHalf("rfft", realOf("rfft", x, "fft"), s), x);

@@ -55,7 +55,7 @@ eachDevice("gradients", (device) => {
         const x = leaf(n);
         const y = fft.rfft(x);
         const [real] = dx.grad(y.abs().square().sum(), [x]);
-        // Parseval: half of the spectrum's squares but for the places that stand for themselves.
+        // Parseval: twice the half spectrum's squares, but for the elements that are their own conjugates.
         const weights = dx.tensor(Float32Array.from({ length: n }, (_, k) => (k <= n / 2 ? 1 : 0)));
         const all = fft.ifft(fft.fft(x.detach()).mul(weights), { norm: "forward" });
         expect(errorOf(real!, [Float32Array.from(all.real.dataSync() as Float32Array, (v) => 2 * v)])).toBeLessThan(4e-6);

@@ -48,7 +48,7 @@ function halves([re, im]: ComplexValues, sign: -1 | 1): ComplexValues {
   return out;
 }
 
-/** dft along an axis of x with n places, cut or followed by zeros; times scale. */
+/** dft of length n along an axis of x, cut or padded with zeros; times scale. */
 export function along(
   x: ComplexValues,
   shape: readonly number[],
@@ -72,7 +72,7 @@ export function along(
   return { x: out, shape: shape.map((d, i) => (i === axis ? n : d)) };
 }
 
-/** The first places of an axis. */
+/** The first elements of an axis. */
 export function first(x: Float64Array, shape: readonly number[], axis: number, count: number): number[] {
   const after = shape.slice(axis + 1).reduce((p, q) => p * q, 1);
   const length = shape[axis]!;

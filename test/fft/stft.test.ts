@@ -6,7 +6,7 @@ import { complexOf, dft, errorOf, complexWaves, tensorOf, wave, type ComplexValu
 
 const BOUND = 4e-6;
 
-/** Spectra [frequencies, pieces] of x with zeros or mirrored places around it. */
+/** Spectra [frequencies, pieces] of x, padded with zeros or mirrored. */
 function reference(x: Float64Array, nFft: number, hop: number, window: ArrayLike<number>, center: boolean, count: number): ComplexValues {
   const half = center ? Math.floor(nFft / 2) : 0;
   const at = (i: number): number => x[i < 0 ? -i : i >= x.length ? 2 * (x.length - 1) - i : i]!;
@@ -92,7 +92,7 @@ eachDevice("stft", (device) => {
     });
   });
 
-  test("windows that leave a place out are refused where values are looked at", ({ onTestFinished }) => {
+  test("windows that leave an element out throw where values are checked", ({ onTestFinished }) => {
     onTestFinished(checkIndices());
     const z = dx.stft(tensorOf(wave(40), [40]), 16, { window: dx.ones([16]) });
     const window = dx.hannWindow(16, { periodic: false });

@@ -28,7 +28,7 @@ test("plans: matrices for small lengths, steps for composed ones, chirps for lar
   }
 });
 
-test("turns are exact at eighths, and near everywhere", () => {
+test("cosSin is exact at multiples of 45 degrees, and near everywhere", () => {
   expect([0, 1, 2, 3, 4].map((t) => cosSin(t, 4).map((v) => v + 0))).toEqual([
     [1, 0],
     [0, 1],
@@ -391,7 +391,7 @@ describe("refused", () => {
     ["complex numbers as real ones", () => fft.rfft(z as unknown as dx.Tensor), /real numbers/],
     ["complex numbers as a real signal", () => fft.ihfft(z as unknown as dx.Tensor), /real numbers/],
     ["float64", () => fft.fft(dx.zeros([4], { dtype: "float64" })), /only stored and cast/],
-    ["half a spectrum of one place without n", () => fft.irfft(dx.zeros([1])), /irfft: n/],
+    ["half a spectrum of one element without n", () => fft.irfft(dx.zeros([1])), /irfft: n/],
     ["an axis twice", () => fft.fftn(x, { axes: [0, -2] }), /repeats/],
     ["lengths that don't fit the axes", () => fft.fftn(x, { s: [2], axes: [0, 1] }), /length for each of 2/],
     ["more lengths than axes", () => fft.fftn(x, { s: [2, 2, 2] }), /at most one length/],

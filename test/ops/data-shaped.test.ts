@@ -26,7 +26,7 @@ eachDevice("shapes that depend on data", (device) => {
     });
   });
 
-  test("repeatInterleave by a number for each place", async () => {
+  test("repeatInterleave by a number for each index", async () => {
     await clean(device, async () => {
       const x = dx.tensor([
         [1, 2, 3],

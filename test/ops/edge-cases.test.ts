@@ -1,4 +1,4 @@
-/** Calls that PyTorch takes and that have no case recorded: empty indices, shared places, scalars, half precision. Expected: PyTorch 2.15. */
+/** Calls that PyTorch takes and that have no case recorded: empty indices, shared memory, scalars, half precision. Expected: PyTorch 2.15. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { eachDevice, eachMode } from "../device.ts";
@@ -147,14 +147,14 @@ eachMode("rare calls", (_, mode) => {
   test("a quotient's factor keeps its digits beside float16", () => {
     const half = (v: number): dx.Tensor => dx.tensor([v], { dtype: "float16" });
     const found = mode.run((x: dx.Tensor, a: dx.Tensor, b: dx.Tensor) => dx.addcdiv(x, a, b, { value: 3.14 }), half(-6), half(2), half(1));
-    // One place of float16: a driver's conversion may cut off. A factor of float16 would give 0.28125.
+    // One unit in the last place of float16: a driver's conversion may truncate. A factor of float16 would give 0.28125.
     const [got] = found.toArraySync() as number[];
     expect(Math.abs(got! - 0.28)).toBeLessThan(2.5e-4);
   });
 });
 
 eachDevice("gradients of rare calls", () => {
-  test("a place that an index names twice counts once in the value's gradient", () => {
+  test("a position that an index has twice counts once in the value's gradient", () => {
     const value = dx.tensor(2).requiresGrad_();
     dx.indexFill(dx.zeros([2, 3]), 1, dx.tensor([1, 1, 0], { dtype: "int64" }), value)
       .sum()

@@ -11,7 +11,7 @@ const wave = (shape: readonly number[], seed = 1): dx.Tensor =>
     { shape },
   );
 
-/** Applies fn to every line along an axis of flat values. */
+/** Applies fn to every slice along an axis of flat values. */
 function along(values: readonly number[], shape: readonly number[], axis: number, fn: (slice: number[]) => number[]): number[] {
   const out = [...values];
   const inner = count(shape.slice(axis + 1));

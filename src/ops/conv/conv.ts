@@ -15,16 +15,16 @@ import { constant } from "../declare/support.ts";
 import { batched, requireSpatial, extent, lifted, liftedList, type PerAxis } from "./spatial.ts";
 import { windowOptions } from "../declare/positional.ts";
 
-/** Padding behind the input that gives exactly `output` cells; below zero: cells of the input that no window reaches. */
+/** End padding for exactly `output` elements; negative where no window reaches the last elements of the input. */
 const endPadding = (o: Geometry): number[] =>
   o.input.map((x, i) => (o.output[i]! - 1) * o.stride[i]! + extent(o.kernel[i]!, o.dilation[i]!) - x - o.padding[i]!);
 
-/** x without the last cells where `end` is below zero. */
+/** x without its last elements where `end` is negative. */
 function cropped(g: GraphBuilder, x: Expr, end: readonly number[]): Expr {
   return g.reinterpret(x, { sizes: x.sizes.map((d, i) => (i < 2 ? d : d + Math.min(0, end[i - 2]!))), strides: x.strides });
 }
 
-/** Whether no window reaches a cell of the input: all are over its padding. */
+/** Whether all windows lie in the padding: no element of the input is read. */
 const readsNothing = (o: Geometry): boolean => endPadding(o).some((end, i) => o.input[i]! + Math.min(0, end) < 1);
 
 /** What sums of nothing are: zeros, or the bias. */
@@ -50,7 +50,7 @@ interface Call {
   readonly start: readonly number[];
   readonly end: readonly number[];
   readonly groups: number;
-  /** The result's first two axes change places, in its bytes too. */
+  /** The result's first two axes are transposed, in memory too. */
   readonly swapped?: boolean;
 }
 
@@ -66,7 +66,7 @@ function emit(g: GraphBuilder, x: Expr, w: Expr, bias: Expr | null, sizes: reado
     dilations: liftedList(c.dilations, 1),
     startPadding: liftedList(c.start, 0),
     endPadding: liftedList(c.end, 0),
-    // DirectML leaves padded output cells unwritten: the output padding is part of endPadding instead.
+    // DirectML leaves padded output elements unwritten: the output padding is part of endPadding instead.
     outputPadding: new Array<number>(spatial).fill(0),
     groupCount: c.groups,
   });
@@ -122,7 +122,7 @@ const convTransposeOp: Definition<Geometry> = define<Geometry>({
     };
     const x = emit(g, y!, w!, whole ? (bias ?? null) : null, written, c);
     if (whole) return [x];
-    // Cells that no window reaches are zero, before the bias.
+    // Elements that no window reaches are zero, before the bias.
     const rank = out!.shape.length;
     const padded = g.padding1(x, {
       output: { sizes: out!.shape },
@@ -151,7 +151,7 @@ const convWeightOp: Definition<Geometry> = define<Geometry>({
   infer: ([x, dy], { kernel, groups }) => [{ shape: [dy!.shape[1]!, x!.shape[1]! / groups, ...kernel], dtype: x!.dtype }],
   lower: (g, [x, dy], o, [out]) => {
     if (readsNothing(o)) return [ofNothing(g, x!.dtype, out!.shape)];
-    // The batch is what is summed over: it becomes the channels, and dy the kernel, whose cells lie `stride` apart.
+    // The weight gradient sums over the batch: the batch becomes the channels, and dy the kernel, with `stride` as its dilation.
     const end = endPadding(o);
     const swap = dy!.sizes.map((_, i) => (i === 0 ? 1 : i === 1 ? 0 : i));
     const dw = emit(
@@ -195,11 +195,11 @@ function batchAsChannels(g: GraphBuilder, x: Expr, groups: number): Expr {
 
 /** Options of conv1d(), conv2d() and conv3d(). Reference: torch.nn.functional.conv2d. */
 export interface ConvOptions {
-  /** Cells between neighbouring windows. Default: 1. */
+  /** Stride: elements between neighbouring windows. Default: 1. */
   readonly stride?: PerAxis | undefined;
-  /** Zeros put on both sides; "same": as many as keep the size (stride 1 only); "valid": none. Default: 0. */
+  /** Padding: zeros added on both sides; "same": as many as keep the size (stride 1 only); "valid": none. Default: 0. */
   readonly padding?: PerAxis | "same" | "valid" | undefined;
-  /** Distance of the kernel's cells. Default: 1. */
+  /** Dilation: distance between the kernel's taps. Default: 1. */
   readonly dilation?: PerAxis | undefined;
   /** Channels are split into so many groups, each convolved on its own. Default: 1. */
   readonly groups?: number | undefined;
@@ -209,9 +209,9 @@ export interface ConvOptions {
 export interface ConvTransposeOptions {
   /** Steps of the window along each spatial axis. Default: 1. */
   readonly stride?: PerAxis | undefined;
-  /** Cells taken away on both sides of the result. Default: 0. */
+  /** Elements removed on both sides of the result. Default: 0. */
   readonly padding?: PerAxis | undefined;
-  /** Cells added at the end of the result, fewer than stride or dilation. Default: 0. */
+  /** Elements added at the end of the result, fewer than stride or dilation. Default: 0. */
   readonly outputPadding?: PerAxis | undefined;
   /** Distance between the kernel's elements along each spatial axis. Default: 1. */
   readonly dilation?: PerAxis | undefined;

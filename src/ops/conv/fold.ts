@@ -53,7 +53,7 @@ const unfoldOp: Definition<Columns> = define<Columns>({
   saves: { inputs: [], outputs: false },
 });
 
-/** The adjoint: each place of the window is put at its places of the plane, and all are added. */
+/** The adjoint: each tap of a window is added to the element of the plane that it was read from. */
 const foldOp: Definition<Columns> = define<Columns>({
   name: "fold",
   padded: leading(2),

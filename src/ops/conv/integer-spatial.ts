@@ -1,5 +1,5 @@
 /**
- * Convolution and pooling of integers, which DirectML's operators do not take: the cells of all windows as views, and the integers' own
+ * Convolution and pooling of integers, which DirectML's operators do not take: the taps of all windows as views, and the integers' own
  * arithmetic over them, exact modulo 2^bits as in PyTorch.
  * @package
  */
@@ -23,7 +23,7 @@ interface Layout {
   readonly output: readonly number[];
   readonly stride: readonly number[];
   readonly dilation: readonly number[];
-  /** Below zero: cells that are left out. */
+  /** Padding before the first element; negative where elements are left out. */
   readonly start: readonly number[];
 }
 
@@ -42,7 +42,7 @@ export interface Geometry {
   readonly groups: number;
 }
 
-/** The same cell of all windows, for each cell: x [N, C, input...] gives so many [N, C, output...]. */
+/** For each tap of the kernel, its element of all windows: x [N, C, input...] gives one [N, C, output...] a tap. */
 function taps(x: Tensor, { kernel, output, stride, dilation, start }: Layout, value = 0): Tensor[] {
   const spatial = x.shape.slice(2);
   const end = spatial.map((d, i) => (output[i]! - 1) * stride[i]! + (kernel[i]! - 1) * dilation[i]! + 1 - d - start[i]!);
@@ -63,9 +63,9 @@ function taps(x: Tensor, { kernel, output, stride, dilation, start }: Layout, va
 /** w [Co, Ci/groups, kernel...] over windows of x [N, Ci, input...]. */
 function correlated(x: Tensor, w: Tensor, bias: Tensor | null, layout: Layout, groups: number): Tensor {
   const [n, co] = [x.shape[0]!, w.shape[0]!];
-  const [inner, places] = [w.size / co, sizeOf(layout.output)];
-  // [N, Ci, cells, output...] as [N, groups, Ci/groups * cells, output].
-  const columns = reshape(stack(taps(x, layout), 2), [n, groups, inner, places]);
+  const [inner, positions] = [w.size / co, sizeOf(layout.output)];
+  // [N, Ci, taps, output...] as [N, groups, Ci/groups * taps, output].
+  const columns = reshape(stack(taps(x, layout), 2), [n, groups, inner, positions]);
   const rows = reshape(w, [1, groups, co / groups, inner]);
   const y = reshape(matmul(rows, columns), [n, co, ...layout.output]);
   return bias === null ? y : add(y, reshape(bias, [co, ...layout.output.map(() => 1)]));
@@ -108,7 +108,7 @@ interface Windows extends Layout {
   readonly input: readonly number[];
 }
 
-/** The sums of windows over the number of their cells, rounded towards zero. counts: by window. */
+/** The sums of windows over their counts, rounded towards zero. counts: one for each window. */
 export function integerAverage(x: Tensor, w: Windows, counts: readonly number[]): Tensor {
   const sum = taps(x, w).reduce((a, b) => add(a, b));
   const isOne = counts.every((n) => n === counts[0]);
@@ -121,14 +121,14 @@ function lowest(dtype: DType): number {
   return isSigned ? -(2 ** (8 * sizeInBytes - 1)) : 0;
 }
 
-/** The largest cells, and their places within the plane; of equal ones the first. */
+/** The largest elements, and their indices within the plane; of equal elements the first. */
 export function integerMaximumWithIndices(x: Tensor, w: Windows): { readonly values: Tensor; readonly indices: Tensor } {
   const all = taps(x, w, lowest(x.dtype));
   const plane = reshape(arange(sizeOf(w.input), { dtype: "int32", device: x.device }), [1, 1, ...w.input]);
   const tapIndices = taps(plane, w, -1);
   let [values, indices] = [all[0]!, broadcastTo(tapIndices[0]!, all[0]!.shape)];
   all.slice(1).forEach((tap, i) => {
-    // The first cell may be padding, which nothing in the plane need exceed.
+    // The first tap may be padding, which nothing in the plane need exceed.
     const wins = logicalOr(gt(tap, values), lt(indices, 0));
     values = where(wins, tap, values);
     indices = where(wins, tapIndices[i + 1]!, indices);

@@ -22,7 +22,7 @@ export function lifted(g: GraphBuilder, x: Expr): Expr {
 /** Attributes of one spatial axis as those of two, of which the first does nothing. */
 export const liftedList = (list: readonly number[], neutral: number): readonly number[] => (list.length === 1 ? [neutral, ...list] : list);
 
-/** Extent of a window of k cells that are d apart. */
+/** Extent of a window of k taps with dilation d. */
 export const extent = (k: number, d: number): number => (k - 1) * d + 1;
 
 /** Runs an operation on x with a batch axis, which is added and taken away again where x has none. */

@@ -28,7 +28,7 @@ export function detach(x: Tensor): Tensor {
   x.requireLive("detach");
   const make = (): Tensor => new Tensor(x.storage, x.desc, x.offset);
   const t = tracer();
-  // Its place on the tape is not asked for: a view would get a new one from its base.
+  // The tape's edge is not asked for: a view would get a new one from its base.
   return t === null ? make() : noGrad(() => t.view(detachOp, x, undefined, make));
 }
 
@@ -52,7 +52,7 @@ export const zero_ = (x: Tensor): Tensor =>
   assign("zero_", x, () => full(x.shape, 0, { dtype: x.dtype, device: x.device }), { replaces: true, uniform: true });
 
 /**
- * x takes `value` where the mask holds; elements that share a place (expand) take it together. Reference: torch.Tensor.masked_fill_.
+ * x takes `value` where the mask is true; elements that share memory (expand) take it together. Reference: torch.Tensor.masked_fill_.
  * @package
  */
 export function maskedFill_(x: Tensor, mask: Tensor, value: Arithmetic): Tensor {
@@ -96,7 +96,7 @@ export interface HookHandle {
 }
 
 /**
- * Calls fn with the gradient of x whenever backward() has it; what fn returns takes its place. Reference: torch.Tensor.register_hook.
+ * Calls fn with the gradient of x whenever backward() has it; what fn returns replaces it. Reference: torch.Tensor.register_hook.
  */
 export function registerHook(x: Tensor, fn: Hook): HookHandle {
   if (!x.requiresGrad)

@@ -113,11 +113,11 @@ export function sequence(
   });
 }
 
-/** A line seen along an axis of more. */
+/** A vector broadcast to `sizes`, along one axis. */
 export const alongAxis = (g: GraphBuilder, vector: Expr, sizes: readonly number[], axis: number): Expr =>
   g.reinterpret(vector, { sizes, strides: sizes.map((_, i) => (i === axis ? 1 : 0)) });
 
-/** The same elements with the last two axes exchanged. */
+/** x with its last two axes transposed. */
 export const transposeLast = (g: GraphBuilder, x: Expr): Expr => {
   const order = [...x.sizes.keys()];
   return g.transpose(x, [...order.slice(0, -2), ...order.slice(-2).toReversed()]);

@@ -192,30 +192,30 @@ const geluOp = activation<undefined>("gelu", {
   saves: "input",
 });
 
-/** 2 √(2/π), and the factor of x² in 2 √(2/π) (x + 0.044715 x³) = x (LINE + CUBE x²). */
-const LINE = 2 * Math.sqrt(2 / Math.PI);
-const CUBE = LINE * 0.044715;
+/** 2 √(2/π), and the factor of x² in 2 √(2/π) (x + 0.044715 x³) = x (LINEAR + CUBIC x²). */
+const LINEAR = 2 * Math.sqrt(2 / Math.PI);
+const CUBIC = LINEAR * 0.044715;
 /** Far beyond where the derivative is 0 or 1: a larger square times 0 need not be 0. */
 const FAR = 1e4;
 
 const geluTanhGradient = gradientOf("geluTanhGrad", (g, dy, x) => {
   const squared = g.elementWiseMultiply(x, x);
-  const s = g.activationSigmoid(g.elementWiseMultiply(x, g.elementWiseIdentity(squared, { scaleBias: [CUBE, LINE] })));
+  const s = g.activationSigmoid(g.elementWiseMultiply(x, g.elementWiseIdentity(squared, { scaleBias: [CUBIC, LINEAR] })));
   const bell = g.elementWiseMultiply(s, g.elementWiseIdentity(s, { scaleBias: [-1, 1] }));
-  const slope = g.elementWiseIdentity(g.elementWiseClip(squared, { min: 0, max: FAR }), { scaleBias: [3 * CUBE, LINE] });
+  const slope = g.elementWiseIdentity(g.elementWiseClip(squared, { min: 0, max: FAR }), { scaleBias: [3 * CUBIC, LINEAR] });
   return g.elementWiseMultiply(dy, g.elementWiseAdd(s, g.elementWiseMultiply(g.elementWiseMultiply(x, bell), slope)));
 });
 /** x * sigmoid(2 u), which is x (1 + tanh(u)) / 2 and keeps small results. */
 const geluTanhOp = formula("geluTanh", {
-  emit: (f, [x]) => f.mul(x!, f.g.activationSigmoid(f.mul(x!, f.affine(f.square(x!), CUBE, LINE)))),
+  emit: (f, [x]) => f.mul(x!, f.g.activationSigmoid(f.mul(x!, f.affine(f.square(x!), CUBIC, LINEAR)))),
   grad: [
     (dy, [given]): Tensor => {
       const atOnce = geluTanhGradient(dy, given!);
       if (atOnce !== null) return atOnce;
       const x = toDType(given!, "float32");
       const squared = square(x);
-      const s = sigmoid(mul(x, add(mul(squared, CUBE), LINE)));
-      const slope = add(mul(clampMax(squared, FAR), 3 * CUBE), LINE);
+      const s = sigmoid(mul(x, add(mul(squared, CUBIC), LINEAR)));
+      const slope = add(mul(clampMax(squared, FAR), 3 * CUBIC), LINEAR);
       return toDType(mul(dy, add(s, mul(mul(x, mul(s, sub(1, s))), slope))), dy.dtype);
     },
   ],
@@ -538,7 +538,7 @@ const preluOp = formula("prelu", {
     (dy, [x, weight]): Tensor => tie(where(ge(x!, 0), zero(dy), mul(dy, x!)), weight!),
   ],
 });
-/** x where x > 0, weight * x elsewhere; weight has one element, or one for each place of axis 1. Reference: torch.nn.functional.prelu. */
+/** x where x > 0, weight * x elsewhere; weight has one element, or one for each index of axis 1. Reference: torch.nn.functional.prelu. */
 export function prelu(x: Tensor, weight: Tensor): Tensor {
   requireFloat("prelu", x);
   requireFloat("prelu", weight, "weight");
@@ -567,7 +567,7 @@ export function glu(x: Tensor, axis = -1): Tensor {
 }
 
 /**
- * x * silu(gate), element by element: what a feed-forward block does between its products. x, gate: float16, float32 or bfloat16, of the same
+ * x * silu(gate), element by element: what a feed-forward block does between its linear layers. x, gate: float16, float32 or bfloat16, of the same
  * shape and dtype. Result: the same. One kernel where the library's shader is chosen. Reference: x * torch.nn.functional.silu(gate).
  */
 export function swiglu(x: Tensor, gate: Tensor): Tensor {

@@ -36,8 +36,8 @@ const notOp = define({
 const UNSIGNED: { readonly [K in DType]?: DType } = { int8: "uint8", int16: "uint16", int32: "uint32", int64: "uint64" };
 
 /**
- * By as many places as there are bits, or by a negative number, all bits leave: 0, or to the right the sign. What devices do there differs,
- * so they are never asked.
+ * A shift by at least the number of bits, or by a negative number, shifts all bits out: 0, or to the right the sign. Devices differ there,
+ * so such shifts are never left to them.
  */
 function shifted(g: GraphBuilder, a: Expr, b: Expr, direction: "left" | "right"): Expr {
   const bits = 8 * DTYPES[a.dtype].sizeInBytes;

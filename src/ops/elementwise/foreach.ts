@@ -3,7 +3,7 @@ import { ShapeError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import * as binary from "./binary.ts";
 import type { Arithmetic } from "./binary.ts";
-import * as pairs from "./arithmetic.ts";
+import * as arithmetic from "./arithmetic.ts";
 import * as statistics from "../reduce/statistics.ts";
 import * as unary from "./unary.ts";
 
@@ -32,10 +32,10 @@ export const sqrt = (list: TensorList): Tensor[] => list.map((x) => unary.sqrt(x
 export const norm = (list: TensorList, p = 2): Tensor[] => list.map((x) => statistics.norm(x, p));
 /** Each tensor moved towards one of another list by a weight. Reference: torch._foreach_lerp. */
 export const lerp = (list: TensorList, ends: TensorList, weight: number): Tensor[] =>
-  each("foreach.lerp", list, ends, (x, end) => pairs.lerp(x, end as Tensor, weight));
+  each("foreach.lerp", list, ends, (x, end) => arithmetic.lerp(x, end as Tensor, weight));
 /** x + value a b for each tensor and two more lists. Reference: torch._foreach_addcmul. */
 export const addcmul = (list: TensorList, a: TensorList, b: TensorList, value = 1): Tensor[] =>
-  each("foreach.addcmul", list, a, (x, y, i) => pairs.addcmul(x, y as Tensor, b[i]!, { value }));
+  each("foreach.addcmul", list, a, (x, y, i) => arithmetic.addcmul(x, y as Tensor, b[i]!, { value }));
 /** x + value a / b for each tensor and two more lists. Reference: torch._foreach_addcdiv. */
 export const addcdiv = (list: TensorList, a: TensorList, b: TensorList, value = 1): Tensor[] =>
-  each("foreach.addcdiv", list, a, (x, y, i) => pairs.addcdiv(x, y as Tensor, b[i]!, { value }));
+  each("foreach.addcdiv", list, a, (x, y, i) => arithmetic.addcdiv(x, y as Tensor, b[i]!, { value }));

@@ -127,7 +127,7 @@ export class Formula {
   where(condition: Expr, a: Value, b: Value): Expr {
     return this.g.elementWiseIf(condition, this.of(a), this.of(b));
   }
-  /** The first value whose condition holds, else the last. */
+  /** The first value whose condition is true, else the last. */
   cases(...parts: readonly [...(readonly [condition: Expr, value: Value])[], Value]): Expr {
     let result = this.of(parts.at(-1) as Value);
     for (const [condition, value] of (parts.slice(0, -1) as [Expr, Value][]).toReversed()) result = this.where(condition, value, result);
@@ -159,7 +159,7 @@ interface FormulaOptions<A> {
   readonly emit: (f: Formula, inputs: readonly Expr[], attrs: A) => Expr;
   /** One rule for each input (null: its derivative is not known, and is refused), or null where none is. */
   readonly grad: readonly (Rule<A> | null)[] | null;
-  /** What the rules read: of the inputs these places alone, where they are told. Default: the inputs. */
+  /** What the rules read: the inputs of these indices, where they are listed. Default: all inputs. */
   readonly saves?: "inputs" | "output" | "both" | "none" | SavedInputs;
   /** The result's dtype from the promoted one. Default: floating, integers as float32. */
   readonly dtype?: (name: string, promoted: DType) => DType;

@@ -10,7 +10,7 @@ import { constant } from "../declare/support.ts";
 
 const flip = (g: GraphBuilder, x: Expr): Expr => g.elementWiseBitXor(x, constant(g, "uint64", 1n << 63n, x.sizes));
 
-/** What may be compared in the place of x: itself unless it is int64. */
+/** What may be compared instead of x: x itself unless it is int64. */
 export const comparable = (g: GraphBuilder, x: Expr): Expr => (x.dtype === "int64" ? flip(g, g.reinterpret(x, { dtype: "uint64" })) : x);
 
 /** The value of that dtype which was chosen among comparable ones. */

@@ -54,7 +54,7 @@ function operandPair(operation: string, a: Arithmetic, b: Arithmetic, anchor: Te
 }
 
 /**
- * a where the condition holds, b elsewhere. Shapes broadcast; a and b promote to one dtype.
+ * a where the condition is true, b elsewhere. Shapes broadcast; a and b promote to one dtype.
  * condition: bool. Throws DTypeError for another dtype. DirectML: ELEMENT_WISE_IF. Reference: torch.where.
  */
 export function where(condition: Tensor, a: Arithmetic, b: Arithmetic): Tensor {
@@ -63,7 +63,7 @@ export function where(condition: Tensor, a: Arithmetic, b: Arithmetic): Tensor {
   return call(whereOp, [condition, ...operandPair("where", a, b, condition)], undefined);
 }
 
-/** x with `value` where the mask holds. Reference: torch.Tensor.masked_fill. DirectML: ELEMENT_WISE_IF. */
+/** x with `value` where the mask is true. Reference: torch.Tensor.masked_fill. DirectML: ELEMENT_WISE_IF. */
 export function maskedFill(x: Tensor, mask: Tensor, value: Arithmetic): Tensor {
   if (mask.dtype !== "bool") throw new DTypeError("maskedFill", "mask", "of dtype bool", mask.describe());
   const fill = value instanceof Tensor ? value : heldScalar("maskedFill", "value", x.device, x.dtype, value);
@@ -199,9 +199,9 @@ export function nanToNum(
     posinf,
     neginf,
   }: {
-    /** Takes the place of NaN. Default: 0. */
-    readonly nan?: number; /** Takes the place of infinity. Default: the dtype's largest number. */
-    readonly posinf?: number | undefined; /** Takes the place of -infinity. Default: the dtype's least number. */
+    /** Replaces NaN. Default: 0. */
+    readonly nan?: number; /** Replaces infinity. Default: the dtype's largest number. */
+    readonly posinf?: number | undefined; /** Replaces -infinity. Default: the dtype's least number. */
     readonly neginf?: number | undefined;
   } = {},
 ): Tensor {
@@ -227,7 +227,7 @@ const nanToNumOp: Definition<undefined> = define({
 });
 
 export const methods = {
-  /** x where the condition holds, other elsewhere. Shapes broadcast. Reference: torch.Tensor.where. */
+  /** x where the condition is true, other elsewhere. Shapes broadcast. Reference: torch.Tensor.where. */
   where: (x: Tensor, condition: Tensor, other: Arithmetic): Tensor => where(condition, x, other),
   maskedFill,
   maximum,

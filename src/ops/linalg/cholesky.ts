@@ -74,7 +74,7 @@ export interface CholeskyOptions {
 
 /**
  * The Cholesky factors L of symmetric positive definite matrices [..., n, n]: A = L L^T. Only one triangle of A is read. Throws
- * LinAlgError for a matrix that is not positive definite, with its place in the batch. Gradient: L^-T sym(L^T G) L^-1. Runs on the host:
+ * LinAlgError for a matrix that is not positive definite, with its index in the batch. Gradient: L^-T sym(L^T G) L^-1. Runs on the host:
  * LAPACK potrf. Reference: torch.linalg.cholesky.
  */
 export function cholesky(a: Tensor, { upper = false }: CholeskyOptions = {}): Tensor {

@@ -181,7 +181,7 @@ export interface Eigen {
 }
 
 /**
- * A V = V diag(w) of real square matrices [..., n, n] of float32: complex eigenvalues [..., n] in no order (conjugate pairs side by side) and
+ * A V = V diag(w) of real square matrices [..., n, n] of float32: complex eigenvalues [..., n] in no order (conjugate pairs are adjacent) and
  * eigenvectors as columns of length one, fixed up to a factor of size one. Gradients of losses that do not depend on that factor. Throws
  * LinAlgError for infinities and NaN. Runs on the host: LAPACK geev. Reference: torch.linalg.eig.
  */

@@ -61,7 +61,7 @@ export function ldlFactor(a: Tensor): LDLFactors {
   return { LD: LD!, pivots: pivots! };
 }
 
-/** ldlFactor() that does not throw: info is the place of the first zero of D, or 0. Reference: torch.linalg.ldl_factor_ex. */
+/** ldlFactor() that does not throw: info is the index of the first zero of D, from 1, or 0. Reference: torch.linalg.ldl_factor_ex. */
 export function ldlFactorEx(
   a: Tensor,
   {

@@ -39,7 +39,7 @@ export interface LUFactors {
 
 const least = (shape: Shape): number => Math.min(rowsOf(shape), columnsOf(shape));
 
-/** Factors of a matrix by columns without exchanges, and the place of the first zero on U's diagonal, or 0: Gauss's elimination. */
+/** Factors of a matrix by columns without exchanges, and the index of the first zero on U's diagonal, from 1, or 0: Gaussian elimination. */
 function eliminate(m: number, n: number, a: Float64Array, pivots: Int32Array): number {
   let info = 0;
   for (let j = 0; j < pivots.length; j++) {
@@ -154,7 +154,7 @@ export function luFactor(a: Tensor, { pivot = true }: LUOptions = {}): LUFactors
   return { LU: LU!, pivots: pivots! };
 }
 
-/** luFactor() that does not throw: info is the place of the first zero on U's diagonal, or 0. Reference: torch.linalg.lu_factor_ex. */
+/** luFactor() that does not throw: info is the index of the first zero on U's diagonal, from 1, or 0. Reference: torch.linalg.lu_factor_ex. */
 export function luFactorEx(
   a: Tensor,
   {

@@ -30,7 +30,7 @@ interface Checked {
   readonly check: string | null;
 }
 
-/** A result, and where a matrix is singular: 0, or the place of the first zero on the diagonal of its factor, from 1. */
+/** A result, and where a matrix is singular: 0, or the index of the first zero on the diagonal of its factor, from 1. */
 export interface WithInfo {
   /** The result, which is right where info is 0. */
   readonly result: Tensor;
@@ -80,7 +80,7 @@ const inverseOp = defineHost<Checked>({
 });
 
 /**
- * The inverses of square matrices [..., n, n]. Throws LinAlgError for a singular one, with its place in the batch. Gradient:
+ * The inverses of square matrices [..., n, n]. Throws LinAlgError for a singular one, with its index in the batch. Gradient:
  * -X^T G X^T. Runs on the host: LAPACK getrf, getrs. Reference: torch.linalg.inv.
  */
 export function inv(a: Tensor): Tensor {
@@ -151,7 +151,7 @@ function solved(operation: string, a: Tensor, b: Tensor, left: boolean, check: b
 
 /**
  * X of A X = B. A: [..., n, n]; B: [..., n, k], or vectors [n] or with A's batch. Batches broadcast. Throws LinAlgError for a singular A,
- * with its place in the batch. Gradients: dB = A^-T G, dA = -dB X^T. Runs on the host: LAPACK getrf, getrs. Reference: torch.linalg.solve.
+ * with its index in the batch. Gradients: dB = A^-T G, dA = -dB X^T. Runs on the host: LAPACK getrf, getrs. Reference: torch.linalg.solve.
  */
 export const solve = (a: Tensor, b: Tensor, { left = true }: SolveOptions = {}): Tensor => solved("linalg.solve", a, b, left, true).result;
 

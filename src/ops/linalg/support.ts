@@ -69,7 +69,7 @@ export function columns({ data }: HostArray, i: number, m: number, n: number): F
   return out;
 }
 
-/** Puts a matrix [m, n] that lies column by column in the i-th place, row by row. */
+/** Stores a column-major matrix [m, n] as the i-th row-major matrix of `out`. */
 export function storeColumns(out: Float64Array, i: number, m: number, n: number, matrix: Float64Array): void {
   const start = i * m * n;
   for (let r = 0; r < m; r++) for (let c = 0; c < n; c++) out[start + r * n + c] = matrix[c * m + r]!;

@@ -28,11 +28,11 @@ interface NllAttributes {
   readonly reduction: Reduction;
 }
 
-/** log-probabilities as [N, C, places]. */
+/** log-probabilities as [N, C, positions]. */
 const classSizes = (x: readonly number[]): [number, number, number] => [x[0]!, x[1]!, sizeOf(x.slice(2))];
 
 /**
- * Classes as [N, 1, P] of a type in which those that do not count name no class. Negative ones would count from the end: read as
+ * Classes as [N, 1, P] of a type in which positions that do not count have a class out of range. Negative ones would count from the end: read as
  * unsigned numbers they are too large, and that is all that a negative ignoreIndex needs.
  */
 function countedClasses(g: GraphBuilder, [n, c, p]: readonly [number, number, number], target: Expr, ignoreIndex: number): Expr {
@@ -44,13 +44,13 @@ function countedClasses(g: GraphBuilder, [n, c, p]: readonly [number, number, nu
   return unsigned(g.elementWiseIf(ignored, constant(g, "int32", c, shape), classes));
 }
 
-/** [N, C, P]: 1 at the class of each place that counts, else 0. */
+/** [N, C, P]: 1 at the class of each position that counts, else 0. */
 function hotClasses(g: GraphBuilder, classes: Expr, sizes: readonly number[], dtype: "uint8" | "float16" | "float32"): Expr {
   const offOn = sequence(g, dtype, [1, 1, 2]);
   return g.oneHot(classes, offOn, { output: { sizes: [...sizes] }, axis: 1 });
 }
 
-/** [N, 1, P]: whether places count, by their classes of c. */
+/** [N, 1, P]: whether positions count: those whose class is below c. */
 function countsOf(g: GraphBuilder, classes: Expr, c: number): Expr {
   return g.elementWiseLogicalLessThan(classes, constant(g, "uint32", c, classes.sizes), { output: { dtype: "uint8" } });
 }
@@ -171,7 +171,7 @@ const crossEntropyOp: Definition<NllAttributes> = define<NllAttributes>({
   },
 });
 
-/** dy / total (exp(logs) - hot) at the places that count, else 0. */
+/** dy / total (exp(logs) - hot) at the positions that count, else 0. */
 const crossEntropyGradOp = define<NllAttributes>({
   name: "crossEntropyGradient",
   infer: ([, logs]) => [logs!],
@@ -205,7 +205,7 @@ const crossEntropyGradOp = define<NllAttributes>({
 export interface NllOptions extends LossOptions {
   /** Factor of each class, [C]. */
   readonly weight?: Tensor | null | undefined;
-  /** Places with this class do not count. Default: -100. */
+  /** Positions with this class do not count. Default: -100. */
   readonly ignoreIndex?: number | undefined;
 }
 
@@ -238,7 +238,7 @@ function requireWeight(operation: string, x: Tensor, weight: Tensor | null): voi
   if (weight.dtype !== x.dtype) throw new DTypeError(operation, "weight", `of x's dtype ${x.dtype}`, weight.dtype);
 }
 
-/** The loss, and the total weight of the places that count. */
+/** The loss, and the total weight of the positions that count. */
 function nll(
   operation: string,
   x: Tensor,
@@ -259,7 +259,7 @@ function nll(
   return [single && reduction === "none" ? asResult(reshape(loss, [])) : loss, total];
 }
 
-/** The loss of an empty batch: 0, the mean of nothing, or one for each of no places. */
+/** The loss of an empty batch: 0, the mean of nothing, or an empty tensor. */
 function nothing(x: Tensor, reduction: Reduction): [Tensor, Tensor] {
   const total = zeros([], { dtype: x.dtype, device: x.device });
   if (reduction === "none") return [sum(x, 1), total];
@@ -284,7 +284,7 @@ export interface CrossEntropyOptions extends NllOptions {
 
 /**
  * nllLoss of logSoftmax(x): x are logits. Without weight and label smoothing it is one operation, whose gradient is
- * dy / total (softmax(x) - onehot(target)) at the places that count.
+ * dy / total (softmax(x) - onehot(target)) at the positions that count.
  *
  * x: [C], [N, C] or [N, C, ...], float16 or float32. target: classes (int32 or int64) as for nllLoss, or probabilities of x's
  * shape and a floating dtype. DirectML: ACTIVATION_LOG_SOFTMAX1, ACTIVATION_SOFTMAX1, ONE_HOT, ELEMENT_WISE_IF, REDUCE.
@@ -314,11 +314,11 @@ export function crossEntropy(x: Tensor, target: Tensor, options: CrossEntropyOpt
   return add(mul(loss, 1 - labelSmoothing), mul(even, labelSmoothing / logs.shape[x.rank === 1 ? 0 : 1]!));
 }
 
-/** Weighted sum of -log over all classes at the places that count; summed over places, unless reduction is "none". */
+/** Weighted sum of -log over all classes at the positions that count; summed over positions, unless reduction is "none". */
 function smoothed(logs: Tensor, target: Tensor, weight: Tensor | null, ignoreIndex: number, reduction: Reduction): Tensor {
   const axis = logs.rank === 1 ? 0 : 1;
   const all = neg(sum(weight === null ? logs : mul(logs, classWeights(weight, logs.rank)), axis));
-  // Chosen, not multiplied: where no place counts, what is given back is not a number.
+  // Chosen, not multiplied: where no position counts, the gradient is NaN.
   const losses = where(ne(target, ignoreIndex), all, 0);
   return reduction === "none" ? losses : sum(losses);
 }

@@ -93,7 +93,7 @@ export function l1Loss(x: Tensor, target: Tensor, options: LossOptions = {}): Te
 }
 
 interface KneeAttributes {
-  /** Where the square meets the line. */
+  /** The error at which the loss changes from quadratic to linear. */
   readonly knee: number;
   readonly scale: number;
 }
@@ -115,7 +115,7 @@ export function smoothL1Loss(
   x: Tensor,
   target: Tensor,
   options: LossOptions & {
-    /** Where the square becomes a line. Default: 1. */
+    /** The error from which the loss is linear instead of quadratic. Default: 1. */
     readonly beta?: number | undefined;
   } = {},
 ): Tensor {
@@ -131,7 +131,7 @@ export function huberLoss(
   x: Tensor,
   target: Tensor,
   options: LossOptions & {
-    /** Where the square becomes a line. Default: 1. */
+    /** The error from which the loss is linear instead of quadratic. Default: 1. */
     readonly delta?: number | undefined;
   } = {},
 ): Tensor {

@@ -2,7 +2,7 @@
 
 type Labels = readonly string[];
 
-/** Pairs of places; the product of a pair goes to the end of the list without them. */
+/** Pairs of operand indices; the result of a pair goes to the end of the list without them. */
 export type Order = readonly (readonly [number, number])[];
 
 /** More operands than these are paired greedily. */

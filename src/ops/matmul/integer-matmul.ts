@@ -1,11 +1,11 @@
-/** Products of matrices of integers, exact modulo 2^bits, which DirectML has no operator for. @package */
+/** Matmul of integers, exact modulo 2^bits, which DirectML has no operator for. @package */
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { DTYPES, type DType } from "../../core/dtype.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { cast, constant, cut } from "../declare/support.ts";
 
-/** Products that are made one by one and then added: so many need less time and memory than the digits' products. */
+/** Up to this many multiplications are one elementwise product and a sum: that needs less time and memory than GEMMs of digits. */
 const MOST_PRODUCTS = 2 ** 20;
 /** Digits are -128 to 127: of so many products each partial sum is an integer that float32 holds. */
 const LONGEST = 1024;
@@ -27,7 +27,7 @@ export function emitIntegerMatmul(
   return cast(g, made, dtype);
 }
 
-/** All products, then their sums. */
+/** The elementwise products, then their sums. */
 function bySums(g: GraphBuilder, a: Expr, b: Expr, batch: readonly number[]): Expr {
   const [m, k] = a.sizes.slice(-2) as [number, number];
   const n = b.sizes.at(-1)!;
@@ -40,7 +40,7 @@ function bySums(g: GraphBuilder, a: Expr, b: Expr, batch: readonly number[]): Ex
   return g.reinterpret(sums, { sizes: [...batch, m, n] });
 }
 
-/** Digits of eight bits, whose products GEMM makes exactly, put together again with the integers' own arithmetic. `count`: those that matter. */
+/** Digits of eight bits, for which GEMM in float32 is exact, combined with the integers' own arithmetic. `count`: the digits that matter. */
 function byDigits(g: GraphBuilder, a: Expr, b: Expr, count: number, gemm: (a: Expr, b: Expr) => Expr): Expr {
   const { dtype } = a;
   const k = a.sizes.at(-1)!;

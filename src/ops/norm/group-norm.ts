@@ -24,7 +24,7 @@ interface GroupAttributes extends Epsilon {
   readonly isInstance?: boolean;
 }
 
-/** [N, C, ...] as [N, groups, C / groups, cells]. */
+/** [N, C, ...] as [N, groups, C / groups, elements]. */
 const grouped = ([n, c, ...spatial]: Shape, groups: number): [number, number, number, number] => [n!, groups, c! / groups, sizeOf(spatial)];
 
 /** [C] as [1, groups, C / groups, 1]. */

@@ -18,7 +18,7 @@ export interface InstanceNormOptions {
   /** @deprecated Use eps. */
   readonly epsilon?: number | undefined;
 
-  /** [C]: moved towards the mean of the samples' statistics, or used in their place. */
+  /** [C]: updated towards the mean of the samples' statistics, or used instead of them. */
   readonly runningMean?: Tensor | null | undefined;
   /** [C]: the running variance, which is read or brought up to date. Default: null. */
   readonly runningVar?: Tensor | null | undefined;

@@ -1,4 +1,4 @@
-/** Adaptive pooling: window i of O over I cells reaches from floor(i I / O) to ceil((i + 1) I / O). */
+/** Adaptive pooling: window i of O over I elements reaches from floor(i I / O) to ceil((i + 1) I / O). */
 import { reading } from "../../autograd/tie.ts";
 import { isHalf } from "../../core/dtype.ts";
 import { ShapeError } from "../../core/errors.ts";
@@ -40,7 +40,7 @@ const divides = (input: readonly number[], output: readonly number[]): boolean =
 function adaptiveAvgPool(operation: string, spatial: number, x: Tensor, size: OutputSize): Tensor {
   const { input, output } = sizes(operation, x, spatial, size);
   if (divides(input, output)) return meanOf(x, spatial, evenWindows(input, output));
-  // A window's mean is a mean along each axis in turn. No product with weights: 0 times NaN or infinity would spread them to other windows.
+  // A window's mean is the mean along one axis after the other. No matmul with weights: 0 times NaN or infinity would spread them to other windows.
   const pooled = roundedOnce([x], (z) => {
     let y = isHalf(z!.dtype) ? toDType(z!, "float32") : z!;
     output.forEach((o, i) => {
@@ -54,7 +54,7 @@ function adaptiveAvgPool(operation: string, spatial: number, x: Tensor, size: Ou
   return reading(pooled, x);
 }
 
-/** For each window the places of its cells; shorter windows repeat their last one, so that all have one length. */
+/** For each window the indices of its elements; shorter windows repeat their last one, so that all have one length. */
 function windowElements(input: number, output: number): { length: number; positions: number[] } {
   const bounds = boundsOf(input, output);
   const length = bounds.reduce((most, b) => Math.max(most, b.end - b.first), 0);
@@ -64,7 +64,7 @@ function windowElements(input: number, output: number): { length: number; positi
 /** Means of the windows along an axis. */
 function meansAlong(x: Tensor, axis: number, input: number, output: number): Tensor {
   const { device, dtype } = x;
-  const { length, positions: places } = windowElements(input, output);
+  const { length, positions } = windowElements(input, output);
   const counts = boundsOf(input, output).map(({ first, end }) => end - first);
   const lengths = (along: number): number[] => [...x.shape.slice(0, axis), output, along, ...x.shape.slice(axis + 1)];
   const shaped = (t: Tensor, along: number): Tensor =>
@@ -72,7 +72,7 @@ function meansAlong(x: Tensor, axis: number, input: number, output: number): Ten
       t,
       lengths(along).map((d, i) => (i === axis || i === axis + 1 ? d : 1)),
     );
-  let spread = reshape(indexSelect(x, axis, tensor(places, { dtype: "int32", device })), lengths(length));
+  let spread = reshape(indexSelect(x, axis, tensor(positions, { dtype: "int32", device })), lengths(length));
   if (counts.some((n) => n < length)) {
     const isInside = counts.flatMap((n) => Array.from({ length }, (_, k) => Number(k < n)));
     spread = where(shaped(ne(tensor(Uint8Array.from(isInside), { dtype: "uint8", device }), 0), length), spread, 0);
@@ -84,7 +84,7 @@ function meansAlong(x: Tensor, axis: number, input: number, output: number): Ten
   return div(sum(spread, axis + 1), divisor);
 }
 
-/** x with its windows laid out side by side along every spatial axis, and the places of those cells in x. */
+/** x with the elements of its windows one after the other along every spatial axis, and their flat indices in x. */
 function spreadWindows(
   operation: string,
   x: Tensor,
@@ -92,7 +92,7 @@ function spreadWindows(
   input: readonly number[],
   output: readonly number[],
 ): { spread: Tensor; positions: number[] } {
-  // A window of o reaches over at most input / o + 2 cells.
+  // One of o windows has at most input / o + 2 elements.
   const listed = output.reduce((n, o, i) => n * (input[i]! + 2 * o), 1);
   requireListed(operation, "outputSize", listed, output);
   let spread = x;
@@ -115,9 +115,9 @@ function adaptiveMaxPool(operation: string, spatial: number, x: Tensor, size: Ou
 function adaptiveMaxPoolWithIndices(operation: string, spatial: number, x: Tensor, size: OutputSize): Pooled {
   const { input, output } = sizes(operation, x, spatial, size);
   if (divides(input, output)) return maximumOf(x, spatial, evenWindows(input, output));
-  const { spread, positions: places } = spreadWindows(operation, x, spatial, input, output);
+  const { spread, positions } = spreadWindows(operation, x, spatial, input, output);
   const { values, indices } = maximumOf(spread, spatial, evenWindows(spread.shape.slice(-spatial), output));
-  const table = tensor(places, { dtype: "int32", device: x.device });
+  const table = tensor(positions, { dtype: "int32", device: x.device });
   return { values, indices: reshape(indexSelect(table, 0, reshape(indices, [indices.size])), indices.shape) };
 }
 
@@ -142,7 +142,7 @@ export const adaptiveMaxPool2d = (x: Tensor, outputSize: OutputSize): Tensor => 
 /** adaptiveMaxPool1d over three spatial axes. Reference: torch.nn.functional.adaptive_max_pool3d. @functional */
 export const adaptiveMaxPool3d = (x: Tensor, outputSize: OutputSize): Tensor => adaptiveMaxPool("adaptiveMaxPool3d", 3, x, outputSize);
 
-/** adaptiveMaxPool1d that also says where the maxima are: int32 places within the plane. */
+/** adaptiveMaxPool1d that also says where the maxima are: int32 indices within the plane. */
 export const adaptiveMaxPool1dWithIndices = (x: Tensor, outputSize: OutputSize): Pooled =>
   adaptiveMaxPoolWithIndices("adaptiveMaxPool1d", 1, x, outputSize);
 /** adaptiveMaxPool2d that also says where the maxima are. */

@@ -68,7 +68,7 @@ const maxPoolOp: Definition<Windows> = define<Windows>({
   saves: { outputs: false },
 });
 
-/** Places of the maxima within their own plane, int32. */
+/** Flat indices of the maxima within their own plane, int32. */
 const maxPoolIndicesOp: Definition<Windows> = define<Windows>({
   name: "maxPoolIndices",
   infer: ([x], w) => [pooled(x!, w), { shape: pooled(x!, w).shape, dtype: "int32" }],
@@ -85,7 +85,7 @@ const maxPoolIndicesOp: Definition<Windows> = define<Windows>({
     const planes = g.reinterpret(firsts, { sizes: [sizes[0]!, sizes[1]!, ...sizes.slice(2).map(() => 1)] });
     return [unbounded(g, y.output), g.elementWiseSubtract(cast(g, y.outputIndices!, "int32"), g.expand(planes, sizes))];
   },
-  // Places are counted along the last axes.
+  // Indices are flat over the last axes.
   padded: (_g, [x], _attrs, _outputs, p, lower) => (p.isPaddedBeside(0, 0, 1, 2) ? null : lower([p.filled(0, -Infinity, x!, [2])])),
   follows: ["input", "output"],
   grad: (dy, { inputs: [x], attrs }) => [call(maxPoolGradOp, [x!, dy], attrs)],
@@ -170,17 +170,17 @@ const avgPoolGradOp: Definition<Mean> = define<Mean>({
 
 /** What pooling takes besides the window. */
 export interface PoolOptions {
-  /** Cells between neighbouring windows. Default: the window's size. */
+  /** Stride: elements between neighbouring windows. Default: the window's size. */
   readonly stride?: PerAxis | undefined;
-  /** Cells put on both sides, at most half a window: the lowest value for maxima, zeros for means. Default: 0. */
+  /** Padding on both sides, at most half a window: the lowest value for maxima, zeros for means. Default: 0. */
   readonly padding?: PerAxis | undefined;
-  /** Lets the last window reach beyond the end, instead of leaving cells out. Default: false. */
+  /** Lets the last window reach beyond the end, instead of leaving elements out. Default: false. */
   readonly ceilMode?: boolean | undefined;
 }
 
 /** Options of maxPool1d() to maxPool3d(). Reference: torch.nn.functional.max_pool2d. */
 export interface MaxPoolOptions extends PoolOptions {
-  /** Distance of a window's cells. Default: 1. */
+  /** Dilation: distance between a window's taps. Default: 1. */
   readonly dilation?: PerAxis | undefined;
 }
 
@@ -192,7 +192,7 @@ export interface AvgPoolOptions extends PoolOptions {
   readonly divisorOverride?: number | null | undefined;
 }
 
-/** Of a window that is larger than its input, which is then mostly padding: it would run for years. */
+/** The limit for a window that is larger than its input, which is then mostly padding: it would run for years. */
 const MAX_ELEMENTS = 2 ** 24;
 
 function windows(operation: string, x: Tensor, spatial: number, size: PerAxis, options: MaxPoolOptions): Windows {
@@ -204,7 +204,7 @@ function windows(operation: string, x: Tensor, spatial: number, size: PerAxis, o
     throw new ValueError(operation, "padding", `at most half the window ${showShape(kernel)}`, start);
   const input = x.shape.slice(-spatial);
   if (sizeOf(kernel) > Math.max(MAX_ELEMENTS, sizeOf(input)))
-    throw new ValueError(operation, "kernelSize", `of at most ${MAX_ELEMENTS} cells, or as many as x has`, kernel);
+    throw new ValueError(operation, "kernelSize", `of at most ${MAX_ELEMENTS} elements, or as many as x has`, kernel);
   if (x.shape.slice(-spatial - 1).includes(0))
     throw new ShapeError(operation, "x", "of at least one element along every axis but the batch", x.describe());
   const output = input.map((d, i) => {
@@ -231,11 +231,11 @@ function maxPool(operation: string, spatial: number, x: Tensor, size: PerAxis, o
   return batched(operation, x, spatial, (b) => (isInteger(x.dtype) && b.size > 0 ? integerMaximum(b, w) : call(maxPoolOp, [b], w)));
 }
 
-/** Values and places of the maxima. */
+/** Values and indices of the maxima. */
 export interface Pooled {
   /** The largest element of each window. */
   readonly values: Tensor;
-  /** int32: place within the plane of the spatial axes, in row-major order. */
+  /** int32: flat index within the plane of the spatial axes, in row-major order. */
   readonly indices: Tensor;
 }
 
@@ -267,7 +267,7 @@ function avgPool(operation: string, spatial: number, x: Tensor, size: PerAxis, o
   if (isInteger(x.dtype) && x.size > 0)
     return batched(operation, x, spatial, (b) => integerAverage(b, w, over === null ? elementCounts(w, include) : [over]));
   const uneven = w.end.some((e, i) => e > w.start[i]!);
-  // DirectML divides by all padded cells, PyTorch by those within the padding that was asked for.
+  // DirectML divides by all padded elements, PyTorch by those within the padding that was asked for.
   const corrected = over !== null || (include && uneven);
   const averaged = (z: Tensor): Tensor =>
     batched(operation, z, spatial, (b) => call(avgPoolOp, [b], { ...w, includePadding: corrected || include }));
@@ -277,7 +277,7 @@ function avgPool(operation: string, spatial: number, x: Tensor, size: PerAxis, o
   );
 }
 
-/** For each window: the number of its cells that lie in the input, or in the padding asked for too. */
+/** For each window: the number of its elements in the input, and with `include` in the padding asked for. */
 function elementCounts(w: Windows, include: boolean): number[] {
   requireListed("avgPool", "padding", sizeOf(w.output), w.start);
   let all = [1];
@@ -292,7 +292,7 @@ function elementCounts(w: Windows, include: boolean): number[] {
   return all;
 }
 
-/** For each window: its size over the number of its cells that lie in the input or the padding asked for. */
+/** For each window: its size over the number of its elements in the input or the padding asked for. */
 function factors(w: Windows): number[] {
   requireListed("avgPool", "padding", sizeOf(w.output), w.start);
   let all = [1];
@@ -307,8 +307,8 @@ function factors(w: Windows): number[] {
 }
 
 /**
- * Maximum of each window of `size` cells. x: [N, C, W] or [C, W], float16 or float32; result: the same with
- * (W + 2 padding - dilation (size - 1) - 1) / stride + 1 cells, rounded down (up with ceilMode). The gradient goes to the first
+ * Maximum of each window of `size` elements. x: [N, C, W] or [C, W], float16 or float32; result: the same with
+ * (W + 2 padding - dilation (size - 1) - 1) / stride + 1 elements, rounded down (up with ceilMode). The gradient goes to the first
  * maximum of each window. DirectML: MAX_POOLING2, MAX_POOLING_GRAD. Reference: torch.nn.functional.max_pool1d.
  */
 export const maxPool1d = (
@@ -361,7 +361,7 @@ export const maxPool3dWithIndices = (
 ): Pooled => maxPoolWithIndices("maxPool3d", 3, x, size, windowOptions<MaxPoolOptions>("maxPool3dWithIndices", stride, padding, options));
 
 /**
- * Mean of each window of `size` cells. x: [N, C, W] or [C, W], float16 or float32. Shapes as for maxPool1d, without dilation.
+ * Mean of each window of `size` elements. x: [N, C, W] or [C, W], float16 or float32. Shapes as for maxPool1d, without dilation.
  * DirectML: AVERAGE_POOLING, AVERAGE_POOLING_GRAD. Reference: torch.nn.functional.avg_pool1d.
  */
 export const avgPool1d = (
@@ -388,7 +388,7 @@ export const avgPool3d = (
   options?: AvgPoolOptions,
 ): Tensor => avgPool("avgPool3d", 3, x, size, windowOptions<AvgPoolOptions>("avgPool3d", stride, padding, options));
 
-/** @internal For adaptive pooling: runs without rounding, windows side by side. */
+/** @internal For adaptive pooling: adjacent windows of equal size. */
 export const evenWindows = (input: readonly number[], output: readonly number[]): Windows => {
   const kernel = input.map((d, i) => d / output[i]!);
   const none = input.map(() => 0);

@@ -31,7 +31,7 @@ const unpoolOp: Definition<{ readonly length: number }> = define<{ readonly leng
   lower: (g, [x, indices], { length }) => {
     const [planes, n] = x!.sizes as [number, number];
     const zeros = g.packed(constant(g, x!.dtype, 0, [planes, length]));
-    // One place may be named twice, by equal values: whichever is written last is right.
+    // An index may occur twice, with equal values: whichever is written last is right.
     const flatIndices = cast(g, g.packed(indices!), "int32");
     return [emitScatterElements(g, zeros, g.reinterpret(flatIndices, { sizes: [planes, n] }), g.packed(x!), 1)];
   },
@@ -70,7 +70,7 @@ function maxUnpool(operation: string, spatial: number, x: Tensor, indices: Tenso
   return reshape(call(unpoolOp, [flat(x), flat(toDType(indices, "int32"))], { length: sizeOf(lengths) }), [...lead, ...lengths]);
 }
 
-/** Values at the places that maxPool1dWithIndices found, zeros elsewhere. Reference: torch.nn.functional.max_unpool1d. DirectML: SCATTER. */
+/** Values at the indices that maxPool1dWithIndices found, zeros elsewhere. Reference: torch.nn.functional.max_unpool1d. DirectML: SCATTER. */
 export const maxUnpool1d = (x: Tensor, indices: Tensor, size: PerAxis, options: UnpoolOptions = {}): Tensor =>
   maxUnpool("maxUnpool1d", 1, x, indices, size, options);
 /** maxUnpool1d over two spatial axes. Reference: torch.nn.functional.max_unpool2d. */
@@ -104,7 +104,7 @@ export interface FractionalOptions {
   readonly outputSize?: PerAxis | null | undefined;
   /** The result's lengths as shares of x's, in (0, 1). */
   readonly outputRatio?: number | readonly number[] | null | undefined;
-  /** Uniform numbers [N, C, spatial axes] that place the windows. Default: drawn. */
+  /** Uniform numbers [N, C, spatial axes] that decide where windows begin. Default: drawn. */
   readonly randomSamples?: Tensor | null | undefined;
   /** @deprecated Use randomSamples. */
   readonly samples?: Tensor | null | undefined;
@@ -137,7 +137,7 @@ function fractional(operation: string, spatial: number, x: Tensor, size: PerAxis
   const output =
     outputSize !== null ? expandList(operation, "outputSize", outputSize, spatial, 1) : input.map((d, i) => Math.floor(d * ratios![i]!));
   if (output.some((o, i) => o + kernel[i]! - 1 > input[i]! || o < 1))
-    throw new ShapeError(operation, "x", `of room for ${showShape(output)} windows of ${showShape(kernel)}`, x.describe());
+    throw new ShapeError(operation, "x", `large enough for ${showShape(output)} windows of ${showShape(kernel)}`, x.describe());
   const samples = options.randomSamples ?? rand([n, c, spatial], { device: x.device, generator: options.generator });
   // PyTorch's samples name the width first.
   let index: Tensor | null = null;

@@ -1,6 +1,6 @@
 /**
  * Quantization: q = clamp(round(x / scale) + zeroPoint), ties to even. scale and zeroPoint: a number for all, or a vector of one
- * for each place of an axis.
+ * for each index of an axis.
  */
 import { call } from "../../dispatch/dispatch.ts";
 import { DTYPES, isInteger, type DType } from "../../core/dtype.ts";
@@ -48,7 +48,7 @@ function parameter(operation: string, name: string, x: Tensor, value: number | T
   if (axis === null) throw new ShapeError(operation, name, "of one element", value.describe());
   const a = normalizeAxis(operation, axis, x.rank);
   if (value.rank !== 1 || value.size !== x.shape[a])
-    throw new ShapeError(operation, name, `[${x.shape[a]}], one for each place of axis ${a}`, value.describe());
+    throw new ShapeError(operation, name, `[${x.shape[a]}], one for each index of axis ${a}`, value.describe());
   return reshape(
     real,
     x.shape.map((d, i) => (i === a ? d : 1)),
@@ -59,7 +59,7 @@ function parameter(operation: string, name: string, x: Tensor, value: number | T
 export interface QuantizeOptions {
   /** Default: uint8. */
   readonly dtype?: DType | undefined;
-  /** The axis whose places have a scale and a zero point each. Default: none has its own. */
+  /** The axis whose indices have a scale and a zero point each. Default: one of each for all elements. */
   readonly axis?: number | null | undefined;
   /** Least and largest level. Default: those of the dtype. */
   readonly min?: number | undefined;
@@ -126,7 +126,7 @@ export function fakeQuantizePerTensorAffine(
   return fake("fakeQuantizePerTensorAffine", x, scale, zeroPoint, null, { min, max });
 }
 
-/** fakeQuantizePerTensorAffine() with a scale and a zero point for each place of an axis. Reference: torch.fake_quantize_per_channel_affine. */
+/** fakeQuantizePerTensorAffine() with a scale and a zero point for each index of an axis. Reference: torch.fake_quantize_per_channel_affine. */
 export function fakeQuantizePerChannelAffine(x: Tensor, scale: Tensor, zeroPoint: Tensor, axis: number, min: number, max: number): Tensor {
   return fake("fakeQuantizePerChannelAffine", x, scale, zeroPoint, axis, { min, max });
 }

@@ -47,7 +47,7 @@ function requireBytes(operation: string, argument: string, x: Tensor): void {
   if (x.dtype !== "int8" && x.dtype !== "uint8") throw new DTypeError(operation, argument, "of int8 or uint8", x.describe());
 }
 
-/** A scale or zero point as [1] or [lines]. */
+/** A scale or zero point as a tensor [1] or [rows]. */
 function asVector(operation: string, argument: string, value: number | Tensor, dtype: DType, like: Tensor, rows: number): Tensor {
   if (typeof value === "number") {
     if (dtype === "float32" ? !(value > 0 && Number.isFinite(value)) : !isLevel(value, dtype))
@@ -75,7 +75,7 @@ function levelsOf(operation: string, name: string, q: Levels, dtype: DType, like
   return scale.size === zero.size ? [scale, zero] : [contiguous(expand(scale, rows)), contiguous(expand(zero, rows))];
 }
 
-/** A line along one of four axes. */
+/** A vector along one of four axes. */
 const vectorAlong = (g: GraphBuilder, x: Expr, axis: number): Expr =>
   g.reshape(
     x,
@@ -192,11 +192,11 @@ function resultDType(operation: string, { dtype = "uint8" }: QuantizedResult): D
 
 /** Options of convInteger(). */
 export interface IntegerConvOptions {
-  /** Cells between neighbouring windows. Default: 1. */
+  /** Stride: elements between neighbouring windows. Default: 1. */
   readonly stride?: PerAxis | undefined;
-  /** Cells that stand for 0 put on both sides. Default: 0. */
+  /** Padding: elements that stand for 0, added on both sides. Default: 0. */
   readonly padding?: PerAxis | undefined;
-  /** Distance of the kernel's cells. Default: 1. */
+  /** Dilation: distance between the kernel's taps. Default: 1. */
   readonly dilation?: PerAxis | undefined;
   /** Channels are split into so many groups, each convolved on its own. Default: 1. */
   readonly groups?: number | undefined;
@@ -418,11 +418,11 @@ const quantizedMeanOp = define<Averaging>({
 
 /** Options of qlinearAvgPool2d(). */
 export interface QuantizedPoolOptions {
-  /** Cells between neighbouring windows. Default: the window's size. */
+  /** Stride: elements between neighbouring windows. Default: the window's size. */
   readonly stride?: PerAxis | undefined;
-  /** Cells that stand for 0 put on both sides. Default: 0. */
+  /** Padding: elements that stand for 0, added on both sides. Default: 0. */
   readonly padding?: PerAxis | undefined;
-  /** Whether such cells count. Default: true. */
+  /** Whether padded elements count. Default: true. */
   readonly countIncludePad?: boolean | undefined;
 }
 

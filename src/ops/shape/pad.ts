@@ -66,10 +66,10 @@ function withAdded(x: Tensor, axis: number, parts: readonly Part[]): Tensor {
     if (end > at) pieces.push(narrow(x, axis, at, end - at));
     at = end;
   };
-  for (const { position: place, values } of parts) {
-    keepUntil(place);
+  for (const { position, values } of parts) {
+    keepUntil(position);
     at += values.shape[axis]!;
-    pieces.push(add(narrow(x, axis, place, at - place), values));
+    pieces.push(add(narrow(x, axis, position, at - position), values));
   }
   keepUntil(x.shape[axis]!);
   return pieces.length === 1 ? pieces[0]! : cat(pieces, axis);
@@ -88,7 +88,7 @@ function edgeGradient(dy: Tensor, axis: number, n: number, before: number, after
     ];
   };
   const [low, high] = [part(0, before, 1, 0), part(before + n, after, n - 1 - after, n - 1)];
-  const overlap = low.some(({ position: place, values }) => high.some((other) => place + values.shape[axis]! > other.position));
+  const overlap = low.some(({ position, values }) => high.some((other) => position + values.shape[axis]! > other.position));
   return overlap ? withAdded(withAdded(kept, axis, low), axis, high) : withAdded(kept, axis, [...low, ...high]);
 }
 

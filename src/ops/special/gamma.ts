@@ -145,7 +145,7 @@ export function polygamma(n: number, x: Tensor): Tensor {
   return n === 0 ? digamma(x) : call(polygammaOp, [x], { order: n });
 }
 
-/** Terms that are added one by one; more are computed side by side. */
+/** Up to this many terms are added one by one; more are computed as one more axis and reduced. */
 const FEW_DIMENSIONS = 8;
 /** As far as float32 counts. */
 const MOST_DIMENSIONS = 2 ** 24;
@@ -172,7 +172,7 @@ const zetaOp = formula("zeta", {
     // Below 0 and for a whole s: the sum over all of r + k, a function of period 1, less the terms before q.
     const isLeft = f.le(q!, 0);
     const isOdd = f.not(f.eq(f.mul(f.floor(f.mul(s!, 0.5)), 2), s!));
-    const signed = (isTurned: Expr, x: Expr): Expr => f.where(isTurned, f.neg(x), x);
+    const signed = (isReflected: Expr, x: Expr): Expr => f.where(isReflected, f.neg(x), x);
     const rest = fraction(f, q!);
     const near = f.abs(rest);
     const own = emitZeta(f, s!, f.where(isLeft, near, q!));

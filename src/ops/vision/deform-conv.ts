@@ -16,17 +16,17 @@ import { extent, type PerAxis } from "../conv/spatial.ts";
 export interface DeformConvOptions {
   /** Added to the result, [Co]. */
   readonly bias?: Tensor | null | undefined;
-  /** Cells between neighbouring windows. Default: 1. */
+  /** Stride: elements between neighbouring windows. Default: 1. */
   readonly stride?: PerAxis | undefined;
-  /** Zeros put on both sides. Default: 0. */
+  /** Padding: zeros added on both sides. Default: 0. */
   readonly padding?: PerAxis | undefined;
-  /** Distance of the kernel's cells. Default: 1. */
+  /** Dilation: distance between the kernel's taps. Default: 1. */
   readonly dilation?: PerAxis | undefined;
-  /** What each cell counts for, [N, G * kh * kw, Ho, Wo]. Default: 1. */
+  /** The factor of each tap, [N, G * kh * kw, Ho, Wo]. Default: 1. */
   readonly mask?: Tensor | null | undefined;
 }
 
-/** Elements of planes [N, C, H * W] between their places, [N, points] each: bilinear, 0 outside. */
+/** Planes [N, C, H * W] sampled at fractional coordinates y and x, [N, points] each: bilinear, 0 outside. */
 function sampled(planes: Tensor, lengths: readonly [number, number], y: Tensor, x: Tensor): Tensor {
   const [y0, x0] = [floor(y), floor(x)];
   const [fy, fx] = [sub(y, y0), sub(x, x0)];
@@ -38,10 +38,10 @@ function sampled(planes: Tensor, lengths: readonly [number, number], y: Tensor, 
 }
 
 /**
- * A convolution whose cells are read between the elements, each moved by its offset.
+ * A convolution whose taps are sampled bilinearly, each moved by its offset.
  *
- * x: [N, Ci, H, W], floating. offset: [N, 2 * G * kh * kw, Ho, Wo], for each of G groups of channels and each cell first by how many rows,
- * then by how many columns. weight: [Co, Ci / groups, kh, kw]. Result: [N, Co, Ho, Wo]. Gradients flow to all. What lies outside is 0.
+ * x: [N, Ci, H, W], floating. offset: [N, 2 * G * kh * kw, Ho, Wo], for each of G groups of channels and each tap first the offset in rows,
+ * then the offset in columns. weight: [Co, Ci / groups, kh, kw]. Result: [N, Co, Ho, Wo]. Gradients flow to all. What lies outside is 0.
  * DirectML: GATHER_ELEMENTS, arithmetic, GEMM. Reference: torchvision.ops.deform_conv2d.
  */
 export function deformConv2d(x: Tensor, offset: Tensor, weight: Tensor, options: DeformConvOptions = {}): Tensor {
@@ -75,7 +75,7 @@ export function deformConv2d(x: Tensor, offset: Tensor, weight: Tensor, options:
   if (x.size === 0) throw new ValueError(name, "x", "of at least one element", x.describe());
 
   const points = taps * ho * wo;
-  /** Where each cell of each window would be unmoved, [1, cells, Ho * Wo] of one axis. */
+  /** The coordinate of each tap of each window without an offset, [1, taps * Ho * Wo], along one axis. */
   const still = (axis: 0 | 1): Tensor =>
     tensor(
       Float32Array.from({ length: points }, (_, i) => {
@@ -90,7 +90,7 @@ export function deformConv2d(x: Tensor, offset: Tensor, weight: Tensor, options:
   const planes = reshape(x, [n * parts, channels / parts, height * width]);
   let columns = sampled(planes, [height, width], samplePositions(0), samplePositions(1));
   if (mask !== null) columns = mul(columns, reshape(mask, [n * parts, 1, points]));
-  // [N, groups, Ci / groups * cells, Ho * Wo]
+  // [N, groups, Ci / groups * taps, Ho * Wo]
   const rows = reshape(columns, [n, groups, per * taps, ho * wo]);
   const y = reshape(matmul(reshape(weight, [1, groups, co / groups, per * taps]), rows), [n, co, ho, wo]);
   return bias === null ? y : add(y, reshape(bias, [co, 1, 1]));

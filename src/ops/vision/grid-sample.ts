@@ -29,7 +29,7 @@ export interface GridSampleOptions {
   readonly alignCorners?: boolean | undefined;
 }
 
-/** A place in [-1, 1] in pixels. */
+/** A coordinate in [-1, 1], converted to pixels. */
 const unnormalized = (v: Tensor, length: number, align: boolean): Tensor =>
   align ? mul(add(v, 1), (length - 1) / 2) : div(sub(mul(add(v, 1), length), 1), 2);
 
@@ -50,7 +50,7 @@ function bounded(v: Tensor, length: number, padding: string, align: boolean): Te
   return clamp(inside, 0, length - 1);
 }
 
-/** Elements of x [N, C, plane] at whole places (one tensor [N, points] for each axis); zeros outside if asked for. @package */
+/** Elements of x [N, C, plane] at integer coordinates (one tensor [N, points] for each axis); zeros outside if asked for. @package */
 export function readElements(x: Tensor, lengths: readonly number[], coordinates: readonly Tensor[], zeros: boolean): Tensor {
   const [n, c] = x.shape as [number, number];
   let flat: Tensor | null = null;
@@ -77,7 +77,7 @@ function cubicWeights(t: Tensor): Tensor[] {
 }
 
 /**
- * x [N, C, H, W] (or with a depth) at the places of grid [N, h, w, 2] ([N, d, h, w, 3]), whose last axis is (x, y[, z]) in [-1, 1].
+ * x [N, C, H, W] (or with a depth) sampled at the coordinates of grid [N, h, w, 2] ([N, d, h, w, 3]), whose last axis is (x, y[, z]) in [-1, 1].
  * Result: [N, C, h, w]. Floating dtypes. DirectML: GATHER_ELEMENTS, arithmetic. Reference: torch.nn.functional.grid_sample.
  */
 export function gridSample(
@@ -107,7 +107,7 @@ export function gridSample(
   if (paddingMode !== "zeros" && paddingMode !== "border" && paddingMode !== "reflection")
     throw new ValueError("gridSample", "paddingMode", '"zeros", "border" or "reflection"', paddingMode);
   if (grid.dtype !== x.dtype) throw new ValueError("gridSample", "grid", `of x's dtype ${x.dtype}`, grid.describe());
-  // Places have more digits than half precision; the result is rounded once.
+  // Coordinates need more digits than half precision has; the result is rounded once.
   if (isHalf(x.dtype))
     return toDType(gridSample(toDType(x, "float32"), toDType(grid, "float32"), { mode, paddingMode, alignCorners }), x.dtype);
   const [n, c] = x.shape as [number, number];
@@ -206,13 +206,13 @@ export function affineGrid(
   const axis = (i: number): Tensor => {
     const d = lengths[i]!;
     const edge = alignCorners ? 1 : (d - 1) / d;
-    const line =
+    const steps =
       d === 1
         ? tensor([0], { dtype: theta.dtype, device: theta.device })
         : evenSteps(-edge, edge, d, { dtype: theta.dtype, device: theta.device });
     return expand(
       reshape(
-        line,
+        steps,
         lengths.map((_, j) => (j === i ? d : 1)),
       ),
       lengths,

@@ -32,11 +32,11 @@ export interface InterpolateOptions {
   readonly alignCorners?: boolean | null | undefined;
   /** Whether the factors that are used are those of the lengths, instead of the given ones. Default: false. */
   readonly recomputeScaleFactor?: boolean | null | undefined;
-  /** Whether shrinking averages over all that a place covers: bilinear and bicubic. Default: false. */
+  /** Whether shrinking averages over all elements that a pixel of the result covers: bilinear and bicubic. Default: false. */
   readonly antialias?: boolean | undefined;
 }
 
-/** How one axis is read: for each place of the result, as many (index, weight) pairs as there are taps. */
+/** How one axis is read: for each index of the result, one (index, weight) pair for each tap. */
 interface Taps {
   readonly indices: readonly number[][];
   /** null: all ones. */
@@ -44,7 +44,7 @@ interface Taps {
 }
 
 const clamped = (i: number, length: number): number => Math.min(Math.max(i, 0), length - 1);
-/** PyTorch computes places in float32; which element is the nearest depends on it. */
+/** PyTorch computes coordinates in float32; which element is the nearest depends on it. */
 const single = Math.fround;
 
 /** Keys' cubic kernel with a = -0.75 (or -0.5, antialiased, as Pillow's). */
@@ -54,7 +54,7 @@ function cubic(x: number, a: number): number {
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-/** How the last two of four axes are read: place i of the result at (i + shift) / scale - shift, between neighbours or the nearest one. */
+/** How the last two of four axes are read: element i of the result at (i + shift) / scale - shift, between neighbours or the nearest one. */
 interface Resampling {
   readonly isLinear: boolean;
   readonly input: Shape;
@@ -138,7 +138,7 @@ function cubicTaps(input: number, output: number, scale: number, align: boolean)
   };
 }
 
-/** The matrix [input, output] of an antialiased axis: a triangle or a cubic kernel, as wide as a place of the result. */
+/** The matrix [input, output] of an antialiased axis: a triangle or a cubic kernel, as wide as a pixel of the result. */
 function smoothMatrix(input: number, output: number, scale: number, isCubic: boolean, align: boolean): number[] {
   const wide = Math.max(scale, 1);
   const support = (isCubic ? 2 : 1) * wide;
@@ -176,7 +176,7 @@ const DIMENSIONS: { readonly [mode in Exclude<ResizeMode, "nearest-exact">]: rea
   trilinear: [3],
 };
 
-/** Lengths of the result, and by how much each place moves on in x. */
+/** Lengths of the result, and the step in x from one element of the result to the next. */
 function plan(x: Tensor, spatial: number, options: InterpolateOptions): { size: number[]; given: (number | null)[] } {
   const { size = null, scaleFactor = null } = options;
   if ((size === null) === (scaleFactor === null)) throw new ValueError("interpolate", "size or scaleFactor", "given, and not both", size);
@@ -213,7 +213,7 @@ function ofPixels(x: Tensor, options: InterpolateOptions): Tensor {
   return y;
 }
 
-/** Along an axis: the host makes a list of what each place of the result reads. */
+/** Along an axis: the host makes a list of what each element of the result reads. */
 const MOST_PLACES = 2 ** 24;
 
 /**
@@ -258,7 +258,7 @@ export function interpolate(x: Tensor, options: InterpolateOptions = {}): Tensor
     });
     return toDType(resampled(toDType(x, "float32"), size, axes, true), x.dtype);
   }
-  // By whole factors no place lies between two elements, so that rounding decides nothing.
+  // With an integer factor no coordinate lies between two elements, so that rounding decides nothing.
   const factors = size.map((output, i) => output / x.shape[i + 2]!);
   const isWhole = factors.every((f, i) => Number.isInteger(f) && (given[i] == null || given[i] === f));
   if (!interpolates && isWhole && isFloat(x.dtype) && x.dtype !== "float64") {

@@ -20,7 +20,7 @@ interface Aligning {
   readonly image: Shape;
 }
 
-/** As many samples for one place of the result, where a region's size decides. */
+/** The most samples for one element of the result, where a region's size decides. */
 const MOST_SAMPLES = 1024;
 
 const attributes = ({ scale, samples, offset }: Aligning) =>
@@ -69,7 +69,7 @@ export interface RoiAlignOptions {
   readonly outputSize: number | readonly number[];
   /** From the boxes' coordinates to the image's. Default: 1. */
   readonly spatialScale?: number | undefined;
-  /** Samples along each side of a place of the result; 0: as many as the box has elements for it. Default: 0. */
+  /** Samples along each side of an element of the result; 0: as many as the box has elements for it. Default: 0. */
   readonly samplingRatio?: number | undefined;
   /** Coordinates name the elements' corners, not their middles: half an element less. Default: false. */
   readonly aligned?: boolean | undefined;
@@ -101,7 +101,7 @@ function listed(x: Tensor, boxes: Tensor | readonly Tensor[]): { readonly corner
 }
 
 /**
- * Each box of an image as a small image of its own, every place the mean of samples between the elements.
+ * Each box of an image as a small image of its own, every element the mean of bilinear samples.
  *
  * x: [N, C, H, W], floating. boxes: [K, 5] (image, x1, y1, x2, y2), or a list of [L, 4] for each image; in x's dtype. Result: [K, C, ...outputSize].
  * Gradients flow to x. Unless aligned, a box is at least one element of the image wide and high.

@@ -22,19 +22,19 @@ import { requireFloat } from "../declare/support.ts";
 import { abs, floor, sign } from "../elementwise/unary.ts";
 import { clamp, clampMin, maximum, where } from "../elementwise/where.ts";
 
-/** Values with the places that they come from. */
+/** Values with the indices that they come from. */
 interface Found {
   readonly values: Tensor;
   readonly indices: Tensor;
 }
 
-/** The greater of each two; of equal ones that of the earlier place. */
+/** The greater of each two; of equal values the one with the smaller index. */
 function greater(a: Found, b: Found): Found {
   const isLater = logicalOr(gt(b.values, a.values), logicalAnd(eq(b.values, a.values), lt(b.indices, a.indices)));
   return { values: where(isLater, b.values, a.values), indices: where(isLater, b.indices, a.indices) };
 }
 
-/** Each element beside that which lies `by` further along the axis, at the end the last. */
+/** x shifted towards its start by `by` elements along the axis; the last element is repeated at the end. */
 function ahead(x: Tensor, axis: number, by: number): Tensor {
   const length = x.shape[axis]!;
   const whole = wholeSlice(x);
@@ -49,7 +49,7 @@ function ahead(x: Tensor, axis: number, by: number): Tensor {
 }
 
 /**
- * The greatest inside ranges along an axis, by maxima over 1, 2, 4, … elements: a range is the union of two of them. pick reads places
+ * The greatest inside ranges along an axis, by maxima over 1, 2, 4, … elements: a range is the union of two of them. pick reads indices
  * `at` of a table; starts and lengths have what `pick` gives as shape, or broadcast to it.
  */
 function greatestInside(
@@ -67,7 +67,7 @@ function greatestInside(
   for (let width = 1; width <= size; width *= 2) {
     const limit = clamp(sub(add(starts, lengths), width), 0, size - 1);
     const here = greater(read(table, clamp(starts, 0, size - 1)), read(table, limit));
-    // Ranges of at least this width: the last one that holds stays.
+    // Ranges of at least this width: the last width for which this is true stays.
     const holds = mask(gt(lengths, width - 1));
     found = found === null ? here : { values: where(holds, here.values, found.values), indices: where(holds, here.indices, found.indices) };
     if (2 * width <= size) table = greater(table, { values: ahead(table.values, axis, width), indices: ahead(table.indices, axis, width) });
@@ -90,7 +90,7 @@ function binsOf(first: Tensor, last: Tensor, bins: number, size: number): { star
   return { starts: begin, lengths: sub(end, begin) };
 }
 
-/** Where in its image each result was found, [K, C, h, w] int32, and whether its bin holds anything, [K, 1, h, w]. */
+/** Where in its image each result was found, [K, C, h, w] int32, and whether its bin has elements, [K, 1, h, w]. */
 function maximaOf(x: Tensor, rois: Tensor, [h, w]: readonly [number, number]): { indices: Tensor; isThere: Tensor } {
   const [n, c, height, width] = x.shape as [number, number, number, number];
   const k = rois.shape[0]!;
@@ -183,7 +183,7 @@ function listed(operation: string, x: Tensor, boxes: Tensor | readonly Tensor[])
 }
 
 /**
- * Each box of an image as a small image of its own, every place the maximum of the elements in its bin; 0 for a bin outside of the image.
+ * Each box of an image as a small image of its own, every element the maximum of the elements in its bin; 0 for a bin outside of the image.
  *
  * x: [N, C, H, W], floating. boxes: [K, 5] (image, x1, y1, x2, y2), or a list of [L, 4] for each image; in x's dtype, corners inside, rounded.
  * Result: [K, C, ...outputSize]. Gradients flow to x, of equal elements to the first. Bins are exact fractions of the box.
@@ -205,7 +205,7 @@ export function roiPool(x: Tensor, boxes: Tensor | readonly Tensor[], options: R
 }
 
 /**
- * roiAlign() whose places each read channels of their own: result [k, c, i, j] is the mean over bin (i, j) of channel (c * h + i) * w + j.
+ * roiAlign() in which each bin reads channels of its own: result [k, c, i, j] is the mean over bin (i, j) of channel (c * h + i) * w + j.
  *
  * x: [N, C * h * w, H, W], floating. boxes: as roiAlign's. Result: [K, C, h, w] with [h, w] = outputSize. A box is at least a tenth of an
  * element wide and high. Gradients flow to x.

@@ -42,7 +42,7 @@ interface Shapes {
   groups: number;
 }
 
-/** Calls fn with the flat places of y, x and w that meet. */
+/** Calls fn with the flat indices of each y and the x and w that contribute to it. */
 function meet(s: Shapes, out: readonly number[], fn: (y: number, x: number, w: number) => void): void {
   const [perIn, perOut] = [s.w[1]!, s.w[0]! / s.groups];
   for (const y of coordinates(out))
@@ -56,11 +56,11 @@ function meet(s: Shapes, out: readonly number[], fn: (y: number, x: number, w: n
 const CONVOLUTIONS: readonly [string, Shapes][] = [
   ["1 axis", { x: [2, 3, 7], w: [4, 3, 3], stride: [2], padding: [1], dilation: [1], groups: 1 }],
   ["2 axes", { x: [2, 3, 6, 5], w: [4, 3, 3, 2], stride: [1, 1], padding: [0, 0], dilation: [1, 1], groups: 1 }],
-  ["stride that leaves cells out", { x: [2, 2, 8, 9], w: [2, 2, 3, 3], stride: [3, 2], padding: [1, 0], dilation: [1, 1], groups: 1 }],
+  ["stride that leaves elements out", { x: [2, 2, 8, 9], w: [2, 2, 3, 3], stride: [3, 2], padding: [1, 0], dilation: [1, 1], groups: 1 }],
   ["dilation", { x: [1, 2, 9, 8], w: [3, 2, 3, 2], stride: [2, 1], padding: [2, 1], dilation: [2, 3], groups: 1 }],
   ["groups", { x: [2, 4, 5, 5], w: [6, 2, 3, 3], stride: [2, 2], padding: [1, 1], dilation: [1, 1], groups: 2 }],
   ["depthwise", { x: [3, 4, 5, 4], w: [4, 1, 3, 3], stride: [1, 1], padding: [1, 1], dilation: [1, 1], groups: 4 }],
-  ["lines of many places", { x: [2, 2, 20, 21], w: [3, 2, 3, 3], stride: [1, 1], padding: [1, 1], dilation: [1, 1], groups: 1 }],
+  ["long rows", { x: [2, 2, 20, 21], w: [3, 2, 3, 3], stride: [1, 1], padding: [1, 1], dilation: [1, 1], groups: 1 }],
   ["1 x 1", { x: [2, 3, 5, 25], w: [2, 3, 1, 1], stride: [1, 1], padding: [0, 0], dilation: [1, 1], groups: 1 }],
   ["windows over nothing but padding", { x: [2, 2, 1], w: [3, 2, 1], stride: [3], padding: [1], dilation: [1], groups: 1 }],
   ["3 axes", { x: [2, 2, 4, 5, 4], w: [3, 2, 2, 3, 2], stride: [1, 2, 1], padding: [0, 1, 0], dilation: [1, 1, 2], groups: 1 }],
@@ -276,7 +276,7 @@ const maxPools = { 1: dx.maxPool1d, 2: dx.maxPool2d, 3: dx.maxPool3d } as const;
 const withIndices = { 1: dx.maxPool1dWithIndices, 2: dx.maxPool2dWithIndices, 3: dx.maxPool3dWithIndices } as const;
 const avgPools = { 1: dx.avgPool1d, 2: dx.avgPool2d, 3: dx.avgPool3d } as const;
 
-/** For each window: the places of its cells in the plane, and how many padded ones it has. */
+/** For each window: the flat indices of its elements in the plane, and how many padded ones it has. */
 function windows(shape: readonly number[], p: Pool): { out: number[]; taps: number[][]; sizes: number[] } {
   const input = shape.slice(2);
   const out = input.map((d, i) => {
@@ -301,7 +301,7 @@ function windows(shape: readonly number[], p: Pool): { out: number[]; taps: numb
 }
 
 eachMode("pooling", (device, mode) => {
-  test.each([...POOLS, ...DILATED])("maxima, places and gradients: %s", (_name, shape, p) =>
+  test.each([...POOLS, ...DILATED])("maxima, indices and gradients: %s", (_name, shape, p) =>
     clean(
       device,
       () => {

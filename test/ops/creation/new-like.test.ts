@@ -1,9 +1,9 @@
-/** New tensors like one that is there, resized ones, places of triangles, aliases. */
+/** New tensors like a given one, resized ones, indices of triangles, aliases. */
 import { expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { clean, eachDevice, numbers } from "../../device.ts";
 
-eachDevice("fresh tensors", (device) => {
+eachDevice("new tensors", (device) => {
   test("new… take dtype and device of a tensor, unless given", async () => {
     await clean(device, () => {
       const x = dx.zeros([2], { dtype: "int32" });
@@ -18,7 +18,7 @@ eachDevice("fresh tensors", (device) => {
     });
   });
 
-  test("triangles list their places row by row", async () => {
+  test("triangles list their indices row by row", async () => {
     await clean(device, () => {
       for (const [rows, columns, offset] of [
         [3, 3, 0],

@@ -73,7 +73,7 @@ eachMode("elements by index", (device, mode) => {
       { collect: true },
     ));
 
-  test("index: places, slices, new axes, ..., lists and tensors", () =>
+  test("index: integers, slices, new axes, ..., lists and tensors", () =>
     clean(
       device,
       () => {
@@ -171,7 +171,7 @@ eachMode("elements by index", (device, mode) => {
 });
 
 eachDevice("gradients of elements by index", (device) => {
-  test("gradients add up where places repeat", () =>
+  test("gradients add up where indices repeat", () =>
     clean(device, () => {
       const x = rows().requiresGrad_();
       const run = (f: (t: dx.Tensor) => dx.Tensor): dx.Tensor => dx.grad(f(x).sum(), [x])[0]!;

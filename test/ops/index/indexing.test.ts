@@ -34,7 +34,7 @@ it("errors name the call that was made", () => {
 const ints = (v: dx.TensorData): dx.Tensor => dx.tensor(v, { dtype: "int64" });
 const bools = (v: dx.TensorData): dx.Tensor => dx.tensor(v, { dtype: "bool" });
 
-it("a tensor of one place stands for a number: its axis goes, and the others' places come where they would without it", () => {
+it("a tensor of rank 0 stands for a number: its axis goes, and the axes of the others' indices come where they would without it", () => {
   dx.withDevice("cpu", () => {
     const x = dx.arange(24).to("float32").reshape(2, 3, 4);
     const one = dx.tensor(1, { dtype: "int64" });
@@ -58,7 +58,7 @@ it("a tensor of one place stands for a number: its axis goes, and the others' pl
   });
 });
 
-it("a value for no place has a gradient of zeros", () => {
+it("a value for no element has a gradient of zeros", () => {
   dx.withDevice("cpu", () => {
     for (const accumulate of [false, true]) {
       const x = dx.ones([3], { requiresGrad: true });

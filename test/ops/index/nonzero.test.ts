@@ -82,7 +82,7 @@ eachDevice("what data picks out", (device) => {
     ));
 });
 
-eachMode("places and counts", (device, mode) => {
+eachMode("indices and counts", (device, mode) => {
   test("searchsorted agrees with a search by hand, NaN last", () =>
     clean(
       device,
@@ -124,7 +124,7 @@ test("bincount without a size waits for the device once", () => {
   });
 });
 
-test("takeAlongAxis counts places below zero from the end", () => {
+test("takeAlongAxis counts negative indices from the end", () => {
   dx.withDevice("cpu", () => {
     const x = dx.tensor(
       [

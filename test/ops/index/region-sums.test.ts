@@ -33,7 +33,7 @@ eachMode("sums by index", (device, mode) => {
   const box = [outer, k, inner] as const;
   const count = outer * k * inner;
 
-  test("along an axis in the middle, by places of elements and by shared ones", () =>
+  test("along an axis in the middle, by indices of elements and by shared ones", () =>
     clean(
       device,
       () => {
@@ -78,7 +78,7 @@ eachMode("sums by index", (device, mode) => {
       { collect: true },
     ));
 
-  test("all into one place, a single row, nothing", () =>
+  test("all into one index, a single row, nothing", () =>
     clean(
       device,
       () => {
@@ -137,7 +137,7 @@ eachMode("sums by index", (device, mode) => {
       { collect: true },
     ));
 
-  test("halves are summed in single precision; NaN and infinities stay at their places", () =>
+  test("halves are summed in single precision; NaN and infinities stay at their indices", () =>
     clean(
       device,
       () => {

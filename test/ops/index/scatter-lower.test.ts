@@ -88,7 +88,7 @@ const SIZES = [
 eachMode("many values by index", (device, mode) => {
   for (const dtype of Object.keys(EDGES) as Known[])
     for (const [s, { outer, k, inner, n }] of SIZES.entries())
-      test(`${dtype}: [${outer}, ${k}, ${inner}] into ${n} places`, () =>
+      test(`${dtype}: [${outer}, ${k}, ${inner}] into ${n} rows`, () =>
         clean(
           device,
           () => {
@@ -146,7 +146,7 @@ eachMode("many values by index", (device, mode) => {
       device,
       () => {
         const k = 4800;
-        // Each of 12 places gets 400 values, of which 40 are the largest, as is x's own there.
+        // Each of 12 indices gets 400 values, of which 40 are the largest, as is x's own there.
         const v = Array.from({ length: k }, (_, i) => (Math.floor(i / 12) % 10 === 0 ? 5 : (i % 5) - 3));
         const index = Array.from({ length: k }, (_, i) => i % 12);
         const [dxs, dvs] = mode.run(

@@ -31,7 +31,7 @@ const OF: Readonly<Record<Fold, (a: number, b: number) => number>> = {
 eachDevice("strategies of folding by index", (device) => {
   for (const strategy of ["table", "sorted", "sequence"] as const)
     for (const fold of ["sum", "prod", "amax", "amin"] as const)
-      test(`${strategy}, ${fold}: shared and own indices, NaN and infinities stay at their places`, () =>
+      test(`${strategy}, ${fold}: shared and own indices, NaN and infinities stay at their indices`, () =>
         clean(device, () => {
           const [n, k, w] = [6, 7, 3];
           const values = wave(k * w);
@@ -79,7 +79,7 @@ test("few updates go one by one, many into order, small tables are made", () => 
 });
 
 eachMode("writing by index", (device, mode) => {
-  test("a large sum by index needs no table of all places", () =>
+  test("a large sum by index needs no table of all indices", () =>
     clean(
       device,
       () => {

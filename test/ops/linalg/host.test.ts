@@ -147,7 +147,7 @@ describe("counts", () => {
     expect(() => compiled(dx.eye(2))).toThrow(/linalg\.invEx.*on the host/);
   });
 
-  test("a compiled function with one runs eagerly: the line is named once, results and gradients are right", async () => {
+  test("a compiled function with one runs eagerly: the source line is named once, results and gradients are right", async () => {
     const f = (x: dx.Tensor): dx.Tensor => linalg.inv(x.mul(2)).mul(3).sum();
     const compiled = dx.compile(f, { name: "withInverse" });
     for (const scale of [1, 2, 1]) {

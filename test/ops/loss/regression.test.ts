@@ -183,7 +183,7 @@ eachMode("loss", (device, mode) => {
       );
     }));
 
-  test("places that do not count have no gradient, even where none counts", () =>
+  test("positions that do not count have no gradient, even where none counts", () =>
     clean(device, () => {
       const gradient = mode.run(
         (a, t) => {
@@ -200,7 +200,7 @@ eachMode("loss", (device, mode) => {
     ["[N, C]", [2, 3], [2]],
     ["[C]", [3], []],
     ["[N, C, d1]", [1, 3, 2], [1, 2]],
-  ] as const)("crossEntropy with labelSmoothing of %s where no place counts has a gradient of 0", (_name, shape, targetShape) =>
+  ] as const)("crossEntropy with labelSmoothing of %s where no position counts has a gradient of 0", (_name, shape, targetShape) =>
     clean(device, () => {
       const x = wave(shape);
       for (const ignoreIndex of [-100, 1])
@@ -224,7 +224,7 @@ eachMode("loss", (device, mode) => {
     }),
   );
 
-  test("crossEntropy with labelSmoothing takes no infinity from a place that does not count", () =>
+  test("crossEntropy with labelSmoothing takes no infinity from a position that does not count", () =>
     clean(device, () => {
       const [loss, gradient] = mode.run(
         (a, t) => {

@@ -1,10 +1,10 @@
-/** Maxima of integers and their places. Expected: PyTorch 2.15. */
+/** Maxima of integers and their indices. Expected: PyTorch 2.15. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { checkIndices, clean, eachDevice, eachMode, numbers } from "../../device.ts";
 
-eachMode("maxima of integers with their places", (_, mode) => {
-  test("are those of the first largest cell, and never in the padding", () => {
+eachMode("maxima of integers with their indices", (_, mode) => {
+  test("are those of the first largest element, and never in the padding", () => {
     const x = dx.tensor(
       [
         [
@@ -41,13 +41,13 @@ eachMode("maxima of integers with their places", (_, mode) => {
   });
 });
 
-eachDevice("maxima put back", (device) => {
+eachDevice("unpooling of maxima", (device) => {
   describe("with indices checked", () => {
     let restore: () => void;
     beforeEach(() => (restore = checkIndices()));
     afterEach(() => restore());
 
-    test("go to places inside the plane only", () =>
+    test("writes to indices inside the plane only", () =>
       clean(
         device,
         () => {
@@ -74,7 +74,7 @@ eachMode("maxima of -Infinity", (device, mode) => {
   const row = [-Infinity, -Infinity, 3, -Infinity, -Infinity, -Infinity, -5, -Infinity];
   const expected = [-Infinity, 3, -Infinity, -5];
   for (const dtype of ["float32", "float16", "bfloat16"] as const)
-    test(`${dtype}: of one to three axes, with places, padding, adaptive and fractional`, async () => {
+    test(`${dtype}: of one to three axes, with indices, padding, adaptive and fractional`, async () => {
       await clean(device, () => {
         const x = dx.tensor(row, { dtype });
         const shaped = (...shape: number[]): dx.Tensor => x.reshape(shape);

@@ -1,4 +1,4 @@
-/** Quantized numbers, weights by length, turned sequences, lists: beside PyTorch's results. */
+/** Quantized numbers, weight normalization, reversed sequences, lists: beside PyTorch's results. */
 import { expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { clean, eachDevice, eachMode, numbers } from "../../device.ts";
@@ -80,7 +80,7 @@ eachMode("quantization", (device, mode) => {
     );
   });
 
-  test("sequences turn round as far as they are long", async () => {
+  test("sequences are reversed up to their lengths", async () => {
     await clean(
       device,
       () => {
@@ -122,7 +122,7 @@ eachDevice("refusals of quantization, and lists", (device) => {
     await clean(device, () => {
       const x = dx.ones([2, 3]);
       expect(() => dx.quantize(x, dx.ones([3]), 0)).toThrow(dx.ShapeError);
-      expect(() => dx.quantize(x, dx.ones([3]), 0, { axis: 0 })).toThrow(/\[2\], one for each place of axis 0/);
+      expect(() => dx.quantize(x, dx.ones([3]), 0, { axis: 0 })).toThrow(/\[2\], one for each index of axis 0/);
       expect(() => dx.quantize(x, 1, 0, { dtype: "float16" })).toThrow(dx.DTypeError);
       expect(() => dx.fakeQuantizePerTensorAffine(x, 1, 0, 3, 1)).toThrow(dx.ValueError);
       expect(() => dx.dequantize(x, 1, 0)).toThrow(dx.DTypeError);

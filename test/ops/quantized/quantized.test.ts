@@ -134,7 +134,7 @@ eachDevice("quantized arithmetic", () => {
       );
     });
 
-  test("qlinearAdd broadcasts; qlinearAvgPool2d with and without padded cells", () => {
+  test("qlinearAdd broadcasts; qlinearAvgPool2d with and without padded elements", () => {
     const [a, b] = [wave(12, 0, 255), wave(4, -128, 127, 1)];
     const sum = dx.qlinearAdd(
       { values: bytes(a, [3, 4]), scale: 0.1, zeroPoint: 30 },

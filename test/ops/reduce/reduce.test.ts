@@ -103,7 +103,7 @@ eachMode("reductions", (device, mode) => {
       expect(() => dx.argmax(none, 0)).toThrow(/at least one element/);
     }));
 
-  test("extremes, their places, ties and NaN", () =>
+  test("extremes, their indices, ties and NaN", () =>
     clean(
       device,
       () => {

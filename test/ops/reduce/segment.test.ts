@@ -1,4 +1,4 @@
-/** Reductions of segments, and writing at flat places, beside loops. */
+/** Reductions of segments, and writing at flat indices, beside loops. */
 import { beforeAll, expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { checkIndices, clean, eachDevice, eachMode, numbers } from "../../device.ts";
@@ -81,7 +81,7 @@ eachMode("segments", (device, mode) => {
     );
   });
 
-  test("put writes at flat places, which may count from the end", async () => {
+  test("put writes at flat indices, which may count from the end", async () => {
     await clean(
       device,
       () => {
@@ -111,7 +111,7 @@ eachMode("segments", (device, mode) => {
   });
 });
 
-eachDevice("refusals of segments and places", (device) => {
+eachDevice("refusals of segments and indices", (device) => {
   beforeAll(() => checkIndices());
 
   test("what does not fit", async () => {

@@ -6,7 +6,7 @@ import { expectClose } from "../../tolerance.ts";
 
 const { NaN: nan } = Number;
 
-/** Places of a line in order: NaN last, both zeros alike, equal elements as they come. */
+/** The indices that sort the values: NaN last, both zeros alike, equal elements in their order. */
 function argsort(data: readonly number[], descending: boolean): number[] {
   const rank = (v: number): number => (Number.isNaN(v) ? Infinity : v);
   const isAfter = (a: number, b: number): number => {
@@ -33,7 +33,7 @@ eachMode("order", (device, mode) => {
       { collect: true },
     ));
 
-  test("long lines, and few of many, with equal elements and NaN", () =>
+  test("long rows, and few of many elements, with equal elements and NaN", () =>
     clean(
       device,
       () => {
@@ -69,7 +69,7 @@ eachMode("order", (device, mode) => {
       { collect: true },
     ));
 
-  test("a long line, a strided one, topk of it and the k-th element", () =>
+  test("a long row, a strided one, topk of it and the k-th element", () =>
     clean(
       device,
       () => {
@@ -130,7 +130,7 @@ eachMode("order", (device, mode) => {
       { collect: true },
     ));
 
-  test("mode: the smallest of the most frequent, and its last place", () =>
+  test("mode: the smallest of the most frequent, and its last index", () =>
     clean(
       device,
       () => {
@@ -288,7 +288,7 @@ eachDevice("gradients of order", (device) => {
     ));
 });
 
-test("topk keeps its places for the gradient, not its values", () => {
+test("topk keeps its indices for the gradient, not its values", () => {
   dx.withDevice("cpu", () => {
     const x = dx.tensor([3, 1, 2], { requiresGrad: true });
     const { values } = dx.topk(x, 2);

@@ -3,7 +3,7 @@ import * as dx from "../../../src/index.ts";
 import { clean, eachDevice, numbers } from "../../device.ts";
 
 eachDevice("distinct elements", (device) => {
-  test("unique elements and rows with their places and counts, and runs of neighbours", () =>
+  test("unique elements and rows with their indices and counts, and runs of neighbours", () =>
     clean(device, () => {
       const x = dx.tensor([3, 1, 3, -0, 2, 0], { dtype: "float32" });
       const { values, inverse, counts } = dx.unique(x);

@@ -18,7 +18,7 @@ const rois = [
   [1, -3, -2, 3, 2],
 ];
 
-/** Values, and the places in the whole tensor that they come from. */
+/** Values, and their flat indices in the whole tensor. */
 function pooled(values: Float32Array, h: number, w: number, scale: number): { y: number[]; from: number[] } {
   const round = (v: number): number => Math.sign(v) * Math.floor(Math.abs(v) + 0.5);
   const [y, from]: [number[], number[]] = [[], []];
@@ -101,7 +101,7 @@ eachDevice("regions, boxes and moved windows", (device) => {
     });
   });
 
-  test("psRoiAlign reads channels of their own for each place", async () => {
+  test("psRoiAlign reads channels of its own for each bin", async () => {
     await clean(device, () => {
       const x = dx.tensor(
         Float32Array.from({ length: 2 * 12 * 5 * 6 }, (_, i) => Math.sin(i * 0.7)),
