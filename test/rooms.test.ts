@@ -138,3 +138,15 @@ it("each file of graph, compile, autograd and runtime has its test at the same p
   );
   expect(lacking).toEqual([]);
 });
+
+it("each family of operations has a README that lists its files", () => {
+  const ops = join(src, "ops");
+  const families = readdirSync(ops, { withFileTypes: true }).flatMap((f) => (f.isDirectory() ? [f.name] : []));
+  expect(families.length).toBeGreaterThan(20);
+  for (const family of families) {
+    const files = readdirSync(join(ops, family)).filter((f) => f.endsWith(".ts") && !f.endsWith(".generated.ts"));
+    const readme = readFileSync(join(ops, family, "README.md"), "utf8");
+    const listed = [...readme.matchAll(/^\| `([^`]+)` \| \S.* \|$/gm)].map(([, file]) => file);
+    expect({ family, listed }).toEqual({ family, listed: files.sort() });
+  }
+});

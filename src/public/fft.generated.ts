@@ -17,7 +17,7 @@ export const ifft = checked($fftTransforms.ifft, "ifft", "x:0 options:3");
 export const ihfft = checked($fftTransforms.ihfft, "ihfft", "x:4 options:3");
 /** The inverse of rfft, to n real numbers (give n where it is odd). Reference: torch.fft.irfft. */
 export const irfft = checked($fftTransforms.irfft, "irfft", "x:0 options:3");
-/** fft of real numbers: its first floor(n / 2) + 1 places, of which the rest are the conjugates. Reference: torch.fft.rfft. */
+/** fft of real numbers: its first floor(n / 2) + 1 elements; the rest are their conjugates. Reference: torch.fft.rfft. */
 export const rfft = checked($fftTransforms.rfft, "rfft", "x:4 options:3");
 /** fftn along two axes, the last ones by default. Reference: torch.fft.fft2. */
 export const fft2 = checked($fftNd.fft2, "fft2", "x:0 options:7");
@@ -43,11 +43,11 @@ export const irfftn = checked($fftNd.irfftn, "irfftn", "x:0 options:7");
 export const rfft2 = checked($fftNd.rfft2, "rfft2", "x:4 options:7");
 /** rfft along the last axis listed, fft along the others. Reference: torch.fft.rfftn. */
 export const rfftn = checked($fftNd.rfftn, "rfftn", "x:4 options:7");
-/** The frequencies of fft's n places: 0, 1, …, then the negative ones, over n d. Reference: torch.fft.fftfreq. */
+/** The frequencies of fft's n elements: 0, 1, …, then the negative ones, over n d. Reference: torch.fft.fftfreq. */
 export const fftfreq = checked($fftFrequencies.fftfreq, "fftfreq", "n:5 options:11");
 /** The frequency 0 to the middle of the axes. Any dtype. DirectML: JOIN. Reference: torch.fft.fftshift. */
 export const fftshift = checked($fftFrequencies.fftshift, "fftshift", "x:0 options:13");
 /** The inverse of fftshift. Reference: torch.fft.ifftshift. */
 export const ifftshift = checked($fftFrequencies.ifftshift, "ifftshift", "x:0 options:13");
-/** The frequencies of rfft's floor(n / 2) + 1 places: 0, 1, …, over n d. Reference: torch.fft.rfftfreq. */
+/** The frequencies of rfft's floor(n / 2) + 1 elements: 0, 1, …, over n d. Reference: torch.fft.rfftfreq. */
 export const rfftfreq = checked($fftFrequencies.rfftfreq, "rfftfreq", "n:5 options:11");

@@ -28,7 +28,7 @@ export type { SVD, ToleranceOptions } from "../ops/linalg/svd.ts";
 export type { MatrixOrder } from "../ops/reduce/distance.ts";
 /**
  * The Cholesky factors L of symmetric positive definite matrices [..., n, n]: A = L L^T. Only one triangle of A is read. Throws
- * LinAlgError for a matrix that is not positive definite, with its place in the batch. Gradient: L^-T sym(L^T G) L^-1. Runs on the host:
+ * LinAlgError for a matrix that is not positive definite, with its index in the batch. Gradient: L^-T sym(L^T G) L^-1. Runs on the host:
  * LAPACK potrf. Reference: torch.linalg.cholesky.
  */
 export const cholesky = guarded($opsLinalgCholesky.cholesky, "linalg.cholesky", "a:4 options:14");
@@ -54,7 +54,7 @@ export const logdet = guarded($opsLinalgDet.logdet, "linalg.logdet", "a:4");
  */
 export const slogdet = guarded($opsLinalgDet.slogdet, "linalg.slogdet", "a:4");
 /**
- * A V = V diag(w) of real square matrices [..., n, n] of float32: complex eigenvalues [..., n] in no order (conjugate pairs side by side) and
+ * A V = V diag(w) of real square matrices [..., n, n] of float32: complex eigenvalues [..., n] in no order (conjugate pairs are adjacent) and
  * eigenvectors as columns of length one, fixed up to a factor of size one. Gradients of losses that do not depend on that factor. Throws
  * LinAlgError for infinities and NaN. Runs on the host: LAPACK geev. Reference: torch.linalg.eig.
  */
@@ -94,7 +94,7 @@ export const norm = guarded($opsLinalgFunctions.norm, "linalg.norm", "x:4 order:
  * Throws LinAlgError when D is singular. No gradient, as in PyTorch. Runs on the host: LAPACK sytrf. Reference: torch.linalg.ldl_factor.
  */
 export const ldlFactor = guarded($opsLinalgLdl.ldlFactor, "linalg.ldlFactor", "a:4");
-/** ldlFactor() that does not throw: info is the place of the first zero of D, or 0. Reference: torch.linalg.ldl_factor_ex. */
+/** ldlFactor() that does not throw: info is the index of the first zero of D, from 1, or 0. Reference: torch.linalg.ldl_factor_ex. */
 export const ldlFactorEx = guarded($opsLinalgLdl.ldlFactorEx, "linalg.ldlFactorEx", "a:4 options:22");
 /** X of A X = B by A's factors of ldlFactor(). B: [..., n, k]; batches broadcast. LAPACK sytrs. Reference: torch.linalg.ldl_solve. */
 export const ldlSolve = guarded($opsLinalgLdl.ldlSolve, "linalg.ldlSolve", "factors:4 pivots:4 b:4");
@@ -115,7 +115,7 @@ export const lu = guarded($opsLinalgLu.lu, "linalg.lu", "a:4 options:26");
  * diagonal. Gradient: as for lu(). Runs on the host: LAPACK getrf. Reference: torch.linalg.lu_factor.
  */
 export const luFactor = guarded($opsLinalgLu.luFactor, "linalg.luFactor", "a:4 options:26");
-/** luFactor() that does not throw: info is the place of the first zero on U's diagonal, or 0. Reference: torch.linalg.lu_factor_ex. */
+/** luFactor() that does not throw: info is the index of the first zero on U's diagonal, from 1, or 0. Reference: torch.linalg.lu_factor_ex. */
 export const luFactorEx = guarded($opsLinalgLu.luFactorEx, "linalg.luFactorEx", "a:4 options:27");
 /** X of A X = B by A's packed factors. B: [..., n, k]; batches broadcast. Reference: torch.linalg.lu_solve. */
 export const luSolve = guarded($opsLinalgLu.luSolve, "linalg.luSolve", "factors:4 pivots:4 b:4 options:28");
@@ -143,7 +143,7 @@ export const ormqr = guarded($opsLinalgQr.ormqr, "linalg.ormqr", "a:4 tau:4 othe
  */
 export const qr = guarded($opsLinalgQr.qr, "linalg.qr", "a:4 options:31");
 /**
- * The inverses of square matrices [..., n, n]. Throws LinAlgError for a singular one, with its place in the batch. Gradient:
+ * The inverses of square matrices [..., n, n]. Throws LinAlgError for a singular one, with its index in the batch. Gradient:
  * -X^T G X^T. Runs on the host: LAPACK getrf, getrs. Reference: torch.linalg.inv.
  */
 export const inv = guarded($opsLinalgSolve.inv, "linalg.inv", "a:4");
@@ -151,7 +151,7 @@ export const inv = guarded($opsLinalgSolve.inv, "linalg.inv", "a:4");
 export const invEx = guarded($opsLinalgSolve.invEx, "linalg.invEx", "a:4 options:22");
 /**
  * X of A X = B. A: [..., n, n]; B: [..., n, k], or vectors [n] or with A's batch. Batches broadcast. Throws LinAlgError for a singular A,
- * with its place in the batch. Gradients: dB = A^-T G, dA = -dB X^T. Runs on the host: LAPACK getrf, getrs. Reference: torch.linalg.solve.
+ * with its index in the batch. Gradients: dB = A^-T G, dA = -dB X^T. Runs on the host: LAPACK getrf, getrs. Reference: torch.linalg.solve.
  */
 export const solve = guarded($opsLinalgSolve.solve, "linalg.solve", "a:4 b:4 options:32");
 /** solve() that does not throw: a singular matrix gives NaN and its info. Reference: torch.linalg.solve_ex. */

@@ -281,7 +281,7 @@ export const clone = function ($0: never) { if (!(isTensor($0) && (arguments.len
 /** The same elements, as a leaf without a gradient. Reference: torch.Tensor.detach. */
 export const detach = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("detach", "x:0", arguments); try { return $dataState.detach($0); } catch (error) { throw under("detach", error); } } as unknown as typeof $dataState.detach;
 /**
- * Calls fn with the gradient of x whenever backward() has it; what fn returns takes its place. Reference: torch.Tensor.register_hook.
+ * Calls fn with the gradient of x whenever backward() has it; what fn returns replaces it. Reference: torch.Tensor.register_hook.
  */
 export const registerHook = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.kind57.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("registerHook", "x:0 fn:31", arguments); try { return $dataState.registerHook($0, $1); } catch (error) { throw under("registerHook", error); } } as unknown as typeof $dataState.registerHook;
 /** backward() accumulates the gradient of x in x.grad, though x is no leaf. Reference: torch.Tensor.retain_grad. */
@@ -327,12 +327,12 @@ export const softshrink = function ($0: never, $1: never = undefined as never) {
 export const tanhshrink = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("tanhshrink", "x:0", arguments); try { return $elementwiseActivation.tanhshrink($0); } catch (error) { throw under("tanhshrink", error); } } as unknown as typeof $elementwiseActivation.tanhshrink;
 /** x where x > threshold, value elsewhere. Reference: torch.nn.functional.threshold. DirectML: ELEMENT_WISE_IF. */
 export const threshold = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && kinds.kind8.is($1) && kinds.kind8.is($2) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("threshold", "x:0 limit:2 value:2", arguments); try { return $elementwiseActivation.threshold($0, $1, $2); } catch (error) { throw under("threshold", error); } } as unknown as typeof $elementwiseActivation.threshold;
-/** x where x > 0, weight * x elsewhere; weight has one element, or one for each place of axis 1. Reference: torch.nn.functional.prelu. */
+/** x where x > 0, weight * x elsewhere; weight has one element, or one for each index of axis 1. Reference: torch.nn.functional.prelu. */
 export const prelu = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("prelu", "x:0 weight:0", arguments); try { return $elementwiseActivation.prelu($0, $1); } catch (error) { throw under("prelu", error); } } as unknown as typeof $elementwiseActivation.prelu;
 /** The first half along an axis times the sigmoid of the second. Reference: torch.nn.functional.glu. */
 export const glu = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind2.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("glu", "x:0 axis:21", arguments); try { return $elementwiseActivation.glu($0, $1); } catch (error) { throw under("glu", error); } } as unknown as typeof $elementwiseActivation.glu;
 /**
- * x * silu(gate), element by element: what a feed-forward block does between its products. x, gate: float16, float32 or bfloat16, of the same
+ * x * silu(gate), element by element: what a feed-forward block does between its linear layers. x, gate: float16, float32 or bfloat16, of the same
  * shape and dtype. Result: the same. One kernel where the library's shader is chosen. Reference: x * torch.nn.functional.silu(gate).
  */
 export const swiglu = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("swiglu", "x:0 gate:0", arguments); try { return $elementwiseActivation.swiglu($0, $1); } catch (error) { throw under("swiglu", error); } } as unknown as typeof $elementwiseActivation.swiglu;
@@ -576,11 +576,11 @@ export const atanh = function ($0: never) { if (!(isTensor($0) && (arguments.len
 /** The error function. Reference: torch.erf. DirectML: ELEMENT_WISE_ERF. */
 export const erf = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("erf", "x:0", arguments); try { return $elementwiseUnary.erf($0); } catch (error) { throw under("erf", error); } } as unknown as typeof $elementwiseUnary.erf;
 /**
- * a where the condition holds, b elsewhere. Shapes broadcast; a and b promote to one dtype.
+ * a where the condition is true, b elsewhere. Shapes broadcast; a and b promote to one dtype.
  * condition: bool. Throws DTypeError for another dtype. DirectML: ELEMENT_WISE_IF. Reference: torch.where.
  */
 export const where = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && (isTensor($1) || kinds.kind74.is($1)) && (isTensor($2) || kinds.kind74.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("where", "condition:0 a:38 b:38", arguments); try { return $elementwiseWhere.where($0, $1, $2); } catch (error) { throw under("where", error); } } as unknown as typeof $elementwiseWhere.where;
-/** x with `value` where the mask holds. Reference: torch.Tensor.masked_fill. DirectML: ELEMENT_WISE_IF. */
+/** x with `value` where the mask is true. Reference: torch.Tensor.masked_fill. DirectML: ELEMENT_WISE_IF. */
 export const maskedFill = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && isTensor($1) && (isTensor($2) || kinds.kind74.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("maskedFill", "x:0 mask:0 value:38", arguments); try { return $elementwiseWhere.maskedFill($0, $1, $2); } catch (error) { throw under("maskedFill", error); } } as unknown as typeof $elementwiseWhere.maskedFill;
 /** The larger of a and b; NaN if one is. Shapes broadcast; dtypes promote. Reference: torch.maximum. DirectML: ELEMENT_WISE_MAX. */
 export const maximum = function ($0: never, $1: never) { if (!((isTensor($0) || kinds.kind74.is($0)) && (isTensor($1) || kinds.kind74.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("maximum", "a:38 b:38", arguments); try { return $elementwiseWhere.maximum($0, $1); } catch (error) { throw under("maximum", error); } } as unknown as typeof $elementwiseWhere.maximum;
@@ -763,7 +763,7 @@ export { type NllOptions, type CrossEntropyOptions } from "../loss/cross-entropy
 export const nllLoss = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.kind147.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("nllLoss", "x:0 target:0 options:72", arguments); try { return $lossCrossEntropy.nllLoss($0, $1, $2); } catch (error) { throw under("nllLoss", error); } } as unknown as typeof $lossCrossEntropy.nllLoss;
 /**
  * nllLoss of logSoftmax(x): x are logits. Without weight and label smoothing it is one operation, whose gradient is
- * dy / total (softmax(x) - onehot(target)) at the places that count.
+ * dy / total (softmax(x) - onehot(target)) at the positions that count.
  *
  * x: [C], [N, C] or [N, C, ...], float16 or float32. target: classes (int32 or int64) as for nllLoss, or probabilities of x's
  * shape and a floating dtype. DirectML: ACTIVATION_LOG_SOFTMAX1, ACTIVATION_SOFTMAX1, ONE_HOT, ELEMENT_WISE_IF, REDUCE.
@@ -967,7 +967,7 @@ export const adaptiveMaxPool1d = function ($0: never, $1: never) { if (!(isTenso
 export const adaptiveMaxPool2d = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.kind193.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("adaptiveMaxPool2d", "x:0 outputSize:96", arguments); try { return $poolAdaptivePool.adaptiveMaxPool2d($0, $1); } catch (error) { throw under("adaptiveMaxPool2d", error); } } as unknown as typeof $poolAdaptivePool.adaptiveMaxPool2d;
 /** adaptiveMaxPool1d over three spatial axes. Reference: torch.nn.functional.adaptive_max_pool3d. @functional */
 export const adaptiveMaxPool3d = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.kind193.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("adaptiveMaxPool3d", "x:0 outputSize:96", arguments); try { return $poolAdaptivePool.adaptiveMaxPool3d($0, $1); } catch (error) { throw under("adaptiveMaxPool3d", error); } } as unknown as typeof $poolAdaptivePool.adaptiveMaxPool3d;
-/** adaptiveMaxPool1d that also says where the maxima are: int32 places within the plane. */
+/** adaptiveMaxPool1d that also says where the maxima are: int32 indices within the plane. */
 export const adaptiveMaxPool1dWithIndices = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.kind193.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("adaptiveMaxPool1dWithIndices", "x:0 outputSize:96", arguments); try { return $poolAdaptivePool.adaptiveMaxPool1dWithIndices($0, $1); } catch (error) { throw under("adaptiveMaxPool1dWithIndices", error); } } as unknown as typeof $poolAdaptivePool.adaptiveMaxPool1dWithIndices;
 /** adaptiveMaxPool2d that also says where the maxima are. */
 export const adaptiveMaxPool2dWithIndices = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.kind193.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("adaptiveMaxPool2dWithIndices", "x:0 outputSize:96", arguments); try { return $poolAdaptivePool.adaptiveMaxPool2dWithIndices($0, $1); } catch (error) { throw under("adaptiveMaxPool2dWithIndices", error); } } as unknown as typeof $poolAdaptivePool.adaptiveMaxPool2dWithIndices;
@@ -975,8 +975,8 @@ export const adaptiveMaxPool2dWithIndices = function ($0: never, $1: never) { if
 export const adaptiveMaxPool3dWithIndices = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.kind193.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("adaptiveMaxPool3dWithIndices", "x:0 outputSize:96", arguments); try { return $poolAdaptivePool.adaptiveMaxPool3dWithIndices($0, $1); } catch (error) { throw under("adaptiveMaxPool3dWithIndices", error); } } as unknown as typeof $poolAdaptivePool.adaptiveMaxPool3dWithIndices;
 export { type PoolOptions, type MaxPoolOptions, type AvgPoolOptions, type Pooled } from "../pool/pool.ts";
 /**
- * Maximum of each window of `size` cells. x: [N, C, W] or [C, W], float16 or float32; result: the same with
- * (W + 2 padding - dilation (size - 1) - 1) / stride + 1 cells, rounded down (up with ceilMode). The gradient goes to the first
+ * Maximum of each window of `size` elements. x: [N, C, W] or [C, W], float16 or float32; result: the same with
+ * (W + 2 padding - dilation (size - 1) - 1) / stride + 1 elements, rounded down (up with ceilMode). The gradient goes to the first
  * maximum of each window. DirectML: MAX_POOLING2, MAX_POOLING_GRAD. Reference: torch.nn.functional.max_pool1d.
  */
 export const maxPool1d = function ($0: never, $1: never, $2: never, $3: never, $4: never) { if (!(isTensor($0) && kinds.kind28.is($1) && ($2 === undefined || kinds.kind195.is($2)) && ($3 === undefined || kinds.kind195.is($3)) && ($4 === undefined || kinds.kind196.is($4)) && (arguments.length <= 5 || isAll(arguments, 5)))) [$0, $1, $2, $3, $4] = mended("maxPool1d", "x:0 size:12 stride:97 padding:97 options:98", arguments); try { return $poolPool.maxPool1d($0, $1, $2, $3, $4); } catch (error) { throw under("maxPool1d", error); } } as unknown as typeof $poolPool.maxPool1d;
@@ -991,7 +991,7 @@ export const maxPool2dWithIndices = function ($0: never, $1: never, $2: never, $
 /** maxPool3d that also says where the maxima are. */
 export const maxPool3dWithIndices = function ($0: never, $1: never, $2: never, $3: never, $4: never) { if (!(isTensor($0) && kinds.kind28.is($1) && ($2 === undefined || kinds.kind195.is($2)) && ($3 === undefined || kinds.kind195.is($3)) && ($4 === undefined || kinds.kind196.is($4)) && (arguments.length <= 5 || isAll(arguments, 5)))) [$0, $1, $2, $3, $4] = mended("maxPool3dWithIndices", "x:0 size:12 stride:97 padding:97 options:98", arguments); try { return $poolPool.maxPool3dWithIndices($0, $1, $2, $3, $4); } catch (error) { throw under("maxPool3dWithIndices", error); } } as unknown as typeof $poolPool.maxPool3dWithIndices;
 /**
- * Mean of each window of `size` cells. x: [N, C, W] or [C, W], float16 or float32. Shapes as for maxPool1d, without dilation.
+ * Mean of each window of `size` elements. x: [N, C, W] or [C, W], float16 or float32. Shapes as for maxPool1d, without dilation.
  * DirectML: AVERAGE_POOLING, AVERAGE_POOLING_GRAD. Reference: torch.nn.functional.avg_pool1d.
  */
 export const avgPool1d = function ($0: never, $1: never, $2: never, $3: never, $4: never) { if (!(isTensor($0) && kinds.kind28.is($1) && ($2 === undefined || kinds.kind198.is($2)) && ($3 === undefined || kinds.kind198.is($3)) && ($4 === undefined || kinds.kind199.is($4)) && (arguments.length <= 5 || isAll(arguments, 5)))) [$0, $1, $2, $3, $4] = mended("avgPool1d", "x:0 size:12 stride:99 padding:99 options:100", arguments); try { return $poolPool.avgPool1d($0, $1, $2, $3, $4); } catch (error) { throw under("avgPool1d", error); } } as unknown as typeof $poolPool.avgPool1d;
@@ -1000,7 +1000,7 @@ export const avgPool2d = function ($0: never, $1: never, $2: never, $3: never, $
 /** avgPool1d over three spatial axes. Reference: torch.nn.functional.avg_pool3d. */
 export const avgPool3d = function ($0: never, $1: never, $2: never, $3: never, $4: never) { if (!(isTensor($0) && kinds.kind28.is($1) && ($2 === undefined || kinds.kind198.is($2)) && ($3 === undefined || kinds.kind198.is($3)) && ($4 === undefined || kinds.kind199.is($4)) && (arguments.length <= 5 || isAll(arguments, 5)))) [$0, $1, $2, $3, $4] = mended("avgPool3d", "x:0 size:12 stride:99 padding:99 options:100", arguments); try { return $poolPool.avgPool3d($0, $1, $2, $3, $4); } catch (error) { throw under("avgPool3d", error); } } as unknown as typeof $poolPool.avgPool3d;
 export { type UnpoolOptions, type LpOptions, type FractionalOptions } from "../pool/unpool.ts";
-/** Values at the places that maxPool1dWithIndices found, zeros elsewhere. Reference: torch.nn.functional.max_unpool1d. DirectML: SCATTER. */
+/** Values at the indices that maxPool1dWithIndices found, zeros elsewhere. Reference: torch.nn.functional.max_unpool1d. DirectML: SCATTER. */
 export const maxUnpool1d = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && kinds.kind28.is($2) && ($3 === undefined || kinds.kind202.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("maxUnpool1d", "x:0 indices:0 size:12 options:101", arguments); try { return $poolUnpool.maxUnpool1d($0, $1, $2, $3); } catch (error) { throw under("maxUnpool1d", error); } } as unknown as typeof $poolUnpool.maxUnpool1d;
 /** maxUnpool1d over two spatial axes. Reference: torch.nn.functional.max_unpool2d. */
 export const maxUnpool2d = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && kinds.kind28.is($2) && ($3 === undefined || kinds.kind202.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("maxUnpool2d", "x:0 indices:0 size:12 options:101", arguments); try { return $poolUnpool.maxUnpool2d($0, $1, $2, $3); } catch (error) { throw under("maxUnpool2d", error); } } as unknown as typeof $poolUnpool.maxUnpool2d;
@@ -1032,7 +1032,7 @@ export const dequantize = function ($0: never, $1: never, $2: never, $3: never =
  * Reference: torch.fake_quantize_per_tensor_affine.
  */
 export const fakeQuantizePerTensorAffine = function ($0: never, $1: never, $2: never, $3: never, $4: never) { if (!(isTensor($0) && (isTensor($1) || kinds.kind51.is($1)) && (isTensor($2) || kinds.kind51.is($2)) && kinds.kind8.is($3) && kinds.kind8.is($4) && (arguments.length <= 5 || isAll(arguments, 5)))) [$0, $1, $2, $3, $4] = mended("fakeQuantizePerTensorAffine", "x:0 scale:25 zeroPoint:25 min:2 max:2", arguments); try { return $quantizedQuantize.fakeQuantizePerTensorAffine($0, $1, $2, $3, $4); } catch (error) { throw under("fakeQuantizePerTensorAffine", error); } } as unknown as typeof $quantizedQuantize.fakeQuantizePerTensorAffine;
-/** fakeQuantizePerTensorAffine() with a scale and a zero point for each place of an axis. Reference: torch.fake_quantize_per_channel_affine. */
+/** fakeQuantizePerTensorAffine() with a scale and a zero point for each index of an axis. Reference: torch.fake_quantize_per_channel_affine. */
 export const fakeQuantizePerChannelAffine = function ($0: never, $1: never, $2: never, $3: never, $4: never, $5: never) { if (!(isTensor($0) && isTensor($1) && isTensor($2) && kinds.kind8.is($3) && kinds.kind8.is($4) && kinds.kind8.is($5) && (arguments.length <= 6 || isAll(arguments, 6)))) [$0, $1, $2, $3, $4, $5] = mended("fakeQuantizePerChannelAffine", "x:0 scale:0 zeroPoint:0 axis:2 min:2 max:2", arguments); try { return $quantizedQuantize.fakeQuantizePerChannelAffine($0, $1, $2, $3, $4, $5); } catch (error) { throw under("fakeQuantizePerChannelAffine", error); } } as unknown as typeof $quantizedQuantize.fakeQuantizePerChannelAffine;
 export { type Levels, type Quantized, type QuantizedResult, type ZeroPoints, type IntegerConvOptions, type QuantizedPoolOptions, type QuantizationParameters } from "../quantized/quantized.ts";
 /**
@@ -1626,16 +1626,16 @@ export const laguerrePolynomialL = function ($0: never, $1: never) { if (!((isTe
 export const legendrePolynomialP = function ($0: never, $1: never) { if (!((isTensor($0) || kinds.kind74.is($0)) && (isTensor($1) || kinds.kind74.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("legendrePolynomialP", "x:38 n:38", arguments); try { return $specialPolynomials.legendrePolynomialP($0, $1); } catch (error) { throw under("legendrePolynomialP", error); } } as unknown as typeof $specialPolynomials.legendrePolynomialP;
 export { type DeformConvOptions } from "../vision/deform-conv.ts";
 /**
- * A convolution whose cells are read between the elements, each moved by its offset.
+ * A convolution whose taps are sampled bilinearly, each moved by its offset.
  *
- * x: [N, Ci, H, W], floating. offset: [N, 2 * G * kh * kw, Ho, Wo], for each of G groups of channels and each cell first by how many rows,
- * then by how many columns. weight: [Co, Ci / groups, kh, kw]. Result: [N, Co, Ho, Wo]. Gradients flow to all. What lies outside is 0.
+ * x: [N, Ci, H, W], floating. offset: [N, 2 * G * kh * kw, Ho, Wo], for each of G groups of channels and each tap first the offset in rows,
+ * then the offset in columns. weight: [Co, Ci / groups, kh, kw]. Result: [N, Co, Ho, Wo]. Gradients flow to all. What lies outside is 0.
  * DirectML: GATHER_ELEMENTS, arithmetic, GEMM. Reference: torchvision.ops.deform_conv2d.
  */
 export const deformConv2d = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && isTensor($2) && ($3 === undefined || kinds.kind337.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("deformConv2d", "x:0 offset:0 weight:0 options:169", arguments); try { return $visionDeformConv.deformConv2d($0, $1, $2, $3); } catch (error) { throw under("deformConv2d", error); } } as unknown as typeof $visionDeformConv.deformConv2d;
 export { type GridSampleOptions } from "../vision/grid-sample.ts";
 /**
- * x [N, C, H, W] (or with a depth) at the places of grid [N, h, w, 2] ([N, d, h, w, 3]), whose last axis is (x, y[, z]) in [-1, 1].
+ * x [N, C, H, W] (or with a depth) sampled at the coordinates of grid [N, h, w, 2] ([N, d, h, w, 3]), whose last axis is (x, y[, z]) in [-1, 1].
  * Result: [N, C, h, w]. Floating dtypes. DirectML: GATHER_ELEMENTS, arithmetic. Reference: torch.nn.functional.grid_sample.
  */
 export const gridSample = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.kind341.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("gridSample", "x:0 grid:0 options:170", arguments); try { return $visionGridSample.gridSample($0, $1, $2); } catch (error) { throw under("gridSample", error); } } as unknown as typeof $visionGridSample.gridSample;
@@ -1654,7 +1654,7 @@ export { type ResizeMode, type InterpolateOptions } from "../vision/interpolate.
 export const interpolate = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind347.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("interpolate", "x:0 options:172", arguments); try { return $visionInterpolate.interpolate($0, $1); } catch (error) { throw under("interpolate", error); } } as unknown as typeof $visionInterpolate.interpolate;
 export { type RoiAlignOptions } from "../vision/roi-align.ts";
 /**
- * Each box of an image as a small image of its own, every place the mean of samples between the elements.
+ * Each box of an image as a small image of its own, every element the mean of bilinear samples.
  *
  * x: [N, C, H, W], floating. boxes: [K, 5] (image, x1, y1, x2, y2), or a list of [L, 4] for each image; in x's dtype. Result: [K, C, ...outputSize].
  * Gradients flow to x. Unless aligned, a box is at least one element of the image wide and high.
@@ -1663,7 +1663,7 @@ export { type RoiAlignOptions } from "../vision/roi-align.ts";
 export const roiAlign = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && (isTensor($1) || kinds.kind348.is($1)) && kinds.kind350.is($2) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("roiAlign", "x:0 boxes:173 options:174", arguments); try { return $visionRoiAlign.roiAlign($0, $1, $2); } catch (error) { throw under("roiAlign", error); } } as unknown as typeof $visionRoiAlign.roiAlign;
 export { type RoiPoolOptions } from "../vision/roi-pool.ts";
 /**
- * Each box of an image as a small image of its own, every place the maximum of the elements in its bin; 0 for a bin outside of the image.
+ * Each box of an image as a small image of its own, every element the maximum of the elements in its bin; 0 for a bin outside of the image.
  *
  * x: [N, C, H, W], floating. boxes: [K, 5] (image, x1, y1, x2, y2), or a list of [L, 4] for each image; in x's dtype, corners inside, rounded.
  * Result: [K, C, ...outputSize]. Gradients flow to x, of equal elements to the first. Bins are exact fractions of the box.
@@ -1671,7 +1671,7 @@ export { type RoiPoolOptions } from "../vision/roi-pool.ts";
  */
 export const roiPool = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && (isTensor($1) || kinds.kind348.is($1)) && kinds.kind352.is($2) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("roiPool", "x:0 boxes:173 options:175", arguments); try { return $visionRoiPool.roiPool($0, $1, $2); } catch (error) { throw under("roiPool", error); } } as unknown as typeof $visionRoiPool.roiPool;
 /**
- * roiAlign() whose places each read channels of their own: result [k, c, i, j] is the mean over bin (i, j) of channel (c * h + i) * w + j.
+ * roiAlign() in which each bin reads channels of its own: result [k, c, i, j] is the mean over bin (i, j) of channel (c * h + i) * w + j.
  *
  * x: [N, C * h * w, H, W], floating. boxes: as roiAlign's. Result: [K, C, h, w] with [h, w] = outputSize. A box is at least a tenth of an
  * element wide and high. Gradients flow to x.
