@@ -59,7 +59,7 @@ it("holds what a user needs and nothing else, in 10 MB at most", () => {
     "bundle",
     ...bundle.map((name) => join("bundle", name)),
   ]);
-  for (const name of readdirSync(installed("docs"))) expect(name).toMatch(/^[\w-]+\.md$/);
+  for (const name of readdirSync(installed("docs"))) expect(name).toMatch(/^[\w-]+\.(md|svg)$/);
   expect(readdirSync(native()).toSorted()).toEqual([
     "LICENSE",
     "README.md",

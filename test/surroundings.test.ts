@@ -162,7 +162,7 @@ describe("environment variables", () => {
       .filter((file) => ends.test(file))
       .map((file) => readFileSync(join(root, at, file), "utf8"));
 
-  test("that the code reads are all known, and listed in docs/runtimes.md", () => {
+  test("that the code reads are all known, and listed in docs/environment.md", () => {
     const read = new Set<string>();
     for (const text of sources("src", /\.ts$/)) for (const [name] of text.matchAll(/\bDXTENSOR_[A-Z0-9_]+/g)) read.add(name);
     for (const at of ["dml", "addon", "software", "vulkan"])
@@ -171,7 +171,7 @@ describe("environment variables", () => {
     expect(read.size).toBeGreaterThan(20);
     // A branch of loss.ts's comments, and the start of a name.
     expect([...read].filter((name) => !(name in VARIABLES) && name !== "DXTENSOR_BROADCAST").toSorted()).toEqual([]);
-    const docs = readFileSync(join(root, "docs", "runtimes.md"), "utf8");
+    const docs = readFileSync(join(root, "docs", "environment.md"), "utf8");
     expect(Object.keys(VARIABLES).filter((name) => !docs.includes(`\`${name}`))).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-// What the families of src/ops export and for whom, read from their sources: see docs/architecture.md, "To add an operation".
+// What the families of src/ops export and for whom, read from their sources: see docs/internals/operations.md, "To add an operation".
 import { readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parseSync, type ESTree } from "rolldown/utils";
@@ -39,7 +39,7 @@ const isFamily = (name: string): boolean =>
   name.endsWith(".ts") && !name.endsWith(".generated.ts") && !["index.ts", "methods.ts", "wiring.ts", "sample.ts"].includes(name);
 
 const refuse = (file: string, what: string): never => {
-  throw new ScriptError("FAMILY", `src/ops/${file}: ${what}`, "docs/architecture.md says what a family states.");
+  throw new ScriptError("FAMILY", `src/ops/${file}: ${what}`, "docs/internals/operations.md says what a family states.");
 };
 
 /** "@name var" → "var"; "@functional" → ""; null without the tag. */

@@ -41,7 +41,7 @@ const repository =
 const common = { version, license, repository, homepage, bugs };
 
 /** Pages for who works on the library. */
-const internal = /^(architecture|devcontainer|docker|gpu|matrix|soak|operations|setup|releases)\.md$/;
+const internal = /^(architecture|commands|devcontainer|docker|gpu|matrix|soak|operations|setup|releases)\.md$/;
 
 /** Entries: bundlers find one copy under "module", whoever asks; Node has one core under both of its own conditions. */
 const entries = {
@@ -125,7 +125,7 @@ export async function stageMain() {
   copyFileSync(at("CHANGELOG.md"), join(folder, "CHANGELOG.md"));
   mkdirSync(join(folder, "docs"));
   for (const name of readdirSync(at("docs")))
-    if (name.endsWith(".md") && !internal.test(name)) copyFileSync(at("docs", name), join(folder, "docs", name));
+    if (/\.(md|svg)$/.test(name) && !internal.test(name)) copyFileSync(at("docs", name), join(folder, "docs", name));
   stageExamples(join(folder, "examples"));
   // What the site makes of the sources; without its settings.
   writeFileSync(join(folder, "docs", "errors.md"), errorsPage(errors()).replace(/^---\n[\s\S]*?\n---\n\s*/, ""));

@@ -13,7 +13,15 @@ export default defineConfig({
   outDir: "dist",
   cleanUrls: true,
   srcExclude: ["node_modules/**"],
-  markdown: { theme: { light: "github-light", dark: "github-dark" } },
+  markdown: {
+    theme: { light: "github-light", dark: "github-dark" },
+    // A block of Mermaid becomes a picture in the browser.
+    config: (md) => {
+      const fence = md.renderer.rules.fence;
+      md.renderer.rules.fence = (tokens, i, ...rest) =>
+        tokens[i].info.trim() === "mermaid" ? `<Mermaid code="${encodeURIComponent(tokens[i].content)}" />` : fence(tokens, i, ...rest);
+    },
+  },
   themeConfig: {
     search: { provider: "local" },
     outline: [2, 3],
@@ -61,7 +69,8 @@ export default defineConfig({
             item("Failures", "failures"),
             item("doctor", "doctor"),
             item("verify", "verify"),
-            item("Libraries and where they lie", "runtimes"),
+            item("Environment variables", "environment"),
+            item("Libraries and their search order", "runtimes"),
           ],
         },
         {
@@ -69,6 +78,13 @@ export default defineConfig({
           collapsed: true,
           items: [
             item("Architecture", "architecture"),
+            item("Operations inside", "internals/operations"),
+            item("Storages", "internals/storages"),
+            item("compile inside", "internals/compile"),
+            item("The native side", "internals/native"),
+            item("The software adapter", "internals/software-adapter"),
+            item("Tools around the library", "internals/tools"),
+            item("Commands", "commands"),
             item("Contributing", "contributing"),
             item("Setting up", "setup"),
             item("WSL", "wsl"),

@@ -12,7 +12,7 @@ type Kind = "switch" | "text" | "integer" | readonly string[];
 /** The native side compares the first letter. */
 const digit = ["0", "1"];
 
-/** Every variable that the package reads; docs/runtimes.md lists them for users. */
+/** Every variable that the package reads; docs/environment.md lists them for users. */
 export const VARIABLES: Readonly<Record<string, Kind>> = {
   DXTENSOR_CHECK_INDICES: "switch",
   DXTENSOR_CPU_ADAPTERS: "switch",

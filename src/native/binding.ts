@@ -190,7 +190,7 @@ export interface KernelTime {
   readonly seconds: number;
 }
 
-/** Counted by the native side since the device was opened; see docs/architecture.md. */
+/** Counted by the native side since the device was opened; see docs/internals/native.md. */
 export interface Counters {
   /** Dispatches recorded into a command list (eager calls, and recordings while they are recorded). */
   readonly dispatchesRecorded: number;

@@ -1,6 +1,6 @@
 /**
  * Where the addon and the runtimes' libraries are searched. Pure: environment and file system are handed in, nothing is loaded.
- * docs/runtimes.md describes the variables.
+ * docs/environment.md describes the variables.
  */
 import { posix, win32 } from "node:path";
 import { integerOf, isSwitchedOn } from "../host/environment.ts";

@@ -1,4 +1,4 @@
-/** All operations, as their families export them. What a new one has to say is in docs/architecture.md. */
+/** All operations, as their families export them. docs/internals/operations.md says what a new one needs. */
 import "./exports/methods.ts";
 import "./exports/wiring.ts";
 

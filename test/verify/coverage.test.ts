@@ -13,7 +13,7 @@ const apart = [
   /^sgdStep$/,
 ];
 
-it("each definition has a case of verify: docs/architecture.md, To add an operation", { timeout: 300_000 }, async () => {
+it("each definition has a case of verify: docs/internals/operations.md, To add an operation", { timeout: 300_000 }, async () => {
   const lowered = new Set<string>();
   const restore = own.map((definition) => {
     const d = definition as { lower: (typeof definition)["lower"] };
