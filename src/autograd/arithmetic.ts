@@ -1,4 +1,4 @@
-/** The operations that autograd itself needs. ops/declare/wiring.ts sets them: nothing here may import an operation. */
+/** The operations that autograd itself needs. ops/wiring.ts sets them, since autograd may not import operations. */
 import type { PartialGradient, TensorSpec, ViewDefinition } from "../core/definition.ts";
 import type { DType } from "../core/dtype.ts";
 import type { Shape } from "../core/shape.ts";
@@ -6,7 +6,7 @@ import type { Tensor } from "../core/tensor.ts";
 
 export interface Arithmetic {
   add(a: Tensor, b: Tensor): Tensor;
-  /** a += b, in a's place. */
+  /** a += b, in place. */
   accumulate(a: Tensor, b: Tensor): void;
   onesLike(t: Tensor): Tensor;
   /** Zeros on the device of a tensor. */

@@ -1,4 +1,4 @@
-/** backward(): walks the tape from the results to the leaves and adds up gradients. */
+/** backward() and grad(): traverse the tape from the results to the leaves and accumulate gradients. */
 import type { PartialGradient, TensorSpec } from "../core/definition.ts";
 import { isFloat } from "../core/dtype.ts";
 import { AutogradError, ShapeError } from "../core/errors.ts";
@@ -22,7 +22,7 @@ export interface BackwardOptions {
   readonly createGraph?: boolean;
 }
 
-/** Nodes that wait, the highest sequence first (a binary heap). */
+/** Pending nodes, the highest sequence first (a binary heap). */
 class Queue {
   readonly #heap: TapeNode[] = [];
 
@@ -62,7 +62,7 @@ class Queue {
   }
 }
 
-/** Which nodes a walk visits and what it finds there; null: all of them. */
+/** The nodes that a traversal visits, and the gradients that it looks for. */
 interface Search {
   /** Nodes that lead to a tensor that is looked for. */
   readonly leads: ReadonlySet<TapeNode>;
@@ -71,15 +71,15 @@ interface Search {
   readonly leaves: ReadonlySet<Tensor>;
 }
 
-/** The part of the tape that a walk stays in. */
+/** The part of the tape that a traversal stays in. */
 export interface Bounds {
   /** Takes a gradient that leaves the part: true if it did. */
   takes(node: TapeNode, output: number, grad: Tensor): boolean;
   /** Whether it would. */
   ends(node: TapeNode, output: number): boolean;
-  /** Whether hooks of this output are none of the walk's. */
+  /** Whether hooks of this output are not run. */
   skips?(node: TapeNode, output: number): boolean;
-  /** Whether the gradient of an output is kept where retainGrad() asked for it. Default: it is. */
+  /** Whether retainGrad() of an output takes effect. Default: true. */
   keeps?(node: TapeNode, output: number): boolean;
   /** A node's rule is about to run, or its view is passed. */
   visits?(node: TapeNode): void;
@@ -97,10 +97,10 @@ export class Traversal {
   readonly #leaving: { readonly node: TapeNode; readonly output: number; readonly sum: PartialSum }[] = [];
   readonly #queue = new Queue();
   readonly #search: Search | null;
-  /** What code of the user's has seen or given, and may keep. */
+  /** Storages that user code has seen or returned, and may keep. */
   readonly #exposed = new Set<Storage>();
   #seeds: ReadonlySet<Tensor> = new Set();
-  /** Storages made from here on are the walk's own. */
+  /** Storages made from here on are the traversal's own. */
   readonly #start = Storage.made;
 
   readonly #bounds: Bounds | null;
@@ -151,7 +151,7 @@ export class Traversal {
     for (const [leaf, grad] of this.leaves) this.leaves.set(leaf, this.#hooked(leaf.hooks, grad));
   }
 
-  /** The tensor, or a packed copy of it, that nobody else has. */
+  /** The tensor if no one else refers to its storage, or a packed copy. */
   owned(grad: Tensor): Tensor {
     const { storage } = grad;
     const isOwn = storage.birth >= this.#start && !this.#exposed.has(storage) && grad.node === null && grad.coversStorage;
@@ -212,7 +212,7 @@ export class Traversal {
     this.#reached.set(leaf, added(this.#reached.get(leaf) ?? null, grad));
   }
 
-  /** Through a view whose gradient nobody looks at: the zeros around it are left out for as long as they can be. */
+  /** Passes through a view whose gradient is not watched: gradients stay parts, without the zeros around them. */
   #pass(node: TapeNode, dy: Tensor | PartialSum | null, retain: boolean): boolean {
     if (node.part === null || dy === null || this.#isWatched(node, 0)) return false;
     if (this.#search !== null && !this.#search.leads.has(node)) return false;
@@ -307,7 +307,7 @@ function addedPart(sum: Tensor | PartialSum | null, part: PartialGradient, spec:
   return parts;
 }
 
-/** What retainGrad() asked for: a copy, or the sum with what is there. */
+/** retainGrad(): a copy of the gradient, or its sum with the present one. */
 function retainGradient(t: Tensor, grad: Tensor): void {
   t.grad = keep(t.ownGrad === null ? arithmetic.clone(grad) : arithmetic.add(t.ownGrad, grad));
 }
@@ -379,7 +379,7 @@ function flowsOut(options: BackwardOptions): Bounds | null {
       for (const [node, own] of sums)
         for (const [output, sum] of own) {
           t.visit(node, false);
-          // Memory of its own: a leaf that has the same gradient may be changed in place before the flow goes on.
+          // Its own storage: a leaf with the same gradient may be changed in place before the pass continues.
           ends.push({ node, output, grad: traversal.owned(sum) });
         }
       // Hooks of a leaf see all of its gradient.
@@ -424,7 +424,7 @@ export function requirePassable(from: Iterable<TapeNode>, isChanged: (storage: S
   return seen;
 }
 
-/** Under a tracer a walk is a region of its own: what it depends on is said to it. */
+/** Under a tracer a traversal is a region; the guards are what it depends on. */
 function inRegion<T extends readonly (Tensor | null)[] | void>(
   owner: object,
   roots: readonly Tensor[],
@@ -442,13 +442,13 @@ function inRegion<T extends readonly (Tensor | null)[] | void>(
 }
 
 /**
- * The leaves' new gradients: each a tensor of its own. One that is there already grows in its place, unless its own history is to
+ * The leaves' new gradients: each a tensor of its own. One that is there already is accumulated in place, unless its own history is to
  * be recorded.
  */
 function store(traversal: Traversal, records: boolean): void {
   const growing = new Set<Storage>();
   if (!records) for (const leaf of traversal.leaves.keys()) if (leaf.ownGrad !== null) growing.add(leaf.ownGrad.storage);
-  // What lies in a gradient that is about to grow is read before it does. A leaf that has been frozen since gets none.
+  // Gradients are read before others are accumulated into them. A leaf that was frozen since gets none.
   const wanting = [...traversal.leaves].filter(([leaf]) => leaf.leafRequiresGrad);
   const sums = wanting.map(([leaf, sum]) => ({
     leaf,
@@ -517,7 +517,7 @@ function requireFound(inputs: readonly Tensor[], found: readonly (Tensor | null)
   });
 }
 
-/** Which nodes lie between the results and the inputs. */
+/** The nodes between the results and the inputs. */
 function searchFor(roots: readonly Tensor[], inputs: readonly Tensor[], found: (Tensor | null)[]): Search {
   const wanted = new Map<TapeNode, { output: number; give(grad: Tensor): void }[]>();
   const leaves = new Set<Tensor>();

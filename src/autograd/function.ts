@@ -1,4 +1,4 @@
-/** Functions with a gradient of their own. */
+/** defineFunction(): operations whose gradient user code defines. */
 import { AutogradError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
@@ -14,7 +14,7 @@ export interface FunctionContext {
   readonly saved: readonly Tensor[];
   /** Which arguments of forward want a gradient; false for those that are no tensors. */
   readonly needsInputGrad: readonly boolean[];
-  /** A place for anything else. */
+  /** Any other value that forward passes to backward. */
   [key: string]: unknown;
 }
 

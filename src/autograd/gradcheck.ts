@@ -1,4 +1,4 @@
-/** Compares gradients, and gradients of gradients, with finite differences. */
+/** gradcheck() and gradgradcheck(): compare gradients with finite differences. */
 import { arrayClass, isFloat, type TypedArray } from "../core/dtype.ts";
 import { AutogradError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
@@ -137,7 +137,7 @@ export function gradgradcheck(
     });
   const first = (...args: Tensor[]): Tensor[] =>
     enableGrad(() => {
-      // gradcheck gives plain tensors in the places that it moves.
+      // gradcheck gives plain tensors for the inputs that it perturbs.
       const xs = args.slice(0, inputs.length).map((t, i) => (wants[i] && !t.requiresGrad ? leafOf(t) : t));
       const found = gradients(
         differentiable(xs),

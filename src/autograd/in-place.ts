@@ -1,4 +1,4 @@
-/** In-place operations: what may be written to, and what the write does to the histories of the tensor, its base and their views. */
+/** In-place operations: checks that a tensor may be written, writes it, and updates the histories of the tensor, its base and their views. */
 import { isFloat, isInteger, type DType } from "../core/dtype.ts";
 import { AutogradError, DTypeError, ShapeError } from "../core/errors.ts";
 import { assignEager, noteWrite } from "../runtime/assign.ts";
@@ -14,7 +14,7 @@ import type { View } from "./view.ts";
 export interface AssignOptions {
   /** The value does not depend on what the target held: its old history gets zeros. Default: false. */
   readonly replaces?: boolean;
-  /** Elements that share a place get the same value: all are equal, or what they were. Default: false. */
+  /** Overlapping elements get the same value: all values are equal, or unchanged. Default: false. */
   readonly uniform?: boolean;
   /** A second backward() through the write needs no retainGraph. Default: false. */
   readonly isAgain?: boolean;
@@ -147,7 +147,7 @@ function snapshot(target: Tensor, value: Tensor): Tensor {
   return moves ? new Tensor(target.storage.split(), target.desc) : noGrad(() => arithmetic.clone(target));
 }
 
-/** The value lies in the target's buffer already. */
+/** Counts a write whose value is in the target's buffer already. */
 function written(target: Tensor): Tensor {
   noteWrite(target);
   return target;
@@ -161,7 +161,7 @@ function write(target: Tensor, value: Tensor): Tensor {
   return target;
 }
 
-/** The value in the target's dtype. Throws where PyTorch cannot cast either: real numbers to whole ones, numbers to bool. */
+/** The value in the target's dtype. Throws where PyTorch cannot cast either: floating dtypes to integers, numbers to bool. */
 function conformValue(operation: string, target: Tensor, value: Tensor): Tensor {
   if (!sameShape(value.shape, target.shape))
     throw new ShapeError(operation, "result", `of the tensor's own shape ${showShape(target.shape)}`, showShape(value.shape));
@@ -184,13 +184,13 @@ function requireNonOverlapping(operation: string, target: Tensor): void {
   throw new ShapeError(
     operation,
     "tensor",
-    "one whose elements have a place each",
+    "without overlapping elements",
     `${target.describe()} with strides [${target.strides.join(", ")}], as expand() makes them`,
     "Use clone() first.",
   );
 }
 
-/** Throws for leaves that require a gradient, views of one, and views whose history cannot be written anew. */
+/** Throws for leaves that require a gradient, views of one, and views whose history cannot be replaced. */
 function requireWritable(operation: string, target: Tensor): void {
   const view = target.viewOf;
   view?.requireWritable(operation, target, "it is being changed while gradients are recorded");

@@ -1,7 +1,7 @@
 /**
- * Writing in place what an operation changes, and no more. assign() says which tensor takes the value of what it computes; the operation that gives
- * that value (by callOver of dispatch.ts) may then write it straight into the tensor's own buffer. Where gradients are recorded, in a trace, and on devices that lack
- * such programs it is an operation as any other.
+ * Writes the result of an operation directly into the buffer of an in-place target, only the elements that change. assign() names the target; the
+ * operation that computes its value (by callOver of dispatch.ts) may then write it there. With gradients, in a trace, and on devices without such
+ * programs it runs as any other operation, out of place.
  */
 import type { Definition } from "../core/definition.ts";
 import { runOver } from "../runtime/eager.ts";
@@ -28,13 +28,13 @@ export function endWrite(write: Write): void {
 const fills = (t: Tensor): boolean => t.desc.isPacked && t.coversStorage;
 const isRecorded = (t: Tensor): boolean => t.requiresGrad && isGradEnabled();
 
-/** Whether an operation's value is to be written to x, all of it, and nobody asks for a gradient: how it is computed may go by that. */
+/** Whether an operation's value will replace all of x, without gradients: an operation may choose its implementation by that. */
 export const isWritten = (x: Tensor, ...others: readonly Tensor[]): boolean =>
   current !== null && x.storage === current.target.storage && fills(x) && fills(current.target) && ![x, ...others].some(isRecorded);
 
 /**
- * Writes what an in-place operation on x gives, an operation over x (the first of inputs), into x's own buffer. Null where that cannot be: nothing was
- * done then.
+ * Writes what an in-place operation on x gives, an operation over x (the first of inputs), into x's own buffer. Returns null, and does
+ * nothing, where that is impossible.
  */
 export function overwrite<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor | null {
   const write = current;

@@ -1,6 +1,6 @@
 /**
- * The sum of one tensor's gradients, of which some are zero outside a box: those of slices. They are kept as they came and written once, so that the
- * backward pass of T slices takes as long as one of the whole, not T times as long.
+ * The sum of a tensor's gradients, some of which (those of slices) are zero outside a box. Parts are collected and written once, so the backward pass
+ * of T slices costs as much as that of the whole tensor, not T times as much.
  */
 import type { Box, PartialGradient, TensorSpec } from "../core/definition.ts";
 import type { Tensor } from "../core/tensor.ts";

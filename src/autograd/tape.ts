@@ -1,4 +1,4 @@
-/** The tape: which operation made a tensor, from which inputs, and what its gradient rule needs. */
+/** The tape: a node records the operation that made a tensor, its inputs, and the tensors that its gradient rule reads. */
 import { AutogradError } from "../core/errors.ts";
 import { isFloat } from "../core/dtype.ts";
 import type { Definition, GradContext, PartialGradient, TensorSpec, ViewDefinition } from "../core/definition.ts";
@@ -25,7 +25,7 @@ class Saved {
   readonly #node: TapeNode | null;
   readonly #outputIndex: number;
   readonly #isOutput: boolean;
-  /** The node by which a view that was written in place shows the output: not kept, since it leads to the one that saves this. */
+  /** The node of a view that the output was written into: a weak reference, since that node leads to the one that saves this. */
   #shownBy: WeakRef<TapeNode> | null = null;
 
   constructor(tensor: Tensor, isOutput: boolean, outputIndex: number) {
@@ -49,7 +49,7 @@ class Saved {
     return this.#storage === storage;
   }
 
-  /** Other bytes stand for it from now on: those from before a write, or those that were just written. */
+  /** Saves another tensor instead: a copy from before a write, or the tensor that was just written. */
   repoint(to: Tensor): void {
     to.storage.retain();
     this.#storage.release();
@@ -101,7 +101,7 @@ class Saved {
   tensor(by: TapeNode): Tensor {
     const t = this.#tensor;
     const shownBy = this.#shownBy?.deref() ?? null;
-    // Places are no part of the history of the values beside them.
+    // Indices (as max() returns them) have no history.
     const node = this.#isOutput ? (isFloat(this.#desc.dtype) ? (shownBy ?? by) : null) : this.#node;
     const outputIndex = shownBy === null ? this.#outputIndex : 0;
     const same = t.storage === this.#storage && t.desc === this.#desc && t.offset === this.#offset;
@@ -124,7 +124,7 @@ export type Edge = { readonly node: TapeNode; readonly output: number } | { read
 let sequence = 0;
 let watched: TapeNode[] | null = null;
 
-/** A backward pass that a compiled function makes without walking its nodes: while it is over, they are freed. */
+/** A backward pass that a compiled function applies without visiting its nodes: they are freed while isOver is set. */
 export interface Pass {
   isOver: boolean;
 }
@@ -159,11 +159,11 @@ export function watching<T>(fn: () => T): { readonly result: T; readonly nodes: 
   }
 }
 
-/** What a pass needs of a node that stands for many: a compiled function's. */
+/** What a pass needs of a compiled function's node, which represents many. */
 export interface Parts {
-  /** Places among what is saved. */
+  /** Indices of saved tensors. */
   readonly saved: ReadonlySet<number>;
-  /** The nodes that it stands for, as far as the pass walks and frees them. */
+  /** The nodes that it represents, as far as the pass visits and frees them. */
   readonly visited: ReadonlySet<TapeNode>;
 }
 
@@ -173,24 +173,24 @@ export interface Freed {
   add(node: TapeNode): void;
 }
 
-/** How a node stands for many: a compiled function's. */
+/** A compiled function's node, which represents many. */
 export interface CompiledNode {
   /** What a pass needs that has gradients of these outputs only, and stops at these edges. */
   readonly parts: (dys: Gradients, stops: readonly number[]) => Parts;
   /**
-   * Edges to results of the same function, which a pass goes through as well where nobody looks at their gradients: it stops there
-   * if somebody does.
+   * Edges to results of the same function. A pass stops there if hooks or retainGrad() watch their gradients; else it continues inside the function's
+   * program.
    */
   readonly inner: readonly number[];
   /** Parts that passes freed: of all nodes of one call. */
   readonly freed: Freed;
 }
 
-/** What a node that stands for many has been through. */
+/** The passes through a compiled function's node. */
 interface CompiledNodeState extends CompiledNode {
   /** Outputs that passes began with. */
   readonly passed: Set<number>;
-  /** Parts that the last pass walked. */
+  /** Represented nodes that the last pass visited. */
   visited: ReadonlySet<TapeNode>;
 }
 
@@ -198,7 +198,7 @@ type Run = (dys: Gradients, saved: Gradients, stops: readonly number[]) => Gradi
 const NONE: readonly number[] = [];
 
 interface NodeOptions {
-  /** What is saved from this place on are the node's own outputs. */
+  /** Saved tensors from this index on are the node's own outputs. */
   readonly outputsFrom?: number;
   readonly isForeign?: boolean;
   /** Whether a second pass needs retainGraph. Default: where something is saved. */
@@ -227,7 +227,7 @@ export class TapeNode {
   readonly isForeign: boolean;
   /** For views, which have one input and save nothing. */
   readonly part: PartRule | null;
-  /** Made while a function was being compiled: later runs of it walk it again. */
+  /** Made while a function was being traced: later runs of it use it again. */
   readonly isTraced = tracer() !== null;
   readonly #isOnce: boolean | undefined;
   #refs = 0;
@@ -259,7 +259,7 @@ export class TapeNode {
     watched?.push(this);
   }
 
-  /** Whether it stands for many nodes: gradients of some of its outputs are enough for it. */
+  /** Whether it represents many nodes: it takes gradients of some of its outputs alone. */
   get hasParts(): boolean {
     return this.#compiled !== null;
   }
@@ -279,7 +279,7 @@ export class TapeNode {
   }
 
   /**
-   * Gradients of the inputs, of their shapes and dtypes. isWatched: whether somebody looks at the gradient of a node's output. Throws
+   * Gradients of the inputs, of their shapes and dtypes. isWatched: whether hooks or retainGrad() watch a node's output. Throws
    * when what was saved has been freed or changed.
    */
   backward(dys: Gradients, isWatched: (node: TapeNode, output: number) => boolean): Gradients {
@@ -408,7 +408,7 @@ export class TapeNode {
     for (const s of this.#saved ?? []) s?.refreshRepointed();
   }
 
-  /** @internal Whether another node stands for the same call of user code. */
+  /** @internal Whether another node represents the same call of user code. */
   isLike(other: TapeNode): boolean {
     const [a, b] = [this.#saved ?? [], other.#saved ?? []];
     return (
@@ -437,7 +437,7 @@ export class TapeNode {
     this.#saved = null;
   }
 
-  /** The first place that saves this very tensor. PyTorch saves the target of an in-place operation from before the write. */
+  /** The first saved entry of this tensor object. PyTorch saves the target of an in-place operation from before the write. */
   saving(tensor: Tensor): Saved | undefined {
     return this.#saved?.find((s) => s?.holds(tensor)) ?? undefined;
   }
@@ -449,8 +449,8 @@ export class TapeNode {
 }
 
 /**
- * The one place where gradients that code gives are checked: of the tensor's own shape, or one that broadcasting made of it, and
- * of its dtype.
+ * Checks a gradient that user code or a rule returned. It must have the tensor's shape, or one that broadcasting made of it (it is summed then); its
+ * dtype is cast.
  */
 export function conformGradient(operation: string, argument: string, grad: Tensor, spec: TensorSpec): Tensor {
   if (!(grad instanceof Tensor))
@@ -543,7 +543,7 @@ export function record<A>(definition: Definition<A>, inputs: readonly Tensor[], 
   attach(node, outputs);
 }
 
-/** A tensor that is nothing but the end of an edge. */
+/** A tensor without data whose history is this edge. */
 function edgeTensor(device: Device, edge: Edge, spec: TensorSpec): Tensor {
   if (edge !== null && "leaf" in edge) return edge.leaf;
   const t = new Tensor(new Storage(device, 0), internDesc(device, spec.dtype, spec.shape));

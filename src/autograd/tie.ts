@@ -1,4 +1,4 @@
-/** Values whose derivative is zero, but which depend on a tensor all the same. */
+/** Dependencies with a zero derivative: a value depends on a tensor, so that second derivatives exist and are zero. */
 import { defineView } from "../core/definition.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
@@ -6,14 +6,14 @@ import { arithmetic } from "./arithmetic.ts";
 import { isGradEnabled, noGrad } from "./grad-mode.ts";
 import { TapeNode, type Gradients } from "./tape.ts";
 
-/** The same elements at another place on the tape: for a function that is being compiled. */
+/** An alias of a tensor with another history: traced functions find it again by its attributes. */
 const aliasOp = defineView<string>({
   name: "alias",
   view: ({ shape, strides }) => ({ shape, strides, offset: 0 }),
   grad: (dy) => dy,
 });
 
-/** value's elements, with the node that `make` gives (its output `output`). Later runs of a function that is being compiled find it again by value, name and others. */
+/** An alias of value whose history is output `output` of the node that `make` returns. Later runs of a compiled function find it by value, name and others. */
 function withNode(value: Tensor, name: string, others: readonly Tensor[], make: () => TapeNode, output = 0): Tensor {
   const again = (): Tensor => {
     const t = new Tensor(value.storage, value.desc, value.offset);

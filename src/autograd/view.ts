@@ -1,4 +1,4 @@
-/** What autograd knows of a view: the tensor that it is a view of, and how to show the same of another tensor. */
+/** Autograd's record of a view: its base, and the chain of views from there, which can be applied to another tensor. */
 import type { PartialGradient, ViewDefinition } from "../core/definition.ts";
 import { AutogradError } from "../core/errors.ts";
 import type { Desc } from "../core/storage.ts";
@@ -12,8 +12,8 @@ export type ViewOrigin = "recorded" | "noGrad" | "several" | "function";
 
 const ORIGINS: { readonly [K in Exclude<ViewOrigin, "recorded">]: string } = {
   noGrad: "a view made in noGrad()",
-  several: "one of several views that one operation gave",
-  function: "a view that a function of the user's own gave",
+  several: "one of several views that one operation returned",
+  function: "a view that a user function returned",
 };
 
 export class View {
@@ -23,8 +23,8 @@ export class View {
   /** The storage's version when the view's node was made: a later one means that the base may have another history. */
   version: number;
   /**
-   * Nodes that runs of a function that is being compiled made anew, by how many they had made before: later runs that come to the same
-   * find them again.
+   * Nodes that runs of a compiled function replaced the view's node by, by how often they had done so. Later runs that reach the same point reuse
+   * them.
    */
   #renewed: TapeNode[][] | null = null;
   #renewals = 0;
@@ -45,7 +45,7 @@ export class View {
     this.base.hold();
   }
 
-  /** The node of the view `t`, made anew from the base if something was written since. */
+  /** The node of the view `t`, made again from the base if the storage was written since. */
   nodeOf(t: Tensor): TapeNode | null {
     if (this.version === t.storage.version || t.storage !== this.base.storage) return t.ownNode;
     if (t.ownNode === null && !this.base.requiresGrad) return null;
@@ -75,7 +75,7 @@ export class View {
     this.#renewals = 0;
   }
 
-  /** The view's node was made anew by a write, as an earlier run has seen it. */
+  /** A write has replaced the view's node, as in an earlier run. */
   renewed(version: number): void {
     this.version = version;
     this.#renewals++;
@@ -86,7 +86,7 @@ export class View {
     return new TapeNode("view", [this.base], [output], [], ([dy]) => [this.adjoint(dy!)], { part: (dy) => this.#part(dy) });
   }
 
-  /** The same after a write. Its gradient is memory of its own, as in PyTorch: a leaf may keep it, and then add to it in place. */
+  /** The same after a write. Its gradient has its own storage, as in PyTorch: a leaf may keep it and accumulate into it in place. */
   #renewedNode(output: Desc): TapeNode {
     const run = ([dy]: readonly (Tensor | null)[]): Tensor[] => {
       const dx = this.adjoint(dy!);
@@ -125,13 +125,13 @@ export class View {
     return (this.#definition.apply ?? arithmetic.view.bind(null, this.#definition))(start, this.#attrs as never);
   }
 
-  /** dy at the view's places of a tensor of the base's shape, zeros elsewhere. */
+  /** dy at the view's elements of a tensor of the base's shape, zeros elsewhere. */
   adjoint(dy: Tensor): Tensor {
     const dx = this.#definition.grad(dy, { spec: this.#input, attrs: this.#attrs as never });
     return this.#before === null ? dx : this.#before.adjoint(dx);
   }
 
-  /** Throws for views whose history cannot be written anew. */
+  /** Throws for views whose history cannot be replaced. */
   requireWritable(operation: string, t: Tensor, when: string): void {
     if (this.origin === "recorded") return;
     throw new AutogradError({

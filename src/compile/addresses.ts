@@ -1,6 +1,6 @@
 /**
- * Views that show other elements of a tensor when a size changes: the last row, axes that are one (`reshape([n * l, e])`). A program that serves several
- * sizes reads and writes them by addresses, which it computes from the view's offset and strides of each call.
+ * Views whose elements move when a size changes: the last row, merged axes (`reshape([n * l, e])`). A program for several sizes gathers and scatters
+ * these by addresses, which it computes from the offset and the strides that each call gives.
  */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { Expr } from "../graph/graph.ts";

@@ -1,4 +1,4 @@
-/** A call's arguments: the tensors in them, what a recording must have in common with them, and what stands for them in it. */
+/** A call's arguments: the tensors in them, the key of the calls that one recording serves, and the placeholders that the function gets instead. */
 import { isForeign } from "../core/copies.ts";
 import { DTYPES } from "../core/dtype.ts";
 import { DTypeError, ValueError } from "../core/errors.ts";
@@ -8,7 +8,7 @@ import { Storage, internDesc, type Desc } from "../core/storage.ts";
 import { KIND, PARTS, WITH_PARTS, isComposite, type Composite } from "../core/structure.ts";
 import { Tensor } from "../core/tensor.ts";
 
-/** What is looked into for tensors, beside composites. */
+/** Structures that are searched for tensors, as composites are. */
 export type Container = unknown[] | Map<unknown, unknown> | Record<string, unknown>;
 
 export const isContainer = (value: object): value is Container =>
@@ -126,7 +126,7 @@ const FEW = 8;
 /** The tensors of a call: those among the arguments, each once, and after them the gradients that they have. */
 export class CallArguments {
   readonly tensors: Tensor[] = [];
-  /** Place of each tensor's gradient among the tensors; -1 for none. */
+  /** Index of each tensor's gradient in `tensors`; -1 for none. */
   readonly gradients: number[] = [];
   /** By tensor: passed into the function as it is, since the function reaches it otherwise too. */
   readonly direct: boolean[] = [];
@@ -210,10 +210,10 @@ const isUnrecordedView = ({ viewOf, ownNode }: Tensor): boolean =>
 /** Whether the gradient of a tensor with a history is kept in its `grad`. */
 const isRetained = (t: Tensor): boolean => t.ownNode?.retained?.get(t.outputIndex) === t;
 
-/** What stands for a call's tensors while the function runs: traced tensors of the same layout, over storages of their own. */
+/** The placeholders of a call's tensors: traced tensors of the same shapes and strides, over storages of their own. The function runs on them. */
 export class Placeholders {
   readonly tensors: readonly (Tensor | null)[];
-  /** By storage: which argument it stands for. */
+  /** Index of the argument of each placeholder's storage. */
   readonly indices = new Map<Storage, number>();
   readonly #boundaries: readonly (TapeNode | null)[];
   readonly #gradients: readonly number[];
@@ -284,7 +284,7 @@ export class Placeholders {
     }
   }
 
-  /** The argument that a node stands for the history of; -1 for none. */
+  /** Index of the argument whose history a boundary node represents; -1 for none. */
   boundary(node: TapeNode): number {
     return this.#boundaries.indexOf(node);
   }

@@ -1,4 +1,7 @@
-/** Programs of larger sizes that serve a call with padding: found, or made of two runs with other sizes. */
+/**
+ * Bucketing: a call with dynamic sizes runs a program that was made for the sizes of its bucket, on padded arguments. Two traces with other sizes show
+ * which axes, numbers and views depend on the sizes.
+ */
 import { changedNodes } from "../autograd/tape.ts";
 import { defaultDevice } from "../core/device.ts";
 import { DxError } from "../core/errors.ts";
@@ -7,6 +10,7 @@ import { outsideScopes } from "../core/scope.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { withTracer } from "../core/tracer.ts";
 import { Placeholders, CallArguments, mapTensors, tensorsIn } from "./arguments.ts";
+import { Restart } from "./argument-aliases.ts";
 import { resizedTensors, type Dynamic, type Sizes } from "./dynamic.ts";
 import { MAX_EXITS, TraceExit, effectsOf } from "./exit.ts";
 import { layoutOf } from "./geometry.ts";
@@ -14,7 +18,7 @@ import { KINDS } from "./kinds.ts";
 import { Step, renew } from "./log.ts";
 import { matchTraces } from "./trace-matching.ts";
 import type { Recordings } from "./recordings.ts";
-import { Restart, Run, type Recorded } from "./trace.ts";
+import { Run, type Recorded } from "./trace.ts";
 import { Variant, type BucketMapping } from "./variant.ts";
 
 /** A call that has run on traced tensors. */
@@ -39,7 +43,7 @@ interface Bucket {
 /** Why a call cannot be served by a program of larger sizes. */
 function whyUnbucketed(exit: TraceExit, callArgs: CallArguments, padded: Sizes["large"]): string | null {
   const isLeft = [...changedNodes()].some((node) => (node.hooks?.size ?? 0) > 0 || (node.retained?.size ?? 0) > 0);
-  if (exit.hasCode || isLeft) return "hooks or rules of gradients in it: its sizes are not padded";
+  if (exit.hasCode || isLeft) return "hooks or custom gradients in it: its sizes are not padded";
   const hasLayout = ([t, shape]: readonly [Tensor, readonly number[]]): boolean =>
     !callArgs.direct[callArgs.indexOf(t)] && layoutOf(t)?.covering(shape) != null;
   if (![...padded].every(hasLayout)) return "an argument that is a view: its sizes are not padded";
@@ -112,10 +116,10 @@ export class Bucketing {
       small = shown;
     }
     const match = matchTraces(whole.source.path, small.source.path, small.initialPairs(whole));
-    if (typeof match === "string") return `${match}, which depends on a size otherwise than by its shape`;
+    if (typeof match === "string") return `${match}, which depends on a size by more than its shape`;
     const variant = new Variant(whole.source, match, whole.device ?? defaultDevice());
     const mapping = variant.match(exit.source, exit.initialPairs(whole));
-    if (typeof mapping === "string") return `${mapping}, which depends on a size otherwise than by its shape`;
+    if (typeof mapping === "string") return `${mapping}, which depends on a size by more than its shape`;
     const known = { variant, large: whole, base: small };
     bucket.variants.push(known);
     this.#recordings.note(`sizes up to ${[...large.values()].map((shape) => `[${shape.join(", ")}]`).join(" and ")}`, true);
@@ -188,7 +192,7 @@ export class Bucketing {
         return exit;
       });
     } catch (error) {
-      if (error instanceof Restart || error instanceof DxError) return `what it says with other sizes: ${error.message}`;
+      if (error instanceof Restart || error instanceof DxError) return `an error with other sizes: ${error.message}`;
       throw error;
     } finally {
       run.undo();

@@ -1,11 +1,11 @@
-/** After the program has run: real tensors in place of the traced ones, in the result and in what the function changed outside. */
+/** The end of a call, after its program has run: replaces traced tensors by real ones in the result, and applies what the function changed outside. */
 import { continueBackward } from "../autograd/backward.ts";
 import { TapeNode } from "../autograd/tape.ts";
 import { keep } from "../core/scope.ts";
 import { Storage } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
 import { mapTensors, type Placeholders } from "./arguments.ts";
-import type { GradientEdge } from "./backward.ts";
+import type { GradientEdge } from "./gradient-edges.ts";
 import type { TraceExit } from "./exit.ts";
 import { flowsOf } from "./flows.ts";
 import { History } from "./history.ts";
@@ -14,19 +14,19 @@ import type { Objects, Outcome } from "./objects.ts";
 /** A version that no storage has: the view looks at what its base has become. */
 const STALE = -1;
 
-/** t, with what the function set of the traced tensor that it stands for. */
+/** t, with requiresGrad and hooks as the function set them on its traced tensor. */
 function marked(t: Tensor, traced: Tensor): Tensor {
   t.leafRequiresGrad = traced.leafRequiresGrad;
   t.hooks = traced.hooks;
   return t;
 }
 
-/** Where the gradient of a leaf lay that a call left last. */
+/** The storage of the gradient that a call left last on a leaf. */
 const lastStorages = new WeakMap<Tensor, Storage>();
 
 /**
- * A leaf's new gradient lies where its last one lay, if only programs still know that storage: a call that adds to the gradient then finds
- * the program that added to the last one.
+ * Moves a leaf's new gradient into the storage of its last one, if only programs refer to that. A call that accumulates into the gradient then finds
+ * the program that did so before.
  */
 function reuseStorage(leaf: Tensor, grad: Tensor): void {
   const [last, { storage }] = [lastStorages.get(leaf), grad];
@@ -80,7 +80,7 @@ export function commit(
     return new Tensor(storage, traced.desc, traced.offset);
   };
 
-  /** The real tensor of a traced one; tensors from outside stand for themselves. */
+  /** The real tensor of a traced one. A tensor from outside is real already. */
   const real = (traced: Tensor): Tensor => {
     const argument = placeholders.tensors.indexOf(traced);
     if (argument >= 0) return args[argument]!;

@@ -1,4 +1,4 @@
-/** compile(): a function of tensors becomes one program per path through its JavaScript, recorded once and replayed. docs/compile.md is its contract. */
+/** compile(): traces a function of tensors, makes one program for each path through its JavaScript, and replays it. The contract is docs/compile.md. */
 import { defaultDevice, type Device } from "../core/device.ts";
 import { TraceError, ValueError } from "../core/errors.ts";
 import { Journal, modes, withJournal } from "../core/journal.ts";
@@ -11,6 +11,7 @@ import type { Storage } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer, withTracer } from "../core/tracer.ts";
 import { Placeholders, CallArguments, mapTensors, type Likeness } from "./arguments.ts";
+import { Restart } from "./argument-aliases.ts";
 import { commit } from "./commit.ts";
 import { MAX_EXITS, TraceExit, effectsOf } from "./exit.ts";
 import { Dynamic, type Buckets, type DynamicAxes } from "./dynamic.ts";
@@ -24,7 +25,7 @@ import { Objects, type Change, type Outcome } from "./objects.ts";
 import { profile as profileProgram, type Profile } from "./profile.ts";
 import type { CompiledProgram, Values } from "./program.ts";
 import { Recordings } from "./recordings.ts";
-import { Restart, Run, type Recorded } from "./trace.ts";
+import { Run, type Recorded } from "./trace.ts";
 
 /** Options of compile(). */
 export interface CompileOptions {
@@ -323,7 +324,7 @@ class CompiledFunction {
     if (root === this.#newest) this.#newest = null;
   }
 
-  /** The ending of a path that is like this run's, or a new one. */
+  /** The exit of this run's path that equals this run's, or a new one. */
   #exitOf(root: Root, run: Run, outcome: Outcome): TraceExit {
     const effects = effectsOf(run);
     if (run.varied.size > 0) {

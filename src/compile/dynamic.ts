@@ -7,7 +7,7 @@ import { PARTS, isComposite } from "../core/structure.ts";
 import { Tensor } from "../core/tensor.ts";
 import { layoutOf } from "./geometry.ts";
 
-/** Axes of a tensor; the same for the tensors in an object by its fields, in a list by its places. Null: none. */
+/** Axes of a tensor; for an object by its fields, for a list by index. Null: none. */
 export type DynamicAxes = null | readonly number[] | readonly DynamicAxes[] | { readonly [field: string]: DynamicAxes };
 
 /** Sizes that programs are made for: 2, 4, 8, … ("doubling"), with those between, 3, 6, 12, … ("halves"), or those of a list. */
@@ -111,7 +111,7 @@ export class Dynamic {
   }
 }
 
-/** Tensors of other shapes in place of a call's, without data: what a path is recorded with. */
+/** Tensors like a call's, of other shapes and without data: a path for other sizes is traced with them. */
 export function resizedTensors(shapes: ReadonlyMap<Tensor, readonly number[]>): Map<Tensor, Tensor> {
   const made = new Map<Tensor, Tensor>();
   for (const [t, shape] of shapes) {

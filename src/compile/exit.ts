@@ -1,4 +1,4 @@
-/** How a path ends: what the function returns and what it changed outside, and the program that computes both. */
+/** The exit of a trace: what the function returned and what it changed outside, and the program that computes both. */
 import { changedNodes, type Hook, type TapeNode } from "../autograd/tape.ts";
 import type { Device } from "../core/device.ts";
 import { DTYPES } from "../core/dtype.ts";
@@ -6,7 +6,8 @@ import { modes } from "../core/journal.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { Storage } from "../core/storage.ts";
 import { tensorsIn, type Placeholders } from "./arguments.ts";
-import { Backward, inGroups, type Behaviour, type GradientEdge } from "./backward.ts";
+import { Backward, type Behaviour } from "./backward.ts";
+import { inGroups, type GradientEdge } from "./gradient-edges.ts";
 import { repeat, type HostEvent } from "./host-state.ts";
 import { allEvents, madeOf, pathTo, type Event, type GradientEffect, type Step } from "./log.ts";
 import { Lowering } from "./path-graph.ts";
@@ -39,7 +40,7 @@ export interface Effect {
 /** Programs for one kind of arguments that are kept. */
 export const MAX_EXITS = 32;
 
-/** What a run leaves to autograd beside histories. */
+/** Autograd's state at the end of a run: hooks and retained gradients of traced nodes. */
 export interface ExitState {
   readonly behaviour: Behaviour;
   readonly hooks: readonly (GradientEdge & { readonly hooks: Hook[] })[];
@@ -88,7 +89,7 @@ const isSameContinuation = (a: Continuation, b: Continuation): boolean =>
   a.isKept === b.isKept &&
   ("leaf" in a ? "leaf" in b && a.leaf === b.leaf : "node" in b && a.node === b.node && a.output === b.output);
 
-/** Where a tensor is on the tape. A view whose base has moved on may have no place: it says so when it is asked for its gradient. */
+/** The node of a tensor; null where a view has none any more, since its base was written. backward() through it throws the error then. */
 function nodeOrError(t: Tensor, errors?: Map<Tensor, unknown>): TapeNode | null {
   try {
     return t.node;
@@ -107,7 +108,7 @@ function deviceOf(path: readonly Event[]): Device | null {
   return null;
 }
 
-/** Views that a call hands out whose base matters: others share their memory, or they must not be written to. */
+/** Views that a call returns whose base matters: others share their memory, or they must not be written to. */
 function viewsAmong(handed: ReadonlySet<Tensor>, isTraced: (t: Tensor) => boolean, isMade: (t: Tensor) => boolean): Set<Tensor> {
   const sharing = new Map<Storage, number>();
   for (const t of handed) sharing.set(t.storage, (sharing.get(t.storage) ?? 0) + 1);
@@ -196,7 +197,7 @@ export class TraceExit {
     const changed = effects.flatMap((e) => (e.node ? [e.tensor] : []));
     const edges: GradientEdge[] = [];
     for (const t of new Set([...handed, ...changed])) {
-      // One outside may get a newer place when somebody asks for it, after the call.
+      // A tensor outside may get a newer node after the call.
       const node = run.isTraced(t) ? nodeOrError(t, this.#historyErrors) : t.ownNode;
       if (node?.isTraced !== true) continue;
       const edge = edges.find((p) => p.node === node && p.output === t.outputIndex) ?? { node, output: t.outputIndex };
@@ -233,7 +234,7 @@ export class TraceExit {
     return this.#historyErrors.get(t) ?? null;
   }
 
-  /** Notes what the run that is ending leaves to autograd beside histories. */
+  /** Keeps hooks and retained gradients as the run leaves them. */
   saveState(): void {
     if (this.backwards.length === 0 || (!this.hasCode && changedNodes().size === 0)) {
       this.#state = EMPTY_STATE;
@@ -286,7 +287,7 @@ export class TraceExit {
     return { path: this.#path, begins: this.#placeholders.tensors.map((t) => t?.storage ?? null), outputs: this.outputs };
   }
 
-  /** How it begins, beside a larger one. */
+  /** Pairs the storages of its arguments with those of a larger trace. */
   initialPairs(large: TraceExit): InitialPair[] {
     return large.#placeholders.tensors.flatMap((t, i) => {
       const own = this.#placeholders.tensors[i] ?? null;

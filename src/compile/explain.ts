@@ -1,4 +1,4 @@
-/** A compiled program as people read it. */
+/** explain(): a compiled program as text. */
 import type { CompiledProgram } from "./program.ts";
 import type { Expr } from "../graph/graph.ts";
 import { OPERATORS } from "../dml/operators.generated.ts";
@@ -39,7 +39,7 @@ export interface Explanation {
   readonly inputsInBytes: number;
   /** Memory of the outputs, in bytes. */
   readonly outputsInBytes: number;
-  /** Tensors outside of the function that it changes. */
+  /** Number of outer tensors that the function writes. */
   readonly stateCells: number;
   /** Why the function was recorded, once for each recording. */
   readonly recordings: readonly string[];
@@ -92,7 +92,7 @@ export function explain(name: string, program: CompiledProgram, recordings: read
       );
       return [
         `${name} on ${facts.device}: ${nodes.length} nodes in ${dispatches} dispatches, ${facts.copies} copies, ${facts.barriers} barriers, ${facts.distinctOperators} distinct`,
-        `  arena ${facts.arenaInBytes} B, temporary ${facts.temporaryInBytes} B, inputs and state ${facts.inputsInBytes} B, outputs ${facts.outputsInBytes} B, ${facts.stateCells} state cells written`,
+        `  arena ${facts.arenaInBytes} B, temporary ${facts.temporaryInBytes} B, inputs and state ${facts.inputsInBytes} B, outputs ${facts.outputsInBytes} B, ${facts.stateCells} state buffers written`,
         `  recorded ${recordings.length} times: ${recordings.slice(-4).join("; ")}`,
         ...lines,
         ...(kernels.length === 0 ? [] : [`  ${kernels.length} kernels:`]),

@@ -1,4 +1,4 @@
-/** Gradients that flow on from a run into what lies before the function: histories outside, or those of arguments. */
+/** Gradients that leave the function by its inputs: a backward pass inside continues after the call in histories outside, or in those of arguments. */
 import { requirePassable } from "../autograd/backward.ts";
 import type { TapeNode } from "../autograd/tape.ts";
 import { TraceError } from "../core/errors.ts";
@@ -15,7 +15,7 @@ export type Continuation = FlowEnd & {
   readonly isKept: boolean;
 };
 
-/** From a place outside retainGrad() went with its tensor to another history: continuations from `after` on do not meet it. */
+/** retainGrad() moved with its tensor from an outer node to another history: continuations from `after` on do not meet it. */
 export interface Move {
   readonly node: TapeNode;
   readonly output: number;
@@ -72,7 +72,7 @@ export class Flows {
     this.#args = args;
   }
 
-  /** The node outside that a boundary of the traced tape stands for. */
+  /** The outer node that a boundary of the traced tape represents. */
   outer(node: TapeNode): TapeNode {
     const argument = this.#placeholders.boundary(node);
     return argument < 0 ? node : this.#args[argument]!.ownNode!;
@@ -118,7 +118,7 @@ export class Flows {
     return new Set(continuations.flatMap((c) => ("node" in c ? [this.outer(c.node)] : [])));
   }
 
-  /** Of an argument the run counts writes on what stands for it. */
+  /** Writes to an argument are counted on its placeholder. */
   #isWritten(storage: Storage): boolean {
     return this.#args.some((t, i) => t.storage === storage && (this.#placeholders.tensors[i]?.storage.version ?? 0) > 0);
   }
@@ -154,7 +154,7 @@ export class Flows {
   #keeps(node: TapeNode, output: number): boolean {
     const index = this.#placeholders.boundary(node);
     if (index < 0 || node.retained?.has(output) !== true) return false;
-    // Hooks of what lies outside run after the call.
+    // Hooks of outer tensors run after the call.
     const { ownNode, outputIndex } = this.#args[index]!;
     return (node.hooks?.get(output) ?? ownNode?.hooks?.get(outputIndex) ?? []).length === 0;
   }

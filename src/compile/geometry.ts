@@ -1,4 +1,4 @@
-/** Which elements of a storage views show, in storages whose axes have other lengths. */
+/** Matches views of two storages whose axes have different lengths: whether they show the same elements, and how one is found in the other. */
 import { packedStrides } from "../core/shape.ts";
 
 type Shape = readonly number[];

@@ -1,11 +1,12 @@
-/** The nodes of the tape that stand for a compiled function's own: one for each group of results. */
+/** The tape nodes of a call of a compiled function: one represents the traced nodes of each group of results. */
 import { TapeNode, type Freed, type Hook } from "../autograd/tape.ts";
 import type { Device } from "../core/device.ts";
 import { Storage, internDesc } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
-import type { Backward, Behaviour, Boundary, GradientEdge } from "./backward.ts";
+import type { Backward, Behaviour } from "./backward.ts";
+import type { Boundary, GradientEdge } from "./gradient-edges.ts";
 
-/** What a call has in place of what was traced. */
+/** Real values of a call, by what was traced. */
 export interface Call {
   readonly name: string;
   readonly device: Device;
@@ -14,13 +15,13 @@ export interface Call {
   readonly behaviour: Behaviour;
   /** Hooks that the function left on its results. */
   readonly hooks: readonly (GradientEdge & { readonly hooks: Hook[] })[];
-  /** What lies in a tensor that gradients read; null where the call has nothing of it. */
+  /** The real tensor of one that gradients read; null where this call does not compute it. */
   saved(t: Tensor): Tensor | null;
-  /** Where gradients go at an end of the traced tape that is no result of the call: a tensor's place, or one named. */
+  /** Where gradients go at a boundary that is no result of the call: a tensor, or an edge. */
   end(boundary: Boundary): Tensor | GradientEdge;
 }
 
-/** A tensor that is nothing but a place on the tape. */
+/** An empty tensor whose history is this edge. */
 function edgeTensor(device: Device, { node, output }: GradientEdge): Tensor {
   const { dtype, shape } = node.outputs[output]!;
   const t = new Tensor(new Storage(device, 0), internDesc(device, dtype, shape));
@@ -37,7 +38,7 @@ export class History {
     const { name, device, backwards, freed, behaviour, hooks } = call;
     this.#backwards = backwards;
     for (const backward of backwards) {
-      // Tensors without a history: only what lies in them is needed.
+      // Tensors without a history: only their values are needed.
       const saved = backward.saved.map((t) => call.saved(t));
       const ends: Tensor[] = [];
       const inputs = backward.boundaries.map((b) => {
@@ -58,7 +59,7 @@ export class History {
     }
   }
 
-  /** The output of a real node that stands for one of a traced node. */
+  /** The real edge that represents an output of a traced node. */
   edgeOf(node: TapeNode | null, output: number): GradientEdge | null {
     for (const [i, b] of this.#backwards.entries()) {
       const at = node === null || i >= this.#nodes.length ? -1 : b.outputAt(node, output);

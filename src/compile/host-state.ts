@@ -1,6 +1,6 @@
 /**
- * What a compiled function takes from the library's own state on the host: an optimizer's rates, a schedule's steps, what a generator draws
- * there. A call in which the function's JavaScript does not run (`check: false`) takes it anew, in the same order.
+ * Host state that a compiled function reads: an optimizer's learning rates, a schedule's steps, a generator's draws. With `check: false` the
+ * function's JavaScript does not run, so each call reads this state again, in the same order.
  */
 import type { Constant, Event, Scalar } from "./log.ts";
 import type { Values } from "./program.ts";

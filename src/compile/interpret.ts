@@ -1,6 +1,6 @@
 /**
- * A path that no program can hold, since an operation runs on the host or is missing on the device: its operations run one by one, as eager
- * calls do. So the call in which that turns out does what the function asked for without running it again.
+ * Interprets a path operation by operation, as eager calls do. It serves paths without a program: an operation runs on the host, or the device lacks it.
+ * So the call that finds this out need not run the function a second time.
  */
 import { noGrad } from "../autograd/grad-mode.ts";
 import { elements } from "../core/elements.ts";
@@ -16,7 +16,7 @@ import { Tensor } from "../core/tensor.ts";
 import { allEvents, type Event } from "./log.ts";
 import type { Values } from "./program.ts";
 
-/** Where a traced storage's elements are. */
+/** The buffer and offset of a traced storage's elements. */
 interface BufferRange {
   readonly storage: Storage;
   /** In elements. */
@@ -89,7 +89,7 @@ class Interpreter {
     this.#ranges.set(traced, t);
   }
 
-  /** The storage that an operand lies in, before any write of the path to it. */
+  /** The buffer of an operand, before any write of the path to it. */
   #rangeOf(storage: Storage): BufferRange {
     return this.#ranges.get(storage) ?? this.#argument(storage) ?? { storage, offset: 0 };
   }
@@ -117,7 +117,7 @@ class Interpreter {
     }
   }
 
-  /** What lies in traced storages now, as storages that nobody refers to yet. */
+  /** The values of traced storages, as storages without references. */
   take(outputs: readonly Storage[]): Storage[] {
     return outputs.map((o) => {
       const { storage } = this.#ranges.get(o)!;
@@ -138,7 +138,7 @@ class Interpreter {
 export const isMissing = (error: unknown): boolean =>
   error instanceof UnsupportedError || (error instanceof NativeError && error.kind === "unsupported");
 
-/** Runs a path. argument: the tensor that a traced storage stands for, if any. Gives fresh storages of the outputs. */
+/** Runs a path. argument: the tensor of a placeholder's storage, if it is one. Returns new storages of the outputs. */
 export function interpret(
   native: NativeDevice,
   name: string,

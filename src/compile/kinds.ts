@@ -1,4 +1,4 @@
-/** In what the kinds of arguments differ that a function was called with, and what to do about it. */
+/** Compares the kinds of arguments that a function was called with: in what they differ, and which option avoids so many recordings. */
 import type { Tensor } from "../core/tensor.ts";
 
 type Seen = readonly Pick<Tensor, "shape" | "dtype" | "strides">[];
@@ -10,7 +10,7 @@ export const KINDS = 64;
 
 export class Kinds {
   #last: Seen | null = null;
-  /** Axes whose length differed, by the tensor's place among the function's own arguments; -1: it lies deeper. */
+  /** Axes whose length differed, by the index of the argument; -1: the tensor is nested in an argument. */
   readonly #axes = new Map<number, Set<number>>();
   #count = 0;
 

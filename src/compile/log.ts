@@ -1,6 +1,6 @@
 /**
- * The log of a compiled function: what its JavaScript asked for, in order, as a tree. Calls that ask for the same share a path; where
- * a call differs, a branch begins. A path knows no program: lower.ts makes the graph of it.
+ * The log of a compiled function: a tree of the events that its JavaScript caused, in order. Calls with equal events share a path; a call that differs
+ * begins a branch. lower.ts makes a graph of a path.
  */
 import { moveRetained, renewNodes, type Pass, type TapeNode } from "../autograd/tape.ts";
 import type { Definition, ViewDefinition } from "../core/definition.ts";
@@ -14,14 +14,14 @@ import type { TraceExit } from "./exit.ts";
 import type { Continuation } from "./flows.ts";
 import type { Operand } from "./operand.ts";
 
-/** A tensor that an event made, with its place on the tape. */
+/** A tensor that an event made, with its gradient edge. */
 export interface Made {
   readonly tensor: Tensor;
   /** Made together with its storage. */
   readonly ownsStorage: boolean;
   readonly node: TapeNode | null;
   readonly outputIndex: number;
-  /** The node saves what has another version in every run, or at another place of it. */
+  /** The node saves a tensor whose version differs between runs, or later in the run. */
   isVersioned: boolean;
 }
 
@@ -49,7 +49,7 @@ export interface View {
   readonly definition: ViewDefinition<never>;
   readonly attrs: unknown;
   readonly input: Operand;
-  /** What its place on the tape depends on beside the input. */
+  /** Tensors beside the input that its history depends on. */
   readonly others: readonly Operand[];
   readonly records: boolean;
   readonly output: Made;
@@ -112,7 +112,7 @@ export interface Region {
   readonly inner: readonly Event[];
   readonly effects: readonly GradientEffect[];
   readonly continuations: readonly Continuation[];
-  /** Nodes that it walks, with how many gradients each keeps. */
+  /** Nodes that it visits, with the number of gradients that each retains. */
   readonly nodes: ReadonlyMap<TapeNode, number>;
   /** Where it leaves the function: the history of arguments. */
   readonly ends: readonly { readonly node: TapeNode; readonly retains: number; readonly isHooked: boolean }[];
@@ -127,7 +127,7 @@ export interface Region {
   readonly results: readonly (Tensor | null)[] | null;
 }
 
-/** Where a region begins whose JavaScript has to run in every call. */
+/** Begins a region that contains user code: each call traces it again, event by event. */
 export interface RetracedRegion {
   readonly kind: "retraced";
   readonly owner: object;
@@ -273,7 +273,7 @@ export const writtenBy = (inner: readonly Event[]): Target[] =>
 
 /**
  * Sets the tape of a path up as it is after a run of it: what other paths share may have been changed by theirs. Tensors outside stay as
- * they are, but that their writes count (`outside`) where no walk has shown that gradients read nothing written: the result takes that back.
+ * they are, but writes to them are counted where `outside` is set, so that gradients that read written tensors are refused. The result undoes this.
  */
 export function restore(path: readonly Event[], outside: boolean): () => void {
   renew();

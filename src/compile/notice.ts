@@ -1,7 +1,4 @@
-/**
- * Says on a terminal that a call is recording and compiling, where that takes long: JavaScript waits, and the process would look as if it hung. Once
- * for each call.
- */
+/** Prints on a terminal, once a call, that a function is being compiled, if that takes long: JavaScript is blocked meanwhile, as in a process that hangs. */
 import { isSwitchedOn } from "../host/environment.ts";
 
 /** After so long it is said. */
@@ -11,7 +8,7 @@ const COMPILER_SHARE = 2;
 /** Operations between two looks at the clock. */
 const STRIDE = 256;
 
-/** @internal What tests put in the place of the clock and the terminal. */
+/** @internal The clock and the terminal; tests replace them. */
 export const terminal = {
   now: (): number => performance.now(),
   isTerminal: (): boolean => process.stderr.isTTY,

@@ -1,6 +1,6 @@
 /**
- * The arrays, plain objects and Maps among a call's arguments. The function gets these very objects, with traced tensors instead of the real ones;
- * what it changes of them is taken out when it has ended, and comes back when the program has run.
+ * The arrays, plain objects and Maps among a call's arguments. The function gets these objects themselves, holding traced tensors instead of the real
+ * ones. Its changes are taken out when it returns, and written back when the program has run.
  */
 import { TraceError } from "../core/errors.ts";
 import { PARTS, WITH_PARTS, isComposite } from "../core/structure.ts";
@@ -15,7 +15,7 @@ class Argument {
   }
 }
 
-/** What lies in an object. keys: null for arrays, which may have holes. */
+/** The content of an object. keys: null for arrays, which may have holes. */
 interface Content {
   readonly keys: readonly unknown[] | null;
   readonly values: readonly unknown[];
@@ -26,7 +26,7 @@ export interface Change extends Content {
   readonly index: number;
 }
 
-/** What a run gave: with traced tensors, and with what stands for objects among the arguments. */
+/** What a run returned and changed: with traced tensors, and with Argument in place of objects among the arguments. */
 export interface Outcome {
   readonly result: unknown;
   readonly changes: readonly Change[];
@@ -88,7 +88,7 @@ export class Objects {
   /** While the function runs: what was in them, and what is in them instead. */
   readonly #before: Content[] = [];
   readonly #entered: Content[] = [];
-  /** In place of those that cannot be written to. */
+  /** Copies of objects that cannot be written to: the function gets the copy. */
   readonly #copies = new Map<number, Container>();
   #isInside = false;
 
@@ -118,7 +118,7 @@ export class Objects {
       if (isComposite(v)) return v[WITH_PARTS](v[PARTS]().map(stand));
       return this.#copies.get(this.#index.get(v) ?? -1) ?? v;
     };
-    // What lies in another comes after it.
+    // Nested objects come after the object that holds them.
     for (let i = this.#list.length - 1; i >= 0; i--) {
       const c = this.#list[i]!;
       const before = (this.#before[i] = contentOf(c));
@@ -163,7 +163,7 @@ export class Objects {
     return { result: taken.from(result), changes };
   }
 
-  /** What a value stands for, of all that is among the arguments; undefined for others. */
+  /** The Argument of an object among the arguments, or of its copy; undefined for other values. */
   #standingFor(v: unknown): unknown {
     const own = this.#index.get(v);
     if (own !== undefined) return new Argument(own);

@@ -1,4 +1,4 @@
-/** A tensor as an event of the log remembers it, and whether a later call asks for the same. */
+/** A tensor as an event of the log saw it, and whether a tensor of a later call equals it. */
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import type { TapeNode } from "../autograd/tape.ts";
 import { sameData } from "../graph/key.ts";
@@ -18,10 +18,7 @@ export interface Operand {
   readonly isOuter: boolean;
 }
 
-/**
- * Its place on the tape: of a view, as it follows from what the view's base has become, where somebody will ask. undefined: it has none any more, which whoever
- * uses it is told.
- */
+/** Its node. A view's follows from the present history of its base, if gradients are recorded; undefined: it has none any more, and its use is an error. */
 function nodeOf(t: Tensor): TapeNode | null | undefined {
   if (t.viewOf === null || !t.requiresGrad || !isGradEnabled()) return t.ownNode;
   try {

@@ -1,4 +1,4 @@
-/** What a run changes of tensors outside: gradients, histories, versions; and how they are put back. */
+/** Changes that a run makes to tensors outside (gradients, histories, versions), and their undo. */
 import { changedNodes, type TapeNode } from "../autograd/tape.ts";
 import { noteWrite } from "../runtime/assign.ts";
 import type { Target } from "../runtime/write.ts";
@@ -42,7 +42,7 @@ export class Outside {
     return this.#replaced ?? NO_TENSORS;
   }
 
-  /** Leaves whose gradient of before the call nobody needs after it. */
+  /** Leaves whose gradient from before the call is disposed of after it, as zeroGrad() does. */
   get dropped(): ReadonlySet<Tensor> {
     return this.#dropped ?? NO_TENSORS;
   }

@@ -1,4 +1,4 @@
-/** The graph of a path over padded inputs: masks by the true sizes, which each call gives as numbers. */
+/** Lowers a path over padded inputs: masks are made of the true sizes, which each call uploads as numbers. */
 import type { Definition } from "../core/definition.ts";
 import type { Device } from "../core/device.ts";
 import type { DType } from "../core/dtype.ts";
@@ -61,7 +61,7 @@ export class PaddedLowering {
     this.#input = input;
   }
 
-  /** What an operand shows that is found by addresses; null for others. whole: its storage, flat. */
+  /** The elements of an operand that is read by addresses; null for others. whole: its storage, flat. */
   read(g: GraphBuilder, x: Operand, whole: () => Expr): Expr | null {
     const numbers = this.#addresses(x);
     return numbers === null ? null : readMoved(g, whole(), numbers);
@@ -170,14 +170,14 @@ export class PaddedLowering {
     return packedExpr(this.#input(this.#sized.sizes[at]!), "uint32", [1]);
   }
 
-  /** x with the last slice before the padding of an axis in place of the padding. */
+  /** x with the padding of an axis replaced by the last slice before it. */
   #repeated(g: GraphBuilder, x: Expr, large: number, small: number, axis: number): Expr {
     const length = g.reinterpret(this.#size(large, small), { dtype: "int32" });
     const last = g.elementWiseSubtract(length, int32(g, 1, [1]));
     return takeAlong(g, x, g.elementWiseMin(indices(g, large), g.expand(last, [large])), axis);
   }
 
-  /** 1 before the padding of an axis, 0 in it, seen with the sizes given. */
+  /** 1 before the padding of an axis, 0 in it, broadcast to `sizes`. */
   #mask(g: GraphBuilder, large: number, small: number, sizes: readonly number[], axis: number): Expr {
     const key = `${large}/${small}`;
     let row = this.#masks.get(key);

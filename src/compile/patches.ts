@@ -1,6 +1,6 @@
 /**
- * Packed ranges of a storage that were written in a compiled function and lie beside each other: they are joined with the rest when
- * somebody asks for more than one of them, once, however many there are. An optimizer's state is written so, one parameter after the other.
+ * Disjoint packed ranges of a storage that a compiled function writes. They are joined with the rest of the storage only when a read crosses ranges,
+ * once for all of them. An optimizer writes its flat state so, one parameter after the other.
  */
 import { DTYPES, type DType } from "../core/dtype.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
@@ -23,7 +23,7 @@ export class Patches {
     this.dtype = dtype;
   }
 
-  /** Places are elements. False where the range meets another one without being the same. */
+  /** start: in elements. False where the range overlaps another one without being equal to it. */
   add(start: number, value: Expr): boolean {
     const size = value.sizes[0]!;
     const met = this.#all.filter((p) => p.start < start + size && start < p.start + p.size);

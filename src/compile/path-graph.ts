@@ -1,4 +1,4 @@
-/** From a path of the log to a graph: the same `lower` functions that eager execution uses, on values instead of buffers. */
+/** Lowers a path of the log to a graph, by the same `lower` functions as eager execution. */
 import { DTYPES, packedBytes, type DType } from "../core/dtype.ts";
 import type { Definition, TensorSpec } from "../core/definition.ts";
 import { TraceError } from "../core/errors.ts";
@@ -22,7 +22,7 @@ import { Patches } from "./patches.ts";
 export type InputSource =
   | { readonly kind: "argument"; readonly index: number }
   | { readonly kind: "state"; readonly storage: Storage }
-  /** A number or array that JavaScript gives anew at each call. */
+  /** A number or array that each call uploads. */
   | { readonly kind: "volatile"; readonly event: Scalar | Constant }
   /** Bytes that never change. */
   | { readonly kind: "fixed"; readonly bytes: ArrayBufferView };
@@ -32,7 +32,7 @@ export interface LoweredInput {
   readonly source: InputSource;
 }
 
-/** The value that a storage holds at this point of the path. */
+/** A storage that may be written, with its value at this point of the path. */
 interface MutableBuffer {
   readonly storage: Storage;
   readonly dtype: DType;
@@ -56,7 +56,7 @@ export class Lowering {
   readonly #padded: PaddedLowering | null;
   readonly #inputOf = new Map<Event, Value>();
 
-  /** argument: which argument a storage stands for, -1 for none. sized: of a program that serves several sizes. */
+  /** argument: index of the argument of a placeholder's storage, -1 for others. sized: set for a program that serves several sizes. */
   constructor(native: NativeDevice, name: string, argument: (storage: Storage) => number, sized: Sized | null = null) {
     this.#builder = new GraphBuilder(this.graph, native.capabilities);
     this.#name = name;
@@ -105,8 +105,8 @@ export class Lowering {
   }
 
   /**
-   * Makes the storages' last values outputs of the graph, and those of arguments and state that were written new values of their cells.
-   * Returns the arguments written.
+   * Makes the storages' last values outputs of the graph, and writes those of arguments and state back to their buffers. Returns the indices of the
+   * arguments written.
    */
   finish(outputs: readonly Storage[]): number[] {
     this.#builder.origin = "result";
@@ -134,7 +134,7 @@ export class Lowering {
     return whole;
   }
 
-  /** All bytes of a cell as 32-bit words; what comes straight from another input goes through a node of its own. */
+  /** All bytes of a buffer as 32-bit words. The value of another input is copied first. */
   #bytes(buffer: MutableBuffer): Expr {
     const words = packedExpr(this.#settled(buffer), "uint32", [buffer.storage.sizeInBytes / 4]);
     return words.value.producer === null ? (this.#builder.emit("ELEMENT_WISE_IDENTITY", { input: words }).output as Expr) : words;
@@ -244,7 +244,7 @@ export class Lowering {
     return shown(new Expr(value, x.desc.dtype, x.desc.shape, x.desc.strides, x.offset * DTYPES[x.desc.dtype].sizeInBytes));
   }
 
-  /** All elements of a cell. */
+  /** All elements of a buffer, as one axis. */
   #flat(buffer: MutableBuffer, dtype: DType): Expr {
     return packedExpr(this.#settled(buffer), dtype, [buffer.storage.contentInBytes / DTYPES[dtype].sizeInBytes]);
   }
@@ -281,7 +281,7 @@ export class Lowering {
     buffer.current = this.#copied(packedExpr(this.#settled(buffer), buffer.dtype, [n])).value;
   }
 
-  /** The storage with elements at flat places replaced. */
+  /** The storage with the elements at flat indices replaced. */
   #scattered(target: Target, buffer: MutableBuffer, source: Expr, addresses: Int32Array): Value {
     const flat = flatDesc(target);
     const base = packedExpr(this.#settled(buffer), flat.dtype, flat.shape);

@@ -1,4 +1,4 @@
-/** Where a compiled program's time goes on the device. */
+/** profileSync(): the device's time of each dispatch of a compiled program. */
 import { kernelsOf, nodesText, operatorName, type ExplainedKernel } from "./kernels.ts";
 import type { CompiledProgram } from "./program.ts";
 

@@ -1,4 +1,4 @@
-/** A lowered path as a recorded program: its buffers, its recording, and a call of it. */
+/** A compiled program: its buffers, its recording, and its calls. */
 import { DTYPES, type DType } from "../core/dtype.ts";
 import { fromNative } from "../core/errors.ts";
 import type { Graph } from "../graph/graph.ts";
@@ -21,7 +21,7 @@ export type Values = ReadonlyMap<Event, Value>;
 
 export const NO_VALUES: Values = new Map();
 
-/** The program's own copy of one of the function's arguments, and what of it lies there since the last call. */
+/** The program's own copy of an argument, and which tensor was copied there last. */
 class ArgumentCopy {
   readonly slot: number;
   readonly index: number;
@@ -71,7 +71,7 @@ export interface Lowered {
   readonly written: readonly number[];
 }
 
-/** What the addon holds of a program: released by dispose(), or when nobody refers to the program any more. */
+/** Handles in the addon: released by dispose(), or when the program is garbage. */
 class NativeHandles {
   program = 0;
   recording = 0;
@@ -95,7 +95,7 @@ const abandoned = new FinalizationRegistry<NativeHandles>((held) => held.release
 const NO_COPIES = new Float64Array();
 
 /**
- * A program of no more dispatches and buffers than this is run as an operation is, over the arguments' own buffers and into fresh ones:
+ * A program of no more dispatches and buffers than this runs as an operation does, over the arguments' own buffers and into new ones:
  * recording its dispatches costs less than the copies around a replay.
  */
 const FEW = { dispatches: 4, slots: 8 };
@@ -104,7 +104,7 @@ type Value = number | bigint | boolean | Uint8Array;
 
 /**
  * Owns the program, its recording and the buffers it works in (arena, copies of inputs, outputs); keeps the state that the
- * function uses alive. Recorded when it is first replayed, and again when a state cell was repointed from outside.
+ * function uses alive. Recorded when it is first replayed, and again when the storage of a state was repointed from outside.
  */
 export class CompiledProgram {
   readonly native: NativeDevice;
@@ -122,17 +122,17 @@ export class CompiledProgram {
   #isSimple = false;
   /** Arguments of the last run without a recording. */
   #lastArgs: readonly Tensor[] = [];
-  /** The buffer of each slot that the program owns; state cells are null. */
+  /** The buffer of each slot that the program owns; null for state. */
   readonly #buffers: (Storage | null)[] = [];
   /** Bytes of the outputs, and the slot of each: equal ones share one. */
   readonly #outputs: readonly { readonly slot: number; readonly contentInBytes: number }[];
-  /** Of the outputs that get fresh storages: buffer, offset and bytes each; and the handles of these storages. */
+  /** Buffer, offset and bytes of each output that is copied into a new storage; and the handles of these storages. */
   #resultCopies = new Float64Array();
   #results = new Float64Array();
   readonly #stateInputs: readonly { readonly slot: number; readonly storage: Storage }[];
   /** Handles that the recording was made with, by slot. */
   #recorded: number[] = [];
-  /** Storage.repoints when the state was last seen to lie where it was recorded. */
+  /** Storage.repoints when the state's buffers were last compared with the recorded ones. */
   #seenRepoints = -1;
   readonly #arguments: readonly ArgumentCopy[];
   readonly #volatile: readonly { readonly slot: number; readonly event: Event; readonly dtype: DType; last: Value | null }[];
@@ -221,8 +221,8 @@ export class CompiledProgram {
   }
 
   /**
-   * Runs on these arguments; returns fresh storages of the outputs, but for arguments that are written: those get theirs. fit: how arguments and
-   * results lie in the program's, where they are smaller.
+   * Runs on these arguments; returns new storages of the outputs. Values of written arguments go to the arguments. mapping: how arguments and results
+   * of smaller sizes map to the program's.
    */
   call(args: readonly Tensor[], values: Values, mapping: BucketMapping | null = null): Storage[] {
     relieve();
@@ -320,7 +320,7 @@ export class CompiledProgram {
     for (let i = 0; i < fresh; i++) {
       const cut = mapping?.outputs[i];
       const pieces = cut?.pieces ?? null;
-      // What lies in one piece is cut by the copy that hands it out; the rest afterwards.
+      // A contiguous result is cut by the copy out of the program; others are cut afterwards.
       const isOne = cut !== undefined && pieces !== null && pieces.length === 3;
       storages.push(new Storage(this.native.device, isOne ? cut.contentInBytes : this.#outputs[i]!.contentInBytes));
       if (!isOne) continue;
@@ -364,7 +364,7 @@ export class CompiledProgram {
     });
   }
 
-  /** Copies pieces of something larger to where they lie in the smaller. */
+  /** Copies pieces of a larger buffer to their offsets in the smaller. */
   #cut(pieces: Float64Array, large: number, small: number, start: number): void {
     for (let i = 0; i < pieces.length; i += 3)
       withMemory(this.description.name, () => this.native.binding.copy(large, pieces[i + 1]!, small, start + pieces[i]!, pieces[i + 2]!));
@@ -409,7 +409,7 @@ export class CompiledProgram {
     if (bytes !== 0 && this.#buffers[slot] === null) this.#own(slot, allocate(this.native, bytes, this.description.name, true));
   }
 
-  /** What only a replay needs: copies of the arguments, places of the results. */
+  /** Buffers that only a replay needs: copies of the arguments, and results. */
   #makeCopies(): void {
     for (const { slot, sizeInBytes } of this.#arguments) this.#allocate(slot, sizeInBytes);
     this.description.outputs.forEach((bytes, i) => this.#allocate(this.#inputs.length + i, bytes));
@@ -429,7 +429,7 @@ export class CompiledProgram {
     }
   }
 
-  /** Makes the recording, or makes it anew when a state cell has another buffer than before. */
+  /** Makes the recording, or makes it again when a state has another buffer than before. */
   #record(): void {
     const handles = this.#handles;
     if (handles.recording !== 0) {

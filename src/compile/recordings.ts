@@ -1,8 +1,8 @@
-/** How often a function was recorded and why, and the warnings that come of it. */
+/** Counts the recordings of a function, keeps their reasons, and warns if there are too many. */
 import { callerPlace } from "../host/call-site.ts";
 import { Kinds } from "./kinds.ts";
 
-/** Recordings of one function after which it is worth a word. */
+/** Recordings of one function after which it warns. */
 const MANY = 16;
 
 export class Recordings {
@@ -18,7 +18,7 @@ export class Recordings {
     this.#name = name;
   }
 
-  /** isBucket: one for a bucket of sizes, which is what was asked for. */
+  /** isBucket: a recording for a bucket of sizes, which is expected. */
   note(reason: string, isBucket = false): void {
     if (this.reasons.length < 1000) this.reasons.push(reason);
     if (!isBucket) this.#unexpected++;

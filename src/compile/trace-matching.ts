@@ -1,6 +1,6 @@
 /**
- * Whether two paths of one function, recorded with other sizes, ask for the same: then one program, made for the larger sizes, serves both.
- * Each tensor's elements have to lie at the beginning of every axis of the larger one.
+ * Matches two traces of one function that were recorded with different sizes. If they have equal events, one program for the larger sizes serves both:
+ * each small tensor is the leading part of the large one along every axis.
  */
 import type { Definition } from "../core/definition.ts";
 import { DTYPES } from "../core/dtype.ts";

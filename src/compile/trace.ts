@@ -1,25 +1,23 @@
 /**
- * One run of a compiled function's JavaScript on traced tensors. As long as it asks for what a path of the log has, nothing is made;
- * from where it differs on, the run records a branch. Nothing is computed either way.
+ * One run of a compiled function's JavaScript on traced tensors. The run follows a path of the log as long as its events are equal to the path's;
+ * from the first difference on it records a branch. It computes nothing.
  */
 import { isGradEnabled } from "../autograd/grad-mode.ts";
-import { changedNodes, isWatching, record, recordedBefore, type TapeNode } from "../autograd/tape.ts";
+import { isWatching, record, recordedBefore, type TapeNode } from "../autograd/tape.ts";
 import type { Definition, TensorSpec, ViewDefinition } from "../core/definition.ts";
 import type { Device } from "../core/device.ts";
 import { DTYPES, type DType } from "../core/dtype.ts";
 import { DeviceError, ShapeError, TraceError } from "../core/errors.ts";
 import { Journal } from "../core/journal.ts";
-import { sameData } from "../graph/key.ts";
 import type { Target } from "../runtime/write.ts";
 import { sizeOf, type Shape } from "../core/shape.ts";
 import { Storage, internDesc } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { Flow, FlowEnd, Tracer } from "../core/tracer.ts";
+import { ArgumentAliases } from "./argument-aliases.ts";
 import type { Placeholders } from "./arguments.ts";
-import type { Step } from "./log.ts";
 import { Flows } from "./flows.ts";
 import type { HostEvent } from "./host-state.ts";
-import { Notice } from "./notice.ts";
 import {
   finish,
   follow,
@@ -27,34 +25,37 @@ import {
   madeOf,
   pathTo,
   revive,
-  visibleOf,
-  writtenBy,
   wrote,
   type Constant,
   type Event,
-  type GradientEffect,
   type Made,
   type Region,
   type Scalar,
+  type Step,
 } from "./log.ts";
-import { areSame, areSameOrNull, isSame, isSameGuard, isSameOrNull, operand, type Operand } from "./operand.ts";
+import {
+  nextAssignment,
+  nextConstant,
+  nextCreation,
+  nextCustom,
+  nextHeldScalar,
+  nextOperation,
+  nextRegion,
+  nextRewrite,
+  nextScalar,
+  nextView,
+} from "./next-step.ts";
+import { Notice } from "./notice.ts";
+import { operand, type Operand } from "./operand.ts";
 import { Outside } from "./outside.ts";
-import { callerPlace } from "../host/call-site.ts";
 import { NO_VALUES, type Values } from "./program.ts";
+import { isApplicable, RegionRecording } from "./region-recording.ts";
+import { callerPlace } from "../host/call-site.ts";
 
 type Number = number | bigint | boolean;
 
 const NO_NUMBERS: ReadonlySet<Scalar> = new Set();
 const NO_OTHERS: readonly Tensor[] = [];
-
-/** Thrown when an argument turns out to be reached by another way too: the run begins anew with that argument passed as it is. */
-export class Restart extends Error {
-  readonly storage: Storage;
-  constructor(storage: Storage, why: string) {
-    super(`${why} ${callerPlace() ?? ""}`.trim());
-    this.storage = storage;
-  }
-}
 
 /** Thrown when a run comes to what no program can do: the call is made eagerly. */
 export class Abandoned extends Error {}
@@ -81,7 +82,7 @@ let runs = 0;
 
 export class Run implements Tracer {
   readonly id = ++runs;
-  /** The last event that was asked for. */
+  /** The last event. */
   at: Step;
   /** Why the run left the log; null while it follows it. */
   reason: string | null = null;
@@ -100,26 +101,19 @@ export class Run implements Tracer {
   #isInEffect = false;
   readonly #recorded: Recorded;
   readonly #placeholders: Placeholders;
-  /** Storages of the arguments that traced ones stand for, with how many do. */
-  #storages: ReadonlyMap<Storage, number> | null = null;
-  readonly #args: readonly Tensor[];
+  readonly #aliases: ArgumentAliases;
   #device: Device | null;
-  /** Where the events of a region go that is being recorded. */
-  #inner: Event[] | null = null;
-  #visited: TapeNode[] | null = null;
-  #freed: TapeNode[] | null = null;
-  #hasCode = false;
-  /** The run has begun a backward pass that walks its nodes. */
+  /** The region, or the write that changes histories, that is being recorded. */
+  #recording: RegionRecording | null = null;
+  /** The run has begun a backward pass that visits its nodes one by one, since user code runs in it. */
   #isRetracing = false;
-  /** Gradients of leaves as they were before it. */
-  #gradients: Map<Tensor, Tensor | null> | null = null;
 
   constructor(recorded: Recorded, root: Step, placeholders: Placeholders, args: readonly Tensor[], host: HostEvent[] | null = null) {
     this.#recorded = recorded;
     this.host = host;
     this.at = root;
     this.#placeholders = placeholders;
-    this.#args = args;
+    this.#aliases = new ArgumentAliases(placeholders, args);
     this.flows = new Flows(recorded.name, placeholders, args);
     this.#device = args[0]?.device ?? null;
   }
@@ -132,16 +126,6 @@ export class Run implements Tracer {
   /** Numbers that differ from what programs hold: inputs from now on, if the run comes to its end. */
   get varied(): ReadonlySet<Scalar> {
     return this.#varied ?? NO_NUMBERS;
-  }
-
-  get #argumentStorages(): ReadonlyMap<Storage, number> {
-    if (this.#storages !== null) return this.#storages;
-    const storages = new Map<Storage, number>();
-    this.#args.forEach((t, i) => {
-      if (this.#placeholders.tensors[i] !== null) storages.set(t.storage, (storages.get(t.storage) ?? 0) + 1);
-    });
-    this.#storages = storages;
-    return storages;
   }
 
   /** Nothing of it was, or will be: all that it changed outside is as before. */
@@ -165,21 +149,13 @@ export class Run implements Tracer {
 
   dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A, records: boolean): Tensor[] {
     const writes = records && isWatching();
-    if (this.#inner === null) {
-      for (let step = this.at.first; step !== null; step = step.sibling) {
-        const e = step.event!;
-        if (
-          e.kind === "operation" &&
-          (e.definition as unknown) === definition &&
-          e.records === records &&
-          e.writes === writes &&
-          areSame(e.inputs, inputs) &&
-          sameData(e.attrs, attrs)
-        ) {
-          this.at = step;
-          if (writes) recordedBefore(e.outputs[0]!.node);
-          return e.outputs.length === 1 ? [this.#revive(e.outputs[0]!)] : e.outputs.map((m) => this.#revive(m));
-        }
+    if (this.#recording === null) {
+      const step = nextOperation(this.at, definition, inputs, attrs, records, writes);
+      if (step !== null) {
+        const { outputs } = step.event;
+        this.at = step;
+        if (writes) recordedBefore(outputs[0]!.node);
+        return outputs.length === 1 ? [this.#revive(outputs[0]!)] : outputs.map((m) => this.#revive(m));
       }
       this.#leave(definition.name);
     }
@@ -215,20 +191,11 @@ export class Run implements Tracer {
 
   view<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A, make: () => Tensor, others: readonly Tensor[] = NO_OTHERS): Tensor {
     const records = isGradEnabled();
-    if (this.#inner === null) {
-      for (let step = this.at.first; step !== null; step = step.sibling) {
-        const e = step.event!;
-        if (
-          e.kind === "view" &&
-          (e.definition as unknown) === definition &&
-          e.records === records &&
-          isSame(e.input, input) &&
-          areSame(e.others, others) &&
-          sameData(e.attrs, attrs)
-        ) {
-          this.at = step;
-          return this.#revive(e.output);
-        }
+    if (this.#recording === null) {
+      const step = nextView(this.at, definition, input, attrs, others, records);
+      if (step !== null) {
+        this.at = step;
+        return this.#revive(step.event.output);
       }
       this.#leave(definition.name);
     }
@@ -250,13 +217,11 @@ export class Run implements Tracer {
   }
 
   create<A>(definition: Definition<A>, device: Device, attrs: A): Tensor {
-    if (this.#inner === null) {
-      for (let step = this.at.first; step !== null; step = step.sibling) {
-        const e = step.event!;
-        if (e.kind === "create" && (e.definition as unknown) === definition && e.device === device && sameData(e.attrs, attrs)) {
-          this.at = step;
-          return this.#revive(e.output);
-        }
+    if (this.#recording === null) {
+      const step = nextCreation(this.at, definition, device, attrs);
+      if (step !== null) {
+        this.at = step;
+        return this.#revive(step.event.output);
       }
       this.#leave(definition.name);
     }
@@ -274,10 +239,10 @@ export class Run implements Tracer {
   }
 
   scalar(device: Device, dtype: DType, value: Number): Tensor {
-    if (this.#inner === null) {
-      for (let step = this.at.first; step !== null; step = step.sibling) {
-        const e = step.event!;
-        if (e.kind !== "scalar" || e.dtype !== dtype || e.device !== device || e.holder !== null) continue;
+    if (this.#recording === null) {
+      const step = nextScalar(this.at, device, dtype);
+      if (step !== null) {
+        const e = step.event;
         const differs = !Object.is(e.value, value);
         if (differs && !e.varies) (this.#varied ??= new Set<Scalar>()).add(e);
         if (e.varies || differs || this.varied.has(e)) this.#note(e, value);
@@ -299,10 +264,10 @@ export class Run implements Tracer {
   }
 
   #held(owner: object, index: number, device: Device, value: number): Scalar {
-    if (this.#inner === null) {
-      for (let step = this.at.first; step !== null; step = step.sibling) {
-        const e = step.event!;
-        if (e.kind !== "scalar" || e.holder?.owner !== owner || e.holder.index !== index || e.device !== device) continue;
+    if (this.#recording === null) {
+      const step = nextHeldScalar(this.at, device, owner, index);
+      if (step !== null) {
+        const e = step.event;
         this.#note(e, value);
         this.at = step;
         this.#revive(e.output);
@@ -335,15 +300,13 @@ export class Run implements Tracer {
 
   constant(device: Device, dtype: DType, shape: Shape, bytes: ArrayBufferView, again?: () => ArrayBufferView): Tensor {
     const data = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    if (this.#inner === null) {
-      for (let step = this.at.first; step !== null; step = step.sibling) {
-        const e = step.event!;
-        if (e.kind === "constant" && e.dtype === dtype && e.device === device && sameData(e.shape, shape)) {
-          this.at = step;
-          this.#note(e, data);
-          if (again !== undefined) this.host?.push({ kind: "data", event: e, read: again });
-          return this.#revive(e.output);
-        }
+    if (this.#recording === null) {
+      const step = nextConstant(this.at, device, dtype, shape);
+      if (step !== null) {
+        this.at = step;
+        this.#note(step.event, data);
+        if (again !== undefined) this.host?.push({ kind: "data", event: step.event, read: again });
+        return this.#revive(step.event.output);
       }
       this.#leave("data");
     }
@@ -356,16 +319,14 @@ export class Run implements Tracer {
   }
 
   assign(target: Tensor, source: Tensor): void {
-    this.#requireShown(target);
+    this.#aliases.requireNoGradientView(target);
     this.#touchTarget(target);
-    if (this.#inner === null) {
-      for (let step = this.at.first; step !== null; step = step.sibling) {
-        const e = step.event!;
-        if (e.kind === "assign" && isSame(e.target, target) && isSame(e.source, source)) {
-          this.at = step;
-          this.#wrote(target);
-          return;
-        }
+    if (this.#recording === null) {
+      const step = nextAssignment(this.at, target, source);
+      if (step !== null) {
+        this.at = step;
+        this.#wrote(target);
+        return;
       }
       this.#leave("an in-place operation");
     }
@@ -377,59 +338,37 @@ export class Run implements Tracer {
   rewrite(target: Tensor, value: Tensor, nodes: readonly TapeNode[], run: () => void): void {
     this.#touchTarget(target);
     if (target.viewOf !== null) this.#touchTarget(target.viewOf.base);
-    this.#requireOwnHistory(target);
-    if (this.#inner !== null) {
+    this.#aliases.requireNoView(target);
+    if (this.#recording !== null) {
       run();
       return;
     }
-    for (let step = this.at.first; step !== null; step = step.sibling) {
-      const e = step.event!;
-      if (e.kind === "rewrite" && (!e.target.isOuter || e.target.tensor === target) && isSame(e.target, target) && isSame(e.value, value)) {
-        this.at = step;
-        follow(e, (written) => this.#wrote(written));
-        return;
-      }
+    const step = nextRewrite(this.at, target, value);
+    if (step !== null) {
+      this.at = step;
+      follow(step.event, (written) => this.#wrote(written));
+      return;
     }
     this.#leave("an in-place operation");
     const seen = [this.#operand("assign", target), this.#operand("assign", value)] as const;
-    const inner: Event[] = [];
-    this.#inner = inner;
+    const recording = (this.#recording = new RegionRecording());
     try {
       run();
     } finally {
-      this.#inner = null;
+      this.#recording = null;
     }
     const after = [...new Set([target.viewOf?.base ?? target, target])].map((t) => ({
       tensor: t,
       node: t.node,
       outputIndex: t.outputIndex,
     }));
-    this.#push({ kind: "rewrite", target: seen[0], value: seen[1], inner, nodes, after });
+    this.#push({ kind: "rewrite", target: seen[0], value: seen[1], inner: recording.events, nodes, after });
     // What they save has another version before the write.
     for (const m of pathTo(this.at).flatMap(madeOf)) if (m.node !== null && nodes.includes(m.node)) m.isVersioned = true;
   }
 
   #touchTarget(target: Tensor): void {
-    const index = this.#placeholders.indices.get(target.storage);
-    if (index !== undefined) {
-      // Two arguments over one storage: a write to one is a write to the other.
-      const { storage } = this.#args[index]!;
-      if (this.#argumentStorages.get(storage)! > 1) throw new Restart(storage, "arguments that share memory, one of which is written");
-    }
-    if (index !== undefined || target.storage.trace === null) this.outside.touch(target);
-  }
-
-  /** What an argument that is a view is to autograd after a write depends on what it is a view of. */
-  #requireShown(target: Tensor): void {
-    const args = this.#args[this.#placeholders.indices.get(target.storage) ?? -1];
-    if (args !== undefined && args.viewOf !== null && args.requiresGrad)
-      throw new Restart(args.storage, "an argument that is a view, and is written");
-  }
-
-  /** An argument that is a view gives what it is a view of another history: it is written as it is. */
-  #requireOwnHistory(target: Tensor): void {
-    const args = this.#args[this.#placeholders.indices.get(target.storage) ?? -1];
-    if (args !== undefined && args.viewOf !== null) throw new Restart(args.storage, "an argument that is a view, and gets another history");
+    if (this.#aliases.requireOwnStorage(target) || target.storage.trace === null) this.outside.touch(target);
   }
 
   read(operation: string, tensor: Tensor): never {
@@ -447,14 +386,12 @@ export class Run implements Tracer {
   }
 
   custom(node: TapeNode, inputs: readonly Tensor[]): TapeNode {
-    if (this.#inner === null) {
-      for (let step = this.at.first; step !== null; step = step.sibling) {
-        const e = step.event!;
-        if (e.kind === "custom" && e.node.isLike(node) && areSame(e.inputs, inputs)) {
-          this.at = step;
-          e.node.adopt(node);
-          return e.node;
-        }
+    if (this.#recording === null) {
+      const step = nextCustom(this.at, node, inputs);
+      if (step !== null) {
+        this.at = step;
+        step.event.node.adopt(node);
+        return step.event.node;
       }
       this.#leave(node.name);
     }
@@ -463,9 +400,8 @@ export class Run implements Tracer {
   }
 
   visit(node: TapeNode, frees: boolean): void {
-    if (this.#inner === null || (!node.isTraced && this.#placeholders.boundary(node) < 0)) return;
-    this.#visited?.push(node);
-    if (frees) this.#freed?.push(node);
+    if (this.#recording === null || (!node.isTraced && this.#placeholders.boundary(node) < 0)) return;
+    this.#recording.visit(node, frees);
   }
 
   flowOut(ends: readonly FlowEnd[], flow: Flow, keep: (t: Tensor, grad: Tensor) => void): void {
@@ -494,19 +430,13 @@ export class Run implements Tracer {
     this.flows.moves.push({ node, output, after: this.flows.continuations.length });
   }
 
-  /** An argument's gradient, asked for by the tensor outside: what stands for the argument has it. */
-  #requireOwnGradient(t: Tensor): void {
-    if (t.storage.trace === null && this.#argumentStorages.has(t.storage))
-      throw new Restart(t.storage, "an argument that the function reaches otherwise too");
-  }
-
   readGradient(t: Tensor): void {
-    this.#requireOwnGradient(t);
-    if (this.#inner === null) this.flows.read(t);
+    this.#aliases.requireOwnGradient(t);
+    if (this.#recording === null) this.flows.read(t);
   }
 
   runsCode(): void {
-    this.#hasCode = true;
+    if (this.#recording !== null) this.#recording.hasCode = true;
   }
 
   region<T extends readonly (Tensor | null)[] | void>(
@@ -515,75 +445,43 @@ export class Run implements Tracer {
     guards: readonly unknown[],
     run: () => T,
   ): T {
-    if (this.#inner !== null) return run();
-    for (let step = this.at.first; step !== null; step = step.sibling) {
-      const e = step.event!;
-      if ((e.kind !== "region" && e.kind !== "retraced") || e.owner !== owner || !areSameOrNull(e.tensors, tensors)) continue;
-      if (e.guards.length !== guards.length || !e.guards.every((g, i) => isSameGuard(g, guards[i]))) continue;
+    if (this.#recording !== null) return run();
+    const step = nextRegion(this.at, owner, tensors, guards, isApplicable);
+    if (step !== null) {
+      const e = step.event;
+      this.at = step;
       if (e.kind === "retraced") {
-        this.at = step;
         this.#isRetracing = true;
         return run();
       }
-      if (!this.#applies(e)) continue;
-      this.at = step;
       this.#skip(e);
       return e.results as T;
     }
     this.#leave("backward() or an optimizer's step");
     const seen = tensors.map((t) => (t === null ? null : this.#operand("backward", t)));
-    const [inner, visited, freed] = [[] as Event[], [] as TapeNode[], [] as TapeNode[]];
-    this.#inner = inner;
-    this.#visited = visited;
-    this.#freed = freed;
-    this.#hasCode = false;
-    const gradients = (this.#gradients = new Map<Tensor, Tensor | null>());
+    const recording = (this.#recording = new RegionRecording());
     const flowed = this.flows.continuations.length;
     let results: T;
-    let isWhole = false;
+    let isComplete = false;
     try {
       results = run();
-      isWhole = true;
+      isComplete = true;
     } finally {
-      this.#inner = null;
-      if (this.#hasCode || !isWhole) {
+      this.#recording = null;
+      if (recording.hasCode || !isComplete) {
         this.#push({ kind: "retraced", owner, tensors: seen, guards: [...guards] });
-        for (const event of inner) this.#push(event);
+        for (const event of recording.events) this.#push(event);
       }
     }
-    if (!this.#hasCode) {
-      const effects = [...gradients].map(([leaf, old]): GradientEffect => ({
-        leaf,
-        before: old === null ? null : operand(old),
-        after: leaf.ownGrad,
-      }));
-      const named = new Set<Tensor>(effects.flatMap((e) => e.after ?? []));
-      for (const t of (results as readonly (Tensor | null)[] | undefined) ?? []) if (t !== null) named.add(t);
-      const nodes = new Map(visited.map((node) => [node, node.retained?.size ?? 0]));
-      const pass = { isOver: false };
-      for (const node of freed) node.freeAfter(pass);
-      this.#push({
-        kind: "region",
-        owner,
-        tensors: seen,
-        guards: [...guards],
-        inner,
-        effects,
-        continuations: this.flows.continuations.slice(flowed),
-        nodes,
-        retaining: [...nodes.keys()].filter((node) => nodes.get(node)! > 0),
-        ends: [...nodes].flatMap(([node, retains]) => (node.isTraced ? [] : [{ node, retains, isHooked: isHooked(node) }])),
-        pass,
-        seen: visibleOf(inner, named),
-        written: writtenBy(inner),
-        results: (results as readonly (Tensor | null)[] | undefined) ?? null,
-      });
+    if (!recording.hasCode) {
+      const own = (results as readonly (Tensor | null)[] | undefined) ?? null;
+      this.#push(recording.finish(owner, seen, guards, this.flows.continuations.slice(flowed), own));
     }
     return results;
   }
 
   touchGradient(leaf: Tensor): void {
-    if (this.#inner === null && !this.#isRetracing && !this.outside.touched.has(leaf)) this.outside.replace(leaf);
+    if (this.#recording === null && !this.#isRetracing && !this.outside.touched.has(leaf)) this.outside.replace(leaf);
     this.#noteGradient(leaf);
   }
 
@@ -592,7 +490,7 @@ export class Run implements Tracer {
   }
 
   #noteGradient(leaf: Tensor): void {
-    if (this.#inner !== null && this.#gradients?.has(leaf) === false) this.#gradients.set(leaf, leaf.ownGrad);
+    this.#recording?.noteGradient(leaf);
     if (leaf.storage.trace === null || this.#placeholders.indices.has(leaf.storage)) this.outside.touch(leaf);
   }
 
@@ -603,22 +501,9 @@ export class Run implements Tracer {
   }
 
   #revive(made: Made): Tensor {
-    // A pass that walks nodes tells what it made by its age.
+    // A backward pass tells its own tensors by their age.
     if (this.#isRetracing && made.ownsStorage) made.tensor.storage.birth = Storage.made++;
     return revive(made);
-  }
-
-  /** Whether the gradients and hooks are as they were when the region was recorded. */
-  #applies(region: Region): boolean {
-    return (
-      region.effects.every(({ leaf, before }) => isSameOrNull(before, leaf.ownGrad) && (leaf.hooks === null || leaf.hooks.length === 0)) &&
-      region.retaining.every((node) => node.retained?.size === region.nodes.get(node)) &&
-      region.ends.every((e) => (e.node.retained?.size ?? 0) === e.retains && isHooked(e.node) === e.isHooked) &&
-      [...changedNodes()].every((node) => {
-        const retains = region.nodes.get(node);
-        return retains === undefined || (node.hooks === null && (node.retained?.size ?? 0) === retains);
-      })
-    );
   }
 
   #skip(region: Region): void {
@@ -626,7 +511,7 @@ export class Run implements Tracer {
     for (const target of region.written) this.#wrote(target);
     for (const { leaf, before, after } of region.effects) {
       this.#noteGradient(leaf);
-      // One that grew in its place is the tensor that lies there now.
+      // A gradient that was accumulated in place is the same tensor.
       if (before === null || before.tensor !== after) leaf.grad = after;
     }
     this.flows.add(region.continuations);
@@ -645,8 +530,8 @@ export class Run implements Tracer {
 
   #push(event: Event): void {
     if (event.kind === "operation") this.notice?.count();
-    if (this.#inner !== null) {
-      this.#inner.push(event);
+    if (this.#recording !== null) {
+      this.#recording.events.push(event);
       return;
     }
     this.at = this.at.add(event);
@@ -662,7 +547,7 @@ export class Run implements Tracer {
     this.#requireDevice(operation, t.device);
     const seen = operand(t, !this.isTraced(t));
     if (seen.isOuter) {
-      if (this.#argumentStorages.has(t.storage)) throw new Restart(t.storage, "an argument that the function reaches otherwise too");
+      this.#aliases.requireUnreached(t);
       this.#recorded.outer.add(t.storage);
     }
     return seen;
@@ -674,8 +559,6 @@ export class Run implements Tracer {
       throw new DeviceError(operation, "tensor", `on ${this.#device}, like the other tensors of ${this.#recorded.name}`, String(device));
   }
 }
-
-const isHooked = ({ hooks }: TapeNode): boolean => hooks !== null && [...hooks.values()].some((list) => list.length > 0);
 
 const made = (t: Tensor): Made => madeAs(t, true);
 

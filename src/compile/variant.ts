@@ -1,4 +1,4 @@
-/** One program for several sizes: made of a path that was recorded with larger ones, called with what fits in. */
+/** One program for several sizes: it is made of a path with the sizes of a bucket, and called with padded arguments of smaller sizes. */
 import type { Device } from "../core/device.ts";
 import { DTYPES } from "../core/dtype.ts";
 import type { NativeDevice } from "../runtime/devices.ts";

@@ -1,4 +1,4 @@
-/** Offsets in one block of memory: first fit among what is live. */
+/** Allocates offsets in one block of memory, first fit. */
 
 const ALIGNMENT = 256;
 

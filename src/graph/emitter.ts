@@ -1,4 +1,4 @@
-/** The part of the graph builder that does not depend on the operator: turns named arguments into a node of the graph. */
+/** The part of the graph builder that all operators share: it makes a node of the graph from named arguments. */
 import { DTYPES, packedBytes, type DType } from "../core/dtype.ts";
 import { UnsupportedError } from "../core/errors.ts";
 import { Expr, type Graph, packedExpr, spanInBytes, type Activation, type GraphNode, type ShaderCall } from "./graph.ts";
@@ -18,7 +18,7 @@ export interface OutputSpec {
 export interface OutputSizes {
   readonly sizes: readonly number[];
   readonly dtype?: DType;
-  /** In which order the axes lie, outermost first, where the output shall not be packed as it is: every byte is written either way. */
+  /** Order of the axes in memory, outermost first. Default: packed in the order of `sizes`. */
   readonly order?: readonly number[];
 }
 /** A scalar of a DML_SCALAR_UNION, with the dtype that says how it is stored. */
@@ -27,7 +27,7 @@ export interface Scalar {
   readonly value: number | bigint | boolean;
 }
 
-/** Strides of a tensor without gaps whose axes lie in this order. */
+/** Strides of a dense tensor with this order of axes in memory. */
 function orderedStrides(sizes: readonly number[], order: readonly number[]): number[] {
   const strides = new Array<number>(sizes.length).fill(1);
   let stride = 1;
@@ -70,7 +70,7 @@ export class Emitter {
       readonly strides?: readonly number[];
       /** Default: x's. */
       readonly dtype?: DType;
-      /** Where the first element lies, in bytes. Default: x's. */
+      /** Offset of the first element, in bytes. Default: x's. */
       readonly byteOffset?: number;
     },
   ): Expr {

@@ -1,4 +1,4 @@
-/** Flat tensors behind each other, of any number. */
+/** Concatenates any number of flat tensors. */
 import type { DType } from "../core/dtype.ts";
 import type { GraphBuilder } from "./builder.generated.ts";
 import type { Expr } from "./graph.ts";

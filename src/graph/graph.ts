@@ -56,14 +56,14 @@ export interface ShaderCall {
   readonly id: number;
   /** DXBC. */
   readonly bytes: Uint8Array;
-  /** What its u0, u1, … are, two bytes for each: the place of a buffer, and bytes of a structure, 0 for raw, 255 for texels of four words. */
+  /** What its u0, u1, … are, two bytes for each: the index of a buffer, and bytes of a structure, 0 for raw, 255 for texels of four words. */
   readonly views: Uint8Array;
   /** The words of its root constants. */
   readonly constants: Uint32Array;
   readonly groups: readonly [number, number, number];
   /** Outputs that start as zeros: the launch that fills them, by output. */
   readonly fills: readonly (Pick<ShaderCall, "id" | "bytes" | "views" | "constants" | "groups"> | null)[];
-  /** Each thread writes only what it alone has read before: a result may take the place of an input. */
+  /** Each thread writes only what it alone has read before: a result may be written over an input. */
   readonly inPlace: boolean;
   /** Output 0 begins as input 0, of the same bytes, and the launch writes some of it: over the input itself where that may be, else over a copy. */
   readonly updates: boolean;
@@ -79,11 +79,11 @@ export interface GraphNode {
   /** In slot order; null where an optional tensor is absent. */
   readonly inputs: readonly (Expr | null)[];
   readonly outputs: readonly (Expr | null)[];
-  /** The operation that asked for it, "matmul", and its place in the caller's code where that is known. */
+  /** The operation that asked for it, "matmul", and its call site where that is known. */
   readonly origin: string;
 }
 
-/** A cell's new value at the end: `value` (packed, of the cell's size) is written to the buffer of the input `cell`. */
+/** The new value of a mutable buffer: `value` (packed, of the buffer's size) is written to the buffer of the input `buffer` at the end. */
 export interface StateWrite {
   readonly buffer: Value;
   readonly value: Expr;

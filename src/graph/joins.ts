@@ -1,19 +1,19 @@
-/** Flat JOINs whose pieces are written where they belong. */
+/** Removes flat JOINs whose inputs can be written directly into the output. */
 import { DTYPES } from "../core/dtype.ts";
 import { sizeOf } from "../core/shape.ts";
 import { isWhole, type Graph, type GraphNode, type Value } from "./graph.ts";
 
 export interface FlatJoins {
-  /** Where the nodes write that made the pieces. */
+  /** The output and the offset that each piece is written to. */
   readonly inside: ReadonlyMap<Value, { readonly whole: Value; readonly offset: number }>;
   readonly gone: ReadonlySet<GraphNode>;
-  /** Pieces that are constants: their places belong to them for good. */
+  /** Constant pieces: their bytes are written once, and nothing else uses their range. */
   readonly presets: readonly { readonly whole: Value; readonly offset: number; readonly bytes: Uint8Array }[];
 }
 
 /**
- * Pieces of a flat JOIN that their nodes can write straight to their places: the JOIN itself falls away. direct: the cells that values
- * are written to in place. Nobody may read such a cell: a piece is written before all is read, and may be cut out of the cell itself.
+ * Pieces of flat JOINs that their nodes can write directly into the output, so that the JOIN is removed. direct: the state buffers that values are
+ * written to in place. No node may read such a buffer: a piece is written before all reads, and may be a slice of the buffer itself.
  */
 export function flatJoins(graph: Graph, taken: ReadonlySet<Value>, direct: ReadonlyMap<Value, Value>): FlatJoins {
   const read = new Set(graph.nodes.flatMap((node) => node.inputs.map((x) => x?.value)));
@@ -36,7 +36,7 @@ export function flatJoins(graph: Graph, taken: ReadonlySet<Value>, direct: Reado
     const isMovable = node.inputs.every((x, i) => {
       const at = offset;
       offset += sizeOf(x!.sizes) * DTYPES[x!.dtype].sizeInBytes;
-      // A value takes whole words: one that ends inside a word has no room but at the end.
+      // A value takes whole words: only the last piece may end inside a word.
       if (offset % 4 !== 0 && i + 1 < node.inputs.length) return false;
       const bytes = graph.constants.get(x!.value);
       if (bytes !== undefined) {

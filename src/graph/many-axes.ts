@@ -1,4 +1,4 @@
-/** Operators over tensors of more axes than DirectML counts: neighbouring axes that an operator treats alike are taken for one. */
+/** Legalizes operators on tensors with more axes than DirectML allows: neighbouring axes that an operator treats alike are merged. */
 import { DTYPES } from "../core/dtype.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";
 import { packedStrides, sizeOf } from "../core/shape.ts";
@@ -31,7 +31,7 @@ const isSpec = (v: unknown): v is Spec & { readonly sizes: readonly number[] } =
   typeof v === "object" && v !== null && "sizes" in v && !isExpr(v);
 const listed = <T>(v: unknown, is: (e: unknown) => e is T): T[] => (Array.isArray(v) ? v : [v]).filter(is);
 
-/** The same elements with the axes grouped; a packed copy where those of a group do not lie densely behind each other. */
+/** The same elements with the axes grouped; a packed copy where the axes of a group are not dense. */
 function grouped(g: Emitter, x: Expr, groups: readonly (readonly number[])[]): Expr {
   const sizes = groups.map((group) => sizeOf(group.map((i) => x.sizes[i]!)));
   const strides = groups.map((group) => strideOf(x, group));
@@ -53,7 +53,7 @@ function strideOf({ sizes, strides }: Pick<Expr, "sizes" | "strides">, group: re
   return stride ?? 1;
 }
 
-/** Axes of one element away, neighbours that lie densely as one. */
+/** Without axes of one element; dense neighbours are merged. */
 function merged(x: Expr): { readonly sizes: number[]; readonly strides: number[] } {
   const sizes: number[] = [];
   const strides: number[] = [];
@@ -107,7 +107,7 @@ export function withFewerAxes(g: Emitter, operator: OperatorName, named: Named):
   if (specs.some((s) => "order" in s)) return null;
   if (operator === "ELEMENT_WISE_IDENTITY" && inputs.length === 1 && named.scaleBias === undefined && specs.length === 0)
     return { output: packedCopy(g, inputs[0]!) };
-  // Indices of GATHER lie along its axis alone, behind as many ones as there are axes.
+  // Indices of GATHER have one axis, after leading axes of one element.
   const tensors = [...inputs, ...specs].filter((t) => operator !== "GATHER" || t !== named.indices);
   if (tensors.some((t) => t.sizes.length !== rank)) return null;
   const axes = new Set<number>(typeof named.axis === "number" ? [named.axis] : Array.isArray(named.axes) ? (named.axes as number[]) : []);

@@ -1,4 +1,4 @@
-/** Checks that a graph holds together; run after each pass in tests and when DXTENSOR_VERIFY=1. */
+/** Verifies a graph's invariants. Runs after each pass in tests and when DXTENSOR_VERIFY=1. */
 import { OPERATORS } from "../dml/operators.generated.ts";
 import { spanInBytes, type Expr, type Graph, type Value } from "./graph.ts";
 
@@ -30,6 +30,6 @@ export function verifyGraph(graph: Graph, stage: string): void {
     check(w.value, "a state write");
     if (!graph.inputs.includes(w.buffer)) fail("a state write goes to no input");
     if (w.value.value.sizeInBytes !== w.buffer.sizeInBytes)
-      fail(`a state write of ${w.value.value.sizeInBytes} bytes goes to a cell of ${w.buffer.sizeInBytes}`);
+      fail(`a state write of ${w.value.value.sizeInBytes} bytes goes to a buffer of ${w.buffer.sizeInBytes}`);
   }
 }

@@ -1,4 +1,4 @@
-/** The operations that autograd is given: what it relies on. */
+/** The operations that ops/wiring.ts gives to autograd, and what it relies on. */
 import { expect, it } from "vitest";
 import { arithmetic } from "../../src/autograd/arithmetic.ts";
 import * as dx from "../../src/index.ts";
@@ -48,7 +48,7 @@ it("sums over what was broadcast, copies packed, fills, and leaves out by a mask
   ]);
 });
 
-it("grows in place: the object and its storage stay", () => {
+it("accumulates in place: the object and its storage stay", () => {
   const x = inner(dx.tensor([1, 2]));
   const { storage } = x;
   dx.noGrad(() => arithmetic.accumulate(x, inner(dx.tensor([10, 20]))));

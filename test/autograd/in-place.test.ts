@@ -25,7 +25,7 @@ eachDevice("in-place operations over views", (device) => {
       { collect: true },
     ));
 
-  test("a part that is written anew loses its history, the rest keeps it", () =>
+  test("a part that is overwritten loses its history, the rest keeps it", () =>
     clean(
       device,
       () => {
@@ -204,7 +204,7 @@ eachDevice("what PyTorch takes", () => {
     expectClose(x.grad!, [0.17529039, 0.0391126, -0.21440299]);
   });
 
-  test("fill_ and maskedFill_ write where elements share a place", () => {
+  test("fill_ and maskedFill_ write overlapping elements", () => {
     const w = leaf([1, 2]);
     const s = w.sum();
     s.expand(3).fill_(5);

@@ -40,7 +40,7 @@ const CASES: { readonly [name: string]: Case } = {
     write: (x, v) => x.indexCopy_(1, dx.zeros([0], { dtype: "int32" }), v),
     expected: () => null,
   },
-  "indexFill_ with a place named twice": {
+  "indexFill_ with an index twice": {
     source: [1],
     write: (x) => x.indexFill_(2, int(3, 1, 3), -7),
     expected: (_i, _j, k) => (k === 3 || k === 1 ? -7 : null),

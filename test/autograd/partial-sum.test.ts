@@ -41,7 +41,7 @@ const CUTS: { readonly [name: string]: Cut } = {
   "parts of steps": (x) => [x.at(s(0, 3, 2)), x.at(s(2, null, 2)), x.at(s(1, 4, 2), s(1, 3)), x.at(s(0, null, 2), s(0, 2))],
   "steps of steps": (x) => times(3, (i) => x.at(s(i & 1, null, 2)).at(s(0, null, 2), s(i, null, 3))),
   "steps of many kinds": (x) => times(10, (k) => x.at(s(k % 3, null, 1 + (k % 4)), s(k & 1, null, 2), s(k % 2, null, 1 + (k % 3)))),
-  "steps and single places": (x) => [x.at(s(0, null, 2)), ...times(6, (i) => x.at(i))],
+  "steps and single indices": (x) => [x.at(s(0, null, 2)), ...times(6, (i) => x.at(i))],
   "a step over one element": (x) => [x.at(s(5, null, 3)), x.at(s(2, 4))],
   "slices of a transpose": (x) => times(5, (i) => x.transpose(0, 2).select(0, i)),
   "slices of a permutation, in two steps": (x) =>
@@ -61,7 +61,7 @@ const CUTS: { readonly [name: string]: Cut } = {
   "slices as other shapes": (x) => times(6, (i) => x.select(0, i).reshape(2, 10)),
   "slices with the whole": (x) => [x.mul(1), ...x.unbind(0), x.view(6, 4, 5)],
   "no elements": (x) => [x.narrow(0, 2, 0), x.narrow(1, 4, 0)],
-  "no elements beside some": (x) => [x.narrow(0, 2, 0), x.select(0, 1), x.select(0, 3)],
+  "empty slices and others": (x) => [x.narrow(0, 2, 0), x.select(0, 1), x.select(0, 3)],
   expanded: (x) => times(6, (i) => x.select(0, i).unsqueeze(0).expand(3, 4, 5)),
   diagonals: (x) => times(5, (i) => x.select(2, i).diagonal()),
 };
@@ -192,10 +192,10 @@ eachDevice("gradients of slices", () => {
 
   it("a gradient that was gathered is memory of its own", () => {
     const x = dx.ones([2, 2], { requiresGrad: true });
-    const given = dx.tensor([3, 4]);
-    dx.backward([x.select(0, 0), x.select(0, 1)], { gradient: [given, given] });
+    const upstream = dx.tensor([3, 4]);
+    dx.backward([x.select(0, 0), x.select(0, 1)], { gradient: [upstream, upstream] });
     x.grad!.mul_(0);
-    expect(given.toArraySync()).toEqual([3, 4]);
+    expect(upstream.toArraySync()).toEqual([3, 4]);
   });
 
   it("leaves' gradients grow, and a leaf that is cut wants one for each of its parts only where asked", () => {
@@ -231,10 +231,10 @@ eachDevice("gradients of slices", () => {
     const dispatches = async (steps: number): Promise<number> => {
       const x = dx.zeros([steps, 4], { requiresGrad: true });
       const parts = cut(x);
-      const given = parts.map((t) => dx.ones(t.shape));
+      const upstream = parts.map((t) => dx.ones(t.shape));
       await dx.synchronize();
       const before = dx.counters(dx.defaultDevice()).dispatchesRecorded;
-      dx.backward(parts, { gradient: given });
+      dx.backward(parts, { gradient: upstream });
       await dx.synchronize();
       return dx.counters(dx.defaultDevice()).dispatchesRecorded - before;
     };

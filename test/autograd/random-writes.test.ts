@@ -38,26 +38,26 @@ const FOLDS: { readonly [F in Fold]: (a: number, b: number) => number } = {
   amin: Math.min,
 };
 
-/** Folds values into x at places, in order; without self the first value of a place stands alone. */
-function fold(x: Plain, places: readonly number[], values: readonly number[], how: Fold, includeSelf = true): void {
+/** Folds values into x at indices, in order; without self the first value at an index replaces the element. */
+function fold(x: Plain, indices: readonly number[], values: readonly number[], how: Fold, includeSelf = true): void {
   const seen = new Set<number>();
-  places.forEach((p, i) => {
+  indices.forEach((p, i) => {
     x.data[p] = includeSelf || seen.has(p) ? FOLDS[how](x.data[p]!, values[i]!) : values[i]!;
     seen.add(p);
   });
 }
 
-/** A write: its tensors are made anew in each call from numbers, and it changes a tensor and the reference alike. */
+/** A write: its tensors are made in each call from numbers; it changes a tensor and the reference alike. */
 interface Write {
   readonly name: string;
   /** Shapes and limits of the integers of each further tensor: an index (below limit) or values. */
-  readonly given: readonly { readonly shape: readonly number[]; readonly limit: number; readonly kind: "index" | "distinct" | "values" }[];
-  readonly run: (x: dx.Tensor, given: readonly dx.Tensor[]) => unknown;
-  readonly plain: (x: Plain, given: readonly number[][]) => void;
+  readonly inputs: readonly { readonly shape: readonly number[]; readonly limit: number; readonly kind: "index" | "distinct" | "values" }[];
+  readonly run: (x: dx.Tensor, inputs: readonly dx.Tensor[]) => unknown;
+  readonly plain: (x: Plain, inputs: readonly number[][]) => void;
 }
 
 /** Places of rows along an axis, in the order of a source of shape [.., k, ..]. */
-function rowPlaces(shape: readonly number[], axis: number, index: readonly number[]): number[] {
+function rowIndices(shape: readonly number[], axis: number, index: readonly number[]): number[] {
   const wide = shape.map((d, i) => (i === axis ? index.length : d));
   return Array.from({ length: sizeOf(wide) }, (_, at) => {
     const c = coordinates(at, wide);
@@ -67,7 +67,7 @@ function rowPlaces(shape: readonly number[], axis: number, index: readonly numbe
 }
 
 /** Places that an index of as many axes names along one of them. */
-function elementPlaces(shape: readonly number[], axis: number, index: readonly number[], indexShape: readonly number[]): number[] {
+function elementIndices(shape: readonly number[], axis: number, index: readonly number[], indexShape: readonly number[]): number[] {
   return index.map((i, at) => {
     const c = coordinates(at, indexShape);
     c[axis] = i;
@@ -85,41 +85,41 @@ const rowWrite = (shape: readonly number[], random: Random, isBool: boolean): Wr
   const most = isOnce ? Math.min(d, 6) : Math.min(2 * d, random(4) === 0 ? 300 : 6);
   const k = random(8) === 0 ? 0 : 1 + random(most);
   const wide = shape.map((n, i) => (i === axis ? k : n));
-  const given = (values: readonly number[] | null): Write["given"] => [
+  const inputs = (values: readonly number[] | null): Write["inputs"] => [
     { shape: [k], limit: d, kind: isOnce ? "distinct" : "index" },
     ...(values === null ? [] : [{ shape: values, limit: isBool ? 2 : 3, kind: "values" as const }]),
   ];
-  const places = (index: readonly number[]): number[] => rowPlaces(shape, axis, index);
+  const indicesOf = (index: readonly number[]): number[] => rowIndices(shape, axis, index);
   if (how === 0)
     return {
       name: `indexCopy_ ${axis} ${k}`,
-      given: given(wide),
+      inputs: inputs(wide),
       run: (x, [i, v]) => x.indexCopy_(axis, i!, v!),
-      plain: (x, [i, v]) => fold(x, places(i!), v!, "set"),
+      plain: (x, [i, v]) => fold(x, indicesOf(i!), v!, "set"),
     };
   if (how === 1)
     return {
       name: `indexFill_ ${axis} ${k}`,
-      given: given(null),
+      inputs: inputs(null),
       run: (x, [i]) => x.indexFill_(axis, i!, 1),
-      plain: (x, [i]) => fold(x, places(i!), places(i!).map(() => 1), "set"), // prettier-ignore
+      plain: (x, [i]) => fold(x, indicesOf(i!), indicesOf(i!).map(() => 1), "set"), // prettier-ignore
     };
   if (how < 4) {
     const alpha = isBool ? 1 : 1 + random(2);
     return {
       name: `indexAdd_ ${axis} ${k} ${alpha}`,
-      given: given(wide),
+      inputs: inputs(wide),
       run: (x, [i, v]) => x.indexAdd_(axis, i!, v!, { alpha }),
-      plain: (x, [i, v]) => fold(x, places(i!), v!.map((n) => alpha * n), "sum"), // prettier-ignore
+      plain: (x, [i, v]) => fold(x, indicesOf(i!), v!.map((n) => alpha * n), "sum"), // prettier-ignore
     };
   }
   const reduce = (["prod", "amax", "amin"] as const)[random(3)]!;
   const includeSelf = random(2) === 0;
   return {
     name: `indexReduce_ ${reduce} ${axis} ${k} ${includeSelf}`,
-    given: given(wide),
+    inputs: inputs(wide),
     run: (x, [i, v]) => x.indexReduce_(axis, i!, v!, reduce, { includeSelf }),
-    plain: (x, [i, v]) => fold(x, places(i!), v!, reduce, includeSelf),
+    plain: (x, [i, v]) => fold(x, indicesOf(i!), v!, reduce, includeSelf),
   };
 };
 
@@ -127,34 +127,34 @@ const elementWrite = (shape: readonly number[], random: Random, isBool: boolean)
   const axis = random(shape.length);
   const d = shape[axis]!;
   const how = random(4);
-  // Of places that are set each is named once: along the axis there is one index.
+  // Indices that are set are distinct along the axis.
   const indexShape = shape.map((n, i) => (i === axis ? (how === 0 ? 1 : 1 + random(Math.min(d, 4))) : 1 + random(Math.min(n, 40))));
-  const given: Write["given"] = [
+  const inputs: Write["inputs"] = [
     { shape: indexShape, limit: d, kind: "index" },
     { shape: indexShape, limit: isBool ? 2 : 3, kind: "values" },
   ];
-  const places = (index: readonly number[]): number[] => elementPlaces(shape, axis, index, indexShape);
+  const indicesOf = (index: readonly number[]): number[] => elementIndices(shape, axis, index, indexShape);
   if (how === 0)
     return {
       name: `scatter_ ${axis} ${indexShape.join()}`,
-      given,
+      inputs,
       run: (x, [i, v]) => x.scatter_(axis, i!, v!),
-      plain: (x, [i, v]) => fold(x, places(i!), v!, "set"),
+      plain: (x, [i, v]) => fold(x, indicesOf(i!), v!, "set"),
     };
   if (how === 1)
     return {
       name: `scatterAdd_ ${axis} ${indexShape.join()}`,
-      given,
+      inputs,
       run: (x, [i, v]) => x.scatterAdd_(axis, i!, v!),
-      plain: (x, [i, v]) => fold(x, places(i!), v!, "sum"),
+      plain: (x, [i, v]) => fold(x, indicesOf(i!), v!, "sum"),
     };
   const reduce = (["sum", "prod", "amax", "amin"] as const)[random(4)]!;
   const includeSelf = random(2) === 0;
   return {
     name: `scatterReduce_ ${reduce} ${axis} ${indexShape.join()} ${includeSelf}`,
-    given,
+    inputs,
     run: (x, [i, v]) => x.scatterReduce_(axis, i!, v!, reduce, { includeSelf }),
-    plain: (x, [i, v]) => fold(x, places(i!), v!, reduce, includeSelf),
+    plain: (x, [i, v]) => fold(x, indicesOf(i!), v!, reduce, includeSelf),
   };
 };
 
@@ -168,7 +168,7 @@ const flatWrite = (shape: readonly number[], random: Random, isBool: boolean): W
   if (random(2) === 0)
     return {
       name: `put_ ${k} ${accumulate}`,
-      given: [{ shape: [k], limit: size, kind }, { shape: [k], limit, kind: "values" }], // prettier-ignore
+      inputs: [{ shape: [k], limit: size, kind }, { shape: [k], limit, kind: "values" }], // prettier-ignore
       run: (x, [i, v]) => x.put_(i!, v!, { accumulate }),
       plain: (x, [i, v]) => fold(x, i!, v!, how),
     };
@@ -176,9 +176,9 @@ const flatWrite = (shape: readonly number[], random: Random, isBool: boolean): W
   const rest = shape.slice(1);
   return {
     name: `indexPut_ ${rows} ${accumulate}`,
-    given: [{ shape: [rows], limit: shape[0]!, kind }, { shape: [rows, ...rest], limit, kind: "values" }], // prettier-ignore
+    inputs: [{ shape: [rows], limit: shape[0]!, kind }, { shape: [rows, ...rest], limit, kind: "values" }], // prettier-ignore
     run: (x, [i, v]) => x.indexPut_([i!], v!, { accumulate }),
-    plain: (x, [i, v]) => fold(x, rowPlaces(shape, 0, i!), v!, how),
+    plain: (x, [i, v]) => fold(x, rowIndices(shape, 0, i!), v!, how),
   };
 };
 
@@ -192,35 +192,35 @@ const sliceWrite = (shape: readonly number[], random: Random, isBool: boolean): 
   if (random(2) === 0)
     return {
       name: `select fill_ ${axis} ${start}`,
-      given: [],
+      inputs: [],
       run: (x) => x.select(axis, start).fill_(1),
-      plain: (x) => fold(x, rowPlaces(shape, axis, [start]), rowPlaces(shape, axis, [start]).map(() => 1), "set"), // prettier-ignore
+      plain: (x) => fold(x, rowIndices(shape, axis, [start]), rowIndices(shape, axis, [start]).map(() => 1), "set"), // prettier-ignore
     };
   return {
     name: `slice copy_ ${axis} ${start} ${step}`,
-    given: [{ shape: part, limit: isBool ? 2 : 3, kind: "values" }],
+    inputs: [{ shape: part, limit: isBool ? 2 : 3, kind: "values" }],
     run: (x, [v]) => x.slice(axis, start, d, step).copy_(v!),
-    plain: (x, [v]) => fold(x, rowPlaces(shape, axis, index), v!, "set"),
+    plain: (x, [v]) => fold(x, rowIndices(shape, axis, index), v!, "set"),
   };
 };
 
 const WRITES = [rowWrite, rowWrite, elementWrite, flatWrite, sliceWrite];
 
-/** How the tensor that is written to lies in its storage: what is seen of the storage, forwards and on the reference. */
+/** The layout of the written tensor in its storage: the view of the storage, and its index in the reference. */
 interface Layout {
   readonly storage: (shape: readonly number[]) => number[];
   readonly view: (x: dx.Tensor) => dx.Tensor;
-  readonly place: (at: readonly number[], shape: readonly number[]) => number[];
+  readonly indexOf: (at: readonly number[], shape: readonly number[]) => number[];
 }
 const LAYOUTS: { readonly [name: string]: Layout } = {
-  packed: { storage: (s) => [...s], view: (x) => x, place: (at) => [...at] },
+  packed: { storage: (s) => [...s], view: (x) => x, indexOf: (at) => [...at] },
   transposed: {
     storage: (s) => [...s].reverse(),
     view: (x) => x.permute(...x.shape.map((_, i) => x.rank - 1 - i)),
-    place: (at) => [...at].reverse(),
+    indexOf: (at) => [...at].reverse(),
   },
-  cut: { storage: (s) => s.map((d) => d + 2), view: (x) => x.shape.reduce((v, d, i) => v.narrow(i, 1, d - 2), x), place: (at) => at.map((c) => c + 1) }, // prettier-ignore
-  row: { storage: (s) => [3, ...s], view: (x) => x.select(0, 1), place: (at) => [1, ...at] },
+  cut: { storage: (s) => s.map((d) => d + 2), view: (x) => x.shape.reduce((v, d, i) => v.narrow(i, 1, d - 2), x), indexOf: (at) => at.map((c) => c + 1) }, // prettier-ignore
+  row: { storage: (s) => [3, ...s], view: (x) => x.select(0, 1), indexOf: (at) => [1, ...at] },
 };
 
 const DTYPES = ["float32", "float16", "int32", "int64", "uint8", "bool", "bfloat16"] as const;
@@ -260,7 +260,7 @@ function check(seed: number): void {
   const { shape, dtype, writes } = program;
   const layout = LAYOUTS[program.layout]!;
   const storage = layout.storage(shape);
-  const placed = Array.from({ length: sizeOf(shape) }, (_, at) => flat(layout.place(coordinates(at, shape), shape), storage));
+  const positions = Array.from({ length: sizeOf(shape) }, (_, at) => flat(layout.indexOf(coordinates(at, shape), shape), storage));
   const numbers = (n: number, limit: number): number[] => Array.from({ length: n }, () => random(limit));
   const distinct = (n: number, limit: number): number[] => {
     const found = new Set<number>();
@@ -272,32 +272,32 @@ function check(seed: number): void {
     return d === "int32" ? whole : d === "bool" ? whole.ne(0) : whole.to(d);
   };
   for (const way of WAYS) {
-    const counts = writes.map((w) => w.given.length);
-    const body = (whole: dx.Tensor, given: readonly dx.Tensor[]): dx.Tensor[] => {
+    const counts = writes.map((w) => w.inputs.length);
+    const body = (whole: dx.Tensor, inputs: readonly dx.Tensor[]): dx.Tensor[] => {
       const x = layout.view(whole);
       const read: dx.Tensor[] = [];
       let at = 0;
       writes.forEach((w, i) => {
-        w.run(x, given.slice(at, at + counts[i]!));
+        w.run(x, inputs.slice(at, at + counts[i]!));
         at += counts[i]!;
         if (program.reads[i]) read.push(x.select(0, 0).clone());
       });
       return read;
     };
-    const cell = tensorOf(numbers(sizeOf(storage), 3), storage, dtype);
+    const buffer = tensorOf(numbers(sizeOf(storage), 3), storage, dtype);
     const options =
       way === "state, no regions" ? { regions: "none" as const } : way === "state, one region" ? { regions: "whole" as const } : {};
-    const compiled = way === "eager" ? null : way === "argument" ? dx.compile(body as never, options) : dx.compile(((given: readonly dx.Tensor[]) => body(cell, given)) as never, options); // prettier-ignore
-    let shown = [...(cell.to("float32").dataSync() as Float32Array)];
+    const compiled = way === "eager" ? null : way === "argument" ? dx.compile(body as never, options) : dx.compile(((inputs: readonly dx.Tensor[]) => body(buffer, inputs)) as never, options); // prettier-ignore
+    let shown = [...(buffer.to("float32").dataSync() as Float32Array)];
     for (let call = 0; call < 3; call++) {
       const drawn = writes.map((w) =>
-        w.given.map((g) => (g.kind === "distinct" ? distinct(sizeOf(g.shape), g.limit) : numbers(sizeOf(g.shape), g.limit))),
+        w.inputs.map((g) => (g.kind === "distinct" ? distinct(sizeOf(g.shape), g.limit) : numbers(sizeOf(g.shape), g.limit))),
       );
-      const given = writes.flatMap((w, i) => w.given.map((g, k) => tensorOf(drawn[i]![k]!, g.shape, g.kind === "values" ? dtype : program.index))); // prettier-ignore
-      const before = cell.add(0);
+      const inputs = writes.flatMap((w, i) => w.inputs.map((g, k) => tensorOf(drawn[i]![k]!, g.shape, g.kind === "values" ? dtype : program.index))); // prettier-ignore
+      const before = buffer.add(0);
       const old = shown;
-      const read = (compiled === null ? body(cell, given) : way === "argument" ? (compiled as never as typeof body)(cell, given) : (compiled as never as (g: readonly dx.Tensor[]) => dx.Tensor[])(given)); // prettier-ignore
-      const x: Plain = { shape, data: placed.map((p) => old[p]!) }; // prettier-ignore
+      const read = (compiled === null ? body(buffer, inputs) : way === "argument" ? (compiled as never as typeof body)(buffer, inputs) : (compiled as never as (g: readonly dx.Tensor[]) => dx.Tensor[])(inputs)); // prettier-ignore
+      const x: Plain = { shape, data: positions.map((p) => old[p]!) }; // prettier-ignore
       const expected: number[][] = [];
       writes.forEach((w, i) => {
         w.plain(x, drawn[i]!);
@@ -305,16 +305,16 @@ function check(seed: number): void {
         if (program.reads[i]) expected.push(x.data.slice(0, sizeOf(shape.slice(1))));
       });
       shown = [...old];
-      x.data.forEach((v, at) => (shown[placed[at]!] = v));
+      x.data.forEach((v, at) => (shown[positions[at]!] = v));
       const note = `seed ${seed}, ${way}, call ${call}: ${dtype}[${shape.join()}] ${program.layout}, ${writes.map((w) => w.name).join("; ")}`;
       const differs = (t: dx.Tensor, e: readonly number[]): number =>
         (t.to("float32").dataSync() as Float32Array).findIndex((v, i) => v !== e[i]);
-      expect([note, differs(cell, shown)]).toEqual([note, -1]);
+      expect([note, differs(buffer, shown)]).toEqual([note, -1]);
       read.forEach((t, i) => expect([note, i, differs(t, expected[i]!)]).toEqual([note, i, -1]));
       expect([note, "before", differs(before, old)]).toEqual([note, "before", -1]);
       // Numbers stay small: bfloat16 holds whole ones up to 256.
       if (call < 2) {
-        dx.noGrad(() => cell.copy_(tensorOf((shown = numbers(sizeOf(storage), 3).map((v) => held(v, dtype))), storage, dtype)));
+        dx.noGrad(() => buffer.copy_(tensorOf((shown = numbers(sizeOf(storage), 3).map((v) => held(v, dtype))), storage, dtype)));
       }
     }
     (compiled as { dispose?: () => void } | null)?.dispose?.();

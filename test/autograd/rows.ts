@@ -9,7 +9,7 @@ export type Fn = (...inputs: dx.Tensor[]) => dx.Tensor | readonly dx.Tensor[];
 /** Name, function, shapes of the inputs, range of their elements. */
 export type Row = readonly [string, Fn, readonly (readonly number[])[], number?, number?];
 
-const places = (device: dx.Device): dx.Tensor => dx.tensor([2, 0, 0], { dtype: "int32", device });
+const indices = (device: dx.Device): dx.Tensor => dx.tensor([2, 0, 0], { dtype: "int32", device });
 
 export const ROWS: readonly Row[] = [
   ...(
@@ -144,7 +144,7 @@ export const ROWS: readonly Row[] = [
       ),
     [[2, 3]],
   ],
-  ["indexSelect", (x) => [dx.indexSelect(x!, 0, places(x!.device)), dx.indexSelect(x!, 1, places(x!.device))], [[3, 3]]],
+  ["indexSelect", (x) => [dx.indexSelect(x!, 0, indices(x!.device)), dx.indexSelect(x!, 1, indices(x!.device))], [[3, 3]]],
   ["index and set", (x, v) => x!.mul(1).set([":", 1], v!).index([1, 0], ":"), [[2, 3], [2]]],
   [
     "segmentReduce",
@@ -162,14 +162,14 @@ export const ROWS: readonly Row[] = [
   [
     "put",
     (x, v) => [
-      dx.put(x!, places(x!.device), v!, { accumulate: true }),
-      dx.put(x!, places(x!.device).mul(-1).sub(1).index([0, 1]), v!.index([0, 1])),
+      dx.put(x!, indices(x!.device), v!, { accumulate: true }),
+      dx.put(x!, indices(x!.device).mul(-1).sub(1).index([0, 1]), v!.index([0, 1])),
     ],
     [[2, 3], [3]],
   ],
   [
     "repeatInterleave",
-    (x) => [dx.repeatInterleaveSync(x!, places(x!.device), 1), dx.repeatInterleaveSync(x!, places(x!.device).index([0]))],
+    (x) => [dx.repeatInterleaveSync(x!, indices(x!.device), 1), dx.repeatInterleaveSync(x!, indices(x!.device).index([0]))],
     [[2, 3]],
   ],
   [

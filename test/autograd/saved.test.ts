@@ -56,10 +56,10 @@ eachDevice("between forward and backward", (device) => {
   test(
     "mseLoss reads both operands",
     alone(() => {
-      for (const place of [0, 1]) {
+      for (const index of [0, 1]) {
         const both = [leaf([1, 2]), leaf([3, 5])] as const;
         const y = dx.mseLoss(...both);
-        bump(both[place]!);
+        bump(both[index]!);
         expect(() => y.backward()).toThrow(/in-place operation changed it/);
       }
     }),

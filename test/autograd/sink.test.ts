@@ -30,7 +30,7 @@ eachDevice("the gradients of leaves", (device) => {
       { collect: true },
     ));
 
-  test("grow in their place, and a gradient of its own may flow in", () =>
+  test("accumulate in place, also with a gradient argument", () =>
     clean(
       device,
       () => {
@@ -125,7 +125,7 @@ eachDevice("the gradients of leaves", (device) => {
       { collect: true },
     ));
 
-  test("grad() walks only towards its inputs", () =>
+  test("grad() traverses only towards its inputs", () =>
     clean(
       device,
       () => {

@@ -81,7 +81,7 @@ it("tells the nodes that a function records", () => {
   expect(watching(() => dx.noGrad(() => x.mul(3))).nodes).toEqual([]);
 });
 
-it("places beside values are no part of a history: the gradient through them requires none", () => {
+it("indices have no history: the gradient through them requires none", () => {
   const x = dx.tensor([[3, 1, 2]], { requiresGrad: true });
   for (const values of [dx.topk(x, 2).values, dx.median(x, 1).values, dx.sort(x).values]) {
     const [g] = dx.grad(dx.sum(values), [x], { createGraph: true });

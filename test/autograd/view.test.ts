@@ -13,7 +13,7 @@ it("the base is the tensor at the start of the chain", () => {
   expect([inner(y).viewOf, inner(v.mul(1)).viewOf]).toEqual([null, null]);
 });
 
-it("a chain of views shows the same of another tensor, and gives gradients back to their places", () => {
+it("a chain of views applies to another tensor, and scatters gradients to their indices", () => {
   const y = leaf().mul(2);
   const view = inner(y.view(2, 2).select(1, 1)).viewOf!;
   expect((view.apply(inner(dx.tensor([5, 6, 7, 8]))) as unknown as dx.Tensor).toArraySync()).toEqual([6, 8]);
@@ -57,12 +57,12 @@ it("says which views may not be written to", () => {
   expect(messages).toEqual([expect.stringContaining("one of several views"), expect.stringContaining("a view made in noGrad()")]);
 });
 
-it("the gradient of a view that was written to is memory of its own, which a leaf adds to in place", () => {
+it("the gradient of a view that was written has its own storage, into which a leaf accumulates in place", () => {
   const a = dx.zeros([3, 1], { requiresGrad: true });
-  const given = dx.tensor([[1, 2, 3]]);
+  const upstream = dx.tensor([[1, 2, 3]]);
   const v = a.transpose(0, 1);
   dx.noGrad(() => v.add_(1));
-  for (let pass = 0; pass < 2; pass++) v.backward({ gradient: given, retainGraph: true });
+  for (let pass = 0; pass < 2; pass++) v.backward({ gradient: upstream, retainGraph: true });
   expect(a.grad!.toArraySync()).toEqual([[2], [4], [6]]);
-  expect(given.toArraySync()).toEqual([[1, 2, 3]]);
+  expect(upstream.toArraySync()).toEqual([[1, 2, 3]]);
 });

@@ -21,7 +21,7 @@ eachDevice("views that move with a size", () => {
     expect(f.programs).toBe(2);
   });
 
-  it("are written where they are, and nothing beside them", () => {
+  it("are written, and no other element", () => {
     const f = dx.compile(
       (x: dx.Tensor) => {
         const y = x.clone();

@@ -3,7 +3,7 @@ import { Placeholders, CallArguments, mapTensors, tensorsIn } from "../../src/co
 import * as dx from "../../src/index.ts";
 
 const never = (): boolean => false;
-const given = (args: readonly unknown[], numbers: "any" | "by value" = "by value"): CallArguments =>
+const argumentsOf = (args: readonly unknown[], numbers: "any" | "by value" = "by value"): CallArguments =>
   new CallArguments(args, never, numbers);
 
 it("tensors are found in arrays, plain objects and Maps, and replaced there; other objects stay as they are", () => {
@@ -51,11 +51,11 @@ it("keys tell kinds of arguments apart, and numbers only where the function does
     [t, new Float32Array([1])],
     [t, new Int32Array([1])],
   ];
-  expect(new Set(kinds.map((args) => given(args).key)).size).toBe(kinds.length);
-  expect(given([t, { a: [1, "x"] }]).key).toBe(given([dx.zeros([2]), { a: [1, "x"] }]).key);
-  expect(given([t, 1], "any").key).toBe(given([t, NaN], "any").key);
-  expect(given([t, 1], "any").key).not.toBe(given([t, 1n], "any").key);
-  expect(given([t]).key).not.toBe(dx.noGrad(() => given([t]).key));
+  expect(new Set(kinds.map((args) => argumentsOf(args).key)).size).toBe(kinds.length);
+  expect(argumentsOf([t, { a: [1, "x"] }]).key).toBe(argumentsOf([dx.zeros([2]), { a: [1, "x"] }]).key);
+  expect(argumentsOf([t, 1], "any").key).toBe(argumentsOf([t, NaN], "any").key);
+  expect(argumentsOf([t, 1], "any").key).not.toBe(argumentsOf([t, 1n], "any").key);
+  expect(argumentsOf([t]).key).not.toBe(dx.noGrad(() => argumentsOf([t]).key));
 });
 
 it("a key taken over from a call that is alike is the one that would have been made", () => {
@@ -111,7 +111,7 @@ it("gradients come after the tensors that have them; what stands for them has th
   const leaf = dx.ones([2, 3], { requiresGrad: true });
   leaf.sum().backward();
   const turned = dx.ones([2, 3]).t();
-  const found = given([leaf, turned]);
+  const found = argumentsOf([leaf, turned]);
   // By identity: toEqual would look into them.
   expect(found.tensors.map((t) => [leaf, turned, leaf.grad].indexOf(t))).toEqual([0, 1, 2]);
   expect(found.gradients).toEqual([2, -1, -1]);

@@ -16,7 +16,7 @@ describe.each(devices)("gradients through a compiled function's results on %s", 
   const pass = (_: unknown, result: unknown): void => (result as dx.Tensor).sum().backward();
 
   describe("run the user's code in every pass", () => {
-    it("a hook on what lies between", () =>
+    it("a hook on an intermediate tensor", () =>
       agrees(
         weights,
         (s, x) => {
@@ -161,7 +161,7 @@ describe.each(devices)("gradients through a compiled function's results on %s", 
           programs: 1,
         },
       ));
-    it("beside retainGrad() of what lies between, which keeps nothing", () =>
+    it("with retainGrad() of an intermediate tensor, which keeps nothing", () =>
       agrees(
         weights,
         (s, x) => {

@@ -48,6 +48,6 @@ it("what cannot be padded has a program of its own, with the reason among the re
     hooked(x).backward();
     expect(x.grad!.sum().itemSync()).toBe(3 * n * 6);
   }
-  expect([...new Set(hooked.explain().recordings)]).toEqual(["hooks or rules of gradients in it: its sizes are not padded"]);
+  expect([...new Set(hooked.explain().recordings)]).toEqual(["hooks or custom gradients in it: its sizes are not padded"]);
   hooked.dispose();
 });

@@ -1,4 +1,4 @@
-/** What stands in place of traced tensors after a call is to autograd what an eager call would have left. */
+/** The tensors that replace traced ones after a call have the same autograd state as after an eager call. */
 import { describe, expect, it, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean, devices, eachDevice, numbers } from "../device.ts";

@@ -38,7 +38,7 @@ describe.each(devices)("compile on %s", (device) => {
     double.dispose();
   });
 
-  it("updates state in its cell, also through views", async () => {
+  it("updates state in its buffer, also through views", async () => {
     const state = dx.zeros([4], { device });
     const view = state.slice(0, 1, 3);
     const step = dx.compile((x: dx.Tensor) => {
@@ -52,7 +52,7 @@ describe.each(devices)("compile on %s", (device) => {
     step.dispose();
   });
 
-  it("writes a part of a cell, packed or strided", async () => {
+  it("writes a part of a state buffer, packed or strided", async () => {
     const state = dx.zeros([2, 3], { device });
     const step = dx.compile((x: dx.Tensor) => {
       state.select(0, 1).add_(x);
@@ -78,7 +78,7 @@ describe.each(devices)("compile on %s", (device) => {
     step.dispose();
   });
 
-  it("swaps two cells", async () => {
+  it("swaps two state buffers", async () => {
     const a = dx.full([3], 1, { device, dtype: "float32" });
     const b = dx.full([3], 2, { device, dtype: "float32" });
     const swap = dx.compile(() => {
@@ -99,7 +99,7 @@ describe.each(devices)("compile on %s", (device) => {
     swap.dispose();
   });
 
-  it("records again when a cell was repointed from outside", async () => {
+  it("records again when a state buffer was repointed from outside", async () => {
     const state = dx.ones([4], { device });
     const step = dx.compile((x: dx.Tensor) => x.add(state));
     const x = dx.ones([4], { device });
@@ -242,7 +242,7 @@ describe.each(devices)("compile on %s", (device) => {
     step.dispose();
   });
 
-  it("runs where its state lies, also when it is called under another default device and ends in another way than before", async () => {
+  it("runs on its state's device, also under another default device and with another exit than before", async () => {
     const model = dx.nn.linear(3, 2, { device });
     const optimizer = dx.optim.adam(model.parameters(), { lr: 0.1 });
     const x = dx.ones([4, 3], { device });
@@ -269,7 +269,7 @@ describe.each(devices)("compile on %s", (device) => {
     const base = dx.tensor(numbers(24, 5), { device });
     const data = (await base.toArray()) as number[];
     const results: dx.Tensor[] = [];
-    // At the start of its buffer, 16 bytes on, and at an odd place: that is copied first.
+    // At the start of its buffer, at 16 bytes, and at an unaligned offset: that is copied first.
     const starts = [0, 4, 1, 0, 8, 3, 20];
     const before = dx.counters(device).replays;
     for (const at of starts) results.push(...step(base.slice(0, at, at + 4)));
@@ -328,7 +328,7 @@ describe.each(devices)("compile on %s", (device) => {
       w.mul(x).exp().sum().backward();
       return w.grad!;
     };
-    const step = dx.compile(gradient, { name: "places" });
+    const step = dx.compile(gradient, { name: "callSites" });
     step(dx.ones([2]));
     const origins = step.explain().nodes.map((n) => n.origin);
     expect(origins.length).toBeGreaterThan(0);

@@ -206,7 +206,7 @@ eachDevice("attention of any length", () => {
             Array.from({ length: l! }, (_, k) => (7 * k + i) % V),
             { shape: [1, l!], dtype: "int64" },
           ),
-          // From the second place on, so that what lies beyond the prompt stays.
+          // From the second index on, so that the cache beyond the prompt stays.
           dx.arange(l!, { dtype: "int64" }).add(i % 3),
           dx.tensor([l! - 1], { dtype: "int64" }),
         ],

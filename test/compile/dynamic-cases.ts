@@ -64,7 +64,7 @@ const move = (name: string, run: Sample["run"], inputs: readonly Argument[] = [x
 const parts: readonly Sample[] = [
   move("slice from the end", (x) => x!.slice(0, -1)),
   move("slice without the last", (x) => x!.slice(0, 0, -1)),
-  move("slice from a place to one before the end", (x) => x!.slice(0, 1, -1)),
+  move("slice from an index to one before the end", (x) => x!.slice(0, 1, -1)),
   move("slice of every second", (x) => x!.slice(0, 0, undefined, 2)),
   move("slice up to the size", (x) => x!.slice(0, 0, x!.shape[0])),
   move("differences of neighbours", (x) => x!.slice(0, 1).sub(x!.slice(0, 0, -1))),
@@ -85,7 +85,7 @@ const parts: readonly Sample[] = [
   move("expand to a size", (x) => dx.expand(x!.select(0, 0), [x!.shape[0]!, 3])),
   move("transpose and matmul", (x) => x!.transpose(0, 1).matmul(x!)),
   move("diagonal", (x) => dx.diagonal(x!, {}), [real([5, 5])]),
-  move("diagonal beside the main one", (x) => dx.diagonal(x!, { offset: 1 }), [real([5, 5])]),
+  move("diagonal above the main one", (x) => dx.diagonal(x!, { offset: 1 }), [real([5, 5])]),
   move("diagEmbed", (x) => dx.diagEmbed(x!), [real([3, 5])]),
   move("flip", (x) => x!.flip(0).mul(x!)),
   move("roll", (x) => x!.roll(1, 0).sub(x!)),

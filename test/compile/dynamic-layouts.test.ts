@@ -1,4 +1,4 @@
-/** Functions with dynamic sizes on arguments of other layouts, sizes and dtypes, with state, and with NaN in what lies beside: compared with eager calls. */
+/** Functions with dynamic sizes on arguments of other layouts, sizes and dtypes, with state, and with NaN in the padding: compared with eager calls. */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { eachDevice } from "../device.ts";

@@ -54,7 +54,7 @@ eachDevice("compile with dynamic axes", () => {
             const weight = dx.tensor(noise(9, 5), { shape: [3, 3], requiresGrad: true });
             const call = dx.compile(run, { dynamic: [[0], [0]] });
             for (const n of sizes) {
-              // What lies in the padding afterwards.
+              // The content of the padding afterwards.
               const bucket = n < 2 ? n : 2 ** Math.ceil(Math.log2(n));
               attempt(() => call(dx.full([bucket, 3], NaN), dx.full([bucket], NaN), weight));
               for (let i = 0; i < 3; i++) {
@@ -185,7 +185,7 @@ eachDevice("compile with dynamic axes", () => {
     compiled.dispose();
   });
 
-  it("writes in place into its arguments and into what lies outside", () => {
+  it("writes in place into its arguments and into outer tensors", () => {
     agrees(
       () => {
         const total = dx.zeros([3]);
@@ -223,7 +223,7 @@ eachDevice("compile with dynamic axes", () => {
     );
   });
 
-  it("gives numbers and data that follow the size, and those that change besides", () => {
+  it("uploads numbers and data that follow the size, and others that change", () => {
     let factor = 1;
     agrees(
       () => ({
@@ -301,9 +301,9 @@ eachDevice("compile with dynamic axes", () => {
     [
       "control flow that follows a size",
       (x: dx.Tensor): dx.Tensor[] => [x.shape[0]! > 5 ? x.exp() : x.mul(3)],
-      /^one is recorded for each size: a number, which depends on a size otherwise than by its shape\. /,
+      /^one is recorded for each size: a number, which depends on a size by more than its shape\. /,
     ],
-  ])("records %s anew for each size, and says where, once", async (_what, fn, message) => {
+  ])("records %s again for each size, and warns once, with the call site", async (_what, fn, message) => {
     const f = dx.compile(fn, { name: "one", dynamic: [0] });
     const told = await toldBy("one", () => {
       for (const n of [5, 6, 7, 5]) expectAlike(f(matrix(n, 1)), fn(matrix(n, 1)), `size ${n}`);
@@ -329,7 +329,7 @@ eachDevice("compile with dynamic axes", () => {
     f.dispose();
   });
 
-  it("works unchecked, after its function was let go of and made anew, and inside another", () => {
+  it("works unchecked, after its function was released and made again, and inside another", () => {
     const fn = (x: dx.Tensor): dx.Tensor[] => [x.mul(3).sum(0), x.mean()];
     const f = dx.compile(fn, { dynamic: [0], check: false });
     for (const n of [5, 6, 7, 5, 6, 7]) expectAlike(f(matrix(n, n)), fn(matrix(n, n)), `size ${n}`);

@@ -205,7 +205,7 @@ it("an argument's own gradient is kept where it was asked for, and can be read i
   f.dispose();
 });
 
-it("a buffer outside that is written through a view has its history flow on from call to call, beside a leaf that both reach", () => {
+it("the history of an outer buffer that is written through a view continues from call to call, as does that of a leaf that both reach", () => {
   const w = dx.tensor([1, -0.5, 0.25, 2], { requiresGrad: true });
   const buffer = dx.tensor([0.5, 0.6, 0.7, 0.8]);
   const f = dx.compile(() => {
@@ -229,7 +229,7 @@ it.each([
   ["tanh_, then a write through its reshape", (t: dx.Tensor) => t.reshape([2, 2]).mul_(2)],
   ["tanh_, then a sum with another leaf through a view", (t: dx.Tensor, w: dx.Tensor) => t.view([4]).add_(w)],
   ["tanh_ alone", (t: dx.Tensor) => t],
-])("what lies outside and was made by %s does compiled what it does eagerly", (_, write) => {
+])("an outer tensor made by %s behaves compiled as it does eagerly", (_, write) => {
   const run = (isCompiled: boolean): unknown[] => {
     const [m, w] = [dx.tensor([0.1, 0.2, 0.3, 0.4], { requiresGrad: true }), dx.tensor([1, -0.5, 0.25, 2], { requiresGrad: true })];
     const outer = m.mul(3).tanh_();

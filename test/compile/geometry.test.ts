@@ -11,7 +11,7 @@ const seen = (shape: readonly number[], strides: readonly number[] = packedStrid
 const same = (shapes: (n: number) => readonly number[], view: (n: number) => ReturnType<typeof seen>): boolean =>
   isSameView(view(8), view(5), { large: shapes(8), small: shapes(5) });
 
-describe("a view shows the same places of a larger tensor", () => {
+describe("a view shows the same indices of a larger tensor", () => {
   it("as the whole, transposed, expanded, or merged where what is padded comes first", () => {
     expect(
       same(

@@ -144,7 +144,7 @@ eachDevice("state on the host in compiled calls without checks", (device) => {
         });
     }));
 
-  test("permutations and random numbers are drawn anew, seeds are set again", () =>
+  test("permutations and random numbers are drawn again, seeds are set again", () =>
     isolated(() => {
       inBoth(() => {
         const generator = new dx.Generator(7);

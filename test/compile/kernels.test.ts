@@ -56,15 +56,15 @@ eachDevice("kernels of a graph", (device) => {
     };
     const forms: Record<string, (x: dx.Tensor) => dx.Tensor[]> = {
       "layerNorm's gradient": (x) => {
-        const given = x.mul(2).sin();
-        return dx.grad(norm.forward(x).mul(given).sum(), [x, ...norm.parameters()]) as dx.Tensor[];
+        const upstream = x.mul(2).sin();
+        return dx.grad(norm.forward(x).mul(upstream).sum(), [x, ...norm.parameters()]) as dx.Tensor[];
       },
       "a normalisation's gradient by hand": (x) => {
         const centered = x.sub(x.mean(1, { keepDims: true }));
         const normal = centered.mul(centered.square().mean(1, { keepDims: true }).add(1e-5).rsqrt());
-        const given = x.sin();
-        const along = given.mul(normal).mean(1, { keepDims: true });
-        return [given.sub(given.mean(1, { keepDims: true })).sub(normal.mul(along)), given.mul(normal).sum(0)];
+        const upstream = x.sin();
+        const along = upstream.mul(normal).mean(1, { keepDims: true });
+        return [upstream.sub(upstream.mean(1, { keepDims: true })).sub(normal.mul(along)), upstream.mul(normal).sum(0)];
       },
       "rows of exponentials, which are a result too": (x) => {
         const e = dx.exp(x.sub(dx.amax(x, 1, { keepDims: true })));

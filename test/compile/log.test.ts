@@ -12,7 +12,7 @@ const event = (kind: "retraced"): Event => ({
   guards: [],
 });
 
-it("a path is told from the root on, branches apart, with what lies inside of regions", () => {
+it("a path has the events from the root on, those inside regions too, and none of other branches", () => {
   const root = new Step(null, null);
   const [a, b, c] = [event("retraced"), event("retraced"), event("retraced")];
   const first = root.add(a);

@@ -105,7 +105,7 @@ const CASES: Record<string, [make: () => Any[], fn: (...args: Any[]) => unknown]
       return o;
     },
   ],
-  "one list in two places": [
+  "one list twice": [
     () => {
       const list = [x()];
       return [{ p: list, q: list }];
@@ -175,7 +175,7 @@ const CASES: Record<string, [make: () => Any[], fn: (...args: Any[]) => unknown]
       o.grad = w.grad;
     },
   ],
-  "a view beside what it is a view of": [
+  "a view and its base": [
     () => [{ x: x() }],
     (o) => {
       o.y = o.x.add(1);

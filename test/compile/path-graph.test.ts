@@ -15,7 +15,7 @@ it("a number that stays is uploaded once, one that varies is an input, equal one
   f.dispose();
 });
 
-it("a packed part is joined, one with gaps scattered, a whole one replaced; each is what it is eagerly", () => {
+it("a packed part is joined, a strided one scattered, all of a buffer replaced; each equals the eager result", () => {
   const run = (write: (t: dx.Tensor, x: dx.Tensor) => void): [string[], unknown, unknown] => {
     const make = (): dx.Tensor => dx.arange(12, { dtype: "float32" }).reshape(3, 4);
     const [state, eager] = [make(), make()];

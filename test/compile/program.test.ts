@@ -27,7 +27,7 @@ it("an argument is copied when it is another one, was written to, or shows anoth
   });
 });
 
-it("state that was given another buffer is found again, and is kept while the program lives", () => {
+it("state whose buffer was replaced is found again, and is kept while the program lives", () => {
   const state = dx.tensor([1, 2]);
   const f = dx.compile((x: dx.Tensor) => x.add(state));
   expect(f(dx.ones([2])).toArraySync()).toEqual([2, 3]);
@@ -65,7 +65,7 @@ it("a profile between calls that run and calls that are replayed leaves each its
   dx.withDevice("cpu", () => {
     const f = dx.compile((x: dx.Tensor) => x.mul(2));
     const all = dx.tensor([1, 2, 3, 4, 5, 6, 7, 8]);
-    // One element on is no place to bind: it is copied and replayed; four on is.
+    // An offset of one element cannot be bound: the argument is copied and the program replayed. An offset of four can.
     const [odd, even] = [all.slice(0, 1, 3), all.slice(0, 4, 6)];
     for (let i = 0; i < 3; i++) {
       expect(f(odd).toArraySync()).toEqual([4, 6]);

@@ -1,4 +1,4 @@
-/** In-place writes that a compiled function repeats: each call finds the histories, and the staleness of what was saved, as eager code does. */
+/** In-place writes in a compiled function: in each call histories, and errors for saved tensors that were written, are as in eager code. */
 import { describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { devices } from "../device.ts";
@@ -7,10 +7,10 @@ import { devices } from "../device.ts";
 function calls(fn: (...leaves: dx.Tensor[]) => readonly dx.Tensor[], leaves: () => dx.Tensor[], compiled: boolean): unknown[] {
   const call = compiled ? dx.compile(fn) : fn;
   return [0, 1, 2].map(() => {
-    const given = leaves();
+    const tensors = leaves();
     try {
-      const results = call(...given);
-      return [...results, ...given.flatMap((t) => t.grad ?? [])].map((t) => dx.noGrad(() => t.toArraySync()));
+      const results = call(...tensors);
+      return [...results, ...tensors.flatMap((t) => t.grad ?? [])].map((t) => dx.noGrad(() => t.toArraySync()));
     } catch (error) {
       if (error instanceof dx.AutogradError) return `refused: ${error.operation}`;
       throw error;
@@ -39,7 +39,7 @@ describe.each(devices)("repeated writes on %s", (device) => {
     expect(refused).toEqual(Array(3).fill("refused: backward"));
   });
 
-  it("a gradient that is a view of something may be changed in place in each call", () => {
+  it("a gradient that is a view may be changed in place in each call", () => {
     const found = agrees(
       (a) => {
         const [g] = dx.grad(a.sum(), [a], { createGraph: true });

@@ -12,7 +12,7 @@ const BATCH = 100;
 const recorded = { lists: 3 };
 
 eachDevice("functions with state", (device) => {
-  it("set a cell to zero beside a sum, call after call", async () =>
+  it("set a buffer to zero and return a sum, call after call", async () =>
     clean(
       device,
       () => {
@@ -54,7 +54,7 @@ eachDevice("functions with state", (device) => {
       { collect: true },
     ));
 
-  it("return what cells were beside what they became", async () =>
+  it("return old and new values of buffers", async () =>
     clean(
       device,
       () => {
@@ -88,7 +88,7 @@ eachDevice("functions with state", (device) => {
       { collect: true },
     ));
 
-  it("set two cells whose first use is a copy of another group, program after program", async () =>
+  it("set two buffers whose first use is a copy in another group, program after program", async () =>
     clean(
       device,
       () => {

@@ -1,6 +1,6 @@
 /**
- * Random functions with state: cells that are set, filled, copied between halves, swapped, accumulated and cast, with results that are
- * arguments, cells and values. A program is data, so that a failing one can be printed and run again by its seed.
+ * Random functions with state: buffers that are set, filled, copied between halves, swapped, accumulated and cast, with results that are
+ * arguments, buffers and values. A program is data, so that a failing one can be printed and run again by its seed.
  *
  * All values are small integers, exact in every dtype and clamped before they could grow: eager and compiled agree bit by bit.
  */
@@ -26,7 +26,7 @@ const DTYPES = ["float32", "float32", "float16", "int32", "int64", "uint8"] as c
 const LENGTHS = [2, 4, 6, 64, 130, 5000] as const;
 const MOST = 9;
 
-interface Cell {
+interface StateBuffer {
   readonly dtype: dx.DType;
   /** [] for one element of rank 0. */
   readonly shape: readonly number[];
@@ -34,19 +34,19 @@ interface Cell {
 }
 
 type Statement =
-  | { readonly do: "zero" | "negate" | "clamp" | "transposedZero" | "viewZero"; readonly cell: number }
-  | { readonly do: "fill" | "add" | "fillPart"; readonly cell: number; readonly value: number }
-  | { readonly do: "copy" | "swap" | "accumulate" | "exchange"; readonly cell: number; readonly other: number }
-  | { readonly do: "half"; readonly cell: number; readonly other: number; readonly from: 0 | 1; readonly to: 0 | 1 }
-  | { readonly do: "take" | "addArgument"; readonly cell: number; readonly argument: number }
-  | { readonly do: "keep" | "replace"; readonly cell: number };
+  | { readonly do: "zero" | "negate" | "clamp" | "transposedZero" | "viewZero"; readonly buffer: number }
+  | { readonly do: "fill" | "add" | "fillPart"; readonly buffer: number; readonly value: number }
+  | { readonly do: "copy" | "swap" | "accumulate" | "exchange"; readonly buffer: number; readonly other: number }
+  | { readonly do: "half"; readonly buffer: number; readonly other: number; readonly from: 0 | 1; readonly to: 0 | 1 }
+  | { readonly do: "take" | "addArgument"; readonly buffer: number; readonly argument: number }
+  | { readonly do: "keep" | "replace"; readonly buffer: number };
 
-type Result = { readonly of: "cell" | "view" | "argument" | "value" | "sum"; readonly index: number };
+type Result = { readonly of: "buffer" | "view" | "argument" | "value" | "sum"; readonly index: number };
 
 export interface Program {
   readonly seed: number;
-  readonly cells: readonly Cell[];
-  readonly arguments: readonly Cell[];
+  readonly buffers: readonly StateBuffer[];
+  readonly arguments: readonly StateBuffer[];
   readonly body: readonly Statement[];
   readonly results: readonly Result[];
   readonly regions: "whole" | "head" | "none" | undefined;
@@ -57,61 +57,61 @@ export interface Program {
 
 export const CALLS = 5;
 
-function cell(random: Chance, length: number): Cell {
+function buffer(random: Chance, length: number): StateBuffer {
   const dtype = DTYPES[random(DTYPES.length)]!;
   const shape = random(6) === 0 ? [] : random(3) === 0 ? [2, length / 2] : [length];
   return { dtype, shape, seed: random(1000) };
 }
 
-function statement(random: Chance, cells: number, inputs: number): Statement {
-  const [cell, other] = [random(cells), random(cells)];
+function statement(random: Chance, buffers: number, inputs: number): Statement {
+  const [buffer, other] = [random(buffers), random(buffers)];
   switch (random(18)) {
     case 0:
     case 1:
     case 2:
-      return { do: "zero", cell };
+      return { do: "zero", buffer };
     case 3:
-      return { do: "fill", cell, value: random(MOST) };
+      return { do: "fill", buffer, value: random(MOST) };
     case 4:
-      return { do: "copy", cell, other };
+      return { do: "copy", buffer, other };
     case 5:
     case 6:
-      return { do: "half", cell, other, from: random(2) as 0 | 1, to: random(2) as 0 | 1 };
+      return { do: "half", buffer, other, from: random(2) as 0 | 1, to: random(2) as 0 | 1 };
     case 7:
-      return { do: "swap", cell, other };
+      return { do: "swap", buffer, other };
     case 8:
-      return { do: "accumulate", cell, other };
+      return { do: "accumulate", buffer, other };
     case 9:
-      return { do: "exchange", cell, other };
+      return { do: "exchange", buffer, other };
     case 10:
-      return { do: "add", cell, value: random(3) };
+      return { do: "add", buffer, value: random(3) };
     case 11:
-      return { do: random(2) ? "viewZero" : "transposedZero", cell };
+      return { do: random(2) ? "viewZero" : "transposedZero", buffer };
     case 12:
-      return { do: "take", cell, argument: random(inputs) };
+      return { do: "take", buffer, argument: random(inputs) };
     case 13:
-      return { do: "addArgument", cell, argument: random(inputs) };
+      return { do: "addArgument", buffer, argument: random(inputs) };
     case 14:
-      return random(2) ? { do: "fillPart", cell, value: random(MOST) } : { do: "clamp", cell };
+      return random(2) ? { do: "fillPart", buffer, value: random(MOST) } : { do: "clamp", buffer };
     default:
-      return { do: (["keep", "keep", "negate", "replace", "replace"] as const)[random(5)]!, cell };
+      return { do: (["keep", "keep", "negate", "replace", "replace"] as const)[random(5)]!, buffer };
   }
 }
 
 export function programOf(seed: number): Program {
   const random = chance(seed);
   const length = LENGTHS[random(LENGTHS.length)]!;
-  const cells = Array.from({ length: 1 + random(4) }, () => cell(random, length));
-  const inputs = Array.from({ length: 1 + random(2) }, () => cell(random, length));
-  const body = Array.from({ length: 1 + random(7) }, () => statement(random, cells.length, inputs.length));
-  const of = ["cell", "view", "argument", "value", "value", "value", "sum"] as const;
+  const buffers = Array.from({ length: 1 + random(4) }, () => buffer(random, length));
+  const inputs = Array.from({ length: 1 + random(2) }, () => buffer(random, length));
+  const body = Array.from({ length: 1 + random(7) }, () => statement(random, buffers.length, inputs.length));
+  const of = ["buffer", "view", "argument", "value", "value", "value", "sum"] as const;
   const results = Array.from({ length: random(4) }, () => ({ of: of[random(of.length)]!, index: random(8) }));
   const regions = ([undefined, "whole", "head", "none"] as const)[random(4)];
-  return { seed, cells, arguments: inputs, body, results, regions, touched: random(1 << CALLS), read: random(1 << CALLS) };
+  return { seed, buffers, arguments: inputs, body, results, regions, touched: random(1 << CALLS), read: random(1 << CALLS) };
 }
 
 /** Elements between 0 and 8. */
-function made({ dtype, shape, seed }: Cell, device: string, call = 0): dx.Tensor {
+function made({ dtype, shape, seed }: StateBuffer, device: string, call = 0): dx.Tensor {
   const random = chance(seed * 31 + call);
   const count = shape.reduce((a, b) => a * b, 1);
   const values = Array.from({ length: count }, () => random(MOST));
@@ -130,8 +130,8 @@ const half = (x: dx.Tensor, which: 0 | 1): dx.Tensor => {
   return which === 0 ? flat.slice(0, 0, middle) : flat.slice(0, x.size - middle, x.size);
 };
 
-function perform(s: Statement, cells: readonly dx.Tensor[], inputs: readonly dx.Tensor[], values: dx.Tensor[]): void {
-  const x = cells[s.cell]!;
+function perform(s: Statement, buffers: readonly dx.Tensor[], inputs: readonly dx.Tensor[], values: dx.Tensor[]): void {
+  const x = buffers[s.buffer]!;
   switch (s.do) {
     case "zero":
       x.zero_();
@@ -160,20 +160,20 @@ function perform(s: Statement, cells: readonly dx.Tensor[], inputs: readonly dx.
       x.clamp_(0, MOST);
       break;
     case "copy":
-      x.copy_(fitting(cells[s.other]!, x));
+      x.copy_(fitting(buffers[s.other]!, x));
       break;
     case "accumulate":
-      x.copy_(limited(x.add(fitting(cells[s.other]!, x).to(x.dtype))));
+      x.copy_(limited(x.add(fitting(buffers[s.other]!, x).to(x.dtype))));
       break;
     case "swap": {
       const kept = x.clone();
-      const y = cells[s.other]!;
+      const y = buffers[s.other]!;
       x.copy_(fitting(y, x));
       y.copy_(fitting(kept, y));
       break;
     }
     case "exchange": {
-      const y = cells[s.other]!;
+      const y = buffers[s.other]!;
       const [a, b] = [fitting(y, x).to(x.dtype).add(0), fitting(x, y).to(y.dtype).add(0)];
       x.copy_(a);
       y.copy_(b);
@@ -181,7 +181,7 @@ function perform(s: Statement, cells: readonly dx.Tensor[], inputs: readonly dx.
     }
     case "half": {
       const target = half(x, s.to);
-      const source = half(cells[s.other]!, s.from);
+      const source = half(buffers[s.other]!, s.from);
       if (source.size === target.size) target.copy_(source);
       else target.copy_(limited(source.max()));
       break;
@@ -206,19 +206,24 @@ function perform(s: Statement, cells: readonly dx.Tensor[], inputs: readonly dx.
   }
 }
 
-function resultsOf(program: Program, cells: readonly dx.Tensor[], inputs: readonly dx.Tensor[], values: readonly dx.Tensor[]): dx.Tensor[] {
+function resultsOf(
+  program: Program,
+  buffers: readonly dx.Tensor[],
+  inputs: readonly dx.Tensor[],
+  values: readonly dx.Tensor[],
+): dx.Tensor[] {
   return program.results.map(({ of, index }, i) => {
-    const cell = cells[index % cells.length]!;
+    const buffer = buffers[index % buffers.length]!;
     const result =
       of === "argument"
         ? inputs[index % inputs.length]!
         : of === "value" && values.length > 0
           ? values[index % values.length]!
           : of === "sum"
-            ? cell.to("float32").sum()
+            ? buffer.to("float32").sum()
             : of === "view"
-              ? dx.unsqueeze(cell, 0)
-              : cell;
+              ? dx.unsqueeze(buffer, 0)
+              : buffer;
     // The first one as it is; the others differ, whatever is the same among them.
     return i === 0 ? result : result.add(i);
   });
@@ -227,24 +232,24 @@ function resultsOf(program: Program, cells: readonly dx.Tensor[], inputs: readon
 export const textOf = (program: Program): string => JSON.stringify(program, null, 1);
 
 interface Side {
-  readonly cells: readonly dx.Tensor[];
+  readonly buffers: readonly dx.Tensor[];
   readonly call: (...inputs: dx.Tensor[]) => dx.Tensor[];
   readonly end: () => void;
 }
 
 function sideOf(program: Program, device: string, isCompiled: boolean): Side {
-  const cells = program.cells.map((c) => made(c, device));
+  const buffers = program.buffers.map((c) => made(c, device));
   const body = (...inputs: dx.Tensor[]): dx.Tensor[] => {
     const values: dx.Tensor[] = [];
-    for (const s of program.body) perform(s, cells, inputs, values);
-    return resultsOf(program, cells, inputs, values);
+    for (const s of program.body) perform(s, buffers, inputs, values);
+    return resultsOf(program, buffers, inputs, values);
   };
-  if (!isCompiled) return { cells, call: body, end: () => undefined };
+  if (!isCompiled) return { buffers, call: body, end: () => undefined };
   const { regions, seed } = program;
   // One in four may be run as operations are; all others are replayed.
   const lists = seed % 4 === 0 ? {} : { lists: 2 + (seed % 3) };
   const compiled = dx.compile(body, { name: `seed ${seed}`, ...lists, ...(regions === undefined ? {} : { regions }) });
-  return { cells, call: (...inputs) => compiled(...inputs), end: () => compiled.dispose() };
+  return { buffers, call: (...inputs) => compiled(...inputs), end: () => compiled.dispose() };
 }
 
 /** The first difference between eager and compiled, in words; null when there is none. */
@@ -259,10 +264,10 @@ export function difference(program: Program, device: string): string | null {
         for (let call = 0; call < CALLS; call++) {
           const inputs = program.arguments.map((a) => made(a, device, call));
           remember(`call ${call}, result`, eager.call(...inputs), compiled.call(...inputs));
-          if ((program.read >> call) & 1) remember(`call ${call}, cell`, eager.cells, compiled.cells);
-          if ((program.touched >> call) & 1) for (const side of [eager, compiled]) side.cells[call % side.cells.length]!.fill_(call);
+          if ((program.read >> call) & 1) remember(`call ${call}, buffer`, eager.buffers, compiled.buffers);
+          if ((program.touched >> call) & 1) for (const side of [eager, compiled]) side.buffers[call % side.buffers.length]!.fill_(call);
         }
-        remember("at the end, cell", eager.cells, compiled.cells);
+        remember("at the end, buffer", eager.buffers, compiled.buffers);
         for (const { name, want, got } of kept) {
           const [w, g] = [numbers(want), numbers(got)];
           if (want.dtype !== got.dtype || want.shape.join() !== got.shape.join())

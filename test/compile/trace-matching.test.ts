@@ -7,7 +7,7 @@ import { eachDevice } from "../device.ts";
 
 const definition = (name: string) => own.find((d) => d.name === name)!;
 
-it("operations fit whose elements are independent, or that say how they leave padding out", () => {
+it("operations can be padded that are elementwise, or have a rule that leaves padding out", () => {
   for (const name of ["add", "tanh", "cat", "scatter"]) expect([name, isPaddable(definition(name))]).toEqual([name, true]);
   expect(isPaddable(definition("dft"))).toBe(false);
 });

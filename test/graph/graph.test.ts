@@ -12,7 +12,7 @@ it("bytes are rounded up to 4, and a span goes from the first element to the las
   ]);
 });
 
-it("an expression shows the whole of its value when nothing is left out, turned or shifted", () => {
+it("an expression is its whole value unless it is a part, a transpose or at an offset", () => {
   const value = new Graph().addInput(24);
   expect(isWhole(packedExpr(value, "float32", [2, 3]))).toBe(true);
   expect(isWhole(packedExpr(value, "float32", [5]))).toBe(false);

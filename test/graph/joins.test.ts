@@ -16,7 +16,7 @@ it("pieces that nodes make for a flat join are written where they belong", () =>
   ]);
 });
 
-it("a join stays that is not flat, that takes one piece twice or an input, or whose pieces lie at odd places", () => {
+it("a join stays if it is not flat, has one piece twice or an input, or has pieces at unaligned offsets", () => {
   const kept = (make: (b: ReturnType<typeof build>) => void): number => {
     const b = build();
     make(b);

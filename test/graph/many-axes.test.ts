@@ -1,4 +1,4 @@
-/** Tensors of more axes than DirectML's eight, packed and permuted, beside PyTorch 2.15: shapes and weighted sums of results (many-axes.json). */
+/** Tensors of more axes than DirectML's eight, packed and permuted, compared with PyTorch 2.15: shapes and weighted sums of results (many-axes.json). */
 import { readFileSync } from "node:fs";
 import { expect, it, test } from "vitest";
 import * as dx from "../../src/index.ts";

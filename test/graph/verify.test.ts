@@ -31,5 +31,5 @@ it("a graph that holds together passes, and each way in which it may not is name
   broken(swapped("outputs", [new Expr(y.value, "float32", [4], [1], 4)]), /an output reads past the end of value %1/);
   broken(swapped("state", [{ buffer: y.value, value: y }]), /a state write goes to no input/);
   const small = graph.addInput(4);
-  broken(swapped("state", [{ buffer: small, value: y }]), /a state write of 16 bytes goes to a cell of 4/);
+  broken(swapped("state", [{ buffer: small, value: y }]), /a state write of 16 bytes goes to a buffer of 4/);
 });

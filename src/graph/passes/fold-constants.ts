@@ -1,4 +1,4 @@
-/** Small tensors that are the same at every call become inputs whose bytes are uploaded once. */
+/** Folds small constant tensors: they become inputs whose bytes are uploaded once. */
 import { DTYPES, type DType } from "../../core/dtype.ts";
 import { elements } from "../../core/elements.ts";
 import { sizeOf } from "../../core/shape.ts";

@@ -1,4 +1,4 @@
-/** Moves an activation that alone reads a result into the operator that makes it, where that operator takes one. */
+/** Fuses an activation into the operator whose result only it reads, where that operator has a fused activation. */
 import { hostOf } from "../../dml/fusion.ts";
 import { OPERATORS } from "../../dml/operators.generated.ts";
 import { isWhole, Expr, withNodes, type Activation, type Graph, type GraphNode, type Value } from "../graph.ts";

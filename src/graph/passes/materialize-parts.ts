@@ -1,9 +1,9 @@
 /**
  * Inside a compiled DirectML graph an edge has no offset: a node that reads a value from a later byte on gets a SLICE1 before it.
  *
- * A node that could write its result over what it reads demands all of what an edge holds: CompileGraph of Microsoft's library gives
- * E_INVALIDARG where that is a part of a value as it lies, or came out of a slice, which it takes for such a part. A CAST to the same type
- * is a copy to it. It gives that for an IDENTITY of a part of an input as well, which it leaves out: a CAST stands for those.
+ * A node that supports in-place execution must read whole values: CompileGraph of Microsoft's library returns E_INVALIDARG if its input is a part of a
+ * value, or the output of a slice. A CAST to the same type makes a copy. An IDENTITY of a part of an input fails in the same way, since the library
+ * removes it: it is replaced by a CAST.
  */
 import { OPERATORS } from "../../dml/operators.generated.ts";
 import { Expr, withNodes, type Graph, type GraphNode, type Value } from "../graph.ts";

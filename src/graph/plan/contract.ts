@@ -1,4 +1,4 @@
-/** What lies between the shaders of a program as few nodes: for devices whose graph compiler fuses. */
+/** Contracts the nodes between a program's shaders to few nodes, for devices whose graph compiler fuses. */
 import { packedExpr, withNodes, type Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
 import { materializeParts } from "../passes/materialize-parts.ts";
 import type { GraphDescription } from "../../native/binding.ts";
@@ -22,7 +22,7 @@ export function regionOf(graph: Graph, nodes: ReadonlySet<GraphNode>, results: r
 
 /**
  * The graph in layers: nodes that need no shader of their layer, as one node, and shaders behind them. Each layer needs the ones before. The nodes
- * that stand for others are the map's keys, and have the inputs and results of their regions.
+ * that represent regions are the map's keys, and have the inputs and results of their regions.
  */
 export function contract(graph: Graph, inputPerView: boolean): { readonly graph: Graph; readonly regions: ReadonlyMap<GraphNode, Region> } {
   const layers: { readonly nodes: GraphNode[]; readonly shaders: GraphNode[] }[] = [];

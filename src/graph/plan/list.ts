@@ -13,7 +13,7 @@ import { sizesOf, slotsOf, type Plan, type Preset } from "./slots.ts";
 const mayWriteOver = (node: GraphNode): boolean =>
   node.operator === "SHADER" ? node.shader?.inPlace === true || node.shader?.updates === true : OPERATORS[node.operator].supportsInPlace;
 
-/** State writes that nodes make straight into the cell, by the values they write: one value, and those that it updates. */
+/** State that nodes write in place: the state's buffer, by the value that is written and by the values that it updates. */
 function inPlaceWrites(graph: Graph): Map<Value, Value> {
   const index = new Map(graph.nodes.map((n, i) => [n, i]));
   const readers = new Map<Value, GraphNode[]>();
@@ -62,7 +62,7 @@ function inPlaceWrites(graph: Graph): Map<Value, Value> {
 const updatedBy = (node: GraphNode): Value | null => (node.shader?.updates === true ? node.inputs[0]!.value : null);
 
 /**
- * The nodes before all updates in place and all reads of pieces that lie joined: what depends on none of them and is none. Empty when
+ * The nodes that depend on no update in place and on no read of a removed JOIN's output. Empty when
  * a graph of them is not worth it.
  */
 function headOf(nodes: readonly GraphNode[], direct: ReadonlyMap<Value, Value>, joins: FlatJoins): Set<GraphNode> {
@@ -76,7 +76,7 @@ function headOf(nodes: readonly GraphNode[], direct: ReadonlyMap<Value, Value>, 
   return head.size > 1 ? head : new Set();
 }
 
-/** Values that the nodes make and others need: nodes outside, the program's results, the flat JOINs that fell away. */
+/** Values that the nodes make and others need: nodes outside, the program's results, pieces of the removed JOINs. */
 function resultsOf(head: ReadonlySet<GraphNode>, rest: readonly GraphNode[], inside: ReadonlyMap<Value, unknown>, graph: Graph): Value[] {
   const needed = new Set<Value>([...graph.outputs.map((x) => x.value), ...graph.state.map((w) => w.value.value), ...inside.keys()]);
   for (const node of rest) for (const x of node.inputs) if (x !== null) needed.add(x.value);
@@ -85,7 +85,7 @@ function resultsOf(head: ReadonlySet<GraphNode>, rest: readonly GraphNode[], ins
 
 /**
  * A dispatch for each node, in groups that need no barrier inside, intermediates in one arena by lifetime. `asGraph`: the nodes
- * before the first update in place are one graph, which comes first. regions: what some nodes stand for.
+ * before the first update in place are one graph, which comes first. regions: what some nodes represent.
  */
 export function planList(graph: Graph, name: string, asGraph: boolean, regions: ReadonlyMap<GraphNode, Region> = new Map()): Plan {
   const slots = slotsOf(graph);
@@ -133,7 +133,7 @@ export function planList(graph: Graph, name: string, asGraph: boolean, regions: 
     ends.delete(whole);
     return { offset: slotOf(whole)[1] + offset, bytes };
   });
-  /** By the group after which nobody reads them; without those of presets. */
+  /** Values by the group of their last read, presets excepted. */
   const endsAt = Array.from({ length: last + 2 }, (): Value[] => []);
   for (const [root, end] of ends) endsAt[end]!.push(root);
   const release = (group: number): void => {
@@ -146,7 +146,7 @@ export function planList(graph: Graph, name: string, asGraph: boolean, regions: 
   };
 
   const dispatchables: (OperatorDescription | GraphDescription | ShaderDescription)[] = [];
-  // Between two groups there is room for what fills the outputs of the later one.
+  // A step between two groups fills the outputs of the later one.
   const isFilled = order.some(({ node: { shader } }) => shader?.updates === true || shader?.fills.some((f) => f !== null) === true);
   const stepOf = (group: number): number => (isFilled ? 2 * group + 1 : group);
   const known = new Map<string, number>();
@@ -207,7 +207,7 @@ export function planList(graph: Graph, name: string, asGraph: boolean, regions: 
   return { name, ...sizesOf(graph), scratch: arena.size, dispatchables, steps, presets };
 }
 
-/** The earliest group of each node: after what it reads was written, and, writing into a cell, after its old value was read. */
+/** The earliest group of each node: after its inputs were written, and, where it writes state in place, after all reads of the old value. */
 function groupsOf(
   nodes: readonly GraphNode[],
   direct: ReadonlyMap<Value, Value>,

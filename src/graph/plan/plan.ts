@@ -1,7 +1,7 @@
 /**
- * From a graph to a program: which nodes become one dispatch, in which order and group, and where values lie. Devices whose
- * graph compiler fuses get one graph of all nodes, or one of those between shaders; others get a dispatch for each node, or a graph of those before the updates in
- * place.
+ * Plans a program for a graph: which nodes are one dispatch, their order and groups, and the memory of their values. Devices with a fusing graph
+ * compiler get one graph of all nodes, or one for the nodes between shaders. Others get a dispatch for each node, or a graph of the nodes before the
+ * first update in place.
  */
 import type { Capabilities } from "../../dml/capabilities.ts";
 import { OPERATORS } from "../../dml/operators.generated.ts";

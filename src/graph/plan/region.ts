@@ -6,12 +6,12 @@ import { Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
 import { isPacked } from "../../core/shape.ts";
 import { sizesOf, slotsOf } from "./slots.ts";
 
-/** Bytes that an input may begin behind the start of the output that lies over it. */
+/** Largest offset of an input from the start of the output that overwrites it, in bytes. */
 const MAX_OFFSET = 0xffffffff;
 
 /**
- * One graph of all nodes. New values of state cells are written over the old ones where the device compiles graphs that do so (`overwrites`:
- * the software adapter); else they go to the arena and are copied into the cells afterwards.
+ * One graph of all nodes. New values of state are written over the old ones where the device compiles graphs with such outputs (`overwrites`: the
+ * software adapter); else they go to the arena and are copied to the state's buffers afterwards.
  */
 export function planRegion(graph: Graph, name: string, overwrites: boolean): ProgramDescription {
   const slots = slotsOf(graph);

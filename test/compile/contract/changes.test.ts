@@ -8,7 +8,7 @@ import { at, input, none } from "./shared.ts";
 eachDevice("compile changes what eager changes", () => {
   it("an argument in place", () => agrees(none, (_, x) => x.mul_(2).sum(), input, { programs: 1 }));
   it("a part of an argument", () => agrees(none, (_, x) => void x.slice(0, 1, 2).add_(10), input, { programs: 1 }));
-  it("a strided argument, and nothing beside it", async () => {
+  it("a strided argument, and no other element of its storage", async () => {
     const f = dx.compile((x: dx.Tensor) => void x.mul_(-1));
     for (let i = 0; i < 3; i++) {
       const base = dx.arange(12, { dtype: "float32" }).reshape([3, 4]);
@@ -153,7 +153,7 @@ eachDevice("compile changes what eager changes", () => {
       input,
       { programs: 1 },
     ));
-  it("two outer buffers that change places", () =>
+  it("two outer buffers that are swapped", () =>
     agrees(
       () => ({ a: at([1, 2]), b: at([3, 4]) }),
       ({ a, b }, x) => {
@@ -192,7 +192,7 @@ eachDevice("compile changes what eager changes", () => {
       { after: (_, r) => (r as dx.Tensor).backward() },
     ));
 
-  it("gradients kept by a view that was made anew by a write", () =>
+  it("gradients kept by a view whose history a write replaced", () =>
     agrees(
       none,
       (_, x) => {

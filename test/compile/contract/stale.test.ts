@@ -97,7 +97,7 @@ eachDevice("compile never goes stale", () => {
     expect(await w.grad!.toArray()).toEqual([2, 4]);
     f.dispose();
   });
-  it("what was saved beside the elements that it writes", async () => {
+  it("a saved tensor that shares a storage with the elements that it writes, but no element", async () => {
     const [v, w] = [at([1, 2], true), at([3, 4], true)];
     const optimizer = new dx.optim.SGD([v, w], { lr: 0 });
     v.mul(w).sum().backward();
@@ -131,7 +131,7 @@ eachDevice("compile never goes stale", () => {
       },
       input,
     ));
-  it("when only some results are followed back, and what lies outside has moved on", () =>
+  it("when only some results have a backward pass, and outer tensors have changed", () =>
     agrees(
       () => {
         const w = at([1, 2], true);

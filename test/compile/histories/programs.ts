@@ -197,7 +197,7 @@ export function programOf(seed: number): Program {
     const before: Step[] = [];
     const again = call === 0 || random(3) > 0;
     if (again) before.push(...making.steps);
-    const given = args.map((n, i) => {
+    const callArgs = args.map((n, i) => {
       // A result of the call before.
       const fits = results.flatMap((r, k) => (body.shapes.get(r) === argShapes[i] ? [`r${k}`] : []));
       return call > 0 && fits.length > 0 && random(3) === 0 ? making.pick(fits) : n;
@@ -208,7 +208,7 @@ export function programOf(seed: number): Program {
     if (random(6) === 0) then.write();
     if (random(6) === 0) then.gradients(false);
     if (random(4) === 0) then.edit(names);
-    rounds.push({ before, args: given, after: then.steps });
+    rounds.push({ before, args: callArgs, after: then.steps });
   }
   return { seed, leaves, buffers, body: body.steps, results, rounds };
 }

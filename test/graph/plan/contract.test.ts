@@ -8,20 +8,20 @@ import { foldRowsShader } from "../../../src/shader/kernels/select.ts";
 import { clean } from "../../device.ts";
 import { expectClose } from "../../tolerance.ts";
 
-/** A builder over [64] of float32 and their places. */
-function builder(): { g: GraphBuilder; graph: Graph; x: Expr; places: Expr } {
+/** A builder over [64] of float32, and their indices. */
+function builder(): { g: GraphBuilder; graph: Graph; x: Expr; indices: Expr } {
   const graph = new Graph();
   const g = new GraphBuilder(graph, nativeDevice(dx.device("cpu")).capabilities);
   const input = (dtype: "float32" | "uint32"): Expr => packedExpr(graph.addInput(256), dtype, [64]);
-  return { g, graph, x: input("float32"), places: input("uint32") };
+  return { g, graph, x: input("float32"), indices: input("uint32") };
 }
 
-const folded = (g: GraphBuilder, x: Expr, places: Expr): Expr =>
-  g.reshape(foldRowsShader(g, "max", g.reshape(x, [64, 1]), places, 64), [64]);
+const folded = (g: GraphBuilder, x: Expr, indices: Expr): Expr =>
+  g.reshape(foldRowsShader(g, "max", g.reshape(x, [64, 1]), indices, 64), [64]);
 
-describe("what lies between shaders", () => {
+describe("the nodes between shaders", () => {
   it("is one node for each layer; nodes that need no shader are in the first one", () => {
-    const { g, graph, x, places } = builder();
+    const { g, graph, x, indices: places } = builder();
     const first = folded(g, g.elementWiseExp(g.elementWiseSin(x)), places);
     const second = folded(g, g.elementWiseAbs(g.elementWiseSqrt(first)), places);
     graph.outputs = [g.elementWiseAdd(second, g.elementWiseCos(x))];
@@ -58,11 +58,11 @@ describe("a compiled function with folds by shaders, as it is called", () => {
         };
         const compiled = dx.compile(step);
         for (const call of [1, 2, 3, 4]) {
-          const given = [wave(100, 0.1 * call), wave(k, 0.37 + call)] as const;
+          const inputs = [wave(100, 0.1 * call), wave(k, 0.37 + call)] as const;
           const before = state.clone();
-          const want = [...step(...given), state].map((t) => [...(t.dataSync() as Float32Array)]);
+          const want = [...step(...inputs), state].map((t) => [...(t.dataSync() as Float32Array)]);
           state.copy_(before);
-          const got = [...compiled(...given), state];
+          const got = [...compiled(...inputs), state];
           got.forEach((t, i) => expectClose(t, want[i]!));
         }
         compiled.dispose();

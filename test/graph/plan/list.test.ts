@@ -14,12 +14,12 @@ it("nodes that do not wait for each other share a group; equal ones share what i
   expect(plan.scratch).toBe(4 * 256);
 });
 
-it("state is written in place by an operator that may, after the others have read it, else by a copy at the end", () => {
+it("state is written in place by an operator that supports it, after all other reads, else by a copy at the end", () => {
   const { graph, g, input } = build();
-  const [cell, x] = [input(4), input(4)];
-  const next = g.elementWiseAdd(cell, x);
-  graph.outputs = [g.elementWiseMultiply(cell, x)];
-  graph.state = [{ buffer: cell.value, value: next }];
+  const [state, x] = [input(4), input(4)];
+  const next = g.elementWiseAdd(state, x);
+  graph.outputs = [g.elementWiseMultiply(state, x)];
+  graph.state = [{ buffer: state.value, value: next }];
   const late = planList(graph, "test", false);
   const copies = late.steps.filter((s) => "copy" in s);
   // The other reader comes later in the graph than the write: the value is kept apart and copied.
@@ -32,11 +32,11 @@ it("state is written in place by an operator that may, after the others have rea
   ]);
 });
 
-it("what comes before the first update in place is one graph, if asked for", () => {
+it("the nodes before the first update in place are one graph, if requested", () => {
   const { graph, g, input } = build();
-  const [cell, x] = [input(4), input(4)];
+  const [state, x] = [input(4), input(4)];
   const value = g.elementWiseExp(g.elementWiseAbs(x));
-  graph.state = [{ buffer: cell.value, value: g.elementWiseAdd(cell, value) }];
+  graph.state = [{ buffer: state.value, value: g.elementWiseAdd(state, value) }];
   const plan = planList(graph, "test", true);
   expect([plan.steps.length, plan.dispatchables.length, "nodes" in plan.dispatchables[0]!]).toEqual([2, 2, true]);
 });

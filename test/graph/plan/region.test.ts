@@ -41,13 +41,13 @@ function train(
   return { losses, weights, dispatches };
 }
 
-/** cell += x, and the cell's second half as it was. */
+/** state += x, and the state's second half as it was. */
 function accumulating(overwrites: boolean): ReturnType<typeof planRegion> {
   const { graph, g, input } = build();
-  const [cell, x] = [input(8), input(8)];
-  const half = g.reinterpret(cell, { sizes: [4], byteOffset: 16 });
+  const [state, x] = [input(8), input(8)];
+  const half = g.reinterpret(state, { sizes: [4], byteOffset: 16 });
   graph.outputs = [g.elementWiseNegate(half)];
-  graph.state = [{ buffer: cell.value, value: g.elementWiseAdd(cell, x) }];
+  graph.state = [{ buffer: state.value, value: g.elementWiseAdd(state, x) }];
   return planRegion(graph, "test", overwrites);
 }
 
@@ -55,7 +55,7 @@ it("new state is written over the old where the device compiles such graphs, els
   const over = accumulating(true);
   expect(over.scratch).toBe(0);
   expect(over.steps).toHaveLength(1);
-  // The program's slots: cell, x, result, scratch. The graph's inputs: half of the cell, the cell, x.
+  // The program's slots: state, x, result, scratch. The graph's inputs: half of the state, the state, x.
   expect(over.steps[0]).toMatchObject({
     inputs: [
       [0, 16, 16],
@@ -99,7 +99,7 @@ eachDevice("regions", (device) => {
     }
   });
 
-  it.each(["whole", "head", "none"] as const)("read the first part of a value, as it lies and otherwise: %s", (regions) => {
+  it.each(["whole", "head", "none"] as const)("read the first part of a value, packed and strided: %s", (regions) => {
     const x = dx.tensor([1, 2, 3, 4, 5, 6], { device, dtype: "int32" });
     const f = dx.compile(
       (t: dx.Tensor) => {
