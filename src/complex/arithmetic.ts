@@ -18,7 +18,7 @@ import { fromPairs, fromParts, ofPairs } from "./pairs.ts";
 
 /** A JavaScript complex number: its real and imaginary part. */
 export type ComplexNumber = readonly [re: number, im: number];
-/** What takes part in arithmetic: complex and real tensors, numbers, and pairs of numbers. */
+/** Operands of arithmetic: complex and real tensors, numbers, and pairs of numbers. */
 export type ComplexOperand = ComplexTensor | Tensor | number | ComplexNumber;
 
 interface Operand {
@@ -58,7 +58,7 @@ function result(re: Tensor, im: Tensor): ComplexTensor {
   return fromParts(broadcastTo(re, shape), broadcastTo(im, shape));
 }
 
-/** What is linear in both numbers of each pair: of two complex tensors at once, null for other operands. */
+/** A function that is linear in both parts, applied to the pairs of two complex tensors at once; null for other operands. */
 function linear(a: ComplexOperand, b: ComplexOperand, fn: (a: Tensor, b: Tensor) => Tensor): ComplexTensor | null {
   if (!(a instanceof ComplexTensor) || !(b instanceof ComplexTensor) || a.isConj !== b.isConj) return null;
   const dtype = resultOf([a.re, b.re]);
@@ -151,7 +151,7 @@ export const sum = (z: ComplexTensor, axis: Axes = null, options: ReduceOptions 
 /** The mean over axes (null: all). */
 export const mean = (z: ComplexTensor, axis: Axes = null, options: ReduceOptions = {}): ComplexTensor =>
   reduced(z, axis, options, "mean", average);
-/** Sums up to each place of an axis. */
+/** Sums up to each index of an axis. */
 export const cumsum = (z: ComplexTensor, axis: number): ComplexTensor =>
   z.rank === 0
     ? fromParts(running(z.re, axis), running(z.im, axis))

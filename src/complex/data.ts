@@ -31,7 +31,7 @@ export type NestedPairs = ComplexNumber | readonly NestedPairs[];
 
 const paired = (z: ComplexTensor): Tensor => noGrad(() => alias(resolved(z)));
 
-/** Real and imaginary parts in turn, in row-major order; complex32 as raw 16-bit words. Does not block. */
+/** Real and imaginary parts interleaved, in row-major order; complex32 as raw 16-bit words. Does not block. */
 export function data(z: ComplexTensor): Promise<TypedArray> {
   const both = paired(z);
   return reading.data(both).finally(() => both.dispose());

@@ -72,8 +72,8 @@ export function conjPhysical<T extends Tensor | ComplexTensor>(x: T): T {
   if (!(x instanceof ComplexTensor)) return x;
   return fromParts(x.re, neg(x.im)) as T;
 }
-/** The conjugate that x shows, computed; other tensors are what they are. Reference: torch.resolve_conj. */
+/** x as a copy if it is a conjugate view, else x itself. Reference: torch.resolve_conj. */
 export const resolveConj = <T extends Tensor | ComplexTensor>(x: T): T =>
   (x instanceof ComplexTensor && x.isConj ? fromPairs(resolved(x), false) : x) as T;
-/** x itself: no negation is put off here. Reference: torch.resolve_neg. */
+/** x itself: negation is never lazy here. Reference: torch.resolve_neg. */
 export const resolveNeg = <T extends Tensor | ComplexTensor>(x: T): T => x;

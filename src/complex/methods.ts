@@ -68,7 +68,7 @@ for (const name of EACH)
 for (const [name, move] of Object.entries(moving) as [string, Moving][])
   install(name, function (...args) {
     const moved = ofPairs(this, (pairs) => ofPart(pairs, ...move(this, args)) as Tensor);
-    // A diagonal stands behind the pairs.
+    // diagonal() appends its axis after that of the pairs.
     return name === "diagonal" ? ofPairs(moved, (pairs) => transpose(pairs, -2, -1)) : moved;
   });
 for (const [name, move] of Object.entries(parting) as [string, Moving][])
@@ -82,7 +82,7 @@ Object.defineProperty(ComplexTensor.prototype, "grad", {
   configurable: true,
 });
 
-/** What operations on real tensors look at first: a complex one in their place is refused by name. */
+/** What operations on real tensors check first: a complex tensor is refused by name. */
 for (const name of ["desc", "storage"])
   Object.defineProperty(ComplexTensor.prototype, name, {
     get(this: ComplexTensor) {

@@ -12,7 +12,7 @@ function axisOf(operation: string, z: ComplexTensor, axis: unknown): number {
   if (z.rank === 0) throw new ShapeError(operation, "x", "of at least one axis", z.describe());
   return normalizeAxis(operation, axis as number, z.rank);
 }
-/** Lengths that are listed or stand one by one. */
+/** Lengths as a list or as separate arguments. */
 const lengths = (args: readonly unknown[]): Shape => (Array.isArray(args[0]) ? args[0] : args) as Shape;
 const axesOf = (operation: string, z: ComplexTensor, axes: Axes, argument = "axis"): number[] =>
   [axes].flat().map((a) => normalizeAxis(operation, a as number, z.rank, argument));

@@ -25,7 +25,7 @@ const along = (operation: string, xs: readonly (Tensor | ComplexTensor)[], axis:
 const isAnyComplex = (xs: readonly unknown[]): boolean => xs.some((x) => x instanceof ComplexTensor);
 
 /**
- * The tensors one behind the other along an axis. All other lengths must agree; dtypes promote. Tensors of shape [0] are left
+ * The tensors joined along an axis. All other lengths must agree; dtypes promote. Tensors of shape [0] are left
  * out, as in PyTorch. Throws ShapeError when they do not fit. DirectML: JOIN. Reference: torch.cat.
  */
 export function cat(tensors: readonly Tensor[], axis?: number): Tensor;
@@ -47,7 +47,7 @@ export function stack(tensors: readonly (Tensor | ComplexTensor)[], axis = 0): T
   return fromPairs(join.stack(tensors.map(pairsOf), along("stack", tensors, axis, 1)), false);
 }
 
-/** a where the condition holds, else b. All broadcast. Reference: torch.where. DirectML: ELEMENT_WISE_IF. */
+/** a where the condition is true, else b. All broadcast. Reference: torch.where. DirectML: ELEMENT_WISE_IF. */
 export function where(condition: Tensor, a: Arithmetic, b: Arithmetic): Tensor;
 export function where(condition: Tensor, a: Arithmetic | ComplexTensor, b: Arithmetic | ComplexTensor): ComplexTensor;
 export function where(condition: Tensor, a: Arithmetic | ComplexTensor, b: Arithmetic | ComplexTensor): Tensor | ComplexTensor {

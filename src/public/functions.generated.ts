@@ -79,13 +79,13 @@ export const abs = function ($0: never) { if (!((isTensor($0) || kinds.kind377.i
 /** The angle: of real numbers 0, π for negative ones, NaN for NaN. Integers give float32. Reference: torch.angle. */
 export const angle = function ($0: never) { if (!((isTensor($0) || kinds.kind377.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("angle", "x:196", arguments); try { return from6.angle($0); } catch (error) { throw under("angle", error); } } as unknown as typeof from6.angle;
 /**
- * The tensors one behind the other along an axis. All other lengths must agree; dtypes promote. Tensors of shape [0] are left
+ * The tensors joined along an axis. All other lengths must agree; dtypes promote. Tensors of shape [0] are left
  * out, as in PyTorch. Throws ShapeError when they do not fit. DirectML: JOIN. Reference: torch.cat.
  */
 export const cat = function ($0: never, $1: never = undefined as never) { if (!(kinds.kind379.is($0) && ($1 === undefined || kinds.kind2.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("cat", "tensors:192 axis:21", arguments); try { return from6.cat($0, $1); } catch (error) { throw under("cat", error); } } as unknown as typeof from6.cat;
 /** Tensors of one shape as parts along a new axis. Reference: torch.stack. DirectML: JOIN. */
 export const stack = function ($0: never, $1: never = undefined as never) { if (!(kinds.kind379.is($0) && ($1 === undefined || kinds.kind2.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("stack", "tensors:192 axis:21", arguments); try { return from6.stack($0, $1); } catch (error) { throw under("stack", error); } } as unknown as typeof from6.stack;
-/** a where the condition holds, else b. All broadcast. Reference: torch.where. DirectML: ELEMENT_WISE_IF. */
+/** a where the condition is true, else b. All broadcast. Reference: torch.where. DirectML: ELEMENT_WISE_IF. */
 export const where = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && (isTensor($1) || kinds.kind387.is($1)) && (isTensor($2) || kinds.kind387.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("where", "condition:0 a:198 b:198", arguments); try { return from6.where($0, $1, $2); } catch (error) { throw under("where", error); } } as unknown as typeof from6.where;
 /**
  * The signal whose stft is nearest to z in the sense of least squares: the inverse transforms times the window are added and divided

@@ -76,7 +76,7 @@ export const eigvalsh = guarded($opsLinalgEigen.eigvalsh, "linalg.eigvalsh", "a:
 export const cond = guarded($opsLinalgFunctions.cond, "linalg.cond", "a:4 p:18");
 /**
  * e^A of square matrices [..., n, n]: Taylor's polynomial of degree 16 (Paterson and Stockmeyer's form) of A / 2^s, squared s times. All on
- * the device, without reading data: 38 products whatever A is. float16 is computed in float32. NaN where A's largest sum of a column's
+ * the device, without reading data: 38 GEMMs whatever A is. float16 is computed in float32. NaN where A's largest sum of a column's
  * sizes is greater than 10^10. DirectML: GEMM. Reference: torch.linalg.matrix_exp; Higham, Functions of Matrices, chapter 10.
  */
 export const matrixExp = guarded($opsLinalgFunctions.matrixExp, "linalg.matrixExp", "a:4");

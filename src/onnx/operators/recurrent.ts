@@ -252,7 +252,7 @@ function run(c: Call, gates: number, usual: readonly string[], cell: Cell, hasCe
         activations: fused,
         clip: limit,
         couplesInputForget: c.flag("input_forget"),
-        resetsAfterProduct: c.flag("linear_before_reset"),
+        resetsAfterMatmul: c.flag("linear_before_reset"),
       },
     );
     if (whole !== null) return results(whole[0]!, whole.slice(1));

@@ -1,4 +1,4 @@
-/** Scaled dot-product attention: computed by blocks of queries, so that only their scores are in memory. @functional */
+/** Scaled dot-product attention, computed by blocks of queries, so that only one block's scores are in memory. @functional */
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
@@ -45,7 +45,7 @@ const batchOf = (inputs: readonly TensorSpec[]): number[] =>
 /** The part of an expression along its second to last axis. */
 const rows = (g: GraphBuilder, x: Expr, start: number, length: number): Expr => cut(g, x, x.sizes.length - 2, start, length);
 
-/** Where query `start` + i may see key j: j is not behind it. */
+/** The causal mask: query `start` + i attends to key j where j <= start + i. */
 function emitCausal(g: GraphBuilder, start: number, length: number, keys: number, sizes: readonly number[]): Expr {
   const scoreShape = [length, keys];
   const positions = (axis: number, from: number): Expr => alongAxis(g, sequence(g, "int32", [scoreShape[axis]!], from), scoreShape, axis);
@@ -69,8 +69,8 @@ function emitAttention(
   for (let start = 0; start < length; start += block) {
     const count = Math.min(block, length - start);
     const sizes = [...batch, count, keys];
-    const product = emitGemm(g, rows(g, q!, start, count), across, null, batch, { alpha: scale, beta: 0 });
-    let scores = g.reinterpret(cast(g, product, "float32"), { sizes });
+    const gemm = emitGemm(g, rows(g, q!, start, count), across, null, batch, { alpha: scale, beta: 0 });
+    let scores = g.reinterpret(cast(g, gemm, "float32"), { sizes });
     if (mask !== undefined) {
       const spread = g.expand(mask, [...batch, length, keys]);
       scores = g.elementWiseAdd(scores, cast(g, rows(g, spread, start, count), "float32"));
@@ -79,7 +79,7 @@ function emitAttention(
     if (causal) scores = only(emitCausal(g, start, count, keys, sizes));
     if (isThere !== null) scores = only(alongAxis(g, isThere, sizes, sizes.length - 1));
     const flat = g.reinterpret(emitSoftmax(g, g.reshape(scores, [sizeOf(sizes) / keys, keys]), 1, false), { sizes });
-    // A query that sees nothing gets zeros.
+    // A query that attends to no key gets zeros.
     const known = mask === undefined ? flat : g.elementWiseIf(g.elementWiseIsNan(flat, BOOL), constant(g, "float32", 0, sizes), flat);
     const part = emitGemm(g, cast(g, known, out.dtype), v!, null, batch, { alpha: 1, beta: 0 });
     parts.push(g.reinterpret(part, { sizes: [...batch, count, out.shape.at(-1)!] }));
@@ -100,7 +100,7 @@ const attentionOp: Definition<Attention> = define<Attention>({
     const isThere = isPadded ? g.elementWiseLogicalGreaterThan(g.expand(p.length(1, keys), [n]), sequence(g, "int32", [n]), BOOL) : null;
     return [emitAttention(g, [a, b, isPadded ? p.filled(2, 0) : v!, ...mask], attrs, out!, isThere)];
   },
-  // The scores are computed again, block by block: keeping them would take more memory than all else.
+  // The scores are recomputed, block by block: saving them would take more memory than all else.
   grad: (dy, { inputs: [q, k, v, mask], specs, attrs, needs }) => {
     const length = dy.shape.at(-2)!;
     const block = blockOf(dy.shape.slice(0, -2), length, k!.shape.at(-2)!);
@@ -161,12 +161,12 @@ export interface AttentionOptions {
   /** @deprecated Use dropoutP. */
   readonly dropout?: number | undefined;
 
-  /** Whether a query sees no key behind its own position (a causal mask). Default: false. */
+  /** Whether a query attends only to keys up to its own position (a causal mask). Default: false. */
   readonly isCausal?: boolean | undefined;
   /** @deprecated Use isCausal. */
   readonly causal?: boolean | undefined;
 
-  /** Factor of the products. Default: 1 / sqrt(E). */
+  /** Factor of the dot products q kᵀ. Default: 1 / sqrt(E). */
   readonly scale?: number | undefined;
   /** Whether several heads of q share one of k and v: their number may be a multiple. Default: false. */
   readonly enableGqa?: boolean | undefined;
@@ -179,7 +179,7 @@ export interface AttentionOptions {
 
 /**
  * softmax(q kᵀ scale + mask) v. q: [..., L, E]; k: [..., S, E]; v: [..., S, D]; batches broadcast. Result: [..., L, D]. A query that
- * sees no key gives zeros. DirectML: GEMM, ACTIVATION_SOFTMAX1. Reference: torch.nn.functional.scaled_dot_product_attention.
+ * attends to no key gives zeros. DirectML: GEMM, ACTIVATION_SOFTMAX1. Reference: torch.nn.functional.scaled_dot_product_attention.
  */
 export function scaledDotProductAttention(q: Tensor, k: Tensor, v: Tensor, options: AttentionOptions = {}): Tensor {
   const name = "scaledDotProductAttention";

@@ -101,7 +101,7 @@ import * as $visionRoiPool from "../vision/roi-pool.ts";
 export { type AttentionOptions } from "../attention/attention.ts";
 /**
  * softmax(q kᵀ scale + mask) v. q: [..., L, E]; k: [..., S, E]; v: [..., S, D]; batches broadcast. Result: [..., L, D]. A query that
- * sees no key gives zeros. DirectML: GEMM, ACTIVATION_SOFTMAX1. Reference: torch.nn.functional.scaled_dot_product_attention.
+ * attends to no key gives zeros. DirectML: GEMM, ACTIVATION_SOFTMAX1. Reference: torch.nn.functional.scaled_dot_product_attention.
  */
 export const scaledDotProductAttention = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && isTensor($2) && ($3 === undefined || kinds.kind7.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("scaledDotProductAttention", "q:0 k:0 v:0 options:1", arguments); try { return $attentionAttention.scaledDotProductAttention($0, $1, $2, $3); } catch (error) { throw under("scaledDotProductAttention", error); } } as unknown as typeof $attentionAttention.scaledDotProductAttention;
 export { type Projections, type MultiHeadOptions } from "../attention/multihead.ts";
@@ -856,7 +856,7 @@ export const bmm = function ($0: never, $1: never) { if (!(isTensor($0) && isTen
 export const mv = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("mv", "a:0 b:0", arguments); try { return $matmulMatmul.mv($0, $1); } catch (error) { throw under("mv", error); } } as unknown as typeof $matmulMatmul.mv;
 /** Sum of a * b for two vectors [K], as a scalar. DirectML: GEMM. Reference: torch.dot. */
 export const dot = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("dot", "a:0 b:0", arguments); try { return $matmulMatmul.dot($0, $1); } catch (error) { throw under("dot", error); } } as unknown as typeof $matmulMatmul.dot;
-/** a [M] and b [N] to the matrix [M, N] of all products. DirectML: ELEMENT_WISE_MULTIPLY. Reference: torch.outer. */
+/** The outer product [M, N] of a [M] and b [N]. DirectML: ELEMENT_WISE_MULTIPLY. Reference: torch.outer. */
 export const outer = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("outer", "a:0 b:0", arguments); try { return $matmulMatmul.outer($0, $1); } catch (error) { throw under("outer", error); } } as unknown as typeof $matmulMatmul.outer;
 /**
  * beta * c + alpha * a b. a: [M, K]; b: [K, N]; c: broadcastable to [M, N]. beta 0 leaves c out, whatever it holds.
@@ -871,13 +871,13 @@ export const baddbmm = function ($0: never, $1: never, $2: never, $3: never = un
  * @functional
  */
 export const linear = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && (isTensor($2) || kinds.kind1.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("linear", "x:0 weight:0 bias:6", arguments); try { return $matmulMatmul.linear($0, $1, $2); } catch (error) { throw under("linear", error); } } as unknown as typeof $matmulMatmul.linear;
-/** beta c + alpha times the sum of a [B, M, K] times b [B, K, N] over the batch, as one product. DirectML: GEMM. Reference: torch.addbmm. */
+/** beta c + alpha times the sum of a [B, M, K] times b [B, K, N] over the batch, as one GEMM. DirectML: GEMM. Reference: torch.addbmm. */
 export const addbmm = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && isTensor($2) && ($3 === undefined || kinds.kind84.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("addbmm", "c:0 a:0 b:0 options:43", arguments); try { return $matmulMatrixProducts.addbmm($0, $1, $2, $3); } catch (error) { throw under("addbmm", error); } } as unknown as typeof $matmulMatrixProducts.addbmm;
 /** beta c + alpha times a matrix times a vector. DirectML: GEMM. Reference: torch.addmv. */
 export const addmv = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && isTensor($2) && ($3 === undefined || kinds.kind84.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("addmv", "c:0 a:0 b:0 options:43", arguments); try { return $matmulMatrixProducts.addmv($0, $1, $2, $3); } catch (error) { throw under("addmv", error); } } as unknown as typeof $matmulMatrixProducts.addmv;
 /** beta c + alpha times the outer product of two vectors. Reference: torch.addr. */
 export const addr = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && isTensor($2) && ($3 === undefined || kinds.kind84.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("addr", "c:0 a:0 b:0 options:43", arguments); try { return $matmulMatrixProducts.addr($0, $1, $2, $3); } catch (error) { throw under("addr", error); } } as unknown as typeof $matmulMatrixProducts.addr;
-/** The dot product of two vectors; of complex ones the first would be conjugated. Reference: torch.vdot. */
+/** The dot product of two real vectors. Reference: torch.vdot. */
 export const vdot = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("vdot", "a:0 b:0", arguments); try { return $matmulMatrixProducts.vdot($0, $1); } catch (error) { throw under("vdot", error); } } as unknown as typeof $matmulMatrixProducts.vdot;
 /**
  * The product of several matrices in the order that costs least; the first and the last may be vectors. DirectML: GEMM.
@@ -1042,7 +1042,7 @@ export { type Levels, type Quantized, type QuantizedResult, type ZeroPoints, typ
  */
 export const intMm = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.kind214.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("intMm", "a:0 b:0 options:106", arguments); try { return $quantizedQuantized.intMm($0, $1, $2); } catch (error) { throw under("intMm", error); } } as unknown as typeof $quantizedQuantized.intMm;
 /**
- * The product of what a and b stand for, quantized again: clamp(round(product / scale) + zeroPoint). a.values: [..., M, K], b.values:
+ * The matmul of the dequantized a and b, quantized: clamp(round(a b / scale) + zeroPoint). a.values: [..., M, K], b.values:
  * [..., K, N], int8 or uint8. Scales and zero points: one; of a and the result also one for each row, of b for each column. Has no gradient.
  * DirectML: QUANTIZED_LINEAR_MATRIX_MULTIPLY. Reference: ONNX QLinearMatMul.
  */

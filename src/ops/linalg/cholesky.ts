@@ -1,4 +1,4 @@
-/** Cholesky factors, and what is solved by them. @package */
+/** Cholesky factors, and solving with them. @package */
 import { call, dispatch } from "../../dispatch/dispatch.ts";
 import { ShapeError } from "../../core/errors.ts";
 import { engine } from "../../runtime/lapack/engine.ts";

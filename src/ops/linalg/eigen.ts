@@ -87,7 +87,7 @@ interface ComplexPair {
   readonly imag: Tensor;
 }
 
-const product = (a: ComplexPair, b: ComplexPair): ComplexPair => ({
+const complexMatmul = (a: ComplexPair, b: ComplexPair): ComplexPair => ({
   real: sub(matmul(a.real, b.real), matmul(a.imag, b.imag)),
   imag: add(matmul(a.real, b.imag), matmul(a.imag, b.real)),
 });
@@ -148,9 +148,9 @@ function eigGradient(l: ComplexPair, v: ComplexPair, gl: ComplexPair | null, gv:
     };
     return solved(vh, scaled).real;
   }
-  const along = product(vh, gv);
+  const along = complexMatmul(vh, gv);
   const length = unsqueeze(diagonal(along.real, { axis0: -2, axis1: -1 }), -2);
-  const moved = product(
+  const moved = complexMatmul(
     vh,
     both(v, (x) => mul(x, length)),
   );
@@ -169,7 +169,7 @@ function eigGradient(l: ComplexPair, v: ComplexPair, gl: ComplexPair | null, gv:
           inner,
           both(gl, (x) => diagEmbed(x)),
         );
-  return solved(vh, product(middle, vh)).real;
+  return solved(vh, complexMatmul(middle, vh)).real;
 }
 
 /** What linalg.eig() gives. */

@@ -49,7 +49,7 @@ const REACH = 2.5;
 
 /**
  * e^A of square matrices [..., n, n]: Taylor's polynomial of degree 16 (Paterson and Stockmeyer's form) of A / 2^s, squared s times. All on
- * the device, without reading data: 38 products whatever A is. float16 is computed in float32. NaN where A's largest sum of a column's
+ * the device, without reading data: 38 GEMMs whatever A is. float16 is computed in float32. NaN where A's largest sum of a column's
  * sizes is greater than 10^10. DirectML: GEMM. Reference: torch.linalg.matrix_exp; Higham, Functions of Matrices, chapter 10.
  */
 export function matrixExp(a: Tensor): Tensor {
@@ -64,7 +64,7 @@ export function matrixExp(a: Tensor): Tensor {
   return where(logicalOr(gt(times, SQUARINGS), isnan(size)), NaN, result);
 }
 
-/** The sum of x^k / k! for k up to 16, by six products. */
+/** The sum of x^k / k! for k up to 16, by six GEMMs. */
 function polynomial(x: Tensor, n: number): Tensor {
   const powers = [eyeLike(x, n), x];
   for (let i = 0; i < 3; i++) powers.push(matmul(powers.at(-1)!, x));

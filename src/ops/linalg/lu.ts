@@ -1,4 +1,4 @@
-/** LU factors with row exchanges, and what is solved by them. @package */
+/** LU factors with row exchanges, and solving with them. @package */
 import { call, dispatch } from "../../dispatch/dispatch.ts";
 import type { DType } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";

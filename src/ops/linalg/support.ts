@@ -1,4 +1,4 @@
-/** What the decompositions and solvers share: how they are defined, what they take, how matrices lie. @package */
+/** What decompositions and solvers share: definitions that run on the host, checks of matrices, copies between row-major and column-major. @package */
 import { define, type Definition, type HostArray } from "../../core/definition.ts";
 import { requireSameDevice } from "../../dispatch/dispatch.ts";
 import { DTypeError, LinAlgError, ShapeError } from "../../core/errors.ts";

@@ -1,4 +1,4 @@
-/** In which order several tensors are multiplied at least cost. Pure. @package */
+/** The order of contractions of several tensors that costs least. Pure. @package */
 
 type Labels = readonly string[];
 

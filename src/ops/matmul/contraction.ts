@@ -36,7 +36,7 @@ function summed({ t, labels }: Labelled, kept: ReadonlySet<string>): Labelled {
   return axes.length === 0 ? { t, labels } : { t: toDType(sum(t, axes), t.dtype), labels: labels.filter((l) => kept.has(l)) };
 }
 
-/** The product of two, summed over the labels that are in both and not kept. */
+/** The contraction of two operands: a GEMM over the labels that are in both and not kept. */
 function contract(a: Labelled, b: Labelled, kept: ReadonlySet<string>): Labelled {
   const left = summed(a, new Set([...kept, ...b.labels]));
   const right = summed(b, new Set([...kept, ...a.labels]));

@@ -7,7 +7,7 @@ import { cast, constant, cut } from "../declare/support.ts";
 
 /** Up to this many multiplications are one elementwise product and a sum: that needs less time and memory than GEMMs of digits. */
 const MOST_PRODUCTS = 2 ** 20;
-/** Digits are -128 to 127: of so many products each partial sum is an integer that float32 holds. */
+/** Digits are -128 to 127: float32 is exact for the sum of up to this many products of digits. */
 const LONGEST = 1024;
 
 /** a [..., M, K] b [..., K, N] over a common batch, as `gemm` multiplies float32. The result has the batch's sizes and [M, N]. */

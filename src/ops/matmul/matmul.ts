@@ -60,7 +60,7 @@ export function emitGemm(g: GraphBuilder, a: Expr, b: Expr, c: Expr | null, batc
   const leadA = a.sizes.slice(0, -2);
   const shader = c === null && alpha === 1 && batch.length === 0 ? matmulShader(g, a, b) : null;
   if (shader !== null) return shader;
-  // One matrix for the whole batch: the batch becomes rows, if they lie evenly.
+  // One matrix for the whole batch: the batch becomes rows of one GEMM where the rows have one stride.
   if (c === null && b.sizes.length === 2 && sameShape(leadA, batch) && batch.length > 0) {
     const rows = sizeOf(batch) * m;
     const strides = viewStrides(a.sizes, a.strides, [rows, k]);
@@ -88,7 +88,7 @@ export function emitGemm(g: GraphBuilder, a: Expr, b: Expr, c: Expr | null, batc
   });
 }
 
-/** The product of integers, exact in their own arithmetic (modulo 2^bits). */
+/** Matmul of integers, exact in their own arithmetic (modulo 2^bits). */
 const emitIntegers = (g: GraphBuilder, a: Expr, b: Expr, batch: Shape, dtype: DType): Expr =>
   emitIntegerMatmul(g, a, b, batch, dtype, (x, y) => emitGemm(g, x, y, null, batch, { alpha: 1, beta: 0 }));
 
@@ -134,7 +134,7 @@ const vectorOp = define({
   whenEmpty: 0,
 });
 
-/** The gradient of b in a b: a^T dy, summed over the batch where b has none, in one product. */
+/** The gradient of b in a b: a^T dy, summed over the batch where b has none, in one GEMM. */
 function weightGradient(a: Tensor, dy: Tensor, shape: Shape): Tensor {
   if (shape.length === 2 && a.rank > 2 && sameShape(a.shape.slice(0, -1), dy.shape.slice(0, -1)))
     return matmul(transpose(asRows(a), 0, 1), asRows(dy));
@@ -144,7 +144,7 @@ function weightGradient(a: Tensor, dy: Tensor, shape: Shape): Tensor {
 /** [..., C] as [rows, C]. */
 const asRows = (x: Tensor): Tensor => (x.rank === 2 ? x : reshape(x, [sizeOf(x.shape.slice(0, -1)), x.shape.at(-1)!]));
 
-function requireProduct(operation: string, a: Tensor, b: Tensor, name = "b"): void {
+function requireMatmul(operation: string, a: Tensor, b: Tensor, name = "b"): void {
   requireSameDevice(operation, [a, b]);
   if (a.dtype !== b.dtype) throw new DTypeError(operation, name, `of a's dtype ${a.dtype}`, b.dtype);
   if (!DTYPES[a.dtype].computes || a.dtype === "bool")
@@ -165,14 +165,14 @@ const requireInner = (operation: string, a: Tensor, b: Tensor, inner: number): v
     );
 };
 
-/** Whether the rows of x [..., C] can be seen as those of one matrix. */
+/** Whether the rows of x [..., C] have one stride, as those of one matrix. */
 const hasEvenRows = (x: Tensor): boolean => viewStrides(x.shape, x.strides, [x.size / x.shape.at(-1)!, x.shape.at(-1)!]) !== null;
 
 const copied = (x: Tensor): Tensor => call(contiguousOp, [x], undefined);
 
 /**
- * a and b as their product keeps them for the gradients. Where PyTorch has to copy a stack of matrices for the product with one matrix, the
- * copy is what it keeps: writing into the stack afterwards is no error, and changes no gradient.
+ * a and b as matmul saves them for the gradients. Where PyTorch has to copy a stack of matrices for the matmul with one matrix, the
+ * copy is what it saves: writing into the stack afterwards is no error, and changes no gradient.
  */
 function kept(a: Tensor, b: Tensor): [Tensor, Tensor] {
   if (!isGradEnabled() || a.size === 0 || b.size === 0 || a.rank < 3 === b.rank < 3) return [a, b];
@@ -189,7 +189,7 @@ function kept(a: Tensor, b: Tensor): [Tensor, Tensor] {
  * float64, bfloat16 and mixed dtypes. DirectML: GEMM; for integers by digits of eight bits, or by size MULTIPLY and REDUCE. Reference: torch.matmul.
  */
 export function matmul(a: Tensor, b: Tensor): Tensor {
-  requireProduct("matmul", a, b);
+  requireMatmul("matmul", a, b);
   if (a.rank === 0 || b.rank === 0) throw new ShapeError("matmul", a.rank === 0 ? "a" : "b", "of at least one axis", "a scalar");
   requireInner("matmul", a, b, b.rank === 1 ? b.shape[0]! : b.shape.at(-2)!);
   if (b.rank === 1) return call(vectorOp, kept(a, b), undefined);
@@ -227,7 +227,7 @@ export function dot(a: Tensor, b: Tensor): Tensor {
   return matmul(a, b);
 }
 
-/** a [M] and b [N] to the matrix [M, N] of all products. DirectML: ELEMENT_WISE_MULTIPLY. Reference: torch.outer. */
+/** The outer product [M, N] of a [M] and b [N]. DirectML: ELEMENT_WISE_MULTIPLY. Reference: torch.outer. */
 export function outer(a: Tensor, b: Tensor): Tensor {
   requireRank("outer", "a", a, 1);
   requireRank("outer", "b", b, 1);
@@ -257,8 +257,8 @@ function addMatmul(
   b: Tensor,
   { alpha = 1, beta = 1 }: { readonly alpha?: number | undefined; readonly beta?: number | undefined },
 ): Tensor {
-  requireProduct(operation, a, b);
-  requireProduct(operation, a, c, "c");
+  requireMatmul(operation, a, b);
+  requireMatmul(operation, a, c, "c");
   requireInner(operation, a, b, b.shape.at(-2)!);
   const shape = [...a.shape.slice(0, -1), b.shape.at(-1)!];
   if (!isBroadcastableTo(c.shape, shape)) throw new ShapeError(operation, "c", `broadcastable to ${showShape(shape)}`, c.describe());
@@ -282,7 +282,7 @@ export function addmm(
   a: Tensor,
   b: Tensor,
   options: {
-    /** Factor of the product. Default: 1. */
+    /** Factor of the matrix product. Default: 1. */
     readonly alpha?: number; /** Factor of what is added to it. Default: 1. */
     readonly beta?: number;
   } = {},
@@ -298,7 +298,7 @@ export function baddbmm(
   a: Tensor,
   b: Tensor,
   options: {
-    /** Factor of the product. Default: 1. */
+    /** Factor of the matrix product. Default: 1. */
     readonly alpha?: number; /** Factor of what is added to it. Default: 1. */
     readonly beta?: number;
   } = {},
@@ -345,7 +345,7 @@ const linearOp = define({
 export function linear(x: Tensor, weight: Tensor, bias: Tensor | null = null): Tensor {
   if (weight.rank === 1) return single(x, weight, bias);
   requireRank("linear", "weight", weight, 2);
-  requireProduct("linear", x, weight, "weight");
+  requireMatmul("linear", x, weight, "weight");
   if (x.rank === 0 || x.shape.at(-1) !== weight.shape[1])
     throw new ShapeError(
       "linear",
@@ -354,7 +354,7 @@ export function linear(x: Tensor, weight: Tensor, bias: Tensor | null = null): T
       `x ${x.describe()}, weight ${weight.describe()}`,
     );
   if (bias !== null) {
-    requireProduct("linear", x, bias, "bias");
+    requireMatmul("linear", x, bias, "bias");
     if (!sameShape(bias.shape, [weight.shape[0]!])) throw new ShapeError("linear", "bias", showShape([weight.shape[0]!]), bias.describe());
   }
   if (!isFloat(x.dtype) || x.size === 0 || weight.size === 0) {

@@ -17,8 +17,8 @@ interface Scale {
 
 const scaled = (x: Tensor, by: number): Tensor => (by === 1 ? x : mul(x, isFloat(x.dtype) ? by : Math.trunc(by)));
 
-/** beta c + alpha product; c broadcasts to the product's shape, and is left out for a beta of 0. */
-function added(operation: string, c: Tensor, product: Tensor, { alpha = 1, beta = 1 }: Scale): Tensor {
+/** beta c + alpha product; c broadcasts to the shape of `product`, and is left out for a beta of 0. */
+function addScaled(operation: string, c: Tensor, product: Tensor, { alpha = 1, beta = 1 }: Scale): Tensor {
   if (!isBroadcastableTo(c.shape, product.shape))
     throw new ShapeError(operation, "c", `broadcastable to ${showShape(product.shape)}`, c.describe());
   requireHeld(operation, "alpha", product.dtype, alpha);
@@ -35,7 +35,7 @@ function requireRank(operation: string, argument: string, x: Tensor, rank: numbe
   if (x.rank !== rank) throw new ShapeError(operation, argument, `of ${rank} axes`, x.describe());
 }
 
-/** beta c + alpha times the sum of a [B, M, K] times b [B, K, N] over the batch, as one product. DirectML: GEMM. Reference: torch.addbmm. */
+/** beta c + alpha times the sum of a [B, M, K] times b [B, K, N] over the batch, as one GEMM. DirectML: GEMM. Reference: torch.addbmm. */
 export function addbmm(c: Tensor, a: Tensor, b: Tensor, { alpha = 1, beta = 1 }: Scale = {}): Tensor {
   requireRank("addbmm", "a", a, 3);
   requireRank("addbmm", "b", b, 3);
@@ -51,7 +51,7 @@ export function addmv(c: Tensor, a: Tensor, b: Tensor, options: Scale = {}): Ten
   requireRank("addmv", "a", a, 2);
   requireRank("addmv", "b", b, 1);
   requireLike("addmv", a, c, "c");
-  return roundedOnce([c, a, b], (z, x, y) => added("addmv", z!, matmul(x!, y!), options));
+  return roundedOnce([c, a, b], (z, x, y) => addScaled("addmv", z!, matmul(x!, y!), options));
 }
 
 /** beta c + alpha times the outer product of two vectors. Reference: torch.addr. */
@@ -59,14 +59,14 @@ export function addr(c: Tensor, a: Tensor, b: Tensor, { alpha = 1, beta = 1 }: S
   requireRank("addr", "a", a, 1);
   requireRank("addr", "b", b, 1);
   const product = (x: Tensor, y: Tensor): Tensor => mul(unsqueeze(x, 1), y);
-  if (resultType([c, a, b]) !== "bool") return roundedOnce([c, a, b], (z, x, y) => added("addr", z!, product(x!, y!), { alpha, beta }));
+  if (resultType([c, a, b]) !== "bool") return roundedOnce([c, a, b], (z, x, y) => addScaled("addr", z!, product(x!, y!), { alpha, beta }));
   const outer = product(a, b);
   // Products and sums of truth values are and, or.
   const right = alpha === 0 ? mul(outer, false) : outer;
   return beta === 0 ? right : add(c, right);
 }
 
-/** The dot product of two vectors; of complex ones the first would be conjugated. Reference: torch.vdot. */
+/** The dot product of two real vectors. Reference: torch.vdot. */
 export const vdot = (a: Tensor, b: Tensor): Tensor => dot(a, b);
 
 /**

@@ -169,9 +169,9 @@ const batchNormOp = define<Epsilon>({
 
 /** Options of batchNorm(). Reference: torch.nn.functional.batch_norm. */
 export interface BatchNormOptions {
-  /** Normalise by the batch's own statistics, and move the running ones towards them. Default: false. */
+  /** Normalise by the batch's own statistics, and update the running ones. Default: false. */
   readonly training?: boolean | undefined;
-  /** Share of the batch in the running statistics; a scalar tensor may say it. Default: 0.1. */
+  /** Share of the batch in the running statistics; a number or a scalar tensor. Default: 0.1. */
   readonly momentum?: number | Tensor | undefined;
   /** Added to the variance. Default: 1e-5. */
   readonly eps?: number | undefined;
@@ -241,7 +241,7 @@ export function batchNorm(
     return call(batchNormOp, [x, toDType(runningMean, x.dtype), toDType(runningVariance, x.dtype), w, b], { epsilon });
   }
   const count = sizeOf(x.shape.filter((_, i) => i !== 1));
-  // A batch without samples says nothing of the running statistics.
+  // A batch without samples does not change the running statistics.
   if (count === 0) return ofNothing(x, weight, bias);
   if (count === 1) throw new ValueError("batchNorm", "x", "of more than one value for each channel in training", x.describe());
   const [y, average, variance] = dispatch(batchNormTrainingOp, [x, w, b], { epsilon }) as [Tensor, Tensor, Tensor];

@@ -20,12 +20,12 @@ export interface InstanceNormOptions {
 
   /** [C]: updated towards the mean of the samples' statistics, or used instead of them. */
   readonly runningMean?: Tensor | null | undefined;
-  /** [C]: the running variance, which is read or brought up to date. Default: null. */
+  /** [C]: the running variance, which is read or updated. Default: null. */
   readonly runningVar?: Tensor | null | undefined;
   /** @deprecated Use runningVar. */
   readonly runningVariance?: Tensor | null | undefined;
 
-  /** Whether x's own statistics are used, and the running ones moved. Default: true. */
+  /** Whether x's own statistics are used, and the running ones updated. Default: true. */
   readonly useInputStats?: boolean | undefined;
   /** Share of x in the running statistics. Default: 0.1. */
   readonly momentum?: number | undefined;

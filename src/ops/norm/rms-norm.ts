@@ -37,7 +37,7 @@ function rootOf(g: GraphBuilder, x: Expr, epsilon: number): Expr {
   return g.expand(g.elementWiseRecip(g.elementWiseSqrt(average, { scaleBias: [1, epsilon] })), x.sizes);
 }
 
-/** x / sqrt(mean(x²) + epsilon) of rows of so many elements, times the weight where there is one. */
+/** x / sqrt(mean(x²) + epsilon) over rows of `width` elements, times the weight where there is one. */
 const rmsNormOp = define<RmsAttributes>({
   name: "rmsNorm",
   infer: ([x]) => [x!],

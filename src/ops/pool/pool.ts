@@ -120,7 +120,7 @@ interface Mean extends Windows {
   readonly includePadding: boolean;
 }
 
-/** What lies beyond the edge must not count, unless no window reaches it. */
+/** Padding of dynamic sizes must not count in the divisor: null (no rule) where it would. */
 const meanPadded: PaddedRule<Mean> = (_g, [x], { includePadding, start, end }, _outputs, p, lower) => {
   const counts = includePadding || [...start, ...end].every((n) => n === 0);
   if (!counts && p.isPaddedBeside(0, 0, 1)) return null;
@@ -134,7 +134,7 @@ const meanPadded: PaddedRule<Mean> = (_g, [x], { includePadding, start, end }, _
   ]);
 };
 
-/** Means of windows: each result's gradient reads x, as PyTorch's does, but that of the mean of all. */
+/** Means of windows: as in PyTorch, the gradient saves x, except for the mean of the whole plane. */
 const avgPoolOp: Definition<Mean> = define<Mean>({
   name: "avgPool",
   infer: ([x], w) => [pooled(x!, w)],
@@ -168,7 +168,7 @@ const avgPoolGradOp: Definition<Mean> = define<Mean>({
   saves: { inputs: [], outputs: false },
 });
 
-/** What pooling takes besides the window. */
+/** Options of pooling besides the window's size. */
 export interface PoolOptions {
   /** Stride: elements between neighbouring windows. Default: the window's size. */
   readonly stride?: PerAxis | undefined;

@@ -46,7 +46,7 @@ export interface UnpoolOptions {
   readonly stride?: PerAxis | undefined;
   /** Elements added at both ends of each spatial axis. Default: 0. */
   readonly padding?: PerAxis | undefined;
-  /** Lengths of the result's spatial axes, where the windows do not tell. */
+  /** Lengths of the result's spatial axes, where kernel, stride and padding do not determine them. */
   readonly outputSize?: readonly number[] | null | undefined;
 }
 
@@ -80,7 +80,7 @@ export const maxUnpool2d = (x: Tensor, indices: Tensor, size: PerAxis, options: 
 export const maxUnpool3d = (x: Tensor, indices: Tensor, size: PerAxis, options: UnpoolOptions = {}): Tensor =>
   maxUnpool("maxUnpool3d", 3, x, indices, size, options);
 
-/** How windows of lpPool lie. */
+/** The windows of lpPool. */
 export type LpOptions = Pick<PoolOptions, "stride" | "ceilMode">;
 function lpPool(x: Tensor, p: number, count: number, average: (x: Tensor) => Tensor): Tensor {
   const sums = average(pow(x, p));

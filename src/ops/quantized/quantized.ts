@@ -1,5 +1,5 @@
 /**
- * Quantized arithmetic: integers that stand for real numbers, q = round(x / scale) + zeroPoint. Products and convolutions
+ * Quantized arithmetic: integers that stand for real numbers, q = round(x / scale) + zeroPoint. Matmuls and convolutions
  * sum exactly in int32.
  */
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
@@ -88,7 +88,7 @@ const fourOf = (g: GraphBuilder, x: Expr, batch: Shape): Expr => {
   return g.reshape(g.expand(x, [...batch, rows, columns]), [1, sizeOf(batch), rows, columns]);
 };
 
-const productShape = (operation: string, a: Shape, b: Shape): number[] => [
+const matmulShape = (operation: string, a: Shape, b: Shape): number[] => [
   ...broadcastShapes(operation, a.slice(0, -2), b.slice(0, -2)),
   a.at(-2)!,
   b.at(-1)!,
@@ -97,7 +97,7 @@ const productShape = (operation: string, a: Shape, b: Shape): number[] => [
 /** Inputs a, b, their zero points. */
 const integerProductOp = define({
   name: "intMm",
-  infer: ([a, b]) => [{ shape: productShape("intMm", a!.shape, b!.shape), dtype: "int32" }],
+  infer: ([a, b]) => [{ shape: matmulShape("intMm", a!.shape, b!.shape), dtype: "int32" }],
   lower: (g, [a, b, az, bz], _, [out]) => {
     const batch = out!.shape.slice(0, -2);
     const y = g.matrixMultiplyInteger(fourOf(g, a!, batch), fourOf(g, b!, batch), {
@@ -114,7 +114,7 @@ const integerProductOp = define({
 /** Inputs a, its scale and zero point, b likewise, the result's. */
 const quantizedProductOp = define<{ readonly dtype: DType }>({
   name: "qlinearMatmul",
-  infer: ([a, , , b], { dtype }) => [{ shape: productShape("qlinearMatmul", a!.shape, b!.shape), dtype }],
+  infer: ([a, , , b], { dtype }) => [{ shape: matmulShape("qlinearMatmul", a!.shape, b!.shape), dtype }],
   lower: (g, [a, as, az, b, bs, bz, os, oz], { dtype }, [out]) => {
     const batch = out!.shape.slice(0, -2);
     const y = g.quantizedLinearMatrixMultiply(
@@ -135,7 +135,7 @@ const quantizedProductOp = define<{ readonly dtype: DType }>({
   grad: null,
 });
 
-function requireProduct(operation: string, a: Tensor, b: Tensor): void {
+function requireMatmul(operation: string, a: Tensor, b: Tensor): void {
   requireBytes(operation, "a", a);
   requireBytes(operation, "b", b);
   requireSameDevice(operation, [a, b]);
@@ -145,7 +145,7 @@ function requireProduct(operation: string, a: Tensor, b: Tensor): void {
 
 /** Zero points of the operands of intMm() and convInteger(). */
 export interface ZeroPoints {
-  /** Of the first operand: one, or for a product one for each row. Default: 0. */
+  /** Of the first operand: one, or for a matmul one for each row. Default: 0. */
   readonly aZeroPoint?: number | Tensor | undefined;
   /** Of the second: one, or one for each column, for a convolution for each channel of the result. Default: 0. */
   readonly bZeroPoint?: number | Tensor | undefined;
@@ -157,7 +157,7 @@ export interface ZeroPoints {
  * DirectML: MATRIX_MULTIPLY_INTEGER. Reference: torch._int_mm; ONNX MatMulInteger.
  */
 export function intMm(a: Tensor, b: Tensor, { aZeroPoint = 0, bZeroPoint = 0 }: ZeroPoints = {}): Tensor {
-  requireProduct("intMm", a, b);
+  requireMatmul("intMm", a, b);
   const zeros = [
     asVector("intMm", "aZeroPoint", aZeroPoint, a.dtype, a, a.shape.at(-2)!),
     asVector("intMm", "bZeroPoint", bZeroPoint, b.dtype, b, b.shape.at(-1)!),
@@ -166,13 +166,13 @@ export function intMm(a: Tensor, b: Tensor, { aZeroPoint = 0, bZeroPoint = 0 }: 
 }
 
 /**
- * The product of what a and b stand for, quantized again: clamp(round(product / scale) + zeroPoint). a.values: [..., M, K], b.values:
+ * The matmul of the dequantized a and b, quantized: clamp(round(a b / scale) + zeroPoint). a.values: [..., M, K], b.values:
  * [..., K, N], int8 or uint8. Scales and zero points: one; of a and the result also one for each row, of b for each column. Has no gradient.
  * DirectML: QUANTIZED_LINEAR_MATRIX_MULTIPLY. Reference: ONNX QLinearMatMul.
  */
 export function qlinearMatmul(a: Quantized, b: Quantized, result: QuantizedResult): Tensor {
   const name = "qlinearMatmul";
-  requireProduct(name, a.values, b.values);
+  requireMatmul(name, a.values, b.values);
   const [rows, columns] = [a.values.shape.at(-2)!, b.values.shape.at(-1)!];
   const dtype = resultDType(name, result);
   const inputs = [

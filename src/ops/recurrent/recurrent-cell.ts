@@ -39,7 +39,7 @@ function lstmGates(g: GraphBuilder, fromInput: Expr, fromHidden: Expr): [Expr, E
   return [g.activationSigmoid(i), g.activationSigmoid(f), g.activationTanh(c), g.activationSigmoid(o)];
 }
 
-/** Inputs: what the gates get from the input and from the hidden state [N, 4H], the cell [N, H]. Outputs: hidden and cell. */
+/** Inputs: the gates' sums from the input and from the hidden state, [N, 4H] each, and the cell [N, H]. Outputs: hidden and cell, [N, H]. */
 const lstmOp: Definition<undefined> = define({
   name: "lstmCell",
   infer: ([, , c]) => [c!, c!],
@@ -69,7 +69,7 @@ const lstmOp: Definition<undefined> = define({
   saves: { outputs: false },
 });
 
-/** Outputs: the gradients of the gates [N, 4H] and of the cell before. */
+/** Outputs: the gradients of the gates' sums [N, 4H] and of the previous cell. */
 const lstmGradOp: Definition<undefined> = define({
   name: "lstmCellGradient",
   infer: ([a, , c]) => [a!, c!],
@@ -90,7 +90,7 @@ const lstmGradOp: Definition<undefined> = define({
   grad: null,
 });
 
-/** The gates of a GRU in PyTorch's order (reset, update), its candidate, and what that got from the hidden state. */
+/** The gates of a GRU in PyTorch's order (reset, update), its candidate, and the candidate's sum from the hidden state. */
 function gruGates(g: GraphBuilder, fromInput: Expr, fromHidden: Expr): [Expr, Expr, Expr, Expr] {
   const [xr, xz, xn] = columns(g, fromInput, 3) as [Expr, Expr, Expr];
   const [hr, hz, hn] = columns(g, fromHidden, 3) as [Expr, Expr, Expr];
@@ -99,7 +99,7 @@ function gruGates(g: GraphBuilder, fromInput: Expr, fromHidden: Expr): [Expr, Ex
   return [r, z, g.activationTanh(g.elementWiseAdd(xn, g.elementWiseMultiply(r, hn))), hn];
 }
 
-/** Inputs: what the gates get from the input and from the hidden state [N, 3H], the hidden state [N, H]. */
+/** Inputs: the gates' sums from the input and from the hidden state, [N, 3H] each, and the hidden state [N, H]. */
 const gruOp: Definition<undefined> = define({
   name: "gruCell",
   infer: ([, , h]) => [h!],

@@ -1,6 +1,6 @@
 /**
- * The gradient of a recurrent layer: its gates are computed again from its inputs and outputs, one pass through time gives the gates' gradients, and
- * those of the weights and of the input are one product each. @package
+ * The gradient of a recurrent layer. The gates are recomputed from inputs and outputs; one backward pass through time gives their gradients; the gradients
+ * of the weights and of the input are one GEMM each. @package
  */
 import { isGradEnabled } from "../../autograd/grad-mode.ts";
 import { dispatch } from "../../dispatch/dispatch.ts";
@@ -19,10 +19,10 @@ import { toDType } from "../data/conversion.ts";
 import { tanh } from "../elementwise/unary.ts";
 import { where } from "../elementwise/where.ts";
 
-/** Steps of one operation: programs are made for this many and for the powers of two below. */
+/** Time steps of one operation: programs exist for this count and for the powers of two below it. */
 const MOST_STEPS = 16;
 
-/** @internal What a layer's gradient is computed of, in one direction. */
+/** @internal The operands of one direction of a layer, from which its gradient is computed. */
 export interface Direction {
   readonly kind: "lstm" | "gru" | "tanh" | "relu";
   readonly reverse: boolean;
@@ -39,7 +39,7 @@ export interface Direction {
   readonly output: Tensor;
   /** Which steps count, [T, N, 1] bool; null: all. */
   readonly mask: Tensor | null;
-  /** [P, H]: an LSTM's hidden states are projected by it, and [T, N, P] then. Default: they are not. */
+  /** [P, H]: projects an LSTM's hidden states to [T, N, P]. Default: no projection. */
   readonly projection?: Tensor;
 }
 
@@ -50,23 +50,23 @@ export interface Arriving {
   readonly cell: Tensor | null;
 }
 
-/** @internal Gradients of what the gates get from the input and from the hidden state, and of the states before the first step. */
+/** @internal Gradients of the gates' sums from the input and from the hidden state, and of the states before the first step. */
 export interface Gates {
   readonly fromInput: Tensor;
   readonly fromHidden: Tensor;
   readonly hidden: Tensor;
   readonly cell: Tensor | null;
-  /** Where the hidden states are projected: the gradient of the projection [P, H], if it is wanted. */
+  /** With a projection: its gradient [P, H], if it is wanted. */
   readonly projection?: () => Tensor;
 }
 
-/** @internal Some steps. */
+/** @internal A range of time steps. */
 export interface Range {
   readonly start: number;
   readonly length: number;
 }
 
-/** @internal The steps in pieces; one piece where each operation is recorded anyway. */
+/** @internal The steps in ranges; one range where each operation is recorded anyway. */
 export function rangesOf(steps: number): Range[] {
   if (isGradEnabled()) return [{ start: 0, length: steps }];
   const ranges: Range[] = [];
@@ -77,7 +77,7 @@ export function rangesOf(steps: number): Range[] {
   return ranges;
 }
 
-/** @internal Those steps of all, all pieces as one, and steps and samples as rows. */
+/** @internal part: the steps of a range. joined: all ranges as one tensor. rows: [T, N, C] as [T N, C]. */
 export const part = (x: Tensor, { start, length }: Range): Tensor => (length === x.shape[0] ? x : narrow(x, 0, start, length));
 export const joined = (list: readonly Tensor[]): Tensor => (list.length === 1 ? list[0]! : cat(list, 0));
 export const rows = (x: Tensor): Tensor => reshape(x, [x.shape[0]! * x.shape[1]!, x.shape[2]!]);
@@ -94,7 +94,7 @@ export function statesBefore({ reverse, hidden, output, mask }: Direction): Tens
   return cat([mask === null ? next : where(narrow(mask, 0, 1, steps - 1), next, first), first], 0);
 }
 
-/** @internal What the operations of recurrent-steps.ts are told. */
+/** @internal The attributes of the operations of recurrent-steps.ts. */
 export const attributes = ({ reverse, mask }: Direction): { reverse: boolean; masked: boolean } => ({ reverse, masked: mask !== null });
 export const masksOf = ({ mask }: Direction, range: Range): Tensor[] => (mask === null ? [] : [part(mask, range)]);
 
@@ -104,7 +104,7 @@ const forwards = (steps: number, reverse: boolean): number[] => Array.from({ len
 const chosen = (mask: Tensor | null, t: number, value: Tensor, other: Tensor | number): Tensor =>
   mask === null ? value : where(select(mask, 0, t), value, other);
 
-/** An LSTM's gates and the cells before each step, in pieces (recurrent-steps.ts), computed again of the gates' sums. */
+/** An LSTM's gates and the cells before each step, recomputed from the gates' sums, by ranges of steps (recurrent-steps.ts). */
 function lstmStates(d: Direction, sums: Tensor): (range: Range) => readonly Tensor[] {
   const ranges = rangesOf(sums.shape[0]!);
   let cell = d.cell!;
@@ -131,7 +131,7 @@ function lstmGates(d: Direction, states: (range: Range) => readonly Tensor[], ar
   return { fromInput: all, fromHidden: all, hidden: dh, cell: dc };
 }
 
-/** @internal The same, recorded. */
+/** @internal The same by recorded operations, for second derivatives. */
 export function lstmGatesRecorded({ mask, reverse, cell: first, weights, projection }: Direction, sums: Tensor, arriving: Arriving): Gates {
   const steps = sums.shape[0]!;
   const [gi, gf, gz, go] = chunk(sums, 4, 2) as [Tensor, Tensor, Tensor, Tensor];
@@ -144,10 +144,10 @@ export function lstmGatesRecorded({ mask, reverse, cell: first, weights, project
     cell = chosen(mask, t, add(mul(forget[t]!, cell), added[t]!), cell);
   }
   const cells = stack(before, 0);
-  const shown = tanh(add(mul(f, cells), mul(i, z)));
-  const intoCell = unbind(mul(o, tanhSlope(shown)));
+  const tanhCell = tanh(add(mul(f, cells), mul(i, z)));
+  const intoCell = unbind(mul(o, tanhSlope(tanhCell)));
   const factors = [mul(z, sigmoidSlope(i)), mul(cells, sigmoidSlope(f)), mul(i, tanhSlope(z))].map((x) => unbind(x));
-  const intoOutput = unbind(mul(shown, sigmoidSlope(o)));
+  const intoOutput = unbind(mul(tanhCell, sigmoidSlope(o)));
   const dys = unbind(arriving.output);
   const [gates, totals] = [new Array<Tensor>(steps), new Array<Tensor>(steps)];
   let [dh, dc] = [arriving.hidden, arriving.cell!];
@@ -164,10 +164,10 @@ export function lstmGatesRecorded({ mask, reverse, cell: first, weights, project
   const made = { fromInput: all, fromHidden: all, hidden: dh, cell: dc };
   if (projection === undefined) return made;
   const counted = totals.map((total, t) => chosen(mask, t, total, 0));
-  return { ...made, projection: () => projectionGradient(stack(counted, 0), mul(o, shown)) };
+  return { ...made, projection: () => projectionGradient(stack(counted, 0), mul(o, tanhCell)) };
 }
 
-/** @internal The gradient of a projection, of those of the projected states and of the states before it. */
+/** @internal The gradient of a projection, from the gradients of the projected states and from the states before projection. */
 export const projectionGradient = (totals: Tensor, states: Tensor): Tensor => matmul(transpose(rows(totals), 0, 1), rows(states));
 
 function gruGates(d: Direction, fromInput: Tensor, fromHidden: Tensor, before: Tensor, arriving: Arriving): Gates {
@@ -258,7 +258,7 @@ export function directionGradient(
 } {
   const { kind, mask } = d;
   const [steps, batch] = d.x.shape as [number, number];
-  // What lies beyond a sample's end takes no part, NaN neither.
+  // Steps beyond a sample's end do not count, even where they are NaN.
   const arriving = mask === null ? given : { ...given, output: where(mask, given.output, 0) };
   const x = rows(mask === null ? d.x : where(mask, d.x, 0));
   const before = statesBefore(d);
@@ -292,7 +292,7 @@ export function directionGradient(
   };
 }
 
-/** @internal The weights of the hidden state, and the gradients through time alone: what the gates get from the input is an operand. */
+/** @internal The weights of the hidden state, for gradients through time alone: the gates' sums from the input are an operand. */
 export type Scanned = Omit<Direction, "x" | "weights" | "biases"> & { readonly weights: Tensor };
 
 /** @internal Gradients of that operand, of the hidden state's weights and bias, and of the states before; saved: an LSTM's gates and cells, a GRU's share of the hidden state. */
@@ -323,6 +323,6 @@ export function stepMask(lengths: Tensor, steps: number): Tensor {
   return unsqueeze(gt(unsqueeze(toDType(lengths, "int32"), 0), unsqueeze(index, 1)), 2);
 }
 
-/** @internal A gradient that did not arrive. */
+/** @internal The gradient, or zeros where there is none. */
 export const orZeros = (dy: Tensor | null, like: Tensor, shape: readonly number[]): Tensor =>
   dy ?? zeros(shape, { dtype: like.dtype, device: like.device });

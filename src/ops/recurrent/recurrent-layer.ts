@@ -1,4 +1,4 @@
-/** A recurrent layer as DirectML's one operator: LSTM, GRU, RNN. Its gradient is in recurrent-gradient.ts. @package */
+/** A recurrent layer as one DirectML operator: LSTM, GRU, RNN. Its gradient is in recurrent-gradient.ts. @package */
 import { dispatch } from "../../dispatch/dispatch.ts";
 import { define, type Definition, type GradContext } from "../../core/definition.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
@@ -13,16 +13,16 @@ import type { RecurrentWeights } from "./recurrent.ts";
 import { directionGradient, orZeros, stepMask, type Direction } from "./recurrent-gradient.ts";
 import { cut } from "../declare/support.ts";
 
-/** Where the gates of PyTorch's order are in DirectML's: i, f, g, o as i, o, f, c; r, z, n as z, r, n. */
+/** Gate permutation from PyTorch's order to DirectML's: i, f, g, o to i, o, f, c; r, z, n to z, r, n. */
 const ORDER = { lstm: [0, 3, 1, 2], gru: [1, 0, 2], tanh: [0], relu: [0] } as const;
 
 type Kind = keyof typeof ORDER;
 
 interface Layer {
   readonly kind: Kind;
-  /** 2: the second one runs from the end. */
+  /** 2: the second direction runs from the end to the start. */
   readonly directions: number;
-  /** Whether a single one does. */
+  /** Whether a single direction does. */
   readonly reverse: boolean;
   readonly hasBias: boolean;
   readonly hasLengths: boolean;
@@ -41,7 +41,7 @@ function joined(g: GraphBuilder, parts: readonly Expr[]): Expr {
   return g.join([...parts], { output: { sizes: [first * parts.length, ...rest] }, axis: 0 });
 }
 
-/** Where the operands lie: x, the states, each direction's weights (and biases), the lengths. */
+/** The order of the operands: x, the states, each direction's weights (and biases), the lengths. */
 const slotsOf = ({
   kind,
   hasBias,
@@ -161,7 +161,7 @@ const layerOp: Definition<Layer> = define<Layer>({
     };
     const made = emit();
     const sequence = made.outputSequence!;
-    const lines =
+    const stepsFirst =
       directions === 1
         ? sequence
         : g.packed(
@@ -172,7 +172,7 @@ const layerOp: Definition<Layer> = define<Layer>({
           );
     const back = (e: Expr): Expr => g.reshape(e, [directions, batch, width]);
     const cells = made.outputCellSingle == null ? [] : [back(made.outputCellSingle)];
-    return [g.reshape(lines, [steps, batch, directions * width]), back(made.outputSingle!), ...cells];
+    return [g.reshape(stepsFirst, [steps, batch, directions * width]), back(made.outputSingle!), ...cells];
   },
   grad: (_dy, context) => gradient(context),
   saves: { outputs: [0] },

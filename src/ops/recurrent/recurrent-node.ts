@@ -1,5 +1,5 @@
 /**
- * LSTM, GRU and RNN as DirectML (and ONNX) state them: gates, weights and activations in their order, every option. For calls that want no
+ * LSTM, GRU and RNN with DirectML's (and ONNX's) order of gates and weights, all activations and options. For calls that need no
  * gradient, as recurrent-layer.ts. @package
  */
 import { isGradEnabled, noGrad } from "../../autograd/grad-mode.ts";
@@ -19,17 +19,17 @@ type Optional = (typeof OPTIONAL)[number];
 export interface RecurrentNodeOptions {
   readonly kind: "LSTM" | "GRU" | "RNN";
   readonly direction: "FORWARD" | "BACKWARD" | "BIDIRECTIONAL";
-  /** Those of each direction in turn. */
+  /** The activations of the first direction, then of the second. */
   readonly activations: readonly Activation[];
-  /** LSTM: what its gates' sums are limited to, both ways; 0: nothing. */
+  /** LSTM: clamps the gates' sums to [-clip, clip]; 0: no limit. */
   readonly clip: number;
   readonly couplesInputForget: boolean;
-  /** GRU: the reset gate applies to the product, not to the state before it. */
-  readonly resetsAfterProduct: boolean;
+  /** GRU: the reset gate applies after the hidden state's matmul, not to the state before it (ONNX's linear_before_reset). */
+  readonly resetsAfterMatmul: boolean;
 }
 
 interface Attributes extends RecurrentNodeOptions {
-  /** Which of the optional inputs are there, in the order of OPTIONAL. */
+  /** Which optional inputs are given, in the order of OPTIONAL. */
   readonly given: readonly Optional[];
 }
 
@@ -63,7 +63,7 @@ function emit(g: GraphBuilder, inputs: readonly Expr[], a: Attributes): Emitted 
         coupleInputForget: a.couplesInputForget,
       });
     case "GRU":
-      return g.gru(x, weight, recurrence, { ...options, linearBeforeReset: a.resetsAfterProduct });
+      return g.gru(x, weight, recurrence, { ...options, linearBeforeReset: a.resetsAfterMatmul });
     case "RNN":
       return g.rnn(x, weight, recurrence, options);
   }
@@ -123,7 +123,7 @@ export const samples = (): readonly Sample[] => [
           activations: [SIGMOID, TANH, TANH, SIGMOID, TANH, TANH],
           clip: 2,
           couplesInputForget: true,
-          resetsAfterProduct: false,
+          resetsAfterMatmul: false,
         },
       ),
   ),
@@ -139,7 +139,7 @@ export const samples = (): readonly Sample[] => [
         activations: [SIGMOID, TANH],
         clip: 0,
         couplesInputForget: false,
-        resetsAfterProduct: false,
+        resetsAfterMatmul: false,
       },
     ),
   ),

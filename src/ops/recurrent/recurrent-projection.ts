@@ -1,5 +1,5 @@
 /**
- * One direction of an LSTM with projected hidden states, which DirectML's operator lacks: several steps of time to an operation, forward and backward,
+ * One direction of an LSTM with projected hidden states, which DirectML's operator lacks: several time steps an operation, forward and backward,
  * and one node of the tape. @package
  */
 import { isGradEnabled } from "../../autograd/grad-mode.ts";
@@ -39,8 +39,8 @@ import {
   forwards,
   gate,
   like,
-  matrixProduct,
-  product,
+  gemm,
+  multiplied,
   sigmoidSlope,
   stacked,
   tanhSlope,
@@ -51,7 +51,7 @@ import { where } from "../elementwise/where.ts";
 
 /**
  * Inputs: the gates' sums without the hidden state's share [T, N, 4H], the states [N, P] and [N, H], the hidden state's weights [4H, P], the
- * projection [P, H], where the steps count [T, N, 1] bool. Outputs: projected states [T, N, P], the last states, and what is kept for the gradient:
+ * projection [P, H], which steps count [T, N, 1] bool. Outputs: projected states [T, N, P], the last states, and what is kept for the gradient:
  * gates i and f, the candidates, gate o, the cells before each step.
  */
 const projectedOp: Definition<StepsAttributes> = define<StepsAttributes>({
@@ -73,7 +73,7 @@ const projectedOp: Definition<StepsAttributes> = define<StepsAttributes>({
     const [outputs, gates, candidates, shares, before] = [list(), list(), list(), list(), list()];
     let [hidden, cell] = [h!, c!];
     for (const k of forwards(steps, reverse)) {
-      const sums = three(matrixProduct(g, hidden, across, at(g, a!, k)));
+      const sums = three(gemm(g, hidden, across, at(g, a!, k)));
       const both = g.activationSigmoid(gate(g, sums, 0, width, 2));
       gates[k] = at(g, both, 0);
       candidates[k] = at(g, g.activationTanh(gate(g, sums, 2, width)), 0);
@@ -81,9 +81,9 @@ const projectedOp: Definition<StepsAttributes> = define<StepsAttributes>({
       before[k] = cell;
       const [i, f] = [at(g, gate(g, both, 0, width), 0), at(g, gate(g, both, 1, width), 0)];
       const next = g.elementWiseAdd(g.elementWiseMultiply(f, cell), g.elementWiseMultiply(i, candidates[k]!));
-      const shown = matrixProduct(g, g.elementWiseMultiply(shares[k]!, g.elementWiseTanh(next)), down);
-      outputs[k] = choose(k, shown, null);
-      hidden = choose(k, shown, hidden);
+      const projected = gemm(g, g.elementWiseMultiply(shares[k]!, g.elementWiseTanh(next)), down);
+      outputs[k] = choose(k, projected, null);
+      hidden = choose(k, projected, hidden);
       cell = choose(k, next, cell);
     }
     return [stacked(g, outputs), hidden, cell, ...[gates, candidates, shares, before].map((parts) => stacked(g, parts))];
@@ -115,7 +115,7 @@ const projectedOp: Definition<StepsAttributes> = define<StepsAttributes>({
   padded: besideSamples(3, 4),
 });
 
-/** The gradients through time, some steps after the other. */
+/** The backward pass through time, one range of steps after the other. */
 function projectedGates(d: Direction, projection: Tensor, saved: readonly Tensor[], arriving: Arriving): Gates {
   const { reverse, mask } = d;
   const ranges = rangesOf(d.output.shape[0]!);
@@ -152,14 +152,14 @@ const projectedGradOp: Definition<StepsAttributes> = define<StepsAttributes>({
     const [steps, batch, width] = candidate!.sizes as [number, number, number];
     const kept = projection!.sizes[0]!;
     const [input, forget] = [gate(g, gates!, 0, width), gate(g, gates!, 1, width)];
-    const shown = g.elementWiseTanh(g.elementWiseAdd(g.elementWiseMultiply(forget, before!), g.elementWiseMultiply(input, candidate!)));
-    const intoCell = product(g, output!, tanhSlope(g, shown));
+    const projected = g.elementWiseTanh(g.elementWiseAdd(g.elementWiseMultiply(forget, before!), g.elementWiseMultiply(input, candidate!)));
+    const intoCell = multiplied(g, output!, tanhSlope(g, projected));
     const slopes = beside(g, [
-      product(g, candidate!, sigmoidSlope(g, input)),
-      product(g, before!, sigmoidSlope(g, forget)),
-      product(g, input, tanhSlope(g, candidate!)),
+      multiplied(g, candidate!, sigmoidSlope(g, input)),
+      multiplied(g, before!, sigmoidSlope(g, forget)),
+      multiplied(g, input, tanhSlope(g, candidate!)),
     ]);
-    const intoOutput = product(g, shown, sigmoidSlope(g, output!));
+    const intoOutput = multiplied(g, projected, sigmoidSlope(g, output!));
     const rowsOf = (first: number, count: number): Expr =>
       g.reinterpret(weights!, {
         sizes: [count * width, kept],
@@ -173,7 +173,7 @@ const projectedGradOp: Definition<StepsAttributes> = define<StepsAttributes>({
     let [dh, dc] = [dhLast!, dcLast!];
     for (const k of backwards(steps, reverse)) {
       const total = g.elementWiseAdd(dh, at(g, dy!, k));
-      const hidden = matrixProduct(g, total, projection!);
+      const hidden = gemm(g, total, projection!);
       const cell = g.elementWiseAdd(dc, g.elementWiseMultiply(hidden, at(g, intoCell, k)));
       const spread = g.reinterpret(cell, { sizes: [batch, 3, width], strides: [width, 0, 1] });
       const own = g.elementWiseMultiply(g.reinterpret(at(g, slopes, k), { sizes: [batch, 3, width] }), spread);
@@ -183,8 +183,8 @@ const projectedGradOp: Definition<StepsAttributes> = define<StepsAttributes>({
       outputs[k] = outputGate;
       totals[k] = choose(k, total, null);
       dc = choose(k, g.elementWiseMultiply(cell, at(g, forget, k)), dc);
-      // Two products, not one of joined gates: Microsoft's library refuses a JOIN of eight and more JOINs.
-      dh = choose(k, matrixProduct(g, inputs, three, matrixProduct(g, outputGate, fourth)), dh);
+      // Two GEMMs, not one of joined gates: Microsoft's library refuses a JOIN of eight and more JOINs.
+      dh = choose(k, gemm(g, inputs, three, gemm(g, outputGate, fourth)), dh);
     }
     const all = g.join([stacked(g, sums), stacked(g, outputs)], { output: { sizes: [steps, batch, 4 * width] }, axis: 2 });
     return [all, stacked(g, totals), dh, dc];

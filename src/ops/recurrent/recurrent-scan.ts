@@ -1,6 +1,6 @@
 /**
- * One direction of an LSTM or GRU over what its gates get from the input, step by step in one graph: for compiled functions on devices that fuse graphs.
- * The gates are kept for the backward pass there, not computed again as after DirectML's operator (recurrent-layer.ts). @package
+ * One direction of an LSTM or GRU over the gates' sums from the input, step by step in one graph: for compiled functions on devices that fuse graphs.
+ * The gates are saved for the backward pass, not recomputed as after DirectML's operator (recurrent-layer.ts). @package
  */
 import { isGradEnabled } from "../../autograd/grad-mode.ts";
 import { dispatch } from "../../dispatch/dispatch.ts";
@@ -14,7 +14,7 @@ import { zeros } from "../creation/creation.ts";
 import { linear } from "../matmul/matmul.ts";
 import type { RecurrentKind, RecurrentWeights } from "./recurrent.ts";
 import { orZeros, scanGradient } from "./recurrent-gradient.ts";
-import { at, besideSamples, forwards, gate, like, matrixProduct, stacked } from "./recurrent-steps.ts";
+import { at, besideSamples, forwards, gate, like, gemm, stacked } from "./recurrent-steps.ts";
 
 interface ScanAttributes {
   readonly reverse: boolean;
@@ -43,7 +43,7 @@ const lstmScanOp: Definition<ScanAttributes> = define<ScanAttributes>({
     ];
     let [hidden, cell] = [h!, c!];
     for (const k of forwards(steps, reverse)) {
-      const sums = three(matrixProduct(g, hidden, across, at(g, a!, k)));
+      const sums = three(gemm(g, hidden, across, at(g, a!, k)));
       const both = g.activationSigmoid(gate(g, sums, 0, width, 2));
       gates[k] = at(g, both, 0);
       candidates[k] = at(g, g.activationTanh(gate(g, sums, 2, width)), 0);
@@ -79,7 +79,7 @@ const gruScanOp: Definition<ScanAttributes> = define<ScanAttributes>({
     const [outputs, shares] = [new Array<Expr>(steps), new Array<Expr>(steps)];
     let hidden = h!;
     for (const k of forwards(steps, reverse)) {
-      const own = matrixProduct(g, hidden, across, added);
+      const own = gemm(g, hidden, across, added);
       shares[k] = own;
       const [x, y] = [at(g, a!, k), own].map((e) => [0, 1, 2].map((i) => at(g, gate(g, g.reshape(e, [1, ...e.sizes]), i, width), 0)));
       const [r, z] = [0, 1].map((i) => g.activationSigmoid(g.elementWiseAdd(x![i]!, y![i]!))) as [Expr, Expr];

@@ -1,6 +1,6 @@
 /**
- * Backward pass of recurrent layers through time, several steps to an operation: gradients of the gates, from those of the outputs. Products over all
- * steps are made outside (recurrent-gradient.ts). @package
+ * Backward pass of recurrent layers through time, several steps an operation: gradients of the gates from those of the outputs. GEMMs over all
+ * steps are in recurrent-gradient.ts. @package
  */
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { DTYPES } from "../../core/dtype.ts";
@@ -10,7 +10,7 @@ import { define, type Definition, type TensorSpec } from "../../core/definition.
 import { emitGemm } from "../matmul/matmul.ts";
 import { BOOL, constant } from "../declare/support.ts";
 
-/** @internal Which steps follow each other, and whether the last input says where they count, [K, N, 1] bool. */
+/** @internal The direction of time, and whether the last input is the mask of steps that count, [K, N, 1] bool. */
 export interface StepsAttributes {
   /** Whether the layer runs from the end to the start. */
   readonly reverse: boolean;
@@ -25,7 +25,7 @@ export const at = (g: GraphBuilder, x: Expr, k: number): Expr =>
     byteOffset: x.byteOffset + k * x.strides[0]! * DTYPES[x.dtype].sizeInBytes,
   });
 
-/** @internal The columns of gate k of x [K, N, gates * H]; of several gates from there on. */
+/** @internal The columns of gate k of x [K, N, gates * H]; `count` gates from there on. */
 export function gate(g: GraphBuilder, x: Expr, k: number, width: number, count = 1): Expr {
   const [steps, batch] = x.sizes as [number, number];
   const byteOffset = x.byteOffset + k * width * x.strides[2]! * DTYPES[x.dtype].sizeInBytes;
@@ -33,7 +33,7 @@ export function gate(g: GraphBuilder, x: Expr, k: number, width: number, count =
 }
 
 /** @internal The elementwise product. */
-export const product = (g: GraphBuilder, ...list: readonly Expr[]): Expr => list.reduce((x, y) => g.elementWiseMultiply(x, y));
+export const multiplied = (g: GraphBuilder, ...list: readonly Expr[]): Expr => list.reduce((x, y) => g.elementWiseMultiply(x, y));
 const negated = (g: GraphBuilder, y: Expr): Expr => g.elementWiseIdentity(y, { scaleBias: [-1, 1] });
 /** @internal y (1 - y), the sigmoid's slope. */
 export const sigmoidSlope = (g: GraphBuilder, y: Expr): Expr => g.elementWiseMultiply(y, negated(g, y));
@@ -57,11 +57,11 @@ export const beside = (g: GraphBuilder, parts: readonly Expr[]): Expr => {
     { output: { sizes }, axis },
   );
 };
-/** @internal a b, and c if there is one. */
-export const matrixProduct = (g: GraphBuilder, a: Expr, b: Expr, c: Expr | null = null): Expr =>
+/** @internal a b, plus c if there is one. */
+export const gemm = (g: GraphBuilder, a: Expr, b: Expr, c: Expr | null = null): Expr =>
   g.reinterpret(emitGemm(g, a, b, c, [], { alpha: 1, beta: c === null ? 0 : 1 }), { sizes: [a.sizes[0]!, b.sizes[1]!] });
 
-/** @internal What a step's mask chooses; `chosen` itself without one. */
+/** @internal `chosen` where the step's mask is true, else `other` or zeros; without a mask `chosen`. */
 export const chooses =
   (g: GraphBuilder, mask: Expr | null) =>
   (k: number, chosen: Expr, other: Expr | null): Expr =>
@@ -69,10 +69,10 @@ export const chooses =
       ? chosen
       : g.elementWiseIf(g.expand(at(g, mask, k), chosen.sizes), chosen, other ?? constant(g, chosen.dtype, 0, chosen.sizes));
 
-/** @internal Indices of the steps, as the layer's forward pass takes them. */
+/** @internal Indices of the steps in the order of the forward pass. */
 export const forwards = (count: number, reverse: boolean): number[] =>
   Array.from({ length: count }, (_, i) => (reverse ? count - 1 - i : i));
-/** @internal Indices of the steps, as the layer's backward pass takes them. */
+/** @internal Indices of the steps in the order of the backward pass. */
 export const backwards = (count: number, reverse: boolean): number[] => forwards(count, !reverse);
 
 /** @internal Samples are independent of each other: their axis may be padded, which is the first of the states and the second of all steps. */
@@ -88,7 +88,7 @@ export const besideSamples =
 export const like = ({ dtype }: TensorSpec, ...shape: readonly number[]): TensorSpec => ({ shape, dtype });
 
 /**
- * @internal An LSTM's states, which its layer does not give. Inputs: the gates' sums [K, N, 4H] in PyTorch's order, the cell before [N, H].
+ * @internal An LSTM's gates and cells, which DirectML's operator does not return. Inputs: the gates' sums [K, N, 4H] in PyTorch's order, the cell before [N, H].
  * Outputs: gates i and f [K, N, 2H], candidates, gate o and the cells before each step [K, N, H], the cell after the last one [N, H].
  */
 export const lstmCellsOp: Definition<StepsAttributes> = define<StepsAttributes>({
@@ -133,12 +133,12 @@ export const lstmStepsGradOp: Definition<StepsAttributes> = define<StepsAttribut
   lower: (g, [gates, candidate, output, before, dy, dhLast, dcLast, weights, given], { reverse, masked }) => {
     const [steps, batch, width] = dy!.sizes as [number, number, number];
     const [input, forget] = [gate(g, gates!, 0, width), gate(g, gates!, 1, width)];
-    const shown = g.elementWiseTanh(g.elementWiseAdd(g.elementWiseMultiply(forget, before!), g.elementWiseMultiply(input, candidate!)));
-    const intoCell = product(g, output!, tanhSlope(g, shown));
+    const tanhCell = g.elementWiseTanh(g.elementWiseAdd(g.elementWiseMultiply(forget, before!), g.elementWiseMultiply(input, candidate!)));
+    const intoCell = multiplied(g, output!, tanhSlope(g, tanhCell));
     const slopes = beside(g, [
-      product(g, candidate!, sigmoidSlope(g, input)),
-      product(g, before!, sigmoidSlope(g, forget)),
-      product(g, input, tanhSlope(g, candidate!)),
+      multiplied(g, candidate!, sigmoidSlope(g, input)),
+      multiplied(g, before!, sigmoidSlope(g, forget)),
+      multiplied(g, input, tanhSlope(g, candidate!)),
     ]);
     const three = g.reinterpret(weights!, { sizes: [3 * width, width], strides: weights!.strides });
     const fourth = g.reinterpret(weights!, {
@@ -146,7 +146,7 @@ export const lstmStepsGradOp: Definition<StepsAttributes> = define<StepsAttribut
       strides: weights!.strides,
       byteOffset: weights!.byteOffset + 3 * width * weights!.strides[0]! * DTYPES[weights!.dtype].sizeInBytes,
     });
-    const intoOutput = product(g, shown, sigmoidSlope(g, output!));
+    const intoOutput = multiplied(g, tanhCell, sigmoidSlope(g, output!));
     const choose = chooses(g, masked ? given! : null);
     const [sums, outputs] = [new Array<Expr>(steps), new Array<Expr>(steps)];
     let [dh, dc] = [dhLast!, dcLast!];
@@ -168,8 +168,8 @@ export const lstmStepsGradOp: Definition<StepsAttributes> = define<StepsAttribut
       sums[k] = inputs;
       outputs[k] = outputGate;
       dc = choose(k, g.elementWiseMultiply(cell, at(g, forget, k)), dc);
-      // Two products, not one of joined gates: Microsoft's library refuses a JOIN of eight and more JOINs.
-      dh = choose(k, matrixProduct(g, inputs, three, matrixProduct(g, outputGate, fourth)), dh);
+      // Two GEMMs, not one of joined gates: Microsoft's library refuses a JOIN of eight and more JOINs.
+      dh = choose(k, gemm(g, inputs, three, gemm(g, outputGate, fourth)), dh);
     }
     const all = g.join([stacked(g, sums), stacked(g, outputs)], { output: { sizes: [steps, batch, 4 * width] }, axis: 2 });
     return [all, dh, dc];
@@ -179,7 +179,7 @@ export const lstmStepsGradOp: Definition<StepsAttributes> = define<StepsAttribut
 });
 
 /**
- * @internal Inputs: what the gates r, z, n get from the input and from the hidden state [K, N, 3H], the hidden states before, gradients of the outputs
+ * @internal Inputs: the sums of gates r, z, n from the input and from the hidden state [K, N, 3H], the hidden states before, gradients of the outputs
  * [K, N, H], that of the hidden state after the last step [N, H], the hidden state's weights [3H, H]. Outputs: the gradients of the first two, and of
  * the hidden state before.
  */
@@ -192,9 +192,9 @@ export const gruStepsGradOp: Definition<StepsAttributes> = define<StepsAttribute
     const [r, z] = [g.activationSigmoid(sum(0)), g.activationSigmoid(sum(1))];
     const own = gate(g, fromHidden!, 2, width);
     const n = g.activationTanh(g.elementWiseAdd(gate(g, fromInput!, 2, width), g.elementWiseMultiply(r, own)));
-    const candidate = product(g, negated(g, z), tanhSlope(g, n));
-    const reset = product(g, candidate, own, sigmoidSlope(g, r));
-    const update = product(g, g.elementWiseSubtract(before!, n), sigmoidSlope(g, z));
+    const candidate = multiplied(g, negated(g, z), tanhSlope(g, n));
+    const reset = multiplied(g, candidate, own, sigmoidSlope(g, r));
+    const update = multiplied(g, g.elementWiseSubtract(before!, n), sigmoidSlope(g, z));
     const factors = beside(g, [reset, update, g.elementWiseMultiply(candidate, r)]);
     const choose = chooses(g, masked ? given! : null);
     const threefold = [batch, 3, width];
@@ -207,7 +207,7 @@ export const gruStepsGradOp: Definition<StepsAttributes> = define<StepsAttribute
       const flat = g.reinterpret(g.elementWiseMultiply(slopes, spread), { sizes: [batch, 3 * width] });
       totals[k] = choose(k, total, null);
       sums[k] = choose(k, flat, null);
-      dh = choose(k, matrixProduct(g, sums[k], weights!, g.elementWiseMultiply(total, at(g, z, k))), dh);
+      dh = choose(k, gemm(g, sums[k], weights!, g.elementWiseMultiply(total, at(g, z, k))), dh);
     }
     const all = stacked(g, sums);
     const last = g.elementWiseMultiply(stacked(g, totals), candidate);
@@ -240,7 +240,7 @@ export const rnnStepsGradOp: Definition<StepsAttributes & { readonly kind: "tanh
       const total = g.elementWiseAdd(dh, at(g, dy!, k));
       const sum = isOff === null ? g.elementWiseMultiply(total, at(g, slope!, k)) : g.elementWiseIf(at(g, isOff, k), none, total);
       sums[k] = choose(k, sum, null);
-      dh = choose(k, matrixProduct(g, sums[k], weights!), dh);
+      dh = choose(k, gemm(g, sums[k], weights!), dh);
     }
     return [stacked(g, sums), dh];
   },

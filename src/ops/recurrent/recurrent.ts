@@ -47,7 +47,7 @@ interface State {
   readonly cell: Tensor | null;
 }
 
-/** One step: x is what the gates get from the input. */
+/** One step: x is the gates' sums from the input. */
 function step(kind: RecurrentKind, x: Tensor, state: State, w: RecurrentWeights): State {
   const own = linear(state.hidden, w.hidden, w.hiddenBias ?? null);
   if (kind === "lstm") {
@@ -59,7 +59,7 @@ function step(kind: RecurrentKind, x: Tensor, state: State, w: RecurrentWeights)
   return { hidden: kind === "tanh" ? tanh(sum) : relu(sum), cell: null };
 }
 
-/** One direction of one layer over x [T, N, I]; masks [N, 1] say which samples are still there at each step. */
+/** One direction of one layer over x [T, N, I]; masks [N, 1]: which samples have this step. */
 function direction(
   kind: RecurrentKind,
   x: Tensor,
@@ -69,7 +69,7 @@ function direction(
   masks: readonly Tensor[] | null,
 ): { outputs: Tensor; state: State } {
   const steps = x.shape[0]!;
-  // One product for all steps; what depends on the step before is one more each.
+  // One GEMM over all steps for the input; one GEMM a step for the hidden state.
   const gates = linear(x, w.input, w.inputBias ?? null);
   const outputs = new Array<Tensor>(steps);
   for (let i = 0; i < steps; i++) {
@@ -105,7 +105,7 @@ export interface RecurrentOptions {
   readonly generator?: Generator | undefined;
 }
 
-/** What recurrent layers give. */
+/** The results of recurrent layers. */
 export interface RecurrentResult {
   /** The last layer's hidden states, [T, N, directions * H]. */
   readonly output: Tensor;
@@ -115,7 +115,7 @@ export interface RecurrentResult {
   readonly cell: Tensor | null;
 }
 
-/** How many gates of each cell lie behind each other in its weights. @package */
+/** The number of gates in each cell's weights. @package */
 export const GATES: { readonly [K in RecurrentKind]: number } = { lstm: 4, gru: 3, tanh: 1, relu: 1 };
 
 function requireWeights(kind: RecurrentKind, index: number, width: number, w: RecurrentWeights): number {
@@ -156,8 +156,8 @@ export function recurrent(
   if (x.rank !== 3 && x.rank !== 2) throw new ShapeError(kind, "x", "[T, N, I] or [T, I]", x.describe());
   requireSameDevice(kind, [x, ...weights.flatMap((w) => [w.input, w.hidden])]);
   const single = x.rank === 2;
-  const turned = !single && options.batchFirst === true;
-  let sequence = single ? unsqueeze(x, 1) : turned ? transpose(x, 0, 1) : x;
+  const batchFirst = !single && options.batchFirst === true;
+  let sequence = single ? unsqueeze(x, 1) : batchFirst ? transpose(x, 0, 1) : x;
   const [steps, batch] = sequence.shape as [number, number];
   if (steps === 0) throw new ShapeError(kind, "x", "of at least one step", x.describe());
   const sizes = weights.map((w, i) =>
@@ -191,7 +191,7 @@ export function recurrent(
   const stacked = (list: readonly Tensor[]): Tensor =>
     single ? reshape(stack(list, 0), [list.length, list[0]!.shape[1]!]) : stack(list, 0);
   return {
-    output: single ? select(sequence, 1, 0) : turned ? transpose(sequence, 0, 1) : sequence,
+    output: single ? select(sequence, 1, 0) : batchFirst ? transpose(sequence, 0, 1) : sequence,
     hidden: stacked(hiddens),
     cell: lasts.length === 0 ? null : stacked(lasts),
   };

@@ -42,9 +42,9 @@ export function reverseSequence(x: Tensor, lengths: Tensor, { axis = 1, batchAxi
       t,
       x.shape.map((d, i) => (i === at ? d : 1)),
     );
-  const place = along(arange(x.shape[a]!, { dtype: "int32", device: x.device }), a);
+  const position = along(arange(x.shape[a]!, { dtype: "int32", device: x.device }), a);
   const length = along(toDType(lengths, "int32"), b);
-  const from = where(lt(place, length), sub(sub(length, 1), place), place);
+  const from = where(lt(position, length), sub(sub(length, 1), position), position);
   return gather(x, a, clone(expand(from, x.shape)));
 }
 
