@@ -50,20 +50,20 @@ function tableOf({ rows, perOperation, device, versions }: Result, cell: ReturnT
     ({ name, onnxruntime, eager, compiled, runs }) =>
       `| ${[name, number(onnxruntime), number(eager), number(compiled), (eager / onnxruntime).toFixed(2), (compiled / onnxruntime).toFixed(2), runs].join(" | ")} |`,
   );
-  return `# Beside ONNX Runtime's DirectML provider
+  return `# Comparison with ONNX Runtime's DirectML provider
 
 Written by \`npm run bench:onnxruntime\` on ${new Date().toISOString().slice(0, 10)}. Both libraries run in one process on the same \`DirectML.dll\` and the same
-device, ${seconds} s for each case in turns; a time goes from an array in JavaScript to an array in JavaScript, upload and readback included,
-and is the least of the runs, since other work on the machine only adds to it. A ratio below 1 says that dxtensor is faster. The results of both agree within ${mostDifference} of the largest number.
+device, ${seconds} s for each case, alternating. A time is from an array in JavaScript to an array in JavaScript, upload and readback included. The table has
+the minimum of the runs, since other work on the machine only adds to it. A ratio below 1 means that dxtensor is faster. The results of both agree within ${mostDifference} of the largest number.
 
-**The device is "${device}", a Vulkan driver on the processor** (${cpus()[0]!.model.trim()}, ${cpus().length} cores, shared with other work): the arithmetic is the same for both, so
-the ratios speak of what the libraries add to it; the times say nothing of a GPU, and vendors' metacommands are absent.
+**The device is "${device}", a Vulkan driver on the CPU** (${cpus()[0]!.model.trim()}, ${cpus().length} cores, shared with other work): both run the same arithmetic, so
+the ratios show the overhead of the libraries. The times say nothing about a GPU, and there are no vendors' metacommands.
 
 | case | ONNX Runtime, ms | dxtensor eager, ms | compiled, ms | eager ratio | compiled ratio | runs |
 | --- | --- | --- | --- | --- | --- | --- |
 ${lines.join("\n")}
 
-One operation more in a chain of additions: ONNX Runtime ${number(perOperation.onnxruntime)} µs, dxtensor eager ${number(perOperation.eager)} µs, compiled ${number(perOperation.compiled)} µs. ONNX Runtime makes
+One more operation in a chain of additions: ONNX Runtime ${number(perOperation.onnxruntime)} µs, dxtensor eager ${number(perOperation.eager)} µs, compiled ${number(perOperation.compiled)} µs. ONNX Runtime makes
 one DirectML graph of the model when it is loaded; dxtensor's eager mode records each operation when it is called, its compiled mode replays a
 recorded list.
 

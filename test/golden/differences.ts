@@ -9,13 +9,13 @@ export interface Difference {
 export const differences: readonly Difference[] = [
   {
     reason:
-      "A maximum over windows leaves NaN out, as DirectML's MAX_POOLING does: to find it would take a second pooling and a choice, three times the cost.",
+      "Max pooling ignores NaN, as DirectML's MAX_POOLING does: PyTorch's result would need a second pooling and a selection, at three times the cost.",
     ids: [],
     example: { code: "dx.maxPool2d(dx.tensor([[[[1, NaN], [2, 3]]]]), 2).toArraySync()", here: "[[[[3]]]]", pytorch: "[[[[nan]]]]" },
   },
   {
     reason:
-      "On GPUs a maximum over windows takes the least finite number for -Infinity: DirectML's MAX_POOLING starts there, so that its result does not tell them apart.",
+      "On GPUs max pooling gives the smallest finite number for a window of -Infinity: DirectML's MAX_POOLING starts with this number.",
     ids: [],
   },
   {
@@ -24,24 +24,24 @@ export const differences: readonly Difference[] = [
     example: { code: "dx.topk(dx.tensor([1, 2, 2, 2]), 2).indices.toArraySync()", here: "[1, 2]", pytorch: "[2, 3]" },
   },
   {
-    reason: 'item() refuses a 64-bit integer beyond 2^53, of which a number has not all digits; item("int64") gives it as a bigint.',
+    reason: 'item() refuses a 64-bit integer beyond 2^53, which a number cannot represent; item("int64") gives it as a bigint.',
     ids: [],
     example: { code: 'dx.tensor([2n ** 53n + 1n]).itemSync("int64")', here: "9007199254740993n", pytorch: "9007199254740993" },
   },
   {
     reason:
-      "Data of a typed array are converted as those of a list: numbers that another dtype does not hold are refused, where NumPy's wrap.",
+      "Data of a typed array are converted like a list: numbers outside the range of the dtype are an error; NumPy's wrap.",
     ids: [],
     example: { code: 'dx.tensor([300], { dtype: "int16" }).to("uint8").toArraySync()', here: "[44]", pytorch: "[44]" },
   },
   {
-    reason: "-Infinity to the power of a fraction is NaN, as the power of any negative number is: pow is made of a logarithm.",
+    reason: "-Infinity to the power of a fraction is NaN, like that of any negative number: pow is composed of a logarithm.",
     ids: [],
     example: { code: "dx.pow(dx.tensor([-Infinity]), 0.3).toArraySync()", here: "[NaN]", pytorch: "[inf]" },
   },
   {
     reason:
-      "Denormal numbers of float32 and bfloat16 count as zeros in arithmetic on cpu, as on GPUs; what moves numbers keeps them ([dtypes.md](dtypes.md)).",
+      "Denormal numbers of float32 and bfloat16 count as zeros in arithmetic on cpu, as on GPUs; operations that only move elements keep them ([dtypes.md](dtypes.md)).",
     ids: [],
     example: { code: "dx.tensor([1e-40]).mul(1e30).toArraySync()", here: "[0]", pytorch: "[9.9999e-11]" },
   },
@@ -90,10 +90,10 @@ export const differences: readonly Difference[] = [
     reason: "PyTorch's __rpow__ lets no gradient through to the base; here it flows, as in pow.",
     ids: ["__rpow__:f32:a36a900b0c", "__rpow__:f32:c9259b1343"],
   },
-  { reason: "alpha is no parameter of add here: what is added is scaled by mul, which promotes.", ids: ["add:err:052ebd7b07"] },
-  { reason: "Indices of any integer dtype are taken.", ids: ["gather:err:c0ea13d30f"] },
+  { reason: "add has no parameter alpha: scale the operand by mul, which promotes.", ids: ["add:err:052ebd7b07"] },
+  { reason: "Indices may have any integer dtype.", ids: ["gather:err:c0ea13d30f"] },
   {
-    reason: "Refused in PyTorch by a Python signature that takes no number there, which is taken here.",
+    reason: "PyTorch's Python signature refuses a number there; this library accepts it.",
     ids: [
       "logical_and:err:7120967c8f",
       "logical_or:err:7120967c8f",
@@ -215,7 +215,7 @@ export const differencesPage = (): string =>
     "",
     "## Names of options",
     "",
-    "Options have PyTorch's names in camelCase (`T_max` is `tMax`, `UPLO` is `uplo`); `axis`, `axes` and `keepDims` stand beside `dim`, `dims` and `keepdim`. Others:",
+    "Options have PyTorch's names in camelCase (`T_max` is `tMax`, `UPLO` is `uplo`); `axis`, `axes` and `keepDims` are the same as `dim`, `dims` and `keepdim`. Other differences:",
     "",
     "- `prefetch` of a data loader counts batches in all; `prefetch_factor` counts those of each worker, of which there are none here.",
     '- `weights` of attention is `"average"`, `"each"` or `"none"`, in place of `need_weights` and `average_attn_weights`.',
