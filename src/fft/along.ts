@@ -1,4 +1,4 @@
-/** What all transforms share: their options, and one transform along one axis. */
+/** Options of all transforms, and the transform along one axis. */
 import { fromParts } from "../complex/pairs.ts";
 import { ComplexTensor } from "../core/complex-tensor.ts";
 import { isFloat } from "../core/dtype.ts";
@@ -49,7 +49,7 @@ export function realOf(operation: string, x: Numbers, instead: string): Tensor {
   return partsOf(operation, x)[0];
 }
 
-/** float32 in the precision of what was given: half precision is computed in float32 and rounded once. */
+/** float32 rounded to the input's precision: half precision is computed in float32 and rounded once. */
 const rounded = (t: Tensor, like: Numbers): Tensor =>
   toDType(t, (like instanceof ComplexTensor ? like.pairs.dtype : like.dtype) === "float16" ? "float16" : "float32");
 export const complexResult = ([re, im]: Parts, like: Numbers): ComplexTensor => fromParts(rounded(re, like), rounded(im!, like));
@@ -74,7 +74,7 @@ export interface Along {
   readonly n: number;
   readonly sign: -1 | 1;
   readonly scale: number;
-  /** How many of the results; default n. */
+  /** The number of results. Default: n. */
   readonly outputs?: number;
   readonly to?: "real" | "complex";
 }

@@ -13,11 +13,11 @@ import { tablesOf } from "./transform-tables.ts";
 interface Attributes {
   /** Length of the transform. */
   readonly n: number;
-  /** Of which the input has the first ones, the rest being zero. */
+  /** The number of input elements; the rest up to n is zero. */
   readonly inputs: number;
-  /** And of which the first ones are wanted. */
+  /** The number of output elements, the first of n. */
   readonly outputs: number;
-  /** Of the exponent. */
+  /** The sign of the exponent. */
   readonly sign: -1 | 1;
   readonly scale: number;
   /** Whether there is an imaginary part. */

@@ -21,9 +21,9 @@ import type { Parts } from "./dft.ts";
 import { fromHalf, toHalf, whole } from "./transforms.ts";
 
 interface WindowedOptions {
-  /** From one piece to the next. Default: floor(nFft / 4). */
+  /** Distance from one frame to the next. Default: floor(nFft / 4). */
   readonly hopLength?: number | undefined;
-  /** Length of the window, in the middle of a piece. Default: nFft. */
+  /** Length of the window, in the middle of a frame. Default: nFft. */
   readonly winLength?: number | undefined;
   /** Default: ones. */
   readonly window?: Tensor | null | undefined;
@@ -31,7 +31,7 @@ interface WindowedOptions {
   readonly center?: boolean | undefined;
   /** Whether each transform is divided by sqrt(nFft). Default: false. */
   readonly normalized?: boolean | undefined;
-  /** Whether there is half of each spectrum only. Default: true for real signals. */
+  /** Whether only the first half of each spectrum is computed. Default: true for real signals. */
   readonly onesided?: boolean | undefined;
 }
 
@@ -45,7 +45,7 @@ export interface StftOptions extends WindowedOptions {
 
 /** Options of istft(). Reference: torch.istft. */
 export interface IstftOptions extends WindowedOptions {
-  /** Of the signal: it is cut or followed by zeros. Default: what the pieces give. */
+  /** Length of the signal: it is cut or padded with zeros. Default: as the frames give it. */
   readonly length?: number | undefined;
   /** Whether the signal is complex: then the spectra must be whole. Default: false. */
   readonly returnComplex?: boolean | undefined;
@@ -89,7 +89,7 @@ function piecesOf(operation: string, x: Tensor, nFft: number, options: WindowedO
 function frames(x: Tensor, nFft: number, hop: number): Tensor {
   const [batch, length] = x.shape as [number, number];
   const count = Math.floor((length - nFft) / hop) + 1;
-  // In units of hop: each piece consists of so many neighbours.
+  // In units of hop: each frame consists of this many adjacent blocks.
   const units = Math.ceil(nFft / hop);
   const needed = (count + units - 1) * hop;
   const fitted = needed > length ? pad(x, [0, needed - length]) : narrow(x, 1, 0, needed);
@@ -114,9 +114,9 @@ function overlapAdd(x: Tensor, hop: number): Tensor {
 const eachPart = ([re, im]: Parts, fn: (t: Tensor) => Tensor): Parts => [fn(re), im === null ? null : fn(im)];
 
 /**
- * The spectra of x's pieces, each times the window: [..., frequencies, pieces].
+ * The spectra of x's frames, each times the window: [..., frequencies, frames].
  *
- * x: [L] or [B, L], real or complex. Throws ShapeError where x is shorter than a piece. DirectML: as fft. Reference: torch.stft.
+ * x: [L] or [B, L], real or complex. Throws ShapeError where x is shorter than a frame. DirectML: as fft. Reference: torch.stft.
  */
 export function stft(
   x: Numbers,
@@ -175,7 +175,7 @@ const LEAST_WEIGHT = 1e-11;
  * The signal whose stft is nearest to z in the sense of least squares: the inverse transforms times the window are added and divided
  * by the sum of the windows' squares, which must not be zero where the signal is asked for.
  *
- * z: [frequencies, pieces] or [B, frequencies, pieces]. DirectML: as ifft, PADDING. Reference: torch.istft.
+ * z: [frequencies, frames] or [B, frequencies, frames]. DirectML: as ifft, PADDING. Reference: torch.istft.
  */
 export function istft(
   z: ComplexTensor,
@@ -191,7 +191,7 @@ export function istft(z: ComplexTensor, nFft: number, options: IstftOptions = {}
   if (!(z instanceof ComplexTensor)) throw new DTypeError("istft", "z", "complex", (z as Tensor).describe());
   const rank = z.rank;
   if ((rank !== 2 && rank !== 3) || z.size === 0)
-    throw new ShapeError("istft", "z", "[frequencies, pieces] or [B, frequencies, pieces]", z.describe());
+    throw new ShapeError("istft", "z", "[frequencies, frames] or [B, frequencies, frames]", z.describe());
   const { hop, window, norm } = piecesOf("istft", z.re, nFft, options);
   const half = Math.floor(nFft / 2);
   const [frequencies, count] = z.shape.slice(-2) as [number, number];
@@ -204,12 +204,12 @@ export function istft(z: ComplexTensor, nFft: number, options: IstftOptions = {}
   const batch = rank === 2 ? 1 : z.shape[0]!;
   const spectra = eachPart(partsOf("istft", z), (t) => transpose(reshape(t, [batch, frequencies, count]), 1, 2));
   const single = { axis: 2, n: nFft, norm, direction: "inverse" as const };
-  // Of a real signal the first half of a whole spectrum says everything, and is all that PyTorch looks at.
+  // The first half of a real signal's spectrum determines it, and is all that PyTorch reads.
   const pieces: Parts = returnComplex ? whole("istft", spectra, single) : fromHalf("istft", spectra, single);
   const total = nFft + (count - 1) * hop;
   const start = center ? half : 0;
   const end = length !== undefined ? start + length : center ? total - half : total;
-  if (end <= start || start >= total) throw new ShapeError("istft", "z", "enough pieces for a signal", z.describe());
+  if (end <= start || start >= total) throw new ShapeError("istft", "z", "enough frames for a signal", z.describe());
   const asked = (t: Tensor): Tensor => narrow(t, 1, start, Math.min(end, total) - start);
   const squares = window === null ? ones([nFft], { device: z.device }) : mul(window, window);
   const weight = asked(overlapAdd(expand(reshape(squares, [1, 1, nFft]), [1, count, nFft]), hop));

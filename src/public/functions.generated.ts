@@ -91,13 +91,13 @@ export const where = function ($0: never, $1: never, $2: never) { if (!(isTensor
  * The signal whose stft is nearest to z in the sense of least squares: the inverse transforms times the window are added and divided
  * by the sum of the windows' squares, which must not be zero where the signal is asked for.
  *
- * z: [frequencies, pieces] or [B, frequencies, pieces]. DirectML: as ifft, PADDING. Reference: torch.istft.
+ * z: [frequencies, frames] or [B, frequencies, frames]. DirectML: as ifft, PADDING. Reference: torch.istft.
  */
 export const istft = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind365.is($0) && kinds.kind8.is($1) && ($2 === undefined || kinds.kind389.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("istft", "z:186 nFft:2 options:199", arguments); try { return from7.istft($0, $1, $2); } catch (error) { throw under("istft", error); } } as unknown as typeof from7.istft;
 /**
- * The spectra of x's pieces, each times the window: [..., frequencies, pieces].
+ * The spectra of x's frames, each times the window: [..., frequencies, frames].
  *
- * x: [L] or [B, L], real or complex. Throws ShapeError where x is shorter than a piece. DirectML: as fft. Reference: torch.stft.
+ * x: [L] or [B, L], real or complex. Throws ShapeError where x is shorter than a frame. DirectML: as fft. Reference: torch.stft.
  */
 export const stft = function ($0: never, $1: never, $2: never = undefined as never) { if (!((isTensor($0) || kinds.kind377.is($0)) && kinds.kind8.is($1) && ($2 === undefined || kinds.kind391.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("stft", "x:196 nFft:2 options:200", arguments); try { return from7.stft($0, $1, $2); } catch (error) { throw under("stft", error); } } as unknown as typeof from7.stft;
 /** Changes the default device of this thread, or inside withDevice() until that ends; null: find it anew. */

@@ -46,7 +46,7 @@ const near = (t: dx.Tensor, want: readonly number[]): void => {
 };
 
 eachMode("a write through a view of a complex tensor", (device, mode) => {
-  test.each(VIEWS)("%s", async (_, show, shown) => {
+  test.each(VIEWS)("%s", async (_, show, elements) => {
     await clean(
       device,
       () => {
@@ -63,7 +63,7 @@ eachMode("a write through a view of a complex tensor", (device, mode) => {
         for (const which of ["real", "imag", "pairs", "conj"] as const) {
           const list = mode.run((x) => written(x, which), dx.tensor(X, { shape: [2, 3, 2] }));
           const want = [...X];
-          shown.forEach((k, i) => {
+          elements.forEach((k, i) => {
             if (which !== "imag") want[2 * k]! *= i + 1;
             if (which === "imag" || which === "pairs") want[2 * k + 1]! *= i + 1;
           });
@@ -87,7 +87,7 @@ eachMode("a write through a view of a complex tensor", (device, mode) => {
     await clean(
       device,
       () => {
-        for (const [name, show, shown] of VIEWS) {
+        for (const [name, show, elements] of VIEWS) {
           if (name === "detach") continue;
           const run = (x: dx.Tensor): dx.Tensor[] => {
             const leaf = x.detach().requiresGrad_();
@@ -100,8 +100,8 @@ eachMode("a write through a view of a complex tensor", (device, mode) => {
             return dx.grad(loss, [leaf]);
           };
           const want = X.map((v, i) => {
-            const place = shown.indexOf(i >> 1);
-            const factor = place < 0 ? 1 : i % 2 === 0 ? (place + 1) / 2 : 0.5;
+            const index = elements.indexOf(i >> 1);
+            const factor = index < 0 ? 1 : i % 2 === 0 ? (index + 1) / 2 : 0.5;
             return (i % 2 === 0 ? 2 : -2) * v * factor * factor;
           });
           near(mode.run(run, dx.tensor(X, { shape: [2, 3, 2] }))[0]!, want);

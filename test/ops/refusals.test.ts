@@ -30,7 +30,7 @@ const functionsOf = (object: object): [string, AnyFunction][] =>
       typeof entry[1] === "function" && !isClass(entry[1] as AnyFunction) && !lenient.has(entry[0]),
   );
 
-const isLayer = (name: string): boolean => [dx.nn, dx.optim].some((room) => Object.hasOwn(room, name));
+const isLayer = (name: string): boolean => [dx.nn, dx.optim].some((exported) => Object.hasOwn(exported, name));
 
 /** What is wrong with an outcome, or null. */
 function complaint(name: string, outcome: Outcome, mayPass: boolean): string | null {
@@ -80,14 +80,14 @@ eachDevice("refusals", (device) => {
   test("functions of nn.functional", () =>
     clean(device, async () => expect(await check(functionsOf(dx.nn.functional))).toEqual([]), { collect: true }));
 
-  const room = (object: object, prefix = ""): [string, AnyFunction][] =>
+  const exported = (object: object, prefix = ""): [string, AnyFunction][] =>
     functionsOf(object).flatMap(([name, fn]) => (fn.length > 0 ? [[prefix + name, fn]] : []));
   test.each<[string, () => [string, AnyFunction][]]>([
-    ["fft", () => room(dx.fft)],
-    ["masked", () => room(dx.masked, "masked.")],
-    ["foreach", () => room(dx.foreach, "foreach.")],
-    ["nn.init", () => room(dx.nn.init)],
-    ["nn.utils", () => room(dx.nn.utils)],
+    ["fft", () => exported(dx.fft)],
+    ["masked", () => exported(dx.masked, "masked.")],
+    ["foreach", () => exported(dx.foreach, "foreach.")],
+    ["nn.init", () => exported(dx.nn.init)],
+    ["nn.utils", () => exported(dx.nn.utils)],
   ])("functions of %s", (_, list) => clean(device, async () => expect(await check(list())).toEqual([]), { collect: true }));
 
   test("methods", () =>

@@ -27,7 +27,7 @@ function cropped(g: GraphBuilder, x: Expr, end: readonly number[]): Expr {
 /** Whether all windows lie in the padding: no element of the input is read. */
 const readsNothing = (o: Geometry): boolean => endPadding(o).some((end, i) => o.input[i]! + Math.min(0, end) < 1);
 
-/** What sums of nothing are: zeros, or the bias. */
+/** The result of empty sums: zeros, or the bias. */
 function ofNothing(g: GraphBuilder, dtype: DType, sizes: readonly number[], bias?: Expr): Expr {
   return g.packed(bias === undefined ? constant(g, dtype, 0, sizes) : g.expand(channelBias(g, bias, sizes.length), sizes));
 }
@@ -103,7 +103,7 @@ const convOp: Definition<Geometry> = define<Geometry>({
 
 const channelAxes = (dy: Tensor): number[] => dy.shape.flatMap((_, i) => (i === 1 ? [] : [i]));
 
-/** Inputs y [N, Co, output...], w [Co, Ci/groups, kernel...], bias [Ci]; result [N, Ci, input...]. */
+/** The data gradient, or a transposed convolution. Inputs y [N, Co, output...], w [Co, Ci/groups, kernel...], bias [Ci]; result [N, Ci, input...]. */
 const convTransposeOp: Definition<Geometry> = define<Geometry>({
   name: "convTranspose",
   infer: ([y, w], { input, groups }) => [{ shape: [y!.shape[0]!, w!.shape[1]! * groups, ...input], dtype: y!.dtype }],
@@ -145,7 +145,7 @@ const convTransposeOp: Definition<Geometry> = define<Geometry>({
   whenEmpty: 0,
 });
 
-/** Inputs x [N, Ci, input...], dy [N, Co, output...]; result: the gradient of the kernel, [Co, Ci/groups, kernel...]. */
+/** The weight gradient. Inputs x [N, Ci, input...], dy [N, Co, output...]; result [Co, Ci/groups, kernel...]. */
 const convWeightOp: Definition<Geometry> = define<Geometry>({
   name: "convWeightGradient",
   infer: ([x, dy], { kernel, groups }) => [{ shape: [dy!.shape[1]!, x!.shape[1]! / groups, ...kernel], dtype: x!.dtype }],
@@ -201,13 +201,13 @@ export interface ConvOptions {
   readonly padding?: PerAxis | "same" | "valid" | undefined;
   /** Dilation: distance between the kernel's taps. Default: 1. */
   readonly dilation?: PerAxis | undefined;
-  /** Channels are split into so many groups, each convolved on its own. Default: 1. */
+  /** Channels are split into this many groups, each convolved on its own. Default: 1. */
   readonly groups?: number | undefined;
 }
 
 /** Options of convTranspose1d() to convTranspose3d(). Reference: torch.nn.functional.conv_transpose2d. */
 export interface ConvTransposeOptions {
-  /** Steps of the window along each spatial axis. Default: 1. */
+  /** Stride along each spatial axis. Default: 1. */
   readonly stride?: PerAxis | undefined;
   /** Elements removed on both sides of the result. Default: 0. */
   readonly padding?: PerAxis | undefined;
@@ -315,7 +315,7 @@ function convolveTransposed(
 
 /**
  * Cross-correlation of x with a kernel over one spatial axis. x: [N, Ci, W] or [Ci, W]; weight: [Co, Ci/groups, k]; bias: [Co] or
- * none; float32, float16, or integers (exact modulo 2^bits, by their own products). Result: [N, Co, (W + 2 padding - dilation (k - 1) - 1) / stride + 1], rounded down.
+ * none; float32, float16, or integers (exact modulo 2^bits). Result: [N, Co, (W + 2 padding - dilation (k - 1) - 1) / stride + 1], rounded down.
  * Throws ShapeError, DTypeError, ValueError. DirectML: CONVOLUTION. Reference: torch.nn.functional.conv1d.
  */
 export const conv1d = (
@@ -348,7 +348,7 @@ export const conv3d = (
 ): Tensor => convolve("conv3d", 3, x, weight, bias, windowOptions<ConvOptions>("conv3d", stride, padding, options));
 
 /**
- * The transpose of conv1d: what its gradient does to its input. x: [N, Ci, W] or [Ci, W]; weight: [Ci, Co/groups, k]; bias: [Co]
+ * Transposed convolution: the data gradient of conv1d. x: [N, Ci, W] or [Ci, W]; weight: [Ci, Co/groups, k]; bias: [Co]
  * or none. Result: [N, Co, (W - 1) stride - 2 padding + dilation (k - 1) + outputPadding + 1].
  * DirectML: CONVOLUTION, BACKWARD. Reference: torch.nn.functional.conv_transpose1d.
  */

@@ -105,11 +105,11 @@ const foldOp: Definition<Columns> = define<Columns>({
 
 /** Options of unfold() and fold(). Reference: torch.nn.functional.unfold. */
 export interface FoldOptions {
-  /** Distance between the kernel's elements along each spatial axis. Default: 1. */
+  /** Dilation along each spatial axis. Default: 1. */
   readonly dilation?: PerAxis | undefined;
   /** Elements added at both ends of each spatial axis. Default: 0. */
   readonly padding?: PerAxis | undefined;
-  /** Steps of the window along each spatial axis. Default: 1. */
+  /** Stride along each spatial axis. Default: 1. */
   readonly stride?: PerAxis | undefined;
 }
 

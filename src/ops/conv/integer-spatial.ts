@@ -17,7 +17,7 @@ import { pad } from "../shape/pad.ts";
 import { arange } from "../creation/ranges.ts";
 import { maximum, where } from "../elementwise/where.ts";
 
-/** Lists hold one number for each spatial axis. */
+/** Lists have one number for each spatial axis. */
 interface Layout {
   readonly kernel: readonly number[];
   readonly output: readonly number[];
@@ -28,8 +28,8 @@ interface Layout {
 }
 
 /**
- * How x [N, Ci, input...] and y [N, Co, output...] meet through a kernel: y = conv(x, w). The three operations of conv.ts are
- * the three ways to resolve it: for y, for x (transposed convolution) and for w. Lists hold one number for each spatial axis.
+ * The geometry of y = conv(x, w) for x [N, Ci, input...] and y [N, Co, output...]. The three operations of conv.ts share it:
+ * forward (y), data gradient or transposed convolution (x), and weight gradient (w). Lists have one number for each spatial axis.
  * @package
  */
 export interface Geometry {

@@ -19,13 +19,13 @@ export function lifted(g: GraphBuilder, x: Expr): Expr {
   return g.reinterpret(x, { sizes: [x.sizes[0]!, x.sizes[1]!, 1, x.sizes[2]!], strides: [x.strides[0]!, x.strides[1]!, 0, x.strides[2]!] });
 }
 
-/** Attributes of one spatial axis as those of two, of which the first does nothing. */
+/** Attributes of one spatial axis as those of two, of which the first has length 1. */
 export const liftedList = (list: readonly number[], neutral: number): readonly number[] => (list.length === 1 ? [neutral, ...list] : list);
 
 /** Extent of a window of k taps with dilation d. */
 export const extent = (k: number, d: number): number => (k - 1) * d + 1;
 
-/** Runs an operation on x with a batch axis, which is added and taken away again where x has none. */
+/** Runs an operation on x with a batch axis; where x has none, it is added and removed again. */
 export function batched(operation: string, x: Tensor, spatial: number, run: (x: Tensor) => Tensor): Tensor {
   requireSpatial(operation, x, spatial, true);
   if (x.rank === spatial + 2) return run(x);

@@ -13,7 +13,7 @@ import { Storage, internDesc } from "../../core/storage.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { tracer } from "../../core/tracer.ts";
 
-/** What functions that make tensors take: device, dtype, and whether gradients are wanted. */
+/** Options of functions that make tensors: device, dtype, and whether gradients are recorded. */
 export interface TensorOptions {
   /** The dtype of the elements. Default: that of the function's comment. */
   readonly dtype?: DType | undefined;
@@ -26,7 +26,7 @@ export interface TensorOptions {
 type Scalar = number | bigint | boolean;
 /** @package */
 export type NestedArray = Scalar | readonly NestedArray[];
-/** What tensors are made of: a number, nested arrays of numbers, or a typed array. */
+/** The data of a tensor: a number, nested arrays of numbers, or a typed array. */
 export type TensorData = NestedArray | Exclude<ArrayBufferView, DataView>;
 
 /** As in PyTorch. */
@@ -45,7 +45,7 @@ function checkedShape(operation: string, shape: Shape): Shape {
   return shape as Shape;
 }
 
-/** @internal Marks a new tensor as one that wants a gradient, if the options say so. */
+/** @internal Sets requiresGrad of a new tensor by the options. */
 export function withGrad(operation: string, t: Tensor, options: TensorOptions): Tensor {
   if (options.requiresGrad !== true) return t;
   if (!isFloat(t.dtype)) throw new DTypeError(operation, "dtype", "floating for a tensor that requires a gradient", t.dtype);
@@ -135,7 +135,7 @@ export function tensor(
   return withGrad("tensor", fromBytes("tensor", chosenDevice(options), dtype, shape, bytes), options);
 }
 
-/** The data of a tensor, all of which an integer dtype must hold; what is too large for a floating one becomes infinite, as in PyTorch. */
+/** The data of a tensor. An integer dtype must represent all numbers; numbers too large for a floating dtype become infinite, as in PyTorch. */
 function heldIn(dtype: DType, values: readonly Scalar[]): readonly Scalar[] {
   if (!isInteger(dtype)) return values;
   const wrong = values.findIndex((v) => !holds(dtype, v));

@@ -26,7 +26,7 @@ export const newOnes = (x: Tensor, shape: Shape, options: TensorOptions = {}): T
 export const newFull = (x: Tensor, shape: Shape, value: number | bigint | boolean, options: TensorOptions = {}): Tensor =>
   full(shape, value, like(x, options));
 
-/** A tensor of a shape with strides of one's own, over a storage that holds them; its elements are whatever the memory holds. Reference: torch.empty_strided. */
+/** A tensor of a shape with given strides, over a storage just large enough; its elements are not initialized. Reference: torch.empty_strided. */
 export function emptyStrided(shape: Shape, strides: readonly number[], options: TensorOptions = {}): Tensor {
   if (shape.length !== strides.length || !strides.every((s) => Number.isInteger(s) && s >= 0))
     throw new ValueError("emptyStrided", "strides", `${shape.length} integers of at least 0`, strides);
@@ -37,8 +37,8 @@ export function emptyStrided(shape: Shape, strides: readonly number[], options: 
 }
 
 /**
- * A tensor of a shape whose axes lie in memory in the order of `layout`, from the outermost one; its elements are whatever the memory
- * holds. Reference: torch.empty_permuted.
+ * A tensor of a shape whose axes lie in memory in the order of `layout`, from the outermost one; its elements are not
+ * initialized. Reference: torch.empty_permuted.
  */
 export function emptyPermuted(shape: Shape, layout: readonly number[], options: TensorOptions = {}): Tensor {
   if (layout.length !== shape.length || layout.toSorted((a, b) => a - b).some((axis, i) => axis !== i))

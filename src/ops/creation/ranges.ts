@@ -73,7 +73,7 @@ export function arange(end: number, second?: number | RangeOptions, third?: numb
     throw new ValueError("arange", "start, end and step", "finite numbers", [start, end, step]);
   if (step === 0 || (end - start) / step < 0) throw new ValueError("arange", "step", `a number that leads from ${start} to ${end}`, step);
   const isWhole = [start, end, step].every(Number.isInteger);
-  // Indices are int32 by default; what that does not hold is int64.
+  // Indices are int32 by default, int64 where they exceed it.
   const most = Math.max(Math.abs(start), Math.abs(end), Math.abs(step));
   const dtype = computing("arange", options.dtype ?? (!isWhole ? "float32" : most < 2 ** 31 ? "int32" : "int64"));
   if (dtype === "bool") throw new DTypeError("arange", "dtype", "a number's", dtype);
@@ -110,7 +110,7 @@ export function evenSteps(start: number, end: number, steps: number, options: Te
   return withGrad("linspace", create(sequenceOp, deviceIn(options), { length: steps, start, step, dtype }), options);
 }
 
-/** Row (or column) numbers of a matrix, from `first` on, seen with the sizes of a stack of matrices. */
+/** Row (or column) indices of a matrix, from `first` on, broadcast to the sizes of a stack of matrices. */
 function coordinates(g: GraphBuilder, sizes: readonly number[], which: "row" | "column", first: number): Expr {
   const axis = sizes.length - (which === "row" ? 2 : 1);
   return alongAxis(g, sequence(g, "int32", [sizes[axis]!], first), sizes, axis);

@@ -10,7 +10,7 @@ import { i0 } from "../special/bessel.ts";
 import { abs, cos, sqrt, square } from "../elementwise/unary.ts";
 import { clampMin } from "../elementwise/where.ts";
 
-/** What functions that make windows take. */
+/** Options of functions that make windows. */
 export interface WindowOptions extends TensorOptions {
   /** Whether the window is one period, for transforms, instead of symmetric. Default: true. */
   readonly periodic?: boolean | undefined;

@@ -10,11 +10,11 @@ import { pad } from "../shape/pad.ts";
 import { abs, trunc } from "../elementwise/unary.ts";
 import { clamp } from "../elementwise/where.ts";
 
-/** x seen with the shape of another tensor, by repeating. Reference: torch.Tensor.expand_as. */
+/** x broadcast to the shape of another tensor, a view. Reference: torch.Tensor.expand_as. */
 export const expandAs = (x: Tensor, other: Tensor): Tensor => expand(x, other.shape);
 /** x with the shape of another tensor. Reference: torch.Tensor.reshape_as. */
 export const reshapeAs = (x: Tensor, other: Tensor): Tensor => reshape(x, other.shape);
-/** x seen with the shape of another tensor. Reference: torch.Tensor.view_as. */
+/** x as a view with the shape of another tensor. Reference: torch.Tensor.view_as. */
 export const viewAs = (x: Tensor, other: Tensor): Tensor => view(x, other.shape);
 /** x in the dtype of another tensor. Reference: torch.Tensor.type_as. */
 export const typeAs = (x: Tensor, other: Tensor): Tensor => to(x, other.dtype);

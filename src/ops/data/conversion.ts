@@ -164,10 +164,10 @@ function single(operation: string, x: Tensor): void {
   if (x.size !== 1) throw new ShapeError(operation, "tensor", "of one element", x.describe());
 }
 
-/** What item() gives for a dtype that is named: a bigint for 64-bit integers, else a number. */
+/** The result of item(dtype): a bigint for 64-bit integers, else a number. */
 export type ItemOf<D extends DType> = D extends "int64" | "uint64" ? bigint : number;
 
-/** The element as item() gives it: exactly, or not at all. */
+/** The element as item() gives it: exactly, or an error. */
 function itemOf(operation: string, value: number | bigint | boolean, dtype: DType | undefined): number | bigint {
   if (typeof value !== "bigint") return Number(value);
   if (dtype !== undefined) return value;

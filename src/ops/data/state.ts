@@ -20,7 +20,7 @@ import { sample, type Sample, real } from "../declare/sample.ts";
 /** A packed copy. Gradients flow through it. Reference: torch.clone. DirectML: ELEMENT_WISE_IDENTITY. */
 export const clone = (x: Tensor): Tensor => call(contiguousOp, [x], undefined);
 
-/** Not on the tape: a function that is being compiled knows by it which tensor is meant. */
+/** Not on the tape: a function that is being compiled identifies the tensor by it. */
 const detachOp = defineView<undefined>({ name: "detach", view: ({ shape, strides }) => ({ shape, strides, offset: 0 }), grad: (dy) => dy });
 
 /** The same elements, as a leaf without a gradient. Reference: torch.Tensor.detach. */
@@ -89,9 +89,9 @@ export function requiresGrad_(x: Tensor, requires = true): Tensor {
   return x;
 }
 
-/** Takes a hook away again. */
+/** The handle of a hook, which removes it. */
 export interface HookHandle {
-  /** Takes the hook away. */
+  /** Removes the hook. */
   remove(): void;
 }
 

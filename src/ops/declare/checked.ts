@@ -10,7 +10,7 @@ import { show } from "../../core/format-value.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { isPlain, translated } from "./other-names.ts";
 
-/** What a parameter takes. */
+/** The type of a parameter. */
 export interface Kind {
   readonly is: (value: unknown) => boolean;
   /** Reads after "must be". */
@@ -67,7 +67,7 @@ export function isAll(args: ArrayLike<unknown>, n: number): boolean {
 
 const namesOf = (fields: Fields): string => `{ ${Object.keys(fields).join(", ")} }`;
 
-/** What may have been meant by an argument that is not what its parameter takes. */
+/** A hint for an argument of the wrong type. */
 function hintFor(operation: string, parameters: Parameters, values: readonly unknown[], i: number): string | undefined {
   const [name, { fields, text }] = parameters[i]!;
   const value = values[i];
@@ -100,7 +100,7 @@ function hintFor(operation: string, parameters: Parameters, values: readonly unk
 const isModule = (value: unknown): boolean =>
   typeof value === "function" && "stateDict" in value && "parameters" in value && typeof value.parameters === "function";
 
-/** The field that may have been meant, also by its other name. */
+/** The most similar field name, other names included. */
 function meantBy(given: string, names: readonly string[], aliases: Aliases = {}): string | undefined {
   const near = nearest(given, [...names, ...Object.keys(aliases)]);
   return near === null ? undefined : `Did you mean ${Object.hasOwn(aliases, near) ? aliases[near] : near}?`;
@@ -162,7 +162,7 @@ function takenBy(text: string): Taken {
   return taken;
 }
 
-/** The error for the first argument that is not what its parameter takes, or for one too many. */
+/** The error for the first argument of the wrong type, or for one argument too many. */
 export const refused = (operation: string, text: string, args: ArrayLike<unknown>): DxError =>
   refusedBy(operation, takenBy(text), Array.from(args));
 
@@ -200,11 +200,11 @@ function refusedBy(operation: string, { parameters, hasRest }: Taken, args: read
   );
 }
 
-/** What V8 says of lists and recursions that sizes made too long for the host. */
+/** V8's messages for lists and recursions that are too long for the host. */
 const TOO_MUCH =
   /^(Invalid (typed )?array length|Array buffer allocation failed|Invalid array buffer length|Maximum call stack size exceeded)/;
 
-/** What was thrown, under the name that the user called. */
+/** The thrown error, under the name that the user called. */
 export function under(operation: string, error: unknown): unknown {
   if (error instanceof DxError) return error.operation === operation ? error : error.rename(operation);
   if (error instanceof RangeError && TOO_MUCH.test(error.message))

@@ -1,4 +1,4 @@
-/** Pieces that many operations share. @package */
+/** Helpers of lowerings and gradients that many operations share. @package */
 import { neutral } from "../../core/padded-axes.ts";
 import { narrowToBfloat16, roundToBfloat16, widenBfloat16 } from "../../graph/bfloat16.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";

@@ -221,7 +221,7 @@ const nanToNumOp: Definition<undefined> = define({
     const finite = g.elementWiseIf(equals(Infinity), b, g.elementWiseIf(equals(-Infinity), c, x!));
     return [g.elementWiseIf(g.elementWiseIsNan(seen, BOOL), a, finite)];
   },
-  // A product, as in PyTorch: an infinite gradient of what was replaced is NaN.
+  // Multiplied, as in PyTorch: an infinite gradient of a replaced element is NaN.
   grad: (dy, { inputs: [x] }) => [mul(dy, toDType(isfinite(x!), dy.dtype)), null, null, null],
   saves: { inputs: [0], outputs: false },
 });

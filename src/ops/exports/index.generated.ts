@@ -115,7 +115,7 @@ export const rotaryEmbedding = function ($0: never, $1: never, $2: never, $3: ne
 export { type ConvOptions, type ConvTransposeOptions } from "../conv/conv.ts";
 /**
  * Cross-correlation of x with a kernel over one spatial axis. x: [N, Ci, W] or [Ci, W]; weight: [Co, Ci/groups, k]; bias: [Co] or
- * none; float32, float16, or integers (exact modulo 2^bits, by their own products). Result: [N, Co, (W + 2 padding - dilation (k - 1) - 1) / stride + 1], rounded down.
+ * none; float32, float16, or integers (exact modulo 2^bits). Result: [N, Co, (W + 2 padding - dilation (k - 1) - 1) / stride + 1], rounded down.
  * Throws ShapeError, DTypeError, ValueError. DirectML: CONVOLUTION. Reference: torch.nn.functional.conv1d.
  */
 export const conv1d = function ($0: never, $1: never, $2: never = undefined as never, $3: never, $4: never, $5: never) { if (!(isTensor($0) && isTensor($1) && (isTensor($2) || kinds.kind1.is($2)) && ($3 === undefined || kinds.kind22.is($3)) && ($4 === undefined || kinds.kind23.is($4)) && ($5 === undefined || kinds.kind24.is($5)) && (arguments.length <= 6 || isAll(arguments, 6)))) [$0, $1, $2, $3, $4, $5] = mended("conv1d", "x:0 weight:0 bias:6 stride:7 padding:8 options:9", arguments); try { return $convConv.conv1d($0, $1, $2, $3, $4, $5); } catch (error) { throw under("conv1d", error); } } as unknown as typeof $convConv.conv1d;
@@ -124,7 +124,7 @@ export const conv2d = function ($0: never, $1: never, $2: never = undefined as n
 /** conv1d over three spatial axes: x [N, Ci, D, H, W] or [Ci, D, H, W], weight [Co, Ci/groups, kD, kH, kW]. Reference: torch.nn.functional.conv3d. */
 export const conv3d = function ($0: never, $1: never, $2: never = undefined as never, $3: never, $4: never, $5: never) { if (!(isTensor($0) && isTensor($1) && (isTensor($2) || kinds.kind1.is($2)) && ($3 === undefined || kinds.kind22.is($3)) && ($4 === undefined || kinds.kind23.is($4)) && ($5 === undefined || kinds.kind24.is($5)) && (arguments.length <= 6 || isAll(arguments, 6)))) [$0, $1, $2, $3, $4, $5] = mended("conv3d", "x:0 weight:0 bias:6 stride:7 padding:8 options:9", arguments); try { return $convConv.conv3d($0, $1, $2, $3, $4, $5); } catch (error) { throw under("conv3d", error); } } as unknown as typeof $convConv.conv3d;
 /**
- * The transpose of conv1d: what its gradient does to its input. x: [N, Ci, W] or [Ci, W]; weight: [Ci, Co/groups, k]; bias: [Co]
+ * Transposed convolution: the data gradient of conv1d. x: [N, Ci, W] or [Ci, W]; weight: [Ci, Co/groups, k]; bias: [Co]
  * or none. Result: [N, Co, (W - 1) stride - 2 padding + dilation (k - 1) + outputPadding + 1].
  * DirectML: CONVOLUTION, BACKWARD. Reference: torch.nn.functional.conv_transpose1d.
  */
@@ -181,11 +181,11 @@ export const newZeros = function ($0: never, $1: never, $2: never = undefined as
 export const newOnes = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && kinds.kind36.is($1) && ($2 === undefined || kinds.kind39.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("newOnes", "x:0 shape:16 options:18", arguments); try { return $creationNewLike.newOnes($0, $1, $2); } catch (error) { throw under("newOnes", error); } } as unknown as typeof $creationNewLike.newOnes;
 /** full() with the dtype and device of x, unless given. Reference: torch.Tensor.new_full. */
 export const newFull = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && kinds.kind36.is($1) && kinds.kind37.is($2) && ($3 === undefined || kinds.kind39.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("newFull", "x:0 shape:16 value:17 options:18", arguments); try { return $creationNewLike.newFull($0, $1, $2, $3); } catch (error) { throw under("newFull", error); } } as unknown as typeof $creationNewLike.newFull;
-/** A tensor of a shape with strides of one's own, over a storage that holds them; its elements are whatever the memory holds. Reference: torch.empty_strided. */
+/** A tensor of a shape with given strides, over a storage just large enough; its elements are not initialized. Reference: torch.empty_strided. */
 export const emptyStrided = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind36.is($0) && kinds.kind36.is($1) && ($2 === undefined || kinds.kind39.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("emptyStrided", "shape:16 strides:16 options:18", arguments); try { return $creationNewLike.emptyStrided($0, $1, $2); } catch (error) { throw under("emptyStrided", error); } } as unknown as typeof $creationNewLike.emptyStrided;
 /**
- * A tensor of a shape whose axes lie in memory in the order of `layout`, from the outermost one; its elements are whatever the memory
- * holds. Reference: torch.empty_permuted.
+ * A tensor of a shape whose axes lie in memory in the order of `layout`, from the outermost one; its elements are not
+ * initialized. Reference: torch.empty_permuted.
  */
 export const emptyPermuted = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind36.is($0) && kinds.kind36.is($1) && ($2 === undefined || kinds.kind39.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("emptyPermuted", "shape:16 layout:16 options:18", arguments); try { return $creationNewLike.emptyPermuted($0, $1, $2); } catch (error) { throw under("emptyPermuted", error); } } as unknown as typeof $creationNewLike.emptyPermuted;
 /** emptyStrided() with the dtype and device of x, unless given. Reference: torch.Tensor.new_empty_strided. */
@@ -228,11 +228,11 @@ export const linspace = function ($0: never, $1: never, $2: never, $3: never = u
  * Reference: torch.logspace. DirectML: ELEMENT_WISE_POW.
  */
 export const logspace = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!((isTensor($0) || kinds.kind51.is($0)) && (isTensor($1) || kinds.kind51.is($1)) && kinds.kind8.is($2) && ($3 === undefined || kinds.kind53.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("logspace", "start:25 end:25 steps:2 options:26", arguments); try { return $creationSpacing.logspace($0, $1, $2, $3); } catch (error) { throw under("logspace", error); } } as unknown as typeof $creationSpacing.logspace;
-/** x seen with the shape of another tensor, by repeating. Reference: torch.Tensor.expand_as. */
+/** x broadcast to the shape of another tensor, a view. Reference: torch.Tensor.expand_as. */
 export const expandAs = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("expandAs", "x:0 other:0", arguments); try { return $dataAliases.expandAs($0, $1); } catch (error) { throw under("expandAs", error); } } as unknown as typeof $dataAliases.expandAs;
 /** x with the shape of another tensor. Reference: torch.Tensor.reshape_as. */
 export const reshapeAs = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("reshapeAs", "x:0 other:0", arguments); try { return $dataAliases.reshapeAs($0, $1); } catch (error) { throw under("reshapeAs", error); } } as unknown as typeof $dataAliases.reshapeAs;
-/** x seen with the shape of another tensor. Reference: torch.Tensor.view_as. */
+/** x as a view with the shape of another tensor. Reference: torch.Tensor.view_as. */
 export const viewAs = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("viewAs", "x:0 other:0", arguments); try { return $dataAliases.viewAs($0, $1); } catch (error) { throw under("viewAs", error); } } as unknown as typeof $dataAliases.viewAs;
 /** x in the dtype of another tensor. Reference: torch.Tensor.type_as. */
 export const typeAs = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("typeAs", "x:0 other:0", arguments); try { return $dataAliases.typeAs($0, $1); } catch (error) { throw under("typeAs", error); } } as unknown as typeof $dataAliases.typeAs;
@@ -599,16 +599,16 @@ export const clamp = function ($0: never, $1: never = undefined as never, $2: ne
 export const nanToNum = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind97.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("nanToNum", "x:0 options:50", arguments); try { return $elementwiseWhere.nanToNum($0, $1); } catch (error) { throw under("nanToNum", error); } } as unknown as typeof $elementwiseWhere.nanToNum;
 export { type EmbeddingBagOptions } from "../index/embedding-bag.ts";
 /**
- * For each bag of indices what `mode` makes of their rows of the table [V, D]: [B, D]. indices: [B, n], or one axis with offsets;
+ * For each bag of indices the sum, mean or maximum (`mode`) of their rows of the table [V, D]: [B, D]. indices: [B, n], or one axis with offsets;
  * those equal to paddingIndex do not count. Empty bags give zeros. DirectML: GATHER; sums by
  * index (docs/operations.md); REDUCE MAX. Reference: torch.nn.functional.embedding_bag.
  */
 export const embeddingBag = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.kind101.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("embeddingBag", "indices:0 table:0 options:51", arguments); try { return $indexEmbeddingBag.embeddingBag($0, $1, $2); } catch (error) { throw under("embeddingBag", error); } } as unknown as typeof $indexEmbeddingBag.embeddingBag;
 export { type EmbeddingOptions } from "../index/embedding.ts";
 /**
- * The rows of a table [V, D] (float16 or float32) whose numbers are in `indices` (int32 or int64, any shape): [..., D].
+ * The rows of a table [V, D] (float16 or float32) at `indices` (int32 or int64, any shape): [..., D].
  *
- * Numbers outside the table are an IndexError on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1. DirectML: GATHER; for
+ * Indices outside the table are an IndexError on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1. DirectML: GATHER; for
  * the gradient see docs/operations.md, sums by index. Reference: torch.nn.functional.embedding.
  */
 export const embedding = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.kind103.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("embedding", "indices:0 table:0 options:52", arguments); try { return $indexEmbedding.embedding($0, $1, $2); } catch (error) { throw under("embedding", error); } } as unknown as typeof $indexEmbedding.embedding;
@@ -656,7 +656,7 @@ export const set = function ($0: never, $1: never, $2: never) { if (!(isTensor($
 export const indexPut = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && kinds.kind114.is($1) && (isTensor($2) || kinds.kind75.is($2)) && ($3 === undefined || kinds.kind105.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("indexPut", "x:0 indices:58 values:39 options:53", arguments); try { return $indexIndexing.indexPut($0, $1, $2, $3); } catch (error) { throw under("indexPut", error); } } as unknown as typeof $indexIndexing.indexPut;
 export { type NonzeroOptions, type SizedOptions, type MaskedOptions } from "../index/nonzero.ts";
 /**
- * The coordinates of the nonzero elements in row-major order: [count, rank]. A promise of them, or with `size` that many rows at once.
+ * The coordinates of the nonzero elements in row-major order: [count, rank]. A promise of them, or with `size` that many rows, padded, without waiting.
  * DirectML: NONZERO_COORDINATES. Reference: torch.nonzero.
  */
 export const nonzero = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind118.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("nonzero", "x:0 options:59", arguments); try { return $indexNonzero.nonzero($0, $1); } catch (error) { throw under("nonzero", error); } } as unknown as typeof $indexNonzero.nonzero;
@@ -1125,12 +1125,12 @@ export const dropoutChannels = function ($0: never, $1: never, $2: never) { if (
 export { type RReluOptions, type GumbelOptions } from "../random/random-activation.ts";
 /** x where x > 0, a slope drawn uniformly from [lower, upper) times x elsewhere. Reference: torch.nn.functional.rrelu. */
 export const rrelu = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind241.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("rrelu", "x:0 options:120", arguments); try { return $randomRandomActivation.rrelu($0, $1); } catch (error) { throw under("rrelu", error); } } as unknown as typeof $randomRandomActivation.rrelu;
-/** softmax((x + Gumbel noise) / tau): a differentiable draw of a class. Reference: torch.nn.functional.gumbel_softmax. */
+/** softmax((x + Gumbel noise) / tau): a differentiable sample of a class. Reference: torch.nn.functional.gumbel_softmax. */
 export const gumbelSoftmax = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind244.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("gumbelSoftmax", "x:0 options:121", arguments); try { return $randomRandomActivation.gumbelSoftmax($0, $1); } catch (error) { throw under("gumbelSoftmax", error); } } as unknown as typeof $randomRandomActivation.gumbelSoftmax;
 /** y[..., o] = a W[o] b + bias[o]. a: [..., I]; b: [..., J]; weight: [O, I, J]. DirectML: GEMM. Reference: torch.nn.functional.bilinear. */
 export const bilinear = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && isTensor($2) && (isTensor($3) || kinds.kind1.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("bilinear", "a:0 b:0 weight:0 bias:6", arguments); try { return $randomRandomActivation.bilinear($0, $1, $2, $3); } catch (error) { throw under("bilinear", error); } } as unknown as typeof $randomRandomActivation.bilinear;
 export { type GeneratorState, Generator, type RandomOptions } from "../random/random.ts";
-/** The generator that is used when none is named. */
+/** The default generator. */
 export const defaultGenerator = function () { if (!((arguments.length <= 0 || isAll(arguments, 0)))) throw refused("defaultGenerator", "", arguments); try { return $randomRandom.defaultGenerator(); } catch (error) { throw under("defaultGenerator", error); } } as unknown as typeof $randomRandom.defaultGenerator;
 /** Seeds the default generator. Reference: torch.manual_seed. */
 export const manualSeed = function ($0: never) { if (!(kinds.kind245.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("manualSeed", "seed:122", arguments); try { return $randomRandom.manualSeed($0); } catch (error) { throw under("manualSeed", error); } } as unknown as typeof $randomRandom.manualSeed;
@@ -1220,7 +1220,7 @@ export const argmin = function ($0: never, $1: never = undefined as never, $2: n
 export { type HistogramBinOptions, type Histogram, type HistogramDd } from "../reduce/histogram.ts";
 /**
  * How many elements fall into each bin: counts (or sums of weights) and the bins' edges. bins: how many equal ones, or their edges, rising.
- * Every bin has its lower edge, the last one its upper edge too; what lies outside is left out. x: floating.
+ * Every bin includes its lower edge, the last one its upper edge too; values outside do not count. x: floating.
  * Reference: torch.histogram.
  */
 export const histogram = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && (isTensor($1) || kinds.kind51.is($1)) && ($2 === undefined || kinds.kind287.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("histogram", "x:0 bins:25 options:145", arguments); try { return $reduceHistogram.histogram($0, $1, $2); } catch (error) { throw under("histogram", error); } } as unknown as typeof $reduceHistogram.histogram;
@@ -1232,7 +1232,7 @@ export const histogramdd = function ($0: never, $1: never, $2: never = undefined
 export { type CovarianceOptions } from "../reduce/moments.ts";
 /** The sum without NaN. Reference: torch.nansum. DirectML: IS_NAN, REDUCE SUM. */
 export const nansum = function ($0: never, $1: never = undefined as never, $2: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind205.is($1)) && ($2 === undefined || kinds.kind283.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("nansum", "x:0 axis:143 options:142", arguments); try { return $reduceMoments.nansum($0, $1, $2); } catch (error) { throw under("nansum", error); } } as unknown as typeof $reduceMoments.nansum;
-/** The mean of what is not NaN. Floating dtypes. Reference: torch.nanmean. DirectML: IS_NAN, REDUCE SUM. */
+/** The mean of the elements that are not NaN. Floating dtypes. Reference: torch.nanmean. DirectML: IS_NAN, REDUCE SUM. */
 export const nanmean = function ($0: never, $1: never = undefined as never, $2: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind205.is($1)) && ($2 === undefined || kinds.kind283.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("nanmean", "x:0 axis:143 options:142", arguments); try { return $reduceMoments.nanmean($0, $1, $2); } catch (error) { throw under("nanmean", error); } } as unknown as typeof $reduceMoments.nanmean;
 /** How many elements are not zero: int64. Reference: torch.count_nonzero. DirectML: REDUCE SUM. */
 export const countNonzero = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind205.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("countNonzero", "x:0 axis:143", arguments); try { return $reduceMoments.countNonzero($0, $1); } catch (error) { throw under("countNonzero", error); } } as unknown as typeof $reduceMoments.countNonzero;

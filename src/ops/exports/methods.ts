@@ -1,4 +1,4 @@
-/** The tensor's methods, made of what the families list. */
+/** The tensor's methods, from the families' lists. */
 import { ShapeError, ValueError } from "../../core/errors.ts";
 import type { BackwardOptions } from "../../autograd/backward.ts";
 import type { format } from "../../core/print.ts";

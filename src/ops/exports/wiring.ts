@@ -1,4 +1,4 @@
-/** What lower layers need of the operations, which they may not import. */
+/** Gives lower layers the operations that they call, since they may not import them. */
 import { noGrad } from "../../autograd/grad-mode.ts";
 import { arithmetic, type Arithmetic } from "../../autograd/arithmetic.ts";
 import { dataAccess } from "../../autograd/gradcheck.ts";

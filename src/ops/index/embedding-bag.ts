@@ -28,7 +28,7 @@ export interface EmbeddingBagOptions extends EmbeddingOptions {
 }
 
 /**
- * For each bag of indices what `mode` makes of their rows of the table [V, D]: [B, D]. indices: [B, n], or one axis with offsets;
+ * For each bag of indices the sum, mean or maximum (`mode`) of their rows of the table [V, D]: [B, D]. indices: [B, n], or one axis with offsets;
  * those equal to paddingIndex do not count. Empty bags give zeros. DirectML: GATHER; sums by
  * index (docs/operations.md); REDUCE MAX. Reference: torch.nn.functional.embedding_bag.
  */

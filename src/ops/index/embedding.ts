@@ -21,7 +21,7 @@ import { sample, type Sample, real, whole } from "../declare/sample.ts";
 interface EmbeddingAttributes {
   /** Rows of the table. */
   readonly rows: number;
-  /** The row that learns nothing, or null. */
+  /** The row whose gradient stays zero, or null. */
   readonly paddingIndex: number | null;
 }
 
@@ -91,9 +91,9 @@ function renormalize(indices: Tensor, table: Tensor, maxNorm: number, normType: 
 }
 
 /**
- * The rows of a table [V, D] (float16 or float32) whose numbers are in `indices` (int32 or int64, any shape): [..., D].
+ * The rows of a table [V, D] (float16 or float32) at `indices` (int32 or int64, any shape): [..., D].
  *
- * Numbers outside the table are an IndexError on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1. DirectML: GATHER; for
+ * Indices outside the table are an IndexError on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1. DirectML: GATHER; for
  * the gradient see docs/operations.md, sums by index. Reference: torch.nn.functional.embedding.
  */
 export function embedding(

@@ -1,6 +1,6 @@
 /**
- * Writes by index that fold values with those that are there (indexAdd_, scatterReduce_, …), at the cost of what the index names and not of the whole tensor: the
- * elements that are named are read, folded among themselves and written over the old ones. @package
+ * In-place folds by index (indexAdd_, scatterReduce_, …), at the cost of the indexed elements instead of the whole tensor: these
+ * elements are read, folded and written back. @package
  */
 import { isWritten } from "../../autograd/over.ts";
 import { callOver } from "../../dispatch/dispatch.ts";
@@ -20,17 +20,17 @@ import { scatterOp } from "./scatter-op.ts";
 import { sort } from "../sort/sort.ts";
 import { where } from "../elementwise/where.ts";
 
-/** Elements below which the whole is computed as fast as the handful of operations that the parts take. */
+/** Below this size computing the whole tensor is as fast as the operations on rows. */
 const LEAST_SIZE = 2 ** 16;
-/** So many times larger than what is named the tensor has to be. */
+/** The tensor has to be this many times larger than the indexed elements. */
 const LEAST_REST = 8;
-/** Indices are compared each with each up to so many comparisons, and sorted beyond. */
+/** Indices are compared pairwise up to this many comparisons, and sorted beyond. */
 const MOST_COMPARED = 2 ** 16;
 
 /** rows: those that the index names; firsts: for each row, the position in the index of the first equal one. Gives each first row folded with its equals. */
 export type FoldRows = (rows: Tensor, firsts: Tensor) => Tensor;
 
-/** Whether a fold of `count` elements into x is to write these alone: where x takes the value in place, and nobody asks for a gradient. */
+/** Whether a fold of `count` elements into x writes only these: where x is changed in place and no gradient is recorded. */
 const pays = (x: Tensor, source: Tensor, count: number): boolean =>
   isWritten(x, source) && x.size >= LEAST_SIZE && x.size < 2 ** 31 && count * LEAST_REST <= x.size;
 
@@ -69,7 +69,7 @@ export function foldedElements(
   return made === null ? null : reshape(made, x.shape);
 }
 
-/** Of elements of packed x their numbers, from an index along an axis. */
+/** The flat indices of elements of packed x, from an index along an axis. */
 function flatIndices(x: Tensor, axis: number, index: Tensor): Tensor {
   const strides = x.shape.map((_, i) => sizeOf(x.shape.slice(i + 1)));
   return index.shape.reduce(

@@ -17,7 +17,7 @@ import { REDUCTIONS, asBool, reduced, type ScatterReduceOptions, type ScatterRed
 import { clone } from "../data/state.ts";
 import { where } from "../elementwise/where.ts";
 
-/** A 1-axis index and the parts along an axis that it names. */
+/** Checks of a 1-D index and of the slices along an axis that it picks. */
 function checkedRows(operation: string, x: Tensor, axis: number, index: Tensor, source: Tensor | null): { a: number; wide: Shape } {
   requireIndex(operation, index);
   requireSameDevice(operation, source === null ? [x, index] : [x, index, source]);
@@ -32,7 +32,7 @@ function checkedRows(operation: string, x: Tensor, axis: number, index: Tensor, 
   return { a, wide: shape };
 }
 
-/** A 1-axis index seen with the shape of the parts that it names. */
+/** A 1-D index broadcast to the shape of the slices that it picks. */
 const spreadIndex = (index: Tensor, axis: number, shape: Shape): Tensor =>
   expand(reshape(index, shape.length === 0 ? [] : shape.map((_, i) => (i === axis ? index.size : 1))), shape);
 

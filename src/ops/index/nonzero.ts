@@ -96,7 +96,7 @@ interface Found {
 
 function coordinates(x: Tensor, dtype: IndexDType): Found {
   computing("nonzero", x.dtype);
-  // NaN is not 0, and 64-bit numbers are none of the operator's: the comparison tells.
+  // NaN is not 0, and the operator takes no 64-bit numbers: x != 0 decides.
   const isPlain = !isFloat(x.dtype) && x.dtype !== "int64" && x.dtype !== "uint64";
   const [count, rows] = dispatch(coordinatesOp, [isPlain ? x : ne(x, 0)], undefined);
   return { count: toDType(count!, "int32"), rows: toDType(rows!, dtype) };
@@ -121,7 +121,7 @@ function sized(x: Tensor, { size, fill = 0, dtype = "int32" }: SizedOptions): Te
 }
 
 /**
- * The coordinates of the nonzero elements in row-major order: [count, rank]. A promise of them, or with `size` that many rows at once.
+ * The coordinates of the nonzero elements in row-major order: [count, rank]. A promise of them, or with `size` that many rows, padded, without waiting.
  * DirectML: NONZERO_COORDINATES. Reference: torch.nonzero.
  */
 export function nonzero(x: Tensor, options: SizedOptions): Tensor;

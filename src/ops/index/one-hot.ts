@@ -25,7 +25,7 @@ function made(operation: string, x: Tensor, classes: number, { dtype = "int64" }
   return oneHotOf(x, classes, computing(operation, dtype));
 }
 
-/** The number of classes that a tensor's least and largest number ask for. */
+/** The number of classes for a tensor's smallest and largest element. */
 function counted(operation: string, least: number, most: number): number {
   if (least < 0) throw new ValueError(operation, "x", "numbers of at least 0", least);
   return most + 1;

@@ -1,5 +1,5 @@
 /**
- * The write by index that all others are made of.
+ * The scatter operation that the others are composed of.
  * @package
  */
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
@@ -49,7 +49,7 @@ export const scatterOp: Definition<ScatterAttributes> = define<ScatterAttributes
     needs[2] ? gather(dy, axis, index!) : null,
   ],
   saves: { inputs: [1], outputs: false },
-  // The last of the updates once more.
+  // The last update, repeated.
   padded: (_g, [x, , source], { axis }, _outputs, p, lower) => {
     const index = paddedIndex(p, axis);
     return index === null ? null : lower([x!, index, p.repeated(2, axis, source!)]);

@@ -1,4 +1,4 @@
-/** Scatter: writing single elements by index, set or reduced with those that are there. */
+/** Scatter: writing elements by index, replacing x's elements or reducing with them. */
 import { heldScalar, scalarTensor } from "../../runtime/constants.ts";
 import { requireIndices } from "../../runtime/index-check.ts";
 import { tie } from "../../autograd/tie.ts";
@@ -49,7 +49,7 @@ const scatterFoldOp: Definition<ReduceAttributes> = define<ReduceAttributes>({
     attrs.fold === "prod" ? productGrad(dy, x!, index!, source!, y!, attrs) : extremeGrad(dy, x!, index!, source!, y!, attrs),
 });
 
-/** Those that equal the result share its gradient. */
+/** Elements that equal the result share its gradient. */
 function extremeGrad(
   dy: Tensor,
   x: Tensor,

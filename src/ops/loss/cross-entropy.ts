@@ -129,7 +129,7 @@ const nllGradOp: Definition<NllAttributes & { readonly shape: readonly number[] 
         : g.reinterpret(reduction === "mean" ? g.elementWiseDivide(negative, total!) : negative, { sizes: [1, 1, 1] });
     const spread = g.expand(given, sizes);
     const each = weight === undefined ? spread : g.elementWiseMultiply(g.expand(g.reshape(weight, [1, sizes[1], 1]), sizes), spread);
-    // Chosen, not multiplied: when nothing counts, what is given is not a number.
+    // Chosen, not multiplied: where no position counts, dy / total is NaN.
     return [g.elementWiseIf(hot, each, constant(g, dy!.dtype, 0, sizes))];
   },
   grad: (d, { inputs: [, target, total, weight], attrs }) => {

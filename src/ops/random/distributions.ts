@@ -83,7 +83,7 @@ export function logNormal_(x: Tensor, mean = 1, std = 2, { generator }: SampleOp
   return assign("logNormal_", x, () => toDType(exp(add(mul(draw("normal", x.shape, "float32", x.device, generator), std), mean)), x.dtype));
 }
 
-/** Integers that a dtype holds exactly, from 0. */
+/** The number of integers from 0 that a dtype represents exactly. */
 const RANGE: { readonly [K in DType]?: number } = {
   float16: 2 ** 11,
   float32: 2 ** 24,
@@ -94,7 +94,7 @@ const RANGE: { readonly [K in DType]?: number } = {
   uint16: 2 ** 16 - 1,
 };
 /**
- * x is filled with integers in [low, high); by default all that its dtype holds, from 0 (at most 2^31). Reference: torch.Tensor.random_.
+ * x is filled with integers in [low, high); by default from 0 to the largest integer that its dtype represents exactly (at most 2^31). Reference: torch.Tensor.random_.
  * @package
  */
 export function random_(x: Tensor, low = 0, high: number | null = null, { generator }: SampleOptions = {}): Tensor {
@@ -112,7 +112,7 @@ export function randintLike(x: Tensor, low: number, high: number, options: Rando
   return toDType(randint(low, high, x.shape, drawn), dtype);
 }
 
-/** What PyTorch refuses by looking at the numbers: on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1. */
+/** Throws for values that PyTorch refuses: on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1. */
 function requireWeights(weights: Tensor, p: Tensor): void {
   if (!checksValues(p)) return;
   const isWhole = (): Tensor => logicalAnd(all(logicalAnd(ge(p, 0), lt(p, Infinity))), all(gt(sum(p, -1), 0)));

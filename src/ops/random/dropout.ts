@@ -17,7 +17,7 @@ import { byPosition } from "../declare/positional.ts";
 export interface DropoutOptions {
   /** Probability with which an element is left out, in [0, 1]. Default: 0.5. */
   readonly p?: number | undefined;
-  /** Default: true. Without, x comes back as it is. */
+  /** Whether elements are dropped; else the result is x. Default: true. */
   readonly training?: boolean | undefined;
   /** Default: the device's own. */
   readonly generator?: Generator | undefined;
@@ -71,7 +71,7 @@ function alpha(operation: string, x: Tensor, shape: Shape, { p = 0.5, training =
   if (!training || p === 0 || x.size === 0) return x;
   requireFloat(operation, x);
   if (p === 1) return mul(x, 0);
-  // Scaled and moved so that mean and variance stay (G. Klambauer et al., Self-Normalizing Neural Networks, 2017).
+  // Scaled and shifted so that mean and variance stay (G. Klambauer et al., Self-Normalizing Neural Networks, 2017).
   const scale = 1 / Math.sqrt((SATURATED ** 2 * p + 1) * (1 - p));
   const kept = ge(rand(shape, { device: x.device, generator }), p);
   return add(mul(where(kept, x, SATURATED), scale), -SATURATED * scale * p);

@@ -53,7 +53,7 @@ export interface GumbelOptions {
   /** The source of random numbers. Default: the device's default generator. */
   readonly generator?: Generator | undefined;
 }
-/** softmax((x + Gumbel noise) / tau): a differentiable draw of a class. Reference: torch.nn.functional.gumbel_softmax. */
+/** softmax((x + Gumbel noise) / tau): a differentiable sample of a class. Reference: torch.nn.functional.gumbel_softmax. */
 export function gumbelSoftmax(x: Tensor, { tau = 1, hard = false, axis = -1, generator }: GumbelOptions = {}): Tensor {
   requireFloat("gumbelSoftmax", x);
   const along = normalizeAxis("gumbelSoftmax", axis, x.rank);
@@ -83,7 +83,7 @@ export function bilinear(a: Tensor, b: Tensor, weight: Tensor, bias: Tensor | nu
     );
   const lead = a.shape.slice(0, -1);
   const rows = a.size / Math.max(1, i);
-  // Two products in a row: half precision is rounded once, at the end.
+  // Two matmuls in a row: half precision is rounded once, at the end.
   const [x, z, w] = isHalf(a.dtype) ? [a, b, weight].map((t) => toDType(t, "float32")) : [a, b, weight];
   const left = reshape(matmul(reshape(x!, [rows, i]), reshape(permute(w!, 1, 0, 2), [i, o * j])), [rows, o, j]);
   const y = reshape(sum(mul(left, unsqueeze(reshape(z!, [rows, j]), 1)), -1, { dtype: x!.dtype }), [...lead, o]);

@@ -24,7 +24,7 @@ import { toDType } from "../data/conversion.ts";
 import { lt } from "../elementwise/compare.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
 
-/** Where a generator is: plain data, which JSON keeps as it is. */
+/** A generator's state as plain data that JSON represents exactly. */
 export interface GeneratorState {
   /** The seed, in decimal digits. */
   readonly seed: string;
@@ -36,7 +36,7 @@ export interface GeneratorState {
 
 /**
  * A source of random numbers. Its state (a 128-bit counter and a 64-bit key, for each device it is used on) is a tensor that
- * every draw reads and moves on, so that compiled functions draw anew in each call.
+ * every draw reads and advances, so that compiled functions draw new numbers in each call.
  */
 export class Generator {
   #seed: bigint;
@@ -49,12 +49,12 @@ export class Generator {
     generators.add(new WeakRef(this));
   }
 
-  /** The seed that the numbers follow from. */
+  /** The seed. */
   get seed(): bigint {
     return this.#seed;
   }
 
-  /** Starts anew from a seed, on all devices. */
+  /** Resets the state to a seed, on all devices. */
   manualSeed(seed: number | bigint): this {
     const checked = checkedSeed(seed);
     effect(() => {
@@ -65,14 +65,14 @@ export class Generator {
     return this;
   }
 
-  /** Where it is now: setState() makes any generator draw what this one would draw next. Reference: torch.Generator.get_state. */
+  /** The current state: setState() makes any generator draw what this one would draw next. Reference: torch.Generator.get_state. */
   async getState(): Promise<GeneratorState> {
     const [seed, host] = [String(this.#seed), String(this.#host)];
     const read = [...this.#states].map(async ([dev, state]) => [String(dev), [...((await state.data()) as Uint32Array)]] as const);
     return { seed, host, devices: Object.fromEntries(await Promise.all(read)) };
   }
 
-  /** Goes on where getState() was asked for. Devices that were not used then begin by the seed. Reference: torch.Generator.set_state. */
+  /** Restores a state of getState(). Devices that were not used then start from the seed. Reference: torch.Generator.set_state. */
   setState(state: GeneratorState): this {
     const states = statesIn(state);
     this.manualSeed(BigInt(state.seed));
@@ -89,14 +89,14 @@ export class Generator {
   stateOn(dev: Device): Tensor {
     let state = this.#states.get(dev);
     if (state === undefined) {
-      // Made at once, also while a function is being compiled: it lives on after it.
+      // Created eagerly, also while a function is compiled: the state outlives the function.
       state = withTracer(null, () => outsideScopes(() => keep(initial(this.#seed, dev))));
       this.#states.set(dev, state);
     }
     return state;
   }
 
-  /** @internal Forgets (and frees) the states on a device. */
+  /** @internal Frees the states on a device. */
   drop(dev: Device | null): void {
     for (const [d, state] of this.#states) {
       if (dev !== null && d !== dev) continue;
@@ -146,7 +146,7 @@ function checkedSeed(seed: number | bigint): bigint {
 
 const isWord = (v: unknown): boolean => typeof v === "number" && Number.isInteger(v) && v >= 0 && v < 2 ** 32;
 
-/** The devices of a state with their words, all looked at before any is taken. */
+/** The devices of a state with their words, all checked before any is set. */
 function statesIn(state: GeneratorState): (readonly [Device, readonly number[]])[] {
   if (typeof state !== "object" || state === null) throw new ValueError("setState", "state", "what getState() gave", state);
   if (typeof state.devices !== "object" || state.devices === null)
@@ -164,7 +164,7 @@ const initial = (seed: bigint, dev: Device): Tensor =>
   tensor(Uint32Array.of(0, 0, 0, 0, Number(seed & 0xffffffffn), Number(seed >> 32n)), { device: dev });
 
 let shared: Generator | null = null;
-/** The generator that is used when none is named. */
+/** The default generator. */
 export function defaultGenerator(): Generator {
   shared ??= new Generator();
   return shared;
@@ -181,7 +181,7 @@ interface DrawAttributes {
   readonly bits: number;
 }
 
-/** How many bits of a word make a number in [0, 1): as many as the dtype holds, since rounding the largest would give 1. */
+/** How many bits of a word make a number in [0, 1): the precision of the dtype, since rounding the largest number would give 1. */
 const unitBits = (dtype: DType): number => (dtype === "float16" ? 11 : dtype === "bfloat16" ? 8 : 24);
 
 /** Words of the generator as numbers in [0, 1). */
@@ -201,7 +201,7 @@ const drawOp: Definition<DrawAttributes> = define<DrawAttributes>({
   infer: ([state], { shape, dtype }) => [{ shape, dtype }, state!],
   lower: (g, [state], { shape, dtype, kind, bits }) => {
     const n = sizeOf(shape);
-    // Box-Muller makes two normal numbers of two uniform ones.
+    // Box-Muller: two normal numbers from two uniform ones.
     const half = Math.ceil(n / 2);
     const count = kind === "normal" ? 2 * half : n;
     const { output, outputState } = g.randomGenerator(state!, {
@@ -226,7 +226,7 @@ const drawOp: Definition<DrawAttributes> = define<DrawAttributes>({
   padded: asItIs,
 });
 
-/** @internal Numbers of a shape, drawn from a generator, whose state moves on. */
+/** @internal Numbers of a shape, drawn from a generator, whose state advances. */
 export function draw(
   kind: DrawAttributes["kind"],
   shape: Shape,
@@ -243,7 +243,7 @@ export function draw(
   });
 }
 
-/** What functions that draw tensors take. */
+/** Options of functions that draw tensors. */
 export interface RandomOptions extends TensorOptions {
   /** Default: the default generator. */
   readonly generator?: Generator | undefined;
@@ -305,7 +305,7 @@ const inRangeOp: Definition<{ readonly low: number; readonly range: number; read
   grad: null,
 });
 
-/** Throws DTypeError unless a dtype holds the integers in [low, high). @package */
+/** Throws DTypeError unless a dtype represents the integers in [low, high). @package */
 export function requireDrawable(operation: string, dtype: DType, low: number, high: number): void {
   const [least, most] = dtype === "bool" ? [0, 1] : isFloat(dtype) ? [-Infinity, Infinity] : rangeOf(dtype);
   if (low < least || !holds(dtype, low)) throw notHeld(operation, "low", dtype, low);

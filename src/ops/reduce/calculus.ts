@@ -16,7 +16,7 @@ import { clone } from "../data/state.ts";
 
 /** Options of diff(). Reference: torch.diff. */
 export interface DiffOptions {
-  /** How often. Default: 1. */
+  /** The order: how many times differences are taken. Default: 1. */
   readonly n?: number | undefined;
   /** Default: the last. */
   readonly axis?: number | undefined;
@@ -47,7 +47,7 @@ export function diff(x: Tensor, { n = 1, axis = -1, prepend = null, append = nul
 
 /** Options of trapezoid() and cumulativeTrapezoid(). Reference: torch.trapezoid. */
 export interface TrapezoidOptions {
-  /** Where the values lie: of y's shape, or a vector along the axis. */
+  /** Coordinates of the values: of y's shape, or a vector along the axis. */
   readonly x?: Tensor | null | undefined;
   /** The distance of neighbours where no coordinates are given. Default: 1. */
   readonly dx?: number | undefined;
@@ -102,7 +102,7 @@ export interface GradientOptions {
   /** axis by its PyTorch name. @alias axis */
   readonly dim?: number | readonly number[] | null | undefined;
 
-  /** How exactly the slopes at the ends are taken: 1 or 2. Default: 1. */
+  /** Order of accuracy at the ends: 1 or 2. Default: 1. */
   readonly edgeOrder?: 1 | 2 | undefined;
 }
 

@@ -107,7 +107,7 @@ export function cdist(a: Tensor, b: Tensor, { p = 2, computeMode = "useMmForEucl
   return toDType(call(euclideanOp, [toDType(a, "float32"), toDType(b, "float32")], undefined), dtype);
 }
 
-/** Pairs of rows that the host lists at most, and elements of rows that are paired at a time. */
+/** Limits: pairs of rows that the host lists, and elements that are compared at a time. */
 const MOST_PAIRS = 2 ** 28;
 const PAIRED = 2 ** 22;
 
@@ -123,7 +123,7 @@ export function pdist(x: Tensor, p = 2): Tensor {
     const rows = (indices: Int32Array): Tensor => indexSelect(x, 0, tensor(indices, { device: x.device }));
     return norm(sub(rows(first), rows(second)), p, 1);
   };
-  // Part by part: the rows of all pairs are more than the result.
+  // In parts: the rows of all pairs take more memory than the result.
   const step = Math.min(count, Math.max(1, Math.floor(PAIRED / Math.max(1, length))));
   const parts: Tensor[] = [];
   let [first, second] = [new Int32Array(step), new Int32Array(step)];
@@ -185,7 +185,7 @@ export function cosineSimilarity(a: Tensor, b: Tensor, axis?: number | Similarit
   const { axis: given = 1, eps: epsilon = 1e-8 } = byPosition<SimilarityOptions>("cosineSimilarity", ["axis", "eps"], [axis, eps]);
   requireSameDevice("cosineSimilarity", [a, b]);
   const common = resultType([a, b]);
-  // Squares of lengths overflow float16 soon.
+  // Squares of lengths overflow float16.
   if (isHalf(common)) return toDType(cosineSimilarity(toDType(a, "float32"), toDType(b, "float32"), given, epsilon), common);
   if (!isFloat(common)) throw new DTypeError("cosineSimilarity", "a or b", "of a floating dtype", a.describe());
   const shape = broadcastShapes("cosineSimilarity", a.shape, b.shape);
@@ -213,7 +213,7 @@ export interface NormalizeOptions {
   readonly axis?: Axes | undefined;
   /** axis by its PyTorch name. @alias axis */
   readonly dim?: Axes | undefined;
-  /** The least that is divided by. Default: 1e-12. */
+  /** Lower limit of the divisor. Default: 1e-12. */
   readonly eps?: number | undefined;
   /** @deprecated Use eps. */
   readonly epsilon?: number | undefined;

@@ -32,7 +32,7 @@ export interface Extremes {
   readonly indices: Tensor;
 }
 
-/** The end of the dtype's range that is never chosen. */
+/** The identity of the extreme: the end of the dtype's range that is never chosen. */
 const worst =
   <A>(which: Which, axes: (attrs: A) => readonly number[]): PaddedRule<A> =>
   (_g, [x], attrs, _outputs, p, lower) =>

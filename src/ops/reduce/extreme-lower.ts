@@ -1,4 +1,4 @@
-/** The larger and the smaller of elements, as nodes: of two expressions, and over axes. int64 is compared as uint64. @package */
+/** Lowering of minima and maxima, of two expressions and over axes. int64 is compared as uint64. @package */
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { isFloat } from "../../core/dtype.ts";
 import type { Expr } from "../../graph/graph.ts";
@@ -8,7 +8,7 @@ import { BOOL, constant } from "../declare/support.ts";
 
 export type Which = "max" | "min";
 
-/** The larger or smaller of two; what is made of NaN differs among devices. */
+/** The larger or smaller of two; the result for NaN differs among devices. */
 export function extremeOfNumbers(g: GraphBuilder, which: Which, a: Expr, b: Expr): Expr {
   if (a.dtype === "bool") return which === "max" ? g.elementWiseLogicalOr(a, b) : g.elementWiseLogicalAnd(a, b);
   const [x, y] = [comparable(g, a), comparable(g, b)];
@@ -30,8 +30,8 @@ interface Placed {
 }
 
 /**
- * The extreme over axes along which numbers lie one behind the other, NaN before all others, and the first of equal ones: in one pass, on
- * devices that order all numbers; null for what is no such case.
+ * The extreme over contiguous axes; NaN wins, and the first of equal elements. One pass, on
+ * devices that order all numbers; null in other cases.
  */
 export function firstInOrder(g: GraphBuilder, which: Which, x: Expr, axes: readonly number[]): Placed | null {
   if (x.dtype !== "float32" || !g.capabilities.ordersAllNumbers) return null;

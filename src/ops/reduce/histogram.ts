@@ -37,7 +37,7 @@ export interface Histogram {
 
 const number = (x: Tensor, v: number): Tensor => scalarTensor(x.device, x.dtype, v);
 
-/** The edges of so many equal bins. */
+/** The edges of `bins` equal bins. */
 function equalEdges(operation: string, x: Tensor, bins: number, range: readonly number[] | null): Tensor {
   if (!Number.isInteger(bins) || bins < 1) throw new ValueError(operation, "bins", "an integer of at least 1", bins);
   if (range !== null && !(range.length === 2 && range.every(Number.isFinite) && range[0]! <= range[1]!))
@@ -52,11 +52,11 @@ function equalEdges(operation: string, x: Tensor, bins: number, range: readonly 
   const half = where(eq(least, most), number(x, 0.5), number(x, 0));
   const [low, high] = [sub(least, half), add(most, half)];
   const index = arange(bins + 1, options);
-  // The last edge is the largest number itself, whatever the division makes of it.
+  // The last edge is `high` itself, not its rounded quotient.
   return where(eq(index, bins), high, add(low, mul(index, div(sub(high, low), bins))));
 }
 
-/** Numbers of the bins that values fall into, and whether they fall into any; the last bin has its upper edge. */
+/** The bin index of each value, and whether it is in any bin; the last bin includes its upper edge. */
 function binsOf(values: Tensor, edges: Tensor): { readonly at: Tensor; readonly inside: Tensor } {
   const bins = edges.size - 1;
   const [low, high] = [select(edges, 0, 0), select(edges, 0, bins)];
@@ -87,7 +87,7 @@ function checkedEdges(operation: string, edges: Tensor, x: Tensor): Tensor {
 
 /**
  * How many elements fall into each bin: counts (or sums of weights) and the bins' edges. bins: how many equal ones, or their edges, rising.
- * Every bin has its lower edge, the last one its upper edge too; what lies outside is left out. x: floating.
+ * Every bin includes its lower edge, the last one its upper edge too; values outside do not count. x: floating.
  * Reference: torch.histogram.
  */
 export function histogram(x: Tensor, bins: number | Tensor, options: HistogramBinOptions = {}): Histogram {

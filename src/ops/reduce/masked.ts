@@ -1,5 +1,5 @@
 /**
- * Reductions, scans and normalisations of the elements for which a mask is true. The others count as what changes nothing.
+ * Reductions, scans and normalisations of the elements for which a mask is true. The others count as the operation's identity.
  * @namespace masked
  */
 import { isHalf, type DType } from "../../core/dtype.ts";
@@ -40,30 +40,30 @@ function filled(operation: string, x: Tensor, mask: Tensor | null | undefined, v
   const [y, m] = spread(operation, x, mask);
   return where(m, y, value);
 }
-/** What has no extreme, mean or deviation in PyTorch. */
+/** Throws for dtypes that have no extreme, mean or deviation in PyTorch. */
 function numeric(operation: string, x: Tensor): Tensor {
   if (x.dtype === "bool") throw new DTypeError(operation, "x", "a number", x.describe());
   return x;
 }
-/** x with what changes no extreme where the mask is false. */
+/** x with the extreme's identity where the mask is false. */
 const fill = (operation: string, x: Tensor, mask: Tensor | null | undefined, fold: "amax" | "amin"): Tensor =>
   mask == null ? x : toDType(filled(operation, numeric(operation, x), mask, identityOf(fold, x.dtype)), x.dtype);
 const real = (x: Tensor, dtype?: DType): Tensor => (dtype === undefined ? asFloat(x) : toDType(x, dtype));
 
-/** The sum of what counts. Reference: torch.masked.sum. */
+/** The sum of the elements that count. Reference: torch.masked.sum. */
 export const sum = (x: Tensor, axis: Axes = null, { mask, ...options }: Masked = {}): Tensor =>
   sumOp(filled("masked.sum", x, mask, 0), axis, options);
-/** The product of what counts over an axis, or all. Reference: torch.masked.prod. */
+/** The product of the elements that count, over an axis or all. Reference: torch.masked.prod. */
 export function prod(x: Tensor, axis: Axes = null, { mask, ...options }: Masked = {}): Tensor {
   const y = filled("masked.prod", x, mask, 1);
   if (axis === null || typeof axis === "number") return prodOp(y, axis, options);
   const list = axis.map((a) => (a < 0 ? a + y.rank : a)).toSorted((a, b) => b - a);
   return list.length === 0 ? prodOp(y, null, options) : list.reduce((t, a) => prodOp(t, a, options), y);
 }
-/** The largest of what counts. Reference: torch.masked.amax. */
+/** The largest element that counts. Reference: torch.masked.amax. */
 export const amax = (x: Tensor, axis: Axes = null, { mask, ...options }: Masked = {}): Tensor =>
   amaxOp(fill("masked.amax", x, mask, "amax"), axis, options);
-/** The smallest of what counts. Reference: torch.masked.amin. */
+/** The smallest element that counts. Reference: torch.masked.amin. */
 export const amin = (x: Tensor, axis: Axes = null, { mask, ...options }: Masked = {}): Tensor =>
   aminOp(fill("masked.amin", x, mask, "amin"), axis, options);
 /** The index of the largest element that counts. Reference: torch.masked.argmax. */
@@ -76,7 +76,7 @@ export const argmin = (x: Tensor, axis: number | null = null, { mask, ...options
 /** How many elements count. */
 const countOf = (x: Tensor, axis: Axes, mask: Tensor | null | undefined, keepDims: boolean | undefined): Tensor =>
   sumOp(mask == null ? onesLike(x, { dtype: "int64" }) : toDType(spread("masked", x, mask)[1], "int64"), axis, { keepDims });
-/** The mean of what counts; NaN of nothing. Integers give float32. Reference: torch.masked.mean. */
+/** The mean of the elements that count; NaN where none does. Integers give float32. Reference: torch.masked.mean. */
 export function mean(x: Tensor, axis: Axes = null, { mask, keepDims, dtype }: Masked = {}): Tensor {
   const y = real(x, dtype);
   return div(sum(y, axis, { mask, keepDims }), toDType(countOf(y, axis, mask, keepDims), y.dtype));
@@ -91,7 +91,7 @@ export interface MaskedVarianceOptions extends MaskOption {
   /** Default: 1. */
   readonly correction?: number | undefined;
 }
-/** The variance of what counts. Reference: torch.masked.var. */
+/** The variance of the elements that count. Reference: torch.masked.var. */
 export function variance(x: Tensor, axis: Axes = null, { mask, keepDims, correction = 1 }: MaskedVarianceOptions = {}): Tensor {
   numeric("masked.variance", x);
   const half = isHalf(x.dtype);
@@ -101,12 +101,12 @@ export function variance(x: Tensor, axis: Axes = null, { mask, keepDims, correct
   const total = div(sum(square(centred), axis, { mask, keepDims }), clampMin(sub(count, correction), 0));
   return half ? toDType(total, x.dtype) : total;
 }
-/** The standard deviation of what counts. Reference: torch.masked.std. */
+/** The standard deviation of the elements that count. Reference: torch.masked.std. */
 export const std = (x: Tensor, axis: Axes = null, options: MaskedVarianceOptions = {}): Tensor => sqrt(variance(x, axis, options));
-/** The p-norm of what counts. Reference: torch.masked.norm. */
+/** The p-norm of the elements that count. Reference: torch.masked.norm. */
 export const norm = (x: Tensor, p = 2, axis: Axes = null, { mask, ...options }: Masked = {}): Tensor =>
   normOp(filled("masked.norm", real(x, options.dtype), mask, p < 0 ? Infinity : 0), p, axis, { keepDims: options.keepDims });
-/** The median of what counts along an axis; NaN of nothing. Floating dtypes. Reference: torch.masked.median. */
+/** The median of the elements that count along an axis; NaN where none does. Floating dtypes. Reference: torch.masked.median. */
 export const median = (
   x: Tensor,
   axis: number,
@@ -120,13 +120,13 @@ export const median = (
     readonly keepdim?: boolean | undefined;
   } = {},
 ): Tensor => nanmedian(filled("masked.median", real(x), mask, NaN), axis, { keepDims }).values;
-/** ln of the sum of e to what counts, in x's dtype. Reference: torch.masked.logsumexp. */
+/** ln of the sum of e^x over the elements that count, in x's dtype. Reference: torch.masked.logsumexp. */
 export const logsumexp = (x: Tensor, axis: Axes, { mask, ...options }: Masked = {}): Tensor =>
   toDType(
     logsumexpOp(filled("masked.logsumexp", real(x, options.dtype), mask, -Infinity), axis, { keepDims: options.keepDims }),
     options.dtype ?? x.dtype,
   );
-/** ln(e^a + e^b) of what counts. Reference: torch.masked.logaddexp. */
+/** ln(e^a + e^b) of the elements that count. Reference: torch.masked.logaddexp. */
 export const logaddexp = (
   a: Tensor,
   b: Tensor,
@@ -138,7 +138,7 @@ export const logaddexp = (
     readonly otherMask?: Tensor | null | undefined;
   } = {},
 ): Tensor => logaddexpOp(filled("masked.logaddexp", real(a), mask, -Infinity), filled("masked.logaddexp", real(b), otherMask, -Infinity));
-/** The running sum of what counts, in x's dtype. Reference: torch.masked.cumsum. */
+/** The cumulative sum of the elements that count, in x's dtype. Reference: torch.masked.cumsum. */
 export const cumsum = (
   x: Tensor,
   axis: number,
@@ -150,7 +150,7 @@ export const cumsum = (
     readonly dtype?: DType | undefined;
   } = {},
 ): Tensor => cumsumOp(filled("masked.cumsum", x, mask, 0), axis, { dtype: dtype ?? x.dtype });
-/** The running product of what counts, in x's dtype. Reference: torch.masked.cumprod. */
+/** The cumulative product of the elements that count, in x's dtype. Reference: torch.masked.cumprod. */
 export const cumprod = (
   x: Tensor,
   axis: number,
@@ -162,7 +162,7 @@ export const cumprod = (
     readonly dtype?: DType | undefined;
   } = {},
 ): Tensor => cumprodOp(filled("masked.cumprod", x, mask, 1), axis, { dtype: dtype ?? x.dtype });
-/** softmax among what counts; 0 elsewhere. Reference: torch.masked.softmax. */
+/** softmax over the elements that count; 0 elsewhere. Reference: torch.masked.softmax. */
 export const softmax = (
   x: Tensor,
   axis: number,
@@ -174,7 +174,7 @@ export const softmax = (
     readonly dtype?: DType | undefined;
   } = {},
 ): Tensor => softmaxOp(filled("masked.softmax", real(x, dtype), mask, -Infinity), axis);
-/** logSoftmax among what counts. Reference: torch.masked.log_softmax. */
+/** logSoftmax over the elements that count. Reference: torch.masked.log_softmax. */
 export const logSoftmax = (
   x: Tensor,
   axis: number,
@@ -186,7 +186,7 @@ export const logSoftmax = (
     readonly dtype?: DType | undefined;
   } = {},
 ): Tensor => logSoftmaxOp(filled("masked.logSoftmax", real(x, dtype), mask, -Infinity), axis);
-/** softmax of -x among what counts. Reference: torch.masked.softmin. */
+/** softmax of -x over the elements that count. Reference: torch.masked.softmin. */
 export const softmin = (
   x: Tensor,
   axis: number,
@@ -198,7 +198,7 @@ export const softmin = (
     readonly dtype?: DType | undefined;
   } = {},
 ): Tensor => softmaxOp(neg(filled("masked.softmin", real(x, dtype), mask, Infinity)), axis);
-/** What counts, divided by its p-norm along an axis (at least epsilon); 0 elsewhere. Reference: torch.masked.normalize. */
+/** The elements that count, divided by their p-norm along an axis (at least epsilon); 0 elsewhere. Reference: torch.masked.normalize. */
 export function normalize(
   x: Tensor,
   p: number,
@@ -208,7 +208,7 @@ export function normalize(
     eps: epsilon = 1e-12,
     dtype,
   }: MaskOption & {
-    /** The least that is divided by. Default: 1e-12. */
+    /** Lower limit of the divisor. Default: 1e-12. */
     readonly eps?: number | undefined;
     /** @deprecated Use eps. */
     readonly epsilon?: number | undefined;

@@ -23,14 +23,14 @@ import { sample, type Sample, real } from "../declare/sample.ts";
 
 const knownOp = formula("withoutNan", {
   emit: (f, [x]) => f.where(f.isNan(x!), 0, x!),
-  // A product, as in PyTorch: an infinite gradient of what was left out is NaN.
+  // Multiplied, as in PyTorch: an infinite gradient of an element that was left out is NaN.
   grad: [(dy, [x]): Tensor => mul(dy, toDType(logicalNot(isnan(x!)), dy.dtype))],
 });
 const known = (x: Tensor): Tensor => (isFloat(x.dtype) ? call(knownOp, [x], undefined) : x);
 
 /** The sum without NaN. Reference: torch.nansum. DirectML: IS_NAN, REDUCE SUM. */
 export const nansum = (x: Tensor, axis: Axes = null, options: ReduceOptions = {}): Tensor => sum(known(x), axis, options);
-/** The mean of what is not NaN. Floating dtypes. Reference: torch.nanmean. DirectML: IS_NAN, REDUCE SUM. */
+/** The mean of the elements that are not NaN. Floating dtypes. Reference: torch.nanmean. DirectML: IS_NAN, REDUCE SUM. */
 export function nanmean(x: Tensor, axis: Axes = null, options: ReduceOptions = {}): Tensor {
   const source = options.dtype === undefined ? x : toDType(x, options.dtype);
   requireFloat("nanmean", source);
@@ -84,7 +84,7 @@ export function renorm(x: Tensor, p: number, axis: number, maxNorm: number): Ten
     const length = lengthOf(x);
     return where(gt(length, maxNorm), shrunk(x, length), x);
   }
-  // Slices that stay take no part in the lengths' gradients, which NaN would spoil.
+  // Unscaled slices have no part in the norms' gradients, where their NaN would spread.
   const isOver = noGrad(() => gt(lengthOf(x), maxNorm));
   const over = where(isOver, x, 1);
   return where(isOver, shrunk(over, lengthOf(over)), x);

@@ -4,10 +4,10 @@ import type { DType } from "../../core/dtype.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import type { Expr } from "../../graph/graph.ts";
 
-/** Of a DirectML tensor. */
+/** The most axes of a DirectML tensor. */
 const MOST_AXES = 8;
 
-/** x with at most MOST_AXES axes where neighbours that are reduced (or kept) alike lie densely behind each other. @package */
+/** x with at most MOST_AXES axes: adjacent axes that are all reduced (or all kept) and contiguous are merged. @package */
 export function merged(x: Expr, axes: readonly number[]): { sizes: number[]; strides: number[]; reduced: boolean[] } {
   const sizes: number[] = [];
   const strides: number[] = [];
@@ -35,7 +35,7 @@ const asItIs = (x: Expr, axes: readonly number[]): ReturnType<typeof merged> => 
 
 /** REDUCE over axes: a packed result with length 1 along them. @package */
 export function emitReduce(g: GraphBuilder, x: Expr, fn: DML_REDUCE_FUNCTION, axes: readonly number[], dtype: DType = x.dtype): Expr {
-  // A device that fuses graphs sees what belongs together by its axes, and merges them itself.
+  // A device that fuses graphs matches nodes by their axes, and merges axes itself.
   const keeps = g.capabilities.fusesGraphs && x.sizes.length <= MOST_AXES;
   const { sizes, strides, reduced } = keeps ? asItIs(x, axes) : merged(x, axes);
   const list = reduced.flatMap((r, i) => (r ? [i] : []));

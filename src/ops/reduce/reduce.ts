@@ -169,10 +169,10 @@ export const reduceAttributes = (operation: string, x: Tensor, axis: Axes | unde
   return { axes: normalizeAxes(operation, axes, x.rank), keepDims: options.keepDims ?? false };
 };
 
-/** A cast of more bytes is done and reduced piece by piece, so that it never exists as a whole. */
+/** A cast to more bytes than this is cast and reduced in parts, so that the whole tensor never exists in memory. */
 const MOST_WIDENED = 64 * 2 ** 20;
 
-/** The reduction of x in another dtype; a tensor that was made for it goes at once, so that the next one takes its memory. */
+/** The reduction of x in another dtype; the cast tensor is freed at once, so that the next one reuses its memory. */
 function reducedAs(op: Definition<ReduceAttributes>, x: Tensor, dtype: DType, attrs: ReduceAttributes): Tensor {
   const same = toDType(x, dtype);
   const result = call(op, [same], attrs);
@@ -191,7 +191,7 @@ function widenedReduce(
   const bytes = x.size * DTYPES[dtype].sizeInBytes;
   const isWider = DTYPES[dtype].sizeInBytes > DTYPES[x.dtype].sizeInBytes;
   if (!isWider || bytes <= 2 * MOST_WIDENED) return reducedAs(op, x, dtype, attrs);
-  // The longest axis is cut; parts of a reduced one are joined, parts of another lie beside each other.
+  // The longest axis is split; parts of a reduced axis are folded, parts of another axis are concatenated.
   const axis = x.shape.reduce((best, d, i) => (d > x.shape[best]! ? i : best), 0);
   const length = x.shape[axis]!;
   const step = Math.max(1, Math.floor((length * MOST_WIDENED) / bytes));

@@ -1,4 +1,4 @@
-/** Segment reduction: segments that lie behind each other along an axis. */
+/** Segment reduction: adjacent segments along an axis. */
 import { requireSameDevice } from "../../dispatch/dispatch.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
@@ -30,7 +30,7 @@ export interface SegmentOptions {
   readonly offsets?: Tensor | null | undefined;
   /** Default: 0. */
   readonly axis?: number | undefined;
-  /** What each reduction starts with. Default: what changes nothing; NaN for the mean of no rows. */
+  /** The initial value of each reduction. Default: the identity; NaN for the mean of no rows. */
   readonly initial?: number | null | undefined;
   /** Leave out the check that the lengths fill the axis, which is made where indices are checked. Default: false. */
   readonly unsafe?: boolean | undefined;
@@ -71,7 +71,7 @@ export function segmentReduce(x: Tensor, reduce: SegmentReduction, options: Segm
   const start = full(shape, initial ?? START[reduce], { dtype: x.dtype, device: x.device });
   let result = start;
   if (x.size > 0 && segments > 0) {
-    // A segment that takes what is left over, and is cut off again.
+    // One more segment takes the rows that are left over, and is cut off again.
     const open = full([...outer, segments + 1, ...inner], initial ?? START[reduce], { dtype: x.dtype, device: x.device });
     const ends = cumsum(lengths, axis, { dtype: "int32" });
     if (!unsafe) requireIndices("segmentReduce", sub(narrow(ends, axis, segments - 1, 1), rows), { length: 1 });

@@ -25,7 +25,7 @@ export interface VarianceOptions {
   /** keepDims by its PyTorch name. @alias keepDims */
   readonly keepdim?: boolean | undefined;
 
-  /** What is subtracted from the number of elements before dividing: 1 for a sample (default), 0 for a population. */
+  /** Subtracted from the number of elements in the divisor: 1 for a sample (default), 0 for a population. */
   readonly correction?: number | undefined;
 }
 
@@ -139,7 +139,7 @@ const countOp = define<ReduceAttributes>({
     const ones = g.elementWiseIf(isZero, number(0), number(1));
     return [cast(g, axes.length === 0 ? ones : emitReduce(g, ones, "SUM", axes), out!.dtype)];
   },
-  // None flows on: backward() passes and leaves no gradient, as in PyTorch.
+  // No gradient flows: backward() passes and leaves none, as in PyTorch.
   grad: () => [null],
   saves: { inputs: [], outputs: false },
   padded: neutral(({ axes }) => axes, 0),

@@ -68,8 +68,9 @@ function greatestInside(
     const limit = clamp(sub(add(starts, lengths), width), 0, size - 1);
     const here = greater(read(table, clamp(starts, 0, size - 1)), read(table, limit));
     // Ranges of at least this width: the last width for which this is true stays.
-    const holds = mask(gt(lengths, width - 1));
-    found = found === null ? here : { values: where(holds, here.values, found.values), indices: where(holds, here.indices, found.indices) };
+    const isWide = mask(gt(lengths, width - 1));
+    found =
+      found === null ? here : { values: where(isWide, here.values, found.values), indices: where(isWide, here.indices, found.indices) };
     if (2 * width <= size) table = greater(table, { values: ahead(table.values, axis, width), indices: ahead(table.indices, axis, width) });
   }
   return found!;

@@ -311,11 +311,11 @@ eachMode("pooling", (device, mode) => {
         const options = { stride, padding, dilation, ceilMode };
         const plane = count(shape.slice(2));
         const values = numbers(x);
-        const { out, taps: cells } = windows(shape, p);
+        const { out, taps } = windows(shape, p);
         const best = Array.from({ length: shape[0]! * shape[1]! }, (_, c) =>
-          cells.map((list) => list.reduce((m, i) => (values[c * plane + i]! > values[c * plane + m]! ? i : m))),
+          taps.map((list) => list.reduce((m, i) => (values[c * plane + i]! > values[c * plane + m]! ? i : m))),
         ).flat();
-        const want = best.map((i, n) => values[Math.floor(n / cells.length) * plane + i]!);
+        const want = best.map((i, n) => values[Math.floor(n / taps.length) * plane + i]!);
         const y = mode.run((t) => maxPools[spatial](t, p.size, options), x);
         expect(y.shape).toEqual([...shape.slice(0, 2), ...out]);
         expectClose(y, want);
@@ -340,10 +340,10 @@ eachMode("pooling", (device, mode) => {
         const { stride, padding, ceilMode } = p;
         const plane = count(shape.slice(2));
         const values = numbers(x);
-        const { taps: cells, sizes } = windows(shape, p);
+        const { taps, sizes } = windows(shape, p);
         const over = (divisor: (i: number) => number): number[] =>
           Array.from({ length: shape[0]! * shape[1]! }, (_, c) =>
-            cells.map((list, i) => list.reduce((s, v) => s + values[c * plane + v]!, 0) / divisor(i)),
+            taps.map((list, i) => list.reduce((s, v) => s + values[c * plane + v]!, 0) / divisor(i)),
           ).flat();
         const pool =
           (more: dx.AvgPoolOptions) =>
@@ -355,7 +355,7 @@ eachMode("pooling", (device, mode) => {
         );
         expectClose(
           mode.run(pool({ countIncludePad: false }), x),
-          over((i) => cells[i]!.length),
+          over((i) => taps[i]!.length),
         );
         expectClose(
           mode.run(pool({ divisorOverride: 5 }), x),
