@@ -13,6 +13,8 @@ export interface Arithmetic {
   zeros(like: Tensor, spec: TensorSpec): Tensor;
   /** The sum of gradients that are zero outside their boxes (of step 1), at least one: of all of a tensor. */
   gather(parts: readonly PartialGradient[], spec: TensorSpec): Tensor;
+  /** A copy of a tensor with a few gradients added inside their boxes. */
+  addParts(whole: Tensor, parts: readonly PartialGradient[]): Tensor;
   /** x with zeros where the mask (numbers) is not zero. */
   without(x: Tensor, mask: Tensor): Tensor;
   /** A packed copy, through which gradients flow. */

@@ -1,5 +1,6 @@
 /** In-place operations: checks that a tensor may be written, writes it, and updates the histories of the tensor, its base and their views. */
 import { isFloat, isInteger, type DType } from "../core/dtype.ts";
+import type { TensorSpec } from "../core/definition.ts";
 import { AutogradError, DTypeError, ShapeError } from "../core/errors.ts";
 import { assignEager, noteWrite } from "../runtime/assign.ts";
 import { sameShape, showShape } from "../core/shape.ts";
@@ -39,37 +40,44 @@ export function assign(operation: string, target: Tensor, compute: () => Tensor,
   }
   const had = target.requiresGrad;
   if (had) requireWritable(operation, target);
-  const over = had ? null : beginWrite(target);
+  const over = beginWrite(target, had ? () => undefined : () => requireWritable(operation, target));
   let made: { readonly result: Tensor; readonly nodes: readonly TapeNode[] };
   try {
     made = watching(() =>
       withFreshNode(target, had, () => {
         const value = conformValue(operation, target, compute());
-        return over?.isDone === true ? value : copyIfSame(target, value);
+        return over.isDone ? value : copyIfSame(target, value);
       }),
     );
   } finally {
-    if (over !== null) endWrite(over);
+    endWrite(over);
   }
-  if (over?.isDone === true) return written(target);
   const { result, nodes } = made;
+  if (over.isDone && !result.requiresGrad) return written(target);
   if (!had) {
     if (!result.requiresGrad) return write(target, result);
     requireWritable(operation, target);
   }
   const t = tracer();
   const replaces = had && (options.replaces === true || result.node === null);
-  const run = (): void => rewrite(operation, target, result, nodes, replaces, options.isAgain !== true);
+  const run = (): void => rewrite(operation, target, result, over.isDone ? null : nodes, replaces, options.isAgain !== true);
   if (t === null) run();
   else t.rewrite(target, result, nodes, run);
   return target;
 }
 
-/** Writes, and gives target (or its base) the history of the value. */
-function rewrite(operation: string, target: Tensor, value: Tensor, nodes: readonly TapeNode[], replaces: boolean, isOnce: boolean): void {
+/** Writes, and gives target (or its base) the history of the value. nodes: what computed it; null: it lies in the target's buffer, and no node saves it. */
+function rewrite(
+  operation: string,
+  target: Tensor,
+  value: Tensor,
+  nodes: readonly TapeNode[] | null,
+  replaces: boolean,
+  isOnce: boolean,
+): void {
   // What the operation saved of the target is from before the write, what it saved of the value is the target afterwards.
-  const targets = nodes.flatMap((n) => n.saving(target) ?? []);
-  const values = nodes.flatMap((n) => n.savedIn(value.storage));
+  const targets = nodes?.flatMap((n) => n.saving(target) ?? []) ?? [];
+  const values = nodes?.flatMap((n) => n.savedIn(value.storage)) ?? [];
   for (const s of values) s.repoint(target);
   if (targets.length > 0) {
     const before = snapshot(target, value);
@@ -85,7 +93,8 @@ function rewrite(operation: string, target: Tensor, value: Tensor, nodes: readon
         : value.node!;
   const output = view === null && !replaces ? value.outputIndex : 0;
   node.retain();
-  write(target, value);
+  if (nodes === null) written(target);
+  else write(target, value);
   for (const s of values) s.refresh();
   setHistory(view?.base ?? target, node, output);
   // A view finds its new node by its base.
@@ -101,10 +110,23 @@ function rebased(operation: string, view: View, target: Tensor, value: Tensor, r
   const part = target.desc;
   const run = ([dy]: Gradients): Gradients => {
     if (isWhole && !replaces) return [null, arithmetic.clone(view.apply(dy!))];
-    const written = noGrad(() => view.adjoint(arithmetic.onesLike(arithmetic.zeros(dy!, part))));
-    return [arithmetic.without(dy!, written), arithmetic.clone(view.apply(dy!))];
+    return [rest(dy!, view, part), arithmetic.clone(view.apply(dy!))];
   };
   return new TapeNode(`${operation} of a view`, [base, value], [base.desc], [], run, isOnce ? { isOnce } : {});
+}
+
+/** dy with zeros where a view shows it: a copy with zeros written, but in traces and where that is recorded. */
+function rest(dy: Tensor, view: View, part: TensorSpec): Tensor {
+  if (!isGradEnabled() && tracer() === null) {
+    const copy = arithmetic.clone(dy);
+    const shown = view.apply(copy);
+    if (shown.storage === copy.storage) {
+      assignEager(shown, arithmetic.zeros(dy, part), true);
+      return copy;
+    }
+  }
+  const places = noGrad(() => view.adjoint(arithmetic.onesLike(arithmetic.zeros(dy, part))));
+  return arithmetic.without(dy, places);
 }
 
 function setHistory(t: Tensor, node: TapeNode, output: number): void {

@@ -4,13 +4,19 @@
  */
 import type { Box, PartialGradient, TensorSpec } from "../core/definition.ts";
 import type { Tensor } from "../core/tensor.ts";
+import { tracer } from "../core/tracer.ts";
 import { arithmetic } from "./arithmetic.ts";
+import { isGradEnabled } from "./grad-mode.ts";
 
 interface Piece extends PartialGradient {
   readonly box: Box;
 }
 
 const keyOf = ({ starts, sizes, steps }: Box): string => `${starts.join()}/${sizes.join()}/${steps.join()}`;
+
+/** Pieces that are added in place to a copy of the whole: no more than so many, of no more than this share of its elements. */
+const FEW_PIECES = 8;
+const SMALL = 8;
 
 export class PartialSum {
   readonly #spec: TensorSpec;
@@ -53,7 +59,9 @@ export class PartialSum {
   #write(): void {
     const pieces = [...this.#pieces.values()];
     this.#pieces = new Map();
+    const isSmall = pieces.length <= FEW_PIECES && this.#held * SMALL <= this.#size;
     this.#held = 0;
-    this.add({ grad: arithmetic.gather(pieces, this.#spec), box: null });
+    if (this.#whole !== null && isSmall && !isGradEnabled() && tracer() === null) this.#whole = arithmetic.addParts(this.#whole, pieces);
+    else this.add({ grad: arithmetic.gather(pieces, this.#spec), box: null });
   }
 }

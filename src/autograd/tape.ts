@@ -159,6 +159,9 @@ export function watching<T>(fn: () => T): { readonly result: T; readonly nodes: 
   }
 }
 
+/** Whether a node that watching() will return has saved a tensor in a storage. */
+export const isSavedByWatched = (storage: Storage): boolean => watched?.some((node) => node.savedIn(storage).length > 0) === true;
+
 /** What a pass needs of a compiled function's node, which represents many. */
 export interface Parts {
   /** Indices of saved tensors. */

@@ -230,6 +230,61 @@ eachDevice("writes of a part", (device) => {
     expect(v.grad!.toArraySync()).toEqual([[13, 13]]);
   });
 
+  it("stays in the buffer while gradients are recorded that read nothing of it", () => {
+    const handleOf = (t: dx.Tensor): number => (t as unknown as { storage: { handle: number } }).storage.handle;
+    const column = (t: dx.Tensor): unknown => t.narrow(0, 0, 4).select(1, 3).toArraySync();
+    const x = dx.full([4096, 256], 3, { requiresGrad: true });
+    const rows = dx.full([2, 256], 5, { requiresGrad: true });
+    const y = x.mul(2);
+    const cache = dx.zeros([4096, 256]);
+    const before = [handleOf(y), handleOf(cache)];
+    for (const target of [y, cache]) {
+      target.indexCopy_(0, int(1, 2), rows);
+      target.indexCopy_(0, int(2, 3), rows.mul(2));
+      target.scatter_(0, dx.zeros([1, 256], { dtype: "int64" }), rows.narrow(0, 0, 1));
+    }
+    if (writesParts(device)) expect([handleOf(y), handleOf(cache)]).toEqual(before);
+    expect([column(y), column(cache)]).toEqual([
+      [5, 5, 10, 10],
+      [5, 5, 10, 10],
+    ]);
+    const weights = dx.tensor([1, 2, 3, 4]).reshape(4, 1);
+    y.narrow(0, 0, 4).mul(weights).sum().backward();
+    expect([column(x.grad!), x.grad!.index(4, 3).itemSync(), rows.grad!.select(1, 3).toArraySync()]).toEqual([
+      [0, 0, 0, 0],
+      0,
+      [1 + 2 + 6, 8],
+    ]);
+    cache.narrow(0, 0, 4).mul(weights).sum().backward();
+    expect(rows.grad!.select(1, 3).toArraySync()).toEqual([18, 16]);
+  });
+
+  it("is noticed by what was saved before, and refused before anything is written", () => {
+    const x = dx.ones([3, 2], { requiresGrad: true });
+    const rows = dx.full([1, 2], 5, { requiresGrad: true });
+    const y = x.mul(2);
+    const squares = y.square().sum();
+    y.indexCopy_(0, int(1), rows);
+    expect(() => squares.backward()).toThrow(dx.AutogradError);
+    const base = dx.ones([3, 2]);
+    const view = dx.noGrad(() => base.reshape(3, 2, 1).reshape(3, 2));
+    expect(() => view.indexCopy_(0, int(1), rows)).toThrow(dx.AutogradError);
+    expect(base.toArraySync()).toEqual([[1, 1], [1, 1], [1, 1]]); // prettier-ignore
+  });
+
+  it("through a view keeps its gradient apart from that of the rest", () => {
+    const x = dx.ones([4, 3], { requiresGrad: true });
+    const v = dx.full([3], 5, { requiresGrad: true });
+    const y = x.mul(2);
+    y.select(0, 1).copy_(v);
+    y.t().select(0, 2).mul_(3);
+    y.reshape(2, 6).narrow(1, 5, 1).fill_(0);
+    const weights = dx.arange(1, 13, { dtype: "float32" }).reshape(4, 3);
+    y.mul(weights).sum().backward();
+    expect(x.grad!.toArraySync()).toEqual([[2, 4, 18], [0, 0, 0], [14, 16, 54], [20, 22, 0]]); // prettier-ignore
+    expect(v.grad!.toArraySync()).toEqual([4, 5, 0]);
+  });
+
   it("a leaf changes inside noGrad, and its gradient stays", () => {
     const x = dx.ones([3, 2], { requiresGrad: true });
     x.sum().backward();

@@ -10,7 +10,7 @@ import * as binary from "../elementwise/binary.ts";
 import * as compare from "../elementwise/compare.ts";
 import * as creation from "../creation/creation.ts";
 import * as data from "../data/conversion.ts";
-import { gatherParts } from "../index/slice-gradients.ts";
+import { gatherParts, withParts } from "../index/slice-gradients.ts";
 import * as join from "../shape/join.ts";
 import * as movement from "../shape/movement.ts";
 import * as state from "../data/state.ts";
@@ -23,6 +23,7 @@ Object.assign(arithmetic, {
   onesLike: (t) => creation.onesLike(t),
   zeros: (like, spec) => creation.zeros(spec.shape, { dtype: spec.dtype, device: like.device }),
   gather: gatherParts,
+  addParts: withParts,
   without: (x, mask) => where.where(compare.ne(mask, 0), scalarTensor(x.device, x.dtype, 0), x),
   clone: (t) => state.clone(t),
   detach: (t) => state.detach(t),

@@ -3,13 +3,17 @@
  * @package
  */
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import { call } from "../../dispatch/dispatch.ts";
+import { assign, call, callOver } from "../../dispatch/dispatch.ts";
+import { isGradEnabled } from "../../autograd/grad-mode.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { tracer } from "../../core/tracer.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import type { Expr } from "../../graph/graph.ts";
 import type { Padding } from "../../core/padded-axes.ts";
 import { scatterShader } from "../../shader/kernels/select.ts";
 import { packedStrides, sizeOf } from "../../core/shape.ts";
 import { zerosLike } from "../creation/creation.ts";
+import { clone } from "../data/state.ts";
 import { gather } from "./gather.ts";
 import { unsignedIndices } from "./scatter-lower.ts";
 import { alongAxis, constant, emitScatterElements, sequence } from "../declare/support.ts";
@@ -44,7 +48,7 @@ export const scatterOp: Definition<ScatterAttributes> = define<ScatterAttributes
   infer: ([x]) => [x!],
   lower: (g, [x, index, source], { axis }) => [emitScatter(g, x!, index!, source!, axis)],
   grad: (dy, { inputs: [, index], needs, attrs: { axis } }) => [
-    needs[0] ? call(scatterOp, [dy, index!, zerosLike(index!, { dtype: dy.dtype })], { axis }) : null,
+    needs[0] ? without(dy, index!, axis) : null,
     null,
     needs[2] ? gather(dy, axis, index!) : null,
   ],
@@ -55,6 +59,14 @@ export const scatterOp: Definition<ScatterAttributes> = define<ScatterAttributes
     return index === null ? null : lower([x!, index, p.repeated(2, axis, source!)]);
   },
 });
+
+/** dy with zeros at the places. */
+function without(dy: Tensor, index: Tensor, axis: number): Tensor {
+  const zeros = zerosLike(index, { dtype: dy.dtype });
+  if (isGradEnabled() || tracer() !== null) return call(scatterOp, [dy, index, zeros], { axis });
+  const copy = clone(dy);
+  return assign("scatter", copy, () => callOver(scatterOp, [copy, index, zeros], { axis }));
+}
 
 /** An index that names in its padding what it names before, or along other axes the padding of x; null: there is none. @package */
 export function paddedIndex(p: Padding, axis: number): Expr | null {

@@ -2,6 +2,8 @@
 import type { PartialGradient, TensorSpec } from "../../core/definition.ts";
 import type { Shape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
+import { assign } from "../../dispatch/dispatch.ts";
+import { clone } from "../data/state.ts";
 import { add } from "../elementwise/binary.ts";
 import { zeros } from "../creation/creation.ts";
 import { cat } from "../shape/join.ts";
@@ -209,4 +211,14 @@ export function gatherParts(parts: readonly PartialGradient[], { shape }: Tensor
   const dense = [...lattices.filter(isDense), ...sums.filter(isDense)];
   const gathered = dense.length === 0 ? [] : united(dense, shape);
   return [...gathered, ...sums.filter((l) => !isDense(l))].map(whole).reduce((a, b) => add(a, b));
+}
+
+/** A copy of a tensor with the gradients of some slices added where these are, one after the other. */
+export function withParts(whole: Tensor, parts: readonly PartialGradient[]): Tensor {
+  const sum = clone(whole);
+  for (const { grad, box } of parts) {
+    const shown = sliceView(sum, box!);
+    assign("add", shown, () => add(shown, grad));
+  }
+  return sum;
 }
