@@ -2,7 +2,8 @@
 // arguments by their declared types.
 import type { Generated } from "./generated.ts";
 import { KindRows } from "./public-forms.ts";
-import { classOf, exportsOf, made, signature, typeParametersOf, type ClassSignature, type Export } from "./signatures.ts";
+import type { Fields } from "./schema.ts";
+import { classOf, exportsOf, made, signature, typeParametersOf, type ClassSignature, type Export, type Parameter } from "./signatures.ts";
 import { docOf } from "./source.ts";
 
 type Room = readonly [room: string, index: string, prefix: string];
@@ -36,6 +37,28 @@ function methodsOf(kinds: KindRows, exported: readonly Export[], { methods, base
   return [own, ...(base === null || exported.some((e) => e.name === base.name) ? [] : methodsOf(kinds, exported, base))];
 }
 
+const fieldsOf = ({ schema }: Parameter): Fields | null =>
+  (schema.kind === "union" ? schema.of : [schema]).find((s) => s.kind === "object")?.fields ?? null;
+
+/** The type arguments that say which arguments a layer takes by name; null where it requires none, or they cannot be named. */
+function namesOf(parameters: readonly Parameter[]): string | null {
+  const last = parameters.at(-1);
+  const options = last === undefined ? null : fieldsOf(last);
+  const named = options === null ? parameters : parameters.slice(0, -1);
+  if (last === undefined || parameters.some((p) => p.isRest)) return null;
+  const places = (isOptional: boolean): string[] =>
+    named.flatMap((p, i) =>
+      p.isOptional === isOptional && (!isOptional || !Object.hasOwn(options ?? {}, p.name)) ? [`${p.name}: ${i}`] : [],
+    );
+  const [needed, others] = [places(false), places(true)];
+  // An only object is taken as it is.
+  if (needed.length === 0 || (named.length > 0 && !named[0]!.isOptional && fieldsOf(named[0]!) !== null)) return null;
+  return `{ ${needed.join("; ")} }${others.length === 0 ? "" : `, { ${others.join("; ")} }`}`;
+}
+
+/** Whether an exported function does no more than make instances of a class. */
+const isMadeBy = ({ file, local }: Export, name: string): boolean => made(file, local) === name;
+
 /** The text of one room. */
 function roomText(kinds: KindRows, header: string, [room, index, prefix]: Room): string {
   const spaces = new Map<string, string>();
@@ -64,7 +87,9 @@ function roomText(kinds: KindRows, header: string, [room, index, prefix]: Room):
       const ofClass = classIn(file, result).parameters;
       if (parameters.some((p, i) => p.isOptional !== ofClass[i]?.isOptional))
         throw new Error(`${file}: ${local} and ${result} may not leave out the same`);
-      return `factory(${result}, ${own})`;
+      const isGeneric = typeParametersOf(file, result, spaceIn).declared !== "";
+      const names = room === "nn" && !isGeneric ? namesOf(ofClass) : null;
+      return `factory(${result}, ${own})${names === null ? "" : ` as MadeByName<typeof ${own}, ${names}>`}`;
     }
     const form = keepsNames.has(room) ? (found.isAsync ? "guardedAsync" : "guarded") : "checked";
     if (form === "checked" && found.isAsync) throw new Error(`${file}: ${local} is asynchronous; add its room to keepsNames`);
@@ -97,8 +122,12 @@ function roomText(kinds: KindRows, header: string, [room, index, prefix]: Room):
       const levels = methods.slice(0, methods.findLastIndex((m) => m !== "") + 1);
       const args = [`${spaceIn(file)}.${local}`, ...[kinds.signature(found), ...levels].map((t) => `"${t}"`)];
       const { declared, given } = typeParametersOf(file, local, spaceIn);
+      // The published declaration of a class has its own constructor's overloads.
+      const isMade =
+        declared === "" && found.constructs && exported.some((e) => e.what === "function" && e.file === file && isMadeBy(e, local));
+      const names = room === "nn" && isMade ? namesOf(found.parameters) : null;
       lines.push(
-        `${docOf(file, local)}export const ${name} = checkedClass(${args.join(", ")});`,
+        `${docOf(file, local)}export const ${name} = checkedClass(${args.join(", ")})${names === null ? "" : ` as ClassByName<typeof ${args[0]}, ${names}>`};`,
         `export type ${name}${declared} = ${spaceIn(file)}.${local}${given};`,
       );
     }
@@ -108,7 +137,9 @@ function roomText(kinds: KindRows, header: string, [room, index, prefix]: Room):
   const helpers = ["checked", "checkedClass", "checkMethods", "factory", "guarded", "guardedAsync"].filter((w) =>
     lines.some((l) => new RegExp(`(^|= )${w}\\(`, "m").test(l)),
   );
+  const shapes = ["ClassByName", "MadeByName"].filter((w) => lines.some((l) => l.includes(` as ${w}<`)));
   const head = [
+    ...(shapes.length === 0 ? [] : [`import type { ${shapes.join(", ")} } from "./by-name.ts";`]),
     ...(helpers.length === 0 ? [] : [`import { ${helpers.join(", ")} } from "./kinds.generated.ts";`]),
     ...[...spaces].map(([file, space]) => `import * as ${space} from "../${file}";`),
     ...[...types].map(([file, names]) => `export type { ${names.join(", ")} } from "../${file}";`),

@@ -27,6 +27,8 @@ export interface ClassSignature {
   readonly isAbstract: boolean;
   /** Of its constructor, or its base's. */
   readonly parameters: readonly Parameter[];
+  /** Whether the constructor is its own. */
+  readonly constructs: boolean;
   readonly base: ClassSignature | null;
   /** Its own that users call. */
   readonly methods: readonly Method[];
@@ -203,6 +205,7 @@ export function classOf(file: string, name: string, args: readonly Schema[] = []
       name,
       isAbstract: d.abstract === true,
       parameters: own === undefined ? (base?.parameters ?? []) : signatureOf(file, own.value).parameters,
+      constructs: own !== undefined,
       base,
       // All classes that extend this one share them.
       methods: within(widest, () => methods.flatMap((m) => methodOf(file, m) ?? [])),

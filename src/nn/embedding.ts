@@ -6,6 +6,7 @@ import { zeros } from "../ops/creation/creation.ts";
 import { embedding as embeddingOp, type EmbeddingOptions as TableOptions } from "../ops/index/embedding.ts";
 import { embeddingBag as embeddingBagOp, type EmbeddingBagOptions as BagOptions } from "../ops/index/embedding-bag.ts";
 import { select } from "../ops/shape/movement.ts";
+import { oneByPosition } from "../ops/declare/positional.ts";
 import { scope } from "../core/scope.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { normal } from "./init.ts";
@@ -29,25 +30,26 @@ export class Embedding extends Module {
   /** [rows, width] */
   weight: Parameter;
 
-  constructor(numEmbeddings: number, embeddingDim: number, options: EmbeddingOptions = {}) {
+  constructor(numEmbeddings: number, embeddingDim: number, paddingIdx?: number | null | EmbeddingOptions, options?: EmbeddingOptions) {
     super();
+    const given = oneByPosition<EmbeddingOptions>("Embedding", "paddingIdx", paddingIdx, options);
     requireCount("Embedding", "numEmbeddings", numEmbeddings);
     requireCount("Embedding", "embeddingDim", embeddingDim);
     this.rows = numEmbeddings;
     this.width = embeddingDim;
-    this.options = options;
-    const padding = options.paddingIdx ?? null;
+    this.options = given;
+    const padding = given.paddingIdx ?? null;
     if (padding !== null && (!Number.isInteger(padding) || padding < -numEmbeddings || padding >= numEmbeddings))
       throw new ValueError("Embedding", "paddingIdx", `an integer in [${-numEmbeddings}, ${numEmbeddings - 1}]`, padding);
     this.paddingIndex = padding !== null && padding < 0 ? padding + numEmbeddings : padding;
-    this.weight = parameter([numEmbeddings, embeddingDim], options, (p) => {
-      normal(p, 0, 1, options);
+    this.weight = parameter([numEmbeddings, embeddingDim], given, (p) => {
+      normal(p, 0, 1, given);
     });
     const row = this.paddingIndex;
     if (row !== null)
       noGrad(() =>
         scope(() => {
-          copyInto("Embedding", select(this.weight, 0, row), zeros([embeddingDim], { device: options.device }));
+          copyInto("Embedding", select(this.weight, 0, row), zeros([embeddingDim], { device: given.device }));
         }),
       );
   }
@@ -89,5 +91,9 @@ export class EmbeddingBag extends Embedding {
 
 export const embeddingBag = (numEmbeddings: number, embeddingDim: number, options: EmbeddingBagOptions = {}): EmbeddingBag =>
   new EmbeddingBag(numEmbeddings, embeddingDim, options);
-export const embedding = (numEmbeddings: number, embeddingDim: number, options: EmbeddingOptions = {}): Embedding =>
-  new Embedding(numEmbeddings, embeddingDim, options);
+export const embedding = (
+  numEmbeddings: number,
+  embeddingDim: number,
+  paddingIdx?: number | null | EmbeddingOptions,
+  options?: EmbeddingOptions,
+): Embedding => new Embedding(numEmbeddings, embeddingDim, paddingIdx, options);

@@ -4,6 +4,7 @@ import { ones, zeros } from "../ops/creation/creation.ts";
 import { instanceNorm } from "../ops/norm/instance-norm.ts";
 import { select, unsqueeze } from "../ops/shape/movement.ts";
 import { rmsNorm as rmsNormOp } from "../ops/norm/rms-norm.ts";
+import { byPosition, oneByPosition } from "../ops/declare/positional.ts";
 import { outsideScopes } from "../core/scope.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { constant } from "./init.ts";
@@ -37,17 +38,23 @@ abstract class InstanceNorm extends Module {
   readonly runningVariance: Tensor | null = null;
   protected abstract readonly spatial: number;
 
-  constructor(numFeatures: number, options: InstanceNormLayerOptions = {}) {
+  constructor(
+    numFeatures: number,
+    eps?: number | InstanceNormLayerOptions,
+    momentum?: number | InstanceNormLayerOptions,
+    options?: InstanceNormLayerOptions,
+  ) {
     super();
+    const given = byPosition<InstanceNormLayerOptions>(new.target.name, ["eps", "momentum"], [eps, momentum, options]);
     requireCount(new.target.name, "numFeatures", numFeatures);
     this.channels = numFeatures;
-    this.options = options;
-    if (options.affine === true) {
-      this.weight = parameter([numFeatures], options, (p) => void constant(p, 1));
-      if (options.bias !== false) this.bias = parameter([numFeatures], options, (p) => void constant(p, 0));
+    this.options = given;
+    if (given.affine === true) {
+      this.weight = parameter([numFeatures], given, (p) => void constant(p, 1));
+      if (given.bias !== false) this.bias = parameter([numFeatures], given, (p) => void constant(p, 0));
     }
-    if (options.trackRunningStats !== true) return;
-    const at = { device: options.device, dtype: options.dtype };
+    if (given.trackRunningStats !== true) return;
+    const at = { device: given.device, dtype: given.dtype };
     const [average, variance, count] = outsideScopes(
       () => [zeros([numFeatures], at), ones([numFeatures], at), zeros([], { ...at, dtype: "int64" })] as const,
     );
@@ -89,6 +96,18 @@ export class InstanceNorm3d extends InstanceNorm {
   protected readonly spatial = 3;
 }
 
+/** Options of rmsNorm(). Reference: torch.nn.RMSNorm. */
+export interface RMSNormLayerOptions extends LayerOptions {
+  /** Added to the mean of squares. Default: the dtype's smallest difference from 1. */
+  readonly eps?: number | null | undefined;
+  /** @deprecated Use eps. */
+  readonly epsilon?: number | null | undefined;
+  /** Whether there are weights. Default: true. */
+  readonly elementwiseAffine?: boolean | undefined;
+  /** @deprecated Use elementwiseAffine. */
+  readonly affine?: boolean | undefined;
+}
+
 /** rmsNorm over the last axes. Reference: torch.nn.RMSNorm. */
 export class RMSNorm extends Module {
   /** The last axes, which are normalized together. */
@@ -98,24 +117,13 @@ export class RMSNorm extends Module {
   /** The factors, of the normalized shape; null without affine. */
   weight: Parameter | null;
 
-  constructor(
-    normalizedShape: number | readonly number[],
-    options: LayerOptions & {
-      /** Added to the mean of squares. Default: the dtype's smallest difference from 1. */
-      readonly eps?: number | null | undefined;
-      /** @deprecated Use eps. */
-      readonly epsilon?: number | null | undefined;
-      /** Whether there are weights. Default: true. */
-      readonly elementwiseAffine?: boolean | undefined;
-      /** @deprecated Use elementwiseAffine. */
-      readonly affine?: boolean | undefined;
-    } = {},
-  ) {
+  constructor(normalizedShape: number | readonly number[], eps?: number | null | RMSNormLayerOptions, options?: RMSNormLayerOptions) {
     super();
+    const given = oneByPosition<RMSNormLayerOptions>("RMSNorm", "eps", eps, options);
     this.normalizedShape = typeof normalizedShape === "number" ? [normalizedShape] : [...normalizedShape];
     for (const d of this.normalizedShape) requireCount("RMSNorm", "normalizedShape", d);
-    this.epsilon = options.eps ?? null;
-    this.weight = options.elementwiseAffine === false ? null : parameter(this.normalizedShape, options, (p) => void constant(p, 1));
+    this.epsilon = given.eps ?? null;
+    this.weight = given.elementwiseAffine === false ? null : parameter(this.normalizedShape, given, (p) => void constant(p, 1));
   }
 
   forward(x: Tensor): Tensor {
@@ -127,22 +135,26 @@ export class RMSNorm extends Module {
   }
 }
 
-export const instanceNorm1d = (numFeatures: number, options: InstanceNormLayerOptions = {}): InstanceNorm1d =>
-  new InstanceNorm1d(numFeatures, options);
-export const instanceNorm2d = (numFeatures: number, options: InstanceNormLayerOptions = {}): InstanceNorm2d =>
-  new InstanceNorm2d(numFeatures, options);
-export const instanceNorm3d = (numFeatures: number, options: InstanceNormLayerOptions = {}): InstanceNorm3d =>
-  new InstanceNorm3d(numFeatures, options);
+export const instanceNorm1d = (
+  numFeatures: number,
+  eps?: number | InstanceNormLayerOptions,
+  momentum?: number | InstanceNormLayerOptions,
+  options?: InstanceNormLayerOptions,
+): InstanceNorm1d => new InstanceNorm1d(numFeatures, eps, momentum, options);
+export const instanceNorm2d = (
+  numFeatures: number,
+  eps?: number | InstanceNormLayerOptions,
+  momentum?: number | InstanceNormLayerOptions,
+  options?: InstanceNormLayerOptions,
+): InstanceNorm2d => new InstanceNorm2d(numFeatures, eps, momentum, options);
+export const instanceNorm3d = (
+  numFeatures: number,
+  eps?: number | InstanceNormLayerOptions,
+  momentum?: number | InstanceNormLayerOptions,
+  options?: InstanceNormLayerOptions,
+): InstanceNorm3d => new InstanceNorm3d(numFeatures, eps, momentum, options);
 export const rmsNorm = (
   normalizedShape: number | readonly number[],
-  options: LayerOptions & {
-    /** Added to the mean of squares. Default: the dtype's smallest difference from 1. */
-    readonly eps?: number | null | undefined;
-    /** @deprecated Use eps. */
-    readonly epsilon?: number | null | undefined;
-    /** Whether there are weights. Default: true. */
-    readonly elementwiseAffine?: boolean | undefined;
-    /** @deprecated Use elementwiseAffine. */
-    readonly affine?: boolean | undefined;
-  } = {},
-): RMSNorm => new RMSNorm(normalizedShape, options);
+  eps?: number | null | RMSNormLayerOptions,
+  options?: RMSNormLayerOptions,
+): RMSNorm => new RMSNorm(normalizedShape, eps, options);

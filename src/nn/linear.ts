@@ -2,6 +2,7 @@
 import { linear as linearOperation } from "../ops/matmul/matmul.ts";
 import { bilinear as bilinearOperation } from "../ops/random/random-activation.ts";
 import type { Tensor } from "../core/tensor.ts";
+import { oneByPosition } from "../ops/declare/positional.ts";
 import { Module } from "./module.ts";
 import { requireCount, uniformParameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
@@ -23,14 +24,15 @@ export class Linear extends Module {
   /** [outputs] */
   bias: Parameter | null;
 
-  constructor(inFeatures: number, outFeatures: number, options: LinearOptions = {}) {
+  constructor(inFeatures: number, outFeatures: number, bias?: boolean | LinearOptions, options?: LinearOptions) {
     super();
+    const given = oneByPosition<LinearOptions>("Linear", "bias", bias, options);
     requireCount("Linear", "inFeatures", inFeatures, 0);
     requireCount("Linear", "outFeatures", outFeatures, 0);
     this.inputs = inFeatures;
     this.outputs = outFeatures;
-    this.weight = uniformParameter([outFeatures, inFeatures], inFeatures, options);
-    this.bias = options.bias === false ? null : uniformParameter([outFeatures], inFeatures, options);
+    this.weight = uniformParameter([outFeatures, inFeatures], inFeatures, given);
+    this.bias = given.bias === false ? null : uniformParameter([outFeatures], inFeatures, given);
   }
 
   forward(x: Tensor): Tensor {
@@ -49,13 +51,14 @@ export class Bilinear extends Module {
   /** [outputs] */
   bias: Parameter | null;
 
-  constructor(in1Features: number, in2Features: number, outFeatures: number, options: LinearOptions = {}) {
+  constructor(in1Features: number, in2Features: number, outFeatures: number, bias?: boolean | LinearOptions, options?: LinearOptions) {
     super();
+    const given = oneByPosition<LinearOptions>("Bilinear", "bias", bias, options);
     requireCount("Bilinear", "in1Features", in1Features);
     requireCount("Bilinear", "in2Features", in2Features);
     requireCount("Bilinear", "outFeatures", outFeatures);
-    this.weight = uniformParameter([outFeatures, in1Features, in2Features], in1Features, options);
-    this.bias = options.bias === false ? null : uniformParameter([outFeatures], in1Features, options);
+    this.weight = uniformParameter([outFeatures, in1Features, in2Features], in1Features, given);
+    this.bias = given.bias === false ? null : uniformParameter([outFeatures], in1Features, given);
   }
 
   forward(a: Tensor, b: Tensor): Tensor {
@@ -75,8 +78,13 @@ export class Identity extends Module {
   }
 }
 
-export const linear = (inFeatures: number, outFeatures: number, options: LinearOptions = {}): Linear =>
-  new Linear(inFeatures, outFeatures, options);
-export const bilinear = (in1Features: number, in2Features: number, outFeatures: number, options: LinearOptions = {}): Bilinear =>
-  new Bilinear(in1Features, in2Features, outFeatures, options);
+export const linear = (inFeatures: number, outFeatures: number, bias?: boolean | LinearOptions, options?: LinearOptions): Linear =>
+  new Linear(inFeatures, outFeatures, bias, options);
+export const bilinear = (
+  in1Features: number,
+  in2Features: number,
+  outFeatures: number,
+  bias?: boolean | LinearOptions,
+  options?: LinearOptions,
+): Bilinear => new Bilinear(in1Features, in2Features, outFeatures, bias, options);
 export const identity = (): Identity => new Identity();

@@ -14,7 +14,7 @@ import { constant } from "./init.ts";
 import { Module } from "./module.ts";
 import { requireCount, parameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
-import { byPosition } from "../ops/declare/positional.ts";
+import { byPosition, oneByPosition } from "../ops/declare/positional.ts";
 
 /** Options of batchNorm1d() to batchNorm3d(). Reference: torch.nn.BatchNorm2d. */
 export interface BatchNormLayerOptions extends LayerOptions {
@@ -51,26 +51,32 @@ abstract class BatchNorm extends Module {
   /** int64: batches seen in training; null where none are tracked. */
   readonly batchesTracked: Tensor | null = null;
 
-  constructor(numFeatures: number, options: BatchNormLayerOptions = {}) {
+  constructor(
+    numFeatures: number,
+    eps?: number | BatchNormLayerOptions,
+    momentum?: number | null | BatchNormLayerOptions,
+    options?: BatchNormLayerOptions,
+  ) {
     super();
+    const given = byPosition<BatchNormLayerOptions>(new.target.name, ["eps", "momentum"], [eps, momentum, options]);
     requireCount(new.target.name, "numFeatures", numFeatures);
     this.channels = numFeatures;
-    this.epsilon = options.eps ?? 1e-5;
-    this.momentum = options.momentum === undefined ? 0.1 : options.momentum;
-    const affine = options.affine ?? true;
+    this.epsilon = given.eps ?? 1e-5;
+    this.momentum = given.momentum === undefined ? 0.1 : given.momentum;
+    const affine = given.affine ?? true;
     this.weight = affine
-      ? parameter([numFeatures], options, (p) => {
+      ? parameter([numFeatures], given, (p) => {
           constant(p, 1);
         })
       : null;
     this.bias =
-      affine && options.bias !== false
-        ? parameter([numFeatures], options, (p) => {
+      affine && given.bias !== false
+        ? parameter([numFeatures], given, (p) => {
             constant(p, 0);
           })
         : null;
-    if (options.trackRunningStats === false) return;
-    const at = { device: options.device, dtype: options.dtype };
+    if (given.trackRunningStats === false) return;
+    const at = { device: given.device, dtype: given.dtype };
     // Names in the state are PyTorch's.
     const [average, variance, count] = outsideScopes(
       () => [zeros([numFeatures], at), ones([numFeatures], at), zeros([], { ...at, dtype: "int64" })] as const,
@@ -190,6 +196,12 @@ export class LayerNorm extends Module {
   }
 }
 
+/** Options of groupNorm(). Reference: torch.nn.GroupNorm. */
+export interface GroupNormLayerOptions extends AffineOptions {
+  /** Whether there is a bias beside the weight. Default: true. */
+  readonly bias?: boolean | undefined;
+}
+
 /** groupNorm. Reference: torch.nn.GroupNorm. */
 export class GroupNorm extends Module {
   /** Groups of channels that are normalized together. */
@@ -203,29 +215,23 @@ export class GroupNorm extends Module {
   /** The summands, one for each channel; null without. */
   bias: Parameter | null;
 
-  constructor(
-    numGroups: number,
-    numChannels: number,
-    options: AffineOptions & {
-      /** The summands, one for each channel; null without. */
-      readonly bias?: boolean | undefined;
-    } = {},
-  ) {
+  constructor(numGroups: number, numChannels: number, eps?: number | GroupNormLayerOptions, options?: GroupNormLayerOptions) {
     super();
+    const given = oneByPosition<GroupNormLayerOptions>("GroupNorm", "eps", eps, options);
     requireCount("GroupNorm", "numGroups", numGroups);
     requireCount("GroupNorm", "numChannels", numChannels);
     this.groups = numGroups;
     this.channels = numChannels;
-    this.epsilon = options.eps ?? 1e-5;
-    const affine = options.affine ?? true;
+    this.epsilon = given.eps ?? 1e-5;
+    const affine = given.affine ?? true;
     this.weight = affine
-      ? parameter([numChannels], options, (p) => {
+      ? parameter([numChannels], given, (p) => {
           constant(p, 1);
         })
       : null;
     this.bias =
-      affine && options.bias !== false
-        ? parameter([numChannels], options, (p) => {
+      affine && given.bias !== false
+        ? parameter([numChannels], given, (p) => {
             constant(p, 0);
           })
         : null;
@@ -240,13 +246,32 @@ export class GroupNorm extends Module {
   }
 }
 
-export const batchNorm1d = (numFeatures: number, options: BatchNormLayerOptions = {}): BatchNorm1d => new BatchNorm1d(numFeatures, options);
-export const batchNorm2d = (numFeatures: number, options: BatchNormLayerOptions = {}): BatchNorm2d => new BatchNorm2d(numFeatures, options);
-export const batchNorm3d = (numFeatures: number, options: BatchNormLayerOptions = {}): BatchNorm3d => new BatchNorm3d(numFeatures, options);
+export const batchNorm1d = (
+  numFeatures: number,
+  eps?: number | BatchNormLayerOptions,
+  momentum?: number | null | BatchNormLayerOptions,
+  options?: BatchNormLayerOptions,
+): BatchNorm1d => new BatchNorm1d(numFeatures, eps, momentum, options);
+export const batchNorm2d = (
+  numFeatures: number,
+  eps?: number | BatchNormLayerOptions,
+  momentum?: number | null | BatchNormLayerOptions,
+  options?: BatchNormLayerOptions,
+): BatchNorm2d => new BatchNorm2d(numFeatures, eps, momentum, options);
+export const batchNorm3d = (
+  numFeatures: number,
+  eps?: number | BatchNormLayerOptions,
+  momentum?: number | null | BatchNormLayerOptions,
+  options?: BatchNormLayerOptions,
+): BatchNorm3d => new BatchNorm3d(numFeatures, eps, momentum, options);
 export const layerNorm = (
   normalizedShape: number | readonly number[],
   eps?: number | LayerNormOptions,
   options?: LayerNormOptions,
 ): LayerNorm => new LayerNorm(normalizedShape, eps, options);
-export const groupNorm = (numGroups: number, numChannels: number, options: AffineOptions = {}): GroupNorm =>
-  new GroupNorm(numGroups, numChannels, options);
+export const groupNorm = (
+  numGroups: number,
+  numChannels: number,
+  eps?: number | GroupNormLayerOptions,
+  options?: GroupNormLayerOptions,
+): GroupNorm => new GroupNorm(numGroups, numChannels, eps, options);

@@ -15,7 +15,7 @@ import type { Tensor } from "../core/tensor.ts";
 import { Module } from "./module.ts";
 import { requireCount, requireLayers, uniformParameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
-import { byPosition } from "../ops/declare/positional.ts";
+import { oneByPosition } from "../ops/declare/positional.ts";
 
 /** Options of recurrent layers. Reference: torch.nn.RNN. */
 export interface RecurrentLayerOptions extends LayerOptions {
@@ -46,19 +46,13 @@ export interface RNNOptions extends RecurrentLayerOptions {
   readonly nonlinearity?: "tanh" | "relu" | undefined;
 }
 
-/** Sizes of recurrent layers by name. */
-interface Sizes {
+/** All that a recurrent layer takes, by name. */
+interface Arguments extends LSTMOptions, RNNOptions {
   /** Features of each input. */
   readonly inputSize: number;
   /** Features of the hidden state. */
   readonly hiddenSize: number;
 }
-/** All that lstm() takes, by name. Reference: torch.nn.LSTM. */
-export interface LSTMArguments extends LSTMOptions, Sizes {}
-/** All that gru() takes, by name. Reference: torch.nn.GRU. */
-export interface GRUArguments extends RecurrentLayerOptions, Sizes {}
-/** All that rnn() takes, by name. Reference: torch.nn.RNN. */
-export interface RNNArguments extends RNNOptions, Sizes {}
 
 /** What a call may say beside the sequence. */
 export type RecurrentCall = Pick<RecurrentOptions, "hidden" | "cell" | "lengths">;
@@ -75,7 +69,7 @@ abstract class Recurrent extends Module {
   readonly #kind: RecurrentKind;
   readonly #parameters = new Map<string, Parameter>();
 
-  constructor(kind: RecurrentKind, { inputSize, hiddenSize, ...options }: LSTMArguments & RNNArguments) {
+  constructor(kind: RecurrentKind, { inputSize, hiddenSize, ...options }: Arguments) {
     super();
     const layer = new.target.name;
     const { numLayers: layers = 1, bias = true, projSize: projection = 0, dropout = 0 } = options;
@@ -155,28 +149,23 @@ abstract class Recurrent extends Module {
 }
 /** A long short-term memory network. forward gives {output, hidden, cell}. Reference: torch.nn.LSTM. */
 export class LSTM extends Recurrent {
-  constructor(inputSize: number | LSTMArguments, hiddenSize?: number, numLayers?: number | LSTMOptions, options?: LSTMOptions) {
-    super("lstm", byPosition<LSTMArguments>("LSTM", ["inputSize", "hiddenSize", "numLayers"], [inputSize, hiddenSize, numLayers, options]));
+  constructor(inputSize: number, hiddenSize: number, numLayers?: number | LSTMOptions, options?: LSTMOptions) {
+    super("lstm", { inputSize, hiddenSize, ...oneByPosition("LSTM", "numLayers", numLayers, options) });
   }
 }
 /** A network of gated recurrent units. forward gives {output, hidden}. Reference: torch.nn.GRU. */
 export class GRU extends Recurrent {
-  constructor(
-    inputSize: number | GRUArguments,
-    hiddenSize?: number,
-    numLayers?: number | RecurrentLayerOptions,
-    options?: RecurrentLayerOptions,
-  ) {
-    super("gru", byPosition<GRUArguments>("GRU", ["inputSize", "hiddenSize", "numLayers"], [inputSize, hiddenSize, numLayers, options]));
+  constructor(inputSize: number, hiddenSize: number, numLayers?: number | RecurrentLayerOptions, options?: RecurrentLayerOptions) {
+    super("gru", { inputSize, hiddenSize, ...oneByPosition("GRU", "numLayers", numLayers, options) });
   }
 }
 /** Elman's network: h' = tanh (or relu) of the input's and the state's products. Reference: torch.nn.RNN. */
 export class RNN extends Recurrent {
-  constructor(inputSize: number | RNNArguments, hiddenSize?: number, numLayers?: number | RNNOptions, options?: RNNOptions) {
-    const given = byPosition<RNNArguments>("RNN", ["inputSize", "hiddenSize", "numLayers"], [inputSize, hiddenSize, numLayers, options]);
+  constructor(inputSize: number, hiddenSize: number, numLayers?: number | RNNOptions, options?: RNNOptions) {
+    const given = oneByPosition<RNNOptions>("RNN", "numLayers", numLayers, options);
     const { nonlinearity = "tanh" } = given;
     if (nonlinearity !== "tanh" && nonlinearity !== "relu") throw new ValueError("RNN", "nonlinearity", '"tanh" or "relu"', nonlinearity);
-    super(nonlinearity, given);
+    super(nonlinearity, { inputSize, hiddenSize, ...given });
   }
 }
 
@@ -281,19 +270,15 @@ export class RNNCell extends Cell {
   }
 }
 
-export const lstm = (
-  inputSize: number | LSTMArguments,
-  hiddenSize?: number,
-  numLayers?: number | LSTMOptions,
-  options?: LSTMOptions,
-): LSTM => new LSTM(inputSize, hiddenSize, numLayers, options);
+export const lstm = (inputSize: number, hiddenSize: number, numLayers?: number | LSTMOptions, options?: LSTMOptions): LSTM =>
+  new LSTM(inputSize, hiddenSize, numLayers, options);
 export const gru = (
-  inputSize: number | GRUArguments,
-  hiddenSize?: number,
+  inputSize: number,
+  hiddenSize: number,
   numLayers?: number | RecurrentLayerOptions,
   options?: RecurrentLayerOptions,
 ): GRU => new GRU(inputSize, hiddenSize, numLayers, options);
-export const rnn = (inputSize: number | RNNArguments, hiddenSize?: number, numLayers?: number | RNNOptions, options?: RNNOptions): RNN =>
+export const rnn = (inputSize: number, hiddenSize: number, numLayers?: number | RNNOptions, options?: RNNOptions): RNN =>
   new RNN(inputSize, hiddenSize, numLayers, options);
 export const lstmCell = (inputSize: number, hiddenSize: number, options: CellOptions = {}): LSTMCell =>
   new LSTMCell(inputSize, hiddenSize, options);

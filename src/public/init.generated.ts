@@ -15,14 +15,14 @@ export const ones = checked($nnInit.ones, "ones", "t:4");
 /** The identity matrix, for a tensor [R, C]. Reference: torch.nn.init.eye_. */
 export const identity = checked($nnInit.identity, "identity", "t:4");
 /** Inputs and outputs of one unit of a weight [O, I, kernel...]. */
-export const fans = checked($nnInit.fans, "fans", "operation:108 t:4");
+export const fans = checked($nnInit.fans, "fans", "operation:112 t:4");
 /** The factor by which a nonlinearity calls for larger weights. Reference: torch.nn.init.calculate_gain. */
-export const gain = checked($nnInit.gain, "gain", "nonlinearity:176 slope:1");
+export const gain = checked($nnInit.gain, "gain", "nonlinearity:180 slope:1");
 /** Uniform of standard deviation gain / sqrt(fan). Reference: torch.nn.init.kaiming_uniform_. */
-export const kaimingUniform = checked($nnInit.kaimingUniform, "kaimingUniform", "t:4 options:179");
+export const kaimingUniform = checked($nnInit.kaimingUniform, "kaimingUniform", "t:4 options:183");
 /** Normal of standard deviation gain / sqrt(fan). Reference: torch.nn.init.kaiming_normal_. */
-export const kaimingNormal = checked($nnInit.kaimingNormal, "kaimingNormal", "t:4 options:179");
+export const kaimingNormal = checked($nnInit.kaimingNormal, "kaimingNormal", "t:4 options:183");
 /** Uniform of standard deviation gain * sqrt(2 / (inputs + outputs)). Reference: torch.nn.init.xavier_uniform_. */
-export const xavierUniform = checked($nnInit.xavierUniform, "xavierUniform", "t:4 options:180");
+export const xavierUniform = checked($nnInit.xavierUniform, "xavierUniform", "t:4 options:184");
 /** Normal of standard deviation gain * sqrt(2 / (inputs + outputs)). Reference: torch.nn.init.xavier_normal_. */
-export const xavierNormal = checked($nnInit.xavierNormal, "xavierNormal", "t:4 options:180");
+export const xavierNormal = checked($nnInit.xavierNormal, "xavierNormal", "t:4 options:184");

@@ -19,54 +19,54 @@ export type { CyclicLROptions, CyclicMode } from "../optim/schedules/cyclic.ts";
 export type { ReduceLROnPlateauOptions } from "../optim/schedules/plateau.ts";
 export type { ChainedSchedulerOptions, SequentialLROptions } from "../optim/schedules/composed.ts";
 export { LRScheduler } from "../optim/schedules/scheduler.ts";
-checkMethods($optimSchedulesScheduler.LRScheduler, "step;getLastLr;stateDict;loadStateDict state:220");
+checkMethods($optimSchedulesScheduler.LRScheduler, "step;getLastLr;stateDict;loadStateDict state:224");
 /** At every step the rates are multiplied by gamma. Reference: torch.optim.lr_scheduler.ExponentialLR. */
-export const ExponentialLR = checkedClass($optimSchedulesStep.ExponentialLR, "optimizer:205 gamma:221 options:222");
+export const ExponentialLR = checkedClass($optimSchedulesStep.ExponentialLR, "optimizer:209 gamma:225 options:226");
 export type ExponentialLR = $optimSchedulesStep.ExponentialLR;
 /** At each milestone the rates are multiplied by gamma. Reference: torch.optim.lr_scheduler.MultiStepLR. */
-export const MultiStepLR = checkedClass($optimSchedulesStep.MultiStepLR, "optimizer:205 milestones:223 gamma:224 options:225");
+export const MultiStepLR = checkedClass($optimSchedulesStep.MultiStepLR, "optimizer:209 milestones:227 gamma:228 options:229");
 export type MultiStepLR = $optimSchedulesStep.MultiStepLR;
 /** Every stepSize steps the rates are multiplied by gamma. Reference: torch.optim.lr_scheduler.StepLR. */
-export const StepLR = checkedClass($optimSchedulesStep.StepLR, "optimizer:205 stepSize:226 gamma:227 options:228");
+export const StepLR = checkedClass($optimSchedulesStep.StepLR, "optimizer:209 stepSize:230 gamma:231 options:232");
 export type StepLR = $optimSchedulesStep.StepLR;
 /** The rates times factor for totalIters steps, then whole. Reference: torch.optim.lr_scheduler.ConstantLR. */
-export const ConstantLR = checkedClass($optimSchedulesRamp.ConstantLR, "optimizer:205 factor:229 totalIters:229 options:230");
+export const ConstantLR = checkedClass($optimSchedulesRamp.ConstantLR, "optimizer:209 factor:233 totalIters:233 options:234");
 export type ConstantLR = $optimSchedulesRamp.ConstantLR;
 /** The rates times a factor that goes from startFactor to endFactor. Reference: torch.optim.lr_scheduler.LinearLR. */
-export const LinearLR = checkedClass($optimSchedulesRamp.LinearLR, "optimizer:205 startFactor:231 endFactor:231 options:232");
+export const LinearLR = checkedClass($optimSchedulesRamp.LinearLR, "optimizer:209 startFactor:235 endFactor:235 options:236");
 export type LinearLR = $optimSchedulesRamp.LinearLR;
 /** The rates times (1 - t / totalIters)^power. Reference: torch.optim.lr_scheduler.PolynomialLR. */
-export const PolynomialLR = checkedClass($optimSchedulesRamp.PolynomialLR, "optimizer:205 totalIters:233 power:233 options:234");
+export const PolynomialLR = checkedClass($optimSchedulesRamp.PolynomialLR, "optimizer:209 totalIters:237 power:237 options:238");
 export type PolynomialLR = $optimSchedulesRamp.PolynomialLR;
 /** The first rates times lrLambda(t). Reference: torch.optim.lr_scheduler.LambdaLR. */
-export const LambdaLR = checkedClass($optimSchedulesLambda.LambdaLR, "optimizer:205 lrLambda:236 options:238");
+export const LambdaLR = checkedClass($optimSchedulesLambda.LambdaLR, "optimizer:209 lrLambda:240 options:242");
 export type LambdaLR = $optimSchedulesLambda.LambdaLR;
 /** The rates before times lrLambda(t). Reference: torch.optim.lr_scheduler.MultiplicativeLR. */
-export const MultiplicativeLR = checkedClass($optimSchedulesLambda.MultiplicativeLR, "optimizer:205 lrLambda:236 options:238");
+export const MultiplicativeLR = checkedClass($optimSchedulesLambda.MultiplicativeLR, "optimizer:209 lrLambda:240 options:242");
 export type MultiplicativeLR = $optimSchedulesLambda.MultiplicativeLR;
 /** etaMin + (lr - etaMin) (1 + cos(π t / tMax)) / 2. Reference: torch.optim.lr_scheduler.CosineAnnealingLR. */
-export const CosineAnnealingLR = checkedClass($optimSchedulesCosine.CosineAnnealingLR, "optimizer:205 tMax:239 etaMin:240 options:241");
+export const CosineAnnealingLR = checkedClass($optimSchedulesCosine.CosineAnnealingLR, "optimizer:209 tMax:243 etaMin:244 options:245");
 export type CosineAnnealingLR = $optimSchedulesCosine.CosineAnnealingLR;
 /** Half a cosine that starts anew when it has ended. Reference: torch.optim.lr_scheduler.CosineAnnealingWarmRestarts. */
-export const CosineAnnealingWarmRestarts = checkedClass($optimSchedulesCosine.CosineAnnealingWarmRestarts, "optimizer:205 t0:242 tMult:243 options:244", "step epoch:1");
+export const CosineAnnealingWarmRestarts = checkedClass($optimSchedulesCosine.CosineAnnealingWarmRestarts, "optimizer:209 t0:246 tMult:247 options:248", "step epoch:1");
 export type CosineAnnealingWarmRestarts = $optimSchedulesCosine.CosineAnnealingWarmRestarts;
 /**
  * Rates from maxLr / divFactor up to maxLr and down to a tiny one, momentum from maxMomentum to baseMomentum and back.
  * Reference: torch.optim.lr_scheduler.OneCycleLR.
  */
-export const OneCycleLR = checkedClass($optimSchedulesOneCycle.OneCycleLR, "optimizer:205 maxLr:246 totalSteps:247 options:248");
+export const OneCycleLR = checkedClass($optimSchedulesOneCycle.OneCycleLR, "optimizer:209 maxLr:250 totalSteps:251 options:252");
 export type OneCycleLR = $optimSchedulesOneCycle.OneCycleLR;
 /** baseLr + (maxLr - baseLr) * the height of a triangle; momentum against it. Reference: torch.optim.lr_scheduler.CyclicLR. */
-export const CyclicLR = checkedClass($optimSchedulesCyclic.CyclicLR, "optimizer:205 baseLr:251 maxLr:252 options:253");
+export const CyclicLR = checkedClass($optimSchedulesCyclic.CyclicLR, "optimizer:209 baseLr:255 maxLr:256 options:257");
 export type CyclicLR = $optimSchedulesCyclic.CyclicLR;
 /** The rates times factor after more than `patience` steps without an improvement. Reference: torch.optim.lr_scheduler.ReduceLROnPlateau. */
-export const ReduceLROnPlateau = checkedClass($optimSchedulesPlateau.ReduceLROnPlateau, "optimizer:205 mode:256 factor:257 options:258", "step metric:1");
+export const ReduceLROnPlateau = checkedClass($optimSchedulesPlateau.ReduceLROnPlateau, "optimizer:209 mode:260 factor:261 options:262", "step metric:1");
 export type ReduceLROnPlateau = $optimSchedulesPlateau.ReduceLROnPlateau;
 /** All schedules in each step, each upon the rates that the one before set. Reference: torch.optim.lr_scheduler.ChainedScheduler. */
-export const ChainedScheduler = checkedClass($optimSchedulesComposed.ChainedScheduler, "schedulers:261", "step", "undo;stateDict;loadStateDict state:220");
+export const ChainedScheduler = checkedClass($optimSchedulesComposed.ChainedScheduler, "schedulers:265", "step", "undo;stateDict;loadStateDict state:224");
 export type ChainedScheduler = $optimSchedulesComposed.ChainedScheduler;
 /** One schedule after the other. Reference: torch.optim.lr_scheduler.SequentialLR. */
-export const SequentialLR = checkedClass($optimSchedulesComposed.SequentialLR, "optimizer:205 schedulers:262 milestones:6", "step", "undo;stateDict;loadStateDict state:220");
+export const SequentialLR = checkedClass($optimSchedulesComposed.SequentialLR, "optimizer:209 schedulers:266 milestones:6", "step", "undo;stateDict;loadStateDict state:224");
 export type SequentialLR = $optimSchedulesComposed.SequentialLR;
 /** At every step the rates are multiplied by gamma. Reference: torch.optim.lr_scheduler.ExponentialLR. */
 export const exponentialLR = factory(ExponentialLR, $optimSchedulesStep.exponentialLR);

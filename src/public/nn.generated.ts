@@ -1,4 +1,5 @@
 // Made by npm run generate from the families in src/ops.
+import type { ClassByName, MadeByName } from "./by-name.ts";
 import { checkedClass, checkMethods, factory } from "./kinds.generated.ts";
 import * as $nnActivation from "../nn/activation.ts";
 import * as $nnAdaptiveSoftmax from "../nn/adaptive-softmax.ts";
@@ -25,11 +26,11 @@ export type { MultiheadAttentionOptions, AttentionCall, TransformerLayerOptions,
 export type { ConvLayerOptions, ConvTransposeLayerOptions } from "../nn/conv.ts";
 export type { DropoutOptions } from "../nn/dropout.ts";
 export type { EmbeddingOptions, EmbeddingBagOptions } from "../nn/embedding.ts";
-export type { InstanceNormLayerOptions } from "../nn/instance-norm.ts";
+export type { InstanceNormLayerOptions, RMSNormLayerOptions } from "../nn/instance-norm.ts";
 export type { LinearOptions } from "../nn/linear.ts";
 export type { Layer, StateDict } from "../nn/module.ts";
-export type { BatchNormLayerOptions, AffineOptions, LayerNormOptions } from "../nn/norm.ts";
-export type { RecurrentLayerOptions, LSTMOptions, RNNOptions, LSTMArguments, GRUArguments, RNNArguments, RecurrentCall, CellOptions } from "../nn/recurrent.ts";
+export type { BatchNormLayerOptions, AffineOptions, LayerNormOptions, GroupNormLayerOptions } from "../nn/norm.ts";
+export type { RecurrentLayerOptions, LSTMOptions, RNNOptions, RecurrentCall, CellOptions } from "../nn/recurrent.ts";
 export type { LayerOptions } from "../nn/options.ts";
 /** relu. Reference: torch.nn.ReLU. */
 export const ReLU = checkedClass($nnActivation.ReLU, "", "forward x:4");
@@ -86,10 +87,10 @@ export type HardSwish = $nnActivation.HardSwish;
 export const Tanhshrink = checkedClass($nnActivation.Tanhshrink, "", "forward x:4");
 export type Tanhshrink = $nnActivation.Tanhshrink;
 /** softmax along an axis. Reference: torch.nn.Softmax. */
-export const Softmax = checkedClass($nnActivation.Softmax, "axis:5", "forward x:4");
+export const Softmax = checkedClass($nnActivation.Softmax, "axis:5", "forward x:4") as ClassByName<typeof $nnActivation.Softmax, { axis: 0 }>;
 export type Softmax = $nnActivation.Softmax;
 /** logSoftmax along an axis. Reference: torch.nn.LogSoftmax. */
-export const LogSoftmax = checkedClass($nnActivation.LogSoftmax, "axis:5", "forward x:4");
+export const LogSoftmax = checkedClass($nnActivation.LogSoftmax, "axis:5", "forward x:4") as ClassByName<typeof $nnActivation.LogSoftmax, { axis: 0 }>;
 export type LogSoftmax = $nnActivation.LogSoftmax;
 /** x where x > 0, a learned slope times x elsewhere. Reference: torch.nn.PReLU. */
 export const PReLU = checkedClass($nnActivation.PReLU, "numParameters:65 init:1 options:66", "forward x:4");
@@ -98,7 +99,7 @@ export type PReLU = $nnActivation.PReLU;
 export const GLU = checkedClass($nnActivation.GLU, "axis:1", "forward x:4");
 export type GLU = $nnActivation.GLU;
 /** softmax of -x along an axis. Reference: torch.nn.Softmin. */
-export const Softmin = checkedClass($nnActivation.Softmin, "axis:5", "forward x:4");
+export const Softmin = checkedClass($nnActivation.Softmin, "axis:5", "forward x:4") as ClassByName<typeof $nnActivation.Softmin, { axis: 0 }>;
 export type Softmin = $nnActivation.Softmin;
 /** softmax over the channels of [N, C, H, W] or [C, H, W]. Reference: torch.nn.Softmax2d. */
 export const Softmax2d = checkedClass($nnActivation.Softmax2d, "", "forward x:4");
@@ -110,7 +111,7 @@ export type Hardshrink = $nnActivation.Hardshrink;
 export const Softshrink = checkedClass($nnActivation.Softshrink, "lambd:67", "forward x:4");
 export type Softshrink = $nnActivation.Softshrink;
 /** x where x > limit, value elsewhere. Reference: torch.nn.Threshold. */
-export const Threshold = checkedClass($nnActivation.Threshold, "limit:5 value:5", "forward x:4");
+export const Threshold = checkedClass($nnActivation.Threshold, "limit:5 value:5", "forward x:4") as ClassByName<typeof $nnActivation.Threshold, { limit: 0; value: 1 }>;
 export type Threshold = $nnActivation.Threshold;
 /** leakyRelu with slopes drawn between lower and upper in training, their mean otherwise. Reference: torch.nn.RReLU. */
 export const RReLU = checkedClass($nnActivation.RReLU, "lower:68 upper:1 options:69", "forward x:4");
@@ -120,22 +121,22 @@ export type RReLU = $nnActivation.RReLU;
  * later range has one for all together and its own softmax within. x is [N, inputs] and target [N], or [inputs] and []. All rows go
  * through all clusters, since shapes do not depend on data. Reference: torch.nn.AdaptiveLogSoftmaxWithLoss.
  */
-export const AdaptiveLogSoftmaxWithLoss = checkedClass($nnAdaptiveSoftmax.AdaptiveLogSoftmaxWithLoss, "inFeatures:5 nClasses:5 cutoffs:70 options:71", "forward x:4 target:4;logProb x:4;predict x:4");
+export const AdaptiveLogSoftmaxWithLoss = checkedClass($nnAdaptiveSoftmax.AdaptiveLogSoftmaxWithLoss, "inFeatures:5 nClasses:5 cutoffs:70 options:71", "forward x:4 target:4;logProb x:4;predict x:4") as ClassByName<typeof $nnAdaptiveSoftmax.AdaptiveLogSoftmaxWithLoss, { inFeatures: 0; nClasses: 1; cutoffs: 2 }>;
 export type AdaptiveLogSoftmaxWithLoss = $nnAdaptiveSoftmax.AdaptiveLogSoftmaxWithLoss;
 /** Attention of several heads. forward(query, key, value) gives {output, weights}. Reference: torch.nn.MultiheadAttention. */
-export const MultiheadAttention = checkedClass($nnAttention.MultiheadAttention, "embedDim:5 numHeads:5 dropout:74 options:75", "forward query:4 key:4 value:4 call:73");
+export const MultiheadAttention = checkedClass($nnAttention.MultiheadAttention, "embedDim:5 numHeads:5 dropout:74 options:75", "forward query:4 key:4 value:4 call:73") as ClassByName<typeof $nnAttention.MultiheadAttention, { embedDim: 0; numHeads: 1 }>;
 export type MultiheadAttention = $nnAttention.MultiheadAttention;
 /** Self-attention and feedforward, each with a residual and a layer norm. Reference: torch.nn.TransformerEncoderLayer. */
-export const TransformerEncoderLayer = checkedClass($nnAttention.TransformerEncoderLayer, "dModel:5 nhead:5 dimFeedforward:78 dropout:78 options:79", "forward x:4 options:76");
+export const TransformerEncoderLayer = checkedClass($nnAttention.TransformerEncoderLayer, "dModel:5 nhead:5 dimFeedforward:78 dropout:78 options:79", "forward x:4 options:76") as ClassByName<typeof $nnAttention.TransformerEncoderLayer, { dModel: 0; nhead: 1 }>;
 export type TransformerEncoderLayer = $nnAttention.TransformerEncoderLayer;
 /** As the encoder's layer, with attention to a memory between. Reference: torch.nn.TransformerDecoderLayer. */
-export const TransformerDecoderLayer = checkedClass($nnAttention.TransformerDecoderLayer, "dModel:5 nhead:5 dimFeedforward:78 dropout:78 options:79", "forward x:4 memory:4 options:80");
+export const TransformerDecoderLayer = checkedClass($nnAttention.TransformerDecoderLayer, "dModel:5 nhead:5 dimFeedforward:78 dropout:78 options:79", "forward x:4 memory:4 options:80") as ClassByName<typeof $nnAttention.TransformerDecoderLayer, { dModel: 0; nhead: 1 }>;
 export type TransformerDecoderLayer = $nnAttention.TransformerDecoderLayer;
 /** Encoder layers one after the other, made by a function, and a last norm. Reference: torch.nn.TransformerEncoder. */
-export const TransformerEncoder = checkedClass($nnAttention.TransformerEncoder, "make:81 numLayers:5 norm:82", "forward x:4 call:76");
+export const TransformerEncoder = checkedClass($nnAttention.TransformerEncoder, "make:81 numLayers:5 norm:82", "forward x:4 call:76") as ClassByName<typeof $nnAttention.TransformerEncoder, { make: 0; numLayers: 1 }, { norm: 2 }>;
 export type TransformerEncoder = $nnAttention.TransformerEncoder;
 /** Decoder layers one after the other, made by a function, and a last norm. Reference: torch.nn.TransformerDecoder. */
-export const TransformerDecoder = checkedClass($nnAttention.TransformerDecoder, "make:81 numLayers:5 norm:82", "forward x:4 memory:4 call:80");
+export const TransformerDecoder = checkedClass($nnAttention.TransformerDecoder, "make:81 numLayers:5 norm:82", "forward x:4 memory:4 call:80") as ClassByName<typeof $nnAttention.TransformerDecoder, { make: 0; numLayers: 1 }, { norm: 2 }>;
 export type TransformerDecoder = $nnAttention.TransformerDecoder;
 /** An encoder and a decoder that attends to what it makes. Reference: torch.nn.Transformer. */
 export const Transformer = checkedClass($nnAttention.Transformer, "dModel:1 nhead:1 options:84", "forward source:4 target:4 call:83");
@@ -147,25 +148,25 @@ export type Sequential = $nnContainers.Sequential;
 export const Flatten = checkedClass($nnContainers.Flatten, "start:87 end:1", "forward x:4");
 export type Flatten = $nnContainers.Flatten;
 /** An axis split into several. Reference: torch.nn.Unflatten. */
-export const Unflatten = checkedClass($nnContainers.Unflatten, "axis:5 lengths:70", "forward x:4");
+export const Unflatten = checkedClass($nnContainers.Unflatten, "axis:5 lengths:70", "forward x:4") as ClassByName<typeof $nnContainers.Unflatten, { axis: 0; lengths: 1 }>;
 export type Unflatten = $nnContainers.Unflatten;
 /** conv1d with a learned kernel. x: [N, inputs, W] or [inputs, W]. Reference: torch.nn.Conv1d. */
-export const Conv1d = checkedClass($nnConv.Conv1d, "inChannels:5 outChannels:5 kernelSize:88 stride:91 padding:92 options:93", "forward x:4");
+export const Conv1d = checkedClass($nnConv.Conv1d, "inChannels:5 outChannels:5 kernelSize:88 stride:91 padding:92 options:93", "forward x:4") as ClassByName<typeof $nnConv.Conv1d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
 export type Conv1d = $nnConv.Conv1d;
 /** conv2d with a learned kernel. x: [N, inputs, H, W] or [inputs, H, W]. Reference: torch.nn.Conv2d. */
-export const Conv2d = checkedClass($nnConv.Conv2d, "inChannels:5 outChannels:5 kernelSize:88 stride:91 padding:92 options:93", "forward x:4");
+export const Conv2d = checkedClass($nnConv.Conv2d, "inChannels:5 outChannels:5 kernelSize:88 stride:91 padding:92 options:93", "forward x:4") as ClassByName<typeof $nnConv.Conv2d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
 export type Conv2d = $nnConv.Conv2d;
 /** conv3d with a learned kernel. x: [N, inputs, D, H, W] or [inputs, D, H, W]. Reference: torch.nn.Conv3d. */
-export const Conv3d = checkedClass($nnConv.Conv3d, "inChannels:5 outChannels:5 kernelSize:88 stride:91 padding:92 options:93", "forward x:4");
+export const Conv3d = checkedClass($nnConv.Conv3d, "inChannels:5 outChannels:5 kernelSize:88 stride:91 padding:92 options:93", "forward x:4") as ClassByName<typeof $nnConv.Conv3d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
 export type Conv3d = $nnConv.Conv3d;
 /** convTranspose1d with a learned kernel [inputs, outputs/groups, k]. Reference: torch.nn.ConvTranspose1d. */
-export const ConvTranspose1d = checkedClass($nnConv.ConvTranspose1d, "inChannels:5 outChannels:5 kernelSize:88 stride:94 padding:94 options:95", "forward x:4");
+export const ConvTranspose1d = checkedClass($nnConv.ConvTranspose1d, "inChannels:5 outChannels:5 kernelSize:88 stride:94 padding:94 options:95", "forward x:4") as ClassByName<typeof $nnConv.ConvTranspose1d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
 export type ConvTranspose1d = $nnConv.ConvTranspose1d;
 /** convTranspose2d with a learned kernel [inputs, outputs/groups, kH, kW]. Reference: torch.nn.ConvTranspose2d. */
-export const ConvTranspose2d = checkedClass($nnConv.ConvTranspose2d, "inChannels:5 outChannels:5 kernelSize:88 stride:94 padding:94 options:95", "forward x:4");
+export const ConvTranspose2d = checkedClass($nnConv.ConvTranspose2d, "inChannels:5 outChannels:5 kernelSize:88 stride:94 padding:94 options:95", "forward x:4") as ClassByName<typeof $nnConv.ConvTranspose2d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
 export type ConvTranspose2d = $nnConv.ConvTranspose2d;
 /** convTranspose3d with a learned kernel [inputs, outputs/groups, kD, kH, kW]. Reference: torch.nn.ConvTranspose3d. */
-export const ConvTranspose3d = checkedClass($nnConv.ConvTranspose3d, "inChannels:5 outChannels:5 kernelSize:88 stride:94 padding:94 options:95", "forward x:4");
+export const ConvTranspose3d = checkedClass($nnConv.ConvTranspose3d, "inChannels:5 outChannels:5 kernelSize:88 stride:94 padding:94 options:95", "forward x:4") as ClassByName<typeof $nnConv.ConvTranspose3d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
 export type ConvTranspose3d = $nnConv.ConvTranspose3d;
 /** In training, zeroes each element with probability p and scales the others by 1 / (1 - p). Reference: torch.nn.Dropout. */
 export const Dropout = checkedClass($nnDropout.Dropout, "p:1 options:96", "forward x:4");
@@ -180,273 +181,273 @@ export type AlphaDropout = $nnDropout.AlphaDropout;
 export const FeatureAlphaDropout = checkedClass($nnDropout.FeatureAlphaDropout, "p:1 options:96", "forward x:4");
 export type FeatureAlphaDropout = $nnDropout.FeatureAlphaDropout;
 /** Rows of a learned table by their numbers: [...] to [..., width]. Starts normal. Reference: torch.nn.Embedding. */
-export const Embedding = checkedClass($nnEmbedding.Embedding, "numEmbeddings:5 embeddingDim:5 options:97", "forward indices:4");
+export const Embedding = checkedClass($nnEmbedding.Embedding, "numEmbeddings:5 embeddingDim:5 paddingIdx:97 options:98", "forward indices:4") as ClassByName<typeof $nnEmbedding.Embedding, { numEmbeddings: 0; embeddingDim: 1 }>;
 export type Embedding = $nnEmbedding.Embedding;
 /** Sums, means or maxima of bags of a learned table's rows. Reference: torch.nn.EmbeddingBag. */
-export const EmbeddingBag = checkedClass($nnEmbedding.EmbeddingBag, "numEmbeddings:5 embeddingDim:5 options:100", "forward indices:4 call:98");
+export const EmbeddingBag = checkedClass($nnEmbedding.EmbeddingBag, "numEmbeddings:5 embeddingDim:5 options:101", "forward indices:4 call:99") as ClassByName<typeof $nnEmbedding.EmbeddingBag, { numEmbeddings: 0; embeddingDim: 1 }>;
 export type EmbeddingBag = $nnEmbedding.EmbeddingBag;
 /** instanceNorm over [N, C, W]. Reference: torch.nn.InstanceNorm1d. */
-export const InstanceNorm1d = checkedClass($nnInstanceNorm.InstanceNorm1d, "numFeatures:5 options:101", "", "forward x:4");
+export const InstanceNorm1d = checkedClass($nnInstanceNorm.InstanceNorm1d, "numFeatures:5 eps:102 momentum:102 options:103", "", "forward x:4");
 export type InstanceNorm1d = $nnInstanceNorm.InstanceNorm1d;
 /** instanceNorm over [N, C, H, W]. Reference: torch.nn.InstanceNorm2d. */
-export const InstanceNorm2d = checkedClass($nnInstanceNorm.InstanceNorm2d, "numFeatures:5 options:101", "", "forward x:4");
+export const InstanceNorm2d = checkedClass($nnInstanceNorm.InstanceNorm2d, "numFeatures:5 eps:102 momentum:102 options:103", "", "forward x:4");
 export type InstanceNorm2d = $nnInstanceNorm.InstanceNorm2d;
 /** instanceNorm over [N, C, D, H, W]. Reference: torch.nn.InstanceNorm3d. */
-export const InstanceNorm3d = checkedClass($nnInstanceNorm.InstanceNorm3d, "numFeatures:5 options:101", "", "forward x:4");
+export const InstanceNorm3d = checkedClass($nnInstanceNorm.InstanceNorm3d, "numFeatures:5 eps:102 momentum:102 options:103", "", "forward x:4");
 export type InstanceNorm3d = $nnInstanceNorm.InstanceNorm3d;
 /** rmsNorm over the last axes. Reference: torch.nn.RMSNorm. */
-export const RMSNorm = checkedClass($nnInstanceNorm.RMSNorm, "normalizedShape:88 options:102", "forward x:4");
+export const RMSNorm = checkedClass($nnInstanceNorm.RMSNorm, "normalizedShape:88 eps:104 options:105", "forward x:4") as ClassByName<typeof $nnInstanceNorm.RMSNorm, { normalizedShape: 0 }>;
 export type RMSNorm = $nnInstanceNorm.RMSNorm;
 /** x W^T + bias, [..., inputs] to [..., outputs]. Both start uniform in ±1/sqrt(inputs). Reference: torch.nn.Linear. */
-export const Linear = checkedClass($nnLinear.Linear, "inFeatures:5 outFeatures:5 options:103", "forward x:4");
+export const Linear = checkedClass($nnLinear.Linear, "inFeatures:5 outFeatures:5 bias:106 options:107", "forward x:4") as ClassByName<typeof $nnLinear.Linear, { inFeatures: 0; outFeatures: 1 }>;
 export type Linear = $nnLinear.Linear;
 /** a^T W b + bias for each of the outputs. Reference: torch.nn.Bilinear. */
-export const Bilinear = checkedClass($nnLinear.Bilinear, "in1Features:5 in2Features:5 outFeatures:5 options:103", "forward a:4 b:4");
+export const Bilinear = checkedClass($nnLinear.Bilinear, "in1Features:5 in2Features:5 outFeatures:5 bias:106 options:107", "forward a:4 b:4") as ClassByName<typeof $nnLinear.Bilinear, { in1Features: 0; in2Features: 1; outFeatures: 2 }>;
 export type Bilinear = $nnLinear.Bilinear;
 /** Gives its input back. Reference: torch.nn.Identity. */
 export const Identity = checkedClass($nnLinear.Identity, "", "forward x:4");
 export type Identity = $nnLinear.Identity;
 /** Modules by place. Reference: torch.nn.ModuleList. */
-export const ModuleList = checkedClass($nnLists.ModuleList, "items:105", "", "at index:5;append item:104;forward");
+export const ModuleList = checkedClass($nnLists.ModuleList, "items:109", "", "at index:5;append item:108;forward");
 export type ModuleList<T extends $nnModule.Module = $nnModule.Module> = $nnLists.ModuleList<T>;
 /** Parameters by place. Reference: torch.nn.ParameterList. */
-export const ParameterList = checkedClass($nnLists.ParameterList, "items:107", "", "at index:5;append item:104;forward");
+export const ParameterList = checkedClass($nnLists.ParameterList, "items:111", "", "at index:5;append item:108;forward");
 export type ParameterList = $nnLists.ParameterList;
 /** Modules by name. Reference: torch.nn.ModuleDict. */
-export const ModuleDict = checkedClass($nnLists.ModuleDict, "items:111", "", "has name:108;get name:108;set name:108 item:104;delete name:108;keys;forward");
+export const ModuleDict = checkedClass($nnLists.ModuleDict, "items:115", "", "has name:112;get name:112;set name:112 item:108;delete name:112;keys;forward");
 export type ModuleDict<T extends $nnModule.Module = $nnModule.Module> = $nnLists.ModuleDict<T>;
 /** Parameters by name. Reference: torch.nn.ParameterDict. */
-export const ParameterDict = checkedClass($nnLists.ParameterDict, "items:114", "", "has name:108;get name:108;set name:108 item:104;delete name:108;keys;forward");
+export const ParameterDict = checkedClass($nnLists.ParameterDict, "items:118", "", "has name:112;get name:112;set name:112 item:108;delete name:112;keys;forward");
 export type ParameterDict = $nnLists.ParameterDict;
 /** mseLoss. Reference: torch.nn.MSELoss. */
-export const MSELoss = checkedClass($nnLoss.MSELoss, "options:116", "forward x:4 target:4");
+export const MSELoss = checkedClass($nnLoss.MSELoss, "options:120", "forward x:4 target:4");
 export type MSELoss = $nnLoss.MSELoss;
 /** l1Loss. Reference: torch.nn.L1Loss. */
-export const L1Loss = checkedClass($nnLoss.L1Loss, "options:116", "forward x:4 target:4");
+export const L1Loss = checkedClass($nnLoss.L1Loss, "options:120", "forward x:4 target:4");
 export type L1Loss = $nnLoss.L1Loss;
 /** smoothL1Loss. Reference: torch.nn.SmoothL1Loss. */
-export const SmoothL1Loss = checkedClass($nnLoss.SmoothL1Loss, "options:117", "forward x:4 target:4");
+export const SmoothL1Loss = checkedClass($nnLoss.SmoothL1Loss, "options:121", "forward x:4 target:4");
 export type SmoothL1Loss = $nnLoss.SmoothL1Loss;
 /** huberLoss. Reference: torch.nn.HuberLoss. */
-export const HuberLoss = checkedClass($nnLoss.HuberLoss, "options:118", "forward x:4 target:4");
+export const HuberLoss = checkedClass($nnLoss.HuberLoss, "options:122", "forward x:4 target:4");
 export type HuberLoss = $nnLoss.HuberLoss;
 /** binaryCrossEntropy. Reference: torch.nn.BCELoss. */
-export const BCELoss = checkedClass($nnLoss.BCELoss, "options:119", "forward x:4 target:4");
+export const BCELoss = checkedClass($nnLoss.BCELoss, "options:123", "forward x:4 target:4");
 export type BCELoss = $nnLoss.BCELoss;
 /** binaryCrossEntropyWithLogits. Reference: torch.nn.BCEWithLogitsLoss. */
-export const BCEWithLogitsLoss = checkedClass($nnLoss.BCEWithLogitsLoss, "options:120", "forward x:4 target:4");
+export const BCEWithLogitsLoss = checkedClass($nnLoss.BCEWithLogitsLoss, "options:124", "forward x:4 target:4");
 export type BCEWithLogitsLoss = $nnLoss.BCEWithLogitsLoss;
 /** nllLoss. Reference: torch.nn.NLLLoss. */
-export const NLLLoss = checkedClass($nnLoss.NLLLoss, "options:121", "forward x:4 target:4");
+export const NLLLoss = checkedClass($nnLoss.NLLLoss, "options:125", "forward x:4 target:4");
 export type NLLLoss = $nnLoss.NLLLoss;
 /** crossEntropy. Reference: torch.nn.CrossEntropyLoss. */
-export const CrossEntropyLoss = checkedClass($nnLoss.CrossEntropyLoss, "options:122", "forward x:4 target:4");
+export const CrossEntropyLoss = checkedClass($nnLoss.CrossEntropyLoss, "options:126", "forward x:4 target:4");
 export type CrossEntropyLoss = $nnLoss.CrossEntropyLoss;
 /** marginRankingLoss. Reference: torch.nn.MarginRankingLoss. */
-export const MarginRankingLoss = checkedClass($nnMarginLoss.MarginRankingLoss, "options:123", "forward a:4 b:4 y:4");
+export const MarginRankingLoss = checkedClass($nnMarginLoss.MarginRankingLoss, "options:127", "forward a:4 b:4 y:4");
 export type MarginRankingLoss = $nnMarginLoss.MarginRankingLoss;
 /** hingeEmbeddingLoss. Reference: torch.nn.HingeEmbeddingLoss. */
-export const HingeEmbeddingLoss = checkedClass($nnMarginLoss.HingeEmbeddingLoss, "options:123", "forward x:4 y:4");
+export const HingeEmbeddingLoss = checkedClass($nnMarginLoss.HingeEmbeddingLoss, "options:127", "forward x:4 y:4");
 export type HingeEmbeddingLoss = $nnMarginLoss.HingeEmbeddingLoss;
 /** cosineEmbeddingLoss. Reference: torch.nn.CosineEmbeddingLoss. */
-export const CosineEmbeddingLoss = checkedClass($nnMarginLoss.CosineEmbeddingLoss, "options:123", "forward a:4 b:4 y:4");
+export const CosineEmbeddingLoss = checkedClass($nnMarginLoss.CosineEmbeddingLoss, "options:127", "forward a:4 b:4 y:4");
 export type CosineEmbeddingLoss = $nnMarginLoss.CosineEmbeddingLoss;
 /** softMarginLoss. Reference: torch.nn.SoftMarginLoss. */
-export const SoftMarginLoss = checkedClass($nnMarginLoss.SoftMarginLoss, "options:116", "forward x:4 y:4");
+export const SoftMarginLoss = checkedClass($nnMarginLoss.SoftMarginLoss, "options:120", "forward x:4 y:4");
 export type SoftMarginLoss = $nnMarginLoss.SoftMarginLoss;
 /** multiMarginLoss. Reference: torch.nn.MultiMarginLoss. */
-export const MultiMarginLoss = checkedClass($nnMarginLoss.MultiMarginLoss, "options:125", "forward x:4 y:4");
+export const MultiMarginLoss = checkedClass($nnMarginLoss.MultiMarginLoss, "options:129", "forward x:4 y:4");
 export type MultiMarginLoss = $nnMarginLoss.MultiMarginLoss;
 /** multilabelMarginLoss. Reference: torch.nn.MultiLabelMarginLoss. */
-export const MultiLabelMarginLoss = checkedClass($nnMarginLoss.MultiLabelMarginLoss, "options:116", "forward x:4 y:4");
+export const MultiLabelMarginLoss = checkedClass($nnMarginLoss.MultiLabelMarginLoss, "options:120", "forward x:4 y:4");
 export type MultiLabelMarginLoss = $nnMarginLoss.MultiLabelMarginLoss;
 /** multilabelSoftMarginLoss. Reference: torch.nn.MultiLabelSoftMarginLoss. */
-export const MultiLabelSoftMarginLoss = checkedClass($nnMarginLoss.MultiLabelSoftMarginLoss, "options:119", "forward x:4 y:4");
+export const MultiLabelSoftMarginLoss = checkedClass($nnMarginLoss.MultiLabelSoftMarginLoss, "options:123", "forward x:4 y:4");
 export type MultiLabelSoftMarginLoss = $nnMarginLoss.MultiLabelSoftMarginLoss;
 /** tripletMarginLoss. Reference: torch.nn.TripletMarginLoss, torch.nn.TripletMarginWithDistanceLoss. */
-export const TripletMarginLoss = checkedClass($nnMarginLoss.TripletMarginLoss, "options:127", "forward anchor:4 positive:4 negative:4");
+export const TripletMarginLoss = checkedClass($nnMarginLoss.TripletMarginLoss, "options:131", "forward anchor:4 positive:4 negative:4");
 export type TripletMarginLoss = $nnMarginLoss.TripletMarginLoss;
 /** poissonNllLoss. Reference: torch.nn.PoissonNLLLoss. */
-export const PoissonNLLLoss = checkedClass($nnMarginLoss.PoissonNLLLoss, "options:128", "forward x:4 target:4");
+export const PoissonNLLLoss = checkedClass($nnMarginLoss.PoissonNLLLoss, "options:132", "forward x:4 target:4");
 export type PoissonNLLLoss = $nnMarginLoss.PoissonNLLLoss;
 /** gaussianNllLoss. Reference: torch.nn.GaussianNLLLoss. */
-export const GaussianNLLLoss = checkedClass($nnMarginLoss.GaussianNLLLoss, "options:129", "forward x:4 target:4 variance:4");
+export const GaussianNLLLoss = checkedClass($nnMarginLoss.GaussianNLLLoss, "options:133", "forward x:4 target:4 variance:4");
 export type GaussianNLLLoss = $nnMarginLoss.GaussianNLLLoss;
 /** klDiv. Reference: torch.nn.KLDivLoss. */
-export const KLDivLoss = checkedClass($nnMarginLoss.KLDivLoss, "options:131", "forward x:4 target:4");
+export const KLDivLoss = checkedClass($nnMarginLoss.KLDivLoss, "options:135", "forward x:4 target:4");
 export type KLDivLoss = $nnMarginLoss.KLDivLoss;
 /** ctcLoss. Reference: torch.nn.CTCLoss. */
-export const CTCLoss = checkedClass($nnMarginLoss.CTCLoss, "options:133", "forward x:4 targets:4 inputLengths:132 targetLengths:132");
+export const CTCLoss = checkedClass($nnMarginLoss.CTCLoss, "options:137", "forward x:4 targets:4 inputLengths:136 targetLengths:136");
 export type CTCLoss = $nnMarginLoss.CTCLoss;
 export { Module } from "../nn/module.ts";
-checkMethods($nnModule.Module, "registerBuffer name:108 tensor:4 options:134;children;modules;parameters;buffers;train mode:10;eval;apply fn:81;zeroGrad options:135;requiresGrad_ mode:10;to target:136;toEmpty target:137;stateDict;loadStateDict state:138 options:139;dispose;toString");
+checkMethods($nnModule.Module, "registerBuffer name:112 tensor:4 options:138;children;modules;parameters;buffers;train mode:10;eval;apply fn:81;zeroGrad options:139;requiresGrad_ mode:10;to target:140;toEmpty target:141;stateDict;loadStateDict state:142 options:143;dispose;toString");
 /** batchNorm over [N, C] or [N, C, W]. Reference: torch.nn.BatchNorm1d. */
-export const BatchNorm1d = checkedClass($nnNorm.BatchNorm1d, "numFeatures:5 options:140", "", "forward x:4");
+export const BatchNorm1d = checkedClass($nnNorm.BatchNorm1d, "numFeatures:5 eps:144 momentum:145 options:146", "", "forward x:4");
 export type BatchNorm1d = $nnNorm.BatchNorm1d;
 /** batchNorm over [N, C, H, W]. Reference: torch.nn.BatchNorm2d. */
-export const BatchNorm2d = checkedClass($nnNorm.BatchNorm2d, "numFeatures:5 options:140", "", "forward x:4");
+export const BatchNorm2d = checkedClass($nnNorm.BatchNorm2d, "numFeatures:5 eps:144 momentum:145 options:146", "", "forward x:4");
 export type BatchNorm2d = $nnNorm.BatchNorm2d;
 /** batchNorm over [N, C, D, H, W]. Reference: torch.nn.BatchNorm3d. */
-export const BatchNorm3d = checkedClass($nnNorm.BatchNorm3d, "numFeatures:5 options:140", "", "forward x:4");
+export const BatchNorm3d = checkedClass($nnNorm.BatchNorm3d, "numFeatures:5 eps:144 momentum:145 options:146", "", "forward x:4");
 export type BatchNorm3d = $nnNorm.BatchNorm3d;
 /** layerNorm over the last axes. Reference: torch.nn.LayerNorm. */
-export const LayerNorm = checkedClass($nnNorm.LayerNorm, "normalizedShape:88 eps:141 options:142", "forward x:4");
+export const LayerNorm = checkedClass($nnNorm.LayerNorm, "normalizedShape:88 eps:147 options:148", "forward x:4") as ClassByName<typeof $nnNorm.LayerNorm, { normalizedShape: 0 }>;
 export type LayerNorm = $nnNorm.LayerNorm;
 /** groupNorm. Reference: torch.nn.GroupNorm. */
-export const GroupNorm = checkedClass($nnNorm.GroupNorm, "numGroups:5 numChannels:5 options:143", "forward x:4");
+export const GroupNorm = checkedClass($nnNorm.GroupNorm, "numGroups:5 numChannels:5 eps:149 options:150", "forward x:4") as ClassByName<typeof $nnNorm.GroupNorm, { numGroups: 0; numChannels: 1 }>;
 export type GroupNorm = $nnNorm.GroupNorm;
 /** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad1d. */
-export const ConstantPad1d = checkedClass($nnPad.ConstantPad1d, "padding:88 value:5", "", "forward x:4");
+export const ConstantPad1d = checkedClass($nnPad.ConstantPad1d, "padding:88 value:5", "", "forward x:4") as ClassByName<typeof $nnPad.ConstantPad1d, { padding: 0; value: 1 }>;
 export type ConstantPad1d = $nnPad.ConstantPad1d;
 /** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad2d. */
-export const ConstantPad2d = checkedClass($nnPad.ConstantPad2d, "padding:88 value:5", "", "forward x:4");
+export const ConstantPad2d = checkedClass($nnPad.ConstantPad2d, "padding:88 value:5", "", "forward x:4") as ClassByName<typeof $nnPad.ConstantPad2d, { padding: 0; value: 1 }>;
 export type ConstantPad2d = $nnPad.ConstantPad2d;
 /** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad3d. */
-export const ConstantPad3d = checkedClass($nnPad.ConstantPad3d, "padding:88 value:5", "", "forward x:4");
+export const ConstantPad3d = checkedClass($nnPad.ConstantPad3d, "padding:88 value:5", "", "forward x:4") as ClassByName<typeof $nnPad.ConstantPad3d, { padding: 0; value: 1 }>;
 export type ConstantPad3d = $nnPad.ConstantPad3d;
 /** Padding by zeros of the last axis. Reference: torch.nn.ZeroPad1d. */
-export const ZeroPad1d = checkedClass($nnPad.ZeroPad1d, "padding:88", "", "forward x:4");
+export const ZeroPad1d = checkedClass($nnPad.ZeroPad1d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.ZeroPad1d, { padding: 0 }>;
 export type ZeroPad1d = $nnPad.ZeroPad1d;
 /** Padding by zeros of two axes. Reference: torch.nn.ZeroPad2d. */
-export const ZeroPad2d = checkedClass($nnPad.ZeroPad2d, "padding:88", "", "forward x:4");
+export const ZeroPad2d = checkedClass($nnPad.ZeroPad2d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.ZeroPad2d, { padding: 0 }>;
 export type ZeroPad2d = $nnPad.ZeroPad2d;
 /** Padding by zeros of three axes. Reference: torch.nn.ZeroPad3d. */
-export const ZeroPad3d = checkedClass($nnPad.ZeroPad3d, "padding:88", "", "forward x:4");
+export const ZeroPad3d = checkedClass($nnPad.ZeroPad3d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.ZeroPad3d, { padding: 0 }>;
 export type ZeroPad3d = $nnPad.ZeroPad3d;
 /** Padding of the last axis. Reference: torch.nn.ReflectionPad1d. */
-export const ReflectionPad1d = checkedClass($nnPad.ReflectionPad1d, "padding:88", "", "forward x:4");
+export const ReflectionPad1d = checkedClass($nnPad.ReflectionPad1d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.ReflectionPad1d, { padding: 0 }>;
 export type ReflectionPad1d = $nnPad.ReflectionPad1d;
 /** Padding of two axes. Reference: torch.nn.ReflectionPad2d. */
-export const ReflectionPad2d = checkedClass($nnPad.ReflectionPad2d, "padding:88", "", "forward x:4");
+export const ReflectionPad2d = checkedClass($nnPad.ReflectionPad2d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.ReflectionPad2d, { padding: 0 }>;
 export type ReflectionPad2d = $nnPad.ReflectionPad2d;
 /** Padding of three axes. Reference: torch.nn.ReflectionPad3d. */
-export const ReflectionPad3d = checkedClass($nnPad.ReflectionPad3d, "padding:88", "", "forward x:4");
+export const ReflectionPad3d = checkedClass($nnPad.ReflectionPad3d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.ReflectionPad3d, { padding: 0 }>;
 export type ReflectionPad3d = $nnPad.ReflectionPad3d;
 /** Padding of the last axis. Reference: torch.nn.ReplicationPad1d. */
-export const ReplicationPad1d = checkedClass($nnPad.ReplicationPad1d, "padding:88", "", "forward x:4");
+export const ReplicationPad1d = checkedClass($nnPad.ReplicationPad1d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.ReplicationPad1d, { padding: 0 }>;
 export type ReplicationPad1d = $nnPad.ReplicationPad1d;
 /** Padding of two axes. Reference: torch.nn.ReplicationPad2d. */
-export const ReplicationPad2d = checkedClass($nnPad.ReplicationPad2d, "padding:88", "", "forward x:4");
+export const ReplicationPad2d = checkedClass($nnPad.ReplicationPad2d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.ReplicationPad2d, { padding: 0 }>;
 export type ReplicationPad2d = $nnPad.ReplicationPad2d;
 /** Padding of three axes. Reference: torch.nn.ReplicationPad3d. */
-export const ReplicationPad3d = checkedClass($nnPad.ReplicationPad3d, "padding:88", "", "forward x:4");
+export const ReplicationPad3d = checkedClass($nnPad.ReplicationPad3d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.ReplicationPad3d, { padding: 0 }>;
 export type ReplicationPad3d = $nnPad.ReplicationPad3d;
 /** Padding of the last axis. Reference: torch.nn.CircularPad1d. */
-export const CircularPad1d = checkedClass($nnPad.CircularPad1d, "padding:88", "", "forward x:4");
+export const CircularPad1d = checkedClass($nnPad.CircularPad1d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.CircularPad1d, { padding: 0 }>;
 export type CircularPad1d = $nnPad.CircularPad1d;
 /** Padding of two axes. Reference: torch.nn.CircularPad2d. */
-export const CircularPad2d = checkedClass($nnPad.CircularPad2d, "padding:88", "", "forward x:4");
+export const CircularPad2d = checkedClass($nnPad.CircularPad2d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.CircularPad2d, { padding: 0 }>;
 export type CircularPad2d = $nnPad.CircularPad2d;
 /** Padding of three axes. Reference: torch.nn.CircularPad3d. */
-export const CircularPad3d = checkedClass($nnPad.CircularPad3d, "padding:88", "", "forward x:4");
+export const CircularPad3d = checkedClass($nnPad.CircularPad3d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.CircularPad3d, { padding: 0 }>;
 export type CircularPad3d = $nnPad.CircularPad3d;
 /** A leaf that requires a gradient. Shares the storage of the tensor that it is made of; no scope disposes of it. */
-export const Parameter = checkedClass($nnParameter.Parameter, "data:4 options:144", "", "dispose;describe");
+export const Parameter = checkedClass($nnParameter.Parameter, "data:4 options:151", "", "dispose;describe");
 export type Parameter = $nnParameter.Parameter;
 /** interpolate with its options kept. Reference: torch.nn.Upsample. */
-export const Upsample = checkedClass($nnPlanes.Upsample, "options:147", "forward x:4");
+export const Upsample = checkedClass($nnPlanes.Upsample, "options:154", "forward x:4");
 export type Upsample = $nnPlanes.Upsample;
 /** pixelShuffle. Reference: torch.nn.PixelShuffle. */
-export const PixelShuffle = checkedClass($nnPlanes.PixelShuffle, "upscaleFactor:5", "forward x:4");
+export const PixelShuffle = checkedClass($nnPlanes.PixelShuffle, "upscaleFactor:5", "forward x:4") as ClassByName<typeof $nnPlanes.PixelShuffle, { upscaleFactor: 0 }>;
 export type PixelShuffle = $nnPlanes.PixelShuffle;
 /** pixelUnshuffle. Reference: torch.nn.PixelUnshuffle. */
-export const PixelUnshuffle = checkedClass($nnPlanes.PixelUnshuffle, "downscaleFactor:5", "forward x:4");
+export const PixelUnshuffle = checkedClass($nnPlanes.PixelUnshuffle, "downscaleFactor:5", "forward x:4") as ClassByName<typeof $nnPlanes.PixelUnshuffle, { downscaleFactor: 0 }>;
 export type PixelUnshuffle = $nnPlanes.PixelUnshuffle;
 /** channelShuffle. Reference: torch.nn.ChannelShuffle. */
-export const ChannelShuffle = checkedClass($nnPlanes.ChannelShuffle, "groups:5", "forward x:4");
+export const ChannelShuffle = checkedClass($nnPlanes.ChannelShuffle, "groups:5", "forward x:4") as ClassByName<typeof $nnPlanes.ChannelShuffle, { groups: 0 }>;
 export type ChannelShuffle = $nnPlanes.ChannelShuffle;
 /** Windows as columns. Reference: torch.nn.Unfold. */
-export const Unfold = checkedClass($nnPlanes.Unfold, "kernelSize:88 options:148", "forward x:4");
+export const Unfold = checkedClass($nnPlanes.Unfold, "kernelSize:88 options:155", "forward x:4") as ClassByName<typeof $nnPlanes.Unfold, { kernelSize: 0 }>;
 export type Unfold = $nnPlanes.Unfold;
 /** Columns added into planes. Reference: torch.nn.Fold. */
-export const Fold = checkedClass($nnPlanes.Fold, "outputSize:88 kernelSize:88 options:148", "forward x:4");
+export const Fold = checkedClass($nnPlanes.Fold, "outputSize:88 kernelSize:88 options:155", "forward x:4") as ClassByName<typeof $nnPlanes.Fold, { outputSize: 0; kernelSize: 1 }>;
 export type Fold = $nnPlanes.Fold;
 /** maxUnpool1d. Reference: torch.nn.MaxUnpool1d. */
-export const MaxUnpool1d = checkedClass($nnPlanes.MaxUnpool1d, "kernelSize:88 options:150", "", "forward x:4 indices:4 outputSize:149");
+export const MaxUnpool1d = checkedClass($nnPlanes.MaxUnpool1d, "kernelSize:88 options:157", "", "forward x:4 indices:4 outputSize:156");
 export type MaxUnpool1d = $nnPlanes.MaxUnpool1d;
 /** maxUnpool2d. Reference: torch.nn.MaxUnpool2d. */
-export const MaxUnpool2d = checkedClass($nnPlanes.MaxUnpool2d, "kernelSize:88 options:150", "", "forward x:4 indices:4 outputSize:149");
+export const MaxUnpool2d = checkedClass($nnPlanes.MaxUnpool2d, "kernelSize:88 options:157", "", "forward x:4 indices:4 outputSize:156");
 export type MaxUnpool2d = $nnPlanes.MaxUnpool2d;
 /** maxUnpool3d. Reference: torch.nn.MaxUnpool3d. */
-export const MaxUnpool3d = checkedClass($nnPlanes.MaxUnpool3d, "kernelSize:88 options:150", "", "forward x:4 indices:4 outputSize:149");
+export const MaxUnpool3d = checkedClass($nnPlanes.MaxUnpool3d, "kernelSize:88 options:157", "", "forward x:4 indices:4 outputSize:156");
 export type MaxUnpool3d = $nnPlanes.MaxUnpool3d;
 /** localResponseNorm. Reference: torch.nn.LocalResponseNorm. */
-export const LocalResponseNorm = checkedClass($nnPlanes.LocalResponseNorm, "size:5 options:151", "forward x:4");
+export const LocalResponseNorm = checkedClass($nnPlanes.LocalResponseNorm, "size:5 options:158", "forward x:4") as ClassByName<typeof $nnPlanes.LocalResponseNorm, { size: 0 }>;
 export type LocalResponseNorm = $nnPlanes.LocalResponseNorm;
 /** cosineSimilarity along an axis. Reference: torch.nn.CosineSimilarity. */
-export const CosineSimilarity = checkedClass($nnPlanes.CosineSimilarity, "axis:152 eps:1", "forward a:4 b:4");
+export const CosineSimilarity = checkedClass($nnPlanes.CosineSimilarity, "axis:159 eps:1", "forward a:4 b:4");
 export type CosineSimilarity = $nnPlanes.CosineSimilarity;
 /** pairwiseDistance. Reference: torch.nn.PairwiseDistance. */
-export const PairwiseDistance = checkedClass($nnPlanes.PairwiseDistance, "p:153 eps:1", "forward a:4 b:4");
+export const PairwiseDistance = checkedClass($nnPlanes.PairwiseDistance, "p:160 eps:1", "forward a:4 b:4");
 export type PairwiseDistance = $nnPlanes.PairwiseDistance;
 /** maxPool1d. Reference: torch.nn.MaxPool1d. */
-export const MaxPool1d = checkedClass($nnPool.MaxPool1d, "kernelSize:88 stride:154 padding:154 options:155", "forward x:4");
+export const MaxPool1d = checkedClass($nnPool.MaxPool1d, "kernelSize:88 stride:161 padding:161 options:162", "forward x:4");
 export type MaxPool1d = $nnPool.MaxPool1d;
 /** maxPool2d. Reference: torch.nn.MaxPool2d. */
-export const MaxPool2d = checkedClass($nnPool.MaxPool2d, "kernelSize:88 stride:154 padding:154 options:155", "forward x:4");
+export const MaxPool2d = checkedClass($nnPool.MaxPool2d, "kernelSize:88 stride:161 padding:161 options:162", "forward x:4");
 export type MaxPool2d = $nnPool.MaxPool2d;
 /** maxPool3d. Reference: torch.nn.MaxPool3d. */
-export const MaxPool3d = checkedClass($nnPool.MaxPool3d, "kernelSize:88 stride:154 padding:154 options:155", "forward x:4");
+export const MaxPool3d = checkedClass($nnPool.MaxPool3d, "kernelSize:88 stride:161 padding:161 options:162", "forward x:4");
 export type MaxPool3d = $nnPool.MaxPool3d;
 /** avgPool1d. Reference: torch.nn.AvgPool1d. */
-export const AvgPool1d = checkedClass($nnPool.AvgPool1d, "kernelSize:88 stride:156 padding:156 options:157", "forward x:4");
+export const AvgPool1d = checkedClass($nnPool.AvgPool1d, "kernelSize:88 stride:163 padding:163 options:164", "forward x:4");
 export type AvgPool1d = $nnPool.AvgPool1d;
 /** avgPool2d. Reference: torch.nn.AvgPool2d. */
-export const AvgPool2d = checkedClass($nnPool.AvgPool2d, "kernelSize:88 stride:156 padding:156 options:157", "forward x:4");
+export const AvgPool2d = checkedClass($nnPool.AvgPool2d, "kernelSize:88 stride:163 padding:163 options:164", "forward x:4");
 export type AvgPool2d = $nnPool.AvgPool2d;
 /** avgPool3d. Reference: torch.nn.AvgPool3d. */
-export const AvgPool3d = checkedClass($nnPool.AvgPool3d, "kernelSize:88 stride:156 padding:156 options:157", "forward x:4");
+export const AvgPool3d = checkedClass($nnPool.AvgPool3d, "kernelSize:88 stride:163 padding:163 options:164", "forward x:4");
 export type AvgPool3d = $nnPool.AvgPool3d;
 /** adaptiveAvgPool1d. Reference: torch.nn.AdaptiveAvgPool1d. */
-export const AdaptiveAvgPool1d = checkedClass($nnPool.AdaptiveAvgPool1d, "outputSize:159", "forward x:4");
+export const AdaptiveAvgPool1d = checkedClass($nnPool.AdaptiveAvgPool1d, "outputSize:166", "forward x:4");
 export type AdaptiveAvgPool1d = $nnPool.AdaptiveAvgPool1d;
 /** adaptiveAvgPool2d. Reference: torch.nn.AdaptiveAvgPool2d. */
-export const AdaptiveAvgPool2d = checkedClass($nnPool.AdaptiveAvgPool2d, "outputSize:159", "forward x:4");
+export const AdaptiveAvgPool2d = checkedClass($nnPool.AdaptiveAvgPool2d, "outputSize:166", "forward x:4");
 export type AdaptiveAvgPool2d = $nnPool.AdaptiveAvgPool2d;
 /** adaptiveAvgPool3d. Reference: torch.nn.AdaptiveAvgPool3d. */
-export const AdaptiveAvgPool3d = checkedClass($nnPool.AdaptiveAvgPool3d, "outputSize:159", "forward x:4");
+export const AdaptiveAvgPool3d = checkedClass($nnPool.AdaptiveAvgPool3d, "outputSize:166", "forward x:4");
 export type AdaptiveAvgPool3d = $nnPool.AdaptiveAvgPool3d;
 /** adaptiveMaxPool1d. Reference: torch.nn.AdaptiveMaxPool1d. */
-export const AdaptiveMaxPool1d = checkedClass($nnPool.AdaptiveMaxPool1d, "outputSize:159", "forward x:4");
+export const AdaptiveMaxPool1d = checkedClass($nnPool.AdaptiveMaxPool1d, "outputSize:166", "forward x:4");
 export type AdaptiveMaxPool1d = $nnPool.AdaptiveMaxPool1d;
 /** adaptiveMaxPool2d. Reference: torch.nn.AdaptiveMaxPool2d. */
-export const AdaptiveMaxPool2d = checkedClass($nnPool.AdaptiveMaxPool2d, "outputSize:159", "forward x:4");
+export const AdaptiveMaxPool2d = checkedClass($nnPool.AdaptiveMaxPool2d, "outputSize:166", "forward x:4");
 export type AdaptiveMaxPool2d = $nnPool.AdaptiveMaxPool2d;
 /** adaptiveMaxPool3d. Reference: torch.nn.AdaptiveMaxPool3d. */
-export const AdaptiveMaxPool3d = checkedClass($nnPool.AdaptiveMaxPool3d, "outputSize:159", "forward x:4");
+export const AdaptiveMaxPool3d = checkedClass($nnPool.AdaptiveMaxPool3d, "outputSize:166", "forward x:4");
 export type AdaptiveMaxPool3d = $nnPool.AdaptiveMaxPool3d;
 /** lpPool1d: the p-norm of each window. Reference: torch.nn.LPPool1d. */
-export const LPPool1d = checkedClass($nnPool.LPPool1d, "p:5 kernelSize:88 options:160", "forward x:4");
+export const LPPool1d = checkedClass($nnPool.LPPool1d, "p:5 kernelSize:88 options:167", "forward x:4");
 export type LPPool1d = $nnPool.LPPool1d;
 /** lpPool2d: the p-norm of each window. Reference: torch.nn.LPPool2d. */
-export const LPPool2d = checkedClass($nnPool.LPPool2d, "p:5 kernelSize:88 options:160", "forward x:4");
+export const LPPool2d = checkedClass($nnPool.LPPool2d, "p:5 kernelSize:88 options:167", "forward x:4");
 export type LPPool2d = $nnPool.LPPool2d;
 /** lpPool3d: the p-norm of each window. Reference: torch.nn.LPPool3d. */
-export const LPPool3d = checkedClass($nnPool.LPPool3d, "p:5 kernelSize:88 options:160", "forward x:4");
+export const LPPool3d = checkedClass($nnPool.LPPool3d, "p:5 kernelSize:88 options:167", "forward x:4");
 export type LPPool3d = $nnPool.LPPool3d;
 /** fractionalMaxPool2d. Reference: torch.nn.FractionalMaxPool2d. */
-export const FractionalMaxPool2d = checkedClass($nnPool.FractionalMaxPool2d, "kernelSize:88 options:161", "forward x:4");
+export const FractionalMaxPool2d = checkedClass($nnPool.FractionalMaxPool2d, "kernelSize:88 options:168", "forward x:4");
 export type FractionalMaxPool2d = $nnPool.FractionalMaxPool2d;
 /** fractionalMaxPool3d. Reference: torch.nn.FractionalMaxPool3d. */
-export const FractionalMaxPool3d = checkedClass($nnPool.FractionalMaxPool3d, "kernelSize:88 options:161", "forward x:4");
+export const FractionalMaxPool3d = checkedClass($nnPool.FractionalMaxPool3d, "kernelSize:88 options:168", "forward x:4");
 export type FractionalMaxPool3d = $nnPool.FractionalMaxPool3d;
 /** A long short-term memory network. forward gives {output, hidden, cell}. Reference: torch.nn.LSTM. */
-export const LSTM = checkedClass($nnRecurrent.LSTM, "inputSize:164 hiddenSize:1 numLayers:165 options:166", "", "parameter name:108;forward x:4 call:163");
+export const LSTM = checkedClass($nnRecurrent.LSTM, "inputSize:5 hiddenSize:5 numLayers:171 options:172", "", "parameter name:112;forward x:4 call:170") as ClassByName<typeof $nnRecurrent.LSTM, { inputSize: 0; hiddenSize: 1 }>;
 export type LSTM = $nnRecurrent.LSTM;
 /** A network of gated recurrent units. forward gives {output, hidden}. Reference: torch.nn.GRU. */
-export const GRU = checkedClass($nnRecurrent.GRU, "inputSize:167 hiddenSize:1 numLayers:168 options:169", "", "parameter name:108;forward x:4 call:163");
+export const GRU = checkedClass($nnRecurrent.GRU, "inputSize:5 hiddenSize:5 numLayers:173 options:174", "", "parameter name:112;forward x:4 call:170") as ClassByName<typeof $nnRecurrent.GRU, { inputSize: 0; hiddenSize: 1 }>;
 export type GRU = $nnRecurrent.GRU;
 /** Elman's network: h' = tanh (or relu) of the input's and the state's products. Reference: torch.nn.RNN. */
-export const RNN = checkedClass($nnRecurrent.RNN, "inputSize:171 hiddenSize:1 numLayers:172 options:173", "", "parameter name:108;forward x:4 call:163");
+export const RNN = checkedClass($nnRecurrent.RNN, "inputSize:5 hiddenSize:5 numLayers:176 options:177", "", "parameter name:112;forward x:4 call:170") as ClassByName<typeof $nnRecurrent.RNN, { inputSize: 0; hiddenSize: 1 }>;
 export type RNN = $nnRecurrent.RNN;
 /** One step of an LSTM: {hidden, cell}. Reference: torch.nn.LSTMCell. */
-export const LSTMCell = checkedClass($nnRecurrent.LSTMCell, "inputSize:5 hiddenSize:5 options:103", "forward x:4 options:174");
+export const LSTMCell = checkedClass($nnRecurrent.LSTMCell, "inputSize:5 hiddenSize:5 options:107", "forward x:4 options:178") as ClassByName<typeof $nnRecurrent.LSTMCell, { inputSize: 0; hiddenSize: 1 }>;
 export type LSTMCell = $nnRecurrent.LSTMCell;
 /** One step of a GRU: the hidden state. Reference: torch.nn.GRUCell. */
-export const GRUCell = checkedClass($nnRecurrent.GRUCell, "inputSize:5 hiddenSize:5 options:103", "forward x:4 hidden:45");
+export const GRUCell = checkedClass($nnRecurrent.GRUCell, "inputSize:5 hiddenSize:5 options:107", "forward x:4 hidden:45") as ClassByName<typeof $nnRecurrent.GRUCell, { inputSize: 0; hiddenSize: 1 }>;
 export type GRUCell = $nnRecurrent.GRUCell;
 /** One step of Elman's network: the hidden state. Reference: torch.nn.RNNCell. */
-export const RNNCell = checkedClass($nnRecurrent.RNNCell, "inputSize:5 hiddenSize:5 options:175", "forward x:4 hidden:45");
+export const RNNCell = checkedClass($nnRecurrent.RNNCell, "inputSize:5 hiddenSize:5 options:179", "forward x:4 hidden:45") as ClassByName<typeof $nnRecurrent.RNNCell, { inputSize: 0; hiddenSize: 1 }>;
 export type RNNCell = $nnRecurrent.RNNCell;
 export * as functional from "../nn/functional.generated.ts";
 export * as init from "./init.generated.ts";
@@ -454,7 +455,7 @@ export * as utils from "./utils.generated.ts";
 /** The first half along an axis times the sigmoid of the second. Reference: torch.nn.GLU. */
 export const glu = factory(GLU, $nnActivation.glu);
 /** softmax of -x along an axis. Reference: torch.nn.Softmin. */
-export const softmin = factory(Softmin, $nnActivation.softmin);
+export const softmin = factory(Softmin, $nnActivation.softmin) as MadeByName<typeof $nnActivation.softmin, { axis: 0 }>;
 /** softmax over the channels of [N, C, H, W] or [C, H, W]. Reference: torch.nn.Softmax2d. */
 export const softmax2d = factory(Softmax2d, $nnActivation.softmax2d);
 /** 0 where |x| is at most lambda, x elsewhere. Reference: torch.nn.Hardshrink. */
@@ -462,7 +463,7 @@ export const hardshrink = factory(Hardshrink, $nnActivation.hardshrink);
 /** x moved towards 0 by lambda, at most to 0. Reference: torch.nn.Softshrink. */
 export const softshrink = factory(Softshrink, $nnActivation.softshrink);
 /** From beta * x above it on the result is x itself. Default: 20. */
-export const threshold = factory(Threshold, $nnActivation.threshold);
+export const threshold = factory(Threshold, $nnActivation.threshold) as MadeByName<typeof $nnActivation.threshold, { limit: 0; value: 1 }>;
 /** leakyRelu with slopes drawn between lower and upper in training, their mean otherwise. Reference: torch.nn.RReLU. */
 export const rrelu = factory(RReLU, $nnActivation.rrelu);
 /** relu. Reference: torch.nn.ReLU. */
@@ -502,9 +503,9 @@ export const hardSwish = factory(HardSwish, $nnActivation.hardSwish);
 /** tanhshrink. Reference: torch.nn.Tanhshrink. */
 export const tanhshrink = factory(Tanhshrink, $nnActivation.tanhshrink);
 /** softmax along an axis. Reference: torch.nn.Softmax. */
-export const softmax = factory(Softmax, $nnActivation.softmax);
+export const softmax = factory(Softmax, $nnActivation.softmax) as MadeByName<typeof $nnActivation.softmax, { axis: 0 }>;
 /** logSoftmax along an axis. Reference: torch.nn.LogSoftmax. */
-export const logSoftmax = factory(LogSoftmax, $nnActivation.logSoftmax);
+export const logSoftmax = factory(LogSoftmax, $nnActivation.logSoftmax) as MadeByName<typeof $nnActivation.logSoftmax, { axis: 0 }>;
 /** x where x > 0, a learned slope times x elsewhere. Reference: torch.nn.PReLU. */
 export const prelu = factory(PReLU, $nnActivation.prelu);
 /**
@@ -512,17 +513,17 @@ export const prelu = factory(PReLU, $nnActivation.prelu);
  * later range has one for all together and its own softmax within. x is [N, inputs] and target [N], or [inputs] and []. All rows go
  * through all clusters, since shapes do not depend on data. Reference: torch.nn.AdaptiveLogSoftmaxWithLoss.
  */
-export const adaptiveLogSoftmaxWithLoss = factory(AdaptiveLogSoftmaxWithLoss, $nnAdaptiveSoftmax.adaptiveLogSoftmaxWithLoss);
+export const adaptiveLogSoftmaxWithLoss = factory(AdaptiveLogSoftmaxWithLoss, $nnAdaptiveSoftmax.adaptiveLogSoftmaxWithLoss) as MadeByName<typeof $nnAdaptiveSoftmax.adaptiveLogSoftmaxWithLoss, { inFeatures: 0; nClasses: 1; cutoffs: 2 }>;
 /** Attention of several heads. forward(query, key, value) gives {output, weights}. Reference: torch.nn.MultiheadAttention. */
-export const multiheadAttention = factory(MultiheadAttention, $nnAttention.multiheadAttention);
+export const multiheadAttention = factory(MultiheadAttention, $nnAttention.multiheadAttention) as MadeByName<typeof $nnAttention.multiheadAttention, { embedDim: 0; numHeads: 1 }>;
 /** Self-attention and feedforward, each with a residual and a layer norm. Reference: torch.nn.TransformerEncoderLayer. */
-export const transformerEncoderLayer = factory(TransformerEncoderLayer, $nnAttention.transformerEncoderLayer);
+export const transformerEncoderLayer = factory(TransformerEncoderLayer, $nnAttention.transformerEncoderLayer) as MadeByName<typeof $nnAttention.transformerEncoderLayer, { dModel: 0; nhead: 1 }>;
 /** As the encoder's layer, with attention to a memory between. Reference: torch.nn.TransformerDecoderLayer. */
-export const transformerDecoderLayer = factory(TransformerDecoderLayer, $nnAttention.transformerDecoderLayer);
+export const transformerDecoderLayer = factory(TransformerDecoderLayer, $nnAttention.transformerDecoderLayer) as MadeByName<typeof $nnAttention.transformerDecoderLayer, { dModel: 0; nhead: 1 }>;
 /** Encoder layers one after the other, made by a function, and a last norm. Reference: torch.nn.TransformerEncoder. */
-export const transformerEncoder = factory(TransformerEncoder, $nnAttention.transformerEncoder);
+export const transformerEncoder = factory(TransformerEncoder, $nnAttention.transformerEncoder) as MadeByName<typeof $nnAttention.transformerEncoder, { make: 0; numLayers: 1 }, { norm: 2 }>;
 /** Decoder layers one after the other, made by a function, and a last norm. Reference: torch.nn.TransformerDecoder. */
-export const transformerDecoder = factory(TransformerDecoder, $nnAttention.transformerDecoder);
+export const transformerDecoder = factory(TransformerDecoder, $nnAttention.transformerDecoder) as MadeByName<typeof $nnAttention.transformerDecoder, { make: 0; numLayers: 1 }, { norm: 2 }>;
 /** An encoder and a decoder that attends to what it makes. Reference: torch.nn.Transformer. */
 export const transformer = factory(Transformer, $nnAttention.transformer);
 /** Layers one after the other, named "0", "1", … Reference: torch.nn.Sequential. */
@@ -530,39 +531,39 @@ export const sequential = factory(Sequential, $nnContainers.sequential);
 /** Axes `startDim` to `endDim` (default 1 to the last) merged into one. Reference: torch.nn.Flatten. */
 export const flatten = factory(Flatten, $nnContainers.flatten);
 /** An axis split into several. Reference: torch.nn.Unflatten. */
-export const unflatten = factory(Unflatten, $nnContainers.unflatten);
+export const unflatten = factory(Unflatten, $nnContainers.unflatten) as MadeByName<typeof $nnContainers.unflatten, { axis: 0; lengths: 1 }>;
 /** conv1d with a learned kernel. x: [N, inputs, W] or [inputs, W]. Reference: torch.nn.Conv1d. */
-export const conv1d = factory(Conv1d, $nnConv.conv1d);
+export const conv1d = factory(Conv1d, $nnConv.conv1d) as MadeByName<typeof $nnConv.conv1d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
 /** conv2d with a learned kernel. x: [N, inputs, H, W] or [inputs, H, W]. Reference: torch.nn.Conv2d. */
-export const conv2d = factory(Conv2d, $nnConv.conv2d);
+export const conv2d = factory(Conv2d, $nnConv.conv2d) as MadeByName<typeof $nnConv.conv2d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
 /** conv3d with a learned kernel. x: [N, inputs, D, H, W] or [inputs, D, H, W]. Reference: torch.nn.Conv3d. */
-export const conv3d = factory(Conv3d, $nnConv.conv3d);
+export const conv3d = factory(Conv3d, $nnConv.conv3d) as MadeByName<typeof $nnConv.conv3d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
 /** convTranspose1d with a learned kernel [inputs, outputs/groups, k]. Reference: torch.nn.ConvTranspose1d. */
-export const convTranspose1d = factory(ConvTranspose1d, $nnConv.convTranspose1d);
+export const convTranspose1d = factory(ConvTranspose1d, $nnConv.convTranspose1d) as MadeByName<typeof $nnConv.convTranspose1d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
 /** convTranspose2d with a learned kernel [inputs, outputs/groups, kH, kW]. Reference: torch.nn.ConvTranspose2d. */
-export const convTranspose2d = factory(ConvTranspose2d, $nnConv.convTranspose2d);
+export const convTranspose2d = factory(ConvTranspose2d, $nnConv.convTranspose2d) as MadeByName<typeof $nnConv.convTranspose2d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
 /** convTranspose3d with a learned kernel [inputs, outputs/groups, kD, kH, kW]. Reference: torch.nn.ConvTranspose3d. */
-export const convTranspose3d = factory(ConvTranspose3d, $nnConv.convTranspose3d);
+export const convTranspose3d = factory(ConvTranspose3d, $nnConv.convTranspose3d) as MadeByName<typeof $nnConv.convTranspose3d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
 /** In training, zeroes each element with probability p and scales the others by 1 / (1 - p). Reference: torch.nn.Dropout. */
 export const dropout = factory(Dropout, $nnDropout.dropout);
 /** Dropout of whole channels of [N, C, ...]. Reference: torch.nn.Dropout1d, Dropout2d, Dropout3d. */
 export const dropout2d = factory(DropoutChannels, $nnDropout.dropout2d);
 /** Sums, means or maxima of bags of a learned table's rows. Reference: torch.nn.EmbeddingBag. */
-export const embeddingBag = factory(EmbeddingBag, $nnEmbedding.embeddingBag);
+export const embeddingBag = factory(EmbeddingBag, $nnEmbedding.embeddingBag) as MadeByName<typeof $nnEmbedding.embeddingBag, { numEmbeddings: 0; embeddingDim: 1 }>;
 /** Rows of a learned table by their numbers: [...] to [..., width]. Starts normal. Reference: torch.nn.Embedding. */
-export const embedding = factory(Embedding, $nnEmbedding.embedding);
+export const embedding = factory(Embedding, $nnEmbedding.embedding) as MadeByName<typeof $nnEmbedding.embedding, { numEmbeddings: 0; embeddingDim: 1 }>;
 /** instanceNorm over [N, C, W]. Reference: torch.nn.InstanceNorm1d. */
-export const instanceNorm1d = factory(InstanceNorm1d, $nnInstanceNorm.instanceNorm1d);
+export const instanceNorm1d = factory(InstanceNorm1d, $nnInstanceNorm.instanceNorm1d) as MadeByName<typeof $nnInstanceNorm.instanceNorm1d, { numFeatures: 0 }>;
 /** instanceNorm over [N, C, H, W]. Reference: torch.nn.InstanceNorm2d. */
-export const instanceNorm2d = factory(InstanceNorm2d, $nnInstanceNorm.instanceNorm2d);
+export const instanceNorm2d = factory(InstanceNorm2d, $nnInstanceNorm.instanceNorm2d) as MadeByName<typeof $nnInstanceNorm.instanceNorm2d, { numFeatures: 0 }>;
 /** instanceNorm over [N, C, D, H, W]. Reference: torch.nn.InstanceNorm3d. */
-export const instanceNorm3d = factory(InstanceNorm3d, $nnInstanceNorm.instanceNorm3d);
+export const instanceNorm3d = factory(InstanceNorm3d, $nnInstanceNorm.instanceNorm3d) as MadeByName<typeof $nnInstanceNorm.instanceNorm3d, { numFeatures: 0 }>;
 /** rmsNorm over the last axes. Reference: torch.nn.RMSNorm. */
-export const rmsNorm = factory(RMSNorm, $nnInstanceNorm.rmsNorm);
+export const rmsNorm = factory(RMSNorm, $nnInstanceNorm.rmsNorm) as MadeByName<typeof $nnInstanceNorm.rmsNorm, { normalizedShape: 0 }>;
 /** x W^T + bias, [..., inputs] to [..., outputs]. Both start uniform in ±1/sqrt(inputs). Reference: torch.nn.Linear. */
-export const linear = factory(Linear, $nnLinear.linear);
+export const linear = factory(Linear, $nnLinear.linear) as MadeByName<typeof $nnLinear.linear, { inFeatures: 0; outFeatures: 1 }>;
 /** a^T W b + bias for each of the outputs. Reference: torch.nn.Bilinear. */
-export const bilinear = factory(Bilinear, $nnLinear.bilinear);
+export const bilinear = factory(Bilinear, $nnLinear.bilinear) as MadeByName<typeof $nnLinear.bilinear, { in1Features: 0; in2Features: 1; outFeatures: 2 }>;
 /** Gives its input back. Reference: torch.nn.Identity. */
 export const identity = factory(Identity, $nnLinear.identity);
 /** Modules by place. Reference: torch.nn.ModuleList. */
@@ -614,112 +615,112 @@ export const klDiv = factory(KLDivLoss, $nnMarginLoss.klDiv);
 /** ctcLoss. Reference: torch.nn.CTCLoss. */
 export const ctcLoss = factory(CTCLoss, $nnMarginLoss.ctcLoss);
 /** batchNorm over [N, C] or [N, C, W]. Reference: torch.nn.BatchNorm1d. */
-export const batchNorm1d = factory(BatchNorm1d, $nnNorm.batchNorm1d);
+export const batchNorm1d = factory(BatchNorm1d, $nnNorm.batchNorm1d) as MadeByName<typeof $nnNorm.batchNorm1d, { numFeatures: 0 }>;
 /** batchNorm over [N, C, H, W]. Reference: torch.nn.BatchNorm2d. */
-export const batchNorm2d = factory(BatchNorm2d, $nnNorm.batchNorm2d);
+export const batchNorm2d = factory(BatchNorm2d, $nnNorm.batchNorm2d) as MadeByName<typeof $nnNorm.batchNorm2d, { numFeatures: 0 }>;
 /** batchNorm over [N, C, D, H, W]. Reference: torch.nn.BatchNorm3d. */
-export const batchNorm3d = factory(BatchNorm3d, $nnNorm.batchNorm3d);
+export const batchNorm3d = factory(BatchNorm3d, $nnNorm.batchNorm3d) as MadeByName<typeof $nnNorm.batchNorm3d, { numFeatures: 0 }>;
 /** layerNorm over the last axes. Reference: torch.nn.LayerNorm. */
-export const layerNorm = factory(LayerNorm, $nnNorm.layerNorm);
+export const layerNorm = factory(LayerNorm, $nnNorm.layerNorm) as MadeByName<typeof $nnNorm.layerNorm, { normalizedShape: 0 }>;
 /** groupNorm. Reference: torch.nn.GroupNorm. */
-export const groupNorm = factory(GroupNorm, $nnNorm.groupNorm);
+export const groupNorm = factory(GroupNorm, $nnNorm.groupNorm) as MadeByName<typeof $nnNorm.groupNorm, { numGroups: 0; numChannels: 1 }>;
 /** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad1d. */
-export const constantPad1d = factory(ConstantPad1d, $nnPad.constantPad1d);
+export const constantPad1d = factory(ConstantPad1d, $nnPad.constantPad1d) as MadeByName<typeof $nnPad.constantPad1d, { padding: 0; value: 1 }>;
 /** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad2d. */
-export const constantPad2d = factory(ConstantPad2d, $nnPad.constantPad2d);
+export const constantPad2d = factory(ConstantPad2d, $nnPad.constantPad2d) as MadeByName<typeof $nnPad.constantPad2d, { padding: 0; value: 1 }>;
 /** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad3d. */
-export const constantPad3d = factory(ConstantPad3d, $nnPad.constantPad3d);
+export const constantPad3d = factory(ConstantPad3d, $nnPad.constantPad3d) as MadeByName<typeof $nnPad.constantPad3d, { padding: 0; value: 1 }>;
 /** Padding by zeros of the last axis. Reference: torch.nn.ZeroPad1d. */
-export const zeroPad1d = factory(ZeroPad1d, $nnPad.zeroPad1d);
+export const zeroPad1d = factory(ZeroPad1d, $nnPad.zeroPad1d) as MadeByName<typeof $nnPad.zeroPad1d, { padding: 0 }>;
 /** Padding by zeros of two axes. Reference: torch.nn.ZeroPad2d. */
-export const zeroPad2d = factory(ZeroPad2d, $nnPad.zeroPad2d);
+export const zeroPad2d = factory(ZeroPad2d, $nnPad.zeroPad2d) as MadeByName<typeof $nnPad.zeroPad2d, { padding: 0 }>;
 /** Padding by zeros of three axes. Reference: torch.nn.ZeroPad3d. */
-export const zeroPad3d = factory(ZeroPad3d, $nnPad.zeroPad3d);
+export const zeroPad3d = factory(ZeroPad3d, $nnPad.zeroPad3d) as MadeByName<typeof $nnPad.zeroPad3d, { padding: 0 }>;
 /** Padding of the last axis. Reference: torch.nn.ReflectionPad1d. */
-export const reflectionPad1d = factory(ReflectionPad1d, $nnPad.reflectionPad1d);
+export const reflectionPad1d = factory(ReflectionPad1d, $nnPad.reflectionPad1d) as MadeByName<typeof $nnPad.reflectionPad1d, { padding: 0 }>;
 /** Padding of two axes. Reference: torch.nn.ReflectionPad2d. */
-export const reflectionPad2d = factory(ReflectionPad2d, $nnPad.reflectionPad2d);
+export const reflectionPad2d = factory(ReflectionPad2d, $nnPad.reflectionPad2d) as MadeByName<typeof $nnPad.reflectionPad2d, { padding: 0 }>;
 /** Padding of three axes. Reference: torch.nn.ReflectionPad3d. */
-export const reflectionPad3d = factory(ReflectionPad3d, $nnPad.reflectionPad3d);
+export const reflectionPad3d = factory(ReflectionPad3d, $nnPad.reflectionPad3d) as MadeByName<typeof $nnPad.reflectionPad3d, { padding: 0 }>;
 /** Padding of the last axis. Reference: torch.nn.ReplicationPad1d. */
-export const replicationPad1d = factory(ReplicationPad1d, $nnPad.replicationPad1d);
+export const replicationPad1d = factory(ReplicationPad1d, $nnPad.replicationPad1d) as MadeByName<typeof $nnPad.replicationPad1d, { padding: 0 }>;
 /** Padding of two axes. Reference: torch.nn.ReplicationPad2d. */
-export const replicationPad2d = factory(ReplicationPad2d, $nnPad.replicationPad2d);
+export const replicationPad2d = factory(ReplicationPad2d, $nnPad.replicationPad2d) as MadeByName<typeof $nnPad.replicationPad2d, { padding: 0 }>;
 /** Padding of three axes. Reference: torch.nn.ReplicationPad3d. */
-export const replicationPad3d = factory(ReplicationPad3d, $nnPad.replicationPad3d);
+export const replicationPad3d = factory(ReplicationPad3d, $nnPad.replicationPad3d) as MadeByName<typeof $nnPad.replicationPad3d, { padding: 0 }>;
 /** Padding of the last axis. Reference: torch.nn.CircularPad1d. */
-export const circularPad1d = factory(CircularPad1d, $nnPad.circularPad1d);
+export const circularPad1d = factory(CircularPad1d, $nnPad.circularPad1d) as MadeByName<typeof $nnPad.circularPad1d, { padding: 0 }>;
 /** Padding of two axes. Reference: torch.nn.CircularPad2d. */
-export const circularPad2d = factory(CircularPad2d, $nnPad.circularPad2d);
+export const circularPad2d = factory(CircularPad2d, $nnPad.circularPad2d) as MadeByName<typeof $nnPad.circularPad2d, { padding: 0 }>;
 /** Padding of three axes. Reference: torch.nn.CircularPad3d. */
-export const circularPad3d = factory(CircularPad3d, $nnPad.circularPad3d);
+export const circularPad3d = factory(CircularPad3d, $nnPad.circularPad3d) as MadeByName<typeof $nnPad.circularPad3d, { padding: 0 }>;
 /** interpolate with its options kept. Reference: torch.nn.Upsample. */
 export const upsample = factory(Upsample, $nnPlanes.upsample);
 /** pixelShuffle. Reference: torch.nn.PixelShuffle. */
-export const pixelShuffle = factory(PixelShuffle, $nnPlanes.pixelShuffle);
+export const pixelShuffle = factory(PixelShuffle, $nnPlanes.pixelShuffle) as MadeByName<typeof $nnPlanes.pixelShuffle, { upscaleFactor: 0 }>;
 /** pixelUnshuffle. Reference: torch.nn.PixelUnshuffle. */
-export const pixelUnshuffle = factory(PixelUnshuffle, $nnPlanes.pixelUnshuffle);
+export const pixelUnshuffle = factory(PixelUnshuffle, $nnPlanes.pixelUnshuffle) as MadeByName<typeof $nnPlanes.pixelUnshuffle, { downscaleFactor: 0 }>;
 /** channelShuffle. Reference: torch.nn.ChannelShuffle. */
-export const channelShuffle = factory(ChannelShuffle, $nnPlanes.channelShuffle);
+export const channelShuffle = factory(ChannelShuffle, $nnPlanes.channelShuffle) as MadeByName<typeof $nnPlanes.channelShuffle, { groups: 0 }>;
 /** Windows as columns. Reference: torch.nn.Unfold. */
-export const unfold = factory(Unfold, $nnPlanes.unfold);
+export const unfold = factory(Unfold, $nnPlanes.unfold) as MadeByName<typeof $nnPlanes.unfold, { kernelSize: 0 }>;
 /** Columns added into planes. Reference: torch.nn.Fold. */
-export const fold = factory(Fold, $nnPlanes.fold);
+export const fold = factory(Fold, $nnPlanes.fold) as MadeByName<typeof $nnPlanes.fold, { outputSize: 0; kernelSize: 1 }>;
 /** maxUnpool1d. Reference: torch.nn.MaxUnpool1d. */
-export const maxUnpool1d = factory(MaxUnpool1d, $nnPlanes.maxUnpool1d);
+export const maxUnpool1d = factory(MaxUnpool1d, $nnPlanes.maxUnpool1d) as MadeByName<typeof $nnPlanes.maxUnpool1d, { kernelSize: 0 }>;
 /** maxUnpool2d. Reference: torch.nn.MaxUnpool2d. */
-export const maxUnpool2d = factory(MaxUnpool2d, $nnPlanes.maxUnpool2d);
+export const maxUnpool2d = factory(MaxUnpool2d, $nnPlanes.maxUnpool2d) as MadeByName<typeof $nnPlanes.maxUnpool2d, { kernelSize: 0 }>;
 /** maxUnpool3d. Reference: torch.nn.MaxUnpool3d. */
-export const maxUnpool3d = factory(MaxUnpool3d, $nnPlanes.maxUnpool3d);
+export const maxUnpool3d = factory(MaxUnpool3d, $nnPlanes.maxUnpool3d) as MadeByName<typeof $nnPlanes.maxUnpool3d, { kernelSize: 0 }>;
 /** localResponseNorm. Reference: torch.nn.LocalResponseNorm. */
-export const localResponseNorm = factory(LocalResponseNorm, $nnPlanes.localResponseNorm);
+export const localResponseNorm = factory(LocalResponseNorm, $nnPlanes.localResponseNorm) as MadeByName<typeof $nnPlanes.localResponseNorm, { size: 0 }>;
 /** cosineSimilarity along an axis. Reference: torch.nn.CosineSimilarity. */
 export const cosineSimilarity = factory(CosineSimilarity, $nnPlanes.cosineSimilarity);
 /** pairwiseDistance. Reference: torch.nn.PairwiseDistance. */
 export const pairwiseDistance = factory(PairwiseDistance, $nnPlanes.pairwiseDistance);
 /** maxPool1d. Reference: torch.nn.MaxPool1d. */
-export const maxPool1d = factory(MaxPool1d, $nnPool.maxPool1d);
+export const maxPool1d = factory(MaxPool1d, $nnPool.maxPool1d) as MadeByName<typeof $nnPool.maxPool1d, { kernelSize: 0 }>;
 /** maxPool2d. Reference: torch.nn.MaxPool2d. */
-export const maxPool2d = factory(MaxPool2d, $nnPool.maxPool2d);
+export const maxPool2d = factory(MaxPool2d, $nnPool.maxPool2d) as MadeByName<typeof $nnPool.maxPool2d, { kernelSize: 0 }>;
 /** maxPool3d. Reference: torch.nn.MaxPool3d. */
-export const maxPool3d = factory(MaxPool3d, $nnPool.maxPool3d);
+export const maxPool3d = factory(MaxPool3d, $nnPool.maxPool3d) as MadeByName<typeof $nnPool.maxPool3d, { kernelSize: 0 }>;
 /** avgPool1d. Reference: torch.nn.AvgPool1d. */
-export const avgPool1d = factory(AvgPool1d, $nnPool.avgPool1d);
+export const avgPool1d = factory(AvgPool1d, $nnPool.avgPool1d) as MadeByName<typeof $nnPool.avgPool1d, { kernelSize: 0 }>;
 /** avgPool2d. Reference: torch.nn.AvgPool2d. */
-export const avgPool2d = factory(AvgPool2d, $nnPool.avgPool2d);
+export const avgPool2d = factory(AvgPool2d, $nnPool.avgPool2d) as MadeByName<typeof $nnPool.avgPool2d, { kernelSize: 0 }>;
 /** avgPool3d. Reference: torch.nn.AvgPool3d. */
-export const avgPool3d = factory(AvgPool3d, $nnPool.avgPool3d);
+export const avgPool3d = factory(AvgPool3d, $nnPool.avgPool3d) as MadeByName<typeof $nnPool.avgPool3d, { kernelSize: 0 }>;
 /** adaptiveAvgPool1d. Reference: torch.nn.AdaptiveAvgPool1d. */
-export const adaptiveAvgPool1d = factory(AdaptiveAvgPool1d, $nnPool.adaptiveAvgPool1d);
+export const adaptiveAvgPool1d = factory(AdaptiveAvgPool1d, $nnPool.adaptiveAvgPool1d) as MadeByName<typeof $nnPool.adaptiveAvgPool1d, { outputSize: 0 }>;
 /** adaptiveAvgPool2d. Reference: torch.nn.AdaptiveAvgPool2d. */
-export const adaptiveAvgPool2d = factory(AdaptiveAvgPool2d, $nnPool.adaptiveAvgPool2d);
+export const adaptiveAvgPool2d = factory(AdaptiveAvgPool2d, $nnPool.adaptiveAvgPool2d) as MadeByName<typeof $nnPool.adaptiveAvgPool2d, { outputSize: 0 }>;
 /** adaptiveAvgPool3d. Reference: torch.nn.AdaptiveAvgPool3d. */
-export const adaptiveAvgPool3d = factory(AdaptiveAvgPool3d, $nnPool.adaptiveAvgPool3d);
+export const adaptiveAvgPool3d = factory(AdaptiveAvgPool3d, $nnPool.adaptiveAvgPool3d) as MadeByName<typeof $nnPool.adaptiveAvgPool3d, { outputSize: 0 }>;
 /** adaptiveMaxPool1d. Reference: torch.nn.AdaptiveMaxPool1d. */
-export const adaptiveMaxPool1d = factory(AdaptiveMaxPool1d, $nnPool.adaptiveMaxPool1d);
+export const adaptiveMaxPool1d = factory(AdaptiveMaxPool1d, $nnPool.adaptiveMaxPool1d) as MadeByName<typeof $nnPool.adaptiveMaxPool1d, { outputSize: 0 }>;
 /** adaptiveMaxPool2d. Reference: torch.nn.AdaptiveMaxPool2d. */
-export const adaptiveMaxPool2d = factory(AdaptiveMaxPool2d, $nnPool.adaptiveMaxPool2d);
+export const adaptiveMaxPool2d = factory(AdaptiveMaxPool2d, $nnPool.adaptiveMaxPool2d) as MadeByName<typeof $nnPool.adaptiveMaxPool2d, { outputSize: 0 }>;
 /** adaptiveMaxPool3d. Reference: torch.nn.AdaptiveMaxPool3d. */
-export const adaptiveMaxPool3d = factory(AdaptiveMaxPool3d, $nnPool.adaptiveMaxPool3d);
+export const adaptiveMaxPool3d = factory(AdaptiveMaxPool3d, $nnPool.adaptiveMaxPool3d) as MadeByName<typeof $nnPool.adaptiveMaxPool3d, { outputSize: 0 }>;
 /** lpPool1d: the p-norm of each window. Reference: torch.nn.LPPool1d. */
-export const lpPool1d = factory(LPPool1d, $nnPool.lpPool1d);
+export const lpPool1d = factory(LPPool1d, $nnPool.lpPool1d) as MadeByName<typeof $nnPool.lpPool1d, { p: 0; kernelSize: 1 }>;
 /** lpPool2d: the p-norm of each window. Reference: torch.nn.LPPool2d. */
-export const lpPool2d = factory(LPPool2d, $nnPool.lpPool2d);
+export const lpPool2d = factory(LPPool2d, $nnPool.lpPool2d) as MadeByName<typeof $nnPool.lpPool2d, { p: 0; kernelSize: 1 }>;
 /** lpPool3d: the p-norm of each window. Reference: torch.nn.LPPool3d. */
-export const lpPool3d = factory(LPPool3d, $nnPool.lpPool3d);
+export const lpPool3d = factory(LPPool3d, $nnPool.lpPool3d) as MadeByName<typeof $nnPool.lpPool3d, { p: 0; kernelSize: 1 }>;
 /** fractionalMaxPool2d. Reference: torch.nn.FractionalMaxPool2d. */
-export const fractionalMaxPool2d = factory(FractionalMaxPool2d, $nnPool.fractionalMaxPool2d);
+export const fractionalMaxPool2d = factory(FractionalMaxPool2d, $nnPool.fractionalMaxPool2d) as MadeByName<typeof $nnPool.fractionalMaxPool2d, { kernelSize: 0 }>;
 /** fractionalMaxPool3d. Reference: torch.nn.FractionalMaxPool3d. */
-export const fractionalMaxPool3d = factory(FractionalMaxPool3d, $nnPool.fractionalMaxPool3d);
+export const fractionalMaxPool3d = factory(FractionalMaxPool3d, $nnPool.fractionalMaxPool3d) as MadeByName<typeof $nnPool.fractionalMaxPool3d, { kernelSize: 0 }>;
 /** A long short-term memory network. forward gives {output, hidden, cell}. Reference: torch.nn.LSTM. */
-export const lstm = factory(LSTM, $nnRecurrent.lstm);
+export const lstm = factory(LSTM, $nnRecurrent.lstm) as MadeByName<typeof $nnRecurrent.lstm, { inputSize: 0; hiddenSize: 1 }>;
 /** A network of gated recurrent units. forward gives {output, hidden}. Reference: torch.nn.GRU. */
-export const gru = factory(GRU, $nnRecurrent.gru);
+export const gru = factory(GRU, $nnRecurrent.gru) as MadeByName<typeof $nnRecurrent.gru, { inputSize: 0; hiddenSize: 1 }>;
 /** Elman's network: h' = tanh (or relu) of the input's and the state's products. Reference: torch.nn.RNN. */
-export const rnn = factory(RNN, $nnRecurrent.rnn);
+export const rnn = factory(RNN, $nnRecurrent.rnn) as MadeByName<typeof $nnRecurrent.rnn, { inputSize: 0; hiddenSize: 1 }>;
 /** One step of an LSTM: {hidden, cell}. Reference: torch.nn.LSTMCell. */
-export const lstmCell = factory(LSTMCell, $nnRecurrent.lstmCell);
+export const lstmCell = factory(LSTMCell, $nnRecurrent.lstmCell) as MadeByName<typeof $nnRecurrent.lstmCell, { inputSize: 0; hiddenSize: 1 }>;
 /** One step of a GRU: the hidden state. Reference: torch.nn.GRUCell. */
-export const gruCell = factory(GRUCell, $nnRecurrent.gruCell);
+export const gruCell = factory(GRUCell, $nnRecurrent.gruCell) as MadeByName<typeof $nnRecurrent.gruCell, { inputSize: 0; hiddenSize: 1 }>;
 /** One step of Elman's network: the hidden state. Reference: torch.nn.RNNCell. */
-export const rnnCell = factory(RNNCell, $nnRecurrent.rnnCell);
+export const rnnCell = factory(RNNCell, $nnRecurrent.rnnCell) as MadeByName<typeof $nnRecurrent.rnnCell, { inputSize: 0; hiddenSize: 1 }>;

@@ -5,7 +5,7 @@ import * as $onnxOperatorsIndex from "../onnx/operators/index.ts";
 import * as $onnxIndex from "../onnx/index.ts";
 export type { OnnxCallOptions, OnnxOptions, OnnxValue } from "../onnx/model.ts";
 export { OnnxModel } from "../onnx/model.ts";
-checkMethods($onnxModel.OnnxModel, "call inputs:273 options:274;dispose");
+checkMethods($onnxModel.OnnxModel, "call inputs:277 options:278;dispose");
 /** Names by domain, as docs list them. */
 export const operators = guarded($onnxOperatorsIndex.operatorNames, "onnx.operators", "");
 /**
@@ -16,4 +16,4 @@ export const operators = guarded($onnxOperatorsIndex.operatorNames, "onnx.operat
  * Throws FormatError for what is no model, or one that asks for more than it may (messages nested more than 100 deep, functions that make more than
  * a million nodes of it); UnsupportedError (when called) for operators and element types that are not known.
  */
-export const load = guardedAsync($onnxIndex.load, "onnx.load", "source:183 options:275");
+export const load = guardedAsync($onnxIndex.load, "onnx.load", "source:187 options:279");

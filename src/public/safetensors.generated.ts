@@ -3,7 +3,7 @@ import { guarded, guardedAsync } from "./kinds.generated.ts";
 import * as $ioSafetensors from "../io/safetensors.ts";
 export type { Tensors, Metadata, Loaded, Progress, TransferOptions, LoadOptions } from "../io/safetensors.ts";
 /** Tensors by name as the bytes of a safetensors file. Metadata: texts by name. */
-export const serialize = guardedAsync($ioSafetensors.serialize, "safetensors.serialize", "tensors:138 metadata:268");
+export const serialize = guardedAsync($ioSafetensors.serialize, "safetensors.serialize", "tensors:142 metadata:272");
 /**
  * Writes tensors by name (all dtypes, any strides, any size) into a file, which appears whole or not at all. They are read in
  * pieces: what is saved is the state of now, and a tensor that changes before its bytes were read is a ValueError; the first
@@ -13,11 +13,11 @@ export const serialize = guardedAsync($ioSafetensors.serialize, "safetensors.ser
  * that is killed leaves a hidden file (.dxtensor-….part), which the next save into the folder removes. Throws ValueError where the file cannot
  * be written.
  */
-export const save = guardedAsync($ioSafetensors.save, "safetensors.save", "path:183 tensors:138 metadata:268 options:270");
+export const save = guardedAsync($ioSafetensors.save, "safetensors.save", "path:187 tensors:142 metadata:272 options:274");
 /** The tensors in the bytes of a safetensors file. Throws FormatError for anything else. */
-export const deserialize = guarded($ioSafetensors.deserialize, "safetensors.deserialize", "bytes:266 options:271 source:195");
+export const deserialize = guarded($ioSafetensors.deserialize, "safetensors.deserialize", "bytes:270 options:275 source:199");
 /**
  * Reads a file written by save() or any other implementation, of any size, or a pipe: it goes to the device in pieces. path: text or a file: URL.
  * Bytes of bools other than 0 and 1 are true. Throws FormatError when it is damaged, or neither a file nor a pipe.
  */
-export const load = guardedAsync($ioSafetensors.load, "safetensors.load", "path:183 options:272");
+export const load = guardedAsync($ioSafetensors.load, "safetensors.load", "path:187 options:276");

@@ -9,7 +9,7 @@ const NETWORKS = (["lstm", "gru", "rnn"] as const).flatMap((kind) =>
   [{}, { bidirectional: true }, { batchFirst: true }, { numLayers: 2 }, { lengths: [3, 2] }, { projSize: 2 }]
     .filter((o) => kind === "lstm" || !("projSize" in o))
     .map(({ lengths, ...options }: dx.nn.LSTMOptions & { lengths?: number[] }) => {
-      const net = dx.nn[kind](1, 3, options);
+      const net = (dx.nn[kind] as typeof dx.nn.lstm)(1, 3, options);
       return [`${kind} ${JSON.stringify({ lengths, ...options })}`, (x: dx.Tensor) => net.forward(x, { lengths }).output] as const;
     }),
 );

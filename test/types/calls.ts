@@ -127,6 +127,31 @@ export function options(x: dx.Tensor): void {
   nn.lstm(2, 3, 2, { batchFirst: true });
   // @ts-expect-error -- hiddenSize is needed beside inputSize.
   nn.gru({ inputSize: 2 });
+  // @ts-expect-error -- and by position.
+  nn.lstm(10);
+  // @ts-expect-error -- for every recurrent layer.
+  nn.gru(10);
+  // @ts-expect-error -- and its class.
+  new nn.RNN(10);
+  // @ts-expect-error -- and for others.
+  nn.linear(10);
+  takesTensor(nn.linear({ inFeatures: 2, outFeatures: 3, bias: false })(x));
+  takesTensor(new nn.Linear({ inFeatures: 2, outFeatures: 3 })(x));
+  takesTensor(nn.conv2d({ inChannels: 1, outChannels: 2, kernelSize: 3, padding: "same" })(x));
+  takesTensor(nn.embedding({ numEmbeddings: 2, embeddingDim: 3, paddingIdx: 0 })(x));
+  takesTensor(nn.maxPool2d({ kernelSize: 2, stride: 1 })(x));
+  takesTensor(nn.batchNorm2d({ numFeatures: 2, eps: 1e-3 })(x));
+  takesTensor(nn.groupNorm({ numGroups: 1, numChannels: 2, affine: false })(x));
+  takesTensor(nn.constantPad2d({ padding: 1, value: 2 })(x));
+  takesTensor(nn.lstmCell({ inputSize: 2, hiddenSize: 3 })(x, {}).hidden);
+  // @ts-expect-error -- outFeatures is needed.
+  nn.linear({ inFeatures: 2 });
+  // @ts-expect-error -- there is no such option.
+  nn.linear({ inFeatures: 2, outFeatures: 3, biass: true });
+  // @ts-expect-error -- a text is no count.
+  nn.embedding({ numEmbeddings: "2", embeddingDim: 3 });
+  nn.linear(2, 3, false);
+  nn.embedding(4, 3, 0);
   nn.layerNorm(3, 1e-3);
   nn.layerNorm(3, { eps: 1e-3, elementwiseAffine: false });
   // The former name is taken, deprecated.

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { typescript } from "../scripts.ts";
-import { hovers, type Hover } from "./hovers.ts";
+import { completions, hovers, type Hover } from "./hovers.ts";
 
 let folder: string;
 let types: string;
@@ -63,7 +63,7 @@ it("shows names that users may write, and types, not any", () => {
   expect(readFileSync(types, "utf8")).not.toMatch(/\$\d|_d_exports/);
   const display = (name: string): string | undefined => all.find((h) => h.name === name)?.display;
   expect(display("nn.linear")).toBe(
-    "function nn.linear(inFeatures: number, outFeatures: number, options?: dx.nn.LinearOptions): dx.nn.Linear",
+    "function nn.linear(inFeatures: number, outFeatures: number, bias?: boolean | dx.nn.LinearOptions, options?: dx.nn.LinearOptions): dx.nn.Linear (+1 overload)",
   );
   expect(display("Tensor.relu")).toBe("(method) Tensor.relu(): dx.Tensor");
   expect(display("optim.SGD")).toMatch(/^class optim\.SGD/);
@@ -77,6 +77,29 @@ it("says more of a layer than its function's name", () => {
   expect(text("Tensor.relu_")).toContain("in place");
   // What the generators read is no text for users.
   expect(all.filter((h) => /@\w+/.test(h.documentation)).map((h) => h.name)).toEqual([]);
+});
+
+it("strikes former names of options through, and offers the names that stand for them", () => {
+  const offers = [
+    ["nn.layerNorm(3, { | })", "eps", "epsilon"],
+    ["nn.layerNorm({ normalizedShape: 3, | })", "eps", "epsilon"],
+    ["nn.lstm(2, 3, { | })", "numLayers", "layers"],
+    ["nn.lstm(2, 3, { | })", "projSize", "projection"],
+    ["nn.groupNorm(2, 4, { | })", "eps", "epsilon"],
+    ["nn.batchNorm2d(2, { | })", "eps", "epsilon"],
+    ["nn.rmsNorm(2, { | })", "elementwiseAffine", "affine"],
+    ["layerNorm(x, [2], null, null, { | })", "eps", "epsilon"],
+    ["rmsNorm(x, [2], null, { | })", "eps", "epsilon"],
+    ["leakyRelu(x, { | })", "negativeSlope", "slope"],
+  ] as const;
+  const found = completions(
+    types,
+    offers.map(([line]) => `dx.${line};`),
+  );
+  offers.forEach(([line, name, former], i) => {
+    expect([line, name, found[i]!.get(name)]).toEqual([line, name, "plain"]);
+    expect([line, former, found[i]!.get(former)]).toEqual([line, former, "struck"]);
+  });
 });
 
 it("checks what users write: calls of modules, batches, options", async () => {

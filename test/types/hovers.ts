@@ -55,6 +55,11 @@ interface Checker {
 }
 interface Service {
   getProgram(): { getTypeChecker(): Checker; getSourceFile(path: string): object | undefined };
+  getCompletionsAtPosition(
+    file: string,
+    at: number,
+    options: object,
+  ): { readonly entries: readonly { readonly name: string; readonly kindModifiers?: string }[] } | undefined;
   getQuickInfoAtPosition(
     file: string,
     at: number,
@@ -71,11 +76,12 @@ export interface Hover {
 
 const require = createRequire(import.meta.url);
 
-/** Every hover over a file of declarations. */
-export function hovers(types: string): readonly Hover[] {
+/** TypeScript's language service over a program beside a file of declarations, which it imports as `dx`. */
+function opened(types: string, name: string): { ts: Api; service: Service; probe: string; begin: string; write: (text: string) => void } {
   const ts = createRequire(require.resolve("@microsoft/api-extractor"))("typescript") as Api;
-  const probe = join(dirname(types), "probe.ts");
-  let text = `import * as dx from "./${types.slice(dirname(types).length + 1).replace(/\.d\.ts$/, ".js")}";\n`;
+  const probe = join(dirname(types), name);
+  const begin = `import * as dx from "./${types.slice(dirname(types).length + 1).replace(/\.d\.ts$/, ".js")}";\n`;
+  let text = begin;
   let version = 0;
   const options = {
     target: 9,
@@ -99,6 +105,33 @@ export function hovers(types: string): readonly Hover[] {
     fileExists: (path: string) => path === probe || ts.sys.fileExists(path),
     directoryExists: (path: string) => ts.sys.directoryExists(path),
   });
+  const write = (next: string): void => {
+    text = next;
+    version++;
+  };
+  return { ts, service, probe, begin, write };
+}
+
+/** What an editor offers at the | of each line, and whether it strikes the name through. */
+export function completions(types: string, lines: readonly string[]): readonly ReadonlyMap<string, "plain" | "struck">[] {
+  const { service, probe, begin, write } = opened(types, "completions.ts");
+  const places: number[] = [];
+  let text = `${begin}declare const x: dx.Tensor;\n`;
+  for (const line of lines) {
+    places.push(text.length + line.indexOf("|"));
+    text += `${line.replace("|", "")}\n`;
+  }
+  write(text);
+  return places.map((at) => {
+    const entries = service.getCompletionsAtPosition(probe, at, {})?.entries ?? [];
+    return new Map(entries.map((e) => [e.name, /\bdeprecated\b/.test(e.kindModifiers ?? "") ? "struck" : "plain"]));
+  });
+}
+
+/** Every hover over a file of declarations. */
+export function hovers(types: string): readonly Hover[] {
+  const { ts, service, probe, begin, write } = opened(types, "probe.ts");
+  let text = begin;
   const program = service.getProgram();
   const checker = program.getTypeChecker();
   const file = program.getSourceFile(types);
@@ -191,7 +224,7 @@ export function hovers(types: string): readonly Hover[] {
     }
   };
   visit("", root);
-  version++;
+  write(text);
   for (const { name, at } of asked) {
     const info = service.getQuickInfoAtPosition(probe, at);
     found.push({ name, display: ts.displayPartsToString(info?.displayParts), documentation: textOf(info?.documentation, info?.tags) });

@@ -167,7 +167,7 @@ export const refused = (operation: string, text: string, args: ArrayLike<unknown
   refusedBy(operation, takenBy(text), Array.from(args));
 
 /** Values for the parameters of a form, which are of any type. */
-type Mended = readonly [never, never, never, never, never, never, never, never, ...never[]];
+type Mended = readonly [never, never, never, never, never, never, never, never, never, ...never[]];
 
 /** The same arguments under a form's own names, where they are right so; throws where they are not. */
 export const mended = (operation: string, text: string, args: ArrayLike<unknown>): Mended =>

@@ -35,3 +35,9 @@ export const windowOptions = <O extends object>(operation: string, stride: unkno
     ? (stride as O)
     : (byPosition<Record<string, unknown>>(operation, WINDOW, [stride, padding, options]) as O);
 };
+
+/** The same for one value before the options. */
+export const oneByPosition = <O extends object>(operation: string, name: keyof O & string, value: unknown, options: O | undefined): O =>
+  options === undefined && (value === undefined || isOptions(value))
+    ? ((value ?? NONE) as O)
+    : byPosition<O>(operation, [name], [value, options]);

@@ -1,4 +1,5 @@
 /** Embedding. @functional */
+import { oneByPosition } from "../declare/positional.ts";
 import { asItIs } from "../../core/padded-axes.ts";
 import { noGrad } from "../../autograd/grad-mode.ts";
 import { assign, call, requireSameDevice } from "../../dispatch/dispatch.ts";
@@ -99,8 +100,15 @@ function renormalize(indices: Tensor, table: Tensor, maxNorm: number, normType: 
 export function embedding(
   indices: Tensor,
   table: Tensor,
-  { paddingIdx: paddingIndex = null, maxNorm = null, normType = 2, scaleGradByFreq = false }: EmbeddingOptions = {},
+  paddingIdx?: number | null | EmbeddingOptions,
+  options?: EmbeddingOptions,
 ): Tensor {
+  const {
+    paddingIdx: paddingIndex = null,
+    maxNorm = null,
+    normType = 2,
+    scaleGradByFreq = false,
+  } = oneByPosition<EmbeddingOptions>("embedding", "paddingIdx", paddingIdx, options);
   requireSameDevice("embedding", [indices, table]);
   requireFloat("embedding", table, "table");
   if (indices.dtype !== "int32" && indices.dtype !== "int64") throw new DTypeError("embedding", "indices", "int32 or int64", indices.dtype);

@@ -1,4 +1,5 @@
 /** Batch and layer normalization: over the batch, over the last axes. @functional */
+import { byPosition, oneByPosition } from "../declare/positional.ts";
 import { scalarTensor } from "../../runtime/constants.ts";
 import { asItIs, beside, type Padding } from "../../core/padded-axes.ts";
 import { layerNormShader, normGradientShader } from "../../shader/kernels/select.ts";
@@ -221,9 +222,16 @@ export function batchNorm(
   runningVariance: Tensor | null,
   weight: Tensor | null = null,
   bias: Tensor | null = null,
-  options: BatchNormOptions = {},
+  training?: boolean | BatchNormOptions,
+  momentum?: number | BatchNormOptions,
+  eps?: number | BatchNormOptions,
+  options?: BatchNormOptions,
 ): Tensor {
-  const { training = false, momentum = 0.1, eps: epsilon = 1e-5 } = options;
+  const given =
+    momentum === undefined && eps === undefined
+      ? oneByPosition<BatchNormOptions>("batchNorm", "training", training, options)
+      : byPosition<BatchNormOptions>("batchNorm", ["training", "momentum", "eps"], [training, momentum, eps, options]);
+  const { training: trains = false, momentum: share = 0.1, eps: epsilon = 1e-5 } = given;
   requireFloat("batchNorm", x);
   // Nothing to normalise: PyTorch lets an empty vector through.
   if (x.rank === 1 && x.size === 0) return call(contiguousOp, [x], undefined);
@@ -235,7 +243,7 @@ export function batchNorm(
     ["bias", bias],
   ]);
   const [w, b] = affine(x, weight, bias, x.shape[1]!);
-  if (!training) {
+  if (!trains) {
     if (runningMean === null || runningVariance === null)
       throw new ValueError("batchNorm", "runningMean and runningVariance", "tensors, unless training", null);
     return call(batchNormOp, [x, toDType(runningMean, x.dtype), toDType(runningVariance, x.dtype), w, b], { epsilon });
@@ -246,8 +254,8 @@ export function batchNorm(
   if (count === 1) throw new ValueError("batchNorm", "x", "of more than one value for each channel in training", x.describe());
   const [y, average, variance] = dispatch(batchNormTrainingOp, [x, w, b], { epsilon }) as [Tensor, Tensor, Tensor];
   noGrad(() => {
-    if (runningMean !== null) move(runningMean, average, 1, momentum);
-    if (runningVariance !== null) move(runningVariance, variance, count / (count - 1), momentum);
+    if (runningMean !== null) move(runningMean, average, 1, share);
+    if (runningVariance !== null) move(runningVariance, variance, count / (count - 1), share);
   });
   return y;
 }
@@ -406,6 +414,14 @@ const layerNormGradOp = define<LayerAttributes>({
   whenEmpty: 0,
 });
 
+/** Options of layerNorm() and groupNorm(). */
+export interface NormOptions {
+  /** Added to the variance, against a division by zero. Default: 1e-5. */
+  readonly eps?: number | undefined;
+  /** @deprecated Use eps. */
+  readonly epsilon?: number | undefined;
+}
+
 /**
  * (x - mean) / sqrt(variance + epsilon) * weight + bias over the last axes, whose lengths are normalizedShape.
  *
@@ -417,15 +433,10 @@ export function layerNorm(
   normalizedShape: Shape,
   weight: Tensor | null = null,
   bias: Tensor | null = null,
-  {
-    eps: epsilon = 1e-5,
-  }: {
-    /** Added to the variance, against a division by zero. Default: 1e-5. */
-    readonly eps?: number | undefined;
-    /** @deprecated Use eps. */
-    readonly epsilon?: number | undefined;
-  } = {},
+  eps?: number | NormOptions,
+  options?: NormOptions,
 ): Tensor {
+  const { eps: epsilon = 1e-5 } = oneByPosition<NormOptions>("layerNorm", "eps", eps, options);
   requireFloat("layerNorm", x);
   const axes = normalizedShape.length;
   if (axes === 0 || !sameShape(x.shape.slice(x.rank - axes), normalizedShape) || x.rank < axes)

@@ -1,4 +1,5 @@
 /** Group normalization. @functional */
+import { oneByPosition } from "../declare/positional.ts";
 import { leading, summing } from "../../core/padded-axes.ts";
 import { isGradEnabled } from "../../autograd/grad-mode.ts";
 import { tie } from "../../autograd/tie.ts";
@@ -12,7 +13,16 @@ import { add, mul, sub } from "../elementwise/binary.ts";
 import { toDType } from "../data/conversion.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { reshape } from "../shape/movement.ts";
-import { requireChannels, filler, normalizationGradient, normalizedGradient, ofNothing, tiedTo, type Epsilon } from "./batch-layer-norm.ts";
+import {
+  requireChannels,
+  filler,
+  normalizationGradient,
+  normalizedGradient,
+  ofNothing,
+  tiedTo,
+  type Epsilon,
+  type NormOptions,
+} from "./batch-layer-norm.ts";
 import { mean, sum } from "../reduce/reduce.ts";
 import { emitReduce } from "../reduce/reduce-lower.ts";
 import { cast, requireFloat } from "../declare/support.ts";
@@ -98,15 +108,10 @@ export function groupNorm(
   groups: number,
   weight: Tensor | null = null,
   bias: Tensor | null = null,
-  {
-    eps: epsilon = 1e-5,
-  }: {
-    /** Added to the variance, against a division by zero. Default: 1e-5. */
-    readonly eps?: number | undefined;
-    /** @deprecated Use eps. */
-    readonly epsilon?: number | undefined;
-  } = {},
+  eps?: number | NormOptions,
+  options?: NormOptions,
 ): Tensor {
+  const { eps: epsilon = 1e-5 } = oneByPosition<NormOptions>("groupNorm", "eps", eps, options);
   return normalizeGroups(x, groups, weight, bias, { epsilon });
 }
 

@@ -1,4 +1,5 @@
 /** RMS normalization and local response normalization. @functional */
+import { oneByPosition } from "../declare/positional.ts";
 import { isGradEnabled } from "../../autograd/grad-mode.ts";
 import { normGradientShader, rmsNormShader } from "../../shader/kernels/select.ts";
 import { call, requireSameDevice, dispatch } from "../../dispatch/dispatch.ts";
@@ -106,6 +107,14 @@ const rmsNormGradOp = define<RmsAttributes>({
 
 const EPSILON = { float16: 2 ** -10, bfloat16: 2 ** -23, float32: 2 ** -23 } as const;
 
+/** Options of rmsNorm(). */
+export interface RmsNormOptions {
+  /** Added to the mean of squares. Default: the dtype's smallest difference from 1. */
+  readonly eps?: number | null | undefined;
+  /** @deprecated Use eps. */
+  readonly epsilon?: number | null | undefined;
+}
+
 /**
  * x / sqrt(mean(x²) + epsilon) * weight over the last axes, whose lengths are normalizedShape. epsilon: default the dtype's own.
  * DirectML: REDUCE AVERAGE, SQRT. Reference: torch.nn.functional.rms_norm.
@@ -114,15 +123,10 @@ export function rmsNorm(
   x: Tensor,
   normalizedShape: Shape,
   weight: Tensor | null = null,
-  {
-    eps: epsilon,
-  }: {
-    /** Added to the mean of squares. Default: the dtype's smallest difference from 1. */
-    readonly eps?: number | null | undefined;
-    /** @deprecated Use eps. */
-    readonly epsilon?: number | null | undefined;
-  } = {},
+  eps?: number | null | RmsNormOptions,
+  options?: RmsNormOptions,
 ): Tensor {
+  const { eps: epsilon } = oneByPosition<RmsNormOptions>("rmsNorm", "eps", eps, options);
   requireFloat("rmsNorm", x);
   const axes = normalizedShape.length;
   if (axes === 0 || axes > x.rank || !sameShape(x.shape.slice(x.rank - axes), normalizedShape))

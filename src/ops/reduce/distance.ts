@@ -28,7 +28,7 @@ import { constant, requireFloat, sumTo, transposeLast } from "../declare/support
 import { abs } from "../elementwise/unary.ts";
 import { clampMin, where } from "../elementwise/where.ts";
 import { half, real, sample, type Sample } from "../declare/sample.ts";
-import { byPosition } from "../declare/positional.ts";
+import { byPosition, oneByPosition } from "../declare/positional.ts";
 
 function requireOrder(operation: string, p: number): void {
   if (!(p >= 0)) throw new ValueError(operation, "p", "a number of at least 0", p);
@@ -90,19 +90,20 @@ export interface CdistOptions {
  * The p-norms of all differences of a row of a [..., P, M] and one of b [..., R, M]: [..., P, R]. Batches broadcast.
  * DirectML: GEMM and REDUCE SUM_SQUARE, or REDUCE L2. Reference: torch.cdist.
  */
-export function cdist(a: Tensor, b: Tensor, { p = 2, computeMode = "useMmForEuclidDistIfNecessary" }: CdistOptions = {}): Tensor {
+export function cdist(a: Tensor, b: Tensor, p?: number | CdistOptions, options?: CdistOptions): Tensor {
+  const { p: order = 2, computeMode = "useMmForEuclidDistIfNecessary" } = oneByPosition<CdistOptions>("cdist", "p", p, options);
   requireSameDevice("cdist", [a, b]);
   requireFloat("cdist", a, "a");
   requireFloat("cdist", b, "b");
-  requireOrder("cdist", p);
+  requireOrder("cdist", order);
   if (a.rank < 2 || b.rank < 2 || a.shape.at(-1) !== b.shape.at(-1))
     throw new ShapeError("cdist", "a and b", "[..., P, M] and [..., R, M]", `${a.describe()}, ${b.describe()}`);
   const isWorthwhile = a.shape.at(-2)! > FEW_ROWS || b.shape.at(-2)! > FEW_ROWS;
   const mode = camelCase(computeMode);
   const byProduct = mode === "useMmForEuclidDist" || (mode === "useMmForEuclidDistIfNecessary" && isWorthwhile);
   const dtype = resultType([a, b]);
-  if (p !== 2 || !byProduct || a.size === 0 || b.size === 0 || dtype === "float64")
-    return norm(sub(unsqueeze(a, -2), unsqueeze(b, -3)), p, -1);
+  if (order !== 2 || !byProduct || a.size === 0 || b.size === 0 || dtype === "float64")
+    return norm(sub(unsqueeze(a, -2), unsqueeze(b, -3)), order, -1);
   // Squares of lengths, and what is left of their sum, need float32.
   return toDType(call(euclideanOp, [toDType(a, "float32"), toDType(b, "float32")], undefined), dtype);
 }

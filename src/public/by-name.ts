@@ -1,0 +1,26 @@
+/** Types of layers that take their arguments by name: `linear({ inFeatures: 4, outFeatures: 2 })`. */
+
+/** Places of arguments by their names. */
+interface Places {
+  readonly [name: string]: number;
+}
+
+/** Fields of the object of options, which may be the last argument. */
+type OptionsOf<Args extends readonly unknown[]> =
+  Required<Args> extends readonly [...unknown[], infer Last] ? (Last extends object ? Last : unknown) : unknown;
+
+/** A function's or constructor's arguments in one object: those that it requires, others that are no option, and its options. */
+export type Named<Args extends readonly unknown[], Needed extends Places, Other extends Places> = {
+  readonly [Name in keyof Needed]: Args[Needed[Name]];
+} & { readonly [Name in keyof Other]?: Args[Other[Name]] } & OptionsOf<Args>;
+
+/** A function that makes a layer, of arguments by position or by name. */
+export type MadeByName<F extends (...args: never[]) => unknown, Needed extends Places, Other extends Places = Record<never, never>> = F &
+  ((args: Named<Parameters<F>, Needed, Other>) => ReturnType<F>);
+
+/** A layer's class, whose constructor takes arguments by position or by name. */
+export type ClassByName<
+  C extends new (...args: never[]) => unknown,
+  Needed extends Places,
+  Other extends Places = Record<never, never>,
+> = C & (new (args: Named<ConstructorParameters<C>, Needed, Other>) => InstanceType<C>);
