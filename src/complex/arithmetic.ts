@@ -6,7 +6,7 @@ import { noGrad } from "../autograd/grad-mode.ts";
 import { add as plus, div as over, mul as times, sub as minus, type Arithmetic } from "../ops/elementwise/binary.ts";
 import { eq, isinf } from "../ops/elementwise/compare.ts";
 import { toDType } from "../ops/data/conversion.ts";
-import { matmul as product } from "../ops/matmul/matmul.ts";
+import { matmul as realMatmul } from "../ops/matmul/matmul.ts";
 import { alias, broadcastTo, unsqueeze } from "../ops/shape/movement.ts";
 import { sum as total, type Axes, type ReduceOptions, mean as average } from "../ops/reduce/reduce.ts";
 import { cumsum as running } from "../ops/scan/scan.ts";
@@ -160,7 +160,7 @@ export const cumsum = (z: ComplexTensor, axis: number): ComplexTensor =>
 /** The matrix product; one of both may be real. Shapes as matmul's. */
 export function matmul(a: ComplexTensor | Tensor, b: ComplexTensor | Tensor): ComplexTensor {
   const [x, y] = operands("matmul", a, b) as [{ re: Tensor; im: Tensor | null }, { re: Tensor; im: Tensor | null }];
-  if (x.im === null) return result(product(x.re, y.re), product(x.re, y.im!));
-  if (y.im === null) return result(product(x.re, y.re), product(x.im, y.re));
-  return result(minus(product(x.re, y.re), product(x.im, y.im)), plus(product(x.re, y.im), product(x.im, y.re)));
+  if (x.im === null) return result(realMatmul(x.re, y.re), realMatmul(x.re, y.im!));
+  if (y.im === null) return result(realMatmul(x.re, y.re), realMatmul(x.im, y.re));
+  return result(minus(realMatmul(x.re, y.re), realMatmul(x.im, y.im)), plus(realMatmul(x.re, y.im), realMatmul(x.im, y.re)));
 }

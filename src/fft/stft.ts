@@ -51,7 +51,7 @@ export interface IstftOptions extends WindowedOptions {
   readonly returnComplex?: boolean | undefined;
 }
 
-interface Pieces {
+interface Framing {
   readonly nFft: number;
   readonly hop: number;
   /** [nFft]; null for ones. */
@@ -59,7 +59,7 @@ interface Pieces {
   readonly norm: Norm;
 }
 
-function piecesOf(operation: string, x: Tensor, nFft: number, options: WindowedOptions): Pieces {
+function framingOf(operation: string, x: Tensor, nFft: number, options: WindowedOptions): Framing {
   const whole = (argument: string, v: number, least: number, most: number): number => {
     if (!Number.isInteger(v) || v < least || v > most)
       throw new ValueError(
@@ -132,7 +132,7 @@ export function stft(x: Numbers, nFft: number, options: StftOptions = {}): Compl
   if (x.rank !== 1 && x.rank !== 2) throw new ShapeError("stft", "x", "[L] or [B, L]", x.describe());
   if (onesided && x instanceof ComplexTensor) throw new ValueError("stft", "onesided", "false for complex numbers", onesided);
   const given = partsOf("stft", x);
-  const { hop, window, norm } = piecesOf("stft", given[0], nFft, options);
+  const { hop, window, norm } = framingOf("stft", given[0], nFft, options);
   const half = Math.floor(nFft / 2);
   const batch = x.rank === 1 ? 1 : x.shape[0]!;
   const length = x.shape.at(-1)! + (center ? 2 * half : 0);
@@ -141,8 +141,8 @@ export function stft(x: Numbers, nFft: number, options: StftOptions = {}): Compl
   const parts = eachPart(given, (t) => {
     const signal = reshape(t, [batch, 1, t.shape.at(-1)!]);
     const wide = center && half > 0 ? pad(signal, [half, half], { mode: padMode }) : signal;
-    const pieces = frames(reshape(wide, [batch, length]), nFft, hop);
-    return window === null ? pieces : mul(pieces, window);
+    const framed = frames(reshape(wide, [batch, length]), nFft, hop);
+    return window === null ? framed : mul(framed, window);
   });
   const single = { axis: 2, n: nFft, norm, direction: "forward" as const };
   const spectra = onesided ? toHalf("stft", parts[0], single) : whole("stft", parts, single);
@@ -160,7 +160,7 @@ export function stft(x: Numbers, nFft: number, options: StftOptions = {}): Compl
 function requireCovered(weight: Tensor): void {
   if (!checksValues(weight)) return;
   const least = scope(() => itemSync(noGrad(() => amin(abs(weight)))));
-  if (least < LEAST_WEIGHT)
+  if (least < MIN_WEIGHT)
     throw new ValueError(
       "istft",
       "window",
@@ -169,7 +169,7 @@ function requireCovered(weight: Tensor): void {
       "A smaller hopLength covers all elements.",
     );
 }
-const LEAST_WEIGHT = 1e-11;
+const MIN_WEIGHT = 1e-11;
 
 /**
  * The signal whose stft is nearest to z in the sense of least squares: the inverse transforms times the window are added and divided
@@ -192,7 +192,7 @@ export function istft(z: ComplexTensor, nFft: number, options: IstftOptions = {}
   const rank = z.rank;
   if ((rank !== 2 && rank !== 3) || z.size === 0)
     throw new ShapeError("istft", "z", "[frequencies, frames] or [B, frequencies, frames]", z.describe());
-  const { hop, window, norm } = piecesOf("istft", z.re, nFft, options);
+  const { hop, window, norm } = framingOf("istft", z.re, nFft, options);
   const half = Math.floor(nFft / 2);
   const [frequencies, count] = z.shape.slice(-2) as [number, number];
   const onesided = options.onesided ?? frequencies !== nFft;
@@ -205,7 +205,7 @@ export function istft(z: ComplexTensor, nFft: number, options: IstftOptions = {}
   const spectra = eachPart(partsOf("istft", z), (t) => transpose(reshape(t, [batch, frequencies, count]), 1, 2));
   const single = { axis: 2, n: nFft, norm, direction: "inverse" as const };
   // The first half of a real signal's spectrum determines it, and is all that PyTorch reads.
-  const pieces: Parts = returnComplex ? whole("istft", spectra, single) : fromHalf("istft", spectra, single);
+  const framed: Parts = returnComplex ? whole("istft", spectra, single) : fromHalf("istft", spectra, single);
   const total = nFft + (count - 1) * hop;
   const start = center ? half : 0;
   const end = length !== undefined ? start + length : center ? total - half : total;
@@ -214,7 +214,7 @@ export function istft(z: ComplexTensor, nFft: number, options: IstftOptions = {}
   const squares = window === null ? ones([nFft], { device: z.device }) : mul(window, window);
   const weight = asked(overlapAdd(expand(reshape(squares, [1, 1, nFft]), [1, count, nFft]), hop));
   if (window !== null || hop > nFft) requireCovered(weight);
-  const signal = eachPart(pieces, (t) => {
+  const signal = eachPart(framed, (t) => {
     const summed = div(asked(overlapAdd(window === null ? t : mul(t, window), hop)), weight);
     const full = end > total ? pad(summed, [0, end - total]) : summed;
     return asResult(rank === 2 ? reshape(full, [end - start]) : full);

@@ -10,7 +10,7 @@ eachMode("rare calls", (_, mode) => {
     ).toEqual([2, 0]);
   });
 
-  test("a product over an empty axis with beta 0 leaves NaN out", () => {
+  test("a matmul over an empty axis with beta 0 leaves NaN out", () => {
     const found = mode.run(
       (c: dx.Tensor, a: dx.Tensor, b: dx.Tensor) => dx.addmm(c, a, b, { beta: 0 }),
       dx.full([2, 2], NaN),
@@ -43,7 +43,7 @@ eachMode("rare calls", (_, mode) => {
     }
   });
 
-  test("running products of zeros and infinities have PyTorch's gradients", () => {
+  test("cumulative products of zeros and infinities have PyTorch's gradients", () => {
     const gradient = (createGraph: boolean) => (x: dx.Tensor) => dx.grad(x.cumprod(0).sum(), [x], { createGraph })[0]!;
     const cases: [number[], number[], boolean][] = [
       [[0.5, 2, 0, 4, Infinity, 2], [3, 0.5, Infinity, 0, 0, 0], false],

@@ -152,7 +152,7 @@ const sameFloats = (name: string, promoted: DType): DType => {
   if (!isFloat(promoted)) throw new DTypeError(name, "dtype", "a floating one", promoted);
   return computing(name, promoted);
 };
-/** A number beside half precision has float32's digits, as in PyTorch, but where it would take part in the promotion. */
+/** With a half-precision tensor, a number keeps float32 precision, as in PyTorch, unless it takes part in the promotion. */
 function factor(operation: string, argument: string, tensors: readonly Tensor[], value: number | boolean): Tensor {
   const promoted = resultType(tensors);
   const dtype = isHalf(promoted) && tensors.some((t) => t.rank > 0) ? "float32" : promoted;

@@ -34,7 +34,7 @@ export function operands(operation: string, a: Arithmetic, b: Arithmetic): [Tens
   return a instanceof Tensor ? [a, number] : [number, b as Tensor];
 }
 
-/** The same for operations whose results are real numbers: a number beside integers is not one of their dtype. @package */
+/** The same for operations whose results are real numbers: with integers, a number does not take their dtype. @package */
 export function realOperands(operation: string, a: Arithmetic, b: Arithmetic): [Tensor, Tensor] {
   const isNumber = (v: Arithmetic): v is number | bigint => typeof v === "number" || typeof v === "bigint";
   if (a instanceof Tensor && isNumber(b) && !isFloat(a.dtype)) return [a, scalarTensor(a.device, "float32", Number(b))];

@@ -45,7 +45,7 @@ function longDivision(g: GraphBuilder, a: Expr, b: Expr, wanted: "quotient" | "r
   return g.elementWiseIf(negative, g.elementWiseSubtract(whole(g, result, 0), result), result);
 }
 
-/** What a truncated division left over, made that of a floored one. */
+/** The remainder of a floored division, from that of a truncated one. */
 function withSignOf(g: GraphBuilder, b: Expr, rest: Expr): Expr {
   const differs = g.elementWiseLogicalXor(isNegative(g, rest), isNegative(g, b), BOOL);
   const moved = g.elementWiseIf(differs, g.elementWiseAdd(rest, b), rest);
@@ -167,7 +167,7 @@ export const floorDivide = (a: Arithmetic, b: Arithmetic): Tensor =>
   call(floorDivideOp, operands("floorDivide", a, divisor("floorDivide", a, b)), undefined);
 const holdsZero = (data: TypedArray): boolean =>
   data instanceof BigInt64Array || data instanceof BigUint64Array ? data.includes(0n) : data.includes(0);
-/** Whether a number is 0, or becomes it in the dtype of the integers that it divides: 256 beside uint8. */
+/** Whether a number is 0, or becomes it in the dtype of the integers that it divides, as 256 does in uint8. */
 const isZeroIn = (a: Arithmetic, b: number | bigint | boolean): boolean =>
   Number(b) === 0 || (a instanceof Tensor && isInteger(a.dtype) && Number.isInteger(Number(b)) && Number(elements(a.dtype, [b])[0]) === 0);
 /**

@@ -833,11 +833,11 @@ export const klDiv = function ($0: never, $1: never, $2: never = undefined as ne
  */
 export const einsum = function ($0: never, ...rest: never[]) { if (!(kinds.kind130.is($0) && kinds.kind180.is(rest))) [$0, ...rest] = mended("einsum", "equation:88 ...operands:89", arguments); try { return $matmulContraction.einsum($0, ...rest); } catch (error) { throw under("einsum", error); } } as unknown as typeof $matmulContraction.einsum;
 /**
- * The sum of a's and b's products over axes: the last n of a with the first n of b, or lists of axes of each. DirectML: GEMM.
+ * The contraction of a and b over axes: the last n of a with the first n of b, or lists of axes of each. DirectML: GEMM.
  * Reference: torch.tensordot.
  */
 export const tensordot = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.kind181.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("tensordot", "a:0 b:0 axes:90", arguments); try { return $matmulContraction.tensordot($0, $1, $2); } catch (error) { throw under("tensordot", error); } } as unknown as typeof $matmulContraction.tensordot;
-/** Sums of products over the last axes; of a scalar the product. Reference: torch.inner. */
+/** The dot products of a's and b's rows (last axes); with a scalar the elementwise product. Reference: torch.inner. */
 export const inner = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("inner", "a:0 b:0", arguments); try { return $matmulContraction.inner($0, $1); } catch (error) { throw under("inner", error); } } as unknown as typeof $matmulContraction.inner;
 /**
  * The matrix product with PyTorch's rules: vectors are rows on the left and columns on the right and lose that axis again; axes
@@ -1307,7 +1307,7 @@ export const logcumsumexp = function ($0: never, $1: never) { if (!(isTensor($0)
 export { type CumulativeOptions } from "../scan/scan.ts";
 /** The running sum along an axis. Integers and bool give int64. Reference: torch.cumsum. DirectML: CUMULATIVE_SUMMATION. */
 export const cumsum = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && kinds.kind8.is($1) && ($2 === undefined || kinds.kind124.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("cumsum", "x:0 axis:2 options:63", arguments); try { return $scanScan.cumsum($0, $1, $2); } catch (error) { throw under("cumsum", error); } } as unknown as typeof $scanScan.cumsum;
-/** The running product along an axis. Integers and bool give int64. Reference: torch.cumprod. DirectML: CUMULATIVE_PRODUCT. */
+/** The cumulative product along an axis. Integers and bool give int64. Reference: torch.cumprod. DirectML: CUMULATIVE_PRODUCT. */
 export const cumprod = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && kinds.kind8.is($1) && ($2 === undefined || kinds.kind124.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("cumprod", "x:0 axis:2 options:63", arguments); try { return $scanScan.cumprod($0, $1, $2); } catch (error) { throw under("cumprod", error); } } as unknown as typeof $scanScan.cumprod;
 export { type DiagonalOptions } from "../shape/diagonals.ts";
 /** Square matrices with x's last axis on a diagonal, zeros elsewhere. Reference: torch.diag_embed. */

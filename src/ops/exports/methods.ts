@@ -70,18 +70,12 @@ Object.defineProperty(Tensor.prototype, Symbol.iterator, {
   configurable: true,
 });
 /** Their digits must fit into one text of JavaScript's. */
-const MOST_WRITTEN = 2 ** 24;
+const MAX_WRITTEN = 2 ** 24;
 Object.defineProperty(Tensor.prototype, "toJSON", {
   value(this: Tensor) {
     const plain = (v: unknown): unknown => (Array.isArray(v) ? v.map(plain) : typeof v === "bigint" ? String(v) : v);
-    if (this.size > MOST_WRITTEN)
-      throw new ShapeError(
-        "toJSON",
-        "tensor",
-        `of at most ${MOST_WRITTEN} elements`,
-        this.describe(),
-        "save() writes tensors of any size.",
-      );
+    if (this.size > MAX_WRITTEN)
+      throw new ShapeError("toJSON", "tensor", `of at most ${MAX_WRITTEN} elements`, this.describe(), "save() writes tensors of any size.");
     return { dtype: this.dtype, shape: this.shape, data: plain(toArraySync(this)) };
   },
   writable: true,

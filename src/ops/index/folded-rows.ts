@@ -21,18 +21,18 @@ import { sort } from "../sort/sort.ts";
 import { where } from "../elementwise/where.ts";
 
 /** Below this size computing the whole tensor is as fast as the operations on rows. */
-const LEAST_SIZE = 2 ** 16;
+const MIN_SIZE = 2 ** 16;
 /** The tensor has to be this many times larger than the indexed elements. */
-const LEAST_REST = 8;
+const MIN_RATIO = 8;
 /** Indices are compared pairwise up to this many comparisons, and sorted beyond. */
-const MOST_COMPARED = 2 ** 16;
+const MAX_COMPARED = 2 ** 16;
 
 /** rows: those that the index names; firsts: for each row, the position in the index of the first equal one. Gives each first row folded with its equals. */
 export type FoldRows = (rows: Tensor, firsts: Tensor) => Tensor;
 
 /** Whether a fold of `count` elements into x writes only these: where x is changed in place and no gradient is recorded. */
 const pays = (x: Tensor, source: Tensor, count: number): boolean =>
-  isWritten(x, source) && x.size >= LEAST_SIZE && x.size < 2 ** 31 && count * LEAST_REST <= x.size;
+  isWritten(x, source) && x.size >= MIN_SIZE && x.size < 2 ** 31 && count * MIN_RATIO <= x.size;
 
 /** x with the rows along an axis that a 1-axis index names folded; firsts is [k]. Null where the whole is to be computed, as in any other operation. */
 export function foldedRows(x: Tensor, axis: number, index: Tensor, source: Tensor, fold: FoldRows): Tensor | null {
@@ -87,7 +87,7 @@ function firstsOf(index: Tensor): Tensor {
   const { device, size: k } = index;
   if (k === 1) return zeros([1], { dtype: "int32", device });
   const numbers = arange(k, { dtype: "int32", device });
-  if (k * k <= MOST_COMPARED) return toDType(amin(where(eq(reshape(index, [k, 1]), index), numbers, k), 1), "int32");
+  if (k * k <= MAX_COMPARED) return toDType(amin(where(eq(reshape(index, [k, 1]), index), numbers, k), 1), "int32");
   const { values, indices } = sort(index, 0);
   const isNew = ne(narrow(values, 0, 1, k - 1), narrow(values, 0, 0, k - 1));
   const starts = cummax(pad(where(isNew, narrow(numbers, 0, 1, k - 1), 0), [1, 0]), 0).values;

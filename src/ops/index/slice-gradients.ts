@@ -13,7 +13,7 @@ import { reshape, sliceAdjoint, sliceView, unsqueeze } from "../shape/movement.t
 const FAN_IN = 512;
 
 /** Interleaved slices are joined where at most this many zeros are written for each of their elements. */
-const MOST_ZEROS = 8;
+const MAX_ZEROS = 8;
 
 /** A gradient of the elements from lo to before hi along each axis. */
 interface Piece {
@@ -26,7 +26,7 @@ const ones = (list: readonly unknown[]): number[] => list.map(() => 1);
 const lengths = (lo: readonly number[], hi: readonly number[]): number[] => lo.map((l, i) => hi[i]! - l);
 const replaced = (list: readonly number[], axis: number, value: number): number[] => list.map((v, i) => (i === axis ? value : v));
 
-/** The piece with zeros around it, up to these bounds. */
+/** The piece padded with zeros to these bounds. */
 function padded({ grad, lo, hi }: Piece, from: readonly number[], to: readonly number[]): Piece {
   if (lo.every((l, i) => l === from[i] && hi[i] === to[i])) return { grad, lo, hi };
   const box = { starts: lengths(from, lo), sizes: grad.shape, steps: ones(lo) };
@@ -61,7 +61,7 @@ function overlapped(a: Piece, b: Piece, axis: number): Piece {
   return { grad: joined(parts, axis), lo: first.lo, hi: replaced(first.hi, axis, longer.hi[axis]!) };
 }
 
-/** Pieces of which each overlaps the ones before it, by halves: work in proportion to their sizes. */
+/** Pieces of which each overlaps the ones before it, merged by halves: work in proportion to their sizes. */
 function merged(pieces: readonly Piece[], axis: number): Piece {
   if (pieces.length === 1) return pieces[0]!;
   const [a, b] = [pieces.slice(0, pieces.length >> 1), pieces.slice(pieces.length >> 1)].map((half) => combined(half, axis)) as [
@@ -184,7 +184,7 @@ function woven(parts: readonly PartialGradient[], shape: Shape): Lattice[] {
     const groups = grouped(lattices, keyOf);
     const isWorth = (group: readonly Lattice[]): boolean => {
       const step = group[0]!.steps[axis]!;
-      return group.length > 1 && step > 1 && step <= MOST_ZEROS * group.length;
+      return group.length > 1 && step > 1 && step <= MAX_ZEROS * group.length;
     };
     lattices = united(
       groups.flatMap((group) => (isWorth(group) ? [interleaved(group, axis, shape)] : group)),

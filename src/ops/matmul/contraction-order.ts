@@ -8,7 +8,7 @@ export type Order = readonly (readonly [number, number])[];
 /** More operands than these are paired greedily. */
 const MOST = 5;
 
-const product = (labels: Iterable<string>, lengths: ReadonlyMap<string, number>): number => {
+const volume = (labels: Iterable<string>, lengths: ReadonlyMap<string, number>): number => {
   let n = 1;
   for (const l of labels) n *= lengths.get(l)!;
   return n;
@@ -16,7 +16,7 @@ const product = (labels: Iterable<string>, lengths: ReadonlyMap<string, number>)
 
 const union = (a: Labels, b: Labels): string[] => [...new Set([...a, ...b])];
 
-/** Labels of the product of two that the others or the output need. */
+/** Labels of a contraction of two operands that the others or the output need. */
 function left(a: Labels, b: Labels, others: readonly Labels[], output: Labels): string[] {
   const needed = new Set([...others.flat(), ...output]);
   return union(a, b).filter((l) => needed.has(l));
@@ -38,7 +38,7 @@ function best(operands: readonly Labels[], output: Labels, lengths: ReadonlyMap<
   let isFirst = true;
   for (let i = 0; i < operands.length; i++)
     for (let j = i + 1; j < operands.length; j++) {
-      const cost = product(union(operands[i]!, operands[j]!), lengths);
+      const cost = volume(union(operands[i]!, operands[j]!), lengths);
       if (!isFirst && cost >= found.cost) continue;
       const others = operands.filter((_, k) => k !== i && k !== j);
       const rest = best([...others, left(operands[i]!, operands[j]!, others, output)], output, lengths, found.cost - cost);
@@ -55,7 +55,7 @@ function greedy(operands: readonly Labels[], output: Labels, lengths: ReadonlyMa
     let [bestPair, bestCost]: [[number, number], number] = [[0, 1], Infinity];
     for (let i = 0; i < parts.length; i++)
       for (let j = i + 1; j < parts.length; j++) {
-        const cost = product(union(parts[i]!, parts[j]!), lengths);
+        const cost = volume(union(parts[i]!, parts[j]!), lengths);
         if (cost < bestCost) [bestPair, bestCost] = [[i, j], cost];
       }
     const [i, j] = bestPair;

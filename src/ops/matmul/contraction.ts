@@ -70,13 +70,13 @@ function contract(a: Labelled, b: Labelled, kept: ReadonlySet<string>): Labelled
       );
     return { t: mul(show(left), show(right)), labels };
   }
-  const product = matmul(grouped(left, batch, [rows, inner]), grouped(right, batch, [inner, columns]));
+  const contracted = matmul(grouped(left, batch, [rows, inner]), grouped(right, batch, [inner, columns]));
   const lengths = [
     ...batch.map((l) => lengthOf(left, l)),
     ...rows.map((l) => lengthOf(left, l)),
     ...columns.map((l) => lengthOf(right, l)),
   ];
-  return { t: reshape(product, lengths), labels };
+  return { t: reshape(contracted, lengths), labels };
 }
 
 /** One label for each axis; equal ones are a diagonal. */
@@ -209,7 +209,7 @@ const spreadInner = ({ t, labels }: Labelled, lengths: ReadonlyMap<string, numbe
 });
 
 /**
- * The sum of a's and b's products over axes: the last n of a with the first n of b, or lists of axes of each. DirectML: GEMM.
+ * The contraction of a and b over axes: the last n of a with the first n of b, or lists of axes of each. DirectML: GEMM.
  * Reference: torch.tensordot.
  */
 export function tensordot(a: Tensor, b: Tensor, axes: number | readonly [readonly number[], readonly number[]] = 2): Tensor {
@@ -251,7 +251,7 @@ export function tensordot(a: Tensor, b: Tensor, axes: number | readonly [readonl
   );
 }
 
-/** Sums of products over the last axes; of a scalar the product. Reference: torch.inner. */
+/** The dot products of a's and b's rows (last axes); with a scalar the elementwise product. Reference: torch.inner. */
 export function inner(a: Tensor, b: Tensor): Tensor {
   if (a.rank === 0 || b.rank === 0) return mul(a, b);
   if (a.shape.at(-1) !== b.shape.at(-1)) throw new ShapeError("inner", "b", `of a's last length ${a.shape.at(-1)}`, b.describe());

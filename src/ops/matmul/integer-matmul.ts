@@ -6,7 +6,7 @@ import { sizeOf } from "../../core/shape.ts";
 import { cast, constant, cut } from "../declare/support.ts";
 
 /** Up to this many multiplications are one elementwise product and a sum: that needs less time and memory than GEMMs of digits. */
-const MOST_PRODUCTS = 2 ** 20;
+const MAX_MULTIPLICATIONS = 2 ** 20;
 /** Digits are -128 to 127: float32 is exact for the sum of up to this many products of digits. */
 const LONGEST = 1024;
 
@@ -23,7 +23,8 @@ export function emitIntegerMatmul(
   const n = b.sizes.at(-1)!;
   const wide: DType = DTYPES[dtype].sizeInBytes >= 4 ? dtype : "int32";
   const [x, y] = [cast(g, a, wide), cast(g, b, wide)];
-  const made = sizeOf(batch) * m * n * k <= MOST_PRODUCTS ? bySums(g, x, y, batch) : byDigits(g, x, y, DTYPES[dtype].sizeInBytes, gemm);
+  const made =
+    sizeOf(batch) * m * n * k <= MAX_MULTIPLICATIONS ? bySums(g, x, y, batch) : byDigits(g, x, y, DTYPES[dtype].sizeInBytes, gemm);
   return cast(g, made, dtype);
 }
 

@@ -120,10 +120,10 @@ const vectorOp = define({
     const left = a!.sizes.length === 1 ? g.reshape(a!, [1, length]) : a!;
     const column = g.reshape(b!, [length, 1]);
     const batch = left.sizes.slice(0, -2);
-    const product = isFloat(out!.dtype)
+    const gemm = isFloat(out!.dtype)
       ? emitGemm(g, left, column, null, batch, { alpha: 1, beta: 0 })
       : emitIntegers(g, left, column, batch, out!.dtype);
-    return [g.reinterpret(product, { sizes: out!.shape.length === 0 ? [1] : out!.shape })];
+    return [g.reinterpret(gemm, { sizes: out!.shape.length === 0 ? [1] : out!.shape })];
   },
   grad: (dy, { inputs: [a, b], needs }) => [
     needs[0] ? mul(reshape(dy, [...dy.shape, 1]), b!) : null,
@@ -194,8 +194,8 @@ export function matmul(a: Tensor, b: Tensor): Tensor {
   requireInner("matmul", a, b, b.rank === 1 ? b.shape[0]! : b.shape.at(-2)!);
   if (b.rank === 1) return call(vectorOp, kept(a, b), undefined);
   if (a.rank > 1) return call(matmulOp, kept(a, b), undefined);
-  const product = call(matmulOp, kept(reshape(a, [1, a.shape[0]!]), b), undefined);
-  return asResult(reshape(product, [...product.shape.slice(0, -2), product.shape.at(-1)!]));
+  const row = call(matmulOp, kept(reshape(a, [1, a.shape[0]!]), b), undefined);
+  return asResult(reshape(row, [...row.shape.slice(0, -2), row.shape.at(-1)!]));
 }
 
 /** a [M, K] times b [K, N]. Errors as for matmul, and for other ranks. DirectML: GEMM. Reference: torch.mm. */
@@ -266,9 +266,9 @@ function addMatmul(
   requireHeld(operation, "alpha", scale, alpha);
   requireHeld(operation, "beta", scale, beta);
   if (isInteger(a.dtype) || sizeOf(shape) === 0 || a.shape.at(-1) === 0) {
-    const product = matmul(a, b);
+    const ab = matmul(a, b);
     const factor = (x: Tensor, by: number): Tensor => (by === 1 ? x : mul(x, isInteger(x.dtype) ? Math.trunc(by) : by));
-    return add(beta === 0 ? zerosLike(c) : factor(c, beta), factor(product, alpha));
+    return add(beta === 0 ? zerosLike(c) : factor(c, beta), factor(ab, alpha));
   }
   return call(addmmOp, [c, a, b], { alpha, beta });
 }
@@ -358,8 +358,8 @@ export function linear(x: Tensor, weight: Tensor, bias: Tensor | null = null): T
     if (!sameShape(bias.shape, [weight.shape[0]!])) throw new ShapeError("linear", "bias", showShape([weight.shape[0]!]), bias.describe());
   }
   if (!isFloat(x.dtype) || x.size === 0 || weight.size === 0) {
-    const product = matmul(x, transpose(weight, 0, 1));
-    return bias === null ? product : add(product, bias);
+    const y = matmul(x, transpose(weight, 0, 1));
+    return bias === null ? y : add(y, bias);
   }
   const rows = kept(x, weight)[0];
   return call(linearOp, bias === null ? [rows, weight] : [rows, weight, bias], undefined);

@@ -337,11 +337,11 @@ export function randperm(n: number, options: RandomOptions = {}): Tensor {
 }
 
 /** Of a permutation, which the host draws: some seconds. */
-const MOST_DRAWN = 2 ** 27;
+const MAX_DRAWN = 2 ** 27;
 
 /** @internal 0 to n - 1 in a random order. */
 export function permutation(n: number, generator: Generator = defaultGenerator()): Int32Array {
-  if (!Number.isInteger(n) || n < 0 || n > MOST_DRAWN) throw new ValueError("randperm", "n", `an integer from 0 to ${MOST_DRAWN}`, n);
+  if (!Number.isInteger(n) || n < 0 || n > MAX_DRAWN) throw new ValueError("randperm", "n", `an integer from 0 to ${MAX_DRAWN}`, n);
   const order = Int32Array.from({ length: n }, (_, i) => i);
   for (let i = n - 1; i > 0; i--) {
     const j = generator.nextBelow(i + 1);

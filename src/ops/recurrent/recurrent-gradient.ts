@@ -20,7 +20,7 @@ import { tanh } from "../elementwise/unary.ts";
 import { where } from "../elementwise/where.ts";
 
 /** Time steps of one operation: programs exist for this count and for the powers of two below it. */
-const MOST_STEPS = 16;
+const MAX_STEPS = 16;
 
 /** @internal The operands of one direction of a layer, from which its gradient is computed. */
 export interface Direction {
@@ -70,7 +70,7 @@ export interface Range {
 export function rangesOf(steps: number): Range[] {
   if (isGradEnabled()) return [{ start: 0, length: steps }];
   const ranges: Range[] = [];
-  for (let start = 0, length = MOST_STEPS; start < steps; start += length) {
+  for (let start = 0, length = MAX_STEPS; start < steps; start += length) {
     while (length > steps - start) length >>= 1;
     ranges.push({ start, length });
   }

@@ -33,7 +33,7 @@ import {
 import {
   at,
   backwards,
-  beside,
+  joinedColumns,
   besideSamples,
   chooses,
   forwards,
@@ -154,7 +154,7 @@ const projectedGradOp: Definition<StepsAttributes> = define<StepsAttributes>({
     const [input, forget] = [gate(g, gates!, 0, width), gate(g, gates!, 1, width)];
     const projected = g.elementWiseTanh(g.elementWiseAdd(g.elementWiseMultiply(forget, before!), g.elementWiseMultiply(input, candidate!)));
     const intoCell = multiplied(g, output!, tanhSlope(g, projected));
-    const slopes = beside(g, [
+    const slopes = joinedColumns(g, [
       multiplied(g, candidate!, sigmoidSlope(g, input)),
       multiplied(g, before!, sigmoidSlope(g, forget)),
       multiplied(g, input, tanhSlope(g, candidate!)),

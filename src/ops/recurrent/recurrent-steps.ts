@@ -48,7 +48,7 @@ export function stacked(g: GraphBuilder, steps: readonly Expr[]): Expr {
   return parts.length === 1 ? parts[0]! : g.join(parts, { output: { sizes: [parts.length, batch, width] }, axis: 0 });
 }
 /** @internal Parts joined along the last axis. */
-export const beside = (g: GraphBuilder, parts: readonly Expr[]): Expr => {
+export const joinedColumns = (g: GraphBuilder, parts: readonly Expr[]): Expr => {
   const sizes = [...parts[0]!.sizes];
   const axis = sizes.length - 1;
   sizes[axis] = sizes[axis]! * parts.length;
@@ -135,7 +135,7 @@ export const lstmStepsGradOp: Definition<StepsAttributes> = define<StepsAttribut
     const [input, forget] = [gate(g, gates!, 0, width), gate(g, gates!, 1, width)];
     const tanhCell = g.elementWiseTanh(g.elementWiseAdd(g.elementWiseMultiply(forget, before!), g.elementWiseMultiply(input, candidate!)));
     const intoCell = multiplied(g, output!, tanhSlope(g, tanhCell));
-    const slopes = beside(g, [
+    const slopes = joinedColumns(g, [
       multiplied(g, candidate!, sigmoidSlope(g, input)),
       multiplied(g, before!, sigmoidSlope(g, forget)),
       multiplied(g, input, tanhSlope(g, candidate!)),
@@ -195,7 +195,7 @@ export const gruStepsGradOp: Definition<StepsAttributes> = define<StepsAttribute
     const candidate = multiplied(g, negated(g, z), tanhSlope(g, n));
     const reset = multiplied(g, candidate, own, sigmoidSlope(g, r));
     const update = multiplied(g, g.elementWiseSubtract(before!, n), sigmoidSlope(g, z));
-    const factors = beside(g, [reset, update, g.elementWiseMultiply(candidate, r)]);
+    const factors = joinedColumns(g, [reset, update, g.elementWiseMultiply(candidate, r)]);
     const choose = chooses(g, masked ? given! : null);
     const threefold = [batch, 3, width];
     const [sums, totals] = [new Array<Expr>(steps), new Array<Expr>(steps)];
@@ -212,7 +212,7 @@ export const gruStepsGradOp: Definition<StepsAttributes> = define<StepsAttribute
     const all = stacked(g, sums);
     const last = g.elementWiseMultiply(stacked(g, totals), candidate);
     const chosen = masked ? g.elementWiseIf(g.expand(given!, last.sizes), last, constant(g, last.dtype, 0, last.sizes)) : last;
-    return [beside(g, [gate(g, all, 0, width), gate(g, all, 1, width), chosen]), all, dh];
+    return [joinedColumns(g, [gate(g, all, 0, width), gate(g, all, 1, width), chosen]), all, dh];
   },
   padded: besideSamples(5),
   grad: null,

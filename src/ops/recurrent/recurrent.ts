@@ -33,9 +33,9 @@ export interface RecurrentWeights {
   readonly input: Tensor;
   /** [gates * H, H], or of the projection's width. */
   readonly hidden: Tensor;
-  /** [gates * width]: the bias beside the input. Default: null. */
+  /** [gates * width]: the bias of the input's sums. Default: null. */
   readonly inputBias?: Tensor | null | undefined;
-  /** [gates * width]: the bias beside the hidden state. Default: null. */
+  /** [gates * width]: the bias of the hidden state's sums. Default: null. */
   readonly hiddenBias?: Tensor | null | undefined;
   /** [P, H]: an LSTM's hidden states are projected by it. */
   readonly projection?: Tensor | null | undefined;

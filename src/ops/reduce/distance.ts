@@ -45,8 +45,8 @@ const euclideanOp: Definition<undefined> = define({
     const { shape } = out!;
     const squares = (x: Expr): Expr => emitReduce(g, x, "SUM_SQUARE", [x.sizes.length - 1]);
     const lengths = g.elementWiseAdd(g.expand(squares(a!), shape), g.expand(transposeLast(g, squares(b!)), shape));
-    const products = emitGemm(g, a!, transposeLast(g, b!), null, shape.slice(0, -2), { alpha: -2, beta: 0 });
-    const total = g.elementWiseAdd(lengths, g.reinterpret(products, { sizes: shape }));
+    const gemm = emitGemm(g, a!, transposeLast(g, b!), null, shape.slice(0, -2), { alpha: -2, beta: 0 });
+    const total = g.elementWiseAdd(lengths, g.reinterpret(gemm, { sizes: shape }));
     return [g.elementWiseSqrt(extremeOf(g, "max", total, constant(g, total.dtype, 0, shape)))];
   },
   // dy (a - b) / y, 0 where y is.
@@ -100,16 +100,16 @@ export function cdist(a: Tensor, b: Tensor, p?: number | CdistOptions, options?:
     throw new ShapeError("cdist", "a and b", "[..., P, M] and [..., R, M]", `${a.describe()}, ${b.describe()}`);
   const isWorthwhile = a.shape.at(-2)! > FEW_ROWS || b.shape.at(-2)! > FEW_ROWS;
   const mode = camelCase(computeMode);
-  const byProduct = mode === "useMmForEuclidDist" || (mode === "useMmForEuclidDistIfNecessary" && isWorthwhile);
+  const byGemm = mode === "useMmForEuclidDist" || (mode === "useMmForEuclidDistIfNecessary" && isWorthwhile);
   const dtype = resultType([a, b]);
-  if (order !== 2 || !byProduct || a.size === 0 || b.size === 0 || dtype === "float64")
+  if (order !== 2 || !byGemm || a.size === 0 || b.size === 0 || dtype === "float64")
     return norm(sub(unsqueeze(a, -2), unsqueeze(b, -3)), order, -1);
   // Squares of lengths, and what is left of their sum, need float32.
   return toDType(call(euclideanOp, [toDType(a, "float32"), toDType(b, "float32")], undefined), dtype);
 }
 
 /** Limits: pairs of rows that the host lists, and elements that are compared at a time. */
-const MOST_PAIRS = 2 ** 28;
+const MAX_PAIRS = 2 ** 28;
 const PAIRED = 2 ** 22;
 
 /** The p-norms of the differences of all pairs of rows of x [N, M], [N (N - 1) / 2]. Reference: torch.nn.functional.pdist. @functional */
@@ -119,7 +119,7 @@ export function pdist(x: Tensor, p = 2): Tensor {
   if (x.rank !== 2) throw new ShapeError("pdist", "x", "[N, M]", x.describe());
   const [n, length] = x.shape as [number, number];
   const count = (n * (n - 1)) / 2;
-  if (count > MOST_PAIRS) throw new ShapeError("pdist", "x", `of rows that make at most ${MOST_PAIRS} pairs`, x.describe());
+  if (count > MAX_PAIRS) throw new ShapeError("pdist", "x", `of rows that make at most ${MAX_PAIRS} pairs`, x.describe());
   const distances = (first: Int32Array, second: Int32Array): Tensor => {
     const rows = (indices: Int32Array): Tensor => indexSelect(x, 0, tensor(indices, { device: x.device }));
     return norm(sub(rows(first), rows(second)), p, 1);

@@ -124,8 +124,8 @@ export function cov(x: Tensor, { correction = 1, fweights = null, aweights = nul
   const centred = sub(rows, average);
   const lost = weights === null || aweights === null || correction === 0 ? correction : div(mul(sum(mul(weights, a!)), correction), total);
   const divisor = typeof total === "number" && typeof lost === "number" ? Math.max(0, total - lost) : clampMin(sub(total, lost), 0);
-  const product = matmul(weights === null ? centred : mul(centred, weights), transposed(centred));
-  const result = div(product, divisor);
+  const outerSum = matmul(weights === null ? centred : mul(centred, weights), transposed(centred));
+  const result = div(outerSum, divisor);
   return rows.shape[0] === 1 ? reshape(result, []) : result;
 }
 

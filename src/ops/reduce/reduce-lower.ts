@@ -5,7 +5,7 @@ import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import type { Expr } from "../../graph/graph.ts";
 
 /** The most axes of a DirectML tensor. */
-const MOST_AXES = 8;
+const MAX_MERGED_AXES = 8;
 
 /** x with at most MOST_AXES axes: adjacent axes that are all reduced (or all kept) and contiguous are merged. @package */
 export function merged(x: Expr, axes: readonly number[]): { sizes: number[]; strides: number[]; reduced: boolean[] } {
@@ -36,7 +36,7 @@ const asItIs = (x: Expr, axes: readonly number[]): ReturnType<typeof merged> => 
 /** REDUCE over axes: a packed result with length 1 along them. @package */
 export function emitReduce(g: GraphBuilder, x: Expr, fn: DML_REDUCE_FUNCTION, axes: readonly number[], dtype: DType = x.dtype): Expr {
   // A device that fuses graphs matches nodes by their axes, and merges axes itself.
-  const keeps = g.capabilities.fusesGraphs && x.sizes.length <= MOST_AXES;
+  const keeps = g.capabilities.fusesGraphs && x.sizes.length <= MAX_MERGED_AXES;
   const { sizes, strides, reduced } = keeps ? asItIs(x, axes) : merged(x, axes);
   const list = reduced.flatMap((r, i) => (r ? [i] : []));
   const seen = g.reinterpret(x, { sizes, strides });

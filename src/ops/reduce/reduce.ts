@@ -170,7 +170,7 @@ export const reduceAttributes = (operation: string, x: Tensor, axis: Axes | unde
 };
 
 /** A cast to more bytes than this is cast and reduced in parts, so that the whole tensor never exists in memory. */
-const MOST_WIDENED = 64 * 2 ** 20;
+const MAX_WIDENED = 64 * 2 ** 20;
 
 /** The reduction of x in another dtype; the cast tensor is freed at once, so that the next one reuses its memory. */
 function reducedAs(op: Definition<ReduceAttributes>, x: Tensor, dtype: DType, attrs: ReduceAttributes): Tensor {
@@ -190,11 +190,11 @@ function widenedReduce(
 ): Tensor {
   const bytes = x.size * DTYPES[dtype].sizeInBytes;
   const isWider = DTYPES[dtype].sizeInBytes > DTYPES[x.dtype].sizeInBytes;
-  if (!isWider || bytes <= 2 * MOST_WIDENED) return reducedAs(op, x, dtype, attrs);
+  if (!isWider || bytes <= 2 * MAX_WIDENED) return reducedAs(op, x, dtype, attrs);
   // The longest axis is split; parts of a reduced axis are folded, parts of another axis are concatenated.
   const axis = x.shape.reduce((best, d, i) => (d > x.shape[best]! ? i : best), 0);
   const length = x.shape[axis]!;
-  const step = Math.max(1, Math.floor((length * MOST_WIDENED) / bytes));
+  const step = Math.max(1, Math.floor((length * MAX_WIDENED) / bytes));
   const part = (start: number): Tensor => {
     const piece = narrow(x, axis, start, Math.min(step, length - start));
     const result = widenedReduce(op, piece, dtype, attrs, join);

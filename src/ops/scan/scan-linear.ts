@@ -1,4 +1,4 @@
-/** The linear recurrence s[i] = b[i] + a[i] s[i-1] along an axis, which running products have as their gradient. @package */
+/** The linear recurrence s[i] = b[i] + a[i] s[i-1] along an axis, the gradient of cumprod. @package */
 import { neutral } from "../../core/padded-axes.ts";
 import { call } from "../../dispatch/dispatch.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -65,7 +65,7 @@ export function scanLinear(x: Tensor, dy: Tensor, axis: number, { reverse, exclu
 
 /** Cases of `dxtensor verify`. */
 export const samples = (): readonly Sample[] => [
-  sample("composed", "products so far, and sums of them", [real([3, 5], 0.5, 2), real([3, 5])], (x, dy) => [
+  sample("composed", "cumulative products, and sums of them", [real([3, 5], 0.5, 2), real([3, 5])], (x, dy) => [
     scanLinear(x!.detach(), dy!.detach(), 1, { reverse: false, exclusive: true }),
     scanLinear(x!.detach(), dy!.detach(), 1, { reverse: true, exclusive: false }),
   ]),

@@ -1,4 +1,4 @@
-/** Running combinations along an axis for operators that DirectML has no scan of: the axis is gone over in steps that double. @package */
+/** Scans along an axis for operators that DirectML has no scan of: log2(n) steps of doubling distance. @package */
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { dataTypeName } from "../../core/dtype.ts";
 import type { Expr } from "../../graph/graph.ts";

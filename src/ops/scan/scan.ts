@@ -42,7 +42,7 @@ const cumprodOp: Definition<ScanAttributes> = define<ScanAttributes>({
     ),
   ],
   /*
-   * dx[k] is the product of what comes before k, times the sum over i of dy[i] and all that lies between k and i. No division: zeros
+   * dx[k] is the product of the elements before k, times the sum over i of dy[i] and the product of the elements between k and i. No division: zeros
    * are factors like others.
    */
   grad: (dy, { inputs: [x], outputs: [y], attrs }) => {
@@ -87,7 +87,7 @@ export function cumsum(x: Tensor, axis: number, { dtype }: CumulativeOptions = {
   return call(cumsumOp, [toDType(x, result)], { axis: normalizeAxis("cumsum", axis, x.rank), reverse: false, exclusive: false });
 }
 
-/** The running product along an axis. Integers and bool give int64. Reference: torch.cumprod. DirectML: CUMULATIVE_PRODUCT. */
+/** The cumulative product along an axis. Integers and bool give int64. Reference: torch.cumprod. DirectML: CUMULATIVE_PRODUCT. */
 export function cumprod(x: Tensor, axis: number, { dtype }: CumulativeOptions = {}): Tensor {
   const result = dtype ?? (isFloat(x.dtype) ? x.dtype : "int64");
   computing("cumprod", result);

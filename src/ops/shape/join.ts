@@ -76,11 +76,11 @@ export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
 }
 
 /** Views that one call makes at most: each is an object. */
-const MOST_PARTS = 2 ** 20;
+const MAX_PARTS = 2 ** 20;
 
 /** @package */
 export function requireParts(operation: string, argument: string, count: number, received: number): void {
-  if (count > MOST_PARTS) throw new ValueError(operation, argument, `such that there are at most ${MOST_PARTS} parts`, received);
+  if (count > MAX_PARTS) throw new ValueError(operation, argument, `such that there are at most ${MAX_PARTS} parts`, received);
 }
 
 /** Views of x along an axis: parts of `size` elements (the last may be shorter), or of the sizes listed. Reference: torch.split. */

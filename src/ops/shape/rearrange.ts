@@ -151,9 +151,9 @@ export function cartesianProd(...tensors: Tensor[]): Tensor {
 }
 
 /** In the list that the host makes of combinations. */
-const MOST_PLACES = 2 ** 26;
+const MAX_INDICES = 2 ** 26;
 /** Of elements in one of them. */
-const MOST_CHOSEN = 2 ** 10;
+const MAX_CHOSEN = 2 ** 10;
 
 /** Every choice of r elements of a vector in their order, as rows; withReplacement: an element more than once. Reference: torch.combinations. */
 export function combinations(
@@ -170,11 +170,11 @@ export function combinations(
   if (!Number.isInteger(r) || r < 0) throw new ValueError("combinations", "r", "an integer of at least 0", r);
   if (r === 0) return zeros([0], { dtype: x.dtype, device: x.device });
   if (r > x.size && (!withReplacement || x.size === 0)) return zeros([0, r], { dtype: x.dtype, device: x.device });
-  if (r > MOST_CHOSEN) throw new ValueError("combinations", "r", `at most ${MOST_CHOSEN}`, r);
+  if (r > MAX_CHOSEN) throw new ValueError("combinations", "r", `at most ${MAX_CHOSEN}`, r);
   // r of n, or of n + r - 1 with replacement.
   let count = r;
   for (let i = 0; i < r; i++) count *= (withReplacement ? x.size + i : x.size - i) / (i + 1);
-  if (count > MOST_PLACES) throw new ValueError("combinations", "r", `such that there are at most ${MOST_PLACES / r} of them`, r);
+  if (count > MAX_INDICES) throw new ValueError("combinations", "r", `such that there are at most ${MAX_INDICES / r} of them`, r);
   const indices: number[] = [];
   const choose = (first: number, chosen: readonly number[]): void => {
     if (chosen.length === r) indices.push(...chosen);

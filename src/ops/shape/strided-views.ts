@@ -114,7 +114,7 @@ function written(operation: string, x: Tensor, source: Tensor, part: (copy: Tens
   const target = part(copy);
   if (!sameShape(target.shape, source.shape))
     throw new ShapeError(operation, "source", `of shape ${showShape(target.shape)}`, source.describe());
-  // What is assigned is given up: never the caller's own tensor.
+  // The assigned tensor loses its buffer, so it is never the caller's own.
   if (target.size > 0)
     assign(operation, target, () => (source.dtype === x.dtype ? clone(source) : toDType(source, x.dtype)), {
       replaces: true,

@@ -148,12 +148,12 @@ export function polygamma(n: number, x: Tensor): Tensor {
 /** Up to this many terms are added one by one; more are computed as one more axis and reduced. */
 const FEW_DIMENSIONS = 8;
 /** As far as float32 counts. */
-const MOST_DIMENSIONS = 2 ** 24;
+const MAX_DIMENSIONS = 2 ** 24;
 
 /** ln of the multivariate gamma function of p dimensions, for x above (p - 1) / 2. Reference: torch.mvlgamma. */
 export function mvlgamma(x: Tensor, p: number): Tensor {
-  if (!Number.isInteger(p) || p < 1 || p > MOST_DIMENSIONS)
-    throw new ValueError("mvlgamma", "p", `an integer from 1 to ${MOST_DIMENSIONS}`, p);
+  if (!Number.isInteger(p) || p < 1 || p > MAX_DIMENSIONS)
+    throw new ValueError("mvlgamma", "p", `an integer from 1 to ${MAX_DIMENSIONS}`, p);
   if (x.rank > 7) throw new ShapeError("mvlgamma", "x", "of at most 7 axes", x.describe());
   const constant = (p * (p - 1) * Math.log(Math.PI)) / 4;
   if (p > FEW_DIMENSIONS) {

@@ -30,7 +30,7 @@ export interface InterpolateOptions {
   readonly mode?: ResizeMode | undefined;
   /** Whether the corner pixels' centres coincide; for linear modes and bicubic. Default: false. */
   readonly alignCorners?: boolean | null | undefined;
-  /** Whether the factors that are used are those of the lengths, instead of the given ones. Default: false. */
+  /** Whether the scale factors are recomputed from the lengths. Default: false. */
   readonly recomputeScaleFactor?: boolean | null | undefined;
   /** Whether shrinking averages over all elements that a pixel of the result covers: bilinear and bicubic. Default: false. */
   readonly antialias?: boolean | undefined;
@@ -214,7 +214,7 @@ function ofPixels(x: Tensor, options: InterpolateOptions): Tensor {
 }
 
 /** Along an axis: the host makes a list of what each element of the result reads. */
-const MOST_PLACES = 2 ** 24;
+const MAX_INDICES = 2 ** 24;
 
 /**
  * x [N, C, W], [N, C, H, W] or [N, C, D, H, W] with other lengths of its spatial axes.
@@ -237,8 +237,8 @@ export function interpolate(x: Tensor, options: InterpolateOptions = {}): Tensor
   if (antialias && mode !== "bilinear" && mode !== "bicubic")
     throw new ValueError("interpolate", "antialias", 'false but for "bilinear" and "bicubic"', antialias);
   const { size, given } = plan(x, spatial, options);
-  if (size.some((n) => !(n >= 1 && n <= MOST_PLACES)))
-    throw new ValueError("interpolate", "size", `1 to ${MOST_PLACES} along every axis`, size);
+  if (size.some((n) => !(n >= 1 && n <= MAX_INDICES)))
+    throw new ValueError("interpolate", "size", `1 to ${MAX_INDICES} along every axis`, size);
   if (mode === "area") return [adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d][spatial - 1]!(x, size);
   if (interpolates) computing("interpolate", x.dtype, "x");
   if (interpolates && x.dtype === "uint8") return ofPixels(x, options);

@@ -21,7 +21,7 @@ interface Aligning {
 }
 
 /** The most samples for one element of the result, where a region's size decides. */
-const MOST_SAMPLES = 1024;
+const MAX_SAMPLES = 1024;
 
 const attributes = ({ scale, samples, offset }: Aligning) =>
   ({
@@ -32,7 +32,7 @@ const attributes = ({ scale, samples, offset }: Aligning) =>
     inputPixelOffset: offset,
     outputPixelOffset: -0.5,
     minimumSamplesPerOutput: samples === 0 ? 1 : samples,
-    maximumSamplesPerOutput: samples === 0 ? MOST_SAMPLES : samples,
+    maximumSamplesPerOutput: samples === 0 ? MAX_SAMPLES : samples,
     alignRegionsToCorners: false,
   }) as const;
 

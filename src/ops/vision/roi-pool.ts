@@ -152,7 +152,7 @@ const poolOp: Definition<Pooling> = define<Pooling>({
   saves: { outputs: false },
 });
 
-/** How far away corners may be: products of them stay within int32. */
+/** Limit of corners' coordinates: their products stay within int32. */
 const FARTHEST = 2 ** 24;
 
 /** Rounded as C's round does: halves away from 0. */

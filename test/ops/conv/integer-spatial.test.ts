@@ -76,7 +76,7 @@ eachMode("windows of integers", (device, mode) => {
     );
   });
 
-  test("products wrap as the dtype does", async () => {
+  test("convolutions wrap as the dtype does", async () => {
     await clean(
       device,
       () => {

@@ -163,7 +163,7 @@ eachMode("activations", (device, mode) => {
       { collect: true },
     ));
 
-  test("keeps NaN, and has a limit at the infinities, alone and behind a product", () =>
+  test("keeps NaN, and has a limit at the infinities, alone and after a matmul", () =>
     clean(device, () => {
       const at = [NaN, -Infinity, -1, 2, Infinity];
       const kept: readonly [string, (x: dx.Tensor) => dx.Tensor, number, number][] = [

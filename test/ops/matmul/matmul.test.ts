@@ -11,7 +11,11 @@ const wave = (shape: readonly number[], seed = 1): dx.Tensor =>
   );
 
 /** a [B, M, K] times b [B, K, N] in float64, flat. */
-function product(a: readonly number[], b: readonly number[], [batch, m, k, n]: readonly [number, number, number, number]): number[] {
+function referenceMatmul(
+  a: readonly number[],
+  b: readonly number[],
+  [batch, m, k, n]: readonly [number, number, number, number],
+): number[] {
   const out: number[] = [];
   for (let s = 0; s < batch; s++)
     for (let i = 0; i < m; i++)
@@ -72,7 +76,7 @@ eachMode("matmul", (device, mode) => {
               .expand([...batch, ...r.slice(-2)])
               .contiguous(),
           );
-        expectClose(z, product(full(x, ra), full(y, rb), [batch.reduce((p, q) => p * q, 1), m, k, n]));
+        expectClose(z, referenceMatmul(full(x, ra), full(y, rb), [batch.reduce((p, q) => p * q, 1), m, k, n]));
         expect(dx.gradcheck(dx.matmul, [x.requiresGrad_(), y.requiresGrad_()])).toBe(true);
       },
       { collect: true },
@@ -83,7 +87,7 @@ eachMode("matmul", (device, mode) => {
     clean(device, () => {
       const a = wave([3, 4]);
       const b = wave([5, 4], 2);
-      const want = product(numbers(a), numbers(b.t().contiguous()), [1, 3, 4, 5]);
+      const want = referenceMatmul(numbers(a), numbers(b.t().contiguous()), [1, 3, 4, 5]);
       expectClose(
         mode.run((x, y) => dx.matmul(x, y.t()), a, b),
         want,
@@ -99,13 +103,13 @@ eachMode("matmul", (device, mode) => {
       const wide = wave([3, 9], 3);
       expectClose(
         mode.run((x, y) => dx.matmul(x.slice(1, 1, 9, 2), y.t()), wide, b),
-        product(numbers(wide.slice(1, 1, 9, 2).contiguous()), numbers(b.t().contiguous()), [1, 3, 4, 5]),
+        referenceMatmul(numbers(wide.slice(1, 1, 9, 2).contiguous()), numbers(b.t().contiguous()), [1, 3, 4, 5]),
       );
       expectClose(
         mode.run((x) => dx.matmul(x.reshape(1, 3, 4).expand(2, 3, 4), x.t()), a),
         [
-          ...product(numbers(a), numbers(a.t().contiguous()), [1, 3, 4, 3]),
-          ...product(numbers(a), numbers(a.t().contiguous()), [1, 3, 4, 3]),
+          ...referenceMatmul(numbers(a), numbers(a.t().contiguous()), [1, 3, 4, 3]),
+          ...referenceMatmul(numbers(a), numbers(a.t().contiguous()), [1, 3, 4, 3]),
         ],
       );
     }));
@@ -156,7 +160,7 @@ eachMode("matmul", (device, mode) => {
       device,
       () => {
         const [x, w, b] = [wave([2, 3, 4]), wave([5, 4], 2), wave([5], 3)];
-        const want = product(numbers(x), numbers(w.t().contiguous()), [1, 6, 4, 5]).map((v, i) => v + numbers(b)[i % 5]!);
+        const want = referenceMatmul(numbers(x), numbers(w.t().contiguous()), [1, 6, 4, 5]).map((v, i) => v + numbers(b)[i % 5]!);
         expectClose(
           mode.run((p, q, r) => dx.linear(p, q, r), x, w, b),
           want,

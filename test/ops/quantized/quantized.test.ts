@@ -1,4 +1,4 @@
-/** Integer products and quantized arithmetic beside their formulas in JavaScript. */
+/** Integer matmul and quantized arithmetic, compared with their formulas in JavaScript. */
 import { expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { eachDevice, numbers } from "../../device.ts";
@@ -188,7 +188,7 @@ eachDevice("quantized arithmetic", () => {
     expect(() => dx.chooseQparams(dx.tensor([1]), { min: 3, max: 3 })).toThrow(dx.ValueError);
   });
 
-  test("products with weights of 8 and 4 bits, and their gradients", () => {
+  test("matmuls with weights of 8 and 4 bits, and their gradients", () => {
     const w = wave(3 * 8, -128, 127);
     const scales = [0.01, 0.02, 0.03];
     const x = Array.from({ length: 16 }, (_, i) => Math.sin(i));

@@ -5,7 +5,7 @@ import { gradgradcheck, leaf } from "../../gradgrad.ts";
 import { expectClose } from "../../tolerance.ts";
 
 const { NaN: nan } = Number;
-const BY_PRODUCT = { computeMode: "useMmForEuclidDist" } as const;
+const BY_GEMM = { computeMode: "useMmForEuclidDist" } as const;
 
 /** Eighths from -11 / 8 to 11 / 8. */
 const eighths = (n: number, step: number): number[] => Array.from({ length: n }, (_, i) => (((i * step) % 23) - 11) / 8);
@@ -60,7 +60,7 @@ eachMode("cdist", (device, mode) => {
               return [y.detach(), ...dx.grad(dx.sum(y), [p, q])];
             };
             const [y, da, db] = mode.run((u, v) => run(u!, v!), x!, z!);
-            // A product rounds what it cancels: lengths here are up to 3, their squares' last bits 1e-6.
+            // GEMM rounds before the terms cancel: lengths here are up to 3, their squares' last bits 1e-6.
             const tolerance = { rtol: 2e-5, atol: 2e-5 };
             expect(y!.shape).toEqual([Math.max(a.shape[0], b.shape[0]), a.shape[1], b.shape[1]]);
             expectClose(dx.flatten(y!), want.y, tolerance);
@@ -94,14 +94,14 @@ eachMode("cdist", (device, mode) => {
       { collect: true },
     ));
 
-  test("infinities and NaN as in PyTorch, by products and by differences", () =>
+  test("infinities and NaN as in PyTorch, by GEMM and by differences", () =>
     clean(
       device,
       () => {
         const a = dx.tensor([[1, 2], [Infinity, 1], [nan, 0], [-Infinity, 0], [3, 4]]); // prettier-ignore
         const b = dx.tensor([[1, 2], [Infinity, 1], [0, -1]]); // prettier-ignore
-        const product = mode.run((u, v) => dx.cdist(u!, v!, BY_PRODUCT), a, b);
-        expectClose(product, [[0, nan, 3.162278], [nan, nan, nan], [nan, nan, nan], [Infinity, Infinity, nan], [2.828427, nan, 5.830952]]); // prettier-ignore
+        const distances = mode.run((u, v) => dx.cdist(u!, v!, BY_GEMM), a, b);
+        expectClose(distances, [[0, nan, 3.162278], [nan, nan, nan], [nan, nan, nan], [Infinity, Infinity, nan], [2.828427, nan, 5.830952]]); // prettier-ignore
         const differences = mode.run((u, v) => dx.cdist(u!, v!), a, b);
         expectClose(differences, [[0, Infinity, 3.162278], [Infinity, nan, Infinity], [nan, nan, nan], [Infinity, Infinity, Infinity], [2.828427, Infinity, 5.830952]]); // prettier-ignore
       },
@@ -129,7 +129,7 @@ eachMode("cdist", (device, mode) => {
       device,
       () => {
         const shape = (p: number, r: number, m: number): unknown => {
-          const y = mode.run((u, v) => dx.cdist(u!, v!, BY_PRODUCT), dx.zeros([p, m]), dx.zeros([r, m]));
+          const y = mode.run((u, v) => dx.cdist(u!, v!, BY_GEMM), dx.zeros([p, m]), dx.zeros([r, m]));
           return [y.shape, numbers(y).every((v) => v === 0)];
         };
         expect([shape(30, 2, 0), shape(0, 30, 4), shape(30, 0, 4)]).toEqual([
@@ -143,12 +143,12 @@ eachMode("cdist", (device, mode) => {
 });
 
 eachDevice("gradients of cdist", (device) => {
-  test("first and second order, by products", () =>
+  test("first and second order, by GEMM", () =>
     clean(
       device,
       () => {
-        gradgradcheck((a, b) => dx.cdist(a, b, BY_PRODUCT), [leaf([2, 3]), leaf([4, 3], { from: 20 })]);
-        gradgradcheck((a, b) => dx.cdist(a, b, BY_PRODUCT), [leaf([2, 2, 3]), leaf([3, 3], { from: 20 })]);
+        gradgradcheck((a, b) => dx.cdist(a, b, BY_GEMM), [leaf([2, 3]), leaf([4, 3], { from: 20 })]);
+        gradgradcheck((a, b) => dx.cdist(a, b, BY_GEMM), [leaf([2, 2, 3]), leaf([3, 3], { from: 20 })]);
       },
       { collect: true },
     ));
