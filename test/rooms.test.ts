@@ -150,3 +150,148 @@ it("each family of operations has a README that lists its files", () => {
     expect({ family, listed }).toEqual({ family, listed: files.sort() });
   }
 });
+
+const native = fileURLToPath(new URL("../native", import.meta.url));
+
+/** Folders of native, or single files, from the top down, and what each includes: only what lies further down the list. */
+const nativeRooms: Record<string, readonly string[]> = {
+  "software/bench": ["test", "software/cpu", "software/cpu/fast/isa", "software/cpu/host"],
+  vulkan: ["test"],
+  test: [
+    "software/directml",
+    "software/compiler",
+    "software/shader/execute",
+    "software/cpu/fast/isa",
+    "software/cpu",
+    "software/cpu/host",
+    "software/shader",
+    "dml",
+    "schema",
+    "abi",
+  ],
+  addon: ["dml"],
+  "software/exports.cpp": ["software/directml", "software/d3d12"],
+  "software/directml": ["software/compiler", "software/d3d12", "software/cpu", "software/cpu/host", "schema", "abi"],
+  "software/compiler": [
+    "software/d3d12",
+    "software/cpu/fast/conv",
+    "software/cpu/fast/gemm",
+    "software/cpu/fast/elementwise",
+    "software/cpu/fast/tensor",
+    "software/cpu",
+    "software/cpu/host",
+    "schema",
+  ],
+  "software/d3d12": ["software/shader/execute", "software/cpu", "software/cpu/host", "software/shader", "schema", "abi"],
+  "software/shader/execute": ["software/cpu/fast/isa", "software/cpu/host", "software/shader"],
+  "software/cpu/fast/fast.cpp": [
+    "software/cpu/fast/conv",
+    "software/cpu/fast/gemm",
+    "software/cpu/fast/elementwise",
+    "software/cpu/fast",
+    "software/cpu",
+  ],
+  "software/cpu/fast/recurrent": [
+    "software/cpu/fast/gemm",
+    "software/cpu/fast",
+    "software/cpu/fast/tensor",
+    "software/cpu/fast/isa",
+    "software/cpu/reference",
+    "software/cpu/host",
+  ],
+  "software/cpu/fast/pool": [
+    "software/cpu/fast",
+    "software/cpu/fast/tensor",
+    "software/cpu/fast/isa",
+    "software/cpu/reference",
+    "software/cpu/host",
+  ],
+  "software/cpu/fast/movement": [
+    "software/cpu/fast/elementwise",
+    "software/cpu/fast",
+    "software/cpu/fast/tensor",
+    "software/cpu/fast/isa",
+    "software/cpu/reference",
+    "software/cpu",
+    "software/cpu/host",
+  ],
+  "software/cpu/fast/reduce": [
+    "software/cpu/fast/elementwise",
+    "software/cpu/fast",
+    "software/cpu/fast/tensor",
+    "software/cpu/fast/isa",
+    "software/cpu/reference",
+    "software/cpu/host",
+  ],
+  "software/cpu/fast/norm": ["software/cpu/fast/elementwise", "software/cpu/fast", "software/cpu/fast/tensor", "software/cpu/host"],
+  "software/cpu/fast/conv": [
+    "software/cpu/fast/gemm",
+    "software/cpu/fast/elementwise",
+    "software/cpu/fast/tensor",
+    "software/cpu/fast/isa",
+    "software/cpu",
+    "software/cpu/host",
+  ],
+  "software/cpu/fast/gemm": [
+    "software/cpu/fast/elementwise",
+    "software/cpu/fast/tensor",
+    "software/cpu/fast/isa",
+    "software/cpu",
+    "software/cpu/host",
+  ],
+  "software/cpu/fast/elementwise": [
+    "software/cpu/fast",
+    "software/cpu/fast/tensor",
+    "software/cpu/fast/isa",
+    "software/cpu",
+    "software/cpu/host",
+    "schema",
+  ],
+  "software/cpu/fast": ["software/cpu"],
+  "software/cpu/fast/tensor": ["software/cpu/fast/isa", "software/cpu/host", "schema", "abi"],
+  "software/cpu/fast/isa": ["software/shader", "abi"],
+  "software/cpu/reference": ["software/cpu", "software/cpu/host", "schema", "abi"],
+  "software/cpu": ["software/cpu/host", "schema"],
+  "software/cpu/host": ["abi"],
+  "software/shader": [],
+  dml: ["schema", "abi"],
+  schema: ["abi"],
+  abi: [],
+};
+
+/** The room of a file below native: itself, its folder, or the next folder above that is one. */
+function nativeRoomOf(file: string): string {
+  let room = file.replaceAll("\\", "/");
+  while (room !== "." && !(room in nativeRooms)) room = dirname(room);
+  return room;
+}
+
+it("includes between the rooms of native point one way", () => {
+  const files = readdirSync(native, { recursive: true, encoding: "utf8" }).filter((f) => /\.(cpp|h|inl)$/.test(f));
+  expect(files.length).toBeGreaterThan(300);
+  const included = new Map<string, Set<string>>(Object.keys(nativeRooms).map((room) => [room, new Set<string>()]));
+  const wrong: string[] = [];
+  for (const file of files) {
+    const room = nativeRoomOf(file);
+    if (room === ".") wrong.push(`${file} is in no room`);
+    for (const [, path] of readFileSync(join(native, file), "utf8").matchAll(/^#include "([^"]+)"/gm)) {
+      const target = [join(dirname(file), path!), path!].find((f) => existsSync(join(native, f)));
+      if (target === undefined) continue; // a generated header, or a system's
+      const other = nativeRoomOf(target);
+      if (other === room) continue;
+      included.get(room)?.add(other);
+      if (!nativeRooms[room]?.includes(other)) wrong.push(`${file} → ${target}`);
+    }
+  }
+  expect(wrong).toEqual([]);
+  const order = Object.keys(nativeRooms);
+  const entries = Object.entries(nativeRooms).flatMap(([room, others]) => others.map((other) => [room, other] as const));
+  expect(entries.filter(([room, other]) => order.indexOf(other) <= order.indexOf(room))).toEqual([]);
+  expect(entries.filter(([room, other]) => !included.get(room)!.has(other))).toEqual([]);
+});
+
+it("no header of the software adapter's kernels knows its compiler", () => {
+  const headers = readdirSync(join(native, "software/cpu"), { recursive: true, encoding: "utf8" }).filter((f) => /\.(h|inl)$/.test(f));
+  expect(headers.length).toBeGreaterThan(50);
+  expect(headers.filter((f) => readFileSync(join(native, "software/cpu", f), "utf8").includes('"software/compiler/'))).toEqual([]);
+});

@@ -1,8 +1,8 @@
 // The entry points of the library: those of libdxcore, libd3d12 and libdirectml, and DxtensorSimulate.
-#include "device.h"
-#include "dml_device.h"
-#include "dxcore.h"
-#include "root_signature.h"
+#include "software/d3d12/device.h"
+#include "software/d3d12/dxcore.h"
+#include "software/d3d12/root_signature.h"
+#include "software/directml/dml_device.h"
 
 #ifdef _WIN32
 #define DXT_EXPORT extern "C" __declspec(dllexport)

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "../software/preparing_kernel.h"
+#include "software/cpu/preparing_kernel.h"
 #include "describe.h"
 
 namespace dxtensor::test {

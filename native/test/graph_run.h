@@ -1,7 +1,7 @@
 // Runs graphs of the software adapter on plain memory: node by node in plain loops, and as the steps that they are fused into.
 #pragma once
 
-#include "../software/graph.h"
+#include "software/compiler/graph.h"
 #include "kernel_run.h"
 
 namespace dxtensor::test {

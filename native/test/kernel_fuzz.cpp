@@ -1,6 +1,6 @@
 // What validation accepts must not make a kernel touch memory beside its tensors, whatever the data say: under a sanitizer, which sees
 // that. Every description changed in one thing, and random walks, which change one thing after another as long as it is accepted.
-#include "../software/validate.h"
+#include "software/directml/validate.h"
 #include "cases/good.h"
 #include "cases/operators.h"
 #include "cases/random.h"

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "../software/fast/processors.h"
-#include "../software/host_memory.h"
+#include "software/cpu/host/processors.h"
+#include "software/cpu/host/host_memory.h"
 #include "kernel_test.h"
 
 namespace dxtensor::test {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <random>
 
-#include "../software/validate.h"
+#include "software/directml/validate.h"
 #include "describe.h"
 #include "graph_run.h"
 #include "kernel_test.h"

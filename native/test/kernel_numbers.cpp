@@ -3,7 +3,7 @@
 #include <cstring>
 #include <limits>
 
-#include "../software/graph.h"
+#include "software/compiler/graph.h"
 #include "describe.h"
 #include "graph_run.h"
 #include "kernel_run.h"

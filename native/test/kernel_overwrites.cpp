@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "../software/overwrites.h"
+#include "software/compiler/overwrites.h"
 #include "graph_run.h"
 #include "kernel_test.h"
 #include "random_graph.h"

@@ -5,7 +5,7 @@
 #include <new>
 #include <string>
 
-#include "../software/preparing_kernel.h"
+#include "software/cpu/preparing_kernel.h"
 
 namespace dxtensor::test {
 

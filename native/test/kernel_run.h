@@ -1,7 +1,7 @@
 // Runs the software adapter's kernels on plain memory.
 #pragma once
 
-#include "../software/kernel.h"
+#include "software/cpu/kernel.h"
 #include "values.h"
 
 namespace dxtensor::test {

@@ -2,8 +2,8 @@
 #include <cstdio>
 #include <random>
 
-#include "../software/program.h"
-#include "../software/side_by_side.h"
+#include "software/compiler/program.h"
+#include "software/compiler/side_by_side.h"
 #include "kernel_test.h"
 
 namespace dxtensor::test {

@@ -7,7 +7,7 @@
 #include <random>
 #include <thread>
 
-#include "../software/kernels/abandon.h"
+#include "software/cpu/host/abandon.h"
 #include "cases/operators.h"
 #include "describe.h"
 #include "kernel_run.h"

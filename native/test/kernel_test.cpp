@@ -10,11 +10,11 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "../software/fast/cpu.h"
-#include "../software/fast/isa_table.h"
-#include "../software/kernels/denormals.h"
-#include "../software/preparing_kernel.h"
-#include "../software/validate.h"
+#include "software/cpu/fast/isa/cpu.h"
+#include "software/cpu/fast/isa/isa_table.h"
+#include "software/cpu/host/denormals.h"
+#include "software/cpu/preparing_kernel.h"
+#include "software/directml/validate.h"
 #include "cases/operators.h"
 #include "cases/random.h"
 #include "describe.h"

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <random>
 
-#include "../software/fast/fuse_units.h"
+#include "software/compiler/fuse_units.h"
 #include "kernel_test.h"
 
 namespace dxtensor::test {

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "../software/kernel.h"
+#include "software/cpu/kernel.h"
 #include "cases/operators.h"
 #include "describe.h"
 #include "kernel_run.h"

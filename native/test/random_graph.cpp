@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "../software/validate.h"
+#include "software/directml/validate.h"
 #include "cases/random.h"
 #include "check.h"
 #include "describe.h"

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "../software/graph.h"
+#include "software/compiler/graph.h"
 #include "values.h"
 
 namespace dxtensor::test {

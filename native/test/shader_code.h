@@ -4,8 +4,8 @@
 #include <initializer_list>
 #include <vector>
 
-#include "../software/shader/container.h"
-#include "../software/shader/tokens.h"
+#include "software/shader/container.h"
+#include "software/shader/tokens.h"
 
 namespace dxtensor::test {
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <memory>
 
-#include "../software/shader/decode.h"
-#include "../software/shader/run.h"
+#include "software/shader/decode.h"
+#include "software/shader/execute/run.h"
 #include "kernel_test.h"
 #include "shader_code.h"
 

@@ -17,7 +17,7 @@
 #include <random>
 #include <set>
 
-#include "../software/validate.h"
+#include "software/directml/validate.h"
 #include "cases/good.h"
 #include "mutate.h"
 #include "runtime.h"

@@ -19,10 +19,10 @@
 #include <thread>
 #include <vector>
 
-#include "../../test/describe.h"
-#include "../fast/isa_table.h"
-#include "../fast/thread_pool.h"
-#include "../preparing_kernel.h"
+#include "software/cpu/fast/isa/isa_table.h"
+#include "software/cpu/host/thread_pool.h"
+#include "software/cpu/preparing_kernel.h"
+#include "test/describe.h"
 
 namespace {
 

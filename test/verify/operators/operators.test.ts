@@ -11,7 +11,7 @@ const cases = [...operatorCases(0x6400, false)].map(({ id, describe: make }) => 
 
 describe("operator cases", () => {
   it("cover every operator that the software adapter executes, in every data type that the table lists", () => {
-    const source = readFileSync("native/software/kernels/plain.cpp", "utf8");
+    const source = readFileSync("native/software/cpu/reference/plain.cpp", "utf8");
     const executed = [...source.matchAll(/\{DML_OPERATOR_(\w+), Make/g)].map((m) => m[1]!.replace("SCATTER_ELEMENTS", "SCATTER"));
     expect(executed.length).toBeGreaterThan(100);
     const tried = new Map<string, Set<number>>();

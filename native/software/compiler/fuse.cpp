@@ -1,0 +1,504 @@
+// From a graph of operators to steps: what only moves an offset vanishes, elementwise nodes over one box become one pass, and what
+// follows a matrix product or a convolution alone goes into it.
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#include "software/cpu/fast/conv/convolution.h"
+#include "software/cpu/fast/elementwise/elementwise.h"
+#include "software/cpu/fast/gemm/gemm.h"
+#include "fuse_group.h"
+#include "fuse_units.h"
+#include "graph.h"
+#include "row_blocks.h"
+
+namespace dxtensor::software {
+
+namespace fast {
+namespace {
+
+constexpr size_t kMostNodes = 48, kMostOperands = 40;
+constexpr uint64_t kNoChains = UINT64_MAX, kFewElements = 1 << 14;
+
+const char* NameOf(size_t nodes) {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list;
+    for (size_t i = 0; i <= kMostNodes; ++i) list.push_back("fused elementwise (" + std::to_string(i) + ")");
+    return list;
+  }();
+  return names[std::min(nodes, kMostNodes)].c_str();
+}
+
+class Fuser {
+ public:
+  // chain_bytes: of tensors that are worth running by blocks of rows.
+  Fuser(const Graph& graph, bool merges, uint64_t chain_bytes)
+      : graph_(graph),
+        merges_(merges),
+        chain_bytes_(chain_bytes),
+        units_(static_cast<int>(graph.nodes.size())),
+        producer_(graph.values.size(), -1),
+        consumers_(graph.values.size()),
+        place_(graph.values.size()),
+        groups_(graph.nodes.size()),
+        unit_of_(graph.nodes.size(), -1) {}
+
+  std::vector<GraphStep> Run(const char** unsupported) {
+    for (size_t v = 0; v < place_.size(); ++v) place_[v] = {static_cast<int>(v), 0};
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      for (int v : graph_.nodes[n].outputs)
+        if (v >= 0) producer_[static_cast<size_t>(v)] = static_cast<int>(n);
+      for (int v : graph_.nodes[n].inputs)
+        if (v >= 0) consumers_[static_cast<size_t>(v)].push_back(static_cast<int>(n));
+    }
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) Visit(static_cast<int>(n));
+    for (size_t n = 0; n < graph_.nodes.size(); ++n)
+      if (groups_[n].is_product) JoinLimits(static_cast<int>(n));
+    std::vector<GraphStep> steps;
+    for (const Chain& chain : Order()) {
+      if (chain.units.size() > 1 && EmitBlocks(chain, &steps)) continue;
+      for (int unit : chain.units)
+        if (!Emit(groups_[static_cast<size_t>(unit)], &steps, unsupported)) return {};
+    }
+    return steps;
+  }
+
+ private:
+  bool IsShown(int value) const { return !graph_.values[static_cast<size_t>(value)].graph_outputs.empty(); }
+  // The unit that writes a value, -1 for what the graph is given.
+  int WriterOf(int value) const {
+    const int node = producer_[static_cast<size_t>(place_[static_cast<size_t>(value)].value)];
+    return node < 0 ? -1 : unit_of_[static_cast<size_t>(node)];
+  }
+
+  // Whether the node vanishes, its outputs being parts of its input.
+  bool Vanishes(const GraphNode& node) {
+    const auto outputs = node.desc.Outputs();
+    std::vector<int64_t> offsets;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (node.outputs[i] < 0) {
+        offsets.push_back(0);
+        continue;
+      }
+      if (!outputs[i] || IsShown(node.outputs[i])) return false;
+      offsets.push_back(OffsetInInput(node.desc, i));
+      if (offsets.back() < 0) return false;
+    }
+    const Place from = place_[static_cast<size_t>(node.inputs[0])];
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (node.outputs[i] >= 0)
+        place_[static_cast<size_t>(node.outputs[i])] = {from.value, from.offset + static_cast<uint64_t>(offsets[i])};
+    return true;
+  }
+
+  void Visit(int n) {
+    const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
+    const bool moves = node.desc.type() == DML_OPERATOR_ELEMENT_WISE_IDENTITY || node.desc.type() == DML_OPERATOR_ACTIVATION_IDENTITY ||
+                       node.desc.type() == DML_OPERATOR_SLICE1 || node.desc.type() == DML_OPERATOR_SPLIT;
+    if (merges_ && moves && Vanishes(node)) return;
+    unit_of_[static_cast<size_t>(n)] = n;
+    for (int v : node.inputs)
+      if (v >= 0 && WriterOf(v) >= 0) units_.Add(n, WriterOf(v));
+    Group& group = groups_[static_cast<size_t>(n)];
+    group.nodes.push_back(n);
+    if (!merges_) return;
+    if (node.desc.type() == DML_OPERATOR_GEMM || node.desc.type() == DML_OPERATOR_CONVOLUTION) {
+      group.is_product = true;
+      group.product = node.desc;
+      group.product_inputs = node.inputs;
+      group.result = node.outputs[0];
+      group.stored = *node.desc.Outputs()[0];
+      return;
+    }
+    if (node.desc.type() == DML_OPERATOR_BATCH_NORMALIZATION && JoinProduct(n)) return;
+    group.is_elementwise = IsElementwise(node.desc);
+    if (!group.is_elementwise) return;
+    group.box = *node.desc.Outputs()[0];
+    if (JoinProduct(n)) return;
+    for (int v : node.inputs)
+      if (WriterOf(v) >= 0) JoinGroup(n, v);
+  }
+
+  bool JoinProduct(int n) {
+    const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
+    for (int v : node.inputs) {
+      const int unit = WriterOf(v);
+      if (unit < 0) continue;
+      Group& product = groups_[static_cast<size_t>(unit)];
+      if (!product.is_product || product.result != v || IsShown(v) || consumers_[static_cast<size_t>(v)].size() != 1) continue;
+      if (!units_.CanMerge(unit, n)) continue;
+      const Group before = product;
+      if (!Absorb(&product, node)) continue;
+      if (!MakeProduct(product)) {
+        product = before;
+        continue;
+      }
+      Merge(unit, n);
+      return true;
+    }
+    return false;
+  }
+
+  // A group of elementwise nodes that does nothing but hold a product's result between two numbers.
+  void JoinLimits(int unit) {
+    Group& product = groups_[static_cast<size_t>(unit)];
+    const std::vector<int>& readers = consumers_[static_cast<size_t>(product.result)];
+    if (IsShown(product.result) || readers.size() != 3) return;
+    const int other = unit_of_[static_cast<size_t>(readers[0])];
+    if (other < 0 || other == unit || !units_.CanMerge(unit, other)) return;
+    const Group& group = groups_[static_cast<size_t>(other)];
+    auto is_inside = [&](int node) { return Contains(group, node); };
+    if (!group.is_elementwise || !std::all_of(readers.begin(), readers.end(), is_inside)) return;
+    const Group before = product;
+    if (!AbsorbLimits(&product, graph_, group.nodes)) return;
+    // Nobody else sees what lies between.
+    bool fits = true;
+    for (int n : group.nodes) {
+      const int out = graph_.nodes[static_cast<size_t>(n)].outputs[0];
+      if (out == product.result) continue;
+      const std::vector<int>& of = consumers_[static_cast<size_t>(out)];
+      fits &= !IsShown(out) && std::all_of(of.begin(), of.end(), is_inside);
+    }
+    if (!fits || !MakeProduct(product)) product = before;
+    else Merge(unit, other);
+  }
+
+  // Joins the group of node n (which may have grown) with the one that writes v.
+  void JoinGroup(int n, int v) {
+    const int mine = unit_of_[static_cast<size_t>(n)], theirs = WriterOf(v);
+    if (mine == theirs) return;
+    const Group &a = groups_[static_cast<size_t>(theirs)], &b = groups_[static_cast<size_t>(mine)];
+    if (!a.is_elementwise || a.nodes.size() + b.nodes.size() > kMostNodes || !units_.CanMerge(theirs, mine)) return;
+    // Every node of the one over the box of the other, and every value between them read as it is written.
+    Group both = a;
+    both.nodes.insert(both.nodes.end(), b.nodes.begin(), b.nodes.end());
+    bool fits = All(both);
+    if (!fits) {
+      both.box = b.box;
+      fits = All(both);
+    }
+    if (!fits || OperandsOf(both) > kMostOperands) return;
+    std::sort(both.nodes.begin(), both.nodes.end());
+    Merge(theirs, mine);
+    groups_[static_cast<size_t>(theirs)] = both;
+  }
+  bool All(const Group& group) const {
+    for (int n : group.nodes) {
+      const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
+      if (!FitsGroup(graph_, group, node, producer_)) return false;
+      // What vanished between two nodes of the group moved an offset: the reader would need the writer's memory.
+      for (int v : node.inputs) {
+        const Place place = place_[static_cast<size_t>(v)];
+        if (place.value == v) continue;
+        const int writer = producer_[static_cast<size_t>(place.value)];
+        if (writer >= 0 && Contains(group, writer)) return false;
+      }
+    }
+    return true;
+  }
+  static bool Contains(const Group& group, int node) {
+    return std::find(group.nodes.begin(), group.nodes.end(), node) != group.nodes.end();
+  }
+  size_t OperandsOf(const Group& group) const {
+    size_t count = group.nodes.size();
+    for (int n : group.nodes)
+      for (int v : graph_.nodes[static_cast<size_t>(n)].inputs) {
+        const int writer = producer_[static_cast<size_t>(v)];
+        count += writer < 0 || !Contains(group, writer);
+      }
+    return count;
+  }
+
+  void Merge(int into, int unit) {
+    units_.Merge(into, unit);
+    for (int n : groups_[static_cast<size_t>(unit)].nodes) unit_of_[static_cast<size_t>(n)] = into;
+    if (groups_[static_cast<size_t>(into)].is_product)
+      for (int n : groups_[static_cast<size_t>(unit)].nodes) groups_[static_cast<size_t>(into)].nodes.push_back(n);
+    groups_[static_cast<size_t>(unit)].nodes.clear();
+  }
+
+  // Units that follow each other, and the rows by whose blocks they may be run, where there are several.
+  struct Chain {
+    std::vector<int> units;
+    std::optional<Rows> rows;
+  };
+
+  // Units in an order in which each comes after all that it needs, as near to the nodes' order as that allows, but for those that can join
+  // the rows of what comes before.
+  std::vector<Chain> Order() const {
+    std::vector<Chain> order;
+    std::vector<int> left;
+    for (size_t u = 0; u < groups_.size(); ++u)
+      if (!groups_[u].nodes.empty()) left.push_back(static_cast<int>(u));
+    std::vector<int> waits(groups_.size(), 0);  // for how many units
+    for (int unit : left) waits[static_cast<size_t>(unit)] = static_cast<int>(units_.Before(unit).size());
+    auto is_there = [&](int unit) {
+      for (int other : units_.After(unit)) --waits[static_cast<size_t>(other)];
+    };
+    // What is made of nothing comes first: between units that share rows it would part them.
+    for (int unit : left)
+      if (MakesConstant(unit)) order.push_back({{unit}, std::nullopt});
+    for (const Chain& chain : order) is_there(chain.units[0]);
+    left.erase(std::remove_if(left.begin(), left.end(), [&](int unit) { return MakesConstant(unit); }), left.end());
+    while (!left.empty()) {
+      size_t next = left.size();
+      bool joins = false;
+      for (size_t i = 0; i < left.size() && !joins; ++i) {
+        const int unit = left[i];
+        if (waits[static_cast<size_t>(unit)]) continue;
+        const bool has_rows = !order.empty() && order.back().rows;
+        joins = has_rows && JoinsRows(unit, order.back());
+        if (joins || next == left.size()) next = i;
+        if (!has_rows) break;
+      }
+      const int unit = left[next];
+      if (joins) order.back().units.push_back(unit);
+      else order.push_back({{unit}, RowsOfUnit(unit)});
+      left.erase(left.begin() + static_cast<std::ptrdiff_t>(next));
+      is_there(unit);
+    }
+    return order;
+  }
+
+  // Of few elements: it will be there until it is read.
+  bool MakesConstant(int unit) const {
+    const std::vector<int>& nodes = groups_[static_cast<size_t>(unit)].nodes;
+    const GraphNode& node = graph_.nodes[static_cast<size_t>(nodes[0])];
+    return nodes.size() == 1 && node.inputs.empty() && node.desc.Outputs()[0]->ElementCount() <= kFewElements;
+  }
+  std::optional<Rows> RowsOfUnit(int unit) const {
+    std::optional<Rows> rows = RowsOf(graph_.nodes[static_cast<size_t>(groups_[static_cast<size_t>(unit)].nodes[0])].desc, chain_bytes_);
+    if (!rows || !JoinsRows(unit, {{}, rows})) return std::nullopt;
+    return rows;
+  }
+  // Whether all nodes of the unit keep to the rows, and read what the chain writes by the same ones.
+  bool JoinsRows(int unit, const Chain& chain) const {
+    for (int n : groups_[static_cast<size_t>(unit)].nodes) {
+      const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
+      const bool joins_sum = !chain.units.empty() && SumsRows(node.desc, *chain.rows);
+      if (!joins_sum && !RunsByRows(node.desc, *chain.rows)) return false;
+      const auto inputs = node.desc.Inputs();
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        if (node.inputs[i] < 0) continue;
+        const Place place = place_[static_cast<size_t>(node.inputs[i])];
+        const int writer = producer_[static_cast<size_t>(place.value)], from = writer < 0 ? -1 : unit_of_[static_cast<size_t>(writer)];
+        if (from != unit && std::find(chain.units.begin(), chain.units.end(), from) == chain.units.end()) continue;
+        if (SumsRows(graph_.nodes[static_cast<size_t>(writer)].desc, *chain.rows)) return false;  // is there when all blocks have run
+        if (place.value != node.inputs[i] || !SameRows(WrittenAs(place.value), *inputs[i], *chain.rows)) return false;
+      }
+    }
+    return true;
+  }
+  // The tensor as which a node writes a value.
+  const schema::TensorDesc& WrittenAs(int value) const {
+    const GraphNode& node = graph_.nodes[static_cast<size_t>(producer_[static_cast<size_t>(value)])];
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+      if (node.outputs[i] == value) return *node.desc.Outputs()[i];
+    return *node.desc.Outputs()[0];
+  }
+
+  // One step that runs the chain's nodes by blocks of rows. False where that saves nothing.
+  bool EmitBlocks(const Chain& chain, std::vector<GraphStep>* steps) const {
+    const Rows& rows = *chain.rows;
+    std::vector<int> nodes;
+    for (int unit : chain.units) {
+      const std::vector<int>& more = groups_[static_cast<size_t>(unit)].nodes;
+      nodes.insert(nodes.end(), more.begin(), more.end());
+    }
+    std::sort(nodes.begin(), nodes.end());
+    auto is_inside = [&](int node) { return std::binary_search(nodes.begin(), nodes.end(), node); };
+
+    Graph block;
+    GraphStep step;
+    struct Read {
+      int value, inside;
+      schema::TensorDesc desc;
+    };
+    std::vector<Read> reads;                 // from outside
+    std::vector<schema::TensorDesc> inputs;  // of the step
+    std::vector<RowOutput> outputs;
+    std::vector<int> inside(graph_.values.size(), -1);
+    bool keeps = false;  // a value that nobody outside sees
+    auto add = [&](uint64_t bytes) {
+      block.values.emplace_back();
+      block.values.back().size_in_bytes = bytes;
+      return static_cast<int>(block.values.size()) - 1;
+    };
+    auto given = [&](int value, const schema::TensorDesc& desc) {
+      for (const Read& read : reads)
+        if (read.value == value && SameRows(read.desc, desc, rows)) return read.inside;
+      const int made = add(BlockOf(desc, rows).size_in_bytes);
+      block.values.back().graph_input = static_cast<int>(block.input_count++);
+      step.inputs.push_back(OperandOf(value));
+      inputs.push_back(desc);
+      reads.push_back({value, made, desc});
+      return made;
+    };
+    for (int n : nodes) {
+      const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
+      GraphNode made{BlockOf(node.desc, rows), {}, {}, node.place};
+      const bool is_sum = SumsRows(node.desc, rows);
+      const auto in = node.desc.Inputs(), out = node.desc.Outputs(), block_out = made.desc.Outputs();
+      for (size_t i = 0; i < in.size(); ++i) {
+        const int v = node.inputs[i];
+        made.inputs.push_back(v < 0 ? -1 : inside[static_cast<size_t>(v)] >= 0 ? inside[static_cast<size_t>(v)] : given(v, *in[i]));
+      }
+      for (size_t i = 0; i < out.size(); ++i) {
+        const int v = node.outputs[i];
+        if (v < 0) {
+          made.outputs.push_back(-1);
+          continue;
+        }
+        const int value = add(block_out[i]->size_in_bytes);
+        inside[static_cast<size_t>(v)] = value;
+        made.outputs.push_back(value);
+        const std::vector<int>& readers = consumers_[static_cast<size_t>(v)];
+        if (IsShown(v) || readers.empty() || !std::all_of(readers.begin(), readers.end(), is_inside)) {
+          block.values.back().graph_outputs.push_back(static_cast<int>(block.output_count++));
+          step.outputs.push_back(OperandOf(v));
+          outputs.push_back({*out[i], is_sum});
+        } else {
+          keeps = true;
+        }
+      }
+      block.nodes.push_back(std::move(made));
+    }
+    if (!keeps) return false;
+    const char* unsupported = nullptr;
+    std::vector<GraphStep> inner = Fuser(block, true, kNoChains).Run(&unsupported);
+    if (unsupported || inner.empty()) return false;
+    step.kernel = MakeRowBlocks(rows, block, std::move(inner), inputs, outputs);
+    step.name = "chain by rows";
+    step.nodes = nodes;
+    steps->push_back(std::move(step));
+    return true;
+  }
+
+  GraphOperand OperandOf(int value) const {
+    if (value < 0) return {};
+    const Place place = place_[static_cast<size_t>(value)];
+    return {place.value, place.offset};
+  }
+  GraphOperand OperandOf(int value, const schema::TensorDesc& t) const {
+    GraphOperand operand = OperandOf(value);
+    operand.size = schema::BufferTensorSize(t.data_type, t.rank, t.sizes.data(), t.strides.data());
+    return operand;
+  }
+
+  std::unique_ptr<Kernel> MakeProduct(const Group& group) const {
+    if (group.product.type() == DML_OPERATOR_GEMM) return MakeGemmKernel(group.product, group.after, &group.stored);
+    const bool input_has_room = graph_.values[static_cast<size_t>(group.product_inputs[0])].has_room;
+    const bool output_has_room = graph_.values[static_cast<size_t>(group.result)].has_room;
+    return MakeConvolutionKernel(group.product, {group.norm ? &*group.norm : nullptr, group.adds, group.after, group.holds, &group.stored,
+                                                 input_has_room, output_has_room});
+  }
+
+  bool HasRoom(const Group& group) const {
+    return graph_.values[static_cast<size_t>(group.product_inputs[0])].has_room ||
+           graph_.values[static_cast<size_t>(group.result)].has_room;
+  }
+
+  bool Emit(const Group& group, std::vector<GraphStep>* steps, const char** unsupported) {
+    const bool is_convolution = group.is_product && group.product.type() == DML_OPERATOR_CONVOLUTION;
+    if (group.is_product && (group.nodes.size() > 1 || (is_convolution && HasRoom(group)))) {
+      GraphStep step;
+      step.kernel = MakeProduct(group);
+      step.name = group.nodes.size() == 1 ? "CONVOLUTION" : is_convolution ? "CONVOLUTION (fused)" : "GEMM (fused)";
+      step.nodes = group.nodes;
+      for (int v : group.product_inputs) step.inputs.push_back(OperandOf(v));
+      step.outputs.push_back(OperandOf(group.result));
+      steps->push_back(std::move(step));
+      return true;
+    }
+    if (group.nodes.size() > 1 && EmitElementwiseGroup(group, steps)) return true;
+    for (int n : group.nodes) {
+      const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
+      GraphStep step;
+      step.kernel = MakeKernel(node.desc);
+      if (!step.kernel) {
+        *unsupported = node.desc.schema->name;
+        return false;
+      }
+      step.name = node.desc.schema->name;
+      step.nodes = {n};
+      const auto inputs = node.desc.Inputs(), outputs = node.desc.Outputs();
+      for (size_t i = 0; i < node.inputs.size(); ++i)
+        step.inputs.push_back(node.inputs[i] < 0 ? GraphOperand{} : OperandOf(node.inputs[i], *inputs[i]));
+      for (size_t i = 0; i < node.outputs.size(); ++i)
+        step.outputs.push_back(node.outputs[i] < 0 ? GraphOperand{} : OperandOf(node.outputs[i], *outputs[i]));
+      steps->push_back(std::move(step));
+    }
+    return true;
+  }
+
+  bool EmitElementwiseGroup(const Group& group, std::vector<GraphStep>* steps) {
+    struct Loaded {
+      int value, reg;
+      schema::TensorDesc desc;
+    };
+    GraphStep step;
+    ProgramBuilder builder(group.box);
+    std::vector<Loaded> loaded;
+    std::vector<int> settled(graph_.values.size(), -1);  // registers of values that the group computes
+    for (int n : group.nodes) {
+      const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
+      const auto inputs = node.desc.Inputs();
+      int in[3] = {-1, -1, -1};
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        const int v = node.inputs[i];
+        if (settled[static_cast<size_t>(v)] >= 0) {
+          in[i] = settled[static_cast<size_t>(v)];
+          continue;
+        }
+        for (const Loaded& l : loaded)
+          if (l.value == v && l.desc.data_type == inputs[i]->data_type &&
+              ProgramBuilder::StridesIn(group.box, l.desc) == ProgramBuilder::StridesIn(group.box, *inputs[i]))
+            in[i] = l.reg;
+        if (in[i] >= 0) continue;
+        in[i] = builder.Load(static_cast<int>(step.inputs.size()), *inputs[i]);
+        step.inputs.push_back(OperandOf(v, *inputs[i]));
+        loaded.push_back({v, in[i], *inputs[i]});
+      }
+      const int raw = EmitElementwise(builder, node.desc, in);
+      if (raw < 0) return false;
+      const int out = node.outputs[0];
+      const schema::TensorDesc& desc = *node.desc.Outputs()[0];
+      bool inside = false, outside = IsShown(out);
+      for (int consumer : consumers_[static_cast<size_t>(out)]) {
+        if (Contains(group, consumer)) inside = true;
+        else outside = true;
+      }
+      if (inside) settled[static_cast<size_t>(out)] = Settle(builder, desc.data_type, raw);
+      if (!outside && inside) continue;
+      builder.Store(static_cast<int>(step.outputs.size()), desc, raw);
+      step.outputs.push_back(OperandOf(out, desc));
+    }
+    step.kernel = builder.Finish();
+    if (!step.kernel) return false;
+    step.name = NameOf(group.nodes.size());
+    step.nodes = group.nodes;
+    steps->push_back(std::move(step));
+    return true;
+  }
+
+  const Graph& graph_;
+  const bool merges_;
+  const uint64_t chain_bytes_;
+  UnitGraph units_;
+  std::vector<int> producer_;                // node of each value
+  std::vector<std::vector<int>> consumers_;  // nodes that read each value
+  std::vector<Place> place_;
+  std::vector<Group> groups_;  // by unit; a unit bears the number of its first node
+  std::vector<int> unit_of_;
+};
+
+}  // namespace
+}  // namespace fast
+
+std::vector<GraphStep> Fuse(const Graph& graph, const char** unsupported, uint64_t chain_bytes) {
+  const char* plain = std::getenv("DXTENSOR_SOFTWARE_PLAIN");
+  const bool merges = !(plain && plain[0] == '1');
+  return fast::Fuser(graph, merges, merges ? chain_bytes : fast::kNoChains).Run(unsupported);
+}
+
+}  // namespace dxtensor::software

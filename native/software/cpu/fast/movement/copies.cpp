@@ -1,0 +1,167 @@
+#include <algorithm>
+
+#include "software/cpu/fast/isa/isa_table.h"
+#include "software/cpu/host/thread_pool.h"
+#include "movement.h"
+
+namespace dxtensor::software::fast {
+
+namespace {
+
+// One box, its dimensions merged and in the order of the target's memory. The two innermost loops are lines; where the source runs
+// along another dimension than the target, tiles of both are turned.
+struct Box {
+  int rank = 0;
+  Extents sizes{}, from{}, to{};
+  int64_t from_start = 0, to_start = 0, outer = 1;
+  int from_slot = 0, to_slot = 0;
+  int turned = -1;  // the dimension along which the source lies side by side, when that is not the innermost
+};
+
+Box BoxOf(const BoxCopy& c) {
+  Box b;
+  b.from_start = c.from_start;
+  b.to_start = c.to_start;
+  b.from_slot = c.from_slot;
+  b.to_slot = c.to_slot;
+  std::vector<uint32_t> order;
+  for (uint32_t d = 0; d < c.rank; ++d)
+    if (c.sizes[d] != 1) order.push_back(d);
+  auto size_of = [](int64_t stride) { return stride < 0 ? -stride : stride; };
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t x, uint32_t y) { return size_of(c.to_strides[x]) > size_of(c.to_strides[y]); });
+  for (uint32_t d : order) {
+    const auto last = static_cast<size_t>(std::max(b.rank - 1, 0));
+    if (b.rank > 0 && b.from[last] == c.from_strides[d] * c.sizes[d] && b.to[last] == c.to_strides[d] * c.sizes[d]) {
+      b.sizes[last] *= c.sizes[d];
+      b.from[last] = c.from_strides[d];
+      b.to[last] = c.to_strides[d];
+      continue;
+    }
+    const auto at = static_cast<size_t>(b.rank++);
+    b.sizes[at] = c.sizes[d];
+    b.from[at] = c.from_strides[d];
+    b.to[at] = c.to_strides[d];
+  }
+  if (b.rank == 0) {
+    b.rank = 1;
+    b.sizes[0] = 1;
+  }
+  const auto inner = static_cast<size_t>(b.rank - 1);
+  if (b.from[inner] != 1 && b.from[inner] != 0 && b.to[inner] == 1)
+    for (int d = b.rank - 2; d >= 0; --d)
+      if (b.from[static_cast<size_t>(d)] == 1 && b.sizes[static_cast<size_t>(d)] >= 4) b.turned = d;
+  for (int d = 0; d < b.rank - 1; ++d)
+    if (d != b.turned) b.outer *= b.sizes[static_cast<size_t>(d)];
+  return b;
+}
+
+template <typename T>
+class CopiesKernel final : public Kernel {
+ public:
+  CopiesKernel(const std::vector<BoxCopy>& boxes, uint64_t constant) : constant_(static_cast<T>(constant)) {
+    for (const BoxCopy& box : boxes) boxes_.push_back(BoxOf(box));
+  }
+  void Run(const KernelArguments& a) const override {
+    for (const Box& box : boxes_) {
+      const T* from = box.from_slot < 0 ? &constant_ : reinterpret_cast<const T*>(a.inputs[box.from_slot]) + box.from_start;
+      T* to = reinterpret_cast<T*>(a.outputs[box.to_slot]) + box.to_start;
+      if (box.turned >= 0) Turn(box, from, to);
+      else Move(box, from, to);
+    }
+  }
+
+ private:
+  static constexpr int64_t kWork = 65536;
+  static constexpr int64_t kTile = 32;
+
+  static void Offsets(const Box& box, int64_t index, int64_t* from, int64_t* to) {
+    *from = *to = 0;
+    for (int d = box.rank - 2; d >= 0; --d) {
+      if (d == box.turned) continue;
+      const auto s = static_cast<size_t>(d);
+      const int64_t i = index % box.sizes[s];
+      index /= box.sizes[s];
+      *from += i * box.from[s];
+      *to += i * box.to[s];
+    }
+  }
+  void Move(const Box& box, const T* from, T* to) const {
+    const auto inner = static_cast<size_t>(box.rank - 1);
+    const int64_t n = box.sizes[inner], from_step = box.from[inner], to_step = box.to[inner];
+    if (box.outer == 1) {
+      ThreadPool::Get().ParallelFor(0, n, kWork, [&](int64_t first, int64_t last, int) {
+        Line(from + first * from_step, from_step, to + first * to_step, to_step, last - first);
+      });
+      return;
+    }
+    // Lines of the last outer dimension follow each other without a division.
+    const auto middle = static_cast<size_t>(box.rank - 2);
+    const int64_t lines = box.sizes[middle];
+    ThreadPool::Get().ParallelFor(0, box.outer, std::max<int64_t>(1, kWork / n), [&](int64_t first, int64_t last, int) {
+      for (int64_t index = first; index < last;) {
+        int64_t f, t;
+        Offsets(box, index, &f, &t);
+        const int64_t count = std::min(lines - index % lines, last - index);
+        for (int64_t i = 0; i < count; ++i) Line(from + f + i * box.from[middle], from_step, to + t + i * box.to[middle], to_step, n);
+        index += count;
+      }
+    });
+  }
+  static void Line(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t n) {
+    if (to_step == 1 && from_step == 1) {
+      Table().copy_bytes(reinterpret_cast<uint8_t*>(to), reinterpret_cast<const uint8_t*>(from), n * static_cast<int64_t>(sizeof(T)));
+    } else if (to_step == 1 && from_step == 0) {
+      std::fill(to, to + n, *from);
+    } else if (to_step == 1 && from_step == -1) {
+      Table().copy_reversed(reinterpret_cast<uint8_t*>(to), reinterpret_cast<const uint8_t*>(from), sizeof(T), n);
+    } else if (to_step == 1 && from_step > 0 && sizeof(T) == 4) {
+      Table().copy_rows(reinterpret_cast<float*>(to), 0, reinterpret_cast<const float*>(from), 0, from_step, 1, n);
+    } else if (to_step == 1) {
+      for (int64_t i = 0; i < n; ++i) to[i] = from[i * from_step];
+    } else {
+      for (int64_t i = 0; i < n; ++i) to[i * to_step] = from[i * from_step];
+    }
+  }
+  void Turn(const Box& box, const T* from, T* to) const {
+    const auto inner = static_cast<size_t>(box.rank - 1), turned = static_cast<size_t>(box.turned);
+    const int64_t columns = box.sizes[inner], rows = box.sizes[turned];
+    const int64_t strips = (rows + kTile - 1) / kTile;
+    ThreadPool::Get().ParallelFor(
+        0, box.outer * strips, std::max<int64_t>(1, kWork / (columns * kTile)), [&](int64_t first, int64_t last, int) {
+          for (int64_t i = first; i < last; ++i) {
+            int64_t f, t;
+            Offsets(box, i / strips, &f, &t);
+            const int64_t row = i % strips * kTile, height = std::min(kTile, rows - row);
+            for (int64_t column = 0; column < columns; column += kTile)
+              Tile(from + f + row + column * box.from[inner], box.from[inner], to + t + row * box.to[turned] + column, box.to[turned],
+                   height, std::min(kTile, columns - column));
+          }
+        });
+  }
+  // to[i * to_stride + j] = from[j * from_stride + i] for i < height, j < width.
+  static void Tile(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64_t height, int64_t width) {
+    if constexpr (sizeof(T) == 4) {
+      Table().pack_rows(reinterpret_cast<float*>(to), to_stride, width, reinterpret_cast<const float*>(from), from_stride, 1, height);
+    } else {
+      for (int64_t i = 0; i < height; ++i)
+        for (int64_t j = 0; j < width; ++j) to[i * to_stride + j] = from[j * from_stride + i];
+    }
+  }
+
+  std::vector<Box> boxes_;
+  T constant_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> MakeCopies(int bytes, const std::vector<BoxCopy>& boxes, uint64_t constant) {
+  switch (bytes) {
+    case 1: return std::make_unique<CopiesKernel<uint8_t>>(boxes, constant);
+    case 2: return std::make_unique<CopiesKernel<uint16_t>>(boxes, constant);
+    case 4: return std::make_unique<CopiesKernel<uint32_t>>(boxes, constant);
+    case 8: return std::make_unique<CopiesKernel<uint64_t>>(boxes, constant);
+    default: return nullptr;
+  }
+}
+
+}  // namespace dxtensor::software::fast

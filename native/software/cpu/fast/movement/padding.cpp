@@ -1,0 +1,180 @@
+// PADDING1: lines of the output's memory, in runs that lie equally far apart in the input.
+#include "software/cpu/reference/padding.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "software/cpu/fast/families.h"
+#include "software/cpu/fast/isa/isa_table.h"
+#include "software/cpu/fast/tensor/line_pieces.h"
+#include "software/cpu/fast/tensor/lines.h"
+
+namespace dxtensor::software::fast {
+
+namespace {
+
+// A dimension of the output: places before `start` and from start + inside on are padding.
+struct Dimension {
+  int64_t size, start, inside, from, to;
+
+  bool IsWhole() const { return size == inside; }
+};
+
+// In the order of the output's memory, those that can be gone through as one merged.
+std::vector<Dimension> DimensionsOf(const schema::OperatorDesc& desc, uint32_t mode) {
+  const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
+  std::vector<Dimension> list;
+  for (uint32_t d = 0; d < out.rank; ++d)
+    if (out.sizes[d] != 1)
+      list.push_back({out.sizes[d], desc.UInts("StartPadding")[d], in.sizes[d], static_cast<int64_t>(in.strides[d]),
+                      static_cast<int64_t>(out.strides[d])});
+  std::stable_sort(list.begin(), list.end(), [](const Dimension& x, const Dimension& y) { return x.to > y.to; });
+  std::vector<Dimension> merged;
+  for (const Dimension& d : list) {
+    // What is behind the padding of a constant is padding too.
+    const bool merges = !merged.empty() && d.IsWhole() && (merged.back().IsWhole() || mode == DML_PADDING_MODE_CONSTANT) &&
+                        merged.back().from == d.from * d.size && merged.back().to == d.to * d.size;
+    if (!merges) {
+      merged.push_back(d);
+      continue;
+    }
+    Dimension& outer = merged.back();
+    outer = {outer.size * d.size, outer.start * d.size, outer.inside * d.size, d.from, d.to};
+  }
+  if (merged.empty()) merged.push_back({1, 0, 1, 0, 1});
+  return merged;
+}
+
+// Places side by side of a line, which read from + i * step, or the constant.
+struct Stretch {
+  int64_t first, size, from, step;
+  bool is_outside;
+};
+
+std::vector<Stretch> StretchesOf(const Dimension& d, uint32_t mode) {
+  std::vector<Stretch> list;
+  auto add = [&](int64_t first, int64_t last) {
+    if (mode == DML_PADDING_MODE_CONSTANT) {
+      if (first < last) list.push_back({first, last - first, 0, 0, true});
+      return;
+    }
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t from = PaddedIndex(mode, i - d.start, d.inside) * d.from;
+      if (i > first) {
+        Stretch& s = list.back();
+        if (s.size == 1) s.step = from - s.from;
+        if (s.from + s.size * s.step == from) {
+          ++s.size;
+          continue;
+        }
+      }
+      list.push_back({i, 1, from, 0, false});
+    }
+  };
+  add(0, d.start);
+  list.push_back({d.start, d.inside, 0, d.from, false});
+  add(d.start + d.inside, d.size);
+  return list;
+}
+
+template <typename T>
+class PaddingKernel final : public Kernel {
+ public:
+  PaddingKernel(const schema::OperatorDesc& desc, uint32_t mode) : mode_(mode), outer_(DimensionsOf(desc, mode)) {
+    line_ = outer_.back();
+    outer_.pop_back();
+    if (!outer_.empty()) {
+      middle_ = outer_.back();
+      outer_.pop_back();
+    }
+    stretches_ = StretchesOf(line_, mode);
+    for (const Dimension& d : outer_) planes_ *= d.size;
+    std::memcpy(&constant_, &desc.Get<DML_SCALAR_UNION>("PaddingValue"), sizeof constant_);
+  }
+  void Run(const KernelArguments& a) const override {
+    if (line_.size > kLinePiece) {
+      ForLinePieces(planes_ * middle_.size, line_.size, [&](int64_t line, int64_t first, int64_t last) {
+        WriteLine(PlaneAt(a, line / middle_.size), line % middle_.size, first, last);
+      });
+      return;
+    }
+    const int64_t lines = planes_ * middle_.size;
+    ThreadPool::Get().ParallelFor(0, lines, std::max<int64_t>(1, kLinePiece / line_.size), [&](int64_t begin, int64_t end, int) {
+      for (int64_t line = begin; line < end;) {
+        const Plane plane = PlaneAt(a, line / middle_.size);
+        for (int64_t i = line % middle_.size; i < middle_.size && line < end; ++i, ++line) WriteLine(plane, i, 0, line_.size);
+      }
+    });
+  }
+
+ private:
+  // Lines that differ in the middle dimension only. `from`: null where all is padding.
+  struct Plane {
+    const T* from;
+    T* to;
+  };
+  Plane PlaneAt(const KernelArguments& a, int64_t plane) const {
+    Plane p{reinterpret_cast<const T*>(a.inputs[0]), reinterpret_cast<T*>(a.outputs[0])};
+    for (size_t d = outer_.size(); d-- > 0; plane /= outer_[d].size) {
+      const int64_t i = plane % outer_[d].size, index = PaddedIndex(mode_, i - outer_[d].start, outer_[d].inside);
+      p.to += i * outer_[d].to;
+      if (index == kOutside) p.from = nullptr;
+      else if (p.from) p.from += index * outer_[d].from;
+    }
+    return p;
+  }
+  void WriteLine(const Plane& plane, int64_t i, int64_t first, int64_t last) const {
+    int64_t index = i - middle_.start;
+    if (index < 0 || index >= middle_.inside) index = PaddedIndex(mode_, index, middle_.inside);
+    T* to = plane.to + i * middle_.to;
+    if (!plane.from || index == kOutside) Fill(to + first * line_.to, constant_, last - first);
+    else Write(to, plane.from + index * middle_.from, first, last);
+  }
+  void Write(T* to, const T* from, int64_t first, int64_t last) const {
+    for (const Stretch& s : stretches_) {
+      const int64_t skipped = std::max<int64_t>(0, first - s.first), n = std::min(s.size, last - s.first) - skipped;
+      if (n <= 0) continue;
+      T* target = to + (s.first + skipped) * line_.to;
+      const T* source = from + s.from + skipped * s.step;
+      if (s.is_outside) Fill(target, constant_, n);
+      else if (n < 4 || line_.to != 1) Step(target, source, s.step, n);
+      else if (s.step == 1) Table().copy_bytes(Bytes(target), Bytes(source), n * static_cast<int64_t>(sizeof(T)));
+      else if (s.step == -1) Table().copy_reversed(Bytes(target), Bytes(source), sizeof(T), n);
+      else if (s.step == 0) Fill(target, *source, n);
+      else Step(target, source, s.step, n);
+    }
+  }
+  void Step(T* to, const T* from, int64_t step, int64_t n) const {
+    for (int64_t i = 0; i < n; ++i) to[i * line_.to] = from[i * step];
+  }
+  void Fill(T* to, T value, int64_t n) const {
+    if (line_.to == 1) std::fill(to, to + n, value);
+    else
+      for (int64_t i = 0; i < n; ++i) to[i * line_.to] = value;
+  }
+  static uint8_t* Bytes(T* p) { return reinterpret_cast<uint8_t*>(p); }
+  static const uint8_t* Bytes(const T* p) { return reinterpret_cast<const uint8_t*>(p); }
+
+  uint32_t mode_;
+  std::vector<Dimension> outer_;
+  Dimension middle_{1, 0, 1, 0, 0}, line_;
+  std::vector<Stretch> stretches_;
+  int64_t planes_ = 1;
+  T constant_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> MakePaddingKernel(const schema::OperatorDesc& desc) {
+  const uint32_t mode = desc.UInt("PaddingMode");
+  switch (schema::BytesPerElement(desc.Outputs()[0]->data_type)) {
+    case 1: return std::make_unique<PaddingKernel<uint8_t>>(desc, mode);
+    case 2: return std::make_unique<PaddingKernel<uint16_t>>(desc, mode);
+    case 4: return std::make_unique<PaddingKernel<uint32_t>>(desc, mode);
+    case 8: return std::make_unique<PaddingKernel<uint64_t>>(desc, mode);
+    default: return nullptr;
+  }
+}
+
+}  // namespace dxtensor::software::fast

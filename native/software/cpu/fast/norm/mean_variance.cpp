@@ -1,0 +1,159 @@
+// MEAN_VARIANCE_NORMALIZATION over given axes: layer, instance and group normalisation.
+#include <algorithm>
+#include <cmath>
+
+#include "software/cpu/fast/elementwise/epilogue.h"
+#include "software/cpu/fast/families.h"
+#include "software/cpu/fast/tensor/lines.h"
+#include "software/cpu/fast/tensor/operand.h"
+#include "software/cpu/host/thread_pool.h"
+
+namespace dxtensor::software::fast {
+
+namespace {
+
+constexpr int64_t kBlock = 1024;
+constexpr int64_t kPiece = 1 << 15;  // elements that are worth a thread's while
+constexpr int64_t kMostPieces = 64;
+
+enum Slot { kX, kScale, kBias, kY, kSlots };
+
+class MeanVarianceKernel final : public Kernel {
+ public:
+  MeanVarianceKernel(const schema::OperatorDesc& desc, uint32_t axes, Activations activations)
+      : epsilon_(desc.Float("Epsilon")),
+        centers_(desc.Has("UseMean") ? desc.Get<bool>("UseMean") : true),
+        scales_(desc.Get<bool>(desc.Has("UseVariance") ? "UseVariance" : "NormalizeVariance")),
+        activations_(std::move(activations)),
+        lines_(*desc.Inputs()[kX], axes,
+               {BroadcastStrides(*desc.Inputs()[kX]), StridesOf(desc.Inputs()[kScale]), StridesOf(desc.Inputs()[kBias]),
+                BroadcastStrides(*desc.Outputs()[0])},
+               false) {
+    const schema::TensorDesc* tensors[kSlots] = {desc.Inputs()[kX], desc.Inputs()[kScale], desc.Inputs()[kBias], desc.Outputs()[0]};
+    for (int slot = 0; slot < kSlots; ++slot) {
+      has_[slot] = tensors[slot] != nullptr;
+      if (has_[slot]) operand_[slot] = FloatOperand(*tensors[slot]);
+    }
+    // Few long lines are cut into pieces: whole runs, or parts of a single one.
+    if (lines_.count() < ThreadPool::Get().size() * 2 && lines_.length() > 2 * kPiece)
+      pieces_ = std::min({(lines_.length() + kPiece - 1) / kPiece, Units(), kMostPieces});
+  }
+  size_t ScratchBytes() const override { return pieces_ > 1 ? static_cast<size_t>(lines_.count() * pieces_) * sizeof(Moments) : 0; }
+  void Run(const KernelArguments& a) const override {
+    ThreadPool& pool = ThreadPool::Get();
+    if (pieces_ == 1) {
+      pool.ParallelFor(0, lines_.count(), std::max<int64_t>(1, kPiece / lines_.length()), [&](int64_t first, int64_t last, int) {
+        for (int64_t line = first; line < last; ++line) {
+          const Lines::Offsets start = lines_.Start(line);
+          Apply(a, start, 0, Measure(a, start, 0));
+        }
+      });
+      return;
+    }
+    auto* parts = reinterpret_cast<Moments*>(a.scratch);
+    pool.ParallelFor(0, lines_.count() * pieces_, 1, [&](int64_t first, int64_t last, int) {
+      for (int64_t i = first; i < last; ++i) parts[i] = Measure(a, lines_.Start(i / pieces_), i % pieces_);
+    });
+    pool.ParallelFor(0, lines_.count() * pieces_, 1, [&](int64_t first, int64_t last, int) {
+      for (int64_t i = first; i < last; ++i) {
+        Moments moments;
+        for (int64_t piece = 0; piece < pieces_; ++piece) moments.Join(parts[i / pieces_ * pieces_ + piece]);
+        Apply(a, lines_.Start(i / pieces_), i % pieces_, moments);
+      }
+    });
+  }
+
+ private:
+  static Extents StridesOf(const schema::TensorDesc* t) { return t ? BroadcastStrides(*t) : Extents{}; }
+
+  // What a line is cut into.
+  int64_t Units() const { return lines_.runs() > 1 ? lines_.runs() : lines_.run_length(); }
+  // Calls visit(offsets, n) for the stretches of a piece of a line.
+  template <typename Visit>
+  void ForStretches(const Lines::Offsets& start, int64_t piece, const Visit& visit) const {
+    const int64_t first = Units() * piece / pieces_, last = Units() * (piece + 1) / pieces_;
+    if (lines_.runs() > 1) {
+      lines_.ForRuns(start, first, last, [&](const Lines::Offsets& at, int64_t) { visit(at, lines_.run_length()); });
+      return;
+    }
+    visit(Moved(start, first), last - first);
+  }
+  Lines::Offsets Moved(Lines::Offsets at, int64_t elements) const {
+    for (int slot = 0; slot < kSlots; ++slot) at[static_cast<size_t>(slot)] += elements * lines_.step(slot);
+    return at;
+  }
+  // Float32 that lies side by side is used where it is, whatever its length.
+  bool IsDirect(int slot) const { return operand_[slot].type == DML_TENSOR_DATA_TYPE_FLOAT32 && lines_.step(slot) == 1; }
+
+  Moments Measure(const KernelArguments& a, const Lines::Offsets& start, int64_t piece) const {
+    alignas(64) float room[kBlock];
+    const IsaTable& table = Table();
+    Moments moments;
+    ForStretches(start, piece, [&](const Lines::Offsets& at, int64_t length) {
+      const int64_t block = IsDirect(kX) ? length : kBlock;
+      for (int64_t i = 0; i < length; i += block) {
+        const int64_t n = std::min(block, length - i);
+        table.moments(operand_[kX].Read(a.inputs[kX], at[kX] + i * lines_.step(kX), lines_.step(kX), n, room), n, &moments);
+      }
+    });
+    return moments;
+  }
+
+  void Apply(const KernelArguments& a, const Lines::Offsets& start, int64_t piece, const Moments& moments) const {
+    const double mean = centers_ ? moments.mean : 0;
+    const double variance = moments.squares / moments.count + (centers_ ? 0 : moments.mean * moments.mean);
+    const double rate = scales_ ? 1 / std::sqrt(variance + epsilon_) : 1;
+    const auto center = static_cast<float>(mean);
+    ForStretches(start, piece, [&](const Lines::Offsets& at, int64_t length) {
+      // A scale or bias that stays the same along the stretch is a number.
+      const bool scale_varies = has_[kScale] && lines_.step(kScale) != 0 && length > 1;
+      const bool bias_varies = has_[kBias] && lines_.step(kBias) != 0 && length > 1;
+      double factor = rate;
+      if (has_[kScale] && !scale_varies) factor *= operand_[kScale].Read(a.inputs[kScale], at[kScale]);
+      const float shift = has_[kBias] && !bias_varies ? operand_[kBias].Read(a.inputs[kBias], at[kBias]) : 0;
+      const auto offset = static_cast<float>((static_cast<double>(center) - mean) * factor);
+      const bool direct =
+          activations_.empty() && IsDirect(kX) && IsDirect(kY) && (!scale_varies || IsDirect(kScale)) && (!bias_varies || IsDirect(kBias));
+      const int64_t block = direct ? length : kBlock;
+      for (int64_t i = 0; i < length; i += block)
+        Write(a, Moved(at, i), std::min(block, length - i), center, static_cast<float>(factor), offset, scale_varies, shift, bias_varies);
+    });
+  }
+
+  void Write(const KernelArguments& a, const Lines::Offsets& at, int64_t n, float center, float factor, float offset, bool scale_varies,
+             float shift, bool bias_varies) const {
+    alignas(64) float rooms[kSlots][kBlock + kMaxWidth];
+    auto read = [&](int slot) {
+      return operand_[slot].Read(a.inputs[slot], at[static_cast<size_t>(slot)], lines_.step(slot), n, rooms[slot]);
+    };
+    float* to = activations_.empty() ? operand_[kY].Room(a.outputs[0], at[kY], lines_.step(kY), rooms[kY]) : rooms[kY];
+    Table().normalize(to, read(kX), center, factor, offset, scale_varies ? read(kScale) : nullptr, shift,
+                      bias_varies ? read(kBias) : nullptr, n);
+    Activate(activations_, to, n);
+    operand_[kY].Write(a.outputs[0], at[kY], lines_.step(kY), n, to);
+  }
+
+  float epsilon_;
+  bool centers_, scales_;
+  Activations activations_;
+  Lines lines_;
+  FloatOperand operand_[kSlots];
+  bool has_[kSlots] = {};
+  int64_t pieces_ = 1;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> MakeMeanVarianceKernel(const schema::OperatorDesc& desc) {
+  for (const schema::TensorDesc* t : desc.Inputs())
+    if (t && !IsFloatType(t->data_type)) return nullptr;
+  auto activations = FusedActivations(desc);
+  if (!activations) return nullptr;
+  uint32_t axes = 0;
+  if (!desc.Has("Axes")) axes = desc.Get<bool>("CrossChannel") ? 0b1110 : 0b1100;
+  else
+    for (uint32_t axis : desc.UInts("Axes")) axes |= 1u << axis;
+  return std::make_unique<MeanVarianceKernel>(desc, axes, std::move(*activations));
+}
+
+}  // namespace dxtensor::software::fast

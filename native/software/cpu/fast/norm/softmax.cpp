@@ -1,0 +1,82 @@
+// SOFTMAX and LOG_SOFTMAX over one or several axes.
+#include <algorithm>
+#include <cmath>
+
+#include "software/cpu/fast/families.h"
+#include "software/cpu/fast/tensor/lines.h"
+#include "software/cpu/fast/tensor/operand.h"
+#include "software/cpu/host/thread_pool.h"
+
+namespace dxtensor::software::fast {
+
+namespace {
+
+class SoftmaxKernel final : public Kernel {
+ public:
+  SoftmaxKernel(const schema::TensorDesc& in, const schema::TensorDesc& out, uint32_t axes, bool logarithm)
+      : in_(in), out_(out), logarithm_(logarithm), lines_(in, axes, {BroadcastStrides(in), BroadcastStrides(out)}, false) {
+    // Lines that lie in one piece are read and written where they are; others, and halves, by way of scratch memory.
+    direct_ = in.data_type == DML_TENSOR_DATA_TYPE_FLOAT32 && lines_.runs() == 1 &&
+              ((lines_.step(0) == 1 && lines_.step(1) == 1) || lines_.length() == 1);
+    padded_ = (lines_.length() + kMaxWidth - 1) / kMaxWidth * kMaxWidth;
+  }
+  size_t ScratchBytes() const override { return direct_ ? 0 : static_cast<size_t>(padded_ * 2 * ThreadPool::Get().size()) * sizeof(float); }
+  void Run(const KernelArguments& a) const override {
+    const int64_t grain = std::max<int64_t>(1, 30000 / lines_.length());
+    ThreadPool::Get().ParallelFor(0, lines_.count(), grain, [&](int64_t first, int64_t last, int slot) {
+      float* own = reinterpret_cast<float*>(a.scratch) + slot * padded_ * 2;
+      for (int64_t line = first; line < last; ++line) {
+        const Lines::Offsets start = lines_.Start(line);
+        if (direct_) {
+          Line(reinterpret_cast<const float*>(a.inputs[0]) + start[0], reinterpret_cast<float*>(a.outputs[0]) + start[1]);
+          continue;
+        }
+        float *x = own, *y = own + padded_;
+        const int64_t n = lines_.run_length();
+        lines_.ForRuns(start, [&](const Lines::Offsets& at, int64_t position) {
+          Table().load(in_.type, reinterpret_cast<uint8_t*>(x + position), a.inputs[0] + at[0] * in_.bytes, lines_.step(0), n);
+        });
+        Line(x, y);
+        lines_.ForRuns(
+            start, [&](const Lines::Offsets& at, int64_t position) { out_.Write(a.outputs[0], at[1], lines_.step(1), n, y + position); });
+      }
+    });
+  }
+
+ private:
+  void Line(const float* x, float* y) const {
+    const IsaTable& table = Table();
+    const int64_t n = lines_.length();
+    const float largest = table.max(x, n);
+    if (logarithm_) {
+      const double sum = table.exp_sum(nullptr, x, largest, n);
+      // Two steps: the largest may be far larger than the logarithm.
+      table.scale_shift(y, x, 1, -largest, n);
+      table.scale_shift(y, y, 1, -static_cast<float>(std::log(sum)), n);
+      return;
+    }
+    const double sum = table.exp_sum(y, x, largest, n);
+    table.scale_shift(y, y, static_cast<float>(1 / sum), 0, n);
+  }
+
+  FloatOperand in_, out_;
+  bool logarithm_, direct_;
+  int64_t padded_;
+  Lines lines_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> MakeSoftmaxKernel(const schema::OperatorDesc& desc) {
+  const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
+  if (!IsFloatType(in.data_type)) return nullptr;
+  uint32_t axes = 1u << (in.rank - 1);
+  if (desc.Has("Axes")) {
+    axes = 0;
+    for (uint32_t axis : desc.UInts("Axes")) axes |= 1u << axis;
+  }
+  const bool logarithm = desc.type() == DML_OPERATOR_ACTIVATION_LOG_SOFTMAX || desc.type() == DML_OPERATOR_ACTIVATION_LOG_SOFTMAX1;
+  return std::make_unique<SoftmaxKernel>(in, out, axes, logarithm);
+}
+
+}  // namespace dxtensor::software::fast

@@ -1,0 +1,198 @@
+#include "bound_program.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "software/compiler/overwrites.h"
+#include "software/cpu/host/abandon.h"
+#include "software/cpu/host/thread_pool.h"
+#include "software/cpu/prepared_inputs.h"
+
+namespace dxtensor::software {
+
+namespace {
+
+class BoundProgram final : public BoundDispatch {
+ public:
+  BoundProgram(Held<Program> program, const Bindings& bindings) : program_(std::move(program)) {
+    size_t in = 0, out = 0;
+    for (const ProgramStep& step : program_->steps) {
+      in += step.inputs.size();
+      out += step.outputs.size();
+    }
+    inputs_.reserve(in);
+    outputs_.reserve(out);
+    steps_.reserve(program_->steps.size());
+    for (const ProgramStep& step : program_->steps) {
+      steps_.push_back(
+          {step.kernel.get(), {inputs_.data() + inputs_.size(), outputs_.data() + outputs_.size(), Resolve(step.scratch, bindings)}});
+      for (const Operand& operand : step.inputs) inputs_.push_back(Resolve(operand, bindings));
+      for (const Operand& operand : step.outputs) outputs_.push_back(Resolve(operand, bindings));
+      Watch(step, bindings, &steps_.back());
+    }
+    for (const Overwrite& over : program_->overwrites) {
+      uint8_t* begin = bindings.inputs[over.input].buffer.data();
+      overwritten_.push_back({begin, begin + program_->inputs[over.input].size, nullptr, true});
+    }
+  }
+
+  void Run() const override {
+    if (program_->times.wanted()) return RunTimed();
+    const std::vector<size_t>& groups = program_->groups;
+    for (size_t g = 0; g + 1 < groups.size(); ++g) {
+      CheckAbandoned();
+      if (groups[g + 1] - groups[g] == 1) RunStep(steps_[groups[g]]);
+      else RunSideBySide(groups[g], groups[g + 1]);
+    }
+    DropPrepared();
+  }
+
+ private:
+  struct Step {
+    const Kernel* kernel;
+    KernelArguments arguments;
+    const PreparingKernel* preparing = nullptr;  // where its input may be prepared
+    const uint8_t* source = nullptr;
+    uint64_t source_size = 0;
+  };
+
+  void RunTimed() const {
+    using Clock = std::chrono::steady_clock;
+    std::vector<uint64_t> run;
+    Clock::time_point before = Clock::now();
+    for (const Step& step : steps_) {
+      CheckAbandoned();
+      RunStep(step);
+      const Clock::time_point after = Clock::now();
+      run.push_back(static_cast<uint64_t>(std::chrono::nanoseconds(after - before).count()));
+      before = after;
+    }
+    program_->times.Note(run);
+    DropPrepared();
+  }
+
+  // What was made of inputs before they were written in place.
+  void DropPrepared() const {
+    for (const Access& over : overwritten_) PreparedInputs::Get().Written(over.begin, over.end);
+  }
+
+  void RunSideBySide(size_t first, size_t last) const {
+    fast::ThreadPool::Get().ParallelFor(static_cast<int64_t>(first), static_cast<int64_t>(last), 1, [&](int64_t from, int64_t to, int) {
+      for (; from < to; ++from) RunStep(steps_[static_cast<size_t>(from)]);
+    });
+  }
+
+  static void RunStep(const Step& step) {
+    if (!step.preparing) return step.kernel->Run(step.arguments);
+    const auto form = PreparedInputs::Get().Take(*step.preparing, step.arguments, step.source, step.source_size);
+    step.preparing->RunPrepared(step.arguments, form.get());
+  }
+
+  // An input that only commands write: the processor may map other heaps than the default one.
+  void Watch(const ProgramStep& step, const Bindings& bindings, Step* bound) const {
+    const PreparingKernel* preparing = PreparingKernel::Of(step.kernel.get());
+    if (!preparing) return;
+    const Operand& operand = step.inputs[static_cast<size_t>(preparing->PreparedInput())];
+    const BoundBuffer* buffer = nullptr;
+    uint64_t end = 0;
+    if (operand.base == Operand::Base::Input) {
+      buffer = &bindings.inputs[operand.index].buffer;
+      end = program_->inputs[operand.index].size;
+    } else if (operand.base == Operand::Base::Persistent) {
+      buffer = &bindings.persistent;
+      end = program_->persistent_size;
+    }
+    if (!buffer || buffer->resource->heap_type() != D3D12_HEAP_TYPE_DEFAULT) return;
+    bound->preparing = preparing;
+    bound->source = Resolve(operand, bindings);
+    bound->source_size = end - operand.offset;
+  }
+
+  uint8_t* Resolve(const Operand& operand, const Bindings& bindings) const {
+    switch (operand.base) {
+      case Operand::Base::None: return nullptr;
+      case Operand::Base::Input: return bindings.inputs[operand.index].buffer.data() + operand.offset;
+      case Operand::Base::Output: return bindings.outputs[operand.index].buffer.data() + operand.offset;
+      case Operand::Base::Temporary: return bindings.temporary.data() + operand.offset;
+      case Operand::Base::Persistent: return bindings.persistent.data() + operand.offset;
+      case Operand::Base::Constant:
+        // Constants are inputs only; the addresses of inputs are kept as such.
+        return reinterpret_cast<uint8_t*>(const_cast<uint64_t*>(program_->constants[operand.index].data())) + operand.offset;
+    }
+    return nullptr;
+  }
+
+  const Held<Program> program_;
+  std::vector<const uint8_t*> inputs_;
+  std::vector<uint8_t*> outputs_;
+  std::vector<Step> steps_;
+  std::vector<Access> overwritten_;
+};
+
+bool Meet(const Access& a, const Access& b) { return a.begin < b.end && b.begin < a.end; }
+
+// DirectML lets one operator write over an input when both are the same bytes, read and written in the same order.
+bool MayRunInPlace(const Program& program, size_t input, size_t output, const Access& in, const Access& out) {
+  return program.in_place && in.begin == out.begin && in.end == out.end &&
+         LieAlike(program.inputs[input].tensor, program.outputs[output].tensor);
+}
+
+// Whether the program was compiled to find them so.
+bool IsOverwrite(const Program& program, size_t input, size_t output, const Access& in, const Access& out) {
+  return std::any_of(program.overwrites.begin(), program.overwrites.end(), [&](const Overwrite& over) {
+    return over.input == input && over.output == output && in.begin == out.begin + over.offset;
+  });
+}
+
+}  // namespace
+
+Held<BoundDispatch> BindProgram(const Held<Program>& program, const Bindings& bindings, std::string* why) {
+  auto bound = Held<BoundProgram>::Adopt(new BoundProgram(program, bindings));
+  std::vector<std::pair<size_t, Access>> inputs, outputs;
+  BoundDispatch* dispatch = bound.get();
+  dispatch->accesses.reserve(program->inputs.size() + program->outputs.size() + 2);
+  for (size_t i = 0; i < program->inputs.size(); ++i) {
+    const BindingSlot& slot = program->inputs[i];
+    if (!slot.present || slot.owned) continue;
+    AddAccess(dispatch, bindings.inputs[i].buffer, slot.size, false);
+    inputs.push_back({i, dispatch->accesses.back()});
+  }
+  if (program->persistent_size) {
+    AddAccess(dispatch, bindings.persistent, program->persistent_size, false);
+    inputs.push_back({SIZE_MAX, dispatch->accesses.back()});
+  }
+  for (size_t i = 0; i < program->outputs.size(); ++i) {
+    if (!program->outputs[i].present) continue;
+    AddAccess(dispatch, bindings.outputs[i].buffer, program->outputs[i].size, true);
+    outputs.push_back({i, dispatch->accesses.back()});
+  }
+  if (program->temporary_size) {
+    AddAccess(dispatch, bindings.temporary, program->temporary_size, true);
+    outputs.push_back({SIZE_MAX, dispatch->accesses.back()});
+  }
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    for (size_t k = 0; k < o; ++k)
+      if (Meet(outputs[o].second, outputs[k].second))
+        *why = "the ranges of two outputs, or of an output and the temporary resource, overlap";
+    for (const auto& [i, in] : inputs) {
+      if (!Meet(in, outputs[o].second)) continue;
+      bool both_tensors = i != SIZE_MAX && outputs[o].first != SIZE_MAX;
+      if (!both_tensors || !(MayRunInPlace(*program, i, outputs[o].first, in, outputs[o].second) ||
+                             IsOverwrite(*program, i, outputs[o].first, in, outputs[o].second)))
+        *why = "an output or the temporary resource overlaps an input, and this cannot run in place";
+    }
+  }
+  for (const Overwrite& over : program->overwrites)
+    if (bindings.inputs[over.input].buffer.data() != bindings.outputs[over.output].buffer.data() + over.offset)
+      *why = "an output is not bound over the input that it was compiled to overwrite";
+  if (!why->empty()) return {};
+  bound->Hold();
+  return Held<BoundDispatch>::Adopt(bound.get());
+}
+
+void BoundInitialization::Run() const {
+  for (const Copy& copy : copies) std::memmove(copy.to, copy.from, copy.size);
+}
+
+}  // namespace dxtensor::software
