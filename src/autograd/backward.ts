@@ -99,6 +99,10 @@ export class Traversal {
   readonly #search: Search | null;
   /** Storages that user code has seen or returned, and may keep. */
   readonly #exposed = new Set<Storage>();
+  /** The gradients that it has seen or given themselves; views of them are the pass's own. */
+  readonly #seen = new Set<Tensor>();
+  /** What leaves have taken as their gradients. */
+  readonly #taken = new Set<Storage>();
   #seeds: ReadonlySet<Tensor> = new Set();
   /** Storages made from here on are the traversal's own. */
   readonly #start = Storage.made;
@@ -138,7 +142,7 @@ export class Traversal {
     while (!this.#queue.isEmpty) this.#visit(this.#queue.pop(), retain);
     for (const { node, output, sum } of this.#leaving.splice(0)) this.#bounds!.takes(node, output, sum.sum);
     for (const [leaf, sum] of this.#reached) {
-      const grad = denseOf(sum);
+      const grad = this.#dense(sum);
       this.#reached.set(leaf, grad);
       this.leaves.set(leaf, grad);
     }
@@ -167,10 +171,24 @@ export class Traversal {
   taken(leaf: Tensor, grad: Tensor): Tensor {
     const { storage } = grad;
     const isViewed =
-      storage.birth < this.#start && grad.viewOf !== null && !this.#seeds.has(grad) && !this.#exposed.has(storage) && grad.node === null;
+      storage.birth < this.#start &&
+      grad.viewOf !== null &&
+      !this.#seeds.has(grad) &&
+      !this.#seen.has(grad) &&
+      !this.#taken.has(storage) &&
+      grad.node === null;
     if (!isViewed || !grad.desc.isPacked || !leaf.desc.isPacked) return this.owned(grad);
     this.#exposed.add(storage);
+    this.#taken.add(storage);
     return arithmetic.detach(grad);
+  }
+
+  /** A gradient that is a view of memory of the pass's own, which nobody else sees, is no view any more: it may be changed in place. */
+  release(grad: Tensor): void {
+    const { viewOf, storage } = grad;
+    if (viewOf?.origin !== "noGrad" || grad.node !== null || storage.birth < this.#start || this.#exposed.has(storage)) return;
+    viewOf.base.letGo();
+    grad.viewOf = null;
   }
 
   #deliver(node: TapeNode, output: number, grad: Tensor): void {
@@ -230,7 +248,7 @@ export class Traversal {
     const waiting = this.#pending.get(node)!;
     this.#pending.delete(node);
     if (this.#pass(node, waiting[0]!, retain)) return;
-    const dys = waiting.map((dy) => (dy === null ? null : denseOf(dy)));
+    const dys = waiting.map((dy) => (dy === null ? null : this.#dense(dy)));
     dys.forEach((dy, i) => {
       if (dy === null || this.#bounds?.skips?.(node, i) === true) return;
       dys[i] = this.#hooked(node.hooks?.get(i), dy);
@@ -261,13 +279,23 @@ export class Traversal {
     else node.free();
   }
 
+  /** A gradient as a tensor. What slices wrote is no view of a gradient argument, even of one that covers it. */
+  #dense(sum: Tensor | PartialSum): Tensor {
+    const grad = denseOf(sum);
+    return sum instanceof PartialSum && sum.hasPieces && grad.storage.birth < this.#start ? arithmetic.clone(grad) : grad;
+  }
+
   #noteVisit(node: TapeNode, retain: boolean): void {
     this.#bounds?.visits?.(node);
     tracer()?.visit(node, !retain);
   }
 
   #expose(grads: Gradients): void {
-    for (const g of grads) if (g !== null) this.#exposed.add(g.storage);
+    for (const g of grads)
+      if (g !== null) {
+        this.#exposed.add(g.storage);
+        this.#seen.add(g);
+      }
   }
 
   #hooked(hooks: readonly Hook[] | null | undefined, grad: Tensor): Tensor {
@@ -491,6 +519,9 @@ export function grad(
     traversal.run(roots, gradients, retains(options));
     inputs.forEach((t, i) => {
       found[i] ??= traversal.leaves.get(t) ?? null;
+    });
+    found.forEach((t, i) => {
+      if (t !== null && found.every((other, k) => k === i || other?.storage !== t.storage)) traversal.release(t);
     });
   };
   const allowsUnused = options.allowUnused === true;

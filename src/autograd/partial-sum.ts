@@ -25,6 +25,8 @@ export class PartialSum {
   #pieces = new Map<string, Piece>();
   /** Elements of the pieces. */
   #held = 0;
+  /** Whether a piece was added: the sum is memory of its own then, as PyTorch's, also where one piece covers all of it. */
+  hasPieces = false;
 
   constructor(spec: TensorSpec) {
     this.#spec = spec;
@@ -36,6 +38,7 @@ export class PartialSum {
       this.#whole = this.#whole === null ? part.grad : arithmetic.add(this.#whole, part.grad);
       return;
     }
+    this.hasPieces = true;
     const piece = part as Piece;
     const key = keyOf(piece.box);
     const before = this.#pieces.get(key);

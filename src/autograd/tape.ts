@@ -21,6 +21,7 @@ class Saved {
   #version: number;
   /** It became another tensor in the write that it was saved for: that write does not make it stale. */
   #isRepointed = false;
+  #isReadLater = false;
   /** What made it; null for leaves, and for outputs of the node that saves it. */
   readonly #node: TapeNode | null;
   readonly #outputIndex: number;
@@ -85,7 +86,13 @@ class Saved {
     return this.#storage === other.#storage && this.#desc === other.#desc && this.#offset === other.#offset;
   }
 
+  /** Writes to it are no error: the gradient reads what is there then. */
+  readLater(): void {
+    this.#isReadLater = true;
+  }
+
   requireUnchanged(by: TapeNode, isChanged?: (storage: Storage) => boolean): void {
+    if (this.#isReadLater) return;
     const { version } = this.#storage;
     const isWritten = version !== this.#version && this.#storage.isChanged(this.#version, this.#offset, this.#offset + this.#desc.extent);
     if (!isWritten && isChanged?.(this.#storage) !== true) return;
@@ -265,6 +272,11 @@ export class TapeNode {
   /** Whether it represents many nodes: it takes gradients of some of its outputs alone. */
   get hasParts(): boolean {
     return this.#compiled !== null;
+  }
+
+  /** What it saved is read as it is when the gradient is computed. */
+  readSavedLater(): void {
+    for (const s of this.#saved ?? []) s?.readLater();
   }
 
   retain(): void {
@@ -543,6 +555,7 @@ export function record<A>(definition: Definition<A>, inputs: readonly Tensor[], 
     isForeign: definition.traits.users === true,
     isOnce: saves?.keepsNumbers === true ? false : undefined,
   });
+  if (saves?.readsLater === true) node.readSavedLater();
   attach(node, outputs);
 }
 

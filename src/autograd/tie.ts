@@ -14,7 +14,7 @@ const aliasOp = defineView<string>({
 });
 
 /** An alias of value whose history is output `output` of the node that `make` returns. Later runs of a compiled function find it by value, name and others. */
-function withNode(value: Tensor, name: string, others: readonly Tensor[], make: () => TapeNode, output = 0): Tensor {
+export function withNode(value: Tensor, name: string, others: readonly Tensor[], make: () => TapeNode, output = 0): Tensor {
   const again = (): Tensor => {
     const t = new Tensor(value.storage, value.desc, value.offset);
     t.node = make();

@@ -87,6 +87,8 @@ export interface Definition<A> {
     readonly outputs?: boolean | readonly number[];
     /** What is saved are numbers of the call: a second pass needs no retainGraph. Default: false. */
     readonly keepsNumbers?: boolean;
+    /** The rule reads what its inputs hold by then: later writes to them are no error. Default: false. */
+    readonly readsLater?: boolean;
   };
   /** Value of the outputs' elements when an input is empty and an output is not (sum: 0). Default: that is an error. */
   readonly whenEmpty?: number;

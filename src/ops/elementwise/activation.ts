@@ -12,6 +12,7 @@ import { scalarTensor } from "../../runtime/constants.ts";
 import { sameShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
+import { bySlopes, type Slope } from "./slope.ts";
 import { eq, ge, gt, le, logicalAnd, logicalOr, lt } from "./compare.ts";
 import { zerosLike } from "../creation/creation.ts";
 import { asFloat, roundedOnce, toDType } from "../data/conversion.ts";
@@ -83,7 +84,7 @@ const sigmoidGradient = gradientOf("sigmoidGrad", (g, dy, y) =>
 );
 const sigmoidOp = activation<undefined>("sigmoid", {
   emit: (g, x) => g.activationSigmoid(x),
-  grad: (dy, _, y) => sigmoidGradient(dy, y) ?? mul(dy, mul(y, sub(1, y))),
+  grad: (dy, _, y) => sigmoidGradient(dy, y) ?? bySlopes(dy, y, [(d, v) => mul(d, mul(v, sub(1, v))), (d, v) => mul(d, sub(1, mul(v, 2)))]),
   saves: "output",
 });
 const leakyReluOp = activation<{ readonly slope: number }>("leakyRelu", {
@@ -93,9 +94,13 @@ const leakyReluOp = activation<{ readonly slope: number }>("leakyRelu", {
 });
 /** dy times low e^(x / width) below 0 and high above it. At 0 it is low and does not change: its own derivative is 0 there, as in PyTorch. */
 function eluGradient(dy: Tensor, x: Tensor, low: number, high: number, width: number): Tensor {
-  const below = mul(dy, mul(exp(width === 1 ? x : div(x, width)), low));
-  if (!isGradEnabled()) return where(le(x, 0), below, mul(dy, high));
-  return where(lt(x, 0), below, where(eq(x, 0), mul(dy, low), mul(dy, high)));
+  const power = (v: Tensor): Tensor => exp(width === 1 ? v : div(v, width));
+  if (!isGradEnabled()) return where(le(x, 0), mul(dy, mul(power(x), low)), mul(dy, high));
+  return bySlopes(dy, x, [
+    (d, v) => mul(d, where(le(v, 0), mul(power(v), low), high)),
+    // Above 0 the power may be infinite, and its gradient then no number.
+    (d, v) => mul(d, where(lt(v, 0), mul(power(where(lt(v, 0), v, 0)), low / width), 0)),
+  ]);
 }
 
 const eluOp = activation<{ readonly alpha: number }>("elu", {
@@ -185,9 +190,11 @@ const geluOp = activation<undefined>("gelu", {
   grad: (dy, x) => {
     const atOnce = geluGradient(dy, x);
     if (atOnce !== null) return atOnce;
-    const phi = add(mul(erf(mul(x, Math.SQRT1_2)), 0.5), 0.5);
-    const density = mul(exp(mul(square(x), -0.5)), 1 / Math.sqrt(2 * Math.PI));
-    return mul(dy, add(phi, mul(x, density)));
+    const density = (v: Tensor): Tensor => mul(exp(mul(square(v), -0.5)), 1 / Math.sqrt(2 * Math.PI));
+    return bySlopes(dy, x, [
+      (d, v) => mul(d, add(add(mul(erf(mul(v, Math.SQRT1_2)), 0.5), 0.5), mul(v, density(v)))),
+      (d, v) => mul(d, mul(density(v), sub(2, square(v)))),
+    ]);
   },
   saves: "input",
 });
@@ -212,11 +219,22 @@ const geluTanhOp = formula("geluTanh", {
     (dy, [given]): Tensor => {
       const atOnce = geluTanhGradient(dy, given!);
       if (atOnce !== null) return atOnce;
-      const x = toDType(given!, "float32");
-      const squared = square(x);
-      const s = sigmoid(mul(x, add(mul(squared, CUBIC), LINEAR)));
-      const slope = add(mul(clampMax(squared, FAR), 3 * CUBIC), LINEAR);
-      return toDType(mul(dy, add(s, mul(mul(x, mul(s, sub(1, s))), slope))), dy.dtype);
+      // s = sigmoid(w), its derivative by w, and w'.
+      const parts = (v: Tensor): readonly [Tensor, Tensor, Tensor] => {
+        const squared = square(v);
+        const s = sigmoid(mul(v, add(mul(squared, CUBIC), LINEAR)));
+        return [s, mul(s, sub(1, s)), add(mul(clampMax(squared, FAR), 3 * CUBIC), LINEAR)];
+      };
+      const slope: Slope = (d, v) => {
+        const [s, bell, rate] = parts(v);
+        return mul(d, add(s, mul(mul(v, bell), rate)));
+      };
+      const curve: Slope = (d, v) => {
+        const [s, bell, rate] = parts(v);
+        const bend = add(mul(sub(1, mul(s, 2)), square(rate)), mul(v, 6 * CUBIC));
+        return mul(d, mul(bell, add(mul(rate, 2), mul(v, bend))));
+      };
+      return toDType(bySlopes(toDType(dy, "float32"), toDType(given!, "float32"), [slope, curve]), dy.dtype);
     },
   ],
 });
@@ -255,8 +273,14 @@ const emitSoftplus = (g: GraphBuilder, x: Expr, { beta, threshold }: SoftplusAtt
 const softplusOp = activation<SoftplusAttributes>("softplus", {
   emit: emitSoftplus,
   grad: (dy, x, _, { beta, threshold }) => {
-    const scaled = mul(x, beta);
-    return where(gt(scaled, threshold), dy, mul(dy, sigmoid(scaled)));
+    const isLine = (v: Tensor): Tensor => gt(mul(v, beta), threshold);
+    return bySlopes(dy, x, [
+      (d, v) => where(isLine(v), d, mul(d, sigmoid(mul(v, beta)))),
+      (d, v) => {
+        const s = sigmoid(mul(v, beta));
+        return mul(d, where(isLine(v), 0, mul(mul(s, sub(1, s)), beta)));
+      },
+    ]);
   },
   saves: "input",
 });
@@ -384,8 +408,26 @@ export function softplus(x: Tensor, beta?: number | SoftplusOptions, threshold?:
 /** ln(sigmoid(x)), exact for large negative x too. Reference: torch.nn.functional.logsigmoid. */
 export const logSigmoid = (x: Tensor): Tensor => floatOnly("logSigmoid", x, () => call(logSigmoidOp, [x], undefined));
 
-/** x * tanh(softplus(x)). Reference: torch.nn.functional.mish. */
-export const mish = (x: Tensor): Tensor => floatOnly("mish", x, () => roundedOnce([x], (y) => mul(y!, tanh(softplus(y!)))));
+const mishGradient = gradientOf("mishGrad", (g, dy, x) => {
+  const t = g.elementWiseTanh(emitSoftplus(g, x, { beta: 1, threshold: 20 }));
+  const rest = g.elementWiseIdentity(g.elementWiseMultiply(t, t), { scaleBias: [-1, 1] });
+  const slope = g.elementWiseMultiply(g.elementWiseMultiply(x, g.activationSigmoid(x)), rest);
+  return g.elementWiseMultiply(dy, g.elementWiseAdd(t, slope));
+});
+const mishOp = formula("mish", {
+  emit: (f, [x]) => f.mul(x!, f.g.elementWiseTanh(emitSoftplus(f.g, x!, { beta: 1, threshold: 20 }))),
+  grad: [
+    (dy, [given]): Tensor => {
+      const atOnce = mishGradient(dy, given!);
+      if (atOnce !== null) return atOnce;
+      const x = toDType(given!, "float32");
+      const t = tanh(softplus(x));
+      return toDType(mul(dy, add(t, mul(mul(x, sigmoid(x)), sub(1, square(t))))), dy.dtype);
+    },
+  ],
+});
+/** x * tanh(softplus(x)). DirectML: ELEMENT_WISE_TANH, EXP, LOG. Reference: torch.nn.functional.mish. */
+export const mish = (x: Tensor): Tensor => floatOnly("mish", x, () => call(mishOp, [x], undefined));
 
 /** x / (1 + |x|). Integers give float32. Reference: torch.nn.functional.softsign. */
 export const softsign = (x: Tensor): Tensor => div(x, add(abs(x), 1));
@@ -444,7 +486,11 @@ export const hardSigmoid = (x: Tensor): Tensor => floatOnly("hardSigmoid", x, ()
 const hardSwishOp = activation<undefined>("hardSwish", {
   emit: (g, x) => g.elementWiseMultiply(x, g.activationHardSigmoid(x, { alpha: 1 / 6, beta: 0.5 })),
   // (x + 1.5) / 3: near -1.5 the sum is exact, and x / 3 + 0.5 is not.
-  grad: (dy, x) => where(le(x, -3), zero(dy), where(lt(x, 3), mul(dy, mul(add(x, 1.5), 1 / 3)), dy)),
+  grad: (dy, x) =>
+    bySlopes(dy, x, [
+      (d, v) => where(le(v, -3), zero(d), where(lt(v, 3), mul(d, mul(add(v, 1.5), 1 / 3)), d)),
+      (d, v) => where(logicalAnd(gt(v, -3), lt(v, 3)), mul(d, 1 / 3), zero(d)),
+    ]),
   saves: "input",
 });
 /** x * hardSigmoid(x). DirectML: ACTIVATION_HARD_SIGMOID and MULTIPLY. Reference: torch.nn.functional.hardswish. */

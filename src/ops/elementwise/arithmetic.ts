@@ -1,4 +1,5 @@
 /** Elementwise functions of two or three operands. */
+import { isGradEnabled } from "../../autograd/grad-mode.ts";
 import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { isFloat, isHalf, resultType, type DType } from "../../core/dtype.ts";
 import { DTypeError } from "../../core/errors.ts";
@@ -10,6 +11,7 @@ import { Tensor } from "../../core/tensor.ts";
 import { add, binary, div, mul, operands, realOperands, sub, type Arithmetic } from "./binary.ts";
 import { eq, gt, isnan, le, logicalAnd, logicalNot, logicalOr, lt } from "./compare.ts";
 import { toDType } from "../data/conversion.ts";
+import { clone } from "../data/state.ts";
 import { extremeOf } from "../reduce/extreme-lower.ts";
 import { Formula, formula } from "./formula.ts";
 import { pow } from "./power.ts";
@@ -57,7 +59,8 @@ const hypotOp = formula("hypot", {
     );
   },
   grad: [(dy, [a], y): Tensor => mul(dy, div(a!, y)), (dy, [, b], y): Tensor => mul(dy, div(b!, y))],
-  saves: "both",
+  saves: (needs) => [0, 1].filter((i) => needs[i]),
+  savesOutput: true,
 });
 
 /** ln or log2 of a sum of powers: the larger one and what the smaller adds. */
@@ -144,7 +147,10 @@ export const fmin = (a: Arithmetic, b: Arithmetic): Tensor => call(fminOp, opera
 
 /** a^b in floating point: integers are float32 first (float64 in PyTorch). Reference: torch.float_power. DirectML: ELEMENT_WISE_POW. */
 export function floatPower(a: Arithmetic, b: Arithmetic): Tensor {
-  const real = (v: Arithmetic): Arithmetic => (typeof v === "object" && !isFloat(v.dtype) ? toDType(v, "float32") : v);
+  const isRecorded = isGradEnabled() && [a, b].some((v) => v instanceof Tensor && v.requiresGrad);
+  // PyTorch's gradient reads copies in float64: later writes to a and b do not reach them.
+  const real = (v: Arithmetic): Arithmetic =>
+    typeof v !== "object" ? v : !isFloat(v.dtype) ? toDType(v, "float32") : isRecorded ? clone(v) : v;
   return pow(real(a), real(b));
 }
 

@@ -166,5 +166,22 @@ export function mul(a: Arithmetic, b: Arithmetic): Tensor {
 export const div = (a: Arithmetic, b: Arithmetic): Tensor =>
   keepsDigits(a, b) ? call(divNumberOp, digits(a, b), undefined) : call(divOp, realOperands("div", a, b), undefined);
 
+const byOwnNumber = (definition: Definition<undefined>): Definition<undefined> =>
+  define({ ...definition, saves: { ...definition.saves, keepsNumbers: true } });
+const mulOwnOp = byOwnNumber(mulOp);
+const divOwnOp = byOwnNumber(divOp);
+
+/** x by a number that is the operation's own, not the user's: as where PyTorch computes with scalars, a second pass needs no retainGraph. @package */
+export const mulByOwn = (x: Tensor, by: number): Tensor =>
+  keepsDigits(x, by) ? mul(x, by) : call(mulOwnOp, operands("mul", x, by), undefined);
+/** x by constants of the operation's own, in x's dtype. @package */
+export const mulByConstants = (x: Tensor, constants: Tensor): Tensor => call(mulOwnOp, [x, constants], undefined);
+const mulLaterOp: Definition<undefined> = define({ ...mulOp, saves: { ...mulOp.saves, readsLater: true } });
+/** a * b, whose gradient reads what a and b hold by then, as where PyTorch multiplies views that have no version of their own. @package */
+export const mulReadLater = (a: Tensor, b: Tensor): Tensor => call(mulLaterOp, operands("mul", a, b), undefined);
+/** x divided by a number of the operation's own. @package */
+export const divByOwn = (x: Tensor, by: number): Tensor =>
+  keepsDigits(x, by) ? div(x, by) : call(divOwnOp, realOperands("div", x, by), undefined);
+
 export const methods = { add, sub, mul };
 export const inPlaceMethods = { add_: add, sub_: sub, mul_: mul };

@@ -1,5 +1,7 @@
 /** Floating-point representation: signbit, copysign, nextafter, frexp, ldexp. */
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
+import { noGrad } from "../../autograd/grad-mode.ts";
+import { tie } from "../../autograd/tie.ts";
 import { call, dispatch } from "../../dispatch/dispatch.ts";
 import { isFloat, type DType } from "../../core/dtype.ts";
 import { DTypeError } from "../../core/errors.ts";
@@ -9,10 +11,10 @@ import { binary, div, mul, operands, realOperands, type Arithmetic } from "./bin
 import { eq } from "./compare.ts";
 import { zerosLike } from "../creation/creation.ts";
 import { toDType } from "../data/conversion.ts";
-import { define } from "../../core/definition.ts";
+import { define, type Definition } from "../../core/definition.ts";
 import { comparable } from "./int64-order.ts";
 import { pow } from "./power.ts";
-import { BOOL, cast, computing, constant, requireFloat, floating } from "../declare/support.ts";
+import { BOOL, cast, computing, constant, requireFloat, floating, sumTo } from "../declare/support.ts";
 import { exp2 } from "./unary.ts";
 import { maskedFill } from "./where.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
@@ -49,21 +51,25 @@ const signbitOp = define({
   grad: null,
 });
 
-const copysignOp = binary("copysign", {
-  dtype: floating,
-  emit: (g, a, b) => {
-    const { sign, words } = layoutOf(a.dtype);
-    const magnitude = g.elementWiseBitAnd(wordsOf(g, a), word(g, a, sign - 1));
-    return g.reinterpret(
-      g.elementWiseBitOr(g.reinterpret(magnitude, { dtype: words }), g.elementWiseBitAnd(wordsOf(g, b), word(g, b, sign))),
-      { dtype: a.dtype },
-    );
-  },
-  grad: (dy, a, b, needs) => [
+const copysignOp: Definition<undefined> = define({
+  ...binary("copysign", {
+    dtype: floating,
+    emit: (g, a, b) => {
+      const { sign, words } = layoutOf(a.dtype);
+      const magnitude = g.elementWiseBitAnd(wordsOf(g, a), word(g, a, sign - 1));
+      return g.reinterpret(
+        g.elementWiseBitOr(g.reinterpret(magnitude, { dtype: words }), g.elementWiseBitAnd(wordsOf(g, b), word(g, b, sign))),
+        { dtype: a.dtype },
+      );
+    },
+    grad: null,
+  }),
+  grad: (dy, { inputs: [a], outputs: [y], specs, needs }) => [
     // The ratio of result and a is their signs' product, 0 where a is.
-    needs[0] ? mul(dy, maskedFill(div(copysign(a, b), a), eq(a, 0), 0)) : null,
-    needs[1] ? zerosLike(dy) : null,
+    needs[0] ? sumTo(mul(dy, maskedFill(div(y!, a!), eq(a!, 0), 0)), specs[0]!) : null,
+    needs[1] ? sumTo(zerosLike(dy), specs[1]!) : null,
   ],
+  saves: { inputs: [0], outputs: true },
 });
 
 const nextafterOp = binary("nextafter", {
@@ -124,7 +130,16 @@ const frexpOp = define({
 /** Whether the sign bit is set (of -0 and NaN too). Reference: torch.signbit. DirectML: ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL. */
 export const signbit = (x: Tensor): Tensor => (x.dtype === "bool" ? toDType(mul(x, false), "bool") : call(signbitOp, [x], undefined));
 /** |a| with the sign of b. Integers give float32. Reference: torch.copysign. DirectML: ELEMENT_WISE_BIT_AND and BIT_OR. */
-export const copysign = (a: Arithmetic, b: Arithmetic): Tensor => call(copysignOp, realOperands("copysign", a, b), undefined);
+export function copysign(a: Arithmetic, b: Arithmetic): Tensor {
+  const pair = realOperands("copysign", a, b);
+  // By b it is a step function, whose derivative reads nothing.
+  if (!pair[0]!.requiresGrad && pair[1]!.requiresGrad)
+    return tie(
+      noGrad(() => call(copysignOp, pair, undefined)),
+      pair[1]!,
+    );
+  return call(copysignOp, pair, undefined);
+}
 /** The number next to a in the direction of b. Floating dtypes. Reference: torch.nextafter. DirectML: ELEMENT_WISE_ADD of the bits. */
 export const nextafter = (a: Arithmetic, b: Arithmetic): Tensor => call(nextafterOp, operands("nextafter", a, b), undefined);
 

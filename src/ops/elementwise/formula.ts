@@ -161,6 +161,8 @@ interface FormulaOptions<A> {
   readonly grad: readonly (Rule<A> | null)[] | null;
   /** What the rules read: the inputs of these indices, where they are listed. Default: all inputs. */
   readonly saves?: "inputs" | "output" | "both" | "none" | SavedInputs;
+  /** Whether it saves the output beside inputs that are listed. Default: false. */
+  readonly savesOutput?: boolean;
   /** The result's dtype from the promoted one. Default: floating, integers as float32. */
   readonly dtype?: (name: string, promoted: DType) => DType;
   /** Half precision computes in itself. Default: in float32, rounded once. */
@@ -169,7 +171,7 @@ interface FormulaOptions<A> {
 
 /** An operation of elements: inputs broadcast and promote. */
 export function formula<A = undefined>(name: string, options: FormulaOptions<A>): Definition<A> {
-  const { emit, grad, saves = "inputs", dtype = floating, ownPrecision = false } = options;
+  const { emit, grad, saves = "inputs", savesOutput = false, dtype = floating, ownPrecision = false } = options;
   return define<A>({
     name,
     traits: { elementwise: true },
@@ -192,7 +194,7 @@ export function formula<A = undefined>(name: string, options: FormulaOptions<A>)
             }),
     saves: {
       ...(typeof saves !== "string" ? { inputs: saves } : saves === "output" || saves === "none" ? { inputs: [] } : {}),
-      outputs: saves === "output" || saves === "both",
+      outputs: savesOutput || saves === "output" || saves === "both",
     },
   });
 }

@@ -100,6 +100,9 @@ export const sumElements = (values: Tensor, index: Tensor, axis: number, shape: 
 
 /** @package indexSelect with indices along an axis that are in range. */
 export const selectRows = (x: Tensor, axis: number, index: Tensor): Tensor => call(indexSelectOp, [x, index], { axis });
+const selectOwnOp: typeof indexSelectOp = define({ ...indexSelectOp, saves: { ...indexSelectOp.saves, keepsNumbers: true } });
+/** The same by indices of the operation's own: a second pass needs no retainGraph. @package */
+export const selectOwnRows = (x: Tensor, axis: number, index: Tensor): Tensor => call(selectOwnOp, [x, index], { axis });
 
 /** @package gather with indices along an axis that are in range. */
 export const takeElements = (x: Tensor, axis: number, index: Tensor): Tensor => call(gatherOp, [x, index], { axis });

@@ -1,10 +1,10 @@
 /** Functions of matrices: powers, the exponential, condition numbers, norms. The first two compute on the device. @package */
 import { isHalf } from "../../core/dtype.ts";
 import { ShapeError, ValueError } from "../../core/errors.ts";
+import { tie } from "../../autograd/tie.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { add, mul } from "../elementwise/binary.ts";
 import { gt, isnan, logicalOr } from "../elementwise/compare.ts";
-import { onesLike } from "../creation/creation.ts";
 import { toDType } from "../data/conversion.ts";
 import { matrixNorm, type MatrixOrder } from "../reduce/distance.ts";
 import { div } from "../elementwise/division.ts";
@@ -32,7 +32,7 @@ export function matrixPower(a: Tensor, n: number): Tensor {
   const order = requireSquares("linalg.matrixPower", a);
   if (!Number.isInteger(n)) throw new ValueError("linalg.matrixPower", "n", "an integer", n);
   // A derivative of zero, which is there.
-  if (n === 0) return where(onesLike(a, { dtype: "bool" }), eyeLike(a, order), a);
+  if (n === 0) return tie(eyeLike(a, order), a);
   let square = n < 0 ? inv(a) : a;
   let result: Tensor | null = null;
   for (let rest = Math.abs(n); rest > 0; rest = Math.floor(rest / 2)) {

@@ -4,7 +4,8 @@ import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { isHalf, isFloat, resultType } from "../../core/dtype.ts";
 import { isBroadcastableTo, normalizeAxis, showShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { add, mul, sub } from "../elementwise/binary.ts";
+import { asResult } from "../../dispatch/dispatch.ts";
+import { add, mul, mulReadLater, sub } from "../elementwise/binary.ts";
 import { roll } from "../shape/join.ts";
 import { addmm, dot, matmul } from "./matmul.ts";
 import { movedim, reshape, unsqueeze } from "../shape/movement.ts";
@@ -114,9 +115,12 @@ export function kron(a: Tensor, b: Tensor): Tensor {
     b,
     y.flatMap((d) => [1, d]),
   );
-  return reshape(
-    mul(left, right),
-    x.map((d, i) => d * y[i]!),
+  const product = mulReadLater(left, right);
+  return asResult(
+    reshape(
+      product,
+      x.map((d, i) => d * y[i]!),
+    ),
   );
 }
 

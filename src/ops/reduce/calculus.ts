@@ -3,7 +3,7 @@ import { isFloat } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { normalizeAxis } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
-import { add, div, mul, sub } from "../elementwise/binary.ts";
+import { add, div, divByOwn, mul, mulByOwn, sub } from "../elementwise/binary.ts";
 import { ne } from "../elementwise/compare.ts";
 import { ones } from "../creation/creation.ts";
 import { asFloat, toDType } from "../data/conversion.ts";
@@ -63,7 +63,7 @@ function trapezoids(operation: string, y: Tensor, { x = null, dx = 1, axis = -1 
   const a = existingAxis(operation, y, axis);
   const n = y.shape[a]!;
   const neighbourSums = n < 2 ? narrow(y, a, 0, 0) : add(narrow(y, a, 1, n - 1), narrow(y, a, 0, n - 1));
-  if (x === null) return { areas: dx === 1 ? neighbourSums : mul(neighbourSums, dx), axis: a };
+  if (x === null) return { areas: dx === 1 ? neighbourSums : mulByOwn(neighbourSums, dx), axis: a };
   if (x.rank === 1) {
     if (x.shape[0] !== n) throw new ShapeError(operation, "x", `of ${n} elements, as y has along axis ${a}`, x.describe());
     const widths = diff(x);
@@ -84,13 +84,13 @@ function trapezoids(operation: string, y: Tensor, { x = null, dx = 1, axis = -1 
 /** The integral along an axis by the trapezoidal rule. Reference: torch.trapezoid. */
 export function trapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
   const { areas, axis } = trapezoids("trapezoid", y, options);
-  return div(sum(areas, axis), 2);
+  return divByOwn(sum(areas, axis), 2);
 }
 
 /** The integral up to each index of an axis but the first. Reference: torch.cumulative_trapezoid. */
 export function cumulativeTrapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
   const { areas, axis } = trapezoids("cumulativeTrapezoid", y, options);
-  return div(cumsum(areas, axis), 2);
+  return divByOwn(cumsum(areas, axis), 2);
 }
 
 /** Options of gradient(). Reference: torch.gradient. */
@@ -154,11 +154,11 @@ function slope(x: Tensor, axis: number, step: number | Tensor, edgeOrder: 1 | 2)
 
 /** slope() for neighbours at one distance: half the difference of those on both sides. */
 function evenSlope(at: (start: number, length: number) => Tensor, n: number, axis: number, step: number, edgeOrder: 1 | 2): Tensor {
-  const parts = n > 2 ? [div(sub(at(2, n - 2), at(0, n - 2)), 2 * step)] : [];
-  const between = (i: number): Tensor => div(sub(at(i + 1, 1), at(i, 1)), step);
+  const parts = n > 2 ? [divByOwn(sub(at(2, n - 2), at(0, n - 2)), 2 * step)] : [];
+  const between = (i: number): Tensor => divByOwn(sub(at(i + 1, 1), at(i, 1)), step);
   if (edgeOrder === 1) return cat([between(0), ...parts, between(n - 2)], axis);
   const end = (nearest: number, next: number, last: number, sign: number): Tensor =>
-    div(sub(sub(mul(at(next, 1), 4), mul(at(nearest, 1), 3)), at(last, 1)), 2 * sign * step);
+    divByOwn(sub(sub(mulByOwn(at(next, 1), 4), mulByOwn(at(nearest, 1), 3)), at(last, 1)), 2 * sign * step);
   return cat([end(0, 1, 2, 1), ...parts, end(n - 1, n - 2, n - 3, -1)], axis);
 }
 

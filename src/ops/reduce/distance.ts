@@ -1,6 +1,6 @@
 /** Distances and normalization: cdist, pdist, cosineSimilarity, normalize. */
 import { product } from "../../core/padded-axes.ts";
-import { noGrad } from "../../autograd/grad-mode.ts";
+import { isGradEnabled, noGrad } from "../../autograd/grad-mode.ts";
 import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { isFloat, isHalf, resultType } from "../../core/dtype.ts";
@@ -20,7 +20,7 @@ import { cat } from "../shape/join.ts";
 import { indexSelect } from "../index/gather.ts";
 import { svdvals } from "../linalg/svd.ts";
 import { emitGemm, matmul } from "../matmul/matmul.ts";
-import { expand, movedim, transpose, unsqueeze } from "../shape/movement.ts";
+import { expand, movedim, squeeze, transpose, unsqueeze } from "../shape/movement.ts";
 import { sum, type Axes, type ReduceOptions } from "./reduce.ts";
 import { emitReduce } from "./reduce-lower.ts";
 import { norm } from "./statistics.ts";
@@ -51,7 +51,7 @@ const euclideanOp: Definition<undefined> = define({
   },
   // dy (a - b) / y, 0 where y is.
   grad: (dy, { inputs: [a, b], outputs: [y], specs, needs }) => {
-    const ratio = where(eq(y!, 0), scalarTensor(dy.device, dy.dtype, 0), div(dy, y!));
+    const ratio = where(eq(y!, 0), scalarTensor(dy.device, dy.dtype, 0), div(dy, where(eq(y!, 0), 1, y!)));
     const pull = (x: Tensor, towards: Tensor, weights: Tensor): Tensor =>
       sub(mul(x, sum(weights, -1, { keepDims: true })), matmul(weights, towards));
     return [
@@ -64,6 +64,13 @@ const euclideanOp: Definition<undefined> = define({
 });
 
 const pairedRows = (a: Shape, b: Shape): number[] => [...broadcastShapes("cdist", a.slice(0, -2), b.slice(0, -2)), a.at(-2)!, b.at(-2)!];
+
+/** The p-norms of differences along the last axis. Where all are 0 the second derivative for p = 2 is 0, as in PyTorch's cdist; norm's is NaN there. */
+function lengths(gaps: Tensor, p: number): Tensor {
+  if (p !== 2 || !isGradEnabled() || !gaps.requiresGrad) return norm(gaps, p, -1);
+  const isSame = noGrad(() => eq(norm(gaps, p, -1, { keepDims: true }), 0));
+  return where(squeeze(isSame, -1), 0, norm(where(isSame, 1, gaps), p, -1));
+}
 
 /** More rows than this use the matrix product, which is faster and rounds more, as in PyTorch. */
 const FEW_ROWS = 25;
@@ -103,7 +110,7 @@ export function cdist(a: Tensor, b: Tensor, p?: number | CdistOptions, options?:
   const byGemm = mode === "useMmForEuclidDist" || (mode === "useMmForEuclidDistIfNecessary" && isWorthwhile);
   const dtype = resultType([a, b]);
   if (order !== 2 || !byGemm || a.size === 0 || b.size === 0 || dtype === "float64")
-    return norm(sub(unsqueeze(a, -2), unsqueeze(b, -3)), order, -1);
+    return lengths(sub(unsqueeze(a, -2), unsqueeze(b, -3)), order);
   // Squares of lengths, and what is left of their sum, need float32.
   return toDType(call(euclideanOp, [toDType(a, "float32"), toDType(b, "float32")], undefined), dtype);
 }

@@ -1,13 +1,15 @@
 /** Cumulative maximum, minimum and logsumexp. */
 import { asItIs } from "../../core/padded-axes.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
+import { isGradEnabled } from "../../autograd/grad-mode.ts";
+import { largestOf } from "../../core/elements.ts";
 import { call, dispatch } from "../../dispatch/dispatch.ts";
 import { isFloat } from "../../core/dtype.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { normalizeAxis } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { mul, sub } from "../elementwise/binary.ts";
-import { eq } from "../elementwise/compare.ts";
+import { add, mul, sub } from "../elementwise/binary.ts";
+import { eq, gt, lt } from "../elementwise/compare.ts";
 import { zeros } from "../creation/creation.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import type { Extremes, IndexDType } from "../reduce/extrema.ts";
@@ -19,7 +21,7 @@ import { recurrence } from "./scan-linear.ts";
 import { emitRunningMaximum, emitScan } from "./scan-lower.ts";
 import { orderedKeys } from "../sort/sort.ts";
 import { alongAxis, asIndex, BOOL, cast, computing, constant, requireFloat, sequence } from "../declare/support.ts";
-import { exp } from "../elementwise/unary.ts";
+import { abs, exp, log } from "../elementwise/unary.ts";
 import { where } from "../elementwise/where.ts";
 import { sample, type Sample, distinct, real } from "../declare/sample.ts";
 
@@ -135,6 +137,7 @@ const logCumsumExpOp: Definition<LogSumAttributes> = define<LogSumAttributes>({
    */
   grad: (dy, { inputs: [x], outputs: [y], attrs: { axis, reverse } }) => {
     if (x!.rank === 0) return [dy];
+    if (isGradEnabled()) return [logSumGradient(dy, x!, y!, axis, reverse)];
     const n = x!.shape[axis]!;
     const [here, next] = reverse ? ([1, 0] as const) : ([0, 1] as const);
     const steps = apart(narrow(y!, axis, here, n - 1), narrow(y!, axis, next, n - 1));
@@ -143,10 +146,22 @@ const logCumsumExpOp: Definition<LogSumAttributes> = define<LogSumAttributes>({
       { dtype: dy.dtype, device: dy.device },
     );
     const factors = exp(cat(reverse ? [none, steps] : [steps, none], axis));
-    // Of an infinite element it is NaN, as in PyTorch.
-    return [mul(exp(sub(x!, y!)), recurrence(factors, dy, axis, !reverse))];
+    // Of an infinite element it is NaN, and a gradient that is NaN counts as none, as in PyTorch.
+    const known = where(eq(dy, dy), dy, scalarTensor(dy.device, dy.dtype, 0));
+    return [mul(exp(sub(x!, y!)), recurrence(factors, known, axis, !reverse))];
   },
 });
+
+/** The same by PyTorch's formula, of which the second derivative is made: logarithms of the positive and of the negative gradients are summed. */
+function logSumGradient(dy: Tensor, x: Tensor, y: Tensor, axis: number, reverse: boolean): Tensor {
+  const size = log(abs(dy));
+  const none = scalarTensor(dy.device, dy.dtype, -largestOf(dy.dtype));
+  const part = (isTaken: Tensor): Tensor => {
+    const terms = sub(where(isTaken, size, none), y);
+    return exp(add(call(logCumsumExpOp, [terms], { axis, reverse: !reverse }), x));
+  };
+  return sub(part(gt(dy, 0)), part(lt(dy, 0)));
+}
 
 /** a - b, 0 where both are infinite alike. */
 const apart = (a: Tensor, b: Tensor): Tensor => where(eq(a, b), scalarTensor(a.device, a.dtype, 0), sub(a, b));

@@ -2,6 +2,7 @@
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { resultType } from "../../core/dtype.ts";
 import { broadcastShapes, normalizeAxis, sameShape } from "../../core/shape.ts";
+import { tie } from "../../autograd/tie.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { tensor, zeros } from "../creation/creation.ts";
 import { toDType } from "../data/conversion.ts";
@@ -169,7 +170,9 @@ export function combinations(
   if (x.rank !== 1) throw new ShapeError("combinations", "x", "of one axis", x.describe());
   if (!Number.isInteger(r) || r < 0) throw new ValueError("combinations", "r", "an integer of at least 0", r);
   if (r === 0) return zeros([0], { dtype: x.dtype, device: x.device });
-  if (r > x.size && (!withReplacement || x.size === 0)) return zeros([0, r], { dtype: x.dtype, device: x.device });
+  // Of no elements: it depends on x all the same.
+  const none = (): Tensor => tie(zeros([0, r], { dtype: x.dtype, device: x.device }), x, "linear");
+  if (r > x.size && (!withReplacement || x.size === 0)) return none();
   if (r > MAX_CHOSEN) throw new ValueError("combinations", "r", `at most ${MAX_CHOSEN}`, r);
   // r of n, or of n + r - 1 with replacement.
   let count = r;
@@ -181,7 +184,7 @@ export function combinations(
     else for (let i = first; i < x.size; i++) choose(withReplacement ? i : i + 1, [...chosen, i]);
   };
   choose(0, []);
-  if (indices.length === 0) return zeros([0, r], { dtype: x.dtype, device: x.device });
+  if (indices.length === 0) return none();
   return reshape(indexSelect(x, 0, tensor(Int32Array.from(indices), { device: x.device })), [indices.length / r, r]);
 }
 

@@ -7,10 +7,10 @@ import { isFloat } from "../../core/dtype.ts";
 import { requireListed, type Shape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d } from "../pool/adaptive-pool.ts";
-import { add, mul } from "../elementwise/binary.ts";
+import { add, mulByConstants } from "../elementwise/binary.ts";
 import { tensor } from "../creation/creation.ts";
 import { toDType } from "../data/conversion.ts";
-import { indexSelect } from "../index/gather.ts";
+import { selectOwnRows } from "../index/gather.ts";
 import { matmul } from "../matmul/matmul.ts";
 import { reshape, transpose } from "../shape/movement.ts";
 import { computing } from "../declare/support.ts";
@@ -160,8 +160,8 @@ function smoothMatrix(input: number, output: number, scale: number, isCubic: boo
 function applied(x: Tensor, axis: number, { indices, weights }: Taps): Tensor {
   const shape = x.shape.map((_, i) => (i === axis ? indices[0]!.length : 1));
   const reads = indices.map((list, i) => {
-    const part = indexSelect(x, axis, tensor(Int32Array.from(list), { device: x.device }));
-    return weights === null ? part : mul(part, tensor(Float32Array.from(weights[i]!), { shape, device: x.device }));
+    const part = selectOwnRows(x, axis, tensor(Int32Array.from(list), { device: x.device }));
+    return weights === null ? part : mulByConstants(part, tensor(Float32Array.from(weights[i]!), { shape, device: x.device }));
   });
   return reads.reduce((a, b) => add(a, b));
 }
