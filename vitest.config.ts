@@ -1,11 +1,26 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/**
+ * Tests that compute and change nothing of the process share a worker: to read the library's modules anew takes a second for each file. Others have a
+ * process of their own: they end devices, count what lives, set variables, or measure time and memory.
+ */
+const shared = ["autograd", "complex", "fft", "nn", "ops", "shader"].map((folder) => `test/${folder}/**/*.test.ts`);
+
+/** Files with processes of their own first, for they take longest; then those that share: one after the other, so that a worker goes on to the next. */
+class Sequencer extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isShared = (file: TestSpecification): boolean => file.project.name === "shared";
+    return [...sorted.filter((file) => !isShared(file)), ...sorted.filter(isShared)];
+  }
+}
 
 export default defineConfig({
   // Node 20 and 22 have no `using` statement of their own.
   oxc: { target: "node20" },
   test: {
-    include: ["test/**/*.test.ts"],
     // A crash of native code then ends one file's process, not the run.
     pool: "forks",
     // One a processor: Vitest itself would leave one idle, which the software adapter's threads seldom fill.
@@ -15,5 +30,10 @@ export default defineConfig({
     hookTimeout: 120_000,
     reporters: ["default", "./test/ctrf-reporter.ts"],
     snapshotFormat: { printBasicPrototype: false },
+    sequence: { sequencer: Sequencer },
+    projects: [
+      { extends: true, test: { name: "own", include: ["test/**/*.test.ts"], exclude: shared } },
+      { extends: true, test: { name: "shared", include: shared, isolate: false } },
+    ],
   },
 });

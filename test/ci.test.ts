@@ -55,6 +55,16 @@ describe("the table", () => {
     }
   });
 
+  it("runs each test whole that takes a share of its cases elsewhere", () => {
+    const files = readdirSync("test", { recursive: true, encoding: "utf8" }).map((name) => `test/${name.replaceAll("\\", "/")}`);
+    const sharing = files.filter((file) => file.endsWith(".ts") && /from "[./]+\/share\.ts"/.test(readFileSync(file, "utf8")));
+    const filters = suites.flatMap(({ command, env }) =>
+      env.DXTENSOR_TESTS === "all" ? / test\/.*$/.exec(command)![0].trim().split(" ") : [],
+    );
+    expect(sharing.length).toBeGreaterThan(8);
+    expect(sharing.filter((file) => !filters.some((filter) => file.includes(filter)))).toEqual([]);
+  });
+
   it("names each mistake", () => {
     const one = { name: "a", about: "a", command: "true", minutes: 1, paths: ["a"] };
     for (const [fields, message] of [

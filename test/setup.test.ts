@@ -5,6 +5,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  readdirSync,
   readlinkSync,
   rmSync,
   symlinkSync,
@@ -15,21 +16,30 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
 /** A copy of the scripts in a folder of its own, and a PATH that holds only what a test puts there. */
 let project: string;
 let bin: string;
-beforeEach(() => {
+beforeAll(() => {
   project = mkdtempSync(join(tmpdir(), "dxtensor-setup-"));
   bin = join(project, "bin");
-  mkdirSync(bin);
   cpSync("scripts", join(project, "scripts"), { recursive: true });
   symlinkSync(join(process.cwd(), "node_modules"), join(project, "node_modules"));
+});
+afterAll(() => {
+  rmSync(project, { recursive: true });
+});
+beforeEach(() => {
+  mkdirSync(bin);
   for (const shell of ["bash", "sh"]) symlinkSync(`/bin/${shell}`, join(bin, shell));
 });
+/** Of what a test made nothing stays but the scripts, compiled: each test would compile them anew. */
 afterEach(() => {
-  rmSync(project, { recursive: true });
+  const kept = ["scripts", "node_modules", "build", "typescript"];
+  for (const folder of [project, join(project, "build")])
+    for (const name of existsSync(folder) ? readdirSync(folder) : [])
+      if (!kept.includes(name)) rmSync(join(folder, name), { recursive: true });
 });
 
 function program(name: string, body: string): void {

@@ -56,3 +56,15 @@ it("the library needs nothing around it", () => {
 it("nothing but tests needs tests", () => {
   expect(all.filter(([, path]) => isBelow(path, "test"))).toEqual([]);
 });
+
+it("the files that tests name beside themselves are there", () => {
+  const files = readdirSync("test", { recursive: true, encoding: "utf8" }).map((name) => `test/${name.replaceAll("\\", "/")}`);
+  const named = files
+    .filter((file) => /\.(ts|mjs)$/.test(file) && file !== "test/check.test.ts")
+    .flatMap((file) =>
+      [...readFileSync(file, "utf8").matchAll(/new URL\(\s*"([^"]+)",\s*import\.meta\.url/g)].map(([, path]) => join(dirname(file), path!)),
+    );
+  expect(named.length).toBeGreaterThan(50);
+  // What is built may not be there yet.
+  expect(named.filter((path) => !path.startsWith("dist") && !path.startsWith("build") && !existsSync(path))).toEqual([]);
+});

@@ -7,10 +7,11 @@ export const canInstall = (): boolean => process.getuid?.() === 0 && ask("apt-ge
 /** Whether apt says that it installed them; by sudo, where that asks for no password, when the user is not root. dpkg needs what lies in sbin. */
 export async function installPackages(caller: string, names: readonly string[]): Promise<boolean> {
   say(`${caller}: installing with apt: ${names.join(" ")}`);
-  const path = `PATH=${process.env.PATH}:/usr/local/sbin:/usr/sbin:/sbin`;
-  const apt = ["env", "DEBIAN_FRONTEND=noninteractive", path, "apt-get", "-qq"];
-  const [command, ...before] = process.getuid?.() === 0 ? apt : ["sudo", "-n", ...apt];
-  const options = { stdout: 2, stderr: 2 } as const;
+  const env = { DEBIAN_FRONTEND: "noninteractive", PATH: `${process.env.PATH}:/usr/local/sbin:/usr/sbin:/sbin` };
+  // sudo hands on no variables of its own accord.
+  const given = ["sudo", "-n", "env", ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
+  const [command, ...before] = [...(process.getuid?.() === 0 ? [] : given), "apt-get", "-qq"];
+  const options = { stdout: 2, stderr: 2, env } as const;
   await runProgram(command!, [...before, "update"], options);
   const done = await runProgram(command!, [...before, "install", "-y", "--no-install-recommends", ...names], options);
   return done.code === 0;

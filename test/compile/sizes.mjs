@@ -1,5 +1,5 @@
-// A training step called with 2,000 batch sizes: the process' largest resident memory and the programs that are there in the end, as JSON.
-const [module, mode] = process.argv.slice(2);
+// A training step called with many batch sizes: the process' largest resident memory and the programs that are there in the end, as JSON.
+const [module, mode, sizes] = process.argv.slice(2);
 const dx = await import(module);
 process.removeAllListeners("warning");
 process.on("warning", () => {});
@@ -16,8 +16,8 @@ const step = dx.compile(
 );
 let most = 0;
 let last = NaN;
-for (let i = 0; i < 2000; i++) {
-  const n = 1 + ((i * 733) % 2000);
+for (let i = 0; i < Number(sizes); i++) {
+  const n = 1 + ((i * 733) % Number(sizes));
   const [x, y] = [dx.ones([n, 64]), dx.ones([n, 8])];
   last = dx.scope(() => step(x, y).itemSync());
   for (const t of [x, y]) t.dispose();

@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
+import { share } from "../share.ts";
 
 /** The work takes minutes, the end a few milliseconds and what the system takes to stop threads. */
 const LIMIT_MS = 3000;
@@ -15,7 +16,12 @@ const end = async <T>(...args: string[]): Promise<T> =>
 const works = ["shader", "products", "additions"];
 const waits = ["dataSync", "data", "synchronize", "closeDevice", "full queue"];
 
-it.each(works.flatMap((work) => waits.map((wait) => [work, wait])))(
+it.each(
+  share(
+    works.flatMap((work) => waits.map((wait) => [work, wait] as const)),
+    2,
+  ),
+)(
   "worker.terminate() ends a worker with %s in %s, and others go on",
   async (work, wait) => {
     const { ended, sums } = await end<{ ended: number; sums: number[] }>(work, wait, "worker.terminate()");

@@ -1,4 +1,4 @@
-/** Linear interpolation beside what PyTorch gives in float64 (recorded/interpolate.json): values, gradients, those of gradients. */
+/** Linear interpolation beside what PyTorch gives in float64 (../recorded/interpolate.json): values, gradients, those of gradients. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";
@@ -19,7 +19,7 @@ interface Recorded {
   readonly size: readonly number[];
   readonly grad: readonly number[];
 }
-const recorded = JSON.parse(readFileSync(new URL("recorded/interpolate.json", import.meta.url), "utf8")) as readonly Recorded[];
+const recorded = JSON.parse(readFileSync(new URL("../recorded/interpolate.json", import.meta.url), "utf8")) as readonly Recorded[];
 
 const wave = (shape: readonly number[], fn: (i: number) => number): dx.Tensor =>
   dx.tensor(

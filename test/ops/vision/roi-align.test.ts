@@ -15,7 +15,7 @@ interface Recorded {
     readonly grad: readonly number[];
   }[];
 }
-const recorded = JSON.parse(readFileSync(new URL("recorded/roi-align.json", import.meta.url), "utf8")) as Recorded;
+const recorded = JSON.parse(readFileSync(new URL("../recorded/roi-align.json", import.meta.url), "utf8")) as Recorded;
 const bound = { rtol: 1e-4, atol: 2e-5 };
 
 const image = (): dx.Tensor =>
