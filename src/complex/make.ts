@@ -67,7 +67,7 @@ export const isComplex = (x: unknown): x is ComplexTensor => x instanceof Comple
 export function conj<T extends Tensor | ComplexTensor>(x: T): T {
   return (x instanceof ComplexTensor ? fromPairs(alias(x.pairs), !x.isConj) : x) as T;
 }
-/** The conjugate computed at once, a copy; of a real tensor the tensor itself. Reference: torch.conj_physical. */
+/** The conjugate as a copy; of a real tensor the tensor itself. Reference: torch.conj_physical. */
 export function conjPhysical<T extends Tensor | ComplexTensor>(x: T): T {
   if (!(x instanceof ComplexTensor)) return x;
   return fromParts(x.re, neg(x.im)) as T;

@@ -19,7 +19,7 @@ export interface Emission {
   readonly tables: TableLookup;
 }
 
-/** What is asked of a transform of x [P, inputs, Q]. */
+/** Options of a transform of x [P, inputs, Q]. */
 export interface Asked {
   readonly outputs: number;
   readonly sign: number;

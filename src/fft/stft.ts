@@ -173,7 +173,7 @@ const MIN_WEIGHT = 1e-11;
 
 /**
  * The signal whose stft is nearest to z in the sense of least squares: the inverse transforms times the window are added and divided
- * by the sum of the windows' squares, which must not be zero where the signal is asked for.
+ * by the sum of the windows' squares, which must not be zero within the result.
  *
  * z: [frequencies, frames] or [B, frequencies, frames]. DirectML: as ifft, PADDING. Reference: torch.istft.
  */

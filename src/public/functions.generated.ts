@@ -89,7 +89,7 @@ export const stack = function ($0: never, $1: never = undefined as never) { if (
 export const where = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && (isTensor($1) || kinds.kind393.is($1)) && (isTensor($2) || kinds.kind393.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("where", "condition:0 a:204 b:204", arguments); try { return from6.where($0, $1, $2); } catch (error) { throw under("where", error); } } as unknown as typeof from6.where;
 /**
  * The signal whose stft is nearest to z in the sense of least squares: the inverse transforms times the window are added and divided
- * by the sum of the windows' squares, which must not be zero where the signal is asked for.
+ * by the sum of the windows' squares, which must not be zero within the result.
  *
  * z: [frequencies, frames] or [B, frequencies, frames]. DirectML: as ifft, PADDING. Reference: torch.istft.
  */

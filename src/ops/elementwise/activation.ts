@@ -53,7 +53,7 @@ function gradientOf(name: string, emit: (g: GraphBuilder, dy: Expr, v: Expr) => 
 
 const zero = (like: Tensor): Tensor => scalarTensor(like.device, like.dtype, 0);
 
-/** y, but NaN where x is: some of DirectML's activations are made of minima and maxima, which drop it. */
+/** y, but NaN where x is: some of DirectML's activations use minima and maxima, which drop it. */
 const withNaN = (g: GraphBuilder, x: Expr, y: Expr): Expr => g.elementWiseIf(g.elementWiseIsNan(x, BOOL), x, y);
 
 /** 0 where x is at most 0, dy elsewhere: at NaN too, which ACTIVATION_RELU_GRAD takes for 0. That is one operator where nothing fuses. */
@@ -246,7 +246,7 @@ interface SoftplusAttributes {
 
 /** The same by the operator, where it is known to lose no small results. */
 const wholeSoftplus = (g: GraphBuilder, x: Expr, { beta, threshold }: SoftplusAttributes): Expr => {
-  // Beyond 20 a float does not tell it from x.
+  // Beyond 20 the result rounds to x.
   if (beta === 1 && threshold >= 20) return g.activationSoftplus(x, { steepness: 1 });
   const scaled = g.elementWiseIdentity(x, { scaleBias: [beta, 0] });
   const soft = g.elementWiseIdentity(g.activationSoftplus(scaled, { steepness: 1 }), { scaleBias: [1 / beta, 0] });

@@ -56,7 +56,7 @@ interface BinaryOptions {
   readonly emit: (g: GraphBuilder, a: Expr, b: Expr) => Expr;
   readonly grad: Rule | null;
   readonly saves?: SavedInputs;
-  /** The second operand is a number in float32, which tells nothing of the result's dtype. */
+  /** The second operand is a number in float32, which has no part in the type promotion. */
   readonly byNumber?: boolean;
   /** The dtype in which it computes, from the promoted one. */
   readonly dtype?: (name: string, promoted: DType) => DType;

@@ -59,7 +59,7 @@ interface ExponentAttribute {
   readonly exponent: SimpleExponent;
 }
 
-/** Saves a alone; its derivatives go on until they are zero. */
+/** Saves a alone; it can be differentiated until the derivative is zero. */
 const simplePowerOp = define<ExponentAttribute>({
   name: "pow",
   traits: { elementwise: true },
@@ -115,7 +115,7 @@ export function pow(a: Arithmetic, b: Arithmetic): Tensor {
       if (isHalf(a.dtype)) requireHeld("pow", "b", a.dtype, b);
       if (b === 2) return square(a);
       if (isSimple(b)) return call(simplePowerOp, [a], { exponent: b });
-      // Odd negative exponents tell zeros apart.
+      // With odd negative exponents the sign of zero matters.
       if (Number.isFinite(Math.fround(b)) && b !== 0 && !(b < 0 && Math.abs(b % 2) === 1))
         return call(b > 0 ? positivePowOp : negativePowOp, operands("pow", a, b), undefined);
     } else if (!isFloat(a.dtype) && (typeof b === "bigint" || Number.isInteger(b))) {

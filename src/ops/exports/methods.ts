@@ -45,7 +45,7 @@ Object.defineProperty(Tensor.prototype, "T", {
   },
   configurable: true,
 });
-/** What is asked for by a method instead of set. */
+/** Properties that a method sets instead of an assignment. */
 for (const [name, instead] of [
   ["requiresGrad", "x.requiresGrad_()"],
   ["shape", "x.reshape(...)"],

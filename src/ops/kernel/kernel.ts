@@ -15,7 +15,7 @@ export interface KernelDefinition<A> {
   /** Adds DirectML operators to the graph; rank 0 is seen as [1]. */
   readonly lower: (g: GraphBuilder, inputs: readonly Expr[], attrs: A, outputs: readonly TensorSpec[]) => readonly Expr[];
   /**
-   * Gradients of the inputs (null for none), made of operations; their shapes are checked, their dtypes made those of the inputs.
+   * Gradients of the inputs (null for none), composed of operations; their shapes are checked, their dtypes cast to those of the inputs.
    * null: it has none, and backward() through it is an error.
    */
   readonly grad: GradRule<A> | null;

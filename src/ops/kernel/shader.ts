@@ -62,7 +62,7 @@ export interface ShaderSpec<I extends Inputs, O extends Outputs, P extends Param
   readonly groups?: (shapes: { readonly [name: string]: Shape }, params: Numbers<P>) => number;
   /** Elements of the first output that a thread makes, where `groups` is not given. Default: 1. */
   readonly each?: number;
-  /** Gradients of the inputs from those of the outputs, made of operations or other shaders; null or left out: none. */
+  /** Gradients of the inputs from those of the outputs, composed of operations or other shaders; null or left out: none. */
   readonly grad?: (
     dys: Tensors<O>,
     call: { readonly inputs: Tensors<I>; readonly outputs: Tensors<O>; readonly params: Numbers<P> },

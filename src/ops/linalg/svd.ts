@@ -1,4 +1,4 @@
-/** Singular values, and what is made of them: pseudo-inverses and ranks. @package */
+/** Singular values, pseudo-inverses and ranks. @package */
 import { call, dispatch } from "../../dispatch/dispatch.ts";
 import type { HostArray } from "../../core/definition.ts";
 import { DTypeError } from "../../core/errors.ts";

@@ -81,7 +81,7 @@ const squaredOp = formula("squaredDifference", {
 /** Mean of (x - target)^2. x and target broadcast. Reference: torch.nn.functional.mse_loss. */
 export function mseLoss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
   comparable("mseLoss", x, target);
-  // Truth values have no difference, which sub() says. In bfloat16 the difference is rounded before it is squared, as in PyTorch.
+  // sub() throws for bool. In bfloat16 the difference is rounded before it is squared, as in PyTorch.
   const isApart = [x.dtype, target.dtype].some((dtype) => dtype === "bool" || dtype === "bfloat16");
   const squares = isApart ? square(sub(x, target)) : call(squaredOp, [x, target], undefined);
   return reduceLoss("mseLoss", squares, options);

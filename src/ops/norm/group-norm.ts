@@ -115,7 +115,7 @@ export function groupNorm(
   return normalizeGroups(x, groups, weight, bias, { epsilon });
 }
 
-/** groupNorm(), and what instanceNorm() is made of. @package */
+/** groupNorm(), which instanceNorm() uses too. @package */
 export function normalizeGroups(
   x: Tensor,
   groups: number,

@@ -142,12 +142,12 @@ export const adaptiveMaxPool2d = (x: Tensor, outputSize: OutputSize): Tensor => 
 /** adaptiveMaxPool1d over three spatial axes. Reference: torch.nn.functional.adaptive_max_pool3d. @functional */
 export const adaptiveMaxPool3d = (x: Tensor, outputSize: OutputSize): Tensor => adaptiveMaxPool("adaptiveMaxPool3d", 3, x, outputSize);
 
-/** adaptiveMaxPool1d that also says where the maxima are: int32 indices within the plane. */
+/** adaptiveMaxPool1d that also returns the maxima's int32 indices within the plane. */
 export const adaptiveMaxPool1dWithIndices = (x: Tensor, outputSize: OutputSize): Pooled =>
   adaptiveMaxPoolWithIndices("adaptiveMaxPool1d", 1, x, outputSize);
-/** adaptiveMaxPool2d that also says where the maxima are. */
+/** adaptiveMaxPool2d that also returns the maxima's indices. */
 export const adaptiveMaxPool2dWithIndices = (x: Tensor, outputSize: OutputSize): Pooled =>
   adaptiveMaxPoolWithIndices("adaptiveMaxPool2d", 2, x, outputSize);
-/** adaptiveMaxPool3d that also says where the maxima are. */
+/** adaptiveMaxPool3d that also returns the maxima's indices. */
 export const adaptiveMaxPool3dWithIndices = (x: Tensor, outputSize: OutputSize): Pooled =>
   adaptiveMaxPoolWithIndices("adaptiveMaxPool3d", 3, x, outputSize);

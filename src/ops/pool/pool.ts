@@ -335,7 +335,7 @@ export const maxPool3d = (
   options?: MaxPoolOptions,
 ): Tensor => maxPool("maxPool3d", 3, x, size, windowOptions<MaxPoolOptions>("maxPool3d", stride, padding, options));
 
-/** maxPool1d that also says where the maxima are. */
+/** maxPool1d that also returns the maxima's indices. */
 export const maxPool1dWithIndices = (
   x: Tensor,
   size: PerAxis,
@@ -343,7 +343,7 @@ export const maxPool1dWithIndices = (
   padding?: PerAxis | MaxPoolOptions,
   options?: MaxPoolOptions,
 ): Pooled => maxPoolWithIndices("maxPool1d", 1, x, size, windowOptions<MaxPoolOptions>("maxPool1dWithIndices", stride, padding, options));
-/** maxPool2d that also says where the maxima are. */
+/** maxPool2d that also returns the maxima's indices. */
 export const maxPool2dWithIndices = (
   x: Tensor,
   size: PerAxis,
@@ -351,7 +351,7 @@ export const maxPool2dWithIndices = (
   padding?: PerAxis | MaxPoolOptions,
   options?: MaxPoolOptions,
 ): Pooled => maxPoolWithIndices("maxPool2d", 2, x, size, windowOptions<MaxPoolOptions>("maxPool2dWithIndices", stride, padding, options));
-/** maxPool3d that also says where the maxima are. */
+/** maxPool3d that also returns the maxima's indices. */
 export const maxPool3dWithIndices = (
   x: Tensor,
   size: PerAxis,

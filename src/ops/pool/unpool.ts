@@ -160,13 +160,13 @@ function fractional(operation: string, spatial: number, x: Tensor, size: PerAxis
 /** Maxima of windows whose distances vary at random. x: [N, C, H, W] or [C, H, W]. Reference: torch.nn.functional.fractional_max_pool2d. DirectML: GATHER_ELEMENTS, REDUCE MAX. */
 export const fractionalMaxPool2d = (x: Tensor, size: PerAxis, options: FractionalOptions): Tensor =>
   fractional("fractionalMaxPool2d", 2, x, size, options).values;
-/** fractionalMaxPool2d that also says where the maxima are. */
+/** fractionalMaxPool2d that also returns the maxima's indices. */
 export const fractionalMaxPool2dWithIndices = (x: Tensor, size: PerAxis, options: FractionalOptions): Pooled =>
   fractional("fractionalMaxPool2d", 2, x, size, options);
 /** fractionalMaxPool2d over three spatial axes. Reference: torch.nn.functional.fractional_max_pool3d. */
 export const fractionalMaxPool3d = (x: Tensor, size: PerAxis, options: FractionalOptions): Tensor =>
   fractional("fractionalMaxPool3d", 3, x, size, options).values;
-/** fractionalMaxPool3d that also says where the maxima are. */
+/** fractionalMaxPool3d that also returns the maxima's indices. */
 export const fractionalMaxPool3dWithIndices = (x: Tensor, size: PerAxis, options: FractionalOptions): Pooled =>
   fractional("fractionalMaxPool3d", 3, x, size, options);
 

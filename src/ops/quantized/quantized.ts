@@ -25,7 +25,7 @@ import { extent, type PerAxis } from "../conv/spatial.ts";
 
 /** How integers stand for real ones: (q - zeroPoint) * scale. */
 export interface Levels {
-  /** Above 0. A number, or a float32 tensor: of one element, or where the operation says so of one for each channel, row or column. */
+  /** Above 0. A number, or a float32 tensor: of one element, or, where the operation allows it, one for each channel, row or column. */
   readonly scale: number | Tensor;
   /** In the tensor's dtype. Default: 0. */
   readonly zeroPoint?: number | Tensor | undefined;

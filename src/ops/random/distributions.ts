@@ -33,7 +33,7 @@ const fill = (operation: string, x: Tensor, options: SampleOptions, make: (u: Te
   assign(operation, x, () => noGrad(() => toDType(make(uniform(x, options)), x.dtype)));
 
 /**
- * Normal numbers; mean and deviation are numbers or tensors that broadcast. Without a tensor, `shape` says how many.
+ * Normal numbers; mean and deviation are numbers or tensors that broadcast. Without a tensor, `shape` is the result's shape.
  * Reference: torch.normal. DirectML: RANDOM_GENERATOR, LOG, COS, SIN.
  */
 export function normal(

@@ -38,7 +38,7 @@ const catOp: Definition<{ readonly axis: number }> = define<{ readonly axis: num
 });
 
 /**
- * The tensors one behind the other along an axis. All other lengths must agree; dtypes promote. Tensors of shape [0] are left
+ * The tensors concatenated along an axis. All other lengths must agree; dtypes promote. Tensors of shape [0] are left
  * out, as in PyTorch. Throws ShapeError when they do not fit. DirectML: JOIN. Reference: torch.cat.
  */
 export function cat(tensors: readonly Tensor[], axis = 0): Tensor {

@@ -101,7 +101,7 @@ export const overloaded = { repeatInterleave };
 
 declare module "../../core/tensor.ts" {
   interface Tensor {
-    /** Each element so many times in a row along an axis: at once, or by a tensor of numbers without `outputSize` a promise. */
+    /** Each element repeated along an axis; a promise where the repeats are a tensor and `outputSize` is not given. */
     repeatInterleave(times: number, axis?: number | null): Tensor;
     repeatInterleave(times: Tensor, axis: number | null, options: RepeatOptions): Tensor;
     repeatInterleave(times: Tensor, axis?: number | null): Promise<Tensor>;

@@ -165,7 +165,7 @@ export function bincount(x: Tensor, { weights = null, minlength: minLength = 0, 
   if (x.size === 0) return zeros([size ?? minLength], { dtype, device: x.device });
   const values = weights === null ? ones([x.size], { dtype, device: x.device }) : toDType(weights, dtype);
   if (size === undefined) {
-    // Both ends at once: the device is waited for once.
+    // One read of both ends, so that the host waits for the device once.
     const ends = toArraySync(cat([reshape(amin(x), [1]), reshape(amax(x), [1])])) as (number | bigint)[];
     const [low, high] = ends.map(Number);
     if (low! < 0) throw new ValueError("bincount", "x", "numbers of at least 0", low);
