@@ -9,18 +9,21 @@ interface Places {
 type OptionsOf<Args extends readonly unknown[]> =
   Required<Args> extends readonly [...unknown[], infer Last] ? (Last extends object ? Last : unknown) : unknown;
 
+/** Arguments that are not required, and no options. */
+type OthersOf<Args extends readonly unknown[], Other extends Places | null> = Other extends Places
+  ? { readonly [Name in keyof Other]?: Args[Other[Name]] }
+  : unknown;
+
 /** A function's or constructor's arguments in one object: those that it requires, others that are no option, and its options. */
-export type Named<Args extends readonly unknown[], Needed extends Places, Other extends Places> = {
+export type Named<Args extends readonly unknown[], Needed extends Places, Other extends Places | null> = {
   readonly [Name in keyof Needed]: Args[Needed[Name]];
-} & { readonly [Name in keyof Other]?: Args[Other[Name]] } & OptionsOf<Args>;
+} & OthersOf<Args, Other> &
+  OptionsOf<Args>;
 
 /** A function that makes a layer, of arguments by position or by name. */
-export type MadeByName<F extends (...args: never[]) => unknown, Needed extends Places, Other extends Places = Record<never, never>> = F &
+export type MadeByName<F extends (...args: never[]) => unknown, Needed extends Places, Other extends Places | null = null> = F &
   ((args: Named<Parameters<F>, Needed, Other>) => ReturnType<F>);
 
 /** A layer's class, whose constructor takes arguments by position or by name. */
-export type ClassByName<
-  C extends new (...args: never[]) => unknown,
-  Needed extends Places,
-  Other extends Places = Record<never, never>,
-> = C & (new (args: Named<ConstructorParameters<C>, Needed, Other>) => InstanceType<C>);
+export type ClassByName<C extends new (...args: never[]) => unknown, Needed extends Places, Other extends Places | null = null> = C &
+  (new (args: Named<ConstructorParameters<C>, Needed, Other>) => InstanceType<C>);

@@ -132,7 +132,7 @@ export function options(x: dx.Tensor): void {
   // @ts-expect-error -- for every recurrent layer.
   nn.gru(10);
   // @ts-expect-error -- and its class.
-  new nn.RNN(10);
+  takesTensor(new nn.RNN(10)(x).output);
   // @ts-expect-error -- and for others.
   nn.linear(10);
   takesTensor(nn.linear({ inFeatures: 2, outFeatures: 3, bias: false })(x));
