@@ -268,7 +268,7 @@ export class Lowering {
     if (way.kind !== "whole" || this.#padded?.isPart(event) === true)
       source = this.#padded?.partly(this.#builder, event, source, () => this.#expr(written)) ?? source;
     if (way.kind === "range") return this.#patch(target, buffer, source, way.start);
-    if (way.kind === "places") buffer.current = this.#scattered(target, buffer, source, way.places);
+    if (way.kind === "positions") buffer.current = this.#scattered(target, buffer, source, way.positions);
     else if (isWhole(source) && source.value.sizeInBytes === target.storage.sizeInBytes) buffer.current = source.value;
     else buffer.current = this.#copied(source).value;
     buffer.patches = null;

@@ -1,14 +1,14 @@
 /**
- * Values that hold while a function runs, and while the promise that it returns is pending: the grad mode, the default device, the scope.
+ * Values that apply while a function runs, and while the promise that it returns is pending: the grad mode, the default device, the scope.
  * Synchronous code reads a field. Where a promise is pending, what runs after an `await` finds its value by Node's AsyncLocalStorage, so
  * that several such functions may run at once.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 
-interface Cell<T> {
+interface Entry<T> {
   value: T;
   /** Null for the value outside of all. */
-  readonly outer: Cell<T> | null;
+  readonly outer: Entry<T> | null;
   /** The function has returned, or its promise has settled: what it left running has the outer value. */
   isOver: boolean;
 }
@@ -17,49 +17,49 @@ const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 
 export class Ambient<T> {
-  readonly #storage = new AsyncLocalStorage<Cell<T>>();
-  readonly #root: Cell<T>;
+  readonly #storage = new AsyncLocalStorage<Entry<T>>();
+  readonly #root: Entry<T>;
   /** That of the synchronous call that runs, or the root. */
-  #cell: Cell<T>;
+  #innermost: Entry<T>;
   /** Functions whose promises are pending. */
   #pending = 0;
 
   constructor(value: T) {
     this.#root = { value, outer: null, isOver: false };
-    this.#cell = this.#root;
+    this.#innermost = this.#root;
   }
 
   get value(): T {
-    return this.#pending === 0 || this.#cell !== this.#root ? this.#cell.value : this.#afterAwait().value;
+    return this.#pending === 0 || this.#innermost !== this.#root ? this.#innermost.value : this.#afterAwait().value;
   }
 
-  /** Sets it until the innermost function that it holds for is over. */
+  /** Sets it until the innermost function that it applies to is over. */
   set value(value: T) {
     this.#current().value = value;
   }
 
   /** Runs fn with the value. atEnd is called once, with the value outside again: with fn's result, or undefined when fn failed. */
   run<R>(value: T, fn: () => R, atEnd?: (result: unknown) => void): R {
-    const before = this.#cell;
-    const own: Cell<T> = { value, outer: this.#current(), isOver: false };
-    this.#cell = own;
+    const before = this.#innermost;
+    const own: Entry<T> = { value, outer: this.#current(), isOver: false };
+    this.#innermost = own;
     let result: R;
     try {
       result = this.#storage.run(own, fn);
     } catch (error) {
-      this.#cell = before;
+      this.#innermost = before;
       own.isOver = true;
       atEnd?.(undefined);
       throw error;
     }
-    this.#cell = before;
+    this.#innermost = before;
     if (isPromise(result)) return this.#settled(own, result, atEnd) as R;
     own.isOver = true;
     atEnd?.(result);
     return result;
   }
 
-  #settled(own: Cell<T>, promise: PromiseLike<unknown>, atEnd: ((result: unknown) => void) | undefined): Promise<unknown> {
+  #settled(own: Entry<T>, promise: PromiseLike<unknown>, atEnd: ((result: unknown) => void) | undefined): Promise<unknown> {
     this.#pending++;
     const end = (result: unknown): void => {
       this.#pending--;
@@ -81,13 +81,13 @@ export class Ambient<T> {
       );
   }
 
-  #current(): Cell<T> {
-    return this.#pending === 0 || this.#cell !== this.#root ? this.#cell : this.#afterAwait();
+  #current(): Entry<T> {
+    return this.#pending === 0 || this.#innermost !== this.#root ? this.#innermost : this.#afterAwait();
   }
 
-  #afterAwait(): Cell<T> {
-    let cell = this.#storage.getStore() ?? this.#root;
-    while (cell.isOver) cell = cell.outer!;
-    return cell;
+  #afterAwait(): Entry<T> {
+    let entry = this.#storage.getStore() ?? this.#root;
+    while (entry.isOver) entry = entry.outer!;
+    return entry;
   }
 }

@@ -125,7 +125,7 @@ export class ComplexTensor {
     return COMPLEX[this.pairs.dtype]!;
   }
 
-  /** The device that holds both parts. */
+  /** The device of both parts. */
   get device(): Device {
     return this.pairs.device;
   }

@@ -8,7 +8,7 @@ import { ownFile, packageVersion } from "./home.ts";
 export interface Copy {
   /** Of the package's folder; null in a bundle. */
   readonly version: string | null;
-  /** Where its code lies; null in a CommonJS bundle, which does not know. */
+  /** The file of its code; null in a CommonJS bundle, which does not know. */
   readonly file: string | null;
 }
 

@@ -15,10 +15,10 @@ export interface TensorSpec {
   readonly dtype: DType;
 }
 
-/** Places of the inputs that a gradient rule reads; they may depend on which inputs want a gradient. */
+/** Indices of the inputs that a gradient rule reads; they may depend on which inputs require a gradient. */
 export type SavedInputs = readonly number[] | ((needs: readonly boolean[]) => readonly number[]);
 
-/** What a gradient rule may look at. inputs and outputs hold null where `saves` leaves one out. */
+/** What a gradient rule may look at. inputs and outputs are null where `saves` leaves one out. */
 export interface GradContext<A> {
   /** The inputs that the definition saves; others may not be read. */
   readonly inputs: readonly Tensor[];
@@ -49,7 +49,7 @@ export interface HostArray {
 export type HostRule<A> = (inputs: readonly HostArray[], attrs: A) => readonly (Float64Array | Int32Array)[];
 
 export interface Traits {
-  /** Each output element depends on the input elements at its place only. */
+  /** Each output element depends on the input elements at its index only. */
   readonly elementwise?: boolean;
   /** Gives other results each time: never merged with an equal call. */
   readonly random?: boolean;
@@ -73,7 +73,7 @@ export interface Definition<A> {
   /**
    * Adds nodes to the graph. Inputs come with strides (rank 0 as [1]) and may be views; outputs[i] is infer's. The results are
    * packed, or are views of what was computed: the runtime copies those. bfloat16 never comes here, unless the operation `carries` it:
-   * float32 stands in its place, in inputs, outputs and an attribute `dtype`.
+   * float32 replaces it in inputs, outputs and an attribute `dtype`.
    */
   readonly lower: (g: GraphBuilder, inputs: readonly Expr[], attrs: A, outputs: readonly TensorSpec[]) => readonly Expr[];
   /**
@@ -163,7 +163,7 @@ export interface ViewDefinition<A> {
   readonly view: (input: { readonly shape: Shape; readonly strides: readonly number[] }, attrs: A) => ViewLayout;
   /** The same view of another tensor of the input's shape, whatever its strides; a copy where it must be. Default: `view` of it. */
   readonly apply?: (input: Tensor, attrs: A) => Tensor;
-  /** The adjoint: dy at the view's places of a tensor of the input's shape. */
+  /** The adjoint: dy at the view's positions in a tensor of the input's shape. */
   readonly grad: (dy: Tensor, context: { readonly spec: TensorSpec; readonly attrs: A }) => Tensor;
   /**
    * The adjoint without the zeros: dy and the box that it covers, from the view's output to its input. Gradients of many slices of a tensor are

@@ -95,7 +95,7 @@ export function defaultDevice(): Device {
   return chosen.value ?? (chosen.value = findDefault());
 }
 
-/** Changes the default device of this thread, or inside withDevice() until that ends; null: find it anew. */
+/** Changes the default device of this thread, or inside withDevice() until that ends; null: find it again. */
 export function setDefaultDevice(name: DeviceLike | null): void {
   chosen.value = name === null ? null : device(name);
 }

@@ -185,7 +185,7 @@ export interface ArrayOf {
   readonly bool: Uint8Array;
 }
 
-/** The typed array that holds a dtype's elements; float16 and bfloat16 as raw 16-bit words, bool as bytes. */
+/** The typed array of a dtype's elements; float16 and bfloat16 as raw 16-bit words, bool as bytes. */
 export function arrayClass(dtype: DType): ArrayClass {
   switch (dtype) {
     case "float32":
@@ -241,7 +241,7 @@ export function toHalf(value: number): number {
   const sign = (bits >>> 16) & 0x8000;
   const exponent = (bits >>> 23) & 0xff;
   if (exponent === 255) return sign | 0x7c00 | ((bits & 0x7fffff) !== 0 ? 0x200 : 0);
-  // Scaled so that float32 arithmetic itself rounds at float16's last place.
+  // Scaled so that float32 arithmetic itself rounds to float16's last digit.
   const magnitude = Math.abs(f32[0]!);
   if (magnitude >= 65520) return sign | 0x7c00;
   if (magnitude < 2 ** -14) return sign | roundEven(magnitude * 2 ** 24);

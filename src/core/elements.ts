@@ -10,10 +10,10 @@ const LARGEST: { readonly [K in DType]?: number } = { float32: 3.402823466385288
 export const largestOf = (dtype: DType): number => LARGEST[dtype] ?? Number.MAX_VALUE;
 
 /**
- * Whether a dtype holds a number once its fraction is cut off, as PyTorch decides it: infinities and NaN belong to floating dtypes alone,
+ * Whether a dtype can represent a number once its fraction is truncated, as PyTorch decides it: infinities and NaN belong to floating dtypes alone,
  * everything to bool, and unsigned dtypes take a negative integer by its low bits (-1 is 255 in uint8).
  */
-export function holds(dtype: DType, value: Scalar): boolean {
+export function canRepresent(dtype: DType, value: Scalar): boolean {
   const { kind, sizeInBytes, isSigned } = DTYPES[dtype];
   if (typeof value === "boolean" || kind === "bool") return true;
   if (kind === "float") {
@@ -32,21 +32,21 @@ export function rangeOf(dtype: DType): readonly [least: bigint, most: bigint] {
   return [isSigned ? -end : 0n, end - 1n];
 }
 
-/** Throws DTypeError unless the dtype holds the number. */
+/** Throws DTypeError unless the dtype can represent the number. */
 export function requireHeld(operation: string, argument: string, dtype: DType, value: Scalar): void {
-  if (!holds(dtype, value)) throw notHeld(operation, argument, dtype, value);
+  if (!canRepresent(dtype, value)) throw notRepresentable(operation, argument, dtype, value);
 }
 
-export const notHeld = (operation: string, argument: string, dtype: DType, value: unknown): DTypeError =>
-  new DTypeError(operation, argument, `a number that ${dtype} holds`, value);
+export const notRepresentable = (operation: string, argument: string, dtype: DType, value: unknown): DTypeError =>
+  new DTypeError(operation, argument, `a number that ${dtype} can represent`, value);
 
 /**
- * Throws DTypeError for an integer beyond 64 bits, which nothing holds. Operands of arithmetic may lie outside a shorter dtype: they wrap, as
+ * Throws DTypeError for an integer beyond 64 bits, which no dtype represents. Operands of arithmetic may be outside the range of a shorter dtype: they wrap, as
  * in PyTorch.
  */
 export function requireOperand(dtype: DType, value: Scalar): void {
   if (typeof value === "boolean" || DTYPES[dtype].kind !== "int") return;
-  if (!(value >= -(2 ** 63) && value < 2 ** 64)) throw notHeld("number", "operand", "int64", value);
+  if (!(value >= -(2 ** 63) && value < 2 ** 64)) throw notRepresentable("number", "operand", "int64", value);
 }
 
 /** A JavaScript number as an element of a typed array of the dtype. */

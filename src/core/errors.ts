@@ -50,7 +50,7 @@ export class DxError extends Error {
     const [before, after] = [`${this.operation}: `, `${operation}: `];
     this.operation = operation;
     if (!this.message.startsWith(before)) return this;
-    // The stack holds the text as it was.
+    // The stack contains the old text.
     const { stack } = this;
     const place = stack?.indexOf(this.message) ?? -1;
     const text = after + this.message.slice(before.length);
@@ -73,7 +73,7 @@ export class ShapeError extends ArgumentError {}
 export class DTypeError extends ArgumentError {}
 /** A number, string or option out of its range. */
 export class ValueError extends ArgumentError {}
-/** A place beyond the end of what it names a part of. */
+/** An index out of range. */
 export class IndexError extends ValueError {}
 /** Tensors on different devices, or a device that is not there. */
 export class DeviceError extends ArgumentError {}
@@ -85,7 +85,7 @@ export class AutogradError extends DxError {}
 export class UnsupportedError extends DxError {}
 /** A matrix that is singular, not positive definite, or whose decomposition did not converge: the batch element, and where. */
 export class LinAlgError extends DxError {
-  /** Place of the matrix in the batch, counted in row-major order; null without a batch. */
+  /** Index of the matrix in the batch, in row-major order; null without a batch. */
   readonly batch: number | null;
   /** LAPACK's number: the diagonal element, from 1; 0 where there is none. */
   readonly info: number;
@@ -96,9 +96,9 @@ export class LinAlgError extends DxError {
     this.info = info;
   }
 }
-/** A shader whose function breaks the language's rules: `place` is the line of it. */
+/** A shader whose function breaks the language's rules: `place` is its source line. */
 export class ShaderError extends DxError {
-  /** The line of the shader's function, "file:line:column"; "" where it is not known. */
+  /** The source line in the shader's function, "file:line:column"; "" where it is not known. */
   readonly place: string;
   constructor(shader: string, problem: string, place: string) {
     super({ operation: shader, received: problem });
@@ -176,7 +176,7 @@ export class NativeError extends DxError {
 }
 /**
  * The device was removed (driver reset, a hazard that the software adapter found, …): its tensors are lost. closeDevice() lets the
- * next use open it anew.
+ * next use open it again.
  */
 export class DeviceRemovedError extends NativeError {
   /** The adapter's own words, where it has any. */
@@ -188,7 +188,7 @@ export class DeviceRemovedError extends NativeError {
 
   constructor(operation: string, message: string, data: NativeErrorData, options?: ErrorOptions) {
     super(operation, message, data, options);
-    this.message += ". closeDevice() lets the next use open it anew.";
+    this.message += ". closeDevice() lets the next use open it again.";
     this.reason = data.reason ?? null;
     this.isElsewhere = data.isElsewhere ?? false;
     this.work = data.operator;

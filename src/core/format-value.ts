@@ -2,16 +2,16 @@
 import { originOf } from "./copies.ts";
 
 /** How many fields or elements of a value an error shows. */
-const SHOWN = 16;
+const MAX_ITEMS = 16;
 
 function fieldsOf(value: object): string {
   const keys = Object.keys(value);
   if (keys.length === 0) return "{}";
-  const shown = keys.slice(0, SHOWN / 2).map((key) => {
+  const items = keys.slice(0, MAX_ITEMS / 2).map((key) => {
     const field = (value as Record<string, unknown>)[key];
     return typeof field === "object" && field !== null && !isDescribed(field) ? key : `${key}: ${show(field)}`;
   });
-  return `{ ${shown.join(", ")}${keys.length > shown.length ? ", …" : ""} }`;
+  return `{ ${items.join(", ")}${keys.length > items.length ? ", …" : ""} }`;
 }
 
 const isDescribed = (value: object): value is { describe(): unknown } => "describe" in value && typeof value.describe === "function";
@@ -28,7 +28,7 @@ function plainly(value: unknown, depth: number): string {
     return /^(?:[-+.\d]*|true|false|null|undefined|NaN|-?Infinity)$/.test(value) ? JSON.stringify(value) : value;
   if (typeof value === "bigint") return `${value}n`;
   if (Array.isArray(value))
-    return value.length > SHOWN || depth === DEEPEST
+    return value.length > MAX_ITEMS || depth === DEEPEST
       ? `an array of ${value.length}`
       : `[${value.map((v) => show(v, depth + 1)).join(", ")}]`;
   // Modules are functions of classes of their own.

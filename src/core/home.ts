@@ -1,4 +1,4 @@
-/** Where this code lies, whatever became of it: an ES module, a CommonJS one, a part of somebody's bundle. */
+/** Where this code is, whatever became of it: an ES module, a CommonJS one, a part of somebody's bundle. */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, parse } from "node:path";
@@ -10,7 +10,7 @@ export function ownFile(): string | null {
   return url?.startsWith("file:") === true ? fileURLToPath(url) : null;
 }
 
-/** The folder that all of this library's code lies in: src or dist, or where its bundle is; null where ownFile() is. */
+/** The folder of all of this library's code: src or dist, or where its bundle is; null where ownFile() is. */
 export function ownFolder(): string | null {
   const file = ownFile();
   return file === null ? null : /[\\/]core[\\/]home\.[jt]s$/.test(file) ? dirname(dirname(file)) : dirname(file);
@@ -82,7 +82,7 @@ function program(): string | null {
   }
 }
 
-/** The folder of an installed package, looked for from this code, then from the program: a bundle may lie anywhere. */
+/** The folder of an installed package, looked for from this code, then from the program: a bundle may be anywhere. */
 export function packageFolder(name: string): string | null {
   for (const from of [ownFile(), program(), besideProgram()]) {
     if (from === null) continue;
@@ -95,10 +95,10 @@ export function packageFolder(name: string): string | null {
   return null;
 }
 
-/** Electron's archive keeps what the system's loader opens in a folder beside it. */
+/** Electron's archive keeps files for the system's loader in a folder next to it. */
 function unpacked(folder: string): string {
-  const beside = folder.replace(/app\.asar(?=[\\/])/, "app.asar.unpacked");
-  return exists(beside) ? beside : folder;
+  const folderOutside = folder.replace(/app\.asar(?=[\\/])/, "app.asar.unpacked");
+  return exists(folderOutside) ? folderOutside : folder;
 }
 
 /** Node's own require, which the tests' runners and bundlers do not replace. */

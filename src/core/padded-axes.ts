@@ -1,4 +1,4 @@
-/** What an operation's rule knows of padding: axes that are longer than what they hold, in programs that serve several sizes. */
+/** What an operation's rule knows of padding: axes that are longer than their true size, in programs that serve several sizes. */
 import { DTYPES, isFloat, type DType, dataTypeName } from "./dtype.ts";
 import type { TensorSpec } from "./definition.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
@@ -147,7 +147,7 @@ export const spatial =
     return lower(inputs.map((x, i) => (named.includes(i) ? p.filled(i, value, x, axes(x)) : x)));
   };
 
-/** A product of matrices, whose inner axes are summed over. */
+/** Matrix products, which sum over the inner axes. */
 export const product =
   (a: number, b: number, inner: (rank: number) => number): PaddedRule<unknown> =>
   (_g, inputs, _attrs, _outputs, p, lower) => {

@@ -5,13 +5,13 @@ import { DTypeError, DxError } from "./errors.ts";
 import { tracer } from "./tracer.ts";
 import type { Tensor } from "./tensor.ts";
 
-/** Digits after the point, elements beyond which a tensor is summarised, elements shown at each end then, characters of a line. */
+/** Digits after the point, elements beyond which a tensor is summarized, elements printed at each end then, characters of a text line. */
 export interface PrintOptions {
   /** Digits behind the point. Default: 4. */
   readonly precision?: number;
   /** Elements above which a tensor is summarised. Default: 1000. */
   readonly threshold?: number;
-  /** Elements that are shown at each end of an axis then. Default: 3. */
+  /** Elements that are printed at each end of an axis then. Default: 3. */
   readonly edgeItems?: number;
   /** Characters of a line. Default: 80. */
   readonly lineWidth?: number;
@@ -58,14 +58,14 @@ function formatter(elements: readonly Element[], float: boolean, { precision }: 
   return (x) => write(x).padStart(width);
 }
 
-/** A tensor of `shape` of which `shown` holds the elements; an axis that is longer than shown has its middle left out. */
-export interface Shown {
+/** A tensor of `shape` and the elements of `summaryShape`: the middle of an axis that is longer is left out. */
+export interface Summary {
   readonly shape: readonly number[];
   readonly elements: readonly Element[];
-  readonly shownShape: readonly number[];
+  readonly summaryShape: readonly number[];
 }
 
-function body({ shape, elements, shownShape }: Shown, write: (x: Element) => string, settings: Settings): string {
+function body({ shape, elements, summaryShape: shownShape }: Summary, write: (x: Element) => string, settings: Settings): string {
   let at = 0;
   const indentOf = (depth: number): string => " ".repeat("tensor(".length + depth);
   const level = (axis: number): string => {
@@ -116,14 +116,14 @@ export function setPrinter(ends: typeof endsOf, read: typeof readAll, readSync: 
 }
 
 /** Complex elements: their real and imaginary parts, each written as a tensor's are. */
-function complexBody(shown: Omit<Shown, "elements">, re: readonly Element[], im: readonly Element[], settings: Settings): string {
+function complexBody(drawn: Omit<Summary, "elements">, re: readonly Element[], im: readonly Element[], settings: Settings): string {
   const writeRe = formatter(re, true, settings);
   const writeIm = formatter(im, true, settings);
   const write = (i: Element): string => {
     const imaginary = writeIm(im[i as number]!);
     return `${writeRe(re[i as number]!)}${imaginary.trimStart().startsWith("-") ? "" : "+"}${imaginary.trimStart()}j`;
   };
-  return body({ ...shown, elements: re.map((_, i) => i) }, write, settings);
+  return body({ ...drawn, elements: re.map((_, i) => i) }, write, settings);
 }
 
 function complexParts(
@@ -136,7 +136,7 @@ function complexParts(
   const ends = (t: Tensor): Tensor => (t.size > settings.threshold ? endsOf(t, settings.edgeItems) : t);
   const sources = [ends(real), ends(imag)] as const;
   const done = (re: Element[], im: Element[]): string => {
-    const text = complexBody({ shape: real.shape, shownShape: sources[0].shape }, re, im, settings);
+    const text = complexBody({ shape: real.shape, summaryShape: sources[0].shape }, re, im, settings);
     for (const [i, t] of [real, imag].entries()) if (sources[i] !== t) sources[i]!.dispose();
     const rest = suffix(real).replace(/, dtype=\w+/, "");
     return `tensor(${text}${dtype === "complex64" ? "" : `, dtype=${dtype}`}${rest})`;
@@ -170,9 +170,9 @@ function parts(t: Tensor, options: PrintOptions): { source: Tensor; done: (eleme
     source,
     done: (elements) => {
       const write = formatter(elements, isFloat(t.dtype), settings);
-      const shown = `tensor(${body({ shape: t.shape, elements, shownShape: source.shape }, write, settings)}`;
+      const shown = `tensor(${body({ shape: t.shape, elements, summaryShape: source.shape }, write, settings)}`;
       const rest = suffix(t);
-      // What does not fit behind the last line goes to a line of its own.
+      // Text that does not fit after the last line gets its own line.
       const fits = shown.length - shown.lastIndexOf("\n") + rest.length <= settings.lineWidth;
       const text = `${shown}${fits ? rest : rest.replace(", ", `,\n${" ".repeat("tensor(".length)}`)})`;
       if (source !== t) source.dispose();

@@ -1,4 +1,4 @@
-/** Shape arithmetic: the only place that knows how shapes combine. */
+/** Shape arithmetic: only this file knows how shapes combine. */
 import { packedBytes } from "./dtype.ts";
 import { ShapeError, ValueError } from "./errors.ts";
 
@@ -30,7 +30,7 @@ export function sameShape(a: Shape, b: Shape): boolean {
 
 export const showShape = (shape: Shape): string => `[${shape.join(", ")}]`;
 
-/** True when the elements lie one after the other in row-major order; strides of axes of length 1 do not matter. */
+/** True when the elements are contiguous in row-major order; strides of axes of length 1 do not matter. */
 export function isPacked(shape: Shape, strides: readonly number[]): boolean {
   let step = 1;
   for (let i = shape.length - 1; i >= 0; i--) {
@@ -96,7 +96,7 @@ export function inferShape(operation: string, shape: Shape, size: number): numbe
 
 /**
  * Strides that show the same elements under another shape without moving them, or null when a copy is needed. Axes of the old
- * shape that lie densely behind each other may be merged and split.
+ * shape that are contiguous may be merged and split.
  */
 export function viewStrides(shape: Shape, strides: readonly number[], target: Shape): number[] | null {
   if (sizeOf(shape) === 0) return packedStrides(target);

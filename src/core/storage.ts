@@ -1,4 +1,4 @@
-/** What a tensor's elements lie in: a buffer of a device, shared by all views of it. */
+/** The memory of a tensor's elements: a buffer of a device, shared by all views of it. */
 import type { Device } from "./device.ts";
 import { isPacked, packedStrides, sameShape, sizeOf, type Shape } from "./shape.ts";
 import { DTYPES, type DType } from "./dtype.ts";
@@ -18,7 +18,7 @@ export function setReleaser(release: (handle: Handle) => void): void {
 const MOST_WRITES = 64;
 
 /**
- * A cell: the buffer behind it may be replaced (in-place operations that compute into a fresh one). Owned by its tensors and by
+ * Mutable: the buffer behind it may be replaced (in-place operations that compute into a new one). Owned by its tensors and by
  * the tape, which count; freed with the last of them, or by the sweep when nothing refers to it any more.
  */
 export class Storage {
@@ -65,7 +65,7 @@ export class Storage {
     releaseHandle(handle);
   }
 
-  /** Several tensors of their own lie side by side here (an optimizer's parameters): writes are told apart by their ranges. */
+  /** Several separate tensors are adjacent here (an optimizer's parameters): their writes are distinguished by ranges. */
   divide(): void {
     this.#writes ??= [];
   }
@@ -100,7 +100,7 @@ export class Storage {
     return old;
   }
 
-  /** Another buffer takes the place of this one's, which is freed. `owner`: the object that the addon knows as its owner. */
+  /** Another buffer replaces this one's, which is freed. `owner`: the object that the addon knows as its owner. */
   repoint(handle: Handle, owner: object | null): void {
     const old = this.handle;
     Storage.repoints++;
@@ -141,7 +141,7 @@ export class Desc {
   }
 }
 
-/** More descriptions of one hash than this are not kept: the next one takes the place of all. */
+/** At most this many descriptions of one hash are kept: the next one replaces all. */
 const ALIKE = 64;
 const DESCS = 1 << 14;
 

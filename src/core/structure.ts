@@ -2,9 +2,9 @@
 
 /** The tensors of a composite, in an order of its own. */
 export const PARTS = Symbol("parts");
-/** A composite of the same kind with other tensors in their places. */
+/** A composite of the same kind with other tensors. */
 export const WITH_PARTS = Symbol("withParts");
-/** What equal composites have in common beside their tensors: part of the key of a compiled function's arguments. */
+/** What equal composites have in common except their tensors: part of the key of a compiled function's arguments. */
 export const KIND = Symbol("kind");
 
 export interface Composite<T = unknown> {

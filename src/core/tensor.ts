@@ -50,7 +50,7 @@ export class Tensor {
     return this.desc.dtype;
   }
 
-  /** The device that holds the elements. */
+  /** The device of the elements. */
   get device(): Device {
     return this.desc.device;
   }
@@ -70,12 +70,12 @@ export class Tensor {
     return this.desc.strides;
   }
 
-  /** Where the first element lies in the storage, in elements. */
+  /** Offset of the first element in the storage, in elements. */
   get storageOffset(): number {
     return this.offset;
   }
 
-  /** Whether the elements lie in row-major order without gaps. Reference: torch.Tensor.is_contiguous. */
+  /** Whether the elements are in row-major order without gaps. Reference: torch.Tensor.is_contiguous. */
   get isContiguous(): boolean {
     return this.desc.isPacked;
   }

@@ -52,7 +52,7 @@ export function call<A>(definition: Definition<A>, inputs: readonly Tensor[], at
 }
 
 /**
- * call for an operation whose value is what an in-place operation on its first input gives: where nobody asks for a gradient it writes what it changes
+ * call for an operation whose value is what an in-place operation on its first input gives: where no gradient is required it writes what it changes
  * into that input's own buffer, and no more.
  */
 export const callOver = <A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor =>
@@ -98,7 +98,7 @@ export function together(views: Tensor[]): Tensor[] {
   return views;
 }
 
-/** Throws unless all tensors lie on one device. */
+/** Throws unless all tensors are on one device. */
 export function requireSameDevice(operation: string, inputs: readonly Tensor[]): void {
   for (const t of inputs)
     if (t.device !== inputs[0]!.device)

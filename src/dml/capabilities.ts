@@ -8,7 +8,7 @@ export interface ShaderRange {
   readonly dtype: DType;
   /** alone: in an eager call; compiled: among others, in a compiled function. */
   readonly place: "alone" | "compiled";
-  /** Of rows, the columns; of a product, the least of its sizes; else the elements. */
+  /** Of rows, the columns; of a matrix product, the smallest of its sizes; else the elements. */
   readonly from: number;
   /** Inclusive; null: any number from there on. */
   readonly to: number | null;
@@ -35,11 +35,11 @@ export class Capabilities {
   readonly addsRowsInOrder: boolean;
   /** TOP_K1 takes NaN for the greatest, both zeros for equal, and keeps the order of equal elements. */
   readonly ordersAllNumbers: boolean;
-  /** MAX_POOLING2 of integers, by windows that reach from an axis's start to each place, takes one pass. */
+  /** MAX_POOLING2 of integers, by windows from an axis's start to each index, takes one pass. */
   readonly runsMaxima: boolean;
   /** MAX_POOLING2 gives -Infinity for a window of nothing else, not the least finite number. */
   readonly poolsInfinity: boolean;
-  /** Atomics of shaders, on places without an order, cost little more than writes. */
+  /** Atomics of shaders, on unordered indices, cost little more than writes. */
   readonly hasCheapAtomics: boolean;
   readonly #missing: Set<OperatorName>;
   readonly #fasterShaders: () => readonly ShaderRange[];

@@ -1,6 +1,6 @@
 /** The command: fetches, says what came of it, and gives the exit status. */
 import { FetchFailure } from "./failure.ts";
-import { fetchDirectml, type FetchOptions } from "./place.ts";
+import { fetchDirectml, type FetchOptions } from "./fetch-directml.ts";
 
 export interface RunOptions extends Omit<FetchOptions, "index" | "onProgress"> {
   /** One line of JSON on stdout. */

@@ -1,4 +1,4 @@
-/** Where a shared library ends by its own headers. A loader maps what they name, and touching what lies beyond the file ends the process. */
+/** Where a shared library ends by its own headers. A loader maps what they name, and touching bytes beyond the file ends the process. */
 
 /** Bytes of the file from an offset; fewer where it ends. */
 export type ReadAt = (offset: number, length: number) => Buffer;

@@ -175,14 +175,14 @@ export async function load(path: FilePath, options: LoadOptions = {}): Promise<L
   }
 }
 
-interface Place {
+interface Chunk {
   readonly entry: Entry;
   /** In bytes from the tensor's first. */
   readonly start: number;
   readonly size: number;
 }
 
-const placesOf = (entry: Entry): Place[] =>
+const chunksOf = (entry: Entry): Chunk[] =>
   Array.from({ length: Math.ceil((entry.end - entry.start) / PIECE) }, (_, i) => ({
     entry,
     start: i * PIECE,
@@ -200,12 +200,12 @@ async function loadTensors(
 ): Promise<Record<string, Tensor>> {
   const native = nativeDevice(device, "safetensors.load");
   const totalBytes = entries.reduce((n, e) => n + e.end - e.start, 0);
-  const places = [...entries].sort((a, b) => a.start - b.start).flatMap(placesOf);
-  const largest = places.reduce((n, p) => Math.max(n, p.size), 0);
+  const chunks = [...entries].sort((a, b) => a.start - b.start).flatMap(chunksOf);
+  const largest = chunks.reduce((n, p) => Math.max(n, p.size), 0);
   const buffers = [new Uint8Array(largest), new Uint8Array(largest)] as const;
-  const read = async ({ entry, start, size }: Place, turn: number): Promise<Uint8Array> => {
+  const read = async ({ entry, start, size }: Chunk, index: number): Promise<Uint8Array> => {
     const position = dataStart + entry.start + start;
-    const bytes = await readAt(file, buffers[turn % 2]!.subarray(0, size), isPipe ? null : position);
+    const bytes = await readAt(file, buffers[index % 2]!.subarray(0, size), isPipe ? null : position);
     if (bytes.byteLength === size) return bytes;
     throw new FormatError(
       "safetensors.load",
@@ -218,14 +218,14 @@ async function loadTensors(
   try {
     for (const e of entries) made.set(e, new Filling("safetensors.load", native, e.dtype, e.shape));
     let bytes = 0;
-    let next = places.length > 0 ? read(places[0]!, 0) : null;
+    let next = chunks.length > 0 ? read(chunks[0]!, 0) : null;
     for (let i = 0; next !== null; i++) {
       const piece: Uint8Array = await next;
       options.signal?.throwIfAborted();
-      next = i + 1 < places.length ? read(places[i + 1]!, i + 1) : null;
+      next = i + 1 < chunks.length ? read(chunks[i + 1]!, i + 1) : null;
       // Should this piece fail, nobody waits for the next.
       next?.catch(() => {});
-      const { entry, start } = places[i]!;
+      const { entry, start } = chunks[i]!;
       made.get(entry)!.write(start, piece);
       bytes += piece.byteLength;
       options.onProgress?.({ bytes, totalBytes, name: entry.name });

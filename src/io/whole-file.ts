@@ -7,7 +7,7 @@ import { ValueError } from "../core/errors.ts";
 import { removeStale, unfinishedName } from "./unfinished.ts";
 
 /** Windows refuses to replace a file while another save replaces it: then again, a little later. */
-async function takePlace(unfinished: string, path: string): Promise<void> {
+async function replaceFile(unfinished: string, path: string): Promise<void> {
   for (let tries = 0; ; tries++) {
     try {
       return await rename(unfinished, path);
@@ -98,7 +98,7 @@ async function replace(path: string, before: Stats | null, write: Write): Promis
     } finally {
       await file.close();
     }
-    await takePlace(unfinished, path);
+    await replaceFile(unfinished, path);
   } catch (error) {
     await rm(unfinished, { force: true });
     throw error;

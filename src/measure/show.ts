@@ -27,7 +27,7 @@ export function table(measurements: readonly Measurement[]): string {
   ]);
   const all = [["operation", "dtype", "call", "size", "DirectML", "shader", "ratio", ""], ...rows];
   const widths = all[0]!.map((_, i) => Math.max(...all.map((row) => row[i]!.length)));
-  return all.map((row) => row.map((cell, i) => (i >= 3 && i <= 6 ? cell.padStart(widths[i]!) : cell.padEnd(widths[i]!))).join("  ").trimEnd()).join("\n"); // prettier-ignore
+  return all.map((row) => row.map((text, i) => (i >= 3 && i <= 6 ? text.padStart(widths[i]!) : text.padEnd(widths[i]!))).join("  ").trimEnd()).join("\n"); // prettier-ignore
 }
 
 const sizes = ({ from, to }: ShaderRange): string => (to === null ? `from ${from}` : from === to ? `of ${from}` : `${from} to ${to}`);

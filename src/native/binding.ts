@@ -131,7 +131,7 @@ export interface GraphDescription {
   readonly edges: readonly (readonly [number, number, number, number])[];
   /** [node, node output, graph output] */
   readonly outputEdges: readonly (readonly [number, number, number])[];
-  /** [graph output, graph input, bytes]: the output lies over the input, which begins so many bytes in it. For devices that fuse graphs alone. */
+  /** [graph output, graph input, bytes]: the output aliases the input, from this byte offset on. For devices that fuse graphs alone. */
   readonly overwrites?: readonly (readonly [number, number, number])[];
 }
 
@@ -160,7 +160,7 @@ export type ProgramStep =
       readonly dispatch: number;
       readonly inputs: readonly BindingRange[];
       readonly outputs: readonly BindingRange[];
-      /** For people: the operation and the line that asked for it. The native side does not read it. */
+      /** For people: the operation and its source line. The native side does not read it. */
       readonly origin?: string;
       /** The same of each node of a graph. */
       readonly origins?: readonly string[];
@@ -183,7 +183,7 @@ export interface ProgramDescription {
   readonly steps: readonly ProgramStep[];
 }
 
-/** What the software adapter runs for a dispatchable, or a part of it; `nodes` by their places in a graph's description. */
+/** What the software adapter runs for a dispatchable, or a part of it; `nodes` by their indices in a graph's description. */
 export interface KernelTime {
   readonly name: string;
   readonly nodes: readonly number[];
@@ -289,11 +289,11 @@ export interface Binding {
 
   /**
    * Records a program over fixed buffers (handle and offset of each slot in pairs, all given) into `lists` closed command lists
-   * that replay() submits in turn, none again before its fence.
+   * that replay() submits in rotation, none again before its fence.
    */
   record(program: number, slots: Float64Array, lists: number): number;
   /**
-   * Copies each input range to its place, submits the next closed list, copies each output range into a new buffer.
+   * Copies each input range to its target, submits the next closed list, copies each output range into a new buffer.
    * inputs: [from handle, from offset, to handle, to offset, size] each; outputs: [from handle, from offset, size] each;
    * owners: one for each output. New handles are written into results.
    */

@@ -13,7 +13,7 @@ export interface Surroundings {
   readonly arch: string;
   /** Folder that relative paths in variables count from; null where it has been deleted. */
   readonly cwd: string | null;
-  /** The package's folder, which holds package.json. */
+  /** The package's folder, with package.json. */
   readonly root: string;
   /** The user's home folder. */
   readonly home: string;
@@ -73,7 +73,7 @@ function softwarePath(surroundings: Surroundings): string {
   const explicit = fileVariable(surroundings, "DXTENSOR_SOFTWARE");
   if (explicit !== undefined) return explicit;
   const { dirname, join } = pathOf(surroundings);
-  // It lies beside the addon, wherever that is.
+  // It is next to the addon, wherever that is.
   const files = addonPaths(surroundings).map((addon) => join(dirname(addon), softwareName(surroundings.platform)));
   // The first one stands for all in the report of what was tried.
   return files.find((file) => surroundings.exists(file)) ?? (files[0] as string);

@@ -117,8 +117,8 @@ export class MultiheadAttention extends Module {
         `[L, N, ${this.width}], or without N`,
         [query, key, value].map((t) => t.describe()).join(", "),
       );
-    const turned = !single && this.options.batchFirst === true;
-    const ordered = (t: Tensor): Tensor => (single ? unsqueeze(t, 1) : turned ? transpose(t, 0, 1) : t);
+    const batchFirst = !single && this.options.batchFirst === true;
+    const ordered = (t: Tensor): Tensor => (single ? unsqueeze(t, 1) : batchFirst ? transpose(t, 0, 1) : t);
     const q = ordered(query);
     const k = key === query ? q : ordered(key);
     const v = value === key ? k : ordered(value);
@@ -146,7 +146,7 @@ export class MultiheadAttention extends Module {
       },
     );
     return {
-      output: single ? select(output, 1, 0) : turned ? transpose(output, 0, 1) : output,
+      output: single ? select(output, 1, 0) : batchFirst ? transpose(output, 0, 1) : output,
       weights: single && weights !== null ? select(weights, 0, 0) : weights,
     };
   }

@@ -242,12 +242,12 @@ export abstract class Module extends Callable {
     if (meant !== undefined)
       throw new DTypeError("Module.to", "target", 'a dtype\'s name, or a device: "cpu" or "dml:N"', target, `Did you mean ${meant}?`);
     if (isDType(target) && !isFloat(target)) throw new DTypeError("Module.to", "dtype", "a floating one", target);
-    const place = isDType(target) ? target : deviceOf(target);
+    const device = isDType(target) ? target : deviceOf(target);
     noGrad(() =>
       outsideScopes(() => {
         for (const t of new Set<Tensor>([...this.parameters(), ...this.buffers()])) {
           for (const each of t.grad === null ? [t] : [t, t.grad])
-            if (!isDType(place) || isFloat(each.dtype)) replace(each, to(each, place));
+            if (!isDType(device) || isFloat(each.dtype)) replace(each, to(each, device));
         }
       }),
     );
@@ -259,11 +259,11 @@ export abstract class Module extends Callable {
    * Shapes, dtypes and the tensors as objects stay. Returns the module. Reference: torch.nn.Module.to_empty.
    */
   toEmpty(target: DeviceLike): this {
-    const place = deviceOf(target);
+    const device = deviceOf(target);
     noGrad(() =>
       outsideScopes(() => {
         for (const t of new Set<Tensor>([...this.parameters(), ...this.buffers()]))
-          for (const each of t.grad === null ? [t] : [t, t.grad]) replace(each, empty(each.shape, { dtype: each.dtype, device: place }));
+          for (const each of t.grad === null ? [t] : [t, t.grad]) replace(each, empty(each.shape, { dtype: each.dtype, device: device }));
       }),
     );
     return this;
@@ -372,8 +372,8 @@ export abstract class Module extends Callable {
       const head = `${module.constructor.name}(${module.describeOptions()}`;
       const inner = [...module.namedChildren()].map(([name, m]) => {
         if (around.includes(m)) return `  (${name}): ${m.constructor.name}(…)`;
-        const shown = m.toString === Module.prototype.toString ? text(m, [...around, m]) : m.toString();
-        return `  (${name}): ${shown.replaceAll("\n", "\n  ")}`;
+        const child = m.toString === Module.prototype.toString ? text(m, [...around, m]) : m.toString();
+        return `  (${name}): ${child.replaceAll("\n", "\n  ")}`;
       });
       return inner.length === 0 ? `${head})` : `${head}\n${inner.join("\n")}\n)`;
     };

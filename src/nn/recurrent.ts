@@ -118,13 +118,13 @@ abstract class Recurrent extends Module {
     return [...this.#parameters.keys()]
       .filter((name) => name.startsWith("weight_ih_"))
       .map((name) => {
-        const place = name.slice("weight_ih_".length);
+        const suffix = name.slice("weight_ih_".length);
         return {
           input: at(name)!,
-          hidden: at(`weight_hh_${place}`)!,
-          inputBias: at(`bias_ih_${place}`),
-          hiddenBias: at(`bias_hh_${place}`),
-          projection: at(`weight_hr_${place}`),
+          hidden: at(`weight_hh_${suffix}`)!,
+          inputBias: at(`bias_ih_${suffix}`),
+          hiddenBias: at(`bias_hh_${suffix}`),
+          projection: at(`weight_hr_${suffix}`),
         };
       });
   }

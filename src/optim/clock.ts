@@ -17,15 +17,15 @@ import { tracer, withTracer } from "../core/tracer.ts";
 import { atOnce } from "./flat.ts";
 
 /** A one-element float32 tensor that holds a JavaScript number. Made at once, also while tracing. */
-export function cell(device: Device, value: number): Tensor {
+export function scalarBuffer(device: Device, value: number): Tensor {
   return outsideScopes(
     () => new Tensor(upload(nativeDevice(device), Float32Array.of(value), "optimizer"), internDesc(device, "float32", [])),
   );
 }
 
 /** Gives a cell another number; its buffer stays, so that recorded programs see it. */
-export function setCell(target: Tensor, value: number): void {
-  const next = cell(target.device, value);
+export function writeScalar(target: Tensor, value: number): void {
+  const next = scalarBuffer(target.device, value);
   assignEager(target, next, false);
   next.dispose();
 }
@@ -129,7 +129,7 @@ export class Clock {
   static start(device: Device, rule: ClockRule, counted: Counted, stepsTaken = 0, known: Readonly<Record<string, number>> = {}): Clock {
     const value = (c: Counter): number => (c === steps ? undefined : known[c.name]) ?? c.start(stepsTaken, counted.rates);
     return new Clock(
-      rule.counters(counted.fixed).map((c) => cell(device, value(c))),
+      rule.counters(counted.fixed).map((c) => scalarBuffer(device, value(c))),
       counted,
     );
   }
@@ -143,7 +143,7 @@ export class Clock {
       );
     // In a function that is being compiled "now" is a point of its program.
     const next = new Clock(
-      this.values.map((t) => assign("optimizer", cell(t.device, 0), () => t)),
+      this.values.map((t) => assign("optimizer", scalarBuffer(t.device, 0), () => t)),
       this.counted,
     );
     next.movedBy = tracer()!.id;

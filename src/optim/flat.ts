@@ -108,9 +108,9 @@ export class Partition {
     data.storage.divide();
     this.parameters.forEach((p, i) => {
       if (!own(p)) return;
-      const place = viewOf(data, this.offsets[i]!, p.shape);
-      repoint(p, place);
-      place.dispose();
+      const view = viewOf(data, this.offsets[i]!, p.shape);
+      repoint(p, view);
+      view.dispose();
     });
     this.data?.dispose();
     this.data = data;

@@ -14,7 +14,7 @@ import { keep, scope } from "../core/scope.ts";
 import { Tensor } from "../core/tensor.ts";
 import { effect, tracer } from "../core/tracer.ts";
 import type { Device } from "../core/device.ts";
-import { cell } from "./clock.ts";
+import { scalarBuffer } from "./clock.ts";
 import type { Optimizer } from "./optimizer.ts";
 import { withDefaults } from "./options.ts";
 
@@ -86,7 +86,7 @@ export class GradScaler {
   #starts: { readonly scale: number; readonly tracker: number };
   #seen: ReadonlyMap<Optimizer<never>, Seen> = new Map();
   /** Where compiled functions leave what they found: outlives a call, as state does. */
-  readonly #cells = new Map<Optimizer<never>, Tensor>();
+  readonly #foundFlags = new Map<Optimizer<never>, Tensor>();
 
   constructor(options: Partial<GradScalerOptions> = {}) {
     this.options = withDefaults({ initScale: 65536, growthFactor: 2, backoffFactor: 0.5, growthInterval: 2000, enabled: true }, options);
@@ -125,8 +125,8 @@ export class GradScaler {
   #at(device: Device): { scale: Tensor; tracker: Tensor } {
     if (this.#scale === null || this.#tracker === null)
       this.#changing(() => {
-        this.#scale ??= cell(device, this.#starts.scale);
-        this.#tracker ??= cell(device, this.#starts.tracker);
+        this.#scale ??= scalarBuffer(device, this.#starts.scale);
+        this.#tracker ??= scalarBuffer(device, this.#starts.tracker);
       });
     return { scale: this.#scale!, tracker: this.#tracker! };
   }
@@ -163,8 +163,8 @@ export class GradScaler {
 
   /** What a compiled function found, as step() and update() read it after the call. */
   #left(key: Optimizer<never>, found: Tensor): Tensor {
-    let left = this.#cells.get(key);
-    if (left === undefined) this.#cells.set(key, (left = cell(found.device, 0)));
+    let left = this.#foundFlags.get(key);
+    if (left === undefined) this.#foundFlags.set(key, (left = scalarBuffer(found.device, 0)));
     const target = left;
     noGrad(() => assign("GradScaler.unscale", target, () => found));
     return target;
@@ -212,7 +212,7 @@ export class GradScaler {
     if (!this.options.enabled) return;
     if (newScale !== undefined) {
       if (!(newScale > 0 && Number.isFinite(newScale))) throw new ValueError("GradScaler.update", "newScale", "above 0", newScale);
-      this.#place({ scale: newScale, tracker: this.#tracker === null ? this.#starts.tracker : null });
+      this.#setState({ scale: newScale, tracker: this.#tracker === null ? this.#starts.tracker : null });
       this.#forget();
       return;
     }
@@ -246,7 +246,7 @@ export class GradScaler {
     return (tracer()?.held(this, device, read) as Factors | undefined) ?? read();
   }
 
-  #place({ scale, tracker }: { readonly scale: number; readonly tracker: number | null }): void {
+  #setState({ scale, tracker }: { readonly scale: number; readonly tracker: number | null }): void {
     if (this.#scale === null)
       this.#changing(() => {
         this.#starts = { scale, tracker: tracker ?? this.#starts.tracker };
@@ -258,7 +258,7 @@ export class GradScaler {
   }
 
   #forget(): void {
-    const kept = new Set(this.#cells.values());
+    const kept = new Set(this.#foundFlags.values());
     // Those of a compiled function are freed by it, and those that it may have to give back stay.
     if (tracer() === null) for (const { found } of this.#seen.values()) if (!kept.has(found)) found.dispose();
     this.#changing(() => {
@@ -288,14 +288,14 @@ export class GradScaler {
     if (!(state.scale > 0)) throw new ValueError("GradScaler.loadStateDict", "scale", "above 0", state.scale);
     const { scale, growthTracker, growthFactor, backoffFactor, growthInterval } = state;
     this.#changing(() => Object.assign(this.options, { growthFactor, backoffFactor, growthInterval }));
-    this.#place({ scale, tracker: growthTracker });
+    this.#setState({ scale, tracker: growthTracker });
   }
 
   /** Frees the scale on the device. */
   dispose(): void {
     this.#forget();
-    for (const t of [this.#scale, this.#tracker, ...this.#cells.values()]) t?.dispose();
-    this.#cells.clear();
+    for (const t of [this.#scale, this.#tracker, ...this.#foundFlags.values()]) t?.dispose();
+    this.#foundFlags.clear();
     this.#scale = this.#tracker = null;
   }
 }

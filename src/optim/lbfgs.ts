@@ -346,9 +346,9 @@ export class LBFGS {
       if (slope > -toleranceChange) break;
       const start = this.#position();
       const moveTo = (t: number): void => {
-        const place = this.#make(() => add(start, mul(d, t)));
-        this.#place(place);
-        place.dispose();
+        const next = this.#make(() => add(start, mul(d, t)));
+        this.#place(next);
+        next.dispose();
       };
       let used = 0;
       if (lineSearch === "strongWolfe") {

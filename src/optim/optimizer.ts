@@ -183,9 +183,9 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
       const works = this.#units.map((unit) => unit.prepare(t));
       if (t !== null) this.#trace(t, works);
       else {
-        const cells = works.map(({ unit, rates }) => unit.cells(rates));
+        const rateBuffers = works.map(({ unit, rates }) => unit.rateBuffers(rates));
         outsideScopes(() => {
-          this.#run(works, cells);
+          this.#run(works, rateBuffers);
         });
       }
     });

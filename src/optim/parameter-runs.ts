@@ -20,7 +20,7 @@ export interface Run {
 }
 
 /** Where a parameter lay when the plan was made, and what counted its steps; null: it had no gradient. */
-interface Place {
+interface ParameterRun {
   readonly storage: Storage;
   readonly offset: number;
   readonly clock: Clock | null;
@@ -36,14 +36,14 @@ export class Plan {
   /** Names of the state that the runs show. */
   readonly states: readonly string[];
   readonly #partition: Partition;
-  readonly #places: readonly Place[];
+  readonly #runs: readonly ParameterRun[];
   readonly #views: Tensor[] = [];
 
   /** clocks[i] counts the steps of parameter i, if it has a gradient. */
   constructor(partition: Partition, clocks: readonly (Clock | null)[], states: readonly string[]) {
     this.#partition = partition;
     this.states = states;
-    this.#places = partition.parameters.map((p, i) => ({
+    this.#runs = partition.parameters.map((p, i) => ({
       storage: p.storage,
       offset: p.offset,
       clock: p.grad === null ? null : clocks[i]!,
@@ -87,14 +87,14 @@ export class Plan {
 
   /** Whether the same parameters have gradients, by the same clocks, and lie where they lay. */
   isCurrent(clocks: readonly (Clock | null)[]): boolean {
-    return this.#partition.parameters.every((p, i) => (p.grad !== null) === (this.#places[i]!.clock !== null)) && this.isInPlace(clocks);
+    return this.#partition.parameters.every((p, i) => (p.grad !== null) === (this.#runs[i]!.clock !== null)) && this.isInPlace(clocks);
   }
 
   /** Whether parameters lie where they lay and are counted by the same clocks, whatever gradients they have now. */
   isInPlace(clocks: readonly (Clock | null)[]): boolean {
     const { parameters } = this.#partition;
     for (let i = 0; i < parameters.length; i++) {
-      const [p, { storage, offset, clock }] = [parameters[i]!, this.#places[i]!];
+      const [p, { storage, offset, clock }] = [parameters[i]!, this.#runs[i]!];
       if (p.storage !== storage || p.offset !== offset || (clock !== null && clock !== clocks[i])) return false;
     }
     return true;

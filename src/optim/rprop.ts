@@ -25,9 +25,9 @@ const rpropRule = rule<Fixed>(
     const [before, size] = state;
     const d = maximize ? f.neg(gradient) : gradient;
     const product = f.mul(d, before!);
-    const turned = f.lt(product, 0);
-    const next = f.min(f.max(f.mul(size!, f.cases([f.gt(product, 0), more], [turned, less], 1)), least), most);
-    const used = f.where(turned, 0, d);
+    const hasFlipped = f.lt(product, 0);
+    const next = f.min(f.max(f.mul(size!, f.cases([f.gt(product, 0), more], [hasFlipped, less], 1)), least), most);
+    const used = f.where(hasFlipped, 0, d);
     return [f.sub(p, f.mul(f.sign(used), next)), used, next];
   },
 );

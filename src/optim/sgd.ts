@@ -31,11 +31,11 @@ const sgdRule = rule<Fixed>(
     const { f, wide, rates, counters, state } = q;
     const d = descent(q, o);
     if (!hasMomentum) return [movedBy(q, q.p, d, rates[0]!)];
-    let fresh = d;
+    let damped = d;
     // The first step takes the gradient whole.
-    if (dampening !== 0) fresh = f.where(wide(q.one.lt(counters[0]!, 1.5)), d, f.mul(d, 1 - dampening));
+    if (dampening !== 0) damped = f.where(wide(q.one.lt(counters[0]!, 1.5)), d, f.mul(d, 1 - dampening));
     const momentum = wide(rates[1]!);
-    const buffer = f.add(f.mul(state[0]!, momentum), fresh);
+    const buffer = f.add(f.mul(state[0]!, momentum), damped);
     return [movedBy(q, q.p, nesterov ? f.add(d, f.mul(buffer, momentum)) : buffer, rates[0]!), buffer];
   },
 );

@@ -5,7 +5,7 @@ import { changing, hasChanged, isJournaled } from "../core/journal.ts";
 import { copyInto } from "../ops/data/copy.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { tracer, type Tracer } from "../core/tracer.ts";
-import { Clock, cell, setCell, type ClockRule, type Counted } from "./clock.ts";
+import { Clock, scalarBuffer, writeScalar, type ClockRule, type Counted } from "./clock.ts";
 import { Partition } from "./flat.ts";
 import type { BaseOptions, ParamGroup } from "./group.ts";
 import { Plan } from "./parameter-runs.ts";
@@ -47,7 +47,7 @@ export class Unit<O extends BaseOptions> {
   #plan: Plan | null = null;
   #plans: Plan[] = [];
   /** The rates on the device, with what lies there. */
-  #cells: readonly Tensor[] = [];
+  #rateBuffers: readonly Tensor[] = [];
   #written: readonly number[] = [];
 
   constructor(owner: object, recipe: Recipe<O>, group: ParamGroup<O>, parameters: readonly Tensor[]) {
@@ -102,9 +102,9 @@ export class Unit<O extends BaseOptions> {
   }
 
   #fill(name: string, index: number, value: Tensor): void {
-    const place = this.partition.stateView(name, index);
-    copyInto(this.#recipe.name, place, value);
-    place.dispose();
+    const view = this.partition.stateView(name, index);
+    copyInto(this.#recipe.name, view, value);
+    view.dispose();
   }
 
   /** To be called before anything but buffers changes. */
@@ -195,9 +195,9 @@ export class Unit<O extends BaseOptions> {
     const { length } = this.#counting.counters(counted.fixed);
     // Options that count differently begin anew.
     if (clocks.some((c) => c !== null && c.values.length !== length)) {
-      const fresh = Clock.start(this.partition.device, this.#counting, counted);
+      const started = Clock.start(this.partition.device, this.#counting, counted);
       clocks.forEach((c, i) => {
-        if (c !== null) clocks[i] = fresh;
+        if (c !== null) clocks[i] = started;
       });
     }
     for (const clock of new Set(clocks)) {
@@ -243,20 +243,20 @@ export class Unit<O extends BaseOptions> {
   #settle(clock: Clock, counted: Counted): void {
     // With options that stay, the next step would count alike; those that a call takes back need the counters of before.
     if (hasChanged(this.group)) changing(clock, () => clock.save());
-    clock.settle(this.#counting, this.cells(counted.rates), counted);
+    clock.settle(this.#counting, this.rateBuffers(counted.rates), counted);
   }
 
   /** Tensors that hold the rates. */
-  cells(rates: readonly number[]): readonly Tensor[] {
-    if (this.#cells.length !== rates.length) {
-      for (const c of this.#cells) c.dispose();
-      this.#cells = rates.map((v) => cell(this.partition.device, v));
+  rateBuffers(rates: readonly number[]): readonly Tensor[] {
+    if (this.#rateBuffers.length !== rates.length) {
+      for (const c of this.#rateBuffers) c.dispose();
+      this.#rateBuffers = rates.map((v) => scalarBuffer(this.partition.device, v));
     } else
       rates.forEach((v, i) => {
-        if (v !== this.#written[i]) setCell(this.#cells[i]!, v);
+        if (v !== this.#written[i]) writeScalar(this.#rateBuffers[i]!, v);
       });
     this.#written = rates;
-    return this.#cells;
+    return this.#rateBuffers;
   }
 
   /** A parameter has this state from now on; null: none, as before its first step. */
@@ -283,7 +283,7 @@ export class Unit<O extends BaseOptions> {
   dispose(): void {
     for (const plan of this.#plans) plan.dispose();
     for (const clock of new Set(this.#clocks)) clock?.dispose();
-    for (const c of this.#cells) c.dispose();
+    for (const c of this.#rateBuffers) c.dispose();
     this.partition.dispose();
   }
 }

@@ -100,7 +100,7 @@ export const istft = function ($0: never, $1: never, $2: never = undefined as ne
  * x: [L] or [B, L], real or complex. Throws ShapeError where x is shorter than a frame. DirectML: as fft. Reference: torch.stft.
  */
 export const stft = function ($0: never, $1: never, $2: never = undefined as never) { if (!((isTensor($0) || kinds.kind383.is($0)) && kinds.kind8.is($1) && ($2 === undefined || kinds.kind397.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("stft", "x:202 nFft:2 options:206", arguments); try { return from7.stft($0, $1, $2); } catch (error) { throw under("stft", error); } } as unknown as typeof from7.stft;
-/** Changes the default device of this thread, or inside withDevice() until that ends; null: find it anew. */
+/** Changes the default device of this thread, or inside withDevice() until that ends; null: find it again. */
 export const setDefaultDevice = function ($0: never) { if (!(kinds.kind398.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("setDefaultDevice", "name:207", arguments); return from8.setDefaultDevice($0); } as unknown as typeof from8.setDefaultDevice;
 /**
  * Runs fn with another default device. When fn returns a promise, that device is the default for all that fn does until the promise
@@ -116,7 +116,7 @@ export const scope = function ($0: never) { if (!(kinds.kind57.is($0) && (argume
 /** Changes how tensors are written from now on; null: as at the start. */
 export const setPrintOptions = function ($0: never) { if (!(kinds.kind399.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("setPrintOptions", "options:208", arguments); try { return from10.setPrintOptions($0); } catch (error) { throw under("setPrintOptions", error); } } as unknown as typeof from10.setPrintOptions;
 /**
- * Closes a device of this thread, the default one if none is named: its tensors and programs are dead, and may still be disposed of. The next use opens it anew, also
+ * Closes a device of this thread, the default one if none is named: its tensors and programs are dead, and may still be disposed of. The next use opens it again, also
  * after it was removed or has hung.
  */
 export const closeDevice = function ($0: never = undefined as never) { if (!(($0 === undefined || kinds.kind32.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("closeDevice", "name:209", arguments); try { return from11.closeDevice($0); } catch (error) { throw under("closeDevice", error); } } as unknown as typeof from11.closeDevice;

@@ -17,7 +17,7 @@ export interface ProgramInput {
   readonly residue: number;
 }
 
-/** Lowers one operation to a graph whose inputs are the storages from the aligned offset on. writesOver: its result is to lie over the first input. */
+/** Lowers one operation to a graph whose inputs are the storages from the aligned offset on. writesOver: its result aliases the first input. */
 export function lowerDefinition<A>(
   native: NativeDevice,
   definition: Definition<A>,

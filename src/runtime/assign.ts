@@ -30,10 +30,10 @@ function take(target: Tensor, value: Tensor): void {
 /** The elements from the first to the last of a tensor were written. */
 export const noteWrite = ({ storage, offset, desc }: Target): void => storage.wrote(offset, offset + desc.extent);
 
-function scatter(native: NativeDevice, target: Tensor, packed: Tensor, places: Int32Array): void {
+function scatter(native: NativeDevice, target: Tensor, packed: Tensor, positions: Int32Array): void {
   outsideScopes(() => {
     const { dtype, device, size, storage } = target;
-    const index = new Tensor(upload(native, places, "assign"), internDesc(device, "int32", [size]));
+    const index = new Tensor(upload(native, positions, "assign"), internDesc(device, "int32", [size]));
     const base = new Tensor(storage, flatDesc(target));
     const updates = new Tensor(packed.storage, internDesc(device, dtype, [size]), packed.offset);
     if (runOver(scatterFlatOp, [base, index, updates], undefined)) {
@@ -47,11 +47,11 @@ function scatter(native: NativeDevice, target: Tensor, packed: Tensor, places: I
   });
 }
 
-/** How many bytes of a storage take as long to be computed anew as one copy: on devices with a memory of their own, and on the processor. */
+/** How many bytes of a storage take as long to compute again as one copy: on devices with their own memory, and on the CPU. */
 const BYTES_OF_COPY = { device: 1 << 20, processor: 1 << 16 } as const;
 const RUNS = { least: 4, most: 64 } as const;
 
-/** The copies that write a part with gaps; null where computing the whole storage anew is faster. */
+/** The copies that write a part with gaps; null if computing the whole storage again is faster. */
 function copiesOf(target: Target, native: NativeDevice): Runs | null {
   if (target.desc.isPacked) return null;
   const each = native.capabilities.fusesGraphs ? BYTES_OF_COPY.processor : BYTES_OF_COPY.device;
@@ -62,7 +62,7 @@ function copiesOf(target: Target, native: NativeDevice): Runs | null {
 /**
  * target takes the value of source, of the same shape and dtype. `move`: source is given up, so its buffer may become
  * target's. A target that fills its storage is repointed; one that is a packed range, or few dense runs, is written by copies; for any
- * other the elements are written over the buffer where the device does that (runOver), else the whole storage is computed anew and repointed.
+ * other the elements are written over the buffer where the device does that (runOver), else the whole storage is computed again and its buffer replaced.
  */
 export function assignEager(target: Tensor, source: Tensor, move: boolean): void {
   if (target.size === 0) return;
@@ -98,8 +98,8 @@ export function assignEager(target: Tensor, source: Tensor, move: boolean): void
   const way = wayOf(target);
   if (way.kind === "whole" && free && packed.coversStorage) {
     take(target, packed);
-  } else if (way.kind === "places") {
-    scatter(native, target, packed, way.places);
+  } else if (way.kind === "positions") {
+    scatter(native, target, packed, way.positions);
   } else {
     copy(0, target.offset, target.size);
     noteWrite(target);

@@ -75,7 +75,7 @@ function numbersOf(native: NativeDevice, dtype: DType): Numbers {
   return numbers;
 }
 
-/** Numbers that others took the place of, the last few: a call that has asked for several still uses them. */
+/** Numbers that others replaced, the last few: a call that has asked for several still uses them. */
 const leaving: Tensor[] = [];
 const LEAVING = 16;
 
@@ -110,7 +110,7 @@ export function scalarTensor(device: Device, dtype: DType, value: number | bigin
   return tensor;
 }
 
-/** The same, of a number that is stored as it is: DTypeError unless the dtype holds it. Its fraction is cut off in integer dtypes. */
+/** The same, of a number that is stored as it is: DTypeError unless the dtype can represent it. Its fraction is truncated in integer dtypes. */
 export function heldScalar(operation: string, argument: string, device: Device, dtype: DType, value: number | bigint | boolean): Tensor {
   requireHeld(operation, argument, dtype, value);
   return scalarTensor(device, dtype, typeof value === "number" && DTYPES[dtype].kind === "int" ? Math.trunc(value) : value);

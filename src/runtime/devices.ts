@@ -256,7 +256,7 @@ export function setDeviceTimeout(ms: number | undefined): void {
 export const openDevices = (): readonly NativeDevice[] => [...opened.values()];
 
 /**
- * Closes a device of this thread, the default one if none is named: its tensors and programs are dead, and may still be disposed of. The next use opens it anew, also
+ * Closes a device of this thread, the default one if none is named: its tensors and programs are dead, and may still be disposed of. The next use opens it again, also
  * after it was removed or has hung.
  */
 export function closeDevice(name: DeviceLike = defaultDevice()): void {

@@ -45,7 +45,7 @@ onClose((native) => programs.drop((p) => p.native === native, false));
 const attributeIds = new Generations<string, number>(4096);
 let attributeCount = 0;
 
-/** @internal Operations on a device make their programs anew, as the environment then says. */
+/** @internal Operations on a device make their programs again, as the environment then says. */
 export const forgetPrograms = (native: NativeDevice): void => programs.drop((p) => p.native === native, true);
 
 /** @internal For tests: how many attributes are remembered. */
@@ -55,7 +55,7 @@ export const knownAttributes = (): number => attributeIds.size;
 type Observer = (inputs: number, operators: readonly string[]) => void;
 let observer: Observer | null = null;
 
-/** @internal For tests: from now on every operation makes its program anew and is observed; null ends that. */
+/** @internal For tests: from now on every operation makes its program again and is observed; null ends that. */
 export function observePrograms(observe: Observer | null): void {
   observer = observe;
   if (observe !== null) programs.drop(() => true, true);
@@ -155,7 +155,7 @@ export function runOne<A>(definition: Definition<A>, inputs: readonly Tensor[], 
 
 /**
  * Runs an operation whose one result is written over its first input, a packed tensor that fills its storage, and tells whether it did: not where the
- * device has no such graphs and no shader writes it. The other inputs lie elsewhere.
+ * device has no such graphs and no shader writes it. The other inputs are elsewhere.
  */
 export function runOver<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): boolean {
   const native = nativeDevice(inputs[0]!.device, definition.name);
@@ -183,7 +183,7 @@ function makeOver<A>(native: NativeDevice, definition: Definition<A>, inputs: re
   return { ...base, ...program };
 }
 
-/** Whether the value of the one cell is written over it by a shader. */
+/** Whether a shader writes the value over the one mutable buffer. */
 function isUpdate({ nodes, state: [write] }: Graph): boolean {
   const node = nodes.find((n) => n.outputs.some((x) => x?.value === write!.value.value));
   return node?.shader?.updates === true && node.inputs[0]!.value === write!.buffer;
@@ -225,7 +225,7 @@ function execute<A>(definition: Definition<A>, program: EagerProgram, inputs: re
   return storages.map((s, i) => new Tensor(s, program.outputs[i]!));
 }
 
-/** Runs a program on inputs and into fresh buffers, whose handles are in `slots` afterwards. */
+/** Runs a program on inputs and into new buffers, whose handles are in `slots` afterwards. */
 function bind(program: EagerProgram, inputs: readonly Tensor[], storages: readonly Storage[], name: string): void {
   const count = inputs.length + storages.length + 1;
   if (slots.length < 2 * count) slots = new Float64Array(4 * count);

@@ -34,7 +34,7 @@ const isStrict = (): boolean => strict ?? isSwitchedOn("DXTENSOR_STRICT");
  */
 export const fallbackStats = (): readonly FallbackRecord[] => [...records.values()];
 
-/** Forgets what fallbackStats() has counted, so that operations warn anew. */
+/** Forgets what fallbackStats() has counted, so that operations warn again. */
 export function resetFallbackStats(): void {
   records.clear();
 }
@@ -71,7 +71,7 @@ function note(operation: string, inputs: readonly Tensor[], native: NativeDevice
   if (before === undefined) process.emitWarning(`${operation}(${described}) ${what} ${reason}`, { type: "FallbackWarning" });
 }
 
-/** @internal What makes a function with a `host` operation run eagerly instead of compiled. where: the line that asked for it. */
+/** @internal What makes a function with a `host` operation run eagerly instead of compiled. where: its source line. */
 export const hostOnly = (operation: string, where: string): UnsupportedError =>
   new UnsupportedError({
     operation,

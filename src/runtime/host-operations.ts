@@ -19,15 +19,15 @@ function read(operation: string, t: Tensor): HostArray {
   const extent = shape.reduce((n, d, i) => n + (d - 1) * strides[i]!, 1);
   const bytes = readBytesSync(nativeDevice(t.device), t.storage.handle, t.offset * sizeInBytes, extent * sizeInBytes, operation);
   const raw = new (arrayClass(dtype))(bytes, 0, extent) as ArrayLike<number>;
-  const place = new Array<number>(shape.length).fill(0);
+  const position = new Array<number>(shape.length).fill(0);
   let from = 0;
   for (let i = 0; i < out.length; i++) {
     out[i] = dtype === "float16" ? fromHalf(raw[from]!) : raw[from]!;
     for (let axis = shape.length - 1; axis >= 0; axis--) {
       from += strides[axis]!;
-      if (++place[axis]! < shape[axis]!) break;
-      from -= place[axis]! * strides[axis]!;
-      place[axis] = 0;
+      if (++position[axis]! < shape[axis]!) break;
+      from -= position[axis]! * strides[axis]!;
+      position[axis] = 0;
     }
   }
   return { data: out, shape, dtype };

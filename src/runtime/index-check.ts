@@ -1,5 +1,5 @@
 /**
- * Whether indices lie in their range. On `cpu` always, elsewhere with DXTENSOR_CHECK_INDICES=1: it costs a reduction and waits for
+ * Whether indices are in range. On `cpu` always, elsewhere with DXTENSOR_CHECK_INDICES=1: it costs a reduction and waits for
  * it, unless the numbers came from JavaScript. Inside compile() there is nothing to look at.
  */
 import { isSwitchedOn } from "../host/environment.ts";
@@ -106,7 +106,7 @@ const isChecked = ({ device: { type } }: Tensor): boolean => type === "cpu" || (
 export const checksValues = (t: Tensor): boolean => tracer() === null && t.size > 0 && isChecked(t);
 
 export interface IndexRange {
-  /** How many places there are. */
+  /** The number of valid indices. */
   readonly length: number;
   /** Negative numbers count from the end. Default: they are refused. */
   readonly wraps?: boolean;

@@ -1,5 +1,5 @@
 /**
- * The one place where dtypes that DirectML does not compute in are seen to. bfloat16 is widened to float32 where it enters an operation and
+ * The only file that handles dtypes in which DirectML does not compute. bfloat16 is widened to float32 where it enters an operation and
  * rounded where it leaves it, so that every `lower` sees float32; float64 is never computed in fewer digits than it has.
  */
 import type { Definition, TensorSpec } from "../core/definition.ts";

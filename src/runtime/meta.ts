@@ -47,7 +47,7 @@ export function requireElements(operation: string, { device }: { readonly device
     throw new DeviceError(
       operation,
       "tensor",
-      "one that holds data",
+      "one with data",
       "one on meta, which has a shape and a dtype only",
       "Make it on another device; modules have toEmpty() and loadStateDict().",
     );

@@ -1,4 +1,4 @@
-/** Tensors of a function that is being compiled hold no data: outside of it they are refused by name. */
+/** Tensors of a function that is being compiled have no data: outside of it they are refused by name. */
 import { TraceError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
 
@@ -12,7 +12,7 @@ export function requireReal(operation: string, tensors: readonly Tensor[]): void
     throw new TraceError({
       operation,
       argument: t.describe(),
-      expected: "a tensor that holds data",
+      expected: "a tensor with data",
       received: `one that was made inside the compiled function ${nameOf(trace)} and kept`,
       hint: `Return it from ${nameOf(trace)}, or copy_ it into a tensor made outside.`,
     });

@@ -12,29 +12,29 @@ export interface Target {
 }
 
 export type Way =
-  /** The value takes the place of all that the storage holds. */
+  /** The value fills the storage. */
   | { readonly kind: "whole" }
-  /** Elements that lie densely, from `start` on. */
+  /** A dense range of elements, from `start` on. */
   | { readonly kind: "range"; readonly start: number }
-  /** Elements at flat places: the storage is computed anew, since an operator may write every byte of its output's range. */
-  | { readonly kind: "places"; readonly places: Int32Array };
+  /** Elements at flat positions: the storage is computed again, since an operator may write every byte of its output's range. */
+  | { readonly kind: "positions"; readonly positions: Int32Array };
 
 export function wayOf({ storage, desc, offset }: Target): Way {
-  if (!desc.isPacked) return { kind: "places", places: placesOf(desc, offset) };
+  if (!desc.isPacked) return { kind: "positions", positions: positionsOf(desc, offset) };
   return offset === 0 && desc.sizeInBytes === storage.contentInBytes ? { kind: "whole" } : { kind: "range", start: offset };
 }
 
-/** Places of a description's elements in its storage, in row-major order. */
-function placesOf({ size, shape, strides }: Desc, offset: number): Int32Array {
+/** Positions of a description's elements in its storage, in row-major order. */
+function positionsOf({ size, shape, strides }: Desc, offset: number): Int32Array {
   const out = new Int32Array(size);
   const at = new Array<number>(shape.length).fill(0);
-  let place = offset;
+  let position = offset;
   for (let i = 0; i < size; i++) {
-    out[i] = place;
+    out[i] = position;
     for (let axis = shape.length - 1; axis >= 0; axis--) {
-      place += strides[axis]!;
+      position += strides[axis]!;
       if (++at[axis]! < shape[axis]!) break;
-      place -= strides[axis]! * shape[axis]!;
+      position -= strides[axis]! * shape[axis]!;
       at[axis] = 0;
     }
   }
@@ -58,18 +58,18 @@ export function runsOf({ size, shape, strides }: Desc, offset: number, most: num
   return { starts, length };
 }
 
-/** `shown` without the axes along which the target's elements share a place: what is written there is the same. */
+/** `shown` without the axes along which the target's elements share a position: they get the same value. */
 export function alone(target: Desc, shown: Desc): Desc {
   if (target.isPacked || !target.strides.includes(0)) return shown;
   const shape = shown.shape.map((d, i) => (target.strides[i] === 0 ? 1 : d));
   return internDesc(shown.device, shown.dtype, shape, shown.strides);
 }
 
-/** All elements that a storage holds, in a row. */
+/** All elements of a storage, as one flat axis. */
 export const flatDesc = ({ storage, desc }: Target): Desc =>
   internDesc(desc.device, desc.dtype, [storage.contentInBytes / DTYPES[desc.dtype].sizeInBytes]);
 
-/** base (flat) with the elements at flat places `indices` replaced by updates. DirectML: SCATTER_ELEMENTS. */
+/** base (flat) with the elements at flat positions `indices` replaced by updates. DirectML: SCATTER_ELEMENTS. */
 export const scatterFlatOp = define({
   name: "assign",
   traits: { carries: true },

@@ -35,7 +35,7 @@ export class Builder {
     return this.#leaf(`${type}${type === "f32" ? `#${bitsOfFloat(n)}` : n}`, type, { kind: "constant", number: n });
   }
 
-  place(kind: "local" | "groupX" | "groupY"): Value {
+  index(kind: "local" | "groupX" | "groupY"): Value {
     return this.#leaf(kind, "u32", { kind });
   }
 

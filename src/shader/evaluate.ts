@@ -82,7 +82,7 @@ class Tracks {
   }
 }
 
-interface Place {
+interface BufferState {
   readonly words: Uint32Array;
   readonly tracks: Tracks;
   readonly isShared: boolean;
@@ -105,8 +105,8 @@ class Machine {
   readonly #launch: Launch;
   readonly #values = new Map<Value, Float64Array>();
   readonly #variables = new Map<Variable, Float64Array>();
-  readonly #buffers = new Map<string, Place>();
-  #shared = new Map<string, Place>();
+  readonly #buffers = new Map<string, BufferState>();
+  #shared = new Map<string, BufferState>();
   readonly #scratch: Float64Array;
   #group = 0;
   #epoch = 0;
@@ -238,7 +238,7 @@ class Machine {
         return;
       case "barrier":
         if (mask.includes(0) && mask.includes(1))
-          throw new ShaderError(this.#shader.name, "only some threads of the group come to this barrier", s.place);
+          throw new ShaderError(this.#shader.name, "only some threads of the group come to this barrier", s.source);
         this.#epoch++;
         return;
       case "print": {
@@ -294,7 +294,7 @@ class Machine {
     let first = true;
     this.#trips(
       mask,
-      s.place,
+      s.source,
       (running) => {
         for (let i = 0; i < mask.length; i++) if (running[i] === 1) index[i] = first ? start[i]! : (index[i]! + step[i]!) >>> 0;
         first = false;
@@ -307,7 +307,7 @@ class Machine {
   #while(s: While, mask: Uint8Array): void {
     this.#trips(
       mask,
-      s.place,
+      s.source,
       (running) => {
         this.#block(s.head, running);
         const c = this.#of(s.condition);
@@ -317,13 +317,13 @@ class Machine {
     );
   }
 
-  #memory(m: Memory): Place {
+  #memory(m: Memory): BufferState {
     return (m.kind === "buffer" ? this.#buffers : this.#shared).get(m.name)!;
   }
 
   /** Notes an access to a word, and whether it meets another thread's. */
-  #touch(m: Memory, place: Place, word: number, thread: number, how: "read" | "write" | "atomic", line: string): void {
-    const t = place.tracks;
+  #touch(m: Memory, state: BufferState, word: number, thread: number, how: "read" | "write" | "atomic", line: string): void {
+    const t = state.tracks;
     const who = this.#group * this.#shader.threads + thread;
     const { threads } = this.#shader;
     // A barrier orders the threads of one group; nothing orders groups.
@@ -335,7 +335,7 @@ class Machine {
     const wasRead = how !== "read" && recent(t.read[word]!, t.reader[word]!);
     if (met || wasRead) this.#fault("race", m.name, word, thread, line);
     if (how === "read") {
-      if (place.isShared && t.known[word] === 0) this.#fault("unwritten", m.name, word, thread, line);
+      if (state.isShared && t.known[word] === 0) this.#fault("unwritten", m.name, word, thread, line);
       const same = t.read[word] === this.#epoch && t.reader[word] !== NOBODY && t.reader[word] !== who;
       t.reader[word] = same ? SEVERAL : who;
       t.read[word] = this.#epoch;
@@ -350,34 +350,34 @@ class Machine {
   /** The word and the half of an element; null: outside. */
   #find(s: Load | Store | Atomic, at: number, thread: number, which: number): { word: number; half: number } | null {
     const { memory: m } = s;
-    const place = this.#memory(m);
+    const state = this.#memory(m);
     if (s.raw) {
       const word = Math.floor(at / 4) + which;
-      if (at % 4 !== 0) this.#fault("unaligned", m.name, at, thread, s.place);
-      if (word < place.words.length) return { word, half: -1 };
-      this.#fault("unguarded", m.name, at, thread, s.place);
+      if (at % 4 !== 0) this.#fault("unaligned", m.name, at, thread, s.source);
+      if (word < state.words.length) return { word, half: -1 };
+      this.#fault("unguarded", m.name, at, thread, s.source);
       return null;
     }
     const element = at + which;
     // What is unchecked may touch the half behind the last one of an odd count.
-    const count = m.element === "f16" && !s.checked ? place.count + (place.count % 2) : place.count;
+    const count = m.element === "f16" && !s.checked ? state.count + (state.count % 2) : state.count;
     if (element >= count) {
-      this.#fault(s.checked ? "outside" : "unguarded", m.name, element, thread, s.place);
+      this.#fault(s.checked ? "outside" : "unguarded", m.name, element, thread, s.source);
       return null;
     }
     return m.element === "f16" ? { word: element >>> 1, half: element & 1 } : { word: element, half: -1 };
   }
 
-  /** Halves begin at even places; what is unchecked, at a multiple of the access's size. */
+  /** Halves begin at even indices; what is unchecked, at a multiple of the access's size. */
   #requireAligned(s: Load | Store, at: number, count: number, thread: number): void {
     if (s.raw || count === 1) return;
     const unit = s.checked ? (s.memory.element === "f16" ? 2 : 1) : count;
-    if (at % unit !== 0) this.#fault("unaligned", s.memory.name, at, thread, s.place);
+    if (at % unit !== 0) this.#fault("unaligned", s.memory.name, at, thread, s.source);
   }
 
   #load(s: Load, mask: Uint8Array): void {
     const at = this.#of(s.at);
-    const place = this.#memory(s.memory);
+    const state = this.#memory(s.memory);
     const outs = s.results.map((v) => this.#of(v));
     const isTracked = s.memory.kind === "shared" || s.memory.isWritable;
     for (let i = 0; i < mask.length; i++) {
@@ -390,8 +390,8 @@ class Machine {
           out[i] = 0;
           return;
         }
-        if (isTracked) this.#touch(s.memory, place, found.word, i, "read", s.place);
-        const word = place.words[found.word]!;
+        if (isTracked) this.#touch(s.memory, state, found.word, i, "read", s.source);
+        const word = state.words[found.word]!;
         out[i] = found.half < 0 ? fromWord(type, word) : floatOfHalf(word >>> (16 * found.half));
       });
     }
@@ -399,7 +399,7 @@ class Machine {
 
   #store(s: Store, mask: Uint8Array): void {
     const at = this.#of(s.at);
-    const place = this.#memory(s.memory);
+    const state = this.#memory(s.memory);
     const values = s.values.map((v) => this.#of(v));
     for (let i = 0; i < mask.length; i++) {
       if (mask[i] !== 1) continue;
@@ -408,11 +408,11 @@ class Machine {
         const found = this.#find(s, at[i]!, i, k);
         if (found === null) return;
         // Halves of a word are written apart from each other.
-        this.#touch(s.memory, place, found.word, i, found.half < 0 ? "write" : "atomic", s.place);
-        if (found.half < 0) place.words[found.word] = toWord(s.values[k]!.type, v[i]!);
+        this.#touch(s.memory, state, found.word, i, found.half < 0 ? "write" : "atomic", s.source);
+        if (found.half < 0) state.words[found.word] = toWord(s.values[k]!.type, v[i]!);
         else {
           const shift = 16 * found.half;
-          place.words[found.word] = ((place.words[found.word]! & ~(0xffff << shift)) | (halfOfFloat(v[i]!) << shift)) >>> 0;
+          state.words[found.word] = ((state.words[found.word]! & ~(0xffff << shift)) | (halfOfFloat(v[i]!) << shift)) >>> 0;
         }
       });
     }
@@ -420,7 +420,7 @@ class Machine {
 
   #atomic(s: Atomic, mask: Uint8Array): void {
     const at = this.#of(s.at);
-    const place = this.#memory(s.memory);
+    const state = this.#memory(s.memory);
     const value = this.#of(s.value);
     const type = s.raw ? (s.result?.type ?? s.value.type) : typeOfElement(s.memory.element);
     const expected = s.expected === null ? null : this.#of(s.expected);
@@ -432,10 +432,10 @@ class Machine {
         if (out !== null) out[i] = 0;
         continue;
       }
-      this.#touch(s.memory, place, found.word, i, "atomic", s.place);
-      const before = place.words[found.word]!;
+      this.#touch(s.memory, state, found.word, i, "atomic", s.source);
+      const before = state.words[found.word]!;
       const given = toWord(type, value[i]!);
-      place.words[found.word] = this.#changed(s, type, before, given, expected === null ? 0 : toWord(type, expected[i]!)) >>> 0;
+      state.words[found.word] = this.#changed(s, type, before, given, expected === null ? 0 : toWord(type, expected[i]!)) >>> 0;
       if (out !== null) out[i] = fromWord(type, before);
     }
   }

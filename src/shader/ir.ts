@@ -1,6 +1,6 @@
 /**
  * The intermediate form of a shader: blocks of statements over values that are assigned once, and variables that are not. A value is made by
- * one statement, or is a leaf: a constant, a place in the launch, a number given with the launch.
+ * one statement, or is a leaf: a constant, an index in the launch, a number given with the launch.
  */
 import type { OperationName, Scalar } from "./operations.ts";
 
@@ -23,9 +23,9 @@ export interface Uniform {
 
 export type Leaf =
   | { readonly kind: "constant"; readonly number: number }
-  /** The thread's place in its group. */
+  /** The thread's index in its group. */
   | { readonly kind: "local" }
-  /** The group's place in the launch: the two axes of the grid. */
+  /** The group's index in the launch: the two axes of the grid. */
   | { readonly kind: "groupX" }
   | { readonly kind: "groupY" }
   | { readonly kind: "uniform"; readonly uniform: Uniform };
@@ -78,7 +78,7 @@ interface Access {
   readonly offset?: Value;
   /** `at` counts texels, four words that are moved at once. */
   readonly texel?: true;
-  readonly place: string;
+  readonly source: string;
 }
 
 export interface Operate {
@@ -124,7 +124,7 @@ export interface If {
   readonly condition: Value;
   readonly body: Block;
   readonly otherwise: Block;
-  readonly place: string;
+  readonly source: string;
 }
 export interface For {
   readonly kind: "for";
@@ -135,7 +135,7 @@ export interface For {
   readonly body: Block;
   /** null: by the budget. */
   readonly unroll: boolean | null;
-  readonly place: string;
+  readonly source: string;
 }
 export interface While {
   readonly kind: "while";
@@ -143,24 +143,24 @@ export interface While {
   readonly head: Block;
   readonly condition: Value;
   readonly body: Block;
-  readonly place: string;
+  readonly source: string;
 }
 export interface Barrier {
   readonly kind: "barrier";
   /** "shared": of group-shared memory. "all": of buffers too. */
   readonly scope: "shared" | "all";
-  readonly place: string;
+  readonly source: string;
 }
 export interface Jump {
   readonly kind: "break" | "continue";
-  readonly place: string;
+  readonly source: string;
 }
 /** Seen by the evaluator only. */
 export interface Print {
   readonly kind: "print";
   readonly label: string;
   readonly values: readonly Value[];
-  readonly place: string;
+  readonly source: string;
 }
 
 export type Statement = Operate | Load | Store | Atomic | Declare | Get | Assign | If | For | While | Barrier | Jump | Print;

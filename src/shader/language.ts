@@ -45,17 +45,17 @@ export abstract class Elements<E extends Element> {
     this.memory = memory;
   }
 
-  /** The element at a place; 0 outside. */
+  /** The element at an index; 0 out of bounds. */
   load(at: UintLike): TypedOf[ElementType<E>] {
     return this.loads(at, 1)[0]!;
   }
 
-  /** `count` elements from a place on (1 to 4, of float16 1, 2, 4 or 8 from an even place on): one wide access. */
+  /** `count` elements from an index on (1 to 4, of float16 1, 2, 4 or 8 from an even index on): one wide access. */
   loads(at: UintLike, count: number): TypedOf[ElementType<E>][] {
     return this.#load(at, count, true);
   }
 
-  /** @internal The shader sees to it that the place is inside and a multiple of count; the evaluator reports where it is not. */
+  /** @internal The shader guarantees that the index is in bounds and a multiple of count; the evaluator reports where it is not. */
   loadsInside(at: UintLike, count: number): TypedOf[ElementType<E>][] {
     return this.#load(at, count, false);
   }
@@ -67,7 +67,7 @@ export abstract class Elements<E extends Element> {
     const index = uintValue(c, at);
     const make = (): Value[] => {
       const results = Array.from({ length: count }, () => c.builder.value(type));
-      c.builder.add({ kind: "load", memory: this.memory, at: index, raw: false, checked, results, place: c.place() });
+      c.builder.add({ kind: "load", memory: this.memory, at: index, raw: false, checked, results, source: c.source() });
       return results;
     };
     const isConstant = this.memory.kind === "buffer" && !this.memory.isWritable && count === 1;
@@ -87,7 +87,7 @@ export abstract class Elements<E extends Element> {
     this.stores(at, [value]);
   }
 
-  /** Writes elements from a place on, as many as `loads` reads. */
+  /** Writes elements from an index on, as many as `loads` reads. */
   stores(at: UintLike, values: readonly LikeOf[ElementType<E>][]): void {
     this.#store(at, values, true);
   }
@@ -103,7 +103,7 @@ export abstract class Elements<E extends Element> {
     this.#requireCount(values.length);
     const type = typeOfElement(this.memory.element);
     const given = values.map((x) => valueAs(c, type, x));
-    c.builder.add({ kind: "store", memory: this.memory, at: uintValue(c, at), raw: false, checked, values: given, place: c.place() });
+    c.builder.add({ kind: "store", memory: this.memory, at: uintValue(c, at), raw: false, checked, values: given, source: c.source() });
   }
 
   #requireWritable(): void {
@@ -111,9 +111,9 @@ export abstract class Elements<E extends Element> {
     if (m.kind === "buffer" && !m.isWritable) refuse(this.context, `${m.name} is an input: only outputs are written`);
   }
 
-  #atomic(name: AtomicName, place: UintLike, value: Value, expected: Value | null): TypedOf[ElementType<E>] {
+  #atomic(name: AtomicName, index: UintLike, value: Value, expected: Value | null): TypedOf[ElementType<E>] {
     const c = this.context;
-    const at = uintValue(c, place);
+    const at = uintValue(c, index);
     this.#requireWritable();
     const { element } = this.memory;
     if (element === "f16" || (element === "f32" && name !== "exchange" && name !== "compareExchange"))
@@ -129,7 +129,7 @@ export abstract class Elements<E extends Element> {
       value,
       expected,
       result,
-      place: c.place(),
+      source: c.source(),
     });
     return wrap<ElementType<E>>(c, result);
   }
@@ -176,7 +176,7 @@ export abstract class Elements<E extends Element> {
   #addFloat(at: Value, value: Value): Float {
     const { context: c, memory } = this;
     const b = c.builder;
-    const place = c.place();
+    const source = c.source();
     this.#requireWritable();
     // What is there first is a guess, which the first exchange corrects.
     const old = new Var<"f32">(c, "f32", b.constant("f32", 0));
@@ -194,7 +194,7 @@ export abstract class Elements<E extends Element> {
       again.value = seen.bits().ne(expected.bits());
       old.value = seen;
     });
-    b.add({ kind: "while", head, condition: condition!, body, place });
+    b.add({ kind: "while", head, condition: condition!, body, source });
     return old.value;
   }
 }
@@ -277,14 +277,14 @@ export class Scope<B extends { readonly [name: string]: Element }, P extends Par
   readonly params: { readonly [K in keyof P]: TypedOf[P[K]] };
   readonly #buffers: readonly Buffer[];
   readonly #shared: Shared[] = [];
-  readonly #places: boolean;
+  readonly #namesLines: boolean;
   #loops = 0;
 
   /** @internal */
-  constructor(name: string, threads: number, buffers: Buffers, params: P, places: boolean) {
+  constructor(name: string, threads: number, buffers: Buffers, params: P, namesLines: boolean) {
     this.name = name;
     this.threads = threads;
-    this.#places = places;
+    this.#namesLines = namesLines;
     this.#buffers = Object.entries(buffers).map(([key, { element, isWritable }], slot) => ({
       kind: "buffer",
       name: key,
@@ -304,8 +304,8 @@ export class Scope<B extends { readonly [name: string]: Element }, P extends Par
   }
 
   /** @internal */
-  place(): string {
-    return this.#places ? (callerPlace() ?? "") : "";
+  source(): string {
+    return this.#namesLines ? (callerPlace() ?? "") : "";
   }
 
   /** @internal What was built. */
@@ -321,19 +321,19 @@ export class Scope<B extends { readonly [name: string]: Element }, P extends Par
     };
   }
 
-  /** The thread's place in its group. */
+  /** The thread's index in its group. */
   get local(): Uint {
-    return new Uint(this, this.builder.place("local"));
+    return new Uint(this, this.builder.index("local"));
   }
 
-  /** The group's place in the launch. */
+  /** The group's index in the launch. */
   get group(): Uint {
     const b = this.builder;
-    const row = b.operate("mul.u32", b.place("groupY"), this.#uniform("grid", "u32", { kind: "grid" }));
-    return new Uint(this, b.operate("add.u32", row, b.place("groupX")));
+    const row = b.operate("mul.u32", b.index("groupY"), this.#uniform("grid", "u32", { kind: "grid" }));
+    return new Uint(this, b.operate("add.u32", row, b.index("groupX")));
   }
 
-  /** The thread's place in the launch: group * threads + local. */
+  /** The thread's index in the launch: group * threads + local. */
   get thread(): Uint {
     return this.group.mul(this.threads).add(this.local);
   }
@@ -380,16 +380,16 @@ export class Scope<B extends { readonly [name: string]: Element }, P extends Par
 
   /** Runs one of two parts. */
   if(condition: Bool, then: () => void, otherwise?: () => void): void {
-    const place = this.place();
+    const source = this.source();
     const value = valueAs(this, "bool", condition);
     const first = this.builder.block(then);
     const second = otherwise === undefined ? [] : this.builder.block(otherwise);
-    this.builder.add({ kind: "if", condition: value, body: first, otherwise: second, place });
+    this.builder.add({ kind: "if", condition: value, body: first, otherwise: second, source });
   }
 
   /** body for each index from start up to, but not including, end. */
   for(start: UintLike, end: UintLike, body: (index: Uint) => void, options: ForOptions = {}): void {
-    const place = this.place();
+    const source = this.source();
     const b = this.builder;
     const index = b.value("u32");
     const [from, to, step] = [start, end, options.step ?? 1].map((x) => uintValue(this, x)) as [Value, Value, Value];
@@ -397,12 +397,12 @@ export class Scope<B extends { readonly [name: string]: Element }, P extends Par
     this.#loops++;
     const made = b.block(() => body(new Uint(this, index)));
     this.#loops--;
-    b.add({ kind: "for", index, start: from, end: to, step, body: made, unroll: options.unroll ?? null, place });
+    b.add({ kind: "for", index, start: from, end: to, step, body: made, unroll: options.unroll ?? null, source });
   }
 
   /** body as long as the condition holds, which is computed before each trip. */
   while(condition: () => Bool, body: () => void): void {
-    const place = this.place();
+    const source = this.source();
     const b = this.builder;
     let value: Value | null = null;
     const head = b.block(() => {
@@ -411,7 +411,7 @@ export class Scope<B extends { readonly [name: string]: Element }, P extends Par
     this.#loops++;
     const made = b.block(body);
     this.#loops--;
-    b.add({ kind: "while", head, condition: value!, body: made, place });
+    b.add({ kind: "while", head, condition: value!, body: made, source });
   }
 
   /** Leaves the innermost loop. */
@@ -426,16 +426,16 @@ export class Scope<B extends { readonly [name: string]: Element }, P extends Par
 
   #jump(kind: "break" | "continue"): void {
     if (this.#loops === 0) refuse(this, `${kind} outside of a loop`);
-    this.builder.add({ kind, place: this.place() });
+    this.builder.add({ kind, source: this.source() });
   }
 
   /** Waits until all threads of the group are here and their writes to shared memory ("all": to buffers too) are seen. */
   barrier(scope: "shared" | "all" = "shared"): void {
-    this.builder.add({ kind: "barrier", scope, place: this.place() });
+    this.builder.add({ kind: "barrier", scope, source: this.source() });
   }
 
   /** Written by the evaluator for each thread that comes here; nothing on a device. */
   print(label: string, ...values: readonly Typed[]): void {
-    this.builder.add({ kind: "print", label, values: values.map((v) => v.value), place: this.place() });
+    this.builder.add({ kind: "print", label, values: values.map((v) => v.value), source: this.source() });
   }
 }

@@ -57,7 +57,7 @@ class Lowering extends Rewriter {
   override loop(s: For): void {
     // Unrolling was done before, where it was to be done.
     const b = this.builder;
-    const index = this.fresh(s.index);
+    const index = this.redefine(s.index);
     const [start, end, step] = [this.value(s.start), this.value(s.end), this.value(s.step)];
     this.#ranges.below(index, end);
     this.#alignment.ofLoop(index, start, step);
@@ -72,7 +72,7 @@ class Lowering extends Rewriter {
     return memory.kind === "buffer" ? this.value(memory.size) : this.#u(memory.length);
   }
 
-  /** Whether `count` elements from a place on are inside; null: they surely are. */
+  /** Whether `count` elements from an index on are in bounds; null: they surely are. */
   #isInside(memory: Memory, at: Value, count: number, checked: boolean): Value | null {
     if (!checked || this.#ranges.isInside(memory, at, count, this.#count(memory))) return null;
     const b = this.builder;
@@ -89,12 +89,12 @@ class Lowering extends Rewriter {
 
   #words(s: Load, address: Value, types: readonly Scalar[]): Value[] {
     const results = types.map((t) => this.builder.value(t));
-    this.builder.add({ kind: "load", memory: s.memory, at: address, ...this.#known(s, address, types.length), results, place: s.place });
+    this.builder.add({ kind: "load", memory: s.memory, at: address, ...this.#known(s, address, types.length), results, source: s.source });
     return results;
   }
 
   #writeWords(s: Store, address: Value, values: readonly Value[]): void {
-    this.builder.add({ kind: "store", memory: s.memory, at: address, ...this.#known(s, address, values.length), values, place: s.place });
+    this.builder.add({ kind: "store", memory: s.memory, at: address, ...this.#known(s, address, values.length), values, source: s.source });
   }
 
   #zero(type: Scalar): Value {
@@ -159,7 +159,7 @@ class Lowering extends Rewriter {
         variables.forEach((variable, i) => b.add({ kind: "assign", variable, value: values[i]! }));
       const then = b.block(() => assign(this.#read(s, at, count)));
       const otherwise = b.block(() => assign(variables.map((_, i) => this.#readGuarded(s, b.operate("add.u32", at, this.#u(i))))));
-      b.add({ kind: "if", condition: inside, body: then, otherwise, place: s.place });
+      b.add({ kind: "if", condition: inside, body: then, otherwise, source: s.source });
       made = variables.map((variable) => {
         const result = b.value(type);
         b.add({ kind: "get", variable, result });
@@ -192,7 +192,7 @@ class Lowering extends Rewriter {
           value,
           expected: null,
           result: null,
-          place: s.place,
+          source: s.source,
         });
       };
       atomic("and", rest);
@@ -216,7 +216,7 @@ class Lowering extends Rewriter {
     const otherwise = b.block(() => {
       if (values.length > 1) values.forEach((v, i) => this.#writeGuarded(s, b.operate("add.u32", at, this.#u(i)), [v]));
     });
-    b.add({ kind: "if", condition: inside, body: then, otherwise, place: s.place });
+    b.add({ kind: "if", condition: inside, body: then, otherwise, source: s.source });
   }
 
   #store(s: Store): void {
@@ -246,7 +246,7 @@ class Lowering extends Rewriter {
     const variable = b.variable(type);
     b.add({ kind: "declare", variable, value: this.#zero(type) });
     const then = b.block(() => b.add({ kind: "assign", variable, value: make() }));
-    b.add({ kind: "if", condition: inside, body: then, otherwise: [], place: s.place });
+    b.add({ kind: "if", condition: inside, body: then, otherwise: [], source: s.source });
     if (s.result === null) return;
     const result = b.value(type);
     b.add({ kind: "get", variable, result });

@@ -10,7 +10,7 @@ export interface Context {
   readonly name: string;
   readonly builder: Builder;
   /** "at file.ts:3", or "" where places are not asked for. */
-  place(): string;
+  source(): string;
 }
 
 /** A float of a shader, or a number. */
@@ -22,7 +22,7 @@ export type UintLike = Uint | number;
 
 /** An error that names the line of the shader's function. */
 export function refuse(context: Context, problem: string): never {
-  throw new ShaderError(context.name, problem, context.place());
+  throw new ShaderError(context.name, problem, context.source());
 }
 
 export abstract class Typed {

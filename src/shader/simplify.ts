@@ -35,14 +35,14 @@ export class Rewriter {
     if (v.leaf === null) return this.#values.get(v)!;
     const { leaf } = v;
     if (leaf.kind === "constant") return this.builder.constant(v.type, leaf.number);
-    return leaf.kind === "uniform" ? this.builder.uniform(leaf.uniform) : this.builder.place(leaf.kind);
+    return leaf.kind === "uniform" ? this.builder.uniform(leaf.uniform) : this.builder.index(leaf.kind);
   }
 
   set(old: Value, now: Value): void {
     this.#values.set(old, now);
   }
 
-  fresh(old: Value): Value {
+  redefine(old: Value): Value {
     const now = this.builder.value(old.type);
     this.#values.set(old, now);
     return now;
@@ -92,7 +92,7 @@ export class Rewriter {
           at: of(s.at),
           value: of(s.value),
           expected: s.expected === null ? null : of(s.expected),
-          result: s.result === null ? null : this.fresh(s.result),
+          result: s.result === null ? null : this.redefine(s.result),
         });
         return;
       case "declare":
@@ -101,7 +101,7 @@ export class Rewriter {
         b.add({ kind: "declare", variable: this.variable(s.variable), value: of(s.value) });
         return;
       case "get":
-        b.add({ kind: "get", variable: this.variable(s.variable), result: this.fresh(s.result) });
+        b.add({ kind: "get", variable: this.variable(s.variable), result: this.redefine(s.result) });
         return;
       case "assign":
         b.add({ kind: "assign", variable: this.variable(s.variable), value: of(s.value) });
@@ -149,7 +149,7 @@ export class Rewriter {
       }
       return;
     }
-    const index = this.fresh(s.index);
+    const index = this.redefine(s.index);
     b.add({ ...s, index, start, end, step, body: this.inside(s.body) });
   }
 }
@@ -162,7 +162,7 @@ function tripsOf(s: For, start: Value, end: Value, step: Value): number[] | null
   const statements = count * Math.max(1, weight(s.body));
   if (s.unroll === null && statements > UNROLL_BUDGET) return null;
   if (statements > MOST_UNROLLED)
-    throw new ShaderError("shader", `a loop that unrolls to ${statements} statements; ${MOST_UNROLLED} at most`, s.place);
+    throw new ShaderError("shader", `a loop that unrolls to ${statements} statements; ${MOST_UNROLLED} at most`, s.source);
   return Array.from({ length: count }, (_, i) => from + i * by);
 }
 

@@ -106,9 +106,9 @@ export function readStored(device: Measured, report: LoadReport): Found {
 export function writeStored(device: Measured, report: LoadReport, stored: Stored): string {
   const path = storePath(device);
   mkdirSync(dirname(path), { recursive: true });
-  const fresh = `${path}.${process.pid}.new`;
-  writeFileSync(fresh, `${JSON.stringify({ format: FORMAT, for: measuredFor(device, report), ...stored }, null, 1)}\n`);
-  renameSync(fresh, path);
+  const temporary = `${path}.${process.pid}.new`;
+  writeFileSync(temporary, `${JSON.stringify({ format: FORMAT, for: measuredFor(device, report), ...stored }, null, 1)}\n`);
+  renameSync(temporary, path);
   return path;
 }
 

@@ -99,7 +99,7 @@ class Structuring extends Rewriter {
     const inside = 4 * wordsOf(s) === stride ? u(0) : b.operate("and.u32", byte, u(stride - 1));
     const where = isTexelOfMany ? ({ at, texel: true } as const) : { at, offset: inside };
     if (s.kind === "store") b.add({ ...s, ...where, values: s.values.map((v) => this.value(v)) });
-    else b.add({ ...s, ...where, results: s.results.map((v) => this.fresh(v)) });
+    else b.add({ ...s, ...where, results: s.results.map((v) => this.redefine(v)) });
   }
 }
 

@@ -10,25 +10,25 @@ export function verifyShader(shader: Shader): void {
   new Uniformity(shader).check();
 }
 
-const placeOf = (s: Statement): string => ("place" in s ? s.place : "");
+const sourceOf = (s: Statement): string => ("source" in s ? s.source : "");
 
 class Verifier {
   readonly #name: string;
-  /** Statements around the one that is looked at, for its place. */
-  #place = "";
+  /** Statements around the one that is looked at, for its source line. */
+  #source = "";
 
   constructor(name: string) {
     this.#name = name;
   }
 
   #refuse(problem: string): never {
-    throw new ShaderError(this.#name, problem, this.#place);
+    throw new ShaderError(this.#name, problem, this.#source);
   }
 
   block(block: Block, visible: ReadonlySet<number>): Set<number> {
     const known = new Set(visible);
     for (const s of block) {
-      if (placeOf(s) !== "") this.#place = placeOf(s);
+      if (sourceOf(s) !== "") this.#source = sourceOf(s);
       if (s.kind === "while") {
         const after = this.block(s.head, known);
         this.#see(s.condition, after, "bool");
@@ -176,7 +176,7 @@ class Uniformity {
           throw new ShaderError(
             this.#shader.name,
             "not all threads of a group come to this barrier: the conditions around it differ between threads",
-            s.place,
+            s.source,
           );
         return together;
       case "store":

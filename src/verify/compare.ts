@@ -1,6 +1,6 @@
 /** Compares the elements of two results. */
 import type { TensorDescription } from "../native/binding.ts";
-import { eachPlace, elementsOf } from "./values/tensors.ts";
+import { eachOffset, elementsOf } from "./values/tensors.ts";
 import type { Tolerance } from "./values/tolerances.ts";
 import { bitsOf, readElement, typeOf, type DataType, type Element } from "./values/types.ts";
 
@@ -64,15 +64,15 @@ function distance(type: DataType, got: Element, want: Element, tolerance: Tolera
 function largestOf(view: DataView, type: DataType, t: TensorDescription): number {
   let largest = 0;
   if (type.kind !== "float") return largest;
-  eachPlace(t, (place) => {
-    const value = Math.abs(readElement(view, type, place) as number);
+  eachOffset(t, (offset) => {
+    const value = Math.abs(readElement(view, type, offset) as number);
     if (Number.isFinite(value) && value > largest) largest = value;
   });
   return largest;
 }
 
-const shown = (view: DataView, type: DataType, place: number): string => {
-  return `${String(readElement(view, type, place))} (0x${bitsOf(view, type, place)})`;
+const formatElement = (view: DataView, type: DataType, offset: number): string => {
+  return `${String(readElement(view, type, offset))} (0x${bitsOf(view, type, offset)})`;
 };
 
 const MOST_KEPT = 4096;
@@ -91,22 +91,22 @@ export function compare(
   const largest = tolerance.relative === 0 ? 0 : largestOf(b, type, t);
   let count = 0;
   let first = -1;
-  let firstPlace = 0;
+  let firstOffset = 0;
   let maxAbsolute = 0;
   let maxRelative = 0;
   let maxUlps = 0;
   const differing: Differing[] = [];
-  eachPlace(t, (place, index) => {
+  eachOffset(t, (offset, index) => {
     if (index >= limit) return;
-    const got = readElement(a, type, place);
-    const want = readElement(b, type, place);
+    const got = readElement(a, type, offset);
+    const want = readElement(b, type, offset);
     const d = distance(type, got, want, tolerance, largest);
     if (d.same) return;
     count++;
     if (differing.length < MOST_KEPT) differing.push({ type, index, got, want });
     if (first < 0) {
       first = index;
-      firstPlace = place;
+      firstOffset = offset;
     }
     maxAbsolute = Math.max(maxAbsolute, d.absolute);
     maxRelative = Math.max(maxRelative, d.absolute / Math.abs(Number(want)));
@@ -118,8 +118,8 @@ export function compare(
     count,
     elements: Math.min(elementsOf(t.sizes), limit),
     first,
-    got: shown(a, type, firstPlace),
-    want: shown(b, type, firstPlace),
+    got: formatElement(a, type, firstOffset),
+    want: formatElement(b, type, firstOffset),
     maxAbsolute,
     maxRelative,
     maxUlps,

@@ -3,14 +3,14 @@ import { ENUMS } from "../dml/operators.generated.ts";
 import type { TensorDescription } from "../native/binding.ts";
 import { tensorsOf } from "./operators/operators.ts";
 import type { Random } from "./values/seeded-random.ts";
-import { eachPlace, elementsOf } from "./values/tensors.ts";
+import { eachOffset, elementsOf } from "./values/tensors.ts";
 import type { Described } from "./values/operator-text.ts";
 import { typeOf, writeElement, type DataType, type Element } from "./values/types.ts";
 
 /** An element's value from its index; used where elements depend on each other. */
 type Values = (index: number) => Element;
 
-interface Place {
+interface FillContext {
   readonly described: Described;
   readonly operator: string;
   readonly field: string;
@@ -39,15 +39,15 @@ function shuffled(random: Random, n: number): number[] {
 }
 
 /** Eighths, so that every format holds them and sums of their products are exact. */
-const eighths = ({ random }: Place, low: number, high: number): Values => {
+const eighths = ({ random }: FillContext, low: number, high: number): Values => {
   return () => random.between(low, high) / 8;
 };
-const whole = ({ random }: Place, low: number, high: number): Values => {
+const whole = ({ random }: FillContext, low: number, high: number): Values => {
   return () => random.between(low, high);
 };
 
 /** Distinct values, where equal ones would let the result depend on the order of the work. */
-function distinct({ random, tensor, type }: Place): Values {
+function distinct({ random, tensor, type }: FillContext): Values {
   const order = shuffled(random, elementsOf(tensor.sizes));
   const middle = order.length >> 1;
   if (type.kind === "float") return (i) => (order[i]! - middle) / (order.length > 500 ? 1 : 8);
@@ -58,12 +58,12 @@ function distinct({ random, tensor, type }: Place): Values {
 }
 
 /** Indices along an axis: negative ones too where the type has them and the operator takes them. */
-function indicesAlong(place: Place, size: number, takesNegative: boolean): Values {
+function indicesAlong(place: FillContext, size: number, takesNegative: boolean): Values {
   return whole(place, place.type.kind === "signed" && takesNegative ? -size : 0, size - 1);
 }
 
 /** Indices along an axis that never repeat on a line, so that no element is written twice. */
-function uniqueAlong({ random, tensor }: Place, axis: number, size: number): Values {
+function uniqueAlong({ random, tensor }: FillContext, axis: number, size: number): Values {
   const lines = new Map<number, number[]>();
   const inner = elementsOf(tensor.sizes.slice(axis + 1));
   return (index) => {
@@ -74,7 +74,7 @@ function uniqueAlong({ random, tensor }: Place, axis: number, size: number): Val
 }
 
 /** Coordinates of GATHER_ND and SCATTER_ND: one number for each of the input's leading dimensions. */
-function coordinates({ described, random, tensor }: Place, unique: boolean): Values {
+function coordinates({ described, random, tensor }: FillContext, unique: boolean): Values {
   const input = tensorNamed(described, "input");
   const rank = number(described, "inputDimensionCount");
   const index = described.row.fields.findIndex((f) => f.name === "batchDimensionCount");
@@ -97,7 +97,7 @@ function coordinates({ described, random, tensor }: Place, unique: boolean): Val
 }
 
 /** Lengths, ends and starts, or flags, as the type of an attention's mask asks. */
-function maskOf(place: Place): Values {
+function maskOf(place: FillContext): Values {
   const { described, random, tensor } = place;
   const types = ENUMS.DML_MULTIHEAD_ATTENTION_MASK_TYPE;
   const length = (name: string): number => tensorsNamed(described, name)[0]?.sizes.at(-2) ?? 1;
@@ -121,7 +121,7 @@ function maskOf(place: Place): Values {
 }
 
 /** Inputs that have a meaning of their own; null for plain data. */
-function special(place: Place): Values | null {
+function special(place: FillContext): Values | null {
   const { operator, field, described, tensor, random } = place;
   if (field === "indices") {
     if (operator === "SCATTER") {
@@ -187,7 +187,7 @@ const domains: readonly (readonly [operator: RegExp, field: RegExp, low: number,
   [/^(RNN|LSTM|GRU)$/, /^(weight|recurrence)$/, -2, 2],
 ];
 
-function reals(place: Place): Values {
+function reals(place: FillContext): Values {
   const { operator, field, described, random } = place;
   if (/MAX_POOLING|TOP_K|ARGMAX|ARGMIN|HARDMAX/.test(operator) && field === "input") return distinct(place);
   if (operator === "ELEMENT_WISE_POW" && field === "exponent") return whole(place, -2, 3);
@@ -202,7 +202,7 @@ function reals(place: Place): Values {
 }
 
 /** Integers over their whole range, where that has a meaning; the 64-bit ones odd and past 2^53. */
-function anyInteger({ random, type }: Place): Values {
+function anyInteger({ random, type }: FillContext): Values {
   if (type.bits === 64) {
     return () => {
       const large = (1n << 55n) + BigInt(random.bits()) * 2n + 1n;
@@ -216,7 +216,7 @@ function anyInteger({ random, type }: Place): Values {
 const wholeRange =
   /ADD|REDUCE|CUMULATIVE_SUM|SUBTRACT|MULTIPLY$|BIT_|MAX$|MIN$|_IF|SLICE|JOIN|SPLIT|PADDING|GATHER|TILE|ONE_HOT|SCATTER|SPACE|REVERSE|IDENTITY/;
 
-function integers(place: Place): Values {
+function integers(place: FillContext): Values {
   const { operator, field, described, type, random } = place;
   const least = type.kind === "signed" ? -9 : 0;
   if (/MAX_POOLING|TOP_K|ARGMAX|ARGMIN/.test(operator) && field === "input") return distinct(place);
@@ -247,7 +247,7 @@ export function inputsFor(described: Described, random: Random): (Uint8Array | n
     if (tensors.length === 0 && f.type === "tensor") inputs.push(null);
     for (const tensor of tensors) {
       const type = typeOf(tensor.dataType)!;
-      const place: Place = { described, operator: described.row.name, field: f.name, tensor, type, random };
+      const place: FillContext = { described, operator: described.row.name, field: f.name, tensor, type, random };
       const values = special(place) ?? (type.kind === "float" ? reals(place) : integers(place));
       inputs.push(filled(tensor, values));
     }
@@ -262,7 +262,7 @@ export function filled(tensor: TensorDescription, values: Values): Uint8Array {
   const type = typeOf(tensor.dataType)!;
   const repeats = tensor.strides?.includes(0) === true;
   const written = new Set<number>();
-  eachPlace(tensor, (place, index) => {
+  eachOffset(tensor, (place, index) => {
     const value = values(index);
     if (repeats && written.has(place)) return;
     if (repeats) written.add(place);

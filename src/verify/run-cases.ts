@@ -39,7 +39,7 @@ interface Explanation {
 const elementText = ({ index, inputs, got, want }: Element): string =>
   `  at ${index}${inputs === undefined ? "" : `, of ${inputs.map(String).join(", ")}`}: ${String(got)} instead of ${String(want)}`;
 
-const SHOWN = 6;
+const MAX_ELEMENTS = 6;
 
 /** A finding is explained as a whole, or each of its elements by one entry or another. */
 function explain(id: string, finding: Finding, entries: readonly Known[]): Explanation {
@@ -54,15 +54,17 @@ function explain(id: string, finding: Finding, entries: readonly Known[]): Expla
     return entry === undefined;
   });
   if (finding.elements !== undefined && left.length === 0) return { entries: [...used], left: null };
-  const shown = used.size === 0 ? [] : left.slice(0, SHOWN).map(elementText);
+  const elements = used.size === 0 ? [] : left.slice(0, MAX_ELEMENTS).map(elementText);
   return {
     entries: [...used],
-    left: [finding.text, ...(shown.length > 0 ? [`  ${left.length} are in no entry of the known differences:`] : []), ...shown].join("\n"),
+    left: [finding.text, ...(elements.length > 0 ? [`  ${left.length} are in no entry of the known differences:`] : []), ...elements].join(
+      "\n",
+    ),
   };
 }
 
 /** Long enough to be cheap, short enough that Ctrl-C and progress answer. */
-const TURN_IN_MS = 50;
+const SLICE_IN_MS = 50;
 
 export async function run(cases: Iterable<Case>, context: Context, { facts, isWhole, signal, onReport }: RunOptions): Promise<Summary> {
   const entries = known.filter((entry) => applies(entry, facts));
@@ -70,11 +72,11 @@ export async function run(cases: Iterable<Case>, context: Context, { facts, isWh
   const ran: string[] = [];
   const reports: Report[] = [];
   const start = performance.now();
-  let turn = start;
+  let sliceStart = start;
   for (const one of cases) {
-    if (performance.now() - turn > TURN_IN_MS) {
+    if (performance.now() - sliceStart > SLICE_IN_MS) {
       await new Promise((resolve) => setImmediate(resolve));
-      turn = performance.now();
+      sliceStart = performance.now();
     }
     if (signal.aborted) break;
     const begun = performance.now();

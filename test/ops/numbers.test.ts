@@ -181,9 +181,9 @@ const BEYOND: readonly [dx.DType, number | bigint][] = [
 
 eachDevice("data beyond a dtype", () => {
   it.each(BEYOND)("%s does not hold %s: lists, typed arrays, bigints", (dtype, v) => {
-    expect(() => dx.tensor([[0, v]], { dtype })).toThrow(`tensor: data must be a number that ${dtype} holds; received ${v}`);
+    expect(() => dx.tensor([[0, v]], { dtype })).toThrow(`tensor: data must be a number that ${dtype} can represent; received ${v}`);
     expect(() => dx.tensor(v, { dtype })).toThrow(dx.DTypeError);
-    expect(() => dx.full([2], v, { dtype })).toThrow(`full: value must be a number that ${dtype} holds`);
+    expect(() => dx.full([2], v, { dtype })).toThrow(`full: value must be a number that ${dtype} can represent`);
     if (typeof v === "number") expect(() => dx.tensor(Float64Array.of(0, v), { dtype })).toThrow(dx.DTypeError);
     else if (v >= 0) expect(() => dx.tensor(BigUint64Array.of(v), { dtype })).toThrow(dx.DTypeError);
   });
@@ -191,7 +191,7 @@ eachDevice("data beyond a dtype", () => {
   test("what float32 does not hold is infinite as an element, and no number to fill with", () => {
     expect(dx.tensor([1e40]).toArraySync()).toEqual([Infinity]);
     expect(dx.tensor([1]).add(1e40).toArraySync()).toEqual([Infinity]);
-    expect(() => dx.full([2], 1e40)).toThrow("full: value must be a number that float32 holds; received 1e+40.");
+    expect(() => dx.full([2], 1e40)).toThrow("full: value must be a number that float32 can represent; received 1e+40.");
   });
 
   test("arithmetic with a bigint wraps by all its digits", () => {

@@ -10,8 +10,8 @@ eachDevice("the way of a value into a storage", () => {
     expect(wayOf(x.reshape(-1))).toEqual({ kind: "whole" });
     expect(wayOf(x.select(0, 1))).toEqual({ kind: "range", start: 3 });
     expect(wayOf(x.select(0, 0))).toEqual({ kind: "range", start: 0 });
-    expect(wayOf(x.t())).toEqual({ kind: "places", places: Int32Array.from([0, 3, 1, 4, 2, 5]) });
-    expect(wayOf(x.t().slice(0, 1, 3))).toEqual({ kind: "places", places: Int32Array.from([1, 4, 2, 5]) });
+    expect(wayOf(x.t())).toEqual({ kind: "positions", positions: Int32Array.from([0, 3, 1, 4, 2, 5]) });
+    expect(wayOf(x.t().slice(0, 1, 3))).toEqual({ kind: "positions", positions: Int32Array.from([1, 4, 2, 5]) });
     expect(flatDesc(x.select(1, 2)).shape).toEqual([6]);
   });
 

@@ -4,7 +4,7 @@ import { defaultDevice, device as deviceOf, type Device, type DeviceLike } from 
 import { DTYPES, dtypeOfArray, isDType, isFloat, isInteger, type DType } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { upload } from "../../runtime/buffers.ts";
-import { requireHeld, element, elements, holds, notHeld, truths } from "../../core/elements.ts";
+import { requireHeld, element, elements, canRepresent, notRepresentable, truths } from "../../core/elements.ts";
 import { fillFromOp, fillOp, isReadFill, scalarTensor } from "../../runtime/constants.ts";
 import { nativeDevice } from "../../runtime/devices.ts";
 import { noteIntegers } from "../../runtime/index-check.ts";
@@ -138,8 +138,8 @@ export function tensor(
 /** The data of a tensor. An integer dtype must represent all numbers; numbers too large for a floating dtype become infinite, as in PyTorch. */
 function heldIn(dtype: DType, values: readonly Scalar[]): readonly Scalar[] {
   if (!isInteger(dtype)) return values;
-  const wrong = values.findIndex((v) => !holds(dtype, v));
-  if (wrong >= 0) throw notHeld("tensor", "data", dtype, values[wrong]);
+  const wrong = values.findIndex((v) => !canRepresent(dtype, v));
+  if (wrong >= 0) throw notRepresentable("tensor", "data", dtype, values[wrong]);
   return values;
 }
 

@@ -3,7 +3,7 @@ import { addShader } from "../../shader/kernels/select.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { isFloat, resultType, type DType } from "../../core/dtype.ts";
-import { holds } from "../../core/elements.ts";
+import { canRepresent } from "../../core/elements.ts";
 import { DTypeError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { scalarTensor } from "../../runtime/constants.ts";
@@ -144,7 +144,7 @@ const divNumberOp: Definition<undefined> = binary("div", {
  * other operations they are rounded to the tensor's dtype.
  */
 const keepsDigits = (x: Arithmetic, by: Arithmetic): x is Tensor =>
-  typeof by === "number" && x instanceof Tensor && (x.dtype === "bfloat16" || (x.dtype === "float16" && !holds("float16", by)));
+  typeof by === "number" && x instanceof Tensor && (x.dtype === "bfloat16" || (x.dtype === "float16" && !canRepresent("float16", by)));
 const digits = (x: Tensor, by: Arithmetic): [Tensor, Tensor] => [x, scalarTensor(x.device, "float32", by as number)];
 
 /** a + b. Reference: torch.add. DirectML: ELEMENT_WISE_ADD. Shapes broadcast; dtypes promote; bool is OR. */

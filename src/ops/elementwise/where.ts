@@ -2,7 +2,7 @@
 import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import type { Device } from "../../core/device.ts";
 import { isFloat, isHalf, isInteger, resultType, type DType } from "../../core/dtype.ts";
-import { requireOperand, largestOf, notHeld, rangeOf } from "../../core/elements.ts";
+import { requireOperand, largestOf, notRepresentable, rangeOf } from "../../core/elements.ts";
 import { DTypeError, ValueError } from "../../core/errors.ts";
 import { contiguousOp } from "../../runtime/assign.ts";
 import { heldScalar, scalarTensor } from "../../runtime/constants.ts";
@@ -100,7 +100,7 @@ function edge(operation: string, argument: "min" | "max", device: Device, dtype:
   if (!isInteger(dtype) || typeof value === "boolean") return heldScalar(operation, argument, device, dtype, value);
   requireOperand(dtype, value);
   const [least, most] = rangeOf(dtype);
-  if (argument === "min" ? value > most : value < least) throw notHeld(operation, argument, dtype, value);
+  if (argument === "min" ? value > most : value < least) throw notRepresentable(operation, argument, dtype, value);
   return scalarTensor(device, dtype, value < least ? least : value > most ? most : value);
 }
 

@@ -4,7 +4,7 @@ import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { assign, dispatch } from "../../dispatch/dispatch.ts";
 import { defaultDevice, device as deviceOf, type Device } from "../../core/device.ts";
 import { isFloat, isInteger, type DType } from "../../core/dtype.ts";
-import { elements, holds, notHeld, rangeOf } from "../../core/elements.ts";
+import { elements, canRepresent, notRepresentable, rangeOf } from "../../core/elements.ts";
 import { DTypeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { noGrad } from "../../autograd/grad-mode.ts";
@@ -308,8 +308,8 @@ const inRangeOp: Definition<{ readonly low: number; readonly range: number; read
 /** Throws DTypeError unless a dtype represents the integers in [low, high). @package */
 export function requireDrawable(operation: string, dtype: DType, low: number, high: number): void {
   const [least, most] = dtype === "bool" ? [0, 1] : isFloat(dtype) ? [-Infinity, Infinity] : rangeOf(dtype);
-  if (low < least || !holds(dtype, low)) throw notHeld(operation, "low", dtype, low);
-  if (high - 1 > most || !holds(dtype, high - 1)) throw notHeld(operation, "high", dtype, high);
+  if (low < least || !canRepresent(dtype, low)) throw notRepresentable(operation, "low", dtype, low);
+  if (high - 1 > most || !canRepresent(dtype, high - 1)) throw notRepresentable(operation, "high", dtype, high);
 }
 
 /** Integers in [low, high), at most 2^32 of them. Default dtype int64. Reference: torch.randint. DirectML: RANDOM_GENERATOR. */

@@ -35,11 +35,11 @@ export interface Eigenvalues {
   readonly info: number;
 }
 
-/** Matrices lie column by column and are overwritten unless said otherwise. What is returned as a number is LAPACK's info. */
+/** Matrices are column-major and are overwritten unless said otherwise. What is returned as a number is LAPACK's info. */
 export interface Engine {
   /** "LAPACK (/usr/lib/…)", "portable". */
   readonly name: string;
-  /** a [n, n], its lower triangle: the Cholesky factor in its place. potrf */
+  /** a [n, n], its lower triangle: overwritten by the Cholesky factor. potrf */
   cholesky(n: number, a: Float64Array): number;
   /** a [m, n]: L and U with row exchanges, numbered from 1. getrf */
   lu(m: number, n: number, a: Float64Array, pivots: Int32Array): number;

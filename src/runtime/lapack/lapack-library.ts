@@ -86,19 +86,19 @@ class Library implements Engine {
     const vt = new Float64Array(rows * n);
     const job = { all: "A", some: "S", none: "N" }[vectors];
     const some = new Float64Array(1);
-    const places = new Int32Array(8 * k);
+    const iwork = new Int32Array(8 * k);
     const [left, right] = vectors === "none" ? [some, some] : [u, vt];
     const info = this.#spacious(
-      (work, length) => this.#ask("dgesdd", job, m, n, a, m, s, left, m, right, Math.max(1, rows), work, length, places),
+      (work, length) => this.#ask("dgesdd", job, m, n, a, m, s, left, m, right, Math.max(1, rows), work, length, iwork),
       4 * k * k + 10 * k + Math.max(m, n),
     );
     return { s, u, vt, info };
   }
 
   symmetricEigen(n: number, a: Float64Array, w: Float64Array): number {
-    const places = new Int32Array(Math.max(1, 3 + 5 * n));
+    const iwork = new Int32Array(Math.max(1, 3 + 5 * n));
     return this.#spacious(
-      (work, length) => this.#ask("dsyevd", "V", "L", n, a, n, w, work, length, places, length < 0 ? -1 : places.length),
+      (work, length) => this.#ask("dsyevd", "V", "L", n, a, n, w, work, length, iwork, length < 0 ? -1 : iwork.length),
       1 + 6 * n + 2 * n * n,
     );
   }

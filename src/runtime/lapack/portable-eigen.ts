@@ -13,7 +13,7 @@ interface Complex {
   readonly im: Float64Array;
 }
 
-/** Q^T A Q with zeros below the first subdiagonal, in a's place; gives Q. */
+/** Q^T A Q with zeros below the first subdiagonal, overwriting a; gives Q. */
 function hessenberg(n: number, a: Float64Array): Float64Array {
   const q = new Float64Array(n * n);
   for (let i = 0; i < n; i++) q[i * n + i] = 1;
@@ -68,7 +68,7 @@ function shiftOf(n: number, { re, im }: Complex, last: number): readonly [number
 }
 
 /** Rows k and k + 1 of columns from `from`: multiplied by [[c, s], [-conj(s), c]]. */
-function turnRows(n: number, { re, im }: Complex, k: number, c: number, sr: number, si: number, from: number): void {
+function rotateRows(n: number, { re, im }: Complex, k: number, c: number, sr: number, si: number, from: number): void {
   for (let j = from; j < n; j++) {
     const at = j * n + k;
     const [xr, xi, yr, yi] = [re[at]!, im[at]!, re[at + 1]!, im[at + 1]!];
@@ -80,7 +80,7 @@ function turnRows(n: number, { re, im }: Complex, k: number, c: number, sr: numb
 }
 
 /** Columns k and k + 1 of rows before `to`: multiplied by the adjoint of that. */
-function turnColumns(n: number, { re, im }: Complex, k: number, c: number, sr: number, si: number, to: number): void {
+function rotateColumns(n: number, { re, im }: Complex, k: number, c: number, sr: number, si: number, to: number): void {
   for (let i = 0; i < to; i++) {
     const [a, b] = [k * n + i, (k + 1) * n + i];
     const [xr, xi, yr, yi] = [re[a]!, im[a]!, re[b]!, im[b]!];
@@ -101,26 +101,26 @@ function sweep(n: number, h: Complex, z: Complex, first: number, last: number, s
     }
   };
   shifted(1);
-  const turns: (readonly [number, number, number])[] = [];
+  const rotations: (readonly [number, number, number])[] = [];
   for (let k = first; k < last; k++) {
     const at = k * n + k;
     const [xr, xi, yr, yi] = [re[at]!, im[at]!, re[at + 1]!, im[at + 1]!];
     const size = Math.hypot(xr, xi);
     const length = Math.hypot(size, yr, yi);
-    let turn: readonly [number, number, number] = [1, 0, 0];
-    if (length > 0 && size === 0) turn = [0, yr / length, -yi / length];
+    let rotation: readonly [number, number, number] = [1, 0, 0];
+    if (length > 0 && size === 0) rotation = [0, yr / length, -yi / length];
     else if (length > 0) {
       // s = (x / |x|) conj(y) / length
       const [ur, ui] = [xr / size, xi / size];
-      turn = [size / length, (ur * yr + ui * yi) / length, (ui * yr - ur * yi) / length];
+      rotation = [size / length, (ur * yr + ui * yi) / length, (ui * yr - ur * yi) / length];
     }
-    turnRows(n, h, k, ...turn, k);
+    rotateRows(n, h, k, ...rotation, k);
     re[at + 1] = im[at + 1] = 0;
-    turns.push(turn);
+    rotations.push(rotation);
   }
-  turns.forEach((turn, i) => {
-    turnColumns(n, h, first + i, ...turn, Math.min(first + i + 2, last + 1));
-    turnColumns(n, z, first + i, ...turn, n);
+  rotations.forEach((rotation, i) => {
+    rotateColumns(n, h, first + i, ...rotation, Math.min(first + i + 2, last + 1));
+    rotateColumns(n, z, first + i, ...rotation, n);
   });
   shifted(-1);
 }
@@ -135,8 +135,8 @@ function schur(n: number, h: Complex, z: Complex): boolean {
   for (let last = n - 1; last > 0;) {
     let first = last;
     for (; first > 0; first--) {
-      const beside = size(first, first) + size(first - 1, first - 1);
-      if (size(first, first - 1) <= EPSILON * (beside === 0 ? whole : beside)) break;
+      const neighbours = size(first, first) + size(first - 1, first - 1);
+      if (size(first, first - 1) <= EPSILON * (neighbours === 0 ? whole : neighbours)) break;
     }
     if (first > 0) re[(first - 1) * n + first] = im[(first - 1) * n + first] = 0;
     if (first === last) {
@@ -206,15 +206,15 @@ function vectorsOf(n: number, z: Complex, x: Complex): Complex {
 function paired(n: number, re: Float64Array, im: Float64Array, v: Complex): Omit<Eigenvalues, "info"> {
   const out = { re: new Float64Array(n), im: new Float64Array(n), vectorsRe: new Float64Array(n * n), vectorsIm: new Float64Array(n * n) };
   const isTaken = new Array<boolean>(n).fill(false);
-  let place = 0;
+  let index = 0;
   const put = (k: number, x: number, y: number, sign: number): void => {
-    out.re[place] = x;
-    out.im[place] = sign * y;
+    out.re[index] = x;
+    out.im[index] = sign * y;
     for (let i = 0; i < n; i++) {
-      out.vectorsRe[place * n + i] = v.re[k * n + i]!;
-      out.vectorsIm[place * n + i] = y === 0 ? 0 : sign * v.im[k * n + i]!;
+      out.vectorsRe[index * n + i] = v.re[k * n + i]!;
+      out.vectorsIm[index * n + i] = y === 0 ? 0 : sign * v.im[k * n + i]!;
     }
-    place++;
+    index++;
   };
   for (let k = 0; k < n; k++) {
     if (isTaken[k]) continue;

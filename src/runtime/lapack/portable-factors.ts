@@ -18,9 +18,9 @@ export const cholesky: Engine["cholesky"] = (n, a) => {
 function exchangeRows(a: Float64Array, m: number, columns: number, i: number, j: number): void {
   if (i === j) return;
   for (let c = 0; c < columns; c++) {
-    const held = a[c * m + i]!;
+    const saved = a[c * m + i]!;
     a[c * m + i] = a[c * m + j]!;
-    a[c * m + j] = held;
+    a[c * m + j] = saved;
   }
 }
 

@@ -14,7 +14,7 @@ const dot = (x: Float64Array, a: number, y: Float64Array, b: number, n: number):
   return total;
 };
 
-/** Turns two columns of length n by an angle. */
+/** Rotates two columns of length n by an angle. */
 function rotate(x: Float64Array, n: number, p: number, q: number, cos: number, sin: number): void {
   for (let i = 0; i < n; i++) {
     const u = x[p * n + i]!;
@@ -99,11 +99,11 @@ function tallSvd(m: number, n: number, a: Float64Array, columns: number) {
   const u = new Float64Array(m * columns);
   const right = new Float64Array(n * n);
   let rank = 0;
-  order.forEach((j, place) => {
-    right.set(v.subarray(j * n, (j + 1) * n), place * n);
-    if (place >= columns || !(lengths[j]! > noise)) return;
-    rank = place + 1;
-    for (let i = 0; i < m; i++) u[place * m + i] = work[j * m + i]! / lengths[j]!;
+  order.forEach((j, index) => {
+    right.set(v.subarray(j * n, (j + 1) * n), index * n);
+    if (index >= columns || !(lengths[j]! > noise)) return;
+    rank = index + 1;
+    for (let i = 0; i < m; i++) u[index * m + i] = work[j * m + i]! / lengths[j]!;
   });
   complete(m, rank, columns, u);
   return { s, u, v: right, info };
@@ -146,9 +146,9 @@ export const symmetricEigen: Engine["symmetricEigen"] = (n, a, w) => {
       }
   }
   const order = Array.from({ length: n }, (_, j) => j).sort((x, y) => a[x * n + x]! - a[y * n + y]!);
-  order.forEach((j, place) => {
-    w[place] = a[j * n + j]!;
+  order.forEach((j, index) => {
+    w[index] = a[j * n + j]!;
   });
-  order.forEach((j, place) => a.set(v.subarray(j * n, (j + 1) * n), place * n));
+  order.forEach((j, index) => a.set(v.subarray(j * n, (j + 1) * n), index * n));
   return isDone ? 0 : 1;
 };

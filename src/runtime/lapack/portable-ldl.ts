@@ -6,9 +6,9 @@ const ALPHA = (1 + Math.sqrt(17)) / 8;
 export const ldl: Engine["ldl"] = (n, a, pivots) => {
   const at = (i: number, j: number): number => j * n + i;
   const exchange = (x: number, y: number): void => {
-    const held = a[x]!;
+    const saved = a[x]!;
     a[x] = a[y]!;
-    a[y] = held;
+    a[y] = saved;
   };
   let info = 0;
   for (let k = 0; k < n;) {
@@ -81,9 +81,9 @@ export const ldlSolve: Engine["ldlSolve"] = (n, k, a, pivots, b) => {
 
 function solveOne(n: number, a: Float64Array, pivots: Int32Array, x: Float64Array): void {
   const exchange = (i: number, j: number): void => {
-    const held = x[i]!;
+    const saved = x[i]!;
     x[i] = x[j]!;
-    x[j] = held;
+    x[j] = saved;
   };
   for (let k = 0; k < n;) {
     const pivot = pivots[k]!;

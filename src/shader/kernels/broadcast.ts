@@ -67,13 +67,13 @@ export function addBroadcast(e: FloatElement, { sizes, a, b }: Broadcast): Kerne
       const p = (name: string): Uint => s.params[name]!;
       const placeOf = (tensor: string): Uint => {
         let rest = at;
-        let place = s.u32(0);
+        let offset = s.u32(0);
         for (let i = inner; i >= 0; i--) {
           const [n, stride] = [p(`n${i}`), p(`${tensor}${i}`)];
-          place = place.add((i === 0 ? rest : rest.mod(n)).mul(stride));
+          offset = offset.add((i === 0 ? rest : rest.mod(n)).mul(stride));
           rest = rest.div(n);
         }
-        return place;
+        return offset;
       };
       const valuesOf = (tensor: "a" | "b", run: number): Float[] => {
         const x = s.buffers[tensor] as Numbers;

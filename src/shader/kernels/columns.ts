@@ -47,8 +47,8 @@ export function normWeightGradient(norm: Norm, e: FloatElement, columns: number)
       const [sums, plain] = [zeros(), isLayer ? zeros() : []];
       const visit = (row: Uint, isThere: ReturnType<Uint["lt"]> | null): (() => void) => {
         const at = isThere === null ? row : isThere.select(row, 0);
-        const place = at.mul(length).add(column);
-        const [a, b] = [read(x, place, width, true), read(dy, place, width, true)];
+        const offset = at.mul(length).add(column);
+        const [a, b] = [read(x, offset, width, true), read(dy, offset, width, true)];
         const [scale, mean] = [scales.load(at), means?.load(at)];
         return () => {
           for (let k = 0; k < width; k++) {

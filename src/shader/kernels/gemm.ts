@@ -46,12 +46,12 @@ export function gemm(tile: Tile, isWhole: boolean): Kernel {
     const width = isWhole ? 4 : 1;
 
     /** What this thread brings of a tile of `height` by `length` elements: places in it, outermost first. */
-    const places = (height: number, length: number): { readonly y: Uint; readonly x: Uint }[] =>
+    const positions = (height: number, length: number): { readonly y: Uint; readonly x: Uint }[] =>
       Array.from({ length: (height * length) / width / threads }, (_, i) => {
         const at = s.local.add(i * threads);
         return { y: at.div(length / width), x: at.mod(length / width).mul(width) };
       });
-    const [placesA, placesB] = [places(bm, bk), places(bk, bn)];
+    const [placesA, placesB] = [positions(bm, bk), positions(bk, bn)];
     const fetch = (from: typeof a, y: Uint, x: Uint, height: Uint, length: Uint): Float[] => {
       const at = y.mul(length).add(x);
       if (isWhole) return from.loadsInside(at, 4);

@@ -96,7 +96,7 @@ export type Steps<T> = Generator<Step, T, readonly Float[]>;
 interface Piece {
   readonly column: Uint;
   /** In the tensor. */
-  readonly place: Uint;
+  readonly offset: Uint;
   readonly values: { readonly [input: string]: Float[] };
   /** null: surely inside of the row. */
   readonly inside: Bool | null;
@@ -128,10 +128,10 @@ export class Row {
   read(unit: Uint, asks: boolean): Piece {
     const { width } = this.#plan;
     const inside = asks ? unit.lt(this.#units) : null;
-    const place = this.index.mul(this.#units).add(unit);
-    const at = (inside === null ? place : inside.select(place, 0)).mul(width);
+    const offset = this.index.mul(this.#units).add(unit);
+    const at = (inside === null ? offset : inside.select(offset, 0)).mul(width);
     const values = Object.fromEntries(this.#inputs.map((name) => [name, read(this.#s.buffers[name] as Numbers, at, width, true)]));
-    return { column: unit.mul(width), place: place.mul(width), values, inside };
+    return { column: unit.mul(width), offset: offset.mul(width), values, inside };
   }
 
   /** Several sums at once, of what fn gives for each element. extra: of the inputs that all rows share, read at the columns. */
@@ -273,7 +273,7 @@ class RowBlock {
         const more = this.#more(steps[0]!.extra, { ...pieces[0]!, inside: null }, access);
         pieces.forEach((piece, r) => {
           const made = this.#elements(piece, more).map(([values, column]) => steps[r]!.fn(values, column));
-          const store = (): void => write(s.buffers[steps[r]!.output] as Numbers, piece.place, made, true);
+          const store = (): void => write(s.buffers[steps[r]!.output] as Numbers, piece.offset, made, true);
           const { isThere } = this.#rows[r]!;
           if (isThere === null) store();
           else s.if(isThere, store);

@@ -95,8 +95,8 @@ export function normBackward(norm: Norm, e: FloatElement, columns: number, hasWe
 
 /** The class of a row; as an unsigned number one that does not count is no column. */
 function classOf(row: Row, s: RowScope): Uint {
-  const place = (s.buffers["target"]!.load(row.index) as Int).bits();
-  return place.eq(s.params.ignored).select(0xffffffff, place);
+  const label = (s.buffers["target"]!.load(row.index) as Int).bits();
+  return label.eq(s.params.ignored).select(0xffffffff, label);
 }
 
 /** The logarithms of each row's probabilities, minus that of its target (0 where the target is no column), and whether it counts. */
@@ -109,12 +109,12 @@ export const crossEntropy = (e: FloatElement, columns: number): Kernel =>
     { logs: e, loss: "f32", counted: "f32" },
     { rowInputs: ["x"] },
     function* (row, s) {
-      const place = classOf(row, s);
+      const label = classOf(row, s);
       const most = yield* row.max(({ x }) => x!);
       const sum = (yield* row.sum(({ x }) => x!.sub(most).exp())).log();
       yield* row.write("logs", [], ({ x }) => x!.sub(most).sub(sum));
-      const isThere = place.lt(row.columns);
-      const own = (s.buffers["x"] as Numbers).load(isThere.select(row.index.mul(row.columns).add(place), 0));
+      const isThere = label.lt(row.columns);
+      const own = (s.buffers["x"] as Numbers).load(isThere.select(row.index.mul(row.columns).add(label), 0));
       s.if(s.local.eq(0), () => {
         (s.buffers["loss"] as Numbers).store(row.index, isThere.select(sum.sub(own.sub(most)), 0));
         (s.buffers["counted"] as Numbers).store(row.index, isThere.select(s.f32(1), 0));
@@ -132,12 +132,12 @@ export const crossEntropyBackward = (e: FloatElement, columns: number): Kernel =
     { dx: e },
     { rowInputs: ["logs"] },
     function* (row, s) {
-      const place = classOf(row, s);
+      const label = classOf(row, s);
       const scales = s.buffers["scale"] as Numbers;
       const scale = scales.load(scales.size.eq(1).select(0, row.index));
-      const isThere = place.lt(row.columns);
+      const isThere = label.lt(row.columns);
       yield* row.write("dx", [], ({ logs }, column) => {
-        const distance = logs!.exp().sub(column.eq(place).select(s.f32(1), 0));
+        const distance = logs!.exp().sub(column.eq(label).select(s.f32(1), 0));
         return isThere.select(distance.mul(scale), 0);
       });
     },

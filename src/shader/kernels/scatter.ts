@@ -7,21 +7,21 @@ import { kernel, type Kernel } from "./kernel.ts";
 
 const THREADS = 256;
 
-/** So many places are compared with each other, so that of equal ones the last wins; of more any one does. */
+/** So many indices are compared with each other, so that of equal ones the last wins; of more any one does. */
 export const MOST_ORDERED = 1024;
 
 /** What a scatter moves: words of 32 bits, or elements of 8 or 16 bits. */
 export type MovedBits = 8 | 16 | 32;
 
 /**
- * y[o, places[j], :] = updates[o, j, :], of x [outer, n, inner] as which y begins. inner counts moved numbers. isShared: places are [k]; else there is one
- * for each `width` numbers of the updates. Places that are none are left out.
+ * y[o, indices[j], :] = updates[o, j, :], of x [outer, n, inner] as which y begins. inner counts moved numbers. isShared: indices are [k]; else there is one
+ * for each `width` numbers of the updates. Indices out of range are skipped.
  */
 export const scatterRows = (bits: MovedBits, isShared: boolean, isOrdered: boolean): Kernel =>
   kernel(
     `scatterRows ${bits} ${isShared} ${isOrdered}`,
     {
-      inputs: { x: "u32", places: "u32", updates: "u32" },
+      inputs: { x: "u32", indices: "u32", updates: "u32" },
       outputs: { y: "u32" },
       params: { count: "u32", n: "u32", k: "u32", inner: "u32", width: "u32" },
       threads: THREADS,
@@ -29,7 +29,7 @@ export const scatterRows = (bits: MovedBits, isShared: boolean, isOrdered: boole
       updates: true,
     },
     (s) => {
-      const { places, updates, y } = s.buffers;
+      const { indices, updates, y } = s.buffers;
       const { count, n, k, inner, width } = s.params;
       const at = s.thread;
       s.if(at.lt(count), () => {
@@ -37,17 +37,17 @@ export const scatterRows = (bits: MovedBits, isShared: boolean, isOrdered: boole
         const outer = row.div(k);
         const j = row.mod(k);
         const column = at.mod(inner);
-        const placeAt = (i: Uint): Uint => places.load(isShared ? i : outer.mul(k).add(i).mul(inner).add(column).div(width));
-        const place = placeAt(j);
-        const isLast = s.variable(place.lt(n));
+        const indexAt = (i: Uint): Uint => indices.load(isShared ? i : outer.mul(k).add(i).mul(inner).add(column).div(width));
+        const index = indexAt(j);
+        const isLast = s.variable(index.lt(n));
         if (isOrdered)
           s.for(j.add(1), k, (i) => {
-            s.if(placeAt(i).eq(place), () => {
+            s.if(indexAt(i).eq(index), () => {
               isLast.value = s.bool(false);
             });
           });
         s.if(isLast.value, () => {
-          const to = outer.mul(n).add(place).mul(inner).add(column);
+          const to = outer.mul(n).add(index).mul(inner).add(column);
           if (bits === 32) y.store(to, updates.load(at));
           else storeBits(s, y, to, bitsAt(updates, at, bits), bits);
         });
@@ -142,7 +142,7 @@ function bitsOf(key: Uint, which: Extreme, element: FoldElement): Uint {
   return key.eq(0).select(which === "max" ? 0xff800000 : 0x7f800000, key.eq(ALL).select(0x7fc00000, bits));
 }
 
-/** Columns that one thread takes: side by side in a row. */
+/** Columns that one thread takes: adjacent in a row. */
 const widthOf = (columns: number): number => (columns % 4 === 0 ? 4 : 1);
 
 const groupsOf =
@@ -150,21 +150,21 @@ const groupsOf =
   ({ shapes }: LaunchFacts): number =>
     Math.ceil(sizeOf(shapes["values"]!) / (THREADS * width));
 
-/** y[places[i], :] = the greatest key of values[i, :], where there is one; y begins as zeros. Places that are no row are left out. */
+/** y[indices[i], :] = the greatest key of values[i, :], where there is one; y begins as zeros. Indices out of range are skipped. */
 export function foldRows(element: FoldElement, fold: Extreme | "sum", columns: number): Kernel {
   const width = widthOf(columns);
   const isSingle = columns === 1;
   return kernel(
     `foldRows ${element} ${fold} ${isSingle ? "single" : width}`,
-    { inputs: { values: element, places: "u32" }, outputs: { y: "u32" }, threads: THREADS, groups: groupsOf(width) },
+    { inputs: { values: element, indices: "u32" }, outputs: { y: "u32" }, threads: THREADS, groups: groupsOf(width) },
     (s) => {
-      const { values, places, y } = s.buffers;
+      const { values, indices, y } = s.buffers;
       const first = s.thread.mul(width);
       s.if(first.lt(values.size), () => {
         const row = isSingle ? first : first.div(y.dim(-1));
-        const place = places.load(row);
-        s.if(place.lt(y.dim(0)), () => {
-          const at = isSingle ? place : place.sub(row).mul(y.dim(-1)).add(first);
+        const index = indices.load(row);
+        s.if(index.lt(y.dim(0)), () => {
+          const at = isSingle ? index : index.sub(row).mul(y.dim(-1)).add(first);
           values.loads(first, width).forEach((x, i) => {
             if (fold === "sum") y.atomicAdd(at.add(i), x.type === "u32" ? x : x.bits());
             else y.atomicMax(at.add(i), keyOf(x, fold));
@@ -194,20 +194,20 @@ export const foldLongRows = (isSigned: boolean, which: Extreme, part: LongPart, 
   kernel(
     `foldLongRows ${isSigned} ${which} ${part} ${columns === 1}`,
     {
-      inputs: { values: "u32", places: "u32", ...(part === "low" ? { high: "u32" as const } : {}) },
+      inputs: { values: "u32", indices: "u32", ...(part === "low" ? { high: "u32" as const } : {}) },
       outputs: { y: "u32" },
       threads: THREADS,
       groups: ({ shapes }) => Math.ceil(sizeOf(shapes["values"]!) / (2 * THREADS)),
     },
     (s) => {
-      const { values, places, y } = s.buffers;
+      const { values, indices, y } = s.buffers;
       const count = s.buffers.values.size.shiftRight(1);
       s.if(s.thread.lt(count), () => {
         const width = y.dim(1);
         const row = columns === 1 ? s.thread : s.thread.div(width);
-        const place = places.load(row);
-        s.if(place.lt(y.dim(0)), () => {
-          const at = columns === 1 ? place : place.sub(row).mul(width).add(s.thread);
+        const index = indices.load(row);
+        s.if(index.lt(y.dim(0)), () => {
+          const at = columns === 1 ? index : index.sub(row).mul(width).add(s.thread);
           const [low, high] = values.loads(s.thread.mul(2), 2) as [Uint, Uint];
           if (part === "sum") {
             const before = y.atomicAdd(at.mul(2), low);

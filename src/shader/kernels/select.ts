@@ -249,12 +249,12 @@ export function crossEntropyGradientShader(g: GraphBuilder, logs: Expr, target: 
   return launch(g, rows.crossEntropyBackward(e, columns), { inputs: { logs, target: target(), scale }, output, params });
 }
 
-/** Parts of values [rows, …] in float32 added by their places [rows] as int32 to zeros [count, …], in no order. */
-export function sumRowsShader(g: GraphBuilder, values: Expr, places: Expr, count: number, rows: number): Expr | null {
+/** Parts of values [rows, …] in float32 added by their indices [rows] as int32 to zeros [count, …], in no order. */
+export function sumRowsShader(g: GraphBuilder, values: Expr, indices: Expr, count: number, rows: number): Expr | null {
   const columns = sizeOf(values.sizes) / rows;
   const output = { name: "dweight", dtype: values.dtype, sizes: [count, columns] };
-  if (values.dtype !== "float32" || places.dtype !== "int32" || chosen(g, "sumRows", [values, output], columns) === null) return null;
-  const inputs = { dy: g.reshape(values, [rows, columns]), index: g.reshape(places, [rows]) };
+  if (values.dtype !== "float32" || indices.dtype !== "int32" || chosen(g, "sumRows", [values, output], columns) === null) return null;
+  const inputs = { dy: g.reshape(values, [rows, columns]), index: g.reshape(indices, [rows]) };
   return launchAll(g, embeddingBackward(), inputs, [output], {}, true)[0]!;
 }
 
@@ -262,10 +262,10 @@ export function sumRowsShader(g: GraphBuilder, values: Expr, places: Expr, count
 const LEAST_REST = 4;
 
 /**
- * Packed x with updates at places along an axis, of which alone is written: of equal places the last wins, where there are no more than MOST_ORDERED. places are
+ * Packed x with updates at indices along an axis, of which alone is written: of equal indices the last wins, where there are no more than MOST_ORDERED. indices are
  * of the updates' sizes, which along the other axes are x's own. Null where SCATTER stands.
  */
-export function scatterShader(g: GraphBuilder, x: Expr, places: Expr, updates: Expr, axis: number): Expr | null {
+export function scatterShader(g: GraphBuilder, x: Expr, indices: Expr, updates: Expr, axis: number): Expr | null {
   const bytes = DTYPES[x.dtype].sizeInBytes;
   const count = sizeOf(updates.sizes);
   if (!writesPartsByShader(g.capabilities) || count * LEAST_REST > sizeOf(x.sizes)) return null;
@@ -273,7 +273,7 @@ export function scatterShader(g: GraphBuilder, x: Expr, places: Expr, updates: E
   if (g.isAlone && !g.writesOver && shaderMode() === "only-measured") return null;
   if (!isWhole(x) || x.value.sizeInBytes > MOST_BYTES || updates.sizes.some((d, i) => i !== axis && d !== x.sizes[i])) return null;
   const k = updates.sizes[axis]!;
-  const isShared = places.sizes.every((d, i) => i === axis || d === 1 || places.strides[i] === 0);
+  const isShared = indices.sizes.every((d, i) => i === axis || d === 1 || indices.strides[i] === 0);
   const inner = sizeOf(x.sizes.slice(axis + 1)) * bytes;
   // What has one place moves in words where it is some; an element with a place of its own may be several.
   const bits: MovedBits = (isShared ? inner : bytes) % 4 === 0 ? 32 : bytes === 1 ? 8 : 16;
@@ -288,11 +288,11 @@ export function scatterShader(g: GraphBuilder, x: Expr, places: Expr, updates: E
     const given = g.align(g.packed(e));
     return g.reinterpret(given, { dtype: "uint32", sizes: [packedBytes(e.dtype, e.sizes) / 4] });
   };
-  const line = isShared ? g.reinterpret(places, { sizes: [k], strides: [places.strides[axis]!] }) : places;
-  const index = g.packed(line.dtype === "int32" ? g.reinterpret(line, { dtype: "uint32" }) : asUnsigned(g, line));
+  const flat = isShared ? g.reinterpret(indices, { sizes: [k], strides: [indices.strides[axis]!] }) : indices;
+  const index = g.packed(flat.dtype === "int32" ? g.reinterpret(flat, { dtype: "uint32" }) : asUnsigned(g, flat));
   const whole = words(x);
   const output = { name: "y", dtype: "uint32" as const, sizes: whole.sizes };
-  const inputs = { x: whole, places: g.reshape(index, [sizeOf(index.sizes)]), updates: words(updates) };
+  const inputs = { x: whole, indices: g.reshape(index, [sizeOf(index.sizes)]), updates: words(updates) };
   const y = launch(g, scatterRows(bits, isShared, k > 1 && k <= MOST_ORDERED), { inputs, output, params });
   return g.reinterpret(y, { dtype: x.dtype, sizes: x.sizes });
 }
@@ -301,7 +301,7 @@ const asUnsigned = (g: GraphBuilder, x: Expr): Expr => (x.dtype === "uint32" ? x
 
 const FOLD_ELEMENTS: { readonly [D in DType]?: FoldElement } = { float32: "f32", int32: "i32", uint32: "u32" };
 
-/** Whether foldRowsShader is to fold so many values into so many places. */
+/** Whether foldRowsShader is to fold so many values into so many indices. */
 export function choosesFoldRows(g: GraphBuilder, fold: "sum" | Extreme, dtype: DType, values: number, results: number): boolean {
   const isLong = dtype === "int64" || dtype === "uint64";
   if (!isLong && (FOLD_ELEMENTS[dtype] === undefined || (dtype === "float32" && fold === "sum"))) return false;
@@ -310,17 +310,17 @@ export function choosesFoldRows(g: GraphBuilder, fold: "sum" | Extreme, dtype: D
 }
 
 /**
- * Rows [k, width] folded by their places [k] in uint32 into rows [n, width]: extremes, and sums of integers. Places from n on are left out; of
+ * Rows [k, width] folded by their indices [k] in uint32 into rows [n, width]: extremes, and sums of integers. Places from n on are left out; of
  * no value comes what any other one would win against. In no order, which changes nothing.
  */
-export function foldRowsShader(g: GraphBuilder, fold: "sum" | Extreme, rows: Expr, places: Expr, n: number): Expr {
+export function foldRowsShader(g: GraphBuilder, fold: "sum" | Extreme, rows: Expr, indices: Expr, n: number): Expr {
   const { dtype } = rows;
   const [k, width] = rows.sizes as [number, number];
   const element = FOLD_ELEMENTS[dtype];
   const sizes = [n, width];
   const y = { name: "y", dtype: "uint32", sizes } as const;
   if (element !== undefined) {
-    const found = launchAll(g, foldRows(element, fold, width), { values: rows, places }, [y], {}, true)[0]!;
+    const found = launchAll(g, foldRows(element, fold, width), { values: rows, indices }, [y], {}, true)[0]!;
     const made = fold === "sum" ? found : launch(g, foldedRows(element, fold), { inputs: { keys: found }, output: y });
     return g.reinterpret(made, { dtype });
   }
@@ -328,7 +328,7 @@ export function foldRowsShader(g: GraphBuilder, fold: "sum" | Extreme, rows: Exp
   const words = { ...y, sizes: [n, width, 2] };
   const values = g.reinterpret(g.packed(rows), { dtype: "uint32", sizes: [k, width, 2] });
   const part = (which: Extreme, name: "sum" | "high" | "low", more: Inputs, output: typeof y | typeof words): Expr =>
-    launchAll(g, foldLongRows(isSigned, which, name, width), { values, places, ...more }, [output], {}, true)[0]!;
+    launchAll(g, foldLongRows(isSigned, which, name, width), { values, indices, ...more }, [output], {}, true)[0]!;
   if (fold === "sum") return g.reinterpret(part("max", "sum", {}, words), { dtype, sizes });
   const high = part(fold, "high", {}, y);
   const low = part(fold, "low", { high }, y);

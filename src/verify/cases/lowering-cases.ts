@@ -45,8 +45,8 @@ function asView(values: readonly number[], argument: Argument, side: Side): Tens
   const backwards = shape.toReversed();
   const axes = shape.map((_, i) => rank - 1 - i);
   const straight = packed(values, argument, side);
-  const turned = dx.contiguous(dx.permute(straight, axes)).reshape(elementsOf(shape));
-  const shifted = dx.cat([dx.narrow(turned, 0, 0, 1), turned]);
+  const transposed = dx.contiguous(dx.permute(straight, axes)).reshape(elementsOf(shape));
+  const shifted = dx.cat([dx.narrow(transposed, 0, 0, 1), transposed]);
   return dx.permute(dx.reshape(dx.narrow(shifted, 0, 1, elementsOf(shape)), ...backwards), axes);
 }
 
@@ -181,9 +181,9 @@ function runLowering(lowering: Sample, mode: Mode, id: string, context: Context)
 }
 
 export function* loweringCases(quick: boolean): Generator<Case> {
-  let turn = 0;
+  let count = 0;
   for (const lowering of lowerings) {
-    for (const mode of quick ? [MODES[turn++ % MODES.length]!] : MODES) {
+    for (const mode of quick ? [MODES[count++ % MODES.length]!] : MODES) {
       const id = `lowering/${lowering.name}/${mode}`;
       yield { id, run: (context) => runLowering(lowering, mode, id, context) };
     }

@@ -132,7 +132,7 @@ const unshared = /SCATTER|RANDOM|FILL|DIAGONAL|UNPOOLING|RESAMPLE_GRAD/;
 /** All operator cases for a feature level, in a fixed order. quick: one layout for each row and choice of types, in turn. */
 export function* operatorCases(level: number, quick: boolean): Generator<OperatorCase> {
   const numbers = new Map<string, number>();
-  let turn = 0;
+  let count = 0;
   for (const row of rows) {
     const name = row.slice(0, row.indexOf(" "));
     const number = (numbers.get(name) ?? 0) + 1;
@@ -146,7 +146,7 @@ export function* operatorCases(level: number, quick: boolean): Generator<Operato
       perFirst.set(first, later + 1);
       if (quick && later > 0 && name !== "CAST") continue;
       const possible = layouts.filter((l) => l.name !== "broadcast" || !unshared.test(name));
-      const chosen = later > 0 ? [layouts[0]!] : quick ? [possible[turn++ % possible.length]!] : possible;
+      const chosen = later > 0 ? [layouts[0]!] : quick ? [possible[count++ % possible.length]!] : possible;
       const typeText = Object.values(types).join("-") || "fixed";
       for (const layout of chosen)
         yield { id: `operator/${name}/${number}/${typeText}/${layout.name}`, describe: () => withLayout(described, layout) };

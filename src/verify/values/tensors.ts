@@ -30,18 +30,18 @@ export const withStrides = (t: TensorDescription, strides: readonly number[] | n
   tensor(typeOf(t.dataType)!, t.sizes, strides);
 
 /** Calls f with the place (in elements) of each element, in row-major order. */
-export function eachPlace(t: TensorDescription, f: (place: number, index: number) => void): void {
+export function eachOffset(t: TensorDescription, f: (offset: number, index: number) => void): void {
   const strides = t.strides ?? packedStrides(t.sizes);
   const rank = t.sizes.length;
   const count = elementsOf(t.sizes);
   const at = new Array<number>(rank).fill(0);
-  let place = 0;
+  let offset = 0;
   for (let i = 0; i < count; i++) {
-    f(place, i);
+    f(offset, i);
     for (let d = rank - 1; d >= 0; d--) {
-      place += strides[d]!;
+      offset += strides[d]!;
       if (++at[d]! < t.sizes[d]!) break;
-      place -= strides[d]! * t.sizes[d]!;
+      offset -= strides[d]! * t.sizes[d]!;
       at[d] = 0;
     }
   }

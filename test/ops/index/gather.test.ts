@@ -156,7 +156,7 @@ eachMode("elements by index", (device, mode) => {
       const bytes = dx.zeros([5], { dtype: "uint8" });
       bytes.set(dx.s(1, 4, 2), 44);
       expect(numbers(bytes)).toEqual([0, 44, 0, 44, 0]);
-      expect(() => bytes.set(0, 300)).toThrow("set: value must be a number that uint8 holds; received 300.");
+      expect(() => bytes.set(0, 300)).toThrow("set: value must be a number that uint8 can represent; received 300.");
       expect(() => x.set(0, [1, 2])).toThrow("set: value must be one that broadcasts to [3]; received float32[2].");
     }));
 

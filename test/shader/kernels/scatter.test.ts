@@ -25,11 +25,11 @@ it.each([
   ["u32", 1, [2 ** 32 - 1, 0, 2 ** 31]],
 ] as const)("folds rows of %s by index: the greatest and the least, %i columns", (element, columns, values) => {
   const count = values.length / columns;
-  const places = Array.from({ length: count }, (_, i) => (i === 2 ? 9 : 1));
+  const indices = Array.from({ length: count }, (_, i) => (i === 2 ? 9 : 1));
   for (const which of ["max", "min"] as const) {
     const given = {
       values: { shape: [count, columns], values: [...values] },
-      places: { shape: [count], values: places },
+      indices: { shape: [count], values: indices },
       y: { shape: [2, columns] },
     };
     const keys = launch(foldRows(element, which, columns), given)["y"]!;
@@ -37,7 +37,7 @@ it.each([
     const words = Uint32Array.from(bits);
     const found = [...(element === "f32" ? new Float32Array(words.buffer) : element === "i32" ? new Int32Array(words.buffer) : words)];
     const wins = which === "max" ? Math.max : Math.min;
-    // The third row's place is none.
+    // The third row's index is none.
     const column = (c: number): number[] => values.filter((_, i) => i % columns === c && Math.floor(i / columns) < 2);
     expect(found.slice(columns)).toEqual(Array.from({ length: columns }, (_, c) => wins(...column(c))));
     const none = {
@@ -49,7 +49,7 @@ it.each([
   }
 });
 
-it.each([32, 16, 8] as const)("writes rows of numbers of %i bits by index, the last of equal places, and nothing else", (bits) => {
+it.each([32, 16, 8] as const)("writes rows of numbers of %i bits by index, the last of equal indices, and nothing else", (bits) => {
   const [outer, n, k, inner] = [2, 7, 5, 3];
   const most = 2 ** Math.min(bits, 24);
   const packed = (values: readonly number[]): number[] => {
@@ -61,19 +61,19 @@ it.each([32, 16, 8] as const)("writes rows of numbers of %i bits by index, the l
   const x = Array.from({ length: outer * n * inner }, (_, i) => (i * 31) % most);
   const updates = Array.from({ length: outer * k * inner }, (_, i) => most - 1 - i);
   for (const isShared of [true, false]) {
-    // The fourth place is none.
+    // The fourth index is none.
     const line = [5, 0, 5, 9, 6];
-    const places = isShared ? line : updates.map((_, i) => line[(Math.floor(i / inner) + (i % inner)) % k]!);
+    const indices = isShared ? line : updates.map((_, i) => line[(Math.floor(i / inner) + (i % inner)) % k]!);
     const expected = [...x];
     updates.forEach((v, at) => {
       const [o, j, c] = [Math.floor(at / (k * inner)), Math.floor(at / inner) % k, at % inner];
-      const place = isShared ? line[j]! : places[at]!;
-      if (place < n) expected[(o * n + place) * inner + c] = v;
+      const index = isShared ? line[j]! : indices[at]!;
+      if (index < n) expected[(o * n + index) * inner + c] = v;
     });
     const words = { x: packed(x), updates: packed(updates) };
     const given = {
       x: { shape: [words.x.length], values: words.x },
-      places: { shape: [places.length], values: places },
+      indices: { shape: [indices.length], values: indices },
       updates: { shape: [words.updates.length], values: words.updates },
       y: { shape: [words.x.length], values: words.x },
     };
@@ -86,7 +86,7 @@ it("adds numbers of 64 bits by index, word by word with a carry", () => {
   const numbers64 = BigInt64Array.of(2n ** 32n - 1n, -1n, 1n, 2n ** 62n);
   const given = {
     values: { shape: [4, 1, 2], values: [...new Uint32Array(numbers64.buffer)] },
-    places: { shape: [4], values: [0, 1, 0, 1] },
+    indices: { shape: [4], values: [0, 1, 0, 1] },
     y: { shape: [2, 1, 2] },
   };
   const words = launch(foldLongRows(true, "max", "sum", 1), given)["y"]!;

@@ -10,13 +10,14 @@ import { expectClose, numbers as exact } from "./support.ts";
 
 const real = (shape: readonly number[], seed: number): dx.Tensor => dx.randn([...shape], { generator: new dx.Generator(seed) });
 
-const places = (n: number, of: number): dx.Tensor =>
+const indices = (n: number, of: number): dx.Tensor =>
   dx.tensor(
     Array.from({ length: n }, (_, i) => (i * 37) % of),
     { dtype: "int32" },
   );
-/** Some of the places name no class. */
-const classes = (n: number, of: number): dx.Tensor => dx.where(dx.eq(places(n, 3), 1), dx.tensor(-100, { dtype: "int32" }), places(n, of));
+/** Some of the indices name no class. */
+const classes = (n: number, of: number): dx.Tensor =>
+  dx.where(dx.eq(indices(n, 3), 1), dx.tensor(-100, { dtype: "int32" }), indices(n, of));
 
 type Fn = (...x: dx.Tensor[]) => dx.Tensor;
 /** Exact in float16, since devices round a cast their own way. */
@@ -53,10 +54,10 @@ const cases: readonly (readonly [name: string, shapes: readonly (readonly number
   ["rmsNorm without a weight, weighted", [[7, 329], [7, 329]], (x, y) => dx.rmsNorm(x!, [329]).mul(y!)],
   ["rmsNorm of float16, weighted", [[9, 330], [330], [9, 330]], (x, w, y) => dx.rmsNorm(x!.to("float16"), [330], w!.to("float16")).to("float32").mul(y!)],
   ["crossEntropy", [[6, 314]], (x) => dx.crossEntropy(x!, classes(6, 314))],
-  ["crossEntropy of images, each place", [[2, 315, 1, 1]], (x) => dx.crossEntropy(x!, places(2, 315).reshape(2, 1, 1), { reduction: "none" })],
-  ["crossEntropy without a class", [[6, 316]], (x) => dx.crossEntropy(x!, places(6, 316), { ignoreIndex: 37, reduction: "sum" })],
+  ["crossEntropy of images, each place", [[2, 315, 1, 1]], (x) => dx.crossEntropy(x!, indices(2, 315).reshape(2, 1, 1), { reduction: "none" })],
+  ["crossEntropy without a class", [[6, 316]], (x) => dx.crossEntropy(x!, indices(6, 316), { ignoreIndex: 37, reduction: "sum" })],
   ["crossEntropy of float16", [[6, 317]], (x) => dx.crossEntropy(x!.to("float16"), classes(6, 317)).to("float32")],
-  ["embedding", [[9, 318]], (x) => dx.embedding(places(40, 9).reshape(5, 8), x!)],
+  ["embedding", [[9, 318]], (x) => dx.embedding(indices(40, 9).reshape(5, 8), x!)],
   ["matmul", [[70, 313], [313, 33]], (x, y) => dx.matmul(x!, y!)],
   ["matmul of views", [[313, 71], [34, 313]], (x, y) => dx.matmul(x!.transpose(0, 1), y!.transpose(0, 1))],
 ]; // prettier-ignore

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { description, parse, textOf } from "../../../src/verify/values/operator-text.ts";
 import { rows, instantiate, choices } from "../../../src/verify/operators/operators.ts";
 import { DATA_TYPES, readElement, writeElement, bitsOf } from "../../../src/verify/values/types.ts";
-import { tensor, eachPlace, layOut } from "../../../src/verify/values/tensors.ts";
+import { tensor, eachOffset, layOut } from "../../../src/verify/values/tensors.ts";
 
 const round = (text: string): string => textOf(description(parse(text)));
 
@@ -69,7 +69,7 @@ describe("elements", () => {
     const t = tensor(DATA_TYPES[0]!, [2, 3]);
     const places = (layout: "packed" | "padded" | "transposed" | "broadcast"): number[] => {
       const list: number[] = [];
-      eachPlace(layOut(t, layout), (place) => list.push(place));
+      eachOffset(layOut(t, layout), (place) => list.push(place));
       return list;
     };
     expect(places("packed")).toEqual([0, 1, 2, 3, 4, 5]);
