@@ -19,7 +19,7 @@ export const differences: readonly Difference[] = [
     ids: [],
   },
   {
-    reason: "topk gives equal values in the order of their indices, as sort does; PyTorch's order of them is not stated.",
+    reason: "topk, median and nanmedian give equal values in the order of their indices, as sort does; PyTorch's order of them is not stated.",
     ids: [],
     example: { code: "dx.topk(dx.tensor([1, 2, 2, 2]), 2).indices.toArraySync()", here: "[1, 2]", pytorch: "[2, 3]" },
   },
