@@ -273,12 +273,12 @@ const emitSoftplus = (g: GraphBuilder, x: Expr, { beta, threshold }: SoftplusAtt
 const softplusOp = activation<SoftplusAttributes>("softplus", {
   emit: emitSoftplus,
   grad: (dy, x, _, { beta, threshold }) => {
-    const isLine = (v: Tensor): Tensor => gt(mul(v, beta), threshold);
+    const isLinear = (v: Tensor): Tensor => gt(mul(v, beta), threshold);
     return bySlopes(dy, x, [
-      (d, v) => where(isLine(v), d, mul(d, sigmoid(mul(v, beta)))),
+      (d, v) => where(isLinear(v), d, mul(d, sigmoid(mul(v, beta)))),
       (d, v) => {
         const s = sigmoid(mul(v, beta));
-        return mul(d, where(isLine(v), 0, mul(mul(s, sub(1, s)), beta)));
+        return mul(d, where(isLinear(v), 0, mul(mul(s, sub(1, s)), beta)));
       },
     ]);
   },

@@ -7,7 +7,7 @@ import type { Expr } from "../../graph/graph.ts";
 /** The most axes of a DirectML tensor. */
 const MAX_MERGED_AXES = 8;
 
-/** x with at most MOST_AXES axes: adjacent axes that are all reduced (or all kept) and contiguous are merged. @package */
+/** x with at most MAX_MERGED_AXES axes: adjacent axes that are all reduced (or all kept) and contiguous are merged. @package */
 export function merged(x: Expr, axes: readonly number[]): { sizes: number[]; strides: number[]; reduced: boolean[] } {
   const sizes: number[] = [];
   const strides: number[] = [];
