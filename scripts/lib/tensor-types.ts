@@ -50,8 +50,10 @@ function literalMembers(types: PublicTypes, type: TypeNode): readonly TypeNode[]
   }
 }
 
-/** The names in `(typeof LIST)[number]`. */
+/** The names in a union of literals, or in `(typeof LIST)[number]`. */
 function listed(types: PublicTypes, type: TypeNode): readonly string[] {
+  if (type.type === "TSTypeReference") return listed(types, nodeOf(types.item(nameOf(type.typeName)).nodes[0]!.typeAnnotation)!);
+  if (type.type === "TSUnionType") return nodesOf(type.types).map((t) => nameOf(t.literal));
   let query = nodeOf(type.objectType);
   while (query?.type === "TSParenthesizedType") query = nodeOf(query.typeAnnotation);
   const tuple = typeOfConst(types.item(nameOf(query?.exprName)).nodes[0]!);
@@ -63,37 +65,44 @@ function listed(types: PublicTypes, type: TypeNode): readonly string[] {
 function inherited(types: PublicTypes, node: TypeNode, docs: ReadonlyMap<string, string>, of: Members): Members {
   return nodesOf(node.extends).flatMap((base): Members => {
     const alias = nameOf(base.expression);
-    const mapped = nodeOf(types.item(alias).nodes[0]!.typeAnnotation)!;
-    const constraint = nodeOf(mapped.constraint)!;
-    if (constraint.type === "TSTypeOperator")
-      return literalMembers(types, nodeOf(constraint.typeAnnotation)!).map((member) => {
-        const name = nameOf(member.key);
-        const { doc: there, nodes } = functionsOf(types, member);
-        const real = of.find((m) => m.name === name)?.doc ?? "";
-        const known =
-          docs.get(name) ||
-          there ||
-          docs.get(name.replace(/_$/, "")) ||
-          types.docOfExport(name.replace(/_$/, "")) ||
-          (real && begun("Of complex numbers:", real));
-        const doc = alias.startsWith("InPlace")
-          ? begun(
-              `${name.slice(0, -1)}() in place: the tensor takes its value, which must have the tensor's shape and dtype. Returns the tensor.`,
-              known,
-            )
-          : known;
-        return { name, doc, texts: (from) => nodes.map((fn) => methodText(types, fn, from, { drops: 1 })) };
-      });
-    const result = nodeOf(nodeOf(nodeOf(mapped.typeAnnotation)?.returnType)?.typeAnnotation)!;
-    return listed(types, constraint).map((name) => {
-      const same = of.find((m) => m.name === name);
-      if (same === undefined) throw new Error(`Tensors have no method ${name}`);
-      return {
-        name,
-        doc: begun("Of both parts alike:", same.doc),
-        texts: (from) => same.texts(from).map((text) => `${text.slice(0, resultAt(text))}: ${types.write(result, from)}`),
-      };
+    const type = nodeOf(types.item(alias).nodes[0]!.typeAnnotation)!;
+    return (type.type === "TSIntersectionType" ? nodesOf(type.types) : [type]).flatMap((mapped) =>
+      membersOf(types, alias, mapped, docs, of),
+    );
+  });
+}
+
+/** The members of a mapped type. */
+function membersOf(types: PublicTypes, alias: string, mapped: TypeNode, docs: ReadonlyMap<string, string>, of: Members): Members {
+  const constraint = nodeOf(mapped.constraint)!;
+  if (constraint.type === "TSTypeOperator")
+    return literalMembers(types, nodeOf(constraint.typeAnnotation)!).map((member) => {
+      const name = nameOf(member.key);
+      const { doc: there, nodes } = functionsOf(types, member);
+      const real = of.find((m) => m.name === name)?.doc ?? "";
+      const known =
+        docs.get(name) ||
+        there ||
+        docs.get(name.replace(/_$/, "")) ||
+        types.docOfExport(name.replace(/_$/, "")) ||
+        (real && begun("Of complex numbers:", real));
+      const doc = alias.startsWith("InPlace")
+        ? begun(
+            `${name.slice(0, -1)}() in place: the tensor takes its value, which must have the tensor's shape and dtype. Returns the tensor.`,
+            known,
+          )
+        : known;
+      return { name, doc, texts: (from) => nodes.map((fn) => methodText(types, fn, from, { drops: 1 })) };
     });
+  const result = nodeOf(nodeOf(nodeOf(mapped.typeAnnotation)?.returnType)?.typeAnnotation)!;
+  return listed(types, constraint).map((name) => {
+    const same = of.find((m) => m.name === name);
+    if (same === undefined) throw new Error(`Tensors have no method ${name}`);
+    return {
+      name,
+      doc: begun("Of both parts alike:", same.doc),
+      texts: (from) => same.texts(from).map((text) => `${text.slice(0, resultAt(text))}: ${types.write(result, from)}`),
+    };
   });
 }
 
