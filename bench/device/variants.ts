@@ -10,7 +10,7 @@ const unguarded = (x: unknown): Unguarded => x as Unguarded;
 
 type Floats = dx.BufferElements<"f32">;
 
-/** "wide" moves 16 aligned bytes a thread at once, as a structure or a texel; "words" 4 bytes, neighbours side by side. */
+/** "wide" moves 16 aligned bytes a thread at once, as a structure or a texel; "words" 4 bytes, contiguous. */
 export type Form = "wide" | "words";
 
 export interface Flat {

@@ -68,8 +68,8 @@ export function visit(root: TypeNode, found: (reference: Reference) => void, pat
     if (first.type !== "Identifier" || (!isValue && bound.includes(nameOf(first)))) return;
     found({ name: nameOf(first), start: first.start, end: first.end, isValue: isValue || first !== node });
   };
-  const walk = (value: unknown, outer: readonly string[]): void => {
-    if (Array.isArray(value)) for (const each of value) walk(each, outer);
+  const traverse = (value: unknown, outer: readonly string[]): void => {
+    if (Array.isArray(value)) for (const each of value) traverse(each, outer);
     if (!isNode(value)) return;
     const bound = [...outer, ...declaredBy(value)];
     switch (value.type) {
@@ -88,15 +88,15 @@ export function visit(root: TypeNode, found: (reference: Reference) => void, pat
         break;
       case "ObjectPattern":
         pattern(value);
-        walk(value.typeAnnotation, bound);
+        traverse(value.typeAnnotation, bound);
         return;
       default:
     }
     if (value.computed === true) refer(value.key, true, bound);
     for (const [field, inner] of Object.entries(value))
-      if (field !== "superClass" && field !== "expression" && field !== "key") walk(inner, bound);
+      if (field !== "superClass" && field !== "expression" && field !== "key") traverse(inner, bound);
   };
-  walk(root, []);
+  traverse(root, []);
 }
 
 export class TypesFile {

@@ -85,6 +85,7 @@ export default defineConfig({
             item("The software adapter", "internals/software-adapter"),
             item("Tools around the library", "internals/tools"),
             item("Commands", "commands"),
+            item("Glossary", "glossary"),
             item("Contributing", "contributing"),
             item("Setting up", "setup"),
             item("WSL", "wsl"),

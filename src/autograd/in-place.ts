@@ -125,8 +125,8 @@ function rest(dy: Tensor, view: View, part: TensorSpec): Tensor {
       return copy;
     }
   }
-  const places = noGrad(() => view.adjoint(arithmetic.onesLike(arithmetic.zeros(dy, part))));
-  return arithmetic.without(dy, places);
+  const mask = noGrad(() => view.adjoint(arithmetic.onesLike(arithmetic.zeros(dy, part))));
+  return arithmetic.without(dy, mask);
 }
 
 function setHistory(t: Tensor, node: TapeNode, output: number): void {

@@ -28,7 +28,7 @@ interface Options {
   readonly ctrf?: string;
 }
 
-function wholeNumber(text: string): number {
+function integer(text: string): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 0 || value > 0xffffffff) throw new InvalidArgumentError("an integer of 32 bits is wanted.");
   return value;
@@ -153,8 +153,8 @@ export function addVerify(program: Command): void {
     .option("--device <name>", "the device that is judged", "dml:0")
     .option("--reference <name>", "the device that it is compared with", "cpu")
     .option("--filter <text>", "cases whose id has all these words, or matches this /regular expression/", checkFilter)
-    .option("--shard <number/count>", "only one part of so many, for processes side by side", readShard)
-    .option("--seed <number>", "other inputs", wholeNumber, 1)
+    .option("--shard <number/count>", "only one part of so many, for parallel processes", readShard)
+    .option("--seed <number>", "other inputs", integer, 1)
     .option("--quick", "one layout and fewer data types for each row: under a minute", false)
     .option("--strict", "a listed difference that no longer shows fails too (in a whole run)", false)
     .option("--list", "write the cases' ids and run nothing", false)

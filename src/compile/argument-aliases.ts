@@ -2,7 +2,7 @@
  * Which arguments share memory with each other or with tensors that the function reaches by itself. Where a placeholder cannot stand for such an
  * argument the run restarts, with the argument passed as it is.
  */
-import { callerPlace } from "../host/call-site.ts";
+import { callSite } from "../host/call-site.ts";
 import type { Storage } from "../core/storage.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Placeholders } from "./arguments.ts";
@@ -11,7 +11,7 @@ import type { Placeholders } from "./arguments.ts";
 export class Restart extends Error {
   readonly storage: Storage;
   constructor(storage: Storage, why: string) {
-    super(`${why} ${callerPlace() ?? ""}`.trim());
+    super(`${why} ${callSite() ?? ""}`.trim());
     this.storage = storage;
   }
 }

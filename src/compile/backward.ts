@@ -26,7 +26,7 @@ import { matchTraces, type InitialPair, type TraceMatch } from "./trace-matching
 import { TracedGradients, everythingOf, type ForwardValues } from "./traced-gradients.ts";
 import { Variant } from "./variant.ts";
 
-/** The same history of a run with larger sizes, and of the one that showed which axes are padded; and how the forward passes are paired. */
+/** The same history of a trace with larger sizes, and of the one that showed which axes are padded; and the matches of their forward passes. */
 export interface Larger {
   readonly larger: Backward;
   readonly base: Backward;
@@ -316,7 +316,7 @@ export class Backward {
     return choice;
   }
 
-  /** Walks the function's own tape, which is set up, for the gradients of some results. */
+  /** Traverses the function's own tape, which is set up, for the gradients of some results. */
   #trace(request: GradientRequest): { traced: TracedGradients; values: Run["values"] } {
     const choice = this.#choice(request);
     const { placeholders, templates } = choice;

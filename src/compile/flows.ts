@@ -2,7 +2,7 @@
 import { requirePassable } from "../autograd/backward.ts";
 import type { TapeNode } from "../autograd/tape.ts";
 import { TraceError } from "../core/errors.ts";
-import { callerPlace } from "../host/call-site.ts";
+import { callSite } from "../host/call-site.ts";
 import type { Storage } from "../core/storage.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Flow, FlowEnd } from "../core/tracer.ts";
@@ -174,7 +174,7 @@ export class Flows {
       operation: "grad",
       argument: t.describe(),
       expected: `read outside ${this.#name}: gradients flow on into what was made outside when it has run`,
-      received: `a read ${callerPlace() ?? "inside it"}`,
+      received: `a read ${callSite() ?? "inside it"}`,
       hint: "Make what leads to it inside the compiled function.",
     });
   }

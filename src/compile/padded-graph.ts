@@ -37,7 +37,7 @@ const refusal = (event: SizedEvent): Unpadded => new Unpadded(`${event.origin} c
 /** What a program for several sizes is made of. */
 export interface Sized {
   readonly match: TraceMatch;
-  /** Of each of the pairing's axes. */
+  /** Of each of the match's axes. */
   readonly sizes: readonly Scalar[];
   readonly device: Device;
   /** Other numbers that follow sizes, with where each call finds them: lowering adds them. */

@@ -13,7 +13,7 @@ import type { Tensor } from "../core/tensor.ts";
 import type { Event } from "./log.ts";
 import type { LoweredInput } from "./path-graph.ts";
 import { Notice } from "./notice.ts";
-import { callerPlace } from "../host/call-site.ts";
+import { callSite } from "../host/call-site.ts";
 import type { BucketMapping, Pieces } from "./variant.ts";
 
 /** What of a call's varying numbers and data differs from the program's last call. */
@@ -385,7 +385,7 @@ export class CompiledProgram {
   /** Makes the program in the addon and the buffers that it works in. */
   #make(name: string): void {
     const { native, description } = this;
-    const site = callerPlace();
+    const site = callSite();
     const named = { ...description, name: site === null ? name : `${name} ${site}` };
     this.#handles.program = withMemory(name, () => native.binding.createProgram(native.id, named));
     const scratch = this.#inputs.length + description.outputs.length;

@@ -1,5 +1,5 @@
 /** Counts the recordings of a function, keeps their reasons, and warns if there are too many. */
-import { callerPlace } from "../host/call-site.ts";
+import { callSite } from "../host/call-site.ts";
 import { Kinds } from "./kinds.ts";
 
 /** Recordings of one function after which it warns. */
@@ -24,7 +24,7 @@ export class Recordings {
     if (!isBucket) this.#unexpected++;
     if (this.#unexpected < MANY || this.#hasWarned) return;
     this.#hasWarned = true;
-    const site = callerPlace();
+    const site = callSite();
     process.emitWarning(
       `${this.#name} was recorded ${this.reasons.length} times, the last time ${site === null ? "" : `by the call ${site}, `}because of ${reason}. ` +
         `Each recording costs milliseconds and memory: ${this.kinds.remedy}.`,

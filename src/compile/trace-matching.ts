@@ -32,7 +32,7 @@ export interface TraceMatch {
   readonly storages: ReadonlyMap<Storage, StoragePair>;
   /** Lengths that differ, each pair once. */
   readonly axes: readonly Axis[];
-  /** The smaller path's length of each of the axes of the pairing that this one is like. */
+  /** The smaller path's length of each of the axes of the base match. */
   readonly sizes: readonly number[];
   /** Numbers that differ. */
   readonly numbers: readonly Scalar[];
@@ -43,7 +43,7 @@ export interface TraceMatch {
 /** Attributes that say no more than how large a result is. */
 const SIZES = new Set(["shape", "sizes", "length", "k"]);
 
-/** Whether an operation may be asked to leave padding out. */
+/** Whether an operation can leave padding out. */
 export const isPaddable = ({ traits, padded }: Definition<never>): boolean => traits.elementwise === true || padded !== undefined;
 
 /** Whether attributes are equal, but for those that may follow sizes. */
@@ -62,7 +62,7 @@ function areAttributesAlike(a: unknown, b: unknown, follows: readonly string[] =
   );
 }
 
-/** Whether numbers that followed no size in the pairing that a program is made with follow none here. */
+/** Whether numbers that follow no size in the base match follow none here. */
 function isFollowedAlike(follows: readonly string[], a: unknown, b: unknown, base: unknown): boolean {
   const [x, y, z] = [a, b, base] as Record<string, unknown>[];
   return follows.every((k) => {
@@ -71,7 +71,7 @@ function isFollowedAlike(follows: readonly string[], a: unknown, b: unknown, bas
   });
 }
 
-/** Pairs what two paths begin with. */
+/** Two corresponding storages at the beginning of two paths. */
 export interface InitialPair {
   readonly large: Storage;
   readonly pair: StoragePair;
@@ -87,8 +87,8 @@ function shapesOf(e: Leaf): Shape[] {
 }
 
 /**
- * The pairing of two paths, or in what they differ. base: another smaller path's, with which the program is made: the same axes have to be
- * padded, and those that had one length there have one here.
+ * Matches two paths; a string says in what they differ. base: the match that the program was made with. The same axes must be padded as there, and
+ * axes of equal length there must have equal lengths here.
  */
 export function matchTraces(
   large: Iterable<Event>,

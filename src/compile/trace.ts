@@ -50,7 +50,7 @@ import { operand, type Operand } from "./operand.ts";
 import { Outside } from "./outside.ts";
 import { NO_VALUES, type Values } from "./program.ts";
 import { isApplicable, RegionRecording } from "./region-recording.ts";
-import { callerPlace } from "../host/call-site.ts";
+import { callSite } from "../host/call-site.ts";
 
 type Number = number | bigint | boolean;
 
@@ -376,7 +376,7 @@ export class Run implements Tracer {
       operation,
       argument: tensor.describe(),
       expected: `read outside ${this.#recorded.name}, which is being compiled: its data do not exist yet`,
-      received: `a read ${callerPlace() ?? "inside it"}`,
+      received: `a read ${callSite() ?? "inside it"}`,
       hint: "Return the tensor and read it from the result, or keep the decision on the device (where).",
     });
   }
@@ -414,7 +414,7 @@ export class Run implements Tracer {
 
   searches(roots: readonly Tensor[], inputs: readonly Tensor[]): void {
     if (!this.flows.leadOutside(roots, inputs)) return;
-    this.abandon(`grad() leads through a history that was made outside ${callerPlace() ?? ""}`.trim());
+    this.abandon(`grad() leads through a history that was made outside ${callSite() ?? ""}`.trim());
   }
 
   /** Ends the run: the call is made eagerly. */
@@ -524,7 +524,7 @@ export class Run implements Tracer {
 
   #leave(what: string): void {
     if (this.reason !== null) return;
-    this.reason = `${what} ${callerPlace() ?? ""}`.trim();
+    this.reason = `${what} ${callSite() ?? ""}`.trim();
     this.notice = new Notice(this.name);
   }
 
@@ -564,6 +564,6 @@ const made = (t: Tensor): Made => madeAs(t, true);
 
 /** The operation and the line that asked for it. */
 function originOf(name: string): string {
-  const site = callerPlace();
+  const site = callSite();
   return site === null ? name : `${name} ${site}`;
 }

@@ -12,7 +12,7 @@ import { Unpadded, sizeEvent, type Sized } from "./padded-graph.ts";
 import { matchTraces, type InitialPair, type TraceMatch } from "./trace-matching.ts";
 import { CompiledProgram, type Values } from "./program.ts";
 
-/** Ranges of bytes that belong together: where they lie in the smaller, in the larger, and how many, one after the other. Null: all. */
+/** Byte ranges, three numbers each: offset in the smaller, offset in the larger, length. Null: all bytes. */
 export type Pieces = Float64Array | null;
 
 /** A path with what it begins with and what it gives. */
@@ -23,7 +23,7 @@ export interface Source {
   readonly outputs: readonly Storage[];
 }
 
-/** How a call's sizes lie in a program's. */
+/** Maps tensors of a call's sizes to those of a program's. */
 export interface BucketMapping {
   readonly match: TraceMatch;
   /** By argument. */
@@ -56,7 +56,7 @@ function piecesOf({ large, small }: Shapes, bytes: number, end: number): Pieces 
   return pieces;
 }
 
-/** Bytes of the smaller at their places in the larger. */
+/** The bytes of the smaller, at their offsets in the larger. */
 function spread(bytes: Uint8Array, shapes: Shapes, element: number): Uint8Array {
   const pieces = piecesOf(shapes, element, bytes.byteLength);
   if (pieces === null) return bytes;
@@ -77,7 +77,7 @@ export class Variant {
   /** Why there can be no program; null: there may be one. */
   refusal: string | null = null;
 
-  /** pairing: of the source's path with another that is smaller. */
+  /** baseMatch: of the source's path with a smaller one. */
   constructor(source: Source, baseMatch: TraceMatch, device: Device) {
     this.#source = source;
     this.baseMatch = baseMatch;
@@ -86,7 +86,7 @@ export class Variant {
     this.#vary(baseMatch);
   }
 
-  /** How a smaller path fits in; else in what it differs. */
+  /** How a smaller path maps to the program; a string says in what it differs. */
   match(small: Source, initial: readonly InitialPair[]): BucketMapping | string {
     const match = matchTraces(this.#source.path, small.path, initial, this.baseMatch);
     if (typeof match === "string") return match;

@@ -49,7 +49,7 @@ export interface Tracer {
   renew(view: Tensor): void;
   /** A node that user code made, with rules of its own: the one that the recording has, with this call's rule. */
   custom(node: TapeNode, inputs: readonly Tensor[]): TapeNode;
-  /** The walk of backward() passes a node, whose saved tensors it then frees or not. */
+  /** backward() visits a node, and frees its saved tensors or not. */
   visit(node: TapeNode, frees: boolean): void;
   /** Gradients of one pass leave the traced tape: they flow on after the call. keep: gives an argument its gradient where retainGrad() asked for it. */
   flowOut(ends: readonly FlowEnd[], flow: Flow, keep: (t: Tensor, grad: Tensor) => void): void;

@@ -15,7 +15,7 @@ const frame = /(?:^|[\s(])((?:file:\/\/)?(?:\/|\/?[A-Za-z]:[\\/])[^():]+):(\d+):
 const setLimit = (limit: number): boolean => Reflect.set(Error, "stackTraceLimit", limit);
 
 /** "at train.ts:12" for the first frame outside this library; null when there is none. */
-export function callerPlace(): string | null {
+export function callSite(): string | null {
   const limit = Error.stackTraceLimit;
   const isChanged = setLimit(40);
   const stack = new Error().stack ?? "";

@@ -1,5 +1,5 @@
 /** What a shader's function is given: the threads, the buffers, group-shared memory, control flow. */
-import { callerPlace } from "../host/call-site.ts";
+import { callSite } from "../host/call-site.ts";
 import { Builder } from "./builder.ts";
 import {
   typeOfElement,
@@ -305,7 +305,7 @@ export class Scope<B extends { readonly [name: string]: Element }, P extends Par
 
   /** @internal */
   source(): string {
-    return this.#namesLines ? (callerPlace() ?? "") : "";
+    return this.#namesLines ? (callSite() ?? "") : "";
   }
 
   /** @internal What was built. */

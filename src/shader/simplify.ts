@@ -1,6 +1,6 @@
 /**
  * Makes a shader anew: loops whose trips are known are unrolled within the budget, constants folded, equal expressions merged, what nobody
- * reads dropped. `rewrite` is the same walk for other passes.
+ * reads dropped. `rewrite` is the same traversal for other passes.
  */
 import { ShaderError } from "../core/errors.ts";
 import { Builder } from "./builder.ts";
@@ -54,12 +54,12 @@ export class Rewriter {
     return now;
   }
 
-  walk(block: Block): void {
+  visitBlock(block: Block): void {
     for (const s of block) this.statement(s);
   }
 
   inside(block: Block): Block {
-    return this.builder.block(() => this.walk(block));
+    return this.builder.block(() => this.visitBlock(block));
   }
 
   statement(s: Statement): void {
@@ -109,7 +109,7 @@ export class Rewriter {
       case "if": {
         const condition = of(s.condition);
         const known = constantOf(condition);
-        if (known !== null) this.walk(known === 0 ? s.otherwise : s.body);
+        if (known !== null) this.visitBlock(known === 0 ? s.otherwise : s.body);
         else b.add({ ...s, condition, body: this.inside(s.body), otherwise: this.inside(s.otherwise) });
         return;
       }
@@ -119,7 +119,7 @@ export class Rewriter {
       case "while": {
         let condition: Value | null = null;
         const head = b.block(() => {
-          this.walk(s.head);
+          this.visitBlock(s.head);
           condition = of(s.condition);
         });
         b.add({ ...s, head, condition: condition!, body: this.inside(s.body) });
@@ -145,7 +145,7 @@ export class Rewriter {
     if (trips !== null) {
       for (const index of trips) {
         this.set(s.index, b.constant("u32", index));
-        this.walk(s.body);
+        this.visitBlock(s.body);
       }
       return;
     }
@@ -218,10 +218,10 @@ function withoutDead(body: Block): Block {
   return prune(body);
 }
 
-/** The shader with its statements walked by a rewriter, and without what is dead. */
+/** The shader with its statements visited by a rewriter, without dead ones. */
 export function rewrite(shader: Shader, make: (builder: Builder) => Rewriter): Shader {
   const builder = new Builder();
-  make(builder).walk(shader.body);
+  make(builder).visitBlock(shader.body);
   const body = withoutDead(builder.statements);
   const used = new Set<string>();
   const note = (v: Value): void => {

@@ -50,7 +50,7 @@ const CASES: { readonly [name: string]: Case } = {
     write: (x, v) => x.indexAdd_(1, int(2), v),
     expected: (i, j, k, old) => (j === 2 ? old + 100 + i * 4 + k : null),
   },
-  "indexAdd_ with a place named twice, and alpha": {
+  "indexAdd_ with an index twice, and alpha": {
     source: [2, 5, 4],
     write: (x, v) => x.indexAdd_(0, int(2, 2), v, { alpha: 2 }),
     expected: (i, j, k, old) => (i === 2 ? old + 2 * (100 + j * 4 + k + 120 + j * 4 + k) : null),
@@ -395,15 +395,15 @@ eachDevice("writes of a part", (device) => {
           1,
         ),
       ).toEqual([8, 1]);
-      const places = dx
+      const rows = dx
         .arange(2 ** 17, { dtype: "int32" })
         .reshape(2048, 64)
         .remainder(2048)
         .contiguous();
-      const f = (): unknown => places.scatterAdd_(0, places.narrow(0, 0, 1), places.narrow(0, 7, 1));
+      const f = (): unknown => rows.scatterAdd_(0, rows.narrow(0, 0, 1), rows.narrow(0, 7, 1));
       if (compiled) dx.compile(() => void f())();
       else f();
-      expect([places.index(3, 3).itemSync(), places.index(0, 0).itemSync()]).toEqual([((3 * 64 + 3) % 2048) + ((7 * 64 + 3) % 2048), (7 * 64) % 2048]); // prettier-ignore
+      expect([rows.index(3, 3).itemSync(), rows.index(0, 0).itemSync()]).toEqual([((3 * 64 + 3) % 2048) + ((7 * 64 + 3) % 2048), (7 * 64) % 2048]); // prettier-ignore
     }
     const v = dx.full([2, 64], 3, { requiresGrad: true });
     for (const write of [
@@ -455,20 +455,20 @@ eachDevice("writes of a part", (device) => {
     for (const write of writes) {
       const [eager, state, argument] = [0, 1, 2].map(() => dx.zeros([2048, 64])) as [dx.Tensor, dx.Tensor, dx.Tensor];
       const compiled = dx.compile((v: dx.Tensor) => write(state, v));
-      const given = dx.compile((x: dx.Tensor, v: dx.Tensor) => write(x, v));
+      const overArgument = dx.compile((x: dx.Tensor, v: dx.Tensor) => write(x, v));
       const handles = (): number[] => [state, argument].map((t) => (t as unknown as { storage: { handle: number } }).storage.handle);
       const before = handles();
       for (let call = 1; call < 5; call++) {
         const v = row.mul(call);
         write(eager, v);
         compiled(v);
-        given(argument, v);
+        overArgument(argument, v);
         expectClose(state, [...(eager.dataSync() as Float32Array)]);
         expectClose(argument, [...(eager.dataSync() as Float32Array)]);
       }
       expect(handles()).toEqual(before);
       if (!writesParts(device)) continue;
-      for (const { copies, kernels } of [compiled.explain(), given.explain()])
+      for (const { copies, kernels } of [compiled.explain(), overArgument.explain()])
         expect([copies, kernels.filter(({ kernel }) => kernel === "copy").length]).toEqual([0, 0]);
     }
   });

@@ -56,7 +56,7 @@ interface Write {
   readonly plain: (x: Plain, inputs: readonly number[][]) => void;
 }
 
-/** Places of rows along an axis, in the order of a source of shape [.., k, ..]. */
+/** Flat indices of rows along an axis, in the order of a source of shape [.., k, ..]. */
 function rowIndices(shape: readonly number[], axis: number, index: readonly number[]): number[] {
   const wide = shape.map((d, i) => (i === axis ? index.length : d));
   return Array.from({ length: sizeOf(wide) }, (_, at) => {
@@ -66,7 +66,7 @@ function rowIndices(shape: readonly number[], axis: number, index: readonly numb
   });
 }
 
-/** Places that an index of as many axes names along one of them. */
+/** Flat indices of an index of as many axes along one of them. */
 function elementIndices(shape: readonly number[], axis: number, index: readonly number[], indexShape: readonly number[]): number[] {
   return index.map((i, at) => {
     const c = coordinates(at, indexShape);

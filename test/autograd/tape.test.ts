@@ -35,7 +35,7 @@ it("a node frees what it saved once, keeps nothing it does not need, and refuses
 
 it("what was saved and changed since is named with both versions", () => {
   const kept = dx.tensor([5, 6]);
-  // As an optimizer's parameters lie side by side: elsewhere any write to the storage counts.
+  // As an optimizer's parameters share a storage: elsewhere any write to the storage counts.
   inner(kept).storage.divide();
   const node = new TapeNode("test", [], [inner(kept).desc], [inner(kept.slice(0, 0, 1))], () => []);
   kept.slice(0, 1, 2).add_(1);

@@ -115,10 +115,10 @@ it("gradients come after the tensors that have them; what stands for them has th
   // By identity: toEqual would look into them.
   expect(found.tensors.map((t) => [leaf, turned, leaf.grad].indexOf(t))).toEqual([0, 1, 2]);
   expect(found.gradients).toEqual([2, -1, -1]);
-  const ghosts = new Placeholders(found, { name: "test" });
-  ghosts.begin(found.tensors);
-  const [first, second, third] = ghosts.tensors;
+  const placeholders = new Placeholders(found, { name: "test" });
+  placeholders.begin(found.tensors);
+  const [first, second, third] = placeholders.tensors;
   expect([first!.shape, second!.strides, first!.storage.handle, first!.requiresGrad]).toEqual([[2, 3], [1, 3], 0, true]);
   expect(first!.grad).toBe(third);
-  expect(ghosts.indices.get(second!.storage)).toBe(1);
+  expect(placeholders.indices.get(second!.storage)).toBe(1);
 });

@@ -32,11 +32,11 @@ it("a function that is recorded again and again says where, why, and what to do,
 
 it("what was asked for counts as no recording too many, and sizes that are not padded are named once", async () => {
   const asked = new Recordings("asked");
-  const unfit = new Recordings("unfit");
+  const unbucketed = new Recordings("unbucketed");
   const told = await warningsOf(() => {
     for (let i = 0; i < 40; i++) asked.note(`sizes up to ${i}`, true);
-    for (const reason of ["a view", "a hook"]) unfit.noteUnbucketed(reason);
+    for (const reason of ["a view", "a hook"]) unbucketed.noteUnbucketed(reason);
   });
-  expect(told).toEqual([expect.stringMatching(/^unfit is recorded for each size: a view\. Leave that axis out/)]);
-  expect([asked.reasons.length, unfit.reasons]).toEqual([40, ["a view", "a hook"]]);
+  expect(told).toEqual([expect.stringMatching(/^unbucketed is recorded for each size: a view\. Leave that axis out/)]);
+  expect([asked.reasons.length, unbucketed.reasons]).toEqual([40, ["a view", "a hook"]]);
 });

@@ -31,14 +31,14 @@ const outcome = (run: () => unknown): string => {
 eachDevice("a result that is changed in place before its gradient", () => {
   const agree = (fn: Fn, operands: () => dx.Tensor[]): string => {
     const write = (y: dx.Tensor): unknown => dx.noGrad(() => y.mul_(2));
-    const inside = (...given: dx.Tensor[]): readonly (dx.Tensor | null)[] => {
-      const y = first(fn(...given));
+    const inside = (...args: dx.Tensor[]): readonly (dx.Tensor | null)[] => {
+      const y = first(fn(...args));
       write(y);
-      return dx.grad(y.sum(), given, { allowUnused: true });
+      return dx.grad(y.sum(), args, { allowUnused: true });
     };
     const eager = outcome(() => inside(...operands()));
     const compiledInside = dx.compile(inside as never) as typeof inside;
-    const compiledForward = dx.compile((...given: dx.Tensor[]) => first(fn(...given)));
+    const compiledForward = dx.compile((...args: dx.Tensor[]) => first(fn(...args)));
     for (let call = 0; call < 3; call++) {
       expect(outcome(() => compiledInside(...operands()))).toBe(eager);
       const leaves = operands();

@@ -121,7 +121,7 @@ function made({ dtype, shape, seed }: StateBuffer, device: string, call = 0): dx
 const limited = (x: dx.Tensor): dx.Tensor => dx.clamp(x, 0, MOST);
 
 /** An expression of the shape of `like`, whatever the other's shape. */
-const fitting = (x: dx.Tensor, like: dx.Tensor): dx.Tensor =>
+const inShapeOf = (x: dx.Tensor, like: dx.Tensor): dx.Tensor =>
   x.shape.length === 0 || x.shape.join() === like.shape.join() ? x : like.shape.length === 0 ? limited(x.max()) : x.reshape(like.shape);
 
 const half = (x: dx.Tensor, which: 0 | 1): dx.Tensor => {
@@ -160,21 +160,21 @@ function perform(s: Statement, buffers: readonly dx.Tensor[], inputs: readonly d
       x.clamp_(0, MOST);
       break;
     case "copy":
-      x.copy_(fitting(buffers[s.other]!, x));
+      x.copy_(inShapeOf(buffers[s.other]!, x));
       break;
     case "accumulate":
-      x.copy_(limited(x.add(fitting(buffers[s.other]!, x).to(x.dtype))));
+      x.copy_(limited(x.add(inShapeOf(buffers[s.other]!, x).to(x.dtype))));
       break;
     case "swap": {
       const kept = x.clone();
       const y = buffers[s.other]!;
-      x.copy_(fitting(y, x));
-      y.copy_(fitting(kept, y));
+      x.copy_(inShapeOf(y, x));
+      y.copy_(inShapeOf(kept, y));
       break;
     }
     case "exchange": {
       const y = buffers[s.other]!;
-      const [a, b] = [fitting(y, x).to(x.dtype).add(0), fitting(x, y).to(y.dtype).add(0)];
+      const [a, b] = [inShapeOf(y, x).to(x.dtype).add(0), inShapeOf(x, y).to(y.dtype).add(0)];
       x.copy_(a);
       y.copy_(b);
       break;
@@ -187,10 +187,10 @@ function perform(s: Statement, buffers: readonly dx.Tensor[], inputs: readonly d
       break;
     }
     case "take":
-      x.copy_(fitting(inputs[s.argument]!, x));
+      x.copy_(inShapeOf(inputs[s.argument]!, x));
       break;
     case "addArgument":
-      x.copy_(limited(x.add(fitting(inputs[s.argument]!, x).to(x.dtype))));
+      x.copy_(limited(x.add(inShapeOf(inputs[s.argument]!, x).to(x.dtype))));
       break;
     case "keep":
       values.push(limited(x.add(1)));

@@ -207,7 +207,7 @@ eachDevice("an ONNX model", (device) => {
     }
   });
 
-  test("walks trees of any depth, with sets of numbers and what is no number", async () => {
+  test("traverses trees of any depth, with sets of numbers and what is no number", async () => {
     await clean(device, async () => {
       // Node 0: x0 <= 1 ? node 1 : leaf 2. Node 1: x1 in {2, 5} ? leaf 0 : leaf 1. A second tree: x1 > 3 ? leaf 3 : leaf 4.
       const bytes = model({

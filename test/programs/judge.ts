@@ -28,15 +28,15 @@ export const passed: Outcome = { result: "pass" };
 function makerOf(p: Program, out: string): string {
   if (isGradient(out)) return "grad";
   let found = "leaf";
-  const walk = (body: readonly Statement[]): void => {
+  const visit = (body: readonly Statement[]): void => {
     for (const s of body) {
       const isMade = s.r === out.slice(1) || (Array.isArray(s.r) && s.r.includes(out.slice(1)));
       const isChanged = s.a?.[0] === out && (s.o.endsWith("_") || s.o === "set") && s.o !== "requiresGrad_";
       if (isMade || isChanged) found = s.o;
-      if (s.body) walk(s.body);
+      if (s.body) visit(s.body);
     }
   };
-  walk(p.body);
+  visit(p.body);
   return found;
 }
 

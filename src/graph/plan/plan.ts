@@ -21,7 +21,7 @@ export type { Plan } from "./slots.ts";
 export type Regions = "whole" | "head" | "none";
 
 /**
- * Where a graph fuses nothing it still orders and places its nodes better than a list, at the price of a longer compilation and more
+ * A graph that fuses nothing still has a better order and memory plan than a list, but takes longer to compile and more
  * memory. Measured on an H100: 335 nodes take 10 % less time, 223 nodes 7 % less, 60 nodes 3 % more.
  */
 const GRAPH_NODES = 128;

@@ -138,7 +138,7 @@ export class WireReader {
     this.#inside(read);
   }
 
-  /** Reads until the end of the stretch of bytes that a length states. */
+  /** Reads until the end of the byte range that a length states. */
   #inside(read: () => void): void {
     const size = this.#small();
     if (size > this.#end - this.#at) throw this.#bad("whole", `a length of ${size} where ${this.#end - this.#at} bytes are left`);

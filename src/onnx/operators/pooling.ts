@@ -19,9 +19,9 @@ function windows(c: Call, x: Tensor): Windows {
   const extent = w.kernel.map((k, i) => (k - 1) * w.dilations[i]! + 1);
   const output = input.map((d, i) => {
     if (isSame) return Math.ceil(d / w.strides[i]!);
-    const room = d + w.before[i]! + w.after[i]! - extent[i]!;
-    if (!c.flag("ceil_mode")) return Math.floor(room / w.strides[i]!) + 1;
-    const count = Math.ceil(room / w.strides[i]!) + 1;
+    const extentLeft = d + w.before[i]! + w.after[i]! - extent[i]!;
+    if (!c.flag("ceil_mode")) return Math.floor(extentLeft / w.strides[i]!) + 1;
+    const count = Math.ceil(extentLeft / w.strides[i]!) + 1;
     // A window must begin before the padding behind.
     return (count - 1) * w.strides[i]! >= d + w.before[i]! ? count - 1 : count;
   });

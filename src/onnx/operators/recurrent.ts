@@ -285,7 +285,7 @@ function run(c: Call, gates: number, usual: readonly string[], cell: Cell, hasCe
       hidden: firstHidden === null ? zero() : ops.select(firstHidden, 0, d),
       cell: hasCell ? (firstCell === null ? zero() : ops.select(firstCell, 0, d)) : null,
     };
-    const { outputs, state } = walk(x, weights, step, start, direction === "reverse" || d === 1, masks);
+    const { outputs, state } = scanSteps(x, weights, step, start, direction === "reverse" || d === 1, masks);
     all.push(outputs);
     last.push(state);
   }
@@ -305,7 +305,7 @@ const masksOf = (c: Call, lengths: readonly number[], steps: number): Tensor[] =
   );
 
 /** Steps in order; a sample that has ended keeps its state and gives zeros. */
-function walk(
+function scanSteps(
   x: Tensor,
   w: Direction,
   step: Step,

@@ -107,7 +107,7 @@ function split(c: Call): Value[] {
   return ops.split(x, sizes, axis);
 }
 
-/** Starts, ends, axes and steps, whose numbers may lie far beyond the ends; a negative step walks backwards. */
+/** Starts, ends, axes and steps, whose numbers may lie far beyond the ends; a negative step goes backwards. */
 function slice(c: Call): Tensor {
   let x = c.x;
   const [starts, ends] = [c.list("starts", 1) ?? [], c.list("ends", 2) ?? []];

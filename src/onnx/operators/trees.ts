@@ -1,4 +1,4 @@
-/** Ensembles of trees: all samples walk all trees at once, one level at a time. */
+/** Ensembles of trees: all samples traverse all trees at once, one level at a time. */
 import * as ops from "../../ops/index.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../format/call.ts";

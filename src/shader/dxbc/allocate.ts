@@ -64,10 +64,10 @@ export function allocate(code: readonly Instruction[], variables: ReadonlySet<Re
     });
     const wanted = interval.registers.length;
     let temp = -1;
-    // The fullest one that has room.
+    // The fullest one with enough components left.
     free.forEach((bits, i) => {
-      const room = countBits(bits);
-      if (room >= wanted && (temp < 0 || room < countBits(free[temp]!))) temp = i;
+      const available = countBits(bits);
+      if (available >= wanted && (temp < 0 || available < countBits(free[temp]!))) temp = i;
     });
     if (temp < 0) temp = free.push(15) - 1;
     let next = 0;

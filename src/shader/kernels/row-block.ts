@@ -38,7 +38,7 @@ const MOST_KEPT = 64;
 const MOST_KEPT_TOGETHER = 80;
 /** The longest rows of which a group takes two: of longer ones they would leave no registers to a second group. */
 const LONGEST_OF_TWO = 6144;
-/** The bytes of rows of which it takes four: a device has room for so many groups only. */
+/** The bytes of rows of which it takes four: a device runs only so many groups at once. */
 const SHORT = 1024;
 
 /** inputs: how many rows are read; shared: whether all rows share inputs. Measured on an H200: docs/gpu/h200.md. */

@@ -35,7 +35,7 @@ function known(run: () => Result): Result {
   }
 }
 
-/** Calls f with our arguments: those that it demands by place, the rest in one object by name. */
+/** Calls f with our arguments: those that it requires by position, the rest in one object by name. */
 function called(c: Call, count: number, f: AnyFunction): Result {
   const named = c.byName();
   const operands = [...c.positional.slice(0, count), ...named.slice(c.positional.length, count).map(([, v]) => v)].map(plain);

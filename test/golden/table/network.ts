@@ -50,7 +50,7 @@ const adaptiveMax = (f: typeof dx.adaptiveMaxPool2d, g: typeof dx.adaptiveMaxPoo
   run: (c) => (c.bool("return_indices") ? int64(g(c.x, outputSize(c, spatial))) : f(c.x, outputSize(c, spatial))),
 });
 
-function demandOne(c: Call, reason: string, excluded: boolean): void {
+function requireOne(c: Call, reason: string, excluded: boolean): void {
   if (c.case.kind === "ok" && excluded) throw new Missing(reason);
 }
 
@@ -58,7 +58,7 @@ const batchNorm: Entry = { run: (c) => batchNormOf(c) };
 const batchNormOf = (c: Call): dx.Tensor => dx.batchNorm(c.x, optional(c, "running_mean"), optional(c, "running_var"), optional(c, "weight"), optional(c, "bias"), { training: c.bool("training"), momentum: c.number("momentum", 0.1), eps: c.number("eps", 1e-5) });
 
 const instanceNorm: Entry = { run: (c) => {
-  demandOne(c, "instance norm by running statistics is not delivered", c.get("use_input_stats") === false);
+  requireOne(c, "instance norm by running statistics is not delivered", c.get("use_input_stats") === false);
   return dx.instanceNorm(c.x, optional(c, "weight"), optional(c, "bias"), { eps: c.number("eps", 1e-5) });
 } };
 
@@ -71,12 +71,12 @@ const loss = <O>(f: (x: dx.Tensor, target: dx.Tensor, options: O) => dx.Tensor, 
 const dropout: Entry = { run: (c) => {
   const p = c.number("p", 0.5);
   const training = c.get("training") !== false;
-  demandOne(c, "random results are not PyTorch's", training && p > 0 && p < 1 && c.case.compare?.[0] !== "meta");
+  requireOne(c, "random results are not PyTorch's", training && p > 0 && p < 1 && c.case.compare?.[0] !== "meta");
   return dx.dropout(c.x, { p, training, generator: new dx.Generator(1) });
 } };
 
 const embedding: Entry = { run: (c) => {
-  demandOne(c, "maxNorm and scaleGradByFreq are not delivered", c.has("max_norm") || c.bool("scale_grad_by_freq"));
+  requireOne(c, "maxNorm and scaleGradByFreq are not delivered", c.has("max_norm") || c.bool("scale_grad_by_freq"));
   return dx.embedding(c.x, c.tensor(c.get("weight")), { paddingIdx: given<number>(c, "padding_idx") });
 } };
 

@@ -21,9 +21,9 @@ const folded = (g: GraphBuilder, x: Expr, indices: Expr): Expr =>
 
 describe("the nodes between shaders", () => {
   it("is one node for each layer; nodes that need no shader are in the first one", () => {
-    const { g, graph, x, indices: places } = builder();
-    const first = folded(g, g.elementWiseExp(g.elementWiseSin(x)), places);
-    const second = folded(g, g.elementWiseAbs(g.elementWiseSqrt(first)), places);
+    const { g, graph, x, indices: positions } = builder();
+    const first = folded(g, g.elementWiseExp(g.elementWiseSin(x)), positions);
+    const second = folded(g, g.elementWiseAbs(g.elementWiseSqrt(first)), positions);
     graph.outputs = [g.elementWiseAdd(second, g.elementWiseCos(x))];
     const { graph: contracted, regions } = contract(graph, false);
     const kinds = contracted.nodes.map((n) => regions.get(n)?.graph.nodes.length ?? n.operator);

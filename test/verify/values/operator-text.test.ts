@@ -65,7 +65,7 @@ describe("elements", () => {
     ).toBe("3f800000");
   });
 
-  it("walks over places in row-major order", () => {
+  it("visits indices in row-major order", () => {
     const t = tensor(DATA_TYPES[0]!, [2, 3]);
     const places = (layout: "packed" | "padded" | "transposed" | "broadcast"): number[] => {
       const list: number[] = [];
