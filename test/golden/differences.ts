@@ -19,7 +19,8 @@ export const differences: readonly Difference[] = [
     ids: [],
   },
   {
-    reason: "topk, median and nanmedian give equal values in the order of their indices, as sort does; PyTorch's order of them is not stated.",
+    reason:
+      "topk, median and nanmedian give equal values in the order of their indices, as sort does; PyTorch's order of them is not stated.",
     ids: [],
     example: { code: "dx.topk(dx.tensor([1, 2, 2, 2]), 2).indices.toArraySync()", here: "[1, 2]", pytorch: "[2, 3]" },
   },
@@ -29,8 +30,7 @@ export const differences: readonly Difference[] = [
     example: { code: 'dx.tensor([2n ** 53n + 1n]).itemSync("int64")', here: "9007199254740993n", pytorch: "9007199254740993" },
   },
   {
-    reason:
-      "Data of a typed array are converted like a list: numbers outside the range of the dtype are an error; NumPy's wrap.",
+    reason: "Data of a typed array are converted like a list: numbers outside the range of the dtype are an error; NumPy's wrap.",
     ids: [],
     example: { code: 'dx.tensor([300], { dtype: "int16" }).to("uint8").toArraySync()', here: "[44]", pytorch: "[44]" },
   },
@@ -72,8 +72,7 @@ export const differences: readonly Difference[] = [
     example: { code: "dx.onesLike(dx.zeros([2, 3]).t()).strides", here: "[2, 1]", pytorch: "(1, 3)" },
   },
   {
-    reason:
-      "The imaginary parts of a conjugate that is a view are a copy: no view negates. Write to those of the tensor itself.",
+    reason: "The imaginary parts of a conjugate that is a view are a copy: no view negates. Write to those of the tensor itself.",
     ids: [],
     example: {
       code: "(() => { const z = dx.complex(dx.tensor([1]), dx.tensor([2])); z.conj().imag.add_(1); return z.imag.toArraySync(); })()",
