@@ -121,7 +121,11 @@ function rest(dy: Tensor, view: View, part: TensorSpec): Tensor {
     const copy = arithmetic.clone(dy);
     const shown = view.apply(copy);
     if (shown.storage === copy.storage) {
-      assignEager(shown, arithmetic.zeros(dy, part), true);
+      const zeros = arithmetic.zeros(dy, part);
+      assignEager(shown, zeros, true);
+      // What the pass frees is free at once.
+      if (shown !== copy) shown.dispose();
+      zeros.dispose();
       return copy;
     }
   }

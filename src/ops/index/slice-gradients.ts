@@ -219,6 +219,8 @@ export function withParts(whole: Tensor, parts: readonly PartialGradient[]): Ten
   for (const { grad, box } of parts) {
     const shown = sliceView(sum, box!);
     assign("add", shown, () => add(shown, grad));
+    // What the pass frees is free at once.
+    if (shown !== sum) shown.dispose();
   }
   return sum;
 }
