@@ -17,9 +17,9 @@ refuses("mistakes with modules", [
     "Conv2d: options must be an object of no more than device, dtype, generator, stride, padding, dilation, groups, bias, paddingMode; received strides. Did you mean stride?",
   ],
   [
-    "nn.linear(2, 2, false)",
+    "nn.linear(2, 2, 3)",
     "ValueError",
-    "Linear: options must be an object of options; received false. Options go into one object: { device, dtype, generator, bias }.",
+    "Linear: bias must be true or false or an object of options; received 3. Options go into one object: { device, dtype, generator, bias }.",
   ],
   ['nn.linear("2", 2)', "ValueError", 'Linear: inFeatures must be a number; received "2".'],
   ["nn.linear(2)", "ValueError", "Linear: outFeatures must be a number; received undefined."],
@@ -175,8 +175,8 @@ eachDevice("mistakes with modules", (device) => {
           expect(made.every((m) => m instanceof dx.nn.Linear && m instanceof dx.nn.Module)).toBe(true);
           expect(made.map((m) => m.constructor.name)).toEqual(["Linear", "Linear", "Mine"]);
           expect(made[0]!.constructor).toBe(dx.nn.Linear);
-          expect(() => new (class extends dx.nn.Linear {})(1, 2, 3 as never)).toThrow(/^Linear: options must be/);
-          expect([dx.nn.linear.length, dx.linalg.solve.length, dx.linalg.solve.name]).toEqual([2, 2, "solve"]);
+          expect(() => new (class extends dx.nn.Linear {})(1, 2, 3 as never)).toThrow(/^Linear: bias must be/);
+          expect([dx.nn.linear.length, dx.linalg.solve.length, dx.linalg.solve.name]).toEqual([4, 2, "solve"]);
           for (const m of made) m.dispose();
         }),
       { collect: true },
