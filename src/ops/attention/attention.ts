@@ -1,4 +1,4 @@
-/** Scaled dot-product attention, computed by blocks of queries, so that only one block's scores are in memory. @functional */
+/** Scaled dot-product attention: one block of queries at a time, so that only one block's scores are in memory. @functional */
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
