@@ -23,20 +23,20 @@ export const noGrad = function ($0: never) { if (!(kinds.kind57.is($0) && (argum
 /** Runs fn with recording, inside noGrad too; fn may return a promise, as noGrad()'s. */
 export const enableGrad = function ($0: never) { if (!(kinds.kind57.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("enableGrad", "fn:31", arguments); return from0.enableGrad($0); } as unknown as typeof from0.enableGrad;
 /** Switches recording on or off until called again, or until the noGrad() or enableGrad() around it ends. */
-export const setGradEnabled = function ($0: never) { if (!(kinds.kind376.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("setGradEnabled", "isEnabled:194", arguments); return from0.setGradEnabled($0); } as unknown as typeof from0.setGradEnabled;
+export const setGradEnabled = function ($0: never) { if (!(kinds.kind375.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("setGradEnabled", "isEnabled:193", arguments); return from0.setGradEnabled($0); } as unknown as typeof from0.setGradEnabled;
 /**
  * A function that autograd treats as one operation with the given backward. With createGraph, backward's own operations are
  * recorded. Reference: torch.autograd.Function.
  */
-export const defineFunction = function ($0: never) { if (!(kinds.kind378.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("defineFunction", "definition:195", arguments); return from1.defineFunction($0); } as unknown as typeof from1.defineFunction;
+export const defineFunction = function ($0: never) { if (!(kinds.kind377.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("defineFunction", "definition:194", arguments); return from1.defineFunction($0); } as unknown as typeof from1.defineFunction;
 /**
  * fn as a compiled function: the first call with arguments of a kind records what fn asks for as one program, later ones replay
  * it. It returns what fn returns and changes what fn changes; gradients flow through its results. The whole contract, what is
  * refused, and how often fn's own JavaScript runs: docs/compile.md.
  */
-export const compile = function ($0: never, $1: never = undefined as never) { if (!(kinds.kind57.is($0) && ($1 === undefined || kinds.kind382.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("compile", "fn:31 options:196", arguments); return from2.compile($0, $1); } as unknown as typeof from2.compile;
+export const compile = function ($0: never, $1: never = undefined as never) { if (!(kinds.kind57.is($0) && ($1 === undefined || kinds.kind381.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("compile", "fn:31 options:195", arguments); return from2.compile($0, $1); } as unknown as typeof from2.compile;
 /** Adds the gradient of the results, real or complex, to the `grad` of every leaf that requires one. Reference: torch.autograd.backward. */
-export const backward = function ($0: never, $1: never = undefined as never) { if (!((isTensor($0) || kinds.kind384.is($0)) && ($1 === undefined || kinds.kind375.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("backward", "result:197 options:193", arguments); return from3.backward($0, $1); } as unknown as typeof from3.backward;
+export const backward = function ($0: never, $1: never = undefined as never) { if (!((isTensor($0) || kinds.kind383.is($0)) && ($1 === undefined || kinds.kind374.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("backward", "result:196 options:192", arguments); return from3.backward($0, $1); } as unknown as typeof from3.backward;
 /**
  * Gradients of the results with respect to the given tensors, real or complex, without touching any `grad`.
  *
@@ -44,69 +44,69 @@ export const backward = function ($0: never, $1: never = undefined as never) { i
  * shape and dtype. Throws AutogradError for an input that the results do not depend on, or gives null for it with allowUnused.
  * Reference: torch.autograd.grad.
  */
-export const grad = function ($0: never, $1: never, $2: never = undefined as never) { if (!((isTensor($0) || kinds.kind384.is($0)) && kinds.kind385.is($1) && ($2 === undefined || kinds.kind387.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("grad", "results:197 inputs:198 options:199", arguments); return from3.grad($0, $1, $2); } as unknown as typeof from3.grad;
+export const grad = function ($0: never, $1: never, $2: never = undefined as never) { if (!((isTensor($0) || kinds.kind383.is($0)) && kinds.kind384.is($1) && ($2 === undefined || kinds.kind386.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("grad", "results:196 inputs:197 options:198", arguments); return from3.grad($0, $1, $2); } as unknown as typeof from3.grad;
 /**
  * Throws AutogradError unless the gradients of fn at the inputs, real or complex, agree with finite differences by both parts; true
  * otherwise. Inputs are float32 or complex64, of which those that require a gradient are checked. Reference: torch.autograd.gradcheck.
  */
-export const gradcheck = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind57.is($0) && kinds.kind385.is($1) && ($2 === undefined || kinds.kind389.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("gradcheck", "fn:31 inputs:198 options:200", arguments); return from3.gradcheck($0, $1, $2); } as unknown as typeof from3.gradcheck;
+export const gradcheck = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind57.is($0) && kinds.kind384.is($1) && ($2 === undefined || kinds.kind388.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("gradcheck", "fn:31 inputs:197 options:199", arguments); return from3.gradcheck($0, $1, $2); } as unknown as typeof from3.gradcheck;
 /** gradcheck of the gradient of fn. gradients: one for each part of a complex result. Reference: torch.autograd.gradgradcheck. */
-export const gradgradcheck = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind57.is($0) && kinds.kind385.is($1) && ($2 === undefined || kinds.kind391.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("gradgradcheck", "fn:31 inputs:198 options:201", arguments); return from3.gradgradcheck($0, $1, $2); } as unknown as typeof from3.gradgradcheck;
+export const gradgradcheck = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind57.is($0) && kinds.kind384.is($1) && ($2 === undefined || kinds.kind390.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("gradgradcheck", "fn:31 inputs:197 options:200", arguments); return from3.gradgradcheck($0, $1, $2); } as unknown as typeof from3.gradgradcheck;
 /**
  * real + i imag: a copy of both, broadcast against each other. Both float32, or both float16. Both parts require a gradient where one of
  * the arguments does, and a gradient of one is a gradient of both, as in PyTorch. Reference: torch.complex. DirectML: JOIN.
  */
 export const complex = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("complex", "real:0 imag:0", arguments); try { return from4.complex($0, $1); } catch (error) { throw under("complex", error); } } as unknown as typeof from4.complex;
 /** The imaginary parts: a view, of a conjugate a copy. Throws DTypeError for a real tensor. Reference: torch.imag. */
-export const imag = function ($0: never) { if (!(kinds.kind371.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("imag", "x:192", arguments); try { return from4.imag($0); } catch (error) { throw under("imag", error); } } as unknown as typeof from4.imag;
+export const imag = function ($0: never) { if (!(kinds.kind370.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("imag", "x:191", arguments); try { return from4.imag($0); } catch (error) { throw under("imag", error); } } as unknown as typeof from4.imag;
 /** length (cos angle + i sin angle). Both float32, or both float16; they broadcast. Reference: torch.polar. */
 export const polar = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("polar", "length:0 angle:0", arguments); try { return from4.polar($0, $1); } catch (error) { throw under("polar", error); } } as unknown as typeof from4.polar;
 /** The real parts, a view; of a real tensor the tensor itself. Reference: torch.real. */
-export const real = function ($0: never) { if (!((isTensor($0) || kinds.kind383.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("real", "x:202", arguments); try { return from4.real($0); } catch (error) { throw under("real", error); } } as unknown as typeof from4.real;
+export const real = function ($0: never) { if (!((isTensor($0) || kinds.kind382.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("real", "x:201", arguments); try { return from4.real($0); } catch (error) { throw under("real", error); } } as unknown as typeof from4.real;
 /** x [..., 2] as complex numbers of its pairs: a view. Reference: torch.view_as_complex. */
 export const viewAsComplex = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("viewAsComplex", "x:0", arguments); try { return from4.viewAsComplex($0); } catch (error) { throw under("viewAsComplex", error); } } as unknown as typeof from4.viewAsComplex;
 /** z as pairs of real numbers [..., 2]: a view. Throws ValueError for a conjugate that is a view. Reference: torch.view_as_real. */
-export const viewAsReal = function ($0: never) { if (!(kinds.kind371.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("viewAsReal", "z:192", arguments); try { return from4.viewAsReal($0); } catch (error) { throw under("viewAsReal", error); } } as unknown as typeof from4.viewAsReal;
+export const viewAsReal = function ($0: never) { if (!(kinds.kind370.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("viewAsReal", "z:191", arguments); try { return from4.viewAsReal($0); } catch (error) { throw under("viewAsReal", error); } } as unknown as typeof from4.viewAsReal;
 /**
  * Whether values of one dtype may be written into another in place: complex numbers into none of real ones, floats into no integer,
  * numbers into no bool. Reference: torch.can_cast.
  */
-export const canCast = function ($0: never, $1: never) { if (!(kinds.kind392.is($0) && kinds.kind392.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("canCast", "from:203 to:203", arguments); try { return from5.canCast($0, $1); } catch (error) { throw under("canCast", error); } } as unknown as typeof from5.canCast;
+export const canCast = function ($0: never, $1: never) { if (!(kinds.kind391.is($0) && kinds.kind391.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("canCast", "from:202 to:202", arguments); try { return from5.canCast($0, $1); } catch (error) { throw under("canCast", error); } } as unknown as typeof from5.canCast;
 /** The dtype of an operation over two dtypes. Reference: torch.promote_types. */
-export const promoteTypes = function ($0: never, $1: never) { if (!(kinds.kind392.is($0) && kinds.kind392.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("promoteTypes", "a:203 b:203", arguments); try { return from5.promoteTypes($0, $1); } catch (error) { throw under("promoteTypes", error); } } as unknown as typeof from5.promoteTypes;
+export const promoteTypes = function ($0: never, $1: never) { if (!(kinds.kind391.is($0) && kinds.kind391.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("promoteTypes", "a:202 b:202", arguments); try { return from5.promoteTypes($0, $1); } catch (error) { throw under("promoteTypes", error); } } as unknown as typeof from5.promoteTypes;
 /** |x|, element by element: real numbers either way. Keeps a real tensor's dtype. Reference: torch.abs. DirectML: ELEMENT_WISE_ABS. */
-export const abs = function ($0: never) { if (!((isTensor($0) || kinds.kind383.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("abs", "x:202", arguments); try { return from6.abs($0); } catch (error) { throw under("abs", error); } } as unknown as typeof from6.abs;
+export const abs = function ($0: never) { if (!((isTensor($0) || kinds.kind382.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("abs", "x:201", arguments); try { return from6.abs($0); } catch (error) { throw under("abs", error); } } as unknown as typeof from6.abs;
 /** The angle: of real numbers 0, π for negative ones, NaN for NaN. Integers give float32. Reference: torch.angle. */
-export const angle = function ($0: never) { if (!((isTensor($0) || kinds.kind383.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("angle", "x:202", arguments); try { return from6.angle($0); } catch (error) { throw under("angle", error); } } as unknown as typeof from6.angle;
+export const angle = function ($0: never) { if (!((isTensor($0) || kinds.kind382.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("angle", "x:201", arguments); try { return from6.angle($0); } catch (error) { throw under("angle", error); } } as unknown as typeof from6.angle;
 /**
  * The tensors joined along an axis. All other lengths must agree; dtypes promote. Tensors of shape [0] are left
  * out, as in PyTorch. Throws ShapeError when they do not fit. DirectML: JOIN. Reference: torch.cat.
  */
-export const cat = function ($0: never, $1: never = undefined as never) { if (!(kinds.kind385.is($0) && ($1 === undefined || kinds.kind2.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("cat", "tensors:198 axis:21", arguments); try { return from6.cat($0, $1); } catch (error) { throw under("cat", error); } } as unknown as typeof from6.cat;
+export const cat = function ($0: never, $1: never = undefined as never) { if (!(kinds.kind384.is($0) && ($1 === undefined || kinds.kind2.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("cat", "tensors:197 axis:21", arguments); try { return from6.cat($0, $1); } catch (error) { throw under("cat", error); } } as unknown as typeof from6.cat;
 /** Tensors of one shape as parts along a new axis. Reference: torch.stack. DirectML: JOIN. */
-export const stack = function ($0: never, $1: never = undefined as never) { if (!(kinds.kind385.is($0) && ($1 === undefined || kinds.kind2.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("stack", "tensors:198 axis:21", arguments); try { return from6.stack($0, $1); } catch (error) { throw under("stack", error); } } as unknown as typeof from6.stack;
+export const stack = function ($0: never, $1: never = undefined as never) { if (!(kinds.kind384.is($0) && ($1 === undefined || kinds.kind2.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("stack", "tensors:197 axis:21", arguments); try { return from6.stack($0, $1); } catch (error) { throw under("stack", error); } } as unknown as typeof from6.stack;
 /** a where the condition is true, else b. All broadcast. Reference: torch.where. DirectML: ELEMENT_WISE_IF. */
-export const where = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && (isTensor($1) || kinds.kind393.is($1)) && (isTensor($2) || kinds.kind393.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("where", "condition:0 a:204 b:204", arguments); try { return from6.where($0, $1, $2); } catch (error) { throw under("where", error); } } as unknown as typeof from6.where;
+export const where = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && (isTensor($1) || kinds.kind392.is($1)) && (isTensor($2) || kinds.kind392.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("where", "condition:0 a:203 b:203", arguments); try { return from6.where($0, $1, $2); } catch (error) { throw under("where", error); } } as unknown as typeof from6.where;
 /**
  * The signal whose stft is nearest to z in the sense of least squares: the inverse transforms times the window are added and divided
  * by the sum of the windows' squares, which must not be zero within the result.
  *
  * z: [frequencies, frames] or [B, frequencies, frames]. DirectML: as ifft, PADDING. Reference: torch.istft.
  */
-export const istft = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind371.is($0) && kinds.kind8.is($1) && ($2 === undefined || kinds.kind395.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("istft", "z:192 nFft:2 options:205", arguments); try { return from7.istft($0, $1, $2); } catch (error) { throw under("istft", error); } } as unknown as typeof from7.istft;
+export const istft = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind370.is($0) && kinds.kind8.is($1) && ($2 === undefined || kinds.kind394.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("istft", "z:191 nFft:2 options:204", arguments); try { return from7.istft($0, $1, $2); } catch (error) { throw under("istft", error); } } as unknown as typeof from7.istft;
 /**
  * The spectra of x's frames, each times the window: [..., frequencies, frames].
  *
  * x: [L] or [B, L], real or complex. Throws ShapeError where x is shorter than a frame. DirectML: as fft. Reference: torch.stft.
  */
-export const stft = function ($0: never, $1: never, $2: never = undefined as never) { if (!((isTensor($0) || kinds.kind383.is($0)) && kinds.kind8.is($1) && ($2 === undefined || kinds.kind397.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("stft", "x:202 nFft:2 options:206", arguments); try { return from7.stft($0, $1, $2); } catch (error) { throw under("stft", error); } } as unknown as typeof from7.stft;
+export const stft = function ($0: never, $1: never, $2: never = undefined as never) { if (!((isTensor($0) || kinds.kind382.is($0)) && kinds.kind8.is($1) && ($2 === undefined || kinds.kind396.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("stft", "x:201 nFft:2 options:205", arguments); try { return from7.stft($0, $1, $2); } catch (error) { throw under("stft", error); } } as unknown as typeof from7.stft;
 /** Changes the default device of this thread, or inside withDevice() until that ends; null: find it again. */
-export const setDefaultDevice = function ($0: never) { if (!(kinds.kind398.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("setDefaultDevice", "name:207", arguments); return from8.setDefaultDevice($0); } as unknown as typeof from8.setDefaultDevice;
+export const setDefaultDevice = function ($0: never) { if (!(kinds.kind397.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("setDefaultDevice", "name:206", arguments); return from8.setDefaultDevice($0); } as unknown as typeof from8.setDefaultDevice;
 /**
  * Runs fn with another default device. When fn returns a promise, that device is the default for all that fn does until the promise
  * settles, and for nothing else that runs meanwhile.
  */
-export const withDevice = function ($0: never, $1: never) { if (!(kinds.kind369.is($0) && kinds.kind57.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("withDevice", "name:190 fn:31", arguments); return from8.withDevice($0, $1); } as unknown as typeof from8.withDevice;
+export const withDevice = function ($0: never, $1: never) { if (!(kinds.kind368.is($0) && kinds.kind57.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("withDevice", "name:189 fn:31", arguments); return from8.withDevice($0, $1); } as unknown as typeof from8.withDevice;
 /**
  * Runs fn and disposes of the tensors made inside, except those in its result (a tensor, a complex tensor, or arrays, plain objects and Maps
  * of them), which belong to the scope around this one. When fn returns a promise, the scope ends when that settles; what other code makes
@@ -114,14 +114,14 @@ export const withDevice = function ($0: never, $1: never) { if (!(kinds.kind369.
  */
 export const scope = function ($0: never) { if (!(kinds.kind57.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("scope", "fn:31", arguments); return from9.scope($0); } as unknown as typeof from9.scope;
 /** Changes how tensors are written from now on; null: as at the start. */
-export const setPrintOptions = function ($0: never) { if (!(kinds.kind399.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("setPrintOptions", "options:208", arguments); try { return from10.setPrintOptions($0); } catch (error) { throw under("setPrintOptions", error); } } as unknown as typeof from10.setPrintOptions;
+export const setPrintOptions = function ($0: never) { if (!(kinds.kind398.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("setPrintOptions", "options:207", arguments); try { return from10.setPrintOptions($0); } catch (error) { throw under("setPrintOptions", error); } } as unknown as typeof from10.setPrintOptions;
 /**
  * Closes a device of this thread, the default one if none is named: its tensors and programs are dead, and may still be disposed of. The next use opens it again, also
  * after it was removed or has hung.
  */
-export const closeDevice = function ($0: never = undefined as never) { if (!(($0 === undefined || kinds.kind32.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("closeDevice", "name:209", arguments); try { return from11.closeDevice($0); } catch (error) { throw under("closeDevice", error); } } as unknown as typeof from11.closeDevice;
+export const closeDevice = function ($0: never = undefined as never) { if (!(($0 === undefined || kinds.kind32.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("closeDevice", "name:208", arguments); try { return from11.closeDevice($0); } catch (error) { throw under("closeDevice", error); } } as unknown as typeof from11.closeDevice;
 /** What is known of a device, which is opened if it isn't. Throws when there is no such device. */
-export const deviceInfo = function ($0: never) { if (!(($0 === undefined || kinds.kind32.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("deviceInfo", "name:209", arguments); try { return from11.deviceInfo($0); } catch (error) { throw under("deviceInfo", error); } } as unknown as typeof from11.deviceInfo;
+export const deviceInfo = function ($0: never) { if (!(($0 === undefined || kinds.kind32.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("deviceInfo", "name:208", arguments); try { return from11.deviceInfo($0); } catch (error) { throw under("deviceInfo", error); } } as unknown as typeof from11.deviceInfo;
 /**
  * How long a device of this thread, open ones too, may finish nothing while it has work: then who waits for it (data, dataSync, synchronize) is
  * told by a DeviceTimeoutError. undefined: DXTENSOR_TIMEOUT_MS, else ten minutes. closeDevice() waits as well, but not longer than five
@@ -137,13 +137,13 @@ export const setMemoryLimit = function ($0: never) { if (!(($0 === undefined || 
  * In strict mode a fallback throws UnsupportedError, and so does a compiled function that would have to run eagerly. `host` operations
  * (dx.linalg) do what they say on every device and are no fallback: they run and are counted. null: as DXTENSOR_STRICT says.
  */
-export const setStrict = function ($0: never) { if (!(kinds.kind400.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("setStrict", "mode:210", arguments); try { return from12.setStrict($0); } catch (error) { throw under("setStrict", error); } } as unknown as typeof from12.setStrict;
+export const setStrict = function ($0: never) { if (!(kinds.kind399.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("setStrict", "mode:209", arguments); try { return from12.setStrict($0); } catch (error) { throw under("setStrict", error); } } as unknown as typeof from12.setStrict;
 /** What the native side has counted since the device was opened: dispatches recorded, replays, copies, barriers, … */
-export const counters = function ($0: never) { if (!(($0 === undefined || kinds.kind32.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("counters", "name:209", arguments); try { return from13.counters($0); } catch (error) { throw under("counters", error); } } as unknown as typeof from13.counters;
+export const counters = function ($0: never) { if (!(($0 === undefined || kinds.kind32.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("counters", "name:208", arguments); try { return from13.counters($0); } catch (error) { throw under("counters", error); } } as unknown as typeof from13.counters;
 /**
  * Where a device's memory is: live and peak bytes of tensors, of these parameters, their gradients and what optimizers keep; bytes of programs,
  * pooled and of these idle, and staging.
  */
-export const memoryStatistics = function ($0: never) { if (!(($0 === undefined || kinds.kind32.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("memoryStatistics", "name:209", arguments); try { return from13.memoryStatistics($0); } catch (error) { throw under("memoryStatistics", error); } } as unknown as typeof from13.memoryStatistics;
+export const memoryStatistics = function ($0: never) { if (!(($0 === undefined || kinds.kind32.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("memoryStatistics", "name:208", arguments); try { return from13.memoryStatistics($0); } catch (error) { throw under("memoryStatistics", error); } } as unknown as typeof from13.memoryStatistics;
 /** Resolves when everything queued on the device is done. */
-export const synchronize = async function ($0: never) { if (!(($0 === undefined || kinds.kind32.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("synchronize", "name:209", arguments); try { return await from13.synchronize($0); } catch (error) { throw under("synchronize", error); } } as unknown as typeof from13.synchronize;
+export const synchronize = async function ($0: never) { if (!(($0 === undefined || kinds.kind32.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("synchronize", "name:208", arguments); try { return await from13.synchronize($0); } catch (error) { throw under("synchronize", error); } } as unknown as typeof from13.synchronize;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr uint64_t kAlignment = 16;  // of a piece's place, as of what is bound
 constexpr int64_t kCopiedAtOnce = 256 << 10;
+constexpr size_t kNever = static_cast<size_t>(-1);
 
 class CopyKernel final : public Kernel {
  public:
@@ -107,16 +108,16 @@ bool MakesPart(const Graph& graph, const GraphStep& step) {
 class Joiner {
  public:
   Joiner(const Graph& graph, std::vector<GraphStep>* steps) : graph_(graph), steps_(*steps), inside_(graph.values.size()) {
-    written_.resize(graph.values.size(), false);
-    for (const GraphStep& step : steps_)
-      for (const GraphOperand& operand : step.outputs)
-        if (operand.value >= 0) written_[static_cast<size_t>(operand.value)] = true;
+    last_write_.resize(graph.values.size(), kNever);
+    for (size_t s = 0; s < steps_.size(); ++s)
+      for (const GraphOperand& operand : steps_[s].outputs)
+        if (operand.value >= 0) last_write_[static_cast<size_t>(operand.value)] = s;
   }
 
   void Run() {
     std::vector<GraphStep> left;
-    for (GraphStep& step : steps_)
-      if (!Join(step, &left)) left.push_back(std::move(step));
+    for (size_t s = 0; s < steps_.size(); ++s)
+      if (!Join(s, &left)) left.push_back(std::move(steps_[s]));
     steps_ = std::move(left);
     for (GraphStep& step : steps_)
       for (auto* operands : {&step.inputs, &step.outputs})
@@ -128,11 +129,31 @@ class Joiner {
   bool IsMovable(const GraphOperand& operand, const Range& place) const {
     const GraphValue& value = ValueOf(graph_, operand);
     const auto v = static_cast<size_t>(operand.value);
-    return written_[v] && operand.offset == 0 && value.graph_outputs.empty() && place.begin % kAlignment == 0 &&
+    return last_write_[v] != kNever && operand.offset == 0 && value.graph_outputs.empty() && place.begin % kAlignment == 0 &&
            value.size_in_bytes == place.end - place.begin && inside_[v].value < 0;
   }
 
-  bool Join(const GraphStep& step, std::vector<GraphStep>* left) {
+  bool IsInside(int value, int whole) const {
+    for (; value >= 0; value = inside_[static_cast<size_t>(value)].value)
+      if (value == whole) return true;
+    return false;
+  }
+
+  // Whether a later step writes over the whole, as SCATTER does in a chain, and that step or one behind it reads the piece.
+  bool IsReadAfterOverwrite(size_t join, int piece, int whole) const {
+    const size_t last = last_write_[static_cast<size_t>(whole)];
+    bool is_written = false;
+    for (size_t s = join + 1; last != kNever && last > join && s < steps_.size(); ++s) {
+      for (const GraphOperand& operand : steps_[s].outputs) is_written = is_written || operand.value == whole;
+      if (!is_written) continue;
+      for (const GraphOperand& operand : steps_[s].inputs)
+        if (IsInside(operand.value, piece)) return true;
+    }
+    return false;
+  }
+
+  bool Join(size_t join, std::vector<GraphStep>* left) {
+    const GraphStep& step = steps_[join];
     const std::vector<Range> places = PiecesOf(graph_, step);
     if (places.empty()) return false;
     const GraphOperand whole = step.outputs[0];
@@ -143,7 +164,7 @@ class Joiner {
     uint64_t moved = 0;
     for (size_t i = 0; i < places.size(); ++i) {
       const GraphOperand& piece = step.inputs[i];
-      moves[i] = !is_chained && IsMovable(piece, places[i]);
+      moves[i] = !is_chained && IsMovable(piece, places[i]) && !IsReadAfterOverwrite(join, piece.value, whole.value);
       for (size_t k = 0; k < i; ++k) moves[i] = moves[i] && step.inputs[k].value != piece.value;
       if (moves[i] || LiesThere(piece, whole, places[i])) moved += places[i].end - places[i].begin;
     }
@@ -184,7 +205,7 @@ class Joiner {
   const Graph& graph_;
   std::vector<GraphStep>& steps_;
   std::vector<GraphOperand> inside_;  // by value: where it lies; no value for those that are their own
-  std::vector<bool> written_;
+  std::vector<size_t> last_write_;    // by value: the last step that writes it
 };
 
 struct Use {

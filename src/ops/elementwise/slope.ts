@@ -1,4 +1,4 @@
-/** Gradients of elementwise functions with the function's further derivatives stated. */
+/** Gradients of elementwise functions with stated slopes. @package */
 import { isGradEnabled, noGrad } from "../../autograd/grad-mode.ts";
 import { TapeNode, type Gradients } from "../../autograd/tape.ts";
 import { withNode } from "../../autograd/tie.ts";
