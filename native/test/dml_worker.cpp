@@ -10,7 +10,7 @@ namespace dxtensor::test {
 namespace {
 
 constexpr uint32_t kSizes[] = {4, 100, 1000, 70000};
-constexpr size_t kMostTensors = 24, kMostRecords = 4;
+constexpr size_t kMaxTensors = 24, kMaxRecords = 4;
 
 schema::OperatorDesc AddOperator(uint32_t count) {
   std::string tensor = "f32[1,1,1," + std::to_string(count) + "]";
@@ -163,7 +163,7 @@ void Worker::Run() {
   size_t out = Add(std::move(sum));
   dml::Address slots[dml::Task::kSlots] = {AddressOf(a), AddressOf(b), AddressOf(out), 0};
   device_->Run(*add_, slots);
-  while (tensors_.size() > kMostTensors) {
+  while (tensors_.size() > kMaxTensors) {
     size_t gone = AnyTensor();
     bool fixed = false;
     for (const Record& r : records_) fixed = fixed || gone == r.state || gone == r.input || gone == r.result;
@@ -233,7 +233,7 @@ void Worker::CheckReads(bool all) {
 }
 
 void Worker::Record_() {
-  if (records_.size() == kMostRecords) {
+  if (records_.size() == kMaxRecords) {
     Record old = records_.front();
     records_.erase(records_.begin());
     device_->ReleaseRecording(old.recording);

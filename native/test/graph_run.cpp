@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "software/cpu/preparing_kernel.h"
+#include "software/cpu/prepacking_kernel.h"
 #include "describe.h"
 
 namespace dxtensor::test {
@@ -31,11 +31,11 @@ uint8_t* Align(std::vector<uint8_t>& room) { return room.data() + (64 - reinterp
 void RunStep(const software::Kernel& kernel, const std::vector<const uint8_t*>& in, const std::vector<uint8_t*>& out, bool prepares) {
   std::vector<uint8_t> scratch(kernel.ScratchBytes() + 64);
   const software::KernelArguments arguments{in.data(), out.data(), Align(scratch)};
-  const software::PreparingKernel* preparing = prepares ? software::PreparingKernel::Of(&kernel) : nullptr;
-  if (!preparing) return kernel.Run(arguments);
-  std::vector<uint8_t> form(preparing->PreparedBytes() + 64);
-  preparing->Prepare(arguments, Align(form));
-  preparing->RunPrepared(arguments, Align(form));
+  const software::PrepackingKernel* prepacking = prepares ? software::PrepackingKernel::Of(&kernel) : nullptr;
+  if (!prepacking) return kernel.Run(arguments);
+  std::vector<uint8_t> form(prepacking->PrepackedBytes() + 64);
+  prepacking->Prepack(arguments, Align(form));
+  prepacking->RunPrepacked(arguments, Align(form));
 }
 
 }  // namespace

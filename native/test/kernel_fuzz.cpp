@@ -13,7 +13,7 @@ namespace dxtensor::test {
 
 namespace {
 
-constexpr uint64_t kMostBytes = 8u << 20;
+constexpr uint64_t kMaxBytes = 8u << 20;
 constexpr unsigned kSteps = 8;
 
 // Windows, repeats and numbers of samples so large that plain loops over them take for ever.
@@ -30,7 +30,7 @@ bool IsLarge(const schema::OperatorDesc& desc) {
   uint64_t bytes = 0;
   for (const auto& slots : {desc.Inputs(), desc.Outputs()})
     for (const schema::TensorDesc* t : slots) bytes += t ? t->size_in_bytes : 0;
-  return bytes > kMostBytes;
+  return bytes > kMaxBytes;
 }
 
 // Any bits; or zeros and ones, which are numbers that many operators use as places and counts.
@@ -101,7 +101,7 @@ std::vector<schema::OperatorDesc> Starts(std::mt19937& random) {
   return starts;
 }
 
-void RandomWalks(Suite& suite) {
+void RandomBoxes(Suite& suite) {
   std::mt19937 random(suite.seed * 7919u + 17);
   const std::vector<schema::OperatorDesc> starts = Starts(random);
   unsigned runs = 0, accepted = 0, refused = 0;
@@ -135,7 +135,7 @@ void RandomWalks(Suite& suite) {
 
 const bool kRegistered = [] {
   Register("accepted descriptions are safe", AcceptedDescriptionsAreSafe);
-  Register("random walks through descriptions", RandomWalks);
+  Register("random walks through descriptions", RandomBoxes);
   return true;
 }();
 

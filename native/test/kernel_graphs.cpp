@@ -13,7 +13,7 @@ namespace {
 using software::Graph;
 using software::GraphStep;
 
-constexpr unsigned kMostTimes = 20;  // the rounds, where what is looked for is rarer: chains need rows for each thread
+constexpr unsigned kMaxTimes = 20;  // the rounds, where what is looked for is rarer: chains need rows for each thread
 
 bool SumsOverFirst(const schema::OperatorDesc& desc) {
   return desc.type() == DML_OPERATOR_REDUCE && desc.Inputs()[0]->sizes[0] > desc.Outputs()[0]->sizes[0];
@@ -23,7 +23,7 @@ void FusedGraphs(Suite& suite) {
   std::mt19937 random(suite.seed);
   size_t nodes = 0, steps_in_all = 0, chains = 0, held = 0, sums = 0;
   auto has_all = [&] { return chains > 0 && held > 0 && sums > 0; };
-  const unsigned most = suite.rounds < 100 ? suite.rounds : suite.rounds * kMostTimes;
+  const unsigned most = suite.rounds < 100 ? suite.rounds : suite.rounds * kMaxTimes;
   for (unsigned round = 0; round < suite.rounds || (round < most && !has_all()); ++round) {
     const RandomGraph made = MakeRandomGraph(random, 1 + round % 14);
     const Graph& graph = made.graph;

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "software/cpu/host/processors.h"
+#include "software/cpu/host/cpu_count.h"
 #include "software/cpu/host/host_memory.h"
 #include "kernel_test.h"
 
@@ -33,7 +33,7 @@ class Root {
     for (size_t at = full.find('/', 1); at != std::string::npos; at = full.find('/', at + 1)) mkdir(full.substr(0, at).c_str(), 0700);
     std::ofstream(full) << text;
   }
-  int Processors(int machine) const { return software::fast::WithinQuota(path_, machine); }
+  int Cpus(int machine) const { return software::fast::WithinQuota(path_, machine); }
   software::HostMemory Query() const { return software::QueryHostMemory(path_, kMachine); }
 
  private:
@@ -103,7 +103,7 @@ void Container(Suite&) {
 void Quotas(Suite&) {
   {
     Root bare;
-    CHECK_EQ(bare.Processors(6), 6);
+    CHECK_EQ(bare.Cpus(6), 6);
   }
   {
     // Version 2: the least quota of all groups from this one up, rounded up, and never none.
@@ -111,12 +111,12 @@ void Quotas(Suite&) {
     second.Write("/proc/self/mountinfo", kSecond);
     second.Write("/proc/self/cgroup", "0::/kube/pod/box\n");
     second.Write("/sys/fs/cgroup/kube/pod/box/cpu.max", "max 100000\n");
-    CHECK_EQ(second.Processors(6), 6);
+    CHECK_EQ(second.Cpus(6), 6);
     second.Write("/sys/fs/cgroup/kube/pod/cpu.max", "250000 100000\n");
-    CHECK_EQ(second.Processors(6), 3);
-    CHECK_EQ(second.Processors(2), 2);
+    CHECK_EQ(second.Cpus(6), 3);
+    CHECK_EQ(second.Cpus(2), 2);
     second.Write("/sys/fs/cgroup/kube/cpu.max", "10000 100000\n");
-    CHECK_EQ(second.Processors(6), 1);
+    CHECK_EQ(second.Cpus(6), 1);
   }
   {
     // Version 1: -1 is no quota.
@@ -125,9 +125,9 @@ void Quotas(Suite&) {
     first.Write("/proc/self/cgroup", "3:cpu,cpuacct:/box\n");
     first.Write("/sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "-1\n");
     first.Write("/sys/fs/cgroup/cpu/box/cpu.cfs_period_us", "50000\n");
-    CHECK_EQ(first.Processors(6), 6);
+    CHECK_EQ(first.Cpus(6), 6);
     first.Write("/sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "100000\n");
-    CHECK_EQ(first.Processors(6), 2);
+    CHECK_EQ(first.Cpus(6), 2);
   }
 }
 

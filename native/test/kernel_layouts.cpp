@@ -1,4 +1,4 @@
-// Random networks of convolutions, whose values get their channels side by side, against the plain kernels of their nodes.
+// Random networks of convolutions, whose values become NHWC, against the plain kernels of their nodes.
 #include <cstdio>
 #include <cstring>
 #include <random>
@@ -253,14 +253,14 @@ class NetworkMaker {
 };
 
 struct Counts {
-  size_t values = 0, turned = 0, runs = 0;
+  size_t values = 0, transposed = 0, runs = 0;
 };
 
 // `image_bytes`: of RunByImages; 0: it does not run.
 void Check(const std::string& name, const Graph& graph, const NetworkMaker& maker, uint64_t image_bytes, Counts* counts) {
   Graph laid_out = graph;
   software::LayOut(&laid_out);
-  for (const GraphValue& value : laid_out.values) counts->turned += value.has_room;
+  for (const GraphValue& value : laid_out.values) counts->transposed += value.is_padded;
   counts->values += graph.nodes.size();
   const char* unsupported = nullptr;
   std::vector<GraphStep> steps = software::Fuse(laid_out, &unsupported);
@@ -285,17 +285,17 @@ void Layouts(Suite& suite) {
     const Graph graph = maker.Make(2 + round % 9);
     Check("network " + std::to_string(round), graph, maker, round % 3 == 2 ? 4000 : round % 3, &counts);
   }
-  std::printf("networks: %zu of %zu values got their channels side by side, %zu of %u run by images\n", counts.turned, counts.values,
-              counts.runs, suite.rounds);
-  CHECK(suite.rounds < 100 || (counts.turned * 10 > counts.values && counts.runs * 8 > suite.rounds));
+  std::printf("networks: %zu of %zu values became NHWC, %zu of %u run by images\n", counts.transposed, counts.values, counts.runs,
+              suite.rounds);
+  CHECK(suite.rounds < 100 || (counts.transposed * 10 > counts.values && counts.runs * 8 > suite.rounds));
   NetworkMaker maker(random);
   const Graph graph = maker.MakeShortcut();
   Counts of_shortcut;
   Check("a shortcut", graph, maker, 0, &of_shortcut);
-  CHECK(of_shortcut.turned + 1 == of_shortcut.values);  // all but what the graph shows
+  CHECK(of_shortcut.transposed + 1 == of_shortcut.values);  // all but what the graph shows
 }
 
-const Register kRegistration("networks with channels side by side", Layouts);
+const Register kRegistration("networks in NHWC", Layouts);
 
 }  // namespace
 

@@ -5,7 +5,7 @@
 #include <new>
 #include <string>
 
-#include "software/cpu/preparing_kernel.h"
+#include "software/cpu/prepacking_kernel.h"
 
 namespace dxtensor::test {
 
@@ -19,7 +19,7 @@ std::vector<Bytes> RunKernel(const software::Kernel& kernel, const schema::Opera
                              bool prepares) {
   std::vector<ExactBytes> memory;
   std::vector<const uint8_t*> in;
-  const software::PreparingKernel* preparing = prepares ? software::PreparingKernel::Of(&kernel) : nullptr;
+  const software::PrepackingKernel* prepacking = prepares ? software::PrepackingKernel::Of(&kernel) : nullptr;
   uint8_t* prepared_input = nullptr;
   std::vector<uint8_t*> out;
   const auto input_slots = desc.Inputs(), output_slots = desc.Outputs();
@@ -31,7 +31,7 @@ std::vector<Bytes> RunKernel(const software::Kernel& kernel, const schema::Opera
     memory.emplace_back(inputs.at(i).size());
     std::memcpy(memory.back().data(), inputs[i].data(), inputs[i].size());
     in.push_back(memory.back().data());
-    if (preparing && static_cast<int>(i) == preparing->PreparedInput()) prepared_input = memory.back().data();
+    if (prepacking && static_cast<int>(i) == prepacking->PrepackedInput()) prepared_input = memory.back().data();
   }
   const size_t first_output = memory.size();
   for (const schema::TensorDesc* t : output_slots) {
@@ -41,12 +41,12 @@ std::vector<Bytes> RunKernel(const software::Kernel& kernel, const schema::Opera
   std::vector<uint8_t> scratch(kernel.ScratchBytes() + 64);
   uint8_t* aligned = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
   const software::KernelArguments arguments{in.data(), out.data(), aligned};
-  if (preparing) {
-    std::vector<uint8_t> form(preparing->PreparedBytes() + 64, 0xff);
+  if (prepacking) {
+    std::vector<uint8_t> form(prepacking->PrepackedBytes() + 64, 0xff);
     uint8_t* to = form.data() + (64 - reinterpret_cast<uintptr_t>(form.data()) % 64) % 64;
-    preparing->Prepare(arguments, to);
-    std::memset(prepared_input, 0xff, inputs[static_cast<size_t>(preparing->PreparedInput())].size());
-    preparing->RunPrepared(arguments, to);
+    prepacking->Prepack(arguments, to);
+    std::memset(prepared_input, 0xff, inputs[static_cast<size_t>(prepacking->PrepackedInput())].size());
+    prepacking->RunPrepacked(arguments, to);
   } else {
     kernel.Run(arguments);
   }

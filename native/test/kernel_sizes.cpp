@@ -37,7 +37,7 @@ std::vector<std::string> Descriptions() {
       "GEMM ATensor=f16[1,1,130,800] BTensor=f16[1,1,800,290] OutputTensor=f16[1,1,130,290] Alpha=1",
       "GEMM ATensor=f32[1,3,70,400]/[0,0,400,1] BTensor=f32[1,3,400,90] OutputTensor=f32[1,3,70,90] Alpha=1",
       "GEMM ATensor=f32[1,1,7,900] BTensor=f32[1,1,900,1030] OutputTensor=f32[1,1,7,1030] Alpha=1",
-      // A matrix times a vector: along its rows and across them, in parts of k, in batches; vectors that are no float32 side by side.
+      // A matrix times a vector: along its rows and across them, in parts of k, in batches; vectors that are not contiguous float32.
       "GEMM ATensor=f32[1,1,1030,517] BTensor=f32[1,1,517,1] CTensor=f32[1,1,1030,1] OutputTensor=f32[1,1,1030,1] Alpha=0.5 Beta=2 "
       "FusedActivation={ACTIVATION_RELU}",
       "GEMM ATensor=f32[1,1,1,5003] BTensor=f32[1,1,5003,130] OutputTensor=f32[1,1,1,130] Alpha=1",

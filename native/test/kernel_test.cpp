@@ -13,7 +13,7 @@
 #include "software/cpu/fast/isa/cpu.h"
 #include "software/cpu/fast/isa/isa_table.h"
 #include "software/cpu/host/denormals.h"
-#include "software/cpu/preparing_kernel.h"
+#include "software/cpu/prepacking_kernel.h"
 #include "software/directml/validate.h"
 #include "cases/operators.h"
 #include "cases/random.h"
@@ -39,7 +39,7 @@ std::string CompareKernels(const schema::OperatorDesc& desc, const std::vector<B
     std::string difference = Difference(Unpack(b[i], *slots[i]), Unpack(a[i], *slots[i]), KernelTolerance(desc, slots[i]->data_type));
     if (!difference.empty()) return "output " + std::to_string(i) + ": " + difference;
   }
-  if (software::PreparingKernel::Of(fast.get()) && RunKernel(*fast, desc, inputs, true) != b)
+  if (software::PrepackingKernel::Of(fast.get()) && RunKernel(*fast, desc, inputs, true) != b)
     return "with a prepared input it gives something else";
   return "";
 }

@@ -14,7 +14,7 @@ namespace dxtensor::test {
 
 namespace {
 
-constexpr double kMostError = 1e-6;
+constexpr double kMaxError = 1e-6;
 
 void Allow(bool allowed) {
 #ifdef _WIN32
@@ -108,7 +108,7 @@ void Error(Suite& suite) {
     const Values sums = Unpack(RunKernel(*software::MakeFastKernel(desc), desc, inputs)[0], out);
     if (sums.real == got.real) throw Failure{"it was made by sums in order: " + text};
     const double error = WorstOf(got, exact, magnitude);
-    if (!(error <= kMostError)) throw Failure{"an error of " + std::to_string(error * 1e6) + " millionths: " + text};
+    if (!(error <= kMaxError)) throw Failure{"an error of " + std::to_string(error * 1e6) + " millionths: " + text};
     worst = std::max(worst, error);
     worst_of_sums = std::max(worst_of_sums, WorstOf(sums, exact, magnitude));
   }

@@ -19,7 +19,7 @@ size_t Reduced(Coordinates at, const std::vector<uint32_t>& sizes) {
 }
 
 // Elements of x by the element of a tensor of `sizes` that they are reduced to, in row-major order.
-std::vector<std::vector<size_t>> Lines(const Values& x, const std::vector<uint32_t>& sizes) {
+std::vector<std::vector<size_t>> RowSplit(const Values& x, const std::vector<uint32_t>& sizes) {
   size_t count = 1;
   for (uint32_t size : sizes) count *= size;
   std::vector<std::vector<size_t>> lines(count);
@@ -97,7 +97,7 @@ int64_t Extreme(const Values& x, const std::vector<size_t>& line, bool largest, 
 void Reduce(const Evaluation& e) {
   const Values& x = e.inputs[0];
   Values& y = e.outputs[0];
-  const auto lines = Lines(x, y.sizes);
+  const auto lines = RowSplit(x, y.sizes);
   const bool reduce = e.desc.type() == DML_OPERATOR_REDUCE;
   const uint32_t function = reduce                                 ? e.desc.UInt("Function")
                             : e.desc.type() == DML_OPERATOR_ARGMAX ? uint32_t{DML_REDUCE_FUNCTION_ARGMAX}
@@ -118,7 +118,7 @@ void Softmax(const Evaluation& e, bool logarithm) {
   if (e.desc.Has("Axes"))
     for (uint32_t axis : e.desc.UInts("Axes")) sizes[axis] = 1;
   else sizes.back() = 1;
-  for (const std::vector<size_t>& line : Lines(x, sizes)) {
+  for (const std::vector<size_t>& line : RowSplit(x, sizes)) {
     double largest = -INFINITY, sum = 0;
     for (size_t i : line) largest = std::max(largest, x.real[i]);
     for (size_t i : line) sum += std::exp(x.real[i] - largest);
@@ -143,7 +143,7 @@ void BatchNormalizationTraining(const Evaluation& e) {
   const Values &x = e.inputs[0], &scale = e.inputs[1], &bias = e.inputs[2], &add = e.inputs[3];
   const double epsilon = static_cast<double>(e.desc.Float("Epsilon"));
   const OperatorDesc* fused = e.desc.Get<std::shared_ptr<const OperatorDesc>>("FusedActivation").get();
-  const auto lines = Lines(x, scale.sizes);
+  const auto lines = RowSplit(x, scale.sizes);
   std::vector<double> means, variances;
   for (const auto& line : lines) {
     double mean = 0, variance = 0;
@@ -168,7 +168,7 @@ void BatchNormalizationTraining(const Evaluation& e) {
 void BatchNormalizationGrad(const Evaluation& e, bool training) {
   const Values &x = e.inputs[0], &dy = e.inputs[1], &mean = e.inputs[2], &variance = e.inputs[3], &scale = e.inputs[4];
   const double epsilon = static_cast<double>(e.desc.Float("Epsilon"));
-  const auto lines = Lines(x, mean.sizes);
+  const auto lines = RowSplit(x, mean.sizes);
   for (size_t i = 0; i < lines.size(); ++i) {
     const double inverse = 1 / std::sqrt(variance.real[i] + epsilon), count = static_cast<double>(lines[i].size());
     double sum = 0, product = 0;

@@ -21,7 +21,7 @@
 
 #include "software/cpu/fast/isa/isa_table.h"
 #include "software/cpu/host/thread_pool.h"
-#include "software/cpu/preparing_kernel.h"
+#include "software/cpu/prepacking_kernel.h"
 #include "test/describe.h"
 
 namespace {
@@ -90,15 +90,15 @@ class Bound {
     }
     for (const TensorDesc* t : desc_.Outputs()) outputs_.push_back(t ? Room(t->size_in_bytes) : nullptr);
     arguments_ = {inputs_.data(), outputs_.data(), Room(kernel_->ScratchBytes())};
-    preparing_ = prepares ? software::PreparingKernel::Of(kernel_.get()) : nullptr;
-    if (!preparing_) return;
-    form_ = Room(preparing_->PreparedBytes());
-    preparing_->Prepare(arguments_, form_);
+    prepacking_ = prepares ? software::PrepackingKernel::Of(kernel_.get()) : nullptr;
+    if (!prepacking_) return;
+    form_ = Room(prepacking_->PrepackedBytes());
+    prepacking_->Prepack(arguments_, form_);
   }
   Bound(const Bound&) = delete;
   Bound& operator=(const Bound&) = delete;
   void operator()() const {
-    if (preparing_) preparing_->RunPrepared(arguments_, form_);
+    if (prepacking_) prepacking_->RunPrepacked(arguments_, form_);
     else kernel_->Run(arguments_);
   }
 
@@ -115,7 +115,7 @@ class Bound {
   std::vector<const uint8_t*> inputs_;
   std::vector<uint8_t*> outputs_;
   software::KernelArguments arguments_{};
-  const software::PreparingKernel* preparing_ = nullptr;
+  const software::PrepackingKernel* prepacking_ = nullptr;
   uint8_t* form_ = nullptr;
 };
 

@@ -1,16 +1,16 @@
-// Values between a graph's convolutions get their channels side by side, where all who read and write them can do with that: convolutions
-// then need neither packing of their input nor whole vectors of columns (convolution_pixels.h).
+// Layout pass: values between a graph's convolutions become NHWC where all their readers and writers allow it. Convolutions then need no
+// packing of their input and no whole vectors of columns (implicit_gemm_nhwc.h).
 //
-// A tensor's layout is its strides: what changes are descriptions, and every kernel computes from them what it did before.
+// A tensor's layout is its strides: the pass changes descriptions only, and every kernel computes the same from them.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <numeric>
 
-#include "software/cpu/fast/conv/convolution_pixels.h"
+#include "software/cpu/fast/conv/implicit_gemm_nhwc.h"
 #include "software/cpu/fast/elementwise/elementwise.h"
 #include "graph.h"
-#include "show_planes.h"
+#include "plane_reduction.h"
 
 namespace dxtensor::software {
 
@@ -19,10 +19,10 @@ namespace {
 
 using schema::TensorDesc;
 
-// Multiply-adds of convolutions for each element that is turned at the edges of such a region.
+// Multiply-adds of convolutions by element that is transposed at the edges of an NHWC region.
 constexpr double kWorkPerElement = 256;
-constexpr uint64_t kMostElements = 1u << 31;
-constexpr uint32_t kFewChannels = 8;  // of an input, whose turn costs next to nothing
+constexpr uint64_t kMaxElements = 1u << 31;
+constexpr uint32_t kFewChannels = 8;  // of an input that costs almost nothing to transpose
 
 bool IsPlane(const TensorDesc& t) { return t.rank == 4 && static_cast<uint64_t>(t.sizes[2]) * t.sizes[3] > 1; }
 bool IsBroadcast(const TensorDesc& t) {
@@ -30,8 +30,8 @@ bool IsBroadcast(const TensorDesc& t) {
     if (t.sizes[d] > 1 && t.strides[d] == 0) return true;
   return false;
 }
-// Whether it shows all channels of the first lines and columns of packed planes: what a convolution with steps reads of them may end before
-// they do.
+// Whether it is all channels of the first rows and columns of packed planes: what a strided convolution reads of them may end before they
+// do.
 bool IsPartOf(const TensorDesc& t, const TensorDesc& planes) {
   if (t.rank != 4 || t.sizes[0] != planes.sizes[0] || t.sizes[1] != planes.sizes[1]) return false;
   if (t.sizes[2] > planes.sizes[2] || t.sizes[3] > planes.sizes[3]) return false;
@@ -66,7 +66,7 @@ class LayoutPass {
     for (GraphNode& node : graph_.nodes) {
       if (node.desc.type() != DML_OPERATOR_REDUCE) continue;
       schema::OperatorDesc desc = node.desc;
-      if (ShowPlanes(&node, WriterOf(node))) before.emplace_back(&node, std::move(desc));
+      if (ReducePlanes(&node, WriterOf(node))) before.emplace_back(&node, std::move(desc));
     }
     for (const GraphNode& node : graph_.nodes) roles_.push_back(RoleOf(node));
     for (size_t v = 0; v < uses_.size(); ++v) {
@@ -136,8 +136,8 @@ class LayoutPass {
     const GraphValue& v = graph_.values[value];
     if (v.graph_input >= 0 || !v.graph_outputs.empty() || !v.constant.empty() || uses_[value].empty()) return false;
     const TensorDesc& first = *TensorOf(uses_[value][0]);
-    const auto step = static_cast<uint64_t>(PixelStep(first.sizes[1])), channels = static_cast<uint64_t>(first.sizes[1]);
-    if (!IsPlane(first) || !IsPacked4D(first) || step * 5 > channels * 8 || first.ElementCount() / channels * step > kMostElements)
+    const auto step = static_cast<uint64_t>(PixelStride(first.sizes[1])), channels = static_cast<uint64_t>(first.sizes[1]);
+    if (!IsPlane(first) || !IsPacked4D(first) || step * 5 > channels * 8 || first.ElementCount() / channels * step > kMaxElements)
       return false;
     for (const User& user : uses_[value]) {
       const TensorDesc& t = *TensorOf(user);
@@ -189,7 +189,7 @@ class LayoutPass {
 
   static double Elements(const TensorDesc& t) { return static_cast<double>(t.ElementCount()); }
 
-  // Keeps the regions of values in which convolutions gain more than the turns at the edges cost.
+  // Keeps the NHWC regions in which convolutions gain more than the transposes at the edges cost.
   void WeighRegions() {
     std::vector<int> region(graph_.values.size());
     std::iota(region.begin(), region.end(), 0);
@@ -208,7 +208,7 @@ class LayoutPass {
         }
     }
     struct Weight {
-      double work = 0, turned = 0;
+      double work = 0, transposed = 0;
       int inside = 0, edges = 0;
     };
     std::vector<Weight> weights(graph_.values.size());
@@ -225,42 +225,42 @@ class LayoutPass {
       }
       if (reads && !IsPlane(out)) continue;
       ++weight.edges;
-      weight.turned += reads ? Elements(out) : Elements(in);
+      weight.transposed += reads ? Elements(out) : Elements(in);
     }
     for (size_t v = 0; v < chosen_.size(); ++v) {
       if (!chosen_[v]) continue;
       const Weight& weight = weights[static_cast<size_t>(find(static_cast<int>(v)))];
-      chosen_[v] = weight.inside > 0 && weight.inside >= weight.edges && weight.work >= kWorkPerElement * weight.turned;
+      chosen_[v] = weight.inside > 0 && weight.inside >= weight.edges && weight.work >= kWorkPerElement * weight.transposed;
     }
   }
 
   void LayOut(GraphNode* node) {
     const std::vector<TensorDesc*> inputs = TensorsOf(&node->desc, schema::FieldKind::Input);
     const std::vector<TensorDesc*> outputs = TensorsOf(&node->desc, schema::FieldKind::Output);
-    auto turn = [&](const std::vector<TensorDesc*>& tensors, const std::vector<int>& values) {
+    auto transpose = [&](const std::vector<TensorDesc*>& tensors, const std::vector<int>& values) {
       for (size_t i = 0; i < tensors.size(); ++i) {
         if (!IsChosen(values[i])) continue;
         TensorDesc& t = *tensors[i];
         const std::array<uint32_t, 4>& whole = sizes_[static_cast<size_t>(values[i])];
         t.strides[1] = 1;
-        t.strides[3] = static_cast<uint32_t>(PixelStep(whole[1]));
+        t.strides[3] = static_cast<uint32_t>(PixelStride(whole[1]));
         t.strides[2] = t.strides[3] * whole[3];
         t.strides[0] = t.strides[2] * whole[2];
         t.has_strides = true;
         t.size_in_bytes = static_cast<uint64_t>(t.strides[0]) * whole[0] * schema::BytesPerElement(t.data_type);
         GraphValue& value = graph_.values[static_cast<size_t>(values[i])];
         value.size_in_bytes = t.size_in_bytes;
-        value.has_room = true;
+        value.is_padded = true;
       }
     };
-    turn(inputs, node->inputs);
-    turn(outputs, node->outputs);
+    transpose(inputs, node->inputs);
+    transpose(outputs, node->outputs);
   }
 
   Graph& graph_;
   std::vector<std::vector<User>> uses_;         // of each value
   std::vector<Role> roles_;                     // of each node
-  std::vector<char> chosen_;                    // values that get their channels side by side
+  std::vector<char> chosen_;                    // values that become NHWC
   std::vector<std::array<uint32_t, 4>> sizes_;  // of these
 };
 

@@ -5,7 +5,7 @@
 
 #include "software/d3d12/trace.h"
 #include "overwrites.h"
-#include "side_by_side.h"
+#include "step_groups.h"
 
 namespace dxtensor::software {
 
@@ -122,18 +122,12 @@ HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, Describ
   }
   made->overwrites = graph.overwrites;
 
-  LayOut(&graph);
   const char* unsupported = nullptr;
-  std::vector<GraphStep> steps = Fuse(graph, &unsupported);
+  std::vector<GraphStep> steps = RunPasses(&graph, &unsupported);
   if (unsupported) {
     Trace(std::string("CompileGraph: no kernel for ") + unsupported);
     return DXGI_ERROR_UNSUPPORTED;
   }
-
-  RunByImages(&graph, &steps);
-  ChainInPlace(graph, &steps);
-  JoinInPlace(graph, &steps);
-  SettleOverwrites(&graph, &steps);
 
   // Lives of the values that only steps see, then of each step's scratch.
   std::vector<Lifetime> lives;
@@ -180,27 +174,27 @@ HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, Describ
     auto v = static_cast<size_t>(operand.value);
     const GraphValue& value = graph.values[v];
     if (constant_of_value[v] >= 0) return {Operand::Base::Constant, static_cast<uint32_t>(constant_of_value[v]), operand.offset};
-    // What is written in place has one name, so that steps side by side do not meet in it.
+    // Memory that is written in place has one name, so that concurrent steps do not use it under two.
     for (const Overwrite& over : graph.overwrites)
       if (value.graph_input == static_cast<int>(over.input)) return {Operand::Base::Output, over.output, over.offset + operand.offset};
     if (value.graph_input >= 0) return InputOperand(*made, static_cast<uint32_t>(value.graph_input), operand.offset);
     if (!value.graph_outputs.empty()) return {Operand::Base::Output, static_cast<uint32_t>(value.graph_outputs[0]), operand.offset};
     return {Operand::Base::Temporary, 0, offsets[static_cast<size_t>(life_of_value[v])] + operand.offset};
   };
-  auto place = [&](const GraphOperand& operand) {
+  auto locate = [&](const GraphOperand& operand) {
     Operand whole = start_of(operand);
     if (operand.value >= 0) whole.size = SizeOf(graph, operand);
     return whole;
   };
   for (size_t s = 0; s < steps.size(); ++s) {
     ProgramStep step;
-    for (const GraphOperand& operand : steps[s].inputs) step.inputs.push_back(place(operand));
-    for (const GraphOperand& operand : steps[s].outputs) step.outputs.push_back(place(operand));
+    for (const GraphOperand& operand : steps[s].inputs) step.inputs.push_back(locate(operand));
+    for (const GraphOperand& operand : steps[s].outputs) step.outputs.push_back(locate(operand));
     if (life_of_step[s] >= 0)
       step.scratch = {Operand::Base::Temporary, 0, offsets[static_cast<size_t>(life_of_step[s])], steps[s].kernel->ScratchBytes()};
     step.kernel = std::move(steps[s].kernel);
     step.name = steps[s].name;
-    for (int node : steps[s].nodes) step.nodes.push_back(graph.nodes[static_cast<size_t>(node)].place);
+    for (int node : steps[s].nodes) step.nodes.push_back(graph.nodes[static_cast<size_t>(node)].index);
     made->steps.push_back(std::move(step));
   }
   for (const GraphValue& value : graph.values)

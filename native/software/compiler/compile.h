@@ -23,7 +23,11 @@ HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, Describ
 HRESULT ReadGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, DescribeOperator describe, Graph* graph,
                   std::vector<BindingSlot>* slots);
 
-// Places for values that live during intervals of steps, lowest first; *total is the size of all. In temporary_plan.cpp.
+// All passes from graph to graph and from graph to steps, in their order. Empty when a node has no kernel; *unsupported is then its name.
+// In passes.cpp.
+std::vector<GraphStep> RunPasses(Graph* graph, const char** unsupported);
+
+// Offsets in the temporary buffer for values that live during intervals of steps; *total is its size. In temporary_plan.cpp.
 struct Lifetime {
   uint64_t size = 0;
   size_t first = 0, last = 0;  // steps, both included

@@ -1,5 +1,5 @@
-// From a graph of operators to steps: what only moves an offset vanishes, elementwise nodes over one box become one pass, and what
-// follows a matrix product or a convolution alone goes into it.
+// Fusion pass, from a graph of operators to steps: nodes that only move an offset vanish, elementwise nodes over one box become one pass,
+// and the post-ops of a GEMM or a convolution (the anchor) become its epilogue.
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -17,16 +17,16 @@ namespace dxtensor::software {
 namespace fast {
 namespace {
 
-constexpr size_t kMostNodes = 48, kMostOperands = 40;
+constexpr size_t kMaxNodes = 48, kMaxOperands = 40;
 constexpr uint64_t kNoChains = UINT64_MAX, kFewElements = 1 << 14;
 
 const char* NameOf(size_t nodes) {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list;
-    for (size_t i = 0; i <= kMostNodes; ++i) list.push_back("fused elementwise (" + std::to_string(i) + ")");
+    for (size_t i = 0; i <= kMaxNodes; ++i) list.push_back("fused elementwise (" + std::to_string(i) + ")");
     return list;
   }();
-  return names[std::min(nodes, kMostNodes)].c_str();
+  return names[std::min(nodes, kMaxNodes)].c_str();
 }
 
 class Fuser {
@@ -39,12 +39,12 @@ class Fuser {
         units_(static_cast<int>(graph.nodes.size())),
         producer_(graph.values.size(), -1),
         consumers_(graph.values.size()),
-        place_(graph.values.size()),
+        location_(graph.values.size()),
         groups_(graph.nodes.size()),
         unit_of_(graph.nodes.size(), -1) {}
 
   std::vector<GraphStep> Run(const char** unsupported) {
-    for (size_t v = 0; v < place_.size(); ++v) place_[v] = {static_cast<int>(v), 0};
+    for (size_t v = 0; v < location_.size(); ++v) location_[v] = {static_cast<int>(v), 0};
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       for (int v : graph_.nodes[n].outputs)
         if (v >= 0) producer_[static_cast<size_t>(v)] = static_cast<int>(n);
@@ -53,7 +53,7 @@ class Fuser {
     }
     for (size_t n = 0; n < graph_.nodes.size(); ++n) Visit(static_cast<int>(n));
     for (size_t n = 0; n < graph_.nodes.size(); ++n)
-      if (groups_[n].is_product) JoinLimits(static_cast<int>(n));
+      if (groups_[n].is_anchor) JoinClamp(static_cast<int>(n));
     std::vector<GraphStep> steps;
     for (const Chain& chain : Order()) {
       if (chain.units.size() > 1 && EmitBlocks(chain, &steps)) continue;
@@ -64,10 +64,10 @@ class Fuser {
   }
 
  private:
-  bool IsShown(int value) const { return !graph_.values[static_cast<size_t>(value)].graph_outputs.empty(); }
+  bool IsGraphOutput(int value) const { return !graph_.values[static_cast<size_t>(value)].graph_outputs.empty(); }
   // The unit that writes a value, -1 for what the graph is given.
   int WriterOf(int value) const {
-    const int node = producer_[static_cast<size_t>(place_[static_cast<size_t>(value)].value)];
+    const int node = producer_[static_cast<size_t>(location_[static_cast<size_t>(value)].value)];
     return node < 0 ? -1 : unit_of_[static_cast<size_t>(node)];
   }
 
@@ -80,14 +80,14 @@ class Fuser {
         offsets.push_back(0);
         continue;
       }
-      if (!outputs[i] || IsShown(node.outputs[i])) return false;
+      if (!outputs[i] || IsGraphOutput(node.outputs[i])) return false;
       offsets.push_back(OffsetInInput(node.desc, i));
       if (offsets.back() < 0) return false;
     }
-    const Place from = place_[static_cast<size_t>(node.inputs[0])];
+    const Location from = location_[static_cast<size_t>(node.inputs[0])];
     for (size_t i = 0; i < outputs.size(); ++i)
       if (node.outputs[i] >= 0)
-        place_[static_cast<size_t>(node.outputs[i])] = {from.value, from.offset + static_cast<uint64_t>(offsets[i])};
+        location_[static_cast<size_t>(node.outputs[i])] = {from.value, from.offset + static_cast<uint64_t>(offsets[i])};
     return true;
   }
 
@@ -103,34 +103,34 @@ class Fuser {
     group.nodes.push_back(n);
     if (!merges_) return;
     if (node.desc.type() == DML_OPERATOR_GEMM || node.desc.type() == DML_OPERATOR_CONVOLUTION) {
-      group.is_product = true;
-      group.product = node.desc;
-      group.product_inputs = node.inputs;
+      group.is_anchor = true;
+      group.anchor = node.desc;
+      group.anchor_inputs = node.inputs;
       group.result = node.outputs[0];
       group.stored = *node.desc.Outputs()[0];
       return;
     }
-    if (node.desc.type() == DML_OPERATOR_BATCH_NORMALIZATION && JoinProduct(n)) return;
+    if (node.desc.type() == DML_OPERATOR_BATCH_NORMALIZATION && JoinAnchor(n)) return;
     group.is_elementwise = IsElementwise(node.desc);
     if (!group.is_elementwise) return;
     group.box = *node.desc.Outputs()[0];
-    if (JoinProduct(n)) return;
+    if (JoinAnchor(n)) return;
     for (int v : node.inputs)
       if (WriterOf(v) >= 0) JoinGroup(n, v);
   }
 
-  bool JoinProduct(int n) {
+  bool JoinAnchor(int n) {
     const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
     for (int v : node.inputs) {
       const int unit = WriterOf(v);
       if (unit < 0) continue;
-      Group& product = groups_[static_cast<size_t>(unit)];
-      if (!product.is_product || product.result != v || IsShown(v) || consumers_[static_cast<size_t>(v)].size() != 1) continue;
+      Group& anchor = groups_[static_cast<size_t>(unit)];
+      if (!anchor.is_anchor || anchor.result != v || IsGraphOutput(v) || consumers_[static_cast<size_t>(v)].size() != 1) continue;
       if (!units_.CanMerge(unit, n)) continue;
-      const Group before = product;
-      if (!Absorb(&product, node)) continue;
-      if (!MakeProduct(product)) {
-        product = before;
+      const Group before = anchor;
+      if (!Absorb(&anchor, node)) continue;
+      if (!MakeAnchor(anchor)) {
+        anchor = before;
         continue;
       }
       Merge(unit, n);
@@ -139,27 +139,27 @@ class Fuser {
     return false;
   }
 
-  // A group of elementwise nodes that does nothing but hold a product's result between two numbers.
-  void JoinLimits(int unit) {
-    Group& product = groups_[static_cast<size_t>(unit)];
-    const std::vector<int>& readers = consumers_[static_cast<size_t>(product.result)];
-    if (IsShown(product.result) || readers.size() != 3) return;
+  // A group of elementwise nodes that only clamps the anchor's result.
+  void JoinClamp(int unit) {
+    Group& anchor = groups_[static_cast<size_t>(unit)];
+    const std::vector<int>& readers = consumers_[static_cast<size_t>(anchor.result)];
+    if (IsGraphOutput(anchor.result) || readers.size() != 3) return;
     const int other = unit_of_[static_cast<size_t>(readers[0])];
     if (other < 0 || other == unit || !units_.CanMerge(unit, other)) return;
     const Group& group = groups_[static_cast<size_t>(other)];
     auto is_inside = [&](int node) { return Contains(group, node); };
     if (!group.is_elementwise || !std::all_of(readers.begin(), readers.end(), is_inside)) return;
-    const Group before = product;
-    if (!AbsorbLimits(&product, graph_, group.nodes)) return;
+    const Group before = anchor;
+    if (!AbsorbClamp(&anchor, graph_, group.nodes)) return;
     // Nobody else sees what lies between.
     bool fits = true;
     for (int n : group.nodes) {
       const int out = graph_.nodes[static_cast<size_t>(n)].outputs[0];
-      if (out == product.result) continue;
+      if (out == anchor.result) continue;
       const std::vector<int>& of = consumers_[static_cast<size_t>(out)];
-      fits &= !IsShown(out) && std::all_of(of.begin(), of.end(), is_inside);
+      fits &= !IsGraphOutput(out) && std::all_of(of.begin(), of.end(), is_inside);
     }
-    if (!fits || !MakeProduct(product)) product = before;
+    if (!fits || !MakeAnchor(anchor)) anchor = before;
     else Merge(unit, other);
   }
 
@@ -168,7 +168,7 @@ class Fuser {
     const int mine = unit_of_[static_cast<size_t>(n)], theirs = WriterOf(v);
     if (mine == theirs) return;
     const Group &a = groups_[static_cast<size_t>(theirs)], &b = groups_[static_cast<size_t>(mine)];
-    if (!a.is_elementwise || a.nodes.size() + b.nodes.size() > kMostNodes || !units_.CanMerge(theirs, mine)) return;
+    if (!a.is_elementwise || a.nodes.size() + b.nodes.size() > kMaxNodes || !units_.CanMerge(theirs, mine)) return;
     // Every node of the one over the box of the other, and every value between them read as it is written.
     Group both = a;
     both.nodes.insert(both.nodes.end(), b.nodes.begin(), b.nodes.end());
@@ -177,7 +177,7 @@ class Fuser {
       both.box = b.box;
       fits = All(both);
     }
-    if (!fits || OperandsOf(both) > kMostOperands) return;
+    if (!fits || OperandsOf(both) > kMaxOperands) return;
     std::sort(both.nodes.begin(), both.nodes.end());
     Merge(theirs, mine);
     groups_[static_cast<size_t>(theirs)] = both;
@@ -188,9 +188,9 @@ class Fuser {
       if (!FitsGroup(graph_, group, node, producer_)) return false;
       // What vanished between two nodes of the group moved an offset: the reader would need the writer's memory.
       for (int v : node.inputs) {
-        const Place place = place_[static_cast<size_t>(v)];
-        if (place.value == v) continue;
-        const int writer = producer_[static_cast<size_t>(place.value)];
+        const Location location = location_[static_cast<size_t>(v)];
+        if (location.value == v) continue;
+        const int writer = producer_[static_cast<size_t>(location.value)];
         if (writer >= 0 && Contains(group, writer)) return false;
       }
     }
@@ -212,7 +212,7 @@ class Fuser {
   void Merge(int into, int unit) {
     units_.Merge(into, unit);
     for (int n : groups_[static_cast<size_t>(unit)].nodes) unit_of_[static_cast<size_t>(n)] = into;
-    if (groups_[static_cast<size_t>(into)].is_product)
+    if (groups_[static_cast<size_t>(into)].is_anchor)
       for (int n : groups_[static_cast<size_t>(unit)].nodes) groups_[static_cast<size_t>(into)].nodes.push_back(n);
     groups_[static_cast<size_t>(unit)].nodes.clear();
   }
@@ -280,11 +280,11 @@ class Fuser {
       const auto inputs = node.desc.Inputs();
       for (size_t i = 0; i < inputs.size(); ++i) {
         if (node.inputs[i] < 0) continue;
-        const Place place = place_[static_cast<size_t>(node.inputs[i])];
-        const int writer = producer_[static_cast<size_t>(place.value)], from = writer < 0 ? -1 : unit_of_[static_cast<size_t>(writer)];
+        const Location location = location_[static_cast<size_t>(node.inputs[i])];
+        const int writer = producer_[static_cast<size_t>(location.value)], from = writer < 0 ? -1 : unit_of_[static_cast<size_t>(writer)];
         if (from != unit && std::find(chain.units.begin(), chain.units.end(), from) == chain.units.end()) continue;
         if (SumsRows(graph_.nodes[static_cast<size_t>(writer)].desc, *chain.rows)) return false;  // is there when all blocks have run
-        if (place.value != node.inputs[i] || !SameRows(WrittenAs(place.value), *inputs[i], *chain.rows)) return false;
+        if (location.value != node.inputs[i] || !SameRows(WrittenAs(location.value), *inputs[i], *chain.rows)) return false;
       }
     }
     return true;
@@ -336,7 +336,7 @@ class Fuser {
     };
     for (int n : nodes) {
       const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
-      GraphNode made{BlockOf(node.desc, rows), {}, {}, node.place};
+      GraphNode made{BlockOf(node.desc, rows), {}, {}, node.index};
       const bool is_sum = SumsRows(node.desc, rows);
       const auto in = node.desc.Inputs(), out = node.desc.Outputs(), block_out = made.desc.Outputs();
       for (size_t i = 0; i < in.size(); ++i) {
@@ -353,7 +353,7 @@ class Fuser {
         inside[static_cast<size_t>(v)] = value;
         made.outputs.push_back(value);
         const std::vector<int>& readers = consumers_[static_cast<size_t>(v)];
-        if (IsShown(v) || readers.empty() || !std::all_of(readers.begin(), readers.end(), is_inside)) {
+        if (IsGraphOutput(v) || readers.empty() || !std::all_of(readers.begin(), readers.end(), is_inside)) {
           block.values.back().graph_outputs.push_back(static_cast<int>(block.output_count++));
           step.outputs.push_back(OperandOf(v));
           outputs.push_back({*out[i], is_sum});
@@ -376,8 +376,8 @@ class Fuser {
 
   GraphOperand OperandOf(int value) const {
     if (value < 0) return {};
-    const Place place = place_[static_cast<size_t>(value)];
-    return {place.value, place.offset};
+    const Location location = location_[static_cast<size_t>(value)];
+    return {location.value, location.offset};
   }
   GraphOperand OperandOf(int value, const schema::TensorDesc& t) const {
     GraphOperand operand = OperandOf(value);
@@ -385,27 +385,27 @@ class Fuser {
     return operand;
   }
 
-  std::unique_ptr<Kernel> MakeProduct(const Group& group) const {
-    if (group.product.type() == DML_OPERATOR_GEMM) return MakeGemmKernel(group.product, group.after, &group.stored);
-    const bool input_has_room = graph_.values[static_cast<size_t>(group.product_inputs[0])].has_room;
-    const bool output_has_room = graph_.values[static_cast<size_t>(group.result)].has_room;
-    return MakeConvolutionKernel(group.product, {group.norm ? &*group.norm : nullptr, group.adds, group.after, group.holds, &group.stored,
-                                                 input_has_room, output_has_room});
+  std::unique_ptr<Kernel> MakeAnchor(const Group& group) const {
+    if (group.anchor.type() == DML_OPERATOR_GEMM) return MakeGemmKernel(group.anchor, group.after, &group.stored);
+    const bool input_is_padded = graph_.values[static_cast<size_t>(group.anchor_inputs[0])].is_padded;
+    const bool output_is_padded = graph_.values[static_cast<size_t>(group.result)].is_padded;
+    return MakeConvolutionKernel(group.anchor, {group.norm ? &*group.norm : nullptr, group.has_residual, group.after, group.clamps,
+                                                &group.stored, input_is_padded, output_is_padded});
   }
 
-  bool HasRoom(const Group& group) const {
-    return graph_.values[static_cast<size_t>(group.product_inputs[0])].has_room ||
-           graph_.values[static_cast<size_t>(group.result)].has_room;
+  bool IsPadded(const Group& group) const {
+    return graph_.values[static_cast<size_t>(group.anchor_inputs[0])].is_padded ||
+           graph_.values[static_cast<size_t>(group.result)].is_padded;
   }
 
   bool Emit(const Group& group, std::vector<GraphStep>* steps, const char** unsupported) {
-    const bool is_convolution = group.is_product && group.product.type() == DML_OPERATOR_CONVOLUTION;
-    if (group.is_product && (group.nodes.size() > 1 || (is_convolution && HasRoom(group)))) {
+    const bool is_convolution = group.is_anchor && group.anchor.type() == DML_OPERATOR_CONVOLUTION;
+    if (group.is_anchor && (group.nodes.size() > 1 || (is_convolution && IsPadded(group)))) {
       GraphStep step;
-      step.kernel = MakeProduct(group);
+      step.kernel = MakeAnchor(group);
       step.name = group.nodes.size() == 1 ? "CONVOLUTION" : is_convolution ? "CONVOLUTION (fused)" : "GEMM (fused)";
       step.nodes = group.nodes;
-      for (int v : group.product_inputs) step.inputs.push_back(OperandOf(v));
+      for (int v : group.anchor_inputs) step.inputs.push_back(OperandOf(v));
       step.outputs.push_back(OperandOf(group.result));
       steps->push_back(std::move(step));
       return true;
@@ -463,7 +463,7 @@ class Fuser {
       if (raw < 0) return false;
       const int out = node.outputs[0];
       const schema::TensorDesc& desc = *node.desc.Outputs()[0];
-      bool inside = false, outside = IsShown(out);
+      bool inside = false, outside = IsGraphOutput(out);
       for (int consumer : consumers_[static_cast<size_t>(out)]) {
         if (Contains(group, consumer)) inside = true;
         else outside = true;
@@ -487,7 +487,7 @@ class Fuser {
   UnitGraph units_;
   std::vector<int> producer_;                // node of each value
   std::vector<std::vector<int>> consumers_;  // nodes that read each value
-  std::vector<Place> place_;
+  std::vector<Location> location_;
   std::vector<Group> groups_;  // by unit; a unit bears the number of its first node
   std::vector<int> unit_of_;
 };

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "software/cpu/fast/elementwise/elementwise.h"
-#include "software/cpu/fast/tensor/lines.h"
 #include "software/cpu/fast/tensor/operand.h"
+#include "software/cpu/fast/tensor/row_split.h"
 
 namespace dxtensor::software::fast {
 
@@ -107,14 +107,14 @@ bool IsPerChannel(const schema::TensorDesc& t) {
   return true;
 }
 
-constexpr size_t kConvolutionInputs = 10, kNormInput = 3, kAddedInput = 7, kLimitInput = 8;
+constexpr size_t kConvolutionInputs = 10, kNormInput = 3, kResidualInput = 7, kClampInput = 8;
 
-// An addition to the bare product: its C or bias tensor. To a convolution also a tensor like the result. Halves would have been rounded in
-// between.
+// An addition to an anchor without an epilogue becomes its C or bias tensor; to a convolution also a residual. Not for half: it would have
+// been rounded in between.
 bool AbsorbAddition(Group* g, const GraphNode& node, const schema::TensorDesc& stored) {
-  const bool is_gemm = g->product.type() == DML_OPERATOR_GEMM;
+  const bool is_gemm = g->anchor.type() == DML_OPERATOR_GEMM;
   const char* field = is_gemm ? "CTensor" : "BiasTensor";
-  if (HasFusedActivation(g->product) || !g->after.empty() || g->adds) return false;
+  if (HasFusedActivation(g->anchor) || !g->after.empty() || g->has_residual) return false;
   if (g->stored.data_type != DML_TENSOR_DATA_TYPE_FLOAT32) return false;
   const auto inputs = node.desc.Inputs();
   if (inputs.size() != 2 || node.inputs[0] == node.inputs[1]) return false;
@@ -124,31 +124,31 @@ bool AbsorbAddition(Group* g, const GraphNode& node, const schema::TensorDesc& s
   if (!seen || seen->data_type != g->stored.data_type) return false;
   schema::TensorDesc added = *seen;
   if (is_gemm) {
-    if (g->product.Tensor(field)) return false;
-    SetTensor(&g->product, field, added);
-    SetFloat(&g->product, "Beta", 1);
-    g->product_inputs[2] = node.inputs[other];
+    if (g->anchor.Tensor(field)) return false;
+    SetTensor(&g->anchor, field, added);
+    SetFloat(&g->anchor, "Beta", 1);
+    g->anchor_inputs[2] = node.inputs[other];
     return true;
   }
-  if (PadsOutput(g->product)) return false;
-  if (IsPerChannel(added) && !g->norm && !g->product.Tensor(field)) {
+  if (PadsOutput(g->anchor)) return false;
+  if (IsPerChannel(added) && !g->norm && !g->anchor.Tensor(field)) {
     for (uint32_t d = 0; d < added.rank; ++d)
       if (d != 1) added.sizes[d] = 1;
-    SetTensor(&g->product, field, added);
-    g->product_inputs[2] = node.inputs[other];
+    SetTensor(&g->anchor, field, added);
+    g->anchor_inputs[2] = node.inputs[other];
     return true;
   }
   if (!SameLayout(stored, added)) return false;
-  g->adds = true;
-  g->product_inputs.resize(kConvolutionInputs, -1);
-  g->product_inputs[kAddedInput] = node.inputs[other];
+  g->has_residual = true;
+  g->anchor_inputs.resize(kConvolutionInputs, -1);
+  g->anchor_inputs[kResidualInput] = node.inputs[other];
   return true;
 }
 
 // A BATCH_NORMALIZATION of the bare convolution.
 bool AbsorbNorm(Group* g, const GraphNode& node) {
-  if (g->product.type() != DML_OPERATOR_CONVOLUTION || PadsOutput(g->product)) return false;
-  if (HasFusedActivation(g->product) || !g->after.empty() || g->adds || g->norm) return false;
+  if (g->anchor.type() != DML_OPERATOR_CONVOLUTION || PadsOutput(g->anchor)) return false;
+  if (HasFusedActivation(g->anchor) || !g->after.empty() || g->has_residual || g->norm) return false;
   if (g->stored.data_type != DML_TENSOR_DATA_TYPE_FLOAT32) return false;
   const auto inputs = node.desc.Inputs();
   if (node.inputs[0] != g->result || inputs[0]->rank != g->stored.rank || !SameLayout(g->stored, *inputs[0])) return false;
@@ -157,8 +157,8 @@ bool AbsorbNorm(Group* g, const GraphNode& node) {
   for (size_t i = 1; i < inputs.size(); ++i)
     if (!IsFloatType(inputs[i]->data_type) || !IsPerChannel(*inputs[i])) return false;
   g->norm = node.desc;
-  g->product_inputs.resize(kConvolutionInputs, -1);
-  for (size_t i = 1; i < inputs.size(); ++i) g->product_inputs[kNormInput + i - 1] = node.inputs[i];
+  g->anchor_inputs.resize(kConvolutionInputs, -1);
+  for (size_t i = 1; i < inputs.size(); ++i) g->anchor_inputs[kNormInput + i - 1] = node.inputs[i];
   return true;
 }
 
@@ -169,11 +169,11 @@ bool Absorb(Group* g, const GraphNode& node) {
   const schema::TensorDesc& out = *desc.Outputs()[0];
   const OptionalTensor stored = SeenIn(g->stored, out);
   if (out.data_type != g->stored.data_type || out.ElementCount() != g->stored.ElementCount() || !stored) return false;
-  if (g->adds && !SameLayout(g->stored, *stored)) return false;  // it would have to be read as the result is written
-  const bool adds = desc.type() == DML_OPERATOR_ELEMENT_WISE_ADD || desc.type() == DML_OPERATOR_ELEMENT_WISE_ADD1;
+  if (g->has_residual && !SameLayout(g->stored, *stored)) return false;  // it would have to be read as the result is written
+  const bool is_addition = desc.type() == DML_OPERATOR_ELEMENT_WISE_ADD || desc.type() == DML_OPERATOR_ELEMENT_WISE_ADD1;
   const bool normalizes = desc.type() == DML_OPERATOR_BATCH_NORMALIZATION;
   Activations more;
-  if (adds || normalizes) {
+  if (is_addition || normalizes) {
     auto activations = FusedActivations(desc);
     if (!activations) return false;
     more = *activations;
@@ -197,8 +197,8 @@ bool Absorb(Group* g, const GraphNode& node) {
   return true;
 }
 
-bool AbsorbLimits(Group* g, const Graph& graph, const std::vector<int>& nodes) {
-  if (g->product.type() != DML_OPERATOR_CONVOLUTION || !g->after.empty() || nodes.size() != 4) return false;
+bool AbsorbClamp(Group* g, const Graph& graph, const std::vector<int>& nodes) {
+  if (g->anchor.type() != DML_OPERATOR_CONVOLUTION || !g->after.empty() || nodes.size() != 4) return false;
   auto find = [&](DML_OPERATOR_TYPE type) -> const GraphNode* {
     for (int n : nodes)
       if (graph.nodes[static_cast<size_t>(n)].desc.type() == type) return &graph.nodes[static_cast<size_t>(n)];
@@ -210,7 +210,7 @@ bool AbsorbLimits(Group* g, const Graph& graph, const std::vector<int>& nodes) {
   auto is_result = [&](const GraphNode* node, size_t slot) {
     return node->inputs[slot] == g->result && SameLayout(g->stored, *node->desc.Inputs()[slot]);
   };
-  // The slot of the number beside what the node limits.
+  // The slot of the number to which the node clamps.
   auto number_beside = [&](const GraphNode* node, int value) -> int {
     for (size_t slot = 0; slot < 2; ++slot)
       if (node->inputs[1 - slot] == value && node->inputs[slot] != value && IsNumber(*node->desc.Inputs()[slot]))
@@ -223,11 +223,11 @@ bool AbsorbLimits(Group* g, const Graph& graph, const std::vector<int>& nodes) {
   const schema::TensorDesc& out = *choose->desc.Outputs()[0];
   const OptionalTensor stored = SeenIn(g->stored, out);
   if (out.data_type != DML_TENSOR_DATA_TYPE_FLOAT32 || g->stored.data_type != out.data_type || !stored) return false;
-  if (out.ElementCount() != g->stored.ElementCount() || (g->adds && !SameLayout(g->stored, *stored))) return false;
-  g->holds = true;
-  g->product_inputs.resize(kConvolutionInputs, -1);
-  g->product_inputs[kLimitInput] = raise->inputs[static_cast<size_t>(low)];
-  g->product_inputs[kLimitInput + 1] = lower->inputs[static_cast<size_t>(high)];
+  if (out.ElementCount() != g->stored.ElementCount() || (g->has_residual && !SameLayout(g->stored, *stored))) return false;
+  g->clamps = true;
+  g->anchor_inputs.resize(kConvolutionInputs, -1);
+  g->anchor_inputs[kClampInput] = raise->inputs[static_cast<size_t>(low)];
+  g->anchor_inputs[kClampInput + 1] = lower->inputs[static_cast<size_t>(high)];
   g->result = choose->outputs[0];
   g->stored = *stored;
   return true;

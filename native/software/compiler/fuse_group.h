@@ -1,5 +1,5 @@
-// What a step of a fused graph consists of while it grows: a group of elementwise nodes over one box, or a matrix product or
-// convolution with what happens to its result. Used by one thread.
+// What a step of a fused graph consists of while it grows: a group of elementwise nodes over one box, or an anchor (a GEMM or a
+// convolution) with the post-ops that become its epilogue. Used by one thread.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@
 
 namespace dxtensor::software::fast {
 
-// Where a value really lies: another value's memory, when the node between only moves an offset.
-struct Place {
+// Where a value is stored: in another value's memory, when the node between only moves an offset.
+struct Location {
   int value;
   uint64_t offset;
 };
 
-// The tensors describe the same elements in the same places.
+// Whether the tensors describe the same elements at the same offsets.
 bool SameLayout(const schema::TensorDesc& a, const schema::TensorDesc& b);
 
 // The offset in bytes at which the output of a node lies in its input, when nothing needs to be moved: an IDENTITY that changes
@@ -24,30 +24,30 @@ bool SameLayout(const schema::TensorDesc& a, const schema::TensorDesc& b);
 int64_t OffsetInInput(const schema::OperatorDesc& desc, size_t slot);
 
 struct Group {
-  std::vector<int> nodes;  // in order of execution; the first of a product is the product itself
-  bool is_elementwise = false, is_product = false;
+  std::vector<int> nodes;  // in order of execution; the anchor is the first
+  bool is_elementwise = false, is_anchor = false;
   schema::TensorDesc box;  // elementwise: of the first node
 
-  // A product's further additions.
-  schema::OperatorDesc product;     // with the bias or C tensor that an addition became
-  std::vector<int> product_inputs;  // values; of a convolution also those of ConvolutionEnd
+  // The anchor and its epilogue.
+  schema::OperatorDesc anchor;     // with the bias or C tensor that an addition became
+  std::vector<int> anchor_inputs;  // values; of a convolution also those of ConvolutionEpilogue
   std::optional<schema::OperatorDesc> norm;
-  bool adds = false;   // a tensor, beside a bias or C
-  bool holds = false;  // between two numbers
+  bool has_residual = false;  // a tensor, beside a bias or C
+  bool clamps = false;        // to two numbers
   Activations after;
   int result = -1;  // the value that it writes
   schema::TensorDesc stored;
 };
 
-// Whether an elementwise node can be walked over the group's box, and reads what nodes of the group write as these write it.
-// `producer` gives the node of the group that writes a value, or -1.
+// Whether an elementwise node can be computed over the group's box, and reads the group's values in the layout in which they are written.
+// `producer_of_value`: the node of the group that writes a value, or -1.
 bool FitsGroup(const Graph& graph, const Group& group, const GraphNode& node, const std::vector<int>& producer_of_value);
 
-// Lets the product take over a node, elementwise or a normalisation by given statistics, that reads its result and nothing else does.
-bool Absorb(Group* product, const GraphNode& node);
+// Fuses a node into the anchor: an elementwise node, or a batch norm by given statistics, that is the only reader of the result.
+bool Absorb(Group* anchor, const GraphNode& node);
 
-// The same for the four nodes as which a convolution's result is held between two numbers, where NaN stays: the larger one of it and the
-// lower limit, the smaller one of that and the upper limit, and itself instead where it is NaN.
-bool AbsorbLimits(Group* convolution, const Graph& graph, const std::vector<int>& nodes);
+// Fuses the four nodes of a clamp that keeps NaN: the maximum with the lower bound, the minimum with the upper bound, and a choice of the
+// value itself where it is NaN.
+bool AbsorbClamp(Group* convolution, const Graph& graph, const std::vector<int>& nodes);
 
 }  // namespace dxtensor::software::fast

@@ -15,15 +15,15 @@ struct GraphNode {
   schema::OperatorDesc desc;
   std::vector<int> inputs;   // value by input slot, -1 where an optional tensor is absent
   std::vector<int> outputs;  // value by output slot, -1 where absent
-  uint32_t place = 0;        // in the description that it was read from
+  uint32_t index = 0;        // in the description that it was read from
 };
 
 struct GraphValue {
   uint64_t size_in_bytes = 0;
   int graph_input = -1;            // the graph input it is, -1 for a node's output
-  std::vector<int> graph_outputs;  // the graph outputs that show it
+  std::vector<int> graph_outputs;  // the graph outputs that are it
   std::vector<uint8_t> constant;   // bytes of a CONSTANT node, else empty
-  bool has_room = false;           // behind the channels of each pixel, up to whole vectors
+  bool is_padded = false;          // channels of each pixel, to whole vectors
 };
 
 // A graph output that is bound to the bytes of a graph input: the input's first byte is the output's byte `offset`.
@@ -58,17 +58,17 @@ inline uint64_t SizeOf(const Graph& graph, const GraphOperand& operand) {
   return operand.size && operand.size < rest ? operand.size : rest;
 }
 
-// Lets values between convolutions have their channels side by side. In channels_last.cpp.
+// Makes values between convolutions NHWC where that gains. In channels_last.cpp.
 void LayOut(Graph* graph);
 
-// Chooses kernels and fuses: elementwise chains become one blocked pass, bias and activation go into GEMM and CONVOLUTION,
-// into the latter batch norm by given statistics and a residual too; identities and slices that only move an offset vanish, and steps that
-// treat rows alike run by blocks of rows where tensors have chain_bytes or more. Order of the steps is the order of execution. Empty when a
-// node has no kernel; *unsupported is then its name. In fuse.cpp.
+// Chooses kernels and fuses. Elementwise chains become one blocked pass. Bias and activation become the epilogue of GEMM and CONVOLUTION; a
+// convolution takes batch norm by given statistics and a residual too. Identities and slices that only move an offset vanish. Steps over
+// independent rows run by blocks of rows where tensors have chain_bytes or more. Steps are in order of execution. Empty when a node has no
+// kernel; *unsupported is then its name. In fuse.cpp.
 std::vector<GraphStep> Fuse(const Graph& graph, const char** unsupported, uint64_t chain_bytes = 1 << 20);
 
-// Lets convolutions of a batch that follow each other, with what else treats images alike, run for one image after the other, where an
-// image has image_bytes or more: what lies between them then stays in the cache, and takes one image's room. In image_runs.cpp.
+// Runs consecutive convolutions of a batch, and other steps over independent images, one image after the other, where an image has
+// image_bytes or more: values between them then stay in the cache, and take the memory of one image. In image_runs.cpp.
 void RunByImages(Graph* graph, std::vector<GraphStep>* steps, uint64_t image_bytes = 400000);
 
 }  // namespace dxtensor::software

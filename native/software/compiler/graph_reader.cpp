@@ -145,7 +145,7 @@ class Reader {
     return true;
   }
 
-  // A slice of what another node makes whose elements lie side by side there.
+  // A contiguous slice of another node's result.
   bool IsPart(const Node& node) const {
     if (node.sources.empty() || node.sources[0] < 0 || !nodes_[static_cast<size_t>(node.sources[0])].desc) return false;
     const auto type = node.desc->type();
@@ -211,17 +211,17 @@ class Reader {
   }
 
   bool ReadOutputEdges() {
-    std::vector<bool> shown(desc_.OutputCount, false);
+    std::vector<bool> connected(desc_.OutputCount, false);
     for (UINT i = 0; i < desc_.OutputEdgeCount; ++i) {
       const DML_GRAPH_EDGE_DESC& edge = desc_.OutputEdges[i];
       if (edge.Type != DML_GRAPH_EDGE_TYPE_OUTPUT || !edge.Desc) return Fail("an output edge has another type");
       auto* e = static_cast<const DML_OUTPUT_GRAPH_EDGE_DESC*>(edge.Desc);
       if (e->GraphOutputIndex >= desc_.OutputCount) return Fail("an edge goes to a graph output that is not there");
-      if (shown[e->GraphOutputIndex]) return Fail("two edges go to one graph output");
+      if (connected[e->GraphOutputIndex]) return Fail("two edges go to one graph output");
       int value = Source(e->FromNodeIndex, e->FromNodeOutputIndex);
       if (value < 0) return false;
       if (!nodes_[e->FromNodeIndex].desc) return Fail("a constant is a graph output");
-      shown[e->GraphOutputIndex] = true;
+      connected[e->GraphOutputIndex] = true;
       graph_.values[static_cast<size_t>(value)].graph_outputs.push_back(static_cast<int>(e->GraphOutputIndex));
     }
     return true;  // an output without an edge is bound to NONE
@@ -275,7 +275,7 @@ class Reader {
     return done == nodes_.size() || Fail("the graph has a cycle");
   }
 
-  // Outputs that nobody reads are written all the same: the kernel needs a place for them.
+  // Outputs that nobody reads are written all the same: the kernel needs memory for them.
   void CompleteOutputs(Node& node) {
     for (size_t i = 0; i < node.outputs.size(); ++i)
       if (node.outputs[i] < 0 && node.output_tensors[i]) node.outputs[i] = AddValue(node.output_tensors[i]->size_in_bytes);

@@ -16,7 +16,7 @@ namespace {
 using schema::TensorDesc;
 
 constexpr uint64_t kNoChains = UINT64_MAX;
-constexpr double kWinogradGrowth = 4;  // of a filter by 36 places for 9 cells
+constexpr double kWinogradGrowth = 4;  // of a filter: 36 positions for 9 taps
 
 uint64_t BytesOf(const TensorDesc& t) { return t.ElementCount() * schema::BytesPerElement(t.data_type); }
 
@@ -34,7 +34,7 @@ struct Steps {
 // What a step reads and writes; nothing where all images share it.
 using Strides = std::map<int, std::optional<Steps>>;
 
-// Notes how another tensor shows the value: false where its images lie otherwise. One may show less of an image than another.
+// Notes how another tensor describes the value: false where its images are at other offsets. One may be a part of an image.
 bool AddSteps(Strides* strides, int value, const std::optional<Steps>& steps) {
   const auto [at, inserted] = strides->insert({value, steps});
   if (inserted || (!at->second && !steps)) return true;
@@ -133,7 +133,7 @@ class ImageRuns {
     for (int n : step.nodes)
       if (!AddNode(graph_.nodes[static_cast<size_t>(n)], &own)) return false;
     if (own.count < 2 || own.largest < image_bytes_ || own.shared_bytes > own.bytes) return false;
-    // What vanished between nodes has moved an operand: its place is another value's.
+    // A node that vanished has moved an operand: it is in another value's memory.
     for (const auto* operands : {&step.inputs, &step.outputs})
       for (const GraphOperand& o : *operands)
         if (o.value >= 0 && (o.offset || !own.strides.count(o.value))) return false;
@@ -177,7 +177,7 @@ class ImageRuns {
     image.values.resize(graph_.values.size());
     for (size_t v = 0; v < graph_.values.size(); ++v) {
       image.values[v].size_in_bytes = graph_.values[v].size_in_bytes;
-      image.values[v].has_room = graph_.values[v].has_room;
+      image.values[v].is_padded = graph_.values[v].is_padded;
     }
     for (int n : nodes)
       for (int v : graph_.nodes[static_cast<size_t>(n)].outputs) made_here.insert(v);
@@ -204,7 +204,7 @@ class ImageRuns {
     for (uint32_t i = 0; i < all.count; ++i)
       for (const GraphStep& step : of_image) {
         GraphStep copy = step;
-        for (int& n : copy.nodes) n = static_cast<int>(image.nodes[static_cast<size_t>(n)].place);
+        for (int& n : copy.nodes) n = static_cast<int>(image.nodes[static_cast<size_t>(n)].index);
         for (auto* operands : {&copy.inputs, &copy.outputs})
           for (GraphOperand& o : *operands) {
             if (o.value < 0 || inside.count(o.value)) continue;

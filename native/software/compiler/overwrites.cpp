@@ -9,7 +9,7 @@ namespace dxtensor::software {
 
 namespace {
 
-constexpr uint64_t kAlignment = 16;  // of a piece's place, as of what is bound
+constexpr uint64_t kAlignment = 16;  // of a part's offset, as of bound buffers
 constexpr int64_t kCopiedAtOnce = 256 << 10;
 constexpr size_t kNever = static_cast<size_t>(-1);
 
@@ -42,7 +42,8 @@ bool MayOverwrite(const Graph& graph, const GraphStep& step, size_t input, size_
   const schema::OperatorDesc& desc = graph.nodes[static_cast<size_t>(step.nodes[0])].desc;
   if (!desc.schema->supports_in_place) return false;
   const auto inputs = desc.Inputs(), outputs = desc.Outputs();
-  return input < inputs.size() && output < outputs.size() && inputs[input] && outputs[output] && LieAlike(*inputs[input], *outputs[output]);
+  return input < inputs.size() && output < outputs.size() && inputs[input] && outputs[output] &&
+         HaveSameLayout(*inputs[input], *outputs[output]);
 }
 
 bool IsCopy(const GraphStep& step) { return dynamic_cast<const CopyKernel*>(step.kernel.get()) != nullptr; }
@@ -58,7 +59,7 @@ GraphStep CopyOf(const GraphOperand& from, const GraphOperand& to, std::vector<i
 }
 
 // Where the pieces of a flat JOIN lie in what it makes; empty when it is none.
-std::vector<Range> PiecesOf(const Graph& graph, const GraphStep& step) {
+std::vector<Range> PartsOf(const Graph& graph, const GraphStep& step) {
   if (step.nodes.size() != 1) return {};
   const GraphNode& node = graph.nodes[static_cast<size_t>(step.nodes[0])];
   if (node.desc.type() != DML_OPERATOR_JOIN) return {};
@@ -68,14 +69,14 @@ std::vector<Range> PiecesOf(const Graph& graph, const GraphStep& step) {
   for (uint32_t d = 0; d < axis; ++d)
     if (whole.sizes[d] != 1) return {};
   if (!whole.IsPacked() || !bytes) return {};
-  std::vector<Range> places;
+  std::vector<Range> ranges;
   uint64_t at = 0;
-  for (const schema::TensorDesc* piece : node.desc.Inputs()) {
-    if (!piece->IsPacked()) return {};
-    places.push_back({at, at + piece->ElementCount() * bytes});
-    at = places.back().end;
+  for (const schema::TensorDesc* part : node.desc.Inputs()) {
+    if (!part->IsPacked()) return {};
+    ranges.push_back({at, at + part->ElementCount() * bytes});
+    at = ranges.back().end;
   }
-  return places;
+  return ranges;
 }
 
 // Whether a step writes a part of what it reads: then the slots that it reads that by, else none.
@@ -87,21 +88,21 @@ std::vector<size_t> KeptSlots(const Graph& graph, const GraphStep& step, int val
   const DML_OPERATOR_TYPE type = graph.nodes[static_cast<size_t>(step.nodes[0])].desc.type();
   if (type == DML_OPERATOR_SCATTER || type == DML_OPERATOR_SCATTER_ND)
     return slots == std::vector<size_t>{0} && step.inputs[0].offset == 0 && step.kernel->MayOverwrite(0, 0) ? slots : std::vector<size_t>{};
-  const std::vector<Range> places = PiecesOf(graph, step);
-  if (places.size() != step.inputs.size()) return {};
+  const std::vector<Range> ranges = PartsOf(graph, step);
+  if (ranges.size() != step.inputs.size()) return {};
   uint64_t kept = 0;
   for (size_t i : slots) {
-    if (step.inputs[i].offset != places[i].begin) return {};
-    kept += places[i].end - places[i].begin;
+    if (step.inputs[i].offset != ranges[i].begin) return {};
+    kept += ranges[i].end - ranges[i].begin;
   }
-  return 2 * kept >= places.back().end ? slots : std::vector<size_t>{};
+  return 2 * kept >= ranges.back().end ? slots : std::vector<size_t>{};
 }
 
 // Whether the step makes all of a value, and the memory of a later one may be written by it.
 bool MakesPart(const Graph& graph, const GraphStep& step) {
   if (step.nodes.size() != 1 || step.outputs.size() != 1 || step.outputs[0].value < 0 || step.outputs[0].offset != 0) return false;
   const DML_OPERATOR_TYPE type = graph.nodes[static_cast<size_t>(step.nodes[0])].desc.type();
-  return type == DML_OPERATOR_SCATTER || type == DML_OPERATOR_SCATTER_ND || !PiecesOf(graph, step).empty();
+  return type == DML_OPERATOR_SCATTER || type == DML_OPERATOR_SCATTER_ND || !PartsOf(graph, step).empty();
 }
 
 // Moves pieces into wholes.
@@ -126,11 +127,11 @@ class Joiner {
 
  private:
   // Nobody but steps sees the value, and it is the piece and no more.
-  bool IsMovable(const GraphOperand& operand, const Range& place) const {
+  bool IsMovable(const GraphOperand& operand, const Range& target) const {
     const GraphValue& value = ValueOf(graph_, operand);
     const auto v = static_cast<size_t>(operand.value);
-    return last_write_[v] != kNever && operand.offset == 0 && value.graph_outputs.empty() && place.begin % kAlignment == 0 &&
-           value.size_in_bytes == place.end - place.begin && inside_[v].value < 0;
+    return last_write_[v] != kNever && operand.offset == 0 && value.graph_outputs.empty() && target.begin % kAlignment == 0 &&
+           value.size_in_bytes == target.end - target.begin && inside_[v].value < 0;
   }
 
   bool IsInside(int value, int whole) const {
@@ -139,53 +140,53 @@ class Joiner {
     return false;
   }
 
-  // Whether a later step writes over the whole, as SCATTER does in a chain, and that step or one behind it reads the piece.
-  bool IsReadAfterOverwrite(size_t join, int piece, int whole) const {
+  // Whether a later step writes over the whole, as SCATTER does in a chain, and that step or one after it reads the part.
+  bool IsReadAfterOverwrite(size_t join, int part, int whole) const {
     const size_t last = last_write_[static_cast<size_t>(whole)];
     bool is_written = false;
     for (size_t s = join + 1; last != kNever && last > join && s < steps_.size(); ++s) {
       for (const GraphOperand& operand : steps_[s].outputs) is_written = is_written || operand.value == whole;
       if (!is_written) continue;
       for (const GraphOperand& operand : steps_[s].inputs)
-        if (IsInside(operand.value, piece)) return true;
+        if (IsInside(operand.value, part)) return true;
     }
     return false;
   }
 
   bool Join(size_t join, std::vector<GraphStep>* left) {
     const GraphStep& step = steps_[join];
-    const std::vector<Range> places = PiecesOf(graph_, step);
-    if (places.empty()) return false;
+    const std::vector<Range> ranges = PartsOf(graph_, step);
+    if (ranges.empty()) return false;
     const GraphOperand whole = step.outputs[0];
-    // In a chain the whole holds what is read until now: pieces are copied, not made there.
+    // In a chain the whole has values that are still read: parts are copied, not computed there.
     const bool is_chained =
-        std::any_of(step.inputs.begin(), step.inputs.end(), [&](const GraphOperand& piece) { return piece.value == whole.value; });
-    std::vector<bool> moves(places.size());
+        std::any_of(step.inputs.begin(), step.inputs.end(), [&](const GraphOperand& part) { return part.value == whole.value; });
+    std::vector<bool> moves(ranges.size());
     uint64_t moved = 0;
-    for (size_t i = 0; i < places.size(); ++i) {
-      const GraphOperand& piece = step.inputs[i];
-      moves[i] = !is_chained && IsMovable(piece, places[i]) && !IsReadAfterOverwrite(join, piece.value, whole.value);
-      for (size_t k = 0; k < i; ++k) moves[i] = moves[i] && step.inputs[k].value != piece.value;
-      if (moves[i] || LiesThere(piece, whole, places[i])) moved += places[i].end - places[i].begin;
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      const GraphOperand& part = step.inputs[i];
+      moves[i] = !is_chained && IsMovable(part, ranges[i]) && !IsReadAfterOverwrite(join, part.value, whole.value);
+      for (size_t k = 0; k < i; ++k) moves[i] = moves[i] && step.inputs[k].value != part.value;
+      if (moves[i] || IsAt(part, whole, ranges[i])) moved += ranges[i].end - ranges[i].begin;
     }
-    if (2 * moved < places.back().end) return false;
-    for (size_t i = 0; i < places.size(); ++i) {
-      const GraphOperand& piece = step.inputs[i];
-      const uint64_t size = places[i].end - places[i].begin;
-      if (piece.value == whole.value) continue;
-      if (moves[i]) inside_[static_cast<size_t>(piece.value)] = {whole.value, whole.offset + places[i].begin};
-      else left->push_back(CopyOf({piece.value, piece.offset, size}, {whole.value, whole.offset + places[i].begin}, step.nodes));
+    if (2 * moved < ranges.back().end) return false;
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      const GraphOperand& part = step.inputs[i];
+      const uint64_t size = ranges[i].end - ranges[i].begin;
+      if (part.value == whole.value) continue;
+      if (moves[i]) inside_[static_cast<size_t>(part.value)] = {whole.value, whole.offset + ranges[i].begin};
+      else left->push_back(CopyOf({part.value, part.offset, size}, {whole.value, whole.offset + ranges[i].begin}, step.nodes));
     }
     return true;
   }
 
   // Whether a piece of a graph input is bound to be where it is wanted.
-  bool LiesThere(const GraphOperand& piece, const GraphOperand& whole, const Range& place) const {
-    if (piece.value == whole.value) return true;
+  bool IsAt(const GraphOperand& part, const GraphOperand& whole, const Range& target) const {
+    if (part.value == whole.value) return true;
     for (const Overwrite& over : graph_.overwrites) {
       const std::vector<int>& outputs = ValueOf(graph_, whole).graph_outputs;
       if (!outputs.empty() && outputs[0] == static_cast<int>(over.output) &&
-          ValueOf(graph_, piece).graph_input == static_cast<int>(over.input) && over.offset + piece.offset == whole.offset + place.begin)
+          ValueOf(graph_, part).graph_input == static_cast<int>(over.input) && over.offset + part.offset == whole.offset + target.begin)
         return true;
     }
     return false;
@@ -249,7 +250,7 @@ bool IsInPlace(const Graph& graph, const std::vector<GraphStep>& steps, int valu
 
 }  // namespace
 
-bool LieAlike(const schema::TensorDesc& a, const schema::TensorDesc& b) {
+bool HaveSameLayout(const schema::TensorDesc& a, const schema::TensorDesc& b) {
   return a.rank == b.rank && a.sizes == b.sizes && a.strides == b.strides &&
          schema::BitsPerElement(a.data_type) == schema::BitsPerElement(b.data_type);
 }

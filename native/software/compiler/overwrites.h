@@ -8,8 +8,8 @@
 
 namespace dxtensor::software {
 
-// Pieces that are joined flat are written by their own steps to their places in the whole; the JOIN goes, but for copies of pieces that no
-// step makes.
+// Inputs of a flat JOIN are written by their own steps at their offsets in the whole; the JOIN goes, but for copies of inputs that no step
+// computes.
 void JoinInPlace(const Graph& graph, std::vector<GraphStep>* steps);
 
 // Writes by index and flat JOINs that follow each other on one value are written into the memory of the last, where nobody reads what was
@@ -20,8 +20,8 @@ void ChainInPlace(const Graph& graph, std::vector<GraphStep>* steps);
 // copies; drops copies of bytes onto themselves.
 void SettleOverwrites(Graph* graph, std::vector<GraphStep>* steps);
 
-// Whether an operator that can run in place may write the one over the other: elements of one width at the same places.
-bool LieAlike(const schema::TensorDesc& a, const schema::TensorDesc& b);
+// Whether an operator that can run in place may write one over the other: elements of one width at the same offsets.
+bool HaveSameLayout(const schema::TensorDesc& a, const schema::TensorDesc& b);
 
 // One that copies so many bytes.
 std::unique_ptr<Kernel> MakeCopyKernel(uint64_t size);

@@ -1,12 +1,12 @@
 #include "program.h"
 
-#include "software/cpu/prepared_inputs.h"
+#include "software/cpu/prepacked_inputs.h"
 
 namespace dxtensor::software {
 
 Program::~Program() {
   for (const ProgramStep& step : steps)
-    if (const PreparingKernel* preparing = PreparingKernel::Of(step.kernel.get())) PreparedInputs::Get().Forget(*preparing);
+    if (const PrepackingKernel* prepacking = PrepackingKernel::Of(step.kernel.get())) PrepackedInputs::Get().Forget(*prepacking);
 }
 
 }  // namespace dxtensor::software

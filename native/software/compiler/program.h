@@ -37,7 +37,7 @@ struct ProgramStep {
   std::vector<Operand> inputs, outputs;
   Operand scratch;
   const char* name = "";
-  std::vector<uint32_t> nodes;  // that it computes, by their places in the graph's description
+  std::vector<uint32_t> nodes;  // that it computes, by index in the graph's description
 };
 
 class Program final : public Counted {
@@ -46,7 +46,7 @@ class Program final : public Counted {
 
   std::vector<BindingSlot> inputs, outputs;
   std::vector<ProgramStep> steps;
-  std::vector<size_t> groups;                    // of steps that run side by side, unless they are timed: see side_by_side.h
+  std::vector<size_t> groups;                    // of steps that run concurrently, unless they are timed: see step_groups.h
   std::vector<std::vector<uint64_t>> constants;  // bytes, aligned
   uint64_t temporary_size = 0, persistent_size = 0;
   bool in_place = false;  // one operator, and it may write over an input

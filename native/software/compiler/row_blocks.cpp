@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kRowBytes = 128 << 10;   // of a row at most
 constexpr uint64_t kBlockBytes = 32 << 10;  // of a block's largest tensor, unless a row is larger
-constexpr uint64_t kMostSums = 1 << 16;     // elements of a sum over rows
+constexpr uint64_t kMaxSums = 1 << 16;      // elements of a sum over rows
 constexpr int64_t kPiecesPerThread = 8;     // of the rows, each with sums of its own
 
 uint64_t Align(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -77,7 +77,7 @@ class RowBlocksKernel final : public Kernel {
     pieces_ = std::min(blocks, threads * kPiecesPerThread);
     std::vector<int64_t> local(block.values.size(), -1);
     uint64_t scratch = 0;
-    auto place = [&](const GraphOperand& operand) -> Operand {
+    auto locate = [&](const GraphOperand& operand) -> Operand {
       if (operand.value < 0) return {};
       const auto v = static_cast<size_t>(operand.value);
       const GraphValue& value = block.values[v];
@@ -95,8 +95,8 @@ class RowBlocksKernel final : public Kernel {
     };
     for (GraphStep& step : steps) {
       Step made;
-      for (const GraphOperand& operand : step.inputs) made.inputs.push_back(place(operand));
-      for (const GraphOperand& operand : step.outputs) made.outputs.push_back(place(operand));
+      for (const GraphOperand& operand : step.inputs) made.inputs.push_back(locate(operand));
+      for (const GraphOperand& operand : step.outputs) made.outputs.push_back(locate(operand));
       scratch = std::max<uint64_t>(scratch, step.kernel->ScratchBytes());
       most_operands_ = std::max(most_operands_, made.inputs.size() + made.outputs.size());
       made.kernel = std::move(step.kernel);
@@ -208,9 +208,9 @@ class RowBlocksKernel final : public Kernel {
 }  // namespace
 
 uint64_t Rows::count() const {
-  uint64_t product = 1;
-  for (uint32_t d = 0; d < lead; ++d) product *= sizes[d];
-  return product;
+  uint64_t anchor = 1;
+  for (uint32_t d = 0; d < lead; ++d) anchor *= sizes[d];
+  return anchor;
 }
 
 std::optional<Rows> RowsOf(const schema::OperatorDesc& desc, uint64_t least_bytes) {
@@ -254,8 +254,7 @@ bool RunsByRows(const schema::OperatorDesc& desc, const Rows& rows) {
 bool SumsRows(const schema::OperatorDesc& desc, const Rows& rows) {
   if (desc.type() != DML_OPERATOR_REDUCE || desc.UInt("Function") != DML_REDUCE_FUNCTION_SUM) return false;
   const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
-  if (!HasRows(in, rows) || out.data_type != DML_TENSOR_DATA_TYPE_FLOAT32 || !out.IsPacked() || out.ElementCount() > kMostSums)
-    return false;
+  if (!HasRows(in, rows) || out.data_type != DML_TENSOR_DATA_TYPE_FLOAT32 || !out.IsPacked() || out.ElementCount() > kMaxSums) return false;
   const auto& axes = desc.UInts("Axes");
   return std::any_of(axes.begin(), axes.end(), [&](uint32_t axis) { return axis < rows.lead && in.sizes[axis] > 1; });
 }

@@ -28,7 +28,7 @@ std::optional<Rows> RowsOf(const schema::OperatorDesc& desc, uint64_t least_byte
 bool RunsByRows(const schema::OperatorDesc& desc, const Rows& rows);
 // Whether it sums over what enumerates rows, or some of that: its result is then a sum of shares.
 bool SumsRows(const schema::OperatorDesc& desc, const Rows& rows);
-// Whether two tensors have these rows in the same places, b's within a's.
+// Whether two tensors have these rows at the same offsets, b's within a's.
 bool SameRows(const schema::TensorDesc& a, const schema::TensorDesc& b, const Rows& rows);
 
 // A tensor as one block sees it.

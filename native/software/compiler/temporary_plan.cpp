@@ -8,12 +8,12 @@ namespace dxtensor::software {
 namespace {
 
 constexpr uint64_t kAlignment = 256;
-// So little is not worth sharing: a place that always holds the same value stays in the cache of the processor that writes it.
+// So little is not worth sharing: memory that always has the same value stays in the cache of the core that writes it.
 constexpr uint64_t kLittle = 16 << 20;
 
 }  // namespace
 
-// Largest first, each at the lowest place where nothing that lives at the same time is: close to the best in practice.
+// Largest first, each at the lowest offset that no value of an overlapping lifetime uses: close to the optimum in practice.
 std::vector<uint64_t> PlanTemporary(const std::vector<Lifetime>& lifetimes, uint64_t* total) {
   std::vector<size_t> order(lifetimes.size());
   std::iota(order.begin(), order.end(), size_t{0});

@@ -25,7 +25,7 @@ class Kernel {
   virtual ~Kernel() = default;
   virtual size_t ScratchBytes() const { return 0; }
   virtual void Run(const KernelArguments& arguments) const = 0;
-  // Whether the output may be the same bytes as the input: each element is read for the last time before that place is written.
+  // Whether the output may be the same bytes as the input: each element is read for the last time before it is written.
   virtual bool MayOverwrite(size_t /*input*/, size_t /*output*/) const { return false; }
 };
 
@@ -36,7 +36,7 @@ std::unique_ptr<Kernel> MakePlainKernel(const schema::OperatorDesc& desc);
 // A faster kernel for the cases it covers, null for all others. Results agree with the plain kernel's within rounding. In fast/.
 std::unique_ptr<Kernel> MakeFastKernel(const schema::OperatorDesc& desc);
 
-// The fast one where there is one, else the plain one. DXTENSOR_SOFTWARE_PLAIN=1 in the environment turns the fast ones off.
+// The fast kernel where there is one, else the plain one. The environment variable DXTENSOR_SOFTWARE_PLAIN=1 disables the fast ones.
 std::unique_ptr<Kernel> MakeKernel(const schema::OperatorDesc& desc);
 
 }  // namespace dxtensor::software

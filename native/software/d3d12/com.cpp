@@ -8,9 +8,9 @@ HRESULT PrivateData::Get(REFGUID guid, UINT* size, void* data) {
   for (Entry& entry : entries_) {
     if (!(entry.guid == guid)) continue;
     UINT needed = entry.object ? sizeof(IUnknown*) : static_cast<UINT>(entry.bytes.size());
-    UINT room = std::exchange(*size, needed);
+    UINT capacity = std::exchange(*size, needed);
     if (!data) return S_OK;
-    if (room < needed) return DXGI_ERROR_MORE_DATA;
+    if (capacity < needed) return DXGI_ERROR_MORE_DATA;
     if (IUnknown* object = entry.object.get()) {
       object->AddRef();
       std::memcpy(data, &object, sizeof object);

@@ -2,7 +2,7 @@
 
 #include "software/cpu/host/abandon.h"
 #include "software/cpu/host/denormals.h"
-#include "software/cpu/prepared_inputs.h"
+#include "software/cpu/prepacked_inputs.h"
 #include "trace.h"
 
 namespace dxtensor::software {
@@ -15,13 +15,13 @@ constexpr char kCause[] = "this one";
 
 // What was made of the bytes that a command writes is out of date.
 void NoteWrites(const Command& command) {
-  PreparedInputs& prepared = PreparedInputs::Get();
-  if (prepared.IsEmpty()) return;
+  PrepackedInputs& prepacked = PrepackedInputs::Get();
+  if (prepacked.IsEmpty()) return;
   if (command.kind == Command::Kind::Dispatch) {
     for (const Access& access : command.dispatch->accesses)
-      if (access.write) prepared.Written(access.begin, access.end);
+      if (access.write) prepacked.Written(access.begin, access.end);
   } else if (command.kind != Command::Kind::Timestamp) {
-    prepared.Written(command.copy.to, command.copy.to + command.copy.size);
+    prepacked.Written(command.copy.to, command.copy.to + command.copy.size);
   }
 }
 

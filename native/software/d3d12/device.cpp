@@ -86,9 +86,9 @@ HRESULT Device::GetPrivateData(REFGUID guid, UINT* size, void* data) {
   if (!size) return E_POINTER;
   std::lock_guard<std::mutex> lock(mutex_);
   auto needed = static_cast<UINT>(removed_why_.size());
-  UINT room = std::exchange(*size, needed);
+  UINT capacity = std::exchange(*size, needed);
   if (!data) return S_OK;
-  if (room < needed) return DXGI_ERROR_MORE_DATA;
+  if (capacity < needed) return DXGI_ERROR_MORE_DATA;
   std::memcpy(data, removed_why_.data(), needed);
   return S_OK;
 }

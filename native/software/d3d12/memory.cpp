@@ -6,14 +6,14 @@
 #include <sys/mman.h>
 #endif
 
-#include "software/cpu/prepared_inputs.h"
+#include "software/cpu/prepacked_inputs.h"
 
 namespace dxtensor::software {
 
 namespace {
 
 constexpr uint64_t kPlacement = 65536;
-[[maybe_unused]] constexpr uint64_t kLeastForLargePages = 4u << 20;
+[[maybe_unused]] constexpr uint64_t kMinForLargePages = 4u << 20;
 constexpr uint64_t kFirstGpuAddress = uint64_t{1} << 32;
 constexpr uint64_t kLastGpuAddress = uint64_t{1} << 47;
 
@@ -37,7 +37,7 @@ uint8_t* MapPages(uint64_t size) {
   if (pages == MAP_FAILED) return nullptr;
 #ifdef MADV_HUGEPAGE
   // Rows of a matrix lie a page and more apart: large pages spare the search for each. Where the system has none, nothing changes.
-  if (size >= kLeastForLargePages) madvise(pages, size, MADV_HUGEPAGE);
+  if (size >= kMinForLargePages) madvise(pages, size, MADV_HUGEPAGE);
 #endif
   return static_cast<uint8_t*>(pages);
 #endif
@@ -109,7 +109,7 @@ Memory::~Memory() {
 
 void Memory::RemoveOwner() {
   if (owners_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  PreparedInputs::Get().Written(data_, data_ + size_);
+  PrepackedInputs::Get().Written(data_, data_ + size_);
   DiscardPages(data_, size_);
   GiveBack();
 }

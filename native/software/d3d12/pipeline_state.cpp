@@ -10,7 +10,7 @@ namespace dxtensor::software {
 
 namespace {
 
-constexpr UINT kMostGroups = 65535;  // along each axis
+constexpr UINT kMaxGroups = 65535;  // along each axis
 
 class BoundShader final : public BoundDispatch {
  public:
@@ -40,8 +40,8 @@ class BoundShader final : public BoundDispatch {
 std::string Lacking(const shader::Program& program, const RootSignature& signature) {
   if (program.constants && !signature.constants()) return "the shader reads b0, which the root signature has not";
   for (const shader::Memory& memory : program.memories) {
-    UINT parameter, place;
-    if (!memory.is_shared && !signature.Find(memory.index, &parameter, &place))
+    UINT parameter, table_index;
+    if (!memory.is_shared && !signature.Find(memory.index, &parameter, &table_index))
       return "the shader uses u" + std::to_string(memory.index) + ", which the root signature has not";
   }
   return {};
@@ -132,7 +132,7 @@ Held<BoundDispatch> ComputeState::Bind(UINT x, UINT y, UINT z, DescriptorHeap* h
   if (!pipeline_) return fail("no pipeline is set (DirectML's RecordDispatch forgets it)");
   if (!root_signature_) return fail("no root signature is set (DirectML's RecordDispatch forgets it)");
   if (pipeline_->root_signature() != root_signature_.get()) return fail("the pipeline was made for another root signature");
-  if (x > kMostGroups || y > kMostGroups || z > kMostGroups) return fail("more than 65535 groups along an axis");
+  if (x > kMaxGroups || y > kMaxGroups || z > kMaxGroups) return fail("more than 65535 groups along an axis");
   const shader::Program& program = *pipeline_->program();
   std::vector<uint32_t> constants;
   for (size_t i = 0; i < arguments_.size(); ++i) {
@@ -146,12 +146,12 @@ Held<BoundDispatch> ComputeState::Bind(UINT x, UINT y, UINT z, DescriptorHeap* h
     const shader::Memory& memory = program.memories[i];
     if (memory.is_shared) continue;
     const std::string name = "u" + std::to_string(memory.index);
-    UINT parameter = 0, place = 0;
-    root_signature_->Find(memory.index, &parameter, &place);
+    UINT parameter = 0, table_index = 0;
+    root_signature_->Find(memory.index, &parameter, &table_index);
     const Argument& argument = arguments_[parameter];
     if (!argument.set) return fail("the table of " + name + " is not set");
     if (argument.heap.get() != heap) return fail("the table of " + name + " lies in a heap that is no longer set");
-    const UINT index = argument.first + place;
+    const UINT index = argument.first + table_index;
     View view;
     if (!heap->ReadView(index, &view)) return fail("the descriptor of " + name + " is no unordered access view");
     bound->views.push_back({index, view.write});

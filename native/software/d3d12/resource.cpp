@@ -70,8 +70,8 @@ HRESULT Resource::CreatePlaced(Device* device, ID3D12Heap* heap, uint64_t offset
   HRESULT checked = CheckBuffer(*desc);
   if (SUCCEEDED(checked)) checked = CheckState(from->desc().Properties.Type, state);
   if (FAILED(checked)) return checked;
-  uint64_t room = from->desc().SizeInBytes;
-  if (offset % kPlacement || offset > room || desc->Width > room - offset) return E_INVALIDARG;
+  uint64_t capacity = from->desc().SizeInBytes;
+  if (offset % kPlacement || offset > capacity || desc->Width > capacity - offset) return E_INVALIDARG;
   return Deliver(new Resource(device, from->memory(), offset, *desc, from->desc().Properties, from->desc().Flags), iid, out);
 }
 

@@ -10,7 +10,7 @@ namespace {
 using shader::AppendWord;
 using shader::ReadWord;
 
-constexpr uint32_t kMostWords = 64;  // of all parameters together, as in Direct3D
+constexpr uint32_t kMaxWords = 64;  // of all parameters together, as in Direct3D
 
 constexpr GUID kIidBlob = {0x8ba5fb08, 0x5195, 0x40e2, {0xac, 0x58, 0x0d, 0x98, 0x9c, 0x3a, 0x01, 0x02}};  // ID3DBlob's
 
@@ -109,7 +109,7 @@ RootParameter ReadParameter(const Reader& in, uint64_t at, bool has_flags) {
   if (type != D3D12_ROOT_PARAMETER_TYPE_DESCRIPTOR_TABLE) throw std::string("root descriptors are not part of the software adapter");
   parameter.is_table = true;
   const uint32_t count = in.At(body), ranges = in.At(uint64_t{body} + 4);
-  if (count > kMostWords) throw std::string("a table has too many ranges");
+  if (count > kMaxWords) throw std::string("a table has too many ranges");
   uint64_t next = 0;
   for (uint32_t i = 0; i < count; ++i) {
     const uint64_t range = ranges + uint64_t{i} * (has_flags ? 24 : 20);
@@ -135,7 +135,7 @@ std::vector<RootParameter> ReadParameters(const void* container, size_t size) {
   const uint32_t version = in.At(0), count = in.At(4), first = in.At(8);
   if (version != 1 && version != 2) throw std::string("the root signature has an unknown version");
   if (in.At(12)) throw std::string("samplers are not part of the software adapter");
-  if (count > kMostWords) throw std::string("the root signature has too many parameters");
+  if (count > kMaxWords) throw std::string("the root signature has too many parameters");
   std::vector<RootParameter> parameters;
   uint64_t words = 0;
   bool has_constants = false;
@@ -144,7 +144,7 @@ std::vector<RootParameter> ReadParameters(const void* container, size_t size) {
     words += parameters.back().is_table ? 1 : parameters.back().constants;
     if (!parameters.back().is_table && std::exchange(has_constants, true)) throw std::string("two parameters are at b0");
   }
-  if (words > kMostWords) throw std::string("the root signature is larger than 64 words");
+  if (words > kMaxWords) throw std::string("the root signature is larger than 64 words");
   return parameters;
 }
 
@@ -165,12 +165,12 @@ UINT RootSignature::constants() const {
   return 0;
 }
 
-bool RootSignature::Find(UINT shader_register, UINT* parameter, UINT* place) const {
+bool RootSignature::Find(UINT shader_register, UINT* parameter, UINT* table_index) const {
   for (size_t i = 0; i < parameters_.size(); ++i)
     for (const RootParameter::Range& range : parameters_[i].ranges) {
       if (shader_register < range.first_register || shader_register - range.first_register >= range.count) continue;
       *parameter = static_cast<UINT>(i);
-      *place = range.offset + (shader_register - range.first_register);
+      *table_index = range.offset + (shader_register - range.first_register);
       return true;
     }
   return false;
@@ -186,7 +186,7 @@ HRESULT SerializeRootSignature(const D3D12_VERSIONED_ROOT_SIGNATURE_DESC* desc, 
   const UINT count = newer ? desc->Desc_1_1.NumParameters : desc->Desc_1_0.NumParameters;
   if (newer ? desc->Desc_1_1.NumStaticSamplers : desc->Desc_1_0.NumStaticSamplers)
     return Refuse("samplers are not part of the software adapter", error);
-  if (count > kMostWords) return Refuse("the root signature has too many parameters", error);
+  if (count > kMaxWords) return Refuse("the root signature has too many parameters", error);
   if (count && !(newer ? static_cast<const void*>(desc->Desc_1_1.pParameters) : desc->Desc_1_0.pParameters))
     return Refuse("the parameters are null", error);
   Writer to;

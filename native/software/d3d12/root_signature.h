@@ -25,7 +25,7 @@ class RootSignature final : public DeviceChild<ID3D12RootSignature, ID3D12RootSi
   // Words at b0.
   UINT constants() const;
   // The parameter whose table has a register, and the descriptor's place in that table; false where there is none.
-  bool Find(UINT shader_register, UINT* parameter, UINT* place) const;
+  bool Find(UINT shader_register, UINT* parameter, UINT* table_index) const;
 
  private:
   RootSignature(Device* device, std::vector<RootParameter> parameters) : DeviceChild(device), parameters_(std::move(parameters)) {}

@@ -190,13 +190,13 @@ void CommandRecorder::RecordDispatch(ID3D12CommandList* list, IDMLDispatchable* 
   if (!list || !table) return device().Remove("RecordDispatch with null");
   auto* to = static_cast<CommandList*>(static_cast<ID3D12GraphicsCommandList*>(list));
   if (device().IsRemoved()) return to->DropDispatch();
-  HRESULT prepared = Guard([&]() -> HRESULT {
+  HRESULT prepacked = Guard([&]() -> HRESULT {
     const BoundDispatch* bound = static_cast<BindingTable*>(table)->Prepare(dispatchable);
     if (bound) to->RecordDispatch(bound);
     else to->DropDispatch();
     return S_OK;
   });
-  if (FAILED(prepared)) device().Remove("RecordDispatch ran out of memory");
+  if (FAILED(prepacked)) device().Remove("RecordDispatch ran out of memory");
 }
 
 }  // namespace dxtensor::software

@@ -7,7 +7,7 @@
 #include "software/compiler/overwrites.h"
 #include "software/cpu/host/abandon.h"
 #include "software/cpu/host/thread_pool.h"
-#include "software/cpu/prepared_inputs.h"
+#include "software/cpu/prepacked_inputs.h"
 
 namespace dxtensor::software {
 
@@ -43,16 +43,16 @@ class BoundProgram final : public BoundDispatch {
     for (size_t g = 0; g + 1 < groups.size(); ++g) {
       CheckAbandoned();
       if (groups[g + 1] - groups[g] == 1) RunStep(steps_[groups[g]]);
-      else RunSideBySide(groups[g], groups[g + 1]);
+      else RunConcurrently(groups[g], groups[g + 1]);
     }
-    DropPrepared();
+    DropPrepacked();
   }
 
  private:
   struct Step {
     const Kernel* kernel;
     KernelArguments arguments;
-    const PreparingKernel* preparing = nullptr;  // where its input may be prepared
+    const PrepackingKernel* prepacking = nullptr;  // where its input may be prepared
     const uint8_t* source = nullptr;
     uint64_t source_size = 0;
   };
@@ -69,31 +69,31 @@ class BoundProgram final : public BoundDispatch {
       before = after;
     }
     program_->times.Note(run);
-    DropPrepared();
+    DropPrepacked();
   }
 
   // What was made of inputs before they were written in place.
-  void DropPrepared() const {
-    for (const Access& over : overwritten_) PreparedInputs::Get().Written(over.begin, over.end);
+  void DropPrepacked() const {
+    for (const Access& over : overwritten_) PrepackedInputs::Get().Written(over.begin, over.end);
   }
 
-  void RunSideBySide(size_t first, size_t last) const {
+  void RunConcurrently(size_t first, size_t last) const {
     fast::ThreadPool::Get().ParallelFor(static_cast<int64_t>(first), static_cast<int64_t>(last), 1, [&](int64_t from, int64_t to, int) {
       for (; from < to; ++from) RunStep(steps_[static_cast<size_t>(from)]);
     });
   }
 
   static void RunStep(const Step& step) {
-    if (!step.preparing) return step.kernel->Run(step.arguments);
-    const auto form = PreparedInputs::Get().Take(*step.preparing, step.arguments, step.source, step.source_size);
-    step.preparing->RunPrepared(step.arguments, form.get());
+    if (!step.prepacking) return step.kernel->Run(step.arguments);
+    const auto form = PrepackedInputs::Get().Take(*step.prepacking, step.arguments, step.source, step.source_size);
+    step.prepacking->RunPrepacked(step.arguments, form.get());
   }
 
   // An input that only commands write: the processor may map other heaps than the default one.
   void Watch(const ProgramStep& step, const Bindings& bindings, Step* bound) const {
-    const PreparingKernel* preparing = PreparingKernel::Of(step.kernel.get());
-    if (!preparing) return;
-    const Operand& operand = step.inputs[static_cast<size_t>(preparing->PreparedInput())];
+    const PrepackingKernel* prepacking = PrepackingKernel::Of(step.kernel.get());
+    if (!prepacking) return;
+    const Operand& operand = step.inputs[static_cast<size_t>(prepacking->PrepackedInput())];
     const BoundBuffer* buffer = nullptr;
     uint64_t end = 0;
     if (operand.base == Operand::Base::Input) {
@@ -104,7 +104,7 @@ class BoundProgram final : public BoundDispatch {
       end = program_->persistent_size;
     }
     if (!buffer || buffer->resource->heap_type() != D3D12_HEAP_TYPE_DEFAULT) return;
-    bound->preparing = preparing;
+    bound->prepacking = prepacking;
     bound->source = Resolve(operand, bindings);
     bound->source_size = end - operand.offset;
   }
@@ -135,7 +135,7 @@ bool Meet(const Access& a, const Access& b) { return a.begin < b.end && b.begin 
 // DirectML lets one operator write over an input when both are the same bytes, read and written in the same order.
 bool MayRunInPlace(const Program& program, size_t input, size_t output, const Access& in, const Access& out) {
   return program.in_place && in.begin == out.begin && in.end == out.end &&
-         LieAlike(program.inputs[input].tensor, program.outputs[output].tensor);
+         HaveSameLayout(program.inputs[input].tensor, program.outputs[output].tensor);
 }
 
 // Whether the program was compiled to find them so.

@@ -45,9 +45,9 @@ HRESULT CompiledOperator::GetPrivateData(REFGUID guid, UINT* size, void* data) {
       text += (step.nodes.empty() ? "  " : " ") + std::string(step.name) + '\n';
     }
     const auto needed = static_cast<UINT>(text.size());
-    const UINT room = std::exchange(*size, needed);
+    const UINT capacity = std::exchange(*size, needed);
     if (!data) return S_OK;
-    if (room < needed) return DXGI_ERROR_MORE_DATA;
+    if (capacity < needed) return DXGI_ERROR_MORE_DATA;
     std::memcpy(data, text.data(), needed);
     return S_OK;
   });

@@ -37,8 +37,8 @@ struct Block {
 };
 
 // Of ifs, and of loops.
-constexpr int kMostLevels = 64;
+constexpr int kMaxLevels = 64;
 // Loops that go round more often than this do not end.
-constexpr uint64_t kMostRounds = uint64_t{1} << 28;
+constexpr uint64_t kMaxRounds = uint64_t{1} << 28;
 
 }  // namespace dxtensor::software::shader

@@ -303,7 +303,7 @@ DX_INLINE uint32_t ReadWordAt(const uint8_t* data) {
 
 typedef uint32_t AnyWord __attribute__((may_alias, aligned(4)));
 
-// Registers of words that lie side by side, `Count` for each lane.
+// Registers of words that are contiguous, `Count` for each lane.
 template <int Count>
 DX_INLINE void Split(const uint8_t* bytes, uint32_t* const* to, int64_t n) {
   const AnyWord* from = reinterpret_cast<const AnyWord*>(bytes);
@@ -515,7 +515,7 @@ static const char* RunShaderBlock(const Block& block) {
   uint64_t rounds = 0;
   int loops = 0;
   LastAddress last;
-  Way way[shader::kMostLevels];
+  Way way[shader::kMaxLevels];
   auto level = [&](int32_t* masks, int at) { return masks + at * n; };
   // Threads that still run in the innermost loop, or at all.
   auto around = [&] { return loops ? level(block.loop_round, loops - 1) : block.live; };
@@ -606,7 +606,7 @@ static const char* RunShaderBlock(const Block& block) {
         CopyMask(active, level(block.loop_running, in.level), n);
         state = StateOf(active, n);
         if (state.any) {
-          if (++rounds > shader::kMostRounds) return "a shader's loop goes on for ever";
+          if (++rounds > shader::kMaxRounds) return "a shader's loop goes on for ever";
           if (block.abandoned && block.abandoned->load(std::memory_order_relaxed)) return "a shader's loop was left";
           CopyMask(level(block.loop_round, in.level), active, n);
           at = in.target - 1;

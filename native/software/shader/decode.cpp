@@ -13,9 +13,9 @@ namespace dxtensor::software::shader {
 namespace {
 
 constexpr uint32_t kComputeShader50 = 5u << 16 | 0x50;
-constexpr uint32_t kMostTemps = 4096, kMostValues = 60000, kMostUavs = 64, kMostConstantWords = 4096 * 4;
+constexpr uint32_t kMaxTemps = 4096, kMaxValues = 60000, kMaxUavs = 64, kMaxConstantWords = 4096 * 4;
 constexpr uint32_t kDimensionBuffer = 1, kFourUnsignedWords = 0x4444;  // of a typed view
-constexpr uint32_t kMostThreads = 1024, kMostThreadsOfZ = 64, kMostSharedBytes = 32768;
+constexpr uint32_t kMaxThreads = 1024, kMaxThreadsOfZ = 64, kMaxSharedBytes = 32768;
 constexpr uint32_t kSyncThreads = 1u << 11, kNonZero = 1u << 18, kSaturated = 1u << 13;
 
 // Throws std::string, what is wrong.
@@ -70,13 +70,13 @@ class Decoder {
       case kDclGlobalFlags: return true;
       case kDclTemps:
         temps_ = in.Word();
-        if (temps_ > kMostTemps) throw std::string("the shader declares more than 4096 temporary registers");
+        if (temps_ > kMaxTemps) throw std::string("the shader declares more than 4096 temporary registers");
         return true;
       case kDclConstantBuffer: {
         const Operand buffer = in.ReadOperand();
         if (buffer.type != kConstantBuffer || buffer.dimensions != 2) Malformed();
         if (buffer.index[0] != 0) throw "constant buffer b" + std::to_string(buffer.index[0]) + " is not part of the software adapter";
-        if (buffer.index[1] > kMostConstantWords / 4) Malformed();
+        if (buffer.index[1] > kMaxConstantWords / 4) Malformed();
         program_.constants = buffer.index[1] * 4;
         return true;
       }
@@ -90,10 +90,10 @@ class Decoder {
         uint64_t threads = 1;
         for (uint32_t& size : program_.group) {
           size = in.Word();
-          if (!size || size > kMostThreads) Malformed();
+          if (!size || size > kMaxThreads) Malformed();
           threads *= size;
         }
-        if (threads > kMostThreads || program_.group[2] > kMostThreadsOfZ) throw std::string("a thread group has more than 1024 threads");
+        if (threads > kMaxThreads || program_.group[2] > kMaxThreadsOfZ) throw std::string("a thread group has more than 1024 threads");
         group_declared_ = true;
         return true;
       }
@@ -101,7 +101,7 @@ class Decoder {
       case kDclUavRaw:
       case kDclUavStructured: {
         const Operand buffer = in.ReadOperand();
-        if (buffer.type != kUav || buffer.dimensions != 1 || buffer.index[0] >= kMostUavs) Malformed();
+        if (buffer.type != kUav || buffer.dimensions != 1 || buffer.index[0] >= kMaxUavs) Malformed();
         Memory memory;
         memory.index = buffer.index[0];
         if (opcode == kDclUavStructured) memory.stride = Stride(in.Word());
@@ -122,12 +122,11 @@ class Decoder {
         memory.is_shared = true;
         if (opcode == kDclTgsmStructured) memory.stride = Stride(in.Word());
         const uint64_t size = uint64_t{in.Word()} * (memory.stride ? memory.stride : 1);
-        if (size > kMostSharedBytes - program_.shared_size)
-          throw std::string("the shader declares more than 32 KiB of group-shared memory");
+        if (size > kMaxSharedBytes - program_.shared_size) throw std::string("the shader declares more than 32 KiB of group-shared memory");
         memory.size = static_cast<uint32_t>(size);
         memory.offset = program_.shared_size;
         program_.shared_size += (memory.size + 15) / 16 * 16;
-        if (program_.shared_size > kMostSharedBytes) program_.shared_size = kMostSharedBytes;
+        if (program_.shared_size > kMaxSharedBytes) program_.shared_size = kMaxSharedBytes;
         AddMemory(kSharedMemory, shared.index[0], memory);
         return true;
       }
@@ -149,7 +148,7 @@ class Decoder {
   // --- values ---
 
   uint16_t AddValue(Value::Kind kind, uint32_t index) {
-    if (program_.values.size() >= kMostValues) throw std::string("the shader uses too many values");
+    if (program_.values.size() >= kMaxValues) throw std::string("the shader uses too many values");
     program_.values.push_back({kind, index});
     return static_cast<uint16_t>(program_.values.size() - 1);
   }
@@ -166,8 +165,8 @@ class Decoder {
   // Registers of our own, numbered from behind; each is free again after the instruction.
   uint16_t Scratch() { return ValueOf(Value::Kind::Register, UINT32_MAX - scratch_++); }
 
-  uint16_t Source(const Operand& operand, uint32_t place, char type) {
-    const uint32_t component = operand.swizzle[place];
+  uint16_t Source(const Operand& operand, uint32_t lane, char type) {
+    const uint32_t component = operand.swizzle[lane];
     uint16_t value = 0;
     switch (operand.type) {
       case kTemp:
@@ -232,10 +231,10 @@ class Decoder {
     };
     std::vector<Scalar> scalars;
     for (size_t r = 0; r < results; ++r)
-      for (uint32_t place = 0; place < 4; ++place) {
-        if (!(to[r].mask >> place & 1)) continue;
-        Scalar one{ops[r], Temp(to[r].index[0], place), {}};
-        for (size_t s = 0; s < sources; ++s) one.from[s] = Source(from[s], place, type == 'm' && s == 0 ? 'i' : type);
+      for (uint32_t lane = 0; lane < 4; ++lane) {
+        if (!(to[r].mask >> lane & 1)) continue;
+        Scalar one{ops[r], Temp(to[r].index[0], lane), {}};
+        for (size_t s = 0; s < sources; ++s) one.from[s] = Source(from[s], lane, type == 'm' && s == 0 ? 'i' : type);
         scalars.push_back(one);
       }
     bool overlap = false;
@@ -293,13 +292,13 @@ class Decoder {
     const uint16_t at = Address(slot, kind, address, offset);
     if (!to.mask) return;
     uint32_t count = 0;
-    for (uint32_t place = 0; place < 4; ++place)
-      if (to.mask >> place & 1) count = std::max(count, from.swizzle[place] + 1u);
+    for (uint32_t lane = 0; lane < 4; ++lane)
+      if (to.mask >> lane & 1) count = std::max(count, from.swizzle[lane] + 1u);
     // Straight into the registers where each takes the word of its own place.
     bool straight = true;  // and none of them is where the address comes from
-    for (uint32_t place = 0; place < 4; ++place) {
-      const bool wanted = to.mask >> place & 1;
-      straight = straight && (wanted ? from.swizzle[place] == place && Temp(to.index[0], place) != at : place >= count);
+    for (uint32_t lane = 0; lane < 4; ++lane) {
+      const bool wanted = to.mask >> lane & 1;
+      straight = straight && (wanted ? from.swizzle[lane] == lane && Temp(to.index[0], lane) != at : lane >= count);
     }
     uint16_t words[4] = {};
     for (uint32_t i = 0; i < count; ++i) words[i] = straight ? Temp(to.index[0], i) : Scratch();
@@ -309,8 +308,8 @@ class Decoder {
     load.s[0] = at;
     std::copy(words, words + 4, load.d);
     if (straight) return;
-    for (uint32_t place = 0; place < 4; ++place)
-      if (to.mask >> place & 1) Emit(Op::Mov, Temp(to.index[0], place), {words[from.swizzle[place]]});
+    for (uint32_t lane = 0; lane < 4; ++lane)
+      if (to.mask >> lane & 1) Emit(Op::Mov, Temp(to.index[0], lane), {words[from.swizzle[lane]]});
   }
 
   void Store(Kind kind, TokenReader& in) {
@@ -348,9 +347,9 @@ class Decoder {
     uint16_t operands[2] = {};
     operands[0] = Source(in.ReadOperand(), 0, 'i');
     if (atomic.op == Op::AtomicCompareExchange) operands[1] = Source(in.ReadOperand(), 0, 'i');
-    uint32_t place = 0;
-    while (atomic.returns && !(to.mask >> place & 1)) ++place;
-    const uint16_t result = atomic.returns ? Temp(to.index[0], place) : uint16_t{0};
+    uint32_t lane = 0;
+    while (atomic.returns && !(to.mask >> lane & 1)) ++lane;
+    const uint16_t result = atomic.returns ? Temp(to.index[0], lane) : uint16_t{0};
     Instruction& made = Emit(atomic.op);
     made.slot = slot;
     made.count = atomic.returns;
@@ -369,7 +368,7 @@ class Decoder {
 
   uint8_t Level(bool loops) const {
     auto level = std::count_if(open_.begin(), open_.end(), [&](const Open& o) { return (o.op == Op::Loop) == loops; });
-    if (level >= ptrdiff_t{kMostLevels}) throw std::string("the shader nests deeper than 64 levels");
+    if (level >= ptrdiff_t{kMaxLevels}) throw std::string("the shader nests deeper than 64 levels");
     return static_cast<uint8_t>(level);
   }
 

@@ -21,7 +21,7 @@ std::unique_ptr<Kernel> MakeGatherElementsKernel(const schema::OperatorDesc& des
 std::unique_ptr<Kernel> MakeCumulativeKernel(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeOneHotKernel(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeRegionKernel(const schema::OperatorDesc& desc);
-std::unique_ptr<Kernel> MakeOrderKernel(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeTopKKernel(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeRandomKernel(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeResampleKernel(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeComposedKernel(const schema::OperatorDesc& desc);  // RNN, LSTM, GRU, attention

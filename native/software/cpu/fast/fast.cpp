@@ -53,7 +53,7 @@ std::unique_ptr<Kernel> MakeFastKernel(const schema::OperatorDesc& desc) {
     case DML_OPERATOR_RESAMPLE_GRAD1: return fast::MakeResampleKernel(desc);
     case DML_OPERATOR_ROI_ALIGN_GRAD: return fast::MakeRegionKernel(desc);
     case DML_OPERATOR_TOP_K:
-    case DML_OPERATOR_TOP_K1: return fast::MakeOrderKernel(desc);
+    case DML_OPERATOR_TOP_K1: return fast::MakeTopKKernel(desc);
     case DML_OPERATOR_RANDOM_GENERATOR: return fast::MakeRandomKernel(desc);
     case DML_OPERATOR_RNN:
     case DML_OPERATOR_LSTM:

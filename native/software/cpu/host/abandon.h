@@ -1,8 +1,8 @@
 // Whether the work that this thread does was abandoned: nobody will read its results, so it may end anywhere.
 //
 // A queue's thread says once which flag its work depends on; threads of the pool take it over from the caller. It is looked at between
-// commands, steps, pieces of a ParallelFor, and every so often inside of long loops. Unfinished results are read by nobody: on a queue's
-// thread the kernel is unwound by an exception, inside a piece it is the caller that throws, when all pieces have ended.
+// commands, steps, chunks of a ParallelFor, and now and then inside of long loops. Unfinished results are read by nobody: on a queue's
+// thread the kernel is unwound by an exception; inside a chunk the caller throws, when all chunks have ended.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // Float32 denormals count as zeros of their sign in this thread's arithmetic from now on, read and written, as Direct3D lets devices do:
-// processors take up to a hundred times as long for them. For a queue's threads and the pool's alone, never for a thread of the host's.
+// CPUs take up to a hundred times as long for them. For a queue's threads and the pool's alone, never for a thread of the host's.
 //
 // What moves bits is as before. Halves are computed in float32, where their denormals are normal numbers.
 #pragma once

@@ -1,4 +1,4 @@
-// The memory that this process may use: the machine's, or what its container gives (control groups of both versions). Any thread.
+// The memory that this process may use: the machine's, or what its container gives (cgroups v1 and v2). Any thread.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace dxtensor::software {
 
 struct HostMemory {
   uint64_t total = 0;      // bytes at most
-  uint64_t available = 0;  // that could be taken now without the system ending a process
+  uint64_t available = 0;  // can be allocated now without the system killing a process
   uint64_t resident = 0;   // that this process has; UINT64_MAX where the system counts what it has promised
 };
 

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "abandon.h"
+#include "cpu_count.h"
 #include "denormals.h"
-#include "processors.h"
 #ifdef __linux__
 #include <sched.h>
 #endif
@@ -23,9 +23,9 @@ namespace dxtensor::software::fast {
 
 namespace {
 
-constexpr int kMostThreads = 64;
+constexpr int kMaxThreads = 64;
 constexpr int kSpins = 2000;  // some fifty microseconds: to wake a sleeper takes as long
-constexpr int kRound = 32;    // spins, after which a worker sees whether it keeps the caller from its processor
+constexpr int kRound = 32;    // spins, after which a worker checks whether it runs on the CPU of the caller
 
 inline void Pause() {
 #if defined(__GNUC__) && defined(__x86_64__)
@@ -38,7 +38,7 @@ inline void Pause() {
 }
 
 // Where the calling thread runs; -1 where that is not known.
-int Processor() {
+int CurrentCpu() {
 #ifdef __linux__
   return sched_getcpu();
 #else
@@ -52,9 +52,9 @@ thread_local bool is_inside = false;
 int ThreadCount() {
   if (const char* text = std::getenv("DXTENSOR_THREADS")) {
     const int wanted = std::atoi(text);
-    if (wanted >= 1) return std::min(wanted, kMostThreads);
+    if (wanted >= 1) return std::min(wanted, kMaxThreads);
   }
-  return std::min(UsableProcessors(), kMostThreads);
+  return std::min(UsableCpus(), kMaxThreads);
 }
 
 }  // namespace
@@ -72,11 +72,11 @@ struct ThreadPool::State {
     std::atomic<int64_t> next{0};
     int64_t end = 0;
   };
-  Part parts[kMostThreads];
+  Part parts[kMaxThreads];
   alignas(64) std::mutex mutex;  // with `wake` and `sleeping`
   std::condition_variable wake;
   std::atomic<int> sleeping{0};
-  std::atomic<int> caller{-1};  // the processor that the latest call came from, where known
+  std::atomic<int> caller{-1};  // the CPU of the latest call, where known
   bool started = false;         // guarded by `owner`
 };
 
@@ -142,7 +142,7 @@ void ThreadPool::Run(Work work) {
     s.parts[slot].next.store(work.begin + count * std::min<int64_t>(slot, parts) / parts, std::memory_order_relaxed);
     s.parts[slot].end = work.begin + count * std::min<int64_t>(slot + 1, parts) / parts;
   }
-  s.caller.store(Processor(), std::memory_order_relaxed);
+  s.caller.store(CurrentCpu(), std::memory_order_relaxed);
   const uint64_t call = (s.gate.load(std::memory_order_relaxed) / State::kCall + 1) * State::kCall;
   s.gate.store(call | State::kOpen);  // sequentially consistent, as is the worker's announcement that it sleeps
   if (s.sleeping.load()) {
@@ -162,8 +162,8 @@ void ThreadPool::Run(Work work) {
 
 // A busy system wakes a thread where its waker runs, and the caller waits there until this one sleeps.
 bool ThreadPool::IsInTheWay() const {
-  const int processor = Processor();
-  return processor >= 0 && processor == state_->caller.load(std::memory_order_relaxed);
+  const int cpu = CurrentCpu();
+  return cpu >= 0 && cpu == state_->caller.load(std::memory_order_relaxed);
 }
 
 void ThreadPool::Worker(int slot) {

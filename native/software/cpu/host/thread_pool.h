@@ -1,9 +1,9 @@
-// The threads that all fast kernels share: one fewer than the processors that this process may use, since the caller works too.
+// The threads that all fast kernels share: one fewer than the CPUs that this process may use, since the caller works too.
 //
 // Workers start at the first call that has work for them, look for the next call for some fifty microseconds and then sleep, at once where
-// they keep the caller from its processor. They are never joined: the pool lives as long as the process. Any thread may call ParallelFor;
+// they run on the CPU of the caller. They are never joined: the pool lives as long as the process. Any thread may call ParallelFor;
 // while one call runs, another one (of a second device, or from within a worker) does its work alone on its own thread. Work that is
-// abandoned (abandon.h) is left between two pieces.
+// abandoned (abandon.h) stops between two chunks.
 #pragma once
 
 #include <atomic>

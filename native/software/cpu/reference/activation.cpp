@@ -117,18 +117,18 @@ namespace {
 template <typename T, typename F>
 KernelPointer Map(const schema::OperatorDesc& desc, F f) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
-  Walk<2> walk(out, {&in, &out});
-  return KernelFrom([walk, f](const KernelArguments& a) {
-    walk([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], f(Load<T>(a.inputs[0], at[0]))); });
+  BoxIterator<2> iterate(out, {&in, &out});
+  return KernelFrom([iterate, f](const KernelArguments& a) {
+    iterate([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], f(Load<T>(a.inputs[0], at[0]))); });
   });
 }
 
 template <typename T, typename F>
 KernelPointer Map2(const schema::OperatorDesc& desc, F f) {
   const schema::TensorDesc &x = *desc.Inputs()[0], &y = *desc.Inputs()[1], &out = *desc.Outputs()[0];
-  Walk<3> walk(out, {&x, &y, &out});
-  return KernelFrom([walk, f](const KernelArguments& a) {
-    walk([&](const Offsets<3>& at) { Store<T>(a.outputs[0], at[2], f(Load<T>(a.inputs[0], at[0]), Load<T>(a.inputs[1], at[1]))); });
+  BoxIterator<3> iterate(out, {&x, &y, &out});
+  return KernelFrom([iterate, f](const KernelArguments& a) {
+    iterate([&](const Offsets<3>& at) { Store<T>(a.outputs[0], at[2], f(Load<T>(a.inputs[0], at[0]), Load<T>(a.inputs[1], at[1]))); });
   });
 }
 

@@ -60,7 +60,7 @@ struct Attention {
   int bias = -1, mask = -1, position = -1, past_key = -1, past_value = -1;  // slots
   Tail bias_at, mask_at, position_at, past_key_at, past_value_at, output_at, present_key_at, present_value_at;
   bool has_present_key = false, has_present_value = false;
-  std::shared_ptr<const FloatProduct> scores[2], outputs[2];  // of a whole block and of the last one
+  std::shared_ptr<const FloatGemm> scores[2], outputs[2];  // of a whole block and of the last one
 
   uint64_t Blocks() const { return (query.length + kBlock - 1) / kBlock; }
   uint64_t RowsOf(uint64_t block) const { return std::min(kBlock, query.length - block * kBlock); }
@@ -69,7 +69,7 @@ struct Attention {
 struct Scratch {
   float *keys, *values;              // {batch, key heads, total, size}, {batch, key heads, size, total}
   std::vector<float*> rows, scores;  // for each slot: a block of queries, later of outputs; its scores
-  std::vector<uint8_t*> product;
+  std::vector<uint8_t*> gemm;
   size_t bytes = 0;
 
   Scratch(const Attention& at, uint64_t slots, uint8_t* base) {
@@ -88,7 +88,7 @@ struct Scratch {
     for (uint64_t i = 0; i < slots; ++i) {
       rows.push_back(floats(block * std::max(at.query.size, at.value.size)));
       scores.push_back(floats(block * at.total));
-      product.push_back(take(most));
+      gemm.push_back(take(most));
     }
   }
 };
@@ -96,17 +96,17 @@ struct Scratch {
 template <typename T>
 class Run {
  public:
-  Run(const Attention& at, const Means& means, const KernelArguments& a)
-      : at_(at), means_(means), a_(a), s_(at, means.slots(), a.scratch) {}
+  Run(const Attention& at, const MatrixKernels& kernels, const KernelArguments& a)
+      : at_(at), kernels_(kernels), a_(a), s_(at, kernels.slots(), a.scratch) {}
 
   void operator()() {
-    means_.for_each(at_.batch * at_.key_heads, [&](uint64_t i, uint64_t) {
+    kernels_.for_each(at_.batch * at_.key_heads, [&](uint64_t i, uint64_t) {
       Keys(i / at_.key_heads, i % at_.key_heads);
       Values(i / at_.key_heads, i % at_.key_heads);
     });
     const uint64_t blocks = at_.Blocks();
-    means_.for_each(at_.batch * at_.heads * blocks,
-                    [&](uint64_t i, uint64_t slot) { Block(i / blocks / at_.heads, i / blocks % at_.heads, i % blocks, slot); });
+    kernels_.for_each(at_.batch * at_.heads * blocks,
+                      [&](uint64_t i, uint64_t slot) { Block(i / blocks / at_.heads, i / blocks % at_.heads, i % blocks, slot); });
   }
 
  private:
@@ -166,7 +166,7 @@ class Run {
     }
   }
 
-  void Softmax(float* line, uint64_t b, uint64_t h, uint64_t row) const {
+  void Softmax(float* slice, uint64_t b, uint64_t h, uint64_t row) const {
     float largest = -std::numeric_limits<float>::infinity();
     for (uint64_t j = 0; j < at_.total; ++j) {
       float added = at_.position >= 0 ? Load<T>(a_.inputs[at_.position], at_.position_at.At(b, h, row, j)) : 0.0f;
@@ -177,16 +177,16 @@ class Run {
         if (masked == 1 && at_.replaces_bias) added = 0;
         added += masked * at_.filter;
       }
-      line[j] = line[j] * at_.scale + added;
-      largest = std::max(largest, line[j]);
+      slice[j] = slice[j] * at_.scale + added;
+      largest = std::max(largest, slice[j]);
     }
     double sum = 0;
     for (uint64_t j = 0; j < at_.total; ++j) {
-      line[j] = std::exp(line[j] - largest);
-      sum += line[j];
+      slice[j] = std::exp(slice[j] - largest);
+      sum += slice[j];
     }
     const auto rate = static_cast<float>(1 / sum);
-    for (uint64_t j = 0; j < at_.total; ++j) line[j] *= rate;
+    for (uint64_t j = 0; j < at_.total; ++j) slice[j] *= rate;
   }
 
   void Block(uint64_t b, uint64_t h, uint64_t block, uint64_t slot) const {
@@ -198,24 +198,24 @@ class Run {
       for (uint64_t e = 0; e < size; ++e)
         queries[i * size + e] =
             Load<T>(a_.inputs[at_.query.slot], at_.query.At(b, first + i, h) + e * at_.query.element) + Bias(0, h, size, e);
-    at_.scores[which]->Run(queries, s_.keys + pair * at_.total * size, nullptr, scores, s_.product[slot]);
+    at_.scores[which]->Run(queries, s_.keys + pair * at_.total * size, nullptr, scores, s_.gemm[slot]);
     for (uint64_t i = 0; i < rows; ++i) Softmax(scores + i * at_.total, b, h, first + i);
     const uint64_t width = at_.value.size;
-    at_.outputs[which]->Run(scores, s_.values + pair * at_.total * width, nullptr, queries, s_.product[slot]);
+    at_.outputs[which]->Run(scores, s_.values + pair * at_.total * width, nullptr, queries, s_.gemm[slot]);
     for (uint64_t i = 0; i < rows; ++i)
       for (uint64_t e = 0; e < width; ++e)
         Store<T>(a_.outputs[0], at_.output_at.At(0, b, first + i, h * width + e), queries[i * width + e]);
   }
 
   const Attention& at_;
-  const Means& means_;
+  const MatrixKernels& kernels_;
   const KernelArguments& a_;
   Scratch s_;
 };
 
 }  // namespace
 
-KernelPointer MakeAttentionWith(const schema::OperatorDesc& desc, const Means& means) {
+KernelPointer MakeAttentionWith(const schema::OperatorDesc& desc, const MatrixKernels& kernels) {
   const auto in = desc.Inputs(), out = desc.Outputs();
   enum { kQuery, kKey, kValue, kQueryKey, kKeyValue, kAll, kBias, kMask, kPosition, kPastKey, kPastValue };
   Attention at;
@@ -264,19 +264,19 @@ KernelPointer MakeAttentionWith(const schema::OperatorDesc& desc, const Means& m
   at.scale = desc.Float("Scale");
   at.filter = desc.Float("MaskFilterValue");
   const uint64_t whole = std::min(kBlock, at.query.length), last = at.RowsOf(at.Blocks() - 1);
-  at.scores[0] = means.product(whole, at.total, at.query.size, false);
-  at.outputs[0] = means.product(whole, at.value.size, at.total, false);
+  at.scores[0] = kernels.gemm(whole, at.total, at.query.size, false);
+  at.outputs[0] = kernels.gemm(whole, at.value.size, at.total, false);
   if (last != whole) {
-    at.scores[1] = means.product(last, at.total, at.query.size, false);
-    at.outputs[1] = means.product(last, at.value.size, at.total, false);
+    at.scores[1] = kernels.gemm(last, at.total, at.query.size, false);
+    at.outputs[1] = kernels.gemm(last, at.value.size, at.total, false);
   }
   return ByFloat(out[0]->data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    const size_t bytes = Scratch(at, means.slots(), nullptr).bytes;
-    return KernelFrom([at, &means](const KernelArguments& a) { Run<T>(at, means, a)(); }, bytes);
+    const size_t bytes = Scratch(at, kernels.slots(), nullptr).bytes;
+    return KernelFrom([at, &kernels](const KernelArguments& a) { Run<T>(at, kernels, a)(); }, bytes);
   });
 }
 
-KernelPointer MakeAttention(const schema::OperatorDesc& desc) { return MakeAttentionWith(desc, kPlainMeans); }
+KernelPointer MakeAttention(const schema::OperatorDesc& desc) { return MakeAttentionWith(desc, kPlainMatrixKernels); }
 
 }  // namespace dxtensor::software

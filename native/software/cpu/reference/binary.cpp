@@ -15,9 +15,9 @@ namespace {
 template <typename T, typename F>
 KernelPointer Map(const schema::OperatorDesc& desc, F f) {
   const schema::TensorDesc &a = *desc.Inputs()[0], &b = *desc.Inputs()[1], &out = *desc.Outputs()[0];
-  Walk<3> walk(out, {&a, &b, &out});
-  return KernelFrom([walk, f](const KernelArguments& arguments) {
-    walk([&](const Offsets<3>& at) {
+  BoxIterator<3> iterate(out, {&a, &b, &out});
+  return KernelFrom([iterate, f](const KernelArguments& arguments) {
+    iterate([&](const Offsets<3>& at) {
       Store<T>(arguments.outputs[0], at[2], f(Load<T>(arguments.inputs[0], at[0]), Load<T>(arguments.inputs[1], at[1])));
     });
   });
@@ -137,14 +137,14 @@ Compute<T> ScaledPower(Compute<T> x, Compute<E> e, const DML_SCALE_BIAS& s) {
 
 KernelPointer MakePow(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &x = *desc.Inputs()[0], &e = *desc.Inputs()[1], &out = *desc.Outputs()[0];
-  Walk<3> walk(out, {&x, &e, &out});
+  BoxIterator<3> iterate(out, {&x, &e, &out});
   auto scale_bias = desc.Get<std::optional<DML_SCALE_BIAS>>("ScaleBias");
   return ByNumber(x.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return ByNumber(e.data_type, [&](auto exponent_tag) {
       using E = typename decltype(exponent_tag)::Type;
-      return KernelFrom([walk, s = scale_bias](const KernelArguments& a) {
-        walk([&](const Offsets<3>& at) {
+      return KernelFrom([iterate, s = scale_bias](const KernelArguments& a) {
+        iterate([&](const Offsets<3>& at) {
           const auto value = Load<T>(a.inputs[0], at[0]);
           const auto exponent = Load<E>(a.inputs[1], at[1]);
           Store<T>(a.outputs[0], at[2], s ? ScaledPower<T, E>(value, exponent, *s) : Power<T, E>(value, exponent));

@@ -10,9 +10,9 @@ namespace {
 template <typename T, typename F>
 KernelPointer Map(const schema::OperatorDesc& desc, F f) {
   const schema::TensorDesc &a = *desc.Inputs()[0], &b = *desc.Inputs()[1], &out = *desc.Outputs()[0];
-  Walk<3> walk(out, {&a, &b, &out});
-  return KernelFrom([walk, f](const KernelArguments& arguments) {
-    walk([&](const Offsets<3>& at) {
+  BoxIterator<3> iterate(out, {&a, &b, &out});
+  return KernelFrom([iterate, f](const KernelArguments& arguments) {
+    iterate([&](const Offsets<3>& at) {
       Store<T>(arguments.outputs[0], at[2], static_cast<T>(f(Load<T>(arguments.inputs[0], at[0]), Load<T>(arguments.inputs[1], at[1]))));
     });
   });
@@ -30,11 +30,11 @@ uint32_t Count(T count) {
 
 KernelPointer MakeNot(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
-  Walk<2> walk(out, {&in, &out});
+  BoxIterator<2> iterate(out, {&in, &out});
   return ByWidth(out.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    return KernelFrom([walk](const KernelArguments& a) {
-      walk([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], static_cast<T>(~Load<T>(a.inputs[0], at[0]))); });
+    return KernelFrom([iterate](const KernelArguments& a) {
+      iterate([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], static_cast<T>(~Load<T>(a.inputs[0], at[0]))); });
     });
   });
 }
@@ -47,13 +47,13 @@ uint32_t CountOnes(uint64_t bits) {
 
 KernelPointer MakeCount(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
-  Walk<2> walk(out, {&in, &out});
+  BoxIterator<2> iterate(out, {&in, &out});
   return ByWidth(in.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return ByInteger(out.data_type, [&](auto result) {
       using U = typename decltype(result)::Type;
-      return KernelFrom([walk](const KernelArguments& a) {
-        walk([&](const Offsets<2>& at) { Store<U>(a.outputs[0], at[1], static_cast<U>(CountOnes(Load<T>(a.inputs[0], at[0])))); });
+      return KernelFrom([iterate](const KernelArguments& a) {
+        iterate([&](const Offsets<2>& at) { Store<U>(a.outputs[0], at[1], static_cast<U>(CountOnes(Load<T>(a.inputs[0], at[0])))); });
       });
     });
   });

@@ -19,13 +19,13 @@ To Convert(From value) {
 
 KernelPointer MakeCast(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
-  Walk<2> walk(out, {&in, &out});
+  BoxIterator<2> iterate(out, {&in, &out});
   return ByAny(in.data_type, [&](auto from) {
     using F = typename decltype(from)::Type;
     return ByAny(out.data_type, [&](auto to) {
       using T = typename decltype(to)::Type;
-      return KernelFrom([walk](const KernelArguments& a) {
-        walk([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], Convert<Compute<T>>(Load<F>(a.inputs[0], at[0]))); });
+      return KernelFrom([iterate](const KernelArguments& a) {
+        iterate([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], Convert<Compute<T>>(Load<F>(a.inputs[0], at[0]))); });
       });
     });
   });

@@ -38,9 +38,9 @@ Bounds<T> ReadBounds(const schema::OperatorDesc& desc) {
 template <typename T>
 KernelPointer MakeGrad(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &x = *desc.Inputs()[0], &dy = *desc.Inputs()[1], &dx = *desc.Outputs()[0];
-  Walk<3> walk(dx, {&x, &dy, &dx});
-  return KernelFrom([walk, bounds = ReadBounds<T>(desc)](const KernelArguments& a) {
-    walk([&](const Offsets<3>& at) {
+  BoxIterator<3> iterate(dx, {&x, &dy, &dx});
+  return KernelFrom([iterate, bounds = ReadBounds<T>(desc)](const KernelArguments& a) {
+    iterate([&](const Offsets<3>& at) {
       Compute<T> value = Load<T>(a.inputs[0], at[0]);
       const bool inside = value > bounds.low && value < bounds.high;
       Store<T>(a.outputs[0], at[2], inside ? Load<T>(a.inputs[1], at[1]) : Compute<T>(0));
@@ -51,11 +51,11 @@ KernelPointer MakeGrad(const schema::OperatorDesc& desc) {
 template <typename T>
 KernelPointer MakeForward(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &x = *desc.Inputs()[0], &y = *desc.Outputs()[0];
-  Walk<2> walk(y, {&x, &y});
+  BoxIterator<2> iterate(y, {&x, &y});
   const bool is_threshold = desc.type() == DML_OPERATOR_ELEMENT_WISE_THRESHOLD;
-  return KernelFrom([walk, is_threshold, bounds = ReadBounds<T>(desc),
+  return KernelFrom([iterate, is_threshold, bounds = ReadBounds<T>(desc),
                      s = desc.Get<std::optional<DML_SCALE_BIAS>>("ScaleBias")](const KernelArguments& a) {
-    walk([&](const Offsets<2>& at) {
+    iterate([&](const Offsets<2>& at) {
       Compute<T> value = Load<T>(a.inputs[0], at[0]);
       if (s) value = Saturate<Compute<T>>(static_cast<float>(value) * s->Scale + s->Bias);
       // In this order Min wins when it is above Max. NaN gives Max, or THRESHOLD's Min.

@@ -29,7 +29,7 @@ KernelPointer MakeConvolution(const schema::OperatorDesc& desc) {
   return ByFloat(inputs[0]->data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return KernelFrom([=](const KernelArguments& a) {
-      shape.ForEach([&](uint64_t n, uint64_t co, const Place& p, uint64_t to) {
+      shape.ForEach([&](uint64_t n, uint64_t co, const OutputPosition& p, uint64_t to) {
         double sum = 0;
         if (!shape.IsOutputPadding(p)) {
           shape.Visit(n, co, p,
@@ -60,7 +60,7 @@ KernelPointer MakeIntegerConvolution(const schema::OperatorDesc& desc) {
   return KernelFrom(
       [=, in_type = input.data_type, filter_type = filter.data_type, out_type = desc.Outputs()[0]->data_type](const KernelArguments& a) {
         const int64_t in_zero = from.Zero(a, 0);
-        shape.ForEach([&](uint64_t n, uint64_t co, const Place& p, uint64_t at) {
+        shape.ForEach([&](uint64_t n, uint64_t co, const OutputPosition& p, uint64_t at) {
           const int64_t zero = weights.Zero(a, co * zero_stride);
           int64_t sum = 0;
           shape.Visit(n, co, p, [&](uint64_t x, uint64_t w) {

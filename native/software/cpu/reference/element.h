@@ -97,7 +97,7 @@ T Wrap(T a, T b, F f) {
   else return f(a, b);
 }
 
-// A number as an integer: truncated toward zero and held to the type's range; NaN gives 0.
+// A number as an integer: truncated toward zero and clamped to the type's range; NaN gives 0.
 template <typename To, typename From>
 To Saturate(From value) {
   if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
@@ -108,7 +108,7 @@ To Saturate(From value) {
   return static_cast<To>(value);
 }
 
-// An integer as one of another type, as DirectML's shaders do it: it wraps in 32 bits and is then held to 8 or 16.
+// An integer as one of another type, as DirectML's shaders do it: it wraps in 32 bits and is then clamped to 8 or 16.
 template <typename To, typename From>
 To Narrow(From value) {
   if constexpr (sizeof(To) >= sizeof(int32_t)) {

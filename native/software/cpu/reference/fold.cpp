@@ -9,12 +9,12 @@ namespace dxtensor::software {
 
 namespace {
 
-// The image {N, C, spatial...} beside its columns {N, C * cells, blocks}.
+// The image {N, C, spatial...} beside its columns {N, C * taps, blocks}.
 struct Windows {
   uint32_t spatial = 0;
-  uint64_t batch = 1, channels = 1, cells = 1, blocks = 1;
+  uint64_t batch = 1, channels = 1, taps = 1, blocks = 1;
   Dimensions image_sizes{}, image_strides{}, column_strides{};  // spatial dimensions follow the first two
-  std::array<uint32_t, schema::kMaxRank> window{}, stride{}, dilation{}, padding{}, places{};
+  std::array<uint32_t, schema::kMaxRank> window{}, stride{}, dilation{}, padding{}, positions{};
 
   Windows(const schema::OperatorDesc& desc, const schema::TensorDesc& image, const schema::TensorDesc& columns)
       : spatial(desc.UInt("DimensionCount")),
@@ -29,17 +29,18 @@ struct Windows {
       dilation[d] = desc.UInts("Dilations")[d];
       padding[d] = desc.UInts("StartPadding")[d];
       const uint64_t padded = image.sizes[d + 2] + uint64_t{padding[d]} + desc.UInts("EndPadding")[d];
-      places[d] = static_cast<uint32_t>((padded - uint64_t{dilation[d]} * (window[d] - 1) - 1) / stride[d] + 1);
-      cells *= window[d];
-      blocks *= places[d];
+      positions[d] = static_cast<uint32_t>((padded - uint64_t{dilation[d]} * (window[d] - 1) - 1) / stride[d] + 1);
+      taps *= window[d];
+      blocks *= positions[d];
     }
   }
 
-  // Where cell `k` of block `b` lies in its channel; false in the padding.
-  bool Place(uint64_t k, uint64_t b, uint64_t* offset) const {
+  // Where tap `k` of block `b` lies in its channel; false in the padding.
+  bool Locate(uint64_t k, uint64_t b, uint64_t* offset) const {
     *offset = 0;
-    for (uint32_t d = spatial; d-- > 0; k /= window[d], b /= places[d]) {
-      const int64_t at = static_cast<int64_t>(b % places[d]) * stride[d] + static_cast<int64_t>(k % window[d]) * dilation[d] - padding[d];
+    for (uint32_t d = spatial; d-- > 0; k /= window[d], b /= positions[d]) {
+      const int64_t at =
+          static_cast<int64_t>(b % positions[d]) * stride[d] + static_cast<int64_t>(k % window[d]) * dilation[d] - padding[d];
       if (at < 0 || at >= static_cast<int64_t>(image_sizes[d + 2])) return false;
       *offset += static_cast<uint64_t>(at) * image_strides[d + 2];
     }
@@ -51,12 +52,12 @@ struct Windows {
   void ForEach(F&& visit) const {
     for (uint64_t n = 0; n < batch; ++n)
       for (uint64_t c = 0; c < channels; ++c)
-        for (uint64_t k = 0; k < cells; ++k)
+        for (uint64_t k = 0; k < taps; ++k)
           for (uint64_t b = 0; b < blocks; ++b) {
-            uint64_t place;
-            const bool inside = Place(k, b, &place);
-            visit(n * column_strides[0] + (c * cells + k) * column_strides[1] + b * column_strides[2],
-                  n * image_strides[0] + c * image_strides[1] + place, inside);
+            uint64_t position;
+            const bool inside = Locate(k, b, &position);
+            visit(n * column_strides[0] + (c * taps + k) * column_strides[1] + b * column_strides[2],
+                  n * image_strides[0] + c * image_strides[1] + position, inside);
           }
   }
 };
@@ -79,7 +80,7 @@ KernelPointer MakeFold(const schema::OperatorDesc& desc) {
   Windows windows(desc, image, *desc.Inputs()[0]);
   windows.image_strides = PackedStrides(image);
   const uint64_t elements = image.ElementCount();
-  Walk<1> store(image.rank, SizesOf(image), {BroadcastStrides(image)});
+  BoxIterator<1> store(image.rank, SizesOf(image), {BroadcastStrides(image)});
   return ByAny(image.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return KernelFrom(

@@ -43,12 +43,12 @@ T LoadOrZero(const uint8_t* base, uint64_t at, uint64_t last) {
 }
 
 // A gather along one axis: out[at] = in[at of input + index * step].
-KernelPointer GatherAlong(const schema::TensorDesc& in, const schema::TensorDesc& indices, const Walk<3>& walk, uint32_t axis) {
+KernelPointer GatherAlong(const schema::TensorDesc& in, const schema::TensorDesc& indices, const BoxIterator<3>& iterate, uint32_t axis) {
   return ByWidth(in.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    return KernelFrom([walk, read = IndexReader{indices.data_type}, size = uint64_t{in.sizes[axis]}, step = uint64_t{in.strides[axis]},
+    return KernelFrom([iterate, read = IndexReader{indices.data_type}, size = uint64_t{in.sizes[axis]}, step = uint64_t{in.strides[axis]},
                        last = LastOffset(in)](const KernelArguments& a) {
-      walk([&](const Offsets<3>& at) {
+      iterate([&](const Offsets<3>& at) {
         int64_t index = read(a.inputs[1], at[1]);
         Resolve(&index, size);
         Store<T>(a.outputs[0], at[2], LoadOrZero<T>(a.inputs[0], at[0] + static_cast<uint64_t>(index) * step, last));
@@ -78,7 +78,7 @@ KernelPointer MakeGather(const schema::OperatorDesc& desc) {
       from_in[d] = in_strides[d];
     }
   }
-  return GatherAlong(in, indices, Walk<3>(rank, SizesOf(out), {from_in, from_indices, BroadcastStrides(out)}), axis);
+  return GatherAlong(in, indices, BoxIterator<3>(rank, SizesOf(out), {from_in, from_indices, BroadcastStrides(out)}), axis);
 }
 
 KernelPointer MakeGatherElements(const schema::OperatorDesc& desc) {
@@ -86,15 +86,16 @@ KernelPointer MakeGatherElements(const schema::OperatorDesc& desc) {
   const uint32_t axis = desc.UInt("Axis");
   Dimensions from_in = BroadcastStrides(in);
   from_in[axis] = 0;
-  return GatherAlong(in, indices, Walk<3>(out.rank, SizesOf(out), {from_in, BroadcastStrides(indices), BroadcastStrides(out)}), axis);
+  return GatherAlong(in, indices, BoxIterator<3>(out.rank, SizesOf(out), {from_in, BroadcastStrides(indices), BroadcastStrides(out)}),
+                     axis);
 }
 
 namespace {
 
-// How tuples of indices address slices of a tensor: a walk over (indices, tensor, slices), and the dimensions of a tuple.
-struct TupleWalk {
-  Walk<3> walk;
-  uint64_t tuple_size = 0, tuple_step = 0;
+// How tuples of indices address slices of a tensor: an iteration over (indices, tensor, slices), and the dimensions of a tuple.
+struct TupleIterator {
+  BoxIterator<3> iterate;
+  uint64_t tuple_size = 0, tuple_stride = 0;
   Dimensions sizes{}, strides{};  // of the addressed dimensions
   IndexReader read{};
 
@@ -103,7 +104,7 @@ struct TupleWalk {
     bool inside = true;
     *offset = 0;
     for (uint64_t t = 0; t < tuple_size; ++t) {
-      int64_t index = read(indices, at + t * tuple_step);
+      int64_t index = read(indices, at + t * tuple_stride);
       inside &= Resolve(&index, sizes[t]);
       *offset += static_cast<uint64_t>(index) * strides[t];
     }
@@ -112,12 +113,12 @@ struct TupleWalk {
 };
 
 // `slices` has the sizes {1.., batches, index dimensions but the last, the tensor's remaining dimensions}. Each has a rank of its own.
-TupleWalk TuplesOf(const schema::TensorDesc& tensor, const schema::TensorDesc& indices, const schema::TensorDesc& slices,
-                   uint32_t tensor_rank, uint32_t index_rank, uint32_t batches) {
-  TupleWalk w;
+TupleIterator TuplesOf(const schema::TensorDesc& tensor, const schema::TensorDesc& indices, const schema::TensorDesc& slices,
+                       uint32_t tensor_rank, uint32_t index_rank, uint32_t batches) {
+  TupleIterator w;
   const uint32_t rank = slices.rank;
   w.tuple_size = indices.sizes[indices.rank - 1];
-  w.tuple_step = indices.strides[indices.rank - 1];
+  w.tuple_stride = indices.strides[indices.rank - 1];
   w.read.type = indices.data_type;
   const auto addressed = static_cast<uint32_t>(w.tuple_size);
   const Dimensions tensor_strides = BroadcastStrides(tensor), index_strides = BroadcastStrides(indices);
@@ -132,7 +133,7 @@ TupleWalk TuplesOf(const schema::TensorDesc& tensor, const schema::TensorDesc& i
   for (uint32_t i = 0; i < lead; ++i) from_indices[first + i] = index_strides[index_first + i];
   for (uint32_t i = 0; i < batches; ++i) from_tensor[first + i] = tensor_strides[tensor_first + i];
   for (uint32_t i = 0; i < remaining; ++i) from_tensor[first + lead + i] = tensor_strides[tensor_first + batches + addressed + i];
-  w.walk = Walk<3>(rank, SizesOf(slices), {from_indices, from_tensor, BroadcastStrides(slices)});
+  w.iterate = BoxIterator<3>(rank, SizesOf(slices), {from_indices, from_tensor, BroadcastStrides(slices)});
   return w;
 }
 
@@ -141,11 +142,11 @@ TupleWalk TuplesOf(const schema::TensorDesc& tensor, const schema::TensorDesc& i
 KernelPointer MakeGatherNd(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &indices = *desc.Inputs()[1], &out = *desc.Outputs()[0];
   const uint32_t batches = desc.Has("BatchDimensionCount") ? desc.UInt("BatchDimensionCount") : 0;
-  const TupleWalk w = TuplesOf(in, indices, out, desc.UInt("InputDimensionCount"), desc.UInt("IndicesDimensionCount"), batches);
+  const TupleIterator w = TuplesOf(in, indices, out, desc.UInt("InputDimensionCount"), desc.UInt("IndicesDimensionCount"), batches);
   return ByWidth(out.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return KernelFrom([w, last = LastOffset(in)](const KernelArguments& a) {
-      w.walk([&](const Offsets<3>& at) {
+      w.iterate([&](const Offsets<3>& at) {
         uint64_t offset;
         w.Offset(a.inputs[1], at[0], &offset);
         Store<T>(a.outputs[0], at[2], LoadOrZero<T>(a.inputs[0], at[1] + offset, last));
@@ -162,17 +163,17 @@ bool ScattersInPlace(const schema::TensorDesc& in, const schema::TensorDesc& out
 KernelPointer MakeScatterElements(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &indices = *desc.Inputs()[1], &updates = *desc.Inputs()[2], &out = *desc.Outputs()[0];
   const uint32_t axis = desc.UInt("Axis");
-  Walk<2> copy(out, {&in, &out});
+  BoxIterator<2> copy(out, {&in, &out});
   Dimensions to = BroadcastStrides(out);
   to[axis] = 0;
-  Walk<3> walk(indices.rank, SizesOf(indices), {BroadcastStrides(indices), BroadcastStrides(updates), to});
+  BoxIterator<3> iterate(indices.rank, SizesOf(indices), {BroadcastStrides(indices), BroadcastStrides(updates), to});
   return ByWidth(out.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return KernelFrom(
-        [copy, walk, read = IndexReader{indices.data_type}, size = uint64_t{out.sizes[axis]},
+        [copy, iterate, read = IndexReader{indices.data_type}, size = uint64_t{out.sizes[axis]},
          step = uint64_t{out.strides[axis]}](const KernelArguments& a) {
           if (a.inputs[0] != a.outputs[0]) copy([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], Load<T>(a.inputs[0], at[0])); });
-          walk([&](const Offsets<3>& at) {
+          iterate([&](const Offsets<3>& at) {
             int64_t index = read(a.inputs[1], at[0]);
             if (Resolve(&index, size)) Store<T>(a.outputs[0], at[2] + static_cast<uint64_t>(index) * step, Load<T>(a.inputs[2], at[1]));
           });
@@ -183,14 +184,14 @@ KernelPointer MakeScatterElements(const schema::OperatorDesc& desc) {
 
 KernelPointer MakeScatterNd(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &indices = *desc.Inputs()[1], &updates = *desc.Inputs()[2], &out = *desc.Outputs()[0];
-  Walk<2> copy(out, {&in, &out});
-  const TupleWalk w = TuplesOf(out, indices, updates, desc.UInt("InputDimensionCount"), desc.UInt("IndicesDimensionCount"), 0);
+  BoxIterator<2> copy(out, {&in, &out});
+  const TupleIterator w = TuplesOf(out, indices, updates, desc.UInt("InputDimensionCount"), desc.UInt("IndicesDimensionCount"), 0);
   return ByWidth(out.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return KernelFrom(
         [copy, w](const KernelArguments& a) {
           if (a.inputs[0] != a.outputs[0]) copy([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], Load<T>(a.inputs[0], at[0])); });
-          w.walk([&](const Offsets<3>& at) {
+          w.iterate([&](const Offsets<3>& at) {
             uint64_t offset;
             if (w.Offset(a.inputs[1], at[0], &offset)) Store<T>(a.outputs[0], at[1] + offset, Load<T>(a.inputs[2], at[2]));
           });
@@ -206,13 +207,13 @@ KernelPointer MakeOneHot(const schema::OperatorDesc& desc) {
   uint64_t on_step = 0;
   for (uint32_t d = values.rank; d-- > 0 && on_step == 0;)
     if (values.sizes[d] > 1) on_step = values.strides[d];
-  Walk<2> lines = WalkSome<2>(out, {BroadcastStrides(indices), BroadcastStrides(out)}, ~(1u << axis));
+  BoxIterator<2> rows = IterateSome<2>(out, {BroadcastStrides(indices), BroadcastStrides(out)}, ~(1u << axis));
   return ByWidth(out.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return KernelFrom([=, read = IndexReader{indices.data_type}, size = uint64_t{out.sizes[axis]},
                        step = uint64_t{out.strides[axis]}](const KernelArguments& a) {
       const T off = Load<T>(a.inputs[1], 0), on = Load<T>(a.inputs[1], on_step);
-      lines([&](const Offsets<2>& at) {
+      rows([&](const Offsets<2>& at) {
         int64_t index = read(a.inputs[0], at[0]);
         const bool inside = Resolve(&index, size);
         for (uint64_t i = 0; i < size; ++i)

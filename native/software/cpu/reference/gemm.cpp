@@ -1,4 +1,4 @@
-// Matrix products: act(Alpha * opA(A) x opB(B) + Beta * C) for each batch and channel.
+// GEMM: act(Alpha * opA(A) x opB(B) + Beta * C) for each batch and channel.
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -30,15 +30,16 @@ Matrix MatrixOf(const schema::TensorDesc& tensor, bool transposed) {
   return m;
 }
 
-// Softmax over the output's own elements, which are read back: for the fused one, which sees the rounded products.
+// Softmax over the output's own elements, which are read back: for the fused one, which reads the rounded results.
 template <typename T>
-void SoftmaxInPlace(uint8_t* out, const Walk<1>& lines, const Walk<1>& elements) {
-  lines([&](const Offsets<1>& line) {
+void SoftmaxInPlace(uint8_t* out, const BoxIterator<1>& rows, const BoxIterator<1>& elements) {
+  rows([&](const Offsets<1>& softmax_row) {
     float largest = -std::numeric_limits<float>::infinity();
-    elements([&](const Offsets<1>& at) { largest = std::fmax(largest, Load<T>(out, at[0])); }, line);
+    elements([&](const Offsets<1>& at) { largest = std::fmax(largest, Load<T>(out, at[0])); }, softmax_row);
     double sum = 0;
-    elements([&](const Offsets<1>& at) { sum += std::exp(Load<T>(out, at[0]) - largest); }, line);
-    elements([&](const Offsets<1>& at) { Store<T>(out, at[0], static_cast<float>(std::exp(Load<T>(out, at[0]) - largest) / sum)); }, line);
+    elements([&](const Offsets<1>& at) { sum += std::exp(Load<T>(out, at[0]) - largest); }, softmax_row);
+    elements([&](const Offsets<1>& at) { Store<T>(out, at[0], static_cast<float>(std::exp(Load<T>(out, at[0]) - largest) / sum)); },
+             softmax_row);
   });
 }
 
@@ -65,13 +66,13 @@ KernelPointer MakeGemm(const schema::OperatorDesc& desc) {
 
   const uint32_t batches = (1u << (out.rank - 2)) - 1;
   const Dimensions none{};
-  Walk<4> batch =
-      WalkSome<4>(out, {BroadcastStrides(a), BroadcastStrides(b), c ? BroadcastStrides(*c) : none, BroadcastStrides(out)}, batches);
-  Walk<1> lines = WalkSome<1>(out, {BroadcastStrides(out)}, ~softmax_axes),
-          elements = WalkSome<1>(out, {BroadcastStrides(out)}, softmax_axes);
+  BoxIterator<4> batch =
+      IterateSome<4>(out, {BroadcastStrides(a), BroadcastStrides(b), c ? BroadcastStrides(*c) : none, BroadcastStrides(out)}, batches);
+  BoxIterator<1> rows = IterateSome<1>(out, {BroadcastStrides(out)}, ~softmax_axes),
+                 elements = IterateSome<1>(out, {BroadcastStrides(out)}, softmax_axes);
   return ByFloat(out.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    return KernelFrom([g, batch, softmax, lines, elements](const KernelArguments& args) {
+    return KernelFrom([g, batch, softmax, rows, elements](const KernelArguments& args) {
       batch([&](const Offsets<4>& at) {
         for (uint64_t i = 0; i < g.m; ++i) {
           CheckAbandoned();
@@ -86,7 +87,7 @@ KernelPointer MakeGemm(const schema::OperatorDesc& desc) {
           }
         }
       });
-      if (softmax) SoftmaxInPlace<T>(args.outputs[0], lines, elements);
+      if (softmax) SoftmaxInPlace<T>(args.outputs[0], rows, elements);
     });
   });
 }

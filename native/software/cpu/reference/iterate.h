@@ -1,7 +1,7 @@
 // Loops over the coordinates of tensors of up to eight dimensions and any strides.
 //
-// A Walk<N> visits a box of coordinates in row-major order and gives, for each of N operands, the element offset there.
-// Dimensions that lie one in the other for every operand are merged, so the inner loop is as long as possible. Immutable.
+// A BoxIterator<N> visits a box of coordinates in row-major order and gives, for each of N operands, the element offset there.
+// Dimensions that are contiguous for every operand are merged, so the inner loop is as long as possible. Immutable.
 //
 // Loops end early, by CheckAbandoned, where a queue was told to abandon its work.
 #pragma once
@@ -43,10 +43,10 @@ template <size_t N>
 using Offsets = std::array<uint64_t, N>;
 
 template <size_t N>
-class Walk {
+class BoxIterator {
  public:
-  Walk() = default;
-  Walk(uint32_t rank, const Dimensions& sizes, const std::array<Dimensions, N>& strides) {
+  BoxIterator() = default;
+  BoxIterator(uint32_t rank, const Dimensions& sizes, const std::array<Dimensions, N>& strides) {
     for (uint32_t d = 0; d < rank; ++d) {
       if (sizes[d] == 1) continue;
       bool merges = rank_ > 0;
@@ -58,8 +58,8 @@ class Walk {
     if (rank_ == 0) sizes_[rank_++] = 1;
   }
   // Over the coordinates of `box`, with its broadcasting operands.
-  Walk(const schema::TensorDesc& box, const std::array<const schema::TensorDesc*, N>& operands)
-      : Walk(box.rank, SizesOf(box), StridesOf(operands)) {}
+  BoxIterator(const schema::TensorDesc& box, const std::array<const schema::TensorDesc*, N>& operands)
+      : BoxIterator(box.rank, SizesOf(box), StridesOf(operands)) {}
 
   uint64_t Count() const {
     uint64_t count = 1;
@@ -109,9 +109,9 @@ class Walk {
   std::array<Offsets<N>, schema::kMaxRank> steps_{};
 };
 
-// visit(coordinates) for each place of a box, in row-major order.
+// visit(coordinates) for each position of a box, in row-major order.
 template <typename F>
-void ForEachPlace(uint32_t rank, const Dimensions& sizes, F&& visit) {
+void ForEachPosition(uint32_t rank, const Dimensions& sizes, F&& visit) {
   Dimensions at{};
   for (uint64_t visits = 1;; ++visits) {
     visit(static_cast<const Dimensions&>(at));
@@ -130,13 +130,13 @@ inline uint64_t OffsetAt(uint32_t rank, const Dimensions& at, const Dimensions& 
   return offset;
 }
 
-// Over those dimensions of `box` whose bit is set; the others stay where the walk starts.
+// Over those dimensions of `box` whose bit is set; the others stay at the start.
 template <size_t N>
-Walk<N> WalkSome(const schema::TensorDesc& box, const std::array<Dimensions, N>& strides, uint32_t dimensions) {
+BoxIterator<N> IterateSome(const schema::TensorDesc& box, const std::array<Dimensions, N>& strides, uint32_t dimensions) {
   Dimensions sizes = SizesOf(box);
   for (uint32_t d = 0; d < box.rank; ++d)
     if (!(dimensions >> d & 1)) sizes[d] = 1;
-  return Walk<N>(box.rank, sizes, strides);
+  return BoxIterator<N>(box.rank, sizes, strides);
 }
 
 // Bit d for each dimension d in a list of axes.

@@ -70,7 +70,7 @@ std::unique_ptr<Kernel> MakeQuantize(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeDequantize(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeDynamicQuantize(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeQuantizedAdd(const schema::OperatorDesc& desc);
-std::unique_ptr<Kernel> MakeIntegerProduct(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeIntegerMatmul(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeIntegerConvolution(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeLpPooling(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeQuantizedPooling(const schema::OperatorDesc& desc);

@@ -30,15 +30,15 @@ struct Neighbourhood {
   // visit(coordinates) for every neighbour of an element, which is one itself.
   template <typename F>
   void operator()(const std::array<uint64_t, 4>& at, F&& visit) const {
-    std::array<uint64_t, 4> low = at, high = at, place;
+    std::array<uint64_t, 4> low = at, high = at, position;
     for (uint32_t d = first; d <= last; ++d) {
       low[d] = at[d] - std::min(at[d], down);
       high[d] = std::min(at[d] + up, sizes[d] - 1);
     }
-    place = low;
-    for (place[1] = low[1]; place[1] <= high[1]; ++place[1])
-      for (place[2] = low[2]; place[2] <= high[2]; ++place[2])
-        for (place[3] = low[3]; place[3] <= high[3]; ++place[3]) visit(static_cast<const std::array<uint64_t, 4>&>(place));
+    position = low;
+    for (position[1] = low[1]; position[1] <= high[1]; ++position[1])
+      for (position[2] = low[2]; position[2] <= high[2]; ++position[2])
+        for (position[3] = low[3]; position[3] <= high[3]; ++position[3]) visit(static_cast<const std::array<uint64_t, 4>&>(position));
   }
 
   template <typename F>
@@ -105,9 +105,9 @@ KernelPointer MakeLocalResponseGrad(const schema::OperatorDesc& desc) {
           around.ForEach([&](const auto& at) {
             double sum = 0;
             around(at, [&](const auto& p) {
-              const double product =
+              const double gemm =
                   static_cast<double>(Load<T>(a.inputs[1], Offset(p, from))) * Load<T>(a.inputs[0], Offset(p, around.strides));
-              sum += product * std::pow(scales[Offset(p, packed)], -response.beta - 1);
+              sum += gemm * std::pow(scales[Offset(p, packed)], -response.beta - 1);
             });
             const double own = Load<T>(a.inputs[1], Offset(at, from)) * std::pow(scales[Offset(at, packed)], -response.beta);
             const double x = Load<T>(a.inputs[0], Offset(at, around.strides));
@@ -122,22 +122,21 @@ KernelPointer MakeLpNormalization(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
   const uint32_t axis = 1u << desc.UInt("Axis");
   const std::array<Dimensions, 2> strides{BroadcastStrides(in), BroadcastStrides(out)};
-  Walk<2> lines = WalkSome<2>(in, strides, ~axis), elements = WalkSome<2>(in, strides, axis);
+  BoxIterator<2> rows = IterateSome<2>(in, strides, ~axis), elements = IterateSome<2>(in, strides, axis);
   return ByFloat(out.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return KernelFrom([=, epsilon = desc.Float("Epsilon"), squares = desc.UInt("P") == 2](const KernelArguments& a) {
-      lines([&](const Offsets<2>& line) {
+      rows([&](const Offsets<2>& row) {
         double sum = 0;
         elements(
             [&](const Offsets<2>& at) {
               const double x = Load<T>(a.inputs[0], at[0]);
               sum += squares ? x * x : std::fabs(x);
             },
-            line);
+            row);
         // Epsilon is added to the norm's square, whatever the norm.
         const double norm = std::sqrt((squares ? sum : sum * sum) + epsilon);
-        elements([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], static_cast<float>(Load<T>(a.inputs[0], at[0]) / norm)); },
-                 line);
+        elements([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], static_cast<float>(Load<T>(a.inputs[0], at[0]) / norm)); }, row);
       });
     });
   });

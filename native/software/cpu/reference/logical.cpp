@@ -11,9 +11,9 @@ namespace {
 template <typename T, typename U, typename F>
 KernelPointer Compare(const schema::OperatorDesc& desc, F f) {
   const schema::TensorDesc &a = *desc.Inputs()[0], &b = *desc.Inputs()[1], &out = *desc.Outputs()[0];
-  Walk<3> walk(out, {&a, &b, &out});
-  return KernelFrom([walk, f](const KernelArguments& arguments) {
-    walk([&](const Offsets<3>& at) {
+  BoxIterator<3> iterate(out, {&a, &b, &out});
+  return KernelFrom([iterate, f](const KernelArguments& arguments) {
+    iterate([&](const Offsets<3>& at) {
       Store<U>(arguments.outputs[0], at[2], f(Load<T>(arguments.inputs[0], at[0]), Load<T>(arguments.inputs[1], at[1])) ? 1 : 0);
     });
   });
@@ -37,11 +37,11 @@ KernelPointer MakeTyped(const schema::OperatorDesc& desc) {
 
 KernelPointer MakeNot(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
-  Walk<2> walk(out, {&in, &out});
+  BoxIterator<2> iterate(out, {&in, &out});
   return ByInteger(out.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    return KernelFrom([walk](const KernelArguments& a) {
-      walk([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], Load<T>(a.inputs[0], at[0]) == 0); });
+    return KernelFrom([iterate](const KernelArguments& a) {
+      iterate([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], Load<T>(a.inputs[0], at[0]) == 0); });
     });
   });
 }
@@ -62,11 +62,11 @@ KernelPointer MakeLogical(const schema::OperatorDesc& desc) {
 KernelPointer MakeIf(const schema::OperatorDesc& desc) {
   const auto in = desc.Inputs();
   const schema::TensorDesc& out = *desc.Outputs()[0];
-  Walk<4> walk(out, {in[0], in[1], in[2], &out});
+  BoxIterator<4> iterate(out, {in[0], in[1], in[2], &out});
   return ByWidth(out.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    return KernelFrom([walk](const KernelArguments& a) {
-      walk([&](const Offsets<4>& at) {
+    return KernelFrom([iterate](const KernelArguments& a) {
+      iterate([&](const Offsets<4>& at) {
         Store<T>(a.outputs[0], at[3], a.inputs[0][at[0]] ? Load<T>(a.inputs[1], at[1]) : Load<T>(a.inputs[2], at[2]));
       });
     });

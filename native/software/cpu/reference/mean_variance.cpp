@@ -18,8 +18,8 @@ KernelPointer MakeMeanVariance(const schema::OperatorDesc& desc) {
   const bool scales = desc.Get<bool>(desc.Has("UseVariance") ? "UseVariance" : "NormalizeVariance");
   const Dimensions xs = BroadcastStrides(x), ys = BroadcastStrides(y), none{};
   const Dimensions ss = in[1] ? BroadcastStrides(*in[1]) : none, bs = in[2] ? BroadcastStrides(*in[2]) : none;
-  Walk<4> kept = WalkSome<4>(x, {xs, ss, bs, ys}, ~axes), elements = WalkSome<4>(x, {xs, ss, bs, ys}, axes);
-  Walk<1> sums = WalkSome<1>(x, {xs}, axes);
+  BoxIterator<4> kept = IterateSome<4>(x, {xs, ss, bs, ys}, ~axes), elements = IterateSome<4>(x, {xs, ss, bs, ys}, axes);
+  BoxIterator<1> sums = IterateSome<1>(x, {xs}, axes);
   return ByFloat(x.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return KernelFrom([=, epsilon = desc.Float("Epsilon"), act = FusedActivation(desc)](const KernelArguments& a) {
@@ -51,11 +51,11 @@ KernelPointer MakeMeanVariance(const schema::OperatorDesc& desc) {
 KernelPointer MakeValueScale(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &x = *desc.Inputs()[0], &y = *desc.Outputs()[0];
   // The third operand is the channel.
-  Walk<3> walk(x.rank, SizesOf(x), {BroadcastStrides(x), BroadcastStrides(y), Dimensions{0, 1}});
+  BoxIterator<3> iterate(x.rank, SizesOf(x), {BroadcastStrides(x), BroadcastStrides(y), Dimensions{0, 1}});
   return ByFloat(y.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    return KernelFrom([walk, scale = desc.Float("Scale"), bias = desc.Get<std::vector<float>>("Bias")](const KernelArguments& a) {
-      walk([&](const Offsets<3>& at) { Store<T>(a.outputs[0], at[1], Load<T>(a.inputs[0], at[0]) * scale + bias[at[2]]); });
+    return KernelFrom([iterate, scale = desc.Float("Scale"), bias = desc.Get<std::vector<float>>("Bias")](const KernelArguments& a) {
+      iterate([&](const Offsets<3>& at) { Store<T>(a.outputs[0], at[1], Load<T>(a.inputs[0], at[0]) * scale + bias[at[2]]); });
     });
   });
 }

@@ -1,4 +1,4 @@
-// Operators that only move elements: slices, joins, padding, tiles, rearranged blocks, reversed lines.
+// Operators that only move elements: slices, joins, padding, tiles, rearranged blocks, reversed rows.
 //
 // All of them work on the width of the data type.
 #include <algorithm>
@@ -12,12 +12,12 @@ namespace dxtensor::software {
 
 namespace {
 
-// out[out_at] = in[in_at] over a walk, from the given starts.
-KernelPointer Copy(DML_TENSOR_DATA_TYPE type, const Walk<2>& walk, uint64_t in_start, uint64_t out_start) {
+// out[out_at] = in[in_at] over a box, from the given starts.
+KernelPointer Copy(DML_TENSOR_DATA_TYPE type, const BoxIterator<2>& iterate, uint64_t in_start, uint64_t out_start) {
   return ByWidth(type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    return KernelFrom([walk, in_start, out_start](const KernelArguments& a) {
-      walk([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], Load<T>(a.inputs[0], at[0])); }, {in_start, out_start});
+    return KernelFrom([iterate, in_start, out_start](const KernelArguments& a) {
+      iterate([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], Load<T>(a.inputs[0], at[0])); }, {in_start, out_start});
     });
   });
 }
@@ -51,14 +51,14 @@ Window WindowOf(const schema::OperatorDesc& desc, const schema::TensorDesc& tens
 KernelPointer MakeSlice(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
   const Window w = WindowOf(desc, in);
-  return Copy(out.data_type, Walk<2>(out.rank, SizesOf(out), {w.strides, BroadcastStrides(out)}), w.start, 0);
+  return Copy(out.data_type, BoxIterator<2>(out.rank, SizesOf(out), {w.strides, BroadcastStrides(out)}), w.start, 0);
 }
 
 KernelPointer MakeSliceGrad(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &dy = *desc.Inputs()[0], &dx = *desc.Outputs()[0];
   const Window w = WindowOf(desc, dx);
-  Walk<1> all(dx, {&dx});
-  Walk<2> window(dy.rank, SizesOf(dy), {BroadcastStrides(dy), w.strides});
+  BoxIterator<1> all(dx, {&dx});
+  BoxIterator<2> window(dy.rank, SizesOf(dy), {BroadcastStrides(dy), w.strides});
   return ByWidth(dx.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return KernelFrom([all, window, start = w.start](const KernelArguments& a) {
@@ -70,9 +70,9 @@ KernelPointer MakeSliceGrad(const schema::OperatorDesc& desc) {
 
 namespace {
 
-// One part of a split or a join: its walk, and where it starts in the whole.
+// One part of a split or a join: its box, and where it starts in the whole.
 struct Part {
-  Walk<2> walk;  // part, whole
+  BoxIterator<2> iterate;  // part, whole
   uint64_t start = 0;
 };
 
@@ -80,7 +80,7 @@ std::vector<Part> PartsOf(const schema::TensorDesc& whole, const std::vector<con
   std::vector<Part> list;
   uint64_t start = 0;
   for (const schema::TensorDesc* part : parts) {
-    list.push_back({Walk<2>(part->rank, SizesOf(*part), {BroadcastStrides(*part), BroadcastStrides(whole)}), start});
+    list.push_back({BoxIterator<2>(part->rank, SizesOf(*part), {BroadcastStrides(*part), BroadcastStrides(whole)}), start});
     start += static_cast<uint64_t>(part->sizes[axis]) * whole.strides[axis];
   }
   return list;
@@ -94,7 +94,7 @@ KernelPointer MakeSplit(const schema::OperatorDesc& desc) {
     using T = typename decltype(tag)::Type;
     return KernelFrom([parts = PartsOf(in, desc.Outputs(), desc.UInt("Axis"))](const KernelArguments& a) {
       for (size_t i = 0; i < parts.size(); ++i)
-        parts[i].walk([&](const Offsets<2>& at) { Store<T>(a.outputs[i], at[0], Load<T>(a.inputs[0], at[1])); }, {0, parts[i].start});
+        parts[i].iterate([&](const Offsets<2>& at) { Store<T>(a.outputs[i], at[0], Load<T>(a.inputs[0], at[1])); }, {0, parts[i].start});
     });
   });
 }
@@ -105,7 +105,7 @@ KernelPointer MakeJoin(const schema::OperatorDesc& desc) {
     using T = typename decltype(tag)::Type;
     return KernelFrom([parts = PartsOf(out, desc.Inputs(), desc.UInt("Axis"))](const KernelArguments& a) {
       for (size_t i = 0; i < parts.size(); ++i)
-        parts[i].walk([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], Load<T>(a.inputs[i], at[0])); }, {0, parts[i].start});
+        parts[i].iterate([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], Load<T>(a.inputs[i], at[0])); }, {0, parts[i].start});
     });
   });
 }
@@ -153,14 +153,14 @@ KernelPointer MakePadding(const schema::OperatorDesc& desc) {
 
 KernelPointer MakeTile(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
-  // The copies of one input element: from its place in the first tile, one tile further each.
+  // The copies of one input element: from its position in the first tile, one tile further each.
   Dimensions repeats{}, tile{};
   for (uint32_t d = 0; d < in.rank; ++d) {
     repeats[d] = desc.UInts("Repeats")[d];
     tile[d] = static_cast<uint64_t>(in.sizes[d]) * out.strides[d];
   }
-  Walk<2> elements(in.rank, SizesOf(in), {BroadcastStrides(in), BroadcastStrides(out)});
-  Walk<1> copies(in.rank, repeats, {tile});
+  BoxIterator<2> elements(in.rank, SizesOf(in), {BroadcastStrides(in), BroadcastStrides(out)});
+  BoxIterator<1> copies(in.rank, repeats, {tile});
   return ByWidth(out.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return KernelFrom([elements, copies](const KernelArguments& a) {
@@ -180,29 +180,30 @@ KernelPointer MakeDepthSpace(const schema::OperatorDesc& desc) {
   const bool depth_last = desc.Has("Order") && desc.UInt("Order") == DML_DEPTH_SPACE_ORDER_COLUMN_ROW_DEPTH;
   // Six dimensions: n, c, y, i, x, j with wide row y*block+i and wide column x*block+j.
   const uint64_t channels = wide.sizes[1];
-  const uint64_t c_step = depth_last ? block * block : 1, cell_step = depth_last ? 1 : channels;
+  const uint64_t c_stride = depth_last ? block * block : 1, tap_stride = depth_last ? 1 : channels;
   const Dimensions sizes{deep.sizes[0], channels, deep.sizes[2], block, deep.sizes[3], block};
   const auto &ds = deep.strides, &ws = wide.strides;
-  const Dimensions deep_strides{ds[0], ds[1] * c_step, ds[2], ds[1] * cell_step * block, ds[3], ds[1] * cell_step};
+  const Dimensions deep_strides{ds[0], ds[1] * c_stride, ds[2], ds[1] * tap_stride * block, ds[3], ds[1] * tap_stride};
   const Dimensions wide_strides{ws[0], ws[1], ws[2] * block, ws[2], ws[3] * block, ws[3]};
-  return Copy(out.data_type, Walk<2>(6, sizes, {to_depth ? wide_strides : deep_strides, to_depth ? deep_strides : wide_strides}), 0, 0);
+  return Copy(out.data_type, BoxIterator<2>(6, sizes, {to_depth ? wide_strides : deep_strides, to_depth ? deep_strides : wide_strides}), 0,
+              0);
 }
 
 KernelPointer MakeReverse(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &lengths = *desc.Inputs()[1], &out = *desc.Outputs()[0];
   const uint32_t axis = desc.UInt("Axis");
-  const uint64_t size = in.sizes[axis], in_step = in.strides[axis], out_step = out.strides[axis];
-  Walk<3> lines = WalkSome<3>(in, {BroadcastStrides(in), BroadcastStrides(lengths), BroadcastStrides(out)}, ~(1u << axis));
+  const uint64_t size = in.sizes[axis], in_stride = in.strides[axis], out_stride = out.strides[axis];
+  BoxIterator<3> rows = IterateSome<3>(in, {BroadcastStrides(in), BroadcastStrides(lengths), BroadcastStrides(out)}, ~(1u << axis));
   const bool wide_lengths = schema::BytesPerElement(lengths.data_type) == 8;
   return ByWidth(out.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return KernelFrom([=](const KernelArguments& a) {
-      lines([&](const Offsets<3>& at) {
+      rows([&](const Offsets<3>& at) {
         const uint64_t given = wide_lengths ? Load<uint64_t>(a.inputs[1], at[1]) : Load<uint32_t>(a.inputs[1], at[1]);
         const uint64_t length = std::min(given, size);
         for (uint64_t i = 0; i < size; ++i) {
           const uint64_t from = i < length ? length - 1 - i : i;
-          Store<T>(a.outputs[0], at[2] + i * out_step, Load<T>(a.inputs[0], at[0] + from * in_step));
+          Store<T>(a.outputs[0], at[2] + i * out_stride, Load<T>(a.inputs[0], at[0] + from * in_stride));
         }
       });
     });

@@ -1,4 +1,4 @@
-// Which element of the input a padded place reads. Stateless.
+// Which element of the input a padded position reads. Stateless.
 #pragma once
 
 #include <algorithm>

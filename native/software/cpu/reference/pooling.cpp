@@ -29,15 +29,15 @@ KernelPointer MakeAveragePooling(const schema::OperatorDesc& desc) {
   return ByFloat(desc.Outputs()[0]->data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return KernelFrom([=](const KernelArguments& a) {
-      ForEach(out, [&](uint64_t n, uint64_t c, const Position& place) {
+      ForEach(out, [&](uint64_t n, uint64_t c, const Position& output_index) {
         double sum = 0;
-        uint64_t cells = 0;
-        window.Visit(in.size, place, [&](const Position& p) {
+        uint64_t taps = 0;
+        window.Visit(in.size, output_index, [&](const Position& p) {
           sum += Load<T>(a.inputs[0], in.At(n, c) + in.At(p));
-          ++cells;
+          ++taps;
         });
-        if (counts_padding) cells = window.Cells();
-        Store<T>(a.outputs[0], out.At(n, c) + out.At(place), static_cast<float>(sum / static_cast<double>(cells)));
+        if (counts_padding) taps = window.Taps();
+        Store<T>(a.outputs[0], out.At(n, c) + out.At(output_index), static_cast<float>(sum / static_cast<double>(taps)));
       });
     });
   });
@@ -53,13 +53,13 @@ KernelPointer MakeAveragePoolingGrad(const schema::OperatorDesc& desc) {
         [=](const KernelArguments& a) {
           auto* sums = reinterpret_cast<float*>(a.scratch);
           std::fill(sums, sums + ElementsOf(dx), 0.0f);
-          ForEach(dy, [&](uint64_t n, uint64_t c, const Position& place) {
-            uint64_t cells = 0;
-            if (counts_padding) cells = window.Cells();
-            else window.Visit(dx.size, place, [&](const Position&) { ++cells; });
-            const float share = Load<T>(a.inputs[0], dy.At(n, c) + dy.At(place)) / static_cast<float>(cells);
+          ForEach(dy, [&](uint64_t n, uint64_t c, const Position& output_index) {
+            uint64_t taps = 0;
+            if (counts_padding) taps = window.Taps();
+            else window.Visit(dx.size, output_index, [&](const Position&) { ++taps; });
+            const float share = Load<T>(a.inputs[0], dy.At(n, c) + dy.At(output_index)) / static_cast<float>(taps);
             float* image = sums + n * dx.n_packed + c * dx.c_packed;
-            window.Visit(dx.size, place, [&](const Position& p) { image[dx.PackedAt(p)] += share; });
+            window.Visit(dx.size, output_index, [&](const Position& p) { image[dx.PackedAt(p)] += share; });
           });
           StoreSums<T>(dx, sums, a.outputs[0]);
         },
@@ -75,8 +75,8 @@ Compute<T> Lowest() {
   else return -std::numeric_limits<Compute<T>>::infinity();
 }
 
-// The largest element of the window at a place, and where it is: of equals the first. NaN never is. A window of nothing but
-// -infinity gives that, where Microsoft's library gives the least finite number, and its first cell.
+// The largest element of an output's window, and its index: of equals the first. NaN is never the largest. A window of -infinity alone
+// gives that, where Microsoft's library gives the least finite number, and the index of its first tap.
 template <typename T>
 struct Best {
   Compute<T> value;
@@ -85,10 +85,10 @@ struct Best {
 };
 
 template <typename T>
-Best<T> Largest(const Window& window, const Grid& in, const uint8_t* data, uint64_t start, const Position& place) {
+Best<T> Largest(const Window& window, const Grid& in, const uint8_t* data, uint64_t start, const Position& output_index) {
   Best<T> best;
   best.value = Lowest<T>();
-  window.Visit(in.size, place, [&](const Position& p) {
+  window.Visit(in.size, output_index, [&](const Position& p) {
     if (!best.found) best.position = p;
     best.found = true;
     const Compute<T> x = Load<T>(data, start + in.At(p));
@@ -111,11 +111,11 @@ KernelPointer MakeMaxPooling(const schema::OperatorDesc& desc) {
   return ByNumber(outputs[0]->data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return KernelFrom([=, has_index = indices != nullptr](const KernelArguments& a) {
-      ForEach(out, [&](uint64_t n, uint64_t c, const Position& place) {
-        const Best<T> best = Largest<T>(window, in, a.inputs[0], in.At(n, c), place);
-        Store<T>(a.outputs[0], out.At(n, c) + out.At(place), best.value);
+      ForEach(out, [&](uint64_t n, uint64_t c, const Position& output_index) {
+        const Best<T> best = Largest<T>(window, in, a.inputs[0], in.At(n, c), output_index);
+        Store<T>(a.outputs[0], out.At(n, c) + out.At(output_index), best.value);
         if (!has_index || !a.outputs[1]) return;
-        const uint64_t at = index.At(n, c) + index.At(place);
+        const uint64_t at = index.At(n, c) + index.At(output_index);
         const uint64_t flat = n * in.n_packed + c * in.c_packed + in.PackedAt(best.position);
         if (wide_index) Store<uint64_t>(a.outputs[1], at, flat);
         else Store<uint32_t>(a.outputs[1], at, static_cast<uint32_t>(flat));
@@ -133,10 +133,10 @@ KernelPointer MakeMaxPoolingGrad(const schema::OperatorDesc& desc) {
         [=](const KernelArguments& a) {
           auto* sums = reinterpret_cast<float*>(a.scratch);
           std::fill(sums, sums + ElementsOf(dx), 0.0f);
-          ForEach(dy, [&](uint64_t n, uint64_t c, const Position& place) {
-            const Best<T> best = Largest<T>(window, in, a.inputs[0], in.At(n, c), place);
+          ForEach(dy, [&](uint64_t n, uint64_t c, const Position& output_index) {
+            const Best<T> best = Largest<T>(window, in, a.inputs[0], in.At(n, c), output_index);
             if (!best.found) return;
-            sums[n * dx.n_packed + c * dx.c_packed + dx.PackedAt(best.position)] += Load<T>(a.inputs[1], dy.At(n, c) + dy.At(place));
+            sums[n * dx.n_packed + c * dx.c_packed + dx.PackedAt(best.position)] += Load<T>(a.inputs[1], dy.At(n, c) + dy.At(output_index));
           });
           StoreSums<T>(dx, sums, a.outputs[0]);
         },

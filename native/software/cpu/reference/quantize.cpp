@@ -98,7 +98,7 @@ struct Quantization {
   // visit(x, scale, zero point, output), all offsets.
   template <typename F>
   void ForEach(F&& visit) const {
-    ForEachPlace(rank, sizes, [&](const Dimensions& at) {
+    ForEachPosition(rank, sizes, [&](const Dimensions& at) {
       visit(OffsetAt(rank, at, from), scale.At(rank, at), zero.At(rank, at), OffsetAt(rank, at, to));
     });
   }
@@ -150,15 +150,15 @@ KernelPointer MakeDequantize(const schema::OperatorDesc& desc) {
 
 KernelPointer MakeDynamicQuantize(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
-  Walk<2> walk(out, {&in, &out});
+  BoxIterator<2> iterate(out, {&in, &out});
   return ByQuantized(out.data_type, [&](auto quantized) {
     using Q = typename decltype(quantized)::Type;
     return ByFloat(in.data_type, [&](auto tag) {
       using T = typename decltype(tag)::Type;
-      return KernelFrom([walk](const KernelArguments& a) {
+      return KernelFrom([iterate](const KernelArguments& a) {
         // The range holds 0, so that 0 has a number of its own.
         float low = 0, high = 0;
-        walk([&](const Offsets<2>& at) {
+        iterate([&](const Offsets<2>& at) {
           const float x = Load<T>(a.inputs[0], at[0]);
           low = std::fmin(low, x);
           high = std::fmax(high, x);
@@ -168,7 +168,7 @@ KernelPointer MakeDynamicQuantize(const schema::OperatorDesc& desc) {
         const float zero = std::nearbyint(std::fmin(std::fmax(Stored<Q>::kLow - low / scale, Stored<Q>::kLow), Stored<Q>::kHigh));
         Store<float>(a.outputs[1], 0, scale);
         Stored<Q>::Write(a.outputs[2], 0, zero);
-        walk([&](const Offsets<2>& at) {
+        iterate([&](const Offsets<2>& at) {
           const float value = std::nearbyint(Load<T>(a.inputs[0], at[0]) / scale) + zero;
           Stored<Q>::Write(a.outputs[0], at[1], std::fmax(value, Stored<Q>::kLow));
         });
@@ -223,13 +223,13 @@ void StoreQuantized(DML_TENSOR_DATA_TYPE type, uint8_t* base, uint64_t index, fl
 KernelPointer MakeQuantizedAdd(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &a = desc.Tensor("ATensor").value(), &b = desc.Tensor("BTensor").value(), &out = *desc.Outputs()[0];
   const Rescale left(desc, "A"), right(desc, "B"), result(desc, "Output");
-  Walk<3> walk(out, {&a, &b, &out});
+  BoxIterator<3> iterate(out, {&a, &b, &out});
   const int b_slot = 3;  // A, its scale and zero point come first
   return KernelFrom([=, a_type = a.data_type, b_type = b.data_type, type = out.data_type](const KernelArguments& args) {
     const float a_scale = left.Scale(args, 0), b_scale = right.Scale(args, 0), scale = result.Scale(args, 0);
     const int64_t a_zero = left.Zero(args, 0), b_zero = right.Zero(args, 0);
     const auto zero = static_cast<float>(result.Zero(args, 0));
-    walk([&](const Offsets<3>& at) {
+    iterate([&](const Offsets<3>& at) {
       const auto x = static_cast<float>(LoadInteger(a_type, args.inputs[0], at[0]) - a_zero) * a_scale;
       const auto y = static_cast<float>(LoadInteger(b_type, args.inputs[b_slot], at[1]) - b_zero) * b_scale;
       StoreQuantized(type, args.outputs[0], at[2], std::nearbyint((x + y) / scale) + zero);

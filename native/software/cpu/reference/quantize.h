@@ -25,7 +25,7 @@ class Rescale {
 
 // An integer of up to 32 bits.
 int64_t LoadInteger(DML_TENSOR_DATA_TYPE type, const uint8_t* base, uint64_t index);
-// As UINT8 or INT8, held to the type's range; NaN is 0.
+// As UINT8 or INT8, clamped to the type's range; NaN is 0.
 void StoreQuantized(DML_TENSOR_DATA_TYPE type, uint8_t* base, uint64_t index, float value);
 
 }  // namespace dxtensor::software

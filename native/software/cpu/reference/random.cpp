@@ -33,22 +33,22 @@ Counter Advance(const Counter& c, uint64_t blocks) {
 KernelPointer MakeRandom(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &state = *desc.Inputs()[0], &out = *desc.Outputs()[0];
   const schema::TensorDesc* next = desc.Outputs()[1];
-  const uint64_t in_step = state.strides[state.rank - 1], out_step = next ? next->strides[next->rank - 1] : 0;
-  Walk<1> walk(out, {&out});
+  const uint64_t in_stride = state.strides[state.rank - 1], out_stride = next ? next->strides[next->rank - 1] : 0;
+  BoxIterator<1> iterate(out, {&out});
   return KernelFrom([=](const KernelArguments& a) {
     std::array<uint32_t, 6> words;  // read first: the state may be updated in place
-    for (size_t i = 0; i < 6; ++i) words[i] = Load<uint32_t>(a.inputs[0], i * in_step);
+    for (size_t i = 0; i < 6; ++i) words[i] = Load<uint32_t>(a.inputs[0], i * in_stride);
     const Counter start = {words[0], words[1], words[2], words[3]};
     Counter block{};
     uint64_t k = 0;
-    walk([&](const Offsets<1>& at) {
+    iterate([&](const Offsets<1>& at) {
       if (k % 4 == 0) block = Philox(Advance(start, k / 4), words[4], words[5]);
       Store<uint32_t>(a.outputs[0], at[0], block[k % 4]);
       ++k;
     });
     if (!a.outputs[1]) return;
     const Counter after = Advance(start, (k + 3) / 4);
-    for (size_t i = 0; i < 6; ++i) Store<uint32_t>(a.outputs[1], i * out_step, i < 4 ? after[i] : words[i]);
+    for (size_t i = 0; i < 6; ++i) Store<uint32_t>(a.outputs[1], i * out_stride, i < 4 ? after[i] : words[i]);
   });
 }
 

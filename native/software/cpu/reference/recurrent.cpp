@@ -1,5 +1,5 @@
-// RNN, LSTM and GRU. All inputs become packed float32 first, where they are not; the input's part of every gate is one product for the
-// whole sequence, the state's part one for each step. Half is rounded when an output is stored, the state stays float32.
+// RNN, LSTM and GRU. All inputs become packed float32 first, where they are not; the input's part of every gate is one GEMM for the
+// whole sequence, the state's part one for each time step. Half is rounded when an output is stored, the state stays float32.
 #include <algorithm>
 #include <type_traits>
 #include <vector>
@@ -30,8 +30,8 @@ struct Recurrent {
   std::vector<ActivationFunction> activations;  // for each direction
   float clip = std::numeric_limits<float>::infinity();
   bool couples = false, linear_before_reset = false;
-  std::vector<schema::TensorDesc> inputs, outputs;                           // rank 0 for an absent one
-  std::shared_ptr<const FloatProduct> over_sequence, over_step, over_reset;  // the last one: GRU's reset state
+  std::vector<schema::TensorDesc> inputs, outputs;                        // rank 0 for an absent one
+  std::shared_ptr<const FloatGemm> over_sequence, over_step, over_reset;  // the last one: GRU's reset state
 
   void (*for_each)(uint64_t pieces, const std::function<void(uint64_t piece, uint64_t slot)>& work) = nullptr;
   void (*activate)(const ActivationFunction& f, float* x, uint64_t n) = nullptr;
@@ -47,7 +47,7 @@ struct Recurrent {
 struct Scratch {
   float *input, *weight, *recurrence, *bias, *hidden_init, *cell_init, *peephole;
   float *from_input, *from_state, *hidden, *cell, *reset, *from_reset;
-  uint8_t *kept_step, *kept_reset, *product;
+  uint8_t *prepacked_step, *prepacked_reset, *gemm;
   size_t bytes = 0;
 
   Scratch(const Recurrent& r, uint8_t* base) {
@@ -57,7 +57,7 @@ struct Scratch {
       return at;
     };
     auto take = [&](uint64_t floats) { return reinterpret_cast<float*>(take_bytes(floats * sizeof(float))); };
-    auto keep = [&](const std::shared_ptr<const FloatProduct>& p) { return take_bytes(p ? p->KeptBytes() : 0); };
+    auto prepack = [&](const std::shared_ptr<const FloatGemm>& p) { return take_bytes(p ? p->PrepackedBytes() : 0); };
     auto gather = [&](int slot, uint64_t floats) { return take(r.ReadsInPlace(slot) ? 0 : floats); };
     const uint64_t d = r.directions, state = r.batch * r.hidden;
     input = gather(r.slots.input, r.steps * r.batch * r.width);
@@ -73,9 +73,9 @@ struct Scratch {
     cell = take(state);
     reset = take(state);
     from_reset = take(state);
-    kept_step = keep(r.over_step);
-    kept_reset = keep(r.over_reset);
-    product = base + bytes;
+    prepacked_step = prepack(r.over_step);
+    prepacked_reset = prepack(r.over_reset);
+    gemm = base + bytes;
     for (auto* p : {r.over_sequence.get(), r.over_step.get(), r.over_reset.get()})
       if (p) most_ = std::max(most_, p->ScratchBytes());
     bytes += most_;
@@ -90,19 +90,19 @@ struct Inputs {
   const float *input, *weight, *recurrence, *bias, *hidden_init, *cell_init, *peephole;
 };
 
-// An input's elements as packed float32, where they lie or in `room`; zeros for an absent one.
+// An input's elements as packed float32, in place or in `room`; zeros for an absent one.
 template <typename T>
-const float* Gather(const Recurrent& r, const KernelArguments& a, int slot, float* room, uint64_t count) {
+const float* Gather(const Recurrent& r, const KernelArguments& a, int slot, float* buffer, uint64_t count) {
   if (!r.Has(slot) || !a.inputs[slot]) {
-    std::fill(room, room + count, 0.0f);
-    return room;
+    std::fill(buffer, buffer + count, 0.0f);
+    return buffer;
   }
   if (r.ReadsInPlace(slot)) return reinterpret_cast<const float*>(a.inputs[slot]);
   const schema::TensorDesc& tensor = r.inputs[slot];
-  float* to = room;
-  Walk<1> walk(tensor.rank, SizesOf(tensor), {BroadcastStrides(tensor)});
-  walk([&](const Offsets<1>& at) { *to++ = Load<T>(a.inputs[slot], at[0]); });
-  return room;
+  float* to = buffer;
+  BoxIterator<1> iterate(tensor.rank, SizesOf(tensor), {BroadcastStrides(tensor)});
+  iterate([&](const Offsets<1>& at) { *to++ = Load<T>(a.inputs[slot], at[0]); });
+  return buffer;
 }
 
 // One direction of one call.
@@ -119,21 +119,21 @@ class Pass {
 
   void Run() {
     const uint64_t rows = r_.Rows(), state = r_.batch * r_.hidden;
-    r_.over_sequence->Run(in_.input, in_.weight + direction_ * rows * r_.width, nullptr, s_.from_input, s_.product);
+    r_.over_sequence->Run(in_.input, in_.weight + direction_ * rows * r_.width, nullptr, s_.from_input, s_.gemm);
     std::copy_n(in_.hidden_init + direction_ * state, state, s_.hidden);
     std::copy_n(in_.cell_init + direction_ * state, state, s_.cell);
     const float* recurrence = in_.recurrence + direction_ * rows * r_.hidden;
-    r_.over_step->Keep(recurrence, s_.kept_step);
-    if (r_.over_reset) r_.over_reset->Keep(OfReset(recurrence), s_.kept_reset);
+    r_.over_step->Prepack(recurrence, s_.prepacked_step);
+    if (r_.over_reset) r_.over_reset->Prepack(OfReset(recurrence), s_.prepacked_reset);
     for (uint64_t t = 0; t < r_.steps; ++t) {
       CheckAbandoned();
-      r_.over_step->Run(s_.hidden, recurrence, s_.kept_step, s_.from_state, s_.product);
+      r_.over_step->Run(s_.hidden, recurrence, s_.prepacked_step, s_.from_state, s_.gemm);
       if (r_.over_reset) Reset(t, recurrence);
       ForBatch([&](uint64_t b) { Step(t, b); });
     }
     for (uint64_t b = 0; b < r_.batch; ++b) {
-      StoreLine(r_.slots.single, 0, b, s_.hidden + b * r_.hidden);
-      StoreLine(r_.slots.cell_single, 0, b, s_.cell + b * r_.hidden);
+      StoreRow(r_.slots.single, 0, b, s_.hidden + b * r_.hidden);
+      StoreRow(r_.slots.cell_single, 0, b, s_.cell + b * r_.hidden);
     }
   }
 
@@ -152,7 +152,7 @@ class Pass {
     return std::min<uint64_t>(Load<uint32_t>(a_.inputs[slot], b * BroadcastStrides(t)[3]), r_.steps);
   }
   uint64_t TimeOf(uint64_t t, uint64_t length) const { return backward_ ? length - 1 - t : t; }
-  // The gates' lines of an item: the input's part, and the state's, which the gates themselves then take the place of.
+  // The gates' rows of an item: the input's part, and the state's part, which the gates then overwrite.
   float* FromInput(uint64_t time, uint64_t b) const { return s_.from_input + (time * r_.batch + b) * r_.Rows(); }
   float* FromState(uint64_t b) const { return s_.from_state + b * r_.Rows(); }
   // to = to + x + both biases, over `count` gates from `first` on
@@ -166,7 +166,7 @@ class Pass {
     r_.activate(f_[function], x, r_.hidden);
   }
 
-  // GRU whose reset gate comes before the product: r * H for every item, and its product with the last gate's recurrence.
+  // GRU whose reset gate comes before the GEMM: r * H for every item, and its GEMM with the last gate's recurrence.
   void Reset(uint64_t t, const float* recurrence) {
     const uint64_t h = r_.hidden;
     ForBatch([&](uint64_t b) {
@@ -177,7 +177,7 @@ class Pass {
       Activate(0, gates + h);
       for (uint64_t j = 0; j < h; ++j) to[j] = gates[h + j] * s_.hidden[b * h + j];
     });
-    r_.over_reset->Run(s_.reset, OfReset(recurrence), s_.kept_reset, s_.from_reset, s_.product);
+    r_.over_reset->Run(s_.reset, OfReset(recurrence), s_.prepacked_reset, s_.from_reset, s_.gemm);
   }
 
   // Past an item's length its state stays and its output is 0.
@@ -185,7 +185,7 @@ class Pass {
     const uint64_t length = Length(b);
     float* hidden = s_.hidden + b * r_.hidden;
     if (t >= length) {
-      StoreLine(r_.slots.sequence, t, b, nullptr);
+      StoreRow(r_.slots.sequence, t, b, nullptr);
       return;
     }
     const uint64_t time = TimeOf(t, length);
@@ -194,7 +194,7 @@ class Pass {
       case DML_OPERATOR_GRU: Gru(time, b, hidden); break;
       default: Rnn(time, b, hidden);
     }
-    StoreLine(r_.slots.sequence, time, b, hidden);
+    StoreRow(r_.slots.sequence, time, b, hidden);
   }
 
   void Rnn(uint64_t time, uint64_t b, float* hidden) {
@@ -246,8 +246,8 @@ class Pass {
     for (uint64_t j = 0; j < h; ++j) hidden[j] = (1 - update[j]) * candidate[j] + update[j] * hidden[j];
   }
 
-  // A line of hidden values, or zeros, at {time, direction, b}.
-  void StoreLine(int slot, uint64_t time, uint64_t b, const float* values) {
+  // A row of hidden values, or zeros, at {time, direction, b}.
+  void StoreRow(int slot, uint64_t time, uint64_t b, const float* values) {
     if (slot < 0 || !r_.outputs[slot].rank || !a_.outputs[slot]) return;
     const Dimensions strides = BroadcastStrides(r_.outputs[slot]);
     const uint64_t start = time * strides[0] + direction_ * strides[1] + b * strides[2];
@@ -268,7 +268,7 @@ template <typename T>
 void RunRecurrent(const Recurrent& r, const KernelArguments& a) {
   const Scratch s(r, a.scratch);
   const uint64_t d = r.directions, state = r.batch * r.hidden;
-  auto gather = [&](int slot, float* room, uint64_t count) { return Gather<T>(r, a, slot, room, count); };
+  auto gather = [&](int slot, float* buffer, uint64_t count) { return Gather<T>(r, a, slot, buffer, count); };
   const Inputs in = {gather(r.slots.input, s.input, r.steps * r.batch * r.width),
                      gather(r.slots.weight, s.weight, d * r.Rows() * r.width),
                      gather(r.slots.recurrence, s.recurrence, d * r.Rows() * r.hidden),
@@ -281,7 +281,7 @@ void RunRecurrent(const Recurrent& r, const KernelArguments& a) {
 
 }  // namespace
 
-KernelPointer MakeRecurrentWith(const schema::OperatorDesc& desc, const Means& means) {
+KernelPointer MakeRecurrentWith(const schema::OperatorDesc& desc, const MatrixKernels& kernels) {
   Recurrent r;
   r.type = desc.type();
   if (r.type == DML_OPERATOR_LSTM) {
@@ -307,11 +307,11 @@ KernelPointer MakeRecurrentWith(const schema::OperatorDesc& desc, const Means& m
     if (!f) return nullptr;
     r.activations.push_back(*f);
   }
-  r.for_each = means.for_each;
-  r.activate = means.activate;
-  r.over_sequence = means.product(r.steps * r.batch, r.Rows(), r.width, false);
-  r.over_step = means.product(r.batch, r.Rows(), r.hidden, r.steps > 1);
-  if (r.type == DML_OPERATOR_GRU && !r.linear_before_reset) r.over_reset = means.product(r.batch, r.hidden, r.hidden, r.steps > 1);
+  r.for_each = kernels.for_each;
+  r.activate = kernels.activate;
+  r.over_sequence = kernels.gemm(r.steps * r.batch, r.Rows(), r.width, false);
+  r.over_step = kernels.gemm(r.batch, r.Rows(), r.hidden, r.steps > 1);
+  if (r.type == DML_OPERATOR_GRU && !r.linear_before_reset) r.over_reset = kernels.gemm(r.batch, r.hidden, r.hidden, r.steps > 1);
   return ByFloat(input.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     const size_t bytes = Scratch(r, nullptr).bytes;
@@ -319,6 +319,6 @@ KernelPointer MakeRecurrentWith(const schema::OperatorDesc& desc, const Means& m
   });
 }
 
-KernelPointer MakeRecurrent(const schema::OperatorDesc& desc) { return MakeRecurrentWith(desc, kPlainMeans); }
+KernelPointer MakeRecurrent(const schema::OperatorDesc& desc) { return MakeRecurrentWith(desc, kPlainMatrixKernels); }
 
 }  // namespace dxtensor::software

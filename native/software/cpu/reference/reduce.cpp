@@ -11,8 +11,8 @@ namespace dxtensor::software {
 namespace {
 
 struct Reduction {
-  Walk<2> kept;     // input, output
-  Walk<1> reduced;  // input
+  BoxIterator<2> kept;     // input, output
+  BoxIterator<1> reduced;  // input
   uint64_t count = 0;
 };
 
@@ -20,7 +20,7 @@ Reduction ReductionOf(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
   const uint32_t axes = AxisMask(desc.UInts("Axes"));
   const Dimensions strides = BroadcastStrides(in);
-  Reduction r{WalkSome<2>(in, {strides, BroadcastStrides(out)}, ~axes), WalkSome<1>(in, {strides}, axes), 0};
+  Reduction r{IterateSome<2>(in, {strides, BroadcastStrides(out)}, ~axes), IterateSome<1>(in, {strides}, axes), 0};
   r.count = r.reduced.Count();
   return r;
 }
@@ -56,7 +56,7 @@ KernelPointer MakeFloat(uint32_t function, const Reduction& r) {
           r, 0.0, [](double sum, float x) { return sum + std::exp(x); }, [](double sum, uint64_t) { return std::log(sum); });
     case DML_REDUCE_FUNCTION_MULTIPLY:
       return Fold<T>(
-          r, 1.0, [](double product, double x) { return product * x; }, plain);
+          r, 1.0, [](double gemm, double x) { return gemm * x; }, plain);
     case DML_REDUCE_FUNCTION_MAX:
       return Fold<T>(
           r, -std::numeric_limits<float>::infinity(), [](float a, float x) { return std::fmax(a, x); }, plain);
@@ -84,7 +84,7 @@ KernelPointer MakeInteger(uint32_t function, const Reduction& r) {
           r, zero, [wide](uint64_t sum, T x) { return sum + wide(x) * wide(x); }, plain);
     case DML_REDUCE_FUNCTION_MULTIPLY:
       return Fold<T>(
-          r, one, [wide](uint64_t product, T x) { return product * wide(x); }, plain);
+          r, one, [wide](uint64_t gemm, T x) { return gemm * wide(x); }, plain);
     case DML_REDUCE_FUNCTION_MAX:
       return Fold<T>(
           r, std::numeric_limits<T>::min(), [](T a, T x) { return a > x ? a : x; }, plain);

@@ -35,7 +35,7 @@ KernelPointer MakeRoiPooling(const schema::OperatorDesc& desc) {
   return ByFloat(desc.Outputs()[0]->data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return KernelFrom([=, scale = desc.Float("SpatialScale")](const KernelArguments& a) {
-      auto corner = [&](uint64_t region, uint64_t i) {  // held to a range in which nothing overflows
+      auto corner = [&](uint64_t region, uint64_t i) {  // clamped to a range in which nothing overflows
         const float at = std::nearbyint(Load<T>(a.inputs[1], region * rois.row + i * rois.column) * scale);
         return Saturate<int64_t>(std::min(std::max(at, -1e9f), 1e9f));
       };
@@ -68,26 +68,26 @@ KernelPointer MakeRoiPooling(const schema::OperatorDesc& desc) {
 
 namespace {
 
-// The neighbours of a place along one direction, held to the image.
+// The neighbours of a position along one direction, clamped to the image.
 struct Near {
   uint64_t low, high;
   float share;  // of the higher one
 
-  Near(float place, uint64_t size, bool linear) {
+  Near(float position, uint64_t size, bool linear) {
     const float last = static_cast<float>(size - 1);
-    const float held = std::min(std::max(linear ? place : std::floor(place + 0.5f), 0.0f), last);
+    const float held = std::min(std::max(linear ? position : std::floor(position + 0.5f), 0.0f), last);
     low = static_cast<uint64_t>(held);
     high = std::min(low + 1, size - 1);
     share = linear ? held - static_cast<float>(low) : 0;
   }
 };
 
-// visit(place y, place x, whether it lies in the image) for each sample of an output.
+// visit(position y, position x, whether it lies in the image) for each sample of an output.
 template <typename F>
 void Samples(const Region& region, uint64_t oy, uint64_t ox, F&& visit) {
   for (uint64_t sy = 0; sy < region.y.samples; ++sy)
     for (uint64_t sx = 0; sx < region.x.samples; ++sx) {
-      const float y = region.y.Place(oy, sy), x = region.x.Place(ox, sx);
+      const float y = region.y.Locate(oy, sy), x = region.x.Locate(ox, sx);
       visit(y, x, region.y.Inside(y) && region.x.Inside(x));
     }
 }
@@ -121,7 +121,7 @@ KernelPointer MakeRoiAlign(const schema::OperatorDesc& desc) {
   const auto inputs = desc.Inputs();
   const Sheet in(*inputs[0]), out(*desc.Outputs()[0]);
   const Rows rois(*inputs[1]);
-  const uint64_t index_step = Rows(*inputs[2]).column;
+  const uint64_t index_stride = Rows(*inputs[2]).column;
   const bool wide_index = schema::BytesPerElement(inputs[2]->data_type) == 8;
   const Aligning how(desc, *inputs[0], *desc.Outputs()[0]);
   return ByFloat(desc.Outputs()[0]->data_type, [&](auto tag) {
@@ -129,7 +129,7 @@ KernelPointer MakeRoiAlign(const schema::OperatorDesc& desc) {
     return KernelFrom([=](const KernelArguments& a) {
       for (uint64_t r = 0; r < out.n; ++r) {
         const Region region = RegionAt<T>(how, rois, a.inputs[1], r);
-        const uint64_t batch = std::min(BatchOf(a.inputs[2], r * index_step, wide_index), in.n - 1);
+        const uint64_t batch = std::min(BatchOf(a.inputs[2], r * index_stride, wide_index), in.n - 1);
         const auto count = static_cast<double>(region.y.samples * region.x.samples);
         for (uint64_t c = 0; c < out.c; ++c)
           for (uint64_t oy = 0; oy < out.h; ++oy)
@@ -157,7 +157,7 @@ struct AlignGradient {
   Aligning how;
   Sheet dy, in, dx;  // dx packed, over the sums
   Rows rois, droi;
-  uint64_t index_step = 0;
+  uint64_t index_stride = 0;
   bool has_image_gradient = false, has_roi_gradient = false;
 };
 
@@ -181,7 +181,7 @@ void AddOutput(const AlignGradient& g, const uint8_t* image, uint64_t batch, uin
       }
     }
     if (!row) return;
-    // The slope of the linear interpolation, in NEAREST_NEIGHBOR's mode too; 0 where a place is held to the edge.
+    // The slope of the linear interpolation, in NEAREST_NEIGHBOR's mode too; 0 where a position is clamped to the edge.
     const Near ly(y, g.how.size_y, true), lx(x, g.how.size_x, true);
     const Corners<T> v(image, g.in, g.in.At(batch, c), ly, lx);
     const bool free_y = y >= 0 && y <= static_cast<float>(g.how.size_y - 1), free_x = x >= 0 && x <= static_cast<float>(g.how.size_x - 1);
@@ -233,8 +233,8 @@ KernelPointer MakeRoiAlignGrad(const schema::OperatorDesc& desc) {
                         outputs[0] != nullptr,
                         outputs[1] != nullptr};
   const uint64_t elements = outputs[0] ? image->ElementCount() : 0;
-  Walk<1> store;
-  if (outputs[0]) store = Walk<1>(image->rank, SizesOf(*image), {BroadcastStrides(*outputs[0])});
+  BoxIterator<1> store;
+  if (outputs[0]) store = BoxIterator<1>(image->rank, SizesOf(*image), {BroadcastStrides(*outputs[0])});
   return ByFloat(dy.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return KernelFrom(
@@ -243,7 +243,7 @@ KernelPointer MakeRoiAlignGrad(const schema::OperatorDesc& desc) {
           if (sums) std::fill(sums, sums + elements, 0.0);
           for (uint64_t r = 0; r < g.dy.n; ++r) {
             const Region region = RegionAt<T>(g.how, g.rois, a.inputs[2], r);
-            const uint64_t batch = BatchOf(a.inputs[3], r * g.index_step, false);
+            const uint64_t batch = BatchOf(a.inputs[3], r * g.index_stride, false);
             double row[4] = {};
             for (uint64_t c = 0; c < g.dy.c && batch < g.dx.n; ++c)
               for (uint64_t oy = 0; oy < g.dy.h; ++oy)

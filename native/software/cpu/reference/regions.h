@@ -27,14 +27,14 @@ struct Side {
   bool aligned = false;  // the first and the last sample lie on the region's corners
 
   uint64_t Total() const { return outputs * samples; }
-  float Place(uint64_t output, uint64_t sample) const {
+  float Locate(uint64_t output, uint64_t sample) const {
     if (aligned && Total() == 1) return start + length / 2 - in_offset;
     const float step = length / static_cast<float>(aligned ? Total() - 1 : Total());
     return (static_cast<float>(output * samples + sample) - out_offset) * step + start - in_offset;
   }
-  bool Inside(float place) const {
+  bool Inside(float position) const {
     const auto end = static_cast<float>(size);
-    return aligned ? place >= 0 && place <= end - 1 : place > -1 && place < end;
+    return aligned ? position >= 0 && position <= end - 1 : position > -1 && position < end;
   }
   // How much of the region's far end an output moves with. Microsoft's library counts outputs, not samples, and multiplies with the
   // size of the image.

@@ -1,6 +1,6 @@
 // RESAMPLE to RESAMPLE3, UPSAMPLE_2D, and the gradients of resampling: the same weights read the other way.
 //
-// The map is a product of one for each dimension: an output place reads some places of the input (taps), each with a weight.
+// The map is separable: along each dimension an output position reads some input positions (taps), each with a weight.
 #include <algorithm>
 #include <cmath>
 
@@ -22,53 +22,53 @@ struct Sampling {
   Rounding rounding = Rounding::Nearest;
 };
 
-struct Line {
+struct Row {
   uint32_t in_size, out_size;
   uint64_t in_stride;
   float scale, in_offset, out_offset;
 };
 
-// The element at a place, that nearest to it for one beside the tensor; the first for NaN, which offsets may be.
-uint64_t Held(const Line& line, float place) {
-  if (!(place > 0)) return 0;
-  const uint64_t last = line.in_size - 1;
-  return place < static_cast<float>(last) ? std::min(static_cast<uint64_t>(place), last) : last;
+// The element at a position, or the nearest one for a position outside of the tensor; the first for NaN, which offsets may be.
+uint64_t Held(const Row& row, float position) {
+  if (!(position > 0)) return 0;
+  const uint64_t last = row.in_size - 1;
+  return position < static_cast<float>(last) ? std::min(static_cast<uint64_t>(position), last) : last;
 }
 
-void Add(Axis* axis, const Line& line, float place, float weight) {
+void Add(Axis* axis, const Row& row, float position, float weight) {
   if (weight == 0) return;
-  const uint64_t offset = Held(line, place) * line.in_stride;
-  // Neighbours that are held to the edge fall together.
+  const uint64_t offset = Held(row, position) * row.in_stride;
+  // Neighbours that are clamped to the edge coincide.
   if (axis->taps.size() > axis->first.back() && axis->taps.back().offset == offset) axis->taps.back().weight += weight;
   else axis->taps.push_back({offset, weight});
 }
 
 // A triangle over 1 / scale elements to either side, cut at the tensor's edges and made to sum to 1.
-void AddStretched(Axis* axis, const Line& line, float place) {
-  const float reach = 1 / line.scale;
-  const uint64_t low = Held(line, std::ceil(place - reach)), high = Held(line, std::floor(place + reach));
-  auto weigh = [&](uint64_t at) { return std::max(0.0f, 1 - std::fabs(static_cast<float>(at) - place) / reach); };
+void AddStretched(Axis* axis, const Row& row, float position) {
+  const float reach = 1 / row.scale;
+  const uint64_t low = Held(row, std::ceil(position - reach)), high = Held(row, std::floor(position + reach));
+  auto weigh = [&](uint64_t at) { return std::max(0.0f, 1 - std::fabs(static_cast<float>(at) - position) / reach); };
   double sum = 0;
   for (uint64_t at = low; at <= high; ++at) sum += weigh(at);
-  if (!(sum > 0)) return Add(axis, line, std::round(place), 1);
-  for (uint64_t at = low; at <= high; ++at) Add(axis, line, static_cast<float>(at), static_cast<float>(weigh(at) / sum));
+  if (!(sum > 0)) return Add(axis, row, std::round(position), 1);
+  for (uint64_t at = low; at <= high; ++at) Add(axis, row, static_cast<float>(at), static_cast<float>(weigh(at) / sum));
 }
 
-Axis AxisOf(const Line& line, const Sampling& sampling) {
+Axis AxisOf(const Row& row, const Sampling& sampling) {
   Axis axis;
-  for (uint32_t i = 0; i < line.out_size; ++i) {
-    const float place = (static_cast<float>(i) - line.out_offset) / line.scale - line.in_offset;
-    if (sampling.linear && sampling.antialiased && line.scale < 1) {
-      AddStretched(&axis, line, place);
+  for (uint32_t i = 0; i < row.out_size; ++i) {
+    const float position = (static_cast<float>(i) - row.out_offset) / row.scale - row.in_offset;
+    if (sampling.linear && sampling.antialiased && row.scale < 1) {
+      AddStretched(&axis, row, position);
     } else if (sampling.linear) {
-      const float low = std::floor(place), share = place - low;
-      Add(&axis, line, low, 1 - share);
-      Add(&axis, line, low + 1, share);
+      const float low = std::floor(position), share = position - low;
+      Add(&axis, row, low, 1 - share);
+      Add(&axis, row, low + 1, share);
     } else {
       switch (sampling.rounding) {
-        case Rounding::Nearest: Add(&axis, line, std::floor(place + 0.5f), 1); break;
-        case Rounding::Up: Add(&axis, line, std::ceil(place), 1); break;
-        case Rounding::Down: Add(&axis, line, std::floor(place), 1); break;
+        case Rounding::Nearest: Add(&axis, row, std::floor(position + 0.5f), 1); break;
+        case Rounding::Up: Add(&axis, row, std::ceil(position), 1); break;
+        case Rounding::Down: Add(&axis, row, std::floor(position), 1); break;
       }
     }
     axis.first.push_back(static_cast<uint32_t>(axis.taps.size()));
@@ -110,10 +110,10 @@ struct Resampling {
   // visit(offset there, its coordinates)
   template <typename F>
   void ForEach(F&& visit) const {
-    ForEachPlace(rank, sizes, [&](const Dimensions& at) { visit(OffsetAt(rank, at, strides), at); });
+    ForEachPosition(rank, sizes, [&](const Dimensions& at) { visit(OffsetAt(rank, at, strides), at); });
   }
 
-  // visit(offset, weight) for every place that the one at `at` reads.
+  // visit(offset, weight) for every position that the one at `at` reads.
   template <typename F>
   void Taps(const Dimensions& at, F&& visit, uint32_t d = 0, uint64_t offset = 0, double weight = 1) const {
     if (d == rank) return visit(offset, weight);
@@ -175,7 +175,7 @@ KernelPointer MakeResampleGrad(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &dy = *desc.Inputs()[0], &dx = *desc.Outputs()[0];
   const Resampling r = ResamplingOf(GradientAttributes(desc, dx.rank), dx, PackedStrides(dx), dy);
   const uint64_t elements = dx.ElementCount();
-  Walk<1> store(dx.rank, SizesOf(dx), {BroadcastStrides(dx)});
+  BoxIterator<1> store(dx.rank, SizesOf(dx), {BroadcastStrides(dx)});
   return ByFloat(dx.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return KernelFrom(

@@ -1,4 +1,4 @@
-// How resampling reads: each output place of an axis some places of the input's, each with a weight.
+// How resampling reads: each output position of an axis reads some input positions, each with a weight.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ struct Tap {
   float weight;
 };
 
-// The taps of output place i are taps[first[i]] to taps[first[i + 1] - 1].
+// The taps of output position i are taps[first[i]] to taps[first[i + 1] - 1].
 struct Axis {
   std::vector<uint32_t> first{0};
   std::vector<Tap> taps;
 };
 
-// Those of an operator of resampling, or of its gradient, with places of the axis instead of offsets.
+// Those of an operator of resampling, or of its gradient, with positions of the axis instead of offsets.
 std::vector<Axis> AxesOf(const schema::OperatorDesc& desc, bool is_gradient);
 
 }  // namespace dxtensor::software::resample

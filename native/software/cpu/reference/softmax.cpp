@@ -10,11 +10,11 @@ namespace dxtensor::software {
 
 namespace {
 
-// What one line of elements becomes; each visits the line twice or three times.
-struct Line {
+// The softmax of one row; each variant visits the row twice or three times.
+struct Row {
   const uint8_t* in;
   uint8_t* out;
-  const Walk<2>& elements;
+  const BoxIterator<2>& elements;
   const Offsets<2>& start;
 
   template <typename T>
@@ -32,42 +32,42 @@ struct Line {
 };
 
 template <typename T>
-void Softmax(const Line& line) {
-  const float largest = line.Largest<T>();
-  const double sum = line.SumOfExponentials<T>(largest);
-  line.elements(
-      [&](const Offsets<2>& at) { Store<T>(line.out, at[1], static_cast<float>(std::exp(Load<T>(line.in, at[0]) - largest) / sum)); },
-      line.start);
+void Softmax(const Row& row) {
+  const float largest = row.Largest<T>();
+  const double sum = row.SumOfExponentials<T>(largest);
+  row.elements(
+      [&](const Offsets<2>& at) { Store<T>(row.out, at[1], static_cast<float>(std::exp(Load<T>(row.in, at[0]) - largest) / sum)); },
+      row.start);
 }
 
 template <typename T>
-void LogSoftmax(const Line& line) {
-  const float largest = line.Largest<T>();
-  const double log_sum = std::log(line.SumOfExponentials<T>(largest));
-  line.elements(
+void LogSoftmax(const Row& row) {
+  const float largest = row.Largest<T>();
+  const double log_sum = std::log(row.SumOfExponentials<T>(largest));
+  row.elements(
       [&](const Offsets<2>& at) {
-        Store<T>(line.out, at[1], static_cast<float>(static_cast<double>(Load<T>(line.in, at[0]) - largest) - log_sum));
+        Store<T>(row.out, at[1], static_cast<float>(static_cast<double>(Load<T>(row.in, at[0]) - largest) - log_sum));
       },
-      line.start);
+      row.start);
 }
 
 // As ARGMAX: a NaN is the largest only if it comes first.
 template <typename T>
-void Hardmax(const Line& line) {
-  float largest = Load<T>(line.in, line.start[0]);
+void Hardmax(const Row& row) {
+  float largest = Load<T>(row.in, row.start[0]);
   uint64_t position = 0, index = 0;
-  line.elements(
+  row.elements(
       [&](const Offsets<2>& at) {
-        const float x = Load<T>(line.in, at[0]);
+        const float x = Load<T>(row.in, at[0]);
         if (x > largest) {
           largest = x;
           index = position;
         }
         ++position;
       },
-      line.start);
+      row.start);
   position = 0;
-  line.elements([&](const Offsets<2>& at) { Store<T>(line.out, at[1], position++ == index ? 1.0f : 0.0f); }, line.start);
+  row.elements([&](const Offsets<2>& at) { Store<T>(row.out, at[1], position++ == index ? 1.0f : 0.0f); }, row.start);
 }
 
 }  // namespace
@@ -76,10 +76,10 @@ KernelPointer MakeSoftmax(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
   const uint32_t axes = desc.Has("Axes") ? AxisMask(desc.UInts("Axes")) : 1u << (in.rank - 1);
   const std::array<Dimensions, 2> strides = {BroadcastStrides(in), BroadcastStrides(out)};
-  Walk<2> lines = WalkSome<2>(in, strides, ~axes), elements = WalkSome<2>(in, strides, axes);
+  BoxIterator<2> rows = IterateSome<2>(in, strides, ~axes), elements = IterateSome<2>(in, strides, axes);
   return ByFloat(in.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    void (*run)(const Line&) = nullptr;
+    void (*run)(const Row&) = nullptr;
     switch (desc.type()) {
       case DML_OPERATOR_ACTIVATION_SOFTMAX:
       case DML_OPERATOR_ACTIVATION_SOFTMAX1: run = Softmax<T>; break;
@@ -87,8 +87,8 @@ KernelPointer MakeSoftmax(const schema::OperatorDesc& desc) {
       case DML_OPERATOR_ACTIVATION_LOG_SOFTMAX1: run = LogSoftmax<T>; break;
       default: run = Hardmax<T>; break;
     }
-    return KernelFrom([lines, elements, run](const KernelArguments& a) {
-      lines([&](const Offsets<2>& at) { run(Line{a.inputs[0], a.outputs[0], elements, at}); });
+    return KernelFrom([rows, elements, run](const KernelArguments& a) {
+      rows([&](const Offsets<2>& at) { run(Row{a.inputs[0], a.outputs[0], elements, at}); });
     });
   });
 }

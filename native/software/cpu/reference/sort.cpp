@@ -11,7 +11,7 @@ namespace dxtensor::software {
 
 namespace {
 
-// NaN counts as the greatest, so that the order is total; Microsoft's library gives any order to lines with a NaN.
+// NaN counts as the greatest, so that the order is total; Microsoft's library gives any order to rows with a NaN.
 template <typename C>
 bool Less(C a, C b) {
   if constexpr (std::is_floating_point_v<C>)
@@ -26,16 +26,16 @@ KernelPointer MakeTopK(const schema::OperatorDesc& desc) {
   const uint32_t axis = desc.UInt("Axis"), k = desc.UInt("K");
   const bool increasing = desc.Has("AxisDirection") && desc.UInt("AxisDirection") == DML_AXIS_DIRECTION_INCREASING;
   const uint32_t size = in.sizes[axis];
-  const uint64_t in_step = in.strides[axis], value_step = values.strides[axis], index_step = indices.strides[axis];
+  const uint64_t in_stride = in.strides[axis], value_stride = values.strides[axis], index_stride = indices.strides[axis];
   const bool wide_index = schema::BytesPerElement(indices.data_type) == 8;
-  Walk<3> lines = WalkSome<3>(in, {BroadcastStrides(in), BroadcastStrides(values), BroadcastStrides(indices)}, ~(1u << axis));
+  BoxIterator<3> outer = IterateSome<3>(in, {BroadcastStrides(in), BroadcastStrides(values), BroadcastStrides(indices)}, ~(1u << axis));
   return ByNumber(in.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return KernelFrom(
         [=](const KernelArguments& a) {
           auto* order = reinterpret_cast<uint32_t*>(a.scratch);
-          lines([&](const Offsets<3>& at) {
-            auto value = [&](uint32_t i) { return Load<T>(a.inputs[0], at[0] + i * in_step); };
+          outer([&](const Offsets<3>& at) {
+            auto value = [&](uint32_t i) { return Load<T>(a.inputs[0], at[0] + i * in_stride); };
             CheckAbandoned();
             std::iota(order, order + size, 0u);
             std::partial_sort(order, order + k, order + size, [&](uint32_t i, uint32_t j) {
@@ -45,9 +45,9 @@ KernelPointer MakeTopK(const schema::OperatorDesc& desc) {
               return i < j;
             });
             for (uint32_t i = 0; i < k; ++i) {
-              Store<T>(a.outputs[0], at[1] + i * value_step, value(order[i]));
-              if (wide_index) Store<uint64_t>(a.outputs[1], at[2] + i * index_step, order[i]);
-              else Store<uint32_t>(a.outputs[1], at[2] + i * index_step, order[i]);
+              Store<T>(a.outputs[0], at[1] + i * value_stride, value(order[i]));
+              if (wide_index) Store<uint64_t>(a.outputs[1], at[2] + i * index_stride, order[i]);
+              else Store<uint32_t>(a.outputs[1], at[2] + i * index_stride, order[i]);
             }
           });
         },
@@ -58,17 +58,17 @@ KernelPointer MakeTopK(const schema::OperatorDesc& desc) {
 KernelPointer MakeNonzero(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &coordinates = *desc.Outputs()[1];
   const uint32_t rank = coordinates.rank, columns = coordinates.sizes[rank - 1], rows = coordinates.sizes[rank - 2];
-  const uint64_t row_step = coordinates.strides[rank - 2], column_step = coordinates.strides[rank - 1];
-  Walk<2> walk(in.rank, SizesOf(in), {BroadcastStrides(in), PackedStrides(in)});
+  const uint64_t row_stride = coordinates.strides[rank - 2], column_stride = coordinates.strides[rank - 1];
+  BoxIterator<2> iterate(in.rank, SizesOf(in), {BroadcastStrides(in), PackedStrides(in)});
   return ByNumber(in.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return KernelFrom([=, sizes = SizesOf(in), in_rank = in.rank](const KernelArguments& a) {
       uint32_t count = 0;
-      walk([&](const Offsets<2>& at) {
+      iterate([&](const Offsets<2>& at) {
         if (Load<T>(a.inputs[0], at[0]) == 0 || count >= rows) return;
         uint64_t rest = at[1];
         for (uint32_t c = columns, d = in_rank; c-- > 0 && d-- > 0; rest /= sizes[d])
-          Store<uint32_t>(a.outputs[1], count * row_step + c * column_step, static_cast<uint32_t>(rest % sizes[d]));
+          Store<uint32_t>(a.outputs[1], count * row_stride + c * column_stride, static_cast<uint32_t>(rest % sizes[d]));
         ++count;
       });
       Store<uint32_t>(a.outputs[0], 0, count);

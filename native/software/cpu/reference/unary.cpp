@@ -13,15 +13,15 @@ namespace {
 template <typename T, typename F>
 KernelPointer Map(const schema::OperatorDesc& desc, F f) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
-  Walk<2> walk(out, {&in, &out});
+  BoxIterator<2> iterate(out, {&in, &out});
   std::optional<DML_SCALE_BIAS> scale_bias;
   if (desc.Has("ScaleBias")) scale_bias = desc.Get<std::optional<DML_SCALE_BIAS>>("ScaleBias");
   if (!scale_bias)
-    return KernelFrom([walk, f](const KernelArguments& a) {
-      walk([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], f(Load<T>(a.inputs[0], at[0]))); });
+    return KernelFrom([iterate, f](const KernelArguments& a) {
+      iterate([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], f(Load<T>(a.inputs[0], at[0]))); });
     });
-  return KernelFrom([walk, f, s = *scale_bias](const KernelArguments& a) {
-    walk([&](const Offsets<2>& at) {
+  return KernelFrom([iterate, f, s = *scale_bias](const KernelArguments& a) {
+    iterate([&](const Offsets<2>& at) {
       auto x = static_cast<float>(Load<T>(a.inputs[0], at[0]));
       Store<T>(a.outputs[0], at[1], f(Saturate<Compute<T>>(x * s.Scale + s.Bias)));
     });
@@ -31,11 +31,11 @@ KernelPointer Map(const schema::OperatorDesc& desc, F f) {
 template <typename T, typename F>
 KernelPointer Test(const schema::OperatorDesc& desc, F f) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
-  Walk<2> walk(out, {&in, &out});
+  BoxIterator<2> iterate(out, {&in, &out});
   return ByInteger(out.data_type, [&](auto tag) {
     using U = typename decltype(tag)::Type;
-    return KernelFrom([walk, f](const KernelArguments& a) {
-      walk([&](const Offsets<2>& at) { Store<U>(a.outputs[0], at[1], f(Load<T>(a.inputs[0], at[0])) ? 1 : 0); });
+    return KernelFrom([iterate, f](const KernelArguments& a) {
+      iterate([&](const Offsets<2>& at) { Store<U>(a.outputs[0], at[1], f(Load<T>(a.inputs[0], at[0])) ? 1 : 0); });
     });
   });
 }

@@ -18,12 +18,12 @@ KernelPointer MakeLpPooling(const schema::OperatorDesc& desc) {
     return KernelFrom([=, p = desc.UInt("P")](const KernelArguments& a) {
       auto power = [p](double x) { return p == 1 ? x : p == 2 ? x * x : std::pow(x, static_cast<double>(p)); };
       auto root = [p](double x) { return p == 1 ? x : p == 2 ? std::sqrt(x) : std::pow(x, 1.0 / static_cast<double>(p)); };
-      ForEach(out, [&](uint64_t n, uint64_t c, const Position& place) {
+      ForEach(out, [&](uint64_t n, uint64_t c, const Position& position) {
         double sum = 0;
-        window.Visit(in.size, place, [&](const Position& at) {
+        window.Visit(in.size, position, [&](const Position& at) {
           sum += power(std::fabs(static_cast<double>(Load<T>(a.inputs[0], in.At(n, c) + in.At(at)))));
         });
-        Store<T>(a.outputs[0], out.At(n, c) + out.At(place), static_cast<float>(root(sum)));
+        Store<T>(a.outputs[0], out.At(n, c) + out.At(position), static_cast<float>(root(sum)));
       });
     });
   });
@@ -61,18 +61,18 @@ KernelPointer MakeQuantizedPooling(const schema::OperatorDesc& desc) {
   const SideValues from(desc, "Input"), to(desc, "Output");
   const bool counts_padding = desc.Get<bool>("IncludePadding");
   return KernelFrom([=, in_type = input.data_type, out_type = output.data_type](const KernelArguments& a) {
-    ForEach(out, [&](uint64_t n, uint64_t c, const Position& place) {
+    ForEach(out, [&](uint64_t n, uint64_t c, const Position& position) {
       double sum = 0;
-      uint64_t cells = 0;
-      window.Visit(in.size, place, [&](const Position& p) {
+      uint64_t taps = 0;
+      window.Visit(in.size, position, [&](const Position& p) {
         const int64_t x = LoadInteger(in_type, a.inputs[0], in.At(n, c) + in.At(p)) - from.Zero(a, n, c, p);
         sum += static_cast<double>(x) * from.Scale(a, n, c, p);
-        ++cells;
+        ++taps;
       });
-      if (counts_padding) cells = window.Cells();
-      const auto mean = static_cast<float>(sum / static_cast<double>(cells));
-      const float value = std::nearbyint(mean / to.Scale(a, n, c, place)) + static_cast<float>(to.Zero(a, n, c, place));
-      StoreQuantized(out_type, a.outputs[0], out.At(n, c) + out.At(place), value);
+      if (counts_padding) taps = window.Taps();
+      const auto mean = static_cast<float>(sum / static_cast<double>(taps));
+      const float value = std::nearbyint(mean / to.Scale(a, n, c, position)) + static_cast<float>(to.Zero(a, n, c, position));
+      StoreQuantized(out_type, a.outputs[0], out.At(n, c) + out.At(position), value);
     });
   });
 }
@@ -80,8 +80,8 @@ KernelPointer MakeQuantizedPooling(const schema::OperatorDesc& desc) {
 // An index counts the output's elements in row-major order; one past its end writes nothing.
 KernelPointer MakeMaxUnpooling(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &indices = *desc.Inputs()[1], &out = *desc.Outputs()[0];
-  Walk<2> values(in, {&in, &indices});
-  Walk<1> all(out, {&out});
+  BoxIterator<2> values(in, {&in, &indices});
+  BoxIterator<1> all(out, {&out});
   const bool wide_index = schema::BytesPerElement(indices.data_type) == 8;
   return ByWidth(out.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;

@@ -36,7 +36,7 @@ struct Grid {
   uint64_t PackedAt(const Position& p) const { return p[0] * packed[0] + p[1] * packed[1] + p[2] * packed[2]; }
 };
 
-// The window: how it moves over the larger tensor ("image"); the smaller one has an element for each of its places.
+// The window: how it moves over the larger tensor ("image"); the smaller one has an element for each of its positions.
 struct Window {
   Position size{1, 1, 1};
   std::array<int64_t, kPoolDimensions> stride{1, 1, 1}, dilation{1, 1, 1}, padding{};
@@ -50,32 +50,32 @@ struct Window {
       if (desc.Has("Dilations")) dilation[first + d] = desc.UInts("Dilations")[d];
     }
   }
-  uint64_t Cells() const { return size[0] * size[1] * size[2]; }
+  uint64_t Taps() const { return size[0] * size[1] * size[2]; }
 
   // visit(position) for each cell of the window at `place` that lies in the image, in row-major order.
   template <typename F>
-  void Visit(const Position& image, const Position& place, F&& visit) const {
+  void Visit(const Position& image, const Position& position, F&& visit) const {
     Position at;
     for (uint64_t z = 0; z < size[0]; ++z) {
-      if (!Cell(0, place, z, image, &at)) continue;
+      if (!Tap(0, position, z, image, &at)) continue;
       for (uint64_t y = 0; y < size[1]; ++y) {
-        if (!Cell(1, place, y, image, &at)) continue;
+        if (!Tap(1, position, y, image, &at)) continue;
         for (uint64_t x = 0; x < size[2]; ++x)
-          if (Cell(2, place, x, image, &at)) visit(static_cast<const Position&>(at));
+          if (Tap(2, position, x, image, &at)) visit(static_cast<const Position&>(at));
       }
     }
   }
 
  private:
-  bool Cell(uint32_t d, const Position& place, uint64_t k, const Position& image, Position* at) const {
-    const int64_t i = static_cast<int64_t>(place[d]) * stride[d] + static_cast<int64_t>(k) * dilation[d] - padding[d];
+  bool Tap(uint32_t d, const Position& position, uint64_t k, const Position& image, Position* at) const {
+    const int64_t i = static_cast<int64_t>(position[d]) * stride[d] + static_cast<int64_t>(k) * dilation[d] - padding[d];
     if (i < 0 || i >= static_cast<int64_t>(image[d])) return false;
     (*at)[d] = static_cast<uint64_t>(i);
     return true;
   }
 };
 
-// visit(batch, channel, place) for every element of a grid.
+// visit(batch, channel, position) for every element of a grid.
 template <typename F>
 void ForEach(const Grid& grid, F&& visit) {
   for (uint64_t n = 0; n < grid.n; ++n)

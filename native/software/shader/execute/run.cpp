@@ -16,7 +16,7 @@ namespace dxtensor::software::shader {
 namespace {
 
 constexpr int64_t kWidest = 16;  // of the vectors of all instruction sets
-constexpr int64_t kFewestLanes = 128, kMostLanes = 1024, kRegisterBytes = 24 << 10;
+constexpr int64_t kFewestLanes = 128, kMaxLanes = 1024, kRegisterBytes = 24 << 10;
 constexpr int64_t kPieceLanes = 16384;
 constexpr int kUndefined = 0xcd;  // group-shared memory before it is written
 constexpr size_t kAlignment = 64;
@@ -47,7 +47,7 @@ struct Dispatch {
     const int64_t threads = p.Threads();
     for (const Value& value : p.values) registers += !value.uniform();
     // Shared memory is one group's. Else as many groups as keep the registers in the first cache.
-    const int64_t wanted = std::clamp(kRegisterBytes / 4 / std::max<int64_t>(registers, 1), kFewestLanes, kMostLanes);
+    const int64_t wanted = std::clamp(kRegisterBytes / 4 / std::max<int64_t>(registers, 1), kFewestLanes, kMaxLanes);
     groups_per_block = p.shared_size || threads >= wanted ? 1 : std::min(wanted / threads, groups);
     blocks = (groups + groups_per_block - 1) / groups_per_block;
     lanes = (groups_per_block * threads + kWidest - 1) / kWidest * kWidest;
@@ -130,10 +130,10 @@ class Worker {
     const int64_t threads = block_.group_threads;
     for (int64_t lane = 0; lane < dispatch_.groups_per_block * threads; ++lane) {
       const auto flat = static_cast<uint32_t>(lane % threads);
-      const uint32_t place[3] = {flat % size[0], flat / size[0] % size[1], flat / size[0] / size[1]};
+      const uint32_t position[3] = {flat % size[0], flat / size[0] % size[1], flat / size[0] / size[1]};
       if (uint32_t* to = system_[kFlatThreadIdInGroup]) to[lane] = flat;
       for (uint32_t axis = 0; axis < 3; ++axis)
-        if (uint32_t* to = system_[kThreadIdInGroup + axis]) to[lane] = place[axis];
+        if (uint32_t* to = system_[kThreadIdInGroup + axis]) to[lane] = position[axis];
     }
   }
 
@@ -149,10 +149,10 @@ class Worker {
     }
     for (int64_t g = 0; g < count; ++g) {
       const int64_t group = first + g;
-      const int64_t place[3] = {group % groups[0], group / groups[0] % groups[1], group / groups[0] / groups[1]};
+      const int64_t position[3] = {group % groups[0], group / groups[0] % groups[1], group / groups[0] / groups[1]};
       const int64_t begin = g * threads;
       for (uint32_t axis = 0; axis < 3; ++axis) {
-        const auto at = static_cast<uint32_t>(place[axis]);
+        const auto at = static_cast<uint32_t>(position[axis]);
         if (uint32_t* to = system_[kGroupId + axis]) std::fill_n(to + begin, threads, at);
         if (uint32_t* to = system_[kThreadId + axis]) FillIds(to + begin, axis, at * size[axis]);
       }

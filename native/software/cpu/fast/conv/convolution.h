@@ -1,9 +1,9 @@
-// CONVOLUTION in both directions, on the blocked product.
+// The kernel of CONVOLUTION: forward and backward (data gradient), and weight gradients, which DirectML runs as convolutions.
 //
-// Output position o of a dimension reads input position o * step + offset(tap) for each of its taps. Forward, a tap is a cell of the
-// filter; backward, the output is cut into one grid for each remainder of its positions by the stride, and each grid reads those
-// cells that meet it. So one packing of the input serves both, and weight gradients too, where filter and output have changed
-// places and taps are many.
+// Output position o of a dimension reads input position o * conv_stride + offset(tap) for each tap of the filter. Forward has one grid of
+// output positions. Backward has one grid for each remainder of the output position by the convolution stride; each grid reads the taps
+// that meet it. In a weight gradient the taps are the positions of the outputs' gradient, so there are many. ConvolutionGrid chooses the
+// method.
 #pragma once
 
 #include <memory>
@@ -13,23 +13,23 @@
 
 namespace dxtensor::software::fast {
 
-// What happens to the result before it is stored, in this order.
-struct ConvolutionEnd {
-  // A BATCH_NORMALIZATION of the result: its statistics, scale and bias are inputs 3 to 6 of the kernel.
+// What is fused into the convolution, in this order.
+struct ConvolutionEpilogue {
+  // A BATCH_NORMALIZATION of the result; inputs 3 to 6 of the kernel are its statistics, scale and bias.
   const schema::OperatorDesc* norm = nullptr;
-  // Input 7 is added, which lies as the result does.
-  bool adds = false;
-  // Instructions on it.
+  // The residual is added: input 7, in the layout of the result.
+  bool has_residual = false;
+  // Activations of the result.
   Activations after;
-  // The result becomes the nearer one of inputs 8 and 9, numbers, where it is beyond; NaN stays. Nothing else comes after it.
-  bool holds = false;
-  // How it is stored; null: as the operator's output.
+  // The result is clamped to [input 8, input 9], one number each; NaN stays. Nothing comes after it.
+  bool clamps = false;
+  // The tensor that is stored; null: the operator's output.
   const schema::TensorDesc* stored = nullptr;
-  // Whether memory up to whole vectors of kMaxWidth belongs to each pixel of the input, of the result.
-  bool input_has_room = false, output_has_room = false;
+  // Whether the channels of each pixel are padded to whole vectors of kMaxWidth, in the input and in the result.
+  bool input_is_padded = false, output_is_padded = false;
 };
 
 // Null for what it does not cover.
-std::unique_ptr<Kernel> MakeConvolutionKernel(const schema::OperatorDesc& desc, const ConvolutionEnd& end = {});
+std::unique_ptr<Kernel> MakeConvolutionKernel(const schema::OperatorDesc& desc, const ConvolutionEpilogue& end = {});
 
 }  // namespace dxtensor::software::fast

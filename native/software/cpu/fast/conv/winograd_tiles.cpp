@@ -13,8 +13,8 @@ namespace dxtensor::software::fast {
 
 namespace {
 
-constexpr int64_t kPlacesAtOnce = 1 << 20;  // floats of the places of some lines of tiles, for each thread
-constexpr int64_t kCellsAtOnce = 1 << 15;   // floats of a line of tiles, with some channels side by side
+constexpr int64_t kPositionFloatsAtOnce = 1 << 20;  // floats of the positions of some rows of tiles, by thread
+constexpr int64_t kRowFloatsAtOnce = 1 << 15;       // floats of a row of tiles in NHWC
 
 }  // namespace
 
@@ -23,30 +23,30 @@ bool WinogradTiles::IsAllowed() {
   return !text || text[0] != '0';
 }
 
-void WinogradTiles::TurnCells(const CellSource& from, int64_t start_y, int64_t start_x, int64_t lines, int64_t length, int64_t count,
-                              int64_t step, float* cells) {
+void WinogradTiles::CopyToNhwc(const PlaneSource& from, int64_t start_y, int64_t start_x, int64_t rows, int64_t length, int64_t count,
+                               int64_t pixel_stride, float* nhwc) {
   int64_t first, last;
   Clip(start_x, 1, from.columns, length, &first, &last);
-  for (int64_t y = 0; y < lines; ++y) {
-    float* row = cells + y * length * step;
-    const bool inside = start_y + y >= 0 && start_y + y < from.lines;
-    if (!inside || step != count) std::memset(row, 0, static_cast<size_t>(length * step) * sizeof(float));
+  for (int64_t y = 0; y < rows; ++y) {
+    float* to_row = nhwc + y * length * pixel_stride;
+    const bool inside = start_y + y >= 0 && start_y + y < from.rows;
+    if (!inside || pixel_stride != count) std::memset(to_row, 0, static_cast<size_t>(length * pixel_stride) * sizeof(float));
     if (!inside) continue;
-    std::memset(row, 0, static_cast<size_t>(first * step) * sizeof(float));
-    std::memset(row + last * step, 0, static_cast<size_t>((length - last) * step) * sizeof(float));
+    std::memset(to_row, 0, static_cast<size_t>(first * pixel_stride) * sizeof(float));
+    std::memset(to_row + last * pixel_stride, 0, static_cast<size_t>((length - last) * pixel_stride) * sizeof(float));
     if (first < last)
-      Table().turn(row + first * step, step, from.base + (start_y + y) * from.line_step + start_x + first, from.channel_step, count,
-                   last - first);
+      Table().transpose(to_row + first * pixel_stride, pixel_stride, from.base + (start_y + y) * from.row_stride + start_x + first,
+                        from.channel_stride, count, last - first);
   }
 }
 
-int64_t WinogradTiles::LinesAtOnce(int64_t total, int64_t floats) {
-  const int64_t most = std::clamp<int64_t>(kPlacesAtOnce * ThreadPool::Get().size() / floats, 1, total);
+int64_t WinogradTiles::RowsAtOnce(int64_t total, int64_t floats) {
+  const int64_t most = std::clamp<int64_t>(kPositionFloatsAtOnce * ThreadPool::Get().size() / floats, 1, total);
   return DivideUp(total, DivideUp(total, most));
 }
 
-int64_t WinogradTiles::ChannelsAtOnce(int64_t cells, int64_t all) {
-  return std::clamp<int64_t>(kCellsAtOnce / cells / kMaxWidth * kMaxWidth, kMaxWidth, RoundUp(all, kMaxWidth));
+int64_t WinogradTiles::ChannelsAtOnce(int64_t nhwc, int64_t all) {
+  return std::clamp<int64_t>(kRowFloatsAtOnce / nhwc / kMaxWidth * kMaxWidth, kMaxWidth, RoundUp(all, kMaxWidth));
 }
 
 }  // namespace dxtensor::software::fast

@@ -1,4 +1,4 @@
-// What Winograd's F(4 x 4, 3 x 3) and its transposed share: their tiles, and how many of these are computed together.
+// What Winograd F(4 x 4, 3 x 3) and its weight gradient share: tile sizes, and how many tiles are computed together.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@ class WinogradTiles {
   static bool IsAllowed();
 
  protected:
-  static constexpr int64_t kPlaces = 36, kOutputs = 4, kInputs = 6;
-  static constexpr int64_t kLeastChannels = 16;
+  static constexpr int64_t kPositions = 36, kOutputs = 4, kInputs = 6;
+  static constexpr int64_t kMinChannels = 16;
 
-  // An image, whose columns lie side by side.
-  struct CellSource {
+  // An NCHW image with contiguous columns.
+  struct PlaneSource {
     const float* base;
-    int64_t channel_step, line_step, lines, columns;
+    int64_t channel_stride, row_stride, rows, columns;
   };
-  // To `cells`: some lines of it by `length` columns with `count` channels side by side, `step` floats apart; zeros outside.
-  static void TurnCells(const CellSource& from, int64_t start_y, int64_t start_x, int64_t lines, int64_t length, int64_t count,
-                        int64_t step, float* cells);
-  // Of `total` lines of tiles, of which each takes `floats`: equal parts of them.
-  static int64_t LinesAtOnce(int64_t total, int64_t floats);
-  // Of `all` channels, each of which has `cells` in a line of tiles.
-  static int64_t ChannelsAtOnce(int64_t cells, int64_t all);
+  // Transposes some rows of `length` columns and `count` channels to NHWC, pixel_stride floats between pixels; zeros outside of the image.
+  static void CopyToNhwc(const PlaneSource& from, int64_t start_y, int64_t start_x, int64_t rows, int64_t length, int64_t count,
+                         int64_t pixel_stride, float* nhwc);
+  // Rows of tiles that are computed together, out of `total`, where each takes `floats`.
+  static int64_t RowsAtOnce(int64_t total, int64_t floats);
+  // Channels that are transformed together, out of `all`, where each has so many floats in a row of tiles.
+  static int64_t ChannelsAtOnce(int64_t nhwc, int64_t all);
 };
 
 }  // namespace dxtensor::software::fast

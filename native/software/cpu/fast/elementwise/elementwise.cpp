@@ -44,7 +44,7 @@ Bounds BoundsOf(Type type) {
   }
 }
 
-// A float attribute as a bound of an integer type: truncated, and held to the type's range.
+// A float attribute as a bound of an integer type: truncated, and clamped to the type's range.
 int64_t IntegerBound(Type type, float value) {
   const Bounds b = BoundsOf(type);
   if (std::isnan(value)) return 0;
@@ -131,7 +131,7 @@ class Emitter {
     op.type = RegisterOf(type_);
     return b_.Emit(op, RegisterType::I32, in_[0], desc_.Inputs().size() > 1 ? in_[1] : in_[0]);
   }
-  // An integer held to the range of an output below 32 bits, as DirectML's shaders do it.
+  // An integer clamped to the range of an output below 32 bits, as DirectML's shaders do it.
   int Held(int reg) {
     if (reg < 0 || IsFloat(out_type_) || schema::BitsPerElement(out_type_) >= 32) return reg;
     MicroOp op{Code::IClip};

@@ -25,12 +25,12 @@ std::optional<Activations> FusedActivations(const schema::OperatorDesc& host) {
   return inner ? ActivationsOf(*inner) : Activations{};
 }
 
-std::optional<Limits> LimitsOf(const Activations& activations) {
+std::optional<ClampRange> ClampOf(const Activations& activations) {
   constexpr float kNone = std::numeric_limits<float>::infinity();
-  if (activations.empty()) return Limits{-kNone, kNone};
+  if (activations.empty()) return ClampRange{-kNone, kNone};
   if (activations.size() > 1) return std::nullopt;
   const MicroOp& op = activations[0];
-  if (op.code == Code::FThresholdedRelu && op.p == 0) return Limits{0, kNone};
+  if (op.code == Code::FThresholdedRelu && op.p == 0) return ClampRange{0, kNone};
   return std::nullopt;
 }
 

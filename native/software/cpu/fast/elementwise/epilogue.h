@@ -1,5 +1,4 @@
-// What happens to a finished tile of a matrix product before it is stored: another tensor or a bias is added, then activations run.
-// Immutable.
+// The epilogue of GEMM and convolution tiles: activations as instructions of the block engine, or a clamp. Immutable.
 #pragma once
 
 #include <limits>
@@ -19,13 +18,13 @@ std::optional<Activations> ActivationsOf(const schema::OperatorDesc& activation)
 // Those of the FusedActivation field of `host`: none when it is null; nothing when the engine does not have it.
 std::optional<Activations> FusedActivations(const schema::OperatorDesc& host);
 
-// To which they hold a number, where they do nothing else and NaN stays.
-struct Limits {
+// The range of a clamp that keeps NaN: activations that do nothing else.
+struct ClampRange {
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
 
-  bool Holds() const { return low > -std::numeric_limits<float>::infinity() || high < std::numeric_limits<float>::infinity(); }
+  bool Clamps() const { return low > -std::numeric_limits<float>::infinity() || high < std::numeric_limits<float>::infinity(); }
 };
-std::optional<Limits> LimitsOf(const Activations& activations);
+std::optional<ClampRange> ClampOf(const Activations& activations);
 
 // Runs them over n floats, of which memory exists up to the next multiple of the vector width.
 void Activate(const Activations& activations, float* x, int64_t n);

@@ -55,8 +55,8 @@ int CostOf(const MicroOp& op) {
 }
 
 constexpr int64_t kLargeMemory = 40 * 1024, kSmallMemory = 4 * 1024;
-constexpr int64_t kMostBlock = 1024;
-constexpr int kMostRegisters = 128;
+constexpr int64_t kMaxBlock = 1024;
+constexpr int kMaxRegisters = 128;
 
 }  // namespace
 
@@ -65,7 +65,7 @@ constexpr int kMostRegisters = 128;
 class ProgramKernel final : public Kernel {
  public:
   explicit ProgramKernel(ProgramBuilder& builder);
-  bool FitsCache() const { return registers_ <= kMostRegisters && memory_per_element_ * 64 <= kLargeMemory; }
+  bool FitsCache() const { return registers_ <= kMaxRegisters && memory_per_element_ * 64 <= kLargeMemory; }
   void Run(const KernelArguments& arguments) const override;
   bool MayOverwrite(size_t input, size_t output) const override;
 
@@ -84,11 +84,11 @@ class ProgramKernel final : public Kernel {
   void RunRange(const KernelArguments& arguments, int64_t first, int64_t last, int64_t block) const;
   void RunBlock(const KernelArguments& arguments, uint8_t** registers, uint8_t* const* homes, int64_t start, int64_t n) const;
   template <typename Step>
-  void Walk(const Operand& operand, int64_t start, int64_t n, Step step) const;
+  void BoxIterator(const Operand& operand, int64_t start, int64_t n, Step step) const;
 
   int rank_ = 0;
   std::array<int64_t, schema::kMaxRank> sizes_{};
-  int64_t count_ = 1, block_ = kMostBlock, grain_ = 0;
+  int64_t count_ = 1, block_ = kMaxBlock, grain_ = 0;
   int width_;
   decltype(IsaTable::execute) execute_;
   int registers_ = 0;
@@ -146,7 +146,7 @@ ProgramKernel::ProgramKernel(ProgramBuilder& b) : width_(Table().width), execute
     return contiguous ? Access::Contiguous : scalar ? Access::Scalar : Access::Strided;
   };
   // Whether a block of it often lies in one piece.
-  auto has_parts = [&](size_t i) { return strides[i][rank_ - 1] == 1 && sizes_[rank_ - 1] >= kMostBlock / 2; };
+  auto has_parts = [&](size_t i) { return strides[i][rank_ - 1] == 1 && sizes_[rank_ - 1] >= kMaxBlock / 2; };
   std::vector<int> free4, free8;
   auto take = [&](int reg) {
     auto& pool = RegisterBytes(b.types_[reg]) == 8 ? free8 : free4;
@@ -169,7 +169,7 @@ ProgramKernel::ProgramKernel(ProgramBuilder& b) : width_(Table().width), execute
   for (int k = 0; k < b.op_count(); ++k) {
     MicroOp& op = ops_[k];
     const int d = op.d;
-    // The result takes a home of its own: instructions that change the width of elements cannot work in place.
+    // The result takes a block of its own: instructions that change the width of elements cannot work in place.
     take(d);
     op.a = static_cast<uint16_t>(home[op.a]);
     op.b = static_cast<uint16_t>(home[op.b]);
@@ -202,15 +202,15 @@ ProgramKernel::ProgramKernel(ProgramBuilder& b) : width_(Table().width), execute
   for (auto& op : ops_) cost += CostOf(op);
   for (auto& o : loads_) cost += o.access == Access::Strided ? 8 : 1;
   for (auto& o : stores_) cost += o.access == Access::Contiguous ? 1 : 8;
-  grain_ = std::max<int64_t>(kMostBlock, 100000 / cost / kMostBlock * kMostBlock);
-  // A few pieces for each thread, so that one that is held up does not hold up all.
-  grain_ = std::max(grain_, (count_ / (ThreadPool::Get().size() * 8) + kMostBlock) / kMostBlock * kMostBlock);
-  block_ = std::clamp<int64_t>(kLargeMemory / std::max<int64_t>(memory_per_element_, 4) / 64 * 64, 64, kMostBlock);
+  grain_ = std::max<int64_t>(kMaxBlock, 100000 / cost / kMaxBlock * kMaxBlock);
+  // A few chunks for each thread, so that a delayed thread does not delay all.
+  grain_ = std::max(grain_, (count_ / (ThreadPool::Get().size() * 8) + kMaxBlock) / kMaxBlock * kMaxBlock);
+  block_ = std::clamp<int64_t>(kLargeMemory / std::max<int64_t>(memory_per_element_, 4) / 64 * 64, 64, kMaxBlock);
 }
 
-// Calls step(element in the block, offset in memory, length) for every stretch along the innermost dimension.
+// Calls step(element in the block, offset in memory, length) for every segment along the innermost dimension.
 template <typename Step>
-void ProgramKernel::Walk(const Operand& o, int64_t start, int64_t n, Step step) const {
+void ProgramKernel::BoxIterator(const Operand& o, int64_t start, int64_t n, Step step) const {
   std::array<int64_t, schema::kMaxRank> at;
   int64_t rest = start, offset = 0;
   for (int d = rank_ - 1; d >= 0; --d) {
@@ -252,7 +252,7 @@ void ProgramKernel::RunBlock(const KernelArguments& arguments, uint8_t** registe
     registers[o.reg] = homes[o.reg];
     const int64_t inner = o.strides[rank_ - 1];
     const int64_t bytes = home_bytes_[o.reg];
-    Walk(o, start, n, [&](int64_t done, int64_t offset, int64_t length) {
+    BoxIterator(o, start, n, [&](int64_t done, int64_t offset, int64_t length) {
       if (o.direct && whole && length == n) registers[o.reg] = const_cast<uint8_t*>(from) + offset * o.bytes;
       else table.load(o.type, homes[o.reg] + done * bytes, from + offset * o.bytes, inner, length);
     });
@@ -268,7 +268,7 @@ void ProgramKernel::RunBlock(const KernelArguments& arguments, uint8_t** registe
     }
     const int64_t inner = o.strides[rank_ - 1];
     const int64_t bytes = home_bytes_[o.reg];
-    Walk(o, start, n, [&](int64_t done, int64_t offset, int64_t length) {
+    BoxIterator(o, start, n, [&](int64_t done, int64_t offset, int64_t length) {
       table.store(o.type, to + offset * o.bytes, registers[o.reg] + done * bytes, inner, length);
     });
   }
@@ -276,7 +276,7 @@ void ProgramKernel::RunBlock(const KernelArguments& arguments, uint8_t** registe
 
 template <int64_t kMemory>
 void ProgramKernel::RunRange(const KernelArguments& arguments, int64_t first, int64_t last, int64_t block) const {
-  constexpr int kRegisters = kMemory == kSmallMemory ? 16 : kMostRegisters;
+  constexpr int kRegisters = kMemory == kSmallMemory ? 16 : kMaxRegisters;
   alignas(64) uint8_t memory[kMemory];
   uint8_t* homes[kRegisters];
   uint8_t* registers[kRegisters];
@@ -316,7 +316,7 @@ bool ProgramKernel::MayOverwrite(size_t input, size_t output) const {
       if (from.access != Access::Contiguous || to.access != Access::Contiguous || from.bytes != to.bytes) return false;
       // A block that is a copy keeps what was loaded.
       if (!from.direct) continue;
-      // What another output shows as it was loaded is read when all has run, and after other outputs are stored.
+      // A value that is stored as it was loaded is read when all instructions have run, and after other outputs are stored.
       for (const Operand& other : stores_)
         if (&other != &to && other.reg == from.reg) return false;
       // A block that is stored when all has run is written last.

@@ -1,7 +1,7 @@
 // A block program: loads, instructions and stores over one box of coordinates, and the kernel that runs it.
 //
-// The builder hands out one virtual register for each result; Finish gives each a place among a few blocks that stay in the level 1
-// cache. Used by one thread; the finished kernel is immutable.
+// The builder makes one virtual register for each result; Finish allocates them to a few blocks that stay in the level 1 cache. Used by one
+// thread; the finished kernel is immutable.
 #pragma once
 
 #include <array>
@@ -29,17 +29,17 @@ bool IsEngineType(DML_TENSOR_DATA_TYPE type);
 
 class ProgramBuilder {
  public:
-  // The box of coordinates that all operands are walked over.
+  // The box of coordinates over which all operands are traversed.
   explicit ProgramBuilder(const schema::TensorDesc& box);
 
-  // Whether a tensor can be walked in this box: it has its sizes (but for ones in front), or the same number of elements and
+  // Whether a tensor can be traversed in this box: it has its sizes (but for ones in front), or the same number of elements and
   // lies packed, or all its strides are zero.
   static bool Fits(const schema::TensorDesc& box, const schema::TensorDesc& tensor);
   // The tensor's strides along the dimensions of a box that it fits.
   static Extents StridesIn(const schema::TensorDesc& box, const schema::TensorDesc& tensor);
 
   int Load(int slot, const schema::TensorDesc& tensor);
-  // An instruction on registers; the number of the one that holds its result is returned.
+  // Adds an instruction on registers; returns the register of its result.
   int Emit(MicroOp op, RegisterType result, int a, int b = -1, int c = -1);
   void Store(int slot, const schema::TensorDesc& tensor, int reg);
 

@@ -15,12 +15,12 @@ class RandomKernel final : public Kernel {
  public:
   explicit RandomKernel(const schema::OperatorDesc& desc) : count_(static_cast<int64_t>(desc.Outputs()[0]->ElementCount())) {
     const schema::TensorDesc &state = *desc.Inputs()[0], *next = desc.Outputs()[1];
-    in_step_ = state.strides[state.rank - 1];
-    if (next) out_step_ = next->strides[next->rank - 1];
+    in_stride_ = state.strides[state.rank - 1];
+    if (next) out_stride_ = next->strides[next->rank - 1];
   }
   void Run(const KernelArguments& a) const override {
     uint32_t words[6];  // read first: the state may be updated in place
-    for (int i = 0; i < 6; ++i) std::memcpy(&words[i], a.inputs[0] + i * in_step_ * 4, 4);
+    for (int i = 0; i < 6; ++i) std::memcpy(&words[i], a.inputs[0] + i * in_stride_ * 4, 4);
     const uint64_t low = words[0] | uint64_t{words[1]} << 32, high = words[2] | uint64_t{words[3]} << 32;
     auto* out = reinterpret_cast<uint32_t*>(a.outputs[0]);
     const int64_t blocks = (count_ + 3) / 4, whole = count_ / 4;
@@ -40,11 +40,11 @@ class RandomKernel final : public Kernel {
     words[1] = static_cast<uint32_t>(after >> 32);
     words[2] = static_cast<uint32_t>(carried);
     words[3] = static_cast<uint32_t>(carried >> 32);
-    for (int i = 0; i < 6; ++i) std::memcpy(a.outputs[1] + i * out_step_ * 4, &words[i], 4);
+    for (int i = 0; i < 6; ++i) std::memcpy(a.outputs[1] + i * out_stride_ * 4, &words[i], 4);
   }
 
  private:
-  int64_t count_, in_step_, out_step_ = 0;
+  int64_t count_, in_stride_, out_stride_ = 0;
 };
 
 }  // namespace

@@ -6,35 +6,35 @@
 #include "software/cpu/fast/isa/isa_table.h"
 #include "software/cpu/host/thread_pool.h"
 #include "matrix_vector.h"
-#include "panel_product.h"
+#include "panel_gemm.h"
 
 namespace dxtensor::software::fast {
 
 namespace {
 
-constexpr int64_t kThinRows = 64, kMostThinDepth = 1024;  // rows at once
-constexpr int64_t kThinWork = 1 << 17;                    // multiplications by a row of B that are worth a thread's while
-constexpr int64_t kMostTileColumns = 32;
+constexpr int64_t kNarrowRows = 64, kMaxNarrowDepth = 1024;  // rows of A at once
+constexpr int64_t kNarrowWork = 1 << 17;                     // multiply-adds of vectors that are worth a thread
+constexpr int64_t kMaxTileColumns = 32;
 
 class GemmKernel final : public Kernel {
  public:
-  explicit GemmKernel(Product product);
+  explicit GemmKernel(GemmShape shape);
   size_t ScratchBytes() const override {
-    return is_thin_ ? static_cast<size_t>(batch_ * k_ * Table().width) * sizeof(float) : product_.ScratchBytes();
+    return is_narrow_ ? static_cast<size_t>(batch_ * k_ * Table().width) * sizeof(float) : panel_gemm_.ScratchBytes();
   }
   void Run(const KernelArguments& arguments) const override;
 
  private:
   friend struct GemmSource;
-  void RunThin(const KernelArguments& arguments) const;
+  void RunNarrow(const KernelArguments& arguments) const;
 
   Matrix a_, b_, c_, out_;
   int64_t batch_, channels_, m_, n_, k_;
   float alpha_, beta_;
-  bool adds_c_, direct_, is_thin_;
+  bool adds_c_, direct_, is_narrow_;
   Activations activations_;
-  std::optional<Limits> limits_;  // where end_tile does all that follows
-  PanelProduct product_;
+  std::optional<ClampRange> clamp_;  // set where apply_epilogue does everything
+  PanelGemm panel_gemm_;
 };
 
 struct GemmSource final : PanelSource {
@@ -54,10 +54,10 @@ struct GemmSource final : PanelSource {
       table.pack_rows(to, to_stride, height, reinterpret_cast<const float*>(from), row_stride, column_stride, n);
       return;
     }
-    constexpr int64_t kStep = 64;
-    alignas(64) float values[32 * kStep];
-    for (int64_t j = 0; j < n; j += kStep) {
-      const int64_t count = std::min(kStep, n - j);
+    constexpr int64_t kChunk = 64;
+    alignas(64) float values[32 * kChunk];
+    for (int64_t j = 0; j < n; j += kChunk) {
+      const int64_t count = std::min(kChunk, n - j);
       if (row_stride == 1) {
         for (int64_t i = 0; i < count; ++i)
           table.load(x.type, reinterpret_cast<uint8_t*>(values), from + (j + i) * column_stride * x.bytes, 1, height),
@@ -65,9 +65,9 @@ struct GemmSource final : PanelSource {
         continue;
       }
       for (int64_t i = 0; i < height; ++i)
-        table.load(x.type, reinterpret_cast<uint8_t*>(values + i * kStep), from + (i * row_stride + j * column_stride) * x.bytes,
+        table.load(x.type, reinterpret_cast<uint8_t*>(values + i * kChunk), from + (i * row_stride + j * column_stride) * x.bytes,
                    column_stride, count);
-      table.pack_rows(to + j * to_stride, to_stride, height, values, kStep, 1, count);
+      table.pack_rows(to + j * to_stride, to_stride, height, values, kChunk, 1, count);
     }
   }
   void PackA(int64_t batch, int64_t m, int64_t rows, int64_t k, int64_t count, float* to) const override {
@@ -78,12 +78,12 @@ struct GemmSource final : PanelSource {
     if (columns < width) std::memset(to, 0, static_cast<size_t>(width * count) * sizeof(float));
     Pack(g.b_, arguments.inputs[1] + Offset(g.b_, batch, k, n) * g.b_.bytes, to, width, columns, g.b_.column, g.b_.row, count);
   }
-  // A few rows of all panels at a time: reads whole stretches of the rows of B.
+  // A few rows of all panels at a time: reads long segments of the rows of B.
   void PackBlockOfB(int64_t batch, int64_t n, int64_t n_last, int64_t width, int64_t k, int64_t count, float* to) const override {
-    const int64_t step = g.b_.column == 1 ? 8 : count;
-    for (int64_t j = 0; j < count; j += step)
+    const int64_t k_step = g.b_.column == 1 ? 8 : count;
+    for (int64_t j = 0; j < count; j += k_step)
       for (int64_t i = n; i < n_last; i += width)
-        PackB(batch, i, std::min(width, n_last - i), width, k + j, std::min(step, count - j), to + (i - n) * count + j * width);
+        PackB(batch, i, std::min(width, n_last - i), width, k + j, std::min(k_step, count - j), to + (i - n) * count + j * width);
   }
   const float* DirectA(int64_t batch, int64_t m, int64_t k, int64_t* stride) const override {
     if (g.a_.type != DML_TENSOR_DATA_TYPE_FLOAT32 || (g.a_.column != 1 && g.k_ > 1) || g.alpha_ != 1) return nullptr;
@@ -103,15 +103,15 @@ struct GemmSource final : PanelSource {
   bool NeedsStore() const override { return g.adds_c_ || !g.activations_.empty(); }
   void Store(int64_t batch, int64_t m, int64_t rows, int64_t n, int64_t columns, float* tile, int64_t stride) const override {
     const IsaTable& table = Table();
-    if (g.limits_) {
-      TileEnd end{g.limits_->low, g.limits_->high};
-      end.added_step = g.c_.row;
-      if (g.adds_c_) end.added = reinterpret_cast<const float*>(arguments.inputs[2]) + Offset(g.c_, batch, m, n);
-      table.end_tile(reinterpret_cast<float*>(arguments.outputs[0]) + Offset(g.out_, batch, m, n), g.out_.row, tile, stride, end, rows,
-                     columns);
+    if (g.clamp_) {
+      TileEpilogue epilogue{g.clamp_->low, g.clamp_->high};
+      epilogue.residual_stride = g.c_.row;
+      if (g.adds_c_) epilogue.residual = reinterpret_cast<const float*>(arguments.inputs[2]) + Offset(g.c_, batch, m, n);
+      table.apply_epilogue(reinterpret_cast<float*>(arguments.outputs[0]) + Offset(g.out_, batch, m, n), g.out_.row, tile, stride, epilogue,
+                           rows, columns);
       return;
     }
-    alignas(64) float local[kMostTileFloats];
+    alignas(64) float local[kMaxTileFloats];
     if (!g.activations_.empty() && stride != table.tile_columns) {
       for (int64_t r = 0; r < rows; ++r)
         std::memcpy(local + r * table.tile_columns, tile + r * stride, static_cast<size_t>(columns) * sizeof(float));
@@ -119,11 +119,11 @@ struct GemmSource final : PanelSource {
       stride = table.tile_columns;
     }
     if (g.adds_c_) {
-      alignas(64) float added[32];
+      alignas(64) float residual[32];
       for (int64_t r = 0; r < rows; ++r) {
-        table.load(g.c_.type, reinterpret_cast<uint8_t*>(added), arguments.inputs[2] + Offset(g.c_, batch, m + r, n) * g.c_.bytes,
+        table.load(g.c_.type, reinterpret_cast<uint8_t*>(residual), arguments.inputs[2] + Offset(g.c_, batch, m + r, n) * g.c_.bytes,
                    g.c_.column, columns);
-        table.axpy(tile + r * stride, added, g.beta_, columns);
+        table.axpy(tile + r * stride, residual, g.beta_, columns);
       }
     }
     if (!g.activations_.empty()) Activate(g.activations_, tile, rows * stride);
@@ -135,11 +135,11 @@ struct GemmSource final : PanelSource {
   }
 };
 
-Product ProductOf(const schema::OperatorDesc& desc, Activations activations, const schema::TensorDesc& out) {
+GemmShape GemmShapeOf(const schema::OperatorDesc& desc, Activations activations, const schema::TensorDesc& out) {
   const schema::TensorDesc &a = *desc.Tensor("ATensor"), &b = *desc.Tensor("BTensor");
   const bool trans_a = desc.UInt("TransA") == DML_MATRIX_TRANSFORM_TRANSPOSE,
              trans_b = desc.UInt("TransB") == DML_MATRIX_TRANSFORM_TRANSPOSE;
-  Product p;
+  GemmShape p;
   p.alpha = desc.Float("Alpha");
   p.activations = std::move(activations);
   p.a = Matrix(a, trans_a);
@@ -156,7 +156,7 @@ Product ProductOf(const schema::OperatorDesc& desc, Activations activations, con
   }
   if (rank > 2) p.channels = out.sizes[rank - 3];
   p.batch = p.channels * (rank > 3 ? out.sizes[rank - 4] : 1);
-  // One long product where B is the same for all and the rows of A and of the output go on from one to the next.
+  // One GEMM for the whole batch where B is shared and the rows of A and of the output are evenly spaced across it.
   auto row_of = [&](const Matrix& x) { return p.m == 1 ? x.inner : x.row; };
   auto merges = [&](const Matrix& x) { return row_of(x) != 0 && x.inner == row_of(x) * p.m; };
   if (p.batch == p.channels && p.batch > 1 && p.b.inner == 0 && merges(p.a) && merges(p.out) &&
@@ -168,7 +168,7 @@ Product ProductOf(const schema::OperatorDesc& desc, Activations activations, con
   return p;
 }
 
-GemmKernel::GemmKernel(Product p)
+GemmKernel::GemmKernel(GemmShape p)
     : a_(p.a),
       b_(p.b),
       c_(p.c),
@@ -183,35 +183,35 @@ GemmKernel::GemmKernel(Product p)
       adds_c_(p.adds_c),
       activations_(std::move(p.activations)) {
   direct_ = out_.type == DML_TENSOR_DATA_TYPE_FLOAT32 && out_.column == 1 && n_ != 1;
-  if (direct_ && (!adds_c_ || (beta_ == 1 && c_.type == DML_TENSOR_DATA_TYPE_FLOAT32 && c_.column == 1))) limits_ = LimitsOf(activations_);
-  // Not wider than a vector, where tiles are, and read along its rows.
-  is_thin_ = n_ <= Table().width && Table().width < Table().tile_columns && m_ >= kThinRows && k_ <= kMostThinDepth && a_.column == 1 &&
-             a_.type == DML_TENSOR_DATA_TYPE_FLOAT32 && alpha_ == 1;
-  if (is_thin_) return;
-  product_ = PanelProduct(p.batch, m_, n_, k_, direct_, a_.inner == 0 && a_.outer == 0);
+  if (direct_ && (!adds_c_ || (beta_ == 1 && c_.type == DML_TENSOR_DATA_TYPE_FLOAT32 && c_.column == 1))) clamp_ = ClampOf(activations_);
+  // Small N: at most a vector of columns, narrower than a tile, and K-contiguous rows of A.
+  is_narrow_ = n_ <= Table().width && Table().width < Table().tile_columns && m_ >= kNarrowRows && k_ <= kMaxNarrowDepth &&
+               a_.column == 1 && a_.type == DML_TENSOR_DATA_TYPE_FLOAT32 && alpha_ == 1;
+  if (is_narrow_) return;
+  panel_gemm_ = PanelGemm(p.batch, m_, n_, k_, direct_, a_.inner == 0 && a_.outer == 0);
 }
 
 void GemmKernel::Run(const KernelArguments& arguments) const {
-  if (is_thin_) RunThin(arguments);
-  else product_.Run(GemmSource(*this, arguments), arguments.scratch);
+  if (is_narrow_) RunNarrow(arguments);
+  else panel_gemm_.Run(GemmSource(*this, arguments), arguments.scratch);
 }
 
-void GemmKernel::RunThin(const KernelArguments& arguments) const {
+void GemmKernel::RunNarrow(const KernelArguments& arguments) const {
   const IsaTable& table = Table();
   const GemmSource source(*this, arguments);
-  const int64_t width = table.width, stride = table.tile_columns, blocks = (m_ + kThinRows - 1) / kThinRows;
+  const int64_t width = table.width, stride = table.tile_columns, blocks = (m_ + kNarrowRows - 1) / kNarrowRows;
   auto* b = reinterpret_cast<float*>(arguments.scratch);
   for (int64_t batch = 0; batch < batch_; ++batch) source.PackB(batch, 0, n_, width, 0, k_, b + batch * k_ * width);
   const bool stores = source.NeedsStore() || !direct_ || n_ != width;
-  const int64_t grain = std::max<int64_t>(1, kThinWork / (kThinRows * k_));
+  const int64_t grain = std::max<int64_t>(1, kNarrowWork / (kNarrowRows * k_));
   ThreadPool::Get().ParallelFor(0, batch_ * blocks, grain, [&](int64_t first, int64_t last, int) {
-    alignas(64) float sums[kThinRows * kMostTileColumns] = {};
+    alignas(64) float sums[kNarrowRows * kMaxTileColumns] = {};
     for (int64_t i = first; i < last; ++i) {
-      const int64_t batch = i / blocks, m = i % blocks * kThinRows, rows = std::min(kThinRows, m_ - m);
+      const int64_t batch = i / blocks, m = i % blocks * kNarrowRows, rows = std::min(kNarrowRows, m_ - m);
       int64_t a_stride = 0, c_stride = stride;
       const float* a = source.DirectA(batch, m, 0, &a_stride);
       float* c = stores ? sums : source.DirectC(batch, m, 0, n_, &c_stride);
-      table.thin_rows(k_, a, a_stride, b + batch * k_ * width, c, c_stride, rows);
+      table.narrow_gemm(k_, a, a_stride, b + batch * k_ * width, c, c_stride, rows);
       if (stores) source.Store(batch, m, rows, 0, n_, sums, stride);
     }
   });
@@ -227,9 +227,9 @@ std::unique_ptr<Kernel> MakeGemmKernel(const schema::OperatorDesc& desc, const A
   auto activations = FusedActivations(desc);
   if (!activations) return nullptr;
   activations->insert(activations->end(), after.begin(), after.end());
-  Product product = ProductOf(desc, std::move(*activations), out);
-  if (auto kernel = MakeMatrixVectorKernel(product)) return kernel;
-  return std::make_unique<GemmKernel>(std::move(product));
+  GemmShape shape = GemmShapeOf(desc, std::move(*activations), out);
+  if (auto kernel = MakeMatrixVectorKernel(shape)) return kernel;
+  return std::make_unique<GemmKernel>(std::move(shape));
 }
 
 }  // namespace dxtensor::software::fast

@@ -1,4 +1,4 @@
-// GEMM on the blocked product.
+// The kernel of GEMM, on PanelGemm.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace dxtensor::software::fast {
 
-// Null for what it does not cover. `after`: instructions on the result, which is then stored as `stored` describes it.
+// Null for what it does not cover. `after`: activations of the result. `stored`: the tensor that is stored.
 std::unique_ptr<Kernel> MakeGemmKernel(const schema::OperatorDesc& desc, const Activations& after = {},
                                        const schema::TensorDesc* stored = nullptr);
 

@@ -1,4 +1,4 @@
-// A matrix times a vector, or times a few that lie along its rows: GEMM with a single row or column, or with few rows, without packing.
+// Matrix-vector products and skinny GEMM (small M, K-contiguous B): dot products or axpys, nothing is packed.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace dxtensor::software::fast {
 
-// One of GEMM's operands as a matrix for each of two leading coordinates; strides in elements.
+// An operand of GEMM: a matrix for each of two batch dimensions; strides in elements.
 struct Matrix {
   DML_TENSOR_DATA_TYPE type = DML_TENSOR_DATA_TYPE_UNKNOWN;
   int bytes = 0;
@@ -27,7 +27,7 @@ struct Matrix {
 };
 
 // A GEMM's sizes and operands, after transpositions.
-struct Product {
+struct GemmShape {
   Matrix a, b, c, out;
   int64_t batch = 1, channels = 1, m = 1, n = 1, k = 1;
   float alpha = 1, beta = 0;
@@ -35,7 +35,7 @@ struct Product {
   Activations activations;
 };
 
-// Null where there are more vectors than that, or the matrix is not float32 that lies side by side along one of its dimensions.
-std::unique_ptr<Kernel> MakeMatrixVectorKernel(const Product& product);
+// Null where there are too many vectors, or the matrix is not float32 with a contiguous dimension.
+std::unique_ptr<Kernel> MakeMatrixVectorKernel(const GemmShape& shape);
 
 }  // namespace dxtensor::software::fast

@@ -126,7 +126,7 @@ static void ExecuteFloat(const MicroOp& op, uint8_t* const* r, int64_t n) {
       return;
     case Code::FHold: {
       const float* c = reinterpret_cast<const float*>(r[op.c]);
-      for (int64_t i = 0; i < n; i += kWidth) StoreF(d + i, Hold(LoadF(a + i), LoadF(b + i), LoadF(c + i)));
+      for (int64_t i = 0; i < n; i += kWidth) StoreF(d + i, Clamp(LoadF(a + i), LoadF(b + i), LoadF(c + i)));
       return;
     }
     case Code::FIsInfinity:

@@ -5,12 +5,12 @@ namespace dxtensor::software::fast {
 
 enum class Isa { Portable, Neon, Avx2, Avx512 };
 
-// The best one that the processor and the operating system offer, or another one of its own that DXTENSOR_SOFTWARE_ISA names (portable,
+// The best one that the CPU and the operating system offer, or another one of its own that DXTENSOR_SOFTWARE_ISA names (portable,
 // neon, avx2, avx512).
 Isa ActiveIsa();
 const char* IsaName(Isa isa);
 
-// What a processor has and its operating system lets programs use; some virtual machines show AVX2 without the others.
+// What a CPU has and its operating system lets programs use; some virtual machines report AVX2 without the others.
 struct CpuFeatures {
   bool avx2 = false, fma = false, f16c = false, avx512 = false;  // avx512: F, BW, DQ and VL
   bool neon = false;

@@ -1,12 +1,12 @@
 // Rows of a matrix times vectors that lie along them: sums across lanes. Included between isa_begin.inl and isa_end.inl, after lanes.inl.
 
 #if DX_ISA == 1  // whose registers hold no more
-constexpr int kDotSums = 8, kMostDotVectors = 2;
+constexpr int kDotSums = 8, kMaxDotVectors = 2;
 #else
-constexpr int kDotSums = 16, kMostDotVectors = 4;
+constexpr int kDotSums = 16, kMaxDotVectors = 4;
 #endif
 
-// sums[r] = the products of row r of the matrix with v.
+// sums[r] = the dot product of row r of the matrix with v.
 template <int kRows>
 DX_INLINE void DotRowsOf(float* sums, const float* m, int64_t row_stride, const float* v, int64_t n, bool adds) {
   VF low[kRows] = {}, high[kRows] = {};
@@ -42,13 +42,13 @@ static void DotRows(float* sums, const float* m, int64_t row_stride, const float
   }
 }
 
-// sums[v * sums_step + r] = row r times vector v. Rows and vectors that are missing are read as the last ones, and left out.
+// sums[v * sums_stride + r] = row r times vector v. Missing rows and vectors are read as the last ones, and not stored.
 template <int kRows, int kVectors>
 DX_INLINE void DotTileOf(const DotTile& t) {
   constexpr int kSums = kRows * kVectors;
   const float *rows[kRows], *vectors[kVectors];
-  for (int r = 0; r < kRows; ++r) rows[r] = t.matrix + (r < t.rows ? r : t.rows - 1) * t.row_step;
-  for (int v = 0; v < kVectors; ++v) vectors[v] = t.vectors + (v < t.count ? v : t.count - 1) * t.vector_step;
+  for (int r = 0; r < kRows; ++r) rows[r] = t.matrix + (r < t.rows ? r : t.rows - 1) * t.row_stride;
+  for (int v = 0; v < kVectors; ++v) vectors[v] = t.vectors + (v < t.count ? v : t.count - 1) * t.vector_stride;
   VF sums[kSums] = {};
   auto add = [&](auto load, int64_t i) __attribute__((always_inline)) {
     VF x[kVectors];
@@ -62,8 +62,12 @@ DX_INLINE void DotTileOf(const DotTile& t) {
     }
   };
   int64_t i = 0;
-  for (; i + kWidth <= t.length; i += kWidth) add([](const float* p) __attribute__((always_inline)) { return LoadF(p); }, i);
-  if (i < t.length) add([&](const float* p) __attribute__((always_inline)) { return LoadSome(p, t.length - i); }, i);
+  for (; i + kWidth <= t.length; i += kWidth)
+    add(
+        [](const float* p) __attribute__((always_inline)) { return LoadF(p); }, i);
+  if (i < t.length)
+    add(
+        [&](const float* p) __attribute__((always_inline)) { return LoadSome(p, t.length - i); }, i);
 
   float totals[kSums];
 #pragma GCC unroll 4
@@ -76,11 +80,11 @@ DX_INLINE void DotTileOf(const DotTile& t) {
     StoreF(totals + first, sums[first]);
   }
   for (int v = 0; v < t.count; ++v) {
-    float* to = t.sums + v * t.sums_step;
+    float* to = t.sums + v * t.sums_stride;
     for (int r = 0; r < t.rows; ++r) to[r] = totals[v * kRows + r] + (t.adds ? to[r] : 0.0f);
   }
 }
 static void MultiplyDotTile(const DotTile& t) {
   if (t.count <= 2) DotTileOf<kDotSums / 2, 2>(t);
-  else DotTileOf<kDotSums / kMostDotVectors, kMostDotVectors>(t);
+  else DotTileOf<kDotSums / kMaxDotVectors, kMaxDotVectors>(t);
 }

@@ -1,4 +1,4 @@
-// Micro-kernels of the matrix product, and the packing of panels. Included between isa_begin.inl and isa_end.inl, after lanes.inl.
+// GEMM micro-kernels, and the packing of panels. Included between isa_begin.inl and isa_end.inl, after lanes.inl.
 
 #if DX_ISA == 3  // 32 registers: with more rows sums would pass through memory
 constexpr int kTileRows = 8, kTileVectors = 2;
@@ -47,7 +47,7 @@ void MultiplyTile(int64_t k, const float* a, const float* b, int64_t b_stride, f
 #define DX_ROW(r) VF low##r = VF{}, high##r = VF{};
   DX_EACH_ROW(DX_ROW)
 #undef DX_ROW
-  // Into the second level: rows that lie a multiple of 4 KiB apart have the same few places in the first.
+  // Into the level 2 cache: rows that are a multiple of 4 KiB apart compete for a few sets of level 1.
 #define DX_ROW(r)                                        \
   if constexpr (kRows > r) {                             \
     DX_PREFETCH(c + r * c_stride, 2);                    \
@@ -69,7 +69,7 @@ void MultiplyTile(int64_t k, const float* a, const float* b, int64_t b_stride, f
   DX_EACH_ROW(DX_STORE_ROW)
 }
 
-// The same where A is not packed: its rows lie a_stride apart. Three rows by one pointer.
+// A is not packed: its rows are a_stride apart. Three rows by one pointer.
 #define DX_MULTIPLY_STRIDED(r)                            \
   if constexpr (kRows > r) {                              \
     const VF value = p[r / 3][(r % 3) * a_stride] - VF{}; \
@@ -99,14 +99,15 @@ void MultiplyStrided(int64_t k, const float* a, int64_t a_stride, const float* b
 }
 #undef DX_MULTIPLY_STRIDED
 
-// The same where A lies turned: column k at a + k * a_step.
+// A is transposed: column k at a + k * a_column_stride.
 template <int kRows>
-void MultiplyTurned(int64_t k, const float* a, int64_t a_step, const float* b, int64_t b_stride, float* c, int64_t c_stride, bool add) {
+void MultiplyTransposed(int64_t k, const float* a, int64_t a_column_stride, const float* b, int64_t b_stride, float* c, int64_t c_stride,
+                        bool add) {
 #define DX_ROW(r) VF low##r = VF{}, high##r = VF{};
   DX_EACH_ROW(DX_ROW)
 #undef DX_ROW
-  for (int64_t step = 0; step < k; ++step, a += a_step, b += b_stride) {
-    DX_PREFETCH(a + kAhead * a_step, 3);
+  for (int64_t step = 0; step < k; ++step, a += a_column_stride, b += b_stride) {
+    DX_PREFETCH(a + kAhead * a_column_stride, 3);
     DX_PREFETCH(b + kAhead * b_stride, 3);
     if constexpr (kTileColumns * sizeof(float) > 64) DX_PREFETCH(b + kAhead * b_stride + 16, 3);
     const VF b_low = LoadF(b), b_high = LoadF(b + kWidth);
@@ -122,11 +123,11 @@ void MultiplyTurned(int64_t k, const float* a, int64_t a_step, const float* b, i
 // between what is read for one channel and for the next. `ahead`: fetches what the next tile reads.
 template <int kRows>
 void MultiplyTaps(int64_t channels, int64_t taps, const int32_t* offsets, const float* a, int64_t skipped, const float* b,
-                  int64_t channel_step, float* c, int64_t c_stride, bool add, bool ahead) {
+                  int64_t channel_stride, float* c, int64_t c_stride, bool add, bool ahead) {
 #define DX_ROW(r) VF low##r = VF{}, high##r = VF{};
   DX_EACH_ROW(DX_ROW)
 #undef DX_ROW
-  for (int64_t channel = 0; ahead && channel < channels; ++channel, b += channel_step, a += skipped)
+  for (int64_t channel = 0; ahead && channel < channels; ++channel, b += channel_stride, a += skipped)
     for (int64_t tap = 0; tap < taps; ++tap, a += kRows) {
       DX_PREFETCH(a + kAhead * kRows, 3);
       const float* p = b + offsets[tap];
@@ -135,7 +136,7 @@ void MultiplyTaps(int64_t channels, int64_t taps, const int32_t* offsets, const 
       const VF b_low = LoadF(p), b_high = LoadF(p + kWidth);
       DX_EACH_ROW(DX_MULTIPLY_ROW)
     }
-  for (int64_t channel = 0; !ahead && channel < channels; ++channel, b += channel_step, a += skipped)
+  for (int64_t channel = 0; !ahead && channel < channels; ++channel, b += channel_stride, a += skipped)
     for (int64_t tap = 0; tap < taps; ++tap, a += kRows) {
       DX_PREFETCH(a + kAhead * kRows, 3);
       const float* p = b + offsets[tap];
@@ -168,7 +169,7 @@ void MultiplyTaps(int64_t channels, int64_t taps, const int32_t* offsets, const 
 #endif
 static const GemmTile kTiles[] = DX_EACH_TILE(MultiplyTile);
 static const StridedTile kStridedTiles[] = DX_EACH_TILE(MultiplyStrided);
-static const TurnedTile kTurnedTiles[] = DX_EACH_TILE(MultiplyTurned);
+static const TransposedTile kTransposedTiles[] = DX_EACH_TILE(MultiplyTransposed);
 static const TapsTile kTapsTiles[] = DX_EACH_TILE(MultiplyTaps);
 #undef DX_EACH_TILE
 
@@ -182,7 +183,7 @@ static void PackRows(float* to, int64_t to_stride, int64_t height, const float* 
       return;
     }
     const int64_t whole = height / kWidth * kWidth, rest = height - whole;
-    // What a store writes too much, the next line repairs.
+    // What a store writes past a row, the next row overwrites.
     const bool repairs = to_stride == height && whole + kWidth <= 2 * height;
     for (int64_t j = 0; j < n; ++j, to += to_stride, from += column_stride) {
       for (int64_t i = 0; i < whole; i += kWidth) StoreF(to + i, LoadF(from + i));
@@ -197,8 +198,8 @@ static void PackRows(float* to, int64_t to_stride, int64_t height, const float* 
   if (column_stride == 1)
     for (; j + kWidth <= n; j += kWidth)
       for (int64_t i = 0; i < height; i += kWidth)
-        TurnSquare(to + j * to_stride + i, to_stride, from + i * row_stride + j, row_stride, height - i < kWidth ? height - i : kWidth,
-                   kWidth);
+        TransposeSquare(to + j * to_stride + i, to_stride, from + i * row_stride + j, row_stride, height - i < kWidth ? height - i : kWidth,
+                        kWidth);
   for (; j < n; ++j)
     for (int64_t i = 0; i < height; ++i) to[j * to_stride + i] = from[i * row_stride + j * column_stride];
 }

@@ -21,7 +21,7 @@
 #define DX_VECTOR_WIDTH 4
 #endif
 
-#if DX_ISA == 1 || DX_ISA == 2  // every 64-bit ARM processor has NEON
+#if DX_ISA == 1 || DX_ISA == 2  // every 64-bit ARM CPU has NEON
 #if defined(__clang__)
 #if DX_ISA == 2
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,avx,fma,f16c"))), apply_to = function)

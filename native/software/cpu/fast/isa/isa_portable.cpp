@@ -1,4 +1,4 @@
-// The block functions for any processor.
+// The block functions for any CPU.
 #define DX_ISA 0
 #define DX_TABLE PortableTable
 #include "isa.inl"

@@ -14,112 +14,113 @@ namespace dxtensor::software::fast {
 // The widest vector, in floats. Registers of the engine and panels are padded to it.
 constexpr int kMaxWidth = 16;
 
-// C (rows x columns, packed in rows of `tile_columns`) = or += the product of a panel of A and one of B.
-// `a`: k columns of `rows` values; `b`: k rows of tile_columns values, `b_stride` apart.
+// GEMM micro-kernels. C is a tile of `rows` x tile_columns; it is overwritten, or added to where `add` is set.
+// A panel of A: k columns of `rows` values. A panel of B: k rows of tile_columns values, b_stride apart. `next`: memory to prefetch,
+// next_step floats with each k.
 using GemmTile = void (*)(int64_t k, const float* a, const float* b, int64_t b_stride, float* c, int64_t c_stride, bool add,
                           const float* next, int64_t next_step);
 
-// The same where row r of A lies at a + r * a_stride.
+// A is not packed: row r lies at a + r * a_stride.
 using StridedTile = void (*)(int64_t k, const float* a, int64_t a_stride, const float* b, int64_t b_stride, float* c, int64_t c_stride,
                              bool add);
 
-// The same where column k of A lies at a + k * a_step.
-using TurnedTile = void (*)(int64_t k, const float* a, int64_t a_step, const float* b, int64_t b_stride, float* c, int64_t c_stride,
-                            bool add);
+// A is transposed: column k lies at a + k * a_column_stride.
+using TransposedTile = void (*)(int64_t k, const float* a, int64_t a_column_stride, const float* b, int64_t b_stride, float* c,
+                                int64_t c_stride, bool add);
 
-// The same where row (channel, tap) of B lies at b + channel * channel_step + offsets[tap]. `ahead`: fetches the columns behind these, too.
+// Implicit GEMM: row (channel, tap) of B lies at b + channel * channel_stride + offsets[tap]. `skipped`: floats of A between two channels.
+// `ahead`: prefetches the columns after these.
 using TapsTile = void (*)(int64_t channels, int64_t taps, const int32_t* offsets, const float* a, int64_t skipped, const float* b,
-                          int64_t channel_step, float* c, int64_t c_stride, bool add, bool ahead);
+                          int64_t channel_stride, float* c, int64_t c_stride, bool add, bool ahead);
 
-// A stretch of a panel's line: `length` floats from `column` on, of which [first, last) come from base + offset + i * step and the
-// others are zero.
-struct PackPiece {
+// A segment of a panel's row: `length` floats from `column` on. Those in [first, last) come from base + offset + i * stride; the others are
+// zero padding.
+struct PackSegment {
   int64_t offset;
   int32_t column, first, last, length;
 };
 
-// Weighed elements of a line for places in groups of one vector: of tap t, place i of group g reads line[starts[t * groups + g] +
+// Weighted taps of a row, for outputs in groups of one vector: for tap t, output i of group g reads row[starts[t * groups + g] +
 // lanes[t * pitch + g * width + i]].
-struct PlaceWindows {
+struct ResampleTaps {
   int64_t taps, groups, pitch;
   const int32_t *starts, *lanes;
-  const float* weights;  // like lanes; those of later taps count only where they are not 0
+  const float* weights;  // indexed as lanes; weights of later taps count only where they are not 0
 };
 
-// A cell of pooling windows: place i, from `first` to `last`, reads x[start + i * step].
-struct PoolCell {
+// A tap of pooling windows: outputs [first, last) read x[start + i * stride].
+struct PoolTap {
   int64_t start, first, last;
 };
 
-// What becomes of an output of each channel: output * factor + shift; both null for nothing.
-struct WinogradEnd {
+// The epilogue of Winograd's output transform, by channel: output * factor + shift. Both null: none.
+struct WinogradEpilogue {
   const float *factor, *shift;
 };
 
-// Of a line whose mean is known: dy, x - mean, which is zero but for rounding, and dy * (x - mean).
+// Sums over a row whose mean is known: dy; x - mean, which is zero but for rounding; dy * (x - mean).
 struct NormSums {
   double dy = 0, distance = 0, product = 0;
 };
 
-// Statistics, scale and bias of channels that are normalised.
+// Statistics, scale and bias of normalized channels.
 struct NormChannels {
   const float *mean, *variance, *scale, *bias, *offset;
 };
 
-// What becomes of a tile's sums: sum * factor + shift, then another tensor's element is added, then what is not in [low, high] becomes the
-// nearer one of these; NaN stays.
-struct TileEnd {
-  float low, high;                                  // infinite: nothing to hold
-  const float *factor = nullptr, *shift = nullptr;  // of each row, or null
-  const float* added = nullptr;                     // or null
-  int64_t added_step = 0;                           // from one row to the next
+// The epilogue of a GEMM tile: sum * factor + shift, then the residual is added, then the result is clamped to [low, high]. NaN stays.
+struct TileEpilogue {
+  float low, high;                                  // infinite: no clamp
+  const float *factor = nullptr, *shift = nullptr;  // by row, or null
+  const float* residual = nullptr;                  // or null
+  int64_t residual_stride = 0;                      // between rows
 };
 
-// Pixels by channels of a convolution whose channels lie side by side.
+// One tile of an NHWC convolution: pixels by channels. A depthwise tile has `length` channels and one filter for each.
 struct PixelTile {
-  const float* in;  // of the first pixel; the next one's lies in_step further
-  int64_t in_step;
-  int64_t tiles = 1;       // one behind the other; where each channel is by itself: one
-  const int64_t* offsets;  // of what each tap reads
-  const int64_t* cells;    // and of its weights
-  int64_t taps, length;    // floats that a tap reads side by side; where each channel is by itself: channels, in whole vectors
-  // Of lines of taps, each of which `taps`, `offsets` and `cells` then mean one: floats from one input to the next, and from the weights of
-  // one tap to those of the next; inputs of the first and the last pixels that lie outside.
-  int64_t place_step, cell_step;
+  const float* in;  // the first pixel; pixels are in_stride apart
+  int64_t in_stride;
+  int64_t tiles = 1;              // consecutive tiles; 1 in depthwise convolutions
+  const int64_t* offsets;         // in the input, by tap
+  const int64_t* filter_offsets;  // by tap
+  int64_t taps, length;           // contiguous floats that a tap reads; depthwise: channels, in whole vectors
+  // depthwise_rows only, where a "tap" is a row of taps: strides between the taps of a row, in the input and in the filter; inputs of the
+  // first and last pixels that lie in the padding.
+  int64_t in_tap_stride, filter_tap_stride;
   int skips_first, skips_last;
-  const float* filter;  // for each float of a tap a line of weights, one for each channel of the tile
+  const float* filter;  // for each float of a tap a row of weights, one for each channel of the tile
   float* out;
-  int64_t out_step;
-  const float* added;  // or null
-  int64_t added_step;
-  const float *factor, *shift;  // of each channel, or null: sum * factor + shift, before the addition
-  float low, high;              // what is beyond becomes the nearer one; NaN stays
-  bool holds;
+  int64_t out_stride;     // between pixels
+  const float* residual;  // or null
+  int64_t residual_stride;
+  const float *factor, *shift;  // by channel, or null: sum * factor + shift, before the residual is added
+  float low, high;              // the clamp; NaN stays
+  bool clamps;
 };
 using PixelTileKernel = void (*)(const PixelTile&);
 
 struct PixelTiles {
-  static constexpr int kMostVectors = 4, kMostPixels = 14, kFilterPixels = 8;
+  static constexpr int kMaxVectors = 4, kMaxPixels = 14, kDepthwisePixels = 8;
 
-  int vectors;               // of a tile: from 1 on
-  int pixels[kMostVectors];  // by vectors less one: of the largest tile
-  PixelTileKernel tiles[kMostVectors][kMostPixels];
-  PixelTileKernel filters[kFilterPixels];      // each channel by itself
-  PixelTileKernel lines[2][2][kFilterPixels];  // the same for lines of 3 or 5 taps side by side, 1 or 2 inputs from pixel to pixel
+  int vectors;              // of channels in a tile, at most
+  int pixels[kMaxVectors];  // of the largest tile, by vectors - 1
+  PixelTileKernel tiles[kMaxVectors][kMaxPixels];
+  PixelTileKernel depthwise[kDepthwisePixels];
+  PixelTileKernel depthwise_rows[2][2][kDepthwisePixels];  // rows of 3 or 5 adjacent taps, convolution stride 1 or 2
 };
 
-// Rows of a matrix times vectors that lie along them: sums[v * sums_step + r] = row r times vector v.
+// Skinny GEMM with K-contiguous rows: sums[v * sums_stride + r] = row r times vector v.
 struct DotTile {
   const float* matrix;
-  int64_t row_step;
+  int64_t row_stride;
   int rows;
   const float* vectors;
-  int64_t vector_step;
+  int64_t vector_stride;
   int count;  // of the vectors
   int64_t length;
   float* sums;
-  int64_t sums_step;
-  bool adds;  // to the sums, or begins them
+  int64_t sums_stride;
+  bool adds;  // to the sums, else it overwrites them
 };
 
 // Of a set of numbers: their mean and the sum of squared distances from it.
@@ -139,13 +140,14 @@ struct Moments {
   }
 };
 
-// A row whose sum is no less exact for being carried in floats.
+// Rows up to this length are summed in float without loss against double.
 constexpr int64_t kFoldedRow = 4096;
 
 enum class Fold { Sum, SumOfAbsolutes, SumOfSquares, SumOfExponentials, Max, Min };
 
+// Kernels of one instruction set. isa.inl fills the table by name.
 struct IsaTable {
-  int width;
+  int width;  // floats in a vector
 
   // Runs `count` instructions over registers of n elements, n a multiple of `width`.
   void (*execute)(const MicroOp* ops, int count, uint8_t* const* registers, int64_t n);
@@ -154,62 +156,67 @@ struct IsaTable {
   void (*load)(DML_TENSOR_DATA_TYPE type, uint8_t* to, const uint8_t* from, int64_t stride, int64_t n);
   void (*store)(DML_TENSOR_DATA_TYPE type, uint8_t* to, const uint8_t* from, int64_t stride, int64_t n);
 
-  // Micro-kernels: tile[r - 1] has r rows, up to tile_rows.
+  // GEMM micro-kernels: tile[r - 1] has r rows, up to tile_rows.
   int tile_rows, tile_columns;
   const GemmTile* tiles;
   const StridedTile* strided_tiles;
-  const TurnedTile* turned_tiles;
+  const TransposedTile* transposed_tiles;
   const TapsTile* taps_tiles;
-  // Row r of C is that of A times B, which has `width` columns side by side, one row behind the other.
-  void (*thin_rows)(int64_t k, const float* a, int64_t a_stride, const float* b, float* c, int64_t c_stride, int64_t rows);
+  // Small-N GEMM: C = A * B, where B has `width` contiguous columns.
+  void (*narrow_gemm)(int64_t k, const float* a, int64_t a_stride, const float* b, float* c, int64_t c_stride, int64_t rows);
   PixelTiles pixel_tiles;
-  // Of bytes side by side; of n elements, to[i] = from[-i].
+  // n contiguous bytes.
   void (*copy_bytes)(uint8_t* to, const uint8_t* from, int64_t n);
+  // to[i] = from[-i] for n elements.
   void (*copy_reversed)(uint8_t* to, const uint8_t* from, int64_t bytes_per_element, int64_t n);
-  // to[i] = the sum of what place i reads of a line of `length` floats.
-  void (*weigh_places)(float* to, const float* line, int64_t length, const PlaceWindows& of, int64_t n);
-  // to[i] = the sum of weights[r] * m[rows[r] * row_stride + i] for some rows.
-  void (*weigh_rows)(float* to, const float* m, int64_t row_stride, const int32_t* rows, const float* weights, int64_t count, int64_t n);
-  // to[r * to_stride + i] = from[r * from_stride + i * step] for r < rows, i < n.
-  void (*copy_rows)(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t step, int64_t rows, int64_t n);
-  // to[r * to_stride + i * step] = from[r * from_stride + i] for r < rows, i < n.
-  void (*spread_rows)(float* to, int64_t to_stride, int64_t step, const float* from, int64_t from_stride, int64_t rows, int64_t n);
-  // The first n of each row of a tile, ended; `to` may be `sums`.
-  void (*end_tile)(float* to, int64_t to_stride, const float* sums, int64_t sums_stride, const TileEnd& end, int64_t rows, int64_t n);
+  // to[i] = the weighted sum of what output i reads of a row of `length` floats.
+  void (*resample_row)(float* to, const float* row, int64_t length, const ResampleTaps& of, int64_t n);
+  // to[i] = the sum of weights[r] * m[rows[r] * row_stride + i].
+  void (*weighted_row_sum)(float* to, const float* m, int64_t row_stride, const int32_t* rows, const float* weights, int64_t count,
+                           int64_t n);
+  // to[r * to_stride + i] = from[r * from_stride + i * element_stride] for r < rows, i < n.
+  void (*copy_rows)(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t element_stride, int64_t rows, int64_t n);
+  // to[r * to_stride + i * element_stride] = from[r * from_stride + i] for r < rows, i < n.
+  void (*spread_rows)(float* to, int64_t to_stride, int64_t element_stride, const float* from, int64_t from_stride, int64_t rows,
+                      int64_t n);
+  // Applies the epilogue to the first n sums of each row of a tile; `to` may be `sums`.
+  void (*apply_epilogue)(float* to, int64_t to_stride, const float* sums, int64_t sums_stride, const TileEpilogue& epilogue, int64_t rows,
+                         int64_t n);
   // to[j * to_stride + i] = from[i * row_stride + j * column_stride] for i < height, j < n.
   void (*pack_rows)(float* to, int64_t to_stride, int64_t height, const float* from, int64_t row_stride, int64_t column_stride, int64_t n);
 
-  // Lines of `width` floats, each of `per_line` pieces.
-  void (*pack_lines)(float* to, int64_t width, const float* base, int64_t step, const PackPiece* pieces, int lines, int per_line);
+  // `rows` rows of a panel of `width` columns, each of `per_row` segments.
+  void (*pack_segments)(float* to, int64_t width, const float* base, int64_t stride, const PackSegment* segments, int rows, int per_row);
 
   // to[j * to_stride + i] = from[i * from_stride + j] for i < rows, j < columns; touches nothing else.
-  void (*turn)(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t rows, int64_t columns);
-  // Winograd's F(4 x 4, 3 x 3) for n channels side by side, in whole vectors: 6 x 6 cells to their 36 places; 3 x 3 weights, of which
-  // [y][x] lies at from + taps[3 * y + x] * tap_step, to theirs; 36 places to 4 x 4 outputs.
-  void (*winograd_input)(float* to, int64_t place_step, const float* from, int64_t x_step, int64_t y_step, int64_t n);
-  void (*winograd_filter)(float* to, int64_t place_step, const float* from, int64_t tap_step, const int32_t* taps, int64_t n);
-  void (*winograd_output)(float* to, int64_t x_step, int64_t y_step, const float* from, int64_t place_step, const WinogradEnd& end,
-                          int64_t n);
+  void (*transpose)(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t rows, int64_t columns);
+  // Winograd F(4 x 4, 3 x 3) for n contiguous channels, in whole vectors. Input transform: 6 x 6 inputs to 36 positions. Filter transform:
+  // 3 x 3 weights, where [y][x] lies at from + taps[3 * y + x] * tap_stride, to 36 positions. Output transform: 36 positions to 4 x 4
+  // outputs.
+  void (*winograd_input)(float* to, int64_t position_stride, const float* from, int64_t x_stride, int64_t y_stride, int64_t n);
+  void (*winograd_filter)(float* to, int64_t position_stride, const float* from, int64_t tap_stride, const int32_t* taps, int64_t n);
+  void (*winograd_output)(float* to, int64_t x_stride, int64_t y_stride, const float* from, int64_t position_stride,
+                          const WinogradEpilogue& epilogue, int64_t n);
 
-  // Of the weights' gradient: 4 x 4 cells of the outputs' to 36 places; the sums of 36 places to 3 x 3 weights, tap_step apart.
-  void (*winograd_gradient)(float* to, int64_t place_step, const float* from, int64_t x_step, int64_t y_step, int64_t n);
-  void (*winograd_weights)(float* to, int64_t tap_step, const float* from, int64_t place_step, int64_t n);
+  // Weight gradient: 4 x 4 elements of the outputs' gradient to 36 positions; the sums of 36 positions to 3 x 3 weights, tap_stride apart.
+  void (*winograd_gradient)(float* to, int64_t position_stride, const float* from, int64_t x_stride, int64_t y_stride, int64_t n);
+  void (*winograd_weight_gradient)(float* to, int64_t tap_stride, const float* from, int64_t position_stride, int64_t n);
 
   // out[i] = bias + the sum of weights[t] * in[i + offsets[t]]; reads and writes whole vectors.
-  void (*taps_line)(float* out, const float* in, const int32_t* offsets, const float* weights, int64_t taps, float bias, int64_t n);
+  void (*depthwise_row)(float* out, const float* in, const int32_t* offsets, const float* weights, int64_t taps, float bias, int64_t n);
   // sums[j] += the sum of a[i] * x[i + offsets[j]] for n elements, in whole vectors.
   void (*dots)(float* sums, const float* a, const float* x, const int64_t* offsets, int64_t count, int64_t n);
-  // Pooling in two steps: line[i] is the fold of `start` and x[rows[r] + i]; out[i] that of `lowest` and line[i * step + cell * dilation],
-  // or their sum divided by counts[i] * rows. The second step reads `line` for whole vectors of places.
-  void (*max_rows)(float* line, const float* x, const int64_t* rows, int count, float start, int64_t n);
-  void (*sum_rows)(float* line, const float* x, const int64_t* rows, int count, float start, int64_t n);
-  void (*max_places)(float* out, const float* line, int64_t step, int64_t dilation, int64_t cells, float lowest, int64_t n);
-  void (*mean_places)(float* out, const float* line, int64_t step, int64_t dilation, int64_t cells, const float* counts, float rows,
-                      int64_t n);
-  // The largest of what the cells read for each of n places, and where that lies in x: of equals the first. `position` may be null.
-  // Unless `goes_on`, best starts as `lowest`, and position as -1, none.
-  void (*max_cells)(float* best, int32_t* position, const float* x, const PoolCell* cells, int count, int64_t step, float lowest,
-                    bool goes_on, int64_t n);
+  // Separable pooling. First step: row[i] is the fold of `start` and x[rows[r] + i]. Second step: out[i] is the fold of `lowest` and
+  // row[i * stride + tap * dilation], or their sum divided by counts[i] * rows. The second step reads `row` in whole vectors of outputs.
+  void (*max_rows)(float* row, const float* x, const int64_t* rows, int count, float start, int64_t n);
+  void (*sum_rows)(float* row, const float* x, const int64_t* rows, int count, float start, int64_t n);
+  void (*pool_max_row)(float* out, const float* row, int64_t stride, int64_t dilation, int64_t taps, float lowest, int64_t n);
+  void (*pool_mean_row)(float* out, const float* row, int64_t stride, int64_t dilation, int64_t taps, const float* counts, float rows,
+                        int64_t n);
+  // For each of n outputs: the largest value that the taps read, and its index in x. The first of equal values wins. `index` may be null.
+  // Unless `goes_on`, best starts at `lowest` and index at -1.
+  void (*pool_max_taps)(float* best, int32_t* index, const float* x, const PoolTap* taps, int count, int64_t stride, float lowest,
+                        bool goes_on, int64_t n);
 
   // Reductions of n floats.
   double (*sum)(const float* x, int64_t n);
@@ -225,45 +232,45 @@ struct IsaTable {
   void (*normalize)(float* y, const float* x, float mean, float factor, float offset, const float* scale, float shift, const float* bias,
                     int64_t n);
   float (*dot)(const float* x, const float* y, int64_t n);
-  // sums[r] = the products of row r with v, for up to four rows; or adds them.
+  // sums[r] = the dot product of row r with v, for up to four rows; or adds it.
   void (*dot_rows)(float* sums, const float* m, int64_t row_stride, const float* v, int rows, int64_t n, bool adds);
-  // The same for two to most_dot_vectors vectors, and as many rows as make dot_sums sums with that many.
-  int dot_sums, most_dot_vectors;
+  // Several vectors: 2 to max_dot_vectors, with as many rows as make dot_sums sums.
+  int dot_sums, max_dot_vectors;
   void (*dot_tile)(const DotTile& tile);
   // sums[i] += weights[r] * m[r * row_stride + i] for up to four rows.
   void (*add_rows)(float* sums, const float* m, int64_t row_stride, const float* weights, int rows, int64_t n);
   // totals += sums; sums = 0
   void (*flush_sums)(double* totals, float* sums, int64_t n);
   float (*max)(const float* x, int64_t n);
-  float (*max_or_nan)(const float* x, int64_t n);  // NaN where one is; the others leave it out
+  float (*max_or_nan)(const float* x, int64_t n);  // NaN where there is one; max and min ignore NaN
   float (*min)(const float* x, int64_t n);
-  // Of each of some rows of at most kFoldedRow floats: the fold, but no sum of exponentials; where NaN is no extreme.
+  // Folds each of some rows of at most kFoldedRow floats. Not for sums of exponentials, nor for NaN as an extreme.
   void (*fold_rows)(Fold fold, float* to, const float* x, int64_t row_stride, int64_t rows, int64_t n);
-  // Of each of some rows: the first of the largest or smallest elements and its place. NaN is larger than all.
-  void (*first_rows)(bool largest, float* values, uint32_t* places, const float* x, int64_t row_stride, int64_t rows, int64_t n);
-  // The place of the first element that equals a value; n where none does.
+  // For each row: its largest or smallest element, and the first index of that. NaN is larger than all.
+  void (*arg_extreme_rows)(bool largest, float* values, uint32_t* indices, const float* x, int64_t row_stride, int64_t rows, int64_t n);
+  // The index of the first element that equals a value; n where none does.
   int64_t (*first_equal)(const float* x, float value, int64_t n);
-  // Of n integers and the one that `to` holds: the largest or the smallest. Of pairs: to[i] and x[i], for each i.
+  // The largest or smallest of n integers and of what `to` holds. join_extremes: of to[i] and x[i], for each i.
   void (*integer_extreme)(DML_TENSOR_DATA_TYPE type, bool largest, const uint8_t* x, int64_t n, uint8_t* to);
   void (*join_extremes)(DML_TENSOR_DATA_TYPE type, bool largest, uint8_t* to, const uint8_t* x, int64_t n);
-  // The first of some kMaxWidth elements, of which one is below the bound, or else not at most it, as NaN is; or where fewer are left.
+  // The start of the first kMaxWidth elements of which one is below the bound, or else is not at most the bound (NaN is not); or the start
+  // of the incomplete vector at the end.
   int64_t (*first_beyond)(const float* x, float bound, bool below, int64_t n);
-  // The places of all such elements; `places` has room for n + kMaxWidth.
-  int64_t (*places_beyond)(int32_t* places, const float* x, float bound, bool below, int64_t n);
+  // The indices of all such elements; `indices` has room for n + kMaxWidth.
+  int64_t (*indices_beyond)(int32_t* indices, const float* x, float bound, bool below, int64_t n);
   // Sum of e^(x - shift), which is also written to y unless that is null.
   double (*exp_sum)(float* y, const float* x, float shift, int64_t n);
-  // What normalisation does to each channel, as factor and shift: (x + offset - mean) * scale / sqrt(variance + epsilon) + bias. `offset`:
-  // or null.
-  void (*norm_ends)(float* factor, float* shift, const NormChannels& of, float epsilon, int64_t n);
+  // Normalization of each channel as factor and shift: (x + offset - mean) * scale / sqrt(variance + epsilon) + bias. `offset` may be null.
+  void (*norm_scale_shift)(float* factor, float* shift, const NormChannels& of, float epsilon, int64_t n);
   // y = x * scale + shift
   void (*scale_shift)(float* y, const float* x, float scale, float shift, int64_t n);
   // y += x * scale
   void (*axpy)(float* y, const float* x, float scale, int64_t n);
-  // totals[i] becomes its sum or product with x[i]; y[i] is that, or where it is exclusive what it was before. y may be x.
+  // totals[i] becomes its sum or product with x[i]; y[i] is that, or the former total where it is exclusive. y may be x.
   void (*running_row)(float* y, double* totals, const float* x, bool is_product, bool is_exclusive, int64_t n);
   // The words of `blocks` blocks of Philox 4x32-10 from a counter on.
   void (*philox)(uint64_t counter_low, uint64_t counter_high, uint32_t key0, uint32_t key1, uint32_t* to, int64_t blocks);
-  // Multiplies and adds in registers, as fast as the processor can; the number of operations. For benchmarks.
+  // Multiplies and adds in registers at the CPU's peak rate; returns the number of operations. For benchmarks.
   int64_t (*multiply_add)(int64_t steps);
 
   // Runs a block of a shader's threads: null, or what the shader did wrong.
@@ -274,7 +281,7 @@ const IsaTable& PortableTable();
 const IsaTable& NeonTable();
 const IsaTable& Avx2Table();
 const IsaTable& Avx512Table();
-// The active set's.
+// The active instruction set's.
 const IsaTable& Table();
 
 }  // namespace dxtensor::software::fast

@@ -1,4 +1,4 @@
-// Parts of vectors, every second element, and squares that are turned. Included between isa_begin.inl and isa_end.inl, after vector.inl.
+// Parts of vectors, every second element, and transposed squares. Included between isa_begin.inl and isa_end.inl, after vector.inl.
 
 #if DX_ISA == 1
 // All bits of the lanes below n.
@@ -41,7 +41,7 @@ DX_INLINE void StoreSome(float* p, VF v, int64_t count) {
   }
 #if DX_ISA == 2
   _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << count) - 1), (__m512)v);
-#elif DX_ISA == 1  // in halves: a masked store takes AMD's processors forty steps
+#elif DX_ISA == 1  // in halves: a masked store takes forty cycles on AMD's CPUs
   __m128 half = _mm256_castps256_ps128((__m256)v);
   if (count & 4) {
     _mm_storeu_ps(p, half);
@@ -81,15 +81,15 @@ DX_INLINE VF EvenOf(VF low, VF high) {
 #endif
 }
 DX_INLINE VF LoadEven(const float* p) { return EvenOf(LoadF(p), LoadF(p + kWidth)); }
-// The first `count` lanes to every second place, which touches no other.
+// The first `count` lanes to every second element; touches no other.
 DX_INLINE void StoreEven(float* p, VF x, int64_t count) {
   if (count > kWidth) count = kWidth;
 #if DX_ISA == 2
   const __m512i low = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
   const __m512i high = _mm512_setr_epi32(8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15);
-  const uint32_t places = 0x55555555u & static_cast<uint32_t>((uint64_t{1} << (2 * count)) - 1);
-  _mm512_mask_storeu_ps(p, static_cast<__mmask16>(places), _mm512_permutexvar_ps(low, (__m512)x));
-  if (count > 8) _mm512_mask_storeu_ps(p + kWidth, static_cast<__mmask16>(places >> 16), _mm512_permutexvar_ps(high, (__m512)x));
+  const uint32_t positions = 0x55555555u & static_cast<uint32_t>((uint64_t{1} << (2 * count)) - 1);
+  _mm512_mask_storeu_ps(p, static_cast<__mmask16>(positions), _mm512_permutexvar_ps(low, (__m512)x));
+  if (count > 8) _mm512_mask_storeu_ps(p + kWidth, static_cast<__mmask16>(positions >> 16), _mm512_permutexvar_ps(high, (__m512)x));
 #elif DX_ISA == 1
   const __m256i even = _mm256_setr_epi32(-1, 0, -1, 0, -1, 0, -1, 0);
   const __m256 low = _mm256_permutevar8x32_ps((__m256)x, _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
@@ -177,9 +177,9 @@ DX_INLINE void TurnVectors(VF* r) {
 }
 #endif
 
-// to[j * to_stride + i] = from[i * from_stride + j] for i < rows, j < columns, both up to kWidth; touches nothing else. Of lines
-// that follow each other what a store writes too much is repaired by the next one.
-DX_INLINE void TurnSquare(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t rows, int64_t columns) {
+// to[j * to_stride + i] = from[i * from_stride + j] for i < rows, j < columns, both up to kWidth; touches nothing else. Of consecutive
+// rows, the next one overwrites what a store writes too much.
+DX_INLINE void TransposeSquare(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t rows, int64_t columns) {
   VF r[kWidth];
 #if DX_ISA == 2
   const auto read = static_cast<__mmask16>((1u << columns) - 1), written = static_cast<__mmask16>((1u << rows) - 1);
@@ -202,7 +202,7 @@ DX_INLINE void TurnSquare(float* to, int64_t to_stride, const float* from, int64
   for (int j = 0; j < kWidth; ++j)
     if (j < columns) store(to + j * to_stride, r[j]);
 }
-// Three lines, as a picture's colors: their elements in turn.
+// Three rows, as a picture's colors: interleaves their elements.
 #if defined(__clang__)
 static void TurnThree(float* to, const float* from, int64_t from_stride, int64_t columns) {
   for (int64_t j = 0; j < columns; ++j)
@@ -233,10 +233,10 @@ static void TurnThree(float* to, const float* from, int64_t from_stride, int64_t
 }
 #endif
 // The same of any size.
-static void Turn(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t rows, int64_t columns) {
+static void Transpose(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t rows, int64_t columns) {
   if (to_stride == rows && rows == 3) return TurnThree(to, from, from_stride, columns);
   for (int64_t j = 0; j < columns; j += kWidth)
     for (int64_t i = 0; i < rows; i += kWidth)
-      TurnSquare(to + j * to_stride + i, to_stride, from + i * from_stride + j, from_stride, rows - i < kWidth ? rows - i : kWidth,
-                 columns - j < kWidth ? columns - j : kWidth);
+      TransposeSquare(to + j * to_stride + i, to_stride, from + i * from_stride + j, from_stride, rows - i < kWidth ? rows - i : kWidth,
+                      columns - j < kWidth ? columns - j : kWidth);
 }

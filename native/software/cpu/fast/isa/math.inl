@@ -29,7 +29,7 @@ DX_INLINE VF ExpOfReduced(VF r) {
 }
 
 DX_INLINE VF Exp(VF x) {
-  VF y = Hold(x, SplatF(-104.0f), SplatF(89.0f));
+  VF y = Clamp(x, SplatF(-104.0f), SplatF(89.0f));
 #if DX_ISA == 2
   VF n = RoundEven(y * 1.44269504088896341f);
   return (VF)_mm512_scalef_ps((__m512)ExpOfReduced(LessTimesLn2(y, n)), (__m512)n);
@@ -41,7 +41,7 @@ DX_INLINE VF Exp(VF x) {
 
 // e^x - 1
 DX_INLINE VF ExpMinusOne(VF x) {
-  Reduced e = ReduceByLn2(Hold(x, SplatF(-30.0f), SplatF(89.0f)));
+  Reduced e = ReduceByLn2(Clamp(x, SplatF(-30.0f), SplatF(89.0f)));
   VF r = e.r;
   VF p = SplatF(1.98412698e-4f);
   p = p * r + 1.38888889e-3f;
@@ -99,7 +99,7 @@ DX_INLINE VF Tanh(VF x) {
 DX_INLINE VF Sigmoid(VF x) { return 1.0f / (1.0f + Exp(-x)); }
 
 // From here on 1 - erf(x) is nothing beside 1.
-constexpr float kMostComplement = 4.2f;
+constexpr float kMaxComplement = 4.2f;
 // (1 - erf(a)) / 2 for a in [0, 4.2]: a power of 2, whose exponent is a polynomial.
 DX_INLINE VF HalfComplement(VF a) {
   VF y = SplatF(1.160478500e-05f);
@@ -141,7 +141,7 @@ DX_INLINE VF Erf(VF x) {
   small = small * z + 1.128379167e-01f;
   small = small * z + -3.761263890e-01f;
   small = x + x * (small * z + 1.28379167e-01f);
-  VF large = CopySign(1.0f - 2.0f * HalfComplement(SmallerOr(SplatF(kMostComplement), a)), x);
+  VF large = CopySign(1.0f - 2.0f * HalfComplement(SmallerOr(SplatF(kMaxComplement), a)), x);
   return Select((a < 1.0f) | (x != x), small, large);
 }
 
@@ -150,9 +150,9 @@ DX_INLINE VF Gelu(VF x) {
   VF size = Abs(x);
   VF a = size * 0.70710678118654752f;
   VI below = x < 0.0f;
-  VF tail = size * HalfComplement(SmallerOr(SplatF(kMostComplement), a));
+  VF tail = size * HalfComplement(SmallerOr(SplatF(kMaxComplement), a));
   // -infinity times 0 is NaN.
-  return Select(below, VF{}, x) - Select(a >= kMostComplement, Select(below, x, VF{}) * 0.0f, tail);
+  return Select(below, VF{}, x) - Select(a >= kMaxComplement, Select(below, x, VF{}) * 0.0f, tail);
 }
 
 // x - n pi/2 in double precision; right for |x| up to 2^20.
@@ -171,7 +171,7 @@ DX_INLINE Quadrant ReduceByHalfPi(VF x) {
   VD r1 = (wide.high - k1 * 1.57079632679489655800e+00) - k1 * 6.12323399573676603587e-17;
   return {Narrow(r0, r1), ToInt(Narrow(k0, k1))};
 }
-DX_INLINE VF SinOrCos(VF x, int32_t turn) {
+DX_INLINE VF SinOrCos(VF x, int32_t transpose) {
   Quadrant q = ReduceByHalfPi(x);
   VF z = q.r * q.r;
   VF s = SplatF(2.7557319e-6f);
@@ -183,13 +183,13 @@ DX_INLINE VF SinOrCos(VF x, int32_t turn) {
   c = c * z + -1.38888889e-3f;
   c = c * z + 4.16666667e-2f;
   c = 1.0f + (z * z * c - 0.5f * z);
-  VI n = q.n + turn;
+  VI n = q.n + transpose;
   VF result = Select((n & 1) != 0, c, s);
   result = FromBits(BitsOf(result) ^ ((n & 2) << 30));
   VI large = (Abs(x) > 1048576.0f) | (x != x);
   if (HasAny(large))
     for (int i = 0; i < kWidth; ++i)
-      if (large[i]) result[i] = turn ? __builtin_cosf(x[i]) : __builtin_sinf(x[i]);
+      if (large[i]) result[i] = transpose ? __builtin_cosf(x[i]) : __builtin_sinf(x[i]);
   return result;
 }
 DX_INLINE VF Sin(VF x) { return Select(x == 0.0f, x, SinOrCos(x, 0)); }

@@ -121,7 +121,7 @@ enum class Code : uint8_t {
   // d = low byte of a is not 0 ? b : c; b, c and d of `type`
   Select,
   // conversions; `type` is the integer's
-  FloatToInteger,  // held to [p, q] and [i, j]
+  FloatToInteger,  // clamped to [p, q] and [i, j]
   IntegerToFloat,
   Extend,    // from 32 bits of `type` to 64
   Truncate,  // from 64 bits to 32

@@ -50,7 +50,7 @@ DX_INLINE VF LoadLanes(const float* p, int64_t count, const int32_t* lanes) {
   return x;
 #endif
 }
-static void WeighPlaces(float* to, const float* line, int64_t length, const PlaceWindows& of, int64_t n) {
+static void ResampleRow(float* to, const float* line, int64_t length, const ResampleTaps& of, int64_t n) {
   for (int64_t i = 0; i < n; i += kWidth) {
     VF sum = {};
     for (int64_t t = 0; t < of.taps; ++t) {
@@ -61,7 +61,8 @@ static void WeighPlaces(float* to, const float* line, int64_t length, const Plac
     StoreSome(to + i, sum, n - i);
   }
 }
-static void WeighRows(float* to, const float* m, int64_t row_stride, const int32_t* rows, const float* weights, int64_t count, int64_t n) {
+static void WeightedRowSum(float* to, const float* m, int64_t row_stride, const int32_t* rows, const float* weights, int64_t count,
+                           int64_t n) {
   for (int64_t i = 0; i < n; i += kWidth) {
     VF sum = LoadSome(m + rows[0] * row_stride + i, n - i) * weights[0];
     for (int64_t r = 1; r < count; ++r) sum += LoadSome(m + rows[r] * row_stride + i, n - i) * weights[r];
@@ -69,8 +70,8 @@ static void WeighRows(float* to, const float* m, int64_t row_stride, const int32
   }
 }
 
-// In AVX-512 the places of a vector are written at once.
-static int64_t PlacesBeyond(int32_t* places, const float* x, float bound, bool below, int64_t n) {
+// AVX-512 writes the indices of a vector at once.
+static int64_t IndicesBeyond(int32_t* positions, const float* x, float bound, bool below, int64_t n) {
   int64_t count = 0, i = 0;
 #if DX_ISA == 2
   const __m512 wide = _mm512_set1_ps(bound);
@@ -78,13 +79,13 @@ static int64_t PlacesBeyond(int32_t* places, const float* x, float bound, bool b
   for (; i + 16 <= n; i += 16) {
     const __m512 value = _mm512_loadu_ps(x + i);
     const __mmask16 found = below ? _mm512_cmp_ps_mask(value, wide, _CMP_LT_OQ) : _mm512_cmp_ps_mask(value, wide, _CMP_NLE_UQ);
-    _mm512_storeu_si512(places + count,
+    _mm512_storeu_si512(positions + count,
                         _mm512_maskz_compress_epi32(found, _mm512_add_epi32(lanes, _mm512_set1_epi32(static_cast<int>(i)))));
     count += __builtin_popcount(found);
   }
 #endif
   for (; i < n; ++i) {
-    places[count] = static_cast<int32_t>(i);
+    positions[count] = static_cast<int32_t>(i);
     count += below ? x[i] < bound : !(x[i] <= bound);
   }
   return count;

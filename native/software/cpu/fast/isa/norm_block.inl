@@ -112,7 +112,7 @@ static void Normalize(float* y, const float* x, float mean, float factor, float 
   run(y, x, mean, factor, offset, scale, shift, bias, n);
 }
 
-static void NormEnds(float* factor, float* shift, const NormChannels& of, float epsilon, int64_t n) {
+static void NormScaleShift(float* factor, float* shift, const NormChannels& of, float epsilon, int64_t n) {
   for (int64_t i = 0; i < n; i += kWidth) {
     const int64_t count = n - i;
     VF mean = LoadSome(of.mean + i, count);

@@ -73,7 +73,7 @@ static float MaxBlock(const float* x, int64_t n) { return ExtremeOf<true>(x, n);
 static float MaxOrNanBlock(const float* x, int64_t n) { return ExtremeOf<true, true>(x, n); }
 static float MinBlock(const float* x, int64_t n) { return ExtremeOf<false>(x, n); }
 
-// The place of the first element that equals `value`; n where none does.
+// The index of the first element that equals `value`; n where none does.
 static int64_t FirstEqual(const float* x, float value, int64_t n) {
   constexpr int64_t kPart = 4 * kWidth;
   const VF wide = SplatF(value);
@@ -91,17 +91,17 @@ static int64_t FirstEqual(const float* x, float value, int64_t n) {
 template <bool kLargest>
 DX_INLINE void FirstOfRow(float* value, uint32_t* at, const float* row, int64_t n) {
   const float extreme = ExtremeOf<kLargest, kLargest>(row, n);
-  int64_t place = 0;
-  if (extreme == extreme) place = FirstEqual(row, extreme, n);
+  int64_t position = 0;
+  if (extreme == extreme) position = FirstEqual(row, extreme, n);
   else
-    while (row[place] == row[place]) ++place;
-  if (place == n) place = 0;  // nothing but NaN
-  *value = row[place];
-  *at = static_cast<uint32_t>(place);
+    while (row[position] == row[position]) ++position;
+  if (position == n) position = 0;  // nothing but NaN
+  *value = row[position];
+  *at = static_cast<uint32_t>(position);
 }
-// As many rows as a vector has lanes: each lane's extremes and their places are turned, and compared side by side.
+// As many rows as a vector has lanes: the lanes' extremes and their indices are transposed, and compared in one vector.
 template <bool kLargest>
-DX_INLINE void FirstRowsOf(float* values, uint32_t* places, const float* x, int64_t row_stride, int64_t rows, int64_t n) {
+DX_INLINE void FirstRowsOf(float* values, uint32_t* positions, const float* x, int64_t row_stride, int64_t rows, int64_t n) {
   const VF start = SplatF(kLargest ? -__builtin_inff() : __builtin_inff());
   VI lanes, has;
   for (int k = 0; k < kWidth; ++k) {
@@ -142,22 +142,22 @@ DX_INLINE void FirstRowsOf(float* values, uint32_t* places, const float* x, int6
         spots[k] = Select(other, spots[k + half], spots[k]);
       }
     StoreSome(values + first, best[0], count);
-    __builtin_memcpy(places + first, spots, static_cast<size_t>(count) * sizeof(uint32_t));
+    __builtin_memcpy(positions + first, spots, static_cast<size_t>(count) * sizeof(uint32_t));
     for (int r = 0; r < count; ++r)
-      if (has_nan[r]) FirstOfRow<kLargest>(values + first + r, places + first + r, x + (first + r) * row_stride, n);
+      if (has_nan[r]) FirstOfRow<kLargest>(values + first + r, positions + first + r, x + (first + r) * row_stride, n);
   }
 }
-static void FirstRows(bool largest, float* values, uint32_t* places, const float* x, int64_t row_stride, int64_t rows, int64_t n) {
-  constexpr int64_t kShort = 16 * kWidth;  // of longer rows it is quicker to look for the place afterwards
+static void ArgExtremeRows(bool largest, float* values, uint32_t* positions, const float* x, int64_t row_stride, int64_t rows, int64_t n) {
+  constexpr int64_t kShort = 16 * kWidth;  // of longer rows it is faster to search the index afterwards
   if (n > kShort || rows < 4) {
     for (int64_t r = 0; r < rows; ++r) {
-      if (largest) FirstOfRow<true>(values + r, places + r, x + r * row_stride, n);
-      else FirstOfRow<false>(values + r, places + r, x + r * row_stride, n);
+      if (largest) FirstOfRow<true>(values + r, positions + r, x + r * row_stride, n);
+      else FirstOfRow<false>(values + r, positions + r, x + r * row_stride, n);
     }
   } else if (largest) {
-    FirstRowsOf<true>(values, places, x, row_stride, rows, n);
+    FirstRowsOf<true>(values, positions, x, row_stride, rows, n);
   } else {
-    FirstRowsOf<false>(values, places, x, row_stride, rows, n);
+    FirstRowsOf<false>(values, positions, x, row_stride, rows, n);
   }
 }
 
@@ -169,7 +169,7 @@ template <Fold kFold>
 DX_INLINE VF FoldJoin(VF total, VF term) {
   return kFold == Fold::Max ? LargerOr(term, total) : kFold == Fold::Min ? SmallerOr(term, total) : total + term;
 }
-// As many rows as a vector has lanes: their partial results are turned, and joined side by side.
+// As many rows as a vector has lanes: their partial results are transposed, and folded in one vector.
 template <Fold kFold>
 DX_INLINE void FoldRowsOf(float* to, const float* x, int64_t row_stride, int64_t rows, int64_t n) {
   const VF start = SplatF(kFold == Fold::Max ? -__builtin_inff() : kFold == Fold::Min ? __builtin_inff() : 0.0f);
@@ -301,10 +301,10 @@ DX_INLINE bool HasBeyond(const float* x, VF bound, bool below) {
   return SumOf(found) != 0;
 }
 static int64_t FirstBeyond(const float* x, float bound, bool below, int64_t n) {
-  constexpr int kLine = 64 / kWidth, kPart = kMaxWidth / kWidth;
+  constexpr int kCacheLine = 64 / kWidth, kPart = kMaxWidth / kWidth;
   const VF wide = SplatF(bound);
   int64_t i = 0;
-  while (i + 64 <= n && !HasBeyond<kLine>(x + i, wide, below)) i += 64;
+  while (i + 64 <= n && !HasBeyond<kCacheLine>(x + i, wide, below)) i += 64;
   while (i + kMaxWidth <= n && !HasBeyond<kPart>(x + i, wide, below)) i += kMaxWidth;
   return i;
 }

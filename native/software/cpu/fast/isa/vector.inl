@@ -46,7 +46,7 @@ DX_INLINE VF Abs(VF x) { return FromBits(BitsOf(x) & 0x7fffffff); }
 DX_INLINE VF CopySign(VF magnitude, VF sign) {
   return FromBits((BitsOf(magnitude) & 0x7fffffff) | (BitsOf(sign) & static_cast<int32_t>(0x80000000u)));
 }
-// The other operand where one is NaN, as fmax and fmin have it. The processor's own instructions give the second one then.
+// The other operand where one is NaN, as fmax and fmin have it. The CPU's own instructions give the second one then.
 DX_INLINE VF Max(VF a, VF b) {
 #if DX_ISA == 2
   return (VF)_mm512_mask_max_ps((__m512)a, _mm512_cmp_ps_mask((__m512)b, (__m512)b, _CMP_ORD_Q), (__m512)a, (__m512)b);
@@ -94,8 +94,8 @@ DX_INLINE VI AreUnordered(VF x, VF y) {
   return (x != x) | (y != y);
 #endif
 }
-// The nearest number that is not beyond the limits, of which none is NaN; a NaN of x stays.
-DX_INLINE VF Hold(VF x, VF low, VF high) { return SmallerOr(high, LargerOr(low, x)); }
+// Clamps x to [low, high], which are not NaN; a NaN of x stays.
+DX_INLINE VF Clamp(VF x, VF low, VF high) { return SmallerOr(high, LargerOr(low, x)); }
 
 DX_INLINE VF Sqrt(VF x) {
 #if DX_ISA == 2

@@ -8,14 +8,14 @@ namespace dxtensor::software::fast {
 
 namespace {
 
-// One box, its dimensions merged and in the order of the target's memory. The two innermost loops are lines; where the source runs
-// along another dimension than the target, tiles of both are turned.
+// One box, its dimensions merged and in the order of the target's memory. The two innermost loops are rows; where the source is contiguous
+// along another dimension than the target, tiles are transposed.
 struct Box {
   int rank = 0;
   Extents sizes{}, from{}, to{};
   int64_t from_start = 0, to_start = 0, outer = 1;
   int from_slot = 0, to_slot = 0;
-  int turned = -1;  // the dimension along which the source lies side by side, when that is not the innermost
+  int transposed_dimension = -1;  // the dimension along which the source is contiguous, when that is not the innermost
 };
 
 Box BoxOf(const BoxCopy& c) {
@@ -49,9 +49,9 @@ Box BoxOf(const BoxCopy& c) {
   const auto inner = static_cast<size_t>(b.rank - 1);
   if (b.from[inner] != 1 && b.from[inner] != 0 && b.to[inner] == 1)
     for (int d = b.rank - 2; d >= 0; --d)
-      if (b.from[static_cast<size_t>(d)] == 1 && b.sizes[static_cast<size_t>(d)] >= 4) b.turned = d;
+      if (b.from[static_cast<size_t>(d)] == 1 && b.sizes[static_cast<size_t>(d)] >= 4) b.transposed_dimension = d;
   for (int d = 0; d < b.rank - 1; ++d)
-    if (d != b.turned) b.outer *= b.sizes[static_cast<size_t>(d)];
+    if (d != b.transposed_dimension) b.outer *= b.sizes[static_cast<size_t>(d)];
   return b;
 }
 
@@ -65,7 +65,7 @@ class CopiesKernel final : public Kernel {
     for (const Box& box : boxes_) {
       const T* from = box.from_slot < 0 ? &constant_ : reinterpret_cast<const T*>(a.inputs[box.from_slot]) + box.from_start;
       T* to = reinterpret_cast<T*>(a.outputs[box.to_slot]) + box.to_start;
-      if (box.turned >= 0) Turn(box, from, to);
+      if (box.transposed_dimension >= 0) Transpose(box, from, to);
       else Move(box, from, to);
     }
   }
@@ -77,7 +77,7 @@ class CopiesKernel final : public Kernel {
   static void Offsets(const Box& box, int64_t index, int64_t* from, int64_t* to) {
     *from = *to = 0;
     for (int d = box.rank - 2; d >= 0; --d) {
-      if (d == box.turned) continue;
+      if (d == box.transposed_dimension) continue;
       const auto s = static_cast<size_t>(d);
       const int64_t i = index % box.sizes[s];
       index /= box.sizes[s];
@@ -87,44 +87,45 @@ class CopiesKernel final : public Kernel {
   }
   void Move(const Box& box, const T* from, T* to) const {
     const auto inner = static_cast<size_t>(box.rank - 1);
-    const int64_t n = box.sizes[inner], from_step = box.from[inner], to_step = box.to[inner];
+    const int64_t n = box.sizes[inner], from_element_stride = box.from[inner], to_element_stride = box.to[inner];
     if (box.outer == 1) {
       ThreadPool::Get().ParallelFor(0, n, kWork, [&](int64_t first, int64_t last, int) {
-        Line(from + first * from_step, from_step, to + first * to_step, to_step, last - first);
+        Row(from + first * from_element_stride, from_element_stride, to + first * to_element_stride, to_element_stride, last - first);
       });
       return;
     }
     // Lines of the last outer dimension follow each other without a division.
     const auto middle = static_cast<size_t>(box.rank - 2);
-    const int64_t lines = box.sizes[middle];
+    const int64_t row_count = box.sizes[middle];
     ThreadPool::Get().ParallelFor(0, box.outer, std::max<int64_t>(1, kWork / n), [&](int64_t first, int64_t last, int) {
       for (int64_t index = first; index < last;) {
         int64_t f, t;
         Offsets(box, index, &f, &t);
-        const int64_t count = std::min(lines - index % lines, last - index);
-        for (int64_t i = 0; i < count; ++i) Line(from + f + i * box.from[middle], from_step, to + t + i * box.to[middle], to_step, n);
+        const int64_t count = std::min(row_count - index % row_count, last - index);
+        for (int64_t i = 0; i < count; ++i)
+          Row(from + f + i * box.from[middle], from_element_stride, to + t + i * box.to[middle], to_element_stride, n);
         index += count;
       }
     });
   }
-  static void Line(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t n) {
-    if (to_step == 1 && from_step == 1) {
+  static void Row(const T* from, int64_t from_element_stride, T* to, int64_t to_element_stride, int64_t n) {
+    if (to_element_stride == 1 && from_element_stride == 1) {
       Table().copy_bytes(reinterpret_cast<uint8_t*>(to), reinterpret_cast<const uint8_t*>(from), n * static_cast<int64_t>(sizeof(T)));
-    } else if (to_step == 1 && from_step == 0) {
+    } else if (to_element_stride == 1 && from_element_stride == 0) {
       std::fill(to, to + n, *from);
-    } else if (to_step == 1 && from_step == -1) {
+    } else if (to_element_stride == 1 && from_element_stride == -1) {
       Table().copy_reversed(reinterpret_cast<uint8_t*>(to), reinterpret_cast<const uint8_t*>(from), sizeof(T), n);
-    } else if (to_step == 1 && from_step > 0 && sizeof(T) == 4) {
-      Table().copy_rows(reinterpret_cast<float*>(to), 0, reinterpret_cast<const float*>(from), 0, from_step, 1, n);
-    } else if (to_step == 1) {
-      for (int64_t i = 0; i < n; ++i) to[i] = from[i * from_step];
+    } else if (to_element_stride == 1 && from_element_stride > 0 && sizeof(T) == 4) {
+      Table().copy_rows(reinterpret_cast<float*>(to), 0, reinterpret_cast<const float*>(from), 0, from_element_stride, 1, n);
+    } else if (to_element_stride == 1) {
+      for (int64_t i = 0; i < n; ++i) to[i] = from[i * from_element_stride];
     } else {
-      for (int64_t i = 0; i < n; ++i) to[i * to_step] = from[i * from_step];
+      for (int64_t i = 0; i < n; ++i) to[i * to_element_stride] = from[i * from_element_stride];
     }
   }
-  void Turn(const Box& box, const T* from, T* to) const {
-    const auto inner = static_cast<size_t>(box.rank - 1), turned = static_cast<size_t>(box.turned);
-    const int64_t columns = box.sizes[inner], rows = box.sizes[turned];
+  void Transpose(const Box& box, const T* from, T* to) const {
+    const auto inner = static_cast<size_t>(box.rank - 1), transposed_dimension = static_cast<size_t>(box.transposed_dimension);
+    const int64_t columns = box.sizes[inner], rows = box.sizes[transposed_dimension];
     const int64_t strips = (rows + kTile - 1) / kTile;
     ThreadPool::Get().ParallelFor(
         0, box.outer * strips, std::max<int64_t>(1, kWork / (columns * kTile)), [&](int64_t first, int64_t last, int) {
@@ -133,8 +134,8 @@ class CopiesKernel final : public Kernel {
             Offsets(box, i / strips, &f, &t);
             const int64_t row = i % strips * kTile, height = std::min(kTile, rows - row);
             for (int64_t column = 0; column < columns; column += kTile)
-              Tile(from + f + row + column * box.from[inner], box.from[inner], to + t + row * box.to[turned] + column, box.to[turned],
-                   height, std::min(kTile, columns - column));
+              Tile(from + f + row + column * box.from[inner], box.from[inner], to + t + row * box.to[transposed_dimension] + column,
+                   box.to[transposed_dimension], height, std::min(kTile, columns - column));
           }
         });
   }

@@ -5,7 +5,7 @@
 #include "software/cpu/fast/families.h"
 #include "software/cpu/fast/isa/isa_table.h"
 #include "software/cpu/fast/tensor/indices.h"
-#include "software/cpu/fast/tensor/lines.h"
+#include "software/cpu/fast/tensor/row_split.h"
 #include "software/cpu/host/thread_pool.h"
 #include "gather_elements.h"
 
@@ -13,28 +13,28 @@ namespace dxtensor::software::fast {
 
 namespace {
 
-constexpr int64_t kLeastRow = 4;
+constexpr int64_t kMinRow = 4;
 
 class GatherKernel final : public Kernel {
  public:
-  GatherKernel(const schema::OperatorDesc& desc, int64_t row, Lines lines)
+  GatherKernel(const schema::OperatorDesc& desc, int64_t row, RowSplit slices)
       : index_type_(desc.Inputs()[1]->data_type),
         bytes_(static_cast<int>(schema::BytesPerElement(desc.Inputs()[0]->data_type))),
         row_(row),
-        lines_(std::move(lines)) {
+        rows_(std::move(slices)) {
     const schema::TensorDesc& in = *desc.Inputs()[0];
     const uint32_t axis = desc.UInt("Axis");
     size_ = in.sizes[axis];
-    step_ = in.strides[axis];
+    stride_ = in.strides[axis];
     for (uint32_t d = 0; d < in.rank; ++d) last_ += (in.sizes[d] - 1) * static_cast<uint64_t>(in.strides[d]);
   }
   void Run(const KernelArguments& a) const override {
-    ThreadPool::Get().ParallelFor(0, lines_.count(), std::max<int64_t>(1, 32768 / row_), [&](int64_t first, int64_t last, int) {
-      for (int64_t line = first; line < last; ++line) {
-        const Lines::Offsets start = lines_.Start(line);
+    ThreadPool::Get().ParallelFor(0, rows_.count(), std::max<int64_t>(1, 32768 / row_), [&](int64_t first, int64_t last, int) {
+      for (int64_t slice = first; slice < last; ++slice) {
+        const RowSplit::Offsets start = rows_.Start(slice);
         int64_t index = ReadIndex(index_type_, a.inputs[1], start[2]);
         if (index < 0) index += size_;
-        const uint64_t from = static_cast<uint64_t>(start[0]) + static_cast<uint64_t>(index) * static_cast<uint64_t>(step_);
+        const uint64_t from = static_cast<uint64_t>(start[0]) + static_cast<uint64_t>(index) * static_cast<uint64_t>(stride_);
         uint8_t* to = a.outputs[0] + start[1] * bytes_;
         if (from <= last_ && last_ - from >= static_cast<uint64_t>(row_ - 1)) {
           Table().copy_bytes(to, a.inputs[0] + from * static_cast<uint64_t>(bytes_), row_ * bytes_);
@@ -53,9 +53,9 @@ class GatherKernel final : public Kernel {
  private:
   DML_TENSOR_DATA_TYPE index_type_;
   int bytes_;
-  int64_t row_, size_ = 0, step_ = 0;
+  int64_t row_, size_ = 0, stride_ = 0;
   uint64_t last_ = 0;
-  Lines lines_;
+  RowSplit rows_;
 };
 
 }  // namespace
@@ -82,13 +82,13 @@ std::unique_ptr<Kernel> MakeGatherKernel(const schema::OperatorDesc& desc) {
     is_row &= out.sizes[d] == 1 || (out.strides[d] == row && in.strides[d] == row);
     from_in[d] = in_strides[d];
   }
-  if (!is_row || row < kLeastRow) return MakeElementGather(in, indices, out, axis, from_in, from_indices);
+  if (!is_row || row < kMinRow) return MakeElementGather(in, indices, out, axis, from_in, from_indices);
   uint32_t along = 0;
   for (uint32_t d = rank - after; d < rank; ++d) {
     along |= 1u << d;
     from_in[d] = 0;
   }
-  return std::make_unique<GatherKernel>(desc, row, Lines(out, along, {from_in, out_strides, from_indices}, true));
+  return std::make_unique<GatherKernel>(desc, row, RowSplit(out, along, {from_in, out_strides, from_indices}, true));
 }
 
 }  // namespace dxtensor::software::fast

@@ -1,9 +1,9 @@
-// GATHER_ELEMENTS, and GATHER of what is no row: lines of the output's memory.
+// GATHER_ELEMENTS, and GATHER of elements that are no row: by rows of the output's memory.
 #include "gather_elements.h"
 
 #include "software/cpu/fast/families.h"
-#include "software/cpu/fast/tensor/line_pieces.h"
-#include "software/cpu/fast/tensor/lines.h"
+#include "software/cpu/fast/tensor/row_chunks.h"
+#include "software/cpu/fast/tensor/row_split.h"
 
 namespace dxtensor::software::fast {
 
@@ -13,52 +13,53 @@ namespace {
 template <typename T, typename Index>
 class ElementGatherKernel final : public Kernel {
  public:
-  ElementGatherKernel(const schema::TensorDesc& in, uint32_t axis, Lines lines)
-      : size_(in.sizes[axis]), step_(static_cast<uint64_t>(in.strides[axis])), lines_(std::move(lines)) {
+  ElementGatherKernel(const schema::TensorDesc& in, uint32_t axis, RowSplit rows)
+      : size_(in.sizes[axis]), stride_(static_cast<uint64_t>(in.strides[axis])), rows_(std::move(rows)) {
     for (uint32_t d = 0; d < in.rank; ++d) last_ += (in.sizes[d] - 1) * static_cast<uint64_t>(in.strides[d]);
   }
   void Run(const KernelArguments& a) const override {
-    const bool is_plain = lines_.step(1) == 1 && lines_.step(2) == 1;
-    const bool is_along_axis = is_plain && lines_.step(0) == 0 && step_ == 1;
-    ForLinePieces(lines_.count(), lines_.length(), [&](int64_t line, int64_t first, int64_t last) {
-      if (is_along_axis) Gather<true, true>(a, line, first, last);
-      else if (is_plain) Gather<true, false>(a, line, first, last);
-      else Gather<false, false>(a, line, first, last);
+    const bool is_plain = rows_.element_stride(1) == 1 && rows_.element_stride(2) == 1;
+    const bool is_along_axis = is_plain && rows_.element_stride(0) == 0 && stride_ == 1;
+    ForRowChunks(rows_.count(), rows_.length(), [&](int64_t row, int64_t first, int64_t last) {
+      if (is_along_axis) Gather<true, true>(a, row, first, last);
+      else if (is_plain) Gather<true, false>(a, row, first, last);
+      else Gather<false, false>(a, row, first, last);
     });
   }
 
  private:
-  // kIsPlain: indices and results lie side by side. kIsAlongAxis: so does what is gathered.
+  // kIsPlain: indices and results are contiguous. kIsAlongAxis: the gathered axis is contiguous too.
   template <bool kIsPlain, bool kIsAlongAxis>
-  void Gather(const KernelArguments& a, int64_t line, int64_t first, int64_t last) const {
-    const Lines::Offsets start = lines_.Start(line);
-    const int64_t to_step = kIsPlain ? 1 : lines_.step(1), index_step = kIsPlain ? 1 : lines_.step(2), size = size_;
-    const auto from_step = static_cast<uint64_t>(kIsAlongAxis ? 0 : lines_.step(0));
-    const uint64_t step = kIsAlongAxis ? 1 : step_, end = last_;
+  void Gather(const KernelArguments& a, int64_t row, int64_t first, int64_t last) const {
+    const RowSplit::Offsets start = rows_.Start(row);
+    const int64_t to_stride = kIsPlain ? 1 : rows_.element_stride(1), index_stride = kIsPlain ? 1 : rows_.element_stride(2), size = size_;
+    const auto from_stride = static_cast<uint64_t>(kIsAlongAxis ? 0 : rows_.element_stride(0));
+    const uint64_t element_stride = kIsAlongAxis ? 1 : stride_, end = last_;
     const auto* indices = reinterpret_cast<const Index*>(a.inputs[1]) + start[2];
     const auto* from = reinterpret_cast<const T*>(a.inputs[0]);
     T* to = reinterpret_cast<T*>(a.outputs[0]) + start[1];
     for (int64_t i = first; i < last; ++i) {
-      auto index = static_cast<int64_t>(indices[i * index_step]);
+      auto index = static_cast<int64_t>(indices[i * index_stride]);
       if (index < 0) index += size;
-      const uint64_t at = static_cast<uint64_t>(start[0]) + static_cast<uint64_t>(i) * from_step + static_cast<uint64_t>(index) * step;
+      const uint64_t at =
+          static_cast<uint64_t>(start[0]) + static_cast<uint64_t>(i) * from_stride + static_cast<uint64_t>(index) * element_stride;
       // Out of range: what lies at the address, and 0 outside the tensor.
-      to[i * to_step] = at <= end ? from[at] : T(0);
+      to[i * to_stride] = at <= end ? from[at] : T(0);
     }
   }
 
   int64_t size_;
-  uint64_t step_, last_ = 0;
-  Lines lines_;
+  uint64_t stride_, last_ = 0;
+  RowSplit rows_;
 };
 
 template <typename T>
-std::unique_ptr<Kernel> ByIndex(DML_TENSOR_DATA_TYPE index, const schema::TensorDesc& in, uint32_t axis, Lines lines) {
+std::unique_ptr<Kernel> ByIndex(DML_TENSOR_DATA_TYPE index, const schema::TensorDesc& in, uint32_t axis, RowSplit rows) {
   switch (index) {
-    case DML_TENSOR_DATA_TYPE_INT32: return std::make_unique<ElementGatherKernel<T, int32_t>>(in, axis, std::move(lines));
-    case DML_TENSOR_DATA_TYPE_UINT32: return std::make_unique<ElementGatherKernel<T, uint32_t>>(in, axis, std::move(lines));
+    case DML_TENSOR_DATA_TYPE_INT32: return std::make_unique<ElementGatherKernel<T, int32_t>>(in, axis, std::move(rows));
+    case DML_TENSOR_DATA_TYPE_UINT32: return std::make_unique<ElementGatherKernel<T, uint32_t>>(in, axis, std::move(rows));
     // An unsigned one past 2^63 is out of range either way.
-    default: return std::make_unique<ElementGatherKernel<T, int64_t>>(in, axis, std::move(lines));
+    default: return std::make_unique<ElementGatherKernel<T, int64_t>>(in, axis, std::move(rows));
   }
 }
 
@@ -70,12 +71,12 @@ std::unique_ptr<Kernel> MakeElementGather(const schema::TensorDesc& in, const sc
   uint32_t along = out.rank - 1;
   for (uint32_t d = out.rank; d-- > 0;)
     if (out.sizes[d] != 1 && (out.sizes[along] == 1 || out.strides[d] < out.strides[along])) along = d;
-  Lines lines(out, 1u << along, {from_in, BroadcastStrides(out), from_indices}, true);
+  RowSplit rows(out, 1u << along, {from_in, BroadcastStrides(out), from_indices}, true);
   switch (schema::BytesPerElement(in.data_type)) {
-    case 1: return ByIndex<uint8_t>(indices.data_type, in, axis, std::move(lines));
-    case 2: return ByIndex<uint16_t>(indices.data_type, in, axis, std::move(lines));
-    case 4: return ByIndex<uint32_t>(indices.data_type, in, axis, std::move(lines));
-    case 8: return ByIndex<uint64_t>(indices.data_type, in, axis, std::move(lines));
+    case 1: return ByIndex<uint8_t>(indices.data_type, in, axis, std::move(rows));
+    case 2: return ByIndex<uint16_t>(indices.data_type, in, axis, std::move(rows));
+    case 4: return ByIndex<uint32_t>(indices.data_type, in, axis, std::move(rows));
+    case 8: return ByIndex<uint64_t>(indices.data_type, in, axis, std::move(rows));
     default: return nullptr;
   }
 }

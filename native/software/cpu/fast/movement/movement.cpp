@@ -2,7 +2,7 @@
 #include "movement.h"
 
 #include "software/cpu/fast/families.h"
-#include "software/cpu/fast/tensor/lines.h"
+#include "software/cpu/fast/tensor/row_split.h"
 
 namespace dxtensor::software::fast {
 
@@ -20,10 +20,11 @@ void PlaceWindow(const schema::OperatorDesc& desc, const schema::TensorDesc& ten
   const bool old = desc.type() == DML_OPERATOR_SLICE;
   for (uint32_t d = 0; d < tensor.rank; ++d) {
     int64_t offset = desc.UInts(old ? "Offsets" : "InputWindowOffsets")[d];
-    const int64_t step = old ? static_cast<int64_t>(desc.UInts("Strides")[d]) : desc.Get<std::vector<int32_t>>("InputWindowStrides")[d];
-    if (step < 0) offset += static_cast<int64_t>(desc.UInts("InputWindowSizes")[d]) - 1;
+    const int64_t element_stride =
+        old ? static_cast<int64_t>(desc.UInts("Strides")[d]) : desc.Get<std::vector<int32_t>>("InputWindowStrides")[d];
+    if (element_stride < 0) offset += static_cast<int64_t>(desc.UInts("InputWindowSizes")[d]) - 1;
     *start += offset * tensor.strides[d];
-    (*strides)[d] = step * tensor.strides[d];
+    (*strides)[d] = element_stride * tensor.strides[d];
   }
 }
 

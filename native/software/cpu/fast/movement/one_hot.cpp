@@ -1,9 +1,9 @@
-// ONE_HOT whose new axis lies side by side: lines of the "off" value with one element of the other.
+// ONE_HOT whose new axis is contiguous: rows of the "off" value with one element of the other.
 #include <algorithm>
 
 #include "software/cpu/fast/families.h"
 #include "software/cpu/fast/tensor/indices.h"
-#include "software/cpu/fast/tensor/lines.h"
+#include "software/cpu/fast/tensor/row_split.h"
 #include "software/cpu/host/thread_pool.h"
 
 namespace dxtensor::software::fast {
@@ -15,20 +15,20 @@ constexpr int64_t kGrain = 1 << 15;  // elements
 template <typename T>
 class OneHotKernel final : public Kernel {
  public:
-  OneHotKernel(const schema::OperatorDesc& desc, Lines lines)
-      : index_type_(desc.Inputs()[0]->data_type), size_(desc.Outputs()[0]->sizes[desc.UInt("Axis")]), lines_(std::move(lines)) {
+  OneHotKernel(const schema::OperatorDesc& desc, RowSplit rows)
+      : index_type_(desc.Inputs()[0]->data_type), size_(desc.Outputs()[0]->sizes[desc.UInt("Axis")]), rows_(std::move(rows)) {
     // The "on" value is the second element along the last dimension that has one.
     const schema::TensorDesc& values = *desc.Inputs()[1];
-    for (uint32_t d = values.rank; d-- > 0 && on_step_ == 0;)
-      if (values.sizes[d] > 1) on_step_ = values.strides[d];
+    for (uint32_t d = values.rank; d-- > 0 && on_stride_ == 0;)
+      if (values.sizes[d] > 1) on_stride_ = values.strides[d];
   }
   void Run(const KernelArguments& a) const override {
     const auto* values = reinterpret_cast<const T*>(a.inputs[1]);
-    const T off = values[0], on = values[on_step_];
+    const T off = values[0], on = values[on_stride_];
     auto* out = reinterpret_cast<T*>(a.outputs[0]);
-    ThreadPool::Get().ParallelFor(0, lines_.count(), std::max<int64_t>(1, kGrain / size_), [&](int64_t first, int64_t last, int) {
-      for (int64_t line = first; line < last; ++line) {
-        const Lines::Offsets at = lines_.Start(line);
+    ThreadPool::Get().ParallelFor(0, rows_.count(), std::max<int64_t>(1, kGrain / size_), [&](int64_t first, int64_t last, int) {
+      for (int64_t row = first; row < last; ++row) {
+        const RowSplit::Offsets at = rows_.Start(row);
         T* to = out + at[1];
         std::fill(to, to + size_, off);
         int64_t index = ReadIndex(index_type_, a.inputs[0], at[0]);
@@ -40,8 +40,8 @@ class OneHotKernel final : public Kernel {
 
  private:
   DML_TENSOR_DATA_TYPE index_type_;
-  int64_t size_, on_step_ = 0;
-  Lines lines_;
+  int64_t size_, on_stride_ = 0;
+  RowSplit rows_;
 };
 
 }  // namespace
@@ -50,12 +50,12 @@ std::unique_ptr<Kernel> MakeOneHotKernel(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &indices = *desc.Inputs()[0], &out = *desc.Outputs()[0];
   const uint32_t axis = desc.UInt("Axis");
   if (out.sizes[axis] < 2 || out.strides[axis] != 1) return nullptr;
-  Lines lines(out, 1u << axis, {BroadcastStrides(indices), BroadcastStrides(out)}, true);
+  RowSplit rows(out, 1u << axis, {BroadcastStrides(indices), BroadcastStrides(out)}, true);
   switch (schema::BytesPerElement(out.data_type)) {
-    case 1: return std::make_unique<OneHotKernel<uint8_t>>(desc, std::move(lines));
-    case 2: return std::make_unique<OneHotKernel<uint16_t>>(desc, std::move(lines));
-    case 4: return std::make_unique<OneHotKernel<uint32_t>>(desc, std::move(lines));
-    case 8: return std::make_unique<OneHotKernel<uint64_t>>(desc, std::move(lines));
+    case 1: return std::make_unique<OneHotKernel<uint8_t>>(desc, std::move(rows));
+    case 2: return std::make_unique<OneHotKernel<uint16_t>>(desc, std::move(rows));
+    case 4: return std::make_unique<OneHotKernel<uint32_t>>(desc, std::move(rows));
+    case 8: return std::make_unique<OneHotKernel<uint64_t>>(desc, std::move(rows));
     default: return nullptr;
   }
 }

@@ -1,4 +1,4 @@
-// PADDING1: lines of the output's memory, in runs that lie equally far apart in the input.
+// PADDING1: by rows of the output's memory, in runs that are evenly strided in the input.
 #include "software/cpu/reference/padding.h"
 
 #include <algorithm>
@@ -7,14 +7,14 @@
 
 #include "software/cpu/fast/families.h"
 #include "software/cpu/fast/isa/isa_table.h"
-#include "software/cpu/fast/tensor/line_pieces.h"
-#include "software/cpu/fast/tensor/lines.h"
+#include "software/cpu/fast/tensor/row_chunks.h"
+#include "software/cpu/fast/tensor/row_split.h"
 
 namespace dxtensor::software::fast {
 
 namespace {
 
-// A dimension of the output: places before `start` and from start + inside on are padding.
+// A dimension of the output: positions before `start` and from start + inside on are padding.
 struct Dimension {
   int64_t size, start, inside, from, to;
 
@@ -46,14 +46,14 @@ std::vector<Dimension> DimensionsOf(const schema::OperatorDesc& desc, uint32_t m
   return merged;
 }
 
-// Places side by side of a line, which read from + i * step, or the constant.
-struct Stretch {
-  int64_t first, size, from, step;
+// A segment of a row, which reads from + i * step, or is the constant.
+struct Segment {
+  int64_t first, size, from, element_stride;
   bool is_outside;
 };
 
-std::vector<Stretch> StretchesOf(const Dimension& d, uint32_t mode) {
-  std::vector<Stretch> list;
+std::vector<Segment> SegmentsOf(const Dimension& d, uint32_t mode) {
+  std::vector<Segment> list;
   auto add = [&](int64_t first, int64_t last) {
     if (mode == DML_PADDING_MODE_CONSTANT) {
       if (first < last) list.push_back({first, last - first, 0, 0, true});
@@ -62,9 +62,9 @@ std::vector<Stretch> StretchesOf(const Dimension& d, uint32_t mode) {
     for (int64_t i = first; i < last; ++i) {
       const int64_t from = PaddedIndex(mode, i - d.start, d.inside) * d.from;
       if (i > first) {
-        Stretch& s = list.back();
-        if (s.size == 1) s.step = from - s.from;
-        if (s.from + s.size * s.step == from) {
+        Segment& s = list.back();
+        if (s.size == 1) s.element_stride = from - s.from;
+        if (s.from + s.size * s.element_stride == from) {
           ++s.size;
           continue;
         }
@@ -82,28 +82,28 @@ template <typename T>
 class PaddingKernel final : public Kernel {
  public:
   PaddingKernel(const schema::OperatorDesc& desc, uint32_t mode) : mode_(mode), outer_(DimensionsOf(desc, mode)) {
-    line_ = outer_.back();
+    row_ = outer_.back();
     outer_.pop_back();
     if (!outer_.empty()) {
       middle_ = outer_.back();
       outer_.pop_back();
     }
-    stretches_ = StretchesOf(line_, mode);
+    segments_ = SegmentsOf(row_, mode);
     for (const Dimension& d : outer_) planes_ *= d.size;
     std::memcpy(&constant_, &desc.Get<DML_SCALAR_UNION>("PaddingValue"), sizeof constant_);
   }
   void Run(const KernelArguments& a) const override {
-    if (line_.size > kLinePiece) {
-      ForLinePieces(planes_ * middle_.size, line_.size, [&](int64_t line, int64_t first, int64_t last) {
-        WriteLine(PlaneAt(a, line / middle_.size), line % middle_.size, first, last);
+    if (row_.size > kRowChunk) {
+      ForRowChunks(planes_ * middle_.size, row_.size, [&](int64_t row, int64_t first, int64_t last) {
+        WriteRow(PlaneAt(a, row / middle_.size), row % middle_.size, first, last);
       });
       return;
     }
-    const int64_t lines = planes_ * middle_.size;
-    ThreadPool::Get().ParallelFor(0, lines, std::max<int64_t>(1, kLinePiece / line_.size), [&](int64_t begin, int64_t end, int) {
-      for (int64_t line = begin; line < end;) {
-        const Plane plane = PlaneAt(a, line / middle_.size);
-        for (int64_t i = line % middle_.size; i < middle_.size && line < end; ++i, ++line) WriteLine(plane, i, 0, line_.size);
+    const int64_t rows = planes_ * middle_.size;
+    ThreadPool::Get().ParallelFor(0, rows, std::max<int64_t>(1, kRowChunk / row_.size), [&](int64_t begin, int64_t end, int) {
+      for (int64_t row = begin; row < end;) {
+        const Plane plane = PlaneAt(a, row / middle_.size);
+        for (int64_t i = row % middle_.size; i < middle_.size && row < end; ++i, ++row) WriteRow(plane, i, 0, row_.size);
       }
     });
   }
@@ -124,42 +124,42 @@ class PaddingKernel final : public Kernel {
     }
     return p;
   }
-  void WriteLine(const Plane& plane, int64_t i, int64_t first, int64_t last) const {
+  void WriteRow(const Plane& plane, int64_t i, int64_t first, int64_t last) const {
     int64_t index = i - middle_.start;
     if (index < 0 || index >= middle_.inside) index = PaddedIndex(mode_, index, middle_.inside);
     T* to = plane.to + i * middle_.to;
-    if (!plane.from || index == kOutside) Fill(to + first * line_.to, constant_, last - first);
+    if (!plane.from || index == kOutside) Fill(to + first * row_.to, constant_, last - first);
     else Write(to, plane.from + index * middle_.from, first, last);
   }
   void Write(T* to, const T* from, int64_t first, int64_t last) const {
-    for (const Stretch& s : stretches_) {
+    for (const Segment& s : segments_) {
       const int64_t skipped = std::max<int64_t>(0, first - s.first), n = std::min(s.size, last - s.first) - skipped;
       if (n <= 0) continue;
-      T* target = to + (s.first + skipped) * line_.to;
-      const T* source = from + s.from + skipped * s.step;
+      T* target = to + (s.first + skipped) * row_.to;
+      const T* source = from + s.from + skipped * s.element_stride;
       if (s.is_outside) Fill(target, constant_, n);
-      else if (n < 4 || line_.to != 1) Step(target, source, s.step, n);
-      else if (s.step == 1) Table().copy_bytes(Bytes(target), Bytes(source), n * static_cast<int64_t>(sizeof(T)));
-      else if (s.step == -1) Table().copy_reversed(Bytes(target), Bytes(source), sizeof(T), n);
-      else if (s.step == 0) Fill(target, *source, n);
-      else Step(target, source, s.step, n);
+      else if (n < 4 || row_.to != 1) Step(target, source, s.element_stride, n);
+      else if (s.element_stride == 1) Table().copy_bytes(Bytes(target), Bytes(source), n * static_cast<int64_t>(sizeof(T)));
+      else if (s.element_stride == -1) Table().copy_reversed(Bytes(target), Bytes(source), sizeof(T), n);
+      else if (s.element_stride == 0) Fill(target, *source, n);
+      else Step(target, source, s.element_stride, n);
     }
   }
-  void Step(T* to, const T* from, int64_t step, int64_t n) const {
-    for (int64_t i = 0; i < n; ++i) to[i * line_.to] = from[i * step];
+  void Step(T* to, const T* from, int64_t element_stride, int64_t n) const {
+    for (int64_t i = 0; i < n; ++i) to[i * row_.to] = from[i * element_stride];
   }
   void Fill(T* to, T value, int64_t n) const {
-    if (line_.to == 1) std::fill(to, to + n, value);
+    if (row_.to == 1) std::fill(to, to + n, value);
     else
-      for (int64_t i = 0; i < n; ++i) to[i * line_.to] = value;
+      for (int64_t i = 0; i < n; ++i) to[i * row_.to] = value;
   }
   static uint8_t* Bytes(T* p) { return reinterpret_cast<uint8_t*>(p); }
   static const uint8_t* Bytes(const T* p) { return reinterpret_cast<const uint8_t*>(p); }
 
   uint32_t mode_;
   std::vector<Dimension> outer_;
-  Dimension middle_{1, 0, 1, 0, 0}, line_;
-  std::vector<Stretch> stretches_;
+  Dimension middle_{1, 0, 1, 0, 0}, row_;
+  std::vector<Segment> segments_;
   int64_t planes_ = 1;
   T constant_;
 };

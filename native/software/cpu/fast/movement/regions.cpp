@@ -12,7 +12,7 @@ std::unique_ptr<Kernel> MakeRegionKernel(const schema::OperatorDesc& desc) {
     return nullptr;
   for (const schema::TensorDesc* t : {&dy, dx})
     if (t->sizes[2] != 1 || t->sizes[3] != 1 || (t->sizes[1] != 1 && t->strides[1] != 1)) return nullptr;
-  return dy.sizes[1] == 1 ? MakePlaceSums(desc) : MakeRowSums(desc);
+  return dy.sizes[1] == 1 ? MakeScatterSums(desc) : MakeScatterRowSums(desc);
 }
 
 }  // namespace dxtensor::software::fast

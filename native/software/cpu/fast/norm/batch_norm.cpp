@@ -6,8 +6,8 @@
 
 #include "software/cpu/fast/elementwise/epilogue.h"
 #include "software/cpu/fast/families.h"
-#include "software/cpu/fast/tensor/lines.h"
 #include "software/cpu/fast/tensor/operand.h"
+#include "software/cpu/fast/tensor/row_split.h"
 #include "software/cpu/host/thread_pool.h"
 
 namespace dxtensor::software::fast {
@@ -24,23 +24,23 @@ uint32_t BroadcastMask(const schema::TensorDesc& statistics) {
   return mask;
 }
 
-// Calls body(offsets, n) for blocks of all runs of a line.
+// Calls body(offsets, n) for blocks of all runs of a row.
 template <typename Body>
-void ForBlocks(const Lines& lines, const Lines::Offsets& start, int operands, const Body& body) {
-  lines.ForRuns(start, [&](const Lines::Offsets& run, int64_t) {
-    for (int64_t i = 0; i < lines.run_length(); i += kBlock) {
-      Lines::Offsets at = run;
-      for (int o = 0; o < operands; ++o) at[static_cast<size_t>(o)] += i * lines.step(o);
-      body(at, std::min(kBlock, lines.run_length() - i));
+void ForBlocks(const RowSplit& rows, const RowSplit::Offsets& start, int operands, const Body& body) {
+  rows.ForRuns(start, [&](const RowSplit::Offsets& run, int64_t) {
+    for (int64_t i = 0; i < rows.run_length(); i += kBlock) {
+      RowSplit::Offsets at = run;
+      for (int o = 0; o < operands; ++o) at[static_cast<size_t>(o)] += i * rows.element_stride(o);
+      body(at, std::min(kBlock, rows.run_length() - i));
     }
   });
 }
 
 template <typename Body>
-void ForLines(const Lines& lines, const Body& body) {
-  const int64_t grain = std::max<int64_t>(1, kPiece / lines.length());
-  ThreadPool::Get().ParallelFor(0, lines.count(), grain, [&](int64_t first, int64_t last, int) {
-    for (int64_t line = first; line < last; ++line) body(lines.Start(line));
+void ForRows(const RowSplit& rows, const Body& body) {
+  const int64_t grain = std::max<int64_t>(1, kPiece / rows.length());
+  ThreadPool::Get().ParallelFor(0, rows.count(), grain, [&](int64_t first, int64_t last, int) {
+    for (int64_t row = first; row < last; ++row) body(rows.Start(row));
   });
 }
 
@@ -50,15 +50,15 @@ struct Affine {
   bool adds = false;
   Activations activations;
 
-  void operator()(const KernelArguments& a, int64_t x_at, int64_t x_step, int64_t y_at, int64_t y_step, int64_t added_at,
-                  int64_t added_step, int64_t n, float mean, float factor, float bias) const {
-    alignas(64) float x_room[kBlock], added_room[kBlock], result[kBlock + kMaxWidth];
-    const float* from = x.Read(a.inputs[0], x_at, x_step, n, x_room);
-    const float* more = adds ? added.Read(a.inputs[3], added_at, added_step, n, added_room) : nullptr;
-    float* to = activations.empty() ? y.Room(a.outputs[0], y_at, y_step, result) : result;
+  void operator()(const KernelArguments& a, int64_t x_at, int64_t x_stride, int64_t y_at, int64_t y_stride, int64_t added_at,
+                  int64_t residual_stride, int64_t n, float mean, float factor, float bias) const {
+    alignas(64) float x_buffer[kBlock], residual_buffer[kBlock], result[kBlock + kMaxWidth];
+    const float* from = x.Read(a.inputs[0], x_at, x_stride, n, x_buffer);
+    const float* more = adds ? added.Read(a.inputs[3], added_at, residual_stride, n, residual_buffer) : nullptr;
+    float* to = activations.empty() ? y.Target(a.outputs[0], y_at, y_stride, result) : result;
     Table().normalize(to, from, mean, factor, 0, nullptr, bias, more, n);
     Activate(activations, to, n);
-    y.Write(a.outputs[0], y_at, y_step, n, to);
+    y.Write(a.outputs[0], y_at, y_stride, n, to);
   }
 };
 
@@ -70,21 +70,21 @@ class NormKernel final : public Kernel {
         scale_(*desc.Inputs()[3]),
         bias_(*desc.Inputs()[4]),
         epsilon_(desc.Float("Epsilon")),
-        lines_(*desc.Inputs()[0], mask,
-               {BroadcastStrides(*desc.Inputs()[0]), BroadcastStrides(*desc.Outputs()[0]), BroadcastStrides(*desc.Inputs()[1]),
-                BroadcastStrides(*desc.Inputs()[2]), BroadcastStrides(*desc.Inputs()[3]), BroadcastStrides(*desc.Inputs()[4])},
-               false) {
+        rows_(*desc.Inputs()[0], mask,
+              {BroadcastStrides(*desc.Inputs()[0]), BroadcastStrides(*desc.Outputs()[0]), BroadcastStrides(*desc.Inputs()[1]),
+               BroadcastStrides(*desc.Inputs()[2]), BroadcastStrides(*desc.Inputs()[3]), BroadcastStrides(*desc.Inputs()[4])},
+              false) {
     affine_.x = FloatOperand(*desc.Inputs()[0]);
     affine_.y = FloatOperand(*desc.Outputs()[0]);
     affine_.activations = std::move(activations);
   }
   void Run(const KernelArguments& a) const override {
-    ForLines(lines_, [&](const Lines::Offsets& start) {
+    ForRows(rows_, [&](const RowSplit::Offsets& start) {
       const float mean = mean_.Read(a.inputs[1], start[2]), bias = bias_.Read(a.inputs[4], start[5]);
       const double variance = variance_.Read(a.inputs[2], start[3]);
       const auto factor = static_cast<float>(scale_.Read(a.inputs[3], start[4]) / std::sqrt(variance + epsilon_));
-      ForBlocks(lines_, start, 2, [&](const Lines::Offsets& at, int64_t n) {
-        affine_(a, at[0], lines_.step(0), at[1], lines_.step(1), 0, 0, n, mean, factor, bias);
+      ForBlocks(rows_, start, 2, [&](const RowSplit::Offsets& at, int64_t n) {
+        affine_(a, at[0], rows_.element_stride(0), at[1], rows_.element_stride(1), 0, 0, n, mean, factor, bias);
       });
     });
   }
@@ -92,7 +92,7 @@ class NormKernel final : public Kernel {
  private:
   FloatOperand mean_, variance_, scale_, bias_;
   float epsilon_;
-  Lines lines_;
+  RowSplit rows_;
   Affine affine_;
 };
 
@@ -104,12 +104,12 @@ class NormTrainingKernel final : public Kernel {
         mean_(*desc.Outputs()[1]),
         variance_(*desc.Outputs()[2]),
         epsilon_(desc.Float("Epsilon")),
-        lines_(*desc.Inputs()[0], BroadcastMask(*desc.Inputs()[1]),
-               {BroadcastStrides(*desc.Inputs()[0]), BroadcastStrides(*desc.Outputs()[0]),
-                desc.Inputs()[3] ? BroadcastStrides(*desc.Inputs()[3]) : BroadcastStrides(*desc.Inputs()[0]),
-                BroadcastStrides(*desc.Inputs()[1]), BroadcastStrides(*desc.Inputs()[2]), BroadcastStrides(*desc.Outputs()[1]),
-                BroadcastStrides(*desc.Outputs()[2])},
-               false) {
+        rows_(*desc.Inputs()[0], BroadcastMask(*desc.Inputs()[1]),
+              {BroadcastStrides(*desc.Inputs()[0]), BroadcastStrides(*desc.Outputs()[0]),
+               desc.Inputs()[3] ? BroadcastStrides(*desc.Inputs()[3]) : BroadcastStrides(*desc.Inputs()[0]),
+               BroadcastStrides(*desc.Inputs()[1]), BroadcastStrides(*desc.Inputs()[2]), BroadcastStrides(*desc.Outputs()[1]),
+               BroadcastStrides(*desc.Outputs()[2])},
+              false) {
     affine_.x = FloatOperand(*desc.Inputs()[0]);
     affine_.y = FloatOperand(*desc.Outputs()[0]);
     affine_.adds = desc.Inputs()[3] != nullptr;
@@ -117,19 +117,19 @@ class NormTrainingKernel final : public Kernel {
     affine_.activations = std::move(activations);
   }
   void Run(const KernelArguments& a) const override {
-    ForLines(lines_, [&](const Lines::Offsets& start) {
-      alignas(64) float room[kBlock];
+    ForRows(rows_, [&](const RowSplit::Offsets& start) {
+      alignas(64) float buffer[kBlock];
       const IsaTable& table = Table();
       Moments moments;
-      ForBlocks(lines_, start, 1, [&](const Lines::Offsets& at, int64_t n) {
-        table.moments(affine_.x.Read(a.inputs[0], at[0], lines_.step(0), n, room), n, &moments);
+      ForBlocks(rows_, start, 1, [&](const RowSplit::Offsets& at, int64_t n) {
+        table.moments(affine_.x.Read(a.inputs[0], at[0], rows_.element_stride(0), n, buffer), n, &moments);
       });
       const auto center = static_cast<float>(moments.mean);
       const double variance = moments.squares / moments.count;
       const auto factor = static_cast<float>(scale_.Read(a.inputs[1], start[3]) / std::sqrt(variance + epsilon_));
       const float bias = bias_.Read(a.inputs[2], start[4]);
-      ForBlocks(lines_, start, 3, [&](const Lines::Offsets& at, int64_t n) {
-        affine_(a, at[0], lines_.step(0), at[1], lines_.step(1), at[2], lines_.step(2), n, center, factor, bias);
+      ForBlocks(rows_, start, 3, [&](const RowSplit::Offsets& at, int64_t n) {
+        affine_(a, at[0], rows_.element_stride(0), at[1], rows_.element_stride(1), at[2], rows_.element_stride(2), n, center, factor, bias);
       });
       mean_.Write(a.outputs[1], start[5], center);
       variance_.Write(a.outputs[2], start[6], static_cast<float>(variance));
@@ -139,7 +139,7 @@ class NormTrainingKernel final : public Kernel {
  private:
   FloatOperand scale_, bias_, mean_, variance_;
   float epsilon_;
-  Lines lines_;
+  RowSplit rows_;
   Affine affine_;
 };
 
@@ -156,24 +156,24 @@ class NormGradKernel final : public Kernel {
         dbias_(*desc.Outputs()[2]),
         epsilon_(desc.Float("Epsilon")),
         training_(desc.type() == DML_OPERATOR_BATCH_NORMALIZATION_TRAINING_GRAD),
-        lines_(*desc.Inputs()[0], BroadcastMask(*desc.Inputs()[2]),
-               {BroadcastStrides(*desc.Inputs()[0]), BroadcastStrides(*desc.Inputs()[1]), BroadcastStrides(*desc.Outputs()[0]),
-                BroadcastStrides(*desc.Inputs()[2]), BroadcastStrides(*desc.Inputs()[3]), BroadcastStrides(*desc.Inputs()[4]),
-                BroadcastStrides(*desc.Outputs()[1]), BroadcastStrides(*desc.Outputs()[2])},
-               false) {}
+        rows_(*desc.Inputs()[0], BroadcastMask(*desc.Inputs()[2]),
+              {BroadcastStrides(*desc.Inputs()[0]), BroadcastStrides(*desc.Inputs()[1]), BroadcastStrides(*desc.Outputs()[0]),
+               BroadcastStrides(*desc.Inputs()[2]), BroadcastStrides(*desc.Inputs()[3]), BroadcastStrides(*desc.Inputs()[4]),
+               BroadcastStrides(*desc.Outputs()[1]), BroadcastStrides(*desc.Outputs()[2])},
+              false) {}
   void Run(const KernelArguments& a) const override {
-    ForLines(lines_, [&](const Lines::Offsets& start) {
-      alignas(64) float x_room[kBlock], dy_room[kBlock], result[kBlock];
+    ForRows(rows_, [&](const RowSplit::Offsets& start) {
+      alignas(64) float x_buffer[kBlock], dy_buffer[kBlock], result[kBlock];
       const IsaTable& table = Table();
       const float mean = mean_.Read(a.inputs[2], start[3]);
       const double rate = 1 / std::sqrt(static_cast<double>(variance_.Read(a.inputs[3], start[4])) + epsilon_);
       const double scale = scale_.Read(a.inputs[4], start[5]);
       NormSums sums;
-      ForBlocks(lines_, start, 2, [&](const Lines::Offsets& at, int64_t n) {
-        const float* x = x_.Read(a.inputs[0], at[0], lines_.step(0), n, x_room);
-        table.norm_gradient_sums(dy_.Read(a.inputs[1], at[1], lines_.step(1), n, dy_room), x, mean, n, &sums);
+      ForBlocks(rows_, start, 2, [&](const RowSplit::Offsets& at, int64_t n) {
+        const float* x = x_.Read(a.inputs[0], at[0], rows_.element_stride(0), n, x_buffer);
+        table.norm_gradient_sums(dy_.Read(a.inputs[1], at[1], rows_.element_stride(1), n, dy_buffer), x, mean, n, &sums);
       });
-      const auto count = static_cast<double>(lines_.length());
+      const auto count = static_cast<double>(rows_.length());
       const auto dy_mean = static_cast<float>(training_ ? sums.dy / count : 0);
       // What only the mean's rounding leaves of the distances from it would be multiplied by the mean of dy.
       const bool is_rounding =
@@ -181,12 +181,12 @@ class NormGradKernel final : public Kernel {
       const double product = sums.product - (is_rounding ? dy_mean * sums.distance : 0);
       const double slope = training_ ? product / count * rate * rate : 0;
       const auto of_x = static_cast<float>(-slope * scale * rate), of_dy = static_cast<float>(scale * rate);
-      ForBlocks(lines_, start, 3, [&](const Lines::Offsets& at, int64_t n) {
-        const float* x = x_.Read(a.inputs[0], at[0], lines_.step(0), n, x_room);
-        const float* dy = dy_.Read(a.inputs[1], at[1], lines_.step(1), n, dy_room);
-        float* to = dx_.Room(a.outputs[0], at[2], lines_.step(2), result);
+      ForBlocks(rows_, start, 3, [&](const RowSplit::Offsets& at, int64_t n) {
+        const float* x = x_.Read(a.inputs[0], at[0], rows_.element_stride(0), n, x_buffer);
+        const float* dy = dy_.Read(a.inputs[1], at[1], rows_.element_stride(1), n, dy_buffer);
+        float* to = dx_.Target(a.outputs[0], at[2], rows_.element_stride(2), result);
         table.norm_gradient(to, dy, x, mean, dy_mean, of_dy, of_x, n);
-        dx_.Write(a.outputs[0], at[2], lines_.step(2), n, to);
+        dx_.Write(a.outputs[0], at[2], rows_.element_stride(2), n, to);
       });
       dscale_.Write(a.outputs[1], start[6], static_cast<float>(sums.product * rate));
       dbias_.Write(a.outputs[2], start[7], static_cast<float>(sums.dy));
@@ -197,7 +197,7 @@ class NormGradKernel final : public Kernel {
   FloatOperand x_, dy_, mean_, variance_, scale_, dx_, dscale_, dbias_;
   float epsilon_;
   bool training_;
-  Lines lines_;
+  RowSplit rows_;
 };
 
 }  // namespace
@@ -210,7 +210,7 @@ std::unique_ptr<Kernel> MakeBatchNormKernel(const schema::OperatorDesc& desc) {
   auto activations = FusedActivations(desc);
   if (!activations) return nullptr;
   if (desc.type() == DML_OPERATOR_BATCH_NORMALIZATION_TRAINING) return std::make_unique<NormTrainingKernel>(desc, std::move(*activations));
-  // One factor for a line: it runs along the dimensions in which all four statistics have size 1.
+  // One factor for a row: rows run along the dimensions in which all four statistics have size 1.
   uint32_t mask = ~0u;
   for (size_t i = 1; i < 5; ++i) mask &= BroadcastMask(*desc.Inputs()[i]);
   for (uint32_t d = 0; d < desc.Inputs()[0]->rank; ++d)

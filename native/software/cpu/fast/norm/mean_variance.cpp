@@ -4,8 +4,8 @@
 
 #include "software/cpu/fast/elementwise/epilogue.h"
 #include "software/cpu/fast/families.h"
-#include "software/cpu/fast/tensor/lines.h"
 #include "software/cpu/fast/tensor/operand.h"
+#include "software/cpu/fast/tensor/row_split.h"
 #include "software/cpu/host/thread_pool.h"
 
 namespace dxtensor::software::fast {
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kBlock = 1024;
 constexpr int64_t kPiece = 1 << 15;  // elements that are worth a thread's while
-constexpr int64_t kMostPieces = 64;
+constexpr int64_t kMaxPieces = 64;
 
 enum Slot { kX, kScale, kBias, kY, kSlots };
 
@@ -25,40 +25,40 @@ class MeanVarianceKernel final : public Kernel {
         centers_(desc.Has("UseMean") ? desc.Get<bool>("UseMean") : true),
         scales_(desc.Get<bool>(desc.Has("UseVariance") ? "UseVariance" : "NormalizeVariance")),
         activations_(std::move(activations)),
-        lines_(*desc.Inputs()[kX], axes,
-               {BroadcastStrides(*desc.Inputs()[kX]), StridesOf(desc.Inputs()[kScale]), StridesOf(desc.Inputs()[kBias]),
-                BroadcastStrides(*desc.Outputs()[0])},
-               false) {
+        rows_(*desc.Inputs()[kX], axes,
+              {BroadcastStrides(*desc.Inputs()[kX]), StridesOf(desc.Inputs()[kScale]), StridesOf(desc.Inputs()[kBias]),
+               BroadcastStrides(*desc.Outputs()[0])},
+              false) {
     const schema::TensorDesc* tensors[kSlots] = {desc.Inputs()[kX], desc.Inputs()[kScale], desc.Inputs()[kBias], desc.Outputs()[0]};
     for (int slot = 0; slot < kSlots; ++slot) {
       has_[slot] = tensors[slot] != nullptr;
       if (has_[slot]) operand_[slot] = FloatOperand(*tensors[slot]);
     }
-    // Few long lines are cut into pieces: whole runs, or parts of a single one.
-    if (lines_.count() < ThreadPool::Get().size() * 2 && lines_.length() > 2 * kPiece)
-      pieces_ = std::min({(lines_.length() + kPiece - 1) / kPiece, Units(), kMostPieces});
+    // A few long rows are cut into chunks: whole runs, or parts of a single one.
+    if (rows_.count() < ThreadPool::Get().size() * 2 && rows_.length() > 2 * kPiece)
+      pieces_ = std::min({(rows_.length() + kPiece - 1) / kPiece, Units(), kMaxPieces});
   }
-  size_t ScratchBytes() const override { return pieces_ > 1 ? static_cast<size_t>(lines_.count() * pieces_) * sizeof(Moments) : 0; }
+  size_t ScratchBytes() const override { return pieces_ > 1 ? static_cast<size_t>(rows_.count() * pieces_) * sizeof(Moments) : 0; }
   void Run(const KernelArguments& a) const override {
     ThreadPool& pool = ThreadPool::Get();
     if (pieces_ == 1) {
-      pool.ParallelFor(0, lines_.count(), std::max<int64_t>(1, kPiece / lines_.length()), [&](int64_t first, int64_t last, int) {
-        for (int64_t line = first; line < last; ++line) {
-          const Lines::Offsets start = lines_.Start(line);
+      pool.ParallelFor(0, rows_.count(), std::max<int64_t>(1, kPiece / rows_.length()), [&](int64_t first, int64_t last, int) {
+        for (int64_t row = first; row < last; ++row) {
+          const RowSplit::Offsets start = rows_.Start(row);
           Apply(a, start, 0, Measure(a, start, 0));
         }
       });
       return;
     }
     auto* parts = reinterpret_cast<Moments*>(a.scratch);
-    pool.ParallelFor(0, lines_.count() * pieces_, 1, [&](int64_t first, int64_t last, int) {
-      for (int64_t i = first; i < last; ++i) parts[i] = Measure(a, lines_.Start(i / pieces_), i % pieces_);
+    pool.ParallelFor(0, rows_.count() * pieces_, 1, [&](int64_t first, int64_t last, int) {
+      for (int64_t i = first; i < last; ++i) parts[i] = Measure(a, rows_.Start(i / pieces_), i % pieces_);
     });
-    pool.ParallelFor(0, lines_.count() * pieces_, 1, [&](int64_t first, int64_t last, int) {
+    pool.ParallelFor(0, rows_.count() * pieces_, 1, [&](int64_t first, int64_t last, int) {
       for (int64_t i = first; i < last; ++i) {
         Moments moments;
         for (int64_t piece = 0; piece < pieces_; ++piece) moments.Join(parts[i / pieces_ * pieces_ + piece]);
-        Apply(a, lines_.Start(i / pieces_), i % pieces_, moments);
+        Apply(a, rows_.Start(i / pieces_), i % pieces_, moments);
       }
     });
   }
@@ -66,48 +66,49 @@ class MeanVarianceKernel final : public Kernel {
  private:
   static Extents StridesOf(const schema::TensorDesc* t) { return t ? BroadcastStrides(*t) : Extents{}; }
 
-  // What a line is cut into.
-  int64_t Units() const { return lines_.runs() > 1 ? lines_.runs() : lines_.run_length(); }
-  // Calls visit(offsets, n) for the stretches of a piece of a line.
+  // The chunks of a row.
+  int64_t Units() const { return rows_.runs() > 1 ? rows_.runs() : rows_.run_length(); }
+  // Calls visit(offsets, n) for the segments of a chunk of a row.
   template <typename Visit>
-  void ForStretches(const Lines::Offsets& start, int64_t piece, const Visit& visit) const {
+  void ForSegments(const RowSplit::Offsets& start, int64_t piece, const Visit& visit) const {
     const int64_t first = Units() * piece / pieces_, last = Units() * (piece + 1) / pieces_;
-    if (lines_.runs() > 1) {
-      lines_.ForRuns(start, first, last, [&](const Lines::Offsets& at, int64_t) { visit(at, lines_.run_length()); });
+    if (rows_.runs() > 1) {
+      rows_.ForRuns(start, first, last, [&](const RowSplit::Offsets& at, int64_t) { visit(at, rows_.run_length()); });
       return;
     }
     visit(Moved(start, first), last - first);
   }
-  Lines::Offsets Moved(Lines::Offsets at, int64_t elements) const {
-    for (int slot = 0; slot < kSlots; ++slot) at[static_cast<size_t>(slot)] += elements * lines_.step(slot);
+  RowSplit::Offsets Moved(RowSplit::Offsets at, int64_t elements) const {
+    for (int slot = 0; slot < kSlots; ++slot) at[static_cast<size_t>(slot)] += elements * rows_.element_stride(slot);
     return at;
   }
-  // Float32 that lies side by side is used where it is, whatever its length.
-  bool IsDirect(int slot) const { return operand_[slot].type == DML_TENSOR_DATA_TYPE_FLOAT32 && lines_.step(slot) == 1; }
+  // Contiguous float32 is used without a copy, whatever its length.
+  bool IsDirect(int slot) const { return operand_[slot].type == DML_TENSOR_DATA_TYPE_FLOAT32 && rows_.element_stride(slot) == 1; }
 
-  Moments Measure(const KernelArguments& a, const Lines::Offsets& start, int64_t piece) const {
-    alignas(64) float room[kBlock];
+  Moments Measure(const KernelArguments& a, const RowSplit::Offsets& start, int64_t piece) const {
+    alignas(64) float buffer[kBlock];
     const IsaTable& table = Table();
     Moments moments;
-    ForStretches(start, piece, [&](const Lines::Offsets& at, int64_t length) {
+    ForSegments(start, piece, [&](const RowSplit::Offsets& at, int64_t length) {
       const int64_t block = IsDirect(kX) ? length : kBlock;
       for (int64_t i = 0; i < length; i += block) {
         const int64_t n = std::min(block, length - i);
-        table.moments(operand_[kX].Read(a.inputs[kX], at[kX] + i * lines_.step(kX), lines_.step(kX), n, room), n, &moments);
+        table.moments(operand_[kX].Read(a.inputs[kX], at[kX] + i * rows_.element_stride(kX), rows_.element_stride(kX), n, buffer), n,
+                      &moments);
       }
     });
     return moments;
   }
 
-  void Apply(const KernelArguments& a, const Lines::Offsets& start, int64_t piece, const Moments& moments) const {
+  void Apply(const KernelArguments& a, const RowSplit::Offsets& start, int64_t piece, const Moments& moments) const {
     const double mean = centers_ ? moments.mean : 0;
     const double variance = moments.squares / moments.count + (centers_ ? 0 : moments.mean * moments.mean);
     const double rate = scales_ ? 1 / std::sqrt(variance + epsilon_) : 1;
     const auto center = static_cast<float>(mean);
-    ForStretches(start, piece, [&](const Lines::Offsets& at, int64_t length) {
-      // A scale or bias that stays the same along the stretch is a number.
-      const bool scale_varies = has_[kScale] && lines_.step(kScale) != 0 && length > 1;
-      const bool bias_varies = has_[kBias] && lines_.step(kBias) != 0 && length > 1;
+    ForSegments(start, piece, [&](const RowSplit::Offsets& at, int64_t length) {
+      // A scale or bias that is constant along the segment is a number.
+      const bool scale_varies = has_[kScale] && rows_.element_stride(kScale) != 0 && length > 1;
+      const bool bias_varies = has_[kBias] && rows_.element_stride(kBias) != 0 && length > 1;
       double factor = rate;
       if (has_[kScale] && !scale_varies) factor *= operand_[kScale].Read(a.inputs[kScale], at[kScale]);
       const float shift = has_[kBias] && !bias_varies ? operand_[kBias].Read(a.inputs[kBias], at[kBias]) : 0;
@@ -120,23 +121,23 @@ class MeanVarianceKernel final : public Kernel {
     });
   }
 
-  void Write(const KernelArguments& a, const Lines::Offsets& at, int64_t n, float center, float factor, float offset, bool scale_varies,
+  void Write(const KernelArguments& a, const RowSplit::Offsets& at, int64_t n, float center, float factor, float offset, bool scale_varies,
              float shift, bool bias_varies) const {
     alignas(64) float rooms[kSlots][kBlock + kMaxWidth];
     auto read = [&](int slot) {
-      return operand_[slot].Read(a.inputs[slot], at[static_cast<size_t>(slot)], lines_.step(slot), n, rooms[slot]);
+      return operand_[slot].Read(a.inputs[slot], at[static_cast<size_t>(slot)], rows_.element_stride(slot), n, rooms[slot]);
     };
-    float* to = activations_.empty() ? operand_[kY].Room(a.outputs[0], at[kY], lines_.step(kY), rooms[kY]) : rooms[kY];
+    float* to = activations_.empty() ? operand_[kY].Target(a.outputs[0], at[kY], rows_.element_stride(kY), rooms[kY]) : rooms[kY];
     Table().normalize(to, read(kX), center, factor, offset, scale_varies ? read(kScale) : nullptr, shift,
                       bias_varies ? read(kBias) : nullptr, n);
     Activate(activations_, to, n);
-    operand_[kY].Write(a.outputs[0], at[kY], lines_.step(kY), n, to);
+    operand_[kY].Write(a.outputs[0], at[kY], rows_.element_stride(kY), n, to);
   }
 
   float epsilon_;
   bool centers_, scales_;
   Activations activations_;
-  Lines lines_;
+  RowSplit rows_;
   FloatOperand operand_[kSlots];
   bool has_[kSlots] = {};
   int64_t pieces_ = 1;

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "software/cpu/fast/families.h"
-#include "software/cpu/fast/tensor/lines.h"
 #include "software/cpu/fast/tensor/operand.h"
+#include "software/cpu/fast/tensor/row_split.h"
 #include "software/cpu/host/thread_pool.h"
 
 namespace dxtensor::software::fast {
@@ -14,39 +14,40 @@ namespace {
 class SoftmaxKernel final : public Kernel {
  public:
   SoftmaxKernel(const schema::TensorDesc& in, const schema::TensorDesc& out, uint32_t axes, bool logarithm)
-      : in_(in), out_(out), logarithm_(logarithm), lines_(in, axes, {BroadcastStrides(in), BroadcastStrides(out)}, false) {
+      : in_(in), out_(out), logarithm_(logarithm), rows_(in, axes, {BroadcastStrides(in), BroadcastStrides(out)}, false) {
     // Lines that lie in one piece are read and written where they are; others, and halves, by way of scratch memory.
-    direct_ = in.data_type == DML_TENSOR_DATA_TYPE_FLOAT32 && lines_.runs() == 1 &&
-              ((lines_.step(0) == 1 && lines_.step(1) == 1) || lines_.length() == 1);
-    padded_ = (lines_.length() + kMaxWidth - 1) / kMaxWidth * kMaxWidth;
+    direct_ = in.data_type == DML_TENSOR_DATA_TYPE_FLOAT32 && rows_.runs() == 1 &&
+              ((rows_.element_stride(0) == 1 && rows_.element_stride(1) == 1) || rows_.length() == 1);
+    padded_ = (rows_.length() + kMaxWidth - 1) / kMaxWidth * kMaxWidth;
   }
   size_t ScratchBytes() const override { return direct_ ? 0 : static_cast<size_t>(padded_ * 2 * ThreadPool::Get().size()) * sizeof(float); }
   void Run(const KernelArguments& a) const override {
-    const int64_t grain = std::max<int64_t>(1, 30000 / lines_.length());
-    ThreadPool::Get().ParallelFor(0, lines_.count(), grain, [&](int64_t first, int64_t last, int slot) {
+    const int64_t grain = std::max<int64_t>(1, 30000 / rows_.length());
+    ThreadPool::Get().ParallelFor(0, rows_.count(), grain, [&](int64_t first, int64_t last, int slot) {
       float* own = reinterpret_cast<float*>(a.scratch) + slot * padded_ * 2;
-      for (int64_t line = first; line < last; ++line) {
-        const Lines::Offsets start = lines_.Start(line);
+      for (int64_t row = first; row < last; ++row) {
+        const RowSplit::Offsets start = rows_.Start(row);
         if (direct_) {
-          Line(reinterpret_cast<const float*>(a.inputs[0]) + start[0], reinterpret_cast<float*>(a.outputs[0]) + start[1]);
+          Row(reinterpret_cast<const float*>(a.inputs[0]) + start[0], reinterpret_cast<float*>(a.outputs[0]) + start[1]);
           continue;
         }
         float *x = own, *y = own + padded_;
-        const int64_t n = lines_.run_length();
-        lines_.ForRuns(start, [&](const Lines::Offsets& at, int64_t position) {
-          Table().load(in_.type, reinterpret_cast<uint8_t*>(x + position), a.inputs[0] + at[0] * in_.bytes, lines_.step(0), n);
+        const int64_t n = rows_.run_length();
+        rows_.ForRuns(start, [&](const RowSplit::Offsets& at, int64_t position) {
+          Table().load(in_.type, reinterpret_cast<uint8_t*>(x + position), a.inputs[0] + at[0] * in_.bytes, rows_.element_stride(0), n);
         });
-        Line(x, y);
-        lines_.ForRuns(
-            start, [&](const Lines::Offsets& at, int64_t position) { out_.Write(a.outputs[0], at[1], lines_.step(1), n, y + position); });
+        Row(x, y);
+        rows_.ForRuns(start, [&](const RowSplit::Offsets& at, int64_t position) {
+          out_.Write(a.outputs[0], at[1], rows_.element_stride(1), n, y + position);
+        });
       }
     });
   }
 
  private:
-  void Line(const float* x, float* y) const {
+  void Row(const float* x, float* y) const {
     const IsaTable& table = Table();
-    const int64_t n = lines_.length();
+    const int64_t n = rows_.length();
     const float largest = table.max(x, n);
     if (logarithm_) {
       const double sum = table.exp_sum(nullptr, x, largest, n);
@@ -62,7 +63,7 @@ class SoftmaxKernel final : public Kernel {
   FloatOperand in_, out_;
   bool logarithm_, direct_;
   int64_t padded_;
-  Lines lines_;
+  RowSplit rows_;
 };
 
 }  // namespace

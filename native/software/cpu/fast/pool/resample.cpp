@@ -26,27 +26,27 @@ bool IsIdentity(const Axis& axis, uint32_t size) {
   return true;
 }
 
-// As many taps for each place, the further ones of weight 0: tap k of place x is at [k * size + x].
+// An equal number of taps for each output, padded with weight 0: tap k of output x is at [k * size + x].
 struct Columns {
-  // The same for vectors of places, whose elements of the line must lie in one vector too: empty where they do not.
+  // The same for vectors of outputs, whose elements of the row must lie in one vector too: empty where they do not.
   struct Windows {
     int64_t groups = 0;
     std::vector<int32_t> starts, lanes;
     std::vector<float> weights;
   };
   int64_t taps = 0, size = 0;
-  std::vector<int32_t> places;
+  std::vector<int32_t> positions;
   std::vector<float> weights;
   Windows windows;
 
   explicit Columns(const Axis& axis) : size(static_cast<int64_t>(axis.first.size()) - 1) {
     for (int64_t x = 0; x < size; ++x) taps = std::max<int64_t>(taps, Count(axis, x));
-    places.assign(static_cast<size_t>(taps * size), 0);
+    positions.assign(static_cast<size_t>(taps * size), 0);
     weights.assign(static_cast<size_t>(taps * size), 0);
     for (int64_t x = 0; x < size; ++x)
       for (int64_t k = 0; k < Count(axis, x); ++k) {
         const Tap& tap = axis.taps[axis.first[static_cast<size_t>(x)] + static_cast<size_t>(k)];
-        places[static_cast<size_t>(k * size + x)] = static_cast<int32_t>(tap.offset);
+        positions[static_cast<size_t>(k * size + x)] = static_cast<int32_t>(tap.offset);
         weights[static_cast<size_t>(k * size + x)] = tap.weight;
       }
     windows = FindWindows();
@@ -61,10 +61,10 @@ struct Columns {
       for (int64_t first = 0; first < size; first += width) {
         const int64_t last = std::min(size, first + width);
         int32_t start = std::numeric_limits<int32_t>::max();
-        for (int64_t x = first; x < last; ++x) start = std::min(start, PlaceOf(k, x));
+        for (int64_t x = first; x < last; ++x) start = std::min(start, IndexOf(k, x));
         for (int64_t x = first; x < last; ++x) {
           const auto at = static_cast<size_t>(k * w.groups * width + x);
-          w.lanes[at] = PlaceOf(k, x) - start;
+          w.lanes[at] = IndexOf(k, x) - start;
           w.weights[at] = weights[static_cast<size_t>(k * size + x)];
           if (w.lanes[at] >= width) return {};
         }
@@ -73,35 +73,36 @@ struct Columns {
     return w;
   }
   // Taps without a weight stay near the others.
-  int32_t PlaceOf(int64_t k, int64_t x) const {
-    return weights[static_cast<size_t>(k * size + x)] != 0 ? places[static_cast<size_t>(k * size + x)] : places[static_cast<size_t>(x)];
+  int32_t IndexOf(int64_t k, int64_t x) const {
+    return weights[static_cast<size_t>(k * size + x)] != 0 ? positions[static_cast<size_t>(k * size + x)]
+                                                           : positions[static_cast<size_t>(x)];
   }
   static int64_t Count(const Axis& axis, int64_t x) { return axis.first[static_cast<size_t>(x) + 1] - axis.first[static_cast<size_t>(x)]; }
 
-  void Read(float* to, const float* line, int64_t length) const {
+  void Read(float* to, const float* in_row, int64_t length) const {
     if (!windows.starts.empty()) {
-      Table().weigh_places(
-          to, line, length,
+      Table().resample_row(
+          to, in_row, length,
           {taps, windows.groups, windows.groups * Table().width, windows.starts.data(), windows.lanes.data(), windows.weights.data()},
           size);
       return;
     }
     for (int64_t k = 0; k < taps; ++k) {
-      const int32_t* p = places.data() + k * size;
+      const int32_t* p = positions.data() + k * size;
       const float* w = weights.data() + k * size;
       if (k == 0)
-        for (int64_t x = 0; x < size; ++x) to[x] = w[x] * line[p[x]];
+        for (int64_t x = 0; x < size; ++x) to[x] = w[x] * in_row[p[x]];
       else
         for (int64_t x = 0; x < size; ++x)
-          if (w[x] != 0) to[x] += w[x] * line[p[x]];
+          if (w[x] != 0) to[x] += w[x] * in_row[p[x]];
     }
   }
-  void Scatter(float* line, const float* from) const {
+  void Scatter(float* in_row, const float* from) const {
     for (int64_t k = 0; k < taps; ++k) {
-      const int32_t* p = places.data() + k * size;
+      const int32_t* p = positions.data() + k * size;
       const float* w = weights.data() + k * size;
       for (int64_t x = 0; x < size; ++x)
-        if (w[x] != 0) line[p[x]] += w[x] * from[x];
+        if (w[x] != 0) in_row[p[x]] += w[x] * from[x];
     }
   }
 };
@@ -119,7 +120,7 @@ class ResampleKernel final : public Kernel {
         out_height_(static_cast<int64_t>(rows_.first.size()) - 1) {
     for (uint32_t d = 0; d + 2 < small.rank; ++d) planes_ *= small.sizes[d];
     for (const Tap& tap : rows_.taps) {
-      row_places_.push_back(static_cast<int32_t>(tap.offset));
+      row_positions_.push_back(static_cast<int32_t>(tap.offset));
       row_weights_.push_back(tap.weight);
     }
   }
@@ -127,43 +128,43 @@ class ResampleKernel final : public Kernel {
   void Run(const KernelArguments& a) const override {
     const auto* from = reinterpret_cast<const float*>(a.inputs[0]);
     auto* to = reinterpret_cast<float*>(a.outputs[0]);
-    auto* lines = reinterpret_cast<float*>(a.scratch);
+    auto* in_rows = reinterpret_cast<float*>(a.scratch);
     const int64_t out_width = columns_.size;
     if (!is_gradient_) {
       ThreadPool::Get().ParallelFor(
           0, planes_ * out_height_, std::max<int64_t>(1, kPiece / std::max(out_width, width_)), [&](int64_t first, int64_t last, int slot) {
             for (int64_t i = first; i < last; ++i)
-              Forward(to + i * out_width, from + i / out_height_ * height_ * width_, i % out_height_, lines + slot * width_);
+              Forward(to + i * out_width, from + i / out_height_ * height_ * width_, i % out_height_, in_rows + slot * width_);
           });
       return;
     }
     ThreadPool::Get().ParallelFor(0, planes_, std::max<int64_t>(1, kPiece / (out_width * out_height_)),
                                   [&](int64_t first, int64_t last, int slot) {
                                     for (int64_t i = first; i < last; ++i)
-                                      Backward(to + i * height_ * width_, from + i * out_height_ * out_width, lines + slot * width_);
+                                      Backward(to + i * height_ * width_, from + i * out_height_ * out_width, in_rows + slot * width_);
                                   });
   }
 
  private:
-  void Forward(float* to, const float* plane, int64_t row, float* line) const {
+  void Forward(float* to, const float* plane, int64_t row, float* in_row) const {
     const uint32_t first = rows_.first[static_cast<size_t>(row)], last = rows_.first[static_cast<size_t>(row) + 1];
     const float* read = plane + static_cast<int64_t>(rows_.taps[first].offset) * width_;
     if (last - first > 1 || rows_.taps[first].weight != 1) {
-      float* sum = same_columns_ ? to : line;
-      Table().weigh_rows(sum, plane, width_, row_places_.data() + first, row_weights_.data() + first, last - first, width_);
+      float* sum = same_columns_ ? to : in_row;
+      Table().weighted_row_sum(sum, plane, width_, row_positions_.data() + first, row_weights_.data() + first, last - first, width_);
       read = sum;
     }
     if (!same_columns_) columns_.Read(to, read, width_);
     else if (read != to) std::copy_n(read, width_, to);
   }
-  void Backward(float* plane, const float* from, float* line) const {
+  void Backward(float* plane, const float* from, float* in_row) const {
     std::fill_n(plane, height_ * width_, 0.0f);
     for (int64_t row = 0; row < out_height_; ++row) {
       const float* read = from + row * columns_.size;
       if (!same_columns_) {
-        std::fill_n(line, width_, 0.0f);
-        columns_.Scatter(line, read);
-        read = line;
+        std::fill_n(in_row, width_, 0.0f);
+        columns_.Scatter(in_row, read);
+        read = in_row;
       }
       for (uint32_t t = rows_.first[static_cast<size_t>(row)]; t < rows_.first[static_cast<size_t>(row) + 1]; ++t)
         Table().axpy(plane + static_cast<int64_t>(rows_.taps[t].offset) * width_, read, rows_.taps[t].weight, width_);
@@ -172,7 +173,7 @@ class ResampleKernel final : public Kernel {
 
   bool is_gradient_;
   Axis rows_;
-  std::vector<int32_t> row_places_;
+  std::vector<int32_t> row_positions_;
   std::vector<float> row_weights_;
   Columns columns_;
   bool same_columns_;
@@ -191,7 +192,7 @@ std::unique_ptr<Kernel> MakeResampleKernel(const schema::OperatorDesc& desc) {
     if (small.sizes[d] != other.sizes[d] || !IsIdentity(axes[d], small.sizes[d])) return nullptr;
   for (uint32_t d = in.rank - 2; d < in.rank; ++d)
     for (size_t i = 0; i + 1 < axes[d].first.size(); ++i)
-      if (axes[d].first[i] == axes[d].first[i + 1]) return nullptr;  // a place that reads nothing
+      if (axes[d].first[i] == axes[d].first[i + 1]) return nullptr;  // an output that reads nothing
   return std::make_unique<ResampleKernel>(axes, small, is_gradient);
 }
 

@@ -1,4 +1,4 @@
-// MAX_POOLING of integers whose windows reach from the start of an axis to each place: running maxima, in one pass.
+// MAX_POOLING of integers whose windows reach from the start of an axis to each output (cumulative maximum), in one pass.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kPiece = 1 << 14;    // elements that are worth a thread's while
 constexpr int64_t kColumns = 1 << 10;  // neighbours of a row that are gone down together
-constexpr int64_t kLanes = 4;          // lines that are gone over at once, since each waits for its last maximum
+constexpr int64_t kLanes = 4;          // rows that are scanned at once, since each waits for its last maximum
 
 template <typename T>
 class RunningMaximumKernel final : public Kernel {
@@ -24,19 +24,19 @@ class RunningMaximumKernel final : public Kernel {
   void Run(const KernelArguments& a) const override {
     const T* x = reinterpret_cast<const T*>(a.inputs[0]);
     T* y = reinterpret_cast<T*>(a.outputs[0]);
-    if (width_ == 1) RunLines(x, y);
+    if (width_ == 1) RunRows(x, y);
     else RunColumns(x, y);
   }
 
  private:
-  void RunLines(const T* x, T* y) const {
+  void RunRows(const T* x, T* y) const {
     const int64_t groups = (planes_ + kLanes - 1) / kLanes;
     ThreadPool::Get().ParallelFor(0, groups, std::max<int64_t>(1, kPiece / (kLanes * length_)), [&](int64_t first, int64_t last, int) {
       for (int64_t g = first; g < last; ++g) {
-        const int64_t line = g * kLanes;
-        if (line + kLanes <= planes_) Together(x + line * length_, y + line * length_);
+        const int64_t scan = g * kLanes;
+        if (scan + kLanes <= planes_) Together(x + scan * length_, y + scan * length_);
         else
-          for (int64_t l = line; l < planes_; ++l) Alone(x + l * length_, y + l * length_);
+          for (int64_t l = scan; l < planes_; ++l) Alone(x + l * length_, y + l * length_);
       }
     });
   }

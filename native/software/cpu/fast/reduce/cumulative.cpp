@@ -1,12 +1,12 @@
-// Running sums and products along an axis: a row of totals for lines that lie side by side, or a few lines at once, which do not wait for
-// each other's additions. Few long lines are summed in parts first.
+// Cumulative sums and products along an axis: a vector of totals for adjacent rows, or a few rows at once, which do not wait for each
+// other's additions. A few long rows are summed in parts first.
 #include <algorithm>
 #include <array>
 #include <type_traits>
 
 #include "software/cpu/fast/families.h"
 #include "software/cpu/fast/isa/isa_table.h"
-#include "software/cpu/fast/tensor/lines.h"
+#include "software/cpu/fast/tensor/row_split.h"
 #include "software/cpu/host/thread_pool.h"
 #include "software/cpu/reference/element.h"
 
@@ -16,8 +16,8 @@ namespace {
 
 constexpr int64_t kPiece = 1 << 14;  // elements that are worth a thread's while
 constexpr int64_t kColumns = 1024;   // totals that lie in the level 1 cache
-constexpr int64_t kLeastColumns = 16;
-constexpr int kLanes = 4;        // lines that are gone over at once
+constexpr int64_t kMinColumns = 16;
+constexpr int kLanes = 4;        // rows that are scanned at once
 constexpr int64_t kBlock = 256;  // elements of each of them
 
 template <typename T>
@@ -33,81 +33,81 @@ class CumulativeKernel final : public Kernel {
         is_exclusive_(desc.Get<bool>(is_product_ ? "HasExclusiveProduct" : "HasExclusiveSum")),
         is_descending_(desc.UInt("AxisDirection") == DML_AXIS_DIRECTION_DECREASING),
         size_(desc.Inputs()[0]->sizes[axis]),
-        in_step_(desc.Inputs()[0]->strides[axis]),
-        out_step_(desc.Outputs()[0]->strides[axis]),
+        in_stride_(desc.Inputs()[0]->strides[axis]),
+        out_stride_(desc.Outputs()[0]->strides[axis]),
         columns_(beside == axis ? 1 : desc.Inputs()[0]->sizes[beside]),
-        lines_(*desc.Inputs()[0], 1u << axis | 1u << beside, {BroadcastStrides(*desc.Inputs()[0]), BroadcastStrides(*desc.Outputs()[0])},
-               true) {}
+        rows_(*desc.Inputs()[0], 1u << axis | 1u << beside, {BroadcastStrides(*desc.Inputs()[0]), BroadcastStrides(*desc.Outputs()[0])},
+              true) {}
 
   size_t ScratchBytes() const override {
-    return columns_ == 1 && Parts() > 1 ? static_cast<size_t>(lines_.count() * Parts()) * sizeof(Total) : 0;
+    return columns_ == 1 && Parts() > 1 ? static_cast<size_t>(rows_.count() * Parts()) * sizeof(Total) : 0;
   }
 
   void Run(const KernelArguments& a) const override {
     if (columns_ > 1) RunRows(a);
-    else if (Parts() == 1) RunLines(a, nullptr);
+    else if (Parts() == 1) RunEachRow(a, nullptr);
     else RunParts(a);
   }
 
  private:
   int64_t Threads() const { return ThreadPool::Get().size(); }
-  // In how many a line is divided. Products are not: those of parts could vanish where the whole one does not.
+  // Parts of a row. Products have one: those of parts could underflow where the whole one does not.
   int64_t Parts() const {
-    const int64_t wanted = Threads() * kLanes / lines_.count();
+    const int64_t wanted = Threads() * kLanes / rows_.count();
     return is_product_ || wanted < 2 ? 1 : std::max<int64_t>(1, std::min(wanted, size_ / kPiece));
   }
   Total Identity() const { return is_product_ ? Total(1) : Total(0); }
 
-  // n numbers from place i on: where they lie, or in `room`.
-  const Number* Read(const KernelArguments& a, int64_t at, int64_t step, int64_t n, Number* room) const {
+  // n numbers from index i on: a pointer to the memory, or to a copy in `buffer`.
+  const Number* Read(const KernelArguments& a, int64_t at, int64_t element_stride, int64_t n, Number* buffer) const {
     const T* from = reinterpret_cast<const T*>(a.inputs[0]) + at;
     if constexpr (kIsFloat) {
-      if (std::is_same_v<T, float> && step == 1) return reinterpret_cast<const float*>(from);
-      Table().load(type_, reinterpret_cast<uint8_t*>(room), reinterpret_cast<const uint8_t*>(from), step, n);
-      return room;
+      if (std::is_same_v<T, float> && element_stride == 1) return reinterpret_cast<const float*>(from);
+      Table().load(type_, reinterpret_cast<uint8_t*>(buffer), reinterpret_cast<const uint8_t*>(from), element_stride, n);
+      return buffer;
     } else {
-      if (step == 1) return from;
-      for (int64_t i = 0; i < n; ++i) room[i] = from[i * step];
-      return room;
+      if (element_stride == 1) return from;
+      for (int64_t i = 0; i < n; ++i) buffer[i] = from[i * element_stride];
+      return buffer;
     }
   }
-  Number* Target(const KernelArguments& a, int64_t at, int64_t step, Number* room) const {
+  Number* Target(const KernelArguments& a, int64_t at, int64_t element_stride, Number* buffer) const {
     if constexpr (std::is_same_v<T, Number>) {
-      if (step == 1) return reinterpret_cast<Number*>(a.outputs[0]) + at;
+      if (element_stride == 1) return reinterpret_cast<Number*>(a.outputs[0]) + at;
     }
-    return room;
+    return buffer;
   }
-  void Write(const KernelArguments& a, int64_t at, int64_t step, int64_t n, const Number* from) const {
+  void Write(const KernelArguments& a, int64_t at, int64_t element_stride, int64_t n, const Number* from) const {
     T* to = reinterpret_cast<T*>(a.outputs[0]) + at;
     if (static_cast<const void*>(to) == from) return;
     if constexpr (kIsFloat) {
-      Table().store(type_, reinterpret_cast<uint8_t*>(to), reinterpret_cast<const uint8_t*>(from), step, n);
+      Table().store(type_, reinterpret_cast<uint8_t*>(to), reinterpret_cast<const uint8_t*>(from), element_stride, n);
     } else {
-      for (int64_t i = 0; i < n; ++i) to[i * step] = from[i];
+      for (int64_t i = 0; i < n; ++i) to[i * element_stride] = from[i];
     }
   }
 
-  // Lines side by side.
+  // Adjacent rows.
   void RunRows(const KernelArguments& a) const {
-    const int64_t wanted = std::max<int64_t>(1, std::min(Threads() / lines_.count(), size_ * columns_ / kPiece));
-    const int64_t width = std::min(kColumns, std::max(kLeastColumns, (columns_ + wanted - 1) / wanted)),
+    const int64_t wanted = std::max<int64_t>(1, std::min(Threads() / rows_.count(), size_ * columns_ / kPiece));
+    const int64_t width = std::min(kColumns, std::max(kMinColumns, (columns_ + wanted - 1) / wanted)),
                   strips = (columns_ + width - 1) / width;
-    ThreadPool::Get().ParallelFor(0, lines_.count() * strips, std::max<int64_t>(1, kPiece / (size_ * width)),
+    ThreadPool::Get().ParallelFor(0, rows_.count() * strips, std::max<int64_t>(1, kPiece / (size_ * width)),
                                   [&](int64_t begin, int64_t end, int) {
                                     for (int64_t i = begin; i < end; ++i) {
                                       const int64_t first = i % strips * width;
-                                      Columns(a, lines_.Start(i / strips), first, std::min(width, columns_ - first));
+                                      Columns(a, rows_.Start(i / strips), first, std::min(width, columns_ - first));
                                     }
                                   });
   }
-  void Columns(const KernelArguments& a, const Lines::Offsets& start, int64_t first, int64_t n) const {
+  void Columns(const KernelArguments& a, const RowSplit::Offsets& start, int64_t first, int64_t n) const {
     Total totals[kColumns];
-    Number room[kColumns], result[kColumns];
+    Number buffer[kColumns], result[kColumns];
     std::fill_n(totals, n, Identity());
     for (int64_t i = 0; i < size_; ++i) {
-      const int64_t place = is_descending_ ? size_ - 1 - i : i;
-      const Number* x = Read(a, start[0] + place * in_step_ + first, 1, n, room);
-      const int64_t at = start[1] + place * out_step_ + first;
+      const int64_t position = is_descending_ ? size_ - 1 - i : i;
+      const Number* x = Read(a, start[0] + position * in_stride_ + first, 1, n, buffer);
+      const int64_t at = start[1] + position * out_stride_ + first;
       Number* y = Target(a, at, 1, result);
       if constexpr (kIsFloat) Table().running_row(y, totals, x, is_product_, is_exclusive_, n);
       else Integers(y, totals, x, n);
@@ -122,28 +122,28 @@ class CumulativeKernel final : public Kernel {
     }
   }
 
-  // A part of a line, from the place where it begins; parts are counted in the axis's direction.
+  // A part of a row, from its first index on; parts are counted in the axis's direction.
   struct Lane {
     int64_t in, out, size;
     Total total;
   };
   Lane LaneAt(int64_t index, int64_t parts) const {
-    const Lines::Offsets start = lines_.Start(index / parts);
+    const RowSplit::Offsets start = rows_.Start(index / parts);
     const int64_t part = index % parts, first = part * size_ / parts, last = (part + 1) * size_ / parts;
-    const int64_t place = is_descending_ ? size_ - last : first;
-    return {start[0] + place * in_step_, start[1] + place * out_step_, last - first, Identity()};
+    const int64_t position = is_descending_ ? size_ - last : first;
+    return {start[0] + position * in_stride_, start[1] + position * out_stride_, last - first, Identity()};
   }
   void RunParts(const KernelArguments& a) const {
-    const int64_t parts = Parts(), count = lines_.count() * parts;
+    const int64_t parts = Parts(), count = rows_.count() * parts;
     auto* starts = reinterpret_cast<Total*>(a.scratch);
     ThreadPool::Get().ParallelFor(0, count, 1, [&](int64_t begin, int64_t end, int) {
-      Number room[kBlock];
+      Number buffer[kBlock];
       for (int64_t i = begin; i < end; ++i) {
         const Lane lane = LaneAt(i, parts);
         std::array<Total, 4> sums{};
         for (int64_t first = 0; first < lane.size; first += kBlock) {
           const int64_t n = std::min(kBlock, lane.size - first);
-          const Number* x = Read(a, lane.in + first * in_step_, in_step_, n, room);
+          const Number* x = Read(a, lane.in + first * in_stride_, in_stride_, n, buffer);
           int64_t k = 0;
           for (; k + 4 <= n; k += 4)
             for (size_t s = 0; s < 4; ++s) sums[s] += static_cast<Total>(x[k + static_cast<int64_t>(s)]);
@@ -152,14 +152,14 @@ class CumulativeKernel final : public Kernel {
         starts[i] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
       }
     });
-    for (int64_t line = 0; line < lines_.count(); ++line) {
+    for (int64_t row = 0; row < rows_.count(); ++row) {
       Total total = 0;
-      for (int64_t part = 0; part < parts; ++part) total += std::exchange(starts[line * parts + part], total);
+      for (int64_t part = 0; part < parts; ++part) total += std::exchange(starts[row * parts + part], total);
     }
-    RunLines(a, starts);
+    RunEachRow(a, starts);
   }
-  void RunLines(const KernelArguments& a, const Total* starts) const {
-    const int64_t parts = Parts(), count = lines_.count() * parts, groups = (count + kLanes - 1) / kLanes;
+  void RunEachRow(const KernelArguments& a, const Total* starts) const {
+    const int64_t parts = Parts(), count = rows_.count() * parts, groups = (count + kLanes - 1) / kLanes;
     ThreadPool::Get().ParallelFor(0, groups, std::max<int64_t>(1, kPiece * parts / (size_ * kLanes)), [&](int64_t begin, int64_t end, int) {
       for (int64_t g = begin; g < end; ++g) {
         std::array<Lane, kLanes> lanes{};
@@ -190,16 +190,16 @@ class CumulativeKernel final : public Kernel {
       for (size_t l = 0; l < kLanes; ++l) {
         n[l] = std::clamp<int64_t>(lanes[l].size - done, 0, kBlock);
         is_full &= n[l] == n[0];
-        const int64_t place = is_descending_ ? lanes[l].size - done - n[l] : done;
-        out[l] = lanes[l].out + place * out_step_;
-        x[l] = n[l] == 0 ? rooms[l] : Read(a, lanes[l].in + place * in_step_, in_step_, n[l], rooms[l]);
-        y[l] = n[l] == 0 ? results[l] : Target(a, out[l], out_step_, results[l]);
+        const int64_t position = is_descending_ ? lanes[l].size - done - n[l] : done;
+        out[l] = lanes[l].out + position * out_stride_;
+        x[l] = n[l] == 0 ? rooms[l] : Read(a, lanes[l].in + position * in_stride_, in_stride_, n[l], rooms[l]);
+        y[l] = n[l] == 0 ? results[l] : Target(a, out[l], out_stride_, results[l]);
       }
       if (is_full) Together<kIsProduct>(lanes, x, y, n[0]);
       else
         for (size_t l = 0; l < kLanes; ++l) lanes[l].total = Alone<kIsProduct>(lanes[l].total, x[l], y[l], n[l]);
       for (size_t l = 0; l < kLanes; ++l)
-        if (n[l] > 0) Write(a, out[l], out_step_, n[l], y[l]);
+        if (n[l] > 0) Write(a, out[l], out_stride_, n[l], y[l]);
     }
   }
   template <bool kIsProduct>
@@ -212,8 +212,8 @@ class CumulativeKernel final : public Kernel {
     Number *y0 = y[0], *y1 = y[1], *y2 = y[2], *y3 = y[3];
     Total t0 = lanes[0].total, t1 = lanes[1].total, t2 = lanes[2].total, t3 = lanes[3].total;
     const bool is_exclusive = is_exclusive_;
-    const int64_t step = is_descending_ ? -1 : 1;
-    for (int64_t i = is_descending_ ? n - 1 : 0, k = 0; k < n; ++k, i += step) {
+    const int64_t element_stride = is_descending_ ? -1 : 1;
+    for (int64_t i = is_descending_ ? n - 1 : 0, k = 0; k < n; ++k, i += element_stride) {
       const Total b0 = t0, b1 = t1, b2 = t2, b3 = t3;
       t0 = Join<kIsProduct>(t0, x0[i]);
       t1 = Join<kIsProduct>(t1, x1[i]);
@@ -231,8 +231,8 @@ class CumulativeKernel final : public Kernel {
   }
   template <bool kIsProduct>
   Total Alone(Total total, const Number* x, Number* y, int64_t n) const {
-    const int64_t step = is_descending_ ? -1 : 1;
-    for (int64_t i = is_descending_ ? n - 1 : 0, k = 0; k < n; ++k, i += step) {
+    const int64_t element_stride = is_descending_ ? -1 : 1;
+    for (int64_t i = is_descending_ ? n - 1 : 0, k = 0; k < n; ++k, i += element_stride) {
       const Total before = total;
       total = Join<kIsProduct>(total, x[i]);
       y[i] = static_cast<Number>(is_exclusive_ ? before : total);
@@ -242,9 +242,9 @@ class CumulativeKernel final : public Kernel {
 
   DML_TENSOR_DATA_TYPE type_;
   bool is_product_, is_exclusive_, is_descending_;
-  int64_t size_, in_step_, out_step_;
-  int64_t columns_;  // lines side by side that are gone over together, or 1
-  Lines lines_;
+  int64_t size_, in_stride_, out_stride_;
+  int64_t columns_;  // adjacent rows that are scanned together, or 1
+  RowSplit rows_;
 };
 
 }  // namespace
@@ -252,10 +252,10 @@ class CumulativeKernel final : public Kernel {
 std::unique_ptr<Kernel> MakeCumulativeKernel(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
   const uint32_t axis = desc.UInt("Axis");
-  // Another dimension whose elements lie side by side on both sides.
+  // Another dimension that is contiguous in both tensors.
   uint32_t beside = axis;
   for (uint32_t d = 0; d < in.rank; ++d)
-    if (d != axis && in.sizes[d] >= kLeastColumns && in.strides[d] == 1 && out.strides[d] == 1) beside = d;
+    if (d != axis && in.sizes[d] >= kMinColumns && in.strides[d] == 1 && out.strides[d] == 1) beside = d;
   return ByNumber(in.data_type, [&](auto tag) -> std::unique_ptr<Kernel> {
     using T = typename decltype(tag)::Type;
     return std::make_unique<CumulativeKernel<T>>(desc, axis, beside);

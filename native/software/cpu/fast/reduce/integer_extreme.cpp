@@ -5,16 +5,16 @@
 #include "software/cpu/fast/elementwise/program.h"
 #include "software/cpu/fast/families.h"
 #include "software/cpu/fast/isa/isa_table.h"
-#include "software/cpu/fast/tensor/lines.h"
+#include "software/cpu/fast/tensor/row_split.h"
 #include "software/cpu/host/thread_pool.h"
 
 namespace dxtensor::software::fast {
 
 namespace {
 
-constexpr int64_t kBlock = 4096;          // neighbouring lines that are folded at once
+constexpr int64_t kBlock = 4096;          // adjacent rows that are folded at once
 constexpr int64_t kPieceBytes = 1 << 17;  // worth a thread's while
-constexpr int64_t kLeastLine = 16;        // elements side by side, below which plain loops are as fast
+constexpr int64_t kMinRow = 16;           // contiguous elements, below which plain loops are as fast
 constexpr int64_t kPiecesPerThread = 4;
 
 class IntegerExtremeKernel final : public Kernel {
@@ -23,72 +23,72 @@ class IntegerExtremeKernel final : public Kernel {
       : type_(in.data_type),
         bytes_(schema::BytesPerElement(in.data_type)),
         largest_(largest),
-        lines_(in, axes, {BroadcastStrides(in), BroadcastStrides(out)}, false) {
-    along_ = lines_.step(0) == 1 && lines_.run_length() >= kLeastLine;
-    across_ = !along_ && lines_.kept_step(0) == 1 && lines_.kept_length() >= kLeastLine;
-    const int64_t threads = ThreadPool::Get().size(), units = lines_.runs() > 1 ? lines_.runs() : lines_.run_length();
-    if (along_ && threads > 1 && lines_.count() < threads && lines_.length() * bytes_ > 2 * kPieceBytes)
-      pieces_ = std::clamp<int64_t>(lines_.length() * bytes_ / kPieceBytes, 1, std::min(units, threads * kPiecesPerThread));
+        rows_(in, axes, {BroadcastStrides(in), BroadcastStrides(out)}, false) {
+    along_ = rows_.element_stride(0) == 1 && rows_.run_length() >= kMinRow;
+    across_ = !along_ && rows_.kept_stride(0) == 1 && rows_.kept_length() >= kMinRow;
+    const int64_t threads = ThreadPool::Get().size(), units = rows_.runs() > 1 ? rows_.runs() : rows_.run_length();
+    if (along_ && threads > 1 && rows_.count() < threads && rows_.length() * bytes_ > 2 * kPieceBytes)
+      pieces_ = std::clamp<int64_t>(rows_.length() * bytes_ / kPieceBytes, 1, std::min(units, threads * kPiecesPerThread));
   }
   bool IsFast() const { return along_ || across_; }
-  size_t ScratchBytes() const override { return pieces_ > 1 ? static_cast<size_t>(lines_.count() * pieces_ * bytes_) : 0; }
+  size_t ScratchBytes() const override { return pieces_ > 1 ? static_cast<size_t>(rows_.count() * pieces_ * bytes_) : 0; }
 
   void Run(const KernelArguments& a) const override {
     if (across_) RunAcross(a);
     else if (pieces_ > 1) RunInPieces(a);
-    else RunLines(a);
+    else RunRows(a);
   }
 
  private:
-  // The extreme of elements [first, last) of the run at `x`, and of what *to holds, goes to *to.
+  // The extreme of elements [first, last) of the run at `x`, and of *to, goes to *to.
   void Fold(const uint8_t* x, int64_t first, int64_t last, uint8_t* to) const {
     Table().integer_extreme(type_, largest_, x + first * bytes_, last - first, to);
   }
-  void FoldLine(const KernelArguments& a, int64_t line, int64_t piece, uint8_t* to) const {
-    const Lines::Offsets start = lines_.Start(line);
+  void FoldRow(const KernelArguments& a, int64_t row, int64_t piece, uint8_t* to) const {
+    const RowSplit::Offsets start = rows_.Start(row);
     const uint8_t* base = a.inputs[0];
     // The first element is one that counts.
     std::memcpy(to, base + start[0] * bytes_, static_cast<size_t>(bytes_));
-    if (lines_.runs() == 1) {
-      const int64_t n = lines_.run_length();
+    if (rows_.runs() == 1) {
+      const int64_t n = rows_.run_length();
       Fold(base + start[0] * bytes_, n * piece / pieces_, n * (piece + 1) / pieces_, to);
       return;
     }
-    const int64_t runs = lines_.runs();
-    lines_.ForRuns(start, runs * piece / pieces_, runs * (piece + 1) / pieces_,
-                   [&](const Lines::Offsets& at, int64_t) { Fold(base + at[0] * bytes_, 0, lines_.run_length(), to); });
+    const int64_t runs = rows_.runs();
+    rows_.ForRuns(start, runs * piece / pieces_, runs * (piece + 1) / pieces_,
+                  [&](const RowSplit::Offsets& at, int64_t) { Fold(base + at[0] * bytes_, 0, rows_.run_length(), to); });
   }
-  void RunLines(const KernelArguments& a) const {
-    const int64_t grain = std::max<int64_t>(1, kPieceBytes / (lines_.length() * bytes_));
-    ThreadPool::Get().ParallelFor(0, lines_.count(), grain, [&](int64_t first, int64_t last, int) {
-      for (int64_t line = first; line < last; ++line) FoldLine(a, line, 0, a.outputs[0] + lines_.Start(line)[1] * bytes_);
+  void RunRows(const KernelArguments& a) const {
+    const int64_t grain = std::max<int64_t>(1, kPieceBytes / (rows_.length() * bytes_));
+    ThreadPool::Get().ParallelFor(0, rows_.count(), grain, [&](int64_t first, int64_t last, int) {
+      for (int64_t row = first; row < last; ++row) FoldRow(a, row, 0, a.outputs[0] + rows_.Start(row)[1] * bytes_);
     });
   }
   void RunInPieces(const KernelArguments& a) const {
-    ThreadPool::Get().ParallelFor(0, lines_.count() * pieces_, 1, [&](int64_t first, int64_t last, int) {
-      for (int64_t p = first; p < last; ++p) FoldLine(a, p / pieces_, p % pieces_, a.scratch + p * bytes_);
+    ThreadPool::Get().ParallelFor(0, rows_.count() * pieces_, 1, [&](int64_t first, int64_t last, int) {
+      for (int64_t p = first; p < last; ++p) FoldRow(a, p / pieces_, p % pieces_, a.scratch + p * bytes_);
     });
-    for (int64_t line = 0; line < lines_.count(); ++line) {
-      uint8_t* of_line = a.scratch + line * pieces_ * bytes_;
-      Fold(of_line, 1, pieces_, of_line);
-      std::memcpy(a.outputs[0] + lines_.Start(line)[1] * bytes_, of_line, static_cast<size_t>(bytes_));
+    for (int64_t row = 0; row < rows_.count(); ++row) {
+      uint8_t* of_row = a.scratch + row * pieces_ * bytes_;
+      Fold(of_row, 1, pieces_, of_row);
+      std::memcpy(a.outputs[0] + rows_.Start(row)[1] * bytes_, of_row, static_cast<size_t>(bytes_));
     }
   }
   void RunAcross(const KernelArguments& a) const {
-    const int64_t width = lines_.kept_length(), blocks = (width + kBlock - 1) / kBlock, step = lines_.step(0);
-    const int64_t grain = std::max<int64_t>(1, kPieceBytes / (std::min(kBlock, width) * lines_.length() * bytes_));
-    ThreadPool::Get().ParallelFor(0, lines_.count() / width * blocks, grain, [&](int64_t first, int64_t last, int) {
+    const int64_t width = rows_.kept_length(), blocks = (width + kBlock - 1) / kBlock, element_stride = rows_.element_stride(0);
+    const int64_t grain = std::max<int64_t>(1, kPieceBytes / (std::min(kBlock, width) * rows_.length() * bytes_));
+    ThreadPool::Get().ParallelFor(0, rows_.count() / width * blocks, grain, [&](int64_t first, int64_t last, int) {
       alignas(64) uint8_t best[kBlock * sizeof(int64_t)];
       for (int64_t i = first; i < last; ++i) {
         const int64_t from = i % blocks * kBlock, n = std::min(kBlock, width - from);
-        const Lines::Offsets start = lines_.Start(i / blocks * width + from);
+        const RowSplit::Offsets start = rows_.Start(i / blocks * width + from);
         std::memcpy(best, a.inputs[0] + start[0] * bytes_, static_cast<size_t>(n * bytes_));
-        lines_.ForRuns(start, [&](const Lines::Offsets& at, int64_t) {
-          for (int64_t r = 0; r < lines_.run_length(); ++r)
-            Table().join_extremes(type_, largest_, best, a.inputs[0] + (at[0] + r * step) * bytes_, n);
+        rows_.ForRuns(start, [&](const RowSplit::Offsets& at, int64_t) {
+          for (int64_t r = 0; r < rows_.run_length(); ++r)
+            Table().join_extremes(type_, largest_, best, a.inputs[0] + (at[0] + r * element_stride) * bytes_, n);
         });
         for (int64_t k = 0; k < n; ++k)
-          std::memcpy(a.outputs[0] + (start[1] + k * lines_.kept_step(1)) * bytes_, best + k * bytes_, static_cast<size_t>(bytes_));
+          std::memcpy(a.outputs[0] + (start[1] + k * rows_.kept_stride(1)) * bytes_, best + k * bytes_, static_cast<size_t>(bytes_));
       }
     });
   }
@@ -96,7 +96,7 @@ class IntegerExtremeKernel final : public Kernel {
   DML_TENSOR_DATA_TYPE type_;
   int64_t bytes_;
   bool largest_, along_, across_;
-  Lines lines_;
+  RowSplit rows_;
   int64_t pieces_ = 1;
 };
 

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "software/cpu/fast/families.h"
-#include "software/cpu/fast/tensor/lines.h"
 #include "software/cpu/fast/tensor/operand.h"
+#include "software/cpu/fast/tensor/row_split.h"
 #include "software/cpu/host/thread_pool.h"
 
 namespace dxtensor::software::fast {
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kBlock = 1024, kWideBlock = 4096;
 constexpr int64_t kPiece = 1 << 16;  // elements that are worth a thread's while
-constexpr int64_t kRowsAtOnce = 64, kLeastRows = 4;
+constexpr int64_t kRowsAtOnce = 64, kMinRows = 4;
 
 enum class Finish { None, Mean, Root, Log };
 
@@ -41,35 +41,35 @@ bool FindFunction(uint32_t function, Function* f) {
 class ReduceKernel final : public Kernel {
  public:
   ReduceKernel(const schema::TensorDesc& in, const schema::TensorDesc& out, uint32_t axes, Function function)
-      : in_(in), out_(out), function_(function), lines_(in, axes, {BroadcastStrides(in), BroadcastStrides(out)}, false) {
-    // Where neighbouring lines lie side by side and elements of a line do not, many lines are folded at once.
-    across_ = lines_.step(0) != 1 && lines_.kept_step(0) == 1 && lines_.kept_length() >= 4;
+      : in_(in), out_(out), function_(function), rows_(in, axes, {BroadcastStrides(in), BroadcastStrides(out)}, false) {
+    // Where adjacent rows are contiguous and the elements of a row are not, many rows are folded at once.
+    across_ = rows_.element_stride(0) != 1 && rows_.kept_stride(0) == 1 && rows_.kept_length() >= 4;
     sums_across_ = across_ && function_.fold == Fold::Sum;
     if (sums_across_) {
-      const int64_t width = lines_.kept_length(), tasks = lines_.count() / width * ((width + kWideBlock - 1) / kWideBlock);
-      const int64_t threads = ThreadPool::Get().size(), units = lines_.runs() > 1 ? lines_.runs() : lines_.run_length();
-      if (threads > 1 && tasks < threads * 4 && lines_.count() * lines_.length() > 2 * kPiece)
-        pieces_ = std::clamp<int64_t>(threads * 8 / tasks, 1, std::max<int64_t>(1, std::min(units, lines_.length() / 64)));
+      const int64_t width = rows_.kept_length(), tasks = rows_.count() / width * ((width + kWideBlock - 1) / kWideBlock);
+      const int64_t threads = ThreadPool::Get().size(), units = rows_.runs() > 1 ? rows_.runs() : rows_.run_length();
+      if (threads > 1 && tasks < threads * 4 && rows_.count() * rows_.length() > 2 * kPiece)
+        pieces_ = std::clamp<int64_t>(threads * 8 / tasks, 1, std::max<int64_t>(1, std::min(units, rows_.length() / 64)));
     }
-    if (!across_ && lines_.count() < ThreadPool::Get().size() * 2 && lines_.length() > 2 * kPiece) {
-      pieces_ = std::min<int64_t>((lines_.length() + kPiece - 1) / kPiece, 64);
+    if (!across_ && rows_.count() < ThreadPool::Get().size() * 2 && rows_.length() > 2 * kPiece) {
+      pieces_ = std::min<int64_t>((rows_.length() + kPiece - 1) / kPiece, 64);
       // Pieces are whole runs, or cut a single run.
-      if (lines_.runs() > 1) pieces_ = std::min(pieces_, lines_.runs());
+      if (rows_.runs() > 1) pieces_ = std::min(pieces_, rows_.runs());
     }
     has_short_rows_ = in.data_type == DML_TENSOR_DATA_TYPE_FLOAT32 && function_.fold != Fold::SumOfExponentials && !across_ &&
-                      pieces_ == 1 && lines_.step(0) == 1 && lines_.run_length() <= kFoldedRow &&
-                      (lines_.runs() == 1       ? lines_.kept_length()
-                       : lines_.has_even_runs() ? lines_.runs()
-                                                : 0) >= kLeastRows;
+                      pieces_ == 1 && rows_.element_stride(0) == 1 && rows_.run_length() <= kFoldedRow &&
+                      (rows_.runs() == 1       ? rows_.kept_length()
+                       : rows_.has_even_runs() ? rows_.runs()
+                                               : 0) >= kMinRows;
   }
   size_t ScratchBytes() const override {
-    return pieces_ > 1 || sums_across_ ? static_cast<size_t>(lines_.count() * pieces_) * sizeof(double) : 0;
+    return pieces_ > 1 || sums_across_ ? static_cast<size_t>(rows_.count() * pieces_) * sizeof(double) : 0;
   }
   void Run(const KernelArguments& a) const override {
     if (across_) RunAcross(a);
     else if (pieces_ > 1) RunInPieces(a);
     else if (has_short_rows_) RunRows(a);
-    else RunLines(a);
+    else RunEachRow(a);
   }
 
  private:
@@ -90,7 +90,7 @@ class ReduceKernel final : public Kernel {
   }
   float Finished(double value) const {
     switch (function_.finish) {
-      case Finish::Mean: return static_cast<float>(value / static_cast<double>(lines_.length()));
+      case Finish::Mean: return static_cast<float>(value / static_cast<double>(rows_.length()));
       case Finish::Root: return static_cast<float>(std::sqrt(value));
       case Finish::Log: return static_cast<float>(std::log(value));
       default: return static_cast<float>(value);
@@ -98,36 +98,36 @@ class ReduceKernel final : public Kernel {
   }
   // The fold of elements [first, last) of one run.
   double FoldRun(const uint8_t* base, int64_t offset, int64_t first, int64_t last) const {
-    const int64_t step = lines_.step(0);
-    if (in_.type == DML_TENSOR_DATA_TYPE_FLOAT32 && step == 1)
+    const int64_t element_stride = rows_.element_stride(0);
+    if (in_.type == DML_TENSOR_DATA_TYPE_FLOAT32 && element_stride == 1)
       return FoldOf(reinterpret_cast<const float*>(base) + offset + first, last - first);
-    alignas(64) float room[kBlock];
+    alignas(64) float buffer[kBlock];
     double value = First();
     for (int64_t i = first; i < last; i += kBlock) {
       const int64_t n = std::min(kBlock, last - i);
-      value = Join(value, FoldOf(in_.Read(base, offset + i * step, step, n, room), n));
+      value = Join(value, FoldOf(in_.Read(base, offset + i * element_stride, element_stride, n, buffer), n));
     }
     return value;
   }
-  void RunLines(const KernelArguments& a) const {
-    const int64_t grain = std::max<int64_t>(1, kPiece / lines_.length());
-    ThreadPool::Get().ParallelFor(0, lines_.count(), grain, [&](int64_t first, int64_t last, int) {
-      for (int64_t line = first; line < last; ++line) {
-        const Lines::Offsets start = lines_.Start(line);
+  void RunEachRow(const KernelArguments& a) const {
+    const int64_t grain = std::max<int64_t>(1, kPiece / rows_.length());
+    ThreadPool::Get().ParallelFor(0, rows_.count(), grain, [&](int64_t first, int64_t last, int) {
+      for (int64_t row = first; row < last; ++row) {
+        const RowSplit::Offsets start = rows_.Start(row);
         double value = First();
-        lines_.ForRuns(
-            start, [&](const Lines::Offsets& at, int64_t) { value = Join(value, FoldRun(a.inputs[0], at[0], 0, lines_.run_length())); });
+        rows_.ForRuns(
+            start, [&](const RowSplit::Offsets& at, int64_t) { value = Join(value, FoldRun(a.inputs[0], at[0], 0, rows_.run_length())); });
         out_.Write(a.outputs[0], start[1], Finished(value));
       }
     });
   }
-  // Of a line whose runs lie equally far apart.
+  // Of a row whose runs are evenly strided.
   double OfRuns(const float* from) const {
     alignas(64) float folds[kRowsAtOnce];
     double value = First();
-    for (int64_t run = 0, step = lines_.run_step(0); run < lines_.runs(); run += kRowsAtOnce) {
-      const int64_t n = std::min(kRowsAtOnce, lines_.runs() - run);
-      Table().fold_rows(function_.fold, folds, from + run * step, step, n, lines_.run_length());
+    for (int64_t run = 0, element_stride = rows_.run_stride(0); run < rows_.runs(); run += kRowsAtOnce) {
+      const int64_t n = std::min(kRowsAtOnce, rows_.runs() - run);
+      Table().fold_rows(function_.fold, folds, from + run * element_stride, element_stride, n, rows_.run_length());
       value = Join(value, Joined(folds, n));
     }
     return value;
@@ -139,55 +139,55 @@ class ReduceKernel final : public Kernel {
     if (function_.fold == Fold::Min) return static_cast<double>(table.min(folds, n));
     return table.sum(folds, n);
   }
-  // Rows that lie equally far apart: lines of one run, or the runs of a line.
+  // Evenly strided runs: rows of one run each, or the runs of a row.
   void RunRows(const KernelArguments& a) const {
     const auto* base = reinterpret_cast<const float*>(a.inputs[0]);
-    const int64_t grain = std::max<int64_t>(1, kPiece / 2 / lines_.length()), length = lines_.run_length(), runs = lines_.runs();
-    ThreadPool::Get().ParallelFor(0, lines_.count(), grain, [&](int64_t first, int64_t last, int) {
+    const int64_t grain = std::max<int64_t>(1, kPiece / 2 / rows_.length()), length = rows_.run_length(), runs = rows_.runs();
+    ThreadPool::Get().ParallelFor(0, rows_.count(), grain, [&](int64_t first, int64_t last, int) {
       alignas(64) float folds[kRowsAtOnce];
-      for (int64_t line = first; line < last;) {
-        const Lines::Offsets start = lines_.Start(line);
+      for (int64_t row = first; row < last;) {
+        const RowSplit::Offsets start = rows_.Start(row);
         if (runs == 1) {
-          const int64_t n = std::min({last - line, lines_.kept_length() - line % lines_.kept_length(), kRowsAtOnce});
-          Table().fold_rows(function_.fold, folds, base + start[0], lines_.kept_step(0), n, length);
+          const int64_t n = std::min({last - row, rows_.kept_length() - row % rows_.kept_length(), kRowsAtOnce});
+          Table().fold_rows(function_.fold, folds, base + start[0], rows_.kept_stride(0), n, length);
           if (function_.finish != Finish::None)
             for (int64_t i = 0; i < n; ++i) folds[i] = Finished(static_cast<double>(folds[i]));
-          out_.Write(a.outputs[0], start[1], lines_.kept_step(1), n, folds);
-          line += n;
+          out_.Write(a.outputs[0], start[1], rows_.kept_stride(1), n, folds);
+          row += n;
           continue;
         }
         out_.Write(a.outputs[0], start[1], Finished(OfRuns(base + start[0])));
-        ++line;
+        ++row;
       }
     });
   }
   void RunInPieces(const KernelArguments& a) const {
     double* partial = reinterpret_cast<double*>(a.scratch);
-    const bool cuts = lines_.runs() == 1;
-    const int64_t total = cuts ? lines_.run_length() : lines_.runs();
-    ThreadPool::Get().ParallelFor(0, lines_.count() * pieces_, 1, [&](int64_t first, int64_t last, int) {
+    const bool cuts = rows_.runs() == 1;
+    const int64_t total = cuts ? rows_.run_length() : rows_.runs();
+    ThreadPool::Get().ParallelFor(0, rows_.count() * pieces_, 1, [&](int64_t first, int64_t last, int) {
       for (int64_t p = first; p < last; ++p) {
-        const Lines::Offsets start = lines_.Start(p / pieces_);
+        const RowSplit::Offsets start = rows_.Start(p / pieces_);
         const int64_t from = total * (p % pieces_) / pieces_, to = total * (p % pieces_ + 1) / pieces_;
         double value = First();
         if (cuts) value = FoldRun(a.inputs[0], start[0], from, to);
         else
-          lines_.ForRuns(start, from, to, [&](const Lines::Offsets& at, int64_t) {
-            value = Join(value, FoldRun(a.inputs[0], at[0], 0, lines_.run_length()));
+          rows_.ForRuns(start, from, to, [&](const RowSplit::Offsets& at, int64_t) {
+            value = Join(value, FoldRun(a.inputs[0], at[0], 0, rows_.run_length()));
           });
         partial[p] = value;
       }
     });
-    for (int64_t line = 0; line < lines_.count(); ++line) {
+    for (int64_t row = 0; row < rows_.count(); ++row) {
       double value = First();
-      for (int64_t p = 0; p < pieces_; ++p) value = Join(value, partial[line * pieces_ + p]);
-      out_.Write(a.outputs[0], lines_.Start(line)[1], Finished(value));
+      for (int64_t p = 0; p < pieces_; ++p) value = Join(value, partial[row * pieces_ + p]);
+      out_.Write(a.outputs[0], rows_.Start(row)[1], Finished(value));
     }
   }
-  // Blocks of neighbouring lines: floats over a few rows, then double. Sums of few blocks are cut into pieces, so that each thread reads
-  // on in one stretch of memory.
+  // Blocks of adjacent rows: float over a few elements, then double. Sums of few blocks are cut into chunks, so that each thread reads one
+  // segment of memory.
   void RunAcross(const KernelArguments& a) const {
-    const int64_t width = lines_.kept_length(), groups = lines_.count() / width;
+    const int64_t width = rows_.kept_length(), groups = rows_.count() / width;
     if (sums_across_) {
       RunSumsAcross(a);
       return;
@@ -196,11 +196,11 @@ class ReduceKernel final : public Kernel {
     int64_t block = std::min(kBlock, width);
     while (block > 64 && groups * ((width + block - 1) / block) < ThreadPool::Get().size() * 2) block /= 2;
     const int64_t blocks = (width + block - 1) / block;
-    const int64_t grain = std::max<int64_t>(1, kPiece / (block * lines_.length()));
+    const int64_t grain = std::max<int64_t>(1, kPiece / (block * rows_.length()));
     ThreadPool::Get().ParallelFor(0, groups * blocks, grain, [&](int64_t first, int64_t last, int) {
       for (int64_t i = first; i < last; ++i) {
-        const int64_t line = i / blocks * width + i % blocks * block;
-        FoldBlock(a, line, std::min(block, width - i % blocks * block));
+        const int64_t row = i / blocks * width + i % blocks * block;
+        FoldBlock(a, row, std::min(block, width - i % blocks * block));
       }
     });
   }
@@ -208,36 +208,36 @@ class ReduceKernel final : public Kernel {
   void RunSumsAcross(const KernelArguments& a) const {
     ThreadPool& pool = ThreadPool::Get();
     auto* totals = reinterpret_cast<double*>(a.scratch);
-    const int64_t width = lines_.kept_length(), blocks = (width + kWideBlock - 1) / kWideBlock, tasks = lines_.count() / width * blocks;
-    auto line_of = [&](int64_t task) { return task / blocks * width + task % blocks * kWideBlock; };
+    const int64_t width = rows_.kept_length(), blocks = (width + kWideBlock - 1) / kWideBlock, tasks = rows_.count() / width * blocks;
+    auto row_of = [&](int64_t task) { return task / blocks * width + task % blocks * kWideBlock; };
     auto length_of = [&](int64_t task) { return std::min(kWideBlock, width - task % blocks * kWideBlock); };
-    const int64_t work = std::min(kWideBlock, width) * std::max<int64_t>(1, lines_.length() / pieces_);
+    const int64_t work = std::min(kWideBlock, width) * std::max<int64_t>(1, rows_.length() / pieces_);
     pool.ParallelFor(0, tasks * pieces_, std::max<int64_t>(1, kPiece / work), [&](int64_t first, int64_t last, int) {
       for (int64_t i = first; i < last; ++i) {
-        const int64_t task = i / pieces_, piece = i % pieces_, line = line_of(task);
-        double* to = totals + piece * lines_.count() + line;
-        SumRows(a, line, length_of(task), piece, to);
-        if (pieces_ == 1) WriteAcross(a, line, length_of(task), to);
+        const int64_t task = i / pieces_, piece = i % pieces_, row = row_of(task);
+        double* to = totals + piece * rows_.count() + row;
+        SumRows(a, row, length_of(task), piece, to);
+        if (pieces_ == 1) WriteAcross(a, row, length_of(task), to);
       }
     });
     if (pieces_ == 1) return;
     pool.ParallelFor(0, tasks, std::max<int64_t>(1, kPiece / (kWideBlock * pieces_)), [&](int64_t first, int64_t last, int) {
       for (int64_t task = first; task < last; ++task) {
-        const int64_t line = line_of(task), n = length_of(task);
-        double* total = totals + line;
+        const int64_t row = row_of(task), n = length_of(task);
+        double* total = totals + row;
         for (int64_t piece = 1; piece < pieces_; ++piece)
-          for (int64_t i = 0; i < n; ++i) total[i] += total[piece * lines_.count() + i];
-        WriteAcross(a, line, n, total);
+          for (int64_t i = 0; i < n; ++i) total[i] += total[piece * rows_.count() + i];
+        WriteAcross(a, row, n, total);
       }
     });
   }
-  // The sums of a piece of the rows of n neighbouring lines.
-  void SumRows(const KernelArguments& a, int64_t line, int64_t n, int64_t piece, double* totals) const {
+  // The sums of a chunk of n adjacent rows.
+  void SumRows(const KernelArguments& a, int64_t row, int64_t n, int64_t piece, double* totals) const {
     constexpr int64_t kRows = 4, kFlush = 64;  // at once; until the floats are emptied
     static const float kOnes[kRows] = {1, 1, 1, 1};
-    alignas(64) float room[kWideBlock], sums[kWideBlock];
+    alignas(64) float buffer[kWideBlock], sums[kWideBlock];
     const IsaTable& table = Table();
-    const int64_t step = lines_.step(0), length = lines_.run_length();
+    const int64_t element_stride = rows_.element_stride(0), length = rows_.run_length();
     const bool direct = in_.type == DML_TENSOR_DATA_TYPE_FLOAT32;
     std::fill(sums, sums + n, 0.0f);
     std::fill(totals, totals + n, 0.0);
@@ -245,31 +245,32 @@ class ReduceKernel final : public Kernel {
     auto add = [&](int64_t offset, int64_t first, int64_t last) {
       for (int64_t i = first; i < last;) {
         const int64_t rows = direct ? std::min(kRows, last - i) : 1;
-        table.add_rows(sums, in_.Read(a.inputs[0], offset + i * step, 1, n, room), step, kOnes, static_cast<int>(rows), n);
+        table.add_rows(sums, in_.Read(a.inputs[0], offset + i * element_stride, 1, n, buffer), element_stride, kOnes,
+                       static_cast<int>(rows), n);
         i += rows;
         if ((summed += rows) < kFlush) continue;
         table.flush_sums(totals, sums, n);
         summed = 0;
       }
     };
-    const Lines::Offsets start = lines_.Start(line);
-    const int64_t units = lines_.runs() > 1 ? lines_.runs() : length, first = units * piece / pieces_, last = units * (piece + 1) / pieces_;
-    if (lines_.runs() > 1) lines_.ForRuns(start, first, last, [&](const Lines::Offsets& at, int64_t) { add(at[0], 0, length); });
+    const RowSplit::Offsets start = rows_.Start(row);
+    const int64_t units = rows_.runs() > 1 ? rows_.runs() : length, first = units * piece / pieces_, last = units * (piece + 1) / pieces_;
+    if (rows_.runs() > 1) rows_.ForRuns(start, first, last, [&](const RowSplit::Offsets& at, int64_t) { add(at[0], 0, length); });
     else add(start[0], first, last);
     table.flush_sums(totals, sums, n);
   }
-  void WriteAcross(const KernelArguments& a, int64_t line, int64_t n, const double* totals) const {
+  void WriteAcross(const KernelArguments& a, int64_t row, int64_t n, const double* totals) const {
     alignas(64) float results[kWideBlock];
     for (int64_t i = 0; i < n; ++i) results[i] = Finished(totals[i]);
-    out_.Write(a.outputs[0], lines_.Start(line)[1], lines_.kept_step(1), n, results);
+    out_.Write(a.outputs[0], rows_.Start(row)[1], rows_.kept_stride(1), n, results);
   }
-  void FoldBlock(const KernelArguments& a, int64_t line, int64_t n) const {
+  void FoldBlock(const KernelArguments& a, int64_t row, int64_t n) const {
     constexpr int64_t kRows = 32;
-    alignas(64) float room[kBlock + kMaxWidth], sums[kBlock + kMaxWidth], mapped[kBlock + kMaxWidth];
+    alignas(64) float buffer[kBlock + kMaxWidth], sums[kBlock + kMaxWidth], mapped[kBlock + kMaxWidth];
     alignas(64) double totals[kBlock];
     const IsaTable& table = Table();
     const bool extreme = function_.fold == Fold::Max || function_.fold == Fold::Min;
-    const Lines::Offsets start = lines_.Start(line);
+    const RowSplit::Offsets start = rows_.Start(row);
     MicroOp ops[2];
     int count = 0;
     if (function_.fold == Fold::SumOfAbsolutes) ops[count++].code = Code::FAbs;
@@ -287,19 +288,19 @@ class ReduceKernel final : public Kernel {
     const auto first = static_cast<float>(First());
     std::fill(sums, sums + kBlock + kMaxWidth, first);
     std::fill(totals, totals + n, 0.0);
-    const int64_t padded = (n + table.width - 1) / table.width * table.width, step = lines_.step(0);
+    const int64_t padded = (n + table.width - 1) / table.width * table.width, element_stride = rows_.element_stride(0);
     int64_t rows = 0;
     auto flush = [&] {
       for (int64_t i = 0; i < n; ++i) totals[i] += static_cast<double>(sums[i]);
       std::fill(sums, sums + n, 0.0f);
       rows = 0;
     };
-    lines_.ForRuns(start, [&](const Lines::Offsets& at, int64_t) {
-      for (int64_t i = 0; i < lines_.run_length(); ++i) {
-        const float* x = in_.Read(a.inputs[0], at[0] + i * step, 1, n, room);
-        if (x != room && padded != n) {
-          std::memcpy(room, x, static_cast<size_t>(n) * sizeof(float));
-          x = room;
+    rows_.ForRuns(start, [&](const RowSplit::Offsets& at, int64_t) {
+      for (int64_t i = 0; i < rows_.run_length(); ++i) {
+        const float* x = in_.Read(a.inputs[0], at[0] + i * element_stride, 1, n, buffer);
+        if (x != buffer && padded != n) {
+          std::memcpy(buffer, x, static_cast<size_t>(n) * sizeof(float));
+          x = buffer;
         }
         uint8_t* registers[3] = {reinterpret_cast<uint8_t*>(const_cast<float*>(x)), reinterpret_cast<uint8_t*>(sums),
                                  reinterpret_cast<uint8_t*>(mapped)};
@@ -308,13 +309,13 @@ class ReduceKernel final : public Kernel {
       }
     });
     if (!extreme) flush();
-    for (int64_t i = 0; i < n; ++i) room[i] = Finished(extreme ? static_cast<double>(sums[i]) : totals[i]);
-    out_.Write(a.outputs[0], start[1], lines_.kept_step(1), n, room);
+    for (int64_t i = 0; i < n; ++i) buffer[i] = Finished(extreme ? static_cast<double>(sums[i]) : totals[i]);
+    out_.Write(a.outputs[0], start[1], rows_.kept_stride(1), n, buffer);
   }
 
   FloatOperand in_, out_;
   Function function_;
-  Lines lines_;
+  RowSplit rows_;
   bool across_ = false, sums_across_ = false, has_short_rows_ = false;
   int64_t pieces_ = 1;
 };
@@ -327,12 +328,12 @@ class ExtremeKernel final : public Kernel {
         wide_(schema::BytesPerElement(out.data_type) == 8),
         largest_(largest),
         last_(last),
-        lines_(in, axes, {BroadcastStrides(in), BroadcastStrides(out)}, true) {}
+        rows_(in, axes, {BroadcastStrides(in), BroadcastStrides(out)}, true) {}
   void Run(const KernelArguments& a) const override {
-    const int64_t grain = std::max<int64_t>(1, kPiece / 2 / lines_.length());
-    ThreadPool::Get().ParallelFor(0, lines_.count(), grain, [&](int64_t first, int64_t last, int) {
-      for (int64_t line = first; line < last; ++line) {
-        const Lines::Offsets start = lines_.Start(line);
+    const int64_t grain = std::max<int64_t>(1, kPiece / 2 / rows_.length());
+    ThreadPool::Get().ParallelFor(0, rows_.count(), grain, [&](int64_t first, int64_t last, int) {
+      for (int64_t row = first; row < last; ++row) {
+        const RowSplit::Offsets start = rows_.Start(row);
         const int64_t index = IndexIn(a.inputs[0], start);
         if (wide_) std::memcpy(a.outputs[0] + start[1] * 8, &index, 8);
         else {
@@ -344,16 +345,16 @@ class ExtremeKernel final : public Kernel {
   }
 
  private:
-  int64_t IndexIn(const uint8_t* base, const Lines::Offsets& start) const {
+  int64_t IndexIn(const uint8_t* base, const RowSplit::Offsets& start) const {
     float best = in_.Read(base, start[0]);
     int64_t index = 0;
     if (best != best) return 0;
-    alignas(64) float room[kBlock];
-    const int64_t step = lines_.step(0);
-    lines_.ForRuns(start, [&](const Lines::Offsets& at, int64_t position) {
-      for (int64_t i = 0; i < lines_.run_length(); i += kBlock) {
-        const int64_t n = std::min(kBlock, lines_.run_length() - i);
-        const float* x = in_.Read(base, at[0] + i * step, step, n, room);
+    alignas(64) float buffer[kBlock];
+    const int64_t element_stride = rows_.element_stride(0);
+    rows_.ForRuns(start, [&](const RowSplit::Offsets& at, int64_t position) {
+      for (int64_t i = 0; i < rows_.run_length(); i += kBlock) {
+        const int64_t n = std::min(kBlock, rows_.run_length() - i);
+        const float* x = in_.Read(base, at[0] + i * element_stride, element_stride, n, buffer);
         const float extreme = largest_ ? Table().max(x, n) : Table().min(x, n);
         const bool better = largest_ ? extreme > best : extreme < best;
         if (!better && !(last_ && extreme == best)) continue;
@@ -372,7 +373,7 @@ class ExtremeKernel final : public Kernel {
 
   FloatOperand in_;
   bool wide_, largest_, last_;
-  Lines lines_;
+  RowSplit rows_;
 };
 
 uint32_t MaskOf(const std::vector<uint32_t>& axes) {

@@ -1,4 +1,4 @@
-// Floats of a tensor of float32 or float16, a stretch at a time. Stateless.
+// Floats of a tensor of float32 or float16, a segment at a time. Stateless.
 #pragma once
 
 #include "schema/schema.h"
@@ -15,25 +15,25 @@ struct FloatOperand {
   FloatOperand() = default;
   explicit FloatOperand(const schema::TensorDesc& t) : type(t.data_type), bytes(static_cast<int>(schema::BytesPerElement(t.data_type))) {}
 
-  // The floats at base + offset, `step` apart: where they lie, or copied to `room`.
-  const float* Read(const uint8_t* base, int64_t offset, int64_t step, int64_t n, float* room) const {
+  // n floats from base + offset on, `step` elements apart: a pointer to the memory itself, or to a copy in `buffer`.
+  const float* Read(const uint8_t* base, int64_t offset, int64_t element_stride, int64_t n, float* buffer) const {
     const uint8_t* from = base + offset * bytes;
-    if (type == DML_TENSOR_DATA_TYPE_FLOAT32 && (step == 1 || n == 1)) return reinterpret_cast<const float*>(from);
-    Table().load(type, reinterpret_cast<uint8_t*>(room), from, step, n);
-    return room;
+    if (type == DML_TENSOR_DATA_TYPE_FLOAT32 && (element_stride == 1 || n == 1)) return reinterpret_cast<const float*>(from);
+    Table().load(type, reinterpret_cast<uint8_t*>(buffer), from, element_stride, n);
+    return buffer;
   }
   float Read(const uint8_t* base, int64_t offset) const {
     float value;
     Table().load(type, reinterpret_cast<uint8_t*>(&value), base + offset * bytes, 1, 1);
     return value;
   }
-  // Where to compute n floats for Write: the memory itself, or `room`.
-  float* Room(uint8_t* base, int64_t offset, int64_t step, float* room) const {
-    return type == DML_TENSOR_DATA_TYPE_FLOAT32 && step == 1 ? reinterpret_cast<float*>(base) + offset : room;
+  // Where to compute n floats for Write: the memory itself, or `buffer`.
+  float* Target(uint8_t* base, int64_t offset, int64_t element_stride, float* buffer) const {
+    return type == DML_TENSOR_DATA_TYPE_FLOAT32 && element_stride == 1 ? reinterpret_cast<float*>(base) + offset : buffer;
   }
-  void Write(uint8_t* base, int64_t offset, int64_t step, int64_t n, const float* from) const {
+  void Write(uint8_t* base, int64_t offset, int64_t element_stride, int64_t n, const float* from) const {
     uint8_t* to = base + offset * bytes;
-    if (reinterpret_cast<const uint8_t*>(from) != to) Table().store(type, to, reinterpret_cast<const uint8_t*>(from), step, n);
+    if (reinterpret_cast<const uint8_t*>(from) != to) Table().store(type, to, reinterpret_cast<const uint8_t*>(from), element_stride, n);
   }
   void Write(uint8_t* base, int64_t offset, float value) const { Write(base, offset, 1, 1, &value); }
 };

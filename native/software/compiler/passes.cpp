@@ -1,0 +1,22 @@
+// The one order of the compiler's passes. The memory plan (temporary_plan.cpp) and groups of concurrent steps (step_groups.cpp) follow in
+// compile.cpp.
+#include "compile.h"
+#include "overwrites.h"
+
+namespace dxtensor::software {
+
+std::vector<GraphStep> RunPasses(Graph* graph, const char** unsupported) {
+  // Layout first: it changes descriptions, by which the fusion chooses kernels.
+  LayOut(graph);
+  std::vector<GraphStep> steps = Fuse(*graph, unsupported);
+  if (*unsupported) return {};
+  // Before passes that compare the order of steps: it repeats steps for each image.
+  RunByImages(graph, &steps);
+  ChainInPlace(*graph, &steps);
+  JoinInPlace(*graph, &steps);
+  // Last: it copies what the final order of steps would overwrite too early.
+  SettleOverwrites(graph, &steps);
+  return steps;
+}
+
+}  // namespace dxtensor::software

@@ -1,0 +1,191 @@
+#include "winograd_weight_gradient.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "software/cpu/fast/isa/isa_table.h"
+#include "software/cpu/fast/tensor/round.h"
+#include "software/cpu/host/thread_pool.h"
+#include "winograd.h"
+
+namespace dxtensor::software::fast {
+
+namespace {
+
+constexpr int64_t kTaps = 9;
+constexpr int64_t kFewTiles = 64;  // whose sums become weights at once
+constexpr int64_t kMaxSums = 1 << 24;
+
+// Whether the taps read adjacent input positions, in the order of memory.
+bool HasAdjacentTaps(const GridDimension& d) {
+  if (d.count != 3 || d.conv_stride != 1) return false;
+  for (size_t i = 1; i < d.taps.size(); ++i)
+    if (d.taps[i].offset != d.taps[i - 1].offset + 1 ||
+        d.taps[i].filter_offset - d.taps[i - 1].filter_offset != d.taps[1].filter_offset - d.taps[0].filter_offset)
+      return false;
+  return true;
+}
+
+}  // namespace
+
+int64_t WinogradWeightGradient::TilesOf(const GridDimension& d) { return DivideUp(static_cast<int64_t>(d.taps.size()), kOutputs); }
+
+bool WinogradWeightGradient::Fits(const ConvolutionShape& shape, const GridDimension* dimensions) {
+  const GridDimension &z = dimensions[0], &y = dimensions[1], &x = dimensions[2];
+  if (z.count != 1 || z.taps.size() != 1 || z.taps[0].offset != 0 || !HasAdjacentTaps(y) || !HasAdjacentTaps(x)) return false;
+  if (shape.groups != 1 || shape.batch < kMinChannels || shape.co < kMinChannels) return false;
+  if (!IsFloat32(shape.in_type) || !IsFloat32(shape.filter_type) || !IsFloat32(shape.out_type)) return false;
+  if (shape.has_bias || shape.normalizes || shape.Activates()) return false;
+  if ((x.in_size > 1 && x.in_stride != 1) || (x.taps.size() > 1 && x.taps[1].filter_offset - x.taps[0].filter_offset != 1)) return false;
+  if (x.out_stride != 1 || y.out_stride != 3) return false;
+  // Cycles of the direct weight gradient, and of Winograd: the GEMMs, the transforms, and the weights.
+  const auto k = static_cast<double>(RoundUp(shape.batch, Table().tile_columns)), m = static_cast<double>(shape.co);
+  const auto tiles = static_cast<double>(shape.ci * TilesOf(y) * TilesOf(x));
+  const double direct = static_cast<double>(shape.ci) * static_cast<double>(y.taps.size() * x.taps.size()) * kTaps * k * m / 32 * 1.2;
+  const double transformed = tiles * (kPositions * k * m / 32 + 30 * (k + m)) + 14 * k * m;
+  if (transformed >= direct || !IsAllowed()) return false;
+  return tiles <= kFewTiles || kPositions * k * m <= kMaxSums;
+}
+
+WinogradWeightGradient::WinogradWeightGradient(const ConvolutionShape& shape, const GridDimension* dimensions, int64_t out_start)
+    : y_(dimensions[1]), x_(dimensions[2]), out_start_(out_start) {
+  batch_ = shape.ci;
+  ci_ = shape.batch;
+  co_ = shape.co;
+  height_ = static_cast<int64_t>(y_.taps.size());
+  width_ = static_cast<int64_t>(x_.taps.size());
+  gradient_row_stride_ = height_ > 1 ? y_.taps[1].filter_offset - y_.taps[0].filter_offset : 0;
+  tiles_y_ = TilesOf(y_);
+  tiles_x_ = TilesOf(x_);
+  // Not powers of two: rows would compete for few cache sets.
+  input_tile_stride_ = RoundUp(ci_, Table().tile_columns) + kMaxWidth;
+  gradient_tile_stride_ = RoundUp(co_, kMaxWidth) + kMaxWidth;
+  const int64_t total = batch_ * tiles_y_;
+  keeps_sums_ = total * tiles_x_ > kFewTiles;
+  tile_rows_at_once_ = keeps_sums_ ? RowsAtOnce(total, kPositions * tiles_x_ * (input_tile_stride_ + gradient_tile_stride_)) : total;
+  input_position_stride_ = tile_rows_at_once_ * tiles_x_ * input_tile_stride_ + kMaxWidth;
+  gradient_position_stride_ = tile_rows_at_once_ * tiles_x_ * gradient_tile_stride_ + kMaxWidth;
+  ci_at_once_ = ChannelsAtOnce(kInputs * (tiles_x_ * kOutputs + 2), ci_);
+  co_at_once_ = ChannelsAtOnce(kOutputs * tiles_x_ * kOutputs, co_);
+  tile_co_ = DivideUp(co_, DivideUp(co_, Table().tile_rows));
+  sum_stride_ = keeps_sums_ ? input_tile_stride_ : Table().tile_columns;
+  sum_position_stride_ = (keeps_sums_ ? co_ : tile_co_) * sum_stride_ + kMaxWidth;
+}
+
+int64_t WinogradWeightGradient::ThreadFloats() const {
+  const int64_t transforming = std::max(kInputs * (tiles_x_ * kOutputs + 2) * ci_at_once_, kOutputs * tiles_x_ * kOutputs * co_at_once_);
+  return keeps_sums_ ? transforming : std::max(transforming, kPositions * sum_position_stride_);
+}
+
+size_t WinogradWeightGradient::ScratchBytes() const {
+  const int64_t floats = kPositions * (input_position_stride_ + gradient_position_stride_ + (keeps_sums_ ? sum_position_stride_ : 0));
+  return static_cast<size_t>(floats + ThreadFloats() * ThreadPool::Get().size()) * sizeof(float);
+}
+
+// Input transform of some Ci of a row of tiles.
+void WinogradWeightGradient::TransformInput(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t row, int64_t channel,
+                                            float* nhwc, float* to) const {
+  const int64_t count = std::min(ci_at_once_, ci_ - channel), pixel_stride = RoundUp(count, kMaxWidth);
+  const int64_t length = tiles_x_ * kOutputs + 2;
+  const auto* in =
+      reinterpret_cast<const float*>(arguments.inputs[0]) + row / tiles_y_ * shape.in_channel_stride + channel * shape.in_batch_stride;
+  CopyToNhwc({in, shape.in_batch_stride, y_.in_stride, y_.in_size, x_.in_size}, row % tiles_y_ * kOutputs + y_.taps[0].offset,
+             x_.taps[0].offset, kInputs, length, count, pixel_stride, nhwc);
+  for (int64_t x = 0; x < tiles_x_; ++x)
+    Table().winograd_input(to + x * input_tile_stride_ + channel, input_position_stride_, nhwc + x * kOutputs * pixel_stride, pixel_stride,
+                           length * pixel_stride, pixel_stride);
+}
+
+// Transform of some Co of a row of tiles of the outputs' gradient.
+void WinogradWeightGradient::TransformGradient(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t row, int64_t co,
+                                               float* nhwc, float* to) const {
+  const int64_t count = std::min(co_at_once_, co_ - co), pixel_stride = RoundUp(count, kMaxWidth), length = tiles_x_ * kOutputs;
+  const auto* from = reinterpret_cast<const float*>(arguments.inputs[1]) + row / tiles_y_ * shape.filter_ci_stride +
+                     co * shape.filter_co_stride + y_.taps[0].filter_offset + x_.taps[0].filter_offset;
+  CopyToNhwc({from, shape.filter_co_stride, gradient_row_stride_, height_, width_}, row % tiles_y_ * kOutputs, 0, kOutputs, length, count,
+             pixel_stride, nhwc);
+  for (int64_t x = 0; x < tiles_x_; ++x)
+    Table().winograd_gradient(to + x * gradient_tile_stride_ + co, gradient_position_stride_, nhwc + x * kOutputs * pixel_stride,
+                              pixel_stride, length * pixel_stride, pixel_stride);
+}
+
+// The GEMM of one tile of Co x Ci at one position.
+void WinogradWeightGradient::Multiply(const float* gradients, const float* inputs, int64_t co, int64_t channel, int64_t tiles, bool adds,
+                                      float* sums, int64_t sums_stride) const {
+  Table().transposed_tiles[std::min(tile_co_, co_ - co) - 1](tiles, gradients + co, gradient_tile_stride_, inputs + channel,
+                                                             input_tile_stride_, sums, sums_stride, adds);
+}
+
+// Weight transform of a tile of Co x Ci, from the sums of all positions, and the store.
+void WinogradWeightGradient::Store(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t co, int64_t channel,
+                                   const float* sums, int64_t position_stride) const {
+  const IsaTable& table = Table();
+  const int64_t width = table.tile_columns, count = std::min(width, ci_ - channel);
+  alignas(64) float weights[kTaps * 32], rows[32 * kTaps];
+  for (int64_t r = co; r < std::min(co_, co + tile_co_); ++r, sums += sum_stride_) {
+    table.winograd_weight_gradient(weights, width, sums, position_stride, width);
+    int64_t at = out_start_ + r * shape.out_channel_stride + channel * shape.out_batch_stride;
+    auto* out = reinterpret_cast<float*>(arguments.outputs[0]);
+    if (!shape.has_residual) {
+      table.transpose(out + at, shape.out_batch_stride, weights, width, kTaps, count);
+      continue;
+    }
+    table.transpose(rows, kTaps, weights, width, kTaps, count);
+    for (int64_t c = 0; c < count; ++c, at += shape.out_batch_stride) {
+      shape.AddResidual(arguments, at, 1, rows + c * kTaps, kTaps);
+      std::memcpy(out + at, rows + c * kTaps, kTaps * sizeof(float));
+    }
+  }
+}
+
+void WinogradWeightGradient::Run(const ConvolutionShape& shape, const KernelArguments& arguments, float* scratch) const {
+  ThreadPool& pool = ThreadPool::Get();
+  float* inputs = scratch;
+  float* gradients = inputs + kPositions * input_position_stride_;
+  float* sums = gradients + kPositions * gradient_position_stride_;
+  float* thread_scratch = sums + (keeps_sums_ ? kPositions * sum_position_stride_ : 0);
+  const int64_t total = batch_ * tiles_y_, width = Table().tile_columns;
+  const int64_t ci_parts = DivideUp(ci_, ci_at_once_), co_parts = DivideUp(co_, co_at_once_);
+  const int64_t panels = DivideUp(ci_, width), blocks = DivideUp(co_, tile_co_);
+  for (int64_t start = 0; start < total; start += tile_rows_at_once_) {
+    const int64_t rows = std::min(tile_rows_at_once_, total - start), tiles = rows * tiles_x_, parts = ci_parts + co_parts;
+    pool.ParallelFor(0, rows * parts, 1, [&](int64_t first, int64_t last, int slot) {
+      for (int64_t i = first; i < last; ++i) {
+        const int64_t row = i / parts, part = i % parts, tile = row * tiles_x_;
+        float* nhwc = thread_scratch + slot * ThreadFloats();
+        if (part < ci_parts) TransformInput(shape, arguments, start + row, part * ci_at_once_, nhwc, inputs + tile * input_tile_stride_);
+        else
+          TransformGradient(shape, arguments, start + row, (part - ci_parts) * co_at_once_, nhwc, gradients + tile * gradient_tile_stride_);
+      }
+    });
+    if (!keeps_sums_) {
+      pool.ParallelFor(0, panels * blocks, 1, [&](int64_t first, int64_t last, int slot) {
+        float* tile = thread_scratch + slot * ThreadFloats();
+        for (int64_t i = first; i < last; ++i) {
+          const int64_t channel = i / blocks * width, co = i % blocks * tile_co_;
+          for (int64_t position = 0; position < kPositions; ++position)
+            Multiply(gradients + position * gradient_position_stride_, inputs + position * input_position_stride_, co, channel, tiles,
+                     false, tile + position * sum_position_stride_, sum_stride_);
+          Store(shape, arguments, co, channel, tile, sum_position_stride_);
+        }
+      });
+      return;
+    }
+    pool.ParallelFor(0, kPositions * panels, 1, [&](int64_t first, int64_t last, int) {
+      for (int64_t i = first; i < last; ++i)
+        for (int64_t co = 0; co < co_; co += tile_co_) {
+          const int64_t position = i / panels, channel = i % panels * width;
+          Multiply(gradients + position * gradient_position_stride_, inputs + position * input_position_stride_, co, channel, tiles,
+                   start > 0, sums + position * sum_position_stride_ + co * sum_stride_ + channel, sum_stride_);
+        }
+    });
+  }
+  pool.ParallelFor(0, panels * blocks, 1, [&](int64_t first, int64_t last, int) {
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t channel = i % panels * width, co = i / panels * tile_co_;
+      Store(shape, arguments, co, channel, sums + co * sum_stride_ + channel, sum_position_stride_);
+    }
+  });
+}
+
+}  // namespace dxtensor::software::fast
