@@ -224,7 +224,8 @@ export async function apiPages(work: string, out: string): Promise<readonly Side
   const methods = [...readFileSync(at("src", "ops", "exports", "methods.generated.ts"), "utf8").matchAll(/^ {2}(\w+)\(this/gm)].map(
     ([, name]) => `\`${name}\``,
   );
-  if (methods.length < 300) throw new ScriptError("API", `Only ${methods.length} methods were found in src/ops/exports/methods.generated.ts.`);
+  if (methods.length < 300)
+    throw new ScriptError("API", `Only ${methods.length} methods were found in src/ops/exports/methods.generated.ts.`);
   const tensor = join(out, "tensor.md");
   appendFileSync(
     tensor,

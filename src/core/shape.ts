@@ -1,5 +1,4 @@
 /** Shape arithmetic: only this file knows how shapes combine. */
-import { packedBytes } from "./dtype.ts";
 import { ShapeError, ValueError } from "./errors.ts";
 
 /** Length of each axis, the outermost first; [] for a scalar. */

@@ -1,5 +1,10 @@
 /** Losses: MSELoss, L1Loss, CrossEntropyLoss and their kin, with the options of the functions of the same names. */
-import { crossEntropy as crossEntropyOp, nllLoss as nllLossOp, type CrossEntropyOptions, type NllOptions } from "../ops/loss/cross-entropy.ts";
+import {
+  crossEntropy as crossEntropyOp,
+  nllLoss as nllLossOp,
+  type CrossEntropyOptions,
+  type NllOptions,
+} from "../ops/loss/cross-entropy.ts";
 import * as functions from "../ops/loss/regression.ts";
 import type { BinaryOptions, LogitsOptions, LossOptions } from "../ops/loss/regression.ts";
 import type { Tensor } from "../core/tensor.ts";

@@ -8,7 +8,11 @@ import {
 } from "../ops/reduce/distance.ts";
 import { interpolate, type InterpolateOptions } from "../ops/vision/interpolate.ts";
 import { localResponseNorm as localResponseOp, type LocalResponseOptions } from "../ops/norm/rms-norm.ts";
-import { channelShuffle as channelShuffleOp, pixelShuffle as pixelShuffleOp, pixelUnshuffle as pixelUnshuffleOp } from "../ops/shape/shuffle.ts";
+import {
+  channelShuffle as channelShuffleOp,
+  pixelShuffle as pixelShuffleOp,
+  pixelUnshuffle as pixelUnshuffleOp,
+} from "../ops/shape/shuffle.ts";
 import { maxUnpool1d as unpool1d, maxUnpool2d as unpool2d, maxUnpool3d as unpool3d, type UnpoolOptions } from "../ops/pool/unpool.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { PerAxis } from "../ops/conv/spatial.ts";

@@ -135,7 +135,7 @@ eachDevice("gradients and whose memory they are", (device) => {
           const g = dx.full(v.shape, 3);
           v.backward({ gradient: g });
           g.mul_(2);
-          expect(x.grad!.toArraySync(), name).toEqual(isShared ? [6, 6] : [3, 3]);
+          expect([name, x.grad!.toArraySync()]).toEqual([name, isShared ? [6, 6] : [3, 3]]);
           x.grad!.dispose();
         }
     });

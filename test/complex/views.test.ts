@@ -33,7 +33,6 @@ const VIEWS: readonly [string, View, readonly number[]][] = [
   ["views of views", (z) => z.t().select(0, 1).unsqueeze(0).slice(1, 1), [4]],
 ];
 const X = [0.5, -1, 2, 0.25, -0.75, 1.5, 1, 1, -2, 0.5, 0.125, -1.25];
-const at = (scale: number): number[] => X.map((v) => v * scale);
 const ramp = (shape: readonly number[]): dx.Tensor =>
   dx
     .arange(1, shape.reduce((n, d) => n * d, 1) + 1)
@@ -141,11 +140,14 @@ eachDevice("complex tensors and their memory", (device) => {
           const z = make();
           z.imag.fill_(5);
           dx.viewAsReal(z).select(0, 1).add_(1);
-          expect(z.select(0, 1).imag.itemSync(), name).toBe(6);
-          expect(clear(z).itemSync(), name).toBe(11);
-          expect(z.toArraySync(), name).toEqual([
-            [0, 5],
-            [0, 6],
+          expect([name, z.select(0, 1).imag.itemSync()]).toEqual([name, 6]);
+          expect([name, clear(z).itemSync()]).toEqual([name, 11]);
+          expect([name, z.toArraySync()]).toEqual([
+            name,
+            [
+              [0, 5],
+              [0, 6],
+            ],
           ]);
         }
         // A conjugate of the same shape is another argument than what it shows.
