@@ -74,7 +74,7 @@ it("DXTENSOR_CTRF names the report of the tests, also where npm test runs them",
   const folder = mkdtempSync(join(tmpdir(), "dxtensor-ctrf-"));
   try {
     const report = join(folder, "mine.json");
-    const program = `import { runVitest } from "./scripts/tools/vitest.ts"; console.log(JSON.stringify(await runVitest("nowhere.json", ["test/ambient"])));`;
+    const program = `import { runVitest } from "./scripts/tools/vitest.ts"; console.log(JSON.stringify(await runVitest("nowhere.json", ["test/core/ambient"])));`;
     const { stdout } = await execa(process.execPath, [...typescript, "--input-type=module", "-e", program], {
       env: { DXTENSOR_CTRF: report },
     });

@@ -129,7 +129,9 @@ const polygammaOp = formula<{ readonly order: number }>("polygamma", {
     // DLMF 5.15.6.
     const left = f.sub(f.mul(right, -sign), f.mul(f.polynomial(cotangent(f, rest), cotangentDerivative(n)), Math.PI));
     const isPole = f.and(isReflected, f.eq(rest, 0));
-    return f.cases([isPole, sign * Infinity], [f.eq(x!, Infinity), 0], [isReflected, left], right);
+    // At infinity PyTorch gives 0 for the first order, NaN for the others.
+    const atInfinity = f.eq(x!, Infinity);
+    return f.cases([isPole, sign * Infinity], [atInfinity, n === 1 ? 0 : NaN], [isReflected, left], right);
   },
   grad: [(dy, [x], _, { order }): Tensor => mul(dy, polygamma(order + 1, x!))],
 });
