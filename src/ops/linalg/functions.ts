@@ -10,7 +10,7 @@ import { matrixNorm, type MatrixOrder } from "../reduce/distance.ts";
 import { div } from "../elementwise/division.ts";
 import { amax } from "../reduce/extrema.ts";
 import { matmul } from "../matmul/matmul.ts";
-import { select, unsqueeze } from "../shape/movement.ts";
+import { expand, select, unsqueeze } from "../shape/movement.ts";
 import { sum, type Axes, type ReduceOptions } from "../reduce/reduce.ts";
 import { norm as vectorNorm } from "../reduce/statistics.ts";
 import { requireFloat } from "../declare/support.ts";
@@ -32,7 +32,7 @@ export function matrixPower(a: Tensor, n: number): Tensor {
   const order = requireSquares("linalg.matrixPower", a);
   if (!Number.isInteger(n)) throw new ValueError("linalg.matrixPower", "n", "an integer", n);
   // A derivative of zero, which is there.
-  if (n === 0) return tie(eyeLike(a, order), a);
+  if (n === 0) return tie(a.rank === 2 ? eyeLike(a, order) : expand(eyeLike(a, order), a.shape).clone(), a);
   let square = n < 0 ? inv(a) : a;
   let result: Tensor | null = null;
   for (let rest = Math.abs(n); rest > 0; rest = Math.floor(rest / 2)) {
