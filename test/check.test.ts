@@ -6,13 +6,13 @@ import { fitting, readTexts, relatedTests } from "../scripts/lib/check/related.t
 
 const texts = new Map([
   ["src/index.ts", 'export * from "./ops/sort.ts";\nexport * from "./ops/pad.ts";'],
-  ["src/ops/sort/sort.ts", 'import { axis } from "../shape.ts";\nexport function sort() {}\nexport const topk = 1;'],
+  ["src/ops/sort.ts", 'import { axis } from "../shape.ts";\nexport function sort() {}\nexport const topk = 1;'],
   ["src/ops/pad.ts", "export function pad() {}"],
   ["src/shape.ts", "export const axis = 1;"],
-  ["test/ops/sort/sort.test.ts", 'import * as dx from "../../src/index.ts";'],
+  ["test/ops/sort.test.ts", 'import * as dx from "../../src/index.ts";'],
   ["test/ops/names.test.ts", 'import * as dx from "../../src/index.ts"; dx.topk(); dx.sort();'],
   ["test/ops/pad.test.ts", 'import * as dx from "../../src/index.ts"; dx.pad();'],
-  ["test/inner.test.ts", 'import { topk } from "../src/ops/sort/sort.ts";'],
+  ["test/inner.test.ts", 'import { topk } from "../src/ops/sort.ts";'],
   ["test/child.test.ts", 'const program = new URL("./child.mjs", import.meta.url);'],
   ["test/child.mjs", ""],
   ["test/alone.test.ts", ""],
@@ -21,8 +21,8 @@ const files = (...changed: string[]): string[] => relatedTests(texts, changed).m
 
 describe("tests that a change touches", () => {
   it("are the one at its path, direct importers, those that name what it exports, then all that reach it", () => {
-    expect(files("src/ops/sort/sort.ts")).toEqual([
-      "test/ops/sort/sort.test.ts",
+    expect(files("src/ops/sort.ts")).toEqual([
+      "test/ops/sort.test.ts",
       "test/inner.test.ts",
       "test/ops/names.test.ts",
       "test/ops/pad.test.ts",
@@ -30,18 +30,18 @@ describe("tests that a change touches", () => {
     expect(files("src/shape.ts").at(0)).toBe("test/inner.test.ts");
     expect(files("test/child.mjs")).toEqual(["test/child.test.ts"]);
     expect(files("test/alone.test.ts")).toEqual(["test/alone.test.ts"]);
-    expect(files("test/ops/recorded.json")).toEqual(["test/ops/names.test.ts", "test/ops/pad.test.ts", "test/ops/sort/sort.test.ts"]);
+    expect(files("test/ops/recorded.json")).toEqual(["test/ops/names.test.ts", "test/ops/pad.test.ts", "test/ops/sort.test.ts"]);
     expect(files("README.md", "native/dml/queue.cpp", "src/gone.ts")).toEqual([]);
   });
 
   it("are as many as fit, but all that changed or lie at a change's path", () => {
-    const related = relatedTests(texts, ["src/ops/sort/sort.ts"]);
-    expect(fitting(related, 2, () => 1)).toEqual({ files: ["test/ops/sort/sort.test.ts", "test/inner.test.ts"], left: 2 });
+    const related = relatedTests(texts, ["src/ops/sort.ts"]);
+    expect(fitting(related, 2, () => 1)).toEqual({ files: ["test/ops/sort.test.ts", "test/inner.test.ts"], left: 2 });
     expect(fitting(related, 2, (file) => (file.includes("inner") ? 5 : 1)).files).toEqual([
-      "test/ops/sort/sort.test.ts",
+      "test/ops/sort.test.ts",
       "test/ops/names.test.ts",
     ]);
-    expect(fitting(related, 0.1, () => 1)).toEqual({ files: ["test/ops/sort/sort.test.ts"], left: 3 });
+    expect(fitting(related, 0.1, () => 1)).toEqual({ files: ["test/ops/sort.test.ts"], left: 3 });
     expect(fitting(related, Infinity, () => 1).left).toBe(0);
   });
 
