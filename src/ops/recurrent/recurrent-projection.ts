@@ -8,7 +8,6 @@ import { define, type Definition } from "../../core/definition.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { nativeDevice } from "../../runtime/devices.ts";
-import { sample, type Sample, real } from "../declare/sample.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { tracer } from "../../core/tracer.ts";
 import { add, mul } from "../elementwise/binary.ts";
@@ -227,16 +226,3 @@ export function projectedLayer(
   });
   return { outputs: outputs!, hidden: last!, cell: lastCell! };
 }
-
-/** Cases of `dxtensor verify`. */
-export const samples = (): readonly Sample[] => [
-  sample(
-    "composed",
-    "an LSTM with projected hidden states",
-    [real([3, 2, 4]), real([2, 2]), real([2, 3]), real([12, 4], -1, 1), real([12, 2], -1, 1), real([2, 3], -1, 1)],
-    (x, h, c, input, hidden, projection) => {
-      const made = projectedLayer(x!, h!, c!, { input: input!, hidden: hidden!, projection: projection! }, false, null)!;
-      return [made.outputs, made.hidden, made.cell];
-    },
-  ),
-];

@@ -23,6 +23,7 @@ import { clone } from "../data/state.ts";
 import { requireFloat } from "../declare/support.ts";
 import { tanh } from "../elementwise/unary.ts";
 import { where } from "../elementwise/where.ts";
+import { real, sample, type Sample } from "../declare/sample.ts";
 
 /** Which cell: "lstm", "gru", or a plain one with "tanh" or "relu". */
 export type RecurrentKind = "lstm" | "gru" | "tanh" | "relu";
@@ -312,3 +313,17 @@ export function recurrentCell(
   const back = (t: Tensor): Tensor => (x.rank === 2 ? t : select(t, 0, 0));
   return { hidden: back(next.hidden), cell: next.cell === null ? null : back(next.cell) };
 }
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample(
+    "composed",
+    "an LSTM with projected hidden states",
+    [real([3, 2, 4]), real([1, 2, 2]), real([1, 2, 3]), real([12, 4], -1, 1), real([12, 2], -1, 1), real([2, 3], -1, 1)],
+    (x, hidden, cell, input, own, projection) => {
+      const weights = { input: input!, hidden: own!, projection: projection! };
+      const made = recurrent("lstm", x!, [weights], { hidden: hidden!, cell: cell! });
+      return [made.output, made.hidden, made.cell!];
+    },
+  ),
+];

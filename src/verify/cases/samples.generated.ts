@@ -21,7 +21,7 @@ import { samples as $randomDropout } from "../../ops/random/dropout.ts";
 import { samples as $randomRandom } from "../../ops/random/random.ts";
 import { samples as $recurrentRecurrentCell } from "../../ops/recurrent/recurrent-cell.ts";
 import { samples as $recurrentRecurrentNode } from "../../ops/recurrent/recurrent-node.ts";
-import { samples as $recurrentRecurrentProjection } from "../../ops/recurrent/recurrent-projection.ts";
+import { samples as $recurrentRecurrent } from "../../ops/recurrent/recurrent.ts";
 import { samples as $reduceDistance } from "../../ops/reduce/distance.ts";
 import { samples as $reduceExtrema } from "../../ops/reduce/extrema.ts";
 import { samples as $reduceMoments } from "../../ops/reduce/moments.ts";
@@ -59,7 +59,7 @@ export const samples = (): readonly Sample[] => [
   ...$randomRandom(),
   ...$recurrentRecurrentCell(),
   ...$recurrentRecurrentNode(),
-  ...$recurrentRecurrentProjection(),
+  ...$recurrentRecurrent(),
   ...$reduceDistance(),
   ...$reduceExtrema(),
   ...$reduceMoments(),
