@@ -33,7 +33,7 @@ export function rangeOf(dtype: DType): readonly [least: bigint, most: bigint] {
 }
 
 /** Throws DTypeError unless the dtype can represent the number. */
-export function requireHeld(operation: string, argument: string, dtype: DType, value: Scalar): void {
+export function requireRepresentable(operation: string, argument: string, dtype: DType, value: Scalar): void {
   if (!canRepresent(dtype, value)) throw notRepresentable(operation, argument, dtype, value);
 }
 

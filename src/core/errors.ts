@@ -133,7 +133,7 @@ export class DeviceIndexError extends DeviceError {
   }
 }
 
-/** Properties of what the addon throws; see native/binding.ts. */
+/** Properties of what the addon throws; see src/native/binding.ts. */
 export interface NativeErrorData {
   /** "load", "device", "removed", "timeout", "outOfMemory", "unsupported", "invalid" or "internal". */
   readonly kind: string;

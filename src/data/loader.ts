@@ -26,7 +26,7 @@ export interface DataLoaderOptions<S, B> {
   readonly prefetch?: number | undefined;
 }
 
-function requireWhole(argument: string, value: number, least: number): number {
+function requireInteger(argument: string, value: number, least: number): number {
   if (!Number.isInteger(value) || value < least) throw new ValueError("DataLoader", argument, `an integer of at least ${least}`, value);
   return value;
 }
@@ -57,8 +57,8 @@ export class DataLoader<const S, B = Batch<S>> implements AsyncIterable<B> {
   /** Throws ValueError for a batchSize below 1 or a prefetch below 0. */
   constructor(dataset: Samples<S, B>, options: DataLoaderOptions<S, B> = {}) {
     this.dataset = datasetOf<S>(dataset);
-    this.batchSize = requireWhole("batchSize", options.batchSize ?? 1, 1);
-    this.prefetch = requireWhole("prefetch", options.prefetch ?? 1, 0);
+    this.batchSize = requireInteger("batchSize", options.batchSize ?? 1, 1);
+    this.prefetch = requireInteger("prefetch", options.prefetch ?? 1, 0);
     this.shuffle = options.shuffle ?? false;
     this.dropLast = options.dropLast ?? false;
     this.#generator = options.generator;

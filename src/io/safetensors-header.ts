@@ -96,7 +96,7 @@ export function parseHeader(bytes: Uint8Array, total: number | null = bytes.byte
       throw bad("with texts as metadata", JSON.stringify(value));
     }
   }
-  requireWhole(entries, total === null ? null : total - dataStart, bad);
+  requireWholeFile(entries, total === null ? null : total - dataStart, bad);
   return { entries, metadata, dataStart };
 }
 
@@ -120,7 +120,7 @@ function parseEntry(name: string, value: unknown, bad: Bad): Entry {
 }
 
 /** The tensors must fill the data without holes and without sharing bytes. */
-function requireWhole(entries: readonly Entry[], available: number | null, bad: Bad): void {
+function requireWholeFile(entries: readonly Entry[], available: number | null, bad: Bad): void {
   let at = 0;
   for (const e of [...entries].sort((a, b) => a.start - b.start || a.end - b.end)) {
     if (e.start !== at)

@@ -1,5 +1,6 @@
 /** Activation layers: ReLU, GELU, Softmax and their kin. */
 import * as functions from "../ops/elementwise/activation.ts";
+import * as hard from "../ops/elementwise/hard-activation.ts";
 import { ShapeError } from "../core/errors.ts";
 import { rrelu as rreluOp, type RReluOptions } from "../ops/random/random-activation.ts";
 import { logSoftmax as logSoftmaxOp, softmax as softmaxOp, softmin as softminOp } from "../ops/reduce/softmax.ts";
@@ -21,7 +22,7 @@ export class ReLU extends Module {
 /** relu6. Reference: torch.nn.ReLU6. */
 export class ReLU6 extends Module {
   forward(x: Tensor): Tensor {
-    return functions.relu6(x);
+    return hard.relu6(x);
   }
 }
 
@@ -183,36 +184,36 @@ export class LogSigmoid extends Module {
 /** hardtanh. Reference: torch.nn.Hardtanh. */
 export class Hardtanh extends Module {
   /** The options, as they were given. */
-  readonly options: functions.HardtanhOptions;
+  readonly options: hard.HardtanhOptions;
 
-  constructor(minVal?: number | functions.HardtanhOptions, maxVal?: number) {
+  constructor(minVal?: number | hard.HardtanhOptions, maxVal?: number) {
     super();
-    this.options = byPosition<functions.HardtanhOptions>("Hardtanh", ["minVal", "maxVal"], [minVal, maxVal]);
+    this.options = byPosition<hard.HardtanhOptions>("Hardtanh", ["minVal", "maxVal"], [minVal, maxVal]);
   }
 
   forward(x: Tensor): Tensor {
-    return functions.hardtanh(x, this.options);
+    return hard.hardtanh(x, this.options);
   }
 }
 
 /** hardSigmoid. Reference: torch.nn.Hardsigmoid. */
 export class HardSigmoid extends Module {
   forward(x: Tensor): Tensor {
-    return functions.hardSigmoid(x);
+    return hard.hardSigmoid(x);
   }
 }
 
 /** hardSwish. Reference: torch.nn.Hardswish. */
 export class HardSwish extends Module {
   forward(x: Tensor): Tensor {
-    return functions.hardSwish(x);
+    return hard.hardSwish(x);
   }
 }
 
 /** tanhshrink. Reference: torch.nn.Tanhshrink. */
 export class Tanhshrink extends Module {
   forward(x: Tensor): Tensor {
-    return functions.tanhshrink(x);
+    return hard.tanhshrink(x);
   }
 }
 
@@ -335,7 +336,7 @@ export class Hardshrink extends Module {
   }
 
   forward(x: Tensor): Tensor {
-    return functions.hardshrink(x, this.options);
+    return hard.hardshrink(x, this.options);
   }
 }
 
@@ -359,7 +360,7 @@ export class Softshrink extends Module {
   }
 
   forward(x: Tensor): Tensor {
-    return functions.softshrink(x, this.options);
+    return hard.softshrink(x, this.options);
   }
 }
 
@@ -377,7 +378,7 @@ export class Threshold extends Module {
   }
 
   forward(x: Tensor): Tensor {
-    return functions.threshold(x, this.limit, this.value);
+    return hard.threshold(x, this.limit, this.value);
   }
 }
 
@@ -468,7 +469,7 @@ export const mish = (): Mish => new Mish();
 export const softplus = (beta?: number | functions.SoftplusOptions, threshold?: number): Softplus => new Softplus(beta, threshold);
 export const softsign = (): Softsign => new Softsign();
 export const logSigmoid = (): LogSigmoid => new LogSigmoid();
-export const hardtanh = (minVal?: number | functions.HardtanhOptions, maxVal?: number): Hardtanh => new Hardtanh(minVal, maxVal);
+export const hardtanh = (minVal?: number | hard.HardtanhOptions, maxVal?: number): Hardtanh => new Hardtanh(minVal, maxVal);
 export const hardSigmoid = (): HardSigmoid => new HardSigmoid();
 export const hardSwish = (): HardSwish => new HardSwish();
 export const tanhshrink = (): Tanhshrink => new Tanhshrink();

@@ -3,7 +3,7 @@ import { asItIs } from "../core/padded-axes.ts";
 import { narrowToBfloat16, roundToBfloat16 } from "../graph/bfloat16.ts";
 import type { Expr } from "../graph/graph.ts";
 import { DTYPES, isInteger, type DType, dataTypeName } from "../core/dtype.ts";
-import { requireHeld, requireOperand, elements } from "../core/elements.ts";
+import { requireRepresentable, requireOperand, elements } from "../core/elements.ts";
 import type { Device } from "../core/device.ts";
 import { define } from "../core/definition.ts";
 import { keep } from "../core/scope.ts";
@@ -112,7 +112,7 @@ export function scalarTensor(device: Device, dtype: DType, value: number | bigin
 
 /** The same, of a number that is stored as it is: DTypeError unless the dtype can represent it. Its fraction is truncated in integer dtypes. */
 export function heldScalar(operation: string, argument: string, device: Device, dtype: DType, value: number | bigint | boolean): Tensor {
-  requireHeld(operation, argument, dtype, value);
+  requireRepresentable(operation, argument, dtype, value);
   return scalarTensor(device, dtype, typeof value === "number" && DTYPES[dtype].kind === "int" ? Math.trunc(value) : value);
 }
 

@@ -105,7 +105,7 @@ bool MakesPart(const Graph& graph, const GraphStep& step) {
   return type == DML_OPERATOR_SCATTER || type == DML_OPERATOR_SCATTER_ND || !PartsOf(graph, step).empty();
 }
 
-// Moves pieces into wholes.
+// Lets the parts of a JOIN be computed where its result has them.
 class Joiner {
  public:
   Joiner(const Graph& graph, std::vector<GraphStep>* steps) : graph_(graph), steps_(*steps), inside_(graph.values.size()) {
@@ -126,7 +126,7 @@ class Joiner {
   }
 
  private:
-  // Nobody but steps sees the value, and it is the piece and no more.
+  // Only steps use the value, and it has the size of the part.
   bool IsMovable(const GraphOperand& operand, const Range& target) const {
     const GraphValue& value = ValueOf(graph_, operand);
     const auto v = static_cast<size_t>(operand.value);
@@ -140,7 +140,7 @@ class Joiner {
     return false;
   }
 
-  // Whether a later step writes over the whole, as SCATTER does in a chain, and that step or one after it reads the part.
+  // Whether a later step overwrites the result, as SCATTER does in a chain, and that step or one after it reads the part.
   bool IsReadAfterOverwrite(size_t join, int part, int whole) const {
     const size_t last = last_write_[static_cast<size_t>(whole)];
     bool is_written = false;
@@ -158,7 +158,7 @@ class Joiner {
     const std::vector<Range> ranges = PartsOf(graph_, step);
     if (ranges.empty()) return false;
     const GraphOperand whole = step.outputs[0];
-    // In a chain the whole has values that are still read: parts are copied, not computed there.
+    // In a chain the result has values that are still read: parts are copied, not computed there.
     const bool is_chained =
         std::any_of(step.inputs.begin(), step.inputs.end(), [&](const GraphOperand& part) { return part.value == whole.value; });
     std::vector<bool> moves(ranges.size());
@@ -180,7 +180,7 @@ class Joiner {
     return true;
   }
 
-  // Whether a piece of a graph input is bound to be where it is wanted.
+  // Whether a part of a graph input is at its offset in the result already.
   bool IsAt(const GraphOperand& part, const GraphOperand& whole, const Range& target) const {
     if (part.value == whole.value) return true;
     for (const Overwrite& over : graph_.overwrites) {
@@ -192,7 +192,7 @@ class Joiner {
     return false;
   }
 
-  // A whole may be a piece itself.
+  // The result of a JOIN may be a part of another JOIN.
   void Move(GraphOperand* operand) const {
     while (operand->value >= 0) {
       const GraphOperand& whole = inside_[static_cast<size_t>(operand->value)];

@@ -4,7 +4,7 @@ import { defaultDevice, device as deviceOf, type Device, type DeviceLike } from 
 import { DTYPES, dtypeOfArray, isDType, isFloat, isInteger, type DType } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { upload } from "../../runtime/buffers.ts";
-import { requireHeld, element, elements, canRepresent, notRepresentable, truths } from "../../core/elements.ts";
+import { requireRepresentable, element, elements, canRepresent, notRepresentable, truths } from "../../core/elements.ts";
 import { fillFromOp, fillOp, isReadFill, scalarTensor } from "../../runtime/constants.ts";
 import { nativeDevice } from "../../runtime/devices.ts";
 import { noteIntegers } from "../../runtime/index-check.ts";
@@ -147,7 +147,7 @@ function heldIn(dtype: DType, values: readonly Scalar[]): readonly Scalar[] {
 export function full(shape: Shape, value: Scalar, options: TensorOptions = {}): Tensor {
   const dtype = checked("full", options.dtype ?? inferred([value]));
   const dev = chosenDevice(options);
-  requireHeld("full", "value", dtype, value);
+  requireRepresentable("full", "value", dtype, value);
   checkedShape("full", shape);
   const held = dtype === "bool" ? element(dtype, value) === 1 : typeof value === "number" && isInteger(dtype) ? Math.trunc(value) : value;
   const t = sizeOf(shape) === 0 ? empty(shape, { dtype, device: dev }) : filled(dev, shape, dtype, held);

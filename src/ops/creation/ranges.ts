@@ -4,7 +4,7 @@ import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { asResult, call, create } from "../../dispatch/dispatch.ts";
 import { defaultDevice, device as deviceOf, type Device } from "../../core/device.ts";
 import { isInteger, type DType, dataTypeName } from "../../core/dtype.ts";
-import { requireHeld, element } from "../../core/elements.ts";
+import { requireRepresentable, element } from "../../core/elements.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { normalizeAxis, type Shape } from "../../core/shape.ts";
@@ -78,8 +78,8 @@ export function arange(end: number, second?: number | RangeOptions, third?: numb
   const dtype = computing("arange", options.dtype ?? (!isWhole ? "float32" : most < 2 ** 31 ? "int32" : "int64"));
   if (dtype === "bool") throw new DTypeError("arange", "dtype", "a number's", dtype);
   // Shorter integers wrap, as in PyTorch.
-  for (const [name, v] of Object.entries({ start, step })) requireHeld("arange", name, isInteger(dtype) ? "int64" : "float32", v);
-  if (isInteger(dtype)) requireHeld("arange", "end", "int64", end);
+  for (const [name, v] of Object.entries({ start, step })) requireRepresentable("arange", name, isInteger(dtype) ? "int64" : "float32", v);
+  if (isInteger(dtype)) requireRepresentable("arange", "end", "int64", end);
   const length = Math.ceil((end - start) / step);
   const dev = deviceIn(options);
   if (length === 0) return empty([0], { ...options, dtype });
@@ -99,8 +99,8 @@ export function evenSteps(start: number, end: number, steps: number, options: Te
   const dtype = computing("linspace", options.dtype ?? "float32");
   if (steps === 0) return empty([0], { ...options, dtype });
   if (dtype === "bool") throw new DTypeError("linspace", "dtype", "a number's", dtype);
-  requireHeld("linspace", "start", dtype, start);
-  requireHeld("linspace", "end", dtype, end);
+  requireRepresentable("linspace", "start", dtype, start);
+  requireRepresentable("linspace", "end", dtype, end);
   if (isInteger(dtype)) {
     const whole = (v: number): number => Number(element(dtype, Math.trunc(v)));
     const values = evenly(whole(start), whole(end), steps).map(Math.trunc);

@@ -4,7 +4,7 @@ import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { isFloat, isHalf, resultType, type DType } from "../../core/dtype.ts";
 import { DTypeError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
-import { requireHeld } from "../../core/elements.ts";
+import { requireRepresentable } from "../../core/elements.ts";
 import { heldScalar, scalarTensor } from "../../runtime/constants.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { Tensor } from "../../core/tensor.ts";
@@ -211,7 +211,7 @@ const addcdivOp = formula("addcdiv", {
 export function addcmul(x: Tensor, a: Tensor, b: Tensor, { value = 1 }: Scaled = {}): Tensor {
   const dtype = resultType([x, a, b]);
   requireSameDevice("addcmul", [x, a, b]);
-  if (!isFloat(dtype)) requireHeld("addcmul", "value", dtype, value);
+  if (!isFloat(dtype)) requireRepresentable("addcmul", "value", dtype, value);
   if (!isFloat(dtype)) return add(x, Number(value) === 1 ? mul(a, b) : mul(mul(a, b), Math.trunc(Number(value))));
   return call(addcmulOp, [x, a, b, factor("addcmul", "value", [x, a, b], value)], undefined);
 }

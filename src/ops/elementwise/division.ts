@@ -2,7 +2,7 @@
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { call } from "../../dispatch/dispatch.ts";
 import { DTYPES, isFloat, isInteger, type DType, type TypedArray } from "../../core/dtype.ts";
-import { requireHeld, elements } from "../../core/elements.ts";
+import { requireRepresentable, elements } from "../../core/elements.ts";
 import { DTypeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { checksValues } from "../../runtime/index-check.ts";
@@ -198,7 +198,7 @@ export function rsub(
     readonly alpha?: number | undefined;
   } = {},
 ): Tensor {
-  requireHeld("rsub", "alpha", a.dtype, alpha);
+  requireRepresentable("rsub", "alpha", a.dtype, alpha);
   return sub(b, alpha === 1 ? a : mul(a, alpha));
 }
 /** a / b as real numbers. Reference: torch.true_divide. */

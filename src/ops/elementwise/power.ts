@@ -2,7 +2,7 @@
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { call } from "../../dispatch/dispatch.ts";
 import { DTYPES, isFloat, isHalf, isInteger } from "../../core/dtype.ts";
-import { requireHeld } from "../../core/elements.ts";
+import { requireRepresentable } from "../../core/elements.ts";
 import { DTypeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { scalarTensor } from "../../runtime/constants.ts";
@@ -112,7 +112,7 @@ const negativePowOp = powerOf((g, a, b) => g.elementWiseRecip(g.elementWisePow(a
 export function pow(a: Arithmetic, b: Arithmetic): Tensor {
   if (a instanceof Tensor && (typeof b === "number" || typeof b === "bigint")) {
     if (typeof b === "number" && isFloat(a.dtype)) {
-      if (isHalf(a.dtype)) requireHeld("pow", "b", a.dtype, b);
+      if (isHalf(a.dtype)) requireRepresentable("pow", "b", a.dtype, b);
       if (b === 2) return square(a);
       if (isSimple(b)) return call(simplePowerOp, [a], { exponent: b });
       // With odd negative exponents the sign of zero matters.
@@ -120,7 +120,7 @@ export function pow(a: Arithmetic, b: Arithmetic): Tensor {
         return call(b > 0 ? positivePowOp : negativePowOp, operands("pow", a, b), undefined);
     } else if (!isFloat(a.dtype) && (typeof b === "bigint" || Number.isInteger(b))) {
       if (b < 0) throw new ValueError("pow", "b", "at least 0 for integers", b, "Cast a to a floating dtype.");
-      requireHeld("pow", "b", a.dtype, b);
+      requireRepresentable("pow", "b", a.dtype, b);
     }
   }
   return call(powOp, operands("pow", a, b), undefined);

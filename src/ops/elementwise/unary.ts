@@ -200,17 +200,17 @@ export const sign = (x: Tensor): Tensor => call(signOp, [x], undefined);
 export function square(x: Tensor): Tensor {
   return x.dtype === "bool" ? toDType(x, "int64") : call(squareOp, [x], undefined);
 }
-/** The largest integer not above x; integers are kept. Reference: torch.floor. DirectML: ELEMENT_WISE_FLOOR. */
+/** The largest integer not above x; integers are returned as they are. Reference: torch.floor. DirectML: ELEMENT_WISE_FLOOR. */
 export function floor(x: Tensor): Tensor {
   numeric("floor", x);
   return call(floorOp, [x], undefined);
 }
-/** The smallest integer not below x; integers are kept. Reference: torch.ceil. DirectML: ELEMENT_WISE_CEIL. */
+/** The smallest integer not below x; integers are returned as they are. Reference: torch.ceil. DirectML: ELEMENT_WISE_CEIL. */
 export function ceil(x: Tensor): Tensor {
   numeric("ceil", x);
   return call(ceilOp, [x], undefined);
 }
-/** x without its fraction; integers are kept. Reference: torch.trunc. DirectML: ELEMENT_WISE_ROUND. */
+/** x without its fraction; integers are returned as they are. Reference: torch.trunc. DirectML: ELEMENT_WISE_ROUND. */
 export function trunc(x: Tensor): Tensor {
   numeric("trunc", x);
   return call(truncOp, [x], undefined);

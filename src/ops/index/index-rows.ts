@@ -1,7 +1,7 @@
 /** Index add, copy, fill and reduce: writing slices along an axis by a 1-D index. */
 import { call, callOver, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
-import { requireHeld } from "../../core/elements.ts";
+import { requireRepresentable } from "../../core/elements.ts";
 import { heldScalar } from "../../runtime/constants.ts";
 import { requireIndices } from "../../runtime/index-check.ts";
 import { normalizeAxis, showShape, sizeOf, type Shape } from "../../core/shape.ts";
@@ -53,7 +53,7 @@ export function indexAdd(
   } = {},
 ): Tensor {
   const { a } = checkedRows("indexAdd", x, axis, index, source);
-  requireHeld("indexAdd", "alpha", x.dtype, alpha);
+  requireRepresentable("indexAdd", "alpha", x.dtype, alpha);
   if (source.size === 0) return clone(x);
   if (x.rank === 0) return add(x, alpha === 1 ? source : mul(source, alpha));
   const flatIndex = reshape(index, [index.size]);

@@ -3,7 +3,7 @@ import { isGradEnabled } from "../../autograd/grad-mode.ts";
 import { tie } from "../../autograd/tie.ts";
 import { asResult, assign, callOver } from "../../dispatch/dispatch.ts";
 import { DTypeError, IndexError, ShapeError, ValueError } from "../../core/errors.ts";
-import { requireHeld } from "../../core/elements.ts";
+import { requireRepresentable } from "../../core/elements.ts";
 import { heldScalar } from "../../runtime/constants.ts";
 import { broadcastShapes, isBroadcastableTo, sameShape, showShape, sizeOf } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
@@ -238,7 +238,7 @@ const trimmed = (value: Tensor, rank: number): Tensor => (value.rank > rank ? re
  */
 export function set(x: Tensor, indices: Index | readonly Index[], value: Tensor | TensorData): Tensor {
   const list: readonly Index[] = Array.isArray(indices) ? (indices as readonly Index[]) : [indices as Index];
-  if (typeof value === "number") requireHeld("set", "value", x.dtype, value);
+  if (typeof value === "number") requireRepresentable("set", "value", x.dtype, value);
   const source = value instanceof Tensor ? to(value, x.device) : tensor(value, { dtype: x.dtype, device: x.device });
   const isView = !list.some((i) => i instanceof Tensor || Array.isArray(i));
   // A single number may be written to elements that share memory, as fill_() writes it.

@@ -31,7 +31,7 @@ function counted(operation: string, least: number, most: number): number {
   return most + 1;
 }
 
-function requireSome(operation: string, x: Tensor): void {
+function requireNonEmpty(operation: string, x: Tensor): void {
   requireIntegers(operation, x);
   if (x.size === 0) throw new ValueError(operation, "classes", "given for an empty tensor", "none");
 }
@@ -46,7 +46,7 @@ export function oneHot(x: Tensor, classes: number, options?: OneHotOptions): Ten
 export function oneHot(x: Tensor, classes?: null, options?: OneHotOptions): Promise<Tensor>;
 export function oneHot(x: Tensor, classes: number | null = null, options: OneHotOptions = {}): Tensor | Promise<Tensor> {
   if (classes !== null) return made("oneHot", x, classes, options);
-  requireSome("oneHot", x);
+  requireNonEmpty("oneHot", x);
   refuseTraced("oneHot", "classes", "The last axis is then of that length.");
   return Promise.all([data(amin(x)), data(amax(x))]).then(([least, most]) =>
     made("oneHot", x, counted("oneHot", Number(least[0]), Number(most[0])), options),
@@ -55,7 +55,7 @@ export function oneHot(x: Tensor, classes: number | null = null, options: OneHot
 
 /** oneHot() for one more class than the largest number, blocking until that is known. */
 export function oneHotSync(x: Tensor, options: OneHotOptions = {}): Tensor {
-  requireSome("oneHotSync", x);
+  requireNonEmpty("oneHotSync", x);
   refuseTraced("oneHotSync", "classes", "Use oneHot(x, classes).");
   return made("oneHotSync", x, counted("oneHotSync", Number(dataSync(amin(x))[0]), Number(dataSync(amax(x))[0])), options);
 }

@@ -5,7 +5,7 @@ import { matmulShader } from "../../shader/kernels/select.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { asResult, call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { DTYPES, isFloat, isInteger, type DType } from "../../core/dtype.ts";
-import { requireHeld } from "../../core/elements.ts";
+import { requireRepresentable } from "../../core/elements.ts";
 import { DTypeError, ShapeError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { broadcastShapes, isBroadcastableTo, sameShape, showShape, sizeOf, viewStrides, type Shape } from "../../core/shape.ts";
@@ -263,8 +263,8 @@ function addMatmul(
   const shape = [...a.shape.slice(0, -1), b.shape.at(-1)!];
   if (!isBroadcastableTo(c.shape, shape)) throw new ShapeError(operation, "c", `broadcastable to ${showShape(shape)}`, c.describe());
   const scale = isInteger(a.dtype) ? a.dtype : "float32";
-  requireHeld(operation, "alpha", scale, alpha);
-  requireHeld(operation, "beta", scale, beta);
+  requireRepresentable(operation, "alpha", scale, alpha);
+  requireRepresentable(operation, "beta", scale, beta);
   if (isInteger(a.dtype) || sizeOf(shape) === 0 || a.shape.at(-1) === 0) {
     const ab = matmul(a, b);
     const factor = (x: Tensor, by: number): Tensor => (by === 1 ? x : mul(x, isInteger(x.dtype) ? Math.trunc(by) : by));

@@ -1,5 +1,5 @@
 /** Batched and chained matrix products: chains, batches summed, Kronecker and cross products. */
-import { requireHeld } from "../../core/elements.ts";
+import { requireRepresentable } from "../../core/elements.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { isHalf, isFloat, resultType } from "../../core/dtype.ts";
 import { isBroadcastableTo, normalizeAxis, showShape } from "../../core/shape.ts";
@@ -22,8 +22,8 @@ const scaled = (x: Tensor, by: number): Tensor => (by === 1 ? x : mul(x, isFloat
 function addScaled(operation: string, c: Tensor, product: Tensor, { alpha = 1, beta = 1 }: Scale): Tensor {
   if (!isBroadcastableTo(c.shape, product.shape))
     throw new ShapeError(operation, "c", `broadcastable to ${showShape(product.shape)}`, c.describe());
-  requireHeld(operation, "alpha", product.dtype, alpha);
-  requireHeld(operation, "beta", product.dtype, beta);
+  requireRepresentable(operation, "alpha", product.dtype, alpha);
+  requireRepresentable(operation, "beta", product.dtype, beta);
   const right = scaled(product, alpha);
   return beta === 0 ? right : add(scaled(c, beta), right);
 }

@@ -2,7 +2,7 @@
 import { tie } from "../../autograd/tie.ts";
 import { call } from "../../dispatch/dispatch.ts";
 import { DTYPES, isFloat, isInteger, dataTypeName } from "../../core/dtype.ts";
-import { requireHeld, element, notRepresentable } from "../../core/elements.ts";
+import { requireRepresentable, element, notRepresentable } from "../../core/elements.ts";
 import { ShapeError, ValueError } from "../../core/errors.ts";
 import { contiguousOp } from "../../runtime/assign.ts";
 import { showShape } from "../../core/shape.ts";
@@ -176,7 +176,7 @@ export function pad(
   if (mode === "constant") {
     // PyTorch takes it for a real number here, so that -1 is not 255.
     if (value < 0 && isInteger(x.dtype) && !DTYPES[x.dtype].isSigned) throw notRepresentable("pad", "value", x.dtype, value);
-    requireHeld("pad", "value", x.dtype, value);
+    requireRepresentable("pad", "value", x.dtype, value);
     if (core.size === 0) return tie(full(shape, value, { dtype: x.dtype, device: x.device }), x, "linear");
     return call(padConstantOp, [core], { before: start, after: end, value: x.dtype === "bool" ? Number(element("bool", value)) : value });
   }

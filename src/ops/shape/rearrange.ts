@@ -19,32 +19,32 @@ export const atleast2d = (x: Tensor): Tensor => (x.rank < 2 ? reshape(x, [1, x.s
 /** x with at least three axes: a matrix gets one behind, a vector one on each side, x itself where it has them. Reference: torch.atleast_3d. */
 export const atleast3d = (x: Tensor): Tensor => (x.rank > 2 ? x : reshape(x, x.rank === 2 ? [...x.shape, 1] : [1, x.size, 1]));
 
-function requireSome(operation: string, tensors: readonly Tensor[]): void {
+function requireNonEmpty(operation: string, tensors: readonly Tensor[]): void {
   if (tensors.length === 0) throw new ValueError(operation, "tensors", "at least one tensor", "none");
 }
 
 /** The tensors joined along the second axis, vectors along the first. Reference: torch.hstack. */
 export function hstack(tensors: readonly Tensor[]): Tensor {
-  requireSome("hstack", tensors);
+  requireNonEmpty("hstack", tensors);
   const all = tensors.map(atleast1d);
   return cat(all, all[0]!.rank === 1 ? 0 : 1);
 }
 
 /** The tensors below each other, vectors as rows. Reference: torch.vstack. */
 export function vstack(tensors: readonly Tensor[]): Tensor {
-  requireSome("vstack", tensors);
+  requireNonEmpty("vstack", tensors);
   return cat(tensors.map(atleast2d), 0);
 }
 
 /** The tensors behind each other along the third axis. Reference: torch.dstack. */
 export function dstack(tensors: readonly Tensor[]): Tensor {
-  requireSome("dstack", tensors);
+  requireNonEmpty("dstack", tensors);
   return cat(tensors.map(atleast3d), 2);
 }
 
 /** The tensors joined along the second axis, vectors as columns. Reference: torch.column_stack. */
 export function columnStack(tensors: readonly Tensor[]): Tensor {
-  requireSome("columnStack", tensors);
+  requireNonEmpty("columnStack", tensors);
   return hstack(tensors.map((t) => (t.rank < 2 ? reshape(t, [t.size, 1]) : t)));
 }
 
@@ -95,7 +95,7 @@ export function broadcastTensors(...tensors: Tensor[]): Tensor[] {
 
 /** Matrices along the diagonal of a large one of zeros; vectors count as rows. Reference: torch.block_diag. */
 export function blockDiag(...tensors: Tensor[]): Tensor {
-  requireSome("blockDiag", tensors);
+  requireNonEmpty("blockDiag", tensors);
   for (const t of tensors) if (t.rank > 2) throw new ShapeError("blockDiag", "tensor", "of at most two axes", t.describe());
   const blocks = tensors.map(atleast2d);
   const dtype = resultType(blocks);
@@ -121,7 +121,7 @@ export function meshgrid(
     readonly indexing?: "ij" | "xy" | undefined;
   } = {},
 ): Tensor[] {
-  requireSome("meshgrid", tensors);
+  requireNonEmpty("meshgrid", tensors);
   if (indexing !== "ij" && indexing !== "xy") throw new ValueError("meshgrid", "indexing", "ij or xy", indexing);
   for (const t of tensors) {
     if (t.rank > 1) throw new ShapeError("meshgrid", "tensors", "vectors or scalars", t.describe());
@@ -142,7 +142,7 @@ export function meshgrid(
 
 /** Every combination of one element of each vector, as rows. Reference: torch.cartesian_prod. */
 export function cartesianProd(...tensors: Tensor[]): Tensor {
-  requireSome("cartesianProd", tensors);
+  requireNonEmpty("cartesianProd", tensors);
   for (const t of tensors) if (t.rank !== 1) throw new ShapeError("cartesianProd", "tensors", "of one axis", t.describe());
   if (tensors.length === 1) return tensors[0]!;
   return stack(

@@ -4,7 +4,7 @@ import { extremeOf } from "../../core/padded-axes.ts";
 import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { isInteger, promoteTypes } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
-import { requireHeld } from "../../core/elements.ts";
+import { requireRepresentable } from "../../core/elements.ts";
 import { scalarTensor } from "../../runtime/constants.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { add, div, mul, operands, sub } from "../elementwise/binary.ts";
@@ -119,8 +119,8 @@ export function histc(x: Tensor, { bins = 100, min = 0, max = 0 }: HistogramOpti
   if (!Number.isInteger(bins) || bins < 1) throw new ValueError("histc", "bins", "an integer of at least 1", bins);
   if (!Number.isFinite(min) || !Number.isFinite(max) || max < min)
     throw new ValueError("histc", "min and max", "finite, max at least min", [min, max]);
-  requireHeld("histc", "min", x.dtype, min);
-  requireHeld("histc", "max", x.dtype, max);
+  requireRepresentable("histc", "min", x.dtype, min);
+  requireRepresentable("histc", "max", x.dtype, max);
   if (x.size === 0) return zeros([bins], { dtype: x.dtype, device: x.device });
   const flat = reshape(x, [-1]);
   const number = (v: number): Tensor => scalarTensor(x.device, x.dtype, v);

@@ -26,7 +26,7 @@ export class CosineAnnealingLR extends LRScheduler {
   ) {
     const given = byPosition<CosineAnnealingLROptions>("CosineAnnealingLR", ["tMax", "etaMin"], [tMax, etaMin, options]);
     super("CosineAnnealingLR", optimizer, given);
-    this.tMax = this.requireWhole("tMax", given.tMax);
+    this.tMax = this.requireInteger("tMax", given.tMax);
     this.etaMin = this.requireNumber("etaMin", given.etaMin ?? 0);
     this.begin();
   }
@@ -80,8 +80,8 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
   ) {
     const given = byPosition<CosineAnnealingWarmRestartsOptions>("CosineAnnealingWarmRestarts", ["t0", "tMult"], [t0, tMult, options]);
     super("CosineAnnealingWarmRestarts", optimizer, given);
-    this.t0 = this.requireWhole("t0", given.t0);
-    this.tMult = this.requireWhole("tMult", given.tMult ?? 1);
+    this.t0 = this.requireInteger("t0", given.t0);
+    this.tMult = this.requireInteger("tMult", given.tMult ?? 1);
     this.etaMin = this.requireNumber("etaMin", given.etaMin ?? 0);
     this.tCur = this.lastEpoch;
     this.tI = this.t0;

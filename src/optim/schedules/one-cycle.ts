@@ -112,10 +112,10 @@ export class OneCycleLR extends LRScheduler {
   }
 
   #total({ totalSteps, epochs, stepsPerEpoch }: OneCycleLROptions): number {
-    if (totalSteps !== undefined) return this.requireWhole("totalSteps", totalSteps);
+    if (totalSteps !== undefined) return this.requireInteger("totalSteps", totalSteps);
     if (epochs === undefined || stepsPerEpoch === undefined)
       throw new ValueError("OneCycleLR", "totalSteps", "given, or epochs and stepsPerEpoch", "neither");
-    return this.requireWhole("epochs", epochs) * this.requireWhole("stepsPerEpoch", stepsPerEpoch);
+    return this.requireInteger("epochs", epochs) * this.requireInteger("stepsPerEpoch", stepsPerEpoch);
   }
 
   protected next(): readonly number[] {

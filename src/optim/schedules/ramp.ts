@@ -28,7 +28,7 @@ export class ConstantLR extends LRScheduler {
     const given = byPosition<ConstantLROptions>("ConstantLR", ["factor", "totalIters"], [factor, totalIters, options]);
     super("ConstantLR", optimizer, given);
     this.factor = given.factor ?? 1 / 3;
-    this.totalIters = this.requireWhole("totalIters", given.totalIters ?? 5, 0);
+    this.totalIters = this.requireInteger("totalIters", given.totalIters ?? 5, 0);
     if (!(this.factor >= 0 && this.factor <= 1)) throw new ValueError("ConstantLR", "factor", "in [0, 1]", this.factor);
     this.begin();
   }
@@ -74,7 +74,7 @@ export class LinearLR extends LRScheduler {
     super("LinearLR", optimizer, given);
     this.startFactor = given.startFactor ?? 1 / 3;
     this.endFactor = given.endFactor ?? 1;
-    this.totalIters = this.requireWhole("totalIters", given.totalIters ?? 5);
+    this.totalIters = this.requireInteger("totalIters", given.totalIters ?? 5);
     if (!(this.startFactor > 0 && this.startFactor <= 1)) throw new ValueError("LinearLR", "startFactor", "in (0, 1]", this.startFactor);
     if (!(this.endFactor >= 0 && this.endFactor <= 1)) throw new ValueError("LinearLR", "endFactor", "in [0, 1]", this.endFactor);
     this.begin();
@@ -118,7 +118,7 @@ export class PolynomialLR extends LRScheduler {
   ) {
     const given = byPosition<PolynomialLROptions>("PolynomialLR", ["totalIters", "power"], [totalIters, power, options]);
     super("PolynomialLR", optimizer, given);
-    this.totalIters = this.requireWhole("totalIters", given.totalIters ?? 5);
+    this.totalIters = this.requireInteger("totalIters", given.totalIters ?? 5);
     this.power = this.requireNumber("power", given.power ?? 1);
     this.begin();
   }

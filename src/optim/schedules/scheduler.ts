@@ -163,7 +163,7 @@ export abstract class LRScheduler {
     this.#lastLr = (lastLr ?? []) as readonly number[];
   }
 
-  protected requireWhole(option: string, value: number | undefined, least = 1): number {
+  protected requireInteger(option: string, value: number | undefined, least = 1): number {
     if (!Number.isInteger(value) || value! < least) throw new ValueError(this.name, option, `an integer of at least ${least}`, value);
     return value!;
   }

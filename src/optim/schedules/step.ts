@@ -27,7 +27,7 @@ export class StepLR extends LRScheduler {
   ) {
     const given = byPosition<StepLROptions>("StepLR", ["stepSize", "gamma"], [stepSize, gamma, options]);
     super("StepLR", optimizer, given);
-    this.stepSize = this.requireWhole("stepSize", given.stepSize);
+    this.stepSize = this.requireInteger("stepSize", given.stepSize);
     this.gamma = this.requireNumber("gamma", given.gamma ?? 0.1);
     this.begin();
   }

@@ -9,6 +9,7 @@ import { samples as $elementwiseCompare } from "../../ops/elementwise/compare.ts
 import { samples as $elementwiseDivision } from "../../ops/elementwise/division.ts";
 import { samples as $elementwiseElementary } from "../../ops/elementwise/elementary.ts";
 import { samples as $elementwiseFloats } from "../../ops/elementwise/floats.ts";
+import { samples as $elementwiseHardActivation } from "../../ops/elementwise/hard-activation.ts";
 import { samples as $elementwiseUnary } from "../../ops/elementwise/unary.ts";
 import { samples as $elementwiseWhere } from "../../ops/elementwise/where.ts";
 import { samples as $indexEmbedding } from "../../ops/index/embedding.ts";
@@ -47,6 +48,7 @@ export const samples = (): readonly Sample[] => [
   ...$elementwiseDivision(),
   ...$elementwiseElementary(),
   ...$elementwiseFloats(),
+  ...$elementwiseHardActivation(),
   ...$elementwiseUnary(),
   ...$elementwiseWhere(),
   ...$indexEmbedding(),

@@ -78,7 +78,7 @@ struct GemmSource final : PanelSource {
     if (columns < width) std::memset(to, 0, static_cast<size_t>(width * count) * sizeof(float));
     Pack(g.b_, arguments.inputs[1] + Offset(g.b_, batch, k, n) * g.b_.bytes, to, width, columns, g.b_.column, g.b_.row, count);
   }
-  // A few rows of all panels at a time: reads long segments of the rows of B.
+  // Some rows of all panels at a time: reads long segments of the rows of B.
   void PackBlockOfB(int64_t batch, int64_t n, int64_t n_last, int64_t width, int64_t k, int64_t count, float* to) const override {
     const int64_t k_step = g.b_.column == 1 ? 8 : count;
     for (int64_t j = 0; j < count; j += k_step)

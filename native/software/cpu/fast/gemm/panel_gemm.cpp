@@ -166,7 +166,7 @@ void PanelGemm::RunTask(const PanelSource& source, int64_t task, const float* sh
     const int64_t count = std::min(k_block_, k_last - k);
     const bool first = k == k_first, last = k + count == k_last;
     const float* shared_a = shared ? shared + ((same_a_ ? 0 : batch) * k_ + k) * m_ : nullptr;
-    // A block of B that few rows use is not packed.
+    // With small M a block of B is not packed: it is used too seldom.
     int64_t direct_stride = 0;
     const float* direct_b = tries_direct_b_ ? source.DirectB(batch, n_first, width_, k, &direct_stride) : nullptr;
     if (!direct_b) {

@@ -57,7 +57,7 @@ class BlockedFloatGemm final : public FloatGemm {
   std::unique_ptr<Kernel> gemm_;
 };
 
-// A GEMM of few rows with prepacked b, since packing b in each run would not pay. Tiles of rows of a by vectors of a panel: the
+// A skinny GEMM (small M) with prepacked b, since packing b in each run would not pay. Tiles of rows of a by vectors of a panel: the
 // micro-kernels of implicit_gemm_nhwc.h.
 class PrepackedFloatGemm final : public FloatGemm {
  public:
