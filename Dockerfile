@@ -42,6 +42,7 @@ COPY --chown=dx:dx scripts ./scripts
 ARG DEBIAN_MIRROR=http://deb.debian.org/debian
 RUN DXTENSOR_DEBIAN_MIRROR=$DEBIAN_MIRROR npm run setup
 COPY --chown=dx:dx src/fetch ./src/fetch
+COPY --chown=dx:dx src/host/library-end.ts ./src/host/library-end.ts
 ARG PIP_INDEX_URL=https://pypi.org/simple
 RUN PIP_INDEX_URL=$PIP_INDEX_URL npm run fetch:directml
 

@@ -18,10 +18,11 @@ export interface Sources {
   archive(part: Part): Promise<Buffer>;
 }
 
+/** What the native build reads: the scripts with the one file of src that they import, and CMake's inputs. */
 const inNative = (path: string): boolean =>
   path.startsWith("native/") ||
   path.startsWith("scripts/") ||
-  ["CMakeLists.txt", "package.json", "package-lock.json", ".npmrc"].includes(path);
+  ["CMakeLists.txt", "package.json", "package-lock.json", ".npmrc", "src/core/did-you-mean.ts"].includes(path);
 
 /** Files that no cell reads: a new page of the manual builds nothing again. */
 const unused = (path: string): boolean =>
