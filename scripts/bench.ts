@@ -6,9 +6,9 @@ import { ensureBuilt } from "./lib/ensure.ts";
 await main(
   async () => {
     await ensureBuilt(["bench"], { isRuntimeOnly: false });
-    const given = process.argv.slice(2);
-    const isSuite = given.some((a) => /^--(suite|check|page)\b/.test(a));
-    const [program, args] = isSuite ? [["suite", "index.js"], given] : [["index.js"], optionalFile(given)];
+    const parameters = process.argv.slice(2);
+    const isSuite = parameters.some((a) => /^--(suite|check|page)\b/.test(a));
+    const [program, args] = isSuite ? [["suite", "index.js"], parameters] : [["index.js"], optionalFile(parameters)];
     return takeOver(process.execPath, ["--expose-gc", at("build", "bench", ...program), ...args], { cwd: root });
   },
   `${helpOf("bench", "index.ts")}\n\n${helpOf("bench", "suite", "index.ts")}`,

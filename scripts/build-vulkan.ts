@@ -24,7 +24,7 @@ await main(
       options: { vkd3d: { type: "string" }, tests: { type: "boolean" }, json: { type: "boolean" } },
     });
     await ensureSetup();
-    const { changed } = await buildVulkan({ given: options.vkd3d ?? process.env.DXTENSOR_VKD3D, tests: options.tests });
+    const { changed } = await buildVulkan({ vkd3dFolder: options.vkd3d ?? process.env.DXTENSOR_VKD3D, tests: options.tests });
     if (options.json) console.log(JSON.stringify({ ok: true, libraries: vulkanLibraries, changed }));
     else if (!changed) say(`build:vulkan: ${vulkanFolder} is up to date`);
   },

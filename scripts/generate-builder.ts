@@ -99,8 +99,8 @@ function methodOf(op: Operator): string {
   const parameters = required.map((f) => `${nameOf(f)}: ${typeOf(f)}`);
   if (options.length > 0)
     parameters.push(`options: {${options.join(";")}\n  }${options.some((o) => !/\n *\w+\?:/.test(o)) ? "" : " = {}"}`);
-  const given = [...required.map(nameOf), ...(options.length > 0 ? ["...options"] : [])];
-  const call = `this.emit("${op.name}", { ${given.join(", ")} })`;
+  const fields = [...required.map(nameOf), ...(options.length > 0 ? ["...options"] : [])];
+  const call = `this.emit("${op.name}", { ${fields.join(", ")} })`;
   const outputs = op.fields.filter((f) => f.kind === "output");
   const [output, ...others] = outputs;
   const isOne = output !== undefined && others.length === 0;

@@ -25,8 +25,8 @@ function readable(file: string, name: string, found: Signature | null): Signatur
 
 const callOf =
   (name: string) =>
-  (given: readonly string[]): string =>
-    `${name}(${given.join(", ")})`;
+  (args: readonly string[]): string =>
+    `${name}(${args.join(", ")})`;
 
 /** `export const sum = …`: the function that checks its arguments and calls the family's. */
 function publicText(kinds: Kinds, { file, name: family, docs }: Family, { name }: FamilyExport, as: string): string {
@@ -147,7 +147,7 @@ function methodsText(families: Families, kinds: Kinds): string {
       list.map((name) => {
         const found = readable(`ops/${f.file}`, `the method ${name}`, ofValue(`ops/${f.file}`, f.methods.get(name) ?? null));
         const run = callOf(`$${f.name}.${part}.${name}`);
-        const assigned = (given: readonly string[]): string => `assign("${name}", this, () => ${run(given)})`;
+        const assigned = (args: readonly string[]): string => `assign("${name}", this, () => ${run(args)})`;
         const form = formOf(kinds, name, found, part === "inPlaceMethods" ? assigned : run, { isMethod: true });
         return `  ${form.isAsync ? "async " : ""}${name}(${["this: never", ...form.parameters].join(", ")}) { ${form.body} },`;
       }),

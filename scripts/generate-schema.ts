@@ -50,13 +50,13 @@ function linesOf(op: Operator): { arrays: readonly string[]; row: string } {
   );
   const array = (type: string, name: string, rows: readonly string[]): readonly string[] =>
     rows.length === 0 ? [] : [`static const ${type} k${op.name}_${name}[] = {`, ...rows, "};"];
-  const given = (name: string, rows: readonly string[]): string =>
+  const countAndPointer = (name: string, rows: readonly string[]): string =>
     `${rows.length}, ${rows.length === 0 ? "nullptr" : `k${op.name}_${name}`}`;
   return {
     arrays: [...array("FieldSchema", "fields", fields), ...array("SupportRow", "support", support), ...array("SameGroup", "same", same)],
     row:
       `    {"${op.name}", ${op.type}, ${level(op.featureLevel)}, ${op.supportsInPlace === true}, ${op.fusableActivation === true}, ` +
-      `${op.acceptsFusedActivation === true}, ${given("fields", fields)}, ${given("support", support)}, ${given("same", same)}},`,
+      `${op.acceptsFusedActivation === true}, ${countAndPointer("fields", fields)}, ${countAndPointer("support", support)}, ${countAndPointer("same", same)}},`,
   };
 }
 

@@ -27,9 +27,9 @@ violation, 134 an abort, 124 the time limit, 127 not found, 125 any other status
 DXTENSOR_CELL_DEVICE_HR=887a0004 (by --env) is a machine without Direct3D 12, DXTENSOR_CELL_REMOVE_AFTER=20 removes the device after so many
 submissions, DXTENSOR_CELL_TRACE=1 tells of every device that is made.`;
 
-function variables(given: readonly string[]) {
+function variables(texts: readonly string[]) {
   return Object.fromEntries(
-    given.map((text: string) => {
+    texts.map((text: string) => {
       const at = text.indexOf("=");
       if (at < 1) throw new ScriptError("USAGE", `--env takes NAME=VALUE, not ${text}`);
       return [text.slice(0, at), text.slice(at + 1)];

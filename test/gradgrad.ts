@@ -8,9 +8,9 @@ export function gradgradcheck(
   options: dx.GradcheckOptions = {},
 ): true {
   dx.gradcheck(fn, inputs, options);
-  const twice = (...given: dx.Tensor[]): readonly dx.Tensor[] =>
+  const twice = (...args: dx.Tensor[]): readonly dx.Tensor[] =>
     dx.enableGrad(() => {
-      const leaves = given.map((t, i) => (inputs[i]!.requiresGrad && !t.requiresGrad ? t.detach().requiresGrad_() : t));
+      const leaves = args.map((t, i) => (inputs[i]!.requiresGrad && !t.requiresGrad ? t.detach().requiresGrad_() : t));
       const wanting = leaves.filter((_, i) => inputs[i]!.requiresGrad);
       const found = dx.grad(
         fn(...leaves)

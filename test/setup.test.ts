@@ -127,17 +127,17 @@ describe("programs", () => {
 
   it.runIf(isRoot)("installs what is missing as root where apt is, and says so", async () => {
     install({ "c++": tools["c++"], make: tools.make });
-    const given = headers("given");
+    const folder = headers("given");
     // Installing makes the program appear.
     program(
       "apt-get",
       `case "$*" in *install*cmake*) printf '#!/bin/sh\\necho cmake version 3.25.1\\n' >${bin}/cmake; /bin/chmod 755 ${bin}/cmake;; esac`,
     );
-    const dry = await setup(["--headers", given, "--dry-run"]);
+    const dry = await setup(["--headers", folder, "--dry-run"]);
     expect(dry).toEqual({ status: 0, text: expect.stringContaining("would install with apt: cmake") });
     expect(existsSync(join(bin, "cmake"))).toBe(false);
-    expect((await setup(["--headers", given])).text).toContain("installed with apt: cmake");
-    expect((await setup(["--headers", given])).text).toContain("nothing was changed");
+    expect((await setup(["--headers", folder])).text).toContain("installed with apt: cmake");
+    expect((await setup(["--headers", folder])).text).toContain("nothing was changed");
   });
 
   it.runIf(isRoot)("fails with the explanation when apt does not bring it", async () => {

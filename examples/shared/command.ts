@@ -91,8 +91,8 @@ export async function runExample<O extends CommonOptions>(
   if (json) command.configureOutput({ writeErr: () => {} });
   try {
     command.parse();
-    const given = command.opts<O>();
-    const options = { ...given, device: (given.device as dx.Device | undefined) ?? dx.defaultDevice() };
+    const parsed = command.opts<O>();
+    const options = { ...parsed, device: (parsed.device as dx.Device | undefined) ?? dx.defaultDevice() };
     dx.setDefaultDevice(options.device);
     dx.manualSeed(options.seed);
     await body(options, options.json ? () => {} : (text) => console.log(text));

@@ -140,12 +140,12 @@ function link(folder: string) {
 type Plan = { readonly do: "nothing" | "fetch" } | { readonly do: "link"; readonly from: string };
 
 /** What would be done: {do: "nothing" | "link" | "fetch", from?}. Throws when the user's folder is no good. */
-export function planHeaders(given: string | undefined): Plan {
-  if (given !== undefined) {
+export function planHeaders(source: string | undefined): Plan {
+  if (source !== undefined) {
     const folder =
-      [resolve(given), resolve(given, "include"), resolve(given, "usr/include")].find((path) =>
+      [resolve(source), resolve(source, "include"), resolve(source, "usr/include")].find((path) =>
         existsSync(join(path, "directx/DirectML.h")),
-      ) ?? resolve(given);
+      ) ?? resolve(source);
     const problem = headersProblem(folder);
     if (problem !== null)
       throw new ScriptError(

@@ -50,10 +50,10 @@ async function bundleCore(folder: string) {
   const names = Object.keys(await import(at("dist", "bundle", "dxtensor.js"))).toSorted();
   // Under names of their own: `var` is no variable's name.
   const taken = names.map((name, i) => `${name}: $${i}`).join(", ");
-  const given = names.map((name, i) => `$${i} as ${name}`).join(", ");
+  const renamed = names.map((name, i) => `$${i} as ${name}`).join(", ");
   writeFileSync(
     join(folder, "dxtensor.mjs"),
-    `import { createRequire } from "node:module";\nconst { ${taken} } = createRequire(import.meta.url)("./dxtensor.cjs");\nexport { ${given} };\n`,
+    `import { createRequire } from "node:module";\nconst { ${taken} } = createRequire(import.meta.url)("./dxtensor.cjs");\nexport { ${renamed} };\n`,
   );
 }
 

@@ -278,7 +278,7 @@ export function formOf(
   kinds: Kinds,
   name: string,
   { parameters, isAsync }: Signature,
-  call: (given: readonly string[]) => string,
+  call: (args: readonly string[]) => string,
   { isMethod = false, runsCode = false } = {},
 ): { parameters: readonly string[]; isAsync: boolean; body: string } {
   const all = parameters.map((p, i) => ({
@@ -300,8 +300,8 @@ export function formOf(
   const again = `mended("${name}", "${spec}", arguments)`;
   const otherwise = own.length === 0 ? `throw refused("${name}", "", arguments);` : `[${targets}] = ${again};`;
   const refusal = tests.length === 0 ? "" : `if (!(${tests.join(" && ")})) ${otherwise} `;
-  const given = all.map((p) => (p.isRest ? `...${p.name}` : p.name));
-  const run = call(given);
+  const args = all.map((p) => (p.isRest ? `...${p.name}` : p.name));
+  const run = call(args);
   return {
     // A default keeps the function's length, which tells how many arguments it needs.
     parameters: own.map((p) => (p.isRest ? `...${p.name}: never[]` : `${p.name}: never${p.hasDefault ? " = undefined as never" : ""}`)),

@@ -121,14 +121,14 @@ function roomText(kinds: KindRows, header: string, [room, index, prefix]: Room):
       }
       const levels = methods.slice(0, methods.findLastIndex((m) => m !== "") + 1);
       const args = [`${spaceIn(file)}.${local}`, ...[kinds.signature(found), ...levels].map((t) => `"${t}"`)];
-      const { declared, given } = typeParametersOf(file, local, spaceIn);
+      const { declared, typeArguments } = typeParametersOf(file, local, spaceIn);
       // The published declaration of a class has its own constructor's overloads.
       const isMade =
         declared === "" && found.constructs && exported.some((e) => e.what === "function" && e.file === file && isMadeBy(e, local));
       const names = room === "nn" && isMade ? namesOf(found.parameters) : null;
       lines.push(
         `${docOf(file, local)}export const ${name} = checkedClass(${args.join(", ")})${names === null ? "" : ` as ClassByName<typeof ${args[0]}, ${names}>`};`,
-        `export type ${name}${declared} = ${spaceIn(file)}.${local}${given};`,
+        `export type ${name}${declared} = ${spaceIn(file)}.${local}${typeArguments};`,
       );
     }
   }

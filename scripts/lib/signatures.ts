@@ -42,9 +42,9 @@ export interface Export {
 
 type Callable = ESTree.Function | ESTree.ArrowFunctionExpression | ESTree.TSFunctionType;
 
-function parameter(file: string, given: ESTree.ParamPattern): Parameter {
+function parameter(file: string, pattern: ESTree.ParamPattern): Parameter {
   const plain = { isOptional: false, hasDefault: false, isRest: false };
-  const p = given.type === "TSParameterProperty" ? given.parameter : given;
+  const p = pattern.type === "TSParameterProperty" ? pattern.parameter : pattern;
   if (p.type === "RestElement")
     return { ...plain, name: nameOf(p.argument), isRest: true, schema: schema(file, p.typeAnnotation?.typeAnnotation) };
   // The parser's types know of no optional parameter, its tree does.
@@ -222,10 +222,14 @@ function methodOf(file: string, m: ESTree.MethodDefinition): Method | null {
 }
 
 /** The text of a class's type parameters, "<T extends $x.Module = $x.Module>", and of its arguments, "<T>". spaceIn: a file's namespace. */
-export function typeParametersOf(file: string, name: string, spaceIn: (file: string) => string): { declared: string; given: string } {
+export function typeParametersOf(
+  file: string,
+  name: string,
+  spaceIn: (file: string) => string,
+): { declared: string; typeArguments: string } {
   const { classes, text, imports } = source(file);
   const list = classes.get(name)?.typeParameters?.params ?? [];
-  if (list.length === 0) return { declared: "", given: "" };
+  if (list.length === 0) return { declared: "", typeArguments: "" };
   const own = list.map((p) => p.name.name);
   const written = list.map((p) =>
     // A type alias takes no `const`.
@@ -235,7 +239,7 @@ export function typeParametersOf(file: string, name: string, spaceIn: (file: str
       return `${spaceIn(from)}.${there}`;
     }),
   );
-  return { declared: `<${written.join(", ")}>`, given: `<${own.join(", ")}>` };
+  return { declared: `<${written.join(", ")}>`, typeArguments: `<${own.join(", ")}>` };
 }
 
 function signatureOf(file: string, fn: Callable): Signature {

@@ -53,15 +53,15 @@ function created(program: ESTree.Program): readonly ESTree.NewExpression[] {
   return found;
 }
 
-function errorOf({ callee, arguments: given }: ESTree.NewExpression): Found | null {
+function errorOf({ callee, arguments: args }: ESTree.NewExpression): Found | null {
   if (callee.type !== "Identifier") return null;
   const { name } = callee;
   if (listed.includes(name)) {
-    const [operation, argument, expected, received, hint] = given.map(textOf);
+    const [operation, argument, expected, received, hint] = args.map(textOf);
     return { name, text: messageOf({ operation, argument, expected, received: received === undefined ? undefined : "…", hint }) };
   }
   if (objects.includes(name)) {
-    const data = propertiesOf(given[0]);
+    const data = propertiesOf(args[0]);
     return data["operation"] === undefined ? null : { name, text: messageOf(data) };
   }
   return null;

@@ -9,8 +9,8 @@ export async function installPackages(caller: string, names: readonly string[]):
   say(`${caller}: installing with apt: ${names.join(" ")}`);
   const env = { DEBIAN_FRONTEND: "noninteractive", PATH: `${process.env.PATH}:/usr/local/sbin:/usr/sbin:/sbin` };
   // sudo hands on no variables of its own accord.
-  const given = ["sudo", "-n", "env", ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
-  const [command, ...before] = [...(process.getuid?.() === 0 ? [] : given), "apt-get", "-qq"];
+  const asRoot = ["sudo", "-n", "env", ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
+  const [command, ...before] = [...(process.getuid?.() === 0 ? [] : asRoot), "apt-get", "-qq"];
   const options = { stdout: 2, stderr: 2, env } as const;
   await runProgram(command!, [...before, "update"], options);
   const done = await runProgram(command!, [...before, "install", "-y", "--no-install-recommends", ...names], options);

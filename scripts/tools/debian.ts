@@ -16,8 +16,8 @@ function aptText(): string {
 }
 
 /** Mirrors to try for a suite: `given`, else DXTENSOR_DEBIAN_MIRROR's, else apt's own and the usual ones. */
-const mirrorsFor = (suite: string, given: string | undefined): string[] =>
-  mirrorsOf(suite, { given, variable: process.env.DXTENSOR_DEBIAN_MIRROR, apt: readAptMirror(aptText()) });
+const mirrorsFor = (suite: string, explicit: string | undefined): string[] =>
+  mirrorsOf(suite, { explicit, variable: process.env.DXTENSOR_DEBIAN_MIRROR, apt: readAptMirror(aptText()) });
 
 /** Null, or why it failed. */
 async function attempt(suite: string, root: string, mirror: string, include: readonly string[]): Promise<string | null> {
@@ -43,9 +43,9 @@ interface Options {
 }
 
 /** Makes the suite in the folder `root`; gives the mirror that it came from. As root. */
-export async function debootstrap(suite: string, root: string, { mirror: given, include = [], caller }: Options): Promise<string> {
+export async function debootstrap(suite: string, root: string, { mirror: explicit, include = [], caller }: Options): Promise<string> {
   const problems: string[] = [];
-  for (const mirror of mirrorsFor(suite, given)) {
+  for (const mirror of mirrorsFor(suite, explicit)) {
     say(`${caller}: debootstrap ${suite} from ${mirror} (half a minute)`);
     const problem = await attempt(suite, root, mirror, include);
     if (problem === null) return mirror;

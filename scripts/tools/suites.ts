@@ -37,15 +37,15 @@ export function readAptMirror(text: string): string | undefined {
 
 /** An option's, DXTENSOR_DEBIAN_MIRROR's, apt's own. */
 interface Mirrors {
-  readonly given?: string | undefined;
+  readonly explicit?: string | undefined;
   readonly variable?: string | undefined;
   readonly apt?: string | undefined;
 }
 
 /** Mirrors to try for a suite, in order. */
-export function mirrorsOf(suite: string, { given, variable, apt }: Mirrors = {}): string[] {
-  const explicit = given ?? fromVariable(suite, variable);
-  if (explicit !== undefined) return [explicit.replace(/\/$/, "")];
+export function mirrorsOf(suite: string, { explicit, variable, apt }: Mirrors = {}): string[] {
+  const chosen = explicit ?? fromVariable(suite, variable);
+  if (chosen !== undefined) return [chosen.replace(/\/$/, "")];
   const { mirror, archive } = suites[suite]!;
   return [...new Set([apt, mirror, archive].filter((url) => url !== undefined))];
 }

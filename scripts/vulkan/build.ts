@@ -98,18 +98,18 @@ function install(folder: string, objects: string) {
 }
 
 interface VulkanOptions {
-  readonly given?: string | undefined;
+  readonly vkd3dFolder?: string | undefined;
   readonly tests?: boolean | undefined;
   readonly folder?: string;
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 /**
- * Builds what is out of date. given: a folder with libvkd3d instead of Debian's packages; settings: CMake's, of another compiler; folder:
+ * Builds what is out of date. vkd3dFolder: a folder with libvkd3d instead of Debian's packages; settings: CMake's, of another compiler; folder:
  * where the libraries go.
  */
 export async function buildVulkan({
-  given = process.env.DXTENSOR_VKD3D,
+  vkd3dFolder = process.env.DXTENSOR_VKD3D,
   tests = false,
   folder = vulkanFolder,
   settings,
@@ -120,7 +120,7 @@ export async function buildVulkan({
   if (problem !== null) throw new ScriptError("HEADERS_MISSING", `No usable DirectX headers: ${problem}.`, "Run: npm run setup");
   const tools = findTools();
   if (!hasAll(tools)) throw new ScriptError("TOOLS_MISSING", explainMissing(missingTools(tools), tools.old));
-  const vkd3d = await ensureVkd3d(given);
+  const vkd3d = await ensureVkd3d(vkd3dFolder);
   return withLock(at("build", "vulkan.lock"), async () => {
     const objects = join(folder, "cmake");
     dropForeignCache(objects);

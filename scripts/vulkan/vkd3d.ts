@@ -35,14 +35,14 @@ export function vkd3dLibraries(folder: string) {
 }
 
 /** A user's folder, else Debian's packages in the cache. */
-export async function ensureVkd3d(given: string | undefined): Promise<string> {
-  if (given === undefined || given === "") {
+export async function ensureVkd3d(source: string | undefined): Promise<string> {
+  if (source === undefined || source === "") {
     const folder = await cached(vkd3d, async (work) => {
       for (const file of await Promise.all(packages.map(fetchPackage))) await unpackPackage(file, work);
     });
     return join(folder, "usr");
   }
-  const folder = resolve(given);
+  const folder = resolve(source);
   const lacking = needed.find((name) => !existsSync(join(folder, name)));
   if (lacking !== undefined || vkd3dLibraries(folder) === null)
     throw new ScriptError(

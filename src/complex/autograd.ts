@@ -43,11 +43,11 @@ function rootsOf(
   results: readonly Any[],
   { gradient, ...options }: ComplexBackwardOptions,
 ): { roots: Tensor[]; options: BackwardOptions } {
-  const given = gradient === undefined ? [] : listed(gradient);
+  const gradients = gradient === undefined ? [] : listed(gradient);
   const roots: Tensor[] = [];
   const seeds: (Tensor | null)[] = [];
   results.forEach((result, i) => {
-    const g = given[i] ?? null;
+    const g = gradients[i] ?? null;
     if (!(result instanceof ComplexTensor)) {
       if (g instanceof ComplexTensor)
         throw new AutogradError({ operation, argument: "gradient", expected: "real, as the result is", received: g.describe() });

@@ -65,10 +65,10 @@ export const moving: { readonly [K in Moved]: Moving } = {
   reshape: shaped("reshape"),
   view: shaped("view"),
   flatten: (z, [start, end]) => {
-    const given: FlattenOptions =
+    const settings: FlattenOptions =
       typeof start === "number" ? { startDim: start, endDim: end as number } : ((start ?? {}) as FlattenOptions);
-    const a = normalizeAxis("flatten", given.startDim ?? given.start ?? 0, z.rank, "startDim");
-    const b = normalizeAxis("flatten", given.endDim ?? given.end ?? -1, z.rank, "endDim");
+    const a = normalizeAxis("flatten", settings.startDim ?? settings.start ?? 0, z.rank, "startDim");
+    const b = normalizeAxis("flatten", settings.endDim ?? settings.end ?? -1, z.rank, "endDim");
     if (a > b) throw new ValueError("flatten", "startDim", `at most endDim (${b})`, a);
     if (a === b && z.rank > 0) return ["flatten", [a, b]];
     return ["reshape", [[...z.shape.slice(0, a), sizeOf(z.shape.slice(a, b + 1)), ...z.shape.slice(b + 1), 2]]];

@@ -52,8 +52,8 @@ function distance(a: string, b: string): number {
 }
 
 /** The one of the names that was probably meant; null when none is near. */
-export function nearest(given: string, names: readonly string[]): string | null {
-  const word = plain(given);
+export function nearest(received: string, names: readonly string[]): string | null {
+  const word = plain(received);
   const same =
     names.find((name) => plain(name) === word) ?? elsewhere.find(([theirs, ours]) => theirs === word && names.includes(ours))?.[1];
   if (same !== undefined) return same;
@@ -68,7 +68,7 @@ export function nearest(given: string, names: readonly string[]): string | null 
 }
 
 /** "Did you mean axis?", or undefined. */
-export function meant(given: string, names: readonly string[]): string | undefined {
-  const name = nearest(given, names);
+export function meant(received: string, names: readonly string[]): string | undefined {
+  const name = nearest(received, names);
   return name === null ? undefined : `Did you mean ${name}?`;
 }

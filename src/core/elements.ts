@@ -80,11 +80,11 @@ export function elements(dtype: DType, values: readonly Scalar[]): TypedArray {
 
 /** Bytes of bools: what is not 0 is 1, as everything that computes with them expects. */
 export function truths(bytes: ArrayBufferView): ArrayBufferView {
-  const given = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const source = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let i = 0;
-  while (i < given.length && given[i]! <= 1) i++;
-  if (i === given.length) return bytes;
-  const made = new Uint8Array(given);
+  while (i < source.length && source[i]! <= 1) i++;
+  if (i === source.length) return bytes;
+  const made = new Uint8Array(source);
   for (; i < made.length; i++) if (made[i]! > 1) made[i] = 1;
   return made;
 }

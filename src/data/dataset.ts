@@ -38,7 +38,7 @@ export type TensorsOf<T extends readonly Tensor[]> = { -readonly [K in keyof T]:
 
 /** Rows of tensors with equal first axes: sample i is row i of each. Reference: torch.utils.data.TensorDataset. */
 export class TensorDataset<T extends readonly Tensor[] = Tensor[]> implements BatchedDataset<TensorsOf<T>, TensorsOf<T>> {
-  /** The tensors, as they were given. */
+  /** The tensors passed to the constructor. */
   readonly tensors: T;
 
   /** Throws ShapeError for a scalar or for first axes that differ, DeviceError for tensors on different devices. */

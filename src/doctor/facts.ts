@@ -109,8 +109,8 @@ export function findLibraries(host: Host): Pick<Facts, "libraries" | "addon" | "
   const isWindows = host.platform === "win32";
   const { join } = isWindows ? win32 : posix;
   const paths = libraryPaths(host);
-  const find = (name: string, file: string, given: string | undefined, variable: string, symbol: string): LibraryFact =>
-    given === undefined
+  const find = (name: string, file: string, explicitPath: string | undefined, variable: string, symbol: string): LibraryFact =>
+    explicitPath === undefined
       ? inspect(
           host,
           name,
@@ -118,7 +118,7 @@ export function findLibraries(host: Host): Pick<Facts, "libraries" | "addon" | "
           symbol,
           null,
         )
-      : inspect(host, name, [given], symbol, variable);
+      : inspect(host, name, [explicitPath], symbol, variable);
   const files = isWindows ? ["dxcore.dll", "d3d12.dll", "DirectML.dll"] : ["libdxcore.so", "libd3d12.so", "libdirectml.so"];
   return {
     libraries: [

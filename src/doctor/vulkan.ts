@@ -57,7 +57,7 @@ function findLibrary(host: Host, name: string): string | null {
 
 /** Manifests in the loader's order; a variable that names them replaces the search. */
 function manifests(host: Host): string[] {
-  const given = host.env.VK_DRIVER_FILES || host.env.VK_ICD_FILENAMES;
+  const configured = host.env.VK_DRIVER_FILES || host.env.VK_ICD_FILENAMES;
   const jsonIn = (path: string): string[] =>
     host.kind(path) === "folder"
       ? host
@@ -66,7 +66,7 @@ function manifests(host: Host): string[] {
           .map((name) => posix.join(path, name))
       : [path];
   const split = (list: string | undefined): string[] => (list ?? "").split(":").filter((path) => path !== "");
-  if (given) return split(given).flatMap(jsonIn);
+  if (configured) return split(configured).flatMap(jsonIn);
   const home = host.env.HOME ?? "/root";
   const config = [host.env.XDG_CONFIG_HOME || posix.join(home, ".config"), ...split(host.env.XDG_CONFIG_DIRS || "/etc/xdg")];
   const data = [

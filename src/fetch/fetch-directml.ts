@@ -27,8 +27,8 @@ export interface Fetched {
 const isLicence = (name: string): boolean => /^(LICENSE|NOTICE)(\.\w+)?$/i.test(name);
 
 /** The file to read: itself, or what a folder holds. */
-function locate(given: string): string {
-  const path = resolve(given);
+function locate(source: string): string {
+  const path = resolve(source);
   if (!existsSync(path))
     throw new FetchFailure(
       "NOT_FOUND",

@@ -34,13 +34,13 @@ const dftOp: Definition<Attributes> = define<Attributes>({
     const spec = { shape: [x!.shape[0]!, outputs, x!.shape[2]!], dtype: x!.dtype };
     return to === "real" ? [spec] : [spec, spec];
   },
-  lower: (g, given, { n, inputs, outputs, sign, scale, from, to }) => {
+  lower: (g, operands, { n, inputs, outputs, sign, scale, from, to }) => {
     const plan = planOf(n);
     const parts = from === "real" ? 1 : 2;
     const tables = new Map(
-      tablesOf(plan, inputs, outputs, sign).map(({ key }, i) => [key, [given[parts + 2 * i]!, given[parts + 2 * i + 1]!] as const]),
+      tablesOf(plan, inputs, outputs, sign).map(({ key }, i) => [key, [operands[parts + 2 * i]!, operands[parts + 2 * i + 1]!] as const]),
     );
-    const x = { re: given[0]!, im: from === "real" ? null : given[1]! };
+    const x = { re: operands[0]!, im: from === "real" ? null : operands[1]! };
     const y = emitTransform({ g, tables: (key) => tables.get(key)! }, plan, x, { outputs, sign, scale, complex: to === "complex" });
     return to === "real" ? [y.re] : [y.re, y.im!];
   },

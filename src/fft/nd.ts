@@ -37,9 +37,13 @@ function several(operation: string, x: Numbers, { s, axes, norm = "backward" }: 
   if (new Set(list).size !== list.length) throw new ValueError(operation, "axes", "a list without repeats", axes);
   if (s !== undefined && s.length !== list.length) throw new ValueError(operation, "s", `a length for each of ${list.length} axes`, s);
   const lengths = list.map((a, i) => {
-    const given = s?.[i] ?? -1;
+    const requested = s?.[i] ?? -1;
     const own = isHalf && i === list.length - 1 ? wholeLength(x.shape[a]!) : x.shape[a]!;
-    return lengthOf(operation, given === -1 ? own : given, s === undefined ? `length of x ${showShape(x.shape)} along axis ${a}` : "s");
+    return lengthOf(
+      operation,
+      requested === -1 ? own : requested,
+      s === undefined ? `length of x ${showShape(x.shape)} along axis ${a}` : "s",
+    );
   });
   return { axes: list, lengths, norm };
 }

@@ -74,13 +74,13 @@ function framingOf(operation: string, x: Tensor, nFft: number, options: Windowed
   const hop = whole("hopLength", options.hopLength ?? Math.floor(nFft / 4), 1, Infinity);
   const length = whole("winLength", options.winLength ?? nFft, 1, nFft);
   const norm = options.normalized === true ? "ortho" : "backward";
-  const given = options.window ?? null;
-  if (given === null && length === nFft) return { nFft, hop, window: null, norm };
-  if (given !== null) {
-    requireSameDevice(operation, [x, given]);
-    if (given.rank !== 1 || given.shape[0] !== length) throw new ShapeError(operation, "window", showShape([length]), given.describe());
+  const custom = options.window ?? null;
+  if (custom === null && length === nFft) return { nFft, hop, window: null, norm };
+  if (custom !== null) {
+    requireSameDevice(operation, [x, custom]);
+    if (custom.rank !== 1 || custom.shape[0] !== length) throw new ShapeError(operation, "window", showShape([length]), custom.describe());
   }
-  const window = toDType(given ?? ones([length], { device: x.device }), "float32");
+  const window = toDType(custom ?? ones([length], { device: x.device }), "float32");
   const left = Math.floor((nFft - length) / 2);
   return { nFft, hop, window: length === nFft ? window : pad(window, [left, nFft - length - left]), norm };
 }
@@ -131,14 +131,14 @@ export function stft(x: Numbers, nFft: number, options: StftOptions = {}): Compl
   const { center = true, padMode = "reflect", onesided = !(x instanceof ComplexTensor), returnComplex = true } = options;
   if (x.rank !== 1 && x.rank !== 2) throw new ShapeError("stft", "x", "[L] or [B, L]", x.describe());
   if (onesided && x instanceof ComplexTensor) throw new ValueError("stft", "onesided", "false for complex numbers", onesided);
-  const given = partsOf("stft", x);
-  const { hop, window, norm } = framingOf("stft", given[0], nFft, options);
+  const signals = partsOf("stft", x);
+  const { hop, window, norm } = framingOf("stft", signals[0], nFft, options);
   const half = Math.floor(nFft / 2);
   const batch = x.rank === 1 ? 1 : x.shape[0]!;
   const length = x.shape.at(-1)! + (center ? 2 * half : 0);
   if (x.size === 0 || nFft > length)
     throw new ShapeError("stft", "x", `of at least ${nFft} elements${center ? " with its padding" : ""}`, x.describe());
-  const parts = eachPart(given, (t) => {
+  const parts = eachPart(signals, (t) => {
     const signal = reshape(t, [batch, 1, t.shape.at(-1)!]);
     const wide = center && half > 0 ? pad(signal, [half, half], { mode: padMode }) : signal;
     const framed = frames(reshape(wide, [batch, length]), nFft, hop);

@@ -51,11 +51,11 @@ export function* measureCases(device: dx.Device, sizes: Sizes): Generator<Measur
     dtype,
     extent,
     prepare: () => {
-      const given = inputs();
+      const operands = inputs();
       return {
-        alone: () => of(given),
-        among: () => (after ?? ((y) => y.mul(0.5)))(of([given[0]!.mul(0.5), ...given.slice(1)])),
-        dispose: () => given.forEach((t) => t.dispose()),
+        alone: () => of(operands),
+        among: () => (after ?? ((y) => y.mul(0.5)))(of([operands[0]!.mul(0.5), ...operands.slice(1)])),
+        dispose: () => operands.forEach((t) => t.dispose()),
       };
     },
   }); // prettier-ignore
@@ -99,8 +99,12 @@ export function* measureCases(device: dx.Device, sizes: Sizes): Generator<Measur
   }
   for (const columns of sizes.columns.slice(0, 2)) {
     const rows = sizes.elementsOfRows / columns;
-    const given = (): Tensor[] => [real([rows, columns], "float32"), classes(rows, 1024), real([1024, columns], "float32").requiresGrad_()];
-    yield plain("sumRows", "float32", columns, given, ([dy, t, w]) => dx.grad(dx.embedding(t!, w!).mul(dy!).sum(), [w!])[0]!);
+    const makeInputs = (): Tensor[] => [
+      real([rows, columns], "float32"),
+      classes(rows, 1024),
+      real([1024, columns], "float32").requiresGrad_(),
+    ];
+    yield plain("sumRows", "float32", columns, makeInputs, ([dy, t, w]) => dx.grad(dx.embedding(t!, w!).mul(dy!).sum(), [w!])[0]!);
   }
   for (const n of sizes.elements) yield { shader: "adam", dtype: "float32", extent: n, prepare: () => training(real([n], "float32")) };
 }

@@ -101,8 +101,8 @@ export function cacheFolder(surroundings: Surroundings): string {
 function libraryFolders(surroundings: Surroundings): string[] {
   const { join, delimiter } = pathOf(surroundings);
   const { root, platform } = surroundings;
-  const given = (variable(surroundings, "DXTENSOR_LIBRARY_FOLDER") ?? "").split(delimiter).filter((folder) => folder !== "");
-  const folders = given.map((folder) => resolved(surroundings, "DXTENSOR_LIBRARY_FOLDER", folder));
+  const configured = (variable(surroundings, "DXTENSOR_LIBRARY_FOLDER") ?? "").split(delimiter).filter((folder) => folder !== "");
+  const folders = configured.map((folder) => resolved(surroundings, "DXTENSOR_LIBRARY_FOLDER", folder));
   const add = (folder: string, condition = folder): void => {
     if (surroundings.exists(condition)) folders.push(folder);
   };

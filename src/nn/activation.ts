@@ -42,7 +42,7 @@ export class Tanh extends Module {
 
 /** leakyRelu. Reference: torch.nn.LeakyReLU. */
 export class LeakyReLU extends Module {
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: { readonly negativeSlope?: number };
 
   constructor(
@@ -66,7 +66,7 @@ export class LeakyReLU extends Module {
 
 /** elu. Reference: torch.nn.ELU. */
 export class ELU extends Module {
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: { readonly alpha?: number };
 
   constructor(
@@ -95,7 +95,7 @@ export class SELU extends Module {
 
 /** celu. Reference: torch.nn.CELU. */
 export class CELU extends Module {
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: { readonly alpha?: number };
 
   constructor(
@@ -117,7 +117,7 @@ export class CELU extends Module {
 
 /** gelu. Reference: torch.nn.GELU. */
 export class GELU extends Module {
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: { readonly approximate?: "none" | "tanh" };
 
   constructor(
@@ -154,7 +154,7 @@ export class Mish extends Module {
 
 /** softplus. Reference: torch.nn.Softplus. */
 export class Softplus extends Module {
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: functions.SoftplusOptions;
 
   constructor(beta?: number | functions.SoftplusOptions, threshold?: number) {
@@ -183,7 +183,7 @@ export class LogSigmoid extends Module {
 
 /** hardtanh. Reference: torch.nn.Hardtanh. */
 export class Hardtanh extends Module {
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: hard.HardtanhOptions;
 
   constructor(minVal?: number | hard.HardtanhOptions, maxVal?: number) {
@@ -267,9 +267,9 @@ export class PReLU extends Module {
 
   constructor(numParameters?: number | PReLUOptions, init?: number, options?: PReLUOptions) {
     super();
-    const given = byPosition<PReLUOptions>("PReLU", ["numParameters", "init"], [numParameters, init, options]);
-    this.weight = parameter([given.numParameters ?? 1], given, (p) => {
-      constant(p, given.init ?? 0.25);
+    const settings = byPosition<PReLUOptions>("PReLU", ["numParameters", "init"], [numParameters, init, options]);
+    this.weight = parameter([settings.numParameters ?? 1], settings, (p) => {
+      constant(p, settings.init ?? 0.25);
     });
   }
 
@@ -318,7 +318,7 @@ export class Softmax2d extends Module {
 
 /** 0 where |x| is at most lambda, x elsewhere. Reference: torch.nn.Hardshrink. */
 export class Hardshrink extends Module {
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: { readonly lambd?: number };
 
   constructor(
@@ -342,7 +342,7 @@ export class Hardshrink extends Module {
 
 /** x moved towards 0 by lambda, at most to 0. Reference: torch.nn.Softshrink. */
 export class Softshrink extends Module {
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: { readonly lambd?: number };
 
   constructor(
@@ -384,7 +384,7 @@ export class Threshold extends Module {
 
 /** leakyRelu with slopes drawn between lower and upper in training, their mean otherwise. Reference: torch.nn.RReLU. */
 export class RReLU extends Module {
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: Omit<RReluOptions, "training">;
 
   constructor(lower?: number | Omit<RReluOptions, "training">, upper?: number, options?: Omit<RReluOptions, "training">) {

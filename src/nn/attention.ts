@@ -57,7 +57,7 @@ export class MultiheadAttention extends Module {
   readonly width: number;
   /** Number of heads; divides the width. */
   readonly heads: number;
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: MultiheadAttentionOptions;
   /** [3 E, E]: the projections of query, key and value, one below the other; null where widths differ. */
   in_proj_weight: Parameter | null = null;
@@ -78,27 +78,27 @@ export class MultiheadAttention extends Module {
 
   constructor(embedDim: number, numHeads: number, dropout?: number | MultiheadAttentionOptions, options?: MultiheadAttentionOptions) {
     super();
-    const given = byPosition<MultiheadAttentionOptions>("MultiheadAttention", ["dropout"], [dropout, options]);
+    const settings = byPosition<MultiheadAttentionOptions>("MultiheadAttention", ["dropout"], [dropout, options]);
     requireCount("MultiheadAttention", "embedDim", embedDim);
     requireCount("MultiheadAttention", "numHeads", numHeads);
     if (embedDim % numHeads !== 0) throw new ValueError("MultiheadAttention", "numHeads", `a divisor of ${embedDim}`, numHeads);
     this.width = embedDim;
     this.heads = numHeads;
-    this.options = given;
-    const { kdim: keyWidth = embedDim, vdim: valueWidth = embedDim, bias = true } = given;
-    const spread = (shape: readonly number[]): Parameter => parameter(shape, given, (p) => void xavierUniform(p, given));
+    this.options = settings;
+    const { kdim: keyWidth = embedDim, vdim: valueWidth = embedDim, bias = true } = settings;
+    const spread = (shape: readonly number[]): Parameter => parameter(shape, settings, (p) => void xavierUniform(p, settings));
     if (keyWidth === embedDim && valueWidth === embedDim) this.in_proj_weight = spread([3 * embedDim, embedDim]);
     else {
       this.q_proj_weight = spread([embedDim, embedDim]);
       this.k_proj_weight = spread([embedDim, keyWidth]);
       this.v_proj_weight = spread([embedDim, valueWidth]);
     }
-    if (bias) this.in_proj_bias = parameter([3 * embedDim], given, (p) => void constant(p, 0));
-    this.out_proj = new Linear(embedDim, embedDim, { ...given, bias });
+    if (bias) this.in_proj_bias = parameter([3 * embedDim], settings, (p) => void constant(p, 0));
+    this.out_proj = new Linear(embedDim, embedDim, { ...settings, bias });
     if (this.out_proj.bias !== null) constant(this.out_proj.bias, 0);
-    if (given.addBiasKv === true) {
-      this.bias_k = parameter([1, 1, embedDim], given, (p) => void xavierNormal(p, given));
-      this.bias_v = parameter([1, 1, embedDim], given, (p) => void xavierNormal(p, given));
+    if (settings.addBiasKv === true) {
+      this.bias_k = parameter([1, 1, embedDim], settings, (p) => void xavierNormal(p, settings));
+      this.bias_v = parameter([1, 1, embedDim], settings, (p) => void xavierNormal(p, settings));
     }
   }
 
@@ -180,11 +180,11 @@ export interface TransformerLayerOptions extends LayerOptions {
   readonly bias?: boolean | undefined;
 }
 
-const activationOf = (layer: string, given: TransformerLayerOptions["activation"]): ((x: Tensor) => Tensor) => {
-  if (typeof given === "function") return given;
-  if (given !== undefined && given !== "relu" && given !== "gelu")
-    throw new ValueError(layer, "activation", '"relu", "gelu" or a function', given);
-  return given === "gelu" ? (x) => gelu(x) : relu;
+const activationOf = (layer: string, activation: TransformerLayerOptions["activation"]): ((x: Tensor) => Tensor) => {
+  if (typeof activation === "function") return activation;
+  if (activation !== undefined && activation !== "relu" && activation !== "gelu")
+    throw new ValueError(layer, "activation", '"relu", "gelu" or a function', activation);
+  return activation === "gelu" ? (x) => gelu(x) : relu;
 };
 
 /** What encoder and decoder layers share: attention to themselves, and two linear layers. */
@@ -248,12 +248,12 @@ export class TransformerEncoderLayer extends TransformerLayer {
     dropout?: number | TransformerLayerOptions,
     options?: TransformerLayerOptions,
   ) {
-    const given = byPosition<TransformerLayerOptions>(
+    const settings = byPosition<TransformerLayerOptions>(
       "TransformerEncoderLayer",
       ["dimFeedforward", "dropout"],
       [dimFeedforward, dropout, options],
     );
-    super(dModel, nhead, given);
+    super(dModel, nhead, settings);
   }
 
   forward(x: Tensor, { srcMask, srcKeyPaddingMask, isCausal }: EncoderCall = {}): Tensor {
@@ -316,13 +316,13 @@ export class TransformerDecoderLayer extends TransformerLayer {
     dropout?: number | TransformerLayerOptions,
     options?: TransformerLayerOptions,
   ) {
-    const given = byPosition<TransformerLayerOptions>(
+    const settings = byPosition<TransformerLayerOptions>(
       "TransformerDecoderLayer",
       ["dimFeedforward", "dropout"],
       [dimFeedforward, dropout, options],
     );
-    super(dModel, nhead, given);
-    this.norm3 = new LayerNorm(dModel, { ...given, eps: given.layerNormEps ?? 1e-5 });
+    super(dModel, nhead, settings);
+    this.norm3 = new LayerNorm(dModel, { ...settings, eps: settings.layerNormEps ?? 1e-5 });
   }
 
   protected override attendMemory(make: () => MultiheadAttention): void {

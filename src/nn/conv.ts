@@ -41,7 +41,7 @@ abstract class Convolution<Options extends ConvLayerOptions | ConvTransposeLayer
   readonly outputs: number;
   /** Length of the kernel along each spatial axis. */
   readonly kernelSize: readonly number[];
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: Options;
   /** The kernels: [Co, Ci / groups, ...kernelSize], of a transposed convolution [Ci, Co / groups, ...kernelSize]. */
   weight: Parameter;

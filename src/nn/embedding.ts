@@ -25,31 +25,31 @@ export class Embedding extends Module {
   readonly width: number;
   /** The row that gets no gradient; null for none. */
   readonly paddingIndex: number | null;
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: EmbeddingOptions;
   /** [rows, width] */
   weight: Parameter;
 
   constructor(numEmbeddings: number, embeddingDim: number, paddingIdx?: number | null | EmbeddingOptions, options?: EmbeddingOptions) {
     super();
-    const given = oneByPosition<EmbeddingOptions>("Embedding", "paddingIdx", paddingIdx, options);
+    const settings = oneByPosition<EmbeddingOptions>("Embedding", "paddingIdx", paddingIdx, options);
     requireCount("Embedding", "numEmbeddings", numEmbeddings);
     requireCount("Embedding", "embeddingDim", embeddingDim);
     this.rows = numEmbeddings;
     this.width = embeddingDim;
-    this.options = given;
-    const padding = given.paddingIdx ?? null;
+    this.options = settings;
+    const padding = settings.paddingIdx ?? null;
     if (padding !== null && (!Number.isInteger(padding) || padding < -numEmbeddings || padding >= numEmbeddings))
       throw new ValueError("Embedding", "paddingIdx", `an integer in [${-numEmbeddings}, ${numEmbeddings - 1}]`, padding);
     this.paddingIndex = padding !== null && padding < 0 ? padding + numEmbeddings : padding;
-    this.weight = parameter([numEmbeddings, embeddingDim], given, (p) => {
-      normal(p, 0, 1, given);
+    this.weight = parameter([numEmbeddings, embeddingDim], settings, (p) => {
+      normal(p, 0, 1, settings);
     });
     const row = this.paddingIndex;
     if (row !== null)
       noGrad(() =>
         scope(() => {
-          copyInto("Embedding", select(this.weight, 0, row), zeros([embeddingDim], { device: given.device }));
+          copyInto("Embedding", select(this.weight, 0, row), zeros([embeddingDim], { device: settings.device }));
         }),
       );
   }

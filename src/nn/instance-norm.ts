@@ -26,7 +26,7 @@ export interface InstanceNormLayerOptions extends AffineOptions {
 abstract class InstanceNorm extends Module {
   /** Number of channels, C. */
   readonly channels: number;
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: InstanceNormLayerOptions;
   /** The factors, one for each channel; null without affine. */
   weight: Parameter | null = null;
@@ -45,16 +45,16 @@ abstract class InstanceNorm extends Module {
     options?: InstanceNormLayerOptions,
   ) {
     super();
-    const given = byPosition<InstanceNormLayerOptions>(new.target.name, ["eps", "momentum"], [eps, momentum, options]);
+    const settings = byPosition<InstanceNormLayerOptions>(new.target.name, ["eps", "momentum"], [eps, momentum, options]);
     requireCount(new.target.name, "numFeatures", numFeatures);
     this.channels = numFeatures;
-    this.options = given;
-    if (given.affine === true) {
-      this.weight = parameter([numFeatures], given, (p) => void constant(p, 1));
-      if (given.bias !== false) this.bias = parameter([numFeatures], given, (p) => void constant(p, 0));
+    this.options = settings;
+    if (settings.affine === true) {
+      this.weight = parameter([numFeatures], settings, (p) => void constant(p, 1));
+      if (settings.bias !== false) this.bias = parameter([numFeatures], settings, (p) => void constant(p, 0));
     }
-    if (given.trackRunningStats !== true) return;
-    const at = { device: given.device, dtype: given.dtype };
+    if (settings.trackRunningStats !== true) return;
+    const at = { device: settings.device, dtype: settings.dtype };
     const [average, variance, count] = outsideScopes(
       () => [zeros([numFeatures], at), ones([numFeatures], at), zeros([], { ...at, dtype: "int64" })] as const,
     );
@@ -119,11 +119,11 @@ export class RMSNorm extends Module {
 
   constructor(normalizedShape: number | readonly number[], eps?: number | null | RMSNormLayerOptions, options?: RMSNormLayerOptions) {
     super();
-    const given = oneByPosition<RMSNormLayerOptions>("RMSNorm", "eps", eps, options);
+    const settings = oneByPosition<RMSNormLayerOptions>("RMSNorm", "eps", eps, options);
     this.normalizedShape = typeof normalizedShape === "number" ? [normalizedShape] : [...normalizedShape];
     for (const d of this.normalizedShape) requireCount("RMSNorm", "normalizedShape", d);
-    this.epsilon = given.eps ?? null;
-    this.weight = given.elementwiseAffine === false ? null : parameter(this.normalizedShape, given, (p) => void constant(p, 1));
+    this.epsilon = settings.eps ?? null;
+    this.weight = settings.elementwiseAffine === false ? null : parameter(this.normalizedShape, settings, (p) => void constant(p, 1));
   }
 
   forward(x: Tensor): Tensor {

@@ -9,9 +9,9 @@ import type { Module } from "./module.ts";
 export function kept<Options extends object>(module: Module, options: Options, names: { readonly [K in keyof Options]?: string }): Options {
   const result = { ...options };
   for (const [option, buffer] of Object.entries(names) as [keyof Options & string, string][]) {
-    const given = options[option];
-    if (!(given instanceof Tensor)) continue;
-    module.registerBuffer(buffer, given.detach());
+    const value = options[option];
+    if (!(value instanceof Tensor)) continue;
+    module.registerBuffer(buffer, value.detach());
     Object.defineProperty(result, option, { enumerable: true, get: () => (module as unknown as Record<string, Tensor>)[buffer] });
   }
   return result;

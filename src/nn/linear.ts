@@ -26,13 +26,13 @@ export class Linear extends Module {
 
   constructor(inFeatures: number, outFeatures: number, bias?: boolean | LinearOptions, options?: LinearOptions) {
     super();
-    const given = oneByPosition<LinearOptions>("Linear", "bias", bias, options);
+    const settings = oneByPosition<LinearOptions>("Linear", "bias", bias, options);
     requireCount("Linear", "inFeatures", inFeatures, 0);
     requireCount("Linear", "outFeatures", outFeatures, 0);
     this.inputs = inFeatures;
     this.outputs = outFeatures;
-    this.weight = uniformParameter([outFeatures, inFeatures], inFeatures, given);
-    this.bias = given.bias === false ? null : uniformParameter([outFeatures], inFeatures, given);
+    this.weight = uniformParameter([outFeatures, inFeatures], inFeatures, settings);
+    this.bias = settings.bias === false ? null : uniformParameter([outFeatures], inFeatures, settings);
   }
 
   forward(x: Tensor): Tensor {
@@ -53,12 +53,12 @@ export class Bilinear extends Module {
 
   constructor(in1Features: number, in2Features: number, outFeatures: number, bias?: boolean | LinearOptions, options?: LinearOptions) {
     super();
-    const given = oneByPosition<LinearOptions>("Bilinear", "bias", bias, options);
+    const settings = oneByPosition<LinearOptions>("Bilinear", "bias", bias, options);
     requireCount("Bilinear", "in1Features", in1Features);
     requireCount("Bilinear", "in2Features", in2Features);
     requireCount("Bilinear", "outFeatures", outFeatures);
-    this.weight = uniformParameter([outFeatures, in1Features, in2Features], in1Features, given);
-    this.bias = given.bias === false ? null : uniformParameter([outFeatures], in1Features, given);
+    this.weight = uniformParameter([outFeatures, in1Features, in2Features], in1Features, settings);
+    this.bias = settings.bias === false ? null : uniformParameter([outFeatures], in1Features, settings);
   }
 
   forward(a: Tensor, b: Tensor): Tensor {

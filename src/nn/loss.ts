@@ -13,7 +13,7 @@ import { kept } from "./kept.ts";
 
 /** mseLoss. Reference: torch.nn.MSELoss. */
 export class MSELoss extends Module {
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: LossOptions;
 
   constructor(options: LossOptions = {}) {
@@ -28,7 +28,7 @@ export class MSELoss extends Module {
 
 /** l1Loss. Reference: torch.nn.L1Loss. */
 export class L1Loss extends Module {
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: LossOptions;
 
   constructor(options: LossOptions = {}) {
@@ -43,7 +43,7 @@ export class L1Loss extends Module {
 
 /** smoothL1Loss. Reference: torch.nn.SmoothL1Loss. */
 export class SmoothL1Loss extends Module {
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: LossOptions & { readonly beta?: number };
 
   constructor(
@@ -63,7 +63,7 @@ export class SmoothL1Loss extends Module {
 
 /** huberLoss. Reference: torch.nn.HuberLoss. */
 export class HuberLoss extends Module {
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: LossOptions & { readonly delta?: number };
 
   constructor(
@@ -83,7 +83,7 @@ export class HuberLoss extends Module {
 
 /** binaryCrossEntropy. Reference: torch.nn.BCELoss. */
 export class BCELoss extends Module {
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: BinaryOptions;
 
   constructor(options: BinaryOptions = {}) {
@@ -98,7 +98,7 @@ export class BCELoss extends Module {
 
 /** binaryCrossEntropyWithLogits. Reference: torch.nn.BCEWithLogitsLoss. */
 export class BCEWithLogitsLoss extends Module {
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: LogitsOptions;
 
   constructor(options: LogitsOptions = {}) {
@@ -113,7 +113,7 @@ export class BCEWithLogitsLoss extends Module {
 
 /** nllLoss. Reference: torch.nn.NLLLoss. */
 export class NLLLoss extends Module {
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: NllOptions;
 
   constructor(options: NllOptions = {}) {
@@ -128,7 +128,7 @@ export class NLLLoss extends Module {
 
 /** crossEntropy. Reference: torch.nn.CrossEntropyLoss. */
 export class CrossEntropyLoss extends Module {
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: CrossEntropyOptions;
 
   constructor(options: CrossEntropyOptions = {}) {

@@ -9,7 +9,7 @@ import { kept } from "./kept.ts";
 
 /** A module that keeps the options of a loss. */
 abstract class Loss<Options extends object> extends Module {
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: Options;
 
   constructor(options: Options, names: { readonly [K in keyof Options]?: string } = {}) {

@@ -326,16 +326,16 @@ export abstract class Module extends Callable {
       );
     }
     const wrong = [...own].flatMap(([name, t]) => {
-      const given = state[name];
-      return given !== undefined && !sameShape(given.shape, t.shape) ? [`${name} ${showShape(t.shape)} got ${showShape(given.shape)}`] : [];
+      const value = state[name];
+      return value !== undefined && !sameShape(value.shape, t.shape) ? [`${name} ${showShape(t.shape)} got ${showShape(value.shape)}`] : [];
     });
     if (wrong.length > 0) throw new ShapeError("loadStateDict", "tensors", "of the module's shapes", wrong.join("; "));
-    const given = [...own].flatMap(([name, t]) => (Object.hasOwn(state, name) ? [[t, state[name]!] as const] : []));
-    for (const [t, value] of given) {
+    const entries = [...own].flatMap(([name, t]) => (Object.hasOwn(state, name) ? [[t, state[name]!] as const] : []));
+    for (const [t, value] of entries) {
       value.requireLive("loadStateDict", "state");
       if (!assign && t.device !== value.device) requireElements("loadStateDict", t);
     }
-    for (const [t, value] of given) {
+    for (const [t, value] of entries) {
       if (assign) outsideScopes(() => replace(t, new Tensor(value.storage, value.desc, value.offset)));
       else copyInto("loadStateDict", t, value);
     }

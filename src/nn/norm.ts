@@ -58,25 +58,25 @@ abstract class BatchNorm extends Module {
     options?: BatchNormLayerOptions,
   ) {
     super();
-    const given = byPosition<BatchNormLayerOptions>(new.target.name, ["eps", "momentum"], [eps, momentum, options]);
+    const settings = byPosition<BatchNormLayerOptions>(new.target.name, ["eps", "momentum"], [eps, momentum, options]);
     requireCount(new.target.name, "numFeatures", numFeatures);
     this.channels = numFeatures;
-    this.epsilon = given.eps ?? 1e-5;
-    this.momentum = given.momentum === undefined ? 0.1 : given.momentum;
-    const affine = given.affine ?? true;
+    this.epsilon = settings.eps ?? 1e-5;
+    this.momentum = settings.momentum === undefined ? 0.1 : settings.momentum;
+    const affine = settings.affine ?? true;
     this.weight = affine
-      ? parameter([numFeatures], given, (p) => {
+      ? parameter([numFeatures], settings, (p) => {
           constant(p, 1);
         })
       : null;
     this.bias =
-      affine && given.bias !== false
-        ? parameter([numFeatures], given, (p) => {
+      affine && settings.bias !== false
+        ? parameter([numFeatures], settings, (p) => {
             constant(p, 0);
           })
         : null;
-    if (given.trackRunningStats === false) return;
-    const at = { device: given.device, dtype: given.dtype };
+    if (settings.trackRunningStats === false) return;
+    const at = { device: settings.device, dtype: settings.dtype };
     // Names in the state are PyTorch's.
     const [average, variance, count] = outsideScopes(
       () => [zeros([numFeatures], at), ones([numFeatures], at), zeros([], { ...at, dtype: "int64" })] as const,
@@ -169,19 +169,19 @@ export class LayerNorm extends Module {
 
   constructor(normalizedShape: number | readonly number[], eps?: number | LayerNormOptions, options?: LayerNormOptions) {
     super();
-    const given = byPosition<LayerNormOptions>("LayerNorm", ["eps"], [eps, options]);
+    const settings = byPosition<LayerNormOptions>("LayerNorm", ["eps"], [eps, options]);
     this.normalizedShape = typeof normalizedShape === "number" ? [normalizedShape] : [...normalizedShape];
     for (const d of this.normalizedShape) requireCount("LayerNorm", "normalizedShape", d);
-    this.epsilon = given.eps ?? 1e-5;
-    const affine = given.elementwiseAffine ?? true;
+    this.epsilon = settings.eps ?? 1e-5;
+    const affine = settings.elementwiseAffine ?? true;
     this.weight = affine
-      ? parameter(this.normalizedShape, given, (p) => {
+      ? parameter(this.normalizedShape, settings, (p) => {
           constant(p, 1);
         })
       : null;
     this.bias =
-      affine && given.bias !== false
-        ? parameter(this.normalizedShape, given, (p) => {
+      affine && settings.bias !== false
+        ? parameter(this.normalizedShape, settings, (p) => {
             constant(p, 0);
           })
         : null;
@@ -217,21 +217,21 @@ export class GroupNorm extends Module {
 
   constructor(numGroups: number, numChannels: number, eps?: number | GroupNormLayerOptions, options?: GroupNormLayerOptions) {
     super();
-    const given = oneByPosition<GroupNormLayerOptions>("GroupNorm", "eps", eps, options);
+    const settings = oneByPosition<GroupNormLayerOptions>("GroupNorm", "eps", eps, options);
     requireCount("GroupNorm", "numGroups", numGroups);
     requireCount("GroupNorm", "numChannels", numChannels);
     this.groups = numGroups;
     this.channels = numChannels;
-    this.epsilon = given.eps ?? 1e-5;
-    const affine = given.affine ?? true;
+    this.epsilon = settings.eps ?? 1e-5;
+    const affine = settings.affine ?? true;
     this.weight = affine
-      ? parameter([numChannels], given, (p) => {
+      ? parameter([numChannels], settings, (p) => {
           constant(p, 1);
         })
       : null;
     this.bias =
-      affine && given.bias !== false
-        ? parameter([numChannels], given, (p) => {
+      affine && settings.bias !== false
+        ? parameter([numChannels], settings, (p) => {
             constant(p, 0);
           })
         : null;

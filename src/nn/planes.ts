@@ -21,7 +21,7 @@ import { byPosition } from "../ops/declare/positional.ts";
 
 /** interpolate with its options kept. Reference: torch.nn.Upsample. */
 export class Upsample extends Module {
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: InterpolateOptions;
 
   constructor(options: InterpolateOptions) {
@@ -81,7 +81,7 @@ export class ChannelShuffle extends Module {
 export class Unfold extends Module {
   /** Length of the window along each spatial axis. */
   readonly kernelSize: PerAxis;
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: FoldOptions;
 
   constructor(kernelSize: PerAxis, options: FoldOptions = {}) {
@@ -100,7 +100,7 @@ export class Fold extends Module {
   readonly outputSize: PerAxis;
   /** Length of the window along each spatial axis. */
   readonly kernelSize: PerAxis;
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: FoldOptions;
 
   constructor(outputSize: PerAxis, kernelSize: PerAxis, options: FoldOptions = {}) {
@@ -118,7 +118,7 @@ export class Fold extends Module {
 abstract class MaxUnpool extends Module {
   /** Length of the window along each spatial axis. */
   readonly kernelSize: PerAxis;
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: UnpoolOptions;
 
   constructor(kernelSize: PerAxis, options: UnpoolOptions = {}) {
@@ -151,7 +151,7 @@ export class MaxUnpool3d extends MaxUnpool {
 export class LocalResponseNorm extends Module {
   /** Number of neighbouring channels. */
   readonly size: number;
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: LocalResponseOptions;
 
   constructor(size: number, options: LocalResponseOptions = {}) {
@@ -167,7 +167,7 @@ export class LocalResponseNorm extends Module {
 
 /** cosineSimilarity along an axis. Reference: torch.nn.CosineSimilarity. */
 export class CosineSimilarity extends Module {
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: SimilarityOptions;
 
   constructor(axis?: number | SimilarityOptions, eps?: number) {
@@ -181,7 +181,7 @@ export class CosineSimilarity extends Module {
 }
 /** pairwiseDistance. Reference: torch.nn.PairwiseDistance. */
 export class PairwiseDistance extends Module {
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: PairwiseOptions;
 
   constructor(p?: number | PairwiseOptions, eps?: number) {

@@ -10,7 +10,7 @@ import { windowOptions } from "../ops/declare/positional.ts";
 abstract class Pool<Options extends object> extends Module {
   /** Length of the window along each spatial axis. */
   readonly kernelSize: PerAxis;
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: Options;
 
   constructor(kernelSize: PerAxis, stride?: PerAxis | Options, padding?: PerAxis | Options, options?: Options) {

@@ -62,7 +62,7 @@ abstract class Recurrent extends Module {
   readonly inputs: number;
   /** Features of the hidden state. */
   readonly width: number;
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: LSTMOptions & RNNOptions;
   /** The source of random numbers. Default: the device's default generator. */
   readonly generator: RandomGenerator | undefined;
@@ -162,10 +162,10 @@ export class GRU extends Recurrent {
 /** Elman's network: h' = tanh (or relu) of the input's and the state's products. Reference: torch.nn.RNN. */
 export class RNN extends Recurrent {
   constructor(inputSize: number, hiddenSize: number, numLayers?: number | RNNOptions, options?: RNNOptions) {
-    const given = oneByPosition<RNNOptions>("RNN", "numLayers", numLayers, options);
-    const { nonlinearity = "tanh" } = given;
+    const settings = oneByPosition<RNNOptions>("RNN", "numLayers", numLayers, options);
+    const { nonlinearity = "tanh" } = settings;
     if (nonlinearity !== "tanh" && nonlinearity !== "relu") throw new ValueError("RNN", "nonlinearity", '"tanh" or "relu"', nonlinearity);
-    super(nonlinearity, { inputSize, hiddenSize, ...given });
+    super(nonlinearity, { inputSize, hiddenSize, ...settings });
   }
 }
 

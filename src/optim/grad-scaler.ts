@@ -79,7 +79,7 @@ export function unscale(tensors: readonly Tensor[], factor: Tensor): Tensor {
  * Reference: torch.amp.GradScaler.
  */
 export class GradScaler {
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: GradScalerOptions;
   #scale: Tensor | null = null;
   #tracker: Tensor | null = null;

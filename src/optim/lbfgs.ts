@@ -145,9 +145,9 @@ interface Memory {
  * no part of a compiled function (the closure may call one). Reference: torch.optim.LBFGS.
  */
 export class LBFGS {
-  /** The parameters, in the order in which they were given. */
+  /** The parameters, in the order in which they were passed. */
   readonly params: readonly Tensor[];
-  /** The options, as they were given. */
+  /** The options passed to the constructor. */
   readonly options: LBFGSOptions;
   #memory: Memory = LBFGS.#empty();
 

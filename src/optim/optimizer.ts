@@ -100,13 +100,13 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
   addParamGroup(input: GroupInput<O>): void {
     if (!isPlain(input) || !isIterable(input.params))
       throw new DTypeError(this.#name, "params", "tensors, or objects with params", input, "Pass model.parameters().");
-    const { params: given, ...own } = input;
+    const { params: members, ...own } = input;
     const names = Object.keys(this.#defaults);
     const unknown = Object.keys(own).find((key) => !names.includes(key));
     if (unknown !== undefined)
       throw new ValueError(this.#name, "params", `groups of params and no more than ${names.join(", ")}`, unknown, meant(unknown, names));
     for (const [key, value] of Object.entries(own)) this.#requireKind(key, value);
-    const params = [...given];
+    const params = [...members];
     const options: O = { ...this.#defaults, ...Object.fromEntries(Object.entries(own).filter(([, v]) => v !== undefined)) };
     if (params.length === 0) throw new ValueError(this.#name, "params", "at least one parameter", "an empty group");
     if (!(options.lr >= 0)) throw new ValueError(this.#name, "lr", "at least 0", options.lr);
@@ -302,22 +302,22 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
     if (saved.paramGroups.length !== this.#groups.length)
       throw new ValueError(`${this.#name}.loadStateDict`, "paramGroups", `${this.#groups.length} groups`, saved.paramGroups.length);
     this.#groups.forEach((group, i) => {
-      const given = saved.paramGroups[i]!;
-      if (given.params.length !== group.params.length)
+      const savedGroup = saved.paramGroups[i]!;
+      if (savedGroup.params.length !== group.params.length)
         throw new ValueError(
           `${this.#name}.loadStateDict`,
           `paramGroups[${i}]`,
           `of ${group.params.length} parameters`,
-          given.params.length,
+          savedGroup.params.length,
         );
     });
     this.#groups.forEach((group, i) => {
-      const given = saved.paramGroups[i]!;
+      const savedGroup = saved.paramGroups[i]!;
       group.changing();
-      Object.assign(group.options, given.options);
-      if (given.initialLr !== undefined) group.initialLr = given.initialLr;
+      Object.assign(group.options, savedGroup.options);
+      if (savedGroup.initialLr !== undefined) group.initialLr = savedGroup.initialLr;
       this.checkOptions(group.options);
-      const states = new Map(group.params.map((p, j) => [p, saved.state[given.params[j]!]]));
+      const states = new Map(group.params.map((p, j) => [p, saved.state[savedGroup.params[j]!]]));
       for (const unit of this.#units) if (unit.group === group) this.#loadUnit(unit, states);
     });
   }

@@ -14,7 +14,7 @@ export function checkBetas(operation: string, betas: readonly number[]): void {
     throw new ValueError(operation, "betas", "two numbers in [0, 1)", betas);
 }
 
-/** The options given, over the defaults; undefined stands for the default. */
+/** The options passed, over the defaults; undefined stands for the default. */
 export const withDefaults = <O extends object>(defaults: O, options: Partial<O>): O => ({
   ...defaults,
   ...(Object.fromEntries(Object.entries(options).filter(([, v]) => v !== undefined)) as Partial<O>),

@@ -34,8 +34,8 @@ export const fillOp = define<FillAttributes>({
     if ((p.smaller as FillAttributes).value === value) return lower([]);
     const number = p.number((a: FillAttributes) => Number(a.value), isInteger(dtype) ? "int32" : "float32");
     const one = (): Expr => (number.dtype === dtype ? number : g.cast(number, { output: { dtype } }));
-    const given = dtype === "bfloat16" ? narrowToBfloat16(g, roundToBfloat16(g, number)) : one();
-    return [g.packed(g.expand(given, shape.length === 0 ? [1] : out!.shape))];
+    const element = dtype === "bfloat16" ? narrowToBfloat16(g, roundToBfloat16(g, number)) : one();
+    return [g.packed(g.expand(element, shape.length === 0 ? [1] : out!.shape))];
   },
 });
 

@@ -172,8 +172,8 @@ export function runOver<A>(definition: Definition<A>, inputs: readonly Tensor[],
 }
 
 function makeOver<A>(native: NativeDevice, definition: Definition<A>, inputs: readonly Tensor[], attrs: A): EagerProgram {
-  const given = inputs.map((t) => ({ desc: t.desc, residue: residueOf(t) }));
-  const graph = lowerDefinition(native, definition, given, attrs, definition.infer(inputs.map((t) => t.desc), attrs), true); // prettier-ignore
+  const operands = inputs.map((t) => ({ desc: t.desc, residue: residueOf(t) }));
+  const graph = lowerDefinition(native, definition, operands, attrs, definition.infer(inputs.map((t) => t.desc), attrs), true); // prettier-ignore
   graph.state = [{ buffer: graph.inputs[0]!, value: graph.outputs[0]! }];
   graph.outputs = [];
   const base = { native, outputs: [], isSimple: false, reason: "", fill: null, dropped: false };

@@ -43,10 +43,10 @@ export function roundsHalf({ id, binding, capabilities: { seesTexels } }: Native
     dispatchables: [describeShader(call, 1)],
     steps: [{ group: 0, dispatch: 0, inputs: [[0, 0, size]], outputs: [[1, 0, size]] }],
   });
-  const given = binding.upload(id, Uint32Array.from(QUESTIONS, bitsOfFloat), {});
-  const answer = binding.run(made, {}, given);
+  const input = binding.upload(id, Uint32Array.from(QUESTIONS, bitsOfFloat), {});
+  const answer = binding.run(made, {}, input);
   const answers = new Uint32Array(binding.readSync(answer, 0, size));
-  for (const handle of [given, answer]) binding.release(handle);
+  for (const handle of [input, answer]) binding.release(handle);
   binding.releaseProgram(made);
   return QUESTIONS.every((x, i) => (Number.isNaN(x) ? (answers[i]! & 0x7fff) > 0x7c00 : answers[i] === halfOfFloat(x)));
 }

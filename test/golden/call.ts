@@ -139,7 +139,7 @@ export class Call {
   }
 
   /** The value as it is, undefined where it is not given or null. */
-  given<T>(...names: string[]): T | undefined {
+  defined<T>(...names: string[]): T | undefined {
     const v = this.get(...names);
     return v === undefined || v === null ? undefined : (v as T);
   }

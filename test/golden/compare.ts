@@ -78,12 +78,12 @@ export function boundOf(c: Case, want: GoldenTensor, recorded: Tolerance | undef
 
 /** Places in an input with ties: each must show the value that the recorded place shows. */
 function placesDiffer(call: Call, got: dx.Tensor, want: GoldenTensor): string | null {
-  const given = call.axes("dim", "axis");
+  const dims = call.axes("dim", "axis");
   const x = call.x;
   const all = elements(x);
   const found = elements(got).map(Number);
   const wanted = elementsOf(want).map(Number);
-  const axis = typeof given === "number" && x.rank > 0 ? (given < 0 ? given + x.rank : given) : call.has("k") ? x.rank - 1 : null;
+  const axis = typeof dims === "number" && x.rank > 0 ? (dims < 0 ? dims + x.rank : dims) : call.has("k") ? x.rank - 1 : null;
   const strides = x.shape.map((_, i) => x.shape.slice(i + 1).reduce((p, q) => p * q, 1));
   const kept =
     axis !== null && want.shape.length === x.rank ? want.shape : axis === null ? null : x.shape.map((d, i) => (i === axis ? 1 : d));

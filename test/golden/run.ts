@@ -204,19 +204,19 @@ function compiled(c: Case, context: Context): Outcome {
   try {
     return dx.noGrad(() => {
       for (const round of [1, 2, 3]) {
-        const given = round === 1 ? operands : round === 2 ? others() : operandsOf(c, make);
+        const roundOperands = round === 1 ? operands : round === 2 ? others() : operandsOf(c, make);
         if (round === 2) {
           const eager = attempt(() => run(...others().values()));
           if (eager === null) continue;
           // Numbers that are drawn differ from call to call.
           const drawn = c.compare?.includes("meta") === true;
-          const problem = outputsDiffer(program(...given.values()), eager, drawn);
+          const problem = outputsDiffer(program(...roundOperands.values()), eager, drawn);
           if (problem !== null) return { id: c.id, result: "failed" as const, reason: `compiled, other data: ${problem}` };
           continue;
         }
-        const outputs = attemptDynamic(entry, () => program(...given.values()));
+        const outputs = attemptDynamic(entry, () => program(...roundOperands.values()));
         if (outputs === null) return { id: c.id, result: "passed" as const };
-        const problem = checkOutputs(c, asCall([...given.values()]), outputs, entry, isMicrosoft);
+        const problem = checkOutputs(c, asCall([...roundOperands.values()]), outputs, entry, isMicrosoft);
         if (problem !== null) return { id: c.id, result: "failed" as const, reason: `compiled, call ${round}: ${problem}` };
       }
       if (fallbacks() > before)

@@ -33,11 +33,11 @@ async function judge(name: string, bytes: Uint8Array, read: (bytes: Uint8Array) 
   let errors = 0;
   for (let i = 0; i < count; i++) {
     const random = generator(seed * 1_000_003 + i * 7919 + bytes.length);
-    const given = damaged(bytes, random);
-    const what = `${name}, ${i}, seed ${seed}: ${Buffer.from(given.subarray(0, 200)).toString("hex")}`;
+    const input = damaged(bytes, random);
+    const what = `${name}, ${i}, seed ${seed}: ${Buffer.from(input.subarray(0, 200)).toString("hex")}`;
     const start = performance.now();
     try {
-      await read(given);
+      await read(input);
     } catch (error) {
       errors++;
       expect([what, error instanceof dx.DxError ? "typed" : error]).toEqual([what, "typed"]);
@@ -58,15 +58,15 @@ test("safetensors files", async () => {
     empty: dx.zeros([0, 4]),
   };
   const bytes = await dx.io.safetensors.serialize(tensors, { kind: "test" });
-  const read = (given: Uint8Array): void =>
-    dx.scope(() => Object.values(dx.io.safetensors.deserialize(given).tensors).forEach((t) => t.toArraySync()));
+  const read = (input: Uint8Array): void =>
+    dx.scope(() => Object.values(dx.io.safetensors.deserialize(input).tensors).forEach((t) => t.toArraySync()));
   const errors = await judge("safetensors", bytes, read, rounds * 4);
   expect(errors).toBeGreaterThan(rounds);
 });
 
 test("IDX files", async () => {
   const bytes = Uint8Array.from([0, 0, 0x0d, 2, 0, 0, 0, 2, 0, 0, 0, 3, ...new Uint8Array(24).map((_, i) => i)]);
-  const errors = await judge("idx", bytes, (given) => dx.data.parseIdx(given), rounds * 4);
+  const errors = await judge("idx", bytes, (input) => dx.data.parseIdx(input), rounds * 4);
   expect(errors).toBeGreaterThan(rounds);
 });
 

@@ -44,7 +44,7 @@ eachDevice("mistakes that were ignored", (device) => {
       (name) => [`dx.optim.${name}([{ params: [p()], lr: "0.5" }])`, "ValueError", /: lr must be a number; received "0\.5"\.$/] as const,
     ),
     ["z().sum({ dmi: 0 })", "ValueError", /^sum: axis must be /],
-    ["z().sum({ dim: 0, axis: 0 })", "ValueError", /^sum: axis must be given once/],
+    ["z().sum({ dim: 0, axis: 0 })", "ValueError", /^sum: axis must be passed once/],
     ["z().sum(0, { keepdims: true })", "ValueError", /received keepdims\. Did you mean keepDims\?$/],
     ["z().exp(1)", "ValueError", /^exp: arguments must be none; received 1/],
     ["z().add('1')", "DTypeError", /^add: b must be /],

@@ -3,7 +3,7 @@ import { refuses } from "./refuses.ts";
 
 refuses("mistakes with tensors", [
   ["dx.arange(0, 4, 0)", "ValueError", "arange: step must be a number that leads from 0 to 4; received 0."],
-  ["dx.arange(0, 4, { start: 1 })", "ValueError", "arange: start must be given once; received 1."],
+  ["dx.arange(0, 4, { start: 1 })", "ValueError", "arange: start must be passed once; received 1."],
   ['dx.arange("4")', "ValueError", 'arange: end must be a number; received "4".'],
   [
     'x().flatten("1")',

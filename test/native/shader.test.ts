@@ -84,9 +84,9 @@ eachDevice("shaders", (name) => {
     ]; // prettier-ignore
     const convert = assemble(THREADS, 2, 1, guarded(...address, op("ld_raw", to(2), r(0), fromBuffer(0)), op("f32tof16", to(2), r(2)), op("store_raw", toBuffer(1), r(0), r(2)))); // prettier-ignore
     const made = binding.createProgram(id, program(shader(convert, 1), [whole(0)], [whole(1)]));
-    const given = Float32Array.from({ length: N }, (_, i) => cases[i % cases.length]![0]);
-    const words = new Uint32Array(floats(binding.run(made, {}, binding.upload(id, given, {}))).buffer);
-    expect([...words].map((w, i) => [given[i], w & 0xffff])).toEqual([...given].map((x, i) => [x, cases[i % cases.length]![1]]));
+    const input = Float32Array.from({ length: N }, (_, i) => cases[i % cases.length]![0]);
+    const words = new Uint32Array(floats(binding.run(made, {}, binding.upload(id, input, {}))).buffer);
+    expect([...words].map((w, i) => [input[i], w & 0xffff])).toEqual([...input].map((x, i) => [x, cases[i % cases.length]![1]]));
     for (const [x, half] of cases) expect(operation("f32.to.half").apply(Math.fround(x), 0, 0)).toBe(half);
     binding.releaseProgram(made);
   });

@@ -278,8 +278,8 @@ eachDevice("nn.Module", (device) => {
         expect(dx.nn.sequential(layer, dx.nn.relu())(x).shape).toEqual([1, 1]);
         const f = dx.compile(layer);
         for (const k of [1, 2, 3]) {
-          const given = dx.tensor([[k, -k]]);
-          expect(f(given).dataSync()).toEqual(layer(given).dataSync());
+          const row = dx.tensor([[k, -k]]);
+          expect(f(row).dataSync()).toEqual(layer(row).dataSync());
         }
         expect(() => dx.relu(m as never)).toThrow("received a Named");
         m.dispose();

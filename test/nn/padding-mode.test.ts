@@ -5,9 +5,9 @@ import { eachMode } from "../device.ts";
 import { expectClose } from "../tolerance.ts";
 
 const firsts = {
-  circular: { given: [-1.211, 1.3989, 1.2307], same: [1.3989, 1.2307, -1.3417] },
-  reflect: { given: [-2.0411, -1.8201, -2.7819], same: [-1.8201, -2.7819, -4.124] },
-  replicate: { given: [-1.1106, -1.5779, -2.3412], same: [-1.5779, -2.3412, -1.7764] },
+  circular: { numbers: [-1.211, 1.3989, 1.2307], same: [1.3989, 1.2307, -1.3417] },
+  reflect: { numbers: [-2.0411, -1.8201, -2.7819], same: [-1.8201, -2.7819, -4.124] },
+  replicate: { numbers: [-1.1106, -1.5779, -2.3412], same: [-1.5779, -2.3412, -1.7764] },
 } as const;
 
 eachMode("a convolution layer's padding", (_, mode) => {
@@ -16,13 +16,13 @@ eachMode("a convolution layer's padding", (_, mode) => {
       const x = dx.sin(dx.arange(40, { dtype: "float32" })).reshape(1, 2, 4, 5);
       const weight = dx.cos(dx.arange(36, { dtype: "float32" })).reshape(2, 2, 3, 3);
       for (const [name, padding] of [
-        ["given", [1, 2]],
+        ["numbers", [1, 2]],
         ["same", "same"],
       ] as const) {
         const layer = dx.nn.conv2d(2, 2, 3, { padding, paddingMode, bias: false });
         dx.noGrad(() => layer.weight.copy_(weight));
         const y = mode.run((t: dx.Tensor) => layer.forward(t), x);
-        expect(y.shape).toEqual([1, 2, 4, name === "given" ? 7 : 5]);
+        expect(y.shape).toEqual([1, 2, 4, name === "numbers" ? 7 : 5]);
         expectClose(y.reshape(-1).slice(0, 0, 3), firsts[paddingMode][name], { rtol: 1e-4, atol: 1e-4 });
       }
     });

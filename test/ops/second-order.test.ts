@@ -23,7 +23,7 @@ describe.each(devices)("gradients on %s", (device) => {
     clean(
       device,
       () => {
-        const given = inputs.map(([shape, values]) => {
+        const operands = inputs.map(([shape, values]) => {
           const size = shape.reduce((a, b) => a * b, 1);
           return dx
             .tensor(
@@ -32,8 +32,8 @@ describe.each(devices)("gradients on %s", (device) => {
             )
             .requiresGrad_();
         });
-        expect(dx.gradcheck(fn, given, { step })).toBe(true);
-        if (!once) expect(dx.gradcheck(gradientsOf(fn), given, { step, absolute: 5e-3, relative: 1e-2 })).toBe(true);
+        expect(dx.gradcheck(fn, operands, { step })).toBe(true);
+        if (!once) expect(dx.gradcheck(gradientsOf(fn), operands, { step, absolute: 5e-3, relative: 1e-2 })).toBe(true);
       },
       { collect: true },
     ),

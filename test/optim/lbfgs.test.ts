@@ -15,8 +15,8 @@ interface Recorded {
 }
 const recorded = JSON.parse(readFileSync(new URL("pytorch/lbfgs.json", import.meta.url), "utf8")) as Recorded;
 
-function optionsOf(given: Readonly<Record<string, number | string>>): Partial<dx.optim.LBFGSOptions> {
-  const { line_search_fn: search, lr, max_iter: maxIter, history_size: historySize, tolerance_change: toleranceChange } = given;
+function optionsOf(options: Readonly<Record<string, number | string>>): Partial<dx.optim.LBFGSOptions> {
+  const { line_search_fn: search, lr, max_iter: maxIter, history_size: historySize, tolerance_change: toleranceChange } = options;
   return {
     ...(search === undefined ? {} : { lineSearchFn: "strongWolfe" as const }),
     ...Object.fromEntries(Object.entries({ lr, maxIter, historySize, toleranceChange }).filter(([, v]) => v !== undefined)),

@@ -65,17 +65,17 @@ const ways: readonly Way[] = [
 
 eachDevice("optimizers beside PyTorch's", (device) => {
   ways.forEach((way, w) => {
-    recorded.runs.forEach(({ name, options, schedule: given, after, state }, r) => {
-      if (given === null && way.isInside) return;
+    recorded.runs.forEach(({ name, options, schedule: row, after, state }, r) => {
+      if (row === null && way.isInside) return;
       // Eager and compiled all; of the other ways every second run, and each run in some of them.
       if (!isWhole && w > 1 && (w + r) % 2 === 1) return;
-      test(`${name}(${JSON.stringify(options)})${given === null ? "" : `, ${given[0]}`}${way.name}`, async () => {
+      test(`${name}(${JSON.stringify(options)})${row === null ? "" : `, ${row[0]}`}${way.name}`, async () => {
         await clean(
           device,
           () => {
             const params = recorded.starts.map((s) => new dx.nn.Parameter(dx.tensor(s)));
             const optimizer = make(name, params, options);
-            const scheduler = given === null ? null : schedule(optimizer, given);
+            const scheduler = row === null ? null : schedule(optimizer, row);
             const at: (readonly (readonly number[])[])[] = [];
             // In the shape and the graph of a training: the gradients are those of a product.
             const body = (steps: readonly Gradients[]): dx.Tensor[][] =>

@@ -61,7 +61,7 @@ class CompiledRun {
   }
 
   outcome(): Outcome {
-    const compiled = dx.compile((...given: dx.Tensor[]) => this.#body(given));
+    const compiled = dx.compile((...args: dx.Tensor[]) => this.#body(args));
     try {
       let last = passed;
       for (let call = 0; call < this.#calls && last.result === "pass"; call++) last = this.#call(compiled, call);
@@ -71,12 +71,12 @@ class CompiledRun {
     }
   }
 
-  #call(compiled: (...given: dx.Tensor[]) => Results, call: number): Outcome {
-    const given = this.#args.map(leafTensor);
+  #call(compiled: (...args: dx.Tensor[]) => Results, call: number): Outcome {
+    const operands = this.#args.map(leafTensor);
     if (call > 0) dx.noGrad(() => this.#reset());
     let results: Results;
     try {
-      results = compiled(...given);
+      results = compiled(...operands);
     } catch (error) {
       return judgeThrown(this.#program, error, this.#inside.path, call);
     } finally {
@@ -86,19 +86,19 @@ class CompiledRun {
       const i = this.#inner.indexOf(out);
       if (i >= 0) return this.#cells !== null && results[i] !== null ? this.#cells[i]! : (results[i] as dx.Tensor | null);
       const name = nameIn(out);
-      const t = this.#outside.tensors.get(name) ?? given[this.#args.findIndex((l) => l.n === name)]!;
+      const t = this.#outside.tensors.get(name) ?? operands[this.#args.findIndex((l) => l.n === name)]!;
       return isGradient(out) ? t.grad : t;
     };
     return judgeValues(this.#program, find, { isFlagged: false, call });
   }
 
   /** The function that is compiled. */
-  #body(given: readonly dx.Tensor[]): Results {
+  #body(args: readonly dx.Tensor[]): Results {
     const machine = new Machine(this.#before);
     this.#inside = machine;
     for (const [name, made] of this.#outside.optimizers) machine.optimizers.set(name, made);
     for (const leaf of this.#state) machine.tensors.set(leaf.n, this.#outside.tensor(leaf.n));
-    for (const [i, leaf] of this.#args.entries()) machine.tensors.set(leaf.n, given[i]!);
+    for (const [i, leaf] of this.#args.entries()) machine.tensors.set(leaf.n, args[i]!);
     machine.run(this.#program.body);
     const found = this.#inner.map((out) => machine.result(out));
     const cells = this.#cells;

@@ -50,10 +50,10 @@ async function ensureHostPackages() {
     throw new ScriptError("TOOLS_MISSING", `apt could not install ${missing.join(", ")}; see above.`);
 }
 
-async function makeRoot(given: string | undefined) {
+async function makeRoot(mirrorUrl: string | undefined) {
   const root = cellRoot();
   rmSync(root, { recursive: true, force: true });
-  const mirror = await debootstrap(recipe.suite, `${root}.new`, { mirror: given, caller: "wine" });
+  const mirror = await debootstrap(recipe.suite, `${root}.new`, { mirror: mirrorUrl, caller: "wine" });
   renameSync(`${root}.new`, root);
   mkdirSync(join(root, "work"), { recursive: true });
   mkdirSync(insideCell(), { recursive: true });

@@ -258,16 +258,16 @@ function convolve(operation: string, spatial: number, x: Tensor, weight: Tensor,
   const dilation = expandList(operation, "dilation", options.dilation ?? 1, spatial, 1);
   const kernel = weight.shape.slice(2);
   const input = x.shape.slice(-spatial);
-  const given = options.padding ?? 0;
-  if (given === "same" && stride.some((s) => s !== 1)) throw new ValueError(operation, "stride", '1 with padding "same"', stride);
+  const requested = options.padding ?? 0;
+  if (requested === "same" && stride.some((s) => s !== 1)) throw new ValueError(operation, "stride", '1 with padding "same"', stride);
   const total = kernel.map((k, i) => (k - 1) * dilation[i]!);
   const padding =
-    given === "same"
+    requested === "same"
       ? total.map((t) => Math.floor(t / 2))
-      : given === "valid"
+      : requested === "valid"
         ? kernel.map(() => 0)
-        : expandList(operation, "padding", given, spatial);
-  const end = given === "same" ? total.map((t, i) => t - padding[i]!) : padding;
+        : expandList(operation, "padding", requested, spatial);
+  const end = requested === "same" ? total.map((t, i) => t - padding[i]!) : padding;
   const output = input.map((d, i) => Math.floor((d + padding[i]! + end[i]! - extent(kernel[i]!, dilation[i]!)) / stride[i]!) + 1);
   if (output.some((d) => d < 1))
     throw new ShapeError(

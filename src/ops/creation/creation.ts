@@ -54,8 +54,8 @@ export function withGrad(operation: string, t: Tensor, options: TensorOptions): 
 }
 
 /** @internal A tensor of packed bytes on a device. */
-export function fromBytes(operation: string, dev: Device, dtype: DType, shape: Shape, given: ArrayBufferView): Tensor {
-  const bytes = dtype === "bool" ? truths(given) : given;
+export function fromBytes(operation: string, dev: Device, dtype: DType, shape: Shape, source: ArrayBufferView): Tensor {
+  const bytes = dtype === "bool" ? truths(source) : source;
   const t = tracer();
   if (t !== null) return t.constant(dev, dtype, shape, bytes);
   const storage = upload(nativeDevice(dev, operation), bytes, operation);
@@ -183,13 +183,13 @@ const like = (x: Tensor, options: TensorOptions): TensorOptions => ({
   device: options.device ?? x.device,
 });
 
-/** full() with the shape of x, and its dtype and device unless given. */
+/** full() with the shape of x, and its dtype and device unless the options name others. */
 export const fullLike = (x: Tensor, value: Scalar, options: TensorOptions = {}): Tensor => full(x.shape, value, like(x, options));
-/** zeros() with the shape, dtype and device of x, unless given. Reference: torch.zeros_like. */
+/** zeros() with the shape, dtype and device of x, unless the options name others. Reference: torch.zeros_like. */
 export const zerosLike = (x: Tensor, options: TensorOptions = {}): Tensor => fullLike(x, 0, options);
-/** ones() with the shape, dtype and device of x, unless given. Reference: torch.ones_like. */
+/** ones() with the shape, dtype and device of x, unless the options name others. Reference: torch.ones_like. */
 export const onesLike = (x: Tensor, options: TensorOptions = {}): Tensor => fullLike(x, 1, options);
-/** empty() with the shape, dtype and device of x, unless given. Reference: torch.empty_like. */
+/** empty() with the shape, dtype and device of x, unless the options name others. Reference: torch.empty_like. */
 export const emptyLike = (x: Tensor, options: TensorOptions = {}): Tensor => empty(x.shape, like(x, options));
 
 export const methods = { fullLike, zerosLike, onesLike };

@@ -16,13 +16,13 @@ const like = (x: Tensor, options: TensorOptions): TensorOptions => ({
   device: options.device ?? x.device,
 });
 
-/** empty() with the dtype and device of x, unless given. Reference: torch.Tensor.new_empty. */
+/** empty() with the dtype and device of x, unless the options name others. Reference: torch.Tensor.new_empty. */
 export const newEmpty = (x: Tensor, shape: Shape, options: TensorOptions = {}): Tensor => empty(shape, like(x, options));
-/** zeros() with the dtype and device of x, unless given. Reference: torch.Tensor.new_zeros. */
+/** zeros() with the dtype and device of x, unless the options name others. Reference: torch.Tensor.new_zeros. */
 export const newZeros = (x: Tensor, shape: Shape, options: TensorOptions = {}): Tensor => zeros(shape, like(x, options));
-/** ones() with the dtype and device of x, unless given. Reference: torch.Tensor.new_ones. */
+/** ones() with the dtype and device of x, unless the options name others. Reference: torch.Tensor.new_ones. */
 export const newOnes = (x: Tensor, shape: Shape, options: TensorOptions = {}): Tensor => ones(shape, like(x, options));
-/** full() with the dtype and device of x, unless given. Reference: torch.Tensor.new_full. */
+/** full() with the dtype and device of x, unless the options name others. Reference: torch.Tensor.new_full. */
 export const newFull = (x: Tensor, shape: Shape, value: number | bigint | boolean, options: TensorOptions = {}): Tensor =>
   full(shape, value, like(x, options));
 
@@ -47,7 +47,7 @@ export function emptyPermuted(shape: Shape, layout: readonly number[], options: 
   return emptyStrided(shape, strides, options);
 }
 
-/** emptyStrided() with the dtype and device of x, unless given. Reference: torch.Tensor.new_empty_strided. */
+/** emptyStrided() with the dtype and device of x, unless the options name others. Reference: torch.Tensor.new_empty_strided. */
 export const newEmptyStrided = (x: Tensor, shape: Shape, strides: readonly number[], options: TensorOptions = {}): Tensor =>
   emptyStrided(shape, strides, like(x, options));
 

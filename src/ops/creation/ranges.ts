@@ -65,9 +65,9 @@ export function arange(start: number, end: number, options?: RangeOptions): Tens
 export function arange(start: number, end: number, step: number, options?: TensorOptions): Tensor;
 export function arange(end: number, second?: number | RangeOptions, third?: number | RangeOptions, last: TensorOptions = {}): Tensor {
   const isPair = typeof second === "number";
-  const given: RangeOptions = { ...last, ...(typeof second === "object" ? second : {}), ...(typeof third === "object" ? third : {}) };
-  if (isPair && given.start !== undefined) throw new ValueError("arange", "start", "given once", given.start);
-  const { start = isPair ? end : 0, step = typeof third === "number" ? third : 1, ...options } = given;
+  const settings: RangeOptions = { ...last, ...(typeof second === "object" ? second : {}), ...(typeof third === "object" ? third : {}) };
+  if (isPair && settings.start !== undefined) throw new ValueError("arange", "start", "passed once", settings.start);
+  const { start = isPair ? end : 0, step = typeof third === "number" ? third : 1, ...options } = settings;
   if (isPair) end = second;
   if (![start, end, step].every(Number.isFinite))
     throw new ValueError("arange", "start, end and step", "finite numbers", [start, end, step]);

@@ -36,9 +36,9 @@ export const isIterable = (value: unknown): value is Iterable<unknown> =>
 /** The first field that is not as it should be, or null. */
 function wrongField(value: Record<string, unknown>, fields: Fields): string | null {
   for (const key in value) {
-    const given = value[key];
-    if (given === undefined) continue;
-    if (!Object.hasOwn(fields, key) || !fields[key]!.is(given)) return key;
+    const entry = value[key];
+    if (entry === undefined) continue;
+    if (!Object.hasOwn(fields, key) || !fields[key]!.is(entry)) return key;
   }
   return null;
 }
@@ -101,8 +101,8 @@ const isModule = (value: unknown): boolean =>
   typeof value === "function" && "stateDict" in value && "parameters" in value && typeof value.parameters === "function";
 
 /** The most similar field name, other names included. */
-function meantBy(given: string, names: readonly string[], aliases: Aliases = {}): string | undefined {
-  const near = nearest(given, [...names, ...Object.keys(aliases)]);
+function meantBy(received: string, names: readonly string[], aliases: Aliases = {}): string | undefined {
+  const near = nearest(received, [...names, ...Object.keys(aliases)]);
   return near === null ? undefined : `Did you mean ${Object.hasOwn(aliases, near) ? aliases[near] : near}?`;
 }
 

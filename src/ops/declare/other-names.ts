@@ -26,7 +26,7 @@ const axisNames: Readonly<Record<string, readonly string[]>> = {
 };
 
 const twice = (operation: string, name: string, other: string): ValueError =>
-  new ValueError(operation, name, `given once`, `${name} and ${other}`, `${other} is another name of ${name}.`);
+  new ValueError(operation, name, "passed once", `${name} and ${other}`, `${other} is another name of ${name}.`);
 
 /** A word in this library's spelling where it is taken so, else as it is. */
 function spelled(value: unknown, { is }: Kind): unknown {
@@ -67,7 +67,7 @@ function byName(
   operation: string,
   parameters: Parameters,
   from: number,
-  given: Readonly<Record<string, unknown>>,
+  entries: Readonly<Record<string, unknown>>,
 ): readonly unknown[] | null {
   const last = parameters.length - 1;
   const { fields, aliases } = parameters[last]![1];
@@ -75,8 +75,8 @@ function byName(
   const options: Record<string, unknown> = {};
   let isByName = false;
   let unknown: string | null = null;
-  for (const key in given) {
-    const value = given[key];
+  for (const key in entries) {
+    const value = entries[key];
     if (value === undefined) continue;
     const i = parameterOf(key, parameters, from);
     if (i >= 0 && !(i === last && fields !== null)) {

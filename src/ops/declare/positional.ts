@@ -13,14 +13,14 @@ export function byPosition<O extends object>(operation: string, names: readonly 
   const options = (i < 0 ? {} : values[i]) as O;
   const after = i < 0 ? undefined : values.slice(i + 1).find((v) => v !== undefined);
   if (after !== undefined) throw new ValueError(operation, "arguments", "none after an object of options", after);
-  const given = i < 0 ? values : values.slice(0, i);
-  if (!given.some((v) => v !== undefined)) return options;
+  const passed = i < 0 ? values : values.slice(0, i);
+  if (!passed.some((v) => v !== undefined)) return options;
   const made = { ...options } as Record<string, unknown>;
-  given.forEach((value, k) => {
+  passed.forEach((value, k) => {
     if (value === undefined) return;
     const name = names[k]!;
     if (made[name] !== undefined)
-      throw new ValueError(operation, name, "given once", `${String(value)} by position, and among the options`);
+      throw new ValueError(operation, name, "passed once", `${String(value)} by position, and among the options`);
     made[name] = value;
   });
   return made as O;

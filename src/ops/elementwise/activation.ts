@@ -217,8 +217,8 @@ const geluTanhGradient = gradientOf("geluTanhGrad", (g, dy, x) => {
 const geluTanhOp = formula("geluTanh", {
   emit: (f, [x]) => f.mul(x!, f.g.activationSigmoid(f.mul(x!, f.affine(f.square(x!), CUBIC, LINEAR)))),
   grad: [
-    (dy, [given]): Tensor => {
-      const atOnce = geluTanhGradient(dy, given!);
+    (dy, [input]): Tensor => {
+      const atOnce = geluTanhGradient(dy, input!);
       if (atOnce !== null) return atOnce;
       // s = sigmoid(w), its derivative by w, and w'.
       const parts = (v: Tensor): readonly [Tensor, Tensor, Tensor] => {
@@ -235,7 +235,7 @@ const geluTanhOp = formula("geluTanh", {
         const bend = add(mul(sub(1, mul(s, 2)), square(rate)), mul(v, 6 * CUBIC));
         return mul(d, mul(bell, add(mul(rate, 2), mul(v, bend))));
       };
-      return toDType(bySlopes(toDType(dy, "float32"), toDType(given!, "float32"), [slope, curve]), dy.dtype);
+      return toDType(bySlopes(toDType(dy, "float32"), toDType(input!, "float32"), [slope, curve]), dy.dtype);
     },
   ],
 });
@@ -397,11 +397,11 @@ export interface SoftplusOptions {
 
 /** ln(1 + e^(beta x)) / beta, and x where beta x > threshold. DirectML: EXP, LOG. Reference: torch.nn.functional.softplus. */
 export function softplus(x: Tensor, beta?: number | SoftplusOptions, threshold?: number): Tensor {
-  const given =
+  const settings =
     typeof beta === "object" && threshold === undefined
       ? beta
       : byPosition<SoftplusOptions>("softplus", ["beta", "threshold"], [beta, threshold]);
-  const { beta: factor = 1, threshold: limit = 20 } = given;
+  const { beta: factor = 1, threshold: limit = 20 } = settings;
   finite("softplus", "beta", factor);
   if (factor === 0) throw new ValueError("softplus", "beta", "not 0", factor);
   return floatOnly("softplus", x, () => call(softplusOp, [x], { beta: factor, threshold: limit }));
@@ -419,10 +419,10 @@ const mishGradient = gradientOf("mishGrad", (g, dy, x) => {
 const mishOp = formula("mish", {
   emit: (f, [x]) => f.mul(x!, f.g.elementWiseTanh(emitSoftplus(f.g, x!, { beta: 1, threshold: 20 }))),
   grad: [
-    (dy, [given]): Tensor => {
-      const atOnce = mishGradient(dy, given!);
+    (dy, [input]): Tensor => {
+      const atOnce = mishGradient(dy, input!);
       if (atOnce !== null) return atOnce;
-      const x = toDType(given!, "float32");
+      const x = toDType(input!, "float32");
       const t = tanh(softplus(x));
       return toDType(mul(dy, add(t, mul(mul(x, sigmoid(x)), sub(1, square(t))))), dy.dtype);
     },

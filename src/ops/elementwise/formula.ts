@@ -180,8 +180,8 @@ export function formula<A = undefined>(name: string, options: FormulaOptions<A>)
     ],
     lower: (g, inputs, attrs, [out]) => {
       const inner = out!.dtype === "float16" && !ownPrecision ? "float32" : out!.dtype;
-      const given = aligned(g, inputs, inner, out!.shape);
-      return [cast(g, emit(new Formula(g, inner, given[0]!.sizes), given, attrs), out!.dtype)];
+      const operands = aligned(g, inputs, inner, out!.shape);
+      return [cast(g, emit(new Formula(g, inner, operands[0]!.sizes), operands, attrs), out!.dtype)];
     },
     grad:
       grad === null

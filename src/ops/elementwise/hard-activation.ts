@@ -48,11 +48,11 @@ export interface HardtanhOptions {
 
 /** x limited to [min, max]. Reference: torch.nn.functional.hardtanh. DirectML: ELEMENT_WISE_CLIP. */
 export function hardtanh(x: Tensor, minVal?: number | HardtanhOptions, maxVal?: number): Tensor {
-  const given =
+  const settings =
     typeof minVal === "object" && maxVal === undefined
       ? minVal
       : byPosition<HardtanhOptions>("hardtanh", ["minVal", "maxVal"], [minVal, maxVal]);
-  const { minVal: min = -1, maxVal: max = 1 } = given;
+  const { minVal: min = -1, maxVal: max = 1 } = settings;
   if (x.dtype === "bool") throw new DTypeError("hardtanh", "x", "a number", x.describe());
   for (const [name, v] of Object.entries({ minVal: min, maxVal: max }))
     requireRepresentable("hardtanh", name, isInteger(x.dtype) ? "int64" : x.dtype, v);

@@ -139,14 +139,14 @@ const clampGradient =
     if (isNumber) return [give(0, () => logicalAnd(gt(x!, min!), lt(x!, max!))), null, null];
     const isOpen = lt(min!, max!);
     const share = (edge: Tensor): Tensor => where(logicalAnd(eq(x!, edge), isOpen), mul(dy, 0.5), zero);
-    const given = (i: number, t: () => Tensor): Tensor | null => (needs[i] ? sumTo(t(), specs[i]!) : null);
+    const ifNeeded = (i: number, t: () => Tensor): Tensor | null => (needs[i] ? sumTo(t(), specs[i]!) : null);
     return [
-      given(0, () => {
+      ifNeeded(0, () => {
         const isTied = logicalAnd(logicalOr(eq(x!, min!), eq(x!, max!)), isOpen);
         return where(logicalOr(lt(x!, min!), gt(x!, max!)), zero, where(isTied, mul(dy, 0.5), dy));
       }),
-      given(1, () => where(logicalAnd(lt(x!, min!), le(min!, max!)), dy, share(min!))),
-      given(2, () => where(logicalOr(logicalAnd(gt(x!, max!), le(min!, max!)), gt(min!, max!)), dy, share(max!))),
+      ifNeeded(1, () => where(logicalAnd(lt(x!, min!), le(min!, max!)), dy, share(min!))),
+      ifNeeded(2, () => where(logicalOr(logicalAnd(gt(x!, max!), le(min!, max!)), gt(min!, max!)), dy, share(max!))),
     ];
   };
 

@@ -46,9 +46,9 @@ export async function debugShader(
   const buffers: { [name: string]: Uint32Array } = {};
   for (const b of source.buffers) {
     const words = new Uint32Array(wordsOf(b, sizeOf(facts.shapes[b.name]!)));
-    const given = inputs[b.name];
-    if (given !== undefined) {
-      const { buffer, byteOffset, byteLength } = (await data(given)) as TypedArray;
+    const input = inputs[b.name];
+    if (input !== undefined) {
+      const { buffer, byteOffset, byteLength } = (await data(input)) as TypedArray;
       new Uint8Array(words.buffer).set(new Uint8Array(buffer, byteOffset, byteLength));
     }
     buffers[b.name] = words;

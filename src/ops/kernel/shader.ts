@@ -84,8 +84,8 @@ interface Attributes {
 }
 
 /** What is not a name of those that there are is an error. */
-function requireNames(operation: string, argument: string, given: object, known: readonly string[]): void {
-  for (const name of Object.keys(given))
+function requireNames(operation: string, argument: string, received: object, known: readonly string[]): void {
+  for (const name of Object.keys(received))
     if (!known.includes(name))
       throw new ValueError(operation, argument, `an object of ${known.join(", ") || "nothing"}`, name, meant(name, known));
 }
@@ -171,19 +171,19 @@ export function shader<const I extends Inputs, const O extends Outputs, const P 
         ? null
         : (dy, context) => {
             const dys = context.dys.map((d, i) => d ?? (i === 0 ? dy : zerosOf(context.outputs[i]!)));
-            const given = grad(byName(outputNames, dys) as Tensors<O>, {
+            const gradients = grad(byName(outputNames, dys) as Tensors<O>, {
               inputs: byName(inputNames, context.inputs) as Tensors<I>,
               outputs: byName(outputNames, context.outputs) as Tensors<O>,
               params: context.attrs.params as Numbers<P>,
             });
-            if (typeof given !== "object" || given === null)
-              throw new ValueError(name, "grad's result", `an object of ${inputNames.join(", ")}`, given);
-            requireNames(name, "grad's result", given, inputNames);
-            return inputNames.map((key) => given[key] ?? null);
+            if (typeof gradients !== "object" || gradients === null)
+              throw new ValueError(name, "grad's result", `an object of ${inputNames.join(", ")}`, gradients);
+            requireNames(name, "grad's result", gradients, inputNames);
+            return inputNames.map((key) => gradients[key] ?? null);
           },
   });
 
-  const checked = (inputs: unknown, given: unknown): { tensors: Tensor[]; attrs: Attributes } => {
+  const checked = (inputs: unknown, values: unknown): { tensors: Tensor[]; attrs: Attributes } => {
     if (typeof inputs !== "object" || inputs === null)
       throw new ValueError(name, "inputs", `an object of ${inputNames.join(", ")}`, inputs);
     requireNames(name, "inputs", inputs, inputNames);
@@ -194,7 +194,7 @@ export function shader<const I extends Inputs, const O extends Outputs, const P 
       return t;
     });
     requireSameDevice(name, tensors);
-    const numbers = (given ?? {}) as { readonly [key: string]: unknown };
+    const numbers = (values ?? {}) as { readonly [key: string]: unknown };
     requireNames(name, "params", numbers, Object.keys(params));
     for (const [key, type] of Object.entries(params)) requireNumber(name, key, type, numbers[key]);
     return { tensors, attrs: { params: numbers as { [key: string]: number } } };
@@ -205,8 +205,8 @@ export function shader<const I extends Inputs, const O extends Outputs, const P 
     return byName(outputNames, dispatch(operation, tensors, attrs)) as Tensors<O>;
   };
   return Object.assign(run, {
-    debug: async (inputs: Tensors<I>, given?: Numbers<P>, options: DebugOptions = {}) => {
-      const { tensors, attrs } = checked(inputs, given);
+    debug: async (inputs: Tensors<I>, values?: Numbers<P>, options: DebugOptions = {}) => {
+      const { tensors, attrs } = checked(inputs, values);
       const results = infer(tensors, attrs);
       const shapes = shapesOf(tensors, results);
       return debugShader(program, groupsOf(shapes, attrs), { shapes, params: attrs.params }, byName(inputNames, tensors), options);

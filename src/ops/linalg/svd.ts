@@ -228,13 +228,13 @@ export function pinvGradient(a: Tensor, x: Tensor, dy: Tensor): Tensor {
   return add(neg(mT(matmul(k, x))), outer);
 }
 
-function toleranceTensor(operation: string, name: string, given: number | Tensor | null | undefined, a: Tensor): Tensor {
+function toleranceTensor(operation: string, name: string, tolerance: number | Tensor | null | undefined, a: Tensor): Tensor {
   const shape = batchOf(a.shape);
-  if (given === null || given === undefined || typeof given === "number")
-    return full(shape, given ?? NaN, { dtype: a.dtype, device: a.device });
-  if (given.dtype.startsWith("int") || given.dtype === "bool")
-    throw new DTypeError(operation, name, "of a floating dtype", given.describe());
-  return broadcastTo(toDType(given, a.dtype), shape);
+  if (tolerance === null || tolerance === undefined || typeof tolerance === "number")
+    return full(shape, tolerance ?? NaN, { dtype: a.dtype, device: a.device });
+  if (tolerance.dtype.startsWith("int") || tolerance.dtype === "bool")
+    throw new DTypeError(operation, name, "of a floating dtype", tolerance.describe());
+  return broadcastTo(toDType(tolerance, a.dtype), shape);
 }
 
 function tolerances(operation: string, a: Tensor, { atol, rtol, hermitian = false }: ToleranceOptions): readonly [Tensor, Tensor] {

@@ -123,11 +123,11 @@ const nllGradOp: Definition<NllAttributes & { readonly shape: readonly number[] 
     const sizes = classSizes(shape);
     const hot = hotClasses(g, countedClasses(g, sizes, target!, ignoreIndex), sizes, "uint8");
     const negative = g.elementWiseIdentity(dy!, { scaleBias: [-1, 0] });
-    const given =
+    const scaled =
       reduction === "none"
         ? g.reshape(negative, [sizes[0], 1, sizes[2]])
         : g.reinterpret(reduction === "mean" ? g.elementWiseDivide(negative, total!) : negative, { sizes: [1, 1, 1] });
-    const spread = g.expand(given, sizes);
+    const spread = g.expand(scaled, sizes);
     const each = weight === undefined ? spread : g.elementWiseMultiply(g.expand(g.reshape(weight, [1, sizes[1], 1]), sizes), spread);
     // Chosen, not multiplied: where no position counts, dy / total is NaN.
     return [g.elementWiseIf(hot, each, constant(g, dy!.dtype, 0, sizes))];
@@ -158,10 +158,10 @@ const crossEntropyOp: Definition<NllAttributes> = define<NllAttributes>({
     const logs = g.reshape(emitSoftmax(g, g.reshape(x!, sizes), 1, true), sizes);
     return [...emitNll(g, logs, target!, undefined, attrs), g.reshape(logs, x!.sizes)];
   },
-  grad: (dy, { inputs: [, target], outputs: [, total, logs], dys: [, , given], specs, attrs }) => {
-    if (!isGradEnabled() && !given) return [call(crossEntropyGradOp, [dy, logs!, target!, total!], attrs)];
+  grad: (dy, { inputs: [, target], outputs: [, total, logs], dys: [, , dLogs], specs, attrs }) => {
+    if (!isGradEnabled() && !dLogs) return [call(crossEntropyGradOp, [dy, logs!, target!, total!], attrs)];
     const own = call(nllGradOp, [dy, target!, total!], { ...attrs, shape: specs[0]!.shape });
-    const d = given ? add(own, given) : own;
+    const d = dLogs ? add(own, dLogs) : own;
     return [sub(d, mul(exp(logs!), sum(d, 1, { keepDims: true })))];
   },
   saves: { inputs: [1], outputs: [1, 2] },
@@ -337,8 +337,8 @@ function withProbabilities(x: Tensor, target: Tensor, options: CrossEntropyOptio
   requireWeight("crossEntropy", x, weight);
   const axis = x.rank === 1 ? 0 : 1;
   const classes = x.shape[axis]!;
-  const given = labelSmoothing === 0 ? target : add(mul(target, 1 - labelSmoothing), labelSmoothing / classes);
+  const targets = labelSmoothing === 0 ? target : add(mul(target, 1 - labelSmoothing), labelSmoothing / classes);
   const logs = logSoftmax(x, axis);
-  const losses = neg(sum(mul(weight === null ? logs : mul(logs, classWeights(weight, x.rank)), given), axis));
+  const losses = neg(sum(mul(weight === null ? logs : mul(logs, classWeights(weight, x.rank)), targets), axis));
   return reduceLoss("crossEntropy", losses, { reduction });
 }

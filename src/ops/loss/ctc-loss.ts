@@ -36,17 +36,17 @@ export interface CtcOptions extends LossOptions {
 /** Lengths as a tensor and, where JavaScript knows them, their largest. */
 function lengths(
   argument: string,
-  given: Tensor | readonly number[],
+  counts: Tensor | readonly number[],
   count: number,
   like: Tensor,
 ): { values: Tensor; most: number | null } {
-  if (given instanceof Tensor) {
-    if (!isInteger(given.dtype)) throw new DTypeError("ctcLoss", argument, "of an integer dtype", given.describe());
-    if (given.size !== count) throw new ShapeError("ctcLoss", argument, `[${count}]`, given.describe());
-    return { values: reshape(toDType(given, "int32"), [count]), most: null };
+  if (counts instanceof Tensor) {
+    if (!isInteger(counts.dtype)) throw new DTypeError("ctcLoss", argument, "of an integer dtype", counts.describe());
+    if (counts.size !== count) throw new ShapeError("ctcLoss", argument, `[${count}]`, counts.describe());
+    return { values: reshape(toDType(counts, "int32"), [count]), most: null };
   }
-  if (given.length !== count) throw new ShapeError("ctcLoss", argument, `[${count}]`, given);
-  return { values: tensor(Int32Array.from(given), { device: like.device }), most: Math.max(0, ...given) };
+  if (counts.length !== count) throw new ShapeError("ctcLoss", argument, `[${count}]`, counts);
+  return { values: tensor(Int32Array.from(counts), { device: like.device }), most: Math.max(0, ...counts) };
 }
 
 /** Labels as [N, most], whether they came padded or one sample after the other. */

@@ -105,8 +105,8 @@ export const tiedTo = (read: readonly (Tensor | null | undefined)[], grads: read
   grads.map((g) => (g === null ? null : read.reduce<Tensor>((t, x) => (x ? tie(t, x, "none") : t), g)));
 
 /** The result for an x without elements, of which the gradients of weight and bias are zeros. @package */
-export const ofNothing = (x: Tensor, ...given: readonly (Tensor | null)[]): Tensor =>
-  given.reduce<Tensor>((y, t) => (t === null ? y : tie(y, t, "linear")), call(contiguousOp, [x], undefined));
+export const ofNothing = (x: Tensor, ...others: readonly (Tensor | null)[]): Tensor =>
+  others.reduce<Tensor>((y, t) => (t === null ? y : tie(y, t, "linear")), call(contiguousOp, [x], undefined));
 
 /** The gradient of x for normal = (x - mean) r, given that of normal. @package */
 export function normalizedGradient(dy: Tensor, normal: Tensor, r: Tensor, axes: readonly number[]): Tensor {
@@ -132,10 +132,10 @@ const batchNormTrainingGradOp = define<Epsilon>({
     ) as [Expr, Expr, Expr];
     const r = g.elementWiseRecip(g.elementWiseSqrt(v, { scaleBias: [1, epsilon] }));
     const normal = p.filled(0, 0, g.elementWiseMultiply(g.elementWiseSubtract(cast(g, x!, "float32"), m), r));
-    const given = p.filled(1, 0, cast(g, dy!, "float32"));
-    const [along, total] = [g.elementWiseMultiply(given, normal), given].map((t) => emitReduce(g, t, "SUM", axes)) as [Expr, Expr];
+    const upstream = p.filled(1, 0, cast(g, dy!, "float32"));
+    const [along, total] = [g.elementWiseMultiply(upstream, normal), upstream].map((t) => emitReduce(g, t, "SUM", axes)) as [Expr, Expr];
     const share = (t: Expr): Expr => g.expand(g.elementWiseDivide(t, g.expand(p.count(0, axes), t.sizes)), x!.sizes);
-    const inner = g.elementWiseSubtract(g.elementWiseSubtract(given, share(total)), g.elementWiseMultiply(normal, share(along)));
+    const inner = g.elementWiseSubtract(g.elementWiseSubtract(upstream, share(total)), g.elementWiseMultiply(normal, share(along)));
     const dx = g.elementWiseMultiply(g.elementWiseMultiply(inner, r), w);
     return [dx, along, total].map((t, i) => g.reshape(cast(g, t, x!.dtype), outputs[i]!.shape));
   },
@@ -227,11 +227,11 @@ export function batchNorm(
   eps?: number | BatchNormOptions,
   options?: BatchNormOptions,
 ): Tensor {
-  const given =
+  const settings =
     momentum === undefined && eps === undefined
       ? oneByPosition<BatchNormOptions>("batchNorm", "training", training, options)
       : byPosition<BatchNormOptions>("batchNorm", ["training", "momentum", "eps"], [training, momentum, eps, options]);
-  const { training: trains = false, momentum: share = 0.1, eps: epsilon = 1e-5 } = given;
+  const { training: trains = false, momentum: share = 0.1, eps: epsilon = 1e-5 } = settings;
   requireFloat("batchNorm", x);
   // Nothing to normalise: PyTorch lets an empty vector through.
   if (x.rank === 1 && x.size === 0) return call(contiguousOp, [x], undefined);
@@ -266,10 +266,10 @@ const averageOp = define<{ readonly momentum: number }>({
   infer: ([running]) => [running!],
   lower: (g, [running, value, share], { momentum }, [out]) => {
     // Half precision is rounded once.
-    const [old, given] = [cast(g, running!, "float32"), cast(g, value!, "float32")];
+    const [old, current] = [cast(g, running!, "float32"), cast(g, value!, "float32")];
     const moved = g.elementWiseAdd(
       g.elementWiseIdentity(old, { scaleBias: [1 - momentum, 0] }),
-      g.elementWiseMultiply(given, g.expand(share!, given.sizes)),
+      g.elementWiseMultiply(current, g.expand(share!, current.sizes)),
     );
     return [cast(g, moved, out!.dtype)];
   },
@@ -281,8 +281,8 @@ function move(running: Tensor, value: Tensor, scale: number, momentum: number | 
   assign("batchNorm", running, () => {
     if (typeof momentum === "number")
       return call(averageOp, [running, value, scalarTensor(running.device, "float32", momentum * scale)], { momentum });
-    const given = toDType(scale === 1 ? value : mul(value, scale), running.dtype);
-    return add(running, mul(sub(given, running), toDType(momentum, running.dtype)));
+    const current = toDType(scale === 1 ? value : mul(value, scale), running.dtype);
+    return add(running, mul(sub(current, running), toDType(momentum, running.dtype)));
   });
 }
 
@@ -327,14 +327,14 @@ const layerNormOp: Definition<LayerAttributes> = define<LayerAttributes>({
     const centered = sub(rows, mean(rows, 1, { keepDims: true }));
     const r = rsqrt(add(mean(square(centered), 1, { keepDims: true }), attrs.epsilon));
     const normal = mul(centered, r);
-    const given = reshape(dy, sizes);
-    const scaled = weight ? mul(given, reshape(weight, [sizes[1]])) : given;
+    const upstream = reshape(dy, sizes);
+    const scaled = weight ? mul(upstream, reshape(weight, [sizes[1]])) : upstream;
     return tiedTo(
       [x!, weight],
       [
         needs[0] ? reshape(normalizedGradient(scaled, normal, r, [1]), x!.shape) : null,
-        needs[1] ? reshape(sum(mul(given, normal), 0), specs[1]!.shape) : null,
-        needs[2] ? reshape(sum(given, 0), specs[2]!.shape) : null,
+        needs[1] ? reshape(sum(mul(upstream, normal), 0), specs[1]!.shape) : null,
+        needs[2] ? reshape(sum(upstream, 0), specs[2]!.shape) : null,
       ],
     );
   },
@@ -400,12 +400,14 @@ const layerNormGradOp = define<LayerAttributes>({
     const row = weight === undefined ? null : g.reshape(weight, [sizes[1]]);
     const shader = normGradientShader(g, "layerNorm", { x: g.reshape(x!, sizes), dy: g.reshape(dy!, sizes), weight: row }, epsilon);
     if (shader !== null) return withShared(g, x!.dtype, shader);
-    const [rows, given, scale] = [x, dy, weight].map((t, i) =>
+    const [rows, upstream, scale] = [x, dy, weight].map((t, i) =>
       t === undefined ? undefined : cast(g, g.reshape(t, i === 2 ? [1, sizes[1]] : sizes), "float32"),
     ) as [Expr, Expr, Expr | undefined];
-    const { dx, normal } = normalizationGradient(g, rows, given, scale ?? null, [1], epsilon);
+    const { dx, normal } = normalizationGradient(g, rows, upstream, scale ?? null, [1], epsilon);
     const all =
-      weight === undefined ? [dx] : [dx, emitReduce(g, g.elementWiseMultiply(given, normal), "SUM", [0]), emitReduce(g, given, "SUM", [0])];
+      weight === undefined
+        ? [dx]
+        : [dx, emitReduce(g, g.elementWiseMultiply(upstream, normal), "SUM", [0]), emitReduce(g, upstream, "SUM", [0])];
     return all.map((t) => cast(g, t, x!.dtype));
   },
   grad: null,

@@ -61,15 +61,15 @@ const groupNormOp: Definition<GroupAttributes> = define<GroupAttributes>({
     if (!isGradEnabled()) return dispatch(groupNormGradOp, weight ? [x!, dy, weight] : [x!, dy], { groups, epsilon });
     const sizes = grouped(x!.shape, groups);
     const rows = toDType(reshape(x!, sizes), "float32");
-    const given = toDType(reshape(dy, sizes), "float32");
+    const upstream = toDType(reshape(dy, sizes), "float32");
     const centered = sub(rows, mean(rows, [2, 3], { keepDims: true }));
     const r = rsqrt(add(mean(square(centered), [2, 3], { keepDims: true }), epsilon));
     const normal = mul(centered, r);
-    const scaled = weight ? mul(given, reshape(toDType(weight, "float32"), [1, sizes[1], sizes[2], 1])) : given;
+    const scaled = weight ? mul(upstream, reshape(toDType(weight, "float32"), [1, sizes[1], sizes[2], 1])) : upstream;
     const summed = (t: Tensor, i: number): Tensor => toDType(reshape(sum(t, [0, 3]), specs[i]!.shape), specs[i]!.dtype);
     const ofX = needs[0] ? toDType(reshape(normalizedGradient(scaled, normal, r, [2, 3]), x!.shape), x!.dtype) : null;
-    const ofWeight = needs[1] ? summed(mul(given, normal), 1) : null;
-    const ofBias = needs[2] ? summed(given, 2) : null;
+    const ofWeight = needs[1] ? summed(mul(upstream, normal), 1) : null;
+    const ofBias = needs[2] ? summed(upstream, 2) : null;
     if (attrs.isInstance === true) return tiedTo([x!, weight], [ofX, ofWeight, ofBias]);
     // PyTorch's go through the mean and the deviation, which it counts as functions of weight and bias; the bias's reads what comes in alone.
     const through = (t: Tensor | null, from: 1 | 2): Tensor | null =>
@@ -85,11 +85,13 @@ const groupNormGradOp = define<GroupAttributes>({
   infer: ([x, , weight]) => (weight === undefined ? [x!] : [x!, weight, weight]),
   lower: (g, [x, dy, weight], { groups, epsilon }, outputs) => {
     const sizes = grouped(x!.sizes, groups);
-    const [rows, given] = [x!, dy!].map((t) => cast(g, g.reshape(t, sizes), "float32")) as [Expr, Expr];
+    const [rows, upstream] = [x!, dy!].map((t) => cast(g, g.reshape(t, sizes), "float32")) as [Expr, Expr];
     const scale = weight === undefined ? null : perGroup(weight, g, groups);
-    const { dx, normal } = normalizationGradient(g, rows, given, scale, [2, 3], epsilon);
+    const { dx, normal } = normalizationGradient(g, rows, upstream, scale, [2, 3], epsilon);
     const totals =
-      weight === undefined ? [] : [emitReduce(g, g.elementWiseMultiply(given, normal), "SUM", [0, 3]), emitReduce(g, given, "SUM", [0, 3])];
+      weight === undefined
+        ? []
+        : [emitReduce(g, g.elementWiseMultiply(upstream, normal), "SUM", [0, 3]), emitReduce(g, upstream, "SUM", [0, 3])];
     return [dx, ...totals].map((t, i) => g.reshape(cast(g, t, outputs[i]!.dtype), outputs[i]!.shape));
   },
   grad: null,

@@ -42,10 +42,10 @@ function rootOf(g: GraphBuilder, x: Expr, epsilon: number): Expr {
 const rmsNormOp = define<RmsAttributes>({
   name: "rmsNorm",
   infer: ([x]) => [x!],
-  lower: (g, [given, weight], { epsilon, width }, [out]) => {
-    const sizes = rowsOf(given!, width);
+  lower: (g, [input, weight], { epsilon, width }, [out]) => {
+    const sizes = rowsOf(input!, width);
     const whole = (y: Expr): Expr => g.reinterpret(y, { sizes: out!.shape });
-    const x = g.reshape(given!, sizes);
+    const x = g.reshape(input!, sizes);
     const shader = rmsNormShader(g, x, weight === undefined ? null : g.reshape(weight, [width]), epsilon);
     if (shader !== null) return [whole(shader)];
     const seen = cast(g, x, "float32");
@@ -57,19 +57,19 @@ const rmsNormOp = define<RmsAttributes>({
     if (!isGradEnabled()) {
       // Without x's own gradient any weight gives the weight's.
       if (specs.length === 1) return dispatch(rmsNormGradOp, [x!, dy], attrs);
-      const given = weight ?? full(specs[1]!.shape, 1, { dtype: specs[1]!.dtype, device: x!.device });
-      const [dx, dw] = dispatch(rmsNormGradOp, [x!, dy, given], attrs);
+      const scale = weight ?? full(specs[1]!.shape, 1, { dtype: specs[1]!.dtype, device: x!.device });
+      const [dx, dw] = dispatch(rmsNormGradOp, [x!, dy, scale], attrs);
       return [needs[0] ? dx! : null, dw!];
     }
     const sizes = [x!.size / attrs.width, attrs.width];
-    const [rows, given] = [reshape(x!, sizes), reshape(dy, sizes)];
+    const [rows, upstream] = [reshape(x!, sizes), reshape(dy, sizes)];
     const r = rsqrt(add(mean(square(rows), 1, { keepDims: true }), attrs.epsilon));
     const normal = mul(rows, r);
-    const scaled = weight ? mul(given, reshape(weight, [attrs.width])) : given;
+    const scaled = weight ? mul(upstream, reshape(weight, [attrs.width])) : upstream;
     const along = mul(normal, mean(mul(scaled, normal), 1, { keepDims: true }));
     return [
       needs[0] ? reshape(mul(sub(scaled, along), r), x!.shape) : null,
-      needs[1] ? reshape(sum(mul(given, normal), 0), specs[1]!.shape) : null,
+      needs[1] ? reshape(sum(mul(upstream, normal), 0), specs[1]!.shape) : null,
     ];
   },
   // The weight is read for x's gradient only.
@@ -87,11 +87,11 @@ const rmsNormGradOp = define<RmsAttributes>({
   infer: ([x, , weight]) => (weight === undefined ? [x!] : [x!, weight]),
   lower: (g, [x, dy, weight], { epsilon, width }) => {
     const sizes = rowsOf(x!, width);
-    const [rows, given] = [g.reshape(x!, sizes), g.reshape(dy!, sizes)];
+    const [rows, upstream] = [g.reshape(x!, sizes), g.reshape(dy!, sizes)];
     const row = weight === undefined ? null : g.reshape(weight, [width]);
-    const shader = normGradientShader(g, "rmsNorm", { x: rows, dy: given, weight: row }, epsilon);
+    const shader = normGradientShader(g, "rmsNorm", { x: rows, dy: upstream, weight: row }, epsilon);
     if (shader !== null) return withShared(g, x!.dtype, shader);
-    const [seen, wide] = [cast(g, rows, "float32"), cast(g, given, "float32")];
+    const [seen, wide] = [cast(g, rows, "float32"), cast(g, upstream, "float32")];
     const r = rootOf(g, seen, epsilon);
     const normal = g.elementWiseMultiply(seen, r);
     const scaled = row === null ? wide : g.elementWiseMultiply(wide, g.expand(cast(g, g.reshape(row, [1, width]), "float32"), sizes));

@@ -104,7 +104,7 @@ export function random_(x: Tensor, low = 0, high: number | null = null, { genera
     toDType(randint(low, end, x.shape, { dtype: isInteger(x.dtype) ? x.dtype : "int64", device: x.device, generator }), x.dtype),
   );
 }
-/** randint() with the shape of x, and its dtype and device unless given. Reference: torch.randint_like. */
+/** randint() with the shape of x, and its dtype and device unless the options name others. Reference: torch.randint_like. */
 export function randintLike(x: Tensor, low: number, high: number, options: RandomOptions = {}): Tensor {
   const dtype = options.dtype ?? x.dtype;
   requireDrawable("randintLike", dtype, low, high);

@@ -25,7 +25,7 @@ export interface DropoutOptions {
 
 const NONE: DropoutOptions = {};
 /** The options of dropout(x, p, options) and dropout(x, options). */
-const given = (operation: string, p: number | DropoutOptions | undefined, options: DropoutOptions | undefined): DropoutOptions =>
+const optionsOf = (operation: string, p: number | DropoutOptions | undefined, options: DropoutOptions | undefined): DropoutOptions =>
   options === undefined && typeof p !== "number" ? (p ?? NONE) : byPosition<DropoutOptions>(operation, ["p"], [p, options]);
 
 /** Uniform numbers as factors: 0 below p, else 1 / (1 - p). */
@@ -61,7 +61,7 @@ function dropped(operation: string, x: Tensor, shape: Shape, { p = 0.5, training
  * @functional
  */
 export const dropout = (x: Tensor, p?: number | DropoutOptions, options?: DropoutOptions): Tensor =>
-  dropped("dropout", x, x.shape, given("dropout", p, options));
+  dropped("dropout", x, x.shape, optionsOf("dropout", p, options));
 
 /** SELU's limit for large negative x. */
 const SATURATED = -1.7580993408473766;
@@ -81,14 +81,14 @@ function alpha(operation: string, x: Tensor, shape: Shape, { p = 0.5, training =
  * @functional
  */
 export const alphaDropout = (x: Tensor, p?: number | DropoutOptions, options?: DropoutOptions): Tensor =>
-  alpha("alphaDropout", x, x.shape, given("alphaDropout", p, options));
+  alpha("alphaDropout", x, x.shape, optionsOf("alphaDropout", p, options));
 /** alphaDropout of whole channels of x [N, C, ...]. Reference: torch.nn.functional.feature_alpha_dropout. @functional */
 export const featureAlphaDropout = (x: Tensor, p?: number | DropoutOptions, options?: DropoutOptions): Tensor =>
   alpha(
     "featureAlphaDropout",
     x,
     x.shape.map((d, i) => (i < 2 ? d : 1)),
-    given("featureAlphaDropout", p, options),
+    optionsOf("featureAlphaDropout", p, options),
   );
 
 /** dropout of whole channels of x [N, C, ...]. Reference: torch.nn.functional.dropout2d. @functional dropout1d dropout2d dropout3d */
@@ -98,7 +98,7 @@ export function dropoutChannels(x: Tensor, p?: number | DropoutOptions, options?
     "dropoutChannels",
     x,
     x.shape.map((d, i) => (i < 2 ? d : 1)),
-    given("dropoutChannels", p, options),
+    optionsOf("dropoutChannels", p, options),
   );
 }
 

@@ -276,9 +276,9 @@ const like = (x: Tensor, options: RandomOptions): RandomOptions => ({
   dtype: options.dtype ?? x.dtype,
   device: options.device ?? x.device,
 });
-/** rand() with the shape of x, and its dtype and device unless given. */
+/** rand() with the shape of x, and its dtype and device unless the options name others. */
 export const randLike = (x: Tensor, options: RandomOptions = {}): Tensor => rand(x.shape, like(x, options));
-/** randn() with the shape of x, and its dtype and device unless given. */
+/** randn() with the shape of x, and its dtype and device unless the options name others. */
 export const randnLike = (x: Tensor, options: RandomOptions = {}): Tensor => randn(x.shape, like(x, options));
 
 const inRangeOp: Definition<{ readonly low: number; readonly range: number; readonly dtype: DType }> = define<{

@@ -247,7 +247,7 @@ function rnnGatesRecorded({ mask, reverse, output, weights }: Direction, kind: "
 /** @internal Gradients of one direction's operands; needs: which of x, the input's weights and bias, the hidden state's weights and bias want one. */
 export function directionGradient(
   d: Direction,
-  given: Arriving,
+  upstream: Arriving,
   needs: { readonly x: boolean; readonly weights: readonly [boolean, boolean]; readonly biases: readonly [boolean, boolean] },
 ): {
   readonly x: Tensor | null;
@@ -259,7 +259,7 @@ export function directionGradient(
   const { kind, mask } = d;
   const [steps, batch] = d.x.shape as [number, number];
   // Steps beyond a sample's end do not count, even where they are NaN.
-  const arriving = mask === null ? given : { ...given, output: where(mask, given.output, 0) };
+  const arriving = mask === null ? upstream : { ...upstream, output: where(mask, upstream.output, 0) };
   const x = rows(mask === null ? d.x : where(mask, d.x, 0));
   const before = statesBefore(d);
   const [wx, wh] = d.weights;

@@ -30,7 +30,7 @@ export interface RecurrentNodeOptions {
 
 interface Attributes extends RecurrentNodeOptions {
   /** Which optional inputs are given, in the order of OPTIONAL. */
-  readonly given: readonly Optional[];
+  readonly present: readonly Optional[];
 }
 
 type Emitted = { outputSequence: Expr | null; outputSingle: Expr | null; outputCellSingle?: Expr | null };
@@ -38,7 +38,7 @@ type Emitted = { outputSequence: Expr | null; outputSingle: Expr | null; outputC
 function emit(g: GraphBuilder, inputs: readonly Expr[], a: Attributes): Emitted {
   const four = (e: Expr): Expr => g.packed(g.reshape(e, [...new Array<number>(4 - e.sizes.length).fill(1), ...e.sizes]));
   const [x, weight, recurrence] = inputs.slice(0, 3).map(four) as [Expr, Expr, Expr];
-  const of = (name: Optional): Expr | null => (a.given.includes(name) ? four(inputs[3 + a.given.indexOf(name)]!) : null);
+  const of = (name: Optional): Expr | null => (a.present.includes(name) ? four(inputs[3 + a.present.indexOf(name)]!) : null);
   const [, steps, batch] = x.sizes as [number, number, number];
   const [, directions, , width] = recurrence.sizes as [number, number, number, number];
   const state = { sizes: [1, directions, batch, width] };
@@ -96,11 +96,11 @@ export function recurrentNode(
   optional: { readonly [K in Optional]: Tensor | null },
   options: RecurrentNodeOptions,
 ): Tensor[] | null {
-  const given = OPTIONAL.filter((name) => optional[name] !== null);
-  const operands = [x, weight, recurrence, ...given.map((name) => optional[name]!)];
+  const present = OPTIONAL.filter((name) => optional[name] !== null);
+  const operands = [x, weight, recurrence, ...present.map((name) => optional[name]!)];
   if (isGradEnabled() && operands.some((t) => t.requiresGrad)) return null;
   if (operands.some((t) => t.size === 0 || (t.dtype !== x.dtype && t !== optional.lengths))) return null;
-  return dispatch(nodeOp, operands, { ...options, given });
+  return dispatch(nodeOp, operands, { ...options, present });
 }
 
 const ungraded = (...operands: Parameters<typeof recurrentNode>): Tensor[] => noGrad(() => recurrentNode(...operands)!);

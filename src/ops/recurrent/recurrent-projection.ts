@@ -61,13 +61,13 @@ const projectedOp: Definition<StepsAttributes> = define<StepsAttributes>({
     const each = like(a!, steps, batch, width);
     return [like(a!, steps, batch, kept), h!, c!, like(a!, steps, batch, 2 * width), each, each, each];
   },
-  lower: (g, [a, h, c, weights, projection, given], { reverse, masked }) => {
+  lower: (g, [a, h, c, weights, projection, mask], { reverse, masked }) => {
     const steps = a!.sizes[0]!;
     const width = c!.sizes[1]!;
     const across = g.transpose(weights!, [1, 0]);
     const down = g.transpose(projection!, [1, 0]);
     const three = (x: Expr): Expr => g.reshape(x, [1, ...x.sizes]);
-    const choose = chooses(g, masked ? given! : null);
+    const choose = chooses(g, masked ? mask! : null);
     const list = (): Expr[] => new Array<Expr>(steps);
     const [outputs, gates, candidates, shares, before] = [list(), list(), list(), list(), list()];
     let [hidden, cell] = [h!, c!];
@@ -147,7 +147,7 @@ const projectedGradOp: Definition<StepsAttributes> = define<StepsAttributes>({
     const [steps, batch, width] = candidate!.shape as [number, number, number];
     return [like(gates!, steps, batch, 4 * width), dy!, dh!, dc!];
   },
-  lower: (g, [gates, candidate, output, before, dy, dhLast, dcLast, weights, projection, given], { reverse, masked }) => {
+  lower: (g, [gates, candidate, output, before, dy, dhLast, dcLast, weights, projection, mask], { reverse, masked }) => {
     const [steps, batch, width] = candidate!.sizes as [number, number, number];
     const kept = projection!.sizes[0]!;
     const [input, forget] = [gate(g, gates!, 0, width), gate(g, gates!, 1, width)];
@@ -166,7 +166,7 @@ const projectedGradOp: Definition<StepsAttributes> = define<StepsAttributes>({
         byteOffset: weights!.byteOffset + first * width * weights!.strides[0]! * DTYPES[weights!.dtype].sizeInBytes,
       });
     const [three, fourth] = [rowsOf(0, 3), rowsOf(3, 1)];
-    const choose = chooses(g, masked ? given! : null);
+    const choose = chooses(g, masked ? mask! : null);
     const list = (): Expr[] => new Array<Expr>(steps);
     const [sums, outputs, totals] = [list(), list(), list()];
     let [dh, dc] = [dhLast!, dcLast!];

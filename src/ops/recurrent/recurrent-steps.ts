@@ -99,7 +99,7 @@ export const lstmCellsOp: Definition<StepsAttributes> = define<StepsAttributes>(
     const each = like(sums!, steps, batch, width);
     return [like(sums!, steps, batch, 2 * width), each, each, each, cell!];
   },
-  lower: (g, [sums, first, given], { reverse, masked }) => {
+  lower: (g, [sums, first, mask], { reverse, masked }) => {
     const steps = sums!.sizes[0]!;
     const width = first!.sizes[1]!;
     const gates = g.activationSigmoid(gate(g, sums!, 0, width, 2));
@@ -107,7 +107,7 @@ export const lstmCellsOp: Definition<StepsAttributes> = define<StepsAttributes>(
     const output = g.activationSigmoid(gate(g, sums!, 3, width));
     const added = g.elementWiseMultiply(gate(g, gates, 0, width), candidate);
     const forget = gate(g, gates, 1, width);
-    const choose = chooses(g, masked ? given! : null);
+    const choose = chooses(g, masked ? mask! : null);
     const before = new Array<Expr>(steps);
     let cell = first!;
     for (const k of forwards(steps, reverse)) {
@@ -130,7 +130,7 @@ export const lstmStepsGradOp: Definition<StepsAttributes> = define<StepsAttribut
     const [steps, batch, width] = dy!.shape as [number, number, number];
     return [like(gates!, steps, batch, 4 * width), dh!, dc!];
   },
-  lower: (g, [gates, candidate, output, before, dy, dhLast, dcLast, weights, given], { reverse, masked }) => {
+  lower: (g, [gates, candidate, output, before, dy, dhLast, dcLast, weights, mask], { reverse, masked }) => {
     const [steps, batch, width] = dy!.sizes as [number, number, number];
     const [input, forget] = [gate(g, gates!, 0, width), gate(g, gates!, 1, width)];
     const tanhCell = g.elementWiseTanh(g.elementWiseAdd(g.elementWiseMultiply(forget, before!), g.elementWiseMultiply(input, candidate!)));
@@ -147,7 +147,7 @@ export const lstmStepsGradOp: Definition<StepsAttributes> = define<StepsAttribut
       byteOffset: weights!.byteOffset + 3 * width * weights!.strides[0]! * DTYPES[weights!.dtype].sizeInBytes,
     });
     const intoOutput = multiplied(g, tanhCell, sigmoidSlope(g, output!));
-    const choose = chooses(g, masked ? given! : null);
+    const choose = chooses(g, masked ? mask! : null);
     const [sums, outputs] = [new Array<Expr>(steps), new Array<Expr>(steps)];
     let [dh, dc] = [dhLast!, dcLast!];
     for (const k of backwards(steps, reverse)) {
@@ -186,7 +186,7 @@ export const lstmStepsGradOp: Definition<StepsAttributes> = define<StepsAttribut
 export const gruStepsGradOp: Definition<StepsAttributes> = define<StepsAttributes>({
   name: "gruStepsGradient",
   infer: ([a, b, , , dh]) => [a!, b!, dh!],
-  lower: (g, [fromInput, fromHidden, before, dy, dhLast, weights, given], { reverse, masked }) => {
+  lower: (g, [fromInput, fromHidden, before, dy, dhLast, weights, mask], { reverse, masked }) => {
     const [steps, batch, width] = dy!.sizes as [number, number, number];
     const sum = (k: number): Expr => g.elementWiseAdd(gate(g, fromInput!, k, width), gate(g, fromHidden!, k, width));
     const [r, z] = [g.activationSigmoid(sum(0)), g.activationSigmoid(sum(1))];
@@ -196,7 +196,7 @@ export const gruStepsGradOp: Definition<StepsAttributes> = define<StepsAttribute
     const reset = multiplied(g, candidate, own, sigmoidSlope(g, r));
     const update = multiplied(g, g.elementWiseSubtract(before!, n), sigmoidSlope(g, z));
     const factors = joinedColumns(g, [reset, update, g.elementWiseMultiply(candidate, r)]);
-    const choose = chooses(g, masked ? given! : null);
+    const choose = chooses(g, masked ? mask! : null);
     const threefold = [batch, 3, width];
     const [sums, totals] = [new Array<Expr>(steps), new Array<Expr>(steps)];
     let dh = dhLast!;
@@ -211,7 +211,7 @@ export const gruStepsGradOp: Definition<StepsAttributes> = define<StepsAttribute
     }
     const all = stacked(g, sums);
     const last = g.elementWiseMultiply(stacked(g, totals), candidate);
-    const chosen = masked ? g.elementWiseIf(g.expand(given!, last.sizes), last, constant(g, last.dtype, 0, last.sizes)) : last;
+    const chosen = masked ? g.elementWiseIf(g.expand(mask!, last.sizes), last, constant(g, last.dtype, 0, last.sizes)) : last;
     return [joinedColumns(g, [gate(g, all, 0, width), gate(g, all, 1, width), chosen]), all, dh];
   },
   padded: besideSamples(5),
@@ -227,13 +227,13 @@ export const rnnStepsGradOp: Definition<StepsAttributes & { readonly kind: "tanh
 >({
   name: "rnnStepsGradient",
   infer: ([y, , dh]) => [y!, dh!],
-  lower: (g, [y, dy, dhLast, weights, given], { kind, reverse, masked }) => {
+  lower: (g, [y, dy, dhLast, weights, mask], { kind, reverse, masked }) => {
     const steps = y!.sizes[0]!;
     const slope = kind === "tanh" ? tanhSlope(g, y!) : null;
     // 0 where y is at most 0: at NaN the gradient stays, as in PyTorch.
     const none = constant(g, y!.dtype, 0, y!.sizes.slice(1));
     const isOff = slope === null ? g.elementWiseLogicalLessThanOrEqual(y!, constant(g, y!.dtype, 0, y!.sizes), BOOL) : null;
-    const choose = chooses(g, masked ? given! : null);
+    const choose = chooses(g, masked ? mask! : null);
     const sums = new Array<Expr>(steps);
     let dh = dhLast!;
     for (const k of backwards(steps, reverse)) {

@@ -251,12 +251,19 @@ export function recurrentLayer(
 const outputWidth = (w: RecurrentWeights, kind: RecurrentKind): number =>
   w.projection == null ? w.hidden.shape[0]! / GATES[kind] : w.projection.shape[0]!;
 
-function state(kind: string, name: string, given: Tensor | null | undefined, shape: readonly number[], x: Tensor, single: boolean): Tensor {
-  if (given == null) return zeros(shape, { dtype: x.dtype, device: x.device });
+function state(
+  kind: string,
+  name: string,
+  initial: Tensor | null | undefined,
+  shape: readonly number[],
+  x: Tensor,
+  single: boolean,
+): Tensor {
+  if (initial == null) return zeros(shape, { dtype: x.dtype, device: x.device });
   const wanted = single ? [shape[0]!, shape[2]!] : shape;
-  if (!sameShape(given.shape, wanted)) throw new ShapeError(kind, name, showShape(wanted), given.describe());
-  if (given.dtype !== x.dtype) throw new DTypeError(kind, name, `of x's dtype ${x.dtype}`, given.describe());
-  return single ? unsqueeze(given, 1) : given;
+  if (!sameShape(initial.shape, wanted)) throw new ShapeError(kind, name, showShape(wanted), initial.describe());
+  if (initial.dtype !== x.dtype) throw new DTypeError(kind, name, `of x's dtype ${x.dtype}`, initial.describe());
+  return single ? unsqueeze(initial, 1) : initial;
 }
 
 /** Steps of each sample, [N] int32. */

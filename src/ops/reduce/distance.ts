@@ -190,14 +190,14 @@ export function pairwiseDistance(a: Tensor, b: Tensor, p?: number | PairwiseOpti
  * @functional
  */
 export function cosineSimilarity(a: Tensor, b: Tensor, axis?: number | SimilarityOptions, eps?: number): Tensor {
-  const { axis: given = 1, eps: epsilon = 1e-8 } = byPosition<SimilarityOptions>("cosineSimilarity", ["axis", "eps"], [axis, eps]);
+  const { axis: dim = 1, eps: epsilon = 1e-8 } = byPosition<SimilarityOptions>("cosineSimilarity", ["axis", "eps"], [axis, eps]);
   requireSameDevice("cosineSimilarity", [a, b]);
   const common = resultType([a, b]);
   // Squares of lengths overflow float16.
-  if (isHalf(common)) return toDType(cosineSimilarity(toDType(a, "float32"), toDType(b, "float32"), given, epsilon), common);
+  if (isHalf(common)) return toDType(cosineSimilarity(toDType(a, "float32"), toDType(b, "float32"), dim, epsilon), common);
   if (!isFloat(common)) throw new DTypeError("cosineSimilarity", "a or b", "of a floating dtype", a.describe());
   const shape = broadcastShapes("cosineSimilarity", a.shape, b.shape);
-  const along = normalizeAxis("cosineSimilarity", given, shape.length);
+  const along = normalizeAxis("cosineSimilarity", dim, shape.length);
   // The length's own gradient flows on where it is replaced by epsilon, as in PyTorch.
   const unit = (t: Tensor): Tensor => {
     const v = expand(toDType(t, common), shape);

@@ -43,15 +43,15 @@ const FOLD = { sum: "sum", mean: "sum", max: "amax", min: "amin", prod: "prod" }
 function lengthsOf(x: Tensor, axis: number, { lengths = null, offsets = null }: SegmentOptions): Tensor {
   if ((lengths === null) === (offsets === null))
     throw new ValueError("segmentReduce", "lengths or offsets", "one of the two", lengths === null ? "neither" : "both");
-  const [name, given] = lengths === null ? (["offsets", offsets!] as const) : (["lengths", lengths] as const);
-  if (!isInteger(given.dtype)) throw new DTypeError("segmentReduce", name, "of an integer dtype", given.describe());
-  requireSameDevice("segmentReduce", [x, given]);
-  if (given.rank !== axis + 1 || given.shape.slice(0, -1).some((d, i) => d !== x.shape[i]))
-    throw new ShapeError("segmentReduce", name, `[${[...x.shape.slice(0, axis), "segments"].join(", ")}]`, given.describe());
-  const whole = toDType(given, "int32");
+  const [name, bounds] = lengths === null ? (["offsets", offsets!] as const) : (["lengths", lengths] as const);
+  if (!isInteger(bounds.dtype)) throw new DTypeError("segmentReduce", name, "of an integer dtype", bounds.describe());
+  requireSameDevice("segmentReduce", [x, bounds]);
+  if (bounds.rank !== axis + 1 || bounds.shape.slice(0, -1).some((d, i) => d !== x.shape[i]))
+    throw new ShapeError("segmentReduce", name, `[${[...x.shape.slice(0, axis), "segments"].join(", ")}]`, bounds.describe());
+  const whole = toDType(bounds, "int32");
   if (lengths !== null) return whole;
-  const n = given.shape[axis]!;
-  if (n === 0) throw new ShapeError("segmentReduce", "offsets", "of at least one element", given.describe());
+  const n = bounds.shape[axis]!;
+  if (n === 0) throw new ShapeError("segmentReduce", "offsets", "of at least one element", bounds.describe());
   return sub(narrow(whole, axis, 1, n - 1), narrow(whole, axis, 0, n - 1));
 }
 

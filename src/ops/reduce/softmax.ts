@@ -107,9 +107,9 @@ export interface SoftmaxOptions {
 }
 
 function prepared(operation: string, x: Tensor, axis: number, { dtype }: SoftmaxOptions): { x: Tensor; axis: number } {
-  const given = dtype === undefined ? x : toDType(x, dtype);
-  requireFloat(operation, given);
-  return { x: given, axis: normalizeAxis(operation, axis, x.rank) };
+  const cast = dtype === undefined ? x : toDType(x, dtype);
+  requireFloat(operation, cast);
+  return { x: cast, axis: normalizeAxis(operation, axis, x.rank) };
 }
 
 /**

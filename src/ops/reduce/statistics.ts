@@ -44,10 +44,10 @@ const varOp: Definition<VarianceAttributes> = define<VarianceAttributes>({
   },
   grad: (dy, { inputs: [x], attrs }) => {
     const freedom = attrs.axes.reduce((n, a) => n * x!.shape[a]!, 1) - attrs.correction;
-    const given = spread(dy, x!.shape, attrs);
+    const upstream = spread(dy, x!.shape, attrs);
     const average = attrs.axes.length === 0 ? x! : mean(x!, attrs.axes, { keepDims: true });
-    if (freedom > 0) return [mul(mul(given, 2 / freedom), sub(x!, average))];
-    return [mul(given, where(eq(x!, average), NaN, Infinity))];
+    if (freedom > 0) return [mul(mul(upstream, 2 / freedom), sub(x!, average))];
+    return [mul(upstream, where(eq(x!, average), NaN, Infinity))];
   },
   saves: { outputs: false },
   padded: (g, [x], { axes, correction }, [out], p, lower) => {

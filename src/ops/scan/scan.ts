@@ -49,8 +49,8 @@ const cumprodOp: Definition<ScanAttributes> = define<ScanAttributes>({
     const { axis, reverse, exclusive } = attrs;
     if (x!.size <= 1 || x!.shape[axis] === 1) return [exclusive ? zerosLike(dy) : dy];
     const before = (factors: Tensor): Tensor => call(cumprodOp, [factors], { axis, reverse, exclusive: true });
-    const along = (factors: Tensor, given: Tensor): Tensor =>
-      mul(before(factors), scanLinear(factors, given, axis, { reverse: !reverse, exclusive }));
+    const along = (factors: Tensor, upstream: Tensor): Tensor =>
+      mul(before(factors), scanLinear(factors, upstream, axis, { reverse: !reverse, exclusive }));
     if (exclusive) return [along(x!, dy)];
     const behind = (t: Tensor): Tensor => call(cumsumOp, [t], { axis, reverse: !reverse, exclusive: false });
     const isZero = eq(x!, 0);

@@ -260,9 +260,9 @@ export function movedim(x: Tensor, from: number | readonly number[], to: number 
 
 /** x repeated along axes of length 1, and along new axes in front; -1 keeps a length. No copy. Reference: torch.Tensor.expand. */
 export function expand(x: Tensor, ...shape: number[] | [Shape]): Tensor {
-  const given = (Array.isArray(shape[0]) ? shape[0] : shape) as Shape;
-  const lead = given.length - x.rank;
-  const target = given.map((d, i) => (d === -1 && i >= lead ? x.shape[i - lead]! : d));
+  const sizes = (Array.isArray(shape[0]) ? shape[0] : shape) as Shape;
+  const lead = sizes.length - x.rank;
+  const target = sizes.map((d, i) => (d === -1 && i >= lead ? x.shape[i - lead]! : d));
   return broadcastTo(x, target, "expand");
 }
 

@@ -147,14 +147,14 @@ export function pad(
   pads: readonly number[],
   {
     mode = "constant",
-    value: given = 0,
+    value: fill = 0,
   }: {
     /** What padded elements are. Default: "constant". */
     readonly mode?: PadMode; /** The value of padded elements, of mode "constant". Default: 0. */
     readonly value?: number | boolean;
   } = {},
 ): Tensor {
-  const value = Number(given);
+  const value = Number(fill);
   if (x.rank === 0 && pads.length === 0) return call(contiguousOp, [x], undefined);
   if (pads.length % 2 !== 0 || pads.length > 2 * x.rank || pads.some((p) => !Number.isInteger(p)))
     throw new ValueError("pad", "pads", `an even number of at most ${2 * x.rank} integers`, pads);

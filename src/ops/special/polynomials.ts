@@ -44,8 +44,8 @@ function edgeOf(f: Formula, edge: NonNullable<Family["edge"]>, x: Expr, n: Expr)
 function polynomial(name: string, family: Family): (x: Arithmetic, n: Arithmetic) => Tensor {
   const seen = (f: Formula, x: Expr): Expr => family.moved?.(f, x) ?? x;
   const ofNumber = formula<{ readonly n: number }>(name, {
-    emit: (f, [given], { n }) => {
-      const x = seen(f, given!);
+    emit: (f, [input], { n }) => {
+      const x = seen(f, input!);
       if (!(n >= 0 && n < 2 ** 63)) return f.mul(f.of(0), 1);
       if (n === 0) return f.where(f.isNan(x), x, 1);
       let before = f.of(1);
@@ -57,8 +57,8 @@ function polynomial(name: string, family: Family): (x: Arithmetic, n: Arithmetic
     grad: null,
   });
   const ofTensor = formula(name, {
-    emit: (f, [given, degree]) => {
-      const [x, n] = [seen(f, given!), f.trunc(degree!)];
+    emit: (f, [input, degree]) => {
+      const [x, n] = [seen(f, input!), f.trunc(degree!)];
       const steps = emitRecurrence(f, family, x, n);
       const { closed } = family;
       const reached = family.edge === undefined ? steps : f.where(f.eq(f.abs(x), 1), edgeOf(f, family.edge, x, n), steps);

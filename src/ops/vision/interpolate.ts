@@ -177,7 +177,7 @@ const DIMENSIONS: { readonly [mode in Exclude<ResizeMode, "nearest-exact">]: rea
 };
 
 /** Lengths of the result, and the step in x from one element of the result to the next. */
-function plan(x: Tensor, spatial: number, options: InterpolateOptions): { size: number[]; given: (number | null)[] } {
+function plan(x: Tensor, spatial: number, options: InterpolateOptions): { size: number[]; scales: (number | null)[] } {
   const { size = null, scaleFactor = null } = options;
   if ((size === null) === (scaleFactor === null)) throw new ValueError("interpolate", "size or scaleFactor", "given, and not both", size);
   const list = (v: number | readonly number[], argument: string): number[] => {
@@ -189,11 +189,11 @@ function plan(x: Tensor, spatial: number, options: InterpolateOptions): { size: 
   if (size !== null) {
     const lengths = list(size, "size");
     if (lengths.some((n) => !Number.isInteger(n))) throw new ValueError("interpolate", "size", "integers", size);
-    return { size: lengths, given: lengths.map(() => null) };
+    return { size: lengths, scales: lengths.map(() => null) };
   }
   const factors = list(scaleFactor!, "scaleFactor");
   const lengths = factors.map((f, i) => Math.floor(x.shape[i + 2]! * f));
-  return { size: lengths, given: factors.map((f) => (options.recomputeScaleFactor === true ? null : f)) };
+  return { size: lengths, scales: factors.map((f) => (options.recomputeScaleFactor === true ? null : f)) };
 }
 
 /** Of pixels: axis by axis from the last, each result rounded to the nearest pixel there is, as in PyTorch. */
@@ -201,8 +201,8 @@ function ofPixels(x: Tensor, options: InterpolateOptions): Tensor {
   const { size = null, scaleFactor = null } = options;
   let y = x;
   for (let axis = x.rank - 1; axis > 1; axis--) {
-    const only = (given: number | readonly number[], others: (i: number) => number): number[] =>
-      y.shape.slice(2).map((_, i) => (i === axis - 2 ? (typeof given === "number" ? given : given[i]!) : others(i)));
+    const only = (values: number | readonly number[], others: (i: number) => number): number[] =>
+      y.shape.slice(2).map((_, i) => (i === axis - 2 ? (typeof values === "number" ? values : values[i]!) : others(i)));
     const one = {
       size: size === null ? null : only(size, (i) => y.shape[i + 2]!),
       scaleFactor: scaleFactor === null ? null : only(scaleFactor, () => 1),
@@ -236,7 +236,7 @@ export function interpolate(x: Tensor, options: InterpolateOptions = {}): Tensor
     throw new ValueError("interpolate", "alignCorners", `left out for mode "${mode}"`, options.alignCorners);
   if (antialias && mode !== "bilinear" && mode !== "bicubic")
     throw new ValueError("interpolate", "antialias", 'false but for "bilinear" and "bicubic"', antialias);
-  const { size, given } = plan(x, spatial, options);
+  const { size, scales } = plan(x, spatial, options);
   if (size.some((n) => !(n >= 1 && n <= MAX_INDICES)))
     throw new ValueError("interpolate", "size", `1 to ${MAX_INDICES} along every axis`, size);
   if (mode === "area") return [adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d][spatial - 1]!(x, size);
@@ -245,7 +245,7 @@ export function interpolate(x: Tensor, options: InterpolateOptions = {}): Tensor
   const align = options.alignCorners === true;
   const scaleOf = (i: number, input: number): number => {
     if (align) return size[i]! > 1 ? (input - 1) / (size[i]! - 1) : 0;
-    const factor = given[i] ?? null;
+    const factor = scales[i] ?? null;
     return factor === null ? input / size[i]! : 1 / factor;
   };
   if (interpolates && mode !== "bicubic" && !antialias) {
@@ -260,7 +260,7 @@ export function interpolate(x: Tensor, options: InterpolateOptions = {}): Tensor
   }
   // With an integer factor no coordinate lies between two elements, so that rounding decides nothing.
   const factors = size.map((output, i) => output / x.shape[i + 2]!);
-  const isWhole = factors.every((f, i) => Number.isInteger(f) && (given[i] == null || given[i] === f));
+  const isWhole = factors.every((f, i) => Number.isInteger(f) && (scales[i] == null || scales[i] === f));
   if (!interpolates && isWhole && isFloat(x.dtype) && x.dtype !== "float64") {
     const axes = factors.map((f): AxisScale => (f === 1 ? null : [f, 0.5]));
     return toDType(resampled(toDType(x, "float32"), size, axes, false), x.dtype);

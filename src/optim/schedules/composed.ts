@@ -60,8 +60,8 @@ export class SequentialLR extends Composed {
   protected override readonly remembered = ["milestones"];
 
   constructor(optimizer: AnyOptimizer, schedulers: readonly LRScheduler[] | SequentialLROptions, milestones?: readonly number[]) {
-    const given = byPosition<SequentialLROptions>("SequentialLR", ["schedulers", "milestones"], [schedulers, milestones]);
-    const { schedulers: parts, milestones: starts } = given;
+    const settings = byPosition<SequentialLROptions>("SequentialLR", ["schedulers", "milestones"], [schedulers, milestones]);
+    const { schedulers: parts, milestones: starts } = settings;
     super("SequentialLR", optimizer, parts);
     if (starts.length !== parts.length - 1)
       throw new ValueError("SequentialLR", "milestones", `${parts.length - 1}, one less than schedules`, starts.length);

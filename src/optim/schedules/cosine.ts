@@ -24,10 +24,10 @@ export class CosineAnnealingLR extends LRScheduler {
     etaMin?: number | Partial<CosineAnnealingLROptions>,
     options?: Partial<CosineAnnealingLROptions>,
   ) {
-    const given = byPosition<CosineAnnealingLROptions>("CosineAnnealingLR", ["tMax", "etaMin"], [tMax, etaMin, options]);
-    super("CosineAnnealingLR", optimizer, given);
-    this.tMax = this.requireInteger("tMax", given.tMax);
-    this.etaMin = this.requireNumber("etaMin", given.etaMin ?? 0);
+    const settings = byPosition<CosineAnnealingLROptions>("CosineAnnealingLR", ["tMax", "etaMin"], [tMax, etaMin, options]);
+    super("CosineAnnealingLR", optimizer, settings);
+    this.tMax = this.requireInteger("tMax", settings.tMax);
+    this.etaMin = this.requireNumber("etaMin", settings.etaMin ?? 0);
     this.begin();
   }
 
@@ -78,11 +78,11 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
     tMult?: number | Partial<CosineAnnealingWarmRestartsOptions>,
     options?: Partial<CosineAnnealingWarmRestartsOptions>,
   ) {
-    const given = byPosition<CosineAnnealingWarmRestartsOptions>("CosineAnnealingWarmRestarts", ["t0", "tMult"], [t0, tMult, options]);
-    super("CosineAnnealingWarmRestarts", optimizer, given);
-    this.t0 = this.requireInteger("t0", given.t0);
-    this.tMult = this.requireInteger("tMult", given.tMult ?? 1);
-    this.etaMin = this.requireNumber("etaMin", given.etaMin ?? 0);
+    const settings = byPosition<CosineAnnealingWarmRestartsOptions>("CosineAnnealingWarmRestarts", ["t0", "tMult"], [t0, tMult, options]);
+    super("CosineAnnealingWarmRestarts", optimizer, settings);
+    this.t0 = this.requireInteger("t0", settings.t0);
+    this.tMult = this.requireInteger("tMult", settings.tMult ?? 1);
+    this.etaMin = this.requireNumber("etaMin", settings.etaMin ?? 0);
     this.tCur = this.lastEpoch;
     this.tI = this.t0;
     this.begin();

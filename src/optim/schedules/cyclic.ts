@@ -79,11 +79,11 @@ export class CyclicLR extends LRScheduler {
     maxLr?: PerGroup | Partial<CyclicLROptions>,
     options?: Partial<CyclicLROptions>,
   ) {
-    const given = byPosition<CyclicLROptions>("CyclicLR", ["baseLr", "maxLr"], [baseLr, maxLr, options]);
-    super("CyclicLR", optimizer, given);
-    const { stepSizeUp: up = 2000, stepSizeDown: down = up, scaleFn, gamma = 1, mode = "triangular" } = given;
-    const lows = this.perGroup("baseLr", given.baseLr).map((lr) => this.requireNumber("baseLr", lr));
-    this.maxLrs = this.perGroup("maxLr", given.maxLr).map((lr) => this.requireNumber("maxLr", lr));
+    const settings = byPosition<CyclicLROptions>("CyclicLR", ["baseLr", "maxLr"], [baseLr, maxLr, options]);
+    super("CyclicLR", optimizer, settings);
+    const { stepSizeUp: up = 2000, stepSizeDown: down = up, scaleFn, gamma = 1, mode = "triangular" } = settings;
+    const lows = this.perGroup("baseLr", settings.baseLr).map((lr) => this.requireNumber("baseLr", lr));
+    this.maxLrs = this.perGroup("maxLr", settings.maxLr).map((lr) => this.requireNumber("maxLr", lr));
     this.totalSize = this.requireNumber("stepSizeUp", up) + this.requireNumber("stepSizeDown", down);
     this.stepRatio = up / this.totalSize;
     if (!Object.hasOwn(modes, mode) && scaleFn === undefined)
@@ -92,10 +92,10 @@ export class CyclicLR extends LRScheduler {
     this.gamma = gamma;
     this.#scale = scaleFn ?? null;
     this.scaleMode =
-      scaleFn === undefined ? (mode === "expRange" || mode === "exp_range" ? "iterations" : "cycle") : (given.scaleMode ?? "cycle");
-    this.cycleMomentum = given.cycleMomentum ?? true;
-    this.baseMomentums = this.perGroup("baseMomentum", given.baseMomentum ?? 0.8);
-    this.maxMomentums = this.perGroup("maxMomentum", given.maxMomentum ?? 0.9);
+      scaleFn === undefined ? (mode === "expRange" || mode === "exp_range" ? "iterations" : "cycle") : (settings.scaleMode ?? "cycle");
+    this.cycleMomentum = settings.cycleMomentum ?? true;
+    this.baseMomentums = this.perGroup("baseMomentum", settings.baseMomentum ?? 0.8);
+    this.maxMomentums = this.perGroup("maxMomentum", settings.maxMomentum ?? 0.9);
     if (this.cycleMomentum) requireMomentum("CyclicLR", optimizer);
     this.baseLrs = lows;
     this.begin();

@@ -27,8 +27,8 @@ abstract class ByFunction extends LRScheduler {
 /** The first rates times lrLambda(t). Reference: torch.optim.lr_scheduler.LambdaLR. */
 export class LambdaLR extends ByFunction {
   constructor(optimizer: AnyOptimizer, lrLambda: PerGroup<RateFunction> | LambdaLROptions, options?: Partial<LambdaLROptions>) {
-    const given = byPosition<LambdaLROptions>("LambdaLR", ["lrLambda"], [lrLambda, options]);
-    super("LambdaLR", optimizer, given);
+    const settings = byPosition<LambdaLROptions>("LambdaLR", ["lrLambda"], [lrLambda, options]);
+    super("LambdaLR", optimizer, settings);
   }
 
   protected next(): readonly number[] {
@@ -39,8 +39,8 @@ export class LambdaLR extends ByFunction {
 /** The rates before times lrLambda(t). Reference: torch.optim.lr_scheduler.MultiplicativeLR. */
 export class MultiplicativeLR extends ByFunction {
   constructor(optimizer: AnyOptimizer, lrLambda: PerGroup<RateFunction> | LambdaLROptions, options?: Partial<LambdaLROptions>) {
-    const given = byPosition<LambdaLROptions>("MultiplicativeLR", ["lrLambda"], [lrLambda, options]);
-    super("MultiplicativeLR", optimizer, given);
+    const settings = byPosition<LambdaLROptions>("MultiplicativeLR", ["lrLambda"], [lrLambda, options]);
+    super("MultiplicativeLR", optimizer, settings);
   }
 
   protected next(): readonly number[] {

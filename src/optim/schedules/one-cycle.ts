@@ -83,12 +83,12 @@ export class OneCycleLR extends LRScheduler {
     totalSteps?: number | Partial<OneCycleLROptions>,
     options?: Partial<OneCycleLROptions>,
   ) {
-    const given = byPosition<OneCycleLROptions>("OneCycleLR", ["maxLr", "totalSteps"], [maxLr, totalSteps, options]);
-    super("OneCycleLR", optimizer, given);
-    const { pctStart = 0.3, divFactor = 25, finalDivFactor = 1e4, threePhase = false } = given;
-    this.totalSteps = this.#total(given);
+    const settings = byPosition<OneCycleLROptions>("OneCycleLR", ["maxLr", "totalSteps"], [maxLr, totalSteps, options]);
+    super("OneCycleLR", optimizer, settings);
+    const { pctStart = 0.3, divFactor = 25, finalDivFactor = 1e4, threePhase = false } = settings;
+    this.totalSteps = this.#total(settings);
     if (!(pctStart >= 0 && pctStart <= 1)) throw new ValueError("OneCycleLR", "pctStart", "in [0, 1]", pctStart);
-    this.annealStrategy = given.annealStrategy ?? "cos";
+    this.annealStrategy = settings.annealStrategy ?? "cos";
     if (!Object.hasOwn(shapes, this.annealStrategy))
       throw new ValueError("OneCycleLR", "annealStrategy", "cos or linear", this.annealStrategy);
     const up: Phase = { end: pctStart * this.totalSteps - 1, from: "initial", to: "max" };
@@ -96,7 +96,7 @@ export class OneCycleLR extends LRScheduler {
     this.phases = threePhase
       ? [up, { end: 2 * pctStart * this.totalSteps - 2, from: "max", to: "initial" }, { end: last, from: "initial", to: "min" }]
       : [up, { end: last, from: "max", to: "min" }];
-    this.maxLrs = this.perGroup("maxLr", given.maxLr);
+    this.maxLrs = this.perGroup("maxLr", settings.maxLr);
     this.maxLrs.forEach((lr) => this.requireNumber("maxLr", lr));
     if (this.lastEpoch === -1)
       this.groups.forEach((group, i) => {
@@ -104,9 +104,9 @@ export class OneCycleLR extends LRScheduler {
       });
     this.baseLrs = this.groups.map((g) => g.initialLr!);
     this.minLrs = this.baseLrs.map((lr) => lr / finalDivFactor);
-    this.cycleMomentum = given.cycleMomentum ?? true;
-    this.baseMomentums = this.perGroup("baseMomentum", given.baseMomentum ?? 0.85);
-    this.maxMomentums = this.perGroup("maxMomentum", given.maxMomentum ?? 0.95);
+    this.cycleMomentum = settings.cycleMomentum ?? true;
+    this.baseMomentums = this.perGroup("baseMomentum", settings.baseMomentum ?? 0.85);
+    this.maxMomentums = this.perGroup("maxMomentum", settings.maxMomentum ?? 0.95);
     if (this.cycleMomentum) requireMomentum("OneCycleLR", optimizer);
     this.begin();
   }

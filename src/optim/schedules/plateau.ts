@@ -67,21 +67,21 @@ export class ReduceLROnPlateau extends LRScheduler {
     factor?: number | Partial<ReduceLROnPlateauOptions>,
     options?: Partial<ReduceLROnPlateauOptions>,
   ) {
-    const given = byPosition<ReduceLROnPlateauOptions>("ReduceLROnPlateau", ["mode", "factor"], [mode, factor, options]);
+    const settings = byPosition<ReduceLROnPlateauOptions>("ReduceLROnPlateau", ["mode", "factor"], [mode, factor, options]);
     super("ReduceLROnPlateau", optimizer);
     this.lastEpoch = 0;
-    this.mode = given.mode ?? "min";
-    this.thresholdMode = given.thresholdMode ?? "rel";
-    this.factor = given.factor ?? 0.1;
+    this.mode = settings.mode ?? "min";
+    this.thresholdMode = settings.thresholdMode ?? "rel";
+    this.factor = settings.factor ?? 0.1;
     if (this.mode !== "min" && this.mode !== "max") throw new ValueError("ReduceLROnPlateau", "mode", "min or max", this.mode);
     if (this.thresholdMode !== "rel" && this.thresholdMode !== "abs")
       throw new ValueError("ReduceLROnPlateau", "thresholdMode", "rel or abs", this.thresholdMode);
     if (!(this.factor < 1)) throw new ValueError("ReduceLROnPlateau", "factor", "below 1", this.factor);
-    this.patience = given.patience ?? 10;
-    this.threshold = given.threshold ?? 1e-4;
-    this.cooldown = given.cooldown ?? 0;
-    this.minLrs = this.perGroup("minLr", given.minLr ?? 0);
-    this.eps = given.eps ?? 1e-8;
+    this.patience = settings.patience ?? 10;
+    this.threshold = settings.threshold ?? 1e-4;
+    this.cooldown = settings.cooldown ?? 0;
+    this.minLrs = this.perGroup("minLr", settings.minLr ?? 0);
+    this.eps = settings.eps ?? 1e-8;
     this.best = this.mode === "min" ? Infinity : -Infinity;
     this.noteRates();
   }

@@ -25,10 +25,10 @@ export class ConstantLR extends LRScheduler {
     totalIters?: number | Partial<ConstantLROptions>,
     options?: Partial<ConstantLROptions>,
   ) {
-    const given = byPosition<ConstantLROptions>("ConstantLR", ["factor", "totalIters"], [factor, totalIters, options]);
-    super("ConstantLR", optimizer, given);
-    this.factor = given.factor ?? 1 / 3;
-    this.totalIters = this.requireInteger("totalIters", given.totalIters ?? 5, 0);
+    const settings = byPosition<ConstantLROptions>("ConstantLR", ["factor", "totalIters"], [factor, totalIters, options]);
+    super("ConstantLR", optimizer, settings);
+    this.factor = settings.factor ?? 1 / 3;
+    this.totalIters = this.requireInteger("totalIters", settings.totalIters ?? 5, 0);
     if (!(this.factor >= 0 && this.factor <= 1)) throw new ValueError("ConstantLR", "factor", "in [0, 1]", this.factor);
     this.begin();
   }
@@ -70,11 +70,11 @@ export class LinearLR extends LRScheduler {
     endFactor?: number | Partial<LinearLROptions>,
     options?: Partial<LinearLROptions>,
   ) {
-    const given = byPosition<LinearLROptions>("LinearLR", ["startFactor", "endFactor"], [startFactor, endFactor, options]);
-    super("LinearLR", optimizer, given);
-    this.startFactor = given.startFactor ?? 1 / 3;
-    this.endFactor = given.endFactor ?? 1;
-    this.totalIters = this.requireInteger("totalIters", given.totalIters ?? 5);
+    const settings = byPosition<LinearLROptions>("LinearLR", ["startFactor", "endFactor"], [startFactor, endFactor, options]);
+    super("LinearLR", optimizer, settings);
+    this.startFactor = settings.startFactor ?? 1 / 3;
+    this.endFactor = settings.endFactor ?? 1;
+    this.totalIters = this.requireInteger("totalIters", settings.totalIters ?? 5);
     if (!(this.startFactor > 0 && this.startFactor <= 1)) throw new ValueError("LinearLR", "startFactor", "in (0, 1]", this.startFactor);
     if (!(this.endFactor >= 0 && this.endFactor <= 1)) throw new ValueError("LinearLR", "endFactor", "in [0, 1]", this.endFactor);
     this.begin();
@@ -116,10 +116,10 @@ export class PolynomialLR extends LRScheduler {
     power?: number | Partial<PolynomialLROptions>,
     options?: Partial<PolynomialLROptions>,
   ) {
-    const given = byPosition<PolynomialLROptions>("PolynomialLR", ["totalIters", "power"], [totalIters, power, options]);
-    super("PolynomialLR", optimizer, given);
-    this.totalIters = this.requireInteger("totalIters", given.totalIters ?? 5);
-    this.power = this.requireNumber("power", given.power ?? 1);
+    const settings = byPosition<PolynomialLROptions>("PolynomialLR", ["totalIters", "power"], [totalIters, power, options]);
+    super("PolynomialLR", optimizer, settings);
+    this.totalIters = this.requireInteger("totalIters", settings.totalIters ?? 5);
+    this.power = this.requireNumber("power", settings.power ?? 1);
     this.begin();
   }
 

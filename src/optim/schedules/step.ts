@@ -25,10 +25,10 @@ export class StepLR extends LRScheduler {
     gamma?: number | Partial<StepLROptions>,
     options?: Partial<StepLROptions>,
   ) {
-    const given = byPosition<StepLROptions>("StepLR", ["stepSize", "gamma"], [stepSize, gamma, options]);
-    super("StepLR", optimizer, given);
-    this.stepSize = this.requireInteger("stepSize", given.stepSize);
-    this.gamma = this.requireNumber("gamma", given.gamma ?? 0.1);
+    const settings = byPosition<StepLROptions>("StepLR", ["stepSize", "gamma"], [stepSize, gamma, options]);
+    super("StepLR", optimizer, settings);
+    this.stepSize = this.requireInteger("stepSize", settings.stepSize);
+    this.gamma = this.requireNumber("gamma", settings.gamma ?? 0.1);
     this.begin();
   }
 
@@ -64,12 +64,12 @@ export class MultiStepLR extends LRScheduler {
     gamma?: number | Partial<MultiStepLROptions>,
     options?: Partial<MultiStepLROptions>,
   ) {
-    const given = byPosition<MultiStepLROptions>("MultiStepLR", ["milestones", "gamma"], [milestones, gamma, options]);
-    super("MultiStepLR", optimizer, given);
-    if (!Array.isArray(given.milestones) || !given.milestones.every(Number.isInteger))
-      throw new ValueError("MultiStepLR", "milestones", "a list of integers", given.milestones);
-    this.milestones = [...given.milestones];
-    this.gamma = this.requireNumber("gamma", given.gamma ?? 0.1);
+    const settings = byPosition<MultiStepLROptions>("MultiStepLR", ["milestones", "gamma"], [milestones, gamma, options]);
+    super("MultiStepLR", optimizer, settings);
+    if (!Array.isArray(settings.milestones) || !settings.milestones.every(Number.isInteger))
+      throw new ValueError("MultiStepLR", "milestones", "a list of integers", settings.milestones);
+    this.milestones = [...settings.milestones];
+    this.gamma = this.requireNumber("gamma", settings.gamma ?? 0.1);
     this.begin();
   }
 
@@ -97,9 +97,9 @@ export class ExponentialLR extends LRScheduler {
   protected readonly remembered = ["gamma"];
 
   constructor(optimizer: AnyOptimizer, gamma: number | ExponentialLROptions, options?: Partial<ExponentialLROptions>) {
-    const given = byPosition<ExponentialLROptions>("ExponentialLR", ["gamma"], [gamma, options]);
-    super("ExponentialLR", optimizer, given);
-    this.gamma = this.requireNumber("gamma", given.gamma);
+    const settings = byPosition<ExponentialLROptions>("ExponentialLR", ["gamma"], [gamma, options]);
+    super("ExponentialLR", optimizer, settings);
+    this.gamma = this.requireNumber("gamma", settings.gamma);
     this.begin();
   }
 

@@ -93,6 +93,6 @@ function choose(): Engine {
 export const engine = (): Engine => (chosen ??= choose());
 
 /** @internal For tests: these routines from now on; null: as the surroundings say. */
-export function useEngine(given: Engine | null): void {
-  chosen = given ?? undefined;
+export function useEngine(next: Engine | null): void {
+  chosen = next ?? undefined;
 }

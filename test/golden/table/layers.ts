@@ -10,7 +10,7 @@ const drawn = (c: Call): void => {
   if (c.case.kind === "ok" && c.case.compare?.[0] !== "meta" && c.get("training") !== false && c.number("p", 0.5) > 0 && c.number("p", 0.5) < 1) throw new Missing("random results are not PyTorch's");
 };
 
-const attention: Entry = { run: (c) => dx.scaledDotProductAttention(c.x, c.named("k", "key"), c.named("v", "value"), { attnMask: c.optional("attn_mask"), isCausal: c.bool("is_causal"), scale: c.given("scale"), dropoutP: c.number("dropout_p", 0), ...(c.bool("enable_gqa") ? { enableGqa: true } : {}) }) };
+const attention: Entry = { run: (c) => dx.scaledDotProductAttention(c.x, c.named("k", "key"), c.named("v", "value"), { attnMask: c.optional("attn_mask"), isCausal: c.bool("is_causal"), scale: c.defined("scale"), dropoutP: c.number("dropout_p", 0), ...(c.bool("enable_gqa") ? { enableGqa: true } : {}) }) };
 
 /** The private form of 1.13: the weights are a result. */
 const privateAttention: Entry = { run: (c) => {
@@ -43,15 +43,15 @@ const multiHead: Entry = { run: (c) => {
 } };
 
 const resized = (mode?: dx.ResizeMode, align?: boolean): Entry => ({ run: (c) => dx.interpolate(c.x, {
-  size: c.given<PerAxis>("size"), scaleFactor: c.given<PerAxis>("scale_factor"), mode: mode ?? (c.text("mode", "nearest") as dx.ResizeMode), alignCorners: align ?? c.given<boolean>("align_corners"),
-  recomputeScaleFactor: c.given<boolean>("recompute_scale_factor"), antialias: c.bool("antialias"),
+  size: c.defined<PerAxis>("size"), scaleFactor: c.defined<PerAxis>("scale_factor"), mode: mode ?? (c.text("mode", "nearest") as dx.ResizeMode), alignCorners: align ?? c.defined<boolean>("align_corners"),
+  recomputeScaleFactor: c.defined<boolean>("recompute_scale_factor"), antialias: c.bool("antialias"),
 }) });
 
-const loss = (c: Call): dx.LossOptions => ({ reduction: c.given<dx.Reduction>("reduction") });
-const margin = (c: Call): { margin?: number | undefined } => ({ margin: c.given<number>("margin") });
-const unpool = (f: typeof dx.maxUnpool2d): Entry => ({ run: (c) => f(c.x, c.named("indices"), c.get("kernel_size") as PerAxis, { stride: c.given<PerAxis>("stride"), padding: c.given<PerAxis>("padding"), outputSize: c.given<readonly number[]>("output_size") }) });
+const loss = (c: Call): dx.LossOptions => ({ reduction: c.defined<dx.Reduction>("reduction") });
+const margin = (c: Call): { margin?: number | undefined } => ({ margin: c.defined<number>("margin") });
+const unpool = (f: typeof dx.maxUnpool2d): Entry => ({ run: (c) => f(c.x, c.named("indices"), c.get("kernel_size") as PerAxis, { stride: c.defined<PerAxis>("stride"), padding: c.defined<PerAxis>("padding"), outputSize: c.defined<readonly number[]>("output_size") }) });
 const fractional = (f: typeof dx.fractionalMaxPool2dWithIndices): Entry => ({ run: (c) => {
-  const { values, indices } = f(c.x, (c.get("kernel_size") ?? c.positional[1]) as PerAxis, { outputSize: c.given<PerAxis>("output_size"), outputRatio: c.given<PerAxis>("output_ratio"), randomSamples: c.optional("_random_samples"), generator: generator() });
+  const { values, indices } = f(c.x, (c.get("kernel_size") ?? c.positional[1]) as PerAxis, { outputSize: c.defined<PerAxis>("output_size"), outputRatio: c.defined<PerAxis>("output_ratio"), randomSamples: c.optional("_random_samples"), generator: generator() });
   return c.bool("return_indices") ? [values, indices.to("int64")] : values;
 } });
 /** The modes are numbers there. */
@@ -60,7 +60,7 @@ const sampler: Entry = { run: (c) => dx.gridSample(c.x, c.named("grid"), {
 }) };
 const shape = (c: Call): readonly number[] => c.list("normalized_shape");
 
-const embeddingOptions = (c: Call): dx.EmbeddingOptions => ({ paddingIdx: c.given<number>("padding_idx"), maxNorm: c.given<number>("max_norm"), normType: c.given<number>("norm_type"), scaleGradByFreq: c.bool("scale_grad_by_freq") });
+const embeddingOptions = (c: Call): dx.EmbeddingOptions => ({ paddingIdx: c.defined<number>("padding_idx"), maxNorm: c.defined<number>("max_norm"), normType: c.defined<number>("norm_type"), scaleGradByFreq: c.bool("scale_grad_by_freq") });
 const fn = (name: string): string => `nn.functional.${name}`;
 const random = (f: (x: dx.Tensor, o: dx.DropoutOptions) => dx.Tensor): Entry => ({ run: (c) => {
   drawn(c);
@@ -100,7 +100,7 @@ export const layers: Table = {
   lstm: network("lstm"), gru: network("gru"), rnn_tanh: network("tanh"), rnn_relu: network("relu"),
   lstm_cell: cell("lstm"), gru_cell: cell("gru"), rnn_tanh_cell: cell("tanh"), rnn_relu_cell: cell("relu"),
   [fn("scaled_dot_product_attention")]: attention, [fn("_scaled_dot_product_attention")]: privateAttention, [fn("multi_head_attention_forward")]: multiHead,
-  [fn("rms_norm")]: { run: (c) => dx.rmsNorm(c.x, shape(c), c.optional("weight"), { eps: c.given<number>("eps") }) },
+  [fn("rms_norm")]: { run: (c) => dx.rmsNorm(c.x, shape(c), c.optional("weight"), { eps: c.defined<number>("eps") }) },
   [fn("instance_norm")]: { run: (c) => dx.instanceNorm(c.x, c.optional("weight"), c.optional("bias"), { runningMean: c.optional("running_mean"), runningVar: c.optional("running_var"), useInputStats: c.get("use_input_stats") !== false, momentum: c.number("momentum", 0.1), eps: c.number("eps", 1e-5) }) },
   native_batch_norm: { run: nativeBatchNorm },
   [fn("upsample_bilinear")]: resized("bilinear", true), [fn("upsample_nearest")]: resized("nearest"),
@@ -110,13 +110,13 @@ export const layers: Table = {
   [fn("max_unpool2d")]: unpool(dx.maxUnpool2d),
   [fn("bilinear")]: { run: (c) => dx.bilinear(c.x, c.named("input2"), c.named("weight"), c.optional("bias")) },
   [fn("embedding")]: { run: (c) => dx.embedding(c.x, c.named("weight"), embeddingOptions(c)) },
-  [fn("embedding_bag")]: { run: (c) => dx.embeddingBag(c.x, c.named("weight"), { ...embeddingOptions(c), offsets: c.optional("offsets"), mode: c.given("mode"), perSampleWeights: c.optional("per_sample_weights"), includeLastOffset: c.bool("include_last_offset") }) },
+  [fn("embedding_bag")]: { run: (c) => dx.embeddingBag(c.x, c.named("weight"), { ...embeddingOptions(c), offsets: c.optional("offsets"), mode: c.defined("mode"), perSampleWeights: c.optional("per_sample_weights"), includeLastOffset: c.bool("include_last_offset") }) },
   [fn("dropout2d")]: random(dx.dropoutChannels), [fn("alpha_dropout")]: random(dx.alphaDropout), [fn("feature_alpha_dropout")]: random(dx.featureAlphaDropout),
   [fn("rrelu")]: { run: (c) => {
     if (c.bool("training") && c.case.compare?.[0] !== "meta" && c.number("lower", 1 / 8) !== c.number("upper", 1 / 3)) throw new Missing("random results are not PyTorch's");
-    return dx.rrelu(c.x, { lower: c.given("lower"), upper: c.given("upper"), training: c.bool("training"), generator: generator() });
+    return dx.rrelu(c.x, { lower: c.defined("lower"), upper: c.defined("upper"), training: c.bool("training"), generator: generator() });
   } },
-  [fn("gumbel_softmax")]: { run: (c) => dx.gumbelSoftmax(c.x, { tau: c.given("tau"), hard: c.bool("hard"), axis: c.given("dim"), generator: generator() }) },
-  [fn("triplet_margin_loss")]: { run: (c) => dx.tripletMarginLoss(c.x, c.named("positive"), c.named("negative"), { ...loss(c), ...margin(c), swap: c.bool("swap"), p: c.given("p") }) },
+  [fn("gumbel_softmax")]: { run: (c) => dx.gumbelSoftmax(c.x, { tau: c.defined("tau"), hard: c.bool("hard"), axis: c.defined("dim"), generator: generator() }) },
+  [fn("triplet_margin_loss")]: { run: (c) => dx.tripletMarginLoss(c.x, c.named("positive"), c.named("negative"), { ...loss(c), ...margin(c), swap: c.bool("swap"), p: c.defined("p") }) },
   [fn("triplet_margin_with_distance_loss")]: { run: (c) => dx.tripletMarginLoss(c.x, c.named("positive"), c.named("negative"), { ...loss(c), ...margin(c), swap: c.bool("swap") }) },
 };

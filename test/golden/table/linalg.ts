@@ -11,7 +11,7 @@ const second = (c: Call): dx.Tensor => c.tensor(c.positional[1]);
 const third = (c: Call): dx.Tensor => c.tensor(c.positional[2]);
 const left = (c: Call): { left: boolean } => ({ left: c.get("left") !== false });
 /** A number or a tensor; PyTorch's old rcond is a relative tolerance. */
-const tolerance = (c: Call): dx.linalg.ToleranceOptions => ({ atol: c.given("atol"), rtol: c.given("rtol", "rcond", "tol"), hermitian: c.bool("hermitian") });
+const tolerance = (c: Call): dx.linalg.ToleranceOptions => ({ atol: c.defined("atol"), rtol: c.defined("rtol", "rcond", "tol"), hermitian: c.bool("hermitian") });
 
 /** What is wrong with a product that should be the given matrices. */
 function productDiffers(found: dx.Tensor, wanted: dx.Tensor): string | null {
@@ -57,7 +57,7 @@ const svd = (run: (c: Call) => [dx.Tensor, dx.Tensor, dx.Tensor], isTransposed: 
 const list = (v: object): dx.Tensor[] => Object.values(v) as dx.Tensor[];
 const norm: Entry = op((c) => {
   const axis = c.axes("dim");
-  return linalg.norm(c.x, c.given<dx.linalg.NormOrder>("ord") ?? null, axis, { keepDims: c.bool("keepdim"), ...(c.dtype() === undefined ? {} : { dtype: c.dtype() }) });
+  return linalg.norm(c.x, c.defined<dx.linalg.NormOrder>("ord") ?? null, axis, { keepDims: c.bool("keepdim"), ...(c.dtype() === undefined ? {} : { dtype: c.dtype() }) });
 });
 
 export const linalgTable: Table = {
@@ -86,14 +86,14 @@ export const linalgTable: Table = {
   lu_solve: op((c) => linalg.luSolve(second(c), third(c), c.x)), lu_unpack: op((c) => list(dx.luUnpack(c.x, second(c)))),
   "linalg.ldl_factor": { run: (c) => list(linalg.ldlFactor(c.x)), gauge: ldlGauge }, "linalg.ldl_factor_ex": { run: (c) => list(linalg.ldlFactorEx(c.x)), gauge: ldlGauge },
   "linalg.ldl_solve": op((c) => linalg.ldlSolve(c.x, second(c), third(c))),
-  "linalg.lstsq": { run: (c) => list(linalg.lstsq(c.x, second(c), { rcond: c.given("rcond"), driver: c.given("driver") })), counts: true },
+  "linalg.lstsq": { run: (c) => list(linalg.lstsq(c.x, second(c), { rcond: c.defined("rcond"), driver: c.defined("driver") })), counts: true },
   "linalg.pinv": op((c) => linalg.pinv(c.x, tolerance(c))), pinverse: op((c) => dx.pinverse(c.x, tolerance(c))),
   "linalg.matrix_rank": { run: (c) => linalg.matrixRank(c.x, tolerance(c)), counts: true },
-  "linalg.cond": op((c) => linalg.cond(c.x, c.given<dx.linalg.CondOrder>("p") ?? null)),
+  "linalg.cond": op((c) => linalg.cond(c.x, c.defined<dx.linalg.CondOrder>("p") ?? null)),
   "linalg.matrix_power": op((c) => linalg.matrixPower(c.x, c.number("n", 1))), matrix_power: op((c) => dx.matrixPower(c.x, c.number("n", 1))),
   matrix_exp: op((c) => dx.matrixExp(c.x)), "linalg.matrix_exp": op((c) => dx.matrixExp(c.x)),
   "linalg.tensorinv": op((c) => linalg.tensorinv(c.x, c.number("ind", 2))),
-  "linalg.tensorsolve": op((c) => linalg.tensorsolve(c.x, second(c), { axes: c.given<readonly number[]>("dims", "axes") })),
+  "linalg.tensorsolve": op((c) => linalg.tensorsolve(c.x, second(c), { axes: c.defined<readonly number[]>("dims", "axes") })),
   "linalg.norm": norm,
   "linalg.diagonal": op((c) => dx.diagonal(c.x, { offset: c.number("offset", 0), axis0: c.number("dim1", -2), axis1: c.number("dim2", -1) })),
   lu: op((c) => { const { LU, pivots } = linalg.luFactor(c.x); return (c.bool("get_infos") || c.positional[2] === true) ? [LU, pivots, linalg.luFactorEx(c.x).info] : [LU, pivots]; }),

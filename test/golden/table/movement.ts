@@ -8,8 +8,8 @@ const tensors = (c: Call): dx.Tensor[] => c.positional[0] as unknown as dx.Tenso
 
 /** Sizes given as one list or one by one. */
 function sizes(c: Call, ...names: string[]): readonly number[] {
-  const given = c.get(...names) ?? c.positional[1];
-  return (Array.isArray(given) ? given : c.positional.slice(1)) as readonly number[];
+  const shape = c.get(...names) ?? c.positional[1];
+  return (Array.isArray(shape) ? shape : c.positional.slice(1)) as readonly number[];
 }
 
 /** The options of a creation function. A whole fill value makes int64 in PyTorch, float32 here, unless the dtype is named. */

@@ -10,22 +10,22 @@ const optional = (c: Call, ...names: string[]): dx.Tensor | null => {
   const v = c.get(...names);
   return v === undefined || v === null ? null : c.tensor(v);
 };
-const given = <T>(c: Call, name: string): T | undefined => {
+const defined = <T>(c: Call, name: string): T | undefined => {
   const v = c.get(name);
   return v === undefined || v === null ? undefined : (v as T);
 };
 /** PyTorch takes lists of one number for all axes, too. */
 const perAxis = (c: Call, name: string): PerAxis | undefined => {
-  const v = given<PerAxis>(c, name);
+  const v = defined<PerAxis>(c, name);
   return Array.isArray(v) && v.length === 1 ? (v[0] as number) : Array.isArray(v) && v.length === 0 ? undefined : v;
 };
 
 const convolution = (f: typeof dx.conv2d): Entry => ({ run: (c) => {
-  return f(c.x, c.tensor(c.get("weight")), optional(c, "bias"), { stride: perAxis(c, "stride"), padding: perAxis(c, "padding") as number | "same" | undefined, dilation: perAxis(c, "dilation"), groups: given<number>(c, "groups") });
+  return f(c.x, c.tensor(c.get("weight")), optional(c, "bias"), { stride: perAxis(c, "stride"), padding: perAxis(c, "padding") as number | "same" | undefined, dilation: perAxis(c, "dilation"), groups: defined<number>(c, "groups") });
 } });
 
 const transposed = (f: typeof dx.convTranspose2d): Entry => ({ run: (c) => {
-  return f(c.x, c.tensor(c.get("weight")), optional(c, "bias"), { stride: perAxis(c, "stride"), padding: perAxis(c, "padding"), outputPadding: perAxis(c, "output_padding"), dilation: perAxis(c, "dilation"), groups: given<number>(c, "groups") });
+  return f(c.x, c.tensor(c.get("weight")), optional(c, "bias"), { stride: perAxis(c, "stride"), padding: perAxis(c, "padding"), outputPadding: perAxis(c, "output_padding"), dilation: perAxis(c, "dilation"), groups: defined<number>(c, "groups") });
 } });
 
 const poolOptions = (c: Call): dx.MaxPoolOptions => ({ stride: perAxis(c, "stride"), padding: perAxis(c, "padding"), ceilMode: c.bool("ceil_mode") });
@@ -38,7 +38,7 @@ const maxPool = (f: typeof dx.maxPool2d, g: typeof dx.maxPool2dWithIndices): Ent
 } });
 
 const avgPool = (f: typeof dx.avgPool2d): Entry => ({ run: (c) => {
-  return f(c.x, size(c), { ...poolOptions(c), countIncludePad: given<boolean>(c, "count_include_pad"), divisorOverride: given<number>(c, "divisor_override") });
+  return f(c.x, size(c), { ...poolOptions(c), countIncludePad: defined<boolean>(c, "count_include_pad"), divisorOverride: defined<number>(c, "divisor_override") });
 } });
 
 const outputSize = (c: Call, spatial: number): number | readonly (number | null)[] => {
@@ -65,7 +65,7 @@ const instanceNorm: Entry = { run: (c) => {
 const layerNorm = (c: Call): dx.Tensor => dx.layerNorm(c.x, c.list("normalized_shape"), optional(c, "weight"), optional(c, "bias"), { eps: c.number("eps", 1e-5) });
 
 const loss = <O>(f: (x: dx.Tensor, target: dx.Tensor, options: O) => dx.Tensor, more: (c: Call) => object = () => ({})): Entry => ({
-  run: (c) => f(c.x, c.tensor(c.get("target")), { reduction: given<dx.Reduction>(c, "reduction"), ...more(c) } as O),
+  run: (c) => f(c.x, c.tensor(c.get("target")), { reduction: defined<dx.Reduction>(c, "reduction"), ...more(c) } as O),
 });
 
 const dropout: Entry = { run: (c) => {
@@ -77,7 +77,7 @@ const dropout: Entry = { run: (c) => {
 
 const embedding: Entry = { run: (c) => {
   requireOne(c, "maxNorm and scaleGradByFreq are not delivered", c.has("max_norm") || c.bool("scale_grad_by_freq"));
-  return dx.embedding(c.x, c.tensor(c.get("weight")), { paddingIdx: given<number>(c, "padding_idx") });
+  return dx.embedding(c.x, c.tensor(c.get("weight")), { paddingIdx: defined<number>(c, "padding_idx") });
 } };
 
 const fn = (name: string): string => `nn.functional.${name}`;

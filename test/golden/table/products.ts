@@ -10,8 +10,8 @@ const added = (f: Added, name: string): Entry => {
   return op((c) => f(c.x, ...rest(c)), (c) => void (c.x as unknown as Record<string, (...a: unknown[]) => void>)[name]!(...rest(c)));
 };
 const axes = (c: Call): number | [number[], number[]] => {
-  const given = c.get("dims") ?? 2;
-  return (Array.isArray(given) ? given.map((a) => (Array.isArray(a) ? a : [a])) : given) as number;
+  const dims = c.get("dims") ?? 2;
+  return (Array.isArray(dims) ? dims.map((a) => (Array.isArray(a) ? a : [a])) : dims) as number;
 };
 
 export const products: Table = {

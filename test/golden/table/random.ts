@@ -17,8 +17,8 @@ const whole = (c: Call): dx.RandomOptions => ({ dtype: "int64", ...options(c) })
 
 export const random: Table = {
   randint: op((c) => {
-    const given = [...c.positional, ...Object.keys(c.case.kwargs).map((name) => (name === "dtype" || name === "layout" || name === "device" ? null : c.get(name)))];
-    return dx.randint(...bounds(given), given.find(isList) as number[], whole(c));
+    const args = [...c.positional, ...Object.keys(c.case.kwargs).map((name) => (name === "dtype" || name === "layout" || name === "device" ? null : c.get(name)))];
+    return dx.randint(...bounds(args), args.find(isList) as number[], whole(c));
   }),
   randint_like: op((c) => dx.randintLike(c.x, ...bounds([...c.positional.slice(1), ...Object.keys(c.case.kwargs).filter((name) => name === "low" || name === "high").map((name) => c.get(name))]), options(c))),
   randn: op((c) => dx.randn(isList(c.positional[0]) ? c.positional[0] : (c.positional as number[]), options(c))),

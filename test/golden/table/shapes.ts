@@ -4,8 +4,8 @@ import type { Call } from "../call.ts";
 import { op, type Entry, type Table } from "./entry.ts";
 
 /** Places as a tensor are read: here the caller says toArraySync(). */
-const sections = (c: Call): number | readonly number[] => { const v = given(c); return v instanceof dx.Tensor ? c.recorded(v) : v; };
-const given = (c: Call): number | readonly number[] | dx.Tensor => (c.get("indices", "sections", "indices_or_sections", "split_size_or_sections") ?? c.positional[1]) as number | dx.Tensor;
+const sections = (c: Call): number | readonly number[] => { const v = sectionsOf(c); return v instanceof dx.Tensor ? c.recorded(v) : v; };
+const sectionsOf = (c: Call): number | readonly number[] | dx.Tensor => (c.get("indices", "sections", "indices_or_sections", "split_size_or_sections") ?? c.positional[1]) as number | dx.Tensor;
 const variadic = (f: (...tensors: dx.Tensor[]) => dx.Tensor | dx.Tensor[]): Entry => op((c) => f(...c.several()));
 const meshgrid = op((c) => dx.meshgrid(c.several(), { indexing: c.text("indexing", "ij") as "ij" }));
 /** Every operand, as for atleast: one gives one, several give several. */
@@ -17,12 +17,12 @@ const trapezoid = op((c) => {
   return dx.trapezoid(y, { x: x instanceof dx.Tensor && x !== y ? x : c.positional[1] instanceof dx.Tensor ? c.positional[1] : null, dx: c.number("dx", 1), axis: c.number("dim", -1) });
 });
 const spacing = (c: Call): number | readonly (number | dx.Tensor)[] | undefined => {
-  const given = c.get("spacing") as number | readonly (number | dx.Tensor)[] | undefined | null;
-  if (given === undefined || given === null) return undefined;
-  if (given instanceof dx.Tensor) return [given];
-  return given;
+  const value = c.get("spacing") as number | readonly (number | dx.Tensor)[] | undefined | null;
+  if (value === undefined || value === null) return undefined;
+  if (value instanceof dx.Tensor) return [value];
+  return value;
 };
-const offset = (c: Call): number | undefined => c.given<number>("storage_offset");
+const offset = (c: Call): number | undefined => c.defined<number>("storage_offset");
 
 export const shapes: Table = {
   H: op((c) => {
@@ -46,5 +46,5 @@ export const shapes: Table = {
   trapezoid, trapz: trapezoid,
   cumulative_trapezoid: op((c) => dx.cumulativeTrapezoid(c.x, { x: c.optional("x"), dx: c.number("dx", 1), axis: c.number("dim", -1) })),
   gradient: op((c) => dx.gradient(c.x, { spacing: spacing(c), axis: c.axes("dim"), edgeOrder: c.number("edge_order", 1) as 1 })),
-  vander: op((c) => dx.vander(c.x, { n: c.given("N", "n"), increasing: c.bool("increasing") })), "linalg.vander": op((c) => dx.vander(c.x, { n: c.given("N"), increasing: true })),
+  vander: op((c) => dx.vander(c.x, { n: c.defined("N", "n"), increasing: c.bool("increasing") })), "linalg.vander": op((c) => dx.vander(c.x, { n: c.defined("N"), increasing: true })),
 };

@@ -17,15 +17,15 @@ function matrixNorm(c: Call, order: unknown, axes: unknown): Result {
 
 export const statistics: Readonly<Record<string, Entry>> = {
   histogram: { run: (c) => {
-    const { hist, binEdges } = dx.histogram(c.x, (c.get("bins") ?? 100) as number, { range: c.given("range"), weight: optional(c, "weight"), density: c.bool("density") });
+    const { hist, binEdges } = dx.histogram(c.x, (c.get("bins") ?? 100) as number, { range: c.defined("range"), weight: optional(c, "weight"), density: c.bool("density") });
     return [hist, binEdges];
   } },
   segment_reduce: { run: (c) => dx.segmentReduce(c.x, c.text("reduce", "sum") as "sum", {
-    lengths: optional(c, "lengths"), offsets: optional(c, "offsets"), axis: c.number("axis", 0), initial: c.given("initial"), unsafe: c.bool("unsafe"),
+    lengths: optional(c, "lengths"), offsets: optional(c, "offsets"), axis: c.number("axis", 0), initial: c.defined("initial"), unsafe: c.bool("unsafe"),
   }) },
   histogramdd: { run: (c) => {
     const bins = c.get("bins") as number | readonly number[] | readonly dx.Tensor[];
-    const ranges = c.given<readonly number[]>("range");
+    const ranges = c.defined<readonly number[]>("range");
     const { hist, binEdges } = dx.histogramdd(c.x, bins as number[], { range: ranges, weight: optional(c, "weight"), density: c.bool("density") });
     return [hist, binEdges];
   } },

@@ -186,7 +186,7 @@ describe("other names of options", () => {
     expect(by(other)).toEqual(result);
     const both = by(own, other);
     expect(both).toBeInstanceOf(dx.ValueError);
-    expect(both).toMatchObject({ argument: own, expected: "given once" });
+    expect(both).toMatchObject({ argument: own, expected: "passed once" });
     // It tells something: what is left out gives another result, where the value is not what holds without.
     expect(caught(() => call({} as never))).not.toEqual(result);
   });
@@ -219,7 +219,7 @@ describe("other names of a loader's options", () => {
       for await (const batch of data.dataLoader([1, 2, 3], { batchSize: 2, ...options })) collected.push(batch);
     }
     expect(collected).toEqual([2, 1, 2, 1]);
-    expect(() => data.dataLoader([1], { collateFn: collate, collate })).toThrow("DataLoader: collateFn must be given once");
+    expect(() => data.dataLoader([1], { collateFn: collate, collate })).toThrow("DataLoader: collateFn must be passed once");
   });
 });
 
@@ -259,6 +259,6 @@ describe("arguments by name", () => {
   it("refuses a name that there is not, and one given twice", () => {
     const sum = dx.sum as (...args: unknown[]) => dx.Tensor;
     expect(() => sum(x(), { dim: 1, keepdims: true })).toThrow("Did you mean keepDims?");
-    expect(() => sum(x(), { dim: 1, axis: 1 })).toThrow("sum: axis must be given once");
+    expect(() => sum(x(), { dim: 1, axis: 1 })).toThrow("sum: axis must be passed once");
   });
 });

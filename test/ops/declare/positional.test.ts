@@ -142,10 +142,10 @@ describe("values by position", () => {
 
   it("refuses what is given twice, and values after an object of options", () => {
     const dropout = dx.nn.functional.dropout as (...args: readonly unknown[]) => dx.Tensor;
-    expect(() => dropout(x(), 0.5, { p: 0.25 })).toThrow("dropout: p must be given once");
+    expect(() => dropout(x(), 0.5, { p: 0.25 })).toThrow("dropout: p must be passed once");
     expect(() => dropout(x(), { p: 0.5 }, { training: false })).toThrow("dropout: arguments must be none after an object of options");
     expect(() => dx.softplus(x(), { beta: 2 }, 1)).toThrow("softplus: arguments must be none after an object of options");
     expect(() => dx.hardtanh(x(), { minVal: -2 }, 1)).toThrow("hardtanh: arguments must be none after an object of options");
-    expect(() => lrScheduler.stepLR(sgd(), 10, { stepSize: 5 })).toThrow("StepLR: stepSize must be given once");
+    expect(() => lrScheduler.stepLR(sgd(), 10, { stepSize: 5 })).toThrow("StepLR: stepSize must be passed once");
   });
 });

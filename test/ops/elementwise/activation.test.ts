@@ -100,8 +100,8 @@ eachMode("activations", (device, mode) => {
         const gates = [-30, -1, 0, 0.5, 88, 3e4];
         const silu = (v: number): number => v / (1 + Math.exp(-v));
         const [x, gate] = [dx.tensor([2, -3, 1, 4, 0.5, -2]), dx.tensor(gates)];
-        const given = [2, -3, 1, 4, 0.5, -2];
-        expectClose(mode.run(dx.swiglu, x, gate), gates.map((v, i) => given[i]! * silu(v))); // prettier-ignore
+        const values = [2, -3, 1, 4, 0.5, -2];
+        expectClose(mode.run(dx.swiglu, x, gate), gates.map((v, i) => values[i]! * silu(v))); // prettier-ignore
         const grads = mode.run(
           (a, b) => {
             const [p, q] = [a.detach().requiresGrad_(), b.detach().requiresGrad_()];
@@ -112,7 +112,7 @@ eachMode("activations", (device, mode) => {
         );
         expectClose(grads[0]!, gates.map((v) => 2 * silu(v))); // prettier-ignore
         const s = (v: number): number => 1 / (1 + Math.exp(-v));
-        expectClose(grads[1]!, gates.map((v, i) => 2 * given[i]! * s(v) * (1 + v * s(-v)))); // prettier-ignore
+        expectClose(grads[1]!, gates.map((v, i) => 2 * values[i]! * s(v) * (1 + v * s(-v)))); // prettier-ignore
         const leaves = [dx.tensor([0.5, -1, 2], { requiresGrad: true }), dx.tensor([1, -0.5, 0.25], { requiresGrad: true })];
         dx.gradcheck(dx.swiglu, leaves);
         dx.gradgradcheck(dx.swiglu, leaves);

@@ -64,11 +64,11 @@ const plain = (list: readonly Element[]): Element[] => list.map((x) => (x === 0 
 type Fold = "sum" | "amax" | "amin";
 
 /** x [outer, n, inner] with values [outer, k, inner] folded into it. */
-function expected(dtype: Known, fold: Fold, self: boolean, given: { x: Element[]; v: Element[]; at: number[] }): Element[] {
-  const result = [...given.x];
+function expected(dtype: Known, fold: Fold, self: boolean, operands: { x: Element[]; v: Element[]; at: number[] }): Element[] {
+  const result = [...operands.x];
   const met = new Set<number>();
-  given.v.forEach((b, i) => {
-    const to = given.at[i]!;
+  operands.v.forEach((b, i) => {
+    const to = operands.at[i]!;
     const a = result[to]!;
     if (!self && !met.has(to)) result[to] = b;
     else if (fold === "sum") result[to] = wrapped(dtype as Whole, BigInt(a) + BigInt(b));
@@ -104,9 +104,9 @@ eachMode("many values by index", (device, mode) => {
             const index = dx.tensor(rows, { dtype: "int32" });
             const indices = dx.tensor(own, { dtype: "int32" }).reshape(outer, k, inner);
             // What the dtype makes of the numbers.
-            const given = { x: seen(xt, dtype), v: seen(vt, dtype) };
-            const byRow = { ...given, at: flat((i) => rows[Math.floor(i / inner) % k]!) };
-            const byOwn = { ...given, at: flat((i) => own[i]!) };
+            const rounded = { x: seen(xt, dtype), v: seen(vt, dtype) };
+            const byRow = { ...rounded, at: flat((i) => rows[Math.floor(i / inner) % k]!) };
+            const byOwn = { ...rounded, at: flat((i) => own[i]!) };
             for (const fold of ["sum", "amax", "amin"] as const) {
               if (fold === "sum" && !isWhole(dtype)) continue;
               for (const includeSelf of fold === "sum" ? [true] : [true, false]) {

@@ -106,7 +106,7 @@ eachDevice("an ONNX recurrent node as one operator", () => {
         const count = direction === "bidirectional" ? 2 : 1;
         const rows = GATES[kind] * WIDTH;
         const state = layout === 1 ? [BATCH, count, WIDTH] : [count, BATCH, WIDTH];
-        const given: { [name: string]: dx.Tensor } = {
+        const operands: { [name: string]: dx.Tensor } = {
           x: random(layout === 1 ? [BATCH, STEPS, INPUTS] : [STEPS, BATCH, INPUTS], 1),
           w: random([count, rows, INPUTS], 2),
           r: random([count, rows, WIDTH], 3),
@@ -115,8 +115,8 @@ eachDevice("an ONNX recurrent node as one operator", () => {
           ...(options.states === true ? { h: random(state, 5) } : {}),
           ...(options.states === true && kind === "LSTM" ? { c: random(state, 6), p: random([count, 3 * WIDTH], 7) } : {}),
         };
-        const whole = loaded.call(given);
-        const stepped = loaded.call({ ...given, x: given["x"]!.clone().requiresGrad_() });
+        const whole = loaded.call(operands);
+        const stepped = loaded.call({ ...operands, x: operands["x"]!.clone().requiresGrad_() });
         expect(stepped["y"]!.requiresGrad).toBe(true);
         for (const name of Object.keys(stepped)) {
           expect(whole[name]!.shape).toEqual(stepped[name]!.shape);

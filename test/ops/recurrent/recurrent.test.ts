@@ -98,16 +98,16 @@ eachMode("a recurrent layer beside float64", (_, mode) => {
         const expected = gradients(n, values, factors);
         const operands = values.map((v, i) => dx.tensor(v, { shape: operandShapes(n)[i]!, dtype }).requiresGrad_());
         const scaled = factors.map((f) => dx.tensor(f, { dtype }));
-        const run = (...given: dx.Tensor[]): dx.Tensor[] => {
-          const made = layer(n, options, given);
+        const run = (...args: dx.Tensor[]): dx.Tensor[] => {
+          const made = layer(n, options, args);
           const loss = made.map((t, i) => t.reshape(-1).mul(scaled[i]!).sum()).reduce((a, b) => a.add(b));
-          return [...made, ...dx.grad(loss, given).map((g) => g!)];
+          return [...made, ...dx.grad(loss, args).map((g) => g!)];
         };
-        const given = mode.run(run, ...operands);
+        const results = mode.run(run, ...operands);
         const bound = boundOf(dtype);
         [...outputs, ...expected].forEach((right, i) => {
-          expect(given[i]!.dtype).toBe(dtype);
-          expectClose(given[i]!, right, bound);
+          expect(results[i]!.dtype).toBe(dtype);
+          expectClose(results[i]!, right, bound);
         });
         const without = dx.noGrad(() => layer(n, options, operands));
         outputs.forEach((right, i) => {

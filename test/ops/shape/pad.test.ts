@@ -50,7 +50,7 @@ eachMode("pad", (_, mode) => {
         return row * columns + column;
       }),
     );
-    const given = dx.arange(rows * columns, { dtype: "float32" }).reshape(rows, columns);
+    const input = dx.arange(rows * columns, { dtype: "float32" }).reshape(rows, columns);
     const dy = dx.arange(height * width, { dtype: "float32" }).reshape(height, width);
     const [y, gradient] = mode.run(
       (x: dx.Tensor, d: dx.Tensor) => {
@@ -58,7 +58,7 @@ eachMode("pad", (_, mode) => {
         const out = dx.pad(leaf, pads, { mode: how });
         return [out.detach(), ...dx.grad(out, [leaf], { gradient: d })];
       },
-      given,
+      input,
       dy,
     );
     expect(y!.toArraySync()).toEqual(padded);

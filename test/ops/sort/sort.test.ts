@@ -177,30 +177,30 @@ eachMode("order", (device, mode) => {
         for (const dtype of ["float32", "float16", "bfloat16", "int32", "int64", "uint8"] as const)
           for (const axis of [0, 1, 2]) {
             const step = shape.slice(axis + 1).reduce((n, d) => n * d, 1);
-            const given = dtype === "uint8" ? data.map((v) => v + 50) : data;
+            const values = dtype === "uint8" ? data.map((v) => v + 50) : data;
             for (const [name, beats] of [
               ["cummax", (a: number, b: number) => a >= b],
               ["cummin", (a: number, b: number) => a <= b],
             ] as const) {
               // prettier-ignore
               const wantIndices: number[] = [];
-              given.forEach((v, i) => {
+              values.forEach((v, i) => {
                 const position = Math.floor(i / step) % shape[axis]!;
                 const before = position === 0 ? null : wantIndices[i - step]!;
-                wantIndices.push(before === null || beats(v, given[i - (position - before) * step]!) ? position : before);
+                wantIndices.push(before === null || beats(v, values[i - (position - before) * step]!) ? position : before);
               });
-              const want = wantIndices.map((p, i) => given[i - ((Math.floor(i / step) % shape[axis]!) - p) * step]!);
-              const x = dx.tensor(given, { dtype, shape });
+              const want = wantIndices.map((p, i) => values[i - ((Math.floor(i / step) % shape[axis]!) - p) * step]!);
+              const x = dx.tensor(values, { dtype, shape });
               const found = mode.run((t) => dx[name](t!, axis, { dtype: axis === 0 ? "int64" : "int32" }), x);
               expect(found.values.dtype).toBe(dtype);
               expect(found.indices.dtype).toBe(axis === 0 ? "int64" : "int32");
               expect(numbers(dx.flatten(found.indices))).toEqual(wantIndices);
               expect(numbers(dx.flatten(found.values))).toEqual(want);
               if (dtype !== "float32") continue;
-              const wantGradient = given.map(() => 0);
+              const wantGradient = values.map(() => 0);
               wantIndices.forEach((p, i) => (wantGradient[i - ((Math.floor(i / step) % shape[axis]!) - p) * step]! += (i % 3) + 1));
               const weights = dx.tensor(
-                given.map((_, i) => (i % 3) + 1),
+                values.map((_, i) => (i % 3) + 1),
                 { shape },
               );
               const gradient = mode.run(
