@@ -3,8 +3,9 @@
 import { writeGenerated, type Generated } from "./lib/generated.ts";
 import { readFamilies, type Family, type FamilyExport, type Part } from "./lib/families.ts";
 import { ScriptError } from "./tools/project.ts";
-import { Kinds, formOf } from "./lib/public-forms.ts";
-import { roomTexts } from "./lib/rooms.ts";
+import { Kinds } from "./lib/kind-code.ts";
+import { formOf } from "./lib/public-forms.ts";
+import { roomTexts, spaceOf } from "./lib/rooms.ts";
 import { ofValue, signature, type Signature } from "./lib/signatures.ts";
 import { docOf } from "./lib/source.ts";
 
@@ -52,9 +53,11 @@ function exportsText(families: Families, kinds: Kinds): string {
     // A room of its own: src/public.
     if (f.namespace !== null) return [];
     const others = f.exports.filter((e) => !isFunction(f, e));
-    const names = others.map(({ name, as, isType }) => `${isType ? "type " : ""}${name}${as === name ? "" : ` as ${as}`}`);
     return [
-      ...(names.length === 0 ? [] : [`export { ${names.join(", ")} } from "../${f.file}";`]),
+      // One name a line, so that another name changes no line.
+      ...others.map(
+        ({ name, as, isType }) => `export ${isType ? "type " : ""}{ ${name}${as === name ? "" : ` as ${as}`} } from "../${f.file}";`,
+      ),
       ...f.exports.filter((e) => isFunction(f, e)).map((e) => publicText(kinds, f, e, e.as)),
     ];
   });
@@ -73,7 +76,7 @@ function functionalText(families: Families, kinds: Kinds): string {
   const lines = [
     ...checks("../ops/"),
     ...importsOf(used, "../ops/"),
-    `export { ${same.join(", ")} } from "../ops/exports/index.generated.ts";`,
+    `export {\n${same.map((name) => `  ${name},`).join("\n")}\n} from "../ops/exports/index.generated.ts";`,
     ...others,
   ];
   return `${header}/** The functions behind the layers, under PyTorch's names of torch.nn.functional in camelCase. */\n${lines.join("\n")}\n`;
@@ -124,15 +127,18 @@ const ofComplex: Methods = [
 ];
 
 const methodRows = (kinds: Kinds, methods: Methods): readonly string[] =>
-  methods.flatMap(([file, names, runsCode], i) =>
+  methods.flatMap(([file, names, runsCode]) =>
     names.map((told) => {
       const [name = told, as = name] = told.split(" as ");
-      const form = formOf(kinds, as, readable(file, name, signature(file, name)), callOf(`from${i}.${name}`), { isMethod: true, runsCode });
+      const form = formOf(kinds, as, readable(file, name, signature(file, name)), callOf(`${spaceOf(file)}.${name}`), {
+        isMethod: true,
+        runsCode,
+      });
       return `  ${form.isAsync ? "async " : ""}${as}(${["this: never", ...form.parameters].join(", ")}) { ${form.body} },`;
     }),
   );
 const methodImports = (methods: Methods, src = "../"): readonly string[] =>
-  methods.map(([file], i) => `import * as from${i} from "${src}${file}";`);
+  methods.map(([file]) => `import * as ${spaceOf(file)} from "${src}${file}";`);
 
 function complexText(kinds: Kinds): string {
   const head = [...checks("../ops/"), ...methodImports(ofComplex)];
@@ -181,20 +187,20 @@ const others: readonly (readonly [file: string, names: readonly string[], runsCo
 ];
 
 function othersText(kinds: Kinds): string {
-  const imports = others.map(([file], i) => `import * as from${i} from "../${file}";`);
-  const lines = others.flatMap(([file, names, runsCode], i) =>
+  const imports = others.map(([file]) => `import * as ${spaceOf(file)} from "../${file}";`);
+  const lines = others.flatMap(([file, names, runsCode]) =>
     names.map((name) => {
       const found = readable(file, name, signature(file, name));
-      const { parameters, isAsync, body } = formOf(kinds, name, found, callOf(`from${i}.${name}`), { runsCode });
+      const { parameters, isAsync, body } = formOf(kinds, name, found, callOf(`${spaceOf(file)}.${name}`), { runsCode });
       const doc = docOf(file, name);
-      return `${doc}export const ${name} = ${isAsync ? "async " : ""}function (${parameters.join(", ")}) { ${body} } as unknown as typeof from${i}.${name};`;
+      return `${doc}export const ${name} = ${isAsync ? "async " : ""}function (${parameters.join(", ")}) { ${body} } as unknown as typeof ${spaceOf(file)}.${name};`;
     }),
   );
   return `${header}${[...checks("../ops/"), ...imports, ...lines].join("\n")}\n`;
 }
 
 const kindsText = (kinds: Kinds): string =>
-  `${header}import { isDType } from "../../core/dtype.ts";\nimport { hasFields, isIterable, isLike, isTensor, setKinds, type Aliases, type Fields, type Kind } from "../declare/checked.ts";\nimport { isPlain } from "../declare/other-names.ts";\n${kinds.text}\n`;
+  `${header}import { isDType } from "../../core/dtype.ts";\nimport { isIterable, isTensor, kind, like, options, setKinds } from "../declare/checked.ts";\nimport { isPlain } from "../declare/other-names.ts";\n${kinds.text}\n`;
 
 function familiesText(families: Families): string {
   const withMethods = families.filter((f) => Object.keys(f.parts).length > 0);

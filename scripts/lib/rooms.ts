@@ -1,7 +1,7 @@
 // The rooms beside the operations, as users see them: src/public/<room>.generated.ts, whose functions, classes and methods check their
 // arguments by their declared types.
 import type { Generated } from "./generated.ts";
-import { KindRows } from "./public-forms.ts";
+import { KindRows } from "./kind-rows.ts";
 import type { Fields } from "./schema.ts";
 import { classOf, exportsOf, made, signature, typeParametersOf, type ClassSignature, type Export, type Parameter } from "./signatures.ts";
 import { docOf } from "./source.ts";
@@ -28,10 +28,10 @@ const rooms: readonly Room[] = [
 const keepsNames = new Set(["linalg", "data", "safetensors", "onnx"]);
 
 const fileOf = (room: string): string => `src/public/${room}.generated.ts`;
-const spaceOf = (file: string): string => `$${file.slice(0, -3).replace(/[-/](\w)/g, (_, c: string) => c.toUpperCase())}`;
-const quoted = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+/** The name under which generated files import a file of src whole. */
+export const spaceOf = (file: string): string => `$${file.slice(0, -3).replace(/[-/](\w)/g, (_, c: string) => c.toUpperCase())}`;
 
-/** The methods of a class, "forward x:0;at index:1", and those of its bases that are not exported themselves. */
+/** The methods of a class, "forward x;at index:number", and those of its bases that are not exported themselves. */
 function methodsOf(kinds: KindRows, exported: readonly Export[], { methods, base }: ClassSignature): readonly string[] {
   const own = methods.map((m) => `${m.name} ${kinds.signature(m)}`.trim()).join(";");
   return [own, ...(base === null || exported.some((e) => e.name === base.name) ? [] : methodsOf(kinds, exported, base))];
@@ -138,11 +138,12 @@ function roomText(kinds: KindRows, header: string, [room, index, prefix]: Room):
     lines.some((l) => new RegExp(`(^|= )${w}\\(`, "m").test(l)),
   );
   const shapes = ["ClassByName", "MadeByName"].filter((w) => lines.some((l) => l.includes(` as ${w}<`)));
+  // One name a line, so that another name changes no line.
   const head = [
-    ...(shapes.length === 0 ? [] : [`import type { ${shapes.join(", ")} } from "./by-name.ts";`]),
-    ...(helpers.length === 0 ? [] : [`import { ${helpers.join(", ")} } from "./kinds.generated.ts";`]),
+    ...shapes.map((name) => `import type { ${name} } from "./by-name.ts";`),
+    ...helpers.map((name) => `import { ${name} } from "./kinds.generated.ts";`),
     ...[...spaces].map(([file, space]) => `import * as ${space} from "../${file}";`),
-    ...[...types].map(([file, names]) => `export type { ${names.join(", ")} } from "../${file}";`),
+    ...[...types].flatMap(([file, names]) => names.map((name) => `export type { ${name} } from "../${file}";`)),
   ];
   return `${header}${[...head, ...lines].join("\n")}\n`;
 }
@@ -155,11 +156,12 @@ export const roomIndices = (): readonly (readonly [made: string, index: string])
 export function roomTexts(header: string): readonly Generated[] {
   const kinds = new KindRows();
   const texts = rooms.map((room) => [fileOf(room[0]), roomText(kinds, header, room)] as const);
-  const classes = [...kinds.classes];
+  const { classes } = kinds;
   const lines = [
     'import { KindTable, forms } from "./table.ts";',
     ...classes.map(([name, file]) => `import { ${name} } from "../${file}";`),
-    `const kinds = new KindTable(${quoted(kinds.text)}, { ${classes.map(([name]) => name).join(", ")} });`,
+    '/** A row a kind: its name, the test, the text after "must be", whether it is about dtypes. */',
+    `export const kinds = new KindTable(String.raw\`\n${kinds.text}\n\`, {\n${classes.map(([name]) => `  ${name},`).join("\n")}\n});`,
     "export const { checked, checkedClass, checkMethods, factory, guarded, guardedAsync } = forms(kinds);",
   ];
   return [...texts, ["src/public/kinds.generated.ts", `${header}${lines.join("\n")}\n`]];

@@ -11,8 +11,14 @@ export interface Instance {
   readonly file: string;
   readonly name: string;
 }
+export interface Literal {
+  readonly kind: "literal";
+  readonly value: string | number | boolean | bigint | null;
+}
 export interface ObjectSchema {
   readonly kind: "object";
+  /** The type that declares it, where one does. */
+  readonly typeName?: string;
   readonly fields: Fields;
   /** Other names of fields, with the names that they stand for. */
   readonly aliases?: Readonly<Record<string, string>>;
@@ -33,16 +39,15 @@ export interface Union {
 }
 export type PlainKind =
   "any" | "tensor" | "dtype" | "data" | "number" | "string" | "boolean" | "bigint" | "null" | "undefined" | "function";
-export type Schema =
-  | { readonly kind: PlainKind }
-  | { readonly kind: "literal"; readonly value: string | number | boolean | bigint | null }
-  | Instance
-  | ObjectSchema
-  | Like
-  | Listed
-  | Union;
+export type Schema = { readonly kind: PlainKind } | Literal | Instance | ObjectSchema | Like | Listed | Union;
 
 export const any: Schema = { kind: "any" };
+
+/** What a schema says of a value, as text: two with the same text are one kind, whatever type declares them. */
+export const contentOf = (schema: Schema): string =>
+  JSON.stringify(schema, (key, value: unknown) =>
+    (key === "typeName" || key === "file") && typeof value === "string" ? undefined : value,
+  );
 const simple = new Map<ESTree.TSType["type"], PlainKind>([
   ["TSNumberKeyword", "number"],
   ["TSStringKeyword", "string"],
@@ -91,13 +96,13 @@ const isSpelling = (s: Schema, beside: readonly Schema[]): boolean => {
 function union(list: readonly Schema[]): Schema {
   const flat = list.flatMap((s) => (s.kind === "union" ? s.of : [s]));
   if (flat.some((s) => s.kind === "any")) return any;
-  const all = [...new Map(flat.map((s) => [JSON.stringify(s), s])).values()].filter((s) => !isSpelling(s, flat));
+  const all = [...new Map(flat.map((s) => [contentOf(s), s])).values()].filter((s) => !isSpelling(s, flat));
   // An object with more fields is one with fewer, too.
   const isNarrower = (a: Schema, b: Schema): boolean =>
     a !== b &&
     a.kind === "like" &&
     b.kind === "like" &&
-    Object.keys(b.fields).every((k) => JSON.stringify(a.fields[k]) === JSON.stringify(b.fields[k]));
+    Object.entries(b.fields).every(([k, s]) => a.fields[k] !== undefined && contentOf(a.fields[k]) === contentOf(s));
   const each = all.filter((a) => !all.some((b) => isNarrower(a, b)));
   const [first] = each;
   return each.length === 1 && first !== undefined ? first : { kind: "union", of: each };
@@ -204,6 +209,14 @@ function chosen(whole: Schema, keys: Schema, isKept: boolean): Schema {
 }
 
 const orNothing = (s: Schema): Schema => union([s, { kind: "undefined" }]);
+/** Where every field is optional already, the type itself. */
+function partial(whole: Schema): Schema {
+  if (whole.kind !== "object") return whole;
+  const { typeName, fields, aliases = {} } = whole;
+  const made = objectOf(optional(fields), aliases);
+  if (typeName === undefined || contentOf(made) === contentOf(whole)) return typeName === undefined ? made : whole;
+  return { ...made, typeName: `Partial${typeName}` };
+}
 const optional = (fields: Fields): Fields => Object.fromEntries(Object.entries(fields).map(([name, s]) => [name, orNothing(s)]));
 
 function reference(file: string, name: string, args: readonly Schema[], open: readonly string[]): Schema {
@@ -211,7 +224,7 @@ function reference(file: string, name: string, args: readonly Schema[], open: re
   if (known !== undefined) return known;
   const [first = any, second = any] = args;
   if (name === "Readonly") return first;
-  if (name === "Partial") return first.kind === "object" ? objectOf(optional(first.fields), first.aliases ?? {}) : first;
+  if (name === "Partial") return partial(first);
   if (name === "ReadonlyArray" || name === "Array") return { kind: "array", of: first };
   if (name === "Iterable") return { kind: "iterable", of: first };
   if (name === "Record" && first.kind === "string") return { kind: "record", of: second };
@@ -226,7 +239,9 @@ function reference(file: string, name: string, args: readonly Schema[], open: re
   const key = `${file}:${name}`;
   if (open.includes(key)) return any;
   const bound = new Map((d.typeParameters?.params ?? []).map((p, i) => [p.name.name, args[i] ?? schema(file, p.default, open)]));
-  return within(bound, () => declared(file, d, [...open, key]));
+  const made = within(bound, () => declared(file, d, [...open, key]));
+  // What a type parameter stands for is no part of the type's name.
+  return made.kind === "object" && bound.size === 0 ? { ...made, typeName: name } : made;
 }
 
 function like(file: string, d: ESTree.TSInterfaceDeclaration, open: readonly string[]): Like {

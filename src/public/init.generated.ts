@@ -1,28 +1,31 @@
 // Made by npm run generate from the families in src/ops.
 import { checked } from "./kinds.generated.ts";
 import * as $nnInit from "../nn/init.ts";
-export type { InitOptions, Nonlinearity, KaimingOptions, XavierOptions } from "../nn/init.ts";
+export type { InitOptions } from "../nn/init.ts";
+export type { Nonlinearity } from "../nn/init.ts";
+export type { KaimingOptions } from "../nn/init.ts";
+export type { XavierOptions } from "../nn/init.ts";
 /** Uniform in [low, high). Reference: torch.nn.init.uniform_. */
-export const uniform = checked($nnInit.uniform, "uniform", "t:4 low:1 high:1 options:96");
+export const uniform = checked($nnInit.uniform, "uniform", "t low:number? high:number? options:InitOptions?");
 /** Normal with a mean and standard deviation. Reference: torch.nn.init.normal_. */
-export const normal = checked($nnInit.normal, "normal", "t:4 mean:1 std:1 options:96");
+export const normal = checked($nnInit.normal, "normal", "t mean:number? std:number? options:InitOptions?");
 /** All elements equal. Reference: torch.nn.init.constant_. */
-export const constant = checked($nnInit.constant, "constant", "t:4 value:5");
+export const constant = checked($nnInit.constant, "constant", "t value:number");
 /** Fills a tensor with 0. Returns it. Reference: torch.nn.init.zeros_. */
-export const zeros = checked($nnInit.zeros, "zeros", "t:4");
+export const zeros = checked($nnInit.zeros, "zeros", "t");
 /** Fills a tensor with 1. Returns it. Reference: torch.nn.init.ones_. */
-export const ones = checked($nnInit.ones, "ones", "t:4");
+export const ones = checked($nnInit.ones, "ones", "t");
 /** The identity matrix, for a tensor [R, C]. Reference: torch.nn.init.eye_. */
-export const identity = checked($nnInit.identity, "identity", "t:4");
+export const identity = checked($nnInit.identity, "identity", "t");
 /** Inputs and outputs of one unit of a weight [O, I, kernel...]. */
-export const fans = checked($nnInit.fans, "fans", "operation:112 t:4");
+export const fans = checked($nnInit.fans, "fans", "operation:string t");
 /** The factor by which a nonlinearity calls for larger weights. Reference: torch.nn.init.calculate_gain. */
-export const gain = checked($nnInit.gain, "gain", "nonlinearity:180 slope:1");
+export const gain = checked($nnInit.gain, "gain", "nonlinearity:linear_sigmoid_tanh_relu_leakyRelu_selu slope:number?");
 /** Uniform of standard deviation gain / sqrt(fan). Reference: torch.nn.init.kaiming_uniform_. */
-export const kaimingUniform = checked($nnInit.kaimingUniform, "kaimingUniform", "t:4 options:183");
+export const kaimingUniform = checked($nnInit.kaimingUniform, "kaimingUniform", "t options:KaimingOptions?");
 /** Normal of standard deviation gain / sqrt(fan). Reference: torch.nn.init.kaiming_normal_. */
-export const kaimingNormal = checked($nnInit.kaimingNormal, "kaimingNormal", "t:4 options:183");
+export const kaimingNormal = checked($nnInit.kaimingNormal, "kaimingNormal", "t options:KaimingOptions?");
 /** Uniform of standard deviation gain * sqrt(2 / (inputs + outputs)). Reference: torch.nn.init.xavier_uniform_. */
-export const xavierUniform = checked($nnInit.xavierUniform, "xavierUniform", "t:4 options:184");
+export const xavierUniform = checked($nnInit.xavierUniform, "xavierUniform", "t options:XavierOptions?");
 /** Normal of standard deviation gain * sqrt(2 / (inputs + outputs)). Reference: torch.nn.init.xavier_normal_. */
-export const xavierNormal = checked($nnInit.xavierNormal, "xavierNormal", "t:4 options:184");
+export const xavierNormal = checked($nnInit.xavierNormal, "xavierNormal", "t options:XavierOptions?");

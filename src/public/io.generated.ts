@@ -1,6 +1,11 @@
 // Made by npm run generate from the families in src/ops.
 export type { FilePath } from "../host/source.ts";
-export type { Loaded, LoadOptions, Metadata, Progress, Tensors, TransferOptions } from "../io/safetensors.ts";
+export type { Loaded } from "../io/safetensors.ts";
+export type { LoadOptions } from "../io/safetensors.ts";
+export type { Metadata } from "../io/safetensors.ts";
+export type { Progress } from "../io/safetensors.ts";
+export type { Tensors } from "../io/safetensors.ts";
+export type { TransferOptions } from "../io/safetensors.ts";
 export { FormatError } from "../core/errors.ts";
 export * as onnx from "./onnx.generated.ts";
 export * as safetensors from "./safetensors.generated.ts";

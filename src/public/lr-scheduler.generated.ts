@@ -1,5 +1,7 @@
 // Made by npm run generate from the families in src/ops.
-import { checkedClass, checkMethods, factory } from "./kinds.generated.ts";
+import { checkedClass } from "./kinds.generated.ts";
+import { checkMethods } from "./kinds.generated.ts";
+import { factory } from "./kinds.generated.ts";
 import * as $optimSchedulesScheduler from "../optim/schedules/scheduler.ts";
 import * as $optimSchedulesStep from "../optim/schedules/step.ts";
 import * as $optimSchedulesRamp from "../optim/schedules/ramp.ts";
@@ -9,64 +11,74 @@ import * as $optimSchedulesOneCycle from "../optim/schedules/one-cycle.ts";
 import * as $optimSchedulesCyclic from "../optim/schedules/cyclic.ts";
 import * as $optimSchedulesPlateau from "../optim/schedules/plateau.ts";
 import * as $optimSchedulesComposed from "../optim/schedules/composed.ts";
-export type { PerGroup, ScheduleOptions, ScheduleState } from "../optim/schedules/scheduler.ts";
-export type { ExponentialLROptions, MultiStepLROptions, StepLROptions } from "../optim/schedules/step.ts";
-export type { ConstantLROptions, LinearLROptions, PolynomialLROptions } from "../optim/schedules/ramp.ts";
-export type { LambdaLROptions, RateFunction } from "../optim/schedules/lambda.ts";
-export type { CosineAnnealingLROptions, CosineAnnealingWarmRestartsOptions } from "../optim/schedules/cosine.ts";
+export type { PerGroup } from "../optim/schedules/scheduler.ts";
+export type { ScheduleOptions } from "../optim/schedules/scheduler.ts";
+export type { ScheduleState } from "../optim/schedules/scheduler.ts";
+export type { ExponentialLROptions } from "../optim/schedules/step.ts";
+export type { MultiStepLROptions } from "../optim/schedules/step.ts";
+export type { StepLROptions } from "../optim/schedules/step.ts";
+export type { ConstantLROptions } from "../optim/schedules/ramp.ts";
+export type { LinearLROptions } from "../optim/schedules/ramp.ts";
+export type { PolynomialLROptions } from "../optim/schedules/ramp.ts";
+export type { LambdaLROptions } from "../optim/schedules/lambda.ts";
+export type { RateFunction } from "../optim/schedules/lambda.ts";
+export type { CosineAnnealingLROptions } from "../optim/schedules/cosine.ts";
+export type { CosineAnnealingWarmRestartsOptions } from "../optim/schedules/cosine.ts";
 export type { OneCycleLROptions } from "../optim/schedules/one-cycle.ts";
-export type { CyclicLROptions, CyclicMode } from "../optim/schedules/cyclic.ts";
+export type { CyclicLROptions } from "../optim/schedules/cyclic.ts";
+export type { CyclicMode } from "../optim/schedules/cyclic.ts";
 export type { ReduceLROnPlateauOptions } from "../optim/schedules/plateau.ts";
-export type { ChainedSchedulerOptions, SequentialLROptions } from "../optim/schedules/composed.ts";
+export type { ChainedSchedulerOptions } from "../optim/schedules/composed.ts";
+export type { SequentialLROptions } from "../optim/schedules/composed.ts";
 export { LRScheduler } from "../optim/schedules/scheduler.ts";
-checkMethods($optimSchedulesScheduler.LRScheduler, "step;getLastLr;stateDict;loadStateDict state:224");
+checkMethods($optimSchedulesScheduler.LRScheduler, "step;getLastLr;stateDict;loadStateDict state:recordOfAnything");
 /** At every step the rates are multiplied by gamma. Reference: torch.optim.lr_scheduler.ExponentialLR. */
-export const ExponentialLR = checkedClass($optimSchedulesStep.ExponentialLR, "optimizer:209 gamma:225 options:226");
+export const ExponentialLR = checkedClass($optimSchedulesStep.ExponentialLR, "optimizer:optimizer gamma:numberOrExponentialLROptions options:PartialExponentialLROptions?");
 export type ExponentialLR = $optimSchedulesStep.ExponentialLR;
 /** At each milestone the rates are multiplied by gamma. Reference: torch.optim.lr_scheduler.MultiStepLR. */
-export const MultiStepLR = checkedClass($optimSchedulesStep.MultiStepLR, "optimizer:209 milestones:227 gamma:228 options:229");
+export const MultiStepLR = checkedClass($optimSchedulesStep.MultiStepLR, "optimizer:optimizer milestones:numbersOrMultiStepLROptions gamma:numberOrPartialMultiStepLROptions? options:PartialMultiStepLROptions?");
 export type MultiStepLR = $optimSchedulesStep.MultiStepLR;
 /** Every stepSize steps the rates are multiplied by gamma. Reference: torch.optim.lr_scheduler.StepLR. */
-export const StepLR = checkedClass($optimSchedulesStep.StepLR, "optimizer:209 stepSize:230 gamma:231 options:232");
+export const StepLR = checkedClass($optimSchedulesStep.StepLR, "optimizer:optimizer stepSize:numberOrStepLROptions gamma:numberOrPartialStepLROptions? options:PartialStepLROptions?");
 export type StepLR = $optimSchedulesStep.StepLR;
 /** The rates times factor for totalIters steps, then whole. Reference: torch.optim.lr_scheduler.ConstantLR. */
-export const ConstantLR = checkedClass($optimSchedulesRamp.ConstantLR, "optimizer:209 factor:233 totalIters:233 options:234");
+export const ConstantLR = checkedClass($optimSchedulesRamp.ConstantLR, "optimizer:optimizer factor:numberOrConstantLROptions? totalIters:numberOrConstantLROptions? options:ConstantLROptions?");
 export type ConstantLR = $optimSchedulesRamp.ConstantLR;
 /** The rates times a factor that goes from startFactor to endFactor. Reference: torch.optim.lr_scheduler.LinearLR. */
-export const LinearLR = checkedClass($optimSchedulesRamp.LinearLR, "optimizer:209 startFactor:235 endFactor:235 options:236");
+export const LinearLR = checkedClass($optimSchedulesRamp.LinearLR, "optimizer:optimizer startFactor:numberOrLinearLROptions? endFactor:numberOrLinearLROptions? options:LinearLROptions?");
 export type LinearLR = $optimSchedulesRamp.LinearLR;
 /** The rates times (1 - t / totalIters)^power. Reference: torch.optim.lr_scheduler.PolynomialLR. */
-export const PolynomialLR = checkedClass($optimSchedulesRamp.PolynomialLR, "optimizer:209 totalIters:237 power:237 options:238");
+export const PolynomialLR = checkedClass($optimSchedulesRamp.PolynomialLR, "optimizer:optimizer totalIters:numberOrPolynomialLROptions? power:numberOrPolynomialLROptions? options:PolynomialLROptions?");
 export type PolynomialLR = $optimSchedulesRamp.PolynomialLR;
 /** The first rates times lrLambda(t). Reference: torch.optim.lr_scheduler.LambdaLR. */
-export const LambdaLR = checkedClass($optimSchedulesLambda.LambdaLR, "optimizer:209 lrLambda:240 options:242");
+export const LambdaLR = checkedClass($optimSchedulesLambda.LambdaLR, "optimizer:optimizer lrLambda:callbackOrCallbacksOrLambdaLROptions options:PartialLambdaLROptions?");
 export type LambdaLR = $optimSchedulesLambda.LambdaLR;
 /** The rates before times lrLambda(t). Reference: torch.optim.lr_scheduler.MultiplicativeLR. */
-export const MultiplicativeLR = checkedClass($optimSchedulesLambda.MultiplicativeLR, "optimizer:209 lrLambda:240 options:242");
+export const MultiplicativeLR = checkedClass($optimSchedulesLambda.MultiplicativeLR, "optimizer:optimizer lrLambda:callbackOrCallbacksOrLambdaLROptions options:PartialLambdaLROptions?");
 export type MultiplicativeLR = $optimSchedulesLambda.MultiplicativeLR;
 /** etaMin + (lr - etaMin) (1 + cos(π t / tMax)) / 2. Reference: torch.optim.lr_scheduler.CosineAnnealingLR. */
-export const CosineAnnealingLR = checkedClass($optimSchedulesCosine.CosineAnnealingLR, "optimizer:209 tMax:243 etaMin:244 options:245");
+export const CosineAnnealingLR = checkedClass($optimSchedulesCosine.CosineAnnealingLR, "optimizer:optimizer tMax:numberOrCosineAnnealingLROptions etaMin:numberOrPartialCosineAnnealingLROptions? options:PartialCosineAnnealingLROptions?");
 export type CosineAnnealingLR = $optimSchedulesCosine.CosineAnnealingLR;
 /** Half a cosine that starts anew when it has ended. Reference: torch.optim.lr_scheduler.CosineAnnealingWarmRestarts. */
-export const CosineAnnealingWarmRestarts = checkedClass($optimSchedulesCosine.CosineAnnealingWarmRestarts, "optimizer:209 t0:246 tMult:247 options:248", "step epoch:1");
+export const CosineAnnealingWarmRestarts = checkedClass($optimSchedulesCosine.CosineAnnealingWarmRestarts, "optimizer:optimizer t0:numberOrCosineAnnealingW_53ddb4 tMult:numberOrPartialCosineAnn_413057? options:PartialCosineAnnealingWa_5ad029?", "step epoch:number?");
 export type CosineAnnealingWarmRestarts = $optimSchedulesCosine.CosineAnnealingWarmRestarts;
 /**
  * Rates from maxLr / divFactor up to maxLr and down to a tiny one, momentum from maxMomentum to baseMomentum and back.
  * Reference: torch.optim.lr_scheduler.OneCycleLR.
  */
-export const OneCycleLR = checkedClass($optimSchedulesOneCycle.OneCycleLR, "optimizer:209 maxLr:250 totalSteps:251 options:252");
+export const OneCycleLR = checkedClass($optimSchedulesOneCycle.OneCycleLR, "optimizer:optimizer maxLr:numberOrNumbersOrOneCycleLROptions totalSteps:numberOrPartialOneCycleLROptions? options:PartialOneCycleLROptions?");
 export type OneCycleLR = $optimSchedulesOneCycle.OneCycleLR;
 /** baseLr + (maxLr - baseLr) * the height of a triangle; momentum against it. Reference: torch.optim.lr_scheduler.CyclicLR. */
-export const CyclicLR = checkedClass($optimSchedulesCyclic.CyclicLR, "optimizer:209 baseLr:255 maxLr:256 options:257");
+export const CyclicLR = checkedClass($optimSchedulesCyclic.CyclicLR, "optimizer:optimizer baseLr:numberOrNumbersOrCyclicLROptions maxLr:numberOrNumbersOrPartialCyclicLROptions? options:PartialCyclicLROptions?");
 export type CyclicLR = $optimSchedulesCyclic.CyclicLR;
 /** The rates times factor after more than `patience` steps without an improvement. Reference: torch.optim.lr_scheduler.ReduceLROnPlateau. */
-export const ReduceLROnPlateau = checkedClass($optimSchedulesPlateau.ReduceLROnPlateau, "optimizer:209 mode:260 factor:261 options:262", "step metric:1");
+export const ReduceLROnPlateau = checkedClass($optimSchedulesPlateau.ReduceLROnPlateau, "optimizer:optimizer mode:min_maxOrReduceLROnPlateauOptions? factor:numberOrReduceLROnPlateauOptions? options:ReduceLROnPlateauOptions?", "step metric:number?");
 export type ReduceLROnPlateau = $optimSchedulesPlateau.ReduceLROnPlateau;
 /** All schedules in each step, each upon the rates that the one before set. Reference: torch.optim.lr_scheduler.ChainedScheduler. */
-export const ChainedScheduler = checkedClass($optimSchedulesComposed.ChainedScheduler, "schedulers:265", "step", "undo;stateDict;loadStateDict state:224");
+export const ChainedScheduler = checkedClass($optimSchedulesComposed.ChainedScheduler, "schedulers:lrSchedulersOrChainedSchedulerOptions", "step", "undo;stateDict;loadStateDict state:recordOfAnything");
 export type ChainedScheduler = $optimSchedulesComposed.ChainedScheduler;
 /** One schedule after the other. Reference: torch.optim.lr_scheduler.SequentialLR. */
-export const SequentialLR = checkedClass($optimSchedulesComposed.SequentialLR, "optimizer:209 schedulers:266 milestones:6", "step", "undo;stateDict;loadStateDict state:224");
+export const SequentialLR = checkedClass($optimSchedulesComposed.SequentialLR, "optimizer:optimizer schedulers:lrSchedulersOrSequentialLROptions milestones:numbers?", "step", "undo;stateDict;loadStateDict state:recordOfAnything");
 export type SequentialLR = $optimSchedulesComposed.SequentialLR;
 /** At every step the rates are multiplied by gamma. Reference: torch.optim.lr_scheduler.ExponentialLR. */
 export const exponentialLR = factory(ExponentialLR, $optimSchedulesStep.exponentialLR);

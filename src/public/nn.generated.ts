@@ -1,6 +1,9 @@
 // Made by npm run generate from the families in src/ops.
-import type { ClassByName, MadeByName } from "./by-name.ts";
-import { checkedClass, checkMethods, factory } from "./kinds.generated.ts";
+import type { ClassByName } from "./by-name.ts";
+import type { MadeByName } from "./by-name.ts";
+import { checkedClass } from "./kinds.generated.ts";
+import { checkMethods } from "./kinds.generated.ts";
+import { factory } from "./kinds.generated.ts";
 import * as $nnActivation from "../nn/activation.ts";
 import * as $nnAdaptiveSoftmax from "../nn/adaptive-softmax.ts";
 import * as $nnAttention from "../nn/attention.ts";
@@ -22,432 +25,448 @@ import * as $nnPool from "../nn/pool.ts";
 import * as $nnRecurrent from "../nn/recurrent.ts";
 export type { PReLUOptions } from "../nn/activation.ts";
 export type { AdaptiveOptions } from "../nn/adaptive-softmax.ts";
-export type { MultiheadAttentionOptions, AttentionCall, TransformerLayerOptions, EncoderCall, DecoderCall, TransformerOptions } from "../nn/attention.ts";
-export type { ConvLayerOptions, ConvTransposeLayerOptions } from "../nn/conv.ts";
+export type { MultiheadAttentionOptions } from "../nn/attention.ts";
+export type { AttentionCall } from "../nn/attention.ts";
+export type { TransformerLayerOptions } from "../nn/attention.ts";
+export type { EncoderCall } from "../nn/attention.ts";
+export type { DecoderCall } from "../nn/attention.ts";
+export type { TransformerOptions } from "../nn/attention.ts";
+export type { ConvLayerOptions } from "../nn/conv.ts";
+export type { ConvTransposeLayerOptions } from "../nn/conv.ts";
 export type { DropoutOptions } from "../nn/dropout.ts";
-export type { EmbeddingOptions, EmbeddingBagOptions } from "../nn/embedding.ts";
-export type { InstanceNormLayerOptions, RMSNormLayerOptions } from "../nn/instance-norm.ts";
+export type { EmbeddingOptions } from "../nn/embedding.ts";
+export type { EmbeddingBagOptions } from "../nn/embedding.ts";
+export type { InstanceNormLayerOptions } from "../nn/instance-norm.ts";
+export type { RMSNormLayerOptions } from "../nn/instance-norm.ts";
 export type { LinearOptions } from "../nn/linear.ts";
-export type { Layer, StateDict } from "../nn/module.ts";
-export type { BatchNormLayerOptions, AffineOptions, LayerNormOptions, GroupNormLayerOptions } from "../nn/norm.ts";
-export type { RecurrentLayerOptions, LSTMOptions, RNNOptions, RecurrentCall, CellOptions } from "../nn/recurrent.ts";
+export type { Layer } from "../nn/module.ts";
+export type { StateDict } from "../nn/module.ts";
+export type { BatchNormLayerOptions } from "../nn/norm.ts";
+export type { AffineOptions } from "../nn/norm.ts";
+export type { LayerNormOptions } from "../nn/norm.ts";
+export type { GroupNormLayerOptions } from "../nn/norm.ts";
+export type { RecurrentLayerOptions } from "../nn/recurrent.ts";
+export type { LSTMOptions } from "../nn/recurrent.ts";
+export type { RNNOptions } from "../nn/recurrent.ts";
+export type { RecurrentCall } from "../nn/recurrent.ts";
+export type { CellOptions } from "../nn/recurrent.ts";
 export type { LayerOptions } from "../nn/options.ts";
 /** relu. Reference: torch.nn.ReLU. */
-export const ReLU = checkedClass($nnActivation.ReLU, "", "forward x:4");
+export const ReLU = checkedClass($nnActivation.ReLU, "", "forward x");
 export type ReLU = $nnActivation.ReLU;
 /** relu6. Reference: torch.nn.ReLU6. */
-export const ReLU6 = checkedClass($nnActivation.ReLU6, "", "forward x:4");
+export const ReLU6 = checkedClass($nnActivation.ReLU6, "", "forward x");
 export type ReLU6 = $nnActivation.ReLU6;
 /** sigmoid. Reference: torch.nn.Sigmoid. */
-export const Sigmoid = checkedClass($nnActivation.Sigmoid, "", "forward x:4");
+export const Sigmoid = checkedClass($nnActivation.Sigmoid, "", "forward x");
 export type Sigmoid = $nnActivation.Sigmoid;
 /** tanh. Reference: torch.nn.Tanh. */
-export const Tanh = checkedClass($nnActivation.Tanh, "", "forward x:4");
+export const Tanh = checkedClass($nnActivation.Tanh, "", "forward x");
 export type Tanh = $nnActivation.Tanh;
 /** leakyRelu. Reference: torch.nn.LeakyReLU. */
-export const LeakyReLU = checkedClass($nnActivation.LeakyReLU, "negativeSlope:58", "forward x:4");
+export const LeakyReLU = checkedClass($nnActivation.LeakyReLU, "negativeSlope:numberOrNegativeSlope_4b07d7?", "forward x");
 export type LeakyReLU = $nnActivation.LeakyReLU;
 /** elu. Reference: torch.nn.ELU. */
-export const ELU = checkedClass($nnActivation.ELU, "alpha:59", "forward x:4");
+export const ELU = checkedClass($nnActivation.ELU, "alpha:numberOrAlpha_6630fc?", "forward x");
 export type ELU = $nnActivation.ELU;
 /** selu. Reference: torch.nn.SELU. */
-export const SELU = checkedClass($nnActivation.SELU, "", "forward x:4");
+export const SELU = checkedClass($nnActivation.SELU, "", "forward x");
 export type SELU = $nnActivation.SELU;
 /** celu. Reference: torch.nn.CELU. */
-export const CELU = checkedClass($nnActivation.CELU, "alpha:59", "forward x:4");
+export const CELU = checkedClass($nnActivation.CELU, "alpha:numberOrAlpha_6630fc?", "forward x");
 export type CELU = $nnActivation.CELU;
 /** gelu. Reference: torch.nn.GELU. */
-export const GELU = checkedClass($nnActivation.GELU, "approximate:61", "forward x:4");
+export const GELU = checkedClass($nnActivation.GELU, "approximate:none_tanhOrApproximate_16588b?", "forward x");
 export type GELU = $nnActivation.GELU;
 /** silu. Reference: torch.nn.SiLU. */
-export const SiLU = checkedClass($nnActivation.SiLU, "", "forward x:4");
+export const SiLU = checkedClass($nnActivation.SiLU, "", "forward x");
 export type SiLU = $nnActivation.SiLU;
 /** mish. Reference: torch.nn.Mish. */
-export const Mish = checkedClass($nnActivation.Mish, "", "forward x:4");
+export const Mish = checkedClass($nnActivation.Mish, "", "forward x");
 export type Mish = $nnActivation.Mish;
 /** softplus. Reference: torch.nn.Softplus. */
-export const Softplus = checkedClass($nnActivation.Softplus, "beta:62 threshold:1", "forward x:4");
+export const Softplus = checkedClass($nnActivation.Softplus, "beta:numberOrSoftplusOptions? threshold:number?", "forward x");
 export type Softplus = $nnActivation.Softplus;
 /** softsign. Reference: torch.nn.Softsign. */
-export const Softsign = checkedClass($nnActivation.Softsign, "", "forward x:4");
+export const Softsign = checkedClass($nnActivation.Softsign, "", "forward x");
 export type Softsign = $nnActivation.Softsign;
 /** logSigmoid. Reference: torch.nn.LogSigmoid. */
-export const LogSigmoid = checkedClass($nnActivation.LogSigmoid, "", "forward x:4");
+export const LogSigmoid = checkedClass($nnActivation.LogSigmoid, "", "forward x");
 export type LogSigmoid = $nnActivation.LogSigmoid;
 /** hardtanh. Reference: torch.nn.Hardtanh. */
-export const Hardtanh = checkedClass($nnActivation.Hardtanh, "minVal:63 maxVal:1", "forward x:4");
+export const Hardtanh = checkedClass($nnActivation.Hardtanh, "minVal:numberOrHardtanhOptions? maxVal:number?", "forward x");
 export type Hardtanh = $nnActivation.Hardtanh;
 /** hardSigmoid. Reference: torch.nn.Hardsigmoid. */
-export const HardSigmoid = checkedClass($nnActivation.HardSigmoid, "", "forward x:4");
+export const HardSigmoid = checkedClass($nnActivation.HardSigmoid, "", "forward x");
 export type HardSigmoid = $nnActivation.HardSigmoid;
 /** hardSwish. Reference: torch.nn.Hardswish. */
-export const HardSwish = checkedClass($nnActivation.HardSwish, "", "forward x:4");
+export const HardSwish = checkedClass($nnActivation.HardSwish, "", "forward x");
 export type HardSwish = $nnActivation.HardSwish;
 /** tanhshrink. Reference: torch.nn.Tanhshrink. */
-export const Tanhshrink = checkedClass($nnActivation.Tanhshrink, "", "forward x:4");
+export const Tanhshrink = checkedClass($nnActivation.Tanhshrink, "", "forward x");
 export type Tanhshrink = $nnActivation.Tanhshrink;
 /** softmax along an axis. Reference: torch.nn.Softmax. */
-export const Softmax = checkedClass($nnActivation.Softmax, "axis:5", "forward x:4") as ClassByName<typeof $nnActivation.Softmax, { axis: 0 }>;
+export const Softmax = checkedClass($nnActivation.Softmax, "axis:number", "forward x") as ClassByName<typeof $nnActivation.Softmax, { axis: 0 }>;
 export type Softmax = $nnActivation.Softmax;
 /** logSoftmax along an axis. Reference: torch.nn.LogSoftmax. */
-export const LogSoftmax = checkedClass($nnActivation.LogSoftmax, "axis:5", "forward x:4") as ClassByName<typeof $nnActivation.LogSoftmax, { axis: 0 }>;
+export const LogSoftmax = checkedClass($nnActivation.LogSoftmax, "axis:number", "forward x") as ClassByName<typeof $nnActivation.LogSoftmax, { axis: 0 }>;
 export type LogSoftmax = $nnActivation.LogSoftmax;
 /** x where x > 0, a learned slope times x elsewhere. Reference: torch.nn.PReLU. */
-export const PReLU = checkedClass($nnActivation.PReLU, "numParameters:65 init:1 options:66", "forward x:4");
+export const PReLU = checkedClass($nnActivation.PReLU, "numParameters:numberOrPReLUOptions? init:number? options:PReLUOptions?", "forward x");
 export type PReLU = $nnActivation.PReLU;
 /** The first half along an axis times the sigmoid of the second. Reference: torch.nn.GLU. */
-export const GLU = checkedClass($nnActivation.GLU, "axis:1", "forward x:4");
+export const GLU = checkedClass($nnActivation.GLU, "axis:number?", "forward x");
 export type GLU = $nnActivation.GLU;
 /** softmax of -x along an axis. Reference: torch.nn.Softmin. */
-export const Softmin = checkedClass($nnActivation.Softmin, "axis:5", "forward x:4") as ClassByName<typeof $nnActivation.Softmin, { axis: 0 }>;
+export const Softmin = checkedClass($nnActivation.Softmin, "axis:number", "forward x") as ClassByName<typeof $nnActivation.Softmin, { axis: 0 }>;
 export type Softmin = $nnActivation.Softmin;
 /** softmax over the channels of [N, C, H, W] or [C, H, W]. Reference: torch.nn.Softmax2d. */
-export const Softmax2d = checkedClass($nnActivation.Softmax2d, "", "forward x:4");
+export const Softmax2d = checkedClass($nnActivation.Softmax2d, "", "forward x");
 export type Softmax2d = $nnActivation.Softmax2d;
 /** 0 where |x| is at most lambda, x elsewhere. Reference: torch.nn.Hardshrink. */
-export const Hardshrink = checkedClass($nnActivation.Hardshrink, "lambd:67", "forward x:4");
+export const Hardshrink = checkedClass($nnActivation.Hardshrink, "lambd:numberOrLambd_f221ed?", "forward x");
 export type Hardshrink = $nnActivation.Hardshrink;
 /** x moved towards 0 by lambda, at most to 0. Reference: torch.nn.Softshrink. */
-export const Softshrink = checkedClass($nnActivation.Softshrink, "lambd:67", "forward x:4");
+export const Softshrink = checkedClass($nnActivation.Softshrink, "lambd:numberOrLambd_f221ed?", "forward x");
 export type Softshrink = $nnActivation.Softshrink;
 /** x where x > limit, value elsewhere. Reference: torch.nn.Threshold. */
-export const Threshold = checkedClass($nnActivation.Threshold, "limit:5 value:5", "forward x:4") as ClassByName<typeof $nnActivation.Threshold, { limit: 0; value: 1 }>;
+export const Threshold = checkedClass($nnActivation.Threshold, "limit:number value:number", "forward x") as ClassByName<typeof $nnActivation.Threshold, { limit: 0; value: 1 }>;
 export type Threshold = $nnActivation.Threshold;
 /** leakyRelu with slopes drawn between lower and upper in training, their mean otherwise. Reference: torch.nn.RReLU. */
-export const RReLU = checkedClass($nnActivation.RReLU, "lower:68 upper:1 options:69", "forward x:4");
+export const RReLU = checkedClass($nnActivation.RReLU, "lower:numberOrLower_9a6031? upper:number? options:lower_9a6031?", "forward x");
 export type RReLU = $nnActivation.RReLU;
 /**
  * log p(target | x) and its negative mean, where classes are sorted by frequency: those below cutoffs[0] have a place in the head, each
  * later range has one for all together and its own softmax within. x is [N, inputs] and target [N], or [inputs] and []. All rows go
  * through all clusters, since shapes do not depend on data. Reference: torch.nn.AdaptiveLogSoftmaxWithLoss.
  */
-export const AdaptiveLogSoftmaxWithLoss = checkedClass($nnAdaptiveSoftmax.AdaptiveLogSoftmaxWithLoss, "inFeatures:5 nClasses:5 cutoffs:70 options:71", "forward x:4 target:4;logProb x:4;predict x:4") as ClassByName<typeof $nnAdaptiveSoftmax.AdaptiveLogSoftmaxWithLoss, { inFeatures: 0; nClasses: 1; cutoffs: 2 }>;
+export const AdaptiveLogSoftmaxWithLoss = checkedClass($nnAdaptiveSoftmax.AdaptiveLogSoftmaxWithLoss, "inFeatures:number nClasses:number cutoffs:numbers options:AdaptiveOptions?", "forward x target;logProb x;predict x") as ClassByName<typeof $nnAdaptiveSoftmax.AdaptiveLogSoftmaxWithLoss, { inFeatures: 0; nClasses: 1; cutoffs: 2 }>;
 export type AdaptiveLogSoftmaxWithLoss = $nnAdaptiveSoftmax.AdaptiveLogSoftmaxWithLoss;
 /** Attention of several heads. forward(query, key, value) gives {output, weights}. Reference: torch.nn.MultiheadAttention. */
-export const MultiheadAttention = checkedClass($nnAttention.MultiheadAttention, "embedDim:5 numHeads:5 dropout:74 options:75", "forward query:4 key:4 value:4 call:73") as ClassByName<typeof $nnAttention.MultiheadAttention, { embedDim: 0; numHeads: 1 }>;
+export const MultiheadAttention = checkedClass($nnAttention.MultiheadAttention, "embedDim:number numHeads:number dropout:numberOrMultiheadAttentionOptions? options:MultiheadAttentionOptions?", "forward query key value call:AttentionCall?") as ClassByName<typeof $nnAttention.MultiheadAttention, { embedDim: 0; numHeads: 1 }>;
 export type MultiheadAttention = $nnAttention.MultiheadAttention;
 /** Self-attention and feedforward, each with a residual and a layer norm. Reference: torch.nn.TransformerEncoderLayer. */
-export const TransformerEncoderLayer = checkedClass($nnAttention.TransformerEncoderLayer, "dModel:5 nhead:5 dimFeedforward:78 dropout:78 options:79", "forward x:4 options:76") as ClassByName<typeof $nnAttention.TransformerEncoderLayer, { dModel: 0; nhead: 1 }>;
+export const TransformerEncoderLayer = checkedClass($nnAttention.TransformerEncoderLayer, "dModel:number nhead:number dimFeedforward:numberOrTransformerLayerOptions? dropout:numberOrTransformerLayerOptions? options:TransformerLayerOptions?", "forward x options:EncoderCall?") as ClassByName<typeof $nnAttention.TransformerEncoderLayer, { dModel: 0; nhead: 1 }>;
 export type TransformerEncoderLayer = $nnAttention.TransformerEncoderLayer;
 /** As the encoder's layer, with attention to a memory between. Reference: torch.nn.TransformerDecoderLayer. */
-export const TransformerDecoderLayer = checkedClass($nnAttention.TransformerDecoderLayer, "dModel:5 nhead:5 dimFeedforward:78 dropout:78 options:79", "forward x:4 memory:4 options:80") as ClassByName<typeof $nnAttention.TransformerDecoderLayer, { dModel: 0; nhead: 1 }>;
+export const TransformerDecoderLayer = checkedClass($nnAttention.TransformerDecoderLayer, "dModel:number nhead:number dimFeedforward:numberOrTransformerLayerOptions? dropout:numberOrTransformerLayerOptions? options:TransformerLayerOptions?", "forward x memory options:DecoderCall?") as ClassByName<typeof $nnAttention.TransformerDecoderLayer, { dModel: 0; nhead: 1 }>;
 export type TransformerDecoderLayer = $nnAttention.TransformerDecoderLayer;
 /** Encoder layers one after the other, made by a function, and a last norm. Reference: torch.nn.TransformerEncoder. */
-export const TransformerEncoder = checkedClass($nnAttention.TransformerEncoder, "make:81 numLayers:5 norm:82", "forward x:4 call:76") as ClassByName<typeof $nnAttention.TransformerEncoder, { make: 0; numLayers: 1 }, { norm: 2 }>;
+export const TransformerEncoder = checkedClass($nnAttention.TransformerEncoder, "make:callback numLayers:number norm:layerNormOrNull?", "forward x call:EncoderCall?") as ClassByName<typeof $nnAttention.TransformerEncoder, { make: 0; numLayers: 1 }, { norm: 2 }>;
 export type TransformerEncoder = $nnAttention.TransformerEncoder;
 /** Decoder layers one after the other, made by a function, and a last norm. Reference: torch.nn.TransformerDecoder. */
-export const TransformerDecoder = checkedClass($nnAttention.TransformerDecoder, "make:81 numLayers:5 norm:82", "forward x:4 memory:4 call:80") as ClassByName<typeof $nnAttention.TransformerDecoder, { make: 0; numLayers: 1 }, { norm: 2 }>;
+export const TransformerDecoder = checkedClass($nnAttention.TransformerDecoder, "make:callback numLayers:number norm:layerNormOrNull?", "forward x memory call:DecoderCall?") as ClassByName<typeof $nnAttention.TransformerDecoder, { make: 0; numLayers: 1 }, { norm: 2 }>;
 export type TransformerDecoder = $nnAttention.TransformerDecoder;
 /** An encoder and a decoder that attends to what it makes. Reference: torch.nn.Transformer. */
-export const Transformer = checkedClass($nnAttention.Transformer, "dModel:1 nhead:1 options:84", "forward source:4 target:4 call:83");
+export const Transformer = checkedClass($nnAttention.Transformer, "dModel:number? nhead:number? options:TransformerOptions?", "forward source target call:tgtMask_cbfef4?");
 export type Transformer = $nnAttention.Transformer;
 /** Layers one after the other, named "0", "1", … Reference: torch.nn.Sequential. */
-export const Sequential = checkedClass($nnContainers.Sequential, "...layers:86", "at index:5;append layer:85;forward x:4");
+export const Sequential = checkedClass($nnContainers.Sequential, "...layers:eachModule", "at index:number;append layer:module;forward x");
 export type Sequential = $nnContainers.Sequential;
 /** Axes `startDim` to `endDim` (default 1 to the last) merged into one. Reference: torch.nn.Flatten. */
-export const Flatten = checkedClass($nnContainers.Flatten, "start:87 end:1", "forward x:4");
+export const Flatten = checkedClass($nnContainers.Flatten, "start:numberOrStartDim_f78a3c? end:number?", "forward x");
 export type Flatten = $nnContainers.Flatten;
 /** An axis split into several. Reference: torch.nn.Unflatten. */
-export const Unflatten = checkedClass($nnContainers.Unflatten, "axis:5 lengths:70", "forward x:4") as ClassByName<typeof $nnContainers.Unflatten, { axis: 0; lengths: 1 }>;
+export const Unflatten = checkedClass($nnContainers.Unflatten, "axis:number lengths:numbers", "forward x") as ClassByName<typeof $nnContainers.Unflatten, { axis: 0; lengths: 1 }>;
 export type Unflatten = $nnContainers.Unflatten;
 /** conv1d with a learned kernel. x: [N, inputs, W] or [inputs, W]. Reference: torch.nn.Conv1d. */
-export const Conv1d = checkedClass($nnConv.Conv1d, "inChannels:5 outChannels:5 kernelSize:88 stride:91 padding:92 options:93", "forward x:4") as ClassByName<typeof $nnConv.Conv1d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
+export const Conv1d = checkedClass($nnConv.Conv1d, "inChannels:number outChannels:number kernelSize:numberOrNumbers stride:numberOrNumbersOrConvLayerOptions? padding:same_validOrNumberOrNumb_cfb600? options:ConvLayerOptions?", "forward x") as ClassByName<typeof $nnConv.Conv1d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
 export type Conv1d = $nnConv.Conv1d;
 /** conv2d with a learned kernel. x: [N, inputs, H, W] or [inputs, H, W]. Reference: torch.nn.Conv2d. */
-export const Conv2d = checkedClass($nnConv.Conv2d, "inChannels:5 outChannels:5 kernelSize:88 stride:91 padding:92 options:93", "forward x:4") as ClassByName<typeof $nnConv.Conv2d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
+export const Conv2d = checkedClass($nnConv.Conv2d, "inChannels:number outChannels:number kernelSize:numberOrNumbers stride:numberOrNumbersOrConvLayerOptions? padding:same_validOrNumberOrNumb_cfb600? options:ConvLayerOptions?", "forward x") as ClassByName<typeof $nnConv.Conv2d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
 export type Conv2d = $nnConv.Conv2d;
 /** conv3d with a learned kernel. x: [N, inputs, D, H, W] or [inputs, D, H, W]. Reference: torch.nn.Conv3d. */
-export const Conv3d = checkedClass($nnConv.Conv3d, "inChannels:5 outChannels:5 kernelSize:88 stride:91 padding:92 options:93", "forward x:4") as ClassByName<typeof $nnConv.Conv3d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
+export const Conv3d = checkedClass($nnConv.Conv3d, "inChannels:number outChannels:number kernelSize:numberOrNumbers stride:numberOrNumbersOrConvLayerOptions? padding:same_validOrNumberOrNumb_cfb600? options:ConvLayerOptions?", "forward x") as ClassByName<typeof $nnConv.Conv3d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
 export type Conv3d = $nnConv.Conv3d;
 /** convTranspose1d with a learned kernel [inputs, outputs/groups, k]. Reference: torch.nn.ConvTranspose1d. */
-export const ConvTranspose1d = checkedClass($nnConv.ConvTranspose1d, "inChannels:5 outChannels:5 kernelSize:88 stride:94 padding:94 options:95", "forward x:4") as ClassByName<typeof $nnConv.ConvTranspose1d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
+export const ConvTranspose1d = checkedClass($nnConv.ConvTranspose1d, "inChannels:number outChannels:number kernelSize:numberOrNumbers stride:numberOrNumbersOrConvTra_9a9522? padding:numberOrNumbersOrConvTra_9a9522? options:ConvTransposeLayerOptions?", "forward x") as ClassByName<typeof $nnConv.ConvTranspose1d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
 export type ConvTranspose1d = $nnConv.ConvTranspose1d;
 /** convTranspose2d with a learned kernel [inputs, outputs/groups, kH, kW]. Reference: torch.nn.ConvTranspose2d. */
-export const ConvTranspose2d = checkedClass($nnConv.ConvTranspose2d, "inChannels:5 outChannels:5 kernelSize:88 stride:94 padding:94 options:95", "forward x:4") as ClassByName<typeof $nnConv.ConvTranspose2d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
+export const ConvTranspose2d = checkedClass($nnConv.ConvTranspose2d, "inChannels:number outChannels:number kernelSize:numberOrNumbers stride:numberOrNumbersOrConvTra_9a9522? padding:numberOrNumbersOrConvTra_9a9522? options:ConvTransposeLayerOptions?", "forward x") as ClassByName<typeof $nnConv.ConvTranspose2d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
 export type ConvTranspose2d = $nnConv.ConvTranspose2d;
 /** convTranspose3d with a learned kernel [inputs, outputs/groups, kD, kH, kW]. Reference: torch.nn.ConvTranspose3d. */
-export const ConvTranspose3d = checkedClass($nnConv.ConvTranspose3d, "inChannels:5 outChannels:5 kernelSize:88 stride:94 padding:94 options:95", "forward x:4") as ClassByName<typeof $nnConv.ConvTranspose3d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
+export const ConvTranspose3d = checkedClass($nnConv.ConvTranspose3d, "inChannels:number outChannels:number kernelSize:numberOrNumbers stride:numberOrNumbersOrConvTra_9a9522? padding:numberOrNumbersOrConvTra_9a9522? options:ConvTransposeLayerOptions?", "forward x") as ClassByName<typeof $nnConv.ConvTranspose3d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
 export type ConvTranspose3d = $nnConv.ConvTranspose3d;
 /** In training, zeroes each element with probability p and scales the others by 1 / (1 - p). Reference: torch.nn.Dropout. */
-export const Dropout = checkedClass($nnDropout.Dropout, "p:1 options:96", "forward x:4");
+export const Dropout = checkedClass($nnDropout.Dropout, "p:number? options:DropoutOptions?", "forward x");
 export type Dropout = $nnDropout.Dropout;
 /** Dropout of whole channels of [N, C, ...]. Reference: torch.nn.Dropout1d, Dropout2d, Dropout3d. */
-export const DropoutChannels = checkedClass($nnDropout.DropoutChannels, "p:1 options:96", "forward x:4");
+export const DropoutChannels = checkedClass($nnDropout.DropoutChannels, "p:number? options:DropoutOptions?", "forward x");
 export type DropoutChannels = $nnDropout.DropoutChannels;
 /** alphaDropout in training. Reference: torch.nn.AlphaDropout. */
-export const AlphaDropout = checkedClass($nnDropout.AlphaDropout, "p:1 options:96", "forward x:4");
+export const AlphaDropout = checkedClass($nnDropout.AlphaDropout, "p:number? options:DropoutOptions?", "forward x");
 export type AlphaDropout = $nnDropout.AlphaDropout;
 /** featureAlphaDropout in training. Reference: torch.nn.FeatureAlphaDropout. */
-export const FeatureAlphaDropout = checkedClass($nnDropout.FeatureAlphaDropout, "p:1 options:96", "forward x:4");
+export const FeatureAlphaDropout = checkedClass($nnDropout.FeatureAlphaDropout, "p:number? options:DropoutOptions?", "forward x");
 export type FeatureAlphaDropout = $nnDropout.FeatureAlphaDropout;
 /** Rows of a learned table by their numbers: [...] to [..., width]. Starts normal. Reference: torch.nn.Embedding. */
-export const Embedding = checkedClass($nnEmbedding.Embedding, "numEmbeddings:5 embeddingDim:5 paddingIdx:97 options:98", "forward indices:4") as ClassByName<typeof $nnEmbedding.Embedding, { numEmbeddings: 0; embeddingDim: 1 }>;
+export const Embedding = checkedClass($nnEmbedding.Embedding, "numEmbeddings:number embeddingDim:number paddingIdx:numberOrNullOrEmbeddingOptions? options:EmbeddingOptions?", "forward indices") as ClassByName<typeof $nnEmbedding.Embedding, { numEmbeddings: 0; embeddingDim: 1 }>;
 export type Embedding = $nnEmbedding.Embedding;
 /** Sums, means or maxima of bags of a learned table's rows. Reference: torch.nn.EmbeddingBag. */
-export const EmbeddingBag = checkedClass($nnEmbedding.EmbeddingBag, "numEmbeddings:5 embeddingDim:5 options:101", "forward indices:4 call:99") as ClassByName<typeof $nnEmbedding.EmbeddingBag, { numEmbeddings: 0; embeddingDim: 1 }>;
+export const EmbeddingBag = checkedClass($nnEmbedding.EmbeddingBag, "numEmbeddings:number embeddingDim:number options:EmbeddingBagOptions?", "forward indices call:offsets_1335fb?") as ClassByName<typeof $nnEmbedding.EmbeddingBag, { numEmbeddings: 0; embeddingDim: 1 }>;
 export type EmbeddingBag = $nnEmbedding.EmbeddingBag;
 /** instanceNorm over [N, C, W]. Reference: torch.nn.InstanceNorm1d. */
-export const InstanceNorm1d = checkedClass($nnInstanceNorm.InstanceNorm1d, "numFeatures:5 eps:102 momentum:102 options:103", "", "forward x:4");
+export const InstanceNorm1d = checkedClass($nnInstanceNorm.InstanceNorm1d, "numFeatures:number eps:numberOrInstanceNormLayerOptions? momentum:numberOrInstanceNormLayerOptions? options:InstanceNormLayerOptions?", "", "forward x");
 export type InstanceNorm1d = $nnInstanceNorm.InstanceNorm1d;
 /** instanceNorm over [N, C, H, W]. Reference: torch.nn.InstanceNorm2d. */
-export const InstanceNorm2d = checkedClass($nnInstanceNorm.InstanceNorm2d, "numFeatures:5 eps:102 momentum:102 options:103", "", "forward x:4");
+export const InstanceNorm2d = checkedClass($nnInstanceNorm.InstanceNorm2d, "numFeatures:number eps:numberOrInstanceNormLayerOptions? momentum:numberOrInstanceNormLayerOptions? options:InstanceNormLayerOptions?", "", "forward x");
 export type InstanceNorm2d = $nnInstanceNorm.InstanceNorm2d;
 /** instanceNorm over [N, C, D, H, W]. Reference: torch.nn.InstanceNorm3d. */
-export const InstanceNorm3d = checkedClass($nnInstanceNorm.InstanceNorm3d, "numFeatures:5 eps:102 momentum:102 options:103", "", "forward x:4");
+export const InstanceNorm3d = checkedClass($nnInstanceNorm.InstanceNorm3d, "numFeatures:number eps:numberOrInstanceNormLayerOptions? momentum:numberOrInstanceNormLayerOptions? options:InstanceNormLayerOptions?", "", "forward x");
 export type InstanceNorm3d = $nnInstanceNorm.InstanceNorm3d;
 /** rmsNorm over the last axes. Reference: torch.nn.RMSNorm. */
-export const RMSNorm = checkedClass($nnInstanceNorm.RMSNorm, "normalizedShape:88 eps:104 options:105", "forward x:4") as ClassByName<typeof $nnInstanceNorm.RMSNorm, { normalizedShape: 0 }>;
+export const RMSNorm = checkedClass($nnInstanceNorm.RMSNorm, "normalizedShape:numberOrNumbers eps:numberOrNullOrRMSNormLayerOptions? options:RMSNormLayerOptions?", "forward x") as ClassByName<typeof $nnInstanceNorm.RMSNorm, { normalizedShape: 0 }>;
 export type RMSNorm = $nnInstanceNorm.RMSNorm;
 /** x W^T + bias, [..., inputs] to [..., outputs]. Both start uniform in ±1/sqrt(inputs). Reference: torch.nn.Linear. */
-export const Linear = checkedClass($nnLinear.Linear, "inFeatures:5 outFeatures:5 bias:106 options:107", "forward x:4") as ClassByName<typeof $nnLinear.Linear, { inFeatures: 0; outFeatures: 1 }>;
+export const Linear = checkedClass($nnLinear.Linear, "inFeatures:number outFeatures:number bias:booleanOrLinearOptions? options:LinearOptions?", "forward x") as ClassByName<typeof $nnLinear.Linear, { inFeatures: 0; outFeatures: 1 }>;
 export type Linear = $nnLinear.Linear;
 /** a^T W b + bias for each of the outputs. Reference: torch.nn.Bilinear. */
-export const Bilinear = checkedClass($nnLinear.Bilinear, "in1Features:5 in2Features:5 outFeatures:5 bias:106 options:107", "forward a:4 b:4") as ClassByName<typeof $nnLinear.Bilinear, { in1Features: 0; in2Features: 1; outFeatures: 2 }>;
+export const Bilinear = checkedClass($nnLinear.Bilinear, "in1Features:number in2Features:number outFeatures:number bias:booleanOrLinearOptions? options:LinearOptions?", "forward a b") as ClassByName<typeof $nnLinear.Bilinear, { in1Features: 0; in2Features: 1; outFeatures: 2 }>;
 export type Bilinear = $nnLinear.Bilinear;
 /** Gives its input back. Reference: torch.nn.Identity. */
-export const Identity = checkedClass($nnLinear.Identity, "", "forward x:4");
+export const Identity = checkedClass($nnLinear.Identity, "", "forward x");
 export type Identity = $nnLinear.Identity;
 /** Modules by place. Reference: torch.nn.ModuleList. */
-export const ModuleList = checkedClass($nnLists.ModuleList, "items:109", "", "at index:5;append item:108;forward");
+export const ModuleList = checkedClass($nnLists.ModuleList, "items:iterableOfModule?", "", "at index:number;append item:moduleOrParameter;forward");
 export type ModuleList<T extends $nnModule.Module = $nnModule.Module> = $nnLists.ModuleList<T>;
 /** Parameters by place. Reference: torch.nn.ParameterList. */
-export const ParameterList = checkedClass($nnLists.ParameterList, "items:111", "", "at index:5;append item:108;forward");
+export const ParameterList = checkedClass($nnLists.ParameterList, "items:iterableOfParameter?", "", "at index:number;append item:moduleOrParameter;forward");
 export type ParameterList = $nnLists.ParameterList;
 /** Modules by name. Reference: torch.nn.ModuleDict. */
-export const ModuleDict = checkedClass($nnLists.ModuleDict, "items:115", "", "has name:112;get name:112;set name:112 item:108;delete name:112;keys;forward");
+export const ModuleDict = checkedClass($nnLists.ModuleDict, "items:recordOfModuleOrIterable_248b14?", "", "has name:string;get name:string;set name:string item:moduleOrParameter;delete name:string;keys;forward");
 export type ModuleDict<T extends $nnModule.Module = $nnModule.Module> = $nnLists.ModuleDict<T>;
 /** Parameters by name. Reference: torch.nn.ParameterDict. */
-export const ParameterDict = checkedClass($nnLists.ParameterDict, "items:118", "", "has name:112;get name:112;set name:112 item:108;delete name:112;keys;forward");
+export const ParameterDict = checkedClass($nnLists.ParameterDict, "items:recordOfParameterOrItera_ab853c?", "", "has name:string;get name:string;set name:string item:moduleOrParameter;delete name:string;keys;forward");
 export type ParameterDict = $nnLists.ParameterDict;
 /** mseLoss. Reference: torch.nn.MSELoss. */
-export const MSELoss = checkedClass($nnLoss.MSELoss, "options:120", "forward x:4 target:4");
+export const MSELoss = checkedClass($nnLoss.MSELoss, "options:LossOptions?", "forward x target");
 export type MSELoss = $nnLoss.MSELoss;
 /** l1Loss. Reference: torch.nn.L1Loss. */
-export const L1Loss = checkedClass($nnLoss.L1Loss, "options:120", "forward x:4 target:4");
+export const L1Loss = checkedClass($nnLoss.L1Loss, "options:LossOptions?", "forward x target");
 export type L1Loss = $nnLoss.L1Loss;
 /** smoothL1Loss. Reference: torch.nn.SmoothL1Loss. */
-export const SmoothL1Loss = checkedClass($nnLoss.SmoothL1Loss, "options:121", "forward x:4 target:4");
+export const SmoothL1Loss = checkedClass($nnLoss.SmoothL1Loss, "options:reduction_42a650?", "forward x target");
 export type SmoothL1Loss = $nnLoss.SmoothL1Loss;
 /** huberLoss. Reference: torch.nn.HuberLoss. */
-export const HuberLoss = checkedClass($nnLoss.HuberLoss, "options:122", "forward x:4 target:4");
+export const HuberLoss = checkedClass($nnLoss.HuberLoss, "options:reduction_c65c60?", "forward x target");
 export type HuberLoss = $nnLoss.HuberLoss;
 /** binaryCrossEntropy. Reference: torch.nn.BCELoss. */
-export const BCELoss = checkedClass($nnLoss.BCELoss, "options:123", "forward x:4 target:4");
+export const BCELoss = checkedClass($nnLoss.BCELoss, "options:BinaryOptions?", "forward x target");
 export type BCELoss = $nnLoss.BCELoss;
 /** binaryCrossEntropyWithLogits. Reference: torch.nn.BCEWithLogitsLoss. */
-export const BCEWithLogitsLoss = checkedClass($nnLoss.BCEWithLogitsLoss, "options:124", "forward x:4 target:4");
+export const BCEWithLogitsLoss = checkedClass($nnLoss.BCEWithLogitsLoss, "options:LogitsOptions?", "forward x target");
 export type BCEWithLogitsLoss = $nnLoss.BCEWithLogitsLoss;
 /** nllLoss. Reference: torch.nn.NLLLoss. */
-export const NLLLoss = checkedClass($nnLoss.NLLLoss, "options:125", "forward x:4 target:4");
+export const NLLLoss = checkedClass($nnLoss.NLLLoss, "options:NllOptions?", "forward x target");
 export type NLLLoss = $nnLoss.NLLLoss;
 /** crossEntropy. Reference: torch.nn.CrossEntropyLoss. */
-export const CrossEntropyLoss = checkedClass($nnLoss.CrossEntropyLoss, "options:126", "forward x:4 target:4");
+export const CrossEntropyLoss = checkedClass($nnLoss.CrossEntropyLoss, "options:CrossEntropyOptions?", "forward x target");
 export type CrossEntropyLoss = $nnLoss.CrossEntropyLoss;
 /** marginRankingLoss. Reference: torch.nn.MarginRankingLoss. */
-export const MarginRankingLoss = checkedClass($nnMarginLoss.MarginRankingLoss, "options:127", "forward a:4 b:4 y:4");
+export const MarginRankingLoss = checkedClass($nnMarginLoss.MarginRankingLoss, "options:MarginOptions?", "forward a b y");
 export type MarginRankingLoss = $nnMarginLoss.MarginRankingLoss;
 /** hingeEmbeddingLoss. Reference: torch.nn.HingeEmbeddingLoss. */
-export const HingeEmbeddingLoss = checkedClass($nnMarginLoss.HingeEmbeddingLoss, "options:127", "forward x:4 y:4");
+export const HingeEmbeddingLoss = checkedClass($nnMarginLoss.HingeEmbeddingLoss, "options:MarginOptions?", "forward x y");
 export type HingeEmbeddingLoss = $nnMarginLoss.HingeEmbeddingLoss;
 /** cosineEmbeddingLoss. Reference: torch.nn.CosineEmbeddingLoss. */
-export const CosineEmbeddingLoss = checkedClass($nnMarginLoss.CosineEmbeddingLoss, "options:127", "forward a:4 b:4 y:4");
+export const CosineEmbeddingLoss = checkedClass($nnMarginLoss.CosineEmbeddingLoss, "options:MarginOptions?", "forward a b y");
 export type CosineEmbeddingLoss = $nnMarginLoss.CosineEmbeddingLoss;
 /** softMarginLoss. Reference: torch.nn.SoftMarginLoss. */
-export const SoftMarginLoss = checkedClass($nnMarginLoss.SoftMarginLoss, "options:120", "forward x:4 y:4");
+export const SoftMarginLoss = checkedClass($nnMarginLoss.SoftMarginLoss, "options:LossOptions?", "forward x y");
 export type SoftMarginLoss = $nnMarginLoss.SoftMarginLoss;
 /** multiMarginLoss. Reference: torch.nn.MultiMarginLoss. */
-export const MultiMarginLoss = checkedClass($nnMarginLoss.MultiMarginLoss, "options:129", "forward x:4 y:4");
+export const MultiMarginLoss = checkedClass($nnMarginLoss.MultiMarginLoss, "options:MultiMarginOptions?", "forward x y");
 export type MultiMarginLoss = $nnMarginLoss.MultiMarginLoss;
 /** multilabelMarginLoss. Reference: torch.nn.MultiLabelMarginLoss. */
-export const MultiLabelMarginLoss = checkedClass($nnMarginLoss.MultiLabelMarginLoss, "options:120", "forward x:4 y:4");
+export const MultiLabelMarginLoss = checkedClass($nnMarginLoss.MultiLabelMarginLoss, "options:LossOptions?", "forward x y");
 export type MultiLabelMarginLoss = $nnMarginLoss.MultiLabelMarginLoss;
 /** multilabelSoftMarginLoss. Reference: torch.nn.MultiLabelSoftMarginLoss. */
-export const MultiLabelSoftMarginLoss = checkedClass($nnMarginLoss.MultiLabelSoftMarginLoss, "options:123", "forward x:4 y:4");
+export const MultiLabelSoftMarginLoss = checkedClass($nnMarginLoss.MultiLabelSoftMarginLoss, "options:reduction_0d009b?", "forward x y");
 export type MultiLabelSoftMarginLoss = $nnMarginLoss.MultiLabelSoftMarginLoss;
 /** tripletMarginLoss. Reference: torch.nn.TripletMarginLoss, torch.nn.TripletMarginWithDistanceLoss. */
-export const TripletMarginLoss = checkedClass($nnMarginLoss.TripletMarginLoss, "options:131", "forward anchor:4 positive:4 negative:4");
+export const TripletMarginLoss = checkedClass($nnMarginLoss.TripletMarginLoss, "options:TripletOptions?", "forward anchor positive negative");
 export type TripletMarginLoss = $nnMarginLoss.TripletMarginLoss;
 /** poissonNllLoss. Reference: torch.nn.PoissonNLLLoss. */
-export const PoissonNLLLoss = checkedClass($nnMarginLoss.PoissonNLLLoss, "options:132", "forward x:4 target:4");
+export const PoissonNLLLoss = checkedClass($nnMarginLoss.PoissonNLLLoss, "options:PoissonOptions?", "forward x target");
 export type PoissonNLLLoss = $nnMarginLoss.PoissonNLLLoss;
 /** gaussianNllLoss. Reference: torch.nn.GaussianNLLLoss. */
-export const GaussianNLLLoss = checkedClass($nnMarginLoss.GaussianNLLLoss, "options:133", "forward x:4 target:4 variance:4");
+export const GaussianNLLLoss = checkedClass($nnMarginLoss.GaussianNLLLoss, "options:GaussianOptions?", "forward x target variance");
 export type GaussianNLLLoss = $nnMarginLoss.GaussianNLLLoss;
 /** klDiv. Reference: torch.nn.KLDivLoss. */
-export const KLDivLoss = checkedClass($nnMarginLoss.KLDivLoss, "options:135", "forward x:4 target:4");
+export const KLDivLoss = checkedClass($nnMarginLoss.KLDivLoss, "options:KlOptions?", "forward x target");
 export type KLDivLoss = $nnMarginLoss.KLDivLoss;
 /** ctcLoss. Reference: torch.nn.CTCLoss. */
-export const CTCLoss = checkedClass($nnMarginLoss.CTCLoss, "options:137", "forward x:4 targets:4 inputLengths:136 targetLengths:136");
+export const CTCLoss = checkedClass($nnMarginLoss.CTCLoss, "options:CtcOptions?", "forward x targets inputLengths:tensorOrNumbers targetLengths:tensorOrNumbers");
 export type CTCLoss = $nnMarginLoss.CTCLoss;
 export { Module } from "../nn/module.ts";
-checkMethods($nnModule.Module, "registerBuffer name:112 tensor:4 options:138;children;modules;parameters;buffers;train mode:10;eval;apply fn:81;zeroGrad options:139;requiresGrad_ mode:10;to target:140;toEmpty target:141;stateDict;loadStateDict state:142 options:143;dispose;toString");
+checkMethods($nnModule.Module, "registerBuffer name:string tensor options:persistent_d9ad21?;children;modules;parameters;buffers;train mode:boolean?;eval;apply fn:callback;zeroGrad options:setToNull_d4ebf9?;requiresGrad_ mode:boolean?;to target:deviceOrStringOrDtype;toEmpty target:deviceOrString;stateDict;loadStateDict state:recordOfTensor options:strict_b521a7?;dispose;toString");
 /** batchNorm over [N, C] or [N, C, W]. Reference: torch.nn.BatchNorm1d. */
-export const BatchNorm1d = checkedClass($nnNorm.BatchNorm1d, "numFeatures:5 eps:144 momentum:145 options:146", "", "forward x:4");
+export const BatchNorm1d = checkedClass($nnNorm.BatchNorm1d, "numFeatures:number eps:numberOrBatchNormLayerOptions? momentum:numberOrNullOrBatchNormLayerOptions? options:BatchNormLayerOptions?", "", "forward x");
 export type BatchNorm1d = $nnNorm.BatchNorm1d;
 /** batchNorm over [N, C, H, W]. Reference: torch.nn.BatchNorm2d. */
-export const BatchNorm2d = checkedClass($nnNorm.BatchNorm2d, "numFeatures:5 eps:144 momentum:145 options:146", "", "forward x:4");
+export const BatchNorm2d = checkedClass($nnNorm.BatchNorm2d, "numFeatures:number eps:numberOrBatchNormLayerOptions? momentum:numberOrNullOrBatchNormLayerOptions? options:BatchNormLayerOptions?", "", "forward x");
 export type BatchNorm2d = $nnNorm.BatchNorm2d;
 /** batchNorm over [N, C, D, H, W]. Reference: torch.nn.BatchNorm3d. */
-export const BatchNorm3d = checkedClass($nnNorm.BatchNorm3d, "numFeatures:5 eps:144 momentum:145 options:146", "", "forward x:4");
+export const BatchNorm3d = checkedClass($nnNorm.BatchNorm3d, "numFeatures:number eps:numberOrBatchNormLayerOptions? momentum:numberOrNullOrBatchNormLayerOptions? options:BatchNormLayerOptions?", "", "forward x");
 export type BatchNorm3d = $nnNorm.BatchNorm3d;
 /** layerNorm over the last axes. Reference: torch.nn.LayerNorm. */
-export const LayerNorm = checkedClass($nnNorm.LayerNorm, "normalizedShape:88 eps:147 options:148", "forward x:4") as ClassByName<typeof $nnNorm.LayerNorm, { normalizedShape: 0 }>;
+export const LayerNorm = checkedClass($nnNorm.LayerNorm, "normalizedShape:numberOrNumbers eps:numberOrLayerNormOptions? options:LayerNormOptions?", "forward x") as ClassByName<typeof $nnNorm.LayerNorm, { normalizedShape: 0 }>;
 export type LayerNorm = $nnNorm.LayerNorm;
 /** groupNorm. Reference: torch.nn.GroupNorm. */
-export const GroupNorm = checkedClass($nnNorm.GroupNorm, "numGroups:5 numChannels:5 eps:149 options:150", "forward x:4") as ClassByName<typeof $nnNorm.GroupNorm, { numGroups: 0; numChannels: 1 }>;
+export const GroupNorm = checkedClass($nnNorm.GroupNorm, "numGroups:number numChannels:number eps:numberOrGroupNormLayerOptions? options:GroupNormLayerOptions?", "forward x") as ClassByName<typeof $nnNorm.GroupNorm, { numGroups: 0; numChannels: 1 }>;
 export type GroupNorm = $nnNorm.GroupNorm;
 /** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad1d. */
-export const ConstantPad1d = checkedClass($nnPad.ConstantPad1d, "padding:88 value:5", "", "forward x:4") as ClassByName<typeof $nnPad.ConstantPad1d, { padding: 0; value: 1 }>;
+export const ConstantPad1d = checkedClass($nnPad.ConstantPad1d, "padding:numberOrNumbers value:number", "", "forward x") as ClassByName<typeof $nnPad.ConstantPad1d, { padding: 0; value: 1 }>;
 export type ConstantPad1d = $nnPad.ConstantPad1d;
 /** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad2d. */
-export const ConstantPad2d = checkedClass($nnPad.ConstantPad2d, "padding:88 value:5", "", "forward x:4") as ClassByName<typeof $nnPad.ConstantPad2d, { padding: 0; value: 1 }>;
+export const ConstantPad2d = checkedClass($nnPad.ConstantPad2d, "padding:numberOrNumbers value:number", "", "forward x") as ClassByName<typeof $nnPad.ConstantPad2d, { padding: 0; value: 1 }>;
 export type ConstantPad2d = $nnPad.ConstantPad2d;
 /** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad3d. */
-export const ConstantPad3d = checkedClass($nnPad.ConstantPad3d, "padding:88 value:5", "", "forward x:4") as ClassByName<typeof $nnPad.ConstantPad3d, { padding: 0; value: 1 }>;
+export const ConstantPad3d = checkedClass($nnPad.ConstantPad3d, "padding:numberOrNumbers value:number", "", "forward x") as ClassByName<typeof $nnPad.ConstantPad3d, { padding: 0; value: 1 }>;
 export type ConstantPad3d = $nnPad.ConstantPad3d;
 /** Padding by zeros of the last axis. Reference: torch.nn.ZeroPad1d. */
-export const ZeroPad1d = checkedClass($nnPad.ZeroPad1d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.ZeroPad1d, { padding: 0 }>;
+export const ZeroPad1d = checkedClass($nnPad.ZeroPad1d, "padding:numberOrNumbers", "", "forward x") as ClassByName<typeof $nnPad.ZeroPad1d, { padding: 0 }>;
 export type ZeroPad1d = $nnPad.ZeroPad1d;
 /** Padding by zeros of two axes. Reference: torch.nn.ZeroPad2d. */
-export const ZeroPad2d = checkedClass($nnPad.ZeroPad2d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.ZeroPad2d, { padding: 0 }>;
+export const ZeroPad2d = checkedClass($nnPad.ZeroPad2d, "padding:numberOrNumbers", "", "forward x") as ClassByName<typeof $nnPad.ZeroPad2d, { padding: 0 }>;
 export type ZeroPad2d = $nnPad.ZeroPad2d;
 /** Padding by zeros of three axes. Reference: torch.nn.ZeroPad3d. */
-export const ZeroPad3d = checkedClass($nnPad.ZeroPad3d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.ZeroPad3d, { padding: 0 }>;
+export const ZeroPad3d = checkedClass($nnPad.ZeroPad3d, "padding:numberOrNumbers", "", "forward x") as ClassByName<typeof $nnPad.ZeroPad3d, { padding: 0 }>;
 export type ZeroPad3d = $nnPad.ZeroPad3d;
 /** Padding of the last axis. Reference: torch.nn.ReflectionPad1d. */
-export const ReflectionPad1d = checkedClass($nnPad.ReflectionPad1d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.ReflectionPad1d, { padding: 0 }>;
+export const ReflectionPad1d = checkedClass($nnPad.ReflectionPad1d, "padding:numberOrNumbers", "", "forward x") as ClassByName<typeof $nnPad.ReflectionPad1d, { padding: 0 }>;
 export type ReflectionPad1d = $nnPad.ReflectionPad1d;
 /** Padding of two axes. Reference: torch.nn.ReflectionPad2d. */
-export const ReflectionPad2d = checkedClass($nnPad.ReflectionPad2d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.ReflectionPad2d, { padding: 0 }>;
+export const ReflectionPad2d = checkedClass($nnPad.ReflectionPad2d, "padding:numberOrNumbers", "", "forward x") as ClassByName<typeof $nnPad.ReflectionPad2d, { padding: 0 }>;
 export type ReflectionPad2d = $nnPad.ReflectionPad2d;
 /** Padding of three axes. Reference: torch.nn.ReflectionPad3d. */
-export const ReflectionPad3d = checkedClass($nnPad.ReflectionPad3d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.ReflectionPad3d, { padding: 0 }>;
+export const ReflectionPad3d = checkedClass($nnPad.ReflectionPad3d, "padding:numberOrNumbers", "", "forward x") as ClassByName<typeof $nnPad.ReflectionPad3d, { padding: 0 }>;
 export type ReflectionPad3d = $nnPad.ReflectionPad3d;
 /** Padding of the last axis. Reference: torch.nn.ReplicationPad1d. */
-export const ReplicationPad1d = checkedClass($nnPad.ReplicationPad1d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.ReplicationPad1d, { padding: 0 }>;
+export const ReplicationPad1d = checkedClass($nnPad.ReplicationPad1d, "padding:numberOrNumbers", "", "forward x") as ClassByName<typeof $nnPad.ReplicationPad1d, { padding: 0 }>;
 export type ReplicationPad1d = $nnPad.ReplicationPad1d;
 /** Padding of two axes. Reference: torch.nn.ReplicationPad2d. */
-export const ReplicationPad2d = checkedClass($nnPad.ReplicationPad2d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.ReplicationPad2d, { padding: 0 }>;
+export const ReplicationPad2d = checkedClass($nnPad.ReplicationPad2d, "padding:numberOrNumbers", "", "forward x") as ClassByName<typeof $nnPad.ReplicationPad2d, { padding: 0 }>;
 export type ReplicationPad2d = $nnPad.ReplicationPad2d;
 /** Padding of three axes. Reference: torch.nn.ReplicationPad3d. */
-export const ReplicationPad3d = checkedClass($nnPad.ReplicationPad3d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.ReplicationPad3d, { padding: 0 }>;
+export const ReplicationPad3d = checkedClass($nnPad.ReplicationPad3d, "padding:numberOrNumbers", "", "forward x") as ClassByName<typeof $nnPad.ReplicationPad3d, { padding: 0 }>;
 export type ReplicationPad3d = $nnPad.ReplicationPad3d;
 /** Padding of the last axis. Reference: torch.nn.CircularPad1d. */
-export const CircularPad1d = checkedClass($nnPad.CircularPad1d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.CircularPad1d, { padding: 0 }>;
+export const CircularPad1d = checkedClass($nnPad.CircularPad1d, "padding:numberOrNumbers", "", "forward x") as ClassByName<typeof $nnPad.CircularPad1d, { padding: 0 }>;
 export type CircularPad1d = $nnPad.CircularPad1d;
 /** Padding of two axes. Reference: torch.nn.CircularPad2d. */
-export const CircularPad2d = checkedClass($nnPad.CircularPad2d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.CircularPad2d, { padding: 0 }>;
+export const CircularPad2d = checkedClass($nnPad.CircularPad2d, "padding:numberOrNumbers", "", "forward x") as ClassByName<typeof $nnPad.CircularPad2d, { padding: 0 }>;
 export type CircularPad2d = $nnPad.CircularPad2d;
 /** Padding of three axes. Reference: torch.nn.CircularPad3d. */
-export const CircularPad3d = checkedClass($nnPad.CircularPad3d, "padding:88", "", "forward x:4") as ClassByName<typeof $nnPad.CircularPad3d, { padding: 0 }>;
+export const CircularPad3d = checkedClass($nnPad.CircularPad3d, "padding:numberOrNumbers", "", "forward x") as ClassByName<typeof $nnPad.CircularPad3d, { padding: 0 }>;
 export type CircularPad3d = $nnPad.CircularPad3d;
 /** A leaf that requires a gradient. Shares the storage of the tensor that it is made of; no scope disposes of it. */
-export const Parameter = checkedClass($nnParameter.Parameter, "data:4 options:151", "", "dispose;describe");
+export const Parameter = checkedClass($nnParameter.Parameter, "data options:requiresGrad_e0768f?", "", "dispose;describe");
 export type Parameter = $nnParameter.Parameter;
 /** interpolate with its options kept. Reference: torch.nn.Upsample. */
-export const Upsample = checkedClass($nnPlanes.Upsample, "options:154", "forward x:4");
+export const Upsample = checkedClass($nnPlanes.Upsample, "options:InterpolateOptions", "forward x");
 export type Upsample = $nnPlanes.Upsample;
 /** pixelShuffle. Reference: torch.nn.PixelShuffle. */
-export const PixelShuffle = checkedClass($nnPlanes.PixelShuffle, "upscaleFactor:5", "forward x:4") as ClassByName<typeof $nnPlanes.PixelShuffle, { upscaleFactor: 0 }>;
+export const PixelShuffle = checkedClass($nnPlanes.PixelShuffle, "upscaleFactor:number", "forward x") as ClassByName<typeof $nnPlanes.PixelShuffle, { upscaleFactor: 0 }>;
 export type PixelShuffle = $nnPlanes.PixelShuffle;
 /** pixelUnshuffle. Reference: torch.nn.PixelUnshuffle. */
-export const PixelUnshuffle = checkedClass($nnPlanes.PixelUnshuffle, "downscaleFactor:5", "forward x:4") as ClassByName<typeof $nnPlanes.PixelUnshuffle, { downscaleFactor: 0 }>;
+export const PixelUnshuffle = checkedClass($nnPlanes.PixelUnshuffle, "downscaleFactor:number", "forward x") as ClassByName<typeof $nnPlanes.PixelUnshuffle, { downscaleFactor: 0 }>;
 export type PixelUnshuffle = $nnPlanes.PixelUnshuffle;
 /** channelShuffle. Reference: torch.nn.ChannelShuffle. */
-export const ChannelShuffle = checkedClass($nnPlanes.ChannelShuffle, "groups:5", "forward x:4") as ClassByName<typeof $nnPlanes.ChannelShuffle, { groups: 0 }>;
+export const ChannelShuffle = checkedClass($nnPlanes.ChannelShuffle, "groups:number", "forward x") as ClassByName<typeof $nnPlanes.ChannelShuffle, { groups: 0 }>;
 export type ChannelShuffle = $nnPlanes.ChannelShuffle;
 /** Windows as columns. Reference: torch.nn.Unfold. */
-export const Unfold = checkedClass($nnPlanes.Unfold, "kernelSize:88 options:155", "forward x:4") as ClassByName<typeof $nnPlanes.Unfold, { kernelSize: 0 }>;
+export const Unfold = checkedClass($nnPlanes.Unfold, "kernelSize:numberOrNumbers options:FoldOptions?", "forward x") as ClassByName<typeof $nnPlanes.Unfold, { kernelSize: 0 }>;
 export type Unfold = $nnPlanes.Unfold;
 /** Columns added into planes. Reference: torch.nn.Fold. */
-export const Fold = checkedClass($nnPlanes.Fold, "outputSize:88 kernelSize:88 options:155", "forward x:4") as ClassByName<typeof $nnPlanes.Fold, { outputSize: 0; kernelSize: 1 }>;
+export const Fold = checkedClass($nnPlanes.Fold, "outputSize:numberOrNumbers kernelSize:numberOrNumbers options:FoldOptions?", "forward x") as ClassByName<typeof $nnPlanes.Fold, { outputSize: 0; kernelSize: 1 }>;
 export type Fold = $nnPlanes.Fold;
 /** maxUnpool1d. Reference: torch.nn.MaxUnpool1d. */
-export const MaxUnpool1d = checkedClass($nnPlanes.MaxUnpool1d, "kernelSize:88 options:157", "", "forward x:4 indices:4 outputSize:156");
+export const MaxUnpool1d = checkedClass($nnPlanes.MaxUnpool1d, "kernelSize:numberOrNumbers options:UnpoolOptions?", "", "forward x indices outputSize:numbersOrNull?");
 export type MaxUnpool1d = $nnPlanes.MaxUnpool1d;
 /** maxUnpool2d. Reference: torch.nn.MaxUnpool2d. */
-export const MaxUnpool2d = checkedClass($nnPlanes.MaxUnpool2d, "kernelSize:88 options:157", "", "forward x:4 indices:4 outputSize:156");
+export const MaxUnpool2d = checkedClass($nnPlanes.MaxUnpool2d, "kernelSize:numberOrNumbers options:UnpoolOptions?", "", "forward x indices outputSize:numbersOrNull?");
 export type MaxUnpool2d = $nnPlanes.MaxUnpool2d;
 /** maxUnpool3d. Reference: torch.nn.MaxUnpool3d. */
-export const MaxUnpool3d = checkedClass($nnPlanes.MaxUnpool3d, "kernelSize:88 options:157", "", "forward x:4 indices:4 outputSize:156");
+export const MaxUnpool3d = checkedClass($nnPlanes.MaxUnpool3d, "kernelSize:numberOrNumbers options:UnpoolOptions?", "", "forward x indices outputSize:numbersOrNull?");
 export type MaxUnpool3d = $nnPlanes.MaxUnpool3d;
 /** localResponseNorm. Reference: torch.nn.LocalResponseNorm. */
-export const LocalResponseNorm = checkedClass($nnPlanes.LocalResponseNorm, "size:5 options:158", "forward x:4") as ClassByName<typeof $nnPlanes.LocalResponseNorm, { size: 0 }>;
+export const LocalResponseNorm = checkedClass($nnPlanes.LocalResponseNorm, "size:number options:LocalResponseOptions?", "forward x") as ClassByName<typeof $nnPlanes.LocalResponseNorm, { size: 0 }>;
 export type LocalResponseNorm = $nnPlanes.LocalResponseNorm;
 /** cosineSimilarity along an axis. Reference: torch.nn.CosineSimilarity. */
-export const CosineSimilarity = checkedClass($nnPlanes.CosineSimilarity, "axis:159 eps:1", "forward a:4 b:4");
+export const CosineSimilarity = checkedClass($nnPlanes.CosineSimilarity, "axis:numberOrSimilarityOptions? eps:number?", "forward a b");
 export type CosineSimilarity = $nnPlanes.CosineSimilarity;
 /** pairwiseDistance. Reference: torch.nn.PairwiseDistance. */
-export const PairwiseDistance = checkedClass($nnPlanes.PairwiseDistance, "p:160 eps:1", "forward a:4 b:4");
+export const PairwiseDistance = checkedClass($nnPlanes.PairwiseDistance, "p:numberOrPairwiseOptions? eps:number?", "forward a b");
 export type PairwiseDistance = $nnPlanes.PairwiseDistance;
 /** maxPool1d. Reference: torch.nn.MaxPool1d. */
-export const MaxPool1d = checkedClass($nnPool.MaxPool1d, "kernelSize:88 stride:161 padding:161 options:162", "forward x:4");
+export const MaxPool1d = checkedClass($nnPool.MaxPool1d, "kernelSize:numberOrNumbers stride:numberOrNumbersOrMaxPoolOptions? padding:numberOrNumbersOrMaxPoolOptions? options:MaxPoolOptions?", "forward x");
 export type MaxPool1d = $nnPool.MaxPool1d;
 /** maxPool2d. Reference: torch.nn.MaxPool2d. */
-export const MaxPool2d = checkedClass($nnPool.MaxPool2d, "kernelSize:88 stride:161 padding:161 options:162", "forward x:4");
+export const MaxPool2d = checkedClass($nnPool.MaxPool2d, "kernelSize:numberOrNumbers stride:numberOrNumbersOrMaxPoolOptions? padding:numberOrNumbersOrMaxPoolOptions? options:MaxPoolOptions?", "forward x");
 export type MaxPool2d = $nnPool.MaxPool2d;
 /** maxPool3d. Reference: torch.nn.MaxPool3d. */
-export const MaxPool3d = checkedClass($nnPool.MaxPool3d, "kernelSize:88 stride:161 padding:161 options:162", "forward x:4");
+export const MaxPool3d = checkedClass($nnPool.MaxPool3d, "kernelSize:numberOrNumbers stride:numberOrNumbersOrMaxPoolOptions? padding:numberOrNumbersOrMaxPoolOptions? options:MaxPoolOptions?", "forward x");
 export type MaxPool3d = $nnPool.MaxPool3d;
 /** avgPool1d. Reference: torch.nn.AvgPool1d. */
-export const AvgPool1d = checkedClass($nnPool.AvgPool1d, "kernelSize:88 stride:163 padding:163 options:164", "forward x:4");
+export const AvgPool1d = checkedClass($nnPool.AvgPool1d, "kernelSize:numberOrNumbers stride:numberOrNumbersOrAvgPoolOptions? padding:numberOrNumbersOrAvgPoolOptions? options:AvgPoolOptions?", "forward x");
 export type AvgPool1d = $nnPool.AvgPool1d;
 /** avgPool2d. Reference: torch.nn.AvgPool2d. */
-export const AvgPool2d = checkedClass($nnPool.AvgPool2d, "kernelSize:88 stride:163 padding:163 options:164", "forward x:4");
+export const AvgPool2d = checkedClass($nnPool.AvgPool2d, "kernelSize:numberOrNumbers stride:numberOrNumbersOrAvgPoolOptions? padding:numberOrNumbersOrAvgPoolOptions? options:AvgPoolOptions?", "forward x");
 export type AvgPool2d = $nnPool.AvgPool2d;
 /** avgPool3d. Reference: torch.nn.AvgPool3d. */
-export const AvgPool3d = checkedClass($nnPool.AvgPool3d, "kernelSize:88 stride:163 padding:163 options:164", "forward x:4");
+export const AvgPool3d = checkedClass($nnPool.AvgPool3d, "kernelSize:numberOrNumbers stride:numberOrNumbersOrAvgPoolOptions? padding:numberOrNumbersOrAvgPoolOptions? options:AvgPoolOptions?", "forward x");
 export type AvgPool3d = $nnPool.AvgPool3d;
 /** adaptiveAvgPool1d. Reference: torch.nn.AdaptiveAvgPool1d. */
-export const AdaptiveAvgPool1d = checkedClass($nnPool.AdaptiveAvgPool1d, "outputSize:166", "forward x:4");
+export const AdaptiveAvgPool1d = checkedClass($nnPool.AdaptiveAvgPool1d, "outputSize:numberOrListOfNumberOrNull", "forward x");
 export type AdaptiveAvgPool1d = $nnPool.AdaptiveAvgPool1d;
 /** adaptiveAvgPool2d. Reference: torch.nn.AdaptiveAvgPool2d. */
-export const AdaptiveAvgPool2d = checkedClass($nnPool.AdaptiveAvgPool2d, "outputSize:166", "forward x:4");
+export const AdaptiveAvgPool2d = checkedClass($nnPool.AdaptiveAvgPool2d, "outputSize:numberOrListOfNumberOrNull", "forward x");
 export type AdaptiveAvgPool2d = $nnPool.AdaptiveAvgPool2d;
 /** adaptiveAvgPool3d. Reference: torch.nn.AdaptiveAvgPool3d. */
-export const AdaptiveAvgPool3d = checkedClass($nnPool.AdaptiveAvgPool3d, "outputSize:166", "forward x:4");
+export const AdaptiveAvgPool3d = checkedClass($nnPool.AdaptiveAvgPool3d, "outputSize:numberOrListOfNumberOrNull", "forward x");
 export type AdaptiveAvgPool3d = $nnPool.AdaptiveAvgPool3d;
 /** adaptiveMaxPool1d. Reference: torch.nn.AdaptiveMaxPool1d. */
-export const AdaptiveMaxPool1d = checkedClass($nnPool.AdaptiveMaxPool1d, "outputSize:166", "forward x:4");
+export const AdaptiveMaxPool1d = checkedClass($nnPool.AdaptiveMaxPool1d, "outputSize:numberOrListOfNumberOrNull", "forward x");
 export type AdaptiveMaxPool1d = $nnPool.AdaptiveMaxPool1d;
 /** adaptiveMaxPool2d. Reference: torch.nn.AdaptiveMaxPool2d. */
-export const AdaptiveMaxPool2d = checkedClass($nnPool.AdaptiveMaxPool2d, "outputSize:166", "forward x:4");
+export const AdaptiveMaxPool2d = checkedClass($nnPool.AdaptiveMaxPool2d, "outputSize:numberOrListOfNumberOrNull", "forward x");
 export type AdaptiveMaxPool2d = $nnPool.AdaptiveMaxPool2d;
 /** adaptiveMaxPool3d. Reference: torch.nn.AdaptiveMaxPool3d. */
-export const AdaptiveMaxPool3d = checkedClass($nnPool.AdaptiveMaxPool3d, "outputSize:166", "forward x:4");
+export const AdaptiveMaxPool3d = checkedClass($nnPool.AdaptiveMaxPool3d, "outputSize:numberOrListOfNumberOrNull", "forward x");
 export type AdaptiveMaxPool3d = $nnPool.AdaptiveMaxPool3d;
 /** lpPool1d: the p-norm of each window. Reference: torch.nn.LPPool1d. */
-export const LPPool1d = checkedClass($nnPool.LPPool1d, "p:5 kernelSize:88 options:167", "forward x:4");
+export const LPPool1d = checkedClass($nnPool.LPPool1d, "p:number kernelSize:numberOrNumbers options:LpOptions?", "forward x");
 export type LPPool1d = $nnPool.LPPool1d;
 /** lpPool2d: the p-norm of each window. Reference: torch.nn.LPPool2d. */
-export const LPPool2d = checkedClass($nnPool.LPPool2d, "p:5 kernelSize:88 options:167", "forward x:4");
+export const LPPool2d = checkedClass($nnPool.LPPool2d, "p:number kernelSize:numberOrNumbers options:LpOptions?", "forward x");
 export type LPPool2d = $nnPool.LPPool2d;
 /** lpPool3d: the p-norm of each window. Reference: torch.nn.LPPool3d. */
-export const LPPool3d = checkedClass($nnPool.LPPool3d, "p:5 kernelSize:88 options:167", "forward x:4");
+export const LPPool3d = checkedClass($nnPool.LPPool3d, "p:number kernelSize:numberOrNumbers options:LpOptions?", "forward x");
 export type LPPool3d = $nnPool.LPPool3d;
 /** fractionalMaxPool2d. Reference: torch.nn.FractionalMaxPool2d. */
-export const FractionalMaxPool2d = checkedClass($nnPool.FractionalMaxPool2d, "kernelSize:88 options:168", "forward x:4");
+export const FractionalMaxPool2d = checkedClass($nnPool.FractionalMaxPool2d, "kernelSize:numberOrNumbers options:FractionalOptions", "forward x");
 export type FractionalMaxPool2d = $nnPool.FractionalMaxPool2d;
 /** fractionalMaxPool3d. Reference: torch.nn.FractionalMaxPool3d. */
-export const FractionalMaxPool3d = checkedClass($nnPool.FractionalMaxPool3d, "kernelSize:88 options:168", "forward x:4");
+export const FractionalMaxPool3d = checkedClass($nnPool.FractionalMaxPool3d, "kernelSize:numberOrNumbers options:FractionalOptions", "forward x");
 export type FractionalMaxPool3d = $nnPool.FractionalMaxPool3d;
 /** A long short-term memory network. forward gives {output, hidden, cell}. Reference: torch.nn.LSTM. */
-export const LSTM = checkedClass($nnRecurrent.LSTM, "inputSize:5 hiddenSize:5 numLayers:171 options:172", "", "parameter name:112;forward x:4 call:170") as ClassByName<typeof $nnRecurrent.LSTM, { inputSize: 0; hiddenSize: 1 }>;
+export const LSTM = checkedClass($nnRecurrent.LSTM, "inputSize:number hiddenSize:number numLayers:numberOrLSTMOptions? options:LSTMOptions?", "", "parameter name:string;forward x call:RecurrentCall?") as ClassByName<typeof $nnRecurrent.LSTM, { inputSize: 0; hiddenSize: 1 }>;
 export type LSTM = $nnRecurrent.LSTM;
 /** A network of gated recurrent units. forward gives {output, hidden}. Reference: torch.nn.GRU. */
-export const GRU = checkedClass($nnRecurrent.GRU, "inputSize:5 hiddenSize:5 numLayers:173 options:174", "", "parameter name:112;forward x:4 call:170") as ClassByName<typeof $nnRecurrent.GRU, { inputSize: 0; hiddenSize: 1 }>;
+export const GRU = checkedClass($nnRecurrent.GRU, "inputSize:number hiddenSize:number numLayers:numberOrRecurrentLayerOptions? options:RecurrentLayerOptions?", "", "parameter name:string;forward x call:RecurrentCall?") as ClassByName<typeof $nnRecurrent.GRU, { inputSize: 0; hiddenSize: 1 }>;
 export type GRU = $nnRecurrent.GRU;
 /** Elman's network: h' = tanh (or relu) of the input's and the state's products. Reference: torch.nn.RNN. */
-export const RNN = checkedClass($nnRecurrent.RNN, "inputSize:5 hiddenSize:5 numLayers:176 options:177", "", "parameter name:112;forward x:4 call:170") as ClassByName<typeof $nnRecurrent.RNN, { inputSize: 0; hiddenSize: 1 }>;
+export const RNN = checkedClass($nnRecurrent.RNN, "inputSize:number hiddenSize:number numLayers:numberOrRNNOptions? options:RNNOptions?", "", "parameter name:string;forward x call:RecurrentCall?") as ClassByName<typeof $nnRecurrent.RNN, { inputSize: 0; hiddenSize: 1 }>;
 export type RNN = $nnRecurrent.RNN;
 /** One step of an LSTM: {hidden, cell}. Reference: torch.nn.LSTMCell. */
-export const LSTMCell = checkedClass($nnRecurrent.LSTMCell, "inputSize:5 hiddenSize:5 options:107", "forward x:4 options:178") as ClassByName<typeof $nnRecurrent.LSTMCell, { inputSize: 0; hiddenSize: 1 }>;
+export const LSTMCell = checkedClass($nnRecurrent.LSTMCell, "inputSize:number hiddenSize:number options:CellOptions?", "forward x options:hidden_5a415d?") as ClassByName<typeof $nnRecurrent.LSTMCell, { inputSize: 0; hiddenSize: 1 }>;
 export type LSTMCell = $nnRecurrent.LSTMCell;
 /** One step of a GRU: the hidden state. Reference: torch.nn.GRUCell. */
-export const GRUCell = checkedClass($nnRecurrent.GRUCell, "inputSize:5 hiddenSize:5 options:107", "forward x:4 hidden:45") as ClassByName<typeof $nnRecurrent.GRUCell, { inputSize: 0; hiddenSize: 1 }>;
+export const GRUCell = checkedClass($nnRecurrent.GRUCell, "inputSize:number hiddenSize:number options:CellOptions?", "forward x hidden:tensorOrNull?") as ClassByName<typeof $nnRecurrent.GRUCell, { inputSize: 0; hiddenSize: 1 }>;
 export type GRUCell = $nnRecurrent.GRUCell;
 /** One step of Elman's network: the hidden state. Reference: torch.nn.RNNCell. */
-export const RNNCell = checkedClass($nnRecurrent.RNNCell, "inputSize:5 hiddenSize:5 options:179", "forward x:4 hidden:45") as ClassByName<typeof $nnRecurrent.RNNCell, { inputSize: 0; hiddenSize: 1 }>;
+export const RNNCell = checkedClass($nnRecurrent.RNNCell, "inputSize:number hiddenSize:number options:device_f4ee2a?", "forward x hidden:tensorOrNull?") as ClassByName<typeof $nnRecurrent.RNNCell, { inputSize: 0; hiddenSize: 1 }>;
 export type RNNCell = $nnRecurrent.RNNCell;
 export * as functional from "../nn/functional.generated.ts";
 export * as init from "./init.generated.ts";

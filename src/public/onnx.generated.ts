@@ -1,11 +1,15 @@
 // Made by npm run generate from the families in src/ops.
-import { checkMethods, guarded, guardedAsync } from "./kinds.generated.ts";
+import { checkMethods } from "./kinds.generated.ts";
+import { guarded } from "./kinds.generated.ts";
+import { guardedAsync } from "./kinds.generated.ts";
 import * as $onnxModel from "../onnx/model.ts";
 import * as $onnxOperatorsIndex from "../onnx/operators/index.ts";
 import * as $onnxIndex from "../onnx/index.ts";
-export type { OnnxCallOptions, OnnxOptions, OnnxValue } from "../onnx/model.ts";
+export type { OnnxCallOptions } from "../onnx/model.ts";
+export type { OnnxOptions } from "../onnx/model.ts";
+export type { OnnxValue } from "../onnx/model.ts";
 export { OnnxModel } from "../onnx/model.ts";
-checkMethods($onnxModel.OnnxModel, "call inputs:277 options:278;dispose");
+checkMethods($onnxModel.OnnxModel, "call inputs:tensorOrRecordOfTensor options:OnnxCallOptions?;dispose");
 /** Names by domain, as docs list them. */
 export const operators = guarded($onnxOperatorsIndex.operatorNames, "onnx.operators", "");
 /**
@@ -16,4 +20,4 @@ export const operators = guarded($onnxOperatorsIndex.operatorNames, "onnx.operat
  * Throws FormatError for what is no model, or one that asks for more than it may (messages nested more than 100 deep, functions that make more than
  * a million nodes of it); UnsupportedError (when called) for operators and element types that are not known.
  */
-export const load = guardedAsync($onnxIndex.load, "onnx.load", "source:187 options:279");
+export const load = guardedAsync($onnxIndex.load, "onnx.load", "source:anything options:OnnxOptions?");

@@ -5,12 +5,14 @@
 import { isDType } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
 import {
-  hasFields,
   isAll,
   isIterable,
   isLike,
   isTensor,
+  kind,
+  kindBy,
   mendedBy,
+  options,
   parsed,
   under,
   type Aliases,
@@ -20,17 +22,19 @@ import {
 } from "../ops/declare/checked.ts";
 import { isPlain } from "../ops/declare/other-names.ts";
 
-/** How a value is told: a letter, or a letter with what it needs. Numbers are those of kinds. */
+/** How a value is tested: a kind's name, or a word with what it needs. */
 type Test =
-  | keyof typeof simple
+  | string
   | readonly ["=", unknown]
   | readonly ["class", string]
-  | readonly ["array" | "iterable" | "record", number]
-  | readonly ["like", Readonly<Record<string, number>>]
-  | readonly ["fields", Readonly<Record<string, number>>, Aliases?]
+  | readonly ["array" | "iterable" | "record", string]
+  | readonly ["like", Readonly<Record<string, string>>]
   | readonly ["|", ...Test[]];
+/** An object of options: its fields, other names of these. */
+type OptionsRow = readonly ["fields", Readonly<Record<string, string>>, Aliases?];
 /** The test, the text after "must be", whether it is about dtypes. */
-type Row = readonly [test: Test, text: string, isOfDTypes: 0 | 1];
+type PlainRow = readonly [test: Test, text: string, isOfDTypes?: 1];
+type Row = OptionsRow | PlainRow;
 type AnyClass = abstract new (...args: never[]) => object;
 type AnyFunction = (...args: never[]) => unknown;
 
@@ -48,37 +52,66 @@ const simple = {
   data: (v: unknown) => ArrayBuffer.isView(v),
 } as const;
 
-/** The kinds of the rooms, by number. */
+const isOptions = (row: Row): row is OptionsRow => row[0] === "fields";
+
+/** The kinds of the rooms, by name. */
 export class KindTable {
   readonly #text: string;
   readonly #classes: Readonly<Record<string, AnyClass>>;
-  #rows: readonly Row[] | null = null;
-  readonly #made: Kind[] = [];
+  #rows: ReadonlyMap<string, string> | null = null;
+  readonly #made = new Map<string, Kind>();
 
+  /** text: a row a line, which begins with the kind's name. */
   constructor(text: string, classes: Readonly<Record<string, AnyClass>>) {
     this.#text = text;
     this.#classes = classes;
   }
 
-  at(i: number): Kind {
-    this.#rows ??= JSON.parse(this.#text) as Row[];
-    return (this.#made[i] ??= this.#make(this.#rows[i]!));
+  #rowOf(name: string): Row {
+    this.#rows ??= new Map(
+      this.#text
+        .trim()
+        .split("\n")
+        .map((line) => [line.slice(0, line.indexOf(" ")), line.slice(line.indexOf(" ") + 1)]),
+    );
+    return JSON.parse(this.#rows.get(name)!) as Row;
   }
 
-  #make([test, text, isOfDTypes]: Row): Kind {
-    const parts = Array.isArray(test) && test[0] === "|" ? (test.slice(1) as Test[]) : [test];
-    const objects = parts.filter((t) => Array.isArray(t) && t[0] === "fields");
-    const only = objects.length === 1 ? (objects[0] as ["fields", Record<string, number>, Aliases?]) : null;
-    const aliases = only?.[2] === undefined ? {} : { aliases: only[2] };
-    return { is: this.#test(test), text, isOfDTypes: isOfDTypes === 1, fields: only === null ? null : this.#fields(only[1]), ...aliases };
+  /** "number", "number?" for one that may be left out. */
+  named(name: string): Kind {
+    const known = this.#made.get(name);
+    if (known !== undefined) return known;
+    const made = name.endsWith("?") ? kindBy(name, (of) => this.named(of)) : this.#make(this.#rowOf(name));
+    this.#made.set(name, made);
+    return made;
   }
 
-  #fields(names: Readonly<Record<string, number>>): Fields {
-    return Object.fromEntries(Object.entries(names).map(([name, i]) => [name, this.at(i)]));
+  #make(row: Row): Kind {
+    if (isOptions(row)) {
+      const fields = this.#fields(row[1]);
+      const required = Object.keys(fields).filter((name) => !fields[name]!.is(undefined));
+      return options(fields, required, row[2]);
+    }
+    const [test, text, isOfDTypes] = row;
+    // Of several objects no one's fields are meant.
+    const parts = Array.isArray(test) && test[0] === "|" ? (test.slice(1) as Test[]) : [];
+    const [only, ...others] = parts.flatMap((part) => this.#optionsOf(part));
+    return kind(this.#test(test), text, isOfDTypes === 1, others.length > 0 ? undefined : only);
+  }
+
+  /** The kind that a part of a union names, if it is an object of options. */
+  #optionsOf(part: Test): readonly Kind[] {
+    if (typeof part !== "string" || Object.hasOwn(simple, part)) return [];
+    const named = this.named(part);
+    return named.fields === null ? [] : [named];
+  }
+
+  #fields(names: Readonly<Record<string, string>>): Fields {
+    return Object.fromEntries(Object.entries(names).map(([name, of]) => [name, this.named(of)]));
   }
 
   #test(test: Test): (v: unknown) => boolean {
-    if (typeof test === "string") return simple[test];
+    if (typeof test === "string") return Object.hasOwn(simple, test) ? simple[test as keyof typeof simple] : this.named(test).is;
     switch (test[0]) {
       case "=":
         return (v) => v === test[1];
@@ -87,22 +120,17 @@ export class KindTable {
         return (v) => v instanceof Class;
       }
       case "array": {
-        const { is } = this.at(test[1]);
+        const { is } = this.named(test[1]);
         return (v) => Array.isArray(v) && v.every(is);
       }
       case "iterable": {
-        const { is } = this.at(test[1]);
+        const { is } = this.named(test[1]);
         // To look into others would use them up.
         return (v) => isIterable(v) && (!Array.isArray(v) || v.every(is));
       }
       case "record": {
-        const { is } = this.at(test[1]);
+        const { is } = this.named(test[1]);
         return (v) => isPlain(v) && Object.values(v).every(is);
-      }
-      case "fields": {
-        const fields = this.#fields(test[1]);
-        const required = Object.keys(fields).filter((name) => !fields[name]!.is(undefined));
-        return (v) => hasFields(v, fields, required);
       }
       case "like": {
         const fields = this.#fields(test[1]);
@@ -118,9 +146,9 @@ export class KindTable {
     }
   }
 
-  /** What a form of "x:0 options:3" takes. */
+  /** What a form of "x options:LinearOptions" takes. */
   signature(text: string): Taken {
-    return parsed(text, (i) => this.at(i));
+    return parsed(text, (name) => this.named(name));
   }
 }
 
@@ -176,7 +204,7 @@ export const forms = (kinds: KindTable) => {
 
   const seen = new WeakSet<object>();
 
-  /** Methods that check their arguments take the places of a class's own: "forward x:0;at index:1". */
+  /** Methods that check their arguments replace a class's own: "forward x;at index:number". */
   const checkMethods = (Class: { readonly prototype: object }, text: string): void => {
     if (seen.has(Class)) return;
     seen.add(Class);

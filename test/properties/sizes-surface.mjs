@@ -9,22 +9,17 @@ export async function* surface(dist) {
 
   // Kinds of the operations are code, those of the rooms a table.
   const opKinds = await load("ops/exports/kinds.generated.js");
-  const numbered = /setKinds\(\(\) => \[([^\]]*)\]/.exec(text("ops/exports/kinds.generated.js"))[1].split(", ");
-  const opKind = (i) => opKinds[numbered[i]];
-  const { KindTable } = await load("public/table.js");
-  const source = text("public/kinds.generated.js");
-  const classes = {};
-  for (const [, name, file] of source.matchAll(/^import \{ (\w+) \} from "\.\.\/([^"]+)";$/gm)) classes[name] = (await load(file))[name];
-  const rows = /new KindTable\('(.*?)', \{/s.exec(source)[1].replaceAll("\\\\", "\\").replaceAll("\\'", "'");
-  const table = new KindTable(rows, classes);
-  const roomKind = (i) => table.at(i);
+  const { kindBy } = await load("ops/declare/checked.js");
+  const opKind = (name) => kindBy(name, (of) => opKinds[of]);
+  const { kinds } = await load("public/kinds.generated.js");
+  const roomKind = (name) => kinds.named(name);
 
   const parameters = (words, kind) =>
     words === ""
       ? []
       : words.split(" ").map((w) => {
-          const [, rest, name, number] = /^(\.\.\.)?(\w+):(\d+)$/.exec(w);
-          return { name, kind: kind(Number(number)), isRest: rest !== undefined };
+          const [, rest, name, kindName = "tensor"] = /^(\.\.\.)?(\w+)(?::(\w+\??))?$/.exec(w);
+          return { name, kind: kind(kindName), isRest: rest !== undefined };
         });
 
   const seen = new Set();
@@ -38,7 +33,7 @@ export async function* surface(dist) {
     // Most methods are functions that were called above.
     if (typeof fn !== "function" || seen.has(name) || seen.has(name.replace(/_$/, ""))) continue;
     seen.add(name);
-    yield { name: `x.${name}`, fn: (x, ...rest) => fn.apply(x, rest), parameters: parameters(`x:0 ${words}`.trim(), opKind) };
+    yield { name: `x.${name}`, fn: (x, ...rest) => fn.apply(x, rest), parameters: parameters(`x ${words}`.trim(), opKind) };
   }
 
   const rooms = {

@@ -28,6 +28,9 @@ export type Aliases = Readonly<Record<string, string>>;
 /** Name and kind of each parameter, also of those that take anything. */
 export type Parameters = readonly (readonly [name: string, kind: Kind])[];
 
+/** The same kind where a value may be left out. */
+const orNothing = (of: Kind): Kind => ({ ...of, is: (value) => value === undefined || of.is(value) });
+
 export const isTensor = (value: unknown): value is Tensor => value instanceof Tensor;
 
 export const isIterable = (value: unknown): value is Iterable<unknown> =>
@@ -53,6 +56,21 @@ export function isLike(value: unknown, fields: Fields): boolean {
   for (const key in fields) if (!fields[key]!.is((value as Record<string, unknown>)[key])) return false;
   return true;
 }
+
+/** @internal A kind of values by its test. of: the options that a value may be. */
+export function kind(is: Kind["is"], text: string, isOfDTypes = false, of?: Kind): Kind {
+  const made = { is, text, isOfDTypes, fields: of?.fields ?? null };
+  return of?.aliases === undefined ? made : { ...made, aliases: of.aliases };
+}
+
+/** @internal Objects of options. */
+export function options(fields: Fields, required: readonly string[] = [], aliases?: Aliases): Kind {
+  const made = { is: (value: unknown) => hasFields(value, fields, required), text: "an object of options", isOfDTypes: false, fields };
+  return aliases === undefined ? made : { ...made, aliases };
+}
+
+/** @internal What has these fields, whatever else it has. */
+export const like = (fields: Fields, text: string): Kind => kind((value) => isLike(value, fields), text);
 
 /**
  * Whether there are no arguments beyond the first n. What is undefined counts as left out, and a function of one argument may be handed to
@@ -127,25 +145,29 @@ function wrong(operation: string, parameters: Parameters, values: readonly unkno
   return new (isOfDTypes ? DTypeError : ValueError)(operation, name, text, value, hintFor(operation, parameters, values, i));
 }
 
-let listed: () => readonly Kind[];
+let listed: () => Readonly<Record<string, Kind>>;
 
-/** @internal The kinds that the forms' parameters name by number: a function, since most programs refuse nothing. */
-export function setKinds(list: () => readonly Kind[]): void {
+/** @internal The kinds of the forms' parameters, by name: a function, since most programs refuse nothing. */
+export function setKinds(list: () => Readonly<Record<string, Kind>>): void {
   listed = list;
 }
 
-/** What a form takes: "x:0 ...axes:3" is x of kind 0, then all that is left, of kind 3. */
+/** What a form takes: "x p:number? ...axes:number" is a tensor x, a number p that may be left out, then numbers. */
 export interface Taken {
   readonly parameters: Parameters;
   /** Whether the last parameter takes all that is left. */
   readonly hasRest: boolean;
 }
 
-export function parsed(text: string, kindAt: (i: number) => Kind): Taken {
+/** A kind by its name in a form's text, or in a row of a table: "number?" is number, or nothing. */
+export const kindBy = (name: string, kindOf: (name: string) => Kind): Kind =>
+  name.endsWith("?") ? orNothing(kindOf(name.slice(0, -1))) : kindOf(name);
+
+export function parsed(text: string, kindOf: (name: string) => Kind): Taken {
   const words = text === "" ? [] : text.split(" ");
   const parameters = words.map((word): readonly [string, Kind] => {
-    const [name, i] = word.replace("...", "").split(":") as [string, string];
-    return [name, kindAt(Number(i))];
+    const [name, of = "tensor"] = word.replace("...", "").split(":") as [string, string?];
+    return [name, kindBy(of, kindOf)];
   });
   return { parameters, hasRest: words.at(-1)?.startsWith("...") === true };
 }
@@ -156,7 +178,7 @@ function takenBy(text: string): Taken {
   let taken = known.get(text);
   if (taken === undefined) {
     const kinds = listed();
-    taken = parsed(text, (i) => kinds[i]!);
+    taken = parsed(text, (name) => kinds[name]!);
     known.set(text, taken);
   }
   return taken;

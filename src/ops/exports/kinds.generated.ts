@@ -1,410 +1,485 @@
 // Made by npm run generate from the families in src/ops.
 import { isDType } from "../../core/dtype.ts";
-import { hasFields, isIterable, isLike, isTensor, setKinds, type Aliases, type Fields, type Kind } from "../declare/checked.ts";
+import { isIterable, isTensor, kind, like, options, setKinds } from "../declare/checked.ts";
 import { isPlain } from "../declare/other-names.ts";
-import { Generator } from "../../ops/random/random.ts";
-import { Device } from "../../core/device.ts";
 import { ComplexTensor } from "../../core/complex-tensor.ts";
-export const anything: Kind = { is: () => true, text: "anything", isOfDTypes: false, fields: null };
-export const kind0: Kind = { is: (v) => isTensor(v), text: "a tensor", isOfDTypes: true, fields: null };
-export const kind1: Kind = { is: (v) => (isTensor(v) || v === null || v === undefined), text: "a tensor or null", isOfDTypes: true, fields: null };
-export const kind2: Kind = { is: (v) => (typeof v === "number" || v === undefined), text: "a number", isOfDTypes: false, fields: null };
-export const kind3: Kind = { is: (v) => (typeof v === "boolean" || v === undefined), text: "true or false", isOfDTypes: false, fields: null };
-export const kind4: Kind = { is: (v) => (v instanceof Generator || v === undefined), text: "a generator", isOfDTypes: false, fields: null };
-const fields5: Fields = { attnMask: kind1, dropoutP: kind2, isCausal: kind3, scale: kind2, enableGqa: kind3, generator: kind4 };
-const aliases6: Aliases = {"mask":"attnMask","dropout":"dropoutP","causal":"isCausal","groupedHeads":"enableGqa"};
-export const kind7: Kind = { is: (v) => (hasFields(v, fields5) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields5, aliases: aliases6 };
-export const kind8: Kind = { is: (v) => typeof v === "number", text: "a number", isOfDTypes: false, fields: null };
-export const kind9: Kind = { is: (v) => (isTensor(v) || v === null), text: "a tensor or null", isOfDTypes: true, fields: null };
-export const kind10: Kind = { is: (v) => ((Array.isArray(v) && v.every(kind0.is)) || v === undefined), text: "an array of tensors", isOfDTypes: true, fields: null };
-const fields11: Fields = { inWeight: kind9, separate: kind10, inBias: kind9, outWeight: kind0, outBias: kind9, keyBias: kind1, valueBias: kind1 };
-export const kind12: Kind = { is: (v) => hasFields(v, fields11, ["inWeight","inBias","outWeight","outBias"]), text: "an object of options", isOfDTypes: false, fields: fields11 };
-export const kind13: Kind = { is: (v) => (v === "average" || v === "each" || v === "none" || v === undefined), text: "\"average\", \"each\" or \"none\"", isOfDTypes: false, fields: null };
-const fields14: Fields = { keyPaddingMask: kind1, attnMask: kind1, isCausal: kind3, dropoutP: kind2, addZeroAttn: kind3, weights: kind13, generator: kind4 };
-const aliases15: Aliases = {"mask":"attnMask","causal":"isCausal","dropout":"dropoutP","addZeroAttention":"addZeroAttn"};
-export const kind16: Kind = { is: (v) => (hasFields(v, fields14) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields14, aliases: aliases15 };
-const fields17: Fields = { interleaved: kind3 };
-export const kind18: Kind = { is: (v) => (hasFields(v, fields17) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields17 };
-export const kind19: Kind = { is: (v) => (typeof v === "number" || (Array.isArray(v) && v.every(kind8.is)) || v === undefined), text: "a number or an array of numbers", isOfDTypes: false, fields: null };
-export const kind20: Kind = { is: (v) => (typeof v === "number" || (Array.isArray(v) && v.every(kind8.is)) || v === "same" || v === "valid" || v === undefined), text: "a number, an array of numbers, \"same\" or \"valid\"", isOfDTypes: false, fields: null };
-const fields21: Fields = { stride: kind19, padding: kind20, dilation: kind19, groups: kind2 };
-export const kind22: Kind = { is: (v) => (typeof v === "number" || (Array.isArray(v) && v.every(kind8.is)) || hasFields(v, fields21) || v === undefined), text: "a number, an array of numbers or an object of options", isOfDTypes: false, fields: fields21 };
-export const kind23: Kind = { is: (v) => (typeof v === "number" || (Array.isArray(v) && v.every(kind8.is)) || v === "same" || v === "valid" || hasFields(v, fields21) || v === undefined), text: "a number, an array of numbers, \"same\", \"valid\" or an object of options", isOfDTypes: false, fields: fields21 };
-export const kind24: Kind = { is: (v) => (hasFields(v, fields21) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields21 };
-const fields25: Fields = { stride: kind19, padding: kind19, outputPadding: kind19, dilation: kind19, groups: kind2 };
-export const kind26: Kind = { is: (v) => (typeof v === "number" || (Array.isArray(v) && v.every(kind8.is)) || hasFields(v, fields25) || v === undefined), text: "a number, an array of numbers or an object of options", isOfDTypes: false, fields: fields25 };
-export const kind27: Kind = { is: (v) => (hasFields(v, fields25) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields25 };
-export const kind28: Kind = { is: (v) => (typeof v === "number" || (Array.isArray(v) && v.every(kind8.is))), text: "a number or an array of numbers", isOfDTypes: false, fields: null };
-const fields29: Fields = { dilation: kind19, padding: kind19, stride: kind19 };
-export const kind30: Kind = { is: (v) => (hasFields(v, fields29) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields29 };
-export const kind31: Kind = { is: (v) => (isDType(v) || v === undefined), text: "a dtype's name", isOfDTypes: true, fields: null };
-export const kind32: Kind = { is: (v) => (v instanceof Device || typeof v === "string" || v === undefined), text: "a device or a string", isOfDTypes: false, fields: null };
-export const kind33: Kind = { is: (v) => ((Array.isArray(v) && v.every(kind8.is)) || v === undefined), text: "an array of numbers", isOfDTypes: false, fields: null };
-const fields34: Fields = { dtype: kind31, device: kind32, requiresGrad: kind3, shape: kind33 };
-export const kind35: Kind = { is: (v) => (hasFields(v, fields34) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields34 };
-export const kind36: Kind = { is: (v) => (Array.isArray(v) && v.every(kind8.is)), text: "an array of numbers", isOfDTypes: false, fields: null };
-export const kind37: Kind = { is: (v) => (typeof v === "number" || typeof v === "bigint" || typeof v === "boolean"), text: "a number", isOfDTypes: false, fields: null };
-const fields38: Fields = { dtype: kind31, device: kind32, requiresGrad: kind3 };
-export const kind39: Kind = { is: (v) => (hasFields(v, fields38) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields38 };
-export const kind40: Kind = { is: (v) => (v === "int32" || v === "int64" || v === undefined), text: "\"int32\" or \"int64\"", isOfDTypes: false, fields: null };
-const fields41: Fields = { offset: kind2, dtype: kind40, device: anything };
-export const kind42: Kind = { is: (v) => (hasFields(v, fields41) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields41 };
-const fields43: Fields = { dtype: kind31, device: kind32, requiresGrad: kind3, start: kind2, step: kind2 };
-export const kind44: Kind = { is: (v) => (typeof v === "number" || hasFields(v, fields43) || v === undefined), text: "a number or an object of options", isOfDTypes: false, fields: fields43 };
-const fields45: Fields = { dtype: kind31, device: kind32, requiresGrad: kind3, periodic: kind3 };
-export const kind46: Kind = { is: (v) => (hasFields(v, fields45) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields45 };
-const fields47: Fields = { dtype: kind31, device: kind32, requiresGrad: kind3, periodic: kind3, alpha: kind2, beta: kind2 };
-export const kind48: Kind = { is: (v) => (hasFields(v, fields47) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields47 };
-const fields49: Fields = { dtype: kind31, device: kind32, requiresGrad: kind3, periodic: kind3, beta: kind2 };
-export const kind50: Kind = { is: (v) => (hasFields(v, fields49) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields49 };
-export const kind51: Kind = { is: (v) => (typeof v === "number" || isTensor(v)), text: "a number or a tensor", isOfDTypes: true, fields: null };
-const fields52: Fields = { dtype: kind31, device: kind32, requiresGrad: kind3, base: kind2 };
-export const kind53: Kind = { is: (v) => (hasFields(v, fields52) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields52 };
-export const kind54: Kind = { is: (v) => (isTensor(v) || typeof v === "number" || typeof v === "bigint" || typeof v === "boolean" || v === null || v === undefined), text: "a tensor, a number or null", isOfDTypes: true, fields: null };
-export const kind55: Kind = { is: (v) => (typeof v === "number" || v === null || v === undefined), text: "a number or null", isOfDTypes: false, fields: null };
-export const kind56: Kind = { is: (v) => (v instanceof Device || typeof v === "string" || isDType(v)), text: "a device, a string or a dtype's name", isOfDTypes: true, fields: null };
-export const kind57: Kind = { is: (v) => typeof v === "function", text: "a function", isOfDTypes: false, fields: null };
-const fields58: Fields = { negativeSlope: kind2 };
-const aliases59: Aliases = {"slope":"negativeSlope"};
-export const kind60: Kind = { is: (v) => (typeof v === "number" || hasFields(v, fields58) || v === undefined), text: "a number or an object of options", isOfDTypes: false, fields: fields58, aliases: aliases59 };
-const fields61: Fields = { alpha: kind2 };
-export const kind62: Kind = { is: (v) => (typeof v === "number" || hasFields(v, fields61) || v === undefined), text: "a number or an object of options", isOfDTypes: false, fields: fields61 };
-export const kind63: Kind = { is: (v) => (v === "none" || v === "tanh" || v === undefined), text: "\"none\" or \"tanh\"", isOfDTypes: false, fields: null };
-const fields64: Fields = { approximate: kind63 };
-export const kind65: Kind = { is: (v) => (v === "none" || v === "tanh" || hasFields(v, fields64) || v === undefined), text: "\"none\", \"tanh\" or an object of options", isOfDTypes: false, fields: fields64 };
-const fields66: Fields = { beta: kind2, threshold: kind2 };
-export const kind67: Kind = { is: (v) => (typeof v === "number" || hasFields(v, fields66) || v === undefined), text: "a number or an object of options", isOfDTypes: false, fields: fields66 };
-export const kind68: Kind = { is: (v) => (isTensor(v) || typeof v === "number" || typeof v === "bigint" || typeof v === "boolean"), text: "a tensor or a number", isOfDTypes: true, fields: null };
-export const kind69: Kind = { is: (v) => (isTensor(v) || typeof v === "number"), text: "a tensor or a number", isOfDTypes: true, fields: null };
-export const kind70: Kind = { is: (v) => (typeof v === "number" || typeof v === "boolean" || v === undefined), text: "a number or true or false", isOfDTypes: false, fields: null };
-const fields71: Fields = { value: kind70 };
-export const kind72: Kind = { is: (v) => (hasFields(v, fields71) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields71 };
-const fields73: Fields = { rtol: kind2, atol: kind2, equalNan: kind3 };
-export const kind74: Kind = { is: (v) => (hasFields(v, fields73) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields73 };
-const fields75: Fields = { invert: kind3 };
-export const kind76: Kind = { is: (v) => (hasFields(v, fields75) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields75 };
-const fields77: Fields = { alpha: kind2, beta: kind2 };
-export const kind78: Kind = { is: (v) => (hasFields(v, fields77) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields77 };
-export const kind79: Kind = { is: (v) => (hasFields(v, fields61) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields61 };
-export const kind80: Kind = { is: (v) => (v === "trunc" || v === "floor" || v === null || v === undefined), text: "\"trunc\", \"floor\" or null", isOfDTypes: false, fields: null };
-const fields81: Fields = { roundingMode: kind80 };
-export const kind82: Kind = { is: (v) => (hasFields(v, fields81) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields81 };
-const fields83: Fields = { eps: kind55 };
-const aliases84: Aliases = {"epsilon":"eps"};
-export const kind85: Kind = { is: (v) => (typeof v === "number" || v === null || hasFields(v, fields83) || v === undefined), text: "a number, null or an object of options", isOfDTypes: false, fields: fields83, aliases: aliases84 };
-const fields86: Fields = { minVal: kind2, maxVal: kind2 };
-const aliases87: Aliases = {"min":"minVal","max":"maxVal"};
-export const kind88: Kind = { is: (v) => (typeof v === "number" || hasFields(v, fields86) || v === undefined), text: "a number or an object of options", isOfDTypes: false, fields: fields86, aliases: aliases87 };
-const fields89: Fields = { lambd: kind2 };
-const aliases90: Aliases = {"lambda":"lambd"};
-export const kind91: Kind = { is: (v) => (typeof v === "number" || hasFields(v, fields89) || v === undefined), text: "a number or an object of options", isOfDTypes: false, fields: fields89, aliases: aliases90 };
-export const kind92: Kind = { is: (v) => (Array.isArray(v) && v.every(kind68.is)), text: "one after the other, a tensor or a number", isOfDTypes: true, fields: null };
-export const kind93: Kind = { is: (v) => isDType(v), text: "a dtype's name", isOfDTypes: true, fields: null };
-const fields94: Fields = { decimals: kind2 };
-export const kind95: Kind = { is: (v) => (hasFields(v, fields94) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields94 };
-const fields96: Fields = { nan: kind2, posinf: kind2, neginf: kind2 };
-export const kind97: Kind = { is: (v) => (hasFields(v, fields96) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields96 };
-export const kind98: Kind = { is: (v) => (v === "sum" || v === "mean" || v === "max" || v === undefined), text: "\"sum\", \"mean\" or \"max\"", isOfDTypes: false, fields: null };
-const fields99: Fields = { paddingIdx: kind55, maxNorm: kind55, normType: kind2, scaleGradByFreq: kind3, offsets: kind1, mode: kind98, perSampleWeights: kind1, includeLastOffset: kind3 };
-const aliases100: Aliases = {"paddingIndex":"paddingIdx"};
-export const kind101: Kind = { is: (v) => (hasFields(v, fields99) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields99, aliases: aliases100 };
-const fields102: Fields = { paddingIdx: kind55, maxNorm: kind55, normType: kind2, scaleGradByFreq: kind3 };
-export const kind103: Kind = { is: (v) => (typeof v === "number" || v === null || hasFields(v, fields102) || v === undefined), text: "a number, null or an object of options", isOfDTypes: false, fields: fields102, aliases: aliases100 };
-export const kind104: Kind = { is: (v) => (hasFields(v, fields102) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields102, aliases: aliases100 };
-const fields105: Fields = { accumulate: kind3 };
-export const kind106: Kind = { is: (v) => (hasFields(v, fields105) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields105 };
-const fields107: Fields = { alpha: kind70 };
-export const kind108: Kind = { is: (v) => (hasFields(v, fields107) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields107 };
-const fields109: Fields = { includeSelf: kind3 };
-export const kind110: Kind = { is: (v) => (hasFields(v, fields109) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields109 };
-const fields111: Fields = { start: kind55, end: kind55, step: kind2 };
-export const kind112: Kind = { is: (v) => (typeof v === "number" || hasFields(v, fields111) || v === null || v === ":" || v === "..." || isTensor(v) || (Array.isArray(v) && v.every(kind8.is))), text: "a number, an object of options, null, \":\", \"...\", a tensor or an array of numbers", isOfDTypes: true, fields: fields111 };
-export const kind113: Kind = { is: (v) => (Array.isArray(v) && v.every(kind112.is)), text: "one after the other, a number, an object of options, null, \":\", \"...\", a tensor or an array of numbers", isOfDTypes: true, fields: null };
-export const kind114: Kind = { is: (v) => (typeof v === "number" || hasFields(v, fields111) || v === null || v === ":" || v === "..." || isTensor(v) || (Array.isArray(v) && v.every(kind8.is)) || (Array.isArray(v) && v.every(kind112.is))), text: "a number, an object of options, null, \":\", \"...\", a tensor or an array of numbers", isOfDTypes: true, fields: fields111 };
-export const kind115: Kind = { is: (v) => (Array.isArray(v) && v.every(kind112.is)), text: "an array", isOfDTypes: true, fields: null };
-export const kind116: Kind = { is: (v) => (v === "int32" || v === "int64" || v === "uint32" || v === "uint64" || v === undefined), text: "\"int32\", \"int64\", \"uint32\" or \"uint64\"", isOfDTypes: false, fields: null };
-const fields117: Fields = { dtype: kind116 };
-const fields118: Fields = { dtype: kind116, size: kind8, fill: kind2 };
-export const kind119: Kind = { is: (v) => (hasFields(v, fields117) || hasFields(v, fields118, ["size"]) || v === undefined), text: "an object of options", isOfDTypes: false, fields: null };
-export const kind120: Kind = { is: (v) => (hasFields(v, fields117) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields117 };
-const fields121: Fields = { size: kind8, fill: kind2 };
-export const kind122: Kind = { is: (v) => (hasFields(v, fields121, ["size"]) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields121 };
-const fields123: Fields = { dtype: kind31 };
-export const kind124: Kind = { is: (v) => (hasFields(v, fields123) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields123 };
-export const kind125: Kind = { is: (v) => (v === "add" || v === "multiply" || v === undefined), text: "\"add\" or \"multiply\"", isOfDTypes: false, fields: null };
-const fields126: Fields = { reduce: kind125 };
-export const kind127: Kind = { is: (v) => (hasFields(v, fields126) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields126 };
-export const kind128: Kind = { is: (v) => (v === "sum" || v === "prod" || v === "mean" || v === "amax" || v === "amin"), text: "\"sum\", \"prod\", \"mean\", \"amax\" or \"amin\"", isOfDTypes: false, fields: null };
-export const kind129: Kind = { is: (v) => (typeof v === "string" || v === undefined), text: "a string", isOfDTypes: false, fields: null };
-export const kind130: Kind = { is: (v) => typeof v === "string", text: "a string", isOfDTypes: false, fields: null };
-export const kind131: Kind = { is: (v) => (typeof v === "function" || v === null), text: "a function or null", isOfDTypes: false, fields: null };
-const fields132: Fields = { name: kind130, infer: kind57, lower: kind57, grad: kind131, asGraph: kind3 };
-export const kind133: Kind = { is: (v) => hasFields(v, fields132, ["name","infer","lower","grad"]), text: "an object of options", isOfDTypes: false, fields: fields132 };
-export const kind134: Kind = { is: (v) => (typeof v === "function" || v === undefined), text: "a function", isOfDTypes: false, fields: null };
-const fields135: Fields = { name: kind129, inputs: anything, outputs: anything, params: anything, threads: kind8, groups: kind134, each: kind2, grad: kind134 };
-export const kind136: Kind = { is: (v) => hasFields(v, fields135, ["threads"]), text: "an object of options", isOfDTypes: false, fields: fields135 };
-const fields137: Fields = { upper: kind3 };
-export const kind138: Kind = { is: (v) => (hasFields(v, fields137) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields137 };
-const fields139: Fields = { left: kind3, transpose: kind3 };
-export const kind140: Kind = { is: (v) => (hasFields(v, fields139) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields139 };
-export const kind141: Kind = { is: (v) => (typeof v === "number" || isTensor(v) || v === null || v === undefined), text: "a number, a tensor or null", isOfDTypes: true, fields: null };
-const fields142: Fields = { atol: kind141, rtol: kind141, hermitian: kind3 };
-export const kind143: Kind = { is: (v) => (hasFields(v, fields142) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields142 };
-const fields144: Fields = { upper: kind3, transpose: kind3, unitriangular: kind3 };
-export const kind145: Kind = { is: (v) => (hasFields(v, fields144) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields144 };
-export const kind146: Kind = { is: (v) => (v === "mean" || v === "sum" || v === "none" || v === undefined), text: "\"mean\", \"sum\" or \"none\"", isOfDTypes: false, fields: null };
-const fields147: Fields = { reduction: kind146, weight: kind1, ignoreIndex: kind2 };
-export const kind148: Kind = { is: (v) => (hasFields(v, fields147) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields147 };
-const fields149: Fields = { reduction: kind146, weight: kind1, ignoreIndex: kind2, labelSmoothing: kind2 };
-export const kind150: Kind = { is: (v) => (hasFields(v, fields149) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields149 };
-export const kind151: Kind = { is: (v) => (isTensor(v) || (Array.isArray(v) && v.every(kind8.is))), text: "a tensor or an array of numbers", isOfDTypes: true, fields: null };
-const fields152: Fields = { reduction: kind146, blank: kind2, zeroInfinity: kind3 };
-export const kind153: Kind = { is: (v) => (hasFields(v, fields152) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields152 };
-const fields154: Fields = { reduction: kind146, margin: kind2 };
-export const kind155: Kind = { is: (v) => (hasFields(v, fields154) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields154 };
-const fields156: Fields = { reduction: kind146 };
-export const kind157: Kind = { is: (v) => (hasFields(v, fields156) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields156 };
-export const kind158: Kind = { is: (v) => (v === 1 || v === 2 || v === undefined), text: "1 or 2", isOfDTypes: false, fields: null };
-const fields159: Fields = { reduction: kind146, p: kind158, margin: kind2, weight: kind1 };
-export const kind160: Kind = { is: (v) => (hasFields(v, fields159) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields159 };
-const fields161: Fields = { reduction: kind146, weight: kind1 };
-export const kind162: Kind = { is: (v) => (hasFields(v, fields161) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields161 };
-export const kind163: Kind = { is: (v) => (typeof v === "function" || v === null || v === undefined), text: "a function or null", isOfDTypes: false, fields: null };
-const fields164: Fields = { reduction: kind146, margin: kind2, swap: kind3, distanceFunction: kind163, p: kind2, eps: kind2 };
-const aliases165: Aliases = {"distance":"distanceFunction","epsilon":"eps"};
-export const kind166: Kind = { is: (v) => (hasFields(v, fields164) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields164, aliases: aliases165 };
-const fields167: Fields = { reduction: kind146, logInput: kind3, full: kind3, eps: kind2 };
-export const kind168: Kind = { is: (v) => (hasFields(v, fields167) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields167, aliases: aliases84 };
-const fields169: Fields = { reduction: kind146, full: kind3, eps: kind2 };
-export const kind170: Kind = { is: (v) => (hasFields(v, fields169) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields169, aliases: aliases84 };
-const fields171: Fields = { reduction: kind146, beta: kind2 };
-export const kind172: Kind = { is: (v) => (hasFields(v, fields171) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields171 };
-const fields173: Fields = { reduction: kind146, delta: kind2 };
-export const kind174: Kind = { is: (v) => (hasFields(v, fields173) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields173 };
-const fields175: Fields = { reduction: kind146, weight: kind1, posWeight: kind1 };
-export const kind176: Kind = { is: (v) => (hasFields(v, fields175) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields175 };
-export const kind177: Kind = { is: (v) => (v === "mean" || v === "sum" || v === "none" || v === "batchmean" || v === undefined), text: "\"mean\", \"sum\", \"none\" or \"batchmean\"", isOfDTypes: false, fields: null };
-const fields178: Fields = { reduction: kind177, logTarget: kind3 };
-export const kind179: Kind = { is: (v) => (hasFields(v, fields178) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields178 };
-export const kind180: Kind = { is: (v) => (Array.isArray(v) && v.every(kind0.is)), text: "one after the other, tensors", isOfDTypes: true, fields: null };
-export const kind181: Kind = { is: (v) => (typeof v === "number" || (Array.isArray(v) && v.every(kind36.is)) || v === undefined), text: "a number or an array", isOfDTypes: false, fields: null };
-export const kind182: Kind = { is: (v) => (typeof v === "number" || isTensor(v) || v === undefined), text: "a number or a tensor", isOfDTypes: true, fields: null };
-const fields183: Fields = { training: kind3, momentum: kind182, eps: kind2 };
-export const kind184: Kind = { is: (v) => (typeof v === "boolean" || hasFields(v, fields183) || v === undefined), text: "true or false or an object of options", isOfDTypes: false, fields: fields183, aliases: aliases84 };
-export const kind185: Kind = { is: (v) => (typeof v === "number" || hasFields(v, fields183) || v === undefined), text: "a number or an object of options", isOfDTypes: false, fields: fields183, aliases: aliases84 };
-export const kind186: Kind = { is: (v) => (hasFields(v, fields183) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields183, aliases: aliases84 };
-const fields187: Fields = { eps: kind2 };
-export const kind188: Kind = { is: (v) => (typeof v === "number" || hasFields(v, fields187) || v === undefined), text: "a number or an object of options", isOfDTypes: false, fields: fields187, aliases: aliases84 };
-export const kind189: Kind = { is: (v) => (hasFields(v, fields187) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields187, aliases: aliases84 };
-const fields190: Fields = { eps: kind2, runningMean: kind1, runningVar: kind1, useInputStats: kind3, momentum: kind2 };
-const aliases191: Aliases = {"epsilon":"eps","runningVariance":"runningVar"};
-export const kind192: Kind = { is: (v) => (hasFields(v, fields190) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields190, aliases: aliases191 };
-export const kind193: Kind = { is: (v) => (hasFields(v, fields83) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields83, aliases: aliases84 };
-const fields194: Fields = { alpha: kind2, beta: kind2, k: kind2 };
-export const kind195: Kind = { is: (v) => (hasFields(v, fields194) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields194 };
-export const kind196: Kind = { is: (v) => (typeof v === "number" || v === null), text: "a number or null", isOfDTypes: false, fields: null };
-export const kind197: Kind = { is: (v) => (typeof v === "number" || (Array.isArray(v) && v.every(kind196.is))), text: "a number or an array", isOfDTypes: false, fields: null };
-const fields198: Fields = { stride: kind19, padding: kind19, ceilMode: kind3, dilation: kind19 };
-export const kind199: Kind = { is: (v) => (typeof v === "number" || (Array.isArray(v) && v.every(kind8.is)) || hasFields(v, fields198) || v === undefined), text: "a number, an array of numbers or an object of options", isOfDTypes: false, fields: fields198 };
-export const kind200: Kind = { is: (v) => (hasFields(v, fields198) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields198 };
-const fields201: Fields = { stride: kind19, padding: kind19, ceilMode: kind3, countIncludePad: kind3, divisorOverride: kind55 };
-export const kind202: Kind = { is: (v) => (typeof v === "number" || (Array.isArray(v) && v.every(kind8.is)) || hasFields(v, fields201) || v === undefined), text: "a number, an array of numbers or an object of options", isOfDTypes: false, fields: fields201 };
-export const kind203: Kind = { is: (v) => (hasFields(v, fields201) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields201 };
-export const kind204: Kind = { is: (v) => ((Array.isArray(v) && v.every(kind8.is)) || v === null || v === undefined), text: "an array of numbers or null", isOfDTypes: false, fields: null };
-const fields205: Fields = { stride: kind19, padding: kind19, outputSize: kind204 };
-export const kind206: Kind = { is: (v) => (hasFields(v, fields205) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields205 };
-const fields207: Fields = { stride: kind19, ceilMode: kind3 };
-export const kind208: Kind = { is: (v) => (hasFields(v, fields207) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields207 };
-export const kind209: Kind = { is: (v) => (typeof v === "number" || (Array.isArray(v) && v.every(kind8.is)) || v === null || v === undefined), text: "a number, an array of numbers or null", isOfDTypes: false, fields: null };
-const fields210: Fields = { outputSize: kind209, outputRatio: kind209, randomSamples: kind1, generator: kind4 };
-const aliases211: Aliases = {"samples":"randomSamples"};
-export const kind212: Kind = { is: (v) => hasFields(v, fields210), text: "an object of options", isOfDTypes: false, fields: fields210, aliases: aliases211 };
-const fields213: Fields = { dtype: kind31, axis: kind55, min: kind2, max: kind2 };
-export const kind214: Kind = { is: (v) => (hasFields(v, fields213) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields213 };
-const fields215: Fields = { axis: kind55 };
-export const kind216: Kind = { is: (v) => (hasFields(v, fields215) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields215 };
-const fields217: Fields = { aZeroPoint: kind182, bZeroPoint: kind182 };
-export const kind218: Kind = { is: (v) => (hasFields(v, fields217) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields217 };
-const fields219: Fields = { scale: kind51, zeroPoint: kind182, values: kind0 };
-export const kind220: Kind = { is: (v) => hasFields(v, fields219, ["scale","values"]), text: "an object of options", isOfDTypes: false, fields: fields219 };
-const fields221: Fields = { scale: kind51, zeroPoint: kind182, dtype: kind31 };
-export const kind222: Kind = { is: (v) => hasFields(v, fields221, ["scale"]), text: "an object of options", isOfDTypes: false, fields: fields221 };
-const fields223: Fields = { stride: kind19, padding: kind19, dilation: kind19, groups: kind2, aZeroPoint: kind182, bZeroPoint: kind182 };
-export const kind224: Kind = { is: (v) => (hasFields(v, fields223) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields223 };
-const fields225: Fields = { stride: kind19, padding: kind19, dilation: kind19, groups: kind2 };
-export const kind226: Kind = { is: (v) => (hasFields(v, fields225) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields225 };
-const fields227: Fields = { stride: kind19, padding: kind19, countIncludePad: kind3 };
-export const kind228: Kind = { is: (v) => (hasFields(v, fields227) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields227 };
-const fields229: Fields = { min: kind2, max: kind2, eps: kind2 };
-export const kind230: Kind = { is: (v) => (hasFields(v, fields229) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields229 };
-export const kind231: Kind = { is: (v) => (isTensor(v) || typeof v === "number" || v === undefined), text: "a tensor or a number", isOfDTypes: true, fields: null };
-const fields232: Fields = { dtype: kind31, device: kind32, requiresGrad: kind3, generator: kind4, shape: kind33 };
-const aliases233: Aliases = {"size":"shape"};
-export const kind234: Kind = { is: (v) => (hasFields(v, fields232) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields232, aliases: aliases233 };
-const fields235: Fields = { dtype: kind31, device: kind32, requiresGrad: kind3, generator: kind4 };
-export const kind236: Kind = { is: (v) => (hasFields(v, fields235) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields235 };
-const fields237: Fields = { generator: kind4, replacement: kind3 };
-export const kind238: Kind = { is: (v) => (hasFields(v, fields237) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields237 };
-const fields239: Fields = { generator: kind4 };
-export const kind240: Kind = { is: (v) => (hasFields(v, fields239) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields239 };
-const fields241: Fields = { p: kind2, training: kind3, generator: kind4 };
-export const kind242: Kind = { is: (v) => (typeof v === "number" || hasFields(v, fields241) || v === undefined), text: "a number or an object of options", isOfDTypes: false, fields: fields241 };
-export const kind243: Kind = { is: (v) => (hasFields(v, fields241) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields241 };
-const fields244: Fields = { lower: kind2, upper: kind2, training: kind3, generator: kind4 };
-export const kind245: Kind = { is: (v) => (hasFields(v, fields244) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields244 };
-const fields246: Fields = { tau: kind2, hard: kind3, axis: kind2, generator: kind4 };
-const aliases247: Aliases = {"dim":"axis"};
-export const kind248: Kind = { is: (v) => (hasFields(v, fields246) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields246, aliases: aliases247 };
-export const kind249: Kind = { is: (v) => (typeof v === "number" || typeof v === "bigint"), text: "a number or a bigint", isOfDTypes: false, fields: null };
-export const kind250: Kind = { is: (v) => (v === "lstm" || v === "gru" || v === "tanh" || v === "relu"), text: "\"lstm\", \"gru\", \"tanh\" or \"relu\"", isOfDTypes: false, fields: null };
-const fields251: Fields = { input: kind0, hidden: kind0, inputBias: kind1, hiddenBias: kind1, projection: kind1 };
-export const kind252: Kind = { is: (v) => hasFields(v, fields251, ["input","hidden"]), text: "an object of options", isOfDTypes: false, fields: fields251 };
-export const kind253: Kind = { is: (v) => (Array.isArray(v) && v.every(kind252.is)), text: "an array", isOfDTypes: false, fields: null };
-export const kind254: Kind = { is: (v) => (isTensor(v) || (Array.isArray(v) && v.every(kind8.is)) || v === null || v === undefined), text: "a tensor, an array of numbers or null", isOfDTypes: true, fields: null };
-const fields255: Fields = { hidden: kind1, cell: kind1, bidirectional: kind3, batchFirst: kind3, lengths: kind254, dropout: kind2, training: kind3, generator: kind4 };
-export const kind256: Kind = { is: (v) => (hasFields(v, fields255) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields255 };
-const fields257: Fields = { hidden: kind1, cell: kind1 };
-export const kind258: Kind = { is: (v) => (hasFields(v, fields257) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields257 };
-const fields259: Fields = { axis: kind2, batchAxis: kind2 };
-export const kind260: Kind = { is: (v) => (hasFields(v, fields259) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields259 };
-const fields261: Fields = { n: kind2, axis: kind2, prepend: kind1, append: kind1 };
-export const kind262: Kind = { is: (v) => (hasFields(v, fields261) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields261, aliases: aliases247 };
-const fields263: Fields = { x: kind1, dx: kind2, axis: kind2 };
-export const kind264: Kind = { is: (v) => (hasFields(v, fields263) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields263, aliases: aliases247 };
-export const kind265: Kind = { is: (v) => (typeof v === "number" || (Array.isArray(v) && v.every(kind51.is)) || v === undefined), text: "a number or an array of numbers and tensors", isOfDTypes: true, fields: null };
-const fields266: Fields = { spacing: kind265, axis: kind209, edgeOrder: kind158 };
-export const kind267: Kind = { is: (v) => (hasFields(v, fields266) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields266, aliases: aliases247 };
-const fields268: Fields = { n: kind2, increasing: kind3 };
-const aliases269: Aliases = {"columns":"n"};
-export const kind270: Kind = { is: (v) => (hasFields(v, fields268) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields268, aliases: aliases269 };
-export const kind271: Kind = { is: (v) => (v === "useMmForEuclidDistIfNecessary" || v === "useMmForEuclidDist" || v === "donotUseMmForEuclidDist" || v === undefined), text: "\"useMmForEuclidDistIfNecessary\", \"useMmForEuclidDist\" or \"donotUseMmForEuclidDist\"", isOfDTypes: false, fields: null };
-const fields272: Fields = { p: kind2, computeMode: kind271 };
-export const kind273: Kind = { is: (v) => (typeof v === "number" || hasFields(v, fields272) || v === undefined), text: "a number or an object of options", isOfDTypes: false, fields: fields272 };
-export const kind274: Kind = { is: (v) => (hasFields(v, fields272) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields272 };
-const fields275: Fields = { p: kind2, eps: kind2, keepDims: kind3 };
-const aliases276: Aliases = {"epsilon":"eps","keepdim":"keepDims"};
-export const kind277: Kind = { is: (v) => (typeof v === "number" || hasFields(v, fields275) || v === undefined), text: "a number or an object of options", isOfDTypes: false, fields: fields275, aliases: aliases276 };
-export const kind278: Kind = { is: (v) => (hasFields(v, fields275) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields275, aliases: aliases276 };
-const fields279: Fields = { axis: kind2, eps: kind2 };
-const aliases280: Aliases = {"dim":"axis","epsilon":"eps"};
-export const kind281: Kind = { is: (v) => (typeof v === "number" || hasFields(v, fields279) || v === undefined), text: "a number or an object of options", isOfDTypes: false, fields: fields279, aliases: aliases280 };
-const fields282: Fields = { p: kind2, axis: kind209, eps: kind2 };
-export const kind283: Kind = { is: (v) => (typeof v === "number" || hasFields(v, fields282) || v === undefined), text: "a number or an object of options", isOfDTypes: false, fields: fields282, aliases: aliases280 };
-export const kind284: Kind = { is: (v) => (hasFields(v, fields282) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields282, aliases: aliases280 };
-export const kind285: Kind = { is: (v) => (v === "fro" || v === "nuc" || v === 1 || v === -1 || v === 2 || v === -2 || typeof v === "number" || v === undefined), text: "\"fro\", \"nuc\", 1, -1, 2, -2 or a number", isOfDTypes: false, fields: null };
-const fields286: Fields = { keepDims: kind3, dtype: kind31 };
-const aliases287: Aliases = {"keepdim":"keepDims"};
-export const kind288: Kind = { is: (v) => (hasFields(v, fields286) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields286, aliases: aliases287 };
-const fields289: Fields = { keepDims: kind3, dtype: kind116 };
-export const kind290: Kind = { is: (v) => (hasFields(v, fields289) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields289, aliases: aliases287 };
-const fields291: Fields = { range: kind204, weight: kind1, density: kind3 };
-export const kind292: Kind = { is: (v) => (hasFields(v, fields291) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields291 };
-export const kind293: Kind = { is: (v) => (typeof v === "number" || (Array.isArray(v) && v.every(kind8.is)) || (Array.isArray(v) && v.every(kind0.is))), text: "a number, an array of numbers or an array of tensors", isOfDTypes: true, fields: null };
-const fields294: Fields = { axis: kind55, keepDims: kind3 };
-const aliases295: Aliases = {"dim":"axis","keepdim":"keepDims"};
-export const kind296: Kind = { is: (v) => (hasFields(v, fields294) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields294, aliases: aliases295 };
-const fields297: Fields = { keepDims: kind3, correction: kind2 };
-export const kind298: Kind = { is: (v) => (hasFields(v, fields297) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields297, aliases: aliases287 };
-const fields299: Fields = { correction: kind2, fweights: kind1, aweights: kind1 };
-export const kind300: Kind = { is: (v) => (hasFields(v, fields299) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields299 };
-export const kind301: Kind = { is: (v) => (v === "sum" || v === "mean" || v === "max" || v === "min" || v === "prod"), text: "\"sum\", \"mean\", \"max\", \"min\" or \"prod\"", isOfDTypes: false, fields: null };
-const fields302: Fields = { lengths: kind1, offsets: kind1, axis: kind2, initial: kind55, unsafe: kind3 };
-export const kind303: Kind = { is: (v) => (hasFields(v, fields302) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields302 };
-export const kind304: Kind = { is: (v) => (typeof v === "number" || (Array.isArray(v) && v.every(kind8.is)) || v === null), text: "a number, an array of numbers or null", isOfDTypes: false, fields: null };
-const fields305: Fields = { offset: kind2, axis0: kind2, axis1: kind2 };
-const aliases306: Aliases = {"dim1":"axis0","dim2":"axis1"};
-export const kind307: Kind = { is: (v) => (hasFields(v, fields305) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields305, aliases: aliases306 };
-export const kind308: Kind = { is: (v) => (Array.isArray(v) && v.every(kind0.is)), text: "an array of tensors", isOfDTypes: true, fields: null };
-export const kind309: Kind = { is: (v) => ((Array.isArray(v) && v.every(kind8.is)) || (Array.isArray(v) && v.every(kind36.is))), text: "an array of numbers", isOfDTypes: false, fields: null };
-const fields310: Fields = { startDim: kind2, endDim: kind2 };
-const aliases311: Aliases = {"start":"startDim","end":"endDim"};
-export const kind312: Kind = { is: (v) => (typeof v === "number" || hasFields(v, fields310) || v === undefined), text: "a number or an object of options", isOfDTypes: false, fields: fields310, aliases: aliases311 };
-export const kind313: Kind = { is: (v) => (v === "constant" || v === "reflect" || v === "replicate" || v === "circular" || v === undefined), text: "\"constant\", \"reflect\", \"replicate\" or \"circular\"", isOfDTypes: false, fields: null };
-const fields314: Fields = { mode: kind313, value: kind70 };
-export const kind315: Kind = { is: (v) => (hasFields(v, fields314) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields314 };
-export const kind316: Kind = { is: (v) => (v === "ij" || v === "xy" || v === undefined), text: "\"ij\" or \"xy\"", isOfDTypes: false, fields: null };
-const fields317: Fields = { indexing: kind316 };
-export const kind318: Kind = { is: (v) => (hasFields(v, fields317) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields317 };
-const fields319: Fields = { withReplacement: kind3 };
-export const kind320: Kind = { is: (v) => (hasFields(v, fields319) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields319 };
-const fields321: Fields = { outputSize: kind2 };
-const aliases322: Aliases = {"size":"outputSize"};
-export const kind323: Kind = { is: (v) => (hasFields(v, fields321) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields321, aliases: aliases322 };
-export const kind324: Kind = { is: (v) => (v === "linear" || v === "lower" || v === "higher" || v === "nearest" || v === "midpoint" || v === undefined), text: "\"linear\", \"lower\", \"higher\", \"nearest\" or \"midpoint\"", isOfDTypes: false, fields: null };
-const fields325: Fields = { axis: kind55, keepDims: kind3, interpolation: kind324 };
-export const kind326: Kind = { is: (v) => (hasFields(v, fields325) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields325, aliases: aliases295 };
-const fields327: Fields = { right: kind3, sorter: kind1, dtype: kind116 };
-export const kind328: Kind = { is: (v) => (hasFields(v, fields327) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields327 };
-const fields329: Fields = { right: kind3, dtype: kind116 };
-export const kind330: Kind = { is: (v) => (hasFields(v, fields329) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields329 };
-const fields331: Fields = { bins: kind2, min: kind2, max: kind2 };
-export const kind332: Kind = { is: (v) => (hasFields(v, fields331) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields331 };
-const fields333: Fields = { weights: kind1, minlength: kind2, size: kind2 };
-const aliases334: Aliases = {"minLength":"minlength"};
-export const kind335: Kind = { is: (v) => (hasFields(v, fields333) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields333, aliases: aliases334 };
-const fields336: Fields = { descending: kind3, stable: kind3, dtype: kind116 };
-export const kind337: Kind = { is: (v) => (hasFields(v, fields336) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields336 };
-const fields338: Fields = { largest: kind3, sorted: kind3, dtype: kind116 };
-export const kind339: Kind = { is: (v) => (hasFields(v, fields338) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields338 };
-export const kind340: Kind = { is: (v) => (hasFields(v, fields215) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields215, aliases: aliases247 };
-const fields341: Fields = { bias: kind1, stride: kind19, padding: kind19, dilation: kind19, mask: kind1 };
-export const kind342: Kind = { is: (v) => (hasFields(v, fields341) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields341 };
-export const kind343: Kind = { is: (v) => (v === "bilinear" || v === "nearest" || v === "bicubic" || v === undefined), text: "\"bilinear\", \"nearest\" or \"bicubic\"", isOfDTypes: false, fields: null };
-export const kind344: Kind = { is: (v) => (v === "zeros" || v === "border" || v === "reflection" || v === undefined), text: "\"zeros\", \"border\" or \"reflection\"", isOfDTypes: false, fields: null };
-const fields345: Fields = { mode: kind343, paddingMode: kind344, alignCorners: kind3 };
-export const kind346: Kind = { is: (v) => (hasFields(v, fields345) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields345 };
-const fields347: Fields = { alignCorners: kind3 };
-export const kind348: Kind = { is: (v) => (hasFields(v, fields347) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields347 };
-export const kind349: Kind = { is: (v) => (v === "nearest" || v === "nearestExact" || v === "linear" || v === "bilinear" || v === "trilinear" || v === "bicubic" || v === "area" || v === undefined), text: "\"nearest\", \"nearestExact\", \"linear\", \"bilinear\", \"trilinear\", \"bicubic\" or \"area\"", isOfDTypes: false, fields: null };
-export const kind350: Kind = { is: (v) => (typeof v === "boolean" || v === null || v === undefined), text: "true or false or null", isOfDTypes: false, fields: null };
-const fields351: Fields = { size: kind209, scaleFactor: kind209, mode: kind349, alignCorners: kind350, recomputeScaleFactor: kind350, antialias: kind3 };
-export const kind352: Kind = { is: (v) => (hasFields(v, fields351) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields351 };
-export const kind353: Kind = { is: (v) => (isTensor(v) || (Array.isArray(v) && v.every(kind0.is))), text: "a tensor or an array of tensors", isOfDTypes: true, fields: null };
-const fields354: Fields = { outputSize: kind28, spatialScale: kind2, samplingRatio: kind2, aligned: kind3 };
-export const kind355: Kind = { is: (v) => hasFields(v, fields354, ["outputSize"]), text: "an object of options", isOfDTypes: false, fields: fields354 };
-const fields356: Fields = { outputSize: kind28, spatialScale: kind2 };
-export const kind357: Kind = { is: (v) => hasFields(v, fields356, ["outputSize"]), text: "an object of options", isOfDTypes: false, fields: fields356 };
-const fields358: Fields = { outputSize: kind28, spatialScale: kind2, samplingRatio: kind2 };
-export const kind359: Kind = { is: (v) => hasFields(v, fields358, ["outputSize"]), text: "an object of options", isOfDTypes: false, fields: fields358 };
-export const kind360: Kind = { is: (v) => (isTensor(v) || (Array.isArray(v) && v.every(kind9.is)) || v === undefined), text: "a tensor or an array", isOfDTypes: true, fields: null };
-const fields361: Fields = { gradient: kind360, retainGraph: kind3, createGraph: kind3 };
-export const kind362: Kind = { is: (v) => (hasFields(v, fields361) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields361 };
-const fields363: Fields = { precision: kind2, threshold: kind2, edgeItems: kind2, lineWidth: kind2 };
-export const kind364: Kind = { is: (v) => (hasFields(v, fields363) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields363 };
-export const kind365: Kind = { is: (v) => (v instanceof ComplexTensor || isTensor(v) || typeof v === "number" || (Array.isArray(v) && v.every(kind8.is))), text: "a complex tensor, a tensor, a number or an array of numbers", isOfDTypes: true, fields: null };
-export const kind366: Kind = { is: (v) => (v instanceof ComplexTensor || isTensor(v)), text: "a complex tensor or a tensor", isOfDTypes: true, fields: null };
-export const kind367: Kind = { is: (v) => (typeof v === "number" || (Array.isArray(v) && v.every(kind8.is)) || v instanceof ComplexTensor), text: "a number, an array of numbers or a complex tensor", isOfDTypes: false, fields: null };
-export const kind368: Kind = { is: (v) => (v instanceof Device || typeof v === "string"), text: "a device or a string", isOfDTypes: false, fields: null };
-export const kind369: Kind = { is: (v) => (v instanceof ComplexTensor || isTensor(v) || typeof v === "number"), text: "a complex tensor, a tensor or a number", isOfDTypes: true, fields: null };
-export const kind370: Kind = { is: (v) => v instanceof ComplexTensor, text: "a complex tensor", isOfDTypes: false, fields: null };
-export const kind371: Kind = { is: (v) => (isTensor(v) || v instanceof ComplexTensor || v === null), text: "a tensor, a complex tensor or null", isOfDTypes: true, fields: null };
-export const kind372: Kind = { is: (v) => (isTensor(v) || v instanceof ComplexTensor || v === null || (Array.isArray(v) && v.every(kind371.is)) || v === undefined), text: "a tensor, a complex tensor, null or an array", isOfDTypes: true, fields: null };
-const fields373: Fields = { retainGraph: kind3, createGraph: kind3, gradient: kind372 };
-export const kind374: Kind = { is: (v) => (hasFields(v, fields373) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields373 };
-export const kind375: Kind = { is: (v) => typeof v === "boolean", text: "true or false", isOfDTypes: false, fields: null };
-const fields376: Fields = { name: kind129, forward: kind57, backward: kind57 };
-export const kind377: Kind = { is: (v) => hasFields(v, fields376, ["forward","backward"]), text: "an object of options", isOfDTypes: false, fields: fields376 };
-export const kind378: Kind = { is: (v) => (v === "whole" || v === "head" || v === "none" || v === undefined), text: "\"whole\", \"head\" or \"none\"", isOfDTypes: false, fields: null };
-export const kind379: Kind = { is: (v) => (v === "doubling" || v === "halves" || (Array.isArray(v) && v.every(kind8.is)) || v === undefined), text: "\"doubling\", \"halves\" or an array of numbers", isOfDTypes: false, fields: null };
-const fields380: Fields = { name: kind129, lists: kind2, check: kind3, regions: kind378, dynamic: anything, buckets: kind379 };
-export const kind381: Kind = { is: (v) => (hasFields(v, fields380) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields380 };
-export const kind382: Kind = { is: (v) => (isTensor(v) || v instanceof ComplexTensor), text: "a tensor or a complex tensor", isOfDTypes: true, fields: null };
-export const kind383: Kind = { is: (v) => (isTensor(v) || v instanceof ComplexTensor || (Array.isArray(v) && v.every(kind382.is))), text: "a tensor, a complex tensor or an array of tensors and complex tensors", isOfDTypes: true, fields: null };
-export const kind384: Kind = { is: (v) => (Array.isArray(v) && v.every(kind382.is)), text: "an array of tensors and complex tensors", isOfDTypes: true, fields: null };
-const fields385: Fields = { retainGraph: kind3, createGraph: kind3, gradient: kind372, allowUnused: kind3 };
-export const kind386: Kind = { is: (v) => (hasFields(v, fields385) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields385 };
-const fields387: Fields = { step: kind2, absolute: kind2, relative: kind2 };
-export const kind388: Kind = { is: (v) => (hasFields(v, fields387) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields387 };
-const fields389: Fields = { step: kind2, absolute: kind2, relative: kind2, gradients: kind10 };
-export const kind390: Kind = { is: (v) => (hasFields(v, fields389) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields389 };
-export const kind391: Kind = { is: (v) => (isDType(v) || v === "complex32" || v === "complex64"), text: "a dtype's name, \"complex32\" or \"complex64\"", isOfDTypes: true, fields: null };
-export const kind392: Kind = { is: (v) => (isTensor(v) || typeof v === "number" || typeof v === "bigint" || typeof v === "boolean" || v instanceof ComplexTensor), text: "a tensor, a number or a complex tensor", isOfDTypes: true, fields: null };
-const fields393: Fields = { hopLength: kind2, winLength: kind2, window: kind1, center: kind3, normalized: kind3, onesided: kind3, length: kind2, returnComplex: kind3 };
-export const kind394: Kind = { is: (v) => (hasFields(v, fields393) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields393 };
-const fields395: Fields = { hopLength: kind2, winLength: kind2, window: kind1, center: kind3, normalized: kind3, onesided: kind3, padMode: kind313, returnComplex: kind3 };
-export const kind396: Kind = { is: (v) => (hasFields(v, fields395) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields395 };
-export const kind397: Kind = { is: (v) => (v instanceof Device || typeof v === "string" || v === null), text: "a device, a string or null", isOfDTypes: false, fields: null };
-export const kind398: Kind = { is: (v) => (hasFields(v, fields363) || v === null), text: "an object of options or null", isOfDTypes: false, fields: fields363 };
-export const kind399: Kind = { is: (v) => (typeof v === "boolean" || v === null), text: "true or false or null", isOfDTypes: false, fields: null };
-/** For refusals, which name kinds by their places here. */
-setKinds(() => [kind0, kind7, kind8, kind12, kind16, kind18, kind1, kind22, kind23, kind24, kind26, kind27, kind28, kind30, anything, kind35, kind36, kind37, kind39, kind42, kind44, kind2, kind46, kind48, kind50, kind51, kind53, kind54, kind55, kind56, kind31, kind57, kind60, kind62, kind65, kind67, kind68, kind69, kind72, kind74, kind76, kind78, kind79, kind82, kind85, kind88, kind91, kind92, kind93, kind95, kind97, kind101, kind103, kind104, kind106, kind108, kind110, kind113, kind114, kind115, kind119, kind120, kind122, kind124, kind127, kind128, kind129, kind133, kind136, kind138, kind140, kind143, kind145, kind148, kind150, kind151, kind153, kind155, kind157, kind160, kind162, kind166, kind168, kind170, kind172, kind174, kind176, kind179, kind130, kind180, kind181, kind9, kind184, kind185, kind186, kind188, kind189, kind192, kind193, kind195, kind197, kind199, kind200, kind202, kind203, kind206, kind208, kind212, kind214, kind216, kind218, kind220, kind222, kind224, kind226, kind228, kind230, kind231, kind234, kind236, kind238, kind240, kind242, kind243, kind245, kind248, kind249, kind250, kind253, kind256, kind252, kind258, kind260, kind262, kind264, kind267, kind270, kind273, kind274, kind277, kind278, kind281, kind283, kind19, kind284, kind285, kind33, kind288, kind209, kind290, kind292, kind293, kind296, kind298, kind300, kind301, kind303, kind304, kind307, kind308, kind309, kind312, kind315, kind318, kind320, kind323, kind326, kind328, kind330, kind332, kind335, kind337, kind339, kind340, kind342, kind346, kind348, kind352, kind353, kind355, kind357, kind359, kind3, kind182, kind362, kind364, kind365, kind366, kind367, kind368, kind369, kind370, kind374, kind375, kind377, kind381, kind383, kind384, kind386, kind388, kind390, kind382, kind391, kind392, kind394, kind396, kind397, kind398, kind32, kind399]);
+import { Device } from "../../core/device.ts";
+import { Generator } from "../../ops/random/random.ts";
+export const anything = kind(() => true, "anything");
+export const boolean = kind((v) => typeof v === "boolean", "true or false");
+export const booleanOrNull = kind((v) => (typeof v === "boolean" || v === null), "true or false or null");
+export const callback = kind((v) => typeof v === "function", "a function");
+export const callbackOrNull = kind((v) => (typeof v === "function" || v === null), "a function or null");
+export const complex32_complex64OrDtype = kind((v) => (isDType(v) || v === "complex32" || v === "complex64"), "a dtype's name, \"complex32\" or \"complex64\"", true);
+export const complexTensor = kind((v) => v instanceof ComplexTensor, "a complex tensor");
+export const complexTensorOrTensor = kind((v) => (v instanceof ComplexTensor || isTensor(v)), "a complex tensor or a tensor", true);
+export const complexTensorOrTensorOrNumber = kind((v) => (v instanceof ComplexTensor || isTensor(v) || typeof v === "number"), "a complex tensor, a tensor or a number", true);
+export const deviceOrString = kind((v) => (v instanceof Device || typeof v === "string"), "a device or a string");
+export const deviceOrStringOrDtype = kind((v) => (v instanceof Device || typeof v === "string" || isDType(v)), "a device, a string or a dtype's name", true);
+export const deviceOrStringOrNull = kind((v) => (v instanceof Device || typeof v === "string" || v === null), "a device, a string or null");
+export const dtype = kind((v) => isDType(v), "a dtype's name", true);
+export const fro_nuc_n1_m1_n2_m2OrNumber = kind((v) => (v === "fro" || v === "nuc" || v === 1 || v === -1 || v === 2 || v === -2 || typeof v === "number"), "\"fro\", \"nuc\", 1, -1, 2, -2 or a number");
+export const lstm_gru_tanh_relu = kind((v) => (v === "lstm" || v === "gru" || v === "tanh" || v === "relu"), "\"lstm\", \"gru\", \"tanh\" or \"relu\"");
+export const number = kind((v) => typeof v === "number", "a number");
+export const numberOrBigint = kind((v) => (typeof v === "number" || typeof v === "bigint"), "a number or a bigint");
+export const numberOrNull = kind((v) => (typeof v === "number" || v === null), "a number or null");
+export const numberOrTensor = kind((v) => (typeof v === "number" || isTensor(v)), "a number or a tensor", true);
+export const operand = kind((v) => (isTensor(v) || typeof v === "number" || typeof v === "bigint" || typeof v === "boolean"), "a tensor or a number", true);
+export const operandOrComplexTensor = kind((v) => (isTensor(v) || typeof v === "number" || typeof v === "bigint" || typeof v === "boolean" || v instanceof ComplexTensor), "a tensor, a number or a complex tensor", true);
+export const operandOrNull = kind((v) => (isTensor(v) || typeof v === "number" || typeof v === "bigint" || typeof v === "boolean" || v === null), "a tensor, a number or null", true);
+export const optAdd_multiply = kind((v) => (v === "add" || v === "multiply" || v === undefined), "\"add\" or \"multiply\"");
+export const optAverage_each_none = kind((v) => (v === "average" || v === "each" || v === "none" || v === undefined), "\"average\", \"each\" or \"none\"");
+export const optBilinear_nearest_bicubic = kind((v) => (v === "bilinear" || v === "nearest" || v === "bicubic" || v === undefined), "\"bilinear\", \"nearest\" or \"bicubic\"");
+export const optBoolean = kind((v) => (typeof v === "boolean" || v === undefined), "true or false");
+export const optBooleanOrNull = kind((v) => (typeof v === "boolean" || v === null || v === undefined), "true or false or null");
+export const optCallback = kind((v) => (typeof v === "function" || v === undefined), "a function");
+export const optCallbackOrNull = kind((v) => (typeof v === "function" || v === null || v === undefined), "a function or null");
+export const optConstant_reflect_replicate_circular = kind((v) => (v === "constant" || v === "reflect" || v === "replicate" || v === "circular" || v === undefined), "\"constant\", \"reflect\", \"replicate\" or \"circular\"");
+export const optDeviceOrString = kind((v) => (v instanceof Device || typeof v === "string" || v === undefined), "a device or a string");
+export const optDtype = kind((v) => (isDType(v) || v === undefined), "a dtype's name", true);
+export const optGenerator = kind((v) => (v instanceof Generator || v === undefined), "a generator");
+export const optIj_xy = kind((v) => (v === "ij" || v === "xy" || v === undefined), "\"ij\" or \"xy\"");
+export const optInt32_int64 = kind((v) => (v === "int32" || v === "int64" || v === undefined), "\"int32\" or \"int64\"");
+export const optInt32_int64_uint32_uint64 = kind((v) => (v === "int32" || v === "int64" || v === "uint32" || v === "uint64" || v === undefined), "\"int32\", \"int64\", \"uint32\" or \"uint64\"");
+export const optLinear_lower_higher_nearest_midpoint = kind((v) => (v === "linear" || v === "lower" || v === "higher" || v === "nearest" || v === "midpoint" || v === undefined), "\"linear\", \"lower\", \"higher\", \"nearest\" or \"midpoint\"");
+export const optMean_sum_none = kind((v) => (v === "mean" || v === "sum" || v === "none" || v === undefined), "\"mean\", \"sum\" or \"none\"");
+export const optMean_sum_none_batchmean = kind((v) => (v === "mean" || v === "sum" || v === "none" || v === "batchmean" || v === undefined), "\"mean\", \"sum\", \"none\" or \"batchmean\"");
+export const optN1_n2 = kind((v) => (v === 1 || v === 2 || v === undefined), "1 or 2");
+export const optNearest_nearestExact_0f3425 = kind((v) => (v === "nearest" || v === "nearestExact" || v === "linear" || v === "bilinear" || v === "trilinear" || v === "bicubic" || v === "area" || v === undefined), "\"nearest\", \"nearestExact\", \"linear\", \"bilinear\", \"trilinear\", \"bicubic\" or \"area\"");
+export const optNone_tanh = kind((v) => (v === "none" || v === "tanh" || v === undefined), "\"none\" or \"tanh\"");
+export const optNumber = kind((v) => (typeof v === "number" || v === undefined), "a number");
+export const optNumberOrBoolean = kind((v) => (typeof v === "number" || typeof v === "boolean" || v === undefined), "a number or true or false");
+export const optNumberOrNull = kind((v) => (typeof v === "number" || v === null || v === undefined), "a number or null");
+export const optNumberOrTensor = kind((v) => (typeof v === "number" || isTensor(v) || v === undefined), "a number or a tensor", true);
+export const optNumberOrTensorOrNull = kind((v) => (typeof v === "number" || isTensor(v) || v === null || v === undefined), "a number, a tensor or null", true);
+export const optString = kind((v) => (typeof v === "string" || v === undefined), "a string");
+export const optSum_mean_max = kind((v) => (v === "sum" || v === "mean" || v === "max" || v === undefined), "\"sum\", \"mean\" or \"max\"");
+export const optTensorOrNull = kind((v) => (isTensor(v) || v === null || v === undefined), "a tensor or null", true);
+export const optTrunc_floorOrNull = kind((v) => (v === "trunc" || v === "floor" || v === null || v === undefined), "\"trunc\", \"floor\" or null");
+export const optUseMmForEuclidDistIfN_c5d016 = kind((v) => (v === "useMmForEuclidDistIfNecessary" || v === "useMmForEuclidDist" || v === "donotUseMmForEuclidDist" || v === undefined), "\"useMmForEuclidDistIfNecessary\", \"useMmForEuclidDist\" or \"donotUseMmForEuclidDist\"");
+export const optWhole_head_none = kind((v) => (v === "whole" || v === "head" || v === "none" || v === undefined), "\"whole\", \"head\" or \"none\"");
+export const optZeros_border_reflection = kind((v) => (v === "zeros" || v === "border" || v === "reflection" || v === undefined), "\"zeros\", \"border\" or \"reflection\"");
+export const scalar = kind((v) => (typeof v === "number" || typeof v === "bigint" || typeof v === "boolean"), "a number");
+export const string = kind((v) => typeof v === "string", "a string");
+export const sum_mean_max_min_prod = kind((v) => (v === "sum" || v === "mean" || v === "max" || v === "min" || v === "prod"), "\"sum\", \"mean\", \"max\", \"min\" or \"prod\"");
+export const sum_prod_mean_amax_amin = kind((v) => (v === "sum" || v === "prod" || v === "mean" || v === "amax" || v === "amin"), "\"sum\", \"prod\", \"mean\", \"amax\" or \"amin\"");
+export const tensor = kind((v) => isTensor(v), "a tensor", true);
+export const tensorOrComplexTensor = kind((v) => (isTensor(v) || v instanceof ComplexTensor), "a tensor or a complex tensor", true);
+export const tensorOrComplexTensorOrNull = kind((v) => (isTensor(v) || v instanceof ComplexTensor || v === null), "a tensor, a complex tensor or null", true);
+export const tensorOrNull = kind((v) => (isTensor(v) || v === null), "a tensor or null", true);
+export const tensorOrNumber = kind((v) => (isTensor(v) || typeof v === "number"), "a tensor or a number", true);
+export const ArgOptions = options({ keepDims: optBoolean, dtype: optInt32_int64_uint32_uint64 }, [], {"keepdim":"keepDims"});
+export const AttentionOptions = options({ attnMask: optTensorOrNull, dropoutP: optNumber, isCausal: optBoolean, scale: optNumber, enableGqa: optBoolean, generator: optGenerator }, [], {"mask":"attnMask","dropout":"dropoutP","causal":"isCausal","groupedHeads":"enableGqa"});
+export const BatchNormOptions = options({ training: optBoolean, momentum: optNumberOrTensor, eps: optNumber }, [], {"epsilon":"eps"});
+export const BinaryOptions = options({ reduction: optMean_sum_none, weight: optTensorOrNull });
+export const BincountOptions = options({ weights: optTensorOrNull, minlength: optNumber, size: optNumber }, [], {"minLength":"minlength"});
+export const CdistOptions = options({ p: optNumber, computeMode: optUseMmForEuclidDistIfN_c5d016 });
+export const CholeskyOptions = options({ upper: optBoolean });
+export const CloseOptions = options({ rtol: optNumber, atol: optNumber, equalNan: optBoolean });
+export const CovarianceOptions = options({ correction: optNumber, fweights: optTensorOrNull, aweights: optTensorOrNull });
+export const CrossEntropyOptions = options({ reduction: optMean_sum_none, weight: optTensorOrNull, ignoreIndex: optNumber, labelSmoothing: optNumber });
+export const CtcOptions = options({ reduction: optMean_sum_none, blank: optNumber, zeroInfinity: optBoolean });
+export const CumulativeOptions = options({ dtype: optDtype });
+export const DequantizeOptions = options({ axis: optNumberOrNull });
+export const DiagonalOptions = options({ offset: optNumber, axis0: optNumber, axis1: optNumber }, [], {"dim1":"axis0","dim2":"axis1"});
+export const DiffOptions = options({ n: optNumber, axis: optNumber, prepend: optTensorOrNull, append: optTensorOrNull }, [], {"dim":"axis"});
+export const DivOptions = options({ roundingMode: optTrunc_floorOrNull });
+export const DrawOptions = options({ generator: optGenerator });
+export const DropoutOptions = options({ p: optNumber, training: optBoolean, generator: optGenerator });
+export const EmbeddingBagOptions = options({ paddingIdx: optNumberOrNull, maxNorm: optNumberOrNull, normType: optNumber, scaleGradByFreq: optBoolean, offsets: optTensorOrNull, mode: optSum_mean_max, perSampleWeights: optTensorOrNull, includeLastOffset: optBoolean }, [], {"paddingIndex":"paddingIdx"});
+export const EmbeddingOptions = options({ paddingIdx: optNumberOrNull, maxNorm: optNumberOrNull, normType: optNumber, scaleGradByFreq: optBoolean }, [], {"paddingIndex":"paddingIdx"});
+export const Epsilon = options({ eps: optNumber }, [], {"epsilon":"eps"});
+export const GaussianOptions = options({ reduction: optMean_sum_none, full: optBoolean, eps: optNumber }, [], {"epsilon":"eps"});
+export const GradcheckOptions = options({ step: optNumber, absolute: optNumber, relative: optNumber });
+export const GridSampleOptions = options({ mode: optBilinear_nearest_bicubic, paddingMode: optZeros_border_reflection, alignCorners: optBoolean });
+export const GumbelOptions = options({ tau: optNumber, hard: optBoolean, axis: optNumber, generator: optGenerator }, [], {"dim":"axis"});
+export const HardtanhOptions = options({ minVal: optNumber, maxVal: optNumber }, [], {"min":"minVal","max":"maxVal"});
+export const HistogramOptions = options({ bins: optNumber, min: optNumber, max: optNumber });
+export const InstanceNormOptions = options({ eps: optNumber, runningMean: optTensorOrNull, runningVar: optTensorOrNull, useInputStats: optBoolean, momentum: optNumber }, [], {"epsilon":"eps","runningVariance":"runningVar"});
+export const IstftOptions = options({ hopLength: optNumber, winLength: optNumber, window: optTensorOrNull, center: optBoolean, normalized: optBoolean, onesided: optBoolean, length: optNumber, returnComplex: optBoolean });
+export const KthOptions = options({ keepDims: optBoolean, dtype: optInt32_int64_uint32_uint64 }, [], {"keepdim":"keepDims"});
+export const LocalResponseOptions = options({ alpha: optNumber, beta: optNumber, k: optNumber });
+export const LogitsOptions = options({ reduction: optMean_sum_none, weight: optTensorOrNull, posWeight: optTensorOrNull });
+export const LossOptions = options({ reduction: optMean_sum_none });
+export const MarginOptions = options({ reduction: optMean_sum_none, margin: optNumber });
+export const MaskedOptions = options({ size: number, fill: optNumber }, ["size"]);
+export const MultiHeadOptions = options({ keyPaddingMask: optTensorOrNull, attnMask: optTensorOrNull, isCausal: optBoolean, dropoutP: optNumber, addZeroAttn: optBoolean, weights: optAverage_each_none, generator: optGenerator }, [], {"mask":"attnMask","causal":"isCausal","dropout":"dropoutP","addZeroAttention":"addZeroAttn"});
+export const MultiMarginOptions = options({ reduction: optMean_sum_none, p: optN1_n2, margin: optNumber, weight: optTensorOrNull });
+export const NllOptions = options({ reduction: optMean_sum_none, weight: optTensorOrNull, ignoreIndex: optNumber });
+export const NonzeroOptions = options({ dtype: optInt32_int64_uint32_uint64 });
+export const NormOptions = options({ eps: optNumber }, [], {"epsilon":"eps"});
+export const OneHotOptions = options({ dtype: optDtype });
+export const OrmqrOptions = options({ left: optBoolean, transpose: optBoolean });
+export const PairwiseOptions = options({ p: optNumber, eps: optNumber, keepDims: optBoolean }, [], {"epsilon":"eps","keepdim":"keepDims"});
+export const PoissonOptions = options({ reduction: optMean_sum_none, logInput: optBoolean, full: optBoolean, eps: optNumber }, [], {"epsilon":"eps"});
+export const PrintOptions = options({ precision: optNumber, threshold: optNumber, edgeItems: optNumber, lineWidth: optNumber });
+export const QuantileOptions = options({ axis: optNumberOrNull, keepDims: optBoolean, interpolation: optLinear_lower_higher_nearest_midpoint }, [], {"dim":"axis","keepdim":"keepDims"});
+export const QuantizeOptions = options({ dtype: optDtype, axis: optNumberOrNull, min: optNumber, max: optNumber });
+export const Quantized = options({ scale: numberOrTensor, zeroPoint: optNumberOrTensor, values: tensor }, ["scale","values"]);
+export const QuantizedResult = options({ scale: numberOrTensor, zeroPoint: optNumberOrTensor, dtype: optDtype }, ["scale"]);
+export const RReluOptions = options({ lower: optNumber, upper: optNumber, training: optBoolean, generator: optGenerator });
+export const RandomOptions = options({ dtype: optDtype, device: optDeviceOrString, requiresGrad: optBoolean, generator: optGenerator });
+export const RangeOptions = options({ dtype: optDtype, device: optDeviceOrString, requiresGrad: optBoolean, start: optNumber, step: optNumber });
+export const RecurrentWeights = options({ input: tensor, hidden: tensor, inputBias: optTensorOrNull, hiddenBias: optTensorOrNull, projection: optTensorOrNull }, ["input","hidden"]);
+export const ReduceOptions = options({ keepDims: optBoolean, dtype: optDtype }, [], {"keepdim":"keepDims"});
+export const RepeatOptions = options({ outputSize: optNumber }, [], {"size":"outputSize"});
+export const ReverseOptions = options({ axis: optNumber, batchAxis: optNumber });
+export const RmsNormOptions = options({ eps: optNumberOrNull }, [], {"epsilon":"eps"});
+export const RunningOptions = options({ dtype: optInt32_int64_uint32_uint64 });
+export const SampleOptions = options({ generator: optGenerator });
+export const Scale = options({ alpha: optNumber, beta: optNumber });
+export const Scaled = options({ value: optNumberOrBoolean });
+export const ScatterReduceOptions = options({ includeSelf: optBoolean });
+export const SearchOptions = options({ right: optBoolean, sorter: optTensorOrNull, dtype: optInt32_int64_uint32_uint64 });
+export const SegmentOptions = options({ lengths: optTensorOrNull, offsets: optTensorOrNull, axis: optNumber, initial: optNumberOrNull, unsafe: optBoolean });
+export const SimilarityOptions = options({ axis: optNumber, eps: optNumber }, [], {"dim":"axis","epsilon":"eps"});
+export const SizedOptions = options({ dtype: optInt32_int64_uint32_uint64, size: number, fill: optNumber }, ["size"]);
+export const Slice = options({ start: optNumberOrNull, end: optNumberOrNull, step: optNumber });
+export const SoftmaxOptions = options({ dtype: optDtype });
+export const SoftplusOptions = options({ beta: optNumber, threshold: optNumber });
+export const SortOptions = options({ descending: optBoolean, stable: optBoolean, dtype: optInt32_int64_uint32_uint64 });
+export const StftOptions = options({ hopLength: optNumber, winLength: optNumber, window: optTensorOrNull, center: optBoolean, normalized: optBoolean, onesided: optBoolean, padMode: optConstant_reflect_replicate_circular, returnComplex: optBoolean });
+export const TensorOptions = options({ dtype: optDtype, device: optDeviceOrString, requiresGrad: optBoolean });
+export const ToleranceOptions = options({ atol: optNumberOrTensorOrNull, rtol: optNumberOrTensorOrNull, hermitian: optBoolean });
+export const TopKOptions = options({ largest: optBoolean, sorted: optBoolean, dtype: optInt32_int64_uint32_uint64 });
+export const TrapezoidOptions = options({ x: optTensorOrNull, dx: optNumber, axis: optNumber }, [], {"dim":"axis"});
+export const TriangleOptions = options({ offset: optNumber, dtype: optInt32_int64, device: anything });
+export const TripletOptions = options({ reduction: optMean_sum_none, margin: optNumber, swap: optBoolean, distanceFunction: optCallbackOrNull, p: optNumber, eps: optNumber }, [], {"distance":"distanceFunction","epsilon":"eps"});
+export const UniqueOptions = options({ axis: optNumberOrNull }, [], {"dim":"axis"});
+export const VanderOptions = options({ n: optNumber, increasing: optBoolean }, [], {"columns":"n"});
+export const VarianceOptions = options({ keepDims: optBoolean, correction: optNumber }, [], {"keepdim":"keepDims"});
+export const WindowOptions = options({ dtype: optDtype, device: optDeviceOrString, requiresGrad: optBoolean, periodic: optBoolean });
+export const ZeroPoints = options({ aZeroPoint: optNumberOrTensor, bZeroPoint: optNumberOrTensor });
+export const accumulate_75b02d = options({ accumulate: optBoolean });
+export const alignCorners_b4902f = options({ alignCorners: optBoolean });
+export const alpha_43d274 = options({ alpha: optNumber, beta: optNumber });
+export const alpha_6630fc = options({ alpha: optNumber });
+export const alpha_cfb1a9 = options({ alpha: optNumberOrBoolean });
+export const approximate_16588b = options({ approximate: optNone_tanh });
+export const axis_58213f = options({ axis: optNumberOrNull, keepDims: optBoolean }, [], {"dim":"axis","keepdim":"keepDims"});
+export const complexTensorOrTensorOrNumberOrNumbers = kind((v) => (v instanceof ComplexTensor || isTensor(v) || typeof v === "number" || (Array.isArray(v) && v.every(number.is))), "a complex tensor, a tensor, a number or an array of numbers", true);
+export const decimals_2ea458 = options({ decimals: optNumber });
+export const dtype_27fa4a = options({ dtype: optDtype, device: optDeviceOrString, requiresGrad: optBoolean, periodic: optBoolean, alpha: optNumber, beta: optNumber });
+export const dtype_66b714 = options({ dtype: optDtype, device: optDeviceOrString, requiresGrad: optBoolean, periodic: optBoolean, beta: optNumber });
+export const dtype_9cae4b = options({ dtype: optDtype, device: optDeviceOrString, requiresGrad: optBoolean, base: optNumber });
+export const eachOperand = kind((v) => (Array.isArray(v) && v.every(operand.is)), "one after the other, a tensor or a number", true);
+export const eachTensor = kind((v) => (Array.isArray(v) && v.every(tensor.is)), "one after the other, tensors", true);
+export const eps_bc6edc = options({ eps: optNumberOrNull }, [], {"epsilon":"eps"});
+export const generator_235f06 = options({ generator: optGenerator, replacement: optBoolean });
+export const hidden_5a415d = options({ hidden: optTensorOrNull, cell: optTensorOrNull });
+export const indexing_ca42e2 = options({ indexing: optIj_xy });
+export const interleaved_d885c6 = options({ interleaved: optBoolean });
+export const invert_701e86 = options({ invert: optBoolean });
+export const lambd_f221ed = options({ lambd: optNumber }, [], {"lambda":"lambd"});
+export const listOfTensorOrComplexTensor = kind((v) => (Array.isArray(v) && v.every(tensorOrComplexTensor.is)), "an array of tensors and complex tensors", true);
+export const min_72d58d = options({ min: optNumber, max: optNumber, eps: optNumber });
+export const mode_a2f619 = options({ mode: optConstant_reflect_replicate_circular, value: optNumberOrBoolean });
+export const name_4b3c75 = options({ name: optString, forward: callback, backward: callback }, ["forward","backward"]);
+export const name_71bfab = options({ name: optString, inputs: anything, outputs: anything, params: anything, threads: number, groups: optCallback, each: optNumber, grad: optCallback }, ["threads"]);
+export const name_b12d0a = options({ name: string, infer: callback, lower: callback, grad: callbackOrNull, asGraph: optBoolean }, ["name","infer","lower","grad"]);
+export const nan_0e3c84 = options({ nan: optNumber, posinf: optNumber, neginf: optNumber });
+export const negativeSlope_4b07d7 = options({ negativeSlope: optNumber }, [], {"slope":"negativeSlope"});
+export const numberOrListOfNumberOrNull = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(numberOrNull.is))), "a number or an array");
+export const numberOrNumbers = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(number.is))), "a number or an array of numbers");
+export const numberOrNumbersOrComplexTensor = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(number.is)) || v instanceof ComplexTensor), "a number, an array of numbers or a complex tensor");
+export const numberOrNumbersOrNull = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(number.is)) || v === null), "a number, an array of numbers or null");
+export const numberOrNumbersOrTensors = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(number.is)) || (Array.isArray(v) && v.every(tensor.is))), "a number, an array of numbers or an array of tensors", true);
+export const numbers = kind((v) => (Array.isArray(v) && v.every(number.is)), "an array of numbers");
+export const offset_59a49a = options({ offset: optNumber, axis0: optNumber, axis1: optNumber }, [], {"dim1":"axis0","dim2":"axis1"});
+export const optDoubling_halvesOrNumbers = kind((v) => (v === "doubling" || v === "halves" || (Array.isArray(v) && v.every(number.is)) || v === undefined), "\"doubling\", \"halves\" or an array of numbers");
+export const optNumberOrListOfNumberOrTensor = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(numberOrTensor.is)) || v === undefined), "a number or an array of numbers and tensors", true);
+export const optNumberOrNumbers = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(number.is)) || v === undefined), "a number or an array of numbers");
+export const optNumberOrNumbersOrNull = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(number.is)) || v === null || v === undefined), "a number, an array of numbers or null");
+export const optNumbers = kind((v) => ((Array.isArray(v) && v.every(number.is)) || v === undefined), "an array of numbers");
+export const optNumbersOrNull = kind((v) => ((Array.isArray(v) && v.every(number.is)) || v === null || v === undefined), "an array of numbers or null");
+export const optSame_validOrNumberOrNumbers = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(number.is)) || v === "same" || v === "valid" || v === undefined), "a number, an array of numbers, \"same\" or \"valid\"");
+export const optTensorOrComplexTensor_992931 = kind((v) => (isTensor(v) || v instanceof ComplexTensor || v === null || (Array.isArray(v) && v.every(tensorOrComplexTensorOrNull.is)) || v === undefined), "a tensor, a complex tensor, null or an array", true);
+export const optTensorOrListOfTensorOrNull = kind((v) => (isTensor(v) || (Array.isArray(v) && v.every(tensorOrNull.is)) || v === undefined), "a tensor or an array", true);
+export const optTensorOrNumbersOrNull = kind((v) => (isTensor(v) || (Array.isArray(v) && v.every(number.is)) || v === null || v === undefined), "a tensor, an array of numbers or null", true);
+export const optTensors = kind((v) => ((Array.isArray(v) && v.every(tensor.is)) || v === undefined), "an array of tensors", true);
+export const reduce_975498 = options({ reduce: optAdd_multiply });
+export const reduction_0d009b = options({ reduction: optMean_sum_none, weight: optTensorOrNull });
+export const reduction_42a650 = options({ reduction: optMean_sum_none, beta: optNumber });
+export const reduction_c65c60 = options({ reduction: optMean_sum_none, delta: optNumber });
+export const reduction_cdfcdf = options({ reduction: optMean_sum_none_batchmean, logTarget: optBoolean });
+export const right_770b3f = options({ right: optBoolean, dtype: optInt32_int64_uint32_uint64 });
+export const startDim_f78a3c = options({ startDim: optNumber, endDim: optNumber }, [], {"start":"startDim","end":"endDim"});
+export const tensorOrComplexTensorOrL_c75b3e = kind((v) => (isTensor(v) || v instanceof ComplexTensor || (Array.isArray(v) && v.every(tensorOrComplexTensor.is))), "a tensor, a complex tensor or an array of tensors and complex tensors", true);
+export const tensorOrNumbers = kind((v) => (isTensor(v) || (Array.isArray(v) && v.every(number.is))), "a tensor or an array of numbers", true);
+export const tensorOrTensors = kind((v) => (isTensor(v) || (Array.isArray(v) && v.every(tensor.is))), "a tensor or an array of tensors", true);
+export const tensors = kind((v) => (Array.isArray(v) && v.every(tensor.is)), "an array of tensors", true);
+export const upper_c2974e = options({ upper: optBoolean, transpose: optBoolean, unitriangular: optBoolean });
+export const withReplacement_29cea5 = options({ withReplacement: optBoolean });
+export const AvgPoolOptions = options({ stride: optNumberOrNumbers, padding: optNumberOrNumbers, ceilMode: optBoolean, countIncludePad: optBoolean, divisorOverride: optNumberOrNull });
+export const BackwardOptions = options({ gradient: optTensorOrListOfTensorOrNull, retainGraph: optBoolean, createGraph: optBoolean });
+export const CompileOptions = options({ name: optString, lists: optNumber, check: optBoolean, regions: optWhole_head_none, dynamic: anything, buckets: optDoubling_halvesOrNumbers });
+export const ComplexBackwardOptions = options({ retainGraph: optBoolean, createGraph: optBoolean, gradient: optTensorOrComplexTensor_992931 });
+export const ConvOptions = options({ stride: optNumberOrNumbers, padding: optSame_validOrNumberOrNumbers, dilation: optNumberOrNumbers, groups: optNumber });
+export const ConvTransposeOptions = options({ stride: optNumberOrNumbers, padding: optNumberOrNumbers, outputPadding: optNumberOrNumbers, dilation: optNumberOrNumbers, groups: optNumber });
+export const DeformConvOptions = options({ bias: optTensorOrNull, stride: optNumberOrNumbers, padding: optNumberOrNumbers, dilation: optNumberOrNumbers, mask: optTensorOrNull });
+export const FoldOptions = options({ dilation: optNumberOrNumbers, padding: optNumberOrNumbers, stride: optNumberOrNumbers });
+export const FractionalOptions = options({ outputSize: optNumberOrNumbersOrNull, outputRatio: optNumberOrNumbersOrNull, randomSamples: optTensorOrNull, generator: optGenerator }, [], {"samples":"randomSamples"});
+export const GradgradcheckOptions = options({ step: optNumber, absolute: optNumber, relative: optNumber, gradients: optTensors });
+export const GradientOptions = options({ spacing: optNumberOrListOfNumberOrTensor, axis: optNumberOrNumbersOrNull, edgeOrder: optN1_n2 }, [], {"dim":"axis"});
+export const HistogramBinOptions = options({ range: optNumbersOrNull, weight: optTensorOrNull, density: optBoolean });
+export const IntegerConvOptions = options({ stride: optNumberOrNumbers, padding: optNumberOrNumbers, dilation: optNumberOrNumbers, groups: optNumber });
+export const InterpolateOptions = options({ size: optNumberOrNumbersOrNull, scaleFactor: optNumberOrNumbersOrNull, mode: optNearest_nearestExact_0f3425, alignCorners: optBooleanOrNull, recomputeScaleFactor: optBooleanOrNull, antialias: optBoolean });
+export const LpOptions = options({ stride: optNumberOrNumbers, ceilMode: optBoolean });
+export const MaxPoolOptions = options({ stride: optNumberOrNumbers, padding: optNumberOrNumbers, ceilMode: optBoolean, dilation: optNumberOrNumbers });
+export const NonzeroOptionsOrSizedOptions = kind((v) => (NonzeroOptions.is(v) || SizedOptions.is(v)), "an object of options");
+export const NormalizeOptions = options({ p: optNumber, axis: optNumberOrNumbersOrNull, eps: optNumber }, [], {"dim":"axis","epsilon":"eps"});
+export const PrintOptionsOrNull = kind((v) => (PrintOptions.is(v) || v === null), "an object of options or null", false, PrintOptions);
+export const Projections = options({ inWeight: tensorOrNull, separate: optTensors, inBias: tensorOrNull, outWeight: tensor, outBias: tensorOrNull, keyBias: optTensorOrNull, valueBias: optTensorOrNull }, ["inWeight","inBias","outWeight","outBias"]);
+export const QuantizedPoolOptions = options({ stride: optNumberOrNumbers, padding: optNumberOrNumbers, countIncludePad: optBoolean });
+export const RecurrentOptions = options({ hidden: optTensorOrNull, cell: optTensorOrNull, bidirectional: optBoolean, batchFirst: optBoolean, lengths: optTensorOrNumbersOrNull, dropout: optNumber, training: optBoolean, generator: optGenerator });
+export const RecurrentWeightss = kind((v) => (Array.isArray(v) && v.every(RecurrentWeights.is)), "an array");
+export const RoiAlignOptions = options({ outputSize: numberOrNumbers, spatialScale: optNumber, samplingRatio: optNumber, aligned: optBoolean }, ["outputSize"]);
+export const RoiPoolOptions = options({ outputSize: numberOrNumbers, spatialScale: optNumber }, ["outputSize"]);
+export const UnpoolOptions = options({ stride: optNumberOrNumbers, padding: optNumberOrNumbers, outputSize: optNumbersOrNull });
+export const booleanOrBatchNormOptions = kind((v) => (typeof v === "boolean" || BatchNormOptions.is(v)), "true or false or an object of options", false, BatchNormOptions);
+export const dtype_178c3a = options({ dtype: optDtype, device: optDeviceOrString, requiresGrad: optBoolean, generator: optGenerator, shape: optNumbers }, [], {"size":"shape"});
+export const dtype_d391c7 = options({ dtype: optDtype, device: optDeviceOrString, requiresGrad: optBoolean, shape: optNumbers });
+export const none_tanhOrApproximate_16588b = kind((v) => (v === "none" || v === "tanh" || approximate_16588b.is(v)), "\"none\", \"tanh\" or an object of options", false, approximate_16588b);
+export const numberOrAlpha_6630fc = kind((v) => (typeof v === "number" || alpha_6630fc.is(v)), "a number or an object of options", false, alpha_6630fc);
+export const numberOrBatchNormOptions = kind((v) => (typeof v === "number" || BatchNormOptions.is(v)), "a number or an object of options", false, BatchNormOptions);
+export const numberOrCdistOptions = kind((v) => (typeof v === "number" || CdistOptions.is(v)), "a number or an object of options", false, CdistOptions);
+export const numberOrDropoutOptions = kind((v) => (typeof v === "number" || DropoutOptions.is(v)), "a number or an object of options", false, DropoutOptions);
+export const numberOrHardtanhOptions = kind((v) => (typeof v === "number" || HardtanhOptions.is(v)), "a number or an object of options", false, HardtanhOptions);
+export const numberOrLambd_f221ed = kind((v) => (typeof v === "number" || lambd_f221ed.is(v)), "a number or an object of options", false, lambd_f221ed);
+export const numberOrListOfNumbers = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(numbers.is))), "a number or an array");
+export const numberOrNegativeSlope_4b07d7 = kind((v) => (typeof v === "number" || negativeSlope_4b07d7.is(v)), "a number or an object of options", false, negativeSlope_4b07d7);
+export const numberOrNormOptions = kind((v) => (typeof v === "number" || NormOptions.is(v)), "a number or an object of options", false, NormOptions);
+export const numberOrNullOrEmbeddingOptions = kind((v) => (typeof v === "number" || v === null || EmbeddingOptions.is(v)), "a number, null or an object of options", false, EmbeddingOptions);
+export const numberOrNullOrEps_bc6edc = kind((v) => (typeof v === "number" || v === null || eps_bc6edc.is(v)), "a number, null or an object of options", false, eps_bc6edc);
+export const numberOrNullOrRmsNormOptions = kind((v) => (typeof v === "number" || v === null || RmsNormOptions.is(v)), "a number, null or an object of options", false, RmsNormOptions);
+export const numberOrPairwiseOptions = kind((v) => (typeof v === "number" || PairwiseOptions.is(v)), "a number or an object of options", false, PairwiseOptions);
+export const numberOrRangeOptions = kind((v) => (typeof v === "number" || RangeOptions.is(v)), "a number or an object of options", false, RangeOptions);
+export const numberOrSimilarityOptions = kind((v) => (typeof v === "number" || SimilarityOptions.is(v)), "a number or an object of options", false, SimilarityOptions);
+export const numberOrSoftplusOptions = kind((v) => (typeof v === "number" || SoftplusOptions.is(v)), "a number or an object of options", false, SoftplusOptions);
+export const numberOrStartDim_f78a3c = kind((v) => (typeof v === "number" || startDim_f78a3c.is(v)), "a number or an object of options", false, startDim_f78a3c);
+export const numbersOrListOfNumbers = kind((v) => ((Array.isArray(v) && v.every(number.is)) || (Array.isArray(v) && v.every(numbers.is))), "an array of numbers");
+export const outputSize_c80635 = options({ outputSize: numberOrNumbers, spatialScale: optNumber, samplingRatio: optNumber }, ["outputSize"]);
+export const retainGraph_0a64bb = options({ retainGraph: optBoolean, createGraph: optBoolean, gradient: optTensorOrComplexTensor_992931, allowUnused: optBoolean });
+export const stride_79d8ae = options({ stride: optNumberOrNumbers, padding: optNumberOrNumbers, dilation: optNumberOrNumbers, groups: optNumber, aZeroPoint: optNumberOrTensor, bZeroPoint: optNumberOrTensor });
+export const value_f0b704_value_9a42a_8cb3fd = kind((v) => (typeof v === "number" || Slice.is(v) || v === null || v === ":" || v === "..." || isTensor(v) || (Array.isArray(v) && v.every(number.is))), "a number, an object of options, null, \":\", \"...\", a tensor or an array of numbers", true, Slice);
+export const eachValue_f0b704_value_9_5889ef = kind((v) => (Array.isArray(v) && v.every(value_f0b704_value_9a42a_8cb3fd.is)), "one after the other, a number, an object of options, null, \":\", \"...\", a tensor or an array of numbers", true);
+export const listOfValue_f0b704_value_9fe89a = kind((v) => (Array.isArray(v) && v.every(value_f0b704_value_9a42a_8cb3fd.is)), "an array", true);
+export const numberOrNormalizeOptions = kind((v) => (typeof v === "number" || NormalizeOptions.is(v)), "a number or an object of options", false, NormalizeOptions);
+export const numberOrNumbersOrAvgPoolOptions = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(number.is)) || AvgPoolOptions.is(v)), "a number, an array of numbers or an object of options", false, AvgPoolOptions);
+export const numberOrNumbersOrConvOptions = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(number.is)) || ConvOptions.is(v)), "a number, an array of numbers or an object of options", false, ConvOptions);
+export const numberOrNumbersOrConvTransposeOptions = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(number.is)) || ConvTransposeOptions.is(v)), "a number, an array of numbers or an object of options", false, ConvTransposeOptions);
+export const numberOrNumbersOrMaxPoolOptions = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(number.is)) || MaxPoolOptions.is(v)), "a number, an array of numbers or an object of options", false, MaxPoolOptions);
+export const same_validOrNumberOrNumbersOrConvOptions = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(number.is)) || v === "same" || v === "valid" || ConvOptions.is(v)), "a number, an array of numbers, \"same\", \"valid\" or an object of options", false, ConvOptions);
+export const value_f0b704_value_9a42a_33369a = kind((v) => (typeof v === "number" || Slice.is(v) || v === null || v === ":" || v === "..." || isTensor(v) || (Array.isArray(v) && v.every(number.is)) || (Array.isArray(v) && v.every(value_f0b704_value_9a42a_8cb3fd.is))), "a number, an object of options, null, \":\", \"...\", a tensor or an array of numbers", true, Slice);
+/** For refusals, which name kinds. */
+setKinds(() => ({
+  ArgOptions,
+  AttentionOptions,
+  AvgPoolOptions,
+  BackwardOptions,
+  BatchNormOptions,
+  BinaryOptions,
+  BincountOptions,
+  CdistOptions,
+  CholeskyOptions,
+  CloseOptions,
+  CompileOptions,
+  ComplexBackwardOptions,
+  ConvOptions,
+  ConvTransposeOptions,
+  CovarianceOptions,
+  CrossEntropyOptions,
+  CtcOptions,
+  CumulativeOptions,
+  DeformConvOptions,
+  DequantizeOptions,
+  DiagonalOptions,
+  DiffOptions,
+  DivOptions,
+  DrawOptions,
+  DropoutOptions,
+  EmbeddingBagOptions,
+  EmbeddingOptions,
+  Epsilon,
+  FoldOptions,
+  FractionalOptions,
+  GaussianOptions,
+  GradcheckOptions,
+  GradgradcheckOptions,
+  GradientOptions,
+  GridSampleOptions,
+  GumbelOptions,
+  HistogramBinOptions,
+  HistogramOptions,
+  InstanceNormOptions,
+  IntegerConvOptions,
+  InterpolateOptions,
+  IstftOptions,
+  KthOptions,
+  LocalResponseOptions,
+  LogitsOptions,
+  LossOptions,
+  LpOptions,
+  MarginOptions,
+  MaskedOptions,
+  MaxPoolOptions,
+  MultiHeadOptions,
+  MultiMarginOptions,
+  NllOptions,
+  NonzeroOptions,
+  NonzeroOptionsOrSizedOptions,
+  NormOptions,
+  NormalizeOptions,
+  OneHotOptions,
+  OrmqrOptions,
+  PairwiseOptions,
+  PoissonOptions,
+  PrintOptions,
+  PrintOptionsOrNull,
+  Projections,
+  QuantileOptions,
+  QuantizeOptions,
+  Quantized,
+  QuantizedPoolOptions,
+  QuantizedResult,
+  RReluOptions,
+  RandomOptions,
+  RecurrentOptions,
+  RecurrentWeights,
+  RecurrentWeightss,
+  ReduceOptions,
+  RepeatOptions,
+  ReverseOptions,
+  RmsNormOptions,
+  RoiAlignOptions,
+  RoiPoolOptions,
+  RunningOptions,
+  SampleOptions,
+  Scale,
+  Scaled,
+  ScatterReduceOptions,
+  SearchOptions,
+  SegmentOptions,
+  SoftmaxOptions,
+  SortOptions,
+  StftOptions,
+  TensorOptions,
+  ToleranceOptions,
+  TopKOptions,
+  TrapezoidOptions,
+  TriangleOptions,
+  TripletOptions,
+  UniqueOptions,
+  UnpoolOptions,
+  VanderOptions,
+  VarianceOptions,
+  WindowOptions,
+  ZeroPoints,
+  accumulate_75b02d,
+  alignCorners_b4902f,
+  alpha_43d274,
+  alpha_6630fc,
+  alpha_cfb1a9,
+  anything,
+  axis_58213f,
+  boolean,
+  booleanOrBatchNormOptions,
+  booleanOrNull,
+  callback,
+  complex32_complex64OrDtype,
+  complexTensor,
+  complexTensorOrTensor,
+  complexTensorOrTensorOrNumber,
+  complexTensorOrTensorOrNumberOrNumbers,
+  decimals_2ea458,
+  deviceOrString,
+  deviceOrStringOrDtype,
+  deviceOrStringOrNull,
+  dtype,
+  dtype_178c3a,
+  dtype_27fa4a,
+  dtype_66b714,
+  dtype_9cae4b,
+  dtype_d391c7,
+  eachOperand,
+  eachTensor,
+  eachValue_f0b704_value_9_5889ef,
+  fro_nuc_n1_m1_n2_m2OrNumber,
+  generator_235f06,
+  hidden_5a415d,
+  indexing_ca42e2,
+  interleaved_d885c6,
+  invert_701e86,
+  listOfTensorOrComplexTensor,
+  listOfValue_f0b704_value_9fe89a,
+  lstm_gru_tanh_relu,
+  min_72d58d,
+  mode_a2f619,
+  name_4b3c75,
+  name_71bfab,
+  name_b12d0a,
+  nan_0e3c84,
+  none_tanhOrApproximate_16588b,
+  number,
+  numberOrAlpha_6630fc,
+  numberOrBatchNormOptions,
+  numberOrBigint,
+  numberOrCdistOptions,
+  numberOrDropoutOptions,
+  numberOrHardtanhOptions,
+  numberOrLambd_f221ed,
+  numberOrListOfNumberOrNull,
+  numberOrListOfNumbers,
+  numberOrNegativeSlope_4b07d7,
+  numberOrNormOptions,
+  numberOrNormalizeOptions,
+  numberOrNull,
+  numberOrNullOrEmbeddingOptions,
+  numberOrNullOrEps_bc6edc,
+  numberOrNullOrRmsNormOptions,
+  numberOrNumbers,
+  numberOrNumbersOrAvgPoolOptions,
+  numberOrNumbersOrComplexTensor,
+  numberOrNumbersOrConvOptions,
+  numberOrNumbersOrConvTransposeOptions,
+  numberOrNumbersOrMaxPoolOptions,
+  numberOrNumbersOrNull,
+  numberOrNumbersOrTensors,
+  numberOrPairwiseOptions,
+  numberOrRangeOptions,
+  numberOrSimilarityOptions,
+  numberOrSoftplusOptions,
+  numberOrStartDim_f78a3c,
+  numberOrTensor,
+  numbers,
+  numbersOrListOfNumbers,
+  offset_59a49a,
+  operand,
+  operandOrComplexTensor,
+  operandOrNull,
+  outputSize_c80635,
+  reduce_975498,
+  reduction_0d009b,
+  reduction_42a650,
+  reduction_c65c60,
+  reduction_cdfcdf,
+  retainGraph_0a64bb,
+  right_770b3f,
+  same_validOrNumberOrNumbersOrConvOptions,
+  scalar,
+  stride_79d8ae,
+  string,
+  sum_mean_max_min_prod,
+  sum_prod_mean_amax_amin,
+  tensor,
+  tensorOrComplexTensor,
+  tensorOrComplexTensorOrL_c75b3e,
+  tensorOrNull,
+  tensorOrNumber,
+  tensorOrNumbers,
+  tensorOrTensors,
+  tensors,
+  upper_c2974e,
+  value_f0b704_value_9a42a_33369a,
+  withReplacement_29cea5,
+}));
