@@ -130,11 +130,21 @@ export function tableOf({ facts, lowest, spaces, brief }: Recorded): Table {
   return withNames({ spaces, families });
 }
 
+/** Rows of a list. The comma comes first, so that a row that is added at the end changes no other line. */
+const rowsOf = (rows: readonly unknown[], indent: string): string =>
+  rows.map((row, i) => `${indent}${i === 0 ? "" : ","}${JSON.stringify(row)}`).join("\n");
+
 /** One operation a line, so that changes are read and merged line by line. */
 const textOf = ({ spaces, families, aten }: Table): string => {
+  const space = ([name, names]: readonly [string, readonly string[]]): string => ` ${JSON.stringify(name)}: [\n${rowsOf(names, "  ")}\n ]`;
   const family = ({ title, file, operations }: Table["families"][number]): string =>
-    ` {"title": ${JSON.stringify(title)}, "file": ${JSON.stringify(file)}, "operations": [\n${operations.map((o) => `  ${JSON.stringify(o)}`).join(",\n")}\n ]}`;
-  return `{"spaces": ${JSON.stringify(spaces)},\n"families": [\n${families.map(family).join(",\n")}\n],\n"aten": [\n${aten.map((o) => ` ${JSON.stringify(o)}`).join(",\n")}\n]}\n`;
+    `{"title": ${JSON.stringify(title)}, "file": ${JSON.stringify(file)}, "operations": [\n${rowsOf(operations, "  ")}\n ]}`;
+  const listed = families.map((f, i) => ` ${i === 0 ? "" : ","}${family(f)}`);
+  return [
+    `{"spaces": {\n${Object.entries(spaces).map(space).join(",\n")}\n},`,
+    `"families": [\n${listed.join("\n")}\n],`,
+    `"aten": [\n${rowsOf(aten, " ")}\n]}\n`,
+  ].join("\n");
 };
 
 function totalsOf({ families }: Table) {
@@ -153,11 +163,14 @@ function totalsOf({ families }: Table) {
   };
 }
 
+/** In hundreds, so that another operation changes no sentence. */
+const operationsOf = (count: number): string => `More than ${Math.floor((count - 1) / 100) * 100} operations`;
+
 /** The sentence of the README. */
 export function sentenceOf(table: Table): string {
   const t = totalsOf(table);
   return (
-    `${t.operations} operations, ${t.recorded} of them judged by PyTorch's recorded cases, over ${t.directml} DirectML operators; ` +
+    `${operationsOf(t.operations)}, ${t.recorded} of them judged by PyTorch's recorded cases, over ${t.directml} DirectML operators; ` +
     `${t.withGradients} with recorded gradients; ${t.atLevel5} of ${t.leveled} run without fallback from feature level 5.0 on ` +
     `([docs/operators.md](docs/operators.md)).`
   );
@@ -216,7 +229,7 @@ function pageOf(table: Table): string {
     "Made by `npm run operators` from the definitions, from PyTorch's recorded cases run on the software adapter and on simulated adapters of older",
     "feature levels, and of the rows of gradgradcheck. The same as data: [operators.json](operators.json).",
     "",
-    `- ${t.operations} operations; ${t.recorded} have recorded cases, of ${t.complete} every case in scope passes.`,
+    `- ${operationsOf(t.operations)}; ${t.recorded} have recorded cases, of ${t.complete} every case in scope passes.`,
     `- They use ${t.directml} DirectML operators. ${t.onHost} are host operations, all others run on the device.`,
     `- ${t.withGradients} have recorded gradients, ${t.ofSecondOrder} of them are checked to second order by finite differences as well.`,
     `- ${t.atLevel5} of ${t.leveled} run without fallback from feature level 5.0 on.`,

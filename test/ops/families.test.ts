@@ -1,31 +1,12 @@
 /** What families state is what the package has: exports, methods, nn.functional. Their sources are read again, as text. */
-import { execa } from "execa";
 import { describe, expect, it } from "vitest";
+import { readFamilies, readFamily, type Family } from "../../scripts/lib/families.ts";
 import * as dx from "../../src/index.ts";
-import { typescript } from "../scripts.ts";
 
-interface Family {
-  readonly file: string;
-  readonly namespace: string | null;
-  readonly exports: readonly {
-    readonly name: string;
-    readonly as: string;
-    readonly isType: boolean;
-    readonly functional: readonly string[];
-  }[];
-  readonly parts: Readonly<Record<string, readonly string[]>>;
-}
+const read = (source: string): Family => readFamily("some-family.ts", source);
 
-async function evaluate<T>(code: string): Promise<T> {
-  const body = `import * as families from "./scripts/lib/families.ts"; console.log(JSON.stringify(${code}))`;
-  const { stdout } = await execa(process.execPath, [...typescript, "--input-type=module", "-e", body]);
-  return JSON.parse(stdout) as T;
-}
-const read = (source: string, file = "some-family.ts"): Promise<Family> =>
-  evaluate(`families.readFamily(${JSON.stringify(file)}, ${JSON.stringify(source)})`);
-
-it("every family's functions, methods and functional forms are there, and no others", async () => {
-  const families = await evaluate<Family[]>("families.readFamilies()");
+it("every family's functions, methods and functional forms are there, and no others", () => {
+  const families = readFamilies();
   const library = dx as unknown as Record<string, unknown>;
   const functions = families.flatMap((f) => f.exports.filter((e) => !e.isType).map((e) => e.as));
   expect(functions.length).toBeGreaterThan(400);
@@ -43,8 +24,8 @@ it("functions of two real numbers, of bits and of angles are methods, too", () =
 });
 
 describe("a family's source", () => {
-  it("exports what carries no tag, under the names that its tags state", async () => {
-    const family = await read(`/** A family. */
+  it("exports what carries no tag, under the names that its tags state", () => {
+    const family = read(`/** A family. */
       import type { Tensor } from "../tensor.ts";
       export interface Options { readonly a: number }
       export function plain(x: Tensor): Tensor;
@@ -72,10 +53,10 @@ describe("a family's source", () => {
     expect(family.parts).toEqual({ methods: ["plain", "other"], inPlaceMethods: ["plain_"] });
   });
 
-  it("says once for all its exports what holds for each", async () => {
-    expect((await read("/** Pieces. @package */\nexport const a = 1;")).exports).toEqual([]);
-    expect(await read("/** Reductions. @namespace masked */\nexport const a = 1;")).toMatchObject({ namespace: "masked", exports: [] });
-    const functional = await read(
+  it("says once for all its exports what holds for each", () => {
+    expect(read("/** Pieces. @package */\nexport const a = 1;").exports).toEqual([]);
+    expect(read("/** Reductions. @namespace masked */\nexport const a = 1;")).toMatchObject({ namespace: "masked", exports: [] });
+    const functional = read(
       "/** Layers' functions. @functional */\nimport './x.ts';\n/** One. */\nexport const a = 1;\nexport type B = number;",
     );
     expect(functional.exports.map((e) => e.functional)).toEqual([["a"], []]);
@@ -88,7 +69,7 @@ describe("a family's source", () => {
     ["export const methods = { ...others };", "methods spreads"],
     ["export const methods = list();", "methods is an object"],
     ["export const = ;", "some-family.ts"],
-  ])("that can't be read is refused by name: %s", async (source, text) => {
-    await expect(read(source)).rejects.toThrow(text);
+  ])("that can't be read is refused by name: %s", (source, text) => {
+    expect(() => read(source)).toThrow(text);
   });
 });
