@@ -141,7 +141,7 @@ export class PaddedLowering {
     const axes = (i: number): number[] => (large[i] ?? []).flatMap((_, a) => (isPadded(i, a) ? [a] : []));
     return {
       isPadded,
-      isPaddedBeside: (i, ...but) => axes(i).some((a) => !but.includes(a)),
+      isPaddedExcept: (i, ...but) => axes(i).some((a) => !but.includes(a)),
       filled: (i, value, x = inputs[i]!, some) =>
         axes(i).reduce((filled, a) => {
           if (some?.includes(a) === false) return filled;

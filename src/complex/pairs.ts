@@ -1,6 +1,6 @@
 /** A complex tensor's memory: pairs of real numbers [..., 2], and the parts as views of them. */
 import { isGradEnabled } from "../autograd/grad-mode.ts";
-import { ComplexTensor, pairing } from "../core/complex-tensor.ts";
+import { ComplexTensor, pairOperations } from "../core/complex-tensor.ts";
 import { view } from "../dispatch/dispatch.ts";
 import { defineView, type ViewDefinition } from "../core/definition.ts";
 import { stack } from "../ops/shape/join.ts";
@@ -39,10 +39,10 @@ const partOp = (name: string, index: 0 | 1): ViewDefinition<undefined> =>
 const realOp = partOp("real", 0);
 const imagOp = partOp("imag", 1);
 
-pairing.join = (re, im) => stack([re, im], -1);
-pairing.part = (pairs, index) => view(index === 0 ? realOp : imagOp, pairs, undefined);
-pairing.negative = neg;
-pairing.isGradEnabled = isGradEnabled;
+pairOperations.join = (re, im) => stack([re, im], -1);
+pairOperations.part = (pairs, index) => view(index === 0 ? realOp : imagOp, pairs, undefined);
+pairOperations.negative = neg;
+pairOperations.isGradEnabled = isGradEnabled;
 
 /** The complex numbers re + i im of one shape and dtype: a copy. */
 export const fromParts = (re: Tensor, im: Tensor): ComplexTensor => new ComplexTensor(re, im);

@@ -15,7 +15,7 @@ export const COMPLEX: { readonly [dtype: string]: ComplexDType | undefined } = {
 export const REAL: { readonly [K in ComplexDType]: "float16" | "float32" } = { complex32: "float16", complex64: "float32" };
 
 /** What takes pairs apart and puts them together. complex/pairs.ts sets it: nothing here may import an operation. */
-export interface Pairing {
+export interface PairOperations {
   /** Pairs [..., 2] of two tensors: a copy. */
   join(real: Tensor, imag: Tensor): Tensor;
   /** The first (0) or second (1) number of each pair: a view. */
@@ -25,7 +25,7 @@ export interface Pairing {
   /** Whether gradients are recorded. */
   isGradEnabled(): boolean;
 }
-export const pairing = {} as Pairing;
+export const pairOperations = {} as PairOperations;
 
 /** Tensors of the real and of the imaginary parts. They depend on the grad mode, and while a function is traced none is kept for later. */
 class Parts {
@@ -33,7 +33,7 @@ class Parts {
 
   get(index: 0 | 1, make: () => Tensor): Tensor {
     if (tracer() !== null) return make();
-    const slot = index + (pairing.isGradEnabled() ? 2 : 0);
+    const slot = index + (pairOperations.isGradEnabled() ? 2 : 0);
     const before = this.#kept[slot]!;
     return before === null || before.isDisposed ? (this.#kept[slot] = make()) : before;
   }
@@ -69,7 +69,7 @@ export class ComplexTensor {
 
   /** The real parts: a view. Reference: torch.Tensor.real. */
   get real(): Tensor {
-    return this.#seen.get(0, () => pairing.part(this.pairs, 0));
+    return this.#seen.get(0, () => pairOperations.part(this.pairs, 0));
   }
 
   /** The imaginary parts: a view; of a conjugate a copy. Reference: torch.Tensor.imag. */
@@ -79,7 +79,7 @@ export class ComplexTensor {
 
   /** @internal The real parts, to compute with. */
   get re(): Tensor {
-    return this.#read.get(0, () => pairing.part(this.pairs, 0));
+    return this.#read.get(0, () => pairOperations.part(this.pairs, 0));
   }
 
   /** @internal The imaginary parts, to compute with. */
@@ -88,8 +88,8 @@ export class ComplexTensor {
   }
 
   #imag(): Tensor {
-    const stored = pairing.part(this.pairs, 1);
-    return this.isConj ? pairing.negative(stored) : stored;
+    const stored = pairOperations.part(this.pairs, 1);
+    return this.isConj ? pairOperations.negative(stored) : stored;
   }
 
   /** @internal The pairs have become a leaf that requires a gradient, or none any more: views of before know nothing of it. */
@@ -179,5 +179,5 @@ function joined(real: Tensor, imag: Tensor): Tensor {
     throw new DTypeError("complex", "imag", `a tensor of ${real.dtype}, as real is`, imag);
   if (imag.device !== real.device) throw new DeviceError("complex", "imag", `on ${real.device}`, String(imag.device));
   if (!sameShape(real.shape, imag.shape)) throw new ShapeError("complex", "imag", showShape(real.shape), showShape(imag.shape));
-  return pairing.join(real, imag);
+  return pairOperations.join(real, imag);
 }

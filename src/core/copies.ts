@@ -27,7 +27,7 @@ function foreignCopy(value: unknown): Copy | null {
 
 export const isForeign = (value: unknown): boolean => foreignCopy(value) !== null;
 
-const placeOf = ({ version, file }: Copy): string =>
+const versionAndFile = ({ version, file }: Copy): string =>
   `${version ?? "part of a bundle"}${file === null ? "" : version === null ? `, ${file}` : ` in ${file}`}`;
 
 /** What is said of a value besides what it is. */
@@ -56,5 +56,5 @@ export function copyHint(value: unknown): string | undefined {
     here.version === null || other.version === null
       ? "leave dxtensor out of the bundle (esbuild: --external:dxtensor; others: docs/deploying.md)"
       : '`npm ls dxtensor` lists those installed; `npm dedupe`, or "overrides" in package.json, leaves one';
-  return `That copy is ${placeOf(other)}; this one, ${placeOf(here)}. One program needs one copy: ${remedy}.`;
+  return `That copy is ${versionAndFile(other)}; this one, ${versionAndFile(here)}. One program needs one copy: ${remedy}.`;
 }

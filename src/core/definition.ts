@@ -102,7 +102,7 @@ export interface Definition<A> {
    * a rule others are refused where an axis is padded.
    */
   readonly padded?: PaddedRule<A>;
-  /** Attributes that may follow sizes of the inputs, beside those that say how large the result is: `padded` asks for the numbers of each call. */
+  /** Attributes that may follow sizes of the inputs, except those that say how large the result is: `padded` asks for the numbers of each call. */
   readonly follows?: readonly (keyof A & string)[];
   /** @internal Programs by the inputs' descriptions; see runtime/eager.ts. */
   readonly cache: ProgramCache;

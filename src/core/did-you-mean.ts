@@ -41,9 +41,9 @@ function distance(a: string, b: string): number {
     const row = [i];
     for (let j = 1; j <= b.length; j++) {
       const cost = a[i - 1] === b[j - 1] ? 0 : 1;
-      let least = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + cost);
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) least = Math.min(least, before[j - 2]! + 1);
-      row.push(least);
+      let steps = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + cost);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) steps = Math.min(steps, before[j - 2]! + 1);
+      row.push(steps);
     }
     before = last;
     last = row;
@@ -58,11 +58,11 @@ export function nearest(received: string, names: readonly string[]): string | nu
     names.find((name) => plain(name) === word) ?? elsewhere.find(([theirs, ours]) => theirs === word && names.includes(ours))?.[1];
   if (same !== undefined) return same;
   let found: string | null = null;
-  let least = Math.max(1, Math.floor(word.length / 3)) + 1;
+  let limit = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const name of names) {
     const steps = distance(word, plain(name));
     // A short name is never a misspelling of another one altogether.
-    if (steps < least && steps < Math.max(word.length, name.length) - 1) [found, least] = [name, steps];
+    if (steps < limit && steps < Math.max(word.length, name.length) - 1) [found, limit] = [name, steps];
   }
   return found;
 }

@@ -25,8 +25,8 @@ export function canRepresent(dtype: DType, value: Scalar): boolean {
   return value < end && (typeof value === "bigint" || Number.isInteger(value) ? value > -end : value >= 0);
 }
 
-/** The least and the largest number of an integer dtype. */
-export function rangeOf(dtype: DType): readonly [least: bigint, most: bigint] {
+/** The smallest and the largest number of an integer dtype. */
+export function rangeOf(dtype: DType): readonly [min: bigint, max: bigint] {
   const { sizeInBytes, isSigned } = DTYPES[dtype];
   const end = 1n << BigInt(8 * sizeInBytes - (isSigned ? 1 : 0));
   return [isSigned ? -end : 0n, end - 1n];

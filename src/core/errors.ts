@@ -52,9 +52,9 @@ export class DxError extends Error {
     if (!this.message.startsWith(before)) return this;
     // The stack contains the old text.
     const { stack } = this;
-    const place = stack?.indexOf(this.message) ?? -1;
+    const start = stack?.indexOf(this.message) ?? -1;
     const text = after + this.message.slice(before.length);
-    if (stack !== undefined && place >= 0) this.stack = stack.slice(0, place) + text + stack.slice(place + this.message.length);
+    if (stack !== undefined && start >= 0) this.stack = stack.slice(0, start) + text + stack.slice(start + this.message.length);
     this.message = text;
     return this;
   }
@@ -96,14 +96,14 @@ export class LinAlgError extends DxError {
     this.info = info;
   }
 }
-/** A shader whose function breaks the language's rules: `place` is its source line. */
+/** A shader whose function breaks the language's rules. */
 export class ShaderError extends DxError {
   /** The source line in the shader's function, "file:line:column"; "" where it is not known. */
   readonly place: string;
-  constructor(shader: string, problem: string, place: string) {
+  constructor(shader: string, problem: string, source: string) {
     super({ operation: shader, received: problem });
-    this.message = `${shader}: ${problem}${place === "" ? "" : ` (${place})`}.`;
-    this.place = place;
+    this.message = `${shader}: ${problem}${source === "" ? "" : ` (${source})`}.`;
+    this.place = source;
   }
 
   /** It is about the shader, whoever was called. */

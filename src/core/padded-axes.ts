@@ -7,8 +7,8 @@ import type { Expr } from "../graph/graph.ts";
 export interface Padding {
   /** Whether an input's axis ends in padding. */
   isPadded(input: number, axis: number): boolean;
-  /** Whether any of an input's axes does, but for those named. */
-  isPaddedBeside(input: number, ...axes: readonly number[]): boolean;
+  /** Whether any of an input's axes ends in padding, except those named. */
+  isPaddedExcept(input: number, ...axes: readonly number[]): boolean;
   /** x, which has an input's sizes (the input itself by default), with a number in place of its padding along some axes, all by default. */
   filled(input: number, value: number, x?: Expr, axes?: readonly number[]): Expr;
   /** x, which has an input's sizes, with the last slice before the padding of an axis in place of the padding. */
@@ -113,7 +113,7 @@ export const neutral =
     lower(axes(attrs, inputs[0]!.sizes.length).some((a) => p.isPadded(0, a)) ? [p.filled(0, value), ...inputs.slice(1)] : inputs);
 
 /** Works along axes that must not be padded, of each of the inputs that has them; the others are independent. */
-export const beside =
+export const unpaddedAxes =
   <A>(axes: Axes<A>, count = 1): PaddedRule<A> =>
   (_g, inputs, attrs, _outputs, p, lower) =>
     inputs.slice(0, count).some((x, i) => axes(attrs, x.sizes.length).some((a) => p.isPadded(i, a))) ? null : lower(inputs);
@@ -122,7 +122,7 @@ export const beside =
 export const leading =
   (axes: number, count = 1): PaddedRule<unknown> =>
   (_g, inputs, _attrs, _outputs, p, lower) =>
-    inputs.some((_, i) => p.isPaddedBeside(i, ...(i < count ? Array.from({ length: axes }, (_unused, k) => k) : [])))
+    inputs.some((_, i) => p.isPaddedExcept(i, ...(i < count ? Array.from({ length: axes }, (_unused, k) => k) : [])))
       ? null
       : lower(inputs);
 
@@ -130,7 +130,7 @@ export const leading =
 export const summing =
   (...named: readonly number[]): PaddedRule<unknown> =>
   (_g, inputs, _attrs, _outputs, p, lower) =>
-    inputs.some((_, i) => p.isPaddedBeside(i, ...(named.includes(i) ? [0] : [])))
+    inputs.some((_, i) => p.isPaddedExcept(i, ...(named.includes(i) ? [0] : [])))
       ? null
       : lower(inputs.map((x, i) => (named.includes(i) && p.isPadded(i, 0) ? p.filled(i, 0) : x)));
 
@@ -141,14 +141,14 @@ export const summing =
 export const spatial =
   (named: readonly number[], value: number, over: "channels" | "batches" | null = null): PaddedRule<unknown> =>
   (_g, inputs, _attrs, _outputs, p, lower) => {
-    if (inputs.some((x, i) => (named.includes(i) ? x.sizes.length < 3 || (over !== null && p.isPadded(i, 1)) : p.isPaddedBeside(i))))
+    if (inputs.some((x, i) => (named.includes(i) ? x.sizes.length < 3 || (over !== null && p.isPadded(i, 1)) : p.isPaddedExcept(i))))
       return null;
     const axes = (x: Expr): number[] => x.sizes.flatMap((_, a) => (a > 1 || (over === "batches" && a === 0) ? [a] : []));
     return lower(inputs.map((x, i) => (named.includes(i) ? p.filled(i, value, x, axes(x)) : x)));
   };
 
-/** Matrix products, which sum over the inner axes. */
-export const product =
+/** Matrix multiplications, which sum over the inner axes. */
+export const matmulAxes =
   (a: number, b: number, inner: (rank: number) => number): PaddedRule<unknown> =>
   (_g, inputs, _attrs, _outputs, p, lower) => {
     const [ka, kb] = [inputs[a]!.sizes.length - 1, inner(inputs[b]!.sizes.length)];
@@ -156,13 +156,13 @@ export const product =
     return lower(inputs.map((x, i) => (i === a || i === b ? p.filled(i, 0) : x)));
   };
 
-/** The least and the largest number of a dtype, for maxima and minima. */
+/** The smallest and the largest number of a dtype, for maxima and minima. */
 export function extremeOf(dtype: DType, which: "least" | "most"): number {
   if (isFloat(dtype)) return which === "least" ? -Infinity : Infinity;
   if (dtype === "bool") return which === "least" ? 0 : 1;
   const { sizeInBytes, isSigned } = DTYPES[dtype];
   const bits = 8 * sizeInBytes - (isSigned ? 1 : 0);
   // Beyond 2^53 numbers are rounded: never past the dtype's own range.
-  const most = bits > 53 ? 2 ** bits - 2 ** (bits - 53) : 2 ** bits - 1;
-  return which === "most" ? most : isSigned ? -(2 ** bits) : 0;
+  const largest = bits > 53 ? 2 ** bits - 2 ** (bits - 53) : 2 ** bits - 1;
+  return which === "most" ? largest : isSigned ? -(2 ** bits) : 0;
 }

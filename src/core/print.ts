@@ -65,13 +65,13 @@ export interface Summary {
   readonly summaryShape: readonly number[];
 }
 
-function body({ shape, elements, summaryShape: shownShape }: Summary, write: (x: Element) => string, settings: Settings): string {
+function body({ shape, elements, summaryShape: printedShape }: Summary, write: (x: Element) => string, settings: Settings): string {
   let at = 0;
   const indentOf = (depth: number): string => " ".repeat("tensor(".length + depth);
   const level = (axis: number): string => {
     if (axis === shape.length) return write(elements[at++]!);
     const parts: string[] = [];
-    const n = shownShape[axis]!;
+    const n = printedShape[axis]!;
     const cut = n < shape[axis]!;
     for (let i = 0; i < n; i++) {
       if (cut && i === n / 2) parts.push("...");
@@ -170,11 +170,11 @@ function parts(t: Tensor, options: PrintOptions): { source: Tensor; done: (eleme
     source,
     done: (elements) => {
       const write = formatter(elements, isFloat(t.dtype), settings);
-      const shown = `tensor(${body({ shape: t.shape, elements, summaryShape: source.shape }, write, settings)}`;
+      const printed = `tensor(${body({ shape: t.shape, elements, summaryShape: source.shape }, write, settings)}`;
       const rest = suffix(t);
       // Text that does not fit after the last line gets its own line.
-      const fits = shown.length - shown.lastIndexOf("\n") + rest.length <= settings.lineWidth;
-      const text = `${shown}${fits ? rest : rest.replace(", ", `,\n${" ".repeat("tensor(".length)}`)})`;
+      const fits = printed.length - printed.lastIndexOf("\n") + rest.length <= settings.lineWidth;
+      const text = `${printed}${fits ? rest : rest.replace(", ", `,\n${" ".repeat("tensor(".length)}`)})`;
       if (source !== t) source.dispose();
       return text;
     },

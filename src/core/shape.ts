@@ -128,22 +128,22 @@ export function viewStrides(shape: Shape, strides: readonly number[], target: Sh
 }
 
 /** Numbers in a list that the host makes for one call. */
-const MOST_LISTED = 2 ** 25;
+const MAX_LISTED = 2 ** 25;
 
 /** Throws ValueError where the host would list more numbers than anybody waits for. */
 export function requireListed(operation: string, argument: string, count: number, received: unknown): void {
-  if (!(count <= MOST_LISTED))
-    throw new ValueError(operation, argument, `such that the host lists at most ${MOST_LISTED} numbers for it`, received);
+  if (!(count <= MAX_LISTED))
+    throw new ValueError(operation, argument, `such that the host lists at most ${MAX_LISTED} numbers for it`, received);
 }
 
 /** DirectML counts in 32 bits, and some drivers with a sign. */
-const MOST_STEP = 2 ** 31 - 1;
+const MAX_STEP = 2 ** 31 - 1;
 
 /** Integers of 31 bits as a list of the given length: one number is repeated. */
-export function expandList(operation: string, argument: string, value: number | readonly number[], length: number, least = 0): number[] {
+export function expandList(operation: string, argument: string, value: number | readonly number[], length: number, min = 0): number[] {
   // Callers in JavaScript leave out what they must give.
   const list = typeof value === "number" ? new Array<number>(length).fill(value) : Array.isArray(value) ? (value as number[]) : [];
-  if (list.length !== length || list.some((v) => !Number.isInteger(v) || v < least || v > MOST_STEP))
-    throw new ValueError(operation, argument, `an integer or ${length} of them, each at least ${least} and at most ${MOST_STEP}`, value);
+  if (list.length !== length || list.some((v) => !Number.isInteger(v) || v < min || v > MAX_STEP))
+    throw new ValueError(operation, argument, `an integer or ${length} of them, each at least ${min} and at most ${MAX_STEP}`, value);
   return list;
 }

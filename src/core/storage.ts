@@ -15,7 +15,7 @@ export function setReleaser(release: (handle: Handle) => void): void {
 }
 
 /** Writes that a divided storage remembers. */
-const MOST_WRITES = 64;
+const MAX_WRITES = 64;
 
 /**
  * Mutable: the buffer behind it may be replaced (in-place operations that compute into a new one). Owned by its tensors and by
@@ -75,7 +75,7 @@ export class Storage {
     this.version++;
     if (this.#writes === null) return;
     this.#writes.push({ version: this.version, start, end });
-    if (this.#writes.length > MOST_WRITES) this.#writes.shift();
+    if (this.#writes.length > MAX_WRITES) this.#writes.shift();
   }
 
   /** Writes after a version have not happened. */

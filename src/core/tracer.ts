@@ -21,7 +21,7 @@ export interface Tracer {
   readonly id: number;
   /** An operation: returns its results as traced tensors, on the tape if `records`. */
   dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A, records: boolean): Tensor[];
-  /** A view: `make` makes it, with its place on the tape, which may depend on other tensors too. */
+  /** A view: `make` makes it, with its node on the tape, which may depend on other tensors too. */
   view<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A, make: () => Tensor, others?: readonly Tensor[]): Tensor;
   /** An operation without inputs. */
   create<A>(definition: Definition<A>, device: Device, attrs: A): Tensor;

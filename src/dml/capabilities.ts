@@ -8,7 +8,7 @@ export interface ShaderRange {
   readonly dtype: DType;
   /** alone: in an eager call; compiled: among others, in a compiled function. */
   readonly place: "alone" | "compiled";
-  /** Of rows, the columns; of a matrix product, the smallest of its sizes; else the elements. */
+  /** Of rows, the columns; of a matrix multiplication, the smallest of its sizes; else the elements. */
   readonly from: number;
   /** Inclusive; null: any number from there on. */
   readonly to: number | null;
@@ -25,7 +25,7 @@ export class Capabilities {
   readonly dataTypes: number;
   /** Compiled graphs fuse their nodes, so that regions should be large. */
   readonly fusesGraphs: boolean;
-  /** The least number of lanes of a wave; 0 without wave operations. */
+  /** The smallest number of lanes of a wave; 0 without wave operations. */
   readonly waveLanes: number;
   /** It runs compute shaders of our own. */
   readonly runsShaders: boolean;
@@ -37,7 +37,7 @@ export class Capabilities {
   readonly ordersAllNumbers: boolean;
   /** MAX_POOLING2 of integers, by windows from an axis's start to each index, takes one pass. */
   readonly runsMaxima: boolean;
-  /** MAX_POOLING2 gives -Infinity for a window of nothing else, not the least finite number. */
+  /** MAX_POOLING2 gives -Infinity for a window of nothing else, not the smallest finite number. */
   readonly poolsInfinity: boolean;
   /** Atomics of shaders, on unordered indices, cost little more than writes. */
   readonly hasCheapAtomics: boolean;

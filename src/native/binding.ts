@@ -59,7 +59,7 @@ export interface DeviceDescription {
   /** True where a compiled graph fuses its nodes (the software adapter), so that regions should be large. */
   readonly fusesGraphs: boolean;
   readonly isUnifiedMemory: boolean;
-  /** The least number of lanes of a wave; 0 without wave operations. */
+  /** The smallest number of lanes of a wave; 0 without wave operations. */
   readonly waveLanes: number;
   /** Compute shaders of our own run. */
   readonly runsShaders: boolean;
@@ -174,7 +174,7 @@ export type ProgramStep =
 export interface ProgramDescription {
   /** Name for errors and traces: "matmul", "step#3". */
   readonly name: string;
-  /** Least size of each input slot. */
+  /** Minimum size of each input slot. */
   readonly inputs: readonly number[];
   readonly outputs: readonly number[];
   readonly scratch: number;

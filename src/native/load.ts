@@ -63,7 +63,7 @@ export function nativeRemedy(where: Surroundings = surroundings()): string {
     return (
       `dxtensor is part of a bundle, and ${own} is not in a node_modules folder at or above it. Leave dxtensor out of the bundle` +
       ` (esbuild: --external:dxtensor; rollup, rolldown: external: ["dxtensor"]; webpack: externals: { dxtensor: "commonjs dxtensor" };` +
-      ` Next's standalone output: ${nextLine}) and install it beside, or name dxtensor.node in DXTENSOR_NATIVE.`
+      ` Next's standalone output: ${nextLine}) and install it there, or name dxtensor.node in DXTENSOR_NATIVE.`
     );
   if (env.__NEXT_PRIVATE_STANDALONE_CONFIG !== undefined) return `Next's standalone output left ${own} out: ${nextLine}.`;
   return `Run \`npm install ${own}\` (optional packages were left out, or node_modules came from another system), or name the file in DXTENSOR_NATIVE.`;

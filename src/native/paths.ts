@@ -125,7 +125,7 @@ function libraryFolders(surroundings: Surroundings): string[] {
 
 /** What Binding.load is given, for both kinds of runtime. */
 export function libraryPaths(surroundings: Surroundings): LibraryPaths {
-  // The software adapter reads it, and takes all processors where it is no number.
+  // The software adapter reads it, and takes all CPUs where it is no number.
   integerOf("DXTENSOR_THREADS", "", surroundings.env);
   return {
     folders: libraryFolders(surroundings),

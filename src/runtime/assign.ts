@@ -48,15 +48,15 @@ function scatter(native: NativeDevice, target: Tensor, packed: Tensor, positions
 }
 
 /** How many bytes of a storage take as long to compute again as one copy: on devices with their own memory, and on the CPU. */
-const BYTES_OF_COPY = { device: 1 << 20, processor: 1 << 16 } as const;
-const RUNS = { least: 4, most: 64 } as const;
+const BYTES_OF_COPY = { device: 1 << 20, cpu: 1 << 16 } as const;
+const RUNS = { min: 4, max: 64 } as const;
 
 /** The copies that write a part with gaps; null if computing the whole storage again is faster. */
 function copiesOf(target: Target, native: NativeDevice): Runs | null {
   if (target.desc.isPacked) return null;
-  const each = native.capabilities.fusesGraphs ? BYTES_OF_COPY.processor : BYTES_OF_COPY.device;
-  const most = Math.min(RUNS.most, Math.max(RUNS.least, Math.floor(target.storage.contentInBytes / each)));
-  return runsOf(target.desc, target.offset, most);
+  const each = native.capabilities.fusesGraphs ? BYTES_OF_COPY.cpu : BYTES_OF_COPY.device;
+  const maxRuns = Math.min(RUNS.max, Math.max(RUNS.min, Math.floor(target.storage.contentInBytes / each)));
+  return runsOf(target.desc, target.offset, maxRuns);
 }
 
 /**

@@ -57,7 +57,7 @@ export function reclaim(full = false): void {
     collector()({ type: "minor" });
     binding.sweep();
   }
-  const stays = (now: number, least: number, most: number): boolean => now - least > (most - least) / 2;
+  const stays = (now: number, low: number, high: number): boolean => now - low > (high - low) / 2;
   if (
     full ||
     (stays(p[0]!, alive.buffers, before.buffers) && before.buffers >= allowed.buffers) ||

@@ -56,8 +56,8 @@ export function isReadFill(dtype: DType, value: number | bigint | boolean): bool
   if (dtype === "float32" || dtype === "float16") return true;
   const { kind, sizeInBytes, isSigned } = DTYPES[dtype];
   if (kind !== "int" || dtype === "bool" || !Number.isInteger(number)) return false;
-  const most = 2 ** (8 * sizeInBytes - (isSigned ? 1 : 0));
-  return number < most && number >= (isSigned ? -most : 0);
+  const limit = 2 ** (8 * sizeInBytes - (isSigned ? 1 : 0));
+  return number < limit && number >= (isSigned ? -limit : 0);
 }
 
 /** Kept for reuse: loops add the same few numbers again and again. */

@@ -47,7 +47,7 @@ function loaded(): { gpu: LoadReport; software: LoadReport } {
 /** What was loaded and what was tried, for each runtime. */
 export const loadReports = (): { readonly gpu: LoadReport; readonly software: LoadReport } => loaded();
 
-/** The `dml` list: hardware, best first; then adapters on the processor if they were asked for; then simulated profiles. */
+/** The `dml` list: hardware, best first; then adapters that run on the CPU if they were asked for; then simulated profiles. */
 function dmlAdapters(): Entry[] {
   if (list === null) {
     const { gpu } = loaded();
@@ -85,7 +85,7 @@ export interface DeviceInfo {
   readonly name: string;
   /** "Direct3D 12", "Direct3D 12 over Vulkan", "Direct3D 12 in software". */
   readonly runtime: string;
-  /** False for an adapter that runs on the processor. */
+  /** False for an adapter that runs on the CPU. */
   readonly isHardware: boolean;
   /** True for a simulated profile. */
   readonly isSimulated: boolean;
@@ -93,7 +93,7 @@ export interface DeviceInfo {
   readonly driverVersion: string;
   /** The adapter's own memory, in bytes. */
   readonly dedicatedMemoryInBytes: number;
-  /** Memory that it shares with the processor, in bytes. */
+  /** Memory that it shares with the CPU, in bytes. */
   readonly sharedMemoryInBytes: number;
   /** "6.2": what the runtime's DirectML and the adapter can do together. */
   readonly featureLevel: string;

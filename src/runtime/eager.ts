@@ -255,7 +255,7 @@ function make<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A)
   );
 }
 
-const MOST_ELEMENTS = 2 ** 32 - 1;
+const MAX_ELEMENTS = 2 ** 32 - 1;
 
 function makeOn<A>(
   native: NativeDevice,
@@ -269,11 +269,11 @@ function makeOn<A>(
     attrs,
   );
   for (const s of specs)
-    if (sizeOf(s.shape) > MOST_ELEMENTS)
+    if (sizeOf(s.shape) > MAX_ELEMENTS)
       throw new ShapeError(
         definition.name,
         "result",
-        `of at most ${MOST_ELEMENTS} elements, as DirectML counts them in 32 bits`,
+        `of at most ${MAX_ELEMENTS} elements, as DirectML counts them in 32 bits`,
         showShape(s.shape),
       );
   const outputs = specs.map((s) => internDesc(native.device, s.dtype, s.shape));

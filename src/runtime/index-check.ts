@@ -26,21 +26,21 @@ interface Bounds {
 const known = new WeakMap<Storage, Bounds>();
 
 /** More numbers than these are not looked at when a tensor is made. */
-const MOST = 1 << 16;
+const MAX_CHECKED = 1 << 16;
 
 /** @internal Notes the range of integers that were uploaded, so that no device has to be asked. */
 export function noteIntegers(storage: Storage, data: ArrayBufferView): void {
   let low = Infinity;
   let high = -Infinity;
   if (data instanceof Int32Array) {
-    if (data.length > MOST) return;
+    if (data.length > MAX_CHECKED) return;
     for (let i = 0; i < data.length; i++) {
       const v = data[i]!;
       if (v < low) low = v;
       if (v > high) high = v;
     }
   } else if (data instanceof BigInt64Array) {
-    if (data.length > MOST) return;
+    if (data.length > MAX_CHECKED) return;
     // By halves: a bigint is dear.
     const halves = new Int32Array(data.buffer, data.byteOffset, 2 * data.length);
     for (let i = 0; i < halves.length; i += 2) {

@@ -48,21 +48,21 @@ export interface Runs {
 }
 
 /** The runs of a description's elements, if there are at most so many; null otherwise. */
-export function runsOf({ size, shape, strides }: Desc, offset: number, most: number): Runs | null {
+export function runsOf({ size, shape, strides }: Desc, offset: number, maxRuns: number): Runs | null {
   let length = 1;
   let axis = shape.length;
   for (; axis > 0 && (strides[axis - 1] === length || shape[axis - 1] === 1); axis--) length *= shape[axis - 1]!;
-  if (size === 0 || size > most * length) return null;
+  if (size === 0 || size > maxRuns * length) return null;
   let starts = [offset];
   for (let i = 0; i < axis; i++) starts = starts.flatMap((at) => Array.from({ length: shape[i]! }, (_, k) => at + k * strides[i]!));
   return { starts, length };
 }
 
 /** `shown` without the axes along which the target's elements share a position: they get the same value. */
-export function alone(target: Desc, shown: Desc): Desc {
-  if (target.isPacked || !target.strides.includes(0)) return shown;
-  const shape = shown.shape.map((d, i) => (target.strides[i] === 0 ? 1 : d));
-  return internDesc(shown.device, shown.dtype, shape, shown.strides);
+export function alone(target: Desc, source: Desc): Desc {
+  if (target.isPacked || !target.strides.includes(0)) return source;
+  const shape = source.shape.map((d, i) => (target.strides[i] === 0 ? 1 : d));
+  return internDesc(source.device, source.dtype, shape, source.strides);
 }
 
 /** All elements of a storage, as one flat axis. */

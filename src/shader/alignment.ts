@@ -1,9 +1,9 @@
-/** Which powers of two surely divide unsigned values: wide accesses to structured memory begin at such places. */
+/** Which powers of two surely divide unsigned values: wide accesses to structured memory begin at such offsets. */
 import type { Builder } from "./builder.ts";
 import { constantOf, type Value } from "./ir.ts";
 
 /** More than any access asks for. */
-const MOST = 8;
+const MAX_EXPONENT = 8;
 
 export class Alignment {
   readonly #builder: Builder;
@@ -18,13 +18,13 @@ export class Alignment {
     this.#known.set(index, Math.min(this.of(start), this.of(step)));
   }
 
-  /** The exponent of the largest power of two that is known to divide a value; MOST at most. */
+  /** The exponent of the largest power of two that is known to divide a value; MAX_EXPONENT at most. */
   of(v: Value): number {
     const n = constantOf(v);
-    if (n !== null) return n === 0 ? MOST : Math.min(MOST, 31 - Math.clz32(n & -n));
+    if (n !== null) return n === 0 ? MAX_EXPONENT : Math.min(MAX_EXPONENT, 31 - Math.clz32(n & -n));
     if (v.leaf !== null) return 0;
     let known = this.#known.get(v);
-    if (known === undefined) this.#known.set(v, (known = Math.max(0, Math.min(MOST, this.#made(v)))));
+    if (known === undefined) this.#known.set(v, (known = Math.max(0, Math.min(MAX_EXPONENT, this.#made(v)))));
     return known;
   }
 

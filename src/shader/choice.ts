@@ -1,4 +1,4 @@
-/** Where the library's own shaders take the place of DirectML's operators. */
+/** Where the library's own shaders replace DirectML's operators. */
 import type { Capabilities } from "../dml/capabilities.ts";
 import type { DType } from "../core/dtype.ts";
 import { wordOf } from "../host/environment.ts";
@@ -32,7 +32,7 @@ const modes: readonly ShaderMode[] = ["off", "on", "only-measured"] satisfies Sh
 /** What of a call decides. */
 export interface ShaderUse {
   readonly dtype: DType;
-  /** Of rows, the columns; of a product, the least of its sizes; else the elements. */
+  /** Of rows, the columns; of a GEMM, the smallest of M, N and K; else the elements. */
   readonly extent: number;
   /** Whether the tensors lie packed: a shader has others copied first. */
   readonly isPacked: boolean;
@@ -49,9 +49,9 @@ export function choosesShader(capabilities: Capabilities, isAlone: boolean, name
   const mode = shaderMode();
   if (mode !== "only-measured") return mode === "on";
   if (!use.isPacked) return false;
-  const place = isAlone ? "alone" : "compiled";
+  const context = isAlone ? "alone" : "compiled";
   return capabilities.fasterShaders.some(
-    (r) => r.shader === name && r.dtype === use.dtype && r.place === place && use.extent >= r.from && (r.to === null || use.extent <= r.to),
+    (r) => r.shader === name && r.dtype === use.dtype && r.place === context && use.extent >= r.from && (r.to === null || use.extent <= r.to),
   );
 }
 
@@ -65,12 +65,12 @@ export function writesPartsByShader({ runsShaders, fusesGraphs }: Capabilities):
 }
 
 /** Values by index from which a shader's launches cost less than a graph's order of them (docs/operations.md); among others it splits what is fused. */
-const LEAST_FOLDED = { alone: 4096, compiled: 2 ** 15 };
+const MIN_FOLDED = { alone: 4096, compiled: 2 ** 15 };
 
 /** Whether a shader with atomics folds so many values by index. isAlone: as above. */
 export function foldsByAtomics(capabilities: Capabilities, isAlone: boolean, values: number): boolean {
   if (!capabilities.runsShaders) return false;
   const mode = shaderMode();
   if (mode !== "only-measured") return mode === "on";
-  return capabilities.hasCheapAtomics && values >= LEAST_FOLDED[isAlone ? "alone" : "compiled"];
+  return capabilities.hasCheapAtomics && values >= MIN_FOLDED[isAlone ? "alone" : "compiled"];
 }

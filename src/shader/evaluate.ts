@@ -20,7 +20,7 @@ import {
 import { bitsOfFloat, floatOfBits, floatOfHalf, halfOfFloat, operation, type Scalar } from "./operations.ts";
 
 /** Trips of the loops of a launch, of all groups together: nested loops that end, though nobody would wait for it. */
-const MOST_TRIPS = 2 ** 21;
+const MAX_TRIPS = 2 ** 21;
 
 export interface Launch {
   readonly groups: number;
@@ -56,7 +56,7 @@ export interface Report {
   readonly faults: readonly Fault[];
 }
 
-const MOST_FAULTS = 100;
+const MAX_FAULTS = 100;
 /** Who touched a word since the last barrier: nobody, one thread, several. */
 const NOBODY = -1;
 const SEVERAL = -2;
@@ -145,11 +145,11 @@ class Machine {
     this.#block(this.#shader.body, new Uint8Array(this.#shader.threads).fill(1));
   }
 
-  #fault(kind: Fault["kind"], memory: string, at: number, thread: number, place: string): void {
-    const key = `${kind} ${memory} ${place}`;
-    if (this.faults.length >= MOST_FAULTS || (place !== "" && this.#seen.has(key))) return;
+  #fault(kind: Fault["kind"], memory: string, at: number, thread: number, source: string): void {
+    const key = `${kind} ${memory} ${source}`;
+    if (this.faults.length >= MAX_FAULTS || (source !== "" && this.#seen.has(key))) return;
     this.#seen.add(key);
-    this.faults.push({ kind, memory, at, group: this.#group, thread, place });
+    this.faults.push({ kind, memory, at, group: this.#group, thread, place: source });
   }
 
   #of(v: Value): Float64Array {
@@ -165,9 +165,9 @@ class Machine {
       else if (leaf.kind === "groupY") lanes.fill(Math.floor(this.#group / grid));
       else if (leaf.uniform.source.kind === "grid") lanes.fill(grid);
       else {
-        const given = this.#launch.uniforms[leaf.uniform.name] ?? this.#size(leaf.uniform.name);
-        if (given === undefined) throw new ShaderError(this.#shader.name, `the launch has no ${leaf.uniform.name}`, "");
-        lanes.fill(leaf.uniform.type === "f32" ? Math.fround(given) : given);
+        const uniform = this.#launch.uniforms[leaf.uniform.name] ?? this.#size(leaf.uniform.name);
+        if (uniform === undefined) throw new ShaderError(this.#shader.name, `the launch has no ${leaf.uniform.name}`, "");
+        lanes.fill(leaf.uniform.type === "f32" ? Math.fround(uniform) : uniform);
       }
     }
     this.#values.set(v, lanes);
@@ -187,8 +187,8 @@ class Machine {
     return mask.map((on, i) => Number(on === 1 && this.#left[i] === 0 && this.#skipped[i] === 0));
   }
 
-  #statement(s: Statement, given: Uint8Array): void {
-    const mask = this.#jumped ? this.#alive(given) : given;
+  #statement(s: Statement, entering: Uint8Array): void {
+    const mask = this.#jumped ? this.#alive(entering) : entering;
     switch (s.kind) {
       case "operate": {
         const { apply, args } = operation(s.name);
@@ -269,16 +269,16 @@ class Machine {
   #spent = 0;
 
   /** Runs a loop's trips as long as `next` gives threads for one. */
-  #trips(mask: Uint8Array, place: string, next: (mask: Uint8Array) => Uint8Array, body: (mask: Uint8Array) => void): void {
+  #trips(mask: Uint8Array, source: string, next: (mask: Uint8Array) => Uint8Array, body: (mask: Uint8Array) => void): void {
     const [left, skipped, jumped] = [this.#left, this.#skipped, this.#jumped];
     this.#left = new Uint8Array(mask.length);
     this.#skipped = new Uint8Array(mask.length);
     this.#jumped = false;
     let running: Uint8Array = mask;
     for (let trip = 0; ; trip++) {
-      if (trip > (this.#launch.trips ?? 2 ** 20)) throw new ShaderError(this.#shader.name, "this loop does not end", place);
-      if (++this.#spent > MOST_TRIPS)
-        throw new ShaderError(this.#shader.name, `its loops make more than ${MOST_TRIPS} trips, which takes too long here`, place);
+      if (trip > (this.#launch.trips ?? 2 ** 20)) throw new ShaderError(this.#shader.name, "this loop does not end", source);
+      if (++this.#spent > MAX_TRIPS)
+        throw new ShaderError(this.#shader.name, `its loops make more than ${MAX_TRIPS} trips, which takes too long here`, source);
       this.#skipped.fill(0);
       running = running.map((on, i) => Number(on === 1 && this.#left[i] === 0));
       running = next(running);
@@ -322,7 +322,7 @@ class Machine {
   }
 
   /** Notes an access to a word, and whether it meets another thread's. */
-  #touch(m: Memory, state: BufferState, word: number, thread: number, how: "read" | "write" | "atomic", line: string): void {
+  #touch(m: Memory, state: BufferState, word: number, thread: number, how: "read" | "write" | "atomic", source: string): void {
     const t = state.tracks;
     const who = this.#group * this.#shader.threads + thread;
     const { threads } = this.#shader;
@@ -333,9 +333,9 @@ class Machine {
     const isAtomic = how === "atomic";
     const met = recent(t.written[word]!, t.writer[word]!) && !(isAtomic && t.isAtomic[word] === 1);
     const wasRead = how !== "read" && recent(t.read[word]!, t.reader[word]!);
-    if (met || wasRead) this.#fault("race", m.name, word, thread, line);
+    if (met || wasRead) this.#fault("race", m.name, word, thread, source);
     if (how === "read") {
-      if (state.isShared && t.known[word] === 0) this.#fault("unwritten", m.name, word, thread, line);
+      if (state.isShared && t.known[word] === 0) this.#fault("unwritten", m.name, word, thread, source);
       const same = t.read[word] === this.#epoch && t.reader[word] !== NOBODY && t.reader[word] !== who;
       t.reader[word] = same ? SEVERAL : who;
       t.read[word] = this.#epoch;
@@ -434,30 +434,30 @@ class Machine {
       }
       this.#touch(s.memory, state, found.word, i, "atomic", s.source);
       const before = state.words[found.word]!;
-      const given = toWord(type, value[i]!);
-      state.words[found.word] = this.#changed(s, type, before, given, expected === null ? 0 : toWord(type, expected[i]!)) >>> 0;
+      const operand = toWord(type, value[i]!);
+      state.words[found.word] = this.#changed(s, type, before, operand, expected === null ? 0 : toWord(type, expected[i]!)) >>> 0;
       if (out !== null) out[i] = fromWord(type, before);
     }
   }
 
-  #changed(s: Atomic, type: Scalar, before: number, given: number, expected: number): number {
+  #changed(s: Atomic, type: Scalar, before: number, operand: number, expected: number): number {
     switch (s.name) {
       case "add":
-        return before + given;
+        return before + operand;
       case "and":
-        return before & given;
+        return before & operand;
       case "or":
-        return before | given;
+        return before | operand;
       case "xor":
-        return before ^ given;
+        return before ^ operand;
       case "min":
-        return Math.min(fromWord(type, before), fromWord(type, given));
+        return Math.min(fromWord(type, before), fromWord(type, operand));
       case "max":
-        return Math.max(fromWord(type, before), fromWord(type, given));
+        return Math.max(fromWord(type, before), fromWord(type, operand));
       case "exchange":
-        return given;
+        return operand;
       case "compareExchange":
-        return before === expected ? given : before;
+        return before === expected ? operand : before;
       default:
         return s.name satisfies never;
     }

@@ -6,7 +6,7 @@ import { floatOfHalf, halfOfFloat } from "./operations.ts";
 const SIGN = 0x80000000;
 /** Bits of 2^-14, the least normal float16; of 65536; of infinity. */
 const [NORMAL, LARGE, INFINITE] = [0x38800000, 0x47800000, 0x7f800000];
-/** Exponents of float32 above which the last place of a sum is that of a float16; the difference of the biases of both. */
+/** Exponents of float32 above which the last bit of a sum is that of a float16; the difference of the biases of both. */
 const [APART, BIASES] = [13 << 23, 113 << 10];
 
 /**

@@ -102,8 +102,8 @@ export abstract class Elements<E extends Element> {
     this.#requireWritable();
     this.#requireCount(values.length);
     const type = typeOfElement(this.memory.element);
-    const given = values.map((x) => valueAs(c, type, x));
-    c.builder.add({ kind: "store", memory: this.memory, at: uintValue(c, at), raw: false, checked, values: given, source: c.source() });
+    const converted = values.map((x) => valueAs(c, type, x));
+    c.builder.add({ kind: "store", memory: this.memory, at: uintValue(c, at), raw: false, checked, values: converted, source: c.source() });
   }
 
   #requireWritable(): void {
@@ -261,7 +261,7 @@ export interface ForOptions {
 export type Parameters = { readonly [name: string]: Exclude<Scalar, "bool"> };
 export type Buffers = { readonly [name: string]: { readonly element: Element; readonly isWritable: boolean } };
 
-const MOST_SHARED = 32768;
+const MAX_SHARED = 32768;
 
 /** The shader under construction. */
 export class Scope<B extends { readonly [name: string]: Element }, P extends Parameters> {
@@ -374,7 +374,7 @@ export class Scope<B extends { readonly [name: string]: Element }, P extends Par
     const memory: Shared = { kind: "shared", name: `shared${slot}`, element, slot, length };
     this.#shared.push(memory);
     const bytes = this.#shared.reduce((n, m) => n + 4 * m.length, 0);
-    if (bytes > MOST_SHARED) refuse(this, `${bytes} bytes of shared memory; a group has ${MOST_SHARED}`);
+    if (bytes > MAX_SHARED) refuse(this, `${bytes} bytes of shared memory; a group has ${MAX_SHARED}`);
     return new SharedElements<E>(this, memory);
   }
 

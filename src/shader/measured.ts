@@ -1,4 +1,4 @@
-/** From measurements to the sizes at which shaders take the place of DirectML's operators. */
+/** From measurements to the sizes at which shaders replace DirectML's operators. */
 import type { ShaderRange } from "../dml/capabilities.ts";
 import type { DType } from "../core/dtype.ts";
 import type { ShaderName } from "./choice.ts";
@@ -38,14 +38,14 @@ export function rangesOf(measurements: readonly Measurement[]): ShaderRange[] {
   for (const rows of kinds.values()) {
     if (rows.some((m) => m.isWrong)) continue;
     const sorted = rows.toSorted((a, b) => a.extent - b.extent);
-    const { shader, dtype, place } = sorted[0]!;
+    const { shader, dtype, place: context } = sorted[0]!;
     let from: number | null = null;
     sorted.forEach((m, i) => {
       if (!isFaster(m)) return;
       from ??= m.extent;
       const next = sorted[i + 1];
       if (next !== undefined && isFaster(next)) return;
-      ranges.push({ shader, dtype, place, from, to: next === undefined && !OF_ROWS.has(shader) ? null : m.extent });
+      ranges.push({ shader, dtype, place: context, from, to: next === undefined && !OF_ROWS.has(shader) ? null : m.extent });
       from = null;
     });
   }
@@ -55,10 +55,10 @@ export function rangesOf(measurements: readonly Measurement[]): ShaderRange[] {
 const ranges = (
   shader: ShaderName,
   dtypes: readonly DType[],
-  places: readonly ShaderRange["place"][],
+  contexts: readonly ShaderRange["place"][],
   from: number,
   to: number | null = null,
-): ShaderRange[] => dtypes.flatMap((dtype) => places.map((place) => ({ shader, dtype, place, from, to })));
+): ShaderRange[] => dtypes.flatMap((dtype) => contexts.map((context) => ({ shader, dtype, place: context, from, to })));
 
 const everywhere = ["alone", "compiled"] as const;
 const both = ["float32", "float16"] as const;
@@ -68,7 +68,7 @@ const [isLarge, isVeryLarge] = [2 ** 18, 2 ** 21];
  * Where shaders were measured to be faster on an NVIDIA H200 over Vulkan (`dxtensor shaders --measure`; tensors of 2^26 elements, GB/s of DirectML and
  * of the shader in float32, then in float16): relu 1792 and 4054, 946 and 3834; gelu 1659 and 4102, 851 and 3918; casts to float16 1691 and 4169, to
  * float32 1714 and 3745; softmax of rows of 4,096 1301 and 3939, 733 and 3795; layerNorm 801 and 3606, 234 and 3462; rmsNorm 971 and 3941, 263 and
- * 3841; add in float32 4273 and 4284, in float16 1580 and 4152, of a row 1723 and 3898; products of 512 7.2 and 11.4 TFLOP/s, 1,024 23.5 and 31.6,
+ * 3841; add in float32 4273 and 4284, in float16 1580 and 4152, of a row 1723 and 3898; GEMMs of 512 7.2 and 11.4 TFLOP/s, 1,024 23.5 and 31.6,
  * 2,048 27.6 and 42.5, 4,096 28.8 and 43.1; Adam's step 4.7 times as fast, sums of rows by index 15 to 18 times. A copy moved 4060 GB/s, PyTorch's
  * 4189. Inside compiled functions elementwise shaders bring a fifth and split DirectML's graphs, which costs a large network more (a step of ResNet-18
  * took 5.4 ms instead of 4.9): only what is many times faster is taken there. DirectML has no commands of the driver's own to call on this path; on

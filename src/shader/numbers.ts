@@ -9,7 +9,7 @@ import type { OperationName, Scalar } from "./operations.ts";
 export interface Context {
   readonly name: string;
   readonly builder: Builder;
-  /** "at file.ts:3", or "" where places are not asked for. */
+  /** "at file.ts:3", or "" where source positions are not asked for. */
   source(): string;
 }
 

@@ -28,8 +28,8 @@ const isAtLeast = (a: number, b: number): number => Number(a >= b);
 const isEqual = (a: number, b: number): number => Number(a === b);
 const differs = (a: number, b: number): number => Number(a !== b);
 /** Direct3D's min and max give the number where the other one is NaN. */
-const least = (a: number, b: number): number => (Number.isNaN(a) ? b : Number.isNaN(b) ? a : Math.min(a, b));
-const most = (a: number, b: number): number => (Number.isNaN(a) ? b : Number.isNaN(b) ? a : Math.max(a, b));
+const minNumber = (a: number, b: number): number => (Number.isNaN(a) ? b : Number.isNaN(b) ? a : Math.min(a, b));
+const maxNumber = (a: number, b: number): number => (Number.isNaN(a) ? b : Number.isNaN(b) ? a : Math.max(a, b));
 
 function roundEven(x: number): number {
   const down = Math.floor(x);
@@ -101,8 +101,8 @@ export const OPERATIONS = {
   "mul.f32": f2((a, b) => a * b),
   "div.f32": f2((a, b) => a / b),
   "fma.f32": op(["f32", "f32", "f32"], "f32", (a, b, c) => fround(a * b + c)),
-  "min.f32": f2(least),
-  "max.f32": f2(most),
+  "min.f32": f2(minNumber),
+  "max.f32": f2(maxNumber),
   "neg.f32": f1((a) => -a),
   "abs.f32": f1(Math.abs),
   "sqrt.f32": f1(Math.sqrt),

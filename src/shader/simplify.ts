@@ -20,7 +20,7 @@ import {
 /** Statements that a loop may become where its function does not say. */
 export const UNROLL_BUDGET = 512;
 /** Statements that a loop may become where its function says so. */
-const MOST_UNROLLED = 2 ** 16;
+const MAX_UNROLLED = 2 ** 16;
 
 export class Rewriter {
   readonly builder: Builder;
@@ -161,8 +161,8 @@ function tripsOf(s: For, start: Value, end: Value, step: Value): number[] | null
   const count = Math.max(0, Math.ceil((to - from) / by));
   const statements = count * Math.max(1, weight(s.body));
   if (s.unroll === null && statements > UNROLL_BUDGET) return null;
-  if (statements > MOST_UNROLLED)
-    throw new ShaderError("shader", `a loop that unrolls to ${statements} statements; ${MOST_UNROLLED} at most`, s.source);
+  if (statements > MAX_UNROLLED)
+    throw new ShaderError("shader", `a loop that unrolls to ${statements} statements; ${MAX_UNROLLED} at most`, s.source);
   return Array.from({ length: count }, (_, i) => from + i * by);
 }
 

@@ -31,7 +31,7 @@ interface Measured {
 
 const FORMAT = 1;
 /** A file of ours has some 20 KB. */
-const MOST_BYTES = 2 ** 20;
+const MAX_BYTES = 2 ** 20;
 
 /** The libraries by size: reading versions out of them would take longer than what is won. */
 function librariesOf({ libraries }: LoadReport): string {
@@ -95,7 +95,7 @@ export function readStored(device: Measured, report: LoadReport): Found {
   try {
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat === undefined) return null;
-    if (!stat.isFile() || stat.size > MOST_BYTES) return { problem: "it is no file of at most a mebibyte" };
+    if (!stat.isFile() || stat.size > MAX_BYTES) return { problem: "it is no file of at most a mebibyte" };
     return parseStored(readFileSync(path, "utf8"), measuredFor(device, report));
   } catch (error) {
     return { problem: (error as Error).message };

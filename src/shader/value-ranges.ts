@@ -7,7 +7,7 @@ const ANY = 0xffffffff;
 export class Ranges {
   readonly #builder: Builder;
   readonly #threads: number;
-  readonly #most = new Map<Value, number>();
+  readonly #upperBounds = new Map<Value, number>();
   /** "id<id" of the comparisons that hold. */
   readonly #facts: Set<string>[] = [new Set()];
 
@@ -18,7 +18,7 @@ export class Ranges {
 
   /** The index of a loop: less than its end. */
   below(index: Value, end: Value): void {
-    this.#most.set(index, Math.max(0, this.most(end) - 1));
+    this.#upperBounds.set(index, Math.max(0, this.upperBound(end) - 1));
     this.#facts.at(-1)!.add(`${index.id}<${end.id}`);
   }
 
@@ -41,30 +41,30 @@ export class Ranges {
 
   /** Whether `count` elements from `at` on are surely inside. */
   isInside(memory: Memory, at: Value, count: number, size: Value): boolean {
-    if (memory.kind === "shared" && this.most(at) + count <= memory.length) return true;
+    if (memory.kind === "shared" && this.upperBound(at) + count <= memory.length) return true;
     return count === 1 && this.#facts.some((f) => f.has(`${at.id}<${size.id}`));
   }
 
   /** Whether a value is surely what it would be with more bits. */
   isExact(v: Value): boolean {
-    return this.most(v) < ANY;
+    return this.upperBound(v) < ANY;
   }
 
   /** The largest number that a value may be. */
-  most(v: Value): number {
+  upperBound(v: Value): number {
     const n = constantOf(v);
     if (n !== null) return n;
     if (v.leaf?.kind === "local") return this.#threads - 1;
     if (v.leaf !== null) return ANY;
-    let most = this.#most.get(v);
-    if (most === undefined) this.#most.set(v, (most = this.#of(v)));
-    return most;
+    let upperBound = this.#upperBounds.get(v);
+    if (upperBound === undefined) this.#upperBounds.set(v, (upperBound = this.#of(v)));
+    return upperBound;
   }
 
   #of(v: Value): number {
     const made = this.#builder.made.get(v);
     if (made === undefined) return ANY;
-    const [a, b] = made.args.slice(-2).map((x) => (x.type === "u32" ? this.most(x) : ANY)) as [number, number | undefined];
+    const [a, b] = made.args.slice(-2).map((x) => (x.type === "u32" ? this.upperBound(x) : ANY)) as [number, number | undefined];
     const known = made.args.length === 2 ? constantOf(made.args[1]!) : null;
     const within = (n: number): number => (n > ANY ? ANY : n);
     switch (made.name) {

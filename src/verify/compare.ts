@@ -28,15 +28,15 @@ export interface Difference {
 }
 
 const mantissaBits = (type: DataType): number => (type.name === "f32" ? 23 : type.name === "f16" ? 10 : 52);
-const leastExponent = (type: DataType): number => (type.name === "f32" ? -126 : type.name === "f16" ? -14 : -1022);
+const minExponent = (type: DataType): number => (type.name === "f32" ? -126 : type.name === "f16" ? -14 : -1022);
 
-/** The unit of the last place of a number in a format. */
+/** One ULP of a number in a format. */
 function unit(type: DataType, value: number): number {
-  const exponent = value === 0 ? leastExponent(type) : Math.max(Math.floor(Math.log2(Math.abs(value))), leastExponent(type));
+  const exponent = value === 0 ? minExponent(type) : Math.max(Math.floor(Math.log2(Math.abs(value))), minExponent(type));
   return 2 ** (exponent - mantissaBits(type));
 }
 
-/** Direct3D lets float32 arithmetic flush denormals to zero, so anything below the least normal number may be 0. */
+/** Direct3D lets float32 arithmetic flush denormals to zero, so anything below the smallest normal number may be 0. */
 const flushed = (type: DataType): number => (type.name === "f32" ? 2 ** -126 : 0);
 
 interface Distance {
@@ -75,7 +75,7 @@ const formatElement = (view: DataView, type: DataType, offset: number): string =
   return `${String(readElement(view, type, offset))} (0x${bitsOf(view, type, offset)})`;
 };
 
-const MOST_KEPT = 4096;
+const MAX_KEPT = 4096;
 
 /** Null when every element agrees. limit: only so many elements, in row-major order, have a meaning. */
 export function compare(
@@ -103,7 +103,7 @@ export function compare(
     const d = distance(type, got, want, tolerance, largest);
     if (d.same) return;
     count++;
-    if (differing.length < MOST_KEPT) differing.push({ type, index, got, want });
+    if (differing.length < MAX_KEPT) differing.push({ type, index, got, want });
     if (first < 0) {
       first = index;
       firstOffset = offset;

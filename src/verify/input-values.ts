@@ -38,11 +38,11 @@ function shuffled(random: Random, n: number): number[] {
   return list;
 }
 
-/** Eighths, so that every format holds them and sums of their products are exact. */
+/** Eighths: every format represents them, and sums of their products are exact. */
 const eighths = ({ random }: FillContext, low: number, high: number): Values => {
   return () => random.between(low, high) / 8;
 };
-const whole = ({ random }: FillContext, low: number, high: number): Values => {
+const integersBetween = ({ random }: FillContext, low: number, high: number): Values => {
   return () => random.between(low, high);
 };
 
@@ -58,18 +58,18 @@ function distinct({ random, tensor, type }: FillContext): Values {
 }
 
 /** Indices along an axis: negative ones too where the type has them and the operator takes them. */
-function indicesAlong(place: FillContext, size: number, takesNegative: boolean): Values {
-  return whole(place, place.type.kind === "signed" && takesNegative ? -size : 0, size - 1);
+function indicesAlong(context: FillContext, size: number, takesNegative: boolean): Values {
+  return integersBetween(context, context.type.kind === "signed" && takesNegative ? -size : 0, size - 1);
 }
 
-/** Indices along an axis that never repeat on a line, so that no element is written twice. */
+/** Indices along an axis that never repeat along it, so that no element is written twice. */
 function uniqueAlong({ random, tensor }: FillContext, axis: number, size: number): Values {
-  const lines = new Map<number, number[]>();
+  const rows = new Map<number, number[]>();
   const inner = elementsOf(tensor.sizes.slice(axis + 1));
   return (index) => {
-    const line = Math.floor(index / (inner * tensor.sizes[axis]!)) * inner + (index % inner);
-    if (!lines.has(line)) lines.set(line, shuffled(random, size));
-    return lines.get(line)![Math.floor(index / inner) % tensor.sizes[axis]!]!;
+    const row = Math.floor(index / (inner * tensor.sizes[axis]!)) * inner + (index % inner);
+    if (!rows.has(row)) rows.set(row, shuffled(random, size));
+    return rows.get(row)![Math.floor(index / inner) % tensor.sizes[axis]!]!;
   };
 }
 
@@ -97,13 +97,13 @@ function coordinates({ described, random, tensor }: FillContext, unique: boolean
 }
 
 /** Lengths, ends and starts, or flags, as the type of an attention's mask asks. */
-function maskOf(place: FillContext): Values {
-  const { described, random, tensor } = place;
+function maskOf(context: FillContext): Values {
+  const { described, random, tensor } = context;
   const types = ENUMS.DML_MULTIHEAD_ATTENTION_MASK_TYPE;
   const length = (name: string): number => tensorsNamed(described, name)[0]?.sizes.at(-2) ?? 1;
   switch (number(described, "maskType")) {
     case types.BOOLEAN:
-      return whole(place, 0, 1);
+      return integersBetween(context, 0, 1);
     case types.KEY_SEQUENCE_END_START:
       return (i) => (i < tensor.sizes.at(-1)! ? random.between(3, 5) : random.between(0, 2));
     case types.KEY_QUERY_SEQUENCE_LENGTH_START_END: {
@@ -116,48 +116,48 @@ function maskOf(place: FillContext): Values {
       };
     }
     default:
-      return whole(place, 1, 5);
+      return integersBetween(context, 1, 5);
   }
 }
 
 /** Inputs that have a meaning of their own; null for plain data. */
-function special(place: FillContext): Values | null {
-  const { operator, field, described, tensor, random } = place;
+function special(context: FillContext): Values | null {
+  const { operator, field, described, tensor, random } = context;
   if (field === "indices") {
     if (operator === "SCATTER") {
       const axis = number(described, "axis");
-      return uniqueAlong(place, axis, tensorNamed(described, "input").sizes[axis]!);
+      return uniqueAlong(context, axis, tensorNamed(described, "input").sizes[axis]!);
     }
-    if (operator === "SCATTER_ND") return coordinates(place, true);
-    if (operator.startsWith("GATHER_ND")) return coordinates(place, false);
+    if (operator === "SCATTER_ND") return coordinates(context, true);
+    if (operator.startsWith("GATHER_ND")) return coordinates(context, false);
     if (operator === "MAX_UNPOOLING") {
       const order = shuffled(random, elementsOf(tensorNamed(described, "output").sizes));
       return (i) => order[i]!;
     }
     const axis = number(described, "axis");
     const along = operator === "ONE_HOT" ? tensorNamed(described, "output") : tensorNamed(described, "input");
-    return indicesAlong(place, along.sizes[axis]!, operator !== "ONE_HOT");
+    return indicesAlong(context, along.sizes[axis]!, operator !== "ONE_HOT");
   }
   if (field === "sequenceLengths") {
     const input = tensorNamed(described, "input");
     return operator === "REVERSE_SUBSEQUENCES"
-      ? whole(place, 1, input.sizes[number(described, "axis")]!)
-      : whole(place, 1, input.sizes[1]!);
+      ? integersBetween(context, 1, input.sizes[number(described, "axis")]!)
+      : integersBetween(context, 1, input.sizes[1]!);
   }
-  if (field === "condition") return whole(place, 0, 1);
+  if (field === "condition") return integersBetween(context, 0, 1);
   if (field === "inputState") return () => random.bits();
-  if (field === "trainingStep") return whole(place, 1, 10);
+  if (field === "trainingStep") return integersBetween(context, 1, 10);
   if (field === "batchIndices") {
     const image = tensorsNamed(described, "input")[0] ?? tensorNamed(described, "outputGradient");
-    return whole(place, 0, image.sizes[0]! - 1);
+    return integersBetween(context, 0, image.sizes[0]! - 1);
   }
-  if (field === "quantizations" && place.type.kind === "float") return () => 2 ** -random.between(0, 2);
+  if (field === "quantizations" && context.type.kind === "float") return () => 2 ** -random.between(0, 2);
   if (operator === "DYNAMIC_QUANTIZE_LINEAR") {
     // A range of 255 eighths: quotients are exact, and so are their halves.
     const low = -random.between(8, 200);
     return (i) => (i === 0 ? low : i === 1 ? low + 255 : random.between(low, low + 255)) / 8;
   }
-  if (field === "mask") return maskOf(place);
+  if (field === "mask") return maskOf(context);
   if (field === "roi") {
     const last = tensor.sizes.at(-1)!;
     const batch = tensorsNamed(described, "input")[0]?.sizes[0] ?? 1;
@@ -169,7 +169,7 @@ function special(place: FillContext): Values | null {
           : random.between(16, 32) / 8;
   }
   if (/scale$/i.test(field) && /QUANTIZ|INTEGER/.test(operator)) return () => 2 ** -random.between(0, 2);
-  if (field === "inputSecondMoment" || field === "variance") return eighths(place, 2, 32);
+  if (field === "inputSecondMoment" || field === "variance") return eighths(context, 2, 32);
   return null;
 }
 
@@ -187,18 +187,18 @@ const domains: readonly (readonly [operator: RegExp, field: RegExp, low: number,
   [/^(RNN|LSTM|GRU)$/, /^(weight|recurrence)$/, -2, 2],
 ];
 
-function reals(place: FillContext): Values {
-  const { operator, field, described, random } = place;
-  if (/MAX_POOLING|TOP_K|ARGMAX|ARGMIN|HARDMAX/.test(operator) && field === "input") return distinct(place);
-  if (operator === "ELEMENT_WISE_POW" && field === "exponent") return whole(place, -2, 3);
-  if (operator === "REDUCE" && number(described, "function") === ENUMS.DML_REDUCE_FUNCTION.LOG_SUM) return eighths(place, 1, 16);
+function reals(context: FillContext): Values {
+  const { operator, field, described, random } = context;
+  if (/MAX_POOLING|TOP_K|ARGMAX|ARGMIN|HARDMAX/.test(operator) && field === "input") return distinct(context);
+  if (operator === "ELEMENT_WISE_POW" && field === "exponent") return integersBetween(context, -2, 3);
+  if (operator === "REDUCE" && number(described, "function") === ENUMS.DML_REDUCE_FUNCTION.LOG_SUM) return eighths(context, 1, 16);
   if (operator === "CUMULATIVE_PRODUCT") return () => random.pick([-1, 1, 0.5, 2, 1]);
   if (operator === "CAST") {
     const to = typeOf(tensorNamed(described, "output").dataType)!;
-    return eighths(place, to.kind === "unsigned" ? 0 : -800, 800);
+    return eighths(context, to.kind === "unsigned" ? 0 : -800, 800);
   }
   const domain = domains.find(([o, f]) => o.test(operator) && f.test(field));
-  return eighths(place, domain?.[2] ?? -16, domain?.[3] ?? 16);
+  return eighths(context, domain?.[2] ?? -16, domain?.[3] ?? 16);
 }
 
 /** Integers over their whole range, where that has a meaning; the 64-bit ones odd and past 2^53. */
@@ -216,13 +216,13 @@ function anyInteger({ random, type }: FillContext): Values {
 const wholeRange =
   /ADD|REDUCE|CUMULATIVE_SUM|SUBTRACT|MULTIPLY$|BIT_|MAX$|MIN$|_IF|SLICE|JOIN|SPLIT|PADDING|GATHER|TILE|ONE_HOT|SCATTER|SPACE|REVERSE|IDENTITY/;
 
-function integers(place: FillContext): Values {
-  const { operator, field, described, type, random } = place;
-  const least = type.kind === "signed" ? -9 : 0;
-  if (/MAX_POOLING|TOP_K|ARGMAX|ARGMIN/.test(operator) && field === "input") return distinct(place);
-  if (/SHIFT/.test(operator) && field === "b") return whole(place, 0, type.bits - 1);
-  if (/DIVIDE|MODULUS/.test(operator)) return field === "b" ? whole(place, 1, 9) : whole(place, least * 10, 100);
-  if (/POW/.test(operator)) return field === "exponent" ? whole(place, 0, 2) : whole(place, type.kind === "signed" ? -5 : 0, 5);
+function integers(context: FillContext): Values {
+  const { operator, field, described, type, random } = context;
+  const min = type.kind === "signed" ? -9 : 0;
+  if (/MAX_POOLING|TOP_K|ARGMAX|ARGMIN/.test(operator) && field === "input") return distinct(context);
+  if (/SHIFT/.test(operator) && field === "b") return integersBetween(context, 0, type.bits - 1);
+  if (/DIVIDE|MODULUS/.test(operator)) return field === "b" ? integersBetween(context, 1, 9) : integersBetween(context, min * 10, 100);
+  if (/POW/.test(operator)) return field === "exponent" ? integersBetween(context, 0, 2) : integersBetween(context, type.kind === "signed" ? -5 : 0, 5);
   if (/LOGICAL_(AND|OR|XOR|NOT)|NONZERO/.test(operator)) return () => (random.between(0, 1) === 1 ? random.between(1, 100) : 0);
   if (/LOGICAL/.test(operator)) {
     // Equal ones are frequent; those of 64 bits differ in either half.
@@ -232,10 +232,10 @@ function integers(place: FillContext): Values {
   if (operator === "CAST") {
     const to = typeOf(tensorNamed(described, "output").dataType)!;
     if (type.bits === 64 && to.bits === 64 && to.kind !== "float") return () => (1n << 60n) + BigInt(random.bits());
-    return whole(place, type.kind === "signed" && to.kind !== "unsigned" ? -100 : 0, 100);
+    return integersBetween(context, type.kind === "signed" && to.kind !== "unsigned" ? -100 : 0, 100);
   }
-  if (type.bits >= 8 && wholeRange.test(operator)) return anyInteger(place);
-  return type.bits === 4 ? whole(place, type.kind === "signed" ? -8 : 0, 7) : whole(place, least, 9);
+  if (type.bits >= 8 && wholeRange.test(operator)) return anyInteger(context);
+  return type.bits === 4 ? integersBetween(context, type.kind === "signed" ? -8 : 0, 7) : integersBetween(context, min, 9);
 }
 
 /** Bytes of every input in the order of the binding; null for an absent one. */
@@ -247,26 +247,26 @@ export function inputsFor(described: Described, random: Random): (Uint8Array | n
     if (tensors.length === 0 && f.type === "tensor") inputs.push(null);
     for (const tensor of tensors) {
       const type = typeOf(tensor.dataType)!;
-      const place: FillContext = { described, operator: described.row.name, field: f.name, tensor, type, random };
-      const values = special(place) ?? (type.kind === "float" ? reals(place) : integers(place));
+      const context: FillContext = { described, operator: described.row.name, field: f.name, tensor, type, random };
+      const values = special(context) ?? (type.kind === "float" ? reals(context) : integers(context));
       inputs.push(filled(tensor, values));
     }
   });
   return inputs;
 }
 
-/** A tensor's bytes. Where strides show one place several times, its first value counts. */
+/** A tensor's bytes. Where strides of 0 repeat an element, its first value counts. */
 export function filled(tensor: TensorDescription, values: Values): Uint8Array {
   const bytes = new Uint8Array(tensor.sizeInBytes);
   const view = new DataView(bytes.buffer);
   const type = typeOf(tensor.dataType)!;
   const repeats = tensor.strides?.includes(0) === true;
   const written = new Set<number>();
-  eachOffset(tensor, (place, index) => {
+  eachOffset(tensor, (offset, index) => {
     const value = values(index);
-    if (repeats && written.has(place)) return;
-    if (repeats) written.add(place);
-    writeElement(view, type, place, value);
+    if (repeats && written.has(offset)) return;
+    if (repeats) written.add(offset);
+    writeElement(view, type, offset, value);
   });
   return bytes;
 }

@@ -11,7 +11,7 @@ export interface DeviceFacts {
   readonly featureLevel: number;
   /** True for Microsoft's DirectML, false for the software adapter. */
   readonly microsoft: boolean;
-  /** The least number of lanes of the GPU's waves; DirectML chooses kernels by it. */
+  /** The smallest number of lanes of the GPU's waves; DirectML chooses kernels by it. */
   readonly waveLanes: number;
 }
 
@@ -23,7 +23,7 @@ export interface Known {
   /** Of findings with elements, those whose every element this explains; all when left out. */
   readonly explains?: (element: Element) => boolean;
   /** Where it shows; everywhere when left out. */
-  readonly on?: { readonly leastLevel?: number; readonly highestLevel?: number; readonly leastLanes?: number };
+  readonly on?: { readonly minLevel?: number; readonly maxLevel?: number; readonly minLanes?: number };
   /** True for what a specification leaves open: other drivers may agree, and then the entry is not out of date. */
   readonly isFreedom?: boolean;
   readonly reason: string;
@@ -31,8 +31,8 @@ export interface Known {
 }
 
 export function applies({ on = {} }: Known, facts: DeviceFacts): boolean {
-  const { leastLevel = 0, highestLevel = Infinity, leastLanes = 0 } = on;
-  return facts.microsoft && facts.featureLevel >= leastLevel && facts.featureLevel <= highestLevel && facts.waveLanes >= leastLanes;
+  const { minLevel = 0, maxLevel = Infinity, minLanes = 0 } = on;
+  return facts.microsoft && facts.featureLevel >= minLevel && facts.featureLevel <= maxLevel && facts.waveLanes >= minLanes;
 }
 
 const small = (v: number | bigint): boolean => typeof v === "number" && v !== 0 && Math.abs(v) < 2 ** -126;
@@ -53,7 +53,7 @@ function isOutside({ type, got, want }: Element): boolean {
   return ends.includes(Number(got)) || ends.includes(Number(want));
 }
 
-/** One unit of the last place towards zero, or the largest number where the other has infinity. */
+/** One ULP towards zero, or the largest number where the other has infinity. */
 function towardZero({ type, got, want }: Element): boolean {
   if (type.name !== "f16") return false;
   const [a, b] = [Math.abs(Number(got)), Math.abs(Number(want))];
@@ -76,7 +76,7 @@ export const known: readonly Known[] = [
   {
     cases: /^operator\/REDUCE\/\d+\/[iu]64/,
     findings: /refused: .*CompileOperator.*E_NOTIMPL[^]*function=(MULTIPLY|SUM_SQUARE) /,
-    on: { leastLevel: 0x6400, leastLanes: 32 },
+    on: { minLevel: 0x6400, minLanes: 32 },
     isFreedom: true,
     reason:
       "for waves of 32 lanes DirectML.dll multiplies 64-bit integers in a reduction with a kernel that keeps 8-byte numbers in memory shared by a group, which libvkd3d's shader compiler cannot translate",
@@ -86,7 +86,7 @@ export const known: readonly Known[] = [
   {
     cases: /^operator\/(UN)?FOLD\/\d+\/f64/,
     findings: /refused: .*CompileOperator.*DXGI_ERROR_UNSUPPORTED/,
-    on: { leastLevel: 0x6400 },
+    on: { minLevel: 0x6400 },
     isFreedom: true,
     reason: "the documentation lists no data types: DirectML.dll makes both of float64 and then does not compile them",
     evidence:
@@ -111,8 +111,8 @@ export const known: readonly Known[] = [
     cases: /^special\/ELEMENT_WISE_DIVIDE\/\d+\/f32/,
     isFreedom: true,
     explains: ({ inputs }) => Math.abs(Number(inputs![1])) > 2 ** 126,
-    reason: "a quotient is the product with the reciprocal, which is a denormal for divisors at the end of the range",
-    evidence: "HLSL bounds a division by 2.5 units in the last place only where the reciprocal is normal",
+    reason: "a quotient is computed as a multiplication by the reciprocal, which is a denormal for divisors at the end of the range",
+    evidence: "HLSL bounds a division by 2.5 ULP only where the reciprocal is normal",
   },
   {
     cases: /^special\/ELEMENT_WISE_DIVIDE\/\d+\/[iu]\d/,
@@ -225,7 +225,7 @@ export const known: readonly Known[] = [
   {
     cases: /^operator\/RESAMPLE3\//,
     findings: /antialiased=1/,
-    on: { leastLevel: 0x6400 },
+    on: { minLevel: 0x6400 },
     reason:
       "the weights of DirectML.dll's antialiasing are written nowhere and follow the sizes' ratio instead of Scales; the software adapter stretches the triangle by 1 / scale and makes its weights sum to 1",
     evidence:
@@ -249,13 +249,13 @@ export const known: readonly Known[] = [
     cases: /^refusal\/(MATRIX_MULTIPLY_INTEGER_TO_FLOAT|QUANTIZED_LINEAR_(AVERAGE_POOLING|CONVOLUTION|MATRIX_MULTIPLY))\//,
     findings: /accepted instead of E_INVALIDARG: (?!.*ZeroPoint)/,
     reason: "Microsoft's library compares scales and data types by way of the zero points, and without these not at all",
-    evidence: "CreateOperator accepts scales of any rank, and A of uint8 beside B of uint32, where there are no zero points",
+    evidence: "CreateOperator accepts scales of any rank, and A of uint8 with B of uint32, where there are no zero points",
   },
   {
     cases: /^refusal\/GATHER\//,
     findings: /indices\.sizes/,
     reason: "sizes of indices before those that count may be other than 1 on Microsoft's library, which never reads their values",
-    evidence: "CreateOperator accepts them, and the output has no place for them",
+    evidence: "CreateOperator accepts them, and the output has no elements for them",
   },
   {
     cases: /^refusal\/(RNN|LSTM|GRU|MULTIHEAD_ATTENTION1?)\//,

@@ -105,8 +105,8 @@ function* fieldChanges(type: string, value: FieldValue): Generator<Changed<Field
     for (const [i, n] of [0, 1, 100].flatMap((n) => [[0, n] as const, [1, n] as const]))
       yield [`[${i}]=${n}`, replaced(value as readonly number[], i, n)];
   } else if (type.startsWith("enum:")) {
-    const most = Math.max(...Object.values(ENUMS[type.slice(5) as keyof typeof ENUMS]));
-    for (let n = 0; n <= most + 1; n++) if (n !== value) yield [`=${n > most ? "unknown" : n}`, n];
+    const largest = Math.max(...Object.values(ENUMS[type.slice(5) as keyof typeof ENUMS]));
+    for (let n = 0; n <= largest + 1; n++) if (n !== value) yield [`=${n > largest ? "unknown" : n}`, n];
   } else if (type !== "scalarUnion") yield* numberChanges(type, value as number);
 }
 

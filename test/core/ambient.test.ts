@@ -5,7 +5,7 @@ import { Ambient } from "../../src/core/ambient.ts";
 import { clean, eachDevice } from "../device.ts";
 
 /** Lets everything else that waits run, n times. */
-async function turns(n: number): Promise<void> {
+async function ticks(n: number): Promise<void> {
   for (let i = 0; i < n; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
@@ -27,8 +27,8 @@ describe("an ambient value", () => {
     const one = async (n: number): Promise<number[]> => {
       const seen = [ambient.value];
       for (let i = 0; i < 3; i++) {
-        await turns((n * 7 + i) % 4);
-        seen.push(ambient.value, await ambient.run(n + 100, async () => (await turns(n % 3), ambient.value)));
+        await ticks((n * 7 + i) % 4);
+        seen.push(ambient.value, await ambient.run(n + 100, async () => (await ticks(n % 3), ambient.value)));
       }
       return seen;
     };
@@ -41,10 +41,10 @@ describe("an ambient value", () => {
   test("is the outer one in what runs meanwhile, and after a rejection", async () => {
     const ambient = new Ambient("outside");
     const failing = ambient.run("inside", async () => {
-      await turns(2);
+      await ticks(2);
       throw new Error(ambient.value);
     });
-    await turns(1);
+    await ticks(1);
     expect(ambient.value).toBe("outside");
     await expect(failing).rejects.toThrow("inside");
     expect(ambient.value).toBe("outside");
@@ -53,9 +53,9 @@ describe("an ambient value", () => {
   test("that is set holds until the innermost function is over", async () => {
     const ambient = new Ambient(0);
     await ambient.run(1, async () => {
-      await turns(1);
+      await ticks(1);
       ambient.value = 2;
-      await turns(1);
+      await ticks(1);
       expect(ambient.value).toBe(2);
       ambient.run(3, () => {
         ambient.value = 4;
@@ -71,14 +71,14 @@ describe("an ambient value", () => {
     const ambient = new Ambient("outside");
     const later: string[] = [];
     const leaveRunning = (): void => {
-      void turns(2).then(() => later.push(ambient.value));
+      void ticks(2).then(() => later.push(ambient.value));
     };
     ambient.run("left", leaveRunning);
-    const pending = ambient.run("pending", () => turns(6));
+    const pending = ambient.run("pending", () => ticks(6));
     ambient.run("left too", leaveRunning);
     await ambient.run("around", async () => {
       ambient.run("left inside", leaveRunning);
-      await turns(4);
+      await ticks(4);
     });
     await pending;
     expect(later).toEqual(["outside", "outside", "around"]);
@@ -88,7 +88,7 @@ describe("an ambient value", () => {
     const ambient = new Ambient(0);
     // Does its work when it is awaited, as the queries of a database do.
     const lazily = async (done: (value: number) => void): Promise<void> => {
-      await turns(1);
+      await ticks(1);
       done(ambient.value);
     };
     const thenable: unknown = new Proxy({}, { has: () => true, get: () => lazily });
@@ -100,7 +100,7 @@ describe("an ambient value", () => {
     const ends: unknown[] = [];
     const end = (result: unknown): void => void ends.push([result, ambient.value]);
     ambient.run(1, () => "now", end);
-    await ambient.run(1, async () => (await turns(1), "later"), end);
+    await ambient.run(1, async () => (await ticks(1), "later"), end);
     await expect(ambient.run(1, () => Promise.reject(new Error("no")), end)).rejects.toThrow("no");
     expect(ends).toEqual([
       ["now", 0],
@@ -115,7 +115,7 @@ eachDevice("asynchronous", (device) => {
     clean(device, async () => {
       const w = dx.tensor([1, 2], { requiresGrad: true });
       const evaluate = async (n: number): Promise<boolean> => {
-        await turns(n);
+        await ticks(n);
         const loss = w.mul(2).sum();
         await loss.item();
         return loss.requiresGrad;
@@ -132,7 +132,7 @@ eachDevice("asynchronous", (device) => {
       w.dispose();
     }));
 
-  test("a training loop beside an evaluation", () =>
+  test("a training loop at the same time as an evaluation", () =>
     clean(device, async () => {
       const train = async (steps: number): Promise<number[]> => {
         const w = dx.tensor([0, 0], { requiresGrad: true });
@@ -163,7 +163,7 @@ eachDevice("asynchronous", (device) => {
 
   test("withDevice", async () => {
     const made = async (n: number): Promise<string> => {
-      await turns(n);
+      await ticks(n);
       const x = dx.ones([2]);
       const name = x.device.toString();
       await x.data();
@@ -183,14 +183,14 @@ eachDevice("asynchronous", (device) => {
         dx.scope(async () => {
           const x = dx.ones([4]).mul(n);
           inner.push(x);
-          await turns(n);
+          await ticks(n);
           const y = x.add(1);
           await dx.scope(async () => void (await y.mul(3).sum().data()));
-          await turns(5 - n);
+          await ticks(5 - n);
           expect(x.isDisposed || y.isDisposed).toBe(false);
           return y;
         });
-      const [outside, ...results] = await Promise.all([turns(2).then(() => dx.ones([4])), one(1), one(4), one(2)]);
+      const [outside, ...results] = await Promise.all([ticks(2).then(() => dx.ones([4])), one(1), one(4), one(2)]);
       expect(results.map((t) => t.sum().itemSync())).toEqual([8, 20, 12]);
       expect(outside.isDisposed).toBe(false);
       expect(inner.map((x) => x.isDisposed)).toEqual([true, true, true]);
@@ -204,7 +204,7 @@ eachDevice("asynchronous", (device) => {
         kept = dx.ones([2]);
         lost = dx.ones([2]);
         await dx.scope(async () => {
-          await turns(1);
+          await ticks(1);
           dx.keep(kept!);
         });
       });
@@ -217,7 +217,7 @@ eachDevice("asynchronous", (device) => {
       let left: Promise<dx.Tensor> | undefined;
       await dx.scope(async () => {
         dx.scope(() => {
-          left = turns(2).then(() => dx.ones([2]));
+          left = ticks(2).then(() => dx.ones([2]));
         });
         expect((await left!).isDisposed).toBe(false);
       });
@@ -229,8 +229,8 @@ eachDevice("asynchronous", (device) => {
       const double = dx.compile((x: dx.Tensor) => x.mul(2));
       const x = dx.tensor([1, 2], { requiresGrad: true });
       const flags = await Promise.all([
-        dx.noGrad(async () => (await turns(1), double(x).requiresGrad)),
-        turns(1).then(() => x.mul(2).requiresGrad),
+        dx.noGrad(async () => (await ticks(1), double(x).requiresGrad)),
+        ticks(1).then(() => x.mul(2).requiresGrad),
       ]);
       expect(flags).toEqual([false, true]);
       x.dispose();

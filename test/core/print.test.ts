@@ -54,9 +54,9 @@ eachDevice("printing", (device) => {
 
   test("long lines are broken, large tensors summarised", () =>
     clean(device, async () => {
-      const line = dx.arange(30).formatSync();
-      expect(line.split("\n").every((l) => l.length <= 80)).toBe(true);
-      expect(line.split("\n").length).toBe(at === "" ? 2 : 3);
+      const text = dx.arange(30).formatSync();
+      expect(text.split("\n").every((l) => l.length <= 80)).toBe(true);
+      expect(text.split("\n").length).toBe(at === "" ? 2 : 3);
       const large = dx.arange(1001 * 4, { dtype: "float32" }).reshape(1001, 4);
       expect(await large.format()).toBe(
         `tensor([[0.0000e+00, 1.0000e+00, 2.0000e+00, 3.0000e+00],\n        [4.0000e+00, 5.0000e+00, 6.0000e+00, 7.0000e+00],\n        [8.0000e+00, 9.0000e+00, 1.0000e+01, 1.1000e+01],\n        ...,\n        [3.9920e+03, 3.9930e+03, 3.9940e+03, 3.9950e+03],\n        [3.9960e+03, 3.9970e+03, 3.9980e+03, 3.9990e+03],\n        [4.0000e+03, 4.0010e+03, 4.0020e+03, 4.0030e+03]]${at})`,
@@ -112,7 +112,7 @@ eachDevice("printing", (device) => {
       { collect: true },
     ));
 
-  test("JavaScript's operators are refused, with the methods that take their places; text is text", () =>
+  test("JavaScript's operators are refused, with the methods that replace them; text is text", () =>
     clean(
       device,
       () => {

@@ -75,7 +75,7 @@ const absurd = [
   () => Object.defineProperty([], 0, { get: throwing, enumerable: true }),
 ];
 
-/** A good value, changed at one random place; what cannot be looked at is another value. */
+/** A good value, changed at one random index; what cannot be looked at is another value. */
 function changed(value) {
   try {
     return changedInside(value, 0);
@@ -325,27 +325,27 @@ function isLimited(options) {
 function call() {
   // Closing and faults are rare, so that there is something to work with.
   const name = one(names.filter((n) => !/closeDevice|injectFault|hold/.test(n) || next(40) === 0));
-  let given = args[name]();
+  let values = args[name]();
   const isGood = next(3) > 0;
   if (!isGood)
     for (let n = 1 + next(2); n > 0; n--) {
-      if (given.length === 0 || next(10) === 0) given = given.slice(0, next(given.length + 1));
-      else given[next(given.length)] = changed(one(given));
+      if (values.length === 0 || next(10) === 0) values = values.slice(0, next(values.length + 1));
+      else values[next(values.length)] = changed(one(values));
     }
   // Large memory is allowed to be had where nobody limits it: not here.
-  if (name === "openDevice" && !isLimited(given[2])) return;
-  if (name === "setDeviceOptions" && !isLimited(given[1])) return;
+  if (name === "openDevice" && !isLimited(values[2])) return;
+  if (name === "setDeviceOptions" && !isLimited(values[1])) return;
   counts.calls++;
   let result;
   try {
-    result = binding[name](...given);
+    result = binding[name](...values);
   } catch (error) {
     check(error);
     if (error?.kind === "removed" || error?.kind === "timeout") reopen();
     return;
   }
   counts.good++;
-  after[name]?.(result, given);
+  after[name]?.(result, values);
   if (name === "closeDevice") reopen();
 }
 

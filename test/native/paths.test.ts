@@ -88,7 +88,7 @@ describe("libraryPaths", () => {
     expect(libraryPaths(machine({ DXTENSOR_DIRECTML: "", DXTENSOR_LIBRARY_FOLDER: "" }))).toEqual(libraryPaths(machine()));
   });
 
-  it("looks for the software adapter beside the addon that there is", () => {
+  it("looks for the software adapter in the folder of the addon that exists", () => {
     const shipped = "/app/prebuilds/linux-x64/libdxtensor_software.so";
     expect(libraryPaths(machine({}, [shipped])).software).toBe(shipped);
     expect(libraryPaths(machine({ DXTENSOR_NATIVE: "/n/dxtensor.node" }, [shipped])).software).toBe("/n/libdxtensor_software.so");

@@ -1,4 +1,4 @@
-/** Shaders as parts of programs: eagerly, recorded beside operators of DirectML's, refused, and what a wrong one does to its device. */
+/** Shaders as parts of programs: eagerly, recorded together with operators of DirectML's, refused, and what a wrong one does to its device. */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import type { BindingRange, ProgramDescription, ShaderDescription } from "../../src/native/binding.ts";
@@ -59,7 +59,7 @@ eachDevice("shaders", (name) => {
     binding.releaseProgram(second);
   });
 
-  it("run over parts of a buffer without touching what is beside, and in place", () => {
+  it("run over parts of a buffer without touching neighbouring elements, and in place", () => {
     const { binding, id } = native();
     // All threads run past the end of the view; the shader's own bound is far away.
     const far = shader(relu, 1, [1 << 20]);
@@ -110,7 +110,7 @@ eachDevice("shaders", (name) => {
     binding.releaseProgram(made);
   });
 
-  it("are recorded beside DirectML's operators, with barriers between them", () => {
+  it("are recorded together with DirectML's operators, with barriers between them", () => {
     const { binding, id } = native();
     const tensor = { dataType: 1, sizes: [1, 1, 1, N], strides: null, sizeInBytes: SIZE };
     const IDENTITY = 1;

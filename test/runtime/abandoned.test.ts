@@ -31,7 +31,7 @@ it.each(
   180_000,
 );
 
-it.each(works.flatMap((work) => ["process.exit()", "process.exit() beside a worker"].map((how) => [how, work])))(
+it.each(works.flatMap((work) => ["process.exit()", "process.exit() with a worker"].map((how) => [how, work])))(
   "%s ends the process with %s",
   async (how, work) => {
     const { at, sums } = await end<{ at: number; sums: number[] }>(work, "dataSync", how);

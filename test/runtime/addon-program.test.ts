@@ -29,7 +29,7 @@ it("one operation becomes a graph over storages from the aligned offset on, with
   native.binding.releaseProgram(id);
 });
 
-it("a result is a value of its own: what is an input, turned, or a part of something is copied", () => {
+it("a result is a value of its own: an input, a transposed input, or a part of something is copied", () => {
   const results = (lower: Parameters<typeof define>[0]["lower"]): string[] => {
     const op = define({
       name: "test",

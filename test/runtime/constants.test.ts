@@ -56,7 +56,7 @@ eachDevice("filled tensors", (device) => {
     });
   });
 
-  test("a number that others take the place of stays for the call that asked for it", async () => {
+  test("a number that others replace stays for the call that asked for it", async () => {
     await clean(device, () => {
       const x = dx.tensor([0.5, 3.5, 9.5]);
       // So many numbers are kept that each of these calls finds its first one the oldest, or nearly, and its second one not at all.

@@ -1,4 +1,4 @@
-/** What was released is recognised, however often its place was used again. */
+/** What was released is recognised, however often its slot was used again. */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import type { ProgramDescription } from "../../src/native/binding.ts";
@@ -36,7 +36,7 @@ it("a buffer's number is given once", () => {
     const handle = binding.allocate(id, 16, owner);
     expect(handle > last, "numbers that rise").toBe(true);
     last = handle;
-    // Some live on, so that the table grows and their places are passed by.
+    // Some live on, so that the table grows and their slots are skipped.
     if (i % 500 === 0) held.push(handle);
     else binding.release(handle);
   }

@@ -10,7 +10,7 @@ it("the host sees a view's elements in row-major order, and its results lie on t
   const part = all.slice(0, 1, 3).slice(1, 1, 3);
   const det = dx.linalg.det(part);
   expect([det.itemSync(), det.device, det.dtype]).toEqual([expect.closeTo(5, 5), all.device, "float32"]);
-  const turned = dx.linalg.inv(
+  const transposed = dx.linalg.inv(
     dx
       .tensor([
         [1, 2],
@@ -18,13 +18,13 @@ it("the host sees a view's elements in row-major order, and its results lie on t
       ])
       .t(),
   );
-  expect(turned.toArraySync()).toEqual([
+  expect(transposed.toArraySync()).toEqual([
     [1, 0],
     [-0.5, 0.25],
   ]);
 });
 
-it("counts beside the fallbacks, and waits for what is queued", () => {
+it("counts separately from the fallbacks, and waits for what is queued", () => {
   const before = dx.fallbackStats();
   const x = dx.eye(3).mul(2).add(1);
   expect(dx.linalg.det(x).itemSync()).toBeCloseTo(20, 4);

@@ -8,7 +8,7 @@ export function hourglass(dx, device, elements, count) {
   const before = dx.counters(device).dispatchesRecorded;
   let resident = 0;
   let pooled = 0;
-  let most = 0;
+  let peak = 0;
   for (let i = 0; i < count; i++) {
     x = dx.add(x, one);
     if (i === Math.floor(count / 10)) {
@@ -16,7 +16,7 @@ export function hourglass(dx, device, elements, count) {
       resident = process.memoryUsage.rss();
       pooled = dx.memoryStatistics(device).pooledInBytes;
     } else if (i > count / 10 && i % Math.floor(count / 20) === 0) {
-      most = Math.max(most, dx.memoryStatistics(device).pooledInBytes);
+      peak = Math.max(peak, dx.memoryStatistics(device).pooledInBytes);
     }
   }
   const value = Number(x.dataSync()[elements - 1]);
@@ -24,7 +24,7 @@ export function hourglass(dx, device, elements, count) {
     value,
     recorded: dx.counters(device).dispatchesRecorded - before,
     residentGrowth: (process.memoryUsage.rss() - resident) / 2 ** 20,
-    pooledGrowth: most / pooled,
+    pooledGrowth: peak / pooled,
   };
 }
 

@@ -21,7 +21,7 @@ it("numbers outside are named, whatever the dtype, and however the tensor came t
   }
   expect(check(at([0, -1]), { length: 3 })).toMatch(/received -1/);
   expect(check(at([0, -3]), { length: 3, wraps: true })).toBeNull();
-  expect(check(at([0, -4]), { length: 3, wraps: true, argument: "places" })).toMatch(/places must be .*\[-3, 2\]; received -4/);
+  expect(check(at([0, -4]), { length: 3, wraps: true, argument: "index" })).toMatch(/index must be .*\[-3, 2\]; received -4/);
   expect(check(at([0, -100]), { length: 3, except: -100 })).toBeNull();
   expect(check(at([0, -99]), { length: 3, except: -100 })).toMatch(/received -99/);
 });

@@ -31,7 +31,7 @@ function times(a: Float64Array, b: Float64Array, m: number, k: number, n: number
   for (let j = 0; j < n; j++) for (let p = 0; p < k; p++) for (let i = 0; i < m; i++) out[j * m + i]! += a[p * m + i]! * b[j * k + p]!;
   return out;
 }
-function turned(m: number, n: number, a: Float64Array): Float64Array {
+function transpose(m: number, n: number, a: Float64Array): Float64Array {
   const out = new Float64Array(m * n);
   for (let j = 0; j < n; j++) for (let i = 0; i < m; i++) out[i * n + j] = a[j * m + i]!;
   return out;
@@ -67,7 +67,7 @@ test("the addon says why a library can't be opened, and refuses what it can't ca
   }
 });
 
-test("DXTENSOR_LAPACK stands for all other places", () => {
+test("DXTENSOR_LAPACK replaces all other paths", () => {
   const where = { ...surroundings(), platform: "linux", arch: "x64", cwd: "/here", env: {} };
   expect(lapackPaths({ ...where, env: { DXTENSOR_LAPACK: "portable" } })).toBe(null);
   expect(lapackPaths({ ...where, env: { DXTENSOR_LAPACK: "lib/mine.so" } })).toEqual(["/here/lib/mine.so"]);
@@ -83,17 +83,17 @@ test("DXTENSOR_LAPACK stands for all other places", () => {
 describe.each(engines.map((e) => [e.name, e] as const))("%s", (_, e) => {
   test.each(sizes)("cholesky, lu and triangular systems of order %i", (n) => {
     const b = numbers(n * n, n);
-    const spd = times(b, turned(n, n, b), n, n, n).map((x, i) => x + (i % (n + 1) === 0 ? 1 : 0));
+    const spd = times(b, transpose(n, n, b), n, n, n).map((x, i) => x + (i % (n + 1) === 0 ? 1 : 0));
     const l = spd.slice();
     expect(e.cholesky(n, l)).toBe(0);
     for (let j = 0; j < n; j++) l.fill(0, j * n, j * n + j);
-    near(times(l, turned(n, n, l), n, n, n), spd);
+    near(times(l, transpose(n, n, l), n, n, n), spd);
     for (const transposed of [false, true]) {
       const factors = b.slice();
       const pivots = new Int32Array(n);
       expect(e.lu(n, n, factors, pivots)).toBe(0);
       const x = numbers(3 * n, 7);
-      const right = times(transposed ? turned(n, n, b) : b, x, n, n, 3);
+      const right = times(transposed ? transpose(n, n, b) : b, x, n, n, 3);
       e.luSolve(n, 3, factors, pivots, right, transposed);
       near(right, x, 1e-8);
       for (const upper of [false, true])
@@ -102,7 +102,7 @@ describe.each(engines.map((e) => [e.name, e] as const))("%s", (_, e) => {
             const [r, c] = [i % n, Math.floor(i / n)];
             return r === c ? (unit ? 1 : v + 3) : (upper ? r < c : r > c) ? v : 0;
           });
-          const y = times(transposed ? turned(n, n, t) : t, x, n, n, 3);
+          const y = times(transposed ? transpose(n, n, t) : t, x, n, n, 3);
           e.triangularSolve(
             n,
             3,
@@ -115,7 +115,7 @@ describe.each(engines.map((e) => [e.name, e] as const))("%s", (_, e) => {
     }
   });
 
-  test("matrices that are not positive definite or singular are told with their place", () => {
+  test("matrices that are not positive definite or singular are reported with their index", () => {
     expect(e.cholesky(2, Float64Array.of(1, 2, 2, 1))).toBe(2);
     expect(e.cholesky(1, Float64Array.of(-1))).toBe(1);
     expect(e.lu(3, 3, Float64Array.of(1, 0, 0, 1, 0, 0, 0, 0, 1), new Int32Array(3))).toBe(2);
@@ -154,7 +154,7 @@ describe.each(engines.map((e) => [e.name, e] as const))("%s", (_, e) => {
     q.set(factors.subarray(0, m * k));
     e.reflectorProduct(m, m, k, q, tau);
     near(times(q, r, m, m, n), a);
-    near(times(turned(m, m, q), q, m, m, m), identity(m));
+    near(times(transpose(m, m, q), q, m, m, m), identity(m));
   });
 
   test.each([
@@ -177,8 +177,8 @@ describe.each(engines.map((e) => [e.name, e] as const))("%s", (_, e) => {
         expect(info).toBe(0);
         const k = Math.min(m, n);
         const [rows, columns] = vectors === "all" ? [n, m] : [k, k];
-        near(times(turned(m, columns, u), u, columns, m, columns), identity(columns), 1e-12);
-        near(times(vt, turned(rows, n, vt), rows, n, rows), identity(rows), 1e-12);
+        near(times(transpose(m, columns, u), u, columns, m, columns), identity(columns), 1e-12);
+        near(times(vt, transpose(rows, n, vt), rows, n, rows), identity(rows), 1e-12);
         const scaled = new Float64Array(m * k);
         for (let j = 0; j < k; j++) for (let i = 0; i < m; i++) scaled[j * m + i] = u[j * m + i]! * s[j]!;
         const right = new Float64Array(k * n);
@@ -205,7 +205,7 @@ describe.each(engines.map((e) => [e.name, e] as const))("%s", (_, e) => {
       for (let j = 1; j < n; j++) v.fill(99, j * n, j * n + j);
       const w = new Float64Array(n);
       expect(e.symmetricEigen(n, v, w)).toBe(0);
-      near(times(turned(n, n, v), v, n, n, n), identity(n), 1e-12);
+      near(times(transpose(n, n, v), v, n, n, n), identity(n), 1e-12);
       near(
         times(a, v, n, n, n),
         v.map((x, i) => x * w[Math.floor(i / n)]!),

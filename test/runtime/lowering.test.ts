@@ -85,7 +85,7 @@ eachMode("bfloat16", (device, { run }) => {
       expect(numbers(run((x) => dx.sub(x, x), half([Infinity, 1])))).toEqual([NaN, 0]);
     }));
 
-  test("views at odd places, transposed, broadcast and with gaps", () =>
+  test("views at odd offsets, transposed, broadcast and with gaps", () =>
     clean(device, () => {
       const x = half(
         Array.from({ length: 60 }, (_, i) => i - 20),
@@ -145,7 +145,7 @@ eachMode("bfloat16", (device, { run }) => {
       expect(dtypes((t) => dx.where(dx.lt(t, 1), t, dx.ones([2])))).toBe("float32");
     }));
 
-  test("writes in place: the whole, a range, and every second place", () =>
+  test("writes in place: the whole, a range, and every second element", () =>
     clean(device, () => {
       const y = run(
         (x) => {
@@ -163,7 +163,7 @@ eachMode("bfloat16", (device, { run }) => {
       expect(numbers(y)).toEqual([once(1.5 * tenth), 5, once(7 * tenth), 4.5, once(5.5 * tenth), 6.5]);
     }));
 
-  test("gradients of bfloat16 leaves are bfloat16, of float32 leaves beside them float32", () =>
+  test("gradients of bfloat16 leaves are bfloat16, of float32 leaves of the same function float32", () =>
     clean(device, () => {
       const [a, b] = [half([1, 2, 3], [1, 3]).requiresGrad_(), dx.tensor([[0.5], [0.25], [2]]).requiresGrad_()];
       const grads = run((x, w) => dx.grad([dx.sum(dx.square(dx.matmul(x.to("float32"), w)))], [x, w]).map((g) => g!), a, b);
@@ -191,9 +191,9 @@ eachDevice("bfloat16", (device) => {
         ];
         const compiled = dx.compile(body);
         for (let i = 0; i < 3; i++) {
-          const given = inputs();
-          const want = body(...given);
-          compiled(...given).forEach((t, k) => expect(t.dataSync()).toEqual(want[k]!.dataSync()));
+          const operands = inputs();
+          const want = body(...operands);
+          compiled(...operands).forEach((t, k) => expect(t.dataSync()).toEqual(want[k]!.dataSync()));
         }
         compiled.dispose();
       },
@@ -288,8 +288,8 @@ describe("float64", () => {
   test("becomes integers with all its digits, what lies outside as in PyTorch", () =>
     clean("cpu", () => {
       const x = dx.tensor([16777217.9, -16777217.9, 2147483647.5, -2147483648, 2147483648, 2 ** 53 - 1, NaN], { dtype: "float64" });
-      const least = -2147483648;
-      expect(x.to("int32").toArraySync()).toEqual([16777217, -16777217, 2147483647, least, least, least, least]);
+      const min = -2147483648;
+      expect(x.to("int32").toArraySync()).toEqual([16777217, -16777217, 2147483647, min, min, min, min]);
       const long = dx.tensor([2 ** 53 - 1, -(2 ** 63), 2 ** 63 - 1024, 2 ** 63, Infinity], { dtype: "float64" });
       expect(long.to("int64").toArraySync()).toEqual([2n ** 53n - 1n, -(2n ** 63n), 2n ** 63n - 1024n, -(2n ** 63n), -(2n ** 63n)]);
     }));

@@ -78,11 +78,11 @@ describe("a removed device", () => {
     const old = make();
     count(old[1]!);
     dx.closeDevice("cpu");
-    const fresh = make();
+    const next = make();
     for (const t of [...old, state]) t.dispose();
     count.dispose();
-    fresh.forEach((t, i) => expect(t.max().itemSync()).toBe(i));
-    for (const t of fresh) t.dispose();
+    next.forEach((t, i) => expect(t.max().itemSync()).toBe(i));
+    for (const t of next) t.dispose();
   });
 
   it("is told to other threads as theirs was caused elsewhere, and every thread opens a fresh one", async () => {

@@ -4,7 +4,7 @@ import { alone, flatDesc, wayOf } from "../../src/runtime/write.ts";
 import { eachDevice } from "../device.ts";
 
 eachDevice("the way of a value into a storage", () => {
-  test("is the whole, a range, or places", () => {
+  test("is the whole, a range, or indices", () => {
     const x = dx.arange(6, { dtype: "float32" }).reshape([2, 3]);
     expect(wayOf(x)).toEqual({ kind: "whole" });
     expect(wayOf(x.reshape(-1))).toEqual({ kind: "whole" });
@@ -15,13 +15,13 @@ eachDevice("the way of a value into a storage", () => {
     expect(flatDesc(x.select(1, 2)).shape).toEqual([6]);
   });
 
-  test("has each place once", () => {
+  test("has each index once", () => {
     const x = dx.zeros([2, 1]);
     const wide = x.expand(2, 3);
     expect(alone(wide.desc, wide.desc).shape).toEqual([2, 1]);
     expect(alone(wide.desc, dx.ones([2, 3]).desc)).toMatchObject({ shape: [2, 1], strides: [3, 1] });
     expect(alone(x.desc, x.desc)).toBe(x.desc);
-    const turned = dx.zeros([2, 3]).t();
-    expect(alone(turned.desc, turned.desc)).toBe(turned.desc);
+    const transposed = dx.zeros([2, 3]).t();
+    expect(alone(transposed.desc, transposed.desc)).toBe(transposed.desc);
   });
 });

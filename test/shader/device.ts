@@ -29,9 +29,9 @@ function operationOf(kernel: Kernel): (run: Run) => Tensor[] {
     name: source.name,
     traits: { users: true },
     infer: (_, attrs) => outputs.map((b) => ({ shape: attrs.outputs[b.name]!, dtype: dtypes[b.element] })),
-    lower: (g, given, attrs, results) => {
+    lower: (g, expressions, attrs, results) => {
       const shapes = Object.fromEntries([
-        ...inputs.map((b, i) => [b.name, given[i]!.sizes]),
+        ...inputs.map((b, i) => [b.name, expressions[i]!.sizes]),
         ...outputs.map((b, i) => [b.name, results[i]!.shape]),
       ]);
       const facts = { shapes, params: attrs.params ?? {} };
@@ -41,11 +41,11 @@ function operationOf(kernel: Kernel): (run: Run) => Tensor[] {
       const call = kernel.program.call(traits, kernel.groups(facts), facts, {
         fills,
       });
-      return g.shader(call, given, results.map(({ dtype, shape }) => ({ dtype, sizes: shape }))); // prettier-ignore
+      return g.shader(call, expressions, results.map(({ dtype, shape }) => ({ dtype, sizes: shape }))); // prettier-ignore
     },
     grad: null,
   });
-  return ({ inputs: given, ...attrs }) => dispatch(operation, inputs.map((b) => given[b.name]!), attrs); // prettier-ignore
+  return ({ inputs: tensors, ...attrs }) => dispatch(operation, inputs.map((b) => tensors[b.name]!), attrs); // prettier-ignore
 }
 
 /** The outputs of a kernel, by name. */

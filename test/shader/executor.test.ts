@@ -18,19 +18,19 @@ function tensorOf(name: "x" | "h" | "i", words: Uint32Array): dx.Tensor {
 }
 
 eachDevice("random shaders", (device) => {
-  // A GPU may fuse a product and a sum: then a comparison of two results may go the other way.
-  it.skipIf(isMicrosoft(device))(`${COUNT} of them, without texels and with (our executor only: drivers fuse products and sums)`, () => {
+  // A GPU may fuse a multiplication and an addition: then a comparison of two results may go the other way.
+  it.skipIf(isMicrosoft(device))(`${COUNT} of them, without texels and with (our executor only: drivers use fused multiply-add)`, () => {
     for (const [seed, seesTexels] of Array.from({ length: COUNT }, (_, i) => [false, true].map((b) => [i + 1, b] as const)).flat()) {
       const source = randomShader(seed);
       const expected = randomBuffers(seed);
       const uniforms = randomUniforms(seed);
       evaluateShader(source, { groups: GROUPS, buffers: expected, uniforms });
-      const given = randomBuffers(seed);
+      const buffers = randomBuffers(seed);
       const program = new ShaderProgram(source);
       const made = runKernel(
         { program, groups: () => GROUPS, inPlace: false, updates: false },
         {
-          inputs: { x: tensorOf("x", given["x"]!), h: tensorOf("h", given["h"]!), i: tensorOf("i", given["i"]!) },
+          inputs: { x: tensorOf("x", buffers["x"]!), h: tensorOf("h", buffers["h"]!), i: tensorOf("i", buffers["i"]!) },
           outputs: { y: [SIZES.y], k: [SIZES.k], n: [SIZES.n] },
           params: { scale: uniforms["scale"]!, count: uniforms["count"]! },
           zeros: true,

@@ -31,7 +31,7 @@ describe("from measurements to sizes", () => {
     expect(sizes([of(256, 2, { shader: "softmax" }), of(1024, 2, { shader: "softmax" })])).toEqual([[256, 1024]]);
   });
 
-  it("keeps dtypes, operations and places apart", () => {
+  it("keeps dtypes, operations and contexts apart", () => {
     const list = [of(8, 2), of(8, 2, { dtype: "float16" }), of(8, 0.5, { place: "compiled" }), of(8, 2, { shader: "gelu" })];
     expect(rangesOf(list).map((r) => `${r.shader} ${r.dtype} ${r.place}`)).toEqual([
       "relu float32 alone",
@@ -44,7 +44,7 @@ describe("from measurements to sizes", () => {
     expect(sizes([of(10, 2), of(20, 3, { isWrong: true })])).toEqual([]);
   });
 
-  it("is shown with ratios", () => {
+  it("is printed with ratios", () => {
     const list = [of(10, 0.5), of(20, 2), of(40, null), of(80, 3, { shader: "gelu", isWrong: true })];
     expect(table(list).split("\n").map((line) => line.replaceAll(/ +/g, " "))).toEqual([
       "operation dtype call size DirectML shader ratio",

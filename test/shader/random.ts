@@ -1,4 +1,4 @@
-/** Random shaders without races: each thread writes its own places, shared memory is exchanged across barriers. */
+/** Random shaders without races: each thread writes its own elements, shared memory is exchanged across barriers. */
 import { Scope } from "../../src/shader/language.ts";
 import type { Shader } from "../../src/shader/ir.ts";
 import { Float, Int, Uint, type Bool, type Typed } from "../../src/shader/numbers.ts";

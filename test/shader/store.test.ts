@@ -27,10 +27,10 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-const of = (shader: Measurement["shader"], place: Measurement["place"], extent: number, ratio: number): Measurement => ({
+const of = (shader: Measurement["shader"], context: Measurement["place"], extent: number, ratio: number): Measurement => ({
   shader,
   dtype: "float32",
-  place,
+  place: context,
   extent,
   directml: ratio,
   byShader: 1,
@@ -64,7 +64,7 @@ eachDevice("measurements", (name) => {
     expect([both(64), both(32)]).toEqual([[1, 0], [0, 0]]); // prettier-ignore
     keep(of("relu", "alone", 64, 0.5), of("relu", "compiled", 64, 2));
     expect([both(64), both(1024), both(32)]).toEqual([[0, 1], [0, 1], [0, 0]]); // prettier-ignore
-    // A product takes the activation into it.
+    // A GEMM fuses the activation.
     const behind = dx.compile((x: dx.Tensor) => dx.relu(dx.matmul(x, x)));
     expect(launched(() => behind(dx.ones([8, 8])))).toBe(0);
     behind.dispose();

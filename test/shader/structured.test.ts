@@ -25,21 +25,21 @@ interface Unguarded {
   loadsInside(at: Uint, count: number): Float[];
   storesInside(at: Uint, values: readonly Float[]): void;
 }
-/** x is read, four elements at once, from a place on. */
+/** x is read, four elements at once, from an index on. */
 const reads = (at: (s: S) => Uint): number => strides((s) => s.buffers.out.store(s.thread, s.buffers.x.loads(at(s), 4)[3]!))[0]!;
 
 describe("a buffer", () => {
   it.each<readonly [string, number, (s: S) => Uint]>([
-    ["a multiple by a product", 16, (s) => s.thread.mul(4)],
+    ["a multiple by a multiplication", 16, (s) => s.thread.mul(4)],
     ["a multiple by a shift", 16, (s) => s.thread.shiftLeft(3)],
     ["sums and choices of multiples", 16, (s) => s.local.lt(3).select(s.thread.mul(8).add(4), s.thread.mul(12).sub(8))],
     ["bits that are cut off", 16, (s) => s.thread.and(0xfffffffc)],
     ["the rest of a multiple", 16, (s) => s.thread.mul(4).mod(20)],
     ["the half of a multiple of eight", 16, (s) => s.thread.mul(8).shiftRight(1)],
     ["a constant", 16, (s) => s.u32(32)],
-    ["any place", 0, (s) => s.thread],
+    ["any index", 0, (s) => s.thread],
     ["a multiple of two", 0, (s) => s.thread.mul(2)],
-    ["a product with a number of the launch", 0, (s) => s.local.mul(s.params.n)],
+    ["a multiplication by a number of the launch", 0, (s) => s.local.mul(s.params.n)],
     ["a multiple and one", 0, (s) => s.thread.mul(4).add(1)],
     ["a quotient", 0, (s) => s.thread.mul(12).div(3)],
   ])("is read at %s", (_, stride, at) => {

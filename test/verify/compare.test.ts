@@ -17,7 +17,7 @@ describe("comparison", () => {
     expect(differ(floats(Infinity), floats(-Infinity), { ulps: 9, absolute: 9, relative: 9 })?.count).toBe(1);
   });
 
-  it("counts units of the last place", () => {
+  it("counts ULP", () => {
     const next = 1 + 2 ** -23;
     expect(differ(floats(next), floats(1), { ...exact, ulps: 1 })).toBeNull();
     expect(differ(floats(1 + 2 ** -22), floats(1), { ...exact, ulps: 1 })?.maxUlps).toBe(2);

@@ -1,5 +1,5 @@
 /** Matrix multiplication. Transposed and strided operands are read in place by DirectML's GEMM. */
-import { product } from "../../core/padded-axes.ts";
+import { matmulAxes } from "../../core/padded-axes.ts";
 import { isGradEnabled } from "../../autograd/grad-mode.ts";
 import { matmulShader } from "../../shader/kernels/select.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
@@ -107,7 +107,7 @@ const matmulOp = define({
     needs[1] ? weightGradient(a!, dy, specs[1]!.shape) : null,
   ],
   saves: { inputs: ([a, b]) => [...(b ? [0] : []), ...(a ? [1] : [])], outputs: false },
-  padded: product(0, 1, (rank) => rank - 2),
+  padded: matmulAxes(0, 1, (rank) => rank - 2),
   whenEmpty: 0,
 });
 
@@ -130,7 +130,7 @@ const vectorOp = define({
     needs[1] ? (dy.rank === 0 ? mul(dy, a!) : matmul(transpose(asRows(a!), 0, 1), reshape(dy, [dy.size]))) : null,
   ],
   saves: { inputs: ([a, b]) => [...(b ? [0] : []), ...(a ? [1] : [])], outputs: false },
-  padded: product(0, 1, () => 0),
+  padded: matmulAxes(0, 1, () => 0),
   whenEmpty: 0,
 });
 
@@ -247,7 +247,7 @@ const addmmOp = define<Scale>({
     ];
   },
   saves: { inputs: ([, a, b]) => [...(b ? [1] : []), ...(a ? [2] : [])], outputs: false },
-  padded: product(1, 2, (rank) => rank - 2),
+  padded: matmulAxes(1, 2, (rank) => rank - 2),
 });
 
 function addMatmul(
@@ -334,7 +334,7 @@ const linearOp = define({
     ];
   },
   saves: { inputs: ([x, w]) => [...(w ? [0] : []), ...(x ? [1] : [])], outputs: false },
-  padded: product(0, 1, (rank) => rank - 1),
+  padded: matmulAxes(0, 1, (rank) => rank - 1),
 });
 
 /**

@@ -1,7 +1,7 @@
 /** Batch and layer normalization: over the batch, over the last axes. @functional */
 import { byPosition, oneByPosition } from "../declare/positional.ts";
 import { scalarTensor } from "../../runtime/constants.ts";
-import { asItIs, beside, type Padding } from "../../core/padded-axes.ts";
+import { asItIs, unpaddedAxes, type Padding } from "../../core/padded-axes.ts";
 import { layerNormShader, normGradientShader } from "../../shader/kernels/select.ts";
 import { isGradEnabled, noGrad } from "../../autograd/grad-mode.ts";
 import { tie } from "../../autograd/tie.ts";
@@ -165,7 +165,7 @@ const batchNormOp = define<Epsilon>({
     );
   },
   saves: { inputs: [0, 1, 2, 3], outputs: false },
-  padded: beside(() => [1]),
+  padded: unpaddedAxes(() => [1]),
 });
 
 /** Options of batchNorm(). Reference: torch.nn.functional.batch_norm. */
@@ -339,7 +339,7 @@ const layerNormOp: Definition<LayerAttributes> = define<LayerAttributes>({
     );
   },
   saves: { inputs: [0, 1], outputs: false },
-  padded: beside(({ axes }, rank) => lastAxes(axes, rank)),
+  padded: unpaddedAxes(({ axes }, rank) => lastAxes(axes, rank)),
 });
 
 const lastAxes = (axes: number, rank: number): number[] => Array.from({ length: axes }, (_, i) => rank - axes + i);

@@ -1,5 +1,5 @@
 /** Distances and normalization: cdist, pdist, cosineSimilarity, normalize. */
-import { product } from "../../core/padded-axes.ts";
+import { matmulAxes } from "../../core/padded-axes.ts";
 import { isGradEnabled, noGrad } from "../../autograd/grad-mode.ts";
 import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
@@ -60,7 +60,7 @@ const euclideanOp: Definition<undefined> = define({
     ];
   },
   saves: { inputs: [0, 1], outputs: true },
-  padded: product(0, 1, (rank) => rank - 1),
+  padded: matmulAxes(0, 1, (rank) => rank - 1),
 });
 
 const pairedRows = (a: Shape, b: Shape): number[] => [...broadcastShapes("cdist", a.slice(0, -2), b.slice(0, -2)), a.at(-2)!, b.at(-2)!];

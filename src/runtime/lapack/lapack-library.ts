@@ -30,13 +30,13 @@ class Library implements Engine {
   }
 
   /**
-   * Calls a routine with as much working space as it says it wants, or the addon's least: `call` is given the space and its length, -1 for
+   * Calls a routine with as much working space as it says it wants, or the addon's minimum: `call` is given the space and its length, -1 for
    * the question.
    */
-  #spacious(call: (work: Float64Array, length: number) => number, least = 1): number {
+  #spacious(call: (work: Float64Array, length: number) => number, minimum = 1): number {
     const question = new Float64Array(1);
     call(question, -1);
-    const length = Math.max(least, Math.ceil(question[0]!));
+    const length = Math.max(minimum, Math.ceil(question[0]!));
     return call(new Float64Array(length), length);
   }
 

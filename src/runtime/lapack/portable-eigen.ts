@@ -157,7 +157,7 @@ function substitute(n: number, { re, im }: Complex): Complex {
   const out: Complex = { re: new Float64Array(n * n), im: new Float64Array(n * n) };
   let whole = 0;
   for (let i = 0; i < n * n; i++) whole = Math.max(whole, Math.abs(re[i]!) + Math.abs(im[i]!));
-  const least = Math.max(EPSILON * whole, 1e-100);
+  const tiny = Math.max(EPSILON * whole, 1e-100);
   for (let k = 0; k < n; k++) {
     const [x, y] = [out.re.subarray(k * n, (k + 1) * n), out.im.subarray(k * n, (k + 1) * n)];
     x[k] = 1;
@@ -169,7 +169,7 @@ function substitute(n: number, { re, im }: Complex): Complex {
         si -= re[at]! * y[j]! + im[at]! * x[j]!;
       }
       let [dr, di] = [re[i * n + i]! - re[k * n + k]!, im[i * n + i]! - im[k * n + k]!];
-      if (Math.abs(dr) + Math.abs(di) < least) [dr, di] = [least, 0];
+      if (Math.abs(dr) + Math.abs(di) < tiny) [dr, di] = [tiny, 0];
       const size = dr * dr + di * di;
       x[i] = (sr * dr + si * di) / size;
       y[i] = (si * dr - sr * di) / size;
@@ -207,7 +207,7 @@ function paired(n: number, re: Float64Array, im: Float64Array, v: Complex): Omit
   const out = { re: new Float64Array(n), im: new Float64Array(n), vectorsRe: new Float64Array(n * n), vectorsIm: new Float64Array(n * n) };
   const isTaken = new Array<boolean>(n).fill(false);
   let index = 0;
-  const put = (k: number, x: number, y: number, sign: number): void => {
+  const append = (k: number, x: number, y: number, sign: number): void => {
     out.re[index] = x;
     out.im[index] = sign * y;
     for (let i = 0; i < n; i++) {
@@ -223,14 +223,14 @@ function paired(n: number, re: Float64Array, im: Float64Array, v: Complex): Omit
     const far = (j: number): number => Math.hypot(re[j]! - re[k]!, im[j]! + im[k]!);
     for (let j = k + 1; j < n; j++) if (!isTaken[j] && (other < 0 || far(j) < far(other))) other = j;
     if (other < 0 || far(other) >= Math.abs(im[k]!)) {
-      put(k, re[k]!, 0, 1);
+      append(k, re[k]!, 0, 1);
       continue;
     }
     isTaken[other] = true;
     const upper = im[k]! > 0 ? k : other;
     const [x, y] = [(re[k]! + re[other]!) / 2, Math.abs(im[k]! - im[other]!) / 2];
-    put(upper, x, y, 1);
-    put(upper, x, y, -1);
+    append(upper, x, y, 1);
+    append(upper, x, y, -1);
   }
   return out;
 }

@@ -1,4 +1,4 @@
-/** Gives virtual registers their places: linear scan over the instructions, components of one register after the other. */
+/** Assigns physical registers to virtual ones: linear scan over the instructions, components of one register after the other. */
 import { registersRead, registersWritten, type Instruction, type Register } from "./instructions.ts";
 
 /** Loops as [first, last] instruction. */

@@ -44,14 +44,14 @@ export interface CompiledShader {
 }
 
 /** Root constants that a launch may have. */
-export const MOST_UNIFORMS = 32;
+export const MAX_UNIFORMS = 32;
 /** Buffers: u0 to u7 are there on every device. */
-export const MOST_BUFFERS = 8;
-/** The form of a view of texels, beside bytes of a structure and 0 for raw. */
+export const MAX_BUFFERS = 8;
+/** The form of a texel view. Other forms: a structure's bytes, 0 for raw. */
 const TEXELS = 255;
 
-/** Where memory is seen as texels: its own place, where there are no other accesses to it, else one behind all buffers. */
-function placesOfTexels({ buffers, body }: Shader, texels: ReadonlySet<Memory>): Map<Memory, number> {
+/** Slots of the texel views: the buffer's own slot if all its accesses are to texels, else a slot behind all buffers. */
+function slotsOfTexels({ buffers, body }: Shader, texels: ReadonlySet<Memory>): Map<Memory, number> {
   const others = new Set<Memory>();
   for (const s of allStatements(body)) if ("memory" in s && !("texel" in s)) others.add(s.memory);
   let next = buffers.length;
@@ -60,19 +60,19 @@ function placesOfTexels({ buffers, body }: Shader, texels: ReadonlySet<Memory>):
 
 export function emitShader(source: Shader, { seesTexels, roundsHalf }: ShaderTraits): CompiledShader {
   const { shader, strides, texels } = structured(simplify(lower(simplify(source), roundsHalf)), seesTexels);
-  const places = placesOfTexels(shader, texels);
-  if (shader.uniforms.length > MOST_UNIFORMS)
-    throw new ShaderError(shader.name, `it uses ${shader.uniforms.length} sizes and numbers; a launch carries ${MOST_UNIFORMS}`, "");
-  const emitter = new Emission(shader, places);
+  const slots = slotsOfTexels(shader, texels);
+  if (shader.uniforms.length > MAX_UNIFORMS)
+    throw new ShaderError(shader.name, `it uses ${shader.uniforms.length} sizes and numbers; a launch carries ${MAX_UNIFORMS}`, "");
+  const emitter = new Emission(shader, slots);
   emitter.block(shader.body);
   emitter.add("ret");
   const { code } = emitter;
-  const behind = [...places].filter(([m, slot]) => slot !== m.slot);
+  const behind = [...slots].filter(([m, slot]) => slot !== m.slot);
   const registers = allocate(code, emitter.variables);
   const declarations = [
     ...declaration("dcl_thread_group", shader.threads, 1, 1),
     ...(shader.uniforms.length === 0 ? [] : declareConstants(Math.ceil(shader.uniforms.length / 4))),
-    ...shader.buffers.flatMap((b) => (places.get(b) === b.slot ? declareTexels(b.slot) : declareBuffer(b.slot, strides.get(b) ?? 0))),
+    ...shader.buffers.flatMap((b) => (slots.get(b) === b.slot ? declareTexels(b.slot) : declareBuffer(b.slot, strides.get(b) ?? 0))),
     ...behind.flatMap(([, slot]) => declareTexels(slot)),
     ...shader.shared.flatMap((m) => declareShared(m.slot, 4 * m.length, strides.get(m) ?? 0)),
     ...(emitter.groups === 0 ? [] : declareInput("group", emitter.groups)),
@@ -88,7 +88,7 @@ export function emitShader(source: Shader, { seesTexels, roundsHalf }: ShaderTra
     { name: "SHEX", words },
   ]);
   const views = Uint8Array.from([
-    ...shader.buffers.flatMap((b) => [b.slot, places.get(b) === b.slot ? TEXELS : (strides.get(b) ?? 0)]),
+    ...shader.buffers.flatMap((b) => [b.slot, slots.get(b) === b.slot ? TEXELS : (strides.get(b) ?? 0)]),
     ...behind.flatMap(([m]) => [m.slot, TEXELS]),
   ]);
   return { bytes, views, uniforms: shader.uniforms, instructions: code.length, registers };
@@ -102,7 +102,7 @@ function wordOf(type: Scalar, n: number): number {
 class Emission {
   readonly code: Instruction[] = [];
   readonly variables = new Set<Register>();
-  /** Components of the group's place that are read, as bits. */
+  /** Components of the group's id that are read, as bits. */
   groups = 0;
   usesLocal = false;
   readonly #shader: Shader;
@@ -127,7 +127,7 @@ class Emission {
     return { id: this.#ids++, group: null, start: 0, end: 0, temp: -1, component: -1 };
   }
 
-  #fresh(v: Value): Register {
+  #resultRegister(v: Value): Register {
     const register = this.#register();
     this.#operands.set(v, { kind: "register", register });
     return register;
@@ -191,7 +191,7 @@ class Emission {
     }
     const args = s.args.map((v) => this.#of(v));
     const [a, b] = args as [Operand, Operand];
-    const result = target ?? this.#fresh(s.result);
+    const result = target ?? this.#resultRegister(s.result);
     const plain = PLAIN[s.name];
     if (plain !== undefined) {
       this.add(plain, [result], args);
@@ -260,7 +260,7 @@ class Emission {
       case "get": {
         const register = this.#variable(s.variable);
         if (this.#uses.mayAlias(s)) this.#operands.set(s.result, { kind: "register", register });
-        else this.add("mov", [this.#fresh(s.result)], [{ kind: "register", register }]);
+        else this.add("mov", [this.#resultRegister(s.result)], [{ kind: "register", register }]);
         return;
       }
       case "if":
@@ -298,7 +298,7 @@ class Emission {
 
   /** The index is stepped at the top, so that `continue` steps it too. */
   #for(s: For): void {
-    const index = this.#fresh(s.index);
+    const index = this.#resultRegister(s.index);
     this.variables.add(index);
     const [start, end, step] = [this.#of(s.start), this.#of(s.end), this.#of(s.step)];
     const here: Operand = { kind: "register", register: index };
@@ -332,7 +332,7 @@ class Emission {
   }
 
   #load(s: Load): void {
-    const registers = s.results.map((v) => this.#fresh(v));
+    const registers = s.results.map((v) => this.#resultRegister(v));
     if (registers.length > 1) for (const r of registers) r.group = registers;
     const memory = this.#memory(s.memory, registers.length);
     if (s.texel === true) this.add("ld_uav_typed", [registers], [this.#of(s.at), { ...memory, slot: this.#texels.get(s.memory)! }]);
@@ -352,12 +352,12 @@ class Emission {
   #vector(values: readonly Value[]): Operand {
     const operands = values.map((v) => this.#of(v));
     if (operands.every((o) => o.kind === "immediate")) return { kind: "immediates", words: operands.map((o) => o.word) };
-    const given = operands.map((o) => (o.kind === "register" && o.negated !== true && o.absolute !== true ? o.register : null));
-    const group = given[0]?.group;
-    if (group !== null && group !== undefined && group.length === given.length && given.every((r, i) => r === group[i]))
+    const sources = operands.map((o) => (o.kind === "register" && o.negated !== true && o.absolute !== true ? o.register : null));
+    const group = sources[0]?.group;
+    if (group !== null && group !== undefined && group.length === sources.length && sources.every((r, i) => r === group[i]))
       return { kind: "vector", registers: group };
     const taken = new Set<Register>();
-    const registers = given.map((r, i) => {
+    const registers = sources.map((r, i) => {
       if (
         r !== null &&
         r.group === null &&
@@ -384,6 +384,6 @@ class Emission {
     const value = this.#of(s.value);
     const operands = [memory, this.#of(s.at), ...(s.expected === null ? [] : [this.#of(s.expected)]), value];
     const needsResult = opcode.startsWith("imm_");
-    this.add(opcode, needsResult ? [s.result === null ? this.#register() : this.#fresh(s.result)] : [], operands);
+    this.add(opcode, needsResult ? [s.result === null ? this.#register() : this.#resultRegister(s.result)] : [], operands);
   }
 }

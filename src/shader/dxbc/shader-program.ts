@@ -1,5 +1,5 @@
 /** A shader for launches: verified once, its container made when a device first needs it. */
-import { emitShader, MOST_BUFFERS, type CompiledShader } from "./emit.ts";
+import { emitShader, MAX_BUFFERS, type CompiledShader } from "./emit.ts";
 import type { ShaderTraits } from "../../dml/capabilities.ts";
 import { ShaderError } from "../../core/errors.ts";
 import type { ShaderCall } from "../../graph/graph.ts";
@@ -15,9 +15,9 @@ export interface LaunchFacts {
 }
 
 /** Groups in one axis of a grid. */
-const MOST_GROUPS = 65535;
+const MAX_GROUPS = 65535;
 /** Threads of a group, on every device. */
-const MOST_THREADS = 1024;
+const MAX_THREADS = 1024;
 
 let ids = 0;
 
@@ -33,10 +33,10 @@ export class ShaderProgram {
     const refuse = (problem: string): never => {
       throw new ShaderError(source.name, problem, "");
     };
-    if (!Number.isInteger(source.threads) || source.threads < 1 || source.threads > MOST_THREADS)
-      refuse(`threads is ${source.threads}; a group has 1 to ${MOST_THREADS}`);
-    if (source.buffers.length > MOST_BUFFERS)
-      refuse(`it has ${source.buffers.length} inputs and outputs; there are ${MOST_BUFFERS} at most`);
+    if (!Number.isInteger(source.threads) || source.threads < 1 || source.threads > MAX_THREADS)
+      refuse(`threads is ${source.threads}; a group has 1 to ${MAX_THREADS}`);
+    if (source.buffers.length > MAX_BUFFERS)
+      refuse(`it has ${source.buffers.length} inputs and outputs; there are ${MAX_BUFFERS} at most`);
     verifyShader(source);
     this.source = source;
     this.#writesHalves = source.buffers.some((b) => b.isWritable && b.element === "f16");
@@ -54,10 +54,10 @@ export class ShaderProgram {
 
   /** The grid of a launch of so many groups: as few groups too many as possible. */
   grid(groups: number): readonly [number, number, number] {
-    const rows = Math.ceil(groups / MOST_GROUPS);
+    const rows = Math.ceil(groups / MAX_GROUPS);
     const { name } = this.source;
     if (!Number.isSafeInteger(groups) || groups < 1) throw new ShaderError(name, `a launch of ${groups} groups`, "");
-    if (rows > MOST_GROUPS) throw new ShaderError(name, `a launch of ${groups} groups; there are ${MOST_GROUPS ** 2} at most`, "");
+    if (rows > MAX_GROUPS) throw new ShaderError(name, `a launch of ${groups} groups; there are ${MAX_GROUPS ** 2} at most`, "");
     return [Math.ceil(groups / rows), rows, 1];
   }
 

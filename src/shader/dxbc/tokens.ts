@@ -57,7 +57,7 @@ export function operandTokens(o: Operand, written: readonly number[] | null): nu
   }
 }
 
-/** Memory as the place that is written: words, or as a whole where an atomic changes it. */
+/** Memory as a destination: words, or as a whole where an atomic changes it. */
 const memoryResult = (o: Extract<Operand, { kind: "memory" }>): number[] => [
   (o.words === 0 ? 0 : FOUR_COMPONENTS | (((1 << o.words) - 1) << 4)) | typeBits(OPERAND[o.type]) | ONE_INDEX,
   o.slot,

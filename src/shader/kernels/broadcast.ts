@@ -7,10 +7,10 @@ import { kernel, read, write, type Kernel, type Numbers } from "./kernel.ts";
 
 const THREADS = 256;
 /** Merged axes. */
-export const MOST_AXES = 4;
+export const MAX_AXES = 4;
 
 export interface Broadcast {
-  /** Outermost first; 1 in front where there are fewer than MOST_AXES. */
+  /** Outermost first; 1 in front where there are fewer than MAX_AXES. */
   readonly sizes: readonly number[];
   readonly a: readonly number[];
   readonly b: readonly number[];
@@ -37,8 +37,8 @@ export function mergedAxes(out: Shape, a: Shape, b: Shape): Broadcast | null {
     if (last?.a === x * size && last.b === y * size) axes[axes.length - 1] = { size: last.size * size, a: x, b: y };
     else axes.push({ size, a: x, b: y });
   });
-  if (axes.length > MOST_AXES) return null;
-  while (axes.length < MOST_AXES) axes.unshift({ size: 1, a: 0, b: 0 });
+  if (axes.length > MAX_AXES) return null;
+  while (axes.length < MAX_AXES) axes.unshift({ size: 1, a: 0, b: 0 });
   return { sizes: axes.map((x) => x.size), a: axes.map((x) => x.a), b: axes.map((x) => x.b) };
 }
 
@@ -48,12 +48,12 @@ export function broadcastParams({ sizes, a, b }: Broadcast): { [name: string]: n
   return Object.fromEntries([...named("n", sizes), ...named("a", a), ...named("b", b)]);
 }
 
-const names = ["n", "a", "b"].flatMap((name) => Array.from({ length: MOST_AXES }, (_, i) => `${name}${i}`));
+const names = ["n", "a", "b"].flatMap((name) => Array.from({ length: MAX_AXES }, (_, i) => `${name}${i}`));
 
 /** a + b over merged axes; the innermost one is read in wide accesses where it is a multiple of them. */
 export function addBroadcast(e: FloatElement, { sizes, a, b }: Broadcast): Kernel {
   const widest = e === "f16" ? 8 : 4;
-  const inner = MOST_AXES - 1;
+  const inner = MAX_AXES - 1;
   const isWide = sizes[inner]! % widest === 0;
   const width = isWide ? widest : 1;
   const runs = [a[inner]!, b[inner]!];
@@ -65,7 +65,7 @@ export function addBroadcast(e: FloatElement, { sizes, a, b }: Broadcast): Kerne
     (s) => {
       const at = s.thread.mul(width);
       const p = (name: string): Uint => s.params[name]!;
-      const placeOf = (tensor: string): Uint => {
+      const offsetOf = (tensor: string): Uint => {
         let rest = at;
         let offset = s.u32(0);
         for (let i = inner; i >= 0; i--) {
@@ -77,8 +77,8 @@ export function addBroadcast(e: FloatElement, { sizes, a, b }: Broadcast): Kerne
       };
       const valuesOf = (tensor: "a" | "b", run: number): Float[] => {
         const x = s.buffers[tensor] as Numbers;
-        if (!isWide || run === 1) return read(x, placeOf(tensor), width, true);
-        return new Array<Float>(width).fill(read(x, placeOf(tensor), 1, true)[0]!);
+        if (!isWide || run === 1) return read(x, offsetOf(tensor), width, true);
+        return new Array<Float>(width).fill(read(x, offsetOf(tensor), 1, true)[0]!);
       };
       s.if(at.lt(s.buffers.y.size), () => {
         const [x, y] = [valuesOf("a", runs[0]!), valuesOf("b", runs[1]!)];

@@ -9,14 +9,14 @@ const THREADS = 64;
 /** Rows whose accesses a thread begins together. */
 const TOGETHER = 4;
 /** Blocks of rows, whose sums are added afterwards: so many groups keep a device busy. */
-const MOST_BLOCKS = 512;
-/** The least rows of a block: the blocks' sums are to be little beside what is read. */
-const LEAST_ROWS = 16;
+const MAX_BLOCKS = 512;
+/** The minimum of rows of a block: the blocks' sums shall be few bytes compared with what is read. */
+const MIN_ROWS = 16;
 
 const widthFor = (columns: number): number => (columns % 4 === 0 ? 4 : 1);
 
 /** How many blocks of rows the sums come in. */
-export const blocksOf = (rows: number): number => Math.max(1, Math.min(MOST_BLOCKS, Math.floor(rows / LEAST_ROWS)));
+export const blocksOf = (rows: number): number => Math.max(1, Math.min(MAX_BLOCKS, Math.floor(rows / MIN_ROWS)));
 
 /**
  * Of rows x and dy, with each row's scale and layerNorm's mean: for each block of rows the sums dweight = Σ dy (x - mean) scale and, of layerNorm,
@@ -52,10 +52,10 @@ export function normWeightGradient(norm: Norm, e: FloatElement, columns: number)
         const [scale, mean] = [scales.load(at), means?.load(at)];
         return () => {
           for (let k = 0; k < width; k++) {
-            const given = isThere === null ? b[k]! : isThere.select(b[k]!, 0);
+            const gradient = isThere === null ? b[k]! : isThere.select(b[k]!, 0);
             const normal = (mean === undefined ? a[k]! : a[k]!.sub(mean)).mul(scale);
-            sums[k]!.value = given.mul(isThere === null ? normal : isThere.select(normal, 0)).add(sums[k]!.value);
-            if (isLayer) plain[k]!.value = given.add(plain[k]!.value);
+            sums[k]!.value = gradient.mul(isThere === null ? normal : isThere.select(normal, 0)).add(sums[k]!.value);
+            if (isLayer) plain[k]!.value = gradient.add(plain[k]!.value);
           }
         };
       };
@@ -66,10 +66,10 @@ export function normWeightGradient(norm: Norm, e: FloatElement, columns: number)
           });
           for (const add of parts) add();
         }, { step: TOGETHER, unroll: false }); // prettier-ignore
-      const put = (to: Numbers, values: readonly { readonly value: Float }[]): void =>
+      const writeSums = (to: Numbers, values: readonly { readonly value: Float }[]): void =>
         write(to, block.mul(length).add(column), values.map((v) => v.value), true); // prettier-ignore
-      put(dweight, sums);
-      if (dbias !== undefined) put(dbias, plain);
+      writeSums(dweight, sums);
+      if (dbias !== undefined) writeSums(dbias, plain);
     });
   });
 }

@@ -13,7 +13,7 @@ export interface Tile {
   readonly bk: number;
   readonly tm: number;
   readonly tn: number;
-  /** Words between the lines of A's tile, which lies transposed: fewer threads meet in a bank of memory. */
+  /** Padding words of each row of A's tile, which is stored transposed: fewer bank conflicts. */
   readonly pad: number;
 }
 
@@ -30,7 +30,7 @@ const ceil = (n: number, by: number): number => Math.ceil(n / by);
 /** a: [M, K], b: [K, N], c: [M, N]. Whole: the sizes are multiples of the tile's, and reads are wide and unguarded. */
 export function gemm(tile: Tile, isWhole: boolean): Kernel {
   const { bm, bn, bk, tm, tn, pad } = tile;
-  const line = bm + pad;
+  const rowStrideA = bm + pad;
   const [across, down] = [bn / tn, bm / tm];
   const threads = across * down;
   const groups = ({ shapes }: LaunchFacts): number => ceil(shapes["c"]!.at(-2)!, bm) * ceil(shapes["c"]!.at(-1)!, bn);
@@ -42,16 +42,16 @@ export function gemm(tile: Tile, isWhole: boolean): Kernel {
     const [row, column] = [s.group.div(tilesAcross).mul(bm), s.group.mod(tilesAcross).mul(bn)];
     const [tx, ty] = [s.local.mod(across), s.local.div(across)];
     // A lies transposed, so that a thread's rows are neighbours.
-    const [sharedA, sharedB] = [s.shared("f32", bk * line), s.shared("f32", bk * bn)];
+    const [sharedA, sharedB] = [s.shared("f32", bk * rowStrideA), s.shared("f32", bk * bn)];
     const width = isWhole ? 4 : 1;
 
-    /** What this thread brings of a tile of `height` by `length` elements: places in it, outermost first. */
+    /** What this thread loads of a tile of `height` by `length` elements: positions in it, outermost first. */
     const positions = (height: number, length: number): { readonly y: Uint; readonly x: Uint }[] =>
       Array.from({ length: (height * length) / width / threads }, (_, i) => {
         const at = s.local.add(i * threads);
         return { y: at.div(length / width), x: at.mod(length / width).mul(width) };
       });
-    const [placesA, placesB] = [positions(bm, bk), positions(bk, bn)];
+    const [positionsA, positionsB] = [positions(bm, bk), positions(bk, bn)];
     const fetch = (from: typeof a, y: Uint, x: Uint, height: Uint, length: Uint): Float[] => {
       const at = y.mul(length).add(x);
       if (isWhole) return from.loadsInside(at, 4);
@@ -59,8 +59,8 @@ export function gemm(tile: Tile, isWhole: boolean): Kernel {
       return [inside.select(from.loadsInside(inside.select(at, 0), 1)[0]!, 0)];
     };
     const fetched = (from: Uint): Float[][] => [
-      ...placesA.map(({ y, x }) => fetch(a, row.add(y), from.add(x), m, k)),
-      ...placesB.map(({ y, x }) => fetch(b, from.add(y), column.add(x), k, n)),
+      ...positionsA.map(({ y, x }) => fetch(a, row.add(y), from.add(x), m, k)),
+      ...positionsB.map(({ y, x }) => fetch(b, from.add(y), column.add(x), k, n)),
     ];
     const next: Var<"f32">[][] = fetched(s.u32(0)).map((values) => values.map((v) => s.variable(v)));
     const sums = Array.from({ length: tm }, () => Array.from({ length: tn }, () => s.variable(s.f32(0))));
@@ -69,9 +69,9 @@ export function gemm(tile: Tile, isWhole: boolean): Kernel {
       0,
       k,
       (from) => {
-        placesA.forEach(({ y, x }, i) => next[i]!.forEach((v, q) => sharedA.store(x.add(q).mul(line).add(y), v.value)));
-        placesB.forEach(({ y, x }, i) => {
-          const values = next[placesA.length + i]!.map((v) => v.value);
+        positionsA.forEach(({ y, x }, i) => next[i]!.forEach((v, q) => sharedA.store(x.add(q).mul(rowStrideA).add(y), v.value)));
+        positionsB.forEach(({ y, x }, i) => {
+          const values = next[positionsA.length + i]!.map((v) => v.value);
           sharedB.stores(y.mul(bn).add(x), values);
         });
         s.barrier();
@@ -80,8 +80,8 @@ export function gemm(tile: Tile, isWhole: boolean): Kernel {
           fetched(then).forEach((values, i) => values.forEach((v, q) => (next[i]![q]!.value = v)));
         });
         for (let step = 0; step < bk; step++) {
-          const rows = sharedA.loads(ty.mul(tm).add(step * line), Math.min(tm, 4));
-          if (tm > 4) rows.push(...sharedA.loads(ty.mul(tm).add(step * line + 4), 4));
+          const rows = sharedA.loads(ty.mul(tm).add(step * rowStrideA), Math.min(tm, 4));
+          if (tm > 4) rows.push(...sharedA.loads(ty.mul(tm).add(step * rowStrideA + 4), 4));
           // Neighbouring threads read neighbouring columns.
           const wide = Math.min(tn, 4);
           const columns = sharedB.loads(tx.mul(wide).add(step * bn), wide);
@@ -92,12 +92,12 @@ export function gemm(tile: Tile, isWhole: boolean): Kernel {
       },
       { step: bk, unroll: false },
     );
-    sums.forEach((line, i) => {
+    sums.forEach((rowSums, i) => {
       const y = row.add(ty.mul(tm)).add(i);
       for (let half = 0; half < tn; half += 4) {
         const wide = Math.min(tn, 4);
         const x = column.add(tx.mul(wide)).add(half === 0 ? 0 : bn / 2);
-        const values = line.slice(half, half + wide).map((v) => v.value);
+        const values = rowSums.slice(half, half + wide).map((v) => v.value);
         if (isWhole) c.storesInside(y.mul(n).add(x), values);
         else values.forEach((v, q) => s.if(y.lt(m).and(x.add(q).lt(n)), () => c.storesInside(y.mul(n).add(x.add(q)), [v]))); // prettier-ignore
       }
@@ -105,5 +105,5 @@ export function gemm(tile: Tile, isWhole: boolean): Kernel {
   });
 }
 
-/** Whether a tile's sizes divide the product's. */
+/** Whether a tile's sizes divide the GEMM's. */
 export const isWholeFor = ({ bm, bn, bk }: Tile, m: number, n: number, k: number): boolean => m % bm === 0 && n % bn === 0 && k % bk === 0;

@@ -57,7 +57,7 @@ export const callOf = (
 /** An input or output of the library's shaders. */
 export type Numbers = BufferElements<"f32"> | BufferElements<"f16">;
 
-/** `count` elements from a place on by the widest accesses that there are. */
+/** `count` elements from an offset on, by the widest possible accesses. */
 export function read(from: Numbers, at: Uint, count: number, isInside: boolean): Float[] {
   const widest = from.memory.element === "f16" ? 8 : 4;
   const parts: Float[] = [];

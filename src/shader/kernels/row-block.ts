@@ -34,8 +34,8 @@ export interface Plan {
 /** Accesses of 16 bytes of a thread, as long as a group may have more threads. */
 const EACH = 4;
 /** Numbers that a thread keeps, and those of a thread that works on several rows. */
-const MOST_KEPT = 64;
-const MOST_KEPT_TOGETHER = 80;
+const MAX_KEPT = 64;
+const MAX_KEPT_TOGETHER = 80;
 /** The longest rows of which a group takes two: of longer ones they would leave no registers to a second group. */
 const LONGEST_OF_TWO = 6144;
 /** The bytes of rows of which it takes four: a device runs only so many groups at once. */
@@ -50,7 +50,7 @@ export function planOf(columns: number, element: FloatElement, inputs: number, s
   const divides = (threads: number): boolean => accesses % threads === 0;
   const keptBy = (threads: number): number => (divides(threads) ? accesses / threads : power(Math.ceil(accesses / threads)));
   const fits = (threads: number, rows: number): boolean =>
-    keptBy(threads) * width * inputs * rows <= (rows === 1 ? MOST_KEPT : MOST_KEPT_TOGETHER);
+    keptBy(threads) * width * inputs * rows <= (rows === 1 ? MAX_KEPT : MAX_KEPT_TOGETHER);
   const usual = Math.min(1024, Math.max(32, power(columns / (EACH * widest))));
   let [threads, rows] = [usual, 1];
   // So many threads that nothing is asked.
@@ -58,7 +58,7 @@ export function planOf(columns: number, element: FloatElement, inputs: number, s
   if (columns * (element === "f16" ? 2 : 4) <= SHORT && fits(threads, 4)) rows = 4;
   else if (shared && columns <= LONGEST_OF_TWO && fits(threads, 2)) rows = 2;
   else if (shared && columns > LONGEST_OF_TWO) {
-    // Fewer threads that keep more: a second group beside it works while this one waits.
+    // Fewer threads that keep more: a second group works while this one waits.
     const fewer = element === "f16" ? 256 : 512;
     if (threads > fewer && fits(fewer, 1)) threads = fewer;
   }
@@ -145,8 +145,8 @@ export class Row {
   }
 
   *max(fn: (values: Values) => Float): Steps<Float> {
-    const [most] = yield { kind: "reduce", extra: [], none: -Infinity, combine: (a, b) => a.max(b), fn: (values) => [fn(values)] };
-    return most!;
+    const [max] = yield { kind: "reduce", extra: [], none: -Infinity, combine: (a, b) => a.max(b), fn: (values) => [fn(values)] };
+    return max!;
   }
 
   /**
@@ -269,7 +269,7 @@ class RowBlock {
   #write(steps: readonly Write[]): void {
     const s = this.#s;
     this.#pass((pieces, access) => {
-      const put = (): void => {
+      const writeRows = (): void => {
         const more = this.#more(steps[0]!.extra, { ...pieces[0]!, inside: null }, access);
         pieces.forEach((piece, r) => {
           const made = this.#elements(piece, more).map(([values, column]) => steps[r]!.fn(values, column));
@@ -280,22 +280,22 @@ class RowBlock {
         });
       };
       const { inside } = pieces[0]!;
-      if (inside === null) put();
-      else s.if(inside, put);
+      if (inside === null) writeRows();
+      else s.if(inside, writeRows);
     });
   }
 
   run(body: (row: Row) => Steps<void>): void {
     const running = this.#rows.map(body);
-    let given: readonly (readonly Float[])[] = running.map(() => []);
+    let reduced: readonly (readonly Float[])[] = running.map(() => []);
     for (;;) {
-      const steps = running.map((each, r) => each.next(given[r]!));
+      const steps = running.map((each, r) => each.next(reduced[r]!));
       if (steps[0]!.done === true) return;
       const asked = steps.map(({ value }) => value as Step);
-      if (asked[0]!.kind === "reduce") given = this.#reduce(asked as Reduce[]);
+      if (asked[0]!.kind === "reduce") reduced = this.#reduce(asked as Reduce[]);
       else {
         this.#write(asked as Write[]);
-        given = running.map(() => []);
+        reduced = running.map(() => []);
       }
     }
   }

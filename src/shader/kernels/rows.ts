@@ -6,16 +6,16 @@ import { rowKernel, type Row, type RowScope, type Steps } from "./row-block.ts";
 
 export const softmax = (e: FloatElement, columns: number): Kernel =>
   rowKernel("softmax", columns, e, { x: e }, { y: e }, { rowInputs: ["x"] }, function* (row, s) {
-    const most = yield* row.max(({ x }) => x!);
-    const share = s.f32(1).div(yield* row.sum(({ x }) => x!.sub(most).exp()));
-    yield* row.write("y", [], ({ x }) => x!.sub(most).exp().mul(share));
+    const max = yield* row.max(({ x }) => x!);
+    const share = s.f32(1).div(yield* row.sum(({ x }) => x!.sub(max).exp()));
+    yield* row.write("y", [], ({ x }) => x!.sub(max).exp().mul(share));
   });
 
 export const logSoftmax = (e: FloatElement, columns: number): Kernel =>
   rowKernel("logSoftmax", columns, e, { x: e }, { y: e }, { rowInputs: ["x"] }, function* (row) {
-    const most = yield* row.max(({ x }) => x!);
-    const sum = (yield* row.sum(({ x }) => x!.sub(most).exp())).log();
-    yield* row.write("y", [], ({ x }) => x!.sub(most).sub(sum));
+    const max = yield* row.max(({ x }) => x!);
+    const sum = (yield* row.sum(({ x }) => x!.sub(max).exp())).log();
+    yield* row.write("y", [], ({ x }) => x!.sub(max).sub(sum));
   });
 
 /** dx = (dy - Σ dy y) y. */
@@ -110,13 +110,13 @@ export const crossEntropy = (e: FloatElement, columns: number): Kernel =>
     { rowInputs: ["x"] },
     function* (row, s) {
       const label = classOf(row, s);
-      const most = yield* row.max(({ x }) => x!);
-      const sum = (yield* row.sum(({ x }) => x!.sub(most).exp())).log();
-      yield* row.write("logs", [], ({ x }) => x!.sub(most).sub(sum));
+      const max = yield* row.max(({ x }) => x!);
+      const sum = (yield* row.sum(({ x }) => x!.sub(max).exp())).log();
+      yield* row.write("logs", [], ({ x }) => x!.sub(max).sub(sum));
       const isThere = label.lt(row.columns);
       const own = (s.buffers["x"] as Numbers).load(isThere.select(row.index.mul(row.columns).add(label), 0));
       s.if(s.local.eq(0), () => {
-        (s.buffers["loss"] as Numbers).store(row.index, isThere.select(sum.sub(own.sub(most)), 0));
+        (s.buffers["loss"] as Numbers).store(row.index, isThere.select(sum.sub(own.sub(max)), 0));
         (s.buffers["counted"] as Numbers).store(row.index, isThere.select(s.f32(1), 0));
       });
     },

@@ -8,7 +8,7 @@ import { kernel, type Kernel } from "./kernel.ts";
 const THREADS = 256;
 
 /** So many indices are compared with each other, so that of equal ones the last wins; of more any one does. */
-export const MOST_ORDERED = 1024;
+export const MAX_ORDERED = 1024;
 
 /** What a scatter moves: words of 32 bits, or elements of 8 or 16 bits. */
 export type MovedBits = 8 | 16 | 32;
@@ -55,13 +55,13 @@ export const scatterRows = (bits: MovedBits, isShared: boolean, isOrdered: boole
     },
   );
 
-const placeOfBits = (at: Uint, bits: 8 | 16): { word: Uint; shift: Uint } => {
+const bitPosition = (at: Uint, bits: 8 | 16): { word: Uint; shift: Uint } => {
   const each = 32 / bits;
   return { word: at.div(each), shift: at.mod(each).mul(bits) };
 };
 
 function bitsAt(from: BufferElements<"u32">, at: Uint, bits: 8 | 16): Uint {
-  const { word, shift } = placeOfBits(at, bits);
+  const { word, shift } = bitPosition(at, bits);
   return from
     .load(word)
     .shiftRight(shift)
@@ -76,7 +76,7 @@ function storeBits(
   value: Uint,
   bits: 8 | 16,
 ): void {
-  const { word, shift } = placeOfBits(at, bits);
+  const { word, shift } = bitPosition(at, bits);
   const rest = s
     .u32(2 ** bits - 1)
     .shiftLeft(shift)

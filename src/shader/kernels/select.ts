@@ -20,7 +20,7 @@ import {
   foldedRows,
   foldLongRows,
   foldRows,
-  MOST_ORDERED,
+  MAX_ORDERED,
   scatterRows,
   type MovedBits,
   type Extreme,
@@ -28,7 +28,7 @@ import {
 } from "./scatter.ts";
 
 /** What a buffer of a shader may hold, as GraphBuilder.shader has it. */
-const MOST_BYTES = 2 ** 29;
+const MAX_BYTES = 2 ** 29;
 
 const elementOf = (dtype: DType): FloatElement | null => (dtype === "float32" ? "f32" : dtype === "float16" ? "f16" : null);
 
@@ -40,7 +40,7 @@ function chosen(g: GraphBuilder, name: ShaderName, tensors: readonly Sized[], ex
   const element = elementOf(dtype);
   const isPacked = tensors.every((x) => x.strides === undefined || packs(x.sizes, { sizes: x.sizes, strides: x.strides }));
   if (element === null || !choosesShader(g.capabilities, g.isAlone, name, { dtype, extent, isPacked })) return null;
-  return tensors.every((t) => elementOf(t.dtype) !== null && sizeOf(t.sizes) * 4 <= MOST_BYTES) ? element : null;
+  return tensors.every((t) => elementOf(t.dtype) !== null && sizeOf(t.sizes) * 4 <= MAX_BYTES) ? element : null;
 }
 
 /** By the names of the kernel's buffers, in its order. */
@@ -180,13 +180,13 @@ export function normGradientShader(
   epsilon: number,
 ): { readonly dx: Expr; readonly ofShared: readonly Expr[] } | null {
   const [n, columns] = x.sizes as [number, number];
-  const given: Inputs = { x, dy, ...(weight === null ? {} : { weight }) };
-  const e = chosen(g, `${norm}Gradient`, Object.values(given), columns);
-  if (e === null || Object.values(given).some((t) => t.dtype !== x.dtype)) return null;
+  const inputs: Inputs = { x, dy, ...(weight === null ? {} : { weight }) };
+  const e = chosen(g, `${norm}Gradient`, Object.values(inputs), columns);
+  if (e === null || Object.values(inputs).some((t) => t.dtype !== x.dtype)) return null;
   const each = { dtype: "float32", sizes: [n] } as const;
   const statistics = (norm === "layerNorm" ? ["scale", "mean"] : ["scale"]).map((name) => ({ name, ...each }));
   const outputs = [{ name: "dx", dtype: x.dtype, sizes: x.sizes }, ...statistics];
-  const [dx, ...found] = launchAll(g, rows.normBackward(norm, e, columns, weight !== null), given, outputs, { rows: n, eps: epsilon, ignored: 0 }); // prettier-ignore
+  const [dx, ...found] = launchAll(g, rows.normBackward(norm, e, columns, weight !== null), inputs, outputs, { rows: n, eps: epsilon, ignored: 0 }); // prettier-ignore
   if (weight === null) return { dx: dx!, ofShared: [] };
   const more = Object.fromEntries(statistics.map(({ name }, i) => [name, found[i]!]));
   const sums = (norm === "layerNorm" ? ["dweight", "dbias"] : ["dweight"]).map((name) => ({ name, dtype: "float32" as const, sizes: [blocksOf(n), columns] })); // prettier-ignore
@@ -259,23 +259,23 @@ export function sumRowsShader(g: GraphBuilder, values: Expr, indices: Expr, coun
 }
 
 /** So many times larger than what is written a tensor has to be: else SCATTER costs about the same. */
-const LEAST_REST = 4;
+const MIN_REST = 4;
 
 /**
- * Packed x with updates at indices along an axis, of which alone is written: of equal indices the last wins, where there are no more than MOST_ORDERED. indices are
+ * Packed x with updates at indices along an axis, of which alone is written: of equal indices the last wins, where there are no more than MAX_ORDERED. indices are
  * of the updates' sizes, which along the other axes are x's own. Null where SCATTER stands.
  */
 export function scatterShader(g: GraphBuilder, x: Expr, indices: Expr, updates: Expr, axis: number): Expr | null {
   const bytes = DTYPES[x.dtype].sizeInBytes;
   const count = sizeOf(updates.sizes);
-  if (!writesPartsByShader(g.capabilities) || count * LEAST_REST > sizeOf(x.sizes)) return null;
+  if (!writesPartsByShader(g.capabilities) || count * MIN_REST > sizeOf(x.sizes)) return null;
   // A result of its own is SCATTER's as fast, in one step.
   if (g.isAlone && !g.writesOver && shaderMode() === "only-measured") return null;
-  if (!isWhole(x) || x.value.sizeInBytes > MOST_BYTES || updates.sizes.some((d, i) => i !== axis && d !== x.sizes[i])) return null;
+  if (!isWhole(x) || x.value.sizeInBytes > MAX_BYTES || updates.sizes.some((d, i) => i !== axis && d !== x.sizes[i])) return null;
   const k = updates.sizes[axis]!;
   const isShared = indices.sizes.every((d, i) => i === axis || d === 1 || indices.strides[i] === 0);
   const inner = sizeOf(x.sizes.slice(axis + 1)) * bytes;
-  // What has one place moves in words where it is some; an element with a place of its own may be several.
+  // Elements that share an index move as words where possible; an element with an index of its own may be several words.
   const bits: MovedBits = (isShared ? inner : bytes) % 4 === 0 ? 32 : bytes === 1 ? 8 : 16;
   const params = {
     count: (8 * count * bytes) / bits,
@@ -285,15 +285,15 @@ export function scatterShader(g: GraphBuilder, x: Expr, indices: Expr, updates: 
     width: Math.max(1, (8 * bytes) / bits),
   };
   const words = (e: Expr): Expr => {
-    const given = g.align(g.packed(e));
-    return g.reinterpret(given, { dtype: "uint32", sizes: [packedBytes(e.dtype, e.sizes) / 4] });
+    const aligned = g.align(g.packed(e));
+    return g.reinterpret(aligned, { dtype: "uint32", sizes: [packedBytes(e.dtype, e.sizes) / 4] });
   };
   const flat = isShared ? g.reinterpret(indices, { sizes: [k], strides: [indices.strides[axis]!] }) : indices;
   const index = g.packed(flat.dtype === "int32" ? g.reinterpret(flat, { dtype: "uint32" }) : asUnsigned(g, flat));
   const whole = words(x);
   const output = { name: "y", dtype: "uint32" as const, sizes: whole.sizes };
   const inputs = { x: whole, indices: g.reshape(index, [sizeOf(index.sizes)]), updates: words(updates) };
-  const y = launch(g, scatterRows(bits, isShared, k > 1 && k <= MOST_ORDERED), { inputs, output, params });
+  const y = launch(g, scatterRows(bits, isShared, k > 1 && k <= MAX_ORDERED), { inputs, output, params });
   return g.reinterpret(y, { dtype: x.dtype, sizes: x.sizes });
 }
 
@@ -305,12 +305,12 @@ const FOLD_ELEMENTS: { readonly [D in DType]?: FoldElement } = { float32: "f32",
 export function choosesFoldRows(g: GraphBuilder, fold: "sum" | Extreme, dtype: DType, values: number, results: number): boolean {
   const isLong = dtype === "int64" || dtype === "uint64";
   if (!isLong && (FOLD_ELEMENTS[dtype] === undefined || (dtype === "float32" && fold === "sum"))) return false;
-  if (Math.max(values, results) * (isLong ? 8 : 4) > MOST_BYTES) return false;
+  if (Math.max(values, results) * (isLong ? 8 : 4) > MAX_BYTES) return false;
   return foldsByAtomics(g.capabilities, g.isAlone, values);
 }
 
 /**
- * Rows [k, width] folded by their indices [k] in uint32 into rows [n, width]: extremes, and sums of integers. Places from n on are left out; of
+ * Rows [k, width] folded by their indices [k] in uint32 into rows [n, width]: extremes, and sums of integers. Indices from n on are left out; of
  * no value comes what any other one would win against. In no order, which changes nothing.
  */
 export function foldRowsShader(g: GraphBuilder, fold: "sum" | Extreme, rows: Expr, indices: Expr, n: number): Expr {
@@ -338,14 +338,14 @@ export function foldRowsShader(g: GraphBuilder, fold: "sum" | Extreme, rows: Exp
 /** One step of Adam: the parameter and its two moments. single: of one element each, see kernels/elementwise.ts. */
 export function adamShader(
   g: GraphBuilder,
-  given: readonly [Expr, Expr, Expr, Expr],
+  tensors: readonly [Expr, Expr, Expr, Expr],
   single: readonly Expr[],
   numbers: AdamNumbers,
 ): Expr[] | null {
-  const [p, gradient, m, v] = given;
-  if ([...given, ...single].some((x) => x.dtype !== "float32") || chosen(g, "adam", given) === null) return null;
-  const lines = single.map((x) => g.reshape(x, [1]));
-  const scalars = g.join(lines, { output: { sizes: [lines.length] }, axis: 0 });
+  const [p, gradient, m, v] = tensors;
+  if ([...tensors, ...single].some((x) => x.dtype !== "float32") || chosen(g, "adam", tensors) === null) return null;
+  const singles = single.map((x) => g.reshape(x, [1]));
+  const scalars = g.join(singles, { output: { sizes: [singles.length] }, axis: 0 });
   const outputs = ["pNext", "mNext", "vNext"].map((name) => ({ name, dtype: "float32" as const, sizes: p.sizes }));
   return launchAll(g, elementwise.adam(), { p, g: gradient, m, v, scalars }, outputs, numbers);
 }

@@ -57,7 +57,7 @@ function evaluate({ run }: Sample, inputs: readonly Tensor[]): { readonly tensor
   const roots = outputs.filter((t) => isFloat(t.dtype) && t.requiresGrad);
   const wanted = inputs.filter((t) => t.requiresGrad);
   if (roots.length === 0 || wanted.length === 0) return { tensors: outputs, outputs: outputs.length };
-  // Another weight for each element, or mistakes that are symmetric would cancel; eighths, which every format holds.
+  // Another weight for each element, or mistakes that are symmetric would cancel; eighths, which every format represents.
   const weights = roots.map((t) =>
     dx.reshape(dx.to(dx.sub(dx.mul(dx.arange(t.size, { device: t.device }), 0.125), 1), t.dtype), ...t.shape),
   );
@@ -77,7 +77,7 @@ export interface Run {
   readonly outputs: number;
 }
 
-/** Leaves over storages of their own: each call has fresh ones. */
+/** Leaves over storages of their own: each call has new ones. */
 const leavesOf = (lowering: Sample, values: readonly (readonly number[])[], make: typeof packed, side: Side): Tensor[] =>
   lowering.inputs.map((argument, i) => {
     const t = make(values[i]!, argument, side);

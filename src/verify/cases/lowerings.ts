@@ -92,8 +92,8 @@ const elementwise = [
   ]),
   sum("regions of images", [real([2, 2, 5, 6]), real([3, 4], 0, 3)], (x, boxes) => {
     const corners = dx.cat([dx.narrow(boxes!, 1, 0, 2), dx.add(dx.narrow(boxes!, 1, 0, 2), dx.abs(dx.narrow(boxes!, 1, 2, 2)))], 1);
-    const places = dx.tensor([[0], [1], [1]], { device: x!.device });
-    return dx.roiAlign(x!, dx.cat([places, corners], 1), { outputSize: [2, 3], samplingRatio: 2, aligned: true });
+    const images = dx.tensor([[0], [1], [1]], { device: x!.device });
+    return dx.roiAlign(x!, dx.cat([images, corners], 1), { outputSize: [2, 3], samplingRatio: 2, aligned: true });
   }),
   ...(["lstm", "gru", "tanh", "relu"] as const).flatMap((kind) => {
     const rows = { lstm: 4, gru: 3, tanh: 1, relu: 1 }[kind] * 3;
@@ -118,14 +118,14 @@ const elementwise = [
       sum(`recurrent layer of ${kind} as one operator`, operands, run(false) as Sample["run"]),
     ];
   }),
-  sum("planes of another size", [real([2, 2, 5, 6]), real([1, 2, 3, 4, 5]), half([2, 3, 7])], (plane, volume, line) => [
+  sum("planes of another size", [real([2, 2, 5, 6]), real([1, 2, 3, 4, 5]), half([2, 3, 7])], (plane, volume, signal) => [
     dx.interpolate(plane!, { size: [8, 3], mode: "bilinear" }),
     dx.interpolate(plane!, { size: [8, 3], mode: "bilinear", alignCorners: true }),
     dx.interpolate(volume!, { scaleFactor: [2, 1.5, 0.7], mode: "trilinear" }),
-    dx.interpolate(line!, { size: 11, mode: "linear" }),
+    dx.interpolate(signal!, { size: 11, mode: "linear" }),
     dx.interpolate(plane!, { scaleFactor: [2, 3] }),
     dx.interpolate(volume!, { scaleFactor: 2, mode: "nearest-exact" }),
-    dx.interpolate(line!, { size: 21 }),
+    dx.interpolate(signal!, { size: 21 }),
   ]),
   sum("pooled regions of images", [distinct([2, 2, 5, 6])], (x) => {
     const boxes = [
@@ -206,7 +206,7 @@ const reductions = [
   sum("mean", [real([3, 4, 5])], (x) => [dx.mean(x!), dx.mean(x!, [1, 2])]),
   sum("prod", [real([3, 4], 0.5, 2)], (x) => [dx.prod(x!), dx.prod(x!, 0)]),
   exact("amax and amin", [distinct([3, 4, 5])], (x) => [dx.amax(x!, 1), dx.amin(x!, [0, 2])]),
-  exact("max with places", [distinct([3, 9])], (x) => Object.values(dx.max(x!, 1)) as Tensor[]),
+  exact("max with indices", [distinct([3, 9])], (x) => Object.values(dx.max(x!, 1)) as Tensor[]),
   exact("argmax and argmin", [distinct([3, 9]), distinct([4, 5], "int32")], (x, y) => [dx.argmax(x!, 1), dx.argmin(x!), dx.argmax(y!, 0)]),
   exact("any and all", [whole([4, 5], 0, 1)], (x) => [dx.any(x!), dx.any(x!, 1), dx.all(x!, 0)]),
   normalized("variance and std", [real([4, 6])], (x) => [dx.var(x!, 1), dx.std(x!), dx.var(x!, 0, { correction: 0 })]),
@@ -233,7 +233,7 @@ const transforms = [
   ),
 ];
 
-const products = [
+const gemms = [
   sum("matmul", [real([5, 7]), real([7, 3])], (a, b) => dx.matmul(a!, b!)),
   sum("matmul of float16", [half([5, 7]), half([7, 3])], (a, b) => dx.matmul(a!, b!)),
   sum("matmul with broadcast batches", [real([2, 1, 3, 4]), real([3, 4, 2])], (a, b) => dx.matmul(a!, b!)),
@@ -261,7 +261,7 @@ const pooling = [
   rounded("maxPool2d", [distinct([2, 3, 7, 6])], (x) => F.maxPool2d(x!, 3, { stride: 2, padding: 1 })),
   rounded("maxPool2d of disjoint windows", [distinct([2, 3, 6, 6])], (x) => F.maxPool2d(x!, 2)),
   rounded("maxPool1d", [distinct([2, 3, 9])], (x) => F.maxPool1d(x!, 3)),
-  exact("maxPool2d with places", [distinct([1, 2, 6, 6])], (x) => Object.values(F.maxPool2dWithIndices(x!, 2)) as Tensor[]),
+  exact("maxPool2d with indices", [distinct([1, 2, 6, 6])], (x) => Object.values(F.maxPool2dWithIndices(x!, 2)) as Tensor[]),
   sum("avgPool2d", [real([2, 3, 7, 6])], (x) => F.avgPool2d(x!, 3, { stride: 2, padding: 1 })),
   sum("avgPool2d without padding", [real([2, 3, 7, 6])], (x) => F.avgPool2d(x!, 3, { stride: 2, padding: 1, countIncludePad: false })),
   sum("avgPool3d", [real([1, 2, 4, 4, 4])], (x) => F.avgPool3d(x!, 2)),
@@ -351,7 +351,7 @@ const bfloat16 = [
     ].map((t) => dx.to(t, "float32")),
   ),
   exact("sums of bfloat16", [real([6, 5])], (x) => dx.to(dx.sum(brief(x), 1), "float32")),
-  exact("products of bfloat16", [real([4, 6]), real([6, 3])], (a, b) => dx.to(dx.matmul(brief(a), brief(b)), "float32")),
+  exact("matmul of bfloat16", [real([4, 6]), real([6, 3])], (a, b) => dx.to(dx.matmul(brief(a), brief(b)), "float32")),
   exact("indices into bfloat16", [real([6, 5]), whole([3], 0, 5)], (x, i) => dx.to(dx.indexSelect(brief(x), 0, i!), "float32")),
 ];
 
@@ -360,7 +360,7 @@ export const lowerings: readonly Sample[] = [
   ...unary,
   ...elementwise,
   ...reductions,
-  ...products,
+  ...gemms,
   ...transforms,
   ...pooling,
   ...norms,

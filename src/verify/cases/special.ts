@@ -8,8 +8,8 @@ import { parse, type Described } from "../values/operator-text.ts";
 import { typeOf, type DataType } from "../values/types.ts";
 
 const floats = (type: DataType): number[] => {
-  const [largest, least, denormal] = type.name === "f32" ? [3.4028234663852886e38, 2 ** -126, 2 ** -140] : [65504, 2 ** -14, 2 ** -20];
-  const positive = [0, denormal, least, 0.5, 1, 1.5, 2.5, 3, 1e4, largest, Infinity];
+  const [largest, smallest, denormal] = type.name === "f32" ? [3.4028234663852886e38, 2 ** -126, 2 ** -140] : [65504, 2 ** -14, 2 ** -20];
+  const positive = [0, denormal, smallest, 0.5, 1, 1.5, 2.5, 3, 1e4, largest, Infinity];
   return [NaN, ...positive, ...positive.map((v) => -v)];
 };
 
@@ -35,7 +35,7 @@ function inputsOf(d: Described): { readonly inputs: Uint8Array[]; readonly pairs
   return { pairs, inputs: tensors.map((t, k) => filled(t, (i) => pairs[i]![k]!)) };
 }
 
-/** A row's text with all tensors as one line of n elements. */
+/** A row's text with all tensors 1-D, of n elements. */
 const resized = (row: string, n: number): string => row.replaceAll(/(?<=[A-Z0-9])\[[\d,]+\]/g, `[${n}]`);
 
 /** Elementwise rows of one or two inputs, the first of each operator with each choice of attributes. */

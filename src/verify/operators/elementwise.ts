@@ -49,9 +49,9 @@ function tensors(row: OperatorRow, shape: string): string {
 
 function rowsOf(row: OperatorRow): string[] {
   const plain = attributes[row.name] ?? [""];
-  const line = (shape: string, extra: string): string => `${row.name} ${tensors(row, shape)} ${extra}`.trim();
-  const rows = [...plain.map((extra) => line(shapes[0]!, extra)), ...shapes.slice(1).map((shape) => line(shape, plain[0]!))];
-  if (row.fields.some((f) => f.type === "scaleBias")) rows.push(line("[3,7]", `${plain[0]!} scaleBias=0.5:0.25`));
+  const textOf = (shape: string, extra: string): string => `${row.name} ${tensors(row, shape)} ${extra}`.trim();
+  const rows = [...plain.map((extra) => textOf(shapes[0]!, extra)), ...shapes.slice(1).map((shape) => textOf(shape, plain[0]!))];
+  if (row.fields.some((f) => f.type === "scaleBias")) rows.push(textOf("[3,7]", `${plain[0]!} scaleBias=0.5:0.25`));
   return rows;
 }
 

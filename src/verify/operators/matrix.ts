@@ -1,4 +1,4 @@
-/** Rows of products, convolutions, recurrent networks, attention and the quantised operators. See ../text.ts and ../operators.ts for how they are written. */
+/** Rows of GEMMs, convolutions, recurrent networks, attention and the quantised operators. See ../text.ts and ../operators.ts for how they are written. */
 export const matrixRows: readonly string[] = [
   "CONVOLUTION input=T[2,4,7,6] filter=T[6,4,3,2] bias=T[1,6,1,1] output=T[2,6,7,5] mode=CROSS_CORRELATION direction=FORWARD strides=[1,1] dilations=[1,1] startPadding=[1,0] endPadding=[1,0] outputPadding=[0,0] groupCount=1",
   "CONVOLUTION input=T[2,4,7,8] filter=T[6,2,3,2] output=T[2,6,4,4] mode=CONVOLUTION direction=FORWARD strides=[2,2] dilations=[1,2] startPadding=[1,1] endPadding=[1,1] outputPadding=[0,0] groupCount=2 fusedActivation={ACTIVATION_RELU}",

@@ -126,7 +126,7 @@ export interface OperatorCase {
   readonly describe: () => Described;
 }
 
-/** Inputs whose values must differ from each other, or that are state, are not shown several times. */
+/** Inputs whose values must differ from each other, or that are state, have no strides of 0. */
 const unshared = /SCATTER|RANDOM|FILL|DIAGONAL|UNPOOLING|RESAMPLE_GRAD/;
 
 /** All operator cases for a feature level, in a fixed order. quick: one layout for each row and choice of types, in turn. */

@@ -1,4 +1,4 @@
-/** Rows of quantized numbers and of products of integers. See ../text.ts and ../operators.ts for how they are written. */
+/** Rows of quantized numbers and of integer GEMMs. See ../text.ts and ../operators.ts for how they are written. */
 export const quantizedRows: readonly string[] = [
   "CONVOLUTION_INTEGER input=T[2,4,5,6] inputZeroPoint=T[1,1,1,1] filter=U[6,2,3,2] filterZeroPoint=U[1,6,1,1] output=i32[2,6,3,3] strides=[2,2] dilations=[1,1] startPadding=[1,0] endPadding=[1,0] groupCount=2",
   "CONVOLUTION_INTEGER input=T[2,4,5,6] filter=U[6,4,3,2] output=i32[2,6,3,5] strides=[1,1] dilations=[1,1] startPadding=[0,0] endPadding=[0,0] groupCount=1",

@@ -29,7 +29,7 @@ export function tensor(type: DataType, sizes: readonly number[], strides: readon
 export const withStrides = (t: TensorDescription, strides: readonly number[] | null): TensorDescription =>
   tensor(typeOf(t.dataType)!, t.sizes, strides);
 
-/** Calls f with the place (in elements) of each element, in row-major order. */
+/** Calls f with the offset (in elements) of each element, in row-major order. */
 export function eachOffset(t: TensorDescription, f: (offset: number, index: number) => void): void {
   const strides = t.strides ?? packedStrides(t.sizes);
   const rank = t.sizes.length;

@@ -1,8 +1,8 @@
 /**
  * How far two devices' results may lie apart, by kind of operator and data type.
  *
- * Integers, booleans and moved elements must be equal in every bit. For floats a result passes when it is within `ulps` units of
- * the last place, or |a - b| <= absolute + relative * the tensor's largest result.
+ * Integers, booleans and moved elements must be equal in every bit. For floats a result passes when it is within `ulps` ULP,
+ * or |a - b| <= absolute + relative * the tensor's largest result.
  */
 import type { Exactness } from "../../ops/declare/sample.ts";
 import type { DataType } from "./types.ts";

@@ -23,6 +23,6 @@ it("eigenvalues of a symmetric matrix rise", () => {
   near([Math.abs(a[0]!), Math.abs(a[1]!), a[0]! * a[1]! + 0.5, a[2]! * a[3]! - 0.5], [Math.SQRT1_2, Math.SQRT1_2, 0, 0]);
 });
 
-it("turns a matrix", () => {
+it("transposes a matrix", () => {
   near(transposed(2, 3, columns([1, 2], [3, 4], [5, 6])), columns([1, 3, 5], [2, 4, 6]));
 });

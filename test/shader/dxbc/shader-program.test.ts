@@ -1,4 +1,4 @@
-/** The measured choice inside compiled functions: recorded, replayed, in one arena, in place, in training steps, beside DirectML's form. */
+/** The measured choice inside compiled functions: recorded, replayed, in one arena, in place, in training steps, compared with DirectML's operators. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -65,10 +65,10 @@ eachDevice("shaders in compiled functions", (device) => {
   it("stand between other nodes, in one arena, replayed with other data", () => {
     both(device, (compiled) => {
       const weight = real([32, 48], 1);
-      const line = real([48], 2);
+      const row = real([48], 2);
       const f = compileIf(compiled, (x: dx.Tensor, gate: dx.Tensor) => {
-        const h = dx.layerNorm(dx.matmul(x, weight), [48], line, line);
-        const a = dx.softmax(h.mul(0.5).add(line), -1);
+        const h = dx.layerNorm(dx.matmul(x, weight), [48], row, row);
+        const a = dx.softmax(h.mul(0.5).add(row), -1);
         const b = dx
           .swiglu(dx.gelu(h.sub(1)), gate)
           .to("float16")

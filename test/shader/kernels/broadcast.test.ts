@@ -28,8 +28,8 @@ const cases: readonly (readonly [Shape, Shape, Shape])[] = [
 it.each(["f32", "f16"] as const)("adds %s with broadcasting", (e) => {
   for (const [out, a, b] of cases) {
     const [x, y] = [numbers(sizeOf(a), 1, 4, e).map(Math.round), numbers(sizeOf(b), 2, 4, e).map(Math.round)];
-    const at = (place: number, shape: Shape): number => {
-      let [rest, offset, stride] = [place, 0, 1];
+    const at = (index: number, shape: Shape): number => {
+      let [rest, offset, stride] = [index, 0, 1];
       for (let i = 1; i <= out.length; i++) {
         const d = shape[shape.length - i] ?? 1;
         offset += (d === 1 ? 0 : rest % out[out.length - i]!) * stride;
@@ -39,9 +39,9 @@ it.each(["f32", "f16"] as const)("adds %s with broadcasting", (e) => {
       return offset;
     };
     const merged = mergedAxes(out, a, b)!;
-    const given = { a: { shape: a, values: x }, b: { shape: b, values: y }, y: { shape: out } };
+    const buffers = { a: { shape: a, values: x }, b: { shape: b, values: y }, y: { shape: out } };
     const expected = Array.from({ length: sizeOf(out) }, (_, i) => x[at(i, a)]! + y[at(i, b)]!);
-    expect(launch(addBroadcast(e, merged), given, broadcastParams(merged)).y).toEqual(expected);
+    expect(launch(addBroadcast(e, merged), buffers, broadcastParams(merged)).y).toEqual(expected);
   }
 });
 

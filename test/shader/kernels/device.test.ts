@@ -16,7 +16,7 @@ const real = (shape: readonly number[], seed: number, scale = 2, dtype: "float32
 const values = (t: dx.Tensor): number[] => read(t.to("float32"));
 const sum = (list: readonly number[]): number => list.reduce((a, b) => a + b, 0);
 
-function product(tile: Tile, m: number, n: number, k: number): void {
+function runGemm(tile: Tile, m: number, n: number, k: number): void {
   const [a, b] = [real([m, k], 1, 1), real([k, n], 2, 1)];
   const { c } = runKernel(gemm(tile, isWholeFor(tile, m, n, k)), { inputs: { a, b }, outputs: { c: [m, n] } });
   const [x, y] = [values(a), values(b)];
@@ -94,18 +94,18 @@ eachDevice("the library's shaders", () => {
     expectClose(values(loss!), [0, columns - 1, 3, -1, 5].map((t, r) => (t < 0 ? 0 : -Math.log(softmax[r * columns + t]!)))); // prettier-ignore
   });
 
-  it("a product by tiles, whole and not", () => {
-    product(TILES.small, 128, 128, 32);
-    product(TILES.small, 130, 67, 21);
+  it("a GEMM by tiles, whole and not", () => {
+    runGemm(TILES.small, 128, 128, 32);
+    runGemm(TILES.small, 130, 67, 21);
   });
 
-  // A driver that stands for a GPU on the processor takes half a minute for each pipeline.
+  // A driver that emulates a GPU on the CPU takes half a minute for each pipeline.
   it.skipIf(process.env.DXTENSOR_CPU_ADAPTERS === "1")(
-    "a product by each of the larger tiles (not where a processor stands for a GPU)",
+    "a GEMM by each of the larger tiles (not where a CPU driver stands for a GPU)",
     () => {
       for (const tile of [TILES.large, TILES.wide, TILES.medium]) {
-        product(tile, 128, 128, 32);
-        product(tile, 130, 67, 21);
+        runGemm(tile, 128, 128, 32);
+        runGemm(tile, 130, 67, 21);
       }
     },
   );

@@ -91,10 +91,10 @@ it("a step of Adam", () => {
   const [lr, b1, b2, eps, decay, t, apart] = [1e-2, 0.9, 0.999, 1e-8, 0.1, 3, 0.01];
   const scalars = [lr, b1, 1 - b1, 1 - b1 ** t, 1 - b2 ** t];
   const shape = [size];
-  const given = { p: { shape, values: p }, g: { shape, values: g }, m: { shape, values: m }, v: { shape, values: v } };
+  const buffers = { p: { shape, values: p }, g: { shape, values: g }, m: { shape, values: m }, v: { shape, values: v } };
   const { pNext, mNext, vNext } = launch(
     kernels.adam(),
-    { ...given, scalars: { shape: [5], values: scalars }, pNext: { shape }, mNext: { shape }, vNext: { shape } },
+    { ...buffers, scalars: { shape: [5], values: scalars }, pNext: { shape }, mNext: { shape }, vNext: { shape } },
     { sign: -1, beta2: b2, rest2: 1 - b2, eps, decay, shrinking: apart },
   );
   const next = p.map((x, i) => {

@@ -21,8 +21,8 @@ describe.each(Object.entries(TILES))("the %s tile", (name, tile) => {
       for (let q = 0; q < k; q++) sum += a[Math.floor(i / n) * k + q]! * b[q * n + (i % n)]!;
       return sum;
     });
-    const given = { a: { shape: [m, k], values: a }, b: { shape: [k, n], values: b }, c: { shape: [m, n] } };
-    expectClose(launch(gemm(tile, false), given).c!, expected);
-    if (isWholeFor(tile, m, n, k)) expectClose(launch(gemm(tile, true), given).c!, expected);
+    const buffers = { a: { shape: [m, k], values: a }, b: { shape: [k, n], values: b }, c: { shape: [m, n] } };
+    expectClose(launch(gemm(tile, false), buffers).c!, expected);
+    if (isWholeFor(tile, m, n, k)) expectClose(launch(gemm(tile, true), buffers).c!, expected);
   });
 });

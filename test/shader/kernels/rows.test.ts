@@ -7,8 +7,8 @@ import { expectClose, launch, numbers } from "./support.ts";
 const EPS = 1e-5;
 const sum = (list: readonly number[]): number => list.reduce((a, b) => a + b, 0);
 const softmax = (x: readonly number[]): number[] => {
-  const most = Math.max(...x);
-  const exps = x.map((v) => Math.exp(v - most));
+  const max = Math.max(...x);
+  const exps = x.map((v) => Math.exp(v - max));
   return exps.map((v) => v / sum(exps));
 };
 /** Rows of a flat list. */
@@ -37,17 +37,17 @@ describe.each(["f32", "f16"] as const)("rows of %s", (e) => {
       e,
     );
     const y = launch(kernels.softmax(e, columns), { x: { shape, values: x }, y: { shape } }, { rows: 2, eps: 0, ignored: 0 }).y!;
-    const given = { y: { shape, values: y }, dy: { shape, values: dy }, dx: { shape } };
+    const buffers = { y: { shape, values: y }, dy: { shape, values: dy }, dx: { shape } };
     const dx = rowsOf(y, columns).flatMap((row, r) => {
       const dot = sum(row.map((v, i) => v * dy[r * columns + i]!));
       return row.map((v, i) => v * (dy[r * columns + i]! - dot));
     });
-    expectClose(launch(kernels.softmaxBackward(e, columns), given, { rows: 2, eps: 0, ignored: 0 }).dx!, dx, e);
+    expectClose(launch(kernels.softmaxBackward(e, columns), buffers, { rows: 2, eps: 0, ignored: 0 }).dx!, dx, e);
     const ofLog = rowsOf(y, columns).flatMap((row, r) => {
       const total = sum(row.map((_, i) => dy[r * columns + i]!));
       return row.map((v, i) => dy[r * columns + i]! - Math.exp(v) * total);
     });
-    expectClose(launch(kernels.logSoftmaxBackward(e, columns), given, { rows: 2, eps: 0, ignored: 0 }).dx!, ofLog, e);
+    expectClose(launch(kernels.logSoftmaxBackward(e, columns), buffers, { rows: 2, eps: 0, ignored: 0 }).dx!, ofLog, e);
   });
 
   // By one access, by two rows of a group (the last of which is alone), and by long rows, full and not.
@@ -58,19 +58,19 @@ describe.each(["f32", "f16"] as const)("rows of %s", (e) => {
     const params = { rows: 3, eps: EPS, ignored: 0 };
     const w = { shape: [columns], values: weight };
     const b = { shape: [columns], values: bias };
-    const given = { x: { shape, values: x }, weight: w };
+    const buffers = { x: { shape, values: x }, weight: w };
     const centred = rowsOf(x, columns).map((row) => {
       const mean = sum(row) / columns;
       return { row: row.map((v) => v - mean), scale: 1 / Math.sqrt(sum(row.map((v) => (v - mean) ** 2)) / columns + EPS) };
     });
     const plain = rowsOf(x, columns).map((row) => ({ row, scale: 1 / Math.sqrt(sum(row.map((v) => v * v)) / columns + EPS) }));
     expectClose(
-      launch(kernels.layerNorm(e, columns), { ...given, bias: b, y: { shape } }, params).y!,
+      launch(kernels.layerNorm(e, columns), { ...buffers, bias: b, y: { shape } }, params).y!,
       centred.flatMap(({ row, scale }) => row.map((v, i) => v * scale * weight[i]! + bias[i]!)),
       e,
     );
     expectClose(
-      launch(kernels.rmsNorm(e, columns), { ...given, y: { shape } }, params).y!,
+      launch(kernels.rmsNorm(e, columns), { ...buffers, y: { shape } }, params).y!,
       plain.flatMap(({ row, scale }) => row.map((v, i) => v * scale * weight[i]!)),
       e,
     );
@@ -87,16 +87,16 @@ describe.each(["f32", "f16"] as const)("rows of %s", (e) => {
       ["rmsNorm", plain],
     ] as const) {
       const isLayer = norm === "layerNorm";
-      const dyGiven = { dy: { shape, values: dy } };
+      const dyBuffer = { dy: { shape, values: dy } };
       const statistics = { scale: { shape: [3] }, ...(isLayer ? { mean: { shape: [3] } } : {}) };
-      const made = launch(kernels.normBackward(norm, e, columns, true), { ...given, ...dyGiven, dx: { shape }, ...statistics }, params);
+      const made = launch(kernels.normBackward(norm, e, columns, true), { ...buffers, ...dyBuffer, dx: { shape }, ...statistics }, params);
       expectClose(made.dx!, backward(rows, isLayer), e);
       expectClose(made.scale!, rows.map(({ scale }) => scale), e); // prettier-ignore
       const known = { scale: { shape: [3], values: made.scale! }, ...(isLayer ? { mean: { shape: [3], values: made.mean! } } : {}) };
       const blocks = { shape: [2, columns] };
       const sums = launch(
         normWeightGradient(norm, e, columns),
-        { x: given.x, ...dyGiven, ...known, dweight: blocks, ...(isLayer ? { dbias: blocks } : {}) },
+        { x: buffers.x, ...dyBuffer, ...known, dweight: blocks, ...(isLayer ? { dbias: blocks } : {}) },
         { rows: 3 },
       );
       const added = (parts: readonly number[]): number[] => Array.from({ length: columns }, (_, i) => parts[i]! + parts[columns + i]!);
@@ -104,7 +104,7 @@ describe.each(["f32", "f16"] as const)("rows of %s", (e) => {
         Array.from({ length: columns }, (_, i) => of(0, i) + of(1, i) + of(2, i));
       expectClose(added(sums.dweight!), byColumn((r, i) => dy[r * columns + i]! * rows[r]!.row[i]! * rows[r]!.scale), e); // prettier-ignore
       if (isLayer) expectClose(added(sums.dbias!), byColumn((r, i) => dy[r * columns + i]!)); // prettier-ignore
-      const alone = { x: given.x, ...dyGiven, dx: { shape }, ...statistics };
+      const alone = { x: buffers.x, ...dyBuffer, dx: { shape }, ...statistics };
       const unweighted = backward(rows, isLayer, false);
       expectClose(launch(kernels.normBackward(norm, e, columns, false), alone, params).dx!, unweighted, e);
     }
@@ -116,14 +116,14 @@ describe.each(["f32", "f16"] as const)("rows of %s", (e) => {
     const mean = sum(x) / columns;
     const scale = 1 / Math.sqrt(sum(x.map((v) => (v - mean) ** 2)) / columns + EPS);
     const [weight, bias] = [x.map(() => 1), x.map(() => 0)];
-    const given = { x: { shape: [1, columns], values: x }, y: { shape: [1, columns] } };
+    const buffers = { x: { shape: [1, columns], values: x }, y: { shape: [1, columns] } };
     const shared = { weight: { shape: [columns], values: weight }, bias: { shape: [columns], values: bias } };
-    const y = launch(kernels.layerNorm(e, columns), { ...given, ...shared }, { rows: 1, eps: EPS, ignored: 0 }).y!;
+    const y = launch(kernels.layerNorm(e, columns), { ...buffers, ...shared }, { rows: 1, eps: EPS, ignored: 0 }).y!;
     expectClose(y, x.map((v) => (v - mean) * scale), e); // prettier-ignore
     for (const odd of [Infinity, -Infinity, NaN]) {
       const values = x.map((v, i) => (i === 100 ? odd : v));
-      const given = { x: { shape: [1, columns], values }, y: { shape: [1, columns] } };
-      const made = launch(kernels.layerNorm(e, columns), { ...given, ...shared }, { rows: 1, eps: EPS, ignored: 0 }).y!;
+      const buffers = { x: { shape: [1, columns], values }, y: { shape: [1, columns] } };
+      const made = launch(kernels.layerNorm(e, columns), { ...buffers, ...shared }, { rows: 1, eps: EPS, ignored: 0 }).y!;
       expect(made.every(Number.isNaN)).toBe(true);
     }
   });
@@ -133,10 +133,10 @@ describe.each(["f32", "f16"] as const)("rows of %s", (e) => {
     const x = numbers(4 * columns, columns, 5, e);
     const target = { shape: [4], values: [3, -100, columns - 1, 2] };
     const counts = [true, false, true, false];
-    const given = { x: { shape, values: x }, target };
+    const buffers = { x: { shape, values: x }, target };
     const params = { rows: 4, eps: 0, ignored: 2 };
     const rows = rowsOf(x, columns).map(softmax);
-    const all = { ...given, logs: { shape }, loss: { shape: [4] }, counted: { shape: [4] } };
+    const all = { ...buffers, logs: { shape }, loss: { shape: [4] }, counted: { shape: [4] } };
     const { logs, loss, counted } = launch(kernels.crossEntropy(e, columns), all, params);
     expectClose(logs!, rows.flat().map(Math.log), e); // prettier-ignore
     expectClose(loss!, rows.map((row, r) => (counts[r] ? -Math.log(row[target.values[r]!]!) : 0))); // prettier-ignore

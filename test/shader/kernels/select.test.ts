@@ -1,4 +1,4 @@
-/** The library's operations by shaders, beside DirectML's: eagerly, compiled, on views, with gradients. */
+/** The library's operations by shaders, compared with DirectML's operators: eagerly, compiled, on views, with gradients. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { choosesShader, shaderMode } from "../../../src/shader/choice.ts";
@@ -54,7 +54,7 @@ const cases: readonly (readonly [name: string, shapes: readonly (readonly number
   ["rmsNorm without a weight, weighted", [[7, 329], [7, 329]], (x, y) => dx.rmsNorm(x!, [329]).mul(y!)],
   ["rmsNorm of float16, weighted", [[9, 330], [330], [9, 330]], (x, w, y) => dx.rmsNorm(x!.to("float16"), [330], w!.to("float16")).to("float32").mul(y!)],
   ["crossEntropy", [[6, 314]], (x) => dx.crossEntropy(x!, classes(6, 314))],
-  ["crossEntropy of images, each place", [[2, 315, 1, 1]], (x) => dx.crossEntropy(x!, indices(2, 315).reshape(2, 1, 1), { reduction: "none" })],
+  ["crossEntropy of images, each pixel", [[2, 315, 1, 1]], (x) => dx.crossEntropy(x!, indices(2, 315).reshape(2, 1, 1), { reduction: "none" })],
   ["crossEntropy without a class", [[6, 316]], (x) => dx.crossEntropy(x!, indices(6, 316), { ignoreIndex: 37, reduction: "sum" })],
   ["crossEntropy of float16", [[6, 317]], (x) => dx.crossEntropy(x!.to("float16"), classes(6, 317)).to("float32")],
   ["embedding", [[9, 318]], (x) => dx.embedding(indices(40, 9).reshape(5, 8), x!)],
@@ -66,23 +66,23 @@ let before: string | undefined;
 beforeEach(() => {
   before = process.env.DXTENSOR_SHADERS;
 });
-const put = (mode: string | undefined): void => {
+const setMode = (mode: string | undefined): void => {
   if (mode === undefined) delete process.env.DXTENSOR_SHADERS;
   else process.env.DXTENSOR_SHADERS = mode;
 };
-afterEach(() => put(before));
+afterEach(() => setMode(before));
 
 eachMode("operations by shaders", (device, mode) => {
   it.each(cases.map(([name, shapes, fn, expected = fn]) => [name, shapes, fn, expected] as const))("%s", (name, shapes, fn, expected) => {
     const launched: number[] = [];
     const results = (["off", "on"] as const).map((shaders) => {
       const run = shaders === "off" ? expected : fn;
-      put(shaders);
+      setMode(shaders);
       // Another device's handle has programs of its own.
       dx.closeDevice(device);
-      const given = shapes.map((shape, i) => (/float16/.test(name) ? halves : real)(shape, i + 1));
-      const y = mode.run(run, ...given);
-      const leaves = given.map((x) => x.detach().requiresGrad_());
+      const inputs = shapes.map((shape, i) => (/float16/.test(name) ? halves : real)(shape, i + 1));
+      const y = mode.run(run, ...inputs);
+      const leaves = inputs.map((x) => x.detach().requiresGrad_());
       const grads = dx.grad(run(...leaves).sum(), leaves);
       const list = [y, ...grads].map((t) => numbers(t!));
       launched.push(dx.counters(device).shadersCompiled);
@@ -105,7 +105,7 @@ eachDevice("optimizers by shaders", (device) => {
     ["adam", { amsgrad: true }],
   ] as const)("%s %o", (name, options) => {
     const results = ["off", "on"].map((shaders) => {
-      put(shaders);
+      setMode(shaders);
       dx.closeDevice(device);
       const weights = [real([7, 31], 1), real([41], 2)].map((w) => w.requiresGrad_());
       const optimizer = dx.optim[name](weights, options as dx.optim.AdamOptions);
@@ -146,7 +146,7 @@ describe("DXTENSOR_SHADERS", () => {
   ): boolean => choosesShader(device(runs), isAlone, name, { dtype, extent, isPacked });
 
   it("takes what was measured, eagerly and among others", () => {
-    put(undefined);
+    setMode(undefined);
     expect([true, false].map((isAlone) => chooses(true, "matmul", 2048, "float32", isAlone))).toEqual([true, true]);
     expect([true, false].map((isAlone) => chooses(true, "relu", 2 ** 26, "float32", isAlone))).toEqual([true, false]);
     expect((["relu", "add"] as const).flatMap((name) => [chooses(true, name, 1000), chooses(true, name, 2 ** 26, "float16")])).toEqual([
@@ -163,18 +163,18 @@ describe("DXTENSOR_SHADERS", () => {
   });
 
   it("is off, on or only-measured", () => {
-    put(undefined);
+    setMode(undefined);
     expect(shaderMode()).toBe("only-measured");
-    put("on");
+    setMode("on");
     expect([chooses(true, "relu"), chooses(false, "relu")]).toEqual([true, false]);
-    put("off");
+    setMode("off");
     expect(chooses(true, "relu")).toBe(false);
-    put("fast");
+    setMode("fast");
     expect(() => shaderMode()).toThrow('environment: DXTENSOR_SHADERS must be "off", "on", "only-measured"; received fast');
   });
 
   it("takes no shader where none was measured, unless told to", () => {
-    put(undefined);
+    setMode(undefined);
     const { capabilities } = nativeDevice(dx.device("cpu"));
     expect(capabilities.runsShaders).toBe(true);
     expect(

@@ -8,7 +8,7 @@ import { simplify } from "../../../src/shader/simplify.ts";
 import { sizeOf, type Shape } from "../../../src/core/shape.ts";
 import { generator } from "../random.ts";
 
-export interface Given {
+export interface LaunchBuffer {
   readonly shape: Shape;
   /** Left out: an output. */
   readonly values?: readonly number[];
@@ -19,18 +19,18 @@ const GUARD = 0xabcdef01;
 /** Numbers of the outputs. Accesses outside that are not guarded, races and writes behind the end fail. */
 export function launch(
   kernel: Kernel,
-  given: { readonly [buffer: string]: Given },
+  described: { readonly [buffer: string]: LaunchBuffer },
   params: { readonly [name: string]: number } = {},
 ): { readonly [output: string]: number[] } {
   const { source } = kernel.program;
-  const shapes = Object.fromEntries(Object.entries(given).map(([name, g]) => [name, g.shape]));
+  const shapes = Object.fromEntries(Object.entries(described).map(([name, g]) => [name, g.shape]));
   const facts = { shapes, params };
   const grid = kernel.program.grid(kernel.groups(facts));
   const uniforms = Object.fromEntries(source.uniforms.map((u) => [u.name, kernel.program.uniform(u, facts, grid[0])]));
   const results = [source, simplify(lower(simplify(source)))].map((shader) => {
     const buffers = Object.fromEntries(
       source.buffers.map(({ name, element }) => {
-        const { values, shape } = given[name]!;
+        const { values, shape } = described[name]!;
         const count = sizeOf(shape);
         const words = new Uint32Array(Math.ceil(count / (element === "f16" ? 2 : 1)));
         if (values === undefined) return [name, words];
@@ -60,7 +60,7 @@ export function launch(
       .filter((b) => b.isWritable)
       .map(({ name, element }) => {
         const words = results[0]![name]!;
-        const count = sizeOf(given[name]!.shape);
+        const count = sizeOf(described[name]!.shape);
         const halves = (): number[] => Array.from({ length: count }, (_, i) => floatOfHalf(words[i >>> 1]! >>> (16 * (i & 1))));
         const seen = { f32: Float32Array, i32: Int32Array, u32: Uint32Array };
         return [name, element === "f16" ? halves() : [...new seen[element](words.buffer, 0, count)]];
@@ -79,9 +79,9 @@ export function numbers(count: number, seed: number, scale = 4, element: "f32" |
 
 /** How far results may lie from a float64 reference. */
 export function expectClose(got: readonly number[], expected: readonly number[], element: "f32" | "f16" = "f32", terms = 1): void {
-  const [relative, least] = element === "f32" ? [2e-5, 2e-6] : [2e-3, 1e-3];
+  const [relative, minimum] = element === "f32" ? [2e-5, 2e-6] : [2e-3, 1e-3];
   // Numbers of about 1 that were added in another order.
-  const absolute = least * Math.sqrt(terms);
+  const absolute = minimum * Math.sqrt(terms);
   expect(got.length).toBe(expected.length);
   got.forEach((x, i) => {
     const y = expected[i]!;

@@ -43,7 +43,7 @@ describe("operator cases", () => {
     expect([hash("dxtensor"), new Random(1).bits(), new Random(1).between(3, 3)]).toEqual([1500415712, 1580013426, 3]);
   });
 
-  it("keep indices inside what they point into, and never write one place twice", () => {
+  it("keep indices inside what they point into, and never write one element twice", () => {
     for (const { described } of cases) {
       if (!/^SCATTER$/.test(described.row.name) || !description(described).fields.length) continue;
       const [input, indices] = [tensorsOf(described, 0)[0]!, tensorsOf(described, 1)[0]!];

@@ -67,14 +67,14 @@ describe("elements", () => {
 
   it("visits indices in row-major order", () => {
     const t = tensor(DATA_TYPES[0]!, [2, 3]);
-    const places = (layout: "packed" | "padded" | "transposed" | "broadcast"): number[] => {
+    const offsets = (layout: "packed" | "padded" | "transposed" | "broadcast"): number[] => {
       const list: number[] = [];
-      eachOffset(layOut(t, layout), (place) => list.push(place));
+      eachOffset(layOut(t, layout), (offset) => list.push(offset));
       return list;
     };
-    expect(places("packed")).toEqual([0, 1, 2, 3, 4, 5]);
-    expect(places("padded")).toEqual([0, 1, 2, 6, 7, 8]);
-    expect(places("transposed")).toEqual([0, 2, 4, 1, 3, 5]);
-    expect(places("broadcast")).toEqual([0, 1, 2, 0, 1, 2]);
+    expect(offsets("packed")).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(offsets("padded")).toEqual([0, 1, 2, 6, 7, 8]);
+    expect(offsets("transposed")).toEqual([0, 2, 4, 1, 3, 5]);
+    expect(offsets("broadcast")).toEqual([0, 1, 2, 0, 1, 2]);
   });
 });

@@ -1,4 +1,4 @@
-/** The software adapter keeps what it made of a convolution's filter while nothing writes to that: every way of writing is seen. */
+/** The software adapter keeps the prepacked form of a convolution filter until something writes to the filter: every way of writing is seen. */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 
@@ -17,16 +17,16 @@ const imageOf = (seed: number, channels: number): dx.Tensor =>
 const bytesOf = (t: dx.Tensor): Buffer => Buffer.from(Float32Array.from(t.dataSync() as Float32Array).buffer);
 
 /** The same with tensors that no kernel has seen. */
-function fresh(image: dx.Tensor, filter: dx.Tensor): Buffer {
+function eagerBytes(image: dx.Tensor, filter: dx.Tensor): Buffer {
   const again = (t: dx.Tensor): dx.Tensor => dx.tensor(t.dataSync() as Float32Array, { shape: t.shape });
   return bytesOf(dx.conv2d(again(image), again(filter), null, { padding: 1 }));
 }
 
-/** Three calls, so that the filter's form is made and used; each as with fresh tensors. */
+/** Three calls, so that the prepacked filter is made and used; each as with new tensors. */
 function agrees(f: (image: dx.Tensor) => dx.Tensor, filter: dx.Tensor): void {
   for (let call = 0; call < 3; call++) {
     const image = imageOf(call, filter.shape[1]!);
-    expect(bytesOf(f(image)).equals(fresh(image, filter))).toBe(true);
+    expect(bytesOf(f(image)).equals(eagerBytes(image, filter))).toBe(true);
   }
 }
 
@@ -90,7 +90,7 @@ it("filters of one convolution, taken in turn, stay apart", () => {
   dx.withDevice("cpu", () => {
     const filters = [filterOf(1, 40), filterOf(2, 40), filterOf(3, 40)];
     const image = imageOf(4, 40);
-    const expected = filters.map((filter) => fresh(image, filter));
+    const expected = filters.map((filter) => eagerBytes(image, filter));
     for (let call = 0; call < 3; call++)
       filters.forEach((filter, i) => expect(bytesOf(dx.conv2d(image, filter, null, { padding: 1 })).equals(expected[i]!)).toBe(true));
   });
