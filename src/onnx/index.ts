@@ -21,7 +21,7 @@ function isInside(folder: string, path: string): boolean {
 }
 
 /** The real file of a name in the model's folder. Names, and links, that lead out of all folders of the model are refused. */
-function besideModel(folders: readonly string[], location: string): string {
+function pathOfData(folders: readonly string[], location: string): string {
   const outside = (received: string): FormatError => new FormatError("onnx.load", "external data", "in the model's folder", received);
   const path = join(folders[0]!, location);
   if (isAbsolute(location) || !isInside(folders[0]!, path)) throw outside(location);
@@ -36,13 +36,13 @@ function besideModel(folders: readonly string[], location: string): string {
 }
 
 /**
- * Data in files beside the model. folders: where it is, and where it really is when its name is a link, as in caches that keep files by their
+ * Data in files next to the model. folders: where it is, and where it really is when its name is a link, as in caches that keep files by their
  * digest and link to them.
  */
-const beside =
+const externalData =
   (folders: readonly string[]): External =>
   (location, offset, size) => {
-    const path = besideModel(folders, location);
+    const path = pathOfData(folders, location);
     const opened = (): number => {
       try {
         return openSync(path, "r");
@@ -74,11 +74,11 @@ const beside =
   };
 
 /** protobuf's own limit. */
-const MOST_BYTES = 2 ** 31 - 1;
+const MAX_BYTES = 2 ** 31 - 1;
 
 /**
  * An ONNX model from a file (a path or a file: URL) or from its bytes, on a device: `model.call({ name: tensor })` gives its outputs by name.
- * Operator sets 1 to 28, functions, graphs inside nodes; weights in files beside the model, of any size, when it is loaded by its path.
+ * Operator sets 1 to 28, functions, graphs inside nodes; weights in files next to the model, of any size, when it is loaded by its path.
  * `dx.compile((x) => model.call(x).y)` compiles it. Its weights lie on the device alone, and the bytes are not needed any more.
  *
  * Throws FormatError for what is no model, or one that asks for more than it may (messages nested more than 100 deep, functions that make more than
@@ -87,7 +87,7 @@ const MOST_BYTES = 2 ** 31 - 1;
 export async function load(source: FilePath | Uint8Array, options: OnnxOptions = {}): Promise<OnnxModel> {
   if (source instanceof Uint8Array) return modelFrom(source, options, null);
   const path = pathOf("onnx.load", "source", source, "a path, a file: URL or a Uint8Array");
-  const bytes = await readWhole("onnx.load", path, MOST_BYTES);
+  const bytes = await readWhole("onnx.load", path, MAX_BYTES);
   const real = await Promise.all([realpath(dirname(path)), realpath(path).then(dirname)]).catch(() => null);
-  return modelFrom(bytes, options, real === null ? null : beside(real));
+  return modelFrom(bytes, options, real === null ? null : externalData(real));
 }

@@ -11,7 +11,7 @@ import { scope } from "../core/scope.ts";
 import { Tensor } from "../core/tensor.ts";
 import { Constants, UPLOADED } from "./format/attribute-constants.ts";
 import { initializersOf, runGraph, versions, type Context } from "./run-graph.ts";
-import { Budget, requireFinite, graphsOf, MOST_ITERATIONS } from "./format/limits.ts";
+import { Budget, requireFinite, graphsOf, MAX_ITERATIONS } from "./format/limits.ts";
 import { domainOf, functionKey } from "./format/operator-keys.ts";
 import { readModel, type GraphMessage, type ModelMessage, type ValueInfoMessage } from "./format/proto.ts";
 import type { External } from "./format/tensor-message.ts";
@@ -79,9 +79,9 @@ export class OnnxModel {
       this.dispose();
       throw error;
     }
-    const given = new Set(initializersOf(this.#context, graph).keys());
+    const initialized = new Set(initializersOf(this.#context, graph).keys());
     // Old files list initializers among the inputs, too.
-    this.inputs = graph.inputs.filter((i) => !given.has(i.name)).map(valueOf);
+    this.inputs = graph.inputs.filter((i) => !initialized.has(i.name)).map(valueOf);
     this.outputs = graph.outputs.map(valueOf);
   }
 
@@ -94,18 +94,18 @@ export class OnnxModel {
   call(inputs: Tensor | Readonly<Record<string, Tensor>>, { signal }: OnnxCallOptions = {}): Record<string, Tensor> {
     this.#requireLive();
     signal?.throwIfAborted();
-    const given = inputs instanceof Tensor ? { [this.#only()]: inputs } : inputs;
+    const byName = inputs instanceof Tensor ? { [this.#only()]: inputs } : inputs;
     const names = this.#graph.inputs.map((i) => i.name);
-    for (const name of Object.keys(given))
+    for (const name of Object.keys(byName))
       if (!names.includes(name)) throw new ValueError("onnx", "input", `one of ${names.join(", ")}`, name);
     const lengths = new Map<string, number>();
     for (const i of this.inputs) {
-      const t = given[i.name];
+      const t = byName[i.name];
       if (t === undefined) throw new ValueError("onnx", `input ${i.name}`, "given", "nothing");
       requireFits(i, t, lengths);
     }
     return scope(() => {
-      const own = names.map((name) => (given[name] === undefined ? undefined : to(given[name], this.device)));
+      const own = names.map((name) => (byName[name] === undefined ? undefined : to(byName[name], this.device)));
       const results = this.run(own, signal);
       const shared = new Set<object>(own.flatMap((t) => (t === undefined ? [] : [t.storage])));
       const made: Record<string, Tensor> = {};
@@ -195,7 +195,7 @@ export interface OnnxCallOptions {
 /** A model from a file's bytes. external: finds the data that lie in other files. */
 export function modelFrom(bytes: Uint8Array, options: OnnxOptions, external: External | null): OnnxModel {
   const device = requireDevice("onnx", options.device ?? defaultDevice());
-  const maxIterations = options.maxIterations ?? MOST_ITERATIONS;
+  const maxIterations = options.maxIterations ?? MAX_ITERATIONS;
   if (!Number.isSafeInteger(maxIterations) || maxIterations < 0)
     throw new ValueError("onnx.load", "maxIterations", "an integer of at least 0", maxIterations);
   // Text cannot be decoded from shared memory.

@@ -56,8 +56,8 @@ const noAttributes: Attributes = new Map();
 function attributesOf(node: NodeMessage, outer: Attributes): Attributes {
   const found = new Map<string, AttributeMessage>();
   for (const a of node.attributes) {
-    const given = a.reference === "" ? a : outer.get(a.reference);
-    if (given !== undefined) found.set(a.name, given);
+    const value = a.reference === "" ? a : outer.get(a.reference);
+    if (value !== undefined) found.set(a.name, value);
   }
   return found;
 }
@@ -123,7 +123,7 @@ function runNode(context: Context, node: NodeMessage, names: Names, outer: Attri
     },
   });
   const opset = context.opsets.get(domain) ?? 1;
-  const make = (given: readonly Value[]): Call => new Call(node, opset, given, attributes, context, body);
+  const make = (operands: readonly Value[]): Call => new Call(node, opset, operands, attributes, context, body);
   const call = make(inputs);
   const f = context.functions.get(functionKey(domain, node.type, node.overload));
   let results: readonly Value[];
@@ -166,8 +166,8 @@ export function runGraph(
   const names = new Names(outer);
   for (const [name, value] of initializersOf(context, graph)) names.set(name, value);
   graph.inputs.forEach(({ name }, i) => {
-    const given = inputs[i];
-    if (given !== undefined) names.set(name, given);
+    const value = inputs[i];
+    if (value !== undefined) names.set(name, value);
   });
   for (const node of graph.nodes) {
     try {

@@ -51,7 +51,8 @@ export function choosesShader(capabilities: Capabilities, isAlone: boolean, name
   if (!use.isPacked) return false;
   const context = isAlone ? "alone" : "compiled";
   return capabilities.fasterShaders.some(
-    (r) => r.shader === name && r.dtype === use.dtype && r.place === context && use.extent >= r.from && (r.to === null || use.extent <= r.to),
+    (r) =>
+      r.shader === name && r.dtype === use.dtype && r.place === context && use.extent >= r.from && (r.to === null || use.extent <= r.to),
   );
 }
 

@@ -222,7 +222,8 @@ function integers(context: FillContext): Values {
   if (/MAX_POOLING|TOP_K|ARGMAX|ARGMIN/.test(operator) && field === "input") return distinct(context);
   if (/SHIFT/.test(operator) && field === "b") return integersBetween(context, 0, type.bits - 1);
   if (/DIVIDE|MODULUS/.test(operator)) return field === "b" ? integersBetween(context, 1, 9) : integersBetween(context, min * 10, 100);
-  if (/POW/.test(operator)) return field === "exponent" ? integersBetween(context, 0, 2) : integersBetween(context, type.kind === "signed" ? -5 : 0, 5);
+  if (/POW/.test(operator))
+    return field === "exponent" ? integersBetween(context, 0, 2) : integersBetween(context, type.kind === "signed" ? -5 : 0, 5);
   if (/LOGICAL_(AND|OR|XOR|NOT)|NONZERO/.test(operator)) return () => (random.between(0, 1) === 1 ? random.between(1, 100) : 0);
   if (/LOGICAL/.test(operator)) {
     // Equal ones are frequent; those of 64 bits differ in either half.

@@ -13,7 +13,7 @@ export const differences: readonly Difference[] = [
   },
   {
     reason:
-      "numpy adds bfloat16 one by one and rounds each time; here a softmax's sums are those of float32, so that results differ by one last place.",
+      "numpy adds bfloat16 one by one and rounds each time; here a softmax's sums are those of float32, so that results differ by one ULP.",
     ids: [
       "test_attention_3d_causal_bf16",
       "test_attention_3d_causal_bf16_expanded",
@@ -31,7 +31,7 @@ export const differences: readonly Difference[] = [
     microsoft: true,
   },
   {
-    reason: "Sums of products in half precision are rounded in another order, by one last place.",
+    reason: "Sums of products in half precision are rounded in another order, by one ULP.",
     ids: [
       "test_attention_24_qk_matmul_output_mode3_softmax_precision",
       "test_attention_24_qk_matmul_output_mode3_softmax_precision_expanded",

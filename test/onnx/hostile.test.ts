@@ -127,11 +127,11 @@ eachDevice("loops", (device) => {
           expect(() => endless.call({ x })).toThrow(/onnx\.Loop: iterations must be at most 500 .* In node Loop that makes y\./);
         }
         expect(() => endless.call({ x }, { signal: AbortSignal.abort(new Error("enough")) })).toThrow("enough");
-        const ending = new AbortController();
+        const controller = new AbortController();
         let asked = 0;
-        const signal = new Proxy(ending.signal, {
+        const signal = new Proxy(controller.signal, {
           get: (target, name) => {
-            if (name === "throwIfAborted" && ++asked === 20) ending.abort(new Error("meanwhile"));
+            if (name === "throwIfAborted" && ++asked === 20) controller.abort(new Error("meanwhile"));
             const found: unknown = Reflect.get(target, name, target);
             return typeof found === "function" ? found.bind(target) : found;
           },
@@ -144,7 +144,7 @@ eachDevice("loops", (device) => {
       await expect(load(looping(1), { maxIterations: -1 })).rejects.toThrow(dx.ValueError);
     }));
 
-  test("of impossible sizes, counts and places are typed errors that name the node", () =>
+  test("of impossible sizes, counts and indices are typed errors that name the node", () =>
     clean(device, async () => {
       const single = (
         type: string,
@@ -282,7 +282,7 @@ describe("sparse tensors", () => {
       [[2 ** 20, 2 ** 20], floats(5, 6), longs(1, 2), [2]],
       [[2 ** 31, 2 ** 31, 2 ** 31], floats(5, 6), longs(1, 2), [2]],
     ];
-    for (const given of wrong) await expect(load(sparse(...given))).rejects.toThrow(dx.FormatError);
+    for (const values of wrong) await expect(load(sparse(...values))).rejects.toThrow(dx.FormatError);
   });
 });
 

@@ -27,7 +27,9 @@ const passing = (): Uint8Array =>
     opset: 18,
     graph: graph({
       inputs: [value("x", FLOAT, [20])],
-      outputs: ["y", "x", "w", "same", "again", "cast", "turned", "weight", "part", "big", "bent"].map((name) => value(name, FLOAT, ["n"])),
+      outputs: ["y", "x", "w", "same", "again", "cast", "transposed", "weight", "part", "big", "bent"].map((name) =>
+        value(name, FLOAT, ["n"]),
+      ),
       initializers: [
         tensor("w", [20], weights),
         tensor("big", [10_000], large),
@@ -39,7 +41,7 @@ const passing = (): Uint8Array =>
         node("Identity", ["x"], ["same"]),
         node("Identity", ["same"], ["again"]),
         node("Cast", ["x"], ["cast"], [attribute.int("to", 1)]),
-        node("Reshape", ["x", "shape"], ["turned"]),
+        node("Reshape", ["x", "shape"], ["transposed"]),
         node("Cast", ["w"], ["weight"], [attribute.int("to", 1)]),
         node("Reshape", ["w", "shape"], ["part"]),
         node("Reshape", ["big", "square"], ["bent"]),
@@ -58,7 +60,7 @@ eachDevice("what a model gives", (device) => {
         expect(new Set(Object.values(outputs)).size).toBe(11);
         for (const t of Object.values(outputs)) t.add_(1000);
         expect(numbers(outputs.y!)).toEqual([...weights].map((v) => 2 * v + 1000));
-        for (const name of ["x", "w", "same", "again", "cast", "turned", "weight", "part"])
+        for (const name of ["x", "w", "same", "again", "cast", "transposed", "weight", "part"])
           expect([name, numbers(outputs[name]!)]).toEqual([name, [...weights].map((v) => v + 1000)]);
         expect(numbers(outputs.bent!)).toEqual([...large].map((v) => v + 1000));
         for (const t of Object.values(outputs)) t.dispose();
@@ -78,7 +80,7 @@ eachDevice("what a model gives", (device) => {
           const x = dx.tensor(weights.map((v) => v + add));
           const outputs = compiled(x);
           for (const t of Object.values(outputs)) t.mul_(-1);
-          for (const name of ["x", "same", "again", "cast", "turned"])
+          for (const name of ["x", "same", "again", "cast", "transposed"])
             expect([name, numbers(outputs[name]!)]).toEqual([name, [...weights].map((v) => -v - add)]);
           for (const name of ["w", "weight", "part"]) expect([name, numbers(outputs[name]!)]).toEqual([name, [...weights].map((v) => -v)]);
           expect(numbers(x)).toEqual([...weights].map((v) => v + add));
@@ -177,19 +179,19 @@ const lastOf = (data: Float32Array | { location: string; offset: number; length:
     }),
   });
 
-test("a model takes its size in memory, not twice that, from one file and from one beside it", () => {
+test("a model takes its size in memory, not twice that, from one file and from one next to it", () => {
   writeFileSync(join(folder, "one.onnx"), lastOf(new Float32Array(COUNT), COUNT));
   writeFileSync(join(folder, "weights"), "");
   truncateSync(join(folder, "weights"), 4 * COUNT);
-  writeFileSync(join(folder, "beside.onnx"), lastOf({ location: "weights", offset: 0, length: 4 * COUNT }, COUNT));
-  for (const name of ["one.onnx", "beside.onnx"]) {
+  writeFileSync(join(folder, "external.onnx"), lastOf({ location: "weights", offset: 0, length: 4 * COUNT }, COUNT));
+  for (const name of ["one.onnx", "external.onnx"]) {
     const grown = growth(join(folder, name)) / (4 * COUNT);
     expect([name, grown > 0.9 && grown < 1.5 ? "its size" : grown]).toEqual([name, "its size"]);
   }
 });
 
 test.skipIf(process.platform === "win32")(
-  "weights beside a model may have more than 2 GiB, and links may not lead out of its folder (Windows needs a right for links)",
+  "weights next to a model may have more than 2 GiB, and links may not lead out of its folder (Windows needs a right for links)",
   async () => {
     const count = 550_000_000;
     mkdirSync(join(folder, "model"));

@@ -22,7 +22,7 @@ const INT64 = 7;
 const floats = (...v: number[]): Float32Array => Float32Array.from(v);
 const longs = (...v: number[]): BigInt64Array => BigInt64Array.from(v, BigInt);
 
-/** relu(x w + b), then reshaped to its own shape turned round: shapes are computed in the graph. */
+/** relu(x w + b), then reshaped to its own shape reversed: shapes are computed in the graph. */
 const dense = (external: { location: string; offset: number; length: number } | null = null): Uint8Array =>
   model({
     opset: 18,
@@ -39,8 +39,8 @@ const dense = (external: { location: string; offset: number; length: number } | 
         node("Add", ["p", "b"], ["s"]),
         node("Relu", ["s"], ["y"]),
         node("Shape", ["y"], ["shape"]),
-        node("Gather", ["shape", "order"], ["turned"]),
-        node("Reshape", ["y", "turned"], ["z"]),
+        node("Gather", ["shape", "order"], ["reversed"]),
+        node("Reshape", ["y", "reversed"], ["z"]),
       ],
     }),
   });
@@ -179,7 +179,7 @@ eachDevice("an ONNX model", (device) => {
     });
   });
 
-  test("reads weights that lie beside the file, and none from elsewhere", async () => {
+  test("reads weights that lie next to the file, and none from elsewhere", async () => {
     const folder = mkdtempSync(join(tmpdir(), "dxtensor-onnx-"));
     try {
       await clean(device, async () => {

@@ -42,9 +42,9 @@ function mutateAttribute(a: AttributeMessage, random: () => number): void {
   else if (a.floats.length > 0) a.floats[Math.floor(random() * a.floats.length)] = pick(FLOATS, random);
   else if (a.type === 1) a.f = pick(FLOATS, random);
   else a.i = pick(INTEGERS, random);
-  const turn = random();
-  if (turn < 0.2) a.ints.push(pick(INTEGERS, random));
-  else if (turn < 0.36) a.ints.pop();
+  const choice = random();
+  if (choice < 0.2) a.ints.push(pick(INTEGERS, random));
+  else if (choice < 0.36) a.ints.pop();
 }
 
 function mutateValue(v: Value, random: () => number): Value {
@@ -95,8 +95,8 @@ export function runMutated(c: Case, seed: number, device: dx.Device): unknown {
     const made = (model = new OnnxModel(message, message.graph!, device, null, 10_000));
     dx.scope(() => {
       // As constants, sizes are known; as tensors they are read back.
-      const given = inputs.map((v) => (v instanceof Constant && (v.dtype !== "int64" || random() < 0.5) ? v.on(device) : v));
-      for (const result of made.run(given)) if (result instanceof dx.Tensor && result.size < 10_000) result.dataSync();
+      const values = inputs.map((v) => (v instanceof Constant && (v.dtype !== "int64" || random() < 0.5) ? v.on(device) : v));
+      for (const result of made.run(values)) if (result instanceof dx.Tensor && result.size < 10_000) result.dataSync();
     });
     return null;
   } catch (error) {

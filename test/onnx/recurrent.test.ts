@@ -1,4 +1,4 @@
-/** ONNX's recurrent nodes with gradients: one node of the tape, beside the same network in float64 and the same node step by step. */
+/** ONNX's recurrent nodes with gradients: one node of the tape, compared with the same network in float64 and the same node step by step. */
 import { expect, test } from "vitest";
 import { watching } from "../../src/autograd/tape.ts";
 import * as dx from "../../src/index.ts";
@@ -129,14 +129,14 @@ eachMode("an ONNX recurrent node with gradients", (_, mode) => {
         const factors = outputs.map((o, k) => o.map((__, i) => Math.cos(i * 0.7 + k)));
         const expected = gradients(n, values, factors);
         const scaled = factors.map((f) => dx.tensor(f, { dtype: "float32" }));
-        const fn = (...given: dx.Tensor[]): dx.Tensor[] => {
-          const made = run(loaded, n, options, given);
+        const fn = (...results: dx.Tensor[]): dx.Tensor[] => {
+          const made = run(loaded, n, options, results);
           const loss = made.map((t, i) => t.reshape(-1).mul(scaled[i]!).sum()).reduce((a, b) => a.add(b));
-          return [...made, ...dx.grad(loss, given).map((g) => g!)];
+          return [...made, ...dx.grad(loss, results).map((g) => g!)];
         };
         const operands = values.map((v, i) => dx.tensor(v, { shape: operandShapes(n)[i]!, dtype: "float32" }).requiresGrad_());
-        const given = mode.run(fn, ...operands);
-        [...outputs, ...expected].forEach((right, i) => expectClose(given[i]!, right, { rtol: 1e-4, atol: 2e-5 }));
+        const results = mode.run(fn, ...operands);
+        [...outputs, ...expected].forEach((right, i) => expectClose(results[i]!, right, { rtol: 1e-4, atol: 2e-5 }));
       });
 });
 

@@ -62,16 +62,16 @@ const UNCOMPILED = new Set([
   "TfIdfVectorizer",
   "Unique",
 ]);
-/** Operators whose numbers beside the first input tell shapes. */
+/** Operators whose inputs after the first one are shapes. */
 const READS = new Set(["Dropout", "OneHot", "Pad", "Range", "Resize", "Upsample"]);
 
 /** The model's results from the third call of a compiled function. Integers are constants, as an exporter makes shapes and axes. */
-function compiledResults(model: OnnxModel, given: readonly Value[], c: Case): Value[] {
+function compiledResults(model: OnnxModel, modelInputs: readonly Value[], c: Case): Value[] {
   const reads = c.model.graph!.nodes.some((n) => READS.has(n.type));
   const isVariable = (v: Value, i: number): boolean =>
     v instanceof dx.Tensor && (v.dtype === "float32" || v.dtype === "float16") && !(reads && (i > 0 || c.name.includes("range")));
-  const tensors = given.filter((v, i): v is dx.Tensor => isVariable(v, i));
-  const fixed = given.map((v, i) => (v instanceof dx.Tensor && !isVariable(v, i) ? new Constant(v.dtype, v.shape, v.dataSync()) : v));
+  const tensors = modelInputs.filter((v, i): v is dx.Tensor => isVariable(v, i));
+  const fixed = modelInputs.map((v, i) => (v instanceof dx.Tensor && !isVariable(v, i) ? new Constant(v.dtype, v.shape, v.dataSync()) : v));
   const run = (...list: dx.Tensor[]): dx.Tensor[] => {
     const rest = [...list];
     const results = model.run(fixed.map((v) => (v instanceof dx.Tensor ? rest.shift()! : v)));
@@ -96,9 +96,9 @@ export function runCase(c: Case, device: string, { compiled = false }: { readonl
       try {
         let way: Way = "view";
         for (const { inputs, outputs } of c.sets) {
-          const given = inputs.map((v) => onDevice(valueOf(v), model.device));
+          const modelInputs = inputs.map((v) => onDevice(valueOf(v), model.device));
           const isCompiled = compiled && !c.model.graph!.nodes.some((n) => UNCOMPILED.has(n.type));
-          const run = observed(() => (isCompiled ? compiledResults(model, given, c) : model.run(given)));
+          const run = observed(() => (isCompiled ? compiledResults(model, modelInputs, c) : model.run(modelInputs)));
           way = run.way;
           for (const [i, want] of outputs.entries()) {
             const problem = difference(run.result[i] ?? null, valueOf(want), c);

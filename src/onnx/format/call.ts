@@ -12,7 +12,7 @@ import { Constant, describe, isNumeric, Texts, type Value } from "./value.ts";
 const utf8 = new TextDecoder();
 
 /** Numbers that an operator makes in JavaScript. */
-const MOST_HOSTED = 2 ** 24;
+const MAX_HOSTED = 2 ** 24;
 
 /** What a node's attributes of graphs run in. */
 export interface Body {
@@ -182,15 +182,15 @@ export class Call {
     return this.#body(g);
   }
 
-  /** A size that the model states: an integer from `least` on. */
-  size(value: number, argument: string, least = 0): number {
-    if (!Number.isSafeInteger(value) || value < least) throw this.invalid(argument, `an integer of at least ${least}`, value);
+  /** A size that the model states: an integer of at least `min`. */
+  size(value: number, argument: string, min = 0): number {
+    if (!Number.isSafeInteger(value) || value < min) throw this.invalid(argument, `an integer of at least ${min}`, value);
     return value;
   }
 
   /** So many numbers may be made on the host: what a model states must not take all memory. */
   hosted(count: number, argument: string): number {
-    if (!(count <= MOST_HOSTED)) throw this.invalid(argument, `what asks for at most ${MOST_HOSTED} numbers on the host`, count);
+    if (!(count <= MAX_HOSTED)) throw this.invalid(argument, `what asks for at most ${MAX_HOSTED} numbers on the host`, count);
     return count;
   }
 

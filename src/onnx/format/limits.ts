@@ -4,11 +4,11 @@ import { domainOf, functionKey } from "./operator-keys.ts";
 import type { FunctionMessage, GraphMessage, ModelMessage, NodeMessage } from "./proto.ts";
 
 /** Functions that call each other, one inside the other. */
-const MOST_DEPTH = 100;
+const MAX_DEPTH = 100;
 /** Number of the graph's nodes with its functions expanded. */
-const MOST_NODES = 1_000_000;
+const MAX_NODES = 1_000_000;
 /** Runs of graphs inside nodes (of Loop, Scan, SequenceMap, If) in one call, unless the caller says otherwise. */
-export const MOST_ITERATIONS = 100_000;
+export const MAX_ITERATIONS = 100_000;
 
 /** Graphs inside a node. */
 export function* innerGraphs(node: NodeMessage): Generator<GraphMessage> {
@@ -34,14 +34,14 @@ export function requireFinite({ graph, functions }: ModelMessage): void {
       const f = byKey.get(functionKey(domainOf(node.domain), node.type, node.overload));
       total += 1 + (f === undefined ? 0 : ofFunction(f, depth + 1));
       for (const inner of innerGraphs(node)) total += count(inner.nodes, depth);
-      if (total > MOST_NODES)
-        throw new FormatError("onnx", "file", `a model of at most ${MOST_NODES} nodes with its functions expanded`, "more");
+      if (total > MAX_NODES)
+        throw new FormatError("onnx", "file", `a model of at most ${MAX_NODES} nodes with its functions expanded`, "more");
     }
     return total;
   };
   const ofFunction = (f: FunctionMessage, depth: number): number => {
-    if (depth > MOST_DEPTH)
-      throw new FormatError("onnx", "file", `a model whose functions call each other at most ${MOST_DEPTH} deep, and never themselves`, `${f.name} deeper than that`); // prettier-ignore
+    if (depth > MAX_DEPTH)
+      throw new FormatError("onnx", "file", `a model whose functions call each other at most ${MAX_DEPTH} deep, and never themselves`, `${f.name} deeper than that`); // prettier-ignore
     let found = known.get(f);
     if (found === undefined) known.set(f, (found = count(f.nodes, depth)));
     return found;
@@ -51,12 +51,12 @@ export function requireFinite({ graph, functions }: ModelMessage): void {
 
 /** Runs of inner graphs that a call may still make. */
 export class Budget {
-  readonly #most: number;
+  readonly #max: number;
   readonly #signal: AbortSignal | undefined;
   #left: number;
 
-  constructor(most: number, signal: AbortSignal | undefined) {
-    this.#most = this.#left = most;
+  constructor(max: number, signal: AbortSignal | undefined) {
+    this.#max = this.#left = max;
     this.#signal = signal;
   }
 
@@ -65,6 +65,6 @@ export class Budget {
     this.#signal?.throwIfAborted();
     if (this.#left-- > 0) return;
     const hint = "load(file, { maxIterations }) allows more.";
-    throw new ValueError(where, "iterations", `at most ${this.#most} in one call, of all graphs inside nodes together`, "more", hint);
+    throw new ValueError(where, "iterations", `at most ${this.#max} in one call, of all graphs inside nodes together`, "more", hint);
   }
 }

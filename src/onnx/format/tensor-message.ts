@@ -6,7 +6,7 @@ import { sizeOf } from "../../core/shape.ts";
 import type { SparseTensorMessage, TensorMessage } from "./proto.ts";
 import { byteLength, Constant, dtypeOf, KEPT, STRING, Texts, type Pieces } from "./value.ts";
 
-/** Hands over the bytes of a tensor that lies in a file beside the model: `size` of them from `offset` on. Throws FormatError where they are not there. */
+/** Hands over the bytes of a tensor that lies in a file next to the model: `size` of them from `offset` on. Throws FormatError where they are not there. */
 export type External = (location: string, offset: number, size: number) => Pieces;
 
 const utf8 = new TextDecoder();
@@ -38,7 +38,7 @@ function listed(t: TensorMessage, dtype: DType, count: number): TypedArray {
 }
 
 /** A field of text that says where data lie. */
-function placeOf(t: TensorMessage, name: "offset" | "length"): number | null {
+function integerOf(t: TensorMessage, name: "offset" | "length"): number | null {
   const text = t.external[name];
   if (text === undefined) return null;
   const value = Number(text);
@@ -51,9 +51,9 @@ function elsewhere(t: TensorMessage, dtype: DType, size: number, external: Exter
   const { location } = t.external;
   if (external === null || location === undefined)
     throw new FormatError("onnx", `tensor ${t.name}`, "in a file at hand", location ?? "no location", "Load the model by its path.");
-  const length = placeOf(t, "length");
+  const length = integerOf(t, "length");
   if (length !== null && length < size) throw new FormatError("onnx", `tensor ${t.name}`, `of ${size} bytes`, String(length));
-  const pieces = external(location, placeOf(t, "offset") ?? 0, size);
+  const pieces = external(location, integerOf(t, "offset") ?? 0, size);
   if (sizeOf(t.dims) > KEPT) return pieces;
   const bytes = new Uint8Array(size);
   pieces((offset, piece) => bytes.set(piece, offset));
@@ -93,23 +93,23 @@ export function emptied(t: TensorMessage): void {
 }
 
 /** Elements of a sparse tensor that are made on the host: zeros among them take memory, too. */
-const MOST_DENSE = 2 ** 26;
+const MAX_DENSE = 2 ** 26;
 
-/** A sparse tensor's elements among zeros: places are flat, or rows of coordinates. */
+/** A sparse tensor's elements among zeros: indices are flat, or rows of coordinates. */
 export function denseOf(s: SparseTensorMessage): Constant {
   const found = s.values === null ? null : constantOf(s.values);
-  const places = s.indices === null ? null : constantOf(s.indices);
+  const indices = s.indices === null ? null : constantOf(s.indices);
   const name = `sparse tensor ${s.values?.name ?? ""}`;
-  if (!(found instanceof Constant) || !(places instanceof Constant))
+  if (!(found instanceof Constant) || !(indices instanceof Constant))
     throw new FormatError("onnx", name, "of values and indices", "one without");
   requireShape(name, s.dims);
   const size = sizeOf(s.dims);
-  if (size > MOST_DENSE) throw new FormatError("onnx", name, `of at most ${MOST_DENSE} elements`, String(size));
-  const rank = places.shape.length === 2 ? s.dims.length : 1;
-  if (places.size !== found.size * rank)
-    throw new FormatError("onnx", name, `with ${rank} indices for each of ${found.size} values`, `${places.size} indices`);
+  if (size > MAX_DENSE) throw new FormatError("onnx", name, `of at most ${MAX_DENSE} elements`, String(size));
+  const rank = indices.shape.length === 2 ? s.dims.length : 1;
+  if (indices.size !== found.size * rank)
+    throw new FormatError("onnx", name, `with ${rank} indices for each of ${found.size} values`, `${indices.size} indices`);
   const data = new (arrayClass(found.dtype))(size) as unknown as { [i: number]: number | bigint };
-  const list = places.numbers();
+  const list = indices.numbers();
   const values = found.data;
   const lengths = rank === 1 ? [size] : s.dims;
   for (let i = 0; i < found.size; i++) {

@@ -5,11 +5,11 @@
 import { FormatError } from "../../core/errors.ts";
 
 /** Messages in one file: models of language have some 100,000. A message of 2 bytes becomes an object of some hundreds. */
-const MOST_MESSAGES = 1_000_000;
+const MAX_MESSAGES = 1_000_000;
 /** Messages in each other, as protobuf's own readers allow. */
-const MOST_LEVELS = 100;
+const MAX_LEVELS = 100;
 /** Numbers of 64 bits in lists: each is an object. */
-const MOST_LONGS = 2 ** 22;
+const MAX_LONGS = 2 ** 22;
 
 const utf8 = new TextDecoder();
 
@@ -112,7 +112,7 @@ export class WireReader {
   /** Repeated numbers come packed or one by one. */
   longs(list: bigint[]): void {
     this.#repeated(VARINT, () => {
-      if (++this.#longs > MOST_LONGS) throw this.#bad(`with at most ${MOST_LONGS} numbers of 64 bits in lists`, "more");
+      if (++this.#longs > MAX_LONGS) throw this.#bad(`with at most ${MAX_LONGS} numbers of 64 bits in lists`, "more");
       list.push(BigInt.asIntN(64, this.#varint()));
     });
   }
@@ -149,7 +149,7 @@ export class WireReader {
   }
 
   #count(): void {
-    if (++this.#messages > MOST_MESSAGES) throw this.#bad(`with at most ${MOST_MESSAGES} messages`, "more");
+    if (++this.#messages > MAX_MESSAGES) throw this.#bad(`with at most ${MAX_MESSAGES} messages`, "more");
   }
 
   #field<T>(read: (tag: number, message: T, reader: WireReader) => void, message: T): void {
@@ -176,7 +176,7 @@ export class WireReader {
   message<T>(read: (tag: number, message: T, reader: WireReader) => void, message: T): T {
     this.#expect(BYTES);
     this.#count();
-    if (++this.#levels > MOST_LEVELS) throw this.#bad(`of at most ${MOST_LEVELS} messages in each other`, "more");
+    if (++this.#levels > MAX_LEVELS) throw this.#bad(`of at most ${MAX_LEVELS} messages in each other`, "more");
     this.#inside(() => this.#field(read, message));
     this.#levels--;
     return message;

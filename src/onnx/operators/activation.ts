@@ -20,8 +20,8 @@ const overAxis =
 function hardmax(x: Tensor, axis: number): Tensor {
   const first = ops.argmax(x, axis, { keepDims: true });
   const shape = x.shape.map((d, i) => (i === axis ? d : 1));
-  const places = ops.reshape(ops.arange(x.shape[axis]!, { device: x.device, dtype: first.dtype }), shape);
-  return ops.to(ops.eq(places, first), x.dtype);
+  const positions = ops.reshape(ops.arange(x.shape[axis]!, { device: x.device, dtype: first.dtype }), shape);
+  return ops.to(ops.eq(positions, first), x.dtype);
 }
 
 function prelu(c: Call): Tensor {

@@ -30,11 +30,11 @@ function biasOf(c: Call, q: Tensor, total: number, past: number): Tensor | null 
   const length = q.shape[2]!;
   const keys = ops.reshape(ops.arange(total, { dtype: "int32", device: q.device }), [1, 1, 1, total]);
   const rows = ops.reshape(ops.arange(length, { dtype: "int32", device: q.device }), [1, 1, length, 1]);
-  const place = valid === null ? ops.add(rows, past) : ops.add(rows, ops.sub(valid, length));
-  if (c.flag("is_causal")) parts.push(open(ops.le(keys, place)));
+  const position = valid === null ? ops.add(rows, past) : ops.add(rows, ops.sub(valid, length));
+  if (c.flag("is_causal")) parts.push(open(ops.le(keys, position)));
   const [left, right] = [c.int("left_window_size", -1), c.int("right_window_size", -1)];
-  if (left >= 0) parts.push(open(ops.ge(keys, ops.sub(place, left))));
-  if (right >= 0) parts.push(open(ops.le(keys, ops.add(place, right))));
+  if (left >= 0) parts.push(open(ops.ge(keys, ops.sub(position, left))));
+  if (right >= 0) parts.push(open(ops.le(keys, ops.add(position, right))));
   if (valid !== null) parts.push(open(ops.lt(keys, valid)));
   return parts.length === 0 ? null : parts.reduce((a, b) => ops.add(a, b));
 }
@@ -62,13 +62,13 @@ function rootOf(scale: number, dtype: DType): number {
 }
 
 function attend(c: Call): Tensor[] {
-  const given = [c.tensor(0), c.tensor(1), c.tensor(2)] as const;
-  const [dtype, out] = [given[0].dtype, given[2].dtype];
+  const inputs = [c.tensor(0), c.tensor(1), c.tensor(2)] as const;
+  const [dtype, out] = [inputs[0].dtype, inputs[2].dtype];
   const r = roundedTo(dtype);
   const wide = (t: Tensor): Tensor => (t.dtype === "bfloat16" ? ops.to(t, "float32") : t);
-  const q = heads(c, wide(given[0]), "q_num_heads");
-  let k = heads(c, wide(given[1]), "kv_num_heads");
-  let v = heads(c, wide(given[2]), "kv_num_heads");
+  const q = heads(c, wide(inputs[0]), "q_num_heads");
+  let k = heads(c, wide(inputs[1]), "kv_num_heads");
+  let v = heads(c, wide(inputs[2]), "kv_num_heads");
   const past = c.has(4) ? c.tensor(4).shape[2]! : 0;
   if (c.has(4)) [k, v] = [ops.cat([wide(c.tensor(4)), k], 2), ops.cat([wide(c.tensor(5)), v], 2)];
   const count = q.shape[1]!;
@@ -88,24 +88,24 @@ function attend(c: Call): Tensor[] {
   }
   const weights = r(ops.to(probabilities, q.dtype));
   const y = ops.matmul(weights, shared(v, count));
-  const shown = { scores, capped, biased, probabilities: weights }[OUTPUTS[c.int("qk_matmul_output_mode", 0)] ?? "scores"];
-  const result = given[0].rank === 3 ? merged(y) : y;
-  return [ops.to(result, dtype), ops.to(k, given[1].dtype), ops.to(v, out), ops.to(shown, dtype)];
+  const chosen = { scores, capped, biased, probabilities: weights }[OUTPUTS[c.int("qk_matmul_output_mode", 0)] ?? "scores"];
+  const result = inputs[0].rank === 3 ? merged(y) : y;
+  return [ops.to(result, dtype), ops.to(k, inputs[1].dtype), ops.to(v, out), ops.to(chosen, dtype)];
 }
 
-/** Pairs of elements turned by the angles of their places; what lies beyond rotary_embedding_dim stays. */
+/** Pairs of elements, rotated by the angles of their positions; elements beyond rotary_embedding_dim stay. */
 function rotary(c: Call): Tensor {
-  const [given, cosine, sine] = [c.tensor(0), c.tensor(1), c.tensor(2)];
-  const x = given.rank === 4 ? given : heads(c, given, "num_heads");
+  const [input, cosine, sine] = [c.tensor(0), c.tensor(1), c.tensor(2)];
+  const x = input.rank === 4 ? input : heads(c, input, "num_heads");
   const width = c.int("rotary_embedding_dim", 0) || x.shape[3]!;
   const at = (cache: Tensor): Tensor => {
     const rows = c.has(3) ? ops.indexSelect(cache, 0, ops.reshape(ops.to(c.tensor(3), "int32"), [-1])) : cache;
     const angles = c.has(3) ? ops.reshape(rows, [...c.tensor(3).shape, cache.shape.at(-1)!]) : rows;
     return ops.unsqueeze(ops.narrow(angles, -1, 0, width / 2), 1);
   };
-  const turned = ops.rotaryEmbedding(ops.narrow(x, -1, 0, width), at(cosine), at(sine), { interleaved: c.flag("interleaved") });
-  const whole = width === x.shape[3] ? turned : ops.cat([turned, ops.narrow(x, -1, width, x.shape[3]! - width)], -1);
-  return given.rank === 4 ? whole : merged(whole);
+  const rotated = ops.rotaryEmbedding(ops.narrow(x, -1, 0, width), at(cosine), at(sine), { interleaved: c.flag("interleaved") });
+  const whole = width === x.shape[3] ? rotated : ops.cat([rotated, ops.narrow(x, -1, width, x.shape[3]! - width)], -1);
+  return input.rank === 4 ? whole : merged(whole);
 }
 
 /** A state of keys and values that is read by each query, and moved on by each step. */

@@ -15,18 +15,18 @@ function isTrue(c: Call, v: Value): boolean {
 
 const branch = (c: Call): Value[] => c.body(isTrue(c, c.inputs[0] ?? null) ? "then_branch" : "else_branch").run([]);
 
-/** Most steps of a loop that names none: a condition that never ends is said, not waited for. */
+/** Maximum of iterations of a loop without a trip count: a condition that never becomes false is an error. */
 const ENDLESS = 1e9;
 
 function loop(c: Call): Value[] {
   const body = c.body("body");
-  const most = c.has(0) ? c.number(0) : ENDLESS;
+  const max = c.has(0) ? c.number(0) : ENDLESS;
   let condition = c.has(1) ? isTrue(c, c.inputs[1]!) : true;
   let states: Value[] = c.inputs.slice(2).map((v) => v ?? null);
   const scans: Value[][] = [];
   const outputs = c.node.outputs.length - states.length;
   for (let i = 0; i < outputs; i++) scans.push([]);
-  for (let i = 0; i < most && condition; i++) {
+  for (let i = 0; i < max && condition; i++) {
     const results = body.run([Constant.scalar("int64", BigInt(i)), boolean(condition), ...states]);
     condition = isTrue(c, results[0] ?? null);
     scans.forEach((list, k) => list.push(results[1 + states.length + k] ?? null));
@@ -45,9 +45,9 @@ function stacked(c: Call, list: readonly Value[], axis: number): Value {
   );
 }
 
-function scanInputs(c: Call, most: number): number {
+function scanInputs(c: Call, max: number): number {
   const count = c.int("num_scan_inputs", 1);
-  if (!(count >= 1 && count <= most)) throw c.invalid("attribute num_scan_inputs", `in [1, ${most}]`, count);
+  if (!(count >= 1 && count <= max)) throw c.invalid("attribute num_scan_inputs", `in [1, ${max}]`, count);
   return count;
 }
 
@@ -81,12 +81,12 @@ function scanBatches(c: Call): Value[] {
   if (c.has(0)) throw c.unsupported("version 8 with lengths of its sequences");
   const body = c.body("body");
   const count = scanInputs(c, c.inputs.length - 1);
-  const given = c.inputs.slice(1).map((v) => c.asTensor(v ?? null));
-  const states = given.length - count;
+  const inputs = c.inputs.slice(1).map((v) => c.asTensor(v ?? null));
+  const states = inputs.length - count;
   const backwards = c.ints("directions") ?? [];
-  const samples = Array.from({ length: given[0]!.shape[0]! }, (_, n) => {
-    let current: Value[] = given.slice(0, states).map((t) => ops.select(t, 0, n));
-    const scanned = given.slice(states).map((t) => ops.select(t, 0, n));
+  const samples = Array.from({ length: inputs[0]!.shape[0]! }, (_, n) => {
+    let current: Value[] = inputs.slice(0, states).map((t) => ops.select(t, 0, n));
+    const scanned = inputs.slice(states).map((t) => ops.select(t, 0, n));
     const steps = scanned[0]!.shape[0]!;
     const outputs: Value[][] = Array.from({ length: c.node.outputs.length - states }, () => []);
     for (let step = 0; step < steps; step++) {

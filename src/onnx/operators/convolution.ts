@@ -104,7 +104,7 @@ function convInteger(c: Call): Tensor {
   return ops.to(ops.round(convolve(c, less(0, 2), less(1, 3), null)), "int32");
 }
 
-/** For each place of the result and each cell of the kernel: where the cell's reads lie, moved by the offsets. */
+/** Deformable convolution: each tap of the kernel is sampled at its position plus an offset; then a GEMM of the columns. */
 function deformConv(c: Call): Tensor {
   const [x, weight, offset, bias, mask] = [c.tensor(0), c.tensor(1), c.tensor(2), c.optional(3), c.optional(4)];
   if (x.rank !== 4) throw c.unsupported(`${x.rank - 2} spatial axes`);
@@ -115,36 +115,36 @@ function deformConv(c: Call): Tensor {
   const [oh, ow] = offset.shape.slice(2) as [number, number];
   const [groups, offsetGroups] = [c.int("group", 1), c.int("offset_group", 1)];
   c.hosted(kh * kw * Math.max(1, oh * ow), "attribute kernel_shape");
-  const cells = kh * kw;
-  // Offsets [N, offset groups, cells, (y, x), H, W].
-  const moved = ops.reshape(offset, [n, offsetGroups, cells, 2, oh, ow]);
+  const taps = kh * kw;
+  // Offsets [N, offset groups, taps, (y, x), H, W].
+  const moved = ops.reshape(offset, [n, offsetGroups, taps, 2, oh, ow]);
   const base = (axis: 0 | 1): Tensor => {
     const list: number[] = [];
-    for (let k = 0; k < cells; k++)
+    for (let k = 0; k < taps; k++)
       for (let y = 0; y < oh; y++)
         for (let z = 0; z < ow; z++) {
-          const [at, cell] = axis === 0 ? [y, Math.floor(k / kw)] : [z, k % kw];
-          list.push(at * w.strides[axis]! - w.before[axis]! + cell * w.dilations[axis]!);
+          const [at, tap] = axis === 0 ? [y, Math.floor(k / kw)] : [z, k % kw];
+          list.push(at * w.strides[axis]! - w.before[axis]! + tap * w.dilations[axis]!);
         }
-    return c.make(list, x.dtype, [1, 1, cells, oh, ow]);
+    return c.make(list, x.dtype, [1, 1, taps, oh, ow]);
   };
   // gridSample's coordinates with the corners' centres at -1 and 1.
   const normal = (axis: 0 | 1): Tensor => {
-    const places = ops.add(ops.select(moved, 3, axis), base(axis));
-    return ops.sub(ops.mul(places, 2 / input[axis]), 1 - 1 / input[axis]);
+    const positions = ops.add(ops.select(moved, 3, axis), base(axis));
+    return ops.sub(ops.mul(positions, 2 / input[axis]), 1 - 1 / input[axis]);
   };
-  const grid = ops.reshape(ops.stack([normal(1), normal(0)], -1), [n * offsetGroups, cells * oh, ow, 2]);
+  const grid = ops.reshape(ops.stack([normal(1), normal(0)], -1), [n * offsetGroups, taps * oh, ow, 2]);
   const planes = ops.reshape(x, [n * offsetGroups, channels / offsetGroups, ...input]);
   const sampled = ops.gridSample(planes, grid, { mode: "bilinear", paddingMode: "zeros", alignCorners: false });
-  let columns = ops.reshape(sampled, [n, offsetGroups, channels / offsetGroups, cells, oh, ow]);
-  if (mask !== null) columns = ops.mul(columns, ops.reshape(mask, [n, offsetGroups, 1, cells, oh, ow]));
-  const line = ops.reshape(columns, [n, groups, (channels / groups) * cells, oh * ow]);
-  const kernel = ops.reshape(weight, [1, groups, weight.shape[0]! / groups, (channels / groups) * cells]);
-  const result = ops.reshape(ops.matmul(kernel, line), [n, weight.shape[0]!, oh, ow]);
+  let columns = ops.reshape(sampled, [n, offsetGroups, channels / offsetGroups, taps, oh, ow]);
+  if (mask !== null) columns = ops.mul(columns, ops.reshape(mask, [n, offsetGroups, 1, taps, oh, ow]));
+  const flatColumns = ops.reshape(columns, [n, groups, (channels / groups) * taps, oh * ow]);
+  const kernel = ops.reshape(weight, [1, groups, weight.shape[0]! / groups, (channels / groups) * taps]);
+  const result = ops.reshape(ops.matmul(kernel, flatColumns), [n, weight.shape[0]!, oh, ow]);
   return bias === null ? result : ops.add(result, ops.reshape(bias, [1, bias.size, 1, 1]));
 }
 
-/** Columns of blocks added into an image of any number of axes: one addition for each cell of a block. */
+/** Columns of blocks added into an image of any number of axes: one addition for each element of a block. */
 function col2im(c: Call): Tensor {
   const x = c.x;
   const [image, block] = [c.numbers(1), c.numbers(2)];
@@ -162,26 +162,26 @@ function col2im(c: Call): Tensor {
   c.hosted(sizeOf(counts) * sizeOf(block), "sizes");
   const channels = rows / sizeOf(block);
   const laid = ops.reshape(x, [n, channels, sizeOf(block), ...counts]);
-  // The flat place of each block's cell in the padded image.
-  const places: number[] = [];
-  const visit = (axis: number, at: number, cell: readonly number[]): void => {
+  // The flat index of each block's element in the padded image.
+  const indices: number[] = [];
+  const visit = (axis: number, at: number, tap: readonly number[]): void => {
     if (axis === rank) {
-      places.push(at);
+      indices.push(at);
       return;
     }
-    for (let i = 0; i < counts[axis]!; i++) visit(axis + 1, at * total[axis]! + i * strides[axis]! + cell[axis]! * dilations[axis]!, cell);
+    for (let i = 0; i < counts[axis]!; i++) visit(axis + 1, at * total[axis]! + i * strides[axis]! + tap[axis]! * dilations[axis]!, tap);
   };
   for (let k = 0; k < sizeOf(block); k++) {
-    const cell: number[] = [];
+    const tap: number[] = [];
     for (let axis = rank - 1, rest = k; axis >= 0; axis--) {
-      cell.unshift(rest % block[axis]!);
+      tap.unshift(rest % block[axis]!);
       rest = Math.floor(rest / block[axis]!);
     }
-    visit(0, 0, cell);
+    visit(0, 0, tap);
   }
   const flat = ops.zeros([n * channels, sizeOf(total)], { dtype: x.dtype, device: x.device });
-  const index = ops.contiguous(ops.expand(c.make(places, "int32", [1, places.length]), [n * channels, places.length]));
-  const sum = ops.scatterAdd(flat, 1, index, ops.reshape(laid, [n * channels, places.length]));
+  const index = ops.contiguous(ops.expand(c.make(indices, "int32", [1, indices.length]), [n * channels, indices.length]));
+  const sum = ops.scatterAdd(flat, 1, index, ops.reshape(laid, [n * channels, indices.length]));
   let result = ops.reshape(sum, [n, channels, ...total]);
   image.forEach((d, i) => (result = ops.narrow(result, i + 2, pads[i]!, d)));
   return result;

@@ -44,8 +44,8 @@ function samplesOf(first: Tensor, last: Tensor, outputs: number, a: Align, lengt
   const [start, end] = [first, last].map((t) => ops.sub(ops.mul(ops.unsqueeze(t, 1), a.scale), offset)) as [Tensor, Tensor];
   const whole = ops.sub(end, start);
   const bin = ops.div(a.isHalfPixel ? whole : ops.clampMin(whole, 1), outputs);
-  const places = ops.div(ops.add(ops.arange(outputs * a.samples, { dtype: "float32", device: first.device }), 0.5), a.samples);
-  const at = ops.add(start, ops.mul(bin, places));
+  const positions = ops.div(ops.add(ops.arange(outputs * a.samples, { dtype: "float32", device: first.device }), 0.5), a.samples);
+  const at = ops.add(start, ops.mul(bin, positions));
   const isInside = ops.logicalAnd(ops.ge(at, -1), ops.le(at, length));
   const held = ops.clamp(at, 0, length - 1);
   const low = ops.floor(held);
@@ -84,8 +84,8 @@ function alignMaximum(x: Tensor, rois: Tensor, batch: Tensor, a: Align): Tensor 
         [z.low, z.rest],
         [z.high, z.share],
       ] as const
-    ).map(([place, share]) => {
-      const read = readElements(planes, [height, width], spread(row, place), false);
+    ).map(([position, share]) => {
+      const read = readElements(planes, [height, width], spread(row, position), false);
       const weighed = ops.mul(read, ops.unsqueeze(grid(rowShare, share, ops.mul), 1));
       return ops.where(isInside, weighed, 0);
     }),
@@ -137,20 +137,20 @@ function nonMaxSuppression(c: Call): Constant {
   const boxes = c.numbers(0);
   const scores = c.numbers(1);
   const [batch, classes, count] = c.numeric(1).shape as [number, number, number];
-  const most = c.number(2, 0);
+  const maxOutputs = c.number(2, 0);
   const threshold = c.number(3, 0);
-  const least = c.has(4) ? c.number(4) : -Infinity;
+  const minScore = c.has(4) ? c.number(4) : -Infinity;
   const isCentred = c.int("center_point_box", 0) === 1;
   const found: number[] = [];
   for (let n = 0; n < batch; n++)
     for (let k = 0; k < classes; k++) {
       const score = (i: number): number => scores[(n * classes + k) * count + i]!;
       const order = Array.from({ length: count }, (_, i) => i)
-        .filter((i) => score(i) > least)
+        .filter((i) => score(i) > minScore)
         .sort((a, b) => score(b) - score(a) || a - b);
       const chosen: Box[] = [];
       for (const i of order) {
-        if (chosen.length >= most) break;
+        if (chosen.length >= maxOutputs) break;
         const box = boxOf(boxes, (n * count + i) * 4, isCentred);
         if (chosen.some((other) => overlap(box, other) > threshold)) continue;
         chosen.push(box);

@@ -1,11 +1,11 @@
-/** Elements by their places, and places by their elements. */
+/** Elements by their indices, and indices by their elements. */
 import * as ops from "../../ops/index.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../format/call.ts";
 import { family } from "./operator.ts";
 
-/** Places below zero count from the end. */
+/** Indices below zero count from the end. */
 const fromFront = (index: Tensor, length: number): Tensor => {
   const whole = ops.to(index, "int32");
   return ops.where(ops.lt(whole, 0), ops.add(whole, length), whole);
@@ -14,8 +14,8 @@ const fromFront = (index: Tensor, length: number): Tensor => {
 function gather(c: Call): Tensor {
   const [x, index] = [c.tensor(0), c.tensor(1)];
   const axis = c.axis(c.int("axis", 0), x.rank);
-  const places = fromFront(index, x.shape[axis]!);
-  const found = ops.indexSelect(x, axis, ops.reshape(places, [-1]));
+  const indices = fromFront(index, x.shape[axis]!);
+  const found = ops.indexSelect(x, axis, ops.reshape(indices, [-1]));
   return ops.reshape(found, [...x.shape.slice(0, axis), ...index.shape, ...x.shape.slice(axis + 1)]);
 }
 
@@ -25,9 +25,9 @@ function gatherElements(c: Call): Tensor {
   return ops.gather(x, axis, fromFront(index, x.shape[axis]!));
 }
 
-/** Coordinates [..., k] of x's axes as places in x with those axes made one. */
-function flatPlaces(index: Tensor, lengths: readonly number[]): Tensor {
-  // Without coordinates there is one place.
+/** Coordinates [..., k] of x's axes as indices in x with those axes flattened. */
+function flatIndices(index: Tensor, lengths: readonly number[]): Tensor {
+  // Without coordinates there is one index.
   if (lengths.length === 0) return ops.zeros(index.shape.slice(0, -1), { dtype: "int32", device: index.device });
   const parts = lengths.map((d, i) => fromFront(ops.select(index, -1, i), d));
   return parts.reduce((flat, part, i) => ops.add(ops.mul(flat, lengths[i]!), part));
@@ -40,14 +40,14 @@ function gatherNd(c: Call): Tensor {
   if (!(b >= 0 && b < index.rank && b + k <= x.rank && k >= 0))
     throw c.invalid("indices", `with a last axis of at most ${x.rank - b} and more than ${b} axes`, index.describe());
   const [batch, named, rest] = [x.shape.slice(0, b), x.shape.slice(b, b + k), x.shape.slice(b + k)];
-  let places = flatPlaces(index, named);
+  let indices = flatIndices(index, named);
   const [count, stride] = [sizeOf(batch), sizeOf(named)];
   if (b > 0) {
     const starts = ops.arange(count * stride, { step: stride, dtype: "int32", device: x.device });
-    places = ops.add(ops.reshape(places, [count, -1]), ops.reshape(starts, [count, 1]));
+    indices = ops.add(ops.reshape(indices, [count, -1]), ops.reshape(starts, [count, 1]));
   }
-  const lines = ops.reshape(x, [count * stride, ...rest]);
-  return ops.reshape(ops.indexSelect(lines, 0, ops.reshape(places, [-1])), [...batch, ...index.shape.slice(b, -1), ...rest]);
+  const slices = ops.reshape(x, [count * stride, ...rest]);
+  return ops.reshape(ops.indexSelect(slices, 0, ops.reshape(indices, [-1])), [...batch, ...index.shape.slice(b, -1), ...rest]);
 }
 
 const REDUCTIONS = { add: "sum", mul: "prod", max: "amax", min: "amin" } as const;
@@ -56,9 +56,11 @@ const KINDS = ["none", "add", "mul", "max", "min"] as const;
 function scatterElements(c: Call): Tensor {
   const [x, index, updates] = [c.tensor(0), c.tensor(1), c.tensor(2)];
   const axis = c.axis(c.int("axis", 0), x.rank);
-  const places = fromFront(index, x.shape[axis]!);
+  const indices = fromFront(index, x.shape[axis]!);
   const reduction = c.oneOf("reduction", "none", KINDS);
-  return reduction === "none" ? ops.scatter(x, axis, places, updates) : ops.scatterReduce(x, axis, places, updates, REDUCTIONS[reduction]);
+  return reduction === "none"
+    ? ops.scatter(x, axis, indices, updates)
+    : ops.scatterReduce(x, axis, indices, updates, REDUCTIONS[reduction]);
 }
 
 function scatterNd(c: Call): Tensor {
@@ -67,13 +69,13 @@ function scatterNd(c: Call): Tensor {
   if (!(k >= 0 && k <= x.rank)) throw c.invalid("indices", `with a last axis of at most ${x.rank}`, index.describe());
   const [named, rest] = [x.shape.slice(0, k), x.shape.slice(k)];
   const width = sizeOf(rest);
-  const lines = ops.reshape(x, [sizeOf(named), width]);
-  const places = ops.reshape(flatPlaces(index, named), [-1, 1]);
-  const rows = ops.reshape(updates, [places.shape[0]!, width]);
-  const index2 = ops.contiguous(ops.expand(places, [places.shape[0]!, width]));
+  const slices = ops.reshape(x, [sizeOf(named), width]);
+  const indices = ops.reshape(flatIndices(index, named), [-1, 1]);
+  const rows = ops.reshape(updates, [indices.shape[0]!, width]);
+  const index2 = ops.contiguous(ops.expand(indices, [indices.shape[0]!, width]));
   const reduction = c.oneOf("reduction", "none", KINDS);
   const result =
-    reduction === "none" ? ops.scatter(lines, 0, index2, rows) : ops.scatterReduce(lines, 0, index2, rows, REDUCTIONS[reduction]);
+    reduction === "none" ? ops.scatter(slices, 0, index2, rows) : ops.scatterReduce(slices, 0, index2, rows, REDUCTIONS[reduction]);
   return ops.reshape(result, x.shape);
 }
 
@@ -81,17 +83,17 @@ function scatterNd(c: Call): Tensor {
 function compress(c: Call): Tensor {
   const x = c.hasAttribute("axis") ? c.x : ops.reshape(c.x, [-1]);
   const axis = c.hasAttribute("axis") ? c.axis(c.int("axis", 0), x.rank) : 0;
-  const places = c.numbers(1).flatMap((v, i) => (v !== 0 && i < x.shape[axis]! ? [i] : []));
-  return ops.indexSelect(x, axis, c.make(places, "int32"));
+  const indices = c.numbers(1).flatMap((v, i) => (v !== 0 && i < x.shape[axis]! ? [i] : []));
+  return ops.indexSelect(x, axis, c.make(indices, "int32"));
 }
 
 function oneHot(c: Call): Tensor {
   const [index, values] = [c.tensor(0), c.tensor(2)];
   const depth = c.size(Math.trunc(c.number(1)), "depth");
-  const given = c.int("axis", -1);
-  const axis = c.axis(given, index.rank + 1);
-  const places = ops.unsqueeze(ops.to(index, "int32"), axis);
-  const wrapped = ops.where(ops.lt(places, 0), ops.add(places, depth), places);
+  const attribute = c.int("axis", -1);
+  const axis = c.axis(attribute, index.rank + 1);
+  const indices = ops.unsqueeze(ops.to(index, "int32"), axis);
+  const wrapped = ops.where(ops.lt(indices, 0), ops.add(indices, depth), indices);
   const shape = new Array<number>(index.rank + 1).fill(1);
   shape[axis] = depth;
   const classes = ops.reshape(ops.arange(depth, { dtype: "int32", device: index.device }), shape);
@@ -106,7 +108,7 @@ function topK(c: Call): Tensor[] {
   return [values, indices];
 }
 
-/** Values, the place of each one's first, the number of each element's value, and how often each occurs. */
+/** Values, the index of each value's first element, the number of each element's value, and how often each occurs. */
 function unique(c: Call): Tensor[] {
   const x = c.hasAttribute("axis") ? c.x : ops.reshape(c.x, [-1]);
   const axis = c.hasAttribute("axis") ? c.axis(c.int("axis", 0), x.rank) : 0;
@@ -128,14 +130,14 @@ function unique(c: Call): Tensor[] {
   ];
 }
 
-/** An update written into a cache at each batch's place, round the end where asked. */
+/** An update written into a cache at each batch's position; it wraps where asked. */
 function tensorScatter(c: Call): Tensor {
   const [cache, update] = [c.tensor(0), c.tensor(1)];
   const axis = c.axis(c.int("axis", -2), cache.rank);
   const [length, steps] = [cache.shape[axis]!, update.shape[axis]!];
   const isCircular = c.oneOf("mode", "linear", ["linear", "circular"]) === "circular";
   const starts = c.has(2) ? ops.to(c.tensor(2), "int32") : ops.zeros([cache.shape[0]!], { dtype: "int32", device: cache.device });
-  const places = ops.add(
+  const indices = ops.add(
     ops.reshape(
       starts,
       cache.shape.map((_, i) => (i === 0 ? cache.shape[0]! : 1)),
@@ -145,7 +147,7 @@ function tensorScatter(c: Call): Tensor {
       cache.shape.map((_, i) => (i === axis ? steps : 1)),
     ),
   );
-  const wrapped = isCircular ? ops.remainder(places, length) : places;
+  const wrapped = isCircular ? ops.remainder(indices, length) : indices;
   return ops.scatter(cache, axis, ops.contiguous(ops.broadcastTo(wrapped, update.shape)), update);
 }
 

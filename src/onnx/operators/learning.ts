@@ -62,9 +62,9 @@ function passed(transform: (typeof TRANSFORMS)[number], scores: Tensor): Tensor 
 function linearScores(c: Call, targets: number): Tensor {
   const x = rows(c);
   const weights = c.make(c.floats("coefficients") ?? [], "float32", [targets, x.shape[1]!]);
-  const product = ops.matmul(x, ops.t(weights));
+  const scores = ops.matmul(x, ops.t(weights));
   const bias = c.floats("intercepts");
-  return bias === null || bias.length === 0 ? product : ops.add(product, c.make(bias, "float32"));
+  return bias === null || bias.length === 0 ? scores : ops.add(scores, c.make(bias, "float32"));
 }
 
 function linearClassifier(c: Call): Tensor[] {

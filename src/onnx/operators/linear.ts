@@ -1,4 +1,4 @@
-/** Products of matrices. */
+/** Matrix multiplications. */
 import * as ops from "../../ops/index.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../format/call.ts";
@@ -6,9 +6,9 @@ import { family } from "./operator.ts";
 
 function gemm(c: Call): Tensor {
   const [a, b] = [c.tensor(0), c.tensor(1)];
-  const product = ops.matmul(c.flag("transA") ? ops.t(a) : a, c.flag("transB") ? ops.t(b) : b);
+  const matmul = ops.matmul(c.flag("transA") ? ops.t(a) : a, c.flag("transB") ? ops.t(b) : b);
   const [alpha, beta] = [c.float("alpha", 1), c.float("beta", 1)];
-  const scaled = alpha === 1 ? product : ops.mul(product, alpha);
+  const scaled = alpha === 1 ? matmul : ops.mul(matmul, alpha);
   if (!c.has(2) || beta === 0) return scaled;
   return ops.add(scaled, beta === 1 ? c.tensor(2) : ops.mul(c.tensor(2), beta));
 }
@@ -41,7 +41,7 @@ export function determinant(x: Tensor): Tensor {
     const rows = ops.reshape(ops.arange(k, { dtype: at.dtype, device: x.device }), [1, k]);
     const pivot = ops.gather(m, 1, ops.contiguous(ops.expand(ops.unsqueeze(at, 2), [m.shape[0]!, 1, k])));
     const value = ops.select(ops.select(pivot, 1, 0), 1, 0);
-    // Moving the pivot's row to the front over the rows before it turns the sign once for each.
+    // Moving the pivot's row to the front over the rows before it changes the sign once for each.
     const odd = ops.eq(ops.remainder(ops.select(at, 1, 0), 2), 1);
     result = ops.mul(result, ops.where(odd, ops.neg(value), value));
     if (k === 1) break;

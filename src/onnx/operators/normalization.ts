@@ -35,17 +35,17 @@ function instanceNorm(c: Call): Tensor {
 }
 
 function layerNorm(c: Call): Tensor[] {
-  const [given, scale, bias] = [c.tensor(0), c.tensor(1), c.optional(2)];
-  const axis = c.axis(c.int("axis", -1), given.rank);
+  const [input, scale, bias] = [c.tensor(0), c.tensor(1), c.optional(2)];
+  const axis = c.axis(c.int("axis", -1), input.rank);
   const epsilon = c.float("epsilon", 1e-5);
-  const normalized = given.shape.slice(axis);
+  const normalized = input.shape.slice(axis);
   const fits = (t: Tensor | null): boolean => t === null || sameShape(t.shape, normalized);
-  if (!c.wants(1) && !c.wants(2) && fits(scale) && fits(bias)) return [ops.layerNorm(given, normalized, scale, bias, { eps: epsilon })];
-  const x = ops.to(given, dtypeOf(c.int("stash_type", 1), c.name));
+  if (!c.wants(1) && !c.wants(2) && fits(scale) && fits(bias)) return [ops.layerNorm(input, normalized, scale, bias, { eps: epsilon })];
+  const x = ops.to(input, dtypeOf(c.int("stash_type", 1), c.name));
   const axes = normalized.map((_, i) => axis + i);
   const [mean, variance] = moments(x, axes);
   const inverse = ops.rsqrt(ops.add(variance, epsilon));
-  const y = ops.mul(ops.to(ops.mul(ops.sub(x, mean), inverse), given.dtype), scale);
+  const y = ops.mul(ops.to(ops.mul(ops.sub(x, mean), inverse), input.dtype), scale);
   return [bias === null ? y : ops.add(y, bias), mean, inverse];
 }
 
@@ -61,11 +61,11 @@ function groupNorm(c: Call): Tensor {
 }
 
 function rmsNorm(c: Call): Tensor {
-  const [given, scale] = [c.tensor(0), c.tensor(1)];
-  const axis = c.axis(c.int("axis", -1), given.rank);
-  const x = ops.to(given, dtypeOf(c.int("stash_type", 1), c.name));
-  const y = ops.rmsNorm(x, given.shape.slice(axis), null, { eps: c.float("epsilon", 1e-5) });
-  return ops.mul(ops.to(y, given.dtype), scale);
+  const [input, scale] = [c.tensor(0), c.tensor(1)];
+  const axis = c.axis(c.int("axis", -1), input.rank);
+  const x = ops.to(input, dtypeOf(c.int("stash_type", 1), c.name));
+  const y = ops.rmsNorm(x, input.shape.slice(axis), null, { eps: c.float("epsilon", 1e-5) });
+  return ops.mul(ops.to(y, input.dtype), scale);
 }
 
 const lrn = (c: Call): Tensor =>

@@ -31,15 +31,15 @@ function windows(c: Call, x: Tensor): Windows {
 }
 
 /** Elements of a window that are read one by one. */
-const MOST_CELLS = 4096;
+const MAX_TAPS = 4096;
 
 /** Sums of windows, padding being zero. */
 function windowSums(c: Call, x: Tensor, w: Windows): Tensor {
   const spatial = w.input.length;
-  if (sizeOf(w.kernel) > MOST_CELLS && !w.dilation.every((d) => d === 1))
-    throw c.invalid("attribute kernel_shape", `of at most ${MOST_CELLS} elements where windows are dilated`, w.kernel);
+  if (sizeOf(w.kernel) > MAX_TAPS && !w.dilation.every((d) => d === 1))
+    throw c.invalid("attribute kernel_shape", `of at most ${MAX_TAPS} elements where windows are dilated`, w.kernel);
   if (w.dilation.every((d) => d === 1)) return ops.mul(meanOf(x, spatial, w), sizeOf(w.kernel));
-  // One strided read for each cell of a window.
+  // One strided read for each tap of a window.
   const wide = padded(x, w.start, w.end);
   let sum: Tensor | null = null;
   for (let k = 0; k < sizeOf(w.kernel); k++) {
@@ -54,7 +54,7 @@ function windowSums(c: Call, x: Tensor, w: Windows): Tensor {
   return sum!;
 }
 
-/** For each window the number of its cells that count: those inside, or inside with the padding that was asked for. */
+/** For each window the number of its taps that count: those inside, or inside with the padding that was asked for. */
 function counts(w: Windows, before: readonly number[], after: readonly number[]): number[] {
   let all = [1];
   w.output.forEach((length, i) => {
@@ -85,36 +85,36 @@ function averagePool(c: Call): Tensor {
 }
 
 function maxPool(c: Call): Tensor[] {
-  const given = c.x;
+  const input = c.x;
   // Small integers are exact in float32.
-  const x = isFloat(given.dtype) ? given : ops.to(given, "float32");
+  const x = isFloat(input.dtype) ? input : ops.to(input, "float32");
   const w = windows(c, x);
   const spatial = w.input.length;
-  if (!c.wants(1)) return [ops.to(maximumValues(x, spatial, w), given.dtype)];
+  if (!c.wants(1)) return [ops.to(maximumValues(x, spatial, w), input.dtype)];
   const { values, indices } = maximumOf(x, spatial, w);
-  return [ops.to(values, given.dtype), flatPlaces(c, indices, x.shape)];
+  return [ops.to(values, input.dtype), flatIndices(c, indices, x.shape)];
 }
 
-/** Places in their planes as places in the whole tensor; with storage_order 1 the planes lie column by column. */
-function flatPlaces(c: Call, indices: Tensor, shape: readonly number[]): Tensor {
+/** Indices in planes as indices in the whole tensor; with storage_order 1 planes are column-major. */
+function flatIndices(c: Call, indices: Tensor, shape: readonly number[]): Tensor {
   const lengths = shape.slice(2);
-  let places = ops.to(indices, "int32");
+  let planar = ops.to(indices, "int32");
   if (c.int("storage_order", 0) === 1) {
-    let rest = places;
+    let rest = planar;
     let step = sizeOf(lengths);
-    let turned: Tensor | null = null;
+    let rowMajor: Tensor | null = null;
     for (let i = lengths.length - 1; i >= 0; i--) {
       step /= lengths[i]!;
       const along = ops.mul(ops.remainder(rest, lengths[i]!), step);
-      turned = turned === null ? along : ops.add(turned, along);
+      rowMajor = rowMajor === null ? along : ops.add(rowMajor, along);
       rest = ops.floorDivide(rest, lengths[i]!);
     }
-    places = turned!;
+    planar = rowMajor!;
   }
   const planes = shape[0]! * shape[1]!;
   const starts = ops.arange(planes, { dtype: "int64", device: indices.device });
   const laid = ops.reshape(ops.mul(starts, sizeOf(lengths)), [shape[0]!, shape[1]!, ...lengths.map(() => 1)]);
-  return ops.add(ops.to(places, "int64"), laid);
+  return ops.add(ops.to(planar, "int64"), laid);
 }
 
 function lpPool(c: Call): Tensor {
@@ -145,7 +145,7 @@ const globalLp: Run = (c) => {
   );
 };
 
-/** Values put back where their maxima were found: places in the whole of the usual result. */
+/** Values at the indices of their maxima; indices are of the usual result, flat. */
 function maxUnpool(c: Call): Tensor {
   const [x, indices] = [c.tensor(0), c.tensor(1)];
   const input = x.shape.slice(2);
@@ -153,11 +153,11 @@ function maxUnpool(c: Call): Tensor {
   const usual = input.map((d, i) => (d - 1) * w.strides[i]! + w.kernel[i]! - w.before[i]! - w.after[i]!);
   const shape = [...x.shape.slice(0, 2), ...usual];
   const flat = ops.zeros([sizeOf(shape)], { dtype: x.dtype, device: x.device });
-  const put = ops.reshape(ops.scatter(flat, 0, ops.to(ops.reshape(indices, [-1]), "int32"), ops.reshape(x, [-1])), shape);
-  if (!c.has(2)) return put;
+  const scattered = ops.reshape(ops.scatter(flat, 0, ops.to(ops.reshape(indices, [-1]), "int32"), ops.reshape(x, [-1])), shape);
+  if (!c.has(2)) return scattered;
   const asked = c.numbers(2);
   return padded(
-    put,
+    scattered,
     usual.map(() => 0),
     usual.map((d, i) => asked[i + 2]! - d),
   );

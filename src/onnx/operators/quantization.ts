@@ -7,13 +7,13 @@ import { dtypeOf } from "../format/value.ts";
 import { convolve } from "./convolution.ts";
 import { family } from "./operator.ts";
 
-/** The least and the largest number of a whole dtype. */
+/** The smallest and the largest number of an integer dtype. */
 function limits(dtype: DType): [number, number] {
   const bits = 8 * DTYPES[dtype].sizeInBytes;
   return DTYPES[dtype].isSigned ? [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1] : [0, 2 ** bits - 1];
 }
 
-/** A scale or zero point laid along x: one number, one for each place of an axis, or one for each block along it. */
+/** A scale or zero point laid along x: one number, one for each index of an axis, or one for each block along it. */
 function laid(c: Call, t: Tensor, x: Tensor): Tensor {
   if (t.size === 1) return ops.reshape(t, []);
   const axis = c.axis(c.int("axis", 1), x.rank);
@@ -52,7 +52,7 @@ function dequantize(c: Call): Tensor {
   return c.int("output_dtype", 0) === 0 ? y : ops.to(y, dtypeOf(c.int("output_dtype", 0), c.name));
 }
 
-/** uint8 with the scale and zero point that hold x and 0. */
+/** uint8 with a scale and a zero point whose range contains x and 0. */
 function dynamic(c: Call): Tensor[] {
   const x = c.x;
   const [low, high] = [ops.clampMax(ops.amin(x), 0), ops.clampMin(ops.amax(x), 0)];
@@ -62,17 +62,17 @@ function dynamic(c: Call): Tensor[] {
 }
 
 /** Rows of a, columns of b: what has one number for each. */
-function perLine(t: Tensor, isRow: boolean): Tensor {
+function perRow(t: Tensor, isRow: boolean): Tensor {
   if (t.size === 1) return ops.reshape(t, []);
   return isRow && t.rank === 1 ? ops.unsqueeze(t, -1) : t;
 }
 
 function qLinearMatMul(c: Call): Tensor {
   const side = (at: number, isRow: boolean): Tensor =>
-    dequantized(c.tensor(at), ops.to(perLine(c.tensor(at + 1), isRow), "float32"), perLine(c.tensor(at + 2), isRow));
-  const product = ops.matmul(side(0, true), side(3, false));
+    dequantized(c.tensor(at), ops.to(perRow(c.tensor(at + 1), isRow), "float32"), perRow(c.tensor(at + 2), isRow));
+  const matmul = ops.matmul(side(0, true), side(3, false));
   const zero = c.tensor(7);
-  return quantized(product, perLine(c.tensor(6), true), perLine(zero, true), zero.dtype);
+  return quantized(matmul, perRow(c.tensor(6), true), perRow(zero, true), zero.dtype);
 }
 
 function qLinearConv(c: Call): Tensor {

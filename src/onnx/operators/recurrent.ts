@@ -196,7 +196,7 @@ const gru: Cell = (c, w, clip) => {
   };
 };
 
-/** One gate's product with a hidden state. */
+/** One gate's GEMM with a hidden state. */
 function recurrentOf(w: Direction, hidden: Tensor, gate: number): Tensor {
   const size = w.hidden.shape[1]!;
   const product = ops.matmul(hidden, ops.t(ops.narrow(w.hidden, 0, gate * size, size)));

@@ -1,4 +1,4 @@
-/** Reductions over axes, places of extremes, running sums and products. */
+/** Reductions over axes, indices of extremes, running sums and products. */
 import * as ops from "../../ops/index.ts";
 import { isFloat } from "../../core/dtype.ts";
 import { sizeOf } from "../../core/shape.ts";
@@ -13,16 +13,16 @@ const over =
   (fn: Reduce, alone: (x: Tensor) => Tensor = (x) => x): Run =>
   (c) => {
     const x = c.x;
-    const given = c.list("axes", 1) ?? [];
-    if (given.length === 0 && c.flag("noop_with_empty_axes")) return alone(x);
-    const axes = given.length === 0 ? x.shape.map((_, i) => i) : c.axes(given, x.rank);
+    const listed = c.list("axes", 1) ?? [];
+    if (listed.length === 0 && c.flag("noop_with_empty_axes")) return alone(x);
+    const axes = listed.length === 0 ? x.shape.map((_, i) => i) : c.axes(listed, x.rank);
     return ops.to(fn(x, axes, c.flag("keepdims", true)), x.dtype);
   };
 
 const sum = (x: Tensor, axes: readonly number[], keepDims: boolean): Tensor =>
   axes.length === 0 ? x : ops.sum(x, axes, { keepDims, dtype: isFloat(x.dtype) ? undefined : x.dtype });
 
-/** Extremes of nothing are the least or the largest number; of bool, any or all. */
+/** Extremes of nothing are the smallest or the largest number; of bool, any or all. */
 const extreme =
   (isMaximum: boolean): Reduce =>
   (x, axes, keepDims) => {
@@ -50,7 +50,7 @@ const mean: Reduce = (x, axes, keepDims) => {
   return ops.div(sum(x, axes, keepDims), sizeOf(axes.map((a) => x.shape[a]!)), { roundingMode: "trunc" });
 };
 
-const place =
+const argExtreme =
   (fn: typeof ops.argmax): Run =>
   (c) => {
     const x = c.x;
@@ -67,12 +67,12 @@ const running =
     const x = c.x;
     const axis = c.axis(c.number(1), x.rank);
     const isReverse = c.flag("reverse");
-    const turned = isReverse ? ops.flip(x, axis) : x;
-    const result = fn(c.flag("exclusive") ? shifted(turned, axis, start) : turned, axis, { dtype: x.dtype });
+    const ordered = isReverse ? ops.flip(x, axis) : x;
+    const result = fn(c.flag("exclusive") ? shifted(ordered, axis, start) : ordered, axis, { dtype: x.dtype });
     return isReverse ? ops.flip(result, axis) : result;
   };
 
-/** x moved on by one place along an axis. */
+/** x shifted by one element along an axis. */
 function shifted(x: Tensor, axis: number, start: number): Tensor {
   if (x.shape[axis] === 0) return x;
   const first = ops.fullLike(ops.narrow(x, axis, 0, 1), start);
@@ -82,8 +82,8 @@ function shifted(x: Tensor, axis: number, start: number): Tensor {
 const logOf = (x: Tensor): Tensor => ops.log(x);
 
 export const reduction = family({
-  ArgMax: place(ops.argmax),
-  ArgMin: place(ops.argmin),
+  ArgMax: argExtreme(ops.argmax),
+  ArgMin: argExtreme(ops.argmin),
   CumProd: running(ops.cumprod, 1),
   CumSum: running(ops.cumsum, 0),
   ReduceL1: over((x, axes, k) => sum(ops.abs(x), axes, k), ops.abs),

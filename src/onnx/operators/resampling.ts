@@ -1,11 +1,11 @@
-/** Other sizes, and reads at places between elements. */
+/** Other sizes, and reads at positions between elements. */
 import * as ops from "../../ops/index.ts";
 import { isFloat } from "../../core/dtype.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../format/call.ts";
 import { family } from "./operator.ts";
 
-/** How one axis is read: for each place of the result some elements and their weights, or none where it lies outside. */
+/** How one axis is read: for each index of the result some elements and their weights, or none where it lies outside. */
 interface Taps {
   readonly indices: readonly (readonly number[])[];
   readonly weights: readonly (readonly number[])[];
@@ -35,7 +35,7 @@ interface Axis {
   readonly exact: number;
 }
 
-/** Where in x a place of the result lies. */
+/** The position in x of an index of the result. */
 function source(i: number, { input, output, scale, transform, roi, exact }: Axis): number {
   switch (transform) {
     case "align_corners":
@@ -86,18 +86,18 @@ function tapsOf(c: Call, axis: Axis, r: Reading): Taps {
   if (!(axis.scale > 0 && Number.isFinite(axis.scale)) && axis.output > 0) throw c.invalid("scales", "finite and above 0", axis.scale);
   c.hosted(axis.output, "sizes");
   const clamp = (i: number): number => Math.min(Math.max(i, 0), axis.input - 1);
-  const places = Array.from({ length: axis.output }, (_, i) => source(i, axis));
-  const isOutside = places.map((p) => axis.transform === "tf_crop_and_resize" && (p < 0 || p > axis.input - 1));
-  if (r.mode === "nearest") return { indices: [places.map((p) => clamp(rounded(p, r.rounding)))], weights: [], isOutside };
-  // Shrunken with antialiasing, the kernel is as wide as what a place of the result covers.
+  const positions = Array.from({ length: axis.output }, (_, i) => source(i, axis));
+  const isOutside = positions.map((p) => axis.transform === "tf_crop_and_resize" && (p < 0 || p > axis.input - 1));
+  if (r.mode === "nearest") return { indices: [positions.map((p) => clamp(rounded(p, r.rounding)))], weights: [], isOutside };
+  // Shrunken with antialiasing, the kernel is as wide as what an element of the result covers.
   const wide = r.isAntialiased ? Math.max(1, 1 / axis.scale) : 1;
   const reach = (r.mode === "cubic" ? 2 : 1) * wide;
   const count = Math.ceil(2 * reach) + 1;
   c.hosted(axis.output * count, "sizes");
   const kernel = (d: number): number => (r.mode === "cubic" ? cubic(d / wide, r.a) : Math.max(0, 1 - Math.abs(d / wide)));
-  const taps = Array.from({ length: count }, (_, k) => places.map((p) => Math.floor(p - reach) + 1 + k));
-  const raw = taps.map((list) => list.map((at, i) => (r.excludesOutside && (at < 0 || at >= axis.input) ? 0 : kernel(places[i]! - at))));
-  const totals = places.map((_, i) => raw.reduce((sum, w) => sum + w[i]!, 0));
+  const taps = Array.from({ length: count }, (_, k) => positions.map((p) => Math.floor(p - reach) + 1 + k));
+  const raw = taps.map((list) => list.map((at, i) => (r.excludesOutside && (at < 0 || at >= axis.input) ? 0 : kernel(positions[i]! - at))));
+  const totals = positions.map((_, i) => raw.reduce((sum, w) => sum + w[i]!, 0));
   const used = raw.map((w) => w.some((v) => v !== 0));
   return {
     indices: taps.filter((_, k) => used[k]).map((list) => list.map(clamp)),
@@ -106,7 +106,7 @@ function tapsOf(c: Call, axis: Axis, r: Reading): Taps {
   };
 }
 
-/** Beyond so many taps one product of matrices is cheaper. */
+/** Beyond so many taps one GEMM is cheaper. */
 const FEW = 8;
 
 function applied(c: Call, x: Tensor, axis: number, { indices, weights }: Taps): Tensor {
@@ -127,11 +127,11 @@ function applied(c: Call, x: Tensor, axis: number, { indices, weights }: Taps): 
 /** Lengths and scales of the axes that change. */
 function sizes(c: Call, x: Tensor, axes: readonly number[]): { output: number[]; scales: number[]; exact: number[] } {
   const scalesAt = c.opset < 11 ? 1 : 2;
-  const given = c.has(scalesAt) ? c.numbers(scalesAt) : [];
-  if (given.length > 0 && given.length !== axes.length) throw c.invalid("scales", `${axes.length} numbers`, given);
-  if (given.length > 0) {
-    const exact = axes.map((a, i) => x.shape[a]! * given[i]!);
-    return { output: exact.map((e) => Math.floor(e + 1e-9)), scales: given, exact };
+  const scales = c.has(scalesAt) ? c.numbers(scalesAt) : [];
+  if (scales.length > 0 && scales.length !== axes.length) throw c.invalid("scales", `${axes.length} numbers`, scales);
+  if (scales.length > 0) {
+    const exact = axes.map((a, i) => x.shape[a]! * scales[i]!);
+    return { output: exact.map((e) => Math.floor(e + 1e-9)), scales, exact };
   }
   const asked = c.numbers(3);
   if (asked.length !== axes.length) throw c.invalid("sizes", `${axes.length} numbers`, asked);

@@ -4,8 +4,8 @@ import type { Call } from "../format/call.ts";
 import { Constant, type Value } from "../format/value.ts";
 import { family } from "./operator.ts";
 
-/** A place in a sequence; below zero from its end. */
-function placeOf(c: Call, i: number, length: number, otherwise: number): number {
+/** An index of a sequence; below zero from its end. */
+function indexOf(c: Call, i: number, length: number, otherwise: number): number {
   if (!c.has(i)) return otherwise;
   const at = c.number(i);
   return at < 0 ? at + length : at;
@@ -13,26 +13,26 @@ function placeOf(c: Call, i: number, length: number, otherwise: number): number 
 
 function at(c: Call): Value[] {
   const list = c.sequence(0);
-  const i = placeOf(c, 1, list.length, 0);
+  const i = indexOf(c, 1, list.length, 0);
   if (i < 0 || i >= list.length) throw c.invalid("position", `in [${-list.length}, ${list.length - 1}]`, c.number(1));
   return [list[i]!];
 }
 
 /** Tensors of a sequence. */
-const MOST_PARTS = 100_000;
+const MAX_PARTS = 100_000;
 
 /** One part for each element along an axis, or parts of given lengths. */
 function splitToSequence(c: Call): Value[] {
   const x = c.x;
   const axis = c.axis(c.int("axis", 0), x.rank);
   if (!c.has(1)) {
-    if (x.shape[axis]! > MOST_PARTS) throw c.invalid("input", `of at most ${MOST_PARTS} parts`, x.describe());
+    if (x.shape[axis]! > MAX_PARTS) throw c.invalid("input", `of at most ${MAX_PARTS} parts`, x.describe());
     const parts = ops.unbind(x, axis);
     return [c.flag("keepdims", true) ? parts.map((p) => ops.unsqueeze(p, axis)) : parts];
   }
   const lengths = c.numeric(1).shape.length === 0 ? c.size(c.number(1), "split", 1) : c.numbers(1).map((d) => c.size(d, "split"));
-  if (typeof lengths === "number" && x.shape[axis]! > MOST_PARTS * lengths)
-    throw c.invalid("split", `into at most ${MOST_PARTS} parts`, lengths);
+  if (typeof lengths === "number" && x.shape[axis]! > MAX_PARTS * lengths)
+    throw c.invalid("split", `into at most ${MAX_PARTS} parts`, lengths);
   return [ops.split(x, lengths, axis)];
 }
 
@@ -58,8 +58,8 @@ export const sequences = family(
     SequenceAt: at,
     SequenceConstruct: (c) => [c.inputs],
     SequenceEmpty: () => [[]],
-    SequenceErase: (c) => [c.sequence(0).toSpliced(placeOf(c, 1, c.sequence(0).length, c.sequence(0).length - 1), 1)],
-    SequenceInsert: (c) => [c.sequence(0).toSpliced(placeOf(c, 2, c.sequence(0).length, c.sequence(0).length), 0, c.inputs[1] ?? null)],
+    SequenceErase: (c) => [c.sequence(0).toSpliced(indexOf(c, 1, c.sequence(0).length, c.sequence(0).length - 1), 1)],
+    SequenceInsert: (c) => [c.sequence(0).toSpliced(indexOf(c, 2, c.sequence(0).length, c.sequence(0).length), 0, c.inputs[1] ?? null)],
     SequenceLength: (c) => whole(c.sequence(0).length),
     SplitToSequence: splitToSequence,
   },

@@ -42,8 +42,8 @@ function flatten(c: Call): Value {
 
 function squeeze(c: Call): Value {
   const x = c.numeric(0);
-  const given = c.list("axes", 1);
-  const axes = given === null ? x.shape.flatMap((d, i) => (d === 1 ? [i] : [])) : c.axes(given, x.shape.length);
+  const listed = c.list("axes", 1);
+  const axes = listed === null ? x.shape.flatMap((d, i) => (d === 1 ? [i] : [])) : c.axes(listed, x.shape.length);
   if (axes.some((a) => x.shape[a] !== 1)) throw c.invalid("axes", "of length 1", axes);
   return reshaped(
     c,
@@ -54,8 +54,8 @@ function squeeze(c: Call): Value {
 
 function unsqueeze(c: Call): Value {
   const x = c.numeric(0);
-  const given = c.list("axes", 1) ?? [];
-  const axes = c.axes(given, x.shape.length + given.length);
+  const listed = c.list("axes", 1) ?? [];
+  const axes = c.axes(listed, x.shape.length + listed.length);
   const rest = [...x.shape];
   return reshaped(
     c,
@@ -98,8 +98,8 @@ function concat(c: Call): Tensor {
 function split(c: Call): Value[] {
   const x = c.x;
   const axis = c.axis(c.int("axis", 0), x.rank);
-  const given = c.list("split", 1);
-  if (given !== null) return ops.split(x, given, axis);
+  const listed = c.list("split", 1);
+  if (listed !== null) return ops.split(x, listed, axis);
   const count = c.int("num_outputs", c.node.outputs.length);
   if (count !== c.node.outputs.length) throw c.invalid("attribute num_outputs", `${c.node.outputs.length}, the number of outputs`, count);
   const length = Math.ceil(x.shape[axis]! / count);
@@ -139,23 +139,24 @@ const MODES = { constant: "constant", reflect: "reflect", edge: "replicate", wra
 
 function pad(c: Call): Tensor {
   const x = c.x;
-  const given = c.list(c.opset < 2 ? "paddings" : "pads", 1) ?? [];
+  const listed = c.list(c.opset < 2 ? "paddings" : "pads", 1) ?? [];
   const axes = c.has(3) ? c.axes(c.numbers(3), x.rank) : x.shape.map((_, i) => i);
-  if (given.length !== 2 * axes.length || !given.every(Number.isSafeInteger)) throw c.invalid("pads", `${2 * axes.length} integers`, given);
+  if (listed.length !== 2 * axes.length || !listed.every(Number.isSafeInteger))
+    throw c.invalid("pads", `${2 * axes.length} integers`, listed);
   const mode = c.oneOf("mode", "constant", ["constant", "reflect", "edge", "wrap"]);
   const value = c.opset < 11 ? c.float("value", 0) : c.number(2, 0);
   const before = x.shape.map(() => 0);
   const after = x.shape.map(() => 0);
   axes.forEach((axis, i) => {
-    before[axis] = given[i]!;
-    after[axis] = given[axes.length + i]!;
+    before[axis] = listed[i]!;
+    after[axis] = listed[axes.length + i]!;
   });
   if (mode === "reflect" || mode === "wrap") return repeated(c, x, before, after, mode);
   const pads = x.shape.flatMap((_, i) => [before[x.rank - 1 - i]!, after[x.rank - 1 - i]!]);
   return ops.pad(x, pads, mode === "constant" ? { value } : { mode: MODES[mode] });
 }
 
-/** Reflection and wrapping may go round several times: each place is read where it comes from. */
+/** Reflection and wrapping may go round several times: each element is read where it comes from. */
 function repeated(c: Call, x: Tensor, before: readonly number[], after: readonly number[], mode: "reflect" | "wrap"): Tensor {
   let y = x;
   x.shape.forEach((length, axis) => {
@@ -227,12 +228,12 @@ function reverseSequence(c: Call): Tensor {
   if (lengths.length !== count || lengths.some((n) => !(n >= 0 && n <= steps)))
     throw c.invalid("sequence_lens", `${count} numbers in [0, ${steps}]`, lengths);
   c.hosted(steps * count, "input");
-  const places = Array.from({ length: steps * count }, (_, i) => {
+  const indices = Array.from({ length: steps * count }, (_, i) => {
     const [t, length] = [Math.floor(i / count), lengths[i % count]!];
     return t < length ? length - 1 - t : t;
   });
   const shape = x.shape.map((d, i) => (i === time || i === batch ? d : 1));
-  const laid = c.make(places, "int32", [steps, count]);
+  const laid = c.make(indices, "int32", [steps, count]);
   const index = ops.reshape(time < batch ? laid : ops.transpose(laid, 0, 1), shape);
   return ops.gather(x, time, ops.contiguous(ops.broadcastTo(index, x.shape)));
 }

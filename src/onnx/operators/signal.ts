@@ -1,4 +1,4 @@
-/** Transforms of signals, as products with matrices of cosines and sines. */
+/** Transforms of signals, as GEMMs with matrices of cosines and sines. */
 import * as ops from "../../ops/index.ts";
 import { elements } from "../../core/elements.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -57,8 +57,8 @@ function realInverse(c: Call, re: Tensor, im: Tensor, length: number): Tensor {
 
 function dft(c: Call): Tensor {
   const x = c.x;
-  const given = c.opset < 20 ? c.int("axis", 1) : c.number(2, -2);
-  const axis = c.axis(given, x.rank);
+  const attribute = c.opset < 20 ? c.int("axis", 1) : c.number(2, -2);
+  const axis = c.axis(attribute, x.rank);
   const isInverse = c.flag("inverse");
   const isOneSided = c.flag("onesided");
   const part = (i: number): Tensor => ops.movedim(ops.select(x, -1, i), axis, -1);

@@ -1,4 +1,4 @@
-/** ai.onnx.preview.training: one step of an optimizer. Inputs are rate and step count, then all of each kind of tensor in turn. */
+/** ai.onnx.preview.training: one step of an optimizer. Inputs are rate and step count, then all tensors of the first kind, of the second kind, and so on. */
 import * as ops from "../../ops/index.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../format/call.ts";

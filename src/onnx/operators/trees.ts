@@ -12,7 +12,7 @@ export interface Forest {
   readonly roots: readonly number[];
   readonly features: readonly number[];
   readonly splits: readonly number[];
-  /** Places in MODES. */
+  /** Indices in MODES. */
   readonly modes: readonly number[];
   readonly whenTrue: readonly number[];
   readonly whenFalse: readonly number[];
@@ -24,7 +24,7 @@ export interface Forest {
 }
 
 /** Steps from a root to a leaf: each is some operations over all samples. */
-const MOST_DEPTH = 1000;
+const MAX_DEPTH = 1000;
 
 /** Steps from the roots to the farthest leaf. Each node is looked at once, however many lead to it. */
 function depthOf(c: Call, { roots, whenTrue, whenFalse, features, leaves }: Forest): number {
@@ -33,7 +33,7 @@ function depthOf(c: Call, { roots, whenTrue, whenFalse, features, leaves }: Fore
   const deepest = (node: number, seen: number): number => {
     if (!Number.isInteger(node) || node < 0 || node >= last) throw c.invalid("nodes", `numbers in [0, ${last - 1}]`, node);
     if (node >= features.length) return 0;
-    if (seen > MOST_DEPTH) throw c.invalid("trees", `at most ${MOST_DEPTH} deep, and without cycles`, "a deeper one");
+    if (seen > MAX_DEPTH) throw c.invalid("trees", `at most ${MAX_DEPTH} deep, and without cycles`, "a deeper one");
     const found = known.get(node);
     if (found !== undefined) return found;
     const depth = 1 + Math.max(deepest(whenTrue[node]!, seen + 1), deepest(whenFalse[node]!, seen + 1));
@@ -63,14 +63,14 @@ function leavesOf(c: Call, x: Tensor, f: Forest): Tensor {
   ]);
   const members = width === 0 ? null : c.make(filled, "float32", [nodes + f.leaves.length, width]);
   const used = new Set(f.modes);
-  const at = (list: Tensor, places: Tensor): Tensor => ops.reshape(ops.indexSelect(list, 0, ops.reshape(places, [-1])), [n, trees]);
-  let place = ops.contiguous(ops.expand(c.make(f.roots, "int32", [1, trees]), [n, trees]));
+  const at = (list: Tensor, indices: Tensor): Tensor => ops.reshape(ops.indexSelect(list, 0, ops.reshape(indices, [-1])), [n, trees]);
+  let node = ops.contiguous(ops.expand(c.make(f.roots, "int32", [1, trees]), [n, trees]));
   for (let step = depthOf(c, f); step > 0; step--) {
-    const value = ops.gather(x, 1, at(features, place));
-    const [split, mode] = [at(splits, place), at(modes, place)];
+    const value = ops.gather(x, 1, at(features, node));
+    const [split, mode] = [at(splits, node), at(modes, node)];
     const tests = [ops.le, ops.lt, ops.ge, ops.gt, ops.eq, ops.ne].map((test) => (): Tensor => test(value, split));
     const isMember = (): Tensor => {
-      const rows = ops.reshape(ops.indexSelect(members!, 0, ops.reshape(place, [-1])), [n, trees, width]);
+      const rows = ops.reshape(ops.indexSelect(members!, 0, ops.reshape(node, [-1])), [n, trees, width]);
       return ops.any(ops.eq(ops.unsqueeze(value, 2), rows), 2);
     };
     let holds: Tensor | null = null;
@@ -78,10 +78,10 @@ function leavesOf(c: Call, x: Tensor, f: Forest): Tensor {
       const result = MODES[kind] === "BRANCH_MEMBER" ? isMember() : tests[kind]!();
       holds = holds === null ? result : ops.where(ops.eq(mode, kind), result, holds);
     }
-    if (f.missing.includes(1)) holds = ops.logicalOr(holds!, ops.logicalAnd(ops.isnan(value), ops.eq(at(missing, place), 1)));
-    place = ops.where(holds!, at(whenTrue, place), at(whenFalse, place));
+    if (f.missing.includes(1)) holds = ops.logicalOr(holds!, ops.logicalAnd(ops.isnan(value), ops.eq(at(missing, node), 1)));
+    node = ops.where(holds!, at(whenTrue, node), at(whenFalse, node));
   }
-  return ops.sub(place, nodes);
+  return ops.sub(node, nodes);
 }
 
 /** [N, targets]: what the leaves say of each target. */
@@ -154,14 +154,14 @@ export function oldForestOf(c: Call): Forest {
   targetTrees.forEach((tree, i) => ends.push({ tree, id: targetNodes[i]!, target: targetIds[i]!, weight: weights[i]! }));
   const keys = ends.map((e) => `${e.tree} ${e.id}`);
   if (new Set(keys).size !== keys.length) throw c.unsupported("leaves of several targets");
-  const place = new Map<string, number>();
-  inner.forEach((i, at) => place.set(`${trees[i]} ${ids[i]}`, at));
-  keys.forEach((key, at) => place.set(key, inner.length + at));
-  const to = (name: string): number[] => inner.map((i) => place.get(`${trees[i]} ${list(name)[i]}`)!);
+  const indexOf = new Map<string, number>();
+  inner.forEach((i, at) => indexOf.set(`${trees[i]} ${ids[i]}`, at));
+  keys.forEach((key, at) => indexOf.set(key, inner.length + at));
+  const to = (name: string): number[] => inner.map((i) => indexOf.get(`${trees[i]} ${list(name)[i]}`)!);
   const first = [...new Set(trees)].map((tree) => trees.indexOf(tree));
   const missing = list("nodes_missing_value_tracks_true");
   return {
-    roots: first.map((i) => place.get(`${trees[i]} ${ids[i]}`)!),
+    roots: first.map((i) => indexOf.get(`${trees[i]} ${ids[i]}`)!),
     features: inner.map((i) => list("nodes_featureids")[i]!),
     splits: inner.map((i) => (c.floats("nodes_values") ?? [])[i]!),
     modes: inner.map((i) => (MODES as readonly string[]).indexOf(names[i]!)),

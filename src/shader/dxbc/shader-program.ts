@@ -35,8 +35,7 @@ export class ShaderProgram {
     };
     if (!Number.isInteger(source.threads) || source.threads < 1 || source.threads > MAX_THREADS)
       refuse(`threads is ${source.threads}; a group has 1 to ${MAX_THREADS}`);
-    if (source.buffers.length > MAX_BUFFERS)
-      refuse(`it has ${source.buffers.length} inputs and outputs; there are ${MAX_BUFFERS} at most`);
+    if (source.buffers.length > MAX_BUFFERS) refuse(`it has ${source.buffers.length} inputs and outputs; there are ${MAX_BUFFERS} at most`);
     verifyShader(source);
     this.source = source;
     this.#writesHalves = source.buffers.some((b) => b.isWritable && b.element === "f16");
