@@ -92,7 +92,7 @@ export class ComplexTensor {
     return this.isConj ? pairOperations.negative(stored) : stored;
   }
 
-  /** @internal The pairs have become a leaf that requires a gradient, or none any more: views of before know nothing of it. */
+  /** @internal The pairs changed from or to a leaf that requires a gradient: earlier views are dropped. */
   forgetParts(): void {
     this.#seen.forget();
     this.#read.forget();

@@ -1,6 +1,6 @@
 /**
- * Two copies of this package in one process know nothing of each other: their classes, devices and buffers differ. What a copy makes bears a
- * mark under a name that all copies and versions share, so that the other can say what it was handed.
+ * Two copies of this package in one process are separate: their classes, devices and buffers differ. Objects of each copy carry a mark
+ * under a symbol that all copies and versions share, so that the other copy recognises them.
  */
 import { ownFile, packageVersion } from "./home.ts";
 

@@ -1,4 +1,4 @@
-/** What somebody who wrote a name that is not there may have meant. Looked at when something is refused, never before. */
+/** Suggests a name for a misspelled one: "Did you mean axis?". It runs only when an error is made. */
 
 /** Words of PyTorch, NumPy and other libraries, plain and in lower case, with what stands for them here. */
 const elsewhere: readonly (readonly [theirs: string, ours: string])[] = [

@@ -1,4 +1,4 @@
-/** Who holds memory of a device as long as it lives: parameters and optimizers, known weakly, so that memoryStatistics() can tell. */
+/** Objects that keep device memory as long as they live (parameters, optimizers), in weak references, for memoryStatistics(). */
 import type { Device } from "./device.ts";
 import type { Storage } from "./storage.ts";
 import type { Tensor } from "./tensor.ts";

@@ -1,4 +1,4 @@
-/** Where this code is, whatever became of it: an ES module, a CommonJS one, a part of somebody's bundle. */
+/** The folder of this code: in an ES module, a CommonJS module, or a bundle. */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, parse } from "node:path";

@@ -1,4 +1,4 @@
-/** Which operators take an activation into them. */
+/** Operators that can fuse an activation. */
 import { OPERATORS, type OperatorName } from "./operators.generated.ts";
 
 /** ADD takes an activation in its second version only. */

@@ -79,7 +79,7 @@ const MAX_BYTES = 2 ** 31 - 1;
 /**
  * An ONNX model from a file (a path or a file: URL) or from its bytes, on a device: `model.call({ name: tensor })` gives its outputs by name.
  * Operator sets 1 to 28, functions, graphs inside nodes; weights in files next to the model, of any size, when it is loaded by its path.
- * `dx.compile((x) => model.call(x).y)` compiles it. Its weights lie on the device alone, and the bytes are not needed any more.
+ * `dx.compile((x) => model.call(x).y)` compiles it. Its weights are on the device only, so the bytes may be freed.
  *
  * Throws FormatError for what is no model, or one that asks for more than it may (messages nested more than 100 deep, functions that make more than
  * a million nodes of it); UnsupportedError (when called) for operators and element types that are not known.

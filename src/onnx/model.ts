@@ -147,7 +147,7 @@ export class OnnxModel {
     throw new DTypeError("onnx", `output ${name}`, "a tensor", describe(v));
   }
 
-  /** Frees the weights: call() is a DisposedError from now on. What calls have given stays. */
+  /** Frees the weights: call() throws a DisposedError from now on. Earlier results stay. */
   dispose(): void {
     this.#isDisposed = true;
     this.#context.constants.dispose();

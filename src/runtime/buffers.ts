@@ -1,4 +1,4 @@
-/** Buffers of tensors: uploads, reads, and the net that frees what nobody disposed of. */
+/** Buffers of tensors: uploads, reads, and finalizers that free buffers that were not disposed of. */
 import { OutOfMemoryError, fromNative } from "../core/errors.ts";
 import type { Handle } from "../native/binding.ts";
 import { loadBinding } from "../native/load.ts";
@@ -39,7 +39,7 @@ setReleaser((handle) => {
 let pressure: Float64Array | null = null;
 
 /**
- * A loop that never yields runs no finalizer, so the net is ours: past the limits, a minor collection, a sweep of the buffers
+ * A loop that never yields runs no finalizer, so this function frees buffers: past the limits, a minor collection, a sweep of the buffers
  * whose storage died, then a full one if less than half came back. What survives raises the limits.
  */
 export function relieve(): void {
@@ -104,7 +104,7 @@ export function settle(native: NativeDevice, now = performance.now()): void {
   try {
     native.binding.settle(native.id);
   } catch {
-    // What was read is right: the next call says what became of the device.
+    // The data that was read is right: the next call reports the device's removal.
   }
 }
 

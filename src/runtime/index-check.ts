@@ -1,6 +1,6 @@
 /**
  * Whether indices are in range. On `cpu` always, elsewhere with DXTENSOR_CHECK_INDICES=1: it costs a reduction and waits for
- * it, unless the numbers came from JavaScript. Inside compile() there is nothing to look at.
+ * it, unless the numbers came from JavaScript. Inside compile() indices have no values yet.
  */
 import { isSwitchedOn } from "../host/environment.ts";
 import { define } from "../core/definition.ts";

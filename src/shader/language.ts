@@ -1,4 +1,4 @@
-/** What a shader's function is given: the threads, the buffers, group-shared memory, control flow. */
+/** The argument of a shader's function: the threads, the buffers, group-shared memory, control flow. */
 import { callSite } from "../host/call-site.ts";
 import { Builder } from "./builder.ts";
 import {

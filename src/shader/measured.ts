@@ -3,11 +3,14 @@ import type { ShaderRange } from "../dml/capabilities.ts";
 import type { DType } from "../core/dtype.ts";
 import type { ShaderName } from "./choice.ts";
 
+/** Whether the operation runs by itself, or inside a compiled function. */
+type ShaderContext = "alone" | "compiled";
+
 /** Both forms of one operation at one size. */
 export interface Measurement {
   readonly shader: ShaderName;
   readonly dtype: DType;
-  readonly place: ShaderRange["place"];
+  readonly place: ShaderContext;
   /** As ShaderRange has it. */
   readonly extent: number;
   /** Seconds for one. */
@@ -55,7 +58,7 @@ export function rangesOf(measurements: readonly Measurement[]): ShaderRange[] {
 const ranges = (
   shader: ShaderName,
   dtypes: readonly DType[],
-  contexts: readonly ShaderRange["place"][],
+  contexts: readonly ShaderContext[],
   from: number,
   to: number | null = null,
 ): ShaderRange[] => dtypes.flatMap((dtype) => contexts.map((context) => ({ shader, dtype, place: context, from, to })));

@@ -30,7 +30,7 @@ function texelsOf(shader: Shader): Set<Memory> {
 
 const isTexel = (s: Statement): s is Load | Store => (s.kind === "load" || s.kind === "store") && wordsOf(s) === 4 && s.aligned === true;
 
-/** Of a lowered shader; what is seen as texels has none. */
+/** Of a lowered shader; buffers that are read as texels have no entry. */
 function stridesOf(shader: Shader, texels: ReadonlySet<Memory>): Strides {
   const widest = new Map<Memory, number>();
   const raw = new Set<Memory>();

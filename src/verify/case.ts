@@ -1,4 +1,4 @@
-/** What a case is, and what comes of it. */
+/** A case and its result. */
 import type { Differing } from "./compare.ts";
 import type { Side } from "./side.ts";
 

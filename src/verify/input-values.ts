@@ -1,4 +1,4 @@
-/** Values for the inputs of an operator: such as it has a meaning for, from a seeded generator. */
+/** Input values of an operator, from a seeded generator: only values that are valid for it. */
 import { ENUMS } from "../dml/operators.generated.ts";
 import type { TensorDescription } from "../native/binding.ts";
 import { tensorsOf } from "./operators/operators.ts";

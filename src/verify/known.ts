@@ -227,7 +227,7 @@ export const known: readonly Known[] = [
     findings: /antialiased=1/,
     on: { minLevel: 0x6400 },
     reason:
-      "the weights of DirectML.dll's antialiasing are written nowhere and follow the sizes' ratio instead of Scales; the software adapter stretches the triangle by 1 / scale and makes its weights sum to 1",
+      "the weights of DirectML.dll's antialiasing are not documented and follow the sizes' ratio instead of Scales; the software adapter widens the triangle by 1 / scale and makes its weights sum to 1",
     evidence:
       "9 elements to 3 with scale 0.375: the middle one weighs 33 42 42 42 33 of 192, symmetric about element 4, though the offsets put it at 3.5 (DirectML.dll 1.15.4)",
   },
@@ -242,7 +242,7 @@ export const known: readonly Known[] = [
   {
     cases: /^refusal\/ELEMENT_WISE_CLIP1\//,
     findings: /minMaxDataType/,
-    reason: "Microsoft's library does not look at MinMaxDataType",
+    reason: "Microsoft's library ignores MinMaxDataType",
     evidence: "CreateOperator accepts UNKNOWN",
   },
   {
@@ -260,7 +260,7 @@ export const known: readonly Known[] = [
   {
     cases: /^refusal\/(RNN|LSTM|GRU|MULTIHEAD_ATTENTION1?)\//,
     findings: /(direction|maskType)=unknown/,
-    reason: "Microsoft's library does not look at some enums",
+    reason: "Microsoft's library ignores some enums",
     evidence: "CreateOperator accepts Direction 3, and mask types without a mask",
   },
   {

@@ -27,7 +27,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-const of = (shader: Measurement["shader"], context: Measurement["place"], extent: number, ratio: number): Measurement => ({
+const of = (shader: Measurement["shader"], context: "alone" | "compiled", extent: number, ratio: number): Measurement => ({
   shader,
   dtype: "float32",
   place: context,

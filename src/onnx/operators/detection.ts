@@ -1,4 +1,4 @@
-/** Boxes: choosing among them, and reading inside them. */
+/** Boxes: non-maximum suppression, and sampling inside boxes. */
 import * as ops from "../../ops/index.ts";
 import { readElements } from "../../ops/vision/grid-sample.ts";
 import { kernel } from "../../ops/kernel/kernel.ts";

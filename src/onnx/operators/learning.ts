@@ -1,4 +1,4 @@
-/** ai.onnx.ml: what classical models and their preparation of data are made of. Texts are not taken. */
+/** ai.onnx.ml: classical models and preprocessing. Strings are not supported. */
 import { elements } from "../../core/elements.ts";
 import * as ops from "../../ops/index.ts";
 import type { Tensor } from "../../core/tensor.ts";

@@ -1,4 +1,4 @@
-/** How the operators' files say what an operator does. */
+/** How the files of operators declare them. */
 import type { Call } from "../format/call.ts";
 import type { Value } from "../format/value.ts";
 

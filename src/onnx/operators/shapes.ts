@@ -1,4 +1,4 @@
-/** What moves elements, and tells of shapes. */
+/** Movement of elements, and shapes as values. */
 import * as ops from "../../ops/index.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";

@@ -1,4 +1,4 @@
-/** What reads sequences of tokens, which come as integers. */
+/** Operators on sequences of tokens, which are integers. */
 import type { Call } from "../format/call.ts";
 import { Constant } from "../format/value.ts";
 import { family } from "./operator.ts";

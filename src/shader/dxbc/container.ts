@@ -1,4 +1,4 @@
-/** The DXBC container: chunks and their checksum, which is MD5 but for its last block. */
+/** The DXBC container: chunks and their checksum, which is MD5 except in its last block. */
 
 const SHIFTS = [7, 12, 17, 22, 5, 9, 14, 20, 4, 11, 16, 23, 6, 10, 15, 21];
 const SINES = Array.from({ length: 64 }, (_, i) => Math.floor(Math.abs(Math.sin(i + 1)) * 2 ** 32) >>> 0);

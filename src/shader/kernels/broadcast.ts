@@ -1,4 +1,4 @@
-/** Addition with broadcasting: the result's axes, merged where all tensors run through them alike, and each input's strides along them. */
+/** Addition with broadcasting: the result's axes, merged where the strides of all tensors allow it, and each input's strides. */
 import { sizeOf, type Shape } from "../../core/shape.ts";
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { Float, Uint } from "../numbers.ts";

@@ -47,7 +47,7 @@ function* normalOf(norm: Norm, row: Row, s: RowScope): Steps<{ readonly mean: Fl
 
 const centered = (x: Float, mean: Float | null): Float => (mean === null ? x : x.sub(mean));
 
-/** shared: what there is of "weight" and "bias". */
+/** shared: which of "weight" and "bias" exist. */
 const forward = (norm: Norm, e: FloatElement, columns: number, shared: readonly string[]): Kernel => {
   const inputs = { x: e, ...Object.fromEntries(shared.map((name) => [name, e])) };
   return rowKernel(`${norm} ${shared.join(" ")}`, columns, e, inputs, { y: e }, { rowInputs: ["x"], shared }, function* (row, s) {

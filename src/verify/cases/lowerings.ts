@@ -1,4 +1,4 @@
-/** What operations become together: several DirectML nodes, with their gradients; and the samples that families state of their own. */
+/** Operations that become several DirectML nodes, with their gradients; and the samples that families declare. */
 import * as dx from "../../index.ts";
 import type { Tensor } from "../../index.ts";
 import { distinct, half, real, sample, whole, type Argument, type Sample } from "../../ops/declare/sample.ts";
