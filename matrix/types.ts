@@ -5,7 +5,7 @@ export type Evidence = "hardware" | "software" | "simulated" | "emulated";
 
 export type Status = "passed" | "failed" | "not run";
 
-/** One place of the matrix: a platform, a version of Node, a GPU. */
+/** One cell of the matrix: a platform, a version of Node, a GPU. */
 export interface Cell {
   /** "linux-glibc-2.31/node-20/rtx-3070" */
   readonly id: string;

@@ -36,8 +36,8 @@ function obstacle(file: string, seen = new Set<string>()): string | null {
   if (file === at("test", "docs.test.ts")) return "reads docs";
   if (file === at("test", "tools.test.ts")) return "reads the sources";
   if (file === at("test", "surroundings.test.ts")) return "copies dist, and reads src and docs";
-  const place = /new URL\(["'`](?:\.\.\/)+((?:dist(?:\/bundle\b|\/?(?=["'`]))|docs\b|src\b)[^"'`$]*)/.exec(source);
-  if (place !== null) return `reads ${place[1]}`;
+  const match = /new URL\(["'`](?:\.\.\/)+((?:dist(?:\/bundle\b|\/?(?=["'`]))|docs\b|src\b)[^"'`$]*)/.exec(source);
+  if (match !== null) return `reads ${match[1]}`;
   for (const [, name = ""] of source.matchAll(/^\s*(?:import|export)\b(?!\s+type\b)(?:[^"';]*?\bfrom)?\s*"([^"]+)"/gm)) {
     if (isBundled(name)) continue;
     if (!name.startsWith(".")) return `imports ${name}`;
@@ -49,13 +49,13 @@ function obstacle(file: string, seen = new Set<string>()): string | null {
   return null;
 }
 
-/** Modules of the tests find their files by their own place, which the bundle keeps for those files. */
-const ownPlaces = {
-  name: "own-places",
+/** Modules of the tests find their files by their own path; the bundle keeps it for them. */
+const ownPaths = {
+  name: "own-paths",
   transform(code: string, id: string) {
     if (!id.startsWith(at("test")) || !code.includes("import.meta.url")) return null;
-    const place = id.slice(root.length + 1).replaceAll("\\", "/");
-    return code.replaceAll("import.meta.url", `new URL(${JSON.stringify(place)}, globalThis.dxtensorTests).href`);
+    const path = id.slice(root.length + 1).replaceAll("\\", "/");
+    return code.replaceAll("import.meta.url", `new URL(${JSON.stringify(path)}, globalThis.dxtensorTests).href`);
   },
 };
 
@@ -105,7 +105,7 @@ export async function bundleTests(
       ...Object.fromEntries(files.map((name) => [name.replace(/\.ts$/, ""), at(name)])),
     },
     resolve: { alias: { vitest: join(programs, "vitest.ts") } },
-    plugins: [ownPlaces],
+    plugins: [ownPaths],
     // It leaves the lines as they are, and no more is asked of the map.
     onLog: (level, log, handle) => (log.code === "SOURCEMAP_BROKEN" ? undefined : handle(level, log)),
   });

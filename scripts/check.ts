@@ -11,7 +11,7 @@ import { runVitest } from "./tools/vitest.ts";
 import { buildNativeParts, buildTypeScript } from "./build.ts";
 import { changesSince } from "./lib/changed.ts";
 import { touchedPrograms } from "./lib/check/native.ts";
-import { fitting, readTexts, relatedTests } from "./lib/check/related.ts";
+import { withinTime, readTexts, relatedTests } from "./lib/check/related.ts";
 import { ensureSetup } from "./lib/ensure.ts";
 import { softwareName } from "./lib/native-files.ts";
 
@@ -85,7 +85,7 @@ await main(
     const tell = (text: string): void => void out.write(`${text}\n`);
     const start = performance.now();
     const { paths: changed, since } = changesSince(values.base);
-    const { files, left } = fitting(relatedTests(readTexts(root), changed), seconds, usualSeconds());
+    const { files, left } = withinTime(relatedTests(readTexts(root), changed), seconds, usualSeconds());
     tell(`check: ${changed.length} files changed ${since}; ${files.length} of ${files.length + left} test files that they touch`);
     const answer = { changed: changed.length, since, tests: files, left };
     if (values.list) {

@@ -36,8 +36,8 @@ async function build() {
   await runStep("The build", "cmake", ["--build", folder, "--parallel", String(availableParallelism()), "--target", ...targets]);
 }
 
-const filesBelow = (path: string, ending: string): string[] =>
-  readdirSync(path, { recursive: true, withFileTypes: true }).flatMap((e) => (e.name.endsWith(ending) ? [join(e.parentPath, e.name)] : []));
+const filesBelow = (path: string, suffix: string): string[] =>
+  readdirSync(path, { recursive: true, withFileTypes: true }).flatMap((e) => (e.name.endsWith(suffix) ? [join(e.parentPath, e.name)] : []));
 
 interface Coverage {
   readonly files: readonly { readonly file: string; readonly lines: readonly { readonly line_number: number; readonly count: number }[] }[];

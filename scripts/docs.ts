@@ -43,7 +43,7 @@ const within = (text: string, folder: string, pages: ReadonlySet<string>) =>
     if (/^(https?:|#)/.test(target)) return link;
     const [path = "", anchor] = target.split("#");
     const file = join(folder, path);
-    const page = file === join("..", "README.md") ? "index.md" : file.startsWith("..") ? places[file] : file;
+    const page = file === join("..", "README.md") ? "index.md" : file.startsWith("..") ? pageOf[file] : file;
     if (page === undefined || !pages.has(page)) return existsSync(at("docs", file)) ? label : link;
     return `[${label}](/${page}${anchor === undefined ? "" : `#${anchor}`})`;
   });
@@ -59,7 +59,7 @@ function codeOf(name: string): string {
 const wide = "---\naside: false\npageClass: wide\n---\n\n";
 
 /** Pages that do not lie in docs. */
-const places: Record<string, string> = {
+const pageOf: Record<string, string> = {
   [join("..", "CONTRIBUTING.md")]: "contributing.md",
   [join("..", "examples", "README.md")]: "examples/index.md",
 };
@@ -78,8 +78,8 @@ function copyPages() {
     ...examples.map((name) => [at("examples", name, "README.md"), `examples/${name}.md`, `../examples/${name}`] as const),
     [at("CONTRIBUTING.md"), "contributing.md", ".."] as const,
   ].filter(([file]) => existsSync(file));
-  for (const name of examples) places[join("..", "examples", name, "README.md")] = `examples/${name}.md`;
-  for (const name of own) places[join("..", "docs", name)] = name;
+  for (const name of examples) pageOf[join("..", "examples", name, "README.md")] = `examples/${name}.md`;
+  for (const name of own) pageOf[join("..", "docs", name)] = name;
   const pages = new Set([...sources.map(([, name]) => name), ...made]);
   for (const [file, name, folder] of sources) {
     mkdirSync(dirname(join(site, name)), { recursive: true });

@@ -2,7 +2,7 @@
 // DirectML operator) from native/schema/directml.json.
 import { writeGenerated } from "./lib/generated.ts";
 import { fieldText } from "./lib/field-texts.ts";
-import { dataTypesOf, functionsOf, levelOf, placesOf, table, valuesOf, type Field, type Operator } from "./lib/operator-table.ts";
+import { dataTypesOf, functionsOf, levelOf, fieldIndexOf, table, valuesOf, type Field, type Operator } from "./lib/operator-table.ts";
 import type { OperatorRow } from "../src/dml/schema.ts";
 
 const mask = (numbers: readonly number[]): number => numbers.reduce((m, n) => m | (1 << n), 0);
@@ -39,7 +39,7 @@ function typeOf(f: Field): string {
 }
 
 function rowOf(op: Operator): OperatorRow {
-  const places = placesOf(op);
+  const fields = fieldIndexOf(op);
   return {
     name: op.name,
     type: op.value,
@@ -51,12 +51,12 @@ function rowOf(op: Operator): OperatorRow {
       kind: f.kind,
       type: f.type,
       optional: f.optional,
-      ...(f.countField ? { count: places.of(f.countField) } : {}),
+      ...(f.countField ? { count: fields.of(f.countField) } : {}),
     })),
     support: op.tensorSupport
-      .filter((r) => places.has(r.tensor))
-      .map((r) => [levelOf(r.featureLevel), places.of(r.tensor), ...r.dimensionCounts, mask(dataTypesOf(r)), mask(functionsOf(r))]),
-    same: Object.fromEntries(Object.entries(op.same ?? {}).map(([k, groups]) => [k, groups.map((g) => g.map((n) => places.of(n)))])),
+      .filter((r) => fields.has(r.tensor))
+      .map((r) => [levelOf(r.featureLevel), fields.of(r.tensor), ...r.dimensionCounts, mask(dataTypesOf(r)), mask(functionsOf(r))]),
+    same: Object.fromEntries(Object.entries(op.same ?? {}).map(([k, groups]) => [k, groups.map((g) => g.map((n) => fields.of(n)))])),
   };
 }
 

@@ -50,7 +50,7 @@ const checks = (ops: string): readonly string[] => [
 function exportsText(families: Families, kinds: Kinds): string {
   const plain = families.filter((f) => f.namespace === null && f.exports.some((e) => isFunction(f, e)));
   const lines = families.flatMap((f) => {
-    // A room of its own: src/public.
+    // Has its own folder: src/public.
     if (f.namespace !== null) return [];
     const others = f.exports.filter((e) => !isFunction(f, e));
     return [

@@ -1,6 +1,6 @@
 // Writes native/schema/operator_table.generated.inc from native/schema/directml.json, the table of DirectML operators.
 import { writeGenerated } from "./lib/generated.ts";
-import { dataTypesOf, functionsOf, levelOf, placesOf, table, valuesOf, type Operator } from "./lib/operator-table.ts";
+import { dataTypesOf, functionsOf, levelOf, fieldIndexOf, table, valuesOf, type Operator } from "./lib/operator-table.ts";
 
 const level = (text: string): string => `0x${levelOf(text).toString(16)}`;
 const types: Readonly<Record<string, string>> = {
@@ -25,28 +25,28 @@ const bits = (numbers: readonly number[]) => `0x${numbers.reduce((mask, n) => ma
 
 /** The arrays that describe one operator, and its row. */
 function linesOf(op: Operator): { arrays: readonly string[]; row: string } {
-  const places = placesOf(op);
+  const fieldIndex = fieldIndexOf(op);
   const fields = op.fields.map((f) => {
     const enumName = f.type.startsWith("enum:") ? f.type.slice(5) : null;
     const from = op.optionalByLevel?.[f.name]?.match(/from (\d\.\d)/)?.[1];
     const values = enumName === null ? [] : Object.values(valuesOf(enumName)).filter((v) => v < 32);
     return (
       `    {"${f.name}", FieldKind::${kinds[f.kind]}, FieldType::${enumName === null ? types[f.type] : "UInt32"}, ${f.optional}, ` +
-      `${from === undefined ? 0 : level(from)}, ${f.countField ? places.of(f.countField) : -1}, ` +
+      `${from === undefined ? 0 : level(from)}, ${f.countField ? fieldIndex.of(f.countField) : -1}, ` +
       `${enumName === null ? "nullptr" : `"${enumName}"`}, ${bits([...new Set(values)])}},`
     );
   });
   const support = op.tensorSupport
-    .filter((r) => places.has(r.tensor))
+    .filter((r) => fieldIndex.has(r.tensor))
     .map((r) => {
       const functions = functionsOf(r);
       return (
-        `    {${level(r.featureLevel)}, ${places.of(r.tensor)}, ${r.dimensionCounts.join(", ")}, ` +
+        `    {${level(r.featureLevel)}, ${fieldIndex.of(r.tensor)}, ${r.dimensionCounts.join(", ")}, ` +
         `${bits(dataTypesOf(r))}, ${functions.length === 0 ? "0" : bits(functions)}},`
       );
     });
   const same = Object.entries(op.same ?? {}).flatMap(([kind, groups]) =>
-    groups.map((group) => `    {SameKind::${sameKinds[kind]}, ${bits(group.map(places.of))}},`),
+    groups.map((group) => `    {SameKind::${sameKinds[kind]}, ${bits(group.map(fieldIndex.of))}},`),
   );
   const array = (type: string, name: string, rows: readonly string[]): readonly string[] =>
     rows.length === 0 ? [] : [`static const ${type} k${op.name}_${name}[] = {`, ...rows, "};"];

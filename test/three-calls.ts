@@ -17,8 +17,8 @@ const innerOf = (t: dx.Tensor): Inner => t as unknown as Inner;
 
 const floating: Readonly<Record<string, number>> = { float32: 4, float16: 2, bfloat16: 2 };
 
-/** Floats in the reverse order; other dtypes as they are, since they may be places. */
-function turned(bytes: Uint8Array, dtype: dx.DType): Uint8Array {
+/** Floats in the reverse order; other dtypes as they are, since they may be indices. */
+function reversed(bytes: Uint8Array, dtype: dx.DType): Uint8Array {
   const size = floating[dtype];
   if (size === undefined) return bytes;
   const result = new Uint8Array(bytes.length);
@@ -102,7 +102,7 @@ function attempt<T>(fn: () => T): { readonly result: T } | null {
  * the first call's result, which the later ones must leave as it was.
  */
 export function threeCalls<T>(fn: (...inputs: dx.Tensor[]) => T, inputs: readonly dx.Tensor[]): T {
-  const [equal, other, reference] = [copies(inputs, (bytes) => bytes), copies(inputs, turned), copies(inputs, turned)];
+  const [equal, other, reference] = [copies(inputs, (bytes) => bytes), copies(inputs, reversed), copies(inputs, reversed)];
   // Recorded however small it is: what is run as an operation is has not been replayed.
   const compiled = dx.compile(fn, { lists: 3 });
   try {

@@ -15,7 +15,7 @@ interface Parts {
   exports?: readonly string[];
 }
 
-const PLACE = 0x400;
+const FILE_OFFSET = 0x400;
 const ADDRESS = 0x1000;
 
 /** A PE32+ image whose one section lies elsewhere in the file than in memory. */
@@ -23,18 +23,18 @@ function image({ machine = 0xaa64, imports = [], delayed = [], exports = [] }: P
   const bytes = Buffer.alloc(0x2000);
   const [header, optionalHeader, sections] = [0x80, 0x98, 0x98 + 240];
   let end = ADDRESS;
-  const place = (address: number) => address - ADDRESS + PLACE;
+  const offsetOf = (address: number) => address - ADDRESS + FILE_OFFSET;
   const take = (size: number) => (end += size) - size;
   const text = (value: string) => {
     const address = take(value.length + 1);
-    bytes.write(`${value}\0`, place(address), "latin1");
+    bytes.write(`${value}\0`, offsetOf(address), "latin1");
     return address;
   };
   const directory = (index: number, address: number) => bytes.writeUInt32LE(address, optionalHeader + 112 + index * 8);
   const libraries = (index: number, names: readonly string[], size: number, nameAt: number) => {
     if (names.length === 0) return;
     const table = take(size * (names.length + 1));
-    for (const [i, name] of names.entries()) bytes.writeUInt32LE(text(name), place(table) + i * size + nameAt);
+    for (const [i, name] of names.entries()) bytes.writeUInt32LE(text(name), offsetOf(table) + i * size + nameAt);
     directory(index, table);
   };
   bytes.write("MZ", 0, "latin1");
@@ -46,15 +46,15 @@ function image({ machine = 0xaa64, imports = [], delayed = [], exports = [] }: P
   bytes.writeUInt16LE(0x20b, optionalHeader);
   bytes.writeUInt32LE(16, optionalHeader + 108);
   bytes.writeUInt32LE(ADDRESS, sections + 12);
-  bytes.writeUInt32LE(0x2000 - PLACE, sections + 16);
-  bytes.writeUInt32LE(PLACE, sections + 20);
+  bytes.writeUInt32LE(0x2000 - FILE_OFFSET, sections + 16);
+  bytes.writeUInt32LE(FILE_OFFSET, sections + 20);
   libraries(1, imports, 20, 12);
   libraries(13, delayed, 32, 4);
   if (exports.length > 0) {
     const [table, names] = [take(40), take(4 * exports.length)];
-    bytes.writeUInt32LE(exports.length, place(table) + 24);
-    bytes.writeUInt32LE(names, place(table) + 32);
-    for (const [i, name] of exports.entries()) bytes.writeUInt32LE(text(name), place(names) + 4 * i);
+    bytes.writeUInt32LE(exports.length, offsetOf(table) + 24);
+    bytes.writeUInt32LE(names, offsetOf(table) + 32);
+    for (const [i, name] of exports.entries()) bytes.writeUInt32LE(text(name), offsetOf(names) + 4 * i);
     directory(0, table);
   }
   return bytes;

@@ -6,7 +6,7 @@ import { performance } from "node:perf_hooks";
 import * as dx from "dxtensor";
 import { seconds, SMALL, type Figure, type Sizes } from "./kernels.ts";
 import { measureExactness } from "./exactness.ts";
-import { FLAT, nameOf, productOf, sumOf, TILES, widthOf } from "./variants.ts";
+import { FLAT, nameOf, gemmOf, sumOf, TILES, widthOf } from "./variants.ts";
 
 type Add = (f: Figure) => void;
 
@@ -175,17 +175,17 @@ async function shapes(device: dx.Device, sizes: Sizes, add: Add): Promise<void> 
   await measure(device, "buffer copy", clone, sizes.least, add);
   for (const m of sizes === SMALL ? [256] : [2048, 4096])
     for (const tile of sizes === SMALL ? TILES.slice(-2) : TILES) {
-      const product = productOf(tile);
+      const gemm = gemmOf(tile);
       const inputs = (): dx.Tensor[] => [input([m, m]), input([m, m])];
-      const c: Case = { name: `product of ${m}`, work: 2 * m ** 3, unit: "TFLOP/s", inputs, once: (a, b) => product(a!, b!) };
-      if (m <= 2048) await agree(inputs, product);
+      const c: Case = { name: `product of ${m}`, work: 2 * m ** 3, unit: "TFLOP/s", inputs, once: (a, b) => gemm(a!, b!) };
+      if (m <= 2048) await agree(inputs, gemm);
       await measure(device, nameOf(tile), c, sizes.least, add);
     }
 }
 
-async function agree(inputs: () => dx.Tensor[], product: (a: dx.Tensor, b: dx.Tensor) => dx.Tensor): Promise<void> {
+async function agree(inputs: () => dx.Tensor[], gemm: (a: dx.Tensor, b: dx.Tensor) => dx.Tensor): Promise<void> {
   const [a, b] = inputs() as [dx.Tensor, dx.Tensor];
-  const [ours, theirs] = [product(a, b), dx.matmul(a, b)];
+  const [ours, theirs] = [gemm(a, b), dx.matmul(a, b)];
   const worst = Number(await ours.sub(theirs).abs().max().item());
   for (const t of [a, b, ours, theirs]) t.dispose();
   if (!(worst < 1e-2)) throw new Error(`a product by shader is off by ${worst}`);

@@ -52,9 +52,9 @@ export function sumOf(count: number, { form, depth, threads }: Flat): (x: readon
     const from = names.map((name) => s.buffers[name] as unknown as Floats);
     const { y } = s.buffers;
     const first = s.group.mul(threads * width * depth).add(s.local.mul(width));
-    const places = Array.from({ length: depth }, (_, i) => first.add(i * threads * width));
-    const values = places.map((at) => from.map((x) => unguarded(x).loadsInside(at, width)));
-    places.forEach((at, i) => {
+    const offsets = Array.from({ length: depth }, (_, i) => first.add(i * threads * width));
+    const values = offsets.map((at) => from.map((x) => unguarded(x).loadsInside(at, width)));
+    offsets.forEach((at, i) => {
       const sums = values[i]!.reduce((a, b) => a.map((v, k) => v.add(b[k]!)));
       unguarded(y).storesInside(at, sums);
     });
@@ -104,10 +104,10 @@ export const nameOf = ({ bm, bn, bk, tm, tn, stages, pad }: Tile): string =>
   `${bm}x${bn}x${bk}, ${tm}x${tn} a thread, ${stages} stages${pad === 0 ? "" : `, ${pad} between`}`;
 
 /** A product whose sizes are multiples of the tile's: see docs/shaders.md. */
-export function productOf({ bm, bn, bk, tm, tn, stages, pad }: Tile): (a: dx.Tensor, b: dx.Tensor) => dx.Tensor {
+export function gemmOf({ bm, bn, bk, tm, tn, stages, pad }: Tile): (a: dx.Tensor, b: dx.Tensor) => dx.Tensor {
   const [across, down] = [bn / tn, bm / tm];
   const threads = across * down;
-  const product = dx.shader(
+  const gemm = dx.shader(
     {
       name: `product ${bm}x${bn}x${bk}`,
       inputs: { a: "float32", b: "float32" },
@@ -123,12 +123,12 @@ export function productOf({ bm, bn, bk, tm, tn, stages, pad }: Tile): (a: dx.Ten
       const [tx, ty] = [s.local.mod(across), s.local.div(across)];
       const line = bm + pad;
       const [sharedA, sharedB] = [s.shared("f32", stages * bk * line), s.shared("f32", stages * bk * bn)];
-      const places = (height: number, length: number): [dx.Uint, dx.Uint][] =>
+      const coordinates = (height: number, length: number): [dx.Uint, dx.Uint][] =>
         Array.from({ length: (height * length) / 4 / threads }, (_, i) => {
           const at = s.local.add(i * threads);
           return [at.div(length / 4), at.mod(length / 4).mul(4)];
         });
-      const [ofA, ofB] = [places(bm, bk), places(bk, bn)];
+      const [ofA, ofB] = [coordinates(bm, bk), coordinates(bk, bn)];
       const fetch = (from: dx.Uint): dx.Float[][] => [
         ...ofA.map(([y, x]) => unguarded(a).loadsInside(row.add(y).mul(k).add(from).add(x), 4)),
         ...ofB.map(([y, x]) => unguarded(b).loadsInside(from.add(y).mul(n).add(column).add(x), 4)),
@@ -187,5 +187,5 @@ export function productOf({ bm, bn, bk, tm, tn, stages, pad }: Tile): (a: dx.Ten
       });
     },
   );
-  return (a, b) => product({ a, b }).c;
+  return (a, b) => gemm({ a, b }).c;
 }

@@ -30,7 +30,7 @@ const inRoot = (...parts: string[]) => join(root, ...parts);
 const script = at("scripts", "cells", "wine", "root", "enter.sh");
 
 /** Z:\work is the folder that everything was unpacked into. */
-const places = {
+const paths = {
   tests: "tests",
   cli: "app/dist/bundle/cli.js",
   native: "app/prebuilds/win32-x64",
@@ -114,7 +114,7 @@ async function inCell(o: CellOptions, name: string, command: readonly string[], 
       LD_LIBRARY_PATH: "/driver/lib",
       DXTENSOR_CELL_VULKAN: "/driver/icd.json",
       VK_LOADER_LAYERS_DISABLE: "~all~",
-      DXTENSOR_NATIVE: `Z:\\work\\${places.native.replaceAll("/", "\\")}\\dxtensor.node`,
+      DXTENSOR_NATIVE: `Z:\\work\\${paths.native.replaceAll("/", "\\")}\\dxtensor.node`,
       ...env,
     },
   });
@@ -203,19 +203,19 @@ async function all(o: CellOptions): Promise<StoppedStep[]> {
     if (!isStopped()) add(...[await begin()].flat());
   };
   await run(() => vulkan(o, limit(20)));
-  await run(() => judged(o, "addon", addonStep(o.node, places), limit(25)));
-  await run(() => judged(o, "abi", directmlSuite(places), limit(60)));
+  await run(() => judged(o, "addon", addonStep(o.node, paths), limit(25)));
+  await run(() => judged(o, "abi", directmlSuite(paths), limit(60)));
   const { isBeside, processes, threads } = spread();
   const env = { DXTENSOR_THREADS: String(threads) };
   const tests = testsStep(
     "on DirectML.dll",
     o.node,
     { devices: o.device, files: o.quick ? quickFiles : [], limit: 2 * o.patience, jobs: processes },
-    places,
+    paths,
   );
   const parts = Array.from({ length: processes }, (_, i) => `${i + 1}/${processes}`);
   const verify = (shard: string) => {
-    const step = verifyStep({ isQuick: o.quick, device: o.device, shard }, places);
+    const step = verifyStep({ isQuick: o.quick, device: o.device, shard }, paths);
     // Its log then ends with the case that ended the process, should one do that.
     return { ...step, command: [...step.command, "--verbose"] };
   };

@@ -19,7 +19,7 @@ export function noise(count: number, seed: number, scale = 1): Float32Array {
   });
 }
 
-const product = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
+const sizeOf = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
 
 interface Weight {
   readonly name: string;
@@ -30,7 +30,7 @@ interface Weight {
 const weight = (name: string, shape: readonly number[], seed: number): Weight => ({
   name,
   shape,
-  data: noise(product(shape), seed, 1 / Math.sqrt(Math.max(1, product(shape.slice(1))))),
+  data: noise(sizeOf(shape), seed, 1 / Math.sqrt(Math.max(1, sizeOf(shape.slice(1))))),
 });
 
 const onDevice = (device: string, weights: readonly Weight[]): readonly dx.Tensor[] =>

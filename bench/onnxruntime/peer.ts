@@ -29,7 +29,7 @@ export interface Result {
 
 /** Runs the ways in turns, so that a machine whose speed drifts is the same for all. Gives the least times in
  * milliseconds: other work only ever adds to a time. */
-async function timeInTurns(ways: readonly (() => Promise<unknown>)[], seconds: number): Promise<{ least: number[]; runs: number }> {
+async function timeAlternately(ways: readonly (() => Promise<unknown>)[], seconds: number): Promise<{ least: number[]; runs: number }> {
   // Twice: the first call compiles, the second may still fill caches.
   for (let i = 0; i < 2; i++) for (const way of ways) await way();
   const times: number[][] = ways.map(() => []);
@@ -78,7 +78,7 @@ async function measure(ort: Ort, one: Case, device: string, seconds: number): Pr
   const replayed = asTensors(compiled);
   const want = Float32Array.from(await byOrt());
   const differences = [difference(await eager(), want), difference(await replayed(), want)];
-  const { least, runs } = await timeInTurns([byOrt, eager, replayed], seconds);
+  const { least, runs } = await timeAlternately([byOrt, eager, replayed], seconds);
   compiled.dispose();
   await session.release();
   return {

@@ -1,5 +1,5 @@
 /**
- * Convolution nets as lists of nodes, which each peer builds in its own way. Inputs are places in the list; 0 is the image. Weights are
+ * Convolution nets as lists of nodes, which each peer builds in its own way. Inputs are indices in the list; 0 is the image. Weights are
  * data of the node's seed. References: He et al. 2015 (ResNet-50), Sandler et al. 2018 (MobileNetV2).
  */
 export type Node =

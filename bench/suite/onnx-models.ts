@@ -50,7 +50,7 @@ function elementwise({ op, n }: Kind & { kind: "elementwise" }): OnnxWorkload {
 
 function order(rows: number, columns: number, count: number, largest: boolean): OnnxWorkload {
   const attributes = { axis: { i: 1 }, largest: { i: largest ? 1 : 0 }, sorted: { i: 1 } };
-  const first: OnnxNode = { type: "TopK", inputs: ["x", "k"], outputs: ["y", "places"], attributes };
+  const first: OnnxNode = { type: "TopK", inputs: ["x", "k"], outputs: ["y", "indices"], attributes };
   return made([first], [rows, count], { x: floats(1, [rows, columns], 4) }, { k: integers([count]) });
 }
 

@@ -98,16 +98,16 @@ ${behind} of ${compared} rows are behind (below 0.95), and stand first.</p>
 <script>
 const compact = new Intl.NumberFormat("en", { notation: "compact" });
 for (const { id, title, labels, series } of ${JSON.stringify(charts).replaceAll("<", "\\u003c")}) {
-  const place = document.getElementById(id);
-  const heading = place.appendChild(document.createElement("h3"));
+  const parent = document.getElementById(id);
+  const heading = parent.appendChild(document.createElement("h3"));
   heading.textContent = title;
   const days = new Set(labels.map((label) => label.slice(0, 10))).size;
-  new uPlot({ width: Math.max(300, place.clientWidth), height: 220, scales: { x: { time: false }, y: { range: (u, min, max) => [0, max * 1.1] } },
+  new uPlot({ width: Math.max(300, parent.clientWidth), height: 220, scales: { x: { time: false }, y: { range: (u, min, max) => [0, max * 1.1] } },
     series: [{ label: "run", value: (u, i) => (i === null ? "" : labels[i]) },
       ...series.map((s) => ({ label: s.peer, stroke: s.colour, width: 2, points: { show: labels.length < 30 } }))],
     axes: [{ values: (u, ticks) => ticks.map((t) => (Number.isInteger(t) ? (labels[t] ?? "").slice(...(days > 1 ? [5, 10] : [11, 16])) : "")) },
       { size: 56, values: (u, ticks) => ticks.map((t) => compact.format(t)) }] },
-    [labels.map((_, i) => i), ...series.map((s) => s.values)], place);
+    [labels.map((_, i) => i), ...series.map((s) => s.values)], parent);
 }
 </script>
 </html>

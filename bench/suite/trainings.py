@@ -142,13 +142,13 @@ def transformer(weights, seed, width, heads):
 def language_model(uniform, whole, what):
     batch, length, width, heads, words = 8, 64, 128, 4, 1000
     weights, ids = Weights(uniform), whole(9, batch * (length + 1), words).reshape(batch, length + 1)
-    table, places = weights.drawn(3000, (words, width), 1), weights.drawn(3001, (length, width), 1)
+    table, positions = weights.drawn(3000, (words, width), 1), weights.drawn(3001, (length, width), 1)
     layers = [transformer(weights, seed, width, heads) for seed in (3100, 3108)]
     head = weights.drawn(3002, (words, width), 2 * math.sqrt(3 / width))
     mask = torch.triu(torch.full((length, length), -1e9), 1)
 
     def forward(tokens):
-        x = F.embedding(tokens, table) + places
+        x = F.embedding(tokens, table) + positions
         for layer in layers:
             x = layer(x, mask)
         return F.linear(x, head).reshape(-1, words)

@@ -43,7 +43,7 @@ class Weights {
   }
 }
 
-const product = (numbers: readonly number[]): number => numbers.reduce((a, b) => a * b, 1);
+const sizeOf = (numbers: readonly number[]): number => numbers.reduce((a, b) => a * b, 1);
 
 /** Labels i % 10. */
 const labels = (source: Source, count: number): dx.Tensor =>
@@ -55,7 +55,7 @@ const labels = (source: Source, count: number): dx.Tensor =>
 /** Weights of seeds 4000 + 2 i, of variance 1 / fan; biases of seeds 4001 + 2 i. */
 function chain(weights: Weights, shapes: readonly (readonly number[])[]): readonly (readonly [dx.nn.Parameter, dx.nn.Parameter])[] {
   return shapes.map((shape, i) => {
-    const weight = weights.drawn(4000 + 2 * i, shape, Math.sqrt(12 / product(shape.slice(1))));
+    const weight = weights.drawn(4000 + 2 * i, shape, Math.sqrt(12 / sizeOf(shape.slice(1))));
     return [weight, weights.drawn(4001 + 2 * i, [shape[0]!], 0.1)] as const;
   });
 }
@@ -197,7 +197,7 @@ function languageModel(source: Source): Training {
   const ids = source.integers(9, batch * (length + 1), words).reshape(batch, length + 1);
   const [x, y] = [0, 1].map((from) => dx.narrow(ids, 1, from, length).contiguous());
   const table = weights.drawn(3000, [words, width], 1);
-  const places = weights.drawn(3001, [length, width], 1);
+  const positions = weights.drawn(3001, [length, width], 1);
   const layers = [3100, 3108].map((seed) => transformer(weights, seed, width, heads));
   const head = weights.drawn(3002, [words, width], 2 * Math.sqrt(3 / width));
   const mask = dx.tensor(
@@ -207,7 +207,7 @@ function languageModel(source: Source): Training {
   return {
     inputs: [x!, y!.reshape(-1)],
     forward: (tokens) => {
-      const first = dx.add(dx.embedding(tokens, table), places);
+      const first = dx.add(dx.embedding(tokens, table), positions);
       const last = layers.reduce((z, layer) => layer(z, mask), first);
       return dx.linear(last, head).reshape(-1, words);
     },

@@ -61,7 +61,7 @@ export class Alphabet {
 /** Logits [N, T, characters] of what follows each of the characters [N, T]. */
 export class CharacterTransformer extends dx.nn.Module {
   readonly characters: dx.nn.Embedding;
-  readonly places: dx.nn.Parameter;
+  readonly positions: dx.nn.Parameter;
   readonly blocks: dx.nn.TransformerEncoderLayer[];
   readonly norm: dx.nn.LayerNorm;
   readonly head: dx.nn.Linear;
@@ -69,7 +69,7 @@ export class CharacterTransformer extends dx.nn.Module {
   constructor(characters: number, { width, layers, window }: Pick<Options, "width" | "layers" | "window">) {
     super();
     this.characters = dx.nn.embedding(characters, width);
-    this.places = new dx.nn.Parameter(dx.randn([window, width]).mul(0.02));
+    this.positions = new dx.nn.Parameter(dx.randn([window, width]).mul(0.02));
     this.blocks = Array.from({ length: layers }, () =>
       dx.nn.transformerEncoderLayer(width, 4, {
         dimFeedforward: 4 * width,
@@ -84,7 +84,7 @@ export class CharacterTransformer extends dx.nn.Module {
   }
 
   override forward(codes: dx.Tensor): dx.Tensor {
-    let x = this.characters.forward(codes).add(this.places);
+    let x = this.characters.forward(codes).add(this.positions);
     // No character sees those that come after it.
     for (const block of this.blocks) x = block.forward(x, { isCausal: true });
     return this.head.forward(this.norm.forward(x));

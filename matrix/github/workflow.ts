@@ -42,28 +42,28 @@ export function githubMatrix(config: Config): { readonly include: readonly Job[]
   const include: Job[] = [];
   for (const platform of config.platforms)
     for (const node of config.node) {
-      const place = { platform: platform.id, node };
+      const key = { platform: platform.id, node };
       if (platform.runner === "docker") {
         include.push({
-          ...place,
+          ...key,
           gpu: "*",
           runner: JSON.stringify(runnerOf(platform, false, "*")),
-          mustPass: config.mustPass.some((rule) => holds(rule, { ...place, gpu: "software" })),
+          mustPass: config.mustPass.some((rule) => holds(rule, { ...key, gpu: "software" })),
         });
         continue;
       }
       for (const gpu of config.gpus) {
         const runner = runnerOf(platform, gpu.kind === "gpu", gpu.id);
-        const isExcluded = config.exclusions.some((rule) => holds(rule, { ...place, gpu: gpu.id }));
+        const isExcluded = config.exclusions.some((rule) => holds(rule, { ...key, gpu: gpu.id }));
         if (runner === null || gpu.kind === "present" || isExcluded) continue;
         // One version of Node on real hardware: the others differ in nothing that a GPU sees.
         if (gpu.kind === "gpu" && node !== config.node.at(-1)) continue;
         if (platform.runner === "command" && platform.nodes?.includes(node) === false) continue;
         include.push({
-          ...place,
+          ...key,
           gpu: gpu.id,
           runner: JSON.stringify(runner),
-          mustPass: config.mustPass.some((rule) => holds(rule, { ...place, gpu: gpu.id })),
+          mustPass: config.mustPass.some((rule) => holds(rule, { ...key, gpu: gpu.id })),
         });
       }
     }

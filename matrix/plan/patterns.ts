@@ -6,14 +6,14 @@ export function matches(id: string, patterns: readonly string[]): boolean {
   });
 }
 
-export interface Place {
+export interface CellKey {
   readonly platform: string;
   readonly node: string;
   readonly gpu: string;
 }
 
-/** Whether a rule of matrix.yaml means this place. */
+/** Whether a rule of matrix.yaml names this cell. */
 export const holds = (
   rule: { readonly platform: readonly string[]; readonly node: readonly string[]; readonly gpu: readonly string[] },
-  place: Place,
-): boolean => matches(place.platform, rule.platform) && matches(place.node, rule.node) && matches(place.gpu, rule.gpu);
+  key: CellKey,
+): boolean => matches(key.platform, rule.platform) && matches(key.node, rule.node) && matches(key.gpu, rule.gpu);

@@ -2,8 +2,8 @@
 import { commandOf, type Config, type Gpu, type Platform } from "../config/schema.ts";
 import type { Cell, DeviceChoice, Evidence, LoweringReport, Plan, Run } from "../types.ts";
 import type { Host } from "./host.ts";
-import { holds, matches, type Place } from "./patterns.ts";
-import { placeProblem } from "./reach.ts";
+import { holds, matches, type CellKey } from "./patterns.ts";
+import { platformProblem } from "./reach.ts";
 
 export interface PlanOptions {
   readonly suite: string;
@@ -58,10 +58,8 @@ function representative(profile: string, report: LoweringReport | undefined): st
 
 /** Cells of a platform run together: it is made and built once. */
 export function makePlan(config: Config, host: Host, lowerings: Lowerings, options: PlanOptions): Plan {
-  const selected = (place: Place): boolean =>
-    matches(place.platform, options.platform ?? ["*"]) &&
-    matches(place.node, options.node ?? ["*"]) &&
-    matches(place.gpu, options.gpu ?? ["*"]);
+  const selected = (key: CellKey): boolean =>
+    matches(key.platform, options.platform ?? ["*"]) && matches(key.node, options.node ?? ["*"]) && matches(key.gpu, options.gpu ?? ["*"]);
   const cells: Cell[] = [];
   const runs = new Map<string, { -readonly [K in keyof Run]: K extends "cells" ? string[] : Run[K] }>();
   const levels = new Set<string>();
@@ -70,9 +68,9 @@ export function makePlan(config: Config, host: Host, lowerings: Lowerings, optio
     let native = platform.runner !== "none";
     for (const node of config.node) {
       for (const gpu of config.gpus) {
-        const place = { platform: platform.id, node, gpu: gpu.id };
-        if (!selected(place)) continue;
-        const excluded = config.exclusions.find((rule) => holds(rule, place));
+        const key = { platform: platform.id, node, gpu: gpu.id };
+        if (!selected(key)) continue;
+        const excluded = config.exclusions.find((rule) => holds(rule, key));
         if (excluded !== undefined) {
           const key = `${platform.id}\0${excluded.reason}`;
           const entry = leftOut.get(key) ?? { platform: platform.id, gpus: new Set(), reason: excluded.reason };
@@ -81,13 +79,13 @@ export function makePlan(config: Config, host: Host, lowerings: Lowerings, optio
           continue;
         }
         const choice = choose(platform, gpu, host);
-        const reason = placeProblem(platform, node, host) ?? choice.reason;
+        const reason = platformProblem(platform, node, host) ?? choice.reason;
         const [device] = choice.devices;
         const base = {
           id: `${platform.id}/node-${node}/${gpu.id}`,
-          ...place,
+          ...key,
           evidence: choice.evidence,
-          mustPass: config.mustPass.some((rule) => holds(rule, place)),
+          mustPass: config.mustPass.some((rule) => holds(rule, key)),
         };
         if (reason !== null || device === undefined) {
           cells.push({ ...base, run: null, reason: reason ?? "nothing to run on" });

@@ -36,7 +36,7 @@ function isOlder(version: string | null, wanted: string): boolean {
 }
 
 /** Why cells of the platform with this Node can't run here, null when they can. */
-export function placeProblem(platform: Platform, node: string, host: Host): string | null {
+export function platformProblem(platform: Platform, node: string, host: Host): string | null {
   switch (platform.runner) {
     case "none":
       return platform.reason;

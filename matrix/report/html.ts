@@ -39,14 +39,14 @@ function grid(config: Config, cells: readonly CellResult[]): Markup {
     return markup`<tbody>
       ${nodes.map((node, i) => {
         const head = i === 0 ? markup`<th scope="rowgroup" rowspan="${nodes.length}">${platform.name}</th>` : null;
-        const places = gpus.map((gpu) => {
+        const columns = gpus.map((gpu) => {
           const entry = own.find(({ cell }) => cell.node === node && cell.gpu === gpu.id);
           return entry === undefined ? markup`<td></td>` : gridCell(entry);
         });
         return markup`<tr>
           ${head}
           <th scope="row">Node ${node}</th>
-          ${places}
+          ${columns}
         </tr>`;
       })}
     </tbody>`;

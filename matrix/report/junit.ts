@@ -7,7 +7,7 @@ import { cellResults } from "./results.ts";
 /** The package is CommonJS whose types are those of a module with a default: what is imported is a builder itself. */
 const newBuilder = (): Builder => (junit as unknown as { newBuilder(): Builder }).newBuilder();
 
-// XML 1.0 has no place for them.
+// XML 1.0 cannot represent them.
 // oxlint-disable-next-line no-control-regex
 const clean = (text: string): string => text.replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, "?");
 

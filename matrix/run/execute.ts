@@ -1,4 +1,4 @@
-/** Carries a plan out: places, preparation of platforms once each, logs, results into the store. */
+/** Carries a plan out: executors, preparation of platforms once each, logs, results into the store. */
 import { createWriteStream, mkdirSync, readFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Engine } from "../../scripts/tools/docker/engine.ts";
@@ -14,7 +14,7 @@ import { runInWsl } from "../runners/wsl.ts";
 import type { Host } from "../plan/host.ts";
 import type { Facts, Run, RunResult } from "../types.ts";
 import type { Progress } from "./progress.ts";
-import { schedule, type Place } from "./schedule.ts";
+import { schedule, type Executor } from "./schedule.ts";
 import type { Sources } from "./sources.ts";
 import type { Store } from "./store.ts";
 
@@ -31,24 +31,24 @@ export interface Execution {
   readonly progress: Progress;
 }
 
-interface EnginePlace extends Place {
+interface EngineExecutor extends Executor {
   /** Null: this machine alone. */
   readonly engine: Engine | null;
 }
 
 /** Every engine takes as many cells at a time as the limit says; cells of this machine share the default engine's. */
-function placesOf({ engines, parallel, config }: Execution): EnginePlace[] {
+function executorsOf({ engines, parallel, config }: Execution): EngineExecutor[] {
   const runnerOf = (run: Run): Platform["runner"] => config.platforms.find(({ id }) => id === run.platform)!.runner;
   const local = engines.find(({ isDefault }) => isDefault);
-  const places: EnginePlace[] = engines.map((engine) => ({
+  const executors: EngineExecutor[] = engines.map((engine) => ({
     name: engine.name,
     limit: parallel,
     engine,
     accepts: (run) => runnerOf(run) === "docker" || engine === local,
   }));
   if (local === undefined)
-    places.push({ name: "this machine", limit: parallel, engine: null, accepts: (run) => runnerOf(run) !== "docker" });
-  return places;
+    executors.push({ name: "this machine", limit: parallel, engine: null, accepts: (run) => runnerOf(run) !== "docker" });
+  return executors;
 }
 
 /** A platform is made once on an engine, whoever asks first; its builds have a log of their own. */
@@ -141,7 +141,7 @@ export async function execute(execution: Execution): Promise<void> {
     const platform = platformOf(run);
     return platform.runner === "command" ? platform.command.script : null;
   };
-  const carry = async (run: Run, place: Place): Promise<void> => {
+  const carry = async (run: Run, executor: Executor): Promise<void> => {
     const platform = platformOf(run);
     const folder = store.cell(run.id);
     const log = createWriteStream(join(folder, "log.txt"));
@@ -167,10 +167,10 @@ export async function execute(execution: Execution): Promise<void> {
     try {
       let outcome: Outcome;
       try {
-        outcome = await carryOut(context, (place as EnginePlace).engine, host, preparation);
+        outcome = await carryOut(context, (executor as EngineExecutor).engine, host, preparation);
       } catch (error) {
         if (signal.aborted) return;
-        outcome = failed(place.name, messageOf(error));
+        outcome = failed(executor.name, messageOf(error));
       }
       if (outcome.reason !== null) onLine(outcome.reason);
       const result = judge(run, outcome, folder, startedAt);
@@ -180,5 +180,5 @@ export async function execute(execution: Execution): Promise<void> {
       log.end();
     }
   };
-  await schedule(todo, placesOf(execution), signal, carry, exclusive);
+  await schedule(todo, executorsOf(execution), signal, carry, exclusive);
 }

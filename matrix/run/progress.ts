@@ -38,8 +38,8 @@ function terminalProgress(stream: NodeJS.WriteStream): Progress {
   const running = new Map<string, { readonly bar: SingleBar; readonly start: number; note: string }>();
   const refresh = (): void => {
     for (const [id, { bar, start, note }] of running) {
-      const room = Math.max((stream.columns || 80) - id.length - 16, 10);
-      bar.update(0, { id, time: duration(Date.now() - start), note: note.slice(0, room) });
+      const width = Math.max((stream.columns || 80) - id.length - 16, 10);
+      bar.update(0, { id, time: duration(Date.now() - start), note: note.slice(0, width) });
     }
   };
   const timer = setInterval(refresh, 500);

@@ -1,7 +1,7 @@
-/** Which run goes where and when: places with a limit each, a platform's runs together. Knows nothing of what a run is made of. */
+/** Which run goes where and when: executors with a limit each, a platform's runs together. Knows nothing of what a run is made of. */
 import type { Run } from "../types.ts";
 
-export interface Place {
+export interface Executor {
   readonly name: string;
   readonly limit: number;
   accepts(run: Run): boolean;
@@ -10,10 +10,10 @@ export interface Place {
 /** Runs with the same key share folders, and are done one after another; null: with any other. */
 export type Exclusive = (run: Run) => string | null;
 
-/** Runs that a place has prepared the platform of come first, so that each place makes few platforms. */
-function take(queue: Run[], accepts: (run: Run) => boolean, place: Place, started: ReadonlySet<string>): Run | undefined {
-  const own = queue.findIndex((run) => accepts(run) && started.has(`${place.name}\0${run.platform}`));
-  // Another place's platform is taken only when nothing else is left.
+/** Runs whose platform an executor has prepared come first, so that each executor prepares few platforms. */
+function take(queue: Run[], accepts: (run: Run) => boolean, executor: Executor, started: ReadonlySet<string>): Run | undefined {
+  const own = queue.findIndex((run) => accepts(run) && started.has(`${executor.name}\0${run.platform}`));
+  // Another executor's platform is taken only when nothing else is left.
   const fresh = queue.findIndex((run) => accepts(run) && ![...started].some((key) => key.endsWith(`\0${run.platform}`)));
   const any = queue.findIndex(accepts);
   const at = [own, fresh, any].find((index) => index >= 0);
@@ -23,31 +23,31 @@ function take(queue: Run[], accepts: (run: Run) => boolean, place: Place, starte
 /** Runs everything once; ends early, with the rest untouched, when the signal is given. Returns what was not begun. */
 export async function schedule(
   runs: readonly Run[],
-  places: readonly Place[],
+  executors: readonly Executor[],
   signal: AbortSignal,
-  execute: (run: Run, place: Place) => Promise<void>,
+  execute: (run: Run, executor: Executor) => Promise<void>,
   exclusive: Exclusive = () => null,
 ): Promise<Run[]> {
-  // Those that wait for each other begin first: left to the end they would have every other place stand idle.
+  // Those that wait for each other begin first: at the end they would leave every other executor idle.
   const queue = runs.toSorted((a, b) => Number(exclusive(b) !== null) - Number(exclusive(a) !== null));
   const started = new Set<string>();
   const busy = new Set<string>();
   let wake: () => void = () => undefined;
   let change = new Promise<void>((resolve) => (wake = resolve));
-  const worker = async (place: Place): Promise<void> => {
+  const worker = async (executor: Executor): Promise<void> => {
     while (!signal.aborted) {
-      const isFree = (run: Run): boolean => place.accepts(run) && !busy.has(exclusive(run) ?? "");
-      const run = take(queue, isFree, place, started);
+      const isFree = (run: Run): boolean => executor.accepts(run) && !busy.has(exclusive(run) ?? "");
+      const run = take(queue, isFree, executor, started);
       if (run === undefined) {
-        if (!queue.some((other) => place.accepts(other))) return;
+        if (!queue.some((other) => executor.accepts(other))) return;
         await change;
         continue;
       }
-      started.add(`${place.name}\0${run.platform}`);
+      started.add(`${executor.name}\0${run.platform}`);
       const key = exclusive(run);
       if (key !== null) busy.add(key);
       try {
-        await execute(run, place);
+        await execute(run, executor);
       } finally {
         if (key !== null) busy.delete(key);
         wake();
@@ -55,6 +55,6 @@ export async function schedule(
       }
     }
   };
-  await Promise.all(places.flatMap((place) => Array.from({ length: place.limit }, () => worker(place))));
+  await Promise.all(executors.flatMap((executor) => Array.from({ length: executor.limit }, () => worker(executor))));
   return queue;
 }

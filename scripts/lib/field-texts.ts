@@ -45,7 +45,7 @@ const meanings: Readonly<Record<string, string>> = {
   LearningRate: "Factor of the update.",
   LinearBeforeReset: "Whether the reset gate comes after the product with the recurrent weights.",
   LocalSize: "Number of neighbours that are summed.",
-  MaskFilterValue: "Takes the place of scores that are masked.",
+  MaskFilterValue: "Replaces scores that are masked.",
   MaskType: "What the mask holds.",
   Max: "Upper limit.",
   MaximumSamplesPerOutput: "At most so many samples for each output element along an axis.",

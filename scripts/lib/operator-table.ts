@@ -62,15 +62,15 @@ export function valueOf(enumName: string, name: string): number {
   return value;
 }
 
-/** Places of an operator's fields by their names. */
-export function placesOf(op: Operator): { readonly has: (name: string) => boolean; readonly of: (name: string) => number } {
+/** Indices of an operator's fields by their names. */
+export function fieldIndexOf(op: Operator): { readonly has: (name: string) => boolean; readonly of: (name: string) => number } {
   const names = op.fields.map((f) => f.name);
   return {
     has: (name) => names.includes(name),
     of: (name) => {
-      const place = names.indexOf(name);
-      if (place < 0) throw new Error(`directml.json: ${op.name} has no field ${name}`);
-      return place;
+      const index = names.indexOf(name);
+      if (index < 0) throw new Error(`directml.json: ${op.name} has no field ${name}`);
+      return index;
     },
   };
 }

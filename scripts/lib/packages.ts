@@ -144,7 +144,7 @@ function relink(folder: string) {
 }
 
 /** Without symbols: the same code, a fraction of the size. */
-function place(file: string, folder: string, platform: string) {
+function copyLibrary(file: string, folder: string, platform: string) {
   const target = join(folder, basename(file));
   copyFileSync(file, target);
   chmodSync(target, 0o755);
@@ -166,7 +166,7 @@ export function stagePlatform(platform: string, files: readonly string[]) {
     platformManifest(platform, about),
     `# @dxtensor/${platform}\n\n${about}. Install [dxtensor](https://www.npmjs.com/package/dxtensor), which brings it.\n`,
   );
-  for (const file of files) place(file, folder, platform);
+  for (const file of files) copyLibrary(file, folder, platform);
   return folder;
 }
 
@@ -208,7 +208,7 @@ LICENSE-vkd3d). To use another version of these, build the two libraries with it
 The source of that version: https://sources.debian.org/src/vkd3d/${vkd3d.replace(/^vkd3d-/, "")}/
 `;
   const folder = start(name, platformManifest(name, about, "MIT AND LGPL-2.1-or-later"), readme);
-  for (const file of files) place(file, folder, "linux-x64");
+  for (const file of files) copyLibrary(file, folder, "linux-x64");
   const copyright = join(await ensureVkd3d(undefined), "share", "doc", "libvkd3d-dev", "copyright");
   copyFileSync(copyright, join(folder, "LICENSE-vkd3d"));
   return folder;

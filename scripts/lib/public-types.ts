@@ -21,24 +21,24 @@ import {
 const reserved = new Set(["var", "with", "in", "new", "delete", "default", "switch", "case"]);
 const plain = (name: string): string => name.replace(/\$\d*$/, "");
 
-/** Places of a layer's arguments by their names: those that it requires, and others that are no option. */
-type Places = Readonly<Record<"needed" | "others", readonly (readonly [name: string, place: number])[]>>;
+/** Positions of a layer's arguments by their names: those that it requires, and others that are no option. */
+type Positions = Readonly<Record<"needed" | "others", readonly (readonly [name: string, position: number])[]>>;
 
 /** `MadeByName<typeof linear, { inFeatures: 0 }, …>`: what is named first, and where its arguments lie; null for other types. */
-function byName(type: TypeNode | null): { readonly of: TypeNode; readonly places: Places } | null {
+function byName(type: TypeNode | null): { readonly of: TypeNode; readonly positions: Positions } | null {
   if (type?.type !== "TSTypeReference" || !/^(Made|Class)ByName\b/.test(nameOf(type.typeName))) return null;
   const [of, needed, others] = nodesOf(nodeOf(type.typeArguments)?.params);
-  const placesIn = (literal: TypeNode | undefined): (readonly [string, number])[] =>
+  const positionsIn = (literal: TypeNode | undefined): (readonly [string, number])[] =>
     nodesOf(literal?.members).map((m) => {
-      const place = nodeOf(nodeOf(m.typeAnnotation)?.typeAnnotation);
-      return [nameOf(m.key), Number(nodeOf(place?.literal)?.value)] as const;
+      const position = nodeOf(nodeOf(m.typeAnnotation)?.typeAnnotation);
+      return [nameOf(m.key), Number(nodeOf(position?.literal)?.value)] as const;
     });
-  return { of: of!, places: { needed: placesIn(needed), others: placesIn(others) } };
+  return { of: of!, positions: { needed: positionsIn(needed), others: positionsIn(others) } };
 }
 
 export class PublicTypes {
   /** Layers that take their arguments by name too: by the flat file's names of their functions and classes. */
-  readonly #places = new Map<string, Places>();
+  readonly #positions = new Map<string, Positions>();
   readonly file: TypesFile;
   readonly root: Space;
   readonly #docs: ReadonlyMap<string, string>;
@@ -76,7 +76,7 @@ export class PublicTypes {
     const target = query?.type === "TSTypeQuery" ? nodeOf(query.exprName) : null;
     if (target?.type !== "Identifier" || !this.file.items.has(nameOf(target))) return name;
     const resolved = this.resolve(nameOf(target));
-    if (named !== null) this.#places.set(resolved, named.places);
+    if (named !== null) this.#positions.set(resolved, named.positions);
     return resolved;
   }
 
@@ -193,23 +193,23 @@ export class PublicTypes {
   /** The signatures of a function, from its type parameters on: "<T>(x: T): T", each with its own comment. */
   signatures(name: string, from: Space): readonly { readonly doc: string; readonly text: string; readonly node: TypeNode }[] {
     const target = this.resolve(name);
-    const places = this.#places.get(target);
+    const positions = this.#positions.get(target);
     const own = this.#ownSignatures(target, from);
     const [first] = own;
-    if (places === undefined || first === undefined) return own;
+    if (positions === undefined || first === undefined) return own;
     const params = nodesOf(first.node.params);
     const result = this.write(nodeOf(nodeOf(first.node.returnType)!.typeAnnotation)!, from);
-    return [...own, { ...first, text: `(${this.#named(params, places, from)}): ${result}` }];
+    return [...own, { ...first, text: `(${this.#named(params, positions, from)}): ${result}` }];
   }
 
   /** A parameter that has all arguments by name. */
-  #named(params: readonly TypeNode[], { needed, others }: Places, from: Space): string {
-    const typeOf = (place: number): string => this.write(nodeOf(nodeOf(params[place]!.typeAnnotation)!.typeAnnotation)!, from);
+  #named(params: readonly TypeNode[], { needed, others }: Positions, from: Space): string {
+    const typeOf = (position: number): string => this.write(nodeOf(nodeOf(params[position]!.typeAnnotation)!.typeAnnotation)!, from);
     const fields = [...needed.map((p) => [...p, ""] as const), ...others.map((p) => [...p, "?"] as const)].map(
-      ([name, place, mark]) => `\n/** As the argument of that name. */\nreadonly ${name}${mark}: ${typeOf(place)};`,
+      ([name, position, mark]) => `\n/** As the argument of that name. */\nreadonly ${name}${mark}: ${typeOf(position)};`,
     );
     const last = params.length - 1;
-    const options = [...needed, ...others].some(([, place]) => place === last) ? "" : ` & ${typeOf(last)}`;
+    const options = [...needed, ...others].some(([, position]) => position === last) ? "" : ` & ${typeOf(last)}`;
     return `args: {${fields.join("")}\n}${options}`;
   }
 
@@ -283,16 +283,16 @@ export class PublicTypes {
       .map((node, i) => {
         const id = nodeOf(node.id)!;
         const edits: Edit[] = [{ start: id.start, end: id.end, text: name }, ...this.#memberDocs(node)];
-        const places = this.#places.get(target);
+        const positions = this.#positions.get(target);
         const constructor = nodesOf(nodeOf(node.body)?.body).find((m) => m.kind === "constructor");
-        if (places !== undefined && constructor !== undefined) {
+        if (positions !== undefined && constructor !== undefined) {
           const params = nodesOf(nodeOf(constructor.value)?.params);
           const said = this.#expanded(this.file.docOf(node));
           edits.push({ start: constructor.start, end: constructor.start, text: `${said}\n  ` });
           edits.push({
             start: constructor.end,
             end: constructor.end,
-            text: `\n  ${said}\n  constructor(${this.#named(params, places, space)});`,
+            text: `\n  ${said}\n  constructor(${this.#named(params, positions, space)});`,
           });
         }
         const isOfClass = members !== undefined && node.type === "TSInterfaceDeclaration" && nodesOf(node.extends).length > 0;

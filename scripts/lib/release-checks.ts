@@ -221,10 +221,10 @@ async function elsewhere(app: string, name: string, output: string): Promise<str
 /** The programs in a system with glibc 2.31 and nothing but Node: Debian 11, without an engine. */
 export async function checkOldSystem(app: string, majors: readonly number[]) {
   const root = await ensureRoot("bullseye");
-  const place = join(root, "srv", "app");
-  rmSync(place, { recursive: true, force: true });
-  mkdirSync(place, { recursive: true });
-  cpSync(app, place, { recursive: true, filter: (path) => !/node_modules\/(?!@?dxtensor)/.test(path) });
+  const folder = join(root, "srv", "app");
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  cpSync(app, folder, { recursive: true, filter: (path) => !/node_modules\/(?!@?dxtensor)/.test(path) });
   const problems: (string | null)[] = [];
   for (const major of majors) {
     cpSync(await ensureNode(major), join(root, "srv", "node"));

@@ -99,9 +99,9 @@ export async function checkNext(app: string): Promise<string[]> {
       if (done.failed) problems.push(`next build ${JSON.stringify(config)}: ${done.all.slice(-1500)}`);
       return !done.failed;
     };
-    const expect = async (what: string, place: string, args: (port: number) => string[], pattern: RegExp): Promise<void> => {
+    const expect = async (what: string, cwd: string, args: (port: number) => string[], pattern: RegExp): Promise<void> => {
       const port = await freePort();
-      const said = await asked(place, args(port), port);
+      const said = await asked(cwd, args(port), port);
       if (!pattern.test(said)) problems.push(`${what}: ${said.slice(-1500)}`);
     };
     const isRight = /^\[\[2,4\],\[6,8\]\]$/;

@@ -46,11 +46,11 @@ function namesOf(parameters: readonly Parameter[]): string | null {
   const options = last === undefined ? null : fieldsOf(last);
   const named = options === null ? parameters : parameters.slice(0, -1);
   if (last === undefined || parameters.some((p) => p.isRest)) return null;
-  const places = (isOptional: boolean): string[] =>
+  const positions = (isOptional: boolean): string[] =>
     named.flatMap((p, i) =>
       p.isOptional === isOptional && (!isOptional || !Object.hasOwn(options ?? {}, p.name)) ? [`${p.name}: ${i}`] : [],
     );
-  const [needed, others] = [places(false), places(true)];
+  const [needed, others] = [positions(false), positions(true)];
   // An only object is taken as it is.
   if (needed.length === 0 || (named.length > 0 && !named[0]!.isOptional && fieldsOf(named[0]!) !== null)) return null;
   return `{ ${needed.join("; ")} }${others.length === 0 ? "" : `, { ${others.join("; ")} }`}`;

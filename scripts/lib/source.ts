@@ -6,7 +6,7 @@ import { at } from "../tools/project.ts";
 
 export type TypeDeclaration = ESTree.TSInterfaceDeclaration | ESTree.TSTypeAliasDeclaration;
 /** A file of src, from there, and a name in it. */
-export type Place = readonly [file: string, name: string];
+export type Origin = readonly [file: string, name: string];
 
 export interface Source {
   readonly file: string;
@@ -17,7 +17,7 @@ export interface Source {
   readonly classes: Map<string, ESTree.Class>;
   /** Files that are imported whole, by the name they have here. */
   readonly namespaces: Map<string, string>;
-  readonly imports: Map<string, Place>;
+  readonly imports: Map<string, Origin>;
   readonly functions: Map<string, ESTree.Function | ESTree.VariableDeclarator>;
 }
 

@@ -158,7 +158,7 @@ export class TypesFile {
     return nodes.map((n) => this.docOf(n)).find((doc) => doc !== "") ?? "";
   }
 
-  /** The text between two places with edits that lie there. */
+  /** The text between two offsets, with the edits inside. */
   edited(start: number, end: number, edits: readonly Edit[]): string {
     let at = start;
     let out = "";

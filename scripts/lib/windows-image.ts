@@ -35,8 +35,8 @@ export function readImage(bytes: Buffer): Image {
     throw new Error("it is no 64-bit image");
   const sections = optional + bytes.readUInt16LE(header + 20);
   const count = bytes.readUInt16LE(header + 6);
-  /** The place in the file of what is loaded at an address. */
-  const placeOf = (address: number): number => {
+  /** The file's offset of what is loaded at an address. */
+  const offsetOf = (address: number): number => {
     for (let at = sections; at < sections + count * 40; at += 40) {
       const offset = address - bytes.readUInt32LE(at + 12);
       if (offset >= 0 && offset < bytes.readUInt32LE(at + 16)) return bytes.readUInt32LE(at + 20) + offset;
@@ -44,7 +44,7 @@ export function readImage(bytes: Buffer): Image {
     throw new Error(`it has nothing at ${address.toString(16)}`);
   };
   const textAt = (address: number): string => {
-    const start = placeOf(address);
+    const start = offsetOf(address);
     return bytes.toString("latin1", start, bytes.indexOf(0, start));
   };
   /** The address of a table, 0 where there is none. */
@@ -53,15 +53,15 @@ export function readImage(bytes: Buffer): Image {
   const listOf = (address: number, size: number, nameAt: number): string[] => {
     const names: string[] = [];
     if (address === 0) return names;
-    for (let at = placeOf(address); bytes.readUInt32LE(at + nameAt) !== 0; at += size) names.push(textAt(bytes.readUInt32LE(at + nameAt)));
+    for (let at = offsetOf(address); bytes.readUInt32LE(at + nameAt) !== 0; at += size) names.push(textAt(bytes.readUInt32LE(at + nameAt)));
     return names;
   };
   const exported = (): string[] => {
     if (table(0) === 0) return [];
-    const at = placeOf(table(0));
+    const at = offsetOf(table(0));
     const length = bytes.readUInt32LE(at + 24);
     if (length === 0) return [];
-    const names = placeOf(bytes.readUInt32LE(at + 32));
+    const names = offsetOf(bytes.readUInt32LE(at + 32));
     return Array.from({ length }, (_, i) => textAt(bytes.readUInt32LE(names + i * 4)));
   };
   return {

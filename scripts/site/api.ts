@@ -109,7 +109,7 @@ function groups(): readonly Group[] {
     })
     .filter((e) => e.functions > 0)
     .toSorted((a, b) => a.title.localeCompare(b.title, "en"));
-  const room = (folder: string): readonly Entry[] =>
+  const folderEntries = (folder: string): readonly Entry[] =>
     [...readFileSync(at("src", folder, "index.ts"), "utf8").matchAll(/^export .*? from "\.\/([\w/-]+)\.ts";$/gm)]
       .map(([line, path = ""]) => ({ line, path }))
       .filter(({ line, path }) => !line.includes("export type") && !path.endsWith(".generated"))
@@ -134,9 +134,9 @@ function groups(): readonly Group[] {
         { name: "dml", title: "dx.dml", code: `export * from "${from("dml.ts")}";` },
       ],
     },
-    { text: "dx.nn", entries: room("nn") },
-    { text: "dx.optim", entries: room("optim") },
-    { text: "dx.data", entries: room("data") },
+    { text: "dx.nn", entries: folderEntries("nn") },
+    { text: "dx.optim", entries: folderEntries("optim") },
+    { text: "dx.data", entries: folderEntries("data") },
     {
       text: "dx.io",
       entries: [

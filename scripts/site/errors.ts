@@ -96,7 +96,7 @@ const meanings = {
   ShapeError: "Shapes that do not fit each other or the operation.",
   DTypeError: "A dtype that the operation does not take: convert by `x.to(dtype)`.",
   ValueError: "A number, text or option out of its range, or one that is not known.",
-  IndexError: "A place beyond the end of what it names a part of.",
+  IndexError: "An index outside the axis, list or tensor.",
   DeviceError: "Tensors on different devices (move one by `x.to(device)`), or a device that is not there (`npx dxtensor doctor`).",
   DisposedError: "Use of a tensor after `dispose()`, or after the scope that made it ([memory](memory.md)).",
   AutogradError: "Misuse of autograd: backward twice, a saved tensor changed in place ([autograd](autograd.md)).",

@@ -17,9 +17,9 @@ const acts: Readonly<Record<string, () => void | Promise<void>>> = actsOf(dx, in
 const weights = { train: 2, infer: 6, resize: 8, read: 6, file: 2, devices: 3, outOfMemory: 3, exhausted: 2, removal: 2, workers: 1 };
 const order = Object.entries(weights).flatMap(([name, n]) => new Array<string>(n).fill(name));
 
-let isEnding = false;
+let isStopping = false;
 process.on("SIGINT", () => {
-  isEnding = true;
+  isStopping = true;
 });
 const started = performance.now();
 const seconds = () => (performance.now() - started) / 1000;
@@ -45,7 +45,7 @@ function sample() {
 }
 
 let sampled = 0;
-while (!isEnding && seconds() < Number(minutes) * 60) {
+while (!isStopping && seconds() < Number(minutes) * 60) {
   const name = order[next(order.length)]!;
   await acts[name]!();
   counts.acts++;

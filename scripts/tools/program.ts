@@ -179,12 +179,12 @@ export function ask(
   { cwd, env = {}, limitMs = 20_000, isShown = false }: Question = {},
 ): string | null {
   const stderr = isShown ? "inherit" : "ignore";
-  const place = cwd === undefined ? {} : { cwd };
-  const done = execaSync(command, args, { ...place, env, stdin: "ignore", stderr, timeout: limitMs, reject: false });
+  const options = cwd === undefined ? {} : { cwd };
+  const done = execaSync(command, args, { ...options, env, stdin: "ignore", stderr, timeout: limitMs, reject: false });
   return done.failed ? null : done.stdout;
 }
 
-/** Runs a program in this one's place: its terminal, its signals; gives the exit status, as a shell has it for a signal. */
+/** Replaces this process by a program, with its terminal and its signals; gives the exit status, as a shell has it for a signal. */
 export async function takeOver(command: string, args: readonly string[], { cwd, env }: Surroundings = {}): Promise<number> {
   const running = execa(command, args, { ...(cwd === undefined ? {} : { cwd }), env: env ?? {}, stdio: "inherit", reject: false });
   const names = ["SIGINT", "SIGTERM", "SIGHUP"] as const;

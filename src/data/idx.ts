@@ -75,7 +75,7 @@ export interface DigitsOptions {
 
 /**
  * The MNIST digits of a folder with the four original files: images float32 [N, 1, 28, 28] in [0, 1], labels int32 [N].
- * Throws when a file is missing, damaged or not what its name says; nothing takes its place.
+ * Throws when a file is missing, damaged or not what its name says; nothing replaces it.
  */
 export async function mnist(
   folder: FilePath,

@@ -88,27 +88,27 @@ export function runCommand(command: string, args: readonly string[], { timeoutMs
 
 /** What the files answer below a folder that stands for "/"; "" is the machine itself. */
 export function filesUnder(
-  place: (path: string) => string,
+  pathOf: (path: string) => string,
 ): Pick<Host, "kind" | "deviceNumber" | "bytes" | "text" | "list" | "real" | "canUse" | "exists"> {
   return {
     kind: (path) =>
       attempt(null, () => {
-        const stat = statSync(place(path));
+        const stat = statSync(pathOf(path));
         if (stat.isFile()) return "file";
         if (stat.isDirectory()) return "folder";
         return stat.isCharacterDevice() ? "device" : "other";
       }),
     deviceNumber: (path) =>
       attempt(null, () => {
-        const stat = statSync(place(path));
+        const stat = statSync(pathOf(path));
         // The kernel's encoding of a device number; both parts are small here.
         return stat.isCharacterDevice() ? `${(stat.rdev >> 8) & 0xfff}:${(stat.rdev & 0xff) | ((stat.rdev >> 12) & 0xfff00)}` : null;
       }),
-    bytes: (path) => attempt(null, () => readFileSync(place(path))),
+    bytes: (path) => attempt(null, () => readFileSync(pathOf(path))),
     text: (path) =>
       attempt(null, () => {
         // Files of /proc have no size; a few thousand bytes are all that is asked for.
-        const file = openSync(place(path), "r");
+        const file = openSync(pathOf(path), "r");
         try {
           const buffer = Buffer.alloc(64 * 1024);
           return buffer.toString("utf8", 0, readSync(file, buffer, 0, buffer.length, 0));
@@ -116,14 +116,14 @@ export function filesUnder(
           closeSync(file);
         }
       }),
-    list: (path) => attempt([], () => readdirSync(place(path)).sort()),
-    real: (path) => attempt(path, () => realpathSync(place(path))),
+    list: (path) => attempt([], () => readdirSync(pathOf(path)).sort()),
+    real: (path) => attempt(path, () => realpathSync(pathOf(path))),
     canUse: (path) =>
       attempt(false, () => {
-        accessSync(place(path), constants.R_OK | constants.W_OK);
+        accessSync(pathOf(path), constants.R_OK | constants.W_OK);
         return true;
       }),
-    exists: (path) => attempt(false, () => statSync(place(path)) !== undefined),
+    exists: (path) => attempt(false, () => statSync(pathOf(path)) !== undefined),
   };
 }
 

@@ -92,8 +92,8 @@ function frames(x: Tensor, nFft: number, hop: number): Tensor {
   // In units of hop: each frame consists of this many adjacent blocks.
   const units = Math.ceil(nFft / hop);
   const needed = (count + units - 1) * hop;
-  const fitted = needed > length ? pad(x, [0, needed - length]) : narrow(x, 1, 0, needed);
-  const blocks = reshape(fitted, [batch, count + units - 1, hop]);
+  const resized = needed > length ? pad(x, [0, needed - length]) : narrow(x, 1, 0, needed);
+  const blocks = reshape(resized, [batch, count + units - 1, hop]);
   const parts = Array.from({ length: units }, (_, i) => narrow(blocks, 1, i, count));
   return narrow(units === 1 ? parts[0]! : cat(parts, 2), 2, 0, nFft);
 }

@@ -1,4 +1,4 @@
-/** The header of a safetensors file: names, dtypes, shapes and places of its tensors, and texts. Pure. */
+/** The header of a safetensors file: names, dtypes, shapes and offsets of its tensors, and texts. Pure. */
 import { DTYPES, type DType } from "../core/dtype.ts";
 import { sizeOf } from "../core/shape.ts";
 import { FormatError } from "../core/errors.ts";

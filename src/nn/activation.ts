@@ -368,7 +368,7 @@ export class Softshrink extends Module {
 export class Threshold extends Module {
   /** Numbers above it pass. */
   readonly limit: number;
-  /** What takes the place of the others. */
+  /** What replaces the others. */
   readonly value: number;
 
   constructor(limit: number, value: number) {

@@ -32,7 +32,7 @@ export interface AdaptiveOptions extends LayerOptions {
 }
 
 /**
- * log p(target | x) and its negative mean, where classes are sorted by frequency: those below cutoffs[0] have a place in the head, each
+ * log p(target | x) and its negative mean, where classes are sorted by frequency: those below cutoffs[0] are classes of the head, each
  * later range has one for all together and its own softmax within. x is [N, inputs] and target [N], or [inputs] and []. All rows go
  * through all clusters, since shapes do not depend on data. Reference: torch.nn.AdaptiveLogSoftmaxWithLoss.
  */
@@ -45,7 +45,7 @@ export class AdaptiveLogSoftmaxWithLoss extends Module {
   readonly cutoffs: readonly number[];
   /** By how much each cluster's projection is narrower than the one before. */
   readonly divisor: number;
-  /** To cutoffs[0] classes and a place for each cluster. */
+  /** To cutoffs[0] classes and one output for each cluster. */
   head: Linear;
   /** For each cluster a layer that narrows and one that widens, without bias. */
   tail: ModuleList<Sequential>;

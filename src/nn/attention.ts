@@ -189,7 +189,7 @@ const activationOf = (layer: string, activation: TransformerLayerOptions["activa
 
 /** What encoder and decoder layers share: attention to themselves, and two linear layers. */
 abstract class TransformerLayer extends Module {
-  // Declared only: a field's place among the parameters is where it is first set, and an optimizer's state goes by places.
+  // Declared only: a field's index among the parameters is where it is first set, and an optimizer's state goes by index.
   /** Attention of the input to itself. */
   declare self_attn: MultiheadAttention;
   /** The feed-forward network's first layer, from the width to its own. */
@@ -433,7 +433,7 @@ export class Transformer extends Module {
     return this.decoder.forward(target, memory, rest);
   }
 
-  /** [size, size]: 0 up to each place, -Infinity behind it. */
+  /** [size, size]: 0 up to each position, -Infinity behind it. */
   static causalMask(size: number, options: { readonly device?: DeviceLike | undefined } = {}): Tensor {
     return triu(full([size, size], -Infinity, options), 1);
   }

@@ -23,7 +23,7 @@ export class Sequential extends Module {
     return this.#layers.length;
   }
 
-  /** The layer at a place; from the end if negative. */
+  /** The layer at an index; from the end if negative. */
   at(index: number): Layer {
     const layer = this.#layers.at(index);
     if (layer === undefined) throw new ValueError("Sequential.at", "index", `in [${-this.length}, ${this.length - 1}]`, index);
@@ -83,7 +83,7 @@ export class Flatten extends Module {
 export class Unflatten extends Module {
   /** The axis that is split. */
   readonly axis: number;
-  /** The axes that take its place; one may be -1. */
+  /** The axes that replace it; one may be -1. */
   readonly lengths: readonly number[];
 
   constructor(axis: number, lengths: readonly number[]) {

@@ -22,7 +22,7 @@ abstract class List<T extends Module | Parameter> extends Module {
     return this.#items.length;
   }
 
-  /** The item at a place; from the end if negative. */
+  /** The item at an index; from the end if negative. */
   at(index: number): T {
     const item = this.#items.at(index);
     if (item === undefined) throw new ValueError(`${this.constructor.name}.at`, "index", `in [${-this.length}, ${this.length - 1}]`, index);
@@ -44,9 +44,9 @@ abstract class List<T extends Module | Parameter> extends Module {
   }
 }
 
-/** Modules by place. Reference: torch.nn.ModuleList. */
+/** Modules by index. Reference: torch.nn.ModuleList. */
 export class ModuleList<T extends Module = Module> extends List<T> {}
-/** Parameters by place. Reference: torch.nn.ParameterList. */
+/** Parameters by index. Reference: torch.nn.ParameterList. */
 export class ParameterList extends List<Parameter> {}
 
 abstract class Dict<T extends Module | Parameter> extends Module {

@@ -23,7 +23,7 @@ export function scalarBuffer(device: Device, value: number): Tensor {
   );
 }
 
-/** Gives a cell another number; its buffer stays, so that recorded programs see it. */
+/** Gives a scalar tensor another value; its buffer stays, so that recorded programs see it. */
 export function writeScalar(target: Tensor, value: number): void {
   const next = scalarBuffer(target.device, value);
   assignEager(target, next, false);

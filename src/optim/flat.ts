@@ -122,7 +122,7 @@ export class Partition {
     return owner === undefined ? p.storage.refs > 1 : owner !== this.#owner;
   }
 
-  /** Whether every parameter that may be moved lies in its place. */
+  /** Whether every parameter that may be moved lies at its offset of the flat buffer. */
   get isArranged(): boolean {
     return this.parameters.every(
       (p, i) =>

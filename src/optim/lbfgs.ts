@@ -258,7 +258,7 @@ export class LBFGS {
     );
   }
 
-  #place(flat: Tensor): void {
+  #writeParameters(flat: Tensor): void {
     this.#make(() => {
       let at = 0;
       for (const p of this.params) {
@@ -347,7 +347,7 @@ export class LBFGS {
       const start = this.#position();
       const moveTo = (t: number): void => {
         const next = this.#make(() => add(start, mul(d, t)));
-        this.#place(next);
+        this.#writeParameters(next);
         next.dispose();
       };
       let used = 0;

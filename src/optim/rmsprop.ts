@@ -49,7 +49,7 @@ const rmspropRule = rule<Fixed>(
 
 /**
  * v <- alpha v + (1 - alpha) g^2; p <- p - lr * g / (sqrt(v) + eps), with g = gradient + weightDecay * p; with momentum a buffer of
- * these quotients takes their place. Defaults: lr 0.01, alpha 0.99, eps 1e-8. Reference: torch.optim.RMSprop.
+ * these quotients replaces them. Defaults: lr 0.01, alpha 0.99, eps 1e-8. Reference: torch.optim.RMSprop.
  */
 export class RMSprop extends Optimizer<RMSpropOptions> {
   protected get rule(): Rule {

@@ -41,8 +41,8 @@ const sgdRule = rule<Fixed>(
 );
 
 /**
- * p <- p - lr * d with d = gradient + weightDecay * p; with momentum, buffer <- momentum * buffer + (1 - dampening) * d takes d's
- * place, or d + momentum * buffer with nesterov. Reference: torch.optim.SGD.
+ * p <- p - lr * d with d = gradient + weightDecay * p; with momentum, buffer <- momentum * buffer + (1 - dampening) * d replaces d,
+ * or d + momentum * buffer with nesterov. Reference: torch.optim.SGD.
  */
 export class SGD extends Optimizer<SGDOptions> {
   protected get rule(): Rule {

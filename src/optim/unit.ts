@@ -131,7 +131,7 @@ export class Unit<O extends BaseOptions> {
     const isCurrent = (p: Plan): boolean => p.isCurrent(this.#clocks) && p.states.length === names.length;
     if (this.#plan === null || !isCurrent(this.#plan)) {
       this.#changing();
-      this.#requirePlace();
+      this.#requireSameDevice();
       this.#split(counted);
       this.#plan = this.#plans.find(isCurrent) ?? this.#newPlan(names);
     }
@@ -176,7 +176,7 @@ export class Unit<O extends BaseOptions> {
     return (this.#first = isUnused ? first : Clock.start(this.partition.device, this.#counting, counted));
   }
 
-  #requirePlace(): void {
+  #requireSameDevice(): void {
     const { parameters, device, dtype } = this.partition;
     for (const p of parameters)
       if (p.device !== device || p.dtype !== dtype)

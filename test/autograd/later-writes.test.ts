@@ -80,7 +80,7 @@ eachDevice("a write after an operation", (device) => {
 const AGAIN: readonly [string, (x: dx.Tensor) => dx.Tensor, boolean][] = [
   ["trapezoid", (x) => dx.trapezoid(x), true],
   ["trapezoid of a width", (x) => dx.trapezoid(x, { dx: 0.5, axis: 0 }), true],
-  ["trapezoid of places", (x) => dx.trapezoid(x, { x: dx.tensor([0, 1, 3]) }), false],
+  ["trapezoid of coordinates", (x) => dx.trapezoid(x, { x: dx.tensor([0, 1, 3]) }), false],
   ["cumulativeTrapezoid", (x) => dx.cumulativeTrapezoid(x, { dx: 0.5 }), true],
   ["gradient", (x) => dx.gradient(x)[1]!, true],
   ["gradient of a spacing and second order", (x) => dx.gradient(x, { axis: 1, spacing: 2, edgeOrder: 2 })[0]!, true],

@@ -110,10 +110,10 @@ it("a key taken over from a call that is alike is the one that would have been m
 it("gradients come after the tensors that have them; what stands for them has their layout and no data", () => {
   const leaf = dx.ones([2, 3], { requiresGrad: true });
   leaf.sum().backward();
-  const turned = dx.ones([2, 3]).t();
-  const found = argumentsOf([leaf, turned]);
+  const transposed = dx.ones([2, 3]).t();
+  const found = argumentsOf([leaf, transposed]);
   // By identity: toEqual would look into them.
-  expect(found.tensors.map((t) => [leaf, turned, leaf.grad].indexOf(t))).toEqual([0, 1, 2]);
+  expect(found.tensors.map((t) => [leaf, transposed, leaf.grad].indexOf(t))).toEqual([0, 1, 2]);
   expect(found.gradients).toEqual([2, -1, -1]);
   const placeholders = new Placeholders(found, { name: "test" });
   placeholders.begin(found.tensors);

@@ -111,7 +111,7 @@ function libraryBytes({ library, format = "elf", machine, cutTo, version }: Libr
 const flat = (path: string): string => path.replace(/^([A-Za-z]):/, "/$1").replaceAll("\\", "/");
 
 const programOf = (line: string): string => line.split(" ")[0]!;
-const placeOf = (program: string): string => {
+const pathOfProgram = (program: string): string => {
   if (program === "powershell.exe") return `${windowsFolder}/WindowsPowerShell/v1.0/${program}`;
   return program.endsWith(".exe") ? `${windowsFolder}/${program}` : `/usr/bin/${program}`;
 };
@@ -119,7 +119,7 @@ const placeOf = (program: string): string => {
 /** Shell programs that know the lines they are asked for, and fail on any other. */
 function layCommands(root: string, commands: Readonly<Record<string, string>>, isWindows: boolean): void {
   for (const program of new Set(Object.keys(commands).map(programOf))) {
-    const path = join(root, isWindows ? join("bin", program) : placeOf(program));
+    const path = join(root, isWindows ? join("bin", program) : pathOfProgram(program));
     const cases = Object.entries(commands)
       .filter(([line]) => programOf(line) === program)
       .map(([line, output], i) => {
@@ -159,8 +159,8 @@ export function lay(tree: Tree, root: string): void {
 /** The tree as a host; its commands really run. */
 export function hostOf(tree: Tree, root: string): Host {
   const platform = tree.platform ?? "linux";
-  const place = (path: string): string => join(root, flat(path));
-  const files = filesUnder(place);
+  const pathOf = (path: string): string => join(root, flat(path));
+  const files = filesUnder(pathOf);
   return {
     ...files,
     real: (path) => files.real(path).replace(root, ""),
@@ -180,8 +180,8 @@ export function hostOf(tree: Tree, root: string): Host {
         return { status: fall === undefined ? 0 : null, signal: fall?.signal ?? null, stdout: probeLines(tree), stderr: "" };
       }
       const isPath = command.startsWith("/");
-      const file = isPath ? place(command) : join(root, platform === "win32" ? "bin" : dirname(placeOf(command)), basename(command));
-      return runCommand(file, args, { ...options, ...(options.cwd === undefined ? {} : { cwd: place(options.cwd) }) });
+      const file = isPath ? pathOf(command) : join(root, platform === "win32" ? "bin" : dirname(pathOfProgram(command)), basename(command));
+      return runCommand(file, args, { ...options, ...(options.cwd === undefined ? {} : { cwd: pathOf(options.cwd) }) });
     },
   };
 }

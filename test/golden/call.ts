@@ -93,7 +93,7 @@ export class Call {
     return this.has(...names) ? this.named(...names) : null;
   }
 
-  /** The operands of a function that takes several: a list at the first place, or one by one. */
+  /** The operands of a function that takes several: a list as the first argument, or one by one. */
   several(): dx.Tensor[] {
     return ((Array.isArray(this.positional[0]) ? this.positional[0] : this.positional) as Value[]).map((v) => this.tensor(v));
   }

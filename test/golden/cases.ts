@@ -184,14 +184,14 @@ export function tensorOf(v: GoldenTensor): dx.Tensor {
   return stored.permute(order.map((_, i) => order.indexOf(i)));
 }
 
-/** The same elements as a view with an offset and gaps: every second place of the last axis, the rest filled with other bytes. */
+/** The same elements as a view with an offset and gaps: every second position of the last axis, the rest filled with other bytes. */
 export function stridedOf(v: GoldenTensor): dx.Tensor {
   const dtype = dtypeOf(v.t);
   const elements = raw(v);
   if (elements.length === 0) return tensorOf(v);
   const last = v.shape.at(-1) ?? 1;
   const rows = elements.length / last;
-  // One more row in front and one more place behind each row's pairs.
+  // One more row in front and one more position behind each row's pairs.
   const width = 2 * last + 1;
   const Class = elements.constructor as new (length: number) => dx.TypedArray;
   const spread = new Class((rows + 1) * width);

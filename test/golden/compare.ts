@@ -14,7 +14,7 @@ import {
   type GoldenTensor,
   type Numbers,
 } from "./cases.ts";
-import { looser, sumsOfProducts } from "./scope.ts";
+import { looser, contractions } from "./scope.ts";
 import type { Entry, Result } from "./table/index.ts";
 
 export type Output = Numbers | number | boolean | string;
@@ -64,7 +64,7 @@ export function elementsDiffer(found: Elements, wanted: Elements, bound: Toleran
 export function boundOf(c: Case, want: GoldenTensor, recorded: Tolerance | undefined, isMicrosoft: boolean): Tolerance {
   let own = toleranceOf(anyDtypeOf(want.t));
   if (isMicrosoft && looser[c.op] !== undefined) own = looser[c.op];
-  else if ((want.t === "f32" || want.t === "c64") && sumsOfProducts.test(c.op)) {
+  else if ((want.t === "f32" || want.t === "c64") && contractions.test(c.op)) {
     const largest = Math.max(
       ...elementsOf(want)
         .map((v) => Math.abs(Number(v)))
@@ -76,8 +76,8 @@ export function boundOf(c: Case, want: GoldenTensor, recorded: Tolerance | undef
   return { rtol: Math.max(recorded?.rtol ?? 0, own?.rtol ?? 0), atol: Math.max(recorded?.atol ?? 0, own?.atol ?? 0) };
 }
 
-/** Places in an input with ties: each must show the value that the recorded place shows. */
-function placesDiffer(call: Call, got: dx.Tensor, want: GoldenTensor): string | null {
+/** Indices into an input with ties: each must select the value that the recorded index selects. */
+function indicesDiffer(call: Call, got: dx.Tensor, want: GoldenTensor): string | null {
   const dims = call.axes("dim", "axis");
   const x = call.x;
   const all = elements(x);
@@ -87,10 +87,10 @@ function placesDiffer(call: Call, got: dx.Tensor, want: GoldenTensor): string | 
   const strides = x.shape.map((_, i) => x.shape.slice(i + 1).reduce((p, q) => p * q, 1));
   const kept =
     axis !== null && want.shape.length === x.rank ? want.shape : axis === null ? null : x.shape.map((d, i) => (i === axis ? 1 : d));
-  const valueAt = (flat: number, place: number): number => {
-    if (kept === null || axis === null) return Number(all[place]);
+  const valueAt = (flat: number, index: number): number => {
+    if (kept === null || axis === null) return Number(all[index]);
     let rest = flat;
-    let at = place * strides[axis]!;
+    let at = index * strides[axis]!;
     for (let i = kept.length - 1; i >= 0; i--) {
       const here = rest % kept[i]!;
       rest = Math.floor(rest / kept[i]!);
@@ -101,7 +101,7 @@ function placesDiffer(call: Call, got: dx.Tensor, want: GoldenTensor): string | 
   const wrong = wanted.findIndex(
     (w, i) => w !== found[i] && !Object.is(valueAt(i, w), valueAt(i, found[i]!)) && valueAt(i, w) !== valueAt(i, found[i]!),
   );
-  return wrong < 0 ? null : `place ${wrong} is ${found[wrong]} instead of ${wanted[wrong]}`;
+  return wrong < 0 ? null : `index ${wrong} is ${found[wrong]} instead of ${wanted[wrong]}`;
 }
 
 /** What is wrong with the results of a call, or null. */
@@ -125,7 +125,7 @@ export function checkOutputs(c: Case, call: Call, outputs: readonly Output[], en
     const compare = c.compare?.[i] ?? "exact";
     const bound = boundOf(c, want, c.tol, isMicrosoft);
     const problem =
-      difference(got, want, compare, bound, entry.counts) ?? (compare === "index" ? placesDiffer(call, got as dx.Tensor, want) : null);
+      difference(got, want, compare, bound, entry.counts) ?? (compare === "index" ? indicesDiffer(call, got as dx.Tensor, want) : null);
     if (problem !== null) return wanted.length === 1 ? problem : `result ${i}: ${problem}`;
   }
   if (c.compare?.includes("gauge") !== true) return null;

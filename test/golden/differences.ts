@@ -176,7 +176,7 @@ export const bfloat16Differences: readonly Difference[] = [
     ],
   },
   {
-    reason: "Recurrent layers and cells round at other places than PyTorch's: without gradients once for all steps of a layer.",
+    reason: "Recurrent layers and cells round at other steps than PyTorch's: without gradients once for all steps of a layer.",
     ids: [
       "rnn_relu:bf16:74d6d4b7dd",
       "rnn_relu:bf16:e4b1b44a5d",

@@ -181,14 +181,14 @@ function inPlaceDiffers(c: Case, { entry, make, isMicrosoft }: Context): string 
   return c.inplace === "throws" ? "did not throw" : checkOutputs(c, fresh, [fresh.x], entry, isMicrosoft);
 }
 
-/** Floating operands with their elements in the reverse order; others as they are, since they may be places. */
+/** Floating operands with their elements in the reverse order; others as they are, since they may be indices. */
 function otherOf(v: GoldenTensor): GoldenTensor {
   const size = { f32: 4, f16: 2, bf16: 2, c64: 8, c32: 4 }[v.t];
   if (size === undefined) return v;
   const bytes = Buffer.from(v.data, "base64");
-  const turned = Buffer.alloc(bytes.length);
-  for (let i = 0; i < bytes.length; i += size) bytes.copy(turned, bytes.length - i - size, i, i + size);
-  return { ...v, data: turned.toString("base64") };
+  const reversed = Buffer.alloc(bytes.length);
+  for (let i = 0; i < bytes.length; i += size) bytes.copy(reversed, bytes.length - i - size, i, i + size);
+  return { ...v, data: reversed.toString("base64") };
 }
 
 function compiled(c: Case, context: Context): Outcome {

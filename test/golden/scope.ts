@@ -99,7 +99,7 @@ export const microsoft: readonly { readonly reason: string; readonly applies: (c
     applies: (c) => (c.op === "fmod" || c.op === "remainder") && c.id.endsWith(":f32:a36a900b0c"),
   },
   {
-    reason: "of writes to one place any one wins",
+    reason: "of writes to one index any one wins",
     applies: (c) => ["as_strided_scatter:f32:f1f11a6abf", "as_strided_scatter:bf16:11b5a66983"].includes(c.id) || writesTwice(c),
   },
   {
@@ -128,8 +128,7 @@ export const looser: { readonly [op: string]: { readonly rtol: number; readonly 
 };
 
 /**
- * Sums of products: each product rounds relative to itself, so where large ones cancel the error is one of the largest
- * result's last places, whatever the order of summation.
+ * Contractions: each product rounds relative to itself, so where large ones cancel the error is one of the largest
+ * result's last bits, whatever the order of summation.
  */
-export const sumsOfProducts =
-  /(^|\.)(conv|matmul|mm|bmm|addmm|addbmm|baddbmm|linear|bilinear|einsum|dot|mv|inner|tensordot|multi_dot|cdist)/;
+export const contractions = /(^|\.)(conv|matmul|mm|bmm|addmm|addbmm|baddbmm|linear|bilinear|einsum|dot|mv|inner|tensordot|multi_dot|cdist)/;

@@ -63,7 +63,7 @@ eachDevice("io.safetensors", (device) => {
         [4, 5, 6],
       ]);
       const kept = {
-        turned: x.t(),
+        transposed: x.t(),
         part: x.slice(1, 1),
         none: dx.zeros([0, 3]),
         one: dx.tensor(7),
@@ -235,15 +235,15 @@ eachDevice("io.safetensors", (device) => {
       small.add_(1);
       await saving;
       const gone = dx.tensor([7]);
-      const turned = dx
+      const transposed = dx
         .tensor([
           [1, 2],
           [3, 4],
         ])
         .t();
-      const disposed = safetensors.save(join(folder, "gone.safetensors"), { gone, turned });
+      const disposed = safetensors.save(join(folder, "gone.safetensors"), { gone, transposed });
       gone.dispose();
-      turned.dispose();
+      transposed.dispose();
       await disposed;
       for (const [file, name, values] of [
         [path, "small", [1, 2, 3]],
@@ -289,14 +289,14 @@ eachDevice("io.safetensors", (device) => {
           (o: dx.io.TransferOptions) => safetensors.save(path, tensors, { other: "file" }, o),
           (o: dx.io.TransferOptions) => safetensors.load(path, o),
         ]) {
-          const ending = new AbortController();
+          const controller = new AbortController();
           let calls = 0;
           const onProgress = (): void => {
-            if (++calls === at) ending.abort(reason);
+            if (++calls === at) controller.abort(reason);
           };
-          await expect(run({ signal: ending.signal, onProgress })).rejects.toBe(reason);
+          await expect(run({ signal: controller.signal, onProgress })).rejects.toBe(reason);
           expect(calls).toBe(at);
-          await expect(run({ signal: ending.signal })).rejects.toBe(reason);
+          await expect(run({ signal: controller.signal })).rejects.toBe(reason);
           const thrown = (): void => {
             throw reason;
           };

@@ -6,7 +6,7 @@ import type { Host } from "../../matrix/plan/host.ts";
 import { matches } from "../../matrix/plan/patterns.ts";
 import { makePlan } from "../../matrix/plan/plan.ts";
 import { printPlan } from "../../matrix/plan/print.ts";
-import { placeProblem } from "../../matrix/plan/reach.ts";
+import { platformProblem } from "../../matrix/plan/reach.ts";
 import type { LoweringReport } from "../../matrix/types.ts";
 import { linux, windows } from "./hosts.ts";
 
@@ -127,7 +127,7 @@ describe("plan", () => {
     expect(plan.leftOut.find(({ platform }) => platform === "windows-wine")?.gpus).toContain("rtx-3070");
   });
 
-  it("takes a choice of places", () => {
+  it("takes a choice of cells", () => {
     const plan = makePlan(config, linux, new Map(), { suite: "quick", platform: ["linux-*"], node: ["20", "26"], gpu: ["rtx-*"] });
     expect(new Set(plan.cells.map(({ gpu }) => gpu))).toEqual(new Set(["rtx-3070", "rtx-2080-super"]));
     expect(new Set(plan.cells.map(({ node }) => node))).toEqual(new Set(["20", "26"]));
@@ -168,8 +168,8 @@ describe("what a machine reaches", () => {
   it("reaches Windows from a distribution by interop only", () => {
     const wsl: Host = { ...linux, distribution: "Ubuntu-20.04" };
     const platform = config.platforms.find(({ id }) => id === "windows-11")!;
-    expect(placeProblem(platform, "20", wsl)).toMatch(/interop/);
-    expect(placeProblem(platform, "20", { ...wsl, windowsBuild: 22631 })).toBeNull();
+    expect(platformProblem(platform, "20", wsl)).toMatch(/interop/);
+    expect(platformProblem(platform, "20", { ...wsl, windowsBuild: 22631 })).toBeNull();
   });
 
   it("needs the version of Node for cells on the host", () => {

@@ -25,7 +25,7 @@ import {
 } from "../../matrix/run/owner.ts";
 import { startTime } from "../../scripts/tools/process.ts";
 import { describeResult, plainProgress } from "../../matrix/run/progress.ts";
-import { schedule, type Place } from "../../matrix/run/schedule.ts";
+import { schedule, type Executor } from "../../matrix/run/schedule.ts";
 import { sourcesOf } from "../../matrix/run/sources.ts";
 import { CommandOutcome, commandArguments, readCounts } from "../../matrix/runners/command.ts";
 import { encoded, windowsScript } from "../../matrix/runners/windows.ts";
@@ -172,26 +172,26 @@ describe("owners", () => {
 });
 
 describe("schedule", () => {
-  const place = (name: string, limit: number, accepts = (): boolean => true): Place => ({ name, limit, accepts });
+  const executor = (name: string, limit: number, accepts = (): boolean => true): Executor => ({ name, limit, accepts });
   const runs = ["a", "a", "b", "b"].map((platform, i) => ({ ...run(platform), id: `${platform}${i}` }));
 
-  it("keeps the limit of each place, and a platform's runs together", async () => {
+  it("keeps the limit of each executor, and a platform's runs together", async () => {
     let [now, most] = [0, 0];
-    const places = new Map<string, Set<string>>();
-    const rest = await schedule(runs, [place("one", 2), place("two", 1)], new AbortController().signal, async (r, p) => {
+    const usedBy = new Map<string, Set<string>>();
+    const rest = await schedule(runs, [executor("one", 2), executor("two", 1)], new AbortController().signal, async (r, p) => {
       if (p.name === "one") most = Math.max(most, ++now);
-      places.set(r.platform, (places.get(r.platform) ?? new Set()).add(p.name));
+      usedBy.set(r.platform, (usedBy.get(r.platform) ?? new Set()).add(p.name));
       await new Promise((resolve) => setImmediate(resolve));
       if (p.name === "one") now--;
     });
     expect(rest).toEqual([]);
     expect(most).toBe(2);
-    expect(places.get("a")).toEqual(new Set(["one"]));
+    expect(usedBy.get("a")).toEqual(new Set(["one"]));
   });
 
   it("begins nothing after an interruption, and says what is left", async () => {
     const controller = new AbortController();
-    const rest = await schedule(runs, [place("one", 1)], controller.signal, async () => controller.abort());
+    const rest = await schedule(runs, [executor("one", 1)], controller.signal, async () => controller.abort());
     expect(rest).toHaveLength(3);
   });
 
@@ -200,7 +200,7 @@ describe("schedule", () => {
     const open: (() => void)[] = [];
     const done = schedule(
       runs,
-      [place("one", 3)],
+      [executor("one", 3)],
       new AbortController().signal,
       async (r) => {
         events.push(`+${r.id}`);
@@ -219,11 +219,11 @@ describe("schedule", () => {
     expect(events).toHaveLength(8);
   });
 
-  it("leaves to others what a place does not take", async () => {
+  it("leaves to others what an executor does not take", async () => {
     const seen: string[] = [];
     const rest = await schedule(
       runs,
-      [{ ...place("one", 1), accepts: (r) => r.platform === "b" }],
+      [{ ...executor("one", 1), accepts: (r) => r.platform === "b" }],
       new AbortController().signal,
       async (r) => void seen.push(r.id),
     );

@@ -39,7 +39,7 @@ const reasons: Readonly<Record<string, string>> = {
   outputRatio: "an overload that PyTorch hides behind *args",
 };
 
-const rooms = [
+const namespaces = [
   ["fft", "fft/index.ts"],
   ["linalg", "ops/linalg/index.ts"],
   ["masked", "ops/reduce/masked.ts"],
@@ -58,7 +58,7 @@ function signatures(): readonly (readonly [name: string, found: Signature])[] {
       if (!e.isType && !f.classes.includes(e.name) && f.namespace === null) found.push([`ops ${e.as}`, signature(`ops/${f.file}`, e.name)]);
     for (const name of Object.values(f.parts).flat()) found.push([`method ${name}`, ofValue(`ops/${f.file}`, f.methods.get(name) ?? null)]);
   }
-  for (const [folder, index] of rooms)
+  for (const [folder, index] of namespaces)
     for (const e of exportsOf(index)) if (e.what === "function") found.push([`${folder} ${e.name}`, signature(e.file, e.local)]);
   return found.filter((row): row is [string, Signature] => row[1] !== null);
 }

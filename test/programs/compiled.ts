@@ -35,7 +35,7 @@ class CompiledRun {
   readonly #initial = new Map<string, dx.Tensor>();
   readonly #saved = new Map<AnyOptimizer, Saved>();
   /** Around: results are copied to these instead of being returned. */
-  #cells: readonly dx.Tensor[] | null = null;
+  #copies: readonly dx.Tensor[] | null = null;
   #inside = new Machine();
   readonly #calls: number;
 
@@ -56,7 +56,7 @@ class CompiledRun {
     for (const made of this.#outside.optimizers.values() as Iterable<AnyOptimizer>) this.#saved.set(made, savedState(made));
     if (isAround && p.expect.refused === undefined) {
       const { ok } = p.expect;
-      this.#cells = this.#inner.map((out) => (ok[out] == null ? dx.zeros([1]) : dx.zeros(ok[out].s, { dtype: dtypes[ok[out].d] })));
+      this.#copies = this.#inner.map((out) => (ok[out] == null ? dx.zeros([1]) : dx.zeros(ok[out].s, { dtype: dtypes[ok[out].d] })));
     }
   }
 
@@ -84,7 +84,7 @@ class CompiledRun {
     }
     const find = (out: string): dx.Tensor | null => {
       const i = this.#inner.indexOf(out);
-      if (i >= 0) return this.#cells !== null && results[i] !== null ? this.#cells[i]! : (results[i] as dx.Tensor | null);
+      if (i >= 0) return this.#copies !== null && results[i] !== null ? this.#copies[i]! : (results[i] as dx.Tensor | null);
       const name = nameIn(out);
       const t = this.#outside.tensors.get(name) ?? operands[this.#args.findIndex((l) => l.n === name)]!;
       return isGradient(out) ? t.grad : t;
@@ -101,11 +101,11 @@ class CompiledRun {
     for (const [i, leaf] of this.#args.entries()) machine.tensors.set(leaf.n, args[i]!);
     machine.run(this.#program.body);
     const found = this.#inner.map((out) => machine.result(out));
-    const cells = this.#cells;
-    if (cells === null) return found;
+    const copies = this.#copies;
+    if (copies === null) return found;
     return found.map((t, i) => {
       if (t === null) return null;
-      dx.noGrad(() => cells[i]!.copy_(t));
+      dx.noGrad(() => copies[i]!.copy_(t));
       return [t.dtype, t.shape.join()];
     });
   }
@@ -114,7 +114,7 @@ class CompiledRun {
     for (const leaf of this.#state) {
       const t = this.#outside.tensor(leaf.n);
       if (!t.isLeaf) {
-        // Something differentiable was written into it: another one takes its place.
+        // Something differentiable was written into it: another one replaces it.
         this.#outside.tensors.set(leaf.n, leafTensor(leaf));
         continue;
       }
@@ -126,7 +126,7 @@ class CompiledRun {
   }
 }
 
-/** isAround: without arguments and results, which are state and cells outside instead. */
+/** isAround: without arguments and results, which are state and tensors outside instead. */
 export function compiledOutcome(p: Program, { isAround }: { readonly isAround: boolean }): Outcome {
   const first = p.body.findIndex((s) => !optimizers.includes(s.o));
   const before = p.body.slice(0, first < 0 ? p.body.length : first);

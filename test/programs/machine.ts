@@ -17,20 +17,20 @@ interface Optimizer {
   zeroGrad(options: { setToNull: boolean }): void;
 }
 
-const places = { dtype: "int64" } as const;
+const indexOptions = { dtype: "int64" } as const;
 
-/** Calls whose places are int64 in PyTorch, where that is a choice here, and a method that is no function. */
+/** Calls whose indices are int64 in PyTorch, where that is a choice here, and a method that is no function. */
 const special: Readonly<Record<string, (x: dx.Tensor, ...rest: never[]) => unknown>> = {
   maxAxis: (x, axis: number, options?: object) => {
-    const { values, indices } = dx.max(x, axis, { ...options, ...places });
+    const { values, indices } = dx.max(x, axis, { ...options, ...indexOptions });
     return [values, indices];
   },
   minAxis: (x, axis: number, options?: object) => {
-    const { values, indices } = dx.min(x, axis, { ...options, ...places });
+    const { values, indices } = dx.min(x, axis, { ...options, ...indexOptions });
     return [values, indices];
   },
-  argmax: (x, axis: number | null = null, options?: object) => dx.argmax(x, axis, { ...options, ...places }),
-  argmin: (x, axis: number | null = null, options?: object) => dx.argmin(x, axis, { ...options, ...places }),
+  argmax: (x, axis: number | null = null, options?: object) => dx.argmax(x, axis, { ...options, ...indexOptions }),
+  argmin: (x, axis: number | null = null, options?: object) => dx.argmin(x, axis, { ...options, ...indexOptions }),
   set: (x, indices: dx.Index[], value: dx.Tensor | number) => x.set(indices, value),
 };
 
@@ -46,7 +46,7 @@ export class Machine {
   readonly hooks: { remove(): void }[] = [];
   /** Statements done beforehand. */
   readonly done: ReadonlySet<Statement>;
-  /** Places in the nested bodies of the statement that runs, or of the one that threw. */
+  /** Indices in the nested bodies of the statement that runs, or of the one that threw. */
   readonly path: number[] = [];
 
   constructor(done: Iterable<Statement> = []) {

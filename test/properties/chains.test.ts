@@ -42,7 +42,7 @@ function viewStep(shape: readonly number[], [, kind, a, b]: Seed): Step {
     {
       text: "reshape to a line",
       run: (x) => x.reshape([-1]),
-      expect: (x) => reshaped(x, [x.cells.length]),
+      expect: (x) => reshaped(x, [x.elements.length]),
     },
     view(
       "unsqueeze",
@@ -121,8 +121,8 @@ function computeStep(shape: readonly number[], [, kind, a, b]: Seed): Step {
             ),
         ),
       expect: (x) => {
-        const n = Math.max(1, x.cells.length);
-        const sum = totalOf(x.cells.map((c) => c.now));
+        const n = Math.max(1, x.elements.length);
+        const sum = totalOf(x.elements.map((c) => c.now));
         return computed(x.shape, (at) =>
           elementOf(x, at, (s) => ({
             value: (s.value * sum.value) / n,
@@ -198,7 +198,7 @@ const totalOf = (list: readonly Scalar[]): Scalar => ({
 function writeStep(_shape: readonly number[], [, kind, a]: Seed): Step {
   const k = 0.5 + (a % 5) / 4;
   const write = (x: Reference, of: (s: Scalar) => Scalar): Reference => {
-    for (const cell of new Set(x.cells)) cell.now = of(cell.now);
+    for (const element of new Set(x.elements)) element.now = of(element.now);
     return x;
   };
   return pick<Step>(
@@ -220,7 +220,7 @@ interface Chain {
 /** The chain that the seeds stand for: each step is made for the shape that the ones before leave. */
 function chainOf(shape: readonly number[], seeds: readonly Seed[]): Chain {
   const steps: Step[] = [];
-  let now: Reference = { shape, cells: Array.from({ length: shape.reduce((n, d) => n * d, 1) }, () => ({ now: constant(1) })) };
+  let now: Reference = { shape, elements: Array.from({ length: shape.reduce((n, d) => n * d, 1) }, () => ({ now: constant(1) })) };
   for (const seed of seeds) {
     const make = pick([viewStep, viewStep, computeStep, computeStep, writeStep], seed[0]);
     const step = make(now.shape, seed);
@@ -240,15 +240,15 @@ function run({ steps }: Chain, x: dx.Tensor): dx.Tensor {
 
 function expected({ shape, steps }: Chain, data: readonly number[]): { readonly value: number; readonly gradient: readonly number[] } {
   const leaves = data.map(constant);
-  const base: Reference = { shape, cells: leaves.map((s) => ({ now: unary(s, s.value * 1.25, 1.25) })) };
+  const base: Reference = { shape, elements: leaves.map((s) => ({ now: unary(s, s.value * 1.25, 1.25) })) };
   let now = base;
   for (const step of steps) now = step.expect(now);
   const total: Scalar = {
     value: 0,
-    parents: [...now.cells.map((c) => [c.now, 1] as const), ...base.cells.map((c) => [c.now, 0.5] as const)],
+    parents: [...now.elements.map((c) => [c.now, 1] as const), ...base.elements.map((c) => [c.now, 0.5] as const)],
   };
   const value = total.parents.reduce((n, [s, k]) => n + s.value * k, 0);
-  return { value, gradient: gradients({ shape: [], cells: [{ now: total }] }, leaves) };
+  return { value, gradient: gradients({ shape: [], elements: [{ now: total }] }, leaves) };
 }
 
 const shapes = fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 3 });

@@ -1,54 +1,54 @@
 /** Views, writes and arithmetic of float64 numbers in plain JavaScript: what chains of operations are compared with. */
 import type * as dx from "../../src/index.ts";
 
-/** A cell of storage per place: views share cells, writes change them. Derivatives flow through the expressions in the cells. */
+/** A mutable element per index: views share elements, writes change them. Derivatives flow through the expressions in the elements. */
 export interface Scalar {
   readonly value: number;
   /** Which scalars it was made of, with the derivative by each. */
   readonly parents: readonly (readonly [Scalar, number])[];
 }
-export interface Cell {
+export interface Element {
   now: Scalar;
 }
 export interface Reference {
   readonly shape: readonly number[];
   /** In row-major order. */
-  readonly cells: readonly Cell[];
+  readonly elements: readonly Element[];
 }
 
 export const constant = (value: number): Scalar => ({ value, parents: [] });
 const sizeOf = (shape: readonly number[]): number => shape.reduce((n, d) => n * d, 1);
 
-/** The coordinates of the element at a row-major place. */
-function coordinates(shape: readonly number[], place: number): number[] {
+/** The coordinates of the element at a row-major index. */
+function coordinates(shape: readonly number[], index: number): number[] {
   const at = shape.map(() => 0);
-  let rest = place;
+  let rest = index;
   for (let i = shape.length - 1; i >= 0; i--) {
     at[i] = rest % shape[i]!;
     rest = Math.floor(rest / shape[i]!);
   }
   return at;
 }
-const placeOf = (shape: readonly number[], at: readonly number[]): number => at.reduce((n, c, i) => n * shape[i]! + c, 0);
+const offsetOf = (shape: readonly number[], at: readonly number[]): number => at.reduce((n, c, i) => n * shape[i]! + c, 0);
 
 /** A view of a shape whose element at each coordinate is the source's at others. */
 export const viewed = (x: Reference, shape: readonly number[], from: (at: readonly number[]) => readonly number[]): Reference => ({
   shape,
-  cells: Array.from({ length: sizeOf(shape) }, (_, i) => x.cells[placeOf(x.shape, from(coordinates(shape, i)))]!),
+  elements: Array.from({ length: sizeOf(shape) }, (_, i) => x.elements[offsetOf(x.shape, from(coordinates(shape, i)))]!),
 });
 
-export const reshaped = (x: Reference, shape: readonly number[]): Reference => ({ shape, cells: x.cells });
+export const reshaped = (x: Reference, shape: readonly number[]): Reference => ({ shape, elements: x.elements });
 
-/** The value at each coordinate of a shape, as new cells. */
+/** The value at each coordinate of a shape, as new elements. */
 export const computed = (shape: readonly number[], of: (at: readonly number[]) => Scalar): Reference => ({
   shape,
-  cells: Array.from({ length: sizeOf(shape) }, (_, i) => ({ now: of(coordinates(shape, i)) })),
+  elements: Array.from({ length: sizeOf(shape) }, (_, i) => ({ now: of(coordinates(shape, i)) })),
 });
 
 /** The element that broadcasting puts at a coordinate of a larger shape. */
 export function broadcastAt(x: Reference, at: readonly number[]): Scalar {
   const own = at.slice(at.length - x.shape.length).map((c, i) => (x.shape[i] === 1 ? 0 : c));
-  return x.cells[placeOf(x.shape, own)]!.now;
+  return x.elements[offsetOf(x.shape, own)]!.now;
 }
 
 export const unary = (s: Scalar, value: number, slope: number): Scalar => ({ value, parents: [[s, slope]] });
@@ -64,7 +64,7 @@ export function gradients(result: Reference, by: readonly Scalar[]): number[] {
     order.push(s);
   };
   const sums = new Map<Scalar, number>();
-  for (const { now } of result.cells) {
+  for (const { now } of result.elements) {
     visit(now);
     sums.set(now, (sums.get(now) ?? 0) + 1);
   }

@@ -7,12 +7,12 @@ export async function* surface(dist) {
   const text = (file) => readFileSync(new URL(file, dist), "utf8");
   const dx = await load("index.js");
 
-  // Kinds of the operations are code, those of the rooms a table.
+  // Kinds of the operations are code, those of the namespaces a table.
   const opKinds = await load("ops/exports/kinds.generated.js");
   const { kindBy } = await load("ops/declare/checked.js");
   const opKind = (name) => kindBy(name, (of) => opKinds[of]);
   const { kinds } = await load("public/kinds.generated.js");
-  const roomKind = (name) => kinds.named(name);
+  const publicKind = (name) => kinds.named(name);
 
   const parameters = (words, kind) =>
     words === ""
@@ -36,7 +36,7 @@ export async function* surface(dist) {
     yield { name: `x.${name}`, fn: (x, ...rest) => fn.apply(x, rest), parameters: parameters(`x ${words}`.trim(), opKind) };
   }
 
-  const rooms = {
+  const namespaces = {
     fft: dx.fft,
     linalg: dx.linalg,
     masked: dx.masked,
@@ -50,21 +50,21 @@ export async function* surface(dist) {
     onnx: dx.io.onnx,
     safetensors: dx.io.safetensors,
   };
-  for (const [room, object] of Object.entries(rooms)) {
-    const code = text(`public/${room}.generated.js`);
+  for (const [namespace, object] of Object.entries(namespaces)) {
+    const code = text(`public/${namespace}.generated.js`);
     for (const [, name, words] of code.matchAll(
       /export const (\w+) = (?:checked|guarded|guardedAsync)\([^\n]*?"\w+(?:\.\w+)*", "([^"\n]*)"/g,
     ))
-      if (typeof object[name] === "function") yield { name: `${room}.${name}`, fn: object[name], parameters: parameters(words, roomKind) };
+      if (typeof object[name] === "function") yield { name: `${namespace}.${name}`, fn: object[name], parameters: parameters(words, publicKind) };
     for (const [, name, words, rest] of code.matchAll(/export const (\w+) = checkedClass\([^,\n]+, "([^"\n]*)"([^\n]*)\);/g)) {
       const methods = [...rest.matchAll(/"([^"]*)"/g)]
         .flatMap(([, list]) => list.split(";"))
         .filter((line) => line !== "")
         .map((line) => {
           const [method, ...its] = line.split(" ");
-          return { method, parameters: parameters(its.join(" "), roomKind) };
+          return { method, parameters: parameters(its.join(" "), publicKind) };
         });
-      yield { name: `${room}.${name}`, fn: (...args) => new object[name](...args), parameters: parameters(words, roomKind), methods };
+      yield { name: `${namespace}.${name}`, fn: (...args) => new object[name](...args), parameters: parameters(words, publicKind), methods };
     }
   }
 }

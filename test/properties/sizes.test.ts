@@ -1,6 +1,6 @@
 /**
  * Nothing public ends the process or works without end for a size: each function, layer, optimizer, schedule, dataset and reader that the
- * generated tables know is called with 0, 2^31 - 1, 2^31, 2^32 and 2^53 in all places that take a number, alone, in lists and in options; what is
+ * generated tables know is called with 0, 2^31 - 1, 2^31, 2^32 and 2^53 as every argument that takes a number, alone, in lists and in options; what is
  * made of them is used. It gives a result or a typed error, soon.
  */
 import { spawn } from "node:child_process";
@@ -69,7 +69,7 @@ it("answers every size soon", { timeout: 1_200_000 }, async () => {
   expect(done, `${last.name}(${last.shown}) ${ended ?? "ended the process"}: ${told}`).not.toBeNull();
   // Fewer would mean that the tables are no longer read.
   expect(names.size).toBeGreaterThan(550);
-  const rooms = new Set([...names].map((name) => name.split(".")[0]));
-  expect([...rooms]).toEqual(expect.arrayContaining(["nn", "optim", "lr-scheduler", "data", "onnx", "safetensors"]));
+  const namespaces = new Set([...names].map((name) => name.split(".")[0]));
+  expect([...namespaces]).toEqual(expect.arrayContaining(["nn", "optim", "lr-scheduler", "data", "onnx", "safetensors"]));
   expect(done!).toBeGreaterThan(45_000);
 });

@@ -143,7 +143,7 @@ describe("a question", () => {
   });
 });
 
-describe("a program in this one's place", () => {
+describe("a program that replaces this process", () => {
   const tools = new URL("../../scripts/tools/program.ts", import.meta.url).href;
   const taking = (code: string) => `const { takeOver } = await import(${JSON.stringify(tools)});
     process.exitCode = await takeOver(process.execPath, ["-e", ${JSON.stringify(code)}]);`;

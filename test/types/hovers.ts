@@ -115,14 +115,14 @@ function opened(types: string, name: string): { ts: Api; service: Service; probe
 /** What an editor offers at the | of each line, and whether it strikes the name through. */
 export function completions(types: string, lines: readonly string[]): readonly ReadonlyMap<string, "plain" | "struck">[] {
   const { service, probe, begin, write } = opened(types, "completions.ts");
-  const places: number[] = [];
+  const offsets: number[] = [];
   let text = `${begin}declare const x: dx.Tensor;\n`;
   for (const line of lines) {
-    places.push(text.length + line.indexOf("|"));
+    offsets.push(text.length + line.indexOf("|"));
     text += `${line.replace("|", "")}\n`;
   }
   write(text);
-  return places.map((at) => {
+  return offsets.map((at) => {
     const entries = service.getCompletionsAtPosition(probe, at, {})?.entries ?? [];
     return new Map(entries.map((e) => [e.name, /\bdeprecated\b/.test(e.kindModifiers ?? "") ? "struck" : "plain"]));
   });

@@ -58,7 +58,7 @@ class Device {
   void Wait(uint64_t value) const;
   void Run(CommandList& list);
 
-  // Seconds of the device between two places of a list, known when it is done.
+  // Seconds of the device between two timestamps of a list, known when it is done.
   void StampStart(CommandList& list) const;
   void StampEnd(CommandList& list) const;
   double StampedSeconds() const;

@@ -23,7 +23,7 @@ Ref<IDMLOperator> CreateOperator(const Device& device, const Node& node) {
 
 class List : public Form {
  public:
-  List(Device& device, const Net& net, Groups groups) : Form(device, net), groups_(std::move(groups)), arena_(PlaceValues(net, groups_)) {
+  List(Device& device, const Net& net, Groups groups) : Form(device, net), groups_(std::move(groups)), arena_(AssignOffsets(net, groups_)) {
     const Clock::time_point start = Clock::now();
     std::map<std::string, size_t> known;
     for (const Node& node : net.nodes()) {
@@ -70,7 +70,7 @@ class List : public Form {
 
   void RecordInto(CommandList& list, const std::vector<Range>& inputs, const std::vector<Range>& outputs) override {
     const auto range = [&](const View& view) -> Range {
-      if (!view.is_given()) return {};
+      if (!view.is_present()) return {};
       const Value& value = net_.values()[view.value];
       if (value.input >= 0) return inputs[value.input];
       if (value.output >= 0) return outputs[value.output];
@@ -142,7 +142,7 @@ class Graph : public Form {
       node_descs[i] = {operators.back().get(), nullptr};
       graph_nodes[i] = {DML_GRAPH_NODE_TYPE_OPERATOR, &node_descs[i]};
       for (UINT slot = 0; slot < nodes[i].inputs.size(); ++slot) {
-        if (!nodes[i].inputs[slot].is_given()) continue;
+        if (!nodes[i].inputs[slot].is_present()) continue;
         const Value& value = net_.values()[nodes[i].inputs[slot].value];
         if (value.input >= 0) input_edges.push_back({static_cast<UINT>(value.input), i, slot, nullptr});
         else inner_edges.push_back({static_cast<UINT>(value.node), static_cast<UINT>(value.slot), i, slot, nullptr});

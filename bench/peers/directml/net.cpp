@@ -56,7 +56,7 @@ void Net::Output(const View& view) {
 }
 
 const DML_TENSOR_DESC* Net::Describe(const View& view) {
-  if (!view.is_given()) return nullptr;
+  if (!view.is_present()) return nullptr;
   tensors_.push_back({view.sizes, view.strides, {}, {}});
   Tensor& tensor = tensors_.back();
   tensor.buffer = {DML_TENSOR_DATA_TYPE_FLOAT32,
@@ -86,10 +86,10 @@ void Net::AddNode(DML_OPERATOR_TYPE type, const Desc& desc, std::vector<View> in
       node.key += "|";
       for (UINT size : view.sizes) node.key += std::to_string(size) + ",";
       for (UINT stride : view.strides) node.key += "/" + std::to_string(stride);
-      if (view.is_given()) node.key += "=" + std::to_string(values_[view.value].bytes);
+      if (view.is_present()) node.key += "=" + std::to_string(values_[view.value].bytes);
     }
   for (size_t i = 0; i < node.outputs.size(); ++i)
-    if (node.outputs[i].is_given()) {
+    if (node.outputs[i].is_present()) {
       values_[node.outputs[i].value].node = static_cast<int>(nodes_.size());
       values_[node.outputs[i].value].slot = static_cast<int>(i);
     }
@@ -131,8 +131,8 @@ View Net::ReluGrad(const View& y, const View& dy) {
 
 View Net::Gemm(const View& a, bool is_a_transposed, const View& b, bool is_b_transposed, float alpha, const View& c, bool with_relu,
                const View& into) {
-  View y = into.is_given() ? into : Empty({a.sizes[0], a.sizes[1], a.sizes[is_a_transposed ? 3 : 2], b.sizes[is_b_transposed ? 2 : 3]});
-  const View addend = c.is_given() ? c.Broadcast(y.sizes) : c;
+  View y = into.is_present() ? into : Empty({a.sizes[0], a.sizes[1], a.sizes[is_a_transposed ? 3 : 2], b.sizes[is_b_transposed ? 2 : 3]});
+  const View addend = c.is_present() ? c.Broadcast(y.sizes) : c;
   const auto transform = [](bool is_transposed) { return is_transposed ? DML_MATRIX_TRANSFORM_TRANSPOSE : DML_MATRIX_TRANSFORM_NONE; };
   const DML_GEMM_OPERATOR_DESC desc{Describe(a),
                                     Describe(b),
@@ -141,7 +141,7 @@ View Net::Gemm(const View& a, bool is_a_transposed, const View& b, bool is_b_tra
                                     transform(is_a_transposed),
                                     transform(is_b_transposed),
                                     alpha,
-                                    addend.is_given() ? 1.0f : 0.0f,
+                                    addend.is_present() ? 1.0f : 0.0f,
                                     with_relu ? &kFusedActivation : nullptr};
   const double flags = is_a_transposed + 2.0 * is_b_transposed + 4.0 * with_relu;
   AddNode(DML_OPERATOR_GEMM, desc, {a, b, addend}, {y}, {flags, alpha * 1e6});

@@ -21,7 +21,7 @@ struct View {
   int value = -1;
   Sizes sizes, strides;
 
-  bool is_given() const { return value >= 0; }
+  bool is_present() const { return value >= 0; }
   size_t count() const { return CountOf(sizes); }
   // Packed views only.
   View Reshaped(const Sizes& to) const;
@@ -62,7 +62,7 @@ class Net {
 
   View Input(const Sizes& sizes);
   void Output(const View& view);
-  // To be written by an operator that is given it as its output.
+  // To be written by an operator that receives it as its output.
   View Empty(const Sizes& sizes);
 
   View Add(const View& a, const View& b) { return Binary(DML_OPERATOR_ELEMENT_WISE_ADD, a, b); }

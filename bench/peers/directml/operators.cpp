@@ -34,7 +34,7 @@ double Seconds(Device& device, const Net& net, bool is_small, int fixed_count = 
   };
   const auto bind = [&](const std::vector<View>& views) {
     std::vector<Range> ranges;
-    for (const View& view : views) ranges.push_back(range(view.is_given() ? net.values()[view.value].bytes : 0));
+    for (const View& view : views) ranges.push_back(range(view.is_present() ? net.values()[view.value].bytes : 0));
     return ranges;
   };
   const std::vector<Range> inputs = bind(node.inputs), outputs = bind(node.outputs);

@@ -16,8 +16,8 @@ bool Overlap(const std::vector<Hazards::Span>& a, const std::vector<Hazards::Spa
   return false;
 }
 
-// The lowest free place, beside what is live.
-uint64_t Place(std::map<uint64_t, uint64_t>& live, uint64_t bytes) {
+// The lowest free offset that overlaps no live value.
+uint64_t LowestFree(std::map<uint64_t, uint64_t>& live, uint64_t bytes) {
   uint64_t at = 0;
   for (const auto& [offset, size] : live) {
     if (at + bytes <= offset) break;
@@ -42,7 +42,7 @@ Groups InGroups(const Net& net, size_t window) {
   const auto is_ready = [&](int i) {
     const std::vector<View>& inputs = net.nodes()[i].inputs;
     return std::all_of(inputs.begin(), inputs.end(), [&](const View& view) {
-      return !view.is_given() || net.values()[view.value].node < 0 || is_done[net.values()[view.value].node];
+      return !view.is_present() || net.values()[view.value].node < 0 || is_done[net.values()[view.value].node];
     });
   };
   Groups groups;
@@ -56,29 +56,29 @@ Groups InGroups(const Net& net, size_t window) {
   return groups;
 }
 
-Arena PlaceValues(const Net& net, const Groups& groups) {
+Arena AssignOffsets(const Net& net, const Groups& groups) {
   const std::vector<Value>& values = net.values();
-  const auto is_placed = [&](const View& view) { return view.is_given() && values[view.value].input < 0 && values[view.value].output < 0; };
+  const auto has_offset = [&](const View& view) { return view.is_present() && values[view.value].input < 0 && values[view.value].output < 0; };
   std::vector<size_t> last(values.size(), 0);
   for (size_t g = 0; g < groups.size(); ++g)
     for (int i : groups[g])
       for (const std::vector<View>* views : {&net.nodes()[i].inputs, &net.nodes()[i].outputs})
         for (const View& view : *views)
-          if (view.is_given()) last[view.value] = g;
-  std::vector<std::vector<int>> ending(groups.size());
-  for (size_t v = 0; v < values.size(); ++v) ending[last[v]].push_back(static_cast<int>(v));
+          if (view.is_present()) last[view.value] = g;
+  std::vector<std::vector<int>> last_uses(groups.size());
+  for (size_t v = 0; v < values.size(); ++v) last_uses[last[v]].push_back(static_cast<int>(v));
   Arena arena;
   arena.offsets.resize(values.size());
   std::map<uint64_t, uint64_t> live;
   for (size_t g = 0; g < groups.size(); ++g) {
     for (int i : groups[g])
       for (const View& view : net.nodes()[i].outputs)
-        if (is_placed(view)) {
+        if (has_offset(view)) {
           const uint64_t bytes = (values[view.value].bytes + kAlign - 1) / kAlign * kAlign;
-          arena.offsets[view.value] = Place(live, bytes);
+          arena.offsets[view.value] = LowestFree(live, bytes);
           arena.bytes = std::max(arena.bytes, arena.offsets[view.value] + bytes);
         }
-    for (int v : ending[g])
+    for (int v : last_uses[g])
       if (values[v].node >= 0 && values[v].input < 0 && values[v].output < 0) live.erase(arena.offsets[v]);
   }
   return arena;

@@ -20,7 +20,7 @@ struct Arena {
   std::vector<uint64_t> offsets;
   uint64_t bytes = 0;
 };
-Arena PlaceValues(const Net& net, const Groups& groups);
+Arena AssignOffsets(const Net& net, const Groups& groups);
 
 // Knows what was read and written since the last barrier.
 class Hazards {

@@ -7,7 +7,7 @@ const minutes = (n: number) => n * 60_000;
 const windowsPath = (...parts: string[]) => `Z:\\work\\${posix.join(...parts).replaceAll("/", "\\")}`;
 
 /** Where things lie under Z:\work. */
-export interface Places {
+export interface Paths {
   readonly tests: string;
   readonly cli: string;
   readonly native: string;
@@ -27,7 +27,7 @@ export interface Step {
   readonly check?: (last: string, status: number | null) => string | null;
 }
 
-export const places: Places = {
+export const paths: Paths = {
   tests: ".",
   cli: "dist/cli.js",
   native: "prebuilds/win32-x64",
@@ -53,7 +53,7 @@ export const quickFiles = [
   "test/optim/flat",
 ];
 
-export function addonStep(node: number, { native } = places): Step {
+export function addonStep(node: number, { native } = paths): Step {
   const version = recipe.nodes[node];
   return {
     name: `addon in node.exe ${version}`,
@@ -65,15 +65,15 @@ export function addonStep(node: number, { native } = places): Step {
   };
 }
 
-const suiteProgram = ({ programs }: Places) => windowsPath(programs, "abi_suite.exe");
+const suiteProgram = ({ programs }: Paths) => windowsPath(programs, "abi_suite.exe");
 
-export const softwareSuite = (where = places): Step => ({
+export const softwareSuite = (where = paths): Step => ({
   name: "ABI suite on dxtensor_software.dll",
   command: [suiteProgram(where), "--software", windowsPath(where.native, "dxtensor_software.dll")],
   timeoutMs: minutes(10),
 });
 
-export function directmlSuite(where = places): Step {
+export function directmlSuite(where = paths): Step {
   const system = "C:\\windows\\system32";
   const libraries = { dxcore: `${system}\\dxcore.dll`, dxgi: `${system}\\dxgi.dll`, d3d12: `${system}\\d3d12.dll` };
   return {
@@ -94,7 +94,7 @@ interface Tests {
   readonly jobs?: number;
 }
 
-export function testsStep(name: string, node: number, { devices, files = [], limit, jobs = 1 }: Tests, where = places): Step {
+export function testsStep(name: string, node: number, { devices, files = [], limit, jobs = 1 }: Tests, where = paths): Step {
   const report = `${where.reports}/tests-${node}-${devices.replaceAll(/\W+/g, "-")}.json`;
   const options = ["--report", report, "--timeout", String(limit * 60), "--jobs", String(jobs)];
   return {
@@ -115,7 +115,7 @@ interface Verify {
 }
 
 /** shard: "2/4" for the second quarter of the cases. */
-export function verifyStep({ isQuick, device = "dml:0", shard }: Verify, where = places): Step {
+export function verifyStep({ isQuick, device = "dml:0", shard }: Verify, where = paths): Step {
   const report = `${where.reports}/verify${shard === undefined ? "" : `-${shard.replace("/", "-")}`}.json`;
   const options = [...(isQuick ? ["--quick"] : []), ...(shard === undefined ? [] : ["--shard", shard])];
   return {

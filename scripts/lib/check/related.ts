@@ -73,7 +73,7 @@ export function relatedTests(texts: Texts, changed: readonly string[]): Related[
 }
 
 /** The first files whose usual seconds fit into the time, at least those that changed or mirror a change; and how many are left. */
-export function fitting(
+export function withinTime(
   related: readonly Related[],
   seconds: number,
   usual: (file: string) => number,

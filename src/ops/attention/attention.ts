@@ -207,15 +207,15 @@ export function scaledDotProductAttention(q: Tensor, k: Tensor, v: Tensor, optio
 /** Throws ShapeError unless the batches of k and v broadcast with q's. */
 function requireBatches(operation: string, q: Tensor, k: Tensor, v: Tensor): void {
   const batch = (t: Tensor): readonly number[] => t.shape.slice(0, -2);
-  const isFitting = (a: readonly number[], b: readonly number[]): boolean =>
+  const broadcasts = (a: readonly number[], b: readonly number[]): boolean =>
     b.every((d, i) => d === 1 || [1, d].includes(a[a.length - b.length + i] ?? 1));
   for (const [argument, t] of Object.entries({ k, v }))
-    if (!isFitting(batch(q), batch(t))) {
+    if (!broadcasts(batch(q), batch(t))) {
       const [heads, own] = [q.shape.at(-3) ?? 1, t.shape.at(-3) ?? 1];
       const hint = own > 0 && heads % own === 0 ? "Several heads of q share one of k and v with { groupedHeads: true }." : undefined;
       throw new ShapeError(operation, argument, `of a batch that broadcasts with q's ${showShape(batch(q))}`, t.describe(), hint);
     }
-  if (!isFitting(batch(k), batch(v)))
+  if (!broadcasts(batch(k), batch(v)))
     throw new ShapeError(operation, "v", `of a batch that broadcasts with k's ${showShape(batch(k))}`, v.describe());
 }
 

@@ -232,10 +232,10 @@ const lcmOp = binary("lcm", {
   emit: (g, a, b) => {
     const divisor = emitGcd(g, a, b);
     const none = isZero(g, divisor);
-    const product = g.elementWiseMultiply(wholeQuotient(g, a, g.elementWiseIf(none, whole(g, a, 1), divisor), false), b);
+    const multiple = g.elementWiseMultiply(wholeQuotient(g, a, g.elementWiseIf(none, whole(g, a, 1), divisor), false), b);
     return DTYPES[a.dtype].isSigned
-      ? g.elementWiseIf(isNegative(g, product), g.elementWiseSubtract(whole(g, product, 0), product), product)
-      : product;
+      ? g.elementWiseIf(isNegative(g, multiple), g.elementWiseSubtract(whole(g, multiple, 0), multiple), multiple)
+      : multiple;
   },
   grad: () => [null, null],
   saves: [],

@@ -60,7 +60,7 @@ export const scatterOp: Definition<ScatterAttributes> = define<ScatterAttributes
   },
 });
 
-/** dy with zeros at the places. */
+/** dy with zeros at the indices. */
 function without(dy: Tensor, index: Tensor, axis: number): Tensor {
   const zeros = zerosLike(index, { dtype: dy.dtype });
   if (isGradEnabled() || tracer() !== null) return call(scatterOp, [dy, index, zeros], { axis });

@@ -46,7 +46,7 @@ const scatterFoldOp: Definition<ReduceAttributes> = define<ReduceAttributes>({
     return lower([x!, index, fold === "prod" ? p.filled(2, 1, source!, [axis]) : p.repeated(2, axis, source!)]);
   },
   grad: (dy, { inputs: [x, index, source], outputs: [y], attrs }) =>
-    attrs.fold === "prod" ? productGrad(dy, x!, index!, source!, y!, attrs) : extremeGrad(dy, x!, index!, source!, y!, attrs),
+    attrs.fold === "prod" ? prodGrad(dy, x!, index!, source!, y!, attrs) : extremeGrad(dy, x!, index!, source!, y!, attrs),
 });
 
 /** Elements that equal the result share its gradient. */
@@ -75,7 +75,7 @@ function ownGrad(kept: Tensor, dy: Tensor, index: Tensor, axis: number): Tensor 
 }
 
 /** The result without each factor: a quotient where the factor is not 0, else the product of the others. */
-function productGrad(
+function prodGrad(
   dy: Tensor,
   x: Tensor,
   index: Tensor,

@@ -67,7 +67,7 @@ function multiplied(n: number, a: Float64Array, b: Float64Array, transpose = { a
 }
 
 /** The product of all but one or two of the numbers. */
-function productBut(s: Float64Array, i: number, j: number): number {
+function productWithout(s: Float64Array, i: number, j: number): number {
   let product = 1;
   for (let k = 0; k < s.length; k++) if (k !== i && k !== j) product *= s[k]!;
   return product;
@@ -83,7 +83,7 @@ const cofactorsOp = defineHost({
     const out = new Float64Array(a!.data.length);
     for (let b = 0; b < countOf(a!.shape) && n > 0; b++) {
       const { s, u, vt, sign } = signedSvd(a!, b);
-      const scaled = u.map((x, at) => x * sign * productBut(s, Math.floor(at / n), -1));
+      const scaled = u.map((x, at) => x * sign * productWithout(s, Math.floor(at / n), -1));
       storeColumns(out, b, n, n, multiplied(n, scaled, vt));
     }
     return [out];
@@ -107,7 +107,7 @@ const cofactorsGradientOp = defineHost({
       for (let i = 0; i < n; i++)
         for (let j = 0; j < n; j++) {
           if (i === j) continue;
-          const others = sign * productBut(s, i, j);
+          const others = sign * productWithout(s, i, j);
           result[i * n + i]! += others * inner[j * n + j]!;
           result[j * n + i]! -= others * inner[i * n + j]!;
         }

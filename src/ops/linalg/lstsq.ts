@@ -78,9 +78,9 @@ const lstsqOp = defineHost<LstsqAttributes>({
           solution[i * n * k + j * k + c] = value;
         });
         for (let r = 0; r < m; r++) {
-          let fitted = 0;
-          for (let j = 0; j < n; j++) fitted += matrix[j * m + r]! * x[j]!;
-          residuals[i * k + c]! += (fitted - right[r]!) ** 2;
+          let solved = 0;
+          for (let j = 0; j < n; j++) solved += matrix[j * m + r]! * x[j]!;
+          residuals[i * k + c]! += (solved - right[r]!) ** 2;
         }
       }
     }

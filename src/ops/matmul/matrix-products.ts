@@ -19,12 +19,12 @@ interface Scale {
 const scaled = (x: Tensor, by: number): Tensor => (by === 1 ? x : mul(x, isFloat(x.dtype) ? by : Math.trunc(by)));
 
 /** beta c + alpha product; c broadcasts to the shape of `product`, and is left out for a beta of 0. */
-function addScaled(operation: string, c: Tensor, product: Tensor, { alpha = 1, beta = 1 }: Scale): Tensor {
-  if (!isBroadcastableTo(c.shape, product.shape))
-    throw new ShapeError(operation, "c", `broadcastable to ${showShape(product.shape)}`, c.describe());
-  requireRepresentable(operation, "alpha", product.dtype, alpha);
-  requireRepresentable(operation, "beta", product.dtype, beta);
-  const right = scaled(product, alpha);
+function addScaled(operation: string, c: Tensor, matmulResult: Tensor, { alpha = 1, beta = 1 }: Scale): Tensor {
+  if (!isBroadcastableTo(c.shape, matmulResult.shape))
+    throw new ShapeError(operation, "c", `broadcastable to ${showShape(matmulResult.shape)}`, c.describe());
+  requireRepresentable(operation, "alpha", matmulResult.dtype, alpha);
+  requireRepresentable(operation, "beta", matmulResult.dtype, beta);
+  const right = scaled(matmulResult, alpha);
   return beta === 0 ? right : add(scaled(c, beta), right);
 }
 
@@ -59,9 +59,9 @@ export function addmv(c: Tensor, a: Tensor, b: Tensor, options: Scale = {}): Ten
 export function addr(c: Tensor, a: Tensor, b: Tensor, { alpha = 1, beta = 1 }: Scale = {}): Tensor {
   requireRank("addr", "a", a, 1);
   requireRank("addr", "b", b, 1);
-  const product = (x: Tensor, y: Tensor): Tensor => mul(unsqueeze(x, 1), y);
-  if (resultType([c, a, b]) !== "bool") return roundedOnce([c, a, b], (z, x, y) => addScaled("addr", z!, product(x!, y!), { alpha, beta }));
-  const outer = product(a, b);
+  const outerOf = (x: Tensor, y: Tensor): Tensor => mul(unsqueeze(x, 1), y);
+  if (resultType([c, a, b]) !== "bool") return roundedOnce([c, a, b], (z, x, y) => addScaled("addr", z!, outerOf(x!, y!), { alpha, beta }));
+  const outer = outerOf(a, b);
   // Products and sums of truth values are and, or.
   const right = alpha === 0 ? mul(outer, false) : outer;
   return beta === 0 ? right : add(c, right);
@@ -95,8 +95,8 @@ export function multiDot(...tensors: Tensor[]): Tensor {
         if (here < cost[i]![j]!) [cost[i]![j], cut[i]![j]] = [here, k];
       }
     }
-  const product = (i: number, j: number): Tensor => (i === j ? matrices[i]! : matmul(product(i, cut[i]![j]!), product(cut[i]![j]! + 1, j)));
-  const whole = product(0, last);
+  const chain = (i: number, j: number): Tensor => (i === j ? matrices[i]! : matmul(chain(i, cut[i]![j]!), chain(cut[i]![j]! + 1, j)));
+  const whole = chain(0, last);
   return reshape(whole, [...(tensors[0]!.rank === 2 ? [whole.shape[0]!] : []), ...(tensors[last]!.rank === 2 ? [whole.shape[1]!] : [])]);
 }
 /** multiDot() by its older name. Reference: torch.chain_matmul. */

@@ -95,7 +95,7 @@ const matmulShape = (operation: string, a: Shape, b: Shape): number[] => [
 ];
 
 /** Inputs a, b, their zero points. */
-const integerProductOp = define({
+const integerMatmulOp = define({
   name: "intMm",
   infer: ([a, b]) => [{ shape: matmulShape("intMm", a!.shape, b!.shape), dtype: "int32" }],
   lower: (g, [a, b, az, bz], _, [out]) => {
@@ -112,7 +112,7 @@ const integerProductOp = define({
 });
 
 /** Inputs a, its scale and zero point, b likewise, the result's. */
-const quantizedProductOp = define<{ readonly dtype: DType }>({
+const quantizedMatmulOp = define<{ readonly dtype: DType }>({
   name: "qlinearMatmul",
   infer: ([a, , , b], { dtype }) => [{ shape: matmulShape("qlinearMatmul", a!.shape, b!.shape), dtype }],
   lower: (g, [a, as, az, b, bs, bz, os, oz], { dtype }, [out]) => {
@@ -162,7 +162,7 @@ export function intMm(a: Tensor, b: Tensor, { aZeroPoint = 0, bZeroPoint = 0 }: 
     asVector("intMm", "aZeroPoint", aZeroPoint, a.dtype, a, a.shape.at(-2)!),
     asVector("intMm", "bZeroPoint", bZeroPoint, b.dtype, b, b.shape.at(-1)!),
   ];
-  return call(integerProductOp, [a, b, ...zeros], undefined);
+  return call(integerMatmulOp, [a, b, ...zeros], undefined);
 }
 
 /**
@@ -182,7 +182,7 @@ export function qlinearMatmul(a: Quantized, b: Quantized, result: QuantizedResul
     ...levelsOf(name, "b", b, b.values.dtype, b.values, columns),
     ...levelsOf(name, "result", result, dtype, a.values, rows),
   ];
-  return call(quantizedProductOp, inputs, { dtype });
+  return call(quantizedMatmulOp, inputs, { dtype });
 }
 
 function resultDType(operation: string, { dtype = "uint8" }: QuantizedResult): DType {

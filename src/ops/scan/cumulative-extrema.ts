@@ -48,7 +48,7 @@ function realKeys(g: GraphBuilder, x: Expr, descending: boolean): Expr {
   return g.elementWiseIf(g.elementWiseIsNan(x, BOOL), number(0xffffffff), ordered);
 }
 
-interface PlaceAttributes {
+interface IndexAttributes {
   readonly axis: number;
   readonly descending: boolean;
   readonly dtype: IndexDType;
@@ -75,7 +75,7 @@ function emitIndices(g: GraphBuilder, keys: Expr, axis: number): Expr {
 }
 
 /** The running extremes and their indices. */
-const runningOp = define<PlaceAttributes>({
+const runningOp = define<IndexAttributes>({
   name: "cummax",
   infer: ([x], { dtype }) => [x!, { shape: x!.shape, dtype }],
   lower: (g, [x], { axis, descending, dtype }) => {

@@ -9,7 +9,7 @@ import { emitErfc } from "./error-functions.ts";
 import { emitLogGamma, lgamma } from "./gamma.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
 
-/** Steps that bring series and fraction to float32's last place wherever they are used. */
+/** Steps that bring series and fraction to float32's last bit wherever they are used. */
 const STEPS = 64;
 /** From here on, near the diagonal, Temme's expansion. */
 const LARGE = 20;

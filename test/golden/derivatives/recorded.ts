@@ -49,7 +49,7 @@ const locate = (c: Case, path: Path): GoldenTensor =>
 export function make(
   c: Case,
   requires: (path: number) => boolean,
-  change: (v: GoldenTensor, place: { readonly path: Path } | { readonly result: number }) => GoldenTensor = (v) => v,
+  change: (v: GoldenTensor, where: { readonly path: Path } | { readonly result: number }) => GoldenTensor = (v) => v,
 ): Made {
   const operands = operandsOf(c);
   const changed = new Map(

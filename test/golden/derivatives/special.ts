@@ -68,16 +68,16 @@ export function judgeSpecial(c: Case, { k, o, g }: SpecialRow): string | null {
   const { leaves, results, seeds } = make(
     c,
     () => true,
-    (v, place) => {
-      if ("result" in place) return k === "seed" ? changedBy("all", v, place.result) : v;
-      const key = JSON.stringify(place.path satisfies Path);
+    (v, where) => {
+      if ("result" in where) return k === "seed" ? changedBy("all", v, where.result) : v;
+      const key = JSON.stringify(where.path satisfies Path);
       const j = order.size;
       order.set(key, j);
       return paths.has(key) && k !== "seed" ? changedBy(k, v, j) : v;
     },
   );
   for (const [i, want] of o.entries()) {
-    // Of equal elements any place is right, and a factor may have another sign.
+    // Of equal elements any index is right, and a factor may have another sign.
     const got = results[i];
     if (c.compare?.[i] === "gauge" || (got !== undefined && !isFloat(got.dtype))) continue;
     const wrong = differs(got ?? null, want);

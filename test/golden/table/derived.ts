@@ -7,7 +7,7 @@ import type { Entry, Result } from "./entry.ts";
 type AnyFunction = (...args: unknown[]) => Result;
 
 /** Where tensors lie and how: the same for all of a run. */
-const PLACES = new Set(["device", "layout", "memory_format", "pin_memory", "requires_grad"]);
+const IGNORED = new Set(["device", "layout", "memory_format", "pin_memory", "requires_grad"]);
 /** Options whose name is ours everywhere. */
 const OPTIONS: Readonly<Record<string, string>> = { dim: "axis", keepdim: "keepDims", eps: "epsilon", padding_idx: "paddingIndex", negative_slope: "slope", lambd: "lambda", min_val: "min", max_val: "max" };
 
@@ -39,7 +39,7 @@ function known(run: () => Result): Result {
 function called(c: Call, count: number, f: AnyFunction): Result {
   const named = c.byName();
   const operands = [...c.positional.slice(0, count), ...named.slice(c.positional.length, count).map(([, v]) => v)].map(plain);
-  const rest = named.slice(count).filter(([name, v]) => v !== null && !PLACES.has(name));
+  const rest = named.slice(count).filter(([name, v]) => v !== null && !IGNORED.has(name));
   if (c.positional.length > Math.max(count, named.length)) throw new Missing("arguments without names");
   if (rest.length === 0) return f(...operands);
   const { options, unread } = watched(Object.fromEntries(rest.map(([name, v]) => [OPTIONS[name] ?? camel(name), plain(v)])));

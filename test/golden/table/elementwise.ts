@@ -16,7 +16,7 @@ function pair(f: Binary, inPlace?: string): Entry {
   };
   return { run: (c) => f(operand(c), other(c)), inPlace: inPlace === undefined ? undefined : (c: Call) => method(c, inPlace, other(c)) };
 }
-/** Operations that take a number at the first place, as PyTorch does. */
+/** Operations that take a number as the first argument, as PyTorch does. */
 const NUMBER_FIRST = new Set(["add", "sub"]);
 /** The first operand: a tensor, as for the method, or a number for some. */
 const operand = (c: Call): dx.Tensor => (NUMBER_FIRST.has(c.case.op) && typeof c.positional[0] !== "string" ? (c.positional[0] as unknown as dx.Tensor) : c.x);

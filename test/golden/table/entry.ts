@@ -9,7 +9,7 @@ export interface Entry {
   readonly run: (call: Call) => Result;
   /** The in-place form, where there is one: changes the first operand. */
   readonly inPlace?: ((call: Call) => void) | undefined;
-  /** The results are places or counts: int64 in PyTorch, int32 here. */
+  /** The results are indices or counts: int64 in PyTorch, int32 here. */
   readonly counts?: boolean;
   /** Inside compile() it is refused: the shape depends on data, or a storage takes another size. */
   readonly dynamic?: boolean;
@@ -29,7 +29,7 @@ export const method = (c: Call, name: string, ...args: unknown[]): void => void 
 /** One line of the table: what is run, and the method that does it in place. */
 export const op = (run: (c: Call) => Result, inPlace?: (c: Call) => void): Entry => ({ run, inPlace });
 
-/** An operation whose results are places or counts. */
+/** An operation whose results are indices or counts. */
 export const counting = (run: (c: Call) => Result): Entry => ({ run, counts: true });
 
 /** An operation whose result's shape depends on data. */

@@ -3,7 +3,7 @@ import * as dx from "../../../src/index.ts";
 import type { Call } from "../call.ts";
 import { op, type Entry, type Table } from "./entry.ts";
 
-/** Places as a tensor are read: here the caller says toArraySync(). */
+/** Indices as a tensor are read: here the caller says toArraySync(). */
 const sections = (c: Call): number | readonly number[] => { const v = sectionsOf(c); return v instanceof dx.Tensor ? c.recorded(v) : v; };
 const sectionsOf = (c: Call): number | readonly number[] | dx.Tensor => (c.get("indices", "sections", "indices_or_sections", "split_size_or_sections") ?? c.positional[1]) as number | dx.Tensor;
 const variadic = (f: (...tensors: dx.Tensor[]) => dx.Tensor | dx.Tensor[]): Entry => op((c) => f(...c.several()));

@@ -194,8 +194,8 @@ describe("other names of options", () => {
   it("has a row for each name that there is", () => {
     const pairs = new Set<string>();
     for (const kind of Object.values(kinds)) for (const [other, own] of Object.entries(kind.aliases ?? {})) pairs.add(`${other} ${own}`);
-    const rooms = readFileSync(new URL("../../../src/public/kinds.generated.ts", import.meta.url), "utf8");
-    for (const [, text = "{}"] of rooms.matchAll(/\["fields",\{[^}]*\},(\{[^}]*\})\]/g))
+    const generated = readFileSync(new URL("../../../src/public/kinds.generated.ts", import.meta.url), "utf8");
+    for (const [, text = "{}"] of generated.matchAll(/\["fields",\{[^}]*\},(\{[^}]*\})\]/g))
       for (const [other, own] of Object.entries(JSON.parse(text) as Record<string, string>)) pairs.add(`${other} ${own}`);
     expect(pairs.size).toBeGreaterThan(40);
     const called = new Set(["collate collateFn", ...rows.map(([other, own]) => `${other} ${own}`)]);

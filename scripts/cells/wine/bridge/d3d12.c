@@ -1,4 +1,4 @@
-/* Windows half of the d3d12 bridge, put in the place of Wine's own d3d12.dll.
+/* Windows half of the d3d12 bridge, which replaces Wine's own d3d12.dll.
  *
  * It finds its Linux half (d3d12.so) through Wine's unix-call interface, asks
  * DXGI for the adapter's LUID (vkd3d must report the same one, since DirectML
