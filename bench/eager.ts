@@ -1,4 +1,4 @@
-/** The cost of one eager call: a chain of dependent adds of 16 elements, beside TensorFlow.js' cpu backend. */
+/** The cost of one eager call: a chain of dependent adds of 16 elements, compared with TensorFlow.js' cpu backend. */
 import { performance } from "node:perf_hooks";
 import type * as tfjs from "@tensorflow/tfjs-core";
 import * as dx from "dxtensor";

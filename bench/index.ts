@@ -17,7 +17,7 @@ export interface Row {
   readonly value: number;
   readonly unit: string;
   /** What it is compared with in the same run. */
-  readonly beside?: { readonly name: string; readonly value: number } | undefined;
+  readonly reference?: { readonly name: string; readonly value: number } | undefined;
   readonly ratio?: number | undefined;
   readonly note?: string | undefined;
 }
@@ -86,31 +86,31 @@ async function main(): Promise<void> {
   const wants = (name: string): boolean => name.includes(values.filter);
   const rows: Row[] = [];
   const add = (row: Row): void => {
-    rows.push({ ...row, ratio: row.beside === undefined ? undefined : row.value / row.beside.value });
+    rows.push({ ...row, ratio: row.reference === undefined ? undefined : row.value / row.reference.value });
     if (values.json !== "-") console.error(`  ${row.name}: ${row.value.toPrecision(3)} ${row.unit}`);
   };
   if (peakNow() === null && values.json !== "-") console.error("no peak to compare with: kernel_bench is not built");
-  /** Beside the peak of the same seconds: that of a virtual machine halves when its processors come to share a core. */
+  /** With the peak of the same seconds: a virtual machine's halves when its CPUs share a core. */
   const addKernel = (name: string, rounds: readonly Round[]): void => {
     const { value, peak } = middle(rounds);
-    add({ name, value, unit: "GFLOP/s", beside: peak === null ? undefined : { name: "FMA peak, all cores", value: peak } });
+    add({ name, value, unit: "GFLOP/s", reference: peak === null ? undefined : { name: "FMA peak, all cores", value: peak } });
   };
 
   if (wants("eager add")) {
     const tfjs = await tfjsChain();
     if (tfjs === null && values.json !== "-") console.error("no TensorFlow.js to compare with: npm ci installs it");
-    const beside = tfjs === null ? undefined : { name: "TensorFlow.js cpu", value: tfjs * 1e6 };
+    const reference = tfjs === null ? undefined : { name: "TensorFlow.js cpu", value: tfjs * 1e6 };
     add({
       name: "eager add of 16 elements, dependent chain, disposed",
       value: eagerChain(device, true) * 1e6,
       unit: "us per call",
-      beside,
+      reference,
     });
     add({
       name: "eager add of 16 elements, dependent chain, nothing disposed",
       value: eagerChain(device, false) * 1e6,
       unit: "us per call",
-      beside,
+      reference,
     });
   }
   for (const n of [256, 1024, 2048]) if (wants(`gemm ${n}`)) addKernel(`gemm ${n} float32`, gemm(device, n, peakNow));
@@ -126,13 +126,13 @@ async function main(): Promise<void> {
       name: "training step of the quickstart's network, batch 64, compiled",
       value: compiled * 1e3,
       unit: "ms",
-      beside: { name: "eager", value: eager * 1e3 },
+      reference: { name: "eager", value: eager * 1e3 },
     });
   }
   if (wants("import")) {
     const { imported, first } = startUp();
-    add({ name: "import of the package, a fresh process", value: imported, unit: "ms", beside: { name: "the goal", value: 150 } });
-    add({ name: "first operation after it, on cpu", value: first, unit: "ms", beside: { name: "the goal", value: 1000 } });
+    add({ name: "import of the package, a fresh process", value: imported, unit: "ms", reference: { name: "the goal", value: 150 } });
+    add({ name: "first operation after it, on cpu", value: first, unit: "ms", reference: { name: "the goal", value: 1000 } });
   }
   if (wants("memory")) add({ name: "memory: resident set after all of this", value: process.memoryUsage.rss() / 2 ** 20, unit: "MiB" });
 
@@ -161,8 +161,8 @@ async function main(): Promise<void> {
         measurement: r.name,
         value: Number(r.value.toPrecision(4)),
         unit: r.unit,
-        beside: r.beside?.name ?? "",
-        "its value": r.beside === undefined ? "" : Number(r.beside.value.toPrecision(4)),
+        reference: r.reference?.name ?? "",
+        "its value": r.reference === undefined ? "" : Number(r.reference.value.toPrecision(4)),
         ratio: r.ratio === undefined ? "" : Number(r.ratio.toPrecision(3)),
       })),
     );

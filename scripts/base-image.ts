@@ -15,7 +15,7 @@ ${Object.entries(suites)
   .join("\n")}
 
   --mirror URL   the Debian mirror (else DXTENSOR_DEBIAN_MIRROR, a URL or bullseye=URL,sid=URL; else apt's own, else deb.debian.org)
-  --refresh      make it anew, also when the engine or the cache (the cache folder's dxtensor/base) has it
+  --refresh      build it again, even if the engine or the cache (the cache folder's dxtensor/base) has it
   --json         one line of JSON for each on stdout
   --help         this text`;
 

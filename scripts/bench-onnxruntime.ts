@@ -13,9 +13,9 @@ import { runInCell, statusOf } from "./cells/wine/run.ts";
 
 const help = `npm run bench:onnxruntime [-- OPTIONS]
 
-Times ONNX Runtime's DirectML provider beside dxtensor, eager and compiled, on the same DirectML.dll and the same device, in the Wine cell
-(made when it is missing; root). Writes docs/benchmarks/onnxruntime.md. Without a GPU the device is a Vulkan driver on the processor: ratios say
-something of the libraries, times nothing of a GPU.
+Times ONNX Runtime's DirectML provider and dxtensor, eager and compiled, on the same DirectML.dll and the same device, in the Wine cell
+(made when it is missing; root). Writes docs/benchmarks/onnxruntime.md. Without a GPU the device is a Vulkan driver on the CPU: ratios compare
+the libraries; times say nothing about a GPU.
 
   --seconds N    for each case (default 3)
   --node N       node.exe 20, 22 or 24 (default 24)

@@ -7,7 +7,7 @@ import { buildVulkan, vulkanFolder, vulkanLibraries } from "./vulkan/build.ts";
 const help = `npm run build:vulkan [-- OPTIONS]
 
 Builds libdxcore.so and libd3d12.so with the interface of WSL's libraries over libvkd3d and any Vulkan driver, into
-build/vulkan, where the library looks for them on a Linux machine that is no WSL. libvkd3d (LGPL) comes from Debian's
+build/vulkan, where the library looks for them on Linux machines other than WSL. libvkd3d (LGPL) comes from Debian's
 archive into ~/.cache/dxtensor, without root, checked against pinned digests. docs/vulkan.md says more.
 
   --vkd3d FOLDER  take libvkd3d from this prefix: include/ and lib/libvkd3d.a (also: DXTENSOR_VKD3D)

@@ -16,13 +16,13 @@ import { ensureZigTools } from "./lib/zig.ts";
 
 const help = `npm run build:windows [-- OPTIONS]
 
-Cross-compiles for Windows x64: dxtensor.node and dxtensor_software.dll into prebuilds/win32-x64, where the library looks for them there, and the
+Cross-compiles for Windows x64: dxtensor.node and dxtensor_software.dll into prebuilds/win32-x64, where the library looks for them on Windows, and the
 test programs into build/windows. Quick when nothing changed. Needs mingw-w64 (Debian, Ubuntu: g++-mingw-w64-x86-64-posix); on Windows itself
-npm run build does it. For arm64 (prebuilds/win32-arm64, build/windows-arm64) the compiler is zig's, which is fetched into the cache.
+use npm run build. For arm64 (prebuilds/win32-arm64, build/windows-arm64) the compiler is zig's, which is fetched into the cache.
 
   --arch NAME  x64 or arm64 (x64)
   --runtime    leave the test programs out
-  --fresh      configure anew
+  --fresh      configure again
   --json       one line of JSON on stdout: {ok, files, programs} or {ok, code, message, hint}
   --help       this text`;
 

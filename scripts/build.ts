@@ -14,9 +14,9 @@ const help = `npm run build [-- native | ts] [--runtime]
 
 Builds what is out of date: the addon with its libraries and test programs, and the TypeScript.
 
-  native     only the former (npm run build:native)
-  ts         only the latter (npm run build:ts)
-  --runtime  of the former only what runs: no test programs
+  native     only the addon, libraries and test programs (npm run build:native)
+  ts         only the TypeScript (npm run build:ts)
+  --runtime  no native test programs
   --help     this text`;
 
 /** A cache of another source folder, as after moving the repository, makes CMake refuse. */

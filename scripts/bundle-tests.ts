@@ -11,11 +11,11 @@ const help = `node scripts/run.mjs bundle-tests --out FOLDER [OPTIONS]
 Bundles the tests in TypeScript with the library, into FOLDER. There \`node FOLDER/run.mjs\` runs them (--help says how) with nothing but Node.
 Tests of the repository itself (its scripts, its package) are left out and named in FOLDER/manifest.json.
 
-  --out FOLDER       where to; what an earlier bundle left there is replaced
-  --native FOLDER    takes the addon and the software adapter from there, as a package carries them (default: none; then DXTENSOR_NATIVE
+  --out FOLDER       the target folder; files of an earlier bundle are replaced
+  --native FOLDER    takes the addon and the software adapter from there, as in a package (default: none; then DXTENSOR_NATIVE
                      names the addon)
-  --own-native       the same from this machine's build
-  --platform NAME    whose they are: linux-x64, win32-x64 (default: this machine's)
+  --own-native       takes them from this machine's build
+  --platform NAME    their platform: linux-x64, win32-x64 (default: this machine's)
   --json             one line of JSON on stdout: {ok, folder, files, leftOut} or {ok, code, message, hint}
   --help             this text`;
 
@@ -127,7 +127,7 @@ export async function bundleTests(
   await library.write({ file: join(folder, "dist", "index.js"), format: "esm", keepNames: true });
   await library.close();
 
-  // ctrf reads its schema from beside the file that it is in, which is run.mjs.
+  // ctrf reads its schema from the folder of the file that contains it, which is run.mjs.
   for (const schema of readdirSync(at("node_modules", "ctrf", "dist")).filter((name) => name.startsWith("ctrf-schema-")))
     cpSync(at("node_modules", "ctrf", "dist", schema), join(folder, schema));
   cpSync(at("test"), join(folder, "test"), { recursive: true, filter: (path) => !path.endsWith(".ts") });

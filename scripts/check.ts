@@ -17,14 +17,14 @@ import { softwareName } from "./lib/native-files.ts";
 
 const help = `npm run check [-- OPTIONS]
 
-Looks at what changed since the branch left main, and at what is not committed: types of everything; lint and formatting of the changed files;
+Checks what changed since the branch left main, and what is not committed: types of everything; lint and formatting of the changed files;
 generated files; the test files that the change touches, nearest first, as many as fit into the time; the C++ test programs whose sources changed.
-It aims at two minutes. npm test is what has to pass before a change lands.
+It aims at two minutes. npm test must pass before a change lands.
 
   --base REF      what changed since the branch left REF (default: origin/main, else main)
   --seconds N     of test files' usual times, on one core (default: 80 for each core)
   --all           all test files that the change touches
-  --list          says what would run; runs nothing
+  --list          prints what would run; runs nothing
   --json          one line of JSON on stdout: {ok, passed, failed, changed, steps, tests, left, programs}; the rest goes to stderr
   --help          this text`;
 

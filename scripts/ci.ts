@@ -17,13 +17,13 @@ beginning at another one each day, until the minutes are over. That is .ci/run, 
   --all           every suite, however long it takes
   --list          the table; runs nothing
   --dry-run       what would run, when, and why; runs nothing
-  --minutes N     the others begin before so many are over (DXTENSOR_CI_MINUTES, else 40); what changed may take the run to twice that
+  --minutes N     the others start only in the first N minutes (DXTENSOR_CI_MINUTES, else 40); suites that changed may take twice that
   --base REF      what changed since the branch left REF, instead of the last day
   --date DATE     the day of the rotation, as 2026-11-27 (default: today, UTC)
   --json          one line of JSON on stdout: of --list the suites; of --dry-run {since, runs, left, ends}; else {ok, passed, failed, ran, skipped}
   --help          this text
 
-A failed test makes the exit status 1. A suite for which the machine lacks something (docker, the package archive, root) is left out, and said so.
+A failed test makes the exit status 1. A suite that needs something that the machine lacks (docker, the package archive, root) is left out and named.
 The last line is "N passed, N failed". With CI set, programs that are missing are installed by apt.`;
 
 const listed = (s: Suite) => ({ ...s, limit: limitOf(s) });

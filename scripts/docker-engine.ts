@@ -6,10 +6,10 @@ import { ensureEngine, stopEngine } from "./tools/docker/serve.ts";
 
 const help = `node scripts/run.mjs docker-engine [start | stop | status] [OPTIONS]
 
-  start    an engine that answers is used as it is; where none does, as root, Debian's docker.io is installed if it is
-           missing and started without systemd (the default verb)
-  stop     ends the engine that start has started, never another one
-  status   says what answers; status 1 when nothing does
+  start    uses the engine that answers. If none does, and as root: installs Debian's docker.io if it is missing, and
+           starts it without systemd (the default verb)
+  stop     stops the engine that start has started, never another one
+  status   prints which engine answers; status 1 if none does
 
   --json   one line of JSON on stdout
   --help   this text

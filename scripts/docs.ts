@@ -12,15 +12,15 @@ import { pytorchPage, tfjsPage } from "./site/names.ts";
 const help = `npm run docs [-- OPTIONS]
 
 Builds the site of the documents into build/site/dist: the pages of docs and examples, the API reference of the package's declarations, and
-the tables of names and errors, which are made of the sources. Fails for a link that leads nowhere.
+the tables of names and errors, which are generated from the sources. Fails on a dead link.
 
-  --serve      serves the site when it is built, until Ctrl-C
-  --port N     at this port (4173)
-  --base PATH  path that the site will lie under (/)
+  --serve      serves the built site until Ctrl-C
+  --port N     the port (4173)
+  --base PATH  base path of the site (/)
   --help       this text`;
 
 const site = at("build", "site");
-/** Beside the pages, and no part of them. */
+/** Next to the pages, and no part of them. */
 const left = ["sample-report", "api"];
 
 /** VitePress and TypeDoc, by a lock file of their own: nobody who builds or tests needs them. */

@@ -12,7 +12,7 @@ with --to directml. Its options:
   --from PATH     take it from libdirectml.so, from the wheel, or from a folder that holds one of them
   --sha256 HEX    accept the library with this digest instead of the pinned one
   --to FOLDER     put it elsewhere
-  --force         replace what is there even if it is right
+  --force         replace the present library even if it is the right one
   --json          one line of JSON on stdout
   --help          this text`;
 

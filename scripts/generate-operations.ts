@@ -85,8 +85,8 @@ function functionalText(families: Families, kinds: Kinds): string {
 /** Functions that become methods, `x as y` under another name; whether they run code of the user's. */
 type Methods = readonly (readonly [file: string, names: readonly string[], runsCode: boolean])[];
 
-/** The tensor's, beside the families'. */
-const besides: Methods = [
+/** Methods of the tensor that no family defines. */
+const tensorMethods: Methods = [
   ["autograd/backward.ts", ["backward"], true],
   ["core/print.ts", ["format", "formatSync", "print"], false],
 ];
@@ -162,13 +162,13 @@ function methodsText(families: Families, kinds: Kinds): string {
   const head = [
     `import { assign } from "../../dispatch/dispatch.ts";`,
     ...checks("../"),
-    ...methodImports(besides, "../../"),
+    ...methodImports(tensorMethods, "../../"),
     ...importsOf(withMethods, "../"),
   ];
-  return `${header}${head.join("\n")}\n\nexport const forms = {\n${[...rows, ...methodRows(kinds, besides)].join("\n")}\n};\n`;
+  return `${header}${head.join("\n")}\n\nexport const forms = {\n${[...rows, ...methodRows(kinds, tensorMethods)].join("\n")}\n};\n`;
 }
 
-/** Functions beside the operations; whether they run code of the user's. */
+/** Functions that are no operations; whether they run code of the user's. */
 const others: readonly (readonly [file: string, names: readonly string[], runsCode: boolean])[] = [
   ["autograd/grad-mode.ts", ["noGrad", "enableGrad", "setGradEnabled"], true],
   ["autograd/function.ts", ["defineFunction"], true],

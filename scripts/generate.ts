@@ -8,9 +8,9 @@ import { ScriptError, main } from "./tools/project.ts";
 
 const help = `npm run generate [-- OPTIONS]
 
-Writes what is made from native/schema/directml.json: the operator table for C++, and for TypeScript, and the typed graph builder;
-and from src/ops: the package's exports, the tensor's methods and nn.functional. In docs/operators.json it adds new operations and takes out old ones; what
-recorded cases say of them comes by npm run operators.
+Generates from native/schema/directml.json the operator tables for C++ and TypeScript and the typed graph builder, and from src/ops
+the package's exports, the tensor's methods and nn.functional. Adds new operations to docs/operators.json and removes old ones;
+npm run operators writes the results of their recorded cases.
 
   --check  writes nothing, and fails where a file is out of date
   --help   this text`;

@@ -8,10 +8,10 @@ import { main, root, say, script, tool } from "./tools/project.ts";
 
 const help = `npm run lint [-- OPTIONS]
 
-Looks at types, promises, formatting of TypeScript and C++, generated files, the report of public types, and words
+Checks types, promises, formatting of TypeScript and C++, generated files, the report of public types, and words
 to avoid (docs/glossary.md).
 
-  --fix   writes what can be written (npm run format)
+  --fix   fixes what can be fixed automatically (npm run format)
   --help  this text`;
 
 /** Versions of clang-format disagree; 14 is Debian 12's and Ubuntu 22.04's. */

@@ -11,11 +11,11 @@ import { filesOf, readTable, sentenceOf, staleness, tableOf, withNames, type Rec
 
 const help = `npm run operators [-- OPTIONS]
 
-Runs PyTorch's recorded cases on the software adapter, and forward on simulated adapters of older feature levels, and writes what they say of
+Runs PyTorch's recorded cases on the software adapter, and forward on simulated adapters of older feature levels, and writes the results of
 each operation: docs/operators.json, docs/operators.md and the numbers in README.md. Takes a few minutes.
 
   --check  runs everything, writes nothing, and fails where a file is out of date
-  --page   makes docs/operators.md and README.md anew of docs/operators.json, without running a case
+  --page   writes docs/operators.md and README.md from docs/operators.json, without running a case
   --help   this text`;
 
 /** The facts, by a program of the tests. */

@@ -33,14 +33,14 @@ import { recipe } from "./cells/wine/recipe.ts";
 const help = `npm run pack:gpu -- --out FOLDER [OPTIONS]
 
 Packs the Vulkan runtime, Microsoft's libdirectml.so, the library, its tests as plain programs, the quickstart, the bench and its peers into
-FOLDER/core.tar.xz, Node into FOLDER/node.tar.xz, and puts start.sh beside them. On a Linux x64 machine with a GPU's Vulkan driver,
+FOLDER/core.tar.xz, Node into FOLDER/node.tar.xz, and puts start.sh next to them. On a Linux x64 machine with a GPU's Vulkan driver,
 \`sh start.sh\` unpacks them and runs everything; docs/gpu.md says more.
 
-  --out FOLDER    where to
+  --out FOLDER    the target folder
   --windows       also the Wine cell with Microsoft's DirectML.dll, trimmed, and the library's Windows build, into FOLDER/windows.tar.xz, and
                   node.exe into FOLDER/windows-node.tar.xz (root; the cell is made when it is missing)
-  --small         then runs start.sh --small here, over Mesa's driver for processors; its report goes into FOLDER/results
-  --node VERSION  the Node that travels (default: 22)
+  --small         then runs start.sh --small here, on Mesa's CPU driver; its report goes into FOLDER/results
+  --node VERSION  the Node to pack (default: 22)
   --help          this text`;
 
 /** An archive has to pass where files of 50 MiB do. */

@@ -19,17 +19,17 @@ import { checkBundlers, checkNode, checkOldSystem, checkScripts, checkTypes, ins
 
 const help = `npm run release -- --dry-run | --publish [OPTIONS]
 
-Builds the packages of a release that this machine can build, packs them into build/packages, and checks them: what glibc and which
-libraries the binaries ask for, sizes and start-up, types, and small programs installed from the tarballs into an empty folder, offline, on
+Builds the packages of a release that this machine can build, packs them into build/packages, and checks them: which glibc and
+libraries the binaries need, sizes and start-up, types, and small programs installed from the tarballs into an empty folder, offline, on
 Node 20, 22, 24 and 26, as ES module and CommonJS, through each bundler, in jest, in
 Next's server build and from an archive as Electron's packers make it, and in a system with glibc 2.31 (needs root).
-That for Windows runs under its own node.exe in the Wine cell (needs root; verify:windows makes the same cell); of that for Windows on arm64
-the files are read.
+The package for Windows runs under its own node.exe in the Wine cell (needs root; verify:windows makes the same cell); the files of the package for Windows on
+arm64 are only read.
 
   --dry-run       publish nothing
   --publish       then publish all of them, the main package last, with provenance: in a CI job whose identity npm trusts (docs/releases.md)
   --only NAMES    these platform packages only, such as linux-x64,vulkan-linux-x64
-  --own           this machine's own build instead of one against glibc 2.31: for tests; what is packed runs here
+  --own           this machine's own build instead of one against glibc 2.31, for tests
   --short         Node 20 and 26 (Windows: 24), one bundler, not Next
   --no-check      build and pack only
   --out FOLDER    where the tarballs go (build/packages)

@@ -12,7 +12,7 @@ import { verdictOf, type Exit, type Sample } from "./soak/verdict.ts";
 const help = `npm run soak [-- OPTIONS]
 
   --minutes N    how long (default: 5)
-  --seed N       of the order of what is done (default: 1)
+  --seed N       seed of the order of actions (default: 1)
   --json [FILE]  write the result as JSON (default: standard output, and no progress)
   --help         this text
 

@@ -16,10 +16,10 @@ import { softwareName } from "./lib/native-files.ts";
 const help = `npm run test:sanitizers [-- address | thread] [--minutes N]
 
 Runs the native test programs under AddressSanitizer with UndefinedBehaviorSanitizer, and under ThreadSanitizer, against the software adapter built
-the same way; without a name under both. Under the former also the addon inside Node: random calls, and those tests in TypeScript that reach
+the same way; without a name under both. AddressSanitizer also runs the addon inside Node: random calls, and the tests in TypeScript that reach
 most of it.
 
-  --minutes N  then N minutes of native/dml under many threads in each build, every run with another seed; and more random calls of the addon
+  --minutes N  then runs native/dml under many threads for N minutes in each build, each run with another seed; and more random calls of the addon
   --help       this text`;
 
 type Name = "address" | "thread";

@@ -11,7 +11,7 @@ const help = `npm run test:vulkan [-- OPTIONS]
 Builds libdxcore.so and libd3d12.so over Vulkan, and tests them: the ABI against Microsoft's headers, structures by value,
 events, private data, reference counts, adapters, the rewriting of Microsoft's shaders, nothing alive at the end.
 
-  --driver NAME  "lavapipe" (default: Mesa's driver on the processor, fetched when it is missing) or "system"
+  --driver NAME  "lavapipe" (default: Mesa's CPU driver, fetched if it is missing) or "system"
   --help         this text`;
 
 await main(async () => {

@@ -10,7 +10,7 @@ import { conformance, libraryTests, runtimeSteps, trainingSteps } from "./cells/
 const help = `npm run verify:linux [-- OPTIONS]
 
 Runs the project on Microsoft's libdirectml.so (feature level 6.2), over the Vulkan runtime and Mesa's lavapipe, which is
-a Vulkan driver on the processor. What is missing is built and fetched first, without root: build:vulkan, fetch:directml,
+a Vulkan driver on the CPU. Builds and fetches first what is missing, without root: build:vulkan, fetch:directml,
 lavapipe. Runs the ABI suite, the runtime's own tests, the tests in TypeScript on Node 20, 22, 24 and 26, the quickstart's
 training on both libraries, the comparison of every operator (dxtensor verify), and looks for leaks.
 
@@ -18,7 +18,7 @@ training on both libraries, the comparison of every operator (dxtensor verify), 
   --prepare      builds and fetches what is missing, and runs nothing
   --only PART    only the steps whose name contains it: runtime, tests, training, verify, container
   --driver NAME  "lavapipe" (default) or "system": the machine's own Vulkan drivers, a GPU's too
-  --container    also in a container of Debian 11, whose C library is Ubuntu 20.04's
+  --container    also in a container of Debian 11, which has Ubuntu 20.04's C library
   --json         one line of JSON on stdout: {ok, passed, failed, skipped, report}; the rest goes to stderr
   --help         this text
 

@@ -19,13 +19,13 @@ import { runInCell, statusOf } from "./cells/wine/run.ts";
 const help = `npm run verify:windows [-- OPTIONS]
 
 Makes what is missing (the build for Windows, the Wine cell), then runs in the cell, on Microsoft's DirectML.dll and on our software adapter's DLL:
-the ABI suite and the kernels' tests, the tests in TypeScript under Windows' node.exe 20, 22 and 24, training beside cpu, and dxtensor verify.
+the ABI suite and the kernels' tests, the tests in TypeScript under Windows' node.exe 20, 22 and 24, training compared with cpu, and dxtensor verify.
 Needs root (the cell is a chroot). The last line is "N passed, M failed".
 
   --quick        the set that CI runs: one node.exe, the shorter tests
   --node MAJOR   only this node.exe: 20, 22 or 24
-  --only TEXT    only the steps whose name contains it; may be given more than once
-  --list         names the steps
+  --only TEXT    only the steps whose name contains it; may be repeated
+  --list         lists the steps
   --json         one line of JSON on stdout: {ok, passed, failed, skipped, report, versions, steps}; the rest goes to stderr
   --help         this text
 

@@ -7,25 +7,25 @@ import { cellFolder } from "./cells/wine/recipe.ts";
 
 const help = `node scripts/run.mjs wine COMMAND [OPTIONS]
 
-  make                    makes the cell, or what of it is out of date (root; about a minute, 250 MB to fetch, 1.5 GB on disk)
+  make                    makes the cell, or the parts that are out of date (root; about a minute, 250 MB to fetch, 1.5 GB on disk)
   run -- PROGRAM ARGS...  runs a Windows program (node.exe script.js) in the current folder, which it sees as Z:\\work
   image [NAME]            the same as a container image (default: dxtensor-wine)
-  versions                what is in it
+  versions                the versions of the programs in it
   clean                   removes it
 
   --node 20|22|24         run: which node.exe (default 24)
   --timeout SECONDS       run: stops the program then, with status 124
-  --env NAME=VALUE        run: a variable for the program, which sees no others of yours; may be given more than once
+  --env NAME=VALUE        run: an environment variable for the program, which gets no others; may be repeated
   --mount FOLDER          run: show this folder instead of the current one
   --mirror URL            make: a Debian mirror (else DXTENSOR_DEBIAN_MIRROR, else apt's own)
-  --fresh                 make: everything anew
+  --fresh                 make: starts from nothing
   --json                  make, image, versions, clean: one line of JSON
   --help                  this text
 
-It lies in DXTENSOR_CELL, else in the folder wine of the cache (DXTENSOR_CACHE, $XDG_CACHE_HOME/dxtensor, ~/.cache/dxtensor). run passes exit status, input and output through: 139 is an access
+The cell is in DXTENSOR_CELL, else in the folder wine of the cache (DXTENSOR_CACHE, $XDG_CACHE_HOME/dxtensor, ~/.cache/dxtensor). run passes exit status, input and output on: 139 is an access
 violation, 134 an abort, 124 the time limit, 127 not found, 125 any other status over 255.
-DXTENSOR_CELL_DEVICE_HR=887a0004 (by --env) is a machine without Direct3D 12, DXTENSOR_CELL_REMOVE_AFTER=20 removes the device after so many
-submissions, DXTENSOR_CELL_TRACE=1 tells of every device that is made.`;
+DXTENSOR_CELL_DEVICE_HR=887a0004 (by --env) simulates a machine without Direct3D 12, DXTENSOR_CELL_REMOVE_AFTER=20 removes the device after 20
+submissions, DXTENSOR_CELL_TRACE=1 prints every device that is created.`;
 
 function variables(texts: readonly string[]) {
   return Object.fromEntries(

@@ -77,7 +77,7 @@ if [ -z "$version" ]; then
     if $json; then
         echo '{"ok":true,"wsl":null,"problems":[]}'
     else
-        echo "This is no WSL (kernel ${kernel:-unknown}). What it has for DirectML: npx dxtensor doctor"
+        echo "This is not WSL (kernel ${kernel:-unknown}). To see what it has for DirectML: npx dxtensor doctor"
     fi
     exit 3
 fi
@@ -98,7 +98,7 @@ if [ -z "$container" ]; then
     fi
     ver=$(windows cmd.exe /c ver | grep -oE '[0-9]+\.[0-9]+\.[0-9]{4,}(\.[0-9]+)?' | head -n 1)
     windows_version=${ver:-$windows_version}
-    fact Windows "${windows_version:-could not be asked}"
+    fact Windows "${windows_version:-unknown: Windows did not answer}"
     answer=$(windows powershell.exe -NoProfile -NonInteractive -Command \
         'Get-CimInstance Win32_VideoController | Select-Object Name,DriverVersion | ConvertTo-Json')
     if [ -n "$answer" ]; then
@@ -107,7 +107,7 @@ if [ -z "$container" ]; then
         mapfile -t drivers < <(printf '%s\n' "$answer" | grep -oE '"DriverVersion": *("[^"]*"|null)' | sed -E 's/"DriverVersion": *"?([^"]*)"?/\1/')
         for i in "${!gpus[@]}"; do fact GPU "${gpus[$i]}, driver ${drivers[$i]:-unknown}"; done
     else
-        fact GPU 'Windows could not be asked'
+        fact GPU 'unknown: Windows did not answer'
     fi
 fi
 
@@ -127,8 +127,8 @@ fi
 fact /dev/dxg "$dxg"
 
 folders=()
-IFS=: read -ra given <<<"${DXTENSOR_LIBRARY_FOLDER:-}"
-for folder in "${given[@]}" "$package/directml"; do [ -z "$folder" ] || folders+=("$folder"); done
+IFS=: read -ra named <<<"${DXTENSOR_LIBRARY_FOLDER:-}"
+for folder in "${named[@]}" "$package/directml"; do [ -z "$folder" ] || folders+=("$folder"); done
 [ -e "$root/dev/dxg" ] && folders+=(/usr/lib/wsl/lib)
 library libdxcore.so DXCoreCreateAdapterFactory "${folders[@]}"
 dxcore=$state
@@ -149,7 +149,7 @@ else
     fact Node "${node_version#v}"
     IFS=. read -r major minor _ <<<"${node_version#v}"
     if ! { [ "${major:-0}" -gt 22 ] || { [ "${major:-0}" -eq 22 ] && [ "$minor" -ge 9 ]; } || { [ "${major:-0}" -eq 20 ] && [ "$minor" -ge 17 ]; }; }; then
-        problem node.old "Node ${node_version#v} is not supported: 20.17, 22.9 or later is." 'wsl/provision.sh'
+        problem node.old "Node ${node_version#v} is not supported; 20.17, 22.9 and later are." 'wsl/provision.sh'
     fi
 fi
 
@@ -157,7 +157,7 @@ fi
 
 update='in PowerShell: wsl --update; wsl --shutdown'
 
-# Why WSL 2 shows no GPU, from the surest reason to the vaguest.
+# Why WSL 2 has no GPU: the most certain reason first.
 missing_device() {
     local off='' profile real=0 i why
     [ "$(ini "$root/etc/wsl.conf" gpu enabled)" = false ] && off=/etc/wsl.conf
@@ -173,7 +173,7 @@ missing_device() {
     fi
     IFS=. read -r _ _ build _ <<<"$windows_version"
     if [ -n "${build:-}" ] && [ "$build" -lt 19044 ]; then
-        problem wsl.windowsOld "Windows build $build gives WSL no GPU: 19044 (Windows 10 21H2) or Windows 11 does." \
+        problem wsl.windowsOld "Windows build $build gives WSL no GPU; WSL needs 19044 (Windows 10 21H2) or Windows 11." \
             'update Windows: start ms-settings:windowsupdate'
         return
     fi
@@ -190,7 +190,7 @@ missing_device() {
         problem wsl.driverMissing "Windows has no GPU driver (${gpus[*]:-no display adapter})." \
             "install the GPU maker's driver on Windows, never one inside WSL; then in PowerShell: wsl --shutdown"
     else
-        problem wsl.deviceMissing 'WSL 2 shows no GPU: there is no /dev/dxg.' \
+        problem wsl.deviceMissing 'WSL 2 has no GPU: there is no /dev/dxg.' \
             "install the GPU maker's current driver on Windows; then $update"
     fi
 }
@@ -199,7 +199,7 @@ run='docker run --device /dev/dxg -v /usr/lib/wsl:/usr/lib/wsl:ro -e LD_LIBRARY_
 fatal=false
 if [ -n "$container" ]; then
     if [[ $dxg != there* ]]; then
-        problem container.deviceMissing "The container was not given WSL's GPU: there is no /dev/dxg in it." "$run"
+        problem container.deviceMissing "The container does not have WSL's GPU: it has no /dev/dxg." "$run"
         fatal=true
     elif [ "$dxcore/$d3d12" != ok/ok ]; then
         problem container.librariesMissing "The container has /dev/dxg, but not WSL's libraries in /usr/lib/wsl/lib." "$run"
@@ -223,13 +223,13 @@ elif [ "$dxcore/$d3d12" != ok/ok ]; then
 fi
 if ! $fatal && [ "$directml" != ok ]; then
     if [ "$directml" = missing ]; then
-        problem directml.missing "Microsoft's libdirectml.so, which neither WSL nor Linux brings, is missing." 'npm run fetch:directml'
+        problem directml.missing "Microsoft's libdirectml.so is missing; neither WSL nor Linux includes it." 'npm run fetch:directml'
     else
         problem directml.wrong "$directml_path can't be used: $directml." 'npm run fetch:directml'
     fi
 fi
 
-# Only the attempt shows what the driver does; it runs in a process of its own, which the driver may end.
+# Only using a device shows whether the driver works. A separate process does so: the driver may crash it.
 if [ -n "$node" ] && [ -e "$root$package/dist/bundle/cli.js" ]; then
     tried='' tried_name=''
     field() { printf '%s' "$1" | sed -nE "s/.*\"$2\":\"(([^\"\\\\]|\\\\.)*)\".*/\1/p"; }
@@ -243,14 +243,14 @@ if [ -n "$node" ] && [ -e "$root$package/dist/bundle/cli.js" ]; then
                 [ -z "$why" ] || problem adapter.fails "$tried ($(field "$line" name)) does not compute: $why." 'update the GPU driver'
                 tried='';;
         esac
-    # exec: a shell in between would tell of the end of a process that a driver ended.
+    # exec: a shell in between would print a message when a driver crashes the process.
     done < <(exec 2>/dev/null; exec timeout 60 "$node" "$root$package/dist/bundle/cli.js" doctor --probe)
     if [ -n "$tried" ]; then
         fact "$tried" "$tried_name, FAILS: it ended the process"
         problem adapter.fails "$tried ($tried_name) does not compute: it ended the process." 'update the GPU driver'
     fi
 else
-    fact Adapters 'not asked: Node or the built package is missing'
+    fact Adapters 'not tried: Node or the built package is missing'
 fi
 
 # --- the answer

@@ -65,7 +65,7 @@ function Add-Planned([string] $What) {
     Write-Host "provision: would $What"
 }
 
-# Carries a step out and remembers it; with -DryRun it only says so.
+# Runs a step and records it; with -DryRun it only prints it.
 function Invoke-Step([string] $What, [scriptblock] $Body) {
     if ($DryRun) {
         Add-Planned $What
@@ -76,10 +76,10 @@ function Invoke-Step([string] $What, [scriptblock] $Body) {
     & $Body
 }
 
-# Runs wsl.exe; its lines without what older versions leave of UTF-16, and its status.
+# Runs wsl.exe. Returns its lines, without the remains of UTF-16 of older versions, and its status.
 function Invoke-Wsl([string[]] $Arguments) {
     $before = $ErrorActionPreference
-    # What a program writes to stderr is no error of PowerShell's.
+    # PowerShell takes stderr output of a program for an error; it is none.
     $ErrorActionPreference = 'Continue'
     try {
         $lines = & wsl.exe @Arguments 2>&1 | ForEach-Object { "$_".Replace("`0", '').Trim() } | Where-Object { $_ -ne '' }
@@ -103,7 +103,7 @@ function Test-Elevated {
     return ([Security.Principal.WindowsPrincipal] $identity).IsInRole([Security.Principal.WindowsBuiltInRole]::Administrator)
 }
 
-# Distributions by name with their version, from the registry: its text has no encoding to guess.
+# Distributions by name with their version, from the registry, since the encoding of its text is known.
 function Get-Distributions {
     $found = @{}
     $root = 'HKCU:\Software\Microsoft\Windows\CurrentVersion\Lxss'
@@ -164,7 +164,7 @@ function Get-IniValue([string[]] $Lines, [string] $Section, [string] $Key) {
 
 $build = [Environment]::OSVersion.Version.Build
 if ($build -lt 19044) {
-    Exit-WithProblem "Windows build $build gives WSL no GPU: 19044 (Windows 10 21H2) or Windows 11 does." 'Start-Process ms-settings:windowsupdate'
+    Exit-WithProblem "Windows build $build gives WSL no GPU; WSL needs 19044 (Windows 10 21H2) or Windows 11." 'Start-Process ms-settings:windowsupdate'
 }
 $gpus = @(Get-CimInstance -ClassName Win32_VideoController)
 foreach ($gpu in $gpus) { Write-Host "provision: GPU $($gpu.Name), driver $($gpu.DriverVersion)" }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # provision.sh: makes a WSL distribution (or any Debian or Ubuntu) ready for dxtensor: packages, Node, DirectML, groups, library path.
-# Each step looks first and does only what is missing, so it may be run again at any time.
+# Each step checks first, and does only what is missing. So the script may run again at any time.
 set -euo pipefail
 
 usage() {
@@ -50,7 +50,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 changes=()
 fail() { printf 'provision: %s\n      %s\n' "$1" "$2" >&2; exit 1; }
 
-# change WHAT COMMAND...: carries a step out and remembers it; with --dry-run only says it
+# change WHAT COMMAND...: runs a step and records it; with --dry-run it only prints it
 change() {
     local what=$1
     shift
@@ -84,7 +84,7 @@ missing=()
 for package in "${wanted[@]}"; do
     [ "$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)" = 'install ok installed' ] || missing+=("$package")
 done
-# The steps are chained by hand: in a command that is asked for its status, `set -e` does not count.
+# The steps are chained by &&: in a command whose status is tested, `set -e` has no effect.
 install_packages() {
     as_root apt-get -qq update &&
         as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${missing[@]}" >/dev/null
@@ -141,10 +141,10 @@ if $wsl && [ -d "$root/usr/lib/wsl/lib" ] && ! grep -qsx /usr/lib/wsl/lib "$root
     change "tell the dynamic loader of /usr/lib/wsl/lib (/etc/ld.so.conf.d/dxtensor-wsl.conf)" write_path
 fi
 
-# --- what should not be there
+# --- packages that break the GPU
 
 if $wsl; then
-    # A driver for Linux hides the libraries that WSL mounts; nothing is removed by this script.
+    # A GPU driver for Linux hides the libraries that WSL mounts. This script removes nothing.
     driver=$(dpkg-query -W -f '${Status} ${Package}\n' 'nvidia-driver-*' 'libnvidia-compute-*' 2>/dev/null | sed -n 's/^install ok installed //p' | head -n 1 || true)
     [ -z "$driver" ] || printf 'provision: %s is installed here and hides the driver of Windows\n      sudo apt-get remove %s\n' "$driver" "$driver" >&2
 fi
@@ -158,6 +158,6 @@ else
 fi
 if $wsl && ! $dry; then
     echo
-    # What it still finds, such as a driver that is missing on Windows, is no failure of these steps.
+    # Problems that remain, such as a missing driver on Windows, are no failure of these steps.
     wsl/check.sh ${root:+--root "$root"} || true
 fi

@@ -1,5 +1,5 @@
 /**
- * Shaders beside DirectML's operators: the library's own in both forms, what a shader's shape costs (variants.ts), and what a device makes of NaN and
+ * Shaders compared with DirectML's operators: the library's own in both forms, what a shader's shape costs (variants.ts), and what a device makes of NaN and
  * of float16 (exactness.ts). The first call of each tells what making its pipeline takes.
  */
 import { performance } from "node:perf_hooks";
@@ -140,7 +140,7 @@ async function adam(device: dx.Device, form: string, sizes: Sizes, add: Add): Pr
   const name = `adam float32 ${n}, ${form}`;
   const time = await seconds(device, step, sizes.least);
   add({ name: `${name}, with its call`, value: speed(time), unit: "GB/s" });
-  // Beside them are some for numbers, as of the step's count.
+  // There are further ones for numbers, as of the step's count.
   const { dispatches } = step.profileSync();
   const microseconds = dispatches.filter((d) => d.operator === "SHADER").reduce((sum, d) => sum + d.microseconds, 0);
   if (microseconds > 0) add({ name: `${name}, the dispatch alone`, value: speed(microseconds / 1e6), unit: "GB/s" });

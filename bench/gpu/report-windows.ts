@@ -13,7 +13,7 @@ function result({ code, counts, seconds, note }: WindowsStep) {
   return `${how}: ${counts.passed} passed, ${counts.failed} failed, ${seconds.toFixed(0)} s${note ? ` (${note})` : ""}`;
 }
 
-/** Parts of verify that ran beside each other, as one line. */
+/** Parts of verify that ran in parallel, as one line. */
 function gathered(steps: readonly WindowsStep[]): readonly WindowsStep[] {
   const shards = steps.filter(({ key }) => key.startsWith("verify-"));
   const sum = (key: "passed" | "failed") => shards.reduce((n, { counts }) => n + counts[key], 0);
@@ -34,11 +34,11 @@ const oneLine = (text: string) => text.split("\n")[0]!.slice(0, 300);
 /** A part that ran. */
 type Whole = WindowsPart & Required<Pick<WindowsPart, "steps" | "versions">> & { readonly counts: Counts };
 
-/** beside: the figures of bench on libdirectml.so in the same run, if it ran. */
-export function windowsSection({ versions, steps, counts, seconds }: Whole, beside?: Pick<Figures, "kernels"> | null) {
+/** linuxFigures: the figures of bench on libdirectml.so in the same run, if it ran. */
+export function windowsSection({ versions, steps, counts, seconds }: Whole, linuxFigures?: Pick<Figures, "kernels"> | null) {
   const step = (key: string) => steps.find((one) => one.key === key);
   const vulkan = step("vulkan");
-  const linux = new Map((beside?.kernels ?? []).map((k) => [k.name, k.value]));
+  const linux = new Map((linuxFigures?.kernels ?? []).map((k) => [k.name, k.value]));
   const sections = [
     `## DirectML.dll ${versions.directml} under Wine on this GPU`,
     `Windows' node.exe ${versions.node}, the library's Windows build and Microsoft's DirectML.dll ${versions.directml} (feature level 6.4; SHA-256 ${versions.sha256.slice(0, 16)}…, ${versions.isDirectmlRight ? "as pinned" : "**not the one that is pinned**"}) in Wine ${versions.wine} over libvkd3d ${versions.libvkd3d} and this machine's Vulkan driver: ${vulkan?.device ?? "no device"}${vulkan?.driver ? `, driver ${vulkan.driver}` : ""}. ${counts.passed} passed, ${counts.failed} failed, ${seconds.toFixed(0)} s.`,

@@ -109,10 +109,10 @@ function trainingTable(
 }
 
 function kernelTable(kernels: Figures["kernels"], torch: TorchFigures | null | undefined, raw: ReadonlyMap<string, number>) {
-  const beside = new Map((torch?.kernels ?? []).map((k) => [k.name, k.value]));
+  const torchValues = new Map((torch?.kernels ?? []).map((k) => [k.name, k.value]));
   return table(
     ["measurement", "unit", "dxtensor", "DirectML alone", "PyTorch CUDA"],
-    kernels.map((k) => [k.name, k.unit, number(k.value), number(raw.get(k.name)), number(beside.get(k.name))]),
+    kernels.map((k) => [k.name, k.unit, number(k.value), number(raw.get(k.name)), number(torchValues.get(k.name))]),
   );
 }
 

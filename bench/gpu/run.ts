@@ -1,4 +1,4 @@
-// node bench/gpu/run.mjs: on a machine with a GPU, from what scripts/pack-gpu.ts packed: correctness first, then figures beside their peers'.
+// node bench/gpu/run.mjs: on a machine with a GPU, from what scripts/pack-gpu.ts packed: correctness first, then figures with their peers'.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { join, resolve } from "node:path";

@@ -1,5 +1,5 @@
 #!/bin/sh
-# start.sh [OPTIONS]: on a Linux x64 machine with a GPU: unpacks the archives beside it into $DXTENSOR_GPU_ROOT (default /tmp/dxtensor-gpu) and
+# start.sh [OPTIONS]: on a Linux x64 machine with a GPU: unpacks the archives of its folder into $DXTENSOR_GPU_ROOT (default /tmp/dxtensor-gpu) and
 # runs bench/gpu/run.mjs there with the options (--help says which). Needs no network; root for Windows' part only.
 # DXTENSOR_GPU_DRIVER=FOLDER names the folder of the GPU's Vulkan driver; one with an *icd.json file may hold any driver with the libraries
 # that it needs.
@@ -23,7 +23,7 @@ for name in core node windows windows-node; do
     fi
 done
 if [ ! -x "$root/bin/node" ] || [ ! -e "$root/bench/gpu/run.mjs" ]; then
-    echo "start.sh: core.tar.xz and node.tar.xz belong beside this file" >&2
+    echo "start.sh: core.tar.xz and node.tar.xz must be next to this file" >&2
     exit 2
 fi
 icd=

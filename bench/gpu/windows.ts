@@ -180,7 +180,7 @@ async function benched(o: CellOptions, limitMs: number): Promise<StepDone> {
   return { ...done, title: "bench: operations", counts: { passed: 1 - failed, failed }, failures: [], figures };
 }
 
-/** Processes for the tests and for verify, beside each other where there are processors for both, and threads of each one's software adapter. */
+/** Processes for the tests and for verify, in parallel if there are CPUs for both, and threads of each one's software adapter. */
 function spread() {
   const cores = availableParallelism();
   const processes = Math.max(1, Math.min(6, Math.floor(cores / 3)));

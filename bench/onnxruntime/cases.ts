@@ -63,7 +63,7 @@ const gemm = (n: number): Case =>
     (x, [w]) => x.matmul(w!),
   );
 
-/** N dependent additions of 16 numbers: what an operation costs beside its arithmetic. */
+/** N dependent additions of 16 numbers: the cost of an operation without its arithmetic. */
 const chain = (count: number): Case =>
   single(
     `${count} dependent additions of 16 numbers`,

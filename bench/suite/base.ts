@@ -1,4 +1,4 @@
-/** An earlier commit, built beside this one, with this one's measurements in it. */
+/** An earlier commit, built in addition to this one, with this one's measurements in it. */
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";

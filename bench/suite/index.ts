@@ -16,11 +16,11 @@ import { WORKLOADS } from "./workloads.ts";
 
 const help = `npm run bench -- --suite | --check BASE | --page FILE [OPTIONS]
 
-  --suite          the peers' workloads: dxtensor eager and compiled beside PyTorch (where DXTENSOR_BENCH_PYTHON, or python3, has it)
-                   and onnxruntime-node (where DXTENSOR_ONNXRUNTIME names a folder whose node_modules have it)
-  --check BASE     builds the commit BASE beside this one, and fails where this one is slower beyond the noise of interleaved rounds
+  --suite          the peers' workloads: dxtensor eager and compiled, PyTorch (if DXTENSOR_BENCH_PYTHON, or python3, has it)
+                   and onnxruntime-node (if DXTENSOR_ONNXRUNTIME names a folder whose node_modules has it)
+  --check BASE     builds the commit BASE too, and fails if this one is slower by more than the noise of interleaved rounds
   --page FILE      writes the history as a page
-  --history FILE   where runs of --suite are added (default: build/bench-history.jsonl)
+  --history FILE   the file to which runs of --suite are appended (default: build/bench-history.jsonl)
   --filter TEXT    only workloads whose group is TEXT, or whose name contains it
   --form FORM      of --check: eager or compiled (default: both)
   --device NAME    cpu, dml:0, … (default: cpu)

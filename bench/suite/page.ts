@@ -79,7 +79,7 @@ export function pageOf(history: readonly Run[]): string {
   const charts = chartsOf(runs);
   return `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>dxtensor beside its peers</title>
+<title>dxtensor and its peers</title>
 <style>${style}
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 1100px; padding: 0 1rem; color: #1b1f24 }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums } th { text-align: left; position: sticky; top: 0; background: #fff }
@@ -87,7 +87,7 @@ td, th { padding: .2rem 1rem .2rem 0; border-bottom: 1px solid #e3e6ea } .best {
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(320px, 1fr)); gap: 1.5rem } h3 { font-size: 1rem; margin: 0 }
 .scroll { overflow-x: auto } .moment { white-space: nowrap; color: #5b6470; font-size: .85rem } .u-legend { font-size: .75rem }
 </style>
-<h1>dxtensor beside its peers</h1>
+<h1>dxtensor and its peers</h1>
 <p>${escape(last.machine)}, device ${escape(last.device)}; ${runs.length} runs, the last one ${escape(momentOf(last))}${others > 0 ? `; ${others} of other machines or devices are not shown` : ""}.
 More is better in every row. Ratio: the better of our two forms by the best peer, of the same run, in which all took turns;
 ${behind} of ${compared} rows are behind (below 0.95), and stand first.</p>

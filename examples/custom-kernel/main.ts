@@ -10,7 +10,7 @@ interface Options extends CommonOptions {
 
 const command = exampleCommand(
   "custom-kernel",
-  "Makes SwiGLU a kernel of its own, checks values and gradients, and times it beside its composition.",
+  "Defines SwiGLU as a kernel, checks values and gradients, and compares its time with the composition's.",
 )
   .option("--rows <n>", "rows of the input", whole(1), 512)
   .option("--width <n>", "width of the result; the input is twice as wide", whole(1), 512)

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import * as dx from "dxtensor";
 
-/** What is kept beside the tensors. */
+/** What a checkpoint has in addition to the tensors. */
 interface Facts {
   readonly step: number;
   readonly groups: readonly object[];

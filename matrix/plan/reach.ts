@@ -13,7 +13,7 @@ const nodeProblem = (node: string, host: Host): string | null =>
 function wslProblem(distribution: string, host: Host): string | null {
   if (host.distribution === distribution || host.distributions.includes(distribution)) return null;
   if (host.system === "win32") return `WSL has no distribution ${distribution} (wsl --install -d ${distribution})`;
-  if (host.distribution !== null) return `this is the distribution ${host.distribution}, and ${distribution} is not installed beside it`;
+  if (host.distribution !== null) return `this is the distribution ${host.distribution}, and ${distribution} is not installed`;
   return `this machine is ${nameOf(host.system)} without WSL`;
 }
 

@@ -114,7 +114,7 @@ function readFacts(folder: string): Facts {
   return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Facts) : {};
 }
 
-/** What the cell's own report says decides, beside how it ended. */
+/** The cell's own report decides, together with its exit status. */
 function judge(run: Run, outcome: Outcome, folder: string, startedAt: number): RunResult {
   const tests = readTests(folder);
   const count = (statuses: readonly string[]): number => tests.filter(({ status }) => statuses.includes(status)).length;

@@ -9,7 +9,7 @@ import { MatrixError } from "../errors.ts";
 export type Part = "all" | "native";
 
 export interface Sources {
-  /** "commit 0123456789ab", or what the working tree is beside that. */
+  /** "commit 0123456789ab", or how the working tree differs from it. */
   readonly what: string;
   /** Of everything that cells use, and of what the native build alone reads. */
   readonly hash: string;

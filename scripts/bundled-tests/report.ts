@@ -13,6 +13,6 @@ export interface TestResult {
 export interface Report {
   readonly isComplete: boolean;
   readonly tests: readonly TestResult[];
-  /** What failed beside the tests: hooks, imports, the process itself. */
+  /** What failed in addition to tests: hooks, imports, the process itself. */
   readonly broken: readonly string[];
 }

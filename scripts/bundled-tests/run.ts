@@ -1,4 +1,4 @@
-// node run.mjs: runs the bundled tests beside it, each file in a process of its own, with nothing but Node. Made by scripts/bundle-tests.ts.
+// node run.mjs: runs the bundled tests in its folder, each file in a process of its own, with nothing but Node. Made by scripts/bundle-tests.ts.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -12,12 +12,12 @@ import type { Report, TestResult } from "./report.ts";
 const help = `node run.mjs [OPTIONS]
 
 Runs the tests of this folder, each file in a process of its own. The devices are those of DXTENSOR_TEST_DEVICES ("cpu,dml:0"), else all
-that are there. The last line is "N passed, M failed".
+that the machine has. The last line is "N passed, M failed".
 
-  --filter TEXT      only files whose path contains it; may be given more than once
+  --filter TEXT      only files whose path contains it; may be repeated
   --test PATTERN     only tests whose full name matches this regular expression
-  --except TEXT      no files whose path contains it; may be given more than once
-  --list             names the files and those that were left out, with the reason
+  --except TEXT      no files whose path contains it; may be repeated
+  --list             lists the files, and those that were left out with the reason
   --json             the report in the Common Test Report Format on stdout, nothing else
   --report FILE      writes that report
   --timeout SECONDS  for each file (default 600)

@@ -24,7 +24,7 @@ chai.use(JestExtend);
 chai.use(JestChaiExpect);
 chai.use(JestAsymmetricMatchers);
 
-/** What asymmetric matchers put beside the assertions. */
+/** What asymmetric matchers add to the assertions. */
 type Asymmetric = Omit<ExpectStatic, "extend" | "getState" | "setState" | keyof Chai.ExpectStatic>;
 
 /** With what the plugin JestExtend has given it. */

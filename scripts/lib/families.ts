@@ -29,7 +29,7 @@ export interface Family {
   readonly classes: string[];
   /** The expressions behind the methods' names. */
   readonly methods: Map<string, ESTree.Expression>;
-  /** Comments beside the methods' names, where there are some. */
+  /** Comments of the methods' names, if any. */
   readonly methodDocs: Map<string, string>;
   hasSamples: boolean;
 }

@@ -66,7 +66,7 @@ async function buildLinux(arch: Architecture, wanted: readonly string[] = ["dxte
   return ["dxtensor.node", "libdxtensor_software.so"].map((name) => join(made, name));
 }
 
-/** One of the native test programs for another processor. */
+/** One of the native test programs for another CPU. */
 export async function buildLinuxTest(arch: Architecture, name: string): Promise<string> {
   await buildLinux(arch, [name]);
   return at("build", `linux-${arch}`, "native", "test", name);

@@ -1,4 +1,4 @@
-// What a published package is made of besides the bundle that the repository itself runs: a CommonJS core, a thin ES module over it, and
+// What a published package contains in addition to the bundle that the repository runs: a CommonJS core, a thin ES module over it, and
 // the types in one file for each of the two.
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -57,7 +57,7 @@ async function bundleCore(folder: string) {
   );
 }
 
-/** The text of one file of types: what augments a class (`declare module "../tensor.ts"`) lies beside it now, as an interface that merges with it. */
+/** The text of one file of types: what augments a class (`declare module "../tensor.ts"`) is now in the same file, as an interface that merges with it. */
 function mend(text: string) {
   const augmented = new Set<string>();
   let mended = text.replaceAll(/^declare module "[^"]*" \{\n([\s\S]*?)^\}\n/gm, (_, body: string) => {
@@ -92,7 +92,7 @@ const namespaceDocs = (): ReadonlyMap<string, string> =>
     ...["public/dml.ts", "nn/functional.generated.ts"].map((file) => [spaceOf(file), docOfFile(file)] as const),
   ]);
 
-/** The comments beside the methods' names in the families, by class. */
+/** The comments of the methods' names in the families, by class. */
 const methodDocs = (): ReadonlyMap<string, ReadonlyMap<string, string>> =>
   new Map([["Tensor", new Map(readFamilies().flatMap((f) => [...f.methodDocs]))]]);
 

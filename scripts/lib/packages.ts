@@ -98,7 +98,7 @@ function addressOf(): ((path: string) => string) | null {
   return url === undefined ? null : (path) => `${url}/blob/v${version}/${path}`;
 }
 
-/** Examples that users run: each file of TypeScript, and beside it the JavaScript that any Node runs. */
+/** Examples that users run: each file of TypeScript, and next to it the JavaScript that any Node runs. */
 function stageExamples(folder: string) {
   for (const name of readdirSync(at("examples"), { recursive: true, encoding: "utf8" })) {
     const file = at("examples", name);
@@ -178,14 +178,14 @@ export function stageDirectml(from: string) {
   const folder = start(
     name,
     platformManifest(name, about),
-    `# @dxtensor/${name}\n\n${about}, unchanged (SHA-256 ${pinned.sha256}). Its licence (MIT) and notice lie beside it.\n`,
+    `# @dxtensor/${name}\n\n${about}, unchanged (SHA-256 ${pinned.sha256}). Its licence (MIT) and notice are next to it.\n`,
     null,
   );
   const files = readdirSync(from).filter((file) => file === "libdirectml.so" || /^(LICENSE|NOTICE)/i.test(file));
   if (!files.some((file) => /^LICENSE/i.test(file)))
     throw new ScriptError(
       "LICENCE_MISSING",
-      `${from} has no licence beside libdirectml.so.`,
+      `${from} has no licence file next to libdirectml.so.`,
       "Fetch it anew: npm run fetch:directml -- --force",
     );
   for (const file of files) copyFileSync(join(from, file), join(folder, file));

@@ -1,4 +1,4 @@
-// The packages for Linux on arm64, installed and run on another processor under qemu's emulation of a process.
+// The packages for Linux on arm64, installed and run on another CPU under qemu's emulation of a process.
 import { rmSync } from "node:fs";
 import { execa } from "execa";
 import { ask } from "../tools/program.ts";
@@ -22,7 +22,7 @@ async function emulated(program: string, args: string[], env: Record<string, str
   return [emulator, ["-L", await ensureSysroot("arm64"), ...settings, program, ...args]];
 }
 
-/** Force: npm would not install for another processor. */
+/** Force: npm would not install for another CPU. */
 const foreign = ["--force"];
 
 /** The programs on each version of Node. tarballs: of the main package and of linux-arm64. */
@@ -43,7 +43,7 @@ export async function checkArm64(tarballs: readonly string[], majors: readonly n
   return problems.filter((problem) => problem !== null);
 }
 
-/** The fast kernels beside the plain ones: those of NEON, and those that any processor runs. rounds: descriptions of each family. */
+/** The fast kernels compared with the reference: those of NEON, and those that any processor runs. rounds: descriptions of each family. */
 export async function checkKernels(rounds: number): Promise<string[]> {
   const program = await buildLinuxTest("arm64", "kernel_test");
   const problems: string[] = [];

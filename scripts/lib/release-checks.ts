@@ -35,7 +35,7 @@ export const tools = (name: string, packages: readonly string[]) =>
 
 export async function ensureNode(major: number, arch = "x64") {
   const name = `node-linux-${arch}`;
-  // Force: npm would not install another processor's.
+  // Force: npm would not install another CPU's.
   const folder = await tools(`release-node-${arch === "x64" ? "" : `${arch}-`}${major}`, ["--force", `${name}@${major}`]);
   return join(folder, "node_modules", name, "bin", "node");
 }
@@ -148,7 +148,7 @@ export async function checkTypes(app: string) {
   return problems;
 }
 
-/** What each bundler makes of the program, minified where it can: run beside node_modules, and elsewhere it says what to do. */
+/** What each bundler makes of the program, minified where it can: run next to node_modules; elsewhere it says what to do. */
 const bundlers: Readonly<Record<string, readonly [command: string, args: readonly string[], output: string]>> = {
   "esbuild, ES module": [
     "esbuild",

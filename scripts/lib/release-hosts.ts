@@ -78,7 +78,7 @@ async function asked(folder: string, args: string[], port: number): Promise<stri
   }
 }
 
-/** Next's build, started beside node_modules; its standalone output with the line that it needs, and without. */
+/** Next's build, started next to node_modules; its standalone output with the line that it needs, and without. */
 export async function checkNext(app: string): Promise<string[]> {
   const made = await tools("release-next-16", ["next@16", "react@19", "react-dom@19"]);
   const folder = mkdtempSync(join(tmpdir(), "dxtensor-next-"));
@@ -125,7 +125,7 @@ export async function checkNext(app: string): Promise<string[]> {
 }
 
 /**
- * An archive of the program by Electron's own packer, with the native packages beside it and without. Electron shows an archive as a
+ * An archive of the program by Electron's own packer, with the native packages next to it and without. Electron shows an archive as a
  * folder app.asar, from which its loader opens nothing: here it is one, without the native files.
  */
 export async function checkElectronArchive(app: string): Promise<string[]> {
@@ -141,8 +141,8 @@ export async function checkElectronArchive(app: string): Promise<string[]> {
       if (done.failed) problems.push(`${what}: ${done.all.slice(-800)}`);
     };
     await run("asar pack", ["pack", source, archive, "--unpack", "**/node_modules/@dxtensor/**"]);
-    const beside = join(work, "resources", "app.asar.unpacked", "node_modules", "@dxtensor");
-    if (!existsSync(beside)) return [...problems, "asar pack left the native packages in the archive"];
+    const unpacked = join(work, "resources", "app.asar.unpacked", "node_modules", "@dxtensor");
+    if (!existsSync(unpacked)) return [...problems, "asar pack left the native packages in the archive"];
     await run("asar extract", ["extract", archive, join(work, "extracted")]);
     // What Electron shows: the archive's own files at the archive's path.
     rmSync(archive);

@@ -83,14 +83,14 @@ export function within<T>(bound: Bound, read: () => T): T {
   }
 }
 
-/** The same beside those that hold already. */
+/** A schema in addition to known ones. */
 export const withinAlso = <T>(bound: Bound, read: () => T): T => within(new Map([...parameters, ...bound]), read);
 
-/** Whether a word is another one's in PyTorch's spelling: "exp_range" beside "expRange". */
-const isSpelling = (s: Schema, beside: readonly Schema[]): boolean => {
+/** Whether a word is another one's in PyTorch's spelling: "exp_range" for "expRange". */
+const isSpelling = (s: Schema, others: readonly Schema[]): boolean => {
   if (s.kind !== "literal" || typeof s.value !== "string" || !/[_-]/.test(s.value)) return false;
   const word = camelCase(s.value);
-  return beside.some((other) => other.kind === "literal" && other.value === word);
+  return others.some((other) => other.kind === "literal" && other.value === word);
 };
 
 function union(list: readonly Schema[]): Schema {

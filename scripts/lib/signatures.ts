@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import type { ESTree } from "rolldown/utils";
 import { at } from "../tools/project.ts";
 import { any, schema, within, withinAlso, type Schema } from "./schema.ts";
-import { beside, commentOf, nameIn, source } from "./source.ts";
+import { relativeTo, commentOf, nameIn, source } from "./source.ts";
 
 export interface Parameter {
   readonly name: string;
@@ -146,7 +146,7 @@ export function made(file: string, name: string): string | null {
 export function exportsOf(file: string): readonly Export[] {
   return source(file).program.body.flatMap((node): readonly Export[] => {
     if (node.type === "ExportAllDeclaration") {
-      const from = beside(file, node.source.value);
+      const from = relativeTo(file, node.source.value);
       return node.exported === null ? exportsOf(from) : [{ name: nameIn(node.exported), file: from, local: "*", what: "namespace" }];
     }
     if (node.type !== "ExportNamedDeclaration") return [];
@@ -156,7 +156,7 @@ export function exportsOf(file: string): readonly Export[] {
 
 /** `export { a, type B as C } from "./d.ts"` */
 function listedBy(file: string, node: ESTree.ExportNamedDeclaration): readonly Export[] {
-  const from = node.source === null ? file : beside(file, node.source.value);
+  const from = node.source === null ? file : relativeTo(file, node.source.value);
   return node.specifiers.map((s) => {
     const local = nameIn(s.local);
     const found = exportsOf(from).find((e) => e.name === local);

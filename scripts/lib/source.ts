@@ -24,7 +24,7 @@ export interface Source {
 const sources = new Map<string, Source>();
 
 export const nameIn = (name: ESTree.ModuleExportName): string => (name.type === "Literal" ? name.value : name.name);
-export const beside = (file: string, path: string): string => posix.join(posix.dirname(file), path);
+export const relativeTo = (file: string, path: string): string => posix.join(posix.dirname(file), path);
 
 /** The names that a declaration gives. */
 export function namesOf(declaration: ESTree.Declaration): readonly string[] {
@@ -64,7 +64,7 @@ export function source(file: string): Source {
 }
 
 function readImports(made: Source, node: ESTree.ImportDeclaration): void {
-  const from = beside(made.file, node.source.value);
+  const from = relativeTo(made.file, node.source.value);
   for (const s of node.specifiers)
     if (s.type === "ImportNamespaceSpecifier") made.namespaces.set(s.local.name, from);
     else if (s.type === "ImportSpecifier") made.imports.set(s.local.name, [from, nameIn(s.imported)]);

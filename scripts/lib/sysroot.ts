@@ -46,7 +46,7 @@ export async function ensureSysroot(arch: Architecture): Promise<string> {
   });
 }
 
-/** What Node's own binary needs beside the sysroot, to run it under emulation: a folder of libraries. */
+/** What Node's own binary needs in addition to the sysroot, to run it under emulation: a folder of libraries. */
 export async function ensureRunLibraries(arch: "arm64"): Promise<string> {
   const wanted = packages[`run-${arch}`];
   const folder = await cached(`run-${glibc}-${arch}-${versionOf(wanted)}`, async (work: string) => {

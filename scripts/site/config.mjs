@@ -1,4 +1,4 @@
-// VitePress' settings; npm run docs copies this file into build/site/.vitepress and writes api.json beside it.
+// VitePress' settings; npm run docs copies this file into build/site/.vitepress and writes api.json next to it.
 import { readFileSync } from "node:fs";
 import { defineConfig } from "vitepress";
 

@@ -8,7 +8,7 @@ import { Worker } from "node:worker_threads";
 import type * as Library from "../../src/index.ts";
 import { takesTypeScript } from "../tools/project.ts";
 
-/** What the library's own statistics have besides. */
+/** Further fields of the library's own statistics. */
 export interface Internals {
   injectFault(device: string, fault: string, after?: number, times?: number): number;
 }

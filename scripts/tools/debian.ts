@@ -36,7 +36,7 @@ async function attempt(suite: string, root: string, mirror: string, include: rea
 
 interface Options {
   readonly mirror?: string | undefined;
-  /** Packages besides. */
+  /** Additional packages. */
   readonly include?: readonly string[];
   /** Who says so. */
   readonly caller: string;

@@ -11,7 +11,7 @@ type Channel = "stdout" | "stderr";
 
 interface Surroundings {
   readonly cwd?: string | undefined;
-  /** Beside this process's own variables. */
+  /** In addition to this process's own variables. */
   readonly env?: Environment | undefined;
   readonly limitMs?: number | undefined;
 }

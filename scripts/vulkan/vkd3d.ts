@@ -47,7 +47,7 @@ export async function ensureVkd3d(source: string | undefined): Promise<string> {
   if (lacking !== undefined || vkd3dLibraries(folder) === null)
     throw new ScriptError(
       "VKD3D_GIVEN",
-      `${folder} has no ${lacking ?? "lib/libvkd3d.a with libvkd3d-shader.a beside it"}.`,
+      `${folder} has no ${lacking ?? "lib/libvkd3d.a and libvkd3d-shader.a"}.`,
       "Give the prefix that vkd3d 2.1 or later was installed to with static libraries (./configure --enable-static --prefix=...), with Vulkan's headers in its include folder.",
     );
   return folder;

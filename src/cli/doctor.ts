@@ -1,4 +1,4 @@
-/** `dxtensor doctor`: what this machine has for DirectML, what is missing, and what mends it. See docs/doctor.md. */
+/** `dxtensor doctor`: what this machine has for DirectML, what is missing, and the command that fixes it. See docs/doctor.md. */
 import type { Command } from "commander";
 import { gather } from "../doctor/facts.ts";
 import { thisHost } from "../doctor/machine.ts";
@@ -8,8 +8,8 @@ import { judge } from "../doctor/verdict.ts";
 import { version } from "./version.ts";
 
 const help = `
-Exit status: 0 when everything that should work here does (a machine without a GPU included), 1 when something is
-missing or broken. The libraries are tried in a process of their own: a driver that ends it is an answer, too.
+Exit status: 0 if everything that should work on this machine works (also on a machine without a GPU), 1 if something is
+missing or broken. A separate process loads the libraries, so that a driver that crashes is reported, too.
 
 For programs: --json prints one line, {"ok", "verdict", "text", "problems": [{"code", "severity", "text", "mend"}], "facts"}.`;
 
@@ -32,7 +32,7 @@ async function doctor({ json = false, probe: isChild = false }: { json?: boolean
 export function addDoctor(program: Command): void {
   const command = program
     .command("doctor")
-    .description("what this machine has for DirectML: libraries, versions, adapters, verdict, the mending command")
+    .description("what this machine has for DirectML: libraries, versions, adapters, verdict, and commands that fix problems")
     .option("--json", "one line of JSON on stdout")
     .addHelpText("after", help)
     .action(doctor);

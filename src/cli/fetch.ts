@@ -15,8 +15,8 @@ interface Options {
 }
 
 const help = `
-The library (Linux x64 and WSL, MIT licence) comes out of the wheel ${pinned.wheel} of PyPI, or of the index that
-PIP_INDEX_URL names; nothing else of the wheel is kept, nothing is run. The package @dxtensor/directml-linux-x64 brings the same.
+The library (Linux x64 and WSL, MIT licence) comes from the wheel ${pinned.wheel} of PyPI, or of the index that
+PIP_INDEX_URL names. Nothing else of the wheel is kept, and nothing of it runs. The package @dxtensor/directml-linux-x64 contains the same library.
 
 For programs: --json prints one line, {"ok", "path", "sha256", "changed", "licences"} or {"ok", "code", "message", "hint"}.`;
 
@@ -27,11 +27,11 @@ async function fetch({ to, ...options }: Options): Promise<void> {
 export function addFetch(program: Command): void {
   program
     .command("fetch")
-    .description("Microsoft's libdirectml.so for Linux and WSL, into a folder where all programs of this user find it")
+    .description("download Microsoft's libdirectml.so for Linux and WSL into a folder where all programs of this user find it")
     .option("--from <path>", "take it from libdirectml.so, from the wheel, or from a folder that holds one of them")
     .option("--sha256 <hex>", "accept the library with this digest instead of the pinned one")
-    .option("--to <folder>", "put it elsewhere (then name that in DXTENSOR_LIBRARY_FOLDER)")
-    .option("--force", "replace what is there even if it is right", false)
+    .option("--to <folder>", "put it into this folder (then set DXTENSOR_LIBRARY_FOLDER to it)")
+    .option("--force", "replace the present library even if it is the right one", false)
     .option("--json", "one line of JSON on stdout", false)
     .addHelpText("after", help)
     .action(fetch);

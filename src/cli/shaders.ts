@@ -31,7 +31,7 @@ async function measured(device: dx.Device, quick: boolean): Promise<readonly Mea
   const native = nativeDevice(device, "shaders");
   if (!native.capabilities.runsShaders) return null;
   const stop = new AbortController();
-  const interrupt = (): void => stop.abort(new Error("stopped: nothing was kept"));
+  const interrupt = (): void => stop.abort(new Error("stopped: nothing was saved"));
   process.once("SIGINT", interrupt);
   process.once("SIGTERM", interrupt);
   try {
@@ -68,21 +68,22 @@ async function shaders({ device: name, measure, forget, quick, json }: Options):
   const lines = [`${device}: ${native.adapter.name}`, `shaders: ${source}`];
   if (measurements.length > 0) lines.push("", table(measurements));
   lines.push("", chosen(now === null ? knowledge.ranges : rangesOf(now)));
-  if (now !== null && quick) lines.push("", "Small sizes say nothing: this was not kept.");
-  else if (now !== null) lines.push("", `Kept in ${path}; dxtensor shaders --forget deletes it.`);
+  if (now !== null && quick) lines.push("", "Small sizes decide nothing: the result was not saved.");
+  else if (now !== null) lines.push("", `Saved in ${path}; dxtensor shaders --forget deletes it.`);
   const mode = shaderMode();
-  if (mode !== "only-measured") lines.push("", `DXTENSOR_SHADERS=${mode} is set here: programs that have it do not choose by this.`);
+  if (mode !== "only-measured")
+    lines.push("", `DXTENSOR_SHADERS=${mode} is set here: programs with this setting ignore these measurements.`);
   process.stdout.write(`${lines.join("\n")}\n`);
 }
 
 export function addShaders(program: Command): void {
   program
     .command("shaders")
-    .description("where the library's shaders are faster than DirectML's operators on a device: measure, keep, show")
+    .description("measure, save and show where the library's shaders are faster than DirectML's operators on a device")
     .option("--device <name>", "the device (default: the default device)")
-    .option("--measure", "time both forms of each operation and keep what is faster", false)
-    .addOption(new Option("--forget", "delete what was measured on the device").default(false).conflicts("measure"))
-    .option("--quick", "with --measure: small sizes only, in seconds, to see that it works; nothing is kept", false)
+    .option("--measure", "time both forms of each operation and save which is faster", false)
+    .addOption(new Option("--forget", "delete the measurements of the device").default(false).conflicts("measure"))
+    .option("--quick", "with --measure: small sizes only, in seconds, to check that it works; saves nothing", false)
     .option("--json", "one line of JSON on stdout", false)
     .addHelpText("after", help)
     .action(shaders);

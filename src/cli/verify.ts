@@ -30,7 +30,7 @@ interface Options {
 
 function integer(text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 0 || value > 0xffffffff) throw new InvalidArgumentError("an integer of 32 bits is wanted.");
+  if (!Number.isInteger(value) || value < 0 || value > 0xffffffff) throw new InvalidArgumentError("expected a 32-bit integer.");
   return value;
 }
 
@@ -46,7 +46,7 @@ function checkFilter(text: string): string {
 function readShard(text: string): Shard {
   const [number, count] = (/^(\d+)\/(\d+)$/.exec(text) ?? []).slice(1).map(Number);
   if (number === undefined || count === undefined || number < 1 || number > count)
-    throw new InvalidArgumentError('"2/4" is wanted for the second of four parts.');
+    throw new InvalidArgumentError('expected NUMBER/COUNT, such as "2/4" for the second of four parts.');
   return { number, count };
 }
 
@@ -150,16 +150,16 @@ export function addVerify(program: Command): void {
   program
     .command("verify")
     .description("compare a device's results with the software adapter's: operators, refusals, lowerings, training")
-    .option("--device <name>", "the device that is judged", "dml:0")
-    .option("--reference <name>", "the device that it is compared with", "cpu")
+    .option("--device <name>", "the device to check", "dml:0")
+    .option("--reference <name>", "the device to compare it with", "cpu")
     .option("--filter <text>", "cases whose id has all these words, or matches this /regular expression/", checkFilter)
-    .option("--shard <number/count>", "only one part of so many, for parallel processes", readShard)
-    .option("--seed <number>", "other inputs", integer, 1)
+    .option("--shard <number/count>", "only part NUMBER of COUNT, for parallel processes", readShard)
+    .option("--seed <number>", "seed of the inputs", integer, 1)
     .option("--quick", "one layout and fewer data types for each row: under a minute", false)
-    .option("--strict", "a listed difference that no longer shows fails too (in a whole run)", false)
+    .option("--strict", "also fail for a listed difference that no longer occurs (in a whole run)", false)
     .option("--list", "write the cases' ids and run nothing", false)
     .option("--json", "write one JSON object instead of text", false)
-    .option("--verbose", "name each case on stderr before it runs: the last one is what ended the process", false)
+    .option("--verbose", "name each case on stderr before it runs: the last one named crashed the process", false)
     .option("--ctrf <file>", "also write a report in the Common Test Report Format")
     .addHelpText("after", "\nExit code: 0 all agree, 1 something differs, 2 it could not be run, 130 stopped.")
     .action(verify);

@@ -49,7 +49,7 @@ export interface View {
   readonly definition: ViewDefinition<never>;
   readonly attrs: unknown;
   readonly input: Operand;
-  /** Tensors beside the input that its history depends on. */
+  /** Further tensors that its history depends on. */
   readonly others: readonly Operand[];
   readonly records: boolean;
   readonly output: Made;

@@ -200,7 +200,7 @@ export class Run implements Tracer {
       this.#leave(definition.name);
     }
     const seen = this.#operand(definition.name, input);
-    const beside = others.map((t) => this.#operand(definition.name, t));
+    const operands = others.map((t) => this.#operand(definition.name, t));
     const output = make();
     this.#recorded.views.add(output);
     this.#push({
@@ -208,7 +208,7 @@ export class Run implements Tracer {
       definition: definition as unknown as ViewDefinition<never>,
       attrs: copied(attrs),
       input: seen,
-      others: beside,
+      others: operands,
       records,
       output: madeAs(output, false),
       origin: originOf(definition.name),

@@ -71,7 +71,7 @@ export class Variant {
   readonly #source: Source;
   readonly #device: Device;
   readonly #sizes: readonly Scalar[];
-  /** Of the program, beside the sizes. */
+  /** Of the program, in addition to the sizes. */
   #numbers: Sized["numbers"] = [];
   #program: CompiledProgram | null = null;
   /** Why there can be no program; null: there may be one. */

@@ -30,7 +30,7 @@ export const isForeign = (value: unknown): boolean => foreignCopy(value) !== nul
 const versionAndFile = ({ version, file }: Copy): string =>
   `${version ?? "part of a bundle"}${file === null ? "" : version === null ? `, ${file}` : ` in ${file}`}`;
 
-/** What is said of a value besides what it is. */
+/** What an error says of a value in addition to its type. */
 export const originOf = (value: unknown): string => (isForeign(value) ? " of another copy of dxtensor" : "");
 
 function foreignIn(value: unknown, depth: number): Copy | null {

@@ -47,7 +47,7 @@ export function homeFolder(): string {
 }
 
 /** A file in the working folder; null where there is none. */
-function besideProgram(): string | null {
+function fileInWorkingFolder(): string | null {
   const folder = workingFolder();
   return folder === null ? null : join(folder, "index.js");
 }
@@ -76,15 +76,15 @@ const { createRequire } = process.getBuiltinModule("node:module");
 function program(): string | null {
   const started = process.argv[1];
   try {
-    return started === undefined ? besideProgram() : realpathSync(started);
+    return started === undefined ? fileInWorkingFolder() : realpathSync(started);
   } catch {
-    return besideProgram();
+    return fileInWorkingFolder();
   }
 }
 
 /** The folder of an installed package, looked for from this code, then from the program: a bundle may be anywhere. */
 export function packageFolder(name: string): string | null {
-  for (const from of [ownFile(), program(), besideProgram()]) {
+  for (const from of [ownFile(), program(), fileInWorkingFolder()]) {
     if (from === null) continue;
     try {
       return unpacked(dirname(createRequire(from).resolve(`${name}/package.json`)));

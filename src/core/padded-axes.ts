@@ -136,7 +136,7 @@ export const summing =
 
 /**
  * Works along the spatial axes of the inputs named, [N, C, ...]: a number stands in their padding, as beyond the edge. Batches are independent; `over`
- * says what it adds over besides.
+ * says over what else it sums.
  */
 export const spatial =
   (named: readonly number[], value: number, over: "channels" | "batches" | null = null): PaddedRule<unknown> =>

@@ -66,7 +66,7 @@ export interface Facts {
   readonly addon: LibraryFact;
   readonly software: LibraryFact;
   readonly vulkan: Vulkan | null;
-  /** DXTENSOR_CPU_ADAPTERS=1: a Vulkan driver on the processor is wanted, too. */
+  /** DXTENSOR_CPU_ADAPTERS=1: adapters of Vulkan drivers that run on the CPU count, too. */
   readonly cpuAdapters: boolean;
   readonly probe: Probe;
 }

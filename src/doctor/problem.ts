@@ -1,4 +1,4 @@
-/** What a problem is, and those that every platform shares. Pure. */
+/** The type of a problem, and the problems that every platform shares. Pure. */
 import { compareVersions } from "./executable.ts";
 import { published } from "../native/published.ts";
 import type { Facts, LibraryFact } from "./facts.ts";
@@ -29,7 +29,7 @@ export const buildNative = ({ dxtensor, system }: Facts): string => {
     : "build it from the repository (npm run setup && npm run build:native) and name build/native/Release/dxtensor.node in DXTENSOR_NATIVE";
 };
 
-/** A file that a variable names, or that lies there and is no good. */
+/** A file that a variable names and that is missing, or a file that cannot be used. */
 export function fileProblem(facts: Facts, fact: LibraryFact, code: string, mend: string): Problem[] {
   if (fact.problem !== null)
     return [
@@ -46,18 +46,20 @@ export function fileProblem(facts: Facts, fact: LibraryFact, code: string, mend:
   return [];
 }
 
-/** Microsoft's own library: there, whole, new enough. */
+/** Whether Microsoft's own library is present, complete and new enough. */
 export function directmlProblems(facts: Facts): Problem[] {
   const directml = library(facts, "directml");
   const isWindows = facts.system.platform === "win32";
   const mend = isWindows
-    ? "put DirectML.dll of the NuGet package Microsoft.AI.DirectML beside the others, or name it in DXTENSOR_DIRECTML"
+    ? "put DirectML.dll of the NuGet package Microsoft.AI.DirectML next to the others, or name it in DXTENSOR_DIRECTML"
     : fetchDirectml(facts);
   const wrong = fileProblem(facts, directml, "directml", mend);
   if (wrong.length > 0) return wrong;
   if (directml.path === null) {
-    const why = isWindows ? "" : ", which neither WSL nor Linux brings";
-    return [error("directml.missing", `Microsoft's ${isWindows ? "DirectML.dll" : "libdirectml.so"}${why}, is missing.`, mend)];
+    const text = isWindows
+      ? "Microsoft's DirectML.dll is missing."
+      : "Microsoft's libdirectml.so is missing; neither WSL nor Linux includes it.";
+    return [error("directml.missing", text, mend)];
   }
   // Windows' own: 1.8 has feature level 5.0 (learn.microsoft.com/windows/ai/directml/dml-version-history).
   if (isWindows && /^1\.\d+\./.test(directml.version ?? "") && compareVersions(directml.version!, "1.8") < 0)

@@ -1,4 +1,4 @@
-/** What keeps a GPU from being used on Linux, over Vulkan, and on Windows. Pure. */
+/** Problems with GPUs on Linux, over Vulkan, and on Windows. Pure. */
 import type { Facts } from "./facts.ts";
 import { directmlProblems, error, fileProblem, isUsable, library, note, type Problem } from "./problem.ts";
 import { isMakeshift } from "./wsl.ts";
@@ -19,8 +19,8 @@ export function vulkanProblems(facts: Facts): Problem[] {
       return [
         note(
           "vulkan.cpuOnly",
-          "The only Vulkan driver runs on the processor, which is slower than the software adapter.",
-          "nothing; for tests of the Vulkan path: DXTENSOR_CPU_ADAPTERS=1",
+          "The only Vulkan driver runs on the CPU, and is slower than the software adapter.",
+          "nothing to do; to test the Vulkan path: DXTENSOR_CPU_ADAPTERS=1",
         ),
       ];
     return system.container === null
@@ -28,7 +28,7 @@ export function vulkanProblems(facts: Facts): Problem[] {
       : [
           note(
             "container.noGpu",
-            "The container was given no GPU.",
+            "The container has no GPU.",
             "docker run --device /dev/dri … (NVIDIA: --gpus all), with the Vulkan loader and driver inside",
           ),
         ];
@@ -46,7 +46,7 @@ export function vulkanProblems(facts: Facts): Problem[] {
     found.push(
       note(
         "vulkan.lacksX11",
-        `${screenless.manifest} names libGLX_nvidia, which finds no GPU without X11's libraries.`,
+        `${screenless.manifest} names libGLX_nvidia, which needs X11's libraries to find a GPU.`,
         "sudo apt-get install -y libx11-6 libxext6, or a copy of that file that names libEGL_nvidia.so.0, in VK_DRIVER_FILES",
       ),
     );
@@ -61,7 +61,7 @@ export function vulkanProblems(facts: Facts): Problem[] {
   const wrong = pair.flatMap((fact) => fileProblem(facts, fact, fact.name, mend));
   found.push(...wrong);
   if (wrong.length === 0 && !pair.every(isUsable))
-    found.push(error("vulkan.runtimeMissing", "The libraries that put Direct3D 12 over Vulkan are missing.", mend));
+    found.push(error("vulkan.runtimeMissing", "The libraries that implement Direct3D 12 over Vulkan are missing.", mend));
   return [...found, ...directmlProblems(facts)];
 }
 

@@ -1,9 +1,9 @@
-/** What keeps a GPU from being used under WSL, and in containers on it. Pure. */
+/** Problems with GPUs under WSL, and in containers on it. Pure. */
 import type { Facts } from "./facts.ts";
 import { directmlProblems, error, fileProblem, isUsable, library, type Problem } from "./problem.ts";
 import { driverProblem, isMakeshift, leastKernel, leastWindowsBuild } from "./wsl.ts";
 
-/** Why WSL 2 shows no GPU, from the surest reason to the vaguest. */
+/** Why WSL 2 has no GPU: the most certain reason first. */
 function missingDeviceProblem(facts: Facts): Problem {
   const { wsl, gpus } = facts;
   if (wsl?.gpuTurnedOffBy)
@@ -15,7 +15,7 @@ function missingDeviceProblem(facts: Facts): Problem {
   if (wsl?.windowsBuild != null && wsl.windowsBuild < leastWindowsBuild)
     return error(
       "wsl.windowsOld",
-      `Windows build ${wsl.windowsBuild} gives WSL no GPU: 19044 (Windows 10 21H2) or Windows 11 does.`,
+      `Windows build ${wsl.windowsBuild} gives WSL no GPU; WSL needs 19044 (Windows 10 21H2) or Windows 11.`,
       "update Windows: start ms-settings:windowsupdate",
     );
   const real = gpus?.filter((gpu) => !isMakeshift(gpu)) ?? [];
@@ -32,7 +32,7 @@ function missingDeviceProblem(facts: Facts): Problem {
     return error("wsl.driverOld", `${old.gpu.name}: ${old.why}.`, "update the GPU driver on Windows, then in PowerShell: wsl --shutdown");
   return error(
     "wsl.deviceMissing",
-    "WSL 2 shows no GPU: there is no /dev/dxg.",
+    "WSL 2 has no GPU: there is no /dev/dxg.",
     "install the GPU maker's current driver on Windows; then in PowerShell: wsl --update; wsl --shutdown",
   );
 }
@@ -44,7 +44,7 @@ export function wslProblems(facts: Facts): Problem[] {
   const systemPair = [library(facts, "dxcore"), library(facts, "d3d12")];
   if (system.container !== null) {
     const run = "docker run --device /dev/dxg -v /usr/lib/wsl:/usr/lib/wsl:ro -e LD_LIBRARY_PATH=/usr/lib/wsl/lib …";
-    if (isMissing) return [error("container.deviceMissing", "The container was not given WSL's GPU: there is no /dev/dxg in it.", run)];
+    if (isMissing) return [error("container.deviceMissing", "The container does not have WSL's GPU: it has no /dev/dxg.", run)];
     if (!systemPair.every(isUsable))
       return [error("container.librariesMissing", "The container has /dev/dxg, but not WSL's libraries in /usr/lib/wsl/lib.", run)];
     return directmlProblems(facts);
@@ -67,7 +67,7 @@ export function wslProblems(facts: Facts): Problem[] {
       wrong[0] ??
         error(
           "wsl.librariesMissing",
-          `WSL's ${names} is missing in /usr/lib/wsl/lib.`,
+          `WSL's ${names} is missing from /usr/lib/wsl/lib.`,
           "reinstall the GPU driver on Windows; then in PowerShell: wsl --update; wsl --shutdown",
         ),
     );

@@ -1,4 +1,4 @@
-/** The doctor's answer on one screen. Pure. */
+/** The doctor's report on one screen. Pure. */
 import type { Facts, LibraryFact } from "./facts.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -24,10 +24,10 @@ function wslRows({ wsl, gpus, dxg, system }: Facts): Row[] {
       versions?.dxcore && `DXCore ${versions.dxcore}`,
     ];
     rows.push(["WSL", joined(parts)]);
-    rows.push(["Windows", wsl.windowsVersion ?? "could not be asked"]);
+    rows.push(["Windows", wsl.windowsVersion ?? "unknown: Windows did not answer"]);
   }
   for (const { name, driver } of gpus ?? []) rows.push(["GPU", `${name}, driver ${driver}`]);
-  if (wsl !== null && gpus === null) rows.push(["GPU", "Windows could not be asked"]);
+  if (wsl !== null && gpus === null) rows.push(["GPU", "unknown: Windows did not answer"]);
   const device = { there: "/dev/dxg", standIn: "/dev/dxg is a stand-in (/dev/null)", denied: "/dev/dxg, not open to this user" };
   if (wsl !== null || dxg !== null) rows.push(["Device", dxg === null ? "no /dev/dxg" : device[dxg]]);
   if (system.kernel !== null) rows.push(["Kernel", system.kernel]);
@@ -45,7 +45,7 @@ function vulkanRows({ vulkan }: Facts): Row[] {
   for (const { name, library, apiVersion, isCpu, problem } of vulkan.drivers)
     rows.push([
       "  driver",
-      joined([`${name}  ${library}`, apiVersion && `Vulkan ${apiVersion}`, isCpu && "on the processor", problem && `UNUSABLE: ${problem}`]),
+      joined([`${name}  ${library}`, apiVersion && `Vulkan ${apiVersion}`, isCpu && "on the CPU", problem && `UNUSABLE: ${problem}`]),
     ]);
   if (vulkan.drivers.length === 0) rows.push(["  driver", "none"]);
   for (const { path, vendor, isUsable } of vulkan.renderNodes)
@@ -56,7 +56,7 @@ function vulkanRows({ vulkan }: Facts): Row[] {
 
 function deviceRows({ probe }: Facts): Row[] {
   return probe.devices.flatMap(({ device, name, driverVersion, featureLevel, isHardware, isSimulated, problem, shaders }): Row[] => {
-    const kind = isSimulated ? "simulated" : !isHardware && device !== "cpu" && "on the processor";
+    const kind = isSimulated ? "simulated" : !isHardware && device !== "cpu" && "on the CPU";
     const state = problem === null ? "computes" : `FAILS: ${problem}`;
     const facts = joined([name, kind, driverVersion && `driver ${driverVersion}`, featureLevel && `feature level ${featureLevel}`, state]);
     return [[device, facts], ...(shaders ? [["  shaders", shaders] as const] : [])];

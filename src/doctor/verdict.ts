@@ -1,4 +1,4 @@
-/** From facts to what is wrong and what mends it. Pure: the same facts always give the same words. */
+/** Finds the problems in the facts, and a command that fixes each. Pure: the same facts always give the same text. */
 import type { Facts } from "./facts.ts";
 import { buildNative, error, fileProblem, type Problem } from "./problem.ts";
 import { vulkanProblems, windowsProblems } from "./problems-native.ts";
@@ -18,7 +18,7 @@ function nodeProblems({ node }: Facts): Problem[] {
   return [
     error(
       "node.old",
-      `Node ${node.version} is not supported: 20.17, 22.9 or later is.`,
+      `Node ${node.version} is not supported; 20.17, 22.9 and later are.`,
       "install Node 24 (https://nodejs.org), or: nvm install 24",
     ),
   ];
@@ -45,7 +45,7 @@ function addonProblems(facts: Facts): Problem[] {
   return found;
 }
 
-/** What only the attempt shows: every file looks right, and yet. */
+/** Problems that only appear when the devices are used, although every file looks right. */
 function probeProblems(facts: Facts): Problem[] {
   const { probe, vulkan, libraries, software } = facts;
   const found: Problem[] = [];
@@ -61,15 +61,16 @@ function probeProblems(facts: Facts): Problem[] {
           device === "cpu" ? buildNative(facts) : where,
         ),
       );
-  if (probe.isLoaded && probe.problem !== null)
-    found.push(error("probe.fails", `The attempt to use the devices failed: ${probe.problem}.`, where));
+  if (probe.isLoaded && probe.problem !== null) found.push(error("probe.fails", `Using the devices failed: ${probe.problem}.`, where));
   const usable = [...libraries, software].filter((fact) => fact.problem === null);
   for (const { name, path, error: why } of probe.refused) {
-    // Of a file that is not there the facts speak better, as they do of a loader without which no library over Vulkan loads.
+    // The facts already report a missing file, and a missing loader, without which no library over Vulkan loads.
     const isThere = usable.some((fact) => fact.path === path) && probe.libraries[name] === undefined;
     const isConsequence = why.startsWith("not opened, since") || (vulkan?.loader === null && why.includes("libvulkan"));
     if (isThere && !isConsequence)
-      found.push(error(`${name}.refused`, `${path} does not load: ${why}.`, "see the reason: a library that it needs, or a newer system"));
+      found.push(
+        error(`${name}.refused`, `${path} does not load: ${why}.`, "install the library that the reason names, or use a newer system"),
+      );
   }
   return found;
 }
@@ -89,7 +90,7 @@ export function judge(facts: Facts): Verdict {
     ...windowsProblems(facts),
     ...probeProblems(facts),
   ];
-  // Whatever is not as expected: while a GPU computes it is worth a note, no more.
+  // While a GPU computes, any other problem is only a note.
   const problems =
     gpu === undefined
       ? found
@@ -102,10 +103,10 @@ export function judge(facts: Facts): Verdict {
     return { code: "gpu", text: `${gpu.name} computes (${how}).`, isHealthy, problems };
   }
   if (cpu === undefined && processor !== undefined)
-    return { code: "cpu", text: `${processor.name} computes on the processor (${processor.device}).`, isHealthy, problems };
+    return { code: "cpu", text: `${processor.name} computes on the CPU (${processor.device}).`, isHealthy, problems };
   if (cpu === undefined) return { code: "broken", text: "Nothing computes here.", isHealthy: false, problems };
-  let why = processor === undefined ? "no GPU was found" : `${processor.name} does so, too (${processor.device})`;
+  let why = processor === undefined ? "no GPU was found" : `${processor.name} also computes on the CPU (${processor.device})`;
   if (problems.some(({ code, severity }) => severity === "error" && !/^(node|addon|software)\./.test(code))) why = "the GPU is not usable";
-  else if (!["linux", "win32"].includes(system.platform)) why = "GPUs are looked for on Linux and Windows";
+  else if (!["linux", "win32"].includes(system.platform)) why = "the library uses GPUs on Linux and Windows only";
   return { code: "cpu", text: `The software adapter computes (cpu); ${why}.`, isHealthy, problems };
 }

@@ -7,7 +7,7 @@ export interface VulkanDriver {
   readonly name: string;
   readonly library: string;
   readonly apiVersion: string | null;
-  /** Runs on the processor: lavapipe, SwiftShader. */
+  /** Runs on the CPU: lavapipe, SwiftShader. */
   readonly isCpu: boolean;
   /** NVIDIA's library for screens where X11's libraries are missing, as on servers and in containers: it finds no GPU then. */
   readonly lacksX11: boolean;
@@ -119,7 +119,7 @@ export function findVulkan(host: Host): Vulkan {
   const path = findLibrary(host, "libvulkan.so.1");
   const version = path === null ? null : (/\.so\.(\d+\.\d+[\d.]*)$/.exec(host.real(path))?.[1] ?? null);
   const nvidia = /Kernel Module.*?\s(\d+\.\d+(?:\.\d+)?)\s/.exec(host.text("/proc/driver/nvidia/version") ?? "")?.[1] ?? null;
-  // The 32-bit manifests that some distributions install beside the others are of no use to this Node.
+  // The 32-bit manifests that some distributions also install are of no use to this Node.
   const drivers = manifests(host)
     .filter((manifest) => !manifest.endsWith(".i686.json"))
     .map((manifest) => readDriver(host, manifest));

@@ -12,7 +12,7 @@ export const pinned = {
   sha256: "fd54a8c578630f62a31d6d971d1f7e758e8497df8afccefe5efb1517d791692c",
 };
 
-const again = "Run `npx dxtensor fetch` to fetch the right one, or give a whole copy: npx dxtensor fetch --from FILE_OR_FOLDER";
+const again = "Run `npx dxtensor fetch` to fetch the right one, or name a complete copy: npx dxtensor fetch --from FILE_OR_FOLDER";
 
 export const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
@@ -21,12 +21,13 @@ function checkElf(bytes: Buffer, name: string): void {
   const foreign = (what: string): FetchFailure => new FetchFailure("FOREIGN", `${name} is not Microsoft's libdirectml.so: ${what}.`, again);
   const cut = (what: string): FetchFailure => new FetchFailure("TRUNCATED", `${name} is cut off: ${what}.`, again);
   if (bytes.length === 0) throw cut("it is empty");
-  if (bytes.length >= 2 && bytes.toString("latin1", 0, 2) === "MZ") throw foreign("it is a Windows library; this is about Linux and WSL");
-  if (bytes.toString("latin1", 0, 4) !== "\x7fELF".slice(0, Math.min(4, bytes.length))) throw foreign("it is no ELF file");
-  if (bytes.length < 64) throw cut(`${bytes.length} bytes do not hold an ELF header`);
+  if (bytes.length >= 2 && bytes.toString("latin1", 0, 2) === "MZ")
+    throw foreign("it is a Windows library; Linux and WSL need an ELF file");
+  if (bytes.toString("latin1", 0, 4) !== "\x7fELF".slice(0, Math.min(4, bytes.length))) throw foreign("it is not an ELF file");
+  if (bytes.length < 64) throw cut(`${bytes.length} bytes are too few for an ELF header`);
   if (bytes[4] !== 2 || bytes[5] !== 1) throw foreign("it is not a 64-bit little-endian file");
-  if (bytes.readUInt16LE(18) !== 62) throw foreign(`it is for another processor (ELF machine ${bytes.readUInt16LE(18)}, x86-64 is 62)`);
-  if (bytes.readUInt16LE(16) !== 3) throw foreign("it is no shared library");
+  if (bytes.readUInt16LE(18) !== 62) throw foreign(`it is for another CPU (ELF machine ${bytes.readUInt16LE(18)}, x86-64 is 62)`);
+  if (bytes.readUInt16LE(16) !== 3) throw foreign("it is not a shared library");
   const end = libraryEndOf(bytes);
   if (end > bytes.length) throw cut(`it has ${bytes.length} bytes of at least ${end}`);
   if (!bytes.includes("DMLCreateDevice")) throw foreign("it has no DMLCreateDevice");
@@ -60,7 +61,11 @@ export function readWheel(bytes: Buffer, name: string): FetchedFile[] {
     });
   } catch (error) {
     const isZip = bytes.length > 2 && bytes.toString("latin1", 0, 2) === "PK";
-    throw new FetchFailure(isZip ? "TRUNCATED" : "FOREIGN", `${name} is no whole wheel (zip file): ${(error as Error).message}.`, again);
+    throw new FetchFailure(
+      isZip ? "TRUNCATED" : "FOREIGN",
+      `${name} is not a complete wheel (zip file): ${(error as Error).message}.`,
+      again,
+    );
   }
   const files = Object.entries(entries).map(([path, content]) => ({ name: path.split("/").at(-1)!, bytes: Buffer.from(content) }));
   if (!files.some((file) => file.name === "libdirectml.so"))

@@ -3,7 +3,7 @@ import { FetchFailure } from "./failure.ts";
 import { sha256 } from "./directml-library.ts";
 
 const hint =
-  "Check the network and the index (PIP_INDEX_URL; behind a proxy NODE_USE_ENV_PROXY=1 from Node 24 on), or give a copy: npx dxtensor fetch --from FILE_OR_FOLDER";
+  "Check the network and the index (PIP_INDEX_URL; behind a proxy NODE_USE_ENV_PROXY=1 from Node 24 on), or name a copy: npx dxtensor fetch --from FILE_OR_FOLDER";
 
 async function answerOf(url: string): Promise<Response> {
   let answer: Response;
@@ -46,6 +46,6 @@ export async function downloadWheel(
   }
   const bytes = Buffer.concat(pieces);
   if (digest !== undefined && sha256(bytes) !== digest)
-    throw new FetchFailure("TRUNCATED", `${url.href} has another digest than ${page} says.`, hint);
+    throw new FetchFailure("TRUNCATED", `${url.href} does not have the digest that ${page} states.`, hint);
   return bytes;
 }

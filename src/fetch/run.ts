@@ -21,8 +21,8 @@ export async function runFetch({ json = false, ...options }: RunOptions): Promis
     const done = await fetchDirectml({ ...options, index, onProgress: json ? () => {} : progress });
     if (process.stderr.isTTY) process.stderr.write(clear);
     const { path, changed, licences } = done;
-    const beside = licences.length > 0 ? `, with ${licences.join(", ")}` : " (no licence lay beside it)";
-    process.stdout.write(json ? `${JSON.stringify({ ok: true, ...done })}\n` : `${path}${changed ? beside : " is there already"}\n`);
+    const suffix = licences.length > 0 ? `, with ${licences.join(", ")}` : " (no licence file next to it)";
+    process.stdout.write(json ? `${JSON.stringify({ ok: true, ...done })}\n` : `${path}${changed ? suffix : " is there already"}\n`);
     return 0;
   } catch (error) {
     if (!(error instanceof FetchFailure)) throw error;

@@ -10,7 +10,7 @@ export type Plan =
 
 /** The largest matrix: twice 1 MiB. */
 const LARGEST = 512;
-/** What a step costs besides its multiply-adds, in multiply-adds: twiddle factors, and dispatches of its own. */
+/** What a step costs in addition to its multiply-adds, in multiply-adds: twiddle factors, and dispatches of its own. */
 const PASS = 128;
 
 interface Costed {

@@ -2016,7 +2016,7 @@ export class GraphBuilder extends Emitter {
     outputPresentValue?: OutputSpec;
     /** Factor. Reference: DML_MULTIHEAD_ATTENTION_OPERATOR_DESC.Scale. */
     scale: number;
-    /** Takes the place of scores that are masked. Reference: DML_MULTIHEAD_ATTENTION_OPERATOR_DESC.MaskFilterValue. */
+    /** Replaces scores that are masked. Reference: DML_MULTIHEAD_ATTENTION_OPERATOR_DESC.MaskFilterValue. */
     maskFilterValue: number;
     /** Number of attention heads. Reference: DML_MULTIHEAD_ATTENTION_OPERATOR_DESC.HeadCount. */
     headCount: number;
@@ -2182,7 +2182,7 @@ export class GraphBuilder extends Emitter {
     outputPresentValue?: OutputSpec;
     /** Factor. Reference: DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC.Scale. */
     scale: number;
-    /** Takes the place of scores that are masked. Reference: DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC.MaskFilterValue. */
+    /** Replaces scores that are masked. Reference: DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC.MaskFilterValue. */
     maskFilterValue: number;
     /** Number of heads of queries. Reference: DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC.QueryHeadCount. */
     queryHeadCount: number;

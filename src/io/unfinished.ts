@@ -1,5 +1,5 @@
 /**
- * Files that a save has not finished: hidden, beside the file to be, with a name that says whose they are. A process that is killed leaves its own
+ * Files that a save has not finished: hidden, in the folder of the target file, with a name that says whose they are. A process that is killed leaves its own
  * behind; the next save into the folder removes them.
  */
 import { readFileSync, readlinkSync } from "node:fs";

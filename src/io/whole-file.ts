@@ -82,7 +82,7 @@ async function takeRights(file: FileHandle, from: Stats): Promise<void> {
   await file.chmod(from.mode & 0o7777);
 }
 
-/** Writes a fresh file beside `path`, which takes its name once everything is on the disk. */
+/** Writes a new file in the folder of `path`, and renames it once everything is on the disk. */
 async function replace(path: string, before: Stats | null, write: Write): Promise<void> {
   const folder = dirname(path);
   // First, so that saves which are killed one after the other leave one file, not all.
@@ -107,7 +107,7 @@ async function replace(path: string, before: Stats | null, write: Write): Promis
 }
 
 /**
- * Writes a file that is there whole or not at all, through a fresh one beside it. A link stays one: the file that it leads to is replaced, which
+ * Writes a file completely or not at all, through a new one in the same folder. A link stays one: the file that it leads to is replaced, which
  * keeps its mode and owner. What is no regular file (a device, a FIFO) is written to as it is. A file that the process may not write is
  * refused, though its folder would let it be replaced.
  */

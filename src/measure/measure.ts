@@ -1,4 +1,4 @@
-/** Times DirectML's operators and the library's shaders beside each other on a device. */
+/** Times DirectML's operators and the library's shaders in alternation on a device. */
 import { performance } from "node:perf_hooks";
 import * as dx from "../index.ts";
 import type { Tensor } from "../index.ts";

@@ -48,7 +48,7 @@ export interface MultiheadAttentionOptions extends LayerOptions {
   /** Whether sequences are [N, L, E], instead of [L, N, E]. Default: false. */
   readonly batchFirst?: boolean | undefined;
 }
-/** What one call of attention takes besides its inputs: masks, and whether weights are returned. */
+/** Arguments of one call of attention in addition to its inputs: masks, and whether weights are returned. */
 export type AttentionCall = Pick<MultiHeadOptions, "keyPaddingMask" | "attnMask" | "mask" | "isCausal" | "causal" | "weights">;
 
 /** Attention of several heads. forward(query, key, value) gives {output, weights}. Reference: torch.nn.MultiheadAttention. */

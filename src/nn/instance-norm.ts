@@ -15,7 +15,7 @@ import type { Parameter } from "./parameter.ts";
 
 /** Options of instanceNorm1d() to instanceNorm3d(). Reference: torch.nn.InstanceNorm2d. */
 export interface InstanceNormLayerOptions extends AffineOptions {
-  /** Whether there is a bias beside the weight. Default: true. */
+  /** Whether there is a bias in addition to the weight. Default: true. */
   readonly bias?: boolean | undefined;
   /** Share of each batch in the running statistics. Default: 0.1. */
   readonly momentum?: number | undefined;

@@ -27,7 +27,7 @@ export interface BatchNormLayerOptions extends LayerOptions {
   readonly momentum?: number | null | undefined;
   /** Whether there are weight and bias. Default: true. */
   readonly affine?: boolean | undefined;
-  /** Whether there is a bias beside the weight. Default: true. */
+  /** Whether there is a bias in addition to the weight. Default: true. */
   readonly bias?: boolean | undefined;
   /** Whether running statistics are kept, and used in eval mode. Default: true. */
   readonly trackRunningStats?: boolean | undefined;
@@ -152,7 +152,7 @@ export interface LayerNormOptions extends LayerOptions {
   readonly elementwiseAffine?: boolean | undefined;
   /** @deprecated Use elementwiseAffine. */
   readonly affine?: boolean | undefined;
-  /** Whether there is a bias beside the weight. Default: true. */
+  /** Whether there is a bias in addition to the weight. Default: true. */
   readonly bias?: boolean | undefined;
 }
 
@@ -198,7 +198,7 @@ export class LayerNorm extends Module {
 
 /** Options of groupNorm(). Reference: torch.nn.GroupNorm. */
 export interface GroupNormLayerOptions extends AffineOptions {
-  /** Whether there is a bias beside the weight. Default: true. */
+  /** Whether there is a bias in addition to the weight. Default: true. */
   readonly bias?: boolean | undefined;
 }
 

@@ -54,7 +54,7 @@ interface Arguments extends LSTMOptions, RNNOptions {
   readonly hiddenSize: number;
 }
 
-/** What a call may say beside the sequence. */
+/** Arguments of a call in addition to the sequence. */
 export type RecurrentCall = Pick<RecurrentOptions, "hidden" | "cell" | "lengths">;
 
 abstract class Recurrent extends Module {
@@ -184,9 +184,9 @@ abstract class Cell extends Module {
   weight_ih: Parameter;
   /** [gates * width, width]: the weights of the hidden state. */
   weight_hh: Parameter;
-  /** [gates * width]: the bias beside the input; null without bias. */
+  /** [gates * width]: the bias of the input's part; null without bias. */
   bias_ih: Parameter | null;
-  /** [gates * width]: the bias beside the hidden state; null without bias. */
+  /** [gates * width]: the bias of the hidden state's part; null without bias. */
   bias_hh: Parameter | null;
   readonly #kind: RecurrentKind;
 

@@ -57,7 +57,7 @@ export const logOf = (beta: number): number => Math.max(Math.log(beta), LEAST);
 const LEAST = -1e4;
 
 /**
- * 1 - beta^n, by a recurrence that stays exact in float32 where the power itself would cancel. State dicts have it beside what PyTorch's have:
+ * 1 - beta^n, by a recurrence that stays exact in float32 where the power itself would cancel. State dicts have it in addition to PyTorch's entries:
  * it has the recurrence's roundings, and a training that goes on from a file shall go on to the last bit.
  */
 export const correction = (beta: number): Counter => ({

@@ -29,7 +29,7 @@ export const TensorDataset = checkedClass($dataDataset.TensorDataset, "...tensor
 export type TensorDataset<T extends readonly $coreTensor.Tensor[] = $coreTensor.Tensor[]> = $dataDataset.TensorDataset<T>;
 /**
  * The MNIST digits of a folder with the four original files: images float32 [N, 1, 28, 28] in [0, 1], labels int32 [N].
- * Throws when a file is missing, damaged or not what its name says; nothing takes its place.
+ * Throws when a file is missing, damaged or not what its name says; nothing replaces it.
  */
 export const mnist = guardedAsync($dataIdx.mnist, "mnist", "folder:anything options:DigitsOptions?");
 /** The elements in the bytes of an IDX file. Throws FormatError for anything else, also when bytes are missing or left over. */

@@ -136,7 +136,7 @@ export type Threshold = $nnActivation.Threshold;
 export const RReLU = checkedClass($nnActivation.RReLU, "lower:numberOrLower_9a6031? upper:number? options:lower_9a6031?", "forward x");
 export type RReLU = $nnActivation.RReLU;
 /**
- * log p(target | x) and its negative mean, where classes are sorted by frequency: those below cutoffs[0] have a place in the head, each
+ * log p(target | x) and its negative mean, where classes are sorted by frequency: those below cutoffs[0] are classes of the head, each
  * later range has one for all together and its own softmax within. x is [N, inputs] and target [N], or [inputs] and []. All rows go
  * through all clusters, since shapes do not depend on data. Reference: torch.nn.AdaptiveLogSoftmaxWithLoss.
  */
@@ -226,10 +226,10 @@ export type Bilinear = $nnLinear.Bilinear;
 /** Gives its input back. Reference: torch.nn.Identity. */
 export const Identity = checkedClass($nnLinear.Identity, "", "forward x");
 export type Identity = $nnLinear.Identity;
-/** Modules by place. Reference: torch.nn.ModuleList. */
+/** Modules by index. Reference: torch.nn.ModuleList. */
 export const ModuleList = checkedClass($nnLists.ModuleList, "items:iterableOfModule?", "", "at index:number;append item:moduleOrParameter;forward");
 export type ModuleList<T extends $nnModule.Module = $nnModule.Module> = $nnLists.ModuleList<T>;
-/** Parameters by place. Reference: torch.nn.ParameterList. */
+/** Parameters by index. Reference: torch.nn.ParameterList. */
 export const ParameterList = checkedClass($nnLists.ParameterList, "items:iterableOfParameter?", "", "at index:number;append item:moduleOrParameter;forward");
 export type ParameterList = $nnLists.ParameterList;
 /** Modules by name. Reference: torch.nn.ModuleDict. */
@@ -528,7 +528,7 @@ export const logSoftmax = factory(LogSoftmax, $nnActivation.logSoftmax) as MadeB
 /** x where x > 0, a learned slope times x elsewhere. Reference: torch.nn.PReLU. */
 export const prelu = factory(PReLU, $nnActivation.prelu);
 /**
- * log p(target | x) and its negative mean, where classes are sorted by frequency: those below cutoffs[0] have a place in the head, each
+ * log p(target | x) and its negative mean, where classes are sorted by frequency: those below cutoffs[0] are classes of the head, each
  * later range has one for all together and its own softmax within. x is [N, inputs] and target [N], or [inputs] and []. All rows go
  * through all clusters, since shapes do not depend on data. Reference: torch.nn.AdaptiveLogSoftmaxWithLoss.
  */
@@ -585,9 +585,9 @@ export const linear = factory(Linear, $nnLinear.linear) as MadeByName<typeof $nn
 export const bilinear = factory(Bilinear, $nnLinear.bilinear) as MadeByName<typeof $nnLinear.bilinear, { in1Features: 0; in2Features: 1; outFeatures: 2 }>;
 /** Gives its input back. Reference: torch.nn.Identity. */
 export const identity = factory(Identity, $nnLinear.identity);
-/** Modules by place. Reference: torch.nn.ModuleList. */
+/** Modules by index. Reference: torch.nn.ModuleList. */
 export const moduleList = factory(ModuleList, $nnLists.moduleList);
-/** Parameters by place. Reference: torch.nn.ParameterList. */
+/** Parameters by index. Reference: torch.nn.ParameterList. */
 export const parameterList = factory(ParameterList, $nnLists.parameterList);
 /** Modules by name. Reference: torch.nn.ModuleDict. */
 export const moduleDict = factory(ModuleDict, $nnLists.moduleDict);

@@ -41,8 +41,8 @@ checkMethods($optimOptimizer.Optimizer, "addParamGroup input:anything;step closu
 export const ParamGroup = checkedClass($optimGroup.ParamGroup, "params:tensors options:BaseOptions");
 export type ParamGroup<O extends $optimGroup.BaseOptions> = $optimGroup.ParamGroup<O>;
 /**
- * p <- p - lr * d with d = gradient + weightDecay * p; with momentum, buffer <- momentum * buffer + (1 - dampening) * d takes d's
- * place, or d + momentum * buffer with nesterov. Reference: torch.optim.SGD.
+ * p <- p - lr * d with d = gradient + weightDecay * p; with momentum, buffer <- momentum * buffer + (1 - dampening) * d replaces d,
+ * or d + momentum * buffer with nesterov. Reference: torch.optim.SGD.
  */
 export const SGD = checkedClass($optimSgd.SGD, "params:iterableOfTensorOrIterableOfAnything lr:numberOrPartialSGDOptions? options:PartialSGDOptions?");
 export type SGD = $optimSgd.SGD;
@@ -115,7 +115,7 @@ export const RAdam = checkedClass($optimRadam.RAdam, "params:iterableOfTensorOrI
 export type RAdam = $optimRadam.RAdam;
 /**
  * v <- alpha v + (1 - alpha) g^2; p <- p - lr * g / (sqrt(v) + eps), with g = gradient + weightDecay * p; with momentum a buffer of
- * these quotients takes their place. Defaults: lr 0.01, alpha 0.99, eps 1e-8. Reference: torch.optim.RMSprop.
+ * these quotients replaces them. Defaults: lr 0.01, alpha 0.99, eps 1e-8. Reference: torch.optim.RMSprop.
  */
 export const RMSprop = checkedClass($optimRmsprop.RMSprop, "params:iterableOfTensorOrIterableOfAnything lr:numberOrPartialRMSpropOptions? options:PartialRMSpropOptions?");
 export type RMSprop = $optimRmsprop.RMSprop;
@@ -128,8 +128,8 @@ export const Rprop = checkedClass($optimRprop.Rprop, "params:iterableOfTensorOrI
 export type Rprop = $optimRprop.Rprop;
 export * as lrScheduler from "./lr-scheduler.generated.ts";
 /**
- * p <- p - lr * d with d = gradient + weightDecay * p; with momentum, buffer <- momentum * buffer + (1 - dampening) * d takes d's
- * place, or d + momentum * buffer with nesterov. Reference: torch.optim.SGD.
+ * p <- p - lr * d with d = gradient + weightDecay * p; with momentum, buffer <- momentum * buffer + (1 - dampening) * d replaces d,
+ * or d + momentum * buffer with nesterov. Reference: torch.optim.SGD.
  */
 export const sgd = factory(SGD, $optimSgd.sgd);
 /**
@@ -186,7 +186,7 @@ export const nadam = factory(NAdam, $optimNadam.nadam);
 export const radam = factory(RAdam, $optimRadam.radam);
 /**
  * v <- alpha v + (1 - alpha) g^2; p <- p - lr * g / (sqrt(v) + eps), with g = gradient + weightDecay * p; with momentum a buffer of
- * these quotients takes their place. Defaults: lr 0.01, alpha 0.99, eps 1e-8. Reference: torch.optim.RMSprop.
+ * these quotients replaces them. Defaults: lr 0.01, alpha 0.99, eps 1e-8. Reference: torch.optim.RMSprop.
  */
 export const rmsprop = factory(RMSprop, $optimRmsprop.rmsprop);
 /**

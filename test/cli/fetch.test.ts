@@ -75,12 +75,12 @@ describe("what is refused, with a code and a remedy", () => {
     ["a path that is not there", "NOT_FOUND", /does not exist/, () => join(folder, "absent.so")],
     ["a folder without the library", "NOT_FOUND", /holds neither/, () => folder],
     ["an empty file", "TRUNCATED", /it is empty/, () => file("libdirectml.so", "")],
-    ["the start of a library", "TRUNCATED", /40 bytes do not hold/, () => file("libdirectml.so", elf().subarray(0, 40))],
+    ["the start of a library", "TRUNCATED", /40 bytes are too few/, () => file("libdirectml.so", elf().subarray(0, 40))],
     ["a library without its end", "TRUNCATED", /250 bytes of at least 256/, () => file("libdirectml.so", elf().subarray(0, 250))],
-    ["a text", "FOREIGN", /no ELF file/, () => file("libdirectml.so", "<html>moved</html>")],
+    ["a text", "FOREIGN", /not an ELF file/, () => file("libdirectml.so", "<html>moved</html>")],
     ["a Windows library", "FOREIGN", /Windows library/, () => file("DirectML.dll", "MZ and so on")],
-    ["a library for another processor", "FOREIGN", /ELF machine 183/, () => file("libdirectml.so", elf({ machine: 183 }))],
-    ["a program", "FOREIGN", /no shared library/, () => file("libdirectml.so", elf({ type: 2 }))],
+    ["a library for another CPU", "FOREIGN", /ELF machine 183/, () => file("libdirectml.so", elf({ machine: 183 }))],
+    ["a program", "FOREIGN", /not a shared library/, () => file("libdirectml.so", elf({ type: 2 }))],
     ["another library", "FOREIGN", /no DMLCreateDevice/, () => file("libdirectml.so", elf({ entry: "cublasCreate" }))],
     ["an older version", "OLD", /older than DirectML feature level 2\.1/, () => file("libdirectml.so", elf({ entry: "DMLCreateDevice" }))],
     ["another version", "DIGEST", /expected fd54a8c5/, () => file("libdirectml.so", elf())],
@@ -90,8 +90,8 @@ describe("what is refused, with a code and a remedy", () => {
       /no torch_directml\/libdirectml\.so/,
       () => file("torch_directml-0.1.whl", zipSync({ "torch_directml/DirectML.dll": strToU8("MZ") })),
     ],
-    ["a wheel that is cut off", "TRUNCATED", /no whole wheel/, () => file("torch_directml-0.1.whl", wheel(elf()).subarray(0, 120))],
-    ["a wheel that is none", "FOREIGN", /no whole wheel/, () => file("torch_directml-0.1.whl", "text")],
+    ["a wheel that is cut off", "TRUNCATED", /not a complete wheel/, () => file("torch_directml-0.1.whl", wheel(elf()).subarray(0, 120))],
+    ["a wheel that is none", "FOREIGN", /not a complete wheel/, () => file("torch_directml-0.1.whl", "text")],
     ["a wheel of another version", "DIGEST", /expected fd54a8c5/, () => file("torch_directml-0.1.whl", wheel(elf()))],
   ];
   it.each(cases)("%s", async (_name, code, text, make) => {
@@ -123,7 +123,7 @@ describe("what is refused, with a code and a remedy", () => {
       for (const [index, code, text] of [
         ["empty", "DOWNLOAD", /does not have torch_directml-0\.2\.5/],
         ["absent", "DOWNLOAD", /status 404/],
-        ["broken", "TRUNCATED", /another digest/],
+        ["broken", "TRUNCATED", /does not have the digest/],
       ] as const) {
         const answer = await run([], { PIP_INDEX_URL: `${url}/${index}/` });
         expect(answer).toMatchObject({ ok: false, code, hint: expect.stringContaining("--from") });

@@ -34,7 +34,7 @@ describe("dxtensor shaders", () => {
     const { stdout, stderr, exitCode } = await run("--device", "cpu", "--measure", "--quick");
     expect([exitCode, stderr]).toEqual([0, ""]);
     expect(stdout).toMatch(/^softmax +float16 +compiled +64 .*[\d.]+x/m);
-    expect(stdout).toMatch(/Small sizes say nothing: this was not kept\.$/);
+    expect(stdout).toMatch(/Small sizes decide nothing: the result was not saved\.$/);
     expect(readdirSync(folder)).toEqual([]);
     expect(JSON.parse((await run("--device", "cpu", "--forget", "--json")).stdout)).toMatchObject({ isForgotten: false });
   });

@@ -58,7 +58,7 @@ describe("dxtensor verify", () => {
     expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThan(2);
     expect(shards.flat().toSorted()).toEqual(whole!.toSorted());
     const { stderr, exitCode } = await verify(["--shard", "4/3"]);
-    expect(stderr).toContain('"2/4" is wanted');
+    expect(stderr).toContain('such as "2/4" for the second');
     expect(exitCode).toBe(2);
   });
 

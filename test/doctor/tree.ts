@@ -44,7 +44,7 @@ export interface Tree {
     readonly verdict: "gpu" | "cpu" | "broken";
     readonly ok: boolean;
     readonly codes: readonly string[];
-    /** What the first problem's mending command says. */
+    /** What the first problem's `mend` matches. */
     readonly mend?: RegExp;
     /** What the screen must show. */
     readonly shows: readonly RegExp[];

@@ -248,7 +248,7 @@ eachDevice("io.safetensors", (device) => {
       for (const [file, name, values] of [
         [path, "small", [1, 2, 3]],
         [join(folder, "gone.safetensors"), "gone", [7]],
-        [join(folder, "gone.safetensors"), "turned", [1, 3, 2, 4]],
+        [join(folder, "gone.safetensors"), "transposed", [1, 3, 2, 4]],
       ] as const) {
         const { tensors } = await safetensors.load(file);
         expect(numbers(tensors[name]!)).toEqual(values);

@@ -55,7 +55,8 @@ export async function* surface(dist) {
     for (const [, name, words] of code.matchAll(
       /export const (\w+) = (?:checked|guarded|guardedAsync)\([^\n]*?"\w+(?:\.\w+)*", "([^"\n]*)"/g,
     ))
-      if (typeof object[name] === "function") yield { name: `${namespace}.${name}`, fn: object[name], parameters: parameters(words, publicKind) };
+      if (typeof object[name] === "function")
+        yield { name: `${namespace}.${name}`, fn: object[name], parameters: parameters(words, publicKind) };
     for (const [, name, words, rest] of code.matchAll(/export const (\w+) = checkedClass\([^,\n]+, "([^"\n]*)"([^\n]*)\);/g)) {
       const methods = [...rest.matchAll(/"([^"]*)"/g)]
         .flatMap(([, list]) => list.split(";"))
@@ -64,7 +65,12 @@ export async function* surface(dist) {
           const [method, ...its] = line.split(" ");
           return { method, parameters: parameters(its.join(" "), publicKind) };
         });
-      yield { name: `${namespace}.${name}`, fn: (...args) => new object[name](...args), parameters: parameters(words, publicKind), methods };
+      yield {
+        name: `${namespace}.${name}`,
+        fn: (...args) => new object[name](...args),
+        parameters: parameters(words, publicKind),
+        methods,
+      };
     }
   }
 }

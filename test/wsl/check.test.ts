@@ -1,4 +1,4 @@
-/** wsl/check.sh on the same trees as the doctor: the same problems, the same mending commands. */
+/** wsl/check.sh on the same trees as the doctor: the same problems, the same commands to fix them. */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

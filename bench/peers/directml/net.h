@@ -86,7 +86,7 @@ class Net {
   View LogSoftmax(const View& x) { return SoftmaxOf(DML_OPERATOR_ACTIVATION_LOG_SOFTMAX1, x); }
   void Convolution(const View& x, const View& filter, const View& bias, const View& into, const Window& window,
                    DML_CONVOLUTION_DIRECTION direction = DML_CONVOLUTION_DIRECTION_FORWARD, UINT output_padding = 0);
-  // Windows of 2x2 beside each other.
+  // Adjacent windows of 2x2.
   View MaxPool(const View& x);
   View MaxPoolGrad(const View& x, const View& dy);
   struct Normalized {

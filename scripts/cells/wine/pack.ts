@@ -30,7 +30,7 @@ libstdc++.so.6 libdl.so.2 libpthread.so.0 librt.so.1 libexpat.so.1 libnss_files.
 
 const tools = ["sh", "env", "mount", "mkdir", "cp", "cat", "ls"].map((name) => `usr/bin/${name}`);
 
-/** What NVIDIA's Vulkan library may name besides, and the program that tells of devices. */
+/** Further libraries that NVIDIA's Vulkan library may name, and the program that lists devices. */
 const graphics = ["libxext6", "libglvnd0", "libegl1", "libglx0", "libgl1", "libopengl0", "vulkan-tools"];
 
 /** Of Wine's prefix, what no program here needs. */
@@ -82,7 +82,7 @@ async function needed(root: string, files: readonly string[]) {
   return [...done.stdout.matchAll(/^\s*(?:\S+ => )?(\/\S+) \(0x/gm)].map((match) => match[1]!);
 }
 
-/** Debian's packages for a GPU's driver, in the cache beside the cell. */
+/** Debian's packages for a GPU's driver, in the cache, next to the cell. */
 async function graphicsPackages() {
   const folder = join(cellFolder(), "graphics");
   const found = () => (existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".deb")) : []);

@@ -6,7 +6,7 @@ import { withLock } from "../../tools/lock.ts";
 /** Names of stages, in their order, with what each is made of. */
 type Digests<Stage extends string> = Readonly<Record<Stage, string>>;
 
-/** Beside the folder, which may be removed while it is held. */
+/** Next to the folder, which may be removed while the lock is held. */
 const lockOf = (folder: string) => `${folder}.lock`;
 const stateOf = (folder: string) => join(folder, "cell.json");
 

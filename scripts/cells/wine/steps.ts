@@ -119,7 +119,7 @@ export function verifyStep({ isQuick, device = "dml:0", shard }: Verify, where =
   const report = `${where.reports}/verify${shard === undefined ? "" : `-${shard.replace("/", "-")}`}.json`;
   const options = [...(isQuick ? ["--quick"] : []), ...(shard === undefined ? [] : ["--shard", shard])];
   return {
-    name: `dxtensor verify: DirectML.dll beside the software adapter${shard === undefined ? "" : `, ${shard}`}`,
+    name: `dxtensor verify: DirectML.dll against the software adapter${shard === undefined ? "" : `, ${shard}`}`,
     command: ["node.exe", where.cli, "verify", "--device", device, "--reference", "cpu", "--ctrf", report, ...options],
     report,
     timeoutMs: minutes(isQuick ? 15 : 60),

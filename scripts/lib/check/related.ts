@@ -16,7 +16,7 @@ export function readTexts(root: string, folders = ["src", "test", "scripts", "ma
   return new Map(files.map((name) => [name, readFileSync(join(root, name), "utf8")]));
 }
 
-/** Files of the repository that a file imports, or names by a URL beside itself, as the programs of child processes are. */
+/** Files of the repository that a file imports, or names by a relative URL, as the programs of child processes are. */
 function importsOf(file: string, text: string): string[] {
   const found = text.matchAll(/(?:\bfrom\s+|\bimport\(?\s*|new URL\(\s*)"(\.[^"]+)"/g);
   return [...found].map(([, path]) => posix.normalize(posix.join(dirname(file), path!)));
@@ -41,7 +41,7 @@ export function relatedTests(texts: Texts, changed: readonly string[]): Related[
   const importers = new Map<string, string[]>();
   for (const [file, text] of texts) for (const path of importsOf(file, text)) importers.set(path, [...(importers.get(path) ?? []), file]);
   const distances = new Map<string, number>(changed.map((path) => [path, 0]));
-  // Data of a test lies beside it, or below a folder of its name: whoever names the folder.
+  // Data of a test is in its folder, or below a folder of its name: whoever names the folder.
   const queue = [...changed];
   for (let file = queue.shift(); file !== undefined; file = queue.shift())
     for (const importer of importers.get(file) ?? [])

@@ -161,7 +161,7 @@ interface FormulaOptions<A> {
   readonly grad: readonly (Rule<A> | null)[] | null;
   /** What the rules read: the inputs of these indices, where they are listed. Default: all inputs. */
   readonly saves?: "inputs" | "output" | "both" | "none" | SavedInputs;
-  /** Whether it saves the output beside inputs that are listed. Default: false. */
+  /** Whether it saves the output in addition to the listed inputs. Default: false. */
   readonly savesOutput?: boolean;
   /** The result's dtype from the promoted one. Default: floating, integers as float32. */
   readonly dtype?: (name: string, promoted: DType) => DType;

@@ -170,8 +170,8 @@ function interleaved(lattices: readonly Lattice[], axis: number, shape: Shape): 
   });
   const lo = replaced(from, axis, from[axis]! * step);
   const hi = replaced(to, axis, Math.min(to[axis]! * step, shape[axis]!));
-  const beside = parts.map((t) => unsqueeze(t, axis + 1));
-  const grad = reshape(joined(beside, axis + 1), replaced(sizes, axis, sizes[axis]! * step));
+  const columns = parts.map((t) => unsqueeze(t, axis + 1));
+  const grad = reshape(joined(columns, axis + 1), replaced(sizes, axis, sizes[axis]! * step));
   const piece = { grad, lo, hi: replaced(hi, axis, to[axis]! * step) };
   return { grad: cut(piece, axis, lo[axis]!, hi[axis]!), lo, hi, starts: replaced(starts, axis, 0), steps: replaced(steps, axis, 1) };
 }

@@ -45,7 +45,7 @@ const ldlOp = defineHost<{ readonly check: string | null }>({
 
 /** L D L^T in LAPACK's packed form (its lower triangle), and the pivots. */
 export interface LDLFactors {
-  /** [..., N, N]: L below the diagonal, D on it and beside it. */
+  /** [..., N, N]: L below the diagonal, D on it and next to it. */
   readonly LD: Tensor;
   /** [..., N], int32: LAPACK's pivots, from 1; negative for blocks of 2. */
   readonly pivots: Tensor;

@@ -94,13 +94,13 @@ function luGradient(factors: Tensor, pivots: Tensor, dy: Tensor): Tensor {
   let upper = matmul(gu, mT(u));
   // U's columns behind the square part depend on L, L's rows below it on U.
   const [wide, tall] = [n > k, m > k];
-  const beside = wide ? [narrow(factors, -1, k, n - k), narrow(dy, -1, k, n - k)] : [];
+  const rest = wide ? [narrow(factors, -1, k, n - k), narrow(dy, -1, k, n - k)] : [];
   const below = tall ? [narrow(factors, -2, k, m - k), narrow(dy, -2, k, m - k)] : [];
-  if (wide) lower = sub(lower, matmul(beside[1]!, mT(beside[0]!)));
+  if (wide) lower = sub(lower, matmul(rest[1]!, mT(rest[0]!)));
   if (tall) upper = sub(upper, matmul(mT(below[0]!), below[1]!));
   const middle = solveTriangular(mT(u), add(tril(lower, -1), triu(upper)), { upper: false, left: false });
   let ga = solveTriangular(mT(l), middle, { upper: true, unitriangular: true });
-  if (wide) ga = cat([ga, solveTriangular(mT(l), beside[1]!, { upper: true, unitriangular: true })], -1);
+  if (wide) ga = cat([ga, solveTriangular(mT(l), rest[1]!, { upper: true, unitriangular: true })], -1);
   if (tall) ga = cat([ga, solveTriangular(mT(u), below[1]!, { upper: false, left: false })], -2);
   return matmul(p, ga);
 }

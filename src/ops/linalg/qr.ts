@@ -67,10 +67,10 @@ function qrGradient(a: Tensor, q: Tensor, r: Tensor, gq: Tensor | null, gr: Tens
   if (gq === null && gr === null) return null;
   if (m >= n) return squareGradient(q, r, gq, gr);
   // A = [X, Y], R = [R1, Q^T Y]
-  const beside = gr === null ? null : narrow(gr, -1, m, n - m);
-  const inner = beside === null ? gq : plus(gq, matmul(narrow(a, -1, m, n - m), mT(beside)));
+  const rest = gr === null ? null : narrow(gr, -1, m, n - m);
+  const inner = rest === null ? gq : plus(gq, matmul(narrow(a, -1, m, n - m), mT(rest)));
   const gx = squareGradient(q, narrow(r, -1, 0, m), inner, gr === null ? null : narrow(gr, -1, 0, m));
-  return cat([gx, beside === null ? mul(narrow(a, -1, m, n - m), 0) : matmul(q, beside)], -1);
+  return cat([gx, rest === null ? mul(narrow(a, -1, m, n - m), 0) : matmul(q, rest)], -1);
 }
 
 function squareGradient(q: Tensor, r: Tensor, gq: Tensor | null, gr: Tensor | null): Tensor {

@@ -168,7 +168,7 @@ const avgPoolGradOp: Definition<Mean> = define<Mean>({
   saves: { inputs: [], outputs: false },
 });
 
-/** Options of pooling besides the window's size. */
+/** Options of pooling, without the window's size. */
 export interface PoolOptions {
   /** Stride: elements between neighbouring windows. Default: the window's size. */
   readonly stride?: PerAxis | undefined;

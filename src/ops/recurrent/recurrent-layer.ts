@@ -94,7 +94,7 @@ function gradient({ inputs, outputs, attrs, dys, needs }: GradContext<Layer>): (
 }
 
 /** Samples are independent of each other: their axis may be padded. */
-const besideSamples: PaddedRule<Layer> = (_g, inputs, attrs, _outputs, p, lower) => {
+const bySample: PaddedRule<Layer> = (_g, inputs, attrs, _outputs, p, lower) => {
   const { states } = slotsOf(attrs);
   const last = inputs.length - 1;
   const samples = (i: number): number[] => (i <= states ? [1] : attrs.hasLengths && i === last ? [0] : []);
@@ -176,7 +176,7 @@ const layerOp: Definition<Layer> = define<Layer>({
   },
   grad: (_dy, context) => gradient(context),
   saves: { outputs: [0] },
-  padded: besideSamples,
+  padded: bySample,
 });
 
 /** Outputs [T, N, D * H], the last states and an LSTM's cells [D, N, H]; null where the operator lacks an option or nothing is to be computed. */

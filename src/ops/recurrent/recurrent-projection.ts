@@ -33,7 +33,7 @@ import {
   at,
   backwards,
   joinedColumns,
-  besideSamples,
+  bySample,
   chooses,
   forwards,
   gate,
@@ -111,7 +111,7 @@ const projectedOp: Definition<StepsAttributes> = define<StepsAttributes>({
     ];
   },
   saves: { outputs: [0, 3, 4, 5, 6] },
-  padded: besideSamples(3, 4),
+  padded: bySample(3, 4),
 });
 
 /** The backward pass through time, one range of steps after the other. */
@@ -188,7 +188,7 @@ const projectedGradOp: Definition<StepsAttributes> = define<StepsAttributes>({
     const all = g.join([stacked(g, sums), stacked(g, outputs)], { output: { sizes: [steps, batch, 4 * width] }, axis: 2 });
     return [all, stacked(g, totals), dh, dc];
   },
-  padded: besideSamples(7, 8),
+  padded: bySample(7, 8),
   grad: null,
 });
 

@@ -14,7 +14,7 @@ import { zeros } from "../creation/creation.ts";
 import { linear } from "../matmul/matmul.ts";
 import type { RecurrentKind, RecurrentWeights } from "./recurrent.ts";
 import { orZeros, scanGradient } from "./recurrent-gradient.ts";
-import { at, besideSamples, forwards, gate, like, gemm, stacked } from "./recurrent-steps.ts";
+import { at, bySample, forwards, gate, like, gemm, stacked } from "./recurrent-steps.ts";
 
 interface ScanAttributes {
   readonly reverse: boolean;
@@ -64,7 +64,7 @@ const lstmScanOp: Definition<ScanAttributes> = define<ScanAttributes>({
     return [gates.fromInput, gates.hidden, gates.cell, dw];
   },
   saves: { outputs: [0, 3, 4, 5, 6] },
-  padded: besideSamples(3),
+  padded: bySample(3),
 });
 
 /** Inputs: [T, N, 3H], the state [N, H], the hidden state's weights [3H, H] and bias [3H]. Outputs: hidden states [T, N, H], the last one, and what is kept. */
@@ -97,7 +97,7 @@ const gruScanOp: Definition<ScanAttributes> = define<ScanAttributes>({
     return [gates.fromInput, gates.hidden, dw, needs[3] ? db() : null];
   },
   saves: { outputs: [0, 2] },
-  padded: besideSamples(2),
+  padded: bySample(2),
 });
 
 /** @internal Whether a layer's directions are scanned: recorded in a function that is being compiled, for a device that fuses. */

@@ -76,8 +76,7 @@ export const forwards = (count: number, reverse: boolean): number[] =>
 export const backwards = (count: number, reverse: boolean): number[] => forwards(count, !reverse);
 
 /** @internal Samples are independent of each other: their axis may be padded, which is the first of the states and the second of all steps. */
-/** @internal Parts joined along the last axis. */
-export const besideSamples =
+export const bySample =
   (...weights: readonly number[]): PaddedRule<unknown> =>
   (_g, inputs, _attrs, _outputs, p, lower) =>
     inputs.some((x, i) => (weights.includes(i) ? p.isPaddedExcept(i) : p.isPaddedExcept(i, x.sizes.length === 3 ? 1 : 0)))
@@ -116,7 +115,7 @@ export const lstmCellsOp: Definition<StepsAttributes> = define<StepsAttributes>(
     }
     return [gates, candidate, output, stacked(g, before), cell];
   },
-  padded: besideSamples(),
+  padded: bySample(),
   grad: null,
 });
 
@@ -174,7 +173,7 @@ export const lstmStepsGradOp: Definition<StepsAttributes> = define<StepsAttribut
     const all = g.join([stacked(g, sums), stacked(g, outputs)], { output: { sizes: [steps, batch, 4 * width] }, axis: 2 });
     return [all, dh, dc];
   },
-  padded: besideSamples(7),
+  padded: bySample(7),
   grad: null,
 });
 
@@ -214,7 +213,7 @@ export const gruStepsGradOp: Definition<StepsAttributes> = define<StepsAttribute
     const chosen = masked ? g.elementWiseIf(g.expand(mask!, last.sizes), last, constant(g, last.dtype, 0, last.sizes)) : last;
     return [joinedColumns(g, [gate(g, all, 0, width), gate(g, all, 1, width), chosen]), all, dh];
   },
-  padded: besideSamples(5),
+  padded: bySample(5),
   grad: null,
 });
 
@@ -244,6 +243,6 @@ export const rnnStepsGradOp: Definition<StepsAttributes & { readonly kind: "tanh
     }
     return [stacked(g, sums), dh];
   },
-  padded: besideSamples(3),
+  padded: bySample(3),
   grad: null,
 });

@@ -58,7 +58,7 @@ function distinct(operation: string, x: Tensor, { axis = null }: UniqueOptions, 
   const n = parts.shape[0]!;
   const m = sizeOf(parts.shape.slice(1));
   if (n === 0 || m === 0) {
-    if (axis !== null && n > 0) throw new ShapeError(operation, "x", "of at least one element beside the axis", x.describe());
+    if (axis !== null && n > 0) throw new ShapeError(operation, "x", "of at least one element along the other axes", x.describe());
     const none = tensor(new Int32Array(0), { device: x.device });
     return { values: clone(axis === null ? parts : x), inverse: axis === null ? reshape(none, x.shape) : none, counts: none };
   }

@@ -62,7 +62,7 @@ export abstract class LRScheduler {
     return null;
   }
 
-  /** Fields that stateDict() holds beside the base's. */
+  /** Fields that stateDict() has in addition to the base's. */
   protected abstract readonly remembered: readonly string[];
 
   /** @internal Sets the first rates. */

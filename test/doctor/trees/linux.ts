@@ -104,7 +104,7 @@ export const linuxTrees: readonly Tree[] = [
     name: "Linux with only a processor driver",
     sources: [interfaces, "docs.mesa3d.org/drivers/llvmpipe.html"],
     files: { ...debian, ...loader, ...lavapipe, ...overVulkan, ...built, ...directml },
-    expected: { verdict: "cpu", ok: true, codes: ["vulkan.cpuOnly"], mend: /DXTENSOR_CPU_ADAPTERS=1/, shows: [/lvp .*on the processor/] },
+    expected: { verdict: "cpu", ok: true, codes: ["vulkan.cpuOnly"], mend: /DXTENSOR_CPU_ADAPTERS=1/, shows: [/lvp .*on the CPU/] },
   },
   {
     name: "Linux with a GPU, without a Vulkan loader",
@@ -192,7 +192,7 @@ export const linuxTrees: readonly Tree[] = [
     },
   },
   {
-    name: "libraries of another processor and of Windows, named by variables",
+    name: "libraries of another CPU and of Windows, named by variables",
     sources: ["refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html"],
     env: { DXTENSOR_DIRECTML: "/opt/x/libdirectml.so", DXTENSOR_DXCORE: "/opt/x/dxcore.dll", DXTENSOR_D3D12: "/opt/x/none.so" },
     files: {
