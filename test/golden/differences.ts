@@ -86,6 +86,15 @@ export const differences: readonly Difference[] = [
     ids: [],
   },
   {
+    reason: "The second derivative of sinc at 0 is -π² / 3; PyTorch's formula divides by 0 there.",
+    ids: [],
+    example: {
+      code: "(() => { const x = dx.tensor([0], { requiresGrad: true }); const [slope] = dx.grad(dx.sinc(x).sum(), [x], { createGraph: true }); return dx.grad(slope.sum(), [x])[0].toArraySync().map((v) => Number(v.toFixed(4))); })()",
+      here: "[-3.2899]",
+      pytorch: "[nan]",
+    },
+  },
+  {
     reason: "PyTorch's __rpow__ lets no gradient through to the base; here it flows, as in pow.",
     ids: ["__rpow__:f32:a36a900b0c", "__rpow__:f32:c9259b1343"],
   },

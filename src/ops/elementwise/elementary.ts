@@ -1,4 +1,5 @@
 /** Elementary functions: angles, odds, sinc, signs. */
+import { isGradEnabled } from "../../autograd/grad-mode.ts";
 import { isFloat } from "../../core/dtype.ts";
 import { DTypeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
@@ -42,7 +43,8 @@ export const sinc = unaryFormula(
     const origin = eq(x, 0);
     const product = mul(where(origin, 1, x), Math.PI);
     const slope = div(sub(mul(cos(product), product), sin(product)), mul(product, where(origin, 1, x)));
-    return mul(dy, where(origin, zero(dy), slope));
+    // Near 0 the slope is -π² x / 3.
+    return mul(dy, where(origin, isGradEnabled() ? mul(x, -(Math.PI ** 2) / 3) : zero(dy), slope));
   },
 );
 
