@@ -161,6 +161,7 @@ const nativeRooms: Record<string, readonly string[]> = {
     "software/directml",
     "software/compiler",
     "software/shader/execute",
+    "software/cpu/fast/conv",
     "software/cpu/fast/isa",
     "software/cpu",
     "software/cpu/host",

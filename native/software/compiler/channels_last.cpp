@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "software/cpu/fast/conv/implicit_gemm_nhwc.h"
+#include "software/cpu/fast/conv/convolution_problem.h"
 #include "software/cpu/fast/elementwise/elementwise.h"
 #include "graph.h"
 #include "plane_reduction.h"

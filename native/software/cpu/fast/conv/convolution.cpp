@@ -8,7 +8,7 @@
 #include "software/cpu/fast/isa/isa_table.h"
 #include "software/cpu/fast/tensor/operand.h"
 #include "software/cpu/prepacking_kernel.h"
-#include "convolution_grid.h"
+#include "convolution_strategies.h"
 
 namespace dxtensor::software::fast {
 
@@ -18,43 +18,42 @@ int64_t StrideOf(const schema::TensorDesc& t, uint32_t d) { return t.sizes[d] ==
 
 class ConvolutionKernel final : public PrepackingKernel {
  public:
-  ConvolutionKernel(const schema::OperatorDesc& desc, Activations activations, const ConvolutionEpilogue& end,
-                    const schema::TensorDesc& out);
+  ConvolutionKernel(const schema::OperatorDesc& desc, Activations activations, const ConvolutionEpilogue& epilogue,
+                    const schema::TensorDesc& out, std::string_view only);
+  bool fits() const { return fits_; }  // else it must not run
+  const std::vector<std::string_view>& names() const { return names_; }
   size_t ScratchBytes() const override {
-    return scratch_bytes_ + (norm_ ? static_cast<size_t>(2 * shape_.ScaleShiftStride()) * sizeof(float) : 0);
+    return scratch_bytes_ + (norm_ ? static_cast<size_t>(2 * problem_.ScaleShiftStride()) * sizeof(float) : 0);
   }
   void RunPrepacked(const KernelArguments& given, const uint8_t* prepacked) const override {
     KernelArguments arguments = given;
     const uint8_t* inputs[] = {given.inputs[0], given.inputs[1], given.inputs[2], nullptr, nullptr, nullptr, nullptr};
-    if (shape_.has_residual) inputs[4] = given.inputs[7];
-    if (shape_.clamps) {
+    if (problem_.has_residual) inputs[4] = given.inputs[7];
+    if (problem_.clamps) {
       inputs[5] = given.inputs[8];
       inputs[6] = given.inputs[9];
     }
     if (norm_) {
-      norm_->Compute(given, shape_.ScaleShiftStride(), reinterpret_cast<float*>(given.scratch + scratch_bytes_));
+      norm_->Compute(given, problem_.ScaleShiftStride(), reinterpret_cast<float*>(given.scratch + scratch_bytes_));
       inputs[3] = given.scratch + scratch_bytes_;
     }
     arguments.inputs = inputs;
-    for (const ConvolutionGrid& grid : grids_) {
-      grid.Run(shape_, arguments, prepacked);
-      if (prepacked) prepacked += grid.PrepackedBytes();
+    for (const auto& strategy : strategies_) {
+      strategy->Run(problem_, arguments, prepacked);
+      if (prepacked) prepacked += strategy->PrepackedBytes();
     }
     if (pads_output_) FillOutputPadding(arguments);
   }
   int PrepackedInput() const override { return PrepackedBytes() ? 1 : -1; }
   size_t PrepackedBytes() const override {
     size_t bytes = 0;
-    for (const ConvolutionGrid& grid : grids_) {
-      if (grid.ReadsFilter()) return 0;
-      bytes += grid.PrepackedBytes();
-    }
-    return bytes;
+    for (const auto& strategy : strategies_) bytes += strategy->PrepackedBytes();
+    return reads_filter_ ? 0 : bytes;
   }
   void Prepack(const KernelArguments& arguments, uint8_t* to) const override {
-    for (const ConvolutionGrid& grid : grids_) {
-      grid.Prepack(shape_, arguments, to);
-      to += grid.PrepackedBytes();
+    for (const auto& strategy : strategies_) {
+      strategy->Prepack(problem_, arguments, to);
+      to += strategy->PrepackedBytes();
     }
   }
 
@@ -69,7 +68,7 @@ class ConvolutionKernel final : public PrepackingKernel {
         channel_stride[i] = StrideOf(*desc.Inputs()[i + 1], 1);
       }
     }
-    // Factor and shift of each channel, as ConvolutionShape::ScaleShiftOf gives them.
+    // Factor and shift of each channel, as ConvolutionProblem::ScaleShiftOf gives them.
     void Compute(const KernelArguments& arguments, int64_t scale_shift_stride, float* to) const;
 
     float epsilon;
@@ -80,10 +79,13 @@ class ConvolutionKernel final : public PrepackingKernel {
     int64_t bias_channel_stride = 0;
   };
 
-  ConvolutionShape shape_;
+  ConvolutionProblem problem_;
   std::optional<Norm> norm_;
-  std::vector<ConvolutionGrid> grids_;
+  std::vector<std::unique_ptr<ConvStrategy>> strategies_;  // one for each grid
+  std::vector<std::string_view> names_;                    // of the strategies
+  bool fits_ = true;
   size_t scratch_bytes_ = 0;
+  bool reads_filter_ = false;  // a strategy reads the filter without packing
   bool pads_output_ = false;
   std::array<int64_t, kSpatial> out_size_{1, 1, 1}, computed_{1, 1, 1}, out_stride_{};
 };
@@ -101,12 +103,12 @@ void ConvolutionKernel::Norm::Compute(const KernelArguments& arguments, int64_t 
   for (int64_t i = 0; i < 2; ++i) std::fill(to + i * scale_shift_stride + channels, to + (i + 1) * scale_shift_stride, 0.0f);
 }
 
-ConvolutionKernel::ConvolutionKernel(const schema::OperatorDesc& desc, Activations activations, const ConvolutionEpilogue& end,
-                                     const schema::TensorDesc& out) {
+ConvolutionKernel::ConvolutionKernel(const schema::OperatorDesc& desc, Activations activations, const ConvolutionEpilogue& epilogue,
+                                     const schema::TensorDesc& out, std::string_view only) {
   const schema::TensorDesc &in = *desc.Tensor("InputTensor"), &filter = *desc.Tensor("FilterTensor");
   const bool backward = desc.UInt("Direction") == DML_CONVOLUTION_DIRECTION_BACKWARD;
   const bool flips = desc.UInt("Mode") == DML_CONVOLUTION_MODE_CONVOLUTION;
-  ConvolutionShape& s = shape_;
+  ConvolutionProblem& s = problem_;
   s.in_type = in.data_type;
   s.filter_type = filter.data_type;
   s.out_type = out.data_type;
@@ -126,14 +128,14 @@ ConvolutionKernel::ConvolutionKernel(const schema::OperatorDesc& desc, Activatio
   s.out_channel_stride = StrideOf(out, 1);
   s.has_bias = desc.Tensor("BiasTensor").has_value();
   s.bias_stride = s.has_bias ? StrideOf(*desc.Tensor("BiasTensor"), 1) : 0;
-  s.has_residual = end.has_residual;
-  s.input_is_padded = end.input_is_padded;
-  s.output_is_padded = end.output_is_padded;
+  s.has_residual = epilogue.has_residual;
+  s.input_is_padded = epilogue.input_is_padded;
+  s.output_is_padded = epilogue.output_is_padded;
   s.activations = std::move(activations);
-  s.clamps = end.clamps;
+  s.clamps = epilogue.clamps;
   if (IsFloat32(s.out_type)) s.clamp = ClampOf(s.activations);
-  if (end.norm) {
-    norm_.emplace(*end.norm);
+  if (epilogue.norm) {
+    norm_.emplace(*epilogue.norm);
     if (s.has_bias) {
       norm_->bias = FloatOperand(*desc.Tensor("BiasTensor"));
       norm_->bias_channel_stride = s.bias_stride;
@@ -193,40 +195,67 @@ ConvolutionKernel::ConvolutionKernel(const schema::OperatorDesc& desc, Activatio
     for (const Choice& y : choices[1])
       for (const Choice& x : choices[2]) {
         const GridDimension dimensions[kSpatial] = {z.dimension, y.dimension, x.dimension};
-        grids_.emplace_back(shape_, dimensions, z.out_start + y.out_start + x.out_start);
-        scratch_bytes_ = std::max(scratch_bytes_, grids_.back().ScratchBytes());
+        const ConvolutionGrid grid(problem_, dimensions, z.out_start + y.out_start + x.out_start);
+        auto [name, strategy] = PlanConvolution(problem_, grid, only);
+        fits_ &= strategy != nullptr;
+        if (!strategy) continue;
+        scratch_bytes_ = std::max(scratch_bytes_, strategy->WorkspaceBytes());
+        reads_filter_ |= grid.depth > 0 && strategy->PrepackedBytes() == 0;
+        strategies_.push_back(std::move(strategy));
+        names_.push_back(name);
       }
 }
 
 // Microsoft's library computes nothing there: no sum, no bias, but the activation of 0.
 void ConvolutionKernel::FillOutputPadding(const KernelArguments& arguments) const {
   alignas(64) float value[kMaxWidth] = {};
-  shape_.Activate(arguments, value, 1);
-  for (int64_t n = 0; n < shape_.batch; ++n)
-    for (int64_t c = 0; c < shape_.groups * shape_.co; ++c)
+  problem_.Activate(arguments, value, 1);
+  for (int64_t n = 0; n < problem_.batch; ++n)
+    for (int64_t c = 0; c < problem_.groups * problem_.co; ++c)
       for (int64_t z = 0; z < out_size_[0]; ++z)
         for (int64_t y = 0; y < out_size_[1]; ++y)
           for (int64_t x = 0; x < out_size_[2]; ++x) {
             if (z < computed_[0] && y < computed_[1] && x < computed_[2]) continue;
-            const int64_t at =
-                n * shape_.out_batch_stride + c * shape_.out_channel_stride + z * out_stride_[0] + y * out_stride_[1] + x * out_stride_[2];
-            Table().store(shape_.out_type, arguments.outputs[0] + at * shape_.out_bytes, reinterpret_cast<const uint8_t*>(value), 1, 1);
+            const int64_t at = n * problem_.out_batch_stride + c * problem_.out_channel_stride + z * out_stride_[0] + y * out_stride_[1] +
+                               x * out_stride_[2];
+            Table().store(problem_.out_type, arguments.outputs[0] + at * problem_.out_bytes, reinterpret_cast<const uint8_t*>(value), 1, 1);
           }
 }
 
-}  // namespace
-
-std::unique_ptr<Kernel> MakeConvolutionKernel(const schema::OperatorDesc& desc, const ConvolutionEpilogue& end) {
+std::unique_ptr<ConvolutionKernel> Make(const schema::OperatorDesc& desc, const ConvolutionEpilogue& epilogue, std::string_view only) {
   if (desc.type() != DML_OPERATOR_CONVOLUTION) return nullptr;
-  const schema::TensorDesc& out = end.stored ? *end.stored : *desc.Tensor("OutputTensor");
+  const schema::TensorDesc& out = epilogue.stored ? *epilogue.stored : *desc.Tensor("OutputTensor");
   auto is_float = [](DML_TENSOR_DATA_TYPE t) { return t == DML_TENSOR_DATA_TYPE_FLOAT32 || t == DML_TENSOR_DATA_TYPE_FLOAT16; };
   if (!is_float(desc.Tensor("InputTensor")->data_type) || !is_float(out.data_type)) return nullptr;
   if (desc.UInt("DimensionCount") > kSpatial || desc.UInt("DimensionCount") + 2 != out.rank) return nullptr;
   auto activations = FusedActivations(desc);
   if (!activations) return nullptr;
-  activations->insert(activations->end(), end.after.begin(), end.after.end());
-  if (end.clamps && (!activations->empty() || out.data_type != DML_TENSOR_DATA_TYPE_FLOAT32)) return nullptr;
-  return std::make_unique<ConvolutionKernel>(desc, std::move(*activations), end, out);
+  activations->insert(activations->end(), epilogue.after.begin(), epilogue.after.end());
+  if (epilogue.clamps && (!activations->empty() || out.data_type != DML_TENSOR_DATA_TYPE_FLOAT32)) return nullptr;
+  auto kernel = std::make_unique<ConvolutionKernel>(desc, std::move(*activations), epilogue, out, only);
+  return kernel->fits() ? std::move(kernel) : nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> MakeConvolutionKernel(const schema::OperatorDesc& desc, const ConvolutionEpilogue& epilogue) {
+  return Make(desc, epilogue, {});
+}
+
+std::unique_ptr<Kernel> MakeConvolutionKernelBy(std::string_view strategy, const schema::OperatorDesc& desc,
+                                                const ConvolutionEpilogue& epilogue) {
+  return Make(desc, epilogue, strategy);
+}
+
+std::vector<std::string_view> ConvStrategyNames() {
+  std::vector<std::string_view> names;
+  for (const ConvStrategyEntry& entry : ConvStrategies()) names.push_back(entry.name);
+  return names;
+}
+
+std::vector<std::string_view> ConvStrategiesOf(const schema::OperatorDesc& desc, const ConvolutionEpilogue& epilogue) {
+  const auto kernel = Make(desc, epilogue, {});
+  return kernel ? kernel->names() : std::vector<std::string_view>();
 }
 
 }  // namespace dxtensor::software::fast

@@ -2,11 +2,13 @@
 //
 // Output position o of a dimension reads input position o * conv_stride + offset(tap) for each tap of the filter. Forward has one grid of
 // output positions. Backward has one grid for each remainder of the output position by the convolution stride; each grid reads the taps
-// that meet it. In a weight gradient the taps are the positions of the outputs' gradient, so there are many. ConvolutionGrid chooses the
-// method.
+// that meet it. In a weight gradient the taps are the positions of the outputs' gradient, so there are many. Each grid takes the first
+// strategy of convolution_strategies.cpp that fits.
 #pragma once
 
 #include <memory>
+#include <string_view>
+#include <vector>
 
 #include "software/cpu/fast/elementwise/epilogue.h"
 #include "software/cpu/kernel.h"
@@ -30,6 +32,15 @@ struct ConvolutionEpilogue {
 };
 
 // Null for what it does not cover.
-std::unique_ptr<Kernel> MakeConvolutionKernel(const schema::OperatorDesc& desc, const ConvolutionEpilogue& end = {});
+std::unique_ptr<Kernel> MakeConvolutionKernel(const schema::OperatorDesc& desc, const ConvolutionEpilogue& epilogue = {});
+
+// For tests. The kernel with all grids by the strategy of this name (convolution_strategies.cpp), but grids without taps; null where it
+// does not fit one of them.
+std::unique_ptr<Kernel> MakeConvolutionKernelBy(std::string_view strategy, const schema::OperatorDesc& desc,
+                                                const ConvolutionEpilogue& epilogue = {});
+// The strategies that the grids take, one name for each grid.
+std::vector<std::string_view> ConvStrategiesOf(const schema::OperatorDesc& desc, const ConvolutionEpilogue& epilogue = {});
+// All names, in the order in which a grid tries the strategies.
+std::vector<std::string_view> ConvStrategyNames();
 
 }  // namespace dxtensor::software::fast

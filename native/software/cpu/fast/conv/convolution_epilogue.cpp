@@ -1,10 +1,10 @@
 // The epilogue of a convolution: bias or batch norm, residual, activations, clamp.
 #include "software/cpu/fast/isa/isa_table.h"
-#include "convolution_shape.h"
+#include "convolution_problem.h"
 
 namespace dxtensor::software::fast {
 
-void ConvolutionShape::ApplyScaleShift(const KernelArguments& arguments, int64_t channel, float* sums, int64_t n) const {
+void ConvolutionProblem::ApplyScaleShift(const KernelArguments& arguments, int64_t channel, float* sums, int64_t n) const {
   const IsaTable& table = Table();
   if (normalizes) {
     const float* of = reinterpret_cast<const float*>(arguments.inputs[3]) + channel;
@@ -16,7 +16,8 @@ void ConvolutionShape::ApplyScaleShift(const KernelArguments& arguments, int64_t
   }
 }
 
-void ConvolutionShape::AddResidual(const KernelArguments& arguments, int64_t offset, int64_t element_stride, float* sums, int64_t n) const {
+void ConvolutionProblem::AddResidual(const KernelArguments& arguments, int64_t offset, int64_t element_stride, float* sums,
+                                     int64_t n) const {
   const IsaTable& table = Table();
   const uint8_t* from = arguments.inputs[4] + offset * out_bytes;
   if (element_stride == 1 && IsFloat32(out_type)) return table.axpy(sums, reinterpret_cast<const float*>(from), 1, n);
@@ -29,7 +30,7 @@ void ConvolutionShape::AddResidual(const KernelArguments& arguments, int64_t off
   }
 }
 
-const float* ConvolutionShape::ScaleShiftOf(const KernelArguments& arguments, float* buffer) const {
+const float* ConvolutionProblem::ScaleShiftOf(const KernelArguments& arguments, float* buffer) const {
   if (normalizes) return reinterpret_cast<const float*>(arguments.inputs[3]);
   if (!has_bias) return nullptr;
   float* shift = buffer + ScaleShiftStride();
@@ -39,19 +40,19 @@ const float* ConvolutionShape::ScaleShiftOf(const KernelArguments& arguments, fl
   return buffer;
 }
 
-ClampRange ConvolutionShape::ClampIn(const KernelArguments& arguments) const {
+ClampRange ConvolutionProblem::ClampIn(const KernelArguments& arguments) const {
   if (!clamps) return *clamp;
   return {*reinterpret_cast<const float*>(arguments.inputs[5]), *reinterpret_cast<const float*>(arguments.inputs[6])};
 }
 
-void ConvolutionShape::Activate(const KernelArguments& arguments, float* sums, int64_t n) const {
+void ConvolutionProblem::Activate(const KernelArguments& arguments, float* sums, int64_t n) const {
   if (!clamps) return fast::Activate(activations, sums, n);
   const ClampRange range = ClampIn(arguments);
   Table().apply_epilogue(sums, 0, sums, 0, {range.low, range.high}, 1, n);
 }
 
-void ConvolutionShape::ApplyEpilogue(const KernelArguments& arguments, int64_t channel, int64_t co_count, const float* sums, int64_t stride,
-                                     int64_t offset, int64_t n) const {
+void ConvolutionProblem::ApplyEpilogue(const KernelArguments& arguments, int64_t channel, int64_t co_count, const float* sums,
+                                       int64_t stride, int64_t offset, int64_t n) const {
   const IsaTable& table = Table();
   const ClampRange range = ClampIn(arguments);
   TileEpilogue epilogue{range.low, range.high};

@@ -23,51 +23,52 @@ constexpr int64_t kPackedFloats = 1 << 14;                            // that ar
 constexpr double kCyclesPerCopy = 0.5;                                // by float
 constexpr int64_t kFewChannels = 8;                                   // at most, for the taps of a row to be merged
 
-bool ReadsNhwc(const ConvolutionShape& shape, const GridDimension& y, const GridDimension& x) {
-  return shape.in_channel_stride == 1 && y.in_size * x.in_size > 1 && (x.in_size == 1 || x.in_stride > 1);
+bool ReadsNhwc(const ConvolutionProblem& problem, const GridDimension& y, const GridDimension& x) {
+  return problem.in_channel_stride == 1 && y.in_size * x.in_size > 1 && (x.in_size == 1 || x.in_stride > 1);
 }
 // Whether NHWC gains although both sides have to be transposed: where columns are few and fill vectors badly, or a convolution stride would
 // need packing, or GEMM tiles are so low that they load almost as often as they multiply; and where the work by column pays for the
 // transposes.
-bool GainsByTransposing(const ConvolutionShape& shape, const GridDimension& y, const GridDimension& x) {
-  const int64_t columns = y.count * x.count, depth = shape.ci * static_cast<int64_t>(y.taps.size() * x.taps.size());
-  const int64_t transposed = shape.ci * y.in_size * x.in_size + shape.co * columns;
-  const int64_t computed = RoundUp(shape.co, Table().width);  // a small Co leaves much of a vector unused
+bool GainsByTransposing(const ConvolutionProblem& problem, const GridDimension& y, const GridDimension& x) {
+  const int64_t columns = y.count * x.count, depth = problem.ci * static_cast<int64_t>(y.taps.size() * x.taps.size());
+  const int64_t transposed = problem.ci * y.in_size * x.in_size + problem.co * columns;
+  const int64_t computed = RoundUp(problem.co, Table().width);  // a small Co leaves much of a vector unused
   const bool gains = columns <= kFewColumns || x.conv_stride > 1 || Table().tile_rows < kFewRows;
-  if (shape.batch > 1 && x.count < kMinPixels) return false;
-  return shape.groups == 1 && gains && computed * 4 <= shape.co * 5 && shape.co * columns * depth >= kWorkPerTransposedElement * transposed;
+  if (problem.batch > 1 && x.count < kMinPixels) return false;
+  return problem.groups == 1 && gains && computed * 4 <= problem.co * 5 &&
+         problem.co * columns * depth >= kWorkPerTransposedElement * transposed;
 }
-bool WritesNhwc(const ConvolutionShape& shape, const GridDimension& y, const GridDimension& x) {
-  return shape.out_channel_stride == 1 && y.count * x.count > 1 && (x.count == 1 || x.out_stride > 1);
+bool WritesNhwc(const ConvolutionProblem& problem, const GridDimension& y, const GridDimension& x) {
+  return problem.out_channel_stride == 1 && y.count * x.count > 1 && (x.count == 1 || x.out_stride > 1);
 }
 
 }  // namespace
 
-bool ImplicitGemmNhwc::Fits(const ConvolutionShape& shape, const GridDimension* dimensions) {
-  const GridDimension &z = dimensions[0], &y = dimensions[1], &x = dimensions[2];
+bool ImplicitGemmNhwc::Fits(const ConvolutionProblem& problem, const ConvolutionGrid& grid) {
+  const GridDimension &z = grid.dim[0], &y = grid.dim[1], &x = grid.dim[2];
   if (z.count != 1 || z.taps.size() != 1 || z.taps[0].offset != 0) return false;
   if (y.taps.empty() || x.taps.empty() || y.taps.size() * x.taps.size() > kMaxTaps) return false;
-  if (!IsFloat32(shape.in_type) || !IsFloat32(shape.out_type) || !IsFloat32(shape.filter_type)) return false;
-  const bool reads = ReadsNhwc(shape, y, x), writes = WritesNhwc(shape, y, x);
-  if (!reads && !writes && !GainsByTransposing(shape, y, x)) return false;
+  if (!IsFloat32(problem.in_type) || !IsFloat32(problem.out_type) || !IsFloat32(problem.filter_type)) return false;
+  const bool reads = ReadsNhwc(problem, y, x), writes = WritesNhwc(problem, y, x);
+  if (!reads && !writes && !GainsByTransposing(problem, y, x)) return false;
   if (!reads && x.in_size > 1 && x.in_stride != 1) return false;
   if (!writes && x.count > 1 && x.out_stride != 1) return false;
-  if (shape.groups == 1) return !writes || shape.co % kMaxWidth == 0 || shape.output_is_padded;
+  if (problem.groups == 1) return !writes || problem.co % kMaxWidth == 0 || problem.output_is_padded;
   if (!reads || !writes) return false;
-  if (shape.ci == 1 && shape.co == 1) return shape.groups % kMaxWidth == 0 || (shape.input_is_padded && shape.output_is_padded);
-  return shape.co % kMaxWidth == 0;
+  if (problem.ci == 1 && problem.co == 1) return problem.groups % kMaxWidth == 0 || (problem.input_is_padded && problem.output_is_padded);
+  return problem.co % kMaxWidth == 0;
 }
 
-ImplicitGemmNhwc::ImplicitGemmNhwc(const ConvolutionShape& shape, const GridDimension* dimensions, int64_t out_start)
-    : y_(dimensions[1]), x_(dimensions[2]), out_start_(out_start) {
-  scale_shift_stride_ = shape.ScaleShiftStride();
-  batch_ = shape.batch;
-  groups_ = shape.groups;
-  co_ = shape.co;
-  ci_ = shape.ci;
+ImplicitGemmNhwc::ImplicitGemmNhwc(const ConvolutionProblem& problem, const ConvolutionGrid& grid)
+    : y_(grid.dim[1]), x_(grid.dim[2]), out_start_(grid.out_start) {
+  scale_shift_stride_ = problem.ScaleShiftStride();
+  batch_ = problem.batch;
+  groups_ = problem.groups;
+  co_ = problem.co;
+  ci_ = problem.ci;
   depthwise_ = groups_ > 1 && co_ == 1 && ci_ == 1;
-  transposes_input_ = !ReadsNhwc(shape, y_, x_);
-  transposes_output_ = !WritesNhwc(shape, y_, x_);
+  transposes_input_ = !ReadsNhwc(problem, y_, x_);
+  transposes_output_ = !WritesNhwc(problem, y_, x_);
   in_pixel_stride_ = x_.in_stride;
   in_row_stride_ = y_.in_stride;
   out_pixel_stride_ = x_.out_stride;
@@ -248,13 +249,13 @@ size_t ImplicitGemmNhwc::PrepackedBytes() const {
   return static_cast<size_t>(groups_ * GroupFloats()) * sizeof(float);
 }
 
-size_t ImplicitGemmNhwc::ScratchBytes() const {
+size_t ImplicitGemmNhwc::WorkspaceBytes() const {
   const int64_t copies = copies_input_ ? images_per_pass_ * CopiedFloats() + kMaxWidth : 0;
-  return static_cast<size_t>(2 * scale_shift_stride_ + copies) * sizeof(float);
+  return PrepackedBytes() + static_cast<size_t>(2 * scale_shift_stride_ + copies) * sizeof(float);
 }
 
 // Layout of the packed filter: [group, panel, tap, Ci, Co of the panel]. Depthwise: [tap, channel].
-void ImplicitGemmNhwc::Prepack(const ConvolutionShape& shape, const KernelArguments& arguments, uint8_t* bytes) const {
+void ImplicitGemmNhwc::Prepack(const ConvolutionProblem& problem, const KernelArguments& arguments, uint8_t* bytes) const {
   const IsaTable& table = Table();
   const auto* filter = reinterpret_cast<const float*>(arguments.inputs[1]);
   auto* to = reinterpret_cast<float*>(bytes);
@@ -265,12 +266,12 @@ void ImplicitGemmNhwc::Prepack(const ConvolutionShape& shape, const KernelArgume
   if (depthwise_) {
     std::fill(to, to + tap_floats_ * taps, 0.0f);
     for (int64_t tap = 0; tap < taps; ++tap)
-      table.pack_rows(to + tap * tap_floats_, groups_, groups_, filter + filter_offset(tap), shape.filter_group_stride, 0, 1);
+      table.pack_rows(to + tap * tap_floats_, groups_, groups_, filter + filter_offset(tap), problem.filter_group_stride, 0, 1);
     return;
   }
-  bool is_contiguous = taps > 1 && taps * width_ <= kPackedFloats && shape.filter_ci_stride == taps;
+  bool is_contiguous = taps > 1 && taps * width_ <= kPackedFloats && problem.filter_ci_stride == taps;
   for (int64_t tap = 0; tap < taps; ++tap) is_contiguous &= filter_offset(tap) == tap;
-  if (is_contiguous) return PrepackContiguousTaps(shape, filter, to);
+  if (is_contiguous) return PrepackContiguousTaps(problem, filter, to);
   const int64_t grain = std::max<int64_t>(1, 40000 / (width_ * ci_));
   ThreadPool::Get().ParallelFor(0, groups_ * panels_ * taps, grain, [&](int64_t first, int64_t last, int) {
     for (int64_t i = first; i < last; ++i) {
@@ -278,14 +279,15 @@ void ImplicitGemmNhwc::Prepack(const ConvolutionShape& shape, const KernelArgume
       const int64_t co = panel * width_, co_count = std::min(width_, co_ - co), width = PanelWidth(panel);
       float* rows = to + group * GroupFloats() + (co * taps + tap * width) * ci_;
       if (co_count < width) std::fill(rows, rows + ci_ * width, 0.0f);
-      table.pack_rows(rows, width, co_count, filter + group * shape.filter_group_stride + co * shape.filter_co_stride + filter_offset(tap),
-                      shape.filter_co_stride, shape.filter_ci_stride, ci_);
+      table.pack_rows(rows, width, co_count,
+                      filter + group * problem.filter_group_stride + co * problem.filter_co_stride + filter_offset(tap),
+                      problem.filter_co_stride, problem.filter_ci_stride, ci_);
     }
   });
 }
 
 // The same where the taps of a channel are contiguous and in order: transposes some channels at once, then moves their rows.
-void ImplicitGemmNhwc::PrepackContiguousTaps(const ConvolutionShape& shape, const float* filter, float* to) const {
+void ImplicitGemmNhwc::PrepackContiguousTaps(const ConvolutionProblem& problem, const float* filter, float* to) const {
   const IsaTable& table = Table();
   const auto taps = static_cast<int64_t>(y_.taps.size() * x_.taps.size());
   const int64_t at_once = kPackedFloats / (taps * width_), pieces = DivideUp(ci_, at_once);
@@ -296,16 +298,20 @@ void ImplicitGemmNhwc::PrepackContiguousTaps(const ConvolutionShape& shape, cons
       const int64_t count = std::min(at_once, ci_ - channel);
       const int64_t co = panel * width_, co_count = std::min(width_, co_ - co), width = PanelWidth(panel);
       if (co_count < width) std::fill(transposed, transposed + kPackedFloats, 0.0f);
-      const float* from = filter + group * shape.filter_group_stride + co * shape.filter_co_stride + channel * shape.filter_ci_stride;
+      const float* from = filter + group * problem.filter_group_stride + co * problem.filter_co_stride + channel * problem.filter_ci_stride;
       for (int64_t r = 0; r < co_count; r += kMaxWidth)  // few cache lines at once
-        table.pack_rows(transposed + r, width, std::min<int64_t>(kMaxWidth, co_count - r), from + r * shape.filter_co_stride,
-                        shape.filter_co_stride, 1, count * taps);
+        table.pack_rows(transposed + r, width, std::min<int64_t>(kMaxWidth, co_count - r), from + r * problem.filter_co_stride,
+                        problem.filter_co_stride, 1, count * taps);
       float* rows = to + group * GroupFloats() + (co * taps * ci_ + channel * width);
       for (int64_t tap = 0; tap < taps; ++tap)
         for (int64_t c = 0; c < count; ++c)
           std::memcpy(rows + (tap * ci_ + c) * width, transposed + (c * taps + tap) * width, static_cast<size_t>(width) * sizeof(float));
     }
   });
+}
+
+std::unique_ptr<ConvStrategy> MakeImplicitGemmNhwc(const ConvolutionProblem& problem, const ConvolutionGrid& grid) {
+  return MakeIfFits<ImplicitGemmNhwc>(problem, grid);
 }
 
 }  // namespace dxtensor::software::fast

@@ -1,28 +1,24 @@
 // Implicit GEMM convolution for NHWC: a tile computes some pixels of a row for some vectors of output channels; no im2col buffer, no packed
 // input. An NCHW input or output is transposed on the way, and both may be where columns are few. Depthwise convolutions have tiles of
 // their own.
-//
-// Immutable; Run uses the thread pool.
 #pragma once
 
 #include <vector>
 
 #include "software/cpu/fast/isa/isa_table.h"
-#include "convolution_shape.h"
+#include "convolution_strategy.h"
 
 namespace dxtensor::software::fast {
 
-class ImplicitGemmNhwc {
+class ImplicitGemmNhwc final : public ConvStrategy {
  public:
-  static bool Fits(const ConvolutionShape& shape, const GridDimension* dimensions);
+  static bool Fits(const ConvolutionProblem& problem, const ConvolutionGrid& grid);
 
-  ImplicitGemmNhwc() = default;
-  ImplicitGemmNhwc(const ConvolutionShape& shape, const GridDimension* dimensions, int64_t out_start);
-  size_t ScratchBytes() const;
-  size_t PrepackedBytes() const;
-  void Prepack(const ConvolutionShape& shape, const KernelArguments& arguments, uint8_t* to) const;
-  // `filter`: what Prepack made. `scratch`: without the space for the filter.
-  void Run(const ConvolutionShape& shape, const KernelArguments& arguments, const float* filter, float* scratch) const;
+  ImplicitGemmNhwc(const ConvolutionProblem& problem, const ConvolutionGrid& grid);
+  size_t WorkspaceBytes() const override;
+  size_t PrepackedBytes() const override;
+  void Prepack(const ConvolutionProblem& problem, const KernelArguments& arguments, uint8_t* to) const override;
+  void Run(const ConvolutionProblem& problem, const KernelArguments& arguments, const uint8_t* prepacked) const override;
 
  private:
   static constexpr int64_t kMaxTaps = 256;
@@ -39,21 +35,21 @@ class ImplicitGemmNhwc {
   double ChooseVectors();
   bool GainsByCopies(int64_t length);
   void PlanTasks();
-  void PrepackContiguousTaps(const ConvolutionShape& shape, const float* filter, float* to) const;
-  void CopyRow(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t image, int64_t row, float* to) const;
-  void RunTask(const ConvolutionShape& shape, const KernelArguments& arguments, const RunBuffers& buffers, int64_t first_image,
+  void PrepackContiguousTaps(const ConvolutionProblem& problem, const float* filter, float* to) const;
+  void CopyRow(const ConvolutionProblem& problem, const KernelArguments& arguments, int64_t image, int64_t row, float* to) const;
+  void RunTask(const ConvolutionProblem& problem, const KernelArguments& arguments, const RunBuffers& buffers, int64_t first_image,
                int64_t task) const;
   // The taps that the pixels of a row read: their offsets in the input and in the filter.
   int64_t FindTaps(const RowPart& part, int64_t row, int64_t tap_floats, int64_t* offsets, int64_t* filter_offsets) const;
   int64_t PanelWidth(int64_t panel) const;
   int64_t GroupFloats() const;  // of the packed filter
   // Applies the epilogue to pixels in `sums`, `stride` floats apart, and stores them, transposed where the output is NCHW.
-  void StoreSums(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t pixels, float* sums, int64_t stride,
+  void StoreSums(const ConvolutionProblem& problem, const KernelArguments& arguments, int64_t pixels, float* sums, int64_t stride,
                  int64_t channel, int64_t channels, int64_t to) const;
   int64_t CopiedFloats() const { return y_.in_size * padded_row_floats_; }  // of an image
 
   GridDimension y_, x_;
-  int64_t scale_shift_stride_ = 0;                                    // of ConvolutionShape
+  int64_t scale_shift_stride_ = 0;                                    // of ConvolutionProblem
   int64_t out_start_ = 0, batch_ = 0, groups_ = 0, co_ = 0, ci_ = 0;  // rows and channels: of a group
   bool depthwise_ = false;                                            // each channel by itself
   int row_taps_ = 0, row_conv_stride_ = 0;                            // of PixelTiles::depthwise_rows; 0: not used

@@ -18,13 +18,13 @@ struct ImplicitGemmNhwc::RunBuffers {
 };
 
 // Copies a row, with zeros where pixels read past its ends.
-void ImplicitGemmNhwc::CopyRow(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t image, int64_t row,
+void ImplicitGemmNhwc::CopyRow(const ConvolutionProblem& problem, const KernelArguments& arguments, int64_t image, int64_t row,
                                float* to) const {
-  const auto* in = reinterpret_cast<const float*>(arguments.inputs[0]) + image * shape.in_batch_stride + row * y_.in_stride;
+  const auto* in = reinterpret_cast<const float*>(arguments.inputs[0]) + image * problem.in_batch_stride + row * y_.in_stride;
   float* inside = to + left_ * in_pixel_stride_;
   std::fill(to, inside, 0.0f);
   std::fill(inside + x_.in_size * in_pixel_stride_, to + padded_row_floats_, 0.0f);
-  if (transposes_input_) Table().transpose(inside, in_pixel_stride_, in, shape.in_channel_stride, ci_, x_.in_size);
+  if (transposes_input_) Table().transpose(inside, in_pixel_stride_, in, problem.in_channel_stride, ci_, x_.in_size);
   else Table().copy_rows(inside, in_pixel_stride_, in, x_.in_stride, 1, x_.in_size, ci_);
 }
 
@@ -44,23 +44,23 @@ int64_t ImplicitGemmNhwc::FindTaps(const RowPart& part, int64_t row, int64_t tap
   return count;
 }
 
-void ImplicitGemmNhwc::StoreSums(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t pixels, float* sums,
+void ImplicitGemmNhwc::StoreSums(const ConvolutionProblem& problem, const KernelArguments& arguments, int64_t pixels, float* sums,
                                  int64_t stride, int64_t channel, int64_t channels, int64_t to) const {
   auto* out = reinterpret_cast<float*>(arguments.outputs[0]) + to;
-  if (transposes_output_ && shape.has_residual)
+  if (transposes_output_ && problem.has_residual)
     for (int64_t r = 0; r < channels; ++r) {
-      const auto* residual = reinterpret_cast<const float*>(arguments.inputs[4]) + to + (channel + r) * shape.out_channel_stride;
+      const auto* residual = reinterpret_cast<const float*>(arguments.inputs[4]) + to + (channel + r) * problem.out_channel_stride;
       for (int64_t p = 0; p < pixels; ++p) sums[p * stride + r] += residual[p * out_pixel_stride_];
     }
-  if (shape.Activates()) shape.Activate(arguments, sums, pixels * stride);
+  if (problem.Activates()) problem.Activate(arguments, sums, pixels * stride);
   if (transposes_output_) {
-    Table().transpose(out + channel * shape.out_channel_stride, shape.out_channel_stride, sums, stride, pixels, channels);
+    Table().transpose(out + channel * problem.out_channel_stride, problem.out_channel_stride, sums, stride, pixels, channels);
     return;
   }
   Table().copy_rows(out + channel, out_pixel_stride_, sums, stride, 1, pixels, channels);
 }
 
-void ImplicitGemmNhwc::RunTask(const ConvolutionShape& shape, const KernelArguments& arguments, const RunBuffers& buffers,
+void ImplicitGemmNhwc::RunTask(const ConvolutionProblem& problem, const KernelArguments& arguments, const RunBuffers& buffers,
                                int64_t first_image, int64_t task) const {
   const PixelTiles& kernels = Table().pixel_tiles;
   const int64_t group = task / (blocks_ * panel_blocks_), index = task % (blocks_ * panel_blocks_);
@@ -69,15 +69,16 @@ void ImplicitGemmNhwc::RunTask(const ConvolutionShape& shape, const KernelArgume
   const int64_t last_panel = std::min(panels_, first_panel + panel_block_);
   const int64_t images = std::min(images_per_pass_, batch_ - first_image), all = images * y_.count * tiles_;
   const int64_t first = block * block_, last = std::min(all, first + block_);
-  const bool fuses_epilogue = !transposes_output_ && shape.clamp;
-  const ClampRange clamp = fuses_epilogue ? shape.ClampIn(arguments) : ClampRange();
+  const bool fuses_epilogue = !transposes_output_ && problem.clamp;
+  const ClampRange clamp = fuses_epilogue ? problem.ClampIn(arguments) : ClampRange();
   const int64_t taps = static_cast<int64_t>(y_.taps.size() * x_.taps.size());
   int64_t offsets[kMaxTaps], filter_offsets[kMaxTaps];
   alignas(64) float sums[kPendingFloats];
 
   const auto* in =
-      copies_input_ ? buffers.copies : reinterpret_cast<const float*>(arguments.inputs[0]) + first_image * shape.in_batch_stride;
-  const int64_t in_batch_stride = copies_input_ ? CopiedFloats() : shape.in_batch_stride, pixel_stride = x_.conv_stride * in_pixel_stride_;
+      copies_input_ ? buffers.copies : reinterpret_cast<const float*>(arguments.inputs[0]) + first_image * problem.in_batch_stride;
+  const int64_t in_batch_stride = copies_input_ ? CopiedFloats() : problem.in_batch_stride,
+                pixel_stride = x_.conv_stride * in_pixel_stride_;
   PixelTile t{};
   t.length = tap_floats_;
   t.offsets = offsets;
@@ -102,7 +103,7 @@ void ImplicitGemmNhwc::RunTask(const ConvolutionShape& shape, const KernelArgume
       const RowPart& part = parts_[p];
       t.taps = FindTaps(part, row, tap_floats, offsets, filter_offsets);
       const float* in_row = in + image * in_batch_stride + (copies_input_ ? 0 : group * ci_);
-      const int64_t out_row_offset = out_start_ + (first_image + image) * shape.out_batch_stride + row * y_.out_stride;
+      const int64_t out_row_offset = out_start_ + (first_image + image) * problem.out_batch_stride + row * y_.out_stride;
       const int64_t stop = std::min(part.tiles, tile + last - at);
       const int64_t narrower = part.count / part.tiles, wider = std::min(stop, part.count % part.tiles);  // these tiles have one pixel more
       for (int64_t from = FirstOf(part, tile); tile < stop; tile += t.tiles, at += t.tiles) {
@@ -123,7 +124,7 @@ void ImplicitGemmNhwc::RunTask(const ConvolutionShape& shape, const KernelArgume
   auto set_epilogue = [&](int64_t co, int64_t to) {
     t.factor = buffers.scale_shift ? buffers.scale_shift + co : nullptr;
     t.shift = buffers.scale_shift ? buffers.scale_shift + scale_shift_stride_ + co : nullptr;
-    t.residual = shape.has_residual && !transposes_output_ ? reinterpret_cast<const float*>(arguments.inputs[4]) + to + co : nullptr;
+    t.residual = problem.has_residual && !transposes_output_ ? reinterpret_cast<const float*>(arguments.inputs[4]) + to + co : nullptr;
   };
   if (depthwise_) {
     const PixelTileKernel* depthwise_tiles =
@@ -139,7 +140,7 @@ void ImplicitGemmNhwc::RunTask(const ConvolutionShape& shape, const KernelArgume
       }
       set_epilogue(0, to);
       depthwise_tiles[pixels - 1](t);
-      for (int64_t p = 0; p < pixels && !fuses_epilogue; ++p) shape.Activate(arguments, t.out + p * out_pixel_stride_, tap_floats_);
+      for (int64_t p = 0; p < pixels && !fuses_epilogue; ++p) problem.Activate(arguments, t.out + p * out_pixel_stride_, tap_floats_);
     });
     return;
   }
@@ -150,7 +151,7 @@ void ImplicitGemmNhwc::RunTask(const ConvolutionShape& shape, const KernelArgume
     t.out_stride = fuses_epilogue ? out_pixel_stride_ : width;
     int64_t pending = 0, pending_to = 0;  // adjacent pixels in `sums`, and their output offset
     auto flush = [&] {
-      if (pending) StoreSums(shape, arguments, pending, sums, width, co, std::min(width, co_ - panel_co), pending_to);
+      if (pending) StoreSums(problem, arguments, pending, sums, width, co, std::min(width, co_ - panel_co), pending_to);
       pending = 0;
     };
     each_tile(ci_ * width, [&](int64_t pixels, int64_t, int64_t to) {
@@ -165,20 +166,23 @@ void ImplicitGemmNhwc::RunTask(const ConvolutionShape& shape, const KernelArgume
   }
 }
 
-void ImplicitGemmNhwc::Run(const ConvolutionShape& shape, const KernelArguments& arguments, const float* filter, float* scratch) const {
+void ImplicitGemmNhwc::Run(const ConvolutionProblem& problem, const KernelArguments& arguments, const uint8_t* prepacked) const {
   ThreadPool& pool = ThreadPool::Get();
+  if (!prepacked) Prepack(problem, arguments, arguments.scratch);
+  const auto* filter = reinterpret_cast<const float*>(prepacked ? prepacked : arguments.scratch);
+  auto* scratch = reinterpret_cast<float*>(arguments.scratch + PrepackedBytes());
   float* copies = scratch + 2 * scale_shift_stride_;
-  const RunBuffers buffers{filter, copies, shape.ScaleShiftOf(arguments, scratch)};
+  const RunBuffers buffers{filter, copies, problem.ScaleShiftOf(arguments, scratch)};
   for (int64_t image = 0; image < batch_; image += images_per_pass_) {
     const int64_t images = std::min(images_per_pass_, batch_ - image);
     if (copies_input_)
       pool.ParallelFor(0, images * y_.in_size, std::max<int64_t>(1, 20000 / padded_row_floats_), [&](int64_t first, int64_t last, int) {
         for (int64_t i = first; i < last; ++i)
-          CopyRow(shape, arguments, image + i / y_.in_size, i % y_.in_size, copies + i * padded_row_floats_);
+          CopyRow(problem, arguments, image + i / y_.in_size, i % y_.in_size, copies + i * padded_row_floats_);
       });
     const int64_t tasks = blocks_ * panel_blocks_ * (depthwise_ ? 1 : groups_);
     pool.ParallelFor(0, tasks, 1, [&](int64_t first, int64_t last, int) {
-      for (int64_t task = first; task < last; ++task) RunTask(shape, arguments, buffers, image, task);
+      for (int64_t task = first; task < last; ++task) RunTask(problem, arguments, buffers, image, task);
     });
   }
 }

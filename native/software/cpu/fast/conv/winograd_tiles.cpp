@@ -7,7 +7,7 @@
 #include "software/cpu/fast/isa/isa_table.h"
 #include "software/cpu/fast/tensor/round.h"
 #include "software/cpu/host/thread_pool.h"
-#include "convolution_shape.h"
+#include "convolution_problem.h"
 
 namespace dxtensor::software::fast {
 

@@ -1,12 +1,17 @@
-#include "winograd_weight_gradient.h"
-
+// Winograd weight gradient of 3 x 3 filters, F(4 x 4, 3 x 3) transposed: a tile of 4 x 4 outputs and its 6 x 6 inputs contribute to all
+// nine weights with 36 multiplications instead of 144.
+//
+// DirectML swaps roles: the operator's channels are the batch, its images the layer's input channels, its taps the positions of the
+// outputs' gradient. Members here have the layer's names. Both transforms run over some rows of tiles, then a GEMM over the tiles for each
+// of the 36 positions; the sums become weights at the end.
 #include <algorithm>
 #include <cstring>
 
 #include "software/cpu/fast/isa/isa_table.h"
 #include "software/cpu/fast/tensor/round.h"
 #include "software/cpu/host/thread_pool.h"
-#include "winograd.h"
+#include "convolution_strategy.h"
+#include "winograd_tiles.h"
 
 namespace dxtensor::software::fast {
 
@@ -26,32 +31,65 @@ bool HasAdjacentTaps(const GridDimension& d) {
   return true;
 }
 
-}  // namespace
+class WinogradWeightGradient final : public ConvStrategy, WinogradTiles {
+ public:
+  static bool Fits(const ConvolutionProblem& problem, const ConvolutionGrid& grid);
+
+  WinogradWeightGradient(const ConvolutionProblem& problem, const ConvolutionGrid& grid);
+  size_t WorkspaceBytes() const override;
+  void Run(const ConvolutionProblem& problem, const KernelArguments& arguments, const uint8_t* prepacked) const override;
+
+ private:
+  static int64_t TilesOf(const GridDimension& taps);
+  void TransformInput(const ConvolutionProblem& problem, const KernelArguments& arguments, int64_t row, int64_t channel, float* nhwc,
+                      float* to) const;
+  void TransformGradient(const ConvolutionProblem& problem, const KernelArguments& arguments, int64_t row, int64_t co, float* nhwc,
+                         float* to) const;
+  void Multiply(const float* gradients, const float* inputs, int64_t co, int64_t channel, int64_t tiles, bool adds, float* sums,
+                int64_t sums_stride) const;
+  void Store(const ConvolutionProblem& problem, const KernelArguments& arguments, int64_t co, int64_t channel, const float* sums,
+             int64_t position_stride) const;
+  int64_t ThreadFloats() const;
+
+  GridDimension y_, x_;
+  int64_t out_start_ = 0;
+  int64_t batch_ = 0, ci_ = 0, co_ = 0;                               // of the layer
+  int64_t height_ = 0, width_ = 0;                                    // of the outputs
+  int64_t gradient_row_stride_ = 0;                                   // floats between rows of the outputs' gradient
+  int64_t tiles_y_ = 0, tiles_x_ = 0;                                 // of an image
+  int64_t tile_rows_at_once_ = 0;                                     // that are computed together
+  int64_t input_tile_stride_ = 0, gradient_tile_stride_ = 0;          // floats between tiles at one position
+  int64_t input_position_stride_ = 0, gradient_position_stride_ = 0;  // floats between positions
+  int64_t ci_at_once_ = 0, co_at_once_ = 0;                           // that are transformed together
+  int64_t sum_stride_ = 0, sum_position_stride_ = 0;                  // of the sums of all Co and Ci, where they are kept
+  int64_t tile_co_ = 0;
+  bool keeps_sums_ = false;
+};
 
 int64_t WinogradWeightGradient::TilesOf(const GridDimension& d) { return DivideUp(static_cast<int64_t>(d.taps.size()), kOutputs); }
 
-bool WinogradWeightGradient::Fits(const ConvolutionShape& shape, const GridDimension* dimensions) {
-  const GridDimension &z = dimensions[0], &y = dimensions[1], &x = dimensions[2];
+bool WinogradWeightGradient::Fits(const ConvolutionProblem& problem, const ConvolutionGrid& grid) {
+  const GridDimension &z = grid.dim[0], &y = grid.dim[1], &x = grid.dim[2];
   if (z.count != 1 || z.taps.size() != 1 || z.taps[0].offset != 0 || !HasAdjacentTaps(y) || !HasAdjacentTaps(x)) return false;
-  if (shape.groups != 1 || shape.batch < kMinChannels || shape.co < kMinChannels) return false;
-  if (!IsFloat32(shape.in_type) || !IsFloat32(shape.filter_type) || !IsFloat32(shape.out_type)) return false;
-  if (shape.has_bias || shape.normalizes || shape.Activates()) return false;
+  if (problem.groups != 1 || problem.batch < kMinChannels || problem.co < kMinChannels) return false;
+  if (!IsFloat32(problem.in_type) || !IsFloat32(problem.filter_type) || !IsFloat32(problem.out_type)) return false;
+  if (problem.has_bias || problem.normalizes || problem.Activates()) return false;
   if ((x.in_size > 1 && x.in_stride != 1) || (x.taps.size() > 1 && x.taps[1].filter_offset - x.taps[0].filter_offset != 1)) return false;
   if (x.out_stride != 1 || y.out_stride != 3) return false;
   // Cycles of the direct weight gradient, and of Winograd: the GEMMs, the transforms, and the weights.
-  const auto k = static_cast<double>(RoundUp(shape.batch, Table().tile_columns)), m = static_cast<double>(shape.co);
-  const auto tiles = static_cast<double>(shape.ci * TilesOf(y) * TilesOf(x));
-  const double direct = static_cast<double>(shape.ci) * static_cast<double>(y.taps.size() * x.taps.size()) * kTaps * k * m / 32 * 1.2;
+  const auto k = static_cast<double>(RoundUp(problem.batch, Table().tile_columns)), m = static_cast<double>(problem.co);
+  const auto tiles = static_cast<double>(problem.ci * TilesOf(y) * TilesOf(x));
+  const double direct = static_cast<double>(problem.ci) * static_cast<double>(y.taps.size() * x.taps.size()) * kTaps * k * m / 32 * 1.2;
   const double transformed = tiles * (kPositions * k * m / 32 + 30 * (k + m)) + 14 * k * m;
   if (transformed >= direct || !IsAllowed()) return false;
   return tiles <= kFewTiles || kPositions * k * m <= kMaxSums;
 }
 
-WinogradWeightGradient::WinogradWeightGradient(const ConvolutionShape& shape, const GridDimension* dimensions, int64_t out_start)
-    : y_(dimensions[1]), x_(dimensions[2]), out_start_(out_start) {
-  batch_ = shape.ci;
-  ci_ = shape.batch;
-  co_ = shape.co;
+WinogradWeightGradient::WinogradWeightGradient(const ConvolutionProblem& problem, const ConvolutionGrid& grid)
+    : y_(grid.dim[1]), x_(grid.dim[2]), out_start_(grid.out_start) {
+  batch_ = problem.ci;
+  ci_ = problem.batch;
+  co_ = problem.co;
   height_ = static_cast<int64_t>(y_.taps.size());
   width_ = static_cast<int64_t>(x_.taps.size());
   gradient_row_stride_ = height_ > 1 ? y_.taps[1].filter_offset - y_.taps[0].filter_offset : 0;
@@ -77,19 +115,19 @@ int64_t WinogradWeightGradient::ThreadFloats() const {
   return keeps_sums_ ? transforming : std::max(transforming, kPositions * sum_position_stride_);
 }
 
-size_t WinogradWeightGradient::ScratchBytes() const {
+size_t WinogradWeightGradient::WorkspaceBytes() const {
   const int64_t floats = kPositions * (input_position_stride_ + gradient_position_stride_ + (keeps_sums_ ? sum_position_stride_ : 0));
   return static_cast<size_t>(floats + ThreadFloats() * ThreadPool::Get().size()) * sizeof(float);
 }
 
 // Input transform of some Ci of a row of tiles.
-void WinogradWeightGradient::TransformInput(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t row, int64_t channel,
-                                            float* nhwc, float* to) const {
+void WinogradWeightGradient::TransformInput(const ConvolutionProblem& problem, const KernelArguments& arguments, int64_t row,
+                                            int64_t channel, float* nhwc, float* to) const {
   const int64_t count = std::min(ci_at_once_, ci_ - channel), pixel_stride = RoundUp(count, kMaxWidth);
   const int64_t length = tiles_x_ * kOutputs + 2;
   const auto* in =
-      reinterpret_cast<const float*>(arguments.inputs[0]) + row / tiles_y_ * shape.in_channel_stride + channel * shape.in_batch_stride;
-  CopyToNhwc({in, shape.in_batch_stride, y_.in_stride, y_.in_size, x_.in_size}, row % tiles_y_ * kOutputs + y_.taps[0].offset,
+      reinterpret_cast<const float*>(arguments.inputs[0]) + row / tiles_y_ * problem.in_channel_stride + channel * problem.in_batch_stride;
+  CopyToNhwc({in, problem.in_batch_stride, y_.in_stride, y_.in_size, x_.in_size}, row % tiles_y_ * kOutputs + y_.taps[0].offset,
              x_.taps[0].offset, kInputs, length, count, pixel_stride, nhwc);
   for (int64_t x = 0; x < tiles_x_; ++x)
     Table().winograd_input(to + x * input_tile_stride_ + channel, input_position_stride_, nhwc + x * kOutputs * pixel_stride, pixel_stride,
@@ -97,12 +135,12 @@ void WinogradWeightGradient::TransformInput(const ConvolutionShape& shape, const
 }
 
 // Transform of some Co of a row of tiles of the outputs' gradient.
-void WinogradWeightGradient::TransformGradient(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t row, int64_t co,
+void WinogradWeightGradient::TransformGradient(const ConvolutionProblem& problem, const KernelArguments& arguments, int64_t row, int64_t co,
                                                float* nhwc, float* to) const {
   const int64_t count = std::min(co_at_once_, co_ - co), pixel_stride = RoundUp(count, kMaxWidth), length = tiles_x_ * kOutputs;
-  const auto* from = reinterpret_cast<const float*>(arguments.inputs[1]) + row / tiles_y_ * shape.filter_ci_stride +
-                     co * shape.filter_co_stride + y_.taps[0].filter_offset + x_.taps[0].filter_offset;
-  CopyToNhwc({from, shape.filter_co_stride, gradient_row_stride_, height_, width_}, row % tiles_y_ * kOutputs, 0, kOutputs, length, count,
+  const auto* from = reinterpret_cast<const float*>(arguments.inputs[1]) + row / tiles_y_ * problem.filter_ci_stride +
+                     co * problem.filter_co_stride + y_.taps[0].filter_offset + x_.taps[0].filter_offset;
+  CopyToNhwc({from, problem.filter_co_stride, gradient_row_stride_, height_, width_}, row % tiles_y_ * kOutputs, 0, kOutputs, length, count,
              pixel_stride, nhwc);
   for (int64_t x = 0; x < tiles_x_; ++x)
     Table().winograd_gradient(to + x * gradient_tile_stride_ + co, gradient_position_stride_, nhwc + x * kOutputs * pixel_stride,
@@ -117,28 +155,29 @@ void WinogradWeightGradient::Multiply(const float* gradients, const float* input
 }
 
 // Weight transform of a tile of Co x Ci, from the sums of all positions, and the store.
-void WinogradWeightGradient::Store(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t co, int64_t channel,
+void WinogradWeightGradient::Store(const ConvolutionProblem& problem, const KernelArguments& arguments, int64_t co, int64_t channel,
                                    const float* sums, int64_t position_stride) const {
   const IsaTable& table = Table();
   const int64_t width = table.tile_columns, count = std::min(width, ci_ - channel);
   alignas(64) float weights[kTaps * 32], rows[32 * kTaps];
   for (int64_t r = co; r < std::min(co_, co + tile_co_); ++r, sums += sum_stride_) {
     table.winograd_weight_gradient(weights, width, sums, position_stride, width);
-    int64_t at = out_start_ + r * shape.out_channel_stride + channel * shape.out_batch_stride;
+    int64_t at = out_start_ + r * problem.out_channel_stride + channel * problem.out_batch_stride;
     auto* out = reinterpret_cast<float*>(arguments.outputs[0]);
-    if (!shape.has_residual) {
-      table.transpose(out + at, shape.out_batch_stride, weights, width, kTaps, count);
+    if (!problem.has_residual) {
+      table.transpose(out + at, problem.out_batch_stride, weights, width, kTaps, count);
       continue;
     }
     table.transpose(rows, kTaps, weights, width, kTaps, count);
-    for (int64_t c = 0; c < count; ++c, at += shape.out_batch_stride) {
-      shape.AddResidual(arguments, at, 1, rows + c * kTaps, kTaps);
+    for (int64_t c = 0; c < count; ++c, at += problem.out_batch_stride) {
+      problem.AddResidual(arguments, at, 1, rows + c * kTaps, kTaps);
       std::memcpy(out + at, rows + c * kTaps, kTaps * sizeof(float));
     }
   }
 }
 
-void WinogradWeightGradient::Run(const ConvolutionShape& shape, const KernelArguments& arguments, float* scratch) const {
+void WinogradWeightGradient::Run(const ConvolutionProblem& problem, const KernelArguments& arguments, const uint8_t*) const {
+  auto* scratch = reinterpret_cast<float*>(arguments.scratch);
   ThreadPool& pool = ThreadPool::Get();
   float* inputs = scratch;
   float* gradients = inputs + kPositions * input_position_stride_;
@@ -153,9 +192,10 @@ void WinogradWeightGradient::Run(const ConvolutionShape& shape, const KernelArgu
       for (int64_t i = first; i < last; ++i) {
         const int64_t row = i / parts, part = i % parts, tile = row * tiles_x_;
         float* nhwc = thread_scratch + slot * ThreadFloats();
-        if (part < ci_parts) TransformInput(shape, arguments, start + row, part * ci_at_once_, nhwc, inputs + tile * input_tile_stride_);
+        if (part < ci_parts) TransformInput(problem, arguments, start + row, part * ci_at_once_, nhwc, inputs + tile * input_tile_stride_);
         else
-          TransformGradient(shape, arguments, start + row, (part - ci_parts) * co_at_once_, nhwc, gradients + tile * gradient_tile_stride_);
+          TransformGradient(problem, arguments, start + row, (part - ci_parts) * co_at_once_, nhwc,
+                            gradients + tile * gradient_tile_stride_);
       }
     });
     if (!keeps_sums_) {
@@ -166,7 +206,7 @@ void WinogradWeightGradient::Run(const ConvolutionShape& shape, const KernelArgu
           for (int64_t position = 0; position < kPositions; ++position)
             Multiply(gradients + position * gradient_position_stride_, inputs + position * input_position_stride_, co, channel, tiles,
                      false, tile + position * sum_position_stride_, sum_stride_);
-          Store(shape, arguments, co, channel, tile, sum_position_stride_);
+          Store(problem, arguments, co, channel, tile, sum_position_stride_);
         }
       });
       return;
@@ -183,9 +223,15 @@ void WinogradWeightGradient::Run(const ConvolutionShape& shape, const KernelArgu
   pool.ParallelFor(0, panels * blocks, 1, [&](int64_t first, int64_t last, int) {
     for (int64_t i = first; i < last; ++i) {
       const int64_t channel = i % panels * width, co = i / panels * tile_co_;
-      Store(shape, arguments, co, channel, sums + co * sum_stride_ + channel, sum_position_stride_);
+      Store(problem, arguments, co, channel, sums + co * sum_stride_ + channel, sum_position_stride_);
     }
   });
+}
+
+}  // namespace
+
+std::unique_ptr<ConvStrategy> MakeWinogradWeightGradient(const ConvolutionProblem& problem, const ConvolutionGrid& grid) {
+  return MakeIfFits<WinogradWeightGradient>(problem, grid);
 }
 
 }  // namespace dxtensor::software::fast

@@ -1,4 +1,4 @@
-// What describes a convolution to its methods: sizes, strides, the taps of each dimension, the epilogue.
+// What describes a convolution to its strategies: sizes, strides, the taps of each dimension, the epilogue.
 //
 // Co and Ci are counts of a group. "stride" in a name is a memory stride in elements; conv_stride is the convolution's stride in positions.
 #pragma once
@@ -31,7 +31,7 @@ struct GridDimension {
 };
 
 // What all grids of a convolution share. In a weight gradient DirectML swaps roles: `batch` is the layer's Ci, `ci` is its batch.
-struct ConvolutionShape {
+struct ConvolutionProblem {
   DML_TENSOR_DATA_TYPE in_type, filter_type, out_type;
   int in_bytes, filter_bytes, out_bytes;
   int64_t batch, groups, co, ci;  // co, ci: channels of a group
@@ -48,6 +48,7 @@ struct ConvolutionShape {
 
   ClampRange ClampIn(const KernelArguments& arguments) const;
   bool Activates() const { return clamps || !activations.empty(); }
+  bool HasEpilogue() const { return has_bias || normalizes || has_residual || Activates(); }
 
   // Adds the bias, or applies batch norm, to n sums of an output channel (counted over all groups).
   void ApplyScaleShift(const KernelArguments& arguments, int64_t channel, float* sums, int64_t n) const;
