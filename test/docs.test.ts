@@ -1,30 +1,13 @@
 /** The examples of the pages for users, checked by the compiler and run as they stand: a page's blocks share their names, as one program. */
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { execa } from "execa";
-import { transformSync } from "rolldown/utils";
 import { describe, expect, it } from "vitest";
 import * as dx from "../src/index.ts";
-
-const pages = "autograd compile data deploying devices fft install kernels linalg memory onnx optimizers performance saving shaders tour"
-  .split(" ")
-  .map((name) => `docs/${name}.md`)
-  .concat("README.md");
+import { pages, textOf, withoutTypes } from "./pages.ts";
 
 const AsyncFunction = (async () => {}).constructor as new (...names: string[]) => (...args: unknown[]) => Promise<void>;
-
-const textOf = (page: string): string => {
-  const text = readFileSync(new URL(`../${page}`, import.meta.url), "utf8");
-  return [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map((m) => m[1]!).join("\n");
-};
-
-/** The JavaScript of a page's program. */
-function withoutTypes(page: string, text: string): string {
-  const { code, errors } = transformSync(`${page}.ts`, text, { lang: "ts", target: "es2023", tsconfig: false });
-  expect(errors).toEqual([]);
-  return code;
-}
 
 /** What the compiler says of the pages' programs under strict, with the types of the package. */
 async function typeErrors(programs: Readonly<Record<string, string>>): Promise<string> {

@@ -14,6 +14,7 @@ const folders = [
   "core",
   "host",
   "native",
+  "telemetry",
   "dml",
   "graph",
   "graph/passes",

@@ -6,12 +6,13 @@ import { version, versions } from "./version.ts";
 import { addDoctor } from "./doctor.ts";
 import { addFetch } from "./fetch.ts";
 import { addShaders } from "./shaders.ts";
+import { addTelemetry } from "./telemetry.ts";
 import { addVerify } from "./verify.ts";
 
 /** A verb adds its command, with options and action, to the program. An action that finds something wrong sets process.exitCode. */
 export type Verb = (program: Command) => void;
 
-const verbs: readonly Verb[] = [addDoctor, addFetch, addShaders, addVerify];
+const verbs: readonly Verb[] = [addDoctor, addFetch, addShaders, addTelemetry, addVerify];
 
 /** Exit codes: 0 all right, 1 the verb found something wrong, 2 it could not be run as asked. */
 async function main(): Promise<void> {

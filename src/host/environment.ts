@@ -33,6 +33,8 @@ export const VARIABLES: Readonly<Record<string, Kind>> = {
   DXTENSOR_SOFTWARE_TRACE: digit,
   DXTENSOR_SOFTWARE_WINOGRAD: digit,
   DXTENSOR_STRICT: "switch",
+  DXTENSOR_TELEMETRY: "switch",
+  DXTENSOR_TELEMETRY_ENDPOINT: "text",
   DXTENSOR_THREADS: "integer",
   DXTENSOR_TIMEOUT_MS: "integer",
   DXTENSOR_VERIFY: "switch",

@@ -79,14 +79,16 @@ function softwarePath(surroundings: Surroundings): string {
   return files.find((file) => surroundings.exists(file)) ?? (files[0] as string);
 }
 
-/** Where `dxtensor fetch` puts what it fetched, for all programs of the user. */
-export function fetchedFolder(surroundings: Surroundings): string {
+/** The user's folder for files that all programs share, and that nothing makes again. */
+export function dataFolder(surroundings: Surroundings): string {
   const { join } = pathOf(surroundings);
   const { home, platform } = surroundings;
-  if (platform === "win32")
-    return join(folderVariable(surroundings, "LOCALAPPDATA") ?? join(home, "AppData", "Local"), "dxtensor", "directml");
-  return join(folderVariable(surroundings, "XDG_DATA_HOME") ?? join(home, ".local", "share"), "dxtensor", "directml");
+  if (platform === "win32") return join(folderVariable(surroundings, "LOCALAPPDATA") ?? join(home, "AppData", "Local"), "dxtensor");
+  return join(folderVariable(surroundings, "XDG_DATA_HOME") ?? join(home, ".local", "share"), "dxtensor");
 }
+
+/** Where `dxtensor fetch` puts what it fetched, for all programs of the user. */
+export const fetchedFolder = (surroundings: Surroundings): string => pathOf(surroundings).join(dataFolder(surroundings), "directml");
 
 /** Where what was measured on this machine is kept, for all programs of the user; it may be deleted at any time. */
 export function cacheFolder(surroundings: Surroundings): string {

@@ -6,6 +6,8 @@ import { checkEnvironment } from "../host/environment.ts";
 import { roundsHalf } from "./rounding.ts";
 import type { AdapterDescription, Binding, DeviceOptions, LoadReport, RuntimeKind } from "../native/binding.ts";
 import { metaDevice } from "./meta.ts";
+import type { DeviceType } from "../telemetry/message.ts";
+import { deviceOpened } from "../telemetry/telemetry.ts";
 import { NVIDIA_OVER_VULKAN, rangesOf } from "../shader/measured.ts";
 import { readStored, storePath, type Found } from "../shader/store.ts";
 import { cpuAdapters, deviceTimeout, libraryPaths, loadBinding, nativeRemedy } from "../native/load.ts";
@@ -211,9 +213,16 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
       throw fromNative(operation, error);
     }
     opened.set(d, native);
+    deviceOpened(typeOf(native));
   }
   return native;
 }
+
+/** What stands for a GPU on the processor is none. */
+const typeOf = ({ runtime, adapter }: Entry): DeviceType => (runtime === "gpu" && adapter.isHardware ? "dml" : "cpu");
+
+/** @internal What telemetry would tell of a device, which is not opened. */
+export const deviceTypeOf = (operation: string, d: Device): DeviceType => typeOf(entryOf(operation, d));
 
 /** Throws when there is no such device. */
 export function requireDevice(operation: string, name: DeviceLike, argument = "device"): Device {
