@@ -180,11 +180,43 @@ describe("a run", () => {
   });
 
   it("shows failures once more at the end", async () => {
-    const outcome = await run([suite("bad", { command: 'echo " FAIL  test/a.test.ts > adds"; echo fine; exit 1' }), suite("good")]);
+    const lines = [
+      " × adds 3ms",
+      "fine",
+      " FAIL  test/a.test.ts > adds",
+      "AssertionError: expected 1 to be 2",
+      "  | npm error",
+      " ❯ a.ts:3",
+      "fine",
+    ];
+    const outcome = await run([suite("bad", { command: `printf '%s\\n' ${lines.map((l) => `'${l}'`).join(" ")}; exit 1` }), suite("good")]);
     const summary = summaryOf(outcome);
-    expect(summary).toContain("failures of bad: 1\n    FAIL  test/a.test.ts > adds\n    bad: ended with status 1");
+    expect(summary).toContain(
+      "failures of bad: 1\n    FAIL  test/a.test.ts > adds\n    AssertionError: expected 1 to be 2\n      | npm error\n    bad: ended with status 1",
+    );
     expect(summary).not.toContain("fine");
     expect(summary).toMatch(/ran {6}good .*1 passed, 0 failed; asked for/);
+  });
+
+  it("shows the failures of C++ programs and of lint, and the end of an output that names none", async () => {
+    const outcome = await run([
+      suite("native", { command: 'echo "FAILED gemm: 3 cases"; echo "    difference"; echo "5 passed, 1 failed"; exit 1' }),
+      suite("lint", { command: 'echo "lint: oxlint: FAILED (3.1 s)"; echo "lint: prettier: ok (1.0 s)"; exit 1' }),
+      suite("silent", { command: "seq 1 40; exit 1" }),
+    ]);
+    const summary = summaryOf(outcome);
+    expect(summary).toContain("failures of native: 1\n    FAILED gemm: 3 cases\n        difference\n");
+    expect(summary).toContain("failures of lint: 1\n    lint: oxlint: FAILED (3.1 s)\n    lint: ended with status 1");
+    expect(summary).toMatch(/failures of silent: 1\n.*\b29\n.*\n {4}silent: ended with status 1/s);
+  });
+
+  it("is told in sixty lines, however many suites fail", async () => {
+    const noise = Array.from({ length: 50 }, (_, i) => `echo " FAIL  test/${i}.test.ts > a"; echo "Error: ${i}"`).join("; ");
+    const suites = Array.from({ length: 5 }, (_, i) => suite(`bad${i}`, { command: `${noise}; exit 1` }));
+    const summary = summaryOf(await run(suites)).split("\n");
+    expect(summary.length).toBeLessThan(60);
+    expect(summary.filter((line) => line.startsWith("    and ")).length).toBe(5);
+    expect(summary.filter((line) => line === "    Error: 0").length).toBe(5);
   });
 
   it("goes on after a failure, but not after one of what all the others need", async () => {
@@ -192,7 +224,7 @@ describe("a run", () => {
     expect((await run([bad, suite("next")])).counts).toHaveLength(2);
     const { counts, skipped, text } = await run([{ ...bad, required: true }, suite("next")]);
     expect(counts).toEqual([["bad", 0, 1]]);
-    expect(skipped).toEqual([{ name: "next", why: "bad failed" }]);
+    expect(skipped).toEqual([{ name: "next", why: "bad failed", usualMinutes: 5 }]);
     expect(text).toContain("!!!! SKIPPED: next: bad failed");
   });
 
@@ -214,7 +246,7 @@ describe("a run", () => {
   it("leaves out, loudly, what the machine lacks something for, and this version of Node", async () => {
     const major = Number(process.versions.node.split(".")[0]);
     const { skipped, ran } = await run([suite("other-node", { node: major }), suite("plain")]);
-    expect(skipped).toEqual([{ name: "other-node", why: `this is Node ${major}: npm test runs on it` }]);
+    expect(skipped).toEqual([{ name: "other-node", why: `this is Node ${major}: npm test runs on it`, usualMinutes: 5 }]);
     expect(ran.map(({ name }) => name)).toEqual(["plain"]);
   });
 });

@@ -1,31 +1,13 @@
 /** What an image's first layers copy of the sources is all that their commands import: a move of a file of src must not break them. */
-import { existsSync, readFileSync } from "node:fs";
-import { dirname, join, normalize } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { sourcesOf } from "../matrix/run/sources.ts";
+import { imported } from "./imports.ts";
 import { list } from "tar";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-
-/** Files that these files import at run time, themselves included. */
-function imported(entries: readonly string[]): string[] {
-  const found = new Set<string>();
-  const open = [...entries];
-  for (let file = open.pop(); file !== undefined; file = open.pop()) {
-    if (found.has(file)) continue;
-    found.add(file);
-    const text = readFileSync(join(root, file), "utf8");
-    const statements = text.matchAll(/^(?:import|export) (?!type )(?:[^;"]*? from )?"(\.[^"]+)";$/gms);
-    const calls = text.matchAll(/\bimport\("(\.[^"]+)"\)/g);
-    for (const [, path] of [...statements, ...calls]) {
-      const target = normalize(join(dirname(file), path!));
-      // Text of files that a script writes names modules beside those files.
-      if (existsSync(join(root, target))) open.push(target);
-    }
-  }
-  return [...found].toSorted();
-}
 
 const outside = (files: readonly string[], isCopied: (file: string) => boolean): string[] => files.filter((file) => !isCopied(file));
 

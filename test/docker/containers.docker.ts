@@ -294,10 +294,10 @@ describe("an image", () => {
   });
 
   it("that can't be built is an error with the step", async () => {
-    const failing = buildImage(engine, { image: made, context: { dockerfile: `FROM ${image}\nRUN exit 7\n` } });
+    const failing = buildImage(engine, { image: made, context: { dockerfile: `FROM ${image}\nRUN echo "what is wrong"; exit 7\n` } });
     await expect(failing).rejects.toMatchObject({
       code: "IMAGE_BUILD",
-      message: expect.stringMatching(/exit 7.*returned a non-zero code: 7/),
+      message: expect.stringMatching(/exit 7.*returned a non-zero code: 7.*\n {2}\| what is wrong/s),
     });
     expect(await codeOf(buildImage(engine, { image: made, context: { dockerfile: "NONSENSE\n" } }))).not.toBe("no error");
     const controller = new AbortController();

@@ -4,7 +4,6 @@ import { runContainer, type ContainerEnd, type ContainerRequest } from "../../sc
 import { withEngine } from "../../scripts/tools/docker/engine.ts";
 import { buildImage } from "../../scripts/tools/docker/images.ts";
 import { nodeSource } from "../../scripts/tools/node-source.ts";
-import { Tail } from "../../scripts/tools/tail.ts";
 
 /** BASE_IMAGE, else a Debian of the suite, made here from Debian's archive. */
 export const baseImage = async (suite: string): Promise<string> =>
@@ -13,19 +12,13 @@ export const baseImage = async (suite: string): Promise<string> =>
 /** Builds a stage of the Dockerfile; returns its name. */
 export async function build(stage: string, base: string): Promise<string> {
   const image = `dxtensor-test-${stage}`;
-  const said = new Tail(4000);
   const request = {
     image,
     context: { folder: process.cwd() },
     target: stage,
     arguments: { BASE_IMAGE: base, NODE_SOURCE: await nodeSource() },
-    onLine: (line: string) => said.add(`${line}\n`),
   };
-  try {
-    await withEngine((engine) => buildImage(engine, request));
-  } catch (error) {
-    throw new Error(`the stage ${stage} could not be built:\n${said.text}`, { cause: error });
-  }
+  await withEngine((engine) => buildImage(engine, request));
   return image;
 }
 

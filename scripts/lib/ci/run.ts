@@ -4,14 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ask, problemOf, runProgram } from "../../tools/program.ts";
 import { root } from "../../tools/project.ts";
+import { Failures, shortened } from "./failures.ts";
 import { hasCommand, lackOf } from "./needs.ts";
 import { refusal, type Budget, type Entry } from "./plan.ts";
 import { limitOf, type Suite } from "./table.ts";
 
-/** Lines of a suite's output that are a test's failure, and those that say more about one. */
-const failing = /^ *(?:FAIL|×|✗|not ok|failed) /;
-const telling = /^ *(?:FAIL|×|✗|not ok|failed) |: ended with (?:status|signal)|: not done after|Error: |ERROR: |error: /;
-const mostTold = 60;
+/** Lines that the summary spends on failures, of about sixty in all: more are often not at hand. */
+const mostTold = 30;
 
 export interface Ran {
   readonly name: string;
@@ -20,13 +19,14 @@ export interface Ran {
   readonly usualMinutes: number;
   readonly passed: number;
   readonly failed: number;
-  /** Lines that tell of failures. */
-  readonly told: readonly string[];
+  /** What its output says of each failure, in lines. */
+  readonly told: readonly (readonly string[])[];
 }
 
 export interface Skipped {
   readonly name: string;
   readonly why: string;
+  readonly usualMinutes: number;
 }
 
 export interface Outcome {
@@ -46,8 +46,8 @@ type Step = { readonly ran: Ran } | { readonly cut: string };
 /** One suite. `left`: minutes until the run has to end; what is ended then without a failure did not fail. */
 async function runSuite({ suite, reason }: Entry, left: number, env: NodeJS.ProcessEnv, { elapsed, write }: Surroundings): Promise<Step> {
   const limit = limitOf(suite);
-  const told: string[] = [];
-  let [counts, hasFailed] = [null as { passed: number; failed: number } | null, false];
+  const failures = new Failures();
+  let counts: { passed: number; failed: number } | null = null;
   const start = elapsed();
   const ended = await runProgram("bash", ["-c", suite.command], {
     cwd: root,
@@ -58,15 +58,13 @@ async function runSuite({ suite, reason }: Entry, left: number, env: NodeJS.Proc
     onLine: (line) => {
       const match = /^(\d+) passed, (\d+) failed$/.exec(line);
       if (match !== null) counts = { passed: Number(match[1]), failed: Number(match[2]) };
-      hasFailed ||= failing.test(line);
-      if (telling.test(line) && told.length < mostTold) told.push(line.trim().slice(0, 400));
+      failures.take(line);
     },
   });
   const minutes = elapsed() - start;
-  if (ended.isLate && left < limit && !hasFailed)
+  if (ended.isLate && left < limit && !failures.hasFailed)
     return { cut: `ended after ${minutes.toFixed(0)} minutes, when the time was over; nothing had failed so far` };
   const problem = ended.isLate ? `not done after ${Math.min(limit, left).toFixed(0)} minutes` : problemOf(ended);
-  if (problem !== null) told.push(`${suite.name}: ${problem}`);
   const found = (counts as { passed: number; failed: number } | null) ?? { passed: problem === null ? 1 : 0, failed: 0 };
   const failed = problem !== null && found.failed === 0 ? 1 : found.failed;
   return {
@@ -77,7 +75,7 @@ async function runSuite({ suite, reason }: Entry, left: number, env: NodeJS.Proc
       usualMinutes: suite.minutes,
       passed: found.passed,
       failed,
-      told: failed > 0 ? told : [],
+      told: failed > 0 ? [...failures.told, ...(problem === null ? [] : [[`${suite.name}: ${problem}`]])] : [],
     },
   };
 }
@@ -96,7 +94,7 @@ export async function runSuites(entries: readonly Entry[], budget: Budget | null
   const [ran, skipped]: [Ran[], Skipped[]] = [[], []];
   const skip = (suite: Suite, why: string): void => {
     write(`\n!!!! SKIPPED: ${suite.name}: ${why}\n`);
-    skipped.push({ name: suite.name, why });
+    skipped.push({ name: suite.name, why, usualMinutes: suite.minutes });
   };
   let [hasRotated, broken] = [false, null as string | null];
   try {
@@ -133,11 +131,12 @@ export function summaryOf({ ran, skipped }: Outcome): string {
   const width = Math.max(...[...ran, ...skipped].map(({ name }) => name.length), 0);
   const usual = ({ minutes, usualMinutes }: Ran): string =>
     minutes > 2 * usualMinutes + 1 || minutes < usualMinutes / 2 - 1 ? ` (usually ${usualMinutes}: .ci/suites.yaml?)` : "";
-  const failures = ran.filter(({ failed }) => failed > 0);
+  const failed = ran.filter((r) => r.failed > 0);
+  const each = Math.max(4, Math.floor(mostTold / failed.length));
   return [
     ...ran.map((r) => `ran      ${r.name.padEnd(width)} ${shown(r.minutes)}  ${r.passed} passed, ${r.failed} failed; ${r.why}${usual(r)}`),
-    ...skipped.map((s) => `skipped  ${s.name.padEnd(width)} ${s.why}`),
-    ...failures.flatMap((r) => [`failures of ${r.name}: ${r.failed}`, ...r.told.map((line) => `    ${line}`)]),
+    ...skipped.map((s) => `not run  ${s.name.padEnd(width)} ${shown(s.usualMinutes)}  ${s.why}`),
+    ...failed.flatMap((r) => [`failures of ${r.name}: ${r.failed}`, ...shortened(r.told, each).map((line) => `    ${line}`)]),
     ...(hasCommand("ccache") ? [`ccache: ${/Hits:\s+(.*)/.exec(ask("ccache", ["--show-stats"]) ?? "")?.[1] ?? "no figures"}`] : []),
   ].join("\n");
 }

@@ -3,6 +3,7 @@ import { createReadStream, existsSync, readFileSync, readdirSync } from "node:fs
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
+import { stripVTControlCharacters } from "node:util";
 import * as tar from "tar";
 import { causeOf } from "../cause.ts";
 import { ask, labelFilter, type Engine } from "./engine.ts";
@@ -50,6 +51,9 @@ interface Followed {
   onLine?(line: string): void;
 }
 
+/** Lines of its output with which a failed work is told: the engine's own error is the status of a command alone. */
+const linesTold = 15;
+
 /** Follows a work to its end. A stream that breaks off is an error: it says nothing of how the work ended. */
 async function follow(
   engine: Engine,
@@ -61,12 +65,21 @@ async function follow(
 ): Promise<void> {
   signal?.throwIfAborted();
   let broken: Error | null = null;
+  const last: string[] = [];
   source?.once("error", (error) => void (broken = error));
   const take = (text: string): void => {
     if (text.trim() === "") return;
     const { stream, status, error } = JSON.parse(text) as Progress;
-    if (error !== undefined) throw new EngineError(problem, `The engine ${engine.name} could not ${what}: ${error}`);
-    for (const line of (stream ?? status ?? "").split("\n")) if (line.trim() !== "") onLine?.(line);
+    if (error !== undefined) {
+      const told = last.map((line) => `\n  | ${stripVTControlCharacters(line).slice(0, 300)}`).join("");
+      throw new EngineError(problem, `The engine ${engine.name} could not ${what}: ${error}${told}`);
+    }
+    for (const line of (stream ?? status ?? "").split("\n")) {
+      if (line.trim() === "") continue;
+      last.push(line);
+      if (last.length > linesTold) last.shift();
+      onLine?.(line);
+    }
   };
   try {
     const decoder = new StringDecoder("utf8");
