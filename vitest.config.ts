@@ -6,7 +6,9 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
  * Tests that compute and change nothing of the process share a worker: to read the library's modules anew takes a second for each file. Others have a
  * process of their own: they end devices, count what lives, set variables, or measure time and memory.
  */
-const shared = ["autograd", "complex", "fft", "nn", "ops", "shader"].map((folder) => `test/${folder}/**/*.test.ts`);
+const shared = ["autograd", "compile", "complex", "fft", "golden", "graph", "nn", "ops", "optim", "shader"].map(
+  (folder) => `test/${folder}/**/*.test.ts`,
+);
 
 /** Files with processes of their own first, for they take longest; then those that share: one after the other, so that a worker goes on to the next. */
 class Sequencer extends BaseSequencer {
@@ -23,9 +25,10 @@ export default defineConfig({
   test: {
     // A crash of native code then ends one file's process, not the run.
     pool: "forks",
-    // One a processor: Vitest itself would leave one idle, which the software adapter's threads seldom fill.
-    maxWorkers: availableParallelism(),
+    // One more than processors: a test waits for its device, or for a program that it started, a fifth of its time.
+    maxWorkers: availableParallelism() + 1,
     execArgv: ["--expose-gc"],
+    setupFiles: ["./test/stack-traces.ts"],
     testTimeout: 60_000,
     hookTimeout: 120_000,
     reporters: ["default", "./test/ctrf-reporter.ts"],

@@ -122,8 +122,8 @@ await main(
       });
     for (const program of programs)
       await step(program, async () => {
-        // A tenth of its random cases.
-        const args = program === "kernel_test" ? ["--rounds", "10"] : ["--software", join(release, softwareName())];
+        // A tenth of its random cases, a quarter of the long ones.
+        const args = program === "kernel_test" ? ["--rounds", "20", "--every", "4"] : ["--software", join(release, softwareName())];
         const found = await countProgram(program, join(buildNative, "native", "test", program), args, {
           output: values.json ? "stderr" : "stdout",
         });

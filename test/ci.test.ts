@@ -1,5 +1,7 @@
 /** CI's table, what is chosen of it for a day, and how its suites are run. */
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
@@ -297,12 +299,37 @@ describe("npm run ci", () => {
   });
 });
 
-it("the nightly workflow runs each suite of the table", () => {
-  const { jobs } = parse(readFileSync(".github/workflows/nightly.yml", "utf8")) as {
-    jobs: Record<string, { strategy?: { matrix: object }; steps: { run?: string }[] }>;
-  };
-  const text = JSON.stringify(jobs);
-  expect(text).toContain("ci -- --list --json");
-  expect(text).toContain("fromJSON(needs.plan.outputs.suites)");
-  expect(text).toContain("npm run ci -- ${{ matrix.suite }}");
+describe("the nightly workflow", () => {
+  interface Job {
+    readonly needs?: string;
+    readonly outputs?: Readonly<Record<string, string>>;
+    readonly strategy?: { readonly matrix: string };
+    readonly "timeout-minutes"?: string;
+    readonly steps: readonly { readonly id?: string; readonly run?: string; readonly with?: object }[];
+  }
+  const { jobs } = parse(readFileSync(".github/workflows/nightly.yml", "utf8")) as { jobs: Readonly<Record<"plan" | "suite", Job>> };
+
+  it("plans each suite of the table: its step is run as GitHub does", { timeout: 120_000 }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), "dxtensor-nightly-"));
+    try {
+      for (const name of ["package.json", "scripts", "node_modules", ".ci"]) symlinkSync(join(process.cwd(), name), join(folder, name));
+      const { id, run } = jobs.plan.steps.at(-1)!;
+      const output = join(folder, "output");
+      await execa("bash", ["-e", "-c", run!], { cwd: folder, stdin: "ignore", env: { GITHUB_OUTPUT: output } });
+      const [, name, value] = /^(\w+)=(.*)\n$/.exec(readFileSync(output, "utf8"))!;
+      const suites = readTable();
+      expect(JSON.parse(value!)).toEqual({ include: suites.map((s) => ({ suite: s.name, limit: limitOf(s) + 30 })) });
+      expect(jobs.plan.outputs).toEqual({ [name!]: `\${{ steps.${id}.outputs.${name} }}` });
+      expect(jobs.suite.strategy!.matrix).toBe(`\${{ fromJSON(needs.plan.outputs.${name}) }}`);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it("runs one suite a job, and asks the matrix for nothing that the plan does not give", () => {
+    expect(jobs.suite.needs).toBe("plan");
+    const text = JSON.stringify(jobs.suite);
+    expect([...new Set([...text.matchAll(/matrix\.(\w+)/g)].map(([, key]) => key))].toSorted()).toEqual(["limit", "suite"]);
+    expect(text).toContain("npm run ci -- ${{ matrix.suite }}");
+  });
 });

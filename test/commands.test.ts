@@ -26,11 +26,11 @@ const verbs = readdirSync("scripts")
 const commands = new Set(Object.values(scripts).map((line) => /^node scripts\/run\.mjs ([\w-]+)/.exec(line)?.[1]));
 const others = verbs.filter((name) => !parts.includes(name) && !commands.has(name));
 
-/** Scripts that are asked to refuse an option: a third, unless all are asked for. vitest is handed what npm test does not know. */
+/** Scripts that are asked to refuse an option: a sixth, unless all are asked for. vitest is handed what npm test does not know. */
 const refusing = new Set(
   share(
     [...others, ...Object.keys(scripts)].filter((name) => !["test", "test:native"].includes(name)),
-    3,
+    6,
   ),
 );
 

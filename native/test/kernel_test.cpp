@@ -1,11 +1,13 @@
 // Compares each fast kernel with the plain one, and fused graphs with their nodes one by one.
 //
-//   kernel_test [--only PART] [--rounds N] [--seed N]
+//   kernel_test [--only PART] [--rounds N] [--every N] [--seed N]
 //
+// --every N: of the long cases every nth.
 // Random sizes, layouts and data types; the same seed gives the same cases. Last line "N passed, N failed, N skipped".
 
 #include "kernel_test.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -126,6 +128,7 @@ int Main(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; ++i) {
     if (!std::strcmp(argv[i], "--only")) only = argv[++i];
     else if (!std::strcmp(argv[i], "--rounds")) suite.rounds = static_cast<unsigned>(std::stoul(argv[++i]));
+    else if (!std::strcmp(argv[i], "--every")) suite.every = std::max(1u, static_cast<unsigned>(std::stoul(argv[++i])));
     else if (!std::strcmp(argv[i], "--seed")) suite.seed = static_cast<uint32_t>(std::stoul(argv[++i]));
   }
   unsigned passed = 0, failed = 0, skipped = 0;

@@ -9,6 +9,8 @@ namespace dxtensor::test {
 class Suite {
  public:
   unsigned rounds = 200;
+  // Of the long cases, which take most of the time under a sanitizer, every nth is run.
+  unsigned every = 1;
   uint32_t seed = 1;
 };
 

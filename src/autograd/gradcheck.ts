@@ -1,6 +1,7 @@
 /** gradcheck() and gradgradcheck(): compare gradients with finite differences. */
 import { arrayClass, isFloat, type TypedArray } from "../core/dtype.ts";
 import { AutogradError } from "../core/errors.ts";
+import { scope } from "../core/scope.ts";
 import { Tensor } from "../core/tensor.ts";
 import { enableGrad, noGrad } from "./grad-mode.ts";
 import { grad as gradients } from "./backward.ts";
@@ -27,7 +28,7 @@ const weight = (i: number): number => Math.sin(1 + 12.9898 * i) + 0.25;
 /**
  * Throws AutogradError unless the gradients of fn at the inputs agree with finite differences; true otherwise. fn gives one tensor
  * or several; the inputs are float32, of which those that require a gradient are checked, each element by itself. The differences
- * are of fourth order, their sums in float64. Reference: torch.autograd.gradcheck.
+ * are of fourth order, their sums in float64. What fn makes for the differences is disposed of. Reference: torch.autograd.gradcheck.
  */
 export function gradcheck(
   fn: (...inputs: Tensor[]) => Tensor | readonly Tensor[],
@@ -69,9 +70,10 @@ export function gradcheck(
   const value = (args: Tensor[]): number => {
     let sum = 0;
     let at = 0;
-    const results = listed(noGrad(() => fn(...args)));
-    for (const i of which) for (const v of dataAccess.data(results[i]!) as Float32Array) sum += weight(at++) * v;
-    for (const t of results) if (!args.includes(t)) t.dispose();
+    scope(() => {
+      const results = listed(noGrad(() => fn(...args)));
+      for (const i of which) for (const v of dataAccess.data(results[i]!) as Float32Array) sum += weight(at++) * v;
+    });
     return sum;
   };
   checked.forEach((i, k) => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { clean, eachDevice } from "../device.ts";
+import { clean, eachDevice, liveBuffers } from "../device.ts";
 import { ROWS, values } from "./rows.ts";
 
 eachDevice("gradients agree with finite differences", (device) => {
@@ -27,6 +27,26 @@ eachDevice("gradients agree with finite differences", (device) => {
         expect(() => dx.gradcheck(wrong, [x])).toThrow(/gradient of inputs\[0\] at element 0 must be about 2/);
         expect(() => dx.gradcheck((t) => dx.gt(t!, 0), [x])).toThrow(/results require a gradient/);
         expect(() => dx.gradcheck((t) => t!, [dx.tensor([1], { dtype: "float16", requiresGrad: true })])).toThrow(/dtype float32/);
+      },
+      { collect: true },
+    ));
+
+  test("what one evaluation makes is gone in the next", () =>
+    clean(
+      device,
+      () => {
+        const x = dx.tensor([0.5, 1, 1.5], { requiresGrad: true });
+        for (const check of [dx.gradcheck, dx.gradgradcheck]) {
+          const live: number[] = [];
+          const fn = (t: dx.Tensor): dx.Tensor => {
+            live.push(liveBuffers(device));
+            return t.exp().mul(t).sin().mul(t);
+          };
+          expect(check(fn, [x])).toBe(true);
+          const differences = live.slice(-12);
+          expect(differences.length).toBe(12);
+          expect(Math.max(...differences) - Math.min(...differences)).toBeLessThanOrEqual(1);
+        }
       },
       { collect: true },
     ));

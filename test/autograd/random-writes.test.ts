@@ -5,6 +5,7 @@
 import { describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { eachDevice } from "../device.ts";
+import { isWhole } from "../share.ts";
 
 /** A tensor of the reference: all elements in row-major order. */
 interface Plain {
@@ -321,7 +322,10 @@ function check(seed: number): void {
   }
 }
 
-const SEEDS = Number(process.env["DXTENSOR_TEST_SEEDS"] ?? 40);
+/** DXTENSOR_TEST_SEEDS: more of them, for a long run. */
+const SEEDS = Number(process.env["DXTENSOR_TEST_SEEDS"] ?? (isWhole ? 40 : 20));
+const BY_SHADERS = isWhole ? 12 : 6;
+const BATCH = 20;
 
 eachDevice("random writes by index", (device) => {
   it("by shaders, where the device runs them", { timeout: 600_000 }, () => {
@@ -330,7 +334,7 @@ eachDevice("random writes by index", (device) => {
     // Another handle of the device has programs of its own.
     dx.closeDevice(device);
     try {
-      for (let seed = 1001; seed <= 1012; seed++) check(seed);
+      for (let seed = 1001; seed <= 1000 + BY_SHADERS; seed++) check(seed);
     } finally {
       if (before === undefined) delete process.env["DXTENSOR_SHADERS"];
       else process.env["DXTENSOR_SHADERS"] = before;
@@ -339,9 +343,9 @@ eachDevice("random writes by index", (device) => {
   });
 
   describe("are those of plain JavaScript", () => {
-    for (let first = 1; first <= SEEDS; first += 40)
-      it(`seeds ${first} to ${first + 39}`, { timeout: 600_000 }, () => {
-        for (let seed = first; seed < first + 40; seed++) check(seed);
+    for (let first = 1; first <= SEEDS; first += BATCH)
+      it(`seeds ${first} to ${first + BATCH - 1}`, { timeout: 600_000 }, () => {
+        for (let seed = first; seed < first + BATCH; seed++) check(seed);
       });
   });
 });

@@ -37,7 +37,8 @@ eachDevice("a reduction that widens", (device) => {
       clean(device, () => {
         const x = make("uint8");
         const of = (fn: (t: dx.Tensor) => dx.Tensor): dx.Tensor => mode.run(fn, x);
-        for (let call = 0; call < 2; call++) {
+        // Compiled, a call is three of them.
+        for (let call = 0; call < (mode.name === "compiled" ? 1 : 2); call++) {
           expect(numbers(of((t) => t.sum()))).toEqual([total(() => true)]);
           expect(numbers(of((t) => t.sum(2, { keepDims: true })))).toEqual(Array.from({ length: 24 }, (_, i) => value(i) * (1 << 20)));
           expect(numbers(of((t) => t.sum([0, 2])))).toEqual(Array.from({ length: 6 }, (_, a) => total((i) => i % 6 === a)));

@@ -11,11 +11,11 @@ import { runProgram, type ProgramMode } from "./run.ts";
 /** One test each, so that a run shows how far it is. */
 const chunk = 50;
 
-/** Of three programs, those that a mode takes where not all are asked for: each mode others, and eager calls all. */
+/** Of six programs, those that a mode takes where not all are asked for: each mode others, and eager calls all. */
 const modes: Readonly<Record<ProgramMode, (programs: readonly Program[]) => readonly Program[]>> = {
   eager: (programs) => programs,
-  compiled: (programs) => share(programs, 3),
-  around: (programs) => share(programs, 3, 1),
+  compiled: (programs) => share(programs, 6),
+  around: (programs) => share(programs, 6, 1),
 };
 
 export function programTests(mode: ProgramMode): void {

@@ -33,8 +33,16 @@ export function operandShapes(n: Network): readonly (readonly number[])[] {
 }
 
 /** matrix [rows, columns] times a vector. */
-const times = (matrix: Float64Array, vector: readonly number[]): number[] =>
-  Array.from({ length: matrix.length / vector.length }, (_, r) => vector.reduce((s, v, c) => s + matrix[r * vector.length + c]! * v, 0));
+function times(matrix: Float64Array, vector: readonly number[]): number[] {
+  const columns = vector.length;
+  const product: number[] = [];
+  for (let start = 0; start < matrix.length; start += columns) {
+    let sum = 0;
+    for (let c = 0; c < columns; c++) sum += matrix[start + c]! * vector[c]!;
+    product.push(sum);
+  }
+  return product;
+}
 const sigmoid = (v: number): number => 1 / (1 + Math.exp(-v));
 
 interface State {

@@ -5,9 +5,10 @@ import * as dx from "../../../src/index.ts";
 import { eachDevice } from "../../device.ts";
 import { expectClose } from "../../tolerance.ts";
 import { difference, programOf, run, textOf, type Program, type Seen } from "./programs.ts";
+import { isWhole } from "../../share.ts";
 
 /** DXTENSOR_FUZZ_PROGRAMS: more of them, for a long run; DXTENSOR_FUZZ_SEED: the first one. */
-const PROGRAMS = Number(process.env.DXTENSOR_FUZZ_PROGRAMS ?? 200);
+const PROGRAMS = Number(process.env.DXTENSOR_FUZZ_PROGRAMS ?? (isWhole ? 200 : 100));
 const FIRST = Number(process.env.DXTENSOR_FUZZ_SEED ?? 1);
 const BATCH = 100;
 /** Programs that once did something else compiled: nodes freed or retained that no pass of the function's own met, writes after a flow. */

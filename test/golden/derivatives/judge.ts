@@ -29,14 +29,14 @@ function* questions(record: Record): Generator<{ readonly id: string; readonly w
   else for (const row of readRecorded<SpecialRow>("special.jsonl.gz")) yield { id: row.id, what: row.k, ask: (c) => judgeSpecial(c, row) };
 }
 
-/** Asks all questions of a record on the default device. */
-export function judge(record: Record): Judged {
+/** Asks all questions of a record about these operations on the default device. */
+export function judge(record: Record, isAsked: (op: string) => boolean): Judged {
   const cases = differentiableCases();
   const differences = new Map<string, string[]>();
   let asked = 0;
   for (const { id, what, ask } of questions(record)) {
     const c = cases.get(id);
-    if (c === undefined || !runsHere(c)) continue;
+    if (c === undefined || !isAsked(c.op) || !runsHere(c)) continue;
     const wrong = attempt(() => ask(c));
     if (wrong === undefined) continue;
     asked++;
