@@ -11,7 +11,7 @@ export interface Timing {
 export const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 
 /** A function that times a round of at least `least` seconds and says the seconds of one execution in it. */
-export function perRound(once: () => void, settle: () => void, least: number): () => number {
+export function perRound(once: () => void, settle: () => void, minSeconds: number): () => number {
   once();
   settle();
   const round = (n: number): number => {
@@ -21,14 +21,18 @@ export function perRound(once: () => void, settle: () => void, least: number): (
     return (performance.now() - start) / 1000;
   };
   let count = 1;
-  for (let t = round(count); t < least; t = round(count))
-    count = Math.max(count + 1, Math.min(count * 10, Math.ceil((count * least * 1.2) / Math.max(t, 1e-6))));
+  for (let t = round(count); t < minSeconds; t = round(count))
+    count = Math.max(count + 1, Math.min(count * 10, Math.ceil((count * minSeconds * 1.2) / Math.max(t, 1e-6))));
   return () => round(count) / count;
 }
 
 /** Times `once` in rounds; each round repeats it until it has taken `least` seconds. `settle` waits for queued work. */
-export function time(once: () => void, settle: () => void, { rounds = 7, least = 0.1 }: { rounds?: number; least?: number } = {}): Timing {
-  const round = perRound(once, settle, least);
+export function time(
+  once: () => void,
+  settle: () => void,
+  { rounds = 7, minSeconds = 0.1 }: { rounds?: number; minSeconds?: number } = {},
+): Timing {
+  const round = perRound(once, settle, minSeconds);
   const values = Array.from({ length: rounds }, round);
   return { seconds: median(values), best: Math.min(...values), rounds };
 }

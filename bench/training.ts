@@ -29,7 +29,7 @@ export async function trainingStep(device: dx.Device): Promise<{ eager: number; 
         last = dx.scope(() => step(x, y));
       },
       () => void last?.dataSync(),
-      { rounds: 5, least: 0.3 },
+      { rounds: 5, minSeconds: 0.3 },
     ).seconds;
   };
   const eager = measure(build());

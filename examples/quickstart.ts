@@ -39,9 +39,9 @@ interface Options {
   readonly json: boolean;
 }
 
-function whole(name: string, text: string, least: number): number {
+function whole(name: string, text: string, min: number): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < least) throw new dx.ValueError("npm start", `--${name}`, `an integer of at least ${least}`, text);
+  if (!Number.isInteger(value) || value < min) throw new dx.ValueError("npm start", `--${name}`, `an integer of at least ${min}`, text);
   return value;
 }
 

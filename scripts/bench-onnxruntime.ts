@@ -24,7 +24,7 @@ the libraries; times say nothing about a GPU.
   --help         this text`;
 
 /** How far the two libraries' results may lie apart, relative to the largest: sums in other orders. */
-const mostDifference = 1e-4;
+const maxDifference = 1e-4;
 
 const stage = at("build", "windows-bench");
 
@@ -54,7 +54,7 @@ function tableOf({ rows, perOperation, device, versions }: Result, cell: ReturnT
 
 Written by \`npm run bench:onnxruntime\` on ${new Date().toISOString().slice(0, 10)}. Both libraries run in one process on the same \`DirectML.dll\` and the same
 device, ${seconds} s for each case, alternating. A time is from an array in JavaScript to an array in JavaScript, upload and readback included. The table has
-the minimum of the runs, since other work on the machine only adds to it. A ratio below 1 means that dxtensor is faster. The results of both agree within ${mostDifference} of the largest number.
+the minimum of the runs, since other work on the machine only adds to it. A ratio below 1 means that dxtensor is faster. The results of both agree within ${maxDifference} of the largest number.
 
 **The device is "${device}", a Vulkan driver on the CPU** (${cpus()[0]!.model.trim()}, ${cpus().length} cores, shared with other work): both run the same arithmetic, so
 the ratios show the overhead of the libraries. The times say nothing about a GPU, and there are no vendors' metacommands.
@@ -103,7 +103,7 @@ await main(async () => {
   const done = await child;
   if (done.failed) throw new ScriptError("BENCH_FAILED", `The comparison ended with status ${statusOf(done)}.`);
   const result = JSON.parse(String(done.stdout).trim().split("\n").at(-1)!) as Result;
-  const wrong = result.rows.filter((row) => !(row.difference <= mostDifference));
+  const wrong = result.rows.filter((row) => !(row.difference <= maxDifference));
   if (wrong.length > 0)
     throw new ScriptError(
       "RESULTS_DIFFER",

@@ -89,7 +89,7 @@ await main(
       say(`ci: ${since}\n`);
     }
     if (values["dry-run"]) {
-      const { entries: runs, left, ends } = plan(entries, budget ?? { minutes: Infinity, most: Infinity }, { cannot: quickLackOf });
+      const { entries: runs, left, ends } = plan(entries, budget ?? { minutes: Infinity, max: Infinity }, { cannot: quickLackOf });
       const told = ({ suite, why, reason }: Entry) => ({ name: suite.name, why, reason, minutes: suite.minutes });
       if (values.json)
         console.log(

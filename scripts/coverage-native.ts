@@ -9,14 +9,14 @@ import { buildNativeParts } from "./build.ts";
 import { ensureSetup } from "./lib/ensure.ts";
 import { softwareName } from "./lib/native-files.ts";
 
-const LEAST = 90;
+const MINIMUM = 90;
 const folders = ["native/dml", "native/addon"];
 const suites = ["test/runtime", "test/compile", "test/native", "test/core/errors.test.ts", "test/io"];
 
 const help = `npm run coverage:native [-- FILTER...]
 
 Builds native/dml and native/addon with gcov's counters, runs dml_stress and the tests in TypeScript over them, and prints which lines ran.
-Fails below ${LEAST} % in ${folders.join(" or ")}.
+Fails below ${MINIMUM} % in ${folders.join(" or ")}.
 
   FILTER  the test files to run (vitest's arguments; ${suites.join(" ")} without any)
   --help  this text`;
@@ -102,8 +102,8 @@ await main(async () => {
     }
     const percent = (100 * ran) / Math.max(1, all);
     console.log(`${f}: ${percent.toFixed(1)} % of ${all} lines`);
-    isEnough &&= percent >= LEAST;
+    isEnough &&= percent >= MINIMUM;
   }
-  if (!isEnough) say(`coverage: less than ${LEAST} %`);
+  if (!isEnough) say(`coverage: less than ${MINIMUM} %`);
   return isEnough ? 0 : 1;
 }, help);

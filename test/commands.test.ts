@@ -18,7 +18,7 @@ const run = (name: string, option: string) => {
   return start([...args, option]);
 };
 
-/** Scripts that are no npm command, and those that are; what other scripts import is no command, though it lies beside them. */
+/** Scripts that are no npm command, and those that are; what other scripts import is no command, although it is in the same folder. */
 const parts = ["generate-builder", "generate-operations", "generate-schema", "generate-vulkan"];
 const verbs = readdirSync("scripts")
   .filter((name) => name.endsWith(".ts"))

@@ -1,4 +1,4 @@
-/** Gradients of first and second order beside finite differences. */
+/** Gradients of first and second order compared with finite differences. */
 import * as dx from "../src/index.ts";
 
 /** fn's gradients at leaves, and those of its gradients. */

@@ -37,7 +37,7 @@ describe.skipIf(process.platform !== "linux")("a run on a GPU machine (which is 
   it("needs the archives", async () => {
     const { exitCode, stderr } = await start([], "empty");
     expect(exitCode).toBe(2);
-    expect(stderr).toBe("start.sh: core.tar.xz and node.tar.xz belong beside this file");
+    expect(stderr).toBe("start.sh: core.tar.xz and node.tar.xz must be next to this file");
   });
 
   it("says why Windows' part was not run, in the report too, and fails where that part was asked for", async () => {

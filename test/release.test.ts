@@ -24,7 +24,7 @@ it("a tree with changes in no version, without its section or of another tag is 
   expect(releaseProblems({ ...tree, gitTag: "v0.3.0" })[0]).toContain("v0.3.0");
 });
 
-it("changes wait beside the README", () => {
+it("change files are next to the README", () => {
   const folder = mkdtempSync(join(tmpdir(), "dxtensor-changes-"));
   try {
     for (const name of ["README.md", "config.json", "brave-cats.md"]) writeFileSync(join(folder, name), "");

@@ -107,7 +107,7 @@ describe("programs", () => {
 
   it.each([
     [
-      "g++ with a version in its name, beside an old one",
+      "g++ with a version in its name, next to an old one",
       { "c++": "c++ (Debian 8.3.0-6) 8.3.0", "g++-10": "g++-10 (Ubuntu 10.5.0-1ubuntu1~20.04) 10.5.0" },
     ],
     ["clang", { "clang++": "Debian clang version 14.0.6" }],

@@ -57,7 +57,7 @@ it("nothing but tests needs tests", () => {
   expect(all.filter(([, path]) => isBelow(path, "test"))).toEqual([]);
 });
 
-it("the files that tests name beside themselves are there", () => {
+it("the files that tests name by relative paths exist", () => {
   const files = readdirSync("test", { recursive: true, encoding: "utf8" }).map((name) => `test/${name.replaceAll("\\", "/")}`);
   const named = files
     .filter((file) => /\.(ts|mjs)$/.test(file) && file !== "test/check.test.ts")

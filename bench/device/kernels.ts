@@ -10,7 +10,7 @@ export interface Figure {
 }
 
 /** Seconds for one execution: many are queued, then waited for; the median of five rounds. */
-export async function seconds(device: dx.Device, once: () => dx.Tensor | undefined, least: number): Promise<number> {
+export async function seconds(device: dx.Device, once: () => dx.Tensor | undefined, minSeconds: number): Promise<number> {
   let last: dx.Tensor | undefined;
   const round = async (n: number): Promise<number> => {
     await dx.synchronize(device);
@@ -24,7 +24,7 @@ export async function seconds(device: dx.Device, once: () => dx.Tensor | undefin
   };
   await round(2);
   const estimate = await round(4);
-  const n = Math.max(4, Math.min(5000, Math.ceil(least / estimate)));
+  const n = Math.max(4, Math.min(5000, Math.ceil(minSeconds / estimate)));
   const rounds: number[] = [];
   for (let i = 0; i < 5; i++) rounds.push(await round(n));
   (last as dx.Tensor | undefined)?.dispose();
@@ -34,17 +34,22 @@ export async function seconds(device: dx.Device, once: () => dx.Tensor | undefin
 export interface Sizes {
   readonly gemm: readonly number[];
   readonly elements: number;
-  readonly least: number;
+  readonly minSeconds: number;
 }
 
-export const LARGE: Sizes = { gemm: [512, 1024, 2048, 8192], elements: 64 << 20, least: 0.1 };
-export const SMALL: Sizes = { gemm: [64, 256], elements: 1 << 18, least: 0.02 };
+export const LARGE: Sizes = { gemm: [512, 1024, 2048, 8192], elements: 64 << 20, minSeconds: 0.1 };
+export const SMALL: Sizes = { gemm: [64, 256], elements: 1 << 18, minSeconds: 0.02 };
 
-async function gemms(device: dx.Device, dtype: "float32" | "float16", { gemm, least }: Sizes, add: (f: Figure) => void): Promise<void> {
+async function gemms(
+  device: dx.Device,
+  dtype: "float32" | "float16",
+  { gemm, minSeconds: minSeconds }: Sizes,
+  add: (f: Figure) => void,
+): Promise<void> {
   for (const n of gemm) {
     const generator = new dx.Generator(n);
     const [a, b] = [0, 1].map(() => dx.rand([n, n], { device, dtype, generator })) as [dx.Tensor, dx.Tensor];
-    const time = await seconds(device, () => dx.matmul(a, b), least);
+    const time = await seconds(device, () => dx.matmul(a, b), minSeconds);
     add({ name: `gemm ${dtype} ${n}`, value: (2 * n ** 3) / time / 1e12, unit: "TFLOP/s" });
     a.dispose();
     b.dispose();
@@ -62,7 +67,7 @@ async function convolutions(device: dx.Device, sizes: Sizes, add: (f: Figure) =>
     const generator = new dx.Generator(1);
     const x = dx.rand([batch, channels, side, side], { device, generator });
     const w = dx.rand([channels, channels, kernel, kernel], { device, generator });
-    const time = await seconds(device, () => dx.conv2d(x, w, null, { padding: kernel >> 1 }), sizes.least);
+    const time = await seconds(device, () => dx.conv2d(x, w, null, { padding: kernel >> 1 }), sizes.minSeconds);
     add({ name: `conv2d float32 ${batch}x${channels}x${side}x${side} ${kernel}x${kernel}`, value: time * 1e3, unit: "ms" });
     x.dispose();
     w.dispose();
@@ -76,7 +81,7 @@ const TRANSFORMS = [
   [16, 65536],
 ] as const;
 
-async function transforms(device: dx.Device, { least }: Sizes, add: (f: Figure) => void): Promise<void> {
+async function transforms(device: dx.Device, { minSeconds: minSeconds }: Sizes, add: (f: Figure) => void): Promise<void> {
   for (const [batch, n] of TRANSFORMS) {
     const generator = new dx.Generator(n);
     const [re, im] = [0, 1].map(() => dx.rand([batch, n], { device, generator })) as [dx.Tensor, dx.Tensor];
@@ -85,13 +90,13 @@ async function transforms(device: dx.Device, { least }: Sizes, add: (f: Figure) 
       y.imag.dispose();
       return y.real;
     };
-    add({ name: `fft complex64 ${batch}x${n}`, value: (await seconds(device, () => real(dx.fft.fft(z)), least)) * 1e3, unit: "ms" });
-    add({ name: `rfft float32 ${batch}x${n}`, value: (await seconds(device, () => real(dx.fft.rfft(re)), least)) * 1e3, unit: "ms" });
+    add({ name: `fft complex64 ${batch}x${n}`, value: (await seconds(device, () => real(dx.fft.fft(z)), minSeconds)) * 1e3, unit: "ms" });
+    add({ name: `rfft float32 ${batch}x${n}`, value: (await seconds(device, () => real(dx.fft.rfft(re)), minSeconds)) * 1e3, unit: "ms" });
     for (const t of [z, re, im]) t.dispose();
   }
 }
 
-async function bandwidth(device: dx.Device, { elements, least }: Sizes, add: (f: Figure) => void): Promise<void> {
+async function bandwidth(device: dx.Device, { elements, minSeconds: minSeconds }: Sizes, add: (f: Figure) => void): Promise<void> {
   const generator = new dx.Generator(2);
   const a = dx.rand([elements], { device, generator });
   const b = dx.rand([elements], { device, generator });
@@ -102,7 +107,11 @@ async function bandwidth(device: dx.Device, { elements, least }: Sizes, add: (f:
     ["sum", 1, () => dx.sum(a)],
   ];
   for (const [name, moved, once] of cases)
-    add({ name: `${name} float32 ${elements}`, value: (moved * 4 * elements) / (await seconds(device, once, least)) / 1e9, unit: "GB/s" });
+    add({
+      name: `${name} float32 ${elements}`,
+      value: (moved * 4 * elements) / (await seconds(device, once, minSeconds)) / 1e9,
+      unit: "GB/s",
+    });
   for (const t of [a, b]) t.dispose();
   await transfers(device, elements, add);
 }

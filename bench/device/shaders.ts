@@ -19,7 +19,7 @@ interface Case {
   readonly once: (...x: dx.Tensor[]) => dx.Tensor;
 }
 
-async function measure(device: dx.Device, form: string, c: Case, least: number, add: Add): Promise<void> {
+async function measure(device: dx.Device, form: string, c: Case, minSeconds: number, add: Add): Promise<void> {
   const inputs = c.inputs();
   try {
     await dx.synchronize(device);
@@ -27,7 +27,7 @@ async function measure(device: dx.Device, form: string, c: Case, least: number, 
     c.once(...inputs).dispose();
     await dx.synchronize(device);
     add({ name: `${c.name}, ${form}, first call`, value: performance.now() - start, unit: "ms" });
-    const time = await seconds(device, () => c.once(...inputs), least);
+    const time = await seconds(device, () => c.once(...inputs), minSeconds);
     add({ name: `${c.name}, ${form}`, value: c.work / time / (c.unit === "GB/s" ? 1e9 : 1e12), unit: c.unit });
   } catch (error) {
     console.error(`  ${c.name}, ${form}: ${(error as Error).message}`);
@@ -100,7 +100,7 @@ async function forms(device: dx.Device, sizes: Sizes, add: Add): Promise<void> {
       process.env.DXTENSOR_SHADERS = mode;
       // Its programs are of the other form.
       dx.closeDevice(device);
-      for (const c of libraryCases(device, sizes)) await measure(device, form, c, sizes.least, add);
+      for (const c of libraryCases(device, sizes)) await measure(device, form, c, sizes.minSeconds, add);
       await small(device, form, sizes === SMALL ? 50 : 200, add);
       await adam(device, form, sizes, add);
     }
@@ -138,7 +138,7 @@ async function adam(device: dx.Device, form: string, sizes: Sizes, add: Add): Pr
   // Parameter, gradient and both moments are read, all but the gradient written.
   const speed = (time: number): number => (7 * 4 * n) / time / 1e9;
   const name = `adam float32 ${n}, ${form}`;
-  const time = await seconds(device, step, sizes.least);
+  const time = await seconds(device, step, sizes.minSeconds);
   add({ name: `${name}, with its call`, value: speed(time), unit: "GB/s" });
   // There are further ones for numbers, as of the step's count.
   const { dispatches } = step.profileSync();
@@ -166,20 +166,20 @@ async function shapes(device: dx.Device, sizes: Sizes, add: Add): Promise<void> 
         device,
         `${shape.form}, ${shape.depth} x ${4 * widthOf(shape.form)} bytes a thread, groups of ${shape.threads}`,
         c,
-        sizes.least,
+        sizes.minSeconds,
         add,
       );
     }
   }
   const clone: Case = { name: `clone of ${n}`, work: 8 * n, unit: "GB/s", inputs: () => [input([n])], once: (x) => x!.clone() };
-  await measure(device, "buffer copy", clone, sizes.least, add);
+  await measure(device, "buffer copy", clone, sizes.minSeconds, add);
   for (const m of sizes === SMALL ? [256] : [2048, 4096])
     for (const tile of sizes === SMALL ? TILES.slice(-2) : TILES) {
       const gemm = gemmOf(tile);
       const inputs = (): dx.Tensor[] => [input([m, m]), input([m, m])];
       const c: Case = { name: `product of ${m}`, work: 2 * m ** 3, unit: "TFLOP/s", inputs, once: (a, b) => gemm(a!, b!) };
       if (m <= 2048) await agree(inputs, gemm);
-      await measure(device, nameOf(tile), c, sizes.least, add);
+      await measure(device, nameOf(tile), c, sizes.minSeconds, add);
     }
 }
 

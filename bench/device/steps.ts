@@ -44,7 +44,7 @@ export function stepOf(network: Pick<dx.nn.Layer, "forward">, optimizer: { step(
   };
 }
 
-async function timed(step: Step, x: dx.Tensor, y: dx.Tensor, device: dx.Device, least: number): Promise<StepTiming> {
+async function timed(step: Step, x: dx.Tensor, y: dx.Tensor, device: dx.Device, minSeconds: number): Promise<StepTiming> {
   let last: dx.Tensor | null = null;
   const once = (): void => {
     last?.dispose();
@@ -63,7 +63,7 @@ async function timed(step: Step, x: dx.Tensor, y: dx.Tensor, device: dx.Device, 
   };
   await run(5);
   const { ms } = await run(5);
-  const n = Math.max(10, Math.min(2000, Math.ceil(least / ms)));
+  const n = Math.max(10, Math.min(2000, Math.ceil(minSeconds / ms)));
   const rounds = [await run(n), await run(n), await run(n)];
   const best = (pick: (r: { ms: number; call: number; cpu: number }) => number): number => Math.min(...rounds.map(pick));
   const loss = Number(last!.dataSync()[0]);
@@ -72,7 +72,7 @@ async function timed(step: Step, x: dx.Tensor, y: dx.Tensor, device: dx.Device, 
 }
 
 /** `least`: milliseconds that one round of each form takes at least. */
-export async function measureSteps(c: Case, device: dx.Device, least = 300): Promise<StepFigures> {
+export async function measureSteps(c: Case, device: dx.Device, minSeconds = 300): Promise<StepFigures> {
   const generator = new dx.Generator(7);
   const x = dx.randn([...c.input], { device, generator });
   const y = dx.tensor(
@@ -85,22 +85,22 @@ export async function measureSteps(c: Case, device: dx.Device, least = 300): Pro
     network.to(device);
     return stepOf(network, c.optimizer(network.parameters()));
   };
-  const eager = await timed(fresh(), x, y, device, least);
+  const eager = await timed(fresh(), x, y, device, minSeconds);
   const step = dx.compile(fresh(), { name: c.name });
   const start = performance.now();
   dx.scope(() => step(x, y).dataSync());
   const compileMs = performance.now() - start;
-  const compiled = await timed(step, x, y, device, least);
+  const compiled = await timed(step, x, y, device, minSeconds);
   const program = step.explain();
   const profile = `${step.profileSync()}`;
   step.dispose();
   const bare = dx.compile(fresh(), { name: c.name, check: false });
-  const unchecked = await timed(bare, x, y, device, least);
+  const unchecked = await timed(bare, x, y, device, minSeconds);
   bare.dispose();
   const forms: StepTiming[] = [];
   for (const regions of ["none", "head"] as const) {
     const form = dx.compile(fresh(), { name: c.name, check: false, regions });
-    forms.push(await timed(form, x, y, device, least));
+    forms.push(await timed(form, x, y, device, minSeconds));
     form.dispose();
   }
   const [operators, head] = forms as [StepTiming, StepTiming];

@@ -29,7 +29,7 @@ export interface Result {
 
 /** Runs the ways in turns, so that a machine whose speed drifts is the same for all. Gives the least times in
  * milliseconds: other work only ever adds to a time. */
-async function timeAlternately(ways: readonly (() => Promise<unknown>)[], seconds: number): Promise<{ least: number[]; runs: number }> {
+async function timeAlternately(ways: readonly (() => Promise<unknown>)[], seconds: number): Promise<{ min: number[]; runs: number }> {
   // Twice: the first call compiles, the second may still fill caches.
   for (let i = 0; i < 2; i++) for (const way of ways) await way();
   const times: number[][] = ways.map(() => []);
@@ -41,18 +41,18 @@ async function timeAlternately(ways: readonly (() => Promise<unknown>)[], second
       times[i]!.push(performance.now() - start);
     }
   }
-  return { least: times.map((values) => Math.min(...values)), runs: times[0]!.length };
+  return { min: times.map((values) => Math.min(...values)), runs: times[0]!.length };
 }
 
 function difference(a: Float32Array, b: Float32Array): number {
   if (a.length !== b.length) throw new Error(`${a.length} results instead of ${b.length}`);
-  let most = 0;
+  let max = 0;
   let size = 0;
   for (const [i, v] of a.entries()) {
-    most = Math.max(most, Math.abs(v - b[i]!));
+    max = Math.max(max, Math.abs(v - b[i]!));
     size = Math.max(size, Math.abs(b[i]!));
   }
-  return most / size;
+  return max / size;
 }
 
 async function measure(ort: Ort, one: Case, device: string, seconds: number): Promise<Row> {
@@ -78,14 +78,14 @@ async function measure(ort: Ort, one: Case, device: string, seconds: number): Pr
   const replayed = asTensors(compiled);
   const want = Float32Array.from(await byOrt());
   const differences = [difference(await eager(), want), difference(await replayed(), want)];
-  const { least, runs } = await timeAlternately([byOrt, eager, replayed], seconds);
+  const { min, runs } = await timeAlternately([byOrt, eager, replayed], seconds);
   compiled.dispose();
   await session.release();
   return {
     name: one.name,
-    onnxruntime: least[0]!,
-    eager: least[1]!,
-    compiled: least[2]!,
+    onnxruntime: min[0]!,
+    eager: min[1]!,
+    compiled: min[2]!,
     runs,
     difference: Math.max(...differences),
   };

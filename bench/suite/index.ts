@@ -103,14 +103,15 @@ async function main(signal: AbortSignal): Promise<number> {
   const wanted = WORKLOADS.filter((w) => values.filter === "" || w.group === values.filter || w.name.includes(values.filter));
   const groups = [...new Set(WORKLOADS.map((w) => w.group))].join(", ");
   if (wanted.length === 0) throw new BaseError(`no workload has "${values.filter}" in its name; groups are ${groups}`);
-  const number = (name: string, text: string, least: number): number => {
+  const number = (name: string, text: string, minSeconds: number): number => {
     const n = Number(text);
-    if (!(n >= least) || !Number.isFinite(n)) throw new BaseError(`--${name}: must be a number from ${least} on; received ${text}`);
+    if (!(n >= minSeconds) || !Number.isFinite(n))
+      throw new BaseError(`--${name}: must be a number from ${minSeconds} on; received ${text}`);
     return n;
   };
   const options = (rounds: number, onResult: RoundsOptions["onResult"]): RoundsOptions => ({
     rounds: values.rounds === undefined ? rounds : number("rounds", values.rounds, 1),
-    least: number("seconds", values.seconds, 0.001),
+    minSeconds: number("seconds", values.seconds, 0.001),
     signal,
     onResult,
   });

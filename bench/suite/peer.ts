@@ -72,8 +72,8 @@ export class Peer {
   }
 
   /** Seconds of one execution. */
-  async round(least: number): Promise<{ readonly seconds: number; readonly resident: number }> {
-    const { seconds, resident, lacks } = await this.#ask({ round: least });
+  async round(minSeconds: number): Promise<{ readonly seconds: number; readonly resident: number }> {
+    const { seconds, resident, lacks } = await this.#ask({ round: minSeconds });
     if (seconds === undefined) throw new PeerError(`${this.name}: ${lacks}`);
     return { seconds, resident: resident ?? 0 };
   }

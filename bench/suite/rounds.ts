@@ -27,12 +27,16 @@ export const valueOf = ({ work }: Workload, seconds: readonly number[]): number 
 export interface RoundsOptions {
   readonly rounds: number;
   /** Seconds of a round. */
-  readonly least: number;
+  readonly minSeconds: number;
   readonly signal: AbortSignal;
   readonly onResult: (result: Result, done: number, of: number) => void;
 }
 
-async function measure(peers: readonly Peer[], workload: Workload, { rounds, least, signal }: RoundsOptions): Promise<Result> {
+async function measure(
+  peers: readonly Peer[],
+  workload: Workload,
+  { rounds, minSeconds: minSeconds, signal }: RoundsOptions,
+): Promise<Result> {
   const lacking: { peer: string; why: string }[] = [];
   const taking: { readonly peer: Peer; readonly digest: Digest | null; readonly seconds: number[]; resident: number }[] = [];
   for (const peer of peers) {
@@ -44,7 +48,7 @@ async function measure(peers: readonly Peer[], workload: Workload, { rounds, lea
   for (let i = 0; i <= rounds; i++)
     for (const one of taking) {
       signal.throwIfAborted();
-      const { seconds, resident } = await one.peer.round(i === 0 ? least / 2 : least);
+      const { seconds, resident } = await one.peer.round(i === 0 ? minSeconds / 2 : minSeconds);
       if (i > 0) one.seconds.push(seconds);
       one.resident = resident / 2 ** 20;
     }

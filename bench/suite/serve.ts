@@ -12,13 +12,13 @@ export interface Job {
 }
 
 /** Seconds of one execution: as many as fill the time. */
-async function round({ run }: Job, least: number): Promise<number> {
+async function round({ run }: Job, minSeconds: number): Promise<number> {
   for (let count = 1; ;) {
     const start = performance.now();
     await run(count);
     const seconds = (performance.now() - start) / 1000;
-    if (seconds >= least) return seconds / count;
-    count = Math.max(count + 1, Math.min(count * 20, Math.ceil((count * least * 1.1) / Math.max(seconds, 1e-6))));
+    if (seconds >= minSeconds) return seconds / count;
+    count = Math.max(count + 1, Math.min(count * 20, Math.ceil((count * minSeconds * 1.1) / Math.max(seconds, 1e-6))));
   }
 }
 

@@ -10,7 +10,7 @@ export interface Verdict {
 }
 
 /** Below this, a difference is not worth an alarm. */
-const LEAST = 1.05;
+const MINIMUM = 1.05;
 
 const quantile = (values: readonly number[], q: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(q * values.length))]!;
@@ -27,5 +27,5 @@ export function verdictOf(base: readonly number[], now: readonly number[], again
   );
   const ratio = median(ratios);
   const lost = ratios.filter((r) => r > 1).length;
-  return { ratio, noise, isSlower: ratio > Math.max(LEAST, Math.sqrt(noise)) && lost >= Math.ceil(ratios.length * 0.85) };
+  return { ratio, noise, isSlower: ratio > Math.max(MINIMUM, Math.sqrt(noise)) && lost >= Math.ceil(ratios.length * 0.85) };
 }

@@ -13,11 +13,11 @@ export interface CommonOptions {
 
 /** An integer in [least, most], as commander's parser of an option. */
 export const whole =
-  (least: number, most = Infinity) =>
+  (min: number, max = Infinity) =>
   (text: string): number => {
     const value = Number(text);
-    if (text.trim() === "" || !Number.isSafeInteger(value) || value < least || value > most)
-      throw new InvalidArgumentError(`It must be an integer ${most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`}.`);
+    if (text.trim() === "" || !Number.isSafeInteger(value) || value < min || value > max)
+      throw new InvalidArgumentError(`It must be an integer ${max === Infinity ? `of at least ${min}` : `from ${min} to ${max}`}.`);
     return value;
   };
 
@@ -26,11 +26,10 @@ export const port = whole(0, 65535);
 
 /** A number in [least, most]. */
 export const real =
-  (least: number, most: number) =>
+  (min: number, max: number) =>
   (text: string): number => {
     const value = Number(text);
-    if (text.trim() === "" || !(value >= least && value <= most))
-      throw new InvalidArgumentError(`It must be a number from ${least} to ${most}.`);
+    if (text.trim() === "" || !(value >= min && value <= max)) throw new InvalidArgumentError(`It must be a number from ${min} to ${max}.`);
     return value;
   };
 

@@ -31,8 +31,8 @@ function windowsProblem(build: { readonly from: number; readonly below?: number 
 function isOlder(version: string | null, wanted: string): boolean {
   if (version === null) return true;
   const [major, minor] = version.split(".").map(Number) as [number, number];
-  const [least, leastMinor] = wanted.split(".").map(Number) as [number, number];
-  return major < least || (major === least && minor < leastMinor);
+  const [min, minMinor] = wanted.split(".").map(Number) as [number, number];
+  return major < min || (major === min && minor < minMinor);
 }
 
 /** Why cells of the platform with this Node can't run here, null when they can. */

@@ -84,7 +84,7 @@ const isNumbered = (file: string, { name, status }: Test): boolean =>
   (status === "passed" || status === "skipped") && name.startsWith(file) && /^(: passed|: skipped)? \d+$/.test(name.slice(file.length));
 
 /** What passed is named up to here: thousands of operators say nothing to a reader, and the run's ctrf.json has them. */
-const mostNamed = 500;
+const maxNamed = 500;
 
 function files(tests: readonly Test[]): Markup[] {
   const names = [...new Set(tests.map(fileOf))];
@@ -96,7 +96,7 @@ function files(tests: readonly Test[]): Markup[] {
     const text = `${own.length - bad - idle} passed${bad === 0 ? "" : `, ${bad} failed`}${idle === 0 ? "" : `, ${idle} skipped`}, ${duration(total)}`;
     const summary = markup`<summary>${bad > 0 ? "✗ " : ""}<code>${name}</code> <span class="soft">${text}</span></summary>`;
     const named = own.filter((test) => !isNumbered(name, test));
-    const listed = named.length > mostNamed ? named.filter(({ status }) => status === "failed") : named;
+    const listed = named.length > maxNamed ? named.filter(({ status }) => status === "failed") : named;
     const unlisted = [
       own.length === named.length ? null : `${own.length - named.length} results without names`,
       named.length === listed.length ? null : `${named.length - listed.length} that did not fail, by name in ctrf.json`,

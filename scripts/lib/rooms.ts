@@ -1,4 +1,4 @@
-// The rooms beside the operations, as users see them: src/public/<room>.generated.ts, whose functions, classes and methods check their
+// The namespaces other than the operations, as users see them: src/public/<room>.generated.ts, whose functions, classes and methods check their
 // arguments by their declared types.
 import type { Generated } from "./generated.ts";
 import { KindRows } from "./kind-rows.ts";

@@ -194,7 +194,7 @@ export function classOf(file: string, name: string, args: readonly Schema[] = []
   }
   // What a type parameter extends is what an argument is at least.
   const widest = new Map((d.typeParameters?.params ?? []).map((p) => [p.name.name, schema(file, p.constraint)]));
-  const bound = new Map([...widest].map(([name, most], i) => [name, args[i] ?? most]));
+  const bound = new Map([...widest].map(([name, max], i) => [name, args[i] ?? max]));
   return within(bound, () => {
     const inner = (d.superTypeArguments?.params ?? []).map((t) => schema(file, t));
     const base = d.superClass?.type === "Identifier" ? classOf(file, d.superClass.name, inner) : null;

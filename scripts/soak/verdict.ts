@@ -32,9 +32,9 @@ export function median(list: readonly number[]): number {
 const BREATH = { ratio: 1.15, mib: 48, buffers: 48 };
 /** The first part warms up: caches fill, code is compiled, heaps find their size. */
 const WARM_UP = 1 / 3;
-const LEAST_SAMPLES = 12;
+const MIN_SAMPLES = 12;
 /** The process's memory and V8's heap breathe for minutes; what is counted by itself does not. */
-const LEAST_SECONDS: Partial<Record<Field, number>> = { rss: 300, heap: 300 };
+const MIN_SECONDS: Partial<Record<Field, number>> = { rss: 300, heap: 300 };
 const UNITS: Partial<Record<Field, "buffers">> = { liveBuffers: "buffers" };
 
 /** What swings between little and the most that an act needs: its peaks tell of growth, not its middle. */
@@ -62,7 +62,7 @@ export function growthOf(samples: readonly Sample[], field: Field): Growth {
   const slope = isPeaks ? (late - early) / Math.max(1, seconds / 2) : slopeOf(judged, field);
   const perHour = Math.round(slope * 36_000) / 10;
   const grown = isPeaks ? late - early : (perHour / 3600) * seconds;
-  const isLong = judged.length >= LEAST_SAMPLES && total >= (LEAST_SECONDS[field] ?? 0);
+  const isLong = judged.length >= MIN_SAMPLES && total >= (MIN_SECONDS[field] ?? 0);
   const allowed = Math.max(early * (BREATH.ratio - 1), BREATH[UNITS[field] ?? "mib"]);
   return { early, late, perHour, isFlat: isLong ? grown <= allowed : null };
 }

@@ -55,12 +55,12 @@ export function parseIdx(bytes: Uint8Array, source = "bytes"): IdxData {
 }
 
 /** What Node 20 holds in one list of bytes. */
-const MOST_BYTES = 2 ** 32 - 1;
+const MAX_BYTES = 2 ** 32 - 1;
 
 /** Reads an IDX file, by path or file: URL. Throws FormatError when it is damaged or not there; the file system's error is its cause. */
 export async function readIdx(path: FilePath): Promise<IdxData> {
   const source = pathOf("readIdx", "path", path);
-  return parseIdx(await readWhole("readIdx", source, MOST_BYTES), source);
+  return parseIdx(await readWhole("readIdx", source, MAX_BYTES), source);
 }
 
 /** Options of mnist(). */
@@ -84,7 +84,7 @@ export async function mnist(
   const prefix = join(pathOf("mnist", "folder", folder), train ? "train" : "t10k");
   const [imagesPath, labelsPath] = [`${prefix}-images-idx3-ubyte`, `${prefix}-labels-idx1-ubyte`];
   const hint = "The folder holds the four files of MNIST, unpacked: train-images-idx3-ubyte, train-labels-idx1-ubyte, and those of t10k.";
-  const read = async (path: string): Promise<IdxData> => parseIdx(await readWhole("mnist", path, MOST_BYTES, hint), path);
+  const read = async (path: string): Promise<IdxData> => parseIdx(await readWhole("mnist", path, MAX_BYTES, hint), path);
   const images = await read(imagesPath);
   const labels = await read(labelsPath);
   const count = images.shape[0] ?? 0;

@@ -26,8 +26,8 @@ export interface DataLoaderOptions<S, B> {
   readonly prefetch?: number | undefined;
 }
 
-function requireInteger(argument: string, value: number, least: number): number {
-  if (!Number.isInteger(value) || value < least) throw new ValueError("DataLoader", argument, `an integer of at least ${least}`, value);
+function requireInteger(argument: string, value: number, min: number): number {
+  if (!Number.isInteger(value) || value < min) throw new ValueError("DataLoader", argument, `an integer of at least ${min}`, value);
   return value;
 }
 

@@ -1,7 +1,7 @@
 /** Problems with GPUs under WSL, and in containers on it. Pure. */
 import type { Facts } from "./facts.ts";
 import { directmlProblems, error, fileProblem, isUsable, library, type Problem } from "./problem.ts";
-import { driverProblem, isMakeshift, leastKernel, leastWindowsBuild } from "./wsl.ts";
+import { driverProblem, isMakeshift, minKernel, minWindowsBuild } from "./wsl.ts";
 
 /** Why WSL 2 has no GPU: the most certain reason first. */
 function missingDeviceProblem(facts: Facts): Problem {
@@ -12,7 +12,7 @@ function missingDeviceProblem(facts: Facts): Problem {
       `${wsl.gpuTurnedOffBy} turns the GPU off for WSL.`,
       `remove that setting, then in PowerShell: wsl --shutdown`,
     );
-  if (wsl?.windowsBuild != null && wsl.windowsBuild < leastWindowsBuild)
+  if (wsl?.windowsBuild != null && wsl.windowsBuild < minWindowsBuild)
     return error(
       "wsl.windowsOld",
       `Windows build ${wsl.windowsBuild} gives WSL no GPU; WSL needs 19044 (Windows 10 21H2) or Windows 11.`,
@@ -55,7 +55,7 @@ export function wslProblems(facts: Facts): Problem[] {
   const found: Problem[] = [];
   if (!wsl.isKernelNewEnough)
     found.push(
-      error("wsl.kernelOld", `WSL's kernel ${system.kernel} is older than ${leastKernel}.`, "in PowerShell: wsl --update; wsl --shutdown"),
+      error("wsl.kernelOld", `WSL's kernel ${system.kernel} is older than ${minKernel}.`, "in PowerShell: wsl --update; wsl --shutdown"),
     );
   else if (isMissing) found.push(missingDeviceProblem(facts));
   else if (dxg === "denied") found.push(error("wsl.deviceDenied", "This user may not open /dev/dxg.", "sudo chmod 666 /dev/dxg"));

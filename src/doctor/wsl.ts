@@ -2,8 +2,8 @@
 import { compareVersions } from "./executable.ts";
 
 /** Least for a GPU in WSL (learn.microsoft.com/windows/ai/directml/gpu-faq): Windows 10 21H2, and this kernel. */
-export const leastWindowsBuild = 19044;
-export const leastKernel = "5.10.43.3";
+export const minWindowsBuild = 19044;
+export const minKernel = "5.10.43.3";
 
 /** "5.15.167.4-microsoft-standard-WSL2" → 2, "4.4.0-19041-Microsoft" → 1, anything else null. */
 export function wslOfKernel(release: string): 1 | 2 | null {
@@ -14,7 +14,7 @@ export function wslOfKernel(release: string): 1 | 2 | null {
 /** The leading number of a kernel's release: "5.15.167.4". */
 export const kernelNumber = (release: string): string => /^\d+(\.\d+)*/.exec(release)?.[0] ?? "0";
 
-export const isKernelNewEnough = (release: string): boolean => compareVersions(kernelNumber(release), leastKernel) >= 0;
+export const isKernelNewEnough = (release: string): boolean => compareVersions(kernelNumber(release), minKernel) >= 0;
 
 export interface WslVersions {
   readonly wsl: string | null;

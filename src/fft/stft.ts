@@ -60,14 +60,9 @@ interface Framing {
 }
 
 function framingOf(operation: string, x: Tensor, nFft: number, options: WindowedOptions): Framing {
-  const whole = (argument: string, v: number, least: number, most: number): number => {
-    if (!Number.isInteger(v) || v < least || v > most)
-      throw new ValueError(
-        operation,
-        argument,
-        most === Infinity ? `an integer of at least ${least}` : `an integer in [${least}, ${most}]`,
-        v,
-      );
+  const whole = (argument: string, v: number, min: number, max: number): number => {
+    if (!Number.isInteger(v) || v < min || v > max)
+      throw new ValueError(operation, argument, max === Infinity ? `an integer of at least ${min}` : `an integer in [${min}, ${max}]`, v);
     return v;
   };
   whole("nFft", nFft, 1, Infinity);
@@ -159,13 +154,13 @@ export function stft(x: Numbers, nFft: number, options: StftOptions = {}): Compl
 /** Throws for windows that leave an element out: no frame decides its value. Checked where indices are (docs/operations.md). */
 function requireCovered(weight: Tensor): void {
   if (!checksValues(weight)) return;
-  const least = scope(() => itemSync(noGrad(() => amin(abs(weight)))));
-  if (least < MIN_WEIGHT)
+  const min = scope(() => itemSync(noGrad(() => amin(abs(weight)))));
+  if (min < MIN_WEIGHT)
     throw new ValueError(
       "istft",
       "window",
       "one whose squares, overlapped and added, are nowhere 0",
-      least,
+      min,
       "A smaller hopLength covers all elements.",
     );
 }

@@ -29,12 +29,12 @@ async function syncFolder(folder: string): Promise<void> {
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 
 /** As many links as Linux follows. */
-const MOST_LINKS = 40;
+const MAX_LINKS = 40;
 
 /** The file that a path names when its last part is a link to what is not there yet. */
 async function targetOf(path: string): Promise<string> {
   let target = path;
-  for (let i = 0; i < MOST_LINKS; i++) {
+  for (let i = 0; i < MAX_LINKS; i++) {
     const link = await readlink(target).catch(() => null);
     if (link === null) return target;
     target = isAbsolute(link) ? link : join(await realpath(dirname(target)), link);

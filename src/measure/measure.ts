@@ -18,10 +18,10 @@ export interface MeasureOptions {
 /** How often each form is timed, and for how many seconds at least. */
 interface Effort {
   readonly rounds: number;
-  readonly least: number;
+  readonly min: number;
 }
-const THOROUGH: Effort = { rounds: 4, least: 0.02 };
-const BRIEF: Effort = { rounds: 1, least: 0.001 };
+const THOROUGH: Effort = { rounds: 4, min: 0.02 };
+const BRIEF: Effort = { rounds: 1, min: 0.001 };
 /** A shader that is so much slower, and takes so long, is not measured at larger sizes. */
 const HOPELESS = { times: 3, seconds: 0.05 };
 
@@ -64,10 +64,10 @@ async function seconds(device: dx.Device, form: Form, calls: number): Promise<nu
 }
 
 /** Of enough calls, after those that make programs. */
-async function timed(device: dx.Device, form: Form, least: number): Promise<number> {
+async function timed(device: dx.Device, form: Form, min: number): Promise<number> {
   await seconds(device, form, 2);
   const estimate = await seconds(device, form, 1);
-  const calls = Math.ceil(least / estimate);
+  const calls = Math.ceil(min / estimate);
   return calls <= 1 ? estimate : seconds(device, form, Math.min(1000, calls));
 }
 
@@ -109,15 +109,15 @@ async function firstResult({ device, case: c, place }: Spot, mode: ShaderMode): 
 }
 
 /** The least time of each mode. In turn: what slows the machine down for a while slows both. */
-async function leastTimes({ device, case: c, place, effort }: Spot, modes: readonly ShaderMode[]): Promise<number[]> {
+async function minTimes({ device, case: c, place, effort }: Spot, modes: readonly ShaderMode[]): Promise<number[]> {
   const prepared = c.prepare();
-  const least = modes.map(() => Infinity);
+  const min = modes.map(() => Infinity);
   try {
     for (let round = 0; round < effort.rounds; round++)
       for (const [i, mode] of modes.entries()) {
         const form = formOf(device, prepared, place, mode);
         try {
-          least[i] = Math.min(least[i]!, await inMode(mode, () => timed(device, form, effort.least)));
+          min[i] = Math.min(min[i]!, await inMode(mode, () => timed(device, form, effort.min)));
         } finally {
           form.dispose();
         }
@@ -125,24 +125,24 @@ async function leastTimes({ device, case: c, place, effort }: Spot, modes: reado
   } finally {
     prepared.dispose();
   }
-  return least;
+  return min;
 }
 
 async function measureOne(spot: Spot, isHopeless: boolean): Promise<Measurement> {
   const { shader, dtype, extent } = spot.case;
   const at = { shader, dtype, extent, place: spot.place };
   if (isHopeless) {
-    const [directml] = await leastTimes(spot, ["off"]);
+    const [directml] = await minTimes(spot, ["off"]);
     return { ...at, directml: directml!, byShader: null, isWrong: false };
   }
   const [wanted, made] = [await firstResult(spot, "off"), await firstResult(spot, "on")];
   // What is cast to float16 has no more digits than that.
   const isWrong = !agree(wanted, made, shader === "cast" ? "float16" : dtype);
-  const [directml, byShader] = (await leastTimes(spot, ["off", "on"])) as [number, number];
+  const [directml, byShader] = (await minTimes(spot, ["off", "on"])) as [number, number];
   const first = { ...at, directml, byShader, isWrong };
   if (!isFaster(first)) return first;
   // What is taken has been measured twice: chance does not favour the same form both times.
-  const [again, againByShader] = (await leastTimes(spot, ["off", "on"])) as [number, number];
+  const [again, againByShader] = (await minTimes(spot, ["off", "on"])) as [number, number];
   return { ...first, directml: Math.min(directml, again), byShader: Math.min(byShader, againByShader) };
 }
 

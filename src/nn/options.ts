@@ -38,8 +38,8 @@ export function uniformParameter(shape: readonly number[], fan: number, options:
   });
 }
 
-export function requireCount(layer: string, argument: string, value: number, least = 1): void {
-  if (!Number.isInteger(value) || value < least) throw new ValueError(layer, argument, `an integer of at least ${least}`, value);
+export function requireCount(layer: string, argument: string, value: number, min = 1): void {
+  if (!Number.isInteger(value) || value < min) throw new ValueError(layer, argument, `an integer of at least ${min}`, value);
 }
 
 /** Each layer of a stack is made in JavaScript: no model comes near this many. */

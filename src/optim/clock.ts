@@ -53,8 +53,8 @@ export interface Counter {
 export const steps: Counter = { name: "step", start: (n) => n, next: (f, x) => f.add(x, 1) };
 
 /** The logarithm of a decay; a large negative number for 0, which times 0 steps is 0. */
-export const logOf = (beta: number): number => Math.max(Math.log(beta), LEAST);
-const LEAST = -1e4;
+export const logOf = (beta: number): number => Math.max(Math.log(beta), MINIMUM);
+const MINIMUM = -1e4;
 
 /**
  * 1 - beta^n, by a recurrence that stays exact in float32 where the power itself would cancel. State dicts have it in addition to PyTorch's entries:
@@ -72,7 +72,7 @@ export const cycledCorrection: Counter = {
   name: "correction1",
   start: (n, rates) => 1 - rates[1]! ** n,
   next: (f, x, { rates }) => f.add(f.mul(x, rates[1]!), rates[2]!),
-  recount: (f, { steps: n, rates }) => f.neg(emitExpm1(f.g, f.mul(n, f.max(emitLog1p(f.g, f.neg(rates[2]!)), LEAST)))),
+  recount: (f, { steps: n, rates }) => f.neg(emitExpm1(f.g, f.mul(n, f.max(emitLog1p(f.g, f.neg(rates[2]!)), MINIMUM)))),
 };
 
 /** The counters of an optimizer under its options, as operations. */

@@ -68,7 +68,7 @@ function cubicMinimum(a: Point, b: Point, [low, high]: readonly [number, number]
 
 /** Of a sufficient decrease, and of the slope that stays. */
 const [C1, C2] = [1e-4, 0.9];
-const MOST_SEARCHES = 25;
+const MAX_SEARCHES = 25;
 
 /** A point that satisfies the strong Wolfe conditions, by brackets and cubic steps inside them; as PyTorch's and minFunc's. */
 function* strongWolfe(
@@ -85,7 +85,7 @@ function* strongWolfe(
   let searches = 0;
   let bracket: [Point, Point] | null = null;
   const isTooHigh = (p: Point): boolean => p.f > start.f + C1 * p.t * start.slope;
-  while (searches < MOST_SEARCHES) {
+  while (searches < MAX_SEARCHES) {
     if (isTooHigh(point) || (searches > 1 && point.f >= before.f)) bracket = [before, point];
     else if (Math.abs(point.slope) <= -C2 * start.slope) [bracket, isDone] = [[point, point], true];
     else if (point.slope >= 0) bracket = [before, point];
@@ -100,14 +100,14 @@ function* strongWolfe(
   const ends: [Point, Point] = bracket;
   let low: 0 | 1 = ends[0].f <= ends[1].f ? 0 : 1;
   let hasStalled = false;
-  while (!isDone && searches < MOST_SEARCHES) {
-    const [least, most] = [Math.min(ends[0].t, ends[1].t), Math.max(ends[0].t, ends[1].t)];
-    if ((most - least) * largest < toleranceChange) break;
-    let t = cubicMinimum(ends[0], ends[1], [least, most]);
-    const margin = 0.1 * (most - least);
-    if (Math.min(most - t, t - least) < margin) {
-      if (hasStalled || t >= most || t <= least) {
-        t = Math.abs(t - most) < Math.abs(t - least) ? most - margin : least + margin;
+  while (!isDone && searches < MAX_SEARCHES) {
+    const [min, max] = [Math.min(ends[0].t, ends[1].t), Math.max(ends[0].t, ends[1].t)];
+    if ((max - min) * largest < toleranceChange) break;
+    let t = cubicMinimum(ends[0], ends[1], [min, max]);
+    const margin = 0.1 * (max - min);
+    if (Math.min(max - t, t - min) < margin) {
+      if (hasStalled || t >= max || t <= min) {
+        t = Math.abs(t - max) < Math.abs(t - min) ? max - margin : min + margin;
         hasStalled = false;
       } else hasStalled = true;
     } else hasStalled = false;

@@ -56,11 +56,11 @@ const radamRule = rule<Fixed>(
     const w = o.decoupledWeightDecay ? decayed(q, o.weightDecay) : q.p;
     const m = f.add(f.mul(first!, wide(rates[1]!)), f.mul(d, wide(rates[2]!)));
     const v = f.add(f.mul(second!, o.beta2), f.mul(f.mul(d, d), 1 - o.beta2));
-    const most = 2 / (1 - o.beta2) - 1;
+    const max = 2 / (1 - o.beta2) - 1;
     const length = one.affine(one.div(e!, s!), 2, -1);
     const isLong = one.gt(length, 5);
     // Where the length is not above 5 the root's argument may be negative; that value is not taken.
-    const share = one.div(one.mul(one.mul(one.add(length, -4), one.add(length, -2)), most / ((most - 4) * (most - 2))), length);
+    const share = one.div(one.mul(one.mul(one.add(length, -4), one.add(length, -2)), max / ((max - 4) * (max - 2))), length);
     const rectified = one.mul(one.sqrt(one.mul(share, one.mul(s!, 1 - o.beta2))), one.div(rates[0]!, correction1!));
     const adaptive = f.div(f.mul(m, wide(one.where(isLong, rectified, 0))), f.add(f.sqrt(v), o.eps));
     return [f.where(wide(isLong), f.sub(w, adaptive), movedBy(q, w, m, one.div(rates[0]!, correction1!))), m, v];

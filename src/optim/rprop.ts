@@ -21,12 +21,12 @@ type Fixed = Omit<RpropOptions, "lr">;
 const rpropRule = rule<Fixed>(
   "rprop",
   () => [steps],
-  ({ f, p, gradient, state }, { etas: [less, more], stepSizes: [least, most], maximize }) => {
+  ({ f, p, gradient, state }, { etas: [less, more], stepSizes: [min, max], maximize }) => {
     const [before, size] = state;
     const d = maximize ? f.neg(gradient) : gradient;
     const product = f.mul(d, before!);
     const hasFlipped = f.lt(product, 0);
-    const next = f.min(f.max(f.mul(size!, f.cases([f.gt(product, 0), more], [hasFlipped, less], 1)), least), most);
+    const next = f.min(f.max(f.mul(size!, f.cases([f.gt(product, 0), more], [hasFlipped, less], 1)), min), max);
     const used = f.where(hasFlipped, 0, d);
     return [f.sub(p, f.mul(f.sign(used), next)), used, next];
   },

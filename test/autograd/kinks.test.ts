@@ -14,7 +14,7 @@ interface Kink {
   readonly gradients: readonly (readonly number[])[];
 }
 
-/** Each x beside each limit, and what x and the limit get. */
+/** Each x with each limit, and the gradients of both. */
 const limits = (rows: readonly (readonly [x: number, edge: number, dx: number, dEdge: number])[]): Pick<Kink, "inputs" | "gradients"> => ({
   inputs: [rows.map((r) => r[0]), rows.map((r) => r[1])],
   gradients: [rows.map((r) => r[2]), rows.map((r) => r[3])],
@@ -98,7 +98,7 @@ const KINKS: readonly Kink[] = [
   { name: "median of infinities", inputs: [[-inf, -inf, 1]], of: (x) => dx.median(x), gradients: [[0.5, 0.5, 0]] },
   { name: "prod with NaN", inputs: [[2, nan, 3]], of: (x) => dx.prod(x), gradients: [[nan, nan, nan]] },
   { name: "prod with infinity", inputs: [[2, inf, 3]], of: (x) => dx.prod(x, 0), gradients: [[inf, nan, inf]] },
-  { name: "prod with NaN beside zero", inputs: [[0, nan, 3]], of: (x) => dx.prod(x, 0), gradients: [[nan, 0, nan]] },
+  { name: "prod with NaN and zero", inputs: [[0, nan, 3]], of: (x) => dx.prod(x, 0), gradients: [[nan, 0, nan]] },
   {
     name: "prod of rows, one of which has a zero",
     inputs: [
@@ -161,7 +161,7 @@ const KINKS: readonly Kink[] = [
   { name: "norm of order 3 with NaN and zero", inputs: [[0, nan, -3]], of: (x) => dx.norm(x, 3), gradients: [[nan, nan, nan]] },
   { name: "norm of order 0.5 with infinity and zero", inputs: [[0, inf, -3]], of: (x) => dx.norm(x, 0.5), gradients: [[nan, nan, -inf]] },
   {
-    name: "renorm beside NaN",
+    name: "renorm with NaN",
     inputs: [
       [
         [nan, 1],

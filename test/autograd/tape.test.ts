@@ -39,7 +39,7 @@ it("what was saved and changed since is named with both versions", () => {
   inner(kept).storage.divide();
   const node = new TapeNode("test", [], [inner(kept).desc], [inner(kept.slice(0, 0, 1))], () => []);
   kept.slice(0, 1, 2).add_(1);
-  // Beside the saved part.
+  // Outside the saved part.
   expect(node.backward([inner(dx.ones([2]))], unwatched)).toEqual([]);
   kept.add_(1);
   expect(() => node.backward([inner(dx.ones([2]))], unwatched)).toThrow(

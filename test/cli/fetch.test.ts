@@ -141,7 +141,7 @@ describe("what is refused, with a code and a remedy", () => {
 });
 
 describe("what is taken", () => {
-  it("a file with the licence beside it", async () => {
+  it("a file with the licence next to it", async () => {
     mkdirSync(join(folder, "from"));
     const path = file("from/libdirectml.so", elf());
     file("from/LICENSE", "MIT");

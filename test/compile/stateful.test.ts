@@ -75,12 +75,12 @@ eachDevice("functions with state", (device) => {
           }, recorded);
           const x = dx.ones([n]);
           const all = (value: number) => Array<number>(n).fill(value);
-          for (let i = 0, [was, beside] = [1, 10]; i < 4; i++, [was, beside] = [beside, 2 * was + 1]) {
+          for (let i = 0, [was, other] = [1, 10]; i < 4; i++, [was, other] = [other, 2 * was + 1]) {
             expect(numbers(moved(x))).toEqual(all(was));
             const now = 2 * was + 1;
             expect(numbers(a)).toEqual(all(now));
-            expect(swapped().map(numbers)).toEqual([all(now), all(beside), all(now + beside)]);
-            expect([numbers(a), numbers(b)]).toEqual([all(beside), all(now)]);
+            expect(swapped().map(numbers)).toEqual([all(now), all(other), all(now + other)]);
+            expect([numbers(a), numbers(b)]).toEqual([all(other), all(now)]);
           }
           moved.dispose();
           swapped.dispose();

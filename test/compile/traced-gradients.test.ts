@@ -25,7 +25,7 @@ describe.each(devices)("gradients of a compiled function on %s", (device) => {
     };
     // dw = 3: nothing of the forward pass is read but the number.
     expect(kept((x) => x.add(w.mul(3)))).toEqual({ bytes: 8, gradients: [0, 1, 2].map(() => [3, 3]) });
-    // dw = 3 (x + 1): the sum is an output beside the result.
+    // dw = 3 (x + 1): the sum is an output in addition to the result.
     expect(kept((x) => x.add(1).mul(w).mul(3))).toEqual({
       bytes: 16,
       gradients: [

@@ -1,4 +1,4 @@
-/** Complex numbers as pairs of real ones: arithmetic beside JavaScript's numbers, and what tensors do, on both parts. */
+/** Complex numbers as pairs of real ones: arithmetic compared with JavaScript's numbers, and what tensors do, on both parts. */
 import { describe, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean, eachDevice, eachMode, liveBuffers } from "../device.ts";
@@ -491,7 +491,7 @@ describe("refused", () => {
     ["an operand that is none", () => z.add("1" as unknown as number), /^add: b must be a complex tensor, a tensor, a number/],
     ["three numbers", () => z.add([1, 2, 3] as unknown as [number, number]), /a pair of numbers/],
     ["one element of two", () => z.itemSync(), /one element/],
-    ["float64 beside complex numbers", () => z.add(dx.zeros([2], { dtype: "float64" })), /float64/],
+    ["float64 with complex numbers", () => z.add(dx.zeros([2], { dtype: "float64" })), /float64/],
     ["complex numbers in a real function", () => dx.exp(z as unknown as dx.Tensor), /x must be a tensor; received complex/],
     [
       "complex numbers in a compiled real function",

@@ -1,4 +1,4 @@
-/** Gradients of transforms, of first and second order, beside finite differences; and those that PyTorch gives. */
+/** Gradients of transforms, of first and second order, compared with finite differences; and those that PyTorch gives. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean, eachDevice } from "../device.ts";

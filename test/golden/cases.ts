@@ -1,4 +1,4 @@
-/** The recorded cases: their format, and their values as tensors and JavaScript values. See README.md beside this file. */
+/** The recorded cases: their format, and their values as tensors and JavaScript values. See README.md of this folder. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";

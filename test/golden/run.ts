@@ -34,7 +34,7 @@ export interface Outcome {
   readonly reason?: string;
   /** Which way it ran; for cases that passed with a result. */
   readonly way?: Way;
-  /** What was compared besides the result. */
+  /** What was compared in addition to the result. */
   readonly gradients?: boolean;
   readonly inPlace?: boolean;
   /** DirectML operators of the call; of those that passed eagerly. */

@@ -31,9 +31,9 @@ export function goldenParts(folder = goldenFolder, count = PARTS): readonly (rea
   }
   const parts = Array.from({ length: count }, () => ({ entries: [] as OpEntry[], size: 0 }));
   for (const { entries, size } of [...names.values()].toSorted((a, b) => b.size - a.size)) {
-    const least = parts.reduce((a, b) => (b.size < a.size ? b : a));
-    least.entries.push(...entries);
-    least.size += size;
+    const smallest = parts.reduce((a, b) => (b.size < a.size ? b : a));
+    smallest.entries.push(...entries);
+    smallest.size += size;
   }
   return parts.map((part) => part.entries);
 }
@@ -43,8 +43,8 @@ const said = (o: Outcome): string => `${o.id}: ${o.reason}`;
 /** Of the cases of an operation, those that a mode takes: compiled, every second one unless all are asked for. */
 const taken = (cases: readonly Case[], mode: Mode): readonly Case[] => (mode.compiled === true ? share(cases, 2) : cases);
 
-/** Declares the tests of a part, from 1. least: cases that pass at least, of all, so that none goes missing in silence. */
-export function goldenTests(mode: Mode, part: number, least: number): void {
+/** Declares the tests of a part, from 1. min: cases that pass at least, of all, so that none goes missing in silence. */
+export function goldenTests(mode: Mode, part: number, min: number): void {
   const isPlain = Object.keys(mode).length === 0;
   const known = new Set(differences.flatMap((d) => d.ids));
   for (const device of devices) {
@@ -103,7 +103,7 @@ export function goldenTests(mode: Mode, part: number, least: number): void {
         });
       test("counts", () => {
         expect(all.filter((o) => o.result === "passed").length).toBeGreaterThanOrEqual(
-          mode.compiled === true && !isWhole ? least / 2 : least,
+          mode.compiled === true && !isWhole ? min / 2 : min,
         );
       });
     });

@@ -1,4 +1,4 @@
-/** PyTorch's recorded training runs: their format, the models and optimizers that they describe, and a run beside each. */
+/** PyTorch's recorded training runs: their format, the models and optimizers that they describe, and a run compared with each. */
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
@@ -324,7 +324,7 @@ function trained(trace: TrainingTrace, model: dx.nn.Layer, compiled: boolean): s
   return problems.find((p) => p !== null) ?? null;
 }
 
-/** train() as an outcome beside those of the cases. */
+/** train() as an outcome like those of the cases. */
 export function runTrace(trace: TrainingTrace, mode: { readonly compiled?: boolean }): Outcome {
   const id = `trace:${trace.id}`;
   try {

@@ -17,7 +17,7 @@ export function observed<T>(fn: () => T): { readonly result: T; readonly way: Wa
   });
   try {
     const result = fn();
-    // Scalars and constants beside an operation are no operators of their own.
+    // Scalars and constants of an operation are no operators of their own.
     const count = nodes.withInputs === 0 ? nodes.created : nodes.withInputs;
     const way =
       fallbacks() > before ? "fallback" : fallbacks("host") > onHost ? "host" : count === 0 ? "view" : count === 1 ? "operator" : "graph";

@@ -9,8 +9,8 @@ import { attribute, graph, model, node, tensor, value } from "../onnx/write.ts";
 const seed = Number(process.env.DXTENSOR_FUZZ_SEED ?? 1);
 const rounds = Number(process.env.DXTENSOR_FUZZ_PROGRAMS ?? 150);
 /** Of one file; those that are whole take some milliseconds. */
-const MOST_MS = 5000;
-const MOST_BYTES = 1.5 * 2 ** 30;
+const MAX_MS = 5000;
+const MAX_BYTES = 1.5 * 2 ** 30;
 
 /** One to four bytes changed, a part left out or doubled, or the end cut off. */
 function damaged(bytes: Uint8Array, random: () => number): Uint8Array {
@@ -43,7 +43,7 @@ async function judge(name: string, bytes: Uint8Array, read: (bytes: Uint8Array) 
       expect([what, error instanceof dx.DxError ? "typed" : error]).toEqual([what, "typed"]);
     }
     const ms = performance.now() - start;
-    expect([what, ms < MOST_MS ? "soon" : ms]).toEqual([what, "soon"]);
+    expect([what, ms < MAX_MS ? "soon" : ms]).toEqual([what, "soon"]);
   }
   return errors;
 }
@@ -125,5 +125,5 @@ test("ONNX models", async () => {
 }, 600_000);
 
 test("and all of it took little memory", () => {
-  expect(process.memoryUsage().rss - before).toBeLessThan(MOST_BYTES);
+  expect(process.memoryUsage().rss - before).toBeLessThan(MAX_BYTES);
 });

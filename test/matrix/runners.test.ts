@@ -61,7 +61,7 @@ describe("the cell's device", () => {
     expect(() => parseDevice("simulated:rx-580")).toThrow("received simulated:rx-580");
   });
 
-  it("joins simulated profiles to the list only where one is meant, with no real library beside it", () => {
+  it("joins simulated profiles to the list only where one is meant, without a real library", () => {
     expect(deviceEnvironment({ kind: "software" })).toMatchObject({ DXTENSOR_TEST_DEVICES: "cpu", DXTENSOR_SIMULATE: "" });
     expect(deviceEnvironment({ kind: "hardware", index: 2 })).toMatchObject({ DXTENSOR_TEST_DEVICES: "dml:2", DXTENSOR_SIMULATE: "" });
     const simulated = deviceEnvironment({ kind: "simulated", profile: "rx-580", level: "6.2" });
@@ -176,16 +176,16 @@ describe("schedule", () => {
   const runs = ["a", "a", "b", "b"].map((platform, i) => ({ ...run(platform), id: `${platform}${i}` }));
 
   it("keeps the limit of each executor, and a platform's runs together", async () => {
-    let [now, most] = [0, 0];
+    let [now, max] = [0, 0];
     const usedBy = new Map<string, Set<string>>();
     const rest = await schedule(runs, [executor("one", 2), executor("two", 1)], new AbortController().signal, async (r, p) => {
-      if (p.name === "one") most = Math.max(most, ++now);
+      if (p.name === "one") max = Math.max(max, ++now);
       usedBy.set(r.platform, (usedBy.get(r.platform) ?? new Set()).add(p.name));
       await new Promise((resolve) => setImmediate(resolve));
       if (p.name === "one") now--;
     });
     expect(rest).toEqual([]);
-    expect(most).toBe(2);
+    expect(max).toBe(2);
     expect(usedBy.get("a")).toEqual(new Set(["one"]));
   });
 

@@ -1,4 +1,4 @@
-/** Clipped gradients, beside PyTorch's formula in float64. */
+/** Clipped gradients, compared with PyTorch's formula in float64. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean, eachDevice, numbers } from "../device.ts";

@@ -4,7 +4,7 @@ import * as dx from "../../src/index.ts";
 import { clean } from "../device.ts";
 
 const tiny = Math.fround(1e-40);
-const least = 2 ** -126;
+const min = 2 ** -126;
 
 const onCpu = (fn: () => void): Promise<void> => clean("cpu", fn, { collect: true });
 const numbers = (t: dx.Tensor): unknown => t.toArraySync();
@@ -15,7 +15,7 @@ const COUNTS = [1, 7, 1 << 20];
 it.each(COUNTS)("arithmetic and comparisons of float32 take them for zeros, results too: %i elements", (count) =>
   onCpu(() => {
     const x = dx.full([count], tiny);
-    const y = dx.full([count], least);
+    const y = dx.full([count], min);
     const all = (t: dx.Tensor, value: number): void => expect(numbers(t.eq(value).all())).toBe(true);
     const bits = (t: dx.Tensor): readonly number[] => [...new Set(new Uint32Array(t.dataSync().buffer as ArrayBuffer))];
     const compute = (a: dx.Tensor, b: dx.Tensor): dx.Tensor[] => [a.mul(1e30), b.mul(0.5), a.add(a), b.sub(b.mul(0.75))];

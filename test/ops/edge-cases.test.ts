@@ -33,8 +33,8 @@ eachMode("rare calls", (_, mode) => {
       }, pairs) as dx.Tensor[];
       expect(found.map((t) => Number(t.itemSync()))).toEqual([5, 5, 5, 5, 2]);
       // The largest finite number is less than infinity.
-      const most = dtype === "float16" ? 65504 : 3.4028234663852886e38;
-      const close = dx.stack([dx.tensor([1, most, Infinity, NaN, -most, -Infinity]), dx.ones([6])], 1).to(dtype);
+      const max = dtype === "float16" ? 65504 : 3.4028234663852886e38;
+      const close = dx.stack([dx.tensor([1, max, Infinity, NaN, -max, -Infinity]), dx.ones([6])], 1).to(dtype);
       const ends = mode.run((x: dx.Tensor) => {
         const row = x.select(1, 0);
         return [dx.argmax(row.slice(0, 0, 3)), dx.argmin(row.slice(0, 4, 6))];
@@ -128,7 +128,7 @@ eachMode("rare calls", (_, mode) => {
     ]);
   });
 
-  test("a difference beside NaN is NaN only there", () => {
+  test("a difference next to NaN is NaN only there", () => {
     const [slope] = mode.run((t: dx.Tensor) => dx.gradient(t, { spacing: 2 }), dx.tensor([1, 3, NaN, 4, 8])) as dx.Tensor[];
     expect(slope!.toArraySync()).toEqual([1, NaN, 0.25, NaN, 2]);
   });
@@ -144,7 +144,7 @@ eachMode("rare calls", (_, mode) => {
     expect(mode.run(dx.chebyshevPolynomialU, x, n).toArraySync()).toEqual([201, -202, 1, 101]);
   });
 
-  test("a quotient's factor keeps its digits beside float16", () => {
+  test("a quotient's factor keeps its digits with float16", () => {
     const half = (v: number): dx.Tensor => dx.tensor([v], { dtype: "float16" });
     const found = mode.run((x: dx.Tensor, a: dx.Tensor, b: dx.Tensor) => dx.addcdiv(x, a, b, { value: 3.14 }), half(-6), half(2), half(1));
     // One unit in the last place of float16: a driver's conversion may truncate. A factor of float16 would give 0.28125.

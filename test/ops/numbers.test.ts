@@ -138,7 +138,7 @@ function expectSame(result: dx.Tensor, [values, dtype]: NonNullable<Case[1]>, op
   });
 }
 
-eachMode("a number beside its dtype's ends", (device, mode) => {
+eachMode("a number near its dtype's limits", (device, mode) => {
   it("has all recorded calls", () => expect(Object.keys(recorded).toSorted()).toEqual(Object.keys(CALLS).toSorted()));
   it.each(Object.keys(CALLS))("%s", (name) =>
     clean(device, () => {

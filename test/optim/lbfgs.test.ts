@@ -1,4 +1,4 @@
-/** LBFGS beside what PyTorch recorded in float64 (pytorch/record-lbfgs.py). */
+/** LBFGS compared with PyTorch's recorded results in float64 (pytorch/record-lbfgs.py). */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";

@@ -1,4 +1,4 @@
-/** Every optimizer and schedule beside what PyTorch recorded (pytorch/record.py): eagerly, and compiled with the rates as inputs. */
+/** Every optimizer and schedule compared with PyTorch's recorded results (pytorch/record.py): eagerly, and compiled with the rates as inputs. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
@@ -63,7 +63,7 @@ const ways: readonly Way[] = [
   { name: ", three steps and three rates in one call without checks", check: false, isInside: true, steps: 3, programs: null },
 ];
 
-eachDevice("optimizers beside PyTorch's", (device) => {
+eachDevice("optimizers compared with PyTorch's", (device) => {
   ways.forEach((way, w) => {
     recorded.runs.forEach(({ name, options, schedule: row, after, state }, r) => {
       if (row === null && way.isInside) return;

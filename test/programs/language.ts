@@ -1,4 +1,4 @@
-/** The language of the recorded programs, and how a corpus is read. README.md beside this file explains it. */
+/** The language of the recorded programs, and how a corpus is read. README.md of this folder explains it. */
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import type { DType } from "../../src/index.ts";

@@ -39,15 +39,15 @@ export function summaryOf(programs: readonly Program[], outcomes: ReadonlyMap<st
   };
 }
 
-export function textOf(mode: string, { totals, elsewhere, sorts, features }: Summary, most: number): string {
+export function textOf(mode: string, { totals, elsewhere, sorts, features }: Summary, max: number): string {
   const judged = Object.entries(totals).reduce((sum, [result, n]) => sum + (result === "skipped" ? 0 : n), 0);
   const share = ((100 * (totals.pass ?? 0)) / Math.max(judged, 1)).toFixed(1);
   return [
     `\n${mode}: ${Object.entries(totals)
       .map(([result, n]) => `${n} ${result}`)
       .join(", ")} (${share} %); ${elsewhere} refused at another statement`,
-    ...sorts.slice(0, most).map(({ sort, count, example }) => `${String(count).padStart(5)}  ${sort}  (${example})`),
-    ...(sorts.length > most ? [`       … ${sorts.length - most} sorts more (--verbose)`] : []),
+    ...sorts.slice(0, max).map(({ sort, count, example }) => `${String(count).padStart(5)}  ${sort}  (${example})`),
+    ...(sorts.length > max ? [`       … ${sorts.length - max} sorts more (--verbose)`] : []),
     ...(sorts.length === 0
       ? []
       : [`  failing by feature: ${features.map(({ tag, failing, all }) => `${tag} ${failing}/${all}`).join("; ")}`]),

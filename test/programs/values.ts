@@ -61,7 +61,7 @@ export function difference(
     dx.noGrad(() => t.dataSync()),
   ).map(Number);
   const want = expected.v.map(real);
-  const largest = want.reduce((most, v) => (Number.isFinite(v) ? Math.max(most, Math.abs(v)) : most), 1);
+  const largest = want.reduce((max, v) => (Number.isFinite(v) ? Math.max(max, Math.abs(v)) : max), 1);
   const isExact = expected.d === "i64" || expected.d === "bool";
   const at = want.findIndex((a, i) => {
     const b = got[i]!;

@@ -125,7 +125,7 @@ export function options(x: dx.Tensor): void {
   const model = nn.lstm({ inputSize: 2, hiddenSize: 3, numLayers: 2 });
   takesTensor(model(x).output);
   nn.lstm(2, 3, 2, { batchFirst: true });
-  // @ts-expect-error -- hiddenSize is needed beside inputSize.
+  // @ts-expect-error -- hiddenSize is required in addition to inputSize.
   nn.gru({ inputSize: 2 });
   // @ts-expect-error -- and by position.
   nn.lstm(10);

@@ -76,7 +76,7 @@ export interface Hover {
 
 const require = createRequire(import.meta.url);
 
-/** TypeScript's language service over a program beside a file of declarations, which it imports as `dx`. */
+/** TypeScript's language service over a program next to a file of declarations, which it imports as `dx`. */
 function opened(types: string, name: string): { ts: Api; service: Service; probe: string; begin: string; write: (text: string) => void } {
   const ts = createRequire(require.resolve("@microsoft/api-extractor"))("typescript") as Api;
   const probe = join(dirname(types), name);

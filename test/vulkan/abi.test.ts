@@ -11,7 +11,7 @@ const work = join("build", "vulkan", "cmake");
 const cacheFile = join(work, "CMakeCache.txt");
 const folder = existsSync(cacheFile) ? /^DXTENSOR_VKD3D:\w+=(.*)$/m.exec(readFileSync(cacheFile, "utf8"))?.[1] : undefined;
 
-describe.skipIf(folder === undefined)("vkd3d's headers beside Microsoft's (skipped where build:vulkan has not run)", () => {
+describe.skipIf(folder === undefined)("vkd3d's headers compared with Microsoft's (skipped where build:vulkan has not run)", () => {
   let sides: readonly [Side, Side];
   let texts: readonly [string, string];
   let interfaces: string[];

@@ -32,7 +32,7 @@ const programs = {
     for (let i = 0; i < 50; i++) x = x.add(1);
     void x.data().then((v) => console.log(JSON.stringify({ value: v[0] })));
   },
-  /** Two threads beside this one, each with devices of its own; one is terminated in the middle. */
+  /** Two threads in addition to this one, each with devices of its own; one is terminated in the middle. */
   async threads(device) {
     const start = (name) => {
       const worker = new Worker(fileURLToPath(import.meta.url), { workerData: { name, device } });

@@ -1,4 +1,4 @@
-/** The quickstart's network on real digits: every device beside cpu, eager and compiled. */
+/** The quickstart's network on real digits: every device compared with cpu, eager and compiled. */
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";

@@ -17,11 +17,11 @@ export interface Budget {
   /** Suites of the rotation begin before so many minutes are over. */
   readonly minutes: number;
   /** Suites whose paths changed begin, and all but those that always run end, before so many are over. */
-  readonly most: number;
+  readonly max: number;
 }
 
 /** The run ends after `minutes`; what changed may take it to twice that. */
-export const budgetOf = (minutes: number): Budget => ({ minutes, most: 2 * minutes });
+export const budgetOf = (minutes: number): Budget => ({ minutes, max: 2 * minutes });
 
 /** Days since 1970 of a date as "2026-11-27". */
 const dayOf = (date: string): number => Math.floor(Date.parse(`${date}T00:00:00Z`) / 86_400_000);
@@ -63,14 +63,14 @@ export interface Moment {
 }
 
 /** Why a suite does not begin at this moment; null: it begins. */
-export function refusal({ suite, why }: Entry, { elapsed, hasRotated }: Moment, { minutes, most }: Budget): string | null {
+export function refusal({ suite, why }: Entry, { elapsed, hasRotated }: Moment, { minutes, max }: Budget): string | null {
   if (why === "always") return null;
   const end = elapsed + suite.minutes;
-  const least = Math.round(elapsed);
-  if (end > most) return `it takes ${suite.minutes} minutes, and ${least} of ${most} were over`;
+  const min = Math.round(elapsed);
+  if (end > max) return `it takes ${suite.minutes} minutes, and ${min} of ${max} were over`;
   if (why === "changed") return null;
   if (elapsed >= minutes) return `the ${minutes} minutes were over`;
-  return hasRotated && end > minutes ? `it takes ${suite.minutes} minutes, and ${least} of ${minutes} were over` : null;
+  return hasRotated && end > minutes ? `it takes ${suite.minutes} minutes, and ${min} of ${minutes} were over` : null;
 }
 
 export interface Plan {

@@ -10,7 +10,7 @@ import { refusal, type Budget, type Entry } from "./plan.ts";
 import { limitOf, type Suite } from "./table.ts";
 
 /** Lines that the summary spends on failures, of about sixty in all: more are often not at hand. */
-const mostTold = 30;
+const maxTold = 30;
 
 export interface Ran {
   readonly name: string;
@@ -109,7 +109,7 @@ export async function runSuites(entries: readonly Entry[], budget: Budget | null
       write(`\n==== ${suite.name}: ${entry.reason}; usually ${suite.minutes} min  (${elapsed().toFixed(1)} min)\n`);
       hasRotated ||= why === "rotation";
       // What always runs has its own limit alone.
-      const left = budget === null || why === "always" ? Infinity : Math.max(0, budget.most - elapsed());
+      const left = budget === null || why === "always" ? Infinity : Math.max(0, budget.max - elapsed());
       const step = await runSuite(entry, left, env, surroundings);
       if ("cut" in step) {
         skip(suite, step.cut);
@@ -132,7 +132,7 @@ export function summaryOf({ ran, skipped }: Outcome): string {
   const usual = ({ minutes, usualMinutes }: Ran): string =>
     minutes > 2 * usualMinutes + 1 || minutes < usualMinutes / 2 - 1 ? ` (usually ${usualMinutes}: .ci/suites.yaml?)` : "";
   const failed = ran.filter((r) => r.failed > 0);
-  const each = Math.max(4, Math.floor(mostTold / failed.length));
+  const each = Math.max(4, Math.floor(maxTold / failed.length));
   return [
     ...ran.map((r) => `ran      ${r.name.padEnd(width)} ${shown(r.minutes)}  ${r.passed} passed, ${r.failed} failed; ${r.why}${usual(r)}`),
     ...skipped.map((s) => `not run  ${s.name.padEnd(width)} ${shown(s.usualMinutes)}  ${s.why}`),

@@ -74,8 +74,8 @@ export function arange(end: number, second?: number | RangeOptions, third?: numb
   if (step === 0 || (end - start) / step < 0) throw new ValueError("arange", "step", `a number that leads from ${start} to ${end}`, step);
   const isWhole = [start, end, step].every(Number.isInteger);
   // Indices are int32 by default, int64 where they exceed it.
-  const most = Math.max(Math.abs(start), Math.abs(end), Math.abs(step));
-  const dtype = computing("arange", options.dtype ?? (!isWhole ? "float32" : most < 2 ** 31 ? "int32" : "int64"));
+  const max = Math.max(Math.abs(start), Math.abs(end), Math.abs(step));
+  const dtype = computing("arange", options.dtype ?? (!isWhole ? "float32" : max < 2 ** 31 ? "int32" : "int64"));
   if (dtype === "bool") throw new DTypeError("arange", "dtype", "a number's", dtype);
   // Shorter integers wrap, as in PyTorch.
   for (const [name, v] of Object.entries({ start, step })) requireRepresentable("arange", name, isInteger(dtype) ? "int64" : "float32", v);

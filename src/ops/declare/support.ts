@@ -83,12 +83,12 @@ export function whole(g: GraphBuilder, x: Expr, dtype: DType): Expr {
   if (dtype === "uint32" || dtype === "uint64") return g.cast(x, { output: { dtype } });
   const wide = dtype === "int64" ? "int64" : "int32";
   const end = dtype === "int64" ? 2 ** 63 : 2 ** 31;
-  const least = constant(g, wide, dtype === "int64" ? -(2n ** 63n) : -(2 ** 31), x.sizes);
+  const min = constant(g, wide, dtype === "int64" ? -(2n ** 63n) : -(2 ** 31), x.sizes);
   const inside =
     x.dtype === "float64"
       ? isBelow(g, x, dtype === "int64" ? 63 : 31)
       : g.elementWiseLogicalLessThan(g.elementWiseAbs(x), constant(g, x.dtype, end, x.sizes), BOOL);
-  const seen = g.elementWiseIf(inside, g.cast(x, { output: { dtype: wide } }), least);
+  const seen = g.elementWiseIf(inside, g.cast(x, { output: { dtype: wide } }), min);
   return wide === dtype ? seen : narrowed(g, seen, dtype);
 }
 

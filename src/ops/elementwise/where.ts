@@ -99,9 +99,9 @@ export const minimum = (a: Arithmetic, b: Arithmetic): Tensor => call(minimumOp,
 function edge(operation: string, argument: "min" | "max", device: Device, dtype: DType, value: number | bigint | boolean): Tensor {
   if (!isInteger(dtype) || typeof value === "boolean") return heldScalar(operation, argument, device, dtype, value);
   requireOperand(dtype, value);
-  const [least, most] = rangeOf(dtype);
-  if (argument === "min" ? value > most : value < least) throw notRepresentable(operation, argument, dtype, value);
-  return scalarTensor(device, dtype, value < least ? least : value > most ? most : value);
+  const [lowest, highest] = rangeOf(dtype);
+  if (argument === "min" ? value > highest : value < lowest) throw notRepresentable(operation, argument, dtype, value);
+  return scalarTensor(device, dtype, value < lowest ? lowest : value > highest ? highest : value);
 }
 
 type Limit = "clampMin" | "clampMax";
@@ -214,10 +214,10 @@ const nanToNumOp: Definition<undefined> = define({
   name: "nanToNum",
   traits: { elementwise: true, carries: true },
   infer: ([x]) => [x!],
-  lower: (g, [x, nan, most, least]) => {
+  lower: (g, [x, nan, highest, lowest]) => {
     const seen = cast(g, x!, "float32");
     const equals = (v: number): Expr => g.elementWiseLogicalEquals(seen, constant(g, "float32", v, x!.sizes), BOOL);
-    const [a, b, c] = [nan!, most!, least!].map((v) => g.expand(v, x!.sizes)) as [Expr, Expr, Expr];
+    const [a, b, c] = [nan!, highest!, lowest!].map((v) => g.expand(v, x!.sizes)) as [Expr, Expr, Expr];
     const finite = g.elementWiseIf(equals(Infinity), b, g.elementWiseIf(equals(-Infinity), c, x!));
     return [g.elementWiseIf(g.elementWiseIsNan(seen, BOOL), a, finite)];
   },

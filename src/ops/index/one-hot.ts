@@ -26,9 +26,9 @@ function made(operation: string, x: Tensor, classes: number, { dtype = "int64" }
 }
 
 /** The number of classes for a tensor's smallest and largest element. */
-function counted(operation: string, least: number, most: number): number {
-  if (least < 0) throw new ValueError(operation, "x", "numbers of at least 0", least);
-  return most + 1;
+function counted(operation: string, lowest: number, highest: number): number {
+  if (lowest < 0) throw new ValueError(operation, "x", "numbers of at least 0", lowest);
+  return highest + 1;
 }
 
 function requireNonEmpty(operation: string, x: Tensor): void {
@@ -48,8 +48,8 @@ export function oneHot(x: Tensor, classes: number | null = null, options: OneHot
   if (classes !== null) return made("oneHot", x, classes, options);
   requireNonEmpty("oneHot", x);
   refuseTraced("oneHot", "classes", "The last axis is then of that length.");
-  return Promise.all([data(amin(x)), data(amax(x))]).then(([least, most]) =>
-    made("oneHot", x, counted("oneHot", Number(least[0]), Number(most[0])), options),
+  return Promise.all([data(amin(x)), data(amax(x))]).then(([lowest, highest]) =>
+    made("oneHot", x, counted("oneHot", Number(lowest[0]), Number(highest[0])), options),
   );
 }
 

@@ -53,17 +53,17 @@ const lstsqOp = defineHost<LstsqAttributes>({
     requireFinite("linalg.lstsq", a!);
     const [m, n] = a!.shape.slice(-2) as [number, number];
     const k = b!.shape.at(-1)!;
-    const least = Math.min(m, n);
+    const min = Math.min(m, n);
     const count = countOf(a!.shape);
     const [solution, residuals] = [new Float64Array(count * n * k), new Float64Array(count * k)];
-    const [ranks, values] = [new Int32Array(count), new Float64Array(count * least)];
-    for (let i = 0; i < count && least === 0; i++)
+    const [ranks, values] = [new Int32Array(count), new Float64Array(count * min)];
+    for (let i = 0; i < count && min === 0; i++)
       for (let r = 0; r < m; r++) for (let c = 0; c < k; c++) residuals[i * k + c]! += b!.data[i * m * k + r * k + c]! ** 2;
-    for (let i = 0; i < count && least > 0; i++) {
+    for (let i = 0; i < count && min > 0; i++) {
       const matrix = columns(a!, i, m, n);
       const { s, u, vt, info } = engine().svd(m, n, matrix.slice(), "some");
       requireConverged("linalg.lstsq", a!, i, info);
-      values.set(s, i * least);
+      values.set(s, i * min);
       const rank = s.filter((x) => x > rcond * s[0]!).length;
       ranks[i] = rank;
       for (let c = 0; c < k; c++) {
@@ -72,7 +72,7 @@ const lstsqOp = defineHost<LstsqAttributes>({
         for (let p = 0; p < rank; p++) {
           let dot = 0;
           for (let r = 0; r < m; r++) dot += u[p * m + r]! * right[r]!;
-          for (let j = 0; j < n; j++) x[j]! += (vt[j * least + p]! * dot) / s[p]!;
+          for (let j = 0; j < n; j++) x[j]! += (vt[j * min + p]! * dot) / s[p]!;
         }
         x.forEach((value, j) => {
           solution[i * n * k + j * k + c] = value;

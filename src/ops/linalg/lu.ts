@@ -37,7 +37,7 @@ export interface LUFactors {
   readonly pivots: Tensor;
 }
 
-const least = (shape: Shape): number => Math.min(rowsOf(shape), columnsOf(shape));
+const min = (shape: Shape): number => Math.min(rowsOf(shape), columnsOf(shape));
 
 /** Factors of a matrix by columns without exchanges, and the index of the first zero on U's diagonal, from 1, or 0: Gaussian elimination. */
 function eliminate(m: number, n: number, a: Float64Array, pivots: Int32Array): number {
@@ -58,7 +58,7 @@ function eliminate(m: number, n: number, a: Float64Array, pivots: Int32Array): n
 /** LU, pivots, info */
 const luOp = defineHost<{ readonly check: string | null; readonly pivot: boolean }>({
   name: "linalg.luFactorEx",
-  infer: ([a]) => [a!, { shape: [...batchOf(a!.shape), least(a!.shape)], dtype: "int32" }, { shape: batchOf(a!.shape), dtype: "int32" }],
+  infer: ([a]) => [a!, { shape: [...batchOf(a!.shape), min(a!.shape)], dtype: "int32" }, { shape: batchOf(a!.shape), dtype: "int32" }],
   host: ([a], { check, pivot }) => {
     const [m, n] = a!.shape.slice(-2) as [number, number];
     const k = Math.min(m, n);
@@ -192,7 +192,7 @@ export function luUnpack(factors: Tensor, pivots: Tensor): PLU {
 
 export function requirePivots(operation: string, factors: Tensor, pivots: Tensor): void {
   if (pivots.dtype !== "int32") throw new DTypeError(operation, "pivots", "of dtype int32", pivots.describe());
-  const shape = [...batchOf(factors.shape), least(factors.shape)];
+  const shape = [...batchOf(factors.shape), min(factors.shape)];
   if (!sameShape(pivots.shape, shape)) throw new ShapeError(operation, "pivots", `[${shape.join(", ")}]`, pivots.describe());
 }
 

@@ -30,20 +30,20 @@ const qrOp = defineHost<{ readonly mode: QRMode }>({
   },
   host: ([a], { mode }) => {
     const [m, n] = a!.shape.slice(-2) as [number, number];
-    const least = Math.min(m, n);
-    const k = mode === "complete" ? m : least;
+    const min = Math.min(m, n);
+    const k = mode === "complete" ? m : min;
     const count = countOf(a!.shape);
     const q = new Float64Array(mode === "r" ? 0 : count * m * k);
     const r = new Float64Array(count * k * n);
     for (let b = 0; b < count && m > 0; b++) {
       const factors = columns(a!, b, m, n);
-      const tau = new Float64Array(least);
-      if (least > 0) engine().qr(m, n, factors, tau);
+      const tau = new Float64Array(min);
+      if (min > 0) engine().qr(m, n, factors, tau);
       for (let i = 0; i < k; i++) for (let j = i; j < n; j++) r[b * k * n + i * n + j] = factors[j * m + i]!;
       if (mode === "r" || k === 0) continue;
       const vectors = new Float64Array(m * k);
-      vectors.set(factors.subarray(0, m * least));
-      engine().reflectorProduct(m, k, least, vectors, tau);
+      vectors.set(factors.subarray(0, m * min));
+      engine().reflectorProduct(m, k, min, vectors, tau);
       storeColumns(q, b, m, k, vectors);
     }
     return [q, r];

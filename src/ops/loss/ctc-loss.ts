@@ -39,20 +39,20 @@ function lengths(
   counts: Tensor | readonly number[],
   count: number,
   like: Tensor,
-): { values: Tensor; most: number | null } {
+): { values: Tensor; max: number | null } {
   if (counts instanceof Tensor) {
     if (!isInteger(counts.dtype)) throw new DTypeError("ctcLoss", argument, "of an integer dtype", counts.describe());
     if (counts.size !== count) throw new ShapeError("ctcLoss", argument, `[${count}]`, counts.describe());
-    return { values: reshape(toDType(counts, "int32"), [count]), most: null };
+    return { values: reshape(toDType(counts, "int32"), [count]), max: null };
   }
   if (counts.length !== count) throw new ShapeError("ctcLoss", argument, `[${count}]`, counts);
-  return { values: tensor(Int32Array.from(counts), { device: like.device }), most: Math.max(0, ...counts) };
+  return { values: tensor(Int32Array.from(counts), { device: like.device }), max: Math.max(0, ...counts) };
 }
 
 /** Labels as [N, most], whether they came padded or one sample after the other. */
-function padded(targets: Tensor, counts: Tensor, most: number | null, batch: number): Tensor {
+function padded(targets: Tensor, counts: Tensor, max: number | null, batch: number): Tensor {
   if (targets.rank === 2 || (targets.rank === 1 && batch === 1)) return reshape(toDType(targets, "int32"), [batch, targets.size / batch]);
-  const width = Math.min(most ?? targets.size, targets.size);
+  const width = Math.min(max ?? targets.size, targets.size);
   const starts = sub(cumsum(counts, 0, { dtype: "int32" }), counts);
   const at = add(unsqueeze(starts, 1), arange(width, { dtype: "int32", device: targets.device }));
   const index = clamp(at, 0, Math.max(0, targets.size - 1));
@@ -89,7 +89,7 @@ export function ctcLoss(
   const counted = lengths("targetLengths", targetLengths, batch, x);
   if (Array.isArray(inputLengths) && (inputLengths as number[]).some((t) => t > steps))
     throw new ValueError("ctcLoss", "inputLengths", `at most ${steps}`, inputLengths);
-  const loss = alignments(logits, padded(targets, counted.values, counted.most, batch), times, counted.values, blank);
+  const loss = alignments(logits, padded(targets, counted.values, counted.max, batch), times, counted.values, blank);
   const impossible = gt(loss, -NEVER / 2);
   const each = where(impossible, zeroInfinity ? 0 : Infinity, loss);
   const all = x.rank === 3 ? each : reshape(each, []);

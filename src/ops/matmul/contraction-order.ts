@@ -6,7 +6,7 @@ type Labels = readonly string[];
 export type Order = readonly (readonly [number, number])[];
 
 /** More operands than these are paired greedily. */
-const MOST = 5;
+const MAXIMUM = 5;
 
 const volume = (labels: Iterable<string>, lengths: ReadonlyMap<string, number>): number => {
   let n = 1;
@@ -24,7 +24,7 @@ function left(a: Labels, b: Labels, others: readonly Labels[], output: Labels): 
 
 /** All orders are looked at for few operands: costs are multiplications, ties go to the smaller intermediate. */
 export function cheapestOrder(operands: readonly Labels[], output: Labels, lengths: ReadonlyMap<string, number>): Order {
-  return operands.length > MOST ? greedy(operands, output, lengths) : best(operands, output, lengths, Infinity).order;
+  return operands.length > MAXIMUM ? greedy(operands, output, lengths) : best(operands, output, lengths, Infinity).order;
 }
 
 interface Found {

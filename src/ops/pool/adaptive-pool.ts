@@ -57,7 +57,7 @@ function adaptiveAvgPool(operation: string, spatial: number, x: Tensor, size: Ou
 /** For each window the indices of its elements; shorter windows repeat their last one, so that all have one length. */
 function windowElements(input: number, output: number): { length: number; positions: number[] } {
   const bounds = boundsOf(input, output);
-  const length = bounds.reduce((most, b) => Math.max(most, b.end - b.first), 0);
+  const length = bounds.reduce((max, b) => Math.max(max, b.end - b.first), 0);
   return { length, positions: bounds.flatMap((b) => Array.from({ length }, (_, j) => Math.min(b.first + j, b.end - 1))) };
 }
 

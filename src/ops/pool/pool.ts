@@ -47,9 +47,9 @@ const pooled = (x: TensorSpec, w: Windows): TensorSpec => ({ shape: [x.shape[0]!
 /** Microsoft's maxima start at the least finite number, which therefore stands for a window of -Infinity. */
 function unbounded(g: GraphBuilder, y: Expr): Expr {
   if (g.capabilities.poolsInfinity) return y;
-  const least = -largestOf(y.dtype);
-  const isLeast = g.elementWiseLogicalLessThanOrEqual(y, constant(g, y.dtype, least, y.sizes), BOOL);
-  return g.elementWiseIf(isLeast, constant(g, y.dtype, -Infinity, y.sizes), y);
+  const min = -largestOf(y.dtype);
+  const isLowest = g.elementWiseLogicalLessThanOrEqual(y, constant(g, y.dtype, min, y.sizes), BOOL);
+  return g.elementWiseIf(isLowest, constant(g, y.dtype, -Infinity, y.sizes), y);
 }
 
 const maxPoolOp: Definition<Windows> = define<Windows>({

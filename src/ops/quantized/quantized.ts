@@ -63,8 +63,8 @@ function asVector(operation: string, argument: string, value: number | Tensor, d
 function isLevel(value: number, dtype: DType): boolean {
   const { sizeInBytes, isSigned } = DTYPES[dtype];
   const bits = 8 * sizeInBytes;
-  const least = isSigned ? -(2 ** (bits - 1)) : 0;
-  return Number.isInteger(value) && value >= least && value < least + 2 ** bits;
+  const min = isSigned ? -(2 ** (bits - 1)) : 0;
+  return Number.isInteger(value) && value >= min && value < min + 2 ** bits;
 }
 
 /** scale and zero point of an operand, as tensors. */

@@ -307,9 +307,9 @@ const inRangeOp: Definition<{ readonly low: number; readonly range: number; read
 
 /** Throws DTypeError unless a dtype represents the integers in [low, high). @package */
 export function requireDrawable(operation: string, dtype: DType, low: number, high: number): void {
-  const [least, most] = dtype === "bool" ? [0, 1] : isFloat(dtype) ? [-Infinity, Infinity] : rangeOf(dtype);
-  if (low < least || !canRepresent(dtype, low)) throw notRepresentable(operation, "low", dtype, low);
-  if (high - 1 > most || !canRepresent(dtype, high - 1)) throw notRepresentable(operation, "high", dtype, high);
+  const [min, max] = dtype === "bool" ? [0, 1] : isFloat(dtype) ? [-Infinity, Infinity] : rangeOf(dtype);
+  if (low < min || !canRepresent(dtype, low)) throw notRepresentable(operation, "low", dtype, low);
+  if (high - 1 > max || !canRepresent(dtype, high - 1)) throw notRepresentable(operation, "high", dtype, high);
 }
 
 /** Integers in [low, high), at most 2^32 of them. Default dtype int64. Reference: torch.randint. DirectML: RANDOM_GENERATOR. */

@@ -48,9 +48,9 @@ function equalEdges(operation: string, x: Tensor, bins: number, range: readonly 
     if (low === high) [low, high] = [low - 0.5, high + 0.5];
     return evenSteps(low, high, bins + 1, options);
   }
-  const [least, most] = [amin(x), amax(x)];
-  const half = where(eq(least, most), number(x, 0.5), number(x, 0));
-  const [low, high] = [sub(least, half), add(most, half)];
+  const [lowest, highest] = [amin(x), amax(x)];
+  const half = where(eq(lowest, highest), number(x, 0.5), number(x, 0));
+  const [low, high] = [sub(lowest, half), add(highest, half)];
   const index = arange(bins + 1, options);
   // The last edge is `high` itself, not its rounded quotient.
   return where(eq(index, bins), high, add(low, mul(index, div(sub(high, low), bins))));

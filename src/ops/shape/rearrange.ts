@@ -72,8 +72,8 @@ export function tensorSplit(x: Tensor, sections: number | readonly number[], axi
   });
 }
 
-function evenly(operation: string, x: Tensor, sections: number | readonly number[], axis: number, leastRank: number): Tensor[] {
-  if (x.rank < leastRank) throw new ShapeError(operation, "x", `of at least ${leastRank} axes`, x.describe());
+function evenly(operation: string, x: Tensor, sections: number | readonly number[], axis: number, minRank: number): Tensor[] {
+  if (x.rank < minRank) throw new ShapeError(operation, "x", `of at least ${minRank} axes`, x.describe());
   if (typeof sections === "number" && (!Number.isInteger(sections) || sections < 1 || x.shape[axis]! % sections !== 0))
     throw new ValueError(operation, "sections", `a number that divides ${x.shape[axis]}`, sections);
   if (typeof sections !== "number" && !Array.isArray(sections))

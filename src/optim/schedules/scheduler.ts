@@ -163,8 +163,8 @@ export abstract class LRScheduler {
     this.#lastLr = (lastLr ?? []) as readonly number[];
   }
 
-  protected requireInteger(option: string, value: number | undefined, least = 1): number {
-    if (!Number.isInteger(value) || value! < least) throw new ValueError(this.name, option, `an integer of at least ${least}`, value);
+  protected requireInteger(option: string, value: number | undefined, min = 1): number {
+    if (!Number.isInteger(value) || value! < min) throw new ValueError(this.name, option, `an integer of at least ${min}`, value);
     return value!;
   }
 

@@ -3,7 +3,7 @@ Records what PyTorch's CPU gives for the recorded float32 calls of the folder ab
 
     python test/golden/bfloat16/record.py      # torch 2.x, no GPU
 
-Writes index.json and cases/ beside this file, in the same format. The first calls of each operation that bfloat16 can take, of few elements.
+Writes index.json and cases/ next to this file, in the same format. The first calls of each operation that bfloat16 can take, of few elements.
 A result is recorded as "exact" where PyTorch rounds once, so that it is the rounded result of float32, and as "close" elsewhere.
 """
 

@@ -1,4 +1,4 @@
-/** Values and gradients at special values, beside PyTorch's (special.py). */
+/** Values and gradients at special values, compared with PyTorch's (special.py). */
 import * as dx from "../../../src/index.ts";
 import { isFloat } from "../../../src/core/dtype.ts";
 import { near } from "../../tolerance.ts";

@@ -1,4 +1,4 @@
-/** Convolution and pooling of integers beside the same in float32, whose results are exact here, and beside their own overflow. */
+/** Convolution and pooling of integers compared with float32, whose results are exact here, and with their own overflow. */
 import { expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { clean, eachMode, numbers } from "../../device.ts";

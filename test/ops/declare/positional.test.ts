@@ -16,7 +16,7 @@ const sgd = (): dx.optim.SGD => optim.sgd([new nn.Parameter(dx.ones([2]))], { lr
 const params = (): dx.nn.Parameter[] => [new nn.Parameter(dx.ones([2]))];
 
 type Call = (...args: never[]) => unknown;
-/** [what is called with its first arguments, the values by position, their names, options beside them] */
+/** [what is called with its first arguments, the values by position, their names, further options] */
 type Row = readonly [call: Call, values: readonly unknown[], names: readonly string[], more?: Readonly<Record<string, unknown>>];
 
 const rows: readonly Row[] = [
@@ -121,12 +121,12 @@ function plain(value: unknown): unknown {
 
 describe("values by position", () => {
   it.each(rows.map((row) => [`${row[2].join(", ")}: ${String(row[0])}`, row] as const))("%s", (_, [call, values, names, more = {}]) => {
-    const beside = (): object =>
+    const rest = (): object =>
       Object.fromEntries(Object.entries(more).map(([k, v]) => [k, typeof v === "function" ? (v as () => unknown)() : v]));
     const run = (...args: readonly unknown[]): unknown => plain((call as (...all: unknown[]) => unknown)(...args));
     const all = Object.fromEntries(names.map((name, i) => [name, values[i]]));
-    const expected = run({ ...all, ...beside() });
-    expect(run(...values, ...(Object.keys(more).length === 0 ? [] : [beside()]))).toEqual(expected);
+    const expected = run({ ...all, ...rest() });
+    expect(run(...values, ...(Object.keys(more).length === 0 ? [] : [rest()]))).toEqual(expected);
     // A wrong value is refused by its own name.
     for (const [i, name] of names.entries()) {
       const wrong = values.map((v, k) => (k === i ? Symbol("wrong") : v));

@@ -1,4 +1,4 @@
-/** DirectML's functions of elements beside their formulas. */
+/** DirectML's functions of elements compared with their formulas. */
 import { expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { eachDevice, eachMode, numbers } from "../../device.ts";

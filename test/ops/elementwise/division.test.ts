@@ -6,8 +6,8 @@ import { eachMode } from "../../device.ts";
 const int64 = (...v: bigint[]): dx.Tensor => dx.tensor(BigInt64Array.from(v));
 
 eachMode("division with rounding", (_, mode) => {
-  const [least, most] = [-(2n ** 63n), 2n ** 63n - 1n];
-  const a = (): dx.Tensor => int64(-4n, 4n, -5n, 5n, least, most, -7n, 0n, least, -6n, 6n);
+  const [min, max] = [-(2n ** 63n), 2n ** 63n - 1n];
+  const a = (): dx.Tensor => int64(-4n, 4n, -5n, 5n, min, max, -7n, 0n, min, -6n, 6n);
   const b = (): dx.Tensor => int64(2n, -2n, 3n, -3n, 1n, -5n, -7n, -3n, 3n, 1n, -4n);
 
   test("remainders of int64 have the sign of the divisor, or of the dividend", () => {
@@ -15,9 +15,9 @@ eachMode("division with rounding", (_, mode) => {
     expect(mode.run(dx.fmod, a(), b()).toArraySync()).toEqual([0n, 0n, -2n, 2n, 0n, 2n, 0n, 0n, -2n, 0n, 2n]);
   });
 
-  test("quotients beside the ends of a dtype do not overflow", () => {
+  test("quotients near the limits of a dtype do not overflow", () => {
     const found = mode.run(dx.floorDivide, a(), b()).toArraySync();
-    expect(found).toEqual([-2n, -2n, -2n, -2n, least, -1844674407370955162n, 1n, 0n, -3074457345618258603n, -6n, -2n]);
+    expect(found).toEqual([-2n, -2n, -2n, -2n, min, -1844674407370955162n, 1n, 0n, -3074457345618258603n, -6n, -2n]);
     const narrow = mode.run(
       dx.floorDivide,
       dx.tensor([2 ** 31 - 1, -(2 ** 31)], { dtype: "int32" }),

@@ -129,20 +129,20 @@ eachMode("the least integers", (device, mode) => {
     ["int32", -(2n ** 31n), 2n ** 31n - 1n],
     ["int64", -(2n ** 63n), 2n ** 63n - 1n],
   ];
-  for (const [dtype, least, most] of ENDS)
+  for (const [dtype, min, max] of ENDS)
     test(`${dtype} wraps`, async () => {
       await clean(device, () => {
-        const x = dx.tensor([least, most, 0n, -1n], { dtype });
+        const x = dx.tensor([min, max, 0n, -1n], { dtype });
         const run = (fn: (t: dx.Tensor) => dx.Tensor): bigint[] =>
           [mode.run((t) => fn(t!), x).toArraySync()].flat().map((v) => BigInt(v as number));
-        expect(run(dx.neg)).toEqual([least, -most, 0n, 1n]);
-        expect(run(dx.abs)).toEqual([least, most, 0n, 1n]);
-        expect(run((t) => dx.neg(dx.abs(t)))).toEqual([least, -most, 0n, -1n]);
-        expect(run((t) => dx.where(t.lt(0), t.neg(), t))).toEqual([least, most, 0n, 1n]);
-        expect(run((t) => dx.sub(0, t))).toEqual([least, -most, 0n, 1n]);
+        expect(run(dx.neg)).toEqual([min, -max, 0n, 1n]);
+        expect(run(dx.abs)).toEqual([min, max, 0n, 1n]);
+        expect(run((t) => dx.neg(dx.abs(t)))).toEqual([min, -max, 0n, -1n]);
+        expect(run((t) => dx.where(t.lt(0), t.neg(), t))).toEqual([min, max, 0n, 1n]);
+        expect(run((t) => dx.sub(0, t))).toEqual([min, -max, 0n, 1n]);
         expect(run(dx.square)).toEqual([0n, 1n, 0n, 1n]);
         expect(run(dx.sign)).toEqual([-1n, 1n, 0n, -1n]);
-        expect(run((t) => t.sub(1))).toEqual([most, most - 1n, -1n, -2n]);
+        expect(run((t) => t.sub(1))).toEqual([max, max - 1n, -1n, -2n]);
         expect(run((t) => t.mul(t))).toEqual([0n, 1n, 0n, 1n]);
       });
     });

@@ -69,7 +69,7 @@ eachDevice("unpooling of maxima", (device) => {
   });
 });
 
-/** Windows of -Infinity, alone and beside numbers. */
+/** Windows of -Infinity, alone and with numbers. */
 eachMode("maxima of -Infinity", (device, mode) => {
   const row = [-Infinity, -Infinity, 3, -Infinity, -Infinity, -Infinity, -5, -Infinity];
   const expected = [-Infinity, 3, -Infinity, -5];

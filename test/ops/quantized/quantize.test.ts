@@ -1,4 +1,4 @@
-/** Quantized numbers, weight normalization, reversed sequences, lists: beside PyTorch's results. */
+/** Quantized numbers, weight normalization, reversed sequences, lists: compared with PyTorch's results. */
 import { expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { clean, eachDevice, eachMode, numbers } from "../../device.ts";

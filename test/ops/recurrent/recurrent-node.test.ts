@@ -1,4 +1,4 @@
-/** ONNX's recurrent nodes as DirectML's operators, without gradients, beside the same step by step, with them. */
+/** ONNX's recurrent nodes as DirectML's operators, without gradients, compared with the same step by step, with them. */
 import { expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { eachDevice, numbers } from "../../device.ts";

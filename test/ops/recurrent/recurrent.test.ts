@@ -1,4 +1,4 @@
-/** Recurrent layers beside the same in float64: values, gradients of all operands, gradients of gradients. */
+/** Recurrent layers compared with float64: values, gradients of all operands, gradients of gradients. */
 import { expect, test } from "vitest";
 import { watching } from "../../../src/autograd/tape.ts";
 import { own } from "../../../src/core/definition.ts";
@@ -107,7 +107,7 @@ function referenceOf(n: Network): Reference {
   return found;
 }
 
-eachMode("a recurrent layer beside float64", (_, mode) => {
+eachMode("a recurrent layer compared with float64", (_, mode) => {
   for (const kind of KINDS)
     for (const options of [...CASES, ...(kind === "lstm" ? PROJECTED : [])])
       test(`${kind} ${JSON.stringify(options)}`, () => {
@@ -156,7 +156,7 @@ eachDevice("a recurrent layer", (device) => {
   const layersOf = (nodes: readonly { readonly name: string }[]): string[] =>
     nodes.map((node) => node.name).filter((name) => !/^(select|narrow|unbind|slice|view|cat|reshape|contiguous|clone)$/.test(name));
 
-  test("with projected states is one node of the tape in each direction beside the product of its inputs", () => {
+  test("with projected states is one node of the tape in each direction in addition to the matmul of its inputs", () => {
     for (const steps of [1, 16, 53]) {
       const n = networkOf("lstm", { steps, batch: 2, bidirectional: true, projection: 2 });
       const operands = operandShapes(n).map((shape, i) => random(shape, i).requiresGrad_());

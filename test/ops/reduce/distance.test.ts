@@ -87,7 +87,7 @@ eachMode("cdist", (device, mode) => {
           );
           expect(y.dtype).toBe(dtype);
           const wanted = dtype === "float16" ? want : reference(a, b).y;
-          // Of float16, eighths beside 100 are sixteenths.
+          // Of float16, eighths next to 100 are sixteenths.
           expectClose(dx.flatten(y), wanted, dtype === "float16" ? { rtol: 2e-3, atol: 0 } : { rtol: 8e-3, atol: 1e-3 });
         }
       },

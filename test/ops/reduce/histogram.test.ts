@@ -1,4 +1,4 @@
-/** Histograms beside counts in JavaScript. */
+/** Histograms compared with counts in JavaScript. */
 import { expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { clean, eachDevice, numbers } from "../../device.ts";

@@ -1,4 +1,4 @@
-/** Reductions of segments, and writing at flat indices, beside loops. */
+/** Reductions of segments, and writing at flat indices, compared with loops. */
 import { beforeAll, expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { checkIndices, clean, eachDevice, eachMode, numbers } from "../../device.ts";

@@ -85,7 +85,7 @@ eachMode("order", (device, mode) => {
       { collect: true },
     ));
 
-  test("medians beside NaN, quantiles between elements", () =>
+  test("medians with NaN, quantiles between elements", () =>
     clean(
       device,
       () => {

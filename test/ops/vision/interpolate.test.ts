@@ -1,4 +1,4 @@
-/** Linear interpolation beside what PyTorch gives in float64 (../recorded/interpolate.json): values, gradients, those of gradients. */
+/** Linear interpolation compared with PyTorch's in float64 (../recorded/interpolate.json): values, gradients, those of gradients. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";

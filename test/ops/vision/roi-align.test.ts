@@ -1,4 +1,4 @@
-/** roiAlign beside torchvision's formula, computed with PyTorch in float64 (recorded/roi-align.json): values and gradients. */
+/** roiAlign compared with torchvision's formula, computed with PyTorch in float64 (recorded/roi-align.json): values and gradients. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";

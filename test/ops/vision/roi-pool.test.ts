@@ -1,4 +1,4 @@
-/** Pooling of regions, choosing among boxes and deformable convolution beside their formulas, in float64. */
+/** Pooling of regions, choosing among boxes and deformable convolution compared with their formulas, in float64. */
 import { expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { clean, eachDevice, eachMode, numbers } from "../../device.ts";
