@@ -4,7 +4,8 @@ import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { isGradEnabled, noGrad } from "./grad-mode.ts";
-import { TapeNode, attach, type Gradients } from "./tape.ts";
+import { TapeNode, type Gradients } from "./tape.ts";
+import { attach } from "./record.ts";
 
 /** What forward leaves for backward. */
 export interface FunctionContext {

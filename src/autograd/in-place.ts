@@ -9,7 +9,8 @@ import { tracer } from "../core/tracer.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { isGradEnabled, noGrad } from "./grad-mode.ts";
 import { beginWrite, endWrite } from "./over.ts";
-import { TapeNode, moveRetained, watching, type Gradients } from "./tape.ts";
+import { TapeNode, watching, type Gradients } from "./tape.ts";
+import { moveRetained } from "./record.ts";
 import type { View } from "./view.ts";
 
 export interface AssignOptions {

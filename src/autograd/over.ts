@@ -8,7 +8,8 @@ import { runOver } from "../runtime/eager.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
 import { isGradEnabled } from "./grad-mode.ts";
-import { isSavedByWatched, record } from "./tape.ts";
+import { isSavedByWatched } from "./tape.ts";
+import { record } from "./record.ts";
 
 export interface Write {
   readonly target: Tensor;

@@ -5,7 +5,8 @@ import type { Desc } from "../core/storage.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { tracer } from "../core/tracer.ts";
-import { TapeNode, edgeOf, isSameEdge, moveRetained } from "./tape.ts";
+import { TapeNode, edgeOf, isSameEdge } from "./tape.ts";
+import { moveRetained } from "./record.ts";
 
 /** How a view came to be, which decides whether it may be written to while gradients are recorded. */
 export type ViewOrigin = "recorded" | "noGrad" | "several" | "function";

@@ -4,7 +4,7 @@
  * other results depend on has a node of its own: a pass stops there if the result has hooks or retains its gradient.
  */
 import { enableGrad, isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
-import { Traversal } from "../autograd/backward.ts";
+import { Traversal } from "../autograd/traversal.ts";
 import { TapeNode, changedNodes, type Freed, type Gradients, type Parts } from "../autograd/tape.ts";
 import type { TensorSpec } from "../core/definition.ts";
 import type { Device } from "../core/device.ts";
@@ -21,7 +21,8 @@ import { inGroups, isAt, isSameBoundary, reachedFrom, type Boundary, type Gradie
 import { History } from "./history.ts";
 import { Step, allEvents, pathTo, renew, restore, type Event } from "./log.ts";
 import type { Values } from "./program.ts";
-import { Run, type Recorded } from "./trace.ts";
+import type { Recorded } from "./recorder.ts";
+import { Run } from "./trace.ts";
 import { matchTraces, type InitialPair, type TraceMatch } from "./trace-matching.ts";
 import { TracedGradients, everythingOf, type ForwardValues } from "./traced-gradients.ts";
 import { Variant } from "./variant.ts";

@@ -18,7 +18,8 @@ import { KINDS } from "./kinds.ts";
 import { Step, renew } from "./log.ts";
 import { matchTraces } from "./trace-matching.ts";
 import type { Recordings } from "./recordings.ts";
-import { Run, type Recorded } from "./trace.ts";
+import type { Recorded } from "./recorder.ts";
+import { Run } from "./trace.ts";
 import { Variant, type BucketMapping } from "./variant.ts";
 
 /** A call that has run on traced tensors. */

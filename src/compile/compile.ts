@@ -25,7 +25,8 @@ import { Objects, type Change, type Outcome } from "./objects.ts";
 import { profile as profileProgram, type Profile } from "./profile.ts";
 import type { CompiledProgram, Values } from "./program.ts";
 import { Recordings } from "./recordings.ts";
-import { Run, type Recorded } from "./trace.ts";
+import type { Recorded } from "./recorder.ts";
+import { Run } from "./trace.ts";
 
 /** Options of compile(). */
 export interface CompileOptions {

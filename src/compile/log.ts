@@ -2,7 +2,8 @@
  * The log of a compiled function: a tree of the events that its JavaScript caused, in order. Calls with equal events share a path; a call that differs
  * begins a branch. lower.ts makes a graph of a path.
  */
-import { moveRetained, renewNodes, type Pass, type TapeNode } from "../autograd/tape.ts";
+import { renewNodes, type Pass, type TapeNode } from "../autograd/tape.ts";
+import { moveRetained } from "../autograd/record.ts";
 import type { Definition, ViewDefinition } from "../core/definition.ts";
 import type { Device } from "../core/device.ts";
 import type { DType } from "../core/dtype.ts";

@@ -3,18 +3,18 @@
  * from the first difference on it records a branch. It computes nothing.
  */
 import { isGradEnabled } from "../autograd/grad-mode.ts";
-import { isWatching, record, recordedBefore, type TapeNode } from "../autograd/tape.ts";
-import type { Definition, TensorSpec, ViewDefinition } from "../core/definition.ts";
+import { isWatching, recordedBefore, type TapeNode } from "../autograd/tape.ts";
+import { record } from "../autograd/record.ts";
+import type { Definition, ViewDefinition } from "../core/definition.ts";
 import type { Device } from "../core/device.ts";
-import { DTYPES, type DType } from "../core/dtype.ts";
-import { DeviceError, ShapeError, TraceError } from "../core/errors.ts";
+import type { DType } from "../core/dtype.ts";
+import { ShapeError, TraceError } from "../core/errors.ts";
 import { Journal } from "../core/journal.ts";
 import type { Target } from "../runtime/write.ts";
 import { sizeOf, type Shape } from "../core/shape.ts";
-import { Storage, internDesc } from "../core/storage.ts";
-import { Tensor } from "../core/tensor.ts";
+import { Storage } from "../core/storage.ts";
+import type { Tensor } from "../core/tensor.ts";
 import type { Flow, FlowEnd, Tracer } from "../core/tracer.ts";
-import { ArgumentAliases } from "./argument-aliases.ts";
 import type { Placeholders } from "./arguments.ts";
 import { Flows } from "./flows.ts";
 import type { HostEvent } from "./host-state.ts";
@@ -27,7 +27,6 @@ import {
   revive,
   wrote,
   type Constant,
-  type Event,
   type Made,
   type Region,
   type Scalar,
@@ -45,29 +44,15 @@ import {
   nextScalar,
   nextView,
 } from "./next-step.ts";
-import { Notice } from "./notice.ts";
-import { operand, type Operand } from "./operand.ts";
 import { Outside } from "./outside.ts";
-import { NO_VALUES, type Values } from "./program.ts";
 import { isApplicable, RegionRecording } from "./region-recording.ts";
+import { Recorder, type Number, type Recorded } from "./recorder.ts";
 import { callSite } from "../host/call-site.ts";
 
-type Number = number | bigint | boolean;
-
-const NO_NUMBERS: ReadonlySet<Scalar> = new Set();
 const NO_OTHERS: readonly Tensor[] = [];
 
 /** Thrown when a run comes to what no program can do: the call is made eagerly. */
 export class Abandoned extends Error {}
-
-/** What all runs of one function share. */
-export interface Recorded {
-  readonly name: string;
-  /** Storages outside that some path uses. */
-  readonly outer: WeakSet<Storage>;
-  /** Views that runs made. */
-  readonly views: WeakSet<Tensor>;
-}
 
 const copied = (attrs: unknown): unknown => {
   if (attrs === null || typeof attrs !== "object") return attrs;
@@ -80,18 +65,10 @@ const copied = (attrs: unknown): unknown => {
 
 let runs = 0;
 
-export class Run implements Tracer {
+export class Run extends Recorder implements Tracer {
   readonly id = ++runs;
-  /** The last event. */
-  at: Step;
-  /** Why the run left the log; null while it follows it. */
-  reason: string | null = null;
   /** Why the call is made eagerly: whatever becomes of the error in the function's own code. */
   abandoned: Abandoned | null = null;
-  /** Of a run that records. */
-  notice: Notice | null = null;
-  #values: Map<Event, Number | Uint8Array> | null = null;
-  #varied: Set<Scalar> | null = null;
   readonly flows: Flows;
   readonly outside = new Outside();
   /** What it changes of the library's own state. */
@@ -99,33 +76,13 @@ export class Run implements Tracer {
   /** What it takes from there, for calls in which the function does not run; null where there are none. */
   readonly host: HostEvent[] | null;
   #isInEffect = false;
-  readonly #recorded: Recorded;
-  readonly #placeholders: Placeholders;
-  readonly #aliases: ArgumentAliases;
-  #device: Device | null;
-  /** The region, or the write that changes histories, that is being recorded. */
-  #recording: RegionRecording | null = null;
   /** The run has begun a backward pass that visits its nodes one by one, since user code runs in it. */
   #isRetracing = false;
 
   constructor(recorded: Recorded, root: Step, placeholders: Placeholders, args: readonly Tensor[], host: HostEvent[] | null = null) {
-    this.#recorded = recorded;
+    super(recorded, root, placeholders, args);
     this.host = host;
-    this.at = root;
-    this.#placeholders = placeholders;
-    this.#aliases = new ArgumentAliases(placeholders, args);
     this.flows = new Flows(recorded.name, placeholders, args);
-    this.#device = args[0]?.device ?? null;
-  }
-
-  /** What varying numbers and data are in this call. */
-  get values(): Values {
-    return this.#values ?? NO_VALUES;
-  }
-
-  /** Numbers that differ from what programs hold: inputs from now on, if the run comes to its end. */
-  get varied(): ReadonlySet<Scalar> {
-    return this.#varied ?? NO_NUMBERS;
   }
 
   /** Nothing of it was, or will be: all that it changed outside is as before. */
@@ -134,22 +91,9 @@ export class Run implements Tracer {
     this.journal.swap();
   }
 
-  get name(): string {
-    return this.#recorded.name;
-  }
-
-  /** Whether a tensor is of this function's runs, not from outside. */
-  isTraced(t: Tensor): boolean {
-    return t.storage.trace !== null || this.#recorded.views.has(t);
-  }
-
-  get device(): Device | null {
-    return this.#device;
-  }
-
   dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A, records: boolean): Tensor[] {
     const writes = records && isWatching();
-    if (this.#recording === null) {
+    if (this.recording === null) {
       const step = nextOperation(this.at, definition, inputs, attrs, records, writes);
       if (step !== null) {
         const { outputs } = step.event;
@@ -157,9 +101,9 @@ export class Run implements Tracer {
         if (writes) recordedBefore(outputs[0]!.node);
         return outputs.length === 1 ? [this.#revive(outputs[0]!)] : outputs.map((m) => this.#revive(m));
       }
-      this.#leave(definition.name);
+      this.leave(definition.name);
     }
-    const operands = inputs.map((t) => this.#operand(definition.name, t));
+    const operands = inputs.map((t) => this.operand(definition.name, t));
     const specs = definition.infer(
       inputs.map((t) => ({ shape: t.shape, dtype: t.dtype })),
       attrs,
@@ -173,10 +117,10 @@ export class Run implements Tracer {
         inputs.map((t) => t.describe()).join(", "),
       );
     const device = inputs[0]!.device;
-    const outputs = specs.map((s) => this.#allocate(device, s));
+    const outputs = specs.map((s) => this.allocate(device, s));
     const origin = originOf(definition.name);
     if (records) record(definition, inputs, attrs, outputs);
-    this.#push({
+    this.push({
       kind: "operation",
       definition: definition as unknown as Definition<never>,
       attrs: copied(attrs),
@@ -191,19 +135,19 @@ export class Run implements Tracer {
 
   view<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A, make: () => Tensor, others: readonly Tensor[] = NO_OTHERS): Tensor {
     const records = isGradEnabled();
-    if (this.#recording === null) {
+    if (this.recording === null) {
       const step = nextView(this.at, definition, input, attrs, others, records);
       if (step !== null) {
         this.at = step;
         return this.#revive(step.event.output);
       }
-      this.#leave(definition.name);
+      this.leave(definition.name);
     }
-    const seen = this.#operand(definition.name, input);
-    const operands = others.map((t) => this.#operand(definition.name, t));
+    const seen = this.operand(definition.name, input);
+    const operands = others.map((t) => this.operand(definition.name, t));
     const output = make();
-    this.#recorded.views.add(output);
-    this.#push({
+    this.recorded.views.add(output);
+    this.push({
       kind: "view",
       definition: definition as unknown as ViewDefinition<never>,
       attrs: copied(attrs),
@@ -217,17 +161,17 @@ export class Run implements Tracer {
   }
 
   create<A>(definition: Definition<A>, device: Device, attrs: A): Tensor {
-    if (this.#recording === null) {
+    if (this.recording === null) {
       const step = nextCreation(this.at, definition, device, attrs);
       if (step !== null) {
         this.at = step;
         return this.#revive(step.event.output);
       }
-      this.#leave(definition.name);
+      this.leave(definition.name);
     }
-    this.#requireDevice(definition.name, device);
-    const output = this.#allocate(device, definition.infer([], attrs)[0]!);
-    this.#push({
+    this.requireDevice(definition.name, device);
+    const output = this.allocate(device, definition.infer([], attrs)[0]!);
+    this.push({
       kind: "create",
       definition: definition as unknown as Definition<never>,
       device,
@@ -239,21 +183,21 @@ export class Run implements Tracer {
   }
 
   scalar(device: Device, dtype: DType, value: Number): Tensor {
-    if (this.#recording === null) {
+    if (this.recording === null) {
       const step = nextScalar(this.at, device, dtype);
       if (step !== null) {
         const e = step.event;
         const differs = !Object.is(e.value, value);
-        if (differs && !e.varies) (this.#varied ??= new Set<Scalar>()).add(e);
-        if (e.varies || differs || this.varied.has(e)) this.#note(e, value);
+        if (differs && !e.varies) this.vary(e);
+        if (e.varies || differs || this.varied.has(e)) this.note(e, value);
         this.at = step;
         return this.#revive(e.output);
       }
-      this.#leave(`the number ${value}`);
+      this.leave(`the number ${value}`);
     }
-    this.#requireDevice("scalar", device);
-    const output = this.#allocate(device, { dtype, shape: [] });
-    this.#push({ kind: "scalar", device, dtype, value, varies: false, holder: null, output: made(output) });
+    this.requireDevice("scalar", device);
+    const output = this.allocate(device, { dtype, shape: [] });
+    this.push({ kind: "scalar", device, dtype, value, varies: false, holder: null, output: made(output) });
     return output;
   }
 
@@ -264,22 +208,22 @@ export class Run implements Tracer {
   }
 
   #held(owner: object, index: number, device: Device, value: number): Scalar {
-    if (this.#recording === null) {
+    if (this.recording === null) {
       const step = nextHeldScalar(this.at, device, owner, index);
       if (step !== null) {
         const e = step.event;
-        this.#note(e, value);
+        this.note(e, value);
         this.at = step;
         this.#revive(e.output);
         return e;
       }
-      this.#leave("a step of an optimizer");
+      this.leave("a step of an optimizer");
     }
-    this.#requireDevice("scalar", device);
+    this.requireDevice("scalar", device);
     const dtype = "float32";
-    const output = made(this.#allocate(device, { dtype, shape: [] }));
+    const output = made(this.allocate(device, { dtype, shape: [] }));
     const event: Scalar = { kind: "scalar", device, dtype, value, varies: true, holder: { owner, index }, output };
-    this.#push(event);
+    this.push(event);
     return event;
   }
 
@@ -300,46 +244,46 @@ export class Run implements Tracer {
 
   constant(device: Device, dtype: DType, shape: Shape, bytes: ArrayBufferView, again?: () => ArrayBufferView): Tensor {
     const data = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    if (this.#recording === null) {
+    if (this.recording === null) {
       const step = nextConstant(this.at, device, dtype, shape);
       if (step !== null) {
         this.at = step;
-        this.#note(step.event, data);
+        this.note(step.event, data);
         if (again !== undefined) this.host?.push({ kind: "data", event: step.event, read: again });
         return this.#revive(step.event.output);
       }
-      this.#leave("data");
+      this.leave("data");
     }
-    this.#requireDevice("tensor", device);
-    const output = this.#allocate(device, { dtype, shape });
+    this.requireDevice("tensor", device);
+    const output = this.allocate(device, { dtype, shape });
     const event: Constant = { kind: "constant", device, dtype, shape: [...shape], bytes: data.slice(), output: made(output) };
-    this.#push(event);
+    this.push(event);
     if (again !== undefined) this.host?.push({ kind: "data", event, read: again });
     return output;
   }
 
   assign(target: Tensor, source: Tensor): void {
-    this.#aliases.requireNoGradientView(target);
+    this.aliases.requireNoGradientView(target);
     this.#touchTarget(target);
-    if (this.#recording === null) {
+    if (this.recording === null) {
       const step = nextAssignment(this.at, target, source);
       if (step !== null) {
         this.at = step;
         this.#wrote(target);
         return;
       }
-      this.#leave("an in-place operation");
+      this.leave("an in-place operation");
     }
-    const seen = [this.#operand("assign", target), this.#operand("assign", source)] as const;
+    const seen = [this.operand("assign", target), this.operand("assign", source)] as const;
     this.#wrote(target);
-    this.#push({ kind: "assign", target: seen[0], source: seen[1], origin: originOf("assign") });
+    this.push({ kind: "assign", target: seen[0], source: seen[1], origin: originOf("assign") });
   }
 
   rewrite(target: Tensor, value: Tensor, nodes: readonly TapeNode[], run: () => void): void {
     this.#touchTarget(target);
     if (target.viewOf !== null) this.#touchTarget(target.viewOf.base);
-    this.#aliases.requireNoView(target);
-    if (this.#recording !== null) {
+    this.aliases.requireNoView(target);
+    if (this.recording !== null) {
       run();
       return;
     }
@@ -349,33 +293,33 @@ export class Run implements Tracer {
       follow(step.event, (written) => this.#wrote(written));
       return;
     }
-    this.#leave("an in-place operation");
-    const seen = [this.#operand("assign", target), this.#operand("assign", value)] as const;
-    const recording = (this.#recording = new RegionRecording());
+    this.leave("an in-place operation");
+    const seen = [this.operand("assign", target), this.operand("assign", value)] as const;
+    const recording = (this.recording = new RegionRecording());
     try {
       run();
     } finally {
-      this.#recording = null;
+      this.recording = null;
     }
     const after = [...new Set([target.viewOf?.base ?? target, target])].map((t) => ({
       tensor: t,
       node: t.node,
       outputIndex: t.outputIndex,
     }));
-    this.#push({ kind: "rewrite", target: seen[0], value: seen[1], inner: recording.events, nodes, after });
+    this.push({ kind: "rewrite", target: seen[0], value: seen[1], inner: recording.events, nodes, after });
     // What they save has another version before the write.
     for (const m of pathTo(this.at).flatMap(madeOf)) if (m.node !== null && nodes.includes(m.node)) m.isVersioned = true;
   }
 
   #touchTarget(target: Tensor): void {
-    if (this.#aliases.requireOwnStorage(target) || target.storage.trace === null) this.outside.touch(target);
+    if (this.aliases.requireOwnStorage(target) || target.storage.trace === null) this.outside.touch(target);
   }
 
   read(operation: string, tensor: Tensor): never {
     throw new TraceError({
       operation,
       argument: tensor.describe(),
-      expected: `read outside ${this.#recorded.name}, which is being compiled: its data do not exist yet`,
+      expected: `read outside ${this.recorded.name}, which is being compiled: its data do not exist yet`,
       received: `a read ${callSite() ?? "inside it"}`,
       hint: "Return the tensor and read it from the result, or keep the decision on the device (where).",
     });
@@ -386,22 +330,22 @@ export class Run implements Tracer {
   }
 
   custom(node: TapeNode, inputs: readonly Tensor[]): TapeNode {
-    if (this.#recording === null) {
+    if (this.recording === null) {
       const step = nextCustom(this.at, node, inputs);
       if (step !== null) {
         this.at = step;
         step.event.node.adopt(node);
         return step.event.node;
       }
-      this.#leave(node.name);
+      this.leave(node.name);
     }
-    this.#push({ kind: "custom", node, inputs: inputs.map((t) => this.#operand(node.name, t)) });
+    this.push({ kind: "custom", node, inputs: inputs.map((t) => this.operand(node.name, t)) });
     return node;
   }
 
   visit(node: TapeNode, frees: boolean): void {
-    if (this.#recording === null || (!node.isTraced && this.#placeholders.boundary(node) < 0)) return;
-    this.#recording.visit(node, frees);
+    if (this.recording === null || (!node.isTraced && this.placeholders.boundary(node) < 0)) return;
+    this.recording.visit(node, frees);
   }
 
   flowOut(ends: readonly FlowEnd[], flow: Flow, keep: (t: Tensor, grad: Tensor) => void): void {
@@ -431,12 +375,12 @@ export class Run implements Tracer {
   }
 
   readGradient(t: Tensor): void {
-    this.#aliases.requireOwnGradient(t);
-    if (this.#recording === null) this.flows.read(t);
+    this.aliases.requireOwnGradient(t);
+    if (this.recording === null) this.flows.read(t);
   }
 
   runsCode(): void {
-    if (this.#recording !== null) this.#recording.hasCode = true;
+    if (this.recording !== null) this.recording.hasCode = true;
   }
 
   region<T extends readonly (Tensor | null)[] | void>(
@@ -445,7 +389,7 @@ export class Run implements Tracer {
     guards: readonly unknown[],
     run: () => T,
   ): T {
-    if (this.#recording !== null) return run();
+    if (this.recording !== null) return run();
     const step = nextRegion(this.at, owner, tensors, guards, isApplicable);
     if (step !== null) {
       const e = step.event;
@@ -457,9 +401,9 @@ export class Run implements Tracer {
       this.#skip(e);
       return e.results as T;
     }
-    this.#leave("backward() or an optimizer's step");
-    const seen = tensors.map((t) => (t === null ? null : this.#operand("backward", t)));
-    const recording = (this.#recording = new RegionRecording());
+    this.leave("backward() or an optimizer's step");
+    const seen = tensors.map((t) => (t === null ? null : this.operand("backward", t)));
+    const recording = (this.recording = new RegionRecording());
     const flowed = this.flows.continuations.length;
     let results: T;
     let isComplete = false;
@@ -467,21 +411,21 @@ export class Run implements Tracer {
       results = run();
       isComplete = true;
     } finally {
-      this.#recording = null;
+      this.recording = null;
       if (recording.hasCode || !isComplete) {
-        this.#push({ kind: "retraced", owner, tensors: seen, guards: [...guards] });
-        for (const event of recording.events) this.#push(event);
+        this.push({ kind: "retraced", owner, tensors: seen, guards: [...guards] });
+        for (const event of recording.events) this.push(event);
       }
     }
     if (!recording.hasCode) {
       const own = (results as readonly (Tensor | null)[] | undefined) ?? null;
-      this.#push(recording.finish(owner, seen, guards, this.flows.continuations.slice(flowed), own));
+      this.push(recording.finish(owner, seen, guards, this.flows.continuations.slice(flowed), own));
     }
     return results;
   }
 
   touchGradient(leaf: Tensor): void {
-    if (this.#recording === null && !this.#isRetracing && !this.outside.touched.has(leaf)) this.outside.replace(leaf);
+    if (this.recording === null && !this.#isRetracing && !this.outside.touched.has(leaf)) this.outside.replace(leaf);
     this.#noteGradient(leaf);
   }
 
@@ -490,8 +434,8 @@ export class Run implements Tracer {
   }
 
   #noteGradient(leaf: Tensor): void {
-    this.#recording?.noteGradient(leaf);
-    if (leaf.storage.trace === null || this.#placeholders.indices.has(leaf.storage)) this.outside.touch(leaf);
+    this.recording?.noteGradient(leaf);
+    if (leaf.storage.trace === null || this.placeholders.indices.has(leaf.storage)) this.outside.touch(leaf);
   }
 
   #wrote(target: Target): void {
@@ -516,47 +460,6 @@ export class Run implements Tracer {
     }
     this.flows.add(region.continuations);
     finish(region.pass);
-  }
-
-  #note(e: Event, value: Number | Uint8Array): void {
-    (this.#values ??= new Map<Event, Number | Uint8Array>()).set(e, value);
-  }
-
-  #leave(what: string): void {
-    if (this.reason !== null) return;
-    this.reason = `${what} ${callSite() ?? ""}`.trim();
-    this.notice = new Notice(this.name);
-  }
-
-  #push(event: Event): void {
-    if (event.kind === "operation") this.notice?.count();
-    if (this.#recording !== null) {
-      this.#recording.events.push(event);
-      return;
-    }
-    this.at = this.at.add(event);
-  }
-
-  #allocate(device: Device, { dtype, shape }: TensorSpec): Tensor {
-    const storage = new Storage(device, sizeOf(shape) * DTYPES[dtype].sizeInBytes);
-    storage.trace = this.#recorded;
-    return new Tensor(storage, internDesc(device, dtype, shape));
-  }
-
-  #operand(operation: string, t: Tensor): Operand {
-    this.#requireDevice(operation, t.device);
-    const seen = operand(t, !this.isTraced(t));
-    if (seen.isOuter) {
-      this.#aliases.requireUnreached(t);
-      this.#recorded.outer.add(t.storage);
-    }
-    return seen;
-  }
-
-  #requireDevice(operation: string, device: Device): void {
-    this.#device ??= device;
-    if (device !== this.#device)
-      throw new DeviceError(operation, "tensor", `on ${this.#device}, like the other tensors of ${this.#recorded.name}`, String(device));
   }
 }
 

@@ -1,7 +1,7 @@
 /** The only fork: run or trace, then record on the tape. */
 import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
 import { overwrite } from "../autograd/over.ts";
-import { record, recordView } from "../autograd/tape.ts";
+import { record, recordView } from "../autograd/record.ts";
 import { View } from "../autograd/view.ts";
 import { isFloat } from "../core/dtype.ts";
 import { DeviceError } from "../core/errors.ts";

@@ -1,5 +1,5 @@
 /** Formulas over elements: operations whose lowering is an expression of real numbers, and the arithmetic to write it in. @package */
-import { refuseGradient } from "../../autograd/tape.ts";
+import { refuseGradient } from "../../autograd/record.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { call } from "../../dispatch/dispatch.ts";
 import { resultType, type DType } from "../../core/dtype.ts";
