@@ -58,6 +58,7 @@ import * as $poolAdaptivePool from "../pool/adaptive-pool.ts";
 import * as $poolPool from "../pool/pool.ts";
 import * as $poolUnpool from "../pool/unpool.ts";
 import * as $quantizedQuantize from "../quantized/quantize.ts";
+import * as $quantizedQuantizedConv from "../quantized/quantized-conv.ts";
 import * as $quantizedQuantized from "../quantized/quantized.ts";
 import * as $randomDistributions from "../random/distributions.ts";
 import * as $randomDropout from "../random/dropout.ts";
@@ -1065,11 +1066,24 @@ export const dequantize = function ($0: never, $1: never, $2: never, $3: never =
 export const fakeQuantizePerTensorAffine = function ($0: never, $1: never, $2: never, $3: never, $4: never) { if (!(isTensor($0) && (isTensor($1) || kinds.numberOrTensor.is($1)) && (isTensor($2) || kinds.numberOrTensor.is($2)) && kinds.number.is($3) && kinds.number.is($4) && (arguments.length <= 5 || isAll(arguments, 5)))) [$0, $1, $2, $3, $4] = mended("fakeQuantizePerTensorAffine", "x scale:numberOrTensor zeroPoint:numberOrTensor min:number max:number", arguments); try { return $quantizedQuantize.fakeQuantizePerTensorAffine($0, $1, $2, $3, $4); } catch (error) { throw under("fakeQuantizePerTensorAffine", error); } } as unknown as typeof $quantizedQuantize.fakeQuantizePerTensorAffine;
 /** fakeQuantizePerTensorAffine() with a scale and a zero point for each index of an axis. Reference: torch.fake_quantize_per_channel_affine. */
 export const fakeQuantizePerChannelAffine = function ($0: never, $1: never, $2: never, $3: never, $4: never, $5: never) { if (!(isTensor($0) && isTensor($1) && isTensor($2) && kinds.number.is($3) && kinds.number.is($4) && kinds.number.is($5) && (arguments.length <= 6 || isAll(arguments, 6)))) [$0, $1, $2, $3, $4, $5] = mended("fakeQuantizePerChannelAffine", "x scale zeroPoint axis:number min:number max:number", arguments); try { return $quantizedQuantize.fakeQuantizePerChannelAffine($0, $1, $2, $3, $4, $5); } catch (error) { throw under("fakeQuantizePerChannelAffine", error); } } as unknown as typeof $quantizedQuantize.fakeQuantizePerChannelAffine;
+export type { IntegerConvOptions } from "../quantized/quantized-conv.ts";
+/**
+ * The convolution of x - aZeroPoint with weight - bZeroPoint, summed exactly modulo 2^32. x: [N, Ci, W] or [N, Ci, H, W], weight:
+ * [Co, Ci / groups, kernel...], int8 or uint8; bZeroPoint: one, or one for each channel of the result. Result: int32. Has no gradient.
+ * DirectML: CONVOLUTION_INTEGER. Reference: ONNX ConvInteger.
+ */
+export const convInteger = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.stride_79d8ae.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("convInteger", "x weight options:stride_79d8ae?", arguments); try { return $quantizedQuantizedConv.convInteger($0, $1, $2); } catch (error) { throw under("convInteger", error); } } as unknown as typeof $quantizedQuantizedConv.convInteger;
+/**
+ * The convolution of what x and weight stand for, quantized again. x.values: [N, Ci, W] or [N, Ci, H, W], weight.values:
+ * [Co, Ci / groups, kernel...], int8 or uint8; weight's scale and zero point: one, or one for each channel of the result. bias: [Co] int32,
+ * in units of x.scale * weight.scale. Has no gradient.
+ * DirectML: QUANTIZED_LINEAR_CONVOLUTION. Reference: ONNX QLinearConv.
+ */
+export const qlinearConv = function ($0: never, $1: never, $2: never, $3: never, $4: never = undefined as never) { if (!(kinds.Quantized.is($0) && kinds.Quantized.is($1) && (isTensor($2) || kinds.tensorOrNull.is($2)) && kinds.QuantizedResult.is($3) && ($4 === undefined || kinds.IntegerConvOptions.is($4)) && (arguments.length <= 5 || isAll(arguments, 5)))) [$0, $1, $2, $3, $4] = mended("qlinearConv", "x:Quantized weight:Quantized bias:tensorOrNull result:QuantizedResult options:IntegerConvOptions?", arguments); try { return $quantizedQuantizedConv.qlinearConv($0, $1, $2, $3, $4); } catch (error) { throw under("qlinearConv", error); } } as unknown as typeof $quantizedQuantizedConv.qlinearConv;
 export type { Levels } from "../quantized/quantized.ts";
 export type { Quantized } from "../quantized/quantized.ts";
 export type { QuantizedResult } from "../quantized/quantized.ts";
 export type { ZeroPoints } from "../quantized/quantized.ts";
-export type { IntegerConvOptions } from "../quantized/quantized.ts";
 export type { QuantizedPoolOptions } from "../quantized/quantized.ts";
 export type { QuantizationParameters } from "../quantized/quantized.ts";
 /**
@@ -1084,19 +1098,6 @@ export const intMm = function ($0: never, $1: never, $2: never = undefined as ne
  * DirectML: QUANTIZED_LINEAR_MATRIX_MULTIPLY. Reference: ONNX QLinearMatMul.
  */
 export const qlinearMatmul = function ($0: never, $1: never, $2: never) { if (!(kinds.Quantized.is($0) && kinds.Quantized.is($1) && kinds.QuantizedResult.is($2) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("qlinearMatmul", "a:Quantized b:Quantized result:QuantizedResult", arguments); try { return $quantizedQuantized.qlinearMatmul($0, $1, $2); } catch (error) { throw under("qlinearMatmul", error); } } as unknown as typeof $quantizedQuantized.qlinearMatmul;
-/**
- * The convolution of x - aZeroPoint with weight - bZeroPoint, summed exactly modulo 2^32. x: [N, Ci, W] or [N, Ci, H, W], weight:
- * [Co, Ci / groups, kernel...], int8 or uint8; bZeroPoint: one, or one for each channel of the result. Result: int32. Has no gradient.
- * DirectML: CONVOLUTION_INTEGER. Reference: ONNX ConvInteger.
- */
-export const convInteger = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.stride_79d8ae.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("convInteger", "x weight options:stride_79d8ae?", arguments); try { return $quantizedQuantized.convInteger($0, $1, $2); } catch (error) { throw under("convInteger", error); } } as unknown as typeof $quantizedQuantized.convInteger;
-/**
- * The convolution of what x and weight stand for, quantized again. x.values: [N, Ci, W] or [N, Ci, H, W], weight.values:
- * [Co, Ci / groups, kernel...], int8 or uint8; weight's scale and zero point: one, or one for each channel of the result. bias: [Co] int32,
- * in units of x.scale * weight.scale. Has no gradient.
- * DirectML: QUANTIZED_LINEAR_CONVOLUTION. Reference: ONNX QLinearConv.
- */
-export const qlinearConv = function ($0: never, $1: never, $2: never, $3: never, $4: never = undefined as never) { if (!(kinds.Quantized.is($0) && kinds.Quantized.is($1) && (isTensor($2) || kinds.tensorOrNull.is($2)) && kinds.QuantizedResult.is($3) && ($4 === undefined || kinds.IntegerConvOptions.is($4)) && (arguments.length <= 5 || isAll(arguments, 5)))) [$0, $1, $2, $3, $4] = mended("qlinearConv", "x:Quantized weight:Quantized bias:tensorOrNull result:QuantizedResult options:IntegerConvOptions?", arguments); try { return $quantizedQuantized.qlinearConv($0, $1, $2, $3, $4); } catch (error) { throw under("qlinearConv", error); } } as unknown as typeof $quantizedQuantized.qlinearConv;
 /**
  * The sum of what a and b stand for, quantized again; shapes broadcast. int8 or uint8; scales and zero points: one each. Has no gradient.
  * DirectML: ELEMENT_WISE_QUANTIZED_LINEAR_ADD. Reference: onnxruntime's QLinearAdd.
