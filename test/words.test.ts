@@ -38,9 +38,10 @@ it("tells identifiers from comments and texts, also after quotes in comments and
 });
 
 it("looks only where a word is gone already", () => {
-  expect(found("const place = 1;", "native/software/d3d12/device.cpp")).toEqual([]);
-  expect(found("const place = 1;", "src/compiler.ts")).toEqual([]);
-  expect(found("const place = 1;")).toEqual(["1 identifier: place"]);
+  const rows = [{ stem: "place", pattern: /\bplace\b/, term: "index", paths: ["src/compile", "native/addon/js.h"] }];
+  const count = (path: string): number => hitsOf(path, "const place = 1;", rows).length;
+  expect(["src/compiler.ts", "native/software/d3d12/device.cpp", "native/addon/js.cpp"].map(count)).toEqual([0, 0, 0]);
+  expect(["src/compile/log.ts", "native/addon/js.h"].map(count)).toEqual([1, 1]);
 });
 
 it("names terms of the glossary, for patterns that their stems find, in paths that exist", () => {

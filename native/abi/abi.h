@@ -1,4 +1,4 @@
-// The one place that includes the DirectML, D3D12 and DXCore headers, for WSL, Linux and Windows.
+// The only header that includes the DirectML, D3D12 and DXCore headers, for WSL, Linux and Windows.
 #pragma once
 
 #ifdef _WIN32

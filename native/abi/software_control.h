@@ -24,9 +24,9 @@ constexpr GUID kIidCause = {0x8f6d1c52, 0x3a57, 0x4c0e, {0x9b, 0x1d, 0x6e, 0x2a,
 // {8f6d1c52-3a57-4c0e-9b1d-6e2a4d7c9f12}: why the device refused a pipeline last.
 constexpr GUID kIidRefusal = {0x8f6d1c52, 0x3a57, 0x4c0e, {0x9b, 0x1d, 0x6e, 0x2a, 0x4d, 0x7c, 0x9f, 0x12}};
 
-// {8f6d1c52-3a57-4c0e-9b1d-6e2a4d7c9f13}: of a compiled operator of the adapter, the kernels that it runs: a text with a line for each in
-// their order, "NANOSECONDS NODE,NODE,... NAME"; nodes by their places in the graph's description. Setting it to a UINT that is not 0
-// begins to take their times (the least of the runs since then), to 0 ends it.
+// {8f6d1c52-3a57-4c0e-9b1d-6e2a4d7c9f13}: of a compiled operator of the adapter, the kernels that it runs: a text with a line for each, in
+// their order, "NANOSECONDS NODE,NODE,... NAME"; nodes by their indices in the graph's description. Setting it to a UINT that is not 0
+// begins to take their times (the minimum of the runs since then), to 0 ends it.
 constexpr GUID kIidKernels = {0x8f6d1c52, 0x3a57, 0x4c0e, {0x9b, 0x1d, 0x6e, 0x2a, 0x4d, 0x7c, 0x9f, 0x13}};
 
 // {8f6d1c52-3a57-4c0e-9b1d-6e2a4d7c9f15}: set on a command queue of the adapter, with any data, it abandons the queue's work: what runs is

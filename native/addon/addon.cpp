@@ -170,7 +170,7 @@ struct NewArrayBuffer {
   void* data;
 };
 
-// Fresh memory for bytes that are read, in large pages where the system has some: to touch it first costs more than to copy. Made
+// New memory for bytes that are read, in large pages where the system has some: to touch it first costs more than to copy. Made
 // by JavaScript's own constructor, since N-API's function ends the process when the host has no memory.
 NewArrayBuffer NewBytes(Environment& environment, napi_env env, uint64_t size) {
   NewArrayBuffer bytes = {};
@@ -180,9 +180,9 @@ NewArrayBuffer NewBytes(Environment& environment, napi_env env, uint64_t size) {
     napi_get_and_clear_last_exception(env, &error);
     throw dml::Failure(dml::FailureKind::OutOfMemory, "the process has no memory for " + std::to_string(size) + " bytes to read into");
   }
-  size_t given = 0;
-  js::Check(env, napi_get_arraybuffer_info(env, bytes.value, &bytes.data, &given));
-  if (given != size) throw dml::Failure(dml::FailureKind::Internal, "ArrayBuffer was replaced: it makes buffers of another size");
+  size_t actual_size = 0;
+  js::Check(env, napi_get_arraybuffer_info(env, bytes.value, &bytes.data, &actual_size));
+  if (actual_size != size) throw dml::Failure(dml::FailureKind::Internal, "ArrayBuffer was replaced: it makes buffers of another size");
 #ifdef __linux__
   constexpr uintptr_t kPage = 2u << 20;
   const auto begin = reinterpret_cast<uintptr_t>(bytes.data);

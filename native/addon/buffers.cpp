@@ -8,7 +8,7 @@ namespace dxtensor::addon {
 
 namespace {
 
-// V8 is told of at least this much at once.
+// Changes of at least this many bytes are reported to V8.
 constexpr int64_t kReport = 4 << 20;
 constexpr size_t kScope = 1024;
 
@@ -19,8 +19,8 @@ void Buffers::ThrowUnknown(Handle handle) {
 }
 
 Handle Buffers::Create(OpenDevice& device, uint64_t size, napi_value owner, dml::HeapPool::Use use) {
-  // Limits and places first, so that nothing has to be taken back.
-  if (live_ >= kMost) throw dml::Failure(dml::FailureKind::OutOfMemory, "out of memory: 16 million buffers are live");
+  // Limits and slots first, so that nothing has to be undone.
+  if (live_ >= kMaxBuffers) throw dml::Failure(dml::FailureKind::OutOfMemory, "out of memory: 16 million buffers are live");
   if (2 * (live_ + 1) > ring_.size()) Grow();
   dml::HeapPool& pool = device.device->pool();
   uint32_t block = pool.Allocate(size, use);
@@ -31,7 +31,7 @@ Handle Buffers::Create(OpenDevice& device, uint64_t size, napi_value owner, dml:
     if (status == napi_object_expected || status == napi_invalid_arg) Invalid("the owner of a buffer must be an object");
     js::ThrowStatus(env_, status);
   }
-  Buffer& buffer = FreePlace();
+  Buffer& buffer = FreeSlot();
   buffer.device = &device;
   buffer.block = block;
   buffer.address = pool.AddressOf(block);
@@ -55,8 +55,8 @@ void Buffers::Report(int64_t bytes) {
   unreported_ = 0;
 }
 
-// With its handle; there is a place.
-Buffer& Buffers::FreePlace() {
+// With its handle. A slot is free.
+Buffer& Buffers::FreeSlot() {
   ++live_;
   do ++last_;
   while (ring_[last_ & mask_].device);

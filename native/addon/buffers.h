@@ -1,4 +1,4 @@
-// The buffers that JavaScript owns: handles, weak references to their owners, and what they weigh.
+// The buffers that JavaScript owns: handles, weak references to their owners, and their sizes.
 //
 // The environment's thread.
 #pragma once
@@ -57,10 +57,10 @@ class Buffers {
   void SetPressure(double* numbers) { pressure_ = numbers; }
 
  private:
-  static constexpr uint64_t kFirst = 256, kMost = 1u << 24;
+  static constexpr uint64_t kFirst = 256, kMaxBuffers = 1u << 24;
   [[noreturn]] static void ThrowUnknown(Handle handle);
   void Remove(Buffer& buffer);
-  Buffer& FreePlace();
+  Buffer& FreeSlot();
   void Grow();
   void Report(int64_t bytes);
 

@@ -1,4 +1,4 @@
-// JavaScript descriptions (src/native/binding.ts) to those of schema and dml. Throws dml::Failure of kind Invalid with the place
+// JavaScript descriptions (src/native/binding.ts) to those of schema and dml. Throws dml::Failure of kind Invalid with the path
 // of what does not fit. The environment's thread.
 #pragma once
 

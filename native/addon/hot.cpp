@@ -9,7 +9,7 @@ namespace dxtensor::addon {
 
 namespace {
 
-constexpr size_t kMostArguments = 18;
+constexpr size_t kMaxArguments = 18;
 
 uint32_t Number(napi_env env, napi_value value, const char* what) {
   uint32_t number;
@@ -165,12 +165,12 @@ napi_value RunSimple(napi_env env, Environment& environment, const OpenProgram& 
 }  // namespace
 
 napi_value RunProgram(napi_env env, napi_callback_info info) {
-  size_t count = kMostArguments;
-  napi_value arguments[kMostArguments];
+  size_t count = kMaxArguments;
+  napi_value arguments[kMaxArguments];
   void* data;
   napi_get_cb_info(env, info, &count, arguments, nullptr, &data);
   return Guarded(env, [&]() -> napi_value {
-    if (count < 2 || count > kMostArguments) Invalid("run: expected a program, an owner and at most 16 handles; use execute for more");
+    if (count < 2 || count > kMaxArguments) Invalid("run: expected a program, an owner and at most 16 handles; use execute for more");
     auto& environment = *static_cast<Environment*>(data);
     const OpenProgram& open = environment.GetProgram(HandleOf(env, arguments[0], "run: program"));
     if (open.program->slot_count <= dml::Task::kSlots) return RunSimple(env, environment, open, arguments[1], arguments + 2, count - 2);
@@ -245,11 +245,11 @@ napi_value RecordProgram(napi_env env, napi_callback_info info) {
     Numbers slots = Floats(env, arguments[1], "record: slots");
     uint32_t lists = Number(env, arguments[2], "record: lists");
     if (lists < 1 || lists > 16) Invalid("record: expected 1 to 16 lists, received " + std::to_string(lists));
-    size_t given = open.program->input_sizes.size() + open.program->output_sizes.size() + 1;
-    if (slots.length < 2 * given) Invalid("record: program '" + open.program->name + "' has " + std::to_string(given) + " slots");
+    size_t slot_count = open.program->input_sizes.size() + open.program->output_sizes.size() + 1;
+    if (slots.length < 2 * slot_count) Invalid("record: program '" + open.program->name + "' has " + std::to_string(slot_count) + " slots");
     Call call(environment, open);
-    for (size_t i = 0; i < given; ++i) {
-      bool is_scratch = i + 1 == given;
+    for (size_t i = 0; i < slot_count; ++i) {
+      bool is_scratch = i + 1 == slot_count;
       auto handle = HandleOf(slots.data[2 * i]);
       if (is_scratch && !handle && !open.program->scratch) continue;
       call.Give(i, handle, BytesOf(slots.data[2 * i + 1]));

@@ -182,7 +182,7 @@ Value NewFloats(napi_env env, size_t length, double** numbers) {
 }
 
 Arguments::Arguments(napi_env env, napi_callback_info info) : env_(env) {
-  size_t count = kMost;
+  size_t count = kMaxArguments;
   Check(env, napi_get_cb_info(env, info, &count, values_, nullptr, &data_));
 }
 

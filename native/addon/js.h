@@ -1,5 +1,5 @@
 // JavaScript values over N-API, with every call checked. A thread that is being ended (worker.terminate()) refuses each call that
-// could run JavaScript, at any place: that must unwind to Guarded and never end the process, as helpers that abort on an
+// could run JavaScript, anywhere: that must unwind to Guarded and never end the process, as helpers that abort on an
 // unexpected status would. Plain handles, valid until the callback returns; the environment's thread.
 #pragma once
 
@@ -104,9 +104,9 @@ class Arguments {
   void* data() const { return data_; }
 
  private:
-  static constexpr size_t kMost = 6;
+  static constexpr size_t kMaxArguments = 6;
   napi_env env_;
-  napi_value values_[kMost];
+  napi_value values_[kMaxArguments];
   void* data_ = nullptr;
 };
 

@@ -16,26 +16,26 @@ namespace dxtensor::addon {
 namespace {
 
 // More than the longest routine has with the lengths of its texts.
-constexpr size_t kMost = 20;
+constexpr size_t kMaxArguments = 20;
 
-// The arguments of one call, by place. Nothing of JavaScript runs once they are read.
+// The arguments of one call, by position. Nothing of JavaScript runs once they are read.
 struct Call {
-  std::array<int32_t, kMost> numbers{};
-  std::array<char, kMost> letters{};
-  std::array<js::Bytes, kMost> arrays{};
+  std::array<int32_t, kMaxArguments> numbers{};
+  std::array<char, kMaxArguments> letters{};
+  std::array<js::Bytes, kMaxArguments> arrays{};
 
   int64_t I(size_t at) const { return numbers[at]; }
   bool Is(size_t at, const char* allowed) const { return letters[at] && std::strchr(allowed, letters[at]); }
-  bool Doubles(size_t at, int64_t least) const { return static_cast<int64_t>(arrays[at].size / sizeof(double)) >= least; }
-  bool Integers(size_t at, int64_t least) const { return static_cast<int64_t>(arrays[at].size / sizeof(int32_t)) >= least; }
+  bool Doubles(size_t at, int64_t min) const { return static_cast<int64_t>(arrays[at].size / sizeof(double)) >= min; }
+  bool Integers(size_t at, int64_t min) const { return static_cast<int64_t>(arrays[at].size / sizeof(int32_t)) >= min; }
   // A matrix in the array, whose leading dimension is the next argument.
   bool Matrix(size_t at, int64_t rows, int64_t columns) const {
     int64_t leading = I(at + 1);
     return rows >= 0 && columns >= 0 && leading >= std::max<int64_t>(1, rows) && Doubles(at, leading * columns);
   }
   // Working space in the array, whose length is the next argument; -1 asks for the length.
-  bool Work(size_t at, int64_t least) const {
-    return I(at + 1) == -1 ? Doubles(at, 1) : I(at + 1) >= std::max<int64_t>(1, least) && Doubles(at, I(at + 1));
+  bool Work(size_t at, int64_t min) const {
+    return I(at + 1) == -1 ? Doubles(at, 1) : I(at + 1) >= std::max<int64_t>(1, min) && Doubles(at, I(at + 1));
   }
   // Rows from 1 to n; with blocks also pairs of equal negative ones.
   bool Pivots(size_t at, int64_t n, bool blocks) const {
@@ -51,12 +51,12 @@ struct Call {
 };
 
 bool FitsSvd(const Call& c) {
-  int64_t m = c.I(1), n = c.I(2), least = std::min(m, n), most = std::max(m, n);
+  int64_t m = c.I(1), n = c.I(2), min = std::min(m, n), max = std::max(m, n);
   bool all = c.Is(0, "A"), none = c.Is(0, "N");
   if (!c.Is(0, "ASN") || !c.Matrix(3, m, n)) return false;
-  bool left = none ? c.I(7) >= 1 : c.Matrix(6, m, all ? m : least);
-  bool right = none ? c.I(9) >= 1 : c.Matrix(8, all ? n : least, n);
-  return left && right && c.Doubles(5, least) && c.Work(10, 4 * least * least + 10 * least + most) && c.Integers(12, 8 * least);
+  bool left = none ? c.I(7) >= 1 : c.Matrix(6, m, all ? m : min);
+  bool right = none ? c.I(9) >= 1 : c.Matrix(8, all ? n : min, n);
+  return left && right && c.Doubles(5, min) && c.Work(10, 4 * min * min + 10 * min + max) && c.Integers(12, 8 * min);
 }
 
 struct Routine {
@@ -66,7 +66,7 @@ struct Routine {
   bool (*fits)(const Call&);
 };
 
-// As in LAPACK's documentation, place by place.
+// In the order of LAPACK's documentation.
 constexpr Routine kRoutines[] = {
     {"dpotrf", "cidin", [](const Call& c) { return c.Is(0, "L") && c.Matrix(2, c.I(1), c.I(1)); }},
     {"dgetrf", "iidinn", [](const Call& c) { return c.Matrix(2, c.I(0), c.I(1)) && c.Integers(4, std::min(c.I(0), c.I(1))); }},
@@ -94,8 +94,8 @@ constexpr Routine kRoutines[] = {
     {"dsyevd", "ccididdinin",
      [](const Call& c) {
        int64_t n = c.I(2);
-       bool places = c.I(9) == -1 ? c.Integers(8, 1) : c.I(9) >= 3 + 5 * n && c.Integers(8, c.I(9));
-       return c.Is(0, "V") && c.Is(1, "L") && c.Matrix(3, n, n) && c.Doubles(5, n) && c.Work(6, 1 + 6 * n + 2 * n * n) && places;
+       bool integers = c.I(9) == -1 ? c.Integers(8, 1) : c.I(9) >= 3 + 5 * n && c.Integers(8, c.I(9));
+       return c.Is(0, "V") && c.Is(1, "L") && c.Matrix(3, n, n) && c.Doubles(5, n) && c.Work(6, 1 + 6 * n + 2 * n * n) && integers;
      }},
     {"dgeev", "ccididddididin",
      [](const Call& c) {
@@ -182,7 +182,7 @@ void CallLapack(const std::string& path, const std::string& name, const js::Valu
   std::vector<js::Value> values;
   for (size_t i = 0; i < count; i++) values.push_back(arguments.At(static_cast<uint32_t>(i)));
   Call call;
-  std::array<void*, kMost> addresses{};
+  std::array<void*, kMaxArguments> addresses{};
   size_t texts = 0;
   for (size_t i = 0; i < count; i++) {
     const js::Value& value = values[i];
@@ -212,7 +212,7 @@ void CallLapack(const std::string& path, const std::string& name, const js::Valu
   if (!has_info || !routine->fits(call)) Invalid("lapackCall: options or sizes that " + name + " does not take");
   // The hidden lengths, which compilers of Fortran pass by value.
   for (size_t i = 0; i < texts; i++) addresses[count + i] = reinterpret_cast<void*>(size_t{1});
-  static constexpr auto callers = Callers(std::make_index_sequence<kMost + 1>());
+  static constexpr auto callers = Callers(std::make_index_sequence<kMaxArguments + 1>());
   callers[count + texts](address, addresses.data());
 }
 

@@ -68,17 +68,16 @@ std::vector<Need> OutputNeeds(const Desc& desc, size_t) {
 
 // What the shader's own bounds and the driver's ask for.
 std::string ShaderFault(const ShaderDesc& shader, const StepDesc& step) {
-  if (step.inputs.size() + step.outputs.size() > kMostShaderBuffers)
-    return "a shader is bound to more than " + std::to_string(kMostShaderBuffers) + " buffers";
-  if (shader.constants.size() > kMostShaderConstants)
-    return "a shader has more than " + std::to_string(kMostShaderConstants) + " constants";
+  if (step.inputs.size() + step.outputs.size() > kMaxShaderBuffers)
+    return "a shader is bound to more than " + std::to_string(kMaxShaderBuffers) + " buffers";
+  if (shader.constants.size() > kMaxShaderConstants) return "a shader has more than " + std::to_string(kMaxShaderConstants) + " constants";
   for (uint32_t groups : shader.groups)
-    if (groups < 1 || groups > kMostShaderGroups)
+    if (groups < 1 || groups > kMaxShaderGroups)
       return "a shader runs in " + std::to_string(groups) + " groups along an axis, 1 to 65535 are possible";
   for (const auto* ranges : {&step.inputs, &step.outputs})
     for (const SlotRange& range : *ranges)
-      if (range.size > kMostShaderBytes)
-        return "a shader is bound to " + std::to_string(range.size) + " bytes, " + std::to_string(kMostShaderBytes) + " are possible";
+      if (range.size > kMaxShaderBytes)
+        return "a shader is bound to " + std::to_string(range.size) + " bytes, " + std::to_string(kMaxShaderBytes) + " are possible";
   return "";
 }
 template <typename Desc>

@@ -94,18 +94,18 @@ void BoundSet::BindDispatch(const HeapPool& pool, size_t index) {
 void BoundSet::BindViews(const HeapPool& pool, const DispatchStep& step, const DescriptorHeaps::Region& region) const {
   const UINT increment = context_.d3d->GetDescriptorHandleIncrementSize(D3D12_DESCRIPTOR_HEAP_TYPE_CBV_SRV_UAV);
   D3D12_CPU_DESCRIPTOR_HANDLE at = region.cpu;
-  for (const ShaderView& shown : program_.operators[step.op].views) {
-    const bool is_input = shown.buffer < step.inputs.size();
-    const SlotRange& range = is_input ? step.inputs[shown.buffer] : step.outputs[shown.buffer - step.inputs.size()];
+  for (const ShaderView& view_of : program_.operators[step.op].views) {
+    const bool is_input = view_of.buffer < step.inputs.size();
+    const SlotRange& range = is_input ? step.inputs[view_of.buffer] : step.outputs[view_of.buffer - step.inputs.size()];
     const Address address = slots_[static_cast<size_t>(range.slot)] + range.offset;
-    const bool raw = shown.form == ShaderView::kRaw, texels = shown.form == ShaderView::kTexels;
-    const uint64_t unit = raw ? 4 : texels ? 16 : shown.form;
+    const bool raw = view_of.form == ShaderView::kRaw, texels = view_of.form == ShaderView::kTexels;
+    const uint64_t unit = raw ? 4 : texels ? 16 : view_of.form;
     D3D12_UNORDERED_ACCESS_VIEW_DESC view{};
     view.Format = raw ? DXGI_FORMAT_R32_TYPELESS : texels ? DXGI_FORMAT_R32G32B32A32_UINT : DXGI_FORMAT_UNKNOWN;
     view.ViewDimension = D3D12_UAV_DIMENSION_BUFFER;
     view.Buffer.FirstElement = OffsetOf(address) / unit;
     view.Buffer.NumElements = static_cast<UINT>((range.size + unit - 1) / unit);
-    view.Buffer.StructureByteStride = raw || texels ? 0 : shown.form;
+    view.Buffer.StructureByteStride = raw || texels ? 0 : view_of.form;
     view.Buffer.Flags = raw ? D3D12_BUFFER_UAV_FLAG_RAW : D3D12_BUFFER_UAV_FLAG_NONE;
     context_.d3d->CreateUnorderedAccessView(pool.Resource(ChunkOf(address)), nullptr, &view, at);
     at.ptr += increment;
@@ -137,7 +137,7 @@ void BoundTables::Forget(uint32_t set) {
 }
 
 void BoundTables::Remember(uint32_t set) {
-  if (index_.empty()) index_.assign(kMostSets * 2, 0);
+  if (index_.empty()) index_.assign(kMaxSets * 2, 0);
   size_t mask = index_.size() - 1, at = hash_of_[set] & mask;
   while (index_[at]) at = (at + 1) & mask;
   index_[at] = set + 1;
@@ -160,10 +160,10 @@ BoundSet* BoundTables::Get(const Context& context, DescriptorHeaps& heaps, const
     }
   }
   uint32_t set;
-  size_t most = std::clamp<size_t>(kMostDescriptors / std::max(program.descriptors, 1u), 4, kMostSets);
+  size_t max_sets = std::clamp<size_t>(kMaxDescriptors / std::max(program.descriptors, 1u), 4, kMaxSets);
   // A few sets are made before the first is bound anew, so that a loop over a few buffers finds all of its own.
   bool free = !sets_.empty() && sets_[next_]->last_use <= completed;
-  if (sets_.size() < (free ? std::min(most, kFewSets) : most)) {
+  if (sets_.size() < (free ? std::min(max_sets, kFewSets) : max_sets)) {
     sets_.push_back(std::make_unique<BoundSet>(context, heaps, program));
     hash_of_.push_back(0);
     set = static_cast<uint32_t>(sets_.size() - 1);

@@ -57,7 +57,7 @@ class BoundTables {
   uint64_t OldestUse() const { return sets_[next_]->last_use; }
 
  private:
-  static constexpr size_t kMostDescriptors = 1024, kMostSets = 256, kFewSets = 16;
+  static constexpr size_t kMaxDescriptors = 1024, kMaxSets = 256, kFewSets = 16;
   static uint32_t Hash(const Address* slots, size_t count);
   void Forget(uint32_t set);
   void Remember(uint32_t set);

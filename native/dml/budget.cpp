@@ -10,7 +10,7 @@ namespace dxtensor::dml {
 
 namespace {
 
-constexpr uint64_t kMostHeadroom = 512ull << 20;
+constexpr uint64_t kMaxHeadroom = 512ull << 20;
 
 struct Budget {
   uint64_t bytes = 0;  // 0: unknown
@@ -48,7 +48,7 @@ Budget QueryBudget(const Adapter& adapter) {
   return budget;
 }
 
-uint64_t WithHeadroom(uint64_t bytes) { return bytes - std::min(bytes / 16, kMostHeadroom); }
+uint64_t WithHeadroom(uint64_t bytes) { return bytes - std::min(bytes / 16, kMaxHeadroom); }
 
 }  // namespace
 

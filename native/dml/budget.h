@@ -9,7 +9,7 @@
 namespace dxtensor::dml {
 
 // Bytes of an adapter that memory may be taken of when nobody sets a limit: the budget but for some headroom, since beyond it a
-// driver moves memory out, and the host of a processor ends processes. What the adapter has where it tells no budget.
+// driver moves memory out, and the host of a CPU adapter ends processes. What the adapter has where it reports no budget.
 uint64_t UsableMemory(const Adapter& adapter);
 // Bytes that may be taken now on top of what this process has; UINT64_MAX where the adapter does not say.
 uint64_t MemoryLeft(const Adapter& adapter);

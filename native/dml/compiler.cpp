@@ -26,10 +26,10 @@ void TakeProperties(CompiledOperator& compiled) {
 }
 
 std::string GraphName(const GraphDesc& desc) {
-  constexpr size_t kShown = 4;
+  constexpr size_t kListed = 4;
   std::string name = "graph of ";
-  for (size_t i = 0; i < desc.nodes.size() && i < kShown; ++i) name += (i ? ", " : "") + std::string(desc.nodes[i].schema->name);
-  if (desc.nodes.size() > kShown) name += " and " + std::to_string(desc.nodes.size() - kShown) + " more";
+  for (size_t i = 0; i < desc.nodes.size() && i < kListed; ++i) name += (i ? ", " : "") + std::string(desc.nodes[i].schema->name);
+  if (desc.nodes.size() > kListed) name += " and " + std::to_string(desc.nodes.size() - kListed) + " more";
   return name;
 }
 

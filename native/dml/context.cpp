@@ -11,7 +11,7 @@ namespace dxtensor::dml {
 
 namespace {
 
-constexpr DML_FEATURE_LEVEL kLeastLevel = DML_FEATURE_LEVEL_5_0;
+constexpr DML_FEATURE_LEVEL kMinLevel = DML_FEATURE_LEVEL_5_0;
 
 uint32_t HighestLevel(IDMLDevice* dml) {
   // An older library may refuse a question about levels that it does not know, so the list is shortened from its end.
@@ -23,7 +23,7 @@ uint32_t HighestLevel(IDMLDevice* dml) {
     if (SUCCEEDED(dml->CheckFeatureSupport(DML_FEATURE_FEATURE_LEVELS, sizeof query, &query, sizeof answer, &answer)))
       return static_cast<uint32_t>(answer.MaxSupportedFeatureLevel);
   }
-  return static_cast<uint32_t>(kLeastLevel);
+  return static_cast<uint32_t>(kMinLevel);
 }
 
 // Who shares a Direct3D device, and which of them noticed its removal first.
@@ -99,7 +99,7 @@ void Context::OpenDirect3D(const Runtime& runtime, const Adapter& adapter) {
 }
 
 void Context::OpenDirectML(const Runtime& runtime) {
-  HRESULT hr = runtime.create_dml_device(d3d.get(), DML_CREATE_DEVICE_FLAG_NONE, kLeastLevel, __uuidof(IDMLDevice1), dml.put_void());
+  HRESULT hr = runtime.create_dml_device(d3d.get(), DML_CREATE_DEVICE_FLAG_NONE, kMinLevel, __uuidof(IDMLDevice1), dml.put_void());
   if (FAILED(hr))
     throw Failure(hr, "DMLCreateDevice1", "",
                   "adapter '" + adapter_name +

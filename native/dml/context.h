@@ -27,7 +27,7 @@ struct Context {
   bool fuses_graphs = false;
   bool is_unified_memory = false;
   bool reads_texels = false;                                          // unordered access views of four words may be read
-  uint32_t wave_lanes = 0;                                            // least number of lanes of a wave; 0 without wave operations
+  uint32_t wave_lanes = 0;                                            // minimum number of lanes of a wave; 0 without wave operations
   SerializeRootSignatureFunction serialize_root_signature = nullptr;  // null: runs no shaders of our own
   uint64_t memory_in_bytes = 0;                                       // see budget.h; 0 when the adapter does not say
 
@@ -35,7 +35,7 @@ struct Context {
   HRESULT RemovedReason() const;
   // Why it was removed. work: see Failure::Removed.
   Failure Removal(const std::string& work) const;
-  // A removed device lives on until nobody holds it, and stands in the way of a fresh one: gives the interfaces up. Nobody may use
+  // A removed device lives on until nobody holds it, and stands in the way of a new one: releases the interfaces. Nobody may use
   // them any more.
   void LetGo();
   ComPtr<ID3D12Resource> CreateBuffer(D3D12_HEAP_TYPE type, uint64_t size) const;

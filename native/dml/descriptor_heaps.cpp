@@ -13,10 +13,10 @@ constexpr uint32_t kFirstHeap = 1u << 14, kLargestHeap = 1000000;  // tier 1 har
 
 }  // namespace
 
-void DescriptorHeaps::AddHeap(uint32_t least) {
+void DescriptorHeaps::AddHeap(uint32_t min_size) {
   auto heap = std::make_unique<Heap>();
   uint32_t doubled = heaps_.empty() ? kFirstHeap : std::min(heaps_.back()->size * 2, kLargestHeap);
-  heap->size = std::max(doubled, least);
+  heap->size = std::max(doubled, min_size);
   D3D12_DESCRIPTOR_HEAP_DESC desc{};
   desc.Type = D3D12_DESCRIPTOR_HEAP_TYPE_CBV_SRV_UAV;
   desc.NumDescriptors = heap->size;

@@ -23,7 +23,7 @@ class DescriptorHeaps {
   };
 
   explicit DescriptorHeaps(const Context& context) : context_(context) {}
-  // Throws Failure when the device has no room for another heap.
+  // Throws Failure when the device has no memory for another heap.
   Region Allocate(uint32_t count);
   void Free(const Region& region);
   // See Context::LetGo.
@@ -39,7 +39,7 @@ class DescriptorHeaps {
     uint32_t size = 0, used = 0;
     std::unordered_map<uint32_t, std::vector<uint32_t>> free;  // first descriptors by region size
   };
-  void AddHeap(uint32_t least);
+  void AddHeap(uint32_t min_size);
   bool TakeFrom(uint32_t index, uint32_t count, Region* region);
 
   const Context& context_;

@@ -45,10 +45,10 @@ class ReadCompletion : public Completion {
 
 class LargeReadCompletion : public LargeRead {
  public:
-  LargeReadCompletion(const StagingPool::Piece (&pieces)[kPlaces], std::function<void(const Failure*)> done) : done_(std::move(done)) {
-    for (size_t i = 0; i < kPlaces; ++i) {
+  LargeReadCompletion(const StagingPool::Piece (&pieces)[kBuffers], std::function<void(const Failure*)> done) : done_(std::move(done)) {
+    for (size_t i = 0; i < kBuffers; ++i) {
       pages_[i] = pieces[i].page;
-      places[i] = {pieces[i].page->resource.get(), pieces[i].offset, pieces[i].memory()};
+      buffers[i] = {pieces[i].page->resource.get(), pieces[i].offset, pieces[i].memory()};
     }
   }
   void Done(const Failure* failure) override {
@@ -57,7 +57,7 @@ class LargeReadCompletion : public LargeRead {
   }
 
  private:
-  StagingPool::Page* pages_[kPlaces];
+  StagingPool::Page* pages_[kBuffers];
   std::function<void(const Failure*)> done_;
 };
 
@@ -169,9 +169,9 @@ Device::Device(const Runtime& runtime, const Adapter& adapter, const Options& op
   SetMemoryLimit(options.limit_in_bytes);
   heaps_ = std::make_unique<DescriptorHeaps>(*context_);
   auto completed = [this] { return queue_->CompletedTask(); };
-  auto make_room = [this] { pool_->Trim(); };
-  uploads_ = std::make_unique<StagingPool>(*context_, D3D12_HEAP_TYPE_UPLOAD, faults_, completed, make_room);
-  readbacks_ = std::make_unique<StagingPool>(*context_, D3D12_HEAP_TYPE_READBACK, faults_, completed, make_room);
+  auto free_memory = [this] { pool_->Trim(); };
+  uploads_ = std::make_unique<StagingPool>(*context_, D3D12_HEAP_TYPE_UPLOAD, faults_, completed, free_memory);
+  readbacks_ = std::make_unique<StagingPool>(*context_, D3D12_HEAP_TYPE_READBACK, faults_, completed, free_memory);
   copy_staging_ = context_->CreateBuffer(D3D12_HEAP_TYPE_DEFAULT, kCopyStaging);
   queue_ = std::make_unique<Queue>(*context_, *pool_, *heaps_, counters_, copy_staging_.get(), kCopyStaging, patience_ms_, look_);
   recorder_ = std::make_unique<ListRecorder>(*context_, *pool_, copy_staging_.get(), kCopyStaging);
@@ -304,7 +304,7 @@ Program* Device::CreateProgram(const ProgramDesc& desc) {
         counters_.graphs_compiled.AddAlone();
       }
     }
-    PlaceTemporaries(*program);
+    AssignTemporaryOffsets(*program);
     if (initialises) InitialiseProgram(*program);
     program_in_bytes_ += program->persistent;
     programs_.insert(program.get());
@@ -391,10 +391,10 @@ void Device::Run(Program& program, Address* slots) {
   if (temporary != UINT32_MAX) pool_->Free(temporary);
 }
 
-Recording* Device::Record(Program& program, const std::vector<Address>& given, uint32_t lists) {
+Recording* Device::Record(Program& program, const std::vector<Address>& bound, uint32_t lists) {
   return WithInterfaces([&]() -> Recording* {
     CheckAlive();
-    std::vector<Address> slots = given;
+    std::vector<Address> slots = bound;
     slots.resize(program.slot_count, 0);
     uint32_t temporary = UINT32_MAX;
     if (program.temporary) {
@@ -481,7 +481,7 @@ void Device::Read(Address from, void* to, uint64_t size, std::function<void(cons
   WithInterfaces([&] {
     CheckAlive();
     if (!size) return Synchronize(std::move(done));
-    if (size > LargeRead::kPlaces * kTransferPiece) return ReadLarge(from, to, size, std::move(done));
+    if (size > LargeRead::kBuffers * kTransferPiece) return ReadLarge(from, to, size, std::move(done));
     StagingPool::Piece piece = readbacks_->Allocate(size);
     Task& task = queue_->Next();
     piece.page->pins.fetch_add(1);
@@ -493,7 +493,7 @@ void Device::Read(Address from, void* to, uint64_t size, std::function<void(cons
 }
 
 void Device::ReadLarge(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done) {
-  StagingPool::Piece pieces[LargeRead::kPlaces];
+  StagingPool::Piece pieces[LargeRead::kBuffers];
   size_t pinned = 0;
   try {
     for (StagingPool::Piece& piece : pieces) {
@@ -542,7 +542,7 @@ void Device::Synchronize(std::function<void(const Failure*)> done) {
   queue_->Commit();
 }
 
-void Device::DemandSoftware() const {
+void Device::RequireSoftware() const {
   if (!context_->software)
     throw Failure(FailureKind::Unsupported,
                   "injectFault: '" + context_->adapter_name + "' is no software adapter; only that one has faults on demand");
@@ -550,7 +550,7 @@ void Device::DemandSoftware() const {
 
 void Device::InjectFault(uint32_t fault) {
   WithInterfaces([&] {
-    DemandSoftware();
+    RequireSoftware();
     Check(context_->software->InjectFault(fault), "IDxtensorSoftware::InjectFault");
   });
 }
@@ -565,7 +565,7 @@ void Device::FailNextAllocationForTest() {
 
 uint64_t Device::FailAllocationsForTest(uint64_t succeed, uint64_t fail) {
   return WithInterfaces([&] {
-    DemandSoftware();
+    RequireSoftware();
     return faults_.Plan(succeed, fail);
   });
 }

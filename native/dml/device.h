@@ -42,7 +42,7 @@ class Device {
 
   Program* CreateProgram(const ProgramDesc& desc);
   void ReleaseProgram(Program* program);
-  // slots: inputs, outputs, scratch, and one unset place for the temporary memory.
+  // slots: inputs, outputs, scratch, and one unset slot for the temporary memory.
   void Run(Program& program, Address* slots);
 
   Recording* Record(Program& program, const std::vector<Address>& slots, uint32_t lists);
@@ -91,7 +91,7 @@ class Device {
   void DropOwner(Program* program);
   Task* NextForRelease();
   void InjectFault(uint32_t fault);
-  void DemandSoftware() const;
+  void RequireSoftware() const;
   // 0: what the adapter has.
   void SetMemoryLimit(uint64_t bytes);
 

@@ -38,7 +38,7 @@ uint32_t HeapPool::Take(uint64_t size, Use use) {
   if (block == BlockAllocator::kNone) return block;
   if (use == Use::Program) block |= kProgramBit;
   allocated_ += SizeOf(block);
-  most_ = std::max(most_, allocated_);
+  peak_ = std::max(peak_, allocated_);
   return block;
 }
 
@@ -53,19 +53,19 @@ uint32_t HeapPool::Allocate(uint64_t size, Use use) {
 uint32_t HeapPool::AllocateSlow(uint64_t size, Use use) {
   Gate::Entry entry(gate_);
   HRESULT hr = S_OK;
-  uint64_t least = RoundUp(std::max<uint64_t>(size, 1), kPlacement);
+  uint64_t min_size = RoundUp(std::max<uint64_t>(size, 1), kPlacement);
   if (faults_.Take()) ThrowOutOfMemory(size, E_OUTOFMEMORY);
   if (faults_.TakeFromDevice()) {
-    uint64_t usual = std::exchange(next_chunk_size_, least);  // one attempt, not a second smaller one
-    bool added = AddChunk(least, use, &hr);
+    uint64_t usual = std::exchange(next_chunk_size_, min_size);  // one attempt, not a second smaller one
+    bool added = AddChunk(min_size, use, &hr);
     next_chunk_size_ = usual;
     if (!added) ThrowOutOfMemory(size, hr);
   } else {
-    // Free blocks beside each other may do; else chunks that nobody uses make room for the new one.
+    // Adjacent free blocks may do; else unused chunks are freed for the new one.
     blocks_[static_cast<uint32_t>(use)].Coalesce();
     uint32_t block = Take(size, use);
     if (block != BlockAllocator::kNone) return block;
-    if (!AddChunk(least, use, &hr) && (Trim() == 0 || !AddChunk(least, use, &hr))) ThrowOutOfMemory(size, hr);
+    if (!AddChunk(min_size, use, &hr) && (Trim() == 0 || !AddChunk(min_size, use, &hr))) ThrowOutOfMemory(size, hr);
   }
   uint32_t block = Take(size, use);
   if (block == BlockAllocator::kNone)
@@ -78,12 +78,12 @@ void HeapPool::SetLimit(uint64_t bytes) {
   if (pooled_ > limit_) Trim(limit_);
 }
 
-bool HeapPool::AddChunk(uint64_t least_size, Use use, HRESULT* hr) {
-  uint64_t room = limit_ > pooled_ ? limit_ - pooled_ : 0;
-  if (left_) room = std::min(room, left_());
-  room = room / kPlacement * kPlacement;
-  if (least_size > room || (free_numbers_.empty() && next_number_ >= kMaxChunks)) return false;
-  uint64_t size = std::min(std::max(least_size, next_chunk_size_), room);
+bool HeapPool::AddChunk(uint64_t min_size, Use use, HRESULT* hr) {
+  uint64_t available = limit_ > pooled_ ? limit_ - pooled_ : 0;
+  if (left_) available = std::min(available, left_());
+  available = available / kPlacement * kPlacement;
+  if (min_size > available || (free_numbers_.empty() && next_number_ >= kMaxChunks)) return false;
+  uint64_t size = std::min(std::max(min_size, next_chunk_size_), available);
   auto backing = std::make_unique<Backing>();
   auto create = [&]() {
     D3D12_HEAP_DESC desc{};
@@ -100,8 +100,8 @@ bool HeapPool::AddChunk(uint64_t least_size, Use use, HRESULT* hr) {
     return SUCCEEDED(*hr);
   };
   if (!create()) {
-    if (size == least_size || IsRemoval(*hr)) return false;
-    size = least_size;
+    if (size == min_size || IsRemoval(*hr)) return false;
+    size = min_size;
     if (!create()) return false;
   }
   backing->size = size;
@@ -153,7 +153,7 @@ uint64_t HeapPool::Trim(uint64_t keep) {
 
 uint64_t HeapPool::Settle() {
   // A half more, since blocks do not fit together without gaps.
-  uint64_t keep = std::exchange(most_, allocated_) / 2 * 3;
+  uint64_t keep = std::exchange(peak_, allocated_) / 2 * 3;
   return pooled_ > keep + kWorthIt ? Trim(keep) : 0;
 }
 

@@ -35,7 +35,7 @@ class HeapPool {
   void SetBudget(std::function<uint64_t()> left) { left_ = std::move(left); }
 
   // What a block is for. Buffers of programs have chunks of their own: a copy between them and tensors is then between two
-  // resources, as Direct3D demands, without a detour.
+  // resources, as Direct3D requires, without a detour.
   enum class Use : uint32_t { Tensor, Program };
 
   // Throws Failure of kind OutOfMemory.
@@ -74,7 +74,7 @@ class HeapPool {
   uint32_t Take(uint64_t size, Use use);
   uint32_t AllocateSlow(uint64_t size, Use use);
   // False when the device has no memory or the limit stands against it.
-  bool AddChunk(uint64_t least_size, Use use, HRESULT* hr);
+  bool AddChunk(uint64_t min_size, Use use, HRESULT* hr);
   [[noreturn]] void ThrowOutOfMemory(uint64_t size, HRESULT hr) const;
 
   const Context& context_;
@@ -89,7 +89,7 @@ class HeapPool {
   uint32_t next_number_ = 1;
   uint64_t next_chunk_size_;
   uint64_t pooled_ = 0, allocated_ = 0;
-  uint64_t most_ = 0;  // that was allocated at once since the last Settle()
+  uint64_t peak_ = 0;  // that was allocated at once since the last Settle()
   std::atomic<uint32_t> epoch_{0};
 };
 

@@ -12,7 +12,7 @@ namespace dxtensor::dml {
 struct KernelTime {
   std::string name;
   std::vector<uint32_t> nodes;  // of the graph's description
-  double seconds = 0;           // the least since times were taken
+  double seconds = 0;           // the minimum since times were taken
 };
 
 // In their order; nothing where the library does not say.

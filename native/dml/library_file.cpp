@@ -87,8 +87,9 @@ std::string CheckPe(File& file, uint64_t size) {
   const uint64_t count = At<uint16_t>(coff + 6), start = at + kCoffHeader + At<uint16_t>(coff + 20);
   for (uint64_t i = 0; i < count; ++i) {
     uint8_t section[kPeSection];
-    const uint64_t place = start + i * kPeSection;
-    if (place + kPeSection > size || !file.Read(place, section, sizeof section)) return CutOff(size, place + kPeSection);
+    const uint64_t header_offset = start + i * kPeSection;
+    if (header_offset + kPeSection > size || !file.Read(header_offset, section, sizeof section))
+      return CutOff(size, header_offset + kPeSection);
     const uint64_t length = At<uint32_t>(section + 16), offset = At<uint32_t>(section + 20);
     if (length > 0 && (offset > size || length > size - offset)) return CutOff(size, offset + length);
   }

@@ -9,7 +9,7 @@ namespace dxtensor::dml {
 namespace {
 
 // Beyond this many ranges a barrier is cheaper than the search.
-constexpr size_t kMostSpans = 256;
+constexpr size_t kMaxSpans = 256;
 
 }  // namespace
 
@@ -106,7 +106,7 @@ void ListRecorder::EachSpan(const Program& program, const Address* slots, const 
 }
 
 void ListRecorder::BarrierForGroup(const Program& program, const Address* slots, const StepGroup& group) {
-  bool conflict = reads_.size() + writes_.size() > kMostSpans;
+  bool conflict = reads_.size() + writes_.size() > kMaxSpans;
   for (uint32_t i = group.dispatch_begin; i < group.dispatch_end; ++i) {
     EachSpan(program, slots, program.dispatches[i], [&](Address at, uint64_t size, bool write) {
       NeedState(ChunkOf(at), D3D12_RESOURCE_STATE_UNORDERED_ACCESS);
@@ -238,7 +238,7 @@ void ListRecorder::Copy(const CopyRange* ranges, size_t count) {
   }
 }
 
-// A buffer is never source and destination of one copy: all go to the staging buffer and from there to their places.
+// A buffer is never source and destination of one copy: all go to the staging buffer and from there to their destinations.
 void ListRecorder::CopyStaged(const CopyRange* ranges, size_t count) {
   NeedStaging(D3D12_RESOURCE_STATE_COPY_DEST);
   for (size_t i = 0; i < count; ++i) NeedState(ChunkOf(ranges[i].from), D3D12_RESOURCE_STATE_COPY_SOURCE);

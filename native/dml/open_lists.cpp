@@ -8,7 +8,7 @@ namespace dxtensor::dml {
 
 namespace {
 
-constexpr size_t kMostAllocators = 8;
+constexpr size_t kMaxAllocators = 8;
 
 }  // namespace
 
@@ -16,11 +16,12 @@ size_t OpenLists::FreeAllocator() {
   uint64_t done = timeline_.Completed();
   for (size_t i = 0; i < allocators_.size(); ++i)
     if (allocators_[i].last_use <= done) return i;
-  if (allocators_.size() < kMostAllocators) {
-    Allocator fresh;
-    Check(context_.d3d->CreateCommandAllocator(D3D12_COMMAND_LIST_TYPE_COMPUTE, __uuidof(ID3D12CommandAllocator), fresh.object.put_void()),
+  if (allocators_.size() < kMaxAllocators) {
+    Allocator allocator;
+    Check(context_.d3d->CreateCommandAllocator(D3D12_COMMAND_LIST_TYPE_COMPUTE, __uuidof(ID3D12CommandAllocator),
+                                               allocator.object.put_void()),
           "ID3D12Device::CreateCommandAllocator");
-    allocators_.push_back(std::move(fresh));
+    allocators_.push_back(std::move(allocator));
     return allocators_.size() - 1;
   }
   auto oldest = std::min_element(allocators_.begin(), allocators_.end(),

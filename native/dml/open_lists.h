@@ -1,5 +1,5 @@
-// The command list that is being recorded, over a few allocators in turn: one is used again when the device has finished what was
-// recorded with it. The queue thread's.
+// The command list that is being recorded, over a few allocators, one after the other: one is used again when the device has finished what
+// was recorded with it. The queue thread's.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// What a thread that looks for a change does between two looks, for some microseconds in all: it gives its processor to no one, since
-// yielding again and again takes the processor from the threads that bring the change about.
+// One step of busy-waiting, which lasts some microseconds in all: the thread keeps its CPU, since yielding repeatedly takes the CPU
+// from the threads that it waits for.
 #pragma once
 
 #if defined(__x86_64__) || defined(_M_X64)

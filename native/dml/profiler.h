@@ -19,7 +19,7 @@ struct ProfileTimes {
   std::vector<std::vector<KernelTime>> kernels;
 };
 
-// The least of a few rounds, the first of which does not count. Throws Failure when the device has no timestamps or fails, and what
+// The minimum of a few rounds, the first of which does not count. Throws Failure when the device has no timestamps or fails, and what
 // `look` throws while it waits.
 ProfileTimes ProfileRecording(const Context& context, ListRecorder& recorder, const Recording& recording, uint32_t patience_ms,
                               const Look& look);

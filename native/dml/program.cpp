@@ -109,7 +109,7 @@ class Planner {
 
 std::unique_ptr<Program> PlanProgram(const ProgramDesc& desc) { return Planner(desc).Plan(); }
 
-void PlaceTemporaries(Program& program) {
+void AssignTemporaryOffsets(Program& program) {
   program.temporary = 0;
   for (const StepGroup& group : program.groups) {
     uint64_t at = 0;

@@ -119,6 +119,6 @@ struct Program {
 // Checks and lays out everything but the operators; throws Failure of kind Invalid.
 std::unique_ptr<Program> PlanProgram(const ProgramDesc& desc);
 // Gives each step its range of the temporary slot, once the operators are compiled: those of one group do not share.
-void PlaceTemporaries(Program& program);
+void AssignTemporaryOffsets(Program& program);
 
 }  // namespace dxtensor::dml

@@ -18,7 +18,7 @@ constexpr uint32_t kTriesPerLook = 1024;
 // A batch starts small so that an idle device begins early, and grows while work keeps coming.
 constexpr uint32_t kFirstBatch = 16, kLargestBatch = 256;
 // Programs that a message names.
-constexpr size_t kMostNames = 4;
+constexpr size_t kMaxNames = 4;
 
 }  // namespace
 
@@ -48,7 +48,7 @@ Task& Queue::Next() {
   for (uint32_t tries = 0; !task; task = ring_.Next()) {
     CheckAlive();
     if (held()) throw Failure(FailureKind::Invalid, "the device is held and its queue is full: no more work can be taken until it goes on");
-    // A full ring is long work: the other threads need the processor more than this one.
+    // A full ring is long work: the other threads need the CPU more than this one.
     if (++tries < 8) {
       PausePoll();
     } else {
@@ -246,7 +246,7 @@ void Queue::Process(Task& task) {
       counters_.uploads.AddAlone();
       break;
     case Task::Kind::Read: {
-      // First, so that who waits is told when the copy can't be recorded.
+      // First, so that a failure to record the copy reaches the waiting caller.
       if (task.completion) pending_.emplace_back(task.completion);
       recorder_.CopyOut(task.transfer.device, task.transfer.host, task.transfer.host_offset, task.transfer.size);
       counters_.readbacks.AddAlone();
@@ -373,23 +373,23 @@ void Queue::ReopenList() {
 
 // Later work waits meanwhile: it may write what is read. The device moves one piece while the host takes the one before.
 void Queue::ReadInPieces(LargeRead& read) {
-  uint64_t filled[LargeRead::kPlaces];  // fence values
+  uint64_t filled[LargeRead::kBuffers];  // fence values
   const uint64_t pieces = (read.size + read.piece - 1) / read.piece;
   auto take = [&](uint64_t index) {
-    WaitFor(filled[index % LargeRead::kPlaces]);
+    WaitFor(filled[index % LargeRead::kBuffers]);
     uint64_t at = index * read.piece;
-    std::memcpy(read.to + at, read.places[index % LargeRead::kPlaces].memory, std::min(read.piece, read.size - at));
+    std::memcpy(read.to + at, read.buffers[index % LargeRead::kBuffers].memory, std::min(read.piece, read.size - at));
   };
   for (uint64_t i = 0; i < pieces; ++i) {
-    if (i >= LargeRead::kPlaces) take(i - LargeRead::kPlaces);
-    LargeRead::Place& place = read.places[i % LargeRead::kPlaces];
+    if (i >= LargeRead::kBuffers) take(i - LargeRead::kBuffers);
+    LargeRead::Buffer& buffer = read.buffers[i % LargeRead::kBuffers];
     uint64_t at = i * read.piece;
-    recorder_.CopyOut(read.from + at, place.resource, place.offset, std::min(read.piece, read.size - at));
+    recorder_.CopyOut(read.from + at, buffer.resource, buffer.offset, std::min(read.piece, read.size - at));
     counters_.readbacks.AddAlone();
     Submit();
-    filled[i % LargeRead::kPlaces] = timeline_.submitted();
+    filled[i % LargeRead::kBuffers] = timeline_.submitted();
   }
-  for (uint64_t i = pieces - std::min<uint64_t>(pieces, LargeRead::kPlaces); i < pieces; ++i) take(i);
+  for (uint64_t i = pieces - std::min<uint64_t>(pieces, LargeRead::kBuffers); i < pieces; ++i) take(i);
 }
 
 void Queue::Submit() {
@@ -400,7 +400,7 @@ void Queue::Submit() {
   Settle();
 }
 
-// Who waits for what was submitted is told when it is done; what the device has finished with goes.
+// Completes calls whose work the device has finished, and frees what that work used.
 void Queue::Settle() {
   for (auto& completion : pending_) completions_.Add(timeline_.submitted(), std::move(completion), std::nullopt);
   pending_.clear();
@@ -446,7 +446,7 @@ void Queue::CheckRemoved() {
 
 std::string Queue::RunningNames() const {
   std::string names;
-  size_t from = running_.size() > kMostNames ? running_.size() - kMostNames : 0;
+  size_t from = running_.size() > kMaxNames ? running_.size() - kMaxNames : 0;
   for (size_t i = from; i < running_.size(); ++i) names += (names.empty() ? "" : ", ") + running_[i]->name;
   return from ? names + " and " + std::to_string(from) + " before" : names;
 }

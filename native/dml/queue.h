@@ -36,17 +36,17 @@ struct ReplayWork {
   std::vector<CopyRange> before, after;
 };
 
-// A read of more bytes than the host sees at once: the queue thread moves them in pieces, in turn through a few places of mapped
-// memory. It is told when all are at `to`.
+// A read of more bytes than the host sees at once: the queue thread moves them in pieces, alternately through a few buffers of mapped
+// memory. It completes when all are at `to`.
 struct LargeRead : Completion {
-  static constexpr size_t kPlaces = 2;
-  struct Place {
+  static constexpr size_t kBuffers = 2;
+  struct Buffer {
     ID3D12Resource* resource = nullptr;
     uint64_t offset = 0;
     const uint8_t* memory = nullptr;
   };
-  Place places[kPlaces];
-  uint64_t piece = 0;  // bytes of a place
+  Buffer buffers[kBuffers];
+  uint64_t piece = 0;  // bytes of a buffer
   Address from = 0;
   uint8_t* to = nullptr;
   uint64_t size = 0;

@@ -1,4 +1,4 @@
-// A program recorded over fixed buffers into a few closed command lists, which are submitted in turn.
+// A program recorded over fixed buffers into a few closed command lists, which are submitted one after the other.
 //
 // Made by the JavaScript thread, replayed and destroyed by the queue thread. Holds what its lists refer to: tables, resources,
 // allocators; the program must live longer.

@@ -69,7 +69,7 @@ std::shared_ptr<const Shader> ShaderCache::Get(const ShaderDesc& desc) {
   counters_.shaders_compiled.AddAlone();
   entries_.push_front({key, shader});
   by_key_[std::move(key)] = entries_.begin();
-  if (entries_.size() > kMost) {
+  if (entries_.size() > kMaxShaders) {
     by_key_.erase(entries_.back().key);
     entries_.pop_back();
   }

@@ -32,9 +32,9 @@ struct ShaderDesc {
   uint32_t input_count = 0;
 };
 
-constexpr uint32_t kMostShaderBuffers = 64, kMostShaderViews = 64, kMostShaderConstants = 32, kMostShaderGroups = 65535;
+constexpr uint32_t kMaxShaderBuffers = 64, kMaxShaderViews = 64, kMaxShaderConstants = 32, kMaxShaderGroups = 65535;
 // What a driver may view at once: Vulkan's have 2^27 words.
-constexpr uint64_t kMostShaderBytes = uint64_t{1} << 29;
+constexpr uint64_t kMaxShaderBytes = uint64_t{1} << 29;
 
 struct Shader {
   ComPtr<ID3D12RootSignature> root_signature;
@@ -55,7 +55,7 @@ class ShaderCache {
     std::string key;
     std::shared_ptr<Shader> shader;
   };
-  static constexpr size_t kMost = 512;
+  static constexpr size_t kMaxShaders = 512;
   ComPtr<ID3D12RootSignature> RootSignatureFor(uint32_t views, uint32_t constants);
 
   const Context& context_;

@@ -9,13 +9,13 @@ namespace dxtensor::dml {
 
 namespace {
 
-constexpr uint64_t kPage = 1ull << 20, kMostIdle = 64ull << 20, kPieceAlignment = 64;
+constexpr uint64_t kPage = 1ull << 20, kMaxIdle = 64ull << 20, kPieceAlignment = 64;
 
 }  // namespace
 
 StagingPool::StagingPool(const Context& context, D3D12_HEAP_TYPE type, AllocationFaults& faults, std::function<uint64_t()> completed,
-                         std::function<void()> make_room)
-    : context_(context), type_(type), faults_(faults), completed_(std::move(completed)), make_room_(std::move(make_room)) {}
+                         std::function<void()> free_memory)
+    : context_(context), type_(type), faults_(faults), completed_(std::move(completed)), free_memory_(std::move(free_memory)) {}
 
 StagingPool::~StagingPool() {
   for (auto& page : pages_)
@@ -32,7 +32,7 @@ bool StagingPool::IsFull(uint64_t size) const {
     if (page.get() != current_ && page->size >= size && IsIdle(*page, completed)) return false;
     held += page->size;
   }
-  return held + size > kMostIdle;
+  return held + size > kMaxIdle;
 }
 
 void StagingPool::DropIdle() {
@@ -66,7 +66,7 @@ StagingPool::Piece StagingPool::Allocate(uint64_t size) {
     } else if (page.size >= size && (!best || page.size < best->size)) {
       best = &page;
       ++i;
-    } else if ((idle += page.size) > kMostIdle) {
+    } else if ((idle += page.size) > kMaxIdle) {
       page.resource->Unmap(0, nullptr);
       pages_.erase(pages_.begin() + static_cast<ptrdiff_t>(i));
     } else {
@@ -80,7 +80,7 @@ StagingPool::Piece StagingPool::Allocate(uint64_t size) {
       page->resource = context_.CreateBuffer(type_, page->size);
     } catch (const Failure& failure) {
       if (failure.kind() != FailureKind::OutOfMemory) throw;
-      make_room_();
+      free_memory_();
       DropIdle();
       page->resource = context_.CreateBuffer(type_, page->size);
     }

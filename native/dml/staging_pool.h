@@ -29,9 +29,9 @@ class StagingPool {
     uint8_t* memory() const { return page->memory + offset; }
   };
 
-  // `completed`: the number of the last task that the device has finished. `make_room`: gives memory back to the device.
+  // `completed`: the number of the last task that the device has finished. `free_memory`: gives memory back to the device.
   StagingPool(const Context& context, D3D12_HEAP_TYPE type, AllocationFaults& faults, std::function<uint64_t()> completed,
-              std::function<void()> make_room);
+              std::function<void()> free_memory);
   ~StagingPool();
   // Throws Failure when the device has no memory. The caller sets the page's last_task, or pins it.
   Piece Allocate(uint64_t size);
@@ -56,7 +56,7 @@ class StagingPool {
   const D3D12_HEAP_TYPE type_;
   AllocationFaults& faults_;
   std::function<uint64_t()> completed_;
-  std::function<void()> make_room_;
+  std::function<void()> free_memory_;
   std::vector<std::unique_ptr<Page>> pages_;
   Page* current_ = nullptr;
 };

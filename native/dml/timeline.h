@@ -18,7 +18,7 @@ namespace dxtensor::dml {
 
 enum class Waited : uint8_t { Done, Removed, TimedOut };
 
-// Called every so often by a thread that waits; what it throws ends the wait. Empty: there is nothing to look at.
+// Called every so often by a thread that waits; an exception ends the wait. Empty: nothing is called.
 using Look = std::function<void()>;
 
 class Timeline {

@@ -48,14 +48,14 @@ std::string CountFault(const OperatorDesc& desc) {
   if (tensors.empty() || !tensors[0]) return "";
   const uint32_t rank = tensors[0]->rank;
   const bool is_spatial = Contains(name, "CONVOLUTION") || Contains(name, "POOLING") || Contains(name, "FOLD");
-  auto demand = [&](const char* field, uint32_t wanted) -> std::string {
+  auto require_value = [&](const char* field, uint32_t wanted) -> std::string {
     if (!desc.Has(field) || desc.UInt(field) == wanted) return "";
     return std::string(field) + " is " + std::to_string(desc.UInt(field)) + ", not " + std::to_string(wanted);
   };
   if (is_spatial && rank < 3) return "a tensor of " + std::to_string(rank) + " dimensions has no spatial one";
-  if (std::string fault = demand("DimensionCount", is_spatial ? rank - 2 : rank); !fault.empty()) return fault;
-  if (std::string fault = demand("RepeatsCount", rank); !fault.empty()) return fault;
-  return rank == 4 ? demand("ChannelCount", tensors[0]->sizes[1]) : "";
+  if (std::string fault = require_value("DimensionCount", is_spatial ? rank - 2 : rank); !fault.empty()) return fault;
+  if (std::string fault = require_value("RepeatsCount", rank); !fault.empty()) return fault;
+  return rank == 4 ? require_value("ChannelCount", tensors[0]->sizes[1]) : "";
 }
 
 // Kernels divide by strides; an empty window has no result.
@@ -70,7 +70,7 @@ std::string ZeroFault(const OperatorDesc& desc) {
   return desc.Has("P") && desc.UInt("P") == 0 ? "P is 0" : "";
 }
 
-// A gradient of a slice is written at the places that the window names.
+// A gradient of a slice is written at the indices that the window names.
 std::string WindowFault(const OperatorDesc& desc) {
   if (desc.type() != DML_OPERATOR_SLICE_GRAD && desc.type() != DML_OPERATOR_SLICE1) return "";
   const bool grad = desc.type() == DML_OPERATOR_SLICE_GRAD;
@@ -117,7 +117,7 @@ std::string IndexFault(const OperatorDesc& desc) {
     case DML_OPERATOR_MULTIHEAD_ATTENTION: return desc.UInt("HeadCount") == 0 ? "HeadCount is 0" : "";
     case DML_OPERATOR_MULTIHEAD_ATTENTION1:
       // No page says what they mean; DirectML.dll refuses most of them, and ends the process for others.
-      if (desc.Tensor("PastSequenceLengthsTensor")) return "PastSequenceLengthsTensor is not null, and nobody says what it means";
+      if (desc.Tensor("PastSequenceLengthsTensor")) return "PastSequenceLengthsTensor is not null, which is not documented";
       return desc.UInt("QueryHeadCount") == 0 || desc.UInt("KeyValueHeadCount") == 0 ? "a head count is 0" : "";
     default: return "";
   }

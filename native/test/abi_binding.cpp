@@ -27,7 +27,7 @@ TEST(rebinding_in_one_list) {
   const UINT count = BindingProperties(add.get()).RequiredDescriptorCount;
   gpu.Begin();
   memory.RecordUpload();
-  // One table, moved on to fresh descriptors; the bindings recorded before stay.
+  // One table, moved on to new descriptors; the bindings recorded before stay.
   Ref<IDMLBindingTable> table = gpu.Table(add.get(), 100);
   Bind(table.get(), {memory.At(0), memory.At(1)}, {memory.At(2)});
   gpu.recorder()->RecordDispatch(gpu.list(), add.get(), table.get());

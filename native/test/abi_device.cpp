@@ -99,7 +99,7 @@ TEST(private_data) {
   CHECK_HR(buffer->GetPrivateData(kNobody, &size, &read), DXGI_ERROR_NOT_FOUND);
 }
 
-TEST(fence_from_the_processor) {
+TEST(fence_from_the_cpu) {
   Gpu& gpu = suite.gpu();
   Ref<ID3D12Fence> fence = NewFence(gpu, 5);
   CHECK_EQ(fence->GetCompletedValue(), 5u);

@@ -73,7 +73,7 @@ TEST(graph_part_of_an_edge) {
   CHECK_OK(compile("CAST InputTensor=f32[1,1,1,4] OutputTensor=i32[1,1,1,4]", 32));
 }
 
-// An identity of a part of a graph input is left out, and then does not fit beside the input's other readers.
+// An identity of a part of a graph input is left out, and then does not fit the input's other readers.
 TEST(graph_identity_of_a_part) {
   Gpu& gpu = suite.gpu();
   auto compile = [&](const std::string& text, UINT other) {
@@ -252,7 +252,7 @@ TEST(graph_reinterpretation) {
   });
 }
 
-TEST(graph_product_bias_activation) {
+TEST(graph_gemm_bias_activation) {
   Gpu& gpu = suite.gpu();
   GraphBuilder graph(gpu);
   const UINT gemm = graph.Node("GEMM ATensor=f32[1,1,5,7] BTensor=f32[1,1,7,6] OutputTensor=f32[1,1,5,6] Alpha=1");

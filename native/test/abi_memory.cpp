@@ -141,15 +141,15 @@ TEST(placed_buffers) {
   CHECK_OK(gpu.d3d()->CreateHeap(&heap_desc, __uuidof(ID3D12Heap), heap.out_void()));
   CHECK_EQ(DescriptionOf(heap.get()).SizeInBytes, 4u * 65536);
   D3D12_RESOURCE_DESC desc = BufferDesc(65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
-  auto place = [&](uint64_t offset, Ref<ID3D12Resource>& buffer) {
+  auto create_at = [&](uint64_t offset, Ref<ID3D12Resource>& buffer) {
     return gpu.d3d()->CreatePlacedResource(heap.get(), offset, &desc, D3D12_RESOURCE_STATE_COMMON, nullptr, __uuidof(ID3D12Resource),
                                            buffer.out_void());
   };
   Ref<ID3D12Resource> a, b, wrong;
-  CHECK_OK(place(0, a));
-  CHECK_OK(place(3 * 65536, b));
-  if (suite.runtime().software()) CHECK_HR(place(100, wrong), E_INVALIDARG);  // vkd3d does not look at the alignment
-  CHECK_FAILS(place(4 * 65536, wrong));
+  CHECK_OK(create_at(0, a));
+  CHECK_OK(create_at(3 * 65536, b));
+  if (suite.runtime().software()) CHECK_HR(create_at(100, wrong), E_INVALIDARG);  // vkd3d does not look at the alignment
+  CHECK_FAILS(create_at(4 * 65536, wrong));
   CHECK(a->GetGPUVirtualAddress() != b->GetGPUVirtualAddress());
   Ref<ID3D12Resource> upload = gpu.Buffer(128, D3D12_HEAP_TYPE_UPLOAD), readback = gpu.Buffer(128, D3D12_HEAP_TYPE_READBACK);
   Bytes source = Pattern(128, 5);

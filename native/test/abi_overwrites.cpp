@@ -21,7 +21,7 @@ void Execute(Gpu& gpu, IDMLCompiledOperator* compiled, Floats& memory, const std
   Ref<IDMLOperatorInitializer> initializer;
   CHECK_OK(gpu.dml()->CreateOperatorInitializer(1, targets, __uuidof(IDMLOperatorInitializer), initializer.out_void()));
   const uint64_t temporary = BindingProperties(compiled).TemporaryResourceSize;
-  Ref<ID3D12Resource> room = gpu.Buffer(std::max<uint64_t>(256, temporary));
+  Ref<ID3D12Resource> workspace = gpu.Buffer(std::max<uint64_t>(256, temporary));
   gpu.Begin();
   Ref<IDMLBindingTable> prepare = gpu.Table(initializer.get());
   gpu.recorder()->RecordDispatch(gpu.list(), initializer.get(), prepare.get());
@@ -30,7 +30,7 @@ void Execute(Gpu& gpu, IDMLCompiledOperator* compiled, Floats& memory, const std
   memory.RecordUpload();
   Ref<IDMLBindingTable> table = gpu.Table(compiled);
   Bind(table.get(), inputs, outputs);
-  const DML_BUFFER_BINDING scratch{room.get(), 0, temporary};
+  const DML_BUFFER_BINDING scratch{workspace.get(), 0, temporary};
   const DML_BINDING_DESC binding{DML_BINDING_TYPE_BUFFER, &scratch};
   if (temporary) table->BindTemporaryResource(&binding);
   for (int i = 0; i < times; ++i) {

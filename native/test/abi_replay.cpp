@@ -4,7 +4,7 @@
 namespace dxtensor::test {
 
 TEST(closed_lists_replayed) {
-  // Three lists that depend on each other, closed once, submitted in turn many times over changing data.
+  // Three lists that depend on each other, closed once, submitted one after the other many times over changing data.
   Gpu& gpu = suite.gpu();
   Floats memory(gpu, 3);
   Ref<IDMLCompiledOperator> add = Ready(gpu, kAdd);

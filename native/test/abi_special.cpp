@@ -118,30 +118,30 @@ TEST(special_values) {
 
 TEST(integers_past_53_bits) {
   Gpu& gpu = suite.gpu();
-  const int64_t big = (int64_t{1} << 53) + 1, least = INT64_MIN, most = INT64_MAX;
+  const int64_t big = (int64_t{1} << 53) + 1, min = INT64_MIN, max = INT64_MAX;
   struct Case {
     const char* text;
     std::vector<int64_t> a, b, expected;
   };
   const Case cases[] = {
       {"ELEMENT_WISE_ADD ATensor=i64[4] BTensor=i64[4] OutputTensor=i64[4]",
-       {big, most, least, -big},
+       {big, max, min, -big},
        {2, 1, -1, 1},
-       {big + 2, least, most, -big + 1}},
+       {big + 2, min, max, -big + 1}},
       {"ELEMENT_WISE_SUBTRACT ATensor=u64[3] BTensor=u64[3] OutputTensor=u64[3]", {big, 0, -1}, {1, 1, big}, {big - 1, -1, -1 - big}},
       {"ELEMENT_WISE_MULTIPLY ATensor=i64[3] BTensor=i64[3] OutputTensor=i64[3]",
        {big, -big, int64_t{1} << 32},
        {3, 3, int64_t{1} << 32},
        {3 * big, -3 * big, 0}},
       {"ELEMENT_WISE_DIVIDE ATensor=i64[3] BTensor=i64[3] OutputTensor=i64[3]", {3 * big, -3 * big, 7}, {3, 3, -2}, {big, -big, -3}},
-      {"ELEMENT_WISE_DIVIDE ATensor=u64[2] BTensor=u64[2] OutputTensor=u64[2]", {-1, big}, {2, 1}, {most, big}},
-      {"ELEMENT_WISE_MAX ATensor=i64[3] BTensor=i64[3] OutputTensor=i64[3]", {big, least, most}, {big - 1, 0, -1}, {big, 0, most}},
+      {"ELEMENT_WISE_DIVIDE ATensor=u64[2] BTensor=u64[2] OutputTensor=u64[2]", {-1, big}, {2, 1}, {max, big}},
+      {"ELEMENT_WISE_MAX ATensor=i64[3] BTensor=i64[3] OutputTensor=i64[3]", {big, min, max}, {big - 1, 0, -1}, {big, 0, max}},
       {"ELEMENT_WISE_MIN ATensor=u64[2] BTensor=u64[2] OutputTensor=u64[2]", {-1, big}, {5, big + 1}, {5, big}},
       {"ELEMENT_WISE_BIT_SHIFT_LEFT ATensor=u64[3] BTensor=u64[3] OutputTensor=u64[3]",
        {1, big, 1},
        {63, 2, 40},
-       {least, big * 4, int64_t{1} << 40}},
-      {"ELEMENT_WISE_BIT_SHIFT_RIGHT ATensor=u64[3] BTensor=u64[3] OutputTensor=u64[3]", {-1, big, least}, {63, 1, 62}, {1, big >> 1, 2}},
+       {min, big * 4, int64_t{1} << 40}},
+      {"ELEMENT_WISE_BIT_SHIFT_RIGHT ATensor=u64[3] BTensor=u64[3] OutputTensor=u64[3]", {-1, big, min}, {63, 1, 62}, {1, big >> 1, 2}},
   };
   for (const Case& c : cases) {
     schema::OperatorDesc desc = Parse(c.text);

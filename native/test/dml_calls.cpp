@@ -46,7 +46,7 @@ dml::Address Take(dml::Device& device, uint64_t size, dml::HeapPool::Use use = d
   return device.pool().AddressOf(device.pool().Allocate(size, use));
 }
 
-dml::Address Put(dml::Device& device, const Floats& values, dml::HeapPool::Use use = dml::HeapPool::Use::Tensor) {
+dml::Address Uploaded(dml::Device& device, const Floats& values, dml::HeapPool::Use use = dml::HeapPool::Use::Tensor) {
   dml::Address at = Take(device, values.size() * sizeof(float), use);
   device.Upload(at, values.data(), values.size() * sizeof(float));
   return at;
@@ -62,13 +62,13 @@ void Transfers() {
   auto device = Open();
   // Larger than a piece of staging memory, so that it goes in several.
   const Floats large = Count(5u << 20);
-  dml::Address at = Put(*device, large);
+  dml::Address at = Uploaded(*device, large);
   CHECK(Get(*device, at, large.size()) == large);
   dml::Address copy = Take(*device, large.size() * sizeof(float));
   device->Copy(at, copy, large.size() * sizeof(float));
   device->Copy(at, copy, 0);
   CHECK(Get(*device, copy, large.size()) == large);
-  dml::Address program = Put(*device, Count(1000), dml::HeapPool::Use::Program);
+  dml::Address program = Uploaded(*device, Count(1000), dml::HeapPool::Use::Program);
   device->Copy(program + 400, at, 400);
   CHECK_EQ(Get(*device, at, 1)[0], 100.f);
   std::atomic<int> told{0};
@@ -88,7 +88,7 @@ void Recordings() {
   constexpr uint32_t kCount = 1000;
   dml::Program* program = device->CreateProgram(AccumulateProgram(kCount));
   uint64_t size = kCount * sizeof(float);
-  dml::Address state = Put(*device, Count(kCount)), input = Put(*device, Floats(kCount, 1.f)), result = Take(*device, size),
+  dml::Address state = Uploaded(*device, Count(kCount)), input = Uploaded(*device, Floats(kCount, 1.f)), result = Take(*device, size),
                scratch = Take(*device, size), out = Take(*device, size);
   dml::Recording* recording = device->Record(*program, {state, input, result, scratch}, 2);
   for (int call = 0; call < 9; ++call) {
@@ -108,7 +108,7 @@ void Recordings() {
   device->Wait();
 }
 
-// Each first use of a chunk and of the staging buffer, beside an open list that has used them.
+// Each first use of a chunk and of the staging buffer, while an open list uses them.
 void RecordingsThatBeginWithCopies() {
   auto device = Open();
   constexpr uint32_t kCount = 64;
@@ -122,7 +122,7 @@ void RecordingsThatBeginWithCopies() {
   dml::Program *add = device->CreateProgram(desc), *copy = device->CreateProgram(copies),
                *plain = device->CreateProgram(AddProgram(kCount));
   for (auto use : {dml::HeapPool::Use::Tensor, dml::HeapPool::Use::Program}) {
-    dml::Address a = Put(*device, Count(kCount), use), b = Put(*device, Floats(kCount, 2.f)), sum = Take(*device, size, use);
+    dml::Address a = Uploaded(*device, Count(kCount), use), b = Uploaded(*device, Floats(kCount, 2.f)), sum = Take(*device, size, use);
     dml::Recording* recordings[] = {device->Record(*add, {a, b, sum, 0}, 2), device->Record(*copy, {a, b, 0}, 2)};
     for (int round = 0; round < 20; ++round) {
       dml::Address slots[dml::Task::kSlots] = {a, b, sum, 0};
@@ -174,7 +174,7 @@ void Refusals() {
   dml::ProgramDesc whole = AddProgram(16);
   whole.dispatchables[0] = graph;
   dml::Program* program = device->CreateProgram(whole);
-  dml::Address a = Put(*device, Count(16)), b = Put(*device, Floats(16, 1.f)), out = Take(*device, 64);
+  dml::Address a = Uploaded(*device, Count(16)), b = Uploaded(*device, Floats(16, 1.f)), out = Take(*device, 64);
   dml::Address slots[dml::Task::kSlots] = {a, b, out, 0};
   device->Run(*program, slots);
   CHECK_EQ(Get(*device, out, 16)[15], 17.f);
@@ -204,17 +204,17 @@ void Memory() {
   FailureOf(FailureKind::OutOfMemory, [&] { device->pool().Allocate(40u << 20); });
   device->pool().Free(held);
   device->pool().Free(other);
-  // Chunks that nobody uses make room.
+  // Unused chunks are freed.
   device->pool().Free(device->pool().Allocate(60u << 20));
   CHECK(device->pool().Trim() > 0);
   device->FailNextAllocationForTest();
   CHECK(Says(FailureOf(FailureKind::OutOfMemory, [&] { device->pool().Allocate(1000); }), "CreateHeap"));
-  CHECK(Get(*device, Put(*device, Count(100)), 100) == Count(100));
+  CHECK(Get(*device, Uploaded(*device, Count(100)), 100) == Count(100));
 }
 
 void Held() {
   auto device = Open();
-  dml::Address at = Put(*device, Count(16)), to = Take(*device, 64);
+  dml::Address at = Uploaded(*device, Count(16)), to = Take(*device, 64);
   device->Hold(true);
   FailureOf(FailureKind::Invalid, [&] { device->Wait(); });
   Floats bytes(16);
@@ -232,7 +232,8 @@ void ReleasedWhileHeld() {
   constexpr uint32_t kCount = 64;
   uint64_t size = kCount * sizeof(float);
   dml::Program* program = device->CreateProgram(AccumulateProgram(kCount));
-  dml::Address at = Put(*device, Count(kCount)), other = Take(*device, size), result = Take(*device, size), scratch = Take(*device, size);
+  dml::Address at = Uploaded(*device, Count(kCount)), other = Take(*device, size), result = Take(*device, size),
+               scratch = Take(*device, size);
   dml::Recording* recording = device->Record(*program, {at, other, result, scratch}, 2);
   dml::Program* alone = device->CreateProgram(AccumulateProgram(kCount));
   device->Wait();
@@ -250,7 +251,7 @@ void ReleasedWhileHeld() {
 // A device that would be waited for by the minute is waited for as long as the end of a process.
 void FinishOfAHang() {
   auto device = Open(600'000);
-  dml::Address at = Put(*device, Count(16));
+  dml::Address at = Uploaded(*device, Count(16));
   device->Wait();
   std::atomic<int> told{0};
   device->HangForTest();
@@ -264,9 +265,10 @@ void FinishOfAHang() {
 void Removal() {
   auto first = Open(), second = Open();
   dml::Program* program = first->CreateProgram(AddProgram(16));
-  dml::Address a = Put(*first, Count(16)), out = Take(*first, 64);
-  dml::Recording* recording = second->Record(*second->CreateProgram(AccumulateProgram(16)),
-                                             {Put(*second, Count(16)), Put(*second, Count(16)), Take(*second, 64), Take(*second, 64)}, 1);
+  dml::Address a = Uploaded(*first, Count(16)), out = Take(*first, 64);
+  dml::Recording* recording =
+      second->Record(*second->CreateProgram(AccumulateProgram(16)),
+                     {Uploaded(*second, Count(16)), Uploaded(*second, Count(16)), Take(*second, 64), Take(*second, 64)}, 1);
   first->Wait();
   second->Wait();
   first->RemoveForTest();
@@ -279,7 +281,7 @@ void Removal() {
   CHECK(!own.is_elsewhere());
   // Held by both, and opened all the same.
   auto third = Open();
-  CHECK(Get(*third, Put(*third, Count(16)), 16) == Count(16));
+  CHECK(Get(*third, Uploaded(*third, Count(16)), 16) == Count(16));
   auto elsewhere = [&](auto&& call) { CHECK(FailureOf(FailureKind::Removed, call).is_elsewhere()); };
   elsewhere([&] { second->Wait(); });
   elsewhere([&] { second->Replay(*recording, std::make_unique<dml::ReplayWork>()); });
@@ -293,7 +295,7 @@ void Removal() {
 
 void Hang() {
   auto device = Open(200);
-  dml::Address at = Put(*device, Count(16));
+  dml::Address at = Uploaded(*device, Count(16));
   device->Wait();
   std::atomic<int> failures{0};
   device->HangForTest();
@@ -306,7 +308,7 @@ void Hang() {
   device.reset();
   CHECK_EQ(failures.load(), 1);
   device = Open();
-  CHECK(Get(*device, Put(*device, Count(16)), 16) == Count(16));
+  CHECK(Get(*device, Uploaded(*device, Count(16)), 16) == Count(16));
 }
 
 // What a thread looks at while it waits ends each of its waits, and the device goes on.
@@ -319,7 +321,7 @@ void LookEndsWaits() {
     if (ends) throw Ended();
   };
   auto device = dml::Device::Open(dml::RuntimeKind::Software, 0, options);
-  dml::Address at = Put(*device, Count(16)), other = Take(*device, 64);
+  dml::Address at = Uploaded(*device, Count(16)), other = Take(*device, 64);
   device->Wait();
   std::atomic<int> told{0};
   device->HangForTest();

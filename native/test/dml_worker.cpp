@@ -262,7 +262,7 @@ void Worker::Replay() {
   uint64_t size = count_ * sizeof(float);
   size_t before = AnyTensor();
   Floats &state = tensors_.at(record.state).expected, &input = tensors_.at(record.input).expected;
-  // A copy of an input before, and of the result to a fresh tensor after, as compiled functions have them.
+  // A copy of an input before, and of the result to a new tensor after, as compiled functions have them.
   if (before != record.input && Random(2)) {
     work->before.push_back({AddressOf(before), AddressOf(record.input), size});
     input = tensors_.at(before).expected;

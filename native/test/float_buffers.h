@@ -13,7 +13,7 @@ namespace dxtensor::test {
 
 constexpr const char* kAdd = "ELEMENT_WISE_ADD ATensor=f32[64] BTensor=f32[64] OutputTensor=f32[64]";
 
-// Buffers of 64 floats, filled from the processor and read back.
+// Buffers of 64 floats, filled by the CPU and read back.
 class Floats {
  public:
   Floats(Gpu& gpu, size_t buffers) : gpu_(gpu), size_(buffers * kStep) {

@@ -257,17 +257,17 @@ std::vector<Bytes> Gpu::Run(IDMLCompiledOperator* compiled, const std::vector<Op
   // Inputs, outputs each with a guard behind, persistent and temporary memory.
   uint64_t at = 0, reads_to = 0;
   std::vector<DML_BUFFER_BINDING> input_ranges, output_ranges;
-  auto place = [&](uint64_t size) {
+  auto range_of = [&](uint64_t size) {
     DML_BUFFER_BINDING range{nullptr, at, size};
     at = Up(at + size) + kAlign;
     return range;
   };
   for (const Operand& input : inputs)
-    input_ranges.push_back(input.bytes ? place((input.bytes->size() + 3) & ~uint64_t{3}) : DML_BUFFER_BINDING{});
+    input_ranges.push_back(input.bytes ? range_of((input.bytes->size() + 3) & ~uint64_t{3}) : DML_BUFFER_BINDING{});
   for (const Operand& output : outputs)
-    output_ranges.push_back(output.size ? place((output.size + 3) & ~uint64_t{3}) : DML_BUFFER_BINDING{});
+    output_ranges.push_back(output.size ? range_of((output.size + 3) & ~uint64_t{3}) : DML_BUFFER_BINDING{});
   reads_to = std::max<uint64_t>(at, kAlign);
-  DML_BUFFER_BINDING temporary = place(std::max(run.TemporaryResourceSize, prepare.TemporaryResourceSize));
+  DML_BUFFER_BINDING temporary = range_of(std::max(run.TemporaryResourceSize, prepare.TemporaryResourceSize));
   Reserve(at);
   // A buffer of its own: an initialiser's input and output never share one.
   DML_BUFFER_BINDING persistent{nullptr, 0, run.PersistentResourceSize};

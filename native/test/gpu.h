@@ -79,7 +79,7 @@ class Gpu {
   HRESULT Create(const schema::OperatorDesc& desc, Ref<IDMLOperator>& op) const;
   HRESULT Compile(const schema::OperatorDesc& desc, Ref<IDMLCompiledOperator>& compiled,
                   DML_EXECUTION_FLAGS flags = DML_EXECUTION_FLAG_NONE) const;
-  // Initialises, executes and reads back. Throws Failure where a call fails or bytes beside an output were changed.
+  // Initialises, executes and reads back. Throws Failure where a call fails or bytes outside an output were changed.
   std::vector<Bytes> Run(IDMLCompiledOperator* compiled, const std::vector<Operand>& inputs, const std::vector<Operand>& outputs);
   std::vector<Bytes> Run(const schema::OperatorDesc& desc, const std::vector<Bytes>& inputs);
 

@@ -26,12 +26,14 @@ std::vector<ExactBytes> ValueMemory(const Graph& graph, const std::vector<Bytes>
 
 namespace {
 
-uint8_t* Align(std::vector<uint8_t>& room) { return room.data() + (64 - reinterpret_cast<uintptr_t>(room.data()) % 64) % 64; }
+uint8_t* Align(std::vector<uint8_t>& workspace) {
+  return workspace.data() + (64 - reinterpret_cast<uintptr_t>(workspace.data()) % 64) % 64;
+}
 
-void RunStep(const software::Kernel& kernel, const std::vector<const uint8_t*>& in, const std::vector<uint8_t*>& out, bool prepares) {
+void RunStep(const software::Kernel& kernel, const std::vector<const uint8_t*>& in, const std::vector<uint8_t*>& out, bool prepacks) {
   std::vector<uint8_t> scratch(kernel.ScratchBytes() + 64);
   const software::KernelArguments arguments{in.data(), out.data(), Align(scratch)};
-  const software::PrepackingKernel* prepacking = prepares ? software::PrepackingKernel::Of(&kernel) : nullptr;
+  const software::PrepackingKernel* prepacking = prepacks ? software::PrepackingKernel::Of(&kernel) : nullptr;
   if (!prepacking) return kernel.Run(arguments);
   std::vector<uint8_t> form(prepacking->PrepackedBytes() + 64);
   prepacking->Prepack(arguments, Align(form));
@@ -50,19 +52,19 @@ void RunNodes(const Graph& graph, const std::vector<ExactBytes>& memory) {
   }
 }
 
-void RunSteps(const std::vector<GraphStep>& steps, const std::vector<ExactBytes>& memory, bool prepares) {
-  std::vector<uint8_t*> places;
-  for (const ExactBytes& bytes : memory) places.push_back(bytes.data());
-  RunSteps(steps, places, prepares);
+void RunSteps(const std::vector<GraphStep>& steps, const std::vector<ExactBytes>& memory, bool prepacks) {
+  std::vector<uint8_t*> addresses;
+  for (const ExactBytes& bytes : memory) addresses.push_back(bytes.data());
+  RunSteps(steps, addresses, prepacks);
 }
 
-void RunSteps(const std::vector<GraphStep>& steps, const std::vector<uint8_t*>& places, bool prepares) {
+void RunSteps(const std::vector<GraphStep>& steps, const std::vector<uint8_t*>& addresses, bool prepacks) {
   for (const GraphStep& step : steps) {
     std::vector<const uint8_t*> in;
     std::vector<uint8_t*> out;
-    for (const auto& o : step.inputs) in.push_back(o.value < 0 ? nullptr : places[static_cast<size_t>(o.value)] + o.offset);
-    for (const auto& o : step.outputs) out.push_back(o.value < 0 ? nullptr : places[static_cast<size_t>(o.value)] + o.offset);
-    RunStep(*step.kernel, in, out, prepares);
+    for (const auto& o : step.inputs) in.push_back(o.value < 0 ? nullptr : addresses[static_cast<size_t>(o.value)] + o.offset);
+    for (const auto& o : step.outputs) out.push_back(o.value < 0 ? nullptr : addresses[static_cast<size_t>(o.value)] + o.offset);
+    RunStep(*step.kernel, in, out, prepacks);
   }
 }
 

@@ -10,10 +10,10 @@ namespace dxtensor::test {
 std::vector<ExactBytes> ValueMemory(const software::Graph& graph, const std::vector<Bytes>& inputs);
 
 void RunNodes(const software::Graph& graph, const std::vector<ExactBytes>& memory);
-// `prepares`: kernels get prepared forms of their inputs, as from the second run on.
-void RunSteps(const std::vector<software::GraphStep>& steps, const std::vector<ExactBytes>& memory, bool prepares = false);
+// `prepacks`: kernels get prepacked inputs, as from the second run on.
+void RunSteps(const std::vector<software::GraphStep>& steps, const std::vector<ExactBytes>& memory, bool prepacks = false);
 // The same where values may share memory.
-void RunSteps(const std::vector<software::GraphStep>& steps, const std::vector<uint8_t*>& places, bool prepares = false);
+void RunSteps(const std::vector<software::GraphStep>& steps, const std::vector<uint8_t*>& addresses, bool prepacks = false);
 
 // How the first of the graph's outputs differs, in the order of which `tensors` describe them; empty: none does.
 std::string CompareOutputs(const software::Graph& graph, const std::vector<schema::TensorDesc>& tensors, const std::vector<ExactBytes>& got,

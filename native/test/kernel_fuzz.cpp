@@ -1,5 +1,5 @@
-// What validation accepts must not make a kernel touch memory beside its tensors, whatever the data say: under a sanitizer, which sees
-// that. Every description changed in one thing, and random walks, which change one thing after another as long as it is accepted.
+// What validation accepts must not make a kernel touch memory outside its tensors, whatever the data say: under a sanitizer, which sees
+// that. Every description changed in one thing, and random mutations, one after another as long as the result is accepted.
 #include "software/directml/validate.h"
 #include "cases/good.h"
 #include "cases/operators.h"
@@ -33,7 +33,7 @@ bool IsLarge(const schema::OperatorDesc& desc) {
   return bytes > kMaxBytes;
 }
 
-// Any bits; or zeros and ones, which are numbers that many operators use as places and counts.
+// Any bits; or zeros and ones, which are numbers that many operators use as indices and counts.
 std::vector<Bytes> AnyBytes(const schema::OperatorDesc& desc, std::mt19937& random) {
   const unsigned kind = random() % 3;
   std::vector<Bytes> inputs;
@@ -58,14 +58,14 @@ unsigned RunAccepted(const schema::OperatorDesc& desc, std::mt19937& random) {
   return count;
 }
 
-// What walks have found once.
+// What mutations have found once.
 constexpr const char* kFound[] = {
-    // Offsets that are no numbers gave places far beside the tensor.
+    // NaN offsets gave indices far outside the tensor.
     "RESAMPLE3 InputTensor=i8[1,2,3,4] OutputTensor=i8[1,2,6,8] InterpolationMode=1 RoundingDirection=1 Scales=[1,1,2,2] "
     "InputPixelOffsets=[0.5,0.5,0.5,nan] OutputPixelOffsets=[-0.5,-0.5,-0.5,-0.5] Antialiased=0",
     "RESAMPLE3 InputTensor=u8[1,2,3,4] OutputTensor=u8[1,2,6,2] InterpolationMode=1 RoundingDirection=1 Scales=[1,1,2,0.5] "
     "InputPixelOffsets=[0.5,0.5,0.5,0.5] OutputPixelOffsets=[-0.5,inf,-0.5,nan] Antialiased=1",
-    // More index dimensions than places for them.
+    // More index dimensions than the tensor has.
     "GATHER InputTensor=f32[1,1,4,5] IndicesTensor=u32[1,1,2,3] OutputTensor=f32[2,3,4,5] Axis=1 IndexDimensions=2",
     "GATHER InputTensor=f32[4,1,1,5] IndicesTensor=u32[1,1,2,3] OutputTensor=f32[3,1,1,5] Axis=0 IndexDimensions=2",
     // The last size of the indices was looked for at the updates' rank.
@@ -130,12 +130,12 @@ void RandomBoxes(Suite& suite) {
     }
   }
   CHECK(runs > 0 && refused > 0);
-  std::printf("random walks: %u descriptions accepted, %u refused, %u kernel runs\n", accepted, refused, runs);
+  std::printf("random mutations: %u descriptions accepted, %u refused, %u kernel runs\n", accepted, refused, runs);
 }
 
 const bool kRegistered = [] {
   Register("accepted descriptions are safe", AcceptedDescriptionsAreSafe);
-  Register("random walks through descriptions", RandomBoxes);
+  Register("random mutations of descriptions", RandomBoxes);
   return true;
 }();
 

@@ -23,8 +23,8 @@ void FusedGraphs(Suite& suite) {
   std::mt19937 random(suite.seed);
   size_t nodes = 0, steps_in_all = 0, chains = 0, held = 0, sums = 0;
   auto has_all = [&] { return chains > 0 && held > 0 && sums > 0; };
-  const unsigned most = suite.rounds < 100 ? suite.rounds : suite.rounds * kMaxTimes;
-  for (unsigned round = 0; round < suite.rounds || (round < most && !has_all()); ++round) {
+  const unsigned max_rounds = suite.rounds < 100 ? suite.rounds : suite.rounds * kMaxTimes;
+  for (unsigned round = 0; round < suite.rounds || (round < max_rounds && !has_all()); ++round) {
     const RandomGraph made = MakeRandomGraph(random, 1 + round % 14);
     const Graph& graph = made.graph;
     const char* unsupported = nullptr;

@@ -59,7 +59,7 @@ void Container(Suite&) {
     CHECK_EQ(free.Query().available, 40 * kGiB);
   }
   {
-    // Version 2: the least limit of all groups from this one up; pages of idle files count as free.
+    // Version 2: the smallest limit of all cgroups from this one up; pages of idle files count as free.
     Root second;
     second.Write("/proc/meminfo", kMeminfo);
     second.Write("/proc/self/mountinfo", std::string("22 1 8:1 / / rw - ext4 /dev/root rw\n") + kSecond);
@@ -106,7 +106,7 @@ void Quotas(Suite&) {
     CHECK_EQ(bare.Cpus(6), 6);
   }
   {
-    // Version 2: the least quota of all groups from this one up, rounded up, and never none.
+    // Version 2: the smallest quota of all cgroups from this one up, rounded up, and never none.
     Root second;
     second.Write("/proc/self/mountinfo", kSecond);
     second.Write("/proc/self/cgroup", "0::/kube/pod/box\n");
@@ -132,7 +132,7 @@ void Quotas(Suite&) {
 }
 
 const bool kRegistered = [] {
-  Register("the processors that quotas pay for", Quotas);
+  Register("the CPUs that quotas allow", Quotas);
   Register("the memory of machines and containers", Container);
   return true;
 }();

@@ -39,7 +39,7 @@ class NetworkMaker {
     Show(x);
     return std::move(graph_);
   }
-  // A residual block with steps, whose shortcut reads what it needs: all but the last line and column.
+  // A residual block with steps, whose shortcut reads what it needs: all but the last row and column.
   Graph MakeShortcut() {
     const Value picture = Input({1, 3, 16, 16});
     const Value x = Convolved(picture, picture.tensor, {1, 64, 16, 16}, {3, 1, 1, 1, 1});
@@ -133,11 +133,11 @@ class NetworkMaker {
   }
 
   Value Reduce(const Value& x) {
-    if (Up(0, 1)) {  // of lines that are its planes
-      const uint32_t lines = x.tensor.sizes[0] * x.tensor.sizes[1];
+    if (Up(0, 1)) {  // of rows that are its planes
+      const uint32_t rows = x.tensor.sizes[0] * x.tensor.sizes[1];
       OperatorDesc desc = Parse("REDUCE Function=2 Axes=[1]");
-      Set(desc, "InputTensor", MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, {lines, x.tensor.sizes[2] * x.tensor.sizes[3]}));
-      Value out = Finish(std::move(desc), {x.number}, {lines, 1});
+      Set(desc, "InputTensor", MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, {rows, x.tensor.sizes[2] * x.tensor.sizes[3]}));
+      Value out = Finish(std::move(desc), {x.number}, {rows, 1});
       out.tensor = MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, {x.tensor.sizes[0], x.tensor.sizes[1], 1, 1});
       return out;
     }
@@ -175,15 +175,15 @@ class NetworkMaker {
   struct Taps {
     uint32_t kernel, stride, dilation, padding, groups;
   };
-  // Of what `shown` shows of x, with a bias or without.
-  Value Convolved(const Value& x, const TensorDesc& shown, const Sizes& out, const Taps& taps) {
+  // Of what `seen` shows of x, with a bias or without.
+  Value Convolved(const Value& x, const TensorDesc& seen, const Sizes& out, const Taps& taps) {
     auto two = [](uint32_t n) { return "[" + std::to_string(n) + "," + std::to_string(n) + "]"; };
-    const uint32_t channels = shown.sizes[1] / taps.groups;
+    const uint32_t channels = seen.sizes[1] / taps.groups;
     OperatorDesc desc = Parse("CONVOLUTION Mode=" + std::to_string(Up(0, 5) ? 1 : 0) + " Direction=0 Strides=" + two(taps.stride) +
                               " Dilations=" + two(taps.dilation) + " StartPadding=" + two(taps.padding) +
                               " EndPadding=" + two(taps.padding) + " OutputPadding=[0,0] GroupCount=" + std::to_string(taps.groups));
     const Value filter = Input({out[1], channels, taps.kernel, taps.kernel}, 1.5 / static_cast<double>(channels * taps.kernel));
-    Set(desc, "InputTensor", shown);
+    Set(desc, "InputTensor", seen);
     Set(desc, "FilterTensor", filter.tensor);
     std::vector<int> inputs{x.number, filter.number, -1};
     if (Up(0, 1)) {
@@ -193,19 +193,19 @@ class NetworkMaker {
     }
     return Finish(std::move(desc), inputs, out);
   }
-  // Its first lines and columns.
-  static TensorDesc Part(const Value& x, uint32_t lines, uint32_t columns) {
-    return MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, {x.tensor.sizes[0], x.tensor.sizes[1], lines, columns},
+  // Its first rows and columns.
+  static TensorDesc Part(const Value& x, uint32_t rows, uint32_t columns) {
+    return MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, {x.tensor.sizes[0], x.tensor.sizes[1], rows, columns},
                       {x.tensor.strides.begin(), x.tensor.strides.begin() + 4});
   }
 
   Value Convolve(const Value& x, uint32_t channels = 0, bool keeps_size = false) {
     Sizes in = SizesOf(x);
     const bool is_plane = in[2] * in[3] > 1;
-    TensorDesc shown = x.tensor;
-    if (!keeps_size && Up(0, 3) == 0) {  // without the last lines and columns
+    TensorDesc seen = x.tensor;
+    if (!keeps_size && Up(0, 3) == 0) {  // without the last rows and columns
       for (size_t d = 2; d < 4; ++d) in[d] -= std::min(Up(0, 2), in[d] - 1);
-      shown = Part(x, in[2], in[3]);
+      seen = Part(x, in[2], in[3]);
     }
     uint32_t groups = 1;
     if (!channels) channels = OneOf({1, 2, 7, 16, 24, 32, 33, 48, 70});
@@ -231,7 +231,7 @@ class NetworkMaker {
       if (in[d] + 2 * padding < reach) return x;
       out[d] = (in[d] + 2 * padding - reach) / stride + 1;
     }
-    Value y = Convolved(x, shown, out, {kernel, stride, dilation, padding, groups});
+    Value y = Convolved(x, seen, out, {kernel, stride, dilation, padding, groups});
     const Sizes each{1, channels, 1, 1};
     if (Up(0, 1)) {
       OperatorDesc norm = Parse("BATCH_NORMALIZATION Spatial=1 Epsilon=2");
@@ -270,10 +270,10 @@ void Check(const std::string& name, const Graph& graph, const NetworkMaker& make
   counts->runs += steps.size() > whole;
   std::vector<ExactBytes> plain = ValueMemory(graph, maker.inputs_), got = ValueMemory(laid_out, maker.inputs_);
   RunNodes(graph, plain);
-  for (const bool prepares : {false, true}) {
-    RunSteps(steps, got, prepares);
+  for (const bool prepacks : {false, true}) {
+    RunSteps(steps, got, prepacks);
     const std::string difference = CompareOutputs(graph, maker.outputs_, got, plain, {2e-3, 2e-4});
-    if (!difference.empty()) throw Failure{name + (prepares ? ", prepared, " : ", ") + difference + Describe(laid_out) + Describe(steps)};
+    if (!difference.empty()) throw Failure{name + (prepacks ? ", prepacked, " : ", ") + difference + Describe(laid_out) + Describe(steps)};
   }
 }
 

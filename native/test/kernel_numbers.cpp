@@ -44,7 +44,7 @@ void Edges(Suite&) {
   }
 }
 
-// Extremes of lines in which NaN stands anywhere, of equals, and of nothing but infinities.
+// Extremes of rows in which NaN stands anywhere, of equals, and of nothing but infinities.
 void Extremes(Suite&) {
   for (const std::string operation :
        {"REDUCE Function=7 OutputTensor=f32[41,1] Axes=[1]", "REDUCE Function=8 OutputTensor=f32[41,1] Axes=[1]",
@@ -55,22 +55,22 @@ void Extremes(Suite&) {
     for (const uint32_t length : {3u, 70u, 1500u}) {
       const OperatorDesc desc = Parse(operation + " InputTensor=f32[41," + std::to_string(length) + "]");
       auto number = [&](size_t i) {
-        const size_t line = i / length, at = i % length;
-        if (line == 0) return kInfinity;
-        if (line == 1) return -kInfinity;
-        if (line == 2) return kNaN;
-        if (line % 3 == 0 && at == (line * 7) % length) return kNaN;
-        return static_cast<double>((i * 7919 + line) % (line % 2 ? 13 : 4001)) - 6;
+        const size_t row = i / length, at = i % length;
+        if (row == 0) return kInfinity;
+        if (row == 1) return -kInfinity;
+        if (row == 2) return kNaN;
+        if (row % 3 == 0 && at == (row * 7) % length) return kNaN;
+        return static_cast<double>((i * 7919 + row) % (row % 2 ? 13 : 4001)) - 6;
       };
       bool compared = false;
       const std::string difference = CompareKernels(desc, {Filled(*desc.Inputs()[0], number)}, &compared);
       if (!compared) throw Failure{"no fast kernel: " + operation};
-      if (!difference.empty()) throw Failure{difference + ": " + operation + ", lines of " + std::to_string(length)};
+      if (!difference.empty()) throw Failure{difference + ": " + operation + ", rows of " + std::to_string(length)};
     }
 }
 
-// The largest and smallest of integers, which stands alone in each place in turn: along lines with a rest, in runs, by columns, and at
-// the edges of pieces.
+// The largest and smallest of integers, which stands alone at each index, one after the other: along rows with a tail, in runs, by columns,
+// and at the edges of pieces.
 void IntegerExtremes(Suite&) {
   struct Case {
     const char* tensors;
@@ -83,13 +83,13 @@ void IntegerExtremes(Suite&) {
                         Case{"InputTensor=i64[1,70000] OutputTensor=i64[1,1] Axes=[1]", 70000, 17500},
                         Case{"InputTensor=i64[4,17500]/[17504,1] OutputTensor=i64[1,1] Axes=[0,1]", 70000, 17500}})
     for (const bool largest : {true, false})
-      for (size_t place = 0; place < c.elements; place += c.step) {
+      for (size_t index = 0; index < c.elements; index += c.step) {
         const OperatorDesc desc = Parse(std::string("REDUCE Function=") + (largest ? "7 " : "8 ") + c.tensors);
-        auto number = [&](size_t i) -> int64_t { return i != place ? 5 : largest ? 9 : 2; };
+        auto number = [&](size_t i) -> int64_t { return i != index ? 5 : largest ? 9 : 2; };
         bool compared = false;
         const std::string difference = CompareKernels(desc, {FilledWhole(*desc.Inputs()[0], number)}, &compared);
         if (!compared) throw Failure{std::string("no fast kernel: ") + c.tensors};
-        if (!difference.empty()) throw Failure{difference + ": " + c.tensors + ", place " + std::to_string(place)};
+        if (!difference.empty()) throw Failure{difference + ": " + c.tensors + ", index " + std::to_string(index)};
       }
 }
 
@@ -157,7 +157,7 @@ class ChoiceMaker {
   std::vector<std::string> types_;
 };
 
-// All that comes near to a larger or smaller one, or a number between two, with NaN: also what differs from these in one place.
+// All that comes near to a larger or smaller one, or a number between two, with NaN: also what differs from these in one bit.
 void Choices(Suite&) {
   for (const char* type : {"f32", "f16"})
     for (const char* which : {"MAX", "MIN"})
@@ -165,8 +165,8 @@ void Choices(Suite&) {
         for (unsigned variant = 0; variant < 96; ++variant) {
           ChoiceMaker m(type);
           const int x = m.Input(1), y = m.Input(7), z = m.Input(49);
-          auto extreme = [&](const char* name, int a, int b, bool turned) {
-            return turned ? m.Extreme(name, b, a) : m.Extreme(name, a, b);
+          auto extreme = [&](const char* name, int a, int b, bool swapped) {
+            return swapped ? m.Extreme(name, b, a) : m.Extreme(name, a, b);
           };
           int result = extreme(which, x, y, variant & 1);
           const int kind = static_cast<int>(variant / 32);
@@ -179,7 +179,7 @@ void Choices(Suite&) {
 }
 
 // A million equal products, whose sum is rounded the same way each time where it is carried on in one number.
-void LongProducts(Suite&) {
+void LongDotProducts(Suite&) {
   constexpr int kLength = 1000003;
   for (const int rows : {1, 2, 4, 7, 16}) {
     const std::string m = std::to_string(rows), k = std::to_string(kLength);
@@ -197,7 +197,7 @@ void LongProducts(Suite&) {
 }
 
 const bool kRegistered = [] {
-  Register("long products", LongProducts);
+  Register("long dot products", LongDotProducts);
   Register("fast against plain: edges of functions", Edges);
   Register("fast against plain: extremes and NaN", Extremes);
   Register("fast against plain: integer extremes", IntegerExtremes);

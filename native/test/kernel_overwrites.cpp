@@ -45,20 +45,20 @@ std::vector<Overwrite> ChooseOverwrites(std::mt19937& random, const Graph& graph
 }
 
 // Memory of each value, where inputs that are overwritten lie in their outputs.
-std::vector<uint8_t*> Places(const Graph& graph, const std::vector<ExactBytes>& memory) {
-  std::vector<uint8_t*> places;
-  for (const ExactBytes& bytes : memory) places.push_back(bytes.data());
+std::vector<uint8_t*> Addresses(const Graph& graph, const std::vector<ExactBytes>& memory) {
+  std::vector<uint8_t*> addresses;
+  for (const ExactBytes& bytes : memory) addresses.push_back(bytes.data());
   for (const Overwrite& over : graph.overwrites)
     for (size_t from = 0; from < graph.values.size(); ++from) {
       if (graph.values[from].graph_input != static_cast<int>(over.input)) continue;
       for (size_t to = 0; to < graph.values.size(); ++to) {
         const std::vector<int>& outputs = graph.values[to].graph_outputs;
         if (outputs.empty() || outputs[0] != static_cast<int>(over.output)) continue;
-        places[from] = memory[to].data() + over.offset;
-        std::memcpy(places[from], memory[from].data(), memory[from].size());
+        addresses[from] = memory[to].data() + over.offset;
+        std::memcpy(addresses[from], memory[from].data(), memory[from].size());
       }
     }
-  return places;
+  return addresses;
 }
 
 void Overwrites(Suite& suite) {
@@ -85,7 +85,7 @@ void Overwrites(Suite& suite) {
     apart += graph.values.size() - values;
     std::vector<ExactBytes> plain = ValueMemory(made.graph, made.inputs), fused = ValueMemory(graph, made.inputs);
     RunNodes(made.graph, plain);
-    RunSteps(steps, Places(graph, fused));
+    RunSteps(steps, Addresses(graph, fused));
     const std::string difference = CompareOutputs(made.graph, made.outputs, fused, plain, {1e-3, 1e-4});
     if (!difference.empty()) throw Failure{"graph " + std::to_string(round) + ", " + difference + Describe(made.graph) + Describe(steps)};
   }

@@ -16,11 +16,11 @@ ExactBytes::ExactBytes(size_t size) : data_(static_cast<uint8_t*>(std::malloc(si
 ExactBytes::~ExactBytes() { std::free(data_); }
 
 std::vector<Bytes> RunKernel(const software::Kernel& kernel, const schema::OperatorDesc& desc, const std::vector<Bytes>& inputs,
-                             bool prepares) {
+                             bool prepacks) {
   std::vector<ExactBytes> memory;
   std::vector<const uint8_t*> in;
-  const software::PrepackingKernel* prepacking = prepares ? software::PrepackingKernel::Of(&kernel) : nullptr;
-  uint8_t* prepared_input = nullptr;
+  const software::PrepackingKernel* prepacking = prepacks ? software::PrepackingKernel::Of(&kernel) : nullptr;
+  uint8_t* prepacked_input = nullptr;
   std::vector<uint8_t*> out;
   const auto input_slots = desc.Inputs(), output_slots = desc.Outputs();
   for (size_t i = 0; i < input_slots.size(); ++i) {
@@ -31,7 +31,7 @@ std::vector<Bytes> RunKernel(const software::Kernel& kernel, const schema::Opera
     memory.emplace_back(inputs.at(i).size());
     std::memcpy(memory.back().data(), inputs[i].data(), inputs[i].size());
     in.push_back(memory.back().data());
-    if (prepacking && static_cast<int>(i) == prepacking->PrepackedInput()) prepared_input = memory.back().data();
+    if (prepacking && static_cast<int>(i) == prepacking->PrepackedInput()) prepacked_input = memory.back().data();
   }
   const size_t first_output = memory.size();
   for (const schema::TensorDesc* t : output_slots) {
@@ -45,7 +45,7 @@ std::vector<Bytes> RunKernel(const software::Kernel& kernel, const schema::Opera
     std::vector<uint8_t> form(prepacking->PrepackedBytes() + 64, 0xff);
     uint8_t* to = form.data() + (64 - reinterpret_cast<uintptr_t>(form.data()) % 64) % 64;
     prepacking->Prepack(arguments, to);
-    std::memset(prepared_input, 0xff, inputs[static_cast<size_t>(prepacking->PrepackedInput())].size());
+    std::memset(prepacked_input, 0xff, inputs[static_cast<size_t>(prepacking->PrepackedInput())].size());
     prepacking->RunPrepacked(arguments, to);
   } else {
     kernel.Run(arguments);

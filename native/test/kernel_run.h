@@ -6,7 +6,7 @@
 
 namespace dxtensor::test {
 
-// Memory of exactly the tensor's bytes, 16-byte aligned, so that a sanitizer sees what lies beside it.
+// Memory of exactly the tensor's bytes, 16-byte aligned, so that a sanitizer sees accesses outside it.
 class ExactBytes {
  public:
   explicit ExactBytes(size_t size);
@@ -21,10 +21,10 @@ class ExactBytes {
   size_t size_;
 };
 
-// Outputs by slot; memory that the kernel does not write stays 0xcd. `prepares`: the kernel gets a prepared form of its input, which is
+// Outputs by slot; memory that the kernel does not write stays 0xcd. `prepacks`: the kernel gets its input prepacked, which is
 // overwritten before it runs.
 std::vector<Bytes> RunKernel(const software::Kernel& kernel, const schema::OperatorDesc& desc, const std::vector<Bytes>& inputs,
-                             bool prepares = false);
+                             bool prepacks = false);
 
 // How much results of two kernels for one description may differ.
 Tolerance KernelTolerance(const schema::OperatorDesc& desc, DML_TENSOR_DATA_TYPE output);

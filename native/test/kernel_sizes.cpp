@@ -1,4 +1,4 @@
-// Sizes at which fast kernels divide their work: blocks of a matrix product, parts for threads, tiles of a convolution. The random
+// Sizes at which fast kernels divide their work: blocks of a GEMM, parts for threads, tiles of a convolution. The random
 // descriptions are too small for that.
 #include <chrono>
 #include <cstring>
@@ -47,7 +47,7 @@ std::vector<std::string> Descriptions() {
       "GEMM ATensor=f32[1,4,1,90] BTensor=f32[1,4,77,90] OutputTensor=f32[1,4,1,77]/[400,100,100,1] Alpha=2 TransB=1",
       "GEMM ATensor=f32[1,40,1,90] BTensor=f32[1,40,90,50]/[0,0,50,1] CTensor=f32[1,40,1,50] OutputTensor=f32[1,40,1,50] Alpha=1 Beta=1",
       "GEMM ATensor=f32[1,1,1,1] BTensor=f32[1,1,1,70] OutputTensor=f32[1,1,1,70] Alpha=1",
-      // Few rows times a matrix that lies along them: with lines that are no whole tile, in parts of k, in batches, copied.
+      // Skinny GEMM (small M) with K-contiguous weights: partial tiles, in parts of K, in batches, copied.
       "GEMM ATensor=f32[1,1,2,517] BTensor=f32[1,1,1030,517] CTensor=f32[1,1,2,1030]/[0,0,0,1] OutputTensor=f32[1,1,2,1030] TransB=1 "
       "Alpha=0.5 Beta=2 FusedActivation={ACTIVATION_RELU}",
       "GEMM ATensor=f32[1,1,3,70001] BTensor=f32[1,1,5,70001] OutputTensor=f32[1,1,3,5] TransB=1 Alpha=1",
@@ -82,7 +82,7 @@ std::vector<std::string> Descriptions() {
       "FusedActivation={ACTIVATION_SIGMOID}",
       "GEMM ATensor=f16[1,1,30,7000] BTensor=f16[1,1,7000,50] OutputTensor=f16[1,1,30,50] Alpha=1",
       "CONVOLUTION InputTensor=f32[1,130,7,7] FilterTensor=f32[75,130,3,3] OutputTensor=f32[1,75,7,7]" + conv + pads + " GroupCount=1",
-      // Recurrent networks whose weights are kept as panels: in several blocks of depth, both ways, with the reset gate's own product.
+      // Recurrent networks whose weights are kept as panels: in several blocks of depth, both ways, with the reset gate's own GEMM.
       "RNN InputTensor=f32[1,3,19,30] WeightTensor=f32[1,1,400,30] RecurrenceTensor=f32[1,1,400,400] OutputSequenceTensor=f32[3,1,19,400] "
       "OutputSingleTensor=f32[1,1,19,400] ActivationDescs=[{ACTIVATION_TANH}] Direction=0",
       "LSTM InputTensor=f32[1,4,20,33] WeightTensor=f32[1,2,280,33] RecurrenceTensor=f32[1,2,280,70] BiasTensor=f32[1,1,2,560] "
@@ -94,12 +94,12 @@ std::vector<std::string> Descriptions() {
       "OutputSequenceTensor=f32[3,1,5,53] ActivationDescs=[{ACTIVATION_SIGMOID},{ACTIVATION_TANH}] Direction=1 LinearBeforeReset=0",
       "GRU InputTensor=f16[1,3,18,17] WeightTensor=f16[1,1,159,17] RecurrenceTensor=f16[1,1,159,53] OutputSingleTensor=f16[1,1,18,53] "
       "ActivationDescs=[{ACTIVATION_SIGMOID},{ACTIVATION_TANH}] Direction=0 LinearBeforeReset=1",
-      // Sums over rows: in pieces of rows, of runs, and of wide lines.
+      // Sums over rows: in pieces of rows, of runs, and of wide rows.
       "REDUCE Function=10 InputTensor=f32[700,515] OutputTensor=f32[1,515] Axes=[0]",
       "REDUCE Function=2 InputTensor=f16[9,70,301] OutputTensor=f16[1,1,301] Axes=[0,1]",
       "REDUCE Function=10 InputTensor=f32[60,3,70,37] OutputTensor=f32[1,3,1,37] Axes=[0,2]",
       "REDUCE Function=10 InputTensor=f32[33,5001] OutputTensor=f32[1,5001] Axes=[0]",
-      // Short rows, some at once: with and without a rest, far apart, as the runs of lines, written far apart.
+      // Short rows, some at once: with and without a tail, far apart, as the runs of rows, written far apart.
       "REDUCE Function=2 InputTensor=f32[45,196] OutputTensor=f32[45,1] Axes=[1]",
       "REDUCE Function=10 InputTensor=f32[130,32]/[37,1] OutputTensor=f32[130,1]/[3,1] Axes=[1]",
       "REDUCE Function=3 InputTensor=f32[70,7] OutputTensor=f32[70,1] Axes=[1]",
@@ -110,7 +110,7 @@ std::vector<std::string> Descriptions() {
       "TOP_K1 InputTensor=f32[3,70,37]/[4000,40,1] OutputValueTensor=f32[3,70,1]/[70,1,1] OutputIndexTensor=u64[3,70,1] Axis=2 K=1 "
       "AxisDirection=1",
       "TOP_K1 InputTensor=f32[131,8] OutputValueTensor=f32[131,1]/[2,1] OutputIndexTensor=u32[131,1] Axis=1 K=1 AxisDirection=0",
-      // Running maxima: of lines, of single ones, of rows in strips, of lines that lie in front of their axis.
+      // Running maxima: of rows, of single ones, of rows in strips, along a leading axis.
       "MAX_POOLING2 InputTensor=u32[22,1,300,1] OutputTensor=u32[22,1,300,1] Strides=[1,1] WindowSize=[300,1] StartPadding=[299,0] "
       "EndPadding=[0,0] Dilations=[1,1]",
       "MAX_POOLING2 InputTensor=i64[3,1,70,1] OutputTensor=i64[3,1,70,1] Strides=[1,1] WindowSize=[100,1] StartPadding=[99,0] "
@@ -119,7 +119,7 @@ std::vector<std::string> Descriptions() {
       "EndPadding=[0,0] Dilations=[1,1]",
       "MAX_POOLING1 InputTensor=i32[2,3,20,90] OutputTensor=i32[2,3,20,90] Strides=[1,1] WindowSize=[1,90] StartPadding=[0,89] "
       "EndPadding=[0,0]",
-      // Extremes: of blocks of a line with a rest, by columns, of integers in pieces of a line, of runs, and of neighbouring lines.
+      // Extremes: of blocks of a row with a tail, by columns, of integers in pieces of a row, of runs, and of neighbouring rows.
       "REDUCE Function=7 InputTensor=f32[37,2077] OutputTensor=f32[37,1] Axes=[1]",
       "REDUCE Function=8 InputTensor=f16[3,300001] OutputTensor=f16[3,1] Axes=[1]",
       "REDUCE Function=7 InputTensor=u8[1,900001] OutputTensor=u8[1,1] Axes=[1]",
@@ -147,7 +147,7 @@ std::vector<std::string> Descriptions() {
       "CONVOLUTION InputTensor=f32[1,3,41,43] FilterTensor=f32[8,3,3,3] OutputTensor=f32[1,8,41,43]" + conv + pads + " GroupCount=1",
       "CONVOLUTION InputTensor=f32[1,3,41,43] FilterTensor=f32[8,3,3,3] OutputTensor=f32[1,8,39,41]" + conv + none + " GroupCount=1",
       "CONVOLUTION InputTensor=f32[2,10,25,27] FilterTensor=f32[10,1,3,3] OutputTensor=f32[2,10,25,27]" + conv + pads + " GroupCount=10",
-      // Gradients of filters for few channels: steps and dilations; rows that fill no vector; more outputs of a line than a tile has; a
+      // Weight gradients for few channels: strides and dilations; rows that fill no vector; more outputs of a row than a tile has; a
       // reach
       // that no number holds.
       "CONVOLUTION InputTensor=f32[1,1,8,8] FilterTensor=f32[4,1,2,8] OutputTensor=f32[1,4,1,1] Mode=1 Direction=0 Strides=[1,1] "
@@ -190,7 +190,7 @@ std::vector<std::string> Descriptions() {
       "CONVOLUTION InputTensor=f32[20,3,22,22]/[484,9680,22,1] FilterTensor=f32[30,3,22,22]/[484,14520,22,1] "
       "OutputTensor=f32[20,30,3,3]/[9,180,3,1]" +
           conv + pads + " GroupCount=1",
-      // The same of 1 x 1 cells: by parts of the depth; lines that go on one from the other, or of which every second place is read.
+      // The same of 1 x 1 filters: by parts of the depth; contiguous rows, or rows read with stride 2.
       "CONVOLUTION InputTensor=f32[40,3,28,30]/[840,33600,30,1] FilterTensor=f32[21,3,28,30]/[840,17640,30,1] "
       "OutputTensor=f32[40,21,1,1]/[1,40,1,1]" +
           conv + none + " GroupCount=1",
@@ -198,7 +198,7 @@ std::vector<std::string> Descriptions() {
       "OutputTensor=f32[70,90,1,1]/[1,70,1,1] Mode=1 Direction=0 Strides=[1,1] Dilations=[2,2] OutputPadding=[0,0] StartPadding=[0,0] "
       "EndPadding=[0,0] GroupCount=1",
       "CONVOLUTION InputTensor=f16[40,3,28,30] FilterTensor=f16[21,3,28,30] OutputTensor=f16[40,21,1,1]" + conv + none + " GroupCount=1",
-      // The same of an outputs' gradient that is one number, as that of a sum: taps that all lie in one place.
+      // The same of an outputs' gradient that is one number, as that of a sum: taps that all read one element.
       "CONVOLUTION InputTensor=f32[40,3,5,40]/[200,8000,40,1] FilterTensor=f32[21,3,5,40]/[0,0,0,0] "
       "OutputTensor=f32[40,21,1,1]/[1,40,1,1]" +
           conv + none + " GroupCount=1",
@@ -208,8 +208,8 @@ std::vector<std::string> Descriptions() {
           " GroupCount=6",
       "CONVOLUTION InputTensor=f16[4,2,28,28] FilterTensor=f16[8,2,14,14]/[0,0,0,0] OutputTensor=f16[4,8,3,3] Mode=1 Direction=0 "
       "Strides=[1,1] Dilations=[2,2] OutputPadding=[0,0] StartPadding=[1,1] EndPadding=[0,0] GroupCount=1",
-      // The same of channels by themselves: steps and dilations, more than one row and image, lines that fill no vector, an addition's
-      // place.
+      // The same of depthwise filters: strides and dilations, several rows and images, rows shorter than a vector, a fused
+      // addition.
       "CONVOLUTION InputTensor=f32[1,15,28,28] FilterTensor=f32[5,3,28,28] OutputTensor=f32[1,5,3,3]" + conv + pads + " GroupCount=5",
       "CONVOLUTION InputTensor=f32[1,40,29,31]/[35960,899,31,1] FilterTensor=f32[20,2,15,16]/[240,4800,16,1] "
       "OutputTensor=f32[1,20,3,3]/[1,9,3,1] Mode=1 Direction=0 Strides=[1,1] Dilations=[2,2] OutputPadding=[0,0] StartPadding=[1,1] "
@@ -221,7 +221,7 @@ std::vector<std::string> Descriptions() {
       "CONVOLUTION InputTensor=f32[1,2,8,40] FilterTensor=f32[1,2,2,8] OutputTensor=f32[1,1,1,1] Mode=1 Direction=0 Strides=[1,1] "
       "Dilations=[4294967295,1073741824] StartPadding=[2147483648,4294967295] EndPadding=[2147483640,3221225434] OutputPadding=[0,0] "
       "GroupCount=1",
-      // Lines of more than one piece; few long lines, cut into parts of one run and into runs.
+      // Rows of more than one piece; few long rows, cut into parts of one run and into runs.
       "MEAN_VARIANCE_NORMALIZATION1 InputTensor=f32[7,9001] ScaleTensor=f32[1,9001] BiasTensor=f32[1,9001] OutputTensor=f32[7,9001] "
       "Axes=[1] NormalizeVariance=1 Epsilon=0.001",
       "MEAN_VARIANCE_NORMALIZATION1 InputTensor=f32[2,150001] ScaleTensor=f32[1,150001] OutputTensor=f32[2,150001] Axes=[1] "
@@ -234,7 +234,7 @@ std::vector<std::string> Descriptions() {
       "BATCH_NORMALIZATION_TRAINING_GRAD InputTensor=f32[5,3,50,53] InputGradientTensor=f32[5,3,50,53] MeanTensor=f32[1,3,1,1] "
       "VarianceTensor=f32[1,3,1,1] ScaleTensor=f32[1,3,1,1] OutputGradientTensor=f32[5,3,50,53] OutputScaleGradientTensor=f32[1,3,1,1] "
       "OutputBiasGradientTensor=f32[1,3,1,1] Epsilon=0.001",
-      // More cells than are taken at a time; strides of two, lines of more than one vector.
+      // More elements than one block; strides of two, rows of more than one vector.
       "MAX_POOLING InputTensor=f32[1,3,40,41] OutputTensor=f32[1,3,40,41]" + wide,
       "MAX_POOLING_GRAD InputTensor=f32[1,3,40,41] InputGradientTensor=f32[1,3,40,41] OutputGradientTensor=f32[1,3,40,41]" + wide,
       "AVERAGE_POOLING InputTensor=f32[1,3,40,41] OutputTensor=f32[1,3,40,41] IncludePadding=0" + wide,
@@ -246,7 +246,7 @@ std::vector<std::string> Descriptions() {
       "MAX_POOLING InputTensor=f32[2,3,45,71] OutputTensor=f32[2,3,23,36]" + halves,
       "MAX_POOLING1 InputTensor=f32[2,3,45,71] OutputTensor=f32[2,3,23,36] OutputIndicesTensor=u32[2,3,23,36]" + halves,
       "MAX_POOLING_GRAD InputTensor=f32[2,3,45,71] InputGradientTensor=f32[2,3,23,36] OutputGradientTensor=f32[2,3,45,71]" + halves,
-      // Lines that all threads order: whole, in part, and a few of them; many equal keys, and keys of 64 bits.
+      // Rows that all threads sort: whole, in part, and a few of them; many equal keys, and keys of 64 bits.
       "TOP_K1 InputTensor=f32[90001] OutputValueTensor=f32[90001] OutputIndexTensor=u32[90001] Axis=0 K=90001 AxisDirection=0",
       "TOP_K1 InputTensor=f16[3,50003]/[1,3] OutputValueTensor=f16[3,20000] OutputIndexTensor=u32[3,20000] Axis=1 K=20000 AxisDirection=1",
       "TOP_K1 InputTensor=f32[280001] OutputValueTensor=f32[700] OutputIndexTensor=u32[700] Axis=0 K=700 AxisDirection=0",
@@ -256,8 +256,8 @@ std::vector<std::string> Descriptions() {
       "TOP_K1 InputTensor=i64[50001] OutputValueTensor=i64[50001] OutputIndexTensor=u32[50001] Axis=0 K=50001 AxisDirection=1",
       "TOP_K1 InputTensor=f32[70,4001] OutputValueTensor=f32[70,32] OutputIndexTensor=u32[70,32] Axis=1 K=32 AxisDirection=1",
       "TOP_K InputTensor=f32[1,1,700,40] OutputValueTensor=f32[1,1,700,40] OutputIndexTensor=u32[1,1,700,40] Axis=2 K=700",
-      // Padding: lines in pieces, what is outside on all sides of planes, pads longer than the line, lines that are not the last dimension,
-      // lines whose constant goes on from one to the next.
+      // Padding: rows in pieces, on all sides of planes, pads longer than the row, along other dimensions than the last one,
+      // rows whose constant padding continues into the next row.
       "PADDING1 InputTensor=f32[3,70001] OutputTensor=f32[5,70013] PaddingMode=2 PaddingValueDataType=1 StartPadding=[1,5] "
       "EndPadding=[1,7]",
       "PADDING1 InputTensor=u8[2,50001] OutputTensor=u8[3,150007] PaddingMode=4 PaddingValueDataType=7 StartPadding=[0,50003] "
@@ -268,7 +268,7 @@ std::vector<std::string> Descriptions() {
       "StartPadding=[0,0,3,1] EndPadding=[0,0,1,0]",
       "PADDING1 InputTensor=f32[9,5,40,51] OutputTensor=f32[9,8,43,51] PaddingMode=0 PaddingValueDataType=1 PaddingValue=f32:2.5 "
       "StartPadding=[0,1,2,0] EndPadding=[0,2,1,0]",
-      // Copies backwards and of every second element, of all widths; lines of vectors that end anywhere.
+      // Copies backwards and of every second element, of all widths; rows that end inside a vector.
       "SLICE1 InputTensor=f32[40,3001] OutputTensor=f32[40,3001] InputWindowOffsets=[0,0] InputWindowSizes=[40,3001] "
       "InputWindowStrides=[1,-1]",
       "SLICE1 InputTensor=f16[40,301] OutputTensor=f16[40,299] InputWindowOffsets=[0,1] InputWindowSizes=[40,299] "
@@ -279,12 +279,12 @@ std::vector<std::string> Descriptions() {
       "SLICE1 InputTensor=f32[40,3001] OutputTensor=f32[40,1500] InputWindowOffsets=[0,1] InputWindowSizes=[40,3000] "
       "InputWindowStrides=[1,2]",
       "JOIN InputTensors=[f32[300,1021],f32[300,3],f32[300,90]] OutputTensor=f32[300,1114] Axis=1",
-      // Gathering by elements: lines in pieces, along the axis and across it.
+      // Gathering by elements: rows in pieces, along the axis and across it.
       "GATHER_ELEMENTS InputTensor=f32[3,70001] IndicesTensor=i32[3,70003] OutputTensor=f32[3,70003] Axis=1",
       "GATHER_ELEMENTS InputTensor=f16[50,700] IndicesTensor=i64[170,700] OutputTensor=f16[170,700] Axis=0",
       "GATHER InputTensor=f32[200,3,301] IndicesTensor=i32[1,1,400] OutputTensor=f32[200,3,400] Axis=2 IndexDimensions=1",
       "GATHER InputTensor=f32[70,90000] IndicesTensor=i64[1,4] OutputTensor=f32[4,90000] Axis=0 IndexDimensions=1",
-      // Running sums and products: rows in strips, lines together and in parts, blocks that are no whole ones.
+      // Running sums and products: rows in strips, rows together and in parts, partial blocks.
       "CUMULATIVE_SUMMATION InputTensor=f32[50,3,1301] OutputTensor=f32[50,3,1301] Axis=0 AxisDirection=1 HasExclusiveSum=0",
       "CUMULATIVE_PRODUCT InputTensor=f16[5,60,701] OutputTensor=f16[5,60,701] Axis=1 AxisDirection=0 HasExclusiveProduct=1",
       "CUMULATIVE_SUMMATION InputTensor=i32[70,1100] OutputTensor=i32[70,1100] Axis=0 AxisDirection=0 HasExclusiveSum=1",
@@ -311,7 +311,7 @@ std::vector<std::string> Descriptions() {
       "ROI_ALIGN_GRAD InputGradientTensor=f32[60000,1,1,1] ROITensor=f32[60000,4]/[0,0] BatchIndicesTensor=u32[60000] "
       "OutputGradientTensor=f32[9000000,1,1,1]" +
           row_sums,
-      // Rows that few regions go to; places that numbers far from each other go to, and neighbours only.
+      // Rows that few regions go to; indices that distant elements scatter to, and neighbours only.
       "ROI_ALIGN_GRAD InputGradientTensor=f32[3000,601,1,1] ROITensor=f32[3000,4]/[0,0] BatchIndicesTensor=u32[3000] "
       "OutputGradientTensor=f32[2001,601,1,1]/[610,1,1,1]" +
           row_sums,
@@ -376,8 +376,8 @@ void AbandonedWork(Suite& suite) {
   CHECK(fast_left > count / 2);
 }
 
-// What is infinite is in the sums that read it, and in no other, although planes are multiplied across the ends of their lines.
-void InfiniteCells(Suite& suite) {
+// What is infinite is in the sums that read it, and in no other, although planes are multiplied across the ends of their rows.
+void InfiniteElements(Suite& suite) {
   const schema::OperatorDesc desc = Parse(
       "CONVOLUTION InputTensor=f32[1,6,9,12] FilterTensor=f32[3,2,9,12] OutputTensor=f32[1,3,3,3] Mode=1 Direction=0 Strides=[1,1] "
       "Dilations=[1,1] OutputPadding=[0,0] StartPadding=[1,1] EndPadding=[1,1] GroupCount=3");
@@ -388,7 +388,7 @@ void InfiniteCells(Suite& suite) {
       bool compared = false;
       const std::string difference = CompareKernels(desc, inputs, &compared);
       if (!compared) throw Failure{"no fast kernel"};
-      if (!difference.empty()) throw Failure{difference + ": place " + std::to_string(at) + " is " + std::to_string(value)};
+      if (!difference.empty()) throw Failure{difference + ": index " + std::to_string(at) + " is " + std::to_string(value)};
     }
 }
 
@@ -412,8 +412,8 @@ void IndicesOutOfRange(Suite& suite) {
   }
 }
 
-// Sums of numbers that go to places near their own, and of some that go nowhere.
-void NeighbouringPlaces(Suite& suite) {
+// Sums of elements that scatter to indices near their own, and of some that go nowhere.
+void NeighbouringIndices(Suite& suite) {
   const schema::OperatorDesc desc = Parse(
       "ROI_ALIGN_GRAD InputGradientTensor=f32[50000,1,1,1] ROITensor=f32[50000,4]/[0,0] BatchIndicesTensor=u32[50000] "
       "OutputGradientTensor=f32[40000,1,1,1] ReductionFunction=2 InterpolationMode=0 SpatialScaleX=0.01 SpatialScaleY=0.01 "
@@ -422,8 +422,8 @@ void NeighbouringPlaces(Suite& suite) {
   std::vector<Bytes> inputs = InputsFor(desc, suite.seed);
   std::mt19937 random(suite.seed);
   for (uint32_t i = 0; i < 50000; ++i) {
-    const uint32_t place = random() % 50 == 0 ? 0xffffffff : i / 1000 * 800 + random() % 1000;
-    std::memcpy(inputs[3].data() + i * sizeof place, &place, sizeof place);
+    const uint32_t target = random() % 50 == 0 ? 0xffffffff : i / 1000 * 800 + random() % 1000;
+    std::memcpy(inputs[3].data() + i * sizeof target, &target, sizeof target);
   }
   bool compared = false;
   const std::string difference = CompareKernels(desc, inputs, &compared);
@@ -432,10 +432,10 @@ void NeighbouringPlaces(Suite& suite) {
 }
 
 const bool kRegistered = [] {
-  Register("fast against plain: neighbouring places", NeighbouringPlaces);
+  Register("fast against plain: neighbouring indices", NeighbouringIndices);
   Register("fast against plain: indices out of range", IndicesOutOfRange);
   Register("fast against plain: sizes that are divided", LargeSizes);
-  Register("fast against plain: infinite cells of planes", InfiniteCells);
+  Register("fast against plain: infinite elements of planes", InfiniteElements);
   Register("work that is abandoned", AbandonedWork);
   return true;
 }();

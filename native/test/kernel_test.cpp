@@ -42,13 +42,13 @@ std::string CompareKernels(const schema::OperatorDesc& desc, const std::vector<B
     if (!difference.empty()) return "output " + std::to_string(i) + ": " + difference;
   }
   if (software::PrepackingKernel::Of(fast.get()) && RunKernel(*fast, desc, inputs, true) != b)
-    return "with a prepared input it gives something else";
+    return "with a prepacked input it gives something else";
   return "";
 }
 
 namespace {
 
-// Descriptions of the ABI suite, with the kernels' own reference beside them.
+// Descriptions of the ABI suite, with the kernels' own reference.
 void PlainAgainstReference(Suite&) {
   std::string failures;
   unsigned failed = 0;

@@ -1,4 +1,4 @@
-// The dependencies between units of a fused graph: random graphs that are merged, beside what the definition says of their edges.
+// The dependencies between units of a fused graph: random graphs that are merged, compared with the definition of their edges.
 #include <algorithm>
 #include <cstdio>
 #include <random>

@@ -1,5 +1,5 @@
-// Convolutions by Winograd's F(4 x 4, 3 x 3), beside exact sums: their error in parts of the largest sum of magnitudes, and that of sums
-// in order.
+// Convolutions by Winograd's F(4 x 4, 3 x 3), compared with exact sums: their error in parts of the largest sum of magnitudes, and that of
+// sums in order.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -50,7 +50,7 @@ std::vector<std::string> Descriptions() {
       "CONVOLUTION InputTensor=f32[9,48,7,7] FilterTensor=f32[48,48,3,3] BiasTensor=f32[1,48,1,1] OutputTensor=f32[9,48,9,9] Mode=0 "
       "Direction=1" +
           rest + none,
-      // Gradients of weights: few tiles, parts of tiles with rows and channels that fill no vector, a border of one, none, more lines of
+      // Gradients of weights: few tiles, parts of tiles with rows and channels that fill no vector, a border of one, none, more rows of
       // tiles
       // than are computed together.
       "CONVOLUTION InputTensor=f32[33,14,4,4]/[16,528,4,1] FilterTensor=f32[29,14,4,4]/[16,464,4,1] "
@@ -63,7 +63,7 @@ std::vector<std::string> Descriptions() {
       "CONVOLUTION InputTensor=f32[32,12,4,256]/[1024,32768,256,1] FilterTensor=f32[16,12,4,256]/[1024,16384,256,1] "
       "OutputTensor=f32[32,16,3,3]/[9,288,3,1] Mode=1 Direction=0" +
           rest + pads,
-      // More lines of tiles than are computed together.
+      // More rows of tiles than are computed together.
       "CONVOLUTION InputTensor=f32[2,16,50,130] FilterTensor=f32[16,16,3,3] OutputTensor=f32[2,16,50,130] Mode=1 Direction=0" + rest + pads,
   };
 }
@@ -82,7 +82,7 @@ std::vector<Bytes> Data(const schema::OperatorDesc& desc, uint32_t seed, bool ma
   return data;
 }
 
-// In parts of the largest magnitude: an output that sees few cells, at a border, has the error of its tile, whose others see all.
+// In parts of the largest magnitude: an output that sees few taps, at a border, has the error of its tile, whose others see all.
 double WorstOf(const Values& got, const Values& exact, const Values& magnitude) {
   double worst = 0, largest = 0;
   for (size_t i = 0; i < got.size(); ++i) {
@@ -105,7 +105,7 @@ void Error(Suite& suite) {
     const auto kernel = software::MakeFastKernel(desc);
     const Values got = Unpack(RunKernel(*kernel, desc, inputs)[0], out);
     if (Unpack(RunKernel(*kernel, desc, inputs, true)[0], out).real != got.real)
-      throw Failure{"with a prepared filter it gives something else: " + text};
+      throw Failure{"with a prepacked filter it gives something else: " + text};
     const Denied denied;
     const Values sums = Unpack(RunKernel(*software::MakeFastKernel(desc), desc, inputs)[0], out);
     if (sums.real == got.real) throw Failure{"it was made by sums in order: " + text};

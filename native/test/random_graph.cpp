@@ -146,7 +146,7 @@ class GraphMaker {
         Set(desc, "OutputTensor", Output(sizes));
         return Finish(std::move(desc), {known.value, bias.value});
       }
-      case 6: {  // a product with weights, then tanh keeps the numbers small
+      case 6: {  // a GEMM with weights, then tanh keeps the numbers small
         if (view.rank < 2 || view.rank > 4) return;
         const uint32_t columns = Up(1, 20);
         std::vector<uint32_t> weights = sizes, result = sizes;
@@ -159,11 +159,11 @@ class GraphMaker {
         Set(desc, "BTensor", weight.tensor);
         Set(desc, "OutputTensor", MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, result));
         Finish(std::move(desc), {known.value, weight.value, -1});
-        const Known product = known_.back();
+        const Known gemm = known_.back();
         OperatorDesc tanh = Parse("ACTIVATION_TANH");
-        Set(tanh, "InputTensor", product.tensor);
+        Set(tanh, "InputTensor", gemm.tensor);
         Set(tanh, "OutputTensor", Output(result));
-        return Finish(std::move(tanh), {product.value});
+        return Finish(std::move(tanh), {gemm.value});
       }
       case 7:
       case 11: {
@@ -201,16 +201,16 @@ class GraphMaker {
       case 12: return AddConvolution();
       case 14: return AddJoin();
       case 10: {  // what is normalised along the last dimension, and its gradient
-        std::vector<uint32_t> lines = sizes;
-        lines.back() = 1;
-        const Known scale = AddInput(lines, false), shift = AddInput(lines, false);
+        std::vector<uint32_t> row_sizes = sizes;
+        row_sizes.back() = 1;
+        const Known scale = AddInput(row_sizes, false), shift = AddInput(row_sizes, false);
         OperatorDesc norm = Parse("BATCH_NORMALIZATION_TRAINING Epsilon=2");
         Set(norm, "InputTensor", view);
         Set(norm, "OutputTensor", Output(sizes));
         Set(norm, "ScaleTensor", scale.tensor);
         Set(norm, "BiasTensor", shift.tensor);
         for (const char* name : {"OutputMeanTensor", "OutputVarianceTensor"})
-          Set(norm, name, MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, lines));
+          Set(norm, name, MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, row_sizes));
         Finish(std::move(norm), {known.value, scale.value, shift.value, -1});
         const std::vector<Known> made(known_.end() - 3, known_.end());
         OperatorDesc grad = Parse("BATCH_NORMALIZATION_TRAINING_GRAD Epsilon=2");
@@ -221,7 +221,7 @@ class GraphMaker {
         Set(grad, "ScaleTensor", scale.tensor);
         Set(grad, "OutputGradientTensor", Output(sizes));
         for (const char* name : {"OutputScaleGradientTensor", "OutputBiasGradientTensor"})
-          Set(grad, name, MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, lines));
+          Set(grad, name, MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, row_sizes));
         return Finish(std::move(grad), {known.value, made[0].value, made[1].value, made[2].value, scale.value});
       }
       default: {
@@ -270,17 +270,17 @@ class GraphMaker {
 
   // A convolution in either direction, and some of what may go into it: normalisation, an addition, an activation.
   void AddConvolution() {
-    const bool has_tiles = Up(0, 3) == 0;                // large enough for Winograd's
-    const bool has_lines = !has_tiles && Up(0, 4) == 0;  // for taps, as the gradient of a filter has
-    const bool is_other = !has_tiles && !has_lines;
-    const bool backward = !has_lines && Up(0, 2) == 0, is_depthwise = is_other && Up(0, 2) == 0, pads = backward && Up(0, 3) == 0;
-    const uint32_t kernel = has_tiles ? 3 : has_lines ? Up(8, 14) : Up(1, 3), stride = is_other ? Up(1, 2) : 1;
+    const bool has_tiles = Up(0, 3) == 0;                    // large enough for Winograd's
+    const bool has_long_rows = !has_tiles && Up(0, 4) == 0;  // for taps, as the gradient of a filter has
+    const bool is_other = !has_tiles && !has_long_rows;
+    const bool backward = !has_long_rows && Up(0, 2) == 0, is_depthwise = is_other && Up(0, 2) == 0, pads = backward && Up(0, 3) == 0;
+    const uint32_t kernel = has_tiles ? 3 : has_long_rows ? Up(8, 14) : Up(1, 3), stride = is_other ? Up(1, 2) : 1;
     const uint32_t padding = Up(0, std::min(kernel - 1, 2u)), dilation = has_tiles ? 1 : Up(1, 2);
     const uint32_t groups = !is_other ? 1 : is_depthwise ? Up(1, 5) : Up(1, 2), images = Up(1, 3);
     const uint32_t channels = has_tiles ? Up(24, 40) : groups * (is_depthwise ? 1 : Up(1, 4));
     const uint32_t results = has_tiles ? Up(24, 70) : groups * (is_depthwise ? 1 : Up(1, 20));
-    const uint32_t reach = dilation * (kernel - 1) + 1, least = has_tiles ? 8 : 0;
-    std::vector<uint32_t> in{images, channels, reach + least + Up(0, 9), reach + least + Up(0, is_other ? 30 : 9)},
+    const uint32_t reach = dilation * (kernel - 1) + 1, min_size = has_tiles ? 8 : 0;
+    std::vector<uint32_t> in{images, channels, reach + min_size + Up(0, 9), reach + min_size + Up(0, is_other ? 30 : 9)},
         out{images, results, 0, 0};
     for (size_t d = 2; d < 4; ++d)
       out[d] = backward ? (in[d] - 1) * stride + reach - 2 * padding + (pads ? 1 : 0) : (in[d] + 2 * padding - reach) / stride + 1;
@@ -299,13 +299,13 @@ class GraphMaker {
     Set(desc, "OutputTensor", MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, out));
     const std::vector<uint32_t> each{1, results, 1, 1};
     int bias = -1;
-    if (!has_lines && Up(0, 2) == 0) {
+    if (!has_long_rows && Up(0, 2) == 0) {
       const Known known = AddInput(each, false);
       Set(desc, "BiasTensor", known.tensor);
       bias = known.value;
     }
     Finish(std::move(desc), {x.value, filter.value, bias});
-    if (!has_lines && Up(0, 2)) {
+    if (!has_long_rows && Up(0, 2)) {
       const Known before = known_.back();
       OperatorDesc norm = Parse(Up(0, 3) ? "BATCH_NORMALIZATION Spatial=1 Epsilon=2"
                                          : "BATCH_NORMALIZATION Spatial=1 Epsilon=2 FusedActivation={ACTIVATION_RELU}");
@@ -366,12 +366,12 @@ class GraphMaker {
     const Known nan = known_.back();
     known_.pop_back();  // of another type: for no node but the next
     OperatorDesc choose = Parse("ELEMENT_WISE_IF");
-    const bool turned = Up(0, 7) == 0;
+    const bool swapped = Up(0, 7) == 0;
     Set(choose, "ConditionTensor", nan.tensor);
-    Set(choose, "ATensor", turned ? lowered.tensor : x.tensor);
-    Set(choose, "BTensor", turned ? x.tensor : lowered.tensor);
+    Set(choose, "ATensor", swapped ? lowered.tensor : x.tensor);
+    Set(choose, "BTensor", swapped ? x.tensor : lowered.tensor);
     Set(choose, "OutputTensor", Output(sizes));
-    if (turned) Finish(std::move(choose), {nan.value, lowered.value, x.value});
+    if (swapped) Finish(std::move(choose), {nan.value, lowered.value, x.value});
     else Finish(std::move(choose), {nan.value, x.value, lowered.value});
   }
 

@@ -100,8 +100,8 @@ void ElementwiseUnary(const Evaluation& e) {
   Values& y = e.outputs[0];
   const DML_SCALE_BIAS* scale = nullptr;
   if (e.desc.Has("ScaleBias")) {
-    const auto& given = e.desc.Get<std::optional<DML_SCALE_BIAS>>("ScaleBias");
-    if (given) scale = &*given;
+    const auto& scale_bias = e.desc.Get<std::optional<DML_SCALE_BIAS>>("ScaleBias");
+    if (scale_bias) scale = &*scale_bias;
   }
   for (size_t i = 0; i < y.size(); ++i) {
     if (x.is_float()) {

@@ -22,14 +22,14 @@ size_t Reduced(Coordinates at, const std::vector<uint32_t>& sizes) {
 std::vector<std::vector<size_t>> RowSplit(const Values& x, const std::vector<uint32_t>& sizes) {
   size_t count = 1;
   for (uint32_t size : sizes) count *= size;
-  std::vector<std::vector<size_t>> lines(count);
-  ForEach(x.sizes, [&](const Coordinates& at, size_t flat) { lines[Reduced(at, sizes)].push_back(flat); });
-  return lines;
+  std::vector<std::vector<size_t>> rows(count);
+  ForEach(x.sizes, [&](const Coordinates& at, size_t flat) { rows[Reduced(at, sizes)].push_back(flat); });
+  return rows;
 }
 
-double RealReduction(uint32_t function, const Values& x, const std::vector<size_t>& line) {
+double RealReduction(uint32_t function, const Values& x, const std::vector<size_t>& row) {
   double sum = 0, largest = -INFINITY, smallest = INFINITY, product = 1, l1 = 0, squares = 0;
-  for (size_t i : line) {
+  for (size_t i : row) {
     const double v = x.AsReal(i);
     sum += v;
     l1 += std::fabs(v);
@@ -40,9 +40,9 @@ double RealReduction(uint32_t function, const Values& x, const std::vector<size_
   }
   double exponentials = 0;
   if (function == DML_REDUCE_FUNCTION_LOG_SUM_EXP)
-    for (size_t i : line) exponentials += std::exp(x.AsReal(i) - largest);
+    for (size_t i : row) exponentials += std::exp(x.AsReal(i) - largest);
   switch (function) {
-    case DML_REDUCE_FUNCTION_AVERAGE: return sum / static_cast<double>(line.size());
+    case DML_REDUCE_FUNCTION_AVERAGE: return sum / static_cast<double>(row.size());
     case DML_REDUCE_FUNCTION_L1: return l1;
     case DML_REDUCE_FUNCTION_L2: return std::sqrt(squares);
     case DML_REDUCE_FUNCTION_LOG_SUM: return std::log(sum);
@@ -61,10 +61,10 @@ bool Less(const Values& x, size_t i, size_t k) {
   return x.whole[i] < x.whole[k];
 }
 
-int64_t WholeReduction(uint32_t function, const Values& x, const std::vector<size_t>& line) {
+int64_t WholeReduction(uint32_t function, const Values& x, const std::vector<size_t>& row) {
   uint64_t sum = 0, product = 1, l1 = 0, squares = 0;
-  size_t largest = line[0], smallest = line[0];
-  for (size_t i : line) {
+  size_t largest = row[0], smallest = row[0];
+  for (size_t i : row) {
     const uint64_t v = static_cast<uint64_t>(x.whole[i]);
     sum += v;
     product *= v;
@@ -83,12 +83,12 @@ int64_t WholeReduction(uint32_t function, const Values& x, const std::vector<siz
   }
 }
 
-// The position of the extreme element in its line; `last`: of the last one among equals.
-int64_t Extreme(const Values& x, const std::vector<size_t>& line, bool largest, bool last) {
+// The position of the extreme element in its row; `last`: of the last one among equals.
+int64_t Extreme(const Values& x, const std::vector<size_t>& row, bool largest, bool last) {
   size_t best = 0;
-  for (size_t i = 1; i < line.size(); ++i) {
-    const bool beats = largest ? Less(x, line[best], line[i]) : Less(x, line[i], line[best]);
-    const bool ties = !Less(x, line[best], line[i]) && !Less(x, line[i], line[best]);
+  for (size_t i = 1; i < row.size(); ++i) {
+    const bool beats = largest ? Less(x, row[best], row[i]) : Less(x, row[i], row[best]);
+    const bool ties = !Less(x, row[best], row[i]) && !Less(x, row[i], row[best]);
     if (beats || (ties && last)) best = i;
   }
   return static_cast<int64_t>(best);
@@ -97,17 +97,17 @@ int64_t Extreme(const Values& x, const std::vector<size_t>& line, bool largest, 
 void Reduce(const Evaluation& e) {
   const Values& x = e.inputs[0];
   Values& y = e.outputs[0];
-  const auto lines = RowSplit(x, y.sizes);
+  const auto rows = RowSplit(x, y.sizes);
   const bool reduce = e.desc.type() == DML_OPERATOR_REDUCE;
   const uint32_t function = reduce                                 ? e.desc.UInt("Function")
                             : e.desc.type() == DML_OPERATOR_ARGMAX ? uint32_t{DML_REDUCE_FUNCTION_ARGMAX}
                                                                    : uint32_t{DML_REDUCE_FUNCTION_ARGMIN};
   const bool last = !reduce && e.desc.UInt("AxisDirection") == DML_AXIS_DIRECTION_DECREASING;
-  for (size_t i = 0; i < lines.size(); ++i) {
+  for (size_t i = 0; i < rows.size(); ++i) {
     if (function == DML_REDUCE_FUNCTION_ARGMAX || function == DML_REDUCE_FUNCTION_ARGMIN)
-      y.SetWhole(i, Extreme(x, lines[i], function == DML_REDUCE_FUNCTION_ARGMAX, last));
-    else if (y.is_float()) y.Set(i, RealReduction(function, x, lines[i]));
-    else y.SetWhole(i, WholeReduction(function, x, lines[i]));
+      y.SetWhole(i, Extreme(x, rows[i], function == DML_REDUCE_FUNCTION_ARGMAX, last));
+    else if (y.is_float()) y.Set(i, RealReduction(function, x, rows[i]));
+    else y.SetWhole(i, WholeReduction(function, x, rows[i]));
   }
 }
 
@@ -118,11 +118,11 @@ void Softmax(const Evaluation& e, bool logarithm) {
   if (e.desc.Has("Axes"))
     for (uint32_t axis : e.desc.UInts("Axes")) sizes[axis] = 1;
   else sizes.back() = 1;
-  for (const std::vector<size_t>& line : RowSplit(x, sizes)) {
+  for (const std::vector<size_t>& row : RowSplit(x, sizes)) {
     double largest = -INFINITY, sum = 0;
-    for (size_t i : line) largest = std::max(largest, x.real[i]);
-    for (size_t i : line) sum += std::exp(x.real[i] - largest);
-    for (size_t i : line) y.Set(i, logarithm ? x.real[i] - largest - std::log(sum) : std::exp(x.real[i] - largest) / sum);
+    for (size_t i : row) largest = std::max(largest, x.real[i]);
+    for (size_t i : row) sum += std::exp(x.real[i] - largest);
+    for (size_t i : row) y.Set(i, logarithm ? x.real[i] - largest - std::log(sum) : std::exp(x.real[i] - largest) / sum);
   }
 }
 
@@ -143,22 +143,22 @@ void BatchNormalizationTraining(const Evaluation& e) {
   const Values &x = e.inputs[0], &scale = e.inputs[1], &bias = e.inputs[2], &add = e.inputs[3];
   const double epsilon = static_cast<double>(e.desc.Float("Epsilon"));
   const OperatorDesc* fused = e.desc.Get<std::shared_ptr<const OperatorDesc>>("FusedActivation").get();
-  const auto lines = RowSplit(x, scale.sizes);
+  const auto rows = RowSplit(x, scale.sizes);
   std::vector<double> means, variances;
-  for (const auto& line : lines) {
+  for (const auto& row : rows) {
     double mean = 0, variance = 0;
-    for (size_t i : line) mean += x.real[i] / static_cast<double>(line.size());
-    for (size_t i : line) variance += (x.real[i] - mean) * (x.real[i] - mean) / static_cast<double>(line.size());
+    for (size_t i : row) mean += x.real[i] / static_cast<double>(row.size());
+    for (size_t i : row) variance += (x.real[i] - mean) * (x.real[i] - mean) / static_cast<double>(row.size());
     means.push_back(mean);
     variances.push_back(variance);
   }
-  for (size_t i = 0; i < lines.size(); ++i) {
+  for (size_t i = 0; i < rows.size(); ++i) {
     e.outputs[1].Set(i, means[i]);
     e.outputs[2].Set(i, variances[i]);
   }
   ForEach(x.sizes, [&](const Coordinates& at, size_t flat) {
-    const size_t line = Reduced(at, scale.sizes);
-    double v = At(scale, at) * (x.real[flat] - means[line]) / std::sqrt(variances[line] + epsilon) + At(bias, at);
+    const size_t row = Reduced(at, scale.sizes);
+    double v = At(scale, at) * (x.real[flat] - means[row]) / std::sqrt(variances[row] + epsilon) + At(bias, at);
     if (add.size()) v += add.real[flat];
     e.outputs[0].Set(flat, fused ? Activate(*fused, v) : v);
   });
@@ -168,15 +168,15 @@ void BatchNormalizationTraining(const Evaluation& e) {
 void BatchNormalizationGrad(const Evaluation& e, bool training) {
   const Values &x = e.inputs[0], &dy = e.inputs[1], &mean = e.inputs[2], &variance = e.inputs[3], &scale = e.inputs[4];
   const double epsilon = static_cast<double>(e.desc.Float("Epsilon"));
-  const auto lines = RowSplit(x, mean.sizes);
-  for (size_t i = 0; i < lines.size(); ++i) {
-    const double inverse = 1 / std::sqrt(variance.real[i] + epsilon), count = static_cast<double>(lines[i].size());
+  const auto rows = RowSplit(x, mean.sizes);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const double inverse = 1 / std::sqrt(variance.real[i] + epsilon), count = static_cast<double>(rows[i].size());
     double sum = 0, product = 0;
-    for (size_t k : lines[i]) {
+    for (size_t k : rows[i]) {
       sum += dy.real[k];
       product += dy.real[k] * (x.real[k] - mean.real[i]) * inverse;
     }
-    for (size_t k : lines[i]) {
+    for (size_t k : rows[i]) {
       const double normal = (x.real[k] - mean.real[i]) * inverse;
       const double g = training ? dy.real[k] - sum / count - normal * product / count : dy.real[k];
       e.outputs[0].Set(k, g * scale.real[i] * inverse);

@@ -1,4 +1,4 @@
-// Quantized numbers, and products and convolutions of integers.
+// Quantized numbers, and integer GEMMs and convolutions.
 #include <cmath>
 #include <string>
 
@@ -25,7 +25,7 @@ const Values& Input(const Evaluation& e, const std::string& name) {
   return slot < 0 ? none : e.inputs[static_cast<size_t>(slot)];
 }
 
-// The element of a scale or zero point for line i of the whole; `missing` where there is none.
+// The element of a scale or zero point for row i of the whole; `missing` where there is none.
 double Parameter(const Evaluation& e, const std::string& name, size_t i, double missing) {
   const Values& v = Input(e, name);
   return v.size() ? v.AsReal(v.size() == 1 ? 0 : i) : missing;
@@ -38,7 +38,7 @@ void SetQuantized(Values& y, size_t i, double value) {
   y.SetWhole(i, static_cast<int64_t>(std::fmin(std::fmax(value, low), low + 255)));
 }
 
-void Product(const Evaluation& e) {
+void IntegerGemm(const Evaluation& e) {
   const Values &a = Input(e, "ATensor"), &b = Input(e, "BTensor"), &bias = Input(e, "BiasTensor");
   Values& y = e.outputs[0];
   const size_t row = y.sizes.size() - 2, column = row + 1;
@@ -67,9 +67,9 @@ void Convolution(const Evaluation& e) {
       if (tap[0] != at[1]) return;
       Coordinates from{at[0], at[1] / per_group * w.sizes[1] + tap[1]};
       for (size_t d = 0; d < stride.size(); ++d) {
-        const int64_t place = int64_t{at[d + 2]} * stride[d] + int64_t{tap[d + 2]} * dilation[d] - start[d];
-        if (place < 0 || place >= x.sizes[d + 2]) return;
-        from.push_back(static_cast<uint32_t>(place));
+        const int64_t position = int64_t{at[d + 2]} * stride[d] + int64_t{tap[d + 2]} * dilation[d] - start[d];
+        if (position < 0 || position >= x.sizes[d + 2]) return;
+        from.push_back(static_cast<uint32_t>(position));
       }
       sum += (x.AsReal(Flat(from, x.sizes)) - Zero(e, "Input", 0)) * (w.AsReal(i) - Zero(e, "Filter", at[1]));
     });
@@ -108,7 +108,7 @@ void Dynamic(const Evaluation& e) {
     low = std::fmin(low, v);
     high = std::fmax(high, v);
   }
-  const double scale = (high - low) / 255, least = IsSigned(e.outputs[0].type) ? -128 : 0, zero = std::nearbyint(least - low / scale);
+  const double scale = (high - low) / 255, lowest = IsSigned(e.outputs[0].type) ? -128 : 0, zero = std::nearbyint(lowest - low / scale);
   for (size_t i = 0; i < x.size(); ++i) SetQuantized(e.outputs[0], i, std::nearbyint(x.real[i] / scale) + zero);
   e.outputs[1].Set(0, scale);
   SetQuantized(e.outputs[2], 0, zero);
@@ -120,7 +120,7 @@ bool EvaluateQuantized(const Evaluation& e) {
   switch (e.desc.type()) {
     case DML_OPERATOR_MATRIX_MULTIPLY_INTEGER:
     case DML_OPERATOR_MATRIX_MULTIPLY_INTEGER_TO_FLOAT:
-    case DML_OPERATOR_QUANTIZED_LINEAR_MATRIX_MULTIPLY: Product(e); return true;
+    case DML_OPERATOR_QUANTIZED_LINEAR_MATRIX_MULTIPLY: IntegerGemm(e); return true;
     case DML_OPERATOR_CONVOLUTION_INTEGER:
     case DML_OPERATOR_QUANTIZED_LINEAR_CONVOLUTION: Convolution(e); return true;
     case DML_OPERATOR_ELEMENT_WISE_QUANTIZE_LINEAR:

@@ -9,9 +9,9 @@ namespace {
 
 using Coordinates = std::vector<uint32_t>;
 
-double Held(double place, uint32_t size) { return std::fmin(std::fmax(place, 0), static_cast<double>(size) - 1); }
-// The share that a place along one direction takes of element i: a hat of width 1 to either side.
-double Hat(double place, uint32_t size, uint32_t i) { return std::fmax(0, 1 - std::fabs(Held(place, size) - i)); }
+double Clamped(double position, uint32_t size) { return std::fmin(std::fmax(position, 0), static_cast<double>(size) - 1); }
+// The share that a position along one direction takes of element i: a hat of width 1 to either side.
+double Hat(double position, uint32_t size, uint32_t i) { return std::fmax(0, 1 - std::fabs(Clamped(position, size) - i)); }
 
 // The weight of the element `from` of a tensor of `from_sizes` in the element `to`, for the offsets of a forward resampling.
 struct Resampling {
@@ -37,13 +37,13 @@ struct Resampling {
   double Weight(const Coordinates& to, const Coordinates& from, const std::vector<uint32_t>& from_sizes) const {
     double weight = 1;
     for (size_t d = 0; d < to.size(); ++d) {
-      const double place =
+      const double position =
           (to[d] - static_cast<double>(out_offsets[d])) / static_cast<double>(scales[d]) - static_cast<double>(in_offsets[d]);
       if (linear) {
-        weight *= Hat(place, from_sizes[d], from[d]);
+        weight *= Hat(position, from_sizes[d], from[d]);
       } else {
-        const double chosen = direction == 0 ? std::floor(place + 0.5) : direction > 0 ? std::ceil(place) : std::floor(place);
-        weight *= Held(chosen, from_sizes[d]) == from[d];
+        const double chosen = direction == 0 ? std::floor(position + 0.5) : direction > 0 ? std::ceil(position) : std::floor(position);
+        weight *= Clamped(chosen, from_sizes[d]) == from[d];
       }
     }
     return weight;
@@ -78,8 +78,8 @@ double AlignWeight(const Evaluation& e, const Values& roi, const std::vector<uin
     const uint32_t outputs = small[side ? 2 : 3], size = image[side ? 2 : 3];
     double sum = 0;
     for (uint32_t s = 0; s < samples; ++s) {
-      const double place = (at[side ? 2 : 3] * samples + s - out) * (high - low) / (outputs * samples) + low - in;
-      if (place > -1 && place < size) sum += Hat(place, size, side ? y : x) / samples;
+      const double position = (at[side ? 2 : 3] * samples + s - out) * (high - low) / (outputs * samples) + low - in;
+      if (position > -1 && position < size) sum += Hat(position, size, side ? y : x) / samples;
     }
     weight *= sum;
   }
@@ -94,10 +94,10 @@ void RoiAlign(const Evaluation& e, bool gradient) {
   ForEach(small.sizes, [&](const Coordinates& at, size_t flat) {
     for (uint32_t y = 0; y < image.sizes[2]; ++y)
       for (uint32_t x = 0; x < image.sizes[3]; ++x) {
-        const size_t place = Flat({static_cast<uint32_t>(batches.whole[at[0]]), at[1], y, x}, image.sizes);
+        const size_t flat_index = Flat({static_cast<uint32_t>(batches.whole[at[0]]), at[1], y, x}, image.sizes);
         const double weight = AlignWeight(e, roi, small.sizes, image.sizes, at, y, x);
-        if (gradient) sums[place] += weight * small.real[flat];
-        else sums[flat] += weight * image.real[place];
+        if (gradient) sums[flat_index] += weight * small.real[flat];
+        else sums[flat] += weight * image.real[flat_index];
       }
   });
   for (size_t i = 0; i < sums.size(); ++i) e.outputs[0].Set(i, sums[i]);
@@ -113,9 +113,9 @@ void RoiPooling(const Evaluation& e) {
     for (uint32_t row = 0; row < x.sizes[2]; ++row)
       for (uint32_t column = 0; column < x.sizes[3]; ++column) {
         // An element is in the bin that its distance from the region's first corner falls into.
-        auto in_bin = [](double place, double first, double last, uint32_t bin, uint32_t bins) {
+        auto in_bin = [](double position, double first, double last, uint32_t bin, uint32_t bins) {
           const double length = last - first + 1;
-          return place >= std::floor(bin * length / bins) + first && place < std::ceil((bin + 1) * length / bins) + first;
+          return position >= std::floor(bin * length / bins) + first && position < std::ceil((bin + 1) * length / bins) + first;
         };
         if (in_bin(row, corner(2), corner(4), at[2], y.sizes[2]) && in_bin(column, corner(1), corner(3), at[3], y.sizes[3]))
           best = std::fmax(best, x.real[Flat({static_cast<uint32_t>(roi.real[at[0] * 5]), at[1], row, column}, x.sizes)]);
@@ -124,31 +124,31 @@ void RoiPooling(const Evaluation& e) {
   });
 }
 
-// Every cell of every window: its column's element beside the image's.
+// Every tap of every window: the column's element and the image's.
 void Windows(const Evaluation& e, bool folds) {
   const auto &window = e.desc.UInts("WindowSizes"), &stride = e.desc.UInts("Strides"), &dilation = e.desc.UInts("Dilations");
   const auto &start = e.desc.UInts("StartPadding"), &end = e.desc.UInts("EndPadding");
   const Values& image = folds ? e.outputs[0] : e.inputs[0];
   const Values& columns = folds ? e.inputs[0] : e.outputs[0];
   Coordinates blocks;
-  uint32_t cells = 1;
+  uint32_t taps = 1;
   for (size_t d = 0; d < window.size(); ++d) {
     blocks.push_back((image.sizes[d + 2] + start[d] + end[d] - dilation[d] * (window[d] - 1) - 1) / stride[d] + 1);
-    cells *= window[d];
+    taps *= window[d];
   }
   std::vector<double> sums(e.outputs[0].size(), 0);
   for (uint32_t n = 0; n < image.sizes[0]; ++n)
     for (uint32_t c = 0; c < image.sizes[1]; ++c)
-      ForEach(window, [&](const Coordinates& cell, size_t k) {
+      ForEach(window, [&](const Coordinates& tap, size_t k) {
         ForEach(blocks, [&](const Coordinates& block, size_t b) {
-          Coordinates place{n, c};
+          Coordinates position{n, c};
           for (size_t d = 0; d < window.size(); ++d) {
-            const int64_t at = int64_t{block[d]} * stride[d] + int64_t{cell[d]} * dilation[d] - start[d];
+            const int64_t at = int64_t{block[d]} * stride[d] + int64_t{tap[d]} * dilation[d] - start[d];
             if (at < 0 || at >= image.sizes[d + 2]) return;
-            place.push_back(static_cast<uint32_t>(at));
+            position.push_back(static_cast<uint32_t>(at));
           }
-          const size_t column = Flat({n, c * cells + static_cast<uint32_t>(k), static_cast<uint32_t>(b)}, columns.sizes);
-          const size_t pixel = Flat(place, image.sizes);
+          const size_t column = Flat({n, c * taps + static_cast<uint32_t>(k), static_cast<uint32_t>(b)}, columns.sizes);
+          const size_t pixel = Flat(position, image.sizes);
           if (folds) sums[pixel] += columns.AsReal(column);
           else sums[column] = image.AsReal(pixel);
         });

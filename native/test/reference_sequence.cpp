@@ -11,7 +11,7 @@ namespace {
 
 using Row = std::vector<double>;
 
-struct Cells {
+struct State {
   Row hidden, cell;
 };
 
@@ -26,7 +26,7 @@ class Recurrence {
     const size_t each = all.size() / e.inputs[2].sizes[1];
     for (size_t i = 0; i < each; ++i) functions_.push_back(&all[direction * each + i]);
   }
-  Cells Start() const {
+  State Start() const {
     auto initial = [&](size_t slot) {
       Row row(hidden_, 0);
       if (slot < e_.inputs.size() && e_.inputs[slot].size())
@@ -39,8 +39,8 @@ class Recurrence {
     const Values& lengths = e_.inputs[lstm_ ? 6 : 5];
     return lengths.size() ? static_cast<uint32_t>(lengths.whole[item_]) : e_.inputs[0].sizes[1];
   }
-  Cells Step(const Cells& old, uint32_t time) const {
-    Cells next{Row(hidden_), Row(hidden_)};
+  State Step(const State& old, uint32_t time) const {
+    State next{Row(hidden_), Row(hidden_)};
     for (uint32_t j = 0; j < hidden_; ++j) {
       if (lstm_) {
         const double in = F(0, Gate(0, j, time, old.hidden) + Peephole(0, j) * old.cell[j]);
@@ -102,22 +102,22 @@ class Recurrence {
 void Recurrent(const Evaluation& e) {
   const Values &x = e.inputs[0], &r = e.inputs[2];
   const bool backward = e.desc.UInt("Direction") == DML_RECURRENT_NETWORK_DIRECTION_BACKWARD;
-  auto put = [&](size_t slot, uint32_t time, uint32_t direction, uint32_t item, const Row& row) {
+  auto store = [&](size_t slot, uint32_t time, uint32_t direction, uint32_t item, const Row& row) {
     if (slot >= e.outputs.size() || !e.outputs[slot].size()) return;
     for (uint32_t j = 0; j < row.size(); ++j) e.outputs[slot].Set(Flat({time, direction, item, j}, e.outputs[slot].sizes), row[j]);
   };
   for (uint32_t d = 0; d < r.sizes[1]; ++d)
     for (uint32_t item = 0; item < x.sizes[2]; ++item) {
       const Recurrence one(e, d, item);
-      Cells now = one.Start();
+      State now = one.Start();
       const uint32_t length = one.Length();
       for (uint32_t i = 0; i < length; ++i) {
         const uint32_t time = backward || d == 1 ? length - 1 - i : i;
         now = one.Step(now, time);
-        put(0, time, d, item, now.hidden);
+        store(0, time, d, item, now.hidden);
       }
-      put(1, 0, d, item, now.hidden);
-      put(2, 0, d, item, now.cell);
+      store(1, 0, d, item, now.hidden);
+      store(2, 0, d, item, now.cell);
     }
 }
 

@@ -13,12 +13,12 @@ Words Ramp(uint32_t count, uint32_t step = 1) {
   return words;
 }
 
-// Steps until a number is 1, at most `most`; numbers divisible by 16 are left at once, and count 1000.
-uint32_t CollatzSteps(uint32_t x, uint32_t most) {
+// Steps until a number is 1, at max_steps `max_steps`; numbers divisible by 16 are left at once, and count 1000.
+uint32_t CollatzSteps(uint32_t x, uint32_t max_steps) {
   uint32_t steps = 0;
   for (;;) {
     if (x % 16 == 0) return 1000;
-    if (x == 1 || steps >= most) break;
+    if (x == 1 || steps >= max_steps) break;
     ++steps;
     if (x % 2) {
       x = 3 * x + 1;
@@ -194,7 +194,7 @@ TEST(shader_structures) {
   }
 }
 
-// u1[i] = u0[i + 1] with its words turned round; beyond the last texel nothing is read or written. u2 is raw.
+// u1[i] = u0[i + 1] with its words reversed; beyond the last texel nothing is read or written. u2 is raw.
 TEST(shader_texels) {
   ShaderCode code(64);
   code.Temps(3).Texels(0).Texels(1).Raw(2);
@@ -214,7 +214,7 @@ TEST(shader_numbers_of_threads_and_groups) {
   ShaderCode code(4, 3, 2);
   code.Temps(3).Raw(0);
   const Words flat = {kInputFlatThreadIdInGroup << 12 | 1};
-  // Place: ((group z, y, x), flat); word: thread id and place in the group packed.
+  // Position: ((group z, y, x), flat); word: thread id and position in the group packed.
   code.Add(kImad, {To(0), SystemValue(kInputGroupId, 2), I(2), SystemValue(kInputGroupId, 1)});
   code.Add(kImad, {To(0), R(0), I(5), SystemValue(kInputGroupId, 0)}).Add(kImad, {To(0), R(0), I(24), flat});
   code.Add(kIshl, {To(0), R(0), I(2)}).Add(kMov, {To(1), I(0)});
@@ -227,9 +227,9 @@ TEST(shader_numbers_of_threads_and_groups) {
   const uint32_t size[3] = {4, 3, 2};
   for (uint32_t at = 0; at < 5 * 2 * 3 * 24; ++at) {
     const uint32_t flat_id = at % 24, group = at / 24;
-    const uint32_t place[3] = {flat_id % 4, flat_id / 4 % 3, flat_id / 12}, groups[3] = {group % 5, group / 5 % 2, group / 10};
+    const uint32_t position[3] = {flat_id % 4, flat_id / 4 % 3, flat_id / 12}, groups[3] = {group % 5, group / 5 % 2, group / 10};
     uint32_t want = 0;
-    for (int axis = 0; axis < 3; ++axis) want = (want * 32 + groups[axis] * size[axis] + place[axis]) * 4 + place[axis];
+    for (int axis = 0; axis < 3; ++axis) want = (want * 32 + groups[axis] * size[axis] + position[axis]) * 4 + position[axis];
     CHECK_EQ(buffers[0].words()[at], want);
   }
 }

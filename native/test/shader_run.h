@@ -57,7 +57,7 @@ inline const char* RunShader(const software::shader::Program& program, std::vect
   arguments.groups[0] = x, arguments.groups[1] = y, arguments.groups[2] = z;
   const char* wrong = software::shader::Run(program, arguments);
   for (const GuardedBuffer& buffer : buffers)
-    if (!buffer.intact()) throw Failure{"the shader wrote beside a buffer"};
+    if (!buffer.intact()) throw Failure{"the shader wrote outside a buffer"};
   return wrong;
 }
 

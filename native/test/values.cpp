@@ -68,7 +68,7 @@ uint16_t FloatToHalf(double value) {
   if (magnitude >= 65520.0) return static_cast<uint16_t>(sign | 0x7c00);
   int exponent = 0;
   std::frexp(magnitude, &exponent);
-  // Units in the last place: normal halves have 11 bits, subnormal ones end at 2^-24.
+  // ULP: normal halves have 11 bits, subnormal ones end at 2^-24.
   const int unit = std::max(exponent - 11, -24);
   const double steps = std::nearbyint(std::ldexp(magnitude, -unit));
   if (unit == -24) return static_cast<uint16_t>(sign | static_cast<uint16_t>(steps));

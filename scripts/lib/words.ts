@@ -27,13 +27,27 @@ export interface Hit {
   readonly term: string;
 }
 
-/** Public names that stay until the next major version; and those of other libraries. */
-const FOREIGN = /\bstateCells\b|\bestree-walker\b/g;
+/**
+ * Public names that stay until the next major version (`stateCells`; `place` of ShaderError, Fault and ShaderRange); and those of other
+ * libraries.
+ */
+const FOREIGN = /\bstateCells\b|\.place\b|\breadonly place\b|\bplace: |\["place"\]|\bestree-walker\b/g;
 
 const NAMES: readonly Kind[] = ["file name", "identifier"];
 
 /** The rooms whose words are done. */
 const ROOMS = ["compile", "graph", "autograd"].flatMap((room) => [`src/${room}`, `test/${room}`]);
+/** The rooms between operations and the addon. */
+const LOWER = [
+  ...["core", "dispatch", "dml", "native", "onnx", "runtime", "shader", "verify"].map((room) => `src/${room}`),
+  ...["core", "native", "onnx", "runtime", "shader", "verify"].map((room) => `test/${room}`),
+];
+/** C++ without the fast kernels. */
+const NATIVE = [
+  ...["abi", "addon", "dml", "schema", "test", "vulkan"].map((room) => `native/${room}`),
+  ...["bench", "compiler", "d3d12", "directml", "shader", "cpu/host", "cpu/reference"].map((room) => `native/software/${room}`),
+  ...["kernel.h", "prepacked_inputs.cpp", "prepacked_inputs.h", "prepacking_kernel.h"].map((file) => `native/software/cpu/${file}`),
+];
 /** All TypeScript and its pages. */
 const SHORT_PAGES = [".changeset", "README.md", "CONTRIBUTING.md"];
 const CODE = ["src", "test", "scripts", "bench", "matrix", "examples", ...SHORT_PAGES];
@@ -43,26 +57,63 @@ const ALL = [...CODE, "docs"];
 export const AVOIDED: readonly Avoided[] = [
   { stem: "ghost", pattern: /\bghosts?\b/, term: "placeholder", paths: [...ALL, "native"] },
   { stem: "whole", pattern: /\bwhole numbers?\b/, term: "integer", paths: [...ALL, "native"] },
-  { stem: "demand", pattern: /(?<!\bon )\bdemand(?:s|ed|ing)?\b/, term: "require", paths: [...CODE, "native/addon", "native/vulkan"] },
-  { stem: "walk", pattern: /\bwalk(?:s|ed|ing)?\b/, term: "traverse, visit, trace again", paths: CODE },
-  { stem: "side", pattern: /\bside by side\b/, term: "contiguous, channels-last, in parallel", paths: ALL },
+  { stem: "demand", pattern: /(?<!\bon )\bdemand(?:s|ed|ing)?\b/, term: "require", paths: [...CODE, "native"] },
+  { stem: "walk", pattern: /\bwalk(?:s|ed|ing)?\b/, term: "traverse, visit, trace again", paths: [...CODE, "native"] },
+  { stem: "side", pattern: /\bside by side\b/, term: "contiguous, channels-last, in parallel", paths: [...ALL, "native"] },
   { stem: "noisy", pattern: /\bnoisy\b/, term: "what it is", kinds: NAMES, paths: [...ALL, "native"] },
-  { stem: "pairing", pattern: /\bpairings?\b/, term: "trace matching", paths: ROOMS },
+  { stem: "pairing", pattern: /\bpairings?\b/, term: "trace matching", paths: [...ROOMS, ...LOWER, ...NATIVE] },
   { stem: "ending", pattern: /\bendings?\b/, term: "trace exit", kinds: NAMES, paths: ["src", "docs", ...SHORT_PAGES] },
-  { stem: "given", pattern: /\bgiven\b/, term: "call arguments, or what the value is", kinds: NAMES, paths: ROOMS },
-  { stem: "fit", pattern: /\b(?:fitted|fitting|unfit)\b/, term: "bucketing (of sizes), conform (of a value)", kinds: NAMES, paths: ROOMS },
+  {
+    stem: "given",
+    pattern: /\bgiven\b/,
+    term: "call arguments, or what the value is",
+    kinds: NAMES,
+    paths: [...ROOMS, ...LOWER, ...NATIVE],
+  },
+  {
+    stem: "fit",
+    pattern: /\b(?:fitted|fitting|unfit)\b/,
+    term: "bucketing (of sizes), conform (of a value)",
+    kinds: NAMES,
+    paths: [...ROOMS, ...LOWER, ...NATIVE],
+  },
   {
     stem: "cell",
     pattern: /(?<!\b(?:lstm|gru|rnn|recurrent) )\bcells?\b/,
     term: "mutable buffer, state, tap (of a filter)",
-    paths: ["src/compile", "src/graph", "src/autograd", "test/compile", "test/graph"],
+    paths: [
+      ...["compile", "graph", "autograd", "core", "dispatch", "dml", "native", "runtime", "shader", "onnx/format"].map(
+        (room) => `src/${room}`,
+      ),
+      ...["compile", "graph", "core", "native", "runtime", "shader"].map((room) => `test/${room}`),
+      ...NATIVE.filter((path) => !/test|directml|reference/.test(path)),
+    ],
   },
   {
     stem: "place",
     pattern: /(?<!\b(?:in|of|takes?|took) )\bplaces?\b/,
     term: "index, position, offset, slot, call site, gradient edge",
-    paths: [...ROOMS, "src/host", ...SHORT_PAGES],
+    paths: [...ROOMS, ...LOWER, ...NATIVE, "src/host", ...SHORT_PAGES],
   },
+  // keep_aspect_ratio_policy of ONNX's Resize may be "stretch".
+  { stem: "stretch", pattern: /(?<!")\bstretch(?:es|ed)?\b/, term: "span, segment", paths: [...LOWER, ...NATIVE] },
+  { stem: "room", pattern: /\brooms?\b/, term: "padding, scratch, workspace, capacity", paths: NATIVE },
+  { stem: "turned", pattern: /\bturned\b/, term: "transposed, repacked", paths: [...LOWER, ...NATIVE] },
+  { stem: "st", pattern: /(?<!\bat )\b(?:most|least)\b/, term: "max, min", kinds: NAMES, paths: [...LOWER, ...NATIVE] },
+  {
+    stem: "line",
+    pattern: /(?<!\bcache )\blines?\b/,
+    term: "row, slice",
+    paths: [
+      "src/shader/kernels",
+      "src/onnx/operators",
+      ...["compiler", "directml", "shader", "cpu/reference"].map((room) => `native/software/${room}`),
+    ],
+  },
+  { stem: "fresh", pattern: /\bfresh\b/, term: "new, or what it is", kinds: NAMES, paths: [...LOWER, ...NATIVE] },
+  { stem: "processor", pattern: /\bprocessors?\b/, term: "CPUs", paths: [...LOWER, ...NATIVE] },
+  { stem: "prepared", pattern: /\bprepared\b/, term: "prepacked", kinds: NAMES, paths: [...LOWER, ...NATIVE] },
+  { stem: "control group", pattern: /\bcontrol groups?\b/, term: "cgroup", paths: [...ALL, "native"] },
 ];
 
 /** Words in lower case: identifiers are taken apart. */

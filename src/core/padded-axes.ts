@@ -157,12 +157,12 @@ export const matmulAxes =
   };
 
 /** The smallest and the largest number of a dtype, for maxima and minima. */
-export function extremeOf(dtype: DType, which: "least" | "most"): number {
-  if (isFloat(dtype)) return which === "least" ? -Infinity : Infinity;
-  if (dtype === "bool") return which === "least" ? 0 : 1;
+export function extremeOf(dtype: DType, which: "lowest" | "largest"): number {
+  if (isFloat(dtype)) return which === "lowest" ? -Infinity : Infinity;
+  if (dtype === "bool") return which === "lowest" ? 0 : 1;
   const { sizeInBytes, isSigned } = DTYPES[dtype];
   const bits = 8 * sizeInBytes - (isSigned ? 1 : 0);
   // Beyond 2^53 numbers are rounded: never past the dtype's own range.
   const largest = bits > 53 ? 2 ** bits - 2 ** (bits - 53) : 2 ** bits - 1;
-  return which === "most" ? largest : isSigned ? -(2 ** bits) : 0;
+  return which === "largest" ? largest : isSigned ? -(2 ** bits) : 0;
 }

@@ -58,7 +58,7 @@ export function runsOf({ size, shape, strides }: Desc, offset: number, maxRuns: 
   return { starts, length };
 }
 
-/** `shown` without the axes along which the target's elements share a position: they get the same value. */
+/** `source` without the axes along which the target's elements share a position: they get the same value. */
 export function alone(target: Desc, source: Desc): Desc {
   if (target.isPacked || !target.strides.includes(0)) return source;
   const shape = source.shape.map((d, i) => (target.strides[i] === 0 ? 1 : d));

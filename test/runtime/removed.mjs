@@ -49,7 +49,7 @@ if (isMainThread) {
   const story = [];
   const tell = async (who, name) => story.push([who, name, who === "main" ? act(name) : await ask(workers[Number(who)], name)]);
   for (const who of ["main", "0", "1"]) await tell(who, "use");
-  // The main thread's work removes it; a fresh one opens while both workers hold the old one and have not noticed.
+  // The main thread's work removes it; a new one opens while both workers hold the old one and have not noticed.
   await tell("main", "remove");
   await tell("main", "use");
   await tell("main", "close");

@@ -85,7 +85,7 @@ describe("a removed device", () => {
     for (const t of next) t.dispose();
   });
 
-  it("is told to other threads as theirs was caused elsewhere, and every thread opens a fresh one", async () => {
+  it("is told to other threads as theirs was caused elsewhere, and every thread opens a new one", async () => {
     const { stdout } = await run(process.execPath, [fileURLToPath(new URL("./removed.mjs", import.meta.url)), dist]);
     const story = JSON.parse(stdout) as [string, string, unknown][];
     const own = { name: "DeviceRemovedError", reason: "a fault was asked for", isElsewhere: false };

@@ -1,11 +1,11 @@
-// What the fast kernels reach beside the multiply-add peak of this machine, measured in the same run: a table, or JSON.
+// What the fast kernels reach, compared with the multiply-add peak of this machine, measured in the same run: a table, or JSON.
 //
-//   kernel_bench [--json] [--peak] [--cpu] [--prepared] [--filter TEXT] [--case TEXT]
+//   kernel_bench [--json] [--peak] [--cpu] [--prepacked] [--filter TEXT] [--case TEXT]
 //
-// --peak measures nothing else; --cpu takes this process's processor time, which other work on the machine disturbs less, and is for one
-// thread (DXTENSOR_THREADS=1); --prepared makes what kernels prepare of their weights before, as a program that runs again does; --case
+// --peak measures nothing else; --cpu takes this process's CPU time, which other work on the machine disturbs less, and is for one
+// thread (DXTENSOR_THREADS=1); --prepacked packs the kernels' weights before, as a program that runs again does; --case
 // measures one description. Each figure is the best of many short runs, so that other work on the machine disturbs it little;
-// the peak is measured again beside each group of figures.
+// the peak is measured again with each group of figures.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -31,14 +31,14 @@ using dxtensor::schema::TensorDesc;
 namespace software = dxtensor::software;
 namespace fast = dxtensor::software::fast;
 
-bool takes_cpu_time = false, prepares = false;
+bool takes_cpu_time = false, prepacks = false;
 
 double Now() {
   if (takes_cpu_time) return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// The shortest of many calls, in seconds; of processor times, which a busy host of virtual machines disturbs both ways, the median.
+// The shortest of many calls, in seconds; of CPU times, which a busy host of virtual machines disturbs both ways, the median.
 template <typename F>
 double Shortest(double budget, const F& f) {
   f();
@@ -78,7 +78,7 @@ class Bound {
     std::mt19937 generator(1);
     std::uniform_real_distribution<float> values(-1, 1);
     for (const TensorDesc* t : desc_.Inputs()) {
-      inputs_.push_back(t ? Room(t->size_in_bytes) : nullptr);
+      inputs_.push_back(t ? Memory(t->size_in_bytes) : nullptr);
       if (!t) continue;
       if (t->data_type == DML_TENSOR_DATA_TYPE_UINT32) {  // indices
         auto* to = reinterpret_cast<uint32_t*>(const_cast<uint8_t*>(inputs_.back()));
@@ -88,11 +88,11 @@ class Bound {
       auto* to = reinterpret_cast<float*>(const_cast<uint8_t*>(inputs_.back()));
       for (uint64_t i = 0; i < t->size_in_bytes / sizeof(float); ++i) to[i] = values(generator);
     }
-    for (const TensorDesc* t : desc_.Outputs()) outputs_.push_back(t ? Room(t->size_in_bytes) : nullptr);
-    arguments_ = {inputs_.data(), outputs_.data(), Room(kernel_->ScratchBytes())};
-    prepacking_ = prepares ? software::PrepackingKernel::Of(kernel_.get()) : nullptr;
+    for (const TensorDesc* t : desc_.Outputs()) outputs_.push_back(t ? Memory(t->size_in_bytes) : nullptr);
+    arguments_ = {inputs_.data(), outputs_.data(), Memory(kernel_->ScratchBytes())};
+    prepacking_ = prepacks ? software::PrepackingKernel::Of(kernel_.get()) : nullptr;
     if (!prepacking_) return;
-    form_ = Room(prepacking_->PrepackedBytes());
+    form_ = Memory(prepacking_->PrepackedBytes());
     prepacking_->Prepack(arguments_, form_);
   }
   Bound(const Bound&) = delete;
@@ -103,7 +103,7 @@ class Bound {
   }
 
  private:
-  uint8_t* Room(uint64_t bytes) {
+  uint8_t* Memory(uint64_t bytes) {
     memory_.push_back(std::make_unique<uint8_t[]>(bytes + 64));
     uint8_t* p = memory_.back().get();
     return p + (64 - reinterpret_cast<uintptr_t>(p) % 64);
@@ -165,7 +165,7 @@ Case Convolution(const char* name, int64_t ci, int64_t co, int64_t size, int64_t
           2.0 * 8 * static_cast<double>(co * size * size * ci / groups * k * k), 0, 0};
 }
 
-// The gradient of the filter of a 3x3 convolution: batch and channels have changed places.
+// The weight gradient of a 3x3 convolution: batch and channels are exchanged.
 Case WeightGradient() {
   const std::string strided = "f32[64,8,56,56]/[3136,200704,56,1]";
   return {"conv 3x3 weight gradient",
@@ -290,17 +290,17 @@ std::vector<Case> Layers() {
                               " Axes=[1] NormalizeVariance=1 Epsilon=0.001",
                           8.0 * (4 << 20)));
   }
-  auto product = [](const std::string& name, const std::string& a, const std::string& b, const std::string& out, const char* rest,
-                    double multiply_adds) {
+  auto gemm = [](const std::string& name, const std::string& a, const std::string& b, const std::string& out, const char* rest,
+                 double multiply_adds) {
     return Case{"layer " + name, "GEMM ATensor=" + a + " BTensor=" + b + " OutputTensor=" + out + " Alpha=1" + rest, 2 * multiply_adds, 0,
                 0};
   };
   const double square = 4096.0 * 4096;
-  cases.push_back(product("matrix times vector", "f32[1,1,4096,4096]", "f32[1,1,4096,1]", "f32[1,1,4096,1]", "", square));
-  cases.push_back(product("vector times matrix", "f32[1,1,1,4096]", "f32[1,1,4096,4096]", "f32[1,1,1,4096]", "", square));
-  cases.push_back(product("vector times transposed", "f32[1,1,1,4096]", "f32[1,1,4096,4096]", "f32[1,1,1,4096]", " TransB=1", square));
-  cases.push_back(product("matrix times vector 256", "f32[1,1,256,256]", "f32[1,1,256,1]", "f32[1,1,256,1]", "", 256.0 * 256));
-  cases.push_back(product("product 64 of 48 batches", "f32[48,1,64,64]", "f32[48,1,64,64]", "f32[48,1,64,64]", "", 48.0 * 64 * 64 * 64));
+  cases.push_back(gemm("matrix times vector", "f32[1,1,4096,4096]", "f32[1,1,4096,1]", "f32[1,1,4096,1]", "", square));
+  cases.push_back(gemm("vector times matrix", "f32[1,1,1,4096]", "f32[1,1,4096,4096]", "f32[1,1,1,4096]", "", square));
+  cases.push_back(gemm("vector times transposed", "f32[1,1,1,4096]", "f32[1,1,4096,4096]", "f32[1,1,1,4096]", " TransB=1", square));
+  cases.push_back(gemm("matrix times vector 256", "f32[1,1,256,256]", "f32[1,1,256,1]", "f32[1,1,256,1]", "", 256.0 * 256));
+  cases.push_back(gemm("gemm 64 of 48 batches", "f32[48,1,64,64]", "f32[48,1,64,64]", "f32[48,1,64,64]", "", 48.0 * 64 * 64 * 64));
   cases.push_back(Reduce("layer sum first", "[0]", {4096, 4096}, {1, 4096}));
   cases.push_back(Reduce("layer sum middle", "[1]", {64, 512, 512}, {64, 1, 512}));
   cases.push_back(Reduce("layer sum last", "[1]", {4096, 4096}, {4096, 1}));
@@ -383,11 +383,11 @@ int main(int argc, char** argv) {
     if (!std::strcmp(argv[i], "--json")) json = true;
     else if (!std::strcmp(argv[i], "--peak")) peak_only = true;
     else if (!std::strcmp(argv[i], "--cpu")) takes_cpu_time = true;
-    else if (!std::strcmp(argv[i], "--prepared")) prepares = true;
+    else if (!std::strcmp(argv[i], "--prepacked")) prepacks = true;
     else if (!std::strcmp(argv[i], "--filter") && i + 1 < argc) filter = argv[++i];
     else if (!std::strcmp(argv[i], "--case") && i + 1 < argc) only = argv[++i];
     else {
-      std::fprintf(stderr, "kernel_bench [--json] [--peak] [--cpu] [--prepared] [--filter TEXT] [--case TEXT]\n");
+      std::fprintf(stderr, "kernel_bench [--json] [--peak] [--cpu] [--prepacked] [--filter TEXT] [--case TEXT]\n");
       return 2;
     }
   }

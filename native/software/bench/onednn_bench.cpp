@@ -1,4 +1,4 @@
-// oneDNN's matrix product on this machine, the yardstick beside ours: onednn_bench N... prints {"gflops":{"N":value,...}}.
+// oneDNN's GEMM on this machine, to compare ours with: onednn_bench N... prints {"gflops":{"N":value,...}}.
 // Built only where libdnnl-dev is installed; never shipped.
 #include <algorithm>
 #include <chrono>

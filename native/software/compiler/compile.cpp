@@ -26,7 +26,7 @@ BindingSlot SlotOf(const schema::TensorDesc* tensor) {
   return slot;
 }
 
-// Places the owned inputs one after the other.
+// Assigns offsets to the owned inputs, one after the other.
 void PlanPersistent(Program* program) {
   for (BindingSlot& slot : program->inputs) {
     if (!slot.owned) continue;
@@ -51,7 +51,7 @@ bool FitOverwrites(const Graph& graph, const std::vector<BindingSlot>& inputs, c
   });
 }
 
-// Whether the output lies over inputs: what it takes over from them nobody has to write.
+// Whether the output lies over inputs: bytes that stay equal are not written.
 bool IsOverwriting(const Graph& graph, int output) {
   return std::any_of(graph.overwrites.begin(), graph.overwrites.end(),
                      [&](const Overwrite& over) { return static_cast<int>(over.output) == output; });

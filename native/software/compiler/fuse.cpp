@@ -324,7 +324,7 @@ class Fuser {
       block.values.back().size_in_bytes = bytes;
       return static_cast<int>(block.values.size()) - 1;
     };
-    auto given = [&](int value, const schema::TensorDesc& desc) {
+    auto read_block = [&](int value, const schema::TensorDesc& desc) {
       for (const Read& read : reads)
         if (read.value == value && SameRows(read.desc, desc, rows)) return read.inside;
       const int made = add(BlockOf(desc, rows).size_in_bytes);
@@ -341,7 +341,7 @@ class Fuser {
       const auto in = node.desc.Inputs(), out = node.desc.Outputs(), block_out = made.desc.Outputs();
       for (size_t i = 0; i < in.size(); ++i) {
         const int v = node.inputs[i];
-        made.inputs.push_back(v < 0 ? -1 : inside[static_cast<size_t>(v)] >= 0 ? inside[static_cast<size_t>(v)] : given(v, *in[i]));
+        made.inputs.push_back(v < 0 ? -1 : inside[static_cast<size_t>(v)] >= 0 ? inside[static_cast<size_t>(v)] : read_block(v, *in[i]));
       }
       for (size_t i = 0; i < out.size(); ++i) {
         const int v = node.outputs[i];

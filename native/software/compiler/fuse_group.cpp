@@ -211,13 +211,13 @@ bool AbsorbClamp(Group* g, const Graph& graph, const std::vector<int>& nodes) {
     return node->inputs[slot] == g->result && SameLayout(g->stored, *node->desc.Inputs()[slot]);
   };
   // The slot of the number to which the node clamps.
-  auto number_beside = [&](const GraphNode* node, int value) -> int {
+  auto other_operand = [&](const GraphNode* node, int value) -> int {
     for (size_t slot = 0; slot < 2; ++slot)
       if (node->inputs[1 - slot] == value && node->inputs[slot] != value && IsNumber(*node->desc.Inputs()[slot]))
         return static_cast<int>(slot);
     return -1;
   };
-  const int low = number_beside(raise, g->result), high = number_beside(lower, raise->outputs[0]);
+  const int low = other_operand(raise, g->result), high = other_operand(lower, raise->outputs[0]);
   if (low < 0 || high < 0 || !is_result(raise, static_cast<size_t>(1 - low)) || !is_result(test, 0) || !is_result(choose, 1)) return false;
   if (choose->inputs[0] != test->outputs[0] || choose->inputs[2] != lower->outputs[0]) return false;
   const schema::TensorDesc& out = *choose->desc.Outputs()[0];

@@ -32,7 +32,7 @@ struct Group {
   schema::OperatorDesc anchor;     // with the bias or C tensor that an addition became
   std::vector<int> anchor_inputs;  // values; of a convolution also those of ConvolutionEpilogue
   std::optional<schema::OperatorDesc> norm;
-  bool has_residual = false;  // a tensor, beside a bias or C
+  bool has_residual = false;  // a tensor, in addition to a bias or C
   bool clamps = false;        // to two numbers
   Activations after;
   int result = -1;  // the value that it writes

@@ -1,4 +1,4 @@
-// A graph of operators as CompileGraph was given it, and the list of kernels that it becomes.
+// The graph of operators that CompileGraph gets, and the list of kernels that it is compiled to.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@ namespace dxtensor::software {
 
 void KernelTimes::Begin(size_t kernels) {
   std::lock_guard<std::mutex> lock(mutex_);
-  least_.assign(kernels, 0);
+  min_.assign(kernels, 0);
   wanted_.store(true, std::memory_order_relaxed);
 }
 
@@ -14,12 +14,12 @@ void KernelTimes::End() { wanted_.store(false, std::memory_order_relaxed); }
 
 void KernelTimes::Note(const std::vector<uint64_t>& run) {
   std::lock_guard<std::mutex> lock(mutex_);
-  for (size_t i = 0; i < std::min(run.size(), least_.size()); ++i) least_[i] = least_[i] ? std::min(least_[i], run[i]) : run[i];
+  for (size_t i = 0; i < std::min(run.size(), min_.size()); ++i) min_[i] = min_[i] ? std::min(min_[i], run[i]) : run[i];
 }
 
-std::vector<uint64_t> KernelTimes::Least() const {
+std::vector<uint64_t> KernelTimes::Min() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return least_;
+  return min_;
 }
 
 }  // namespace dxtensor::software

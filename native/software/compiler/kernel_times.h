@@ -1,4 +1,4 @@
-// How long each kernel of a program takes, while somebody wants to know. Any thread.
+// How long each kernel of a program takes, while times are taken. Any thread.
 #pragma once
 
 #include <atomic>
@@ -17,13 +17,13 @@ class KernelTimes {
   void End();
   // Nanoseconds of each kernel in a run.
   void Note(const std::vector<uint64_t>& run);
-  // The least of each since Begin; 0 where none was noted.
-  std::vector<uint64_t> Least() const;
+  // The minimum of each since Begin; 0 where none was noted.
+  std::vector<uint64_t> Min() const;
 
  private:
   std::atomic<bool> wanted_{false};
   mutable std::mutex mutex_;
-  std::vector<uint64_t> least_;
+  std::vector<uint64_t> min_;
 };
 
 }  // namespace dxtensor::software

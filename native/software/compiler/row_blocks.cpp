@@ -98,7 +98,7 @@ class RowBlocksKernel final : public Kernel {
       for (const GraphOperand& operand : step.inputs) made.inputs.push_back(locate(operand));
       for (const GraphOperand& operand : step.outputs) made.outputs.push_back(locate(operand));
       scratch = std::max<uint64_t>(scratch, step.kernel->ScratchBytes());
-      most_operands_ = std::max(most_operands_, made.inputs.size() + made.outputs.size());
+      max_operands_ = std::max(max_operands_, made.inputs.size() + made.outputs.size());
       made.kernel = std::move(step.kernel);
       steps_.push_back(std::move(made));
     }
@@ -141,8 +141,8 @@ class RowBlocksKernel final : public Kernel {
 
   // `sums`: of all elements of all sums.
   void RunBlocks(const KernelArguments& a, int64_t first, int64_t last, uint8_t* own, double* sums) const {
-    std::vector<const uint8_t*> inputs(most_operands_);
-    std::vector<uint8_t*> outputs(most_operands_);
+    std::vector<const uint8_t*> inputs(max_operands_);
+    std::vector<uint8_t*> outputs(max_operands_);
     std::fill_n(sums, sum_count_, 0.0);
     for (int64_t at = first; at < last; ++at) {
       Position position{};
@@ -202,7 +202,7 @@ class RowBlocksKernel final : public Kernel {
   uint64_t sum_count_ = 0;  // elements of all sums
   int64_t pieces_ = 1;      // of the blocks
   uint64_t local_bytes_ = 0, thread_bytes_ = 0;
-  size_t most_operands_ = 0;
+  size_t max_operands_ = 0;
 };
 
 }  // namespace
@@ -213,12 +213,12 @@ uint64_t Rows::count() const {
   return anchor;
 }
 
-std::optional<Rows> RowsOf(const schema::OperatorDesc& desc, uint64_t least_bytes) {
+std::optional<Rows> RowsOf(const schema::OperatorDesc& desc, uint64_t min_bytes) {
   const schema::TensorDesc* largest = desc.Outputs()[0];
   for (const schema::TensorDesc* t : desc.Inputs())
     if (t && t->ElementCount() > largest->ElementCount()) largest = t;
   const uint64_t bytes = largest->ElementCount() * schema::BytesPerElement(largest->data_type);
-  if (bytes < least_bytes) return std::nullopt;
+  if (bytes < min_bytes) return std::nullopt;
   Rows rows;
   rows.rank = largest->rank;
   uint64_t count = 1;

@@ -23,7 +23,7 @@ struct Rows {
 };
 
 // The rows of what a node computes, where its largest tensor has that many bytes, rows are many, and one of them stays in the cache.
-std::optional<Rows> RowsOf(const schema::OperatorDesc& desc, uint64_t least_bytes);
+std::optional<Rows> RowsOf(const schema::OperatorDesc& desc, uint64_t min_bytes);
 // Whether the operator treats each of these rows by itself.
 bool RunsByRows(const schema::OperatorDesc& desc, const Rows& rows);
 // Whether it sums over what enumerates rows, or some of that: its result is then a sum of shares.

@@ -64,8 +64,8 @@ void PrepackedInputs::Erase(Entries::iterator entry) {
 
 void PrepackedInputs::Drop(const uint8_t* begin, const uint8_t* end) {
   std::lock_guard<std::mutex> lock(mutex_);
-  const auto least = reinterpret_cast<uintptr_t>(begin) > longest_ ? begin - longest_ : nullptr;
-  for (auto at = entries_.lower_bound(least); at != entries_.end() && at->first < end;) {
+  const auto first = reinterpret_cast<uintptr_t>(begin) > longest_ ? begin - longest_ : nullptr;
+  for (auto at = entries_.lower_bound(first); at != entries_.end() && at->first < end;) {
     const auto entry = at++;
     if (begin < entry->first + entry->second.size) Erase(entry);
   }

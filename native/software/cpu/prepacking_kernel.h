@@ -10,7 +10,7 @@ class PrepackingKernel : public Kernel {
   // By slot; -1: there is none.
   virtual int PrepackedInput() const = 0;
   virtual size_t PrepackedBytes() const = 0;
-  // Makes it; `to` has PreparedBytes() bytes, 64-byte aligned. Reads nothing else of the arguments.
+  // Makes it; `to` has PrepackedBytes() bytes, 64-byte aligned. Reads nothing else of the arguments.
   virtual void Prepack(const KernelArguments& arguments, uint8_t* to) const = 0;
   // `prepacked`: what Prepack made of the same input, which is not read then; or null.
   virtual void RunPrepacked(const KernelArguments& arguments, const uint8_t* prepacked) const = 0;

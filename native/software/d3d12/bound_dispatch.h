@@ -39,7 +39,7 @@ class BoundDispatch : public Counted {
   Held<DescriptorHeap> heap;
   UINT first_descriptor = 0, descriptor_count = 0;
   uint64_t descriptor_write = 0;  // the write that made the descriptors what they have to be
-  // Where each was written by itself: its place in the heap and that write.
+  // Where each was written by itself: its index in the heap and that write.
   std::vector<std::pair<UINT, uint64_t>> views;
 };
 

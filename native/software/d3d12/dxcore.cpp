@@ -148,7 +148,7 @@ class AdapterList final : public ComObject<IDXCoreAdapterList, IDXCoreAdapterLis
   std::vector<Adapter*> items_;
 };
 
-// Every adapter that was ever shown, and those that lists show now.
+// Every adapter that was ever listed, and those that are listed now.
 struct Registry {
   std::mutex mutex;
   std::vector<Adapter*> all, listed;

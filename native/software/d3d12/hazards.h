@@ -1,4 +1,4 @@
-// Finds what a GPU would forgive today and not tomorrow: missing UAV barriers and wrong states, while a list is recorded.
+// Finds mistakes that some GPUs tolerate: missing UAV barriers and wrong states, while a list is recorded.
 //
 // A buffer in COMMON becomes what its first use wants and is COMMON again after each ExecuteCommandLists. Writes that no barrier
 // separates from other uses of the same bytes are hazards; so are uses in a state that the buffer is not in. The tracker follows

@@ -87,7 +87,7 @@ Memory::Memory(const LUID& luid, uint8_t* data, uint64_t size) : luid_(luid), da
   Account& account = TheAccount();
   std::lock_guard<std::mutex> lock(account.mutex);
   uint64_t at = account.next_gpu_address;
-  if (at + size > kLastGpuAddress) {  // the space was walked through once: the first gap from the start
+  if (at + size > kLastGpuAddress) {  // the search has passed the whole space: the first gap from the start
     at = kFirstGpuAddress;
     for (auto& range : account.gpu_ranges) {
       if (range.first >= at && range.first - at >= size + kPlacement) break;
@@ -115,7 +115,7 @@ void Memory::RemoveOwner() {
 }
 
 void Memory::GiveBack() {
-  if (given_back_.exchange(true)) return;
+  if (released_.exchange(true)) return;
   Account& account = TheAccount();
   std::lock_guard<std::mutex> lock(account.mutex);
   account.used[luid_.LowPart] -= size_;

@@ -30,7 +30,7 @@ class Memory final : public Counted {
 
   const LUID luid_;
   std::atomic<uint32_t> owners_{0};
-  std::atomic<bool> given_back_{false};
+  std::atomic<bool> released_{false};
   uint8_t* const data_;
   const uint64_t size_;
   uint64_t gpu_address_;

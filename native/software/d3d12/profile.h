@@ -18,7 +18,7 @@ struct Profile {
   uint32_t vendor_id = 0, device_id = 0;
   uint64_t dedicated_bytes = 0, shared_bytes = 0;
   bool hardware = false;
-  bool unified = true;  // memory of the processor's; DXCore's IsIntegrated
+  bool unified = true;  // memory shared with the CPU; DXCore's IsIntegrated
   bool float16 = true;  // FLOAT16 tensors
   // Values among the above that no published source gives for exactly this card: a comma-separated list, empty for none.
   std::string assumed;

@@ -81,7 +81,7 @@ HRESULT Resource::Map(UINT subresource, const D3D12_RANGE* range, void** data) {
   bool visible = properties_.Type == D3D12_HEAP_TYPE_UPLOAD || properties_.Type == D3D12_HEAP_TYPE_READBACK ||
                  (properties_.Type == D3D12_HEAP_TYPE_CUSTOM && properties_.CPUPageProperty != D3D12_CPU_PAGE_PROPERTY_NOT_AVAILABLE);
   if (!visible) {
-    Trace("Map of a buffer that the processor cannot see");
+    Trace("Map of a buffer that the CPU cannot see");
     return E_INVALIDARG;
   }
   if (data) *data = this->data();

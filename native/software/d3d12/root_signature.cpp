@@ -102,7 +102,7 @@ RootParameter ReadParameter(const Reader& in, uint64_t at, bool has_flags) {
   const uint32_t type = in.At(at), body = in.At(at + 8);
   if (type == D3D12_ROOT_PARAMETER_TYPE_32BIT_CONSTANTS) {
     if (in.At(body) || in.At(uint64_t{body} + 4))
-      throw std::string("constants at another place than b0 are not part of the software adapter");
+      throw std::string("constants in another register than b0 are not part of the software adapter");
     parameter.constants = in.At(uint64_t{body} + 8);
     return parameter;
   }

@@ -24,7 +24,7 @@ class RootSignature final : public DeviceChild<ID3D12RootSignature, ID3D12RootSi
   const std::vector<RootParameter>& parameters() const { return parameters_; }
   // Words at b0.
   UINT constants() const;
-  // The parameter whose table has a register, and the descriptor's place in that table; false where there is none.
+  // The parameter whose table has a register, and the descriptor's index in that table; false where there is none.
   bool Find(UINT shader_register, UINT* parameter, UINT* table_index) const;
 
  private:

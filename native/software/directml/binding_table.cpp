@@ -147,7 +147,7 @@ void BindingTable::BindWhole(const DML_BINDING_DESC* binding, const char* what, 
     std::string wrong;
     if (binding->Type != DML_BINDING_TYPE_BUFFER) wrong = "is bound to no buffer";
     else wrong = ReadBuffer(*static_cast<const DML_BUFFER_BINDING*>(binding->Desc), to);
-    if (wrong.empty() && to->resource && !needed) wrong = "is bound, and the dispatchable has none";
+    if (wrong.empty() && to->resource && !needed) wrong = "is bound, but the dispatchable needs none";
     if (wrong.empty() && to->resource && to->offset % kWholeAlignment) wrong = "begins at an offset that is no multiple of 256";
     if (wrong.empty() && to->resource && to->size < needed) wrong = "is too small";
     if (!wrong.empty()) device().Remove(std::string(what) + ": " + wrong);

@@ -52,7 +52,7 @@ class BoundProgram final : public BoundDispatch {
   struct Step {
     const Kernel* kernel;
     KernelArguments arguments;
-    const PrepackingKernel* prepacking = nullptr;  // where its input may be prepared
+    const PrepackingKernel* prepacking = nullptr;  // where its input may be prepacked
     const uint8_t* source = nullptr;
     uint64_t source_size = 0;
   };
@@ -89,7 +89,7 @@ class BoundProgram final : public BoundDispatch {
     step.prepacking->RunPrepacked(step.arguments, form.get());
   }
 
-  // An input that only commands write: the processor may map other heaps than the default one.
+  // An input that only commands write: the CPU may map other heaps than the default one.
   void Watch(const ProgramStep& step, const Bindings& bindings, Step* bound) const {
     const PrepackingKernel* prepacking = PrepackingKernel::Of(step.kernel.get());
     if (!prepacking) return;

@@ -15,8 +15,8 @@ DispatchBody* FindBody(IUnknown* dispatchable) {
 
 namespace {
 
-std::string CountError(const char* what, size_t wanted, size_t given) {
-  return std::string(what) + ": " + std::to_string(given) + " bindings, " + std::to_string(wanted) + " wanted";
+std::string CountError(const char* what, size_t wanted, size_t received) {
+  return std::string(what) + ": " + std::to_string(received) + " bindings, " + std::to_string(wanted) + " wanted";
 }
 
 std::string CheckRange(const BindingSlot& slot, const BoundBuffer& buffer, const std::string& what, bool upload = false) {
@@ -36,10 +36,10 @@ HRESULT CompiledOperator::GetPrivateData(REFGUID guid, UINT* size, void* data) {
   if (!size) return E_POINTER;
   return Guard([&]() -> HRESULT {
     std::string text;
-    const std::vector<uint64_t> least = program_->times.Least();
+    const std::vector<uint64_t> times = program_->times.Min();
     for (size_t i = 0; i < program_->steps.size(); ++i) {
       const ProgramStep& step = program_->steps[i];
-      text += std::to_string(i < least.size() ? least[i] : 0);
+      text += std::to_string(i < times.size() ? times[i] : 0);
       char before = ' ';
       for (uint32_t node : step.nodes) text += std::exchange(before, ',') + std::to_string(node);
       text += (step.nodes.empty() ? "  " : " ") + std::string(step.name) + '\n';

@@ -1,4 +1,4 @@
-// Convolutions and matrix products, quantised ones too.
+// Convolutions and GEMMs, quantised ones too.
 #include <algorithm>
 
 #include "validate_rules.h"
@@ -75,7 +75,7 @@ TensorDesc Widened(const TensorDesc& t, uint32_t rank) {
 }
 
 // {.., rows, columns} after the transform.
-void Product(const TensorDesc& a, bool transpose_a, const TensorDesc& b, bool transpose_b, const TensorDesc& output) {
+void CheckGemm(const TensorDesc& a, bool transpose_a, const TensorDesc& b, bool transpose_b, const TensorDesc& output) {
   uint32_t rank = output.rank;
   Require(rank >= 2 && a.rank == rank && b.rank == rank, "the dimension counts do not fit");
   for (uint32_t i = 0; i + 2 < rank; ++i) Require(a.sizes[i] == output.sizes[i] && b.sizes[i] == output.sizes[i], "the batch sizes differ");
@@ -86,32 +86,32 @@ void Product(const TensorDesc& a, bool transpose_a, const TensorDesc& b, bool tr
 }
 
 void Gemm(const OperatorDesc& desc, uint32_t) {
-  Product(TensorOf(desc, "ATensor"), desc.UInt("TransA") == DML_MATRIX_TRANSFORM_TRANSPOSE, TensorOf(desc, "BTensor"),
-          desc.UInt("TransB") == DML_MATRIX_TRANSFORM_TRANSPOSE, TensorOf(desc, "OutputTensor"));
+  CheckGemm(TensorOf(desc, "ATensor"), desc.UInt("TransA") == DML_MATRIX_TRANSFORM_TRANSPOSE, TensorOf(desc, "BTensor"),
+            desc.UInt("TransB") == DML_MATRIX_TRANSFORM_TRANSPOSE, TensorOf(desc, "OutputTensor"));
   const auto& fused = desc.Get<std::shared_ptr<const OperatorDesc>>("FusedActivation");
   if (fused && fused->type() == DML_OPERATOR_ACTIVATION_SOFTMAX)
     Require(EffectiveRank(TensorOf(desc, "OutputTensor")) <= 2, "more than two dimensions are not 1");
 }
 
 // One element, or one for each row (or column) of the matrix.
-void RequireLine(const TensorDesc* t, const TensorDesc& matrix, bool column) {
+void RequireScales(const TensorDesc* t, const TensorDesc& matrix, bool column) {
   if (!t || t->ElementCount() == 1) return;
   TensorDesc wide = Widened(*t, std::max(t->rank, 2u));
   uint32_t axis = column ? wide.rank - 1 : wide.rank - 2;
   Require(wide.sizes[axis] == matrix.sizes[column ? matrix.rank - 1 : matrix.rank - 2] && wide.ElementCount() == wide.sizes[axis],
-          "a scale or zero point is neither one element nor one for each line");
+          "a scale or zero point is neither one element nor one for each row or column");
 }
 
-void IntegerProduct(const OperatorDesc& desc, uint32_t) {
+void CheckIntegerGemm(const OperatorDesc& desc, uint32_t) {
   const TensorDesc &a = TensorOf(desc, "ATensor"), &b = TensorOf(desc, "BTensor"), &output = TensorOf(desc, "OutputTensor");
   const uint32_t rank = std::max({a.rank, b.rank, output.rank});
-  Product(Widened(a, rank), false, Widened(b, rank), false, Widened(output, rank));
+  CheckGemm(Widened(a, rank), false, Widened(b, rank), false, Widened(output, rank));
   for (const char* side : {"A", "B", "Output"}) {
     const std::string scale_name = std::string(side) + "ScaleTensor", zero_name = std::string(side) + "ZeroPointTensor";
     const TensorDesc* scale = desc.Has(scale_name.c_str()) ? OptionalTensor(desc, scale_name.c_str()) : nullptr;
     const TensorDesc* zero = desc.Has(zero_name.c_str()) ? OptionalTensor(desc, zero_name.c_str()) : nullptr;
     const bool column = *side == 'B';
-    for (const TensorDesc* t : {scale, zero}) RequireLine(t, column ? b : output, column);
+    for (const TensorDesc* t : {scale, zero}) RequireScales(t, column ? b : output, column);
     if (scale && zero) Require(EqualSizes(*scale, *zero), "the sizes of scale and zero point differ");
   }
 }
@@ -126,7 +126,7 @@ ShapeRule FindMatrixRule(DML_OPERATOR_TYPE type) {
     case DML_OPERATOR_GEMM: return Gemm;
     case DML_OPERATOR_MATRIX_MULTIPLY_INTEGER:
     case DML_OPERATOR_QUANTIZED_LINEAR_MATRIX_MULTIPLY:
-    case DML_OPERATOR_MATRIX_MULTIPLY_INTEGER_TO_FLOAT: return IntegerProduct;
+    case DML_OPERATOR_MATRIX_MULTIPLY_INTEGER_TO_FLOAT: return CheckIntegerGemm;
     default: return nullptr;
   }
 }

@@ -1,4 +1,4 @@
-// Reductions, softmax and its kin, normalisation.
+// Reductions, softmax, log-softmax, hardmax, normalisation.
 #include "validate_rules.h"
 
 namespace dxtensor::software {

@@ -9,7 +9,7 @@ using namespace schema;
 
 namespace {
 
-// `large` is what the window moves over, `small` has one element for each of its places. DirectML checks the spatial sizes of
+// `large` is what the window moves over, `small` has one element for each of its positions. DirectML checks the spatial sizes of
 // MAX_POOLING_GRAD only: elsewhere windows may lie outside the tensor.
 void Windows(const OperatorDesc& desc, const TensorDesc& large, const TensorDesc& small) {
   const bool checks_sizes = desc.type() == DML_OPERATOR_MAX_POOLING_GRAD;
@@ -78,8 +78,9 @@ void AlignAttributes(const OperatorDesc& desc, const TensorDesc& regions) {
   Require(function == DML_REDUCE_FUNCTION_AVERAGE || function == DML_REDUCE_FUNCTION_MAX, "the function is neither AVERAGE nor MAX");
   for (const char* name : {"SpatialScaleX", "SpatialScaleY"})
     Require(!(desc.Float(name) < 0) && !std::isinf(desc.Float(name)), "a spatial scale is negative or infinite");
-  Require(desc.UInt("MinimumSamplesPerOutput") >= 1, "the least number of samples is 0");
-  Require(desc.UInt("MinimumSamplesPerOutput") <= desc.UInt("MaximumSamplesPerOutput"), "the least number of samples is above the largest");
+  Require(desc.UInt("MinimumSamplesPerOutput") >= 1, "the minimum number of samples is 0");
+  Require(desc.UInt("MinimumSamplesPerOutput") <= desc.UInt("MaximumSamplesPerOutput"),
+          "the minimum number of samples is above the maximum");
   const TensorDesc& batch = TensorOf(desc, "BatchIndicesTensor");
   Require(batch.sizes[batch.rank - 1] == regions.sizes[regions.rank - 2], "the number of batch indices is not that of the regions");
   for (uint32_t i = 0; i + 1 < batch.rank; ++i) Require(batch.sizes[i] == 1, "leading sizes of the batch indices are not 1");

@@ -19,7 +19,7 @@ inline void Require(bool holds, const char* why) {
 using ShapeRule = void (*)(const schema::OperatorDesc& desc, uint32_t feature_level);
 
 // Null where the family has no rule for the type.
-ShapeRule FindMatrixRule(DML_OPERATOR_TYPE type);     // validate_matrix.cpp: convolution and matrix products, quantised ones too
+ShapeRule FindMatrixRule(DML_OPERATOR_TYPE type);     // validate_matrix.cpp: convolution and GEMMs, quantised ones too
 ShapeRule FindPoolingRule(DML_OPERATOR_TYPE type);    // validate_pooling.cpp: pooling, regions of interest, resampling
 ShapeRule FindMovementRule(DML_OPERATOR_TYPE type);   // validate_movement.cpp: slices, joins, padding, tiles, fills
 ShapeRule FindIndexRule(DML_OPERATOR_TYPE type);      // validate_index.cpp: gather, scatter, top-k, one-hot

@@ -25,7 +25,7 @@ struct Block {
   const MemoryRange* memories;  // one for each of the program's
   int64_t lanes;                // a multiple of every vector's width
   uint32_t group_threads;       // threads of a group
-  // Masks of `lanes` words, -1 or 0. `start` has the threads that there are; the others are room.
+  // Masks of `lanes` words, -1 or 0. `start` has the threads that there are; the others are padding.
   const int32_t* start;
   bool whole;       // all of `lanes` are there
   bool* untouched;  // active and live are as `start`

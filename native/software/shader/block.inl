@@ -236,8 +236,8 @@ static void RunWords(const Instruction& in, const Lanes* v, uint32_t* to, int64_
     case Op::ElementAddress: {
       const Lanes count = v[in.s[3]];
       for (int64_t i = 0; i < n; i += kWidth) {
-        const VU element = (VU)LoadLanes(a, i), offset = (VU)LoadLanes(b, i), stride = (VU)LoadLanes(c, i), most = (VU)LoadLanes(count, i);
-        const VI inside = (VI)(element < most) & (VI)(offset < stride);
+        const VU element = (VU)LoadLanes(a, i), offset = (VU)LoadLanes(b, i), stride = (VU)LoadLanes(c, i), element_count = (VU)LoadLanes(count, i);
+        const VI inside = (VI)(element < element_count) & (VI)(offset < stride);
         StoreLanes(to, i, Select(inside, (VI)(element * stride + offset), SplatI(-4)));
       }
       return;
@@ -333,9 +333,9 @@ DX_INLINE void Join(uint8_t* bytes, const Lanes* from, int64_t n) {
 // The block after this one goes on where this one ends, as a rule.
 template <int Write>
 DX_INLINE void FetchAhead(const MemoryRange& memory, int64_t begin, int64_t bytes) {
-  constexpr int64_t kLine = 64;
+  constexpr int64_t kCacheLine = 64;
   const int64_t end = static_cast<int64_t>(memory.size) < begin + 2 * bytes ? static_cast<int64_t>(memory.size) : begin + 2 * bytes;
-  for (int64_t at = begin + bytes; at < end; at += kLine) __builtin_prefetch(memory.data + at, Write, 3);
+  for (int64_t at = begin + bytes; at < end; at += kCacheLine) __builtin_prefetch(memory.data + at, Write, 3);
 }
 
 // Into one register for each word, for the lanes of the mask; the others get anything.
@@ -419,8 +419,8 @@ DX_INLINE uint32_t AtomicWord(Op op, uint32_t* at, uint32_t x, uint32_t y) {
   const auto less = [&](uint32_t a, uint32_t b) {
     return op == Op::AtomicMinI || op == Op::AtomicMaxI ? static_cast<int32_t>(a) < static_cast<int32_t>(b) : a < b;
   };
-  const bool least = op == Op::AtomicMinI || op == Op::AtomicMinU;
-  while (least ? less(x, before) : less(before, x))
+  const bool is_min = op == Op::AtomicMinI || op == Op::AtomicMinU;
+  while (is_min ? less(x, before) : less(before, x))
     if (__atomic_compare_exchange_n(at, &before, x, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) break;
   return before;
 }

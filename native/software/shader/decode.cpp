@@ -153,8 +153,8 @@ class Decoder {
     return static_cast<uint16_t>(program_.values.size() - 1);
   }
   uint16_t ValueOf(Value::Kind kind, uint32_t index) {
-    auto [found, fresh] = values_.emplace(std::pair(kind, index), uint16_t{0});
-    if (fresh) found->second = AddValue(kind, index);
+    auto [found, is_new] = values_.emplace(std::pair(kind, index), uint16_t{0});
+    if (is_new) found->second = AddValue(kind, index);
     return found->second;
   }
   uint16_t Immediate(uint32_t word) { return ValueOf(Value::Kind::Immediate, word); }
@@ -294,7 +294,7 @@ class Decoder {
     uint32_t count = 0;
     for (uint32_t lane = 0; lane < 4; ++lane)
       if (to.mask >> lane & 1) count = std::max(count, from.swizzle[lane] + 1u);
-    // Straight into the registers where each takes the word of its own place.
+    // Straight into the registers where each component takes the word of its own index.
     bool straight = true;  // and none of them is where the address comes from
     for (uint32_t lane = 0; lane < 4; ++lane) {
       const bool wanted = to.mask >> lane & 1;

@@ -270,7 +270,7 @@ Operand TokenReader::ReadOperand() {
   if (operand.type == kImmediate32) {
     if (operand.dimensions || !components) throw std::string("an immediate operand is malformed");
     for (uint32_t i = 0; i < components; ++i) operand.words[i] = Word();
-    // Four words are read each at its place.
+    // Four words are read, each at its component.
     for (uint32_t i = 0; i < 4; ++i) operand.swizzle[i] = static_cast<uint8_t>(components == 4 ? i : 0);
   }
   return operand;

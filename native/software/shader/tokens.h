@@ -139,7 +139,7 @@ enum OperandType : uint32_t {
 struct Operand {
   uint32_t type = 0;
   uint32_t mask = 0;        // of components that are written
-  uint8_t swizzle[4] = {};  // the component that each place reads
+  uint8_t swizzle[4] = {};  // the component that each one reads
   bool negate = false, absolute = false;
   uint32_t dimensions = 0, index[3] = {};
   uint32_t words[4] = {};  // of an immediate

@@ -22,8 +22,8 @@ class Maker {
   bool Chance(uint32_t in) { return Up(1, in) == 1; }
   const char* Pick(std::initializer_list<const char*> list) { return list.begin()[Up(0, static_cast<uint32_t>(list.size()) - 1)]; }
   // Sizes with a limited number of elements.
-  Sizes Any(uint32_t least_rank, uint32_t most_rank, uint32_t limit = 6000) {
-    Sizes sizes(Up(least_rank, most_rank));
+  Sizes Any(uint32_t min_rank, uint32_t max_rank, uint32_t limit = 6000) {
+    Sizes sizes(Up(min_rank, max_rank));
     uint32_t count = 1;
     for (uint32_t& size : sizes) {
       size = Chance(4) ? 1 : Chance(6) ? Up(17, 130) : Up(1, 9);
@@ -109,8 +109,8 @@ class Maker {
     for (uint32_t d = 0; d < spatial; ++d) {
       const uint32_t kernel = Up(1, spatial == 3 ? 3 : 4), dilation = Chance(3) ? 2 : 1, reach = (kernel - 1) * dilation + 1,
                      stride = Chance(2) ? 1 : Up(1, 3);
-      const uint32_t before = Up(0, 2), after = Up(0, 2), places = Up(1, spatial == 3 ? 4 : 9);
-      uint32_t size = (places - 1) * stride + reach + (backward ? 0 : Up(0, stride - 1));
+      const uint32_t before = Up(0, 2), after = Up(0, 2), positions = Up(1, spatial == 3 ? 4 : 9);
+      uint32_t size = (positions - 1) * stride + reach + (backward ? 0 : Up(0, stride - 1));
       if (size <= before + after) size += (before + after + 1 - size + stride - 1) / stride * stride;
       strides.push_back(stride);
       dilations.push_back(dilation);
@@ -243,9 +243,9 @@ class Maker {
     const uint32_t mode = Up(0, 3);
     Sizes start, end, padded;
     for (uint32_t size : sizes) {
-      const uint32_t most = mode == 2 ? size - 1 : mode == 3 ? size : 3;
-      start.push_back(Up(0, std::min(most, 3u)));
-      end.push_back(Up(0, std::min(most, 3u)));
+      const uint32_t max_pad = mode == 2 ? size - 1 : mode == 3 ? size : 3;
+      start.push_back(Up(0, std::min(max_pad, 3u)));
+      end.push_back(Up(0, std::min(max_pad, 3u)));
       padded.push_back(size + start.back() + end.back());
     }
     const std::string type = Pick({"f32", "f16", "i64", "u8", "i32"});
@@ -311,10 +311,10 @@ class Maker {
     if (Chance(3)) {
       const Sizes sizes = Any(1, 5);
       const uint32_t axis = Up(0, static_cast<uint32_t>(sizes.size()) - 1);
-      Sizes places = sizes;
-      places[axis] = Up(1, 12);
-      return "GATHER_ELEMENTS" + Tensor("InputTensor", type, sizes) + Tensor("IndicesTensor", index, places) +
-             Tensor("OutputTensor", type, places) + " Axis=" + std::to_string(axis);
+      Sizes index_sizes = sizes;
+      index_sizes[axis] = Up(1, 12);
+      return "GATHER_ELEMENTS" + Tensor("InputTensor", type, sizes) + Tensor("IndicesTensor", index, index_sizes) +
+             Tensor("OutputTensor", type, index_sizes) + " Axis=" + std::to_string(axis);
     }
     if (Chance(2))
       return "GATHER" + Tensor("InputTensor", type, {rows, width}) + Tensor("IndicesTensor", index, {1, count}) +

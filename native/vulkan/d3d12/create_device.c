@@ -29,7 +29,7 @@ static VkPhysicalDevice physical_device(struct vkd3d_instance* instance, const s
     get = (PFN_vkGetPhysicalDeviceProperties2)get_proc(vk, "vkGetPhysicalDeviceProperties2KHR");
   if (!get || enumerate(vk, &count, NULL) < 0 || !(list = calloc(count + 1, sizeof(*list)))) return NULL;
   if (enumerate(vk, &count, list) >= 0) {
-    // Of twins the one at the adapter's own place.
+    // Of twins the one at the adapter's own index.
     for (i = 0; i < count; ++i)
       if (has_uuid(get, list[i], adapter->uuid) && (!found || i == adapter->vulkan_index)) found = list[i];
   }

@@ -31,8 +31,8 @@ class Adapter final : public Immortal<IDXCoreAdapter1> {
 
   const Device& device() const { return device_; }
   const LUID& luid() const { return luid_; }
-  // A Vulkan driver that runs on the processor is no hardware.
-  bool is_hardware() const { return !device_.is_processor(); }
+  // A Vulkan driver that runs on the CPU is no hardware.
+  bool is_hardware() const { return !device_.is_cpu(); }
 
   HRESULT QueryInterface(REFIID iid, void** out) override;
   bool IsValid() override { return true; }

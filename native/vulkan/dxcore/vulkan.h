@@ -24,7 +24,7 @@ struct Device {
   uint32_t dedicated_heap = 0;
   bool has_budget = false;  // VK_EXT_memory_budget
 
-  bool is_processor() const { return type == VK_PHYSICAL_DEVICE_TYPE_CPU; }
+  bool is_cpu() const { return type == VK_PHYSICAL_DEVICE_TYPE_CPU; }
 };
 
 struct Budget {

@@ -63,7 +63,7 @@ static void read_number(struct shader* s, struct encoding e) {
   else if (e.kind == VBR) number = e.value ? vbr(s, (unsigned)e.value) : 0;
   else if (e.kind == CHAR6) number = (uint8_t)char6[fixed(s, 6)];
   else if (e.kind != LITERAL) fail(s, "encoding of a number");
-  s->numbers = grow(s, s->numbers, s->number_count, &s->number_room, sizeof(*s->numbers));
+  s->numbers = grow(s, s->numbers, s->number_count, &s->number_capacity, sizeof(*s->numbers));
   s->numbers[s->number_count++] = number;
 }
 
@@ -101,7 +101,7 @@ static struct item* read_block(struct shader* s, unsigned id, unsigned width, un
   if (depth > 8) fail(s, "blocks too deep");
   block->is_block = true;
   block->id = id;
-  if (id < COUNT(s->given)) own = s->given[id];
+  if (id < COUNT(s->known)) own = s->known[id];
   while (id != NONE || s->end - s->at >= 32) {
     unsigned what = (unsigned)fixed(s, width), inner;
     struct item* item;
@@ -124,8 +124,8 @@ static struct item* read_block(struct shader* s, unsigned id, unsigned width, un
       if (what - PLAIN_RECORD > own.count) fail(s, "abbreviation of a record");
       item = read_record(s, what == PLAIN_RECORD ? NULL : own.list[what - PLAIN_RECORD - 1]);
       if (id == INFO_BLOCK && item->id == SET_BLOCK) {
-        if (!item->count || item->ops[0] >= COUNT(s->given)) fail(s, "abbreviations for a block");
-        defines = &s->given[item->ops[0]];
+        if (!item->count || item->ops[0] >= COUNT(s->known)) fail(s, "abbreviations for a block");
+        defines = &s->known[item->ops[0]];
       }
     }
     *last = item;

@@ -2,7 +2,7 @@
 
 void put(struct shader* s, uint64_t value, unsigned width) {
   for (unsigned i = 0; i < width; ++i, ++s->written) {
-    s->out = grow(s, s->out, s->written / 8, &s->room, 1);
+    s->out = grow(s, s->out, s->written / 8, &s->capacity, 1);
     if (s->written % 8 == 0) s->out[s->written / 8] = 0;
     s->out[s->written / 8] |= (value >> i & 1) << s->written % 8;
   }

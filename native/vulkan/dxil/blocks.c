@@ -11,7 +11,7 @@ static bool is_block(const struct instruction* n, unsigned i) {
   return (n->code == BRANCH && i < 2) || (n->code == SWITCH && i > 1 && i % 2 == 0);
 }
 
-// vkd3d-shader refuses a loop that is left for its start in several places: these go to a new block at the end then, and
+// vkd3d-shader refuses a loop with several branches to its start: these go to a new block at the end then, and
 // from there to the start.
 bool with_one_way_back(struct function* f, struct item* declared) {
   const uint32_t blocks = (uint32_t)declared->ops[0];

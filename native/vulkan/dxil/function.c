@@ -4,13 +4,13 @@
 
 static bool change(struct function* f, const struct instruction* n) {
   struct operand* o = n->operands;
-  struct place *from, *to;
+  struct mapping *from, *to;
 
   if (n->code == CALL) return change_call(f, n);
   if (n->code != EXTRACT) return change_address(f, n);
   if (n->count != 2 || o[0].v < f->s->value_count || o[1].v > 1) return false;
-  from = place(f, o[0].v);
-  to = place(f, n->result);
+  from = mapping_of(f, o[0].v);
+  to = mapping_of(f, n->result);
   if (from->pair[o[1].v] == NONE) return false;
   to->same_as = from->pair[o[1].v];
   return true;
@@ -51,8 +51,8 @@ static struct parts find_parts(struct shader* s, struct item* block) {
   return p;
 }
 
-// Metadata of instructions: it moves with them, and goes with those that are gone. moved: the last of those that took an
-// instruction's place, or NULL.
+// Metadata of instructions: it moves with them, and goes with those that are gone. moved: the last of those that replaced an
+// instruction, or NULL.
 static void move_attachments(struct shader* s, struct item* attachments, struct instruction** moved, uint32_t count) {
   for (struct item **at = &attachments->first, *item; (item = *at);) {
     const bool of_function = !(item->count & 1);
@@ -75,7 +75,7 @@ static void write_function(struct function* f, struct item* block, struct parts*
   struct item** last;
 
   for (struct instruction* n = f->body; n; n = n->next) {
-    if (n->result != NONE) place(f, n->result)->number = next++;
+    if (n->result != NONE) mapping_of(f, n->result)->number = next++;
     n->index = index;
     if (!is_line(n)) ++index;
   }
@@ -110,8 +110,8 @@ void change_function(struct shader* s, struct item* block, uint32_t arguments) {
   for (uint32_t i = 0; i < arguments; ++i) add_value(s, ARGUMENT, block, 0);
   p = find_parts(s, block);
   f.first = f.next = s->value_count;
-  f.places = allocate(s, (f.first + p.records) * sizeof(*f.places));
-  memset(f.places, 0xff, (f.first + p.records) * sizeof(*f.places));
+  f.mappings = allocate(s, (f.first + p.records) * sizeof(*f.mappings));
+  memset(f.mappings, 0xff, (f.first + p.records) * sizeof(*f.mappings));
   moved = allocate(s, (p.records + 1) * sizeof(*moved));
   f.last = &f.body;
   for (struct item* item = block->first; item; item = item->next) {

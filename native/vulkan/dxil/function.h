@@ -1,6 +1,6 @@
 // A function while it is rewritten: its instructions as a list, with values by number.
 //
-// Values have their numbers from before; new instructions' are counted from FRESH, new constants' from CONSTANT. encode() gives
+// Values have their numbers from before; new instructions' are counted from NEW_VALUE, new constants' from CONSTANT. encode() gives
 // them their final numbers.
 #ifndef DXTENSOR_VULKAN_DXIL_FUNCTION_H
 #define DXTENSOR_VULKAN_DXIL_FUNCTION_H
@@ -47,11 +47,11 @@ struct instruction {
   uint32_t index;   // among the instructions, at the end
   struct operand* operands;
 };
-enum { FRESH = 1 << 30, CONSTANT = 3 << 29 };
-// What became of a value.
-struct place {
+enum { NEW_VALUE = 1 << 30, CONSTANT = 3 << 29 };
+// What a value of the old function is in the new one.
+struct mapping {
   uint32_t number;   // its new number, or NONE
-  uint32_t same_as;  // the value that took its place, or NONE
+  uint32_t same_as;  // the value that replaces it, or NONE
   uint32_t pair[2];  // of a structure of two: what its parts are now, or NONE
   // In groupshared bytes: the global, or NONE; the value that is its offset; the type of what is there.
   struct address {
@@ -61,8 +61,8 @@ struct place {
 struct function {
   struct shader* s;
   uint32_t first, next;  // of the instructions' values; the next one's
-  struct place *places, *fresh;
-  size_t fresh_count, fresh_room;
+  struct mapping *mappings, *new_mappings;
+  size_t new_count, new_capacity;
   uint32_t constants[64], constant_count;
   struct instruction *body, **last, *newest;
 };
@@ -71,7 +71,7 @@ void decode(struct function* f, const struct item* r, struct instruction* n);
 struct item* encode(struct function* f, const struct instruction* n, uint32_t next);
 bool makes_value(struct shader* s, const struct instruction* n);
 bool is_line(const struct instruction* n);
-struct place* place(struct function* f, uint64_t value);
+struct mapping* mapping_of(struct function* f, uint64_t value);
 
 // Appends a copy of an instruction.
 void append(struct function* f, const struct instruction* n);

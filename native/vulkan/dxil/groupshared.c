@@ -39,7 +39,7 @@ static bool is_address(struct function* f, uint64_t value, struct address* a) {
     a->type = pointee(f->s, f->s->values[value].type);
     return true;
   }
-  *a = place(f, value)->address;
+  *a = mapping_of(f, value)->address;
   return a->global != NONE;
 }
 
@@ -68,18 +68,18 @@ bool change_address(struct function* f, const struct instruction* n) {
     case ELEMENT:
       if (n->count != 5 || o[2].v >= s->value_count || s->values[o[2].v].code != SHARED_BYTES) return false;
       if (!constant(s, (uint32_t)o[3].v, &zero) || zero) fail(s, "an element of groupshared memory");
-      place(f, n->result)->address = (struct address){(uint32_t)o[2].v, (uint32_t)o[4].v, NONE};
+      mapping_of(f, n->result)->address = (struct address){(uint32_t)o[2].v, (uint32_t)o[4].v, NONE};
       return true;
     case CAST:
       if (!is_address(f, o[0].v, &a) || o[2].v != BITCAST) return false;
-      result = &place(f, n->result)->address;
+      result = &mapping_of(f, n->result)->address;
       *result = a;
       result->type = pointee(s, o[1].v);
       return true;
     case LOAD:
       if (!is_address(f, o[0].v, &a)) return false;
       zero = MAKE(f, LOAD, word_at(f, &a), {'l', i32, 0}, o[2], o[3]);
-      place(f, n->result)->same_as = a.type == i32 ? zero : bitcast(f, zero, a.type);
+      mapping_of(f, n->result)->same_as = a.type == i32 ? zero : bitcast(f, zero, a.type);
       return true;
     case STORE:
     case ATOMIC:

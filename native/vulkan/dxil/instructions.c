@@ -46,7 +46,7 @@ void decode(struct function* f, const struct item* r, struct instruction* n) {
     if (o->kind == 's') o->v = (uint32_t)(f->next - (v & 1 ? -(uint32_t)(v >> 1) : (uint32_t)(v >> 1)));
     else if (o->kind == 'v' || o->kind == 'V') o->v = (uint32_t)(f->next - (uint32_t)v);
     else o->v = v;
-    if (o->kind != 'l' && o->v >= FRESH) fail(f->s, "number of a value");
+    if (o->kind != 'l' && o->v >= NEW_VALUE) fail(f->s, "number of a value");
     if (o->kind != 'V' || o->v < f->next) continue;
     if (++i == r->count) fail(f->s, "a value without its type");
     o->type = (uint32_t)r->ops[i];
@@ -77,10 +77,10 @@ bool makes_value(struct shader* s, const struct instruction* n) {
   }
 }
 
-struct place* place(struct function* f, uint64_t value) {
-  if (value < f->next) return &f->places[value];
-  if (value < FRESH || value - FRESH >= f->fresh_count) fail(f->s, "number of a value");
-  return &f->fresh[value - FRESH];
+struct mapping* mapping_of(struct function* f, uint64_t value) {
+  if (value < f->next) return &f->mappings[value];
+  if (value < NEW_VALUE || value - NEW_VALUE >= f->new_count) fail(f->s, "number of a value");
+  return &f->new_mappings[value - NEW_VALUE];
 }
 
 void append(struct function* f, const struct instruction* n) {
@@ -94,12 +94,12 @@ void append(struct function* f, const struct instruction* n) {
 }
 
 uint32_t make(struct function* f, unsigned code, unsigned count, const struct operand* operands) {
-  struct instruction n = {.code = code, .count = count, .result = FRESH + (uint32_t)f->fresh_count};
+  struct instruction n = {.code = code, .count = count, .result = NEW_VALUE + (uint32_t)f->new_count};
 
   n.operands = allocate(f->s, count * sizeof(*operands));
   memcpy(n.operands, operands, count * sizeof(*operands));
-  f->fresh = grow(f->s, f->fresh, f->fresh_count, &f->fresh_room, sizeof(*f->fresh));
-  memset(&f->fresh[f->fresh_count++], 0xff, sizeof(*f->fresh));
+  f->new_mappings = grow(f->s, f->new_mappings, f->new_count, &f->new_capacity, sizeof(*f->new_mappings));
+  memset(&f->new_mappings[f->new_count++], 0xff, sizeof(*f->new_mappings));
   append(f, &n);
   return n.result;
 }
@@ -125,10 +125,10 @@ static uint32_t numbered(struct function* f, uint64_t value) {
   if (value >= CONSTANT) return constants + (uint32_t)(value - CONSTANT);
   for (unsigned i = 0; i < 16; ++i) {
     if (value < constants) return (uint32_t)value;
-    if (place(f, value)->same_as == NONE) break;
-    if ((value = place(f, value)->same_as) >= CONSTANT) return constants + (uint32_t)(value - CONSTANT);
+    if (mapping_of(f, value)->same_as == NONE) break;
+    if ((value = mapping_of(f, value)->same_as) >= CONSTANT) return constants + (uint32_t)(value - CONSTANT);
   }
-  if ((n = place(f, value)->number) == NONE) fail(f->s, "a value that is gone is used");
+  if ((n = mapping_of(f, value)->number) == NONE) fail(f->s, "a value that is gone is used");
   return n;
 }
 

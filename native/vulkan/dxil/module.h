@@ -48,8 +48,8 @@ bool constant(struct shader* s, uint32_t number, uint32_t* value);
 // Rewrites a module block, and one of its functions, which has so many arguments.
 void change_module(struct shader* s, struct item* module);
 void change_function(struct shader* s, struct item* block, uint32_t arguments);
-// Groupshared memory: the global and the offset that a constant is the address of, and constants from number on with an i32 in
-// the place of such an address or of llvm.used's value; returns where the list ends.
+// Groupshared memory: the global and the offset that a constant is the address of, and constants from number on with an i32
+// instead of such an address or of llvm.used's value; returns where the list ends.
 bool constant_address(struct shader* s, uint64_t value, uint32_t* global, uint32_t* bytes, unsigned depth);
 struct item** without_addresses(struct shader* s, struct item** at, uint32_t number);
 

@@ -8,10 +8,10 @@ enum { OP_IMUL = 41, OP_UMUL = 42, OP_UDIV = 43, OP_BFI = 53, OP_BITCAST_I32_TO_
 bool change_call(struct function* f, const struct instruction* n) {
   struct shader* s = f->s;
   uint32_t op, a, b, zero, mask, offset, ones = number(f, ~0u);
-  struct place* result;
+  struct mapping* result;
 
   if (n->count < 6 || n->result == NONE || !constant(s, (uint32_t)n->operands[4].v, &op)) return false;
-  result = place(f, n->result);
+  result = mapping_of(f, n->result);
   a = ARGUMENT_OF(n, 0);
   b = n->count > 6 ? ARGUMENT_OF(n, 1) : NONE;
   if ((op == OP_IMUL || op == OP_UMUL) && n->count == 7) result->pair[1] = binary(f, MULTIPLY, a, b);

@@ -19,12 +19,12 @@ void* allocate(struct shader* s, size_t size) {
   return m + 1;
 }
 
-void* grow(struct shader* s, void* array, size_t count, size_t* room, size_t size) {
+void* grow(struct shader* s, void* array, size_t count, size_t* capacity, size_t size) {
   void* more;
 
-  if (count < *room) return array;
-  *room = *room ? *room * 2 : 64;
-  more = allocate(s, *room * size);
+  if (count < *capacity) return array;
+  *capacity = *capacity ? *capacity * 2 : 64;
+  more = allocate(s, *capacity * size);
   if (count) memcpy(more, array, count * size);
   return more;
 }

@@ -41,28 +41,28 @@ struct shader {
   const uint8_t* in;
   size_t at, end;     // in bits
   uint64_t* numbers;  // of the record that is being read
-  size_t number_count, number_room;
+  size_t number_count, number_capacity;
   struct abbreviations {
     unsigned count;
     struct abbreviation* list[32];
-  } given[32];  // for each kind of block
+  } known[32];  // for each kind of block
 
   uint8_t* out;
-  size_t written, room;  // in bits, in bytes
+  size_t written, capacity;  // in bits, in bytes
 
   struct item* type_block;
   struct type* types;
   struct value* values;
   uint32_t type_count, value_count;
-  size_t type_room, value_room;
+  size_t type_capacity, value_capacity;
 };
 
 // Ends the work on the shader.
 _Noreturn void fail(struct shader* s, const char* why);
 // Zeroed memory of the shader's.
 void* allocate(struct shader* s, size_t size);
-// Room for one more in an array that grows.
-void* grow(struct shader* s, void* array, size_t count, size_t* room, size_t size);
+// Capacity for one more element in an array that grows.
+void* grow(struct shader* s, void* array, size_t count, size_t* capacity, size_t size);
 // A record with a copy of its numbers. Some zeros follow them: what a record that is too short is read as.
 enum { SPARE = 8 };
 struct item* new_record(struct shader* s, unsigned code, size_t count, const uint64_t* ops);

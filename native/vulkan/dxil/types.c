@@ -4,7 +4,7 @@
 
 void read_type(struct shader* s, const struct item* r) {
   if (r->is_block || r->id == NUMBER_OF_TYPES || r->id == STRUCTURE_NAME) return;
-  s->types = grow(s, s->types, s->type_count, &s->type_room, sizeof(*s->types));
+  s->types = grow(s, s->types, s->type_count, &s->type_capacity, sizeof(*s->types));
   s->types[s->type_count++] = (struct type){r->id, r->count, r->ops};
 }
 
@@ -34,7 +34,7 @@ uint32_t integer_type(struct shader* s, uint64_t width) { return find_type(s, IN
 uint32_t float_type(struct shader* s) { return find_type(s, FLOAT_TYPE, 0, NULL); }
 
 void add_value(struct shader* s, unsigned code, const struct item* r, uint64_t type) {
-  s->values = grow(s, s->values, s->value_count, &s->value_room, sizeof(*s->values));
+  s->values = grow(s, s->values, s->value_count, &s->value_capacity, sizeof(*s->values));
   s->values[s->value_count++] = (struct value){code, r->count, r->ops, (uint32_t)type};
 }
 

@@ -79,7 +79,7 @@ TEST(adapter_properties) {
     std::string name(size, 'x');
     CHECK_OK(a->GetProperty(DXCoreAdapterProperty::DriverDescription, size, &name[0]));
     CHECK(size > 1 && std::strlen(name.c_str()) + 1 == size);
-    // A driver on the processor never passes for a GPU.
+    // A driver on the CPU never passes for a GPU.
     if (name.find("llvmpipe") != std::string::npos) CHECK(!hardware && !a->IsAttributeSupported(DXCORE_HARDWARE_TYPE_ATTRIBUTE_GPU));
     CHECK_HR(a->GetProperty(DXCoreAdapterProperty::DriverDescription, 1, &name[0]), E_INVALIDARG);
     CHECK_HR(a->GetProperty(DXCoreAdapterProperty::DriverVersion, sizeof version, nullptr), E_POINTER);

@@ -22,12 +22,12 @@ TEST(one_device_for_each_adapter) {
 // 12_0 is more than some Vulkan devices can: unsupported then, whether or not there is a device already.
 TEST(device_levels) {
   for (D3D_FEATURE_LEVEL level : {D3D_FEATURE_LEVEL_1_0_CORE, D3D_FEATURE_LEVEL_11_0, D3D_FEATURE_LEVEL_12_0, D3D_FEATURE_LEVEL_12_1}) {
-    Com<ID3D12Device> alone, held, beside;
+    Com<ID3D12Device> alone, held, second;
     HRESULT hr = suite.create_device(suite.adapter(), level, IID_PPV_ARGS(&alone));
     CHECK(hr == S_OK || (level > D3D_FEATURE_LEVEL_11_1 && hr == DXGI_ERROR_UNSUPPORTED));
     alone.Reset();
     CHECK_OK(suite.create_device(suite.adapter(), D3D_FEATURE_LEVEL_11_0, IID_PPV_ARGS(&held)));
-    CHECK_HR(suite.create_device(suite.adapter(), level, IID_PPV_ARGS(&beside)), hr);
+    CHECK_HR(suite.create_device(suite.adapter(), level, IID_PPV_ARGS(&second)), hr);
   }
 }
 

@@ -1,7 +1,7 @@
 // rewriting_test FOLDER: the shader rewriting, on the shaders that a program gave to libd3d12.so (DXTENSOR_VULKAN_SHADERS=FOLDER).
 //
 // Each must compile as vkd3d-shader gets it; one that vkd3d-shader refuses as it was must compile when it is rewritten; rewriting
-// what was rewritten changes nothing; and with bits turned over it neither crashes nor hangs. The last line is
+// what was rewritten changes nothing; and with flipped bits it neither crashes nor hangs. The last line is
 // "N passed, N failed".
 #include <dirent.h>
 
@@ -95,7 +95,7 @@ void Collect(const std::string& messages, std::set<std::string>* codes) {
 }
 
 // Same bytes on every machine: the engine's sequence is the standard's.
-void TurnBits(const Bytes& shader, std::mt19937& random, unsigned rounds) {
+void FlipBits(const Bytes& shader, std::mt19937& random, unsigned rounds) {
   for (unsigned i = 0; i < rounds; ++i) {
     Bytes damaged = shader, out;
     for (unsigned bits = 1 + random() % 8; bits; --bits) damaged[random() % damaged.size()] ^= static_cast<char>(1 << random() % 8);
@@ -127,7 +127,7 @@ int main(int argc, char** argv) {
       if (!compiled) ++cured;
     }
     if (!compiled) Collect(before, &reasons);
-    TurnBits(shader, random, 40);
+    FlipBits(shader, random, 40);
   }
   std::string list;
   for (const std::string& reason : reasons) list += " " + reason;

@@ -36,7 +36,7 @@ export interface Extremes {
 const worst =
   <A>(which: Which, axes: (attrs: A) => readonly number[]): PaddedRule<A> =>
   (_g, [x], attrs, _outputs, p, lower) =>
-    lower(axes(attrs).some((a) => p.isPadded(0, a)) ? [p.filled(0, extremeOf(x!.dtype, which === "max" ? "least" : "most"))] : [x!]);
+    lower(axes(attrs).some((a) => p.isPadded(0, a)) ? [p.filled(0, extremeOf(x!.dtype, which === "max" ? "lowest" : "largest"))] : [x!]);
 
 /** Equal extremes share the gradient. Where an element is NaN, the whole slice gets NaN, as in PyTorch. */
 const sharedAlong: GradRule<ReduceAttributes> = (dy, { inputs: [x], outputs: [y], attrs }) => {

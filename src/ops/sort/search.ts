@@ -59,7 +59,7 @@ const searchOp = define<SearchAttributes>({
   padded: (g, [sorted, values], _attrs, [out], p, lower) => {
     const axis = sorted!.sizes.length - 1;
     if (!p.isPadded(0, axis)) return lower([sorted!, values!]);
-    const behind = isFloat(sorted!.dtype) ? NaN : extremeOf(sorted!.dtype, "most");
+    const behind = isFloat(sorted!.dtype) ? NaN : extremeOf(sorted!.dtype, "largest");
     const [found] = lower([p.filled(0, behind, sorted!, [axis]), values!]);
     return [g.elementWiseMin(found!, g.expand(cast(g, p.length(0, axis), out!.dtype), found!.sizes))];
   },

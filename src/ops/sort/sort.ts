@@ -68,7 +68,7 @@ const topkOp: Definition<SortAttributes> = define<SortAttributes>({
   saves: { inputs: [], outputs: [1] },
   // What stands in the padding comes behind its equals.
   padded: (_g, [x], { axis, largest }, _outputs, p, lower) => {
-    const last = largest ? extremeOf(x!.dtype, "least") : isFloat(x!.dtype) ? NaN : extremeOf(x!.dtype, "most");
+    const last = largest ? extremeOf(x!.dtype, "lowest") : isFloat(x!.dtype) ? NaN : extremeOf(x!.dtype, "largest");
     return lower([p.isPadded(0, axis) ? p.filled(0, last, x!, [axis]) : x!]);
   },
 });

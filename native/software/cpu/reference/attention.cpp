@@ -82,13 +82,13 @@ struct Scratch {
     keys = floats(at.batch * at.key_heads * at.total * at.key.size);
     values = floats(at.batch * at.key_heads * at.total * at.value.size);
     const uint64_t block = std::min(kBlock, at.query.length);
-    size_t most = 0;
+    size_t scratch = 0;
     for (auto& p : {at.scores[0], at.scores[1], at.outputs[0], at.outputs[1]})
-      if (p) most = std::max(most, p->ScratchBytes());
+      if (p) scratch = std::max(scratch, p->ScratchBytes());
     for (uint64_t i = 0; i < slots; ++i) {
       rows.push_back(floats(block * std::max(at.query.size, at.value.size)));
       scores.push_back(floats(block * at.total));
-      gemm.push_back(take(most));
+      gemm.push_back(take(scratch));
     }
   }
 };
@@ -117,14 +117,14 @@ class Run {
   uint64_t KeyBias() const { return at_.heads * at_.query.size; }
   uint64_t ValueBias() const { return KeyBias() + at_.key_heads * at_.key.size; }
 
-  // put(position, element, value) for what is past and then for what is new of one head.
+  // store(position, element, value) for what is past and then for what is new of one head.
   template <typename F>
-  void Past(const Part& part, int past_slot, const Tail& past, uint64_t first_bias, uint64_t b, uint64_t h, F&& put) const {
+  void Past(const Part& part, int past_slot, const Tail& past, uint64_t first_bias, uint64_t b, uint64_t h, F&& store) const {
     for (uint64_t i = 0; i < at_.past; ++i)
-      for (uint64_t e = 0; e < part.size; ++e) put(i, e, Load<T>(a_.inputs[past_slot], past.At(b, h, i, e)));
+      for (uint64_t e = 0; e < part.size; ++e) store(i, e, Load<T>(a_.inputs[past_slot], past.At(b, h, i, e)));
     for (uint64_t i = 0; i < part.length; ++i)
       for (uint64_t e = 0; e < part.size; ++e)
-        put(at_.past + i, e, Load<T>(a_.inputs[part.slot], part.At(b, i, h) + e * part.element) + Bias(first_bias, h, part.size, e));
+        store(at_.past + i, e, Load<T>(a_.inputs[part.slot], part.At(b, i, h) + e * part.element) + Bias(first_bias, h, part.size, e));
   }
 
   void Keys(uint64_t b, uint64_t h) const {
@@ -173,7 +173,7 @@ class Run {
       if (at_.mask >= 0) {
         const float masked = Masked(b, h, row, j);
         if (at_.mask_type == DML_MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN) added *= at_.scale;  // the position bias too
-        // Lengths, ends and starts put the filter in the place of the position bias: all this as Microsoft's library does it.
+        // Masks by lengths, ends and starts replace the position bias by the filter value, as Microsoft's library does.
         if (masked == 1 && at_.replaces_bias) added = 0;
         added += masked * at_.filter;
       }

@@ -24,7 +24,7 @@ KernelPointer Map(const schema::OperatorDesc& desc, F f) {
 }
 
 // What integer division by 0 gives is not documented; these are the values that Microsoft's library gives: unsigned ones as D3D
-// demands (all bits), signed ones as they come from a division of magnitudes.
+// requires (all bits), signed ones as they come from a division of magnitudes.
 template <typename C>
 C Quotient(C a, C b) {
   if constexpr (std::is_integral_v<C>) {

@@ -12,7 +12,7 @@ namespace dxtensor::software {
 namespace {
 
 template <typename C>
-C Least(C a, C b) {
+C Min(C a, C b) {
   if constexpr (std::is_same_v<C, float>) return std::fmin(a, b);
   else return std::min(a, b);
 }
@@ -59,7 +59,7 @@ KernelPointer MakeForward(const schema::OperatorDesc& desc) {
       Compute<T> value = Load<T>(a.inputs[0], at[0]);
       if (s) value = Saturate<Compute<T>>(static_cast<float>(value) * s->Scale + s->Bias);
       // In this order Min wins when it is above Max. NaN gives Max, or THRESHOLD's Min.
-      if (!is_threshold) value = Least(value, bounds.high);
+      if (!is_threshold) value = Min(value, bounds.high);
       Store<T>(a.outputs[0], at[1], Greatest(bounds.low, value));
     });
   });

@@ -9,7 +9,7 @@ namespace dxtensor::software {
 
 namespace {
 
-// The image {N, C, spatial...} beside its columns {N, C * taps, blocks}.
+// The image {N, C, spatial...} and its columns {N, C * taps, blocks}.
 struct Windows {
   uint32_t spatial = 0;
   uint64_t batch = 1, channels = 1, taps = 1, blocks = 1;

@@ -58,9 +58,9 @@ int SlotOf(const schema::OperatorDesc& desc, const char* name) {
 }  // namespace
 
 KernelPointer MakeIntegerMatmul(const schema::OperatorDesc& desc) {
-  const schema::TensorDesc &given_a = *desc.Tensor("ATensor"), &given_b = *desc.Tensor("BTensor"), &given_out = *desc.Outputs()[0];
-  const uint32_t rank = std::max({given_a.rank, given_b.rank, given_out.rank});
-  const schema::TensorDesc a = Widened(given_a, rank), b = Widened(given_b, rank), out = Widened(given_out, rank);
+  const schema::TensorDesc &desc_a = *desc.Tensor("ATensor"), &desc_b = *desc.Tensor("BTensor"), &desc_out = *desc.Outputs()[0];
+  const uint32_t rank = std::max({desc_a.rank, desc_b.rank, desc_out.rank});
+  const schema::TensorDesc a = Widened(desc_a, rank), b = Widened(desc_b, rank), out = Widened(desc_out, rank);
   const uint64_t m = out.sizes[rank - 2], n = out.sizes[rank - 1], k = a.sizes[rank - 1];
   const Dimensions as = BroadcastStrides(a), bs = BroadcastStrides(b), os = BroadcastStrides(out);
   const RowSplit left(desc, "A", false), right(desc, "B", true), result(desc, "Output", false);

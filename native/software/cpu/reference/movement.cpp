@@ -199,8 +199,8 @@ KernelPointer MakeReverse(const schema::OperatorDesc& desc) {
     using T = typename decltype(tag)::Type;
     return KernelFrom([=](const KernelArguments& a) {
       rows([&](const Offsets<3>& at) {
-        const uint64_t given = wide_lengths ? Load<uint64_t>(a.inputs[1], at[1]) : Load<uint32_t>(a.inputs[1], at[1]);
-        const uint64_t length = std::min(given, size);
+        const uint64_t stored = wide_lengths ? Load<uint64_t>(a.inputs[1], at[1]) : Load<uint32_t>(a.inputs[1], at[1]);
+        const uint64_t length = std::min(stored, size);
         for (uint64_t i = 0; i < size; ++i) {
           const uint64_t from = i < length ? length - 1 - i : i;
           Store<T>(a.outputs[0], at[2] + i * out_stride, Load<T>(a.inputs[0], at[0] + from * in_stride));

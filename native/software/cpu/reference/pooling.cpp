@@ -76,7 +76,7 @@ Compute<T> Lowest() {
 }
 
 // The largest element of an output's window, and its index: of equals the first. NaN is never the largest. A window of -infinity alone
-// gives that, where Microsoft's library gives the least finite number, and the index of its first tap.
+// gives that, where Microsoft's library gives the smallest finite number, and the index of its first tap.
 template <typename T>
 struct Best {
   Compute<T> value;

@@ -49,7 +49,7 @@ KernelPointer ByQuantized(DML_TENSOR_DATA_TYPE type, F&& make) {
   }
 }
 
-// Half or float32 by the type that is asked at run time: scales of either beside data of either.
+// Half or float32 by the type that is asked at run time: scales of either with data of either.
 float LoadFloat(const uint8_t* base, uint64_t index, bool half) { return half ? Load<Half>(base, index) : Load<float>(base, index); }
 
 // One value for each block of elements: as many blocks along a dimension as the tensor has sizes there.

@@ -77,12 +77,12 @@ struct Scratch {
     prepacked_reset = prepack(r.over_reset);
     gemm = base + bytes;
     for (auto* p : {r.over_sequence.get(), r.over_step.get(), r.over_reset.get()})
-      if (p) most_ = std::max(most_, p->ScratchBytes());
-    bytes += most_;
+      if (p) scratch_bytes_ = std::max(scratch_bytes_, p->ScratchBytes());
+    bytes += scratch_bytes_;
   }
 
  private:
-  size_t most_ = 0;
+  size_t scratch_bytes_ = 0;
 };
 
 // All inputs as packed float32.
@@ -90,7 +90,7 @@ struct Inputs {
   const float *input, *weight, *recurrence, *bias, *hidden_init, *cell_init, *peephole;
 };
 
-// An input's elements as packed float32, in place or in `room`; zeros for an absent one.
+// An input's elements as packed float32, in place or in `buffer`; zeros for an absent one.
 template <typename T>
 const float* Gather(const Recurrent& r, const KernelArguments& a, int slot, float* buffer, uint64_t count) {
   if (!r.Has(slot) || !a.inputs[slot]) {

@@ -75,10 +75,10 @@ struct Near {
 
   Near(float position, uint64_t size, bool linear) {
     const float last = static_cast<float>(size - 1);
-    const float held = std::min(std::max(linear ? position : std::floor(position + 0.5f), 0.0f), last);
-    low = static_cast<uint64_t>(held);
+    const float clamped = std::min(std::max(linear ? position : std::floor(position + 0.5f), 0.0f), last);
+    low = static_cast<uint64_t>(clamped);
     high = std::min(low + 1, size - 1);
-    share = linear ? held - static_cast<float>(low) : 0;
+    share = linear ? clamped - static_cast<float>(low) : 0;
   }
 };
 

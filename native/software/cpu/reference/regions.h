@@ -47,15 +47,15 @@ struct Side {
 
 struct Aligning {
   float scale_x = 1, scale_y = 1, in_offset = 0.5f, out_offset = -0.5f, outside = 0;
-  uint32_t least = 1, most = 1;
+  uint32_t min_samples = 1, max_samples = 1;
   bool linear = true, takes_largest = false, aligned = false;
   uint64_t outputs_y = 1, outputs_x = 1, size_y = 1, size_x = 1;
 
   Aligning(const schema::OperatorDesc& desc, const schema::TensorDesc& image, const schema::TensorDesc& small)
       : scale_x(desc.Float("SpatialScaleX")),
         scale_y(desc.Float("SpatialScaleY")),
-        least(desc.UInt("MinimumSamplesPerOutput")),
-        most(desc.UInt("MaximumSamplesPerOutput")),
+        min_samples(desc.UInt("MinimumSamplesPerOutput")),
+        max_samples(desc.UInt("MaximumSamplesPerOutput")),
         linear(desc.UInt("InterpolationMode") == DML_INTERPOLATION_MODE_LINEAR),
         takes_largest(desc.UInt("ReductionFunction") == DML_REDUCE_FUNCTION_MAX),
         outputs_y(small.sizes[2]),
@@ -72,7 +72,7 @@ struct Aligning {
   Side SideOf(float from, float to, float scale, uint64_t outputs, uint64_t size) const {
     Side side{from * scale, (to - from) * scale, outputs, 1, size, in_offset, out_offset, aligned};
     const float wanted = std::ceil(std::fabs(side.length) / static_cast<float>(outputs));
-    side.samples = Saturate<uint64_t>(std::min(std::max(wanted, static_cast<float>(least)), static_cast<float>(most)));
+    side.samples = Saturate<uint64_t>(std::min(std::max(wanted, static_cast<float>(min_samples)), static_cast<float>(max_samples)));
     return side;
   }
 };

@@ -29,7 +29,7 @@ struct Row {
 };
 
 // The element at a position, or the nearest one for a position outside of the tensor; the first for NaN, which offsets may be.
-uint64_t Held(const Row& row, float position) {
+uint64_t Clamped(const Row& row, float position) {
   if (!(position > 0)) return 0;
   const uint64_t last = row.in_size - 1;
   return position < static_cast<float>(last) ? std::min(static_cast<uint64_t>(position), last) : last;
@@ -37,16 +37,16 @@ uint64_t Held(const Row& row, float position) {
 
 void Add(Axis* axis, const Row& row, float position, float weight) {
   if (weight == 0) return;
-  const uint64_t offset = Held(row, position) * row.in_stride;
+  const uint64_t offset = Clamped(row, position) * row.in_stride;
   // Neighbours that are clamped to the edge coincide.
   if (axis->taps.size() > axis->first.back() && axis->taps.back().offset == offset) axis->taps.back().weight += weight;
   else axis->taps.push_back({offset, weight});
 }
 
 // A triangle over 1 / scale elements to either side, cut at the tensor's edges and made to sum to 1.
-void AddStretched(Axis* axis, const Row& row, float position) {
+void AddWidened(Axis* axis, const Row& row, float position) {
   const float reach = 1 / row.scale;
-  const uint64_t low = Held(row, std::ceil(position - reach)), high = Held(row, std::floor(position + reach));
+  const uint64_t low = Clamped(row, std::ceil(position - reach)), high = Clamped(row, std::floor(position + reach));
   auto weigh = [&](uint64_t at) { return std::max(0.0f, 1 - std::fabs(static_cast<float>(at) - position) / reach); };
   double sum = 0;
   for (uint64_t at = low; at <= high; ++at) sum += weigh(at);
@@ -59,7 +59,7 @@ Axis AxisOf(const Row& row, const Sampling& sampling) {
   for (uint32_t i = 0; i < row.out_size; ++i) {
     const float position = (static_cast<float>(i) - row.out_offset) / row.scale - row.in_offset;
     if (sampling.linear && sampling.antialiased && row.scale < 1) {
-      AddStretched(&axis, row, position);
+      AddWidened(&axis, row, position);
     } else if (sampling.linear) {
       const float low = std::floor(position), share = position - low;
       Add(&axis, row, low, 1 - share);

@@ -40,7 +40,7 @@ KernelPointer Test(const schema::OperatorDesc& desc, F f) {
   });
 }
 
-// The least 8-bit and 16-bit integers give the greatest, the others themselves.
+// The smallest 8-bit and 16-bit integers give the largest, the others themselves.
 template <typename C>
 C Negative(C x) {
   return Narrow<C>(uint64_t{0} - static_cast<uint64_t>(x));

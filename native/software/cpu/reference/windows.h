@@ -52,7 +52,7 @@ struct Window {
   }
   uint64_t Taps() const { return size[0] * size[1] * size[2]; }
 
-  // visit(position) for each cell of the window at `place` that lies in the image, in row-major order.
+  // visit(at) for each tap of the window at `position` that lies in the image, in row-major order.
   template <typename F>
   void Visit(const Position& image, const Position& position, F&& visit) const {
     Position at;

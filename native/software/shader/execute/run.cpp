@@ -124,7 +124,7 @@ class Worker {
     }
   }
 
-  // What threads know of their place in the group.
+  // What threads know of their position in the group.
   void FillThreads() {
     const uint32_t* size = dispatch_.program.group;
     const int64_t threads = block_.group_threads;
@@ -188,8 +188,8 @@ class Worker {
 const char* Run(const Program& program, const Arguments& arguments) {
   const Dispatch dispatch(program, arguments);
   fast::ThreadPool& pool = fast::ThreadPool::Get();
-  const int64_t most = std::max<int64_t>(1, kPieceLanes / dispatch.lanes);
-  const int64_t grain = std::clamp<int64_t>(dispatch.blocks / (8 * pool.size()), 1, most);
+  const int64_t max_grain = std::max<int64_t>(1, kPieceLanes / dispatch.lanes);
+  const int64_t grain = std::clamp<int64_t>(dispatch.blocks / (8 * pool.size()), 1, max_grain);
   // Made here, since what runs on the pool must not throw.
   std::vector<std::unique_ptr<Worker>> workers(dispatch.blocks > grain ? static_cast<size_t>(pool.size()) : 1);
   for (auto& worker : workers) worker = std::make_unique<Worker>(dispatch);

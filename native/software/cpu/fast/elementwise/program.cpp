@@ -100,7 +100,7 @@ class ProgramKernel final : public Kernel {
 };
 
 ProgramKernel::ProgramKernel(ProgramBuilder& b) : width_(Table().width), execute_(Table().execute) {
-  // Walk along the first output's memory: its largest strides outermost.
+  // Iterate along the first output's memory: its largest strides outermost.
   std::vector<uint32_t> order;
   for (uint32_t d = 0; d < b.rank_; ++d)
     if (b.sizes_[d] != 1) order.push_back(d);
