@@ -141,7 +141,7 @@ export class PaddedLowering {
     const axes = (i: number): number[] => (large[i] ?? []).flatMap((_, a) => (isPadded(i, a) ? [a] : []));
     return {
       isPadded,
-      isPaddedExcept: (i, ...but) => axes(i).some((a) => !but.includes(a)),
+      isPaddedBeside: (i, ...but) => axes(i).some((a) => !but.includes(a)),
       filled: (i, value, x = inputs[i]!, some) =>
         axes(i).reduce((filled, a) => {
           if (some?.includes(a) === false) return filled;

@@ -8,7 +8,7 @@ export interface Padding {
   /** Whether an input's axis ends in padding. */
   isPadded(input: number, axis: number): boolean;
   /** Whether any of an input's axes ends in padding, except those named. */
-  isPaddedExcept(input: number, ...axes: readonly number[]): boolean;
+  isPaddedBeside(input: number, ...axes: readonly number[]): boolean;
   /** x, which has an input's sizes (the input itself by default), with a number in place of its padding along some axes, all by default. */
   filled(input: number, value: number, x?: Expr, axes?: readonly number[]): Expr;
   /** x, which has an input's sizes, with the last slice before the padding of an axis in place of the padding. */
@@ -122,7 +122,7 @@ export const unpaddedAxes =
 export const leading =
   (axes: number, count = 1): PaddedRule<unknown> =>
   (_g, inputs, _attrs, _outputs, p, lower) =>
-    inputs.some((_, i) => p.isPaddedExcept(i, ...(i < count ? Array.from({ length: axes }, (_unused, k) => k) : [])))
+    inputs.some((_, i) => p.isPaddedBeside(i, ...(i < count ? Array.from({ length: axes }, (_unused, k) => k) : [])))
       ? null
       : lower(inputs);
 
@@ -130,7 +130,7 @@ export const leading =
 export const summing =
   (...named: readonly number[]): PaddedRule<unknown> =>
   (_g, inputs, _attrs, _outputs, p, lower) =>
-    inputs.some((_, i) => p.isPaddedExcept(i, ...(named.includes(i) ? [0] : [])))
+    inputs.some((_, i) => p.isPaddedBeside(i, ...(named.includes(i) ? [0] : [])))
       ? null
       : lower(inputs.map((x, i) => (named.includes(i) && p.isPadded(i, 0) ? p.filled(i, 0) : x)));
 
@@ -141,7 +141,7 @@ export const summing =
 export const spatial =
   (named: readonly number[], value: number, over: "channels" | "batches" | null = null): PaddedRule<unknown> =>
   (_g, inputs, _attrs, _outputs, p, lower) => {
-    if (inputs.some((x, i) => (named.includes(i) ? x.sizes.length < 3 || (over !== null && p.isPadded(i, 1)) : p.isPaddedExcept(i))))
+    if (inputs.some((x, i) => (named.includes(i) ? x.sizes.length < 3 || (over !== null && p.isPadded(i, 1)) : p.isPaddedBeside(i))))
       return null;
     const axes = (x: Expr): number[] => x.sizes.flatMap((_, a) => (a > 1 || (over === "batches" && a === 0) ? [a] : []));
     return lower(inputs.map((x, i) => (named.includes(i) ? p.filled(i, value, x, axes(x)) : x)));

@@ -86,7 +86,7 @@ const maxPoolIndicesOp: Definition<Windows> = define<Windows>({
     return [unbounded(g, y.output), g.elementWiseSubtract(cast(g, y.outputIndices!, "int32"), g.expand(planes, sizes))];
   },
   // Indices are flat over the last axes.
-  padded: (_g, [x], _attrs, _outputs, p, lower) => (p.isPaddedExcept(0, 0, 1, 2) ? null : lower([p.filled(0, -Infinity, x!, [2])])),
+  padded: (_g, [x], _attrs, _outputs, p, lower) => (p.isPaddedBeside(0, 0, 1, 2) ? null : lower([p.filled(0, -Infinity, x!, [2])])),
   follows: ["input", "output"],
   grad: (dy, { inputs: [x], attrs }) => [call(maxPoolGradOp, [x!, dy], attrs)],
   saves: { outputs: false },
@@ -123,7 +123,7 @@ interface Mean extends Windows {
 /** Padding of dynamic sizes must not count in the divisor: null (no rule) where it would. */
 const meanPadded: PaddedRule<Mean> = (_g, [x], { includePadding, start, end }, _outputs, p, lower) => {
   const counts = includePadding || [...start, ...end].every((n) => n === 0);
-  if (!counts && p.isPaddedExcept(0, 0, 1)) return null;
+  if (!counts && p.isPaddedBeside(0, 0, 1)) return null;
   return lower([
     p.filled(
       0,

@@ -98,7 +98,7 @@ const bySample: PaddedRule<Layer> = (_g, inputs, attrs, _outputs, p, lower) => {
   const { states } = slotsOf(attrs);
   const last = inputs.length - 1;
   const samples = (i: number): number[] => (i <= states ? [1] : attrs.hasLengths && i === last ? [0] : []);
-  if (inputs.some((_, i) => p.isPaddedExcept(i, ...samples(i)))) return null;
+  if (inputs.some((_, i) => p.isPaddedBeside(i, ...samples(i)))) return null;
   return lower(inputs.map((x, i) => (attrs.hasLengths && i === last && p.isPadded(i, 0) ? p.filled(i, 1) : x)));
 };
 

@@ -79,7 +79,7 @@ export const backwards = (count: number, reverse: boolean): number[] => forwards
 export const bySample =
   (...weights: readonly number[]): PaddedRule<unknown> =>
   (_g, inputs, _attrs, _outputs, p, lower) =>
-    inputs.some((x, i) => (weights.includes(i) ? p.isPaddedExcept(i) : p.isPaddedExcept(i, x.sizes.length === 3 ? 1 : 0)))
+    inputs.some((x, i) => (weights.includes(i) ? p.isPaddedBeside(i) : p.isPaddedBeside(i, x.sizes.length === 3 ? 1 : 0)))
       ? null
       : lower(inputs);
 
