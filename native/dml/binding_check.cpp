@@ -73,11 +73,11 @@ std::string ShaderFault(const ShaderDesc& shader, const StepDesc& step) {
   if (shader.constants.size() > kMaxShaderConstants) return "a shader has more than " + std::to_string(kMaxShaderConstants) + " constants";
   for (uint32_t groups : shader.groups)
     if (groups < 1 || groups > kMaxShaderGroups)
-      return "a shader runs in " + std::to_string(groups) + " groups along an axis, 1 to 65535 are possible";
+      return "a shader runs in " + std::to_string(groups) + " groups along an axis, 1 to 65535 are allowed";
   for (const auto* ranges : {&step.inputs, &step.outputs})
     for (const SlotRange& range : *ranges)
       if (range.size > kMaxShaderBytes)
-        return "a shader is bound to " + std::to_string(range.size) + " bytes, " + std::to_string(kMaxShaderBytes) + " are possible";
+        return "a shader is bound to " + std::to_string(range.size) + " bytes, at most " + std::to_string(kMaxShaderBytes) + " are allowed";
   return "";
 }
 template <typename Desc>

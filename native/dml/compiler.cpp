@@ -95,7 +95,7 @@ CompiledOperator CompileGraph(const Context& context, const GraphDesc& desc) {
 
 CompiledOperator CompileShader(const Context& context, ShaderCache& cache, const ShaderDesc& desc, uint32_t buffers) {
   for (const ShaderView& view : desc.views)
-    if (view.buffer >= buffers) throw Failure(FailureKind::Invalid, "a view of a shader is of a buffer that its step has not");
+    if (view.buffer >= buffers) throw Failure(FailureKind::Invalid, "a shader's view is of a buffer that its step does not bind");
   if (!context.serialize_root_signature)
     throw Failure(FailureKind::Unsupported, "this Direct3D 12 exports no D3D12SerializeVersionedRootSignature: it runs no shaders");
   CompiledOperator compiled;

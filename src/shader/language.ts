@@ -310,7 +310,7 @@ export class Scope<B extends { readonly [name: string]: Element }, P extends Par
 
   /** @internal What was built. */
   finish(): Shader {
-    this.builder.close(() => refuse(this, "the shader has been made: its function's values mean nothing afterwards"));
+    this.builder.close(() => refuse(this, "the shader is complete: its function's values cannot be used any more"));
     return {
       name: this.name,
       threads: this.threads,

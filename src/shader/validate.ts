@@ -47,7 +47,7 @@ class Verifier {
   #see(v: Value, known: ReadonlySet<number>, type?: Scalar): void {
     if (v.leaf === null && !known.has(v.id))
       this.#refuse("a value is used outside of the part (if, for, while) that computed it: keep it in a variable made before that part");
-    if (type !== undefined && v.type !== type) this.#refuse(`a ${v.type} stands where a ${type} is needed`);
+    if (type !== undefined && v.type !== type) this.#refuse(`expected a value of ${type}, received one of ${v.type}`);
   }
 
   #types(s: Statement): void {

@@ -156,7 +156,7 @@ eachDevice("shaders", (name) => {
     expect(create({ ...good, constants: new Uint32Array(33) }, [whole(0)], [whole(1)])).toThrow(/at most 32 words/);
     expect(create({ ...good, views: Uint8Array.of(0, 0, 1) }, [whole(0)], [whole(1)])).toThrow(/expected two bytes for each of at most 64/);
     expect(create({ ...good, views: Uint8Array.of(0, 0, 1, 12) }, [whole(0)], [whole(1)])).toThrow(/expected 0, 4, 8, 16 or 255/);
-    expect(create({ ...good, views: Uint8Array.of(0, 0, 2, 0) }, [whole(0)], [whole(1)])).toThrow(/a view of a shader is of a buffer that its step has not/);
+    expect(create({ ...good, views: Uint8Array.of(0, 0, 2, 0) }, [whole(0)], [whole(1)])).toThrow(/a shader's view is of a buffer that its step does not bind/);
     expect(create({ ...good, shader: "relu" as unknown as Uint8Array }, [whole(0)], [whole(1)])).toThrow(/expected a view/);
     expect(create({ ...good, groups: [1] as unknown as [1, 1, 1] }, [whole(0)], [whole(1)])).toThrow(/expected 3 numbers/);
     const changed = relu.slice();
@@ -169,7 +169,7 @@ it("shaders are refused by name for what the software adapter has not", () => {
   const { binding, id } = nativeDevice(dx.device("cpu"));
   const create = (made: ShaderDescription) => () => binding.createProgram(id, program(made, [whole(0)], [whole(1)]));
   expect(create(shader(assemble(THREADS, 2, 1, [op("sample", to(0))]), 1))).toThrow(/sample is not part of the software adapter/);
-  expect(create(shader(assemble(THREADS, 3, 1, []), 1))).toThrow(/the shader uses u2, which the root signature has not/);
+  expect(create(shader(assemble(THREADS, 3, 1, []), 1))).toThrow(/the shader uses u2, which the root signature lacks/);
   expect(create(shader(assemble(THREADS, 2, 1, [op("mov", to(0), r(9))]), 1))).toThrow(/register r9 is not declared/);
   expect(create(shader(assemble(THREADS, 2, 1, [op("endif")]), 1))).toThrow(/endif without if/);
   expect(create(shader(assemble(THREADS, 2, 1, [op("loop")]), 1))).toThrow(/a loop is not closed/);

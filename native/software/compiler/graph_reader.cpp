@@ -182,7 +182,7 @@ class Reader {
         if (!SameLayout(node.input_tensors[i], node.output_tensors[0])) continue;
         if (node.input_tensors[i]->size_in_bytes != node.output_tensors[0]->size_in_bytes ||
             IsPart(nodes_[static_cast<size_t>(node.sources[i])]))
-          return Fail(std::string(node.desc->schema->name) + ", which can run in place, reads a part of what an edge holds");
+          return Fail(std::string(node.desc->schema->name) + ", which can run in place, reads a part of an edge's tensor");
       }
     }
     return true;

@@ -38,11 +38,11 @@ class BoundShader final : public BoundDispatch {
 
 // Empty, or what the root signature does not give the shader.
 std::string Lacking(const shader::Program& program, const RootSignature& signature) {
-  if (program.constants && !signature.constants()) return "the shader reads b0, which the root signature has not";
+  if (program.constants && !signature.constants()) return "the shader reads b0, which the root signature lacks";
   for (const shader::Memory& memory : program.memories) {
     UINT parameter, table_index;
     if (!memory.is_shared && !signature.Find(memory.index, &parameter, &table_index))
-      return "the shader uses u" + std::to_string(memory.index) + ", which the root signature has not";
+      return "the shader uses u" + std::to_string(memory.index) + ", which the root signature lacks";
   }
   return {};
 }
@@ -105,7 +105,7 @@ std::string ComputeState::SetTable(UINT parameter, D3D12_GPU_DESCRIPTOR_HANDLE s
   if (parameter >= arguments_.size() || !root_signature_->parameters()[parameter].is_table) return "the root signature has no table there";
   Argument& argument = arguments_[parameter];
   if (!heap || !heap->Contains(start, &argument.first))
-    return "the handle is of no descriptor in the heap that was set by SetDescriptorHeaps";
+    return "the handle points to no descriptor of the heap that was set by SetDescriptorHeaps";
   argument.heap = Held<DescriptorHeap>(heap);
   argument.set = true;
   return {};

@@ -217,7 +217,7 @@ eachDevice("a shader's values", () => {
     of({}, (s: dx.Scope<{ y: "f32" }, { k: "f32" }>) => {
       late = () => s.buffers.y.store(s.thread, 1);
     });
-    expect(() => late()).toThrow(/^of: the shader has been made.*shader\.test\.ts/);
+    expect(() => late()).toThrow(/^of: the shader is complete.*shader\.test\.ts/);
     const wrong = of({ grad: () => undefined });
     const leaf = dx.ones([2]).requiresGrad_();
     expect(() => (wrong({ x: leaf }) as { y: dx.Tensor }).y.sum().backward()).toThrow(/^of: grad's result must be an object of x/);
