@@ -32,7 +32,7 @@ export interface GradContext<A> {
   readonly dys: readonly (Tensor | null)[];
   /** Which inputs want a gradient: rules may return null for the others. */
   readonly needs: readonly boolean[];
-  /** A tensor without elements in an input's stead, saved or not: for what depends on the input with a derivative of zero (tie). */
+  /** A tensor without elements for an input, saved or not: for results that depend on the input with a derivative of zero (tie). */
   readonly inputEdge: (input: number) => Tensor;
 }
 
@@ -53,7 +53,7 @@ export interface Traits {
   readonly elementwise?: boolean;
   /** Gives other results each time: never merged with an equal call. */
   readonly random?: boolean;
-  /** Its gradient rule is the user's own: what it is given and what it gives may be kept by others. */
+  /** Its gradient rule is user code, which may keep its arguments and results. */
   readonly users?: boolean;
   /**
    * It moves elements as they are stored, whatever they mean, or converts them itself: `lower` gets bfloat16 as such (16 bits). For all others
@@ -87,22 +87,22 @@ export interface Definition<A> {
     readonly outputs?: boolean | readonly number[];
     /** What is saved are numbers of the call: a second pass needs no retainGraph. Default: false. */
     readonly keepsNumbers?: boolean;
-    /** The rule reads what its inputs hold by then: later writes to them are no error. Default: false. */
+    /** The rule reads its inputs' values at the time of the backward pass: later writes to them are no error. Default: false. */
     readonly readsLater?: boolean;
   };
   /** Value of the outputs' elements when an input is empty and an output is not (sum: 0). Default: that is an error. */
   readonly whenEmpty?: number;
   /**
-   * Given: the operation runs on the host, over LAPACK, and `lower` only says so. For decompositions and solvers alone, which no device
-   * has (src/ops/linalg).
+   * If set, the operation runs on the host, over LAPACK, and `lower` only marks it. Only for decompositions and solvers, which no device
+   * supports (src/ops/linalg).
    */
   readonly host?: HostRule<A>;
   /**
-   * How it runs on inputs whose axes end in padding, which no element before the padding may depend on. Elementwise operations need none; without
-   * a rule others are refused where an axis is padded.
+   * How the operation runs on inputs whose axes end in padding: no element before the padding may depend on it. Elementwise operations need no
+   * rule; other operations without a rule are refused if an axis is padded.
    */
   readonly padded?: PaddedRule<A>;
-  /** Attributes that may follow sizes of the inputs, except those that say how large the result is: `padded` asks for the numbers of each call. */
+  /** Attributes that may depend on sizes of the inputs, except those that determine the result's sizes: `padded` reads their values in each call. */
   readonly follows?: readonly (keyof A & string)[];
   /** @internal Programs by the inputs' descriptions; see runtime/eager.ts. */
   readonly cache: ProgramCache;

@@ -1,9 +1,9 @@
 /**
  * State that the library keeps on the host (optimizers, schedules, generators) and that a call of a compiled function changes while it is
- * traced. A call that comes to nothing (the function throws, memory runs out) puts it back.
+ * traced. A call that fails (the function throws, memory runs out) restores it.
  */
 
-/** Puts an object back to what it was when this was made. */
+/** Restores an object's state of the time when this was made. */
 export type Restore = () => void;
 
 interface Saved {
@@ -26,7 +26,7 @@ export class Journal {
     return this.#saved?.has(object) === true;
   }
 
-  /** Puts all objects back to what they were before; called again, to what they were after. */
+  /** Restores the earlier state of all objects; called again, the later state. */
   swap(): void {
     if (this.#saved === null) return;
     for (const entry of this.#saved.values()) {
@@ -39,7 +39,7 @@ export class Journal {
 
 let current: Journal | null = null;
 
-/** Whether a call is running that may have to be taken back. */
+/** Whether a call is running that may have to be rolled back. */
 export const isJournaled = (): boolean => current !== null;
 
 /** To be called before an object's state changes. `save` remembers the state as it is then. */

@@ -22,7 +22,7 @@ const MAX_WRITES = 64;
  * the tape, which count; freed with the last of them, or by the sweep when nothing refers to it any more.
  */
 export class Storage {
-  /** How often a storage got another buffer: who remembers handles looks at this first. */
+  /** How often a storage got another buffer: code that caches handles compares this first. */
   static repoints = 0;
   /** How many there have been: what is made later has a higher number. */
   static made = 0;
@@ -78,7 +78,7 @@ export class Storage {
     if (this.#writes.length > MAX_WRITES) this.#writes.shift();
   }
 
-  /** Writes after a version have not happened. */
+  /** Forgets the writes after a version: they were rolled back. */
   forgetWrites(version: number): void {
     this.version = version;
     this.#writes = this.#writes?.filter((w) => w.version <= version) ?? null;

@@ -95,7 +95,7 @@ export function withMemory<T>(operation: string, call: () => T): T {
 const LEASE = 2000;
 const settled = new WeakMap<NativeDevice, number>();
 
-/** What stood at a peak that is over goes back. Asked when something is read: then the device has nothing to do. */
+/** Frees buffers that only an earlier peak needed. Called after a read, when the device is idle. */
 export function settle(native: NativeDevice, now = performance.now()): void {
   const last = settled.get(native);
   if (last !== undefined && now - last < LEASE) return;

@@ -21,7 +21,7 @@ import { requireReal } from "./traced.ts";
 import { ProgramLru } from "./operator-cache.ts";
 import { compileGraph, lowerDefinition, type ProgramInput } from "./addon-program.ts";
 
-/** What a key leads to. */
+/** The program of a key. */
 interface EagerProgram {
   readonly native: NativeDevice;
   /** The addon's program; 0: nothing to run (all outputs empty, or on meta), -1: runs on the fallback device, -2: on the host. */
@@ -45,7 +45,7 @@ onClose((native) => programs.drop((p) => p.native === native, false));
 const attributeIds = new Generations<string, number>(4096);
 let attributeCount = 0;
 
-/** @internal Operations on a device make their programs again, as the environment then says. */
+/** @internal Drops all programs: operations make them again, with the environment variables of that time. */
 export const forgetPrograms = (native: NativeDevice): void => programs.drop((p) => p.native === native, true);
 
 /** @internal For tests: how many attributes are remembered. */
@@ -115,7 +115,7 @@ function programFor<A>(definition: Definition<A>, inputs: readonly Tensor[], att
   return program;
 }
 
-/** What the inline cache knows takes the shortest way; null: it does not. */
+/** The shortest path: a hit of the inline cache; null: a miss. */
 function runKnown<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor | null {
   const { cache } = definition;
   const n = inputs.length;
