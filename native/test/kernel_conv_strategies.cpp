@@ -191,9 +191,9 @@ std::vector<std::string> AllDescriptions() {
   for (const Pinned& p : PinnedLayers()) {
     Layer small = p.layer;  // the plain loops take long
     small.n = std::min(small.n, 2u);
-    const uint32_t least = (small.kernel_h - 1) * small.dilation + 6;
-    small.height = std::min(small.height, std::max(least, 20u));
-    small.width = std::min(small.width, std::max(least, 20u));
+    const uint32_t min_size = (small.kernel_h - 1) * small.dilation + 6;
+    small.height = std::min(small.height, std::max(min_size, 20u));
+    small.width = std::min(small.width, std::max(min_size, 20u));
     if (small.groups == 1) {
       small.ci = std::min(small.ci, 64u);
       small.co = std::min(small.co, 64u);

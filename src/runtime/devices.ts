@@ -218,7 +218,7 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
   return native;
 }
 
-/** What stands for a GPU on the processor is none. */
+/** The type of a device: a CPU driver that emulates a GPU is no `dml` device. */
 const typeOf = ({ runtime, adapter }: Entry): DeviceType => (runtime === "gpu" && adapter.isHardware ? "dml" : "cpu");
 
 /** @internal What telemetry would tell of a device, which is not opened. */
