@@ -1,7 +1,7 @@
 -- Monthly active devices by device type and operating system: ClickHouse, in the table that the collector's clickhouse exporter makes.
 -- For a panel of Grafana add AND $__timeFilter(Timestamp) to the condition.
 SELECT
-  toStartOfMonth(Timestamp) AS month,
+  toStartOfMonth(toTimeZone(Timestamp, 'UTC')) AS month,
   LogAttributes['dxtensor.device.type'] AS device_type,
   ResourceAttributes['os.name'] AS os,
   uniqExact(LogAttributes['dxtensor.monthly.id']) AS active_devices
