@@ -1,17 +1,17 @@
 // npm run check: what a change most likely breaks, in about two minutes.
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { CTRFReport } from "ctrf";
 import { execa } from "execa";
 import { ScriptError, at, buildNative, main, release, root, script, tool } from "./tools/project.ts";
 import { countProgram, sum, type Counts } from "./tools/counts.ts";
-import { runVitest } from "./tools/vitest.ts";
+import { runVitest, secondsFile } from "./tools/vitest.ts";
 import { buildNativeParts, buildTypeScript } from "./build.ts";
 import { changesSince } from "./lib/changed.ts";
 import { touchedPrograms } from "./lib/check/native.ts";
 import { withinTime, readTexts, relatedTests } from "./lib/check/related.ts";
+import { usualSeconds } from "./tools/test-seconds.ts";
 import { ensureSetup } from "./lib/ensure.ts";
 import { softwareName } from "./lib/native-files.ts";
 
@@ -32,19 +32,6 @@ interface Step {
   readonly name: string;
   readonly ok: boolean;
   readonly seconds: number;
-}
-
-type Report = Pick<CTRFReport, "results">;
-
-/** Seconds that each test file took in the last whole run, where there was one; else a guess. */
-function usualSeconds(): (file: string) => number {
-  const guess = 3;
-  const report = at("test-results", "ctrf.json");
-  if (!existsSync(report)) return () => guess;
-  const seconds = new Map<string, number>();
-  for (const { filePath = "", duration } of (JSON.parse(readFileSync(report, "utf8")) as Report).results.tests)
-    seconds.set(filePath, (seconds.get(filePath) ?? 1) + duration / 1000);
-  return (file) => seconds.get(file) ?? guess;
 }
 
 /** What lint looks at of the changed files. */
@@ -85,7 +72,7 @@ await main(
     const tell = (text: string): void => void out.write(`${text}\n`);
     const start = performance.now();
     const { paths: changed, since } = changesSince(values.base);
-    const { files, left } = withinTime(relatedTests(readTexts(root), changed), seconds, usualSeconds());
+    const { files, left } = withinTime(relatedTests(readTexts(root), changed), seconds, usualSeconds(secondsFile));
     tell(`check: ${changed.length} files changed ${since}; ${files.length} of ${files.length + left} test files that they touch`);
     const answer = { changed: changed.length, since, tests: files, left };
     if (values.list) {

@@ -1,7 +1,12 @@
 /** Which tests a change touches: by imports, nearest first, as many as fit into the time; and C++ programs by ninja's knowledge. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Test } from "ctrf";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
 import { touchedPrograms } from "../scripts/lib/check/native.ts";
+import { keepSeconds, usualSeconds } from "../scripts/tools/test-seconds.ts";
 import { withinTime, readTexts, relatedTests } from "../scripts/lib/check/related.ts";
 
 const texts = new Map([
@@ -81,4 +86,27 @@ describe("npm run check", () => {
       expect([exitCode, stderr]).toEqual([1, expect.stringContaining(message)]);
     }
   });
+});
+
+it("keeps how long test files take, of each run those that ran whole", () => {
+  const folder = mkdtempSync(join(tmpdir(), "dxtensor-seconds-"));
+  try {
+    const file = join(folder, "build", "seconds.json");
+    const test = (filePath: string, duration: number, status: Test["status"] = "passed"): Test => ({
+      name: "a",
+      filePath,
+      duration,
+      status,
+    });
+    expect(usualSeconds(file)("a")).toBe(3);
+    keepSeconds(file, [test("a", 500), test("a", 1500), test("b", 7000, "failed"), test("c", 4000), test("c", 0, "skipped")]);
+    keepSeconds(file, [test("a", 9000), test("b", 1), test("b", 0, "skipped"), { name: "of no file", duration: 1, status: "failed" }]);
+    expect(["a", "b", "c", "d"].map(usualSeconds(file))).toEqual([10, 8, 5, 3]);
+    writeFileSync(file, "{");
+    expect(usualSeconds(file)("a")).toBe(3);
+    keepSeconds(file, [test("a", 1000)]);
+    expect(usualSeconds(file)("a")).toBe(2);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

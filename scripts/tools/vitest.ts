@@ -4,9 +4,13 @@ import { resolve } from "node:path";
 import type { CTRFReport } from "ctrf";
 import { execa } from "execa";
 import type { Counts } from "./counts.ts";
+import { keepSeconds } from "./test-seconds.ts";
 import { at, root, tool } from "./project.ts";
 
 type Report = Pick<CTRFReport, "results">;
+
+/** Seconds of each test file, as npm run check plans with them. */
+export const secondsFile = at("build", "test-seconds.json");
 
 /** {passed, failed, skipped}. name: of the report in test-results, unless DXTENSOR_CTRF names another file. stdout: 2 where that is for results. */
 export async function runVitest(
@@ -23,7 +27,9 @@ export async function runVitest(
     env: { DXTENSOR_CTRF: report },
   });
   if (!existsSync(report)) return { passed: 0, failed: 1, skipped: 0 };
-  const { passed, failed, skipped, pending, other } = (JSON.parse(readFileSync(report, "utf8")) as Report).results.summary;
+  const { tests, summary } = (JSON.parse(readFileSync(report, "utf8")) as Report).results;
+  const { passed, failed, skipped, pending, other } = summary;
+  keepSeconds(secondsFile, tests);
   // Vitest also fails for what is no test's failure, such as a file that does not load.
   return { passed, failed: done.exitCode === 0 ? failed : Math.max(failed, 1), skipped: skipped + pending + other };
 }
