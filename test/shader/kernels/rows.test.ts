@@ -51,7 +51,7 @@ describe.each(["f32", "f16"] as const)("rows of %s", (e) => {
   });
 
   // By one access, by two rows of a group (the last of which is alone), and by long rows, full and not.
-  it.each([5, 64, 1024, 1028, ...long])("of %i: layerNorm and RMSNorm, forward and backward", (columns) => {
+  it.each([5, 64, 1024, 1028, ...long])("of %i: layerNorm and RMSNorm, forward and backward", { timeout: 300_000 }, (columns) => {
     const shape = [3, columns];
     const [x, dy] = [numbers(3 * columns, columns, 2, e), numbers(3 * columns, 9, 1, e)];
     const [weight, bias] = [numbers(columns, 7, 1, e), numbers(columns, 8, 1, e)];
