@@ -8,12 +8,10 @@ namespace dxtensor::software::fast {
 std::unique_ptr<ConvStrategy> MakeNoTaps(const ConvolutionProblem& problem, const ConvolutionGrid& grid);
 std::unique_ptr<ConvStrategy> MakeWinograd(const ConvolutionProblem& problem, const ConvolutionGrid& grid);
 std::unique_ptr<ConvStrategy> MakeWinogradWeightGradient(const ConvolutionProblem& problem, const ConvolutionGrid& grid);
-std::unique_ptr<ConvStrategy> MakeWeightGradientRows(const ConvolutionProblem& problem, const ConvolutionGrid& grid);
 std::unique_ptr<ConvStrategy> MakeDepthwiseWeightGradient(const ConvolutionProblem& problem, const ConvolutionGrid& grid);
 std::unique_ptr<ConvStrategy> MakeImplicitGemmNhwc(const ConvolutionProblem& problem, const ConvolutionGrid& grid);
 std::unique_ptr<ConvStrategy> MakeDepthwiseNchw(const ConvolutionProblem& problem, const ConvolutionGrid& grid);
 std::unique_ptr<ConvStrategy> MakeImplicitGemmNchw(const ConvolutionProblem& problem, const ConvolutionGrid& grid);
-std::unique_ptr<ConvStrategy> MakeDirect(const ConvolutionProblem& problem, const ConvolutionGrid& grid);
 std::unique_ptr<ConvStrategy> MakeIm2colGemm(const ConvolutionProblem& problem, const ConvolutionGrid& grid);
 
 namespace {
@@ -23,12 +21,10 @@ constexpr ConvStrategyEntry kStrategies[] = {
     {"no_taps", MakeNoTaps},
     {"winograd", MakeWinograd},
     {"winograd_weight_gradient", MakeWinogradWeightGradient},
-    {"weight_gradient_rows", MakeWeightGradientRows},
     {"depthwise_weight_gradient", MakeDepthwiseWeightGradient},
     {"implicit_gemm_nhwc", MakeImplicitGemmNhwc},
     {"depthwise_nchw", MakeDepthwiseNchw},
     {"implicit_gemm_nchw", MakeImplicitGemmNchw},
-    {"direct", MakeDirect},
     {"im2col_gemm", MakeIm2colGemm},
 };
 

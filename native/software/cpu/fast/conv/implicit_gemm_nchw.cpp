@@ -11,15 +11,14 @@ namespace dxtensor::software::fast {
 
 namespace {
 
-constexpr int64_t kFewOutputs = 1 << 16, kManySteps = 2048;  // bounds for split-K
-constexpr int64_t kStepsInRegisters = 768;                   // K depth of a sum in registers: longer sums lose more to rounding
-constexpr int64_t kPackedSteps = 4096;                       // K depth of a packing task
+constexpr int64_t kStepsInRegisters = 768;  // K depth of a sum in registers: longer sums lose more to rounding
+constexpr int64_t kPackedSteps = 4096;      // K depth of a packing task
 
 class ImplicitGemmNchw final : public ConvStrategy {
  public:
   explicit ImplicitGemmNchw(NchwColumns columns);
   size_t WorkspaceBytes() const override;
-  size_t PrepackedBytes() const override { return k_splits_ == 1 ? static_cast<size_t>(FilterFloats()) * sizeof(float) : 0; }
+  size_t PrepackedBytes() const override { return static_cast<size_t>(FilterFloats()) * sizeof(float); }
   void Prepack(const ConvolutionProblem& problem, const KernelArguments& arguments, uint8_t* to) const override;
   void Run(const ConvolutionProblem& problem, const KernelArguments& arguments, const uint8_t* prepacked) const override;
 
@@ -28,7 +27,6 @@ class ImplicitGemmNchw final : public ConvStrategy {
   void RunTiles(const ConvolutionProblem& problem, const KernelArguments& arguments, int64_t plane, int64_t tile_first, int64_t tile_last,
                 const float* filter, const float* in) const;
   void PrefetchOutput(const ConvolutionProblem& problem, const KernelArguments& arguments, int64_t plane, int64_t tile, int64_t m) const;
-  void RunSplitK(const ConvolutionProblem& problem, const KernelArguments& arguments, float* filter, float* sums) const;
   void MultiplyTile(int64_t tile, int64_t co, int64_t co_count, int64_t channel, int64_t last_channel, const float* filter, const float* in,
                     float* sums) const;
   void StoreTile(const ConvolutionProblem& problem, const KernelArguments& arguments, int64_t plane, int64_t tile, int64_t m,
@@ -36,7 +34,6 @@ class ImplicitGemmNchw final : public ConvStrategy {
 
   NchwColumns columns_;
   int64_t batch_, groups_, co_, ci_, taps_, depth_;  // those of columns_
-  int64_t k_splits_ = 1;                             // split-K over the channels, each with its own sums
 };
 
 ImplicitGemmNchw::ImplicitGemmNchw(NchwColumns columns)
@@ -46,17 +43,9 @@ ImplicitGemmNchw::ImplicitGemmNchw(NchwColumns columns)
       co_(columns_.co),
       ci_(columns_.ci),
       taps_(columns_.grid.taps),
-      depth_(columns_.grid.depth) {
-  const int64_t threads = ThreadPool::Get().size(), rows = Table().tile_rows;
-  const int64_t outputs = batch_ * groups_ * columns_.tiles * Table().tile_columns * DivideUp(co_, rows) * rows;
-  if (threads > 1 && !columns_.copies && ci_ >= 2 * threads && outputs <= kFewOutputs && depth_ >= kManySteps) k_splits_ = threads;
-}
+      depth_(columns_.grid.depth) {}
 
-size_t ImplicitGemmNchw::WorkspaceBytes() const {
-  const int64_t panels = DivideUp(co_, Table().tile_rows), tile_floats = DivideUp(co_, panels) * Table().tile_columns;
-  const int64_t sums = k_splits_ > 1 ? k_splits_ * batch_ * groups_ * columns_.tiles * panels * tile_floats : 0;
-  return static_cast<size_t>(FilterFloats() + columns_.CopyFloats() + sums) * sizeof(float);
-}
+size_t ImplicitGemmNchw::WorkspaceBytes() const { return PrepackedBytes() + static_cast<size_t>(columns_.CopyFloats()) * sizeof(float); }
 
 void ImplicitGemmNchw::Prepack(const ConvolutionProblem& problem, const KernelArguments& arguments, uint8_t* bytes) const {
   auto* to = reinterpret_cast<float*>(bytes);
@@ -76,10 +65,6 @@ void ImplicitGemmNchw::Prepack(const ConvolutionProblem& problem, const KernelAr
 void ImplicitGemmNchw::Run(const ConvolutionProblem& problem, const KernelArguments& arguments, const uint8_t* prepacked) const {
   auto* scratch = reinterpret_cast<float*>(arguments.scratch);
   float* copies = scratch + FilterFloats();
-  if (k_splits_ > 1) {
-    RunSplitK(problem, arguments, scratch, copies);
-    return;
-  }
   if (!prepacked) Prepack(problem, arguments, arguments.scratch);
   const float* filter = prepacked ? reinterpret_cast<const float*>(prepacked) : scratch;
   const int64_t work = co_ * depth_ * columns_.tiles * Table().tile_columns;
@@ -130,45 +115,6 @@ void ImplicitGemmNchw::RunTiles(const ConvolutionProblem& problem, const KernelA
       MultiplyTile(tile, plane % groups_ * co_ + m, co_count, 0, ci_, filter, in + columns_.TileStart(tile), sums);
       StoreTile(problem, arguments, plane, tile, m, co_count, sums);
     }
-}
-
-// Split-K, for few outputs of many channels (weight gradients): each thread takes some of the channels, packs its part of the filter, and
-// the sums are added at the end.
-void ImplicitGemmNchw::RunSplitK(const ConvolutionProblem& problem, const KernelArguments& arguments, float* filter, float* sums) const {
-  ThreadPool& pool = ThreadPool::Get();
-  const int64_t panels = DivideUp(co_, Table().tile_rows), height = DivideUp(co_, panels), planes = batch_ * groups_;
-  const int64_t tile_floats = height * Table().tile_columns, tiles = planes * columns_.tiles * panels;
-  const auto* in = reinterpret_cast<const float*>(arguments.inputs[0]);
-  pool.ParallelFor(0, k_splits_, 1, [&](int64_t first, int64_t last, int) {
-    for (int64_t k_split = first; k_split < last; ++k_split) {
-      const int64_t channel = ci_ * k_split / k_splits_, last_channel = ci_ * (k_split + 1) / k_splits_;
-      for (int64_t group = 0; group < groups_; ++group)
-        for (int64_t m = 0; m < co_; m += height) {
-          const int64_t co = group * co_ + m, co_count = std::min(height, co_ - m), k = channel * taps_;
-          columns_.grid.PackFilter(problem, arguments.inputs[1], group, m, co_count, k, (last_channel - channel) * taps_,
-                                   filter + co * depth_ + k * co_count);
-        }
-      for (int64_t i = 0; i < tiles; ++i) {
-        const int64_t m = i % panels * height, tile = i / panels % columns_.tiles, plane = i / panels / columns_.tiles;
-        if (m >= co_) continue;
-        const float* from =
-            in + plane / groups_ * problem.in_batch_stride + plane % groups_ * ci_ * problem.in_channel_stride + columns_.TileStart(tile);
-        MultiplyTile(tile, plane % groups_ * co_ + m, std::min(height, co_ - m), channel, last_channel, filter, from,
-                     sums + (k_split * tiles + i) * tile_floats);
-      }
-    }
-  });
-  pool.ParallelFor(0, tiles, std::max<int64_t>(1, 20000 / (tile_floats * k_splits_)), [&](int64_t first, int64_t last, int) {
-    for (int64_t i = first; i < last; ++i) {
-      const int64_t m = i % panels * height, tile = i / panels % columns_.tiles, plane = i / panels / columns_.tiles;
-      if (m >= co_) continue;
-      const int64_t co_count = std::min(height, co_ - m);
-      float* total = sums + i * tile_floats;
-      for (int64_t k_split = 1; k_split < k_splits_; ++k_split)
-        Table().axpy(total, sums + (k_split * tiles + i) * tile_floats, 1, co_count * Table().tile_columns);
-      StoreTile(problem, arguments, plane, tile, m, co_count, total);
-    }
-  });
 }
 
 // Applies the epilogue and stores the columns that are outputs.

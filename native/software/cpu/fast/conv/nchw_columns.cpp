@@ -32,10 +32,8 @@ struct Range {
 NchwColumns::NchwColumns(const ConvolutionProblem& problem, const ConvolutionGrid& of)
     : grid(of), batch(problem.batch), groups(problem.groups), co(problem.co), ci(problem.ci) {}
 
-// With spread outputs (a data gradient's) few taps are enough.
 bool NchwColumns::IsDepthwise(const ConvolutionProblem& problem, const ConvolutionGrid& grid) {
-  const bool spreads = grid.dim[2].count > 1 && grid.dim[2].out_stride != 1;
-  return problem.co == 1 && problem.ci == 1 && (grid.taps >= 4 || spreads) && grid.taps <= kMaxTaps;
+  return problem.co == 1 && problem.ci == 1 && grid.taps <= kMaxTaps;
 }
 
 std::optional<NchwColumns> NchwColumns::Plan(const ConvolutionProblem& problem, const ConvolutionGrid& grid) {

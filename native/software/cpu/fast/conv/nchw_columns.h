@@ -24,7 +24,7 @@ struct NchwColumns {
     int32_t first, last;
   };
 
-  // One input channel for one output channel, with taps enough to pay for the copy.
+  // One input channel for one output channel.
   static bool IsDepthwise(const ConvolutionProblem& problem, const ConvolutionGrid& grid);
   // Null where it does not cover the grid, or drops too many columns.
   static std::optional<NchwColumns> Plan(const ConvolutionProblem& problem, const ConvolutionGrid& grid);
