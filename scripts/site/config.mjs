@@ -84,6 +84,7 @@ export default defineConfig({
             item("compile inside", "internals/compile"),
             item("The native side", "internals/native"),
             item("The software adapter", "internals/software-adapter"),
+            item("Strategies of the software adapter", "software-adapter"),
             item("Tools around the library", "internals/tools"),
             item("Commands", "commands"),
             item("Glossary", "glossary"),

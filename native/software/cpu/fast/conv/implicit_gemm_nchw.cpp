@@ -27,7 +27,7 @@ class ImplicitGemmNchw final : public ConvStrategy {
   void RunTiles(const ConvolutionProblem& problem, const KernelArguments& arguments, int64_t plane, int64_t tile_first, int64_t tile_last,
                 const float* filter, const float* in) const;
   void PrefetchOutput(const ConvolutionProblem& problem, const KernelArguments& arguments, int64_t plane, int64_t tile, int64_t m) const;
-  void MultiplyTile(int64_t tile, int64_t co, int64_t co_count, int64_t channel, int64_t last_channel, const float* filter, const float* in,
+  void MultiplyTile(int64_t co, int64_t co_count, int64_t channel, int64_t last_channel, const float* filter, const float* in,
                     float* sums) const;
   void StoreTile(const ConvolutionProblem& problem, const KernelArguments& arguments, int64_t plane, int64_t tile, int64_t m,
                  int64_t co_count, float* sums) const;
@@ -74,16 +74,14 @@ void ImplicitGemmNchw::Run(const ConvolutionProblem& problem, const KernelArgume
 }
 
 // A tile's sums over some channels. `in`: channel 0 at the tile's first column.
-void ImplicitGemmNchw::MultiplyTile(int64_t tile, int64_t co, int64_t co_count, int64_t channel, int64_t last_channel, const float* filter,
+void ImplicitGemmNchw::MultiplyTile(int64_t co, int64_t co_count, int64_t channel, int64_t last_channel, const float* filter,
                                     const float* in, float* sums) const {
   const IsaTable& table = Table();
-  const auto [first, last] = columns_.TapSpanOf(tile);
   const int64_t some = std::max<int64_t>(1, kStepsInRegisters / taps_);
   for (bool adds = false; channel < last_channel; channel += some, adds = true)
-    table.taps_tiles[co_count - 1](std::min(some, last_channel - channel), last - first, columns_.offsets.data() + first,
-                                   filter + co * depth_ + (channel * taps_ + first) * co_count, (taps_ - (last - first)) * co_count,
-                                   in + channel * columns_.channel_stride, columns_.channel_stride, sums, table.tile_columns, adds,
-                                   taps_ == 1 && co % co_ == 0);
+    table.taps_tiles[co_count - 1](std::min(some, last_channel - channel), taps_, columns_.offsets.data(),
+                                   filter + co * depth_ + channel * taps_ * co_count, in + channel * columns_.channel_stride,
+                                   columns_.channel_stride, sums, table.tile_columns, adds, taps_ == 1 && co % co_ == 0);
 }
 
 // Prefetches the cache lines that a tile's sums will be stored to.
@@ -112,7 +110,7 @@ void ImplicitGemmNchw::RunTiles(const ConvolutionProblem& problem, const KernelA
     for (int64_t m = 0; m < co_; m += height) {
       const int64_t co_count = std::min(height, co_ - m);
       PrefetchOutput(problem, arguments, plane, m + height < co_ ? tile : tile + 1, m + height < co_ ? m + height : 0);
-      MultiplyTile(tile, plane % groups_ * co_ + m, co_count, 0, ci_, filter, in + columns_.TileStart(tile), sums);
+      MultiplyTile(plane % groups_ * co_ + m, co_count, 0, ci_, filter, in + columns_.TileStart(tile), sums);
       StoreTile(problem, arguments, plane, tile, m, co_count, sums);
     }
 }

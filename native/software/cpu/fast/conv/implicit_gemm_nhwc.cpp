@@ -20,7 +20,6 @@ constexpr int64_t kFewColumns = 256, kWorkPerTransposedElement = 90;  // multipl
 constexpr int kFewRows = 8;                                           // of a GEMM tile
 constexpr int64_t kMinPixels = 4;                                     // of a row: smaller tiles load more than they multiply
 constexpr int64_t kPackedFloats = 1 << 14;                            // that are transposed at once
-constexpr double kCyclesPerCopy = 0.5;                                // by float
 constexpr int64_t kFewChannels = 8;                                   // at most, for the taps of a row to be merged
 
 bool ReadsNhwc(const ConvolutionProblem& problem, const GridDimension& y, const GridDimension& x) {
@@ -84,10 +83,8 @@ ImplicitGemmNhwc::ImplicitGemmNhwc(const ConvolutionProblem& problem, const Conv
   const int64_t left = std::max<int64_t>(0, -lowest),
                 right = std::max<int64_t>(0, (x_.count - 1) * x_.conv_stride + highest - (x_.in_size - 1));
   merges_row_taps_ = transposes_input_ && adjacent && ci_ <= kFewChannels;
-  copies_input_ = transposes_input_ || (groups_ == 1 && left + right > 0 && GainsByCopies(left + x_.in_size + right));
   images_per_pass_ = batch_;
-  if (copies_input_) {
-    pads_rows_ = true;
+  if (transposes_input_) {
     in_pixel_stride_ = merges_row_taps_ ? ci_ : PixelStride(ci_, x_.conv_stride);
     left_ = left;
     in_row_stride_ = padded_row_floats_ = (left + x_.in_size + right) * in_pixel_stride_;
@@ -128,7 +125,7 @@ void ImplicitGemmNhwc::PlanTiles(int64_t max_pixels) {
   Clip(highest_offset, x_.conv_stride, x_.in_size, x_.count, &other, &other_end);
   whole = std::max(whole, other);
   whole_end = std::min(whole_end, other_end);
-  if (pads_rows_) {
+  if (transposes_input_) {
     whole = 0;
     whole_end = x_.count;
   }
@@ -151,24 +148,9 @@ int64_t ImplicitGemmNhwc::FirstOf(const RowPart& part, int64_t tile) {
   return part.first + part.count / part.tiles * tile + std::min(tile, part.count % part.tiles);
 }
 
-// One part for the whole row, where the taps suit the tiles by rows of taps. False where they do not.
-bool ImplicitGemmNhwc::PlanRows() {
-  const auto taps = static_cast<int64_t>(x_.taps.size());
-  if ((taps != 3 && taps != 5) || (x_.conv_stride != 1 && x_.conv_stride != 2)) return false;
-  const int64_t first = x_.taps[0].offset;
-  for (int64_t t = 0; t < taps; ++t)
-    if (x_.taps[static_cast<size_t>(t)].offset != first + t) return false;
-  if (-first > taps / 2 || (x_.count - 1) * x_.conv_stride + first + taps - x_.in_size > taps / 2) return false;
-  tiles_ = DivideUp(x_.count, PixelTiles::kDepthwisePixels);
-  parts_.assign(1, {0, x_.count, 0, x_.taps.size(), 0, tiles_});
-  row_taps_ = static_cast<int>(taps);
-  row_conv_stride_ = static_cast<int>(x_.conv_stride);
-  return true;
-}
-
-// Sets the width of tiles to the one with which an output row takes the fewest cycles, and returns these cycles by float of a tap. The
-// model: two multiply-adds and two loads in a cycle.
-double ImplicitGemmNhwc::ChooseVectors() {
+// Sets the width of tiles to the one with which an output row takes the fewest cycles. The model: two multiply-adds and two loads in a
+// cycle.
+void ImplicitGemmNhwc::ChooseVectors() {
   const IsaTable& table = Table();
   const int64_t most_vectors = std::min<int64_t>(table.pixel_tiles.vectors, DivideUp(co_, table.width));
   const auto steps = static_cast<double>(tap_floats_ * static_cast<int64_t>(y_.taps.size() * (merges_row_taps_ ? 1 : x_.taps.size())));
@@ -187,17 +169,6 @@ double ImplicitGemmNhwc::ChooseVectors() {
     best_cost = cost;
     vectors_ = vectors;
   }
-  return best_cost;
-}
-
-// Whether a copy of the rows with zeros at their ends gains: all pixels then read the same taps.
-bool ImplicitGemmNhwc::GainsByCopies(int64_t length) {
-  const auto steps = static_cast<double>(tap_floats_ * static_cast<int64_t>(y_.taps.size() * x_.taps.size()));
-  const double cut = ChooseVectors();
-  pads_rows_ = true;
-  const double whole = ChooseVectors();
-  pads_rows_ = false;
-  return (cut - whole) * steps > kCyclesPerCopy * static_cast<double>(length * ci_ * y_.conv_stride);
 }
 
 void ImplicitGemmNhwc::PlanTasks() {
@@ -206,7 +177,7 @@ void ImplicitGemmNhwc::PlanTasks() {
   const int64_t threads = ThreadPool::Get().size(), taps = static_cast<int64_t>(y_.taps.size() * x_.taps.size());
   const int64_t rows = images_per_pass_ * y_.count;
   if (depthwise_) {
-    if (!PlanRows()) PlanTiles(PixelTiles::kDepthwisePixels);
+    PlanTiles(PixelTiles::kDepthwisePixels);
     const int64_t tiles = tiles_, all = rows * tiles, work = x_.count / tiles * tap_floats_ * taps;
     block_ = std::clamp<int64_t>(DivideUp(kTaskWork, work), 1, std::max<int64_t>(1, DivideUp(all, threads * 4)));
     if (block_ > tiles / 2) block_ = RoundUp(block_, tiles);
@@ -250,7 +221,7 @@ size_t ImplicitGemmNhwc::PrepackedBytes() const {
 }
 
 size_t ImplicitGemmNhwc::WorkspaceBytes() const {
-  const int64_t copies = copies_input_ ? images_per_pass_ * CopiedFloats() + kMaxWidth : 0;
+  const int64_t copies = transposes_input_ ? images_per_pass_ * CopiedFloats() + kMaxWidth : 0;
   return PrepackedBytes() + static_cast<size_t>(2 * scale_shift_stride_ + copies) * sizeof(float);
 }
 

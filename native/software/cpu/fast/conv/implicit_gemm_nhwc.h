@@ -31,9 +31,7 @@ class ImplicitGemmNhwc final : public ConvStrategy {
   static int64_t FirstOf(const RowPart& part, int64_t tile);  // the first pixel of a tile
   struct RunBuffers;
   void PlanTiles(int64_t max_pixels);
-  bool PlanRows();
-  double ChooseVectors();
-  bool GainsByCopies(int64_t length);
+  void ChooseVectors();
   void PlanTasks();
   void PrepackContiguousTaps(const ConvolutionProblem& problem, const float* filter, float* to) const;
   void CopyRow(const ConvolutionProblem& problem, const KernelArguments& arguments, int64_t image, int64_t row, float* to) const;
@@ -52,9 +50,7 @@ class ImplicitGemmNhwc final : public ConvStrategy {
   int64_t scale_shift_stride_ = 0;                                    // of ConvolutionProblem
   int64_t out_start_ = 0, batch_ = 0, groups_ = 0, co_ = 0, ci_ = 0;  // rows and channels: of a group
   bool depthwise_ = false;                                            // each channel by itself
-  int row_taps_ = 0, row_conv_stride_ = 0;                            // of PixelTiles::depthwise_rows; 0: not used
   bool transposes_input_ = false, transposes_output_ = false;
-  bool copies_input_ = false, pads_rows_ = false;                           // as it is or transposed; with zeros at the ends of rows
   bool merges_row_taps_ = false;                                            // the taps of a row become one
   int64_t in_pixel_stride_ = 0, in_row_stride_ = 0, out_pixel_stride_ = 0;  // memory strides
   int64_t left_ = 0, padded_row_floats_ = 0;                                // of the copy: pixels of padding at the left

@@ -38,7 +38,7 @@ int64_t ImplicitGemmNhwc::FindTaps(const RowPart& part, int64_t row, int64_t tap
       offsets[count] = y * in_row_stride_ + (left_ + x_.taps[tx].offset) * in_pixel_stride_;
       const int64_t tap = static_cast<int64_t>(ty) * nx + static_cast<int64_t>(tx);
       filter_offsets[count++] = tap * tap_floats;
-      if (merges_row_taps_ || row_taps_) break;
+      if (merges_row_taps_) break;
     }
   }
   return count;
@@ -76,23 +76,20 @@ void ImplicitGemmNhwc::RunTask(const ConvolutionProblem& problem, const KernelAr
   alignas(64) float sums[kPendingFloats];
 
   const auto* in =
-      copies_input_ ? buffers.copies : reinterpret_cast<const float*>(arguments.inputs[0]) + first_image * problem.in_batch_stride;
-  const int64_t in_batch_stride = copies_input_ ? CopiedFloats() : problem.in_batch_stride,
+      transposes_input_ ? buffers.copies : reinterpret_cast<const float*>(arguments.inputs[0]) + first_image * problem.in_batch_stride;
+  const int64_t in_batch_stride = transposes_input_ ? CopiedFloats() : problem.in_batch_stride,
                 pixel_stride = x_.conv_stride * in_pixel_stride_;
   PixelTile t{};
   t.length = tap_floats_;
   t.offsets = offsets;
   t.filter_offsets = filter_offsets;
   t.in_stride = pixel_stride;
-  t.in_tap_stride = in_pixel_stride_;
-  t.filter_tap_stride = tap_floats_;
   t.low = clamp.low;
   t.high = clamp.high;
   t.clamps = fuses_epilogue && clamp.Clamps();
   t.residual_stride = out_pixel_stride_;
-  // Calls run(pixels, first, to) for each tile of the task, with the fields of `t` that do not depend on panels: `first` is the tile's
-  // first pixel, `to` its output offset. With a fused epilogue one call runs all adjacent tiles of equal size, but not in depthwise
-  // convolutions.
+  // Calls run(pixels, to) for each tile of the task, with the fields of `t` that do not depend on panels: `to` is its output offset. With a
+  // fused epilogue one call runs all adjacent tiles of equal size, but not in depthwise convolutions.
   const bool runs_many = fuses_epilogue && !depthwise_;
   auto each_tile = [&](int64_t tap_floats, auto&& run) {
     int64_t at = first, row = first / tiles_ % y_.count, image = first / tiles_ / y_.count;
@@ -102,7 +99,7 @@ void ImplicitGemmNhwc::RunTask(const ConvolutionProblem& problem, const KernelAr
     while (at < last) {
       const RowPart& part = parts_[p];
       t.taps = FindTaps(part, row, tap_floats, offsets, filter_offsets);
-      const float* in_row = in + image * in_batch_stride + (copies_input_ ? 0 : group * ci_);
+      const float* in_row = in + image * in_batch_stride + (transposes_input_ ? 0 : group * ci_);
       const int64_t out_row_offset = out_start_ + (first_image + image) * problem.out_batch_stride + row * y_.out_stride;
       const int64_t stop = std::min(part.tiles, tile + last - at);
       const int64_t narrower = part.count / part.tiles, wider = std::min(stop, part.count % part.tiles);  // these tiles have one pixel more
@@ -110,7 +107,7 @@ void ImplicitGemmNhwc::RunTask(const ConvolutionProblem& problem, const KernelAr
         const int64_t pixels = narrower + (tile < wider);
         t.tiles = runs_many ? (tile < wider ? wider : stop) - tile : 1;
         t.in = in_row + from * pixel_stride;
-        run(pixels, from, out_row_offset + from * out_pixel_stride_);
+        run(pixels, out_row_offset + from * out_pixel_stride_);
         from += pixels * t.tiles;
       }
       tile = 0;
@@ -127,19 +124,12 @@ void ImplicitGemmNhwc::RunTask(const ConvolutionProblem& problem, const KernelAr
     t.residual = problem.has_residual && !transposes_output_ ? reinterpret_cast<const float*>(arguments.inputs[4]) + to + co : nullptr;
   };
   if (depthwise_) {
-    const PixelTileKernel* depthwise_tiles =
-        row_taps_ ? kernels.depthwise_rows[row_taps_ / 2 - 1][row_conv_stride_ - 1] : kernels.depthwise;
     t.filter = buffers.filter;
     t.out_stride = out_pixel_stride_;
-    each_tile(tap_floats_, [&](int64_t pixels, int64_t from, int64_t to) {
+    each_tile(tap_floats_, [&](int64_t pixels, int64_t to) {
       t.out = reinterpret_cast<float*>(arguments.outputs[0]) + to;
-      if (row_taps_) {
-        const int64_t begin = from * row_conv_stride_ + x_.taps[0].offset;
-        t.skips_first = static_cast<int>(std::max<int64_t>(0, -begin));
-        t.skips_last = static_cast<int>(std::max<int64_t>(0, begin + (pixels - 1) * row_conv_stride_ + row_taps_ - x_.in_size));
-      }
       set_epilogue(0, to);
-      depthwise_tiles[pixels - 1](t);
+      kernels.depthwise[pixels - 1](t);
       for (int64_t p = 0; p < pixels && !fuses_epilogue; ++p) problem.Activate(arguments, t.out + p * out_pixel_stride_, tap_floats_);
     });
     return;
@@ -154,7 +144,7 @@ void ImplicitGemmNhwc::RunTask(const ConvolutionProblem& problem, const KernelAr
       if (pending) StoreSums(problem, arguments, pending, sums, width, co, std::min(width, co_ - panel_co), pending_to);
       pending = 0;
     };
-    each_tile(ci_ * width, [&](int64_t pixels, int64_t, int64_t to) {
+    each_tile(ci_ * width, [&](int64_t pixels, int64_t to) {
       if ((pending + pixels) * width > kPendingFloats || to != pending_to + pending * out_pixel_stride_) flush();
       if (!pending) pending_to = to;
       t.out = fuses_epilogue ? reinterpret_cast<float*>(arguments.outputs[0]) + to + co : sums + pending * width;
@@ -175,7 +165,7 @@ void ImplicitGemmNhwc::Run(const ConvolutionProblem& problem, const KernelArgume
   const RunBuffers buffers{filter, copies, problem.ScaleShiftOf(arguments, scratch)};
   for (int64_t image = 0; image < batch_; image += images_per_pass_) {
     const int64_t images = std::min(images_per_pass_, batch_ - image);
-    if (copies_input_)
+    if (transposes_input_)
       pool.ParallelFor(0, images * y_.in_size, std::max<int64_t>(1, 20000 / padded_row_floats_), [&](int64_t first, int64_t last, int) {
         for (int64_t i = first; i < last; ++i)
           CopyRow(problem, arguments, image + i / y_.in_size, i % y_.in_size, copies + i * padded_row_floats_);

@@ -87,32 +87,7 @@ std::optional<NchwColumns> NchwColumns::Plan(const ConvolutionProblem& problem, 
   }
   if (f.copies && f.ci * f.channel_stride * (f.shares_copies ? planes : 1) > (f.shares_copies ? kMaxSharedCopy : kMaxCopy))
     return std::nullopt;
-  if (f.copies && !strided && !depthwise) f.FindTapSpans();
   return f;
-}
-
-void NchwColumns::FindTapSpans() {
-  const GridDimension& y = grid.dim[1];
-  const auto tap_rows = static_cast<int64_t>(y.taps.size()), taps_per_row = grid.taps / tap_rows;
-  bool skips = false;
-  std::vector<TapSpan> spans;
-  for (int64_t tile = 0; tile < tiles; ++tile) {
-    const int64_t top = TileStart(tile) / pitch, bottom = (TileStart(tile) + Table().tile_columns - 1) / pitch;
-    auto reads = [&](int64_t row) {
-      const int64_t offset = y.taps[static_cast<size_t>(row)].offset;
-      return bottom + offset >= 0 && top + offset < y.in_size;
-    };
-    int64_t first = 0, last = tap_rows;
-    while (first < last && !reads(first)) ++first;
-    while (first < last && !reads(last - 1)) --last;
-    skips |= last - first < tap_rows;
-    spans.push_back({static_cast<int32_t>(first * taps_per_row), static_cast<int32_t>(last * taps_per_row)});
-  }
-  if (skips) tap_spans = std::move(spans);
-}
-
-NchwColumns::TapSpan NchwColumns::TapSpanOf(int64_t tile) const {
-  return tap_spans.empty() ? TapSpan{0, static_cast<int32_t>(grid.taps)} : tap_spans[static_cast<size_t>(tile)];
 }
 
 // The last tile is moved back, so that it reads nothing past the input.

@@ -20,9 +20,6 @@ struct NchwColumns {
   struct Phase {
     int64_t y, x;
   };
-  struct TapSpan {
-    int32_t first, last;
-  };
 
   // One input channel for one output channel.
   static bool IsDepthwise(const ConvolutionProblem& problem, const ConvolutionGrid& grid);
@@ -30,7 +27,6 @@ struct NchwColumns {
   static std::optional<NchwColumns> Plan(const ConvolutionProblem& problem, const ConvolutionGrid& grid);
 
   int64_t TileStart(int64_t tile) const;
-  TapSpan TapSpanOf(int64_t tile) const;
   // Of the padded copies, in floats.
   int64_t CopyFloats() const;
   // Makes the copies, and calls run(plane, first tile, last tile, channel 0 of the plane, thread) for all tiles. `work`: multiply-adds of
@@ -50,12 +46,9 @@ struct NchwColumns {
   int64_t rows = 0, first_row = 0, left = 0, stride_h = 1, stride_w = 1;
   std::vector<Phase> phases;
   std::vector<int32_t> offsets;  // by tap
-  // By tile: the taps that read more than the padding above and below the input. Empty: all taps.
-  std::vector<TapSpan> tap_spans;
 
  private:
   NchwColumns(const ConvolutionProblem& problem, const ConvolutionGrid& grid);
-  void FindTapSpans();
   void CopyChannel(const ConvolutionProblem& problem, const KernelArguments& arguments, int64_t plane, int64_t channel, float* to) const;
 };
 

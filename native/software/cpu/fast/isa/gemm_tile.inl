@@ -119,15 +119,15 @@ void MultiplyTransposed(int64_t k, const float* a, int64_t a_column_stride, cons
   DX_EACH_ROW(DX_STORE_ROW)
 }
 
-// The same where the rows of B lie at offsets from each other: those of a convolution's taps, for each channel. `skipped`: floats of A
-// between what is read for one channel and for the next. `ahead`: fetches what the next tile reads.
+// The same where the rows of B lie at offsets from each other: those of a convolution's taps, for each channel. `ahead`: fetches what the
+// next tile reads.
 template <int kRows>
-void MultiplyTaps(int64_t channels, int64_t taps, const int32_t* offsets, const float* a, int64_t skipped, const float* b,
+void MultiplyTaps(int64_t channels, int64_t taps, const int32_t* offsets, const float* a, const float* b,
                   int64_t channel_stride, float* c, int64_t c_stride, bool add, bool ahead) {
 #define DX_ROW(r) VF low##r = VF{}, high##r = VF{};
   DX_EACH_ROW(DX_ROW)
 #undef DX_ROW
-  for (int64_t channel = 0; ahead && channel < channels; ++channel, b += channel_stride, a += skipped)
+  for (int64_t channel = 0; ahead && channel < channels; ++channel, b += channel_stride)
     for (int64_t tap = 0; tap < taps; ++tap, a += kRows) {
       DX_PREFETCH(a + kAhead * kRows, 3);
       const float* p = b + offsets[tap];
@@ -136,7 +136,7 @@ void MultiplyTaps(int64_t channels, int64_t taps, const int32_t* offsets, const 
       const VF b_low = LoadF(p), b_high = LoadF(p + kWidth);
       DX_EACH_ROW(DX_MULTIPLY_ROW)
     }
-  for (int64_t channel = 0; !ahead && channel < channels; ++channel, b += channel_stride, a += skipped)
+  for (int64_t channel = 0; !ahead && channel < channels; ++channel, b += channel_stride)
     for (int64_t tap = 0; tap < taps; ++tap, a += kRows) {
       DX_PREFETCH(a + kAhead * kRows, 3);
       const float* p = b + offsets[tap];

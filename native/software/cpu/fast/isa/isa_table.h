@@ -28,10 +28,9 @@ using StridedTile = void (*)(int64_t k, const float* a, int64_t a_stride, const 
 using TransposedTile = void (*)(int64_t k, const float* a, int64_t a_column_stride, const float* b, int64_t b_stride, float* c,
                                 int64_t c_stride, bool add);
 
-// Implicit GEMM: row (channel, tap) of B lies at b + channel * channel_stride + offsets[tap]. `skipped`: floats of A between two channels.
-// `ahead`: prefetches the columns after these.
-using TapsTile = void (*)(int64_t channels, int64_t taps, const int32_t* offsets, const float* a, int64_t skipped, const float* b,
-                          int64_t channel_stride, float* c, int64_t c_stride, bool add, bool ahead);
+// Implicit GEMM: row (channel, tap) of B lies at b + channel * channel_stride + offsets[tap]. `ahead`: prefetches the columns after these.
+using TapsTile = void (*)(int64_t channels, int64_t taps, const int32_t* offsets, const float* a, const float* b, int64_t channel_stride,
+                          float* c, int64_t c_stride, bool add, bool ahead);
 
 // A segment of a panel's row: `length` floats from `column` on. Those in [first, last) come from base + offset + i * stride; the others are
 // zero padding.
@@ -84,11 +83,7 @@ struct PixelTile {
   const int64_t* offsets;         // in the input, by tap
   const int64_t* filter_offsets;  // by tap
   int64_t taps, length;           // contiguous floats that a tap reads; depthwise: channels, in whole vectors
-  // depthwise_rows only, where a "tap" is a row of taps: strides between the taps of a row, in the input and in the filter; inputs of the
-  // first and last pixels that lie in the padding.
-  int64_t in_tap_stride, filter_tap_stride;
-  int skips_first, skips_last;
-  const float* filter;  // for each float of a tap a row of weights, one for each channel of the tile
+  const float* filter;            // for each float of a tap a row of weights, one for each channel of the tile
   float* out;
   int64_t out_stride;     // between pixels
   const float* residual;  // or null
@@ -106,7 +101,6 @@ struct PixelTiles {
   int pixels[kMaxVectors];  // of the largest tile, by vectors - 1
   PixelTileKernel tiles[kMaxVectors][kMaxPixels];
   PixelTileKernel depthwise[kDepthwisePixels];
-  PixelTileKernel depthwise_rows[2][2][kDepthwisePixels];  // rows of 3 or 5 adjacent taps, convolution stride 1 or 2
 };
 
 // Skinny GEMM with K-contiguous rows: sums[v * sums_stride + r] = row r times vector v.

@@ -132,41 +132,6 @@ void DepthwisePixels(const PixelTile& t) {
   }
 }
 
-// Depthwise by rows of kTaps adjacent taps, convolution stride kStride: each input is read once for all pixels.
-template <int kPixel, int kTap, int kTaps>
-DX_INLINE void AddTap(VF* sums, VF input, const VF* weights) {
-  if constexpr (kTap >= 0 && kTap < kTaps) sums[kPixel] += input * weights[kTap];
-}
-template <int kInput, int kTaps, int kStride, int... p>
-DX_INLINE void AddInput(VF* sums, const float* in, const VF* weights, Sequence<p...>) {
-  const VF input = LoadF(in);
-  (AddTap<p, kInput - p * kStride, kTaps>(sums, input, weights), ...);
-}
-template <int kTaps, int kStride, int kPixels, int... i>
-DX_INLINE void AddRow(VF* sums, const float* in, const PixelTile& t, const VF* weights, Sequence<i...>) {
-  constexpr int kInputs = sizeof...(i), kOutside = kTaps / 2;
-  // What lies outside of the input is not read.
-  (((i < kOutside && i < t.skips_first) || (i >= kInputs - kOutside && i >= kInputs - t.skips_last)
-        ? void()
-        : AddInput<i, kTaps, kStride>(sums, in + i * t.in_tap_stride, weights, std::make_integer_sequence<int, kPixels>())),
-   ...);
-}
-template <int kTaps, int kStride, int kPixels>
-void DepthwiseRows(const PixelTile& t) {
-  constexpr auto inputs = std::make_integer_sequence<int, (kPixels - 1) * kStride + kTaps>();
-  for (int64_t c = 0; c < t.length; c += kWidth) {
-    VF sums[kPixels] = {};
-    for (int64_t tap_row = 0; tap_row < t.taps; ++tap_row) {
-      VF weights[kTaps];
-      for (int i = 0; i < kTaps; ++i) weights[i] = LoadF(t.filter + t.filter_offsets[tap_row] + i * t.filter_tap_stride + c);
-      AddRow<kTaps, kStride, kPixels>(sums, t.in + t.offsets[tap_row] + c, t, weights, inputs);
-    }
-    const PixelEpilogue end(t, c);
-    for (int p = 0; p < kPixels; ++p)
-      StoreF(t.out + p * t.out_stride + c, end(sums[p], t.residual ? t.residual + p * t.residual_stride + c : nullptr));
-  }
-}
-
 // For a number of vectors: tiles of 1 pixel up to as many as registers allow.
 template <int kVectors, int... p>
 void AddPixelTiles(PixelTileKernel* to, Sequence<p...>) {
@@ -179,8 +144,6 @@ constexpr int MaxPixels() {
 template <int... p>
 void AddDepthwise(PixelTiles* to, Sequence<p...>) {
   ((to->depthwise[p] = DepthwisePixels<p + 1>), ...);
-  ((to->depthwise_rows[0][0][p] = DepthwiseRows<3, 1, p + 1>, to->depthwise_rows[0][1][p] = DepthwiseRows<3, 2, p + 1>), ...);
-  ((to->depthwise_rows[1][0][p] = DepthwiseRows<5, 1, p + 1>, to->depthwise_rows[1][1][p] = DepthwiseRows<5, 2, p + 1>), ...);
 }
 template <int... v>
 PixelTiles AllPixelTiles(Sequence<v...>) {
