@@ -80,6 +80,8 @@ export {
 } from "./complex/index.ts";
 export * as fft from "./public/fft.generated.ts";
 export type { IstftOptions, StftOptions } from "./fft/stft.ts";
+export * as backend from "./public/backend.ts";
+export { devices, type ListedDevice } from "./runtime/device-list.ts";
 export * as dml from "./public/dml.ts";
 export * as linalg from "./public/linalg.generated.ts";
 export * as foreach from "./public/foreach.generated.ts";

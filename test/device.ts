@@ -10,6 +10,7 @@ import * as tables from "../src/runtime/tables.ts";
 import { reclaim } from "../src/runtime/buffers.ts";
 import { values } from "../src/ops/data/conversion.ts";
 import { nativeDevice } from "../src/runtime/devices.ts";
+import { backend as openreg } from "../packages/openreg/src/backend.ts";
 import { threeCalls } from "./three-calls.ts";
 
 /** Internal members are not part of the published types. */
@@ -27,7 +28,10 @@ export const storageOf = (t: dx.Tensor): object => (t as unknown as { storage: o
 /** A device that is not there is an error when it is named, else it is left out. */
 function present(): string[] {
   const named = process.env.DXTENSOR_TEST_DEVICES;
-  if (named !== undefined && named !== "") return named.split(",");
+  if (named !== undefined && named !== "") {
+    if (named.includes(openreg.name)) dx.backend.register(openreg);
+    return named.split(",");
+  }
   const found: string[] = [];
   try {
     nativeDevice(dx.device("cpu"));

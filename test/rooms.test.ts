@@ -19,6 +19,7 @@ const folders = [
   "graph",
   "graph/passes",
   "graph/plan",
+  "backend",
   "shader",
   "shader/dxbc",
   "shader/kernels",

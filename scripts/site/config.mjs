@@ -40,6 +40,7 @@ export default defineConfig({
             item("Optimizers", "optimizers"),
             item("Saving and resuming", "saving"),
             item("Devices", "devices"),
+            item("Write a backend", "write-a-backend"),
             item("Kernels of your own", "kernels"),
             item("Shaders of your own", "shaders"),
             item("Deploying", "deploying"),

@@ -54,7 +54,7 @@ function mayRecord<A>({ target, requireRecordable }: Write, { saves }: Definitio
 export function overwrite<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor | null {
   const write = current;
   const [x, ...others] = inputs as [Tensor, ...Tensor[]];
-  if (write === null || tracer() !== null || !isTarget(x) || x.device.type === "meta") return null;
+  if (write === null || tracer() !== null || !isTarget(x) || !x.device.hasElements) return null;
   if (!inputs.every((t) => !t.isDisposed && t.size > 0 && t.device === x.device)) return null;
   if (others.some((t) => t.storage === x.storage)) return null;
   const records = inputs.some(isRecorded);

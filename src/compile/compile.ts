@@ -156,11 +156,11 @@ class CompiledFunction {
   #run(args: readonly unknown[], isDirect: (t: Tensor) => boolean): unknown {
     const callArgs = new CallArguments(args, isDirect, this.#options.check === false ? "by value" : "any", this.#newest?.likeness);
     const { tensors } = callArgs;
-    let isMeta = tensors.length > 0 || defaultDevice().type === "meta";
+    let isMeta = tensors.length > 0 || !defaultDevice().hasElements;
     for (let i = 0; i < tensors.length; i++) {
       const t = tensors[i]!;
       if (t.isDisposed) t.requireLive(this.#name, `argument ${i}`);
-      if (t.device.type !== "meta") isMeta = false;
+      if (t.device.hasElements) isMeta = false;
     }
     // Without elements there is no program: shapes and dtypes are what the function itself says.
     if (isMeta) return this.#fn(...(args as never[]));

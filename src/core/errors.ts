@@ -210,6 +210,40 @@ export class NativeLoadError extends DxError {
   }
 }
 
+/** An object that is no backend, or a backend whose name is taken. */
+export class BackendError extends ArgumentError {}
+/** A backend that was written for another version of the interface. */
+export class BackendVersionError extends BackendError {
+  /** The version that the backend names. */
+  readonly version: number;
+  /** The version that this library has. */
+  readonly supported: number;
+  constructor(operation: string, backend: string, version: number, supported: number) {
+    const newer = version > supported ? "dxtensor" : `the package of ${backend}`;
+    super(operation, "backend.interfaceVersion", `${supported}, which this library has`, version, `${backend} needs another version: update ${newer}.`);
+    this.version = version;
+    this.supported = supported;
+  }
+}
+/** A backend of a package that could not be loaded: which, from where, and why. */
+export class BackendLoadError extends DxError {
+  /** The backend's name: "openreg". */
+  readonly backend: string;
+  /** The file that was to be loaded; null where none was chosen. */
+  readonly file: string | null;
+  constructor(backend: string, file: string | null, problem: string, hint?: string, options?: ErrorOptions) {
+    super({ operation: "backend", received: problem, hint }, options);
+    this.message = `backend ${backend}${file === null ? "" : ` (${file})`}: ${problem}.${hint === undefined ? "" : ` ${hint}`}`;
+    this.backend = backend;
+    this.file = file;
+  }
+
+  /** It is about the backend, whoever was called. */
+  override rename(): this {
+    return this;
+  }
+}
+
 const classOf: { readonly [kind: string]: typeof NativeError } = {
   removed: DeviceRemovedError,
   timeout: DeviceTimeoutError,
@@ -245,6 +279,9 @@ const names = {
   DeviceTimeoutError,
   OutOfMemoryError,
   NativeLoadError,
+  BackendError,
+  BackendVersionError,
+  BackendLoadError,
 };
 for (const [name, type] of Object.entries(names))
   Object.defineProperty(type.prototype, "name", { value: name, writable: true, configurable: true, enumerable: false });

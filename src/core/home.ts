@@ -73,7 +73,7 @@ export function packageVersion(): string | null {
 const { createRequire } = process.getBuiltinModule("node:module");
 
 /** The program's own file; links are followed, as Node does. */
-function program(): string | null {
+export function program(): string | null {
   const started = process.argv[1];
   try {
     return started === undefined ? fileInWorkingFolder() : realpathSync(started);
@@ -102,4 +102,7 @@ function unpacked(folder: string): string {
 }
 
 /** Node's own require, which the tests' runners and bundlers do not replace. */
+export const requireFrom = (path: string): NodeJS.Require => createRequire(path);
+
+/** The addon of a file. */
 export const loadAddon = (path: string): unknown => createRequire(path)(path);

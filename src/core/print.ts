@@ -216,7 +216,7 @@ const INNER = 16;
 
 /** @internal What console.log shows of something made of tensors: `show`, its values, where they are at hand, else what is known without. */
 export function inspected(known: string, tensors: readonly Tensor[], show: () => string, isInner: boolean): string {
-  if (tracer() !== null || tensors.some((t) => t.isDisposed || t.device.type === "meta" || (isInner && t.size > INNER))) return known;
+  if (tracer() !== null || tensors.some((t) => t.isDisposed || !t.device.hasElements || (isInner && t.size > INNER))) return known;
   try {
     if (tensors.every((t) => isAtHand(t, PATIENCE_MS))) return show();
   } catch (error) {

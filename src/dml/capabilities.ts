@@ -41,6 +41,10 @@ export class Capabilities {
   readonly poolsInfinity: boolean;
   /** Atomics of shaders, on unordered indices, cost little more than writes. */
   readonly hasCheapAtomics: boolean;
+  /** A node of an operator that it lacks runs on the software adapter: only what is composed of others asks hasOperator(). */
+  readonly fallsBackByNode: boolean;
+  /** It takes DirectML's graphs; false: a dispatch for each node. */
+  readonly takesGraphs: boolean;
   readonly #missing: Set<OperatorName>;
   readonly #fasterShaders: () => readonly ShaderRange[];
   readonly #roundsHalf: () => boolean;
@@ -60,6 +64,8 @@ export class Capabilities {
     runsMaxima?: boolean | undefined;
     poolsInfinity?: boolean | undefined;
     hasCheapAtomics?: boolean | undefined;
+    fallsBackByNode?: boolean | undefined;
+    takesGraphs?: boolean | undefined;
     missing?: Iterable<OperatorName>;
     /** Called when it is first asked for. */
     fasterShaders?: (() => readonly ShaderRange[]) | undefined;
@@ -78,6 +84,8 @@ export class Capabilities {
     this.runsMaxima = data.runsMaxima ?? false;
     this.poolsInfinity = data.poolsInfinity ?? false;
     this.hasCheapAtomics = data.hasCheapAtomics ?? false;
+    this.fallsBackByNode = data.fallsBackByNode ?? false;
+    this.takesGraphs = data.takesGraphs ?? true;
     this.#missing = new Set(data.missing);
     this.#fasterShaders = data.fasterShaders ?? (() => []);
     this.#roundsHalf = data.roundsHalf ?? (() => false);

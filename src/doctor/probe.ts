@@ -2,9 +2,12 @@
  * What really happens when the addon is loaded and each device computes something. A driver may end the process, so this runs in a
  * child (`dxtensor doctor --probe`), which writes one line of JSON after each step: the last line is where it ended.
  */
+import { declaredBackends, isAutoloading, type DeclaredBackend } from "../backend/autoload.ts";
+import { providerOf } from "../backend/registry.ts";
 import { device } from "../core/device.ts";
 import type { AdapterDescription } from "../native/binding.ts";
 import { add, tensor } from "../ops/index.ts";
+import "../runtime/outside-device.ts";
 import { dmlDescriptions, loadReports, nativeDevice, shaderSource } from "../runtime/devices.ts";
 import type { Finished, Host } from "./machine.ts";
 
@@ -23,10 +26,24 @@ export interface ProbedDevice {
   readonly problem: string | null;
 }
 
+/** A backend that a package of the application's declares. */
+export interface ProbedBackend {
+  readonly name: string;
+  readonly package: string;
+  readonly version: string;
+  readonly file: string;
+  /** Its devices; 0 where it was not loaded. */
+  readonly devices: number;
+  /** Why it was not loaded; null when it was. */
+  readonly problem: string | null;
+}
+
 export interface Probe {
   /** The addon was loaded. */
   readonly isLoaded: boolean;
   readonly devices: readonly ProbedDevice[];
+  /** Backends that are declared, loaded or not. */
+  readonly backends?: readonly ProbedBackend[];
   /** What the GPU's runtime says of itself: "Direct3D 12 over Vulkan"; null when it was not loaded. */
   readonly direct3d: string | null;
   /** Libraries that were loaded, by name. */
@@ -46,6 +63,7 @@ type Line =
     }
   | { readonly step: "trying"; readonly device: string; readonly name: string }
   | ({ readonly step: "device" } & ProbedDevice)
+  | ({ readonly step: "backend" } & ProbedBackend)
   | { readonly step: "failed"; readonly problem: string }
   | { readonly step: "done" };
 
@@ -60,9 +78,11 @@ function tryDevice(name: string, adapter: AdapterDescription | null, write: (lin
   try {
     const native = nativeDevice(device(name), "doctor");
     found = native.adapter;
-    shaders = shaderSource(native);
-    const level = native.capabilities.featureLevel;
-    featureLevel = `${level >> 12}.${(level >> 8) & 15}`;
+    if (native.runtimeName === undefined) {
+      shaders = shaderSource(native);
+      const level = native.capabilities.featureLevel;
+      featureLevel = `${level >> 12}.${(level >> 8) & 15}`;
+    }
     const sum = add(tensor([1, 2, 3, 4], { device: name }), 1).dataSync();
     if (sum.join() !== "2,3,4,5") problem = `it computed [1, 2, 3, 4] + 1 as [${sum.join(", ")}]`;
   } catch (error) {
@@ -81,6 +101,19 @@ function tryDevice(name: string, adapter: AdapterDescription | null, write: (lin
   });
 }
 
+function tryBackend(entry: DeclaredBackend, write: (line: Line) => void): void {
+  write({ step: "trying", device: entry.name, name: entry.package });
+  let problem: string | null = isAutoloading() ? null : "autoload is off";
+  let count = 0;
+  try {
+    if (problem === null) count = providerOf(device(entry.name)).count();
+  } catch (error) {
+    problem = messageOf(error);
+  }
+  write({ step: "backend", ...entry, devices: count, problem });
+  for (let i = 0; i < count; i++) tryDevice(`${entry.name}:${i}`, null, write);
+}
+
 /** The child's part. `cpu` comes first: what a GPU's driver does to the process can't hide it. */
 export function probe(write: (line: Line) => void): void {
   try {
@@ -96,6 +129,7 @@ export function probe(write: (line: Line) => void): void {
     });
     tryDevice("cpu", null, write);
     for (const [index, adapter] of dmlDescriptions().entries()) tryDevice(`dml:${index}`, adapter, write);
+    for (const entry of declaredBackends()) tryBackend(entry, write);
     write({ step: "done" });
   } catch (error) {
     write({ step: "failed", problem: messageOf(error) });
@@ -123,6 +157,7 @@ export function readProbe(done: Finished | null, timeoutMs: number): Probe {
   const last = lines.at(-1);
   const loaded = lines.find((line) => line.step === "loaded");
   const devices = lines.filter((line) => line.step === "device").map(({ step: _, ...device }) => device);
+  const backends = lines.filter((line) => line.step === "backend").map(({ step: _, ...backend }) => backend);
   const how = done.signal === "SIGKILL" ? `it did not end within ${timeoutMs / 1000} s` : (done.signal ?? `status ${done.status}`);
   const end = done.status === 0 ? null : how;
   let problem: string | null = null;
@@ -138,6 +173,7 @@ export function readProbe(done: Finished | null, timeoutMs: number): Probe {
   return {
     isLoaded: loaded !== undefined,
     devices,
+    backends,
     direct3d: loaded?.direct3d ?? null,
     libraries: loaded?.libraries ?? {},
     refused: loaded?.refused ?? [],

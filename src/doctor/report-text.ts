@@ -63,6 +63,12 @@ function deviceRows({ probe }: Facts): Row[] {
   });
 }
 
+const backendRows = ({ probe }: Facts): Row[] =>
+  (probe.backends ?? []).map(({ name, package: owner, version, file, devices, problem }): Row => {
+    const state = problem === null ? `${devices} device${devices === 1 ? "" : "s"}` : `NOT LOADED: ${problem}`;
+    return [`backend ${name}`, joined([`${owner} ${version}`.trim(), file, state])];
+  });
+
 /** Plain text, ending without a newline. */
 export function describe(facts: Facts, verdict: Verdict): string {
   const { dxtensor, node, system, libraries, addon, software } = facts;
@@ -73,6 +79,7 @@ export function describe(facts: Facts, verdict: Verdict): string {
     ...wslRows(facts),
     ...vulkanRows(facts),
     ...[...libraries, addon, software].map((fact): Row => [fact.name, libraryText(fact)]),
+    ...backendRows(facts),
     ...deviceRows(facts),
   ];
   const width = Math.max(...rows.map(([label]) => label.length)) + 2;

@@ -245,7 +245,8 @@ export class Emitter {
     const refuse = (expected: string, received: string): never => {
       throw new UnsupportedError({ operation: this.origin || operator, argument: operator, expected, received });
     };
-    if (!this.capabilities.hasOperator(operator))
+    const { fallsBackByNode } = this.capabilities;
+    if (!this.capabilities.hasOperator(operator) && !fallsBackByNode)
       refuse(
         `an operator of the device (${this.capabilities.describe()})`,
         `feature level ${(row.featureLevel >> 12).toString()}.${((row.featureLevel >> 8) & 15).toString()} or a device without it`,
@@ -262,7 +263,7 @@ export class Emitter {
       for (const x of (Array.isArray(tensors) ? tensors : [tensors]) as Expr[]) {
         if (((support.dataTypes >> DTYPES[x.dtype].dml) & 1) === 0)
           refuse(`of a data type that ${this.capabilities.describe()} supports for ${f.name}`, x.dtype);
-        if (!this.capabilities.hasDType(x.dtype)) refuse(`of a data type that the device supports`, x.dtype);
+        if (!this.capabilities.hasDType(x.dtype) && !fallsBackByNode) refuse(`of a data type that the device supports`, x.dtype);
         if (x.sizes.length > MAX_AXES || sizeOf(x.sizes) === 0) refuse("of 1 to 8 axes without empty ones", `[${x.sizes.join(", ")}]`);
       }
     });

@@ -14,6 +14,7 @@ const digit = ["0", "1"];
 
 /** Every variable that the package reads; docs/environment.md lists them for users. */
 export const VARIABLES: Readonly<Record<string, Kind>> = {
+  DXTENSOR_AUTOLOAD: "switch",
   DXTENSOR_CHECK_INDICES: "switch",
   DXTENSOR_CPU_ADAPTERS: "switch",
   DXTENSOR_D3D12: "text",

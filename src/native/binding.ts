@@ -307,6 +307,8 @@ export interface Binding {
 
   /** Submits what is queued without waiting. */
   flush(device: number): void;
+  /** A new buffer with bytes of another device's, copied without the host; null where that is impossible. Of backends from outside alone. */
+  receive?(peer: Binding, handle: Handle, offset: number, sizeInBytes: number, owner: object): Handle | null;
   synchronize(device: number): Promise<void>;
   synchronizeSync(device: number): void;
   /** Whether all work is done, or is within that time; false of a device that failed or is held. */

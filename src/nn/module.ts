@@ -1,7 +1,7 @@
 /** Module: the base of all layers and models, which finds its parameters, buffers and submodules. */
 import { inspect } from "node:util";
 import { copyMark, isForeign, ownCopy, type Copy } from "../core/copies.ts";
-import { device as deviceOf, type DeviceLike } from "../core/device.ts";
+import { device as deviceOf, deviceNames, type DeviceLike } from "../core/device.ts";
 import { dtypeNamed, isDType, isFloat, type DType } from "../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../core/errors.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
@@ -240,7 +240,7 @@ export abstract class Module extends Callable {
   to(target: DeviceLike | DType): this {
     const meant = typeof target === "string" ? dtypeNamed(target) : undefined;
     if (meant !== undefined)
-      throw new DTypeError("Module.to", "target", 'a dtype\'s name, or a device: "cpu" or "dml:N"', target, `Did you mean ${meant}?`);
+      throw new DTypeError("Module.to", "target", `a dtype's name, or a device: ${deviceNames((k) => k.hasElements)}`, target, `Did you mean ${meant}?`);
     if (isDType(target) && !isFloat(target)) throw new DTypeError("Module.to", "dtype", "a floating one", target);
     const device = isDType(target) ? target : deviceOf(target);
     noGrad(() =>

@@ -1,9 +1,10 @@
 /** Buffers of tensors: uploads, reads, and finalizers that free buffers that were not disposed of. */
 import { OutOfMemoryError, fromNative } from "../core/errors.ts";
-import type { Handle } from "../native/binding.ts";
+import type { Binding, Handle } from "../native/binding.ts";
 import { loadBinding } from "../native/load.ts";
 import { Storage, setReleaser } from "../core/storage.ts";
 import { requireElements } from "./meta.ts";
+import { FIRST_OUTSIDE, letGoOfHolders, releaseOutside, sweepOutside } from "../backend/outside-memory.ts";
 import { hasClosedDevice, type NativeDevice } from "./devices.ts";
 
 /**
@@ -29,7 +30,8 @@ function collector(): Collect {
 
 setReleaser((handle) => {
   try {
-    loadBinding().release(handle);
+    if (handle >= FIRST_OUTSIDE) releaseOutside(handle);
+    else loadBinding().release(handle);
   } catch (error) {
     // A tensor of a device that was closed: its buffer is gone already.
     if (!hasClosedDevice()) throw error;
@@ -48,14 +50,21 @@ export function relieve(): void {
   else reclaim();
 }
 
+/** Collects garbage, and frees the buffers whose storage died. */
+function collectAndSweep(binding: Binding, options?: { readonly type: "minor" }): void {
+  letGoOfHolders();
+  collector()(options);
+  binding.sweep();
+  sweepOutside();
+}
+
 /** Collects garbage and frees the buffers that nothing refers to any more. */
 export function reclaim(full = false): void {
   const binding = loadBinding();
   const p = (pressure ??= binding.pressure);
   const before = { buffers: p[0]!, bytes: p[1]! };
   if (!full) {
-    collector()({ type: "minor" });
-    binding.sweep();
+    collectAndSweep(binding, { type: "minor" });
   }
   const stays = (now: number, low: number, high: number): boolean => now - low > (high - low) / 2;
   if (
@@ -63,8 +72,7 @@ export function reclaim(full = false): void {
     (stays(p[0]!, alive.buffers, before.buffers) && before.buffers >= allowed.buffers) ||
     (stays(p[1]!, alive.bytes, before.bytes) && before.bytes >= allowed.bytes)
   ) {
-    collector()();
-    binding.sweep();
+    collectAndSweep(binding);
     alive.buffers = p[0]!;
     alive.bytes = p[1]!;
   } else {

@@ -4,7 +4,9 @@ import { defaultDevice, device, namedDevice, setDefaultFinder, type Device, type
 import { DeviceIndexError, NativeLoadError, ValueError, fromNative } from "../core/errors.ts";
 import { checkEnvironment } from "../host/environment.ts";
 import { roundsHalf } from "./rounding.ts";
-import type { AdapterDescription, Binding, DeviceOptions, LoadReport, RuntimeKind } from "../native/binding.ts";
+import type { NativeDevice, Provider } from "../backend/provider.ts";
+import { addProvider, providerOf } from "../backend/registry.ts";
+import type { AdapterDescription, DeviceOptions, LoadReport, RuntimeKind } from "../native/binding.ts";
 import { metaDevice } from "./meta.ts";
 import type { DeviceType } from "../telemetry/message.ts";
 import { deviceOpened } from "../telemetry/telemetry.ts";
@@ -12,17 +14,7 @@ import { NVIDIA_OVER_VULKAN, rangesOf } from "../shader/measured.ts";
 import { readStored, storePath, type Found } from "../shader/store.ts";
 import { cpuAdapters, deviceTimeout, libraryPaths, loadBinding, nativeRemedy } from "../native/load.ts";
 
-/** An opened device of this thread. */
-export interface NativeDevice {
-  readonly device: Device;
-  readonly id: number;
-  readonly adapter: AdapterDescription;
-  readonly runtime: RuntimeKind;
-  readonly capabilities: Capabilities;
-  readonly binding: Binding;
-  /** Its handles are dead. */
-  isClosed: boolean;
-}
+export type { NativeDevice };
 
 interface Entry {
   readonly runtime: RuntimeKind;
@@ -85,7 +77,7 @@ export function deviceCount(): number {
 export interface DeviceInfo {
   /** The adapter's name. */
   readonly name: string;
-  /** "Direct3D 12", "Direct3D 12 over Vulkan", "Direct3D 12 in software". */
+  /** "Direct3D 12", "Direct3D 12 over Vulkan", "Direct3D 12 in software"; "openreg 1.0.0" of a backend from outside. */
   readonly runtime: string;
   /** False for an adapter that runs on the CPU. */
   readonly isHardware: boolean;
@@ -103,12 +95,12 @@ export interface DeviceInfo {
 
 /** What is known of a device, which is opened if it isn't. Throws when there is no such device. */
 export function deviceInfo(name?: DeviceLike): DeviceInfo {
-  const { adapter, runtime, capabilities } = nativeDevice(name === undefined ? defaultDevice() : device(name), "deviceInfo");
+  const { adapter, runtime, runtimeName, capabilities } = nativeDevice(name === undefined ? defaultDevice() : device(name), "deviceInfo");
   const { isHardware, isSimulated, driverVersion, dedicatedMemoryInBytes, sharedMemoryInBytes } = adapter;
   const level = capabilities.featureLevel;
   return {
     name: adapter.name,
-    runtime: adapter.name === "meta" ? "none" : loaded()[runtime].direct3d,
+    runtime: runtimeName ?? loaded()[runtime].direct3d,
     isHardware,
     isSimulated,
     driverVersion,
@@ -121,13 +113,14 @@ export function deviceInfo(name?: DeviceLike): DeviceInfo {
 /** @internal Descriptions of the `dml` list, in order. */
 export const dmlDescriptions = (): readonly AdapterDescription[] => dmlAdapters().map((e) => e.adapter);
 
-function entryOf(operation: string, d: Device): Entry {
-  if (d.type === "dml") {
-    const adapters = dmlAdapters();
-    const entry = adapters[d.index];
-    if (entry === undefined) throw new DeviceIndexError(operation, d.index, adapters.length);
-    return entry;
-  }
+function dmlEntry(operation: string, { index }: Device): Entry {
+  const adapters = dmlAdapters();
+  const entry = adapters[index];
+  if (entry === undefined) throw new DeviceIndexError(operation, index, adapters.length);
+  return entry;
+}
+
+function cpuEntry(): Entry {
   const { software } = loaded();
   const adapter = software.loaded
     ? loadBinding()
@@ -173,45 +166,76 @@ export function shaderSource(native: Pick<NativeDevice, "runtime" | "adapter" | 
   return found === null ? otherwise : `${otherwise}; ${storePath(native)} does not count: ${found.problem}`;
 }
 
+function openAdapter(operation: string, d: Device, { runtime, adapter }: Entry, isFallback: boolean): NativeDevice {
+  const binding = loadBinding();
+  try {
+    const o = binding.openDevice(runtime, adapter.index, deviceOptions());
+    const opening: NativeDevice = {
+      device: d,
+      id: o.id,
+      adapter,
+      runtime,
+      binding,
+      isFallback,
+      isClosed: false,
+      capabilities: new Capabilities({
+        name: adapter.name,
+        featureLevel: o.featureLevel,
+        dataTypes: o.dataTypes,
+        fusesGraphs: o.fusesGraphs,
+        waveLanes: o.waveLanes,
+        runsShaders: o.runsShaders,
+        // Over Vulkan because of libvkd3d; what stands for a GPU is as Windows is.
+        seesTexels: o.readsTexels && (runtime === "software" ? !adapter.isSimulated : loaded()[runtime].direct3d.includes("Vulkan")),
+        roundsHalf: () => runtime === "gpu" && roundsHalf(opening),
+        fasterShaders: () => shaderKnowledge(opening).ranges,
+        // The software adapter itself: what stands for a GPU goes a GPU's way.
+        addsRowsInOrder: o.fusesGraphs && !adapter.isSimulated,
+        ordersAllNumbers: o.fusesGraphs && !adapter.isSimulated,
+        runsMaxima: o.fusesGraphs && !adapter.isSimulated,
+        poolsInfinity: o.fusesGraphs && !adapter.isSimulated,
+        hasCheapAtomics: o.fusesGraphs && !adapter.isSimulated,
+      }),
+    };
+    return opening;
+  } catch (error) {
+    throw fromNative(operation, error);
+  }
+}
+
+const own: readonly Provider[] = [
+  {
+    name: "cpu",
+    isIndexed: false,
+    hasElements: true,
+    count: () => 1,
+    require: cpuEntry,
+    open: (operation, d) => openAdapter(operation, d, cpuEntry(), true),
+  },
+  {
+    name: "meta",
+    isIndexed: false,
+    hasElements: false,
+    count: () => 1,
+    require: () => {},
+    open: (_, d) => metaDevice(d),
+  },
+  {
+    name: "dml",
+    isIndexed: true,
+    hasElements: true,
+    count: deviceCount,
+    require: dmlEntry,
+    open: (operation, d) => openAdapter(operation, d, dmlEntry(operation, d), false),
+  },
+];
+for (const provider of own) addProvider(provider);
+
 /** The native device, opened now if need be. */
 export function nativeDevice(d: Device, operation = "device"): NativeDevice {
   let native = opened.get(d);
-  if (native === undefined && d.type === "meta") opened.set(d, (native = metaDevice(d)));
   if (native === undefined) {
-    const { runtime, adapter } = entryOf(operation, d);
-    const binding = loadBinding();
-    try {
-      const o = binding.openDevice(runtime, adapter.index, deviceOptions());
-      const opening: NativeDevice = {
-        device: d,
-        id: o.id,
-        adapter,
-        runtime,
-        binding,
-        isClosed: false,
-        capabilities: new Capabilities({
-          name: adapter.name,
-          featureLevel: o.featureLevel,
-          dataTypes: o.dataTypes,
-          fusesGraphs: o.fusesGraphs,
-          waveLanes: o.waveLanes,
-          runsShaders: o.runsShaders,
-          // Over Vulkan because of libvkd3d; what stands for a GPU is as Windows is.
-          seesTexels: o.readsTexels && (runtime === "software" ? !adapter.isSimulated : loaded()[runtime].direct3d.includes("Vulkan")),
-          roundsHalf: () => runtime === "gpu" && roundsHalf(opening),
-          fasterShaders: () => shaderKnowledge(opening).ranges,
-          // The software adapter itself: what stands for a GPU goes a GPU's way.
-          addsRowsInOrder: o.fusesGraphs && !adapter.isSimulated,
-          ordersAllNumbers: o.fusesGraphs && !adapter.isSimulated,
-          runsMaxima: o.fusesGraphs && !adapter.isSimulated,
-          poolsInfinity: o.fusesGraphs && !adapter.isSimulated,
-          hasCheapAtomics: o.fusesGraphs && !adapter.isSimulated,
-        }),
-      };
-      native = opening;
-    } catch (error) {
-      throw fromNative(operation, error);
-    }
+    native = providerOf(d).open(operation, d);
     opened.set(d, native);
     deviceOpened(typeOf(native));
   }
@@ -227,11 +251,12 @@ export const deviceTypeOf = (operation: string, d: Device): DeviceType => typeOf
 /** Throws when there is no such device. */
 export function requireDevice(operation: string, name: DeviceLike, argument = "device"): Device {
   const d = namedDevice(operation, argument, name);
-  if (d.type !== "meta") entryOf(operation, d);
+  providerOf(d).require(operation, d);
   return d;
 }
 
-const deviceOptions = (): DeviceOptions => ({ memoryLimitInBytes: memoryLimit, timeoutInMs: timeoutInMs ?? deviceTimeout() });
+/** @internal What devices are opened with, as it is now. */
+export const deviceOptions = (): DeviceOptions => ({ memoryLimitInBytes: memoryLimit, timeoutInMs: timeoutInMs ?? deviceTimeout() });
 
 /** Devices that are open take the options of those opened from now on. */
 function applyOptions(): void {

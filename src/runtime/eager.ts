@@ -278,7 +278,7 @@ function makeOn<A>(
       );
   const outputs = specs.map((s) => internDesc(native.device, s.dtype, s.shape));
   const base = { native, outputs, isSimple: false, reason: "", fill: null, dropped: false };
-  const isMeta = native.device.type === "meta";
+  const isMeta = !native.device.hasElements;
   if (definition.host !== undefined) return { ...base, id: isMeta ? 0 : HOST };
   if (specs.every((s) => sizeOf(s.shape) === 0)) return { ...base, id: 0 };
   if (tensors.some((t) => t.size === 0) || specs.some((s) => sizeOf(s.shape) === 0)) {
@@ -302,7 +302,7 @@ function makeOn<A>(
     return { ...base, ...program, isSimple: outputs.length === 1 };
   } catch (error) {
     const missing = error instanceof UnsupportedError || (error instanceof NativeError && error.kind === "unsupported");
-    if (!missing || native.device.type === "cpu") throw error;
+    if (!missing || native.isFallback) throw error;
     return { ...base, id: -1, reason: error.message };
   }
 }

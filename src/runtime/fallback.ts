@@ -52,13 +52,21 @@ export function noteFallback(operation: string, inputs: readonly Tensor[], nativ
   note(operation, inputs, native, reason, `falls back: ${native.device} (${native.adapter.name}) lacks something.`);
 }
 
+/** @internal The same for one operator of a program: the rest of the program runs on the device. */
+export function noteNodeFallback(operation: string, inputs: string, native: NativeDevice, reason: string): void {
+  noteAs(operation, inputs, native, reason, `falls back in part: ${native.device} (${native.adapter.name})`);
+}
+
 /** @internal The same for a call of a compiled function that runs eagerly. */
 export function noteEager(operation: string, inputs: readonly Tensor[], native: NativeDevice, reason: string): void {
   note(operation, inputs, native, reason, "runs eagerly:");
 }
 
 function note(operation: string, inputs: readonly Tensor[], native: NativeDevice, reason: string, what: string): void {
-  const described = inputs.map((t) => t.describe()).join(", ");
+  noteAs(operation, inputs.map((t) => t.describe()).join(", "), native, reason, what);
+}
+
+function noteAs(operation: string, described: string, native: NativeDevice, reason: string, what: string): void {
   if (isStrict())
     throw new UnsupportedError({
       operation,

@@ -3,7 +3,7 @@ import { Capabilities } from "../dml/capabilities.ts";
 import type { Device } from "../core/device.ts";
 import { DeviceError } from "../core/errors.ts";
 import type { Binding } from "../native/binding.ts";
-import type { NativeDevice } from "./devices.ts";
+import type { NativeDevice } from "../backend/provider.ts";
 
 const nothing = (): void => {};
 
@@ -43,7 +43,7 @@ const binding = new Proxy(known as Binding, {
 
 /** Why a tensor of `meta` cannot be read. */
 export function requireElements(operation: string, { device }: { readonly device: Device }): void {
-  if (device.type === "meta")
+  if (!device.hasElements)
     throw new DeviceError(
       operation,
       "tensor",
@@ -58,6 +58,7 @@ export const metaDevice = (device: Device): NativeDevice => ({
   device,
   id: -1,
   runtime: "software",
+  runtimeName: "none",
   adapter: {
     index: 0,
     name: "meta",
@@ -74,4 +75,5 @@ export const metaDevice = (device: Device): NativeDevice => ({
   capabilities: new Capabilities({ name: "meta", featureLevel: 0x6400, dataTypes: 0xfff, fusesGraphs: false, waveLanes: 0 }),
   binding,
   isClosed: false,
+  isFallback: false,
 });

@@ -2,7 +2,8 @@
 import { DTYPES } from "../core/dtype.ts";
 import { Storage, internDesc } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
-import { readBytesSync, upload } from "./buffers.ts";
+import type { Handle } from "../native/binding.ts";
+import { readBytesSync, relieve, upload, withMemory } from "./buffers.ts";
 import { requireElements } from "./meta.ts";
 import { nativeDevice, type NativeDevice } from "./devices.ts";
 
@@ -15,16 +16,30 @@ function spanOf({ size, dtype, shape, offset, desc: { strides } }: Tensor): { re
   return { start: start - (start % 16), length: end - start + (start % 16) };
 }
 
+/** The bytes on another device, copied without the host; null where that is impossible. */
+function receive(from: NativeDevice, handle: Handle, start: number, length: number, to: NativeDevice): Storage | null {
+  if (to.binding.receive === undefined) return null;
+  relieve();
+  const storage = new Storage(to.device, length);
+  const made = withMemory("to", () => to.binding.receive!(from.binding, handle, start, length, storage));
+  if (made === null) return null;
+  storage.handle = made;
+  return storage;
+}
+
 /**
  * The tensor on another device, with its own strides over the bytes it spans, and no others of its storage. Reads the bytes back, which
  * waits for the work queued before.
  */
 export function transfer(t: Tensor, to: NativeDevice): Tensor {
   const desc = internDesc(to.device, t.dtype, t.shape, t.desc.strides);
-  if (to.device.type === "meta") return new Tensor(new Storage(to.device, t.storage.contentInBytes), desc, t.offset);
+  if (!to.device.hasElements) return new Tensor(new Storage(to.device, t.storage.contentInBytes), desc, t.offset);
   requireElements("to", t);
   const from = nativeDevice(t.device, "to");
   const { start, length } = t.storage.handle === 0 ? { start: 0, length: 0 } : spanOf(t);
+  const atStart = t.offset - start / DTYPES[t.dtype].sizeInBytes;
+  const received = length === 0 ? null : receive(from, t.storage.handle, start, length, to);
+  if (received !== null) return new Tensor(received, desc, atStart);
   const bytes = length === 0 ? new ArrayBuffer(0) : readBytesSync(from, t.storage.handle, start, length, "to");
-  return new Tensor(upload(to, new Uint8Array(bytes), "to"), desc, t.offset - start / DTYPES[t.dtype].sizeInBytes);
+  return new Tensor(upload(to, new Uint8Array(bytes), "to"), desc, atStart);
 }

@@ -33,7 +33,7 @@ export function planGraph(graph: Graph, capabilities: Capabilities, name: string
     const contracted = contract(graph, !capabilities.fusesGraphs);
     return planList(contracted.graph, name, false, contracted.regions);
   }
-  return planList(graph, name, (regions ?? (graph.nodes.length < GRAPH_NODES ? "none" : "head")) === "head");
+  return planList(graph, name, capabilities.takesGraphs && (regions ?? (graph.nodes.length < GRAPH_NODES ? "none" : "head")) === "head");
 }
 
 /** Whether it is one node that updates state, which the device writes in place only as a graph: SCATTER. */
@@ -46,4 +46,4 @@ function writesPart({ nodes, state }: Graph, capabilities: Capabilities): boolea
 
 /** Whether all nodes are to be one DirectML graph. */
 export const isOneGraph = (capabilities: Capabilities, regions?: Regions): boolean =>
-  regions === undefined ? capabilities.fusesGraphs : regions === "whole";
+  capabilities.takesGraphs && (regions === undefined ? capabilities.fusesGraphs : regions === "whole");

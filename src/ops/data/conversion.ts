@@ -1,7 +1,7 @@
 /** Dtype and device conversion, reading elements. */
 import { castShader } from "../../shader/kernels/select.ts";
 import { call } from "../../dispatch/dispatch.ts";
-import type { DeviceLike } from "../../core/device.ts";
+import { deviceNames, type DeviceLike } from "../../core/device.ts";
 import {
   DTYPES,
   arrayClass,
@@ -70,7 +70,7 @@ export function to(x: Tensor, target: DeviceLike | DType): Tensor {
   if (isDType(target)) return toDType(x, target);
   const meant = typeof target === "string" ? dtypeNamed(target) : undefined;
   if (meant !== undefined)
-    throw new DTypeError("to", "target", 'a dtype\'s name, or a device: "cpu" or "dml:N"', target, `Did you mean ${meant}?`);
+    throw new DTypeError("to", "target", `a dtype's name, or a device: ${deviceNames((k) => k.hasElements)}`, target, `Did you mean ${meant}?`);
   const d = requireDevice("to", target);
   x.requireLive("to");
   if (d === x.device) return x;

@@ -17,7 +17,7 @@ import { to, toDType } from "./conversion.ts";
 export function copyInto(operation: string, target: Tensor, source: Tensor): void {
   target.requireLive(operation);
   source.requireLive(operation);
-  if (target.device.type === "meta" && source.device !== target.device) requireElements(operation, target);
+  if (!target.device.hasElements && source.device !== target.device) requireElements(operation, target);
   if (!sameShape(target.shape, source.shape)) throw new ShapeError(operation, "source", showShape(target.shape), showShape(source.shape));
   noGrad(() =>
     outsideScopes(() => {

@@ -206,7 +206,7 @@ export function projectedLayer(
 ): { readonly outputs: Tensor; readonly hidden: Tensor; readonly cell: Tensor } | null {
   const weights = [w.input, w.hidden, w.inputBias, w.hiddenBias, w.projection].filter((t) => t != null);
   if ([x, hidden, cell, ...weights].some((t) => t.size === 0 || t.dtype !== x.dtype)) return null;
-  if (tracer() !== null && (x.device.type === "meta" || !nativeDevice(x.device, "lstm").capabilities.fusesGraphs)) return null;
+  if (tracer() !== null && (!x.device.hasElements || !nativeDevice(x.device, "lstm").capabilities.fusesGraphs)) return null;
   const bias = w.inputBias == null || w.hiddenBias == null ? (w.inputBias ?? w.hiddenBias ?? null) : add(w.inputBias, w.hiddenBias);
   const sums = linear(mask === null ? x : where(mask, x, 0), w.input, bias);
   const attrs = { reverse, masked: mask !== null };

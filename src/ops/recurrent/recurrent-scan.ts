@@ -105,7 +105,7 @@ export function isScanned(kind: RecurrentKind, x: Tensor, states: readonly Tenso
   if ((kind !== "lstm" && kind !== "gru") || tracer() === null || !isGradEnabled() || x.size === 0) return false;
   const operands = [x, ...states, ...weights.flatMap((w) => [w.input, w.hidden, w.inputBias, w.hiddenBias].filter((t) => t != null))];
   if (weights.some((w) => w.projection != null) || operands.some((t) => t.size === 0 || t.dtype !== x.dtype)) return false;
-  return operands.some((t) => t.requiresGrad) && x.device.type !== "meta" && nativeDevice(x.device, kind).capabilities.fusesGraphs;
+  return operands.some((t) => t.requiresGrad) && x.device.hasElements && nativeDevice(x.device, kind).capabilities.fusesGraphs;
 }
 
 /** @internal One direction over x [T, N, I]. */

@@ -1,0 +1,76 @@
+/** The backends by name: any number of them. The library's own devices are registered as those from outside are. */
+import { declareDeviceType, setDeviceTypeFinder, type Device } from "../core/device.ts";
+import { isDType } from "../core/dtype.ts";
+import { BackendError, BackendVersionError, DeviceError } from "../core/errors.ts";
+import { findBackend } from "./autoload.ts";
+import { BACKEND_INTERFACE, type Backend } from "./interface.ts";
+import type { Provider } from "./provider.ts";
+
+const providers = new Map<string, Provider>();
+const backends = new Map<string, Backend>();
+let provide: (backend: Backend) => Provider;
+
+/** Set by the runtime, which makes native devices of a backend's. */
+export function setBackendProvider(make: typeof provide): void {
+  provide = make;
+}
+
+/** Registers devices of the library's own. */
+export function addProvider(provider: Provider): void {
+  providers.set(provider.name, provider);
+  declareDeviceType(provider.name, provider);
+}
+
+/** What stands behind a device. */
+export function providerOf({ type }: Device): Provider {
+  const found = providers.get(type);
+  if (found === undefined) throw new DeviceError("device", "name", "that of a registered backend", type);
+  return found;
+}
+
+export const allProviders = (): readonly Provider[] => [...providers.values()];
+
+/** The backends from outside that are registered, in the order in which they were. */
+export const registeredBackends = (): readonly Backend[] => [...backends.values()];
+
+const NAME = /^[a-z][a-z0-9_-]*$/;
+
+function requireBackend(operation: string, value: unknown): Backend {
+  if (typeof value !== "object" || value === null) throw new BackendError(operation, "backend", "an object with the fields of Backend", value);
+  const { name, interfaceVersion, version } = value as Partial<Backend>;
+  if (typeof name !== "string" || !NAME.test(name))
+    throw new BackendError(operation, "backend.name", 'a lower-case letter, then lower-case letters, digits, "-" or "_"', name);
+  if (isDType(name)) throw new BackendError(operation, "backend.name", "no dtype's name, which tensor.to() takes too", name);
+  if (typeof interfaceVersion !== "number")
+    throw new BackendError(operation, "backend.interfaceVersion", `dx.backend.BACKEND_INTERFACE (${BACKEND_INTERFACE})`, interfaceVersion);
+  if (interfaceVersion !== BACKEND_INTERFACE) throw new BackendVersionError(operation, name, interfaceVersion, BACKEND_INTERFACE);
+  if (typeof version !== "string" || version === "") throw new BackendError(operation, "backend.version", "the backend's version as text", version);
+  for (const method of ["devices", "open"] as const)
+    if (typeof (value as Partial<Backend>)[method] !== "function")
+      throw new BackendError(operation, `backend.${method}`, "a function", (value as Partial<Backend>)[method]);
+  return value as Backend;
+}
+
+/**
+ * Makes the devices of a backend from outside usable by its name, in this thread. Registering the same object again does nothing.
+ * Throws BackendError for an object that lacks something or a name that is taken, BackendVersionError for another version of the interface.
+ */
+export function registerBackend(backend: Backend): void {
+  const checked = requireBackend("backend.register", backend);
+  const { name } = checked;
+  if (backends.get(name) === checked) return;
+  if (providers.has(name))
+    throw new BackendError(
+      "backend.register",
+      "backend.name",
+      "a name that nobody else has",
+      `${name}, ${backends.has(name) ? `which is registered (version ${backends.get(name)!.version})` : "which the library has itself"}`,
+    );
+  const provider = provide(checked);
+  backends.set(name, checked);
+  addProvider(provider);
+}
+
+setDeviceTypeFinder((type) => {
+  findBackend(type, registerBackend, (name) => providers.has(name));
+});
