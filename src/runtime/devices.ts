@@ -237,7 +237,8 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
   if (native === undefined) {
     native = providerOf(d).open(operation, d);
     opened.set(d, native);
-    deviceOpened(typeOf(native));
+    // Telemetry's device types are the library's own.
+    if (native.runtimeName === undefined) deviceOpened(typeOf(native));
   }
   return native;
 }
@@ -246,7 +247,8 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
 const typeOf = ({ runtime, adapter }: Entry): DeviceType => (runtime === "gpu" && adapter.isHardware ? "dml" : "cpu");
 
 /** @internal What telemetry would tell of a device, which is not opened. */
-export const deviceTypeOf = (operation: string, d: Device): DeviceType => typeOf(entryOf(operation, d));
+export const deviceTypeOf = (operation: string, d: Device): DeviceType =>
+  typeOf(d.type === "dml" ? dmlEntry(operation, d) : cpuEntry());
 
 /** Throws when there is no such device. */
 export function requireDevice(operation: string, name: DeviceLike, argument = "device"): Device {
