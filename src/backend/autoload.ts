@@ -83,7 +83,14 @@ function declaredIn(file: string): DeclaredBackend[] {
   if (manifest === null || typeof backends !== "object" || backends === null) return [];
   return Object.entries(backends).flatMap(([name, path]) =>
     typeof path === "string"
-      ? [{ name, package: String(manifest.name ?? dirname(file)), version: String(manifest.version ?? ""), file: join(dirname(file), path) }]
+      ? [
+          {
+            name,
+            package: String(manifest.name ?? dirname(file)),
+            version: String(manifest.version ?? ""),
+            file: join(dirname(file), path),
+          },
+        ]
       : [],
   );
 }
@@ -121,7 +128,9 @@ function moduleOf({ name, file, package: owner }: DeclaredBackend): Record<strin
       throw new BackendLoadError(
         name,
         file,
-        `${code === "ERR_REQUIRE_ESM" ? `it is an ES module, which Node ${process.version} loads by import only` : "it is an ES module that awaits something while it loads"}`,
+        code === "ERR_REQUIRE_ESM"
+          ? `it is an ES module, which Node ${process.version} loads by import only`
+          : "it is an ES module that awaits something while it loads",
         `Import ${owner} in your program before the device is used.`,
         { cause: error },
       );
@@ -149,7 +158,8 @@ export function loadBackend(entry: DeclaredBackend, register: (backend: Backend)
     if (isThere(name) && (backend === null || backend.name !== name)) return;
     if (backend === null)
       throw new BackendLoadError(name, file, "the module exports no backend", "Export it as `backend`, or call dx.backend.register().");
-    if (backend.name !== name) throw new BackendLoadError(name, file, `the module exports a backend of another name, ${String(backend.name)}`);
+    if (backend.name !== name)
+      throw new BackendLoadError(name, file, `the module exports a backend of another name, ${String(backend.name)}`);
     register(backend);
   } finally {
     loading.delete(name);

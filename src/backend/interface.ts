@@ -6,7 +6,7 @@ import type { DType } from "../core/dtype.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";
 
 /** The version of this interface, which a backend names in `interfaceVersion`. */
-export const BACKEND_INTERFACE = 1;
+export const BACKEND_INTERFACE: number = 1;
 
 /**
  * Devices of one kind. A method may throw anything: a property `kind` of the error chooses the class that users see: "outOfMemory"

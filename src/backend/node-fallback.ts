@@ -43,7 +43,11 @@ export class NodeFallback {
       for (const { range, tensor } of results) upload(isDense(tensor) ? new Uint8Array(range.size) : copies.read(range));
       const slots = new Float64Array(2 * handles.length + 2);
       handles.forEach((handle, i) => (slots[2 * i] = handle));
-      binding.execute(program, slots, [...results.map(() => null)]);
+      binding.execute(
+        program,
+        slots,
+        results.map(() => null),
+      );
       const first = handles.length - results.length;
       results.forEach(({ range }, i) => copies.write(range, new Uint8Array(binding.readSync(handles[first + i]!, 0, range.size))));
     } finally {

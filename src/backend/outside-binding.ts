@@ -70,7 +70,10 @@ export class OutsideBinding implements MemoryOwner {
 
   #bytes(given: unknown, size: number): Uint8Array {
     if (given instanceof Uint8Array && given.byteLength === size) return given;
-    throw failure("internal", `read gave ${given instanceof Uint8Array ? `${given.byteLength} bytes` : typeof given} instead of ${size} bytes`);
+    throw failure(
+      "internal",
+      `read gave ${given instanceof Uint8Array ? `${given.byteLength} bytes` : typeof given} instead of ${size} bytes`,
+    );
   }
 
   #allocate(sizeInBytes: number): BackendMemory {
@@ -78,7 +81,8 @@ export class OutsideBinding implements MemoryOwner {
     if (this.#limit !== undefined && bytes + programBytes + sizeInBytes > this.#limit)
       throw failure("outOfMemory", `${this.#backend}: ${sizeInBytes} bytes go beyond the limit of ${this.#limit}`, "allocate");
     const memory: unknown = this.#ask("allocate", null, () => this.#device.allocate(sizeInBytes));
-    if (typeof memory !== "object" || memory === null) throw failure("internal", `${this.#backend}: allocate gave ${typeof memory}, no object`, "allocate");
+    if (typeof memory !== "object" || memory === null)
+      throw failure("internal", `${this.#backend}: allocate gave ${typeof memory}, no object`, "allocate");
     return memory;
   }
 
@@ -188,11 +192,14 @@ export class OutsideBinding implements MemoryOwner {
   createProgram(_: number, description: ProgramDescription): number {
     const prepare = (call: Parameters<BackendDevice["prepare"]>[0]): BackendKernel | null => {
       if (!this.#device.operators.includes(call.operator)) return null;
-      const key = JSON.stringify(call, (_key, v: unknown) => (typeof v === "bigint" ? `${v}n` : typeof v === "number" && !Number.isFinite(v) ? String(v) : v));
+      const key = JSON.stringify(call, (_key, v: unknown) =>
+        typeof v === "bigint" ? `${v}n` : typeof v === "number" && !Number.isFinite(v) ? String(v) : v,
+      );
       let kernel = this.#known.get(key);
       if (kernel !== undefined) return kernel;
       kernel = this.#ask("prepare", call.operator, () => this.#device.prepare(call));
-      if (kernel !== null && typeof kernel?.run !== "function") throw failure("internal", `${this.#backend}: prepare gave no kernel`, "prepare", call.operator);
+      if (kernel !== null && typeof kernel?.run !== "function")
+        throw failure("internal", `${this.#backend}: prepare gave no kernel`, "prepare", call.operator);
       this.#counts.operators++;
       this.#known.set(key, kernel);
       if (this.#known.size > MOST_KERNELS) this.#known.delete(this.#known.keys().next().value!);
@@ -226,7 +233,13 @@ export class OutsideBinding implements MemoryOwner {
 
   programInfo(id: number): ReturnType<Binding["programInfo"]> {
     const { dispatchables } = this.#program(id).made.description;
-    return { descriptors: 0, temporaryInBytes: 0, persistentInBytes: 0, operators: dispatchables.length, kernels: dispatchables.map(() => []) };
+    return {
+      descriptors: 0,
+      temporaryInBytes: 0,
+      persistentInBytes: 0,
+      operators: dispatchables.length,
+      kernels: dispatchables.map(() => []),
+    };
   }
 
   run(program: number, owner: object, ...inputs: Handle[]): Handle {
@@ -338,7 +351,8 @@ export class OutsideBinding implements MemoryOwner {
     this.synchronizeSync();
     const seconds = program.made.steps.flatMap((step) => {
       const queue = (): void => this.#step(step, slots);
-      const time = this.#device.timeSync === undefined ? this.#timed(queue) : this.#ask("timeSync", null, () => this.#device.timeSync!(queue));
+      const time =
+        this.#device.timeSync === undefined ? this.#timed(queue) : this.#ask("timeSync", null, () => this.#device.timeSync!(queue));
       return step.kind === "copy" ? [] : [time];
     });
     return { seconds: Float64Array.from(seconds), kernels: program.made.description.dispatchables.map(() => []) };
@@ -430,7 +444,9 @@ const MOST_KERNELS = 4096;
 
 /** The bytes as a buffer that nobody else has. */
 const ownBuffer = (bytes: Uint8Array): ArrayBuffer =>
-  bytes.buffer instanceof ArrayBuffer && bytes.byteLength === bytes.buffer.byteLength ? bytes.buffer : (bytes.slice().buffer as ArrayBuffer);
+  bytes.buffer instanceof ArrayBuffer && bytes.byteLength === bytes.buffer.byteLength
+    ? bytes.buffer
+    : (bytes.slice().buffer as ArrayBuffer);
 
 /** What only the addon and its tests ask for. */
 const foreign = [

@@ -9,7 +9,9 @@ const rows = new Map<number, OperatorRow>(Object.values<OperatorRow>(OPERATORS).
 
 /** The dtype of each DML_TENSOR_DATA_TYPE; bool and bfloat16 are known by the integers that hold them. */
 const dtypes = new Map<number, DType>(
-  (Object.keys(DTYPES) as DType[]).flatMap((dtype) => (dtype === "bool" || dtype === "bfloat16" ? [] : [[DTYPES[dtype].dml, dtype] as const])),
+  (Object.keys(DTYPES) as DType[]).flatMap((dtype) =>
+    dtype === "bool" || dtype === "bfloat16" ? [] : [[DTYPES[dtype].dml, dtype] as const],
+  ),
 );
 
 function packed(sizes: readonly number[]): number[] {
@@ -68,7 +70,8 @@ function attributesOf(row: OperatorRow, fields: readonly FieldValue[]): Record<s
     const value = fields[i] ?? null;
     if (value !== null && i === typeField) attributes[name] = dtypes.get(value as number);
     else if (value !== null && type.startsWith("enum:")) attributes[name] = nameIn(type.slice(5), value as number);
-    else if (type === "scalarUnion" && value !== null) attributes[name] = scalarOf(value as Uint8Array, dtypes.get(fields[typeField] as number)!);
+    else if (type === "scalarUnion" && value !== null)
+      attributes[name] = scalarOf(value as Uint8Array, dtypes.get(fields[typeField] as number)!);
     else if (type === "operator") attributes[name] = value === null ? null : activationOf(value as OperatorDescription);
     else if (type === "operatorArray") attributes[name] = (value as readonly OperatorDescription[] | null)?.map(activationOf) ?? [];
     else attributes[name] = value;

@@ -13,7 +13,13 @@ type SlotRanges = readonly (BackendSlotRange | null)[];
 
 export type OutsideStep =
   | { readonly kind: "copy"; readonly from: BackendSlotRange; readonly to: BackendSlotRange }
-  | { readonly kind: "dispatch"; readonly prepared: Prepared; readonly inputs: SlotRanges; readonly outputs: SlotRanges; readonly origin: string };
+  | {
+      readonly kind: "dispatch";
+      readonly prepared: Prepared;
+      readonly inputs: SlotRanges;
+      readonly outputs: SlotRanges;
+      readonly origin: string;
+    };
 
 const slotRange = (range: BindingRange): BackendSlotRange | null =>
   range === null ? null : { slot: range[0], offset: range[1], size: range[2] };
@@ -24,7 +30,8 @@ const bound = (range: BackendSlotRange | null, slots: readonly (BackendRange | n
 };
 
 /** Ranges of slots over the memories of a call. */
-export const boundAll = (ranges: SlotRanges, slots: readonly (BackendRange | null)[]): (BackendRange | null)[] => ranges.map((r) => bound(r, slots));
+export const boundAll = (ranges: SlotRanges, slots: readonly (BackendRange | null)[]): (BackendRange | null)[] =>
+  ranges.map((r) => bound(r, slots));
 
 export class OutsideProgram {
   readonly description: ProgramDescription;
@@ -46,7 +53,9 @@ export class OutsideProgram {
       const kernel = prepare(call);
       if (kernel !== null) return [{ call, kernel }];
       const parts = splitActivation(call)?.map((part) => ({ call: part, kernel: prepare(part) })) ?? [];
-      return parts.length > 0 && parts.every((part) => part.kernel !== null) ? (parts as Extract<Prepared, readonly unknown[]>) : new NodeFallback(d, call, software);
+      return parts.length > 0 && parts.every((part) => part.kernel !== null)
+        ? (parts as Extract<Prepared, readonly unknown[]>)
+        : new NodeFallback(d, call, software);
     });
     this.#fallbacks = dispatchables.filter((d) => d instanceof NodeFallback);
     this.steps = description.steps
@@ -55,7 +64,13 @@ export class OutsideProgram {
       .map(({ step }): OutsideStep => {
         if ("copy" in step) return { kind: "copy", from: slotRange(step.copy[0])!, to: slotRange(step.copy[1])! };
         const { dispatch, inputs, outputs, origin = description.name } = step;
-        return { kind: "dispatch", prepared: dispatchables[dispatch]!, inputs: inputs.map(slotRange), outputs: outputs.map(slotRange), origin };
+        return {
+          kind: "dispatch",
+          prepared: dispatchables[dispatch]!,
+          inputs: inputs.map(slotRange),
+          outputs: outputs.map(slotRange),
+          origin,
+        };
       });
     this.whole = this.steps.length > 1 && this.#fallbacks.length === 0 ? prepareWhole(this.steps.flatMap(backendSteps)) : null;
   }
@@ -70,7 +85,11 @@ function backendSteps(step: OutsideStep): BackendStep[] {
   const { prepared, inputs, outputs } = step;
   if (prepared instanceof NodeFallback) return [];
   // What follows the first kernel is an activation over its result.
-  return prepared.map(({ kernel }, i) => ({ kernel, inputs: i === 0 ? inputs : outputs.filter((r) => r !== null), outputs: i === 0 ? outputs : outputs.filter((r) => r !== null) }));
+  return prepared.map(({ kernel }, i) => ({
+    kernel,
+    inputs: i === 0 ? inputs : outputs.filter((r) => r !== null),
+    outputs: i === 0 ? outputs : outputs.filter((r) => r !== null),
+  }));
 }
 
 /** The kernels of a step with the ranges of each. */

@@ -36,7 +36,8 @@ export const registeredBackends = (): readonly Backend[] => [...backends.values(
 const NAME = /^[a-z][a-z0-9_-]*$/;
 
 function requireBackend(operation: string, value: unknown): Backend {
-  if (typeof value !== "object" || value === null) throw new BackendError(operation, "backend", "an object with the fields of Backend", value);
+  if (typeof value !== "object" || value === null)
+    throw new BackendError(operation, "backend", "an object with the fields of Backend", value);
   const { name, interfaceVersion, version } = value as Partial<Backend>;
   if (typeof name !== "string" || !NAME.test(name))
     throw new BackendError(operation, "backend.name", 'a lower-case letter, then lower-case letters, digits, "-" or "_"', name);
@@ -44,7 +45,8 @@ function requireBackend(operation: string, value: unknown): Backend {
   if (typeof interfaceVersion !== "number")
     throw new BackendError(operation, "backend.interfaceVersion", `dx.backend.BACKEND_INTERFACE (${BACKEND_INTERFACE})`, interfaceVersion);
   if (interfaceVersion !== BACKEND_INTERFACE) throw new BackendVersionError(operation, name, interfaceVersion, BACKEND_INTERFACE);
-  if (typeof version !== "string" || version === "") throw new BackendError(operation, "backend.version", "the backend's version as text", version);
+  if (typeof version !== "string" || version === "")
+    throw new BackendError(operation, "backend.version", "the backend's version as text", version);
   for (const method of ["devices", "open"] as const)
     if (typeof (value as Partial<Backend>)[method] !== "function")
       throw new BackendError(operation, `backend.${method}`, "a function", (value as Partial<Backend>)[method]);

@@ -220,7 +220,13 @@ export class BackendVersionError extends BackendError {
   readonly supported: number;
   constructor(operation: string, backend: string, version: number, supported: number) {
     const newer = version > supported ? "dxtensor" : `the package of ${backend}`;
-    super(operation, "backend.interfaceVersion", `${supported}, which this library has`, version, `${backend} needs another version: update ${newer}.`);
+    super(
+      operation,
+      "backend.interfaceVersion",
+      `${supported}, which this library has`,
+      version,
+      `${backend} needs another version: update ${newer}.`,
+    );
     this.version = version;
     this.supported = supported;
   }

@@ -240,7 +240,13 @@ export abstract class Module extends Callable {
   to(target: DeviceLike | DType): this {
     const meant = typeof target === "string" ? dtypeNamed(target) : undefined;
     if (meant !== undefined)
-      throw new DTypeError("Module.to", "target", `a dtype's name, or a device: ${deviceNames((k) => k.hasElements)}`, target, `Did you mean ${meant}?`);
+      throw new DTypeError(
+        "Module.to",
+        "target",
+        `a dtype's name, or a device: ${deviceNames((k) => k.hasElements)}`,
+        target,
+        `Did you mean ${meant}?`,
+      );
     if (isDType(target) && !isFloat(target)) throw new DTypeError("Module.to", "dtype", "a floating one", target);
     const device = isDType(target) ? target : deviceOf(target);
     noGrad(() =>

@@ -50,7 +50,13 @@ export function list(): KnownBackend[] {
     }),
     ...declared
       .filter((entry) => !known.has(entry.name))
-      .map((entry): KnownBackend => ({ name: entry.name, version: entry.version, isRegistered: false, package: entry.package, file: entry.file })),
+      .map((entry): KnownBackend => ({
+        name: entry.name,
+        version: entry.version,
+        isRegistered: false,
+        package: entry.package,
+        file: entry.file,
+      })),
   ];
 }
 

@@ -247,8 +247,7 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
 const typeOf = ({ runtime, adapter }: Entry): DeviceType => (runtime === "gpu" && adapter.isHardware ? "dml" : "cpu");
 
 /** @internal What telemetry would tell of a device, which is not opened. */
-export const deviceTypeOf = (operation: string, d: Device): DeviceType =>
-  typeOf(d.type === "dml" ? dmlEntry(operation, d) : cpuEntry());
+export const deviceTypeOf = (operation: string, d: Device): DeviceType => typeOf(d.type === "dml" ? dmlEntry(operation, d) : cpuEntry());
 
 /** Throws when there is no such device. */
 export function requireDevice(operation: string, name: DeviceLike, argument = "device"): Device {

@@ -18,20 +18,38 @@ const FEATURE_LEVEL = 0x6400;
 /** As long as devices of the library's own get. */
 const TIMEOUT_MS = 600_000;
 
-const methods = ["allocate", "free", "write", "read", "readSync", "copy", "prepare", "synchronize", "synchronizeSync", "isIdle", "memory", "close"] as const;
+const methods = [
+  "allocate",
+  "free",
+  "write",
+  "read",
+  "readSync",
+  "copy",
+  "prepare",
+  "synchronize",
+  "synchronizeSync",
+  "isIdle",
+  "memory",
+  "close",
+] as const;
 const optional = ["copyFrom", "prepareProgram", "flush", "timeSync"] as const;
 
 function requireDeviceOf(backend: Backend, value: unknown): BackendDevice {
   const of = (field: string): string => `${backend.name}.open().${field}`;
-  if (typeof value !== "object" || value === null) throw new BackendError("backend", `${backend.name}.open()`, "an object with the fields of BackendDevice", value);
+  if (typeof value !== "object" || value === null)
+    throw new BackendError("backend", `${backend.name}.open()`, "an object with the fields of BackendDevice", value);
   const given = value as Record<string, unknown>;
   for (const name of methods) if (typeof given[name] !== "function") throw new BackendError("backend", of(name), "a function", given[name]);
   for (const name of optional)
-    if (given[name] !== undefined && typeof given[name] !== "function") throw new BackendError("backend", of(name), "a function or undefined", given[name]);
+    if (given[name] !== undefined && typeof given[name] !== "function")
+      throw new BackendError("backend", of(name), "a function or undefined", given[name]);
   const { dtypes, operators } = given;
   if (!Array.isArray(dtypes) || !dtypes.every(isDType)) throw new BackendError("backend", of("dtypes"), "an array of dtypes", dtypes);
-  const unknown = Array.isArray(operators) ? operators.find((name) => typeof name !== "string" || !Object.hasOwn(OPERATORS, name)) : operators;
-  if (!Array.isArray(operators) || unknown !== undefined) throw new BackendError("backend", of("operators"), "an array of names of dx.dml.OPERATORS", unknown);
+  const unknown = Array.isArray(operators)
+    ? operators.find((name) => typeof name !== "string" || !Object.hasOwn(OPERATORS, name))
+    : operators;
+  if (!Array.isArray(operators) || unknown !== undefined)
+    throw new BackendError("backend", of("operators"), "an array of names of dx.dml.OPERATORS", unknown);
   return value as BackendDevice;
 }
 
@@ -51,7 +69,6 @@ let ids = 2 ** 32;
 
 function openOutside(backend: Backend, operation: string, d: Device): NativeDevice {
   const description = requireIndex(backend, operation, d);
-  let native: NativeDevice;
   let opened: BackendDevice;
   try {
     const options = {
@@ -74,7 +91,7 @@ function openOutside(backend: Backend, operation: string, d: Device): NativeDevi
     },
     deviceOptions(),
   );
-  native = {
+  const native: NativeDevice = {
     device: d,
     id: ids++,
     adapter: {
@@ -118,7 +135,12 @@ function requireIndex(backend: Backend, operation: string, d: Device): BackendDe
     throw new DeviceError(operation, "device", list.length === 0 ? `one that is there: ${name} has none now` : there, String(d));
   }
   if (typeof found.name !== "string" || typeof found.memoryInBytes !== "number" || typeof found.isHardware !== "boolean")
-    throw new BackendError(operation, `${name}.devices()[${d.index}]`, "{ name: string, memoryInBytes: number, isHardware: boolean }", found);
+    throw new BackendError(
+      operation,
+      `${name}.devices()[${d.index}]`,
+      "{ name: string, memoryInBytes: number, isHardware: boolean }",
+      found,
+    );
   return found;
 }
 

@@ -76,7 +76,9 @@ describe("a device of a package's backend", () => {
     expect(await run(sum)).toEqual([2, 2]);
     expect(await run(sum, { cwd: join(app, "deep", "er") })).toEqual([2, 2]);
     expect(await run(sum, { cwd: tmpdir() })).toEqual([2, 2]);
-    expect(await run(`return dx.defaultDevice() + " " + dx.ones([1]).device;`, { env: { DXTENSOR_DEVICE: "openreg:1" } })).toBe("openreg:1 openreg:1");
+    expect(await run(`return dx.defaultDevice() + " " + dx.ones([1]).device;`, { env: { DXTENSOR_DEVICE: "openreg:1" } })).toBe(
+      "openreg:1 openreg:1",
+    );
   });
 
   it("is not loaded before, nor where autoload is off; an import does the same then", async () => {
@@ -84,13 +86,18 @@ describe("a device of a package's backend", () => {
     expect(await run(off, { env: { DXTENSOR_AUTOLOAD: "0" } })).toMatchObject({ name: "DeviceError" });
     expect(await run(`dx.backend.setAutoload(false); ${off}`)).toMatchObject({ name: "DeviceError" });
     expect(await run(`dx.backend.setAutoload(false); dx.backend.setAutoload(null); ${sum}`)).toEqual([2, 2]);
-    expect(await run(`await import("@dxtensor/openreg"); await import("@dxtensor/openreg"); ${sum}`, { env: { DXTENSOR_AUTOLOAD: "0" } })).toEqual([2, 2]);
+    expect(
+      await run(`await import("@dxtensor/openreg"); await import("@dxtensor/openreg"); ${sum}`, { env: { DXTENSOR_AUTOLOAD: "0" } }),
+    ).toEqual([2, 2]);
     expect(await run(`return dx.ones([2]).device + " " + dx.backend.list().filter((b) => b.isRegistered).length;`)).toMatch(/ 0$/);
     expect(await run(`return told(() => dx.backend.setAutoload("no"));`)).toMatchObject({ name: "ValueError" });
   });
 
   it("is found in each kind of dependency, whatever the package exports, and only there", async () => {
-    expect(await run(`return [told(() => String(dx.device("closed"))), told(() => dx.device("stranger")).name];`)).toEqual(["closed:0", "DeviceError"]);
+    expect(await run(`return [told(() => String(dx.device("closed"))), told(() => dx.device("stranger")).name];`)).toEqual([
+      "closed:0",
+      "DeviceError",
+    ]);
   });
 
   it("in two workers, each with its own", async () => {
@@ -104,9 +111,14 @@ describe("a device of a package's backend", () => {
 });
 
 describe("a backend that cannot be loaded says why, and breaks nothing", () => {
-  const because = async (name: string): Promise<unknown> => run(`return [told(() => dx.device("${name}")), told(() => dx.device("${name}")), dx.ones([1]).itemSync()];`);
+  const because = async (name: string): Promise<unknown> =>
+    run(`return [told(() => dx.device("${name}")), told(() => dx.device("${name}")), dx.ones([1]).itemSync()];`);
   const told = (name: string, message: RegExp, type = "BackendLoadError"): unknown[] => {
-    const error = { name: type, message: expect.stringMatching(message) as string, ...(type === "BackendLoadError" ? { backend: name } : {}) };
+    const error = {
+      name: type,
+      message: expect.stringMatching(message) as string,
+      ...(type === "BackendLoadError" ? { backend: name } : {}),
+    };
     return [expect.objectContaining(error), expect.objectContaining(error), 1];
   };
 
@@ -123,11 +135,19 @@ describe("a backend that cannot be loaded says why, and breaks nothing", () => {
   });
 
   it("an interface version that does not fit", async () => {
-    expect(await because("late")).toEqual(told("late", /must be 1, which this library has; received 7\. late needs another version: update dxtensor/, "BackendVersionError"));
+    expect(await because("late")).toEqual(
+      told("late", /must be 1, which this library has; received 7\. late needs another version: update dxtensor/, "BackendVersionError"),
+    );
   });
 
   it("an ES module: loaded where Node requires those, else the error names the import", async () => {
-    const expected = (process.features as { require_module?: boolean }).require_module === true ? "module:0" : expect.objectContaining({ name: "BackendLoadError", message: expect.stringMatching(/ES module, which Node .*Import module in your program/) as string });
+    const expected =
+      (process.features as { require_module?: boolean }).require_module === true
+        ? "module:0"
+        : expect.objectContaining({
+            name: "BackendLoadError",
+            message: expect.stringMatching(/ES module, which Node .*Import module in your program/) as string,
+          });
     expect(await run(`return told(() => String(dx.device("module")));`)).toEqual(expected);
   });
 

@@ -49,7 +49,21 @@ describe("tensors", () => {
   });
 
   it("every dtype gets there and back", () => {
-    for (const dtype of ["float32", "float16", "bfloat16", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool"] as const) {
+    for (const dtype of [
+      "float32",
+      "float16",
+      "bfloat16",
+      "float64",
+      "int8",
+      "uint8",
+      "int16",
+      "uint16",
+      "int32",
+      "uint32",
+      "int64",
+      "uint64",
+      "bool",
+    ] as const) {
       const x = dx.tensor([0, 1, 1], { dtype, device });
       expect([dtype, numbers(x)]).toEqual([dtype, [0, 1, 1]]);
       expect([dtype, numbers(dx.cat([x, x]))]).toEqual([dtype, [0, 1, 1, 0, 1, 1]]);
@@ -81,7 +95,11 @@ describe("tensors", () => {
 
 describe("autograd", () => {
   it("of both orders", () => {
-    const f = (x: dx.Tensor): dx.Tensor => dx.tanh(x.matmul(x.transpose(0, 1))).sum().add(dx.exp(x).mean());
+    const f = (x: dx.Tensor): dx.Tensor =>
+      dx
+        .tanh(x.matmul(x.transpose(0, 1)))
+        .sum()
+        .add(dx.exp(x).mean());
     expect(dx.gradcheck(f, [on([3, 3]).requiresGrad_()])).toBe(true);
     expect(dx.gradgradcheck(f, [on([2, 2]).requiresGrad_()])).toBe(true);
   });

@@ -23,7 +23,7 @@ export interface Faults {
 
 /** Bytes that the host has to wait for, checked while it waits. */
 const spin = (milliseconds: number): void => {
-  for (const end = performance.now() + milliseconds; performance.now() < end; );
+  for (const end = performance.now() + milliseconds; performance.now() < end;);
 };
 
 type Run = (inputs: Ranges, outputs: Ranges) => void;

@@ -85,7 +85,8 @@ const any: { readonly [operator: string]: (call: Call) => Fn } = {
   ELEMENT_WISE_IDENTITY: () => (x) => x,
   ELEMENT_WISE_NEGATE: () => (x) => -x,
   ELEMENT_WISE_ABS: () => (x) => (x < 0 || Object.is(x, -0) ? -x : x),
-  ELEMENT_WISE_SIGN: () => (x) => (x > 0 ? ((typeof x === "bigint" ? 1n : 1) as Value) : x < 0 ? ((typeof x === "bigint" ? -1n : -1) as Value) : zero(x)),
+  ELEMENT_WISE_SIGN: () => (x) =>
+    x > 0 ? ((typeof x === "bigint" ? 1n : 1) as Value) : x < 0 ? ((typeof x === "bigint" ? -1n : -1) as Value) : zero(x),
   ELEMENT_WISE_ADD: () => (a, b) => a + b,
   ELEMENT_WISE_ADD1: () => (a, b) => a + b,
   ELEMENT_WISE_SUBTRACT: () => (a, b) => a - b,
@@ -113,7 +114,8 @@ const bits: { readonly [operator: string]: (call: Call) => Fn } = {
   ELEMENT_WISE_BIT_XOR: () => (a, b) => a ^ b,
   ELEMENT_WISE_BIT_NOT: () => (a) => ~a,
   ELEMENT_WISE_BIT_SHIFT_LEFT: () => (a, b) => (b < 32 ? a << b : 0),
-  ELEMENT_WISE_BIT_SHIFT_RIGHT: (call) => (call.inputs[0]!.dtype.startsWith("u") ? (a, b) => (b < 32 ? a >>> b : 0) : (a, b) => a >> Math.min(b, 31)),
+  ELEMENT_WISE_BIT_SHIFT_RIGHT: (call) =>
+    call.inputs[0]!.dtype.startsWith("u") ? (a, b) => (b < 32 ? a >>> b : 0) : (a, b) => a >> Math.min(b, 31),
 };
 
 export const elementwiseOperators = [...Object.keys(floating), ...Object.keys(any), ...Object.keys(bits)] as Call["operator"][];
@@ -137,7 +139,10 @@ export function elementwise(call: Call): Compute | null {
     fn = (a, b, c) => plain(Math.fround(a * scale + bias), b, c);
   }
   // A comparison of 64 bits gives one of 8: only there the kinds of number differ.
-  const { length, steps, visit } = rows(out.sizes, [...inputs, out].map((t) => t.strides));
+  const { length, steps, visit } = rows(
+    out.sizes,
+    [...inputs, out].map((t) => t.strides),
+  );
   const count = inputs.length;
   return (given, [y]) => {
     const to = y as Float32Array;

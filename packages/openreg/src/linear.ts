@@ -9,7 +9,7 @@ const isFloat = (...tensors: readonly (Tensor | null)[]): boolean => tensors.eve
 
 /** GEMM: alpha * A x B + beta * C, of the last two axes. */
 export function gemm(call: Call): Compute | null {
-  const [a, b, c = null] = call.inputs as [Tensor, Tensor, Tensor | null];
+  const [a, b, c] = call.inputs as [Tensor, Tensor, Tensor | null];
   const out = call.outputs[0]!;
   const { transA, transB, alpha, beta, fusedActivation } = call.attributes;
   if (!isFloat(a, b, c, out) || fusedActivation !== null) return null;
@@ -25,7 +25,10 @@ export function gemm(call: Call): Compute | null {
   const [m, n] = [out.sizes[rank - 2]!, out.sizes[rank - 1]!];
   const k = a.sizes[transA === "TRANSPOSE" ? rank - 2 : rank - 1]!;
   const lead = (t: Tensor): number[] => t.sizes.slice(0, -2).map((d, i) => (d === 1 ? 0 : t.strides[i]!));
-  const batches = rows([...out.sizes.slice(0, -2), 1], [a, b, ...(c === null ? [] : [c]), out].map((t) => [...lead(t), 0]));
+  const batches = rows(
+    [...out.sizes.slice(0, -2), 1],
+    [a, b, ...(c === null ? [] : [c]), out].map((t) => [...lead(t), 0]),
+  );
   const [scale, keep] = [alpha as number, beta as number];
   return (inputs, [result]) => {
     const [x, w, z] = inputs as Float32Array[];

@@ -10,9 +10,22 @@ export function fault(kind: "outOfMemory" | "removed" | "timeout" | "internal", 
 }
 
 /** An allocation as the host sees it. */
-class Allocation {}
+class Allocation {
+  /** For people who print one. */
+  readonly device = "openreg";
+}
 
-export type Elements = Float32Array | Float64Array | Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array | BigInt64Array | BigUint64Array;
+export type Elements =
+  | Float32Array
+  | Float64Array
+  | Int8Array
+  | Uint8Array
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | BigInt64Array
+  | BigUint64Array;
 
 /** Arrays over the bytes of each dtype that kernels see; float16 is none of JavaScript's. */
 const views: { readonly [K in DType]?: new (buffer: ArrayBuffer, offset: number, length: number) => Elements } = {

@@ -9,12 +9,19 @@ type Any = (number | bigint)[];
 const any = (elements: Elements | undefined): Any => elements as unknown as Any;
 
 /** Copies a tensor's elements over another's: from and to start at an offset. */
-function copier(sizes: readonly number[], from: readonly number[], to: readonly number[], start = 0, end = 0): (x: Elements, y: Elements) => void {
+function copier(
+  sizes: readonly number[],
+  from: readonly number[],
+  to: readonly number[],
+  start = 0,
+  end = 0,
+): (x: Elements, y: Elements) => void {
   const { length, steps, visit } = rows(sizes, [from, to]);
   return (x, y) => {
     const [source, target] = [any(x), any(y)];
     visit((offsets) => {
-      for (let n = 0, i = start + offsets[0]!, o = end + offsets[1]!; n < length; n++, i += steps[0]!, o += steps[1]!) target[o] = source[i]!;
+      for (let n = 0, i = start + offsets[0]!, o = end + offsets[1]!; n < length; n++, i += steps[0]!, o += steps[1]!)
+        target[o] = source[i]!;
     });
   };
 }

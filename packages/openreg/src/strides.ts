@@ -28,7 +28,8 @@ export function rows(sizes: readonly number[], strides: readonly (readonly numbe
     if (size === 1) return;
     const steps = strides.map((s) => s[i]!);
     const outer = axes.at(-1);
-    if (outer !== undefined && outer.steps.every((s, k) => s === steps[k]! * size)) axes[axes.length - 1] = { size: outer.size * size, steps };
+    if (outer !== undefined && outer.steps.every((s, k) => s === steps[k]! * size))
+      axes[axes.length - 1] = { size: outer.size * size, steps };
     else axes.push({ size, steps });
   });
   const inner = axes.pop() ?? { size: 1, steps: strides.map(() => 1) };

@@ -70,7 +70,13 @@ export function to(x: Tensor, target: DeviceLike | DType): Tensor {
   if (isDType(target)) return toDType(x, target);
   const meant = typeof target === "string" ? dtypeNamed(target) : undefined;
   if (meant !== undefined)
-    throw new DTypeError("to", "target", `a dtype's name, or a device: ${deviceNames((k) => k.hasElements)}`, target, `Did you mean ${meant}?`);
+    throw new DTypeError(
+      "to",
+      "target",
+      `a dtype's name, or a device: ${deviceNames((k) => k.hasElements)}`,
+      target,
+      `Did you mean ${meant}?`,
+    );
   const d = requireDevice("to", target);
   x.requireLive("to");
   if (d === x.device) return x;
