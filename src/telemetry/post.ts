@@ -1,5 +1,4 @@
 /** One request, which never delays the end of the process, is never repeated, and follows no redirect. */
-import { clearTimeout, setTimeout } from "node:timers";
 import { resolveHost } from "./resolve.ts";
 
 /** All headers but Host, Connection and Content-Length, which every request has. */
@@ -10,6 +9,7 @@ export async function post(url: URL, body: string, timeoutMs = 5000): Promise<nu
   const address = await resolveHost(url.hostname);
   if (address === null) return null;
   const family = address.includes(":") ? 6 : 4;
+  const { clearTimeout, setTimeout } = process.getBuiltinModule("node:timers");
   const isTls = url.protocol === "https:";
   const { request } = isTls ? process.getBuiltinModule("node:https") : process.getBuiltinModule("node:http");
   return new Promise((resolve) => {

@@ -1,7 +1,6 @@
 /** What keeps telemetry off, whatever the user consented to: variables, and Windows' policy for diagnostic data. */
 import { release } from "node:os";
 import { posix, win32 } from "node:path";
-import { clearTimeout, setTimeout } from "node:timers";
 import { isSwitchedOn, type Environment } from "../host/environment.ts";
 import type { Surroundings } from "../native/paths.ts";
 import type { Reason } from "./consent.ts";
@@ -50,6 +49,7 @@ export const queryWith =
   (holdsProcess: boolean): Query =>
   (tool, args) =>
     new Promise((resolve) => {
+      const { clearTimeout, setTimeout } = process.getBuiltinModule("node:timers");
       const end = (status: number | null, stdout = ""): void => resolve({ status, stdout });
       try {
         const child = process

@@ -3,7 +3,6 @@
  * the end of the process waits for that: with a name server that does not answer, for many seconds.
  */
 import { randomInt } from "node:crypto";
-import { clearTimeout, setTimeout } from "node:timers";
 
 const [A, AAAA] = [1, 28];
 const MOST_MS = 2000;
@@ -68,6 +67,7 @@ export function resolveHost(
   if (isIP(plain) !== 0) return Promise.resolve(plain);
   // Never asked of anybody: it is this machine, whatever a server says.
   if (plain === "localhost") return Promise.resolve("127.0.0.1");
+  const { clearTimeout, setTimeout } = process.getBuiltinModule("node:timers");
   const { createSocket } = process.getBuiltinModule("node:dgram");
   return new Promise((resolve) => {
     const questions = [A, AAAA].map((type) => question(randomInt(65536), plain, type));

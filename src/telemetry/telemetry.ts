@@ -4,7 +4,6 @@
  */
 import { accessSync, constants, readdirSync } from "node:fs";
 import { release } from "node:os";
-import { setTimeout } from "node:timers";
 import { exists } from "../core/home.ts";
 import { surroundings } from "../native/load.ts";
 import type { Surroundings } from "../native/paths.ts";
@@ -111,7 +110,11 @@ export function deviceOpened(deviceType: DeviceType): void {
     if (!exists(consentPath(telemetryFolder(where))) || environmentReasons(where.env).length > 0) return;
     // A worker may have been started without the variables that say no. Modules that few programs load are loaded behind the consent.
     if (!process.getBuiltinModule("node:worker_threads").isMainThread) return;
-    setTimeout(() => void attempt(deviceType), DELAY_MS).unref();
+    // Not the global one, which tests of users replace.
+    process
+      .getBuiltinModule("node:timers")
+      .setTimeout(() => void attempt(deviceType), DELAY_MS)
+      .unref();
   } catch {
     // No program fails because of telemetry.
   }
