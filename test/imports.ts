@@ -18,7 +18,7 @@ export function imported(entries: readonly string[]): string[] {
     for (const [, name] of text.matchAll(/\bscript\("([\w-]+)"/g)) open.push(`scripts/${name}.ts`);
     for (const [, path] of [...statements, ...calls]) {
       const target = join(dirname(file), path!);
-      // Text of files that a script writes names modules beside those files.
+      // Text of files that a script writes names modules next to those files.
       if (existsSync(join(root, target))) open.push(target);
     }
   }

@@ -184,7 +184,7 @@ async function benched(o: CellOptions, limitMs: number): Promise<StepDone> {
 function spread() {
   const cores = availableParallelism();
   const processes = Math.max(1, Math.min(6, Math.floor(cores / 3)));
-  return { isBeside: cores >= 8, processes, threads: Math.max(1, Math.round(cores / processes / 2)) };
+  return { isParallel: cores >= 8, processes, threads: Math.max(1, Math.round(cores / processes / 2)) };
 }
 
 async function all(o: CellOptions): Promise<StoppedStep[]> {
@@ -205,7 +205,7 @@ async function all(o: CellOptions): Promise<StoppedStep[]> {
   await run(() => vulkan(o, limit(20)));
   await run(() => judged(o, "addon", addonStep(o.node, paths), limit(25)));
   await run(() => judged(o, "abi", directmlSuite(paths), limit(60)));
-  const { isBeside, processes, threads } = spread();
+  const { isParallel, processes, threads } = spread();
   const env = { DXTENSOR_THREADS: String(threads) };
   const tests = testsStep(
     "on DirectML.dll",
@@ -221,7 +221,7 @@ async function all(o: CellOptions): Promise<StoppedStep[]> {
   };
   const verifying = () => Promise.all(parts.map((shard, i) => judged(o, `verify-${i + 1}`, verify(shard), limit(165), env)));
   const testing = () => judged(o, "tests", tests, limit(165), env);
-  if (isBeside) await run(async () => (await Promise.all([testing(), verifying()])).flat());
+  if (isParallel) await run(async () => (await Promise.all([testing(), verifying()])).flat());
   else {
     await run(testing);
     await run(verifying);

@@ -52,7 +52,7 @@ interface GradientRequest {
 }
 
 /** Freed nodes of the gradients' own history; those of the forward pass are noted in `outer`. */
-class FreedBeside implements Freed {
+class FreedWithNodes implements Freed {
   readonly #own = new Set<TapeNode>();
   readonly #outer: Freed;
   readonly #nodes: ReadonlySet<TapeNode>;
@@ -249,7 +249,7 @@ export class Backward {
       name: `${this.#name} backward`,
       device: this.#device,
       backwards: traced.histories,
-      freed: new FreedBeside(freed, this.#nodes),
+      freed: new FreedWithNodes(freed, this.#nodes),
       behaviour,
       hooks: [],
       saved,

@@ -3,7 +3,7 @@ import { performance } from "node:perf_hooks";
 import * as dx from "../index.ts";
 import type { Tensor } from "../index.ts";
 import type { ShaderMode } from "../shader/choice.ts";
-import { isFaster, type Measurement } from "../shader/measured.ts";
+import { isFaster, type Measurement, type ShaderContext } from "../shader/measured.ts";
 import { forgetPrograms } from "../runtime/eager.ts";
 import { nativeDevice } from "../runtime/devices.ts";
 import { measureCases, QUICK, SIZES, type MeasureCase, type Prepared } from "./cases.ts";
@@ -18,10 +18,10 @@ export interface MeasureOptions {
 /** How often each form is timed, and for how many seconds at least. */
 interface Effort {
   readonly rounds: number;
-  readonly min: number;
+  readonly minSeconds: number;
 }
-const THOROUGH: Effort = { rounds: 4, min: 0.02 };
-const BRIEF: Effort = { rounds: 1, min: 0.001 };
+const THOROUGH: Effort = { rounds: 4, minSeconds: 0.02 };
+const BRIEF: Effort = { rounds: 1, minSeconds: 0.001 };
 /** A shader that is so much slower, and takes so long, is not measured at larger sizes. */
 const HOPELESS = { times: 3, seconds: 0.05 };
 
@@ -44,8 +44,8 @@ interface Form {
   dispose(): void;
 }
 
-function formOf(device: dx.Device, prepared: Prepared, place: Measurement["place"], mode: ShaderMode): Form {
-  if (place === "alone") {
+function formOf(device: dx.Device, prepared: Prepared, context: ShaderContext, mode: ShaderMode): Form {
+  if (context === "alone") {
     // Programs of operations are kept by what they are called with: each form makes them anew.
     const forget = (): void => forgetPrograms(nativeDevice(device));
     forget();
@@ -64,10 +64,10 @@ async function seconds(device: dx.Device, form: Form, calls: number): Promise<nu
 }
 
 /** Of enough calls, after those that make programs. */
-async function timed(device: dx.Device, form: Form, min: number): Promise<number> {
+async function timed(device: dx.Device, form: Form, minSeconds: number): Promise<number> {
   await seconds(device, form, 2);
   const estimate = await seconds(device, form, 1);
-  const calls = Math.ceil(min / estimate);
+  const calls = Math.ceil(minSeconds / estimate);
   return calls <= 1 ? estimate : seconds(device, form, Math.min(1000, calls));
 }
 
@@ -89,17 +89,17 @@ function agree(a: ArrayLike<number>, b: ArrayLike<number>, dtype: MeasureCase["d
   return a.length === b.length;
 }
 
-/** What is measured, where, and how well. */
+/** What is measured, in which context, and with how much effort. */
 interface Spot {
   readonly device: dx.Device;
   readonly case: MeasureCase;
-  readonly place: Measurement["place"];
+  readonly context: ShaderContext;
   readonly effort: Effort;
 }
 
-async function firstResult({ device, case: c, place }: Spot, mode: ShaderMode): Promise<ArrayLike<number>> {
+async function firstResult({ device, case: c, context }: Spot, mode: ShaderMode): Promise<ArrayLike<number>> {
   const prepared = c.prepare();
-  const form = formOf(device, prepared, place, mode);
+  const form = formOf(device, prepared, context, mode);
   try {
     return await elementsOf(await inMode(mode, () => Promise.resolve(form.once())));
   } finally {
@@ -108,16 +108,16 @@ async function firstResult({ device, case: c, place }: Spot, mode: ShaderMode): 
   }
 }
 
-/** The least time of each mode. In turn: what slows the machine down for a while slows both. */
-async function minTimes({ device, case: c, place, effort }: Spot, modes: readonly ShaderMode[]): Promise<number[]> {
+/** The minimum time of each mode. Modes alternate, so that what slows the machine for a while slows both. */
+async function minTimes({ device, case: c, context, effort }: Spot, modes: readonly ShaderMode[]): Promise<number[]> {
   const prepared = c.prepare();
   const min = modes.map(() => Infinity);
   try {
     for (let round = 0; round < effort.rounds; round++)
       for (const [i, mode] of modes.entries()) {
-        const form = formOf(device, prepared, place, mode);
+        const form = formOf(device, prepared, context, mode);
         try {
-          min[i] = Math.min(min[i]!, await inMode(mode, () => timed(device, form, effort.min)));
+          min[i] = Math.min(min[i]!, await inMode(mode, () => timed(device, form, effort.minSeconds)));
         } finally {
           form.dispose();
         }
@@ -130,7 +130,7 @@ async function minTimes({ device, case: c, place, effort }: Spot, modes: readonl
 
 async function measureOne(spot: Spot, isHopeless: boolean): Promise<Measurement> {
   const { shader, dtype, extent } = spot.case;
-  const at = { shader, dtype, extent, place: spot.place };
+  const at = { shader, dtype, extent, place: spot.context };
   if (isHopeless) {
     const [directml] = await minTimes(spot, ["off"]);
     return { ...at, directml: directml!, byShader: null, isWrong: false };
@@ -151,11 +151,11 @@ export async function measureDevice(device: dx.Device, { quick, onCase, signal }
   const hopeless = new Set<string>();
   const measurements: Measurement[] = [];
   for (const c of measureCases(device, quick ? QUICK : SIZES))
-    for (const place of ["alone", "compiled"] as const) {
+    for (const context of ["alone", "compiled"] as const) {
       signal?.throwIfAborted();
-      const kind = `${c.shader} ${c.dtype} ${place}`;
+      const kind = `${c.shader} ${c.dtype} ${context}`;
       onCase(`${kind} ${c.extent}`);
-      const m = await measureOne({ device, case: c, place, effort: quick ? BRIEF : THOROUGH }, hopeless.has(kind));
+      const m = await measureOne({ device, case: c, context, effort: quick ? BRIEF : THOROUGH }, hopeless.has(kind));
       if (m.byShader !== null && m.byShader > HOPELESS.times * m.directml && m.byShader > HOPELESS.seconds) hopeless.add(kind);
       measurements.push(m);
     }

@@ -53,25 +53,25 @@ export const choleskyInverse = guarded($opsLinalgCholesky.choleskyInverse, "lina
 /** X of A X = B, by A's Cholesky factor. B: [..., n, k]; batches broadcast. Runs on the host: BLAS trsm. Reference: torch.cholesky_solve. */
 export const choleskySolve = guarded($opsLinalgCholesky.choleskySolve, "linalg.choleskySolve", "b factor options:CholeskyOptions?");
 /**
- * The determinants of square matrices [..., n, n]; 1 of none. First and second gradients hold for singular matrices too. Runs on the
+ * The determinants of square matrices [..., n, n]; 1 for n = 0. First and second gradients hold for singular matrices too. Runs on the
  * host: LAPACK getrf; gesdd for gradients. Reference: torch.linalg.det.
  */
 export const det = guarded($opsLinalgDet.det, "linalg.det", "a");
-/** The logarithms of the determinants: NaN of negative ones, -Infinity of 0. Reference: torch.logdet. */
+/** The logarithms of the determinants: NaN for negative ones, -Infinity for 0. Reference: torch.logdet. */
 export const logdet = guarded($opsLinalgDet.logdet, "linalg.logdet", "a");
 /**
- * The determinants' signs and the logarithms of their sizes: 0 and -Infinity of a singular matrix. Gradient of the logarithm: A^-T, NaN of a
- * singular matrix. Runs on the host: LAPACK getrf. Reference: torch.linalg.slogdet.
+ * The signs of the determinants and the logarithms of their absolute values: 0 and -Infinity for a singular matrix. Gradient of the logarithm:
+ * A^-T, NaN for a singular matrix. Runs on the host: LAPACK getrf. Reference: torch.linalg.slogdet.
  */
 export const slogdet = guarded($opsLinalgDet.slogdet, "linalg.slogdet", "a");
 /**
  * A V = V diag(w) of real square matrices [..., n, n] of float32: complex eigenvalues [..., n] in no order (conjugate pairs are adjacent) and
- * eigenvectors as columns of length one, fixed up to a factor of size one. Gradients of losses that do not depend on that factor. Throws
+ * eigenvectors as columns of norm 1, unique up to a factor of absolute value 1. Gradients are those of losses that do not depend on that factor. Throws
  * LinAlgError for infinities and NaN. Runs on the host: LAPACK geev. Reference: torch.linalg.eig.
  */
 export const eig = guarded($opsLinalgEigen.eig, "linalg.eig", "a");
 /**
- * A = V diag(w) V^T of symmetric matrices [..., n, n]: ascending eigenvalues [..., n], orthonormal eigenvectors as columns, fixed up to
+ * A = V diag(w) V^T of symmetric matrices [..., n, n]: ascending eigenvalues [..., n], orthonormal eigenvectors as columns, unique up to
  * their sign. Gradient: V (diag(dw) + (V^T dV) / (w_j - w_i)) V^T, infinite where eigenvalues are equal. Throws LinAlgError for infinities
  * and NaN. Runs on the host: LAPACK syevd. Reference: torch.linalg.eigh.
  */
@@ -81,22 +81,22 @@ export const eigvals = guarded($opsLinalgEigen.eigvals, "linalg.eigvals", "a");
 /** The eigenvalues of symmetric matrices, ascending. Gradient: V diag(G) V^T. Reference: torch.linalg.eigvalsh. */
 export const eigvalsh = guarded($opsLinalgEigen.eigvalsh, "linalg.eigvalsh", "a options:EighOptions?");
 /**
- * The condition numbers of matrices for a norm: of square ones ||A|| ||A^-1||, Infinity of singular ones; for 2 and -2 the quotient of the
- * largest and the smallest singular value, or its inverse, of any matrices. Runs on the host. Reference: torch.linalg.cond.
+ * The condition numbers of matrices for a norm: ||A|| ||A^-1|| of square matrices, Infinity of singular ones. Orders 2 and -2 take any matrices:
+ * the quotient of the largest and the smallest singular value, or its inverse. Runs on the host. Reference: torch.linalg.cond.
  */
 export const cond = guarded($opsLinalgFunctions.cond, "linalg.cond", "a p:fro_nuc_n1_m1_n2_m2OrNumberOrNull?");
 /**
- * e^A of square matrices [..., n, n]: Taylor's polynomial of degree 16 (Paterson and Stockmeyer's form) of A / 2^s, squared s times. All on
- * the device, without reading data: 38 GEMMs whatever A is. float16 is computed in float32. NaN where A's largest sum of a column's
- * sizes is greater than 10^10. DirectML: GEMM. Reference: torch.linalg.matrix_exp; Higham, Functions of Matrices, chapter 10.
+ * e^A of square matrices [..., n, n]: Taylor's polynomial of degree 16 (Paterson and Stockmeyer's form) of A / 2^s, squared s times. It runs on
+ * the device without reading data: 38 GEMMs for every A. float16 is computed in float32. NaN if the 1-norm of A
+ * is greater than 10^10. DirectML: GEMM. Reference: torch.linalg.matrix_exp; Higham, Functions of Matrices, chapter 10.
  */
 export const matrixExp = guarded($opsLinalgFunctions.matrixExp, "linalg.matrixExp", "a");
 /**
- * A^n for a whole n, of A's inverse if it is negative (on the host). [..., m, m]. DirectML: GEMM. Reference: torch.linalg.matrix_power.
+ * A^n for an integer n; a negative n takes powers of A's inverse (on the host). [..., m, m]. DirectML: GEMM. Reference: torch.linalg.matrix_power.
  */
 export const matrixPower = guarded($opsLinalgFunctions.matrixPower, "linalg.matrixPower", "a n:number");
 /**
- * A norm of a vector (one axis), of matrices (two), or of all elements: without an order the root of the sum of squares.
+ * The norm of vectors (one axis), of matrices (two axes), or of all elements. Without an order: the square root of the sum of squares.
  * Reference: torch.linalg.norm.
  */
 export const norm = guarded($opsLinalgFunctions.norm, "linalg.norm", "x order:fro_nucOrNumberOrNull? axis:numberOrNumbersOrNull? options:ReduceOptions?");
@@ -110,8 +110,8 @@ export const ldlFactorEx = guarded($opsLinalgLdl.ldlFactorEx, "linalg.ldlFactorE
 /** X of A X = B by A's factors of ldlFactor(). B: [..., n, k]; batches broadcast. LAPACK sytrs. Reference: torch.linalg.ldl_solve. */
 export const ldlSolve = guarded($opsLinalgLdl.ldlSolve, "linalg.ldlSolve", "factors pivots b");
 /**
- * X of least ||A X - B||, the shortest one where there are several. A: [..., m, n]; B: [..., m, k], or vectors with A's batch. All drivers
- * go by singular values here. Gradients of the solution, by those of the pseudo-inverse. Runs on the host: LAPACK gesdd.
+ * The X that minimizes ||A X - B||, with the least norm if there are several. A: [..., m, n]; B: [..., m, k], or vectors with A's batch. All drivers
+ * use singular values here. Gradients of the solution, by those of the pseudo-inverse. Runs on the host: LAPACK gesdd.
  * Reference: torch.linalg.lstsq.
  */
 export const lstsq = guarded($opsLinalgLstsq.lstsq, "linalg.lstsq", "a b options:LstsqOptions?");
@@ -143,7 +143,7 @@ export const geqrf = guarded($opsLinalgQr.geqrf, "linalg.geqrf", "x");
  */
 export const householderProduct = guarded($opsLinalgQr.householderProduct, "linalg.householderProduct", "a tau");
 /**
- * Q times other, Q [..., m, m] being the product of geqrf()'s reflections, without making it. Gradients as of its parts.
+ * Q times other, where Q [..., m, m] is the product of geqrf()'s reflections. Q itself is not computed. Gradients flow to all inputs.
  * Reference: torch.ormqr.
  */
 export const ormqr = guarded($opsLinalgQr.ormqr, "linalg.ormqr", "a tau other options:OrmqrOptions?");
@@ -181,7 +181,7 @@ export const tensorinv = guarded($opsLinalgSolve.tensorinv, "linalg.tensorinv", 
  */
 export const tensorsolve = guarded($opsLinalgSolve.tensorsolve, "linalg.tensorsolve", "a b options:axes_d75f62?");
 /**
- * solveTriangular() as it was: X of A X = b, and A. Reference: torch.triangular_solve.
+ * solveTriangular() with torch.triangular_solve's result: X of A X = b, and A. Reference: torch.triangular_solve.
  */
 export const triangularSolve = guarded($opsLinalgSolve.triangularSolve, "linalg.triangularSolve", "b a options:upper_c2974e?");
 /**
@@ -195,12 +195,12 @@ export const matrixRank = guarded($opsLinalgSvd.matrixRank, "linalg.matrixRank",
  */
 export const pinv = guarded($opsLinalgSvd.pinv, "linalg.pinv", "a options:ToleranceOptions?");
 /**
- * A = U diag(S) Vh: A [..., m, n]; S [..., k] falling, k = min(m, n); U [..., m, m] and Vh [..., n, n], or [..., m, k] and [..., k, n]
- * without `fullMatrices`. Vectors are fixed up to their sign, or a rotation where values are equal, and so are their gradients. Throws
+ * A = U diag(S) Vh: A [..., m, n]; S [..., k] descending, k = min(m, n); U [..., m, m] and Vh [..., n, n], or [..., m, k] and [..., k, n]
+ * without `fullMatrices`. Vectors are unique up to their sign, or up to a rotation for equal values, and so are their gradients. Throws
  * LinAlgError for infinities and NaN. Runs on the host: LAPACK gesdd. Reference: torch.linalg.svd.
  */
 export const svd = guarded($opsLinalgSvd.svd, "linalg.svd", "a options:fullMatrices_a5187b?");
-/** The singular values [..., min(m, n)], falling. Gradient: U diag(G) Vh. Reference: torch.linalg.svdvals. */
+/** The singular values [..., min(m, n)], descending. Gradient: U diag(G) Vh. Reference: torch.linalg.svdvals. */
 export const svdvals = guarded($opsLinalgSvd.svdvals, "linalg.svdvals", "a");
 /** The powers of a vector's elements as rows (of several vectors, as matrices). Reference: torch.vander, torch.linalg.vander. */
 export const vander = guarded($opsReduceCalculus.vander, "linalg.vander", "x options:VanderOptions?");

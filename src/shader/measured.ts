@@ -4,7 +4,7 @@ import type { DType } from "../core/dtype.ts";
 import type { ShaderName } from "./choice.ts";
 
 /** Whether the operation runs by itself, or inside a compiled function. */
-type ShaderContext = "alone" | "compiled";
+export type ShaderContext = "alone" | "compiled";
 
 /** Both forms of one operation at one size. */
 export interface Measurement {

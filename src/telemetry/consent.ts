@@ -12,7 +12,7 @@ export const TEXT_VERSION = 1;
 /** Of the file. */
 const FORMAT = 1;
 /** A file of ours has some hundred. */
-const MOST_BYTES = 4096;
+const MAX_BYTES = 4096;
 
 export interface Consent {
   /** When it was given: "2026-11-27", UTC. */
@@ -75,7 +75,7 @@ export function readConsent(folder: string): ConsentFound {
     if (stats === undefined) return null;
     if (stats.isSymbolicLink()) return unreadable("the file of the consent is a symbolic link");
     if (!stats.isFile()) return unreadable("what should be the file of the consent is none");
-    if (stats.size > MOST_BYTES) return unreadable(`the file of the consent has ${stats.size} bytes, more than ${MOST_BYTES}`);
+    if (stats.size > MAX_BYTES) return unreadable(`the file of the consent has ${stats.size} bytes, more than ${MAX_BYTES}`);
     // A program of root's with another user's home folder has no consent of its own.
     if (process.getuid !== undefined && stats.uid !== process.getuid()) return unreadable("the file of the consent is another user's");
     return parse(readFileSync(path, "utf8"));

@@ -1,5 +1,5 @@
 /**
- * Runs a program beside a collector, for a network namespace in which nothing else is: node inside.ts COMMAND ARGUMENTS. Prints one line of JSON,
+ * Runs a program and a collector, for a network namespace in which nothing else is: node inside.ts COMMAND ARGUMENTS. Prints one line of JSON,
  * {"status", "stdout", "stderr", "requests"}.
  */
 import { spawn } from "node:child_process";

@@ -49,7 +49,7 @@ export interface Observed {
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** What the collector beside it got, to the byte. */
+  /** What the collector next to it received, to the byte. */
   readonly requests: readonly string[];
   /** A line for each attempt to reach an internet address. */
   readonly calls: readonly string[];
@@ -78,7 +78,7 @@ export async function observe(
   const inside = collects
     ? [process.execPath, ...typescript.map((arg) => (arg.startsWith(".") ? resolve(arg) : arg)), resolve("test", "telemetry", "inside.ts")]
     : [];
-  // The variables are the program's alone: the collector beside it is not counted.
+  // The variables are the program's alone: the collector is not counted.
   const own = Object.entries({ ...counter.env(log), NODE_OPTIONS: `--import=${hold}` }).map(([name, value]) => `${name}=${value}`);
   const [command, ...rest] = [...room, ...inside, ...counter.command(log), "env", ...own, process.execPath, ...args];
   const options = {

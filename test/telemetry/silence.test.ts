@@ -109,7 +109,7 @@ describe.skipIf(process.platform !== "linux")("silence (on Linux, which has name
     counters = [strace() ?? [], preloaded(folder)].flat();
     counter = counters[0]!;
     const say = (text: string): void => void process.stderr.write(`\nSILENCE IS PROVED LESS: ${text}\n`);
-    if (without === null) say("network namespaces are not permitted here (unshare -n); programs run beside this machine's interfaces.");
+    if (without === null) say("network namespaces are not permitted here (unshare -n); programs run with this machine's interfaces.");
     else if (loopback === null) say("the loopback interface cannot be brought up in a namespace; programs with consent run outside.");
     if (counter.name !== "strace") say("strace cannot trace here; calls are counted by a preloaded library.");
   });

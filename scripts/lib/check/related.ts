@@ -63,8 +63,10 @@ export function relatedTests(texts: Texts, changed: readonly string[]): Related[
   for (const [file, text] of texts) {
     if (!isTest(file)) continue;
     // A changed file that is no module, such as recorded data, concerns the tests of its folder.
-    const isBeside = changed.some((path) => !/\.(ts|mjs|js)$/.test(path) && folders.has(dirname(file)) && dirname(path) === dirname(file));
-    const distance = mirrors.has(file) || isBeside ? 0 : distances.get(file);
+    const isInItsFolder = changed.some(
+      (path) => !/\.(ts|mjs|js)$/.test(path) && folders.has(dirname(file)) && dirname(path) === dirname(file),
+    );
+    const distance = mirrors.has(file) || isInItsFolder ? 0 : distances.get(file);
     if (distance === undefined) continue;
     related.push({ file, distance, mentions: mention === null ? 0 : [...text.matchAll(mention)].length });
   }

@@ -4,13 +4,13 @@
 const isTest = /^ *(?:FAIL|FAILED:?|not ok|failed) /;
 const isMark = /^ *[×✗] /;
 const isError = /: FAILED\b|: ended with (?:status|signal)|: not done after|Error: |ERROR: |error: /;
-/** Where vitest goes on to the place in the source, or to the next failure. */
+/** Where vitest goes on to the position in the source, or to the next failure. */
 const isOver = /^ *(?:❯ |⎯{3})/;
 
 /** Lines that are kept of one failure, and of a suite. */
-const mostOfOne = 20;
-const mostOfAll = 200;
-const mostCharacters = 300;
+const maxOfOne = 20;
+const maxOfAll = 200;
+const maxCharacters = 300;
 /** Lines of the end, where none tells of a failure. */
 const tailLines = 12;
 
@@ -29,13 +29,13 @@ export class Failures {
 
   take(text: string): void {
     if (text.trim() === "") return;
-    const line = text.trimEnd().slice(0, mostCharacters);
+    const line = text.trimEnd().slice(0, maxCharacters);
     this.#tail.push(line);
     if (this.#tail.length > tailLines) this.#tail.shift();
     if (isOver.test(line)) this.#current = null;
-    if (this.#count >= mostOfAll) return;
+    if (this.#count >= maxOfAll) return;
     if (isTest.test(line)) this.#tests.push((this.#current = [line.trim()]));
-    else if (this.#current !== null && this.#current.length < mostOfOne) this.#current.push(line);
+    else if (this.#current !== null && this.#current.length < maxOfOne) this.#current.push(line);
     else if (isMark.test(line)) this.#marks.push(line.trim());
     else if (isError.test(line)) this.#errors.push(line.trim());
     else return;

@@ -720,7 +720,7 @@ export const scatterReduce = function ($0: never, $1: never, $2: never, $3: neve
 export type { KernelDefinition } from "../kernel/kernel.ts";
 export type { Kernel } from "../kernel/kernel.ts";
 /**
- * An operation of one's own. It runs eagerly as one program, takes part in compile() like any other, and is differentiable if
+ * Defines an operation. It runs eagerly as one program, works inside compile() like other operations, and is differentiable if
  * it has a `grad`. attrs must be plain data (undefined for none). Throws what `infer` throws, UnsupportedError when a device
  * lacks an operator (outside strict mode it then runs on the software adapter), NativeError when DirectML refuses a node.
  */
@@ -733,10 +733,10 @@ export type { ShaderOutput } from "../kernel/shader.ts";
 export type { ShaderSpec } from "../kernel/shader.ts";
 export type { ShaderFunction } from "../kernel/shader.ts";
 /**
- * A compute shader. body is run once, on values that stand for what each thread will have. The result is called with tensors by name: it runs
+ * A compute shader. body runs once, on symbolic values. The result takes tensors by name and runs
  * eagerly and inside compile(), on every device that runs shaders, and is differentiable if it has a `grad`.
  *
- * Throws ShaderError, which names the line of body, for what breaks the language's rules; when called DTypeError, ShapeError, DeviceError.
+ * Throws ShaderError, which names the line of body, if body breaks the language's rules; a call throws DTypeError, ShapeError, DeviceError.
  * Where a device runs no shaders, it runs on the software adapter (UnsupportedError in strict mode).
  */
 export const shader = function ($0: never, $1: never) { if (!(kinds.name_71bfab.is($0) && kinds.callback.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("shader", "spec:name_71bfab body:callback", arguments); try { return $kernelShader.shader($0, $1); } catch (error) { throw under("shader", error); } } as unknown as typeof $kernelShader.shader;
@@ -1657,9 +1657,9 @@ export const digamma = function ($0: never) { if (!(isTensor($0) && (arguments.l
 export const polygamma = function ($0: never, $1: never) { if (!(kinds.number.is($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("polygamma", "n:number x", arguments); try { return $specialGamma.polygamma($0, $1); } catch (error) { throw under("polygamma", error); } } as unknown as typeof $specialGamma.polygamma;
 /** ln of the multivariate gamma function of p dimensions, for x above (p - 1) / 2. Reference: torch.mvlgamma. */
 export const mvlgamma = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.number.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("mvlgamma", "x p:number", arguments); try { return $specialGamma.mvlgamma($0, $1); } catch (error) { throw under("mvlgamma", error); } } as unknown as typeof $specialGamma.mvlgamma;
-/** Hurwitz's ζ(s, q) for s > 1: the sum of (k + q)^-s. For negative q that are not whole NaN, unless s is. Reference: torch.special.zeta. */
+/** Hurwitz's ζ(s, q) for s > 1: the sum of (k + q)^-s. For a negative q that is no integer: NaN, unless s is an integer. Reference: torch.special.zeta. */
 export const zeta = function ($0: never, $1: never) { if (!((isTensor($0) || kinds.operand.is($0)) && (isTensor($1) || kinds.operand.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("zeta", "s:operand q:operand", arguments); try { return $specialGamma.zeta($0, $1); } catch (error) { throw under("zeta", error); } } as unknown as typeof $specialGamma.zeta;
-/** P(a, x), the share of Γ(a) below x; a and x at least 0. The derivative by a is not known, as in PyTorch: asking for it is an error. Reference: torch.igamma. */
+/** P(a, x), the share of Γ(a) below x; a and x at least 0. The derivative by a is not implemented, as in PyTorch: to request it is an error. Reference: torch.igamma. */
 export const igamma = function ($0: never, $1: never) { if (!((isTensor($0) || kinds.operand.is($0)) && (isTensor($1) || kinds.operand.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("igamma", "a:operand x:operand", arguments); try { return $specialIncompleteGamma.igamma($0, $1); } catch (error) { throw under("igamma", error); } } as unknown as typeof $specialIncompleteGamma.igamma;
 /** Q(a, x) = 1 - P(a, x). Reference: torch.igammac. */
 export const igammac = function ($0: never, $1: never) { if (!((isTensor($0) || kinds.operand.is($0)) && (isTensor($1) || kinds.operand.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("igammac", "a:operand x:operand", arguments); try { return $specialIncompleteGamma.igammac($0, $1); } catch (error) { throw under("igammac", error); } } as unknown as typeof $specialIncompleteGamma.igammac;
@@ -1689,10 +1689,10 @@ export const laguerrePolynomialL = function ($0: never, $1: never) { if (!((isTe
 export const legendrePolynomialP = function ($0: never, $1: never) { if (!((isTensor($0) || kinds.operand.is($0)) && (isTensor($1) || kinds.operand.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("legendrePolynomialP", "x:operand n:operand", arguments); try { return $specialPolynomials.legendrePolynomialP($0, $1); } catch (error) { throw under("legendrePolynomialP", error); } } as unknown as typeof $specialPolynomials.legendrePolynomialP;
 export type { DeformConvOptions } from "../vision/deform-conv.ts";
 /**
- * A convolution whose taps are sampled bilinearly, each moved by its offset.
+ * A convolution that samples each tap bilinearly, at a position moved by an offset.
  *
  * x: [N, Ci, H, W], floating. offset: [N, 2 * G * kh * kw, Ho, Wo], for each of G groups of channels and each tap first the offset in rows,
- * then the offset in columns. weight: [Co, Ci / groups, kh, kw]. Result: [N, Co, Ho, Wo]. Gradients flow to all. What lies outside is 0.
+ * then the offset in columns. weight: [Co, Ci / groups, kh, kw]. Result: [N, Co, Ho, Wo]. Gradients flow to all. Elements outside x are 0.
  * DirectML: GATHER_ELEMENTS, arithmetic, GEMM. Reference: torchvision.ops.deform_conv2d.
  */
 export const deformConv2d = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && isTensor($2) && ($3 === undefined || kinds.DeformConvOptions.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("deformConv2d", "x offset weight options:DeformConvOptions?", arguments); try { return $visionDeformConv.deformConv2d($0, $1, $2, $3); } catch (error) { throw under("deformConv2d", error); } } as unknown as typeof $visionDeformConv.deformConv2d;
@@ -1712,13 +1712,13 @@ export type { InterpolateOptions } from "../vision/interpolate.ts";
 /**
  * x [N, C, W], [N, C, H, W] or [N, C, D, H, W] with other lengths of its spatial axes.
  *
- * Throws ShapeError for a mode that lacks so many axes, ValueError for options that do not go together. DirectML: RESAMPLE1 and
+ * Throws ShapeError if the mode does not support x's rank, ValueError for options that exclude each other. DirectML: RESAMPLE1 and
  * RESAMPLE_GRAD for linear modes and whole factors; GATHER, MULTIPLY, ADD; GEMM where antialiased; AVERAGE_POOLING for "area". Reference: torch.nn.functional.interpolate.
  */
 export const interpolate = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.InterpolateOptions.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("interpolate", "x options:InterpolateOptions?", arguments); try { return $visionInterpolate.interpolate($0, $1); } catch (error) { throw under("interpolate", error); } } as unknown as typeof $visionInterpolate.interpolate;
 export type { RoiAlignOptions } from "../vision/roi-align.ts";
 /**
- * Each box of an image as a small image of its own, every element the mean of bilinear samples.
+ * Pools each box of an image to a small image: each element is the mean of bilinear samples.
  *
  * x: [N, C, H, W], floating. boxes: [K, 5] (image, x1, y1, x2, y2), or a list of [L, 4] for each image; in x's dtype. Result: [K, C, ...outputSize].
  * Gradients flow to x. Unless aligned, a box is at least one element of the image wide and high.
@@ -1727,7 +1727,7 @@ export type { RoiAlignOptions } from "../vision/roi-align.ts";
 export const roiAlign = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && (isTensor($1) || kinds.tensorOrTensors.is($1)) && kinds.RoiAlignOptions.is($2) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("roiAlign", "x boxes:tensorOrTensors options:RoiAlignOptions", arguments); try { return $visionRoiAlign.roiAlign($0, $1, $2); } catch (error) { throw under("roiAlign", error); } } as unknown as typeof $visionRoiAlign.roiAlign;
 export type { RoiPoolOptions } from "../vision/roi-pool.ts";
 /**
- * Each box of an image as a small image of its own, every element the maximum of the elements in its bin; 0 for a bin outside of the image.
+ * Pools each box of an image to a small image: each element is the maximum of the elements in its bin; 0 for a bin outside the image.
  *
  * x: [N, C, H, W], floating. boxes: [K, 5] (image, x1, y1, x2, y2), or a list of [L, 4] for each image; in x's dtype, corners inside, rounded.
  * Result: [K, C, ...outputSize]. Gradients flow to x, of equal elements to the first. Bins are exact fractions of the box.
@@ -1743,9 +1743,9 @@ export const roiPool = function ($0: never, $1: never, $2: never) { if (!(isTens
  */
 export const psRoiAlign = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && (isTensor($1) || kinds.tensorOrTensors.is($1)) && kinds.outputSize_c80635.is($2) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("psRoiAlign", "x boxes:tensorOrTensors options:outputSize_c80635", arguments); try { return $visionRoiPool.psRoiAlign($0, $1, $2); } catch (error) { throw under("psRoiAlign", error); } } as unknown as typeof $visionRoiPool.psRoiAlign;
 /**
- * Which boxes to keep: those that overlap no better one that is kept by more than iouThreshold (area of the intersection over that of the
- * union), best first. boxes: [N, 4] (x1, y1, x2, y2), scores: [N], floating. Result: int32, of as many as there are.
- * How many depends on the data, so both are read back, and chosen on the host. Blocks until they are there; nms() does not.
+ * The indices of the boxes to keep, best first. A box is removed if its overlap with a better box that is kept (area of the intersection over
+ * area of the union) is greater than iouThreshold. boxes: [N, 4] (x1, y1, x2, y2), scores: [N], floating. Result: int32.
+ * The length depends on the data, so the host reads both and chooses. Blocks until they are read; nms() does not.
  * Reference: torchvision.ops.nms.
  */
 export const nmsSync = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && isTensor($1) && kinds.number.is($2) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("nmsSync", "boxes scores iouThreshold:number", arguments); try { return $visionRoiPool.nmsSync($0, $1, $2); } catch (error) { throw under("nmsSync", error); } } as unknown as typeof $visionRoiPool.nmsSync;

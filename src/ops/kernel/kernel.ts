@@ -6,13 +6,13 @@ import type { Expr } from "../../graph/graph.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { define, type GradRule, type TensorSpec } from "../../core/definition.ts";
 
-/** What kernel() takes: shapes, the DirectML operators, and the gradient. */
+/** The definition that kernel() takes: shapes, the DirectML operators, and the gradient. */
 export interface KernelDefinition<A> {
   /** Name in errors, programs and traces. */
   readonly name: string;
-  /** Shapes and dtypes of the outputs; throws for inputs that do not fit. */
+  /** Shapes and dtypes of the outputs; throws for inputs that it does not support. */
   readonly infer: (inputs: readonly TensorSpec[], attrs: A) => readonly TensorSpec[];
-  /** Adds DirectML operators to the graph; rank 0 is seen as [1]. */
+  /** Adds DirectML operators to the graph; a tensor of rank 0 has sizes [1] there. */
   readonly lower: (g: GraphBuilder, inputs: readonly Expr[], attrs: A, outputs: readonly TensorSpec[]) => readonly Expr[];
   /**
    * Gradients of the inputs (null for none), composed of operations; their shapes are checked, their dtypes cast to those of the inputs.
@@ -27,7 +27,7 @@ export interface KernelDefinition<A> {
 export type Kernel<A> = (inputs: readonly Tensor[], attrs: A, options?: { readonly device?: DeviceLike }) => Tensor[];
 
 /**
- * An operation of one's own. It runs eagerly as one program, takes part in compile() like any other, and is differentiable if
+ * Defines an operation. It runs eagerly as one program, works inside compile() like other operations, and is differentiable if
  * it has a `grad`. attrs must be plain data (undefined for none). Throws what `infer` throws, UnsupportedError when a device
  * lacks an operator (outside strict mode it then runs on the software adapter), NativeError when DirectML refuses a node.
  */

@@ -1,4 +1,4 @@
-/** A shader's call in plain JavaScript: what it computes, prints, and does wrong. */
+/** Interprets a shader's call in JavaScript: results, printed text, and faults. */
 import type { TypedArray } from "../../core/dtype.ts";
 import { data } from "../data/conversion.ts";
 import { sizeOf } from "../../core/shape.ts";
@@ -10,17 +10,17 @@ import { floatOfBits, floatOfHalf } from "../../shader/operations.ts";
 
 /** Options of debug(). */
 export interface DebugOptions {
-  /** Takes the lines that the shader prints. Default: they are gathered in the result only. */
+  /** Receives each line that the shader prints. Default: lines are only collected in the result. */
   readonly print?: (line: string) => void;
 }
 
-/** What debug() saw of a shader's run. */
+/** The result of debug(). */
 export interface ShaderDebug {
   /** The outputs' elements, by name. */
   readonly outputs: { readonly [name: string]: number[] };
   /** What the shader printed. */
   readonly lines: readonly string[];
-  /** Races, reads of shared memory that nobody wrote, and accesses outside; those are guarded: 0 is read, nothing is written. */
+  /** Races, reads of shared memory that no thread wrote, and out-of-bounds accesses. The latter are guarded: a read gives 0, a write does nothing. */
   readonly faults: readonly Fault[];
 }
 

@@ -46,21 +46,21 @@ type Tensors<T> = { readonly [K in keyof T]: Tensor };
 type NoParameters = { readonly [name in never]: "f32" };
 type Numbers<P> = { readonly [K in keyof P]: number };
 
-/** What shader() takes: buffers, numbers, groups, and the function that each group runs. */
+/** The definition that shader() takes: buffers, numbers, groups, and the function that each group runs. */
 export interface ShaderSpec<I extends Inputs, O extends Outputs, P extends Parameters> {
   /** In errors, programs and profiles. Default: "shader". */
   readonly name?: string;
   /** The dtypes of the inputs by name. */
   readonly inputs: I;
-  /** Together with the inputs 8 at most. */
+  /** The outputs by name. Inputs and outputs together: at most 8. */
   readonly outputs: O;
-  /** Numbers given with each call: "f32", "i32", "u32". */
+  /** The types of the numbers that each call passes: "f32", "i32", "u32". */
   readonly params?: P;
   /** Threads of a group, 1 to 1024. */
   readonly threads: number;
-  /** Groups of a launch. Default: as many as give each element of the first output a thread. */
+  /** Groups of a launch. Default: one thread for each element of the first output. */
   readonly groups?: (shapes: { readonly [name: string]: Shape }, params: Numbers<P>) => number;
-  /** Elements of the first output that a thread makes, where `groups` is not given. Default: 1. */
+  /** Elements of the first output that a thread computes, if `groups` is left out. Default: 1. */
   readonly each?: number;
   /** Gradients of the inputs from those of the outputs, composed of operations or other shaders; null or left out: none. */
   readonly grad?: (
@@ -83,7 +83,7 @@ interface Attributes {
   readonly params: { readonly [name: string]: number };
 }
 
-/** What is not a name of those that there are is an error. */
+/** Throws for a name that is not among the known ones. */
 function requireNames(operation: string, argument: string, received: object, known: readonly string[]): void {
   for (const name of Object.keys(received))
     if (!known.includes(name))
@@ -91,10 +91,10 @@ function requireNames(operation: string, argument: string, received: object, kno
 }
 
 /**
- * A compute shader. body is run once, on values that stand for what each thread will have. The result is called with tensors by name: it runs
+ * A compute shader. body runs once, on symbolic values. The result takes tensors by name and runs
  * eagerly and inside compile(), on every device that runs shaders, and is differentiable if it has a `grad`.
  *
- * Throws ShaderError, which names the line of body, for what breaks the language's rules; when called DTypeError, ShapeError, DeviceError.
+ * Throws ShaderError, which names the line of body, if body breaks the language's rules; a call throws DTypeError, ShapeError, DeviceError.
  * Where a device runs no shaders, it runs on the software adapter (UnsupportedError in strict mode).
  */
 export function shader<const I extends Inputs, const O extends Outputs, const P extends Parameters = NoParameters>(

@@ -66,7 +66,7 @@ function multiplied(n: number, a: Float64Array, b: Float64Array, transpose = { a
   return out;
 }
 
-/** The product of all but one or two of the numbers. */
+/** The product of all elements of s except i and j. */
 function productWithout(s: Float64Array, i: number, j: number): number {
   let product = 1;
   for (let k = 0; k < s.length; k++) if (k !== i && k !== j) product *= s[k]!;
@@ -119,7 +119,7 @@ const cofactorsGradientOp = defineHost({
 });
 
 /**
- * The determinants of square matrices [..., n, n]; 1 of none. First and second gradients hold for singular matrices too. Runs on the
+ * The determinants of square matrices [..., n, n]; 1 for n = 0. First and second gradients hold for singular matrices too. Runs on the
  * host: LAPACK getrf; gesdd for gradients. Reference: torch.linalg.det.
  */
 export function det(a: Tensor): Tensor {
@@ -150,8 +150,8 @@ const slogdetOp = defineHost({
 });
 
 /**
- * The determinants' signs and the logarithms of their sizes: 0 and -Infinity of a singular matrix. Gradient of the logarithm: A^-T, NaN of a
- * singular matrix. Runs on the host: LAPACK getrf. Reference: torch.linalg.slogdet.
+ * The signs of the determinants and the logarithms of their absolute values: 0 and -Infinity for a singular matrix. Gradient of the logarithm:
+ * A^-T, NaN for a singular matrix. Runs on the host: LAPACK getrf. Reference: torch.linalg.slogdet.
  */
 export function slogdet(a: Tensor): { readonly sign: Tensor; readonly logabsdet: Tensor } {
   requireSquare("linalg.slogdet", a);
@@ -159,7 +159,7 @@ export function slogdet(a: Tensor): { readonly sign: Tensor; readonly logabsdet:
   return { sign: sign!, logabsdet: logabsdet! };
 }
 
-/** The logarithms of the determinants: NaN of negative ones, -Infinity of 0. Reference: torch.logdet. */
+/** The logarithms of the determinants: NaN for negative ones, -Infinity for 0. Reference: torch.logdet. */
 export function logdet(a: Tensor): Tensor {
   const { sign, logabsdet } = slogdet(a);
   return where(lt(sign, 0), NaN, logabsdet);

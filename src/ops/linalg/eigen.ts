@@ -66,7 +66,7 @@ export interface EighOptions {
 }
 
 /**
- * A = V diag(w) V^T of symmetric matrices [..., n, n]: ascending eigenvalues [..., n], orthonormal eigenvectors as columns, fixed up to
+ * A = V diag(w) V^T of symmetric matrices [..., n, n]: ascending eigenvalues [..., n], orthonormal eigenvectors as columns, unique up to
  * their sign. Gradient: V (diag(dw) + (V^T dV) / (w_j - w_i)) V^T, infinite where eigenvalues are equal. Throws LinAlgError for infinities
  * and NaN. Runs on the host: LAPACK syevd. Reference: torch.linalg.eigh.
  */
@@ -172,7 +172,7 @@ function eigGradient(l: ComplexPair, v: ComplexPair, gl: ComplexPair | null, gv:
   return solved(vh, complexMatmul(middle, vh)).real;
 }
 
-/** What linalg.eig() gives. */
+/** The result of linalg.eig(). */
 export interface Eigen {
   /** [..., N], complex. */
   readonly eigenvalues: ComplexTensor;
@@ -182,7 +182,7 @@ export interface Eigen {
 
 /**
  * A V = V diag(w) of real square matrices [..., n, n] of float32: complex eigenvalues [..., n] in no order (conjugate pairs are adjacent) and
- * eigenvectors as columns of length one, fixed up to a factor of size one. Gradients of losses that do not depend on that factor. Throws
+ * eigenvectors as columns of norm 1, unique up to a factor of absolute value 1. Gradients are those of losses that do not depend on that factor. Throws
  * LinAlgError for infinities and NaN. Runs on the host: LAPACK geev. Reference: torch.linalg.eig.
  */
 export function eig(a: Tensor): Eigen {

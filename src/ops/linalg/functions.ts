@@ -26,7 +26,7 @@ function requireSquares(operation: string, x: Tensor): number {
 }
 
 /**
- * A^n for a whole n, of A's inverse if it is negative (on the host). [..., m, m]. DirectML: GEMM. Reference: torch.linalg.matrix_power.
+ * A^n for an integer n; a negative n takes powers of A's inverse (on the host). [..., m, m]. DirectML: GEMM. Reference: torch.linalg.matrix_power.
  */
 export function matrixPower(a: Tensor, n: number): Tensor {
   const order = requireSquares("linalg.matrixPower", a);
@@ -44,13 +44,13 @@ export function matrixPower(a: Tensor, n: number): Tensor {
 
 /** How often a result is squared at most. */
 const SQUARINGS = 32;
-/** The sum of a column's sizes up to which the polynomial is exact to float32. */
+/** The 1-norm up to which the polynomial is exact to float32. */
 const REACH = 2.5;
 
 /**
- * e^A of square matrices [..., n, n]: Taylor's polynomial of degree 16 (Paterson and Stockmeyer's form) of A / 2^s, squared s times. All on
- * the device, without reading data: 38 GEMMs whatever A is. float16 is computed in float32. NaN where A's largest sum of a column's
- * sizes is greater than 10^10. DirectML: GEMM. Reference: torch.linalg.matrix_exp; Higham, Functions of Matrices, chapter 10.
+ * e^A of square matrices [..., n, n]: Taylor's polynomial of degree 16 (Paterson and Stockmeyer's form) of A / 2^s, squared s times. It runs on
+ * the device without reading data: 38 GEMMs for every A. float16 is computed in float32. NaN if the 1-norm of A
+ * is greater than 10^10. DirectML: GEMM. Reference: torch.linalg.matrix_exp; Higham, Functions of Matrices, chapter 10.
  */
 export function matrixExp(a: Tensor): Tensor {
   const n = requireSquares("linalg.matrixExp", a);
@@ -85,8 +85,8 @@ function polynomial(x: Tensor, n: number): Tensor {
 export type CondOrder = MatrixOrder | "nuc" | 2 | -2;
 
 /**
- * The condition numbers of matrices for a norm: of square ones ||A|| ||A^-1||, Infinity of singular ones; for 2 and -2 the quotient of the
- * largest and the smallest singular value, or its inverse, of any matrices. Runs on the host. Reference: torch.linalg.cond.
+ * The condition numbers of matrices for a norm: ||A|| ||A^-1|| of square matrices, Infinity of singular ones. Orders 2 and -2 take any matrices:
+ * the quotient of the largest and the smallest singular value, or its inverse. Runs on the host. Reference: torch.linalg.cond.
  */
 export function cond(a: Tensor, p: CondOrder | null = null): Tensor {
   requireFloat("linalg.cond", a, "A");
@@ -106,7 +106,7 @@ export function cond(a: Tensor, p: CondOrder | null = null): Tensor {
 export type NormOrder = number | "fro" | "nuc" | null;
 
 /**
- * A norm of a vector (one axis), of matrices (two), or of all elements: without an order the root of the sum of squares.
+ * The norm of vectors (one axis), of matrices (two axes), or of all elements. Without an order: the square root of the sum of squares.
  * Reference: torch.linalg.norm.
  */
 export function norm(x: Tensor, order: NormOrder = null, axis: Axes = null, options: ReduceOptions = {}): Tensor {

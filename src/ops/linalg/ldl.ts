@@ -76,7 +76,7 @@ export function ldlFactorEx(
   return { LD: LD!, pivots: pivots!, info: info! };
 }
 
-/** Throws unless pivots are such as ldlFactor() gives: LAPACK would write beyond the matrix. */
+/** Throws unless the pivots are a result of ldlFactor(): with others LAPACK would write beyond the matrix. */
 function requireRows(pivots: Int32Array): void {
   const n = pivots.length;
   for (let i = 0; i < n; i++) {

@@ -108,27 +108,27 @@ const lstsqOp = defineHost<LstsqAttributes>({
 
 /** Options of linalg.lstsq(). Reference: torch.linalg.lstsq. */
 export interface LstsqOptions {
-  /** Singular values up to rcond times the largest count as zero. Default: max(m, n) epsilon. gels takes every matrix as of full rank. */
+  /** Singular values up to rcond times the largest count as zero. Default: max(m, n) epsilon. "gels" assumes full rank. */
   readonly rcond?: number | null | undefined;
-  /** Which results there are, by the name of LAPACK's routine. Default: "gelsy". */
+  /** LAPACK's routine, which decides what results there are. Default: "gelsy". */
   readonly driver?: LstsqDriver | null | undefined;
 }
 
-/** What linalg.lstsq() gives. */
+/** The result of linalg.lstsq(). */
 export interface LeastSquares {
   /** [..., N, K]: the least squares solution. */
   readonly solution: Tensor;
   /** Sums of squares [..., k], with gradients, where m > n and A has full rank, but for gelsy; else empty. */
   readonly residuals: Tensor;
-  /** int32, but for gels. */
+  /** int32; not for "gels". */
   readonly rank: Tensor;
-  /** Of gelsd and gelss. */
+  /** The singular values, for "gelsd" and "gelss". */
   readonly singularValues: Tensor;
 }
 
 /**
- * X of least ||A X - B||, the shortest one where there are several. A: [..., m, n]; B: [..., m, k], or vectors with A's batch. All drivers
- * go by singular values here. Gradients of the solution, by those of the pseudo-inverse. Runs on the host: LAPACK gesdd.
+ * The X that minimizes ||A X - B||, with the least norm if there are several. A: [..., m, n]; B: [..., m, k], or vectors with A's batch. All drivers
+ * use singular values here. Gradients of the solution, by those of the pseudo-inverse. Runs on the host: LAPACK gesdd.
  * Reference: torch.linalg.lstsq.
  */
 export function lstsq(a: Tensor, b: Tensor, { rcond, driver }: LstsqOptions = {}): LeastSquares {

@@ -136,7 +136,7 @@ const permutationOp = defineHost<PermutationAttributes>({
 
 /** Options of linalg.lu() and linalg.luFactor(). Reference: torch.linalg.lu. */
 export interface LUOptions {
-  /** Whether rows are exchanged, so that no zero is divided by. false, as in PyTorch on CUDA: by plain elimination. Default: true. */
+  /** Whether rows are exchanged, which avoids division by zero. false: elimination without exchanges, as in PyTorch on CUDA. Default: true. */
   readonly pivot?: boolean | undefined;
 }
 
@@ -169,7 +169,7 @@ export function luFactorEx(
   return { LU: LU!, pivots: pivots!, info: info! };
 }
 
-/** What linalg.lu() gives: A = P L U. */
+/** The result of linalg.lu(): A = P L U. */
 export interface PLU {
   /** [..., M, M]: the permutation; empty without pivots. */
   readonly P: Tensor;

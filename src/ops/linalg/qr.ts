@@ -13,7 +13,7 @@ import { solveTriangular } from "./solve.ts";
 import { batchOf, columns, countOf, defineHost, requireLike, requireMatrices, eyeLike, mT, storeColumns } from "./support.ts";
 import { broadcastShapes } from "../../core/shape.ts";
 
-/** Which parts linalg.qr() gives: the reduced ones, the complete ones, or R alone. */
+/** Which parts linalg.qr() returns: reduced, complete, or R alone. */
 export type QRMode = "reduced" | "complete" | "r";
 
 /** Q, R */
@@ -164,7 +164,7 @@ export interface OrmqrOptions {
 }
 
 /**
- * Q times other, Q [..., m, m] being the product of geqrf()'s reflections, without making it. Gradients as of its parts.
+ * Q times other, where Q [..., m, m] is the product of geqrf()'s reflections. Q itself is not computed. Gradients flow to all inputs.
  * Reference: torch.ormqr.
  */
 export function ormqr(a: Tensor, tau: Tensor, other: Tensor, { left = true, transpose = false }: OrmqrOptions = {}): Tensor {

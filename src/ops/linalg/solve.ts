@@ -32,9 +32,9 @@ interface Checked {
 
 /** A result, and where a matrix is singular: 0, or the index of the first zero on the diagonal of its factor, from 1. */
 export interface WithInfo {
-  /** The result, which is right where info is 0. */
+  /** The result, valid where info is 0. */
   readonly result: Tensor;
-  /** int32, for each matrix of the batch: LAPACK's number, 0 where it went well. */
+  /** int32, for each matrix of the batch: LAPACK's info, 0 for success. */
   readonly info: Tensor;
 }
 
@@ -198,7 +198,7 @@ const triangularOp: Definition<TriangleAttributes> = defineHost<TriangleAttribut
 
 /** Options of linalg.solveTriangular(). Reference: torch.linalg.solve_triangular. */
 export interface TriangularOptions extends SolveOptions {
-  /** Which triangle of A counts; the other one is not read. */
+  /** Which triangle of A is read; the other one is ignored. */
   readonly upper: boolean;
   /** The diagonal of A counts as ones. Default: false. */
   readonly unitriangular?: boolean | undefined;
@@ -261,7 +261,7 @@ export function tensorsolve(
 }
 
 /**
- * solveTriangular() as it was: X of A X = b, and A. Reference: torch.triangular_solve.
+ * solveTriangular() with torch.triangular_solve's result: X of A X = b, and A. Reference: torch.triangular_solve.
  */
 export function triangularSolve(
   b: Tensor,

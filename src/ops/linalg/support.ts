@@ -79,7 +79,7 @@ export function storeColumns(out: Float64Array, i: number, m: number, n: number,
 export const failure = (operation: string, { shape }: HostArray, i: number, info: number, problem: string): LinAlgError =>
   new LinAlgError(operation, shape.length > 2 ? i : null, info, problem);
 
-/** Throws for a matrix with infinities or NaN, on which algorithms would not end. */
+/** Throws for a matrix with infinities or NaN, for which algorithms would not terminate. */
 export function requireFinite(operation: string, x: HostArray): void {
   const each = rowsOf(x.shape) * columnsOf(x.shape);
   const at = (x.data as Float64Array).findIndex((v) => !Number.isFinite(v));

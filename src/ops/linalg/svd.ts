@@ -101,7 +101,7 @@ function svdGradient(fullU: Tensor, s: Tensor, fullVh: Tensor, dU: Tensor | null
   return ga;
 }
 
-/** What linalg.svd() gives: A = U diag(S) Vh. */
+/** The result of linalg.svd(): A = U diag(S) Vh. */
 export interface SVD {
   /** [..., M, K] or [..., M, M]: the left singular vectors, in columns. */
   readonly U: Tensor;
@@ -112,8 +112,8 @@ export interface SVD {
 }
 
 /**
- * A = U diag(S) Vh: A [..., m, n]; S [..., k] falling, k = min(m, n); U [..., m, m] and Vh [..., n, n], or [..., m, k] and [..., k, n]
- * without `fullMatrices`. Vectors are fixed up to their sign, or a rotation where values are equal, and so are their gradients. Throws
+ * A = U diag(S) Vh: A [..., m, n]; S [..., k] descending, k = min(m, n); U [..., m, m] and Vh [..., n, n], or [..., m, k] and [..., k, n]
+ * without `fullMatrices`. Vectors are unique up to their sign, or up to a rotation for equal values, and so are their gradients. Throws
  * LinAlgError for infinities and NaN. Runs on the host: LAPACK gesdd. Reference: torch.linalg.svd.
  */
 export function svd(
@@ -130,16 +130,16 @@ export function svd(
   return { U: U!, S: S!, Vh: Vh! };
 }
 
-/** The singular values [..., min(m, n)], falling. Gradient: U diag(G) Vh. Reference: torch.linalg.svdvals. */
+/** The singular values [..., min(m, n)], descending. Gradient: U diag(G) Vh. Reference: torch.linalg.svdvals. */
 export const svdvals = (a: Tensor): Tensor => svd(a, { fullMatrices: false }).S;
 
 /** Options of linalg.matrixRank() and linalg.pinv(): which singular values count as zero. */
 export interface ToleranceOptions {
-  /** What counts as zero, absolutely: a number, or a tensor with the batch's shape. Default: 0. */
+  /** The absolute tolerance below which singular values count as zero: a number, or a tensor with the batch's shape. Default: 0. */
   readonly atol?: number | Tensor | null | undefined;
-  /** What counts as zero, relative to the largest singular value. Default: max(m, n) epsilon, or 0 where atol is given. */
+  /** The tolerance relative to the largest singular value. Default: max(m, n) epsilon, or 0 where atol is given. */
   readonly rtol?: number | Tensor | null | undefined;
-  /** A is symmetric: eigenvalues are taken instead. Default: false. */
+  /** A is symmetric: its eigenvalues are used instead. Default: false. */
   readonly hermitian?: boolean | undefined;
 }
 
@@ -163,7 +163,7 @@ function decompose(operation: string, a: HostArray, i: number, hermitian: boolea
   return { s: w.map(Math.abs), u: matrix, vt };
 }
 
-/** NaN stands for a tolerance that was not given. */
+/** NaN stands for a tolerance that was not passed. */
 function toleranceOf(atol: number, rtol: number, s: Float64Array, a: HostArray): number {
   const largest = s.reduce((x, y) => Math.max(x, y), 0);
   const absolute = Number.isNaN(atol) ? 0 : atol;

@@ -25,9 +25,9 @@ const DIGAMMA = [
   -0.0083492773819, 0.017343061984, -0.036927755143, 0.082323233711, -0.20205690316, 0.64493406685, 0.422784335098,
 ];
 
-/** x - round(x): what is left of an argument of a function of period 1. */
+/** x - round(x): the reduced argument of a function of period 1. */
 const fraction = (f: Formula, x: Expr): Expr => f.sub(x, f.round(x));
-/** cot(πr) for r in [-0.5, 0.5]: cos(πr) as a sine of what is left to 0.5, since π/2 rounded has a cosine that is not 0. */
+/** cot(πr) for r in [-0.5, 0.5]: cos(πr) as the sine of π (0.5 - |r|), since π/2 rounded has a cosine that is not 0. */
 const cotangent = (f: Formula, r: Expr): Expr => f.div(f.sin(f.mul(f.sub(0.5, f.abs(r)), Math.PI)), f.sin(f.mul(r, Math.PI)));
 
 /** y at least 0.5 as 2 + z with z in [-0.5, 0.5); `passed` is called with each z + 1 on the way down. */
@@ -149,7 +149,7 @@ export function polygamma(n: number, x: Tensor): Tensor {
 
 /** Up to this many terms are added one by one; more are computed as one more axis and reduced. */
 const FEW_DIMENSIONS = 8;
-/** As far as float32 counts. */
+/** Up to here float32 represents every integer. */
 const MAX_DIMENSIONS = 2 ** 24;
 
 /** ln of the multivariate gamma function of p dimensions, for x above (p - 1) / 2. Reference: torch.mvlgamma. */
@@ -187,7 +187,7 @@ const zetaOp = formula("zeta", {
   // By s it has no simple form: refused, as in PyTorch.
   grad: [null, (dy, [s, q]): Tensor => mul(dy, mul(mul(s!, -1), zeta(add(s!, 1), q!)))],
 });
-/** Hurwitz's ζ(s, q) for s > 1: the sum of (k + q)^-s. For negative q that are not whole NaN, unless s is. Reference: torch.special.zeta. */
+/** Hurwitz's ζ(s, q) for s > 1: the sum of (k + q)^-s. For a negative q that is no integer: NaN, unless s is an integer. Reference: torch.special.zeta. */
 export const zeta = (s: Arithmetic, q: Arithmetic): Tensor => call(zetaOp, operands("zeta", s, q), undefined);
 
 export const methods = {

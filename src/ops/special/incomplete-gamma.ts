@@ -29,7 +29,7 @@ const TEMME = [
   [3.42357873e-8, -1.27606352e-5, 5.29234488e-5, -0.000107366532, 2.00938786e-6, 0.000771604938, -0.00268132716, 0.00413359788],
 ] as const;
 
-/** x^a e^-x / Γ(a + 1): what both forms are multiples of. */
+/** x^a e^-x / Γ(a + 1), a factor of both forms. */
 function prefix(f: Formula, a: Expr, x: Expr): Expr {
   const direct = f.exp(f.sub(f.sub(f.mul(a, f.log(x)), x), emitLogGamma(f, f.add(a, 1))));
   // For large a the three parts cancel: a (ln(x / a) - (x - a) / a), and Stirling's correction.
@@ -100,7 +100,7 @@ const igammacOp = formula("igammac", {
   grad: [null, (dy, [a, x]): Tensor => neg(slope(dy, a!, x!))],
 });
 
-/** P(a, x), the share of Γ(a) below x; a and x at least 0. The derivative by a is not known, as in PyTorch: asking for it is an error. Reference: torch.igamma. */
+/** P(a, x), the share of Γ(a) below x; a and x at least 0. The derivative by a is not implemented, as in PyTorch: to request it is an error. Reference: torch.igamma. */
 export const igamma = (a: Arithmetic, x: Arithmetic): Tensor => call(igammaOp, operands("igamma", a, x), undefined);
 /** Q(a, x) = 1 - P(a, x). Reference: torch.igammac. */
 export const igammac = (a: Arithmetic, x: Arithmetic): Tensor => call(igammacOp, operands("igammac", a, x), undefined);

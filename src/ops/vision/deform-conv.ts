@@ -38,10 +38,10 @@ function sampled(planes: Tensor, lengths: readonly [number, number], y: Tensor, 
 }
 
 /**
- * A convolution whose taps are sampled bilinearly, each moved by its offset.
+ * A convolution that samples each tap bilinearly, at a position moved by an offset.
  *
  * x: [N, Ci, H, W], floating. offset: [N, 2 * G * kh * kw, Ho, Wo], for each of G groups of channels and each tap first the offset in rows,
- * then the offset in columns. weight: [Co, Ci / groups, kh, kw]. Result: [N, Co, Ho, Wo]. Gradients flow to all. What lies outside is 0.
+ * then the offset in columns. weight: [Co, Ci / groups, kh, kw]. Result: [N, Co, Ho, Wo]. Gradients flow to all. Elements outside x are 0.
  * DirectML: GATHER_ELEMENTS, arithmetic, GEMM. Reference: torchvision.ops.deform_conv2d.
  */
 export function deformConv2d(x: Tensor, offset: Tensor, weight: Tensor, options: DeformConvOptions = {}): Tensor {

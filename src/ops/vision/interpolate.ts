@@ -17,7 +17,7 @@ import { computing } from "../declare/support.ts";
 import { clamp } from "../elementwise/where.ts";
 import { floor } from "../elementwise/unary.ts";
 
-/** How interpolate() computes elements between others. */
+/** The interpolation method of interpolate(). */
 export type ResizeMode = "nearest" | "nearestExact" | "nearest-exact" | "linear" | "bilinear" | "trilinear" | "bicubic" | "area";
 
 /** Options of interpolate(). Reference: torch.nn.functional.interpolate. */
@@ -196,7 +196,7 @@ function plan(x: Tensor, spatial: number, options: InterpolateOptions): { size: 
   return { size: lengths, scales: factors.map((f) => (options.recomputeScaleFactor === true ? null : f)) };
 }
 
-/** Of pixels: axis by axis from the last, each result rounded to the nearest pixel there is, as in PyTorch. */
+/** For uint8: axis by axis from the last, each result rounded to uint8, as in PyTorch. */
 function ofPixels(x: Tensor, options: InterpolateOptions): Tensor {
   const { size = null, scaleFactor = null } = options;
   let y = x;
@@ -219,7 +219,7 @@ const MAX_INDICES = 2 ** 24;
 /**
  * x [N, C, W], [N, C, H, W] or [N, C, D, H, W] with other lengths of its spatial axes.
  *
- * Throws ShapeError for a mode that lacks so many axes, ValueError for options that do not go together. DirectML: RESAMPLE1 and
+ * Throws ShapeError if the mode does not support x's rank, ValueError for options that exclude each other. DirectML: RESAMPLE1 and
  * RESAMPLE_GRAD for linear modes and whole factors; GATHER, MULTIPLY, ADD; GEMM where antialiased; AVERAGE_POOLING for "area". Reference: torch.nn.functional.interpolate.
  */
 export function interpolate(x: Tensor, options: InterpolateOptions = {}): Tensor {

@@ -101,7 +101,7 @@ function listed(x: Tensor, boxes: Tensor | readonly Tensor[]): { readonly corner
 }
 
 /**
- * Each box of an image as a small image of its own, every element the mean of bilinear samples.
+ * Pools each box of an image to a small image: each element is the mean of bilinear samples.
  *
  * x: [N, C, H, W], floating. boxes: [K, 5] (image, x1, y1, x2, y2), or a list of [L, 4] for each image; in x's dtype. Result: [K, C, ...outputSize].
  * Gradients flow to x. Unless aligned, a box is at least one element of the image wide and high.

@@ -184,7 +184,7 @@ function listed(operation: string, x: Tensor, boxes: Tensor | readonly Tensor[])
 }
 
 /**
- * Each box of an image as a small image of its own, every element the maximum of the elements in its bin; 0 for a bin outside of the image.
+ * Pools each box of an image to a small image: each element is the maximum of the elements in its bin; 0 for a bin outside the image.
  *
  * x: [N, C, H, W], floating. boxes: [K, 5] (image, x1, y1, x2, y2), or a list of [L, 4] for each image; in x's dtype, corners inside, rounded.
  * Result: [K, C, ...outputSize]. Gradients flow to x, of equal elements to the first. Bins are exact fractions of the box.
@@ -259,9 +259,9 @@ function requireBoxes(operation: string, boxes: Tensor, scores: Tensor, threshol
 }
 
 /**
- * Which boxes to keep: those that overlap no better one that is kept by more than iouThreshold (area of the intersection over that of the
- * union), best first. boxes: [N, 4] (x1, y1, x2, y2), scores: [N], floating. Result: int32, of as many as there are.
- * How many depends on the data, so both are read back, and chosen on the host. Blocks until they are there; nms() does not.
+ * The indices of the boxes to keep, best first. A box is removed if its overlap with a better box that is kept (area of the intersection over
+ * area of the union) is greater than iouThreshold. boxes: [N, 4] (x1, y1, x2, y2), scores: [N], floating. Result: int32.
+ * The length depends on the data, so the host reads both and chooses. Blocks until they are read; nms() does not.
  * Reference: torchvision.ops.nms.
  */
 export function nmsSync(boxes: Tensor, scores: Tensor, iouThreshold: number): Tensor {
