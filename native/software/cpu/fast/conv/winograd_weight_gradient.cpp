@@ -77,6 +77,7 @@ bool WinogradWeightGradient::Fits(const ConvolutionProblem& problem, const Convo
   if ((x.in_size > 1 && x.in_stride != 1) || (x.taps.size() > 1 && x.taps[1].filter_offset - x.taps[0].filter_offset != 1)) return false;
   if (x.out_stride != 1 || y.out_stride != 3) return false;
   // Cycles of the direct weight gradient, and of Winograd: the GEMMs, the transforms, and the weights.
+  // Measured (AVX-512): 8 layers of ResNet-18 and ResNet-50 gain 2.5 times in total; one of 4 x 4 images did not in every run.
   const auto k = static_cast<double>(RoundUp(problem.batch, Table().tile_columns)), m = static_cast<double>(problem.co);
   const auto tiles = static_cast<double>(problem.ci * TilesOf(y) * TilesOf(x));
   const double direct = static_cast<double>(problem.ci) * static_cast<double>(y.taps.size() * x.taps.size()) * kTaps * k * m / 32 * 1.2;
