@@ -14,9 +14,9 @@ export function failure(kind: Kind, message: string, call: string | null = null,
 /** The failure of a call of a backend's. Errors of this library pass through. */
 export function asFailure(backend: string, call: string, operator: string | null, error: unknown): unknown {
   if (error instanceof DxError) return error;
-  const given = typeof error === "object" && error !== null && "kind" in error ? error.kind : undefined;
+  const kind = typeof error === "object" && error !== null && "kind" in error ? error.kind : undefined;
   const text = error instanceof Error ? error.message : `it threw ${String(error)}`;
-  const made = failure(kinds.has(given) ? (given as Kind) : "internal", `${backend}: ${text}`, call, operator, error);
+  const made = failure(kinds.has(kind) ? (kind as Kind) : "internal", `${backend}: ${text}`, call, operator, error);
   if (error instanceof Error && error.stack !== undefined) made.stack = error.stack;
   return made;
 }

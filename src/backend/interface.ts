@@ -32,7 +32,7 @@ export interface BackendDeviceDescription {
   readonly name: string;
   /** Its memory, in bytes; 0 where it has none of its own. */
   readonly memoryInBytes: number;
-  /** False of a simulation, or of one that runs on the processor. */
+  /** False of a simulation, or of one that runs on the CPU. */
   readonly isHardware: boolean;
 }
 

@@ -68,11 +68,11 @@ export class OutsideBinding implements MemoryOwner {
     }
   }
 
-  #bytes(given: unknown, size: number): Uint8Array {
-    if (given instanceof Uint8Array && given.byteLength === size) return given;
+  #bytes(bytes: unknown, size: number): Uint8Array {
+    if (bytes instanceof Uint8Array && bytes.byteLength === size) return bytes;
     throw failure(
       "internal",
-      `read gave ${given instanceof Uint8Array ? `${given.byteLength} bytes` : typeof given} instead of ${size} bytes`,
+      `read gave ${bytes instanceof Uint8Array ? `${bytes.byteLength} bytes` : typeof bytes} instead of ${size} bytes`,
     );
   }
 

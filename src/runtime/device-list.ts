@@ -16,7 +16,7 @@ export interface ListedDevice {
   readonly backend: string;
   /** The backend's version; null for the library's own. */
   readonly version: string | null;
-  /** False of what runs on the processor, or is simulated. */
+  /** False of what runs on the CPU, or is simulated. */
   readonly isHardware: boolean;
   /** The device's own memory, in bytes; 0 where it has none. */
   readonly memoryInBytes: number;

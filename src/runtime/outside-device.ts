@@ -38,12 +38,13 @@ function requireDeviceOf(backend: Backend, value: unknown): BackendDevice {
   const of = (field: string): string => `${backend.name}.open().${field}`;
   if (typeof value !== "object" || value === null)
     throw new BackendError("backend", `${backend.name}.open()`, "an object with the fields of BackendDevice", value);
-  const given = value as Record<string, unknown>;
-  for (const name of methods) if (typeof given[name] !== "function") throw new BackendError("backend", of(name), "a function", given[name]);
+  const fields = value as Record<string, unknown>;
+  for (const name of methods)
+    if (typeof fields[name] !== "function") throw new BackendError("backend", of(name), "a function", fields[name]);
   for (const name of optional)
-    if (given[name] !== undefined && typeof given[name] !== "function")
-      throw new BackendError("backend", of(name), "a function or undefined", given[name]);
-  const { dtypes, operators } = given;
+    if (fields[name] !== undefined && typeof fields[name] !== "function")
+      throw new BackendError("backend", of(name), "a function or undefined", fields[name]);
+  const { dtypes, operators } = fields;
   if (!Array.isArray(dtypes) || !dtypes.every(isDType)) throw new BackendError("backend", of("dtypes"), "an array of dtypes", dtypes);
   const unknown = Array.isArray(operators)
     ? operators.find((name) => typeof name !== "string" || !Object.hasOwn(OPERATORS, name))
