@@ -33,7 +33,7 @@ class Root {
     for (size_t at = full.find('/', 1); at != std::string::npos; at = full.find('/', at + 1)) mkdir(full.substr(0, at).c_str(), 0700);
     std::ofstream(full) << text;
   }
-  int Cpus(int machine) const { return software::fast::WithinQuota(path_, machine); }
+  int Cpus(int machine) const { return software::WithinQuota(path_, machine); }
   software::HostMemory Query() const { return software::QueryHostMemory(path_, kMachine); }
 
  private:

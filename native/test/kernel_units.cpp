@@ -10,7 +10,7 @@ namespace dxtensor::test {
 
 namespace {
 
-using software::fast::UnitGraph;
+using software::UnitGraph;
 
 // Edges alone: what needs what is looked for anew each time.
 class Edges {

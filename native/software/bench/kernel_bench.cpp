@@ -56,7 +56,7 @@ double Shortest(double budget, const F& f) {
 
 // Multiply-adds of all threads, in GFLOP/s.
 double Peak(double budget) {
-  fast::ThreadPool& pool = fast::ThreadPool::Get();
+  software::ThreadPool& pool = software::ThreadPool::Get();
   constexpr int64_t kSteps = 20000;
   int64_t operations = 0;
   const double seconds = Shortest(budget, [&] {
@@ -349,7 +349,7 @@ std::vector<Case> Cases() {
 
 // Microseconds until another thread begins its part of a call, after the pool had nothing to do for so long: the median. 0: there is none.
 double HandOver(std::chrono::microseconds rest) {
-  if (fast::ThreadPool::Get().size() == 1) return 0;
+  if (software::ThreadPool::Get().size() == 1) return 0;
   constexpr int kTimes = 200;
   using Clock = std::chrono::steady_clock;
   std::vector<double> times;
@@ -361,7 +361,7 @@ double HandOver(std::chrono::microseconds rest) {
     std::atomic<int64_t> begun{0};
     const auto start = Clock::now();
     auto passed = [&] { return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count(); };
-    fast::ThreadPool::Get().ParallelFor(0, 2, 1, [&](int64_t, int64_t, int) {
+    software::ThreadPool::Get().ParallelFor(0, 2, 1, [&](int64_t, int64_t, int) {
       if (std::this_thread::get_id() != caller) begun.store(passed());
       else
         while (!begun.load() && passed() < 5000000) {
@@ -394,7 +394,7 @@ int main(int argc, char** argv) {
   double peak = Peak(peak_only ? 0.1 : 0.3);
   std::string rows;
   if (!json)
-    std::printf("%s, %d threads\n%-28s %10s %10s %8s %10s\n", fast::IsaName(fast::ActiveIsa()), fast::ThreadPool::Get().size(), "kernel",
+    std::printf("%s, %d threads\n%-28s %10s %10s %8s %10s\n", fast::IsaName(fast::ActiveIsa()), software::ThreadPool::Get().size(), "kernel",
                 "us", "GFLOP/s", "of peak", "GB/s");
   const std::vector<Case> cases = peak_only ? std::vector<Case>() : only.empty() ? Cases() : std::vector<Case>{{"case", only, 0, 0, 0}};
   for (const Case& c : cases) {
@@ -421,7 +421,7 @@ int main(int argc, char** argv) {
   const double awake = HandOver(std::chrono::microseconds(5)), asleep = HandOver(std::chrono::milliseconds(2));
   if (json)
     std::printf("{\"isa\":\"%s\",\"threads\":%d,\"peak_gflops\":%.2f,\"hand_over_us\":{\"awake\":%.2f,\"asleep\":%.2f},\"results\":[%s]}\n",
-                fast::IsaName(fast::ActiveIsa()), fast::ThreadPool::Get().size(), peak, awake, asleep, rows.c_str());
+                fast::IsaName(fast::ActiveIsa()), software::ThreadPool::Get().size(), peak, awake, asleep, rows.c_str());
   else
     std::printf("multiply-add peak: %.1f GFLOP/s; hand-over to an awake thread %.2f us, to a sleeping one %.1f us\n", peak, awake, asleep);
   return 0;

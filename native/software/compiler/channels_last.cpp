@@ -14,7 +14,6 @@
 
 namespace dxtensor::software {
 
-namespace fast {
 namespace {
 
 using schema::TensorDesc;
@@ -115,7 +114,7 @@ class LayoutPass {
           if (padding) return Role::Foreign;
         if (desc.UInt("Direction") != DML_CONVOLUTION_DIRECTION_FORWARD) return Role::Foreign;
         if (desc.UInt("GroupCount") == 1) return Role::Convolution;
-        if (IsDepthwise(desc) || outputs[0]->sizes[1] / desc.UInt("GroupCount") % kMaxWidth == 0) return Role::Same;
+        if (IsDepthwise(desc) || outputs[0]->sizes[1] / desc.UInt("GroupCount") % fast::kMaxWidth == 0) return Role::Same;
         return Role::Foreign;
       }
       case DML_OPERATOR_MAX_POOLING:
@@ -127,7 +126,7 @@ class LayoutPass {
         return inputs[0]->data_type == DML_TENSOR_DATA_TYPE_FLOAT32 ? Role::Same : Role::Foreign;
       case DML_OPERATOR_BATCH_NORMALIZATION: return Role::Same;
       case DML_OPERATOR_REDUCE: return IsPlane(*outputs[0]) ? Role::Foreign : Role::Same;
-      default: return IsElementwise(desc) ? Role::Same : Role::Foreign;
+      default: return fast::IsElementwise(desc) ? Role::Same : Role::Foreign;
     }
   }
 
@@ -136,7 +135,7 @@ class LayoutPass {
     const GraphValue& v = graph_.values[value];
     if (v.graph_input >= 0 || !v.graph_outputs.empty() || !v.constant.empty() || uses_[value].empty()) return false;
     const TensorDesc& first = *TensorOf(uses_[value][0]);
-    const auto step = static_cast<uint64_t>(PixelStride(first.sizes[1])), channels = static_cast<uint64_t>(first.sizes[1]);
+    const auto step = static_cast<uint64_t>(fast::PixelStride(first.sizes[1])), channels = static_cast<uint64_t>(first.sizes[1]);
     if (!IsPlane(first) || !IsPacked4D(first) || step * 5 > channels * 8 || first.ElementCount() / channels * step > kMaxElements)
       return false;
     for (const User& user : uses_[value]) {
@@ -243,7 +242,7 @@ class LayoutPass {
         TensorDesc& t = *tensors[i];
         const std::array<uint32_t, 4>& whole = sizes_[static_cast<size_t>(values[i])];
         t.strides[1] = 1;
-        t.strides[3] = static_cast<uint32_t>(PixelStride(whole[1]));
+        t.strides[3] = static_cast<uint32_t>(fast::PixelStride(whole[1]));
         t.strides[2] = t.strides[3] * whole[3];
         t.strides[0] = t.strides[2] * whole[2];
         t.has_strides = true;
@@ -265,11 +264,10 @@ class LayoutPass {
 };
 
 }  // namespace
-}  // namespace fast
 
 void LayOut(Graph* graph) {
   const char* plain = std::getenv("DXTENSOR_SOFTWARE_PLAIN");
-  if (!plain || plain[0] != '1') fast::LayoutPass(graph).Run();
+  if (!plain || plain[0] != '1') LayoutPass(graph).Run();
 }
 
 }  // namespace dxtensor::software

@@ -14,7 +14,6 @@
 
 namespace dxtensor::software {
 
-namespace fast {
 namespace {
 
 constexpr size_t kMaxNodes = 48, kMaxOperands = 40;
@@ -111,7 +110,7 @@ class Fuser {
       return;
     }
     if (node.desc.type() == DML_OPERATOR_BATCH_NORMALIZATION && JoinAnchor(n)) return;
-    group.is_elementwise = IsElementwise(node.desc);
+    group.is_elementwise = fast::IsElementwise(node.desc);
     if (!group.is_elementwise) return;
     group.box = *node.desc.Outputs()[0];
     if (JoinAnchor(n)) return;
@@ -386,10 +385,10 @@ class Fuser {
   }
 
   std::unique_ptr<Kernel> MakeAnchor(const Group& group) const {
-    if (group.anchor.type() == DML_OPERATOR_GEMM) return MakeGemmKernel(group.anchor, group.after, &group.stored);
+    if (group.anchor.type() == DML_OPERATOR_GEMM) return fast::MakeGemmKernel(group.anchor, group.after, &group.stored);
     const bool input_is_padded = graph_.values[static_cast<size_t>(group.anchor_inputs[0])].is_padded;
     const bool output_is_padded = graph_.values[static_cast<size_t>(group.result)].is_padded;
-    return MakeConvolutionKernel(group.anchor, {group.norm ? &*group.norm : nullptr, group.has_residual, group.after, group.clamps,
+    return fast::MakeConvolutionKernel(group.anchor, {group.norm ? &*group.norm : nullptr, group.has_residual, group.after, group.clamps,
                                                 &group.stored, input_is_padded, output_is_padded});
   }
 
@@ -437,7 +436,7 @@ class Fuser {
       schema::TensorDesc desc;
     };
     GraphStep step;
-    ProgramBuilder builder(group.box);
+    fast::ProgramBuilder builder(group.box);
     std::vector<Loaded> loaded;
     std::vector<int> settled(graph_.values.size(), -1);  // registers of values that the group computes
     for (int n : group.nodes) {
@@ -452,14 +451,14 @@ class Fuser {
         }
         for (const Loaded& l : loaded)
           if (l.value == v && l.desc.data_type == inputs[i]->data_type &&
-              ProgramBuilder::StridesIn(group.box, l.desc) == ProgramBuilder::StridesIn(group.box, *inputs[i]))
+              fast::ProgramBuilder::StridesIn(group.box, l.desc) == fast::ProgramBuilder::StridesIn(group.box, *inputs[i]))
             in[i] = l.reg;
         if (in[i] >= 0) continue;
         in[i] = builder.Load(static_cast<int>(step.inputs.size()), *inputs[i]);
         step.inputs.push_back(OperandOf(v, *inputs[i]));
         loaded.push_back({v, in[i], *inputs[i]});
       }
-      const int raw = EmitElementwise(builder, node.desc, in);
+      const int raw = fast::EmitElementwise(builder, node.desc, in);
       if (raw < 0) return false;
       const int out = node.outputs[0];
       const schema::TensorDesc& desc = *node.desc.Outputs()[0];
@@ -468,7 +467,7 @@ class Fuser {
         if (Contains(group, consumer)) inside = true;
         else outside = true;
       }
-      if (inside) settled[static_cast<size_t>(out)] = Settle(builder, desc.data_type, raw);
+      if (inside) settled[static_cast<size_t>(out)] = fast::Settle(builder, desc.data_type, raw);
       if (!outside && inside) continue;
       builder.Store(static_cast<int>(step.outputs.size()), desc, raw);
       step.outputs.push_back(OperandOf(out, desc));
@@ -493,12 +492,11 @@ class Fuser {
 };
 
 }  // namespace
-}  // namespace fast
 
 std::vector<GraphStep> Fuse(const Graph& graph, const char** unsupported, uint64_t chain_bytes) {
   const char* plain = std::getenv("DXTENSOR_SOFTWARE_PLAIN");
   const bool merges = !(plain && plain[0] == '1');
-  return fast::Fuser(graph, merges, merges ? chain_bytes : fast::kNoChains).Run(unsupported);
+  return Fuser(graph, merges, merges ? chain_bytes : kNoChains).Run(unsupported);
 }
 
 }  // namespace dxtensor::software

@@ -6,11 +6,11 @@
 #include "software/cpu/fast/tensor/operand.h"
 #include "software/cpu/fast/tensor/row_split.h"
 
-namespace dxtensor::software::fast {
+namespace dxtensor::software {
 
 bool SameLayout(const schema::TensorDesc& a, const schema::TensorDesc& b) {
-  return a.data_type == b.data_type && a.ElementCount() == b.ElementCount() && ProgramBuilder::Fits(a, b) &&
-         ProgramBuilder::StridesIn(a, a) == ProgramBuilder::StridesIn(a, b);
+  return a.data_type == b.data_type && a.ElementCount() == b.ElementCount() && fast::ProgramBuilder::Fits(a, b) &&
+         fast::ProgramBuilder::StridesIn(a, a) == fast::ProgramBuilder::StridesIn(a, b);
 }
 
 int64_t OffsetInInput(const schema::OperatorDesc& desc, size_t slot) {
@@ -46,14 +46,14 @@ int64_t OffsetInInput(const schema::OperatorDesc& desc, size_t slot) {
 
 bool FitsGroup(const Graph& graph, const Group& group, const GraphNode& node, const std::vector<int>& producer_of_value) {
   const auto inputs = node.desc.Inputs(), outputs = node.desc.Outputs();
-  if (outputs[0]->ElementCount() != group.box.ElementCount() || !ProgramBuilder::Fits(group.box, *outputs[0])) return false;
+  if (outputs[0]->ElementCount() != group.box.ElementCount() || !fast::ProgramBuilder::Fits(group.box, *outputs[0])) return false;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!ProgramBuilder::Fits(group.box, *inputs[i])) return false;
+    if (!fast::ProgramBuilder::Fits(group.box, *inputs[i])) return false;
     const int producer = producer_of_value[static_cast<size_t>(node.inputs[i])];
     if (producer < 0 || std::find(group.nodes.begin(), group.nodes.end(), producer) == group.nodes.end()) continue;
     const schema::TensorDesc& written = *graph.nodes[static_cast<size_t>(producer)].desc.Outputs()[0];
     if (written.data_type != inputs[i]->data_type ||
-        ProgramBuilder::StridesIn(group.box, written) != ProgramBuilder::StridesIn(group.box, *inputs[i]))
+        fast::ProgramBuilder::StridesIn(group.box, written) != fast::ProgramBuilder::StridesIn(group.box, *inputs[i]))
       return false;
   }
   return true;
@@ -73,9 +73,9 @@ void SetFloat(schema::OperatorDesc* desc, const char* name, float value) {
 }
 // The tensor as one of the box's sizes, whatever its rank; nothing where that takes a copy.
 OptionalTensor SeenIn(const schema::TensorDesc& box, const schema::TensorDesc& tensor) {
-  if (!ProgramBuilder::Fits(box, tensor)) return std::nullopt;
+  if (!fast::ProgramBuilder::Fits(box, tensor)) return std::nullopt;
   schema::TensorDesc seen = tensor;
-  const Extents strides = ProgramBuilder::StridesIn(box, tensor);
+  const fast::Extents strides = fast::ProgramBuilder::StridesIn(box, tensor);
   seen.rank = box.rank;
   for (uint32_t d = 0; d < box.rank; ++d) {
     seen.sizes[d] = box.sizes[d];
@@ -155,7 +155,7 @@ bool AbsorbNorm(Group* g, const GraphNode& node) {
   for (uint32_t d = 0; d < g->stored.rank; ++d)
     if (inputs[0]->sizes[d] != g->stored.sizes[d]) return false;
   for (size_t i = 1; i < inputs.size(); ++i)
-    if (!IsFloatType(inputs[i]->data_type) || !IsPerChannel(*inputs[i])) return false;
+    if (!fast::IsFloatType(inputs[i]->data_type) || !IsPerChannel(*inputs[i])) return false;
   g->norm = node.desc;
   g->anchor_inputs.resize(kConvolutionInputs, -1);
   for (size_t i = 1; i < inputs.size(); ++i) g->anchor_inputs[kNormInput + i - 1] = node.inputs[i];
@@ -172,22 +172,22 @@ bool Absorb(Group* g, const GraphNode& node) {
   if (g->has_residual && !SameLayout(g->stored, *stored)) return false;  // it would have to be read as the result is written
   const bool is_addition = desc.type() == DML_OPERATOR_ELEMENT_WISE_ADD || desc.type() == DML_OPERATOR_ELEMENT_WISE_ADD1;
   const bool normalizes = desc.type() == DML_OPERATOR_BATCH_NORMALIZATION;
-  Activations more;
+  fast::Activations more;
   if (is_addition || normalizes) {
-    auto activations = FusedActivations(desc);
+    auto activations = fast::FusedActivations(desc);
     if (!activations) return false;
     more = *activations;
     if (normalizes ? !AbsorbNorm(g, node) : !AbsorbAddition(g, node, *stored)) return false;
   } else {
     const auto inputs = desc.Inputs();
     if (inputs.size() != 1 || !SameLayout(g->stored, *inputs[0])) return false;
-    ProgramBuilder builder(out);
+    fast::ProgramBuilder builder(out);
     int x = builder.Load(0, *inputs[0]);
-    if (out.data_type == DML_TENSOR_DATA_TYPE_FLOAT16) x = Settle(builder, out.data_type, x);
-    if (EmitElementwise(builder, desc, &x) < 0) return false;
+    if (out.data_type == DML_TENSOR_DATA_TYPE_FLOAT16) x = fast::Settle(builder, out.data_type, x);
+    if (fast::EmitElementwise(builder, desc, &x) < 0) return false;
     more = builder.ops();
-    for (MicroOp& op : more) {
-      if (op.code >= Code::FAdd) return false;  // of one float, in place
+    for (fast::MicroOp& op : more) {
+      if (op.code >= fast::Code::FAdd) return false;  // of one float, in place
       op.d = op.a = op.b = op.c = 0;
     }
   }
@@ -233,4 +233,4 @@ bool AbsorbClamp(Group* g, const Graph& graph, const std::vector<int>& nodes) {
   return true;
 }
 
-}  // namespace dxtensor::software::fast
+}  // namespace dxtensor::software

@@ -8,7 +8,7 @@
 #include "software/cpu/fast/elementwise/epilogue.h"
 #include "graph.h"
 
-namespace dxtensor::software::fast {
+namespace dxtensor::software {
 
 // Where a value is stored: in another value's memory, when the node between only moves an offset.
 struct Location {
@@ -34,7 +34,7 @@ struct Group {
   std::optional<schema::OperatorDesc> norm;
   bool has_residual = false;  // a tensor, in addition to a bias or C
   bool clamps = false;        // to two numbers
-  Activations after;
+  fast::Activations after;
   int result = -1;  // the value that it writes
   schema::TensorDesc stored;
 };
@@ -50,4 +50,4 @@ bool Absorb(Group* anchor, const GraphNode& node);
 // value itself where it is NaN.
 bool AbsorbClamp(Group* convolution, const Graph& graph, const std::vector<int>& nodes);
 
-}  // namespace dxtensor::software::fast
+}  // namespace dxtensor::software

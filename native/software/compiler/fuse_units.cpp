@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace dxtensor::software::fast {
+namespace dxtensor::software {
 
 namespace {
 
@@ -94,4 +94,4 @@ void UnitGraph::Merge(int a, int b) {
   }
 }
 
-}  // namespace dxtensor::software::fast
+}  // namespace dxtensor::software

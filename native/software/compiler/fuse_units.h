@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace dxtensor::software::fast {
+namespace dxtensor::software {
 
 // Units are numbered from 0; each starts as one node. What a unit needs is kept transitively, as bits, and directly, as lists: long chains
 // of nodes (a sequence, step by step) take time in proportion to their edges.
@@ -38,4 +38,4 @@ class UnitGraph {
   mutable std::vector<int> parent_;
 };
 
-}  // namespace dxtensor::software::fast
+}  // namespace dxtensor::software

@@ -10,7 +10,6 @@
 
 namespace dxtensor::software {
 
-namespace fast {
 namespace {
 
 using schema::TensorDesc;
@@ -65,7 +64,7 @@ bool IsPooling(const schema::OperatorDesc& desc) {
 // How many inputs of a node come by images: the first ones; the others are shared. -1: it does not treat images alike.
 int InputsByImages(const schema::OperatorDesc& desc) {
   if (desc.type() == DML_OPERATOR_CONVOLUTION || desc.type() == DML_OPERATOR_BATCH_NORMALIZATION || IsPooling(desc)) return 1;
-  return IsElementwise(desc) ? static_cast<int>(desc.Inputs().size()) : -1;
+  return fast::IsElementwise(desc) ? static_cast<int>(desc.Inputs().size()) : -1;
 }
 
 // Adds a node's tensors to what is known of its step's. False where they do not come by the same images.
@@ -228,12 +227,11 @@ class ImageRuns {
 };
 
 }  // namespace
-}  // namespace fast
 
 void RunByImages(Graph* graph, std::vector<GraphStep>* steps, uint64_t image_bytes) {
   const char* plain = std::getenv("DXTENSOR_SOFTWARE_PLAIN");
   if (plain && plain[0] == '1') return;
-  fast::ImageRuns(graph, steps, image_bytes).Run();
+  ImageRuns(graph, steps, image_bytes).Run();
 }
 
 }  // namespace dxtensor::software

@@ -17,7 +17,7 @@ class CopyKernel final : public Kernel {
  public:
   explicit CopyKernel(uint64_t size) : size_(size) {}
   void Run(const KernelArguments& arguments) const override {
-    fast::ThreadPool::Get().ParallelFor(0, static_cast<int64_t>(size_), kCopiedAtOnce, [&](int64_t first, int64_t last, int) {
+    ThreadPool::Get().ParallelFor(0, static_cast<int64_t>(size_), kCopiedAtOnce, [&](int64_t first, int64_t last, int) {
       std::memcpy(arguments.outputs[0] + first, arguments.inputs[0] + first, static_cast<size_t>(last - first));
     });
   }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace dxtensor::software::fast {
+namespace dxtensor::software {
 
 using schema::TensorDesc;
 
@@ -47,4 +47,4 @@ bool ReducePlanes(GraphNode* node, const TensorDesc* written) {
   return true;
 }
 
-}  // namespace dxtensor::software::fast
+}  // namespace dxtensor::software

@@ -5,7 +5,7 @@
 
 #include "graph.h"
 
-namespace dxtensor::software::fast {
+namespace dxtensor::software {
 
 inline bool IsPacked4D(const schema::TensorDesc& t) { return t.rank == 4 && t.IsPacked(); }
 
@@ -16,4 +16,4 @@ std::vector<schema::TensorDesc*> TensorsOf(schema::OperatorDesc* desc, schema::F
 // which may then have another layout. Whether it did.
 bool ReducePlanes(GraphNode* node, const schema::TensorDesc* written);
 
-}  // namespace dxtensor::software::fast
+}  // namespace dxtensor::software

@@ -5,7 +5,7 @@
 #include "software/cpu/fast/elementwise/elementwise.h"
 #include "software/cpu/host/thread_pool.h"
 
-namespace dxtensor::software::fast {
+namespace dxtensor::software {
 
 namespace {
 
@@ -46,7 +46,7 @@ bool KeepsTo(const schema::OperatorDesc& desc, uint32_t lead) {
     // What has a mean of its own has rows of its own.
     case DML_OPERATOR_BATCH_NORMALIZATION_TRAINING:
     case DML_OPERATOR_BATCH_NORMALIZATION_TRAINING_GRAD: return true;
-    default: return IsElementwise(desc);
+    default: return fast::IsElementwise(desc);
   }
 }
 
@@ -296,4 +296,4 @@ std::unique_ptr<Kernel> MakeRowBlocks(const Rows& rows, const Graph& block, std:
   return std::make_unique<RowBlocksKernel>(rows, block, std::move(steps), inputs, outputs);
 }
 
-}  // namespace dxtensor::software::fast
+}  // namespace dxtensor::software

@@ -10,7 +10,7 @@
 
 #include "graph.h"
 
-namespace dxtensor::software::fast {
+namespace dxtensor::software {
 
 // The first `lead` sizes of every tensor of `rank` dimensions; `block` rows of the last of them at a time.
 struct Rows {
@@ -47,4 +47,4 @@ struct RowOutput {
 std::unique_ptr<Kernel> MakeRowBlocks(const Rows& rows, const Graph& block, std::vector<GraphStep> steps,
                                       const std::vector<schema::TensorDesc>& inputs, const std::vector<RowOutput>& outputs);
 
-}  // namespace dxtensor::software::fast
+}  // namespace dxtensor::software

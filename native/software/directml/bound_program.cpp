@@ -78,7 +78,7 @@ class BoundProgram final : public BoundDispatch {
   }
 
   void RunConcurrently(size_t first, size_t last) const {
-    fast::ThreadPool::Get().ParallelFor(static_cast<int64_t>(first), static_cast<int64_t>(last), 1, [&](int64_t from, int64_t to, int) {
+    ThreadPool::Get().ParallelFor(static_cast<int64_t>(first), static_cast<int64_t>(last), 1, [&](int64_t from, int64_t to, int) {
       for (; from < to; ++from) RunStep(steps_[static_cast<size_t>(from)]);
     });
   }

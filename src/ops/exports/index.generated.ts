@@ -31,7 +31,7 @@ import * as $elementwiseUnary from "../elementwise/unary.ts";
 import * as $elementwiseWhere from "../elementwise/where.ts";
 import * as $indexEmbeddingBag from "../index/embedding-bag.ts";
 import * as $indexEmbedding from "../index/embedding.ts";
-import * as $indexFlatIndex from "../index/flat-index.ts";
+import * as $indexFlatIndex from "../index/put.ts";
 import * as $indexGather from "../index/gather.ts";
 import * as $indexIndexRows from "../index/index-rows.ts";
 import * as $indexIndexing from "../index/indexing.ts";

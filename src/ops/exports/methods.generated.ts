@@ -24,7 +24,7 @@ import * as $elementwisePower from "../elementwise/power.ts";
 import * as $elementwiseTruth from "../elementwise/truth.ts";
 import * as $elementwiseUnary from "../elementwise/unary.ts";
 import * as $elementwiseWhere from "../elementwise/where.ts";
-import * as $indexFlatIndex from "../index/flat-index.ts";
+import * as $indexFlatIndex from "../index/put.ts";
 import * as $indexGather from "../index/gather.ts";
 import * as $indexIndexRows from "../index/index-rows.ts";
 import * as $indexIndexing from "../index/indexing.ts";

@@ -9,7 +9,7 @@ import { Tensor } from "../../core/tensor.ts";
 import { add, mul } from "../elementwise/binary.ts";
 import { ones, zeros } from "../creation/creation.ts";
 import { toDType } from "../data/conversion.ts";
-import { foldedRows } from "./folded-rows.ts";
+import { foldedRows } from "./scatter-reduce-in-place.ts";
 import { requireIndex, sumElements, sumRows } from "./gather.ts";
 import { expand, reshape } from "../shape/movement.ts";
 import { scatterOp } from "./scatter-op.ts";

@@ -12,7 +12,7 @@ import { add, mul, sub } from "../elementwise/binary.ts";
 import { tensor, type TensorData } from "../creation/creation.ts";
 import { to, toDType } from "../data/conversion.ts";
 import { indexSelect, sumRows } from "./gather.ts";
-import { foldedRows } from "./folded-rows.ts";
+import { foldedRows } from "./scatter-reduce-in-place.ts";
 import { alias, broadcastTo, flatten, movedim, narrow, permute, reshape, select, slice, unsqueeze } from "../shape/movement.ts";
 
 import { nonzeroSync, wrapped } from "./nonzero.ts";

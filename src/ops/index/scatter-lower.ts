@@ -15,7 +15,7 @@ import { sizeOf, type Shape } from "../../core/shape.ts";
 import { emitExtreme, extremeOf } from "../reduce/extreme-lower.ts";
 import { emitReduce } from "../reduce/reduce-lower.ts";
 import { choosesFoldRows, foldRowsShader } from "../../shader/kernels/select.ts";
-import { asRows, byRegions, NONE, pieceBits, rowsFirst, type SumJob } from "./region-sums.ts";
+import { asRows, byRegions, NONE, pieceBits, rowsFirst, type SumJob } from "./scatter-add-roi.ts";
 import { shifted } from "../scan/scan-lower.ts";
 import { alongAxis, BOOL, cast, constant, cut, emitScatterElements, sequence } from "../declare/support.ts";
 

@@ -14,7 +14,7 @@ import { onesLike, zerosLike } from "../creation/creation.ts";
 import { toDType } from "../data/conversion.ts";
 import { requireIndex, gather, sumElements } from "./gather.ts";
 import { expand, reshape, sliceView } from "../shape/movement.ts";
-import { foldedElements } from "./folded-rows.ts";
+import { foldedElements } from "./scatter-reduce-in-place.ts";
 import { emitScatter, paddedIndex, scatterOp, type ScatterAttributes } from "./scatter-op.ts";
 import { foldTwo, foldingType, identityOf, lowerFold } from "./scatter-lower.ts";
 import { clone } from "../data/state.ts";

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace dxtensor::software::fast {
+namespace dxtensor::software {
 
 namespace {
 
@@ -68,4 +68,4 @@ std::vector<std::string> CgroupFolders(const std::string& root, const std::strin
   }
 }
 
-}  // namespace dxtensor::software::fast
+}  // namespace dxtensor::software

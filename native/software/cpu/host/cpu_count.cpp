@@ -11,7 +11,7 @@
 #include "cgroup.h"
 #endif
 
-namespace dxtensor::software::fast {
+namespace dxtensor::software {
 
 #ifdef __linux__
 namespace {
@@ -51,4 +51,4 @@ int UsableCpus() {
   return cpus;
 }
 
-}  // namespace dxtensor::software::fast
+}  // namespace dxtensor::software

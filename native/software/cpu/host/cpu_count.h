@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace dxtensor::software::fast {
+namespace dxtensor::software {
 
 // The CPUs of its affinity mask, at most its cgroups' quota, rounded up: at least 1.
 int UsableCpus();
@@ -13,4 +13,4 @@ int UsableCpus();
 int WithinQuota(const std::string& root, int cpus);
 #endif
 
-}  // namespace dxtensor::software::fast
+}  // namespace dxtensor::software

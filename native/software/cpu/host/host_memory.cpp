@@ -51,7 +51,7 @@ Group ReadGroup(const std::string& folder, bool is_second) {
 
 // Every group from this process's own up to the mount counts.
 void Narrow(const std::string& root, bool is_second, HostMemory* memory) {
-  for (const std::string& folder : fast::CgroupFolders(root, "memory", is_second)) {
+  for (const std::string& folder : CgroupFolders(root, "memory", is_second)) {
     Group group = ReadGroup(folder, is_second);
     if (group.limit < memory->total) memory->total = group.limit;
     if (group.limit != UINT64_MAX) memory->available = std::min(memory->available, group.limit - std::min(group.limit, group.used));

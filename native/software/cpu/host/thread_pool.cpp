@@ -19,7 +19,7 @@
 #include <signal.h>
 #endif
 
-namespace dxtensor::software::fast {
+namespace dxtensor::software {
 
 namespace {
 
@@ -195,4 +195,4 @@ void ThreadPool::Worker(int slot) {
   }
 }
 
-}  // namespace dxtensor::software::fast
+}  // namespace dxtensor::software

@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace dxtensor::software::fast {
+namespace dxtensor::software {
 
 class ThreadPool {
  public:
@@ -52,4 +52,4 @@ class ThreadPool {
   int size_;
 };
 
-}  // namespace dxtensor::software::fast
+}  // namespace dxtensor::software

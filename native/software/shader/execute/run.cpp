@@ -187,7 +187,7 @@ class Worker {
 
 const char* Run(const Program& program, const Arguments& arguments) {
   const Dispatch dispatch(program, arguments);
-  fast::ThreadPool& pool = fast::ThreadPool::Get();
+  ThreadPool& pool = ThreadPool::Get();
   const int64_t max_grain = std::max<int64_t>(1, kPieceLanes / dispatch.lanes);
   const int64_t grain = std::clamp<int64_t>(dispatch.blocks / (8 * pool.size()), 1, max_grain);
   // Made here, since what runs on the pool must not throw.

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";
-import { pieceBits } from "../../../src/ops/index/region-sums.ts";
+import { pieceBits } from "../../../src/ops/index/scatter-add-roi.ts";
 import { clean, eachDevice, eachMode, numbers } from "../../device.ts";
 import { expectClose } from "../../tolerance.ts";
 
