@@ -253,11 +253,10 @@ class NetworkMaker {
 };
 
 struct Counts {
-  size_t values = 0, transposed = 0, runs = 0;
+  size_t values = 0, transposed = 0;
 };
 
-// `image_bytes`: of RunByImages; 0: it does not run.
-void Check(const std::string& name, const Graph& graph, const NetworkMaker& maker, uint64_t image_bytes, Counts* counts) {
+void Check(const std::string& name, const Graph& graph, const NetworkMaker& maker, Counts* counts) {
   Graph laid_out = graph;
   software::LayOut(&laid_out);
   for (const GraphValue& value : laid_out.values) counts->transposed += value.is_padded;
@@ -265,9 +264,6 @@ void Check(const std::string& name, const Graph& graph, const NetworkMaker& make
   const char* unsupported = nullptr;
   std::vector<GraphStep> steps = software::Fuse(laid_out, &unsupported);
   if (steps.empty()) throw Failure{std::string("Fuse refuses ") + (unsupported ? unsupported : "?") + Describe(laid_out)};
-  const size_t whole = steps.size();
-  if (image_bytes) software::RunByImages(&laid_out, &steps, image_bytes);
-  counts->runs += steps.size() > whole;
   std::vector<ExactBytes> plain = ValueMemory(graph, maker.inputs_), got = ValueMemory(laid_out, maker.inputs_);
   RunNodes(graph, plain);
   for (const bool prepacks : {false, true}) {
@@ -283,15 +279,14 @@ void Layouts(Suite& suite) {
   for (unsigned round = 0; round < suite.rounds; ++round) {
     NetworkMaker maker(random);
     const Graph graph = maker.Make(2 + round % 9);
-    Check("network " + std::to_string(round), graph, maker, round % 3 == 2 ? 4000 : round % 3, &counts);
+    Check("network " + std::to_string(round), graph, maker, &counts);
   }
-  std::printf("networks: %zu of %zu values became NHWC, %zu of %u run by images\n", counts.transposed, counts.values, counts.runs,
-              suite.rounds);
-  CHECK(suite.rounds < 100 || (counts.transposed * 10 > counts.values && counts.runs * 8 > suite.rounds));
+  std::printf("networks: %zu of %zu values became NHWC\n", counts.transposed, counts.values);
+  CHECK(suite.rounds < 100 || counts.transposed * 10 > counts.values);
   NetworkMaker maker(random);
   const Graph graph = maker.MakeShortcut();
   Counts of_shortcut;
-  Check("a shortcut", graph, maker, 0, &of_shortcut);
+  Check("a shortcut", graph, maker, &of_shortcut);
   CHECK(of_shortcut.transposed + 1 == of_shortcut.values);  // all but what the graph shows
 }
 

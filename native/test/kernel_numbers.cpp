@@ -48,8 +48,6 @@ void Edges(Suite&) {
 void Extremes(Suite&) {
   for (const std::string operation :
        {"REDUCE Function=7 OutputTensor=f32[41,1] Axes=[1]", "REDUCE Function=8 OutputTensor=f32[41,1] Axes=[1]",
-        "ARGMAX OutputTensor=u32[41,1] AxisDirection=0 Axes=[1]", "ARGMAX OutputTensor=u32[41,1] AxisDirection=1 Axes=[1]",
-        "ARGMIN OutputTensor=u32[41,1] AxisDirection=0 Axes=[1]",
         "TOP_K1 OutputValueTensor=f32[41,1] OutputIndexTensor=u32[41,1] Axis=1 K=1 AxisDirection=0",
         "TOP_K1 OutputValueTensor=f32[41,1] OutputIndexTensor=u32[41,1] Axis=1 K=1 AxisDirection=1"})
     for (const uint32_t length : {3u, 70u, 1500u}) {
@@ -67,30 +65,6 @@ void Extremes(Suite&) {
       if (!compared) throw Failure{"no fast kernel: " + operation};
       if (!difference.empty()) throw Failure{difference + ": " + operation + ", rows of " + std::to_string(length)};
     }
-}
-
-// The largest and smallest of integers, which stands alone at each index, one after the other: along rows with a tail, in runs, by columns,
-// and at the edges of pieces.
-void IntegerExtremes(Suite&) {
-  struct Case {
-    const char* tensors;
-    size_t elements, step;
-  };
-  for (const Case& c : {Case{"InputTensor=i8[7,133] OutputTensor=i8[7,1] Axes=[1]", 7 * 133, 1},
-                        Case{"InputTensor=i16[6,50]/[60,1] OutputTensor=i16[1,1] Axes=[0,1]", 6 * 50, 1},
-                        Case{"InputTensor=u32[5,90] OutputTensor=u32[1,90] Axes=[0]", 5 * 90, 1},
-                        Case{"InputTensor=i64[1,70000] OutputTensor=i64[1,1] Axes=[1]", 70000, 17499},
-                        Case{"InputTensor=i64[1,70000] OutputTensor=i64[1,1] Axes=[1]", 70000, 17500},
-                        Case{"InputTensor=i64[4,17500]/[17504,1] OutputTensor=i64[1,1] Axes=[0,1]", 70000, 17500}})
-    for (const bool largest : {true, false})
-      for (size_t index = 0; index < c.elements; index += c.step) {
-        const OperatorDesc desc = Parse(std::string("REDUCE Function=") + (largest ? "7 " : "8 ") + c.tensors);
-        auto number = [&](size_t i) -> int64_t { return i != index ? 5 : largest ? 9 : 2; };
-        bool compared = false;
-        const std::string difference = CompareKernels(desc, {FilledWhole(*desc.Inputs()[0], number)}, &compared);
-        if (!compared) throw Failure{std::string("no fast kernel: ") + c.tensors};
-        if (!difference.empty()) throw Failure{difference + ": " + c.tensors + ", index " + std::to_string(index)};
-      }
 }
 
 // Graphs of elementwise nodes over vectors.
@@ -200,7 +174,6 @@ const bool kRegistered = [] {
   Register("long dot products", LongDotProducts);
   Register("fast against plain: edges of functions", Edges);
   Register("fast against plain: extremes and NaN", Extremes);
-  Register("fast against plain: integer extremes", IntegerExtremes);
   Register("fused choices that keep NaN", Choices);
   return true;
 }();

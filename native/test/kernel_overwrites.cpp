@@ -72,7 +72,6 @@ void Overwrites(Suite& suite) {
     const char* unsupported = nullptr;
     std::vector<GraphStep> steps = software::Fuse(graph, &unsupported, round % 2 ? 0 : 1 << 20);
     CHECK(!steps.empty());
-    if (round % 3 == 0) software::RunByImages(&graph, &steps, round % 2 ? 0 : 400000);
     auto count_joins = [&] {
       return static_cast<size_t>(
           std::count_if(steps.begin(), steps.end(), [](const GraphStep& step) { return !std::strcmp(step.name, "JOIN"); }));

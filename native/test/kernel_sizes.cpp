@@ -119,17 +119,9 @@ std::vector<std::string> Descriptions() {
       "EndPadding=[0,0] Dilations=[1,1]",
       "MAX_POOLING1 InputTensor=i32[2,3,20,90] OutputTensor=i32[2,3,20,90] Strides=[1,1] WindowSize=[1,90] StartPadding=[0,89] "
       "EndPadding=[0,0]",
-      // Extremes: of blocks of a row with a tail, by columns, of integers in pieces of a row, of runs, and of neighbouring rows.
+      // Extremes of rows in blocks, with a tail; of half precision in parts of a row.
       "REDUCE Function=7 InputTensor=f32[37,2077] OutputTensor=f32[37,1] Axes=[1]",
       "REDUCE Function=8 InputTensor=f16[3,300001] OutputTensor=f16[3,1] Axes=[1]",
-      "REDUCE Function=7 InputTensor=u8[1,900001] OutputTensor=u8[1,1] Axes=[1]",
-      "REDUCE Function=8 InputTensor=i16[400,700]/[900,1] OutputTensor=i16[1,1] Axes=[0,1]",
-      "REDUCE Function=7 InputTensor=i8[500,301] OutputTensor=i8[500,1] Axes=[1]",
-      "REDUCE Function=8 InputTensor=u32[3,40,5001] OutputTensor=u32[3,1,5001] Axes=[1]",
-      "REDUCE Function=7 InputTensor=i64[70,3,90] OutputTensor=i64[1,3,1] Axes=[0,2]",
-      "REDUCE Function=8 InputTensor=u64[60,41] OutputTensor=u64[1,41]/[82,2] Axes=[0]",
-      "REDUCE Function=7 InputTensor=u16[9,70,33] OutputTensor=u16[1,1,33] Axes=[0,1]",
-      "ARGMAX InputTensor=f32[37,2077] OutputTensor=u32[37,1] Axes=[1] AxisDirection=0",
       "TOP_K1 InputTensor=f32[1,700001] OutputValueTensor=f32[1,1] OutputIndexTensor=u32[1,1] Axis=1 K=1 AxisDirection=1",
       "TOP_K1 InputTensor=f32[2,300001] OutputValueTensor=f32[2,1] OutputIndexTensor=u64[2,1] Axis=1 K=1 AxisDirection=0",
       // Operands whose rows are read where they lie: blocks within a row, over its end, and over several ones.
@@ -304,14 +296,14 @@ std::vector<std::string> Descriptions() {
       "InputPixelOffsets=[0.5,0.5,0.5,0.5] OutputPixelOffsets=[-0.5,-0.5,-0.5,-0.5]",
       "RESAMPLE_GRAD InputGradientTensor=f32[3,5,56,90] OutputGradientTensor=f32[3,5,28,45] InterpolationMode=1 Scales=[1,1,2,2] "
       "InputPixelOffsets=[0.5,0.5,0.5,0.5] OutputPixelOffsets=[-0.5,-0.5,-0.5,-0.5]",
-      // Sums of rows: in parts of columns, and of single numbers.
+      // Sums of rows, and of single numbers.
       "ROI_ALIGN_GRAD InputGradientTensor=f32[1500,90,1,1] ROITensor=f32[1500,4]/[0,0] BatchIndicesTensor=u32[1500] "
       "OutputGradientTensor=f32[2,90,1,1]" +
           row_sums,
       "ROI_ALIGN_GRAD InputGradientTensor=f32[60000,1,1,1] ROITensor=f32[60000,4]/[0,0] BatchIndicesTensor=u32[60000] "
       "OutputGradientTensor=f32[9000000,1,1,1]" +
           row_sums,
-      // Rows that few regions go to; indices that distant elements scatter to, and neighbours only.
+      // Rows with few regions; indices of distant numbers, and of adjacent ones only.
       "ROI_ALIGN_GRAD InputGradientTensor=f32[3000,601,1,1] ROITensor=f32[3000,4]/[0,0] BatchIndicesTensor=u32[3000] "
       "OutputGradientTensor=f32[2001,601,1,1]/[610,1,1,1]" +
           row_sums,
@@ -412,8 +404,8 @@ void IndicesOutOfRange(Suite& suite) {
   }
 }
 
-// Sums of elements that scatter to indices near their own, and of some that go nowhere.
-void NeighbouringIndices(Suite& suite) {
+// Sums of numbers whose indices are near their own, and of some that have none.
+void AdjacentIndices(Suite& suite) {
   const schema::OperatorDesc desc = Parse(
       "ROI_ALIGN_GRAD InputGradientTensor=f32[50000,1,1,1] ROITensor=f32[50000,4]/[0,0] BatchIndicesTensor=u32[50000] "
       "OutputGradientTensor=f32[40000,1,1,1] ReductionFunction=2 InterpolationMode=0 SpatialScaleX=0.01 SpatialScaleY=0.01 "
@@ -422,8 +414,8 @@ void NeighbouringIndices(Suite& suite) {
   std::vector<Bytes> inputs = InputsFor(desc, suite.seed);
   std::mt19937 random(suite.seed);
   for (uint32_t i = 0; i < 50000; ++i) {
-    const uint32_t target = random() % 50 == 0 ? 0xffffffff : i / 1000 * 800 + random() % 1000;
-    std::memcpy(inputs[3].data() + i * sizeof target, &target, sizeof target);
+    const uint32_t index = random() % 50 == 0 ? 0xffffffff : i / 1000 * 800 + random() % 1000;
+    std::memcpy(inputs[3].data() + i * sizeof index, &index, sizeof index);
   }
   bool compared = false;
   const std::string difference = CompareKernels(desc, inputs, &compared);
@@ -432,7 +424,7 @@ void NeighbouringIndices(Suite& suite) {
 }
 
 const bool kRegistered = [] {
-  Register("fast against plain: neighbouring indices", NeighbouringIndices);
+  Register("fast against plain: sums at adjacent indices", AdjacentIndices);
   Register("fast against plain: indices out of range", IndicesOutOfRange);
   Register("fast against plain: sizes that are divided", LargeSizes);
   Register("fast against plain: infinite elements of planes", InfiniteElements);

@@ -67,8 +67,4 @@ void LayOut(Graph* graph);
 // kernel; *unsupported is then its name. In fuse.cpp.
 std::vector<GraphStep> Fuse(const Graph& graph, const char** unsupported, uint64_t chain_bytes = 1 << 20);
 
-// Runs consecutive convolutions of a batch, and other steps over independent images, one image after the other, where an image has
-// image_bytes or more: values between them then stay in the cache, and take the memory of one image. In image_runs.cpp.
-void RunByImages(Graph* graph, std::vector<GraphStep>* steps, uint64_t image_bytes = 400000);
-
 }  // namespace dxtensor::software

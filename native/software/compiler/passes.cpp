@@ -10,8 +10,6 @@ std::vector<GraphStep> RunPasses(Graph* graph, const char** unsupported) {
   LayOut(graph);
   std::vector<GraphStep> steps = Fuse(*graph, unsupported);
   if (*unsupported) return {};
-  // Before passes that compare the order of steps: it repeats steps for each image.
-  RunByImages(graph, &steps);
   ChainInPlace(*graph, &steps);
   JoinInPlace(*graph, &steps);
   // Last: it copies what the final order of steps would overwrite too early.

@@ -1,4 +1,4 @@
-// The families of fast kernels beside elementwise operators, GEMM and CONVOLUTION. Each gives null for what it does not cover.
+// The families of fast kernels other than elementwise operators, GEMM and CONVOLUTION. Each gives null for what it does not cover.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,6 @@
 namespace dxtensor::software::fast {
 
 std::unique_ptr<Kernel> MakeReduceKernel(const schema::OperatorDesc& desc);
-std::unique_ptr<Kernel> MakeIntegerExtremeKernel(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeSoftmaxKernel(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakePoolingKernel(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeRunningMaximumKernel(const schema::OperatorDesc& desc);

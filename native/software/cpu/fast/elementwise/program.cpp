@@ -124,8 +124,8 @@ ProgramKernel::ProgramKernel(ProgramBuilder& b) : width_(Table().width), execute
   }
   for (int d = 0; d < rank_; ++d) count_ *= sizes_[d];
 
-  // Homes by lifetime. A scalar keeps its home to itself, since it is filled once for many blocks; so do what is loaded and stored as
-  // it lies, in parts at least, since its register may be the tensor's own memory.
+  // Homes by lifetime. A scalar keeps its home to itself, since it is filled once for many blocks; so do
+  // operands that are read or written without a copy, since their register may be the tensor's own memory.
   const int virtual_count = static_cast<int>(b.types_.size());
   std::vector<int> last_use(virtual_count, -1), home(virtual_count, -1);
   for (int k = 0; k < b.op_count(); ++k)

@@ -175,92 +175,6 @@ void RemainderBlock(T* d, const T* a, const T* b, int64_t n) {
   for (int64_t i = 0; i < n; ++i) d[i] = Remainder<T, kIsFloored>(a[i], b[i]);
 }
 
-#if DX_ISA > 0
-// Quotients of numbers of 32 bits are exact in double, which vectors divide.
-DX_INLINE VD Truncate(VD x) {
-#if DX_ISA == 2
-  return (VD)_mm512_roundscale_pd((__m512d)x, 11);
-#elif DX_ISA == 1
-  return (VD)_mm256_round_pd((__m256d)x, 11);
-#else
-  return (VD)vrndq_f64((float64x2_t)x);
-#endif
-}
-template <typename T>
-struct HalfOf;
-template <>
-struct HalfOf<int32_t> {
-  typedef int32_t Vector __attribute__((vector_size(2 * DX_VECTOR_WIDTH)));
-};
-template <>
-struct HalfOf<uint32_t> {
-  typedef uint32_t Vector __attribute__((vector_size(2 * DX_VECTOR_WIDTH)));
-};
-// d = f(a, b), both as doubles, a divisor of 0 as 1, and there by_zero(a).
-template <typename T, typename F, typename Z>
-DX_INLINE void ByDoubles(T* d, const T* a, const T* b, int64_t n, F f, Z by_zero) {
-  using Half = typename HalfOf<T>::Vector;
-  for (int64_t i = 0; i < n; i += kWidth / 2) {
-    Half x, y;
-    __builtin_memcpy(&x, a + i, sizeof x);
-    __builtin_memcpy(&y, b + i, sizeof y);
-    const VD divisor = __builtin_convertvector(y, VD);
-    // The low bits of an integer's sum with 1.5 * 2^52 are its own.
-    const VD whole = f(__builtin_convertvector(x, VD), divisor == 0.0 ? VD{} + 1.0 : divisor) + 6755399441055744.0;
-    const Half result = __builtin_convertvector((VL)whole, Half);
-    const Half chosen = y == 0 ? by_zero(x) : result;
-    __builtin_memcpy(d + i, &chosen, sizeof chosen);
-  }
-}
-template <typename T>
-DX_INLINE void DivideWords(T* d, const T* a, const T* b, int64_t n) {
-  using Half = typename HalfOf<T>::Vector;
-  ByDoubles(
-      d, a, b, n, [](VD x, VD y) { return Truncate(x / y); },
-      [](Half x) { return T(-1) > T(0) ? Half{} - 1
-                          : x < 0      ? Half{} + 1
-                                       : Half{} - 1; });
-}
-template <bool kIsFloored, typename T>
-DX_INLINE void RemaindersOfWords(T* d, const T* a, const T* b, int64_t n) {
-  using Half = typename HalfOf<T>::Vector;
-  ByDoubles(
-      d, a, b, n,
-      [](VD x, VD y) {
-        const VD r = x - Truncate(x / y) * y;
-        return kIsFloored ? r + ((r != 0.0) & ((r < 0.0) ^ (y < 0.0)) ? y : VD{}) : r;
-      },
-      [](Half x) {
-        if (T(-1) > T(0)) return Half{} - 1;
-        return !kIsFloored ? x : x < 0 ? Half{} + 1 : Half{} - 1;
-      });
-}
-template <>
-void DivideBlock(int32_t* d, const int32_t* a, const int32_t* b, int64_t n) {
-  DivideWords(d, a, b, n);
-}
-template <>
-void DivideBlock(uint32_t* d, const uint32_t* a, const uint32_t* b, int64_t n) {
-  DivideWords(d, a, b, n);
-}
-template <>
-void RemainderBlock<true>(int32_t* d, const int32_t* a, const int32_t* b, int64_t n) {
-  RemaindersOfWords<true>(d, a, b, n);
-}
-template <>
-void RemainderBlock<true>(uint32_t* d, const uint32_t* a, const uint32_t* b, int64_t n) {
-  RemaindersOfWords<true>(d, a, b, n);
-}
-template <>
-void RemainderBlock<false>(int32_t* d, const int32_t* a, const int32_t* b, int64_t n) {
-  RemaindersOfWords<false>(d, a, b, n);
-}
-template <>
-void RemainderBlock<false>(uint32_t* d, const uint32_t* a, const uint32_t* b, int64_t n) {
-  RemaindersOfWords<false>(d, a, b, n);
-}
-#endif
-
 // Loops over single elements that the compiler makes vectors of.
 #define DX_INTEGER(name, expression)                          \
   case Code::name:                                            \
@@ -346,12 +260,12 @@ void ExecuteInteger(const MicroOp& op, uint8_t* const* r, int64_t n) {
     }
     case Code::FloatToInteger: {
       const float* from = reinterpret_cast<const float*>(r[op.a]);
-      const float least = op.p, most = op.q;
+      const float min = op.p, max = op.q;
       for (int64_t i = 0; i < n; ++i) {
         const float x = from[i];
-        const bool inside = x > least && x < most;
+        const bool inside = x > min && x < max;
         const T value = static_cast<T>(inside ? x : 0.0f);
-        d[i] = x <= least ? low : x >= most ? high : value;
+        d[i] = x <= min ? low : x >= max ? high : value;
       }
       return;
     }

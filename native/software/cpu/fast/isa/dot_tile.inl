@@ -1,4 +1,5 @@
-// Rows of a matrix times vectors that lie along them: sums across lanes. Included between isa_begin.inl and isa_end.inl, after lanes.inl.
+// Skinny GEMM with K-contiguous operands: dot products, summed across lanes. Included between isa_begin.inl and isa_end.inl, after
+// lanes.inl.
 
 #if DX_ISA == 1  // whose registers hold no more
 constexpr int kDotSums = 8, kMaxDotVectors = 2;
@@ -72,7 +73,7 @@ DX_INLINE void DotTileOf(const DotTile& t) {
   float totals[kSums];
 #pragma GCC unroll 4
   for (int first = 0; first < kSums; first += kWidth) {
-    TurnVectors(sums + first);
+    TransposeVectors(sums + first);
 #pragma GCC unroll 4
     for (int half = kWidth / 2; half; half /= 2)
 #pragma GCC unroll 8

@@ -27,7 +27,6 @@ namespace {
 #include "pixel_tile.inl"
 #include "reduce_block.inl"
 #include "dot_tile.inl"
-#include "integer_extreme.inl"
 #include "norm_block.inl"
 #include "running_block.inl"
 #include "random_block.inl"
@@ -53,7 +52,6 @@ const IsaTable& DX_TABLE() {
       .narrow_gemm = NarrowGemm,
       .pixel_tiles = AllPixelTiles(std::make_integer_sequence<int, kMaxPixelVectors>()),
       .copy_bytes = CopyBytes,
-      .copy_reversed = CopyReversed,
       .resample_row = ResampleRow,
       .weighted_row_sum = WeightedRowSum,
       .copy_rows = CopyRows,
@@ -92,10 +90,7 @@ const IsaTable& DX_TABLE() {
       .max_or_nan = MaxOrNanBlock,
       .min = MinBlock,
       .fold_rows = FoldRows,
-      .arg_extreme_rows = ArgExtremeRows,
       .first_equal = FirstEqual,
-      .integer_extreme = IntegerExtreme,
-      .join_extremes = JoinExtremes,
       .first_beyond = FirstBeyond,
       .indices_beyond = IndicesBeyond,
       .exp_sum = ExpSumBlock,

@@ -161,8 +161,6 @@ struct IsaTable {
   PixelTiles pixel_tiles;
   // n contiguous bytes.
   void (*copy_bytes)(uint8_t* to, const uint8_t* from, int64_t n);
-  // to[i] = from[-i] for n elements.
-  void (*copy_reversed)(uint8_t* to, const uint8_t* from, int64_t bytes_per_element, int64_t n);
   // to[i] = the weighted sum of what output i reads of a row of `length` floats.
   void (*resample_row)(float* to, const float* row, int64_t length, const ResampleTaps& of, int64_t n);
   // to[i] = the sum of weights[r] * m[rows[r] * row_stride + i].
@@ -240,17 +238,12 @@ struct IsaTable {
   float (*min)(const float* x, int64_t n);
   // Folds each of some rows of at most kFoldedRow floats. Not for sums of exponentials, nor for NaN as an extreme.
   void (*fold_rows)(Fold fold, float* to, const float* x, int64_t row_stride, int64_t rows, int64_t n);
-  // For each row: its largest or smallest element, and the first index of that. NaN is larger than all.
-  void (*arg_extreme_rows)(bool largest, float* values, uint32_t* indices, const float* x, int64_t row_stride, int64_t rows, int64_t n);
   // The index of the first element that equals a value; n where none does.
   int64_t (*first_equal)(const float* x, float value, int64_t n);
-  // The largest or smallest of n integers and of what `to` holds. join_extremes: of to[i] and x[i], for each i.
-  void (*integer_extreme)(DML_TENSOR_DATA_TYPE type, bool largest, const uint8_t* x, int64_t n, uint8_t* to);
-  void (*join_extremes)(DML_TENSOR_DATA_TYPE type, bool largest, uint8_t* to, const uint8_t* x, int64_t n);
   // The start of the first kMaxWidth elements of which one is below the bound, or else is not at most the bound (NaN is not); or the start
   // of the incomplete vector at the end.
   int64_t (*first_beyond)(const float* x, float bound, bool below, int64_t n);
-  // The indices of all such elements; `indices` has room for n + kMaxWidth.
+  // The indices of all such elements; `indices` has space for n + kMaxWidth.
   int64_t (*indices_beyond)(int32_t* indices, const float* x, float bound, bool below, int64_t n);
   // Sum of e^(x - shift), which is also written to y unless that is null.
   double (*exp_sum)(float* y, const float* x, float shift, int64_t n);

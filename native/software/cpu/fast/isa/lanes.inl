@@ -114,9 +114,9 @@ DX_INLINE VF LoadEvery(const float* p, int64_t step, int64_t count) {
 
 // r[j][i] becomes r[i][j].
 #if DX_ISA == 2
-DX_INLINE void TurnVectors(VF* lines) {
+DX_INLINE void TransposeVectors(VF* rows) {
   __m512 t[16], r[16];
-  for (int i = 0; i < 16; ++i) r[i] = (__m512)lines[i];
+  for (int i = 0; i < 16; ++i) r[i] = (__m512)rows[i];
   for (int i = 0; i < 16; i += 2) {
     t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
     t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
@@ -134,18 +134,18 @@ DX_INLINE void TurnVectors(VF* lines) {
     t[i + 12] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0xdd);
   }
   for (int i = 0; i < 4; ++i) {
-    lines[i] = (VF)_mm512_shuffle_f32x4(t[i], t[i + 8], 0x88);
-    lines[i + 8] = (VF)_mm512_shuffle_f32x4(t[i], t[i + 8], 0xdd);
-    lines[i + 4] = (VF)_mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0x88);
-    lines[i + 12] = (VF)_mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0xdd);
+    rows[i] = (VF)_mm512_shuffle_f32x4(t[i], t[i + 8], 0x88);
+    rows[i + 8] = (VF)_mm512_shuffle_f32x4(t[i], t[i + 8], 0xdd);
+    rows[i + 4] = (VF)_mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0x88);
+    rows[i + 12] = (VF)_mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0xdd);
   }
 }
 #elif DX_ISA == 1
-DX_INLINE void TurnVectors(VF* lines) {
+DX_INLINE void TransposeVectors(VF* rows) {
   __m256 t[8], r[8];
   for (int i = 0; i < 8; i += 2) {
-    t[i] = _mm256_unpacklo_ps((__m256)lines[i], (__m256)lines[i + 1]);
-    t[i + 1] = _mm256_unpackhi_ps((__m256)lines[i], (__m256)lines[i + 1]);
+    t[i] = _mm256_unpacklo_ps((__m256)rows[i], (__m256)rows[i + 1]);
+    t[i + 1] = _mm256_unpackhi_ps((__m256)rows[i], (__m256)rows[i + 1]);
   }
   for (int i = 0; i < 8; i += 4) {
     r[i] = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
@@ -154,12 +154,12 @@ DX_INLINE void TurnVectors(VF* lines) {
     r[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xee);
   }
   for (int i = 0; i < 4; ++i) {
-    lines[i] = (VF)_mm256_permute2f128_ps(r[i], r[i + 4], 0x20);
-    lines[i + 4] = (VF)_mm256_permute2f128_ps(r[i], r[i + 4], 0x31);
+    rows[i] = (VF)_mm256_permute2f128_ps(r[i], r[i + 4], 0x20);
+    rows[i + 4] = (VF)_mm256_permute2f128_ps(r[i], r[i + 4], 0x31);
   }
 }
 #elif DX_ISA == 3
-DX_INLINE void TurnVectors(VF* r) {
+DX_INLINE void TransposeVectors(VF* r) {
   const float32x4x2_t low = vtrnq_f32((float32x4_t)r[0], (float32x4_t)r[1]), high = vtrnq_f32((float32x4_t)r[2], (float32x4_t)r[3]);
   r[0] = (VF)vcombine_f32(vget_low_f32(low.val[0]), vget_low_f32(high.val[0]));
   r[1] = (VF)vcombine_f32(vget_low_f32(low.val[1]), vget_low_f32(high.val[1]));
@@ -167,7 +167,7 @@ DX_INLINE void TurnVectors(VF* r) {
   r[3] = (VF)vcombine_f32(vget_high_f32(low.val[1]), vget_high_f32(high.val[1]));
 }
 #else
-DX_INLINE void TurnVectors(VF* r) {
+DX_INLINE void TransposeVectors(VF* r) {
   for (int i = 0; i < kWidth; ++i)
     for (int j = 0; j < i; ++j) {
       const float value = r[i][j];
@@ -191,7 +191,7 @@ DX_INLINE void TransposeSquare(float* to, int64_t to_stride, const float* from, 
 #endif
 #pragma GCC unroll 16
   for (int i = 0; i < kWidth; ++i) r[i] = i < rows ? load(from + i * from_stride) : VF{};
-  TurnVectors(r);
+  TransposeVectors(r);
   if (to_stride == rows && rows * 2 >= kWidth && columns == kWidth) {
 #pragma GCC unroll 16
     for (int j = 0; j < kWidth - 1; ++j) StoreF(to + j * to_stride, r[j]);
@@ -202,9 +202,9 @@ DX_INLINE void TransposeSquare(float* to, int64_t to_stride, const float* from, 
   for (int j = 0; j < kWidth; ++j)
     if (j < columns) store(to + j * to_stride, r[j]);
 }
-// Three rows, as a picture's colors: interleaves their elements.
+// Interleaves the elements of three rows, such as the channels of an RGB image.
 #if defined(__clang__)
-static void TurnThree(float* to, const float* from, int64_t from_stride, int64_t columns) {
+static void InterleaveThreeRows(float* to, const float* from, int64_t from_stride, int64_t columns) {
   for (int64_t j = 0; j < columns; ++j)
     for (int64_t i = 0; i < 3; ++i) to[3 * j + i] = from[i * from_stride + j];
 }
@@ -214,13 +214,13 @@ DX_INLINE VF JoinThree(VF a, VF b, VF c) {
   VI of_two, of_three;
 #pragma GCC unroll 16
   for (int i = 0; i < kWidth; ++i) {
-    const int at = kPart * kWidth + i, line = at % 3;
-    of_two[i] = line == 1 ? kWidth + at / 3 : at / 3;
-    of_three[i] = line == 2 ? kWidth + at / 3 : i;
+    const int at = kPart * kWidth + i, row = at % 3;
+    of_two[i] = row == 1 ? kWidth + at / 3 : at / 3;
+    of_three[i] = row == 2 ? kWidth + at / 3 : i;
   }
   return __builtin_shuffle(__builtin_shuffle(a, b, of_two), c, of_three);
 }
-static void TurnThree(float* to, const float* from, int64_t from_stride, int64_t columns) {
+static void InterleaveThreeRows(float* to, const float* from, int64_t from_stride, int64_t columns) {
   int64_t j = 0;
   for (; j + kWidth <= columns; j += kWidth, to += 3 * kWidth) {
     const VF a = LoadF(from + j), b = LoadF(from + from_stride + j), c = LoadF(from + 2 * from_stride + j);
@@ -234,7 +234,7 @@ static void TurnThree(float* to, const float* from, int64_t from_stride, int64_t
 #endif
 // The same of any size.
 static void Transpose(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t rows, int64_t columns) {
-  if (to_stride == rows && rows == 3) return TurnThree(to, from, from_stride, columns);
+  if (to_stride == rows && rows == 3) return InterleaveThreeRows(to, from, from_stride, columns);
   for (int64_t j = 0; j < columns; j += kWidth)
     for (int64_t i = 0; i < rows; i += kWidth)
       TransposeSquare(to + j * to_stride + i, to_stride, from + i * from_stride + j, from_stride, rows - i < kWidth ? rows - i : kWidth,

@@ -98,7 +98,7 @@ DX_INLINE VF Tanh(VF x) {
 
 DX_INLINE VF Sigmoid(VF x) { return 1.0f / (1.0f + Exp(-x)); }
 
-// From here on 1 - erf(x) is nothing beside 1.
+// From here on 1 - erf(x) is negligible next to 1.
 constexpr float kMaxComplement = 4.2f;
 // (1 - erf(a)) / 2 for a in [0, 4.2]: a power of 2, whose exponent is a polynomial.
 DX_INLINE VF HalfComplement(VF a) {
@@ -171,7 +171,7 @@ DX_INLINE Quadrant ReduceByHalfPi(VF x) {
   VD r1 = (wide.high - k1 * 1.57079632679489655800e+00) - k1 * 6.12323399573676603587e-17;
   return {Narrow(r0, r1), ToInt(Narrow(k0, k1))};
 }
-DX_INLINE VF SinOrCos(VF x, int32_t transpose) {
+DX_INLINE VF SinOrCos(VF x, int32_t quarter_turns) {
   Quadrant q = ReduceByHalfPi(x);
   VF z = q.r * q.r;
   VF s = SplatF(2.7557319e-6f);
@@ -183,13 +183,13 @@ DX_INLINE VF SinOrCos(VF x, int32_t transpose) {
   c = c * z + -1.38888889e-3f;
   c = c * z + 4.16666667e-2f;
   c = 1.0f + (z * z * c - 0.5f * z);
-  VI n = q.n + transpose;
+  VI n = q.n + quarter_turns;
   VF result = Select((n & 1) != 0, c, s);
   result = FromBits(BitsOf(result) ^ ((n & 2) << 30));
   VI large = (Abs(x) > 1048576.0f) | (x != x);
   if (HasAny(large))
     for (int i = 0; i < kWidth; ++i)
-      if (large[i]) result[i] = transpose ? __builtin_cosf(x[i]) : __builtin_sinf(x[i]);
+      if (large[i]) result[i] = quarter_turns ? __builtin_cosf(x[i]) : __builtin_sinf(x[i]);
   return result;
 }
 DX_INLINE VF Sin(VF x) { return Select(x == 0.0f, x, SinOrCos(x, 0)); }

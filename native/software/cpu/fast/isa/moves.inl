@@ -1,4 +1,4 @@
-// Moving elements: copies, copies backwards, and sums of weighted elements near each other. Included between isa_begin.inl and
+// Moving elements: copies, and sums of weighted elements near each other. Included between isa_begin.inl and
 // isa_end.inl, after lanes.inl.
 
 // The library's is the fastest for many bytes that are aligned alike; for others it takes slow instructions, and for few a call.
@@ -24,19 +24,6 @@ static void CopyBytes(uint8_t* to, const uint8_t* from, int64_t n) {
   copy(n - kVector);
 }
 
-template <typename T>
-void CopyBackwards(T* __restrict to, const T* __restrict from, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) to[i] = from[-i];
-}
-static void CopyReversed(uint8_t* to, const uint8_t* from, int64_t bytes, int64_t n) {
-  switch (bytes) {
-    case 1: return CopyBackwards(to, from, n);
-    case 2: return CopyBackwards(reinterpret_cast<uint16_t*>(to), reinterpret_cast<const uint16_t*>(from), n);
-    case 4: return CopyBackwards(reinterpret_cast<uint32_t*>(to), reinterpret_cast<const uint32_t*>(from), n);
-    default: return CopyBackwards(reinterpret_cast<uint64_t*>(to), reinterpret_cast<const uint64_t*>(from), n);
-  }
-}
-
 // x[i] is element lanes[i] of p, of which there are `count`.
 DX_INLINE VF LoadLanes(const float* p, int64_t count, const int32_t* lanes) {
 #if DX_ISA == 2
@@ -50,12 +37,12 @@ DX_INLINE VF LoadLanes(const float* p, int64_t count, const int32_t* lanes) {
   return x;
 #endif
 }
-static void ResampleRow(float* to, const float* line, int64_t length, const ResampleTaps& of, int64_t n) {
+static void ResampleRow(float* to, const float* row, int64_t length, const ResampleTaps& of, int64_t n) {
   for (int64_t i = 0; i < n; i += kWidth) {
     VF sum = {};
     for (int64_t t = 0; t < of.taps; ++t) {
       const int32_t start = of.starts[t * of.groups + i / kWidth];
-      const VF weight = LoadF(of.weights + t * of.pitch + i), x = LoadLanes(line + start, length - start, of.lanes + t * of.pitch + i);
+      const VF weight = LoadF(of.weights + t * of.pitch + i), x = LoadLanes(row + start, length - start, of.lanes + t * of.pitch + i);
       sum = t == 0 ? weight * x : Select(weight != 0.0f, sum + weight * x, sum);
     }
     StoreSome(to + i, sum, n - i);

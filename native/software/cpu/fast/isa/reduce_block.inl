@@ -88,79 +88,6 @@ static int64_t FirstEqual(const float* x, float value, int64_t n) {
   return i;
 }
 
-template <bool kLargest>
-DX_INLINE void FirstOfRow(float* value, uint32_t* at, const float* row, int64_t n) {
-  const float extreme = ExtremeOf<kLargest, kLargest>(row, n);
-  int64_t position = 0;
-  if (extreme == extreme) position = FirstEqual(row, extreme, n);
-  else
-    while (row[position] == row[position]) ++position;
-  if (position == n) position = 0;  // nothing but NaN
-  *value = row[position];
-  *at = static_cast<uint32_t>(position);
-}
-// As many rows as a vector has lanes: the lanes' extremes and their indices are transposed, and compared in one vector.
-template <bool kLargest>
-DX_INLINE void FirstRowsOf(float* values, uint32_t* positions, const float* x, int64_t row_stride, int64_t rows, int64_t n) {
-  const VF start = SplatF(kLargest ? -__builtin_inff() : __builtin_inff());
-  VI lanes, has;
-  for (int k = 0; k < kWidth; ++k) {
-    lanes[k] = k;
-    has[k] = k < n % kWidth ? -1 : 0;
-  }
-  auto is_better = [](VF a, VF b) { return kLargest ? (VI)(a > b) : (VI)(a < b); };
-  for (int64_t first = 0; first < rows; first += kWidth) {
-    const int count = rows - first < kWidth ? static_cast<int>(rows - first) : kWidth;
-    VF best[kWidth], spots[kWidth];
-    bool has_nan[kWidth];
-    for (int r = 0; r < count; ++r) {
-      const float* row = x + (first + r) * row_stride;
-      VF m = start;
-      VI spot = lanes, at = lanes, nan = VI{};
-      auto take = [&](VF v) {
-        const VI better = is_better(v, m);
-        m = Select(better, v, m);
-        spot = Select(better, at, spot);
-        nan |= AreUnordered(v, v);
-        at += kWidth;
-      };
-      int64_t i = 0;
-      for (; i + kWidth <= n; i += kWidth) take(LoadF(row + i));
-      if (i < n) take(Select(has, LoadSome(row + i, n - i), start));
-      best[r] = m;
-      spots[r] = FromBits(spot);
-      has_nan[r] = HasAny(nan);
-    }
-    for (int r = count; r < kWidth; ++r) best[r] = spots[r] = VF{};
-    TurnVectors(best);
-    TurnVectors(spots);
-    for (int half = kWidth / 2; half; half /= 2)
-      for (int k = 0; k < half; ++k) {
-        const VI other =
-            is_better(best[k + half], best[k]) | ((VI)(best[k + half] == best[k]) & (VI)(BitsOf(spots[k + half]) < BitsOf(spots[k])));
-        best[k] = Select(other, best[k + half], best[k]);
-        spots[k] = Select(other, spots[k + half], spots[k]);
-      }
-    StoreSome(values + first, best[0], count);
-    __builtin_memcpy(positions + first, spots, static_cast<size_t>(count) * sizeof(uint32_t));
-    for (int r = 0; r < count; ++r)
-      if (has_nan[r]) FirstOfRow<kLargest>(values + first + r, positions + first + r, x + (first + r) * row_stride, n);
-  }
-}
-static void ArgExtremeRows(bool largest, float* values, uint32_t* positions, const float* x, int64_t row_stride, int64_t rows, int64_t n) {
-  constexpr int64_t kShort = 16 * kWidth;  // of longer rows it is faster to search the index afterwards
-  if (n > kShort || rows < 4) {
-    for (int64_t r = 0; r < rows; ++r) {
-      if (largest) FirstOfRow<true>(values + r, positions + r, x + r * row_stride, n);
-      else FirstOfRow<false>(values + r, positions + r, x + r * row_stride, n);
-    }
-  } else if (largest) {
-    FirstRowsOf<true>(values, positions, x, row_stride, rows, n);
-  } else {
-    FirstRowsOf<false>(values, positions, x, row_stride, rows, n);
-  }
-}
-
 template <Fold kFold>
 DX_INLINE VF FoldTerm(VF x) {
   return kFold == Fold::SumOfAbsolutes ? Abs(x) : kFold == Fold::SumOfSquares ? x * x : x;
@@ -193,7 +120,7 @@ DX_INLINE void FoldRowsOf(float* to, const float* x, int64_t row_stride, int64_t
       totals[r] = FoldJoin<kFold>(FoldJoin<kFold>(s0, s1), FoldJoin<kFold>(s2, s3));
     }
     for (int r = count; r < kWidth; ++r) totals[r] = start;
-    TurnVectors(totals);
+    TransposeVectors(totals);
     for (int half = kWidth / 2; half; half /= 2)
       for (int k = 0; k < half; ++k) totals[k] = FoldJoin<kFold>(totals[k], totals[k + half]);
     StoreSome(to + first, totals[0], count);

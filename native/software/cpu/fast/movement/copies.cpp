@@ -94,7 +94,7 @@ class CopiesKernel final : public Kernel {
       });
       return;
     }
-    // Lines of the last outer dimension follow each other without a division.
+    // Rows of the last outer dimension follow each other without a division.
     const auto middle = static_cast<size_t>(box.rank - 2);
     const int64_t row_count = box.sizes[middle];
     ThreadPool::Get().ParallelFor(0, box.outer, std::max<int64_t>(1, kWork / n), [&](int64_t first, int64_t last, int) {
@@ -113,12 +113,6 @@ class CopiesKernel final : public Kernel {
       Table().copy_bytes(reinterpret_cast<uint8_t*>(to), reinterpret_cast<const uint8_t*>(from), n * static_cast<int64_t>(sizeof(T)));
     } else if (to_element_stride == 1 && from_element_stride == 0) {
       std::fill(to, to + n, *from);
-    } else if (to_element_stride == 1 && from_element_stride == -1) {
-      Table().copy_reversed(reinterpret_cast<uint8_t*>(to), reinterpret_cast<const uint8_t*>(from), sizeof(T), n);
-    } else if (to_element_stride == 1 && from_element_stride > 0 && sizeof(T) == 4) {
-      Table().copy_rows(reinterpret_cast<float*>(to), 0, reinterpret_cast<const float*>(from), 0, from_element_stride, 1, n);
-    } else if (to_element_stride == 1) {
-      for (int64_t i = 0; i < n; ++i) to[i] = from[i * from_element_stride];
     } else {
       for (int64_t i = 0; i < n; ++i) to[i * to_element_stride] = from[i * from_element_stride];
     }

@@ -18,23 +18,15 @@ class ElementGatherKernel final : public Kernel {
     for (uint32_t d = 0; d < in.rank; ++d) last_ += (in.sizes[d] - 1) * static_cast<uint64_t>(in.strides[d]);
   }
   void Run(const KernelArguments& a) const override {
-    const bool is_plain = rows_.element_stride(1) == 1 && rows_.element_stride(2) == 1;
-    const bool is_along_axis = is_plain && rows_.element_stride(0) == 0 && stride_ == 1;
-    ForRowChunks(rows_.count(), rows_.length(), [&](int64_t row, int64_t first, int64_t last) {
-      if (is_along_axis) Gather<true, true>(a, row, first, last);
-      else if (is_plain) Gather<true, false>(a, row, first, last);
-      else Gather<false, false>(a, row, first, last);
-    });
+    ForRowChunks(rows_.count(), rows_.length(), [&](int64_t row, int64_t first, int64_t last) { Gather(a, row, first, last); });
   }
 
  private:
-  // kIsPlain: indices and results are contiguous. kIsAlongAxis: the gathered axis is contiguous too.
-  template <bool kIsPlain, bool kIsAlongAxis>
   void Gather(const KernelArguments& a, int64_t row, int64_t first, int64_t last) const {
     const RowSplit::Offsets start = rows_.Start(row);
-    const int64_t to_stride = kIsPlain ? 1 : rows_.element_stride(1), index_stride = kIsPlain ? 1 : rows_.element_stride(2), size = size_;
-    const auto from_stride = static_cast<uint64_t>(kIsAlongAxis ? 0 : rows_.element_stride(0));
-    const uint64_t element_stride = kIsAlongAxis ? 1 : stride_, end = last_;
+    const int64_t to_stride = rows_.element_stride(1), index_stride = rows_.element_stride(2), size = size_;
+    const auto from_stride = static_cast<uint64_t>(rows_.element_stride(0));
+    const uint64_t element_stride = stride_, end = last_;
     const auto* indices = reinterpret_cast<const Index*>(a.inputs[1]) + start[2];
     const auto* from = reinterpret_cast<const T*>(a.inputs[0]);
     T* to = reinterpret_cast<T*>(a.outputs[0]) + start[1];
@@ -67,7 +59,7 @@ std::unique_ptr<Kernel> ByIndex(DML_TENSOR_DATA_TYPE index, const schema::Tensor
 
 std::unique_ptr<Kernel> MakeElementGather(const schema::TensorDesc& in, const schema::TensorDesc& indices, const schema::TensorDesc& out,
                                           uint32_t axis, const Extents& from_in, const Extents& from_indices) {
-  // Lines run along the dimension whose elements lie closest in the output.
+  // Rows run along the dimension whose elements lie closest in the output.
   uint32_t along = out.rank - 1;
   for (uint32_t d = out.rank; d-- > 0;)
     if (out.sizes[d] != 1 && (out.sizes[along] == 1 || out.strides[d] < out.strides[along])) along = d;

@@ -109,7 +109,7 @@ class PaddingKernel final : public Kernel {
   }
 
  private:
-  // Lines that differ in the middle dimension only. `from`: null where all is padding.
+  // Rows that differ in the middle dimension only. `from`: null where all is padding.
   struct Plane {
     const T* from;
     T* to;
@@ -140,7 +140,6 @@ class PaddingKernel final : public Kernel {
       if (s.is_outside) Fill(target, constant_, n);
       else if (n < 4 || row_.to != 1) Step(target, source, s.element_stride, n);
       else if (s.element_stride == 1) Table().copy_bytes(Bytes(target), Bytes(source), n * static_cast<int64_t>(sizeof(T)));
-      else if (s.element_stride == -1) Table().copy_reversed(Bytes(target), Bytes(source), sizeof(T), n);
       else if (s.element_stride == 0) Fill(target, *source, n);
       else Step(target, source, s.element_stride, n);
     }

@@ -11,7 +11,6 @@ namespace {
 
 constexpr int64_t kPiece = 1 << 14;   // elements that are worth a thread's while
 constexpr int64_t kMaxColumns = 512;  // sums that lie in the level 1 cache
-constexpr int64_t kMinColumns = 16;   // a cache line
 
 class ScatterRowSumsKernel final : public Kernel {
  public:
@@ -28,12 +27,9 @@ class ScatterRowSumsKernel final : public Kernel {
   void Run(const KernelArguments& a) const override {
     auto* starts = reinterpret_cast<uint32_t*>(a.scratch);
     uint32_t* order = starts + rows_ + 2;
-    const int64_t most = Sort(a, starts, order);
-    // Rows are for different threads, but where one has most of the regions: then columns are.
-    const int64_t threads = ThreadPool::Get().size();
-    const int64_t wanted = 2 * most * threads > count_ ? threads : 1;
-    const int64_t strip = std::min(kMaxColumns, (columns_ + wanted * kMinColumns - 1) / (wanted * kMinColumns) * kMinColumns);
-    const int64_t strips = (columns_ + strip - 1) / strip, height = std::max<int64_t>(1, kPiece / (strips * strip));
+    Sort(a, starts, order);
+    const int64_t strip = std::min(kMaxColumns, columns_), strips = (columns_ + strip - 1) / strip,
+                  height = std::max<int64_t>(1, kPiece / (strips * strip));
     const int64_t blocks = (rows_ + height - 1) / height;
     ThreadPool::Get().ParallelFor(0, blocks * strips, 1, [&](int64_t begin, int64_t end, int) {
       for (int64_t i = begin; i < end; ++i) {
@@ -45,21 +41,19 @@ class ScatterRowSumsKernel final : public Kernel {
   }
 
  private:
-  // Row r has the regions order[starts[r]] to order[starts[r + 1]], in their order. The most that one has is returned.
-  int64_t Sort(const KernelArguments& a, uint32_t* starts, uint32_t* order) const {
+  // Row r has the regions order[starts[r]] to order[starts[r + 1]], in their order.
+  void Sort(const KernelArguments& a, uint32_t* starts, uint32_t* order) const {
     std::fill_n(starts, rows_ + 2, 0u);
-    if (regions_.AreNone(a)) return 0;
+    if (regions_.AreNone(a)) return;
     for (int64_t i = 0; i < count_; ++i) {
       const uint32_t row = regions_.At(a, i);
       if (row != RegionRows::kNone) ++starts[row + 2];
     }
-    const uint32_t most = *std::max_element(starts, starts + rows_ + 2);
     for (int64_t r = 2; r < rows_ + 2; ++r) starts[r] += starts[r - 1];
     for (int64_t i = 0; i < count_; ++i) {
       const uint32_t row = regions_.At(a, i);
       if (row != RegionRows::kNone) order[starts[row + 1]++] = static_cast<uint32_t>(i);
     }
-    return most;
   }
   void SumRow(const KernelArguments& a, int64_t row, const uint32_t* region, const uint32_t* end, int64_t first, int64_t n) const {
     const float* dy = reinterpret_cast<const float*>(a.inputs[1]) + first;

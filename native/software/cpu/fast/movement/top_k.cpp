@@ -20,7 +20,6 @@ constexpr int64_t kMaxAtOnce = 1 << 18;  // longer rows are sorted one after the
 constexpr int64_t kMinRadix = 256;       // shorter rows are sorted by comparing
 constexpr int kMaxParts = 64;
 constexpr int64_t kSegment = 128;  // elements that are compared with one bound
-constexpr int64_t kRowsAtOnce = 64;
 
 // A key and an index. All are different, so that any sort is stable.
 struct Narrow {
@@ -88,7 +87,7 @@ void Sort(Item* items, Item* other, int64_t n) {
   if (from != items) std::copy(from, from + n, items);
 }
 
-// The k least items that came, in any order.
+// The k smallest items so far, in any order.
 template <typename Item>
 class Smallest {
  public:
@@ -105,7 +104,7 @@ class Smallest {
     if (count_ > k_) Cut();
     return count_;
   }
-  // The greatest of the least so far, once there are k; others of its key come behind it.
+  // The largest of the k smallest so far, once there are k; later items with its key sort after it.
   const Item* bound() const { return is_full_ ? items_ + k_ - 1 : nullptr; }
 
  private:
@@ -156,9 +155,6 @@ class TopKKernel final : public Kernel {
   }
 
   void Run(const KernelArguments& a) const override {
-    if constexpr (std::is_same_v<T, float>) {
-      if (k_ == 1 && in_stride_ == 1 && IsByRows()) return FirstOfRows(a);
-    }
     auto* items = reinterpret_cast<Item*>(a.scratch);
     if (!IsByRows()) {
       for (int64_t row = 0; row < rows_.count(); ++row) OrderWithAll(a, rows_.Start(row), items);
@@ -181,29 +177,6 @@ class TopKKernel final : public Kernel {
   }
 
  private:
-  // The first alone of each row.
-  void FirstOfRows(const KernelArguments& a) const {
-    const int64_t grain = std::max<int64_t>(1, kPiece / size_);
-    ThreadPool::Get().ParallelFor(0, rows_.count(), grain, [&](int64_t first, int64_t last, int) {
-      float values[kRowsAtOnce];
-      uint32_t positions[kRowsAtOnce];
-      for (int64_t row = first; row < last;) {
-        const RowSplit::Offsets start = rows_.Start(row);
-        const int64_t n = std::min({last - row, rows_.kept_length() - row % rows_.kept_length(), kRowsAtOnce});
-        Table().arg_extreme_rows(flip_ != 0, values, positions, reinterpret_cast<const float*>(a.inputs[0]) + start[0],
-                                 rows_.kept_stride(0), n, size_);
-        for (int64_t i = 0; i < n; ++i) {
-          const auto value = static_cast<uint64_t>(start[1] + i * rows_.kept_stride(1)),
-                     index = static_cast<uint64_t>(start[2] + i * rows_.kept_stride(2));
-          software::Store<float>(a.outputs[0], value, values[i]);
-          if (has_wide_index_) software::Store<uint64_t>(a.outputs[1], index, positions[i]);
-          else software::Store<uint32_t>(a.outputs[1], index, positions[i]);
-        }
-        row += n;
-      }
-    });
-  }
-
   bool Selects() const { return k_ <= size_ / 8 / (IsByRows() ? 1 : Parts()); }
   bool IsByRows() const { return size_ <= kMaxAtOnce && (size_ <= 2 * kPiece || rows_.count() >= ThreadPool::Get().size()); }
   // A row that all threads sort.
@@ -227,10 +200,10 @@ class TopKKernel final : public Kernel {
     return std::isnan(largest) ? std::find_if(x, x + n, [](float v) { return std::isnan(v); }) - x : table.first_equal(x, largest, n);
   }
   int64_t Select(const KernelArguments& a, const RowSplit::Offsets& start, Item* buffer, int64_t first, int64_t last) const {
-    Smallest<Item> least(buffer, k_);
+    Smallest<Item> smallest(buffer, k_);
     if constexpr (std::is_same_v<T, float>) {
       if (in_stride_ == 1) {
-        // What can't be among the least is passed over by vectors.
+        // Vectors skip what can't be among the k smallest.
         const float* x = reinterpret_cast<const float*>(a.inputs[0]) + start[0];
         if (k_ == 1) {
           *buffer = ItemAt(a, start, first + FirstOf(x + first, last - first));
@@ -238,23 +211,23 @@ class TopKKernel final : public Kernel {
         }
         int32_t positions[kSegment + kMaxWidth];
         while (first < last) {
-          const Item* bound = least.bound();
+          const Item* bound = smallest.bound();
           const float limit = bound ? x[bound->position()] : 0;
           if (!bound || (flip_ == 0 && std::isnan(limit))) {
-            for (const int64_t end = std::min(last, first + kMaxWidth); first < end; ++first) least.Add(ItemAt(a, start, first));
+            for (const int64_t end = std::min(last, first + kMaxWidth); first < end; ++first) smallest.Add(ItemAt(a, start, first));
             continue;
           }
           first += Table().first_beyond(x + first, limit, flip_ == 0, last - first);
           const int64_t size = std::min(kSegment, last - first),
                         count = Table().indices_beyond(positions, x + first, limit, flip_ == 0, size);
-          for (int64_t i = 0; i < count; ++i) least.Add(ItemAt(a, start, first + positions[i]));
+          for (int64_t i = 0; i < count; ++i) smallest.Add(ItemAt(a, start, first + positions[i]));
           first += size;
         }
-        return least.Finish();
+        return smallest.Finish();
       }
     }
-    for (int64_t i = first; i < last; ++i) least.Add(ItemAt(a, start, i));
-    return least.Finish();
+    for (int64_t i = first; i < last; ++i) smallest.Add(ItemAt(a, start, i));
+    return smallest.Finish();
   }
   void Store(const KernelArguments& a, const RowSplit::Offsets& start, const Item* items, int64_t first, int64_t last) const {
     for (int64_t i = first; i < last; ++i) {

@@ -14,7 +14,6 @@ namespace {
 
 constexpr int64_t kBlock = 1024;
 constexpr int64_t kPiece = 1 << 15;  // elements that are worth a thread's while
-constexpr int64_t kMaxPieces = 64;
 
 enum Slot { kX, kScale, kBias, kY, kSlots };
 
@@ -34,31 +33,13 @@ class MeanVarianceKernel final : public Kernel {
       has_[slot] = tensors[slot] != nullptr;
       if (has_[slot]) operand_[slot] = FloatOperand(*tensors[slot]);
     }
-    // A few long rows are cut into chunks: whole runs, or parts of a single one.
-    if (rows_.count() < ThreadPool::Get().size() * 2 && rows_.length() > 2 * kPiece)
-      pieces_ = std::min({(rows_.length() + kPiece - 1) / kPiece, Units(), kMaxPieces});
   }
-  size_t ScratchBytes() const override { return pieces_ > 1 ? static_cast<size_t>(rows_.count() * pieces_) * sizeof(Moments) : 0; }
   void Run(const KernelArguments& a) const override {
-    ThreadPool& pool = ThreadPool::Get();
-    if (pieces_ == 1) {
-      pool.ParallelFor(0, rows_.count(), std::max<int64_t>(1, kPiece / rows_.length()), [&](int64_t first, int64_t last, int) {
-        for (int64_t row = first; row < last; ++row) {
-          const RowSplit::Offsets start = rows_.Start(row);
-          Apply(a, start, 0, Measure(a, start, 0));
-        }
-      });
-      return;
-    }
-    auto* parts = reinterpret_cast<Moments*>(a.scratch);
-    pool.ParallelFor(0, rows_.count() * pieces_, 1, [&](int64_t first, int64_t last, int) {
-      for (int64_t i = first; i < last; ++i) parts[i] = Measure(a, rows_.Start(i / pieces_), i % pieces_);
-    });
-    pool.ParallelFor(0, rows_.count() * pieces_, 1, [&](int64_t first, int64_t last, int) {
-      for (int64_t i = first; i < last; ++i) {
-        Moments moments;
-        for (int64_t piece = 0; piece < pieces_; ++piece) moments.Join(parts[i / pieces_ * pieces_ + piece]);
-        Apply(a, rows_.Start(i / pieces_), i % pieces_, moments);
+    const int64_t grain = std::max<int64_t>(1, kPiece / rows_.length());
+    ThreadPool::Get().ParallelFor(0, rows_.count(), grain, [&](int64_t first, int64_t last, int) {
+      for (int64_t row = first; row < last; ++row) {
+        const RowSplit::Offsets start = rows_.Start(row);
+        Apply(a, start, Measure(a, start));
       }
     });
   }
@@ -66,18 +47,6 @@ class MeanVarianceKernel final : public Kernel {
  private:
   static Extents StridesOf(const schema::TensorDesc* t) { return t ? BroadcastStrides(*t) : Extents{}; }
 
-  // The chunks of a row.
-  int64_t Units() const { return rows_.runs() > 1 ? rows_.runs() : rows_.run_length(); }
-  // Calls visit(offsets, n) for the segments of a chunk of a row.
-  template <typename Visit>
-  void ForSegments(const RowSplit::Offsets& start, int64_t piece, const Visit& visit) const {
-    const int64_t first = Units() * piece / pieces_, last = Units() * (piece + 1) / pieces_;
-    if (rows_.runs() > 1) {
-      rows_.ForRuns(start, first, last, [&](const RowSplit::Offsets& at, int64_t) { visit(at, rows_.run_length()); });
-      return;
-    }
-    visit(Moved(start, first), last - first);
-  }
   RowSplit::Offsets Moved(RowSplit::Offsets at, int64_t elements) const {
     for (int slot = 0; slot < kSlots; ++slot) at[static_cast<size_t>(slot)] += elements * rows_.element_stride(slot);
     return at;
@@ -85,11 +54,12 @@ class MeanVarianceKernel final : public Kernel {
   // Contiguous float32 is used without a copy, whatever its length.
   bool IsDirect(int slot) const { return operand_[slot].type == DML_TENSOR_DATA_TYPE_FLOAT32 && rows_.element_stride(slot) == 1; }
 
-  Moments Measure(const KernelArguments& a, const RowSplit::Offsets& start, int64_t piece) const {
+  Moments Measure(const KernelArguments& a, const RowSplit::Offsets& start) const {
     alignas(64) float buffer[kBlock];
     const IsaTable& table = Table();
     Moments moments;
-    ForSegments(start, piece, [&](const RowSplit::Offsets& at, int64_t length) {
+    const int64_t length = rows_.run_length();
+    rows_.ForRuns(start, [&](const RowSplit::Offsets& at, int64_t) {
       const int64_t block = IsDirect(kX) ? length : kBlock;
       for (int64_t i = 0; i < length; i += block) {
         const int64_t n = std::min(block, length - i);
@@ -100,12 +70,13 @@ class MeanVarianceKernel final : public Kernel {
     return moments;
   }
 
-  void Apply(const KernelArguments& a, const RowSplit::Offsets& start, int64_t piece, const Moments& moments) const {
+  void Apply(const KernelArguments& a, const RowSplit::Offsets& start, const Moments& moments) const {
     const double mean = centers_ ? moments.mean : 0;
     const double variance = moments.squares / moments.count + (centers_ ? 0 : moments.mean * moments.mean);
     const double rate = scales_ ? 1 / std::sqrt(variance + epsilon_) : 1;
     const auto center = static_cast<float>(mean);
-    ForSegments(start, piece, [&](const RowSplit::Offsets& at, int64_t length) {
+    const int64_t length = rows_.run_length();
+    rows_.ForRuns(start, [&](const RowSplit::Offsets& at, int64_t) {
       // A scale or bias that is constant along the segment is a number.
       const bool scale_varies = has_[kScale] && rows_.element_stride(kScale) != 0 && length > 1;
       const bool bias_varies = has_[kBias] && rows_.element_stride(kBias) != 0 && length > 1;
@@ -123,11 +94,11 @@ class MeanVarianceKernel final : public Kernel {
 
   void Write(const KernelArguments& a, const RowSplit::Offsets& at, int64_t n, float center, float factor, float offset, bool scale_varies,
              float shift, bool bias_varies) const {
-    alignas(64) float rooms[kSlots][kBlock + kMaxWidth];
+    alignas(64) float buffers[kSlots][kBlock + kMaxWidth];
     auto read = [&](int slot) {
-      return operand_[slot].Read(a.inputs[slot], at[static_cast<size_t>(slot)], rows_.element_stride(slot), n, rooms[slot]);
+      return operand_[slot].Read(a.inputs[slot], at[static_cast<size_t>(slot)], rows_.element_stride(slot), n, buffers[slot]);
     };
-    float* to = activations_.empty() ? operand_[kY].Target(a.outputs[0], at[kY], rows_.element_stride(kY), rooms[kY]) : rooms[kY];
+    float* to = activations_.empty() ? operand_[kY].Target(a.outputs[0], at[kY], rows_.element_stride(kY), buffers[kY]) : buffers[kY];
     Table().normalize(to, read(kX), center, factor, offset, scale_varies ? read(kScale) : nullptr, shift,
                       bias_varies ? read(kBias) : nullptr, n);
     Activate(activations_, to, n);
@@ -140,7 +111,6 @@ class MeanVarianceKernel final : public Kernel {
   RowSplit rows_;
   FloatOperand operand_[kSlots];
   bool has_[kSlots] = {};
-  int64_t pieces_ = 1;
 };
 
 }  // namespace

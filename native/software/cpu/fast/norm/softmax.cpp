@@ -15,7 +15,7 @@ class SoftmaxKernel final : public Kernel {
  public:
   SoftmaxKernel(const schema::TensorDesc& in, const schema::TensorDesc& out, uint32_t axes, bool logarithm)
       : in_(in), out_(out), logarithm_(logarithm), rows_(in, axes, {BroadcastStrides(in), BroadcastStrides(out)}, false) {
-    // Lines that lie in one piece are read and written where they are; others, and halves, by way of scratch memory.
+    // Contiguous float32 rows are read and written directly; others go through scratch memory.
     direct_ = in.data_type == DML_TENSOR_DATA_TYPE_FLOAT32 && rows_.runs() == 1 &&
               ((rows_.element_stride(0) == 1 && rows_.element_stride(1) == 1) || rows_.length() == 1);
     padded_ = (rows_.length() + kMaxWidth - 1) / kMaxWidth * kMaxWidth;

@@ -1,10 +1,8 @@
 // MAX_POOLING of integers whose windows reach from the start of an axis to each output (cumulative maximum), in one pass.
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "software/cpu/fast/families.h"
-#include "software/cpu/fast/isa/isa_table.h"
 #include "software/cpu/host/thread_pool.h"
 
 namespace dxtensor::software::fast {
@@ -19,8 +17,7 @@ template <typename T>
 class RunningMaximumKernel final : public Kernel {
  public:
   // The input is `planes` times `length` rows of `width` elements, without gaps.
-  RunningMaximumKernel(DML_TENSOR_DATA_TYPE type, int64_t planes, int64_t length, int64_t width)
-      : type_(type), planes_(planes), length_(length), width_(width) {}
+  RunningMaximumKernel(int64_t planes, int64_t length, int64_t width) : planes_(planes), length_(length), width_(width) {}
   void Run(const KernelArguments& a) const override {
     const T* x = reinterpret_cast<const T*>(a.inputs[0]);
     T* y = reinterpret_cast<T*>(a.outputs[0]);
@@ -63,16 +60,13 @@ class RunningMaximumKernel final : public Kernel {
         const int64_t column = i % strips * kColumns, n = std::min(kColumns, width_ - column);
         int64_t at = i / strips * length_ * width_ + column;
         for (int64_t row = 0; row < length_; ++row, at += width_) {
-          std::memcpy(y + at, x + at, static_cast<size_t>(n) * sizeof(T));
-          if (row > 0) {
-            Table().join_extremes(type_, true, reinterpret_cast<uint8_t*>(y + at), reinterpret_cast<const uint8_t*>(y + at - width_), n);
-          }
+          const T* before = row > 0 ? y + at - width_ : x + at;
+          for (int64_t k = 0; k < n; ++k) y[at + k] = std::max(x[at + k], before[k]);
         }
       }
     });
   }
 
-  DML_TENSOR_DATA_TYPE type_;
   int64_t planes_, length_, width_;
 };
 
@@ -107,10 +101,10 @@ std::unique_ptr<Kernel> MakeRunningMaximumKernel(const schema::OperatorDesc& des
   for (uint32_t d = 0; d < in.rank; ++d) (d < axis ? planes : width) *= d == axis ? 1 : in.sizes[d];
   const int64_t length = in.sizes[axis];
   switch (in.data_type) {
-    case DML_TENSOR_DATA_TYPE_UINT32: return std::make_unique<RunningMaximumKernel<uint32_t>>(in.data_type, planes, length, width);
-    case DML_TENSOR_DATA_TYPE_INT32: return std::make_unique<RunningMaximumKernel<int32_t>>(in.data_type, planes, length, width);
-    case DML_TENSOR_DATA_TYPE_UINT64: return std::make_unique<RunningMaximumKernel<uint64_t>>(in.data_type, planes, length, width);
-    case DML_TENSOR_DATA_TYPE_INT64: return std::make_unique<RunningMaximumKernel<int64_t>>(in.data_type, planes, length, width);
+    case DML_TENSOR_DATA_TYPE_UINT32: return std::make_unique<RunningMaximumKernel<uint32_t>>(planes, length, width);
+    case DML_TENSOR_DATA_TYPE_INT32: return std::make_unique<RunningMaximumKernel<int32_t>>(planes, length, width);
+    case DML_TENSOR_DATA_TYPE_UINT64: return std::make_unique<RunningMaximumKernel<uint64_t>>(planes, length, width);
+    case DML_TENSOR_DATA_TYPE_INT64: return std::make_unique<RunningMaximumKernel<int64_t>>(planes, length, width);
     default: return nullptr;
   }
 }

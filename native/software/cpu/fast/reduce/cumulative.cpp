@@ -1,5 +1,5 @@
 // Cumulative sums and products along an axis: a vector of totals for adjacent rows, or a few rows at once, which do not wait for each
-// other's additions. A few long rows are summed in parts first.
+// other's additions.
 #include <algorithm>
 #include <array>
 #include <type_traits>
@@ -27,7 +27,7 @@ class CumulativeKernel final : public Kernel {
   static constexpr bool kIsFloat = std::is_same_v<Number, float>;
 
  public:
-  CumulativeKernel(const schema::OperatorDesc& desc, uint32_t axis, uint32_t beside)
+  CumulativeKernel(const schema::OperatorDesc& desc, uint32_t axis, uint32_t adjacent)
       : type_(desc.Inputs()[0]->data_type),
         is_product_(desc.type() == DML_OPERATOR_CUMULATIVE_PRODUCT),
         is_exclusive_(desc.Get<bool>(is_product_ ? "HasExclusiveProduct" : "HasExclusiveSum")),
@@ -35,27 +35,17 @@ class CumulativeKernel final : public Kernel {
         size_(desc.Inputs()[0]->sizes[axis]),
         in_stride_(desc.Inputs()[0]->strides[axis]),
         out_stride_(desc.Outputs()[0]->strides[axis]),
-        columns_(beside == axis ? 1 : desc.Inputs()[0]->sizes[beside]),
-        rows_(*desc.Inputs()[0], 1u << axis | 1u << beside, {BroadcastStrides(*desc.Inputs()[0]), BroadcastStrides(*desc.Outputs()[0])},
+        columns_(adjacent == axis ? 1 : desc.Inputs()[0]->sizes[adjacent]),
+        rows_(*desc.Inputs()[0], 1u << axis | 1u << adjacent, {BroadcastStrides(*desc.Inputs()[0]), BroadcastStrides(*desc.Outputs()[0])},
               true) {}
-
-  size_t ScratchBytes() const override {
-    return columns_ == 1 && Parts() > 1 ? static_cast<size_t>(rows_.count() * Parts()) * sizeof(Total) : 0;
-  }
 
   void Run(const KernelArguments& a) const override {
     if (columns_ > 1) RunRows(a);
-    else if (Parts() == 1) RunEachRow(a, nullptr);
-    else RunParts(a);
+    else RunEachRow(a);
   }
 
  private:
   int64_t Threads() const { return ThreadPool::Get().size(); }
-  // Parts of a row. Products have one: those of parts could underflow where the whole one does not.
-  int64_t Parts() const {
-    const int64_t wanted = Threads() * kLanes / rows_.count();
-    return is_product_ || wanted < 2 ? 1 : std::max<int64_t>(1, std::min(wanted, size_ / kPiece));
-  }
   Total Identity() const { return is_product_ ? Total(1) : Total(0); }
 
   // n numbers from index i on: a pointer to the memory, or to a copy in `buffer`.
@@ -122,54 +112,21 @@ class CumulativeKernel final : public Kernel {
     }
   }
 
-  // A part of a row, from its first index on; parts are counted in the axis's direction.
+  // A row of which totals are carried.
   struct Lane {
     int64_t in, out, size;
     Total total;
   };
-  Lane LaneAt(int64_t index, int64_t parts) const {
-    const RowSplit::Offsets start = rows_.Start(index / parts);
-    const int64_t part = index % parts, first = part * size_ / parts, last = (part + 1) * size_ / parts;
-    const int64_t position = is_descending_ ? size_ - last : first;
-    return {start[0] + position * in_stride_, start[1] + position * out_stride_, last - first, Identity()};
+  Lane LaneAt(int64_t row) const {
+    const RowSplit::Offsets start = rows_.Start(row);
+    return {start[0], start[1], size_, Identity()};
   }
-  void RunParts(const KernelArguments& a) const {
-    const int64_t parts = Parts(), count = rows_.count() * parts;
-    auto* starts = reinterpret_cast<Total*>(a.scratch);
-    ThreadPool::Get().ParallelFor(0, count, 1, [&](int64_t begin, int64_t end, int) {
-      Number buffer[kBlock];
-      for (int64_t i = begin; i < end; ++i) {
-        const Lane lane = LaneAt(i, parts);
-        std::array<Total, 4> sums{};
-        for (int64_t first = 0; first < lane.size; first += kBlock) {
-          const int64_t n = std::min(kBlock, lane.size - first);
-          const Number* x = Read(a, lane.in + first * in_stride_, in_stride_, n, buffer);
-          int64_t k = 0;
-          for (; k + 4 <= n; k += 4)
-            for (size_t s = 0; s < 4; ++s) sums[s] += static_cast<Total>(x[k + static_cast<int64_t>(s)]);
-          for (; k < n; ++k) sums[0] += static_cast<Total>(x[k]);
-        }
-        starts[i] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-      }
-    });
-    for (int64_t row = 0; row < rows_.count(); ++row) {
-      Total total = 0;
-      for (int64_t part = 0; part < parts; ++part) total += std::exchange(starts[row * parts + part], total);
-    }
-    RunEachRow(a, starts);
-  }
-  void RunEachRow(const KernelArguments& a, const Total* starts) const {
-    const int64_t parts = Parts(), count = rows_.count() * parts, groups = (count + kLanes - 1) / kLanes;
-    ThreadPool::Get().ParallelFor(0, groups, std::max<int64_t>(1, kPiece * parts / (size_ * kLanes)), [&](int64_t begin, int64_t end, int) {
+  void RunEachRow(const KernelArguments& a) const {
+    const int64_t count = rows_.count(), groups = (count + kLanes - 1) / kLanes;
+    ThreadPool::Get().ParallelFor(0, groups, std::max<int64_t>(1, kPiece / (size_ * kLanes)), [&](int64_t begin, int64_t end, int) {
       for (int64_t g = begin; g < end; ++g) {
         std::array<Lane, kLanes> lanes{};
-        for (int64_t l = 0; l < kLanes; ++l) {
-          const int64_t i = g * kLanes + l;
-          if (i >= count) break;
-          Lane& lane = lanes[static_cast<size_t>(l)];
-          lane = LaneAt(i, parts);
-          if (starts) lane.total = starts[i];
-        }
+        for (int64_t l = 0; l < kLanes && g * kLanes + l < count; ++l) lanes[static_cast<size_t>(l)] = LaneAt(g * kLanes + l);
         if (is_product_) GoOver<true>(a, lanes);
         else GoOver<false>(a, lanes);
       }
@@ -178,7 +135,7 @@ class CumulativeKernel final : public Kernel {
 
   template <bool kIsProduct>
   void GoOver(const KernelArguments& a, std::array<Lane, kLanes>& lanes) const {
-    Number rooms[kLanes][kBlock], results[kLanes][kBlock];
+    Number buffers[kLanes][kBlock], results[kLanes][kBlock];
     int64_t size = 0;
     for (const Lane& lane : lanes) size = std::max(size, lane.size);
     // Blocks from where the axis begins: in descending order from the end.
@@ -192,7 +149,7 @@ class CumulativeKernel final : public Kernel {
         is_full &= n[l] == n[0];
         const int64_t position = is_descending_ ? lanes[l].size - done - n[l] : done;
         out[l] = lanes[l].out + position * out_stride_;
-        x[l] = n[l] == 0 ? rooms[l] : Read(a, lanes[l].in + position * in_stride_, in_stride_, n[l], rooms[l]);
+        x[l] = n[l] == 0 ? buffers[l] : Read(a, lanes[l].in + position * in_stride_, in_stride_, n[l], buffers[l]);
         y[l] = n[l] == 0 ? results[l] : Target(a, out[l], out_stride_, results[l]);
       }
       if (is_full) Together<kIsProduct>(lanes, x, y, n[0]);
@@ -253,12 +210,12 @@ std::unique_ptr<Kernel> MakeCumulativeKernel(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
   const uint32_t axis = desc.UInt("Axis");
   // Another dimension that is contiguous in both tensors.
-  uint32_t beside = axis;
+  uint32_t adjacent = axis;
   for (uint32_t d = 0; d < in.rank; ++d)
-    if (d != axis && in.sizes[d] >= kMinColumns && in.strides[d] == 1 && out.strides[d] == 1) beside = d;
+    if (d != axis && in.sizes[d] >= kMinColumns && in.strides[d] == 1 && out.strides[d] == 1) adjacent = d;
   return ByNumber(in.data_type, [&](auto tag) -> std::unique_ptr<Kernel> {
     using T = typename decltype(tag)::Type;
-    return std::make_unique<CumulativeKernel<T>>(desc, axis, beside);
+    return std::make_unique<CumulativeKernel<T>>(desc, axis, adjacent);
   });
 }
 
