@@ -1,4 +1,4 @@
-// Functions of vectors of floats, each within about two units in the last place, with the edges of C's functions (NaN, infinities,
+// Functions of vectors of floats, each within about two ULP, with the edges of C's functions (NaN, infinities,
 // signed zeros, subnormals). Included between isa_begin.inl and isa_end.inl, after vector.inl.
 
 struct Reduced {

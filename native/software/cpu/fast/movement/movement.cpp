@@ -15,8 +15,8 @@ BoxCopy Whole(const schema::TensorDesc& box) {
   return c;
 }
 
-// How a window lies in a tensor: its start and strides.
-void PlaceWindow(const schema::OperatorDesc& desc, const schema::TensorDesc& tensor, int64_t* start, Extents* strides) {
+// The start and strides of a window in a tensor.
+void LocateWindow(const schema::OperatorDesc& desc, const schema::TensorDesc& tensor, int64_t* start, Extents* strides) {
   const bool old = desc.type() == DML_OPERATOR_SLICE;
   for (uint32_t d = 0; d < tensor.rank; ++d) {
     int64_t offset = desc.UInts(old ? "Offsets" : "InputWindowOffsets")[d];
@@ -47,7 +47,7 @@ std::unique_ptr<Kernel> MakeIdentity(const schema::OperatorDesc& desc, int bytes
 std::unique_ptr<Kernel> MakeSlice(const schema::OperatorDesc& desc, int bytes) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
   BoxCopy c = Whole(out);
-  PlaceWindow(desc, in, &c.from_start, &c.from_strides);
+  LocateWindow(desc, in, &c.from_start, &c.from_strides);
   c.to_strides = BroadcastStrides(out);
   return MakeCopies(bytes, {c});
 }
@@ -56,7 +56,7 @@ std::unique_ptr<Kernel> MakeSliceGrad(const schema::OperatorDesc& desc, int byte
   const schema::TensorDesc &dy = *desc.Inputs()[0], &dx = *desc.Outputs()[0];
   BoxCopy c = Whole(dy);
   c.from_strides = BroadcastStrides(dy);
-  PlaceWindow(desc, dx, &c.to_start, &c.to_strides);
+  LocateWindow(desc, dx, &c.to_start, &c.to_strides);
   return MakeCopies(bytes, {Fill(dx), c});
 }
 

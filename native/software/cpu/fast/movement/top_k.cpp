@@ -91,7 +91,7 @@ void Sort(Item* items, Item* other, int64_t n) {
 template <typename Item>
 class Smallest {
  public:
-  // buffer: scratch for Room(k) items.
+  // buffer: scratch for ScratchItems(k) items.
   Smallest(Item* buffer, int64_t k) : items_(buffer), k_(k) {}
   static int64_t ScratchItems(int64_t k) { return 2 * k + 64; }
 

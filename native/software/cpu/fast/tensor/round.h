@@ -1,4 +1,4 @@
-// Counts in whole parts: neither number is negative, and `b` is not 0.
+// Integer division that rounds up: neither number is negative, and `b` is not 0.
 #pragma once
 
 #include <cstdint>
