@@ -11,10 +11,10 @@ namespace dxtensor::software::fast {
 
 namespace {
 
-constexpr int64_t kWork = 1 << 17;                       // elements of the matrix that are worth a thread
-constexpr int64_t kBlock = 512;                          // results that get their epilogue at once
-constexpr int64_t kDotRows = 4;                          // of one call
-constexpr int64_t kMaxVectors = 16;                      // with more, packing the matrix pays
+constexpr int64_t kWork = 1 << 17;   // elements of the matrix that are worth a thread
+constexpr int64_t kBlock = 512;      // results that get their epilogue at once
+constexpr int64_t kDotRows = 4;      // of one call
+constexpr int64_t kMaxVectors = 16;  // with more, packing the matrix pays; 8 gain 1.42 for a linear layer of 2048 to 1000
 constexpr int64_t kMinLength = 64, kMaxMinLength = 256;  // K for several vectors, by vector: shorter sums do not pay for adding the lanes
 constexpr int64_t kMaxSteps = 256;                       // additions to one lane: longer sums lose too much to rounding
 

@@ -19,12 +19,13 @@ constexpr int64_t kDividing = 2;                          // blocks of B from wh
 constexpr int64_t kSharing = 3;                           // blocks of B from which on A is packed once for all of them
 constexpr int64_t kMinRows = 96, kMinColumns = 64;        // of a thread's part
 constexpr int64_t kMaxSums = 384 * 256;                   // accumulators of a task
-constexpr int64_t kNarrow = 2, kFewRows = 8;              // tiles, and rows of a tile, up to which A is not packed
-constexpr int64_t kSmallB = 1 << 13;                      // floats that stay in the level 1 cache without packing
-constexpr double kTaskWork = 1e6;                         // multiply-adds that are worth a task of their own
-constexpr int64_t kSplitKDepth = 4;                       // K by M + N, from which on K is split
-constexpr int64_t kSplitsPerThread = 4;                   // so that a delayed thread leaves some to others
-constexpr int64_t kMaxSplitSums = 1 << 20;                // floats
+constexpr int64_t kNarrow = 2,
+                  kFewRows = 8;          // tiles, and rows of a tile, up to which A is not packed: 1.35 for attention scores 64 x 32 x 64
+constexpr int64_t kSmallB = 1 << 13;     // floats of B, up to which it is not packed: 1.49 for a weight gradient 512 x 64 x 10
+constexpr double kTaskWork = 1e6;        // multiply-adds that are worth a task of their own
+constexpr int64_t kSplitKDepth = 4;      // K by M + N, from which on K is split
+constexpr int64_t kSplitsPerThread = 4;  // so that a delayed thread leaves some to others
+constexpr int64_t kMaxSplitSums = 1 << 20;  // floats
 
 }  // namespace
 

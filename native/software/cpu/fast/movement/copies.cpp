@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "software/cpu/fast/isa/isa_table.h"
+#include "software/cpu/fast/tensor/task_size.h"
 #include "software/cpu/host/thread_pool.h"
 #include "movement.h"
 
@@ -71,7 +72,7 @@ class CopiesKernel final : public Kernel {
   }
 
  private:
-  static constexpr int64_t kWork = 65536;
+  static constexpr int64_t kWork = 2 * kTaskElements;  // no arithmetic
   static constexpr int64_t kTile = 32;
 
   static void Offsets(const Box& box, int64_t index, int64_t* from, int64_t* to) {

@@ -6,6 +6,7 @@
 #include "software/cpu/fast/isa/isa_table.h"
 #include "software/cpu/fast/tensor/indices.h"
 #include "software/cpu/fast/tensor/row_split.h"
+#include "software/cpu/fast/tensor/task_size.h"
 #include "software/cpu/host/thread_pool.h"
 #include "gather_elements.h"
 
@@ -29,7 +30,7 @@ class GatherKernel final : public Kernel {
     for (uint32_t d = 0; d < in.rank; ++d) last_ += (in.sizes[d] - 1) * static_cast<uint64_t>(in.strides[d]);
   }
   void Run(const KernelArguments& a) const override {
-    ThreadPool::Get().ParallelFor(0, rows_.count(), std::max<int64_t>(1, 32768 / row_), [&](int64_t first, int64_t last, int) {
+    ThreadPool::Get().ParallelFor(0, rows_.count(), std::max<int64_t>(1, kTaskElements / row_), [&](int64_t first, int64_t last, int) {
       for (int64_t slice = first; slice < last; ++slice) {
         const RowSplit::Offsets start = rows_.Start(slice);
         int64_t index = ReadIndex(index_type_, a.inputs[1], start[2]);

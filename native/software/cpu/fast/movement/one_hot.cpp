@@ -4,13 +4,12 @@
 #include "software/cpu/fast/families.h"
 #include "software/cpu/fast/tensor/indices.h"
 #include "software/cpu/fast/tensor/row_split.h"
+#include "software/cpu/fast/tensor/task_size.h"
 #include "software/cpu/host/thread_pool.h"
 
 namespace dxtensor::software::fast {
 
 namespace {
-
-constexpr int64_t kGrain = 1 << 15;  // elements
 
 template <typename T>
 class OneHotKernel final : public Kernel {
@@ -26,7 +25,7 @@ class OneHotKernel final : public Kernel {
     const auto* values = reinterpret_cast<const T*>(a.inputs[1]);
     const T off = values[0], on = values[on_stride_];
     auto* out = reinterpret_cast<T*>(a.outputs[0]);
-    ThreadPool::Get().ParallelFor(0, rows_.count(), std::max<int64_t>(1, kGrain / size_), [&](int64_t first, int64_t last, int) {
+    ThreadPool::Get().ParallelFor(0, rows_.count(), std::max<int64_t>(1, kTaskElements / size_), [&](int64_t first, int64_t last, int) {
       for (int64_t row = first; row < last; ++row) {
         const RowSplit::Offsets at = rows_.Start(row);
         T* to = out + at[1];

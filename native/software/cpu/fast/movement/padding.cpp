@@ -93,14 +93,14 @@ class PaddingKernel final : public Kernel {
     std::memcpy(&constant_, &desc.Get<DML_SCALAR_UNION>("PaddingValue"), sizeof constant_);
   }
   void Run(const KernelArguments& a) const override {
-    if (row_.size > kRowChunk) {
+    if (row_.size > kTaskElements) {
       ForRowChunks(planes_ * middle_.size, row_.size, [&](int64_t row, int64_t first, int64_t last) {
         WriteRow(PlaneAt(a, row / middle_.size), row % middle_.size, first, last);
       });
       return;
     }
     const int64_t rows = planes_ * middle_.size;
-    ThreadPool::Get().ParallelFor(0, rows, std::max<int64_t>(1, kRowChunk / row_.size), [&](int64_t begin, int64_t end, int) {
+    ThreadPool::Get().ParallelFor(0, rows, std::max<int64_t>(1, kTaskElements / row_.size), [&](int64_t begin, int64_t end, int) {
       for (int64_t row = begin; row < end;) {
         const Plane plane = PlaneAt(a, row / middle_.size);
         for (int64_t i = row % middle_.size; i < middle_.size && row < end; ++i, ++row) WriteRow(plane, i, 0, row_.size);

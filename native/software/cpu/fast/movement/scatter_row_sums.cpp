@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "software/cpu/fast/isa/isa_table.h"
+#include "software/cpu/fast/tensor/task_size.h"
 #include "software/cpu/host/thread_pool.h"
 #include "region_rows.h"
 
@@ -9,8 +10,8 @@ namespace dxtensor::software::fast {
 
 namespace {
 
-constexpr int64_t kPiece = 1 << 14;   // elements that are worth a thread's while
-constexpr int64_t kMaxColumns = 512;  // sums that lie in the level 1 cache
+constexpr int64_t kTask = kTaskElements / 2;  // sums in double
+constexpr int64_t kMaxColumns = 512;          // sums that lie in the level 1 cache
 
 class ScatterRowSumsKernel final : public Kernel {
  public:
@@ -29,7 +30,7 @@ class ScatterRowSumsKernel final : public Kernel {
     uint32_t* order = starts + rows_ + 2;
     Sort(a, starts, order);
     const int64_t strip = std::min(kMaxColumns, columns_), strips = (columns_ + strip - 1) / strip,
-                  height = std::max<int64_t>(1, kPiece / (strips * strip));
+                  height = std::max<int64_t>(1, kTask / (strips * strip));
     const int64_t blocks = (rows_ + height - 1) / height;
     ThreadPool::Get().ParallelFor(0, blocks * strips, 1, [&](int64_t begin, int64_t end, int) {
       for (int64_t i = begin; i < end; ++i) {

@@ -8,6 +8,7 @@
 #include "software/cpu/fast/families.h"
 #include "software/cpu/fast/tensor/operand.h"
 #include "software/cpu/fast/tensor/row_split.h"
+#include "software/cpu/fast/tensor/task_size.h"
 #include "software/cpu/host/thread_pool.h"
 
 namespace dxtensor::software::fast {
@@ -15,7 +16,6 @@ namespace dxtensor::software::fast {
 namespace {
 
 constexpr int64_t kBlock = 1024;
-constexpr int64_t kPiece = 1 << 15;
 
 uint32_t BroadcastMask(const schema::TensorDesc& statistics) {
   uint32_t mask = 0;
@@ -38,7 +38,7 @@ void ForBlocks(const RowSplit& rows, const RowSplit::Offsets& start, int operand
 
 template <typename Body>
 void ForRows(const RowSplit& rows, const Body& body) {
-  const int64_t grain = std::max<int64_t>(1, kPiece / rows.length());
+  const int64_t grain = std::max<int64_t>(1, kTaskElements / rows.length());
   ThreadPool::Get().ParallelFor(0, rows.count(), grain, [&](int64_t first, int64_t last, int) {
     for (int64_t row = first; row < last; ++row) body(rows.Start(row));
   });

@@ -6,6 +6,7 @@
 #include "software/cpu/fast/families.h"
 #include "software/cpu/fast/tensor/operand.h"
 #include "software/cpu/fast/tensor/row_split.h"
+#include "software/cpu/fast/tensor/task_size.h"
 #include "software/cpu/host/thread_pool.h"
 
 namespace dxtensor::software::fast {
@@ -13,7 +14,6 @@ namespace dxtensor::software::fast {
 namespace {
 
 constexpr int64_t kBlock = 1024;
-constexpr int64_t kPiece = 1 << 15;  // elements that are worth a thread's while
 
 enum Slot { kX, kScale, kBias, kY, kSlots };
 
@@ -35,7 +35,7 @@ class MeanVarianceKernel final : public Kernel {
     }
   }
   void Run(const KernelArguments& a) const override {
-    const int64_t grain = std::max<int64_t>(1, kPiece / rows_.length());
+    const int64_t grain = std::max<int64_t>(1, kTaskElements / rows_.length());
     ThreadPool::Get().ParallelFor(0, rows_.count(), grain, [&](int64_t first, int64_t last, int) {
       for (int64_t row = first; row < last; ++row) {
         const RowSplit::Offsets start = rows_.Start(row);

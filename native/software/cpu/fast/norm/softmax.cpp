@@ -5,6 +5,7 @@
 #include "software/cpu/fast/families.h"
 #include "software/cpu/fast/tensor/operand.h"
 #include "software/cpu/fast/tensor/row_split.h"
+#include "software/cpu/fast/tensor/task_size.h"
 #include "software/cpu/host/thread_pool.h"
 
 namespace dxtensor::software::fast {
@@ -22,7 +23,7 @@ class SoftmaxKernel final : public Kernel {
   }
   size_t ScratchBytes() const override { return direct_ ? 0 : static_cast<size_t>(padded_ * 2 * ThreadPool::Get().size()) * sizeof(float); }
   void Run(const KernelArguments& a) const override {
-    const int64_t grain = std::max<int64_t>(1, 30000 / rows_.length());
+    const int64_t grain = std::max<int64_t>(1, kTaskElements / rows_.length());
     ThreadPool::Get().ParallelFor(0, rows_.count(), grain, [&](int64_t first, int64_t last, int slot) {
       float* own = reinterpret_cast<float*>(a.scratch) + slot * padded_ * 2;
       for (int64_t row = first; row < last; ++row) {

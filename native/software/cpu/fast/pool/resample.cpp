@@ -5,6 +5,7 @@
 
 #include "software/cpu/fast/families.h"
 #include "software/cpu/fast/isa/isa_table.h"
+#include "software/cpu/fast/tensor/task_size.h"
 #include "software/cpu/host/thread_pool.h"
 #include "software/cpu/reference/resample.h"
 
@@ -15,7 +16,7 @@ namespace {
 using resample::Axis;
 using resample::Tap;
 
-constexpr int64_t kPiece = 1 << 13;  // elements that are worth a thread's while
+constexpr int64_t kTask = kTaskElements / 4;  // an output of bilinear resampling reads 4 inputs
 
 bool IsPackedFloat(const schema::TensorDesc& t) { return t.data_type == DML_TENSOR_DATA_TYPE_FLOAT32 && t.IsPacked(); }
 
@@ -132,13 +133,13 @@ class ResampleKernel final : public Kernel {
     const int64_t out_width = columns_.size;
     if (!is_gradient_) {
       ThreadPool::Get().ParallelFor(
-          0, planes_ * out_height_, std::max<int64_t>(1, kPiece / std::max(out_width, width_)), [&](int64_t first, int64_t last, int slot) {
+          0, planes_ * out_height_, std::max<int64_t>(1, kTask / std::max(out_width, width_)), [&](int64_t first, int64_t last, int slot) {
             for (int64_t i = first; i < last; ++i)
               Forward(to + i * out_width, from + i / out_height_ * height_ * width_, i % out_height_, in_rows + slot * width_);
           });
       return;
     }
-    ThreadPool::Get().ParallelFor(0, planes_, std::max<int64_t>(1, kPiece / (out_width * out_height_)),
+    ThreadPool::Get().ParallelFor(0, planes_, std::max<int64_t>(1, kTask / (out_width * out_height_)),
                                   [&](int64_t first, int64_t last, int slot) {
                                     for (int64_t i = first; i < last; ++i)
                                       Backward(to + i * height_ * width_, from + i * out_height_ * out_width, in_rows + slot * width_);

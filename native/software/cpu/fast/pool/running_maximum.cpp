@@ -3,15 +3,16 @@
 #include <array>
 
 #include "software/cpu/fast/families.h"
+#include "software/cpu/fast/tensor/task_size.h"
 #include "software/cpu/host/thread_pool.h"
 
 namespace dxtensor::software::fast {
 
 namespace {
 
-constexpr int64_t kPiece = 1 << 14;    // elements that are worth a thread's while
-constexpr int64_t kColumns = 1 << 10;  // neighbours of a row that are gone down together
-constexpr int64_t kLanes = 4;          // rows that are scanned at once, since each waits for its last maximum
+constexpr int64_t kTask = kTaskElements / 2;  // each maximum waits for the one before it
+constexpr int64_t kColumns = 1 << 10;         // adjacent columns that are scanned together
+constexpr int64_t kLanes = 4;                 // rows that are scanned at once, since each waits for its last maximum
 
 template <typename T>
 class RunningMaximumKernel final : public Kernel {
@@ -28,7 +29,7 @@ class RunningMaximumKernel final : public Kernel {
  private:
   void RunRows(const T* x, T* y) const {
     const int64_t groups = (planes_ + kLanes - 1) / kLanes;
-    ThreadPool::Get().ParallelFor(0, groups, std::max<int64_t>(1, kPiece / (kLanes * length_)), [&](int64_t first, int64_t last, int) {
+    ThreadPool::Get().ParallelFor(0, groups, std::max<int64_t>(1, kTask / (kLanes * length_)), [&](int64_t first, int64_t last, int) {
       for (int64_t g = first; g < last; ++g) {
         const int64_t scan = g * kLanes;
         if (scan + kLanes <= planes_) Together(x + scan * length_, y + scan * length_);
@@ -55,7 +56,7 @@ class RunningMaximumKernel final : public Kernel {
   }
   void RunColumns(const T* x, T* y) const {
     const int64_t strips = (width_ + kColumns - 1) / kColumns, work = length_ * std::min(width_, kColumns);
-    ThreadPool::Get().ParallelFor(0, planes_ * strips, std::max<int64_t>(1, kPiece / work), [&](int64_t first, int64_t last, int) {
+    ThreadPool::Get().ParallelFor(0, planes_ * strips, std::max<int64_t>(1, kTask / work), [&](int64_t first, int64_t last, int) {
       for (int64_t i = first; i < last; ++i) {
         const int64_t column = i % strips * kColumns, n = std::min(kColumns, width_ - column);
         int64_t at = i / strips * length_ * width_ + column;

@@ -6,6 +6,7 @@
 #include "software/cpu/fast/families.h"
 #include "software/cpu/fast/tensor/operand.h"
 #include "software/cpu/fast/tensor/row_split.h"
+#include "software/cpu/fast/tensor/task_size.h"
 #include "software/cpu/host/thread_pool.h"
 
 namespace dxtensor::software::fast {
@@ -13,7 +14,7 @@ namespace dxtensor::software::fast {
 namespace {
 
 constexpr int64_t kBlock = 1024, kWideBlock = 4096;
-constexpr int64_t kPiece = 1 << 16;  // elements that are worth a thread's while
+constexpr int64_t kTask = 2 * kTaskElements;  // reads only
 constexpr int64_t kRowsAtOnce = 64, kMinRows = 4;
 
 enum class Finish { None, Mean, Root, Log };
@@ -48,11 +49,11 @@ class ReduceKernel final : public Kernel {
     if (sums_across_) {
       const int64_t width = rows_.kept_length(), tasks = rows_.count() / width * ((width + kWideBlock - 1) / kWideBlock);
       const int64_t threads = ThreadPool::Get().size(), units = rows_.runs() > 1 ? rows_.runs() : rows_.run_length();
-      if (threads > 1 && tasks < threads * 4 && rows_.count() * rows_.length() > 2 * kPiece)
+      if (threads > 1 && tasks < threads * 4 && rows_.count() * rows_.length() > 2 * kTask)
         pieces_ = std::clamp<int64_t>(threads * 8 / tasks, 1, std::max<int64_t>(1, std::min(units, rows_.length() / 64)));
     }
-    if (!across_ && rows_.count() < ThreadPool::Get().size() * 2 && rows_.length() > 2 * kPiece) {
-      pieces_ = std::min<int64_t>((rows_.length() + kPiece - 1) / kPiece, 64);
+    if (!across_ && rows_.count() < ThreadPool::Get().size() * 2 && rows_.length() > 2 * kTask) {
+      pieces_ = std::min<int64_t>((rows_.length() + kTask - 1) / kTask, 64);
       // Pieces are whole runs, or cut a single run.
       if (rows_.runs() > 1) pieces_ = std::min(pieces_, rows_.runs());
     }
@@ -110,7 +111,7 @@ class ReduceKernel final : public Kernel {
     return value;
   }
   void RunEachRow(const KernelArguments& a) const {
-    const int64_t grain = std::max<int64_t>(1, kPiece / rows_.length());
+    const int64_t grain = std::max<int64_t>(1, kTask / rows_.length());
     ThreadPool::Get().ParallelFor(0, rows_.count(), grain, [&](int64_t first, int64_t last, int) {
       for (int64_t row = first; row < last; ++row) {
         const RowSplit::Offsets start = rows_.Start(row);
@@ -142,7 +143,7 @@ class ReduceKernel final : public Kernel {
   // Evenly strided runs: rows of one run each, or the runs of a row.
   void RunRows(const KernelArguments& a) const {
     const auto* base = reinterpret_cast<const float*>(a.inputs[0]);
-    const int64_t grain = std::max<int64_t>(1, kPiece / 2 / rows_.length()), length = rows_.run_length(), runs = rows_.runs();
+    const int64_t grain = std::max<int64_t>(1, kTask / 2 / rows_.length()), length = rows_.run_length(), runs = rows_.runs();
     ThreadPool::Get().ParallelFor(0, rows_.count(), grain, [&](int64_t first, int64_t last, int) {
       alignas(64) float folds[kRowsAtOnce];
       for (int64_t row = first; row < last;) {
@@ -196,7 +197,7 @@ class ReduceKernel final : public Kernel {
     int64_t block = std::min(kBlock, width);
     while (block > 64 && groups * ((width + block - 1) / block) < ThreadPool::Get().size() * 2) block /= 2;
     const int64_t blocks = (width + block - 1) / block;
-    const int64_t grain = std::max<int64_t>(1, kPiece / (block * rows_.length()));
+    const int64_t grain = std::max<int64_t>(1, kTask / (block * rows_.length()));
     ThreadPool::Get().ParallelFor(0, groups * blocks, grain, [&](int64_t first, int64_t last, int) {
       for (int64_t i = first; i < last; ++i) {
         const int64_t row = i / blocks * width + i % blocks * block;
@@ -212,7 +213,7 @@ class ReduceKernel final : public Kernel {
     auto row_of = [&](int64_t task) { return task / blocks * width + task % blocks * kWideBlock; };
     auto length_of = [&](int64_t task) { return std::min(kWideBlock, width - task % blocks * kWideBlock); };
     const int64_t work = std::min(kWideBlock, width) * std::max<int64_t>(1, rows_.length() / pieces_);
-    pool.ParallelFor(0, tasks * pieces_, std::max<int64_t>(1, kPiece / work), [&](int64_t first, int64_t last, int) {
+    pool.ParallelFor(0, tasks * pieces_, std::max<int64_t>(1, kTask / work), [&](int64_t first, int64_t last, int) {
       for (int64_t i = first; i < last; ++i) {
         const int64_t task = i / pieces_, piece = i % pieces_, row = row_of(task);
         double* to = totals + piece * rows_.count() + row;
@@ -221,7 +222,7 @@ class ReduceKernel final : public Kernel {
       }
     });
     if (pieces_ == 1) return;
-    pool.ParallelFor(0, tasks, std::max<int64_t>(1, kPiece / (kWideBlock * pieces_)), [&](int64_t first, int64_t last, int) {
+    pool.ParallelFor(0, tasks, std::max<int64_t>(1, kTask / (kWideBlock * pieces_)), [&](int64_t first, int64_t last, int) {
       for (int64_t task = first; task < last; ++task) {
         const int64_t row = row_of(task), n = length_of(task);
         double* total = totals + row;

@@ -4,19 +4,18 @@
 #include <algorithm>
 
 #include "software/cpu/host/thread_pool.h"
+#include "task_size.h"
 
 namespace dxtensor::software::fast {
-
-constexpr int64_t kRowChunk = 1 << 15;  // elements that are worth a thread's while
 
 // visit(row, first, last) for each row, once or for its consecutive chunks.
 template <typename Visit>
 void ForRowChunks(int64_t rows, int64_t length, const Visit& visit) {
-  const int64_t pieces = (length + kRowChunk - 1) / kRowChunk;
-  ThreadPool::Get().ParallelFor(0, rows * pieces, std::max<int64_t>(1, kRowChunk / length), [&](int64_t begin, int64_t end, int) {
+  const int64_t pieces = (length + kTaskElements - 1) / kTaskElements;
+  ThreadPool::Get().ParallelFor(0, rows * pieces, std::max<int64_t>(1, kTaskElements / length), [&](int64_t begin, int64_t end, int) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t first = i % pieces * kRowChunk;
-      visit(i / pieces, first, std::min(length, first + kRowChunk));
+      const int64_t first = i % pieces * kTaskElements;
+      visit(i / pieces, first, std::min(length, first + kTaskElements));
     }
   });
 }
