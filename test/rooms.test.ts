@@ -219,7 +219,6 @@ const nativeRooms: Record<string, readonly string[]> = {
     "software/cpu/host",
   ],
   "software/cpu/fast/reduce": [
-    "software/cpu/fast/elementwise",
     "software/cpu/fast",
     "software/cpu/fast/tensor",
     "software/cpu/fast/isa",
