@@ -40,8 +40,11 @@ const LOWER = [
   ...["core", "dispatch", "dml", "native", "onnx", "runtime", "shader", "verify"].map((room) => `src/${room}`),
   ...["core", "native", "onnx", "runtime", "shader", "verify"].map((room) => `test/${room}`),
 ];
-/** C++ without the fast kernels. */
+/** C++ without the fast kernels of convolutions. */
 const NATIVE = [
+  ...["elementwise", "gemm", "isa", "movement", "norm", "pool", "recurrent", "reduce", "tensor"].map(
+    (d) => `native/software/cpu/fast/${d}`,
+  ),
   ...["abi", "addon", "dml", "schema", "test", "vulkan"].map((room) => `native/${room}`),
   ...["bench", "compiler", "d3d12", "directml", "shader", "cpu/host", "cpu/reference"].map((room) => `native/software/${room}`),
   ...["kernel.h", "prepacked_inputs.cpp", "prepacked_inputs.h", "prepacking_kernel.h"].map((file) => `native/software/cpu/${file}`),

@@ -19,12 +19,12 @@ import * as elementwisePower from "../elementwise/power.ts";
 import * as elementwiseTruth from "../elementwise/truth.ts";
 import * as elementwiseUnary from "../elementwise/unary.ts";
 import * as elementwiseWhere from "../elementwise/where.ts";
-import * as indexFlatIndex from "../index/put.ts";
 import * as indexGather from "../index/gather.ts";
 import * as indexIndexRows from "../index/index-rows.ts";
 import * as indexIndexing from "../index/indexing.ts";
 import * as indexNonzero from "../index/nonzero.ts";
 import * as indexOneHot from "../index/one-hot.ts";
+import * as indexPut from "../index/put.ts";
 import * as indexScatter from "../index/scatter.ts";
 import * as linalgAliases from "../linalg/aliases.ts";
 import * as matmulContraction from "../matmul/contraction.ts";
@@ -83,12 +83,12 @@ export const methods = {
   ...elementwiseTruth.methods,
   ...elementwiseUnary.methods,
   ...elementwiseWhere.methods,
-  ...indexFlatIndex.methods,
   ...indexGather.methods,
   ...indexIndexRows.methods,
   ...indexIndexing.methods,
   ...indexNonzero.methods,
   ...indexOneHot.methods,
+  ...indexPut.methods,
   ...indexScatter.methods,
   ...linalgAliases.methods,
   ...matmulContraction.methods,
@@ -137,10 +137,10 @@ export const inPlaceMethods = {
   ...elementwisePower.inPlaceMethods,
   ...elementwiseUnary.inPlaceMethods,
   ...elementwiseWhere.inPlaceMethods,
-  ...indexFlatIndex.inPlaceMethods,
   ...indexIndexRows.inPlaceMethods,
   ...indexIndexing.inPlaceMethods,
   ...indexNonzero.inPlaceMethods,
+  ...indexPut.inPlaceMethods,
   ...indexScatter.inPlaceMethods,
   ...matmulMatrixProducts.inPlaceMethods,
   ...specialBessel.inPlaceMethods,

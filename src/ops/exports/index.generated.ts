@@ -31,12 +31,12 @@ import * as $elementwiseUnary from "../elementwise/unary.ts";
 import * as $elementwiseWhere from "../elementwise/where.ts";
 import * as $indexEmbeddingBag from "../index/embedding-bag.ts";
 import * as $indexEmbedding from "../index/embedding.ts";
-import * as $indexFlatIndex from "../index/put.ts";
 import * as $indexGather from "../index/gather.ts";
 import * as $indexIndexRows from "../index/index-rows.ts";
 import * as $indexIndexing from "../index/indexing.ts";
 import * as $indexNonzero from "../index/nonzero.ts";
 import * as $indexOneHot from "../index/one-hot.ts";
+import * as $indexPut from "../index/put.ts";
 import * as $indexScatter from "../index/scatter.ts";
 import * as $kernelKernel from "../kernel/kernel.ts";
 import * as $kernelShader from "../kernel/shader.ts";
@@ -619,11 +619,6 @@ export type { EmbeddingOptions } from "../index/embedding.ts";
  */
 export const embedding = function ($0: never, $1: never, $2: never, $3: never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.numberOrNullOrEmbeddingOptions.is($2)) && ($3 === undefined || kinds.EmbeddingOptions.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("embedding", "indices table paddingIdx:numberOrNullOrEmbeddingOptions? options:EmbeddingOptions?", arguments); try { return $indexEmbedding.embedding($0, $1, $2, $3); } catch (error) { throw under("embedding", error); } } as unknown as typeof $indexEmbedding.embedding;
 /**
- * x with source's elements at indices of flattened x, which may count from the end; index and source have as many elements. Of equal indices
- * any one wins, unless accumulate adds them all. Gradients flow to x and source. Reference: torch.Tensor.put.
- */
-export const put = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && isTensor($2) && ($3 === undefined || kinds.accumulate_75b02d.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("put", "x index source options:accumulate_75b02d?", arguments); try { return $indexFlatIndex.put($0, $1, $2, $3); } catch (error) { throw under("put", error); } } as unknown as typeof $indexFlatIndex.put;
-/**
  * out[i][j] = x[index[i][j]][j] for axis 0, and so on for other axes. index: integers, as many axes as x, not longer than x on
  * the others. Throws IndexError for indices out of range on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1. Reference: torch.gather. DirectML: GATHER_ELEMENTS.
  */
@@ -701,6 +696,11 @@ export type { OneHotOptions } from "../index/one-hot.ts";
 export const oneHot = function ($0: never, $1: never = undefined as never, $2: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.numberOrNull.is($1)) && ($2 === undefined || kinds.OneHotOptions.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("oneHot", "x classes:numberOrNull? options:OneHotOptions?", arguments); try { return $indexOneHot.oneHot($0, $1, $2); } catch (error) { throw under("oneHot", error); } } as unknown as typeof $indexOneHot.oneHot;
 /** oneHot() for one more class than the largest number, blocking until that is known. */
 export const oneHotSync = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.OneHotOptions.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("oneHotSync", "x options:OneHotOptions?", arguments); try { return $indexOneHot.oneHotSync($0, $1); } catch (error) { throw under("oneHotSync", error); } } as unknown as typeof $indexOneHot.oneHotSync;
+/**
+ * x with source's elements at indices of flattened x, which may count from the end; index and source have as many elements. Of equal indices
+ * any one wins, unless accumulate adds them all. Gradients flow to x and source. Reference: torch.Tensor.put.
+ */
+export const put = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && isTensor($2) && ($3 === undefined || kinds.accumulate_75b02d.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = mended("put", "x index source options:accumulate_75b02d?", arguments); try { return $indexPut.put($0, $1, $2, $3); } catch (error) { throw under("put", error); } } as unknown as typeof $indexPut.put;
 export type { ScatterReduction } from "../index/scatter.ts";
 export type { ScatterReduceOptions } from "../index/scatter.ts";
 /**
