@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { execa } from "execa";
-import { ScriptError, at, buildNative, main, release, root, script, tool } from "./tools/project.ts";
+import { ScriptError, buildNative, main, release, root, script, tool } from "./tools/project.ts";
 import { countProgram, sum, type Counts } from "./tools/counts.ts";
 import { runVitest, secondsFile } from "./tools/vitest.ts";
 import { buildNativeParts, buildTypeScript } from "./build.ts";

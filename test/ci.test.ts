@@ -329,7 +329,7 @@ describe("the nightly workflow", () => {
   it("runs one suite a job, and asks the matrix for nothing that the plan does not give", () => {
     expect(jobs.suite.needs).toBe("plan");
     const text = JSON.stringify(jobs.suite);
-    expect([...new Set([...text.matchAll(/matrix\.(\w+)/g)].map(([, key]) => key))].toSorted()).toEqual(["limit", "suite"]);
+    expect(new Set([...text.matchAll(/matrix\.(\w+)/g)].map(([, key]) => key))).toEqual(new Set(["limit", "suite"]));
     expect(text).toContain("npm run ci -- ${{ matrix.suite }}");
   });
 });
