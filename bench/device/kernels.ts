@@ -43,7 +43,7 @@ export const SMALL: Sizes = { gemm: [64, 256], elements: 1 << 18, minSeconds: 0.
 async function gemms(
   device: dx.Device,
   dtype: "float32" | "float16",
-  { gemm, minSeconds: minSeconds }: Sizes,
+  { gemm, minSeconds }: Sizes,
   add: (f: Figure) => void,
 ): Promise<void> {
   for (const n of gemm) {
@@ -81,7 +81,7 @@ const TRANSFORMS = [
   [16, 65536],
 ] as const;
 
-async function transforms(device: dx.Device, { minSeconds: minSeconds }: Sizes, add: (f: Figure) => void): Promise<void> {
+async function transforms(device: dx.Device, { minSeconds }: Sizes, add: (f: Figure) => void): Promise<void> {
   for (const [batch, n] of TRANSFORMS) {
     const generator = new dx.Generator(n);
     const [re, im] = [0, 1].map(() => dx.rand([batch, n], { device, generator })) as [dx.Tensor, dx.Tensor];
@@ -96,7 +96,7 @@ async function transforms(device: dx.Device, { minSeconds: minSeconds }: Sizes, 
   }
 }
 
-async function bandwidth(device: dx.Device, { elements, minSeconds: minSeconds }: Sizes, add: (f: Figure) => void): Promise<void> {
+async function bandwidth(device: dx.Device, { elements, minSeconds }: Sizes, add: (f: Figure) => void): Promise<void> {
   const generator = new dx.Generator(2);
   const a = dx.rand([elements], { device, generator });
   const b = dx.rand([elements], { device, generator });

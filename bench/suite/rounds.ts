@@ -32,11 +32,7 @@ export interface RoundsOptions {
   readonly onResult: (result: Result, done: number, of: number) => void;
 }
 
-async function measure(
-  peers: readonly Peer[],
-  workload: Workload,
-  { rounds, minSeconds: minSeconds, signal }: RoundsOptions,
-): Promise<Result> {
+async function measure(peers: readonly Peer[], workload: Workload, { rounds, minSeconds, signal }: RoundsOptions): Promise<Result> {
   const lacking: { peer: string; why: string }[] = [];
   const taking: { readonly peer: Peer; readonly digest: Digest | null; readonly seconds: number[]; resident: number }[] = [];
   for (const peer of peers) {

@@ -102,9 +102,7 @@ export function goldenTests(mode: Mode, part: number, min: number): void {
           expect(stale).toEqual([]);
         });
       test("counts", () => {
-        expect(all.filter((o) => o.result === "passed").length).toBeGreaterThanOrEqual(
-          mode.compiled === true && !isWhole ? min / 2 : min,
-        );
+        expect(all.filter((o) => o.result === "passed").length).toBeGreaterThanOrEqual(mode.compiled === true && !isWhole ? min / 2 : min);
       });
     });
     afterAll(() => {

@@ -58,7 +58,9 @@ Groups InGroups(const Net& net, size_t window) {
 
 Arena AssignOffsets(const Net& net, const Groups& groups) {
   const std::vector<Value>& values = net.values();
-  const auto has_offset = [&](const View& view) { return view.is_present() && values[view.value].input < 0 && values[view.value].output < 0; };
+  const auto has_offset = [&](const View& view) {
+    return view.is_present() && values[view.value].input < 0 && values[view.value].output < 0;
+  };
   std::vector<size_t> last(values.size(), 0);
   for (size_t g = 0; g < groups.size(); ++g)
     for (int i : groups[g])

@@ -394,8 +394,8 @@ int main(int argc, char** argv) {
   double peak = Peak(peak_only ? 0.1 : 0.3);
   std::string rows;
   if (!json)
-    std::printf("%s, %d threads\n%-28s %10s %10s %8s %10s\n", fast::IsaName(fast::ActiveIsa()), software::ThreadPool::Get().size(), "kernel",
-                "us", "GFLOP/s", "of peak", "GB/s");
+    std::printf("%s, %d threads\n%-28s %10s %10s %8s %10s\n", fast::IsaName(fast::ActiveIsa()), software::ThreadPool::Get().size(),
+                "kernel", "us", "GFLOP/s", "of peak", "GB/s");
   const std::vector<Case> cases = peak_only ? std::vector<Case>() : only.empty() ? Cases() : std::vector<Case>{{"case", only, 0, 0, 0}};
   for (const Case& c : cases) {
     if (c.name.find(filter) == std::string::npos) continue;

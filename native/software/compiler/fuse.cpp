@@ -389,7 +389,7 @@ class Fuser {
     const bool input_is_padded = graph_.values[static_cast<size_t>(group.anchor_inputs[0])].is_padded;
     const bool output_is_padded = graph_.values[static_cast<size_t>(group.result)].is_padded;
     return fast::MakeConvolutionKernel(group.anchor, {group.norm ? &*group.norm : nullptr, group.has_residual, group.after, group.clamps,
-                                                &group.stored, input_is_padded, output_is_padded});
+                                                      &group.stored, input_is_padded, output_is_padded});
   }
 
   bool IsPadded(const Group& group) const {
