@@ -19,10 +19,10 @@ Tests of the repository itself (its scripts, its package) are left out and named
   --json             one line of JSON on stdout: {ok, folder, files, leftOut} or {ok, code, message, hint}
   --help             this text`;
 
-/** What test files may import besides files of test, src and examples. */
+/** What test files may import besides files of test, src, examples and packages. */
 const isBundled = (name: string) => name.startsWith("node:") || name === "vitest";
 const isOurs = (file: string) =>
-  ["test", "src", "examples"].some((folder) => file.startsWith(`${at(folder)}/`) || file.startsWith(`${at(folder)}\\`));
+  ["test", "src", "examples", "packages"].some((folder) => file.startsWith(`${at(folder)}/`) || file.startsWith(`${at(folder)}\\`));
 
 /** Why a test file cannot travel, or null. Looks through what it imports of the tests. */
 function obstacle(file: string, seen = new Set<string>()): string | null {

@@ -26,7 +26,7 @@ it("tries apt's mirror, the usual one, the archive of old suites; a variable or 
   expect(await ask('mirrorsOf("bullseye", { variable: "http://b/debian/", apt: "http://a/debian" })')).toEqual(["http://b/debian"]);
   expect(await ask('mirrorsOf("bullseye", { variable: "sid=http://s,bullseye=http://c" })')).toEqual(["http://c"]);
   expect(await ask('mirrorsOf("trixie", { variable: "sid=http://s,bullseye=http://c" })')).toEqual(usual);
-  expect(await ask('mirrorsOf("trixie", { given: "http://g", variable: "http://b" })')).toEqual(["http://g"]);
+  expect(await ask('mirrorsOf("trixie", { explicit: "http://g", variable: "http://b" })')).toEqual(["http://g"]);
 });
 
 it("knows no other suites", async () => {
