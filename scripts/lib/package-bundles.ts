@@ -89,7 +89,7 @@ const spaceOf = (file: string): string => `${file.replace(/^.*\//, "").slice(0, 
 const namespaceDocs = (): ReadonlyMap<string, string> =>
   new Map([
     ...roomIndices().map(([made, index]) => [spaceOf(made), docOfFile(index)] as const),
-    ...["public/dml.ts", "nn/functional.generated.ts"].map((file) => [spaceOf(file), docOfFile(file)] as const),
+    ...["public/backend.ts", "public/dml.ts", "nn/functional.generated.ts"].map((file) => [spaceOf(file), docOfFile(file)] as const),
   ]);
 
 /** The comments of the methods' names in the families, by class. */
