@@ -43,7 +43,7 @@ const importsOf = (families: Families, folder: string): readonly string[] =>
   families.map(({ name, file }) => `import * as $${name} from "${folder}${file}";`);
 /** ops: the way to src/ops. */
 const checks = (ops: string): readonly string[] => [
-  `import { isAll, isTensor, mended, refused, under } from "${ops}declare/checked.ts";`,
+  `import { bind, isAll, isTensor, refused, under } from "${ops}declare/checked.ts";`,
   `import * as kinds from "${ops}exports/kinds.generated.ts";`,
 ];
 

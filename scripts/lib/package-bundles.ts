@@ -57,25 +57,25 @@ async function bundleCore(folder: string) {
   );
 }
 
-/** The text of one file of types: what augments a class (`declare module "../tensor.ts"`) is now in the same file, as an interface that merges with it. */
-function mend(text: string) {
+/** The bundled types: what augments a class (`declare module "../tensor.ts"`) is now in the same file, as an interface that merges with it. */
+function mergeAugmented(text: string): string {
   const augmented = new Set<string>();
-  let mended = text.replaceAll(/^declare module "[^"]*" \{\n([\s\S]*?)^\}\n/gm, (_, body: string) => {
+  let merged = text.replaceAll(/^declare module "[^"]*" \{\n([\s\S]*?)^\}\n/gm, (_, body: string) => {
     for (const [, name] of body.matchAll(/^ {2}interface (\w+)/gm)) augmented.add(name!);
     return body;
   });
   // The bundler, which did not see the interface as the class's, renamed that.
-  for (const name of augmented) mended = mended.replaceAll(new RegExp(`(?<![\\w$])${name}\\$1(?![\\w$])`, "g"), name);
-  const used = Object.entries(globals).filter(([name]) => new RegExp(`[^\\w.]${name}[^\\w:]`).test(mended));
+  for (const name of augmented) merged = merged.replaceAll(new RegExp(`(?<![\\w$])${name}\\$1(?![\\w$])`, "g"), name);
+  const used = Object.entries(globals).filter(([name]) => new RegExp(`[^\\w.]${name}[^\\w:]`).test(merged));
   const own = used.map(
     ([name, otherwise]) => `type ${name} = typeof globalThis extends { ${name}: { prototype: infer T } } ? T : ${otherwise};\n`,
   );
   // Libraries before esnext.disposable lack it; where they have it the two declarations are one.
-  if (mended.includes("[Symbol.dispose]"))
+  if (merged.includes("[Symbol.dispose]"))
     own.push("declare global {\n  interface SymbolConstructor {\n    readonly dispose: unique symbol;\n  }\n}\n");
   return (
     own.join("") +
-    mended
+    merged
       .replaceAll("typeof 1e400", "typeof Infinity")
       // Behind a member a comment would be that one's.
       .replaceAll(/([;,{]) *(\/\*\*(?:(?!\*\/)[\s\S])*\*\/)\s*/g, "$1\n$2\n")
@@ -114,7 +114,9 @@ export async function bundleTypes(file: string) {
       { file: made, format: "es", codeSplitting: false },
     );
     const docs = methodDocs();
-    const types = new PublicTypes(new TypesFile(mend(readFileSync(made, "utf8"))), namespaceDocs(), (t) => tensorMembers(t, docs));
+    const types = new PublicTypes(new TypesFile(mergeAugmented(readFileSync(made, "utf8"))), namespaceDocs(), (t) =>
+      tensorMembers(t, docs),
+    );
     writeFileSync(file, types.print());
   } finally {
     rmSync(work, { recursive: true });

@@ -41,7 +41,7 @@ export function formOf(
   const spec = own.map((p) => parameterText(p.label, p.isRest, kinds.listedName(p.schema))).join(" ");
   const targets = own.map((p) => (p.isRest ? `...${p.name}` : p.name)).join(", ");
   // Other names and spellings are looked at here only, so that a call by the own names costs no more.
-  const again = `mended("${name}", "${spec}", arguments)`;
+  const again = `bind("${name}", "${spec}", arguments)`;
   const otherwise = own.length === 0 ? `throw refused("${name}", "", arguments);` : `[${targets}] = ${again};`;
   const refusal = tests.length === 0 ? "" : `if (!(${tests.join(" && ")})) ${otherwise} `;
   const args = all.map((p) => (p.isRest ? `...${p.name}` : p.name));

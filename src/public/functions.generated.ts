@@ -1,5 +1,5 @@
 // Made by npm run generate from the families in src/ops.
-import { isAll, isTensor, mended, refused, under } from "../ops/declare/checked.ts";
+import { bind, isAll, isTensor, refused, under } from "../ops/declare/checked.ts";
 import * as kinds from "../ops/exports/kinds.generated.ts";
 import * as $autogradGradMode from "../autograd/grad-mode.ts";
 import * as $autogradFunction from "../autograd/function.ts";
@@ -19,24 +19,24 @@ import * as $runtimeStatistics from "../runtime/statistics.ts";
  * Runs fn without recording: its results require no gradient. When fn returns a promise, that holds for all that fn does until the promise
  * settles, and for nothing else that runs meanwhile.
  */
-export const noGrad = function ($0: never) { if (!(kinds.callback.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("noGrad", "fn:callback", arguments); return $autogradGradMode.noGrad($0); } as unknown as typeof $autogradGradMode.noGrad;
+export const noGrad = function ($0: never) { if (!(kinds.callback.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("noGrad", "fn:callback", arguments); return $autogradGradMode.noGrad($0); } as unknown as typeof $autogradGradMode.noGrad;
 /** Runs fn with recording, inside noGrad too; fn may return a promise, as noGrad()'s. */
-export const enableGrad = function ($0: never) { if (!(kinds.callback.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("enableGrad", "fn:callback", arguments); return $autogradGradMode.enableGrad($0); } as unknown as typeof $autogradGradMode.enableGrad;
+export const enableGrad = function ($0: never) { if (!(kinds.callback.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("enableGrad", "fn:callback", arguments); return $autogradGradMode.enableGrad($0); } as unknown as typeof $autogradGradMode.enableGrad;
 /** Switches recording on or off until called again, or until the noGrad() or enableGrad() around it ends. */
-export const setGradEnabled = function ($0: never) { if (!(kinds.boolean.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("setGradEnabled", "isEnabled:boolean", arguments); return $autogradGradMode.setGradEnabled($0); } as unknown as typeof $autogradGradMode.setGradEnabled;
+export const setGradEnabled = function ($0: never) { if (!(kinds.boolean.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("setGradEnabled", "isEnabled:boolean", arguments); return $autogradGradMode.setGradEnabled($0); } as unknown as typeof $autogradGradMode.setGradEnabled;
 /**
  * A function that autograd treats as one operation with the given backward. With createGraph, backward's own operations are
  * recorded. Reference: torch.autograd.Function.
  */
-export const defineFunction = function ($0: never) { if (!(kinds.name_4b3c75.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("defineFunction", "definition:name_4b3c75", arguments); return $autogradFunction.defineFunction($0); } as unknown as typeof $autogradFunction.defineFunction;
+export const defineFunction = function ($0: never) { if (!(kinds.name_4b3c75.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("defineFunction", "definition:name_4b3c75", arguments); return $autogradFunction.defineFunction($0); } as unknown as typeof $autogradFunction.defineFunction;
 /**
  * fn as a compiled function: the first call with arguments of a kind records what fn asks for as one program, later ones replay
  * it. It returns what fn returns and changes what fn changes; gradients flow through its results. The whole contract, what is
  * refused, and how often fn's own JavaScript runs: docs/compile.md.
  */
-export const compile = function ($0: never, $1: never = undefined as never) { if (!(kinds.callback.is($0) && ($1 === undefined || kinds.CompileOptions.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("compile", "fn:callback options:CompileOptions?", arguments); return $compileCompile.compile($0, $1); } as unknown as typeof $compileCompile.compile;
+export const compile = function ($0: never, $1: never = undefined as never) { if (!(kinds.callback.is($0) && ($1 === undefined || kinds.CompileOptions.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("compile", "fn:callback options:CompileOptions?", arguments); return $compileCompile.compile($0, $1); } as unknown as typeof $compileCompile.compile;
 /** Adds the gradient of the results, real or complex, to the `grad` of every leaf that requires one. Reference: torch.autograd.backward. */
-export const backward = function ($0: never, $1: never = undefined as never) { if (!((isTensor($0) || kinds.tensorOrComplexTensorOrL_c75b3e.is($0)) && ($1 === undefined || kinds.ComplexBackwardOptions.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("backward", "result:tensorOrComplexTensorOrL_c75b3e options:ComplexBackwardOptions?", arguments); return $complexAutograd.backward($0, $1); } as unknown as typeof $complexAutograd.backward;
+export const backward = function ($0: never, $1: never = undefined as never) { if (!((isTensor($0) || kinds.tensorOrComplexTensorOrL_c75b3e.is($0)) && ($1 === undefined || kinds.ComplexBackwardOptions.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("backward", "result:tensorOrComplexTensorOrL_c75b3e options:ComplexBackwardOptions?", arguments); return $complexAutograd.backward($0, $1); } as unknown as typeof $complexAutograd.backward;
 /**
  * Gradients of the results with respect to the given tensors, real or complex, without touching any `grad`.
  *
@@ -44,106 +44,106 @@ export const backward = function ($0: never, $1: never = undefined as never) { i
  * shape and dtype. Throws AutogradError for an input that the results do not depend on, or gives null for it with allowUnused.
  * Reference: torch.autograd.grad.
  */
-export const grad = function ($0: never, $1: never, $2: never = undefined as never) { if (!((isTensor($0) || kinds.tensorOrComplexTensorOrL_c75b3e.is($0)) && kinds.listOfTensorOrComplexTensor.is($1) && ($2 === undefined || kinds.retainGraph_0a64bb.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("grad", "results:tensorOrComplexTensorOrL_c75b3e inputs:listOfTensorOrComplexTensor options:retainGraph_0a64bb?", arguments); return $complexAutograd.grad($0, $1, $2); } as unknown as typeof $complexAutograd.grad;
+export const grad = function ($0: never, $1: never, $2: never = undefined as never) { if (!((isTensor($0) || kinds.tensorOrComplexTensorOrL_c75b3e.is($0)) && kinds.listOfTensorOrComplexTensor.is($1) && ($2 === undefined || kinds.retainGraph_0a64bb.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = bind("grad", "results:tensorOrComplexTensorOrL_c75b3e inputs:listOfTensorOrComplexTensor options:retainGraph_0a64bb?", arguments); return $complexAutograd.grad($0, $1, $2); } as unknown as typeof $complexAutograd.grad;
 /**
  * Throws AutogradError unless the gradients of fn at the inputs, real or complex, agree with finite differences by both parts; true
  * otherwise. Inputs are float32 or complex64, of which those that require a gradient are checked. Reference: torch.autograd.gradcheck.
  */
-export const gradcheck = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.callback.is($0) && kinds.listOfTensorOrComplexTensor.is($1) && ($2 === undefined || kinds.GradcheckOptions.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("gradcheck", "fn:callback inputs:listOfTensorOrComplexTensor options:GradcheckOptions?", arguments); return $complexAutograd.gradcheck($0, $1, $2); } as unknown as typeof $complexAutograd.gradcheck;
+export const gradcheck = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.callback.is($0) && kinds.listOfTensorOrComplexTensor.is($1) && ($2 === undefined || kinds.GradcheckOptions.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = bind("gradcheck", "fn:callback inputs:listOfTensorOrComplexTensor options:GradcheckOptions?", arguments); return $complexAutograd.gradcheck($0, $1, $2); } as unknown as typeof $complexAutograd.gradcheck;
 /** gradcheck of the gradient of fn. gradients: one for each part of a complex result. Reference: torch.autograd.gradgradcheck. */
-export const gradgradcheck = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.callback.is($0) && kinds.listOfTensorOrComplexTensor.is($1) && ($2 === undefined || kinds.GradgradcheckOptions.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("gradgradcheck", "fn:callback inputs:listOfTensorOrComplexTensor options:GradgradcheckOptions?", arguments); return $complexAutograd.gradgradcheck($0, $1, $2); } as unknown as typeof $complexAutograd.gradgradcheck;
+export const gradgradcheck = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.callback.is($0) && kinds.listOfTensorOrComplexTensor.is($1) && ($2 === undefined || kinds.GradgradcheckOptions.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = bind("gradgradcheck", "fn:callback inputs:listOfTensorOrComplexTensor options:GradgradcheckOptions?", arguments); return $complexAutograd.gradgradcheck($0, $1, $2); } as unknown as typeof $complexAutograd.gradgradcheck;
 /**
  * real + i imag: a copy of both, broadcast against each other. Both float32, or both float16. Both parts require a gradient where one of
  * the arguments does, and a gradient of one is a gradient of both, as in PyTorch. Reference: torch.complex. DirectML: JOIN.
  */
-export const complex = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("complex", "real imag", arguments); try { return $complexMake.complex($0, $1); } catch (error) { throw under("complex", error); } } as unknown as typeof $complexMake.complex;
+export const complex = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("complex", "real imag", arguments); try { return $complexMake.complex($0, $1); } catch (error) { throw under("complex", error); } } as unknown as typeof $complexMake.complex;
 /** The imaginary parts: a view, of a conjugate a copy. Throws DTypeError for a real tensor. Reference: torch.imag. */
-export const imag = function ($0: never) { if (!(kinds.complexTensor.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("imag", "x:complexTensor", arguments); try { return $complexMake.imag($0); } catch (error) { throw under("imag", error); } } as unknown as typeof $complexMake.imag;
+export const imag = function ($0: never) { if (!(kinds.complexTensor.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("imag", "x:complexTensor", arguments); try { return $complexMake.imag($0); } catch (error) { throw under("imag", error); } } as unknown as typeof $complexMake.imag;
 /** length (cos angle + i sin angle). Both float32, or both float16; they broadcast. Reference: torch.polar. */
-export const polar = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("polar", "length angle", arguments); try { return $complexMake.polar($0, $1); } catch (error) { throw under("polar", error); } } as unknown as typeof $complexMake.polar;
+export const polar = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("polar", "length angle", arguments); try { return $complexMake.polar($0, $1); } catch (error) { throw under("polar", error); } } as unknown as typeof $complexMake.polar;
 /** The real parts, a view; of a real tensor the tensor itself. Reference: torch.real. */
-export const real = function ($0: never) { if (!((isTensor($0) || kinds.tensorOrComplexTensor.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("real", "x:tensorOrComplexTensor", arguments); try { return $complexMake.real($0); } catch (error) { throw under("real", error); } } as unknown as typeof $complexMake.real;
+export const real = function ($0: never) { if (!((isTensor($0) || kinds.tensorOrComplexTensor.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("real", "x:tensorOrComplexTensor", arguments); try { return $complexMake.real($0); } catch (error) { throw under("real", error); } } as unknown as typeof $complexMake.real;
 /** x [..., 2] as complex numbers of its pairs: a view. Reference: torch.view_as_complex. */
-export const viewAsComplex = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("viewAsComplex", "x", arguments); try { return $complexMake.viewAsComplex($0); } catch (error) { throw under("viewAsComplex", error); } } as unknown as typeof $complexMake.viewAsComplex;
+export const viewAsComplex = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("viewAsComplex", "x", arguments); try { return $complexMake.viewAsComplex($0); } catch (error) { throw under("viewAsComplex", error); } } as unknown as typeof $complexMake.viewAsComplex;
 /** z as pairs of real numbers [..., 2]: a view. Throws ValueError for a conjugate that is a view. Reference: torch.view_as_real. */
-export const viewAsReal = function ($0: never) { if (!(kinds.complexTensor.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("viewAsReal", "z:complexTensor", arguments); try { return $complexMake.viewAsReal($0); } catch (error) { throw under("viewAsReal", error); } } as unknown as typeof $complexMake.viewAsReal;
+export const viewAsReal = function ($0: never) { if (!(kinds.complexTensor.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("viewAsReal", "z:complexTensor", arguments); try { return $complexMake.viewAsReal($0); } catch (error) { throw under("viewAsReal", error); } } as unknown as typeof $complexMake.viewAsReal;
 /**
  * Whether values of one dtype may be written into another in place: complex numbers into none of real ones, floats into no integer,
  * numbers into no bool. Reference: torch.can_cast.
  */
-export const canCast = function ($0: never, $1: never) { if (!(kinds.complex32_complex64OrDtype.is($0) && kinds.complex32_complex64OrDtype.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("canCast", "from:complex32_complex64OrDtype to:complex32_complex64OrDtype", arguments); try { return $complexPromotion.canCast($0, $1); } catch (error) { throw under("canCast", error); } } as unknown as typeof $complexPromotion.canCast;
+export const canCast = function ($0: never, $1: never) { if (!(kinds.complex32_complex64OrDtype.is($0) && kinds.complex32_complex64OrDtype.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("canCast", "from:complex32_complex64OrDtype to:complex32_complex64OrDtype", arguments); try { return $complexPromotion.canCast($0, $1); } catch (error) { throw under("canCast", error); } } as unknown as typeof $complexPromotion.canCast;
 /** The dtype of an operation over two dtypes. Reference: torch.promote_types. */
-export const promoteTypes = function ($0: never, $1: never) { if (!(kinds.complex32_complex64OrDtype.is($0) && kinds.complex32_complex64OrDtype.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("promoteTypes", "a:complex32_complex64OrDtype b:complex32_complex64OrDtype", arguments); try { return $complexPromotion.promoteTypes($0, $1); } catch (error) { throw under("promoteTypes", error); } } as unknown as typeof $complexPromotion.promoteTypes;
+export const promoteTypes = function ($0: never, $1: never) { if (!(kinds.complex32_complex64OrDtype.is($0) && kinds.complex32_complex64OrDtype.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("promoteTypes", "a:complex32_complex64OrDtype b:complex32_complex64OrDtype", arguments); try { return $complexPromotion.promoteTypes($0, $1); } catch (error) { throw under("promoteTypes", error); } } as unknown as typeof $complexPromotion.promoteTypes;
 /** |x|, element by element: real numbers either way. Keeps a real tensor's dtype. Reference: torch.abs. DirectML: ELEMENT_WISE_ABS. */
-export const abs = function ($0: never) { if (!((isTensor($0) || kinds.tensorOrComplexTensor.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("abs", "x:tensorOrComplexTensor", arguments); try { return $complexSeveral.abs($0); } catch (error) { throw under("abs", error); } } as unknown as typeof $complexSeveral.abs;
+export const abs = function ($0: never) { if (!((isTensor($0) || kinds.tensorOrComplexTensor.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("abs", "x:tensorOrComplexTensor", arguments); try { return $complexSeveral.abs($0); } catch (error) { throw under("abs", error); } } as unknown as typeof $complexSeveral.abs;
 /** The angle: of real numbers 0, π for negative ones, NaN for NaN. Integers give float32. Reference: torch.angle. */
-export const angle = function ($0: never) { if (!((isTensor($0) || kinds.tensorOrComplexTensor.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("angle", "x:tensorOrComplexTensor", arguments); try { return $complexSeveral.angle($0); } catch (error) { throw under("angle", error); } } as unknown as typeof $complexSeveral.angle;
+export const angle = function ($0: never) { if (!((isTensor($0) || kinds.tensorOrComplexTensor.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("angle", "x:tensorOrComplexTensor", arguments); try { return $complexSeveral.angle($0); } catch (error) { throw under("angle", error); } } as unknown as typeof $complexSeveral.angle;
 /**
  * The tensors joined along an axis. All other lengths must agree; dtypes promote. Tensors of shape [0] are left
  * out, as in PyTorch. Throws ShapeError when they do not fit. DirectML: JOIN. Reference: torch.cat.
  */
-export const cat = function ($0: never, $1: never = undefined as never) { if (!(kinds.listOfTensorOrComplexTensor.is($0) && ($1 === undefined || kinds.number.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("cat", "tensors:listOfTensorOrComplexTensor axis:number?", arguments); try { return $complexSeveral.cat($0, $1); } catch (error) { throw under("cat", error); } } as unknown as typeof $complexSeveral.cat;
+export const cat = function ($0: never, $1: never = undefined as never) { if (!(kinds.listOfTensorOrComplexTensor.is($0) && ($1 === undefined || kinds.number.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("cat", "tensors:listOfTensorOrComplexTensor axis:number?", arguments); try { return $complexSeveral.cat($0, $1); } catch (error) { throw under("cat", error); } } as unknown as typeof $complexSeveral.cat;
 /** Tensors of one shape as parts along a new axis. Reference: torch.stack. DirectML: JOIN. */
-export const stack = function ($0: never, $1: never = undefined as never) { if (!(kinds.listOfTensorOrComplexTensor.is($0) && ($1 === undefined || kinds.number.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("stack", "tensors:listOfTensorOrComplexTensor axis:number?", arguments); try { return $complexSeveral.stack($0, $1); } catch (error) { throw under("stack", error); } } as unknown as typeof $complexSeveral.stack;
+export const stack = function ($0: never, $1: never = undefined as never) { if (!(kinds.listOfTensorOrComplexTensor.is($0) && ($1 === undefined || kinds.number.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("stack", "tensors:listOfTensorOrComplexTensor axis:number?", arguments); try { return $complexSeveral.stack($0, $1); } catch (error) { throw under("stack", error); } } as unknown as typeof $complexSeveral.stack;
 /** a where the condition is true, else b. All broadcast. Reference: torch.where. DirectML: ELEMENT_WISE_IF. */
-export const where = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && (isTensor($1) || kinds.operandOrComplexTensor.is($1)) && (isTensor($2) || kinds.operandOrComplexTensor.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("where", "condition a:operandOrComplexTensor b:operandOrComplexTensor", arguments); try { return $complexSeveral.where($0, $1, $2); } catch (error) { throw under("where", error); } } as unknown as typeof $complexSeveral.where;
+export const where = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && (isTensor($1) || kinds.operandOrComplexTensor.is($1)) && (isTensor($2) || kinds.operandOrComplexTensor.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = bind("where", "condition a:operandOrComplexTensor b:operandOrComplexTensor", arguments); try { return $complexSeveral.where($0, $1, $2); } catch (error) { throw under("where", error); } } as unknown as typeof $complexSeveral.where;
 /**
  * The signal whose stft is nearest to z in the sense of least squares: the inverse transforms times the window are added and divided
  * by the sum of the windows' squares, which must not be zero within the result.
  *
  * z: [frequencies, frames] or [B, frequencies, frames]. DirectML: as ifft, PADDING. Reference: torch.istft.
  */
-export const istft = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.complexTensor.is($0) && kinds.number.is($1) && ($2 === undefined || kinds.IstftOptions.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("istft", "z:complexTensor nFft:number options:IstftOptions?", arguments); try { return $fftStft.istft($0, $1, $2); } catch (error) { throw under("istft", error); } } as unknown as typeof $fftStft.istft;
+export const istft = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.complexTensor.is($0) && kinds.number.is($1) && ($2 === undefined || kinds.IstftOptions.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = bind("istft", "z:complexTensor nFft:number options:IstftOptions?", arguments); try { return $fftStft.istft($0, $1, $2); } catch (error) { throw under("istft", error); } } as unknown as typeof $fftStft.istft;
 /**
  * The spectra of x's frames, each times the window: [..., frequencies, frames].
  *
  * x: [L] or [B, L], real or complex. Throws ShapeError where x is shorter than a frame. DirectML: as fft. Reference: torch.stft.
  */
-export const stft = function ($0: never, $1: never, $2: never = undefined as never) { if (!((isTensor($0) || kinds.tensorOrComplexTensor.is($0)) && kinds.number.is($1) && ($2 === undefined || kinds.StftOptions.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = mended("stft", "x:tensorOrComplexTensor nFft:number options:StftOptions?", arguments); try { return $fftStft.stft($0, $1, $2); } catch (error) { throw under("stft", error); } } as unknown as typeof $fftStft.stft;
+export const stft = function ($0: never, $1: never, $2: never = undefined as never) { if (!((isTensor($0) || kinds.tensorOrComplexTensor.is($0)) && kinds.number.is($1) && ($2 === undefined || kinds.StftOptions.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = bind("stft", "x:tensorOrComplexTensor nFft:number options:StftOptions?", arguments); try { return $fftStft.stft($0, $1, $2); } catch (error) { throw under("stft", error); } } as unknown as typeof $fftStft.stft;
 /** Changes the default device of this thread, or inside withDevice() until that ends; null: find it again. */
-export const setDefaultDevice = function ($0: never) { if (!(kinds.deviceOrStringOrNull.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("setDefaultDevice", "name:deviceOrStringOrNull", arguments); return $coreDevice.setDefaultDevice($0); } as unknown as typeof $coreDevice.setDefaultDevice;
+export const setDefaultDevice = function ($0: never) { if (!(kinds.deviceOrStringOrNull.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("setDefaultDevice", "name:deviceOrStringOrNull", arguments); return $coreDevice.setDefaultDevice($0); } as unknown as typeof $coreDevice.setDefaultDevice;
 /**
  * Runs fn with another default device. When fn returns a promise, that device is the default for all that fn does until the promise
  * settles, and for nothing else that runs meanwhile.
  */
-export const withDevice = function ($0: never, $1: never) { if (!(kinds.deviceOrString.is($0) && kinds.callback.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = mended("withDevice", "name:deviceOrString fn:callback", arguments); return $coreDevice.withDevice($0, $1); } as unknown as typeof $coreDevice.withDevice;
+export const withDevice = function ($0: never, $1: never) { if (!(kinds.deviceOrString.is($0) && kinds.callback.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("withDevice", "name:deviceOrString fn:callback", arguments); return $coreDevice.withDevice($0, $1); } as unknown as typeof $coreDevice.withDevice;
 /**
  * Runs fn and disposes of the tensors made inside, except those in its result (a tensor, a complex tensor, or arrays, plain objects and Maps
  * of them), which belong to the scope around this one. When fn returns a promise, the scope ends when that settles; what other code makes
  * meanwhile is not in it.
  */
-export const scope = function ($0: never) { if (!(kinds.callback.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("scope", "fn:callback", arguments); return $coreScope.scope($0); } as unknown as typeof $coreScope.scope;
+export const scope = function ($0: never) { if (!(kinds.callback.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("scope", "fn:callback", arguments); return $coreScope.scope($0); } as unknown as typeof $coreScope.scope;
 /** Changes how tensors are written from now on; null: as at the start. */
-export const setPrintOptions = function ($0: never) { if (!(kinds.PrintOptionsOrNull.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("setPrintOptions", "options:PrintOptionsOrNull", arguments); try { return $corePrint.setPrintOptions($0); } catch (error) { throw under("setPrintOptions", error); } } as unknown as typeof $corePrint.setPrintOptions;
+export const setPrintOptions = function ($0: never) { if (!(kinds.PrintOptionsOrNull.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("setPrintOptions", "options:PrintOptionsOrNull", arguments); try { return $corePrint.setPrintOptions($0); } catch (error) { throw under("setPrintOptions", error); } } as unknown as typeof $corePrint.setPrintOptions;
 /**
  * Closes a device of this thread, the default one if none is named: its tensors and programs are dead, and may still be disposed of. The next use opens it again, also
  * after it was removed or has hung.
  */
-export const closeDevice = function ($0: never = undefined as never) { if (!(($0 === undefined || kinds.deviceOrString.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("closeDevice", "name:deviceOrString?", arguments); try { return $runtimeDevices.closeDevice($0); } catch (error) { throw under("closeDevice", error); } } as unknown as typeof $runtimeDevices.closeDevice;
+export const closeDevice = function ($0: never = undefined as never) { if (!(($0 === undefined || kinds.deviceOrString.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("closeDevice", "name:deviceOrString?", arguments); try { return $runtimeDevices.closeDevice($0); } catch (error) { throw under("closeDevice", error); } } as unknown as typeof $runtimeDevices.closeDevice;
 /** What is known of a device, which is opened if it isn't. Throws when there is no such device. */
-export const deviceInfo = function ($0: never) { if (!(($0 === undefined || kinds.deviceOrString.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("deviceInfo", "name:deviceOrString?", arguments); try { return $runtimeDevices.deviceInfo($0); } catch (error) { throw under("deviceInfo", error); } } as unknown as typeof $runtimeDevices.deviceInfo;
+export const deviceInfo = function ($0: never) { if (!(($0 === undefined || kinds.deviceOrString.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("deviceInfo", "name:deviceOrString?", arguments); try { return $runtimeDevices.deviceInfo($0); } catch (error) { throw under("deviceInfo", error); } } as unknown as typeof $runtimeDevices.deviceInfo;
 /**
  * How long a device of this thread, open ones too, may finish nothing while it has work: then who waits for it (data, dataSync, synchronize) is
  * told by a DeviceTimeoutError. undefined: DXTENSOR_TIMEOUT_MS, else ten minutes. closeDevice() waits as well, but not longer than five
  * seconds; the end of a process or of a worker abandons the device's work.
  */
-export const setDeviceTimeout = function ($0: never) { if (!(($0 === undefined || kinds.number.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("setDeviceTimeout", "ms:number?", arguments); try { return $runtimeDevices.setDeviceTimeout($0); } catch (error) { throw under("setDeviceTimeout", error); } } as unknown as typeof $runtimeDevices.setDeviceTimeout;
+export const setDeviceTimeout = function ($0: never) { if (!(($0 === undefined || kinds.number.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("setDeviceTimeout", "ms:number?", arguments); try { return $runtimeDevices.setDeviceTimeout($0); } catch (error) { throw under("setDeviceTimeout", error); } } as unknown as typeof $runtimeDevices.setDeviceTimeout;
 /**
  * Bytes that the buffers of each device of this thread may take, open ones too; undefined: as much as the device gives. Where more than the
  * limit is taken already, nothing is lost: the next allocation is an OutOfMemoryError until enough has been disposed of.
  */
-export const setMemoryLimit = function ($0: never) { if (!(($0 === undefined || kinds.number.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("setMemoryLimit", "bytes:number?", arguments); try { return $runtimeDevices.setMemoryLimit($0); } catch (error) { throw under("setMemoryLimit", error); } } as unknown as typeof $runtimeDevices.setMemoryLimit;
+export const setMemoryLimit = function ($0: never) { if (!(($0 === undefined || kinds.number.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("setMemoryLimit", "bytes:number?", arguments); try { return $runtimeDevices.setMemoryLimit($0); } catch (error) { throw under("setMemoryLimit", error); } } as unknown as typeof $runtimeDevices.setMemoryLimit;
 /**
  * In strict mode a fallback throws UnsupportedError, and so does a compiled function that would have to run eagerly. `host` operations
  * (dx.linalg) do what they say on every device and are no fallback: they run and are counted. null: as DXTENSOR_STRICT says.
  */
-export const setStrict = function ($0: never) { if (!(kinds.booleanOrNull.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("setStrict", "mode:booleanOrNull", arguments); try { return $runtimeFallback.setStrict($0); } catch (error) { throw under("setStrict", error); } } as unknown as typeof $runtimeFallback.setStrict;
+export const setStrict = function ($0: never) { if (!(kinds.booleanOrNull.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("setStrict", "mode:booleanOrNull", arguments); try { return $runtimeFallback.setStrict($0); } catch (error) { throw under("setStrict", error); } } as unknown as typeof $runtimeFallback.setStrict;
 /** What the native side has counted since the device was opened: dispatches recorded, replays, copies, barriers, … */
-export const counters = function ($0: never) { if (!(($0 === undefined || kinds.deviceOrString.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("counters", "name:deviceOrString?", arguments); try { return $runtimeStatistics.counters($0); } catch (error) { throw under("counters", error); } } as unknown as typeof $runtimeStatistics.counters;
+export const counters = function ($0: never) { if (!(($0 === undefined || kinds.deviceOrString.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("counters", "name:deviceOrString?", arguments); try { return $runtimeStatistics.counters($0); } catch (error) { throw under("counters", error); } } as unknown as typeof $runtimeStatistics.counters;
 /**
  * Where a device's memory is: live and peak bytes of tensors, of these parameters, their gradients and what optimizers keep; bytes of programs,
  * pooled and of these idle, and staging.
  */
-export const memoryStatistics = function ($0: never) { if (!(($0 === undefined || kinds.deviceOrString.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("memoryStatistics", "name:deviceOrString?", arguments); try { return $runtimeStatistics.memoryStatistics($0); } catch (error) { throw under("memoryStatistics", error); } } as unknown as typeof $runtimeStatistics.memoryStatistics;
+export const memoryStatistics = function ($0: never) { if (!(($0 === undefined || kinds.deviceOrString.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("memoryStatistics", "name:deviceOrString?", arguments); try { return $runtimeStatistics.memoryStatistics($0); } catch (error) { throw under("memoryStatistics", error); } } as unknown as typeof $runtimeStatistics.memoryStatistics;
 /** Resolves when everything queued on the device is done. */
-export const synchronize = async function ($0: never) { if (!(($0 === undefined || kinds.deviceOrString.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = mended("synchronize", "name:deviceOrString?", arguments); try { return await $runtimeStatistics.synchronize($0); } catch (error) { throw under("synchronize", error); } } as unknown as typeof $runtimeStatistics.synchronize;
+export const synchronize = async function ($0: never) { if (!(($0 === undefined || kinds.deviceOrString.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("synchronize", "name:deviceOrString?", arguments); try { return await $runtimeStatistics.synchronize($0); } catch (error) { throw under("synchronize", error); } } as unknown as typeof $runtimeStatistics.synchronize;

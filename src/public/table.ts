@@ -11,7 +11,7 @@ import {
   isTensor,
   kind,
   kindBy,
-  mendedBy,
+  bindTo,
   options,
   parsed,
   under,
@@ -162,7 +162,7 @@ function check(operation: string | (() => string), taken: Taken, args: never[]):
   if (hasRest) isRight &&= parameters[named]![1].is(args.slice(named));
   else isRight &&= args.length <= length || isAll(args, length);
   if (isRight) return args;
-  return mendedBy(typeof operation === "string" ? operation : operation(), taken, args);
+  return bindTo(typeof operation === "string" ? operation : operation(), taken, args);
 }
 
 /** Gives a form the name and the length of what it stands for. */

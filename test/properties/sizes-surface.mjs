@@ -23,12 +23,12 @@ export async function* surface(dist) {
         });
 
   const seen = new Set();
-  for (const [, name, words] of text("ops/exports/index.generated.js").matchAll(/(?:refused|mended)\("([\w.]+)", "([^"]*)"/g)) {
+  for (const [, name, words] of text("ops/exports/index.generated.js").matchAll(/(?:refused|bind)\("([\w.]+)", "([^"]*)"/g)) {
     const fn = name.split(".").reduce((o, key) => o?.[key], dx);
     if (typeof fn === "function" && !seen.has(name)) yield { name, fn, parameters: parameters(words, opKind) };
     seen.add(name);
   }
-  for (const [, name, words] of text("ops/exports/methods.generated.js").matchAll(/(?:refused|mended)\("([\w.]+)", "([^"]*)"/g)) {
+  for (const [, name, words] of text("ops/exports/methods.generated.js").matchAll(/(?:refused|bind)\("([\w.]+)", "([^"]*)"/g)) {
     const fn = dx.Tensor.prototype[name];
     // Most methods are functions that were called above.
     if (typeof fn !== "function" || seen.has(name) || seen.has(name.replace(/_$/, ""))) continue;

@@ -189,14 +189,14 @@ export const refused = (operation: string, text: string, args: ArrayLike<unknown
   refusedBy(operation, takenBy(text), Array.from(args));
 
 /** Values for the parameters of a form, which are of any type. */
-type Mended = readonly [never, never, never, never, never, never, never, never, never, ...never[]];
+type Bound = readonly [never, never, never, never, never, never, never, never, never, ...never[]];
 
-/** The same arguments under a form's own names, where they are right so; throws where they are not. */
-export const mended = (operation: string, text: string, args: ArrayLike<unknown>): Mended =>
-  mendedBy(operation, takenBy(text), Array.from(args)) as unknown as Mended;
+/** The arguments bound to a form's parameters, from other names and spellings too. Throws if a value is not what its parameter takes. */
+export const bind = (operation: string, text: string, args: ArrayLike<unknown>): Bound =>
+  bindTo(operation, takenBy(text), Array.from(args)) as unknown as Bound;
 
-/** The same, of a form that is known. */
-export function mendedBy(operation: string, taken: Taken, args: readonly unknown[]): never[] {
+/** The same for a parsed form. */
+export function bindTo(operation: string, taken: Taken, args: readonly unknown[]): never[] {
   const { parameters, hasRest } = taken;
   const own = translated(operation, parameters, args, hasRest);
   if (own === null) throw refusedBy(operation, taken, args);
