@@ -5,7 +5,7 @@ import { readFamilies, type Family, type FamilyExport, type Part } from "./lib/f
 import { ScriptError } from "./tools/project.ts";
 import { Kinds } from "./lib/kind-code.ts";
 import { formOf } from "./lib/public-forms.ts";
-import { roomTexts, spaceOf } from "./lib/rooms.ts";
+import { namespaceTexts, spaceOf } from "./lib/namespaces.ts";
 import { ofValue, signature, type Signature } from "./lib/signatures.ts";
 import { docOf } from "./lib/source.ts";
 
@@ -232,7 +232,7 @@ export function generateOperations({ isCheck = false } = {}): void {
     ["src/public/functions.generated.ts", othersText(kinds)],
     ["src/nn/functional.generated.ts", functionalText(families, kinds)],
     ["src/ops/exports/kinds.generated.ts", kindsText(kinds)],
-    ...roomTexts(header),
+    ...namespaceTexts(header),
     ["src/verify/cases/samples.generated.ts", samplesText(families)],
   ];
   writeGenerated(files, { isCheck });

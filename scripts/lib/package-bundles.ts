@@ -7,7 +7,7 @@ import type { InputOptions, OutputOptions } from "rolldown";
 import { at } from "../tools/project.ts";
 import { readFamilies } from "./families.ts";
 import { PublicTypes } from "./public-types.ts";
-import { roomIndices } from "./rooms.ts";
+import { namespaceIndices } from "./namespaces.ts";
 import { docOfFile } from "./source.ts";
 import { tensorMembers } from "./tensor-types.ts";
 import { TypesFile } from "./types-file.ts";
@@ -88,7 +88,7 @@ const spaceOf = (file: string): string => `${file.replace(/^.*\//, "").slice(0, 
 /** The comments of namespaces, by the bundler's names: the first one of the file that lists what is in it. */
 const namespaceDocs = (): ReadonlyMap<string, string> =>
   new Map([
-    ...roomIndices().map(([made, index]) => [spaceOf(made), docOfFile(index)] as const),
+    ...namespaceIndices().map(([made, index]) => [spaceOf(made), docOfFile(index)] as const),
     ...["public/backend.ts", "public/dml.ts", "nn/functional.generated.ts"].map((file) => [spaceOf(file), docOfFile(file)] as const),
   ]);
 

@@ -1,4 +1,4 @@
-// The API reference: TypeDoc over the package's declarations, a page for each family of functions and each file of a room.
+// The API reference: TypeDoc over the package's declarations, a page for each family of functions and each file of a namespace.
 import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -34,7 +34,7 @@ interface Application {
   generateOutputs(project: object): Promise<void>;
 }
 
-/** What a sidebar has room for. */
+/** A title that is short enough for a sidebar. */
 const brief = (title: string): string => {
   const name = title.replace(/[:;] .*$/s, "");
   return name.length > 48 ? name.replace(/, .*$/s, "") : name;

@@ -1,5 +1,5 @@
 /**
- * What the generated rooms of src/public share. Their checks are rows of a table that is read when one is first needed: text that nobody runs
+ * What the generated namespaces of src/public share. Their checks are rows of a table that is read when one is first needed: text that nobody runs
  * costs an import nothing, and layers, optimizers and files are not made in a hot loop. The operations' checks are code (src/ops/declare/checked.ts).
  */
 import { isDType } from "../core/dtype.ts";
@@ -54,7 +54,7 @@ const simple = {
 
 const isOptions = (row: Row): row is OptionsRow => row[0] === "fields";
 
-/** The kinds of the rooms, by name. */
+/** The kinds of the namespaces, by name. */
 export class KindTable {
   readonly #text: string;
   readonly #classes: Readonly<Record<string, AnyClass>>;

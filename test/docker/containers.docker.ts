@@ -1,4 +1,4 @@
-/** The room for Docker on a real engine: images, and containers that leave nothing, however they end. */
+/** Docker on a real engine: images, and containers that leave nothing, however they end. */
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, connect as dial, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// The namespaces other than the operations, as users see them: src/public/<room>.generated.ts, whose functions, classes and methods check their
+// The namespaces other than the operations, as users see them: src/public/<namespace>.generated.ts, whose functions, classes and methods check their
 // arguments by their declared types.
 import type { Generated } from "./generated.ts";
 import { KindRows } from "./kind-rows.ts";
@@ -6,9 +6,9 @@ import type { Fields } from "./schema.ts";
 import { classOf, exportsOf, made, signature, typeParametersOf, type ClassSignature, type Export, type Parameter } from "./signatures.ts";
 import { docOf } from "./source.ts";
 
-type Room = readonly [room: string, index: string, prefix: string];
-/** [room, its exports, before the names in errors]. Rooms inside rooms are namespaces there. */
-const rooms: readonly Room[] = [
+type Namespace = readonly [name: string, index: string, prefix: string];
+/** [name, its exports, before the names in errors]. One inside another is a namespace there too. */
+const namespaces: readonly Namespace[] = [
   ["fft", "fft/index.ts", ""],
   ["linalg", "ops/linalg/index.ts", "linalg."],
   ["masked", "ops/reduce/masked.ts", "masked."],
@@ -24,10 +24,10 @@ const rooms: readonly Room[] = [
   ["onnx", "onnx/index.ts", "onnx."],
 ];
 
-/** Rooms whose functions name themselves in errors, or run code of the user's. */
+/** Those whose functions name themselves in errors, or run code of the user's. */
 const keepsNames = new Set(["linalg", "data", "safetensors", "onnx"]);
 
-const fileOf = (room: string): string => `src/public/${room}.generated.ts`;
+const fileOf = (namespace: string): string => `src/public/${namespace}.generated.ts`;
 /** The name under which generated files import a file of src whole. */
 export const spaceOf = (file: string): string => `$${file.slice(0, -3).replace(/[-/](\w)/g, (_, c: string) => c.toUpperCase())}`;
 
@@ -59,8 +59,8 @@ function namesOf(parameters: readonly Parameter[]): string | null {
 /** Whether an exported function does no more than make instances of a class. */
 const isMadeBy = ({ file, local }: Export, name: string): boolean => made(file, local) === name;
 
-/** The text of one room. */
-function roomText(kinds: KindRows, header: string, [room, index, prefix]: Room): string {
+/** The text of one namespace. */
+function namespaceText(kinds: KindRows, header: string, [namespace, index, prefix]: Namespace): string {
   const spaces = new Map<string, string>();
   const spaceIn = (file: string): string => {
     const space = spaceOf(file);
@@ -88,11 +88,11 @@ function roomText(kinds: KindRows, header: string, [room, index, prefix]: Room):
       if (parameters.some((p, i) => p.isOptional !== ofClass[i]?.isOptional))
         throw new Error(`${file}: ${local} and ${result} may not leave out the same`);
       const isGeneric = typeParametersOf(file, result, spaceIn).declared !== "";
-      const names = room === "nn" && !isGeneric ? namesOf(ofClass) : null;
+      const names = namespace === "nn" && !isGeneric ? namesOf(ofClass) : null;
       return `factory(${result}, ${own})${names === null ? "" : ` as MadeByName<typeof ${own}, ${names}>`}`;
     }
-    const form = keepsNames.has(room) ? (found.isAsync ? "guardedAsync" : "guarded") : "checked";
-    if (form === "checked" && found.isAsync) throw new Error(`${file}: ${local} is asynchronous; add its room to keepsNames`);
+    const form = keepsNames.has(namespace) ? (found.isAsync ? "guardedAsync" : "guarded") : "checked";
+    if (form === "checked" && found.isAsync) throw new Error(`${file}: ${local} is asynchronous; add its namespace to keepsNames`);
     return `${form}(${own}, "${prefix}${name}", "${kinds.signature(found)}")`;
   };
 
@@ -106,7 +106,7 @@ function roomText(kinds: KindRows, header: string, [room, index, prefix]: Room):
     const reexported = `export { ${local === name ? name : `${local} as ${name}`} } from "../${file}";`;
     if (what === "type") types.set(file, [...(types.get(file) ?? []), local === name ? name : `${local} as ${name}`]);
     else if (what === "namespace") {
-      const inner = rooms.find(([, from]) => from === file);
+      const inner = namespaces.find(([, from]) => from === file);
       lines.push(`export * as ${name} from "${inner === undefined ? `../${file}` : `./${inner[0]}.generated.ts`}";`);
     } else if (what === "value" || file === "core/errors.ts") lines.push(reexported);
     else if (what === "function")
@@ -125,7 +125,7 @@ function roomText(kinds: KindRows, header: string, [room, index, prefix]: Room):
       // The published declaration of a class has its own constructor's overloads.
       const isMade =
         declared === "" && found.constructs && exported.some((e) => e.what === "function" && e.file === file && isMadeBy(e, local));
-      const names = room === "nn" && isMade ? namesOf(found.parameters) : null;
+      const names = namespace === "nn" && isMade ? namesOf(found.parameters) : null;
       lines.push(
         `${docOf(file, local)}export const ${name} = checkedClass(${args.join(", ")})${names === null ? "" : ` as ClassByName<typeof ${args[0]}, ${names}>`};`,
         `export type ${name}${declared} = ${spaceIn(file)}.${local}${typeArguments};`,
@@ -148,14 +148,14 @@ function roomText(kinds: KindRows, header: string, [room, index, prefix]: Room):
   return `${header}${[...head, ...lines].join("\n")}\n`;
 }
 
-/** The generated file of each room, and the one that lists what is in it. */
-export const roomIndices = (): readonly (readonly [made: string, index: string])[] =>
-  rooms.map(([room, index]) => [fileOf(room).slice(4), index]);
+/** The generated file of each namespace, and the one that lists what is in it. */
+export const namespaceIndices = (): readonly (readonly [made: string, index: string])[] =>
+  namespaces.map(([namespace, index]) => [fileOf(namespace).slice(4), index]);
 
-/** [file, text] of each room, and of the kinds that they share. */
-export function roomTexts(header: string): readonly Generated[] {
+/** [file, text] of each namespace, and of the kinds that they share. */
+export function namespaceTexts(header: string): readonly Generated[] {
   const kinds = new KindRows();
-  const texts = rooms.map((room) => [fileOf(room[0]), roomText(kinds, header, room)] as const);
+  const texts = namespaces.map((namespace) => [fileOf(namespace[0]), namespaceText(kinds, header, namespace)] as const);
   const { classes } = kinds;
   const lines = [
     'import { KindTable, forms } from "./table.ts";',

@@ -132,10 +132,10 @@ it("decompositions and solvers alone run on the host", () => {
 
 it("each file of graph, compile, autograd and runtime has its test at the same path", () => {
   const test = fileURLToPath(new URL(".", import.meta.url));
-  const lacking = ["graph", "compile", "autograd", "runtime"].flatMap((room) =>
-    readdirSync(join(src, room), { recursive: true, encoding: "utf8" })
+  const lacking = ["graph", "compile", "autograd", "runtime"].flatMap((folder) =>
+    readdirSync(join(src, folder), { recursive: true, encoding: "utf8" })
       .filter((f) => f.endsWith(".ts") && !f.endsWith(".generated.ts"))
-      .map((f) => join(room, f.replace(/\.ts$/, ".test.ts")))
+      .map((f) => join(folder, f.replace(/\.ts$/, ".test.ts")))
       .filter((f) => !existsSync(join(test, f))),
   );
   expect(lacking).toEqual([]);
@@ -156,7 +156,7 @@ it("each family of operations has a README that lists its files", () => {
 const native = fileURLToPath(new URL("../native", import.meta.url));
 
 /** Folders of native, or single files, from the top down, and what each includes: only what lies further down the list. */
-const nativeRooms: Record<string, readonly string[]> = {
+const nativeFolders: Record<string, readonly string[]> = {
   "software/bench": ["test", "software/cpu", "software/cpu/fast/isa", "software/cpu/host"],
   vulkan: ["test"],
   test: [
@@ -261,35 +261,35 @@ const nativeRooms: Record<string, readonly string[]> = {
   abi: [],
 };
 
-/** The room of a file below native: itself, its folder, or the next folder above that is one. */
-function nativeRoomOf(file: string): string {
-  let room = file.replaceAll("\\", "/");
-  while (room !== "." && !(room in nativeRooms)) room = dirname(room);
-  return room;
+/** The folder of a file below native: itself, its own folder, or the next one above, whichever the list has. */
+function nativeFolderOf(file: string): string {
+  let folder = file.replaceAll("\\", "/");
+  while (folder !== "." && !(folder in nativeFolders)) folder = dirname(folder);
+  return folder;
 }
 
-it("includes between the rooms of native point one way", () => {
+it("includes between the folders of native point one way", () => {
   const files = readdirSync(native, { recursive: true, encoding: "utf8" }).filter((f) => /\.(cpp|h|inl)$/.test(f));
   expect(files.length).toBeGreaterThan(300);
-  const included = new Map<string, Set<string>>(Object.keys(nativeRooms).map((room) => [room, new Set<string>()]));
+  const included = new Map<string, Set<string>>(Object.keys(nativeFolders).map((folder) => [folder, new Set<string>()]));
   const wrong: string[] = [];
   for (const file of files) {
-    const room = nativeRoomOf(file);
-    if (room === ".") wrong.push(`${file} is in no room`);
+    const folder = nativeFolderOf(file);
+    if (folder === ".") wrong.push(`${file} is in no folder of the list`);
     for (const [, path] of readFileSync(join(native, file), "utf8").matchAll(/^#include "([^"]+)"/gm)) {
       const target = [join(dirname(file), path!), path!].find((f) => existsSync(join(native, f)));
       if (target === undefined) continue; // a generated header, or a system's
-      const other = nativeRoomOf(target);
-      if (other === room) continue;
-      included.get(room)?.add(other);
-      if (!nativeRooms[room]?.includes(other)) wrong.push(`${file} → ${target}`);
+      const other = nativeFolderOf(target);
+      if (other === folder) continue;
+      included.get(folder)?.add(other);
+      if (!nativeFolders[folder]?.includes(other)) wrong.push(`${file} → ${target}`);
     }
   }
   expect(wrong).toEqual([]);
-  const order = Object.keys(nativeRooms);
-  const entries = Object.entries(nativeRooms).flatMap(([room, others]) => others.map((other) => [room, other] as const));
-  expect(entries.filter(([room, other]) => order.indexOf(other) <= order.indexOf(room))).toEqual([]);
-  expect(entries.filter(([room, other]) => !included.get(room)!.has(other))).toEqual([]);
+  const order = Object.keys(nativeFolders);
+  const entries = Object.entries(nativeFolders).flatMap(([folder, others]) => others.map((other) => [folder, other] as const));
+  expect(entries.filter(([folder, other]) => order.indexOf(other) <= order.indexOf(folder))).toEqual([]);
+  expect(entries.filter(([folder, other]) => !included.get(folder)!.has(other))).toEqual([]);
 });
 
 it("no header of the software adapter's kernels knows its compiler", () => {
