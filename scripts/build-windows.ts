@@ -52,11 +52,11 @@ async function compilerSettings(arch: Architecture): Promise<Readonly<Record<str
 interface WindowsBuild {
   readonly arch?: Architecture;
   readonly isRuntimeOnly?: boolean;
-  readonly isFresh?: boolean;
+  readonly isReconfigured?: boolean;
 }
 
 /** Builds what is out of date; gives the files of the package and the test programs. */
-export async function buildForWindows({ arch = "x64", isRuntimeOnly = false, isFresh = false }: WindowsBuild = {}) {
+export async function buildForWindows({ arch = "x64", isRuntimeOnly = false, isReconfigured = false }: WindowsBuild = {}) {
   if (process.platform === "win32") throw new ScriptError("PLATFORM", "This is Windows: npm run build makes everything here.");
   const settings = await compilerSettings(arch);
   const [folder, prebuilt] = [buildWindows(arch), prebuiltWindows(arch)];
@@ -64,8 +64,16 @@ export async function buildForWindows({ arch = "x64", isRuntimeOnly = false, isF
   if (problem !== null) throw new ScriptError("HEADERS_MISSING", `No usable DirectX headers: ${problem}.`, "Run: npm run setup");
   await withLock(`${folder}.lock`, async () => {
     const isConfigured = ["build.ninja", "Makefile"].some((name) => existsSync(join(folder, name)));
-    if (isFresh || !isConfigured) {
-      const args = [isFresh ? "reconfigure" : "configure", "-O", relative(root, folder), "--config", "Release", "--log-level", "warn"];
+    if (isReconfigured || !isConfigured) {
+      const args = [
+        isReconfigured ? "reconfigure" : "configure",
+        "-O",
+        relative(root, folder),
+        "--config",
+        "Release",
+        "--log-level",
+        "warn",
+      ];
       const defines = Object.entries(settings).map(([name, value]) => `--CD${name}=${value}`);
       await runStep("CMake", tool("cmake-js"), [...args, ...defines]);
     }
@@ -102,7 +110,7 @@ if (process.argv[1] === at("scripts", "build-windows.ts")) {
       if (!isArchitecture(arch))
         throw new ScriptError("USAGE", `There is no build for "${arch}".`, `--arch takes ${Object.keys(triplets).join(" or ")}.`);
       const start = performance.now();
-      const made = await buildForWindows({ arch, isRuntimeOnly: values.runtime, isFresh: values.fresh });
+      const made = await buildForWindows({ arch, isRuntimeOnly: values.runtime, isReconfigured: values.fresh });
       if (isJson) console.log(JSON.stringify({ ok: true, ...made }));
       else say(`build:windows: ${made.files.join(", ")} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
       return 0;

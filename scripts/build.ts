@@ -93,8 +93,8 @@ async function bundle() {
   const known = at("build", "ts", "bundle.json");
   // A source that was removed makes no file newer.
   const state = JSON.stringify(sources.toSorted());
-  const isFresh = (file: string) => existsSync(file) && statSync(file).mtimeMs > newest;
-  if (bundles.every(([, file]) => isFresh(file)) && existsSync(known) && readFileSync(known, "utf8") === state) return;
+  const isCurrent = (file: string) => existsSync(file) && statSync(file).mtimeMs > newest;
+  if (bundles.every(([, file]) => isCurrent(file)) && existsSync(known) && readFileSync(known, "utf8") === state) return;
   const { rolldown } = await import("rolldown");
   for (const [input, file] of bundles) {
     const build = await rolldown({

@@ -40,9 +40,9 @@ function compile(path, source, { transformSync }) {
 function keep(file, code) {
   try {
     mkdirSync(kept, { recursive: true });
-    const fresh = new URL(`${file.href}.${process.pid}`);
-    writeFileSync(fresh, code);
-    renameSync(fresh, file);
+    const temporary = new URL(`${file.href}.${process.pid}`);
+    writeFileSync(temporary, code);
+    renameSync(temporary, file);
   } catch {
     // A folder that can't be written to: compiled again the next time.
   }

@@ -84,7 +84,7 @@ await main(async () => {
   const answer = (object: object, text = "") => (values.json ? console.log(JSON.stringify({ ok: true, ...object })) : say(text));
   switch (command) {
     case "make": {
-      const changed = await makeCell({ mirror: values.mirror, isFresh: values.fresh });
+      const changed = await makeCell({ mirror: values.mirror, isFromScratch: values.fresh });
       answer(
         { changed, folder: cellFolder() },
         changed ? `wine: made in ${cellFolder()}` : `wine: the cell in ${cellFolder()} is as it should be`,

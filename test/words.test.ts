@@ -37,6 +37,13 @@ it("tells identifiers from comments and texts, also after quotes in comments and
   expect(found(`// It's the user's.\nconst x = /["'\`]/;\nconst given = "given"; // given`)).toEqual(["3 identifier: given"]);
 });
 
+it("knows the published place of ShaderError, Fault and ShaderRange in their files alone, and counts lines there", () => {
+  const text = "const range = {\n  place: x.place,\n};\nconst place = 1;";
+  expect(found(text, "src/shader/choice.ts")).toEqual(["4 identifier: place"]);
+  expect(found(text)).toEqual(["2 identifier: place", "4 identifier: place"]);
+  expect(found("interface A {\n  readonly place: string;\n}")).toEqual(["2 identifier: place"]);
+});
+
 it("looks only where a word is gone already", () => {
   const rows = [{ stem: "place", pattern: /\bplace\b/, term: "index", paths: ["src/compile", "native/addon/js.h"] }];
   const count = (path: string): number => hitsOf(path, "const place = 1;", rows).length;

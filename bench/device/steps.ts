@@ -79,14 +79,14 @@ export async function measureSteps(c: Case, device: dx.Device, minSeconds = 300)
     Int32Array.from({ length: c.input[0]! }, (_, i) => i % 10),
     { device },
   );
-  const fresh = (): Step => {
+  const newStep = (): Step => {
     dx.manualSeed(1);
     const network = c.build();
     network.to(device);
     return stepOf(network, c.optimizer(network.parameters()));
   };
-  const eager = await timed(fresh(), x, y, device, minSeconds);
-  const step = dx.compile(fresh(), { name: c.name });
+  const eager = await timed(newStep(), x, y, device, minSeconds);
+  const step = dx.compile(newStep(), { name: c.name });
   const start = performance.now();
   dx.scope(() => step(x, y).dataSync());
   const compileMs = performance.now() - start;
@@ -94,12 +94,12 @@ export async function measureSteps(c: Case, device: dx.Device, minSeconds = 300)
   const program = step.explain();
   const profile = `${step.profileSync()}`;
   step.dispose();
-  const bare = dx.compile(fresh(), { name: c.name, check: false });
+  const bare = dx.compile(newStep(), { name: c.name, check: false });
   const unchecked = await timed(bare, x, y, device, minSeconds);
   bare.dispose();
   const forms: StepTiming[] = [];
   for (const regions of ["none", "head"] as const) {
-    const form = dx.compile(fresh(), { name: c.name, check: false, regions });
+    const form = dx.compile(newStep(), { name: c.name, check: false, regions });
     forms.push(await timed(form, x, y, device, minSeconds));
     form.dispose();
   }

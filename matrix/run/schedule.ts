@@ -14,9 +14,9 @@ export type Exclusive = (run: Run) => string | null;
 function take(queue: Run[], accepts: (run: Run) => boolean, executor: Executor, started: ReadonlySet<string>): Run | undefined {
   const own = queue.findIndex((run) => accepts(run) && started.has(`${executor.name}\0${run.platform}`));
   // Another executor's platform is taken only when nothing else is left.
-  const fresh = queue.findIndex((run) => accepts(run) && ![...started].some((key) => key.endsWith(`\0${run.platform}`)));
+  const unstarted = queue.findIndex((run) => accepts(run) && ![...started].some((key) => key.endsWith(`\0${run.platform}`)));
   const any = queue.findIndex(accepts);
-  const at = [own, fresh, any].find((index) => index >= 0);
+  const at = [own, unstarted, any].find((index) => index >= 0);
   return at === undefined ? undefined : queue.splice(at, 1)[0];
 }
 

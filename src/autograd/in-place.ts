@@ -45,7 +45,7 @@ export function assign(operation: string, target: Tensor, compute: () => Tensor,
   let made: { readonly result: Tensor; readonly nodes: readonly TapeNode[] };
   try {
     made = watching(() =>
-      withFreshNode(target, had, () => {
+      withNewNode(target, had, () => {
         const value = conformValue(operation, target, compute());
         return over.isDone ? value : copyIfSame(target, value);
       }),
@@ -152,7 +152,7 @@ function isWatched(last: TapeNode, base: TapeNode | null): boolean {
 }
 
 /** Hooks of a view, and of those that it is a view of, belong to what they were: the write's own history starts at the base. */
-function withFreshNode<T>(target: Tensor, had: boolean, fn: () => T): T {
+function withNewNode<T>(target: Tensor, had: boolean, fn: () => T): T {
   const { viewOf: view, node } = target;
   if (!had || view === null || node === null || !isWatched(node, view.base.node)) return fn();
   const output = target.outputIndex;

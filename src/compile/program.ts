@@ -314,10 +314,10 @@ export class CompiledProgram {
       return [storage.handle, from, to, 0, Math.min(sizeInBytes, storage.sizeInBytes - from)];
     });
     this.#write(values);
-    const fresh = this.#results.length;
+    const count = this.#results.length;
     const storages: Storage[] = [];
     let resultCopies = this.#resultCopies;
-    for (let i = 0; i < fresh; i++) {
+    for (let i = 0; i < count; i++) {
       const cut = mapping?.outputs[i];
       const pieces = cut?.pieces ?? null;
       // A contiguous result is cut by the copy out of the program; others are cut afterwards.
@@ -336,7 +336,7 @@ export class CompiledProgram {
         this.#results,
       ),
     );
-    for (let i = 0; i < fresh; i++) storages[i]!.handle = this.#results[i]!;
+    for (let i = 0; i < count; i++) storages[i]!.handle = this.#results[i]!;
     for (const a of stale) a.remember(args[a.index]!);
     const changed = this.#arguments.filter((a) => a.isWritten);
     for (const { slot, index } of changed) {

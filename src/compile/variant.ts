@@ -163,8 +163,8 @@ export class Variant {
 
   /** Numbers that differ between sizes are inputs; whether there are new ones. */
   #vary(match: TraceMatch): boolean {
-    const fresh = match.numbers.filter((e) => !e.varies);
-    for (const e of fresh) e.varies = true;
-    return fresh.length > 0;
+    const added = match.numbers.filter((e) => !e.varies);
+    for (const e of added) e.varies = true;
+    return added.length > 0;
   }
 }

@@ -118,7 +118,7 @@ export class GradScaler {
     this.#seen = new Map([...this.#seen, [key, seen]]);
   }
 
-  #requireFresh(key: Optimizer<never>): void {
+  #requireUnstepped(key: Optimizer<never>): void {
     if (this.#seen.has(key)) throw new ValueError("GradScaler.unscale", "optimizer", "one not yet unscaled since update()", "it was");
   }
 
@@ -144,7 +144,7 @@ export class GradScaler {
   unscale<O extends { lr: number }>(optimizer: Optimizer<O>): void {
     if (!this.options.enabled) return;
     const key = optimizer as unknown as Optimizer<never>;
-    this.#requireFresh(key);
+    this.#requireUnstepped(key);
     const gradients = optimizer.paramGroups.flatMap((g) => g.params.flatMap((p) => p.grad ?? []));
     if (gradients.length === 0) throw new ValueError("GradScaler.unscale", "optimizer", "one whose parameters have gradients", "none");
     const { scale } = this.#at(gradients[0]!.device);
@@ -156,7 +156,7 @@ export class GradScaler {
     );
     const kept = tracer() === null ? keep(found) : this.#left(key, found);
     this.#changing(() => {
-      this.#requireFresh(key);
+      this.#requireUnstepped(key);
       this.#note(key, { found: kept, hasStepped: false });
     });
   }
@@ -170,7 +170,7 @@ export class GradScaler {
     return target;
   }
 
-  #prepared<O extends { lr: number }>(operation: string, optimizer: Optimizer<O>): Seen {
+  #unscaledState<O extends { lr: number }>(operation: string, optimizer: Optimizer<O>): Seen {
     refuseTraced(operation, null, "Inside a compiled function call scale() and unscale(), outside of it step() and update().");
     const key = optimizer as unknown as Optimizer<never>;
     if (!this.#seen.has(key)) this.unscale(optimizer);
@@ -188,14 +188,14 @@ export class GradScaler {
   /** Unscales unless that was done, and lets the optimizer step unless a gradient was infinite or NaN. Whether it did. */
   async step<O extends { lr: number }>(optimizer: Optimizer<O>): Promise<boolean> {
     if (!this.options.enabled) return this.#always(optimizer);
-    const seen = this.#prepared("GradScaler.step", optimizer);
+    const seen = this.#unscaledState("GradScaler.step", optimizer);
     return this.#stepped(optimizer, seen, await item(seen.found));
   }
 
   /** step(), blocking until the device has looked. */
   stepSync<O extends { lr: number }>(optimizer: Optimizer<O>): boolean {
     if (!this.options.enabled) return this.#always(optimizer);
-    const seen = this.#prepared("GradScaler.stepSync", optimizer);
+    const seen = this.#unscaledState("GradScaler.stepSync", optimizer);
     return this.#stepped(optimizer, seen, itemSync(seen.found));
   }
 

@@ -72,7 +72,7 @@ export function rule<F extends object>(
   };
 }
 
-/** The gradient of what is to become smaller: turned round to climb, with the decay that is added to it. */
+/** The gradient of what is to become smaller: negated to climb, with the decay that is added to it. */
 export function descent(
   { f, p, gradient }: Quantities,
   { maximize, weightDecay }: { readonly maximize: boolean; readonly weightDecay: number },

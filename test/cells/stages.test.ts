@@ -18,7 +18,7 @@ afterEach(() => rmSync(work, { recursive: true, force: true }));
 const wanted = { root: "1", bridge: "1", prefix: "1" };
 
 /** Makes the folder; gives what was made, in order. */
-async function make(digests: Record<string, string> = wanted, { isFresh = false, fails = "" } = {}): Promise<string[]> {
+async function make(digests: Record<string, string> = wanted, { isFromScratch = false, fails = "" } = {}): Promise<string[]> {
   const made: string[] = [];
   const makers = Object.fromEntries(
     Object.keys(digests).map((name) => [
@@ -30,7 +30,12 @@ async function make(digests: Record<string, string> = wanted, { isFresh = false,
       },
     ]),
   );
-  const hasMade = await makeStages(folder, { wanted: digests, isFresh, makers, prepare: () => Promise.resolve(void made.push("prepare")) });
+  const hasMade = await makeStages(folder, {
+    wanted: digests,
+    isFromScratch,
+    makers,
+    prepare: () => Promise.resolve(void made.push("prepare")),
+  });
   expect(hasMade).toBe(made.length > 0);
   return made;
 }
@@ -43,7 +48,7 @@ describe("stages", () => {
     expect(await make({ ...wanted, bridge: "2" })).toEqual(["prepare", "bridge"]);
     // The first one holds all the others.
     expect(await make({ ...wanted, root: "2", bridge: "2" })).toEqual(["prepare", "root", "bridge", "prefix"]);
-    expect(await make({ ...wanted, root: "2", bridge: "2" }, { isFresh: true })).toEqual(["prepare", "root", "bridge", "prefix"]);
+    expect(await make({ ...wanted, root: "2", bridge: "2" }, { isFromScratch: true })).toEqual(["prepare", "root", "bridge", "prefix"]);
   });
 
   it("that failed are made the next time, those before them are kept", async () => {

@@ -171,14 +171,14 @@ function zerosOf(leaf: Numbers): Numbers {
 }
 
 function inPlaceDiffers(c: Case, { entry, make, isMicrosoft }: Context): string | null {
-  const fresh = new Call(c, operandsOf(c, make));
+  const second = new Call(c, operandsOf(c, make));
   try {
-    entry.inPlace!(fresh);
+    entry.inPlace!(second);
   } catch (error) {
     if (c.inplace === "throws" && error instanceof dx.DxError) return null;
     throw error;
   }
-  return c.inplace === "throws" ? "did not throw" : checkOutputs(c, fresh, [fresh.x], entry, isMicrosoft);
+  return c.inplace === "throws" ? "did not throw" : checkOutputs(c, second, [second.x], entry, isMicrosoft);
 }
 
 /** Floating operands with their elements in the reverse order; others as they are, since they may be indices. */

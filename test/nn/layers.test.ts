@@ -116,8 +116,8 @@ describe.each(devices)("layers on %s", (device) => {
         try {
           expect(Object.keys(module.stateDict()).toSorted()).toEqual(Object.keys(c.state).toSorted());
           const counted = Object.keys(c.state).filter((name) => name.includes("running") || name.includes("num_batches"));
-          const fresh = Object.fromEntries(Object.entries(c.state).filter(([name]) => !counted.includes(name)));
-          module.loadStateDict(Object.fromEntries(Object.entries(fresh).map(([name, t]) => [name, tensorOf(t)])), {
+          const counterless = Object.fromEntries(Object.entries(c.state).filter(([name]) => !counted.includes(name)));
+          module.loadStateDict(Object.fromEntries(Object.entries(counterless).map(([name, t]) => [name, tensorOf(t)])), {
             strict: counted.length === 0,
           });
           module.train(train);

@@ -150,12 +150,15 @@ async function makePrefix() {
 }
 
 /** Makes what is missing or out of date; true when something was made. */
-export async function makeCell({ mirror, isFresh = false }: { readonly mirror?: string | undefined; readonly isFresh?: boolean } = {}) {
+export async function makeCell({
+  mirror,
+  isFromScratch = false,
+}: { readonly mirror?: string | undefined; readonly isFromScratch?: boolean } = {}) {
   needRoot();
   const start = performance.now();
   const hasMade = await makeStages(cellFolder(), {
     wanted: stages(),
-    isFresh,
+    isFromScratch,
     prepare: ensureHostPackages,
     makers: { root: () => makeRoot(mirror), bridge: buildBridge, windows: fetchWindowsParts, prefix: makePrefix },
   });

@@ -21,21 +21,21 @@ interface Making<Stage extends string> {
   /** Everything before the first stage, when anything is to be made. */
   readonly prepare: () => Promise<void>;
   readonly makers: Readonly<Record<Stage, () => Promise<void>>>;
-  readonly isFresh?: boolean;
+  readonly isFromScratch?: boolean;
 }
 
 /** Makes what is missing or out of date, and all after a first stage that is; true when something was made. */
 export async function makeStages<Stage extends string>(
   folder: string,
-  { wanted, prepare, makers, isFresh = false }: Making<Stage>,
+  { wanted, prepare, makers, isFromScratch = false }: Making<Stage>,
 ): Promise<boolean> {
-  if (!isFresh && isMade(folder, wanted)) return false;
+  if (!isFromScratch && isMade(folder, wanted)) return false;
   return withLock(lockOf(folder), async () => {
     // Another process may just have made it.
-    if (!isFresh && isMade(folder, wanted)) return false;
+    if (!isFromScratch && isMade(folder, wanted)) return false;
     mkdirSync(folder, { recursive: true });
     await prepare();
-    const state = isFresh ? {} : readState(folder);
+    const state = isFromScratch ? {} : readState(folder);
     const write = () => writeFileSync(stateOf(folder), JSON.stringify(state));
     const names = Object.keys(wanted) as Stage[];
     let rest = false;

@@ -106,7 +106,7 @@ export interface SoftmaxOptions {
   readonly dtype?: DType | undefined;
 }
 
-function prepared(operation: string, x: Tensor, axis: number, { dtype }: SoftmaxOptions): { x: Tensor; axis: number } {
+function castInput(operation: string, x: Tensor, axis: number, { dtype }: SoftmaxOptions): { x: Tensor; axis: number } {
   const cast = dtype === undefined ? x : toDType(x, dtype);
   requireFloat(operation, cast);
   return { x: cast, axis: normalizeAxis(operation, axis, x.rank) };
@@ -117,13 +117,13 @@ function prepared(operation: string, x: Tensor, axis: number, { dtype }: Softmax
  * DirectML: ACTIVATION_SOFTMAX1 (ACTIVATION_SOFTMAX over rows below feature level 5.1). Reference: torch.softmax.
  */
 export function softmax(x: Tensor, axis: number, options: SoftmaxOptions = {}): Tensor {
-  const p = prepared("softmax", x, axis, options);
+  const p = castInput("softmax", x, axis, options);
   return call(softmaxOp, [p.x], { axis: p.axis });
 }
 
 /** log(softmax(x)), computed stably. DirectML: ACTIVATION_LOG_SOFTMAX1 (ACTIVATION_LOG_SOFTMAX below 5.1). Reference: torch.log_softmax. */
 export function logSoftmax(x: Tensor, axis: number, options: SoftmaxOptions = {}): Tensor {
-  const p = prepared("logSoftmax", x, axis, options);
+  const p = castInput("logSoftmax", x, axis, options);
   return call(logSoftmaxOp, [p.x], { axis: p.axis });
 }
 

@@ -184,9 +184,9 @@ eachDevice("compile changes what eager changes", () => {
     agrees(
       () => ({ w: at([1, 2], true) }),
       ({ w }, x) => {
-        const fresh = dx.ones([3]);
-        fresh.slice(0, 0, 2).copy_(w.mul(x));
-        return fresh.sum();
+        const written = dx.ones([3]);
+        written.slice(0, 0, 2).copy_(w.mul(x));
+        return written.sum();
       },
       input,
       { after: (_, r) => (r as dx.Tensor).backward() },
