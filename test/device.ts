@@ -5,17 +5,14 @@
  */
 import { afterEach, beforeEach, describe, expect } from "vitest";
 import * as dx from "../src/index.ts";
-import * as constants from "../src/runtime/constants.ts";
-import * as tables from "../src/runtime/tables.ts";
+import { clearScalars } from "../src/runtime/constants.ts";
+import { clearTables } from "../src/runtime/tables.ts";
 import { reclaim } from "../src/runtime/buffers.ts";
 import { values } from "../src/ops/data/conversion.ts";
 import { nativeDevice } from "../src/runtime/devices.ts";
 import { backend as openreg } from "../packages/openreg/src/backend.ts";
 import { threeCalls } from "./three-calls.ts";
 
-/** Internal members are not part of the published types. */
-const { clearScalars } = constants as unknown as { clearScalars(): void };
-const { clearTables } = tables as unknown as { clearTables(): void };
 /** What is kept between calls is no leak. */
 function forget(): void {
   clearScalars();
@@ -23,7 +20,7 @@ function forget(): void {
 }
 
 /** The storage that views share. */
-export const storageOf = (t: dx.Tensor): object => (t as unknown as { storage: object }).storage;
+export const storageOf = (t: dx.Tensor): object => t.storage;
 
 /** A device that is not there is an error when it is named, else it is left out. */
 function present(): string[] {

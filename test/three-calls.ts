@@ -1,19 +1,11 @@
 /** A function inside compile, called three times: a function called once has never been replayed. */
 import { expect } from "vitest";
 import * as dx from "../src/index.ts";
+import type { Storage } from "../src/core/storage.ts";
 import { readBytesSync, upload } from "../src/runtime/buffers.ts";
 import { nativeDevice } from "../src/runtime/devices.ts";
 import { values } from "../src/ops/data/conversion.ts";
 import { near, toleranceOf } from "./tolerance.ts";
-
-type Storage = Parameters<typeof upload> extends never ? never : ReturnType<typeof upload>;
-interface Inner {
-  readonly storage: Storage;
-  readonly desc: { readonly bytes?: number };
-  readonly offset: number;
-}
-const Made = dx.Tensor as unknown as new (storage: Storage, desc: Inner["desc"], offset: number) => dx.Tensor;
-const innerOf = (t: dx.Tensor): Inner => t as unknown as Inner;
 
 const floating: Readonly<Record<string, number>> = { float32: 4, float16: 2, bfloat16: 2 };
 
@@ -32,13 +24,13 @@ function copies(inputs: readonly dx.Tensor[], change: (bytes: Uint8Array, dtype:
   const made = new Map<dx.Tensor, dx.Tensor>();
   const copy = (t: dx.Tensor): dx.Tensor => {
     if (t.size === 0) return dx.zeros(t.shape, { dtype: t.dtype, device: t.device });
-    const { storage, desc, offset } = innerOf(t);
+    const { storage, desc, offset } = t;
     const native = nativeDevice(t.device);
     if (!storages.has(storage)) {
       const bytes = new Uint8Array(readBytesSync(native, storage.handle, 0, storage.contentInBytes, "copies"));
       storages.set(storage, upload(native, change(bytes, t.dtype), "copies"));
     }
-    return new Made(storages.get(storage)!, desc, offset);
+    return new dx.Tensor(storages.get(storage)!, desc, offset);
   };
   return inputs.map((t) => {
     if (!made.has(t)) made.set(t, t.requiresGrad ? copy(t).requiresGrad_() : copy(t));

@@ -231,7 +231,7 @@ eachDevice("writes of a part", (device) => {
   });
 
   it("stays in the buffer while gradients are recorded that read nothing of it", () => {
-    const handleOf = (t: dx.Tensor): number => (t as unknown as { storage: { handle: number } }).storage.handle;
+    const handleOf = (t: dx.Tensor): number => t.storage.handle;
     const column = (t: dx.Tensor): unknown => t.narrow(0, 0, 4).select(1, 3).toArraySync();
     const x = dx.full([4096, 256], 3, { requiresGrad: true });
     const rows = dx.full([2, 256], 5, { requiresGrad: true });
@@ -329,9 +329,9 @@ eachDevice("writes of a part", (device) => {
     for (const write of writes) {
       write();
       await dx.synchronize();
-      const before = (cache as unknown as { storage: { handle: number } }).storage.handle;
+      const before = cache.storage.handle;
       write();
-      expect((cache as unknown as { storage: { handle: number } }).storage.handle).toBe(before);
+      expect(cache.storage.handle).toBe(before);
     }
     expect(cache.narrow(0, 0, 4).select(1, 0).toArraySync()).toEqual(writesParts(device) ? [0, 5, 5, 1] : [0, 0, 0, 1]);
   });
@@ -456,7 +456,7 @@ eachDevice("writes of a part", (device) => {
       const [eager, state, argument] = [0, 1, 2].map(() => dx.zeros([2048, 64])) as [dx.Tensor, dx.Tensor, dx.Tensor];
       const compiled = dx.compile((v: dx.Tensor) => write(state, v));
       const overArgument = dx.compile((x: dx.Tensor, v: dx.Tensor) => write(x, v));
-      const handles = (): number[] => [state, argument].map((t) => (t as unknown as { storage: { handle: number } }).storage.handle);
+      const handles = (): number[] => [state, argument].map((t) => t.storage.handle);
       const before = handles();
       for (let call = 1; call < 5; call++) {
         const v = row.mul(call);

@@ -5,21 +5,19 @@ import { Traversal } from "../../src/autograd/traversal.ts";
 import * as dx from "../../src/index.ts";
 import type { Tensor } from "../../src/core/tensor.ts";
 
-const inner = (t: dx.Tensor): Tensor => t as unknown as Tensor;
-const outer = (t: Tensor): dx.Tensor => t as unknown as dx.Tensor;
-const numbers = (t: Tensor | null | undefined): unknown => (t == null ? null : outer(t).toArraySync());
+const numbers = (t: Tensor | null | undefined): unknown => (t == null ? null : t.toArraySync());
 
 /** A tensor whose node adds its name to `visits`, and hands its gradient, times a factor, to each input. */
 function made(visits: string[], name: string, inputs: readonly Tensor[], factor = 1): Tensor {
-  const t = inner(dx.ones([1]));
+  const t = dx.ones([1]);
   t.node = new TapeNode(name, inputs, [t.desc], [], ([dy]) => {
     visits.push(name);
-    return inputs.map(() => inner(outer(dy!).mul(factor)));
+    return inputs.map(() => dy!.mul(factor));
   });
   return t;
 }
 
-const leaf = (): Tensor => inner(dx.tensor([1], { requiresGrad: true }));
+const leaf = (): Tensor => dx.tensor([1], { requiresGrad: true });
 
 it("a node is visited once, when all of its gradients are there, the last one made first", () => {
   const visits: string[] = [];
@@ -29,7 +27,7 @@ it("a node is visited once, when all of its gradients are there, the last one ma
   const c = made(visits, "c", [a, b], 3);
   const d = made(visits, "d", [b, c, x]);
   const pass = new Traversal(null);
-  pass.run([d], [inner(dx.ones([1]))], false);
+  pass.run([d], [dx.ones([1])], false);
   expect(visits).toEqual(["d", "c", "b", "a"]);
   // c gets 1; b gets 1 + 3; a gets 3 + 8; x gets 11 + 1.
   expect([...pass.leaves].map(([t, sum]) => [t === x, numbers(sum)])).toEqual([[true, [12]]]);
@@ -49,13 +47,13 @@ it("bounds take gradients at their ends: nothing behind is visited", () => {
       return true;
     },
   });
-  pass.run([b], [inner(dx.ones([1]))], false);
+  pass.run([b], [dx.ones([1])], false);
   expect([visits, taken, numbers(pass.leaves.get(x))]).toEqual([["b"], [[0, [5]]], [5]]);
 });
 
 it("a gradient that is handed on is the pass's own for a leaf, not its owner's", () => {
   const x = leaf();
-  const seed = inner(dx.tensor([7]));
+  const seed = dx.tensor([7]);
   const pass = new Traversal(null);
   pass.run([x], [seed], false);
   const owned = pass.owned(pass.leaves.get(x)!);

@@ -4,11 +4,11 @@ import { inGroups, isAt, isSameBoundary, reachedFrom } from "../../src/compile/g
 import * as dx from "../../src/index.ts";
 import type { Tensor } from "../../src/core/tensor.ts";
 
-const leaf = dx.ones([2], { requiresGrad: true }) as unknown as Tensor;
+const leaf = dx.ones([2], { requiresGrad: true });
 
 /** A tensor like `of`, made by a node over it. */
 function next(of: Tensor): Tensor {
-  const t = dx.ones([2]) as unknown as Tensor;
+  const t = dx.ones([2]);
   t.node = new TapeNode("test", [of], [t.desc], [], () => []);
   return t;
 }

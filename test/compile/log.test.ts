@@ -2,9 +2,7 @@ import { expect, it } from "vitest";
 import { TapeNode } from "../../src/autograd/tape.ts";
 import { Step, allEvents, pathTo, renew, revive, madeAs, wrote, type Event } from "../../src/compile/log.ts";
 import * as dx from "../../src/index.ts";
-import type { Tensor } from "../../src/core/tensor.ts";
 
-const inner = (t: dx.Tensor): Tensor => t as unknown as Tensor;
 const event = (kind: "retraced"): Event => ({
   kind,
   owner: {},
@@ -29,7 +27,7 @@ it("a path has the events from the root on, those inside regions too, and none o
 });
 
 it("what a run has done to a traced tensor is undone for the next", () => {
-  const t = inner(dx.tensor([1, 2]));
+  const t = dx.tensor([1, 2]);
   const made = madeAs(t, true);
   wrote(t.storage);
   t.leafRequiresGrad = true;

@@ -4,10 +4,8 @@ import { Step, madeAs, type Constant, type Region, type Scalar } from "../../src
 import { nextAssignment, nextConstant, nextHeldScalar, nextRegion, nextScalar } from "../../src/compile/next-step.ts";
 import { operand } from "../../src/compile/operand.ts";
 import * as dx from "../../src/index.ts";
-import type { Tensor } from "../../src/core/tensor.ts";
 
-const inner = (t: dx.Tensor): Tensor => t as unknown as Tensor;
-const t = inner(dx.tensor([1, 2]));
+const t = dx.tensor([1, 2]);
 const device = t.device;
 const output = madeAs(t, true);
 const scalar = (value: number, holder: Scalar["holder"] = null): Scalar => ({
@@ -36,7 +34,7 @@ it("data are found by dtype and shape, writes by both tensors", () => {
   const constant: Constant = { kind: "constant", device, dtype: "float32", shape: [2], bytes: new Uint8Array(8), output };
   const step = root.add(constant);
   expect([nextConstant(root, device, "float32", [2]), nextConstant(root, device, "float32", [1, 2])]).toEqual([step, null]);
-  const [a, b] = [inner(dx.ones([2])), inner(dx.ones([2]))];
+  const [a, b] = [dx.ones([2]), dx.ones([2])];
   const write = root.add({ kind: "assign", target: operand(a), source: operand(b), origin: "assign" });
   expect([nextAssignment(root, a, b), nextAssignment(root, b, a)]).toEqual([write, null]);
 });

@@ -2,15 +2,12 @@ import { expect, it } from "vitest";
 import { TapeNode } from "../../src/autograd/tape.ts";
 import { RegionRecording, isApplicable } from "../../src/compile/region-recording.ts";
 import * as dx from "../../src/index.ts";
-import type { Tensor } from "../../src/core/tensor.ts";
-
-const inner = (t: dx.Tensor): Tensor => t as unknown as Tensor;
 
 it("notes the gradient of a leaf from before the region, and applies while it is as it was then", () => {
-  const leaf = inner(dx.ones([2], { requiresGrad: true }));
+  const leaf = dx.ones([2], { requiresGrad: true });
   const recording = new RegionRecording();
   recording.noteGradient(leaf);
-  leaf.grad = inner(dx.tensor([3, 4]));
+  leaf.grad = dx.tensor([3, 4]);
   recording.noteGradient(leaf);
   const region = recording.finish({}, [], [], [], null);
   const [effect] = region.effects;
@@ -23,7 +20,7 @@ it("notes the gradient of a leaf from before the region, and applies while it is
 });
 
 it("keeps how many gradients the visited nodes retained, and applies only with as many", () => {
-  const leaf = inner(dx.ones([2], { requiresGrad: true }));
+  const leaf = dx.ones([2], { requiresGrad: true });
   const node = new TapeNode("test", [leaf], [leaf.desc], [leaf], () => []);
   const recording = new RegionRecording();
   recording.visit(node, false);
@@ -38,12 +35,12 @@ it("keeps how many gradients the visited nodes retained, and applies only with a
 });
 
 it("frees visited nodes with the region's pass", () => {
-  const leaf = inner(dx.ones([2], { requiresGrad: true }));
+  const leaf = dx.ones([2], { requiresGrad: true });
   const node = new TapeNode("test", [leaf], [leaf.desc], [leaf], ([dy]) => [dy!]);
   const recording = new RegionRecording();
   recording.visit(node, true);
   const { pass } = recording.finish({}, [], [], [], null);
-  const backward = (): unknown => node.backward([inner(dx.ones([2]))], () => false);
+  const backward = (): unknown => node.backward([dx.ones([2])], () => false);
   expect(backward).not.toThrow();
   pass.isOver = true;
   expect(backward).toThrow(/a second pass through test/);

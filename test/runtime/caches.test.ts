@@ -8,7 +8,7 @@ import { internDesc, internedDescs, type Desc } from "../../src/core/storage.ts"
 import { numbers } from "../device.ts";
 
 const cpu = dx.device("cpu");
-const descOf = (t: dx.Tensor): Desc => (t as unknown as { desc: Desc }).desc;
+const descOf = (t: dx.Tensor): Desc => t.desc;
 
 describe("the interned descriptions", () => {
   it("are bounded, and those in use stay the same", () => {

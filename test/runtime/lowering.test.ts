@@ -209,7 +209,7 @@ eachDevice("bfloat16", (device) => {
       expect(u.reduce((a, b) => a + b, 0) / u.length).toBeCloseTo(0.5, 1);
       const n = numbers(dx.randn([20000], { dtype: "bfloat16", generator }));
       expect(n.reduce((a, b) => a + b * b, 0) / n.length).toBeCloseTo(1, 1);
-      (generator as unknown as { drop(device: null): void }).drop(null);
+      generator.drop(null);
     }));
 
   test("a model of bfloat16 learns, its parameters and their gradients stay bfloat16", () =>
@@ -241,7 +241,7 @@ eachDevice("bfloat16", (device) => {
           p.grad?.dispose();
           p.dispose();
         }
-        (generator as unknown as { drop(device: null): void }).drop(null);
+        generator.drop(null);
       },
       { collect: true },
     ));

@@ -51,7 +51,7 @@ class Transformer extends nn.Module {
 }
 
 /** The default generator keeps its state on each device that it drew on. */
-const dropState = (): void => (dx.defaultGenerator() as unknown as { drop(device: null): void }).drop(null);
+const dropState = (): void => dx.defaultGenerator().drop(null);
 
 const described = (tensors: Iterable<readonly [string, dx.Tensor]>): string[] => [...tensors].map(([name, t]) => `${name} ${t.describe()}`);
 

@@ -7,8 +7,7 @@ process.env.DXTENSOR_SIMULATE = "rtx-3070@6.4-ELEMENT_WISE_ERF";
 const other = `dml:${dx.dml.deviceCount() - 1}`;
 
 const numbers = (t: dx.Tensor): number[] => Array.from(t.dataSync() as Float32Array);
-const bytesOf = (t: dx.Tensor): number =>
-  (t as unknown as { readonly storage: { readonly contentInBytes: number } }).storage.contentInBytes;
+const bytesOf = (t: dx.Tensor): number => t.storage.contentInBytes;
 
 describe("transfers", () => {
   for (const [name, view, bytes] of [

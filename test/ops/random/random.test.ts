@@ -26,7 +26,7 @@ async function seeded(device: string, fn: (generator: dx.Generator) => void): Pr
   await clean(device, () => {
     const generator = new dx.Generator(42);
     fn(generator);
-    (generator as unknown as { drop(device: null): void }).drop(null);
+    generator.drop(null);
   });
 }
 
