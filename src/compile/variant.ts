@@ -5,7 +5,7 @@ import type { NativeDevice } from "../runtime/devices.ts";
 import { packedStrides } from "../core/shape.ts";
 import type { Storage } from "../core/storage.ts";
 import type { ProgramOptions } from "./exit.ts";
-import { type Constant, type Event, type Scalar } from "./log.ts";
+import type { Constant, Event, Scalar } from "./log.ts";
 import { Lowering } from "./path-graph.ts";
 import type { Shapes } from "./geometry.ts";
 import { Unpadded, sizeEvent, type Sized } from "./padded-graph.ts";

@@ -6,7 +6,7 @@ import { constantOf } from "../../src/onnx/format/tensor-message.ts";
 import { Constant, describe, Texts, type Value } from "../../src/onnx/format/value.ts";
 import { near } from "../tolerance.ts";
 import { observed, type Way } from "../golden/way.ts";
-import { type Case, type Recorded } from "./cases.ts";
+import type { Case, Recorded } from "./cases.ts";
 import { outOfScope } from "./scope.ts";
 
 export interface Outcome {

@@ -8,7 +8,6 @@ import type { Expr } from "../../graph/graph.ts";
 import { expandList, sameShape, showShape, type Shape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { extent, type PerAxis } from "../conv/spatial.ts";
-
 import {
   asVector,
   levelsOf,

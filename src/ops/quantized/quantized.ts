@@ -21,7 +21,7 @@ import { expand, reshape, select, t, unsqueeze } from "../shape/movement.ts";
 import { requireFloat } from "../declare/support.ts";
 import { round } from "../elementwise/unary.ts";
 import { clamp, clampMax, clampMin } from "../elementwise/where.ts";
-import { type PerAxis } from "../conv/spatial.ts";
+import type { PerAxis } from "../conv/spatial.ts";
 
 /** How integers stand for real ones: (q - zeroPoint) * scale. */
 export interface Levels {
