@@ -25,7 +25,7 @@ export default defineConfig({
   test: {
     // A crash of native code then ends one file's process, not the run.
     pool: "forks",
-    // One more than processors: a test waits for its device, or for a program that it started, a fifth of its time.
+    // One worker more than CPUs: a test waits for its device, or for a program that it started, a fifth of its time.
     maxWorkers: availableParallelism() + 1,
     execArgv: ["--expose-gc"],
     setupFiles: ["./test/stack-traces.ts"],

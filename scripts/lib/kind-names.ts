@@ -16,7 +16,8 @@ const MAX_LENGTH = 40;
 const upper = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 const lower = (word: string): string => word.replace(/^[A-Z]+(?![a-z])|^[A-Z]/, (start) => start.toLowerCase());
 
-const singular: Partial<Record<Schema["kind"], string>> = { any: "anything", function: "callback", null: "null", undefined: "undefined" };
+/** Kinds that are named by another word. */
+const singular: Partial<Record<Schema["kind"], string>> = { any: "anything", function: "callback" };
 
 /** "numbers", "modules", "listOfNumbers". */
 function pluralOf(schema: Schema): string {

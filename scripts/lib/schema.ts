@@ -83,7 +83,7 @@ export function within<T>(bound: Bound, read: () => T): T {
   }
 }
 
-/** A schema in addition to known ones. */
+/** As within(), in addition to the type parameters that are known already. */
 export const withinAlso = <T>(bound: Bound, read: () => T): T => within(new Map([...parameters, ...bound]), read);
 
 /** Whether a word is another one's in PyTorch's spelling: "exp_range" for "expRange". */

@@ -29,7 +29,7 @@ export class Outside {
   /** Storages outside that the run writes to, with their versions before. */
   #versions: Map<Storage, number> | null = null;
 
-  /** What takes back other changes: of a run that comes to nothing, or of every run. */
+  /** What takes back other changes: of a run that fails, or of every run. */
   #reversals: { readonly undo: () => void; readonly always: boolean }[] | null = null;
 
   /** Outer tensors and arguments whose gradient or history the run changes, as they were. */

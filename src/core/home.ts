@@ -46,7 +46,7 @@ export function homeFolder(): string {
   }
 }
 
-/** A file in the working folder; null where there is none. */
+/** A path in the working folder, to resolve packages from: no file need be there. null where there is no working folder. */
 function fileInWorkingFolder(): string | null {
   const folder = workingFolder();
   return folder === null ? null : join(folder, "index.js");

@@ -59,7 +59,7 @@ export interface Tracer {
   searches(roots: readonly Tensor[], inputs: readonly Tensor[]): void;
   /** Code asks for a tensor's gradient, or takes it away: an error where some of it has not come yet. */
   readGradient(t: Tensor): void;
-  /** Something outside has been changed (hooks, whether a leaf requires a gradient): undo takes it back where the run comes to nothing. always: at its end too. */
+  /** Something outside has been changed (hooks, whether a leaf requires a gradient): undo takes it back where the run fails. always: at its end too. */
   lost(undo: () => void, always?: boolean): void;
   /** The gradient to be kept of an output of a node outside is another node's from here on. */
   movesRetained(node: TapeNode, output: number): void;

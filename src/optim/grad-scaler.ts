@@ -99,7 +99,7 @@ export class GradScaler {
     this.#starts = { scale: initScale, tracker: 0 };
   }
 
-  /** A change of what the host keeps: part of every call of a compiled function, and taken back with one that comes to nothing. */
+  /** A change of what the host keeps: part of every call of a compiled function, and taken back with one that fails. */
   #changing(run: () => void): void {
     effect(() => {
       changing(this, () => {

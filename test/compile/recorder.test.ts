@@ -18,7 +18,7 @@ class Probe extends Recorder {
   put(t: Tensor): boolean {
     return this.operand("add", t).isOuter;
   }
-  note1(event: Scalar, value: number): void {
+  noteVaried(event: Scalar, value: number): void {
     this.vary(event);
     this.note(event, value);
   }
@@ -66,7 +66,7 @@ it("numbers of this call are noted, and told apart from those that differ", () =
   const { run } = probe();
   expect([run.values.size, run.varied.size, run.device]).toEqual([0, 0, null]);
   const event = scalar(1);
-  run.note1(event, 5);
+  run.noteVaried(event, 5);
   expect([run.values.get(event), run.varied.has(event)]).toEqual([5, true]);
 });
 

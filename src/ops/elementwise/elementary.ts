@@ -43,7 +43,7 @@ export const sinc = unaryFormula(
     const origin = eq(x, 0);
     const product = mul(where(origin, 1, x), Math.PI);
     const slope = div(sub(mul(cos(product), product), sin(product)), mul(product, where(origin, 1, x)));
-    // Near 0 the slope is -π² x / 3.
+    // The slope at 0 is 0. A second derivative needs it near 0, where it is -π² x / 3.
     return mul(dy, where(origin, isGradEnabled() ? mul(x, -(Math.PI ** 2) / 3) : zero(dy), slope));
   },
 );
