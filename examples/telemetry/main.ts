@@ -1,4 +1,4 @@
-/** What becomes of telemetry's messages: monthly active devices by device type and operating system, from the file that the collector writes. */
+/** Counts the messages of telemetry: monthly active devices by device type and operating system, from the file that the collector writes. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,8 +8,8 @@ interface Options extends CommonOptions {
   readonly messages?: string;
 }
 
-/** Compiled it is in another folder than the sample, which is in the sources. */
-const besides = ["sample.jsonl", join("..", "..", "..", "examples", "telemetry", "sample.jsonl")];
+/** The sample is in the sources; a compiled example runs from another folder. */
+const samplePaths = ["sample.jsonl", join("..", "..", "..", "examples", "telemetry", "sample.jsonl")];
 
 const command = exampleCommand(
   "telemetry",
@@ -66,7 +66,7 @@ export function count(lines: readonly string[]): Row[] {
 
 function textOf(file: string | undefined): string {
   const here = fileURLToPath(new URL(".", import.meta.url));
-  const files = file === undefined ? besides.map((name) => join(here, name)) : [file];
+  const files = file === undefined ? samplePaths.map((name) => join(here, name)) : [file];
   let problem: unknown;
   for (const path of files)
     try {

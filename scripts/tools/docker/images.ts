@@ -51,8 +51,8 @@ interface Followed {
   onLine?(line: string): void;
 }
 
-/** Lines of its output with which a failed work is told: the engine's own error is the status of a command alone. */
-const linesTold = 15;
+/** The last lines of output that the error of a failed build repeats: the engine's own error is only a command's status. */
+const shownLines = 15;
 
 /** Follows a work to its end. A stream that breaks off is an error: it says nothing of how the work ended. */
 async function follow(
@@ -77,7 +77,7 @@ async function follow(
     for (const line of (stream ?? status ?? "").split("\n")) {
       if (line.trim() === "") continue;
       last.push(line);
-      if (last.length > linesTold) last.shift();
+      if (last.length > shownLines) last.shift();
       onLine?.(line);
     }
   };
