@@ -71,7 +71,7 @@ export const AVOIDED: readonly Avoided[] = [
   { stem: "walk", pattern: /\bwalk(?:s|ed|ing)?\b/, term: "traverse, visit, trace again", paths: [...CODE, "native"] },
   { stem: "side", pattern: /\bside by side\b/, term: "contiguous, channels-last, in parallel", paths: [...ALL, "native"] },
   { stem: "noisy", pattern: /\bnoisy\b/, term: "what it is", kinds: NAMES, paths: [...ALL, "native"] },
-  { stem: "pairing", pattern: /\bpairings?\b/, term: "trace matching", paths: [...CODE, ...NATIVE] },
+  { stem: "pairing", pattern: /\bpairings?\b/, term: "trace matching", paths: [...CODE, "native"] },
   { stem: "ending", pattern: /\bendings?\b/, term: "trace exit", kinds: NAMES, paths: ["src", "docs", ...SHORT_PAGES] },
   {
     stem: "given",
@@ -85,7 +85,7 @@ export const AVOIDED: readonly Avoided[] = [
     pattern: /\b(?:fitted|fitting|unfit)\b/,
     term: "bucketing (of sizes), conform (of a value)",
     kinds: NAMES,
-    paths: [...CODE, ...NATIVE],
+    paths: [...CODE, "native"],
   },
   {
     stem: "cell",
@@ -125,17 +125,17 @@ export const AVOIDED: readonly Avoided[] = [
     stem: "place",
     pattern: /(?<!\b(?:in|of|last|takes?|took) )\bplaces?\b/,
     term: "index, position, offset, slot, call site, gradient edge",
-    paths: [...CODE, ...NATIVE],
+    paths: [...CODE, "native"],
   },
   // keep_aspect_ratio_policy of ONNX's Resize may be "stretch".
-  { stem: "stretch", pattern: /(?<!")\bstretch(?:es|ed)?\b/, term: "span, segment", paths: [...ALL, ...NATIVE] },
+  { stem: "stretch", pattern: /(?<!")\bstretch(?:es|ed)?\b/, term: "span, segment", paths: [...ALL, "native"] },
   {
     stem: "room",
     pattern: /\brooms?\b/,
     term: "padding, scratch, workspace, capacity",
-    paths: ["src", "docs", ...TOOLS, ...SHORT_PAGES, ...LOWER, ...NATIVE],
+    paths: ["src", "docs", ...TOOLS, ...SHORT_PAGES, ...LOWER, "native"],
   },
-  { stem: "turned", pattern: /\bturned\b(?! o(?:n|ff)\b)/, term: "transposed, repacked", paths: [...ALL, ...NATIVE] },
+  { stem: "turned", pattern: /\bturned\b(?! o(?:n|ff)\b)/, term: "transposed, repacked", paths: [...ALL, "native"] },
   {
     stem: "st",
     pattern: /(?<!\bat )\b(?:most|least(?! squares\b))\b/,
@@ -159,16 +159,16 @@ export const AVOIDED: readonly Avoided[] = [
     term: "new, or what it is",
     kinds: NAMES,
     // Other scripts have an option --fresh.
-    paths: ["src", "test", "bench", "matrix", "examples", "scripts/cells", "scripts/lib", "scripts/tools", ...NATIVE],
+    paths: ["src", "test", "bench", "matrix", "examples", "scripts/cells", "scripts/lib", "scripts/tools", "native"],
   },
-  { stem: "processor", pattern: /\bprocessors?\b/, term: "CPUs", paths: [...LOWER, ...UPPER, ...NATIVE] },
+  { stem: "processor", pattern: /\bprocessors?\b/, term: "CPUs", paths: [...LOWER, ...UPPER, "native"] },
   {
     stem: "prepared",
     pattern: /\bprepared\b/,
     term: "prepacked",
     kinds: NAMES,
     // What the matrix and measurements prepare is no input of a kernel.
-    paths: [...LOWER, ...UPPER, "test", "scripts", "bench", "examples", "docs", ...NATIVE],
+    paths: [...LOWER, ...UPPER, "test", "scripts", "bench", "examples", "docs", "native"],
   },
   { stem: "control group", pattern: /\bcontrol groups?\b/, term: "cgroup", paths: [...ALL, "native"] },
 ];
