@@ -48,6 +48,8 @@ void Edges(Suite&) {
 void Extremes(Suite&) {
   for (const std::string operation :
        {"REDUCE Function=7 OutputTensor=f32[41,1] Axes=[1]", "REDUCE Function=8 OutputTensor=f32[41,1] Axes=[1]",
+        "ARGMAX OutputTensor=u32[41,1] AxisDirection=0 Axes=[1]", "ARGMAX OutputTensor=u32[41,1] AxisDirection=1 Axes=[1]",
+        "ARGMIN OutputTensor=u32[41,1] AxisDirection=0 Axes=[1]",
         "TOP_K1 OutputValueTensor=f32[41,1] OutputIndexTensor=u32[41,1] Axis=1 K=1 AxisDirection=0",
         "TOP_K1 OutputValueTensor=f32[41,1] OutputIndexTensor=u32[41,1] Axis=1 K=1 AxisDirection=1"})
     for (const uint32_t length : {3u, 70u, 1500u}) {

@@ -122,6 +122,8 @@ std::vector<std::string> Descriptions() {
       // Extremes of rows in blocks, with a tail; of half precision in parts of a row.
       "REDUCE Function=7 InputTensor=f32[37,2077] OutputTensor=f32[37,1] Axes=[1]",
       "REDUCE Function=8 InputTensor=f16[3,300001] OutputTensor=f16[3,1] Axes=[1]",
+      "ARGMAX InputTensor=f32[37,2077] OutputTensor=u32[37,1] Axes=[1] AxisDirection=0",
+      "GEMM ATensor=f32[1,1,1,4096] BTensor=f32[1,1,4096,300] OutputTensor=f32[1,1,1,300] Alpha=1",
       "TOP_K1 InputTensor=f32[1,700001] OutputValueTensor=f32[1,1] OutputIndexTensor=u32[1,1] Axis=1 K=1 AxisDirection=1",
       "TOP_K1 InputTensor=f32[2,300001] OutputValueTensor=f32[2,1] OutputIndexTensor=u64[2,1] Axis=1 K=1 AxisDirection=0",
       // Operands whose rows are read where they lie: blocks within a row, over its end, and over several ones.

@@ -13,7 +13,9 @@ std::unique_ptr<Kernel> MakeFastKernel(const schema::OperatorDesc& desc) {
   switch (desc.type()) {
     case DML_OPERATOR_GEMM: return fast::MakeGemmKernel(desc);
     case DML_OPERATOR_CONVOLUTION: return fast::MakeConvolutionKernel(desc);
-    case DML_OPERATOR_REDUCE: return fast::MakeReduceKernel(desc);
+    case DML_OPERATOR_REDUCE:
+    case DML_OPERATOR_ARGMIN:
+    case DML_OPERATOR_ARGMAX: return fast::MakeReduceKernel(desc);
     case DML_OPERATOR_ACTIVATION_SOFTMAX:
     case DML_OPERATOR_ACTIVATION_SOFTMAX1:
     case DML_OPERATOR_ACTIVATION_LOG_SOFTMAX:

@@ -11,10 +11,13 @@ namespace dxtensor::software::fast {
 
 namespace {
 
-constexpr int64_t kWork = 1 << 17;   // elements of the matrix that are worth a thread
-constexpr int64_t kBlock = 512;      // results that get their epilogue at once
-constexpr int64_t kDotRows = 4;      // of one call
-constexpr int64_t kMaxVectors = 16;  // with more, packing the matrix pays; 8 gain 1.42 for a linear layer of 2048 to 1000
+constexpr int64_t kWork = 1 << 17;  // elements of the matrix that are worth a thread
+constexpr int64_t kColumns = 4096;  // sums that stay in the level 1 cache
+constexpr int64_t kBlock = 512;     // results that get their epilogue at once
+constexpr int64_t kMaxSplits = 16, kFewTasks = 16;
+constexpr int64_t kMinRows = 64, kMinDots = 512;  // K of a split
+constexpr int64_t kDotRows = 4;                   // of one call
+constexpr int64_t kMaxVectors = 16;               // with more, packing the matrix pays; 8 gain 1.42 for a linear layer of 2048 to 1000
 constexpr int64_t kMinLength = 64, kMaxMinLength = 256;  // K for several vectors, by vector: shorter sums do not pay for adding the lanes
 constexpr int64_t kMaxSteps = 256;                       // additions to one lane: longer sums lose too much to rounding
 
@@ -27,39 +30,57 @@ class MatrixVectorKernel final : public Kernel {
     length_ = by_rows_ ? p.m : p.n;
     vectors_ = by_rows_ ? 1 : p.m;
     stride_j_ = by_rows_ ? m.row : m.column;
+    stride_k_ = by_rows_ ? m.column : m.row;
     vector_stride_ = by_rows_ ? v.row : v.column;
     out_stride_ = by_rows_ ? p.out.row : p.out.column;
     c_stride_ = by_rows_ ? p.c.row : p.c.column;
+    dots_ = stride_k_ == 1 || p.k == 1;
     copies_vector_ = v.type != DML_TENSOR_DATA_TYPE_FLOAT32 || (vector_stride_ != 1 && p.k > 1);
-    const int64_t rows_at_once = RowsAtOnce(vectors_), threads = ThreadPool::Get().size();
-    block_ = std::clamp(RoundUp(kWork / (p.k * vectors_), rows_at_once), rows_at_once, RoundUp(DivideUp(length_, threads), rows_at_once));
+    // Split-K where there are too few results for many threads, or their segments of memory would be short. The number of splits does not
+    // depend on the number of threads: results are the same bits with any.
+    const int64_t rows_at_once = RowsAtOnce(vectors_), work = length_ * p.k * vectors_, threads = ThreadPool::Get().size();
+    if (p.batch * DivideUp(length_, dots_ ? rows_at_once : kColumns) < kFewTasks)
+      k_splits_ = std::clamp<int64_t>(work / kWork, 1, std::min(kMaxSplits, DivideUp(p.k, dots_ ? kMinDots : kMinRows)));
+    block_ =
+        dots_ ? std::clamp(RoundUp(kWork / (p.k * vectors_), rows_at_once), rows_at_once, RoundUp(DivideUp(length_, threads), rows_at_once))
+              : std::min(length_, kColumns);
     blocks_ = DivideUp(length_, block_);
-    sums_stride_ = Padded(block_);
+    sums_stride_ = Padded(k_splits_ == 1 ? block_ : length_);
   }
   size_t ScratchBytes() const override {
-    const int64_t sums = sums_stride_ * vectors_ * ThreadPool::Get().size();
+    const int64_t sums = sums_stride_ * vectors_ * (k_splits_ == 1 ? ThreadPool::Get().size() : k_splits_ * p_.batch);
     return static_cast<size_t>(sums + (copies_vector_ ? Padded(p_.k) * vectors_ * p_.batch : 0)) * sizeof(float);
   }
   void Run(const KernelArguments& a) const override {
     ThreadPool& pool = ThreadPool::Get();
-    const int64_t copy_stride = Padded(p_.k), own_floats = sums_stride_ * vectors_;
+    const int64_t copy_stride = Padded(p_.k), split_floats = sums_stride_ * vectors_;
     auto* sums = reinterpret_cast<float*>(a.scratch);
-    float* copies = sums + own_floats * pool.size();
+    float* copies = sums + split_floats * (k_splits_ == 1 ? pool.size() : k_splits_ * p_.batch);
     const Matrix& v = by_rows_ ? p_.b : p_.a;
     for (int64_t i = 0; copies_vector_ && i < p_.batch * vectors_; ++i)
       Table().load(v.type, reinterpret_cast<uint8_t*>(copies + i * copy_stride), VectorOf(a, i / vectors_, i % vectors_), vector_stride_,
                    p_.k);
-    const int64_t work = std::max<int64_t>(1, block_ * p_.k * vectors_);
-    pool.ParallelFor(0, p_.batch * blocks_, std::max<int64_t>(1, kWork / work), [&](int64_t first, int64_t last, int slot) {
+    const int64_t work = std::max<int64_t>(1, block_ * p_.k * vectors_ / k_splits_);
+    pool.ParallelFor(0, p_.batch * blocks_ * k_splits_, std::max<int64_t>(1, kWork / work), [&](int64_t first, int64_t last, int slot) {
       for (int64_t i = first; i < last; ++i) {
-        const int64_t batch = i / blocks_, j = i % blocks_ * block_, n = std::min(block_, length_ - j);
+        const int64_t k_split = i % k_splits_, block = i / k_splits_ % blocks_, batch = i / k_splits_ / blocks_;
+        const int64_t j = block * block_, n = std::min(block_, length_ - j), begin = p_.k * k_split / k_splits_;
         Vectors vectors{reinterpret_cast<const float*>(VectorOf(a, batch, 0)), v.row};
         if (copies_vector_) vectors = {copies + batch * vectors_ * copy_stride, copy_stride};
-        float* to = sums + slot * own_floats;
-        Multiply(a, batch, j, n, vectors, to);
-        Finish(a, batch, j, n, to);
+        vectors.first += begin;
+        float* to = sums + (k_splits_ == 1 ? slot * split_floats : (batch * k_splits_ + k_split) * split_floats + j);
+        Multiply(a, batch, j, n, begin, p_.k * (k_split + 1) / k_splits_ - begin, vectors, to);
+        if (k_splits_ == 1) Finish(a, batch, j, n, to);
       }
     });
+    if (k_splits_ == 1) return;
+    for (int64_t batch = 0; batch < p_.batch; ++batch) {
+      float* total = sums + batch * k_splits_ * split_floats;
+      for (int64_t k_split = 1; k_split < k_splits_; ++k_split)
+        for (int64_t of_vector = 0; of_vector < split_floats; of_vector += sums_stride_)
+          Table().axpy(total + of_vector, total + k_split * split_floats + of_vector, 1, length_);
+      Finish(a, batch, 0, length_, total);
+    }
   }
 
  private:
@@ -79,12 +100,19 @@ class MatrixVectorKernel final : public Kernel {
     const Matrix& v = by_rows_ ? p_.b : p_.a;
     return a.inputs[by_rows_ ? 1 : 0] + (Offset(v, batch) + vector * v.row) * v.bytes;
   }
-  // sums[v * sums_stride_ + i] = result j + i of vector v.
-  void Multiply(const KernelArguments& a, int64_t batch, int64_t j, int64_t n, const Vectors& vectors, float* sums) const {
+  // sums[v * sums_stride_ + i] = result j + i of vector v, over `count` k from `begin` on.
+  void Multiply(const KernelArguments& a, int64_t batch, int64_t j, int64_t n, int64_t begin, int64_t count, const Vectors& vectors,
+                float* sums) const {
     const IsaTable& table = Table();
     const Matrix& m = by_rows_ ? p_.a : p_.b;
-    const float* from = reinterpret_cast<const float*>(a.inputs[by_rows_ ? 0 : 1]) + Offset(m, batch) + j * stride_j_;
-    const int64_t rows_at_once = RowsAtOnce(vectors_), max_length = kMaxSteps * table.width, count = p_.k;
+    const float* from = reinterpret_cast<const float*>(a.inputs[by_rows_ ? 0 : 1]) + Offset(m, batch) + j * stride_j_ + begin * stride_k_;
+    const int64_t rows_at_once = RowsAtOnce(vectors_), max_length = kMaxSteps * table.width;
+    if (!dots_) {
+      std::memset(sums, 0, static_cast<size_t>(n) * sizeof(float));
+      for (int64_t k = 0; k < count; k += 4, from += 4 * stride_k_)
+        table.add_rows(sums, from, stride_k_, vectors.first + k, static_cast<int>(std::min<int64_t>(4, count - k)), n);
+      return;
+    }
     if (vectors_ == 1) {
       for (int64_t k = 0; k < count; k += max_length)
         for (int64_t i = 0; i < n; i += rows_at_once)
@@ -134,9 +162,9 @@ class MatrixVectorKernel final : public Kernel {
   }
 
   GemmShape p_;
-  bool by_rows_, copies_vector_ = false;
-  int64_t length_, vectors_, stride_j_, vector_stride_, out_stride_, c_stride_;
-  int64_t block_ = 0, blocks_ = 0, sums_stride_ = 0;
+  bool by_rows_, dots_ = false, copies_vector_ = false;
+  int64_t length_, vectors_, stride_j_, stride_k_, vector_stride_, out_stride_, c_stride_;
+  int64_t block_ = 0, blocks_ = 0, k_splits_ = 1, sums_stride_ = 0;
 };
 
 }  // namespace
@@ -144,9 +172,11 @@ class MatrixVectorKernel final : public Kernel {
 std::unique_ptr<Kernel> MakeMatrixVectorKernel(const GemmShape& p) {
   const bool by_rows = p.n == 1;
   const Matrix& m = by_rows ? p.a : p.b;
-  const int64_t vectors = by_rows ? 1 : p.m, stride_k = by_rows ? m.column : m.row;
+  const int64_t length = by_rows ? p.m : p.n, vectors = by_rows ? 1 : p.m, stride_j = by_rows ? m.row : m.column,
+                stride_k = by_rows ? m.column : m.row;
   if (m.type != DML_TENSOR_DATA_TYPE_FLOAT32 || vectors > kMaxVectors) return nullptr;
-  if (vectors == 1) return stride_k == 1 || p.k == 1 ? std::make_unique<MatrixVectorKernel>(p) : nullptr;
+  const bool k_contiguous = stride_k == 1 || p.k == 1, j_contiguous = stride_j == 1 || length == 1;
+  if (vectors == 1) return k_contiguous || j_contiguous ? std::make_unique<MatrixVectorKernel>(p) : nullptr;
   // A matrix that a batch shares is worth packing.
   if (stride_k != 1 || p.k < std::min(kMinLength * vectors, kMaxMinLength) || (p.batch > 1 && m.inner == 0)) return nullptr;
   return std::make_unique<MatrixVectorKernel>(p);

@@ -1,4 +1,4 @@
-// Matrix-vector products and skinny GEMM (small M) with a K-contiguous matrix: dot products, nothing is packed.
+// Matrix-vector products and skinny GEMM (small M, K-contiguous B): dot products or axpys, nothing is packed.
 #pragma once
 
 #include <memory>

@@ -223,7 +223,6 @@ struct IsaTable {
   // y = ((x - mean) * factor + offset) * scale + shift + bias; scale and bias by element, or null for none.
   void (*normalize)(float* y, const float* x, float mean, float factor, float offset, const float* scale, float shift, const float* bias,
                     int64_t n);
-  float (*dot)(const float* x, const float* y, int64_t n);
   // sums[r] = the dot product of row r with v, for up to four rows; or adds it.
   void (*dot_rows)(float* sums, const float* m, int64_t row_stride, const float* v, int rows, int64_t n, bool adds);
   // Several vectors: 2 to max_dot_vectors, with as many rows as make dot_sums sums.
@@ -238,6 +237,8 @@ struct IsaTable {
   float (*min)(const float* x, int64_t n);
   // Folds each of some rows of at most kFoldedRow floats. Not for sums of exponentials, nor for NaN as an extreme.
   void (*fold_rows)(Fold fold, float* to, const float* x, int64_t row_stride, int64_t rows, int64_t n);
+  // For each row: its largest or smallest element, and the first index of that. NaN is larger than all.
+  void (*arg_extreme_rows)(bool largest, float* values, uint32_t* indices, const float* x, int64_t row_stride, int64_t rows, int64_t n);
   // The index of the first element that equals a value; n where none does.
   int64_t (*first_equal)(const float* x, float value, int64_t n);
   // The start of the first kMaxWidth elements of which one is below the bound, or else is not at most the bound (NaN is not); or the start

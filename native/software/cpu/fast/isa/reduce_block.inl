@@ -32,12 +32,7 @@ DX_SUM(SumOfSquaresBlock, (const float* x, int64_t n), DX_TERM, static_cast<doub
 #define DX_TERM(i) Abs(LoadF(x + (i)))
 DX_SUM(SumOfAbsolutesBlock, (const float* x, int64_t n), DX_TERM, __builtin_fabsf(x[i]))
 #undef DX_TERM
-#define DX_TERM(i) (LoadF(x + (i)) * LoadF(y + (i)))
-DX_SUM(SumOfProductsBlock, (const float* x, const float* y, int64_t n), DX_TERM, static_cast<double>(x[i]) * y[i])
-#undef DX_TERM
 #undef DX_SUM
-
-static float DotBlock(const float* x, const float* y, int64_t n) { return static_cast<float>(SumOfProductsBlock(x, y, n)); }
 
 // NaN is no extreme, and is left out; where it is kept, it is the result.
 template <bool kLargest, bool kKeepsNan = false>
@@ -86,6 +81,79 @@ static int64_t FirstEqual(const float* x, float value, int64_t n) {
   while (i + kWidth <= n && !HasAny(LoadF(x + i) == wide)) i += kWidth;
   while (i < n && x[i] != value) ++i;
   return i;
+}
+
+template <bool kLargest>
+DX_INLINE void FirstOfRow(float* value, uint32_t* at, const float* row, int64_t n) {
+  const float extreme = ExtremeOf<kLargest, kLargest>(row, n);
+  int64_t position = 0;
+  if (extreme == extreme) position = FirstEqual(row, extreme, n);
+  else
+    while (row[position] == row[position]) ++position;
+  if (position == n) position = 0;  // nothing but NaN
+  *value = row[position];
+  *at = static_cast<uint32_t>(position);
+}
+// As many rows as a vector has lanes: the lanes' extremes and their indices are transposed, and compared in one vector.
+template <bool kLargest>
+DX_INLINE void FirstRowsOf(float* values, uint32_t* positions, const float* x, int64_t row_stride, int64_t rows, int64_t n) {
+  const VF start = SplatF(kLargest ? -__builtin_inff() : __builtin_inff());
+  VI lanes, has;
+  for (int k = 0; k < kWidth; ++k) {
+    lanes[k] = k;
+    has[k] = k < n % kWidth ? -1 : 0;
+  }
+  auto is_better = [](VF a, VF b) { return kLargest ? (VI)(a > b) : (VI)(a < b); };
+  for (int64_t first = 0; first < rows; first += kWidth) {
+    const int count = rows - first < kWidth ? static_cast<int>(rows - first) : kWidth;
+    VF best[kWidth], spots[kWidth];
+    bool has_nan[kWidth];
+    for (int r = 0; r < count; ++r) {
+      const float* row = x + (first + r) * row_stride;
+      VF m = start;
+      VI spot = lanes, at = lanes, nan = VI{};
+      auto take = [&](VF v) {
+        const VI better = is_better(v, m);
+        m = Select(better, v, m);
+        spot = Select(better, at, spot);
+        nan |= AreUnordered(v, v);
+        at += kWidth;
+      };
+      int64_t i = 0;
+      for (; i + kWidth <= n; i += kWidth) take(LoadF(row + i));
+      if (i < n) take(Select(has, LoadSome(row + i, n - i), start));
+      best[r] = m;
+      spots[r] = FromBits(spot);
+      has_nan[r] = HasAny(nan);
+    }
+    for (int r = count; r < kWidth; ++r) best[r] = spots[r] = VF{};
+    TransposeVectors(best);
+    TransposeVectors(spots);
+    for (int half = kWidth / 2; half; half /= 2)
+      for (int k = 0; k < half; ++k) {
+        const VI other =
+            is_better(best[k + half], best[k]) | ((VI)(best[k + half] == best[k]) & (VI)(BitsOf(spots[k + half]) < BitsOf(spots[k])));
+        best[k] = Select(other, best[k + half], best[k]);
+        spots[k] = Select(other, spots[k + half], spots[k]);
+      }
+    StoreSome(values + first, best[0], count);
+    __builtin_memcpy(positions + first, spots, static_cast<size_t>(count) * sizeof(uint32_t));
+    for (int r = 0; r < count; ++r)
+      if (has_nan[r]) FirstOfRow<kLargest>(values + first + r, positions + first + r, x + (first + r) * row_stride, n);
+  }
+}
+static void ArgExtremeRows(bool largest, float* values, uint32_t* positions, const float* x, int64_t row_stride, int64_t rows, int64_t n) {
+  constexpr int64_t kShort = 16 * kWidth;  // of longer rows it is faster to search the index afterwards
+  if (n > kShort || rows < 4) {
+    for (int64_t r = 0; r < rows; ++r) {
+      if (largest) FirstOfRow<true>(values + r, positions + r, x + r * row_stride, n);
+      else FirstOfRow<false>(values + r, positions + r, x + r * row_stride, n);
+    }
+  } else if (largest) {
+    FirstRowsOf<true>(values, positions, x, row_stride, rows, n);
+  } else {
+    FirstRowsOf<false>(values, positions, x, row_stride, rows, n);
+  }
 }
 
 template <Fold kFold>

@@ -20,6 +20,7 @@ constexpr int64_t kMaxAtOnce = 1 << 18;  // longer rows are sorted one after the
 constexpr int64_t kMinRadix = 256;       // shorter rows are sorted by comparing
 constexpr int kMaxParts = 64;
 constexpr int64_t kSegment = 128;  // elements that are compared with one bound
+constexpr int64_t kRowsAtOnce = 64;
 
 // A key and an index. All are different, so that any sort is stable.
 struct Narrow {
@@ -155,6 +156,9 @@ class TopKKernel final : public Kernel {
   }
 
   void Run(const KernelArguments& a) const override {
+    if constexpr (std::is_same_v<T, float>) {
+      if (k_ == 1 && in_stride_ == 1 && IsByRows()) return FirstOfRows(a);
+    }
     auto* items = reinterpret_cast<Item*>(a.scratch);
     if (!IsByRows()) {
       for (int64_t row = 0; row < rows_.count(); ++row) OrderWithAll(a, rows_.Start(row), items);
@@ -177,6 +181,29 @@ class TopKKernel final : public Kernel {
   }
 
  private:
+  // Only the first element of each row.
+  void FirstOfRows(const KernelArguments& a) const {
+    const int64_t grain = std::max<int64_t>(1, kPiece / size_);
+    ThreadPool::Get().ParallelFor(0, rows_.count(), grain, [&](int64_t first, int64_t last, int) {
+      float values[kRowsAtOnce];
+      uint32_t positions[kRowsAtOnce];
+      for (int64_t row = first; row < last;) {
+        const RowSplit::Offsets start = rows_.Start(row);
+        const int64_t n = std::min({last - row, rows_.kept_length() - row % rows_.kept_length(), kRowsAtOnce});
+        Table().arg_extreme_rows(flip_ != 0, values, positions, reinterpret_cast<const float*>(a.inputs[0]) + start[0],
+                                 rows_.kept_stride(0), n, size_);
+        for (int64_t i = 0; i < n; ++i) {
+          const auto value = static_cast<uint64_t>(start[1] + i * rows_.kept_stride(1)),
+                     index = static_cast<uint64_t>(start[2] + i * rows_.kept_stride(2));
+          software::Store<float>(a.outputs[0], value, values[i]);
+          if (has_wide_index_) software::Store<uint64_t>(a.outputs[1], index, positions[i]);
+          else software::Store<uint32_t>(a.outputs[1], index, positions[i]);
+        }
+        row += n;
+      }
+    });
+  }
+
   bool Selects() const { return k_ <= size_ / 8 / (IsByRows() ? 1 : Parts()); }
   bool IsByRows() const { return size_ <= kMaxAtOnce && (size_ <= 2 * kPiece || rows_.count() >= ThreadPool::Get().size()); }
   // A row that all threads sort.

@@ -1,4 +1,4 @@
-// REDUCE of floats.
+// REDUCE, ARGMAX and ARGMIN of floats.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -321,6 +321,62 @@ class ReduceKernel final : public Kernel {
   int64_t pieces_ = 1;
 };
 
+// The position of the extreme in row-major order; of equals the first or the last. A NaN counts only when it comes first.
+class ExtremeKernel final : public Kernel {
+ public:
+  ExtremeKernel(const schema::TensorDesc& in, const schema::TensorDesc& out, uint32_t axes, bool largest, bool last)
+      : in_(in),
+        wide_(schema::BytesPerElement(out.data_type) == 8),
+        largest_(largest),
+        last_(last),
+        rows_(in, axes, {BroadcastStrides(in), BroadcastStrides(out)}, true) {}
+  void Run(const KernelArguments& a) const override {
+    const int64_t grain = std::max<int64_t>(1, kTask / 2 / rows_.length());
+    ThreadPool::Get().ParallelFor(0, rows_.count(), grain, [&](int64_t first, int64_t last, int) {
+      for (int64_t row = first; row < last; ++row) {
+        const RowSplit::Offsets start = rows_.Start(row);
+        const int64_t index = IndexIn(a.inputs[0], start);
+        if (wide_) std::memcpy(a.outputs[0] + start[1] * 8, &index, 8);
+        else {
+          const auto narrow = static_cast<uint32_t>(index);
+          std::memcpy(a.outputs[0] + start[1] * 4, &narrow, 4);
+        }
+      }
+    });
+  }
+
+ private:
+  int64_t IndexIn(const uint8_t* base, const RowSplit::Offsets& start) const {
+    float best = in_.Read(base, start[0]);
+    int64_t index = 0;
+    if (best != best) return 0;
+    alignas(64) float buffer[kBlock];
+    const int64_t element_stride = rows_.element_stride(0);
+    rows_.ForRuns(start, [&](const RowSplit::Offsets& at, int64_t position) {
+      for (int64_t i = 0; i < rows_.run_length(); i += kBlock) {
+        const int64_t n = std::min(kBlock, rows_.run_length() - i);
+        const float* x = in_.Read(base, at[0] + i * element_stride, element_stride, n, buffer);
+        const float extreme = largest_ ? Table().max(x, n) : Table().min(x, n);
+        const bool better = largest_ ? extreme > best : extreme < best;
+        if (!better && !(last_ && extreme == best)) continue;
+        best = extreme;
+        int64_t k = 0;
+        if (last_) {
+          for (k = n - 1; x[k] != extreme;) --k;
+        } else {
+          k = Table().first_equal(x, extreme, n);
+        }
+        index = position + i + k;
+      }
+    });
+    return index;
+  }
+
+  FloatOperand in_;
+  bool wide_, largest_, last_;
+  RowSplit rows_;
+};
+
 uint32_t MaskOf(const std::vector<uint32_t>& axes) {
   uint32_t mask = 0;
   for (uint32_t axis : axes) mask |= 1u << axis;
@@ -333,8 +389,14 @@ std::unique_ptr<Kernel> MakeReduceKernel(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
   if (!IsFloatType(in.data_type)) return nullptr;
   const uint32_t axes = MaskOf(desc.UInts("Axes"));
+  if (desc.type() != DML_OPERATOR_REDUCE)
+    return std::make_unique<ExtremeKernel>(in, out, axes, desc.type() == DML_OPERATOR_ARGMAX,
+                                           desc.UInt("AxisDirection") == DML_AXIS_DIRECTION_DECREASING);
+  const uint32_t function = desc.UInt("Function");
+  if (function == DML_REDUCE_FUNCTION_ARGMAX || function == DML_REDUCE_FUNCTION_ARGMIN)
+    return std::make_unique<ExtremeKernel>(in, out, axes, function == DML_REDUCE_FUNCTION_ARGMAX, false);
   Function f;
-  if (!FindFunction(desc.UInt("Function"), &f)) return nullptr;
+  if (!FindFunction(function, &f)) return nullptr;
   return std::make_unique<ReduceKernel>(in, out, axes, f);
 }
 
