@@ -1,5 +1,5 @@
 // Makes dist: the backend as CommonJS, which every Node loads without an import, the ES module that registers it, and the types.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
@@ -19,22 +19,11 @@ export const { backend, faults } = createRequire(import.meta.url)("./backend.cjs
 dx.register(backend);
 `,
 );
+const [faults] = /^\/\*\* Faults on demand[\s\S]*?^\}$/m.exec(readFileSync(join(folder, "src", "device.ts"), "utf8"));
 writeFileSync(
   join(dist, "index.d.ts"),
   `import type { backend as dx } from "dxtensor";
-/** Faults on demand, for tests of who uses a device. */
-export interface Faults {
-  /** The next allocations fail. */
-  failAllocations(count: number): void;
-  /** The device is removed: its memory is lost, and each later call says so. */
-  remove(): void;
-  /** There is no kernel for an operator from now on. */
-  missing(operator: dx.BackendCall["operator"]): void;
-  /** Each copy takes so long. */
-  slowCopies(milliseconds: number): void;
-  /** Queued work finishes no more, or goes on. */
-  hang(isHung: boolean): void;
-}
+${faults.replaceAll("backend.", "dx.")}
 /** What dxtensor registers when a device of this name is used. */
 export declare const backend: dx.Backend;
 /** Faults of the device that was opened last with this index. */

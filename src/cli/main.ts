@@ -14,6 +14,12 @@ export type Verb = (program: Command) => void;
 
 const verbs: readonly Verb[] = [addDoctor, addFetch, addShaders, addTelemetry, addVerify];
 
+// A reader that has seen enough, as head(1), ends the command: nobody is left to tell.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit();
+});
+
 /** Exit codes: 0 all right, 1 the verb found something wrong, 2 it could not be run as asked. */
 async function main(): Promise<void> {
   const asked = process.argv.slice(2);

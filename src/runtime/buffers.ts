@@ -51,9 +51,11 @@ export function relieve(): void {
 }
 
 /** Collects garbage, and frees the buffers whose storage died. */
-function collectAndSweep(binding: Binding, options?: { readonly type: "minor" }): void {
+function collectAndSweep(binding: Binding, type: "minor" | "major"): void {
   letGoOfHolders();
-  collector()(options);
+  // Without an argument: Node 22 and later take `undefined` as a request of less than a full collection.
+  if (type === "minor") collector()({ type });
+  else collector()();
   binding.sweep();
   sweepOutside();
 }
@@ -64,7 +66,7 @@ export function reclaim(full = false): void {
   const p = (pressure ??= binding.pressure);
   const before = { buffers: p[0]!, bytes: p[1]! };
   if (!full) {
-    collectAndSweep(binding, { type: "minor" });
+    collectAndSweep(binding, "minor");
   }
   const stays = (now: number, low: number, high: number): boolean => now - low > (high - low) / 2;
   if (
@@ -72,7 +74,7 @@ export function reclaim(full = false): void {
     (stays(p[0]!, alive.buffers, before.buffers) && before.buffers >= allowed.buffers) ||
     (stays(p[1]!, alive.bytes, before.bytes) && before.bytes >= allowed.bytes)
   ) {
-    collectAndSweep(binding);
+    collectAndSweep(binding, "major");
     alive.buffers = p[0]!;
     alive.bytes = p[1]!;
   } else {

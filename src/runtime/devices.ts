@@ -1,7 +1,7 @@
 /** The adapters that are there, and the native device behind each Device, opened when it is first used. */
 import { Capabilities, type ShaderRange } from "../dml/capabilities.ts";
 import { defaultDevice, device, namedDevice, setDefaultFinder, type Device, type DeviceLike } from "../core/device.ts";
-import { DeviceIndexError, NativeLoadError, ValueError, fromNative } from "../core/errors.ts";
+import { DeviceError, DeviceIndexError, NativeLoadError, ValueError, fromNative } from "../core/errors.ts";
 import { checkEnvironment } from "../host/environment.ts";
 import { roundsHalf } from "./rounding.ts";
 import type { NativeDevice, Provider } from "../backend/provider.ts";
@@ -246,8 +246,12 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
 /** The type of a device: a CPU driver that emulates a GPU is no `dml` device. */
 const typeOf = ({ runtime, adapter }: Entry): DeviceType => (runtime === "gpu" && adapter.isHardware ? "dml" : "cpu");
 
-/** @internal What telemetry would tell of a device, which is not opened. */
-export const deviceTypeOf = (operation: string, d: Device): DeviceType => typeOf(d.type === "dml" ? dmlEntry(operation, d) : cpuEntry());
+/** @internal What telemetry would tell of a device, which is not opened. Throws for a backend from outside: telemetry tells nothing of those. */
+export function deviceTypeOf(operation: string, d: Device): DeviceType {
+  if (d.type === "dml") return typeOf(dmlEntry(operation, d));
+  if (own.some(({ name }) => name === d.type)) return typeOf(cpuEntry());
+  throw new DeviceError(operation, "device", "one of the library's own, as nothing is sent about others", d);
+}
 
 /** Throws when there is no such device. */
 export function requireDevice(operation: string, name: DeviceLike, argument = "device"): Device {

@@ -1,4 +1,3 @@
-import { execFileSync, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:https";
@@ -8,6 +7,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { logsUrl } from "../../src/telemetry/endpoint.ts";
 import { post } from "../../src/telemetry/post.ts";
+import { certificateIn, hasOpenssl } from "./certificate.ts";
 import { collect } from "./collector.ts";
 
 const body = '{ "ö": 1 }\n';
@@ -55,13 +55,11 @@ describe("a request", () => {
     expect(await post(logsUrl(endpoint), body)).toBe(null);
   });
 
-  it.skipIf(spawnSync("openssl", ["version"]).status !== 0)(
+  it.skipIf(!hasOpenssl)(
     "goes to no server with a certificate that nobody signed, whatever NODE_TLS_REJECT_UNAUTHORIZED says (with openssl)",
     async () => {
       const folder = mkdtempSync(join(tmpdir(), "dxtensor-post-"));
-      const [key, cert] = ["key", "cert"].map((name) => join(folder, name)) as [string, string];
-      const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
-      execFileSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", key, "-out", cert, ...subject], { stdio: "ignore" }); // prettier-ignore
+      const { key, cert } = certificateIn(folder);
       let requests = 0;
       const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (_, response) => {
         requests++;

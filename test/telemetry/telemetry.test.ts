@@ -1,5 +1,4 @@
 /** Programs as users run them, each in a process of its own, with a collector on this machine: what is sent, and what never is. */
-import { execFileSync, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:https";
@@ -14,6 +13,7 @@ import { surroundings } from "../../src/native/load.ts";
 import { consentPath, TEXT_VERSION, writeConsent } from "../../src/telemetry/consent.ts";
 import { dayOf, keepIdentifier, monthOf } from "../../src/telemetry/days.ts";
 import { stateOf } from "../../src/telemetry/telemetry.ts";
+import { certificateIn, hasOpenssl } from "./certificate.ts";
 import { bodyOf, collect, type Collector } from "./collector.ts";
 import { environmentIn } from "./environment.ts";
 
@@ -145,34 +145,29 @@ describe("with consent", slow, () => {
     expect(collector.requests.length).toBe(2);
   });
 
-  it.skipIf(spawnSync("openssl", ["version"]).status !== 0)(
-    "it goes over https to a server whose certificate holds (with openssl)",
-    async () => {
-      const [key, cert] = ["key.pem", "cert.pem"].map((name) => join(data, name)) as [string, string];
-      const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
-      execFileSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", key, "-out", cert, ...subject], { stdio: "ignore" }); // prettier-ignore
-      const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (request, response) => {
-        let text = "";
-        request.setEncoding("utf8").on("data", (part: string) => (text += part));
-        request.on("end", () => {
-          response.end();
-          server.emit("whole", text);
-        });
+  it.skipIf(!hasOpenssl)("it goes over https to a server whose certificate holds (with openssl)", async () => {
+    const { key, cert } = certificateIn(data);
+    const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (request, response) => {
+      let text = "";
+      request.setEncoding("utf8").on("data", (part: string) => (text += part));
+      request.on("end", () => {
+        response.end();
+        server.emit("whole", text);
       });
-      try {
-        server.listen(0, "127.0.0.1");
-        await once(server, "listening");
-        consentTo(`https://localhost:${(server.address() as AddressInfo).port}`);
-        const shown = await show();
-        const child = start("hold", { env: { NODE_EXTRA_CA_CERTS: cert } });
-        expect(await once(server, "whole")).toEqual([shown]);
-        child.stdin.end();
-        expect(await child).toMatchObject({ exitCode: 0, stderr: "" });
-      } finally {
-        server.close();
-      }
-    },
-  );
+    });
+    try {
+      server.listen(0, "127.0.0.1");
+      await once(server, "listening");
+      consentTo(`https://localhost:${(server.address() as AddressInfo).port}`);
+      const shown = await show();
+      const child = start("hold", { env: { NODE_EXTRA_CA_CERTS: cert } });
+      expect(await once(server, "whole")).toEqual([shown]);
+      child.stdin.end();
+      expect(await child).toMatchObject({ exitCode: 0, stderr: "" });
+    } finally {
+      server.close();
+    }
+  });
 });
 
 describe("no message goes out", slow, () => {
