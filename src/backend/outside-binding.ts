@@ -19,6 +19,8 @@ export interface Runtime {
   software(): NativeDevice;
   /** Counts a node that falls back; throws in strict mode. */
   noteFallback(operation: string, inputs: string, reason: string): void;
+  /** Throws in strict mode; counts nothing. */
+  requireFallback(operation: string, inputs: string, reason: string): void;
 }
 
 type Slots = readonly (BackendRange | null)[];
@@ -281,7 +283,14 @@ export class OutsideBinding implements MemoryOwner {
     });
   }
 
+  /** Refuses in strict mode what falls back, before anything of the program has run or written to state. */
+  #requireFallbacks({ steps }: OutsideProgram): void {
+    for (const step of steps)
+      if (step.kind === "dispatch" && step.prepared instanceof NodeFallback) this.#runtime.requireFallback(...describedFallback(step));
+  }
+
   #run({ made }: Program, slots: Slots): void {
+    this.#requireFallbacks(made);
     this.#counts.runs++;
     if (made.whole !== null) {
       this.#counts.dispatches += made.steps.length;
@@ -300,10 +309,10 @@ export class OutsideBinding implements MemoryOwner {
     this.#counts.dispatches++;
     const { prepared } = step;
     if (prepared instanceof NodeFallback) {
-      const { call } = prepared;
-      const described = call.inputs.flatMap((t) => (t === null ? [] : [shown(t)])).join(", ");
-      this.#runtime.noteFallback(/^[^\s(]*/.exec(step.origin)![0], described, `has no kernel for ${call.operator} of these tensors`);
-      this.#ask("run", call.operator, () => prepared.run(boundAll(step.inputs, slots), boundAll(step.outputs, slots), this.#copies));
+      this.#runtime.noteFallback(...describedFallback(step));
+      this.#ask("run", prepared.call.operator, () =>
+        prepared.run(boundAll(step.inputs, slots), boundAll(step.outputs, slots), this.#copies),
+      );
       return;
     }
     const operator = prepared[0]!.call.operator;
@@ -437,6 +446,13 @@ export class OutsideBinding implements MemoryOwner {
       // It is closed all the same, as a device of the addon's is that was removed.
     }
   }
+}
+
+/** Operation, inputs and reason of a step that falls back. */
+function describedFallback({ prepared, origin }: Extract<OutsideStep, { kind: "dispatch" }>): [string, string, string] {
+  const { call } = prepared as NodeFallback;
+  const inputs = call.inputs.flatMap((t) => (t === null ? [] : [shown(t)])).join(", ");
+  return [/^[^\s(]*/.exec(origin)![0], inputs, `has no kernel for ${call.operator} of these tensors`];
 }
 
 /** Kernels that are kept for calls to come. */

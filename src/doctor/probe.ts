@@ -4,6 +4,7 @@
  */
 import { declaredBackends, isAutoloading, type DeclaredBackend } from "../backend/autoload.ts";
 import { providerOf } from "../backend/registry.ts";
+import { AUTOLOAD_OFF } from "./problem.ts";
 import { device } from "../core/device.ts";
 import type { AdapterDescription } from "../native/binding.ts";
 import { add, tensor } from "../ops/index.ts";
@@ -69,7 +70,8 @@ type Line =
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-function tryDevice(name: string, adapter: AdapterDescription | null, write: (line: Line) => void): void {
+/** owner: what the device is called where it does not open. */
+function tryDevice(name: string, adapter: AdapterDescription | null, owner: string, write: (line: Line) => void): void {
   write({ step: "trying", device: name, name: adapter?.name ?? "" });
   let featureLevel: string | null = null;
   let problem: string | null = null;
@@ -91,7 +93,7 @@ function tryDevice(name: string, adapter: AdapterDescription | null, write: (lin
   write({
     step: "device",
     device: name,
-    name: found?.name ?? "software adapter",
+    name: found?.name ?? owner,
     driverVersion: found?.driverVersion || null,
     isHardware: found?.isHardware ?? false,
     isSimulated: found?.isSimulated ?? false,
@@ -103,7 +105,7 @@ function tryDevice(name: string, adapter: AdapterDescription | null, write: (lin
 
 function tryBackend(entry: DeclaredBackend, write: (line: Line) => void): void {
   write({ step: "trying", device: entry.name, name: entry.package });
-  let problem: string | null = isAutoloading() ? null : "autoload is off";
+  let problem: string | null = isAutoloading() ? null : AUTOLOAD_OFF;
   let count = 0;
   try {
     if (problem === null) count = providerOf(device(entry.name)).count();
@@ -111,7 +113,7 @@ function tryBackend(entry: DeclaredBackend, write: (line: Line) => void): void {
     problem = messageOf(error);
   }
   write({ step: "backend", ...entry, devices: count, problem });
-  for (let i = 0; i < count; i++) tryDevice(`${entry.name}:${i}`, null, write);
+  for (let i = 0; i < count; i++) tryDevice(`${entry.name}:${i}`, null, entry.package, write);
 }
 
 /** The child's part. `cpu` comes first: what a GPU's driver does to the process can't hide it. */
@@ -127,8 +129,8 @@ export function probe(write: (line: Line) => void): void {
         .filter(({ error }) => error !== null)
         .map(({ name, path, error }) => ({ name, path, error: error! })),
     });
-    tryDevice("cpu", null, write);
-    for (const [index, adapter] of dmlDescriptions().entries()) tryDevice(`dml:${index}`, adapter, write);
+    tryDevice("cpu", null, "software adapter", write);
+    for (const [index, adapter] of dmlDescriptions().entries()) tryDevice(`dml:${index}`, adapter, adapter.name, write);
     for (const entry of declaredBackends()) tryBackend(entry, write);
     write({ step: "done" });
   } catch (error) {

@@ -16,6 +16,9 @@ export interface Problem {
 export const error = (code: string, text: string, mend: string): Problem => ({ code, severity: "error", text, mend });
 export const note = (code: string, text: string, mend: string): Problem => ({ code, severity: "note", text, mend });
 
+/** Why a declared backend was not loaded, where nobody wanted it to be. */
+export const AUTOLOAD_OFF = "autoload is off";
+
 export const library = (facts: Facts, name: string): LibraryFact => facts.libraries.find((fact) => fact.name === name)!;
 export const isUsable = (fact: LibraryFact): boolean => fact.path !== null && fact.problem === null;
 

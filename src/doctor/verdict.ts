@@ -1,6 +1,6 @@
 /** Finds the problems in the facts, and a command that fixes each. Pure: the same facts always give the same text. */
 import type { Facts } from "./facts.ts";
-import { buildNative, error, fileProblem, type Problem } from "./problem.ts";
+import { AUTOLOAD_OFF, buildNative, error, fileProblem, note, type Problem } from "./problem.ts";
 import { vulkanProblems, windowsProblems } from "./problems-native.ts";
 import { wslProblems } from "./problems-wsl.ts";
 
@@ -12,6 +12,8 @@ export interface Verdict {
   readonly isHealthy: boolean;
   readonly problems: readonly Problem[];
 }
+
+const typeOf = (device: string): string => device.replace(/:\d+$/, "");
 
 function nodeProblems({ node }: Facts): Problem[] {
   if (node.isSupported) return [];
@@ -51,9 +53,10 @@ function probeProblems(facts: Facts): Problem[] {
   const found: Problem[] = [];
   const where =
     vulkan === null ? "update the GPU driver" : "check the driver: vulkaninfo --summary; another one: VK_DRIVER_FILES=/path/to/driver.json";
+  const outside = new Set(probe.backends?.map(({ name }) => name));
   for (const { device, name, problem } of probe.devices)
     // A library that is missing or broken is named already.
-    if (problem !== null && !(device === "cpu" && (software.path === null || software.problem !== null)))
+    if (problem !== null && !outside.has(typeOf(device)) && !(device === "cpu" && (software.path === null || software.problem !== null)))
       found.push(
         error(
           device === "cpu" ? "software.fails" : "adapter.fails",
@@ -75,6 +78,29 @@ function probeProblems(facts: Facts): Problem[] {
   return found;
 }
 
+/** What backends of installed packages lack. */
+function backendProblems({ probe }: Facts): Problem[] {
+  const backends = probe.backends ?? [];
+  const lost = backends.flatMap(({ name, package: owner, problem }) =>
+    problem === null || problem === AUTOLOAD_OFF
+      ? []
+      : [note("backend.notLoaded", `The backend ${name} was not loaded: ${problem.replace(/\.$/, "")}.`, `update ${owner}, or remove it`)],
+  );
+  const failed = probe.devices.flatMap(({ device, problem }) => {
+    const owner = backends.find(({ name }) => name === typeOf(device));
+    return problem === null || owner === undefined
+      ? []
+      : [
+          error(
+            "backend.fails",
+            `${device} does not compute: ${problem.replace(/\.$/, "")}.`,
+            `see the documentation of ${`${owner.package} ${owner.version}`.trim()}`,
+          ),
+        ];
+  });
+  return [...lost, ...failed];
+}
+
 /** Judges the facts. */
 export function judge(facts: Facts): Verdict {
   const { probe, system } = facts;
@@ -89,13 +115,14 @@ export function judge(facts: Facts): Verdict {
     ...vulkanProblems(facts),
     ...windowsProblems(facts),
     ...probeProblems(facts),
+    ...backendProblems(facts),
   ];
   // While a GPU computes, any other problem is only a note.
   const problems =
     gpu === undefined
       ? found
       : found.map((problem) =>
-          /^(node|addon|software|adapter|probe)\./.test(problem.code) ? problem : { ...problem, severity: "note" as const },
+          /^(node|addon|software|adapter|probe|backend)\./.test(problem.code) ? problem : { ...problem, severity: "note" as const },
         );
   const isHealthy = problems.every(({ severity }) => severity !== "error");
   if (gpu !== undefined) {
@@ -106,7 +133,8 @@ export function judge(facts: Facts): Verdict {
     return { code: "cpu", text: `${processor.name} computes on the CPU (${processor.device}).`, isHealthy, problems };
   if (cpu === undefined) return { code: "broken", text: "Nothing computes here.", isHealthy: false, problems };
   let why = processor === undefined ? "no GPU was found" : `${processor.name} also computes on the CPU (${processor.device})`;
-  if (problems.some(({ code, severity }) => severity === "error" && !/^(node|addon|software)\./.test(code))) why = "the GPU is not usable";
+  if (problems.some(({ code, severity }) => severity === "error" && !/^(node|addon|software|backend)\./.test(code)))
+    why = "the GPU is not usable";
   else if (!["linux", "win32"].includes(system.platform)) why = "the library uses GPUs on Linux and Windows only";
   return { code: "cpu", text: `The software adapter computes (cpu); ${why}.`, isHealthy, problems };
 }

@@ -57,6 +57,11 @@ export function noteNodeFallback(operation: string, inputs: string, native: Nati
   noteAs(operation, inputs, native, reason, `falls back in part: ${native.device} (${native.adapter.name})`);
 }
 
+/** @internal Throws in strict mode as noteNodeFallback does, and counts nothing: for all such operators of a program before its first one runs. */
+export function requireNodeFallback(operation: string, inputs: string, native: NativeDevice, reason: string): void {
+  if (isStrict()) throw refused(operation, inputs, native, reason);
+}
+
 /** @internal The same for a call of a compiled function that runs eagerly. */
 export function noteEager(operation: string, inputs: readonly Tensor[], native: NativeDevice, reason: string): void {
   note(operation, inputs, native, reason, "runs eagerly:");
@@ -66,15 +71,17 @@ function note(operation: string, inputs: readonly Tensor[], native: NativeDevice
   noteAs(operation, inputs.map((t) => t.describe()).join(", "), native, reason, what);
 }
 
+const refused = (operation: string, described: string, native: NativeDevice, reason: string): UnsupportedError =>
+  new UnsupportedError({
+    operation,
+    argument: described,
+    expected: `supported by ${native.device} (${native.adapter.name})`,
+    received: reason,
+    hint: "Strict mode forbids running it elsewhere.",
+  });
+
 function noteAs(operation: string, described: string, native: NativeDevice, reason: string, what: string): void {
-  if (isStrict())
-    throw new UnsupportedError({
-      operation,
-      argument: described,
-      expected: `supported by ${native.device} (${native.adapter.name})`,
-      received: reason,
-      hint: "Strict mode forbids running it elsewhere.",
-    });
+  if (isStrict()) throw refused(operation, described, native, reason);
   const before = count("fallback", operation, described, native, reason);
   if (before === undefined) process.emitWarning(`${operation}(${described}) ${what} ${reason}`, { type: "FallbackWarning" });
 }

@@ -11,7 +11,7 @@ import { Capabilities } from "../dml/capabilities.ts";
 import { OPERATORS, type OperatorName } from "../dml/operators.generated.ts";
 import { loadBinding } from "../native/load.ts";
 import { deviceOptions, nativeDevice } from "./devices.ts";
-import { noteNodeFallback } from "./fallback.ts";
+import { noteNodeFallback, requireNodeFallback } from "./fallback.ts";
 
 /** Feature level 6.4: every operator of the table may be asked for; what the device lacks is not there, or falls back. */
 const FEATURE_LEVEL = 0x6400;
@@ -89,6 +89,7 @@ function openOutside(backend: Backend, operation: string, d: Device): NativeDevi
       addon: loadBinding(),
       software: () => nativeDevice(deviceOf("cpu"), operation),
       noteFallback: (name, inputs, reason) => noteNodeFallback(name, inputs, native, reason),
+      requireFallback: (name, inputs, reason) => requireNodeFallback(name, inputs, native, reason),
     },
     deviceOptions(),
   );

@@ -169,3 +169,40 @@ describe("a backend that cannot be loaded says why, and breaks nothing", () => {
     ]);
   });
 });
+
+describe("dxtensor doctor", () => {
+  const doctor = async (args: string[], env: Record<string, string> = {}): Promise<string> => {
+    const command = join(app, "node_modules", "dxtensor", "dist", "cli", "main.js");
+    const all = { DXTENSOR_NATIVE: process.env.DXTENSOR_NATIVE ?? "", ...env };
+    return (await execa(process.execPath, [command, "doctor", ...args], { cwd: app, env: all, reject: false })).stdout;
+  };
+
+  it("shows each declared backend with its package, version and file, its devices, or why it was not loaded", async () => {
+    const text = await doctor([]);
+    expect(text).toMatch(/^backend openreg +@dxtensor\/openreg 0\.1\.0, .*backend\.cjs, 2 devices$/m);
+    expect(text).toMatch(/^backend throws +throws 1\.2\.3, .*b\.cjs, NOT LOADED: .*no such bus\.$/m);
+    expect(text).toMatch(/^backend late .*NOT LOADED: .*received 7/m);
+    expect(text).toMatch(/^openreg:1 +openreg simulator 1, .*computes$/m);
+    expect(text).toMatch(/^closed:0 +closed, .*FAILS: .*stub$/m);
+    expect(text).toMatch(/^ {2}! closed:0 does not compute: doctor: closed: stub\.\n +see the documentation of closed 1\.2\.3$/m);
+    expect(text).toMatch(/^ {2}- The backend throws was not loaded: .*no such bus\.\n +update throws, or remove it$/m);
+    expect(text).not.toContain("GPU is not usable");
+    expect(text).not.toContain("stranger");
+    const { facts } = JSON.parse(await doctor(["--json"])) as { facts: { probe: { backends: Record<string, unknown>[] } } };
+    expect(facts.probe.backends.find(({ name }) => name === "openreg")).toMatchObject({
+      package: "@dxtensor/openreg",
+      devices: 2,
+      problem: null,
+    });
+    expect(facts.probe.backends.find(({ name }) => name === "gone")).toMatchObject({
+      devices: 0,
+      problem: expect.stringMatching(/not there/) as string,
+    });
+  });
+
+  it("says that autoload is off", async () => {
+    const text = await doctor([], { DXTENSOR_AUTOLOAD: "0" });
+    expect(text).toMatch(/^backend openreg .*NOT LOADED: autoload is off$/m);
+    expect(text).not.toContain("The backend openreg was not loaded");
+  });
+});

@@ -227,6 +227,31 @@ describe("what it has no kernel for", () => {
     expect(x.cumsum(1).shape).toEqual([2, 2]);
   });
 
+  it("in strict mode a compiled function throws before anything of it has run: state stays as it was", () => {
+    const state = on([2, 2]);
+    const [before, x] = [state.toArraySync(), on([2, 2], 1)];
+    const step = dx.compile((a: dx.Tensor) => {
+      state.add_(1);
+      return a.cumsum(0);
+    });
+    dx.setStrict(true);
+    for (let i = 0; i < 2; i++) {
+      expect(() => step(x)).toThrow(/cumsum: .*Strict mode forbids/);
+      expect(state.toArraySync()).toEqual(before);
+    }
+    dx.setStrict(null);
+    step(x);
+    expectClose(state, on([2, 2], 0, "cpu").add(1).toArraySync());
+    const after = state.toArraySync();
+    dx.setStrict(true);
+    // The program is there already.
+    expect(() => step(x)).toThrow(/cumsum/);
+    expect(state.toArraySync()).toEqual(after);
+    dx.setStrict(null);
+    step(x);
+    expectClose(state, on([2, 2], 0, "cpu").add(2).toArraySync());
+  });
+
   it("a kernel that goes missing", () => {
     dx.ones([1], { device });
     faults(0).missing("ELEMENT_WISE_TANH");
