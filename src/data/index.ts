@@ -1,5 +1,23 @@
 /** Data sets and the way from them to batches. */
-export { collate, type Batch, type Sample } from "./collate.ts";
+export { collate, padCollate, type Batch, type PadOptions, type Sample } from "./collate.ts";
+export { CachedDataset, ConcatDataset, MappedDataset, cache, concat, map, randomSplit, subset, type CacheOptions } from "./combine.ts";
 export { Subset, TensorDataset, type BatchedDataset, type Dataset } from "./dataset.ts";
 export { mnist, parseIdx, readIdx, type DigitsOptions, type IdxData } from "./idx.ts";
+export { LengthBatchSampler, type LengthBatchSamplerOptions } from "./length-batches.ts";
 export { DataLoader, dataLoader, type DataLoaderOptions, type Samples } from "./loader.ts";
+export {
+  BatchSampler,
+  DistributedSampler,
+  RandomSampler,
+  SequentialSampler,
+  SubsetRandomSampler,
+  WeightedRandomSampler,
+  type BatchIndices,
+  type DistributedSamplerOptions,
+  type OrderOptions,
+  type RandomSamplerOptions,
+  type Sampler,
+  type Sized,
+  type WeightedRandomSamplerOptions,
+} from "./sampler.ts";
+export { StreamLoader, streamLoader, type LoaderState, type Stream, type StreamLoaderOptions } from "./stream.ts";

@@ -4,23 +4,59 @@ import { factory } from "./kinds.generated.ts";
 import { guarded } from "./kinds.generated.ts";
 import { guardedAsync } from "./kinds.generated.ts";
 import * as $dataCollate from "../data/collate.ts";
+import * as $dataCombine from "../data/combine.ts";
 import * as $dataDataset from "../data/dataset.ts";
 import * as $coreTensor from "../core/tensor.ts";
 import * as $dataIdx from "../data/idx.ts";
+import * as $dataLengthBatches from "../data/length-batches.ts";
 import * as $dataLoader from "../data/loader.ts";
+import * as $dataSampler from "../data/sampler.ts";
+import * as $dataStream from "../data/stream.ts";
 export type { Batch } from "../data/collate.ts";
+export type { PadOptions } from "../data/collate.ts";
 export type { Sample } from "../data/collate.ts";
+export type { CacheOptions } from "../data/combine.ts";
 export type { BatchedDataset } from "../data/dataset.ts";
 export type { Dataset } from "../data/dataset.ts";
 export type { DigitsOptions } from "../data/idx.ts";
 export type { IdxData } from "../data/idx.ts";
+export type { LengthBatchSamplerOptions } from "../data/length-batches.ts";
 export type { DataLoaderOptions } from "../data/loader.ts";
 export type { Samples } from "../data/loader.ts";
+export type { BatchIndices } from "../data/sampler.ts";
+export type { DistributedSamplerOptions } from "../data/sampler.ts";
+export type { OrderOptions } from "../data/sampler.ts";
+export type { RandomSamplerOptions } from "../data/sampler.ts";
+export type { Sampler } from "../data/sampler.ts";
+export type { Sized } from "../data/sampler.ts";
+export type { WeightedRandomSamplerOptions } from "../data/sampler.ts";
+export type { LoaderState } from "../data/stream.ts";
+export type { Stream } from "../data/stream.ts";
+export type { StreamLoaderOptions } from "../data/stream.ts";
 /**
  * Stacks samples: tensors along a new first axis; integers as int32, other numbers as float32, bigints as int64; typed arrays as
  * rows of their dtype; arrays and objects member by member. Throws unless all samples are alike. Reference: torch.utils.data.default_collate.
  */
 export const collate = guarded($dataCollate.collate, "collate", "samples:listOfAnything");
+/**
+ * A collateFn for samples of different lengths: as collate(), but tensors and typed arrays whose first axes differ are padded to the longest of the
+ * batch. Throws ValueError for a multipleOf below 1, ShapeError where other axes differ. Reference: torch.nn.utils.rnn.pad_sequence.
+ */
+export const padCollate = guarded($dataCollate.padCollate, "padCollate", "options:PadOptions?");
+/** A data set that keeps the samples that were read. TensorFlow has Dataset.cache for this. */
+export const CachedDataset = checkedClass($dataCombine.CachedDataset, "dataset:listOfAnythingOrDataset_62715b options:CacheOptions?", "get index:number;clear");
+export type CachedDataset<Sample> = $dataCombine.CachedDataset<Sample>;
+/** Several data sets, one after the other. Reference: torch.utils.data.ConcatDataset. */
+export const ConcatDataset = checkedClass($dataCombine.ConcatDataset, "datasets:listOfListOfAnythingOrDataset_62715b", "get index:number");
+export type ConcatDataset<Sample> = $dataCombine.ConcatDataset<Sample>;
+/** A data set whose samples go through a function, when they are read. TensorFlow has Dataset.map for this. */
+export const MappedDataset = checkedClass($dataCombine.MappedDataset, "dataset:listOfAnythingOrDataset_62715b fn:callback", "get index:number");
+export type MappedDataset<Sample, Result> = $dataCombine.MappedDataset<Sample, Result>;
+/**
+ * Divides a data set at random into parts without a common sample. lengths: integers whose sum is the data set's length, or fractions whose sum is 1.
+ * generator: draws the order; default: the default generator (manualSeed). Throws ValueError for other sums. Reference: torch.utils.data.random_split.
+ */
+export const randomSplit = guarded($dataCombine.randomSplit, "randomSplit", "dataset:listOfAnythingOrDataset_62715b lengths:numbers options:OrderOptions?");
 /** Some samples of another data set, by their numbers there. Reference: torch.utils.data.Subset. */
 export const Subset = checkedClass($dataDataset.Subset, "dataset:listOfAnythingOrDataset_62715b indices:numbers", "get index:number");
 export type Subset<Sample> = $dataDataset.Subset<Sample>;
@@ -36,11 +72,48 @@ export const mnist = guardedAsync($dataIdx.mnist, "mnist", "folder:anything opti
 export const parseIdx = guarded($dataIdx.parseIdx, "parseIdx", "bytes:data source:string?");
 /** Reads an IDX file, by path or file: URL. Throws FormatError when it is damaged or not there; the file system's error is its cause. */
 export const readIdx = guardedAsync($dataIdx.readIdx, "readIdx", "path:anything");
+/** Batches of samples with similar lengths, so that padding is little. TensorFlow has Dataset.bucket_by_sequence_length for this. */
+export const LengthBatchSampler = checkedClass($dataLengthBatches.LengthBatchSampler, "lengths:anything options:LengthBatchSamplerOptions", "", "state;pass state:string");
+export type LengthBatchSampler = $dataLengthBatches.LengthBatchSampler;
 /**
  * `for await (const batch of loader)`; each loop is one pass over the data set. A batch has the structure of a sample, also to its type: pairs give
  * pairs of tensors. Batches live until they are disposed of. Reference: torch.utils.data.DataLoader.
  */
-export const DataLoader = checkedClass($dataLoader.DataLoader, "dataset:listOfAnythingOrDataset_62715b options:batchSize_3b5ec3?");
+export const DataLoader = checkedClass($dataLoader.DataLoader, "dataset:listOfAnythingOrDataset_62715b options:batchSize_ebe8d6?", "stateDict;loadStateDict state:LoaderState");
 export type DataLoader<S, B = $dataCollate.Batch<S>> = $dataLoader.DataLoader<S, B>;
+/** Batches of the indices of a sampler. Reference: torch.utils.data.BatchSampler. */
+export const BatchSampler = checkedClass($dataSampler.BatchSampler, "sampler:anything batchSize:number dropLast:boolean?", "state;pass state:string");
+export type BatchSampler = $dataSampler.BatchSampler;
+/** Every numReplicas-th index, from `rank` on: the part of one process. Reference: torch.utils.data.distributed.DistributedSampler. */
+export const DistributedSampler = checkedClass($dataSampler.DistributedSampler, "dataset:numberOrListOfAnythingOrDataset_62715b options:DistributedSamplerOptions", "setEpoch epoch:number;state;pass state:string");
+export type DistributedSampler = $dataSampler.DistributedSampler;
+/** Indices in a random order. Reference: torch.utils.data.RandomSampler. */
+export const RandomSampler = checkedClass($dataSampler.RandomSampler, "dataset:numberOrListOfAnythingOrDataset_62715b options:RandomSamplerOptions?", "", "state;pass state:string");
+export type RandomSampler = $dataSampler.RandomSampler;
+/** All indices in order. Reference: torch.utils.data.SequentialSampler. */
+export const SequentialSampler = checkedClass($dataSampler.SequentialSampler, "dataset:numberOrListOfAnythingOrDataset_62715b");
+export type SequentialSampler = $dataSampler.SequentialSampler;
+/** Some indices in a random order. Reference: torch.utils.data.SubsetRandomSampler. */
+export const SubsetRandomSampler = checkedClass($dataSampler.SubsetRandomSampler, "indices:numbers options:OrderOptions?", "", "state;pass state:string");
+export type SubsetRandomSampler = $dataSampler.SubsetRandomSampler;
+/** Indices with probabilities in proportion to weights, one weight a sample. Reference: torch.utils.data.WeightedRandomSampler. */
+export const WeightedRandomSampler = checkedClass($dataSampler.WeightedRandomSampler, "weights:anything numSamples:number options:WeightedRandomSamplerOptions?", "", "state;pass state:string");
+export type WeightedRandomSampler = $dataSampler.WeightedRandomSampler;
+/**
+ * `for await (const batch of loader)` over a stream; each loop is one pass. Reference: torch.utils.data.DataLoader of an IterableDataset.
+ * Batches live until they are disposed of.
+ */
+export const StreamLoader = checkedClass($dataStream.StreamLoader, "stream:anything options:batchSize_6f8331?", "stateDict;loadStateDict state:LoaderState");
+export type StreamLoader<S, B = $dataCollate.Batch<S>> = $dataStream.StreamLoader<S, B>;
+/** A data set that keeps the samples that were read. maxSamples: how many at most; default: all. */
+export const cache = factory(CachedDataset, $dataCombine.cache);
+/** Several data sets as one, one after the other. Throws ValueError for none. Reference: torch.utils.data.ConcatDataset. */
+export const concat = factory(ConcatDataset, $dataCombine.concat);
+/** A data set whose samples go through a function, when they are read. fn: gets a sample and its index; may be asynchronous. */
+export const map = factory(MappedDataset, $dataCombine.map);
+/** Some samples of a data set, by their indices. Throws ValueError for an index out of range. Reference: torch.utils.data.Subset. */
+export const subset = factory(Subset, $dataCombine.subset);
 /** A DataLoader of a data set, or of an array of samples. Reference: torch.utils.data.DataLoader. */
 export const dataLoader = factory(DataLoader, $dataLoader.dataLoader);
+/** A loader of a stream. Throws ValueError for a batchSize below 1 or a prefetch below 0. */
+export const streamLoader = factory(StreamLoader, $dataStream.streamLoader);

@@ -54,6 +54,11 @@ export class Generator {
     return this.#seed;
   }
 
+  /** @internal The host's state: a generator with this number as its seed draws the same integers. */
+  get hostState(): bigint {
+    return this.#host;
+  }
+
   /** Resets the state to a seed, on all devices. */
   manualSeed(seed: number | bigint): this {
     const checked = checkedSeed(seed);
