@@ -217,6 +217,38 @@ describe("what it has no kernel for", () => {
     expect(dx.fallbackStats()[0]!.operation).toBe("mul");
   });
 
+  it("integers are divided by one operator of the software adapter, not bit by bit", () => {
+    for (const dtype of ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"] as const) {
+      const signs = dtype.startsWith("u") ? [1] : [1, -1];
+      for (const a of signs)
+        for (const b of signs) {
+          const operands = (target: string): dx.Tensor[] => [
+            dx.tensor(
+              [0, 7, 8, 100].map((v) => a * v),
+              { dtype, device: target },
+            ),
+            dx.tensor(
+              [3, 3, 4, 7].map((v) => b * v),
+              { dtype, device: target },
+            ),
+          ];
+          for (const op of [
+            dx.remainder,
+            dx.fmod,
+            dx.floorDivide,
+            (x: dx.Tensor, y: dx.Tensor) => dx.div(x, y, { roundingMode: "trunc" }),
+          ]) {
+            dx.resetFallbackStats();
+            const [x, y] = operands(device);
+            const [u, v] = operands("cpu");
+            expect(op(x!, y!).toArraySync()).toEqual(op(u!, v!).toArraySync());
+            const calls = dx.fallbackStats().reduce((n, record) => n + record.calls, 0);
+            expect(calls).toBeLessThan(16);
+          }
+        }
+    }
+  });
+
   it("in strict mode it is an error that names the operation and the device", () => {
     const x = on([2, 2]);
     dx.setStrict(true);

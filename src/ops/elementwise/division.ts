@@ -4,6 +4,7 @@ import { call } from "../../dispatch/dispatch.ts";
 import { DTYPES, isFloat, isInteger, type DType, type TypedArray } from "../../core/dtype.ts";
 import { requireRepresentable, elements } from "../../core/elements.ts";
 import { DTypeError, ValueError } from "../../core/errors.ts";
+import type { OperatorName } from "../../dml/operators.generated.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { checksValues } from "../../runtime/index-check.ts";
 import { Tensor } from "../../core/tensor.ts";
@@ -22,9 +23,19 @@ const whole = (g: GraphBuilder, like: Expr, v: number): Expr =>
 const isNegative = (g: GraphBuilder, x: Expr): Expr => g.elementWiseLogicalLessThan(comparable(g, x), comparable(g, whole(g, x, 0)), BOOL);
 const isZero = (g: GraphBuilder, x: Expr): Expr => g.elementWiseLogicalEquals(x, whole(g, x, 0), BOOL);
 
-/** Quotient or remainder of 64-bit numbers bit by bit, for devices (below feature level 6.0) that divide none of them. */
-function longDivision(g: GraphBuilder, a: Expr, b: Expr, wanted: "quotient" | "remainder"): Expr {
-  const signed = a.dtype === "int64";
+/** Whether the device has the operator for a dtype, or runs the one operator on the software adapter. */
+const hasOperator = (g: GraphBuilder, operator: OperatorName, dtype: DType): boolean =>
+  g.supports(operator, dtype) || g.capabilities.fallsBackByNode;
+
+/** Quotient or remainder bit by bit, for devices (below feature level 6.0 with 64-bit integers) that divide no integers of this dtype. */
+function longDivision(g: GraphBuilder, dividend: Expr, divisor: Expr, wanted: "quotient" | "remainder"): Expr {
+  const signed = DTYPES[dividend.dtype].isSigned;
+  const wide = signed ? "int64" : "uint64";
+  const [a, b] = [cast(g, dividend, wide), cast(g, divisor, wide)];
+  return cast(g, longDivision64(g, a, b, wanted, signed), dividend.dtype);
+}
+
+function longDivision64(g: GraphBuilder, a: Expr, b: Expr, wanted: "quotient" | "remainder", signed: boolean): Expr {
   const magnitude = (x: Expr): Expr =>
     g.reinterpret(signed ? g.elementWiseIf(isNegative(g, x), g.elementWiseSubtract(whole(g, x, 0), x), x) : x, { dtype: "uint64" });
   const [n, d] = [magnitude(a), magnitude(b)];
@@ -56,7 +67,7 @@ function withSignOf(g: GraphBuilder, b: Expr, rest: Expr): Expr {
 function wholeRemainder(g: GraphBuilder, a: Expr, b: Expr, floored: boolean): Expr {
   const inner = computable(g, floored ? "ELEMENT_WISE_MODULUS_FLOOR" : "ELEMENT_WISE_MODULUS_TRUNCATE", a.dtype);
   const [x, y] = [cast(g, a, inner), cast(g, b, inner)];
-  const isNative = g.supports("ELEMENT_WISE_MODULUS_FLOOR", inner);
+  const isNative = hasOperator(g, "ELEMENT_WISE_MODULUS_FLOOR", inner);
   if (isNative && inner !== "int64")
     return cast(g, floored ? g.elementWiseModulusFloor(x, y) : g.elementWiseModulusTruncate(x, y), a.dtype);
   // MODULUS of negative int64 is wrong on NVIDIA's GPUs (-4 mod 2 gives -2), the quotient is right.
@@ -70,7 +81,7 @@ function wholeRemainder(g: GraphBuilder, a: Expr, b: Expr, floored: boolean): Ex
 function wholeQuotient(g: GraphBuilder, a: Expr, b: Expr, floored: boolean): Expr {
   const inner = computable(g, "ELEMENT_WISE_DIVIDE", a.dtype);
   const [x, y] = [cast(g, a, inner), cast(g, b, inner)];
-  const quotient = g.supports("ELEMENT_WISE_DIVIDE", inner) ? g.elementWiseDivide(x, y) : longDivision(g, x, y, "quotient");
+  const quotient = hasOperator(g, "ELEMENT_WISE_DIVIDE", inner) ? g.elementWiseDivide(x, y) : longDivision(g, x, y, "quotient");
   if (!floored || !DTYPES[inner].isSigned) return cast(g, quotient, a.dtype);
   // The dividend is not rounded first: what is next to the least number would overflow.
   const rest = g.elementWiseSubtract(x, g.elementWiseMultiply(quotient, y));
