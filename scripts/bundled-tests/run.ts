@@ -1,13 +1,11 @@
 // node run.mjs: runs the bundled tests in its folder, each file in a process of its own, with nothing but Node. Made by scripts/bundle-tests.ts.
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { writeFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { TestBuilder, type CTRFReport } from "ctrf";
+import type { CTRFReport } from "ctrf";
 import { reportOf as ctrfOf } from "../tools/ctrf.ts";
-import { problemOf, runProgram } from "../tools/program.ts";
-import type { Report, TestResult } from "./report.ts";
+import type { TestResult } from "./report.ts";
+import { readManifest, runFile, testsOf, type FileResult } from "./test-file.ts";
 
 const help = `node run.mjs [OPTIONS]
 
@@ -24,55 +22,11 @@ that the machine has. The last line is "N passed, M failed".
   --jobs N           files at a time (default 1)
   --help             this text`;
 
-const root = dirname(fileURLToPath(import.meta.url));
-interface Manifest {
-  readonly files: readonly string[];
-  readonly leftOut: readonly { readonly file: string; readonly reason: string }[];
-}
-const manifest: Manifest = JSON.parse(readFileSync(join(root, "manifest.json"), "utf8"));
+const manifest = readManifest();
 const say = (text: string): boolean => process.stderr.write(`${text}\n`);
 
 const stopping = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => stopping.abort());
-
-type Outcome = Omit<Report, "isComplete">;
-interface FileResult extends Outcome {
-  readonly name: string;
-  readonly ms: number;
-}
-interface FileOptions {
-  readonly timeoutMs: number;
-  readonly pattern: string | undefined;
-  readonly isQuiet: boolean;
-}
-
-/** What a file's process wrote, with the crash or the time limit that ended it. */
-function outcome(report: string, how: string | null): Outcome {
-  const known: Report = existsSync(report) ? JSON.parse(readFileSync(report, "utf8")) : { isComplete: false, tests: [], broken: [] };
-  if (how === null && known.isComplete) return known;
-  const running = existsSync(`${report}.running`) ? `, in or after the test "${readFileSync(`${report}.running`, "utf8")}"` : "";
-  // Tests that were not reached have no result.
-  const tests = known.tests.filter(({ status }) => status !== "other");
-  return { tests, broken: [...known.broken, `${how ?? "the process ended without a report"}${running}`] };
-}
-
-async function runFile(name: string, { timeoutMs, pattern, isQuiet }: FileOptions): Promise<FileResult> {
-  const folder = mkdtempSync(join(tmpdir(), "dxtensor-tests-"));
-  const report = join(folder, "report.json");
-  const start = performance.now();
-  try {
-    const args = ["--expose-gc", "--enable-source-maps", join(root, "file.mjs"), name, report, ...(pattern === undefined ? [] : [pattern])];
-    const stdout = isQuiet ? "ignore" : "inherit";
-    // Who ends this program by force ends the file's process too.
-    const options = { cwd: root, limitMs: timeoutMs, signal: stopping.signal, stdout, stderr: "inherit", isGroup: false } as const;
-    const ended = await runProgram(process.execPath, args, options);
-    const problem = problemOf(ended);
-    const how = problem === null ? null : ended.isLate ? `stopped after ${timeoutMs / 1000} s` : `the process ${problem}`;
-    return { name, ...outcome(report, how), ms: performance.now() - start };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
 
 function describe({ name, tests, broken, ms }: FileResult): void {
   const count = (status: TestResult["status"]): number => tests.filter((test) => test.status === status).length;
@@ -87,29 +41,13 @@ function describe({ name, tests, broken, ms }: FileResult): void {
 }
 
 function reportOf(files: readonly FileResult[], start: number): CTRFReport {
-  const tests = files.flatMap(({ name, tests: found, broken }) => [
-    ...found.map(({ name: test, suites, status, duration, message, trace }) => {
-      const builder = new TestBuilder()
-        .name(test)
-        .status(status)
-        .duration(duration)
-        .suite([name, ...suites])
-        .filePath(name);
-      if (message !== undefined) builder.message(message);
-      if (trace !== undefined) builder.trace(trace);
-      return builder.build();
-    }),
-    ...broken.map((problem) =>
-      new TestBuilder().name(name).status("failed").duration(0).suite([name]).filePath(name).message(problem).build(),
-    ),
-  ]);
   const extra = {
     node: process.version,
     platform: `${process.platform}-${process.arch}`,
     devices: process.env.DXTENSOR_TEST_DEVICES ?? "all",
     leftOut: manifest.leftOut,
   };
-  return ctrfOf({ tool: "dxtensor-bundled-tests", tests, start, environment: { extra } });
+  return ctrfOf({ tool: "dxtensor-bundled-tests", tests: files.flatMap(testsOf), start, environment: { extra } });
 }
 
 async function main(): Promise<void> {
@@ -146,7 +84,7 @@ async function main(): Promise<void> {
   const work = async () => {
     for (const name of queue) {
       if (stopping.signal.aborted) return;
-      const result = await runFile(name, { timeoutMs, pattern: values.test, isQuiet: values.json });
+      const result = await runFile(name, { timeoutMs, pattern: values.test, isQuiet: values.json, signal: stopping.signal });
       describe(result);
       results.push(result);
     }

@@ -1,0 +1,284 @@
+// node conformance.mjs --device NAME: the library's device-generic tests on one device, with nothing but Node. Made by scripts/bundle-tests.ts.
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import type { CTRFReport, Test } from "ctrf";
+import { readManifest, root, runFile, testsOf, type FileResult } from "../bundled-tests/test-file.ts";
+import { reportOf as ctrfOf } from "../tools/ctrf.ts";
+import { problemOf, runProgram } from "../tools/program.ts";
+import { levelOf } from "./criteria.ts";
+import type { DeviceFacts } from "./device.ts";
+import { partOf, type Conformance, type SetResult } from "./schema.ts";
+import { checkReport, ReportError } from "./report-check.ts";
+import { SETS, filesOf, type TestSet } from "./sets.ts";
+
+const help = `npx dxtensor conformance --device NAME [OPTIONS]
+
+Runs the library's device-generic tests on a device of any backend, each test file in a process of its own: a device that crashes or hangs fails
+that file's tests, and the run goes on.
+
+  --device NAME      the device: openreg:0, dml:1, cpu
+  --set NAME         only this set; may be repeated (--list names them)
+  --only PATTERN     only tests whose full name matches this regular expression
+  --list             lists the sets with their files
+  --ctrf FILE        writes the report, in the Common Test Report Format, after each file
+  --resume FILE      goes on with the run of a report: what it has is not run again; the report is written there unless --ctrf names another file
+  --json             the report on standard output, nothing else
+  --timeout SECONDS  for each file (default 900)
+  --jobs N           files at a time (default 1)
+  --help             this text
+
+Exit status: 0 if all tests passed, 1 if some failed, 2 if nothing was run, 130 if it was stopped; the report has what was run until then.
+docs/conformance.md describes the sets, the report, and the criteria for "stable", "preview" and "listed".`;
+
+const say = (text: string): boolean => process.stderr.write(`${text}\n`);
+
+/** Nothing was run, and this is why. */
+class UsageError extends Error {}
+
+const stopping = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => stopping.abort());
+
+interface Asked {
+  readonly device: string;
+  readonly sets: readonly TestSet[];
+  readonly only: string | null;
+  readonly file: string | null;
+  readonly earlier: CTRFReport | null;
+  readonly isJson: boolean;
+  readonly timeoutMs: number;
+  readonly jobs: number;
+}
+
+/** What a file gave: in this run, or in the one that is resumed. */
+interface Done extends Omit<FileResult, "ms"> {
+  readonly seconds: number;
+}
+
+const manifest = readManifest();
+
+async function factsOf(device: string): Promise<DeviceFacts> {
+  const ended = await runProgram(process.execPath, [join(root, "device.mjs"), device], {
+    limitMs: 120_000,
+    signal: stopping.signal,
+    stderr: "pipe",
+  });
+  const problem = problemOf(ended);
+  if (problem === null) return JSON.parse(ended.stdout.trim().split("\n").at(-1)!) as DeviceFacts;
+  const lines = ended.text.trim().split("\n");
+  throw new UsageError(`${device} does not compute: ${ended.code === 2 ? lines.at(-1) : `the process ${problem}`}`);
+}
+
+/** The files that an earlier report has whole, with their tests. */
+function doneIn(report: CTRFReport, device: string, only: string | null): Done[] {
+  const part = partOf(report) as Conformance;
+  if (part.device.name !== device) throw new UsageError(`--resume: the report is of ${part.device.name}, not of ${device}`);
+  if (part.versions.dxtensor !== manifest.version)
+    throw new UsageError(`--resume: the report is of dxtensor ${part.versions.dxtensor}, this is ${manifest.version}`);
+  if (part.only !== only) throw new UsageError(`--resume: the report has --only ${String(part.only)}`);
+  const files = new Map<string, Test[]>();
+  for (const test of report.results.tests) files.set(test.filePath!, [...(files.get(test.filePath!) ?? []), test]);
+  return [...files].map(([name, tests]) => ({
+    name,
+    seconds: tests.reduce((n, test) => n + test.duration / 1000, 0),
+    tests: tests.map(({ name: test, status, suite, duration, message, trace }) => ({
+      name: test,
+      suites: (suite ?? []).slice(1),
+      status,
+      duration,
+      ...(message === undefined ? {} : { message }),
+      ...(trace === undefined ? {} : { trace }),
+    })),
+    broken: [],
+  }));
+}
+
+function setResult(set: TestSet, done: readonly Done[], only: string | null): SetResult {
+  const files = filesOf(set, manifest.files);
+  const mine = done.filter(({ name }) => files.includes(name));
+  const tests = mine.flatMap(testsOf);
+  const count = (status: string): number => tests.filter((test) => test.status === status).length;
+  return {
+    name: set.name,
+    files: mine.length,
+    ofFiles: files.length,
+    passed: count("passed"),
+    failed: count("failed"),
+    skipped: tests.length - count("passed") - count("failed"),
+    seconds: Math.round(mine.reduce((n, { seconds }) => n + seconds, 0) * 10) / 10,
+    isComplete: only === null && mine.length === files.length,
+  };
+}
+
+/** The same operation for the same reason once. */
+function mergedFallbacks(lists: Conformance["fellBack"]): Conformance["fellBack"] {
+  const merged = new Map<string, Conformance["fellBack"][number]>();
+  for (const one of lists) {
+    const key = `${one.operation}|${one.reason}`;
+    merged.set(key, { ...one, calls: one.calls + (merged.get(key)?.calls ?? 0) });
+  }
+  return [...merged.values()].toSorted((a, b) => a.operation.localeCompare(b.operation));
+}
+
+function reportOf(asked: Asked, facts: DeviceFacts, done: readonly Done[], start: number): CTRFReport {
+  const before = asked.earlier === null ? null : (partOf(asked.earlier) as Conformance);
+  const part: Conformance = {
+    formatVersion: 1,
+    date: before?.date ?? new Date(start).toISOString(),
+    device: facts.device,
+    versions: { dxtensor: manifest.version, node: process.version, directml: facts.directml },
+    system: facts.system,
+    sets: SETS.map((set) => setResult(set, done, asked.only)).filter(({ files }) => files > 0),
+    fellBack: mergedFallbacks([...(before?.fellBack ?? []), ...done.flatMap(({ fellBack = [] }) => fellBack)]),
+    only: asked.only,
+  };
+  const report = ctrfOf({ tool: "dxtensor-conformance", tests: done.flatMap(testsOf), start });
+  report.results.extra = { ...report.results.extra, conformance: part };
+  return report;
+}
+
+/** The file is the old report or the new one, whenever this ends. */
+function writeReport(file: string, report: CTRFReport): void {
+  writeFileSync(`${file}.new`, `${JSON.stringify(report, null, 1)}\n`);
+  renameSync(`${file}.new`, file);
+}
+
+function showFile({ name, tests, broken, seconds }: Done, index: number, of: number): void {
+  const count = (status: string): number => tests.filter((test) => test.status === status).length;
+  const failed = count("failed") + broken.length;
+  const where = `${String(index).padStart(String(of).length)}/${of}`;
+  say(`${where} ${failed > 0 ? "FAIL" : "ok  "} ${name}: ${count("passed")} passed, ${failed} failed (${seconds.toFixed(1)} s)`);
+  for (const test of tests.filter(({ status }) => status === "failed"))
+    say(`       ${[...test.suites, test.name].join(" > ")}\n         ${(test.message ?? "").split("\n").slice(0, 6).join("\n         ")}`);
+  for (const problem of broken) say(`       ${problem}`);
+}
+
+function showSets({ sets, device }: Conformance): void {
+  const width = Math.max(...sets.map(({ name }) => name.length));
+  console.log(`${device.name}, ${device.description}:`);
+  for (const { name, passed, failed, skipped, files, ofFiles } of sets) {
+    const share = passed + failed === 0 ? "" : ` ${((100 * passed) / (passed + failed)).toFixed(2)} %`;
+    const part = files < ofFiles ? ` (${files} of ${ofFiles} files)` : "";
+    console.log(
+      `  ${name.padEnd(width)} ${share.padStart(9)}  ${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}${part}`,
+    );
+  }
+  console.log(`  level: ${levelOf({ sets }) ?? "none"}`);
+}
+
+function list(isJson: boolean): void {
+  const sets = SETS.map((set) => ({ name: set.name, about: set.about, files: filesOf(set, manifest.files) }));
+  if (isJson) console.log(JSON.stringify(sets));
+  else for (const { name, about, files } of sets) console.log([`${name}: ${about}`, ...files.map((file) => `  ${file}`)].join("\n"));
+}
+
+/** Runs what is asked for; gives the exit status. */
+async function run(asked: Asked): Promise<number> {
+  const start = Date.now();
+  const facts = await factsOf(asked.device);
+  const done = asked.earlier === null ? [] : doneIn(asked.earlier, asked.device, asked.only);
+  const known = new Set(done.map(({ name }) => name));
+  const names = asked.sets.flatMap((set) => filesOf(set, manifest.files)).filter((name) => !known.has(name));
+  if (known.size > 0) say(`${known.size} files are in the report already`);
+  const env = { DXTENSOR_TEST_DEVICES: asked.device, NODE_NO_WARNINGS: "1" };
+  const queue = names.values();
+  let count = 0;
+  const work = async (): Promise<void> => {
+    for (const name of queue) {
+      if (stopping.signal.aborted) return;
+      const options = {
+        timeoutMs: asked.timeoutMs,
+        pattern: asked.only ?? undefined,
+        isQuiet: true,
+        isSilent: true,
+        signal: stopping.signal,
+      };
+      const { ms, ...result } = await runFile(name, { ...options, cwd: process.cwd(), env });
+      // What was stopped in the middle is run again by --resume.
+      if (stopping.signal.aborted) return;
+      const one = { ...result, seconds: ms / 1000 };
+      done.push(one);
+      showFile(one, ++count, names.length);
+      if (asked.file !== null) writeReport(asked.file, reportOf(asked, facts, done, start));
+    }
+  };
+  await Promise.all(Array.from({ length: asked.jobs }, work));
+  const report = reportOf(asked, facts, done, start);
+  if (asked.file !== null) writeReport(asked.file, report);
+  if (asked.isJson) console.log(JSON.stringify(report));
+  else showSets(partOf(report) as Conformance);
+  if (stopping.signal.aborted) {
+    say(asked.file === null ? "stopped" : `stopped; --resume ${asked.file} goes on`);
+    return 130;
+  }
+  const { passed, failed } = report.results.summary;
+  if (passed + failed === 0) throw new UsageError("no test has such a name");
+  return failed === 0 ? 0 : 1;
+}
+
+function earlierReport(file: string): CTRFReport {
+  if (!existsSync(file)) throw new UsageError(`--resume: there is no ${file}`);
+  const text = readFileSync(file, "utf8");
+  return checkReport(text, file);
+}
+
+function requirePattern(text: string): RegExp {
+  try {
+    return new RegExp(text);
+  } catch (error) {
+    throw new UsageError(`--only: ${(error as Error).message}`);
+  }
+}
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      device: { type: "string" },
+      set: { type: "string", multiple: true, default: [] },
+      only: { type: "string" },
+      list: { type: "boolean", default: false },
+      ctrf: { type: "string" },
+      resume: { type: "string" },
+      json: { type: "boolean", default: false },
+      timeout: { type: "string", default: "900" },
+      jobs: { type: "string", default: "1" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    console.log(help);
+    return 0;
+  }
+  if (values.list) {
+    list(values.json);
+    return 0;
+  }
+  if (values.device === undefined) throw new UsageError("--device is required");
+  const unknown = values.set.find((name) => SETS.every((set) => set.name !== name));
+  if (unknown !== undefined) throw new UsageError(`--set: there is no ${unknown}; the sets are ${SETS.map(({ name }) => name).join(", ")}`);
+  if (values.only !== undefined) requirePattern(values.only);
+  const timeoutMs = Number(values.timeout) * 1000;
+  const jobs = Number(values.jobs);
+  if (!(timeoutMs > 0) || !Number.isInteger(jobs) || jobs < 1) throw new UsageError("--timeout and --jobs are positive numbers");
+  const resumed = values.resume === undefined ? null : resolve(values.resume);
+  return run({
+    device: values.device,
+    sets: values.set.length === 0 ? SETS : SETS.filter(({ name }) => values.set.includes(name)),
+    only: values.only ?? null,
+    file: values.ctrf === undefined ? resumed : resolve(values.ctrf),
+    earlier: resumed === null ? null : earlierReport(resumed),
+    isJson: values.json,
+    timeoutMs,
+    jobs,
+  });
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  const isParse = error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
+  if (error instanceof UsageError || error instanceof ReportError || isParse)
+    say(`conformance: ${error.message} (--help lists the options)`);
+  else say(`conformance: ${(error instanceof Error ? error.stack : undefined) ?? String(error)}`);
+  process.exitCode = stopping.signal.aborted ? 130 : 2;
+}
