@@ -278,8 +278,9 @@ export class OutsideBinding implements MemoryOwner {
     const least = [...inputs, ...outputs, sizeInBytes];
     return least.map((size, i) => {
       const handle = slots[2 * i]!;
-      if (handle !== 0) return this.#wholeFrom(handle, slots[2 * i + 1]!, size);
-      return i === least.length - 1 && scratch !== null ? { memory: scratch, offset: 0, size: sizeInBytes } : null;
+      // The program's own memory is the only one that may be without a handle.
+      if (handle !== 0 || i < least.length - 1) return this.#wholeFrom(handle, slots[2 * i + 1]!, size);
+      return scratch !== null ? { memory: scratch, offset: 0, size: sizeInBytes } : null;
     });
   }
 
