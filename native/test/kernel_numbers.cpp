@@ -106,7 +106,7 @@ class ChoiceMaker {
   void Compare(int result, const std::string& what) {
     graph.values[static_cast<size_t>(result)].graph_outputs.push_back(static_cast<int>(graph.output_count++));
     const char* unsupported = nullptr;
-    const std::vector<GraphStep> steps = software::Fuse(graph, &unsupported, 1 << 20);
+    const std::vector<GraphStep> steps = software::Fuse(graph, &unsupported);
     if (steps.size() != 1) throw Failure{what + " is no single kernel"};
     std::vector<ExactBytes> plain = ValueMemory(graph, inputs), fused = ValueMemory(graph, inputs);
     RunNodes(graph, plain);

@@ -70,7 +70,7 @@ void Overwrites(Suite& suite) {
     graph.overwrites = ChooseOverwrites(random, graph);
     if (round % 3 == 0) software::LayOut(&graph);
     const char* unsupported = nullptr;
-    std::vector<GraphStep> steps = software::Fuse(graph, &unsupported, round % 2 ? 0 : 1 << 20);
+    std::vector<GraphStep> steps = software::Fuse(graph, &unsupported);
     CHECK(!steps.empty());
     auto count_joins = [&] {
       return static_cast<size_t>(

@@ -48,7 +48,7 @@ eachDevice("kernels of a graph", (device) => {
     for (const t of [x, w, b]) t.dispose();
   });
 
-  it("computes what treats rows alike by blocks of rows, where tensors are large", async () => {
+  it("computes what treats rows alike, where tensors are large", async () => {
     const norm = new dx.nn.LayerNorm([512]).to(device);
     const attend = (x: dx.Tensor): dx.Tensor => {
       const [q, k] = [x.reshape([6, 8, 16, 96]), x.mul(0.5).reshape([6, 8, 16, 96])];
@@ -88,9 +88,7 @@ eachDevice("kernels of a graph", (device) => {
         const close = f(x).map((t, i) => dx.allclose(t, want[i]!, { rtol: 1e-4, atol: 1e-4 }));
         expect([name, call, ...(await Promise.all(close))]).toEqual([name, call, ...want.map(() => true)]);
       }
-      const { kernels } = f.explain();
       f.dispose();
-      if (device === "cpu") expect([name, kernels.some((k) => k.kernel === "chain by rows")]).toEqual([name, true]);
     }
   });
 });

@@ -5,7 +5,6 @@
 
 #include "software/d3d12/trace.h"
 #include "overwrites.h"
-#include "step_groups.h"
 
 namespace dxtensor::software {
 
@@ -81,7 +80,6 @@ HRESULT CompileOne(const schema::OperatorDesc& desc, Held<Program>* program) {
   }
   made->in_place = desc.schema->supports_in_place;
   made->steps.push_back(std::move(step));
-  made->groups = GroupSteps(made->steps);
   *program = std::move(made);
   return S_OK;
 }
@@ -169,29 +167,23 @@ HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, Describ
     made->constants.emplace_back((value.constant.size() + 7) / 8 + 8);
     std::memcpy(made->constants.back().data(), value.constant.data(), value.constant.size());
   }
-  auto start_of = [&](const GraphOperand& operand) -> Operand {
+  auto locate = [&](const GraphOperand& operand) -> Operand {
     if (operand.value < 0) return {};
     auto v = static_cast<size_t>(operand.value);
     const GraphValue& value = graph.values[v];
     if (constant_of_value[v] >= 0) return {Operand::Base::Constant, static_cast<uint32_t>(constant_of_value[v]), operand.offset};
-    // Memory that is written in place has one name, so that concurrent steps do not use it under two.
+    // Memory that is written in place has one name: the output's.
     for (const Overwrite& over : graph.overwrites)
       if (value.graph_input == static_cast<int>(over.input)) return {Operand::Base::Output, over.output, over.offset + operand.offset};
     if (value.graph_input >= 0) return InputOperand(*made, static_cast<uint32_t>(value.graph_input), operand.offset);
     if (!value.graph_outputs.empty()) return {Operand::Base::Output, static_cast<uint32_t>(value.graph_outputs[0]), operand.offset};
     return {Operand::Base::Temporary, 0, offsets[static_cast<size_t>(life_of_value[v])] + operand.offset};
   };
-  auto locate = [&](const GraphOperand& operand) {
-    Operand whole = start_of(operand);
-    if (operand.value >= 0) whole.size = SizeOf(graph, operand);
-    return whole;
-  };
   for (size_t s = 0; s < steps.size(); ++s) {
     ProgramStep step;
     for (const GraphOperand& operand : steps[s].inputs) step.inputs.push_back(locate(operand));
     for (const GraphOperand& operand : steps[s].outputs) step.outputs.push_back(locate(operand));
-    if (life_of_step[s] >= 0)
-      step.scratch = {Operand::Base::Temporary, 0, offsets[static_cast<size_t>(life_of_step[s])], steps[s].kernel->ScratchBytes()};
+    if (life_of_step[s] >= 0) step.scratch = {Operand::Base::Temporary, 0, offsets[static_cast<size_t>(life_of_step[s])]};
     step.kernel = std::move(steps[s].kernel);
     step.name = steps[s].name;
     for (int node : steps[s].nodes) step.nodes.push_back(graph.nodes[static_cast<size_t>(node)].index);
@@ -202,11 +194,10 @@ HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, Describ
       ProgramStep step;
       step.kernel = MakeCopyKernel(value.size_in_bytes);
       step.name = "copy";
-      step.inputs.push_back({Operand::Base::Output, static_cast<uint32_t>(value.graph_outputs[0]), 0, value.size_in_bytes});
-      step.outputs.push_back({Operand::Base::Output, static_cast<uint32_t>(value.graph_outputs[i]), 0, value.size_in_bytes});
+      step.inputs.push_back({Operand::Base::Output, static_cast<uint32_t>(value.graph_outputs[0]), 0});
+      step.outputs.push_back({Operand::Base::Output, static_cast<uint32_t>(value.graph_outputs[i]), 0});
       made->steps.push_back(std::move(step));
     }
-  made->groups = GroupSteps(made->steps);
   *program = std::move(made);
   return S_OK;
 }

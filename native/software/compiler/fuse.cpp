@@ -10,14 +10,12 @@
 #include "fuse_group.h"
 #include "fuse_units.h"
 #include "graph.h"
-#include "row_blocks.h"
 
 namespace dxtensor::software {
 
 namespace {
 
 constexpr size_t kMaxNodes = 48, kMaxOperands = 40;
-constexpr uint64_t kNoChains = UINT64_MAX, kFewElements = 1 << 14;
 
 const char* NameOf(size_t nodes) {
   static const std::vector<std::string> names = [] {
@@ -30,11 +28,9 @@ const char* NameOf(size_t nodes) {
 
 class Fuser {
  public:
-  // chain_bytes: of tensors that are worth running by blocks of rows.
-  Fuser(const Graph& graph, bool merges, uint64_t chain_bytes)
+  Fuser(const Graph& graph, bool merges)
       : graph_(graph),
         merges_(merges),
-        chain_bytes_(chain_bytes),
         units_(static_cast<int>(graph.nodes.size())),
         producer_(graph.values.size(), -1),
         consumers_(graph.values.size()),
@@ -54,11 +50,8 @@ class Fuser {
     for (size_t n = 0; n < graph_.nodes.size(); ++n)
       if (groups_[n].is_anchor) JoinClamp(static_cast<int>(n));
     std::vector<GraphStep> steps;
-    for (const Chain& chain : Order()) {
-      if (chain.units.size() > 1 && EmitBlocks(chain, &steps)) continue;
-      for (int unit : chain.units)
-        if (!Emit(groups_[static_cast<size_t>(unit)], &steps, unsupported)) return {};
-    }
+    for (int unit : Order())
+      if (!Emit(groups_[static_cast<size_t>(unit)], &steps, unsupported)) return {};
     return steps;
   }
 
@@ -216,161 +209,20 @@ class Fuser {
     groups_[static_cast<size_t>(unit)].nodes.clear();
   }
 
-  // Units that follow each other, and the rows by whose blocks they may be run, where there are several.
-  struct Chain {
-    std::vector<int> units;
-    std::optional<Rows> rows;
-  };
-
-  // Units in an order in which each comes after all that it needs, as near to the nodes' order as that allows, but for those that can join
-  // the rows of what comes before.
-  std::vector<Chain> Order() const {
-    std::vector<Chain> order;
-    std::vector<int> left;
+  // Units in an order in which each comes after all that it needs, as near to the nodes' order as that allows.
+  std::vector<int> Order() const {
+    std::vector<int> order, left;
     for (size_t u = 0; u < groups_.size(); ++u)
       if (!groups_[u].nodes.empty()) left.push_back(static_cast<int>(u));
     std::vector<int> waits(groups_.size(), 0);  // for how many units
     for (int unit : left) waits[static_cast<size_t>(unit)] = static_cast<int>(units_.Before(unit).size());
-    auto is_there = [&](int unit) {
-      for (int other : units_.After(unit)) --waits[static_cast<size_t>(other)];
-    };
-    // What is made of nothing comes first: between units that share rows it would part them.
-    for (int unit : left)
-      if (MakesConstant(unit)) order.push_back({{unit}, std::nullopt});
-    for (const Chain& chain : order) is_there(chain.units[0]);
-    left.erase(std::remove_if(left.begin(), left.end(), [&](int unit) { return MakesConstant(unit); }), left.end());
     while (!left.empty()) {
-      size_t next = left.size();
-      bool joins = false;
-      for (size_t i = 0; i < left.size() && !joins; ++i) {
-        const int unit = left[i];
-        if (waits[static_cast<size_t>(unit)]) continue;
-        const bool has_rows = !order.empty() && order.back().rows;
-        joins = has_rows && JoinsRows(unit, order.back());
-        if (joins || next == left.size()) next = i;
-        if (!has_rows) break;
-      }
-      const int unit = left[next];
-      if (joins) order.back().units.push_back(unit);
-      else order.push_back({{unit}, RowsOfUnit(unit)});
-      left.erase(left.begin() + static_cast<std::ptrdiff_t>(next));
-      is_there(unit);
+      const auto next = std::find_if(left.begin(), left.end(), [&](int unit) { return waits[static_cast<size_t>(unit)] == 0; });
+      order.push_back(*next);
+      left.erase(next);
+      for (int other : units_.After(order.back())) --waits[static_cast<size_t>(other)];
     }
     return order;
-  }
-
-  // Of few elements: it will be there until it is read.
-  bool MakesConstant(int unit) const {
-    const std::vector<int>& nodes = groups_[static_cast<size_t>(unit)].nodes;
-    const GraphNode& node = graph_.nodes[static_cast<size_t>(nodes[0])];
-    return nodes.size() == 1 && node.inputs.empty() && node.desc.Outputs()[0]->ElementCount() <= kFewElements;
-  }
-  std::optional<Rows> RowsOfUnit(int unit) const {
-    std::optional<Rows> rows = RowsOf(graph_.nodes[static_cast<size_t>(groups_[static_cast<size_t>(unit)].nodes[0])].desc, chain_bytes_);
-    if (!rows || !JoinsRows(unit, {{}, rows})) return std::nullopt;
-    return rows;
-  }
-  // Whether all nodes of the unit keep to the rows, and read what the chain writes by the same ones.
-  bool JoinsRows(int unit, const Chain& chain) const {
-    for (int n : groups_[static_cast<size_t>(unit)].nodes) {
-      const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
-      const bool joins_sum = !chain.units.empty() && SumsRows(node.desc, *chain.rows);
-      if (!joins_sum && !RunsByRows(node.desc, *chain.rows)) return false;
-      const auto inputs = node.desc.Inputs();
-      for (size_t i = 0; i < inputs.size(); ++i) {
-        if (node.inputs[i] < 0) continue;
-        const Location location = location_[static_cast<size_t>(node.inputs[i])];
-        const int writer = producer_[static_cast<size_t>(location.value)], from = writer < 0 ? -1 : unit_of_[static_cast<size_t>(writer)];
-        if (from != unit && std::find(chain.units.begin(), chain.units.end(), from) == chain.units.end()) continue;
-        if (SumsRows(graph_.nodes[static_cast<size_t>(writer)].desc, *chain.rows)) return false;  // is there when all blocks have run
-        if (location.value != node.inputs[i] || !SameRows(WrittenAs(location.value), *inputs[i], *chain.rows)) return false;
-      }
-    }
-    return true;
-  }
-  // The tensor as which a node writes a value.
-  const schema::TensorDesc& WrittenAs(int value) const {
-    const GraphNode& node = graph_.nodes[static_cast<size_t>(producer_[static_cast<size_t>(value)])];
-    for (size_t i = 0; i < node.outputs.size(); ++i)
-      if (node.outputs[i] == value) return *node.desc.Outputs()[i];
-    return *node.desc.Outputs()[0];
-  }
-
-  // One step that runs the chain's nodes by blocks of rows. False where that saves nothing.
-  bool EmitBlocks(const Chain& chain, std::vector<GraphStep>* steps) const {
-    const Rows& rows = *chain.rows;
-    std::vector<int> nodes;
-    for (int unit : chain.units) {
-      const std::vector<int>& more = groups_[static_cast<size_t>(unit)].nodes;
-      nodes.insert(nodes.end(), more.begin(), more.end());
-    }
-    std::sort(nodes.begin(), nodes.end());
-    auto is_inside = [&](int node) { return std::binary_search(nodes.begin(), nodes.end(), node); };
-
-    Graph block;
-    GraphStep step;
-    struct Read {
-      int value, inside;
-      schema::TensorDesc desc;
-    };
-    std::vector<Read> reads;                 // from outside
-    std::vector<schema::TensorDesc> inputs;  // of the step
-    std::vector<RowOutput> outputs;
-    std::vector<int> inside(graph_.values.size(), -1);
-    bool keeps = false;  // a value that nobody outside sees
-    auto add = [&](uint64_t bytes) {
-      block.values.emplace_back();
-      block.values.back().size_in_bytes = bytes;
-      return static_cast<int>(block.values.size()) - 1;
-    };
-    auto read_block = [&](int value, const schema::TensorDesc& desc) {
-      for (const Read& read : reads)
-        if (read.value == value && SameRows(read.desc, desc, rows)) return read.inside;
-      const int made = add(BlockOf(desc, rows).size_in_bytes);
-      block.values.back().graph_input = static_cast<int>(block.input_count++);
-      step.inputs.push_back(OperandOf(value));
-      inputs.push_back(desc);
-      reads.push_back({value, made, desc});
-      return made;
-    };
-    for (int n : nodes) {
-      const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
-      GraphNode made{BlockOf(node.desc, rows), {}, {}, node.index};
-      const bool is_sum = SumsRows(node.desc, rows);
-      const auto in = node.desc.Inputs(), out = node.desc.Outputs(), block_out = made.desc.Outputs();
-      for (size_t i = 0; i < in.size(); ++i) {
-        const int v = node.inputs[i];
-        made.inputs.push_back(v < 0 ? -1 : inside[static_cast<size_t>(v)] >= 0 ? inside[static_cast<size_t>(v)] : read_block(v, *in[i]));
-      }
-      for (size_t i = 0; i < out.size(); ++i) {
-        const int v = node.outputs[i];
-        if (v < 0) {
-          made.outputs.push_back(-1);
-          continue;
-        }
-        const int value = add(block_out[i]->size_in_bytes);
-        inside[static_cast<size_t>(v)] = value;
-        made.outputs.push_back(value);
-        const std::vector<int>& readers = consumers_[static_cast<size_t>(v)];
-        if (IsGraphOutput(v) || readers.empty() || !std::all_of(readers.begin(), readers.end(), is_inside)) {
-          block.values.back().graph_outputs.push_back(static_cast<int>(block.output_count++));
-          step.outputs.push_back(OperandOf(v));
-          outputs.push_back({*out[i], is_sum});
-        } else {
-          keeps = true;
-        }
-      }
-      block.nodes.push_back(std::move(made));
-    }
-    if (!keeps) return false;
-    const char* unsupported = nullptr;
-    std::vector<GraphStep> inner = Fuser(block, true, kNoChains).Run(&unsupported);
-    if (unsupported || inner.empty()) return false;
-    step.kernel = MakeRowBlocks(rows, block, std::move(inner), inputs, outputs);
-    step.name = "chain by rows";
-    step.nodes = nodes;
-    steps->push_back(std::move(step));
-    return true;
   }
 
   GraphOperand OperandOf(int value) const {
@@ -482,7 +334,6 @@ class Fuser {
 
   const Graph& graph_;
   const bool merges_;
-  const uint64_t chain_bytes_;
   UnitGraph units_;
   std::vector<int> producer_;                // node of each value
   std::vector<std::vector<int>> consumers_;  // nodes that read each value
@@ -493,10 +344,9 @@ class Fuser {
 
 }  // namespace
 
-std::vector<GraphStep> Fuse(const Graph& graph, const char** unsupported, uint64_t chain_bytes) {
+std::vector<GraphStep> Fuse(const Graph& graph, const char** unsupported) {
   const char* plain = std::getenv("DXTENSOR_SOFTWARE_PLAIN");
-  const bool merges = !(plain && plain[0] == '1');
-  return Fuser(graph, merges, merges ? chain_bytes : kNoChains).Run(unsupported);
+  return Fuser(graph, !(plain && plain[0] == '1')).Run(unsupported);
 }
 
 }  // namespace dxtensor::software

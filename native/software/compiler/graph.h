@@ -62,9 +62,8 @@ inline uint64_t SizeOf(const Graph& graph, const GraphOperand& operand) {
 void LayOut(Graph* graph);
 
 // Chooses kernels and fuses. Elementwise chains become one blocked pass. Bias and activation become the epilogue of GEMM and CONVOLUTION; a
-// convolution takes batch norm by given statistics and a residual too. Identities and slices that only move an offset vanish. Steps over
-// independent rows run by blocks of rows where tensors have chain_bytes or more. Steps are in order of execution. Empty when a node has no
-// kernel; *unsupported is then its name. In fuse.cpp.
-std::vector<GraphStep> Fuse(const Graph& graph, const char** unsupported, uint64_t chain_bytes = 1 << 20);
+// convolution takes batch norm by given statistics and a residual too. Identities and slices that only move an offset vanish. Steps are in
+// order of execution. Empty when a node has no kernel; *unsupported is then its name. In fuse.cpp.
+std::vector<GraphStep> Fuse(const Graph& graph, const char** unsupported);
 
 }  // namespace dxtensor::software

@@ -1,5 +1,4 @@
-// The one order of the compiler's passes. The memory plan (temporary_plan.cpp) and groups of concurrent steps (step_groups.cpp) follow in
-// compile.cpp.
+// The one order of the compiler's passes. The memory plan (temporary_plan.cpp) follows in compile.cpp.
 #include "compile.h"
 #include "overwrites.h"
 

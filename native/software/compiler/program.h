@@ -29,7 +29,6 @@ struct Operand {
   Base base = Base::None;
   uint32_t index = 0;  // of the input, the output or the constant
   uint64_t offset = 0;
-  uint64_t size = 0;  // bytes from there to the end of what it is a part of
 };
 
 struct ProgramStep {
@@ -46,7 +45,6 @@ class Program final : public Counted {
 
   std::vector<BindingSlot> inputs, outputs;
   std::vector<ProgramStep> steps;
-  std::vector<size_t> groups;                    // of steps that run concurrently, unless they are timed: see step_groups.h
   std::vector<std::vector<uint64_t>> constants;  // bytes, aligned
   uint64_t temporary_size = 0, persistent_size = 0;
   bool in_place = false;  // one operator, and it may write over an input

@@ -6,7 +6,6 @@
 
 #include "software/compiler/overwrites.h"
 #include "software/cpu/host/abandon.h"
-#include "software/cpu/host/thread_pool.h"
 #include "software/cpu/prepacked_inputs.h"
 
 namespace dxtensor::software {
@@ -39,11 +38,9 @@ class BoundProgram final : public BoundDispatch {
 
   void Run() const override {
     if (program_->times.wanted()) return RunTimed();
-    const std::vector<size_t>& groups = program_->groups;
-    for (size_t g = 0; g + 1 < groups.size(); ++g) {
+    for (const Step& step : steps_) {
       CheckAbandoned();
-      if (groups[g + 1] - groups[g] == 1) RunStep(steps_[groups[g]]);
-      else RunConcurrently(groups[g], groups[g + 1]);
+      RunStep(step);
     }
     DropPrepacked();
   }
@@ -75,12 +72,6 @@ class BoundProgram final : public BoundDispatch {
   // What was made of inputs before they were written in place.
   void DropPrepacked() const {
     for (const Access& over : overwritten_) PrepackedInputs::Get().Written(over.begin, over.end);
-  }
-
-  void RunConcurrently(size_t first, size_t last) const {
-    ThreadPool::Get().ParallelFor(static_cast<int64_t>(first), static_cast<int64_t>(last), 1, [&](int64_t from, int64_t to, int) {
-      for (; from < to; ++from) RunStep(steps_[static_cast<size_t>(from)]);
-    });
   }
 
   static void RunStep(const Step& step) {
