@@ -219,6 +219,21 @@ napi_value ReadSync(Environment& environment, Arguments in) {
 
 napi_value Sweep(Environment& environment, Arguments in) { return js::New(in.env(), static_cast<double>(environment.buffers().Sweep())); }
 
+napi_value Track(Environment& environment, Arguments in) {
+  return js::New(in.env(), static_cast<double>(environment.tracked().Add(in[0], ToSize(in[1], "track: sizeInBytes"))));
+}
+
+napi_value Untrack(Environment& environment, Arguments in) {
+  environment.tracked().Remove(ToSize(in[0], "untrack: handle"));
+  return js::Undefined(in.env());
+}
+
+napi_value CollectedOwners(Environment& environment, Arguments in) {
+  js::Array collected(in.env());
+  for (Handle handle : environment.tracked().Collected()) collected.Add(js::New(in.env(), static_cast<double>(handle)));
+  return collected;
+}
+
 napi_value CreateProgram(Environment& environment, Arguments in) {
   const uint32_t id = ToId(in[0], "createProgram: device");
   environment.Device(id);
@@ -415,6 +430,9 @@ void Define(napi_env env, napi_value exports, Environment* environment) {
   add("readSync", Cold<ReadSync>);
   add("sweep", Cold<Sweep>);
   add("settle", Cold<Settle>);
+  add("track", Cold<Track>);
+  add("untrack", Cold<Untrack>);
+  add("collectedOwners", Cold<CollectedOwners>);
   add("createProgram", Cold<CreateProgram>);
   add("releaseProgram", Cold<ReleaseProgram>);
   add("programInfo", Cold<ProgramInfo>);

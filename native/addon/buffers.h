@@ -55,6 +55,12 @@ class Buffers {
   void DropDevice(const OpenDevice& device);
   // Numbers for `pressure`: live buffers, live bytes.
   void SetPressure(double* numbers) { pressure_ = numbers; }
+  // Adds memory of other backends to these numbers, or takes it away.
+  void Weigh(int buffers, int64_t bytes) {
+    pressure_[0] += buffers;
+    pressure_[1] += static_cast<double>(bytes);
+    Report(bytes);
+  }
 
  private:
   static constexpr uint64_t kFirst = 256, kMaxBuffers = 1u << 24;

@@ -8,6 +8,7 @@
 
 #include "buffers.h"
 #include "promises.h"
+#include "tracked.h"
 
 namespace dxtensor::addon {
 
@@ -27,6 +28,7 @@ class Environment {
   ~Environment();
 
   Buffers& buffers() { return buffers_; }
+  Tracked& tracked() { return tracked_; }
   Promises& promises() { return promises_; }
   // The numbers of Buffers::SetPressure.
   napi_value Pressure() const { return ValueOf(pressure_); }
@@ -58,6 +60,7 @@ class Environment {
   napi_env env_;
   Promises promises_;
   Buffers buffers_;
+  Tracked tracked_{env_, buffers_};
   napi_ref pressure_ = nullptr, array_buffer_class_ = nullptr;
   std::vector<std::unique_ptr<OpenDevice>> devices_{1};  // by id, which none has twice; null when closed
   Table<OpenProgram> programs_;

@@ -20,81 +20,41 @@ export interface OutsideBuffer {
   readonly sizeInBytes: number;
 }
 
-interface Entry {
-  readonly buffer: OutsideBuffer;
-  /** The JavaScript object that the memory belongs to. */
-  readonly holder: WeakRef<object>;
-}
-
-const entries = new Map<Handle, Entry>();
-let last = FIRST_OUTSIDE;
-
-/** A buffer here is freed by full collections only, so that fewer of them are asked for. */
-const WEIGHT = 1 / 4;
-
-function weigh({ owner, sizeInBytes }: OutsideBuffer, sign: 1 | -1): void {
-  const { pressure } = owner.addon;
-  pressure[0]! += sign * WEIGHT;
-  pressure[1]! += sign * sizeInBytes;
-}
+const buffers = new Map<Handle, OutsideBuffer>();
 
 /** A handle for memory of `holder`, which is referred to weakly. */
 export function addOutside(buffer: OutsideBuffer, holder: object): Handle {
-  entries.set(++last, { buffer, holder: new WeakRef(holder) });
-  weigh(buffer, 1);
-  return last;
+  const handle = buffer.owner.addon.track(holder, buffer.sizeInBytes);
+  buffers.set(handle, buffer);
+  return handle;
 }
 
 export function outsideBuffer(handle: Handle): OutsideBuffer {
-  const found = entries.get(handle);
+  const found = buffers.get(handle);
   if (found === undefined)
     throw failure("invalid", `buffer ${handle} is not there: it was released, its device was closed, or it is another backend's`);
-  return found.buffer;
+  return found;
+}
+
+function forget(handle: Handle, { owner }: OutsideBuffer): void {
+  buffers.delete(handle);
+  owner.addon.untrack(handle);
 }
 
 /** Frees memory now, in the order of its device's queue. */
 export function releaseOutside(handle: Handle): void {
   const buffer = outsideBuffer(handle);
-  entries.delete(handle);
-  weigh(buffer, -1);
+  forget(handle, buffer);
   buffer.owner.drop(buffer);
 }
 
-type Checkpoint = () => void;
-let checkpoint: Checkpoint | null = null;
-
-/**
- * What a WeakRef was made for or gave lives until the end of the job: in a loop that never yields, for ever. The checkpoint of a context with
- * microtasks of its own ends that, and runs none of the program's. Called before garbage is collected.
- */
-export function letGoOfHolders(): void {
-  if (entries.size === 0) return;
-  if (checkpoint === null) {
-    // Not imported: few programs come here.
-    const vm = process.getBuiltinModule("node:vm");
-    const context = vm.createContext({}, { microtaskMode: "afterEvaluate" });
-    const script = new vm.Script("0");
-    checkpoint = () => void script.runInContext(context);
-  }
-  checkpoint();
-}
-
-/** Frees the memory whose holder has been collected; returns how many there were. */
-export function sweepOutside(): number {
-  let dead = 0;
-  for (const [handle, { holder }] of entries) {
-    if (holder.deref() !== undefined) continue;
-    releaseOutside(handle);
-    dead++;
-  }
-  return dead;
+/** Frees the memory whose holder has been collected. */
+export function sweepOutside(addon: Binding): void {
+  if (buffers.size === 0) return;
+  for (const handle of addon.collectedOwners()) if (buffers.has(handle)) releaseOutside(handle);
 }
 
 /** Forgets all memory of a device that closes. */
 export function forgetOutside(owner: MemoryOwner): void {
-  for (const [handle, { buffer }] of entries) {
-    if (buffer.owner !== owner) continue;
-    entries.delete(handle);
-    weigh(buffer, -1);
-  }
+  for (const [handle, buffer] of buffers) if (buffer.owner === owner) forget(handle, buffer);
 }

@@ -271,6 +271,14 @@ export interface Binding {
   /** Frees the buffers whose owner has been collected; returns their number. */
   sweep(): number;
   /**
+   * A number from 2^40 on for memory of a backend from outside. `owner` is kept weakly. The bytes and one buffer count in `pressure`.
+   */
+  track(owner: object, sizeInBytes: number): Handle;
+  /** Takes the weight away. Throws "invalid" for a number that is not there. */
+  untrack(handle: Handle): void;
+  /** Numbers of track() whose owner has been collected, of all copies of the library: untrack each. */
+  collectedOwners(): Handle[];
+  /**
    * Numbers that the addon keeps current, readable without a call: [live buffers, live bytes] of this thread's devices.
    * The caller collects garbage and sweeps when they pass its limits.
    */

@@ -4,7 +4,7 @@ import type { Binding, Handle } from "../native/binding.ts";
 import { loadBinding } from "../native/load.ts";
 import { Storage, setReleaser } from "../core/storage.ts";
 import { requireElements } from "./meta.ts";
-import { FIRST_OUTSIDE, letGoOfHolders, releaseOutside, sweepOutside } from "../backend/outside-memory.ts";
+import { FIRST_OUTSIDE, releaseOutside, sweepOutside } from "../backend/outside-memory.ts";
 import { hasClosedDevice, type NativeDevice } from "./devices.ts";
 
 /**
@@ -52,12 +52,11 @@ export function relieve(): void {
 
 /** Collects garbage, and frees the buffers whose storage died. */
 function collectAndSweep(binding: Binding, type: "minor" | "major"): void {
-  letGoOfHolders();
   // Without an argument: Node 22 and later take `undefined` as a request of less than a full collection.
   if (type === "minor") collector()({ type });
   else collector()();
   binding.sweep();
-  sweepOutside();
+  sweepOutside(binding);
 }
 
 /** Collects garbage and frees the buffers that nothing refers to any more. */

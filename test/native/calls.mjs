@@ -102,7 +102,7 @@ function changedInside(value, depth) {
   return one(absurd)();
 }
 
-const state = { device: 0, opened: [], buffers: [], programs: [], recordings: [], owners: [], sizes: new Map(), held: false };
+const state = { device: 0, opened: [], buffers: [], programs: [], recordings: [], tracked: [], owners: [], sizes: new Map(), held: false };
 const FLOATS = 64;
 const SIZE = 4 * FLOATS;
 const tensor = (sizes = [1, 1, 1, FLOATS]) => ({ dataType: 1, sizes, strides: null, sizeInBytes: 4 * sizes.reduce((a, b) => a * b, 1) });
@@ -229,6 +229,9 @@ const args = {
   read: () => [buffer(), 4 * next(4), next(SIZE)],
   readSync: () => [buffer(), 4 * next(4), next(SIZE)],
   sweep: () => [],
+  track: () => [owner(), next(1 << 20)],
+  untrack: () => [one(state.tracked) ?? 0],
+  collectedOwners: () => [],
   createProgram: () => {
     const description = one([good, others])();
     if (next(25) === 0) Object.defineProperty(description, "steps", { get: () => act() ?? good().steps, enumerable: true });
@@ -260,6 +263,7 @@ const after = {
   replay: (_, [, , , , results]) => results.length > 0 && results.forEach((handle) => keep(state.buffers, handle)),
   createProgram: (handle) => keep(state.programs, handle),
   record: (handle) => keep(state.recordings, handle),
+  track: (handle) => keep(state.tracked, handle),
   read: swallow,
   synchronize: swallow,
 };
@@ -294,6 +298,7 @@ function destroy() {
     () => state.buffers.forEach((handle) => ask("release", handle)),
     () => state.programs.forEach((handle) => ask("releaseProgram", handle)),
     () => state.recordings.forEach((handle) => ask("releaseRecording", handle)),
+    () => state.tracked.forEach((handle) => ask("untrack", handle)),
   ])();
 }
 
@@ -386,10 +391,11 @@ reopen();
 for (let i = 0; i < Number(times); i++) {
   call();
   // Lists stay short, and what fell out of them is left to sweep().
-  for (const list of [state.buffers, state.programs, state.recordings]) if (list.length > 64) list.splice(0, 32);
+  for (const list of [state.buffers, state.programs, state.recordings, state.tracked]) if (list.length > 64) list.splice(0, 32);
   if (i % 2000 === 1999) {
     globalThis.gc?.();
     binding.sweep();
+    for (const handle of binding.collectedOwners()) binding.untrack(handle);
     if (binding.pressure[0] > 1000) reopen();
     await new Promise((resolve) => setImmediate(resolve));
   }
