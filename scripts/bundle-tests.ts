@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, write
 import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { InputOptions, OutputBundle } from "rolldown";
+import { setOf } from "./conformance/sets.ts";
 import { ScriptError, at, main, release, root, say } from "./tools/project.ts";
 import { softwareName } from "./lib/native-files.ts";
 
@@ -15,6 +16,7 @@ Tests of the repository itself (its scripts, its package) are left out and named
   --native FOLDER    takes the addon and the software adapter from there, as in a package (default: none; then DXTENSOR_NATIVE
                      names the addon)
   --own-native       takes them from this machine's build
+  --conformance      only the files of the conformance sets (packages/conformance)
   --platform NAME    their platform: linux-x64, win32-x64 (default: this machine's)
   --json             one line of JSON on stdout: {ok, folder, files, leftOut} or {ok, code, message, hint}
   --help             this text`;
@@ -178,6 +180,7 @@ if (process.argv[1] === at("scripts", "bundle-tests.ts")) {
           out: { type: "string" },
           native: { type: "string" },
           "own-native": { type: "boolean", default: false },
+          conformance: { type: "boolean", default: false },
           platform: { type: "string" },
           json: { type: "boolean", default: false },
         },
@@ -186,7 +189,11 @@ if (process.argv[1] === at("scripts", "bundle-tests.ts")) {
         throw new ScriptError("USAGE", "No folder was named.", "node scripts/run.mjs bundle-tests --out FOLDER");
       const folder = resolve(values.out);
       const native = values["own-native"] ? release : values.native === undefined ? undefined : resolve(values.native);
-      const { files, leftOut } = await bundleTests(folder, { native, platform: values.platform });
+      const { files, leftOut } = await bundleTests(folder, {
+        native,
+        platform: values.platform,
+        ...(values.conformance ? { isWanted: (file) => setOf(file) !== undefined } : {}),
+      });
       if (isJson) console.log(JSON.stringify({ ok: true, folder, files, leftOut }));
       else say(`bundle-tests: ${files.length} test files in ${folder}, ${leftOut.length} left out`);
       return 0;

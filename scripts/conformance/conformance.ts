@@ -19,6 +19,7 @@ that file's tests, and the run goes on.
 
   --device NAME      the device: openreg:0, dml:1, cpu
   --set NAME         only this set; may be repeated (--list names them)
+  --file TEXT        only files whose path contains it; may be repeated
   --only PATTERN     only tests whose full name matches this regular expression
   --list             lists the sets with their files
   --ctrf FILE        writes the report, in the Common Test Report Format, after each file
@@ -42,8 +43,11 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => stopping.ab
 interface Asked {
   readonly device: string;
   readonly sets: readonly TestSet[];
+  /** Parts of the files' paths; none: all. */
+  readonly files: readonly string[];
   readonly only: string | null;
-  readonly file: string | null;
+  /** Where the report is written. */
+  readonly report: string | null;
   readonly earlier: CTRFReport | null;
   readonly isJson: boolean;
   readonly timeoutMs: number;
@@ -178,9 +182,13 @@ async function run(asked: Asked): Promise<number> {
   const facts = await factsOf(asked.device);
   const done = asked.earlier === null ? [] : doneIn(asked.earlier, asked.device, asked.only);
   const known = new Set(done.map(({ name }) => name));
-  const names = asked.sets.flatMap((set) => filesOf(set, manifest.files)).filter((name) => !known.has(name));
+  const isWanted = (name: string): boolean => asked.files.length === 0 || asked.files.some((text) => name.includes(text));
+  const wanted = asked.sets.flatMap((set) => filesOf(set, manifest.files)).filter(isWanted);
+  if (wanted.length === 0) throw new UsageError("--file: no file of these sets has such a path");
+  const names = wanted.filter((name) => !known.has(name));
   if (known.size > 0) say(`${known.size} files are in the report already`);
-  const env = { DXTENSOR_TEST_DEVICES: asked.device, NODE_NO_WARNINGS: "1" };
+  // Some test files make tensors while they are loaded.
+  const env = { DXTENSOR_TEST_DEVICES: asked.device, DXTENSOR_DEVICE: asked.device, NODE_NO_WARNINGS: "1" };
   const queue = names.values();
   let count = 0;
   const work = async (): Promise<void> => {
@@ -199,20 +207,20 @@ async function run(asked: Asked): Promise<number> {
       const one = { ...result, seconds: ms / 1000 };
       done.push(one);
       showFile(one, ++count, names.length);
-      if (asked.file !== null) writeReport(asked.file, reportOf(asked, facts, done, start));
+      if (asked.report !== null) writeReport(asked.report, reportOf(asked, facts, done, start));
     }
   };
   await Promise.all(Array.from({ length: asked.jobs }, work));
   const report = reportOf(asked, facts, done, start);
-  if (asked.file !== null) writeReport(asked.file, report);
+  if (asked.report !== null) writeReport(asked.report, report);
   if (asked.isJson) console.log(JSON.stringify(report));
   else showSets(partOf(report) as Conformance);
   if (stopping.signal.aborted) {
-    say(asked.file === null ? "stopped" : `stopped; --resume ${asked.file} goes on`);
+    say(asked.report === null ? "stopped" : `stopped; --resume ${asked.report} goes on`);
     return 130;
   }
   const { passed, failed } = report.results.summary;
-  if (passed + failed === 0) throw new UsageError("no test has such a name");
+  if (passed + failed === 0) throw new UsageError("--only: no test has such a name");
   return failed === 0 ? 0 : 1;
 }
 
@@ -235,6 +243,7 @@ async function main(): Promise<number> {
     options: {
       device: { type: "string" },
       set: { type: "string", multiple: true, default: [] },
+      file: { type: "string", multiple: true, default: [] },
       only: { type: "string" },
       list: { type: "boolean", default: false },
       ctrf: { type: "string" },
@@ -264,8 +273,9 @@ async function main(): Promise<number> {
   return run({
     device: values.device,
     sets: values.set.length === 0 ? SETS : SETS.filter(({ name }) => values.set.includes(name)),
+    files: values.file,
     only: values.only ?? null,
-    file: values.ctrf === undefined ? resumed : resolve(values.ctrf),
+    report: values.ctrf === undefined ? resumed : resolve(values.ctrf),
     earlier: resumed === null ? null : earlierReport(resumed),
     isJson: values.json,
     timeoutMs,
@@ -278,7 +288,7 @@ try {
 } catch (error) {
   const isParse = error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
   if (error instanceof UsageError || error instanceof ReportError || isParse)
-    say(`conformance: ${error.message} (--help lists the options)`);
+    say(`conformance: ${error.message}${isParse || error.message.startsWith("--") ? " (--help lists the options)" : ""}`);
   else say(`conformance: ${(error instanceof Error ? error.stack : undefined) ?? String(error)}`);
   process.exitCode = stopping.signal.aborted ? 130 : 2;
 }

@@ -70,6 +70,7 @@ export default defineConfig({
             item("Failures", "failures"),
             item("doctor", "doctor"),
             item("verify", "verify"),
+            item("conformance", "conformance"),
             item("Environment variables", "environment"),
             item("Telemetry", "telemetry"),
             item("Libraries and their search order", "runtimes"),

@@ -4,6 +4,8 @@ import { isGradEnabled } from "../../autograd/grad-mode.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { call, dispatch } from "../../dispatch/dispatch.ts";
 import { DTYPES } from "../../core/dtype.ts";
+import { ShapeError } from "../../core/errors.ts";
+import { showShape, type Shape } from "../../core/shape.ts";
 import type { Expr } from "../../graph/graph.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { define, type Definition } from "../../core/definition.ts";
@@ -13,6 +15,19 @@ import { zerosLike } from "../creation/creation.ts";
 import { cat, chunk } from "../shape/join.ts";
 import { tanh } from "../elementwise/unary.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
+
+/** Throws ShapeError unless each tensor has one column for each gate and hidden unit. */
+function requireGates(
+  operation: string,
+  gates: number,
+  state: { readonly shape: Shape },
+  ...tensors: readonly { readonly shape: Shape }[]
+): void {
+  const wanted = gates * state.shape[1]!;
+  for (const { shape } of tensors)
+    if (shape[1] !== wanted)
+      throw new ShapeError(operation, "fromInput", `of ${wanted} columns, ${gates} for each hidden unit`, showShape(shape));
+}
 
 /** The k-th of `count` equal parts of x's columns. */
 function column(g: GraphBuilder, x: Expr, k: number, count: number): Expr {
@@ -42,7 +57,10 @@ function lstmGates(g: GraphBuilder, fromInput: Expr, fromHidden: Expr): [Expr, E
 /** Inputs: the gates' sums from the input and from the hidden state, [N, 4H] each, and the cell [N, H]. Outputs: hidden and cell, [N, H]. */
 const lstmOp: Definition<undefined> = define({
   name: "lstmCell",
-  infer: ([, , c]) => [c!, c!],
+  infer: ([a, b, c]) => {
+    requireGates("lstmCell", 4, c!, a!, b!);
+    return [c!, c!];
+  },
   padded: leading(1, 3),
   lower: (g, [a, b, c]) => {
     const [i, f, z, o] = lstmGates(g, a!, b!);
@@ -102,7 +120,10 @@ function gruGates(g: GraphBuilder, fromInput: Expr, fromHidden: Expr): [Expr, Ex
 /** Inputs: the gates' sums from the input and from the hidden state, [N, 3H] each, and the hidden state [N, H]. */
 const gruOp: Definition<undefined> = define({
   name: "gruCell",
-  infer: ([, , h]) => [h!],
+  infer: ([a, b, h]) => {
+    requireGates("gruCell", 3, h!, a!, b!);
+    return [h!];
+  },
   padded: leading(1, 3),
   lower: (g, [a, b, h]) => {
     const [, z, n] = gruGates(g, a!, b!);

@@ -1,0 +1,64 @@
+/** `dxtensor conformance` and `dxtensor report`: the device-generic tests, which are a package of their own. See docs/conformance.md. */
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { packageFolder, requireFrom } from "../core/home.ts";
+import { addonPaths } from "../native/paths.ts";
+import { surroundings } from "../native/load.ts";
+import { version } from "./version.ts";
+
+const NAME = "@dxtensor/conformance";
+
+/** The package's folder; null where it is missing or of another version, which standard error says. */
+function folderOfTests(): string | null {
+  const folder = packageFolder(NAME);
+  const wanted = version();
+  const install = `npm install --save-dev ${NAME}@${wanted}`;
+  if (folder === null) {
+    process.stderr.write(`dxtensor: the tests are a package of their own, which is not installed.\n  ${install}\n`);
+    return null;
+  }
+  const file = join(folder, "package.json");
+  const { version: found } = requireFrom(file)(file) as { readonly version: string };
+  if (found === wanted) return folder;
+  process.stderr.write(`dxtensor: ${NAME} is of version ${found}, dxtensor of ${wanted}.\n  ${install}\n`);
+  return null;
+}
+
+/** Runs one of the package's programs with this package's native files; the exit status is the program's. */
+async function run(program: string, args: readonly string[]): Promise<void> {
+  const folder = folderOfTests();
+  if (folder === null) {
+    process.exitCode = 2;
+    return;
+  }
+  const here = surroundings();
+  const addon = addonPaths(here).find((path) => here.exists(path));
+  const env = addon === undefined ? process.env : { ...process.env, DXTENSOR_NATIVE: addon };
+  const child = spawn(process.execPath, [join(folder, "dist", program), ...args], { stdio: "inherit", env });
+  // The terminal sends Ctrl-C to both: the child writes its report, and then ends.
+  const ignore = (): void => {};
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, signal === "SIGINT" ? ignore : () => child.kill("SIGTERM"));
+  process.exitCode = await new Promise<number>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", (code, signal) => {
+      resolve(code ?? (signal === "SIGINT" ? 130 : 1));
+    });
+  });
+}
+
+/** The program reads its own options, so that it has one help text. */
+function add(program: Command, verb: string, file: string, description: string): void {
+  program
+    .command(verb)
+    .description(description)
+    .helpOption(false)
+    .allowUnknownOption()
+    .argument("[args...]", "--help lists them")
+    .action((args: string[]) => run(file, args));
+}
+
+export function addConformance(program: Command): void {
+  add(program, "conformance", "conformance.mjs", "run the device-generic tests on a device of any backend");
+  add(program, "report", "report.mjs", "check reports of these tests: the format, the numbers, the level");
+}
