@@ -7,13 +7,21 @@ import { ScriptError, at, main, say } from "./tools/project.ts";
 import { buildTypeScript } from "./build.ts";
 import { apiPages } from "./site/api.ts";
 import { errors, errorsPage } from "./site/errors.ts";
+import { browse } from "./site/browse.ts";
+import { readTable } from "./lib/operators-page.ts";
+import { operatorsPage, rowsOf } from "./site/operators.ts";
+import { platformPage, platformsPage, readInstall, readPlatforms } from "./site/platforms.ts";
+import { pagesWithoutStamp, stampsOf } from "./site/stamps.ts";
 import { pytorchPage, tfjsPage } from "./site/names.ts";
 
 const help = `npm run docs [-- OPTIONS]
 
 Builds the site of the documents into build/site/dist: the pages of docs and examples, the API reference of the package's declarations, and
-the tables of names and errors, which are generated from the sources. Fails on a dead link.
+the tables of names and errors, which are generated from the sources. Fails on a dead link, and on a page without date or version. If there is a
+Chromium, opens the pages in it: none may be wider than a window of 1280 or 390 pixels, and the install selector has to give what its data says.
 
+  --check      checks the data of docs/platforms and docs/benchmarks, and builds nothing
+  --no-browser does not open the built pages in Chromium
   --serve      serves the built site until Ctrl-C
   --port N     the port (4173)
   --base PATH  base path of the site (/)
@@ -21,7 +29,7 @@ the tables of names and errors, which are generated from the sources. Fails on a
 
 const site = at("build", "site");
 /** Next to the pages, and no part of them. */
-const left = ["sample-report", "api"];
+const left = ["sample-report", "api", "platforms"];
 
 /** VitePress and TypeDoc, by a lock file of their own: nobody who builds or tests needs them. */
 async function install() {
@@ -71,7 +79,15 @@ function copyPages() {
     (name) => name.endsWith(".md") && !left.some((folder) => name.startsWith(folder)),
   );
   const examples = readdirSync(at("examples")).filter((name) => existsSync(at("examples", name, "README.md")));
-  const made = ["pytorch.md", "tfjs.md", "errors.md", "api/index.md", "index.md"];
+  const made = [
+    "pytorch.md",
+    "tfjs.md",
+    "errors.md",
+    "api/index.md",
+    "index.md",
+    "platforms/index.md",
+    ...readPlatforms().map(({ id }) => `platforms/${id}.md`),
+  ];
   const sources: readonly (readonly [file: string, name: string, folder: string])[] = [
     ...own.map((name) => [at("docs", name), name, dirname(name)] as const),
     [at("examples", "README.md"), "examples/index.md", "../examples"] as const,
@@ -88,13 +104,38 @@ function copyPages() {
     writeFileSync(join(site, name), `${within(readFileSync(file, "utf8"), folder, pages)}${code}`);
   }
   copyFileSync(at("scripts", "site", "index.md"), join(site, "index.md"));
-  writeFileSync(join(site, "operators.md"), `${wide}${readFileSync(join(site, "operators.md"), "utf8")}`);
+  const table = readTable();
+  writeFileSync(join(site, "operators.md"), `${wide}${operatorsPage(table)}`);
+  writeFileSync(join(site, "operators-rows.json"), JSON.stringify(rowsOf(table)));
   return pages.size;
+}
+
+/** Platforms and the selector's data. */
+function writePlatforms(settings: string): void {
+  const platforms = readPlatforms();
+  const install = readInstall(platforms);
+  mkdirSync(join(site, "platforms"), { recursive: true });
+  writeFileSync(join(site, "platforms", "index.md"), `${wide}${platformsPage(platforms)}`);
+  for (const platform of platforms) writeFileSync(join(site, "platforms", `${platform.id}.md`), platformPage(platform, install));
+  writeFileSync(join(settings, "theme", "install.json"), JSON.stringify(install));
+  writeFileSync(
+    join(settings, "platforms.json"),
+    JSON.stringify(platforms.map(({ id, name }) => ({ text: name, page: `platforms/${id}` }))),
+  );
+}
+
+/** What the pages of data are made of, without building them. */
+function checkData(): void {
+  const platforms = readPlatforms();
+  const { choices, managers, channels } = readInstall(platforms);
+  say(`docs: ${platforms.length} platforms, ${choices.length * managers.length * channels.length} combinations of the install selector`);
 }
 
 await main(async () => {
   const { values } = parseArgs({
     options: {
+      check: { type: "boolean", default: false },
+      "no-browser": { type: "boolean", default: false },
       serve: { type: "boolean", default: false },
       port: { type: "string", default: "4173" },
       base: { type: "string", default: "/" },
@@ -102,6 +143,10 @@ await main(async () => {
   });
   if (!/^\d{1,5}$/.test(values.port)) throw new ScriptError("PORT", `--port is a number; received ${values.port}.`);
   if (!/^\/(.*\/)?$/.test(values.base)) throw new ScriptError("BASE", `--base begins and ends with /; received ${values.base}.`);
+  if (values.check) {
+    checkData();
+    return 0;
+  }
   await buildTypeScript(["src"]);
   await install();
   copyPages();
@@ -109,6 +154,8 @@ await main(async () => {
   mkdirSync(settings, { recursive: true });
   copyFileSync(at("scripts", "site", "config.mjs"), join(settings, "config.mjs"));
   cpSync(at("scripts", "site", "theme"), join(settings, "theme"), { recursive: true });
+  writePlatforms(settings);
+  writeFileSync(join(settings, "stamps.json"), JSON.stringify(await stampsOf()));
   const list = errors();
   writeFileSync(join(site, "errors.json"), JSON.stringify(list));
   writeFileSync(join(site, "errors.md"), errorsPage(list));
@@ -122,6 +169,9 @@ await main(async () => {
   if (built.failed) throw new ScriptError("SITE", "The site could not be built; see above.");
   const pages = readdirSync(join(site, "dist"), { recursive: true, encoding: "utf8" }).filter((name) => basename(name).endsWith(".html"));
   say(`docs: ${pages.length} pages in ${join("build", "site", "dist")}`);
+  const bare = pagesWithoutStamp(join(site, "dist"), pages);
+  if (bare.length > 0) throw new ScriptError("STAMP", `Pages without a date or a version: ${bare.join(", ")}`);
+  if (!values["no-browser"] && !(await browse(join(site, "dist"), pages, values.base))) return 1;
   if (!values.serve) return 0;
   const served = await execa(process.execPath, [vitepress, "preview", ".", "--port", values.port], { ...settled, stdio: "inherit" });
   return served.exitCode ?? 1;

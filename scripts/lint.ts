@@ -1,5 +1,5 @@
 // npm run lint: types and promises (oxlint), formatting of TypeScript (prettier) and C++ (clang-format), generated files,
-// the report of public types, words to avoid.
+// the report of public types, data of the site's pages, words to avoid.
 // npm run format (--fix) writes what can be written.
 import { parseArgs } from "node:util";
 import { execa } from "execa";
@@ -8,8 +8,8 @@ import { main, root, say, script, tool } from "./tools/project.ts";
 
 const help = `npm run lint [-- OPTIONS]
 
-Checks types, promises, formatting of TypeScript and C++, generated files, the report of public types, and words
-to avoid (docs/glossary.md).
+Checks types, promises, formatting of TypeScript and C++, generated files, the report of public types, the data
+of docs/platforms and docs/benchmarks, and words to avoid (docs/glossary.md).
 
   --fix   fixes what can be fixed automatically (npm run format)
   --help  this text`;
@@ -49,6 +49,7 @@ await main(async () => {
   }
   results.push(await step("generated files", process.execPath, script("generate", ...(isFix ? [] : ["--check"]))));
   results.push(await step("public types", process.execPath, script("api", ...(isFix ? [] : ["--check"]))));
+  results.push(await step("data of the site's pages", process.execPath, script("docs", "--check")));
   results.push(await step("what git ignores", process.execPath, script("ignored")));
   results.push(await step("words to avoid", process.execPath, script("words")));
   return results.every(Boolean) ? 0 : 1;

@@ -2,7 +2,9 @@
 import { readFileSync } from "node:fs";
 import { defineConfig } from "vitepress";
 
+const stamps = JSON.parse(readFileSync(new URL("stamps.json", import.meta.url), "utf8"));
 const api = JSON.parse(readFileSync(new URL("api.json", import.meta.url), "utf8"));
+const platforms = JSON.parse(readFileSync(new URL("platforms.json", import.meta.url), "utf8"));
 const item = (text, page) => ({ text, link: `/${page}` });
 
 export default defineConfig({
@@ -22,14 +24,26 @@ export default defineConfig({
         tokens[i].info.trim() === "mermaid" ? `<Mermaid code="${encodeURIComponent(tokens[i].content)}" />` : fence(tokens, i, ...rest);
     },
   },
+  /** Date and version of each page: the theme shows them in its footer. */
+  transformPageData({ relativePath, frontmatter }) {
+    const { version, commit, date, pages } = stamps;
+    return { stamp: { version, commit, date: pages[relativePath] ?? date, ...frontmatter.described } };
+  },
   themeConfig: {
     search: { provider: "local" },
     outline: [2, 3],
-    nav: [item("Tour", "tour"), item("Operators", "operators"), item("API", "api/"), item("Examples", "examples/")],
+    nav: [
+      item("Tour", "tour"),
+      item("Platforms", "platforms/"),
+      item("Operators", "operators"),
+      item("API", "api/"),
+      item("Examples", "examples/"),
+    ],
     sidebar: {
       "/api/": api.map(({ text, items }) => ({ text, collapsed: items.length > 12, items })),
       "/": [
         { text: "Begin", items: [item("Install", "install"), item("Tour", "tour"), item("Examples", "examples/")] },
+        { text: "Compute platforms", items: [item("All platforms", "platforms/"), ...platforms.map(({ text, page }) => item(text, page))] },
         {
           text: "Use",
           items: [
