@@ -9,6 +9,7 @@ import { apiPages } from "./site/api.ts";
 import { errors, errorsPage } from "./site/errors.ts";
 import { browse } from "./site/browse.ts";
 import { readTable } from "./lib/operators-page.ts";
+import { historyPage, readHistory } from "./site/history.ts";
 import { operatorsPage, rowsOf } from "./site/operators.ts";
 import { platformPage, platformsPage, readInstall, readPlatforms } from "./site/platforms.ts";
 import { pagesWithoutStamp, stampsOf } from "./site/stamps.ts";
@@ -24,6 +25,7 @@ Chromium, opens the pages in it: none may be wider than a window of 1280 or 390 
   --no-browser does not open the built pages in Chromium
   --serve      serves the built site until Ctrl-C
   --port N     the port (4173)
+  --repository URL  the repository's address, for links to commits (default: package.json's)
   --base PATH  base path of the site (/)
   --help       this text`;
 
@@ -128,7 +130,10 @@ function writePlatforms(settings: string): void {
 function checkData(): void {
   const platforms = readPlatforms();
   const { choices, managers, channels } = readInstall(platforms);
-  say(`docs: ${platforms.length} platforms, ${choices.length * managers.length * channels.length} combinations of the install selector`);
+  const combinations = choices.length * managers.length * channels.length;
+  say(
+    `docs: ${platforms.length} platforms, ${combinations} combinations of the install selector, ${readHistory().length} runs of the bench`,
+  );
 }
 
 await main(async () => {
@@ -139,10 +144,16 @@ await main(async () => {
       serve: { type: "boolean", default: false },
       port: { type: "string", default: "4173" },
       base: { type: "string", default: "/" },
+      repository: { type: "string" },
     },
   });
   if (!/^\d{1,5}$/.test(values.port)) throw new ScriptError("PORT", `--port is a number; received ${values.port}.`);
   if (!/^\/(.*\/)?$/.test(values.base)) throw new ScriptError("BASE", `--base begins and ends with /; received ${values.base}.`);
+  if (values.repository !== undefined && !/^https:\/\/\S+[^/]$/.test(values.repository))
+    throw new ScriptError(
+      "REPOSITORY",
+      `--repository is an address that begins with https:// and ends without /; received ${values.repository}.`,
+    );
   if (values.check) {
     checkData();
     return 0;
@@ -155,6 +166,9 @@ await main(async () => {
   copyFileSync(at("scripts", "site", "config.mjs"), join(settings, "config.mjs"));
   cpSync(at("scripts", "site", "theme"), join(settings, "theme"), { recursive: true });
   writePlatforms(settings);
+  const { repository } = JSON.parse(readFileSync(at("package.json"), "utf8")) as { readonly repository?: { readonly url: string } };
+  const address = values.repository ?? repository?.url.replace(/^git\+|\.git$/g, "") ?? null;
+  writeFileSync(join(site, "benchmarks", "history.md"), `${wide}${historyPage(readHistory(), address)}`);
   writeFileSync(join(settings, "stamps.json"), JSON.stringify(await stampsOf()));
   const list = errors();
   writeFileSync(join(site, "errors.json"), JSON.stringify(list));

@@ -9,6 +9,10 @@ const runSchema = z.object({
   commit: z.string(),
   machine: z.string(),
   device: z.string(),
+  /** The version of dxtensor. */
+  version: z.string().optional(),
+  /** What the run was taken from, if this program did not measure it: a file of the repository. */
+  source: z.string().optional(),
   rows: z.array(
     z.object({
       name: z.string(),

@@ -1,5 +1,5 @@
 /** npm run bench -- --suite, --check BASE, --page: the peers' workloads, see the help text. */
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,6 +21,7 @@ const help = `npm run bench -- --suite | --check BASE | --page FILE [OPTIONS]
   --check BASE     builds the commit BASE too, and fails if this one is slower by more than the noise of interleaved rounds
   --page FILE      writes the history as a page
   --history FILE   the file to which runs of --suite are appended (default: build/bench-history.jsonl)
+  --record         appends to docs/benchmarks/history.jsonl, of which the site makes its charts; of a committed state only
   --filter TEXT    only workloads whose group is TEXT, or whose name contains it
   --form FORM      of --check: eager or compiled (default: both)
   --device NAME    cpu, dml:0, … (default: cpu)
@@ -86,6 +87,7 @@ async function main(signal: AbortSignal): Promise<number> {
       check: { type: "string" },
       page: { type: "string" },
       history: { type: "string", default: join(root, "build", "bench-history.jsonl") },
+      record: { type: "boolean" },
       filter: { type: "string", default: "" },
       form: { type: "string" },
       device: { type: "string", default: "cpu" },
@@ -116,6 +118,13 @@ async function main(signal: AbortSignal): Promise<number> {
     onResult,
   });
 
+  if (values.record === true) {
+    if (values.suite !== true) throw new BaseError("--record belongs to --suite");
+    if (ask("git", ["status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/benchmarks"], { cwd: root }) !== "")
+      throw new BaseError("--record names the commit that was measured; there are changes that are not committed");
+  }
+  const file = values.record === true ? join(root, "docs", "benchmarks", "history.jsonl") : values.history;
+
   let status = 0;
   if (values.suite === true) {
     const peers = [torch(values.threads), onnxRuntime(values.threads)].filter((peer) => peer !== null);
@@ -133,9 +142,10 @@ async function main(signal: AbortSignal): Promise<number> {
       commit: ask("git", ["rev-parse", "HEAD"], { cwd: root }) ?? "unknown",
       machine: `${cpus()[0]?.model ?? "unknown"}, ${values.threads} threads, Node ${process.version}`,
       device: values.device,
+      version: (JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string }).version,
       rows: results.map(history.rowOf),
     };
-    history.append(values.history, run);
+    history.append(file, run);
     if (values.json) console.log(JSON.stringify(run, null, 2));
     else
       console.table(
@@ -190,8 +200,8 @@ async function main(signal: AbortSignal): Promise<number> {
     if (slower.length > 0) status = 1;
   }
   if (values.page !== undefined) {
-    const runs = history.read(values.history);
-    if (runs.length === 0) throw new BaseError(`--page: ${values.history} has no runs; npm run bench -- --suite adds one`);
+    const runs = history.read(file);
+    if (runs.length === 0) throw new BaseError(`--page: ${file} has no runs; npm run bench -- --suite adds one`);
     writeFileSync(values.page, pageOf(runs));
     say(`${values.page}: ${runs.length} runs`);
   }

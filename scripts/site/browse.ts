@@ -153,10 +153,11 @@ export async function browse(dist: string, pages: readonly string[], base: strin
       const install = readInstall(readPlatforms());
       problems.push(...(await problemsOfSelector(browser, server.address, base, install)));
       const opened = pages.filter((page) => !page.startsWith("api/") && page !== "404.html");
-      for (const width of [390, 1280]) {
-        await browser.resize(width);
-        for (const page of opened) {
-          await browser.open(`${server.address}${page}`);
+      for (const page of opened) {
+        await browser.resize(390);
+        await browser.open(`${server.address}${page}`);
+        for (const width of [390, 1280]) {
+          await browser.resize(width);
           const wide = await browser.evaluate<string | null>(WIDE);
           if (wide !== null) problems.push(`${page} is wider than ${width} px: ${wide}`);
         }

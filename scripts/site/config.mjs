@@ -59,6 +59,7 @@ export default defineConfig({
             item("Shaders of your own", "shaders"),
             item("Deploying", "deploying"),
             item("Performance", "performance"),
+            item("Performance history", "benchmarks/history"),
             item("Support", "support"),
           ],
         },

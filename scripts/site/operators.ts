@@ -1,8 +1,13 @@
 // The page of operators: docs/operators.json with filters, and what comes next by use.
 import { readFileSync, readdirSync } from "node:fs";
-import { operators as openregOperators } from "../../packages/openreg/src/kernels.ts";
+import { pathToFileURL } from "node:url";
 import { readTable, type Table } from "../lib/operators-page.ts";
 import { at } from "../tools/project.ts";
+
+/** What openreg has kernels for. Its sources import types of the package by its name, which the scripts do not have. */
+const { operators: openregOperators } = (await import(pathToFileURL(at("packages", "openreg", "src", "kernels.ts")).href)) as {
+  readonly operators: readonly string[];
+};
 
 type Operation = Table["families"][number]["operations"][number];
 
@@ -24,7 +29,7 @@ export interface OperatorRow {
 function backendsOf(o: Operation): readonly string[] {
   if (o.operators === undefined || (o.passed ?? 0) === 0) return [];
   const isHost = o.ways?.includes("host") === true;
-  const hasOpenreg = !isHost && o.operators.every((name) => (openregOperators as readonly string[]).includes(name));
+  const hasOpenreg = !isHost && o.operators.every((name) => openregOperators.includes(name));
   return ["cpu", ...(!isHost && typeof o.featureLevel === "string" ? ["dml"] : []), ...(hasOpenreg ? ["openreg"] : [])];
 }
 
