@@ -10,6 +10,7 @@ import { errors, errorsPage } from "./site/errors.ts";
 import { browse } from "./site/browse.ts";
 import { readTable } from "./lib/operators-page.ts";
 import { historyPage, readHistory } from "./site/history.ts";
+import { deadLinks } from "./site/links.ts";
 import { operatorsPage, rowsOf } from "./site/operators.ts";
 import { platformPage, platformsPage, readInstall, readPlatforms } from "./site/platforms.ts";
 import { pagesWithoutStamp, stampsOf } from "./site/stamps.ts";
@@ -183,6 +184,8 @@ await main(async () => {
   if (built.failed) throw new ScriptError("SITE", "The site could not be built; see above.");
   const pages = readdirSync(join(site, "dist"), { recursive: true, encoding: "utf8" }).filter((name) => basename(name).endsWith(".html"));
   say(`docs: ${pages.length} pages in ${join("build", "site", "dist")}`);
+  const dead = deadLinks(join(site, "dist"), pages, values.base);
+  if (dead.length > 0) throw new ScriptError("LINKS", `Links that lead nowhere:\n${dead.join("\n")}`);
   const bare = pagesWithoutStamp(join(site, "dist"), pages);
   if (bare.length > 0) throw new ScriptError("STAMP", `Pages without a date or a version: ${bare.join(", ")}`);
   if (!values["no-browser"] && !(await browse(join(site, "dist"), pages, values.base))) return 1;

@@ -1,10 +1,12 @@
-// Opens the built site in Chromium: the install selector against its data, and the width of each page.
+// Opens the built site in Chromium: the install selector and the filters against their data, and the width of each page.
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
+import { readTable } from "../lib/operators-page.ts";
 import { say } from "../tools/project.ts";
 import { Chromium, findChromium } from "./chromium.ts";
+import { rowsOf, type OperatorRow } from "./operators.ts";
 import { readInstall, readPlatforms, type Install } from "./platforms.ts";
 
 const types: Readonly<Record<string, string>> = {
@@ -129,6 +131,48 @@ async function problemsOfSelector(browser: Chromium, address: string, base: stri
   return problems;
 }
 
+/** Runs in the page: sets one filter after the other to each of its values, and tells how many rows are left. */
+const FILTER = `(async () => {
+  const settled = () => new Promise((resolve) => setTimeout(resolve));
+  const counts = {};
+  for (const select of document.querySelectorAll(".operator-table select"))
+    for (const { value } of [...select.options].slice(1).concat(select.options[0])) {
+      select.value = value;
+      select.dispatchEvent(new Event("change"));
+      await settled();
+      if (value !== "") counts[select.name + " " + value] = document.querySelectorAll(".operator-table tbody tr").length;
+    }
+  return counts;
+})()`;
+
+/** How many operations each value of a filter leaves. */
+export function countsOf(rows: readonly OperatorRow[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  const add = (key: string): void => {
+    counts[key] = (counts[key] ?? 0) + 1;
+  };
+  const levels = [...new Set(rows.flatMap(({ level }) => (level === null ? [] : [level])))];
+  for (const { backends, dtypes, gradient, level, status } of rows) {
+    for (const name of backends) add(`backend ${name}`);
+    for (const name of dtypes) add(`dtype ${name}`);
+    for (const order of [1, 2]) if (gradient >= order) add(`gradient ${order}`);
+    // What runs at a level runs at each later one.
+    for (const name of levels) if (level !== null && Number.parseFloat(level) <= Number.parseFloat(name)) add(`level ${name}`);
+    add(`status ${status}`);
+  }
+  return counts;
+}
+
+async function problemsOfOperators(browser: Chromium, address: string): Promise<readonly string[]> {
+  await browser.open(`${address}operators`);
+  await browser.evaluate(until('document.querySelector(".operator-table form") !== null'));
+  const shown = await browser.evaluate<Readonly<Record<string, number>>>(FILTER);
+  const expected = countsOf(rowsOf(readTable()));
+  return [...new Set([...Object.keys(expected), ...Object.keys(shown)])]
+    .filter((key) => expected[key] !== shown[key])
+    .map((key) => `the filter ${key} of operators shows ${shown[key] ?? "nothing"}; its data have ${expected[key] ?? "nothing"}`);
+}
+
 /** The elements that make a page wider than its window. */
 const WIDE = `(() => {
   const width = document.documentElement.clientWidth;
@@ -152,6 +196,7 @@ export async function browse(dist: string, pages: readonly string[], base: strin
     try {
       const install = readInstall(readPlatforms());
       problems.push(...(await problemsOfSelector(browser, server.address, base, install)));
+      problems.push(...(await problemsOfOperators(browser, server.address)));
       const opened = pages.filter((page) => !page.startsWith("api/") && page !== "404.html");
       for (const page of opened) {
         await browser.resize(390);
