@@ -217,6 +217,11 @@ describe("what it has no kernel for", () => {
     expect(dx.fallbackStats()[0]!.operation).toBe("mul");
   });
 
+  it("relu lets the gradient through where it lets NaN through", () => {
+    const x = dx.tensor([NaN, 1, -1, 0, Infinity], { device, requiresGrad: true });
+    expect(dx.grad(dx.relu(x).sum(), [x])[0]!.toArraySync()).toEqual([1, 1, 0, 0, 1]);
+  });
+
   it("integers are divided by one operator of the software adapter, not bit by bit", () => {
     for (const dtype of ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"] as const) {
       const signs = dtype.startsWith("u") ? [1] : [1, -1];

@@ -70,7 +70,7 @@ const floating: { readonly [operator: string]: (call: Call) => Fn } = {
     const alpha = attribute(call, "alpha");
     return (x) => (x >= 0 || Number.isNaN(x) ? x : alpha * Math.expm1(x));
   },
-  ACTIVATION_RELU_GRAD: () => (x, dy) => (x > 0 ? dy : 0),
+  ACTIVATION_RELU_GRAD: () => (x, dy) => (x <= 0 ? 0 : dy),
 };
 
 const clip =
