@@ -88,7 +88,19 @@ export interface BackendCall {
   readonly outputs: readonly (BackendTensor | null)[];
 }
 
-/** What prepare() makes of a call. It is kept, and runs over other ranges each time. */
+/** A whole operation of the library's, before it runs. */
+export interface BackendOperation {
+  /** The library's name of it, as dx.explain() shows it for such a kernel: "softmax". */
+  readonly operation: string;
+  /** By name, plain data: { axis: 1 }. docs/write-a-backend.md has a table. */
+  readonly attributes: Readonly<Record<string, unknown>>;
+  /** In the operation's order, optional ones at the end left out. bool and bfloat16 are called by their names here. */
+  readonly inputs: readonly BackendTensor[];
+  /** The same of the results, which are packed. */
+  readonly outputs: readonly BackendTensor[];
+}
+
+/** What prepare() and prepareOperation() make of a call. It is kept, and runs over other ranges each time. */
 export interface BackendKernel {
   /**
    * Queues the kernel over these ranges, in the order of the call's tensors. An output's range may be an input's where the table says
@@ -139,6 +151,8 @@ export interface BackendDevice {
   readonly dtypes: readonly DType[];
   /** DirectML's operators that it has kernels for; what is not in the list is composed of others, or falls back. */
   readonly operators: readonly OperatorName[];
+  /** Operations of the library's, by name ("softmax"), that prepareOperation() has kernels for. Default: none. */
+  readonly operations?: readonly string[];
   /** Memory of so many bytes, a multiple of 4, not initialised. Throws kind "outOfMemory" where there is none. */
   allocate(sizeInBytes: number): BackendMemory;
   /** Gives memory back, after the work that was queued before. */
@@ -158,6 +172,11 @@ export interface BackendDevice {
   copyFrom?(peer: BackendDevice, from: BackendRange, to: BackendRange): boolean;
   /** The kernel of a call; null where the device has none for these tensors or attributes: the call then falls back, and is counted. */
   prepare(call: BackendCall): BackendKernel | null;
+  /**
+   * The kernel of a whole operation of `operations`, in place of operators; gradients stay the library's. Null where there is none for these tensors
+   * or attributes: they are tried once more as packed copies, then the operation is composed of operators, as it is on other devices.
+   */
+  prepareOperation?(call: BackendOperation): BackendKernel | null;
   /** A program of several steps as one piece of work; null: the steps are run one by one. Default: null. */
   prepareProgram?(steps: readonly BackendStep[]): BackendProgram | null;
   /** Begins the work that is queued, without waiting. Default: work begins by itself. */

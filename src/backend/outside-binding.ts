@@ -2,7 +2,7 @@
  * The addon's interface (native/binding.ts) over a device of a backend from outside, so that eager calls, compiled programs, optimizers and files
  * work on it as they are. A failure of the backend's is one of the addon's: it never ends the process.
  */
-import type { Binding, Counters, DeviceMemory, DeviceOptions, Handle, ProgramDescription } from "../native/binding.ts";
+import type { Binding, Counters, DeviceMemory, DeviceOptions, Handle, OperationCall, ProgramDescription } from "../native/binding.ts";
 import { asFailure, failure } from "./failure.ts";
 import type { BackendDevice, BackendKernel, BackendMemory, BackendRange } from "./interface.ts";
 import { NodeFallback, type HostCopies } from "./node-fallback.ts";
@@ -191,6 +191,19 @@ export class OutsideBinding implements MemoryOwner {
     releaseOutside(handle);
   }
 
+  #kernel(call: "prepare" | "prepareOperation", name: string, ask: () => BackendKernel | null): BackendKernel | null {
+    const kernel = this.#ask(call, name, ask);
+    if (kernel !== null && typeof kernel?.run !== "function")
+      throw failure("internal", `${this.#backend}: ${call} gave no kernel`, call, name);
+    this.#counts.operators++;
+    return kernel;
+  }
+
+  /** The device's kernel for a whole operation; null where it has none. */
+  prepareOperation(call: OperationCall): BackendKernel | null {
+    return this.#kernel("prepareOperation", call.operation, () => this.#device.prepareOperation!(call));
+  }
+
   createProgram(_: number, description: ProgramDescription): number {
     const prepare = (call: Parameters<BackendDevice["prepare"]>[0]): BackendKernel | null => {
       if (!this.#device.operators.includes(call.operator)) return null;
@@ -199,10 +212,7 @@ export class OutsideBinding implements MemoryOwner {
       );
       let kernel = this.#known.get(key);
       if (kernel !== undefined) return kernel;
-      kernel = this.#ask("prepare", call.operator, () => this.#device.prepare(call));
-      if (kernel !== null && typeof kernel?.run !== "function")
-        throw failure("internal", `${this.#backend}: prepare gave no kernel`, "prepare", call.operator);
-      this.#counts.operators++;
+      kernel = this.#kernel("prepare", call.operator, () => this.#device.prepare(call));
       this.#known.set(key, kernel);
       if (this.#known.size > MOST_KERNELS) this.#known.delete(this.#known.keys().next().value!);
       return kernel;
@@ -316,7 +326,7 @@ export class OutsideBinding implements MemoryOwner {
       );
       return;
     }
-    const operator = prepared[0]!.call.operator;
+    const operator = prepared[0]!.name;
     for (const part of kernelsOf(step))
       if ("kernel" in part) this.#ask("run", operator, () => part.kernel.run(boundAll(part.inputs, slots), boundAll(part.outputs, slots)));
   }

@@ -6,8 +6,14 @@ import { NodeFallback } from "./node-fallback.ts";
 import { callOf, splitActivation } from "./outside-call.ts";
 import type { NativeDevice } from "./provider.ts";
 
+/** A kernel with the name of its operator or operation. */
+interface NamedKernel {
+  readonly name: string;
+  readonly kernel: BackendKernel;
+}
+
 /** What a dispatchable has become: kernels, one behind the other, or the software adapter's operator. */
-type Prepared = readonly { readonly call: BackendCall; readonly kernel: BackendKernel }[] | NodeFallback;
+type Prepared = readonly NamedKernel[] | NodeFallback;
 
 type SlotRanges = readonly (BackendSlotRange | null)[];
 
@@ -48,13 +54,14 @@ export class OutsideProgram {
   ) {
     this.description = description;
     const dispatchables = description.dispatchables.map((d): Prepared => {
+      if ("call" in d) return [{ name: d.call.operation, kernel: d.kernel as BackendKernel }];
       if (!("fields" in d)) throw failure("unsupported", "it runs operators, no shaders and no graphs of DirectML");
       const call = callOf(d);
       const kernel = prepare(call);
-      if (kernel !== null) return [{ call, kernel }];
-      const parts = splitActivation(call)?.map((part) => ({ call: part, kernel: prepare(part) })) ?? [];
+      if (kernel !== null) return [{ name: call.operator, kernel }];
+      const parts = splitActivation(call)?.map((part) => ({ name: part.operator, kernel: prepare(part) })) ?? [];
       return parts.length > 0 && parts.every((part) => part.kernel !== null)
-        ? (parts as Extract<Prepared, readonly unknown[]>)
+        ? (parts as readonly NamedKernel[])
         : new NodeFallback(d, call, software);
     });
     this.#fallbacks = dispatchables.filter((d) => d instanceof NodeFallback);

@@ -54,7 +54,7 @@ export function explain(name: string, program: CompiledProgram, recordings: read
   const { graph, description } = program;
   const info = program.info();
   const nodes = graph.nodes.map((n): ExplainedNode => ({
-    operator: n.operator,
+    operator: n.operation?.call.operation ?? n.operator,
     origin: n.origin,
     inputs: n.inputs.map(show),
     outputs: n.outputs.map(show),

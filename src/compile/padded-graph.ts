@@ -121,6 +121,7 @@ export class PaddedLowering {
     const rule = definition.padded!;
     return {
       ...definition,
+      traits: { ...definition.traits, handlesPadding: true },
       lower: (g, inputs, attrs, outputs) => {
         const padding = this.#padding(g, inputs, large, other, event);
         const found = rule(g, inputs, attrs, outputs, padding, (replaced) => definition.lower(g, replaced, attrs, outputs));

@@ -60,7 +60,14 @@ export function profile(name: string, program: CompiledProgram): Profile {
   const steps = description.steps.flatMap((s) => ("dispatch" in s ? [s] : []));
   const dispatches = steps.map((step, i): ProfiledDispatch => {
     const made = description.dispatchables[step.dispatch]!;
-    const operator = "shader" in made ? "SHADER" : "nodes" in made ? `graph of ${made.nodes.length} nodes` : operatorName(made.type);
+    const operator =
+      "call" in made
+        ? made.call.operation
+        : "shader" in made
+          ? "SHADER"
+          : "nodes" in made
+            ? `graph of ${made.nodes.length} nodes`
+            : operatorName(made.type);
     return { operator, origin: step.origin ?? "", microseconds: times.seconds[i]! * 1e6, kernels: kernels[i]! };
   });
   const microseconds = dispatches.reduce((sum, d) => sum + d.microseconds, 0);

@@ -62,6 +62,8 @@ export interface Traits {
   readonly carries?: boolean;
   /** All its nodes become one DirectML graph, also where the device's graph compiler fuses nothing. */
   readonly asGraph?: boolean;
+  /** Its `lower` is for inputs with padding, which no kernel of a device for the whole operation knows of. */
+  readonly handlesPadding?: boolean;
 }
 
 /** Attributes: plain data that can be written as JSON (numbers may be NaN or infinite; bigint allowed). */

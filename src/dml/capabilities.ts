@@ -1,5 +1,6 @@
 /** What a device can do, as `lower` functions and the planner may ask it. They ask for capabilities, never for names. */
 import { DTYPES, type DType } from "../core/dtype.ts";
+import type { OperationCall, OperationDescription } from "../native/binding.ts";
 import { OPERATORS, type OperatorName } from "./operators.generated.ts";
 
 /** Where a shader of the library's is known to be faster on a device than DirectML's operator. */
@@ -12,6 +13,13 @@ export interface ShaderRange {
   readonly from: number;
   /** Inclusive; null: any number from there on. */
   readonly to: number | null;
+}
+
+/** Kernels that a device has for whole operations of the library's. */
+export interface OperationKernels {
+  has(operation: string): boolean;
+  /** Null where there is none for these tensors or attributes. */
+  prepare(call: OperationCall): OperationDescription | null;
 }
 
 /** What shaders are made for. */
@@ -45,6 +53,8 @@ export class Capabilities {
   readonly fallsBackByNode: boolean;
   /** It takes DirectML's graphs; false: a dispatch for each node. */
   readonly takesGraphs: boolean;
+  /** Null: it has none. */
+  readonly operationKernels: OperationKernels | null;
   readonly #missing: Set<OperatorName>;
   readonly #fasterShaders: () => readonly ShaderRange[];
   readonly #roundsHalf: () => boolean;
@@ -66,6 +76,7 @@ export class Capabilities {
     hasCheapAtomics?: boolean | undefined;
     fallsBackByNode?: boolean | undefined;
     takesGraphs?: boolean | undefined;
+    operationKernels?: OperationKernels | null;
     missing?: Iterable<OperatorName>;
     /** Called when it is first asked for. */
     fasterShaders?: (() => readonly ShaderRange[]) | undefined;
@@ -86,6 +97,7 @@ export class Capabilities {
     this.hasCheapAtomics = data.hasCheapAtomics ?? false;
     this.fallsBackByNode = data.fallsBackByNode ?? false;
     this.takesGraphs = data.takesGraphs ?? true;
+    this.operationKernels = data.operationKernels ?? null;
     this.#missing = new Set(data.missing);
     this.#fasterShaders = data.fasterShaders ?? (() => []);
     this.#roundsHalf = data.roundsHalf ?? (() => false);

@@ -5,8 +5,8 @@ import { OPERATORS, type OperatorName } from "./operators.generated.ts";
 const variants: { readonly [K in OperatorName]?: OperatorName } = { ELEMENT_WISE_ADD: "ELEMENT_WISE_ADD1" };
 
 /** The form of an operator that takes an activation into it; null: there is none. */
-export const hostOf = (operator: OperatorName | "SHADER"): OperatorName | null => {
-  if (operator === "SHADER") return null;
+export const hostOf = (operator: OperatorName | "SHADER" | "OPERATION"): OperatorName | null => {
+  if (operator === "SHADER" || operator === "OPERATION") return null;
   const name = variants[operator] ?? operator;
   return OPERATORS[name].fields.some((f) => f.name === "fusedActivation") ? name : null;
 };

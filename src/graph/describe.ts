@@ -96,9 +96,11 @@ const describeActivation = (a: Activation): OperatorDescription => describe(a.op
 
 /** A string that is equal for nodes that are one dispatchable. */
 export const nodeKey = (node: GraphNode): string =>
-  node.shader === undefined
-    ? keyOf(describeNode(node as OperatorNode))
-    : keyOf([node.shader.id, [...node.shader.constants], node.shader.groups, node.outputs.map((x) => x?.value.sizeInBytes)]);
+  node.operation !== undefined
+    ? keyOf(node.operation.call)
+    : node.shader === undefined
+      ? keyOf(describeNode(node as OperatorNode))
+      : keyOf([node.shader.id, [...node.shader.constants], node.shader.groups, node.outputs.map((x) => x?.value.sizeInBytes)]);
 
 /** A node of DirectML. */
 export type OperatorNode = GraphNode & { readonly operator: OperatorName };

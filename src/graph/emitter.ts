@@ -7,6 +7,7 @@ import { isPacked, packedStrides, sizeOf } from "../core/shape.ts";
 import { ENUMS, OPERATORS, type OperatorName } from "../dml/operators.generated.ts";
 import { supportOf, type OperatorRow } from "../dml/schema.ts";
 import type { Capabilities } from "../dml/capabilities.ts";
+import type { OperationDescription, OperationTensor } from "../native/binding.ts";
 
 export { Expr, type Activation };
 
@@ -178,6 +179,43 @@ export class Emitter {
       const bytes = spanInBytes(x.dtype, x.sizes, x.strides);
       if (bytes > MAX_SHADER_BYTES) refuse(`over tensors of at most ${MAX_SHADER_BYTES} bytes`, `${bytes} bytes`);
     }
+    this.graph.nodes.push(node);
+    return node.outputs;
+  }
+
+  /**
+   * An operation by the device's own kernel: over the tensors as they are, or over packed copies where the device has a kernel for these alone. Null
+   * where it has none.
+   */
+  operation(operation: string, attributes: Named, tensors: readonly Expr[], outputs: readonly OutputSpec[]): Expr[] | null {
+    const kernels = this.capabilities.operationKernels;
+    if (kernels === null || !kernels.has(operation)) return null;
+    const results = outputs.map(({ dtype, sizes }) => {
+      const seen = sizes.length === 0 ? [1] : sizes;
+      return { dtype, sizes: seen, strides: packedStrides(seen) };
+    });
+    const describe = ({ dtype, sizes, strides }: Expr): OperationTensor => ({ dtype, sizes, strides });
+    const prepare = (inputs: readonly OperationTensor[]): OperationDescription | null =>
+      kernels.prepare({ operation, attributes, inputs, outputs: results });
+    let found = prepare(tensors.map(describe));
+    const isStrided = (x: Expr): boolean => !isPacked(x.sizes, x.strides);
+    let operands = tensors;
+    if (found === null && tensors.some(isStrided)) {
+      found = prepare(tensors.map((x) => ({ ...describe(x), strides: packedStrides(x.sizes) })));
+      if (found !== null) operands = tensors.map((x) => this.packed(x));
+    }
+    if (found === null) return null;
+    const node = {
+      id: this.graph.nodes.length,
+      operator: "OPERATION" as const,
+      operation: found,
+      attributes: {},
+      inputs: operands.map((x) => this.align(x)),
+      outputs: [] as Expr[],
+      origin: this.origin,
+    };
+    for (const { dtype, sizes } of results)
+      node.outputs.push(packedExpr(this.graph.newValue(packedBytes(dtype, sizes), node), dtype, sizes));
     this.graph.nodes.push(node);
     return node.outputs;
   }

@@ -5,6 +5,7 @@
 import { DTYPES, packedBytes, type DType } from "../core/dtype.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";
 import { isPacked, packedStrides } from "../core/shape.ts";
+import type { OperationDescription } from "../native/binding.ts";
 
 /** A range of bytes that is written once: by a node, or from outside when it is an input. */
 export class Value {
@@ -71,9 +72,11 @@ export interface ShaderCall {
 
 export interface GraphNode {
   readonly id: number;
-  readonly operator: OperatorName | "SHADER";
+  readonly operator: OperatorName | "SHADER" | "OPERATION";
   /** Of a SHADER. */
   readonly shader?: ShaderCall;
+  /** Of an OPERATION: a kernel of the device for a whole operation of the library's. */
+  readonly operation?: OperationDescription;
   /** Attributes by the names of the table (operators.generated.ts), counts excepted. */
   readonly attributes: { readonly [name: string]: unknown };
   /** In slot order; null where an optional tensor is absent. */
@@ -82,6 +85,9 @@ export interface GraphNode {
   /** The operation that asked for it, "matmul", and its call site where that is known. */
   readonly origin: string;
 }
+
+/** Whether it is one of DirectML's, which the table describes. */
+export const isOperator = (name: GraphNode["operator"]): name is OperatorName => name !== "SHADER" && name !== "OPERATION";
 
 /** The new value of a mutable buffer: `value` (packed, of the buffer's size) is written to the buffer of the input `buffer` at the end. */
 export interface StateWrite {

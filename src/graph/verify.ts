@@ -1,6 +1,6 @@
 /** Verifies a graph's invariants. Runs after each pass in tests and when DXTENSOR_VERIFY=1. */
 import { OPERATORS } from "../dml/operators.generated.ts";
-import { spanInBytes, type Expr, type Graph, type Value } from "./graph.ts";
+import { isOperator, spanInBytes, type Expr, type Graph, type Value } from "./graph.ts";
 
 export function verifyGraph(graph: Graph, stage: string): void {
   const fail = (text: string): never => {
@@ -13,10 +13,9 @@ export function verifyGraph(graph: Graph, stage: string): void {
       fail(`${where} reads past the end of value %${x.value.id} (${x.value.sizeInBytes} bytes)`);
   };
   for (const node of graph.nodes) {
-    const slots =
-      node.operator === "SHADER"
-        ? node.inputs.length
-        : OPERATORS[node.operator].fields.filter((f) => f.kind === "input" && f.type === "tensor").length;
+    const slots = isOperator(node.operator)
+      ? OPERATORS[node.operator].fields.filter((f) => f.kind === "input" && f.type === "tensor").length
+      : node.inputs.length;
     if (node.inputs.length < slots) fail(`${node.operator} has ${node.inputs.length} of ${slots} inputs`);
     for (const x of node.inputs) if (x !== null) check(x, node.operator);
     for (const x of node.outputs) {

@@ -5,6 +5,7 @@
  * that fails throws an Error with the properties of NativeFailure; it never ends the process. Sizes and offsets are in bytes.
  */
 
+import type { DType } from "../core/dtype.ts";
 import type { Handle } from "../core/storage.ts";
 
 export type { Handle };
@@ -147,6 +148,28 @@ export interface ShaderDescription {
   readonly inputCount: number;
 }
 
+/** An operation of the library's, before it runs, for devices that have kernels for whole operations. */
+export interface OperationCall {
+  readonly operation: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly inputs: readonly OperationTensor[];
+  /** Packed. */
+  readonly outputs: readonly OperationTensor[];
+}
+
+export interface OperationTensor {
+  readonly dtype: DType;
+  readonly sizes: readonly number[];
+  /** In elements. */
+  readonly strides: readonly number[];
+}
+
+/** An operation with the kernel that its device has for it. The addon's own devices have none. */
+export interface OperationDescription {
+  readonly call: OperationCall;
+  readonly kernel: object;
+}
+
 /** A range of a slot: [slot, offset, size]; null binds nothing (an absent optional tensor). */
 export type BindingRange = readonly [slot: number, offset: number, size: number] | null;
 
@@ -179,7 +202,7 @@ export interface ProgramDescription {
   readonly outputs: readonly number[];
   readonly scratch: number;
   /** Compiled once each, whatever the number of steps that use them. */
-  readonly dispatchables: readonly (OperatorDescription | GraphDescription | ShaderDescription)[];
+  readonly dispatchables: readonly (OperatorDescription | GraphDescription | ShaderDescription | OperationDescription)[];
   readonly steps: readonly ProgramStep[];
 }
 

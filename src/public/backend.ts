@@ -14,6 +14,7 @@ export type {
   BackendKernel,
   BackendMemory,
   BackendMemoryStatistics,
+  BackendOperation,
   BackendOptions,
   BackendProgram,
   BackendRange,

@@ -9,7 +9,7 @@ import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { Expr } from "../graph/graph.ts";
 import { sizeOf } from "../core/shape.ts";
 
-/** Adds an operation's nodes to a graph. `wide`: what earlier operations of the graph rounded, which need not be widened again. */
+/** Adds an operation's nodes to a graph: one where the device has a kernel for the whole of it. `wide`: what earlier operations of the graph rounded, which need not be widened again. */
 export function lowerOperation<A>(
   g: GraphBuilder,
   definition: Definition<A>,
@@ -18,6 +18,11 @@ export function lowerOperation<A>(
   outputs: readonly TensorSpec[],
   wide?: WideValues,
 ): readonly Expr[] {
+  if (definition.traits.handlesPadding !== true) {
+    const sizes = outputs.map(({ dtype, shape }) => ({ dtype, sizes: shape }));
+    const results = g.operation(definition.name, (attrs ?? {}) as Record<string, unknown>, inputs, sizes);
+    if (results !== null) return results;
+  }
   if (definition.traits.carries === true) return definition.lower(g, inputs, attrs, outputs);
   const isHalf = (x: { readonly dtype: string }): boolean => x.dtype === "bfloat16";
   if (!inputs.some(isHalf) && !outputs.some(isHalf)) {

@@ -5,9 +5,10 @@ import { OutsideBinding, bindingOf } from "../backend/outside-binding.ts";
 import type { NativeDevice, Provider } from "../backend/provider.ts";
 import { setBackendProvider } from "../backend/registry.ts";
 import { device as deviceOf, type Device } from "../core/device.ts";
+import { own } from "../core/definition.ts";
 import { DTYPES, isDType } from "../core/dtype.ts";
 import { BackendError, DeviceError, fromNative } from "../core/errors.ts";
-import { Capabilities } from "../dml/capabilities.ts";
+import { Capabilities, type OperationKernels } from "../dml/capabilities.ts";
 import { OPERATORS, type OperatorName } from "../dml/operators.generated.ts";
 import { loadBinding } from "../native/load.ts";
 import { deviceOptions, nativeDevice } from "./devices.ts";
@@ -32,7 +33,17 @@ const methods = [
   "memory",
   "close",
 ] as const;
-const optional = ["copyFrom", "prepareProgram", "flush", "timeSync"] as const;
+const optional = ["copyFrom", "prepareOperation", "prepareProgram", "flush", "timeSync"] as const;
+
+function requireOperations(of: (field: string) => string, { operations, prepareOperation }: Record<string, unknown>): void {
+  if (operations === undefined) return;
+  const known = new Set(own.flatMap(({ name, host }) => (host === undefined ? [name] : [])));
+  const unknown = Array.isArray(operations) ? operations.find((name) => !known.has(name as string)) : operations;
+  if (!Array.isArray(operations) || unknown !== undefined)
+    throw new BackendError("backend", of("operations"), 'an array of names of the library\'s operations, as "softmax"', unknown);
+  if (operations.length > 0 && prepareOperation === undefined)
+    throw new BackendError("backend", of("prepareOperation"), "a function, as there are operations", prepareOperation);
+}
 
 function requireDeviceOf(backend: Backend, value: unknown): BackendDevice {
   const of = (field: string): string => `${backend.name}.open().${field}`;
@@ -51,6 +62,7 @@ function requireDeviceOf(backend: Backend, value: unknown): BackendDevice {
     : operators;
   if (!Array.isArray(operators) || unknown !== undefined)
     throw new BackendError("backend", of("operators"), "an array of names of dx.dml.OPERATORS", unknown);
+  requireOperations(of, fields);
   return value as BackendDevice;
 }
 
@@ -122,10 +134,28 @@ function openOutside(backend: Backend, operation: string, d: Device): NativeDevi
       takesGraphs: false,
       fallsBackByNode: true,
       waveLanes: 0,
+      operationKernels: operationKernels(opened, outside),
       missing: (Object.keys(OPERATORS) as OperatorName[]).filter((name) => !has.has(name)),
     }),
   };
   return native;
+}
+
+/** Null where it has none. What it throws is the operation's error. */
+function operationKernels({ operations = [] }: BackendDevice, outside: OutsideBinding): OperationKernels | null {
+  if (operations.length === 0) return null;
+  const names = new Set(operations);
+  return {
+    has: (operation) => names.has(operation),
+    prepare(call) {
+      try {
+        const kernel = outside.prepareOperation(call);
+        return kernel === null ? null : { call, kernel };
+      } catch (error) {
+        throw fromNative(call.operation, error);
+      }
+    },
+  };
 }
 
 function requireIndex(backend: Backend, operation: string, d: Device): BackendDeviceDescription {

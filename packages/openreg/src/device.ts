@@ -1,7 +1,9 @@
 /** A device: memory, two streams that events order, kernels. */
 import type { backend } from "dxtensor";
+import type { Compute } from "./elementwise.ts";
 import { computeOf, operators } from "./kernels.ts";
 import { fault, Memory } from "./memory.ts";
+import { operationOf, operations } from "./operations.ts";
 import { Stream } from "./stream.ts";
 
 type Range = backend.BackendRange;
@@ -13,8 +15,8 @@ export interface Faults {
   failAllocations(count: number): void;
   /** The device is removed: its memory is lost, and each later call says so. */
   remove(): void;
-  /** There is no kernel for an operator from now on. */
-  missing(operator: backend.BackendCall["operator"]): void;
+  /** There is no kernel for an operator ("GEMM") or an operation ("linear") from now on. */
+  missing(name: string): void;
   /** Each copy takes so long. */
   slowCopies(milliseconds: number): void;
   /** Queued work finishes no more, or goes on. */
@@ -141,8 +143,19 @@ export class OpenregDevice implements backend.BackendDevice, Faults {
     return true;
   }
 
+  get operations(): readonly string[] {
+    return operations.filter((name) => !this.#missing.has(name));
+  }
+
   prepare(call: backend.BackendCall): backend.BackendKernel | null {
-    const compute = this.#missing.has(call.operator) ? null : computeOf(call);
+    return this.#kernel(call, this.#missing.has(call.operator) ? null : computeOf(call));
+  }
+
+  prepareOperation(call: backend.BackendOperation): backend.BackendKernel | null {
+    return this.#kernel(call, this.#missing.has(call.operation) ? null : operationOf(call));
+  }
+
+  #kernel(call: backend.BackendCall | backend.BackendOperation, compute: Compute | null): backend.BackendKernel | null {
     if (compute === null) return null;
     const elements = (tensors: backend.BackendCall["inputs"], ranges: Ranges) =>
       ranges.flatMap((range, i) => (range === null ? [] : [this.#memory.elements(range, tensors[i]!.dtype)]));
@@ -209,8 +222,8 @@ export class OpenregDevice implements backend.BackendDevice, Faults {
     this.#removed = fault("removed", "the device was removed");
   }
 
-  missing(operator: backend.BackendCall["operator"]): void {
-    this.#missing.add(operator);
+  missing(name: string): void {
+    this.#missing.add(name);
   }
 
   slowCopies(milliseconds: number): void {

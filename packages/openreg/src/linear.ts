@@ -5,7 +5,9 @@ import { rows, type Tensor } from "./strides.ts";
 
 type Call = backend.BackendCall;
 
-const isFloat = (...tensors: readonly (Tensor | null)[]): boolean => tensors.every((t) => t === null || t.dtype === "float32");
+/** Whether all that are there are float32. */
+export const isFloat = (...tensors: readonly (Tensor | null | undefined)[]): boolean =>
+  tensors.every((t) => t == null || t.dtype === "float32");
 
 /** GEMM: alpha * A x B + beta * C, of the last two axes. */
 export function gemm(call: Call): Compute | null {
@@ -79,7 +81,7 @@ function split(t: Tensor, axes: readonly number[]): { kept: number[]; reduced: {
 }
 
 /** Offsets of the elements that one result comes from, in row-major order. */
-function offsetsOf(axes: readonly { size: number; stride: number }[]): number[] {
+export function offsetsOf(axes: readonly { size: number; stride: number }[]): number[] {
   let list = [0];
   for (const { size, stride } of axes) list = list.flatMap((at) => Array.from({ length: size }, (_, i) => at + i * stride));
   return list;
@@ -130,14 +132,20 @@ export function extreme(call: Call): Compute | null {
 }
 
 /** ACTIVATION_SOFTMAX1 and ACTIVATION_LOG_SOFTMAX1 over some axes. */
-export function softmax(call: Call): Compute | null {
-  const [x, out] = [call.inputs[0]!, call.outputs[0]!];
+export const softmax = (call: Call): Compute | null =>
+  softmaxAlong(
+    call.inputs[0]!,
+    call.outputs[0]!,
+    call.attributes["axes"] as readonly number[],
+    call.operator === "ACTIVATION_LOG_SOFTMAX1",
+  );
+
+/** exp(x) over its sum along the axes, or the logarithm of that. */
+export function softmaxAlong(x: Tensor, out: Tensor, axes: readonly number[], isLog: boolean): Compute | null {
   if (!isFloat(x, out)) return null;
-  const axes = call.attributes["axes"] as readonly number[];
   const [source, target] = [split(x, axes), split(out, axes)];
   const [from, to] = [offsetsOf(source.reduced), offsetsOf(target.reduced)];
   const sizes = x.sizes.map((d, i) => (axes.includes(i) ? 1 : d));
-  const isLog = call.operator === "ACTIVATION_LOG_SOFTMAX1";
   const { length, steps, visit } = rows(sizes, [source.kept, target.kept]);
   return ([a], [y]) => {
     const [input, output] = [a as Float32Array, y as Float32Array];

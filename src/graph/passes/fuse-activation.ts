@@ -1,10 +1,10 @@
 /** Fuses an activation into the operator whose result only it reads, where that operator has a fused activation. */
 import { hostOf } from "../../dml/fusion.ts";
 import { OPERATORS } from "../../dml/operators.generated.ts";
-import { isWhole, Expr, withNodes, type Activation, type Graph, type GraphNode, type Value } from "../graph.ts";
+import { isOperator, isWhole, Expr, withNodes, type Activation, type Graph, type GraphNode, type Value } from "../graph.ts";
 
 function activationOf(node: GraphNode): Activation | null {
-  if (node.operator === "SHADER") return null;
+  if (!isOperator(node.operator)) return null;
   const row = OPERATORS[node.operator];
   const tensors = row.fields.filter((f) => f.kind !== "attribute");
   if (!row.fusable || tensors.length !== 2 || !node.operator.startsWith("ACTIVATION_") || node.operator.includes("SOFTMAX")) return null;

@@ -6,7 +6,7 @@
  * removes it: it is replaced by a CAST.
  */
 import { OPERATORS } from "../../dml/operators.generated.ts";
-import { Expr, withNodes, type Graph, type GraphNode, type Value } from "../graph.ts";
+import { Expr, isOperator, withNodes, type Graph, type GraphNode, type Value } from "../graph.ts";
 import { DTYPES, packedBytes } from "../../core/dtype.ts";
 import { isPacked, packedStrides } from "../../core/shape.ts";
 
@@ -43,7 +43,7 @@ export function materializeParts(graph: Graph): Graph {
 
   for (const original of graph.nodes) {
     const node = isCopy(original) && isPart(original.inputs[0]!) ? { ...original, operator: "CAST" as const, attributes: {} } : original;
-    const mayOverwrite = node.operator !== "SHADER" && OPERATORS[node.operator].supportsInPlace;
+    const mayOverwrite = isOperator(node.operator) && OPERATORS[node.operator].supportsInPlace;
     const seen = node.inputs.map((x) => {
       if (x === null || inputs.has(x.value)) return x;
       const whole = x.byteOffset === 0 ? x : cut(x, node.origin);

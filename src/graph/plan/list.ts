@@ -1,17 +1,17 @@
 /** A program of a dispatch for each node, in groups that need no barrier inside. */
 import { OPERATORS } from "../../dml/operators.generated.ts";
-import type { BindingRange, GraphDescription, OperatorDescription, ProgramStep, ShaderDescription } from "../../native/binding.ts";
+import type { BindingRange, ProgramDescription, ProgramStep } from "../../native/binding.ts";
 import { isPacked } from "../../core/shape.ts";
 import { Arena } from "../arena.ts";
 import { describeNode, describeShader, nodeKey, type OperatorNode } from "../describe.ts";
-import { isWhole, spanInBytes, type Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
+import { isOperator, isWhole, spanInBytes, type Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
 import { flatJoins, type FlatJoins } from "../joins.ts";
 import { regionOf, type Region } from "./contract.ts";
 import { regionBytes } from "./region.ts";
 import { sizesOf, slotsOf, type Plan, type Preset } from "./slots.ts";
 
 const mayWriteOver = (node: GraphNode): boolean =>
-  node.operator === "SHADER" ? node.shader?.inPlace === true || node.shader?.updates === true : OPERATORS[node.operator].supportsInPlace;
+  isOperator(node.operator) ? OPERATORS[node.operator].supportsInPlace : node.shader?.inPlace === true || node.shader?.updates === true;
 
 /** State that nodes write in place: the state's buffer, by the value that is written and by the values that it updates. */
 function inPlaceWrites(graph: Graph): Map<Value, Value> {
@@ -145,7 +145,7 @@ export function planList(graph: Graph, name: string, asGraph: boolean, regions: 
     return [slot, at + x.byteOffset, spanInBytes(x.dtype, x.sizes, x.strides)];
   };
 
-  const dispatchables: (OperatorDescription | GraphDescription | ShaderDescription)[] = [];
+  const dispatchables: ProgramDescription["dispatchables"][number][] = [];
   // A step between two groups fills the outputs of the later one.
   const isFilled = order.some(({ node: { shader } }) => shader?.updates === true || shader?.fills.some((f) => f !== null) === true);
   const stepOf = (group: number): number => (isFilled ? 2 * group + 1 : group);
@@ -168,7 +168,9 @@ export function planList(graph: Graph, name: string, asGraph: boolean, regions: 
     const key = nodeKey(node);
     let index = known.get(key);
     if (index === undefined) {
-      const description = node.shader === undefined ? describeNode(node as OperatorNode) : describeShader(node.shader, node.inputs.length);
+      const description =
+        node.operation ??
+        (node.shader === undefined ? describeNode(node as OperatorNode) : describeShader(node.shader, node.inputs.length));
       known.set(key, (index = dispatchables.push(description) - 1));
     }
     node.shader?.fills.forEach((fill, i) => {

@@ -5,7 +5,7 @@
  */
 import type { Capabilities } from "../../dml/capabilities.ts";
 import { OPERATORS } from "../../dml/operators.generated.ts";
-import type { Graph } from "../graph.ts";
+import { isOperator, type Graph } from "../graph.ts";
 import { materializeParts } from "../passes/materialize-parts.ts";
 import { contract } from "./contract.ts";
 import { planList } from "./list.ts";
@@ -40,7 +40,7 @@ export function planGraph(graph: Graph, capabilities: Capabilities, name: string
 function writesPart({ nodes, state }: Graph, capabilities: Capabilities): boolean {
   const operator = nodes[0]?.operator;
   return (
-    state.length > 0 && capabilities.fusesGraphs && operator !== undefined && operator !== "SHADER" && !OPERATORS[operator].supportsInPlace
+    state.length > 0 && capabilities.fusesGraphs && operator !== undefined && isOperator(operator) && !OPERATORS[operator].supportsInPlace
   );
 }
 
