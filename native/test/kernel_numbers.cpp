@@ -52,7 +52,8 @@ void Extremes(Suite&) {
         "ARGMIN OutputTensor=u32[41,1] AxisDirection=0 Axes=[1]",
         "TOP_K1 OutputValueTensor=f32[41,1] OutputIndexTensor=u32[41,1] Axis=1 K=1 AxisDirection=0",
         "TOP_K1 OutputValueTensor=f32[41,1] OutputIndexTensor=u32[41,1] Axis=1 K=1 AxisDirection=1"})
-    for (const uint32_t length : {3u, 70u, 1500u}) {
+    for (const uint32_t length : {3u, 25u, 70u, 1500u}) {
+      const bool is_plain = length < 24 && operation.compare(0, 3, "ARG") == 0;  // short rows
       const OperatorDesc desc = Parse(operation + " InputTensor=f32[41," + std::to_string(length) + "]");
       auto number = [&](size_t i) {
         const size_t row = i / length, at = i % length;
@@ -64,7 +65,7 @@ void Extremes(Suite&) {
       };
       bool compared = false;
       const std::string difference = CompareKernels(desc, {Filled(*desc.Inputs()[0], number)}, &compared);
-      if (!compared) throw Failure{"no fast kernel: " + operation};
+      if (compared == is_plain) throw Failure{(is_plain ? "a fast kernel: " : "no fast kernel: ") + operation};
       if (!difference.empty()) throw Failure{difference + ": " + operation + ", rows of " + std::to_string(length)};
     }
 }

@@ -19,6 +19,7 @@ namespace {
 using schema::TensorDesc;
 
 // Multiply-adds of convolutions by element that is transposed at the edges of an NHWC region.
+// From 1/4 to 4 times within the noise of 8 % for ResNet-50 and MobileNetV2, batch 1 (AVX-512, 1 thread); kFewChannels 2 and 32 too.
 constexpr double kWorkPerElement = 256;
 constexpr uint64_t kMaxElements = 1u << 31;
 constexpr uint32_t kFewChannels = 8;  // of an input that costs almost nothing to transpose

@@ -15,6 +15,8 @@ namespace dxtensor::software {
 
 namespace {
 
+// 10 operands: 0.81 for relu(a x + b) c + tanh(x), 0.88 for a training step of the MLP; 20 operands, 12 and 24 nodes: within the noise of
+// 8 % (AVX-512, 1 thread).
 constexpr size_t kMaxNodes = 48, kMaxOperands = 40;
 
 const char* NameOf(size_t nodes) {

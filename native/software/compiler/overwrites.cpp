@@ -9,8 +9,8 @@ namespace dxtensor::software {
 
 namespace {
 
-constexpr uint64_t kAlignment = 16;  // of a part's offset, as of bound buffers
-constexpr int64_t kCopiedAtOnce = 256 << 10;
+constexpr uint64_t kAlignment = 16;           // of a part's offset, as of bound buffers
+constexpr int64_t kCopiedAtOnce = 256 << 10;  // bytes of a task; 64 KiB and 1 MiB: within the noise of 8 % for training steps
 constexpr size_t kNever = static_cast<size_t>(-1);
 
 class CopyKernel final : public Kernel {

@@ -14,6 +14,7 @@ namespace dxtensor::software {
 
 namespace {
 
+// Speed (suite, 1 thread, AVX-512): kWorthThreads: within 5 % from 1/4 to 4 times.
 constexpr uint64_t kWorthThreads = 8192;  // values of gates in a step
 
 // Slots by operator; -1 for what an operator does not have.

@@ -11,6 +11,7 @@ namespace dxtensor::software::fast {
 namespace {
 
 constexpr int kMaxSegments = 32;  // one for each column of a panel
+// Speed (suite, 1 thread, AVX-512): kKept, kMaxRun, kLongRun: within 5 % from 1/4 to 4 times.
 constexpr int64_t kMaxRun = 384;  // depth of a block of panels
 constexpr int64_t kLongRun = 48;  // taps of a row from which on they are transposed without a copy
 

@@ -8,6 +8,7 @@ namespace dxtensor::software::fast {
 
 namespace {
 
+// Speed (suite, 1 thread, AVX-512): kPendingFloats: within 5 % from 1/4 to 4 times.
 constexpr int64_t kPendingFloats = 1 << 11;  // of tiles that get their epilogue together
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace {
 
 // Measured (AVX-512): the 80 layers of the bench suite that these bounds give to implicit_gemm_nchw gain 2.0 times over im2col_gemm in
 // total, the 35 depthwise ones 3.0 times.
+// Speed (suite, 1 thread, AVX-512): kMaxWaste, kTaskWork, kMaxCopy: within 5 % from 1/4 to 4 times; kMaxStride 0.91 at 1/4.
 constexpr int64_t kMaxStride = 4;
 constexpr double kMaxWaste = 48;                                 // dropped columns by output, times Co
 constexpr int64_t kMaxCopy = 1 << 20, kMaxSharedCopy = 1 << 24;  // floats: one image, all images

@@ -17,6 +17,7 @@ namespace dxtensor::software::fast {
 
 namespace {
 
+// Speed (suite, 1 thread, AVX-512): kPackedChannels: within 5 % from 1/4 to 4 times.
 constexpr int64_t kPackedChannels = 16;
 
 int64_t LowestOffset(const GridDimension& d) {

@@ -13,6 +13,7 @@ namespace dxtensor::software::fast {
 
 namespace {
 
+// Speed (suite, 1 thread, AVX-512): kRowFloatsAtOnce: within 5 % from 1/4 to 4 times; kPositionFloatsAtOnce 0.94 at 1/2, 0.92 at 4.
 constexpr int64_t kPositionFloatsAtOnce = 1 << 20;  // floats of the positions of some rows of tiles, by thread
 constexpr int64_t kRowFloatsAtOnce = 1 << 15;       // floats of a row of tiles in NHWC
 

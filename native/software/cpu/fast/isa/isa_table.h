@@ -135,7 +135,7 @@ struct Moments {
 };
 
 // Rows up to this length are summed in float without loss against double.
-constexpr int64_t kFoldedRow = 4096;
+constexpr int64_t kFoldedRow = 4096;  // 1024 to 16384: within 5 % for reductions of the suite
 
 enum class Fold { Sum, SumOfAbsolutes, SumOfSquares, SumOfExponentials, Max, Min };
 

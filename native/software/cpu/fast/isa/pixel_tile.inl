@@ -8,7 +8,7 @@ constexpr int kTileSums = 24, kMaxPixelVectors = 4, kMaxTilePixels = 12;
 #else
 constexpr int kTileSums = 12, kMaxPixelVectors = 3, kMaxTilePixels = 12;
 #endif
-constexpr int64_t kStepsInSums = 768;  // sums are rounded less when they are not too long
+constexpr int64_t kStepsInSums = 768;  // sums are rounded less when they are not too long; 192 to 3072: within 5 % for LSTM, batch 16
 
 template <int... kIndices>
 using Sequence = std::integer_sequence<int, kIndices...>;

@@ -72,6 +72,7 @@ class CopiesKernel final : public Kernel {
   }
 
  private:
+  // Speed (suite, 1 thread, AVX-512): kWork: within 5 % from 1/4 to 4 times; kTile 0.70 at 1/4, 0.87 at 1/2.
   static constexpr int64_t kWork = 2 * kTaskElements;  // no arithmetic
   static constexpr int64_t kTile = 32;
 

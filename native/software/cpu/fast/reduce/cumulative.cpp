@@ -15,6 +15,8 @@ namespace dxtensor::software::fast {
 
 namespace {
 
+// Speed (no workload, 1 thread, AVX-512): kMinColumns, kTask: within 5 % from 1/4 to 4 times; kBlock 1.07 at 2, 1.09 at 4; kColumns 0.81 at
+// 1/4, 0.71 at 1/2, 1.06 at 2, 1.15 at 4.
 constexpr int64_t kTask = kTaskElements / 2;  // each addition waits for the one before it
 constexpr int64_t kColumns = 1024;            // totals that lie in the level 1 cache
 constexpr int64_t kMinColumns = 16;

@@ -13,9 +13,14 @@ namespace dxtensor::software::fast {
 
 namespace {
 
+// Speed (suite, 1 thread, AVX-512): kTask, kMinRows, kWideBlock: within 5 % from 1/4 to 4 times; kRowsAtOnce 0.87 at 1/4; kFlush 0.92 at
+// 1/4. Speed (no workload, 1 thread, AVX-512): kBlock 0.78 at 1/4, 0.92 at 1/2, 1.07 at 4.
 constexpr int64_t kBlock = 1024, kWideBlock = 4096;
 constexpr int64_t kTask = 2 * kTaskElements;  // reads only
 constexpr int64_t kRowsAtOnce = 64, kMinRows = 4;
+// Length of rows from which on argmax is faster than the plain kernel with one thread: contiguous floats, and others. Measured for 81920
+// elements: 0.28 for rows of 2, 0.63 of 10, 1.06 of 24, 1.8 of 64 (AVX-512).
+constexpr int64_t kMinExtremes = 24, kMinStridedExtremes = 48;
 
 enum class Finish { None, Mean, Root, Log };
 
@@ -330,9 +335,14 @@ class ExtremeKernel final : public Kernel {
         largest_(largest),
         last_(last),
         rows_(in, axes, {BroadcastStrides(in), BroadcastStrides(out)}, true) {}
+  // Whether it is faster than the plain kernel, which has one thread: a thread gains about the square root of length / kMinExtremes.
+  bool IsWorthwhile() const {
+    const int64_t tasks = std::min<int64_t>(ThreadPool::Get().size(), (rows_.count() + Grain() - 1) / Grain());
+    const bool is_contiguous = in_.type == DML_TENSOR_DATA_TYPE_FLOAT32 && rows_.element_stride(0) == 1;
+    return rows_.length() * tasks * tasks >= (is_contiguous ? kMinExtremes : kMinStridedExtremes);
+  }
   void Run(const KernelArguments& a) const override {
-    const int64_t grain = std::max<int64_t>(1, kTask / 2 / rows_.length());
-    ThreadPool::Get().ParallelFor(0, rows_.count(), grain, [&](int64_t first, int64_t last, int) {
+    ThreadPool::Get().ParallelFor(0, rows_.count(), Grain(), [&](int64_t first, int64_t last, int) {
       for (int64_t row = first; row < last; ++row) {
         const RowSplit::Offsets start = rows_.Start(row);
         const int64_t index = IndexIn(a.inputs[0], start);
@@ -346,6 +356,7 @@ class ExtremeKernel final : public Kernel {
   }
 
  private:
+  int64_t Grain() const { return std::max<int64_t>(1, kTask / 2 / rows_.length()); }
   int64_t IndexIn(const uint8_t* base, const RowSplit::Offsets& start) const {
     float best = in_.Read(base, start[0]);
     int64_t index = 0;
@@ -389,12 +400,15 @@ std::unique_ptr<Kernel> MakeReduceKernel(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
   if (!IsFloatType(in.data_type)) return nullptr;
   const uint32_t axes = MaskOf(desc.UInts("Axes"));
+  auto extreme = [&](bool largest, bool last) {
+    auto kernel = std::make_unique<ExtremeKernel>(in, out, axes, largest, last);
+    return kernel->IsWorthwhile() ? std::move(kernel) : nullptr;
+  };
   if (desc.type() != DML_OPERATOR_REDUCE)
-    return std::make_unique<ExtremeKernel>(in, out, axes, desc.type() == DML_OPERATOR_ARGMAX,
-                                           desc.UInt("AxisDirection") == DML_AXIS_DIRECTION_DECREASING);
+    return extreme(desc.type() == DML_OPERATOR_ARGMAX, desc.UInt("AxisDirection") == DML_AXIS_DIRECTION_DECREASING);
   const uint32_t function = desc.UInt("Function");
   if (function == DML_REDUCE_FUNCTION_ARGMAX || function == DML_REDUCE_FUNCTION_ARGMIN)
-    return std::make_unique<ExtremeKernel>(in, out, axes, function == DML_REDUCE_FUNCTION_ARGMAX, false);
+    return extreme(function == DML_REDUCE_FUNCTION_ARGMAX, false);
   Function f;
   if (!FindFunction(function, &f)) return nullptr;
   return std::make_unique<ReduceKernel>(in, out, axes, f);
