@@ -69,6 +69,8 @@ function codeOf(name: string): string {
 /** Pages of wide tables. */
 const wide = "---\naside: false\npageClass: wide\n---\n\n";
 
+const wideTables = ["software-adapter.md", "glossary.md"];
+
 /** Pages that do not lie in docs. */
 const pageOf: Record<string, string> = {
   [join("..", "CONTRIBUTING.md")]: "contributing.md",
@@ -104,7 +106,8 @@ function copyPages() {
     mkdirSync(dirname(join(site, name)), { recursive: true });
     const example = /^examples\/(?!index)(.*)\.md$/.exec(name)?.[1];
     const code = example === undefined ? "" : codeOf(example);
-    writeFileSync(join(site, name), `${within(readFileSync(file, "utf8"), folder, pages)}${code}`);
+    const front = wideTables.includes(name) ? wide : "";
+    writeFileSync(join(site, name), `${front}${within(readFileSync(file, "utf8"), folder, pages)}${code}`);
   }
   copyFileSync(at("scripts", "site", "index.md"), join(site, "index.md"));
   const table = readTable();

@@ -105,11 +105,12 @@ export function seriesOf(runs: readonly Run[]): ReadonlyMap<string, readonly Poi
 
 /** The page. repository: the address that commits are linked to; null: commits are named only. */
 export function historyPage(runs: readonly Run[], repository: string | null): string {
-  const placeOf = (run: Run): string => `${run.machine}, device ${run.device}`;
-  const sections = [...new Set(runs.map(placeOf))].map((place) => {
-    const own = runs.filter((run) => placeOf(run) === place);
+  const machineOf = (run: Run): string => `${run.machine}, device ${run.device}`;
+  // The machine of the last run first.
+  const sections = [...new Set([...runs].reverse().map(machineOf))].map((machine) => {
+    const own = runs.filter((run) => machineOf(run) === machine);
     const figures = [...seriesOf(own)].map(([name, points]) => figureOf(name, points));
-    return `## ${escaped(place)}\n\n${figures.join("\n")}\n`;
+    return `## ${escaped(machine)}\n\n${figures.join("\n")}\n`;
   });
   const commitOf = ({ commit }: Run): string => {
     const short = commit.slice(0, 10);

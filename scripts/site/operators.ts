@@ -76,8 +76,8 @@ function roadmap(table: Table): string {
   const head = "| operation | what is open | PyTorch's functions | ATen operators | ONNX importer |\n| --- | --- | --- | --- | --- |";
   return `## What comes next
 
-Open work, the most used operation first. Use is counted from the repository: the functions of PyTorch whose recorded cases lead to the operation, the
-operators of PyTorch's dispatcher that it stands for, and the places where the ONNX importer uses it.
+Open work, sorted by use. Use is counted from the repository: the functions of PyTorch whose recorded cases lead to the operation, the
+operators of PyTorch's dispatcher that it stands for, and the calls of it in the ONNX importer's sources.
 
 ### Cases that do not pass yet
 
@@ -109,6 +109,7 @@ export function operatorsPage(table: Table = readTable()): string {
   return `# Operators
 
 Made from \`docs/operators.json\`: each operation with its DirectML operators, dtypes, gradients and feature level, from PyTorch's recorded cases.
+[What comes next](#what-comes-next) is below the table.
 
 | column | meaning |
 | --- | --- |

@@ -23,7 +23,7 @@ const platformSchema = z.strictObject({
   device,
   packages: z.array(text).min(1),
   prepare: z.array(text).min(1),
-  then: text.optional(),
+  afterwards: text.optional(),
   verify: z.array(text).min(1),
   help: z.array(text).min(1),
   differences: z.array(text),
@@ -102,7 +102,7 @@ export function readPlatforms(folder = at("docs", "platforms")): readonly Platfo
   const all = files.map((name) => platformOf(name, readFileSync(join(folder, name), "utf8"))).toSorted((a, b) => a.order - b.order);
   for (const platform of all) {
     for (const { source } of platform.reports)
-      if (!/^https:\/\//.test(source) && !existsSync(at(source)))
+      if (!source.startsWith("https://") && !existsSync(at(source)))
         throw new ScriptError("PLATFORM", `${platform.id}.yaml: the source ${source} is not there`);
     conformanceOf(platform, folder);
   }
@@ -157,8 +157,6 @@ function conformanceOf({ id: platform, conformance = [] }: Platform, folder: str
     .toSorted((a, b) => (a.date < b.date ? 1 : -1));
 }
 
-/** In a cell of a table. */
-const cell = (value: string): string => value.replaceAll("|", "\\|");
 const list = (items: readonly string[]): string => items.map((item) => `- ${item}`).join("\n");
 const numbered = (items: readonly string[]): string => items.map((item, i) => `${i + 1}. ${item}`).join("\n");
 
@@ -239,7 +237,7 @@ export function platformPage(platform: Platform, install: Install, folder = at("
     ["Prepare the machine", numbered(platform.prepare)],
     [
       "Install",
-      `One of:\n\n\`\`\`sh\n${add}\n\`\`\`${platform.then === undefined ? "" : `\n\nThen:\n\n\`\`\`sh\n${platform.then}\n\`\`\``}`,
+      `One of:\n\n\`\`\`sh\n${add}\n\`\`\`${platform.afterwards === undefined ? "" : `\n\nThen:\n\n\`\`\`sh\n${platform.afterwards}\n\`\`\``}`,
     ],
     ["First program", `\`\`\`ts\n${firstProgram(platform.device)}\`\`\``],
     ["Verify", `\`\`\`sh\n${platform.verify.join("\n")}\n\`\`\`\n\n[doctor](/doctor.md) and [verify](/verify.md) explain the output.`],
@@ -258,7 +256,7 @@ export function platformsPage(platforms: readonly Platform[], folder = at("docs"
     const last = p.reports
       .toSorted((a, b) => (a.date < b.date ? 1 : -1))
       .find((r) => r.evidence === "hardware" || r.evidence === "software");
-    return `| [${p.name}](/platforms/${p.id}.md) | \`${p.device}\` | ${levelIn(p, folder) ?? "not measured"} | ${last === undefined ? "not measured" : `${last.date}: ${cell(last.machine)}`} |`;
+    return `| [${p.name}](/platforms/${p.id}.md) | \`${p.device}\` | ${levelIn(p, folder) ?? "not measured"} | ${last?.date ?? "not measured"} |`;
   });
   return `# Compute platforms
 

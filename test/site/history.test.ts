@@ -83,7 +83,7 @@ it("a chart has a title, a line for each peer, and a point for each figure that 
   expect(Math.min(...y)).toBeGreaterThan(0);
 });
 
-it("the page has a table beside each chart, a row for each run, and links commits where the repository has an address", () => {
+it("the page has a table next to each chart, a row for each run, and links commits where the repository has an address", () => {
   const page = historyPage(two, "https://example.org/dxtensor");
   expect(page).toContain("## a &lt;machine&gt;, device cpu");
   expect(page.match(/<svg/g)).toHaveLength(1);
