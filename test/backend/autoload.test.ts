@@ -1,5 +1,5 @@
 /** Backends of installed packages, in an application's folder: src/backend/autoload.ts. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { execa } from "execa";
@@ -15,6 +15,22 @@ function install(name: string, backends: Record<string, string>, files: Record<s
   for (const [file, text] of Object.entries(files)) writeFileSync(join(at, file), text);
 }
 
+/** From the tarball that npm pack makes of it, built anew. */
+async function installOpenreg(): Promise<void> {
+  const [from, at] = [resolve("packages", "openreg"), join(app, "node_modules", "@dxtensor", "openreg")];
+  const staged = join(app, "staged");
+  for (const folder of [staged, at]) mkdirSync(folder);
+  for (const file of ["package.json", "README.md"]) copyFileSync(join(from, file), join(staged, file));
+  await execa(process.execPath, ["build.mjs", staged], { cwd: from });
+  const { stdout } = await execa("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", app], { cwd: staged });
+  const [packed] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }];
+  expect(packed.files.map((f) => f.path).toSorted()).toEqual(
+    ["README.md", "dist/backend.cjs", "dist/index.d.ts", "dist/index.js", "package.json"], // prettier-ignore
+  );
+  await execa("tar", ["-xzf", join(app, packed.filename), "-C", at, "--strip-components=1"]);
+  rmSync(staged, { recursive: true });
+}
+
 /** A backend that has devices and nothing else. */
 const stub = (name: string, change = ""): string =>
   `{ name: "${name}", interfaceVersion: 1, version: "9", devices: () => [{ name: "stub", memoryInBytes: 0, isHardware: false }], open() { throw new Error("stub") }, ${change} }`;
@@ -23,13 +39,7 @@ beforeAll(async () => {
   app = realpathSync(mkdtempSync(join(tmpdir(), "dxtensor-autoload-")));
   mkdirSync(join(app, "node_modules", "@dxtensor"), { recursive: true });
   symlinkSync(resolve("."), join(app, "node_modules", "dxtensor"), "dir");
-  // As npm pack has it: the package's files with dist, built anew.
-  const openreg = join(app, "node_modules", "@dxtensor", "openreg");
-  mkdirSync(openreg);
-  for (const file of ["package.json", "README.md"]) symlinkSync(resolve("packages", "openreg", file), join(openreg, file));
-  await execa(process.execPath, ["build.mjs", openreg], { cwd: resolve("packages", "openreg") });
-  rmSync(join(openreg, "package.json"));
-  await execa("cp", [resolve("packages", "openreg", "package.json"), openreg]);
+  await installOpenreg();
   install("throws", { throws: "./b.cjs" }, { "b.cjs": `throw new Error("no such bus");` });
   install("gone", { gone: "./b.cjs" }, {});
   install("empty", { empty: "./b.cjs" }, { "b.cjs": "exports.x = 1;" });
