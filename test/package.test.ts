@@ -182,3 +182,32 @@ it("names the platform and the remedy when it has no binary for it", async () =>
     renameSync(join(folder, "away"), native());
   }
 });
+
+it("makes a backend's package that compiles, passes its tests and is found by its device's name", async () => {
+  const [maker, user] = [join(folder, "maker"), join(folder, "user")];
+  const install = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--offline"];
+  for (const path of [maker, user]) {
+    mkdirSync(path);
+    writeFileSync(join(path, "package.json"), JSON.stringify({ name: "app", private: true, type: "module" }));
+  }
+  await execa("npm", [...install, ...tarballs], { ...npm, cwd: maker });
+  await execa("npx", ["--no-install", "dxtensor", "backend", "new", "tiny"], { ...npm, cwd: maker });
+  // The registry's packages that it is compiled with: those of the repository.
+  for (const name of ["typescript", "@types"]) symlinkSync(join(process.cwd(), "node_modules", name), join(maker, "node_modules", name));
+  symlinkSync("../typescript/bin/tsc", join(maker, "node_modules", ".bin", "tsc"));
+  const made = join(maker, "dxtensor-tiny");
+  const tested = await execa("npm", ["test"], { ...npm, cwd: made, reject: false });
+  expect([tested.exitCode, tested.stdout]).toEqual([0, expect.stringMatching(/pass 3\b/)]);
+  await execa("npm", ["pack", "--pack-destination", folder], { ...npm, cwd: made });
+  await execa("npm", [...install, ...tarballs, join(folder, "dxtensor-tiny-0.1.0.tgz")], { ...npm, cwd: user });
+  expect(readdirSync(join(user, "node_modules", "dxtensor-tiny", "dist")).filter((name) => name.includes("test"))).toEqual([]);
+  writeFileSync(
+    join(user, "main.js"),
+    `import * as dx from "dxtensor";
+    console.log(JSON.stringify(dx.tensor([1, 2], { device: "tiny:0" }).add(1).toArraySync()));
+    const { backend } = await import("dxtensor-tiny");
+    console.log(backend.name, dx.backend.list().map(({ name, isRegistered }) => name + isRegistered).join());`,
+  );
+  const done = await execa(process.execPath, ["main.js"], { cwd: user, reject: false });
+  expect([done.exitCode, done.stdout]).toEqual([0, "[2,3]\ntiny tinytrue"]);
+}, 300_000);

@@ -35,13 +35,18 @@ export const registeredBackends = (): readonly Backend[] => [...backends.values(
 
 const NAME = /^[a-z][a-z0-9_-]*$/;
 
+/** Requires that devices can have the name. */
+export function requireBackendName(operation: string, argument: string, name: unknown): asserts name is string {
+  if (typeof name !== "string" || !NAME.test(name))
+    throw new BackendError(operation, argument, 'a lower-case letter, then lower-case letters, digits, "-" or "_"', name);
+  if (isDType(name)) throw new BackendError(operation, argument, "no dtype's name, which tensor.to() takes too", name);
+}
+
 function requireBackend(operation: string, value: unknown): Backend {
   if (typeof value !== "object" || value === null)
     throw new BackendError(operation, "backend", "an object with the fields of Backend", value);
   const { name, interfaceVersion, version } = value as Partial<Backend>;
-  if (typeof name !== "string" || !NAME.test(name))
-    throw new BackendError(operation, "backend.name", 'a lower-case letter, then lower-case letters, digits, "-" or "_"', name);
-  if (isDType(name)) throw new BackendError(operation, "backend.name", "no dtype's name, which tensor.to() takes too", name);
+  requireBackendName(operation, "backend.name", name);
   if (typeof interfaceVersion !== "number")
     throw new BackendError(operation, "backend.interfaceVersion", `dx.backend.BACKEND_INTERFACE (${BACKEND_INTERFACE})`, interfaceVersion);
   if (interfaceVersion !== BACKEND_INTERFACE) throw new BackendVersionError(operation, name, interfaceVersion, BACKEND_INTERFACE);

@@ -3,6 +3,7 @@
 import { Command, CommanderError } from "commander";
 import { DxError } from "../core/errors.ts";
 import { version, versions } from "./version.ts";
+import { addBackend } from "./backend.ts";
 import { addConformance } from "./conformance.ts";
 import { addDoctor } from "./doctor.ts";
 import { addFetch } from "./fetch.ts";
@@ -13,7 +14,7 @@ import { addVerify } from "./verify.ts";
 /** A verb adds its command, with options and action, to the program. An action that finds something wrong sets process.exitCode. */
 export type Verb = (program: Command) => void;
 
-const verbs: readonly Verb[] = [addConformance, addDoctor, addFetch, addShaders, addTelemetry, addVerify];
+const verbs: readonly Verb[] = [addBackend, addConformance, addDoctor, addFetch, addShaders, addTelemetry, addVerify];
 
 // A reader that has seen enough, as head(1), ends the command: nobody is left to tell.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
