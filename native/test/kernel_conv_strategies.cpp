@@ -160,7 +160,7 @@ std::vector<Layer> OddLayers() {
       {2, 3, 4, 1, 40, 1, 5, 1, 0, 1, 1, true},     // of rows, as conv1d has
       {1, 20, 17, 3, 3, 3, 3},                      // one output position
       {9, 20, 17, 3, 3, 3, 3},
-      {1, 1, 4, 30, 30, 7, 7, 2, 3},            // one input channel
+      {1, 1, 4, 30, 30, 7, 7, 2, 3},  // one input channel
   };
 }
 

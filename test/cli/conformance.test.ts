@@ -140,7 +140,7 @@ describe("dxtensor conformance", () => {
   it.runIf(isWhole)("goes on with a run that was stopped, and runs nothing twice", async () => {
     const args = ["conformance", "--device", "cpu", "--file", "test/core", "--file", "test/data", "--ctrf", "part.json"];
     const first = execa(process.execPath, [resolve("dist/bundle/cli.js"), ...args], { cwd: app, reject: false, stdin: "ignore" });
-    for await (const line of first.iterable({ from: "stderr" })) if (line.trim().startsWith('2/')) first.kill("SIGTERM");
+    for await (const line of first.iterable({ from: "stderr" })) if (line.trim().startsWith("2/")) first.kill("SIGTERM");
     const stopped = await first;
     expect([stopped.exitCode, stopped.stderr]).toEqual([130, expect.stringContaining("part.json goes on")]);
     expect((await cli(["report", "check", "part.json"])).exitCode).toBe(0);
