@@ -55,6 +55,13 @@ function batchesOf<S, B>(dataset: Dataset<S>, options: DataLoaderOptions<S, B>):
   return batchSampler;
 }
 
+/** Throws ValueError for what is no list of indices. */
+function requireBatch(batch: readonly number[]): readonly number[] {
+  const isIndex = (value: unknown): boolean => typeof value === "number" && Number.isInteger(value);
+  if (!Array.isArray(batch) || !batch.every(isIndex)) throw new ValueError("DataLoader", "batchSampler", "lists of indices", batch);
+  return batch;
+}
+
 /** All samples of a data set, which may grow between two passes. */
 class DatasetSampler implements Sampler {
   readonly #dataset: Dataset<unknown>;
@@ -157,7 +164,7 @@ export class DataLoader<const S, B = Batch<S>> implements AsyncIterable<B> {
     const skip = resumed?.position ?? 0;
     this.#state = { position: skip, order };
     let index = 0;
-    for (const batch of batches) if (index++ >= skip) yield batch;
+    for (const batch of batches) if (index++ >= skip) yield requireBatch(batch);
   }
 
   async #make(indices: readonly number[]): Promise<B> {

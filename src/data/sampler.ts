@@ -41,6 +41,13 @@ const sizeOf = (operation: string, of: Sized): number => requireCount(operation,
 /** @internal 0, 1, 2, …, n - 1. */
 export const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
+/** @internal The number that a state of a sampler is. Throws ValueError for what is none. */
+export function requireSamplerState(state: string): bigint {
+  if (typeof state !== "string" || !/^\d{1,20}$/.test(state))
+    throw new ValueError("Sampler.pass", "state", "an integer as text, as state() gives it", state);
+  return BigInt(state);
+}
+
 /** @internal Throws ValueError for what cannot be iterated over. */
 export function requireIterable(operation: string, argument: string, value: unknown): void {
   const fields = Object(value) as Partial<Iterable<unknown> & AsyncIterable<unknown>>;
@@ -86,7 +93,7 @@ export abstract class Drawn<T> {
 
   /** The pass that was drawn from a state. */
   pass(state: string): Iterable<T> {
-    return this.draw(new Generator(BigInt(state)));
+    return this.draw(new Generator(requireSamplerState(state)));
   }
 
   /** Draws a new pass. */
@@ -288,8 +295,9 @@ export class DistributedSampler implements Sampler {
   /** The pass of an epoch. */
   pass(state: string): Iterable<number> {
     const { numReplicas, rank, shuffle: shuffled, seed } = this.#options;
+    const epoch = requireSamplerState(state);
     const order = range(this.#size);
-    if (shuffled) shuffle(order, new Generator(BigInt(seed) + BigInt(state)));
+    if (shuffled) shuffle(order, new Generator(BigInt(seed) + epoch));
     return Array.from({ length: this.length }, (_, i) => order[(rank + i * numReplicas) % order.length]!);
   }
 
@@ -305,8 +313,9 @@ export class BatchSampler implements BatchIndices {
   readonly #batchSize: number;
   readonly #dropLast: boolean;
 
-  /** Throws ValueError for a batchSize below 1. */
+  /** Throws ValueError for a batchSize below 1, and for a sampler that cannot be iterated over. */
   constructor(sampler: Sampler, batchSize: number, dropLast = false) {
+    requireIterable("BatchSampler", "sampler", sampler);
     this.#sampler = sampler;
     this.#batchSize = requireCount("BatchSampler", "batchSize", batchSize, 1);
     this.#dropLast = dropLast;

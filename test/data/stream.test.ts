@@ -171,6 +171,20 @@ describe("refused, with what was expected", () => {
     expect(make).toThrow(message);
   });
 
+  it("a state of another kind, batches that are none: when they are used", async () => {
+    const loader = data.dataLoader([1, 2, 3], { shuffle: true });
+    loader.loadStateDict({ position: 1, order: "float32" });
+    await expect(values(loader)).rejects.toThrow(
+      /Sampler.pass: state must be an integer as text, as state\(\) gives it; received float32/,
+    );
+    await expect(values(data.dataLoader([1, 2], { batchSampler: [1, 2] as never }))).rejects.toThrow(
+      /batchSampler must be lists of indices/,
+    );
+    await expect(values(data.dataLoader([1, 2], { batchSampler: [["0"]] as never }))).rejects.toThrow(dx.ValueError);
+    expect(() => new data.BatchSampler(undefined as never, 2)).toThrow(/BatchSampler: sampler must be an iterable object/);
+    expect(() => new data.DistributedSampler(3, { numReplicas: 1, rank: 0 }).pass("-1")).toThrow(dx.ValueError);
+  });
+
   it("an index that is not there: in the loop, with the data set's message", async () => {
     await expect(
       values(
