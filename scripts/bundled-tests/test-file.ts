@@ -39,8 +39,10 @@ function outcome(report: string, how: string | null): Outcome {
   const known: Report = existsSync(report) ? JSON.parse(readFileSync(report, "utf8")) : { isComplete: false, tests: [], broken: [] };
   if (how === null && known.isComplete) return known;
   const running = existsSync(`${report}.running`) ? `, in or after the test "${readFileSync(`${report}.running`, "utf8")}"` : "";
-  // Tests that were not reached have no result.
-  const tests = known.tests.filter(({ status }) => status !== "other");
+  // A test that was not reached did not pass: what ends a process early must not hide the tests behind it.
+  const tests = known.tests.map((test) =>
+    test.status === "other" ? { ...test, status: "failed" as const, message: "not reached: the process ended before it" } : test,
+  );
   return { tests, broken: [...known.broken, `${how ?? "the process ended without a report"}${running}`] };
 }
 

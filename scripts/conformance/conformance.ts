@@ -110,7 +110,9 @@ function setResult(set: TestSet, done: readonly Done[], only: string | null): Se
     failed: count("failed"),
     skipped: tests.length - count("passed") - count("failed"),
     seconds: Math.round(mine.reduce((n, { seconds }) => n + seconds, 0) * 10) / 10,
-    isComplete: only === null && mine.length === files.length,
+    // A file that ended before its tests were known has none but a failure of its own.
+    isComplete:
+      only === null && mine.length === files.length && mine.every(({ tests: own, name }) => own.some((test) => test.name !== name)),
   };
 }
 
@@ -227,7 +229,7 @@ async function run(asked: Asked): Promise<number> {
 function earlierReport(file: string): CTRFReport {
   if (!existsSync(file)) throw new UsageError(`--resume: there is no ${file}`);
   const text = readFileSync(file, "utf8");
-  return checkReport(text, file);
+  return checkReport(text, file, manifest);
 }
 
 function requirePattern(text: string): RegExp {

@@ -16,6 +16,9 @@ export const CRITERIA: readonly Criterion[] = [
   { level: "listed", about: "somebody has measured it", rates: { "must-pass": 0.8 } },
 ];
 
+/** The share of a set's tests that may be skipped. */
+export const MAX_SKIPPED = 0.1;
+
 /** What keeps a report from a level, in words; empty: nothing. */
 export function missing({ rates }: Criterion, { sets }: Pick<Conformance, "sets">): readonly string[] {
   return Object.entries(rates).flatMap(([name, rate]) => {
@@ -23,6 +26,8 @@ export function missing({ rates }: Criterion, { sets }: Pick<Conformance, "sets"
     if (found === undefined) return [`${name} was not run`];
     if (!found.isComplete) return [`${name} was not run to its end`];
     const ran = found.passed + found.failed;
+    if (found.skipped > MAX_SKIPPED * (ran + found.skipped))
+      return [`${name}: ${found.skipped} of ${ran + found.skipped} tests are skipped`];
     const share = ran === 0 ? 0 : found.passed / ran;
     return share >= rate ? [] : [`${name}: ${(share * 100).toFixed(2)} % of ${ran} pass, ${rate * 100} % are required`];
   });

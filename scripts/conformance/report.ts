@@ -1,6 +1,7 @@
 // node report.mjs check FILE | criteria | schema: what a report is worth. Made by scripts/bundle-tests.ts.
 import { existsSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { readManifest } from "../bundled-tests/test-file.ts";
 import { CRITERIA, levelOf, missing } from "./criteria.ts";
 import { checkReport, ReportError } from "./report-check.ts";
 import { jsonSchema, partOf, type Conformance } from "./schema.ts";
@@ -22,7 +23,7 @@ function check(files: readonly string[], isJson: boolean): number {
   const results = files.map((file) => {
     try {
       if (!existsSync(file)) throw new ReportError(`${file}: it is not there`);
-      const part = partOf(checkReport(readFileSync(file, "utf8"), file)) as Conformance;
+      const part = partOf(checkReport(readFileSync(file, "utf8"), file, readManifest())) as Conformance;
       const level = levelOf(part);
       const better = CRITERIA.slice(0, level === null ? CRITERIA.length : CRITERIA.findIndex((one) => one.level === level));
       const lacks = better.map((one) => ({ level: one.level, missing: missing(one, part) }));

@@ -32,6 +32,8 @@ describe("levels", () => {
     [whole({ models: result("models", 1, 1) }), "listed"],
     [whole({ "must-pass": result("must-pass", 1000, 0, false) }), null],
     [whole({ "must-pass": result("must-pass", 0) }), null],
+    [whole({ operators: { ...result("operators", 900), skipped: 101 } }), "listed"],
+    [whole({ operators: { ...result("operators", 900), skipped: 100 } }), "stable"],
     [{ sets: [result("must-pass", 1000)] }, "listed"],
     [{ sets: [] }, null],
   ])("%#", (report, level) => {
