@@ -174,9 +174,7 @@ describe("refused, with what was expected", () => {
   it("a state of another kind, batches that are none: when they are used", async () => {
     const loader = data.dataLoader([1, 2, 3], { shuffle: true });
     loader.loadStateDict({ position: 1, order: "float32" });
-    await expect(values(loader)).rejects.toThrow(
-      /Sampler.pass: state must be an integer as text, as state\(\) gives it; received float32/,
-    );
+    await expect(values(loader)).rejects.toThrow(/Sampler.pass: state must be an integer as text, as state\(\) gives it; received float32/);
     await expect(values(data.dataLoader([1, 2], { batchSampler: [1, 2] as never }))).rejects.toThrow(
       /batchSampler must be lists of indices/,
     );
