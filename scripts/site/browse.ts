@@ -192,7 +192,13 @@ export async function browse(dist: string, pages: readonly string[], base: strin
   const server = await serve(dist, base);
   const problems: string[] = [];
   try {
-    const browser = await Chromium.start(program);
+    let browser: Chromium;
+    try {
+      browser = await Chromium.start(program);
+    } catch (error) {
+      say(`docs: NOT CHECKED IN A BROWSER: ${program} does not start here: ${(error as Error).message}`);
+      return true;
+    }
     try {
       const install = readInstall(readPlatforms());
       problems.push(...(await problemsOfSelector(browser, server.address, base, install)));

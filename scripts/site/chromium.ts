@@ -27,6 +27,24 @@ interface Answer {
   readonly error?: { readonly message: string };
 }
 
+/** Within this time it answers, or it never will. */
+const LIMIT_MS = 60_000;
+
+/** The promise, with an error where it is not settled in time. */
+async function inTime<T>(what: string, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`${what}: Chromium did not answer in ${LIMIT_MS / 1000} s`));
+    }, LIMIT_MS);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** One page of a browser of its own. */
 export class Chromium {
   #next = 1;
@@ -67,13 +85,19 @@ export class Chromium {
     this.#process.stdio[3]!.on("error", () => {});
   }
 
+  /** Rejects where it does not start: without the rights that its sandbox needs, or without its libraries. */
   static async start(program: string): Promise<Chromium> {
     const browser = new Chromium(program);
-    const { targetId } = await browser.send("Target.createTarget", { url: "about:blank" });
-    const { sessionId } = await browser.send("Target.attachToTarget", { targetId, flatten: true });
-    browser.#session = sessionId as string;
-    await browser.send("Page.enable");
-    return browser;
+    try {
+      const { targetId } = await browser.send("Target.createTarget", { url: "about:blank" });
+      const { sessionId } = await browser.send("Target.attachToTarget", { targetId, flatten: true });
+      browser.#session = sessionId as string;
+      await browser.send("Page.enable");
+      return browser;
+    } catch (error) {
+      await browser.close();
+      throw error;
+    }
   }
 
   #receive({ id, method, result, error }: Answer): void {
@@ -88,16 +112,17 @@ export class Chromium {
   /** A command of the protocol. */
   send(method: string, params: Readonly<Record<string, unknown>> = {}): Promise<Readonly<Record<string, unknown>>> {
     const id = this.#next++;
-    return new Promise((resolve, reject) => {
+    const answer = new Promise<Readonly<Record<string, unknown>>>((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
       (this.#process.stdio[3] as Writable).write(`${JSON.stringify({ id, method, params, sessionId: this.#session })}\0`);
     });
+    return inTime(method, answer);
   }
 
   async open(url: string): Promise<void> {
     const loaded = new Promise<void>((resolve) => this.#loaded.push(resolve));
     await this.send("Page.navigate", { url });
-    await loaded;
+    await inTime(url, loaded);
   }
 
   /** The value of an expression, which may be a promise. */
@@ -120,7 +145,7 @@ export class Chromium {
   }
 
   async close(): Promise<void> {
-    this.#process.kill();
+    this.#process.kill("SIGKILL");
     await this.#ended;
     rmSync(this.#profile, { recursive: true, force: true, maxRetries: 5 });
   }
