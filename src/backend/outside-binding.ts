@@ -214,7 +214,7 @@ export class OutsideBinding implements MemoryOwner {
       if (kernel !== undefined) return kernel;
       kernel = this.#kernel("prepare", call.operator, () => this.#device.prepare(call));
       this.#known.set(key, kernel);
-      if (this.#known.size > MOST_KERNELS) this.#known.delete(this.#known.keys().next().value!);
+      if (this.#known.size > MAX_KERNELS) this.#known.delete(this.#known.keys().next().value!);
       return kernel;
     };
     const made = new OutsideProgram(
@@ -467,7 +467,7 @@ function describedFallback({ prepared, origin }: Extract<OutsideStep, { kind: "d
 }
 
 /** Kernels that are kept for calls to come. */
-const MOST_KERNELS = 4096;
+const MAX_KERNELS = 4096;
 
 /** The bytes as a buffer that nobody else has. */
 const ownBuffer = (bytes: Uint8Array): ArrayBuffer =>

@@ -7,7 +7,7 @@ import { Drawn, numbersOf, range, requireCount, shuffle, type BatchIndices } fro
 export interface LengthBatchSamplerOptions {
   /** Samples in a batch. */
   readonly batchSize: number;
-  /** Upper bounds of the buckets, rising; longer samples have a bucket of their own. Default: neighbours in order of length, of 100 batches at a time. */
+  /** Upper bounds of the buckets, increasing; longer samples have a bucket of their own. Default: neighbours in order of length, of 100 batches at a time. */
   readonly boundaries?: readonly number[] | undefined;
   /** A new order of the samples and of the batches in each pass. Default: false. */
   readonly shuffle?: boolean | undefined;
@@ -24,7 +24,7 @@ export class LengthBatchSampler extends Drawn<readonly number[]> implements Batc
   readonly #lengths: Float64Array;
   readonly #options: LengthBatchSamplerOptions;
 
-  /** lengths: of each sample. Throws ValueError for a length below 0, a batchSize below 1, or boundaries that do not rise. */
+  /** lengths: of each sample. Throws ValueError for a length below 0, a batchSize below 1, or boundaries that do not increase. */
   constructor(lengths: ArrayLike<number>, options: LengthBatchSamplerOptions) {
     super(options.generator);
     requireCount("LengthBatchSampler", "batchSize", options.batchSize, 1);
@@ -33,7 +33,7 @@ export class LengthBatchSampler extends Drawn<readonly number[]> implements Batc
     if (bad !== undefined) throw new ValueError("LengthBatchSampler", "lengths", "numbers of at least 0", bad);
     const { boundaries } = options;
     if (boundaries?.some((bound, i) => !(bound > (boundaries[i - 1] ?? -Infinity))) === true)
-      throw new ValueError("LengthBatchSampler", "boundaries", "rising numbers", boundaries);
+      throw new ValueError("LengthBatchSampler", "boundaries", "increasing numbers", boundaries);
     this.#options = options;
     // How many there are does not depend on the order.
     this.length = this.#batches(range(lengths.length)).length;

@@ -156,7 +156,7 @@ export class DataLoader<const S, B = Batch<S>> implements AsyncIterable<B> {
   }
 
   /** The batches of a new pass, or those that are left of the pass of a loaded state. */
-  *#pass(): Generator_<readonly number[]> {
+  *#pass(): GeneratorOf<readonly number[]> {
     const resumed = this.#resumed;
     this.#resumed = null;
     const order = resumed?.position ? resumed.order : (this.#batches.state?.() ?? null);
@@ -207,7 +207,7 @@ export class DataLoader<const S, B = Batch<S>> implements AsyncIterable<B> {
 }
 
 /** JavaScript's generators, not the library's. */
-type Generator_<T> = globalThis.Generator<T, void, undefined>;
+type GeneratorOf<T> = globalThis.Generator<T, void, undefined>;
 
 /** A DataLoader of a data set, or of an array of samples. Reference: torch.utils.data.DataLoader. */
 export const dataLoader = <const S, B = Batch<S>>(dataset: Samples<S, B>, options: DataLoaderOptions<S, B> = {}): DataLoader<S, B> =>

@@ -152,7 +152,7 @@ export class RandomSampler extends Drawn<number> implements Sampler {
     if (this.#size === 0 && this.length > 0) throw new ValueError("RandomSampler", "dataset", "at least one sample", 0);
   }
 
-  protected *draw(generator: Generator): Generator_ {
+  protected *draw(generator: Generator): IndexGenerator {
     if (this.#replacement) {
       for (let i = 0; i < this.length; i++) yield generator.nextBelow(this.#size);
       return;
@@ -162,7 +162,7 @@ export class RandomSampler extends Drawn<number> implements Sampler {
 }
 
 /** JavaScript's generators, not the library's. */
-type Generator_ = globalThis.Generator<number, void, undefined>;
+type IndexGenerator = globalThis.Generator<number, void, undefined>;
 
 /** Some indices in a random order. Reference: torch.utils.data.SubsetRandomSampler. */
 export class SubsetRandomSampler extends Drawn<number> implements Sampler {

@@ -165,7 +165,7 @@ describe("refused, with what was expected", () => {
     [() => new data.DistributedSampler(4, { numReplicas: 2, rank: 2 }), /rank must be in \[0, 2\); received 2/],
     [() => new data.DistributedSampler(4, { numReplicas: 0, rank: 0 }), /numReplicas must be an integer of at least 1; received 0/],
     [() => new data.BatchSampler(new data.SequentialSampler(3), 0), /batchSize must be an integer of at least 1; received 0/],
-    [() => new data.LengthBatchSampler([1], { batchSize: 1, boundaries: [3, 3] }), /boundaries must be rising numbers/],
+    [() => new data.LengthBatchSampler([1], { batchSize: 1, boundaries: [3, 3] }), /boundaries must be increasing numbers/],
     [() => new data.LengthBatchSampler([NaN], { batchSize: 1 }), /lengths must be numbers of at least 0; received NaN/],
   ])("%s", (make, message) => {
     expect(make).toThrow(dx.ValueError);
