@@ -127,13 +127,11 @@ export class SequentialSampler implements Sampler {
 }
 
 /** Options of RandomSampler. */
-export interface RandomSamplerOptions {
+export interface RandomSamplerOptions extends OrderOptions {
   /** Whether an index may be drawn more than once. Default: false. */
   readonly replacement?: boolean | undefined;
   /** Indices in one pass. Default: the length of the data set. Without replacement more than that gives several permutations. */
   readonly numSamples?: number | undefined;
-  /** Draws the indices. Default: the default generator (manualSeed). */
-  readonly generator?: Generator | undefined;
 }
 
 /** Indices in a random order. Reference: torch.utils.data.RandomSampler. */
@@ -187,11 +185,9 @@ export class SubsetRandomSampler extends Drawn<number> implements Sampler {
 }
 
 /** Options of WeightedRandomSampler. */
-export interface WeightedRandomSamplerOptions {
+export interface WeightedRandomSamplerOptions extends OrderOptions {
   /** Whether an index may be drawn more than once. Default: true. */
   readonly replacement?: boolean | undefined;
-  /** Draws the indices. Default: the default generator (manualSeed). */
-  readonly generator?: Generator | undefined;
 }
 
 /** Indices with probabilities in proportion to weights, one weight a sample. Reference: torch.utils.data.WeightedRandomSampler. */
