@@ -181,6 +181,8 @@ const others: readonly (readonly [file: string, names: readonly string[], runsCo
   ["core/device.ts", ["setDefaultDevice", "withDevice"], true],
   ["core/scope.ts", ["scope"], true],
   ["core/print.ts", ["setPrintOptions"], false],
+  ["io/checkpoint/load.ts", ["latest", "load"], true],
+  ["io/checkpoint/save.ts", ["save"], true],
   ["runtime/devices.ts", ["closeDevice", "deviceInfo", "setDeviceTimeout", "setMemoryLimit"], false],
   ["runtime/fallback.ts", ["setStrict"], false],
   ["runtime/statistics.ts", ["counters", "memoryStatistics", "synchronize"], false],

@@ -20,11 +20,14 @@ export {
   gradgradcheck,
   imag,
   istft,
+  latest,
+  load,
   memoryStatistics,
   noGrad,
   polar,
   promoteTypes,
   real,
+  save,
   scope,
   setDefaultDevice,
   setDeviceTimeout,
@@ -90,3 +93,13 @@ export * as nn from "./public/nn.generated.ts";
 export * as optim from "./public/optim.generated.ts";
 export * as data from "./public/data.generated.ts";
 export * as io from "./public/io.generated.ts";
+export type { Stateful } from "./io/checkpoint/encode.ts";
+export type {
+  CheckpointDevice,
+  CheckpointIntoOptions,
+  CheckpointLoadOptions,
+  LoadedInto,
+  SavedState,
+  SavedTensorInfo,
+} from "./io/checkpoint/load.ts";
+export type { CheckpointSaveOptions } from "./io/checkpoint/save.ts";

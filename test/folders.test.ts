@@ -64,6 +64,7 @@ const folders = [
   "onnx/operators",
   "onnx",
   "io",
+  "io/checkpoint",
   "data",
   "public",
   "",

@@ -101,6 +101,7 @@ it("every page of docs is in the sidebar, or reached from one that is", () => {
     "compile",
     "memory",
     "data",
+    "checkpoints",
     "saving",
     "devices",
     "kernels",

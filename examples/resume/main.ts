@@ -1,11 +1,10 @@
 /** A training that may be killed at any moment, and goes on where its last checkpoint was: every loss is as if nothing had happened. */
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as dx from "dxtensor";
 import { exampleCommand, isMain, runExample, whole, type CommonOptions } from "../shared/command.ts";
 import { progress } from "../shared/progress.ts";
-import { loadCheckpoint, saveCheckpoint, type Training } from "./checkpoint.ts";
 
 interface Options extends CommonOptions {
   readonly steps: number;
@@ -17,6 +16,21 @@ const command = exampleCommand("resume", "Trains with checkpoints; killed and st
   .option("--steps <n>", "training steps in all", whole(1), 500)
   .option("--every <n>", "steps between checkpoints", whole(1), 50)
   .option("--folder <path>", "where the checkpoint lies", join(fileURLToPath(import.meta.url), "../../../resume"));
+
+/** All that a training depends on: what a checkpoint has in addition to the step. */
+export interface Training {
+  readonly model: dx.nn.Sequential;
+  readonly optimizer: dx.optim.Adam;
+  readonly schedule: dx.optim.lrScheduler.LRScheduler;
+  readonly generator: dx.Generator;
+}
+
+/** Brings everything back to where the file says. Gives the step; 0, and nothing changed, where there is no file. */
+export async function resume(file: string, into: Training): Promise<number> {
+  if (!existsSync(file)) return 0;
+  const { state } = await dx.load<{ step: number }>(file, { into });
+  return state.step;
+}
 
 export function training(generator: dx.Generator, steps: number): Training {
   // Dropout draws from the generator too: its state is part of the checkpoint.
@@ -37,7 +51,7 @@ export async function run(options: Options, say: (text: string) => void): Promis
   const generator = new dx.Generator(options.seed);
   const all = training(generator, options.steps);
   const { model, optimizer, schedule } = all;
-  const begin = await loadCheckpoint(file, all);
+  const begin = await resume(file, all);
   say(begin === 0 ? `Begins; checkpoints go to ${file}.` : `Goes on after step ${begin}.`);
 
   const step = dx.compile(
@@ -61,7 +75,7 @@ export async function run(options: Options, say: (text: string) => void): Promis
     bar.update(i, { loss: last.toFixed(4) });
     if (options.json) console.log(JSON.stringify({ step: i, loss: last }));
     for (const t of [x, loss]) t.dispose();
-    if (i % options.every === 0 || i === options.steps) await saveCheckpoint(file, i, all);
+    if (i % options.every === 0 || i === options.steps) await dx.save(file, { ...all, step: i });
   }
   bar.stop();
   say(

@@ -16,8 +16,36 @@ export const PIECE = 16 * 2 ** 20;
 /** Packed, in bytes. */
 export const bytesOf = (t: { readonly dtype: DType; readonly shape: Shape }): number => sizeOf(t.shape) * DTYPES[t.dtype].sizeInBytes;
 
+/** Bytes with a name that are read piece by piece. */
+export interface Readable {
+  readonly name: string;
+  readonly sizeInBytes: number;
+  /** Asks for bytes from `start` to `end`, those of now. */
+  read(start: number, end: number): Promise<ArrayBuffer | Uint8Array<ArrayBuffer>>;
+  dispose(): void;
+}
+
+/** A copy of bytes of the host. */
+export class HostBytes implements Readable {
+  readonly name: string;
+  readonly sizeInBytes: number;
+  readonly #bytes: Uint8Array<ArrayBuffer>;
+
+  constructor(name: string, bytes: Uint8Array) {
+    this.name = name;
+    this.sizeInBytes = bytes.byteLength;
+    this.#bytes = Uint8Array.from(bytes);
+  }
+
+  read(start: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
+    return Promise.resolve(this.#bytes.subarray(start, end));
+  }
+
+  dispose(): void {}
+}
+
 /** A tensor as it is now, to be read later: dispose() of the tensor does not touch it, and a change of it is noticed. */
-export class Frozen {
+export class Frozen implements Readable {
   readonly name: string;
   readonly sizeInBytes: number;
   readonly #operation: string;
@@ -28,12 +56,13 @@ export class Frozen {
   /** A packed copy is nobody else's. */
   #isCopy = false;
 
-  constructor(operation: string, name: string, t: Tensor) {
+  /** version: the storage's, if the elements are those of an earlier moment. */
+  constructor(operation: string, name: string, t: Tensor, version = t.storage.version) {
     this.name = name;
     this.sizeInBytes = bytesOf(t);
     this.#operation = operation;
     this.#storage = t.storage;
-    this.#version = t.storage.version;
+    this.#version = version;
     this.#tensor = outsideScopes(() => new Tensor(t.storage, t.desc, t.offset));
   }
 
@@ -71,7 +100,7 @@ export interface Piece {
 const AHEAD = 256 * 2 ** 20;
 
 /** All bytes of the tensors, in order. As many as fit AHEAD are asked for before the first is waited for. */
-export async function* piecesOf(tensors: readonly Frozen[]): AsyncGenerator<Piece> {
+export async function* piecesOf(tensors: readonly Readable[]): AsyncGenerator<Piece> {
   const wanted = tensors.flatMap((t) =>
     Array.from({ length: Math.ceil(t.sizeInBytes / PIECE) }, (_, i) => ({
       t,
@@ -79,7 +108,7 @@ export async function* piecesOf(tensors: readonly Frozen[]): AsyncGenerator<Piec
       end: Math.min((i + 1) * PIECE, t.sizeInBytes),
     })),
   );
-  const asked: { readonly name: string; readonly size: number; readonly bytes: Promise<ArrayBuffer> }[] = [];
+  const asked: { readonly name: string; readonly size: number; readonly bytes: Promise<ArrayBuffer | Uint8Array<ArrayBuffer>> }[] = [];
   let ahead = 0;
   let next = 0;
   const ask = (): void => {
@@ -93,7 +122,8 @@ export async function* piecesOf(tensors: readonly Frozen[]): AsyncGenerator<Piec
   };
   ask();
   for (let one = asked.shift(); one !== undefined; one = asked.shift()) {
-    const bytes = new Uint8Array(await one.bytes);
+    const read = await one.bytes;
+    const bytes = read instanceof Uint8Array ? read : new Uint8Array(read);
     ahead -= one.size;
     ask();
     yield { name: one.name, bytes };

@@ -22,7 +22,7 @@ const NAMES: { readonly [K in DType]: string } = {
 const BY_NAME = new Map(Object.entries(NAMES).map(([dtype, name]) => [name, dtype as DType]));
 
 /** Longer headers are refused, as the reference implementation does. */
-const LONGEST_HEADER = 100_000_000;
+export const LONGEST_HEADER = 100_000_000;
 
 export interface Entry {
   readonly name: string;
@@ -58,13 +58,13 @@ const isObject = (v: unknown): v is Record<string, unknown> => typeof v === "obj
 type Bad = (expected: string, received: string) => FormatError;
 
 const refusal =
-  (source: string): Bad =>
+  (operation: string, source: string): Bad =>
   (expected, received) =>
-    new FormatError("safetensors.load", source, expected, received);
+    new FormatError(operation, source, expected, received);
 
 /** Where the data begin, by the first 8 bytes of a file of `total` bytes. */
-export function dataStartOf(bytes: Uint8Array, total: number, source: string): number {
-  const bad = refusal(source);
+export function dataStartOf(bytes: Uint8Array, total: number, source: string, operation = "safetensors.load"): number {
+  const bad = refusal(operation, source);
   if (total < 8 || bytes.byteLength < 8) throw bad("of at least 8 bytes", `${Math.min(total, bytes.byteLength)} bytes`);
   const length = new DataView(bytes.buffer, bytes.byteOffset, 8).getBigUint64(0, true);
   if (length > BigInt(LONGEST_HEADER))
@@ -75,9 +75,14 @@ export function dataStartOf(bytes: Uint8Array, total: number, source: string): n
 }
 
 /** The header of a file of `total` bytes (null: of a pipe, which has no size), of which `bytes` holds at least the header. */
-export function parseHeader(bytes: Uint8Array, total: number | null = bytes.byteLength, source = "bytes"): Header {
-  const bad = refusal(source);
-  const dataStart = dataStartOf(bytes, total ?? bytes.byteLength, source);
+export function parseHeader(
+  bytes: Uint8Array,
+  total: number | null = bytes.byteLength,
+  source = "bytes",
+  operation = "safetensors.load",
+): Header {
+  const bad = refusal(operation, source);
+  const dataStart = dataStartOf(bytes, total ?? bytes.byteLength, source, operation);
   let header: unknown;
   try {
     header = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(8, dataStart)));

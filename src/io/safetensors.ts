@@ -8,11 +8,15 @@ import { nativeDevice } from "../runtime/devices.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
 import { Filling } from "../runtime/filling.ts";
-import { Frozen, PIECE, bytesOf, piecesOf, type Piece } from "./pieces.ts";
+import { readParts, type Part, type TransferOptions } from "./parts.ts";
+import { Frozen, bytesOf, piecesOf, type Piece } from "./pieces.ts";
 import { define } from "../core/own-property.ts";
-import { dataStartOf, formatHeader, parseHeader, type Entry, type Header } from "./safetensors-header.ts";
+import { dataStartOf, parseHeader, type Entry, type Header } from "./safetensors-header.ts";
+import { headOf } from "./tensor-file.ts";
 import { openSource, pathOf, readAt, type FilePath } from "../host/source.ts";
 import { writeWhole } from "./whole-file.ts";
+
+export type { Progress, TransferOptions } from "./parts.ts";
 
 /** Tensors by name. */
 export type Tensors = Readonly<Record<string, Tensor>>;
@@ -25,24 +29,6 @@ export interface Loaded {
   readonly tensors: Record<string, Tensor>;
   /** The file's texts by name; empty where it has none. */
   readonly metadata: Record<string, string>;
-}
-
-/** How far a file has been read or written. */
-export interface Progress {
-  /** Bytes of tensors done so far. */
-  readonly bytes: number;
-  /** Bytes of all tensors. */
-  readonly totalBytes: number;
-  /** The tensor that the last of them belong to. */
-  readonly name: string;
-}
-
-/** Options of what reads or writes a file: progress, and a signal that ends it. */
-export interface TransferOptions {
-  /** Called after each piece of at most 16 MiB. What it throws ends the call. */
-  readonly onProgress?: ((progress: Progress) => void) | undefined;
-  /** Ends the call between two pieces: it throws the signal's reason, and leaves nothing behind. */
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** Options of safetensors.load(). */
@@ -74,7 +60,7 @@ function planOf(operation: string, tensors: Tensors, metadata: Metadata): Plan {
   list.sort(([a, x], [b, y]) => DTYPES[y.dtype].sizeInBytes - DTYPES[x.dtype].sizeInBytes || (a < b ? -1 : 1));
   let at = 0;
   const entries = list.map(([name, t]): Entry => ({ name, dtype: t.dtype, shape: t.shape, start: at, end: (at += bytesOf(t)) }));
-  const head = formatHeader(entries, metadata);
+  const head = headOf(operation, entries, metadata);
   const frozen = list.map(([name, t]) => new Frozen(operation, name, t));
   const pieces = piecesOf(frozen);
   const first = pieces.next();
@@ -175,21 +161,7 @@ export async function load(path: FilePath, options: LoadOptions = {}): Promise<L
   }
 }
 
-interface Chunk {
-  readonly entry: Entry;
-  /** In bytes from the tensor's first. */
-  readonly start: number;
-  readonly size: number;
-}
-
-const chunksOf = (entry: Entry): Chunk[] =>
-  Array.from({ length: Math.ceil((entry.end - entry.start) / PIECE) }, (_, i) => ({
-    entry,
-    start: i * PIECE,
-    size: Math.min(PIECE, entry.end - entry.start - i * PIECE),
-  }));
-
-/** One piece is read from the file while the device takes the one before. */
+/** The tensors of a file that is open. */
 async function loadTensors(
   path: string,
   file: FileHandle,
@@ -199,39 +171,21 @@ async function loadTensors(
   isPipe: boolean,
 ): Promise<Record<string, Tensor>> {
   const native = nativeDevice(device, "safetensors.load");
-  const totalBytes = entries.reduce((n, e) => n + e.end - e.start, 0);
-  const chunks = [...entries].sort((a, b) => a.start - b.start).flatMap(chunksOf);
-  const largest = chunks.reduce((n, p) => Math.max(n, p.size), 0);
-  const buffers = [new Uint8Array(largest), new Uint8Array(largest)] as const;
-  const read = async ({ entry, start, size }: Chunk, index: number): Promise<Uint8Array> => {
-    const position = dataStart + entry.start + start;
-    const bytes = await readAt(file, buffers[index % 2]!.subarray(0, size), isPipe ? null : position);
-    if (bytes.byteLength === size) return bytes;
-    throw new FormatError(
-      "safetensors.load",
-      path,
-      isPipe ? `with ${dataStart + totalBytes} bytes, as its header says` : "as long as it was when it was opened",
-      `its end at byte ${position + bytes.byteLength}`,
-    );
-  };
   const made = new Map<Entry, Filling>();
   try {
     for (const e of entries) made.set(e, new Filling("safetensors.load", native, e.dtype, e.shape));
-    let bytes = 0;
-    let next = chunks.length > 0 ? read(chunks[0]!, 0) : null;
-    for (let i = 0; next !== null; i++) {
-      const piece: Uint8Array = await next;
-      options.signal?.throwIfAborted();
-      next = i + 1 < chunks.length ? read(chunks[i + 1]!, i + 1) : null;
-      // Should this piece fail, nobody waits for the next.
-      next?.catch(() => {});
-      const { entry, start } = chunks[i]!;
-      made.get(entry)!.write(start, piece);
-      bytes += piece.byteLength;
-      options.onProgress?.({ bytes, totalBytes, name: entry.name });
+    const parts = [...entries]
+      .sort((a, b) => a.start - b.start)
+      .map((e): Part => {
+        const filling = made.get(e)!;
+        const write = (offset: number, bytes: Uint8Array): void => filling.write(offset, bytes);
+        return { name: e.name, path, file, position: dataStart + e.start, sizeInBytes: e.end - e.start, write };
+      });
+    await readParts("safetensors.load", parts, options, isPipe);
+    if (isPipe && (await readAt(file, new Uint8Array(1), null)).byteLength > 0) {
+      const size = parts.reduce((n, part) => n + part.sizeInBytes, dataStart);
+      throw new FormatError("safetensors.load", path, `with ${size} bytes, as its header says`, "more");
     }
-    if (isPipe && (await readAt(file, new Uint8Array(1), null)).byteLength > 0)
-      throw new FormatError("safetensors.load", path, `with ${dataStart + totalBytes} bytes, as its header says`, "more");
     options.signal?.throwIfAborted();
   } catch (error) {
     for (const { tensor } of made.values()) tensor.dispose();

@@ -40,10 +40,13 @@ function startOf(pid: number): string {
   return text.slice(text.lastIndexOf(")") + 2).split(" ")[19] ?? "0";
 }
 
-/** A name that no other call has, in no process of no machine. */
-export const unfinishedName = (): string => `.dxtensor-${ownHost()}-${process.pid}-${startOf(process.pid)}-${crypto.randomUUID()}.part`;
+/** This process, among those of all machines. */
+export const ownProcess = (): string => `${ownHost()}-${process.pid}-${startOf(process.pid)}`;
 
-const pattern = /^\.dxtensor-([0-9a-f]{16})-(\d+)-(\d+)-[0-9a-f-]{36}\.part$/;
+/** A name that no other call has, in no process of no machine. */
+export const unfinishedName = (): string => `.dxtensor-${ownProcess()}-${crypto.randomUUID()}.part`;
+
+const pattern = /^\.dxtensor-([0-9a-f]{16}-\d+-\d+)-[0-9a-f-]{36}\.part$/;
 
 function isAlive(pid: number, start: string): boolean {
   try {
@@ -56,6 +59,13 @@ function isAlive(pid: number, start: string): boolean {
   return now === "0" || start === "0" || now === start;
 }
 
+/** Whether a process, as ownProcess() names it, has ended. Of another machine's nobody knows: a week after its file was written it counts as ended. */
+export function hasEnded(name: string, writtenMs: number): boolean {
+  const [, host, pid, start] = /^([0-9a-f]{16})-(\d+)-(\d+)$/.exec(name) ?? [];
+  if (host === ownHost()) return !isAlive(Number(pid), start!);
+  return Date.now() - writtenMs >= ABANDONED_MS;
+}
+
 /** Removes what processes that have ended left unfinished in a folder. Never throws, and never touches what a live process writes. */
 export async function removeStale(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => []);
@@ -63,10 +73,8 @@ export async function removeStale(folder: string): Promise<void> {
     const match = pattern.exec(name);
     if (match === null) continue;
     const path = join(folder, name);
-    const isHere = match[1] === ownHost();
-    if (isHere && isAlive(Number(match[2]), match[3]!)) continue;
     const stats = await lstat(path).catch(() => null);
-    if (stats === null || !stats.isFile() || (!isHere && Date.now() - stats.mtimeMs < ABANDONED_MS)) continue;
+    if (stats === null || !stats.isFile() || !hasEnded(match[1]!, stats.mtimeMs)) continue;
     await rm(path, { force: true }).catch(() => {});
   }
 }

@@ -42,6 +42,12 @@ async function targetOf(path: string): Promise<string> {
   return target;
 }
 
+/** The file that a path names, through links, whether it is there or not: what writeWhole() replaces. */
+export async function finalPath(path: string): Promise<string> {
+  const real = await realpath(path).catch(() => null);
+  return real ?? targetOf(path);
+}
+
 /** What is there: followed through links, null where nothing is. */
 async function statsOf(path: string): Promise<Stats | null> {
   try {

@@ -12,6 +12,8 @@ import * as $fftStft from "../fft/stft.ts";
 import * as $coreDevice from "../core/device.ts";
 import * as $coreScope from "../core/scope.ts";
 import * as $corePrint from "../core/print.ts";
+import * as $ioCheckpointLoad from "../io/checkpoint/load.ts";
+import * as $ioCheckpointSave from "../io/checkpoint/save.ts";
 import * as $runtimeDevices from "../runtime/devices.ts";
 import * as $runtimeFallback from "../runtime/fallback.ts";
 import * as $runtimeStatistics from "../runtime/statistics.ts";
@@ -115,6 +117,32 @@ export const withDevice = function ($0: never, $1: never) { if (!(kinds.deviceOr
 export const scope = function ($0: never) { if (!(kinds.callback.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("scope", "fn:callback", arguments); return $coreScope.scope($0); } as unknown as typeof $coreScope.scope;
 /** Changes how tensors are written from now on; null: as at the start. */
 export const setPrintOptions = function ($0: never) { if (!(kinds.PrintOptionsOrNull.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("setPrintOptions", "options:PrintOptionsOrNull", arguments); try { return $corePrint.setPrintOptions($0); } catch (error) { throw under("setPrintOptions", error); } } as unknown as typeof $corePrint.setPrintOptions;
+/**
+ * The path of the last complete checkpoint in a folder, by the time when it was saved; null where there is none, or no folder. Files that are damaged,
+ * incomplete or no checkpoints are left out. Throws DTypeError for what is no path.
+ */
+export const latest = async function ($0: never) { if (!((arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("latest", "folder:anything", arguments); return await $ioCheckpointLoad.latest($0); } as unknown as typeof $ioCheckpointLoad.latest;
+/**
+ * The state that save() wrote. Objects that had a state come as what their stateDict() gave, a generator as what getState() gives; tensors go straight
+ * to their devices, in pieces. Any other safetensors file gives its tensors by name.
+ *
+ * With `into` the states are loaded into the objects that it names (modules, optimizers, …), and the rest is the result's `state`; names and shapes of
+ * modules are compared before anything is read. path: text or a file: URL. Throws FormatError for a file that is damaged, no safetensors file, or of a
+ * newer version; with `into` ValueError for names that do not fit, ShapeError for shapes. Reference: torch.load.
+ */
+export const load = async function ($0: never, $1: never = undefined as never) { if (!(($1 === undefined || kinds.CheckpointLoadOptionsOrC_99b350.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("load", "path:anything options:CheckpointLoadOptionsOrC_99b350?", arguments); return await $ioCheckpointLoad.load($0, $1); } as unknown as typeof $ioCheckpointLoad.load;
+/**
+ * Writes a nested state into a safetensors file, which appears complete or not at all: modules, optimizers, schedules, GradScaler, generators, loaders
+ * and other objects with stateDict(), tensors (all dtypes, any strides), typed arrays, and plain data (also undefined, NaN, BigInt, Date, Map and Set)
+ * in objects and lists. Tensors that share memory share it again after load(), and are stored once.
+ *
+ * What is saved is the state of now. A tensor that changes before its bytes were read is a ValueError; the first 256 MiB are read at once.
+ * path: text or a file: URL. With maxShardBytes a state that is larger goes into files next to it ("NAME-00001-of-00003-ID.safetensors"), which
+ * belong to the file at path. Those of the checkpoint that is replaced are removed once the new one is complete, and those of killed processes.
+ * Throws DTypeError for what cannot be saved (a function, an object of a class without stateDict()), ValueError for cycles, options out of their
+ * range, and where the file cannot be written. Reference: torch.save.
+ */
+export const save = async function ($0: never, $1: never, $2: never = undefined as never) { if (!(($2 === undefined || kinds.CheckpointSaveOptions.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = bind("save", "path:anything state:anything options:CheckpointSaveOptions?", arguments); return await $ioCheckpointSave.save($0, $1, $2); } as unknown as typeof $ioCheckpointSave.save;
 /**
  * Closes a device of this thread, the default one if none is named: its tensors and programs are dead, and may still be disposed of. The next use opens it again, also
  * after it was removed or has hung.

@@ -2,11 +2,11 @@
 import { guarded } from "./kinds.generated.ts";
 import { guardedAsync } from "./kinds.generated.ts";
 import * as $ioSafetensors from "../io/safetensors.ts";
+export type { Progress } from "../io/parts.ts";
+export type { TransferOptions } from "../io/parts.ts";
 export type { Tensors } from "../io/safetensors.ts";
 export type { Metadata } from "../io/safetensors.ts";
 export type { Loaded } from "../io/safetensors.ts";
-export type { Progress } from "../io/safetensors.ts";
-export type { TransferOptions } from "../io/safetensors.ts";
 export type { LoadOptions } from "../io/safetensors.ts";
 /** Tensors by name as the bytes of a safetensors file. Metadata: texts by name. */
 export const serialize = guardedAsync($ioSafetensors.serialize, "safetensors.serialize", "tensors:recordOfTensor metadata:recordOfString?");

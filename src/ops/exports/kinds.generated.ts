@@ -186,6 +186,7 @@ export const numberOrNumbersOrNull = kind((v) => (typeof v === "number" || (Arra
 export const numberOrNumbersOrTensors = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(number.is)) || (Array.isArray(v) && v.every(tensor.is))), "a number, an array of numbers or an array of tensors", true);
 export const numbers = kind((v) => (Array.isArray(v) && v.every(number.is)), "an array of numbers");
 export const offset_59a49a = options({ offset: optNumber, axis0: optNumber, axis1: optNumber }, [], {"dim1":"axis0","dim2":"axis1"});
+export const optDeviceOrStringOrRecor_e6d918 = kind((v) => (v instanceof Device || typeof v === "string" || (isPlain(v) && Object.values(v).every(deviceOrString.is)) || typeof v === "function" || v === undefined), "a device, a string, an object of devices and strings or a function");
 export const optDoubling_halvesOrNumbers = kind((v) => (v === "doubling" || v === "halves" || (Array.isArray(v) && v.every(number.is)) || v === undefined), "\"doubling\", \"halves\" or an array of numbers");
 export const optNumberOrListOfNumberOrTensor = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(numberOrTensor.is)) || v === undefined), "a number or an array of numbers and tensors", true);
 export const optNumberOrNumbers = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(number.is)) || v === undefined), "a number or an array of numbers");
@@ -193,6 +194,7 @@ export const optNumberOrNumbersOrNull = kind((v) => (typeof v === "number" || (A
 export const optNumbers = kind((v) => ((Array.isArray(v) && v.every(number.is)) || v === undefined), "an array of numbers");
 export const optNumbersOrNull = kind((v) => ((Array.isArray(v) && v.every(number.is)) || v === null || v === undefined), "an array of numbers or null");
 export const optSame_validOrNumberOrNumbers = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(number.is)) || v === "same" || v === "valid" || v === undefined), "a number, an array of numbers, \"same\" or \"valid\"");
+export const optStrings = kind((v) => ((Array.isArray(v) && v.every(string.is)) || v === undefined), "an array of strings");
 export const optTensorOrComplexTensor_992931 = kind((v) => (isTensor(v) || v instanceof ComplexTensor || v === null || (Array.isArray(v) && v.every(tensorOrComplexTensorOrNull.is)) || v === undefined), "a tensor, a complex tensor, null or an array", true);
 export const optTensorOrListOfTensorOrNull = kind((v) => (isTensor(v) || (Array.isArray(v) && v.every(tensorOrNull.is)) || v === undefined), "a tensor or an array", true);
 export const optTensorOrNumbersOrNull = kind((v) => (isTensor(v) || (Array.isArray(v) && v.every(number.is)) || v === null || v === undefined), "a tensor, an array of numbers or null", true);
@@ -203,6 +205,7 @@ export const reduction_42a650 = options({ reduction: optMean_sum_none, beta: opt
 export const reduction_c65c60 = options({ reduction: optMean_sum_none, delta: optNumber });
 export const reduction_cdfcdf = options({ reduction: optMean_sum_none_batchmean, logTarget: optBoolean });
 export const right_770b3f = options({ right: optBoolean, dtype: optInt32_int64_uint32_uint64 });
+export const signal_ddd197 = like({ aborted: boolean, throwIfAborted: callback }, "a signal: an object with aborted and throwIfAborted");
 export const startDim_f78a3c = options({ startDim: optNumber, endDim: optNumber }, [], {"start":"startDim","end":"endDim"});
 export const tensorOrComplexTensorOrL_c75b3e = kind((v) => (isTensor(v) || v instanceof ComplexTensor || (Array.isArray(v) && v.every(tensorOrComplexTensor.is))), "a tensor, a complex tensor or an array of tensors and complex tensors", true);
 export const tensorOrNumbers = kind((v) => (isTensor(v) || (Array.isArray(v) && v.every(number.is))), "a tensor or an array of numbers", true);
@@ -258,10 +261,14 @@ export const numberOrSimilarityOptions = kind((v) => (typeof v === "number" || S
 export const numberOrSoftplusOptions = kind((v) => (typeof v === "number" || SoftplusOptions.is(v)), "a number or an object of options", false, SoftplusOptions);
 export const numberOrStartDim_f78a3c = kind((v) => (typeof v === "number" || startDim_f78a3c.is(v)), "a number or an object of options", false, startDim_f78a3c);
 export const numbersOrListOfNumbers = kind((v) => ((Array.isArray(v) && v.every(number.is)) || (Array.isArray(v) && v.every(numbers.is))), "an array of numbers");
+export const optSignal_ddd197 = kind((v) => (signal_ddd197.is(v) || v === undefined), "a signal: an object with aborted and throwIfAborted");
 export const outputSize_c80635 = options({ outputSize: numberOrNumbers, spatialScale: optNumber, samplingRatio: optNumber }, ["outputSize"]);
 export const retainGraph_0a64bb = options({ retainGraph: optBoolean, createGraph: optBoolean, gradient: optTensorOrComplexTensor_992931, allowUnused: optBoolean });
 export const stride_79d8ae = options({ stride: optNumberOrNumbers, padding: optNumberOrNumbers, dilation: optNumberOrNumbers, groups: optNumber, aZeroPoint: optNumberOrTensor, bZeroPoint: optNumberOrTensor });
 export const value_f0b704_value_9a42a_8cb3fd = kind((v) => (typeof v === "number" || Slice.is(v) || v === null || v === ":" || v === "..." || isTensor(v) || (Array.isArray(v) && v.every(number.is))), "a number, an object of options, null, \":\", \"...\", a tensor or an array of numbers", true, Slice);
+export const CheckpointIntoOptions = options({ onProgress: optCallback, signal: optSignal_ddd197, device: optDeviceOrStringOrRecor_e6d918, only: optStrings, into: anything, strict: optBoolean, assign: optBoolean });
+export const CheckpointLoadOptions = options({ onProgress: optCallback, signal: optSignal_ddd197, device: optDeviceOrStringOrRecor_e6d918, only: optStrings });
+export const CheckpointSaveOptions = options({ onProgress: optCallback, signal: optSignal_ddd197, maxShardBytes: optNumber, keepLast: optNumber });
 export const eachValue_f0b704_value_9_5889ef = kind((v) => (Array.isArray(v) && v.every(value_f0b704_value_9a42a_8cb3fd.is)), "one after the other, a number, an object of options, null, \":\", \"...\", a tensor or an array of numbers", true);
 export const listOfValue_f0b704_value_9fe89a = kind((v) => (Array.isArray(v) && v.every(value_f0b704_value_9a42a_8cb3fd.is)), "an array", true);
 export const numberOrNormalizeOptions = kind((v) => (typeof v === "number" || NormalizeOptions.is(v)), "a number or an object of options", false, NormalizeOptions);
@@ -271,6 +278,7 @@ export const numberOrNumbersOrConvTransposeOptions = kind((v) => (typeof v === "
 export const numberOrNumbersOrMaxPoolOptions = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(number.is)) || MaxPoolOptions.is(v)), "a number, an array of numbers or an object of options", false, MaxPoolOptions);
 export const same_validOrNumberOrNumbersOrConvOptions = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(number.is)) || v === "same" || v === "valid" || ConvOptions.is(v)), "a number, an array of numbers, \"same\", \"valid\" or an object of options", false, ConvOptions);
 export const value_f0b704_value_9a42a_33369a = kind((v) => (typeof v === "number" || Slice.is(v) || v === null || v === ":" || v === "..." || isTensor(v) || (Array.isArray(v) && v.every(number.is)) || (Array.isArray(v) && v.every(value_f0b704_value_9a42a_8cb3fd.is))), "a number, an object of options, null, \":\", \"...\", a tensor or an array of numbers", true, Slice);
+export const CheckpointLoadOptionsOrC_99b350 = kind((v) => (CheckpointLoadOptions.is(v) || CheckpointIntoOptions.is(v)), "an object of options");
 /** For refusals, which name kinds. */
 setKinds(() => ({
   ArgOptions,
@@ -281,6 +289,8 @@ setKinds(() => ({
   BinaryOptions,
   BincountOptions,
   CdistOptions,
+  CheckpointLoadOptionsOrC_99b350,
+  CheckpointSaveOptions,
   CholeskyOptions,
   CloseOptions,
   CompileOptions,

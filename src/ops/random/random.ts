@@ -70,6 +70,12 @@ export class Generator {
     return this;
   }
 
+  /** @internal What getState() says, with the words of each device as the tensor that holds them. */
+  get currentState(): { readonly seed: string; readonly host: string; readonly devices: Readonly<Record<string, Tensor>> } {
+    const devices = Object.fromEntries([...this.#states].map(([dev, state]) => [String(dev), state]));
+    return { seed: String(this.#seed), host: String(this.#host), devices };
+  }
+
   /** The current state: setState() makes any generator draw what this one would draw next. Reference: torch.Generator.get_state. */
   async getState(): Promise<GeneratorState> {
     const [seed, host] = [String(this.#seed), String(this.#host)];

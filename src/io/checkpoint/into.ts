@@ -1,0 +1,227 @@
+/** load() with `into`: what a checkpoint has is loaded into objects that are there. */
+import { isForeign } from "../../core/copies.ts";
+import type { Device } from "../../core/device.ts";
+import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
+import { scope } from "../../core/scope.ts";
+import { sameShape, showShape } from "../../core/shape.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { Module } from "../../nn/module.ts";
+import { copyInto } from "../../ops/data/copy.ts";
+import { Generator, type GeneratorState } from "../../ops/random/random.ts";
+import { Optimizer } from "../../optim/optimizer.ts";
+import type { TransferOptions } from "../parts.ts";
+import { entriesIn, stateIn } from "./decode.ts";
+import { isPlainObject } from "./encode.ts";
+import type { Json } from "./format.ts";
+import type { OpenCheckpoint } from "./open.ts";
+import { Reader, type DeviceOf, type TensorOutline } from "./read.ts";
+
+/** What loads a state of its own. */
+interface Loading {
+  loadStateDict(state: unknown, options?: object): unknown;
+}
+
+const canLoad = (value: unknown): value is Loading =>
+  ((typeof value === "object" && value !== null) || typeof value === "function") &&
+  "loadStateDict" in value &&
+  typeof value.loadStateDict === "function";
+
+interface Task {
+  readonly target: Loading | Generator | Tensor;
+  readonly json: Json;
+  readonly path: string;
+}
+
+const join = (path: string, key: string | number): string => (path === "" ? String(key) : `${path}.${key}`);
+
+/** The names of a module's state with its tensors' outlines. */
+function outlinesOf(module: Module): ReadonlyMap<string, { readonly shape: readonly number[]; readonly device: Device }> {
+  return scope(() => new Map(Object.entries(module.stateDict()).map(([name, { shape, device }]) => [name, { shape, device }])));
+}
+
+export interface IntoOptions extends TransferOptions {
+  readonly strict: boolean;
+  readonly assign: boolean | undefined;
+}
+
+/** What `into` has not taken. */
+export interface Remains {
+  readonly state: unknown;
+  readonly missing: readonly string[];
+  readonly unexpected: readonly string[];
+  readonly unread: readonly string[];
+}
+
+export class IntoLoader {
+  readonly #checkpoint: OpenCheckpoint;
+  readonly #deviceOf: DeviceOf;
+  readonly #options: IntoOptions;
+  readonly #tasks: Task[] = [];
+  readonly #missing: string[] = [];
+  readonly #unexpected: string[] = [];
+  readonly #unread: string[] = [];
+
+  constructor(checkpoint: OpenCheckpoint, deviceOf: DeviceOf, options: IntoOptions) {
+    this.#checkpoint = checkpoint;
+    this.#deviceOf = deviceOf;
+    this.#options = options;
+  }
+
+  async load(into: unknown): Promise<Remains> {
+    const rest = this.#collect(this.#checkpoint.state, into, "") ?? {};
+    this.#check();
+    const reader = new Reader(this.#checkpoint, this.#options);
+    reader.want(rest, "", this.#deviceOf);
+    await reader.read();
+    try {
+      const state = reader.value(rest);
+      for (const task of this.#tasks) await this.#run(task);
+      return { state, missing: this.#missing, unexpected: this.#unexpected, unread: this.#unread };
+    } catch (error) {
+      reader.dispose();
+      throw error;
+    } finally {
+      reader.release();
+    }
+  }
+
+  /** Finds the targets. Gives what has none; undefined where nothing is left. */
+  #collect(json: Json, target: unknown, path: string): Json | undefined {
+    if (isForeign(target)) throw this.#refuse(path, target);
+    if (target instanceof Generator || target instanceof Tensor || canLoad(target)) {
+      this.#tasks.push({ target, json, path });
+      return undefined;
+    }
+    const entries =
+      stateIn(json) === null ? (Array.isArray(json) ? json.map((item: Json, i) => [String(i), item] as const) : entriesIn(json)) : null;
+    if (typeof target !== "object" || target === null || !(Array.isArray(target) || isPlainObject(target)))
+      throw this.#refuse(path, target);
+    const targets = new Map<string, unknown>(Object.entries(target));
+    const rest: (readonly [string, Json])[] = [];
+    for (const [key, item] of entries ?? []) {
+      const inner = join(path, key);
+      if (targets.has(key)) {
+        const left = this.#collect(item, targets.get(key), inner);
+        if (left !== undefined) rest.push([key, left]);
+      } else if (stateIn(item) === null) rest.push([key, item]);
+      else this.#unread.push(inner);
+    }
+    const known = new Set((entries ?? []).map(([key]) => key));
+    for (const key of targets.keys()) if (!known.has(key)) this.#missing.push(join(path, key));
+    if (rest.length === 0 && path !== "") return undefined;
+    return { $object: rest };
+  }
+
+  #refuse(path: string, value: unknown): DTypeError {
+    const what = "a module or another object with loadStateDict(), a generator, a tensor, or objects and lists of these";
+    return new DTypeError("load", path === "" ? "into" : `into.${path}`, what, value, "Plain values are in the result's state.");
+  }
+
+  /** Names and shapes of modules and tensors, before anything is read. */
+  #check(): void {
+    const missing = [...this.#missing];
+    const unexpected: string[] = [];
+    const wrong: string[] = [];
+    const compare = (name: string, own: readonly number[], saved: readonly number[]): void => {
+      if (!sameShape(own, saved)) wrong.push(`${name} ${showShape(own)} got ${showShape(saved)}`);
+    };
+    const reader = new Reader(this.#checkpoint, {});
+    for (const { target, json, path } of this.#tasks) {
+      if (target instanceof Tensor) {
+        const outlines = reader.outlines(json, path);
+        if (outlines.length !== 1)
+          throw new DTypeError(
+            "load",
+            `into.${path}`,
+            "saved as a tensor",
+            reader.outlines(json, path).length === 0 ? "another value" : "several",
+          );
+        compare(path, target.shape, outlines[0]!.shape);
+      } else if (target instanceof Module && isPlainLoad(target)) {
+        const own = outlinesOf(target);
+        const saved = new Map(this.#savedTensors(reader, json, path));
+        for (const name of own.keys()) if (!saved.has(name)) missing.push(join(path, name));
+        for (const [name, outline] of saved) {
+          const mine = own.get(name);
+          if (mine === undefined) unexpected.push(join(path, name));
+          else compare(join(path, name), mine.shape, outline.shape);
+        }
+      }
+    }
+    if (this.#options.strict && missing.length + unexpected.length > 0) {
+      const parts = [
+        missing.length > 0 ? `without ${missing.join(", ")}` : "",
+        unexpected.length > 0 ? `with unknown ${unexpected.join(", ")}` : "",
+      ].filter((part) => part !== "");
+      throw new ValueError(
+        "load",
+        this.#checkpoint.path,
+        "of the names that `into` has",
+        `one ${parts.join(" and ")}`,
+        "Pass strict: false to load what fits.",
+      );
+    }
+    if (wrong.length > 0) throw new ShapeError("load", this.#checkpoint.path, "of the shapes that `into` has", wrong.join("; "));
+  }
+
+  /** The tensors of a module's saved state by name. */
+  *#savedTensors(reader: Reader, json: Json, path: string): globalThis.Generator<readonly [string, TensorOutline]> {
+    const state = stateIn(json)?.state ?? json;
+    for (const [name, item] of entriesIn(state) ?? []) for (const outline of reader.outlines(item, join(path, name))) yield [name, outline];
+  }
+
+  async #run({ target, json, path }: Task): Promise<void> {
+    const reader = new Reader(this.#checkpoint, this.#options);
+    const assign = target instanceof Module && this.#isAssigned(target);
+    reader.want(json, path, this.#deviceFor(target, path, assign));
+    await reader.read();
+    try {
+      const state = reader.value(json);
+      if (target instanceof Tensor) copyInto("load", target, state as Tensor);
+      else if (target instanceof Generator) target.setState(state as GeneratorState);
+      else await this.#loadStateDict(target, state, path, assign);
+    } finally {
+      // Others may keep the tensors that they get.
+      if (!canLoad(target) || isPlainLoad(target)) reader.dispose();
+      else reader.release();
+    }
+  }
+
+  async #loadStateDict(target: Loading, state: unknown, path: string, assign: boolean): Promise<void> {
+    const options = target instanceof Module ? { strict: this.#options.strict, assign } : undefined;
+    const found = await target.loadStateDict(state, options);
+    if (typeof found !== "object" || found === null) return;
+    const { missing, unexpected } = found as { readonly missing?: unknown; readonly unexpected?: unknown };
+    if (Array.isArray(missing)) this.#missing.push(...missing.map((name) => join(path, String(name))));
+    if (Array.isArray(unexpected)) this.#unexpected.push(...unexpected.map((name) => join(path, String(name))));
+  }
+
+  /** A module that was made on meta takes the tensors themselves. */
+  #isAssigned(module: Module): boolean {
+    return this.#options.assign ?? [...outlinesOf(module).values()].some(({ device }) => !device.hasElements);
+  }
+
+  /** Where the tensors go: to the device of those that take their values. */
+  #deviceFor(target: Task["target"], path: string, assign: boolean): DeviceOf {
+    if (target instanceof Tensor) return () => target.device;
+    if (target instanceof Module && !assign) {
+      const own = outlinesOf(target);
+      return (outline) => own.get(outline.name.slice(path === "" ? 0 : path.length + 1))?.device ?? this.#deviceOf(outline);
+    }
+    if (target instanceof Optimizer) {
+      const params = target.paramGroups.flatMap((group) => group.params as readonly Tensor[]);
+      const prefix = join(path, "state.");
+      return (outline) => {
+        const index = outline.name.startsWith(prefix) ? Number.parseInt(outline.name.slice(prefix.length), 10) : NaN;
+        const device = params[index]?.device;
+        return device?.hasElements === true ? device : this.#deviceOf(outline);
+      };
+    }
+    return this.#deviceOf;
+  }
+}
+
+/** Whether a class loads as the library's does: it copies, and keeps none of the tensors. */
+const isPlainLoad = (target: unknown): boolean =>
+  (target instanceof Module && target.loadStateDict === Module.prototype.loadStateDict) ||
+  (target instanceof Optimizer && target.loadStateDict === Optimizer.prototype.loadStateDict);
