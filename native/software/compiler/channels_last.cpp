@@ -10,7 +10,6 @@
 #include "software/cpu/fast/conv/convolution_problem.h"
 #include "software/cpu/fast/elementwise/elementwise.h"
 #include "graph.h"
-#include "plane_reduction.h"
 
 namespace dxtensor::software {
 
@@ -30,6 +29,24 @@ bool IsBroadcast(const TensorDesc& t) {
     if (t.sizes[d] > 1 && t.strides[d] == 0) return true;
   return false;
 }
+bool IsPacked4D(const TensorDesc& t) { return t.rank == 4 && t.IsPacked(); }
+
+// The tensors of a description, by slot.
+std::vector<TensorDesc*> TensorsOf(schema::OperatorDesc* desc, schema::FieldKind kind) {
+  std::vector<TensorDesc*> tensors;
+  for (size_t i = 0; i < desc->fields.size(); ++i) {
+    const schema::FieldSchema& field = desc->schema->fields[i];
+    if (field.kind != kind) continue;
+    if (field.type == schema::FieldType::TensorArray) {
+      for (TensorDesc& t : std::get<std::vector<TensorDesc>>(desc->fields[i])) tensors.push_back(&t);
+    } else if (field.type == schema::FieldType::Tensor) {
+      auto& t = std::get<std::optional<TensorDesc>>(desc->fields[i]);
+      tensors.push_back(t ? &*t : nullptr);
+    }
+  }
+  return tensors;
+}
+
 // Whether it is all channels of the first rows and columns of packed planes: what a strided convolution reads of them may end before they
 // do.
 bool IsPartOf(const TensorDesc& t, const TensorDesc& planes) {
@@ -62,12 +79,6 @@ class LayoutPass {
       for (size_t i = 0; i < graph_.nodes[n].inputs.size(); ++i) Use(graph_.nodes[n].inputs[i], n, i, false);
       for (size_t i = 0; i < graph_.nodes[n].outputs.size(); ++i) Use(graph_.nodes[n].outputs[i], n, i, true);
     }
-    std::vector<std::pair<GraphNode*, schema::OperatorDesc>> before;  // what ShowPlanes changed
-    for (GraphNode& node : graph_.nodes) {
-      if (node.desc.type() != DML_OPERATOR_REDUCE) continue;
-      schema::OperatorDesc desc = node.desc;
-      if (ReducePlanes(&node, WriterOf(node))) before.emplace_back(&node, std::move(desc));
-    }
     for (const GraphNode& node : graph_.nodes) roles_.push_back(RoleOf(node));
     for (size_t v = 0; v < uses_.size(); ++v) {
       chosen_[v] = CanBe(v);
@@ -75,8 +86,6 @@ class LayoutPass {
     }
     Settle();
     WeighRegions();
-    for (auto& [node, desc] : before)
-      if (!IsChosen(node->inputs[0])) node->desc = std::move(desc);
     for (size_t n = 0; n < graph_.nodes.size(); ++n) LayOut(&graph_.nodes[n]);
   }
 
@@ -92,12 +101,6 @@ class LayoutPass {
   const TensorDesc* TensorOf(const User& user) const {
     const schema::OperatorDesc& desc = graph_.nodes[user.node].desc;
     return (user.writes ? desc.Outputs() : desc.Inputs())[user.slot];
-  }
-
-  // The tensor as which another node writes what this one reads, or null.
-  const TensorDesc* WriterOf(const GraphNode& node) const {
-    const User& writer = uses_[static_cast<size_t>(node.inputs[0])][0];
-    return writer.writes ? TensorOf(writer) : nullptr;
   }
 
   static bool IsDepthwise(const schema::OperatorDesc& desc) {

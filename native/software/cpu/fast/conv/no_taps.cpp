@@ -9,6 +9,7 @@ namespace dxtensor::software::fast {
 
 namespace {
 
+// Speed (ResNet-18, 1 thread, AVX-512): kWrittenAtOnce 0.96 at 1/4, 0.94 at 1/2, within the noise above.
 constexpr int64_t kBlock = 512;            // columns that are stored at once
 constexpr int64_t kWrittenAtOnce = 20000;  // elements of a task
 

@@ -18,6 +18,7 @@ namespace dxtensor::software::fast {
 namespace {
 
 constexpr int64_t kTaps = 9;
+// Speed (ResNet-18, 1 thread, AVX-512): kFewTiles, kMaxSums: within the noise of 5 % from 1/4 to 4 times.
 constexpr int64_t kFewTiles = 64;  // whose sums become weights at once
 constexpr int64_t kMaxSums = 1 << 24;
 

@@ -11,8 +11,9 @@ namespace dxtensor::software::fast {
 namespace {
 
 constexpr int64_t kTask = kTaskElements / 2;  // each maximum waits for the one before it
-constexpr int64_t kColumns = 1 << 10;         // adjacent columns that are scanned together
-constexpr int64_t kLanes = 4;                 // rows that are scanned at once, since each waits for its last maximum
+// Speed (max pooling of the suite, 1 thread, AVX-512): kColumns: within 2 % from 1/4 to 4 times.
+constexpr int64_t kColumns = 1 << 10;  // adjacent columns that are scanned together
+constexpr int64_t kLanes = 4;          // rows that are scanned at once, since each waits for its last maximum
 
 template <typename T>
 class RunningMaximumKernel final : public Kernel {
