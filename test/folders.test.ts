@@ -65,6 +65,7 @@ const folders = [
   "onnx",
   "io",
   "io/checkpoint",
+  "io/pytorch",
   "data",
   "public",
   "",

@@ -20,12 +20,13 @@ const namespaces: readonly Namespace[] = [
   ["lr-scheduler", "optim/schedules/index.ts", ""],
   ["data", "data/index.ts", ""],
   ["io", "io/index.ts", ""],
+  ["pytorch", "io/pytorch/index.ts", "pytorch."],
   ["safetensors", "io/safetensors.ts", "safetensors."],
   ["onnx", "onnx/index.ts", "onnx."],
 ];
 
 /** Those whose functions name themselves in errors, or run code of the user's. */
-const keepsNames = new Set(["linalg", "data", "safetensors", "onnx"]);
+const keepsNames = new Set(["linalg", "data", "pytorch", "safetensors", "onnx"]);
 
 const fileOf = (namespace: string): string => `src/public/${namespace}.generated.ts`;
 /** The name under which generated files import a file of src whole. */

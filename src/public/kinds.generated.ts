@@ -107,6 +107,7 @@ PartialSGDOptions ["fields",{"lr":"number?","momentum":"number?","dampening":"nu
 PartialStepLROptions ["fields",{"lastEpoch":"number?","stepSize":"number?","gamma":"number?"}]
 PoissonOptions ["fields",{"reduction":"mean_sum_none?","logInput":"boolean?","full":"boolean?","eps":"number?"},{"epsilon":"eps"}]
 PolynomialLROptions ["fields",{"lastEpoch":"number?","totalIters":"number?","power":"number?"}]
+PytorchLoadOptions ["fields",{"onProgress":"callback?","signal":"signal_ddd197?","device":"deviceOrString?"}]
 RMSNormLayerOptions ["fields",{"device":"deviceOrString?","dtype":"dtype?","generator":"generator?","eps":"numberOrNull?","elementwiseAffine":"boolean?"},{"epsilon":"eps","affine":"elementwiseAffine"}]
 RNNOptions ["fields",{"device":"deviceOrString?","dtype":"dtype?","generator":"generator?","numLayers":"number?","bias":"boolean?","batchFirst":"boolean?","dropout":"number?","bidirectional":"boolean?","nonlinearity":"tanh_relu?"},{"layers":"numLayers"}]
 RandomSamplerOptions ["fields",{"generator":"generator?","replacement":"boolean?","numSamples":"number?"}]
