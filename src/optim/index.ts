@@ -7,7 +7,7 @@ export { Adagrad, adagrad, type AdagradOptions } from "./adagrad.ts";
 export { Adamax, adamax, type AdamaxOptions } from "./adamax.ts";
 export { ASGD, asgd, type ASGDOptions } from "./asgd.ts";
 export { GradScaler, gradScaler, unscale, type GradScalerOptions, type GradScalerState } from "./grad-scaler.ts";
-export { LBFGS, lbfgs, type Closure, type LBFGSOptions } from "./lbfgs.ts";
+export { LBFGS, lbfgs, type Closure, type LBFGSOptions, type LBFGSState } from "./lbfgs.ts";
 export { NAdam, nadam, type NAdamOptions } from "./nadam.ts";
 export { RAdam, radam, type RAdamOptions } from "./radam.ts";
 export { RMSprop, rmsprop, type RMSpropOptions } from "./rmsprop.ts";

@@ -5,7 +5,7 @@ import { AutogradError, DTypeError, ValueError } from "../core/errors.ts";
 import { clearGradient } from "../nn/module.ts";
 import { add, mul, sub } from "../ops/elementwise/binary.ts";
 import { zeros } from "../ops/creation/creation.ts";
-import { item, itemSync, toDType } from "../ops/data/conversion.ts";
+import { item, itemSync, to, toDType } from "../ops/data/conversion.ts";
 import { amax } from "../ops/reduce/extrema.ts";
 import { cat } from "../ops/shape/join.ts";
 import { dot } from "../ops/matmul/matmul.ts";
@@ -16,6 +16,7 @@ import { sum } from "../ops/reduce/reduce.ts";
 import { abs, neg } from "../ops/elementwise/unary.ts";
 import { outsideScopes, scope } from "../core/scope.ts";
 import { Tensor } from "../core/tensor.ts";
+import { strongWolfe, type Point, type Reading } from "./line-search.ts";
 import { checkAtLeast0, settingsText, withDefaults } from "./options.ts";
 import { byPosition } from "../ops/declare/positional.ts";
 
@@ -39,93 +40,34 @@ export interface LBFGSOptions {
   lineSearch?: "strongWolfe" | "strong_wolfe" | null;
 }
 
+/** What LBFGS.stateDict() gives: PyTorch's names in camelCase. */
+export interface LBFGSState {
+  /** The options. */
+  readonly options: Readonly<LBFGSOptions>;
+  /** Directions taken. */
+  readonly nIter: number;
+  /** Evaluations of the loss. */
+  readonly funcEvals: number;
+  /** The last direction; null before the first step. */
+  readonly d: Tensor | null;
+  /** How far the last step went along it. */
+  readonly t: number;
+  /** The gradient before the last step; null before the first. */
+  readonly prevFlatGrad: Tensor | null;
+  /** The loss before the last step. */
+  readonly prevLoss: number;
+  /** Differences of gradients, the oldest first. */
+  readonly oldDirs: readonly Tensor[];
+  /** Changes of the parameters with these. */
+  readonly oldStps: readonly Tensor[];
+  /** 1 over the product of each difference and change. */
+  readonly ro: readonly number[];
+  /** The diagonal of the first approximation of the inverse Hessian. */
+  readonly hDiag: number;
+}
+
 /** Makes the gradients anew and gives the loss. */
 export type Closure = () => Tensor;
-
-/** Asks for a tensor's element. */
-type Reading<T> = Generator<Tensor, T, number>;
-
-/** A point along a direction: how far, the loss, its gradient, and that along the direction. */
-interface Point {
-  readonly t: number;
-  readonly f: number;
-  readonly g: Tensor;
-  readonly slope: number;
-}
-
-/** The minimum of the cubic through two points with their slopes, within bounds. */
-function cubicMinimum(a: Point, b: Point, [low, high]: readonly [number, number]): number {
-  const d1 = a.slope + b.slope - (3 * (a.f - b.f)) / (a.t - b.t);
-  const square = d1 * d1 - a.slope * b.slope;
-  if (!(square >= 0)) return (low + high) / 2;
-  const d2 = Math.sqrt(square);
-  const at =
-    a.t <= b.t
-      ? b.t - (b.t - a.t) * ((b.slope + d2 - d1) / (b.slope - a.slope + 2 * d2))
-      : a.t - (a.t - b.t) * ((a.slope + d2 - d1) / (a.slope - b.slope + 2 * d2));
-  return Math.min(Math.max(at, low), high);
-}
-
-/** Of a sufficient decrease, and of the slope that stays. */
-const [C1, C2] = [1e-4, 0.9];
-const MAX_SEARCHES = 25;
-
-/** A point that satisfies the strong Wolfe conditions, by brackets and cubic steps inside them; as PyTorch's and minFunc's. */
-function* strongWolfe(
-  evaluate: (t: number) => Reading<Point>,
-  start: Point,
-  first: number,
-  largest: number,
-  toleranceChange: number,
-): Reading<{ point: Point; evaluations: number }> {
-  let point = yield* evaluate(first);
-  let evaluations = 1;
-  let before = start;
-  let isDone = false;
-  let searches = 0;
-  let bracket: [Point, Point] | null = null;
-  const isTooHigh = (p: Point): boolean => p.f > start.f + C1 * p.t * start.slope;
-  while (searches < MAX_SEARCHES) {
-    if (isTooHigh(point) || (searches > 1 && point.f >= before.f)) bracket = [before, point];
-    else if (Math.abs(point.slope) <= -C2 * start.slope) [bracket, isDone] = [[point, point], true];
-    else if (point.slope >= 0) bracket = [before, point];
-    if (bracket !== null) break;
-    const next = cubicMinimum(before, point, [point.t + 0.01 * (point.t - before.t), point.t * 10]);
-    before = point;
-    point = yield* evaluate(next);
-    evaluations++;
-    searches++;
-  }
-  bracket ??= [start, point];
-  const ends: [Point, Point] = bracket;
-  let low: 0 | 1 = ends[0].f <= ends[1].f ? 0 : 1;
-  let hasStalled = false;
-  while (!isDone && searches < MAX_SEARCHES) {
-    const [min, max] = [Math.min(ends[0].t, ends[1].t), Math.max(ends[0].t, ends[1].t)];
-    if ((max - min) * largest < toleranceChange) break;
-    let t = cubicMinimum(ends[0], ends[1], [min, max]);
-    const margin = 0.1 * (max - min);
-    if (Math.min(max - t, t - min) < margin) {
-      if (hasStalled || t >= max || t <= min) {
-        t = Math.abs(t - max) < Math.abs(t - min) ? max - margin : min + margin;
-        hasStalled = false;
-      } else hasStalled = true;
-    } else hasStalled = false;
-    const p: Point = yield* evaluate(t);
-    evaluations++;
-    searches++;
-    const high: 0 | 1 = low === 0 ? 1 : 0;
-    if (isTooHigh(p) || p.f >= ends[low].f) {
-      ends[high] = p;
-      low = ends[0].f <= ends[1].f ? 0 : 1;
-      continue;
-    }
-    if (Math.abs(p.slope) <= -C2 * start.slope) isDone = true;
-    else if (p.slope * (ends[high].t - ends[low].t) >= 0) ends[high] = ends[low];
-    ends[low] = p;
-  }
-  return { point: ends[low], evaluations };
-}
 
 /** What is known from earlier steps. */
 interface Memory {
@@ -392,6 +334,65 @@ export class LBFGS {
     readonly setToNull?: boolean;
   } = {}): void {
     for (const p of this.params) clearGradient(p, setToNull);
+  }
+
+  /** What earlier steps left, with the options; the tensors share the optimizer's storage. Reference: torch.optim.Optimizer.state_dict. */
+  stateDict(): LBFGSState {
+    const { directions, evaluations, d, t, gradient, loss, differences, scale } = this.#memory;
+    const shared = (own: Tensor): Tensor => new Tensor(own.storage, own.desc, own.offset);
+    return {
+      options: { ...this.options },
+      nIter: directions,
+      funcEvals: evaluations,
+      d: d === null ? null : shared(d),
+      t,
+      prevFlatGrad: gradient === null ? null : shared(gradient),
+      prevLoss: loss,
+      oldDirs: differences.map(({ y }) => shared(y)),
+      oldStps: differences.map(({ s }) => shared(s)),
+      ro: differences.map(({ ro }) => ro),
+      hDiag: scale,
+    };
+  }
+
+  /** Takes over what stateDict() gave, for as many parameters. Throws ValueError for what is no state, or one of other parameters. */
+  loadStateDict(state: LBFGSState): void {
+    const size = this.params.reduce((n, p) => n + p.size, 0);
+    const { options, nIter, funcEvals, d, t, prevFlatGrad, prevLoss, oldDirs, oldStps, ro, hDiag } = state;
+    const bad = (argument: string, expected: string, received: unknown): ValueError =>
+      new ValueError("LBFGS.loadStateDict", argument, expected, received);
+    for (const [name, list] of Object.entries({ oldDirs, oldStps, ro })) if (!Array.isArray(list)) throw bad(name, "a list", list);
+    if (oldDirs.length !== ro.length || oldStps.length !== ro.length) throw bad("oldDirs", `as many as ro (${ro.length})`, oldDirs.length);
+    const tensors: [string, unknown][] = [
+      ["d", d],
+      ["prevFlatGrad", prevFlatGrad],
+    ];
+    for (const one of oldDirs) tensors.push(["oldDirs", one]);
+    for (const one of oldStps) tensors.push(["oldStps", one]);
+    for (const [name, one] of tensors)
+      if (one !== null && !(one instanceof Tensor && one.rank === 1 && one.size === size && one.dtype === "float32"))
+        throw bad(name, `float32[${size}], one number for each of the parameters`, one);
+    for (const [name, value] of Object.entries({ nIter, funcEvals, t, prevLoss, hDiag }))
+      if (typeof value !== "number") throw bad(name, "a number", value);
+    const { device } = this.params[0]!;
+    const own = (one: Tensor): Tensor =>
+      this.#make(() => {
+        const moved = to(one, device);
+        return moved === one ? clone(one) : moved;
+      });
+    const memory: Memory = {
+      directions: nIter,
+      evaluations: funcEvals,
+      d: d === null ? null : own(d),
+      t,
+      gradient: prevFlatGrad === null ? null : own(prevFlatGrad),
+      loss: prevLoss,
+      differences: ro.map((one, i) => ({ y: own(oldDirs[i]!), s: own(oldStps[i]!), ro: one })),
+      scale: hDiag,
+    };
+    this.dispose();
+    Object.assign(this.options, options);
+    this.#memory = memory;
   }
 
   /** How many directions were taken, and how often the loss was evaluated. */

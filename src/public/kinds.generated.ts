@@ -51,6 +51,8 @@ InstanceNormLayerOptions ["fields",{"device":"deviceOrString?","dtype":"dtype?",
 InterpolateOptions ["fields",{"size":"numberOrNumbersOrNull?","scaleFactor":"numberOrNumbersOrNull?","mode":"nearest_nearestExact_lin_28d534?","alignCorners":"booleanOrNull?","recomputeScaleFactor":"booleanOrNull?","antialias":"boolean?"}]
 KaimingOptions ["fields",{"generator":"generator?","a":"number?","mode":"fanIn_fanOut_input_output?","nonlinearity":"linear_sigmoid_tanh_relu_leakyRelu_selu?"},{"slope":"a","fan":"mode"}]
 KlOptions ["fields",{"reduction":"mean_sum_none_batchmean?","logTarget":"boolean?"}]
+LBFGSOptions ["fields",{"lr":"number","maxIter":"number","maxEval":"numberOrNull","toleranceGrad":"number","toleranceChange":"number","historySize":"number","lineSearchFn":"strongWolfeOrNull"},{"lineSearch":"lineSearchFn"}]
+LBFGSState ["fields",{"options":"LBFGSOptions","nIter":"number","funcEvals":"number","d":"tensorOrNull","t":"number","prevFlatGrad":"tensorOrNull","prevLoss":"number","oldDirs":"tensors","oldStps":"tensors","ro":"numbers","hDiag":"number"}]
 LSTMOptions ["fields",{"device":"deviceOrString?","dtype":"dtype?","generator":"generator?","numLayers":"number?","bias":"boolean?","batchFirst":"boolean?","dropout":"number?","bidirectional":"boolean?","projSize":"number?"},{"layers":"numLayers","projection":"projSize"}]
 LUOptions ["fields",{"pivot":"boolean?"}]
 LUSolveOptions ["fields",{"left":"boolean?","adjoint":"boolean?"}]

@@ -31,6 +31,7 @@ export type { GradScalerOptions } from "../optim/grad-scaler.ts";
 export type { GradScalerState } from "../optim/grad-scaler.ts";
 export type { Closure } from "../optim/lbfgs.ts";
 export type { LBFGSOptions } from "../optim/lbfgs.ts";
+export type { LBFGSState } from "../optim/lbfgs.ts";
 export type { NAdamOptions } from "../optim/nadam.ts";
 export type { RAdamOptions } from "../optim/radam.ts";
 export type { RMSpropOptions } from "../optim/rmsprop.ts";
@@ -99,7 +100,7 @@ export const unscale = checked($optimGradScaler.unscale, "unscale", "tensors:ten
  * one device. A step evaluates the loss several times and reads numbers back, so it takes a closure, which makes the gradients anew, and is
  * no part of a compiled function (the closure may call one). Reference: torch.optim.LBFGS.
  */
-export const LBFGS = checkedClass($optimLbfgs.LBFGS, "params:iterableOfTensor lr:numberOrPartialLBFGSOptions? options:PartialLBFGSOptions?", "toString;step closure:callback;stepSync closure:callback;zeroGrad options:setToNull_d4ebf9?;dispose");
+export const LBFGS = checkedClass($optimLbfgs.LBFGS, "params:iterableOfTensor lr:numberOrPartialLBFGSOptions? options:PartialLBFGSOptions?", "toString;step closure:callback;stepSync closure:callback;zeroGrad options:setToNull_d4ebf9?;stateDict;loadStateDict state:LBFGSState;dispose");
 export type LBFGS = $optimLbfgs.LBFGS;
 /**
  * Adam with mu_t = beta1 * (1 - 0.96^(t * momentumDecay) / 2): p <- p - lr * ((1 - mu_t) g / (1 - Π mu) + mu_(t+1) m / (1 - Π mu * mu_(t+1)))
