@@ -25,6 +25,8 @@ export const SETS: readonly TestSet[] = [
       "test/compile/compile.test": "it counts command lists, and holds the queue",
       "test/compile/stateful": "random programs: see stress",
       "test/compile/histories/": "random programs: see stress",
+      "test/io/checkpoint/folder": "it tests files, on cpu",
+      "test/io/pytorch/hostile": "it tests files, on cpu",
       "test/runtime/addon-program": OWN,
       "test/runtime/abandoned": OWN,
       "test/runtime/caches": OWN,

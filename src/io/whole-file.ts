@@ -58,11 +58,26 @@ async function statsOf(path: string): Promise<Stats | null> {
   }
 }
 
-/** The real path of the same file; null for what has none, as /dev/stdout that leads to a pipe or to a deleted file. */
-async function realOf(path: string, stats: Stats): Promise<string | null> {
-  const real = await realpath(path).catch(() => null);
-  const found = real === null ? null : await statsOf(real);
-  return found !== null && found.dev === stats.dev && found.ino === stats.ino ? real : null;
+const isSame = (a: Stats, b: Stats): boolean => a.dev === b.dev && a.ino === b.ino;
+
+/** Another save may replace a file between two looks at it; so often in a row it does not. */
+const MAX_LOOKS = 100;
+
+/** The file that is there, by its real path: null for none, or "through" for what has none, as /dev/stdout that leads to a pipe or to a deleted file. */
+async function existing(path: string): Promise<{ readonly real: string; readonly stats: Stats } | "through" | null> {
+  for (let looks = 0; ; looks++) {
+    const stats = await statsOf(path);
+    if (stats === null) return null;
+    if (stats.isDirectory()) throw Object.assign(new Error("EISDIR: it is a folder"), { syscall: "open" });
+    if (!stats.isFile()) return "through";
+    const real = await realpath(path).catch(() => null);
+    const found = real === null ? null : await statsOf(real);
+    if (found !== null && isSame(found, stats)) return { real: real!, stats };
+    // What is there by another path's name has none of its own; any other was replaced meanwhile.
+    const now = await statsOf(path);
+    if (found === null && now !== null && isSame(now, stats)) return "through";
+    if (looks === MAX_LOOKS) throw Object.assign(new Error("EBUSY: others replace it all the time"), { syscall: "open" });
+  }
 }
 
 type Write = (file: FileHandle) => Promise<void>;
@@ -119,13 +134,11 @@ async function replace(path: string, before: Stats | null, write: Write): Promis
  */
 export async function writeWhole(operation: string, path: string, write: Write): Promise<void> {
   try {
-    const before = await statsOf(path);
+    const before = await existing(path);
     if (before === null) return await replace(await targetOf(path), null, write);
-    if (before.isDirectory()) throw Object.assign(new Error("EISDIR: it is a folder"), { syscall: "open" });
-    const real = before.isFile() ? await realOf(path, before) : null;
-    if (real === null) return await writeThrough(path, write);
-    await access(real, constants.W_OK);
-    return await replace(real, before, write);
+    if (before === "through") return await writeThrough(path, write);
+    await access(before.real, constants.W_OK);
+    return await replace(before.real, before.stats, write);
   } catch (error) {
     // Not of the file system: what tensors, a signal or the caller's onProgress say.
     if (!(error instanceof Error) || !("syscall" in error)) throw error;

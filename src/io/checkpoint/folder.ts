@@ -31,6 +31,20 @@ export async function whileInFlight<T>(id: string, run: () => Promise<T>): Promi
   }
 }
 
+const running = new Map<string, Promise<unknown>>();
+
+/** Saves into one folder run one after the other, in this thread: with keepLast each removes what others may just replace. */
+export async function oneAtATime<T>(folder: string, run: () => Promise<T>): Promise<T> {
+  const before = running.get(folder) ?? Promise.resolve();
+  const own = before.then(run, run);
+  running.set(folder, own);
+  try {
+    return await own;
+  } finally {
+    if (running.get(folder) === own) running.delete(folder);
+  }
+}
+
 /** Whether a save of this owner can no longer end. */
 function isOver(owner: string, id: string, writtenMs: number): boolean {
   const [process = "", itsThread] = owner.split("/");
@@ -131,14 +145,20 @@ export function numberedLike(path: string): RegExp | null {
   return new RegExp(`^${escape(parts[1]!)}\\d+${escape(parts[2]!)}$`, "s");
 }
 
-/** Removes all but the last checkpoints with names like this one's; it is one of those that stay. Gives the ids of the others. */
+/**
+ * Removes all but the last checkpoints with names like this one's. It stays, as does what was saved later: of processes that save at once, none removes
+ * a newer checkpoint. Gives the ids of those that are gone.
+ */
 export async function removeOlder(path: string, keepLast: number, isAlike: RegExp): Promise<ReadonlySet<string>> {
   const folder = dirname(path);
-  const found = await checkpointsIn(folder, (name) => isAlike.test(name) && name !== basename(path));
-  const older = [...found]
-    .sort(byAge)
-    .toReversed()
-    .slice(keepLast - 1);
-  for (const [name] of older) await rm(join(folder, name), { force: true }).catch(() => {});
-  return new Set(older.map(([, { id }]) => id));
+  const found = [...(await checkpointsIn(folder, (name) => isAlike.test(name)))].sort(byAge).toReversed();
+  const own = found.findIndex(([name]) => name === basename(path));
+  const gone = new Set<string>();
+  for (const [name, { id }] of own < 0 ? [] : found.slice(Math.max(own + 1, keepLast))) {
+    // Another process may have replaced it meanwhile.
+    if ((await manifestOf(join(folder, name)))?.id !== id) continue;
+    await rm(join(folder, name), { force: true }).catch(() => {});
+    gone.add(id);
+  }
+  return gone;
 }

@@ -10,7 +10,7 @@ import type { Entry } from "../safetensors-header.ts";
 import { headOf } from "../tensor-file.ts";
 import { finalPath, writeWhole } from "../whole-file.ts";
 import { Encoder } from "./encode.ts";
-import { manifestOf, numberedLike, ownerName, removeOlder, removeShards, shardName, whileInFlight } from "./folder.ts";
+import { manifestOf, numberedLike, oneAtATime, ownerName, removeOlder, removeShards, shardName, whileInFlight } from "./folder.ts";
 import { MANIFEST, SHARD, VERSION, type Manifest, type ShardNote } from "./format.ts";
 import { layoutOf, type NewEntry } from "./layout.ts";
 
@@ -173,25 +173,27 @@ export async function save(path: FilePath, state: unknown, options: CheckpointSa
   const id = newId();
   const planned = planOf(state, target, id, maxShardBytes);
   const plan = planned instanceof Promise ? await planned : planned;
-  await whileInFlight(id, async () => {
-    try {
-      const file = await finalPath(target);
-      const isAlike = keepLast === undefined ? null : numberedLike(file);
-      if (keepLast !== undefined && isAlike === null)
-        throw new ValueError(
-          "save",
-          "path",
-          "with a number in the file's name, by which keepLast knows older ones",
-          target,
-          "Name it step-100.safetensors.",
-        );
-      const replaced = await manifestOf(file);
-      await writeFiles(plan, target, dirname(file), options);
-      const gone = new Set(replaced === null ? [] : [replaced.id]);
-      if (isAlike !== null) for (const older of await removeOlder(file, keepLast!, isAlike)) gone.add(older);
-      await removeShards(dirname(file), gone);
-    } finally {
-      plan.dispose();
-    }
-  });
+  try {
+    const file = await finalPath(target);
+    const isAlike = keepLast === undefined ? null : numberedLike(file);
+    if (keepLast !== undefined && isAlike === null)
+      throw new ValueError(
+        "save",
+        "path",
+        "with a number in the file's name, by which keepLast knows older ones",
+        target,
+        "Name it step-100.safetensors.",
+      );
+    await oneAtATime(dirname(file), () =>
+      whileInFlight(id, async () => {
+        const replaced = await manifestOf(file);
+        await writeFiles(plan, target, dirname(file), options);
+        const gone = new Set(replaced === null ? [] : [replaced.id]);
+        if (isAlike !== null) for (const older of await removeOlder(file, keepLast!, isAlike)) gone.add(older);
+        await removeShards(dirname(file), gone);
+      }),
+    );
+  } finally {
+    plan.dispose();
+  }
 }

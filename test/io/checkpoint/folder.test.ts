@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { ownerName } from "../../../src/io/checkpoint/folder.ts";
@@ -98,7 +99,7 @@ describe("shards", () => {
     expect([dead, ended].every((name) => !files().includes(name))).toBe(true);
   });
 
-  test("a link to a checkpoint leads to its shards", async () => {
+  test.skipIf(process.platform === "win32")("a link to a checkpoint leads to its shards (POSIX)", async () => {
     await dx.save(at("model.safetensors"), state(1), { maxShardBytes: 4000 });
     const elsewhere = mkdtempSync(join(tmpdir(), "dxtensor-link-"));
     try {
@@ -175,7 +176,7 @@ describe("latest", () => {
     truncateSync(at(shards()[0]!), 10);
     expect(await dx.latest(folder)).toBe(at("a-10"));
     truncateSync(at("a-10"), 60);
-    expect(await dx.latest(new URL(`file://${folder}`))).toBe(at("a-2"));
+    expect(await dx.latest(pathToFileURL(folder))).toBe(at("a-2"));
     writeFileSync(at("a-2"), formatHeader([], { [MANIFEST]: JSON.stringify({ version: 1 }) }));
     expect(await dx.latest(folder)).toBeNull();
     await expect(dx.latest(3 as never)).rejects.toThrow(dx.DTypeError);
