@@ -1,7 +1,7 @@
 // Writes what the families of src/ops are known by: src/ops/exports/index.generated.ts (the package's exports), src/ops/exports/families.generated.ts
 // (what the tensor's methods are made of), src/nn/functional.generated.ts and src/verify/cases/samples.generated.ts (what verify calls). `npm run build` runs it too, so that nobody edits them.
 import { writeGenerated, type Generated } from "./lib/generated.ts";
-import { readFamilies, type Family, type FamilyExport, type Part } from "./lib/families.ts";
+import { autocastNameOf, readFamilies, type Family, type FamilyExport, type Part } from "./lib/families.ts";
 import { ScriptError } from "./tools/project.ts";
 import { Kinds } from "./lib/kind-code.ts";
 import { formOf } from "./lib/public-forms.ts";
@@ -29,11 +29,15 @@ const callOf =
   (args: readonly string[]): string =>
     `${name}(${args.join(", ")})`;
 
+/** The call of a function with an autocast list: while a region is open, with its casts. */
+const castCallOf = (name: string, list: string | undefined, as: string): ((args: readonly string[]) => string) =>
+  callOf(list === undefined ? name : `(openRegions === 0 ? ${name} : listed("${list}", "${as}", ${name}))`);
+
 /** `export const sum = …`: the function that checks its arguments and calls the family's. */
-function publicText(kinds: Kinds, { file, name: family, docs }: Family, { name }: FamilyExport, as: string): string {
+function publicText(kinds: Kinds, { file, name: family, docs, autocast }: Family, { name }: FamilyExport, as: string): string {
   const doc = docs[name] === undefined ? "" : `${docs[name]}\n`;
   const found = readable(`ops/${file}`, name, signature(`ops/${file}`, name));
-  const { parameters, isAsync, body } = formOf(kinds, as, found, callOf(`$${family}.${name}`));
+  const { parameters, isAsync, body } = formOf(kinds, as, found, castCallOf(`$${family}.${name}`, autocast.get(name), as));
   const own = reserved.has(as) ? `${as}$` : as;
   const exported = own === as ? "" : `\nexport { ${own} as ${as} };`;
   return `${doc}${own === as ? "export " : ""}const ${own} = ${isAsync ? "async " : ""}function (${parameters.join(", ")}) { ${body} } as unknown as typeof $${family}.${name};${exported}`;
@@ -46,6 +50,12 @@ const checks = (ops: string): readonly string[] => [
   `import { bind, isAll, isTensor, refused, under } from "${ops}declare/checked.ts";`,
   `import * as kinds from "${ops}exports/kinds.generated.ts";`,
 ];
+
+/** What forms of functions with an autocast list need. */
+const castImports = (ops: string, lines: readonly string[]): readonly string[] =>
+  lines.some((line) => line.includes("openRegions"))
+    ? [`import { openRegions } from "${ops}../core/autocast.ts";`, `import { listed } from "${ops}declare/autocast.ts";`]
+    : [];
 
 function exportsText(families: Families, kinds: Kinds): string {
   const plain = families.filter((f) => f.namespace === null && f.exports.some((e) => isFunction(f, e)));
@@ -61,7 +71,24 @@ function exportsText(families: Families, kinds: Kinds): string {
       ...f.exports.filter((e) => isFunction(f, e)).map((e) => publicText(kinds, f, e, e.as)),
     ];
   });
-  return `${header}${[...checks("../"), ...importsOf(plain, "../"), ...lines].join("\n")}\n`;
+  return `${header}${[...checks("../"), ...castImports("../", lines), ...importsOf(plain, "../"), ...lines].join("\n")}\n`;
+}
+
+/** The functions with an autocast list, without checks: what layers and other namespaces call. */
+function autocastText(families: Families): string {
+  const tagged = families.filter((f) => f.autocast.size > 0);
+  const lines = tagged.flatMap((f) =>
+    [...f.autocast].map(([name, list]) => {
+      const { parameters } = readable(`ops/${f.file}`, name, signature(`ops/${f.file}`, name));
+      const names = parameters.map((p, i) => (p.isRest ? "...rest" : `$${i}`));
+      const declared = parameters.map((p, i) =>
+        p.isRest ? "...rest: never[]" : `$${i}: never${p.hasDefault ? " = undefined as never" : ""}`,
+      );
+      const form = castCallOf(`$${f.name}.${name}`, list, name)(names);
+      return `export const ${autocastNameOf(f, name)} = ((${declared.join(", ")}) => ${form}) as unknown as typeof $${f.name}.${name};`;
+    }),
+  );
+  return `${header}/** Functions with an autocast list, without checks of their arguments. */\n${[...castImports("../", lines), ...importsOf(tagged, "../"), ...lines].join("\n")}\n`;
 }
 
 function functionalText(families: Families, kinds: Kinds): string {
@@ -75,6 +102,7 @@ function functionalText(families: Families, kinds: Kinds): string {
   const used = plain.filter((f) => f.exports.some((e) => e.functional.some((as) => as !== e.as)));
   const lines = [
     ...checks("../ops/"),
+    ...castImports("../ops/", others),
     ...importsOf(used, "../ops/"),
     `export {\n${same.map((name) => `  ${name},`).join("\n")}\n} from "../ops/exports/index.generated.ts";`,
     ...others,
@@ -145,6 +173,12 @@ function complexText(kinds: Kinds): string {
   return `${header}${head.join("\n")}\n\nexport const forms = {\n${methodRows(kinds, ofComplex).join("\n")}\n};\n`;
 }
 
+/** The autocast list of a method: its function's. */
+function listOf(f: Family, method: string): string | undefined {
+  const value = f.methods.get(method);
+  return f.autocast.get(value?.type === "Identifier" ? value.name : method);
+}
+
 /** What the prototype gets: methods that check, of the same names and types as those that the families list. */
 function methodsText(families: Families, kinds: Kinds): string {
   const withMethods = families.filter((f) => Object.keys(f.parts).length > 0);
@@ -152,7 +186,9 @@ function methodsText(families: Families, kinds: Kinds): string {
     Object.entries(f.parts).flatMap(([part, list]) =>
       list.map((name) => {
         const found = readable(`ops/${f.file}`, `the method ${name}`, ofValue(`ops/${f.file}`, f.methods.get(name) ?? null));
-        const run = callOf(`$${f.name}.${part}.${name}`);
+        // In-place forms cast nothing, as in PyTorch.
+        const list = part === "inPlaceMethods" ? undefined : listOf(f, name);
+        const run = castCallOf(`$${f.name}.${part}.${name}`, list, name);
         const assigned = (args: readonly string[]): string => `assign("${name}", this, () => ${run(args)})`;
         const form = formOf(kinds, name, found, part === "inPlaceMethods" ? assigned : run, { isMethod: true });
         return `  ${form.isAsync ? "async " : ""}${name}(${["this: never", ...form.parameters].join(", ")}) { ${form.body} },`;
@@ -162,6 +198,7 @@ function methodsText(families: Families, kinds: Kinds): string {
   const head = [
     `import { assign } from "../../dispatch/dispatch.ts";`,
     ...checks("../"),
+    ...castImports("../", rows),
     ...methodImports(tensorMethods, "../../"),
     ...importsOf(withMethods, "../"),
   ];
@@ -173,6 +210,7 @@ const others: readonly (readonly [file: string, names: readonly string[], runsCo
   ["autograd/grad-mode.ts", ["noGrad", "enableGrad", "setGradEnabled"], true],
   ["autograd/function.ts", ["defineFunction"], true],
   ["compile/compile.ts", ["compile"], true],
+  ["core/autocast.ts", ["autocast"], true],
   ["complex/autograd.ts", ["backward", "grad", "gradcheck", "gradgradcheck"], true],
   ["complex/make.ts", ["complex", "imag", "polar", "real", "viewAsComplex", "viewAsReal"], false],
   ["complex/promotion.ts", ["canCast", "promoteTypes"], false],
@@ -234,7 +272,8 @@ export function generateOperations({ isCheck = false } = {}): void {
     ["src/public/functions.generated.ts", othersText(kinds)],
     ["src/nn/functional.generated.ts", functionalText(families, kinds)],
     ["src/ops/exports/kinds.generated.ts", kindsText(kinds)],
-    ...namespaceTexts(header),
+    ["src/ops/exports/autocast.generated.ts", autocastText(families)],
+    ...namespaceTexts(header, families),
     ["src/verify/cases/samples.generated.ts", samplesText(families)],
   ];
   writeGenerated(files, { isCheck });

@@ -5,6 +5,7 @@ export { Tensor } from "./core/tensor.ts";
 export {
   abs,
   angle,
+  autocast,
   backward,
   canCast,
   cat,
@@ -48,6 +49,14 @@ export { Device, device, defaultDevice, type DeviceLike } from "./core/device.ts
 export type { ArrayOf, DType, TypedArray } from "./core/dtype.ts";
 export type { Shape } from "./core/shape.ts";
 export * from "./core/errors.ts";
+export {
+  autocastDType,
+  clearAutocastCache,
+  isAutocastCacheEnabled,
+  isAutocastEnabled,
+  type AutocastDType,
+  type AutocastOptions,
+} from "./core/autocast.ts";
 export { isGradEnabled } from "./autograd/grad-mode.ts";
 export type { CustomFunction, FunctionContext } from "./autograd/function.ts";
 export type { GradcheckOptions, GradgradcheckOptions } from "./autograd/gradcheck.ts";

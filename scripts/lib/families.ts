@@ -24,6 +24,8 @@ export interface Family {
   readonly exports: FamilyExport[];
   /** Names of methods. */
   readonly parts: Partial<Record<Part, readonly string[]>>;
+  /** The autocast lists of functions, by name, also of those that are no exports of the package: the tag @autocast. */
+  readonly autocast: Map<string, string>;
   /** Comments by the exports' names. */
   readonly docs: Record<string, string>;
   readonly classes: string[];
@@ -44,6 +46,10 @@ const refuse = (file: string, what: string): never => {
 
 /** "@name var" → "var"; "@functional" → ""; null without the tag. */
 const tag = (comment: string, name: string): string | null => new RegExp(`@${name}\\b((?: +\\w+)*)`).exec(comment)?.[1]?.trim() ?? null;
+
+const autocastLists = ["lower", "float32", "widest", "refused"];
+const autocastList = (file: string, list: string): string =>
+  autocastLists.includes(list) ? list : refuse(file, `@autocast is one of ${autocastLists.join(", ")}.`);
 
 /** The keys of `export const methods = { … }`, each with the expression behind it. */
 function entriesOf(
@@ -74,6 +80,7 @@ export function readFamily(file: string, text: string): Family {
     namespace: ofAll("namespace"),
     exports: [],
     parts: {},
+    autocast: new Map(),
     docs: {},
     classes: [],
     methods: new Map(),
@@ -89,6 +96,8 @@ export function readFamily(file: string, text: string): Family {
     if (declaration === null) return refuse(file, "a family exports declarations, no lists of names.");
     const doc = docs.findLast((c) => c !== head && c.end <= node.start && text.slice(c.end, node.start).trim() === "")?.value ?? "";
     const isType = isTypeOnly(declaration);
+    const list = tag(doc, "autocast");
+    if (list !== null) for (const name of namesOf(declaration)) family.autocast.set(name, autocastList(file, list));
     for (const name of namesOf(declaration)) {
       if (name === "samples") family.hasSamples = true;
       else if (isPart(name)) {
@@ -118,6 +127,10 @@ export function readFamily(file: string, text: string): Family {
   }
   return family;
 }
+
+/** The name of a function with an autocast list in src/ops/exports/autocast.generated.ts. */
+export const autocastNameOf = ({ namespace, file }: Family, name: string): string =>
+  namespace === null && !file.startsWith("linalg/") ? name : `${namespace ?? "linalg"}${name[0]!.toUpperCase()}${name.slice(1)}`;
 
 /** All families, by file. Two that claim one name are refused. */
 export function readFamilies(): readonly Family[] {

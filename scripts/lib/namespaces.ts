@@ -1,6 +1,7 @@
 // The namespaces other than the operations, as users see them: src/public/<namespace>.generated.ts, whose functions, classes and methods check their
 // arguments by their declared types.
 import type { Generated } from "./generated.ts";
+import { autocastNameOf, type Family } from "./families.ts";
 import { KindRows } from "./kind-rows.ts";
 import type { Fields } from "./schema.ts";
 import { classOf, exportsOf, made, signature, typeParametersOf, type ClassSignature, type Export, type Parameter } from "./signatures.ts";
@@ -30,7 +31,11 @@ const keepsNames = new Set(["linalg", "data", "pytorch", "safetensors", "onnx"])
 
 const fileOf = (namespace: string): string => `src/public/${namespace}.generated.ts`;
 /** The name under which generated files import a file of src whole. */
-export const spaceOf = (file: string): string => `$${file.slice(0, -3).replace(/[-/](\w)/g, (_, c: string) => c.toUpperCase())}`;
+export const spaceOf = (file: string): string =>
+  `$${file
+    .slice(0, -3)
+    .replace(".generated", "")
+    .replace(/[-/](\w)/g, (_, c: string) => c.toUpperCase())}`;
 
 /** The methods of a class, "forward x;at index:number", and those of its bases that are not exported themselves. */
 function methodsOf(kinds: KindRows, exported: readonly Export[], { methods, base }: ClassSignature): readonly string[] {
@@ -61,7 +66,7 @@ function namesOf(parameters: readonly Parameter[]): string | null {
 const isMadeBy = ({ file, local }: Export, name: string): boolean => made(file, local) === name;
 
 /** The text of one namespace. */
-function namespaceText(kinds: KindRows, header: string, [namespace, index, prefix]: Namespace): string {
+function namespaceText(kinds: KindRows, header: string, families: readonly Family[], [namespace, index, prefix]: Namespace): string {
   const spaces = new Map<string, string>();
   const spaceIn = (file: string): string => {
     const space = spaceOf(file);
@@ -83,7 +88,12 @@ function namespaceText(kinds: KindRows, header: string, [namespace, index, prefi
     const { result, parameters } = found;
     // A layer's function and its class are checked once, under the class's name.
     const isFactory = exported.some((e) => e.what === "class" && e.name === result) && made(file, local) === result;
-    const own = `${spaceIn(file)}.${local}`;
+    const family = families.find((f) => `ops/${f.file}` === file);
+    // Functions with an autocast list are called with its casts.
+    const own =
+      family?.autocast.has(local) === true
+        ? `${spaceIn("ops/exports/autocast.generated.ts")}.${autocastNameOf(family, local)}`
+        : `${spaceIn(file)}.${local}`;
     if (isFactory && result !== null) {
       const ofClass = classIn(file, result).parameters;
       if (parameters.some((p, i) => p.isOptional !== ofClass[i]?.isOptional))
@@ -154,9 +164,9 @@ export const namespaceIndices = (): readonly (readonly [made: string, index: str
   namespaces.map(([namespace, index]) => [fileOf(namespace).slice(4), index]);
 
 /** [file, text] of each namespace, and of the kinds that they share. */
-export function namespaceTexts(header: string): readonly Generated[] {
+export function namespaceTexts(header: string, families: readonly Family[]): readonly Generated[] {
   const kinds = new KindRows();
-  const texts = namespaces.map((namespace) => [fileOf(namespace[0]), namespaceText(kinds, header, namespace)] as const);
+  const texts = namespaces.map((namespace) => [fileOf(namespace[0]), namespaceText(kinds, header, families, namespace)] as const);
   const { classes } = kinds;
   const lines = [
     'import { KindTable, forms } from "./table.ts";',

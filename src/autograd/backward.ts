@@ -1,4 +1,5 @@
 /** backward() and grad(): traverse the tape from the results to the leaves and accumulate gradients. */
+import { withoutAutocast } from "../core/autocast.ts";
 import { isFloat } from "../core/dtype.ts";
 import { AutogradError, ShapeError } from "../core/errors.ts";
 import { keep } from "../core/scope.ts";
@@ -114,8 +115,7 @@ export function continueBackward(ends: readonly (FlowEnd & { readonly isKept: bo
     traversal.finish(retains);
     store(traversal, creates);
   };
-  if (creates) enableGrad(run);
-  else noGrad(run);
+  withoutAutocast(() => (creates ? enableGrad(run) : noGrad(run)));
 }
 
 /**
@@ -142,12 +142,14 @@ function inRegion<T extends readonly (Tensor | null)[] | void>(
   run: () => T,
   allowsUnused = false,
 ): T {
+  // Gradients have the dtypes of the forward operations, whatever region asks for them.
+  const alone = (): T => withoutAutocast(run);
   const t = tracer();
-  if (t === null) return run();
+  if (t === null) return alone();
   const { gradient } = options;
   const gradients = gradient === undefined ? [] : Array.isArray(gradient) ? (gradient as readonly (Tensor | null)[]) : [gradient as Tensor];
   const guards = [roots.length, gradients.length, options.retainGraph, options.createGraph, isGradEnabled(), allowsUnused];
-  return t.region(owner, [...roots, ...gradients, ...inputs], guards, run);
+  return t.region(owner, [...roots, ...gradients, ...inputs], guards, alone);
 }
 
 /**

@@ -1,9 +1,10 @@
 /** Activation layers: ReLU, GELU, Softmax and their kin. */
+import { softmin as softminOp, logSoftmax as logSoftmaxOp, softmax as softmaxOp } from "../ops/exports/autocast.generated.ts";
+import * as autocast from "../ops/exports/autocast.generated.ts";
 import * as functions from "../ops/elementwise/activation.ts";
 import * as hard from "../ops/elementwise/hard-activation.ts";
 import { ShapeError } from "../core/errors.ts";
 import { rrelu as rreluOp, type RReluOptions } from "../ops/random/random-activation.ts";
-import { logSoftmax as logSoftmaxOp, softmax as softmaxOp, softmin as softminOp } from "../ops/reduce/softmax.ts";
 import { tanh as tanhOp } from "../ops/elementwise/unary.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { Module } from "./module.ts";
@@ -163,7 +164,7 @@ export class Softplus extends Module {
   }
 
   forward(x: Tensor): Tensor {
-    return functions.softplus(x, this.options);
+    return autocast.softplus(x, this.options);
   }
 }
 
@@ -274,7 +275,7 @@ export class PReLU extends Module {
   }
 
   forward(x: Tensor): Tensor {
-    return functions.prelu(x, this.weight);
+    return autocast.prelu(x, this.weight);
   }
 }
 

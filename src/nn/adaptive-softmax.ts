@@ -1,4 +1,5 @@
 /** AdaptiveLogSoftmaxWithLoss: a softmax over very many classes. */
+import { logSoftmax } from "../ops/exports/autocast.generated.ts";
 import { ShapeError, ValueError } from "../core/errors.ts";
 import { add } from "../ops/elementwise/binary.ts";
 import { ge } from "../ops/elementwise/compare.ts";
@@ -7,7 +8,6 @@ import { gather } from "../ops/index/gather.ts";
 import { cat } from "../ops/shape/join.ts";
 import { narrow, reshape, squeeze, unsqueeze } from "../ops/shape/movement.ts";
 import { mean } from "../ops/reduce/reduce.ts";
-import { logSoftmax } from "../ops/reduce/softmax.ts";
 import { neg } from "../ops/elementwise/unary.ts";
 import { clamp, where } from "../ops/elementwise/where.ts";
 import { requireIndices } from "../runtime/index-check.ts";

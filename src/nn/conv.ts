@@ -6,9 +6,8 @@ import {
   convTranspose1d as transpose1dOp,
   convTranspose2d as transpose2dOp,
   convTranspose3d as transpose3dOp,
-  type ConvOptions,
-  type ConvTransposeOptions,
-} from "../ops/conv/conv.ts";
+} from "../ops/exports/autocast.generated.ts";
+import type { ConvOptions, ConvTransposeOptions } from "../ops/conv/conv.ts";
 import { ValueError } from "../core/errors.ts";
 import { expandList, sizeOf } from "../core/shape.ts";
 import { pad } from "../ops/shape/pad.ts";

@@ -1,9 +1,9 @@
 /** InstanceNorm and RMSNorm: normalization of single samples. */
+import { rmsNorm as rmsNormOp } from "../ops/exports/autocast.generated.ts";
 import { ShapeError } from "../core/errors.ts";
 import { ones, zeros } from "../ops/creation/creation.ts";
 import { instanceNorm } from "../ops/norm/instance-norm.ts";
 import { select, unsqueeze } from "../ops/shape/movement.ts";
-import { rmsNorm as rmsNormOp } from "../ops/norm/rms-norm.ts";
 import { byPosition, oneByPosition } from "../ops/declare/positional.ts";
 import { outsideScopes } from "../core/scope.ts";
 import type { Tensor } from "../core/tensor.ts";

@@ -1,6 +1,5 @@
 /** Linear, Bilinear, Identity. */
-import { linear as linearOperation } from "../ops/matmul/matmul.ts";
-import { bilinear as bilinearOperation } from "../ops/random/random-activation.ts";
+import { linear as linearOperation, bilinear as bilinearOperation } from "../ops/exports/autocast.generated.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { oneByPosition } from "../ops/declare/positional.ts";
 import { Module } from "./module.ts";

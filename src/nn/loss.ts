@@ -1,10 +1,7 @@
 /** Losses: MSELoss, L1Loss, CrossEntropyLoss and their kin, with the options of the functions of the same names. */
-import {
-  crossEntropy as crossEntropyOp,
-  nllLoss as nllLossOp,
-  type CrossEntropyOptions,
-  type NllOptions,
-} from "../ops/loss/cross-entropy.ts";
+import { crossEntropy as crossEntropyOp, nllLoss as nllLossOp } from "../ops/exports/autocast.generated.ts";
+import * as autocast from "../ops/exports/autocast.generated.ts";
+import type { CrossEntropyOptions, NllOptions } from "../ops/loss/cross-entropy.ts";
 import * as functions from "../ops/loss/regression.ts";
 import type { BinaryOptions, LogitsOptions, LossOptions } from "../ops/loss/regression.ts";
 import type { Tensor } from "../core/tensor.ts";
@@ -22,7 +19,7 @@ export class MSELoss extends Module {
   }
 
   forward(x: Tensor, target: Tensor): Tensor {
-    return functions.mseLoss(x, target, this.options);
+    return autocast.mseLoss(x, target, this.options);
   }
 }
 
@@ -37,7 +34,7 @@ export class L1Loss extends Module {
   }
 
   forward(x: Tensor, target: Tensor): Tensor {
-    return functions.l1Loss(x, target, this.options);
+    return autocast.l1Loss(x, target, this.options);
   }
 }
 
@@ -57,7 +54,7 @@ export class SmoothL1Loss extends Module {
   }
 
   forward(x: Tensor, target: Tensor): Tensor {
-    return functions.smoothL1Loss(x, target, this.options);
+    return autocast.smoothL1Loss(x, target, this.options);
   }
 }
 
@@ -77,7 +74,7 @@ export class HuberLoss extends Module {
   }
 
   forward(x: Tensor, target: Tensor): Tensor {
-    return functions.huberLoss(x, target, this.options);
+    return autocast.huberLoss(x, target, this.options);
   }
 }
 
@@ -92,7 +89,7 @@ export class BCELoss extends Module {
   }
 
   forward(x: Tensor, target: Tensor): Tensor {
-    return functions.binaryCrossEntropy(x, target, this.options);
+    return autocast.binaryCrossEntropy(x, target, this.options);
   }
 }
 
@@ -107,7 +104,7 @@ export class BCEWithLogitsLoss extends Module {
   }
 
   forward(x: Tensor, target: Tensor): Tensor {
-    return functions.binaryCrossEntropyWithLogits(x, target, this.options);
+    return autocast.binaryCrossEntropyWithLogits(x, target, this.options);
   }
 }
 

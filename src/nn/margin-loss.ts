@@ -1,6 +1,8 @@
 /** Layers of margin, ranking and likelihood losses. */
+import { klDiv as klDivOp } from "../ops/exports/autocast.generated.ts";
+import * as autocast from "../ops/exports/autocast.generated.ts";
 import { ctcLoss as ctcLossOp, type CtcOptions } from "../ops/loss/ctc-loss.ts";
-import { klDiv as klDivOp, type LossOptions, type Reduction } from "../ops/loss/regression.ts";
+import type { LossOptions, Reduction } from "../ops/loss/regression.ts";
 import * as functions from "../ops/loss/margin-loss.ts";
 import type { GaussianOptions, MarginOptions, MultiMarginOptions, PoissonOptions, TripletOptions } from "../ops/loss/margin-loss.ts";
 import type { Tensor } from "../core/tensor.ts";
@@ -25,7 +27,7 @@ export class MarginRankingLoss extends Loss<MarginOptions> {
   }
 
   forward(a: Tensor, b: Tensor, y: Tensor): Tensor {
-    return functions.marginRankingLoss(a, b, y, this.options);
+    return autocast.marginRankingLoss(a, b, y, this.options);
   }
 }
 
@@ -36,7 +38,7 @@ export class HingeEmbeddingLoss extends Loss<MarginOptions> {
   }
 
   forward(x: Tensor, y: Tensor): Tensor {
-    return functions.hingeEmbeddingLoss(x, y, this.options);
+    return autocast.hingeEmbeddingLoss(x, y, this.options);
   }
 }
 
@@ -47,7 +49,7 @@ export class CosineEmbeddingLoss extends Loss<MarginOptions> {
   }
 
   forward(a: Tensor, b: Tensor, y: Tensor): Tensor {
-    return functions.cosineEmbeddingLoss(a, b, y, this.options);
+    return autocast.cosineEmbeddingLoss(a, b, y, this.options);
   }
 }
 
@@ -58,7 +60,7 @@ export class SoftMarginLoss extends Loss<LossOptions> {
   }
 
   forward(x: Tensor, y: Tensor): Tensor {
-    return functions.softMarginLoss(x, y, this.options);
+    return autocast.softMarginLoss(x, y, this.options);
   }
 }
 
@@ -69,7 +71,7 @@ export class MultiMarginLoss extends Loss<MultiMarginOptions> {
   }
 
   forward(x: Tensor, y: Tensor): Tensor {
-    return functions.multiMarginLoss(x, y, this.options);
+    return autocast.multiMarginLoss(x, y, this.options);
   }
 }
 
@@ -80,7 +82,7 @@ export class MultiLabelMarginLoss extends Loss<LossOptions> {
   }
 
   forward(x: Tensor, y: Tensor): Tensor {
-    return functions.multilabelMarginLoss(x, y, this.options);
+    return autocast.multilabelMarginLoss(x, y, this.options);
   }
 }
 
@@ -107,7 +109,7 @@ export class TripletMarginLoss extends Loss<TripletOptions> {
   }
 
   forward(anchor: Tensor, positive: Tensor, negative: Tensor): Tensor {
-    return functions.tripletMarginLoss(anchor, positive, negative, this.options);
+    return autocast.tripletMarginLoss(anchor, positive, negative, this.options);
   }
 }
 
@@ -118,7 +120,7 @@ export class PoissonNLLLoss extends Loss<PoissonOptions> {
   }
 
   forward(x: Tensor, target: Tensor): Tensor {
-    return functions.poissonNllLoss(x, target, this.options);
+    return autocast.poissonNllLoss(x, target, this.options);
   }
 }
 

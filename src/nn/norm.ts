@@ -1,13 +1,13 @@
 /** BatchNorm, LayerNorm, GroupNorm. */
+import { groupNorm as groupNormOp, layerNorm as layerNormOp } from "../ops/exports/autocast.generated.ts";
+import { reciprocal } from "../ops/elementwise/unary.ts";
 import { ShapeError } from "../core/errors.ts";
-import { groupNorm as groupNormOp } from "../ops/norm/group-norm.ts";
-import { batchNorm, layerNorm as layerNormOp } from "../ops/norm/batch-layer-norm.ts";
+import { batchNorm } from "../ops/norm/batch-layer-norm.ts";
 import { assign } from "../dispatch/dispatch.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
 import { add } from "../ops/elementwise/binary.ts";
 import { ones, zeros } from "../ops/creation/creation.ts";
 import { toDType } from "../ops/data/conversion.ts";
-import { reciprocal } from "../ops/elementwise/unary.ts";
 import { outsideScopes } from "../core/scope.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { constant } from "./init.ts";

@@ -1,10 +1,9 @@
 /** LSTM, GRU, RNN and their cells. Names and layouts of the state are PyTorch's. */
+import { recurrent, recurrentCell } from "../ops/exports/autocast.generated.ts";
 import { ValueError } from "../core/errors.ts";
 import type { Generator as RandomGenerator } from "../ops/random/random.ts";
 import {
   GATES,
-  recurrent,
-  recurrentCell,
   type RecurrentKind,
   type RecurrentOptions,
   type RecurrentResult,

@@ -4,6 +4,7 @@ import * as kinds from "../ops/exports/kinds.generated.ts";
 import * as $autogradGradMode from "../autograd/grad-mode.ts";
 import * as $autogradFunction from "../autograd/function.ts";
 import * as $compileCompile from "../compile/compile.ts";
+import * as $coreAutocast from "../core/autocast.ts";
 import * as $complexAutograd from "../complex/autograd.ts";
 import * as $complexMake from "../complex/make.ts";
 import * as $complexPromotion from "../complex/promotion.ts";
@@ -37,6 +38,17 @@ export const defineFunction = function ($0: never) { if (!(kinds.name_4b3c75.is(
  * refused, and how often fn's own JavaScript runs: docs/compile.md.
  */
 export const compile = function ($0: never, $1: never = undefined as never) { if (!(kinds.callback.is($0) && ($1 === undefined || kinds.CompileOptions.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("compile", "fn:callback options:CompileOptions?", arguments); return $compileCompile.compile($0, $1); } as unknown as typeof $compileCompile.compile;
+/**
+ * Runs fn with mixed precision: matrix products, linear layers, convolutions, attention and recurrent layers cast their inputs to dtype; losses,
+ * softmax, normalizations, sums, exponentials, logarithms and powers compute in float32; a few operations take the widest dtype of their
+ * inputs. Other operations run in the dtypes of their inputs. docs/mixed-precision.md lists them. Parameters stay float32: a weight that requires
+ * a gradient is cast once until the outermost region ends, and its gradient is float32. backward() runs outside of the region, in the
+ * dtypes of the forward operations. When fn returns a promise, the region ends when that settles, as noGrad()'s.
+ *
+ * dtype: "float16" (use optim.GradScaler) or "bfloat16". Regions nest; the innermost one applies. In-place operations cast nothing.
+ * Throws DTypeError for another dtype. Reference: torch.autocast on CUDA.
+ */
+export const autocast = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.float16_bfloat16.is($0) && kinds.callback.is($1) && ($2 === undefined || kinds.AutocastOptions.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = bind("autocast", "dtype:float16_bfloat16 fn:callback options:AutocastOptions?", arguments); return $coreAutocast.autocast($0, $1, $2); } as unknown as typeof $coreAutocast.autocast;
 /** Adds the gradient of the results, real or complex, to the `grad` of every leaf that requires one. Reference: torch.autograd.backward. */
 export const backward = function ($0: never, $1: never = undefined as never) { if (!((isTensor($0) || kinds.tensorOrComplexTensorOrL_c75b3e.is($0)) && ($1 === undefined || kinds.ComplexBackwardOptions.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("backward", "result:tensorOrComplexTensorOrL_c75b3e options:ComplexBackwardOptions?", arguments); return $complexAutograd.backward($0, $1); } as unknown as typeof $complexAutograd.backward;
 /**

@@ -4,6 +4,7 @@ import * as $opsLinalgCholesky from "../ops/linalg/cholesky.ts";
 import * as $opsLinalgDet from "../ops/linalg/det.ts";
 import * as $opsLinalgEigen from "../ops/linalg/eigen.ts";
 import * as $opsLinalgFunctions from "../ops/linalg/functions.ts";
+import * as $opsExportsAutocast from "../ops/exports/autocast.generated.ts";
 import * as $opsLinalgLdl from "../ops/linalg/ldl.ts";
 import * as $opsLinalgLstsq from "../ops/linalg/lstsq.ts";
 import * as $opsLinalgLu from "../ops/linalg/lu.ts";
@@ -11,11 +12,7 @@ import * as $opsLinalgQr from "../ops/linalg/qr.ts";
 import * as $opsLinalgSolve from "../ops/linalg/solve.ts";
 import * as $opsLinalgSvd from "../ops/linalg/svd.ts";
 import * as $opsReduceCalculus from "../ops/reduce/calculus.ts";
-import * as $opsReduceDistance from "../ops/reduce/distance.ts";
-import * as $opsMatmulMatmul from "../ops/matmul/matmul.ts";
 import * as $opsShapeMovement from "../ops/shape/movement.ts";
-import * as $opsMatmulMatrixProducts from "../ops/matmul/matrix-products.ts";
-import * as $opsReduceStatistics from "../ops/reduce/statistics.ts";
 export type { CholeskyOptions } from "../ops/linalg/cholesky.ts";
 export type { Eigen } from "../ops/linalg/eigen.ts";
 export type { EighOptions } from "../ops/linalg/eigen.ts";
@@ -97,9 +94,9 @@ export const matrixExp = guarded($opsLinalgFunctions.matrixExp, "linalg.matrixEx
 export const matrixPower = guarded($opsLinalgFunctions.matrixPower, "linalg.matrixPower", "a n:number");
 /**
  * The norm of vectors (one axis), of matrices (two axes), or of all elements. Without an order: the square root of the sum of squares.
- * Reference: torch.linalg.norm.
+ * Reference: torch.linalg.norm. @autocast float32
  */
-export const norm = guarded($opsLinalgFunctions.norm, "linalg.norm", "x order:fro_nucOrNumberOrNull? axis:numberOrNumbersOrNull? options:ReduceOptions?");
+export const norm = guarded($opsExportsAutocast.linalgNorm, "linalg.norm", "x order:fro_nucOrNumberOrNull? axis:numberOrNumbersOrNull? options:ReduceOptions?");
 /**
  * A = L D L^T of symmetric matrices [..., n, n], whose lower triangle is read: L and the blocks of D packed, and LAPACK's pivots, int32.
  * Throws LinAlgError when D is singular. No gradient, as in PyTorch. Runs on the host: LAPACK sytrf. Reference: torch.linalg.ldl_factor.
@@ -206,11 +203,11 @@ export const svdvals = guarded($opsLinalgSvd.svdvals, "linalg.svdvals", "a");
 export const vander = guarded($opsReduceCalculus.vander, "linalg.vander", "x options:VanderOptions?");
 /**
  * The norm of the matrices that two axes (the last by default) span. Those made of singular values ("nuc", 2, -2) run on the
- * host. DirectML: REDUCE. Reference: torch.linalg.matrix_norm.
+ * host. DirectML: REDUCE. Reference: torch.linalg.matrix_norm. @autocast float32
  */
-export const matrixNorm = guarded($opsReduceDistance.matrixNorm, "linalg.matrixNorm", "x order:fro_nuc_n1_m1_n2_m2OrNumber? axes:numbers? options:ReduceOptions?");
-/** sum of a * b along an axis. Shapes broadcast. Reference: torch.linalg.vecdot. */
-export const vecdot = guarded($opsReduceDistance.vecdot, "linalg.vecdot", "a b axis:number?");
+export const matrixNorm = guarded($opsExportsAutocast.matrixNorm, "linalg.matrixNorm", "x order:fro_nuc_n1_m1_n2_m2OrNumber? axes:numbers? options:ReduceOptions?");
+/** sum of a * b along an axis. Shapes broadcast. Reference: torch.linalg.vecdot. @autocast lower */
+export const vecdot = guarded($opsExportsAutocast.vecdot, "linalg.vecdot", "a b axis:number?");
 /**
  * The matrix product with PyTorch's rules: vectors are rows on the left and columns on the right and lose that axis again; axes
  * before the last two are batches and broadcast.
@@ -218,22 +215,24 @@ export const vecdot = guarded($opsReduceDistance.vecdot, "linalg.vecdot", "a b a
  * a: [K] or [..., M, K]; b: [K] or [..., K, N]; of one dtype. Result: [..., M, N] without the axes that vectors lack.
  * Integers are multiplied and added exactly, modulo 2^bits. Throws ShapeError when the inner lengths differ, DTypeError for bool,
  * float64, bfloat16 and mixed dtypes. DirectML: GEMM; for integers by digits of eight bits, or by size MULTIPLY and REDUCE. Reference: torch.matmul.
+ * @autocast lower
  */
-export const matmul = guarded($opsMatmulMatmul.matmul, "linalg.matmul", "a b");
+export const matmul = guarded($opsExportsAutocast.matmul, "linalg.matmul", "a b");
 /** The main diagonal (or one above, for offset > 0, or below) of two axes, as a last axis. Reference: torch.diagonal. */
 export const diagonal = guarded($opsShapeMovement.diagonal, "linalg.diagonal", "x options:offset_59a49a?");
 /**
  * The cross product of vectors of three elements along an axis; the other axes broadcast. Without an axis the first of length 3 is taken.
- * Reference: torch.cross.
+ * Reference: torch.cross. @autocast widest
  */
-export const cross = guarded($opsMatmulMatrixProducts.cross, "linalg.cross", "a b axis:number?");
+export const cross = guarded($opsExportsAutocast.cross, "linalg.cross", "a b axis:number?");
 /**
  * The product of several matrices in the order that costs least; the first and the last may be vectors. DirectML: GEMM.
- * Reference: torch.linalg.multi_dot.
+ * Reference: torch.linalg.multi_dot. @autocast lower
  */
-export const multiDot = guarded($opsMatmulMatrixProducts.multiDot, "linalg.multiDot", "...tensors:eachTensor");
+export const multiDot = guarded($opsExportsAutocast.multiDot, "linalg.multiDot", "...tensors:eachTensor");
 /**
  * The p-norm over the axes (all of them by default): (sum |x|^p)^(1/p); for p = 0 the number of elements that are not 0, for
  * ±Infinity the largest or smallest |x|. Floating dtypes. Reference: torch.linalg.vector_norm. DirectML: REDUCE L2, L1.
+ * @autocast float32
  */
-export const vectorNorm = guarded($opsReduceStatistics.norm, "linalg.vectorNorm", "x p:number? axis:numberOrNumbersOrNull? options:ReduceOptions?");
+export const vectorNorm = guarded($opsExportsAutocast.norm, "linalg.vectorNorm", "x p:number? axis:numberOrNumbersOrNull? options:ReduceOptions?");

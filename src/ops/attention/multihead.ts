@@ -13,6 +13,7 @@ import { linear, matmul } from "../matmul/matmul.ts";
 import { expand, narrow, permute, reshape, unsqueeze } from "../shape/movement.ts";
 import type { Generator } from "../random/random.ts";
 import { mean } from "../reduce/reduce.ts";
+import { listed } from "../declare/autocast.ts";
 import { requireFloat } from "../declare/support.ts";
 import { where } from "../elementwise/where.ts";
 
@@ -70,6 +71,11 @@ const blocked = (mask: Tensor, like: Tensor): Tensor =>
     ? where(mask, scalarTensor(like.device, like.dtype, -Infinity), scalarTensor(like.device, like.dtype, 0))
     : toDType(mask, like.dtype);
 
+// The parts are on autocast's lists, not the whole: returned weights are float32.
+const lower = (x: Tensor): Tensor => listed("lower", "multiHeadAttention", (t: Tensor) => t)(x);
+const asFloat32 = (x: Tensor): Tensor => listed("float32", "multiHeadAttention", (t: Tensor) => t)(x);
+const lowerLinear = (x: Tensor, weight: Tensor, bias: Tensor | null): Tensor => linear(lower(x), lower(weight), bias && lower(bias));
+
 /** Multi-head attention of [L, B, E], [S, B, E], [S, B, E]. Reference: torch.nn.functional.multi_head_attention_forward. */
 export function multiHeadAttention(
   query: Tensor,
@@ -82,9 +88,9 @@ export function multiHeadAttention(
   const name = "multiHeadAttention";
   const [length, batch, width] = query.shape as [number, number, number];
   if (width % heads !== 0) throw new ValueError(name, "heads", `a divisor of ${width}`, heads);
-  const biases = projections.inBias === null ? [null, null, null] : chunk(projections.inBias, 3, 0);
-  const weights = projections.separate ?? chunk(projections.inWeight!, 3, 0);
-  const projected = [query, key, value].map((t, i) => linear(t, weights[i]!, biases[i] ?? null));
+  const biases = projections.inBias === null ? [null, null, null] : chunk(lower(projections.inBias), 3, 0);
+  const weights = projections.separate ?? chunk(lower(projections.inWeight!), 3, 0);
+  const projected = [query, key, value].map((t, i) => lowerLinear(t, weights[i]!, biases[i] ?? null));
   const q = projected[0]!;
   let k = projected[1]!;
   let v = projected[2]!;
@@ -97,7 +103,7 @@ export function multiHeadAttention(
   };
   if (projections.keyBias && projections.valueBias) {
     const { keyBias, valueBias } = projections;
-    grow(() => [expand(keyBias, 1, batch, width), expand(valueBias, 1, batch, width)]);
+    grow(() => [expand(lower(keyBias), 1, batch, width), expand(lower(valueBias), 1, batch, width)]);
   }
   if (options.addZeroAttn === true) grow((t) => [zerosLike(narrow(t, 0, 0, 1)), zerosLike(narrow(t, 0, 0, 1))]);
   const split = (t: Tensor): Tensor => permute(reshape(t, [t.shape[0]!, batch, heads, t.shape[2]! / heads]), 1, 2, 0, 3);
@@ -119,12 +125,12 @@ export function multiHeadAttention(
   if (wanted === "none") {
     merged = scaledDotProductAttention(qh, kh, vh, { attnMask: added, isCausal: attrs.causal, dropoutP: p, generator: options.generator });
   } else {
-    const seen = dropout(probabilities(qh, kh, added, attrs, 0), { p, training: p > 0, generator: options.generator });
-    merged = matmul(seen, vh);
+    const seen = dropout(asFloat32(probabilities(qh, kh, added, attrs, 0)), { p, training: p > 0, generator: options.generator });
+    merged = matmul(lower(seen), vh);
     returnedWeights = wanted === "average" ? mean(seen, 1) : seen;
   }
   const flat = reshape(permute(merged, 2, 0, 1, 3), [length, batch, width]);
-  return { output: linear(flat, projections.outWeight, projections.outBias), weights: returnedWeights };
+  return { output: lowerLinear(flat, projections.outWeight, projections.outBias), weights: returnedWeights };
 }
 
 /**

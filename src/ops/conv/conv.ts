@@ -316,7 +316,7 @@ function convolveTransposed(
 /**
  * Cross-correlation of x with a kernel over one spatial axis. x: [N, Ci, W] or [Ci, W]; weight: [Co, Ci/groups, k]; bias: [Co] or
  * none; float32, float16, or integers (exact modulo 2^bits). Result: [N, Co, (W + 2 padding - dilation (k - 1) - 1) / stride + 1], rounded down.
- * Throws ShapeError, DTypeError, ValueError. DirectML: CONVOLUTION. Reference: torch.nn.functional.conv1d.
+ * Throws ShapeError, DTypeError, ValueError. DirectML: CONVOLUTION. Reference: torch.nn.functional.conv1d. @autocast lower
  */
 export const conv1d = (
   x: Tensor,
@@ -327,7 +327,7 @@ export const conv1d = (
   options?: ConvOptions,
 ): Tensor => convolve("conv1d", 1, x, weight, bias, windowOptions<ConvOptions>("conv1d", stride, padding, options));
 
-/** conv1d over two spatial axes: x [N, Ci, H, W] or [Ci, H, W], weight [Co, Ci/groups, kH, kW]. Reference: torch.nn.functional.conv2d. */
+/** conv1d over two spatial axes: x [N, Ci, H, W] or [Ci, H, W], weight [Co, Ci/groups, kH, kW]. Reference: torch.nn.functional.conv2d. @autocast lower */
 export const conv2d = (
   x: Tensor,
   weight: Tensor,
@@ -337,7 +337,7 @@ export const conv2d = (
   options?: ConvOptions,
 ): Tensor => convolve("conv2d", 2, x, weight, bias, windowOptions<ConvOptions>("conv2d", stride, padding, options));
 
-/** conv1d over three spatial axes: x [N, Ci, D, H, W] or [Ci, D, H, W], weight [Co, Ci/groups, kD, kH, kW]. Reference: torch.nn.functional.conv3d. */
+/** conv1d over three spatial axes: x [N, Ci, D, H, W] or [Ci, D, H, W], weight [Co, Ci/groups, kD, kH, kW]. Reference: torch.nn.functional.conv3d. @autocast lower */
 export const conv3d = (
   x: Tensor,
   weight: Tensor,
@@ -350,7 +350,7 @@ export const conv3d = (
 /**
  * Transposed convolution: the data gradient of conv1d. x: [N, Ci, W] or [Ci, W]; weight: [Ci, Co/groups, k]; bias: [Co]
  * or none. Result: [N, Co, (W - 1) stride - 2 padding + dilation (k - 1) + outputPadding + 1].
- * DirectML: CONVOLUTION, BACKWARD. Reference: torch.nn.functional.conv_transpose1d.
+ * DirectML: CONVOLUTION, BACKWARD. Reference: torch.nn.functional.conv_transpose1d. @autocast lower
  */
 export const convTranspose1d = (
   x: Tensor,
@@ -369,7 +369,7 @@ export const convTranspose1d = (
     windowOptions<ConvTransposeOptions>("convTranspose1d", stride, padding, options),
   );
 
-/** convTranspose1d over two spatial axes. Reference: torch.nn.functional.conv_transpose2d. */
+/** convTranspose1d over two spatial axes. Reference: torch.nn.functional.conv_transpose2d. @autocast lower */
 export const convTranspose2d = (
   x: Tensor,
   weight: Tensor,
@@ -387,7 +387,7 @@ export const convTranspose2d = (
     windowOptions<ConvTransposeOptions>("convTranspose2d", stride, padding, options),
   );
 
-/** convTranspose1d over three spatial axes. Reference: torch.nn.functional.conv_transpose3d. */
+/** convTranspose1d over three spatial axes. Reference: torch.nn.functional.conv_transpose3d. @autocast lower */
 export const convTranspose3d = (
   x: Tensor,
   weight: Tensor,

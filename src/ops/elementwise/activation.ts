@@ -395,7 +395,7 @@ export interface SoftplusOptions {
   readonly threshold?: number;
 }
 
-/** ln(1 + e^(beta x)) / beta, and x where beta x > threshold. DirectML: EXP, LOG. Reference: torch.nn.functional.softplus. */
+/** ln(1 + e^(beta x)) / beta, and x where beta x > threshold. DirectML: EXP, LOG. Reference: torch.nn.functional.softplus. @autocast float32 */
 export function softplus(x: Tensor, beta?: number | SoftplusOptions, threshold?: number): Tensor {
   const settings =
     typeof beta === "object" && threshold === undefined
@@ -448,7 +448,7 @@ const preluOp = formula("prelu", {
     (dy, [x, weight]): Tensor => tie(where(ge(x!, 0), zero(dy), mul(dy, x!)), weight!),
   ],
 });
-/** x where x > 0, weight * x elsewhere; weight has one element, or one for each index of axis 1. Reference: torch.nn.functional.prelu. */
+/** x where x > 0, weight * x elsewhere; weight has one element, or one for each index of axis 1. Reference: torch.nn.functional.prelu. @autocast lower */
 export function prelu(x: Tensor, weight: Tensor): Tensor {
   requireFloat("prelu", x);
   requireFloat("prelu", weight, "weight");

@@ -122,7 +122,7 @@ const extreme = (name: "fmax" | "fmin"): ReturnType<typeof binary> =>
 const fmaxOp = extreme("fmax");
 const fminOp = extreme("fmin");
 
-/** The angle of the point (x, y) in (-π, π]; integers give float32. Reference: torch.atan2. DirectML: ELEMENT_WISE_ATAN_YX. */
+/** The angle of the point (x, y) in (-π, π]; integers give float32. Reference: torch.atan2. DirectML: ELEMENT_WISE_ATAN_YX. @autocast widest */
 export const atan2 = (y: Arithmetic, x: Arithmetic): Tensor => call(atan2Op, realOperands("atan2", y, x), undefined);
 /** sqrt(a² + b²), without overflow. Reference: torch.hypot. DirectML: ELEMENT_WISE_SQRT. */
 export const hypot = (a: Arithmetic, b: Arithmetic): Tensor => call(hypotOp, realOperands("hypot", a, b), undefined);
@@ -207,7 +207,7 @@ const addcdivOp = formula("addcdiv", {
   saves: ([, a, b]) => [...(b ? [1] : []), ...(a || b ? [2, 3] : [])],
   dtype: sameFloats,
 });
-/** x + value a b. Shapes broadcast; dtypes promote. Reference: torch.addcmul. DirectML: ELEMENT_WISE_MULTIPLY and ADD. */
+/** x + value a b. Shapes broadcast; dtypes promote. Reference: torch.addcmul. DirectML: ELEMENT_WISE_MULTIPLY and ADD. @autocast widest */
 export function addcmul(x: Tensor, a: Tensor, b: Tensor, { value = 1 }: Scaled = {}): Tensor {
   const dtype = resultType([x, a, b]);
   requireSameDevice("addcmul", [x, a, b]);
@@ -215,7 +215,7 @@ export function addcmul(x: Tensor, a: Tensor, b: Tensor, { value = 1 }: Scaled =
   if (!isFloat(dtype)) return add(x, Number(value) === 1 ? mul(a, b) : mul(mul(a, b), Math.trunc(Number(value))));
   return call(addcmulOp, [x, a, b, factor("addcmul", "value", [x, a, b], value)], undefined);
 }
-/** x + value a / b. Floating dtypes. Reference: torch.addcdiv. DirectML: ELEMENT_WISE_DIVIDE and ADD. */
+/** x + value a / b. Floating dtypes. Reference: torch.addcdiv. DirectML: ELEMENT_WISE_DIVIDE and ADD. @autocast widest */
 export function addcdiv(x: Tensor, a: Tensor, b: Tensor, { value = 1 }: Scaled = {}): Tensor {
   requireSameDevice("addcdiv", [x, a, b]);
   if (!isFloat(a.dtype) && !isFloat(b.dtype))

@@ -108,6 +108,7 @@ const negativePowOp = powerOf((g, a, b) => g.elementWiseRecip(g.elementWisePow(a
 /**
  * a^b. Shapes broadcast; dtypes promote; integers wrap. Squares, cubes, roots and their reciprocals take their own operators.
  * Throws ValueError for a negative number as the exponent of integers; in a tensor it gives 0, but for 1 and -1. DirectML: ELEMENT_WISE_POW. Reference: torch.pow.
+ * @autocast float32
  */
 export function pow(a: Arithmetic, b: Arithmetic): Tensor {
   if (a instanceof Tensor && (typeof b === "number" || typeof b === "bigint")) {

@@ -242,41 +242,41 @@ export function round(
   return decimals > 0 ? div(call(roundOp, [mul(x, scale)], undefined), scale) : mul(call(roundOp, [div(x, scale)], undefined), scale);
 }
 
-/** e^x. Result floating: integers give float32 (as in all functions below). Reference: torch.exp. DirectML: ELEMENT_WISE_EXP. */
+/** e^x. Result floating: integers give float32 (as in all functions below). Reference: torch.exp. DirectML: ELEMENT_WISE_EXP. @autocast float32 */
 export const exp = (x: Tensor): Tensor => call(expOp, [x], undefined);
 /** 2^x. Reference: torch.exp2. DirectML: ELEMENT_WISE_POW. */
 export const exp2 = (x: Tensor): Tensor => call(exp2Op, [x], undefined);
-/** e^x - 1, exact for small x too. Reference: torch.expm1. DirectML: ELEMENT_WISE_EXP and LOG. */
+/** e^x - 1, exact for small x too. Reference: torch.expm1. DirectML: ELEMENT_WISE_EXP and LOG. @autocast float32 */
 export const expm1 = (x: Tensor): Tensor => call(expm1Op, [x], undefined);
-/** ln(x). Reference: torch.log. DirectML: ELEMENT_WISE_LOG. */
+/** ln(x). Reference: torch.log. DirectML: ELEMENT_WISE_LOG. @autocast float32 */
 export const log = (x: Tensor): Tensor => call(logOp, [x], undefined);
-/** Logarithm to base 2. Reference: torch.log2. DirectML: ELEMENT_WISE_LOG. */
+/** Logarithm to base 2. Reference: torch.log2. DirectML: ELEMENT_WISE_LOG. @autocast float32 */
 export const log2 = (x: Tensor): Tensor => call(log2Op, [x], undefined);
-/** Logarithm to base 10. Reference: torch.log10. DirectML: ELEMENT_WISE_LOG. */
+/** Logarithm to base 10. Reference: torch.log10. DirectML: ELEMENT_WISE_LOG. @autocast float32 */
 export const log10 = (x: Tensor): Tensor => call(log10Op, [x], undefined);
-/** ln(1 + x), exact for small x too. Reference: torch.log1p. DirectML: ELEMENT_WISE_LOG. */
+/** ln(1 + x), exact for small x too. Reference: torch.log1p. DirectML: ELEMENT_WISE_LOG. @autocast float32 */
 export const log1p = (x: Tensor): Tensor => call(log1pOp, [x], undefined);
 /** Square root. Reference: torch.sqrt. DirectML: ELEMENT_WISE_SQRT. */
 export const sqrt = (x: Tensor): Tensor => call(sqrtOp, [x], undefined);
-/** 1 / sqrt(x). Reference: torch.rsqrt. DirectML: ELEMENT_WISE_SQRT and RECIP. */
+/** 1 / sqrt(x). Reference: torch.rsqrt. DirectML: ELEMENT_WISE_SQRT and RECIP. @autocast float32 */
 export const rsqrt = (x: Tensor): Tensor => call(rsqrtOp, [x], undefined);
-/** 1 / x. Reference: torch.reciprocal. DirectML: ELEMENT_WISE_RECIP. */
+/** 1 / x. Reference: torch.reciprocal. DirectML: ELEMENT_WISE_RECIP. @autocast float32 */
 export const reciprocal = (x: Tensor): Tensor => call(reciprocalOp, [x], undefined);
 /** Sine of radians. Reference: torch.sin. DirectML: ELEMENT_WISE_SIN. */
 export const sin = (x: Tensor): Tensor => call(sinOp, [x], undefined);
 /** Cosine of radians. Reference: torch.cos. DirectML: ELEMENT_WISE_COS. */
 export const cos = (x: Tensor): Tensor => call(cosOp, [x], undefined);
-/** Tangent of radians. Reference: torch.tan. DirectML: ELEMENT_WISE_TAN. */
+/** Tangent of radians. Reference: torch.tan. DirectML: ELEMENT_WISE_TAN. @autocast float32 */
 export const tan = (x: Tensor): Tensor => call(tanOp, [x], undefined);
-/** Inverse sine, in radians. Reference: torch.asin. DirectML: ELEMENT_WISE_ASIN. */
+/** Inverse sine, in radians. Reference: torch.asin. DirectML: ELEMENT_WISE_ASIN. @autocast float32 */
 export const asin = (x: Tensor): Tensor => call(asinOp, [x], undefined);
-/** Inverse cosine, in radians. Reference: torch.acos. DirectML: ELEMENT_WISE_ACOS. */
+/** Inverse cosine, in radians. Reference: torch.acos. DirectML: ELEMENT_WISE_ACOS. @autocast float32 */
 export const acos = (x: Tensor): Tensor => call(acosOp, [x], undefined);
 /** Inverse tangent, in radians. Reference: torch.atan. DirectML: ELEMENT_WISE_ATAN. */
 export const atan = (x: Tensor): Tensor => call(atanOp, [x], undefined);
-/** Hyperbolic sine. Reference: torch.sinh. DirectML: ELEMENT_WISE_SINH. */
+/** Hyperbolic sine. Reference: torch.sinh. DirectML: ELEMENT_WISE_SINH. @autocast float32 */
 export const sinh = (x: Tensor): Tensor => call(sinhOp, [x], undefined);
-/** Hyperbolic cosine. Reference: torch.cosh. DirectML: ELEMENT_WISE_COSH. */
+/** Hyperbolic cosine. Reference: torch.cosh. DirectML: ELEMENT_WISE_COSH. @autocast float32 */
 export const cosh = (x: Tensor): Tensor => call(coshOp, [x], undefined);
 /** Hyperbolic tangent. Reference: torch.tanh. DirectML: ELEMENT_WISE_TANH. @functional */
 export const tanh = (x: Tensor): Tensor => call(tanhOp, [x], undefined);

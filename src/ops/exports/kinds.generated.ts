@@ -18,6 +18,7 @@ export const deviceOrString = kind((v) => (v instanceof Device || typeof v === "
 export const deviceOrStringOrDtype = kind((v) => (v instanceof Device || typeof v === "string" || isDType(v)), "a device, a string or a dtype's name", true);
 export const deviceOrStringOrNull = kind((v) => (v instanceof Device || typeof v === "string" || v === null), "a device, a string or null");
 export const dtype = kind((v) => isDType(v), "a dtype's name", true);
+export const float16_bfloat16 = kind((v) => (v === "float16" || v === "bfloat16"), "\"float16\" or \"bfloat16\"");
 export const fro_nuc_n1_m1_n2_m2OrNumber = kind((v) => (v === "fro" || v === "nuc" || v === 1 || v === -1 || v === 2 || v === -2 || typeof v === "number"), "\"fro\", \"nuc\", 1, -1, 2, -2 or a number");
 export const lstm_gru_tanh_relu = kind((v) => (v === "lstm" || v === "gru" || v === "tanh" || v === "relu"), "\"lstm\", \"gru\", \"tanh\" or \"relu\"");
 export const number = kind((v) => typeof v === "number", "a number");
@@ -70,6 +71,7 @@ export const tensorOrNull = kind((v) => (isTensor(v) || v === null), "a tensor o
 export const tensorOrNumber = kind((v) => (isTensor(v) || typeof v === "number"), "a tensor or a number", true);
 export const ArgOptions = options({ keepDims: optBoolean, dtype: optInt32_int64_uint32_uint64 }, [], {"keepdim":"keepDims"});
 export const AttentionOptions = options({ attnMask: optTensorOrNull, dropoutP: optNumber, isCausal: optBoolean, scale: optNumber, enableGqa: optBoolean, generator: optGenerator }, [], {"mask":"attnMask","dropout":"dropoutP","causal":"isCausal","groupedHeads":"enableGqa"});
+export const AutocastOptions = options({ enabled: optBoolean, cacheWeights: optBoolean });
 export const BatchNormOptions = options({ training: optBoolean, momentum: optNumberOrTensor, eps: optNumber }, [], {"epsilon":"eps"});
 export const BinaryOptions = options({ reduction: optMean_sum_none, weight: optTensorOrNull });
 export const BincountOptions = options({ weights: optTensorOrNull, minlength: optNumber, size: optNumber }, [], {"minLength":"minlength"});
@@ -283,6 +285,7 @@ export const CheckpointLoadOptionsOrC_99b350 = kind((v) => (CheckpointLoadOption
 setKinds(() => ({
   ArgOptions,
   AttentionOptions,
+  AutocastOptions,
   AvgPoolOptions,
   BackwardOptions,
   BatchNormOptions,
@@ -414,6 +417,7 @@ setKinds(() => ({
   eachOperand,
   eachTensor,
   eachValue_f0b704_value_9_5889ef,
+  float16_bfloat16,
   fro_nuc_n1_m1_n2_m2OrNumber,
   generator_235f06,
   hidden_5a415d,

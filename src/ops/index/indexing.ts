@@ -276,7 +276,7 @@ const maskedBy = (x: Tensor, mask: Tensor, value: Tensor): Tensor =>
 
 /**
  * x with values at the elements that tensors of indices (or a mask) pick, as set() but as another tensor. accumulate: values are added, those
- * of equal indices too. Reference: torch.index_put.
+ * of equal indices too. Reference: torch.index_put. @autocast widest
  */
 export function indexPut(
   x: Tensor,

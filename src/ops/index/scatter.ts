@@ -139,7 +139,7 @@ export function scatter(
   return index.size === 0 ? tie(clone(x), part, "linear") : callOver(scatterOp, [x, index, part], { axis: a });
 }
 
-/** x with source's elements added at the indices that `index` has along an axis. Reference: torch.scatter_add. */
+/** x with source's elements added at the indices that `index` has along an axis. Reference: torch.scatter_add. @autocast widest */
 export function scatterAdd(x: Tensor, axis: number, index: Tensor, source: Tensor): Tensor {
   return scatterReduce(x, axis, index, source, "sum", {}, "scatterAdd");
 }

@@ -107,7 +107,7 @@ export type NormOrder = number | "fro" | "nuc" | null;
 
 /**
  * The norm of vectors (one axis), of matrices (two axes), or of all elements. Without an order: the square root of the sum of squares.
- * Reference: torch.linalg.norm.
+ * Reference: torch.linalg.norm. @autocast float32
  */
 export function norm(x: Tensor, order: NormOrder = null, axis: Axes = null, options: ReduceOptions = {}): Tensor {
   const axes = typeof axis === "number" ? [axis] : axis;

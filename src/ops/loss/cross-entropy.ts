@@ -271,7 +271,7 @@ function nothing(x: Tensor, reduction: Reduction): [Tensor, Tensor] {
  *
  * x: [C], [N, C] or [N, C, ...], float16 or float32; target: [], [N] or [N, ...], int32 or int64. Classes outside [0, C) are an
  * IndexError on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1; without it they count as ignored. The mean of nothing is NaN. DirectML: ONE_HOT, ELEMENT_WISE_IF, REDUCE.
- * Reference: torch.nn.functional.nll_loss.
+ * Reference: torch.nn.functional.nll_loss. @autocast float32
  */
 export const nllLoss = (x: Tensor, target: Tensor, options: NllOptions = {}): Tensor =>
   nll("nllLoss", x, target.dtype === "uint8" ? toDType(target, "int32") : target, options)[0];
@@ -288,7 +288,7 @@ export interface CrossEntropyOptions extends NllOptions {
  *
  * x: [C], [N, C] or [N, C, ...], float16 or float32. target: classes (int32 or int64) as for nllLoss, or probabilities of x's
  * shape and a floating dtype. DirectML: ACTIVATION_LOG_SOFTMAX1, ACTIVATION_SOFTMAX1, ONE_HOT, ELEMENT_WISE_IF, REDUCE.
- * Reference: torch.nn.functional.cross_entropy.
+ * Reference: torch.nn.functional.cross_entropy. @autocast float32
  */
 export function crossEntropy(x: Tensor, target: Tensor, options: CrossEntropyOptions = {}): Tensor {
   const { labelSmoothing = 0, reduction = "mean", weight = null } = options;

@@ -32,7 +32,7 @@ export interface MarginOptions extends LossOptions {
   readonly margin?: number | undefined;
 }
 
-/** Mean of max(0, -y (a - b) + margin): a is to rank above b where y is 1, below where it is -1. Reference: torch.nn.functional.margin_ranking_loss. */
+/** Mean of max(0, -y (a - b) + margin): a is to rank above b where y is 1, below where it is -1. Reference: torch.nn.functional.margin_ranking_loss. @autocast float32 */
 export function marginRankingLoss(a: Tensor, b: Tensor, y: Tensor, options: MarginOptions = {}): Tensor {
   requireSameDevice("marginRankingLoss", [a, b, y]);
   if (a.rank !== b.rank || a.rank !== y.rank)
@@ -40,14 +40,14 @@ export function marginRankingLoss(a: Tensor, b: Tensor, y: Tensor, options: Marg
   return reduceLoss("marginRankingLoss", clampMin(add(asFloat(mul(neg(y), sub(a, b))), options.margin ?? 0), 0), options);
 }
 
-/** Mean of x where y is 1, of max(0, margin - x) where it is -1. margin: default 1. Reference: torch.nn.functional.hinge_embedding_loss. */
+/** Mean of x where y is 1, of max(0, margin - x) where it is -1. margin: default 1. Reference: torch.nn.functional.hinge_embedding_loss. @autocast float32 */
 export function hingeEmbeddingLoss(x: Tensor, y: Tensor, options: MarginOptions = {}): Tensor {
   checkOperands("hingeEmbeddingLoss", x, y);
   const apart = where(ne(y, 1), clampMin(sub(options.margin ?? 1, x), 0), 0);
   return reduceLoss("hingeEmbeddingLoss", add(apart, where(ne(y, -1), x, 0)), options);
 }
 
-/** Mean of 1 - cos(a, b) where y is 1, of max(0, cos(a, b) - margin) where it is -1. a, b: [N, E] or [E]. Reference: torch.nn.functional.cosine_embedding_loss. */
+/** Mean of 1 - cos(a, b) where y is 1, of max(0, cos(a, b) - margin) where it is -1. a, b: [N, E] or [E]. Reference: torch.nn.functional.cosine_embedding_loss. @autocast float32 */
 export function cosineEmbeddingLoss(a: Tensor, b: Tensor, y: Tensor, options: MarginOptions = {}): Tensor {
   requireSameDevice("cosineEmbeddingLoss", [a, b, y]);
   if (y.rank > 1 || a.rank !== y.rank + 1 || b.rank !== y.rank + 1)
@@ -65,7 +65,7 @@ export function cosineEmbeddingLoss(a: Tensor, b: Tensor, y: Tensor, options: Ma
   return reduceLoss("cosineEmbeddingLoss", loss, options);
 }
 
-/** Mean of ln(1 + e^(-y x)). Throws AutogradError for a y that requires a gradient. Reference: torch.nn.functional.soft_margin_loss. */
+/** Mean of ln(1 + e^(-y x)). Throws AutogradError for a y that requires a gradient. Reference: torch.nn.functional.soft_margin_loss. @autocast float32 */
 export function softMarginLoss(x: Tensor, y: Tensor, options: LossOptions = {}): Tensor {
   checkOperands("softMarginLoss", x, y);
   if (y.requiresGrad && isGradEnabled())
@@ -88,7 +88,7 @@ export interface MultiMarginOptions extends LossOptions {
   /** One factor for each class. */
   readonly weight?: Tensor | null | undefined;
 }
-/** Mean over samples of the mean over classes of max(0, margin - x[y] + x[i])^p. x: [N, C] or [C]. Reference: torch.nn.functional.multi_margin_loss. */
+/** Mean over samples of the mean over classes of max(0, margin - x[y] + x[i])^p. x: [N, C] or [C]. Reference: torch.nn.functional.multi_margin_loss. @autocast float32 */
 export function multiMarginLoss(x: Tensor, y: Tensor, options: MultiMarginOptions = {}): Tensor {
   checkOperands("multiMarginLoss", x, y);
   const { p = 1, margin = 1, weight = null } = options;
@@ -108,7 +108,7 @@ export function multiMarginLoss(x: Tensor, y: Tensor, options: MultiMarginOption
   return reduceLoss("multiMarginLoss", reshape(loss, y.shape), options);
 }
 
-/** Mean over samples of the sums over pairs of max(0, 1 - (x[target] - x[other])) / C; targets end at the first -1. Reference: torch.nn.functional.multilabel_margin_loss. */
+/** Mean over samples of the sums over pairs of max(0, 1 - (x[target] - x[other])) / C; targets end at the first -1. Reference: torch.nn.functional.multilabel_margin_loss. @autocast float32 */
 export function multilabelMarginLoss(x: Tensor, y: Tensor, options: LossOptions = {}): Tensor {
   checkOperands("multilabelMarginLoss", x, y);
   if (!isInteger(y.dtype)) throw new DTypeError("multilabelMarginLoss", "y", "of an integer dtype", y.describe());
@@ -161,7 +161,7 @@ export interface TripletOptions extends LossOptions {
   /** @deprecated Use eps. */
   readonly epsilon?: number | undefined;
 }
-/** Mean of max(0, d(anchor, positive) - d(anchor, negative) + margin). Reference: torch.nn.functional.triplet_margin_loss, …_with_distance_loss. */
+/** Mean of max(0, d(anchor, positive) - d(anchor, negative) + margin). Reference: torch.nn.functional.triplet_margin_loss, …_with_distance_loss. @autocast float32 */
 export function tripletMarginLoss(anchor: Tensor, positive: Tensor, negative: Tensor, options: TripletOptions = {}): Tensor {
   requireSameDevice("tripletMarginLoss", [anchor, positive, negative]);
   if (anchor.rank !== positive.rank || anchor.rank !== negative.rank)
@@ -190,7 +190,7 @@ export interface PoissonOptions extends LossOptions {
   /** @deprecated Use eps. */
   readonly epsilon?: number | undefined;
 }
-/** Mean of rate - target ln rate. Reference: torch.nn.functional.poisson_nll_loss. */
+/** Mean of rate - target ln rate. Reference: torch.nn.functional.poisson_nll_loss. @autocast float32 */
 export function poissonNllLoss(x: Tensor, target: Tensor, options: PoissonOptions = {}): Tensor {
   requireSameDevice("poissonNllLoss", [x, target]);
   const { logInput = true, full = false, eps: epsilon = 1e-8 } = options;

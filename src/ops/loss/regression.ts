@@ -78,7 +78,7 @@ const squaredOp = formula("squaredDifference", {
   grad: [(dy, [x, t]): Tensor => mul(dy, mul(sub(x!, t!), 2)), (dy, [x, t]): Tensor => mul(dy, mul(sub(x!, t!), -2))],
 });
 
-/** Mean of (x - target)^2. x and target broadcast. Reference: torch.nn.functional.mse_loss. */
+/** Mean of (x - target)^2. x and target broadcast. Reference: torch.nn.functional.mse_loss. @autocast float32 */
 export function mseLoss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
   comparable("mseLoss", x, target);
   // sub() throws for bool. In bfloat16 the difference is rounded before it is squared, as in PyTorch.
@@ -87,7 +87,7 @@ export function mseLoss(x: Tensor, target: Tensor, options: LossOptions = {}): T
   return reduceLoss("mseLoss", squares, options);
 }
 
-/** Mean of |x - target|. Reference: torch.nn.functional.l1_loss. */
+/** Mean of |x - target|. Reference: torch.nn.functional.l1_loss. @autocast float32 */
 export function l1Loss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
   return reduceLoss("l1Loss", abs(difference("l1Loss", x, target)), options);
 }
@@ -110,7 +110,7 @@ const kneeOp = formula<KneeAttributes>("kneeLoss", {
 });
 const kneeSlope = (x: Tensor, t: Tensor, { knee, scale }: KneeAttributes): Tensor => mul(clamp(sub(x, t), -knee, knee), scale);
 
-/** Mean of d^2 / (2 beta) where d = |x - target| < beta, else of d - beta / 2. beta: default 1; 0 gives l1Loss. Reference: torch.nn.functional.smooth_l1_loss. */
+/** Mean of d^2 / (2 beta) where d = |x - target| < beta, else of d - beta / 2. beta: default 1; 0 gives l1Loss. Reference: torch.nn.functional.smooth_l1_loss. @autocast float32 */
 export function smoothL1Loss(
   x: Tensor,
   target: Tensor,
@@ -126,7 +126,7 @@ export function smoothL1Loss(
   return reduceLoss("smoothL1Loss", call(kneeOp, [x, target], { knee: beta, scale: 1 / beta }), options);
 }
 
-/** Mean of d^2 / 2 where d = |x - target| < delta, else of delta (d - delta / 2). delta: default 1. Reference: torch.nn.functional.huber_loss. */
+/** Mean of d^2 / 2 where d = |x - target| < delta, else of delta (d - delta / 2). delta: default 1. Reference: torch.nn.functional.huber_loss. @autocast float32 */
 export function huberLoss(
   x: Tensor,
   target: Tensor,
@@ -165,7 +165,7 @@ const binaryCrossEntropyOp = formula("binaryCrossEntropy", {
 /**
  * Mean of -(t log x + (1 - t) log(1 - x)) for probabilities x in [0, 1]; logarithms are at least -100.
  * x and target: one shape. Numbers outside [0, 1] are a ValueError on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1.
- * Reference: torch.nn.functional.binary_cross_entropy.
+ * Reference: torch.nn.functional.binary_cross_entropy. @autocast refused
  */
 export function binaryCrossEntropy(x: Tensor, target: Tensor, options: BinaryOptions = {}): Tensor {
   checkOperands("binaryCrossEntropy", x, target);
@@ -196,7 +196,7 @@ export interface LogitsOptions extends BinaryOptions {
 
 /**
  * binaryCrossEntropy of sigmoid(x), computed stably: (1 - t) x - logSigmoid(x).
- * x and target: one shape. Reference: torch.nn.functional.binary_cross_entropy_with_logits.
+ * x and target: one shape. Reference: torch.nn.functional.binary_cross_entropy_with_logits. @autocast float32
  */
 export function binaryCrossEntropyWithLogits(x: Tensor, target: Tensor, options: LogitsOptions = {}): Tensor {
   checkOperands("binaryCrossEntropyWithLogits", x, target);
@@ -209,7 +209,7 @@ export function binaryCrossEntropyWithLogits(x: Tensor, target: Tensor, options:
 
 /**
  * Mean of t (log t - x) for logarithms x of probabilities; with logTarget the targets are logarithms too. "batchmean" divides the
- * sum by the first axis. Reference: torch.nn.functional.kl_div.
+ * sum by the first axis. Reference: torch.nn.functional.kl_div. @autocast float32
  */
 export function klDiv(
   x: Tensor,

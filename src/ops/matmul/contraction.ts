@@ -158,7 +158,7 @@ function lengthsOf(parts: readonly Labelled[]): Map<string, number> {
  * The sum of the operands' products over the letters that the output leaves out: einsum("bij,bjk->bik", a, b). Without -> the output has
  * the letters that occur once, in alphabetical order; ... stands for further axes, which broadcast. Operands are multiplied two at a time,
  * in the order that costs least, as matrix products that read transposed and strided operands in place. DirectML: GEMM, REDUCE.
- * Reference: torch.einsum.
+ * Reference: torch.einsum. @autocast lower
  */
 export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor {
   if (operands.length === 0) throw new ValueError("einsum", "operands", "at least one tensor", "none");
@@ -210,7 +210,7 @@ const spreadInner = ({ t, labels }: Labelled, lengths: ReadonlyMap<string, numbe
 
 /**
  * The contraction of a and b over axes: the last n of a with the first n of b, or lists of axes of each. DirectML: GEMM.
- * Reference: torch.tensordot.
+ * Reference: torch.tensordot. @autocast widest
  */
 export function tensordot(a: Tensor, b: Tensor, axes: number | readonly [readonly number[], readonly number[]] = 2): Tensor {
   requireSameDevice("tensordot", [a, b]);

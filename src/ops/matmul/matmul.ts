@@ -187,6 +187,7 @@ function kept(a: Tensor, b: Tensor): [Tensor, Tensor] {
  * a: [K] or [..., M, K]; b: [K] or [..., K, N]; of one dtype. Result: [..., M, N] without the axes that vectors lack.
  * Integers are multiplied and added exactly, modulo 2^bits. Throws ShapeError when the inner lengths differ, DTypeError for bool,
  * float64, bfloat16 and mixed dtypes. DirectML: GEMM; for integers by digits of eight bits, or by size MULTIPLY and REDUCE. Reference: torch.matmul.
+ * @autocast lower
  */
 export function matmul(a: Tensor, b: Tensor): Tensor {
   requireMatmul("matmul", a, b);
@@ -198,14 +199,14 @@ export function matmul(a: Tensor, b: Tensor): Tensor {
   return asResult(reshape(row, [...row.shape.slice(0, -2), row.shape.at(-1)!]));
 }
 
-/** a [M, K] times b [K, N]. Errors as for matmul, and for other ranks. DirectML: GEMM. Reference: torch.mm. */
+/** a [M, K] times b [K, N]. Errors as for matmul, and for other ranks. DirectML: GEMM. Reference: torch.mm. @autocast lower */
 export function mm(a: Tensor, b: Tensor): Tensor {
   requireRank("mm", "a", a, 2);
   requireRank("mm", "b", b, 2);
   return matmul(a, b);
 }
 
-/** a [B, M, K] times b [B, K, N], batch by batch. Nothing broadcasts. DirectML: GEMM. Reference: torch.bmm. */
+/** a [B, M, K] times b [B, K, N], batch by batch. Nothing broadcasts. DirectML: GEMM. Reference: torch.bmm. @autocast lower */
 export function bmm(a: Tensor, b: Tensor): Tensor {
   requireRank("bmm", "a", a, 3);
   requireRank("bmm", "b", b, 3);
@@ -213,14 +214,14 @@ export function bmm(a: Tensor, b: Tensor): Tensor {
   return matmul(a, b);
 }
 
-/** a [M, K] times the vector b [K]. DirectML: GEMM. Reference: torch.mv. */
+/** a [M, K] times the vector b [K]. DirectML: GEMM. Reference: torch.mv. @autocast lower */
 export function mv(a: Tensor, b: Tensor): Tensor {
   requireRank("mv", "a", a, 2);
   requireRank("mv", "b", b, 1);
   return matmul(a, b);
 }
 
-/** Sum of a * b for two vectors [K], as a scalar. DirectML: GEMM. Reference: torch.dot. */
+/** Sum of a * b for two vectors [K], as a scalar. DirectML: GEMM. Reference: torch.dot. @autocast widest */
 export function dot(a: Tensor, b: Tensor): Tensor {
   requireRank("dot", "a", a, 1);
   requireRank("dot", "b", b, 1);
@@ -275,7 +276,7 @@ function addMatmul(
 
 /**
  * beta * c + alpha * a b. a: [M, K]; b: [K, N]; c: broadcastable to [M, N]. beta 0 leaves c out, whatever it holds.
- * DirectML: GEMM. Reference: torch.addmm.
+ * DirectML: GEMM. Reference: torch.addmm. @autocast lower
  */
 export function addmm(
   c: Tensor,
@@ -292,7 +293,7 @@ export function addmm(
   return addMatmul("addmm", c, a, b, options);
 }
 
-/** beta * c + alpha * a b for batches: a [B, M, K], b [B, K, N], c broadcastable to [B, M, N]. DirectML: GEMM. Reference: torch.baddbmm. */
+/** beta * c + alpha * a b for batches: a [B, M, K], b [B, K, N], c broadcastable to [B, M, N]. DirectML: GEMM. Reference: torch.baddbmm. @autocast lower */
 export function baddbmm(
   c: Tensor,
   a: Tensor,
@@ -340,7 +341,7 @@ const linearOp = define({
 /**
  * x W^T + bias. x: [..., I]; weight: [O, I]; bias: [O] or none. Result: [..., O].
  * DirectML: GEMM, the bias as its C. Reference: torch.nn.functional.linear.
- * @functional
+ * @functional @autocast lower
  */
 export function linear(x: Tensor, weight: Tensor, bias: Tensor | null = null): Tensor {
   if (weight.rank === 1) return single(x, weight, bias);

@@ -36,7 +36,7 @@ function requireRank(operation: string, argument: string, x: Tensor, rank: numbe
   if (x.rank !== rank) throw new ShapeError(operation, argument, `of ${rank} axes`, x.describe());
 }
 
-/** beta c + alpha times the sum of a [B, M, K] times b [B, K, N] over the batch, as one GEMM. DirectML: GEMM. Reference: torch.addbmm. */
+/** beta c + alpha times the sum of a [B, M, K] times b [B, K, N] over the batch, as one GEMM. DirectML: GEMM. Reference: torch.addbmm. @autocast lower */
 export function addbmm(c: Tensor, a: Tensor, b: Tensor, { alpha = 1, beta = 1 }: Scale = {}): Tensor {
   requireRank("addbmm", "a", a, 3);
   requireRank("addbmm", "b", b, 3);
@@ -47,7 +47,7 @@ export function addbmm(c: Tensor, a: Tensor, b: Tensor, { alpha = 1, beta = 1 }:
   return addmm(c, left, right, { alpha, beta });
 }
 
-/** beta c + alpha times a matrix times a vector. DirectML: GEMM. Reference: torch.addmv. */
+/** beta c + alpha times a matrix times a vector. DirectML: GEMM. Reference: torch.addmv. @autocast lower */
 export function addmv(c: Tensor, a: Tensor, b: Tensor, options: Scale = {}): Tensor {
   requireRank("addmv", "a", a, 2);
   requireRank("addmv", "b", b, 1);
@@ -55,7 +55,7 @@ export function addmv(c: Tensor, a: Tensor, b: Tensor, options: Scale = {}): Ten
   return roundedOnce([c, a, b], (z, x, y) => addScaled("addmv", z!, matmul(x!, y!), options));
 }
 
-/** beta c + alpha times the outer product of two vectors. Reference: torch.addr. */
+/** beta c + alpha times the outer product of two vectors. Reference: torch.addr. @autocast lower */
 export function addr(c: Tensor, a: Tensor, b: Tensor, { alpha = 1, beta = 1 }: Scale = {}): Tensor {
   requireRank("addr", "a", a, 1);
   requireRank("addr", "b", b, 1);
@@ -67,12 +67,12 @@ export function addr(c: Tensor, a: Tensor, b: Tensor, { alpha = 1, beta = 1 }: S
   return beta === 0 ? right : add(c, right);
 }
 
-/** The dot product of two real vectors. Reference: torch.vdot. */
+/** The dot product of two real vectors. Reference: torch.vdot. @autocast widest */
 export const vdot = (a: Tensor, b: Tensor): Tensor => dot(a, b);
 
 /**
  * The product of several matrices in the order that costs least; the first and the last may be vectors. DirectML: GEMM.
- * Reference: torch.linalg.multi_dot.
+ * Reference: torch.linalg.multi_dot. @autocast lower
  */
 export function multiDot(...tensors: Tensor[]): Tensor {
   if (tensors.length < 2) throw new ValueError("multiDot", "tensors", "at least two", tensors.length);
@@ -99,7 +99,7 @@ export function multiDot(...tensors: Tensor[]): Tensor {
   const whole = chain(0, last);
   return reshape(whole, [...(tensors[0]!.rank === 2 ? [whole.shape[0]!] : []), ...(tensors[last]!.rank === 2 ? [whole.shape[1]!] : [])]);
 }
-/** multiDot() by its older name. Reference: torch.chain_matmul. */
+/** multiDot() by its older name. Reference: torch.chain_matmul. @autocast lower */
 export const chainMatmul = (...tensors: Tensor[]): Tensor => (tensors.length === 1 ? tensors[0]! : multiDot(...tensors));
 
 /** Every element of a times the whole of b, as blocks. Axes are aligned at the last. Reference: torch.kron. */
@@ -126,7 +126,7 @@ export function kron(a: Tensor, b: Tensor): Tensor {
 
 /**
  * The cross product of vectors of three elements along an axis; the other axes broadcast. Without an axis the first of length 3 is taken.
- * Reference: torch.cross.
+ * Reference: torch.cross. @autocast widest
  */
 export function cross(a: Tensor, b: Tensor, axis?: number): Tensor {
   if (a.rank !== b.rank) throw new ShapeError("cross", "b", `of ${a.rank} axes, like a`, b.describe());

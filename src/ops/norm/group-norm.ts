@@ -103,7 +103,7 @@ const groupNormGradOp = define<GroupAttributes>({
  * Normalises each of `groups` groups of channels of each sample, then scales and shifts each channel.
  *
  * x: [N, C, ...], float16 or float32; weight and bias: [C] or null; C must be a multiple of groups. epsilon: default 1e-5.
- * DirectML: MEAN_VARIANCE_NORMALIZATION1. Reference: torch.nn.functional.group_norm.
+ * DirectML: MEAN_VARIANCE_NORMALIZATION1. Reference: torch.nn.functional.group_norm. @autocast float32
  */
 export function groupNorm(
   x: Tensor,

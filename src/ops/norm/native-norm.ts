@@ -36,7 +36,7 @@ const statistics = (x: Tensor, axes: readonly number[], epsilon: number, keepDim
     rstd: rsqrt(add(variance(x, axes, { keepDims, correction: 0 }), epsilon)),
   }));
 
-/** layerNorm() with its statistics, which have length 1 along the normalised axes. Reference: torch.native_layer_norm. */
+/** layerNorm() with its statistics, which have length 1 along the normalised axes. Reference: torch.native_layer_norm. @autocast float32 */
 export function nativeLayerNorm(
   x: Tensor,
   normalizedShape: Shape,

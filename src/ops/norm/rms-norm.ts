@@ -117,7 +117,7 @@ export interface RmsNormOptions {
 
 /**
  * x / sqrt(mean(x²) + epsilon) * weight over the last axes, whose lengths are normalizedShape. epsilon: default the dtype's own.
- * DirectML: REDUCE AVERAGE, SQRT. Reference: torch.nn.functional.rms_norm.
+ * DirectML: REDUCE AVERAGE, SQRT. Reference: torch.nn.functional.rms_norm. @autocast float32
  */
 export function rmsNorm(
   x: Tensor,

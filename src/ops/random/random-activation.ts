@@ -68,7 +68,7 @@ export function gumbelSoftmax(x: Tensor, { tau = 1, hard = false, axis = -1, gen
   return add(sub(chosen, detach(soft)), soft);
 }
 
-/** y[..., o] = a W[o] b + bias[o]. a: [..., I]; b: [..., J]; weight: [O, I, J]. DirectML: GEMM. Reference: torch.nn.functional.bilinear. */
+/** y[..., o] = a W[o] b + bias[o]. a: [..., I]; b: [..., J]; weight: [O, I, J]. DirectML: GEMM. Reference: torch.nn.functional.bilinear. @autocast widest */
 export function bilinear(a: Tensor, b: Tensor, weight: Tensor, bias: Tensor | null = null): Tensor {
   requireSameDevice("bilinear", [a, b, weight]);
   if (a.dtype !== b.dtype || a.dtype !== weight.dtype)

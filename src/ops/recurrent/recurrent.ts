@@ -140,6 +140,7 @@ function requireWeights(kind: RecurrentKind, index: number, width: number, w: Re
  *
  * LSTM: c' = σ(f) c + σ(i) tanh(g), h' = σ(o) tanh(c'). GRU: h' = (1 - z) n + z h with n = tanh(x_n + r h_n). DirectML:
  * LSTM, GRU, RNN, a layer each; projected hidden states by GEMM, ACTIVATION_SIGMOID, ACTIVATION_TANH. Reference: torch.nn.LSTM, GRU, RNN.
+ * @autocast lower
  */
 export function recurrent(
   kind: RecurrentKind,
@@ -208,7 +209,7 @@ export interface LayerResult {
 
 /**
  * @internal One layer over x [T, N, I], a node of the tape where its operator or its operands allow. weights: of each direction; two: the second one runs
- * from the end; isReverse: the only one does. hidden, cell: [D, N, H].
+ * from the end; isReverse: the only one does. hidden, cell: [D, N, H]. @autocast lower
  */
 export function recurrentLayer(
   kind: RecurrentKind,
@@ -283,7 +284,7 @@ function masksOf(lengths: Tensor, steps: number): Tensor[] {
   return Array.from({ length: steps }, (_, t) => gt(column, t));
 }
 
-/** One step of a cell. x: [N, I] or [I]; hidden and cell alike. Reference: torch.nn.LSTMCell, GRUCell, RNNCell. */
+/** One step of a cell. x: [N, I] or [I]; hidden and cell alike. Reference: torch.nn.LSTMCell, GRUCell, RNNCell. @autocast lower */
 export function recurrentCell(
   kind: RecurrentKind,
   x: Tensor,

@@ -34,7 +34,7 @@ function requireOrder(operation: string, p: number): void {
   if (!(p >= 0)) throw new ValueError(operation, "p", "a number of at least 0", p);
 }
 
-/** The p-norm of a - b. Shapes broadcast. Reference: torch.dist. DirectML: REDUCE L2. */
+/** The p-norm of a - b. Shapes broadcast. Reference: torch.dist. DirectML: REDUCE L2. @autocast float32 */
 export const dist = (a: Tensor, b: Tensor, p = 2): Tensor => norm(sub(a, b), p);
 
 /** sqrt(|a|^2 + |b|^2 - 2 a b) of all rows a of [batch..., P, M] and b of [batch..., R, M]: [batch..., P, R], float32. */
@@ -95,7 +95,7 @@ export interface CdistOptions {
 
 /**
  * The p-norms of all differences of a row of a [..., P, M] and one of b [..., R, M]: [..., P, R]. Batches broadcast.
- * DirectML: GEMM and REDUCE SUM_SQUARE, or REDUCE L2. Reference: torch.cdist.
+ * DirectML: GEMM and REDUCE SUM_SQUARE, or REDUCE L2. Reference: torch.cdist. @autocast float32
  */
 export function cdist(a: Tensor, b: Tensor, p?: number | CdistOptions, options?: CdistOptions): Tensor {
   const { p: order = 2, computeMode = "useMmForEuclidDistIfNecessary" } = oneByPosition<CdistOptions>("cdist", "p", p, options);
@@ -119,7 +119,7 @@ export function cdist(a: Tensor, b: Tensor, p?: number | CdistOptions, options?:
 const MAX_PAIRS = 2 ** 28;
 const PAIRED = 2 ** 22;
 
-/** The p-norms of the differences of all pairs of rows of x [N, M], [N (N - 1) / 2]. Reference: torch.nn.functional.pdist. @functional */
+/** The p-norms of the differences of all pairs of rows of x [N, M], [N (N - 1) / 2]. Reference: torch.nn.functional.pdist. @functional @autocast float32 */
 export function pdist(x: Tensor, p = 2): Tensor {
   requireFloat("pdist", x);
   requireOrder("pdist", p);
@@ -187,7 +187,7 @@ export function pairwiseDistance(a: Tensor, b: Tensor, p?: number | PairwiseOpti
 /**
  * The cosine of the angle between a and b along an axis; each is divided by its length, or by epsilon where that is less.
  * Shapes broadcast. Reference: torch.nn.functional.cosine_similarity.
- * @functional
+ * @functional @autocast float32
  */
 export function cosineSimilarity(a: Tensor, b: Tensor, axis?: number | SimilarityOptions, eps?: number): Tensor {
   const { axis: dim = 1, eps: epsilon = 1e-8 } = byPosition<SimilarityOptions>("cosineSimilarity", ["axis", "eps"], [axis, eps]);
@@ -245,7 +245,7 @@ const largest = (x: Tensor, axis: number, keepDims: boolean): Tensor =>
 
 /**
  * The norm of the matrices that two axes (the last by default) span. Those made of singular values ("nuc", 2, -2) run on the
- * host. DirectML: REDUCE. Reference: torch.linalg.matrix_norm.
+ * host. DirectML: REDUCE. Reference: torch.linalg.matrix_norm. @autocast float32
  */
 export function matrixNorm(
   x: Tensor,
@@ -273,7 +273,7 @@ export function matrixNorm(
   return order > 0 ? largest(sums, rest, keepDims) : amin(sums, rest, { keepDims });
 }
 
-/** sum of a * b along an axis. Shapes broadcast. Reference: torch.linalg.vecdot. */
+/** sum of a * b along an axis. Shapes broadcast. Reference: torch.linalg.vecdot. @autocast lower */
 export function vecdot(a: Tensor, b: Tensor, axis = -1): Tensor {
   if (sameShape(a.shape, []) || sameShape(b.shape, [])) throw new ShapeError("vecdot", "a and b", "of at least one axis", a.describe());
   if (a.dtype !== b.dtype) throw new DTypeError("vecdot", "b", `of a's dtype ${a.dtype}`, b.describe());

@@ -71,7 +71,7 @@ export const stdMean = (x: Tensor, axis: Axes = null, options: VarianceOptions =
   mean: mean(x, axis, { keepDims: options.keepDims }),
 });
 
-/** Slices along an axis scaled down to the p-norm maxNorm where theirs is larger. Reference: torch.renorm. DirectML: REDUCE. */
+/** Slices along an axis scaled down to the p-norm maxNorm where theirs is larger. Reference: torch.renorm. DirectML: REDUCE. @autocast float32 */
 export function renorm(x: Tensor, p: number, axis: number, maxNorm: number): Tensor {
   if (!(p > 0)) throw new ValueError("renorm", "p", "above 0", p);
   if (!(maxNorm >= 0)) throw new ValueError("renorm", "maxNorm", "at least 0", maxNorm);

@@ -219,7 +219,7 @@ function widenedReduce(
 
 /**
  * The sum over the axes (all of them by default). Integers and bool give int64; an empty sum is 0.
- * axis: one, several, or null for all. Reference: torch.sum. DirectML: REDUCE SUM.
+ * axis: one, several, or null for all. Reference: torch.sum. DirectML: REDUCE SUM. @autocast float32
  */
 export function sum(x: Tensor, axis: Axes = null, options: ReduceOptions = {}): Tensor {
   const dtype = options.dtype ?? (isFloat(x.dtype) ? x.dtype : "int64");
@@ -234,7 +234,7 @@ export function mean(x: Tensor, axis: Axes = null, options: ReduceOptions = {}):
   return call(meanOp, [source], reduceAttributes("mean", x, axis, options));
 }
 
-/** The product over one axis (or all). Integers and bool give int64; an empty product is 1. Reference: torch.prod. DirectML: REDUCE MULTIPLY. */
+/** The product over one axis (or all). Integers and bool give int64; an empty product is 1. Reference: torch.prod. DirectML: REDUCE MULTIPLY. @autocast float32 */
 export function prod(x: Tensor, axis: number | null = null, options: ReduceOptions = {}): Tensor {
   const dtype = options.dtype ?? (isFloat(x.dtype) ? x.dtype : "int64");
   computing("prod", dtype);

@@ -115,19 +115,20 @@ function castInput(operation: string, x: Tensor, axis: number, { dtype }: Softma
 /**
  * exp(x) / sum of exp(x) along the axis. x: float16 or float32, of any shape. Result: the same shape.
  * DirectML: ACTIVATION_SOFTMAX1 (ACTIVATION_SOFTMAX over rows below feature level 5.1). Reference: torch.softmax.
+ * @autocast float32
  */
 export function softmax(x: Tensor, axis: number, options: SoftmaxOptions = {}): Tensor {
   const p = castInput("softmax", x, axis, options);
   return call(softmaxOp, [p.x], { axis: p.axis });
 }
 
-/** log(softmax(x)), computed stably. DirectML: ACTIVATION_LOG_SOFTMAX1 (ACTIVATION_LOG_SOFTMAX below 5.1). Reference: torch.log_softmax. */
+/** log(softmax(x)), computed stably. DirectML: ACTIVATION_LOG_SOFTMAX1 (ACTIVATION_LOG_SOFTMAX below 5.1). Reference: torch.log_softmax. @autocast float32 */
 export function logSoftmax(x: Tensor, axis: number, options: SoftmaxOptions = {}): Tensor {
   const p = castInput("logSoftmax", x, axis, options);
   return call(logSoftmaxOp, [p.x], { axis: p.axis });
 }
 
-/** softmax(-x). Reference: torch.nn.functional.softmin. */
+/** softmax(-x). Reference: torch.nn.functional.softmin. @autocast float32 */
 export const softmin = (x: Tensor, axis: number, options: SoftmaxOptions = {}): Tensor => softmax(neg(x), axis, options);
 
 export const methods = { softmax, logSoftmax };

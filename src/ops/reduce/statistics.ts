@@ -149,6 +149,7 @@ const countOp = define<ReduceAttributes>({
 /**
  * The p-norm over the axes (all of them by default): (sum |x|^p)^(1/p); for p = 0 the number of elements that are not 0, for
  * ±Infinity the largest or smallest |x|. Floating dtypes. Reference: torch.linalg.vector_norm. DirectML: REDUCE L2, L1.
+ * @autocast float32
  */
 export function norm(x: Tensor, p = 2, axis: Axes = null, options: ReduceOptions = {}): Tensor {
   if (typeof p !== "number" || Number.isNaN(p)) throw new ValueError("norm", "p", "a number", p);
@@ -186,7 +187,7 @@ const logSumExpOp = define<ReduceAttributes>({
   whenEmpty: -Infinity,
 });
 
-/** ln(sum e^x) over the axes, without overflow. Integers give float32. Reference: torch.logsumexp. DirectML: REDUCE MAX and SUM, EXP, LOG. */
+/** ln(sum e^x) over the axes, without overflow. Integers give float32. Reference: torch.logsumexp. DirectML: REDUCE MAX and SUM, EXP, LOG. @autocast float32 */
 export function logsumexp(x: Tensor, axis: Axes, options: ReduceOptions = {}): Tensor {
   const real = asFloat(x);
   requireFloat("logsumexp", real);

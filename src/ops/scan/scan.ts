@@ -80,14 +80,14 @@ export interface CumulativeOptions {
   readonly dtype?: DType | undefined;
 }
 
-/** The running sum along an axis. Integers and bool give int64. Reference: torch.cumsum. DirectML: CUMULATIVE_SUMMATION. */
+/** The running sum along an axis. Integers and bool give int64. Reference: torch.cumsum. DirectML: CUMULATIVE_SUMMATION. @autocast float32 */
 export function cumsum(x: Tensor, axis: number, { dtype }: CumulativeOptions = {}): Tensor {
   const result = dtype ?? (isFloat(x.dtype) ? x.dtype : "int64");
   computing("cumsum", result);
   return call(cumsumOp, [toDType(x, result)], { axis: normalizeAxis("cumsum", axis, x.rank), reverse: false, exclusive: false });
 }
 
-/** The cumulative product along an axis. Integers and bool give int64. Reference: torch.cumprod. DirectML: CUMULATIVE_PRODUCT. */
+/** The cumulative product along an axis. Integers and bool give int64. Reference: torch.cumprod. DirectML: CUMULATIVE_PRODUCT. @autocast float32 */
 export function cumprod(x: Tensor, axis: number, { dtype }: CumulativeOptions = {}): Tensor {
   const result = dtype ?? (isFloat(x.dtype) ? x.dtype : "int64");
   computing("cumprod", result);

@@ -58,7 +58,7 @@ const GILES = {
     -0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047, 1.00167406, 2.83297682,
   ],
 };
-/** The inverse of erf. Reference: torch.erfinv. DirectML: LOG, SQRT. */
+/** The inverse of erf. Reference: torch.erfinv. DirectML: LOG, SQRT. @autocast float32 */
 export const erfinv = unaryFormula(
   "erfinv",
   (f, x) => {

@@ -79,6 +79,7 @@ function cubicWeights(t: Tensor): Tensor[] {
 /**
  * x [N, C, H, W] (or with a depth) sampled at the coordinates of grid [N, h, w, 2] ([N, d, h, w, 3]), whose last axis is (x, y[, z]) in [-1, 1].
  * Result: [N, C, h, w]. Floating dtypes. DirectML: GATHER_ELEMENTS, arithmetic. Reference: torch.nn.functional.grid_sample.
+ * @autocast widest
  */
 export function gridSample(
   x: Tensor,

@@ -221,6 +221,7 @@ const MAX_INDICES = 2 ** 24;
  *
  * Throws ShapeError if the mode does not support x's rank, ValueError for options that exclude each other. DirectML: RESAMPLE1 and
  * RESAMPLE_GRAD for linear modes and whole factors; GATHER, MULTIPLY, ADD; GEMM where antialiased; AVERAGE_POOLING for "area". Reference: torch.nn.functional.interpolate.
+ * @autocast float32
  */
 export function interpolate(x: Tensor, options: InterpolateOptions = {}): Tensor {
   const { antialias = false } = options;
