@@ -1,6 +1,6 @@
 /** Which autocast region code runs in. What an operation does with it: ops/declare/autocast.ts. */
 import { Ambient } from "./ambient.ts";
-import { DTypeError, ValueError } from "./errors.ts";
+import { ValueError } from "./errors.ts";
 import type { Tensor } from "./tensor.ts";
 
 /** The dtypes that autocast() may cast to. */
@@ -59,11 +59,11 @@ function endOutermost(cache: CastCache): void {
  * dtypes of the forward operations. When fn returns a promise, the region ends when that settles, as noGrad()'s.
  *
  * dtype: "float16" (use optim.GradScaler) or "bfloat16". Regions nest; the innermost one applies. In-place operations cast nothing.
- * Throws DTypeError for another dtype. Reference: torch.autocast on CUDA.
+ * Throws ValueError for another dtype. Reference: torch.autocast on CUDA.
  */
 export function autocast<T>(dtype: AutocastDType, fn: () => T, options: AutocastOptions = {}): T {
   if (dtype !== "float16" && dtype !== "bfloat16")
-    throw new DTypeError("autocast", "dtype", '"float16" or "bfloat16"', dtype, "Other dtypes are no lower precision of float32.");
+    throw new ValueError("autocast", "dtype", '"float16" or "bfloat16"', dtype, "Other dtypes are no lower precision of float32.");
   if (typeof fn !== "function") throw new ValueError("autocast", "fn", "a function", fn);
   const outer = openRegions === 0 ? null : ambient.value;
   const region: AutocastRegion = {

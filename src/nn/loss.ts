@@ -2,7 +2,6 @@
 import { crossEntropy as crossEntropyOp, nllLoss as nllLossOp } from "../ops/exports/autocast.generated.ts";
 import * as autocast from "../ops/exports/autocast.generated.ts";
 import type { CrossEntropyOptions, NllOptions } from "../ops/loss/cross-entropy.ts";
-import * as functions from "../ops/loss/regression.ts";
 import type { BinaryOptions, LogitsOptions, LossOptions } from "../ops/loss/regression.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { Module } from "./module.ts";

@@ -98,7 +98,7 @@ export class MultiLabelSoftMarginLoss extends Loss<LossOptions & { readonly weig
   }
 
   forward(x: Tensor, y: Tensor): Tensor {
-    return functions.multilabelSoftMarginLoss(x, y, this.options);
+    return autocast.multilabelSoftMarginLoss(x, y, this.options);
   }
 }
 

@@ -1,6 +1,6 @@
 /** BatchNorm, LayerNorm, GroupNorm. */
-import { groupNorm as groupNormOp, layerNorm as layerNormOp } from "../ops/exports/autocast.generated.ts";
 import { reciprocal } from "../ops/elementwise/unary.ts";
+import { groupNorm as groupNormOp, layerNorm as layerNormOp } from "../ops/exports/autocast.generated.ts";
 import { ShapeError } from "../core/errors.ts";
 import { batchNorm } from "../ops/norm/batch-layer-norm.ts";
 import { assign } from "../dispatch/dispatch.ts";

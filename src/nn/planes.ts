@@ -1,9 +1,10 @@
 /** Vision layers: Upsample, PixelShuffle, Fold, Unfold, MaxUnpool and their kin. */
+import { localResponseNorm as localResponseOp } from "../ops/exports/autocast.generated.ts";
 import { cosineSimilarity as cosineOp, interpolate } from "../ops/exports/autocast.generated.ts";
 import { fold as foldOp, unfoldWindows, type FoldOptions } from "../ops/conv/fold.ts";
 import { pairwiseDistance as distanceOp, type PairwiseOptions, type SimilarityOptions } from "../ops/reduce/distance.ts";
 import type { InterpolateOptions } from "../ops/vision/interpolate.ts";
-import { localResponseNorm as localResponseOp, type LocalResponseOptions } from "../ops/norm/rms-norm.ts";
+import type { LocalResponseOptions } from "../ops/norm/rms-norm.ts";
 import {
   channelShuffle as channelShuffleOp,
   pixelShuffle as pixelShuffleOp,

@@ -1,4 +1,5 @@
 /** Pooling layers: the functions of the same names, with their options kept. */
+import * as autocast from "../ops/exports/autocast.generated.ts";
 import * as adaptive from "../ops/pool/adaptive-pool.ts";
 import * as pool from "../ops/pool/pool.ts";
 import * as unpool from "../ops/pool/unpool.ts";
@@ -137,21 +138,21 @@ abstract class LpPool extends Pool<unpool.LpOptions> {
 /** lpPool1d: the p-norm of each window. Reference: torch.nn.LPPool1d. */
 export class LPPool1d extends LpPool {
   forward(x: Tensor): Tensor {
-    return unpool.lpPool1d(x, this.p, this.kernelSize, this.options);
+    return autocast.lpPool1d(x, this.p, this.kernelSize, this.options);
   }
 }
 
 /** lpPool2d: the p-norm of each window. Reference: torch.nn.LPPool2d. */
 export class LPPool2d extends LpPool {
   forward(x: Tensor): Tensor {
-    return unpool.lpPool2d(x, this.p, this.kernelSize, this.options);
+    return autocast.lpPool2d(x, this.p, this.kernelSize, this.options);
   }
 }
 
 /** lpPool3d: the p-norm of each window. Reference: torch.nn.LPPool3d. */
 export class LPPool3d extends LpPool {
   forward(x: Tensor): Tensor {
-    return unpool.lpPool3d(x, this.p, this.kernelSize, this.options);
+    return autocast.lpPool3d(x, this.p, this.kernelSize, this.options);
   }
 }
 

@@ -46,7 +46,7 @@ export const compile = function ($0: never, $1: never = undefined as never) { if
  * dtypes of the forward operations. When fn returns a promise, the region ends when that settles, as noGrad()'s.
  *
  * dtype: "float16" (use optim.GradScaler) or "bfloat16". Regions nest; the innermost one applies. In-place operations cast nothing.
- * Throws DTypeError for another dtype. Reference: torch.autocast on CUDA.
+ * Throws ValueError for another dtype. Reference: torch.autocast on CUDA.
  */
 export const autocast = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.float16_bfloat16.is($0) && kinds.callback.is($1) && ($2 === undefined || kinds.AutocastOptions.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = bind("autocast", "dtype:float16_bfloat16 fn:callback options:AutocastOptions?", arguments); return $coreAutocast.autocast($0, $1, $2); } as unknown as typeof $coreAutocast.autocast;
 /** Adds the gradient of the results, real or complex, to the `grad` of every leaf that requires one. Reference: torch.autograd.backward. */

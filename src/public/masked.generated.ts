@@ -1,12 +1,13 @@
 // Made by npm run generate from the families in src/ops.
 import { checked } from "./kinds.generated.ts";
 import * as $opsReduceMasked from "../ops/reduce/masked.ts";
+import * as $opsExportsAutocast from "../ops/exports/autocast.generated.ts";
 export type { MaskOption } from "../ops/reduce/masked.ts";
 export type { MaskedVarianceOptions } from "../ops/reduce/masked.ts";
 /** The sum of the elements that count. Reference: torch.masked.sum. */
 export const sum = checked($opsReduceMasked.sum, "masked.sum", "x axis:numberOrNumbersOrNull? options:Masked?");
-/** The product of the elements that count, over an axis or all. Reference: torch.masked.prod. */
-export const prod = checked($opsReduceMasked.prod, "masked.prod", "x axis:numberOrNumbersOrNull? options:Masked?");
+/** The product of the elements that count, over an axis or all. Reference: torch.masked.prod. @autocast float32 */
+export const prod = checked($opsExportsAutocast.maskedProd, "masked.prod", "x axis:numberOrNumbersOrNull? options:Masked?");
 /** The largest element that counts. Reference: torch.masked.amax. */
 export const amax = checked($opsReduceMasked.amax, "masked.amax", "x axis:numberOrNumbersOrNull? options:Masked?");
 /** The smallest element that counts. Reference: torch.masked.amin. */

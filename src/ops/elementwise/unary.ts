@@ -196,7 +196,7 @@ export function neg(x: Tensor): Tensor {
 }
 /** -1, 0 or 1 by the sign of x. Any dtype; kept. Reference: torch.sign. DirectML: ELEMENT_WISE_SIGN. */
 export const sign = (x: Tensor): Tensor => call(signOp, [x], undefined);
-/** x * x. Any dtype; kept, but for bool, which gives int64. Reference: torch.square. DirectML: ELEMENT_WISE_MULTIPLY. */
+/** x * x. Any dtype; kept, but for bool, which gives int64. Reference: torch.square. DirectML: ELEMENT_WISE_MULTIPLY. @autocast float32 */
 export function square(x: Tensor): Tensor {
   return x.dtype === "bool" ? toDType(x, "int64") : call(squareOp, [x], undefined);
 }

@@ -129,7 +129,7 @@ export function multilabelMarginLoss(x: Tensor, y: Tensor, options: LossOptions 
   return reduceLoss("multilabelMarginLoss", x.rank < 2 ? reshape(loss, []) : loss, options);
 }
 
-/** Mean over classes of the binary cross entropy of sigmoid(x), then over samples. x, y: [..., C]. Reference: torch.nn.functional.multilabel_soft_margin_loss. */
+/** Mean over classes of the binary cross entropy of sigmoid(x), then over samples. x, y: [..., C]. Reference: torch.nn.functional.multilabel_soft_margin_loss. @autocast float32 */
 export function multilabelSoftMarginLoss(
   x: Tensor,
   y: Tensor,

@@ -156,6 +156,7 @@ export interface LocalResponseOptions {
 /**
  * x / (k + alpha times the mean of the squares of `size` neighbouring channels)^beta. x: [N, C, ...].
  * DirectML: AVERAGE_POOLING, POW. Reference: torch.nn.functional.local_response_norm.
+ * @autocast float32
  */
 export function localResponseNorm(x: Tensor, size: number, { alpha = 1e-4, beta = 0.75, k = 1 }: LocalResponseOptions = {}): Tensor {
   if (x.rank < 3) throw new ShapeError("localResponseNorm", "x", "[N, C, ...] with at least one spatial axis", x.describe());

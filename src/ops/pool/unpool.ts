@@ -88,13 +88,13 @@ function lpPool(x: Tensor, p: number, count: number, average: (x: Tensor) => Ten
 }
 const windowSize = (operation: string, size: PerAxis, spatial: number): number =>
   sizeOf(expandList(operation, "kernelSize", size, spatial, 1));
-/** (sum of x^p over each window)^(1/p). Reference: torch.nn.functional.lp_pool1d. DirectML: POW, AVERAGE_POOLING. */
+/** (sum of x^p over each window)^(1/p). Reference: torch.nn.functional.lp_pool1d. DirectML: POW, AVERAGE_POOLING. @autocast float32 */
 export const lpPool1d = (x: Tensor, p: number, size: PerAxis, options: LpOptions = {}): Tensor =>
   lpPool(x, p, windowSize("lpPool1d", size, 1), (v) => avgPool1d(v, size, { ...options, padding: 0 }));
-/** lpPool1d over two spatial axes. Reference: torch.nn.functional.lp_pool2d. */
+/** lpPool1d over two spatial axes. Reference: torch.nn.functional.lp_pool2d. @autocast float32 */
 export const lpPool2d = (x: Tensor, p: number, size: PerAxis, options: LpOptions = {}): Tensor =>
   lpPool(x, p, windowSize("lpPool2d", size, 2), (v) => avgPool2d(v, size, { ...options, padding: 0 }));
-/** lpPool1d over three spatial axes. Reference: torch.nn.functional.lp_pool3d. */
+/** lpPool1d over three spatial axes. Reference: torch.nn.functional.lp_pool3d. @autocast float32 */
 export const lpPool3d = (x: Tensor, p: number, size: PerAxis, options: LpOptions = {}): Tensor =>
   lpPool(x, p, windowSize("lpPool3d", size, 3), (v) => avgPool3d(v, size, { ...options, padding: 0 }));
 

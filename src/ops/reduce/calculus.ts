@@ -81,7 +81,7 @@ function trapezoids(operation: string, y: Tensor, { x = null, dx = 1, axis = -1 
   return { areas: mul(neighbourSums, diff(x, { axis: x.rank - (y.rank - a) })), axis: a };
 }
 
-/** The integral along an axis by the trapezoidal rule. Reference: torch.trapezoid. */
+/** The integral along an axis by the trapezoidal rule. Reference: torch.trapezoid. @autocast float32 */
 export function trapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
   const { areas, axis } = trapezoids("trapezoid", y, options);
   return divByOwn(sum(areas, axis), 2);

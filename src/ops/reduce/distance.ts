@@ -227,7 +227,7 @@ export interface NormalizeOptions {
   readonly epsilon?: number | undefined;
 }
 
-/** x divided by its p-norm along an axis, or by epsilon where that is less. Reference: torch.nn.functional.normalize. @functional */
+/** x divided by its p-norm along an axis, or by epsilon where that is less. Reference: torch.nn.functional.normalize. @functional @autocast float32 */
 export function normalize(x: Tensor, p?: number | NormalizeOptions, axis?: number | readonly number[], options?: NormalizeOptions): Tensor {
   const { p: order = 2, axis: along = 1, eps = 1e-12 } = byPosition<NormalizeOptions>("normalize", ["p", "axis"], [p, axis, options]);
   return div(x, clampMin(norm(x, order, along, { keepDims: true }), eps));

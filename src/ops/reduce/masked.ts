@@ -53,7 +53,7 @@ const real = (x: Tensor, dtype?: DType): Tensor => (dtype === undefined ? asFloa
 /** The sum of the elements that count. Reference: torch.masked.sum. */
 export const sum = (x: Tensor, axis: Axes = null, { mask, ...options }: Masked = {}): Tensor =>
   sumOp(filled("masked.sum", x, mask, 0), axis, options);
-/** The product of the elements that count, over an axis or all. Reference: torch.masked.prod. */
+/** The product of the elements that count, over an axis or all. Reference: torch.masked.prod. @autocast float32 */
 export function prod(x: Tensor, axis: Axes = null, { mask, ...options }: Masked = {}): Tensor {
   const y = filled("masked.prod", x, mask, 1);
   if (axis === null || typeof axis === "number") return prodOp(y, axis, options);

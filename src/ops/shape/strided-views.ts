@@ -149,7 +149,7 @@ export const diagonalScatter = (
 export const asStridedScatter = (x: Tensor, source: Tensor, shape: Shape, strides: readonly number[], storageOffset = 0): Tensor =>
   written("asStridedScatter", x, source, (copy) => asStrided(copy, shape, strides, storageOffset));
 
-/** x summed over the axes that broadcasting it from `shape` would make; x itself where there are none. Reference: torch.Tensor.sum_to_size. */
+/** x summed over the axes that broadcasting it from `shape` would make; x itself where there are none. Reference: torch.Tensor.sum_to_size. @autocast float32 */
 export function sumToSize(x: Tensor, ...shape: number[] | [Shape]): Tensor {
   const target = (Array.isArray(shape[0]) ? shape[0] : shape) as Shape;
   const lead = x.rank - target.length;
