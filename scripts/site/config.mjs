@@ -51,6 +51,7 @@ export default defineConfig({
             item("compile", "compile"),
             item("Memory", "memory"),
             item("Data", "data"),
+            item("Modules", "modules"),
             item("Optimizers", "optimizers"),
             item("Checkpoints", "checkpoints"),
             item("safetensors files", "saving"),

@@ -76,7 +76,7 @@ export class AdaptiveLogSoftmaxWithLoss extends Module {
   }
 
   forward(x: Tensor, target: Tensor): { readonly output: Tensor; readonly loss: Tensor } {
-    const rows = this.#rows("forward", x);
+    const rows = this.rowsOf("forward", x);
     if (target.rank !== x.rank - 1 || (target.rank === 1 && target.shape[0] !== x.shape[0]))
       throw new ShapeError(NAME, "target", `of the shape [${x.shape.slice(0, -1).join(", ")}]`, target.describe());
     requireIndices(NAME, target, { length: this.classes, argument: "target" });
@@ -96,7 +96,7 @@ export class AdaptiveLogSoftmaxWithLoss extends Module {
 
   /** log p of every class, [N, classes]. */
   logProb(x: Tensor): Tensor {
-    const rows = this.#rows("logProb", x);
+    const rows = this.rowsOf("logProb", x);
     const head = logSoftmax(this.head.forward(rows), 1);
     const first = this.cutoffs[0]!;
     const clusters = [...this.tail].map((cluster, i) => add(logSoftmax(cluster.forward(rows), 1), narrow(head, 1, first + i, 1)));
@@ -109,7 +109,8 @@ export class AdaptiveLogSoftmaxWithLoss extends Module {
     return argmax(this.logProb(x), -1);
   }
 
-  #rows(method: string, x: Tensor): Tensor {
+  /** No private method: a copy of a layer has none. */
+  protected rowsOf(method: string, x: Tensor): Tensor {
     if ((x.rank !== 1 && x.rank !== 2) || x.shape.at(-1) !== this.inputs)
       throw new ShapeError(`${NAME}.${method}`, "x", `[N, ${this.inputs}] or [${this.inputs}]`, x.describe());
     return x.rank === 1 ? unsqueeze(x, 0) : x;

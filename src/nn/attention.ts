@@ -13,6 +13,7 @@ import type { Tensor } from "../core/tensor.ts";
 import { Dropout } from "./dropout.ts";
 import { constant, xavierNormal, xavierUniform } from "./init.ts";
 import { Linear } from "./linear.ts";
+import { INNER } from "./inner.ts";
 import { Module } from "./module.ts";
 import { LayerNorm } from "./norm.ts";
 import { requireCount, requireLayers, parameter, type LayerOptions } from "./options.ts";
@@ -203,16 +204,14 @@ abstract class TransformerLayer extends Module {
   /** Whether each part normalizes its input instead of its sum with the input. */
   readonly normFirst: boolean;
   protected readonly probability: number;
-  readonly #activation: (x: Tensor) => Tensor;
-  readonly #generator: RandomGenerator | undefined;
+  /** @internal */ readonly [INNER]: { readonly activation: (x: Tensor) => Tensor; readonly generator: RandomGenerator | undefined };
 
   constructor(dModel: number, nhead: number, options: TransformerLayerOptions) {
     super();
     const { dimFeedforward: feedforward = 2048, dropout: p = 0.1, layerNormEps: epsilon = 1e-5, bias = true } = options;
     this.probability = new Dropout(p).p;
     this.normFirst = options.normFirst ?? false;
-    this.#activation = activationOf(new.target.name, options.activation);
-    this.#generator = options.generator;
+    this[INNER] = { activation: activationOf(new.target.name, options.activation), generator: options.generator };
     const attention = (): MultiheadAttention => new MultiheadAttention(dModel, nhead, { ...options, dropout: p, bias });
     this.self_attn = attention();
     this.attendMemory(attention);
@@ -225,13 +224,13 @@ abstract class TransformerLayer extends Module {
   /** A decoder's layer has its second attention here, in PyTorch's order. */
   protected attendMemory(_make: () => MultiheadAttention): void {}
   protected drop(x: Tensor): Tensor {
-    return dropout(x, { p: this.probability, training: this.training, generator: this.#generator });
+    return dropout(x, { p: this.probability, training: this.training, generator: this[INNER].generator });
   }
   protected attend(attention: MultiheadAttention, x: Tensor, memory: Tensor, call: AttentionCall): Tensor {
     return this.drop(attention.forward(x, memory, memory, { ...call, weights: "none" }).output);
   }
   protected feed(x: Tensor): Tensor {
-    return this.drop(this.linear2.forward(this.drop(this.#activation(this.linear1.forward(x)))));
+    return this.drop(this.linear2.forward(this.drop(this[INNER].activation(this.linear1.forward(x)))));
   }
   /** x + part(x), normalised before or after. */
   protected residual(x: Tensor, norm: LayerNorm, part: (x: Tensor) => Tensor): Tensor {

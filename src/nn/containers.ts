@@ -2,46 +2,47 @@
 import { ValueError } from "../core/errors.ts";
 import { flatten as flattenOp, unflatten as unflattenOp } from "../ops/shape/movement.ts";
 import type { Tensor } from "../core/tensor.ts";
+import { INNER } from "./inner.ts";
 import { Module, type Layer } from "./module.ts";
 
 /** Layers one after the other, named "0", "1", … Reference: torch.nn.Sequential. */
 export class Sequential extends Module {
-  readonly #layers: Layer[];
+  /** @internal */ readonly [INNER]: Layer[];
 
   constructor(...layers: Layer[]) {
     super();
-    this.#layers = layers;
+    this[INNER] = layers;
   }
 
   /** The layers by number, "0", "1", … */
   override *members(): Generator<[string, Module]> {
-    for (const [i, layer] of this.#layers.entries()) yield [`${i}`, layer];
+    for (const [i, layer] of this[INNER].entries()) yield [`${i}`, layer];
   }
 
   /** Number of layers. */
   override get length(): number {
-    return this.#layers.length;
+    return this[INNER].length;
   }
 
   /** The layer at an index; from the end if negative. */
   at(index: number): Layer {
-    const layer = this.#layers.at(index);
+    const layer = this[INNER].at(index);
     if (layer === undefined) throw new ValueError("Sequential.at", "index", `in [${-this.length}, ${this.length - 1}]`, index);
     return layer;
   }
 
   /** Adds a layer at the end. Returns the container. */
   append(layer: Layer): this {
-    this.#layers.push(layer);
+    this[INNER].push(layer);
     return this;
   }
 
   [Symbol.iterator](): Iterator<Layer> {
-    return this.#layers[Symbol.iterator]();
+    return this[INNER][Symbol.iterator]();
   }
 
   forward(x: Tensor): Tensor {
-    for (const layer of this.#layers) x = layer.forward(x);
+    for (const layer of this[INNER]) x = layer.forward(x);
     return x;
   }
 }

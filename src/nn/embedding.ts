@@ -10,6 +10,7 @@ import { oneByPosition } from "../ops/declare/positional.ts";
 import { scope } from "../core/scope.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { normal } from "./init.ts";
+import { INNER } from "./inner.ts";
 import { Module } from "./module.ts";
 import { requireCount, parameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
@@ -69,17 +70,17 @@ export interface EmbeddingBagOptions extends EmbeddingOptions, Pick<BagOptions, 
 
 /** Sums, means or maxima of bags of a learned table's rows. Reference: torch.nn.EmbeddingBag. */
 export class EmbeddingBag extends Embedding {
-  readonly #bags: Pick<BagOptions, "mode" | "includeLastOffset">;
+  /** @internal */ readonly [INNER]: Pick<BagOptions, "mode" | "includeLastOffset">;
 
   constructor(numEmbeddings: number, embeddingDim: number, options: EmbeddingBagOptions = {}) {
     super(numEmbeddings, embeddingDim, options);
-    this.#bags = { mode: options.mode, includeLastOffset: options.includeLastOffset };
+    this[INNER] = { mode: options.mode, includeLastOffset: options.includeLastOffset };
   }
 
   override forward(indices: Tensor, call: Pick<BagOptions, "offsets" | "perSampleWeights"> = {}): Tensor {
     const { maxNorm, normType, scaleGradByFreq } = this.options;
     return embeddingBagOp(indices, this.weight, {
-      ...this.#bags,
+      ...this[INNER],
       ...call,
       paddingIdx: this.paddingIndex,
       maxNorm,

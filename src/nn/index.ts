@@ -6,6 +6,8 @@ export * from "./containers.ts";
 export * from "./conv.ts";
 export * from "./dropout.ts";
 export * from "./embedding.ts";
+export { functionalCall } from "./functional-call.ts";
+export type { ForwardHook, ForwardHookOptions, ForwardPreHook, HookGradients, HookOptions, RemovableHandle } from "./hooks.ts";
 export * from "./instance-norm.ts";
 export * from "./linear.ts";
 export * from "./lists.ts";

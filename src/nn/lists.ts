@@ -1,42 +1,43 @@
 /** ModuleList, ModuleDict, ParameterList, ParameterDict. */
 import { ValueError } from "../core/errors.ts";
+import { INNER } from "./inner.ts";
 import { Module } from "./module.ts";
 import type { Parameter } from "./parameter.ts";
 
 /** What lists have in common: members "0", "1", …; they are no layers. */
 abstract class List<T extends Module | Parameter> extends Module {
-  readonly #items: T[];
+  /** @internal */ readonly [INNER]: T[];
 
   constructor(items: Iterable<T> = []) {
     super();
-    this.#items = [...items];
+    this[INNER] = [...items];
   }
 
   /** The items by number, "0", "1", … */
   override *members(): Generator<[string, T]> {
-    for (const [i, item] of this.#items.entries()) yield [`${i}`, item];
+    for (const [i, item] of this[INNER].entries()) yield [`${i}`, item];
   }
 
   /** Number of items. */
   override get length(): number {
-    return this.#items.length;
+    return this[INNER].length;
   }
 
   /** The item at an index; from the end if negative. */
   at(index: number): T {
-    const item = this.#items.at(index);
+    const item = this[INNER].at(index);
     if (item === undefined) throw new ValueError(`${this.constructor.name}.at`, "index", `in [${-this.length}, ${this.length - 1}]`, index);
     return item;
   }
 
   /** Adds an item at the end. Returns the list. */
   append(item: T): this {
-    this.#items.push(item);
+    this[INNER].push(item);
     return this;
   }
 
   [Symbol.iterator](): Iterator<T> {
-    return this.#items[Symbol.iterator]();
+    return this[INNER][Symbol.iterator]();
   }
 
   forward(): never {
@@ -50,34 +51,34 @@ export class ModuleList<T extends Module = Module> extends List<T> {}
 export class ParameterList extends List<Parameter> {}
 
 abstract class Dict<T extends Module | Parameter> extends Module {
-  readonly #items: Map<string, T>;
+  /** @internal */ readonly [INNER]: Map<string, T>;
 
   constructor(items: Readonly<Record<string, T>> | Iterable<readonly [string, T]> = {}) {
     super();
-    this.#items = new Map();
+    this[INNER] = new Map();
     for (const [name, item] of Symbol.iterator in items ? items : Object.entries(items)) this.set(name, item);
   }
 
   /** The items by name. */
   override *members(): Generator<[string, T]> {
-    yield* this.#items;
+    yield* this[INNER];
   }
 
   /** Number of items. */
   get size(): number {
-    return this.#items.size;
+    return this[INNER].size;
   }
 
   /** Whether there is an item of this name. */
   has(name: string): boolean {
-    return this.#items.has(name);
+    return this[INNER].has(name);
   }
 
   /** The item of a name. Throws ValueError where there is none. */
   get(name: string): T {
-    const item = this.#items.get(name);
+    const item = this[INNER].get(name);
     if (item === undefined)
-      throw new ValueError(`${this.constructor.name}.get`, "name", `one of ${[...this.#items.keys()].join(", ")}`, name);
+      throw new ValueError(`${this.constructor.name}.get`, "name", `one of ${[...this[INNER].keys()].join(", ")}`, name);
     return item;
   }
 
@@ -85,22 +86,22 @@ abstract class Dict<T extends Module | Parameter> extends Module {
   set(name: string, item: T): this {
     if (name === "" || name.includes("."))
       throw new ValueError(`${this.constructor.name}.set`, "name", "not empty and without a dot", name);
-    this.#items.set(name, item);
+    this[INNER].set(name, item);
     return this;
   }
 
   /** Removes an item. Returns whether there was one. */
   delete(name: string): boolean {
-    return this.#items.delete(name);
+    return this[INNER].delete(name);
   }
 
   /** The items' names, in order. */
   keys(): string[] {
-    return [...this.#items.keys()];
+    return [...this[INNER].keys()];
   }
 
   [Symbol.iterator](): Iterator<[string, T]> {
-    return this.#items[Symbol.iterator]();
+    return this[INNER][Symbol.iterator]();
   }
 
   /** Dictionaries are not called: throws ValueError. Call an item: `dict.get(name)(x)`. */

@@ -14,7 +14,20 @@ import { keep, outsideScopes } from "../core/scope.ts";
 import { sameShape, showShape } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
+import { copied, copiedTensor, copyFields, type Copies } from "./clone.ts";
+import {
+  Hooks,
+  type ForwardHook,
+  type ForwardPreHook,
+  type ForwardHookOptions,
+  type HookGradients,
+  type HookKinds,
+  type HookOptions,
+  type RemovableHandle,
+} from "./hooks.ts";
+import { INNER } from "./inner.ts";
 import { Parameter } from "./parameter.ts";
+import { sitesIn, type Site } from "./sites.ts";
 
 /** Tensors by name, "0.weight": what a module knows, or a file holds. */
 export type StateDict = Record<string, Tensor>;
@@ -83,6 +96,7 @@ export abstract class Module extends Callable {
   /** Whether layers such as dropout behave as in training. Set by train() and eval(). */
   training = true;
   readonly #buffers = new Map<string, Buffer>();
+  #hooks: Hooks | null = null;
 
   /** @internal */
   get [copyMark](): Copy {
@@ -128,6 +142,121 @@ export abstract class Module extends Callable {
       configurable: true,
     });
     return tensor;
+  }
+
+  /** @internal Where the module itself holds tensors: its fields, arrays, objects, Maps and Sets there, and buffers. */
+  *sites(): Generator<Site> {
+    const own = this as unknown as Record<PropertyKey, unknown>;
+    for (const key of Object.keys(this)) {
+      if (this.#buffers.has(key)) continue;
+      yield* sitesIn(own[key], (next) => (own[key] = next), []);
+    }
+    if (INNER in this) yield* sitesIn(own[INNER], () => {}, []);
+    for (const [name, { tensor, persistent }] of this.#buffers)
+      yield { tensor, put: (next) => void this.#buffers.set(name, { tensor: next, persistent }) };
+  }
+
+  /**
+   * A copy that shares nothing with the module: parameters are new leaves with the same values and gradients, buffers are copied, and what is held
+   * twice (tied weights) is held twice in the copy. Hooks are taken over. Generators, functions and objects of other classes in fields are shared.
+   * A class with private fields (`#name`) of its own overrides clone(), since nobody else can copy them.
+   * copies: what is copied already, with its copy. Throws AutogradError for a field that holds the result of an operation that requires a gradient.
+   * Reference: copy.deepcopy of a torch.nn.Module.
+   */
+  clone(copies: Map<object, unknown> = new Map()): this {
+    const known: Copies = copies;
+    // Of this class, without its constructor: that of Module makes what Module has of its own.
+    const copy = Reflect.construct(Module, [], this.constructor as new () => object) as this;
+    known.set(this, copy);
+    const isModule = (value: object): value is Module => value instanceof Module;
+    const leftOut = new Set<PropertyKey>(this.#buffers.keys());
+    if (this.#hooks?.isInstalled === true) leftOut.add("forward");
+    copyFields(this, copy, (value) => copied(value, known, isModule), leftOut);
+    for (const [name, { tensor, persistent }] of this.#buffers) copy.registerBuffer(name, copiedTensor(tensor, known), { persistent });
+    if (this.#hooks !== null) {
+      const { ownForward } = this.#hooks;
+      if (ownForward !== undefined) Object.defineProperty(copy, "forward", ownForward);
+      copy.#hooked.copyFrom(this.#hooks);
+    }
+    return copy;
+  }
+
+  get #hooked(): Hooks {
+    return (this.#hooks ??= new Hooks(this as unknown as { forward: (...inputs: never[]) => unknown }));
+  }
+
+  /**
+   * Calls hook before forward(), with the list of inputs. What it returns, a list or one value, replaces them. Hooks run in the order of their
+   * registration, whether the module is called or its forward(). Returns a handle that removes the hook. Throws ValueError for what is no function.
+   * Reference: torch.nn.Module.register_forward_pre_hook.
+   */
+  registerForwardPreHook(hook: ForwardPreHook<this, ForwardInputs<this["forward"]>>, options: HookOptions = {}): RemovableHandle {
+    return this.#hooked.add("registerForwardPreHook", "forwardPre", hook as HookKinds["forwardPre"], options);
+  }
+
+  /**
+   * Calls hook behind forward(), with the list of inputs and the output. What it returns replaces the output.
+   * Reference: torch.nn.Module.register_forward_hook.
+   */
+  registerForwardHook(
+    hook: ForwardHook<this, ForwardInputs<this["forward"]>, ReturnType<this["forward"]>>,
+    options: ForwardHookOptions = {},
+  ): RemovableHandle {
+    return this.#hooked.add("registerForwardHook", "forward", hook as HookKinds["forward"], options);
+  }
+
+  /**
+   * Calls hook with the gradients of the outputs (a tensor, a list, or an object of tensors) before the module's backward pass, by position. What it
+   * returns replaces them. Reference: torch.nn.Module.register_full_backward_pre_hook.
+   */
+  registerFullBackwardPreHook(
+    hook: (module: this, gradOutput: HookGradients) => Tensor | HookGradients | null | void,
+    options: HookOptions = {},
+  ): RemovableHandle {
+    return this.#hooked.add("registerFullBackwardPreHook", "backwardPre", hook as HookKinds["backwardPre"], options);
+  }
+
+  /**
+   * Calls hook when the gradients of the inputs are known, with them and those of the outputs. What it returns replaces the inputs'
+   * gradients; the parameters' are not changed by it. Where no input requires a gradient it is called with nulls, and may return nothing.
+   * Inputs that are tensors themselves count, not those in lists. Reference: torch.nn.Module.register_full_backward_hook.
+   */
+  registerFullBackwardHook(
+    hook: (module: this, gradInput: HookGradients, gradOutput: HookGradients) => Tensor | HookGradients | null | void,
+    options: HookOptions = {},
+  ): RemovableHandle {
+    return this.#hooked.add("registerFullBackwardHook", "backward", hook as HookKinds["backward"], options);
+  }
+
+  /** Calls hook before stateDict() reads this module. prefix: the module's name in the state, with a dot, or "". Reference: torch.nn.Module.register_state_dict_pre_hook. */
+  registerStateDictPreHook(hook: (module: this, prefix: string) => void): RemovableHandle {
+    return this.#hooked.add("registerStateDictPreHook", "stateDictPre", hook as HookKinds["stateDictPre"]);
+  }
+
+  /**
+   * Calls hook when stateDict() has read this module and those inside, with the state so far, which it may change. At the module whose stateDict() was
+   * called, what it returns replaces the state. Reference: torch.nn.Module.register_state_dict_post_hook.
+   */
+  registerStateDictPostHook(hook: (module: this, state: StateDict, prefix: string) => StateDict | null | void): RemovableHandle {
+    return this.#hooked.add("registerStateDictPostHook", "stateDictPost", hook as HookKinds["stateDictPost"]);
+  }
+
+  /**
+   * Calls hook before loadStateDict() loads this module, with a copy of the whole state, in which it may rename or remove entries.
+   * Reference: torch.nn.Module.register_load_state_dict_pre_hook.
+   */
+  registerLoadStateDictPreHook(hook: (module: this, state: StateDict, prefix: string) => void): RemovableHandle {
+    return this.#hooked.add("registerLoadStateDictPreHook", "loadStateDictPre", hook as HookKinds["loadStateDictPre"]);
+  }
+
+  /**
+   * Calls hook when loadStateDict() has copied the values, with the names that were missing or unknown. It may remove names from the lists: what is left
+   * is the result, and with strict an error. Reference: torch.nn.Module.register_load_state_dict_post_hook.
+   */
+  registerLoadStateDictPostHook(
+    hook: (module: this, keys: { readonly missing: string[]; readonly unexpected: string[] }) => void,
+  ): RemovableHandle {
+    return this.#hooked.add("registerLoadStateDictPostHook", "loadStateDictPost", hook as HookKinds["loadStateDictPost"]);
   }
 
   /** The modules directly inside, by name. */
@@ -277,9 +406,25 @@ export abstract class Module extends Callable {
 
   /** Parameters and persistent buffers by dotted name. The tensors share the module's storage. */
   stateDict(): StateDict {
-    const state: StateDict = {};
+    const modules = this.#withHooks(["stateDictPre", "stateDictPost"]);
+    for (const [prefix, hooks] of modules) hooks.run("stateDictPre", (hook) => hook(hooks.module as never, prefix));
+    let state: StateDict = {};
     for (const [name, t] of this.#state()) state[name] = new Tensor(t.storage, t.desc, t.offset);
+    // Inner modules come first, and this one last.
+    for (const [prefix, hooks] of modules.toReversed())
+      hooks.run("stateDictPost", (hook) => {
+        const next = hook(hooks.module as never, state, prefix);
+        if (next !== undefined && next !== null && prefix === "") state = next;
+      });
     return state;
+  }
+
+  /** The modules that have hooks of these kinds, outer ones first, by their prefix in the state. */
+  #withHooks(kinds: readonly (keyof HookKinds)[]): (readonly [prefix: string, hooks: Hooks])[] {
+    const found: (readonly [string, Hooks])[] = [];
+    for (const [name, m] of this.namedModules())
+      if (m.#hooks !== null && kinds.some((kind) => m.#hooks!.has(kind))) found.push([name === "" ? "" : `${name}.`, m.#hooks]);
+    return found;
   }
 
   /** Names and tensors of the state, shared ones under each of their names. */
@@ -315,22 +460,15 @@ export abstract class Module extends Callable {
       readonly assign?: boolean;
     } = {},
   ): { readonly missing: string[]; readonly unexpected: string[] } {
+    const hooked = this.#withHooks(["loadStateDictPre"]);
+    if (hooked.length > 0) state = { ...state };
+    for (const [prefix, hooks] of hooked) hooks.run("loadStateDictPre", (hook) => hook(hooks.module as never, state, prefix));
     const own = new Map(this.#state());
     const missing = [...own.keys()].filter((name) => !Object.hasOwn(state, name));
     const unexpected = Object.keys(state).filter((name) => !own.has(name));
-    if (strict && missing.length + unexpected.length > 0) {
-      const parts = [
-        missing.length > 0 ? `without ${missing.join(", ")}` : "",
-        unexpected.length > 0 ? `with unknown ${unexpected.join(", ")}` : "",
-      ].filter((p) => p !== "");
-      throw new ValueError(
-        "loadStateDict",
-        "state",
-        "of exactly the module's names",
-        `one ${parts.join(" and ")}`,
-        "Pass strict: false to load what fits.",
-      );
-    }
+    // Hooks that run when the values are copied may allow what is missing.
+    const after = this.#withHooks(["loadStateDictPost"]);
+    if (strict && after.length === 0) requireNames(missing, unexpected);
     const wrong = [...own].flatMap(([name, t]) => {
       const value = state[name];
       return value !== undefined && !sameShape(value.shape, t.shape) ? [`${name} ${showShape(t.shape)} got ${showShape(value.shape)}`] : [];
@@ -345,6 +483,9 @@ export abstract class Module extends Callable {
       if (assign) outsideScopes(() => replace(t, new Tensor(value.storage, value.desc, value.offset)));
       else copyInto("loadStateDict", t, value);
     }
+    for (const [, hooks] of after.toReversed())
+      hooks.run("loadStateDictPost", (hook) => hook(hooks.module as never, { missing, unexpected }));
+    if (strict && after.length > 0) requireNames(missing, unexpected);
     return { missing, unexpected };
   }
 
@@ -385,6 +526,21 @@ export abstract class Module extends Callable {
     };
     return text(this, [this]);
   }
+}
+
+function requireNames(missing: readonly string[], unexpected: readonly string[]): void {
+  if (missing.length + unexpected.length === 0) return;
+  const parts = [
+    missing.length > 0 ? `without ${missing.join(", ")}` : "",
+    unexpected.length > 0 ? `with unknown ${unexpected.join(", ")}` : "",
+  ].filter((p) => p !== "");
+  throw new ValueError(
+    "loadStateDict",
+    "state",
+    "of exactly the module's names",
+    `one ${parts.join(" and ")}`,
+    "Pass strict: false to load what fits.",
+  );
 }
 
 /** A child that is none of the modules around it: a tree that holds itself has no end. */

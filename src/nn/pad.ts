@@ -2,6 +2,7 @@
 import { ShapeError, ValueError } from "../core/errors.ts";
 import { pad, type PadMode } from "../ops/shape/pad.ts";
 import type { Tensor } from "../core/tensor.ts";
+import { INNER } from "./inner.ts";
 import { Module } from "./module.ts";
 
 /** A padding of so many spatial axes by a mode. */
@@ -12,7 +13,7 @@ class Pad extends Module {
   readonly mode: PadMode;
   /** The value of padded elements, of mode "constant". */
   readonly value: number;
-  readonly #spatial: number;
+  /** @internal */ readonly [INNER]: number;
 
   constructor(spatial: number, padding: number | readonly number[], mode: PadMode, value = 0) {
     super();
@@ -21,12 +22,12 @@ class Pad extends Module {
       throw new ValueError(new.target.name, "padding", `an integer or ${2 * spatial} of them`, padding);
     this.mode = mode;
     this.value = value;
-    this.#spatial = spatial;
+    this[INNER] = spatial;
   }
 
   forward(x: Tensor): Tensor {
-    if (x.rank < this.#spatial + (this.mode === "constant" ? 0 : 1))
-      throw new ShapeError(this.constructor.name, "x", `of at least ${this.#spatial + 1} axes`, x.describe());
+    if (x.rank < this[INNER] + (this.mode === "constant" ? 0 : 1))
+      throw new ShapeError(this.constructor.name, "x", `of at least ${this[INNER] + 1} axes`, x.describe());
     return pad(x, this.pads, { mode: this.mode, value: this.value });
   }
 

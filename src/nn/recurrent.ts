@@ -11,6 +11,7 @@ import {
 } from "../ops/recurrent/recurrent.ts";
 import { requireProbability } from "../ops/random/dropout.ts";
 import type { Tensor } from "../core/tensor.ts";
+import { INNER } from "./inner.ts";
 import { Module } from "./module.ts";
 import { requireCount, requireLayers, uniformParameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
@@ -56,6 +57,22 @@ interface Arguments extends LSTMOptions, RNNOptions {
 /** Arguments of a call in addition to the sequence. */
 export type RecurrentCall = Pick<RecurrentOptions, "hidden" | "cell" | "lengths">;
 
+function weightsOf(parameters: ReadonlyMap<string, Parameter>): RecurrentWeights[] {
+  const at = (name: string): Parameter | null => parameters.get(name) ?? null;
+  return [...parameters.keys()]
+    .filter((name) => name.startsWith("weight_ih_"))
+    .map((name) => {
+      const suffix = name.slice("weight_ih_".length);
+      return {
+        input: at(name)!,
+        hidden: at(`weight_hh_${suffix}`)!,
+        inputBias: at(`bias_ih_${suffix}`),
+        hiddenBias: at(`bias_hh_${suffix}`),
+        projection: at(`weight_hr_${suffix}`),
+      };
+    });
+}
+
 abstract class Recurrent extends Module {
   /** Features of each input. */
   readonly inputs: number;
@@ -65,8 +82,7 @@ abstract class Recurrent extends Module {
   readonly options: LSTMOptions & RNNOptions;
   /** The source of random numbers. Default: the device's default generator. */
   readonly generator: RandomGenerator | undefined;
-  readonly #kind: RecurrentKind;
-  readonly #parameters = new Map<string, Parameter>();
+  /** @internal */ readonly [INNER]: { readonly kind: RecurrentKind; readonly parameters: Map<string, Parameter> };
 
   constructor(kind: RecurrentKind, { inputSize, hiddenSize, ...options }: Arguments) {
     super();
@@ -82,12 +98,12 @@ abstract class Recurrent extends Module {
     this.width = hiddenSize;
     this.options = options;
     this.generator = options.generator;
-    this.#kind = kind;
+    this[INNER] = { kind, parameters: new Map() };
     const directions = options.bidirectional === true ? ["", "_reverse"] : [""];
     const kept = projection === 0 ? hiddenSize : projection;
     const rows = GATES[kind] * hiddenSize;
     const add = (name: string, shape: readonly number[]): void =>
-      void this.#parameters.set(name, uniformParameter(shape, hiddenSize, options));
+      void this[INNER].parameters.set(name, uniformParameter(shape, hiddenSize, options));
     for (let l = 0; l < layers; l++)
       for (const d of directions) {
         add(`weight_ih_l${l}${d}`, [rows, l === 0 ? inputSize : kept * directions.length]);
@@ -102,36 +118,21 @@ abstract class Recurrent extends Module {
 
   /** The parameters by their names in the state, "weight_ih_l0". */
   override *members(): Generator<[string, Parameter]> {
-    yield* this.#parameters;
+    yield* this[INNER].parameters;
   }
 
   /** The parameter of a name in the state, "weight_ih_l0". */
   parameter(name: string): Parameter {
-    const p = this.#parameters.get(name);
-    if (p === undefined) throw new ValueError(this.constructor.name, "name", `one of ${[...this.#parameters.keys()].join(", ")}`, name);
+    const p = this[INNER].parameters.get(name);
+    if (p === undefined)
+      throw new ValueError(this.constructor.name, "name", `one of ${[...this[INNER].parameters.keys()].join(", ")}`, name);
     return p;
-  }
-
-  #weights(): RecurrentWeights[] {
-    const at = (name: string): Parameter | null => this.#parameters.get(name) ?? null;
-    return [...this.#parameters.keys()]
-      .filter((name) => name.startsWith("weight_ih_"))
-      .map((name) => {
-        const suffix = name.slice("weight_ih_".length);
-        return {
-          input: at(name)!,
-          hidden: at(`weight_hh_${suffix}`)!,
-          inputBias: at(`bias_ih_${suffix}`),
-          hiddenBias: at(`bias_hh_${suffix}`),
-          projection: at(`weight_hr_${suffix}`),
-        };
-      });
   }
 
   /** x: [T, N, inputs], [T, inputs], or with batchFirst [N, T, inputs]. */
   forward(x: Tensor, call: RecurrentCall = {}): RecurrentResult {
     const { bidirectional, batchFirst, dropout } = this.options;
-    return recurrent(this.#kind, x, this.#weights(), {
+    return recurrent(this[INNER].kind, x, weightsOf(this[INNER].parameters), {
       ...call,
       bidirectional,
       batchFirst,
@@ -187,7 +188,7 @@ abstract class Cell extends Module {
   bias_ih: Parameter | null;
   /** [gates * width]: the bias of the hidden state's part; null without bias. */
   bias_hh: Parameter | null;
-  readonly #kind: RecurrentKind;
+  /** @internal */ readonly [INNER]: RecurrentKind;
 
   constructor(kind: RecurrentKind, inputSize: number, hiddenSize: number, options: CellOptions) {
     super();
@@ -195,7 +196,7 @@ abstract class Cell extends Module {
     requireCount(new.target.name, "hiddenSize", hiddenSize);
     this.inputs = inputSize;
     this.width = hiddenSize;
-    this.#kind = kind;
+    this[INNER] = kind;
     const rows = GATES[kind] * hiddenSize;
     this.weight_ih = uniformParameter([rows, inputSize], hiddenSize, options);
     this.weight_hh = uniformParameter([rows, hiddenSize], hiddenSize, options);
@@ -205,7 +206,7 @@ abstract class Cell extends Module {
 
   protected next(x: Tensor, hidden: Tensor | null, cell: Tensor | null): { readonly hidden: Tensor; readonly cell: Tensor | null } {
     const weights = { input: this.weight_ih, hidden: this.weight_hh, inputBias: this.bias_ih, hiddenBias: this.bias_hh };
-    return recurrentCell(this.#kind, x, weights, { hidden, cell });
+    return recurrentCell(this[INNER], x, weights, { hidden, cell });
   }
 
   protected override describeOptions(): string {

@@ -5,6 +5,9 @@ export type { InitOptions } from "../nn/init.ts";
 export type { Nonlinearity } from "../nn/init.ts";
 export type { KaimingOptions } from "../nn/init.ts";
 export type { XavierOptions } from "../nn/init.ts";
+export type { TruncNormalOptions } from "../nn/init.ts";
+export type { OrthogonalOptions } from "../nn/init.ts";
+export type { SparseOptions } from "../nn/init.ts";
 /** Uniform in [low, high). Reference: torch.nn.init.uniform_. */
 export const uniform = checked($nnInit.uniform, "uniform", "t low:number? high:number? options:InitOptions?");
 /** Normal with a mean and standard deviation. Reference: torch.nn.init.normal_. */
@@ -29,3 +32,18 @@ export const kaimingNormal = checked($nnInit.kaimingNormal, "kaimingNormal", "t 
 export const xavierUniform = checked($nnInit.xavierUniform, "xavierUniform", "t options:XavierOptions?");
 /** Normal of standard deviation gain * sqrt(2 / (inputs + outputs)). Reference: torch.nn.init.xavier_normal_. */
 export const xavierNormal = checked($nnInit.xavierNormal, "xavierNormal", "t options:XavierOptions?");
+/** The identity matrix, for a tensor [R, C]: identity() by PyTorch's name. Reference: torch.nn.init.eye_. */
+export const eye = checked($nnInit.eye, "eye", "t");
+/** gain() by PyTorch's name. Reference: torch.nn.init.calculate_gain. */
+export const calculateGain = checked($nnInit.calculateGain, "calculateGain", "nonlinearity:linear_sigmoid_tanh_relu_leakyRelu_selu param:number?");
+/**
+ * Normal within [a, b]: the inverse of the distribution function at uniform numbers, so that nothing is read back. Beyond about five standard deviations on
+ * one side of the mean float32 has too few values for it. Throws ValueError for a std that is not above 0, or an empty range. Reference: torch.nn.init.trunc_normal_.
+ */
+export const truncNormal = checked($nnInit.truncNormal, "truncNormal", "t options:TruncNormalOptions?");
+/** Orthogonal rows or columns, whichever are fewer, of the tensor [R, ...] as a matrix [R, C]; the decomposition runs on the host. Reference: torch.nn.init.orthogonal_. */
+export const orthogonal = checked($nnInit.orthogonal, "orthogonal", "t options:OrthogonalOptions?");
+/** Kernels [Co, Ci, ...kernel] that pass as many channels on as possible, in each of `groups` groups. Reference: torch.nn.init.dirac_. */
+export const dirac = checked($nnInit.dirac, "dirac", "t groups:number?");
+/** Normal numbers in a matrix [R, C] of which in each column ceil(sparsity * R), drawn at random, are 0. Reference: torch.nn.init.sparse_. */
+export const sparse = checked($nnInit.sparse, "sparse", "t sparsity:number options:SparseOptions?");

@@ -1,6 +1,7 @@
 // Made by npm run generate from the families in src/ops.
 import type { ClassByName } from "./by-name.ts";
 import type { MadeByName } from "./by-name.ts";
+import { checked } from "./kinds.generated.ts";
 import { checkedClass } from "./kinds.generated.ts";
 import { checkMethods } from "./kinds.generated.ts";
 import { factory } from "./kinds.generated.ts";
@@ -11,6 +12,7 @@ import * as $nnContainers from "../nn/containers.ts";
 import * as $nnConv from "../nn/conv.ts";
 import * as $nnDropout from "../nn/dropout.ts";
 import * as $nnEmbedding from "../nn/embedding.ts";
+import * as $nnFunctionalCall from "../nn/functional-call.ts";
 import * as $nnInstanceNorm from "../nn/instance-norm.ts";
 import * as $nnLinear from "../nn/linear.ts";
 import * as $nnLists from "../nn/lists.ts";
@@ -36,6 +38,12 @@ export type { ConvTransposeLayerOptions } from "../nn/conv.ts";
 export type { DropoutOptions } from "../nn/dropout.ts";
 export type { EmbeddingOptions } from "../nn/embedding.ts";
 export type { EmbeddingBagOptions } from "../nn/embedding.ts";
+export type { ForwardHook } from "../nn/hooks.ts";
+export type { ForwardHookOptions } from "../nn/hooks.ts";
+export type { ForwardPreHook } from "../nn/hooks.ts";
+export type { HookGradients } from "../nn/hooks.ts";
+export type { HookOptions } from "../nn/hooks.ts";
+export type { RemovableHandle } from "../nn/hooks.ts";
 export type { InstanceNormLayerOptions } from "../nn/instance-norm.ts";
 export type { RMSNormLayerOptions } from "../nn/instance-norm.ts";
 export type { LinearOptions } from "../nn/linear.ts";
@@ -205,6 +213,15 @@ export type Embedding = $nnEmbedding.Embedding;
 /** Sums, means or maxima of bags of a learned table's rows. Reference: torch.nn.EmbeddingBag. */
 export const EmbeddingBag = checkedClass($nnEmbedding.EmbeddingBag, "numEmbeddings:number embeddingDim:number options:EmbeddingBagOptions?", "forward indices call:offsets_1335fb?") as ClassByName<typeof $nnEmbedding.EmbeddingBag, { numEmbeddings: 0; embeddingDim: 1 }>;
 export type EmbeddingBag = $nnEmbedding.EmbeddingBag;
+/**
+ * What `module(...inputs)` gives with the tensors of `state` instead of its parameters and buffers of these names; the others stay the module's. Gradients reach the
+ * tensors given. The module is as before afterwards, also where forward() throws; a buffer that forward() writes and that `state` has is written there.
+ * A name of tied weights stands for all of them. Works in compiled functions.
+ *
+ * state: tensors by dotted name, as stateDict() names them. Throws ValueError for a name that the module does not have, and for two tensors of tied weights.
+ * Reference: torch.func.functional_call.
+ */
+export const functionalCall = checked($nnFunctionalCall.functionalCall, "functionalCall", "module:module state:recordOfTensor ...inputs:anything");
 /** instanceNorm over [N, C, W]. Reference: torch.nn.InstanceNorm1d. */
 export const InstanceNorm1d = checkedClass($nnInstanceNorm.InstanceNorm1d, "numFeatures:number eps:numberOrInstanceNormLayerOptions? momentum:numberOrInstanceNormLayerOptions? options:InstanceNormLayerOptions?", "", "forward x");
 export type InstanceNorm1d = $nnInstanceNorm.InstanceNorm1d;
@@ -299,7 +316,7 @@ export type KLDivLoss = $nnMarginLoss.KLDivLoss;
 export const CTCLoss = checkedClass($nnMarginLoss.CTCLoss, "options:CtcOptions?", "forward x targets inputLengths:tensorOrNumbers targetLengths:tensorOrNumbers");
 export type CTCLoss = $nnMarginLoss.CTCLoss;
 export { Module } from "../nn/module.ts";
-checkMethods($nnModule.Module, "registerBuffer name:string tensor options:persistent_d9ad21?;children;modules;parameters;buffers;train mode:boolean?;eval;apply fn:callback;zeroGrad options:setToNull_d4ebf9?;requiresGrad_ mode:boolean?;to target:deviceOrStringOrDtype;toEmpty target:deviceOrString;stateDict;loadStateDict state:recordOfTensor options:strict_b521a7?;dispose;toString");
+checkMethods($nnModule.Module, "registerBuffer name:string tensor options:persistent_d9ad21?;clone copies:anything;registerForwardPreHook hook:anything options:HookOptions?;registerForwardHook hook:anything options:ForwardHookOptions?;registerFullBackwardPreHook hook:callback options:HookOptions?;registerFullBackwardHook hook:callback options:HookOptions?;registerStateDictPreHook hook:callback;registerStateDictPostHook hook:callback;registerLoadStateDictPreHook hook:callback;registerLoadStateDictPostHook hook:callback;children;modules;parameters;buffers;train mode:boolean?;eval;apply fn:callback;zeroGrad options:setToNull_d4ebf9?;requiresGrad_ mode:boolean?;to target:deviceOrStringOrDtype;toEmpty target:deviceOrString;stateDict;loadStateDict state:recordOfTensor options:strict_b521a7?;dispose;toString");
 /** batchNorm over [N, C] or [N, C, W]. Reference: torch.nn.BatchNorm1d. */
 export const BatchNorm1d = checkedClass($nnNorm.BatchNorm1d, "numFeatures:number eps:numberOrBatchNormLayerOptions? momentum:numberOrNullOrBatchNormLayerOptions? options:BatchNormLayerOptions?", "", "forward x");
 export type BatchNorm1d = $nnNorm.BatchNorm1d;
