@@ -22,7 +22,7 @@ training on both libraries, the comparison of every operator (dxtensor verify), 
   --json         one line of JSON on stdout: {ok, passed, failed, skipped, report}; the rest goes to stderr
   --help         this text
 
-The report is test-results/verify-linux.json, in the Common Test Report Format. Exit code 1 when something failed.`;
+The report is test-results/verify-linux.json, in the Common Test Report Format. Exit status 1 when something failed.`;
 
 interface Options {
   readonly json: boolean;

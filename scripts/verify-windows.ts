@@ -29,7 +29,7 @@ Needs root (the cell is a chroot). The last line is "N passed, M failed".
   --json         one line of JSON on stdout: {ok, passed, failed, skipped, report, versions, steps}; the rest goes to stderr
   --help         this text
 
-The report is test-results/verify-windows.json, in the Common Test Report Format. Exit code 1 when something failed.`;
+The report is test-results/verify-windows.json, in the Common Test Report Format. Exit status 1 when something failed.`;
 
 /** What the cell shows as Z:\\work: bundled tests, the command, the programs, the libraries. */
 const stage = at("build", "windows-cell");

@@ -22,7 +22,7 @@ const help = `sh start.sh [OPTIONS]
   --help         this text
 
 The part windows needs windows.tar.xz, windows-node.tar.xz and root; it is over in six minutes.
-Exit code 1 when a test, a comparison, a training or a program of DirectML alone fails, or a part that --only names cannot run here; 130 after Ctrl-C. A peer that is not
+Exit status 1 when a test, a comparison, a training or a program of DirectML alone fails, or a part that --only names cannot run here; 130 after Ctrl-C. A peer that is not
 there, PyTorch say, is reported as not run, and so is windows where it cannot run.`;
 
 class UsageError extends Error {}

@@ -1,4 +1,4 @@
-// One line on stderr for each thing that was asked for and is not there, when DXTENSOR_VULKAN_TRACE is set. Any thread may call.
+// With DXTENSOR_VULKAN_TRACE set: prints a line on stderr for each feature that is requested and not supported. Any thread may call.
 #ifndef DXTENSOR_VULKAN_TRACE_H
 #define DXTENSOR_VULKAN_TRACE_H
 

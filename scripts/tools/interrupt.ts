@@ -1,11 +1,11 @@
-// What is to be undone before this process ends as it was asked to.
+// Cleans up before this process ends by a signal.
 import { ScriptError } from "./project.ts";
 
 const names = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Those whose body runs. */
+/** Bodies that run. */
 const running = new Set<AbortController>();
-/** Those whose body has ended, of a process that was asked to end. */
+/** Bodies that have ended after the signal. */
 const waiting: (() => void)[] = [];
 let asked: NodeJS.Signals | null = null;
 

@@ -469,7 +469,7 @@ function describedFallback({ prepared, origin }: Extract<OutsideStep, { kind: "d
 /** Kernels that are kept for calls to come. */
 const MAX_KERNELS = 4096;
 
-/** The bytes as a buffer that nobody else has. */
+/** A buffer that holds the bytes, and is not shared. */
 const ownBuffer = (bytes: Uint8Array): ArrayBuffer =>
   bytes.buffer instanceof ArrayBuffer && bytes.byteLength === bytes.buffer.byteLength
     ? bytes.buffer

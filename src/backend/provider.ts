@@ -1,4 +1,4 @@
-/** What stands behind a device's name: the library's own kinds of devices, and those from outside. */
+/** What a device's name refers to: a device of `dml` or `cpu`, or one of an outside backend. */
 import type { Device, DeviceKind } from "../core/device.ts";
 import type { Capabilities } from "../dml/capabilities.ts";
 import type { AdapterDescription, Binding, RuntimeKind } from "../native/binding.ts";

@@ -70,7 +70,7 @@ export function registerBackend(backend: Backend): void {
     throw new BackendError(
       "backend.register",
       "backend.name",
-      "a name that nobody else has",
+      "a name that is not taken",
       `${name}, ${backends.has(name) ? `which is registered (version ${backends.get(name)!.version})` : "which the library has itself"}`,
     );
   const provider = provide(checked);

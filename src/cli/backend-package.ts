@@ -220,7 +220,7 @@ import "./index";
 
 const device = "${name}";
 
-test("has kernels for what it says", () => {
+test("computes the operations that it declares", () => {
   dx.resetFallbackStats();
   const x = dx.tensor([[1, -2, 3], [4, 5, -6]], { device });
   const y = dx.tensor([10, 20, 30], { device });

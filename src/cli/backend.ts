@@ -30,7 +30,7 @@ function requireFree(name: string): void {
   requireBackendName(OPERATION, "name", name);
   const declared = declaredBackends().find((entry) => entry.name === name);
   const owner = OWN.includes(name) ? "which the library has itself" : declared && `which the package ${declared.package} declares`;
-  if (owner !== undefined) throw new ValueError(OPERATION, "name", "a name that nobody else has", `${name}, ${owner}`);
+  if (owner !== undefined) throw new ValueError(OPERATION, "name", "a name that is not taken", `${name}, ${owner}`);
 }
 
 function requireEmpty(folder: string): void {

@@ -22,7 +22,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 
-/** Exit codes: 0 all right, 1 the verb found something wrong, 2 it could not be run as asked. */
+/** Exit status: 0 all right, 1 the verb found something wrong, 2 it could not be run as asked. */
 async function main(): Promise<void> {
   const asked = process.argv.slice(2);
   if (asked.length === 2 && asked.includes("--json") && asked.some((arg) => arg === "--version" || arg === "-V")) {

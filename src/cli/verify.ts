@@ -161,6 +161,6 @@ export function addVerify(program: Command): void {
     .option("--json", "write one JSON object instead of text", false)
     .option("--verbose", "name each case on stderr before it runs: the last one named crashed the process", false)
     .option("--ctrf <file>", "also write a report in the Common Test Report Format")
-    .addHelpText("after", "\nExit code: 0 all agree, 1 something differs, 2 it could not be run, 130 stopped.")
+    .addHelpText("after", "\nExit status: 0 all agree, 1 something differs, 2 it could not be run, 130 stopped.")
     .action(verify);
 }

@@ -175,7 +175,7 @@ export class Flows {
       argument: t.describe(),
       expected: `read outside ${this.#name}: gradients flow on into what was made outside when it has run`,
       received: `a read ${callSite() ?? "inside it"}`,
-      hint: "Make what leads to it inside the compiled function.",
+      hint: "Compute the tensors that lead to it inside the compiled function.",
     });
   }
 }

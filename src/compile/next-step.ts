@@ -1,4 +1,4 @@
-/** Which of the steps that follow a step has the event that a run asks for now; null where the log has none. */
+/** Finds the next step of the log that matches the operation that a run calls now; null if the log has none. */
 import type { Definition, ViewDefinition } from "../core/definition.ts";
 import type { Device } from "../core/device.ts";
 import type { DType } from "../core/dtype.ts";

@@ -1,4 +1,4 @@
-/** Where a run is in the log, and how it goes on: an event of its own is added behind the last one, or to the region that is being recorded. */
+/** The position of a run in the trace log. A new event is appended after the current step, or to the region that is being recorded. */
 import type { TensorSpec } from "../core/definition.ts";
 import type { Device } from "../core/device.ts";
 import { DTYPES } from "../core/dtype.ts";

@@ -103,7 +103,7 @@ export function scalarTensor(device: Device, dtype: DType, value: number | bigin
       letGo(old);
     }
     tensor = keep(new Tensor(upload(native, elements(dtype, [value]), "scalar"), internDesc(device, dtype, [])));
-    // Never taken for a result that nobody else has.
+    // Not reused for a result: others read it.
     tensor.storage.birth = -1;
     numbers.set(key, tensor);
   }

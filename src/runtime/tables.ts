@@ -52,7 +52,7 @@ class Tables {
       const arrays = make();
       const tensors = arrays.map((a) => {
         const t = keep(new Tensor(upload(native, a, "table"), internDesc(native.device, "float32", shape)));
-        // Never taken for a result that nobody else has.
+        // Not reused for a result: others read it.
         t.storage.birth = -1;
         return t;
       });

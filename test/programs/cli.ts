@@ -21,7 +21,7 @@ Runs PyTorch's recorded programs and compares (test/programs/README.md). The sou
   --verbose        every sort of failure, not only the first 40
   --help           this text
 
-Exit code 1 when a program fails that known.json does not have (with another corpus: when any fails).`;
+Exit status 1 when a program fails that known.json does not have (with another corpus: when any fails).`;
 
 const isOwn = (corpus: string): boolean => corpus === process.env.PROGRAMS_CORPUS;
 

@@ -1,4 +1,4 @@
-// What a suite's output says of failures, for the end of the run: of a long log often only that is at hand.
+// Finds the failures in a suite's output. The end of a run repeats them, because often only the end of a long log is kept.
 
 /** A failed test, of vitest ("FAIL", and "×" while it runs) or of the C++ programs ("FAILED"). */
 const isTest = /^ *(?:FAIL|FAILED:?|not ok|failed) /;

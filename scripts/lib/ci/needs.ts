@@ -1,4 +1,4 @@
-// What the machine lacks for a suite: looked at once each, when a suite first asks.
+// Checks what a suite needs of the machine. Each check runs once, before the first suite that needs it.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

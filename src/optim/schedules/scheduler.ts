@@ -41,7 +41,7 @@ export abstract class LRScheduler {
     this.groups.forEach((group, i) => {
       if (lastEpoch === -1) group.initialLr ??= group.lr;
       else if (group.initialLr === undefined)
-        throw new ValueError(name, `optimizer.paramGroups[${i}].initialLr`, "known where a schedule goes on", "undefined");
+        throw new ValueError(name, `optimizer.paramGroups[${i}].initialLr`, "set, because lastEpoch is not -1", "undefined");
     });
     this.baseLrs = this.groups.map((g) => g.initialLr!);
   }
