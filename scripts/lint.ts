@@ -44,7 +44,10 @@ await main(async () => {
     // Elsewhere it is a comfort; in CI its absence would hide a failure.
     if (process.env.CI) results.push(false);
   } else {
-    const files = await glob(["native/**/*.{c,h,cpp}", "scripts/**/*.{c,h,cpp}", "bench/**/*.{h,cpp}"], { cwd: root });
+    const files = await glob(
+      ["native/**/*.{c,h,cpp}", "scripts/**/*.{c,h,cpp}", "bench/**/*.{h,cpp}", "examples/**/*.{h,cpp}", "test/runtime/**/*.{c,h,cpp}"],
+      { cwd: root },
+    );
     results.push(await step(`clang-format of ${files.length} files`, clang, isFix ? ["-i", ...files] : ["--dry-run", "-Werror", ...files]));
   }
   results.push(await step("generated files", process.execPath, script("generate", ...(isFix ? [] : ["--check"]))));

@@ -86,6 +86,7 @@ const inNode = [
   "test/runtime/removed.test.ts",
   "test/runtime/refused.test.ts",
   "test/runtime/eager.test.ts",
+  "test/runtime/library-backend.test.ts",
   "test/compile/compile.test.ts",
   "test/compile/stateful.test.ts",
   "test/graph/plan",
@@ -105,6 +106,8 @@ async function runInNode(name: Name, folder: string, tools: AllTools, minutes: n
     // V8's memory is nobody's leak, and its stacks are its own.
     ASAN_OPTIONS: "detect_leaks=0",
     LD_PRELOAD: runtimes.join(" "),
+    // Of the backend libraries that tests compile.
+    CXXFLAGS: builds[name].flags,
     DXTENSOR_NATIVE: join(folder, "Release", "dxtensor.node"),
     DXTENSOR_SOFTWARE: join(folder, "Release", softwareName()),
     DXTENSOR_FUZZ_PROGRAMS: "100",

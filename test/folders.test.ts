@@ -174,7 +174,7 @@ const nativeFolders: Record<string, readonly string[]> = {
     "schema",
     "abi",
   ],
-  addon: ["dml"],
+  addon: ["dml", "include"],
   "software/exports.cpp": ["software/directml", "software/d3d12"],
   "software/directml": ["software/compiler", "software/d3d12", "software/cpu", "software/cpu/host", "schema", "abi"],
   "software/compiler": [
@@ -261,6 +261,7 @@ const nativeFolders: Record<string, readonly string[]> = {
   dml: ["schema", "abi"],
   schema: ["abi"],
   abi: [],
+  include: [],
 };
 
 /** The folder of a file below native: itself, its own folder, or the next one above, whichever the list has. */

@@ -53,7 +53,24 @@ const run = (source: string, env: Record<string, string> = {}) => {
 };
 
 it("holds what a user needs and nothing else, in 10 MB at most", () => {
-  expect(readdirSync(installed()).toSorted()).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "dist", "docs", "examples", "package.json"]);
+  expect(readdirSync(installed()).toSorted()).toEqual([
+    "CHANGELOG.md",
+    "LICENSE",
+    "README.md",
+    "dist",
+    "docs",
+    "examples",
+    "native",
+    "package.json",
+  ]);
+  expect(readdirSync(installed("native"), { recursive: true }).map(String).toSorted()).toEqual([
+    "include",
+    join("include", "dxtensor_backend.h"),
+  ]);
+  expect(readFileSync(installed("native", "include", "dxtensor_backend.h"), "utf8")).toBe(
+    readFileSync("native/include/dxtensor_backend.h", "utf8"),
+  );
+  expect(readdirSync(installed("examples", "native-backend")).toSorted()).toEqual(["CMakeLists.txt", "backend.cpp"]);
   const bundle = ["cli.js", "dxtensor.cjs", "dxtensor.d.cts", "dxtensor.d.ts", "dxtensor.js", "dxtensor.mjs"];
   expect(readdirSync(installed("dist"), { recursive: true }).map(String).toSorted()).toEqual([
     "bundle",

@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #endif
 
+#include "backend_calls.h"
+#include "cold.h"
 #include "convert.h"
 #include "environment.h"
 #include "errors.h"
@@ -165,13 +167,10 @@ napi_value Copy(Environment& environment, Arguments in) {
   return js::Undefined(in.env());
 }
 
-struct NewArrayBuffer {
-  napi_value value;
-  void* data;
-};
+}  // namespace
 
-// New memory for bytes that are read, in large pages where the system has some: to touch it first costs more than to copy. Made
-// by JavaScript's own constructor, since N-API's function ends the process when the host has no memory.
+// In large pages where the system has some: to touch it first costs more than to copy. Made by JavaScript's own constructor, since
+// N-API's function ends the process when the host has no memory.
 NewArrayBuffer NewBytes(Environment& environment, napi_env env, uint64_t size) {
   NewArrayBuffer bytes = {};
   napi_value length = js::New(env, static_cast<double>(size));
@@ -191,6 +190,8 @@ NewArrayBuffer NewBytes(Environment& environment, napi_env env, uint64_t size) {
 #endif
   return bytes;
 }
+
+namespace {
 
 napi_value Read(Environment& environment, Arguments in) {
   Buffer& buffer = environment.buffers().Get(ToSize(in[0], "read: handle"));
@@ -397,14 +398,6 @@ napi_value LapackCall(Environment&, Arguments in) {
   return js::Undefined(in.env());
 }
 
-template <napi_value (*F)(Environment&, Arguments)>
-napi_value Cold(napi_env env, napi_callback_info info) {
-  return Guarded(env, [&]() -> napi_value {
-    js::Arguments arguments(env, info);
-    return F(*static_cast<Environment*>(arguments.data()), arguments);
-  });
-}
-
 void Define(napi_env env, napi_value exports, Environment* environment) {
   auto set = [&](const char* name, napi_value value) { js::Check(env, napi_set_named_property(env, exports, name, value)); };
   auto add = [&](const char* name, napi_callback callback) {
@@ -449,6 +442,7 @@ void Define(napi_env env, napi_value exports, Environment* environment) {
   add("lapackOpen", Cold<LapackOpen>);
   add("lapackHas", Cold<LapackHas>);
   add("lapackCall", Cold<LapackCall>);
+  for (const NamedCallback& call : BackendCalls()) add(call.name, call.callback);
   set("version", js::New(env, std::string(DXTENSOR_VERSION)));
   set("pressure", environment->Pressure());
 }

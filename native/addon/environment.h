@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "buffers.h"
+#include "library_devices.h"
 #include "promises.h"
 #include "tracked.h"
 
@@ -30,6 +31,7 @@ class Environment {
   Buffers& buffers() { return buffers_; }
   Tracked& tracked() { return tracked_; }
   Promises& promises() { return promises_; }
+  LibraryDevices& library_devices() { return library_devices_; }
   // The numbers of Buffers::SetPressure.
   napi_value Pressure() const { return ValueOf(pressure_); }
   // JavaScript's own constructor, as it was when the addon was loaded.
@@ -61,6 +63,7 @@ class Environment {
   Promises promises_;
   Buffers buffers_;
   Tracked tracked_{env_, buffers_};
+  LibraryDevices library_devices_;
   napi_ref pressure_ = nullptr, array_buffer_class_ = nullptr;
   std::vector<std::unique_ptr<OpenDevice>> devices_{1};  // by id, which none has twice; null when closed
   Table<OpenProgram> programs_;

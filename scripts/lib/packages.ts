@@ -127,6 +127,9 @@ export async function stageMain() {
   for (const name of readdirSync(at("docs")))
     if (/\.(md|svg)$/.test(name) && !internal.test(name)) copyFileSync(at("docs", name), join(folder, "docs", name));
   stageExamples(join(folder, "examples"));
+  // For native backends.
+  mkdirSync(join(folder, "native", "include"), { recursive: true });
+  copyFileSync(at("native", "include", "dxtensor_backend.h"), join(folder, "native", "include", "dxtensor_backend.h"));
   // What the site makes of the sources; without its settings.
   writeFileSync(join(folder, "docs", "errors.md"), errorsPage(errors()).replace(/^---\n[\s\S]*?\n---\n\s*/, ""));
   relink(folder);

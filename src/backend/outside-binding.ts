@@ -491,6 +491,20 @@ const foreign = [
   "lapackOpen",
   "lapackHas",
   "lapackCall",
+  "backendLoad",
+  "backendDevices",
+  "backendOpen",
+  "backendClose",
+  "backendAllocate",
+  "backendFree",
+  "backendWrite",
+  "backendRead",
+  "backendCopy",
+  "backendPrepare",
+  "backendRun",
+  "backendForget",
+  "backendSynchronize",
+  "backendMemory",
 ] as const satisfies readonly Exclude<keyof Binding, keyof OutsideBinding>[];
 
 for (const name of foreign)

@@ -249,6 +249,18 @@ export class BackendLoadError extends DxError {
     return this;
   }
 }
+/** A library with the C ABI of native backends that could not be loaded: the file, and why. */
+export class BackendLibraryError extends BackendLoadError {
+  /**
+   * "missingFile"; "notALibrary": the system's loader refuses it; "missingSymbol": it does not export what the header asks for; "version": it was
+   * compiled for another version of the ABI; "refused": its initialisation failed.
+   */
+  readonly reason: "missingFile" | "notALibrary" | "missingSymbol" | "version" | "refused";
+  constructor(file: string, reason: BackendLibraryError["reason"], problem: string, hint?: string) {
+    super("library", file, problem, hint);
+    this.reason = reason;
+  }
+}
 
 const classOf: { readonly [kind: string]: typeof NativeError } = {
   removed: DeviceRemovedError,
@@ -288,6 +300,7 @@ const names = {
   BackendError,
   BackendVersionError,
   BackendLoadError,
+  BackendLibraryError,
 };
 for (const [name, type] of Object.entries(names))
   Object.defineProperty(type.prototype, "name", { value: name, writable: true, configurable: true, enumerable: false });

@@ -363,4 +363,58 @@ export interface Binding {
   lapackHas(path: string, routine: string): boolean;
   /** Calls a routine as Fortran does: numbers as 32-bit integers, letters, arrays. What would write beyond an array is refused. */
   lapackCall(path: string, routine: string, args: readonly LapackArgument[]): void;
+
+  /**
+   * Libraries with the C ABI of native/include/dxtensor_backend.h. Devices, memory and operations are named by numbers; what the library reports is
+   * thrown with its text.
+   */
+  backendLoad(path: string): LibraryLoad;
+  backendDevices(library: number): { name: string; memoryInBytes: number; isHardware: boolean }[];
+  /** A new device, with the numbers of its dtypes and the names of what it computes. */
+  backendOpen(library: number, index: number): { device: number; dtypes: number[]; operations: string[] };
+  /** Frees its memory, too. */
+  backendClose(device: number): void;
+  backendAllocate(device: number, sizeInBytes: number): number;
+  backendFree(memory: number): void;
+  backendWrite(memory: number, offset: number, bytes: ArrayBufferView): void;
+  backendRead(memory: number, offset: number, sizeInBytes: number): ArrayBuffer;
+  backendCopy(from: number, fromOffset: number, to: number, toOffset: number, sizeInBytes: number): void;
+  /** 0 where the library does not support it. Tensors are the inputs, so many, then the outputs. */
+  backendPrepare(
+    device: number,
+    name: string,
+    tensors: readonly (LibraryTensor | null)[],
+    inputs: number,
+    attributes: readonly LibraryAttribute[],
+  ): number;
+  /** Memory, offset and size of each tensor; memory 0 where it is absent. */
+  backendRun(operation: number, ranges: Float64Array): void;
+  /** Nothing happens where the device was closed before. */
+  backendForget(operation: number): void;
+  backendSynchronize(device: number): void;
+  backendMemory(device: number): { heldInBytes: number; limitInBytes: number };
+}
+
+/** What loading a backend library came to. */
+export type LibraryLoad =
+  | { readonly reason: null; readonly library: number; readonly name: string; readonly version: string }
+  | {
+      readonly reason: "notALibrary" | "missingSymbol" | "version" | "refused";
+      /** The loader's words, the symbol, or the library's own text. */
+      readonly text: string;
+      /** The version of the ABI that the library has; 0 where that is not the reason. */
+      readonly abi: number;
+    };
+
+/** A tensor for a backend library, with the header's number of its dtype. */
+export interface LibraryTensor {
+  readonly dtype: number;
+  readonly sizes: readonly number[];
+  readonly strides: readonly number[];
+}
+
+/** An attribute for a backend library. */
+export interface LibraryAttribute {
+  readonly name: string;
+  readonly value: number | bigint | boolean | string | readonly number[];
 }

@@ -24,6 +24,7 @@ export type {
 } from "../backend/interface.ts";
 export type { DeclaredBackend } from "../backend/autoload.ts";
 export { registerBackend as register } from "../backend/registry.ts";
+export { loadLibrary, type LibraryOptions } from "../runtime/library-backend.ts";
 
 /** A backend from outside that is known. */
 export interface KnownBackend {
