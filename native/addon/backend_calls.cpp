@@ -39,6 +39,12 @@ napi_value Load(Environment& environment, Arguments in) {
   return object;
 }
 
+uint32_t DeviceCount(const BackendLibrary& library) {
+  uint32_t count = 0;
+  CheckStatus(library, library.api.device_count(&count), "device_count");
+  return count;
+}
+
 dxtensor_device_info DeviceInfo(const BackendLibrary& library, uint32_t index) {
   dxtensor_device_info info = {};
   info.struct_size = sizeof info;
@@ -51,8 +57,7 @@ dxtensor_device_info DeviceInfo(const BackendLibrary& library, uint32_t index) {
 
 napi_value Devices(Environment& environment, Arguments in) {
   const BackendLibrary& library = environment.library_devices().Library(ToId(in[0], "backendDevices: library"));
-  uint32_t count = 0;
-  CheckStatus(library, library.api.device_count(&count), "device_count");
+  const uint32_t count = DeviceCount(library);
   js::Array list(in.env());
   for (uint32_t i = 0; i < count; ++i) {
     const dxtensor_device_info info = DeviceInfo(library, i);
@@ -67,7 +72,9 @@ napi_value Devices(Environment& environment, Arguments in) {
 
 napi_value Open(Environment& environment, Arguments in) {
   const uint32_t library = ToId(in[0], "backendOpen: library"), index = ToId(in[1], "backendOpen: index");
-  const dxtensor_device_info info = DeviceInfo(environment.library_devices().Library(library), index);
+  const BackendLibrary& loaded = environment.library_devices().Library(library);
+  if (index >= DeviceCount(loaded)) Invalid("backendOpen: the library has no device " + std::to_string(index));
+  const dxtensor_device_info info = DeviceInfo(loaded, index);
   js::Array dtypes(in.env()), operations(in.env());
   for (uint32_t i = 0; i < info.dtype_count; ++i) dtypes.Add(js::New(in.env(), static_cast<double>(info.dtypes[i])));
   for (uint32_t i = 0; i < info.operation_count; ++i)

@@ -1,9 +1,9 @@
 // Calls of the addon with good, wrong and absurd arguments, in random order. Prints what it saw as JSON; what must not be ends it with a
-// message. Arguments: the addon, the software adapter's library, the first seed, how many calls.
+// message. Arguments: the addon, the software adapter's library, the first seed, how many calls, a backend library where there is one.
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 
-const [addon, software, firstSeed, times] = process.argv.slice(2);
+const [addon, software, firstSeed, times, library] = process.argv.slice(2);
 const binding = createRequire(import.meta.url)(addon);
 const PATHS = { folders: [], software, simulate: "uhd-630@5.0" };
 const LIMIT = 64 << 20;
@@ -201,8 +201,28 @@ const routines = [
   () => ["dgeev", ["N", "V", 3, matrix(), 3, doubles(3), doubles(3), doubles(1), 1, doubles(9), 3, doubles(40), 40, whole(1)]],
 ];
 
+/** Of a backend library: devices, memory and operations that were there. */
+const outside = { devices: [], memories: [], operations: [] };
+const four = () => ({ dtype: one([1, 1, 1, 6]), sizes: [2, 2], strides: one([[2, 1], [1, 2], [0, 0]]) }); // prettier-ignore
+const attributes = () => [{ name: "alpha", value: 2 }, { name: "transA", value: "TRANSPOSE" }, { name: "axes", value: [0, 1] }, { name: "count", value: 3n }, { name: "flag", value: true }]; // prettier-ignore
+const memory = () => one(outside.memories) ?? 0;
+
 /** Arguments that are good when everything that they name is there. */
 const args = {
+  backendLoad: () => [library ?? "/nowhere"],
+  backendDevices: () => [0],
+  backendOpen: () => [0, 0],
+  backendClose: () => [one(outside.devices) ?? 0],
+  backendAllocate: () => [one(outside.devices) ?? 0, 16 * (1 + next(40))],
+  backendFree: () => [memory()],
+  backendWrite: () => [memory(), 4 * next(3), new Uint8Array(next(20))],
+  backendRead: () => [memory(), 4 * next(3), next(16)],
+  backendCopy: () => [memory(), 0, memory(), 0, next(16)],
+  backendPrepare: () => [one(outside.devices) ?? 0, one(["ELEMENT_WISE_ADD", "GEMM"]), [four(), four(), one([null, four()]), four()], one([2, 3]), attributes()],
+  backendRun: () => [one(outside.operations) ?? 0, Float64Array.from(Array.from({ length: 4 }, () => [memory(), 0, 16]).flat())],
+  backendForget: () => [one(outside.operations) ?? 0],
+  backendSynchronize: () => [one(outside.devices) ?? 0],
+  backendMemory: () => [one(outside.devices) ?? 0],
   lapackOpen: () => [lapack],
   lapackHas: () => [lapack, "dgetrf"],
   lapackCall: () => [lapack, ...one(routines)()],
@@ -255,6 +275,9 @@ const args = {
 };
 /** What became of a call that went well. */
 const after = {
+  backendOpen: ({ device }) => keep(outside.devices, device),
+  backendAllocate: (handle) => keep(outside.memories, handle),
+  backendPrepare: (handle) => handle > 0 && keep(outside.operations, handle),
   openDevice: ({ id }) => state.opened.push(id),
   run: (handle) => keep(state.buffers, handle),
   allocate: (handle) => keep(state.buffers, handle),
@@ -329,7 +352,8 @@ function isLimited(options) {
 
 function call() {
   // Closing and faults are rare, so that there is something to work with.
-  const name = one(names.filter((n) => !/closeDevice|injectFault|hold/.test(n) || next(40) === 0));
+  const isRare = (n) => (n.startsWith("backend") ? library === undefined || /Close|Open/.test(n) : /closeDevice|injectFault|hold/.test(n));
+  const name = one(names.filter((n) => !isRare(n) || next(40) === 0));
   let values = args[name]();
   const isGood = next(3) > 0;
   if (!isGood)

@@ -1,11 +1,12 @@
 /** Backends of native libraries: the sample in C++, and a library that fails on demand. Both are compiled here. */
-import { copyFileSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { execa } from "execa";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
-import { loadBinding } from "../../src/native/load.ts";
+import { loadBinding, surroundings } from "../../src/native/load.ts";
+import { addonPaths, libraryPaths } from "../../src/native/paths.ts";
 import { buildFaulty, buildSample, canBuild, newFolder } from "./library-backend/build.ts";
 
 const device = "sample";
@@ -202,7 +203,10 @@ describe.skipIf(!canBuild)("libraries with the C ABI (skipped where there is no 
       () => addon.backendPrepare(id, "A", [], 0, [{ name: "a", value: {} as never }]),
       () => addon.backendPrepare(id, "A", [], 0, [{ name: "a", value: ["b"] as never }]),
     ];
-    for (const call of wrong) expect(caught(call), String(call)).toMatchObject({ kind: expect.stringMatching(/invalid|internal/) as string });
+    for (const call of wrong)
+      expect({ call: String(call), error: caught(call) }).toMatchObject({
+        error: { kind: expect.stringMatching(/invalid|internal/) as string },
+      });
     addon.backendClose(id);
     for (const call of [() => addon.backendFree(memory), () => addon.backendRun(operation, ranges()), () => addon.backendClose(id)])
       expect(caught(call)).toMatchObject({ kind: "invalid" });
@@ -210,11 +214,26 @@ describe.skipIf(!canBuild)("libraries with the C ABI (skipped where there is no 
     addon.backendClose(other);
   });
 
+  it.each([1, 2])("random calls of the addon, seed %i", async (seed) => {
+    const addon = addonPaths(surroundings()).find((path) => existsSync(path))!;
+    const software = libraryPaths(surroundings()).software!;
+    const program = resolve("test", "native", "calls.mjs");
+    const { stdout } = await execa(process.execPath, ["--expose-gc", program, addon, software, String(seed), "4000", sample]);
+    const { calls, good } = JSON.parse(stdout) as { calls: number; good: number };
+    expect(calls).toBeGreaterThan(2000);
+    expect(good).toBeGreaterThan(calls / 4);
+  });
+
   it("a device that is closed opens again", () => {
     const x = dx.ones([4], { device });
     dx.closeDevice(device);
-    expect(() => x.add(x).toArraySync()).toThrow();
-    expect(dx.ones([2], { device }).add(dx.ones([2], { device })).toArraySync()).toEqual([2, 2]);
+    expect(() => x.add(x).toArraySync()).toThrow(dx.DxError);
+    expect(
+      dx
+        .ones([2], { device })
+        .add(dx.ones([2], { device }))
+        .toArraySync(),
+    ).toEqual([2, 2]);
   });
 
   it("the same file again is the same backend, whatever it is called; another name is another one", () => {
@@ -226,7 +245,12 @@ describe.skipIf(!canBuild)("libraries with the C ABI (skipped where there is no 
     expect(dx.backend.loadLibrary(link)).toBe(first);
     const second = dx.backend.loadLibrary(sample, { name: "sample-2" });
     expect(second).toMatchObject({ name: "sample-2", version: "0.1.0" });
-    expect(dx.ones([2], { device: "sample-2" }).add(dx.ones([2], { device: "sample-2" })).toArraySync()).toEqual([2, 2]);
+    expect(
+      dx
+        .ones([2], { device: "sample-2" })
+        .add(dx.ones([2], { device: "sample-2" }))
+        .toArraySync(),
+    ).toEqual([2, 2]);
     const copy = join(folder, "copy.so");
     copyFileSync(sample, copy);
     expect(caught(() => dx.backend.loadLibrary(copy))).toMatchObject({ name: "BackendError", argument: "backend.name" });
@@ -237,12 +261,14 @@ describe.skipIf(!canBuild)("libraries with the C ABI (skipped where there is no 
       expect(caught(() => dx.backend.loadLibrary(path as never))).toMatchObject({ name: "ValueError", argument: "path" });
     });
 
-    it.each([[{ name: "Upper" }, "BackendError"], [{ name: "float32" }, "BackendError"], [{ name: "cpu" }, "BackendError"], [null, "ValueError"]])(
-      "options %j",
-      (options, name) => {
-        expect(caught(() => dx.backend.loadLibrary(sample, options as never))).toMatchObject({ name });
-      },
-    );
+    it.each([
+      [{ name: "Upper" }, "BackendError"],
+      [{ name: "float32" }, "BackendError"],
+      [{ name: "cpu" }, "BackendError"],
+      [null, "ValueError"],
+    ])("options %j", (options, name) => {
+      expect(caught(() => dx.backend.loadLibrary(sample, options as never))).toMatchObject({ name });
+    });
 
     it("a file that is not there, a folder, and files that are no libraries", () => {
       const absent = join(folder, "absent.so");

@@ -24,7 +24,10 @@ export async function buildSample(folder: string): Promise<string> {
   const build = join(folder, "cmake");
   await execa("cmake", ["-S", sources, "-B", build, "-DCMAKE_BUILD_TYPE=Release"], { env });
   await execa("cmake", ["--build", build, "--config", "Release"], { env });
-  return join(build, readdirSync(build).find((name) => /^sample\.(so|dll|dylib)$/.test(name))!);
+  return join(
+    build,
+    readdirSync(build).find((name) => /^sample\.(so|dll|dylib)$/.test(name))!,
+  );
 }
 
 /** A library of faulty.c with these definitions. */
@@ -32,7 +35,14 @@ export async function buildFaulty(folder: string, name: string, definitions: rea
   const file = join(folder, `${name}.so`);
   const flags = (process.env.CXXFLAGS ?? "").split(" ").filter((flag) => flag !== "");
   const own = ["-x", "c", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I", resolve("native", "include")];
-  const args = [...flags, ...own, ...definitions.map((d) => `-D${d}`), resolve("test", "runtime", "library-backend", "faulty.c"), "-o", file];
+  const args = [
+    ...flags,
+    ...own,
+    ...definitions.map((d) => `-D${d}`),
+    resolve("test", "runtime", "library-backend", "faulty.c"),
+    "-o",
+    file,
+  ];
   await execa((tools as { compiler: { command: string } }).compiler.command, args, { env });
   return file;
 }
