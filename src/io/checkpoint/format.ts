@@ -78,7 +78,7 @@ const isTensorRecord = (v: unknown): boolean =>
   (v.order === undefined || isSizes(v.order)) &&
   isTrue(v.requiresGrad) &&
   isTrue(v.isParameter);
-const isArrayRecord = (v: unknown): boolean => isRecord(v) && typeof v.entry === "string" && typeof v.type === "string";
+const isArrayRecord = (v: unknown): boolean => isRecord(v) && [v.entry, v.type].every((text) => typeof text === "string");
 /** Shards are in the folder of their manifest, never elsewhere. */
 const isShardRecord = (v: unknown): boolean =>
   isRecord(v) && typeof v.file === "string" && /^[^/\\\0]+\.safetensors$/.test(v.file) && isIndex(v.sizeInBytes);
