@@ -82,6 +82,16 @@ export const differences: readonly Difference[] = [
   },
   {
     reason:
+      "save() stores a slice without the memory around it, and load() gives a tensor that had gaps back contiguous; torch.save keeps storage and strides. Tensors that share elements share them again in both ([checkpoints.md](checkpoints.md)).",
+    ids: [],
+  },
+  {
+    reason:
+      "save() takes plain data and objects with stateDict(), and its files hold no code; torch.save pickles any object with the name of its class, which io.pytorch.load() refuses.",
+    ids: [],
+  },
+  {
+    reason:
       "Third derivatives of layerNorm are those of its formula; PyTorch's take the mean and the deviation in its second derivative for constants.",
     ids: [],
   },

@@ -1,4 +1,7 @@
 /** Damaged files: cut off or with other bytes, they give results or typed errors, soon, and take no more memory than they should. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { archive, readCases } from "../onnx/cases.ts";
@@ -62,6 +65,38 @@ test("safetensors files", async () => {
     dx.scope(() => Object.values(dx.io.safetensors.deserialize(input).tensors).forEach((t) => t.toArraySync()));
   const errors = await judge("safetensors", bytes, read, rounds * 4);
   expect(errors).toBeGreaterThan(rounds);
+});
+
+test("checkpoints", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "dxtensor-fuzz-"));
+  const file = join(folder, "state.safetensors");
+  try {
+    const weight = dx.arange(6).reshape([2, 3]);
+    const model = dx.nn.linear(2, 1, { generator: new dx.Generator(1) });
+    const z = dx.complex(dx.tensor([1]), dx.tensor([2]));
+    const map = new Map<unknown, unknown>([[1n, new Date(0)]]);
+    await dx.save(file, {
+      model,
+      weight,
+      tied: weight.t(),
+      nhwc: weight.t(),
+      z,
+      map,
+      list: [NaN, undefined],
+      array: Float64Array.of(1),
+      text: "x",
+    });
+    const bytes = readFileSync(file);
+    const read = async (input: Uint8Array): Promise<void> => {
+      writeFileSync(file, input);
+      await dx.scope(async () => void (await dx.load(file)));
+      await dx.latest(folder);
+    };
+    const errors = await judge("checkpoint", bytes, read, rounds * 4);
+    expect(errors).toBeGreaterThan(rounds);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test("IDX files", async () => {

@@ -105,6 +105,12 @@ describe("plain data", () => {
     expect(first).toBe(second);
   });
 
+  const half = (globalThis as { Float16Array?: typeof Uint16Array }).Float16Array;
+  test.skipIf(half === undefined)("a Float16Array (Node 24 and later)", async () => {
+    const array = half!.of(1.5, -0, 65504);
+    expect(await roundTrip({ array })).toStrictEqual({ array });
+  });
+
   test("an array that changes while it is saved is saved as it was", async () => {
     const array = new Float64Array([1, 2, 3]);
     const saving = dx.save(at("a"), { array });

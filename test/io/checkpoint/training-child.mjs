@@ -1,6 +1,6 @@
 /**
  * Trains with checkpoints: node training-child.mjs BUNDLE FOLDER UNTIL [CALL KIND STEP]. Goes on after the last checkpoint, and prints each step. With CALL it kills itself
- * at that call of the file system in the save of a step: "before" it, or after "half" of the bytes that it writes. Without a kill it prints how many calls there were.
+ * at that call of the file system in the save of a step: "before" it, or after "half" of the bytes that it writes. Without a kill it prints how many calls there were, and which of them wrote.
  */
 import fs from "node:fs";
 import promises from "node:fs/promises";
@@ -10,10 +10,14 @@ const [, , bundle, folder, until, call, kind, armedStep] = process.argv;
 const print = (value) => fs.writeSync(1, `${JSON.stringify(value)}\n`);
 let isArmed = false;
 let calls = 0;
+const writes = [];
 
 /** Counts a call, and ends the process if it is the one. */
 function count(fd, bytes) {
-  if (!isArmed || ++calls !== Number(call)) return;
+  if (!isArmed) return;
+  calls++;
+  if (bytes !== undefined) writes.push(calls);
+  if (calls !== Number(call)) return;
   if (kind === "half" && bytes !== undefined) {
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     fs.writeSync(fd, buffer.subarray(0, buffer.byteLength >> 1));
@@ -52,4 +56,4 @@ const arm = (step) => {
   isArmed = step === Number(armedStep);
 };
 for await (const step of train(dx, state, folder, from, Number(until), arm)) print(step);
-print({ calls });
+print({ calls, writes });
