@@ -427,6 +427,16 @@ export abstract class Module extends Callable {
     return found;
   }
 
+  /** @internal Whether hooks see what stateDict() gives, or what loadStateDict() takes. */
+  get hasStateHooks(): boolean {
+    return this.#withHooks(["stateDictPre", "stateDictPost", "loadStateDictPre", "loadStateDictPost"]).length > 0;
+  }
+
+  /** @internal What stateDict() gives without hooks: the tensors themselves. */
+  stateTensors(): Generator<[string, Tensor]> {
+    return this.#state();
+  }
+
   /** Names and tensors of the state, shared ones under each of their names. */
   *#state(): Generator<[string, Tensor]> {
     const seen = new Set<string>();

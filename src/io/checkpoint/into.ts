@@ -2,7 +2,6 @@
 import { isForeign } from "../../core/copies.ts";
 import type { Device } from "../../core/device.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
-import { scope } from "../../core/scope.ts";
 import { sameShape, showShape } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { Module } from "../../nn/module.ts";
@@ -36,7 +35,7 @@ const join = (path: string, key: string | number): string => (path === "" ? Stri
 
 /** The names of a module's state with its tensors' outlines. */
 function outlinesOf(module: Module): ReadonlyMap<string, { readonly shape: readonly number[]; readonly device: Device }> {
-  return scope(() => new Map(Object.entries(module.stateDict()).map(([name, { shape, device }]) => [name, { shape, device }])));
+  return new Map(module.stateTensors());
 }
 
 export interface IntoOptions extends TransferOptions {
@@ -221,7 +220,7 @@ export class IntoLoader {
   }
 }
 
-/** Whether a class loads as the library's does: it copies, and keeps none of the tensors. */
+/** Whether a target loads as the library's classes do: by the names that are there, and keeping none of the tensors. */
 const isPlainLoad = (target: unknown): boolean =>
-  (target instanceof Module && target.loadStateDict === Module.prototype.loadStateDict) ||
+  (target instanceof Module && target.loadStateDict === Module.prototype.loadStateDict && !target.hasStateHooks) ||
   (target instanceof Optimizer && target.loadStateDict === Optimizer.prototype.loadStateDict);

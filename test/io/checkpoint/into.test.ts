@@ -172,6 +172,35 @@ eachDevice("load into", (device) => {
       for (const module of [one, two, three]) module.dispose();
     }));
 
+  test("hooks of a module see its state once, and may rename and allow", () =>
+    clean(device, async () => {
+      const [one, two] = [net(1), net(2)];
+      const seen: string[] = [];
+      one.registerStateDictPostHook((_module, state) => {
+        seen.push("saved");
+        return Object.fromEntries(Object.entries(state).map(([name, t]) => [`old.${name}`, t]));
+      });
+      await dx.save(at("hooks"), { model: one });
+      expect(seen).toEqual(["saved"]);
+      two.registerLoadStateDictPreHook((_module, state) => {
+        seen.push("loaded");
+        for (const [name, t] of Object.entries(state)) {
+          delete state[name];
+          if (name !== "old.2.bias") state[name.slice(4)] = t;
+        }
+      });
+      two.registerLoadStateDictPostHook((_module, { missing }) => {
+        seen.push(...missing.splice(0));
+      });
+      const { missing, unexpected } = await dx.load(at("hooks"), { into: { model: two } });
+      expect([seen, missing, unexpected]).toEqual([["saved", "loaded", "2.bias"], [], []]);
+      const names = (await dx.load<{ model: dx.nn.Module }>(at("hooks"), { device: "meta" })).model;
+      expect(Object.keys(names)).toContain("old.0.weight");
+      const weight = (module: dx.nn.Sequential): unknown => (module.at(0) as dx.nn.Linear).weight.toArraySync();
+      expect(weight(two)).toEqual(weight(one));
+      for (const module of [one, two]) module.dispose();
+    }));
+
   test("a class of the user's: its own loadStateDict, awaited, and what it says of names", () =>
     clean(device, async () => {
       class Average {
