@@ -73,9 +73,10 @@ async function existing(path: string): Promise<{ readonly real: string; readonly
     const real = await realpath(path).catch(() => null);
     const found = real === null ? null : await statsOf(real);
     if (found !== null && isSame(found, stats)) return { real: real!, stats };
-    // What is there by another path's name has none of its own; any other was replaced meanwhile.
+    // A deleted file has no path. One that another save replaced just now has no link either, but the path leads to a new file. The number of
+    // the inode alone tells nothing: the new file may have the old one's.
     const now = await statsOf(path);
-    if (found === null && now !== null && isSame(now, stats)) return "through";
+    if (found === null && stats.nlink === 0 && now !== null && now.nlink === 0 && isSame(now, stats)) return "through";
     if (looks === MAX_LOOKS) throw Object.assign(new Error("EBUSY: others replace it all the time"), { syscall: "open" });
   }
 }

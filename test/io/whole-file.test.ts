@@ -3,11 +3,13 @@ import { spawn, spawnSync } from "node:child_process";
 import {
   chmodSync,
   chownSync,
+  closeSync,
   existsSync,
   linkSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   readdirSync,
   rmSync,
@@ -16,7 +18,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -71,6 +73,39 @@ describe.skipIf(!isPosix)("what is there keeps what it is (POSIX)", () => {
     expect(readdirSync(at("inner"))).toEqual(["target"]);
     symlinkSync("round", at("round"));
     await expect(write(at("round"), "x")).rejects.toThrow(dx.ValueError);
+  });
+
+  test.skipIf(process.platform !== "linux")("a deleted file that is open gets the bytes: it has no path", async () => {
+    const fd = openSync(at("gone"), "w+");
+    try {
+      rmSync(at("gone"));
+      await write(`/proc/self/fd/${fd}`, "through");
+      expect(readFileSync(`/proc/self/fd/${fd}`, "utf8")).toBe("through");
+    } finally {
+      closeSync(fd);
+    }
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test("many saves under one name at once: an open file never changes", async () => {
+    const SIZE = 100_000;
+    await write(at("same"), "0".repeat(SIZE));
+    let isOver = false;
+    const writers = Promise.all(
+      Array.from({ length: 6 }, async (_, i) => {
+        for (let n = 0; n < 60; n++) await write(at("same"), String(i).repeat(SIZE));
+      }),
+    ).finally(() => (isOver = true));
+    let seen = 0;
+    while (!isOver) {
+      const file = await open(at("same"));
+      const text = (await file.readFile()).toString();
+      await file.close();
+      expect(text).toBe(text[0]!.repeat(SIZE));
+      seen++;
+    }
+    await writers;
+    expect(seen).toBeGreaterThan(0);
   });
 
   test("a FIFO hands the bytes to who reads it", async () => {
