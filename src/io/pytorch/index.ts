@@ -10,9 +10,6 @@ export interface PytorchLoadOptions extends TransferOptions {
   readonly device?: DeviceLike | undefined;
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- what a file holds is known to the user alone, who may say so by T
-type Anything = any;
-
 /**
  * What torch.save() wrote: tensors (views of one storage share memory here too), parameters, numbers, texts, bytes, lists, tuples, dicts, sets,
  * torch.Size, torch.device and dtypes. Nothing in the file is run: any other class or function that it names is refused by its full name.
@@ -23,7 +20,10 @@ type Anything = any;
  * path: text or a file: URL. Throws FormatError for a damaged file, UnsupportedError for what it may hold and this library does not read: other
  * classes, dtypes that the library lacks, TorchScript, and PyTorch's forms before version 1.6. Reference: torch.load.
  */
-export async function load<T = Anything>(path: FilePath, options: PytorchLoadOptions = {}): Promise<T> {
+export async function load<
+  // oxlint-disable-next-line typescript/no-explicit-any -- what a file holds is known to the user alone, who may say so by T
+  T = any,
+>(path: FilePath, options: PytorchLoadOptions = {}): Promise<T> {
   options.signal?.throwIfAborted();
   const source = pathOf("pytorch.load", "path", path);
   const device = options.device === undefined ? defaultDevice() : deviceOf(options.device);
