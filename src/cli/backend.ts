@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import { requireBackendName } from "../backend/registry.ts";
 import { declaredBackends } from "../backend/autoload.ts";
 import { DxError, FormatError, ValueError } from "../core/errors.ts";
+import { addGenerate } from "./backend-generate.ts";
 import { LICENCES, packageFiles, type Licence } from "./backend-package.ts";
 import { version } from "./version.ts";
 
@@ -80,7 +81,7 @@ function run(name: string, options: Options): void {
 }
 
 export function addBackend(program: Command): void {
-  const group = program.command("backend").description("a backend of your own: new");
+  const group = program.command("backend").description("a backend of your own: new, generate");
   group
     .command("new")
     .description("write a package with a backend, its tests and its workflow")
@@ -91,4 +92,5 @@ export function addBackend(program: Command): void {
     .option("--json", "one line of JSON on stdout", false)
     .addHelpText("after", help)
     .action(run);
+  addGenerate(group);
 }
