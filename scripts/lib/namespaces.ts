@@ -102,8 +102,7 @@ function namespaceText(kinds: KindRows, header: string, families: readonly Famil
       const names = namespace === "nn" && !isGeneric ? namesOf(ofClass) : null;
       return `factory(${result}, ${own})${names === null ? "" : ` as MadeByName<typeof ${own}, ${names}>`}`;
     }
-    const form = keepsNames.has(namespace) ? (found.isAsync ? "guardedAsync" : "guarded") : "checked";
-    if (form === "checked" && found.isAsync) throw new Error(`${file}: ${local} is asynchronous; add its namespace to keepsNames`);
+    const form = found.isAsync ? "guardedAsync" : keepsNames.has(namespace) ? "guarded" : "checked";
     return `${form}(${own}, "${prefix}${name}", "${kinds.signature(found)}")`;
   };
 

@@ -164,6 +164,7 @@ export abstract class Module extends Callable {
    * Reference: copy.deepcopy of a torch.nn.Module.
    */
   clone(copies: Map<object, unknown> = new Map()): this {
+    if (!(copies instanceof Map)) throw new ValueError("clone", "copies", "a Map of objects to their copies", copies);
     const known: Copies = copies;
     // Of this class, without its constructor: that of Module makes what Module has of its own.
     const copy = Reflect.construct(Module, [], this.constructor as new () => object) as this;

@@ -7,9 +7,24 @@ export { Adagrad, adagrad, type AdagradOptions } from "./adagrad.ts";
 export { Adamax, adamax, type AdamaxOptions } from "./adamax.ts";
 export { ASGD, asgd, type ASGDOptions } from "./asgd.ts";
 export { GradScaler, gradScaler, unscale, type GradScalerOptions, type GradScalerState } from "./grad-scaler.ts";
+export { LAMB, lamb, type LAMBOptions } from "./lamb.ts";
+export { Lion, lion, type LionOptions } from "./lion.ts";
 export { LBFGS, lbfgs, type Closure, type LBFGSOptions, type LBFGSState } from "./lbfgs.ts";
 export { NAdam, nadam, type NAdamOptions } from "./nadam.ts";
 export { RAdam, radam, type RAdamOptions } from "./radam.ts";
 export { RMSprop, rmsprop, type RMSpropOptions } from "./rmsprop.ts";
 export { Rprop, rprop, type RpropOptions } from "./rprop.ts";
 export * as lrScheduler from "./schedules/index.ts";
+export { Lookahead, lookahead, type LookaheadOptions, type LookaheadState } from "./lookahead.ts";
+export {
+  AveragedModel,
+  averagedModel,
+  getEmaAvgFn,
+  getEmaMultiAvgFn,
+  getSwaAvgFn,
+  getSwaMultiAvgFn,
+  updateBn,
+  type AveragedModelOptions,
+  type AvgFn,
+  type MultiAvgFn,
+} from "./averaged-model.ts";

@@ -60,6 +60,10 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
   protected get ticksAfter(): boolean {
     return false;
   }
+  /** Whether the rule needs each parameter by itself: then no two of them are updated by one operation. */
+  protected get isPerParameter(): boolean {
+    return false;
+  }
   /** Names of the state that each parameter has, under the given options. */
   protected abstract stateNames(options: O): readonly string[];
   /** Throws for options out of their range. */
@@ -144,12 +148,12 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
     } else if (!isNumber(value)) throw new ValueError(this.#name, key, "a number", value);
   }
 
-  /** One unit for each device and dtype, each with its parameters in one buffer. */
+  /** One unit for each device and dtype (or for each parameter), each with its parameters in one buffer. */
   #layOut(group: ParamGroup<O>): Unit<O>[] {
     const kinds = new Map<string, Tensor[]>();
-    for (const p of group.params) {
+    for (const [i, p] of group.params.entries()) {
       if (p.size === 0) continue;
-      const key = `${p.device} ${p.dtype}`;
+      const key = this.isPerParameter ? `${i}` : `${p.device} ${p.dtype}`;
       kinds.set(key, [...(kinds.get(key) ?? []), p]);
     }
     return [...kinds.values()].map((parameters) => new Unit(this, this.#recipe, group, parameters));

@@ -11,6 +11,7 @@ import * as $optimSchedulesOneCycle from "../optim/schedules/one-cycle.ts";
 import * as $optimSchedulesCyclic from "../optim/schedules/cyclic.ts";
 import * as $optimSchedulesPlateau from "../optim/schedules/plateau.ts";
 import * as $optimSchedulesComposed from "../optim/schedules/composed.ts";
+import * as $optimSchedulesSwa from "../optim/schedules/swa.ts";
 export type { PerGroup } from "../optim/schedules/scheduler.ts";
 export type { ScheduleOptions } from "../optim/schedules/scheduler.ts";
 export type { ScheduleState } from "../optim/schedules/scheduler.ts";
@@ -30,6 +31,7 @@ export type { CyclicMode } from "../optim/schedules/cyclic.ts";
 export type { ReduceLROnPlateauOptions } from "../optim/schedules/plateau.ts";
 export type { ChainedSchedulerOptions } from "../optim/schedules/composed.ts";
 export type { SequentialLROptions } from "../optim/schedules/composed.ts";
+export type { SWALROptions } from "../optim/schedules/swa.ts";
 export { LRScheduler } from "../optim/schedules/scheduler.ts";
 checkMethods($optimSchedulesScheduler.LRScheduler, "step;getLastLr;stateDict;loadStateDict state:recordOfAnything");
 /** At every step the rates are multiplied by gamma. Reference: torch.optim.lr_scheduler.ExponentialLR. */
@@ -80,6 +82,9 @@ export type ChainedScheduler = $optimSchedulesComposed.ChainedScheduler;
 /** One schedule after the other. Reference: torch.optim.lr_scheduler.SequentialLR. */
 export const SequentialLR = checkedClass($optimSchedulesComposed.SequentialLR, "optimizer:optimizer schedulers:lrSchedulersOrSequentialLROptions milestones:numbers?", "step", "undo;stateDict;loadStateDict state:recordOfAnything");
 export type SequentialLR = $optimSchedulesComposed.SequentialLR;
+/** From the present rates to swaLr in annealEpochs steps, constant from then on. Reference: torch.optim.swa_utils.SWALR. */
+export const SWALR = checkedClass($optimSchedulesSwa.SWALR, "optimizer:optimizer swaLr:numberOrNumbersOrSWALROptions options:PartialSWALROptions?");
+export type SWALR = $optimSchedulesSwa.SWALR;
 /** At every step the rates are multiplied by gamma. Reference: torch.optim.lr_scheduler.ExponentialLR. */
 export const exponentialLR = factory(ExponentialLR, $optimSchedulesStep.exponentialLR);
 /** At each milestone the rates are multiplied by gamma. Reference: torch.optim.lr_scheduler.MultiStepLR. */
@@ -113,3 +118,5 @@ export const reduceLROnPlateau = factory(ReduceLROnPlateau, $optimSchedulesPlate
 export const chainedScheduler = factory(ChainedScheduler, $optimSchedulesComposed.chainedScheduler);
 /** One schedule after the other. Reference: torch.optim.lr_scheduler.SequentialLR. */
 export const sequentialLR = factory(SequentialLR, $optimSchedulesComposed.sequentialLR);
+/** From the present rates to swaLr in annealEpochs steps, constant from then on. Reference: torch.optim.swa_utils.SWALR. */
+export const swaLR = factory(SWALR, $optimSchedulesSwa.swaLR);

@@ -3,6 +3,7 @@ import { checked } from "./kinds.generated.ts";
 import { checkedClass } from "./kinds.generated.ts";
 import { checkMethods } from "./kinds.generated.ts";
 import { factory } from "./kinds.generated.ts";
+import { guardedAsync } from "./kinds.generated.ts";
 import * as $optimOptimizer from "../optim/optimizer.ts";
 import * as $optimGroup from "../optim/group.ts";
 import * as $optimSgd from "../optim/sgd.ts";
@@ -12,11 +13,16 @@ import * as $optimAdagrad from "../optim/adagrad.ts";
 import * as $optimAdamax from "../optim/adamax.ts";
 import * as $optimAsgd from "../optim/asgd.ts";
 import * as $optimGradScaler from "../optim/grad-scaler.ts";
+import * as $optimLamb from "../optim/lamb.ts";
+import * as $optimLion from "../optim/lion.ts";
 import * as $optimLbfgs from "../optim/lbfgs.ts";
 import * as $optimNadam from "../optim/nadam.ts";
 import * as $optimRadam from "../optim/radam.ts";
 import * as $optimRmsprop from "../optim/rmsprop.ts";
 import * as $optimRprop from "../optim/rprop.ts";
+import * as $optimLookahead from "../optim/lookahead.ts";
+import * as $optimAveragedModel from "../optim/averaged-model.ts";
+import * as $nnModule from "../nn/module.ts";
 export type { BaseOptions } from "../optim/group.ts";
 export type { GroupInput } from "../optim/group.ts";
 export type { OptimizerState } from "../optim/group.ts";
@@ -29,6 +35,8 @@ export type { AdamaxOptions } from "../optim/adamax.ts";
 export type { ASGDOptions } from "../optim/asgd.ts";
 export type { GradScalerOptions } from "../optim/grad-scaler.ts";
 export type { GradScalerState } from "../optim/grad-scaler.ts";
+export type { LAMBOptions } from "../optim/lamb.ts";
+export type { LionOptions } from "../optim/lion.ts";
 export type { Closure } from "../optim/lbfgs.ts";
 export type { LBFGSOptions } from "../optim/lbfgs.ts";
 export type { LBFGSState } from "../optim/lbfgs.ts";
@@ -36,6 +44,11 @@ export type { NAdamOptions } from "../optim/nadam.ts";
 export type { RAdamOptions } from "../optim/radam.ts";
 export type { RMSpropOptions } from "../optim/rmsprop.ts";
 export type { RpropOptions } from "../optim/rprop.ts";
+export type { LookaheadOptions } from "../optim/lookahead.ts";
+export type { LookaheadState } from "../optim/lookahead.ts";
+export type { AveragedModelOptions } from "../optim/averaged-model.ts";
+export type { AvgFn } from "../optim/averaged-model.ts";
+export type { MultiAvgFn } from "../optim/averaged-model.ts";
 export { Optimizer } from "../optim/optimizer.ts";
 checkMethods($optimOptimizer.Optimizer, "addParamGroup input:anything;step closure:callback?;zeroGrad options:setToNull_d4ebf9?;stateDict;loadStateDict saved:OptimizerState;toString;dispose");
 /** Parameters that share options. lr may be set at any time, also between the steps of a compiled function. */
@@ -96,6 +109,19 @@ export type GradScaler = $optimGradScaler.GradScaler;
  */
 export const unscale = checked($optimGradScaler.unscale, "unscale", "tensors:tensors factor");
 /**
+ * r = m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps) + weightDecay p; p <- p - lr |p| / |r| r, with m and v as Adam's. The norms are of each parameter, so that each is a
+ * program's operation of its own; 1 stands for |p| / |r| where one of them is 0.
+ * Defaults: lr 1e-3, betas [0.9, 0.999], eps 1e-6, weightDecay 0. Reference: You et al., Large Batch Optimization for Deep Learning, 2020, algorithm 2.
+ */
+export const LAMB = checkedClass($optimLamb.LAMB, "params:iterableOfTensorOrIterableOfAnything lr:numberOrPartialLAMBOptions? options:PartialLAMBOptions?");
+export type LAMB = $optimLamb.LAMB;
+/**
+ * p <- p (1 - lr weightDecay) - lr sign(beta1 m + (1 - beta1) g); m <- beta2 m + (1 - beta2) g.
+ * Defaults: lr 1e-4, betas [0.9, 0.99], weightDecay 0. Reference: Chen et al., Symbolic Discovery of Optimization Algorithms, 2023, program 1.
+ */
+export const Lion = checkedClass($optimLion.Lion, "params:iterableOfTensorOrIterableOfAnything lr:numberOrPartialLionOptions? options:PartialLionOptions?");
+export type Lion = $optimLion.Lion;
+/**
  * Minimises by the two-loop recursion over the last `historySize` changes of gradients and parameters. One group of float32 parameters on
  * one device. A step evaluates the loss several times and reads numbers back, so it takes a closure, which makes the gradients anew, and is
  * no part of a compiled function (the closure may call one). Reference: torch.optim.LBFGS.
@@ -128,6 +154,33 @@ export type RMSprop = $optimRmsprop.RMSprop;
 export const Rprop = checkedClass($optimRprop.Rprop, "params:iterableOfTensorOrIterableOfAnything lr:numberOrPartialRpropOptions? options:PartialRpropOptions?");
 export type Rprop = $optimRprop.Rprop;
 export * as lrScheduler from "./lr-scheduler.generated.ts";
+/**
+ * Wraps an optimizer: after every k of its steps slow <- slow + alpha (p - slow), and p <- slow. The slow weights begin as the parameters are when it is made. Schedules take
+ * the optimizer inside. Steps are counted on the device, so that a compiled function needs one program. Defaults: k 5, alpha 0.5.
+ * Reference: Zhang et al., Lookahead Optimizer: k steps forward, 1 step back, 2019, algorithm 1.
+ */
+export const Lookahead = checkedClass($optimLookahead.Lookahead, "optimizer:optimizer options:LookaheadOptions?", "step closure:callback?;zeroGrad options:setToNull_d4ebf9?;stateDict;loadStateDict state:LookaheadState;dispose");
+export type Lookahead<O extends $optimGroup.BaseOptions = $optimGroup.BaseOptions> = $optimLookahead.Lookahead<O>;
+/**
+ * A copy of a model whose parameters are averages of the model's: called, it runs the copy. `module` is the copy, `n_averaged` (int64, part of the state) the
+ * number of updates. The first update copies. Nothing is read back, so updateParameters() may be called in a compiled function. Reference:
+ * torch.optim.swa_utils.AveragedModel.
+ */
+export const AveragedModel = checkedClass($optimAveragedModel.AveragedModel, "model:module options:AveragedModelOptions?", "forward ...inputs:anything;updateParameters model:module", "registerBuffer name:string tensor options:persistent_d9ad21?;clone copies:anything;registerForwardPreHook hook:anything options:HookOptions?;registerForwardHook hook:anything options:ForwardHookOptions?;registerFullBackwardPreHook hook:callback options:HookOptions?;registerFullBackwardHook hook:callback options:HookOptions?;registerStateDictPreHook hook:callback;registerStateDictPostHook hook:callback;registerLoadStateDictPreHook hook:callback;registerLoadStateDictPostHook hook:callback;children;modules;parameters;buffers;train mode:boolean?;eval;apply fn:callback;zeroGrad options:setToNull_d4ebf9?;requiresGrad_ mode:boolean?;to target:deviceOrStringOrDtype;toEmpty target:deviceOrString;stateDict;loadStateDict state:recordOfTensor options:strict_b521a7?;dispose;toString");
+export type AveragedModel<M extends $nnModule.Module = $nnModule.Module> = $optimAveragedModel.AveragedModel<M>;
+/** decay * averaged + (1 - decay) * current. Throws ValueError for a decay outside of [0, 1]. Reference: torch.optim.swa_utils.get_ema_avg_fn. */
+export const getEmaAvgFn = checked($optimAveragedModel.getEmaAvgFn, "getEmaAvgFn", "decay:number?");
+/** getEmaAvgFn() for all parameters, in place. Reference: torch.optim.swa_utils.get_ema_multi_avg_fn. */
+export const getEmaMultiAvgFn = checked($optimAveragedModel.getEmaMultiAvgFn, "getEmaMultiAvgFn", "decay:number?");
+/** The mean of all values so far: averaged + (current - averaged) / (numAveraged + 1). Reference: torch.optim.swa_utils.get_swa_avg_fn. */
+export const getSwaAvgFn = checked($optimAveragedModel.getSwaAvgFn, "getSwaAvgFn", "");
+/** getSwaAvgFn() for all parameters, in place. Reference: torch.optim.swa_utils.get_swa_multi_avg_fn. */
+export const getSwaMultiAvgFn = checked($optimAveragedModel.getSwaMultiAvgFn, "getSwaMultiAvgFn", "");
+/**
+ * Sets the running statistics of a model's BatchNorm layers to the average over all batches of a loader, by running the model on each without gradients. A batch is a
+ * tensor, or a list whose first element is one. Modes and momenta are as before afterwards. Reference: torch.optim.swa_utils.update_bn.
+ */
+export const updateBn = guardedAsync($optimAveragedModel.updateBn, "updateBn", "loader:anything model:module options:device_94a0e5?");
 /**
  * p <- p - lr * d with d = gradient + weightDecay * p; with momentum, buffer <- momentum * buffer + (1 - dampening) * d replaces d,
  * or d + momentum * buffer with nesterov. Reference: torch.optim.SGD.
@@ -170,6 +223,17 @@ export const asgd = factory(ASGD, $optimAsgd.asgd);
  */
 export const gradScaler = factory(GradScaler, $optimGradScaler.gradScaler);
 /**
+ * r = m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps) + weightDecay p; p <- p - lr |p| / |r| r, with m and v as Adam's. The norms are of each parameter, so that each is a
+ * program's operation of its own; 1 stands for |p| / |r| where one of them is 0.
+ * Defaults: lr 1e-3, betas [0.9, 0.999], eps 1e-6, weightDecay 0. Reference: You et al., Large Batch Optimization for Deep Learning, 2020, algorithm 2.
+ */
+export const lamb = factory(LAMB, $optimLamb.lamb);
+/**
+ * p <- p (1 - lr weightDecay) - lr sign(beta1 m + (1 - beta1) g); m <- beta2 m + (1 - beta2) g.
+ * Defaults: lr 1e-4, betas [0.9, 0.99], weightDecay 0. Reference: Chen et al., Symbolic Discovery of Optimization Algorithms, 2023, program 1.
+ */
+export const lion = factory(Lion, $optimLion.lion);
+/**
  * Minimises by the two-loop recursion over the last `historySize` changes of gradients and parameters. One group of float32 parameters on
  * one device. A step evaluates the loss several times and reads numbers back, so it takes a closure, which makes the gradients anew, and is
  * no part of a compiled function (the closure may call one). Reference: torch.optim.LBFGS.
@@ -196,3 +260,15 @@ export const rmsprop = factory(RMSprop, $optimRmsprop.rmsprop);
  * Reference: torch.optim.Rprop.
  */
 export const rprop = factory(Rprop, $optimRprop.rprop);
+/**
+ * Wraps an optimizer: after every k of its steps slow <- slow + alpha (p - slow), and p <- slow. The slow weights begin as the parameters are when it is made. Schedules take
+ * the optimizer inside. Steps are counted on the device, so that a compiled function needs one program. Defaults: k 5, alpha 0.5.
+ * Reference: Zhang et al., Lookahead Optimizer: k steps forward, 1 step back, 2019, algorithm 1.
+ */
+export const lookahead = factory(Lookahead, $optimLookahead.lookahead);
+/**
+ * A copy of a model whose parameters are averages of the model's: called, it runs the copy. `module` is the copy, `n_averaged` (int64, part of the state) the
+ * number of updates. The first update copies. Nothing is read back, so updateParameters() may be called in a compiled function. Reference:
+ * torch.optim.swa_utils.AveragedModel.
+ */
+export const averagedModel = factory(AveragedModel, $optimAveragedModel.averagedModel);

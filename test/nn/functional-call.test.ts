@@ -176,5 +176,6 @@ eachDevice("clone", () => {
       }
     }
     expect(() => new Holds().clone()).toThrow(dx.AutogradError);
+    expect(() => m.clone(3 as never)).toThrow(dx.ValueError);
   });
 });

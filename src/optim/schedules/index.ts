@@ -42,3 +42,4 @@ export {
   type ChainedSchedulerOptions,
   type SequentialLROptions,
 } from "./composed.ts";
+export { SWALR, swaLR, type SWALROptions } from "./swa.ts";
