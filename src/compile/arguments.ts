@@ -1,4 +1,5 @@
 /** A call's arguments: the tensors in them, the key of the calls that one recording serves, and the placeholders that the function gets instead. */
+import { castingRegion, type AutocastDType } from "../core/autocast.ts";
 import { isForeign } from "../core/copies.ts";
 import { DTYPES } from "../core/dtype.ts";
 import { DTypeError, ValueError } from "../core/errors.ts";
@@ -154,12 +155,18 @@ export class CallArguments {
   likeness(args: readonly unknown[]): Likeness | null {
     const { tensors } = this;
     if (args.length !== tensors.length || tensors.length > FEW || !args.every((a, i) => a === tensors[i])) return null;
-    return { key: this.key, grad: isGradEnabled(), descs: tensors.map((t) => t.desc), kinds: tensors.map((t, i) => this.#kindOf(t, i)) };
+    return {
+      key: this.key,
+      grad: isGradEnabled(),
+      casts: castsNow(),
+      descs: tensors.map((t) => t.desc),
+      kinds: tensors.map((t, i) => this.#kindOf(t, i)),
+    };
   }
 
-  #isLike({ grad, descs, kinds }: Likeness, args: readonly unknown[]): boolean {
+  #isLike({ grad, casts, descs, kinds }: Likeness, args: readonly unknown[]): boolean {
     const { tensors } = this;
-    if (args.length !== descs.length || tensors.length !== descs.length || isGradEnabled() !== grad) return false;
+    if (args.length !== descs.length || tensors.length !== descs.length || isGradEnabled() !== grad || castsNow() !== casts) return false;
     for (let i = 0; i < descs.length; i++) {
       const t = tensors[i]!;
       if (t !== args[i] || t.desc !== descs[i] || this.#kindOf(t, i) !== kinds[i]) return false;
@@ -178,7 +185,7 @@ export class CallArguments {
 
   #makeKey(args: readonly unknown[], numbers: Numbers): string {
     const kinds = this.tensors.map((t, i) => `${t.desc.id}${this.#kindOf(t, i)}`);
-    return `${isGradEnabled()}|${kinds.join()}|${keyOfValue(args, (t) => this.indexOf(t), numbers, new Map())}`;
+    return `${isGradEnabled()}${castsNow() ?? ""}|${kinds.join()}|${keyOfValue(args, (t) => this.indexOf(t), numbers, new Map())}`;
   }
 
   #add(t: Tensor): number {
@@ -195,10 +202,14 @@ export class CallArguments {
   }
 }
 
+/** The dtype that operations are cast to around the call, or null. */
+const castsNow = (): AutocastDType | null => castingRegion()?.dtype ?? null;
+
 /** What calls of one key have in common, where that can be told without the key. */
 export interface Likeness {
   readonly key: string;
   readonly grad: boolean;
+  readonly casts: AutocastDType | null;
   readonly descs: readonly Desc[];
   readonly kinds: readonly string[];
 }

@@ -1,4 +1,5 @@
 /** compile(): traces a function of tensors, makes one program for each path through its JavaScript, and replays it. The contract is docs/compile.md. */
+import { autocast, type AutocastDType } from "../core/autocast.ts";
 import { defaultDevice, type Device } from "../core/device.ts";
 import { TraceError, ValueError } from "../core/errors.ts";
 import { Journal, modes, withJournal } from "../core/journal.ts";
@@ -52,6 +53,11 @@ export interface CompileOptions {
   readonly dynamic?: DynamicAxes;
   /** Sizes that such programs are made for: 2, 4, 8, … ("doubling"), 2, 3, 4, 6, 8, 12, … ("halves"), or a list. Default: "halves". */
   readonly buckets?: Buckets;
+  /**
+   * Runs the function inside autocast(): its operations cast their inputs to this dtype by PyTorch's lists, and each weight once a call.
+   * Default: as the code that calls it does.
+   */
+  readonly autocast?: AutocastDType;
 }
 
 /** A compiled function: called like the original, which must be synchronous. */
@@ -371,9 +377,11 @@ export function compile<Args extends readonly unknown[], Result>(
   options: CompileOptions = {},
 ): Compiled<Args, Result> {
   const name = options.name ?? (fn.name === "" ? "compiled" : fn.name);
-  const compiled = new CompiledFunction(fn as (...args: never[]) => unknown, name, options);
+  const { autocast: dtype } = options;
+  const traced = dtype === undefined ? fn : (...args: Args): Result => autocast(dtype, () => fn(...args));
+  const compiled = new CompiledFunction(traced as (...args: never[]) => unknown, name, options);
   remember(compiled.roots);
-  const run = (...args: Args): Result => (tracer() === null ? (compiled.call(args) as Result) : fn(...args));
+  const run = (...args: Args): Result => (tracer() === null ? (compiled.call(args) as Result) : traced(...args));
   Object.defineProperty(run, "programs", { get: () => compiled.programs });
   const recentProgram = (operation: string): CompiledProgram => {
     const program = compiled.recentProgram;

@@ -15,7 +15,7 @@ import { Tensor } from "../core/tensor.ts";
 import { effect, tracer } from "../core/tracer.ts";
 import type { Device } from "../core/device.ts";
 import { scalarBuffer } from "./clock.ts";
-import type { Optimizer } from "./optimizer.ts";
+import { STEP_UNLESS, type Optimizer } from "./optimizer.ts";
 import { withDefaults } from "./options.ts";
 
 /** Options of gradScaler(). Reference: torch.amp.GradScaler. */
@@ -75,7 +75,8 @@ export function unscale(tensors: readonly Tensor[], factor: Tensor): Tensor {
  * The scale of losses in mixed precision. In a step: `scaler.scale(loss).backward()`, `await scaler.step(optimizer)` (which leaves the step
  * out where a gradient is infinite or NaN), `scaler.update()`. To clip gradients, call unscale(optimizer) before.
  *
- * scale() and update() and unscale() compute on the device alone, also inside `compile`; step() reads one number back, stepSync() blocks for it.
+ * scale(), unscale(), stepOnDevice() and update() compute on the device alone, also inside `compile`; step() reads one number back, stepSync() blocks
+ * for it.
  * Reference: torch.amp.GradScaler.
  */
 export class GradScaler {
@@ -171,7 +172,7 @@ export class GradScaler {
   }
 
   #unscaledState<O extends { lr: number }>(operation: string, optimizer: Optimizer<O>): Seen {
-    refuseTraced(operation, null, "Inside a compiled function call scale() and unscale(), outside of it step() and update().");
+    refuseTraced(operation, null, "Inside a compiled function call stepOnDevice().");
     const key = optimizer as unknown as Optimizer<never>;
     if (!this.#seen.has(key)) this.unscale(optimizer);
     const seen = this.#seen.get(key)!;
@@ -197,6 +198,26 @@ export class GradScaler {
     if (!this.options.enabled) return this.#always(optimizer);
     const seen = this.#unscaledState("GradScaler.stepSync", optimizer);
     return this.#stepped(optimizer, seen, itemSync(seen.found));
+  }
+
+  /**
+   * step() without reading anything back, also inside a compiled function: the device decides. Where a gradient is infinite or NaN, parameters,
+   * state and counters keep their values; nothing is recorded anew. Unscales unless that was done.
+   */
+  stepOnDevice<O extends { lr: number }>(optimizer: Optimizer<O>): void {
+    if (!this.options.enabled) {
+      optimizer.step();
+      return;
+    }
+    const key = optimizer as unknown as Optimizer<never>;
+    if (!this.#seen.has(key)) this.unscale(optimizer);
+    const seen = this.#seen.get(key)!;
+    if (seen.hasStepped)
+      throw new ValueError("GradScaler.stepOnDevice", "optimizer", "one that has taken no step since update()", "it has");
+    this.#changing(() => {
+      this.#note(key, { ...seen, hasStepped: true });
+    });
+    key[STEP_UNLESS](seen.found);
   }
 
   #always<O extends { lr: number }>(optimizer: Optimizer<O>): true {

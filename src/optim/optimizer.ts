@@ -7,9 +7,12 @@ import { AutogradError, DTypeError, ValueError } from "../core/errors.ts";
 import { clearGradient } from "../nn/module.ts";
 import { contiguous, itemSync } from "../ops/data/conversion.ts";
 import { meant } from "../core/did-you-mean.ts";
+import { gt } from "../ops/elementwise/compare.ts";
+import { where } from "../ops/elementwise/where.ts";
+import { reshape } from "../ops/shape/movement.ts";
 import { isIterable } from "../ops/declare/checked.ts";
 import { isPlain } from "../ops/declare/other-names.ts";
-import { outsideScopes } from "../core/scope.ts";
+import { outsideScopes, scope } from "../core/scope.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer, type Tracer } from "../core/tracer.ts";
 import { Clock, steps } from "./clock.ts";
@@ -22,6 +25,15 @@ import { Unit, type Recipe, type Work } from "./unit.ts";
 
 export type { BaseOptions, GroupInput, OptimizerState, ParametersInput } from "./group.ts";
 export { ParamGroup } from "./group.ts";
+
+/** The same writes, of the present values where `skips` is above 0. */
+function kept(writes: readonly Write[], skips: Tensor): readonly Write[] {
+  const isSkipped = gt(skips, 0);
+  return writes.map(({ target, value }) => ({ target, value: where(reshape(isSkipped, target.rank === 0 ? [] : [1]), target, value) }));
+}
+
+/** @internal The key of a step that the device decides on. */
+export const STEP_UNLESS = Symbol("step unless");
 
 /** What a step is about to write. */
 interface Write {
@@ -180,24 +192,34 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
    */
   step<T = undefined>(closure?: () => T): T | undefined {
     const result = closure === undefined ? undefined : enableGrad(closure);
+    this.#step(null);
+    return result;
+  }
+
+  /** @internal step(), decided on the device: where `skips` (one element) is above 0, everything keeps its value. */
+  [STEP_UNLESS](skips: Tensor): void {
+    this.#step(skips);
+  }
+
+  #step(skips: Tensor | null): void {
     const t = tracer();
     noGrad(() => {
       // While tracing nothing is laid out anew: a parameter that was moved is updated by itself.
       if (t === null) this.#arrange();
       const works = this.#units.map((unit) => unit.prepare(t));
-      if (t !== null) this.#trace(t, works);
+      if (t !== null) this.#trace(t, works, skips);
       else {
         const rateBuffers = works.map(({ unit, rates }) => unit.rateBuffers(rates));
         outsideScopes(() => {
-          this.#run(works, rateBuffers);
+          if (skips === null) this.#run(works, rateBuffers, null);
+          else scope(() => this.#run(works, rateBuffers, skips));
         });
       }
     });
-    return result;
   }
 
   /** A step of a function that is being compiled: each has rates of its own. */
-  #trace(t: Tracer, works: readonly Work<O>[]): void {
+  #trace(t: Tracer, works: readonly Work<O>[], skips: Tensor | null): void {
     t.guard(() => works.every((work) => work.unit.goesOn(work)));
     const rates = works.map(({ unit }) => t.held(unit, unit.partition.device, () => unit.rates));
     for (const work of works) work.unit.count(work);
@@ -206,8 +228,8 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
       stale.map((c) => plan.clocks.indexOf(c)).join(),
       ...Object.values(fixed as Record<string, unknown>),
     ]);
-    t.region(this, this.#gradients(), guards, () => {
-      this.#run(works, rates);
+    t.region(this, [...this.#gradients(), skips], guards, () => {
+      this.#run(works, rates, skips);
     });
   }
 
@@ -218,7 +240,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
   }
 
   /** All is computed before any of it is written: a step for which memory runs out has not happened, and may be taken again. */
-  #run(works: readonly Work<O>[], rates: readonly (readonly Tensor[])[]): void {
+  #run(works: readonly Work<O>[], rates: readonly (readonly Tensor[])[], skips: Tensor | null): void {
     const writes: Write[] = [];
     const { clock: counting } = this.rule;
     works.forEach(({ unit, plan, fixed, stale }, i) => {
@@ -236,7 +258,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
         if (tracer() === null && gradient !== run.parameters[0]!.grad) gradient.dispose();
       }
     });
-    for (const { target, value } of writes) assign(this.#name, target, () => value);
+    for (const { target, value } of skips === null ? writes : kept(writes, skips)) assign(this.#name, target, () => value);
   }
 
   #update(run: Run, gradient: Tensor, rates: readonly Tensor[], counters: readonly Tensor[], options: O, fixed: object): Write[] {

@@ -98,10 +98,11 @@ export type ASGD = $optimAsgd.ASGD;
  * The scale of losses in mixed precision. In a step: `scaler.scale(loss).backward()`, `await scaler.step(optimizer)` (which leaves the step
  * out where a gradient is infinite or NaN), `scaler.update()`. To clip gradients, call unscale(optimizer) before.
  *
- * scale() and update() and unscale() compute on the device alone, also inside `compile`; step() reads one number back, stepSync() blocks for it.
+ * scale(), unscale(), stepOnDevice() and update() compute on the device alone, also inside `compile`; step() reads one number back, stepSync() blocks
+ * for it.
  * Reference: torch.amp.GradScaler.
  */
-export const GradScaler = checkedClass($optimGradScaler.GradScaler, "options:PartialGradScalerOptions?", "scale outputs:tensorOrTensors;unscale optimizer:optimizer;step optimizer:optimizer;stepSync optimizer:optimizer;update newScale:number?;getScale;getScaleSync;stateDict;loadStateDict state:GradScalerState;dispose");
+export const GradScaler = checkedClass($optimGradScaler.GradScaler, "options:PartialGradScalerOptions?", "scale outputs:tensorOrTensors;unscale optimizer:optimizer;step optimizer:optimizer;stepSync optimizer:optimizer;stepOnDevice optimizer:optimizer;update newScale:number?;getScale;getScaleSync;stateDict;loadStateDict state:GradScalerState;dispose");
 export type GradScaler = $optimGradScaler.GradScaler;
 /**
  * tensors * factor in place, and whether any element was infinite or NaN before: 1 or 0, float32, on the device. As PyTorch's
@@ -218,7 +219,8 @@ export const asgd = factory(ASGD, $optimAsgd.asgd);
  * The scale of losses in mixed precision. In a step: `scaler.scale(loss).backward()`, `await scaler.step(optimizer)` (which leaves the step
  * out where a gradient is infinite or NaN), `scaler.update()`. To clip gradients, call unscale(optimizer) before.
  *
- * scale() and update() and unscale() compute on the device alone, also inside `compile`; step() reads one number back, stepSync() blocks for it.
+ * scale(), unscale(), stepOnDevice() and update() compute on the device alone, also inside `compile`; step() reads one number back, stepSync() blocks
+ * for it.
  * Reference: torch.amp.GradScaler.
  */
 export const gradScaler = factory(GradScaler, $optimGradScaler.gradScaler);

@@ -265,6 +265,60 @@ eachDevice("autocast", (device) => {
         { collect: true },
       ));
 
+    test.each([{}, { check: false }])("the option of compile: %o", (options) =>
+      clean(
+        device,
+        () => {
+          const w = dx.randn([4, 4]).requiresGrad_();
+          const body = (x: dx.Tensor): dx.Tensor => dx.nn.functional.mseLoss(x.matmul(w), x);
+          for (const dtype of dtypes) {
+            const run = dx.compile(body, { ...options, autocast: dtype });
+            for (let i = 0; i < 3; i++) {
+              const x = dx.randn([2, 4]);
+              const found = run(x);
+              const expected = dx.autocast(dtype, () => body(x));
+              expect(found.dtype).toBe("float32");
+              expect(found.itemSync()).toBeCloseTo(Number(expected.itemSync()), 5);
+              found.backward();
+              const own = numbers(w.grad!);
+              w.grad = null;
+              expected.backward();
+              expect(w.grad!.dtype).toBe("float32");
+              numbers(w.grad!).forEach((v, k) => expect(own[k]!).toBeCloseTo(v, 2));
+              w.grad = null;
+            }
+            // Inside another compiled function it casts as well.
+            const outer = dx.compile((x: dx.Tensor) => run(x.matmul(w)));
+            const nested = outer(dx.randn([2, 4]));
+            expect(nested.dtype).toBe("float32");
+            outer.dispose();
+            expect(run.programs).toBe(1);
+            run.dispose();
+          }
+          expect(() => dx.compile(body, { autocast: "float64" as "float16" })).toThrow(/autocast/);
+        },
+        { collect: true },
+      ),
+    );
+
+    test("without checks, a call sees the region around it", () =>
+      clean(
+        device,
+        () => {
+          const run = dx.compile((x: dx.Tensor) => x.matmul(x), { check: false });
+          const x = dx.randn([3, 3]);
+          for (let i = 0; i < 3; i++) {
+            expect(run(x).dtype).toBe("float32");
+            expect(dx.autocast("float16", () => run(x)).dtype).toBe("float16");
+            expect(dx.autocast("bfloat16", () => run(x)).dtype).toBe("bfloat16");
+            expect(dx.autocast("bfloat16", () => run(x), { enabled: false }).dtype).toBe("float32");
+          }
+          expect(run.programs).toBe(3);
+          run.dispose();
+        },
+        { collect: true },
+      ));
+
     test("a weight is cast once in a call, whatever the region around holds", () =>
       clean(
         device,

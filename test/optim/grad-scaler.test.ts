@@ -1,5 +1,6 @@
 /** The scale of losses: what grows, shrinks, and skips a step; and training in half precision with it. */
-import { expect, test } from "vitest";
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean, eachDevice, numbers } from "../device.ts";
 
@@ -199,5 +200,90 @@ eachDevice("GradScaler", (device) => {
       scaler.dispose();
       run.dispose();
     }
+  });
+
+  interface Recorded {
+    readonly first: number[];
+    readonly inputs: (number | string | null)[][];
+    readonly runs: { readonly [name in "adam" | "sgd"]: { parameter: number[]; scale: number; growthTracker: number }[] };
+  }
+  const recorded = JSON.parse(readFileSync(new URL("../golden/autocast/scaler.json", import.meta.url), "utf8")) as Recorded;
+
+  describe.each(["adam", "sgd"] as const)("%s with overflows, as PyTorch's recorded run", (name) => {
+    test.each([
+      ["stepSync, eager", "sync", null],
+      ["stepOnDevice, eager", "device", null],
+      ["stepOnDevice, compiled", "device", {}],
+      ["stepOnDevice, compiled, unchecked", "device", { check: false }],
+    ] as const)("%s", (_, how, options) =>
+      clean(
+        device,
+        () => {
+          let w = new dx.nn.Parameter(dx.tensor(recorded.first, { shape: [3, 2] }));
+          const make = (): dx.optim.Optimizer<never> =>
+            (name === "adam" ? dx.optim.adam([w], 0.1) : dx.optim.sgd([w], 0.1, { momentum: 0.9 })) as unknown as dx.optim.Optimizer<never>;
+          let optimizer = make();
+          let scaler = dx.optim.gradScaler({ initScale: 1024, growthInterval: 3 });
+          const body = (x: dx.Tensor): void => {
+            optimizer.zeroGrad();
+            scaler.scale(dx.nn.functional.mseLoss(x.matmul(w), dx.ones([4, 2]))).backward();
+            if (how === "sync") scaler.stepSync(optimizer as never);
+            else scaler.stepOnDevice(optimizer as never);
+            scaler.update();
+          };
+          let run = options === null ? null : dx.compile(body, options);
+          recorded.inputs.forEach((input, i) => {
+            // Between two steps everything is saved, and loaded into new objects.
+            if (i === 10) {
+              const [state, scale, before] = [optimizer.stateDict(), scaler.stateDict(), w];
+              w = new dx.nn.Parameter(before.detach().clone());
+              const [oldOptimizer, oldScaler] = [optimizer, scaler];
+              optimizer = make();
+              optimizer.loadStateDict(state);
+              scaler = dx.optim.gradScaler();
+              scaler.loadStateDict(scale);
+              oldOptimizer.dispose();
+              oldScaler.dispose();
+              run?.dispose();
+              run = options === null ? null : dx.compile(body, options);
+            }
+            (run ?? body)(
+              dx.tensor(
+                input.map((v) => (v === null ? NaN : Number(v))),
+                { shape: [4, 3] },
+              ),
+            );
+            const expected = recorded.runs[name][i]!;
+            const { scale, growthTracker } = scaler.stateDict();
+            expect({ i, scale, growthTracker }).toEqual({ i, scale: expected.scale, growthTracker: expected.growthTracker });
+            numbers(w).forEach((v, k) => expect(v, `step ${i}`).toBeCloseTo(expected.parameter[k]!, 5));
+          });
+          // Steps that are skipped are the same program.
+          if (run !== null) expect(run.programs).toBeLessThanOrEqual(1);
+          run?.dispose();
+          optimizer.dispose();
+          scaler.dispose();
+        },
+        { collect: true },
+      ),
+    );
+  });
+
+  test("stepOnDevice: once until update(), after unscale() too, and every step where it is not enabled", () => {
+    const p = parameter([3, 4]);
+    const optimizer = dx.optim.sgd([p], { lr: 1 });
+    const scaler = dx.optim.gradScaler({ initScale: 16 });
+    scaler.scale(p.square().sum()).backward();
+    scaler.unscale(optimizer);
+    expect(numbers(p.grad!)).toEqual([6, 8]);
+    scaler.stepOnDevice(optimizer);
+    expect(numbers(p)).toEqual([-3, -4]);
+    expect(() => scaler.stepOnDevice(optimizer)).toThrow("GradScaler.stepOnDevice");
+    scaler.update();
+    const off = dx.optim.gradScaler({ enabled: false });
+    off.stepOnDevice(optimizer);
+    expect(numbers(p)).toEqual([-9, -12]);
+    for (const s of [scaler, off]) s.dispose();
+    optimizer.dispose();
   });
 });

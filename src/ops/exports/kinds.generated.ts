@@ -38,6 +38,7 @@ export const optCallbackOrNull = kind((v) => (typeof v === "function" || v === n
 export const optConstant_reflect_replicate_circular = kind((v) => (v === "constant" || v === "reflect" || v === "replicate" || v === "circular" || v === undefined), "\"constant\", \"reflect\", \"replicate\" or \"circular\"");
 export const optDeviceOrString = kind((v) => (v instanceof Device || typeof v === "string" || v === undefined), "a device or a string");
 export const optDtype = kind((v) => (isDType(v) || v === undefined), "a dtype's name", true);
+export const optFloat16_bfloat16 = kind((v) => (v === "float16" || v === "bfloat16" || v === undefined), "\"float16\" or \"bfloat16\"");
 export const optGenerator = kind((v) => (v instanceof Generator || v === undefined), "a generator");
 export const optIj_xy = kind((v) => (v === "ij" || v === "xy" || v === undefined), "\"ij\" or \"xy\"");
 export const optInt32_int64 = kind((v) => (v === "int32" || v === "int64" || v === undefined), "\"int32\" or \"int64\"");
@@ -217,7 +218,7 @@ export const upper_c2974e = options({ upper: optBoolean, transpose: optBoolean, 
 export const withReplacement_29cea5 = options({ withReplacement: optBoolean });
 export const AvgPoolOptions = options({ stride: optNumberOrNumbers, padding: optNumberOrNumbers, ceilMode: optBoolean, countIncludePad: optBoolean, divisorOverride: optNumberOrNull });
 export const BackwardOptions = options({ gradient: optTensorOrListOfTensorOrNull, retainGraph: optBoolean, createGraph: optBoolean });
-export const CompileOptions = options({ name: optString, lists: optNumber, check: optBoolean, regions: optWhole_head_none, dynamic: anything, buckets: optDoubling_halvesOrNumbers });
+export const CompileOptions = options({ name: optString, lists: optNumber, check: optBoolean, regions: optWhole_head_none, dynamic: anything, buckets: optDoubling_halvesOrNumbers, autocast: optFloat16_bfloat16 });
 export const ComplexBackwardOptions = options({ retainGraph: optBoolean, createGraph: optBoolean, gradient: optTensorOrComplexTensor_992931 });
 export const ConvOptions = options({ stride: optNumberOrNumbers, padding: optSame_validOrNumberOrNumbers, dilation: optNumberOrNumbers, groups: optNumber });
 export const ConvTransposeOptions = options({ stride: optNumberOrNumbers, padding: optNumberOrNumbers, outputPadding: optNumberOrNumbers, dilation: optNumberOrNumbers, groups: optNumber });
