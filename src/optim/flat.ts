@@ -83,11 +83,15 @@ export class Partition {
   readonly #initial = new Map<string, (number | null)[]>();
   readonly #owner: object;
 
-  constructor(owner: object, parameters: readonly Tensor[]) {
+  readonly #stateDType: (name: string) => DType;
+
+  /** stateDType: the dtype of each state, by name. */
+  constructor(owner: object, parameters: readonly Tensor[], stateDType?: (name: string) => DType) {
     this.#owner = owner;
     this.device = parameters[0]!.device;
     this.dtype = parameters[0]!.dtype;
     this.parameters = parameters;
+    this.#stateDType = stateDType ?? (() => this.dtype);
     let at = 0;
     this.offsets = parameters.map((p) => {
       const here = at;
@@ -139,7 +143,7 @@ export class Partition {
   stateOf(name: string, initial = 0): Tensor {
     let t = this.state.get(name);
     if (t === undefined) {
-      t = atOnce.full(this.device, this.dtype, this.total, initial);
+      t = atOnce.full(this.device, this.#stateDType(name), this.total, initial);
       this.state.set(name, t);
       this.#initial.set(
         name,
@@ -155,7 +159,7 @@ export class Partition {
     const known = this.#initial.get(name)!;
     if (Object.is(known[index], initial)) return;
     const target = this.stateView(name, index);
-    const value = atOnce.full(this.device, this.dtype, target.size, initial);
+    const value = atOnce.full(this.device, target.dtype, target.size, initial);
     const flat = viewOf(target, 0, [target.size]);
     assignEager(flat, value, false);
     for (const t of [flat, value, target]) t.dispose();

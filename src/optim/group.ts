@@ -8,6 +8,16 @@ import { effect } from "../core/tracer.ts";
 export interface BaseOptions {
   /** Learning rate. */
   lr: number;
+  /**
+   * Whether parameters in float16 or bfloat16 have float32 copies that steps change, and their state is float32: the parameter is the copy's
+   * rounded value. The copy is taken anew where the parameter was changed otherwise. For float32 parameters nothing changes. Default: false.
+   */
+  masterWeights?: boolean | undefined;
+  /**
+   * Whether each step adds what rounding the parameters in float16 or bfloat16 lost in the steps before (Kahan summation), which costs as much memory
+   * as the parameters. For float32 parameters nothing changes. Not with masterWeights. Default: false.
+   */
+  kahan?: boolean | undefined;
 }
 
 /** Parameters with options of their own. */

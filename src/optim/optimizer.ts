@@ -35,6 +35,9 @@ function kept(writes: readonly Write[], skips: Tensor): readonly Write[] {
 /** @internal The key of a step that the device decides on. */
 export const STEP_UNLESS = Symbol("step unless");
 
+/** Options of every optimizer that are no defaults of any. */
+const PRECISION = ["masterWeights", "kahan"] as const;
+
 /** What a step is about to write. */
 interface Write {
   readonly target: Tensor;
@@ -117,7 +120,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
     if (!isPlain(input) || !isIterable(input.params))
       throw new DTypeError(this.#name, "params", "tensors, or objects with params", input, "Pass model.parameters().");
     const { params: members, ...own } = input;
-    const names = Object.keys(this.#defaults);
+    const names = [...new Set([...Object.keys(this.#defaults), ...PRECISION])];
     const unknown = Object.keys(own).find((key) => !names.includes(key));
     if (unknown !== undefined)
       throw new ValueError(this.#name, "params", `groups of params and no more than ${names.join(", ")}`, unknown, meant(unknown, names));
@@ -127,6 +130,12 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
     if (params.length === 0) throw new ValueError(this.#name, "params", "at least one parameter", "an empty group");
     if (!(options.lr >= 0)) throw new ValueError(this.#name, "lr", "at least 0", options.lr);
     this.checkOptions(options);
+    for (const name of PRECISION) {
+      const value: unknown = options[name];
+      if (value !== undefined && typeof value !== "boolean") throw new ValueError(this.#name, name, "true or false", value);
+    }
+    if (options.masterWeights === true && options.kahan === true)
+      throw new ValueError(this.#name, "kahan", "left out with masterWeights, which loses nothing to rounding", true);
     const known = new Set(this.#groups.flatMap((g) => g.params));
     params.forEach((p, i) => {
       if (!(p instanceof Tensor)) throw new DTypeError(this.#name, `params[${i}]`, "a tensor", p);
@@ -254,16 +263,16 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
       }
       for (const run of plan.runs) {
         const gradient = gradientOf(run, (list) => call(gatherFlatOp, list, undefined), contiguous);
-        writes.push(...this.#update(run, gradient, rates[i]!, counters.get(run.clock)!, unit.group.options, fixed));
+        writes.push(...this.#update(run, gradient, rates[i]!, counters.get(run.clock)!, unit, fixed));
         if (tracer() === null && gradient !== run.parameters[0]!.grad) gradient.dispose();
       }
     });
     for (const { target, value } of skips === null ? writes : kept(writes, skips)) assign(this.#name, target, () => value);
   }
 
-  #update(run: Run, gradient: Tensor, rates: readonly Tensor[], counters: readonly Tensor[], options: O, fixed: object): Write[] {
-    const states = this.stateNames(options).map((name) => run.state.get(name)!);
-    const attributes = { rates: rates.length, counters: counters.length, fixed };
+  #update(run: Run, gradient: Tensor, rates: readonly Tensor[], counters: readonly Tensor[], unit: Unit<O>, fixed: object): Write[] {
+    const states = unit.stateNames.map((name) => run.state.get(name)!);
+    const attributes = { rates: rates.length, counters: counters.length, fixed, kept: unit.kept, low: run.data.dtype };
     const next = dispatch(this.rule.update, [run.data, gradient, ...rates, ...counters, ...states], attributes);
     return [run.data, ...states].map((target, i) => ({ target, value: next[i]! }));
   }
@@ -314,7 +323,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
       const value = clock.values[k];
       if (value !== undefined) own[name] = new Tensor(value.storage, value.desc, value.offset);
     });
-    for (const name of this.stateNames(group.options)) {
+    for (const name of unit.stateNames) {
       const view = unit.partition.stateView(name, i);
       // Unlike the optimizer's own views this one belongs to the caller's scope.
       own[name] = new Tensor(view.storage, view.desc, view.offset);
@@ -339,6 +348,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
     });
     this.#groups.forEach((group, i) => {
       const savedGroup = saved.paramGroups[i]!;
+      this.#requireSamePrecision(group, savedGroup.options);
       group.changing();
       Object.assign(group.options, savedGroup.options);
       if (savedGroup.initialLr !== undefined) group.initialLr = savedGroup.initialLr;
@@ -346,6 +356,21 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
       const states = new Map(group.params.map((p, j) => [p, saved.state[savedGroup.params[j]!]]));
       for (const unit of this.#units) if (unit.group === group) this.#loadUnit(unit, states);
     });
+  }
+
+  /** What is kept of half precision is decided when the optimizer is made. */
+  #requireSamePrecision(group: ParamGroup<O>, saved: BaseOptions | object): void {
+    for (const name of PRECISION) {
+      const value = (saved as Partial<BaseOptions>)[name];
+      if (value !== undefined && value !== (group.options[name] ?? false))
+        throw new ValueError(
+          `${this.#name}.loadStateDict`,
+          name,
+          `${group.options[name] ?? false}, as this optimizer has it`,
+          value,
+          "Make the optimizer with the option that the state was saved with.",
+        );
+    }
   }
 
   /** Parameters that have taken as many steps, and count alike, share a clock. A parameter without state has taken none. */
@@ -359,7 +384,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
         unit.load(i, null);
         return;
       }
-      const slots = new Map(this.stateNames(unit.group.options).map((name) => [name, this.#requireState(own, name)]));
+      const slots = new Map(unit.stateNames.map((name) => [name, this.#requireState(own, name)]));
       const known: Record<string, number> = {};
       for (const { name } of this.rule.clock.counters(counted.fixed)) if (own[name] !== undefined) known[name] = itemSync(own[name]);
       if (this.rule.clock.counters(counted.fixed).length > 0) this.#requireState(own, steps.name);

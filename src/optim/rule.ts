@@ -1,5 +1,7 @@
 /** The update of an optimizer as one operation over flat tensors: from a formula of its quantities. */
 import { define, type Definition } from "../core/definition.ts";
+import type { DType } from "../core/dtype.ts";
+import { roundToBfloat16 } from "../graph/bfloat16.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { Expr } from "../graph/graph.ts";
 import { Formula } from "../ops/elementwise/formula.ts";
@@ -21,7 +23,13 @@ export interface Quantities {
   wide(x: Expr): Expr;
 }
 
+/** What is kept of parameters in half precision: nothing, a float32 copy, or what rounding lost. */
+export type Kept = "none" | "master_weight" | "kahan_compensation";
+
 export interface UpdateAttributes {
+  readonly kept: Kept;
+  /** The parameter's dtype. */
+  readonly low: DType;
   readonly rates: number;
   readonly counters: number;
   readonly fixed: object;
@@ -30,12 +38,35 @@ export interface UpdateAttributes {
 /** How an optimizer counts and moves, under those of its options that programs hold fixed. */
 export interface Rule {
   readonly clock: ClockRule;
-  /** Inputs p, gradient, rates, counters, state; outputs p and state. */
+  /** Inputs p, gradient, rates, counters, state, and what is kept of half precision; outputs p, state, and the same. */
   readonly update: Definition<UpdateAttributes>;
 }
 
 /** What a shader makes of the same, from the inputs as they are; null: none is chosen. */
 export type Launch<F> = (g: GraphBuilder, q: Pick<Quantities, "p" | "gradient" | "rates" | "counters" | "state">, fixed: F) => readonly Expr[] | null; // prettier-ignore
+
+/** Numbers as the lower dtype holds them, in float32. */
+const rounded = (g: GraphBuilder, x: Expr, low: DType): Expr =>
+  low === "bfloat16" ? roundToBfloat16(g, x) : cast(g, cast(g, x, low), "float32");
+
+type Numbers = Pick<Quantities, "p" | "gradient" | "rates" | "counters" | "state">;
+type Next = (q: Numbers) => readonly Expr[];
+
+/** The step of a float32 copy, which is the parameter itself where that is no longer the copy's rounded value. */
+function withMaster(g: GraphBuilder, f: Formula, q: Numbers, low: DType, next: Next): readonly Expr[] {
+  const master = q.state.at(-1)!;
+  const p = f.where(f.eq(rounded(g, master, low), q.p), master, q.p);
+  const [moved, ...state] = next({ ...q, p, state: q.state.slice(0, -1) });
+  return [moved!, ...state, moved!];
+}
+
+/** Kahan summation: what rounding lost is added by the next step. */
+function compensated(g: GraphBuilder, f: Formula, q: Numbers, low: DType, next: Next): readonly Expr[] {
+  const [moved, ...state] = next({ ...q, state: q.state.slice(0, -1) });
+  const change = f.add(f.sub(moved!, q.p), q.state.at(-1)!);
+  const p = rounded(g, f.add(q.p, change), low);
+  return [p, ...state, f.sub(change, f.sub(p, q.p))];
+}
 
 /** `move` gives the parameter and its state after the step. */
 export function rule<F extends object>(
@@ -49,7 +80,7 @@ export function rule<F extends object>(
     update: define<UpdateAttributes>({
       name,
       infer: ([p, , ...more], { rates, counters: n }) => [p!, ...more.slice(rates + n)],
-      lower: (g, inputs, { rates, counters: n, fixed }) => {
+      lower: (g, inputs, { rates, counters: n, fixed, kept, low }, outputs) => {
         const { dtype, sizes } = inputs[0]!;
         const quantities = ([p, gradient, ...more]: readonly Expr[]): Pick<
           Quantities,
@@ -61,11 +92,16 @@ export function rule<F extends object>(
           counters: more.slice(rates, rates + n),
           state: more.slice(rates + n),
         });
-        const launched = launch?.(g, quantities(inputs), fixed as F);
+        const launched = kept === "none" ? launch?.(g, quantities(inputs), fixed as F) : undefined;
         if (launched) return launched;
         const more = { f: new Formula(g, "float32", sizes), one: new Formula(g, "float32", [1]), wide: (x: Expr) => g.expand(x, sizes) };
-        const moved = move({ ...quantities(inputs.map((x) => cast(g, x, "float32"))), ...more }, fixed as F);
-        return moved.map((x) => cast(g, x, dtype));
+        const wide = quantities(inputs.map((x) => cast(g, x, "float32")));
+        const next = (q: typeof wide): readonly Expr[] =>
+          (kept === "master_weight" ? launch?.(g, q, fixed as F) : null) ?? move({ ...q, ...more }, fixed as F);
+        if (kept === "none") return next(wide).map((x) => cast(g, x, dtype));
+        return (kept === "master_weight" ? withMaster : compensated)(g, more.f, wide, low, next).map((x, i) =>
+          cast(g, x, outputs[i]!.dtype),
+        );
       },
       grad: null,
     }),

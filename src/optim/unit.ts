@@ -9,7 +9,7 @@ import { Clock, scalarBuffer, writeScalar, type ClockRule, type Counted } from "
 import { Partition } from "./flat.ts";
 import type { BaseOptions, ParamGroup } from "./group.ts";
 import { Plan } from "./parameter-runs.ts";
-import type { Rule } from "./rule.ts";
+import type { Kept, Rule } from "./rule.ts";
 
 /** How an optimizer counts, moves and begins. */
 export interface Recipe<O extends BaseOptions> {
@@ -40,6 +40,8 @@ export class Unit<O extends BaseOptions> {
   readonly group: ParamGroup<O>;
   readonly partition: Partition;
   readonly #recipe: Recipe<O>;
+  /** What is kept of parameters in half precision. */
+  readonly kept: Kept;
   /** By parameter; null: it has taken no step and has no state. */
   readonly #clocks: (Clock | null)[];
   /** The clock that was made last for first steps: where they were taken back, it is that of the next. */
@@ -53,14 +55,28 @@ export class Unit<O extends BaseOptions> {
   constructor(owner: object, recipe: Recipe<O>, group: ParamGroup<O>, parameters: readonly Tensor[]) {
     this.#recipe = recipe;
     this.group = group;
-    this.partition = new Partition(owner, parameters);
+    const { masterWeights, kahan } = group.options;
+    const { dtype } = parameters[0]!;
+    this.kept = dtype === "float32" ? "none" : masterWeights === true ? "master_weight" : kahan === true ? "kahan_compensation" : "none";
+    this.partition = new Partition(owner, parameters, this.kept === "master_weight" ? () => "float32" : undefined);
     this.partition.arrange();
-    for (const name of recipe.stateNames(group.options)) this.partition.stateOf(name, recipe.initialState(name, group.options));
+    for (const name of this.stateNames) this.partition.stateOf(name, this.#initialState(name));
     this.#clocks = parameters.map(() => null);
   }
 
   get #counting(): ClockRule {
     return this.#recipe.rule().clock;
+  }
+
+  /** Names of the state that each parameter has. */
+  get stateNames(): readonly string[] {
+    const own = this.#recipe.stateNames(this.group.options);
+    return this.kept === "none" ? own : [...own, this.kept];
+  }
+
+  /** What is kept of half precision starts at 0: the first step takes the parameter's own value. */
+  #initialState(name: string): number {
+    return name === this.kept ? 0 : this.#recipe.initialState(name, this.group.options);
   }
 
   /** The group's rates now. */
@@ -87,6 +103,8 @@ export class Unit<O extends BaseOptions> {
       const clock = from.#clocks[j]!;
       if (clock === null) return;
       for (const name of from.partition.state.keys()) {
+        // What is kept of another dtype is taken anew.
+        if (name === from.kept && name !== this.kept) continue;
         const before = from.partition.stateView(name, j);
         this.#fill(name, i, before);
         before.dispose();
@@ -126,7 +144,7 @@ export class Unit<O extends BaseOptions> {
   /** What a step does now, with the gradients that are there. */
   prepare(t: Tracer | null): Work<O> {
     const counted = this.counted;
-    const names = this.#recipe.stateNames(this.group.options);
+    const names = this.stateNames;
     if (this.#clocks.includes(null)) this.#begin(counted, names);
     const isCurrent = (p: Plan): boolean => p.isCurrent(this.#clocks) && p.states.length === names.length;
     if (this.#plan === null || !isCurrent(this.#plan)) {
@@ -165,7 +183,7 @@ export class Unit<O extends BaseOptions> {
         this.#changing();
         clock = this.#firstClock(counted);
       }
-      for (const name of names) this.partition.begin(name, i, this.#recipe.initialState(name, this.group.options));
+      for (const name of names) this.partition.begin(name, i, this.#initialState(name));
       this.#clocks[i] = clock;
     });
   }
