@@ -37,7 +37,7 @@ const castCallOf = (name: string, list: string | undefined, as: string): ((args:
 function publicText(kinds: Kinds, { file, name: family, docs, autocast }: Family, { name }: FamilyExport, as: string): string {
   const doc = docs[name] === undefined ? "" : `${docs[name]}\n`;
   const found = readable(`ops/${file}`, name, signature(`ops/${file}`, name));
-  const { parameters, isAsync, body } = formOf(kinds, as, found, castCallOf(`$${family}.${name}`, autocast.get(name), as));
+  const { parameters, isAsync, body } = formOf(kinds, as, found, castCallOf(`$${family}.${name}`, autocast.get(name), name));
   const own = reserved.has(as) ? `${as}$` : as;
   const exported = own === as ? "" : `\nexport { ${own} as ${as} };`;
   return `${doc}${own === as ? "export " : ""}const ${own} = ${isAsync ? "async " : ""}function (${parameters.join(", ")}) { ${body} } as unknown as typeof $${family}.${name};${exported}`;
@@ -173,10 +173,16 @@ function complexText(kinds: Kinds): string {
   return `${header}${head.join("\n")}\n\nexport const forms = {\n${methodRows(kinds, ofComplex).join("\n")}\n};\n`;
 }
 
-/** The autocast list of a method: its function's. */
-function listOf(f: Family, method: string): string | undefined {
+/** The function that a method is. */
+function functionOf(f: Family, method: string): string {
   const value = f.methods.get(method);
-  return f.autocast.get(value?.type === "Identifier" ? value.name : method);
+  return value?.type === "Identifier" ? value.name : method;
+}
+
+/** The names of the functions with an autocast list, which backends may state another list of. */
+function autocastNamesText(families: Families): string {
+  const names = [...new Set(families.flatMap((f) => [...f.autocast.keys()]))].toSorted();
+  return `${header}/** Operations with an autocast list. */\nexport const AUTOCAST_OPERATIONS: ReadonlySet<string> = new Set([\n${names.map((name) => `  "${name}",`).join("\n")}\n]);\n`;
 }
 
 /** What the prototype gets: methods that check, of the same names and types as those that the families list. */
@@ -187,8 +193,8 @@ function methodsText(families: Families, kinds: Kinds): string {
       list.map((name) => {
         const found = readable(`ops/${f.file}`, `the method ${name}`, ofValue(`ops/${f.file}`, f.methods.get(name) ?? null));
         // In-place forms cast nothing, as in PyTorch.
-        const list = part === "inPlaceMethods" ? undefined : listOf(f, name);
-        const run = castCallOf(`$${f.name}.${part}.${name}`, list, name);
+        const of = functionOf(f, name);
+        const run = castCallOf(`$${f.name}.${part}.${name}`, part === "inPlaceMethods" ? undefined : f.autocast.get(of), of);
         const assigned = (args: readonly string[]): string => `assign("${name}", this, () => ${run(args)})`;
         const form = formOf(kinds, name, found, part === "inPlaceMethods" ? assigned : run, { isMethod: true });
         return `  ${form.isAsync ? "async " : ""}${name}(${["this: never", ...form.parameters].join(", ")}) { ${form.body} },`;
@@ -272,6 +278,7 @@ export function generateOperations({ isCheck = false } = {}): void {
     ["src/public/functions.generated.ts", othersText(kinds)],
     ["src/nn/functional.generated.ts", functionalText(families, kinds)],
     ["src/ops/exports/kinds.generated.ts", kindsText(kinds)],
+    ["src/backend/autocast-operations.generated.ts", autocastNamesText(families)],
     ["src/ops/exports/autocast.generated.ts", autocastText(families)],
     ...namespaceTexts(header, families),
     ["src/verify/cases/samples.generated.ts", samplesText(families)],

@@ -53,6 +53,7 @@ export default defineConfig({
             item("Data", "data"),
             item("Modules", "modules"),
             item("Optimizers", "optimizers"),
+            item("Mixed precision", "mixed-precision"),
             item("Checkpoints", "checkpoints"),
             item("safetensors files", "saving"),
             item("Devices", "devices"),

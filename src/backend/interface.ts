@@ -2,11 +2,23 @@
  * What a backend from outside has to have: devices, memory, one queue in order, kernels for DirectML's operators. Version 1. A device needs no
  * kernel for everything: operators that it lacks are composed of others, or run on the software adapter and are counted.
  */
+import type { AutocastDType } from "../core/autocast.ts";
 import type { DType } from "../core/dtype.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";
 
 /** The version of this interface, which a backend names in `interfaceVersion`. */
 export const BACKEND_INTERFACE: number = 1;
+
+/** What a backend wants of autocast() on its devices. */
+export interface BackendAutocast {
+  /** The dtypes that regions may cast to. Default: both. */
+  readonly dtypes?: readonly AutocastDType[];
+  /**
+   * Operations that its devices want on another list than PyTorch's: cast to the region's dtype ("lower"), to float32, to the widest dtype of the
+   * inputs, or not at all ("none"). Names of operations that are on one of PyTorch's lists (docs/mixed-precision.md).
+   */
+  readonly operations?: Readonly<Record<string, "lower" | "float32" | "widest" | "none">>;
+}
 
 /**
  * Devices of one kind. A method may throw anything: a property `kind` of the error chooses the class that users see: "outOfMemory"
@@ -20,6 +32,8 @@ export interface Backend {
   readonly interfaceVersion: number;
   /** The backend's own version, for people. */
   readonly version: string;
+  /** What it wants of autocast(). Default: PyTorch's lists. */
+  readonly autocast?: BackendAutocast;
   /** The devices that are there now, by index; empty where there is none. */
   devices(): readonly BackendDeviceDescription[];
   /** Opens a device. Each call has memory and a queue of its own, until close(). */

@@ -3,7 +3,8 @@ import { declareDeviceType, setDeviceTypeFinder, type Device } from "../core/dev
 import { isDType } from "../core/dtype.ts";
 import { BackendError, BackendVersionError, DeviceError } from "../core/errors.ts";
 import { findBackend } from "./autoload.ts";
-import { BACKEND_INTERFACE, type Backend } from "./interface.ts";
+import { AUTOCAST_OPERATIONS } from "./autocast-operations.generated.ts";
+import { BACKEND_INTERFACE, type Backend, type BackendAutocast } from "./interface.ts";
 import type { Provider } from "./provider.ts";
 
 const providers = new Map<string, Provider>();
@@ -55,8 +56,26 @@ function requireBackend(operation: string, value: unknown): Backend {
   for (const method of ["devices", "open"] as const)
     if (typeof (value as Partial<Backend>)[method] !== "function")
       throw new BackendError(operation, `backend.${method}`, "a function", (value as Partial<Backend>)[method]);
+  requireAutocast(operation, (value as Partial<Backend>).autocast);
   return value as Backend;
 }
+
+const WANTED = ["lower", "float32", "widest", "none"];
+
+function requireAutocast(operation: string, autocast: BackendAutocast | undefined): void {
+  if (autocast === undefined) return;
+  const { dtypes, operations = {} } = autocast;
+  if (dtypes !== undefined && !(Array.isArray(dtypes) && dtypes.every((d) => d === "float16" || d === "bfloat16")))
+    throw new BackendError(operation, "backend.autocast.dtypes", 'of "float16" and "bfloat16"', dtypes);
+  for (const [name, list] of Object.entries(operations)) {
+    if (!AUTOCAST_OPERATIONS.has(name))
+      throw new BackendError(operation, "backend.autocast.operations", "operations that are on one of autocast's lists", name);
+    if (!WANTED.includes(list)) throw new BackendError(operation, `backend.autocast.operations.${name}`, WANTED.join(", "), list);
+  }
+}
+
+/** What the backend of a device wants of autocast(); null: PyTorch's lists. */
+export const autocastOf = ({ type }: Device): BackendAutocast | null => backends.get(type)?.autocast ?? null;
 
 /**
  * Makes the devices of a backend from outside usable by its name, in this thread. Registering the same object again does nothing.

@@ -8,6 +8,7 @@ export { BACKEND_INTERFACE } from "../backend/interface.ts";
 export type {
   Backend,
   BackendActivation,
+  BackendAutocast,
   BackendCall,
   BackendDevice,
   BackendDeviceDescription,

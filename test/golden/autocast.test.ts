@@ -1,4 +1,5 @@
 /** Inside autocast(), result dtypes and training runs are PyTorch's. */
+import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { readFamilies } from "../../scripts/lib/families.ts";
@@ -72,6 +73,29 @@ test("every operation of PyTorch's lists has the list's tag", () => {
     }
   expect(wrong).toEqual([]);
   expect(count).toBeGreaterThan(105);
+});
+
+test("docs/mixed-precision.md has the lists", () => {
+  const page = readFileSync(new URL("../../docs/mixed-precision.md", import.meta.url), "utf8");
+  const rows = { lower: "to the region's dtype", float32: "to float32", widest: "to float32 if", refused: "refused" };
+  const others: { readonly [name: string]: string } = { "linalg/functions.ts norm": "linalg.norm", "reduce/masked.ts prod": "masked.prod" };
+  const families = readFamilies();
+  for (const [list, text] of Object.entries(rows)) {
+    const row = page.split("\n").find((line) => line.startsWith(`| ${text} |`) || (list === "widest" && line.startsWith(`| ${text}`)))!;
+    const own = families.flatMap((f) =>
+      f.file === "recurrent/recurrent.ts"
+        ? []
+        : [...f.autocast].flatMap(([name, l]) => (l === list ? [others[`${f.file} ${name}`] ?? name] : [])),
+    );
+    const listed = [
+      ...row
+        .split("|")[2]!
+        .replace(/\(.*\)/, "")
+        .matchAll(/`([^`]+)`/g),
+    ].map(([, name]) => name!);
+    expect(listed).toEqual(own.toSorted((a, b) => listed.indexOf(a) - listed.indexOf(b)));
+    expect(own.length).toBeGreaterThan(0);
+  }
 });
 
 eachDevice("training runs", (device) => {

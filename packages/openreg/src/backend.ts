@@ -10,6 +10,8 @@ export const backend: dx.Backend = {
   name: "openreg",
   interfaceVersion: 1,
   version: "0.1.0",
+  // Its simulated units compute these in half precision too.
+  autocast: { operations: { softplus: "lower", cross: "none" } },
   devices: () => [0, 1].map((index) => ({ name: `openreg simulator ${index}`, memoryInBytes: MEMORY, isHardware: false })),
   open(index, options) {
     const device = new OpenregDevice(MEMORY, options);

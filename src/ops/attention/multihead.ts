@@ -72,8 +72,8 @@ const blocked = (mask: Tensor, like: Tensor): Tensor =>
     : toDType(mask, like.dtype);
 
 // The parts are on autocast's lists, not the whole: returned weights are float32.
-const lower = (x: Tensor): Tensor => listed("lower", "multiHeadAttention", (t: Tensor) => t)(x);
-const asFloat32 = (x: Tensor): Tensor => listed("float32", "multiHeadAttention", (t: Tensor) => t)(x);
+const lower = (x: Tensor): Tensor => listed("lower", "linear", (t: Tensor) => t)(x);
+const asFloat32 = (x: Tensor): Tensor => listed("float32", "softmax", (t: Tensor) => t)(x);
 const lowerLinear = (x: Tensor, weight: Tensor, bias: Tensor | null): Tensor => linear(lower(x), lower(weight), bias && lower(bias));
 
 /** Multi-head attention of [L, B, E], [S, B, E], [S, B, E]. Reference: torch.nn.functional.multi_head_attention_forward. */

@@ -3,6 +3,8 @@
  * (ops/exports, src/public) call `listed` while a region is open. Functions of src/ops call each other without casts. @package
  */
 import { isGradEnabled } from "../../autograd/grad-mode.ts";
+import { autocastOf } from "../../backend/registry.ts";
+import type { Device } from "../../core/device.ts";
 import { castingRegion, type AutocastRegion } from "../../core/autocast.ts";
 import { isFloat, type DType } from "../../core/dtype.ts";
 import { DTypeError } from "../../core/errors.ts";
@@ -92,7 +94,22 @@ function refuse(operation: string): never {
   );
 }
 
-function withCasts(list: AutocastList, operation: string, args: readonly unknown[], region: AutocastRegion): readonly unknown[] {
+/** The list that the backend of the inputs' device wants; throws where it lacks the region's dtype. */
+function wanted(list: AutocastList, operation: string, args: readonly unknown[], { dtype }: AutocastRegion): AutocastList | "none" {
+  let device: Device | null = null;
+  visit(args, (x) => {
+    device ??= x.device;
+  });
+  const own = device === null ? null : autocastOf(device);
+  if (own === null) return list;
+  if (own.dtypes?.includes(dtype) === false)
+    throw new DTypeError("autocast", "dtype", `one that ${device} casts to: ${own.dtypes.join(", ") || "none"}`, dtype);
+  return own.operations?.[operation] ?? list;
+}
+
+function withCasts(stated: AutocastList, operation: string, args: readonly unknown[], region: AutocastRegion): readonly unknown[] {
+  const list = wanted(stated, operation, args, region);
+  if (list === "none") return args;
   if (list === "refused") refuse(operation);
   if (list === "float32" && saysDType(args)) return args;
   const dtype = list === "lower" ? region.dtype : list === "float32" ? "float32" : widest(operation, args, region);
