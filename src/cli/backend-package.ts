@@ -1,5 +1,6 @@
 /** The files of the package that `dxtensor backend new` writes: a backend on host memory with a few kernels, its tests and its workflow. Pure. */
-import { BACKEND_INTERFACE } from "../backend/interface.ts";
+import { readSpec } from "./backend-spec.ts";
+import { generatedText } from "./backend-types.ts";
 
 /** The licences that the package may have. */
 export const LICENCES = ["MIT", "Apache-2.0", "UNLICENSED"] as const;
@@ -31,7 +32,12 @@ const manifest = ({ name, packageName, licence, dxtensor }: PackageOptions): str
     types: "./dist/index.d.ts",
     files: ["dist", "!dist/*.test.*"],
     dxtensor: { backends: { [name]: "./dist/backend.js" } },
-    scripts: { build: "tsc -p .", test: "npm run build && node --test dist/backend.test.js", prepack: "npm run build" },
+    scripts: {
+      generate: "dxtensor backend generate backend.yaml",
+      build: "dxtensor backend generate backend.yaml --check && tsc -p .",
+      test: "npm run build && node --test dist/backend.test.js",
+      prepack: "npm run build",
+    },
     peerDependencies: { dxtensor: `>=${dxtensor}` },
     devDependencies: { "@types/node": ">=20", dxtensor: `>=${dxtensor}`, typescript: ">=5.6" },
     engines: { node: "^20.17.0 || >=22.9.0" },
@@ -55,6 +61,7 @@ const tsconfig = json({
 
 const kernels = `/** Kernels on float32 tensors of any strides. Null where there is none: dxtensor then composes the operator of others, or falls back. */
 import type { backend as dx } from "dxtensor";
+import type { GemmCall, Kernels } from "./backend.generated";
 import { floatsOf } from "./memory";
 
 type Tensor = dx.BackendTensor;
@@ -76,14 +83,9 @@ function forEach(sizes: readonly number[], strides: readonly (readonly number[])
 const float32Of = (tensors: readonly (Tensor | null)[]): readonly Tensor[] | null =>
   tensors.every((t): t is Tensor => t !== null && t.dtype === "float32") ? tensors : null;
 
-const ELEMENTWISE = {
-  ELEMENT_WISE_ABS: (x: number) => Math.abs(x),
-  ELEMENT_WISE_ADD: (x: number, y: number) => x + y,
-  ELEMENT_WISE_MULTIPLY: (x: number, y: number) => x * y,
-  ELEMENT_WISE_SUBTRACT: (x: number, y: number) => x - y,
-};
+type Call = Pick<dx.BackendCall, "attributes" | "inputs" | "outputs">;
 
-function elementwise(call: dx.BackendCall, compute: (x: number, y: number) => number): dx.BackendKernel | null {
+function elementwise(call: Call, compute: (x: number, y: number) => number): dx.BackendKernel | null {
   const tensors = float32Of([...call.inputs, ...call.outputs]);
   if (tensors === null || call.attributes["scaleBias"] != null) return null;
   const strides = tensors.map((t) => t.strides);
@@ -98,7 +100,7 @@ function elementwise(call: dx.BackendCall, compute: (x: number, y: number) => nu
 }
 
 /** alpha * A x B, of the last two axes. C and fused activations are left to dxtensor. */
-function gemm(call: dx.BackendCall): dx.BackendKernel | null {
+function gemm(call: GemmCall): dx.BackendKernel | null {
   const { transA, transB, alpha, fusedActivation } = call.attributes;
   if (call.inputs[2] != null || fusedActivation != null) return null;
   const tensors = float32Of([call.inputs[0]!, call.inputs[1]!, call.outputs[0]!]);
@@ -122,21 +124,20 @@ function gemm(call: dx.BackendCall): dx.BackendKernel | null {
       forEach(y.sizes, strides, ([i, j, k]) => {
         let sum = 0;
         for (let n = 0; n < inner; n++) sum += x[i! + n * aStep]! * w[j! + n * bStep]!;
-        out[k!] = (alpha as number) * sum;
+        out[k!] = alpha * sum;
       });
     },
   };
 }
 
-/** DirectML's operators that have kernels here: add yours to ELEMENTWISE, or next to gemm(). */
-export const operators = [...(Object.keys(ELEMENTWISE) as (keyof typeof ELEMENTWISE)[]), "GEMM"] as const;
-
-/** The kernel of a call, or null. */
-export function prepare(call: dx.BackendCall): dx.BackendKernel | null {
-  if (call.operator === "GEMM") return gemm(call);
-  const compute = (ELEMENTWISE as Record<string, ((x: number, y: number) => number) | undefined>)[call.operator];
-  return compute === undefined ? null : elementwise(call, compute);
-}
+/** One for each operation of backend.yaml: add yours there, run npm run generate, and TypeScript asks for its kernel here. */
+export const kernels: Kernels = {
+  ELEMENT_WISE_ABS: (call) => elementwise(call, (x) => Math.abs(x)),
+  ELEMENT_WISE_ADD: (call) => elementwise(call, (x, y) => x + y),
+  ELEMENT_WISE_MULTIPLY: (call) => elementwise(call, (x, y) => x * y),
+  ELEMENT_WISE_SUBTRACT: (call) => elementwise(call, (x, y) => x - y),
+  GEMM: gemm,
+};
 `;
 
 const memory = `/** Allocations in host memory. Another device keeps a handle of its own here: dxtensor never reads it. */
@@ -159,18 +160,15 @@ export const floatsOf = (range: dx.BackendRange): Float32Array => {
 `;
 
 const device = `/** A device that computes at once, so that its queue is always empty. */
-import type { backend as dx } from "dxtensor";
-import { operators, prepare } from "./kernels";
+import type { Device } from "./backend.generated";
 import { bytesOf, Memory } from "./memory";
 
 /** Bytes that a device has. */
 export const LIMIT = 2 ** 30;
 
-export function open(): dx.BackendDevice {
+export function open(): Device {
   let held = 0;
   return {
-    dtypes: ["float32"],
-    operators,
     allocate(size) {
       if (held + size > LIMIT) throw Object.assign(new Error(\`\${size} bytes do not fit\`), { kind: "outOfMemory" });
       held += size;
@@ -181,7 +179,6 @@ export function open(): dx.BackendDevice {
     read: async (memory, offset, size) => bytesOf({ memory, offset, size }).slice(),
     readSync: (memory, offset, size) => bytesOf({ memory, offset, size }).slice(),
     copy: (from, to) => bytesOf(to).set(bytesOf(from)),
-    prepare,
     synchronize: async () => {},
     synchronizeSync: () => {},
     isIdle: () => true,
@@ -192,16 +189,19 @@ export function open(): dx.BackendDevice {
 `;
 
 const backend = ({ name }: PackageOptions): string => `/** What dxtensor loads when a device "${name}" is first used. */
-import type { backend as dx } from "dxtensor";
+import { makeBackend } from "./backend.generated";
 import { LIMIT, open } from "./device";
+import { kernels } from "./kernels";
 
-export const backend: dx.Backend = {
-  name: "${name}",
-  interfaceVersion: ${BACKEND_INTERFACE}, // the version that this backend is written for, not the library's
-  version: "0.1.0",
-  devices: () => [{ name: "${name} on host memory", memoryInBytes: LIMIT, isHardware: false }],
-  open,
-};
+export const backend = makeBackend({ devices: () => [{ name: "${name} on host memory", memoryInBytes: LIMIT, isHardware: false }], open }, kernels);
+`;
+
+const spec = ({ name }: PackageOptions): string => `# What the backend computes. After a change: npm run generate.
+name: "${name}"
+version: "0.1.0"
+dtypes: [float32]
+operations: [ELEMENT_WISE_ABS, ELEMENT_WISE_ADD, ELEMENT_WISE_MULTIPLY, ELEMENT_WISE_SUBTRACT, GEMM]
+fallback: all
 `;
 
 const index = `/** Registers the backend: for programs that are bundled, or that run without autoload. */
@@ -284,7 +284,7 @@ The package is loaded when a device \`${name}\` is first used. Bundled programs 
 
 ## Development
 
-\`npm install\`, then \`npm test\`. Kernels are in \`src/kernels.ts\`; \`dx.setStrict(true)\` shows which are missing. dxtensor's page "Write a backend" says what
+\`npm install\`, then \`npm test\`. \`backend.yaml\` lists what has a kernel, \`npm run generate\` writes the types, and the kernels are in \`src/kernels.ts\`; \`dx.setStrict(true)\` shows which are missing. dxtensor's page "Write a backend" says what
 each method promises.
 `;
 
@@ -325,6 +325,8 @@ export function packageFiles(options: PackageOptions): ReadonlyMap<string, strin
     ...(licence === null ? [] : [["LICENSE", licence] as const]),
     [".gitignore", "node_modules\ndist\n"],
     [".github/workflows/test.yml", workflow],
+    ["backend.yaml", spec(options)],
+    ["src/backend.generated.ts", generatedText("backend.yaml", readSpec("backend.yaml", spec(options), []))],
     ["src/backend.ts", backend(options)],
     ["src/backend.test.ts", tests(options)],
     ["src/device.ts", device],

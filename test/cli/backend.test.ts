@@ -34,6 +34,19 @@ it("writes a package that declares the backend", async () => {
   });
 });
 
+it("lists its kernels in backend.yaml, with the registrations that are generated of it", async () => {
+  // A name that YAML would take for a truth value.
+  await make("true");
+  const generate = ["backend", "generate", "backend.yaml", "--check"];
+  const cwd = join(folder, "dxtensor-true");
+  const { exitCode, stdout } = await execa(process.execPath, [resolve("dist/bundle/cli.js"), ...generate], { cwd, reject: false });
+  expect([exitCode, stdout]).toEqual([0, expect.stringContaining("Up to date:")]);
+  expect(read("dxtensor-true", "src", "backend.generated.ts")).toContain('name: "true"');
+  expect(JSON.parse(read("dxtensor-true", "package.json"))).toMatchObject({
+    scripts: { generate: "dxtensor backend generate backend.yaml" },
+  });
+});
+
 it("takes a folder, a package's name and a licence", async () => {
   mkdirSync(join(folder, "empty"));
   const { exitCode, stdout } = await make("fpga", "--folder", "empty", "--package", "@some/fpga", "--licence", "UNLICENSED");
