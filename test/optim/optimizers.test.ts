@@ -188,7 +188,7 @@ describe("schedules", () => {
     expect(() => new lrScheduler.OneCycleLR(optimizer, { maxLr: 1 })).toThrow(/totalSteps must be given, or epochs and stepsPerEpoch/);
     expect(() => new lrScheduler.OneCycleLR(other, { maxLr: 1, totalSteps: 3 })).toThrow(/one with momentum or betas/);
     expect(() => new lrScheduler.StepLR(optimizer, { stepSize: 0 })).toThrow(/stepSize must be an integer of at least 1/);
-    expect(() => new lrScheduler.StepLR(third, { stepSize: 1, lastEpoch: 3 })).toThrow(/initialLr must be known/);
+    expect(() => new lrScheduler.StepLR(third, { stepSize: 1, lastEpoch: 3 })).toThrow(/initialLr must be set/);
     const cycle = new lrScheduler.OneCycleLR(optimizer, { maxLr: 1, totalSteps: 2 });
     cycle.step();
     cycle.step();
