@@ -30,12 +30,23 @@ interface FileOptions {
   /** The folder that it runs in (default: the bundle's). */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Warnings of the process are not shown. */
+  /** What the process writes on standard error is not shown; its last lines are part of the failure if it crashes. */
   readonly isSilent?: boolean;
 }
 
+/** Characters and lines of a process's standard error that a failure shows. */
+const LAST = { characters: 1 << 16, lines: 12 };
+
+/** The last lines of what a process wrote before it crashed, as the end of a failure's message. */
+function lastLines(text: string): string {
+  // What the device wrote comes before Node's own traces.
+  const [before, ...traces] = text.split(/^-{5} Native stack trace -{5}$/m);
+  const lines = (before!.trim() === "" ? traces.join("") : before!).trimEnd().split("\n").slice(-LAST.lines);
+  return lines.join("") === "" ? "" : `\nlast lines of its standard error:\n${lines.map((line) => `  ${line}`).join("\n")}`;
+}
+
 /** What a file's process wrote, with the crash or the time limit that ended it. */
-function outcome(report: string, how: string | null): Outcome {
+function outcome(report: string, how: string | null, stderr: string): Outcome {
   const known: Report = existsSync(report) ? JSON.parse(readFileSync(report, "utf8")) : { isComplete: false, tests: [], broken: [] };
   if (how === null && known.isComplete) return known;
   const running = existsSync(`${report}.running`) ? `, in or after the test "${readFileSync(`${report}.running`, "utf8")}"` : "";
@@ -43,7 +54,7 @@ function outcome(report: string, how: string | null): Outcome {
   const tests = known.tests.map((test) =>
     test.status === "other" ? { ...test, status: "failed" as const, message: "not reached: the process ended before it" } : test,
   );
-  return { tests, broken: [...known.broken, `${how ?? "the process ended without a report"}${running}`] };
+  return { tests, broken: [...known.broken, `${how ?? "the process ended without a report"}${running}${lastLines(stderr)}`] };
 }
 
 export async function runFile(
@@ -57,12 +68,12 @@ export async function runFile(
     const args = ["--expose-gc", "--enable-source-maps", join(root, "file.mjs"), name, report, ...(pattern === undefined ? [] : [pattern])];
     const stdout = isQuiet ? "ignore" : "inherit";
     // Who ends this program by force ends the file's process too.
-    const stderr = isSilent ? "ignore" : "inherit";
-    const options = { cwd, env, limitMs: timeoutMs, signal, stdout, stderr, isGroup: false } as const;
+    const stderr = isSilent ? "pipe" : "inherit";
+    const options = { cwd, env, limitMs: timeoutMs, signal, stdout, stderr, keep: LAST.characters, isGroup: false } as const;
     const ended = await runProgram(process.execPath, args, options);
     const problem = problemOf(ended);
     const how = problem === null ? null : ended.isLate ? `stopped after ${timeoutMs / 1000} s` : `the process ${problem}`;
-    return { name, ...outcome(report, how), ms: performance.now() - start };
+    return { name, ...outcome(report, how, ended.text), ms: performance.now() - start };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

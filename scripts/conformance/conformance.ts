@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { CTRFReport, Test } from "ctrf";
 import { readManifest, root, runFile, testsOf, type FileResult } from "../bundled-tests/test-file.ts";
+import { conformanceHelp } from "../../src/cli/conformance-help.ts";
 import { reportOf as ctrfOf } from "../tools/ctrf.ts";
 import { problemOf, runProgram } from "../tools/program.ts";
 import { levelOf } from "./criteria.ts";
@@ -11,26 +12,6 @@ import type { DeviceFacts } from "./device.ts";
 import { partOf, type Conformance, type SetResult } from "./schema.ts";
 import { checkReport, ReportError } from "./report-check.ts";
 import { SETS, filesOf, type TestSet } from "./sets.ts";
-
-const help = `npx dxtensor conformance --device NAME [OPTIONS]
-
-Runs the library's device-generic tests on a device of any backend, each test file in a process of its own: a device that crashes or hangs fails
-that file's tests, and the run goes on.
-
-  --device NAME      the device: openreg:0, dml:1, cpu
-  --set NAME         only this set; may be repeated (--list names them)
-  --file TEXT        only files whose path contains it; may be repeated
-  --only PATTERN     only tests whose full name matches this regular expression
-  --list             lists the sets with their files
-  --ctrf FILE        writes the report, in the Common Test Report Format, after each file
-  --resume FILE      goes on with the run of a report: what it has is not run again; the report is written there unless --ctrf names another file
-  --json             the report on standard output, nothing else
-  --timeout SECONDS  for each file (default 900)
-  --jobs N           files at a time (default 1)
-  --help             this text
-
-Exit status: 0 if all tests passed, 1 if some failed, 2 if nothing was run, 130 if it was stopped; the report has what was run until then.
-docs/conformance.md describes the sets, the report, and the criteria for "stable", "preview" and "listed".`;
 
 const say = (text: string): boolean => process.stderr.write(`${text}\n`);
 
@@ -73,13 +54,28 @@ async function factsOf(device: string): Promise<DeviceFacts> {
   throw new UsageError(`${device} does not compute: ${ended.code === 2 ? lines.at(-1) : `the process ${problem}`}`);
 }
 
-/** The files that an earlier report has whole, with their tests. */
-function doneIn(report: CTRFReport, device: string, only: string | null): Done[] {
-  const part = partOf(report) as Conformance;
-  if (part.device.name !== device) throw new UsageError(`--resume: the report is of ${part.device.name}, not of ${device}`);
-  if (part.versions.dxtensor !== manifest.version)
-    throw new UsageError(`--resume: the report is of dxtensor ${part.versions.dxtensor}, this is ${manifest.version}`);
-  if (part.only !== only) throw new UsageError(`--resume: the report has --only ${String(part.only)}`);
+/** Why a run cannot go on with a report: results of two devices, drivers or versions would be one report. Null: it can. */
+function differenceOf(part: Conformance, facts: DeviceFacts, only: string | null): string | null {
+  const { device, system } = facts;
+  const pairs: readonly (readonly [what: string, was: string | null, is: string | null])[] = [
+    ["", part.device.name, device.name],
+    ["the device ", part.device.description, device.description],
+    ["driver ", part.device.version, device.version],
+    ["feature level ", part.device.featureLevel, device.featureLevel],
+    ["dxtensor ", part.versions.dxtensor, manifest.version],
+    ["DirectML ", part.versions.directml, facts.directml],
+    ["Node ", part.versions.node, process.version],
+    ["system ", `${part.system.platform}-${part.system.arch}`, `${system.platform}-${system.arch}`],
+  ];
+  const found = pairs.find(([, was, is]) => was !== is);
+  if (found !== undefined) return `the report is of ${found[0]}${found[1] ?? "unknown"}, not of ${found[2] ?? "unknown"}`;
+  return part.only === only ? null : `the report has --only ${String(part.only)}`;
+}
+
+/** The files that an earlier report has whole, with their tests. Throws UsageError where device, driver or versions differ. */
+function doneIn(report: CTRFReport, facts: DeviceFacts, only: string | null): Done[] {
+  const difference = differenceOf(partOf(report) as Conformance, facts, only);
+  if (difference !== null) throw new UsageError(`--resume: ${difference}; without --resume a new run begins`);
   const files = new Map<string, Test[]>();
   for (const test of report.results.tests) files.set(test.filePath!, [...(files.get(test.filePath!) ?? []), test]);
   return [...files].map(([name, tests]) => ({
@@ -156,7 +152,7 @@ function showFile({ name, tests, broken, seconds }: Done, index: number, of: num
   say(`${where} ${failed > 0 ? "FAIL" : "ok  "} ${name}: ${count("passed")} passed, ${failed} failed (${seconds.toFixed(1)} s)`);
   for (const test of tests.filter(({ status }) => status === "failed"))
     say(`       ${[...test.suites, test.name].join(" > ")}\n         ${(test.message ?? "").split("\n").slice(0, 6).join("\n         ")}`);
-  for (const problem of broken) say(`       ${problem}`);
+  for (const problem of broken) say(`       ${problem.replaceAll("\n", "\n         ")}`);
 }
 
 function showSets({ sets, device }: Conformance): void {
@@ -182,7 +178,7 @@ function list(isJson: boolean): void {
 async function run(asked: Asked): Promise<number> {
   const start = Date.now();
   const facts = await factsOf(asked.device);
-  const done = asked.earlier === null ? [] : doneIn(asked.earlier, asked.device, asked.only);
+  const done = asked.earlier === null ? [] : doneIn(asked.earlier, facts, asked.only);
   const known = new Set(done.map(({ name }) => name));
   const isWanted = (name: string): boolean => asked.files.length === 0 || asked.files.some((text) => name.includes(text));
   const wanted = asked.sets.flatMap((set) => filesOf(set, manifest.files)).filter(isWanted);
@@ -257,7 +253,7 @@ async function main(): Promise<number> {
     },
   });
   if (values.help) {
-    console.log(help);
+    console.log(conformanceHelp);
     return 0;
   }
   if (values.list) {

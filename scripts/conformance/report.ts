@@ -1,20 +1,11 @@
 // node report.mjs check FILE | criteria | schema: what a report is worth. Made by scripts/bundle-tests.ts.
 import { existsSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { reportHelp } from "../../src/cli/conformance-help.ts";
 import { readManifest } from "../bundled-tests/test-file.ts";
 import { CRITERIA, levelOf, missing } from "./criteria.ts";
 import { checkReport, ReportError } from "./report-check.ts";
 import { jsonSchema, partOf, type Conformance } from "./schema.ts";
-
-const help = `npx dxtensor report check FILE... | criteria | schema [--json]
-
-  check FILE...   whether each file is a report of \`dxtensor conformance\` whose numbers are those of its tests, and which level it meets
-  criteria        the rates that "stable", "preview" and "listed" require
-  schema          the JSON schema of results.extra.conformance
-  --json          one line of JSON
-  --help          this text
-
-Exit status: 0 if all files are reports, 1 if one is none, 2 for a mistake in the command.`;
 
 class UsageError extends Error {}
 
@@ -68,7 +59,7 @@ function main(): number {
     options: { json: { type: "boolean", default: false }, help: { type: "boolean", default: false } },
   });
   const [verb, ...files] = positionals;
-  if (values.help) console.log(help);
+  if (values.help) console.log(reportHelp);
   else if (verb === "check") return check(files, values.json);
   else if (verb === "criteria") return criteria(values.json);
   else if (verb === "schema") console.log(JSON.stringify(jsonSchema(), null, values.json ? 0 : 2));

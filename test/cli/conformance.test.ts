@@ -49,7 +49,7 @@ const write = (file: string, report: unknown): void => writeFileSync(join(app, f
 beforeAll(async () => {
   app = realpathSync(mkdtempSync(join(tmpdir(), "dxtensor-conformance-")));
   await makeApplication(app);
-  installFaulty("crashes", "process.abort();");
+  installFaulty("crashes", `require("node:fs").writeSync(2, "the fence of queue 7 never came\\n"); process.abort();`);
   installFaulty("hangs", "for (;;);");
   const manifest = JSON.parse(readFileSync(join(app, "package.json"), "utf8")) as { dependencies: Record<string, string> };
   write("package.json", { ...manifest, dependencies: { ...manifest.dependencies, crashes: "*", hangs: "*" } });
@@ -95,7 +95,7 @@ describe("dxtensor conformance", () => {
   });
 
   it.runIf(isWhole)("goes on when the device ends the process, and names the test", async () => {
-    const { exitCode } = await cli([
+    const { exitCode, stderr } = await cli([
       "conformance",
       "--device",
       "crashes:0",
@@ -109,12 +109,15 @@ describe("dxtensor conformance", () => {
     expect(exitCode).toBe(1);
     const { results } = read("crashed.json");
     const failed = results.tests.filter(({ status }) => status === "failed");
+    expect(stderr).toContain("the fence of queue 7 never came");
     // Tests behind the crash did not pass.
     const unreached = failed.filter(({ message }) => message === "not reached: the process ended before it");
     expect(unreached.length).toBeGreaterThan(10);
     expect(failed.at(-1)).toMatchObject({
       name: "test/autograd/slopes.test.mjs",
-      message: expect.stringMatching(/process .*SIGABRT.*in or after the test "slopes at special values/) as string,
+      message: expect.stringMatching(
+        /process .*SIGABRT.*in or after the test "slopes at special values[\s\S]*last lines of its standard error:[\s\S]*the fence of queue 7 never came/,
+      ) as string,
     });
     expect(new Set(failed.map(({ filePath }) => filePath))).toEqual(new Set(["test/autograd/slopes.test.mjs"]));
     expect(results.tests.filter(({ filePath, status }) => filePath === "test/core/scope.test.mjs" && status === "passed").length).toBe(6);
@@ -189,11 +192,45 @@ describe("dxtensor conformance", () => {
     writeFileSync(manifest, text);
     renameSync(folder, `${folder}-away`);
     const none = await cli(["report", "criteria"]);
+    const helps = await Promise.all([cli(["conformance", "--help"]), cli(["report", "--help"])]);
     renameSync(`${folder}-away`, folder);
     expect([none.exitCode, none.stderr]).toEqual([
       2,
       expect.stringMatching(/not installed\.\n {2}npm install --save-dev @dxtensor\/conformance@/),
     ]);
+    for (const [index, usage] of ["npx dxtensor conformance --device NAME", "npx dxtensor report check FILE"].entries()) {
+      const { exitCode, stdout, stderr } = helps[index]!;
+      expect([exitCode, stderr]).toEqual([0, ""]);
+      expect(stdout.startsWith(usage)).toBe(true);
+      expect(stdout).toMatch(/not installed\.\n {2}npm install --save-dev @dxtensor\/conformance@\d/);
+    }
+  });
+
+  it("does not mix two devices, drivers or versions in one report", async () => {
+    const args = ["conformance", "--device", "openreg:0", "--file", "core/scope"];
+    expect((await cli([...args, "--ctrf", "begun.json"])).exitCode).toBe(0);
+    const begun = read("begun.json");
+    const refusal = async (change: (part: Conformance) => void): Promise<unknown[]> => {
+      const report = structuredClone(begun);
+      change(report.results.extra.conformance);
+      write("other.json", report);
+      const before = readFileSync(join(app, "other.json"), "utf8");
+      const { exitCode, stderr } = await cli([...args, "--resume", "other.json"]);
+      expect(readFileSync(join(app, "other.json"), "utf8")).toBe(before);
+      return [exitCode, stderr];
+    };
+    const says = (text: string): unknown[] => [2, expect.stringContaining(`--resume: the report is of ${text}`)];
+    expect(await refusal(({ device }) => { device.name = "openreg:1"; })).toEqual(says("openreg:1, not of openreg:0")); // prettier-ignore
+    expect(await refusal(({ device }) => { device.description = "another card"; })).toEqual(says("the device another card, not of openreg simulator 0")); // prettier-ignore
+    expect(await refusal(({ device }) => { device.version = "0.0.9"; })).toEqual(says("driver 0.0.9, not of 0.1.0")); // prettier-ignore
+    expect(await refusal(({ device }) => { device.version = null; })).toEqual(says("driver unknown, not of 0.1.0")); // prettier-ignore
+    expect(await refusal(({ device }) => { device.featureLevel = "5.0"; })).toEqual(says("feature level 5.0, not of unknown")); // prettier-ignore
+    expect(await refusal(({ versions }) => { versions.dxtensor = "0.0.1"; })).toEqual(says("dxtensor 0.0.1, not of ")); // prettier-ignore
+    expect(await refusal(({ versions }) => { versions.directml = "1.8.0"; })).toEqual(says("DirectML 1.8.0, not of unknown")); // prettier-ignore
+    expect(await refusal(({ versions }) => { versions.node = "v18.0.0"; })).toEqual(says(`Node v18.0.0, not of ${process.version}`)); // prettier-ignore
+    expect(await refusal(({ system }) => { system.arch = "mips"; })).toEqual(says(`system ${process.platform}-mips, not of `)); // prettier-ignore
+    const same = await cli([...args, "--resume", "begun.json"]);
+    expect([same.exitCode, same.stderr]).toEqual([0, expect.stringContaining("1 files are in the report already")]);
   });
 });
 

@@ -333,8 +333,8 @@ eachDevice("autocast", (device) => {
               dx.noGrad(() => w.add_(0));
             }
           });
-          const { kernels } = run.explain();
-          expect(kernels.filter(({ kernel }) => kernel.startsWith("CAST")).length).toBe(1);
+          const { nodes } = run.explain();
+          expect(nodes.filter(({ operator }) => operator === "CAST").length).toBe(1);
           run.dispose();
         },
         { collect: true },
