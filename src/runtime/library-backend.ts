@@ -148,7 +148,7 @@ function requireLoaded(path: string, loaded: LibraryLoad, abi: number): Extract<
   }
 }
 
-/** DXTENSOR_BACKEND_ABI of the header. */
+/** The version of the interface in native/include/dxtensor_backend.h. */
 const ABI = 1;
 
 /** By file and name: the same object again, so that loading twice does nothing. */

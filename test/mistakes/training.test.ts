@@ -8,22 +8,22 @@ refuses("mistakes in training", [
   [
     "optim.adam([p()], { learningRate: 1 })",
     "ValueError",
-    "Adam: options must be an object of no more than lr, betas, eps, weightDecay, amsgrad, maximize; received learningRate. Did you mean lr?",
+    "Adam: options must be an object of no more than lr, masterWeights, kahan, betas, eps, weightDecay, amsgrad, maximize; received learningRate. Did you mean lr?",
   ],
   [
     "optim.adam([p()], { learning_rate: 1 })",
     "ValueError",
-    "Adam: options must be an object of no more than lr, betas, eps, weightDecay, amsgrad, maximize; received learning_rate. Did you mean lr?",
+    "Adam: options must be an object of no more than lr, masterWeights, kahan, betas, eps, weightDecay, amsgrad, maximize; received learning_rate. Did you mean lr?",
   ],
   [
     "optim.adam([p()], { weight_decay: 1 })",
     "ValueError",
-    "Adam: options must be an object of no more than lr, betas, eps, weightDecay, amsgrad, maximize; received weight_decay. Did you mean weightDecay?",
+    "Adam: options must be an object of no more than lr, masterWeights, kahan, betas, eps, weightDecay, amsgrad, maximize; received weight_decay. Did you mean weightDecay?",
   ],
   [
     'optim.adam([p()], "0.1")',
     "ValueError",
-    'Adam: lr must be a number or an object of options; received "0.1". Options go into one object: { lr, betas, eps, weightDecay, amsgrad, maximize }.',
+    'Adam: lr must be a number or an object of options; received "0.1". Options go into one object: { lr, masterWeights, kahan, betas, eps, weightDecay, amsgrad, maximize }.',
   ],
   ['optim.sgd([p()], { lr: "0.1" })', "ValueError", 'SGD: lr must be a number; received "0.1".'],
   [
@@ -83,7 +83,7 @@ refuses("mistakes in training", [
   [
     "optim.adam([{ params: [p()], learningRate: 1 }])",
     "ValueError",
-    "Adam: params must be groups of params and no more than lr, betas, eps, weightDecay, amsgrad, maximize; received learningRate. Did you mean lr?",
+    "Adam: params must be groups of params and no more than lr, betas, eps, weightDecay, amsgrad, maximize, masterWeights, kahan; received learningRate. Did you mean lr?",
   ],
   [
     "optim.sgd([p()]).addParamGroup([p()])",
