@@ -18,17 +18,23 @@ interface Network {
 
 const { nn, optim } = dx;
 
-/** Every other optimizer moves a small network. */
-const others = (["adadelta", "adagrad", "adamax", "asgd", "nadam", "radam", "rmsprop", "rprop"] as const).map((name): Network => ({
+/** A small network that an optimizer moves. */
+const perceptron = (name: string, optimizer: Network["optimizer"]): Network => ({
   name: `perceptron with ${name}`,
   input: [8, 6],
   classes: 3,
   make: () => nn.sequential(nn.linear(6, 3)),
-  optimizer: (p) => optim[name](p, { lr: 0.02 }),
-}));
+  optimizer,
+});
+
+/** Every other optimizer. */
+const others = (["adadelta", "adagrad", "adamax", "asgd", "nadam", "radam", "rmsprop", "rprop", "lamb", "lion"] as const).map((name) =>
+  perceptron(name, (p) => optim[name](p, { lr: 0.02 })),
+);
 
 const networks: readonly Network[] = [
   ...others,
+  perceptron("lookahead", (p) => optim.lookahead(optim.sgd(p, { lr: 0.05 }), { k: 2 })),
   {
     name: "perceptron with SGD and momentum",
     input: [16, 12],
