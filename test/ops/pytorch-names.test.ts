@@ -16,6 +16,8 @@ const reasons: Readonly<Record<string, string>> = {
   dtype: "of results: integers of indices, sums in another dtype",
   generator: "draws are reproducible by a generator everywhere",
   requiresGrad: "of factories",
+  masterWeights: "of optimizers, for half-precision parameters: Apex's name",
+  kahan: "of optimizers, for half-precision parameters",
   mask: "torch.masked, of which the schemas are those of the plain functions",
   otherMask: "torch.masked",
   fill: "the size of a result that is known before, so that it may be compiled",
