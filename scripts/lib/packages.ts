@@ -189,7 +189,7 @@ export function stageDirectml(from: string) {
     throw new ScriptError(
       "LICENCE_MISSING",
       `${from} has no licence file next to libdirectml.so.`,
-      "Fetch it anew: npm run fetch:directml -- --force",
+      "Fetch it again: npm run fetch:directml -- --force",
     );
   for (const file of files) copyFileSync(join(from, file), join(folder, file));
   return folder;

@@ -105,7 +105,7 @@ const meanings = {
   LinAlgError: "A matrix that is singular or not positive definite, or a decomposition that did not converge ([linalg](linalg.md)).",
   FormatError: "A file that breaks the rules of its format.",
   NativeError: "A native call that failed; HRESULT and operator are properties ([failures](failures.md)).",
-  DeviceRemovedError: "The device was removed: `dx.closeDevice()` lets the next use open it anew ([failures](failures.md)).",
+  DeviceRemovedError: "The device was removed: `dx.closeDevice()` lets the next use open it again ([failures](failures.md)).",
   DeviceTimeoutError: "The device finished nothing for as long as `DXTENSOR_TIMEOUT_MS` allows.",
   OutOfMemoryError: "The device's memory, or the limit set for it, is exhausted ([memory](memory.md)).",
   NativeLoadError: "The addon or a library could not be loaded: which, every path tried, and the remedy ([runtimes](runtimes.md)).",

@@ -78,7 +78,7 @@ export class Frozen implements Readable {
         this.name,
         "unchanged until its bytes have been read",
         "one that an in-place operation has changed",
-        "Wait for the call to end before training goes on.",
+        "Wait for the call to end before you continue the training.",
       );
     const source = outsideScopes(() => noGrad(() => contiguous(this.#tensor)));
     if (source !== this.#tensor) {

@@ -58,7 +58,7 @@ export function stateOf(where: Surroundings, now: Date): State {
   const reasons: Reason[] = [];
   const found = readConsent(folder);
   const consent = found !== null && "consent" in found ? found.consent : null;
-  if (found === null) reasons.push({ code: "noConsent", text: "nobody consented" });
+  if (found === null) reasons.push({ code: "noConsent", text: "there is no consent" });
   else if ("problem" in found) reasons.push(found.problem);
   else if (!canWrite(folder)) reasons.push({ code: "unwritable", text: `${folder} cannot be written` });
   reasons.push(...environmentReasons(where.env));

@@ -46,13 +46,15 @@ const endpoint = "https://collector.example:4318";
 describe("dxtensor telemetry", () => {
   it("is off, and says why, in words and for programs", async () => {
     const { stdout, exitCode } = await run(["status"]);
-    expect(stdout).toBe(`telemetry    off\nfolder       ${folder}\nWhy nothing is sent:\n  - nobody consented\n  - no endpoint is set\n`);
+    expect(stdout).toBe(
+      `telemetry    off\nfolder       ${folder}\nWhy nothing is sent:\n  - there is no consent\n  - no endpoint is set\n`,
+    );
     expect(exitCode).toBe(0);
     expect(await json(["status"])).toEqual({
       on: false,
       sends: false,
       reasons: [
-        { code: "noConsent", text: "nobody consented" },
+        { code: "noConsent", text: "there is no consent" },
         { code: "noEndpoint", text: "no endpoint is set" },
       ],
       consent: null,
@@ -124,7 +126,7 @@ describe("dxtensor telemetry", () => {
   it("show without consent has no identifier, and makes none", async () => {
     const { stdout, stderr, exitCode } = await run(["show"]);
     expect(exitCode).toBe(0);
-    expect(stderr).toBe("Nothing is sent:\n  - nobody consented\n  - no endpoint is set\n");
+    expect(stderr).toBe("Nothing is sent:\n  - there is no consent\n  - no endpoint is set\n");
     expect(stdout).toContain('"00000000-0000-4000-8000-000000000000"');
     expect(stdout).toContain('{ "key": "dxtensor.device.type", "value": { "stringValue": "cpu" } }');
     expect(files()).toEqual([]);

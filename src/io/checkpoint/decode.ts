@@ -78,7 +78,8 @@ export class Decoder {
   }
 
   #special({ kind, value }: Special, depth: number): unknown {
-    const bad = (): FormatError => this.#refuse("with values that this version knows", `{"$${kind}": ${JSON.stringify(value)}`);
+    const bad = (): FormatError =>
+      this.#refuse("with values that this version of dxtensor supports", `{"$${kind}": ${JSON.stringify(value)}`);
     switch (kind) {
       case "tensor":
         if (isIndex(value)) return this.#from.tensor(value);

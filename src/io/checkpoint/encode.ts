@@ -139,7 +139,7 @@ export class Encoder {
         throw this.#refuse(path, value, "A symbol is known to its own process only.");
       case "function":
         if (isStateful(value) && !isForeign(value)) return this.#stateful(value, path);
-        throw this.#refuse(path, value, "Save what the function is made of, and make it anew after load().");
+        throw this.#refuse(path, value, "Save what the function is made of, and create it again after load().");
       default:
         return value === null ? null : this.#nested(value as object, path);
     }

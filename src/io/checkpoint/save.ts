@@ -180,7 +180,7 @@ export async function save(path: FilePath, state: unknown, options: CheckpointSa
       throw new ValueError(
         "save",
         "path",
-        "with a number in the file's name, by which keepLast knows older ones",
+        "with a number in the file's name, by which keepLast finds older checkpoints",
         target,
         "Name it step-100.safetensors.",
       );

@@ -190,7 +190,7 @@ export class Call {
 
   /** So many numbers may be made on the host: what a model states must not take all memory. */
   hosted(count: number, argument: string): number {
-    if (!(count <= MAX_HOSTED)) throw this.invalid(argument, `what asks for at most ${MAX_HOSTED} numbers on the host`, count);
+    if (!(count <= MAX_HOSTED)) throw this.invalid(argument, `a value that requires at most ${MAX_HOSTED} numbers on the host`, count);
     return count;
   }
 

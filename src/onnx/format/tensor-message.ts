@@ -50,7 +50,13 @@ function integerOf(t: TensorMessage, name: "offset" | "length"): number | null {
 function elsewhere(t: TensorMessage, dtype: DType, size: number, external: External | null): TypedArray | Pieces {
   const { location } = t.external;
   if (external === null || location === undefined)
-    throw new FormatError("onnx", `tensor ${t.name}`, "in a file at hand", location ?? "no location", "Load the model by its path.");
+    throw new FormatError(
+      "onnx",
+      `tensor ${t.name}`,
+      "in a file that the loader can open",
+      location ?? "no location",
+      "Load the model by its path.",
+    );
   const length = integerOf(t, "length");
   if (length !== null && length < size) throw new FormatError("onnx", `tensor ${t.name}`, `of ${size} bytes`, String(length));
   const pieces = external(location, integerOf(t, "offset") ?? 0, size);
