@@ -3,9 +3,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { own } from "../core/definition.ts";
-import { DxError, FormatError } from "../core/errors.ts";
+import { FormatError } from "../core/errors.ts";
 import { OPERATION, readSpec } from "./backend-spec.ts";
 import { HEADER, generatedText } from "./backend-types.ts";
+import { reportError } from "./report-error.ts";
 
 const OUTPUT = "backend.generated.ts";
 const help = `
@@ -70,11 +71,7 @@ async function run(source: string, options: Options): Promise<void> {
     else
       process.stdout.write(told.isCurrent ? `Up to date: ${told.file}\n` : `Out of date: ${told.file}\nRun the command without --check.\n`);
   } catch (error) {
-    if (!(error instanceof DxError)) throw error;
-    process.exitCode = 1;
-    if (options.json)
-      process.stdout.write(`${JSON.stringify({ ok: false, code: error.name, message: error.message, hint: error.hint ?? null })}\n`);
-    else process.stderr.write(`dxtensor: ${error.name}: ${error.message}\n`);
+    reportError(error, options.json);
   }
 }
 

@@ -4,9 +4,10 @@ import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { requireBackendName } from "../backend/registry.ts";
 import { declaredBackends } from "../backend/autoload.ts";
-import { DxError, FormatError, ValueError } from "../core/errors.ts";
+import { FormatError, ValueError } from "../core/errors.ts";
 import { addGenerate } from "./backend-generate.ts";
 import { LICENCES, packageFiles, type Licence } from "./backend-package.ts";
+import { reportError } from "./report-error.ts";
 import { version } from "./version.ts";
 
 const OPERATION = "backend new";
@@ -72,11 +73,7 @@ function run(name: string, options: Options): void {
     if (options.json) process.stdout.write(`${JSON.stringify(made)}\n`);
     else process.stdout.write(`Written: ${made.folder}, ${made.files.length} files.\nNext: npm install, then npm test, in that folder.\n`);
   } catch (error) {
-    if (!(error instanceof DxError)) throw error;
-    process.exitCode = 1;
-    if (options.json)
-      process.stdout.write(`${JSON.stringify({ ok: false, code: error.name, message: error.message, hint: error.hint ?? null })}\n`);
-    else process.stderr.write(`dxtensor: ${error.name}: ${error.message}\n`);
+    reportError(error, options.json);
   }
 }
 

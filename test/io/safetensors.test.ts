@@ -2,6 +2,7 @@ import { lstat, mkdtemp, open, readFile, readdir, rm, symlink, writeFile } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { DTYPES } from "../../src/core/dtype.ts";
 import * as dx from "../../src/index.ts";
 import { clean, eachDevice, numbers } from "../device.ts";
 
@@ -25,21 +26,7 @@ function file(header: unknown, body: readonly number[] = []): Uint8Array {
 }
 
 eachDevice("io.safetensors", (device) => {
-  const dtypes: readonly dx.DType[] = [
-    "float32",
-    "float16",
-    "float64",
-    "bfloat16",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "bool",
-  ];
+  const dtypes = Object.keys(DTYPES) as dx.DType[];
 
   test.each(dtypes)("%s goes into a file and back", (dtype) =>
     clean(device, async () => {

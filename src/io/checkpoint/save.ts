@@ -97,7 +97,7 @@ class Plan {
     this.#entries = entries;
     this.#totalBytes = this.files.reduce((n, file) => n + file.dataBytes, 0);
     this.#pieces = piecesOf(this.files.flatMap((file) => file.entries.map(({ bytes }) => bytes)));
-    // Asked for now: they are those of now.
+    // The first piece is requested before save() returns: it has the values of this moment.
     this.#first = this.#pieces.next();
     // If the file cannot be opened, nobody waits for it.
     this.#first.catch(() => {});

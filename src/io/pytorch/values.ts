@@ -1,5 +1,5 @@
 /** What a pickle of PyTorch's consists of, before its tensors are read. */
-import type { DType } from "../../core/dtype.ts";
+import { DTYPES, type DType } from "../../core/dtype.ts";
 import { damaged, unknown } from "./refuse.ts";
 
 /** Of the elements in a file; complex numbers are pairs of real ones. */
@@ -14,23 +14,7 @@ const real = (dtype: DType): ElementType => ({ name: dtype, dtype, isComplex: fa
 /** PyTorch's dtypes that the library has. */
 const elementTypes: ReadonlyMap<string, ElementType> = new Map(
   [
-    ...(
-      [
-        "float32",
-        "float64",
-        "float16",
-        "bfloat16",
-        "int8",
-        "int16",
-        "int32",
-        "int64",
-        "uint8",
-        "uint16",
-        "uint32",
-        "uint64",
-        "bool",
-      ] as const
-    ).map(real),
+    ...(Object.keys(DTYPES) as DType[]).map(real),
     { name: "complex64", dtype: "float32", isComplex: true } as const,
     { name: "complex32", dtype: "float16", isComplex: true } as const,
   ].map((type) => [type.name, type]),

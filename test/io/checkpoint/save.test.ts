@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { DTYPES } from "../../../src/core/dtype.ts";
 import * as dx from "../../../src/index.ts";
 import { clean, eachDevice, storageOf } from "../../device.ts";
 
@@ -21,21 +22,7 @@ async function roundTrip<T>(state: T, options: dx.CheckpointSaveOptions = {}): P
   return dx.load<T>(at("state.safetensors"));
 }
 
-const dtypes: readonly dx.DType[] = [
-  "float32",
-  "float16",
-  "float64",
-  "bfloat16",
-  "int8",
-  "int16",
-  "int32",
-  "int64",
-  "uint8",
-  "uint16",
-  "uint32",
-  "uint64",
-  "bool",
-];
+const dtypes = Object.keys(DTYPES) as dx.DType[];
 const valuesOf = (dtype: dx.DType): readonly (number | bigint | boolean)[] =>
   dtype === "int64" || dtype === "uint64" ? [0n, 1n, 2n ** 62n + 1n] : dtype === "bool" ? [true, false, true] : [0, 1, 100];
 
