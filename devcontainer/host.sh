@@ -1,6 +1,6 @@
 #!/bin/sh
 # On the host, before the dev container is made: what WSL has for its GPU, under names that always exist, since a container with a
-# missing device or mount does not start. Changes only devcontainer/.host. May be run again; the links are made anew each time.
+# missing device or mount does not start. Changes only devcontainer/.host. May be run again; each run replaces the links.
 #   host.sh [ROOT]   ROOT stands before /dev/dxg and /usr/lib/wsl (for tests)
 set -eu
 root=${1:-}

@@ -59,7 +59,7 @@ export interface LoweringReport {
   readonly asked: number;
 }
 
-/** What a run says of its surroundings; any value may be missing. */
+/** What a run reports about its environment; any value may be missing. */
 export interface Facts {
   readonly [name: string]: string;
 }

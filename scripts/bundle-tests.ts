@@ -37,7 +37,7 @@ function obstacle(file: string, seen = new Set<string>()): string | null {
   if (read !== null) return `reads ${read[1]}`;
   if (file === at("test", "docs.test.ts")) return "reads docs";
   if (file === at("test", "tools.test.ts")) return "reads the sources";
-  if (file === at("test", "surroundings.test.ts")) return "copies dist, and reads src and docs";
+  if (file === at("test", "environment.test.ts")) return "copies dist, and reads src and docs";
   const match = /new URL\(["'`](?:\.\.\/)+((?:dist(?:\/bundle\b|\/?(?=["'`]))|docs\b|src\b)[^"'`$]*)/.exec(source);
   if (match !== null) return `reads ${match[1]}`;
   for (const [, name = ""] of source.matchAll(/^\s*(?:import|export)\b(?!\s+type\b)(?:[^"';]*?\bfrom)?\s*"([^"]+)"/gm)) {

@@ -221,7 +221,7 @@ describe("a run", () => {
     expect(summary.filter((line) => line === "    Error: 0").length).toBe(5);
   });
 
-  it("goes on after a failure, but not after one of what all the others need", async () => {
+  it("continues after a failure, but not after one of a suite that all others need", async () => {
     const bad = suite("bad", { command: "false" });
     expect((await run([bad, suite("next")])).counts).toHaveLength(2);
     const { counts, skipped, text } = await run([{ ...bad, required: true }, suite("next")]);

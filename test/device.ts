@@ -108,7 +108,7 @@ export const liveBuffers = (device: string): number =>
 /**
  * Runs fn with a device as the default and disposes of what it made; fails when a buffer outlives it that was not there before.
  * Tensors that fn wants to keep alive must be disposed of by it. collect: garbage is collected first, since what a compiled
- * function saw of its surroundings is freed by the collector only.
+ * function read from outside is freed by the collector only.
  */
 export async function clean<T>(
   device: string,

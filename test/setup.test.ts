@@ -34,7 +34,7 @@ beforeEach(() => {
   mkdirSync(bin);
   for (const shell of ["bash", "sh"]) symlinkSync(`/bin/${shell}`, join(bin, shell));
 });
-/** Of what a test made nothing stays but the scripts, compiled: each test would compile them anew. */
+/** Only the compiled scripts of a test stay: each test would compile them again. */
 afterEach(() => {
   const kept = ["scripts", "node_modules", "build", "typescript"];
   for (const folder of [project, join(project, "build")])

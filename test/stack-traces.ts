@@ -1,5 +1,5 @@
 /**
- * Vitest looks each frame of a stack up in its source map, at each error anew; compile() makes a stack for each operation that it traces, which took a
+ * At each error, vitest looks up each frame of the stack in its source map; compile() makes a stack for each operation that it traces, which took a
  * fifth of its tests' time. Here a frame is looked up once.
  */
 type Prepare = (error: Error, frames: NodeJS.CallSite[]) => string;

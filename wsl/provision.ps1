@@ -250,9 +250,9 @@ if ($Provision) {
         Add-Planned "run wsl/provision.sh inside $Distribution"
     }
     else {
-        # --cd takes a Windows path; --exec runs no shell that would read the arguments anew.
+        # --cd takes a Windows path; --exec runs no shell that would read the arguments again.
         & wsl.exe -d $Distribution --cd $repository --exec bash wsl/provision.sh
-        if ($LASTEXITCODE -ne 0) { Exit-WithProblem "wsl/provision.sh ended with status $LASTEXITCODE." 'See above; running this again goes on from there.' }
+        if ($LASTEXITCODE -ne 0) { Exit-WithProblem "wsl/provision.sh ended with status $LASTEXITCODE." 'See above; a second run continues from there.' }
     }
 }
 

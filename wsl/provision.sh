@@ -60,7 +60,7 @@ change() {
         return
     fi
     echo "provision: ${what}"
-    "$@" || fail "could not ${what} (status $?)" "see above; what was done before stays, and running this again goes on from here"
+    "$@" || fail "could not ${what} (status $?)" "see above; what was done before stays, and a second run continues from here"
     changes+=("$what")
 }
 

@@ -207,6 +207,6 @@ for line in sys.stdin:
         break
     try:
         reply = answer(request)
-    except Exception as error:  # said to whoever asked, who goes on
+    except Exception as error:  # returned to the caller, which continues
         reply = dict(lacks=f"{type(error).__name__}: {error}")
     print(json.dumps(reply), flush=True)

@@ -1,4 +1,4 @@
-/** A training that may be killed at any moment, and goes on where its last checkpoint was: every loss is as if nothing had happened. */
+/** A training that may be killed at any moment, and resumes from its last checkpoint: every loss equals that of an undisturbed run. */
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,7 +12,7 @@ interface Options extends CommonOptions {
   readonly folder: string;
 }
 
-const command = exampleCommand("resume", "Trains with checkpoints; killed and started again it goes on with the same losses.")
+const command = exampleCommand("resume", "Trains with checkpoints; killed and started again, it resumes with the same losses.")
   .option("--steps <n>", "training steps in all", whole(1), 500)
   .option("--every <n>", "steps between checkpoints", whole(1), 50)
   .option("--folder <path>", "where the checkpoint lies", join(fileURLToPath(import.meta.url), "../../../resume"));
@@ -52,7 +52,7 @@ export async function run(options: Options, say: (text: string) => void): Promis
   const all = training(generator, options.steps);
   const { model, optimizer, schedule } = all;
   const begin = await resume(file, all);
-  say(begin === 0 ? `Begins; checkpoints go to ${file}.` : `Goes on after step ${begin}.`);
+  say(begin === 0 ? `Begins; checkpoints go to ${file}.` : `Resumes after step ${begin}.`);
 
   const step = dx.compile(
     (x: dx.Tensor) => {
@@ -80,7 +80,7 @@ export async function run(options: Options, say: (text: string) => void): Promis
   bar.stop();
   say(
     begin >= options.steps
-      ? `All ${options.steps} steps are done; remove ${file} to begin anew.`
+      ? `All ${options.steps} steps are done; remove ${file} to begin again.`
       : `Loss after ${options.steps} steps: ${last.toFixed(4)}.`,
   );
 }

@@ -176,7 +176,7 @@ function finish(store: Store, config: Config, options: RunOptions, signal: Abort
   }
   for (const id of summary.fatal) say(`matrix: ${id} failed: ${cells.find(({ cell }) => cell.id === id)?.reason ?? ""}`);
   say(`matrix: report ${written.html}`);
-  if (signal.aborted) say(`matrix: interrupted; go on with --resume ${store.record.owner.run}`);
+  if (signal.aborted) say(`matrix: interrupted; resume with --resume ${store.record.owner.run}`);
   const line = `${summary.notRun} cells not run\n${summary.passed} passed, ${summary.failed} failed\n`;
   if (options.json !== true) process.stdout.write(line);
   return signal.aborted ? 130 : exitStatus(summary);

@@ -1,5 +1,5 @@
 /** From names to engines that answer. */
-import { defaultAddress, namedAddress, surroundings } from "../../scripts/tools/docker/address.ts";
+import { defaultAddress, namedAddress, engineEnvironment } from "../../scripts/tools/docker/address.ts";
 import { openDefaultEngine, openEngine, type Engine } from "../../scripts/tools/docker/engine.ts";
 import { EngineError } from "../../scripts/tools/docker/errors.ts";
 import type { Mark } from "../../scripts/tools/docker/forward.ts";
@@ -18,7 +18,7 @@ export interface Engines {
  * for it can. A named engine that does not answer is an error: it was asked for.
  */
 export async function connect(names: readonly string[], mayStart: boolean, owner: Owner): Promise<Engines> {
-  const around = surroundings();
+  const around = engineEnvironment();
   const mark: Mark = { folder: folderName(owner), env: { [variable]: variableValue(owner) } };
   if (names.length > 0) {
     const engines: Engine[] = [];

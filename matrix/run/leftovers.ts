@@ -7,7 +7,7 @@ import { isAlive, readFolderName, readVariable, variable, type Owner } from "./o
 
 const isLeftover = (owner: Owner | null): boolean => owner !== null && owner.host === hostname() && !isAlive(owner);
 
-/** Processes whose run is over: [pid, run]. Only Linux tells the surroundings of a process. */
+/** Processes whose run is over: [pid, run]. Only Linux shows the environment of a process. */
 export function findProcesses(): [number, string][] {
   if (!existsSync("/proc/self/environ")) return [];
   const found: [number, string][] = [];

@@ -68,7 +68,7 @@ export class Store {
     this.#save();
   }
 
-  /** A run that goes on has another owner, and only the results that stand. */
+  /** A resumed run has another owner, and only the results that stay valid. */
   takeOver(owner: Owner, plan: Plan): void {
     const results = this.#record.results.filter(({ id, status }) => status === "passed" && plan.runs.some((run) => run.id === id));
     const earlier = [...(this.#record.earlier ?? []), ...this.#record.results.filter(({ status }) => status === "failed")];

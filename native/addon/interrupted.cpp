@@ -11,7 +11,7 @@ namespace dxtensor::addon {
 namespace {
 
 // N-API has no function that ends a thread; V8's is found by name in the program that has loaded the addon. Where it is not there, a
-// loop of JavaScript that swallows every error goes on.
+// loop of JavaScript that swallows every error continues.
 struct Ender {
   void* (*isolate)() = nullptr;
   void (*terminate)(void* isolate) = nullptr;  // a method: the first argument is `this`
@@ -40,7 +40,7 @@ void LeaveInterrupted(napi_env env) noexcept {
   if (pending) napi_get_and_clear_last_exception(env, &error);
   else napi_get_null(env, &error);
   if (napi_throw(env, error) == napi_ok) {
-    // Nothing was pending, and the environment goes on: there is nothing to leave.
+    // Nothing was pending, and the environment stays: there is nothing to leave.
     if (!pending) napi_get_and_clear_last_exception(env, &error);
     return;
   }

@@ -161,7 +161,7 @@ BoundSet* BoundTables::Get(const Context& context, DescriptorHeaps& heaps, const
   }
   uint32_t set;
   size_t max_sets = std::clamp<size_t>(kMaxDescriptors / std::max(program.descriptors, 1u), 4, kMaxSets);
-  // A few sets are made before the first is bound anew, so that a loop over a few buffers finds all of its own.
+  // A few sets are made before the first is bound a second time, so that a loop over a few buffers finds all of its own.
   bool free = !sets_.empty() && sets_[next_]->last_use <= completed;
   if (sets_.size() < (free ? std::min(max_sets, kFewSets) : max_sets)) {
     sets_.push_back(std::make_unique<BoundSet>(context, heaps, program));

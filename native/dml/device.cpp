@@ -463,7 +463,7 @@ void Device::Upload(Address to, const void* bytes, uint64_t size) {
     CheckAlive();
     for (uint64_t at = 0; at < size; at += kTransferPiece) {
       uint64_t part = std::min(kTransferPiece, size - at);
-      // Work goes on while the next piece is copied; when all staging memory is in flight, this thread waits for some of it.
+      // Work continues while the next piece is copied; when all staging memory is in flight, this thread waits for some of it.
       if (size > kTransferPiece && !queue_->held() && uploads_->IsFull(part)) queue_->Wait();
       StagingPool::Piece piece = uploads_->Allocate(part);
       std::memcpy(piece.memory(), static_cast<const uint8_t*>(bytes) + at, part);

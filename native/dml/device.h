@@ -23,7 +23,7 @@ class Device {
   struct Options {
     uint64_t limit_in_bytes = 0;     // 0: what the adapter has
     uint32_t patience_ms = 600'000;  // how long the device may finish nothing while it has work; see timeline.h
-    Look look;                       // called every so often where this thread waits; what it throws ends the wait, and goes on from there
+    Look look;                       // called every so often where this thread waits; what it throws ends the wait and is rethrown
   };
   static std::unique_ptr<Device> Open(RuntimeKind kind, uint32_t adapter, const Options& options);
   // Other limits from now on.

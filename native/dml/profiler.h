@@ -1,7 +1,7 @@
 // How long the device takes for each dispatch of a recording, by its own timestamps.
 //
 // Used by the JavaScript thread while nothing else runs on the queue. The recording's dispatches really run, so state that it
-// updates in place goes on.
+// updates in place continues.
 #pragma once
 
 #include <vector>

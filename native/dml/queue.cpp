@@ -47,7 +47,7 @@ Task& Queue::Next() {
   Task* task = ring_.Next();
   for (uint32_t tries = 0; !task; task = ring_.Next()) {
     CheckAlive();
-    if (held()) throw Failure(FailureKind::Invalid, "the device is held and its queue is full: no more work can be taken until it goes on");
+    if (held()) throw Failure(FailureKind::Invalid, "the device is held and its queue is full: it takes no more work until it is resumed");
     // A full ring is long work: the other threads need the CPU more than this one.
     if (++tries < 8) {
       PausePoll();

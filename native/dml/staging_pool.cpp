@@ -92,7 +92,7 @@ StagingPool::Piece StagingPool::Allocate(uint64_t size) {
     pages_.push_back(std::move(page));
   }
   best->used = size;
-  // A page that one large piece fills is no page to go on with.
+  // Later pieces do not go into a page that one large piece fills.
   if (best->size == kPage || !current_) current_ = best;
   return {best, 0};
 }

@@ -46,7 +46,7 @@ class Timeline {
   Failure WhyNot(Waited waited) const;
   // Names of the latest programs that the device was not known to have done when more was submitted: what a removal met.
   std::string Unfinished() const;
-  // Every wait that goes on then ends as timed out, later ones too. A later time than was said before changes nothing.
+  // Every wait that lasts until then ends as timed out, later ones too. A later time than was said before changes nothing.
   void GiveUpAt(Clock::time_point time);
   void SetPatience(uint32_t patience_ms) { patience_ms_.store(patience_ms, std::memory_order_relaxed); }
   // Any thread. Where the adapter can leave work unfinished, it does; waits for that work time out.

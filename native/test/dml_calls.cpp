@@ -311,7 +311,7 @@ void Hang() {
   CHECK(Get(*device, Uploaded(*device, Count(16)), 16) == Count(16));
 }
 
-// What a thread looks at while it waits ends each of its waits, and the device goes on.
+// What a thread looks at while it waits ends each of its waits, and the device continues.
 void LookEndsWaits() {
   struct Ended {};
   std::atomic<bool> ends{false};

@@ -156,7 +156,7 @@ void Worker::Run() {
   size_t a = AnyTensor(), b = AnyTensor();
   Floats sum(count_);
   for (uint32_t i = 0; i < count_; ++i) {
-    // Exact in float32 however long it goes on.
+    // Exact in float32 for any number of rounds.
     sum[i] = tensors_.at(a).expected[i] + tensors_.at(b).expected[i];
     if (sum[i] > 1e6f) return;
   }
@@ -269,7 +269,7 @@ void Worker::Replay() {
   }
   for (uint32_t i = 0; i < count_; ++i)
     if (state[i] + 2 * input[i] > 1e6f) {
-      // Starts anew before numbers stop being exact.
+      // Starts over before numbers stop being exact.
       const Floats zeros(count_, 0);
       device_->Upload(AddressOf(record.state), zeros.data(), size);
       device_->Upload(AddressOf(record.input), zeros.data(), size);

@@ -65,7 +65,7 @@ class Gpu {
   uint32_t feature_level() const { return level_; }
 
   Ref<ID3D12Resource> Buffer(uint64_t bytes, D3D12_HEAP_TYPE type = D3D12_HEAP_TYPE_DEFAULT) const;
-  // Opens the list anew, with the descriptor heap set.
+  // Reopens the list, with the descriptor heap set.
   void Begin();
   // Closes the list, executes it and waits.
   void Finish();

@@ -12,7 +12,7 @@ namespace {
 
 using software::UnitGraph;
 
-// Edges alone: what needs what is looked for anew each time.
+// Uses only the edges: it searches the dependencies again in each call.
 class Edges {
  public:
   explicit Edges(int count) : needs_(static_cast<size_t>(count)) {}

@@ -7,7 +7,7 @@ import { at, root } from "../tools/project.ts";
 /** Packages of this repository that are built into a folder. */
 const packages = ["openreg", "conformance"];
 
-/** Makes the folder anew. */
+/** Deletes and makes the folder. */
 export async function makeApplication(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   const modules = join(folder, "node_modules");

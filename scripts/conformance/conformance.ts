@@ -54,7 +54,7 @@ async function factsOf(device: string): Promise<DeviceFacts> {
   throw new UsageError(`${device} does not compute: ${ended.code === 2 ? lines.at(-1) : `the process ${problem}`}`);
 }
 
-/** Why a run cannot go on with a report: results of two devices, drivers or versions would be one report. Null: it can. */
+/** Why a run cannot continue with a report: results of two devices, drivers or versions would be one report. Null: it can. */
 function differenceOf(part: Conformance, facts: DeviceFacts, only: string | null): string | null {
   const { device, system } = facts;
   const pairs: readonly (readonly [what: string, was: string | null, is: string | null])[] = [
@@ -214,7 +214,7 @@ async function run(asked: Asked): Promise<number> {
   if (asked.isJson) console.log(JSON.stringify(report));
   else showSets(partOf(report) as Conformance);
   if (stopping.signal.aborted) {
-    say(asked.report === null ? "stopped" : `stopped; --resume ${asked.report} goes on`);
+    say(asked.report === null ? "stopped" : `stopped; continue with --resume ${asked.report}`);
     return 130;
   }
   const { passed, failed } = report.results.summary;

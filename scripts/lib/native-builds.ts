@@ -1,4 +1,4 @@
-// The addon and the software adapter for each platform that a package is published for: cross-compiled where a toolchain is at hand.
+// The addon and the software adapter for each platform that a package is published for: cross-compiled where a toolchain is available.
 import { existsSync, mkdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";

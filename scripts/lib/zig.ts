@@ -49,8 +49,8 @@ async function ensureZig(): Promise<string> {
 }
 
 /**
- * Optimized and without symbols, whatever follows: zig compiles its C++ library anew for each such kind of program, CMake's trials are
- * programs too, and no strip at hand knows these files.
+ * Optimized and without symbols, whatever follows: zig compiles its C++ library again for each such kind of program, CMake's trials are
+ * programs too, and no installed strip reads these files.
  */
 const target = ["-target", "aarch64-windows-gnu", "-O2", "-s"];
 

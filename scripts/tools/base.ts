@@ -16,7 +16,7 @@ export const baseName = (suite: string) => `localhost/dxtensor-base:${suite}`;
 /** Marks what this project made in an engine. */
 export const label = "dxtensor.base";
 
-const ownBundle = "/etc/ssl/certs/surroundings.crt";
+const ownBundle = "/etc/ssl/certs/host.crt";
 
 /** Certificates that this machine trusts beyond Debian's, as behind a proxy that opens TLS. */
 function certificates() {
@@ -118,7 +118,7 @@ export function checkSuite(suite: string): void {
 }
 
 /**
- * The image of a suite in an engine: {image, id, suite, glibc, standsFor, changed}. One that is there is kept; else the tar in the cache is imported; else debootstrap makes it (root, half a minute). `refresh` makes it anew.
+ * The image of a suite in an engine: {image, id, suite, glibc, standsFor, changed}. One that is there is kept; else the tar in the cache is imported; else debootstrap makes it (root, half a minute). `refresh` makes it again.
  */
 export async function ensureBase(engine: Engine, suite: string, { mirror, refresh = false }: BaseOptions = {}): Promise<Base> {
   checkSuite(suite);

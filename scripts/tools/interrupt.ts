@@ -37,14 +37,14 @@ export async function interruptible<T>(body: (signal: AbortSignal) => Promise<T>
   } finally {
     running.delete(controller);
     if (running.size > 0) {
-      // Who goes on now might end the process while others still undo what they did.
+      // A caller that continues now might end the process while others still clean up.
       if (asked !== null) await new Promise<void>((resolve) => waiting.push(resolve));
     } else {
       forget();
       const name = asked;
       asked = null;
       if (name !== null) process.kill(process.pid, name);
-      // Where something else took it, they go on.
+      // Where something else handled it, they continue.
       for (const resolve of waiting.splice(0)) resolve();
     }
   }

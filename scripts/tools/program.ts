@@ -9,14 +9,14 @@ import { Tail } from "./tail.ts";
 type Environment = Readonly<Record<string, string | undefined>>;
 type Channel = "stdout" | "stderr";
 
-interface Surroundings {
+interface StartOptions {
   readonly cwd?: string | undefined;
   /** In addition to this process's own variables. */
   readonly env?: Environment | undefined;
   readonly limitMs?: number | undefined;
 }
 
-export interface ProgramOptions extends Surroundings {
+export interface ProgramOptions extends StartOptions {
   /** No variables but env's. */
   readonly isAlone?: boolean;
   /** Ends it. */
@@ -167,7 +167,7 @@ export function problemOf({ code, signal, isLate, isCancelled, error }: Ended): 
   return code === 0 ? null : `ended with ${signal === null ? `status ${code}` : `signal ${signal}`}`;
 }
 
-interface Question extends Surroundings {
+interface Question extends StartOptions {
   /** Shows what it says on stderr. */
   readonly isShown?: boolean;
 }
@@ -185,7 +185,7 @@ export function ask(
 }
 
 /** Replaces this process by a program, with its terminal and its signals; gives the exit status, as a shell has it for a signal. */
-export async function takeOver(command: string, args: readonly string[], { cwd, env }: Surroundings = {}): Promise<number> {
+export async function takeOver(command: string, args: readonly string[], { cwd, env }: StartOptions = {}): Promise<number> {
   const running = execa(command, args, { ...(cwd === undefined ? {} : { cwd }), env: env ?? {}, stdio: "inherit", reject: false });
   const names = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   const forward = (name: NodeJS.Signals): void => {

@@ -1,4 +1,4 @@
-// Steps of a script: programs without which it can't go on.
+// Steps of a script: programs without which it can't continue.
 import { problemOf, runProgram, type ProgramOptions } from "./program.ts";
 import { ScriptError, root } from "./project.ts";
 

@@ -14,7 +14,7 @@ function read(file: string): Seconds {
   try {
     return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Seconds) : {};
   } catch {
-    // Two runs at once may leave half of it: it is made anew.
+    // Two runs at once may leave half of it: it is made again.
     return {};
   }
 }

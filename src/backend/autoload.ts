@@ -49,7 +49,7 @@ function manifestOf(file: string): Manifest | null {
     const read: unknown = JSON.parse(readFileSync(file, "utf8"));
     return typeof read === "object" && read !== null ? read : null;
   } catch {
-    // Node's own loader would say more of it; the search for backends goes on.
+    // Node's own loader would say more of it; the search for backends continues.
     return null;
   }
 }

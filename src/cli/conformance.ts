@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { packageFolder, requireFrom } from "../core/home.ts";
 import { addonPaths } from "../native/paths.ts";
-import { surroundings } from "../native/load.ts";
+import { hostEnvironment } from "../native/load.ts";
 import { conformanceHelp, reportHelp } from "./conformance-help.ts";
 import { version } from "./version.ts";
 
@@ -33,7 +33,7 @@ async function run(program: string, args: readonly string[], help: string): Prom
     process.exitCode = 2;
     return;
   }
-  const here = surroundings();
+  const here = hostEnvironment();
   const addon = addonPaths(here).find((path) => here.exists(path));
   const env = addon === undefined ? process.env : { ...process.env, DXTENSOR_NATIVE: addon };
   const child = spawn(process.execPath, [join(tests.folder, "dist", program), ...args], { stdio: "inherit", env });

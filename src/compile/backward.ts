@@ -107,7 +107,7 @@ export class Backward {
   /** Nodes of the function's own tape that passes visit. */
   readonly #nodes: ReadonlySet<TapeNode>;
   readonly #choices = new Map<string, Choice>();
-  /** What the pass that is going on has traced, for its second half. */
+  /** What the current pass has traced, for its second half. */
   #current: {
     readonly request: GradientRequest;
     readonly traced: TracedGradients;

@@ -69,7 +69,7 @@ export interface Compiled<Args extends readonly unknown[], Result> {
   explain(): Explanation;
   /**
    * How long the device takes for each dispatch of the most recently used program, each alone between two barriers: where the time
-   * goes. Blocks; runs the program a few times with the last call's arguments, so state that it updates goes on.
+   * goes. Blocks; runs the program a few times with the last call's arguments; each run updates the program's state.
    */
   profileSync(): Profile;
   /** Frees all programs. */

@@ -8,7 +8,7 @@ import type { Tensor } from "../core/tensor.ts";
 import type { Flow, FlowEnd } from "../core/tracer.ts";
 import type { Placeholders } from "./arguments.ts";
 
-/** A gradient that flows on after the call. Those of one pass have the same flow, and go on together. */
+/** A gradient that leaves the call. Those of one pass have the same flow, and continue together. */
 export type Continuation = FlowEnd & {
   readonly flow: Flow;
   /** The argument has it in its `grad` already. */

@@ -15,7 +15,7 @@ export const isAt = (a: GradientEdge, node: TapeNode, output: number): boolean =
 export const isSameBoundary = (a: Boundary, b: Boundary): boolean =>
   "leaf" in a ? "leaf" in b && a.leaf === b.leaf : !("leaf" in b) && isAt(a, b.node, b.output);
 
-/** Nodes that a pass from this edge reaches. leave: whether it goes on through an edge. */
+/** Nodes that a pass from this edge reaches. leave: whether it follows an edge. */
 export function reachedFrom(from: GradientEdge, leave: (edge: NonNullable<Edge>) => boolean): Set<TapeNode> {
   const seen = new Set([from.node]);
   for (const node of seen) for (const edge of node.edges) if (edge !== null && leave(edge) && "node" in edge) seen.add(edge.node);

@@ -35,7 +35,7 @@ const own = {
 /** Without arguments to check. */
 const PLAIN = ["conj", "conjPhysical", "resolveConj", "resolveNeg"] as const;
 
-/** What both parts do alike, computing anew: the result is of one tensor each. */
+/** Operations that apply to both parts alike and compute new ones. */
 const EACH = ["repeat", "tile", "repeatInterleave", "roll", "gather", "tril", "triu"] as const;
 
 type Methods = {

@@ -106,13 +106,18 @@ let endsOf: (t: Tensor, edgeItems: number) => Tensor;
 let readAll: (t: Tensor) => Promise<Element[]>;
 let readAllSync: (t: Tensor) => Element[];
 /** Whether reading a tensor takes no longer than this many milliseconds. */
-let isAtHand: (t: Tensor, milliseconds: number) => boolean;
+let isReadableWithin: (t: Tensor, milliseconds: number) => boolean;
 
-export function setPrinter(ends: typeof endsOf, read: typeof readAll, readSync: typeof readAllSync, atHand: typeof isAtHand): void {
+export function setPrinter(
+  ends: typeof endsOf,
+  read: typeof readAll,
+  readSync: typeof readAllSync,
+  readableWithin: typeof isReadableWithin,
+): void {
   endsOf = ends;
   readAll = read;
   readAllSync = readSync;
-  isAtHand = atHand;
+  isReadableWithin = readableWithin;
 }
 
 /** Complex elements: their real and imaginary parts, each written as a tensor's are. */
@@ -214,11 +219,11 @@ const PATIENCE_MS = 10;
 /** Beyond this many elements a tensor inside of something else is summarised. */
 const INNER = 16;
 
-/** @internal What console.log shows of something made of tensors: `show`, its values, where they are at hand, else what is known without. */
+/** @internal What console.log shows of something made of tensors: `show`, its values, where they are on the host, else the rest. */
 export function inspected(known: string, tensors: readonly Tensor[], show: () => string, isInner: boolean): string {
   if (tracer() !== null || tensors.some((t) => t.isDisposed || !t.device.hasElements || (isInner && t.size > INNER))) return known;
   try {
-    if (tensors.every((t) => isAtHand(t, PATIENCE_MS))) return show();
+    if (tensors.every((t) => isReadableWithin(t, PATIENCE_MS))) return show();
   } catch (error) {
     if (!(error instanceof DxError)) throw error;
     return `${known}: ${error.message}`;

@@ -2,8 +2,8 @@
 import { execFile } from "node:child_process";
 import { accessSync, closeSync, constants, openSync, readFileSync, readSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { release } from "node:os";
-import { surroundings } from "../native/load.ts";
-import type { Surroundings } from "../native/paths.ts";
+import { hostEnvironment } from "../native/load.ts";
+import type { HostEnvironment } from "../native/paths.ts";
 
 /** How a command ended; status is null when a signal or the time limit ended it. */
 export interface Finished {
@@ -20,7 +20,7 @@ export interface RunOptions {
 }
 
 /** No method throws: what can't be read or run is null, false or empty. */
-export interface Host extends Surroundings {
+export interface Host extends HostEnvironment {
   /** Of the operating system: "10.0.22631" on Windows. */
   readonly release: string;
   /** "v24.21.0" */
@@ -130,7 +130,7 @@ export function filesUnder(
 /** This machine. */
 export function thisHost(): Host {
   return {
-    ...surroundings(),
+    ...hostEnvironment(),
     ...filesUnder((path) => path),
     release: release(),
     node: process.version,

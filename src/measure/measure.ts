@@ -46,7 +46,7 @@ interface Form {
 
 function formOf(device: dx.Device, prepared: Prepared, context: ShaderContext, mode: ShaderMode): Form {
   if (context === "alone") {
-    // Programs of operations are kept by what they are called with: each form makes them anew.
+    // Programs of operations are kept by what they are called with: each form makes them again.
     const forget = (): void => forgetPrograms(nativeDevice(device));
     forget();
     return { mode, once: () => prepared.alone(), dispose: forget };

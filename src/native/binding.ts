@@ -346,7 +346,7 @@ export interface Binding {
   doneWithin(device: number, milliseconds: number): boolean;
   counters(device: number): Counters;
   memory(device: number): DeviceMemory;
-  /** Stops the queue thread before its next task, or lets it go on: for tests of asynchrony. */
+  /** Stops the queue thread before its next task, or lets it continue: for tests of asynchrony. */
   hold(device: number, held: boolean): void;
   /** Gives memory of the device back that was not needed at any time since the last call; returns the bytes. May wait for the device. */
   settle(device: number): number;

@@ -12,13 +12,13 @@ import {
   lapackPaths as lapackPathsIn,
   libraryPaths as pathsIn,
   takesCpuAdapters,
-  type Surroundings,
+  type HostEnvironment,
 } from "./paths.ts";
 
 let root: string | undefined;
 
 /** This process as it is now: variables that change before the first device call count. */
-export function surroundings(): Surroundings {
+export function hostEnvironment(): HostEnvironment {
   const { env, platform, arch } = process;
   const cwd = workingFolder();
   root ??= packageRoot() ?? (ownFile() === null ? (cwd ?? dirname(process.execPath)) : dirname(ownFile()!));
@@ -28,7 +28,7 @@ export function surroundings(): Surroundings {
 /** The package's version, read from its package.json wherever this file runs from; "0.0.0" for a bundle that was copied away from it. */
 export function packageVersion(): string {
   try {
-    return (JSON.parse(readFileSync(join(surroundings().root, "package.json"), "utf8")) as { version: string }).version;
+    return (JSON.parse(readFileSync(join(hostEnvironment().root, "package.json"), "utf8")) as { version: string }).version;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return "0.0.0";
     throw error;
@@ -47,7 +47,7 @@ const isArchived = (path: string): boolean => /[\\/]app\.asar[\\/]/.test(path);
 const nextLine = 'outputFileTracingIncludes: { "/**": ["./node_modules/@dxtensor/**"] } in next.config.js';
 
 /** What makes it work, by what is the matter. */
-export function nativeRemedy(where: Surroundings = surroundings()): string {
+export function nativeRemedy(where: HostEnvironment = hostEnvironment()): string {
   const { root: folder, platform, arch, env } = where;
   if (exists(join(folder, "CMakeLists.txt"))) return "Run `npm run setup && npm run build:native`, or name the file in DXTENSOR_NATIVE.";
   const own = `@dxtensor/${platform}-${arch}`;
@@ -100,7 +100,7 @@ function addonOf(path: string): Binding {
 }
 
 function load(): Binding {
-  const where = surroundings();
+  const where = hostEnvironment();
   const tried: string[] = [];
   for (const path of addonPaths(where)) {
     if (!exists(path)) {
@@ -129,13 +129,13 @@ export function loadBinding(): Binding {
 }
 
 /** What to hand to Binding.load. */
-export const libraryPaths = (): LibraryPaths => pathsIn(surroundings());
+export const libraryPaths = (): LibraryPaths => pathsIn(hostEnvironment());
 
 /** DXTENSOR_TIMEOUT_MS. */
-export const deviceTimeout = (): number | undefined => deviceTimeoutOf(surroundings());
+export const deviceTimeout = (): number | undefined => deviceTimeoutOf(hostEnvironment());
 
 /** DXTENSOR_CPU_ADAPTERS=1: adapters that are not hardware join the `dml` list. */
-export const cpuAdapters = (): boolean => takesCpuAdapters(surroundings());
+export const cpuAdapters = (): boolean => takesCpuAdapters(hostEnvironment());
 
 /** Files to try for LAPACK; null: DXTENSOR_LAPACK asks for the portable routines. */
-export const lapackPaths = (): readonly string[] | null => lapackPathsIn(surroundings());
+export const lapackPaths = (): readonly string[] | null => lapackPathsIn(hostEnvironment());

@@ -73,7 +73,7 @@ function attributesId({ recent }: ProgramCache, attrs: unknown): number {
     id = ++attributeCount;
     attributeIds.set(key, id);
   }
-  // A copy: a caller may go on to change its own array.
+  // A copy: a caller may change its own array later.
   recent.unshift({ value: structuredClone(attrs), id });
   if (recent.length > RECENT) recent.pop();
   return id;

@@ -36,7 +36,7 @@ export async function synchronize(name?: DeviceLike): Promise<void> {
   }
 }
 
-/** For tests: stops the queue thread before its next task, or lets it go on. */
+/** For tests: stops the queue thread before its next task, or lets it continue. */
 export function holdQueue(name: DeviceLike, held: boolean): void {
   const native = of(name, "hold");
   native.binding.hold(native.id, held);

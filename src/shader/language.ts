@@ -419,7 +419,7 @@ export class Scope<B extends { readonly [name: string]: Element }, P extends Par
     this.#jump("break");
   }
 
-  /** Goes on with the innermost loop's next trip. */
+  /** Continues with the next iteration of the innermost loop. */
   continue(): void {
     this.#jump("continue");
   }

@@ -1,5 +1,5 @@
 /**
- * Makes a shader anew: loops whose trips are known are unrolled within the budget, constants folded, equal expressions merged, what nobody
+ * Simplifies a shader: loops whose trips are known are unrolled within the budget, constants folded, equal expressions merged, what nobody
  * reads dropped. `rewrite` is the same traversal for other passes.
  */
 import { ShaderError } from "../core/errors.ts";

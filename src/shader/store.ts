@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } 
 import { basename, dirname, join } from "node:path";
 import type { Capabilities } from "../dml/capabilities.ts";
 import type { AdapterDescription, LoadReport, RuntimeKind } from "../native/binding.ts";
-import { packageVersion, surroundings } from "../native/load.ts";
+import { packageVersion, hostEnvironment } from "../native/load.ts";
 import { cacheFolder } from "../native/paths.ts";
 import { SHADERS } from "./choice.ts";
 import type { Measurement } from "./measured.ts";
@@ -50,7 +50,7 @@ export const measuredFor = ({ adapter, capabilities }: Measured, report: LoadRep
 /** The file of an adapter. */
 export function storePath({ runtime, adapter }: Pick<Measured, "runtime" | "adapter">): string {
   const name = `${runtime}-${adapter.name}`.toLowerCase().replace(/[^a-z0-9]+/g, "-");
-  return join(cacheFolder(surroundings()), "shaders", `${name}.json`);
+  return join(cacheFolder(hostEnvironment()), "shaders", `${name}.json`);
 }
 
 const isRecord = (x: unknown): x is Record<string, unknown> => typeof x === "object" && x !== null && !Array.isArray(x);

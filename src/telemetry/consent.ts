@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { lstatSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Surroundings } from "../native/paths.ts";
+import type { HostEnvironment } from "../native/paths.ts";
 import { dataFolder } from "../native/paths.ts";
 import { lastDay } from "./days.ts";
 
@@ -33,7 +33,7 @@ export interface Reason {
 export type ConsentFound = { readonly consent: Consent } | { readonly problem: Reason } | null;
 
 /** Where consent, identifier and the last date are. */
-export const telemetryFolder = (surroundings: Surroundings): string => join(dataFolder(surroundings), "telemetry");
+export const telemetryFolder = (environment: HostEnvironment): string => join(dataFolder(environment), "telemetry");
 
 export const consentPath = (folder: string): string => join(folder, "consent.json");
 

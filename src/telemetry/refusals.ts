@@ -2,7 +2,7 @@
 import { release } from "node:os";
 import { posix, win32 } from "node:path";
 import { isSwitchedOn, type Environment } from "../host/environment.ts";
-import type { Surroundings } from "../native/paths.ts";
+import type { HostEnvironment } from "../native/paths.ts";
 import type { Reason } from "./consent.ts";
 
 /** Anything but not set, empty, 0; for CI also false, which systems use to say that it is none. */
@@ -76,7 +76,7 @@ export const queryWith =
 
 /** Windows' reg.exe, from within WSL too; null where there is no Windows. */
 export function registryTool(
-  { env, platform, exists }: Pick<Surroundings, "env" | "platform" | "exists">,
+  { env, platform, exists }: Pick<HostEnvironment, "env" | "platform" | "exists">,
   kernel = release(),
 ): string | null {
   if (platform === "win32") return win32.join(env.SystemRoot || "C:\\Windows", "System32", "reg.exe");

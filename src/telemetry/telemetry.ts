@@ -5,8 +5,8 @@
 import { accessSync, constants, readdirSync } from "node:fs";
 import { release } from "node:os";
 import { exists } from "../core/home.ts";
-import { surroundings } from "../native/load.ts";
-import type { Surroundings } from "../native/paths.ts";
+import { hostEnvironment } from "../native/load.ts";
+import type { HostEnvironment } from "../native/paths.ts";
 import { consentPath, readConsent, telemetryFolder, type Consent, type Reason } from "./consent.ts";
 import { claimDay, dayOf, keepIdentifier, lastDay, monthOf, nextDay } from "./days.ts";
 import { logsUrl } from "./endpoint.ts";
@@ -53,7 +53,7 @@ function canWrite(folder: string): boolean {
 }
 
 /** How things stand. Changes nothing, and never throws. */
-export function stateOf(where: Surroundings, now: Date): State {
+export function stateOf(where: HostEnvironment, now: Date): State {
   const folder = telemetryFolder(where);
   const reasons: Reason[] = [];
   const found = readConsent(folder);
@@ -79,13 +79,13 @@ export function stateOf(where: Surroundings, now: Date): State {
 }
 
 /** The message of a day, from this machine. */
-export const messageOn = (day: string, where: Surroundings, deviceType: DeviceType, identifier: string): string =>
+export const messageOn = (day: string, where: HostEnvironment, deviceType: DeviceType, identifier: string): string =>
   messageOf({ os: operatingSystem(where.platform, release()), deviceType, identifier, day });
 
 /** Sends the day's message if it may be sent, and nobody has; the status of the response, null where nothing was sent or answered. */
 async function attempt(deviceType: DeviceType): Promise<number | null> {
   try {
-    const where = surroundings();
+    const where = hostEnvironment();
     const { folder, reasons, consent, url, today } = stateOf(where, new Date());
     if (reasons.length > 0 || url === null || consent === null) return null;
     if ((await policyReason(registryTool(where), queryWith(false))) !== null) return null;
@@ -106,7 +106,7 @@ export function deviceOpened(deviceType: DeviceType): void {
   if (isOpened) return;
   isOpened = true;
   try {
-    const where = surroundings();
+    const where = hostEnvironment();
     if (!exists(consentPath(telemetryFolder(where))) || environmentReasons(where.env).length > 0) return;
     // A worker may have been started without the variables that say no. Modules that few programs load are loaded behind the consent.
     if (!process.getBuiltinModule("node:worker_threads").isMainThread) return;

@@ -48,7 +48,7 @@ export class Side {
     return this.#native.capabilities.describe();
   }
 
-  /** A device that was removed is opened anew; what was on it is lost. */
+  /** A device that was removed is opened again; what was on it is lost. */
   reopen(): void {
     closeDevice(this.name);
     this.#native = nativeDevice(device(this.name), "verify");

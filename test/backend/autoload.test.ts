@@ -15,7 +15,7 @@ function install(name: string, backends: Record<string, string>, files: Record<s
   for (const [file, text] of Object.entries(files)) writeFileSync(join(at, file), text);
 }
 
-/** From the tarball that npm pack makes of it, built anew. */
+/** From the tarball that npm pack makes of it after a build. */
 async function installOpenreg(): Promise<void> {
   const [from, at] = [resolve("packages", "openreg"), join(app, "node_modules", "@dxtensor", "openreg")];
   const staged = join(app, "staged");

@@ -94,7 +94,7 @@ it("mixed precision: float16 weights and a GradScaler, a step with infinite grad
   expect(dx.fallbackStats().length).toBeGreaterThan(0);
 });
 
-it("a checkpoint of model and optimizer goes on as if there had been none, on another device too", async () => {
+it("a checkpoint of model and optimizer continues as if there had been none, on another device too", async () => {
   const folder = mkdtempSync(join(tmpdir(), "dxtensor-checkpoint-"));
   try {
     const make = (where: string) => {

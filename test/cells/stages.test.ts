@@ -41,7 +41,7 @@ async function make(digests: Record<string, string> = wanted, { isFromScratch = 
 }
 
 describe("stages", () => {
-  it("are made where they are missing, changed, or asked for anew", async () => {
+  it("are made if they are missing, changed, or requested", async () => {
     expect(await make()).toEqual(["prepare", "root", "bridge", "prefix"]);
     expect(isMade(folder, wanted)).toBe(true);
     expect(await make()).toEqual([]);
@@ -73,7 +73,7 @@ function moment() {
 }
 
 describe("two processes that make the same", () => {
-  /** A process that makes the folder: it says "NAME is made" at each stage and waits for a line before it goes on. */
+  /** A process that makes the folder: it says "NAME is made" at each stage and waits for a line before it continues. */
   function maker(onLine: (line: string) => void): Running {
     const code = `import { makeStages } from ${JSON.stringify(new URL("../../scripts/cells/wine/stages.ts", import.meta.url).href)};
       import { createInterface } from "node:readline";
@@ -119,7 +119,7 @@ describe("two processes that make the same", () => {
     ]);
   });
 
-  it("do not wait for a dead one: what it was at is made anew", async () => {
+  it("do not wait for a dead process: its stage is made again", async () => {
     const dying = maker((line) => {
       if (line === "bridge is made") dying.end();
       else dying.stdin!.write("go\n");

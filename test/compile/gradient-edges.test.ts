@@ -25,7 +25,7 @@ it("edges come after those that they depend on, independent ones in one group", 
   expect(inGroups([z!, y!, x])).toEqual([[x], [y], [z]]);
 });
 
-it("a search goes on only through edges that it is told to", () => {
+it("a search follows only the edges that it may", () => {
   const a = next(leaf);
   const b = next(a);
   expect([...reachedFrom(edgeOf(b), () => true)]).toEqual([b.node, a.node]);

@@ -205,7 +205,7 @@ eachDevice("an object among the arguments", () => {
       }
     });
 
-  it("has real tensors, with a history, and goes on from call to call", () => {
+  it("has real tensors, with a history, and keeps its state from call to call", () => {
     const state: Any = { h: dx.tensor([0, 0]), calls: 0 };
     const f = dx.compile((o: Any, t: dx.Tensor) => {
       o.h = o.h.add(t.mul(w));

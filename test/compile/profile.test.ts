@@ -11,7 +11,7 @@ describe("profileSync", () => {
 });
 
 eachDevice("profileSync", (device) => {
-  it("tells the time of each dispatch, and state goes on", () => {
+  it("tells the time of each dispatch, and updates state", () => {
     const state = dx.zeros([1000], { device });
     const step = dx.compile(
       (x: dx.Tensor) => {

@@ -126,7 +126,7 @@ const closing = [
 it.each([
   ["two files", "0.1.0", "0.0.9"],
   ["one folder", "0.1.0", "0.1.0"],
-])("a copy closes its own device, and the other's tensors and programs go on: %s", async (_, first, second) => {
+])("a copy closes its own device, and the other's tensors and programs keep working: %s", async (_, first, second) => {
   const program = `
 const dx = await import(${JSON.stringify(file(first))}), other = await import(${JSON.stringify(`${file(second)}?second`)});
 dx.setDefaultDevice("cpu"), other.setDefaultDevice("cpu");

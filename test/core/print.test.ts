@@ -78,7 +78,7 @@ eachDevice("printing", (device) => {
       log.mockRestore();
     }));
 
-  test("console.log shows values where they are at hand", () =>
+  test("console.log shows values where they are on the host", () =>
     clean(
       device,
       async () => {

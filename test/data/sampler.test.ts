@@ -94,7 +94,7 @@ describe("orders that are drawn", () => {
     expect(pass(0, 1)).toEqual(pass(1, 0));
   });
 
-  it("a pass is drawn again from its state, and the generator goes on as if nothing had happened", () => {
+  it("a pass is drawn again from its state, and the generator continues as if nothing had happened", () => {
     const generator = seeded();
     for (const sampler of [
       new data.RandomSampler(20, { generator }),

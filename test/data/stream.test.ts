@@ -1,4 +1,4 @@
-/** Loaders: samplers, streams, and passes that go on where they were left (src/data/loader.ts, stream.ts). */
+/** Loaders: samplers, streams, and resumed passes (src/data/loader.ts, stream.ts). */
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
@@ -61,7 +61,7 @@ eachDevice("loaders", (device) => {
       }
     }));
 
-  it("resume with samplers of a program's own, which iterate anew", () =>
+  it("resume with a program's own samplers, which iterate again", () =>
     clean(device, async () => {
       const loader = data.dataLoader(upTo(9), { batchSize: 2, sampler: [8, 6, 4, 2, 0] });
       await values(loader, 1);
@@ -105,7 +105,7 @@ eachDevice("loaders", (device) => {
       expect(await values(doubled)).toEqual([[2, 4, 6]]);
     }));
 
-  it("go on in a stream where they were", () =>
+  it("resume a stream at their position", () =>
     clean(device, async () => {
       const loader = data.streamLoader(upTo(9), { batchSize: 2, prefetch: 3 });
       await values(loader, 2);

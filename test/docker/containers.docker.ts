@@ -205,7 +205,7 @@ describe("an engine that is lost", () => {
     }
   }
   const sweep = async (): Promise<void> => {
-    // The engine itself goes on: what was lost is the way to it.
+    // The engine itself still runs: only the connection was lost.
     for (const { id } of await listContainers(engine, labels)) await engine.client.getContainer(id).remove({ force: true });
   };
 

@@ -26,7 +26,7 @@ export interface LinkFile {
 
 export interface Tree {
   readonly name: string;
-  /** Public sources of what the files and commands say. Nobody had this machine at hand. */
+  /** Public sources of what the files and commands say. Nobody ran this on such a machine. */
   readonly sources: readonly string[];
   readonly platform?: "linux" | "win32";
   readonly release?: string;

@@ -18,7 +18,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const STEPS = 500;
 const begin = (name: string) => start("resume", ["--steps", String(STEPS), "--every", "10", "--folder", join(folder, name)]);
 
-/** All losses until the process ends, or until it is killed: after the twelfth, while it goes on. */
+/** All losses until the process ends, or until it is killed: after the twelfth, while it continues. */
 async function losses({ child, line }: ReturnType<typeof begin>, isKilled: boolean): Promise<Loss[]> {
   const all: Loss[] = [];
   do all.push((await line()) as Loss);
@@ -29,7 +29,7 @@ async function losses({ child, line }: ReturnType<typeof begin>, isKilled: boole
   return all;
 }
 
-it("killed twice and started again, it goes on with the very same losses", async () => {
+it("killed twice and started again, it continues with the very same losses", async () => {
   const whole = await losses(begin("whole"), false);
   expect(whole.map((l) => l.step)).toEqual(Array.from({ length: STEPS }, (_, i) => i + 1));
   expect(whole.at(-1)!.loss).toBeLessThan(whole[0]!.loss / 2);

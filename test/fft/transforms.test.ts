@@ -358,7 +358,7 @@ eachDevice("transforms", (device) => {
     });
   });
 
-  test("tables stay within their budget, and programs that read one that was dropped go on", async () => {
+  test("tables stay within their budget, and programs that read a dropped one keep working", async () => {
     await clean(
       device,
       () => {

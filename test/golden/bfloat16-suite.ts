@@ -51,7 +51,7 @@ export function bfloat16Tests(mode: Mode, part: number): void {
             const listed = Object.fromEntries(
               rows.flatMap((o) => (o.bfloat16 === undefined || !names.has(o.name) ? [] : [[o.name, o.bfloat16]])),
             );
-            // npm run operators makes it anew.
+            // npm run operators updates it.
             expect(listed).toEqual(Object.fromEntries(Object.entries(bfloat16Counts(outcomes)).filter(([name]) => names.has(name))));
           }
           if (!isMicrosoft(device)) expect(failed.map((o) => o.id).toSorted()).toEqual([...known].toSorted());

@@ -39,7 +39,7 @@ describe.each(devices.filter((device) => !isMicrosoft(device)))("derivatives on 
     clean(
       device,
       () => {
-        // Every second operation unless all are asked for or counted anew, of each record others.
+        // Every second operation of each record, unless all are requested or counted.
         const updates = process.env.DXTENSOR_UPDATE === "1";
         const all = [...new Set([...differentiableCases().values()].map(({ op }) => op))].toSorted();
         const ops = new Set(updates ? all : share(all, 2, records.indexOf(record)));
@@ -61,7 +61,7 @@ describe.each(devices.filter((device) => !isMicrosoft(device)))("derivatives on 
   );
 });
 
-/** DXTENSOR_UPDATE=1 writes the counts anew; an operation that is new in the list comes to the last reason. */
+/** DXTENSOR_UPDATE=1 writes the counts; an operation that is new in the list gets the last reason. */
 function update(record: Record, differences: ReadonlyMap<string, readonly string[]>): void {
   const all = JSON.parse(readFileSync(file, "utf8")) as { [K in Record]: Known[] };
   const old = all[record];

@@ -81,7 +81,7 @@ export function goldenTests(mode: Mode, part: number, min: number): void {
         });
       }
       for (const file of isPlain && device === "cpu" && existsSync(table) ? [table] : [])
-        test("docs/operators.json tells what was found (npm run operators makes it anew)", () => {
+        test("docs/operators.json has these results (npm run operators updates it)", () => {
           const known = new Map(
             (JSON.parse(readFileSync(file, "utf8")) as Operations).families.flatMap((f) => f.operations).map((o) => [o.name, o]),
           );

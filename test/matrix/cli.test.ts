@@ -47,7 +47,7 @@ describe("npm run matrix", () => {
       expect(existsSync(join(folder, "runs", "latest", name))).toBe(true);
   });
 
-  it("goes on only with a run that is there", async () => {
+  it("continues only with a run that is there", async () => {
     const { status, err } = await matrix("--resume", "nothing", "--no-engine");
     expect(status).toBe(2);
     expect(err).toContain('there is no run "nothing"');

@@ -6,7 +6,7 @@ import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { connect } from "../../matrix/docker/connect.ts";
 import { forward, sshArguments } from "../../scripts/tools/docker/forward.ts";
-import { defaultAddress, namedAddress, parseAddress, type Surroundings } from "../../scripts/tools/docker/address.ts";
+import { defaultAddress, namedAddress, parseAddress, type EngineEnvironment } from "../../scripts/tools/docker/address.ts";
 import { newOwner } from "../../matrix/run/owner.ts";
 
 let folder: string;
@@ -18,7 +18,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const around = (env: Record<string, string> = {}, platform = "linux"): Surroundings => ({ env, platform, folder });
+const around = (env: Record<string, string> = {}, platform = "linux"): EngineEnvironment => ({ env, platform, folder });
 
 function context(name: string, host: string, withCertificates = false): void {
   const id = createHash("sha256").update(name).digest("hex");

@@ -157,7 +157,7 @@ describe("npm run matrix", () => {
     expect(JSON.parse(readFileSync(join(runs, run, "run.json"), "utf8"))).toMatchObject({ results: [] });
   });
 
-  it("leaves nothing after kill -9 that clean does not remove, and works while another run goes on", async () => {
+  it("leaves nothing after kill -9 that clean does not remove, and works while another run continues", async () => {
     const { child, run, runs } = await begin();
     child.kill("SIGKILL");
     await child;

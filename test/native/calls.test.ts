@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { surroundings } from "../../src/native/load.ts";
+import { hostEnvironment } from "../../src/native/load.ts";
 import { addonPaths, libraryPaths } from "../../src/native/paths.ts";
 
 /** DXTENSOR_FUZZ_CALLS: of each seed, for a long run; DXTENSOR_FUZZ_SEED: the first one. */
@@ -20,8 +20,8 @@ interface Counts {
 it.each([FIRST, FIRST + 1, FIRST + 2])(
   "random calls, seed %i",
   async (seed) => {
-    const addon = addonPaths(surroundings()).find((path) => existsSync(path))!;
-    const library = libraryPaths(surroundings()).software!;
+    const addon = addonPaths(hostEnvironment()).find((path) => existsSync(path))!;
+    const library = libraryPaths(hostEnvironment()).software!;
     const program = fileURLToPath(new URL("./calls.mjs", import.meta.url));
     // A process of its own: what would end it shows as its exit code.
     const { stdout } = await promisify(execFile)(process.execPath, ["--expose-gc", program, addon, library, String(seed), String(CALLS)]);

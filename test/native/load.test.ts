@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { NativeLoadError } from "../../src/core/errors.ts";
-import { loadBinding, surroundings } from "../../src/native/load.ts";
+import { loadBinding, hostEnvironment } from "../../src/native/load.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -26,7 +26,7 @@ function failure(): NativeLoadError {
 }
 
 it("finds the package's folder from its sources", () => {
-  expect(surroundings().root).toBe(process.cwd());
+  expect(hostEnvironment().root).toBe(process.cwd());
 });
 
 it("names platform, path and remedy when there is no binary", () => {

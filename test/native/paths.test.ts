@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { addonPaths, fetchedFolder, libraryPaths, takesCpuAdapters, type Surroundings } from "../../src/native/paths.ts";
+import { addonPaths, fetchedFolder, libraryPaths, takesCpuAdapters, type HostEnvironment } from "../../src/native/paths.ts";
 
 /** A machine with the given variables and files. */
-function machine(env: Record<string, string> = {}, files: readonly string[] = [], platform = "linux", packages: readonly string[] = []): Surroundings {
+function machine(env: Record<string, string> = {}, files: readonly string[] = [], platform = "linux", packages: readonly string[] = []): HostEnvironment {
   const isWindows = platform === "win32";
   return {
     env,

@@ -4,7 +4,7 @@ import * as dx from "../../src/index.ts";
 import { devices } from "../device.ts";
 
 describe.each(devices)("a generator on %s", (device) => {
-  it("goes on from a state, on the host and on every device it was used on, also inside compile", async () => {
+  it("continues from a state, on the host and on every device it was used on, also inside compile", async () => {
     const generator = new dx.Generator(2n ** 63n + 5n);
     const draw = async (g: dx.Generator): Promise<unknown[]> => [
       await dx.rand([3], { generator: g, device }).toArray(),

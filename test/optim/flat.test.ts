@@ -165,7 +165,7 @@ eachDevice("flat optimizers", (device) => {
     });
   });
 
-  test("parameters that are replaced, loaded or cast afterwards go on being updated", async () => {
+  test("parameters that are replaced, loaded or cast afterwards are still updated", async () => {
     // The default generator's state stays.
     dx.withDevice(device, () => {
       dx.rand([1]).dispose();
@@ -236,7 +236,7 @@ eachDevice("flat optimizers", (device) => {
     });
   });
 
-  test("compiled steps go on after a parameter was moved, shared or left without a gradient", async () => {
+  test("compiled steps still work after a parameter was moved, shared or left without a gradient", async () => {
     await clean(
       device,
       () => {

@@ -119,14 +119,14 @@ eachDevice("half precision", (device) => {
           dx.noGrad(() => p.copy_(dx.tensor([4, 0, 1, 2])));
           steps(optimizer, p, one, null);
           const step = 2 ** -12;
-          // The last was 2 - 2^-12 before, which rounds to 2: its copy goes on.
+          // The last was 2 - 2^-12 before, which rounds to 2: its copy keeps it.
           expect(numbers(optimizer.stateDict().state[0]!["master_weight"]!)).toEqual([4 - step, -step, 1 - step, 2 - 2 * step]);
           finish(optimizer, p);
         },
         { collect: true },
       ));
 
-    test("state dicts have what is kept: a loaded run goes on with the same bits", () =>
+    test("state dicts have what is kept: a loaded run continues with the same bits", () =>
       clean(
         device,
         () => {

@@ -116,7 +116,7 @@ describe.each(devices)("optimizers of papers on %s", (device) => {
       optimizer.dispose();
     });
 
-    it("goes on from its state bit for bit, saved before each step", () => {
+    it("continues from its state bit for bit, saved before each step", () => {
       const p = params();
       const optimizer = make(p);
       const body = stepper(p, optimizer);

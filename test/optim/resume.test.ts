@@ -1,4 +1,4 @@
-/** A training that goes on from a file goes on to the last bit. */
+/** A training that resumes from a file equals the uninterrupted one to the last bit. */
 import { describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { devices } from "../device.ts";

@@ -1,4 +1,4 @@
-/** Programs in child processes, which are started anew when one dies or hangs: no program can end the run. */
+/** Programs in child processes, which are restarted when one dies or hangs: no program can end the run. */
 import { fork, type ChildProcess } from "node:child_process";
 import { messageOf, type Outcome } from "./judge.ts";
 import type { Program } from "./language.ts";

@@ -17,7 +17,7 @@ Runs PyTorch's recorded programs and compares (test/programs/README.md). The sou
   --limit N        only the first N
   --jobs N         processes at once (default 1)
   --json FILE      writes every outcome
-  --update         writes test/programs/known.json anew: exactly what fails now, in the modes that ran
+  --update         writes test/programs/known.json: exactly what fails now, in the modes that ran
   --verbose        every sort of failure, not only the first 40
   --help           this text
 

@@ -61,7 +61,7 @@ function plain(kind, base, at) {
 const listOf = (parameters, args) =>
   parameters.at(-1)?.isRest && Array.isArray(args.at(-1)) ? [...args.slice(0, -1), ...args.at(-1)] : args;
 
-/** The calls of a function: its arguments made anew for each. */
+/** The calls of a function: each makes its arguments again. */
 function* calls(parameters) {
   for (const base of BASES) {
     const ordinary = () => {

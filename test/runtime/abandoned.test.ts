@@ -22,7 +22,7 @@ it.each(
     2,
   ),
 )(
-  "worker.terminate() ends a worker with %s in %s, and others go on",
+  "worker.terminate() ends a worker with %s in %s, and others continue",
   async (work, wait) => {
     const { ended, sums } = await end<{ ended: number; sums: number[] }>(work, wait, "worker.terminate()");
     expect(sums).toEqual([500_500, 500_500, 500_500]);

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { loadBinding, surroundings } from "../../src/native/load.ts";
+import { loadBinding, hostEnvironment } from "../../src/native/load.ts";
 import { addonPaths, libraryPaths } from "../../src/native/paths.ts";
 import { isWhole } from "../share.ts";
 
@@ -15,8 +15,8 @@ interface Story {
 
 /** Ends workers in a process of its own: what would end that shows as its exit code. */
 async function end(times: number, module: string, ...names: string[]): Promise<Story> {
-  const addon = addonPaths(surroundings()).find((path) => existsSync(path))!;
-  const library = libraryPaths(surroundings()).software!;
+  const addon = addonPaths(hostEnvironment()).find((path) => existsSync(path))!;
+  const library = libraryPaths(hostEnvironment()).software!;
   const program = fileURLToPath(new URL("./ended.mjs", import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [program, addon, library, module, String(times), ...names]);
   // V8 writes "Failing script:" and its text to standard output where a thread ends while its context is made (Node 22, about once in

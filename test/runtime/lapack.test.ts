@@ -1,13 +1,13 @@
 /** The routines under `linalg`: each engine gives factors that multiply to the matrix. */
 import { describe, expect, test } from "vitest";
-import { loadBinding, surroundings } from "../../src/native/load.ts";
+import { loadBinding, hostEnvironment } from "../../src/native/load.ts";
 import { lapackPaths } from "../../src/native/paths.ts";
 import type { Engine } from "../../src/runtime/lapack/engine.ts";
 import { libraryEngine } from "../../src/runtime/lapack/lapack-library.ts";
 import { portable } from "../../src/runtime/lapack/portable.ts";
 
 const engines: Engine[] = [portable];
-for (const path of lapackPaths({ ...surroundings(), env: {} }) ?? []) {
+for (const path of lapackPaths({ ...hostEnvironment(), env: {} }) ?? []) {
   const found = libraryEngine(loadBinding(), path);
   if (typeof found === "string") continue;
   engines.push(found);
@@ -68,7 +68,7 @@ test("the addon says why a library can't be opened, and refuses what it can't ca
 });
 
 test("DXTENSOR_LAPACK replaces all other paths", () => {
-  const where = { ...surroundings(), platform: "linux", arch: "x64", cwd: "/here", env: {} };
+  const where = { ...hostEnvironment(), platform: "linux", arch: "x64", cwd: "/here", env: {} };
   expect(lapackPaths({ ...where, env: { DXTENSOR_LAPACK: "portable" } })).toBe(null);
   expect(lapackPaths({ ...where, env: { DXTENSOR_LAPACK: "lib/mine.so" } })).toEqual(["/here/lib/mine.so"]);
   expect(lapackPaths({ ...where, platform: "win32" })).toEqual([]);

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { execa } from "execa";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
-import { loadBinding, surroundings } from "../../src/native/load.ts";
+import { loadBinding, hostEnvironment } from "../../src/native/load.ts";
 import { addonPaths, libraryPaths } from "../../src/native/paths.ts";
 import { buildFaulty, buildSample, canBuild, newFolder } from "./library-backend/build.ts";
 
@@ -215,8 +215,8 @@ describe.skipIf(!canBuild)("libraries with the C ABI (skipped where there is no 
   });
 
   it.each([1, 2])("random calls of the addon, seed %i", async (seed) => {
-    const addon = addonPaths(surroundings()).find((path) => existsSync(path))!;
-    const software = libraryPaths(surroundings()).software!;
+    const addon = addonPaths(hostEnvironment()).find((path) => existsSync(path))!;
+    const software = libraryPaths(hostEnvironment()).software!;
     const program = resolve("test", "native", "calls.mjs");
     const { stdout } = await execa(process.execPath, ["--expose-gc", program, addon, software, String(seed), "4000", sample]);
     const { calls, good } = JSON.parse(stdout) as { calls: number; good: number };

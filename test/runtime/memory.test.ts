@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 
 it.runIf(process.platform === "linux")(
-  "reading more than the host has memory for is an OutOfMemoryError, and work goes on",
+  "reading more than the host has memory for is an OutOfMemoryError, and work continues",
   () => {
     const program = fileURLToPath(new URL("./short.mjs", import.meta.url));
     const module = new URL("../../dist/index.js", import.meta.url).href;

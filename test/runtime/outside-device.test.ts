@@ -335,7 +335,7 @@ describe("memory", () => {
 });
 
 describe("faults", () => {
-  it("out of memory: once is tried again, twice is an error; then it goes on", () => {
+  it("out of memory: once is tried again, twice is an error; then it continues", () => {
     const x = on([4]);
     faults(0).failAllocations(1);
     expect(x.add(1).shape).toEqual([4]);
@@ -359,7 +359,7 @@ describe("faults", () => {
     expect(dx.ones([1], { device }).itemSync()).toBe(1);
   });
 
-  it("stuck: who waits is told; it may go on", async () => {
+  it("stuck: a wait throws, and the device may recover", async () => {
     dx.setDeviceTimeout(50);
     const x = on([4]);
     x.dataSync();

@@ -1,4 +1,4 @@
-// Run with little address space: reads that the host has no memory for are errors that can be caught, and work goes on.
+// Run with little address space: a read that the host has no memory for throws a catchable error, and work continues.
 const [, , module] = process.argv;
 const dx = await import(module);
 const x = dx.full([64 << 20], 2, { device: "cpu", dtype: "float32" });

@@ -42,7 +42,7 @@ eachDevice("measurements", (name) => {
     const native = nativeDevice(dx.device(name));
     return writeStored(native, loadReports()[native.runtime], { time: "2026-01-02T03:04:05.000Z", measurements });
   };
-  /** Of a device that is opened anew: shaders that fn makes. */
+  /** The shaders that fn makes on a reopened device. */
   const launched = (fn: () => dx.Tensor): number => {
     dx.closeDevice(name);
     numbers(fn());

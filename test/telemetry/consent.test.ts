@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { consentPath, deleteConsent, readConsent, TEXT_VERSION, telemetryFolder, writeConsent } from "../../src/telemetry/consent.ts";
-import { surroundings } from "../../src/native/load.ts";
+import { hostEnvironment } from "../../src/native/load.ts";
 
 const consent = { date: "2026-11-27", text: TEXT_VERSION, endpoint: "https://collector.example" };
 const isWindows = process.platform === "win32";
@@ -47,7 +47,7 @@ describe("a consent", () => {
   });
 
   it("is in the user's folder for data", () => {
-    const where = { ...surroundings(), platform: "linux", home: "/home/me", env: {} };
+    const where = { ...hostEnvironment(), platform: "linux", home: "/home/me", env: {} };
     expect(telemetryFolder(where)).toBe("/home/me/.local/share/dxtensor/telemetry");
     expect(telemetryFolder({ ...where, env: { XDG_DATA_HOME: "/data" } })).toBe("/data/dxtensor/telemetry");
     // As the XDG specification has it.

@@ -94,7 +94,7 @@ describe("an identifier", () => {
     ["a text", "me@example.com"],
     ["a mebibyte", "a".repeat(2 ** 20)],
     ["one of another kind", "6ba7b810-9dad-11d1-80b4-00c04fd430c8"],
-  ])("is made anew where the file has %s", (_what, text) => {
+  ])("is made again if the file has %s", (_what, text) => {
     writeFileSync(join(folder, "identifier-2026-11"), text);
     expect(readIdentifier(folder, "2026-11")).toBe(null);
     const made = keepIdentifier(folder, "2026-11");

@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { isMainThread, Worker, workerData } from "node:worker_threads";
 
-/** Goes on until standard input ends. */
+/** Runs until standard input ends. */
 const hold = () => new Promise((resolve) => process.stdin.resume().once("end", resolve));
 const compute = (dx) => dx.ones([2], { device: "cpu" }).add(1).dataSync();
 

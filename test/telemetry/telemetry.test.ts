@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 import { execa } from "execa";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { addonPaths } from "../../src/native/paths.ts";
-import { surroundings } from "../../src/native/load.ts";
+import { hostEnvironment } from "../../src/native/load.ts";
 import { consentPath, TEXT_VERSION, writeConsent } from "../../src/telemetry/consent.ts";
 import { dayOf, keepIdentifier, monthOf } from "../../src/telemetry/days.ts";
 import { stateOf } from "../../src/telemetry/telemetry.ts";
@@ -57,7 +57,7 @@ async function opened(child: Running): Promise<void> {
   await Promise.race([once(child.stdout, "data"), child]);
 }
 
-/** Lets a program go on for longer than a message takes to be sent, then end. */
+/** Lets a program run for longer than it takes to send a message, then end. */
 async function pass(...children: Running[]): Promise<void> {
   await Promise.all(children.map(opened));
   await idle();
@@ -125,7 +125,7 @@ describe("with consent", slow, () => {
   it("it is sent from a bundle of a user's, as an ES module and as CommonJS", async () => {
     const { rolldown } = await import("rolldown");
     const input = join(data, "input.mjs");
-    const addon = addonPaths(surroundings()).find((path) => existsSync(path))!;
+    const addon = addonPaths(hostEnvironment()).find((path) => existsSync(path))!;
     writeFileSync(input, `export * from ${JSON.stringify(join(process.cwd(), "dist", "bundle", "dxtensor.js"))};`);
     const build = await rolldown({ input, platform: "node", logLevel: "silent" });
     const children: Running[] = [];
@@ -243,7 +243,7 @@ it("a program that is done ends at once, whatever the collector does", slow, asy
 });
 
 it("how things stand is told without changing anything", () => {
-  const where = { ...surroundings(), env: environment() };
+  const where = { ...hostEnvironment(), env: environment() };
   const now = new Date("2026-11-27T12:00:00Z");
   const codes = (env: Record<string, string> = {}): string[] =>
     stateOf({ ...where, env: environment(env) }, now).reasons.map(({ code }) => code);

@@ -1,4 +1,4 @@
-/** Programs without which a script can't go on. */
+/** Programs without which a script can't continue. */
 import { execPath } from "node:process";
 import { expect, it } from "vitest";
 import { ScriptError, root } from "../../scripts/tools/project.ts";

@@ -330,7 +330,7 @@ DX_INLINE void Join(uint8_t* bytes, const Lanes* from, int64_t n) {
   }
 }
 
-// The block after this one goes on where this one ends, as a rule.
+// The next block usually begins where this one ends.
 template <int Write>
 DX_INLINE void FetchAhead(const MemoryRange& memory, int64_t begin, int64_t bytes) {
   constexpr int64_t kCacheLine = 64;
@@ -606,7 +606,7 @@ static const char* RunShaderBlock(const Block& block) {
         CopyMask(active, level(block.loop_running, in.level), n);
         state = StateOf(active, n);
         if (state.any) {
-          if (++rounds > shader::kMaxRounds) return "a shader's loop goes on for ever";
+          if (++rounds > shader::kMaxRounds) return "a shader's loop does not end";
           if (block.abandoned && block.abandoned->load(std::memory_order_relaxed)) return "a shader's loop was left";
           CopyMask(level(block.loop_round, in.level), active, n);
           at = in.target - 1;

@@ -7,7 +7,7 @@
 
 namespace dxtensor::software::shader {
 
-// Word operations take d[0] from s[0..2]. clang-format would go on reshaping the list.
+// Word operations take d[0] from s[0..2]. clang-format would reshape the list at each run.
 // clang-format off
 #define DXT_SHADER_WORD_OPS(X) \
   X(Mov) X(NegF) X(AbsF) X(NegI) X(Saturate) X(AddF) X(MulF) X(MadF) X(DivF) X(MinF) X(MaxF) X(Rcp) X(Rsq) X(Sqrt) X(Exp2) \

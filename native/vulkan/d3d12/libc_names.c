@@ -1,5 +1,5 @@
 // The archive's static libvkd3d is built for programs, not for a shared library, and against a newer libc. Here are
-// the few libc names that it therefore cannot take from the libc at hand: data symbols, which a shared library may not
+// the few libc names that it therefore cannot take from the system's libc: data symbols, which a shared library may not
 // reach directly, and the C23 number parsers.
 #define _GNU_SOURCE
 #include <dlfcn.h>

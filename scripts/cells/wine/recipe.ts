@@ -45,10 +45,10 @@ function digest(parts: readonly (string | Buffer)[]) {
 const texts = (folder: string, names?: readonly string[]) =>
   (names ?? readdirSync(join(sources, folder)).toSorted()).map((name: string) => readFileSync(join(sources, folder, name)));
 
-/** What libvkd3d cannot take from the libc at hand, for the Vulkan runtime and for the bridge. */
+/** What libvkd3d cannot take from the system's libc, for the Vulkan runtime and for the bridge. */
 const libcNames = at("native", "vulkan", "d3d12", "libc_names.c");
 
-/** The cell's stages, with a digest of what each is made of: one that changed is made anew. */
+/** The cell's stages, with a digest of what each is made of: a changed one is made again. */
 export const stages = () => ({
   root: digest([recipe.suite, recipe.vkd3dSuite, ...texts("root", ["packages.sh", "unused.control"])]),
   bridge: digest([...texts("bridge"), readFileSync(libcNames)]),

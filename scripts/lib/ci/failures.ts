@@ -4,7 +4,7 @@
 const isTest = /^ *(?:FAIL|FAILED:?|not ok|failed) /;
 const isMark = /^ *[×✗] /;
 const isError = /: FAILED\b|: ended with (?:status|signal)|: not done after|Error: |ERROR: |error: /;
-/** Where vitest goes on to the position in the source, or to the next failure. */
+/** Where vitest's output has the position in the source, or the next failure. */
 const isOver = /^ *(?:❯ |⎯{3})/;
 
 /** Lines that are kept of one failure, and of a suite. */

@@ -9,7 +9,7 @@ import { hasCommand, lackOf } from "./needs.ts";
 import { refusal, type Budget, type Entry } from "./plan.ts";
 import { limitOf, type Suite } from "./table.ts";
 
-/** Lines that the summary spends on failures, of about sixty in all: more are often not at hand. */
+/** Lines that the summary spends on failures, of about sixty in all: a log viewer often shows only its end. */
 const maxTold = 30;
 
 export interface Ran {
@@ -34,7 +34,7 @@ export interface Outcome {
   readonly skipped: readonly Skipped[];
 }
 
-interface Surroundings {
+interface RunContext {
   /** Minutes since the run began. */
   readonly elapsed: () => number;
   /** Where the run's output goes. */
@@ -44,7 +44,7 @@ interface Surroundings {
 type Step = { readonly ran: Ran } | { readonly cut: string };
 
 /** One suite. `left`: minutes until the run has to end; what is ended then without a failure did not fail. */
-async function runSuite({ suite, reason }: Entry, left: number, env: NodeJS.ProcessEnv, { elapsed, write }: Surroundings): Promise<Step> {
+async function runSuite({ suite, reason }: Entry, left: number, env: NodeJS.ProcessEnv, { elapsed, write }: RunContext): Promise<Step> {
   const limit = limitOf(suite);
   const failures = new Failures();
   let counts: { passed: number; failed: number } | null = null;
@@ -87,8 +87,8 @@ const ccache = (): NodeJS.ProcessEnv =>
     : {};
 
 /** Runs the entries in their order, as the budget lets them begin; null: all of them, however long it takes. */
-export async function runSuites(entries: readonly Entry[], budget: Budget | null, surroundings: Surroundings): Promise<Outcome> {
-  const { elapsed, write } = surroundings;
+export async function runSuites(entries: readonly Entry[], budget: Budget | null, context: RunContext): Promise<Outcome> {
+  const { elapsed, write } = context;
   const folder = mkdtempSync(join(tmpdir(), "dxtensor-ci-"));
   const env = { ...ccache(), DXTENSOR_CI_FOLDER: folder };
   const [ran, skipped]: [Ran[], Skipped[]] = [[], []];
@@ -110,7 +110,7 @@ export async function runSuites(entries: readonly Entry[], budget: Budget | null
       hasRotated ||= why === "rotation";
       // What always runs has its own limit alone.
       const left = budget === null || why === "always" ? Infinity : Math.max(0, budget.max - elapsed());
-      const step = await runSuite(entry, left, env, surroundings);
+      const step = await runSuite(entry, left, env, context);
       if ("cut" in step) {
         skip(suite, step.cut);
         continue;
@@ -126,7 +126,7 @@ export async function runSuites(entries: readonly Entry[], budget: Budget | null
 
 const shown = (minutes: number): string => `${minutes.toFixed(1)} min`.padStart(9);
 
-/** What ran, what did not and why, and once more together what failed: of a long log only the end may be at hand. */
+/** The suites that ran, those that did not with the reason, and all failures again: a log viewer may show only the end of a long log. */
 export function summaryOf({ ran, skipped }: Outcome): string {
   const width = Math.max(...[...ran, ...skipped].map(({ name }) => name.length), 0);
   const usual = ({ minutes, usualMinutes }: Ran): string =>

@@ -10,14 +10,14 @@ export type Address =
   | { readonly kind: "tcp"; readonly host: string; readonly port: number; readonly certificates: string | null }
   | { readonly kind: "ssh"; readonly destination: string; readonly port: number | null; readonly socket: string };
 
-export interface Surroundings {
+export interface EngineEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: string;
   /** ~/.docker, or DOCKER_CONFIG. */
   readonly folder: string;
 }
 
-export const surroundings = (): Surroundings => ({
+export const engineEnvironment = (): EngineEnvironment => ({
   env: process.env,
   platform: process.platform,
   folder: process.env["DOCKER_CONFIG"] || join(homedir(), ".docker"),
@@ -55,7 +55,7 @@ function readJson(file: string): Record<string, unknown> {
   }
 }
 
-function contextAddress(name: string, { folder }: Surroundings): Address {
+function contextAddress(name: string, { folder }: EngineEnvironment): Address {
   const id = createHash("sha256").update(name).digest("hex");
   const file = join(folder, "contexts", "meta", id, "meta.json");
   if (!existsSync(file)) throw new EngineError("ENGINE_ADDRESS", `there is no Docker context "${name}"`, "docker context ls lists them.");
@@ -67,7 +67,7 @@ function contextAddress(name: string, { folder }: Surroundings): Address {
 }
 
 /** The engine that `docker` would talk to: DOCKER_HOST, DOCKER_CONTEXT, the chosen context, the usual socket. */
-export function defaultAddress(around: Surroundings): { readonly name: string; readonly address: Address; readonly isNamed: boolean } {
+export function defaultAddress(around: EngineEnvironment): { readonly name: string; readonly address: Address; readonly isNamed: boolean } {
   const { env, platform, folder } = around;
   const certificates = env["DOCKER_TLS_VERIFY"] ? env["DOCKER_CERT_PATH"] || folder : null;
   if (env["DOCKER_HOST"]) return { name: env["DOCKER_HOST"], address: parseAddress(env["DOCKER_HOST"], certificates), isNamed: true };
@@ -80,7 +80,7 @@ export function defaultAddress(around: Surroundings): { readonly name: string; r
 }
 
 /** --engine's value: an address, or a context's name. */
-export function namedAddress(value: string, around: Surroundings): { readonly name: string; readonly address: Address } {
+export function namedAddress(value: string, around: EngineEnvironment): { readonly name: string; readonly address: Address } {
   if (value.includes("://")) return { name: value, address: parseAddress(value, around.env["DOCKER_CERT_PATH"] ?? null) };
   return { name: `context ${value}`, address: contextAddress(value, around) };
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type Docker from "dockerode";
 import { causeOf } from "../cause.ts";
-import { defaultAddress, surroundings, type Address } from "./address.ts";
+import { defaultAddress, engineEnvironment, type Address } from "./address.ts";
 import { EngineError, engineError } from "./errors.ts";
 import { forward, type Mark } from "./forward.ts";
 
@@ -80,7 +80,7 @@ export async function openEngine(name: string, address: Address, mark: Mark = {}
 
 /** The engine that the `docker` program would talk to. */
 export async function openDefaultEngine(mark?: Mark): Promise<Engine> {
-  const { name, address } = defaultAddress(surroundings());
+  const { name, address } = defaultAddress(engineEnvironment());
   return openEngine(name, address, mark, true);
 }
 
@@ -103,7 +103,7 @@ export interface Found {
 
 /** The engine that the `docker` program would talk to, looked at. */
 export async function findEngine(): Promise<Found> {
-  const { name, address } = defaultAddress(surroundings());
+  const { name, address } = defaultAddress(engineEnvironment());
   const host = address.kind === "socket" && name === "local" ? address.path : name;
   try {
     const engine = await openEngine(name, address);

@@ -36,7 +36,7 @@ export const arrayType = (name: string): ArrayType | undefined => types.get(name
 export const isArray = (value: object): value is ArrayBufferView | ArrayBufferLike =>
   ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof SharedArrayBuffer;
 
-/** Its class's name, "Uint8Array" for a Buffer, and its bytes, which it goes on to use. */
+/** Its class's name, "Uint8Array" for a Buffer, and its bytes, which it shares. */
 export function entryTypeOf(array: ArrayBufferView | ArrayBufferLike): { readonly type: string; readonly bytes: Uint8Array } {
   if (!ArrayBuffer.isView(array)) return { type: "ArrayBuffer", bytes: new Uint8Array(array) };
   const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);

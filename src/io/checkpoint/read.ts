@@ -232,7 +232,7 @@ export class Reader implements Resolver {
     return array;
   }
 
-  /** Lets go of what was read; tensors of value() go on. */
+  /** Frees what was read; tensors of value() stay valid. */
   release(): void {
     for (const base of this.#bases.values()) base.dispose();
     this.#bases.clear();

@@ -43,7 +43,7 @@ export class Converter {
     this.#entryBytes = entryBytes;
   }
 
-  /** The storages' own tensors are no longer needed; those of the values go on. */
+  /** The storages' own tensors are no longer needed; those of the values stay. */
   release(): void {
     for (const { filling } of this.storages.values()) filling.tensor.dispose();
   }

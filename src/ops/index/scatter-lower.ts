@@ -139,8 +139,8 @@ function inOrder(g: GraphBuilder, indices: Expr, values: Expr, axis: number, n: 
   }
   // The last element of each run has the run's result; all others go to index n, which is cut off.
   const beyond = constant(g, "uint32", n, sorted.sizes);
-  const goesOn = k === 1 ? null : g.elementWiseLogicalEquals(sorted, shifted(g, sorted, axis, -1, NONE), BOOL);
-  const target = goesOn === null ? sorted : g.elementWiseIf(goesOn, beyond, sorted);
+  const hasNext = k === 1 ? null : g.elementWiseLogicalEquals(sorted, shifted(g, sorted, axis, -1, NONE), BOOL);
+  const target = hasNext === null ? sorted : g.elementWiseIf(hasNext, beyond, sorted);
   const sizes = values.sizes.map((d, i) => (i === axis ? n + 1 : d));
   const empty = g.packed(constant(g, values.dtype, identityOf(fold, values.dtype), sizes));
   return cut(g, emitScatterElements(g, empty, g.packed(g.expand(target, values.sizes)), runs, axis), axis, 0, n);

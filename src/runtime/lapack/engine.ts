@@ -92,7 +92,7 @@ function choose(): Engine {
 /** The engine of this thread. Throws NativeLoadError when DXTENSOR_LAPACK names a file that can't be used. */
 export const engine = (): Engine => (chosen ??= choose());
 
-/** @internal For tests: these routines from now on; null: as the surroundings say. */
+/** @internal For tests: these routines from now on; null: as the environment variables say. */
 export function useEngine(next: Engine | null): void {
   chosen = next ?? undefined;
 }

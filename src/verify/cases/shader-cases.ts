@@ -1,6 +1,6 @@
 /**
  * What the library has shaders for (shader/choice.ts), once more: by shaders on the device that is judged, by DirectML's operators on the reference.
- * The last family: the device is opened anew for it, since programs are kept.
+ * The last family: the device is opened again for it, since programs are kept.
  */
 import type { Case } from "../case.ts";
 import { loweringCases } from "./lowering-cases.ts";

@@ -1,4 +1,4 @@
-/** Linux machines that are no WSL, made by hand from the sources that each names; none of them was at hand. */
+/** Linux machines that are no WSL, made by hand from the sources that each names; none was recorded on such a machine. */
 import { built, cpu, directml, gpu, type Tree } from "../tree.ts";
 
 const debian = {

@@ -1,4 +1,4 @@
-/** Machines with WSL, made by hand from the sources that each names; none of them was at hand. */
+/** Machines with WSL, made by hand from the sources that each names; none was recorded on such a machine. */
 import { built, cpu, directml, gpu, type Tree } from "../tree.ts";
 
 const ubuntu = (version: string) => `NAME="Ubuntu"\nVERSION_ID="${version.slice(0, 5)}"\nPRETTY_NAME="Ubuntu ${version} LTS"\nID=ubuntu\n`;

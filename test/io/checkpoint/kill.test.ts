@@ -1,5 +1,5 @@
 /**
- * Processes that are killed while they train and save: the last complete checkpoint is there, and the run that goes on from it is the uninterrupted one, to
+ * Processes that are killed while they train and save: the last complete checkpoint is there, and a run that resumes from it equals the uninterrupted one, to
  * the last bit. npm test takes a share; DXTENSOR_TESTS=all kills 300 times at random moments, and at each call of the file system.
  */
 import { spawn } from "node:child_process";
@@ -81,7 +81,7 @@ async function requireClean(folder: string): Promise<void> {
 }
 
 describe.skipIf(!devices.includes("cpu"))("a training that is killed", () => {
-  test(`${KILLS} times at random moments goes on with the same bits`, { timeout: 3_600_000 }, async () => {
+  test(`${KILLS} times at random moments continues with the same bits`, { timeout: 3_600_000 }, async () => {
     const folder = join(root, "random");
     mkdirSync(folder);
     const random = generator(SEED);

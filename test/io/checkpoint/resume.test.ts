@@ -142,7 +142,7 @@ async function bitsOf({ state: { model, optimizer, scaler, generator, order } }:
   return [tensors, optimizer.paramGroups.map((g) => g.options), scaler.stateDict(), await generator.getState(), await order.getState()];
 }
 
-/** Compares an uninterrupted training with those that go on after each step. */
+/** Compares an uninterrupted training with those that continue after each step. */
 async function compare(device: string, kind: Kind, cuts: readonly number[]): Promise<void> {
   const file = (n: number): string => join(folder, `cut-${n}.safetensors`);
   const whole = begin(device, 3, kind);

@@ -1,5 +1,5 @@
 /**
- * Trains with checkpoints: node training-child.mjs BUNDLE FOLDER UNTIL [CALL KIND STEP]. Goes on after the last checkpoint, and prints each step. With CALL it kills itself
+ * Trains with checkpoints: node training-child.mjs BUNDLE FOLDER UNTIL [CALL KIND STEP]. Continues after the last checkpoint, and prints each step. With CALL it kills itself
  * at that call of the file system in the save of a step: "before" it, or after "half" of the bytes that it writes. Without a kill it prints how many calls there were, and which of them wrote.
  */
 import fs from "node:fs";

@@ -35,7 +35,7 @@ eachDevice("random numbers", (device) => {
     seeded(device, (generator) => {
       const want = [0n, 1n].flatMap((block) => philox([block, 0n, 0n, 0n], [42n, 0n])).map((w) => Number(w >> 8n) / 2 ** 24);
       expect(numbers(dx.rand([8], { generator }))).toEqual(want);
-      // The next draw goes on behind the blocks that were used.
+      // The next draw continues behind the blocks that were used.
       expect(numbers(dx.rand([2], { generator }))).toEqual(
         philox([2n, 0n, 0n, 0n], [42n, 0n])
           .slice(0, 2)
@@ -43,7 +43,7 @@ eachDevice("random numbers", (device) => {
       );
     }));
 
-  test("start anew from a seed, and differ from draw to draw", () =>
+  test("start again from a seed, and differ from draw to draw", () =>
     seeded(device, (generator) => {
       const first = numbers(dx.randn([50], { generator }));
       expect(numbers(dx.randn([50], { generator }))).not.toEqual(first);
@@ -100,7 +100,7 @@ eachDevice("random numbers", (device) => {
       expect(dx.rand([0, 3], { generator }).shape).toEqual([0, 3]);
     }));
 
-  test("a compiled function draws anew in each call, as eager calls would", () =>
+  test("a compiled function draws again in each call, as eager calls would", () =>
     seeded(device, (generator) => {
       const eager = [1, 2, 3].map(() => numbers(dx.rand([4], { generator })));
       generator.manualSeed(42);

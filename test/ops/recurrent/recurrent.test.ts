@@ -169,7 +169,7 @@ eachDevice("a recurrent layer", (device) => {
   test("is one node of the tape, and several steps of its backward pass one operation unless that is recorded", () => {
     const rules = { lstm: "lstmStepsGradient", gru: "gruStepsGradient", tanh: "rnnStepsGradient", relu: "rnnStepsGradient" };
     for (const kind of KINDS) {
-      // Widths that no other test has: programs are made anew.
+      // Widths that no other test has: programs are made again.
       const n = { ...networkOf(kind, { steps: 53, batch: 2, bidirectional: true }), width: 7 };
       const operands = operandShapes(n).map((shape, i) => random(shape, i).requiresGrad_());
       const { result, nodes } = watching(() => layer(n, {}, operands));

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
-import { loadBinding, surroundings } from "../../../src/native/load.ts";
+import { loadBinding, hostEnvironment } from "../../../src/native/load.ts";
 import { lapackPaths } from "../../../src/native/paths.ts";
 import { libraryEngine } from "../../../src/runtime/lapack/lapack-library.ts";
 import { columns, near } from "./matrices.ts";
@@ -10,7 +10,7 @@ it("says why a library cannot be used", () => {
   expect(typeof libraryEngine(loadBinding(), process.execPath)).toBe("string");
 });
 
-const path = (lapackPaths({ ...surroundings(), env: {} }) ?? []).find((p) => existsSync(p));
+const path = (lapackPaths({ ...hostEnvironment(), env: {} }) ?? []).find((p) => existsSync(p));
 
 it.skipIf(path === undefined)("calls LAPACK where this machine has one (else: apt install liblapack3)", () => {
   const engine = libraryEngine(loadBinding(), path!);

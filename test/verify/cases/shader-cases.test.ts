@@ -27,7 +27,7 @@ eachDevice("samples by shaders", (device) => {
   });
 });
 
-it("are the last of all, since the device is opened anew for them", () => {
+it("are the last of all, since the device is opened again for them", () => {
   const families = [...allCases({ featureLevel: 0x6200, quick: true })].map(({ id }) => id.split("/")[0]!);
   const first = families.indexOf("shader");
   expect(first).toBeGreaterThan(0);

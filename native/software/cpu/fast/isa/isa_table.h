@@ -206,9 +206,9 @@ struct IsaTable {
   void (*pool_mean_row)(float* out, const float* row, int64_t stride, int64_t dilation, int64_t taps, const float* counts, float rows,
                         int64_t n);
   // For each of n outputs: the largest value that the taps read, and its index in x. The first of equal values wins. `index` may be null.
-  // Unless `goes_on`, best starts at `lowest` and index at -1.
+  // Unless it `continues` an earlier call, best starts at `lowest` and index at -1.
   void (*pool_max_taps)(float* best, int32_t* index, const float* x, const PoolTap* taps, int count, int64_t stride, float lowest,
-                        bool goes_on, int64_t n);
+                        bool continues, int64_t n);
 
   // Reductions of n floats.
   double (*sum)(const float* x, int64_t n);

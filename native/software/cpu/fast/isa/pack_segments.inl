@@ -195,13 +195,13 @@ DX_INLINE VF LoadLanes(const float* p, int64_t step, int64_t low, int64_t high) 
 }
 
 static void PoolMaxTaps(float* best, int32_t* position, const float* x, const PoolTap* tap_count, int count, int64_t step, float lowest,
-                        bool goes_on, int64_t n) {
+                        bool continues, int64_t n) {
   VI lane;
   for (int i = 0; i < kWidth; ++i) lane[i] = i;
   for (int64_t i = 0; i < n; i += kWidth) {
     float* positions = reinterpret_cast<float*>(position + i);  // moved as bits
-    VF top = goes_on ? LoadSome(best + i, n - i) : SplatF(lowest);
-    VI at = goes_on && position ? BitsOf(LoadSome(positions, n - i)) : SplatI(-1);
+    VF top = continues ? LoadSome(best + i, n - i) : SplatF(lowest);
+    VI at = continues && position ? BitsOf(LoadSome(positions, n - i)) : SplatI(-1);
     for (int c = 0; c < count; ++c) {
       const int64_t first = tap_count[c].first - i, last = tap_count[c].last - i;
       const int64_t low = first > 0 ? first : 0, high = last < kWidth ? last : kWidth;

@@ -26,10 +26,10 @@ DX_INLINE void MultiplyStep(VF* sums, const float* const* in, int64_t stride, co
   (MultiplyPixel<p, kVectors>(sums, in[p / 3][(p % 3) * stride], weights, std::make_integer_sequence<int, kVectors>()), ...);
 }
 
-// Sums that are added to what is in memory, or begin it, and then begin anew.
+// Stores the sums, added to those in memory if `accumulate`, and sets them to zero.
 template <int... i>
-DX_INLINE void FlushTile(VF* sums, float* totals, bool goes_on, Sequence<i...>) {
-  (StoreF(totals + i * kWidth, goes_on ? LoadF(totals + i * kWidth) + sums[i] : sums[i]), ...);
+DX_INLINE void FlushTile(VF* sums, float* totals, bool accumulate, Sequence<i...>) {
+  (StoreF(totals + i * kWidth, accumulate ? LoadF(totals + i * kWidth) + sums[i] : sums[i]), ...);
   ((sums[i] = VF{}), ...);
 }
 template <int... i>

@@ -298,10 +298,10 @@ class MaxPoolingBase : public PoolingKernel {
     constexpr int kTaps = 64;
     PoolTap taps[kTaps];
     int count = 0;
-    bool goes_on = false;
+    bool continues = false;
     auto flush = [&] {
-      Table().pool_max_taps(best, position, in, taps, count, x_.stride, kLowest, goes_on, positions_.size[2]);
-      goes_on = true;
+      Table().pool_max_taps(best, position, in, taps, count, x_.stride, kLowest, continues, positions_.size[2]);
+      continues = true;
       count = 0;
     };
     ForTaps(z, y, [&](int64_t row, int64_t tap) {
@@ -309,7 +309,7 @@ class MaxPoolingBase : public PoolingKernel {
       const auto& served = served_[static_cast<size_t>(tap)];
       taps[count++] = {row + x_.Position(0, tap), served.first, served.second};
     });
-    if (count || !goes_on) flush();
+    if (count || !continues) flush();
   }
 };
 

@@ -1,4 +1,4 @@
-/** What programs meet around them: folders that go away, permissions, frozen built-ins, damaged libraries, variables. */
+/** Programs in unusual environments: deleted working folders, permissions, frozen built-ins, damaged libraries, variables. */
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,18 +9,18 @@ import * as dx from "../src/index.ts";
 import { checkEnvironment, VARIABLES } from "../src/host/environment.ts";
 import { libraryEndOf } from "../src/host/library-end.ts";
 import { addonPaths, libraryPaths } from "../src/native/paths.ts";
-import { surroundings } from "../src/native/load.ts";
+import { hostEnvironment } from "../src/native/load.ts";
 import { nativeDevice } from "../src/runtime/devices.ts";
 import { eachDevice } from "./device.ts";
 
 const root = process.cwd();
 const index = pathToFileURL(join(root, "dist", "index.js")).href;
-const addon = addonPaths(surroundings()).find((path) => surroundings().exists(path))!;
-const software = libraryPaths(surroundings()).software!;
+const addon = addonPaths(hostEnvironment()).find((path) => hostEnvironment().exists(path))!;
+const software = libraryPaths(hostEnvironment()).software!;
 
 let folder: string;
 beforeAll(() => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), "dxtensor-surroundings-")));
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "dxtensor-environment-")));
 });
 afterAll(() => {
   rmSync(folder, { recursive: true });
@@ -65,10 +65,10 @@ describe.skipIf(process.platform === "win32")("a working folder that is deleted 
       // The folder was known before it was left.
       /typed ValueError ones: DXTENSOR_DXCORE must be an absolute path|^2,2 2,2\n$/,
     );
-    expect(() => libraryPaths({ ...surroundings(), cwd: null, env: { DXTENSOR_DXCORE: "a.so" } })).toThrow(
+    expect(() => libraryPaths({ ...hostEnvironment(), cwd: null, env: { DXTENSOR_DXCORE: "a.so" } })).toThrow(
       /DXTENSOR_DXCORE must be an absolute path/,
     );
-    expect(libraryPaths({ ...surroundings(), cwd: null, env: { DXTENSOR_DXCORE: "/b/../a.so" } }).dxcore).toBe("/a.so");
+    expect(libraryPaths({ ...hostEnvironment(), cwd: null, env: { DXTENSOR_DXCORE: "/b/../a.so" } }).dxcore).toBe("/a.so");
   });
 });
 
