@@ -4,14 +4,15 @@ import { AutogradError } from "../core/errors.ts";
 import { keep, outsideScopes } from "../core/scope.ts";
 import { Tensor } from "../core/tensor.ts";
 import { clone as cloneTensor } from "../ops/data/state.ts";
+import { OWN } from "./inner.ts";
 import type { Module } from "./module.ts";
 import { Parameter } from "./parameter.ts";
 
 /** What has been copied, with its copy: what is held twice is copied once. */
-export type Copies = Map<object, unknown>;
+type Copies = Map<object, unknown>;
 
 /** A tensor of its own memory and its own gradient. Throws AutogradError for results of operations. */
-export function copiedTensor(t: Tensor, copies: Copies): Tensor {
+function copiedTensor(t: Tensor, copies: Copies): Tensor {
   const known = copies.get(t);
   if (known !== undefined) return known as Tensor;
   if (!t.isLeaf)
@@ -40,7 +41,7 @@ export function copiedTensor(t: Tensor, copies: Copies): Tensor {
 }
 
 /** The value with copies of the modules, tensors, arrays, plain objects, Maps and Sets in it; whatever else it holds is shared. */
-export function copied(value: unknown, copies: Copies, isModule: (value: object) => value is Module): unknown {
+function copied(value: unknown, copies: Copies, isModule: (value: object) => value is Module): unknown {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return value;
   if (isModule(value)) return copies.get(value) ?? value.clone(copies);
   if (value instanceof Tensor) return copiedTensor(value, copies);
@@ -75,10 +76,19 @@ export function copied(value: unknown, copies: Copies, isModule: (value: object)
 }
 
 /** Own fields, also those under symbols; accessors as they are. */
-export function copyFields(from: object, into: object, next: (value: unknown) => unknown, leftOut: ReadonlySet<PropertyKey>): void {
+function copyFields(from: object, into: object, next: (value: unknown) => unknown, leftOut: ReadonlySet<PropertyKey>): void {
   for (const key of Reflect.ownKeys(from)) {
     if (leftOut.has(key)) continue;
     const descriptor = Object.getOwnPropertyDescriptor(from, key)!;
     Object.defineProperty(into, key, "value" in descriptor ? { ...descriptor, value: next(descriptor.value) } : descriptor);
   }
+}
+
+/** Fields and buffers of a module, into one of its class. */
+export function copyModule(from: Module, into: Module, copies: Copies, isModule: (value: object) => value is Module): void {
+  const { buffers, hooks } = from[OWN];
+  const leftOut = new Set<PropertyKey>(buffers.keys());
+  if (hooks?.isInstalled === true) leftOut.add("forward");
+  copyFields(from, into, (value) => copied(value, copies, isModule), leftOut);
+  for (const [name, { tensor, persistent }] of buffers) into.registerBuffer(name, copiedTensor(tensor, copies), { persistent });
 }

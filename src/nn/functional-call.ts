@@ -1,8 +1,9 @@
 /** functionalCall(): a module's forward() with other tensors instead of its parameters and buffers. */
 import { ValueError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
-import type { Module, StateDict } from "./module.ts";
+import type { Module } from "./module.ts";
 import { Parameter } from "./parameter.ts";
+import type { StateDict } from "./state.ts";
 import type { Site } from "./sites.ts";
 
 /** Every name of the module's tensors: shared ones have several. */

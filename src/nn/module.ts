@@ -1,20 +1,13 @@
 /** Module: the base of all layers and models, which finds its parameters, buffers and submodules. */
 import { inspect } from "node:util";
 import { copyMark, isForeign, ownCopy, type Copy } from "../core/copies.ts";
-import { device as deviceOf, deviceNames, type DeviceLike } from "../core/device.ts";
-import { dtypeNamed, isDType, isFloat, type DType } from "../core/dtype.ts";
-import { DTypeError, ShapeError, ValueError } from "../core/errors.ts";
-import { noGrad } from "../autograd/grad-mode.ts";
-import { changing, modes } from "../core/journal.ts";
-import { copyInto } from "../ops/data/copy.ts";
-import { empty } from "../ops/creation/creation.ts";
-import { to } from "../ops/data/conversion.ts";
-import { requireElements } from "../runtime/meta.ts";
-import { keep, outsideScopes } from "../core/scope.ts";
-import { sameShape, showShape } from "../core/shape.ts";
+import type { DeviceLike } from "../core/device.ts";
+import type { DType } from "../core/dtype.ts";
+import { DTypeError, ValueError } from "../core/errors.ts";
+import { keep } from "../core/scope.ts";
 import { Tensor } from "../core/tensor.ts";
-import { tracer } from "../core/tracer.ts";
-import { copied, copiedTensor, copyFields, type Copies } from "./clone.ts";
+import { Callable, type ForwardInputs } from "./callable.ts";
+import { copyModule } from "./clone.ts";
 import {
   Hooks,
   type ForwardHook,
@@ -25,61 +18,27 @@ import {
   type HookOptions,
   type RemovableHandle,
 } from "./hooks.ts";
-import { INNER } from "./inner.ts";
+import { INNER, OWN } from "./inner.ts";
+import { membersIn, requireOutside } from "./members.ts";
+import { setTraining } from "./mode.ts";
 import { Parameter } from "./parameter.ts";
 import { sitesIn, type Site } from "./sites.ts";
-
-/** Tensors by name, "0.weight": what a module knows, or a file holds. */
-export type StateDict = Record<string, Tensor>;
+import { hasStateHooks, loadState, readState, stateOf, type StateDict } from "./state.ts";
+import { clearGradient, emptyTensors, moveTensors } from "./tensors.ts";
+import { treeOf } from "./tree.ts";
 
 interface Buffer {
   readonly tensor: Tensor;
   readonly persistent: boolean;
 }
 
-/** What a value of a field holds: itself, or what is in arrays, plain objects and Maps. around: those that it is in. */
-function* membersIn(name: string, value: unknown, around: readonly object[]): Generator<[string, Parameter | Module]> {
-  if (value instanceof Parameter || value instanceof Module || isForeignMember(value)) yield [name, value];
-  else if (typeof value !== "object" || value === null) return;
-  else if (!around.includes(value))
-    for (const [key, inner] of entriesIn(value, around.length)) {
-      const found = membersIn(`${name}.${String(key)}`, inner, [...around, value]);
-      if (typeof key === "string" || typeof key === "number") yield* found;
-      else if (found.next().done !== true) throw new ValueError("Module", name, "a Map of strings or numbers to what it holds", key);
-    }
-}
-
-/** A module or what may be a parameter, of another copy of this package. */
-const isForeignMember = (value: unknown): value is Module | Parameter =>
-  isForeign(value) && (typeof value === "function" || (value as Tensor).requiresGrad);
-
-function entriesIn(value: object, depth: number): Iterable<readonly [key: unknown, inner: unknown]> {
-  // Rows of numbers are data: nobody looks through them.
-  if (Array.isArray(value)) return depth > 0 && typeof value[0] !== "object" && typeof value[0] !== "function" ? [] : value.entries();
-  if (value instanceof Map) return value.entries();
-  if (value instanceof Set) return [...value].entries();
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null ? Object.entries(value) : [];
-}
+const isModule = (value: object): value is Module => value instanceof Module;
 
 /** Anything that maps one tensor to one. */
 export interface Layer extends Module {
   (x: Tensor): Tensor;
   /** The layer's result for x: what a call of the layer runs. */
   forward(x: Tensor): Tensor;
-}
-
-/** Objects of these classes are functions: called, they run forward(). */
-abstract class Callable {
-  constructor() {
-    const self = (...inputs: never[]): unknown => (self as unknown as Callable).forward(...inputs);
-    // A module's own fields may be called so.
-    for (const name of ["name", "length"]) delete (self as unknown as Record<string, unknown>)[name];
-    return Object.setPrototypeOf(self, new.target.prototype as object) as Callable;
-  }
-
-  /** What the module computes of its inputs: what a call of it runs. Each class says what it takes. */
-  abstract forward(...inputs: never[]): unknown;
 }
 
 /**
@@ -103,10 +62,15 @@ export abstract class Module extends Callable {
     return ownCopy();
   }
 
+  /** @internal What the files of this folder read. */
+  get [OWN](): { readonly buffers: ReadonlyMap<string, Buffer>; readonly hooks: Hooks | null } {
+    return { buffers: this.#buffers, hooks: this.#hooks };
+  }
+
   /** @internal Own parameters and modules by name. */
   *members(): Generator<[string, Parameter | Module]> {
     for (const [name, value] of Object.entries(this) as [string, unknown][]) {
-      for (const member of membersIn(name, value, [])) {
+      for (const member of membersIn(name, value, [], isModule)) {
         if (isForeign(member[1])) throw new DTypeError(this.constructor.name, member[0], "a module or parameter", member[1]);
         yield member;
       }
@@ -165,15 +129,10 @@ export abstract class Module extends Callable {
    */
   clone(copies: Map<object, unknown> = new Map()): this {
     if (!(copies instanceof Map)) throw new ValueError("clone", "copies", "a Map of objects to their copies", copies);
-    const known: Copies = copies;
     // Of this class, without its constructor: that of Module makes what Module has of its own.
     const copy = Reflect.construct(Module, [], this.constructor as new () => object) as this;
-    known.set(this, copy);
-    const isModule = (value: object): value is Module => value instanceof Module;
-    const leftOut = new Set<PropertyKey>(this.#buffers.keys());
-    if (this.#hooks?.isInstalled === true) leftOut.add("forward");
-    copyFields(this, copy, (value) => copied(value, known, isModule), leftOut);
-    for (const [name, { tensor, persistent }] of this.#buffers) copy.registerBuffer(name, copiedTensor(tensor, known), { persistent });
+    copies.set(this, copy);
+    copyModule(this, copy, copies, isModule);
     if (this.#hooks !== null) {
       const { ownForward } = this.#hooks;
       if (ownForward !== undefined) Object.defineProperty(copy, "forward", ownForward);
@@ -317,18 +276,7 @@ export abstract class Module extends Callable {
 
   /** Sets the mode of this module and all inside. Returns the module. */
   train(mode = true): this {
-    for (const m of this.modules()) {
-      if (m.training === mode) continue;
-      modes.changes++;
-      changing(m, () => {
-        const before = m.training;
-        return () => {
-          m.training = before;
-          modes.changes++;
-        };
-      });
-      m.training = mode;
-    }
+    setTraining(this, mode);
     return this;
   }
 
@@ -368,25 +316,7 @@ export abstract class Module extends Callable {
    * objects, so an optimizer that holds them goes on working. Returns the module.
    */
   to(target: DeviceLike | DType): this {
-    const meant = typeof target === "string" ? dtypeNamed(target) : undefined;
-    if (meant !== undefined)
-      throw new DTypeError(
-        "Module.to",
-        "target",
-        `a dtype's name, or a device: ${deviceNames((k) => k.hasElements)}`,
-        target,
-        `Did you mean ${meant}?`,
-      );
-    if (isDType(target) && !isFloat(target)) throw new DTypeError("Module.to", "dtype", "a floating one", target);
-    const device = isDType(target) ? target : deviceOf(target);
-    noGrad(() =>
-      outsideScopes(() => {
-        for (const t of new Set<Tensor>([...this.parameters(), ...this.buffers()])) {
-          for (const each of t.grad === null ? [t] : [t, t.grad])
-            if (!isDType(device) || isFloat(each.dtype)) replace(each, to(each, device));
-        }
-      }),
-    );
+    moveTensors(this, target);
     return this;
   }
 
@@ -395,63 +325,23 @@ export abstract class Module extends Callable {
    * Shapes, dtypes and the tensors as objects stay. Returns the module. Reference: torch.nn.Module.to_empty.
    */
   toEmpty(target: DeviceLike): this {
-    const device = deviceOf(target);
-    noGrad(() =>
-      outsideScopes(() => {
-        for (const t of new Set<Tensor>([...this.parameters(), ...this.buffers()]))
-          for (const each of t.grad === null ? [t] : [t, t.grad]) replace(each, empty(each.shape, { dtype: each.dtype, device: device }));
-      }),
-    );
+    emptyTensors(this, target);
     return this;
   }
 
   /** Parameters and persistent buffers by dotted name. The tensors share the module's storage. */
   stateDict(): StateDict {
-    const modules = this.#withHooks(["stateDictPre", "stateDictPost"]);
-    for (const [prefix, hooks] of modules) hooks.run("stateDictPre", (hook) => hook(hooks.module as never, prefix));
-    let state: StateDict = {};
-    for (const [name, t] of this.#state()) state[name] = new Tensor(t.storage, t.desc, t.offset);
-    // Inner modules come first, and this one last.
-    for (const [prefix, hooks] of modules.toReversed())
-      hooks.run("stateDictPost", (hook) => {
-        const next = hook(hooks.module as never, state, prefix);
-        if (next !== undefined && next !== null && prefix === "") state = next;
-      });
-    return state;
-  }
-
-  /** The modules that have hooks of these kinds, outer ones first, by their prefix in the state. */
-  #withHooks(kinds: readonly (keyof HookKinds)[]): (readonly [prefix: string, hooks: Hooks])[] {
-    const found: (readonly [string, Hooks])[] = [];
-    for (const [name, m] of this.namedModules())
-      if (m.#hooks !== null && kinds.some((kind) => m.#hooks!.has(kind))) found.push([name === "" ? "" : `${name}.`, m.#hooks]);
-    return found;
+    return readState(this);
   }
 
   /** @internal Whether hooks see what stateDict() gives, or what loadStateDict() takes. */
   get hasStateHooks(): boolean {
-    return this.#withHooks(["stateDictPre", "stateDictPost", "loadStateDictPre", "loadStateDictPost"]).length > 0;
+    return hasStateHooks(this);
   }
 
   /** @internal What stateDict() gives without hooks: the tensors themselves. */
   stateTensors(): Generator<[string, Tensor]> {
-    return this.#state();
-  }
-
-  /** Names and tensors of the state, shared ones under each of their names. */
-  *#state(): Generator<[string, Tensor]> {
-    const seen = new Set<string>();
-    const visit = function* (module: Module, prefix: string, around: readonly Module[]): Generator<[string, Tensor]> {
-      for (const [name, member] of module.members()) if (member instanceof Parameter) yield [`${prefix}${name}`, member];
-      for (const [name, { tensor, persistent }] of module.#buffers) if (persistent) yield [`${prefix}${name}`, tensor];
-      for (const [name, child] of module.namedChildren())
-        yield* visit(requireOutside("stateDict", `${prefix}${name}`, child, around), `${prefix}${name}.`, [...around, child]);
-    };
-    for (const [name, t] of visit(this, "", [this])) {
-      if (seen.has(name)) throw new ValueError("stateDict", "name", "used once", name);
-      seen.add(name);
-      yield [name, t];
-    }
+    return stateOf(this);
   }
 
   /**
@@ -471,33 +361,7 @@ export abstract class Module extends Callable {
       readonly assign?: boolean;
     } = {},
   ): { readonly missing: string[]; readonly unexpected: string[] } {
-    const hooked = this.#withHooks(["loadStateDictPre"]);
-    if (hooked.length > 0) state = { ...state };
-    for (const [prefix, hooks] of hooked) hooks.run("loadStateDictPre", (hook) => hook(hooks.module as never, state, prefix));
-    const own = new Map(this.#state());
-    const missing = [...own.keys()].filter((name) => !Object.hasOwn(state, name));
-    const unexpected = Object.keys(state).filter((name) => !own.has(name));
-    // Hooks that run when the values are copied may allow what is missing.
-    const after = this.#withHooks(["loadStateDictPost"]);
-    if (strict && after.length === 0) requireNames(missing, unexpected);
-    const wrong = [...own].flatMap(([name, t]) => {
-      const value = state[name];
-      return value !== undefined && !sameShape(value.shape, t.shape) ? [`${name} ${showShape(t.shape)} got ${showShape(value.shape)}`] : [];
-    });
-    if (wrong.length > 0) throw new ShapeError("loadStateDict", "tensors", "of the module's shapes", wrong.join("; "));
-    const entries = [...own].flatMap(([name, t]) => (Object.hasOwn(state, name) ? [[t, state[name]!] as const] : []));
-    for (const [t, value] of entries) {
-      value.requireLive("loadStateDict", "state");
-      if (!assign && t.device !== value.device) requireElements("loadStateDict", t);
-    }
-    for (const [t, value] of entries) {
-      if (assign) outsideScopes(() => replace(t, new Tensor(value.storage, value.desc, value.offset)));
-      else copyInto("loadStateDict", t, value);
-    }
-    for (const [, hooks] of after.toReversed())
-      hooks.run("loadStateDictPost", (hook) => hook(hooks.module as never, { missing, unexpected }));
-    if (strict && after.length > 0) requireNames(missing, unexpected);
-    return { missing, unexpected };
+    return loadState(this, state, strict, assign);
   }
 
   /** Frees all parameters, gradients and buffers. */
@@ -520,85 +384,15 @@ export abstract class Module extends Callable {
 
   /** What JSON.stringify() shows: the tree's names and its state's shapes. The values are in stateDict(), files in io.safetensors. */
   toJSON(): { readonly module: string; readonly state: Readonly<Record<string, string>> } {
-    const state = Object.fromEntries([...this.#state()].map(([name, t]) => [name, t.describe()]));
+    const state = Object.fromEntries([...stateOf(this)].map(([name, t]) => [name, t.describe()]));
     return { module: this.constructor.name, state };
   }
 
   /** The tree of modules with their settings, as console.log shows it. */
   override toString(): string {
-    const text = (module: Module, around: readonly Module[]): string => {
-      const head = `${module.constructor.name}(${module.describeOptions()}`;
-      const inner = [...module.namedChildren()].map(([name, m]) => {
-        if (around.includes(m)) return `  (${name}): ${m.constructor.name}(…)`;
-        const child = m.toString === Module.prototype.toString ? text(m, [...around, m]) : m.toString();
-        return `  (${name}): ${child.replaceAll("\n", "\n  ")}`;
-      });
-      return inner.length === 0 ? `${head})` : `${head}\n${inner.join("\n")}\n)`;
-    };
-    return text(this, [this]);
+    return treeOf(this, Module.prototype.toString, (module) => module.describeOptions());
   }
 }
-
-function requireNames(missing: readonly string[], unexpected: readonly string[]): void {
-  if (missing.length + unexpected.length === 0) return;
-  const parts = [
-    missing.length > 0 ? `without ${missing.join(", ")}` : "",
-    unexpected.length > 0 ? `with unknown ${unexpected.join(", ")}` : "",
-  ].filter((p) => p !== "");
-  throw new ValueError(
-    "loadStateDict",
-    "state",
-    "of exactly the module's names",
-    `one ${parts.join(" and ")}`,
-    "Pass strict: false to load what fits.",
-  );
-}
-
-/** A child that is none of the modules around it: a tree that holds itself has no end. */
-function requireOutside(operation: string, name: string, child: Module, around: readonly Module[]): Module {
-  if (!around.includes(child)) return child;
-  const hint = "Hold a reference to an outer module in a private field: this.#outer.";
-  throw new ValueError(operation, name, "a module that does not hold the one it is in", child.constructor.name, hint);
-}
-
-/** @internal The tensor object shows another tensor's elements from now on; `next` is given up. */
-export function replace(t: Tensor, next: Tensor): void {
-  if (next === t) return;
-  next.storage.retain();
-  t.storage.release();
-  t.storage = next.storage;
-  t.desc = next.desc;
-  t.offset = next.offset;
-  next.dispose();
-}
-
-/** @internal Takes a gradient away, or fills it with zeros. */
-export function clearGradient(p: Tensor, setToNull: boolean): void {
-  const t = tracer();
-  if (setToNull) {
-    t?.touchGradient(p);
-    t?.dropGradient(p);
-  }
-  if (p.grad === null) return;
-  if (setToNull) {
-    if (t === null) p.grad.dispose();
-    p.grad = null;
-  } else {
-    const { grad } = p;
-    // Of what it was the sum is no longer of interest.
-    grad.node = null;
-    grad.leafRequiresGrad = false;
-    noGrad(() => grad.zero_());
-  }
-}
-
-/** What a forward() takes; anything for a value of which no more is known than that it is a module, since a subclass may take anything. */
-type ForwardInputs<F extends (...inputs: never[]) => unknown> = [Parameters<F>[number]] extends [never]
-  ? number extends Parameters<F>["length"]
-    ? // oxlint-disable-next-line typescript/no-explicit-any -- unknown[] would make no subclass a Module
-      any[]
-    : Parameters<F>
-  : Parameters<F>;
 
 export interface Module {
   /** Runs forward(): takes what it takes, and gives what it gives. */

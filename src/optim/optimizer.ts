@@ -4,7 +4,7 @@ import { enableGrad, noGrad } from "../autograd/grad-mode.ts";
 import { assign, call, dispatch } from "../dispatch/dispatch.ts";
 import { isFloat } from "../core/dtype.ts";
 import { AutogradError, DTypeError, ValueError } from "../core/errors.ts";
-import { clearGradient } from "../nn/module.ts";
+import { clearGradient } from "../nn/tensors.ts";
 import { contiguous, itemSync } from "../ops/data/conversion.ts";
 import { meant } from "../core/did-you-mean.ts";
 import { gt } from "../ops/elementwise/compare.ts";

@@ -48,7 +48,6 @@ export type { InstanceNormLayerOptions } from "../nn/instance-norm.ts";
 export type { RMSNormLayerOptions } from "../nn/instance-norm.ts";
 export type { LinearOptions } from "../nn/linear.ts";
 export type { Layer } from "../nn/module.ts";
-export type { StateDict } from "../nn/module.ts";
 export type { BatchNormLayerOptions } from "../nn/norm.ts";
 export type { AffineOptions } from "../nn/norm.ts";
 export type { LayerNormOptions } from "../nn/norm.ts";
@@ -58,6 +57,7 @@ export type { LSTMOptions } from "../nn/recurrent.ts";
 export type { RNNOptions } from "../nn/recurrent.ts";
 export type { RecurrentCall } from "../nn/recurrent.ts";
 export type { CellOptions } from "../nn/recurrent.ts";
+export type { StateDict } from "../nn/state.ts";
 export type { LayerOptions } from "../nn/options.ts";
 /** relu. Reference: torch.nn.ReLU. */
 export const ReLU = checkedClass($nnActivation.ReLU, "", "forward x");

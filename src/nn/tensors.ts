@@ -1,0 +1,79 @@
+/** What modules do with the tensors that they hold: moving, casting, taking gradients away. @package */
+import { device as deviceOf, deviceNames, type DeviceLike } from "../core/device.ts";
+import { dtypeNamed, isDType, isFloat, type DType } from "../core/dtype.ts";
+import { DTypeError } from "../core/errors.ts";
+import { noGrad } from "../autograd/grad-mode.ts";
+import { empty } from "../ops/creation/creation.ts";
+import { to } from "../ops/data/conversion.ts";
+import { outsideScopes } from "../core/scope.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { tracer } from "../core/tracer.ts";
+import type { Module } from "./module.ts";
+
+/** @internal The tensor object shows another tensor's elements from now on; `next` is given up. */
+export function replace(t: Tensor, next: Tensor): void {
+  if (next === t) return;
+  next.storage.retain();
+  t.storage.release();
+  t.storage = next.storage;
+  t.desc = next.desc;
+  t.offset = next.offset;
+  next.dispose();
+}
+
+/** @internal Takes a gradient away, or fills it with zeros. */
+export function clearGradient(p: Tensor, setToNull: boolean): void {
+  const t = tracer();
+  if (setToNull) {
+    t?.touchGradient(p);
+    t?.dropGradient(p);
+  }
+  if (p.grad === null) return;
+  if (setToNull) {
+    if (t === null) p.grad.dispose();
+    p.grad = null;
+  } else {
+    const { grad } = p;
+    // Of what it was the sum is no longer of interest.
+    grad.node = null;
+    grad.leafRequiresGrad = false;
+    noGrad(() => grad.zero_());
+  }
+}
+
+/** Parameters and buffers, each once. */
+const heldBy = (module: Module): Set<Tensor> => new Set<Tensor>([...module.parameters(), ...module.buffers()]);
+
+/** Module.to(). */
+export function moveTensors(module: Module, target: DeviceLike | DType): void {
+  const meant = typeof target === "string" ? dtypeNamed(target) : undefined;
+  if (meant !== undefined)
+    throw new DTypeError(
+      "Module.to",
+      "target",
+      `a dtype's name, or a device: ${deviceNames((k) => k.hasElements)}`,
+      target,
+      `Did you mean ${meant}?`,
+    );
+  if (isDType(target) && !isFloat(target)) throw new DTypeError("Module.to", "dtype", "a floating one", target);
+  const device = isDType(target) ? target : deviceOf(target);
+  noGrad(() =>
+    outsideScopes(() => {
+      for (const t of heldBy(module)) {
+        for (const each of t.grad === null ? [t] : [t, t.grad])
+          if (!isDType(device) || isFloat(each.dtype)) replace(each, to(each, device));
+      }
+    }),
+  );
+}
+
+/** Module.toEmpty(). */
+export function emptyTensors(module: Module, target: DeviceLike): void {
+  const device = deviceOf(target);
+  noGrad(() =>
+    outsideScopes(() => {
+      for (const t of heldBy(module))
+        for (const each of t.grad === null ? [t] : [t, t.grad]) replace(each, empty(each.shape, { dtype: each.dtype, device: device }));
+    }),
+  );
+}
