@@ -24,7 +24,7 @@ const help = `npm start [-- OPTIONS]
   --json            one line of JSON instead of text
   --help            this text
 
-Exit code 1 when less than 97 % of the held-out digits are recognised.`;
+Exit status 1 when less than 97 % of the held-out digits are recognised.`;
 
 const GOAL = 0.97;
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");

@@ -110,7 +110,7 @@ async function packWindows(stage: string, out: string, version: string) {
   await archive(stage, ["windows", join("app", "prebuilds", "win32-x64")], join(out, "windows.tar.xz"));
 }
 
-/** Runs what was packed as a machine with a GPU does, over Mesa's driver; gives start.sh's exit code. */
+/** Runs what was packed as a machine with a GPU does, over Mesa's driver; gives start.sh's exit status. */
 async function tryOut(out: string) {
   const work = mkdtempSync(join(tmpdir(), "dxtensor-gpu-run-"));
   try {

@@ -84,8 +84,8 @@ describe("the last day", () => {
     const plain = mkdtempSync(join(folder, "plain-"));
     expect(changesOfLastDay(plain, now)).toEqual({ paths: null, since: "this is no clone: everything counts as changed" });
     git(plain, ["init", "-q"]);
-    expect(changesOfLastDay(plain, now)).toEqual({ paths: null, since: "git knows no commit here: everything counts as changed" });
-    expect(() => changesSince(undefined, plain)).toThrow("What changed is not known: git knows no commit here.");
+    expect(changesOfLastDay(plain, now)).toEqual({ paths: null, since: "there is no commit here: everything counts as changed" });
+    expect(() => changesSince(undefined, plain)).toThrow("What changed is not known: there is no commit here.");
   });
 });
 
@@ -107,7 +107,7 @@ describe("a branch", () => {
   });
 
   it("of a commit that there is not, or that has nothing in common, is refused", () => {
-    expect(() => changesSince("nowhere", repository)).toThrow('git knows no commit "nowhere"');
+    expect(() => changesSince("nowhere", repository)).toThrow('there is no commit "nowhere"');
     git(repository, ["switch", "-q", "--orphan", "alone"]);
     write("alone.ts", "1");
     commit(1, "alone");

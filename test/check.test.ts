@@ -80,7 +80,7 @@ describe("npm run check", () => {
   it("refuses what it does not know", { timeout: 120_000 }, async () => {
     for (const [args, message] of [
       [["--seconds", "0"], "--seconds takes a positive number"],
-      [["--base", "nowhere"], 'git knows no commit "nowhere"'],
+      [["--base", "nowhere"], 'there is no commit "nowhere"'],
     ] as const) {
       const { exitCode, stderr } = await check(...args);
       expect([exitCode, stderr]).toEqual([1, expect.stringContaining(message)]);

@@ -289,7 +289,7 @@ describe("npm run ci", () => {
       [["--all", "lint"], "--all is every suite"],
       [["--minutes", "no"], "--minutes takes a positive number"],
       [["--date", "2026-13-50"], "--date takes a day"],
-      [["--dry-run", "--base", "nowhere"], 'git knows no commit "nowhere"'],
+      [["--dry-run", "--base", "nowhere"], 'there is no commit "nowhere"'],
     ] as const) {
       const { exitCode, stderr } = await ci(...args);
       expect([exitCode, stderr]).toEqual([1, expect.stringContaining(message)]);

@@ -132,7 +132,7 @@ const ours = new Set(["runtime", "tests", "shaders", "verify", "quickstart", "be
 
 function told({ counts: found, code, seconds, note, notRun }: Part): string {
   if (notRun !== undefined) return `not run: ${notRun}`;
-  const result = found === null || found === undefined ? `exit code ${code}` : `${found.passed} passed, ${found.failed} failed`;
+  const result = found === null || found === undefined ? `exit status ${code}` : `${found.passed} passed, ${found.failed} failed`;
   return `${result}, ${seconds.toFixed(1)} s${note === "" ? "" : `, ${note}`}`;
 }
 

@@ -10,7 +10,7 @@ interface Options extends CommonOptions {
 
 const command = exampleCommand("custom-function", "Trains a network whose weights are -1 or 1, by a function with a derivative of its own.")
   .option("--steps <n>", "training steps", whole(1), 400)
-  .option("--goal <share>", "exit code 1 below this share of right answers", real(0, 1), 0.95);
+  .option("--goal <share>", "exit status 1 below this share of right answers", real(0, 1), 0.95);
 
 /**
  * -1 below 0, else 1. Its derivative is 0 almost everywhere, so nothing would learn: backward lets the gradient through as if nothing had

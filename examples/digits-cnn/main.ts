@@ -15,7 +15,7 @@ const command = exampleCommand("digits-cnn", "Trains a convolutional network on 
   .option("--epochs <n>", "passes through the training digits", whole(1), 6)
   .option("--batch <n>", "digits a step", whole(1), 128)
   .option("--limit <n>", "take the first so many training digits (default: all 60,000)", whole(1))
-  .option("--goal <share>", "exit code 1 below this share of right answers", real(0, 1), 0.99);
+  .option("--goal <share>", "exit status 1 below this share of right answers", real(0, 1), 0.99);
 
 /** Logits [N, 10] from images [N, 1, 28, 28]: about 80,000 parameters. */
 export const network = (): dx.nn.Sequential =>

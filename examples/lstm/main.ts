@@ -18,7 +18,7 @@ const command = exampleCommand("lstm", "The adding problem: an LSTM gives the su
   .option("--steps <n>", "training steps", whole(1), 1500)
   .option("--batch <n>", "sequences a step", whole(1), 64)
   .option("--lr <rate>", "learning rate", real(1e-6, 1), 5e-3)
-  .option("--goal <error>", "exit code 1 above this mean squared error (always saying 1 has 0.167)", real(0, 10), 0.01);
+  .option("--goal <error>", "exit status 1 above this mean squared error (always saying 1 has 0.167)", real(0, 10), 0.01);
 
 /** Sequences [N, T, 2] of numbers in [0, 1) with marks, and the sums [N] of the two that are marked. */
 export function problems(count: number, length: number, generator: dx.Generator): [sequences: dx.Tensor, sums: dx.Tensor] {

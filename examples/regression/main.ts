@@ -23,7 +23,7 @@ const command = exampleCommand("regression", "Learns a number from the columns o
   .option("--noise <deviation>", "standard deviation of what can't be learned", real(0, 100), 0.5)
   .option("--port <n>", "port of the page; 0 takes any", port, 0)
   .option("--stay", "leaves the page open until Ctrl-C", false)
-  .option("--goal <r2>", "exit code 1 below this share of explained variance", real(0, 1), 0.97);
+  .option("--goal <r2>", "exit status 1 below this share of explained variance", real(0, 1), 0.97);
 
 /** Columns with mean 0 and deviation 1: what the training rows have is taken from both tables. */
 class Scaling {

@@ -74,7 +74,7 @@ export async function saying<T>(what: string, promise: Promise<T>): Promise<T> {
 export const isMain = (url: string): boolean => process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(url);
 
 /**
- * Reads the options, makes the device the default, seeds, and runs. Exit code 2 for wrong options, 1 for a failure; with --json both are a
+ * Reads the options, makes the device the default, seeds, and runs. Exit status 2 for wrong options, 1 for a failure; with --json both are a
  * line on standard output, {"error": {"name", "message"}}.
  */
 export async function runExample<O extends CommonOptions>(

@@ -24,7 +24,7 @@ class ComPtr {
   void Reset() {
     if (T* object = std::exchange(object_, nullptr)) object->Release();
   }
-  // Without its reference, which stays for ever.
+  // Without its reference, which stays forever.
   void Leak() { object_ = nullptr; }
   T* get() const { return object_; }
   T* operator->() const { return object_; }

@@ -1,6 +1,6 @@
 // The device's fence: what has been submitted, and what is done. Any thread.
 //
-// No wait is for ever: it ends when the device is removed, when the device has reached no further value for as long as
+// No wait is forever: it ends when the device is removed, when the device has reached no further value for as long as
 // `patience_ms`, at the time of GiveUpAt, or when the waiter's `look` throws.
 #pragma once
 

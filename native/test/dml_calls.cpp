@@ -276,7 +276,7 @@ void Removal() {
   first->Run(*program, slots);
   std::string told;
   dml::Failure own = FailureOf(FailureKind::Removed, [&] { first->Wait(); });
-  CHECK_EQ(own.reason(), std::string("a fault was asked for"));
+  CHECK_EQ(own.reason(), std::string("a fault was injected"));
   CHECK_EQ(own.op(), std::string("add"));
   CHECK(!own.is_elsewhere());
   // Held by both, and opened all the same.

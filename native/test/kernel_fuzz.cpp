@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kMaxBytes = 8u << 20;
 constexpr unsigned kSteps = 8;
 
-// Windows, repeats and numbers of samples so large that plain loops over them take for ever.
+// Windows, repeats and numbers of samples so large that plain loops over them take forever.
 bool IsEndless(const schema::OperatorDesc& desc) {
   if (desc.Has("MaximumSamplesPerOutput") && desc.UInt("MaximumSamplesPerOutput") > 1000) return true;
   for (const schema::Field& field : desc.fields)

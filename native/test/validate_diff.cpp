@@ -3,7 +3,7 @@
 //
 //   validate_diff --dxcore P --d3d12 P --directml P [--operator NAME] [--rounds N] [--known FILE] [--verbose]
 //
-// Prints each disagreement and a count for each operator; exit code 1 when one is not in the file of known ones. The library
+// Prints each disagreement and a count for each operator; exit status 1 when one is not in the file of known ones. The library
 // runs in a child process, since a few descriptions crash it.
 
 #include <sys/mman.h>

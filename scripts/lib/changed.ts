@@ -21,12 +21,12 @@ const uncommitted = (cwd: string): string[] => [
 
 const unique = (paths: readonly string[]): string[] => [...new Set(paths)].toSorted();
 
-/** Why git can't be asked; null where it can. */
+/** Why git shows no changes here; null if it can. */
 function problem(cwd: string): string | null {
   if (ask("git", ["--version"]) === null) return "git is not installed";
   // A worktree's .git is a file; a folder inside another repository is none of that repository's.
   if (!existsSync(cwd === root ? at(".git") : `${cwd}/.git`)) return "this is no clone";
-  return git(cwd, "rev-parse", "--verify", "HEAD") === null ? "git knows no commit here" : null;
+  return git(cwd, "rev-parse", "--verify", "HEAD") === null ? "there is no commit here" : null;
 }
 
 /** Files that the commits of the last day touched, and those that are not committed. A history that ends within that day gives null. */
@@ -58,7 +58,7 @@ export function changesSince(base: string | undefined, cwd = root): Changes & { 
   const candidates = base === undefined ? ["origin/main", "main"] : [base];
   const known = candidates.find((name) => git(cwd, "rev-parse", "--verify", "--quiet", `${name}^{commit}`) !== null);
   if (known === undefined && base !== undefined)
-    throw new ScriptError("BASE", `git knows no commit "${base}".`, "--base takes a branch, a tag or a commit.");
+    throw new ScriptError("BASE", `there is no commit "${base}".`, "--base takes a branch, a tag or a commit.");
   const from = known === undefined ? null : git(cwd, "merge-base", known, "HEAD");
   if (known !== undefined && from === null && base !== undefined)
     throw new ScriptError("BASE", `HEAD has no commit in common with ${base}, as in a shallow clone.`, "git fetch --unshallow");

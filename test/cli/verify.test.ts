@@ -79,7 +79,7 @@ describe("dxtensor verify", () => {
     expect(report.results.summary).toMatchObject({ tests: 2, passed: 2, failed: 0 });
   });
 
-  it("says what is wrong with its arguments, with another exit code", async () => {
+  it("says what is wrong with its arguments, with another exit status", async () => {
     for (const [args, message] of [
       [["--seed", "x"], /--seed <number>' argument 'x' is invalid/],
       [["--filter", "/(/"], /Invalid regular expression/],

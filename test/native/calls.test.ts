@@ -23,7 +23,7 @@ it.each([FIRST, FIRST + 1, FIRST + 2])(
     const addon = addonPaths(hostEnvironment()).find((path) => existsSync(path))!;
     const library = libraryPaths(hostEnvironment()).software!;
     const program = fileURLToPath(new URL("./calls.mjs", import.meta.url));
-    // A process of its own: what would end it shows as its exit code.
+    // A process of its own: what would end it shows as its exit status.
     const { stdout } = await promisify(execFile)(process.execPath, ["--expose-gc", program, addon, library, String(seed), String(CALLS)]);
     const { calls, good, errors } = JSON.parse(stdout) as Counts;
     expect(calls).toBeGreaterThan(CALLS / 2);

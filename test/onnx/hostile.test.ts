@@ -88,7 +88,7 @@ describe("functions", () => {
   });
 });
 
-/** y = x times `count` and for ever, as the condition says. */
+/** y = x times `count` and forever, as the condition says. */
 const looping = (count: number | null): Uint8Array =>
   model({
     opset: 18,

@@ -1,5 +1,5 @@
 // Ends workers inside calls of the addon. Run as a program it ends `count` workers for each case and prints what it saw; as a
-// worker it repeats one case's call for ever. Arguments: the addon, the software adapter's library, the package, count, cases.
+// worker it repeats one case's call forever. Arguments: the addon, the software adapter's library, the package, count, cases.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createRequire } from "node:module";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";

@@ -13,7 +13,7 @@ interface Story {
   readonly cases: string[];
 }
 
-/** Ends workers in a process of its own: what would end that shows as its exit code. */
+/** Ends workers in a process of its own: what would end that shows as its exit status. */
 async function end(times: number, module: string, ...names: string[]): Promise<Story> {
   const addon = addonPaths(hostEnvironment()).find((path) => existsSync(path))!;
   const library = libraryPaths(hostEnvironment()).software!;

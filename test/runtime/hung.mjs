@@ -1,4 +1,4 @@
-// Ends while a device does not answer, with exit code 3. Arguments: the package's folder of modules, how it ends.
+// Ends while a device does not answer, with exit status 3. Arguments: the package's folder of modules, how it ends.
 import { once } from "node:events";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 

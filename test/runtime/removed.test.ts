@@ -33,14 +33,14 @@ describe("a removed device", () => {
     expect(error).toBeInstanceOf(dx.DeviceRemovedError);
     expect(error).toMatchObject({
       kind: "removed",
-      reason: "a fault was asked for",
+      reason: "a fault was injected",
       isElsewhere: false,
       hresultName: "DXGI_ERROR_DEVICE_HUNG",
     });
     expect((error as dx.DeviceRemovedError).work).toMatch(/^step at .*removed\.test\.ts:\d+$/);
     // Told again in the same words, whatever is asked for.
     const again = [() => x.add(1), () => x.dataSync(), () => dx.ones([3], { device: "cpu" }), () => step(x)];
-    for (const ask of again) expect(caught(ask)).toMatchObject({ kind: "removed", reason: "a fault was asked for", isElsewhere: false });
+    for (const ask of again) expect(caught(ask)).toMatchObject({ kind: "removed", reason: "a fault was injected", isElsewhere: false });
   });
 
   it("names what ran whichever thread notices it first", async () => {
@@ -65,7 +65,7 @@ describe("a removed device", () => {
       injectFault("cpu", "removeDevice");
       const waiting = [x.add(1).data(), dx.synchronize("cpu")].map((p) => p.catch((e: unknown) => e));
       for (const result of await Promise.all(waiting))
-        expect(result).toMatchObject({ name: "DeviceRemovedError", reason: "a fault was asked for" });
+        expect(result).toMatchObject({ name: "DeviceRemovedError", reason: "a fault was injected" });
       dx.closeDevice("cpu");
       x.dispose();
     }
@@ -88,7 +88,7 @@ describe("a removed device", () => {
   it("is told to other threads as theirs was caused elsewhere, and every thread opens a new one", async () => {
     const { stdout } = await run(process.execPath, [fileURLToPath(new URL("./removed.mjs", import.meta.url)), dist]);
     const story = JSON.parse(stdout) as [string, string, unknown][];
-    const own = { name: "DeviceRemovedError", reason: "a fault was asked for", isElsewhere: false };
+    const own = { name: "DeviceRemovedError", reason: "a fault was injected", isElsewhere: false };
     const others = { ...own, isElsewhere: true, message: expect.stringContaining("by the work of another thread") as unknown };
     const lost = (who: string): unknown[] => [
       [who, "use", expect.objectContaining(others)],

@@ -15,7 +15,7 @@ struct Options {
   std::vector<std::string> names;
 };
 
-// Parses, runs the body, and gives the process's exit code: 2 after a usage text, 1 with what was thrown, else the body's.
+// Parses, runs the body, and gives the process's exit status: 2 after a usage text, 1 with what was thrown, else the body's.
 int Main(int argc, char** argv, const char* usage, const std::function<int(const Options&)>& body);
 
 }  // namespace dxtensor::peer

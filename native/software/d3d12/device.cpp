@@ -102,7 +102,7 @@ HRESULT Device::Control::InjectFault(UINT fault) {
 bool Device::TakeFault(UINT fault) {
   if (!(faults_.load(std::memory_order_relaxed) & (1u << fault))) return false;
   if (!(faults_.fetch_and(~(1u << fault)) & (1u << fault))) return false;
-  if (fault == kFaultRemoveDevice) Remove(DXGI_ERROR_DEVICE_HUNG, "a fault was asked for");
+  if (fault == kFaultRemoveDevice) Remove(DXGI_ERROR_DEVICE_HUNG, "a fault was injected");
   return true;
 }
 

@@ -36,7 +36,7 @@ class Device final : public NamedObject<ID3D12Device5, const IUnknown, ID3D12Obj
   // The first reason counts. GetPrivateData(kIidSoftware) gives the text.
   // False when it was removed before.
   bool Remove(HRESULT reason, const std::string& why);
-  // True once when the fault was asked for; removes the device when it is kFaultRemoveDevice.
+  // True once after the fault was injected; removes the device if it is kFaultRemoveDevice.
   bool TakeFault(UINT fault);
 
   void Register(Fence* fence);

@@ -120,7 +120,7 @@ RootParameter ReadParameter(const Reader& in, uint64_t at, bool has_flags) {
       throw std::string("tables of other things than unordered access views in space 0 are not part of the software adapter");
     next = uint64_t{made.offset} + made.count;
     if (!made.count || next > 1000000 || uint64_t{made.first_register} + made.count > UINT32_MAX)
-      throw std::string("a range has no end that the software adapter knows");
+      throw std::string("a descriptor range is empty or exceeds 1000000 descriptors");
     parameter.ranges.push_back(made);
   }
   return parameter;

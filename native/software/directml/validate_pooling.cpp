@@ -97,7 +97,7 @@ void RoiAlignGrad(const OperatorDesc& desc, uint32_t) {
   const TensorDesc& gradient = TensorOf(desc, "InputGradientTensor");
   const TensorDesc *input = OptionalTensor(desc, "InputTensor"), *output = OptionalTensor(desc, "OutputGradientTensor");
   const TensorDesc* region_gradient = OptionalTensor(desc, "OutputROIGradientTensor");
-  Require(output || region_gradient, "no gradient is asked for");
+  Require(output || region_gradient, "both output gradients are absent");
   Require(input || (!region_gradient && desc.UInt("ReductionFunction") != DML_REDUCE_FUNCTION_MAX), "the input is needed");
   if (input) Regions(*input, regions, 4, gradient);
   if (output) Regions(*output, regions, 4, gradient);

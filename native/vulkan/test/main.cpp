@@ -1,6 +1,6 @@
 // vulkan_test LIBDXCORE LIBD3D12 [--only PART] [--list]: the Vulkan runtime against what Microsoft's headers promise.
 //
-// No object of the library may be left when a test ends. The last line is "N passed, N failed"; the exit code is 1 when one failed.
+// No object of the library may be left when a test ends. The last line is "N passed, N failed"; the exit status is 1 when one failed.
 #include <cstdio>
 
 #include "support.h"

@@ -201,7 +201,7 @@ export async function makeImage(name: string) {
       const [id] = await Promise.all([importImage(engine, { image: name, from: pack.stdout, changes }), pack]);
       return id;
     } finally {
-      // It waits for ever for a reader that is gone.
+      // It waits forever for a reader that is gone.
       pack.kill();
     }
   });

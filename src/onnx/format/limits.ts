@@ -1,4 +1,4 @@
-/** What a model may ask for, so that a small file cannot keep a program busy for ever: depth and number of nodes, steps of loops. */
+/** What a model may ask for, so that a small file cannot keep a program busy forever: depth and number of nodes, steps of loops. */
 import { FormatError, ValueError } from "../../core/errors.ts";
 import { domainOf, functionKey } from "./operator-keys.ts";
 import type { FunctionMessage, GraphMessage, ModelMessage, NodeMessage } from "./proto.ts";
