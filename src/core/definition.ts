@@ -92,6 +92,8 @@ export interface Definition<A> {
     /** The rule reads its inputs' values at the time of the backward pass: later writes to them are no error. Default: false. */
     readonly readsLater?: boolean;
   };
+  /** Multiply-adds of a call, as nn.summary() counts them. Default: none. */
+  readonly multiplyAdds?: (inputs: readonly TensorSpec[], attrs: A, outputs: readonly TensorSpec[]) => number;
   /** Value of the outputs' elements when an input is empty and an output is not (sum: 0). Default: that is an error. */
   readonly whenEmpty?: number;
   /**

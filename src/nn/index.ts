@@ -21,6 +21,7 @@ export * from "./planes.ts";
 export * from "./pool.ts";
 export * from "./recurrent.ts";
 export type { StateDict } from "./state.ts";
+export { summary, type ModuleSummary, type SummaryColumn, type SummaryInputSpec, type SummaryOptions, type SummaryRow } from "./summary.ts";
 export type { LayerOptions } from "./options.ts";
 export * as functional from "./functional.generated.ts";
 export * as init from "./init.ts";

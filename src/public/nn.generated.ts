@@ -25,6 +25,7 @@ import * as $nnParameter from "../nn/parameter.ts";
 import * as $nnPlanes from "../nn/planes.ts";
 import * as $nnPool from "../nn/pool.ts";
 import * as $nnRecurrent from "../nn/recurrent.ts";
+import * as $nnSummary from "../nn/summary.ts";
 export type { PReLUOptions } from "../nn/activation.ts";
 export type { AdaptiveOptions } from "../nn/adaptive-softmax.ts";
 export type { MultiheadAttentionOptions } from "../nn/attention.ts";
@@ -58,6 +59,11 @@ export type { RNNOptions } from "../nn/recurrent.ts";
 export type { RecurrentCall } from "../nn/recurrent.ts";
 export type { CellOptions } from "../nn/recurrent.ts";
 export type { StateDict } from "../nn/state.ts";
+export type { ModuleSummary } from "../nn/summary.ts";
+export type { SummaryColumn } from "../nn/summary.ts";
+export type { SummaryInputSpec } from "../nn/summary.ts";
+export type { SummaryOptions } from "../nn/summary.ts";
+export type { SummaryRow } from "../nn/summary.ts";
 export type { LayerOptions } from "../nn/options.ts";
 /** relu. Reference: torch.nn.ReLU. */
 export const ReLU = checkedClass($nnActivation.ReLU, "", "forward x");
@@ -485,6 +491,18 @@ export type GRUCell = $nnRecurrent.GRUCell;
 /** One step of Elman's network: the hidden state. Reference: torch.nn.RNNCell. */
 export const RNNCell = checkedClass($nnRecurrent.RNNCell, "inputSize:number hiddenSize:number options:device_f4ee2a?", "forward x hidden:tensorOrNull?") as ClassByName<typeof $nnRecurrent.RNNCell, { inputSize: 0; hiddenSize: 1 }>;
 export type RNNCell = $nnRecurrent.RNNCell;
+/**
+ * The layers of a module as a table: shapes, parameters, multiply-adds, memory. Calls the module once on the device `meta`, where tensors have
+ * shapes and dtypes and no elements: nothing is computed, no device is opened, and the module stays as it is. console.log shows the table; the numbers are fields.
+ *
+ * input: what forward() takes: a tensor, a shape (of float32), or { shape, dtype }; a list of these, and of whatever else, for several arguments.
+ * A multiply-add is one of matrix products, linear layers, convolutions, attention and recurrent layers; norms count 5 for each element (4 without
+ * weights; RMSNorm 3 or 2; batch norm by running statistics 2). Elementwise functions count nothing.
+ *
+ * Throws ValueError for options out of their range, DxError with the name of the layer whose forward() fails, TraceError inside a compiled function.
+ * Reference: torchinfo.summary.
+ */
+export const summary = checked($nnSummary.summary, "summary", "module:module input:tensorOrSummaryInputSpecOrListOfAnything options:SummaryOptions?");
 export * as functional from "../nn/functional.generated.ts";
 export * as init from "./init.generated.ts";
 export * as utils from "./utils.generated.ts";

@@ -204,6 +204,21 @@ export function runCreation<A>(definition: Definition<A>, native: NativeDevice, 
   return execute(definition, program, [], attrs);
 }
 
+/** Told of each operation that runs without elements. */
+type MetaObserver = <A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A, outputs: readonly Desc[]) => void;
+let metaObserver: MetaObserver | null = null;
+
+/** Runs fn, in which observe sees every operation on the device `meta`. */
+export function observingMeta<T>(observe: MetaObserver, fn: () => T): T {
+  const before = metaObserver;
+  metaObserver = observe;
+  try {
+    return fn();
+  } finally {
+    metaObserver = before;
+  }
+}
+
 const HOST = -2;
 /** No program that writes over its input: the operation is run as any other. */
 const ELSEWHERE = -3;
@@ -213,6 +228,7 @@ function execute<A>(definition: Definition<A>, program: EagerProgram, inputs: re
   if (program.id === HOST) return runHost(definition, program.native, program.outputs, inputs, attrs);
   if (program.fill !== null)
     return program.outputs.map((d) => runCreation(fillOp, program.native, { shape: d.shape, dtype: d.dtype, value: program.fill! })[0]!);
+  if (metaObserver !== null && !program.native.device.hasElements) metaObserver(definition, inputs, attrs, program.outputs);
   if (program.id < 0) return fallBack(definition, inputs, attrs, program.native, program.reason);
   const storages = program.outputs.map((d) => new Storage(program.native.device, d.sizeInBytes));
   if (program.id > 0) {

@@ -128,6 +128,7 @@ const attentionOp: Definition<Attention> = define<Attention>({
     ];
   },
   saves: { outputs: false },
+  multiplyAdds: ([q, k, v], _, [y]) => sizeOf(y!.shape.slice(0, -1)) * k!.shape.at(-2)! * (q!.shape.at(-1)! + v!.shape.at(-1)!),
 });
 
 /** Some rows of a mask, which may have one for all. */

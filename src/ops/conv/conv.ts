@@ -6,7 +6,7 @@ import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { isInteger, type DType } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
-import { expandList, sameShape, showShape } from "../../core/shape.ts";
+import { expandList, sameShape, showShape, sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { integerConv, integerConvTranspose, type Geometry } from "./integer-spatial.ts";
@@ -98,6 +98,7 @@ const convOp: Definition<Geometry> = define<Geometry>({
   saves: { inputs: [0, 1], outputs: false },
   padded: spatial([0], 0, "channels"),
   follows: ["input", "output"],
+  multiplyAdds: ([, w], _, [y]) => sizeOf(y!.shape) * sizeOf(w!.shape.slice(1)),
   whenEmpty: 0,
 });
 
@@ -142,6 +143,7 @@ const convTransposeOp: Definition<Geometry> = define<Geometry>({
   saves: { inputs: [0, 1], outputs: false },
   padded: spatial([0], 0, "channels"),
   follows: ["input", "output"],
+  multiplyAdds: ([y, w]) => sizeOf(y!.shape) * sizeOf(w!.shape.slice(1)),
   whenEmpty: 0,
 });
 

@@ -108,6 +108,7 @@ const matmulOp = define({
   ],
   saves: { inputs: ([a, b]) => [...(b ? [0] : []), ...(a ? [1] : [])], outputs: false },
   padded: matmulAxes(0, 1, (rank) => rank - 2),
+  multiplyAdds: ([a], _, [y]) => sizeOf(y!.shape) * a!.shape.at(-1)!,
   whenEmpty: 0,
 });
 
@@ -131,6 +132,7 @@ const vectorOp = define({
   ],
   saves: { inputs: ([a, b]) => [...(b ? [0] : []), ...(a ? [1] : [])], outputs: false },
   padded: matmulAxes(0, 1, () => 0),
+  multiplyAdds: ([a]) => sizeOf(a!.shape),
   whenEmpty: 0,
 });
 
@@ -249,6 +251,7 @@ const addmmOp = define<Scale>({
   },
   saves: { inputs: ([, a, b]) => [...(b ? [1] : []), ...(a ? [2] : [])], outputs: false },
   padded: matmulAxes(1, 2, (rank) => rank - 2),
+  multiplyAdds: ([, a], _, [y]) => sizeOf(y!.shape) * a!.shape.at(-1)!,
 });
 
 function addMatmul(
@@ -336,6 +339,7 @@ const linearOp = define({
   },
   saves: { inputs: ([x, w]) => [...(w ? [0] : []), ...(x ? [1] : [])], outputs: false },
   padded: matmulAxes(0, 1, (rank) => rank - 1),
+  multiplyAdds: ([x], _, [y]) => sizeOf(y!.shape) * x!.shape.at(-1)!,
 });
 
 /**

@@ -68,6 +68,7 @@ const batchNormTrainingOp: Definition<Epsilon> = define<Epsilon>({
     );
   },
   saves: { inputs: [0, 1], outputs: [1, 2] },
+  multiplyAdds: ([x]) => 5 * sizeOf(x!.shape),
   padded: (g, [x, weight, bias], { epsilon }, outputs, p) => {
     if (p.isPadded(0, 1)) return null;
     const axes = channelless(x!);
@@ -165,6 +166,7 @@ const batchNormOp = define<Epsilon>({
     );
   },
   saves: { inputs: [0, 1, 2, 3], outputs: false },
+  multiplyAdds: ([x]) => 2 * sizeOf(x!.shape),
   padded: unpaddedAxes(() => [1]),
 });
 
@@ -339,6 +341,7 @@ const layerNormOp: Definition<LayerAttributes> = define<LayerAttributes>({
     );
   },
   saves: { inputs: [0, 1], outputs: false },
+  multiplyAdds: ([x, ...affine]) => (affine.length === 0 ? 4 : 5) * sizeOf(x!.shape),
   padded: unpaddedAxes(({ axes }, rank) => lastAxes(axes, rank)),
 });
 

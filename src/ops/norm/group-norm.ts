@@ -78,6 +78,7 @@ const groupNormOp: Definition<GroupAttributes> = define<GroupAttributes>({
   },
   saves: { inputs: [0, 1], outputs: false },
   padded: leading(1),
+  multiplyAdds: ([x, ...affine]) => (affine.length === 0 ? 4 : 5) * sizeOf(x!.shape),
 });
 
 const groupNormGradOp = define<GroupAttributes>({

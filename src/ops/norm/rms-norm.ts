@@ -74,6 +74,7 @@ const rmsNormOp = define<RmsAttributes>({
   },
   // The weight is read for x's gradient only.
   saves: { inputs: ([x]) => (x ? [0, 1] : [0]), outputs: false },
+  multiplyAdds: ([x, weight]) => (weight === undefined ? 2 : 3) * sizeOf(x!.shape),
   padded: (_g, inputs, { width }, _outputs, p, lower) => (isPaddedAlong(inputs[0]!, width, p) ? null : lower(inputs)),
 });
 

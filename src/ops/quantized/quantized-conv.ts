@@ -5,7 +5,7 @@ import { define } from "../../core/definition.ts";
 import type { DType } from "../../core/dtype.ts";
 import { ShapeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
-import { expandList, sameShape, showShape, type Shape } from "../../core/shape.ts";
+import { expandList, sameShape, showShape, sizeOf, type Shape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { extent, type PerAxis } from "../conv/spatial.ts";
 import {
@@ -88,6 +88,7 @@ const integerConvOp = define<Geometry>({
     return [g.reshape(y, out!.shape)];
   },
   grad: null,
+  multiplyAdds: ([, w], _, [y]) => sizeOf(y!.shape) * sizeOf(w!.shape.slice(1)),
 });
 
 /** Inputs x, its scale and zero point, weight likewise, the result's, and a bias [Co]. */
@@ -111,6 +112,7 @@ const quantizedConvOp = define<Geometry & { readonly dtype: DType }>({
     return [g.reshape(y, out!.shape)];
   },
   grad: null,
+  multiplyAdds: ([, , , w], _, [y]) => sizeOf(y!.shape) * sizeOf(w!.shape.slice(1)),
 });
 
 /**

@@ -109,6 +109,7 @@ const integerMatmulOp = define({
     return [g.reshape(y, out!.shape)];
   },
   grad: null,
+  multiplyAdds: ([a], _, [y]) => sizeOf(y!.shape) * a!.shape.at(-1)!,
   whenEmpty: 0,
 });
 
@@ -134,6 +135,7 @@ const quantizedMatmulOp = define<{ readonly dtype: DType }>({
     return [g.reshape(y, out!.shape)];
   },
   grad: null,
+  multiplyAdds: ([a], _, [y]) => sizeOf(y!.shape) * a!.shape.at(-1)!,
 });
 
 function requireMatmul(operation: string, a: Tensor, b: Tensor): void {

@@ -1,6 +1,7 @@
 /** A recurrent layer as one DirectML operator: LSTM, GRU, RNN. Its gradient is in recurrent-gradient.ts. @package */
 import { dispatch } from "../../dispatch/dispatch.ts";
 import { define, type Definition, type GradContext } from "../../core/definition.ts";
+import { sizeOf } from "../../core/shape.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import type { Expr } from "../../graph/graph.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -177,6 +178,7 @@ const layerOp: Definition<Layer> = define<Layer>({
   grad: (_dy, context) => gradient(context),
   saves: { outputs: [0] },
   padded: bySample,
+  multiplyAdds: ([x], { kind, directions }, [y]) => sizeOf(y!.shape) * ORDER[kind].length * (x!.shape[2]! + y!.shape[2]! / directions),
 });
 
 /** Outputs [T, N, D * H], the last states and an LSTM's cells [D, N, H]; null where the operator lacks an option or nothing is to be computed. */

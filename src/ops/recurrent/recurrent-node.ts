@@ -5,6 +5,7 @@
 import { isGradEnabled, noGrad } from "../../autograd/grad-mode.ts";
 import { dispatch } from "../../dispatch/dispatch.ts";
 import { define, type Definition } from "../../core/definition.ts";
+import { sizeOf } from "../../core/shape.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import type { Activation, Expr } from "../../graph/graph.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
@@ -83,6 +84,7 @@ const nodeOp: Definition<Attributes> = define<Attributes>({
     return all.map((e, i) => g.reshape(e, outputs[i]!.shape));
   },
   grad: null,
+  multiplyAdds: ([x, weight, recurrence]) => x!.shape[0]! * x!.shape[1]! * (sizeOf(weight!.shape) + sizeOf(recurrence!.shape)),
 });
 
 /**

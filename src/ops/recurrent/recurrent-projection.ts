@@ -6,6 +6,7 @@ import { isGradEnabled } from "../../autograd/grad-mode.ts";
 import { dispatch, dispatchInPieces } from "../../dispatch/dispatch.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { DTYPES } from "../../core/dtype.ts";
+import { sizeOf } from "../../core/shape.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { nativeDevice } from "../../runtime/devices.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -112,6 +113,7 @@ const projectedOp: Definition<StepsAttributes> = define<StepsAttributes>({
   },
   saves: { outputs: [0, 3, 4, 5, 6] },
   padded: bySample(3, 4),
+  multiplyAdds: ([a, , , weights, projection]) => a!.shape[0]! * a!.shape[1]! * (sizeOf(weights!.shape) + sizeOf(projection!.shape)),
 });
 
 /** The backward pass through time, one range of steps after the other. */
