@@ -11,7 +11,7 @@ import { fillOp } from "../runtime/constants.ts";
 import { nativeDevice } from "../runtime/devices.ts";
 import { runCreation, runEager } from "../runtime/eager.ts";
 import { outsideScopes } from "../core/scope.ts";
-import { sizeOf } from "../core/shape.ts";
+import { sizeOf, type Shape } from "../core/shape.ts";
 import { internDesc, type Storage } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
 
@@ -68,6 +68,12 @@ export function repoint(t: Tensor, to: Tensor): void {
   t.offset = to.offset;
 }
 
+/** A state's dtype and shape. Only a parameter that is laid out by itself has states of other shapes than its own. */
+export interface StateForm {
+  readonly dtype: DType;
+  readonly shape: Shape;
+}
+
 /** A flat layout for the parameters of one group that have one device and dtype, with state of the same layout. */
 export class Partition {
   readonly device: Device;
@@ -83,15 +89,16 @@ export class Partition {
   readonly #initial = new Map<string, (number | null)[]>();
   readonly #owner: object;
 
-  readonly #stateDType: (name: string) => DType;
+  readonly #formOf: (name: string) => Partial<StateForm>;
+  readonly #forms = new Map<string, Partial<StateForm>>();
 
-  /** stateDType: the dtype of each state, by name. */
-  constructor(owner: object, parameters: readonly Tensor[], stateDType?: (name: string) => DType) {
+  /** formOf: how a state differs from its parameter, asked once for each name. */
+  constructor(owner: object, parameters: readonly Tensor[], formOf: (name: string) => Partial<StateForm> = () => ({})) {
     this.#owner = owner;
     this.device = parameters[0]!.device;
     this.dtype = parameters[0]!.dtype;
     this.parameters = parameters;
-    this.#stateDType = stateDType ?? (() => this.dtype);
+    this.#formOf = formOf;
     let at = 0;
     this.offsets = parameters.map((p) => {
       const here = at;
@@ -139,11 +146,19 @@ export class Partition {
     return this.parameters.every((p) => p.device === this.device && p.dtype === this.dtype);
   }
 
+  /** How a state differs from its parameter. */
+  form(name: string): Partial<StateForm> {
+    let form = this.#forms.get(name);
+    if (form === undefined) this.#forms.set(name, (form = this.#formOf(name)));
+    return form;
+  }
+
   /** A named state; at first all its elements are `initial`. */
   stateOf(name: string, initial = 0): Tensor {
     let t = this.state.get(name);
     if (t === undefined) {
-      t = atOnce.full(this.device, this.#stateDType(name), this.total, initial);
+      const { dtype, shape } = this.form(name);
+      t = atOnce.full(this.device, dtype ?? this.dtype, shape === undefined ? this.total : sizeOf(shape), initial);
       this.state.set(name, t);
       this.#initial.set(
         name,
@@ -171,9 +186,9 @@ export class Partition {
     for (const known of this.#initial.values()) known[index] = null;
   }
 
-  /** The part of a state that belongs to a parameter, in its shape. */
+  /** The part of a state that belongs to a parameter, in the state's shape. */
   stateView(name: string, index: number): Tensor {
-    return viewOf(this.stateOf(name), this.offsets[index]!, this.parameters[index]!.shape);
+    return viewOf(this.stateOf(name), this.offsets[index]!, this.form(name).shape ?? this.parameters[index]!.shape);
   }
 
   dispose(): void {

@@ -9,6 +9,8 @@ export { ASGD, asgd, type ASGDOptions } from "./asgd.ts";
 export { GradScaler, gradScaler, unscale, type GradScalerOptions, type GradScalerState } from "./grad-scaler.ts";
 export { LAMB, lamb, type LAMBOptions } from "./lamb.ts";
 export { Lion, lion, type LionOptions } from "./lion.ts";
+export { Adafactor, adafactor, type AdafactorOptions } from "./adafactor.ts";
+export { Muon, muon, type AdjustLrFn, type MuonOptions } from "./muon.ts";
 export { LBFGS, lbfgs, type Closure, type LBFGSOptions, type LBFGSState } from "./lbfgs.ts";
 export { NAdam, nadam, type NAdamOptions } from "./nadam.ts";
 export { RAdam, radam, type RAdamOptions } from "./radam.ts";

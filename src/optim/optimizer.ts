@@ -13,10 +13,11 @@ import { reshape } from "../ops/shape/movement.ts";
 import { isIterable } from "../ops/declare/checked.ts";
 import { isPlain } from "../ops/declare/other-names.ts";
 import { outsideScopes, scope } from "../core/scope.ts";
+import type { Shape } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer, type Tracer } from "../core/tracer.ts";
 import { Clock, steps } from "./clock.ts";
-import { gatherFlatOp } from "./flat.ts";
+import { gatherFlatOp, type StateForm } from "./flat.ts";
 import { ParamGroup, type BaseOptions, type GroupInput, type OptimizerState, type ParametersInput } from "./group.ts";
 import { settingsText } from "./options.ts";
 import { gradientOf, type Run } from "./parameter-runs.ts";
@@ -60,7 +61,9 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
       rule: () => this.rule,
       rates: (options) => this.rates(options),
       fixed: (options) => this.fixed(options),
-      stateNames: (options) => this.stateNames(options),
+      isPerParameter: this.isPerParameter,
+      stateNames: (options, shape) => this.stateNames(options, shape),
+      stateForm: (name, options, shape) => this.stateForm(name, options, shape),
       initialState: (state, options) => this.initialState(state, options),
     };
     const list = [...(params as Iterable<Tensor | GroupInput<O>>)];
@@ -75,12 +78,12 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
   protected get ticksAfter(): boolean {
     return false;
   }
-  /** Whether the rule needs each parameter by itself: then no two of them are updated by one operation. */
+  /** Whether the rule needs each parameter by itself, in its shape (one element for rank 0): then no two of them are updated by one operation. */
   protected get isPerParameter(): boolean {
     return false;
   }
-  /** Names of the state that each parameter has, under the given options. */
-  protected abstract stateNames(options: O): readonly string[];
+  /** Names of the state that each parameter has, under the given options. `shape` is the parameter's if the rule needs each by itself. */
+  protected abstract stateNames(options: O, shape: Shape): readonly string[];
   /** Throws for options out of their range. */
   protected abstract checkOptions(options: O): void;
   /** The options that programs hold fixed, as the rule knows them. */
@@ -95,6 +98,14 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
   protected initialState(_name: string, _options: O): number {
     return 0;
   }
+
+  /** Dtype and shape of a state, where they are others than the parameter's: only if the rule needs each by itself. */
+  protected stateForm(_name: string, _options: O, _shape: Shape): Partial<StateForm> {
+    return {};
+  }
+
+  /** Throws for a parameter that the rule cannot update. */
+  protected checkParameter(_argument: string, _p: Tensor): void {}
 
   /** The options that groups have unless they give their own. */
   get defaults(): Readonly<O> {
@@ -149,6 +160,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
         });
       if (!isFloat(p.dtype) || p.dtype === "float64")
         throw new DTypeError(this.#name, `params[${i}]`, "float32, float16 or bfloat16", p.describe());
+      this.checkParameter(`params[${i}]`, p);
       if (known.has(p)) throw new ValueError(this.#name, `params[${i}]`, "in one group once", `${p.describe()} again`);
       known.add(p);
     });
@@ -163,9 +175,12 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
     const isNumber = (v: unknown): boolean => typeof v === "number" || typeof v === "boolean";
     const like = (this.#defaults as unknown as Readonly<Record<string, unknown>>)[key];
     if (Array.isArray(like)) {
-      if (!Array.isArray(value) || !value.every(isNumber)) throw new ValueError(this.#name, key, "an array of numbers", value);
+      if (!Array.isArray(value) || !value.every((v, i) => isNumber(v) || (v === null && like[i] === null)))
+        throw new ValueError(this.#name, key, "an array of numbers", value);
     } else if (typeof like === "boolean") {
       if (typeof value !== "boolean") throw new ValueError(this.#name, key, "true or false", value);
+    } else if (typeof like === "string") {
+      if (typeof value !== "string") throw new ValueError(this.#name, key, "a string", value);
     } else if (!isNumber(value)) throw new ValueError(this.#name, key, "a number", value);
   }
 

@@ -36,12 +36,14 @@ export class Plan {
   /** Names of the state that the runs show. */
   readonly states: readonly string[];
   readonly #partition: Partition;
+  readonly #isShaped: boolean;
   readonly #runs: readonly ParameterRun[];
   readonly #views: Tensor[] = [];
 
-  /** clocks[i] counts the steps of parameter i, if it has a gradient. */
-  constructor(partition: Partition, clocks: readonly (Clock | null)[], states: readonly string[]) {
+  /** clocks[i] counts the steps of parameter i, if it has a gradient. isShaped: a parameter by itself keeps its shape. */
+  constructor(partition: Partition, clocks: readonly (Clock | null)[], states: readonly string[], isShaped: boolean) {
     this.#partition = partition;
+    this.#isShaped = isShaped;
     this.states = states;
     this.#runs = partition.parameters.map((p, i) => ({
       storage: p.storage,
@@ -68,9 +70,10 @@ export class Plan {
     const { parameters, offsets, dtype, total, data } = this.#partition;
     const [first, last] = [run[0]!, run.at(-1)!];
     const p = parameters[first]!;
-    const whole = run.length === parameters.length && data !== null && p.storage === data.storage && p.offset === 0;
+    const keepsShape = run.length === 1 && p.rank > 0 && (this.#isShaped || !p.desc.isPacked);
+    const whole = !keepsShape && run.length === parameters.length && data !== null && p.storage === data.storage && p.offset === 0;
     const length = whole ? total : offsets[last]! - offsets[first]! + parameters[last]!.size;
-    const shape = run.length === 1 && !p.desc.isPacked ? p.shape : [length];
+    const shape = keepsShape ? p.shape : [length];
     const view = (t: Tensor): Tensor => {
       this.#views.push(t);
       return t;
@@ -79,7 +82,12 @@ export class Plan {
     return {
       parameters: run.map((i) => parameters[i]!),
       data: view(flat),
-      state: new Map(states.map((name) => [name, view(viewOf(this.#partition.stateOf(name), offsets[first]!, shape))])),
+      state: new Map(
+        states.map((name) => [
+          name,
+          view(viewOf(this.#partition.stateOf(name), offsets[first]!, this.#partition.form(name).shape ?? shape)),
+        ]),
+      ),
       clock,
       padded: run.length > 1 || (whole && paddedSize(dtype, p.size) !== p.size),
     };

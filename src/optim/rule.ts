@@ -20,6 +20,8 @@ export interface Quantities {
   /** counters[0] is the number of steps, with this one. */
   readonly counters: readonly Expr[];
   readonly state: readonly Expr[];
+  /** The dtype that the parameter has, or its float32 copy. */
+  readonly dtype: DType;
   wide(x: Expr): Expr;
 }
 
@@ -81,7 +83,7 @@ export function rule<F extends object>(
       name,
       infer: ([p, , ...more], { rates, counters: n }) => [p!, ...more.slice(rates + n)],
       lower: (g, inputs, { rates, counters: n, fixed, kept, low }, outputs) => {
-        const { dtype, sizes } = inputs[0]!;
+        const { sizes } = inputs[0]!;
         const quantities = ([p, gradient, ...more]: readonly Expr[]): Pick<
           Quantities,
           "p" | "gradient" | "rates" | "counters" | "state"
@@ -94,14 +96,17 @@ export function rule<F extends object>(
         });
         const launched = kept === "none" ? launch?.(g, quantities(inputs), fixed as F) : undefined;
         if (launched) return launched;
-        const more = { f: new Formula(g, "float32", sizes), one: new Formula(g, "float32", [1]), wide: (x: Expr) => g.expand(x, sizes) };
+        const more = {
+          f: new Formula(g, "float32", sizes),
+          one: new Formula(g, "float32", [1]),
+          wide: (x: Expr) => g.expand(x, sizes),
+          dtype: kept === "master_weight" ? ("float32" as const) : low,
+        };
         const wide = quantities(inputs.map((x) => cast(g, x, "float32")));
         const next = (q: typeof wide): readonly Expr[] =>
           (kept === "master_weight" ? launch?.(g, q, fixed as F) : null) ?? move({ ...q, ...more }, fixed as F);
-        if (kept === "none") return next(wide).map((x) => cast(g, x, dtype));
-        return (kept === "master_weight" ? withMaster : compensated)(g, more.f, wide, low, next).map((x, i) =>
-          cast(g, x, outputs[i]!.dtype),
-        );
+        const moved = kept === "none" ? next(wide) : (kept === "master_weight" ? withMaster : compensated)(g, more.f, wide, low, next);
+        return moved.map((x, i) => cast(g, x, outputs[i]!.dtype));
       },
       grad: null,
     }),

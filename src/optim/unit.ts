@@ -3,10 +3,11 @@ import { DeviceError } from "../core/errors.ts";
 import { sameData } from "../graph/key.ts";
 import { changing, hasChanged, isJournaled } from "../core/journal.ts";
 import { copyInto } from "../ops/data/copy.ts";
+import type { Shape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { tracer, type Tracer } from "../core/tracer.ts";
 import { Clock, scalarBuffer, writeScalar, type ClockRule, type Counted } from "./clock.ts";
-import { Partition } from "./flat.ts";
+import { Partition, type StateForm } from "./flat.ts";
 import type { BaseOptions, ParamGroup } from "./group.ts";
 import { Plan } from "./parameter-runs.ts";
 import type { Kept, Rule } from "./rule.ts";
@@ -17,7 +18,11 @@ export interface Recipe<O extends BaseOptions> {
   rule(): Rule;
   rates(options: O): readonly number[];
   fixed(options: O): object;
-  stateNames(options: O): readonly string[];
+  /** Whether each parameter is a unit by itself, in its shape. */
+  readonly isPerParameter: boolean;
+  stateNames(options: O, shape: Shape): readonly string[];
+  /** How a state differs from its parameter. */
+  stateForm(name: string, options: O, shape: Shape): Partial<StateForm>;
   /** What a state is before the first step. */
   initialState(name: string, options: O): number;
 }
@@ -58,10 +63,18 @@ export class Unit<O extends BaseOptions> {
     const { masterWeights, kahan } = group.options;
     const { dtype } = parameters[0]!;
     this.kept = dtype === "float32" ? "none" : masterWeights === true ? "master_weight" : kahan === true ? "kahan_compensation" : "none";
-    this.partition = new Partition(owner, parameters, this.kept === "master_weight" ? () => "float32" : undefined);
+    const common: Partial<StateForm> = this.kept === "master_weight" ? { dtype: "float32" } : {};
+    this.partition = new Partition(owner, parameters, (name) =>
+      name === this.kept ? common : { ...common, ...recipe.stateForm(name, group.options, this.#shape) },
+    );
     this.partition.arrange();
     for (const name of this.stateNames) this.partition.stateOf(name, this.#initialState(name));
     this.#clocks = parameters.map(() => null);
+  }
+
+  /** The first parameter's. */
+  get #shape(): Shape {
+    return this.partition.parameters[0]!.shape;
   }
 
   get #counting(): ClockRule {
@@ -70,7 +83,7 @@ export class Unit<O extends BaseOptions> {
 
   /** Names of the state that each parameter has. */
   get stateNames(): readonly string[] {
-    const own = this.#recipe.stateNames(this.group.options);
+    const own = this.#recipe.stateNames(this.group.options, this.#shape);
     return this.kept === "none" ? own : [...own, this.kept];
   }
 
@@ -167,7 +180,7 @@ export class Unit<O extends BaseOptions> {
   }
 
   #newPlan(names: readonly string[]): Plan {
-    const plan = new Plan(this.partition, this.#clocks, names);
+    const plan = new Plan(this.partition, this.#clocks, names, this.#recipe.isPerParameter);
     this.#plans.push(plan);
     // What a call that is taken back has replaced is needed again.
     if (this.#plans.length > PLANS && !isJournaled()) this.#plans.shift()!.dispose();

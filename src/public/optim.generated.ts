@@ -15,6 +15,8 @@ import * as $optimAsgd from "../optim/asgd.ts";
 import * as $optimGradScaler from "../optim/grad-scaler.ts";
 import * as $optimLamb from "../optim/lamb.ts";
 import * as $optimLion from "../optim/lion.ts";
+import * as $optimAdafactor from "../optim/adafactor.ts";
+import * as $optimMuon from "../optim/muon.ts";
 import * as $optimLbfgs from "../optim/lbfgs.ts";
 import * as $optimNadam from "../optim/nadam.ts";
 import * as $optimRadam from "../optim/radam.ts";
@@ -37,6 +39,9 @@ export type { GradScalerOptions } from "../optim/grad-scaler.ts";
 export type { GradScalerState } from "../optim/grad-scaler.ts";
 export type { LAMBOptions } from "../optim/lamb.ts";
 export type { LionOptions } from "../optim/lion.ts";
+export type { AdafactorOptions } from "../optim/adafactor.ts";
+export type { AdjustLrFn } from "../optim/muon.ts";
+export type { MuonOptions } from "../optim/muon.ts";
 export type { Closure } from "../optim/lbfgs.ts";
 export type { LBFGSOptions } from "../optim/lbfgs.ts";
 export type { LBFGSState } from "../optim/lbfgs.ts";
@@ -122,6 +127,24 @@ export type LAMB = $optimLamb.LAMB;
  */
 export const Lion = checkedClass($optimLion.Lion, "params:iterableOfTensorOrIterableOfAnything lr:numberOrPartialLionOptions? options:PartialLionOptions?");
 export type Lion = $optimLion.Lion;
+/**
+ * p <- p (1 - lr weightDecay) - max(eps2, rms(p)) min(lr, 1 / sqrt(t)) u / max(1, rms(u) / d), with u = g / max(sqrt(v), eps1) and v <- v + t^beta2Decay (g² - v). Of a parameter with two
+ * axes or more v is R C / max(mean(R), eps1), where R and C are averages of the means of g² along the last and the second to last axis: state of A + B
+ * elements for a matrix [A, B].
+ * Defaults: lr 0.01, beta2Decay -0.8, eps [null, 1e-3], d 1, weightDecay 0. Reference: torch.optim.Adafactor.
+ */
+export const Adafactor = checkedClass($optimAdafactor.Adafactor, "params:iterableOfTensorOrIterableOfAnything lr:numberOrPartialAdafactorOptions? options:PartialAdafactorOptions?");
+export type Adafactor = $optimAdafactor.Adafactor;
+/**
+ * B <- momentum B + (1 - momentum) g; p <- p (1 - lr weightDecay) - lr adjust(A, B) NS(momentum B + (1 - momentum) g), or NS(B) without nesterov. NS divides by the
+ * Euclidean norm and applies aX + b(XXᵀ)X + c(XXᵀ)²X nsSteps times, which brings the singular values near 1.
+ *
+ * Parameters have two axes: ShapeError otherwise. Give embeddings, biases and the last layer to adamW. NS is computed in float32, for every dtype of the parameters;
+ * PyTorch's runs in bfloat16, so that its steps differ by that dtype's roundings (about 1 %).
+ * Defaults: lr 1e-3, weightDecay 0.1, momentum 0.95, nesterov, nsCoefficients [3.4445, -4.775, 2.0315], eps 1e-7, nsSteps 5, adjustLrFn "original". Reference: torch.optim.Muon.
+ */
+export const Muon = checkedClass($optimMuon.Muon, "params:iterableOfTensorOrIterableOfAnything lr:numberOrPartialMuonOptions? options:PartialMuonOptions?");
+export type Muon = $optimMuon.Muon;
 /**
  * Minimises by the two-loop recursion over the last `historySize` changes of gradients and parameters. One group of float32 parameters on
  * one device. A step evaluates the loss several times and reads numbers back, so it takes a closure, which makes the gradients anew, and is
@@ -235,6 +258,22 @@ export const lamb = factory(LAMB, $optimLamb.lamb);
  * Defaults: lr 1e-4, betas [0.9, 0.99], weightDecay 0. Reference: Chen et al., Symbolic Discovery of Optimization Algorithms, 2023, program 1.
  */
 export const lion = factory(Lion, $optimLion.lion);
+/**
+ * p <- p (1 - lr weightDecay) - max(eps2, rms(p)) min(lr, 1 / sqrt(t)) u / max(1, rms(u) / d), with u = g / max(sqrt(v), eps1) and v <- v + t^beta2Decay (g² - v). Of a parameter with two
+ * axes or more v is R C / max(mean(R), eps1), where R and C are averages of the means of g² along the last and the second to last axis: state of A + B
+ * elements for a matrix [A, B].
+ * Defaults: lr 0.01, beta2Decay -0.8, eps [null, 1e-3], d 1, weightDecay 0. Reference: torch.optim.Adafactor.
+ */
+export const adafactor = factory(Adafactor, $optimAdafactor.adafactor);
+/**
+ * B <- momentum B + (1 - momentum) g; p <- p (1 - lr weightDecay) - lr adjust(A, B) NS(momentum B + (1 - momentum) g), or NS(B) without nesterov. NS divides by the
+ * Euclidean norm and applies aX + b(XXᵀ)X + c(XXᵀ)²X nsSteps times, which brings the singular values near 1.
+ *
+ * Parameters have two axes: ShapeError otherwise. Give embeddings, biases and the last layer to adamW. NS is computed in float32, for every dtype of the parameters;
+ * PyTorch's runs in bfloat16, so that its steps differ by that dtype's roundings (about 1 %).
+ * Defaults: lr 1e-3, weightDecay 0.1, momentum 0.95, nesterov, nsCoefficients [3.4445, -4.775, 2.0315], eps 1e-7, nsSteps 5, adjustLrFn "original". Reference: torch.optim.Muon.
+ */
+export const muon = factory(Muon, $optimMuon.muon);
 /**
  * Minimises by the two-loop recursion over the last `historySize` changes of gradients and parameters. One group of float32 parameters on
  * one device. A step evaluates the loss several times and reads numbers back, so it takes a closure, which makes the gradients anew, and is

@@ -12,9 +12,15 @@ const optimizers = {
   adagrad: (p) => dx.optim.adagrad(p, { lr: 0.03, lrDecay: 0.01 }),
   adadelta: (p) => dx.optim.adadelta(p),
   adamax: (p) => dx.optim.adamax(p, { lr: 0.03 }),
+  adafactor: (p) => dx.optim.adafactor(p, { lr: 0.03, weightDecay: 0.01 }),
   asgd: (p) => dx.optim.asgd(p, { lr: 0.03, t0: 3 }),
   lamb: (p) => dx.optim.lamb(p, { lr: 0.03, weightDecay: 0.01 }),
   lion: (p) => dx.optim.lion(p, { lr: 0.03, weightDecay: 0.01 }),
+  muon: (p) =>
+    dx.optim.muon(
+      [...p].filter((each) => each.rank === 2),
+      { lr: 0.03 },
+    ),
   nadam: (p) => dx.optim.nadam(p, { lr: 0.03 }),
   radam: (p) => dx.optim.radam(p, { lr: 0.03 }),
   rmsprop: (p) => dx.optim.rmsprop(p, { lr: 0.03, momentum: 0.5, centered: true }),

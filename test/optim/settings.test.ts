@@ -8,6 +8,7 @@ const { optim } = dx;
 
 eachDevice("optimizers' settings", (device) => {
   const parameter = (): dx.nn.Parameter => new dx.nn.Parameter(dx.ones([2]));
+  const matrix = (): dx.nn.Parameter => new dx.nn.Parameter(dx.ones([2, 2]));
 
   test("groups, with what each has of its own and what a schedule made of it", () =>
     clean(
@@ -38,7 +39,7 @@ eachDevice("optimizers' settings", (device) => {
         );
         expect(names.length).toBeGreaterThanOrEqual(12);
         for (const [name, make] of names) {
-          const o = (make as unknown as (params: readonly dx.Tensor[]) => dx.optim.Optimizer)([parameter()]);
+          const o = (make as unknown as (params: readonly dx.Tensor[]) => dx.optim.Optimizer)([matrix()]);
           const text = inspect(o);
           const [head, group] = text.split("\n");
           expect(head!.toLowerCase()).toBe(`${name.toLowerCase()} (`);

@@ -28,12 +28,17 @@ const perceptron = (name: string, optimizer: Network["optimizer"]): Network => (
 });
 
 /** Every other optimizer. */
-const others = (["adadelta", "adagrad", "adamax", "asgd", "nadam", "radam", "rmsprop", "rprop", "lamb", "lion"] as const).map((name) =>
-  perceptron(name, (p) => optim[name](p, { lr: 0.02 })),
+const others = (["adadelta", "adagrad", "adamax", "asgd", "nadam", "radam", "rmsprop", "rprop", "lamb", "lion", "adafactor"] as const).map(
+  (name) => perceptron(name, (p) => optim[name](p, { lr: 0.02 })),
 );
 
 const networks: readonly Network[] = [
   ...others,
+  perceptron("muon", (p) => {
+    const [matrices, others] = [p.filter((each) => each.rank === 2), p.filter((each) => each.rank !== 2)];
+    const both = [optim.muon(matrices, { lr: 0.02 }), optim.sgd(others, { lr: 0.02 })];
+    return { step: () => both.forEach((o) => o.step()), zeroGrad: () => both.forEach((o) => o.zeroGrad()) };
+  }),
   perceptron("lookahead", (p) => optim.lookahead(optim.sgd(p, { lr: 0.05 }), { k: 2 })),
   {
     name: "perceptron with SGD and momentum",
