@@ -1,6 +1,6 @@
 // npm run ci: the suites of .ci/suites.yaml. .ci/run is what installs the development dependencies and then runs this.
 import { parseArgs } from "node:util";
-import { ScriptError, main } from "./tools/project.ts";
+import { ScriptError, main, root } from "./tools/project.ts";
 import { sum } from "./tools/counts.ts";
 import { changesOfLastDay, changesSince } from "./lib/changed.ts";
 import { installTools, quickLackOf } from "./lib/ci/needs.ts";
@@ -110,7 +110,7 @@ await main(
     }
     const isInstalled = process.env.CI ? await installTools() : true;
     if (!isInstalled) say("\n!!!! ci: apt could not install what is missing; suites may fail for it\n");
-    const outcome: Outcome = await runSuites(entries, budget, { elapsed, write: say });
+    const outcome: Outcome = await runSuites(entries, budget, { elapsed, write: say, clone: process.env.CI ? root : null });
     const { passed, failed } = sum(outcome.ran.map((r) => ({ ...r, skipped: 0 })));
     const ok = failed === 0 && passed > 0;
     say(`\n==== done  (${elapsed().toFixed(1)} min; ${tableFile})\n${summaryOf(outcome)}\n`);

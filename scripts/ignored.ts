@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { execa } from "execa";
+import { describeFile } from "./lib/describe-file.ts";
 import { at, main, root, say } from "./tools/project.ts";
 
 const help = `node scripts/run.mjs ignored
@@ -29,7 +30,7 @@ await main(async () => {
     const [state, path] = [line.slice(0, 2), line.slice(3)];
     if (state === "!!" && !isMade(path)) problems.push(`${path} is ignored by git, and no command makes it`);
     // While one writes, files are new; a clone that tests ran in has none.
-    if (state === "??" && process.env.CI) problems.push(`${path} was left behind, or belongs into git`);
+    if (state === "??" && process.env.CI) problems.push(`${path} (${describeFile(at(path))}) was left behind, or belongs into git`);
   }
   for (const problem of problems) say(`ignored: ${problem}`);
   return problems.length === 0 ? 0 : 1;

@@ -1,5 +1,5 @@
 /** CI's table, what is chosen of it for a day, and how its suites are run. */
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
@@ -155,13 +155,40 @@ describe("a day's plan", () => {
 describe("a run", () => {
   const run = async (
     suites: readonly Suite[],
-    { minutes = 1000, why = "always" as Entry["why"], elapsed = () => performance.now() / 60_000 } = {},
+    { minutes = 1000, why = "always" as Entry["why"], elapsed = () => performance.now() / 60_000, clone = null as string | null } = {},
   ) => {
     let text = "";
     const entries = suites.map((s): Entry => ({ suite: s, why, reason: "asked for" }));
-    const outcome = await runSuites(entries, budgetOf(minutes), { elapsed, write: (piece) => void (text += piece) });
+    const outcome = await runSuites(entries, budgetOf(minutes), { elapsed, write: (piece) => void (text += piece), clone });
     return { ...outcome, text, counts: outcome.ran.map(({ name, passed, failed }) => [name, passed, failed]) };
   };
+
+  it("fails a suite that leaves files behind, and says what they hold", async () => {
+    const clone = mkdtempSync(join(tmpdir(), "dxtensor-ci-clone-"));
+    try {
+      await execa("git", ["init", "-q", clone]);
+      writeFileSync(join(clone, ".gitignore"), "/build/\n");
+      writeFileSync(join(clone, "edited"), "");
+      const { counts, text, ran } = await run(
+        [
+          suite("tidy", { command: `mkdir "${clone}/build"; echo x > "${clone}/build/made"; echo y > "${clone}/edited"` }),
+          suite("untidy", { command: `echo 'text "a"' > "${clone}/größe"; echo "3 passed, 0 failed"` }),
+          suite("after", {}),
+        ],
+        { clone },
+      );
+      expect(counts).toEqual([
+        ["tidy", 1, 0],
+        ["untidy", 3, 1],
+        ["after", 1, 0],
+      ]);
+      const line = /^untidy: left behind größe \(9 bytes, \d{4}-.*Z, begins "text \\"a\\"\\n"\)$/;
+      expect(ran[1]!.told.at(-1)).toEqual([expect.stringMatching(line)]);
+      expect(text).toContain(ran[1]!.told.at(-1)![0]!);
+    } finally {
+      rmSync(clone, { recursive: true });
+    }
+  });
 
   it("counts by the last line of counts, else by the exit status", async () => {
     const { counts, text } = await run([

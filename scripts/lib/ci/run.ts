@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ask, problemOf, runProgram } from "../../tools/program.ts";
 import { root } from "../../tools/project.ts";
+import { describeFile } from "../describe-file.ts";
 import { Failures, shortened } from "./failures.ts";
 import { hasCommand, lackOf } from "./needs.ts";
 import { refusal, type Budget, type Entry } from "./plan.ts";
@@ -39,20 +40,44 @@ interface RunContext {
   readonly elapsed: () => number;
   /** Where the run's output goes. */
   readonly write: (text: string) => void;
+  /** The clone in which a suite fails that leaves files behind; null: no check, for somebody may be editing files. */
+  readonly clone: string | null;
+}
+
+/** Files of a clone that git neither tracks nor ignores; none for null. */
+function untracked(clone: string | null): ReadonlySet<string> {
+  if (clone === null) return new Set();
+  const lines = (ask("git", ["-C", clone, "-c", "core.quotePath=false", "status", "--porcelain", "--untracked-files=all"]) ?? "").split(
+    "\n",
+  );
+  return new Set(lines.filter((line) => line.startsWith("?? ")).map((line) => line.slice("?? ".length)));
+}
+
+/** What a suite left in the checkout: a failure of that suite, with the first bytes of each file, since they tell which test wrote it. */
+function leftBehind(suite: string, clone: string | null, before: ReadonlySet<string>): string[] {
+  return [...untracked(clone)]
+    .filter((path) => !before.has(path))
+    .map((path) => `${suite}: left behind ${path} (${describeFile(join(clone!, path))})`);
 }
 
 type Step = { readonly ran: Ran } | { readonly cut: string };
 
-/** One suite. `left`: minutes until the run has to end; what is ended then without a failure did not fail. */
-async function runSuite({ suite, reason }: Entry, left: number, env: NodeJS.ProcessEnv, { elapsed, write }: RunContext): Promise<Step> {
+/** One suite. minutesLeft: minutes until the run has to end; what is ended then without a failure did not fail. */
+async function runSuite(
+  { suite, reason }: Entry,
+  minutesLeft: number,
+  env: NodeJS.ProcessEnv,
+  { elapsed, write, clone }: RunContext,
+): Promise<Step> {
   const limit = limitOf(suite);
   const failures = new Failures();
   let counts: { passed: number; failed: number } | null = null;
+  const before = untracked(clone);
   const start = elapsed();
   const ended = await runProgram("bash", ["-c", suite.command], {
     cwd: root,
     env: { ...env, ...suite.env },
-    limitMs: Math.min(limit, left) * 60_000,
+    limitMs: Math.min(limit, minutesLeft) * 60_000,
     keep: 0,
     onText: (text) => void write(text),
     onLine: (line) => {
@@ -62,11 +87,13 @@ async function runSuite({ suite, reason }: Entry, left: number, env: NodeJS.Proc
     },
   });
   const minutes = elapsed() - start;
-  if (ended.isLate && left < limit && !failures.hasFailed)
+  if (ended.isLate && minutesLeft < limit && !failures.hasFailed)
     return { cut: `ended after ${minutes.toFixed(0)} minutes, when the time was over; nothing had failed so far` };
-  const problem = ended.isLate ? `not done after ${Math.min(limit, left).toFixed(0)} minutes` : problemOf(ended);
+  const problem = ended.isLate ? `not done after ${Math.min(limit, minutesLeft).toFixed(0)} minutes` : problemOf(ended);
   const found = (counts as { passed: number; failed: number } | null) ?? { passed: problem === null ? 1 : 0, failed: 0 };
-  const failed = problem !== null && found.failed === 0 ? 1 : found.failed;
+  const left = leftBehind(suite.name, clone, before);
+  for (const line of left) write(`${line}\n`);
+  const failed = found.failed + (problem !== null && found.failed === 0 ? 1 : 0) + left.length;
   return {
     ran: {
       name: suite.name,
@@ -75,7 +102,8 @@ async function runSuite({ suite, reason }: Entry, left: number, env: NodeJS.Proc
       usualMinutes: suite.minutes,
       passed: found.passed,
       failed,
-      told: failed > 0 ? [...failures.told, ...(problem === null ? [] : [[`${suite.name}: ${problem}`]])] : [],
+      told:
+        failed > 0 ? [...failures.told, ...left.map((line) => [line]), ...(problem === null ? [] : [[`${suite.name}: ${problem}`]])] : [],
     },
   };
 }
