@@ -1,4 +1,4 @@
-// Callbacks that run rarely: arguments are converted, and what C++ throws becomes JavaScript's exception. The environment's thread.
+// Callbacks that run rarely: each converts its arguments, and turns a C++ exception into JavaScript's. The environment's thread.
 #pragma once
 
 #include "environment.h"

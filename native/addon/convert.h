@@ -1,5 +1,5 @@
-// JavaScript descriptions (src/native/binding.ts) to those of schema and dml. Throws dml::Failure of kind Invalid with the path
-// of what does not fit. The environment's thread.
+// JavaScript descriptions (src/native/binding.ts) to those of schema and dml. Throws dml::Failure of kind Invalid with the path of the
+// wrong field. The environment's thread.
 #pragma once
 
 #include "../dml/loader.h"

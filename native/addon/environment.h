@@ -1,4 +1,4 @@
-// What the addon keeps for one JavaScript environment (the main thread or a worker): devices, buffers, programs, recordings.
+// The addon's state of one JavaScript environment (the main thread or a worker): devices, buffers, programs, recordings.
 //
 // Made when the addon is loaded there, torn down by the environment's clean-up hook. The environment's thread.
 #pragma once

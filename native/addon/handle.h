@@ -1,4 +1,4 @@
-// The numbers by which JavaScript names what the addon keeps. None is given twice, so that one that was released is always recognised.
+// Handles: the numbers by which JavaScript names the addon's objects. No number is used twice, so a released handle is always recognised.
 // Integers that a double holds; 0 is none. Those of programs and recordings are a slot in a Table and how often the slot was used
 // before; those of buffers are counted up, see buffers.h.
 #pragma once

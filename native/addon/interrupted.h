@@ -1,4 +1,4 @@
-// What a call leaves behind when JavaScript stopped it. The environment's thread.
+// Cleans up after a call that the end of JavaScript interrupted. The environment's thread.
 #pragma once
 
 #include <node_api.h>

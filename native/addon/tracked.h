@@ -1,4 +1,4 @@
-// Objects that own memory of a backend from outside: weak references by number, and what their memory weighs.
+// Objects that own memory of a backend from outside: weak references by number, and the size of their memory.
 //
 // The environment's thread.
 #pragma once

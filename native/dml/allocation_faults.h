@@ -1,4 +1,4 @@
-// Allocations that fail on demand, for tests: of device memory and of staging memory, in the order in which they are asked for.
+// Allocations that fail on demand, for tests: of device memory and of staging memory, in the order of the calls.
 //
 // The JavaScript thread's.
 #pragma once

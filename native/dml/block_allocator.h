@@ -1,7 +1,7 @@
-// Divides chunks of address space into blocks of 256-byte units: two-level segregated fit, and in front of it one list of free
-// blocks for each small size, so that a loop gets the same few blocks again and again.
+// Divides chunks of address space into blocks of 256-byte units: two-level segregated fit, behind one list of free blocks for each small
+// size, so that a loop gets the same few blocks again.
 //
-// Knows nothing of Direct3D. Used by one thread.
+// Independent of Direct3D. Used by one thread.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// A thread that waits for the device and then tells those who asked, in the order of the fence.
+// A thread that waits for the device's fence and then calls the callbacks, in the order of the fence.
 //
 // Done runs on this thread, in Add once it has ended. Owns its entries.
 #pragma once

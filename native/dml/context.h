@@ -1,5 +1,5 @@
-// The Direct3D 12 and DirectML devices of one adapter, their compute queue, and what they can do. Immutable once made but for
-// LetGo; the interfaces are free-threaded. Direct3D has one device for each adapter and process: threads share its removal.
+// The Direct3D 12 and DirectML devices of one adapter, their compute queue, and what they can do. Immutable except for LetGo; the
+// interfaces are free-threaded. Direct3D has one device for each adapter and process: threads share its removal.
 #pragma once
 
 #include "adapters.h"

@@ -1,4 +1,4 @@
-// What the native side counts, for tests and reports. Each number has one writing thread at a time; any thread may read.
+// Counters of the native side, for tests and reports. Each number has one writing thread at a time; any thread may read.
 #pragma once
 
 #include <atomic>

@@ -1,10 +1,10 @@
 // One device as the addon sees it: memory, programs, recordings, copies between host and device, and waiting.
 //
-// Owned by one JavaScript environment; every method is that thread's but Quiesce and LetGo. Work goes to the queue thread and
+// Owned by one JavaScript environment; only that thread may call its methods, except Quiesce and LetGo. Work goes to the queue thread and
 // returns at once, unless the name says that it waits. Throws Failure.
 //
-// Direct3D gives a removed device out again for as long as anyone in the process holds it. So opening one makes the other threads'
-// devices of that adapter let go of it; they have failed by then, and stay as they are until their threads close them.
+// Direct3D returns the same removed device again while the process holds references to it. So Open makes the other threads' removed devices
+// of that adapter release it; those have failed already, and stay failed until their threads close them.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What a fence signals when it reaches a value: an eventfd on Linux and WSL, an event object on Windows. One thread waits at a
+// The event that a fence signals when it reaches a value: an eventfd on Linux and WSL, an event object on Windows. One thread waits at a
 // time; a signal that comes before the wait is kept.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The one exception of native/dml: what failed, in words and in numbers. Plain data; any thread.
+// The only exception class of native/dml: kind, message and HRESULT of a failure. Plain data; any thread.
 #pragma once
 
 #include <cstdint>

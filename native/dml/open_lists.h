@@ -1,5 +1,5 @@
-// The command list that is being recorded, over a few allocators, one after the other: one is used again when the device has finished what
-// was recorded with it. The queue thread's.
+// The open command list and its few allocators, used in turn: an allocator is reset when the device has finished the lists that it
+// recorded. The queue thread's.
 #pragma once
 
 #include <vector>

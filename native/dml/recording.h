@@ -1,6 +1,6 @@
 // A program recorded over fixed buffers into a few closed command lists, which are submitted one after the other.
 //
-// Made by the JavaScript thread, replayed and destroyed by the queue thread. Holds what its lists refer to: tables, resources,
+// Made by the JavaScript thread, replayed and destroyed by the queue thread. Holds the objects that its lists refer to: tables, resources,
 // allocators; the program must live longer.
 #pragma once
 

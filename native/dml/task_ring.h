@@ -1,5 +1,5 @@
 // A ring of tasks from one producing thread (JavaScript's) to one consuming thread (the queue's), without locks while both are
-// awake. The producer wakes the consumer only when that says that it sleeps.
+// awake. The producer wakes the consumer only if its sleeping flag is set.
 #pragma once
 
 #include <atomic>

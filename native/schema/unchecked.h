@@ -1,4 +1,4 @@
-// What a DirectML library does not check itself before it reads memory: it would end the process for a description that fails here.
+// Checks that a DirectML library omits before it reads memory: a description that fails here would end the process.
 // Found by changing good descriptions one field at a time (native/test/validate_diff). Any thread.
 #pragma once
 

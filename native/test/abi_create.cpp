@@ -1,4 +1,4 @@
-// What CreateOperator and CompileOperator accept and refuse.
+// Descriptions that CreateOperator and CompileOperator accept, and those that they refuse.
 #include "cases/operators.h"
 #include "check.h"
 #include "describe.h"

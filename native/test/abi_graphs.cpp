@@ -1,4 +1,4 @@
-// CompileGraph: chains, branches, several outputs, reinterpretation, and what it refuses.
+// CompileGraph: chains, branches, several outputs, reinterpretation, and refused graphs.
 #include <cmath>
 #include <cstring>
 

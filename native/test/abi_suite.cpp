@@ -2,7 +2,7 @@
 //
 //   abi_suite --dxcore P --d3d12 P --directml P | --software P   [--only PART] [--list]
 //
-// Each test says what failed; what the runtime's feature level lacks is skipped by asking it. The last line is
+// Each test reports its failures; tests beyond the runtime's feature level are skipped. The last line is
 // "N passed, N failed, N skipped"; the exit status is 1 when one failed.
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The calls of native/dml one by one, with what they refuse.
+// The calls of native/dml one by one, with wrong arguments too.
 #pragma once
 
 #include <functional>

@@ -3,7 +3,7 @@
 //   dml_stress --software P [--threads N] [--rounds N] [--seed N] [--no-faults]
 //
 // Each thread opens devices, runs, records, replays, reads, trims, holds and closes them with work pending, while others do the same
-// and now and then remove the adapter's device; every byte that is read is compared with what plain C++ computed.
+// and now and then remove the adapter's device; every byte that is read is compared with plain C++.
 // The same seed makes each thread do the same. The last line is "N passed, N failed, N skipped".
 #include <cstdio>
 #include <cstdlib>

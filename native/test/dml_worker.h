@@ -1,4 +1,4 @@
-// One thread of dml_stress: a device, what lies on it, and what should. The thread's own.
+// One thread of dml_stress: a device, its buffers, and their expected contents. Used by that thread alone.
 #pragma once
 
 #include <atomic>

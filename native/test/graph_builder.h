@@ -1,4 +1,4 @@
-// Graphs for CompileGraph, built from texts; owns what the description points to.
+// Graphs for CompileGraph, built from texts; owns the memory of the description.
 #pragma once
 
 #include <deque>

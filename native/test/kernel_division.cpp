@@ -1,4 +1,5 @@
-// Divisions and remainders of the numbers at the ends of integer types, and by 0: what both kernels give, which no random numbers meet.
+// Divisions and remainders of the numbers at the ends of integer types, and by 0: both kernels agree. Random numbers do not reach these
+// cases.
 #include <cstring>
 #include <iterator>
 #include <limits>

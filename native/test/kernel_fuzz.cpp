@@ -1,5 +1,5 @@
-// What validation accepts must not make a kernel touch memory outside its tensors, whatever the data say: under a sanitizer, which sees
-// that. Every description changed in one thing, and random mutations, one after another as long as the result is accepted.
+// A valid description must not make a kernel access memory outside its tensors, whatever the data: run under a sanitizer. Every description
+// changed in one thing, and random mutations, one after another as long as the result is accepted.
 #include "software/directml/validate.h"
 #include "cases/good.h"
 #include "cases/operators.h"

@@ -1,4 +1,4 @@
-// What the software adapter takes the machine's memory for, read from trees of files as containers show them.
+// The size of the machine's memory as the software adapter reads it, from trees of files as containers show them.
 #ifdef __linux__
 
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-// Numbers at the edges of functions, and choices that keep NaN: what random inputs, which are small, do not meet.
+// Inputs at the edges of functions, and selections that keep NaN: small random inputs do not reach them.
 #include <cmath>
 #include <cstring>
 #include <limits>

@@ -1,4 +1,4 @@
-// Random graphs whose outputs lie over inputs: what they compute is what they compute elsewhere.
+// Random graphs whose outputs lie over inputs: the results equal those with separate outputs.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

@@ -1,4 +1,4 @@
-// What the files of kernel_test share.
+// Shared by the files of kernel_test.
 #pragma once
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// What DirectML's operators compute, as simple loops over numbers in float64 or 64-bit integers.
+// The reference of DirectML's operators: simple loops over float64 numbers or 64-bit integers.
 //
 // Written from the operator table's text alone, independent of the kernels.
 #pragma once

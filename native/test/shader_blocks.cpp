@@ -1,4 +1,4 @@
-// What the executor does with memory, control flow, groups and mistakes.
+// The shader executor: memory, control flow, groups, and wrong shaders.
 #include "shader_run.h"
 
 namespace dxtensor::test {

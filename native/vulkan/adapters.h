@@ -1,4 +1,4 @@
-// What libd3d12.so asks of libdxcore.so: which Vulkan device an adapter is. Any thread may call; the answers hold until the
+// libdxcore.so's function for libd3d12.so: the Vulkan device of an adapter. Any thread may call; the answers hold until the
 // process ends.
 #ifndef DXTENSOR_VULKAN_ADAPTERS_H
 #define DXTENSOR_VULKAN_ADAPTERS_H

@@ -1,4 +1,4 @@
-// What the fast kernels reach, compared with the multiply-add peak of this machine, measured in the same run: a table, or JSON.
+// Speed of the fast kernels compared with this machine's multiply-add peak of the same run: a table, or JSON.
 //
 //   kernel_bench [--json] [--peak] [--cpu] [--prepacked] [--filter TEXT] [--case TEXT]
 //

@@ -1,4 +1,4 @@
-// What a step of a fused graph consists of while it grows: a group of elementwise nodes over one box, or an anchor (a GEMM or a
+// A step of a fused graph while it grows: a group of elementwise nodes over one box, or an anchor (a GEMM or a
 // convolution) with the post-ops that become its epilogue. Used by one thread.
 #pragma once
 

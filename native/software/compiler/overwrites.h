@@ -1,7 +1,7 @@
-// New values of what a program keeps (parameters, an optimizer's state), written where the old ones lie: graph outputs that are bound to
-// the bytes of graph inputs (Graph::overwrites).
+// In-place updates of a program's state (parameters, an optimizer's state): graph outputs that are bound to the bytes of graph inputs
+// (Graph::overwrites).
 //
-// DirectML allows that of single operators only; the adapter's own compiler orders its steps and knows what each reads. Pure functions.
+// DirectML allows this for single operators only; the adapter's own compiler orders its steps and knows what each reads. Pure functions.
 #pragma once
 
 #include "graph.h"

@@ -1,4 +1,4 @@
-// What CompileOperator and CompileGraph make: kernels in order, and where each finds its operands once buffers are bound.
+// The result of CompileOperator and CompileGraph: kernels in order, and the position of each operand once buffers are bound.
 //
 // Immutable but for the times of its kernels; shared by the compiled operator, the dispatches that are bound to it, and the lists that
 // recorded those.

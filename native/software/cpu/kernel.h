@@ -1,8 +1,8 @@
-// What executes one operator, or a fused group of operators, of the software adapter.
+// A kernel executes one operator, or a fused group of operators, of the software adapter.
 //
-// A kernel is made once, when an operator is compiled, from a validated description; it keeps what it needs of sizes and
-// strides. Run is given addresses only; it may be called from one thread at a time for each set of addresses, and uses the
-// thread pool by itself. Kernels are immutable after construction.
+// It is made once, when an operator is compiled, from a validated description; it keeps the sizes and strides that it needs. Run is given
+// addresses only; it may be called from one thread at a time for each set of addresses, and uses the thread pool by itself. Kernels are
+// immutable after construction.
 #pragma once
 
 #include <cstddef>

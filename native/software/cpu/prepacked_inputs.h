@@ -1,8 +1,8 @@
 // Prepacked inputs of kernels, kept while nothing writes to the inputs: the packed weights of a network that only runs.
 //
-// DirectML's drivers do this where an input is OWNED_BY_DML. Here the queue knows which bytes every command writes, so that no caller has
-// to promise anything. An input is noted when it is first read, packed when it is read again without a write in between, and dropped with
-// the first write to any of its bytes. One for the process; queue threads use it, any thread may forget.
+// DirectML's drivers do this where an input is OWNED_BY_DML. Here the queue knows which bytes every command writes, so no flag of the
+// caller is needed. An input is noted when it is first read, packed when it is read again without a write in between, and dropped with the
+// first write to any of its bytes. One object for the process; queue threads use it, any thread may drop entries.
 #pragma once
 
 #include <atomic>

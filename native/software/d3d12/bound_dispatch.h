@@ -1,4 +1,4 @@
-// A dispatchable bound to addresses: what a binding table becomes when it is recorded, and what the queue runs.
+// A dispatchable bound to addresses: recording a binding table makes one, and the queue runs it.
 //
 // Immutable and shared: by the table for as long as its bindings stay, by every command list that recorded it. It holds the
 // buffers whose addresses it has. Run is called by a queue's thread.

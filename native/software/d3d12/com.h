@@ -1,9 +1,8 @@
-// What all COM objects of the software adapter share: reference counts, QueryInterface, private data, structures by value.
+// The base of the software adapter's COM objects: reference counts, QueryInterface, private data, structures by value.
 //
-// An object has two counts. The caller's (AddRef, Release) is what COM sees; when it reaches 0 the object is released for the
-// caller and OnReleased runs. Holds are the adapter's own (work that is recorded or in flight): the object is deleted when the
-// last hold goes. So a program that releases too early is told so, and never crashes the adapter.
-// Any thread may call these methods.
+// An object has two counts. The caller's count (AddRef, Release) is COM's; when it reaches 0 the object is released for the caller and
+// OnReleased runs. Holds are the adapter's own (work that is recorded or in flight): the object is deleted when the last hold goes. So a
+// release that comes too early is an error, and never crashes the adapter. Any thread may call these methods.
 #pragma once
 
 #include <atomic>

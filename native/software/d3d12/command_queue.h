@@ -1,8 +1,8 @@
 // Command queues: each runs its lists, signals and waits in order on a thread of its own.
 //
 // The caller only hands work over; fences are set by the thread, later. The queue lives until its last reference goes and its
-// work is done; waits that nothing will ever end are given up then. Setting kIidAbandon ends its work as well: what runs is left where it
-// is, and fences are signalled as if it were done. Any thread may call.
+// work is done; waits that can no longer end are given up then. Setting kIidAbandon ends its work as well: running commands stop, and
+// fences are signalled as if they were done. Any thread may call.
 #pragma once
 
 #include <condition_variable>

@@ -1,7 +1,7 @@
-// ID3D12Device of the software adapter: makes the objects, answers what is supported, and knows whether it was removed.
+// ID3D12Device of the software adapter: creates objects, answers feature queries, and keeps the removal's reason.
 //
 // One device for each adapter while somebody holds it, as in Direct3D. Every object holds its device. Any thread may call.
-// Removed: what the hazard checks or a fault on demand do. All fences then jump to their last value, queues drop their work, and
+// The hazard checks or an injected fault remove the device. All fences then jump to their last value, queues drop their work, and
 // calls answer DXGI_ERROR_DEVICE_REMOVED.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What ID3D12Device answers about itself, and the methods that the software adapter does not have.
+// ID3D12Device's feature queries, and the methods that the software adapter does not implement.
 #include <algorithm>
 
 #include "device.h"

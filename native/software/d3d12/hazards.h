@@ -1,8 +1,8 @@
 // Finds mistakes that some GPUs tolerate: missing UAV barriers and wrong states, while a list is recorded.
 //
-// A buffer in COMMON becomes what its first use wants and is COMMON again after each ExecuteCommandLists. Writes that no barrier
+// A buffer in COMMON is promoted to the state of its first use, and decays to COMMON after each ExecuteCommandLists. Writes that no barrier
 // separates from other uses of the same bytes are hazards; so are uses in a state that the buffer is not in. The tracker follows
-// one list; what depends on the lists before it in the same ExecuteCommandLists is checked there by Submission.
+// one list; Submission checks dependencies on earlier lists of the same ExecuteCommandLists.
 // Used by one thread at a time.
 #pragma once
 

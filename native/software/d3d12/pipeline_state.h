@@ -1,4 +1,4 @@
-// Compute pipelines, what a command list has set for them, and the dispatch that it becomes.
+// Compute pipelines, the compute state of a command list, and the dispatch made of both.
 //
 // A pipeline is immutable. ComputeState is its command list's.
 #pragma once

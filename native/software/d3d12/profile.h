@@ -1,4 +1,4 @@
-// What an adapter of this library is: the software adapter itself, or a simulated GPU on top of it.
+// The profile of an adapter: the software adapter itself, or a simulated GPU on top of it.
 //
 // Profiles are immutable once an adapter shows them. Any thread may use this.
 #pragma once

@@ -1,8 +1,8 @@
 // Heaps, buffers, descriptor heaps and query heaps of the software adapter.
 //
-// A buffer keeps its memory alive, and so do command lists that name it: releasing one too early is a mistake that the checks
-// report, never a crash. What is kept of each descriptor is who wrote it last and which submission uses it, so that overwriting one in
-// use is seen, and what it shows where it is an unordered access view of a buffer. A view does not keep its buffer. Any thread may call.
+// A buffer keeps its memory alive, and so do command lists that name it: the checks report a buffer that is released too early; it never
+// crashes. A descriptor records its last writer and the submission that uses it, so that overwriting one in use is detected, and the view
+// if it is an unordered access view of a buffer. A view does not keep its buffer alive. Any thread may call.
 #pragma once
 
 #include "device.h"

@@ -1,4 +1,4 @@
-// Root signatures: constants at b0 and tables of unordered access views, all in space 0; what our shaders use and nothing else.
+// Root signatures: constants at b0 and tables of unordered access views, all in space 0; only the forms that the library's shaders use.
 // Immutable; any thread.
 #pragma once
 

@@ -1,6 +1,6 @@
-// Compiled operators and operator initializers: what a binding table can be made for.
+// Dispatchables: compiled operators and operator initializers.
 //
-// Both tell a table what has to be bound and make a BoundDispatch of it. Immutable but for Initializer::Reset, which the caller
+// Both list the bindings that a table needs, and make a BoundDispatch of a table. Immutable but for Initializer::Reset, which the caller
 // keeps apart from other uses, as in DirectML.
 #pragma once
 

@@ -1,6 +1,6 @@
-// IDMLDevice1 of the software adapter, and what its children share.
+// IDMLDevice1 of the software adapter, and the base class of its children.
 //
-// A factory without state but for its removal: a mistake in a method that returns nothing (binding, recording) removes this
+// A factory whose only state is its removal: a mistake in a method that returns nothing (binding, recording) removes this
 // device, as Microsoft's does; the Direct3D device lives on. Any thread may call.
 #pragma once
 

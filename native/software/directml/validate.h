@@ -1,4 +1,5 @@
-// DirectML's own check of an operator's description, for all operator types: what CreateOperator refuses with E_INVALIDARG.
+// DirectML's own check of an operator's description, for all operator types: CreateOperator returns E_INVALIDARG for a description that
+// fails.
 //
 // Rules that hold for every operator come from the operator table; the shapes and ranges of each family are in validate_*.cpp.
 // Pure functions; any thread may call them.

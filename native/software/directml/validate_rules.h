@@ -1,4 +1,4 @@
-// What the files of the validation share: a failed rule, and the lookup of each family's rule.
+// Shared by the files of the validation: a failed rule, and the lookup of each family's rule.
 #pragma once
 
 #include <string>

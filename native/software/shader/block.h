@@ -1,4 +1,4 @@
-// What a block of threads runs over: whole groups, a register for each value and thread. Made by run.cpp, one for each of its threads;
+// The state of a block of threads: whole groups, a register for each value and thread. Made by run.cpp, one for each of its threads;
 // the instruction sets' run_shader_block changes it.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What the opcodes of arithmetic and atomics are among the executor's operations.
+// Tables from DXBC's opcodes of arithmetic and atomics to the executor's operations.
 #pragma once
 
 #include "shader_program.h"

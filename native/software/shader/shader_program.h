@@ -1,5 +1,5 @@
 // A compute shader as the executor runs it: scalar instructions over values, each value one word for every thread of a block, or one
-// word for all of them. What a DXBC container becomes when it is decoded; immutable, shared by all who run it.
+// word for all of them. The decoder makes it of a DXBC container; immutable, shared by all dispatches.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Methods of vkd3d that are corrected, or refused since vkd3d lacks them and computing needs none of them.
+// Methods of vkd3d that are corrected, and methods that vkd3d lacks and compute programs do not need: these are refused.
 #include <unistd.h>
 
 #include "wrap.h"

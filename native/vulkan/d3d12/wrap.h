@@ -1,4 +1,4 @@
-// COM objects of one calling convention behind COM objects of another: what the generated wrappers stand on.
+// COM objects of one calling convention behind COM objects of another: the base of the generated wrappers.
 //
 // A wrapper is one pair (object, table of functions). There is one wrapper for an object as long as the program holds references
 // to it; every reference the program has is one reference on the object too, so AddRef and Release return the object's own counts,

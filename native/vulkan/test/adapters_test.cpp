@@ -1,4 +1,4 @@
-// DXCore: the factory, lists, and what adapters say.
+// DXCore: the factory, lists, and adapters' properties.
 #include "support.h"
 
 namespace dxtensor::test {

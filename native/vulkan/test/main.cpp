@@ -1,4 +1,4 @@
-// vulkan_test LIBDXCORE LIBD3D12 [--only PART] [--list]: the Vulkan runtime against what Microsoft's headers promise.
+// vulkan_test LIBDXCORE LIBD3D12 [--only PART] [--list]: tests the Vulkan runtime against Microsoft's headers.
 //
 // No object of the library may be left when a test ends. The last line is "N passed, N failed"; the exit status is 1 when one failed.
 #include <cstdio>

@@ -1,4 +1,4 @@
-// What the tests of the Vulkan runtime share: the two libraries as a program written for WSL sees them, compiled against
+// Shared by the tests of the Vulkan runtime: the two libraries as a program written for WSL sees them, compiled against
 // Microsoft's own headers and called through their C++ interfaces.
 //
 // The suite owns the loaded libraries and one device, which most tests use; the tests run one after another in one thread.

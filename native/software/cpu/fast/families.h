@@ -1,4 +1,5 @@
-// The families of fast kernels other than elementwise operators, GEMM and CONVOLUTION. Each gives null for what it does not cover.
+// The families of fast kernels other than elementwise operators, GEMM and CONVOLUTION. Each factory returns null for a description that it
+// does not support.
 #pragma once
 
 #include <memory>

@@ -1,8 +1,7 @@
-// Whether the work that this thread does was abandoned: nobody will read its results, so it may end anywhere.
+// Whether the work of this thread is abandoned: its results are not read, so it may stop anywhere.
 //
-// A queue's thread says once which flag its work depends on; threads of the pool take it over from the caller. It is looked at between
-// commands, steps, chunks of a ParallelFor, and now and then inside of long loops. Unfinished results are read by nobody: on a queue's
-// thread the kernel is unwound by an exception; inside a chunk the caller throws, when all chunks have ended.
+// A queue's thread states its flag once; threads of the pool take it from the caller. Commands, steps, chunks of a ParallelFor and long loops
+// test it. On a queue's thread an exception unwinds the kernel; inside a chunk the caller throws it after all chunks have ended.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // Float32 denormals count as zeros of their sign in this thread's arithmetic from now on, read and written, as Direct3D lets devices do:
-// CPUs take up to a hundred times as long for them. For a queue's threads and the pool's alone, never for a thread of the host's.
+// CPUs take up to a hundred times as long for them. Only for the threads of queues and of the pool, never for a thread of the host.
 //
-// What moves bits is as before. Halves are computed in float32, where their denormals are normal numbers.
+// Operations that move bits keep denormals. Halves are computed in float32, where their denormals are normal numbers.
 #pragma once
 
 #if defined(__SSE__) || defined(_M_X64)

@@ -1,4 +1,4 @@
-// The memory that this process may use: the machine's, or what its container gives (cgroups v1 and v2). Any thread.
+// The memory that this process may use: the machine's, or the limit of its container (cgroups v1 and v2). Any thread.
 #pragma once
 
 #include <cstdint>

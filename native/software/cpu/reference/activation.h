@@ -1,4 +1,4 @@
-// The scalar function of an elementwise activation, as an operator of its own or fused into another one.
+// The scalar function of an elementwise activation, as a separate operator or fused into another one.
 //
 // Immutable and small: copy it freely, call it from any thread.
 #pragma once

@@ -1,6 +1,6 @@
 // MULTIHEAD_ATTENTION and MULTIHEAD_ATTENTION1: softmax(scale * Q K^T + position bias + mask) V for each head.
 //
-// Keys and values become packed float32 first, what is past in front; the queries are taken in blocks of rows, so that the scores of
+// Packs keys and values as float32 first, the past ones in front; the queries are taken in blocks of rows, so that the scores of
 // one block exist at a time. Half is rounded when the output is stored.
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// What a convolution reads: shared by those of floats and of integers. Plain data; any thread.
+// The elements that a convolution reads: shared by float and integer convolutions. Plain data; any thread.
 #pragma once
 
 #include <array>

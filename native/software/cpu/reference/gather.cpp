@@ -1,7 +1,7 @@
 // Elements chosen by tensors of indices: GATHER and its variants, SCATTER, ONE_HOT.
 //
-// Negative indices count from the end. An index out of range reads what lies at its address, and 0 where that is outside the
-// tensor, as Direct3D has it; a write is left out, and so is a one-hot value.
+// Negative indices count from the end. A read with an index out of range gives the element at that address, or 0 if the address is outside
+// the tensor, as in Direct3D; a write and a one-hot value are skipped.
 #include "element.h"
 #include "iterate.h"
 #include "kernels.h"

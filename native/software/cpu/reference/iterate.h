@@ -3,7 +3,7 @@
 // A BoxIterator<N> visits a box of coordinates in row-major order and gives, for each of N operands, the element offset there.
 // Dimensions that are contiguous for every operand are merged, so the inner loop is as long as possible. Immutable.
 //
-// Loops end early, by CheckAbandoned, where a queue was told to abandon its work.
+// CheckAbandoned ends the loops early if the queue's work is abandoned.
 #pragma once
 
 #include <algorithm>

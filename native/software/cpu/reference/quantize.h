@@ -1,4 +1,4 @@
-// What kernels of quantized numbers share: scales and zero points, and integers read by their data type.
+// Shared by kernels of quantized numbers: scales and zero points, and integers read by their data type.
 //
 // Immutable; any thread.
 #pragma once

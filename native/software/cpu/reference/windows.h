@@ -1,4 +1,4 @@
-// Windows that move over tensors of two or three spatial dimensions: what the poolings share. Plain data; any thread.
+// Windows that move over tensors of two or three spatial dimensions, shared by the pooling kernels. Plain data; any thread.
 #pragma once
 
 #include <array>

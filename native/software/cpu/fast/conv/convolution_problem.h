@@ -1,4 +1,4 @@
-// What describes a convolution to its strategies: sizes, strides, the taps of each dimension, the epilogue.
+// The description of a convolution that its strategies read: sizes, strides, the taps of each dimension, the epilogue.
 //
 // Co and Ci are counts of a group. "stride" in a name is a memory stride in elements; conv_stride is the convolution's stride in positions.
 #pragma once

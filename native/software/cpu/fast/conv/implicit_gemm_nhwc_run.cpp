@@ -1,4 +1,4 @@
-// The running of what implicit_gemm_nhwc.cpp plans.
+// Runs the plans of implicit_gemm_nhwc.cpp.
 #include <algorithm>
 
 #include "software/cpu/host/thread_pool.h"

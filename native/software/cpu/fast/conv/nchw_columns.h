@@ -1,10 +1,10 @@
 // The columns of an NCHW image as implicit GEMM and depthwise tiles read them: where each tap reads, and the padded copy.
 //
-// Where adjacent outputs read adjacent inputs, output (y, x) is column y * pitch + x of an image, and what a tap reads for a segment of
-// columns is one contiguous segment, across the ends of rows too. Columns that are no output are computed and dropped. Where taps reach
-// into the padding, or the input is not float32, the input is copied once with zeros around it; the zeros at the right of a row are those
-// at the left of the next. With a convolution stride the copy has one phase for each remainder of rows and columns, so that a tap reads one
-// segment again. Immutable after construction.
+// Where adjacent outputs read adjacent inputs, output (y, x) is column y * pitch + x of an image, and each tap reads one contiguous segment
+// of the image for a segment of columns, also across the ends of rows. Columns that are no output are computed and dropped. Where taps
+// reach into the padding, or the input is not float32, the input is copied once with zeros around it; the zeros at the right of a row are
+// those at the left of the next. With a convolution stride the copy has one phase for each remainder of rows and columns, so that a tap
+// reads one segment again. Immutable after construction.
 #pragma once
 
 #include <functional>

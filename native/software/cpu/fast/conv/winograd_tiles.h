@@ -1,4 +1,4 @@
-// What Winograd F(4 x 4, 3 x 3) and its weight gradient share: tile sizes, and how many tiles are computed together.
+// Shared by Winograd F(4 x 4, 3 x 3) and its weight gradient: tile sizes, and how many tiles are computed together.
 #pragma once
 
 #include <cstdint>

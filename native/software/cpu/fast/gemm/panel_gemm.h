@@ -1,5 +1,5 @@
-// The blocked GEMM that GEMM and CONVOLUTION share: C = A B for each of a batch. A PanelSource packs A and B into panels and stores C tile
-// by tile.
+// The blocked GEMM that GEMM and CONVOLUTION share: C = A B for each matrix of a batch. A PanelSource packs A and B into panels and stores
+// C tile by tile.
 //
 // A plan is immutable and says how much scratch memory a run needs; runs use the thread pool.
 #pragma once

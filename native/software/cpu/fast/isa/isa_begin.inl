@@ -1,6 +1,6 @@
 // Opens the part of a source file that is compiled for one instruction set (DX_ISA: 0 portable, 1 AVX2, 2 AVX-512, 3 NEON). Everything in
-// it has internal linkage, so that no function compiled for one set is ever merged with its namesake for another. Includes of the standard
-// library stand before it.
+// it has internal linkage, so that no function compiled for one set is ever merged with its namesake for another. Include the standard
+// library before this file.
 #ifndef DX_ISA
 #error "define DX_ISA"
 #endif

@@ -1,4 +1,4 @@
-// Closes what isa_begin.inl opened.
+// Closes the part of a source file that isa_begin.inl opened.
 #if DX_ISA == 1 || DX_ISA == 2
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -1,4 +1,4 @@
-// What is compiled once for each instruction set: functions over blocks, behind one table. Stateless; any thread.
+// The table of functions over blocks that are compiled once for each instruction set. Stateless; any thread.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Elements gathered along one axis, each by an index of its own. Stateless.
+// GATHER_ELEMENTS: gathers along one axis, with one index for each element. Stateless.
 #pragma once
 
 #include "software/cpu/fast/elementwise/program.h"
