@@ -1,5 +1,5 @@
 /**
- * npm run bench: what one run of this machine says, as ratios. Options: --device NAME, --filter TEXT, --json [FILE], --help.
+ * npm run bench: measures this machine, as ratios. Options: --device NAME, --filter TEXT, --json [FILE], --help.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";

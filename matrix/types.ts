@@ -1,4 +1,4 @@
-/** The words of the matrix: cells, runs, and what became of them. Data only. */
+/** The types of the matrix: cells, runs, and their results. Data only. */
 
 /** What a cell's numbers are worth as evidence. Only `hardware` is a tested GPU. */
 export type Evidence = "hardware" | "software" | "simulated" | "emulated";

@@ -1,4 +1,4 @@
-// npm run bench: builds what is missing, then runs the measurements with the given arguments.
+// npm run bench: builds if needed, then runs the measurements with the arguments.
 import { at, helpOf, main, optionalFile, root } from "./tools/project.ts";
 import { takeOver } from "./tools/program.ts";
 import { ensureBuilt } from "./lib/ensure.ts";

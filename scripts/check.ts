@@ -1,4 +1,4 @@
-// npm run check: what a change most likely breaks, in about two minutes.
+// npm run check: the checks that a change most likely fails, in about two minutes.
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// npm run ci: the suites of .ci/suites.yaml. .ci/run is what installs the development dependencies and then runs this.
+// npm run ci: the suites of .ci/suites.yaml. .ci/run installs the development dependencies and then runs this.
 import { parseArgs } from "node:util";
 import { ScriptError, main, root } from "./tools/project.ts";
 import { sum } from "./tools/counts.ts";

@@ -1,4 +1,4 @@
-// npm run clean: removes what builds and tests made; with --all also the DirectX headers and Microsoft's library.
+// npm run clean: removes the output of builds and tests; with --all also the DirectX headers and Microsoft's library.
 import { rmSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { at, main, say } from "./tools/project.ts";

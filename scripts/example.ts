@@ -1,4 +1,4 @@
-// npm run example -- NAME: sets up and builds what is missing, then runs examples/NAME with the arguments that follow.
+// npm run example -- NAME: sets up and builds if needed, then runs examples/NAME with the other arguments.
 import { existsSync, readdirSync } from "node:fs";
 import { ScriptError, at, main, root } from "./tools/project.ts";
 import { takeOver } from "./tools/program.ts";

@@ -1,5 +1,6 @@
-// Writes what the families of src/ops are known by: src/ops/exports/index.generated.ts (the package's exports), src/ops/exports/families.generated.ts
-// (what the tensor's methods are made of), src/nn/functional.generated.ts and src/verify/cases/samples.generated.ts (what verify calls). `npm run build` runs it too, so that nobody edits them.
+// Generates the lists of the families of src/ops: src/ops/exports/index.generated.ts (the package's exports),
+// src/ops/exports/families.generated.ts (the sources of the tensor's methods), src/nn/functional.generated.ts and
+// src/verify/cases/samples.generated.ts (the calls of verify). `npm run build` runs it too, so that nobody edits them.
 import { writeGenerated, type Generated } from "./lib/generated.ts";
 import { autocastNameOf, readFamilies, type Family, type FamilyExport, type Part } from "./lib/families.ts";
 import { ScriptError } from "./tools/project.ts";

@@ -1,4 +1,4 @@
-// npm run golden: builds what is missing, then runs recorded PyTorch cases with the given arguments.
+// npm run golden: builds if needed, then runs recorded PyTorch cases with the arguments.
 import { at, helpOf, main } from "./tools/project.ts";
 import { takeOver } from "./tools/program.ts";
 import { bundleProgram } from "./bundle-tests.ts";

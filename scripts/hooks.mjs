@@ -1,4 +1,4 @@
-// Node's hook that gives the JavaScript of a TypeScript file: compiled once, kept in build/typescript with the digest of what it was made of.
+// Node's hook that gives the JavaScript of a TypeScript file: compiled once, cached in build/typescript with the digest of its source.
 // @ts-check
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// node scripts/run.mjs ignored: fails where git ignores or does not know a file that is not made by a build: sources were lost so once.
+// node scripts/run.mjs ignored: fails if git ignores or does not track a file that no build makes: sources were lost this way once.
 import { existsSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { execa } from "execa";

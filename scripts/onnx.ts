@@ -1,4 +1,4 @@
-// npm run onnx: builds what is missing, then runs ONNX's node tests with the given arguments.
+// npm run onnx: builds if needed, then runs ONNX's node tests with the arguments.
 import { at, helpOf, main } from "./tools/project.ts";
 import { takeOver } from "./tools/program.ts";
 import { bundleProgram } from "./bundle-tests.ts";

@@ -1,4 +1,4 @@
-// npm run pack:gpu -- --out FOLDER: what a machine with a GPU and no network needs to judge and measure this library, in a few archives.
+// npm run pack:gpu -- --out FOLDER: packs all files that a GPU machine without network needs to test and measure this library, in a few archives.
 import {
   chmodSync,
   cpSync,

@@ -1,4 +1,4 @@
-// node scripts/run.mjs NAME ARGUMENTS: runs scripts/NAME.ts. What is here before npm ci is JavaScript: this file and what it imports.
+// node scripts/run.mjs NAME ARGUMENTS: runs scripts/NAME.ts. Before npm ci only JavaScript runs: this file and its imports.
 // @ts-check
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";

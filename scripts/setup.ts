@@ -1,4 +1,4 @@
-// npm run setup: what a build needs of the machine. May be run again at any time; says what it changed.
+// npm run setup: installs the requirements of a build. May be run again at any time; prints its changes.
 import { parseArgs } from "node:util";
 import { canInstall, installPackages } from "./tools/apt.ts";
 import { ScriptError, main, say } from "./tools/project.ts";

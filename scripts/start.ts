@@ -1,4 +1,4 @@
-// npm start: sets up and builds what is missing, then runs the quickstart with the given arguments.
+// npm start: sets up and builds if needed, then runs the quickstart with the arguments.
 import { at, helpOf, main, root } from "./tools/project.ts";
 import { takeOver } from "./tools/program.ts";
 import { ensureBuilt } from "./lib/ensure.ts";

@@ -1,4 +1,4 @@
-// npm test: sets up and builds what is missing or out of date, then runs every test and closes with one line of counts.
+// npm test: sets up, builds if needed, runs every test, and ends with one line of counts.
 import { join } from "node:path";
 import { buildNative, main, release } from "./tools/project.ts";
 import { buildNativeParts, buildTypeScript } from "./build.ts";

@@ -1,4 +1,4 @@
-/** What a device makes of NaN in comparisons and of float32 that becomes float16: by shaders in several forms, and by DirectML. */
+/** A device's results for NaN in comparisons and for float32 to float16: by shaders in several forms, and by DirectML. */
 import * as dx from "dxtensor";
 import type { Figure } from "./kernels.ts";
 

@@ -1,6 +1,6 @@
 /**
- * What a device does through the whole library, as JSON: throughput, bandwidth, the cost of a call, and a training step of five
- * networks. A plain program without dependencies, so that it runs where nothing can be installed.
+ * Measures a device through the whole library, as JSON: throughput, bandwidth, the cost of a call, and a training step of five networks. A plain
+ * program without dependencies, so that it runs where nothing can be installed.
  */
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";

@@ -1,4 +1,4 @@
-/** Single operations on a device: throughput, bandwidth, and what a call costs. */
+/** Single operations on a device: throughput, bandwidth, and the cost of a call. */
 import { performance } from "node:perf_hooks";
 import * as dx from "dxtensor";
 import { median } from "../measure.ts";

@@ -1,6 +1,6 @@
 /**
- * Shaders compared with DirectML's operators: the library's own in both forms, what a shader's shape costs (variants.ts), and what a device makes of NaN and
- * of float16 (exactness.ts). The first call of each tells what making its pipeline takes.
+ * Shaders compared with DirectML's operators: the library's own in both forms, the cost of a shader's shape (variants.ts), and the treatment of NaN
+ * and float16 (exactness.ts). The first call of each includes the time to make its pipeline.
  */
 import { performance } from "node:perf_hooks";
 import * as dx from "dxtensor";

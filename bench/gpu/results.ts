@@ -1,4 +1,4 @@
-// What a run on a GPU machine finds, as its report has it.
+// The results of a run on a GPU machine, as in its report.
 import type { Counts, Failure } from "./program.ts";
 
 export interface Options {

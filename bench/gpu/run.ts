@@ -1,4 +1,4 @@
-// node bench/gpu/run.mjs: on a machine with a GPU, from what scripts/pack-gpu.ts packed: correctness first, then figures with their peers'.
+// node bench/gpu/run.mjs: on a machine with a GPU, with the files of scripts/pack-gpu.ts: tests of correctness, then measurements of dxtensor and its peers.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { join, resolve } from "node:path";

@@ -1,4 +1,4 @@
-/** What ONNX Runtime and dxtensor are timed on: the same mathematics as an ONNX model and as a function of tensors. */
+/** The workloads of ONNX Runtime and dxtensor: the same mathematics as an ONNX model and as a function of tensors. */
 import * as dx from "dxtensor";
 import type { OnnxModel, OnnxNode } from "./onnx.ts";
 

@@ -1,4 +1,4 @@
-/** What is used of onnxruntime-node, which is no dependency: DXTENSOR_ONNXRUNTIME is the folder that holds node_modules/onnxruntime-node. */
+/** The part of onnxruntime-node's interface that is used; it is no dependency: DXTENSOR_ONNXRUNTIME is the folder that holds node_modules/onnxruntime-node. */
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { OnnxType } from "./onnx.ts";

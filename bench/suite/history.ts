@@ -1,4 +1,4 @@
-/** What was measured when: a line of JSON for each run. */
+/** The history of measurements: a line of JSON for each run. */
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import * as z from "zod";

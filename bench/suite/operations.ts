@@ -1,4 +1,4 @@
-/** The workloads in dxtensor: what is called, with which tensors. */
+/** The workloads in dxtensor: the calls and their tensors. */
 import * as dx from "dxtensor";
 import { uniform, whole } from "./data.ts";
 import type { Node } from "./nets.ts";

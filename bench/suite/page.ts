@@ -1,4 +1,4 @@
-/** The history of a machine as one page: a chart for each workload, its last figures in a table, what is behind the peers first. */
+/** The history of a machine as one page: a chart for each workload, and a table of its last figures, slowest compared with the peers first. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { ratioOf, type Row, type Run } from "./history.ts";

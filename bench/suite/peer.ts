@@ -1,4 +1,4 @@
-/** A process that measures: asks it, one request at a time. */
+/** A process that measures: sends it one request at a time. */
 import { EventEmitter, once } from "node:events";
 import { problemOf, startProgram, type Running } from "../../scripts/tools/program.ts";
 import type { Digest } from "./data.ts";

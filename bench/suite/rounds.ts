@@ -1,4 +1,4 @@
-/** Rounds of several processes in turn, A B C A B C …: what others do on the machine meanwhile reaches all of them alike. */
+/** Rounds of several processes in turn, A B C A B C …: other load of the machine affects all of them alike. */
 import { median } from "../measure.ts";
 import { distance, type Digest } from "./data.ts";
 import { Peer, type Command } from "./peer.ts";

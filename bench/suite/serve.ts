@@ -1,4 +1,4 @@
-/** A peer that runs on Node: a process that is given a line of JSON for each workload and each round, and answers with one. */
+/** A peer that runs on Node: a process that reads a line of JSON for each workload and each round, and answers with one. */
 import { performance } from "node:perf_hooks";
 import { createInterface } from "node:readline";
 import type { Digest } from "./data.ts";

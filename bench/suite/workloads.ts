@@ -1,4 +1,4 @@
-/** What is measured: each workload is data, so that peers in other languages get the same. */
+/** The workloads: each is data, so that peers in other languages run the same. */
 import { mobileNetV2, resnet50, TRAINED, type Node } from "./nets.ts";
 
 export type Kind =

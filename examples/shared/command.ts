@@ -1,4 +1,4 @@
-/** What the examples' commands share: options, checked values, and how a failure is told. */
+/** Shared by the examples' commands: options, checked values, and reports of failures. */
 import { realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Command, CommanderError, InvalidArgumentError } from "commander";

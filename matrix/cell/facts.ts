@@ -1,4 +1,4 @@
-/** Versions of everything around a cell, as text. What is not there is left out. */
+/** Versions of the software around a cell, as text. Missing software is left out. */
 import { existsSync, readFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { pathToFileURL } from "node:url";

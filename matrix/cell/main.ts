@@ -1,6 +1,6 @@
 /**
- * node build/matrix/cell/main.js: runs the tests of one cell where it stands, in a container, a WSL distribution or a host, and
- * writes ctrf.json and facts.json. Everything but the tests is told by the arguments.
+ * node build/matrix/cell/main.js: runs the tests of one cell in this container, WSL distribution or host, and writes ctrf.json and facts.json. The
+ * arguments describe everything but the tests.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

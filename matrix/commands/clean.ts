@@ -1,4 +1,4 @@
-/** `matrix clean`: what dead runs left, in the engines and on this machine. */
+/** `matrix clean`: removes the leftovers of dead runs, in the engines and on this machine. */
 import { rmSync } from "node:fs";
 import { connect } from "../docker/connect.ts";
 import { sweep } from "../docker/sweep.ts";

@@ -1,4 +1,4 @@
-/** What matrix.yaml may hold. */
+/** The schema of matrix.yaml. */
 import { z } from "zod";
 
 const id = z.string().regex(/^[a-z0-9][a-z0-9.-]*$/, "must be lower-case letters, digits, dots and dashes");

@@ -1,4 +1,4 @@
-/** Images of a platform, each made only when what it is made of has changed: tools, then the native build, then everything. */
+/** Images of a platform, each made only if its sources have changed: tools, then the native build, then everything. */
 import { createHash } from "node:crypto";
 import type { Container, ContainerEnd } from "../../scripts/tools/docker/containers.ts";
 import type { Engine } from "../../scripts/tools/docker/engine.ts";

@@ -1,4 +1,4 @@
-/** What runs leave in an engine: of dead runs always, what is kept from run to run when asked. */
+/** Removes objects of runs from an engine: those of dead runs always, shared ones on request. */
 import { hostname } from "node:os";
 import { listContainers, removeContainer } from "../../scripts/tools/docker/containers.ts";
 import type { Engine } from "../../scripts/tools/docker/engine.ts";

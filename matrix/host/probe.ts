@@ -1,4 +1,4 @@
-/** What this machine is, for the plan. Nothing here fails: what can't be told is left out. */
+/** Describes this machine for the plan. Nothing here fails: unknown facts are left out. */
 import { existsSync, readFileSync } from "node:fs";
 import { release } from "node:os";
 import { pathToFileURL } from "node:url";

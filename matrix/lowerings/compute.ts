@@ -1,4 +1,4 @@
-/** Asks the library what it lowers each recorded call to, on every simulated profile. Needs the library built on this machine. */
+/** Computes the library's lowering of each recorded call, on every simulated profile. Needs the library built on this machine. */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";

@@ -1,4 +1,4 @@
-/** Profiles with equal lowerings, and what sets the others apart. Pure. */
+/** Groups profiles with equal lowerings, and finds how the others differ. Pure. */
 import type { LoweringReport } from "../types.ts";
 
 export interface Asked {

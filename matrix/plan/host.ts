@@ -1,4 +1,4 @@
-/** What the plan has to know of the machine that runs it. Data only; host/probe.ts fills it in. */
+/** The machine that runs the plan, as data; host/probe.ts fills it in. */
 export interface Adapter {
   /** Index in the `dml` list. */
   readonly index: number;

@@ -1,4 +1,4 @@
-/** Cells with what became of them, from a run's record. Pure. */
+/** Cells with their results, from a run's record. Pure. */
 import type { RunRecord } from "../run/store.ts";
 import type { Cell, Run, RunResult, Status } from "../types.ts";
 

@@ -1,4 +1,4 @@
-/** Who owns what a run makes: labels and a variable that tell a dead run's leftovers from a living one's. */
+/** The owner of a run's objects: labels and a variable that distinguish a dead run's leftovers from a living run's objects. */
 import { hostname } from "node:os";
 import { randomBytes } from "node:crypto";
 import { isRunning, startTime } from "../../scripts/tools/process.ts";

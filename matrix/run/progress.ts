@@ -1,4 +1,4 @@
-/** What a person sees of a run while it goes: one line a cell in a terminal, plain lines in a pipe. */
+/** Progress of a run: one line a cell in a terminal, plain lines in a pipe. */
 import { MultiBar, Presets, type SingleBar } from "cli-progress";
 import { duration } from "../report/time.ts";
 import type { RunResult } from "../types.ts";

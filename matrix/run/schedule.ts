@@ -1,4 +1,4 @@
-/** Which run goes where and when: executors with a limit each, a platform's runs together. Knows nothing of what a run is made of. */
+/** Schedules runs on executors with a limit each, a platform's runs together. Independent of the contents of a run. */
 import type { Run } from "../types.ts";
 
 export interface Executor {

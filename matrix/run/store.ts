@@ -1,4 +1,4 @@
-/** A run's folder: what was planned, what became of it, logs and reports. It is all that a resumed run needs. */
+/** A run's folder: plan, results, logs and reports. A resumed run needs nothing else. */
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { MatrixError } from "../errors.ts";

@@ -1,4 +1,4 @@
-/** What every runner gets, and what it gives back. */
+/** The interface of a runner: its input and its result. */
 import type { Config, Platform } from "../config/schema.ts";
 import type { Owner } from "../run/owner.ts";
 import type { Sources } from "../run/sources.ts";

@@ -1,5 +1,5 @@
-// node file.mjs TEST_FILE REPORT [PATTERN]: runs one bundled test file in this process and writes what became of each test, as JSON, now
-// and then in between too, so that a crash leaves what was known before it; REPORT.running names the test that runs.
+// node file.mjs TEST_FILE REPORT [PATTERN]: runs one bundled test file in this process and writes the result of each test, as JSON, also during the
+// run, so that results before a crash are kept; REPORT.running names the current test.
 import { renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";

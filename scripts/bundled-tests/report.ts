@@ -1,4 +1,4 @@
-// What the process of one test file tells the one that started it, as JSON.
+// The report of a test file's process to its parent, as JSON.
 
 export interface TestResult {
   readonly name: string;

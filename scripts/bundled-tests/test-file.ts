@@ -1,4 +1,4 @@
-// One test file of the bundle in a process of its own, and what became of its tests.
+// Runs one test file of the bundle in a separate process, and reads the results of its tests.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

@@ -1,4 +1,4 @@
-// Stands for "vitest" in bundled tests: vitest's own runner, assertions and spies, without its server, its workers and its files.
+// Replaces "vitest" in bundled tests: vitest's own runner, assertions and spies, without its server, its workers and its files.
 import { getCurrentTest } from "@vitest/runner";
 import {
   addCustomEqualityTesters,

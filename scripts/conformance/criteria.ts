@@ -1,4 +1,4 @@
-// What a device has to pass to be called stable, preview or listed: computed from reports, never typed in.
+// The criteria for stable, preview and listed devices: computed from reports, never entered by hand.
 import type { Conformance } from "./schema.ts";
 import type { TestSet } from "./sets.ts";
 

@@ -1,4 +1,4 @@
-// node report.mjs check FILE | criteria | schema: what a report is worth. Made by scripts/bundle-tests.ts.
+// node report.mjs check FILE | criteria | schema: checks a report and prints its level. Made by scripts/bundle-tests.ts.
 import { existsSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { reportHelp } from "../../src/cli/conformance-help.ts";

@@ -1,4 +1,4 @@
-// Which files changed, as git tells it.
+// The changed files, from git.
 import { existsSync } from "node:fs";
 import { ask } from "../tools/program.ts";
 import { ScriptError, at, root } from "../tools/project.ts";

@@ -1,4 +1,4 @@
-// What a command needs before it can run: set up, and built if anything changed.
+// Prepares the repository for a command: runs the setup, and builds if a source changed.
 import { execa } from "execa";
 import { ScriptError, script } from "../tools/project.ts";
 import { buildNativeParts, buildTypeScript } from "../build.ts";

@@ -1,4 +1,4 @@
-// What the families of src/ops export and for whom, read from their sources: see docs/internals/operations.md, "To add an operation".
+// The exports of the families of src/ops, read from their sources: see docs/internals/operations.md, "To add an operation".
 import { readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parseSync, type ESTree } from "rolldown/utils";

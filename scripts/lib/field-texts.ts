@@ -1,4 +1,4 @@
-// What the fields of DirectML's operators mean, for the comments of the graph builder's options. Reference: DML_<OPERATOR>_OPERATOR_DESC.
+// Descriptions of the fields of DirectML's operators, for the comments of the graph builder's options. Reference: DML_<OPERATOR>_OPERATOR_DESC.
 import type { Field, Operator } from "./operator-table.ts";
 
 const meanings: Readonly<Record<string, string>> = {

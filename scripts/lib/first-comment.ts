@@ -1,4 +1,4 @@
-// What a source file says of itself.
+// The first sentence of a source file's first comment: the title of its API page.
 
 /** The first sentence of a file's first documentation comment, without its end; `fallback` where there is none. */
 export function firstSentence(text: string, fallback: string): string {

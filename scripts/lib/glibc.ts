@@ -1,4 +1,4 @@
-// What a Linux library asks of the system that loads it, read from its ELF file by objdump and readelf (of binutils).
+// The system requirements of a Linux library, read from its ELF file by objdump and readelf (of binutils).
 import { execa } from "execa";
 import { ScriptError } from "../tools/project.ts";
 import { glibc } from "./sysroot.ts";

@@ -1,4 +1,4 @@
-// What runs on a GPU machine, in one file: bench/gpu/run.mjs, with the script that enters the Wine cell at the path that it has here.
+// Bundles the program for GPU machines into one file: bench/gpu/run.mjs, with the script that enters the Wine cell.
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { bundleProgram } from "../bundle-tests.ts";

@@ -1,4 +1,4 @@
-// Names of kinds of arguments. A name says what the kind is, so that a new operation or layer renames no other kind:
+// Names of kinds of arguments. A name describes the kind, so that a new operation or layer renames no other kind:
 // number, numbers, tensorOrNull, mean_sum_none, LinearOptions; alpha_3f09c1 for options without a declared type.
 import { createHash } from "node:crypto";
 import { ScriptError } from "../tools/project.ts";

@@ -1,5 +1,5 @@
-// Kinds of the arguments of layers, optimizers and the other folders of src/public: rows of a table (src/public/table.ts) that is text until it
-// is needed. One row a line, by name.
+// Kinds of the arguments of layers, optimizers and the other folders of src/public: rows of a text table (src/public/table.ts) that is parsed at
+// first use. One row a line, by name.
 import { isOfDTypes, textOf } from "./kind-texts.ts";
 import { KindNames, parameterText, split, taken } from "./kind-names.ts";
 import type { Fields, ObjectSchema, Schema } from "./schema.ts";

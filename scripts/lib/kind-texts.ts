@@ -1,4 +1,4 @@
-// What a refusal says of a kind of argument: "must be a tensor or null".
+// The text of an error for a kind of argument: "must be a tensor or null".
 import type { Instance, Schema } from "./schema.ts";
 
 const join = (words: readonly string[], last: string): string =>

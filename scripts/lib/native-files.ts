@@ -1,4 +1,4 @@
-// Names of what the native build makes and the package ships.
+// File names of the native build's output, which the package contains.
 import { join } from "node:path";
 import { release } from "../tools/project.ts";
 

@@ -1,4 +1,4 @@
-// docs/operators.json as a page, and what both must agree with.
+// docs/operators.json as a page, and the checks of both.
 import { existsSync, readFileSync } from "node:fs";
 import { readFamilies } from "./families.ts";
 import { firstSentence } from "./first-comment.ts";

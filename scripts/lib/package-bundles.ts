@@ -1,4 +1,4 @@
-// What a published package contains in addition to the bundle that the repository runs: a CommonJS core, a thin ES module over it, and
+// The files of a published package in addition to the repository's bundle: a CommonJS core, a thin ES module over it, and
 // the types in one file for each of the two.
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

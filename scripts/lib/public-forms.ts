@@ -1,4 +1,4 @@
-// The text of what users call: functions that check their arguments by their declared types, then call the family's.
+// The code of the public functions: they check their arguments by their declared types, then call the family's functions.
 import type { Kinds } from "./kind-code.ts";
 import { parameterText, split, taken } from "./kind-names.ts";
 import type { Schema } from "./schema.ts";

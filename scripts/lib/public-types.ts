@@ -1,4 +1,4 @@
-// The published declarations: what a user's editor shows. Rolldown's one flat file has names such as `Linear$1` and
+// The published declarations, which a user's editor shows. Rolldown's one flat file has names such as `Linear$1` and
 // `nn_generated_d_exports`, and methods whose comments are lost; here namespaces hold their own declarations under their public names.
 import {
   begun,

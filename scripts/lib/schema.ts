@@ -1,4 +1,4 @@
-// What the types of src say of a value, as data: what the checks of arguments are made of.
+// TypeScript types of src as data: the source of the checks of arguments.
 import { existsSync } from "node:fs";
 import type { ESTree } from "rolldown/utils";
 import { at } from "../tools/project.ts";

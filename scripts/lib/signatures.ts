@@ -1,4 +1,4 @@
-// What the public functions and classes of src take, read from their TypeScript: the checks of their arguments are made of it.
+// The parameters of the public functions and classes of src, read from their TypeScript: the source of the checks of arguments.
 import { existsSync } from "node:fs";
 import type { ESTree } from "rolldown/utils";
 import { at } from "../tools/project.ts";

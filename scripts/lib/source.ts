@@ -1,4 +1,4 @@
-// A file of src as its parser's tree, with what it declares by name.
+// A file of src as its syntax tree, with its declarations by name.
 import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { parseSync, type ESTree, type ParseResult } from "rolldown/utils";

@@ -1,4 +1,4 @@
-// What a released binary for Linux is linked against: glibc 2.31 and GCC 10's C++ library, as Debian 11 has them (Ubuntu 20.04's glibc).
+// The sysroot of released Linux binaries: glibc 2.31 and GCC 10's C++ library of Debian 11 (glibc 2.31 is Ubuntu 20.04's too).
 import { existsSync, lstatSync, readFileSync, readdirSync, readlinkSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { createHash } from "node:crypto";

@@ -1,4 +1,4 @@
-// The methods of tensors as members with comments: what the sources say as mapped types over objects of functions.
+// The methods of tensors as members with comments: the sources declare them as mapped types over objects of functions.
 import type { PublicTypes } from "./public-types.ts";
 import { begun, nameOf, nodeOf, nodesOf, typeOfConst, type Member, type Members, type Space, type TypeNode } from "./types-file.ts";
 

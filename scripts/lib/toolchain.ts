@@ -1,4 +1,4 @@
-// Compiler, CMake and build program: what is there, what is new enough, what to install.
+// Compiler, CMake and build program: finds them, checks their versions, and names the packages to install.
 import { ask } from "../tools/program.ts";
 
 const minimum = { "g++": 9, clang: 10, cmake: [3, 16] } as const;

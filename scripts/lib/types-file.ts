@@ -1,4 +1,4 @@
-// One file of declarations as rolldown bundles it: its top-level names, what they stand for, and where a text refers to them.
+// One file of declarations as rolldown bundles it: its top-level names, their declarations, and references to them in comments.
 import { parseSync } from "rolldown/utils";
 
 /** A node of the parser's tree, of which only some fields are asked for. */

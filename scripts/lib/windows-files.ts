@@ -1,4 +1,4 @@
-// What npm run build:windows makes for a processor, and where it lies.
+// The files of npm run build:windows for a CPU architecture, and their paths.
 import { at } from "../tools/project.ts";
 import type { Architecture } from "./sysroot.ts";
 

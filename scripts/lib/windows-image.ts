@@ -1,4 +1,4 @@
-// What a file for Windows asks of the system that loads it, read from its headers: no objdump of Debian's knows arm64's.
+// The system requirements of a Windows file, read from its headers: Debian's objdump does not support arm64 files.
 import { basename } from "node:path";
 import { readBinary } from "../../src/doctor/executable.ts";
 import type { Architecture } from "./sysroot.ts";

@@ -1,4 +1,4 @@
-// The page of operators: docs/operators.json with filters, and what comes next by use.
+// The page of operators: docs/operators.json with filters, and missing operators ordered by use.
 import { readFileSync, readdirSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { readTable, type Table } from "../lib/operators-page.ts";

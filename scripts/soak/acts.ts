@@ -1,5 +1,4 @@
-// What the soak does, one act at a time. Each act computes something whose result is known, and counts what it asked for, what was
-// right, and what was refused as it should be.
+// The acts of the soak. Each computes a known result, and counts its requests, the right answers, and the expected errors.
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// What samples of a soak say. Pure.
+// The verdict over a soak's samples. Pure.
 
 export interface Growth {
   readonly early: number;

@@ -1,5 +1,5 @@
-// The process that soaks: acts in random order until the time is over or SIGINT comes, and tells what it counted, one line of JSON
-// for each sample. Started by scripts/soak.ts with --expose-gc.
+// The process that soaks: acts in random order until the time is over or SIGINT comes, and prints its counts, one line of JSON for each sample.
+// Started by scripts/soak.ts with --expose-gc.
 import type * as Library from "../../src/index.ts";
 import { actsOf, random, type Internals } from "./acts.ts";
 

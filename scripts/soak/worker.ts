@@ -1,4 +1,4 @@
-// A worker of the soak: computes what it is told until it is ended, and tells every result.
+// A worker of the soak: computes requests until it is terminated, and posts every result.
 import { parentPort, workerData } from "node:worker_threads";
 import type * as Library from "../../src/index.ts";
 

@@ -1,4 +1,4 @@
-// An apt separate from the machine's own: one suite of one mirror, with lists and cache in a folder of its own, without root.
+// An apt separate from the machine's own: one suite of one mirror, with lists and cache in a separate folder, without root.
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

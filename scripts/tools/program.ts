@@ -1,4 +1,4 @@
-// Programs of this machine: with a limit of time, an output that is bounded where it is kept, and an end to all that they started.
+// Programs of this machine: with a time limit, bounded output, and an end to their child processes.
 import { constants } from "node:os";
 import type { Readable, Writable } from "node:stream";
 import { execa, execaSync } from "execa";

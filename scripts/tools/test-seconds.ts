@@ -1,4 +1,4 @@
-// Seconds that test files usually take: kept of each run, so that a run of a few files says how long these take.
+// Seconds that test files usually take: kept for each run, so that a run of a few files can estimate its time.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Test } from "ctrf";

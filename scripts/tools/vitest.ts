@@ -1,4 +1,4 @@
-// Runs vitest and counts what came of it, by its report in the Common Test Report Format.
+// Runs vitest and counts its results, from its report in the Common Test Report Format.
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
 import type { CTRFReport } from "ctrf";

@@ -1,6 +1,6 @@
 /**
  * Writes the System V side of libvkd3d's interfaces as C: one function for each method, with C++'s (Itanium) way to return
- * structures, object arguments unwrapped, new objects wrapped. native/vulkan/d3d12/wrap.h has what they call.
+ * structures, object arguments unwrapped, new objects wrapped. They call native/vulkan/d3d12/wrap.h.
  */
 import { withBases, type Headers, type Method, type Parameter } from "./headers.ts";
 

@@ -1,4 +1,4 @@
-/** What a backend from outside throws, as the addon's failures: fromNative() makes the classes of them that users see. */
+/** Converts errors of a backend from outside to the addon's failures; fromNative() makes the public error classes of these. */
 import { DxError } from "../core/errors.ts";
 import type { NativeFailure } from "../native/binding.ts";
 

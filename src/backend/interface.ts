@@ -1,5 +1,5 @@
 /**
- * What a backend from outside has to have: devices, memory, one queue in order, kernels for DirectML's operators. Version 1. A device needs no
+ * The interface of a backend from outside: devices, memory, one queue in order, kernels for DirectML's operators. Version 1. A device needs no
  * kernel for everything: operators that it lacks are composed of others, or run on the software adapter and are counted.
  */
 import type { AutocastDType } from "../core/autocast.ts";

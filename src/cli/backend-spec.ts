@@ -1,4 +1,4 @@
-/** backend.yaml: what a backend computes. Errors name the line and the key. */
+/** backend.yaml: the operations, dtypes and fallbacks of a backend. Errors name the line and the key. */
 import { LineCounter, isMap, isScalar, isSeq, parseDocument, type Node } from "yaml";
 import { requireBackendName } from "../backend/registry.ts";
 import { meant } from "../core/did-you-mean.ts";

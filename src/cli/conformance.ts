@@ -1,4 +1,4 @@
-/** `dxtensor conformance` and `dxtensor report`: the device-generic tests, which are a package of their own. See docs/conformance.md. */
+/** `dxtensor conformance` and `dxtensor report`: the device-generic tests, which a separate package has. See docs/conformance.md. */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import type { Command } from "commander";

@@ -1,4 +1,4 @@
-/** `dxtensor doctor`: what this machine has for DirectML, what is missing, and the command that fixes it. See docs/doctor.md. */
+/** `dxtensor doctor`: finds what DirectML needs on this machine, and prints the command that fixes each problem. See docs/doctor.md. */
 import type { Command } from "commander";
 import { gather } from "../doctor/facts.ts";
 import { thisHost } from "../doctor/machine.ts";

@@ -1,4 +1,4 @@
-/** `dxtensor telemetry on | off | status | show`: the only ways to consent, and to see what is sent. See docs/telemetry.md. */
+/** `dxtensor telemetry on | off | status | show`: the only ways to consent and to see the message. See docs/telemetry.md. */
 import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
 import { defaultDevice } from "../core/device.ts";

@@ -1,4 +1,4 @@
-/** `dxtensor --version`, and what `--version --json` lists in addition. */
+/** `dxtensor --version`, and the report of `--version --json`. */
 import { findLibraries } from "../doctor/facts.ts";
 import { thisHost } from "../doctor/machine.ts";
 import { packageVersion } from "../native/load.ts";

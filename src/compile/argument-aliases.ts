@@ -1,6 +1,6 @@
 /**
- * Which arguments share memory with each other or with tensors that the function reaches by itself. Where a placeholder cannot stand for such an
- * argument the run restarts, with the argument passed as it is.
+ * Finds arguments that share memory with each other or with tensors that the function reads from its closure. If a placeholder cannot replace such an
+ * argument, the run restarts with the argument itself.
  */
 import { callSite } from "../host/call-site.ts";
 import type { Storage } from "../core/storage.ts";

@@ -1,4 +1,4 @@
-/** The end of a call, after its program has run: replaces traced tensors by real ones in the result, and applies what the function changed outside. */
+/** The end of a call, after its program has run: replaces traced tensors by real ones in the result, and applies the function's changes outside. */
 import { continueBackward } from "../autograd/backward.ts";
 import { TapeNode } from "../autograd/tape.ts";
 import { keep } from "../core/scope.ts";

@@ -1,4 +1,4 @@
-/** The exit of a trace: what the function returned and what it changed outside, and the program that computes both. */
+/** The exit of a trace: the function's results, its changes outside, and the program that computes both. */
 import { changedNodes, type Hook, type TapeNode } from "../autograd/tape.ts";
 import type { Device } from "../core/device.ts";
 import { DTYPES } from "../core/dtype.ts";

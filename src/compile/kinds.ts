@@ -1,4 +1,4 @@
-/** Compares the kinds of arguments that a function was called with: in what they differ, and which option avoids so many recordings. */
+/** Compares the kinds of arguments of a function's calls: finds how they differ, and the option that avoids so many recordings. */
 import type { Tensor } from "../core/tensor.ts";
 
 type Seen = readonly Pick<Tensor, "shape" | "dtype" | "strides">[];

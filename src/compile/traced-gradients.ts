@@ -1,4 +1,4 @@
-/** The gradients of one choice of results, traced: what they read of the forward pass, and the program that computes them. */
+/** The traced gradients of a set of results: the values of the forward pass that they read, and the program that computes them. */
 import type { TapeNode } from "../autograd/tape.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
 import type { Storage } from "../core/storage.ts";

@@ -1,4 +1,7 @@
-/** What moves elements: views where the tensor's own methods give views. Each is a method of the pairs, with arguments that count their axis. */
+/**
+ * Methods of complex tensors that move elements (reshape, transpose, slice, …): each calls the method of the tensor of pairs, with axes counted for
+ * complex elements. The result is a view if the real method's result is one.
+ */
 import type { ComplexTensor } from "../core/complex-tensor.ts";
 import { ShapeError, ValueError } from "../core/errors.ts";
 import { inferShape, normalizeAxis, sizeOf, type Shape } from "../core/shape.ts";

@@ -1,7 +1,7 @@
 /**
  * Values that apply while a function runs, and while the promise that it returns is pending: the grad mode, the default device, the scope.
- * Synchronous code reads a field. Where a promise is pending, what runs after an `await` finds its value by Node's AsyncLocalStorage, so
- * that several such functions may run at once.
+ * Synchronous code reads a field. While a promise is pending, code after an `await` finds its value by Node's AsyncLocalStorage, so that several such
+ * functions may run at once.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 

@@ -1,4 +1,4 @@
-/** Which autocast region code runs in. What an operation does with it: ops/declare/autocast.ts. */
+/** The current autocast region. ops/declare/autocast.ts applies it to operations. */
 import { Ambient } from "./ambient.ts";
 import { ValueError } from "./errors.ts";
 import type { Tensor } from "./tensor.ts";

@@ -1,6 +1,6 @@
 /**
- * A bounded Map of two generations: what was asked for since the younger began stays when the older is dropped. A hit in the
- * younger costs one look-up.
+ * A bounded Map of two generations. When the younger one is full, it replaces the older one, whose entries are dropped; a hit in the
+ * older one moves its entry to the younger one. A hit in the younger one costs one look-up.
  */
 export class Generations<K, V> {
   readonly #capacity: number;

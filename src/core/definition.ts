@@ -1,4 +1,4 @@
-/** What an operation is. See docs/internals/operations.md. */
+/** The type of an operation's definition. See docs/internals/operations.md. */
 import type { Expr } from "../graph/graph.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { PaddedRule } from "./padded-axes.ts";

@@ -1,4 +1,4 @@
-/** What an operation's rule knows of padding: axes that are longer than their true size, in programs that serve several sizes. */
+/** Padded axes, as an operation's rule sees them: axes longer than their true size, in programs that serve several sizes. */
 import { DTYPES, isFloat, type DType, dataTypeName } from "./dtype.ts";
 import type { TensorSpec } from "./definition.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";

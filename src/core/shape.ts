@@ -1,4 +1,4 @@
-/** Shape arithmetic: only this file knows how shapes combine. */
+/** Shape arithmetic: the only file with rules of how shapes combine. */
 import { ShapeError, ValueError } from "./errors.ts";
 
 /** Length of each axis, the outermost first; [] for a scalar. */

@@ -1,4 +1,4 @@
-/** The tensor: a view of a storage, with what autograd knows of it. Its operations are added by ops/declare/methods.ts. */
+/** The tensor: a view of a storage, with its state of autograd. Its operations are added by ops/declare/methods.ts. */
 import type { Hook, TapeNode } from "../autograd/tape.ts";
 import type { View } from "../autograd/view.ts";
 import { copyMark, ownCopy, type Copy } from "./copies.ts";

@@ -1,4 +1,4 @@
-/** The hook through which compile() takes over dispatch. Nothing here knows how tracing works. */
+/** The hook through which compile() takes over dispatch: the interface of a tracer, without its implementation. */
 import type { Device } from "./device.ts";
 import type { Definition, ViewDefinition } from "./definition.ts";
 import type { DType } from "./dtype.ts";

@@ -1,4 +1,4 @@
-/** What a device can do, as `lower` functions and the planner may ask it. They ask for capabilities, never for names. */
+/** A device's capabilities, for `lower` functions and the planner. They test capabilities, never names of devices. */
 import { DTYPES, type DType } from "../core/dtype.ts";
 import type { OperationCall, OperationDescription } from "../native/binding.ts";
 import { OPERATORS, type OperatorName } from "./operators.generated.ts";

@@ -1,4 +1,4 @@
-/** Types of the operator table (operators.generated.ts), and what can be asked of it. */
+/** Types of the operator table (operators.generated.ts), and functions that look it up. */
 
 export interface FieldRow {
   readonly name: string;

@@ -1,4 +1,4 @@
-/** What the machine has, gathered without loading any library. Each fact that could not be found out is null, never an error. */
+/** Facts about the machine, gathered without loading any library. A fact that could not be found is null, never an error. */
 import { createHash } from "node:crypto";
 import { posix, win32 } from "node:path";
 import { addonPaths, libraryPaths, takesCpuAdapters } from "../native/paths.ts";

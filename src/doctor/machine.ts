@@ -1,4 +1,4 @@
-/** The machine as the doctor asks it: files and commands behind an interface, so that a test can lay a tree of files before it. */
+/** The machine as the doctor reads it: files and commands behind an interface, so that a test can replace them by a tree of files. */
 import { execFile } from "node:child_process";
 import { accessSync, closeSync, constants, openSync, readFileSync, readSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { release } from "node:os";

@@ -1,5 +1,5 @@
 /**
- * What really happens when the addon is loaded and each device computes something. A driver may end the process, so this runs in a
+ * Loads the addon and computes something on each device. A driver may end the process, so this runs in a
  * child (`dxtensor doctor --probe`), which writes one line of JSON after each step: the last line is where it ended.
  */
 import { declaredBackends, isAutoloading, type DeclaredBackend } from "../backend/autoload.ts";

@@ -1,4 +1,4 @@
-/** What WSL and Windows say of themselves, out of their commands' texts. Pure. */
+/** Parses the output of WSL's and Windows' commands. Pure. */
 import { compareVersions } from "./executable.ts";
 
 /** Least for a GPU in WSL (learn.microsoft.com/windows/ai/directml/gpu-faq): Windows 10 21H2, and this kernel. */

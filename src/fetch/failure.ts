@@ -1,4 +1,4 @@
-/** Why something could not be fetched: a code for programs, a text, and what to do. */
+/** The reason of a failed download: a code for programs, a text, and a remedy. */
 export class FetchFailure extends Error {
   readonly code: string;
   readonly hint: string | null;

@@ -1,4 +1,4 @@
-/** Puts the library with its licences into a folder: nothing is left behind by what fails. */
+/** Puts the library with its licences into a folder; a failed fetch leaves no files. */
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { downloadWheel } from "./download.ts";

@@ -1,4 +1,4 @@
-/** The command: fetches, says what came of it, and gives the exit status. */
+/** The command: fetches, prints the result, and returns the exit status. */
 import { FetchFailure } from "./failure.ts";
 import { fetchDirectml, type FetchOptions } from "./fetch-directml.ts";
 

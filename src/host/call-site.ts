@@ -1,4 +1,4 @@
-/** Where in the user's code a traced operation was asked for. */
+/** The call site of a traced operation in the user's code. */
 import { relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ownFolder, packageRoot, workingFolder } from "../core/home.ts";

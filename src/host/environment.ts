@@ -1,4 +1,4 @@
-/** Environment variables: which there are, and what they may be set to. */
+/** The environment variables that the library reads, and their valid values. */
 import { ValueError } from "../core/errors.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;

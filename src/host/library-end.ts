@@ -1,4 +1,7 @@
-/** Where a shared library ends by its own headers. A loader maps what they name, and touching bytes beyond the file ends the process. */
+/**
+ * The size of a shared library by its own headers. A loader maps the parts that the headers list; reading such a part beyond the end of a cut-off
+ * file ends the process.
+ */
 
 /** Bytes of the file from an offset; fewer where it ends. */
 export type ReadAt = (offset: number, length: number) => Buffer;

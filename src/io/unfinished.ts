@@ -1,6 +1,6 @@
 /**
- * Files that a save has not finished: hidden, in the folder of the target file, with a name that says whose they are. A process that is killed leaves its own
- * behind; the next save into the folder removes them.
+ * Temporary files of a save: hidden, in the folder of the target file, with the process in their name. A killed process leaves its file; the next
+ * save into the folder removes it.
  */
 import { readFileSync, readlinkSync } from "node:fs";
 import { lstat, readdir, rm } from "node:fs/promises";

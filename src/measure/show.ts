@@ -1,4 +1,4 @@
-/** What was measured, for people. Pure. */
+/** Measurements as text. Pure. */
 import type { ShaderRange } from "../dml/capabilities.ts";
 import { isFaster, type Measurement } from "../shader/measured.ts";
 

@@ -1,4 +1,4 @@
-/** Loads the addon when it is first asked for; importing this file loads nothing. */
+/** Loads the addon at first use; importing this file loads nothing. */
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { NativeLoadError } from "../core/errors.ts";

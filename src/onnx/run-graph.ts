@@ -1,4 +1,4 @@
-/** Runs a graph: its nodes in order, each by an operator of the library, a function of the model, or a graph of its own. */
+/** Runs a graph: its nodes in order, each by an operator of the library, a function of the model, or a subgraph. */
 import type { Device } from "../core/device.ts";
 import { DxError, FormatError, UnsupportedError } from "../core/errors.ts";
 import { toDType } from "../ops/data/conversion.ts";

@@ -1,4 +1,4 @@
-/** All operations, as their families export them. docs/internals/operations.md says what a new one needs. */
+/** All operations, as their families export them. docs/internals/operations.md says how to add one. */
 import "./exports/methods.ts";
 import "./exports/wiring.ts";
 

@@ -1,4 +1,4 @@
-/** Backends from outside: devices that a package of its own brings. docs/write-a-backend.md builds one step by step. */
+/** Backends from outside: devices of other packages. docs/write-a-backend.md builds one step by step. */
 import { declaredBackends, setAutoload as setMode } from "../backend/autoload.ts";
 import { registeredBackends } from "../backend/registry.ts";
 import { ValueError } from "../core/errors.ts";

@@ -1,4 +1,4 @@
-/** The `dml` devices, and what a custom kernel is written with. */
+/** The `dml` devices, and the types and functions for custom kernels. */
 import { device as deviceOf, type Device } from "../core/device.ts";
 import { requireDevice, deviceCount, dmlDescriptions } from "../runtime/devices.ts";
 

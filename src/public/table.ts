@@ -1,6 +1,6 @@
 /**
- * What the generated namespaces of src/public share. Their checks are rows of a table that is read when one is first needed: text that nobody runs
- * costs an import nothing, and layers, optimizers and files are not made in a hot loop. The operations' checks are code (src/ops/declare/checked.ts).
+ * Shared by the generated namespaces of src/public. Their checks are rows of a text table, parsed at first use: this keeps the import fast, and
+ * layers, optimizers and files are not made in a hot loop. The operations' checks are code (src/ops/declare/checked.ts).
  */
 import { isDType } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";

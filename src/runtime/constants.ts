@@ -1,4 +1,4 @@
-/** Filled tensors, and the one-element tensors that stand for JavaScript numbers. */
+/** Filled tensors, and the one-element tensors of JavaScript numbers. */
 import { asItIs } from "../core/padded-axes.ts";
 import { narrowToBfloat16, roundToBfloat16 } from "../graph/bfloat16.ts";
 import type { Expr } from "../graph/graph.ts";

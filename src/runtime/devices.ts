@@ -1,4 +1,4 @@
-/** The adapters that are there, and the native device behind each Device, opened when it is first used. */
+/** The list of adapters, and the native device of each Device, opened at first use. */
 import { Capabilities, type ShaderRange } from "../dml/capabilities.ts";
 import { defaultDevice, device, namedDevice, setDefaultFinder, type Device, type DeviceLike } from "../core/device.ts";
 import { DeviceError, DeviceIndexError, NativeLoadError, ValueError, fromNative } from "../core/errors.ts";

@@ -1,5 +1,5 @@
 /**
- * Eager execution: an operation is a program of its own, found by definition, attributes and the descriptions of its inputs. A
+ * Eager execution: each operation is one program, cached by definition, attributes and the descriptions of its inputs. A
  * hit costs a Map lookup and one call of the addon; infer, lower and compile run on a miss only.
  */
 import { DeviceError, UnsupportedError, NativeError, ShapeError } from "../core/errors.ts";

@@ -1,4 +1,4 @@
-/** What a device cannot do runs on the software adapter, with copies: warned of once, counted, refused in strict mode. */
+/** Fallback: an operation that a device lacks runs on the software adapter, with copies. It warns once, is counted, and throws in strict mode. */
 import { isSwitchedOn } from "../host/environment.ts";
 import { device } from "../core/device.ts";
 import { UnsupportedError } from "../core/errors.ts";

@@ -1,4 +1,4 @@
-/** Devices of backends from outside: opened as the library's own are, over a binding of their own. */
+/** Devices of backends from outside: opened like the library's own, over another binding. */
 import { asFailure } from "../backend/failure.ts";
 import type { Backend, BackendDevice, BackendDeviceDescription } from "../backend/interface.ts";
 import { OutsideBinding, bindingOf } from "../backend/outside-binding.ts";

@@ -1,4 +1,4 @@
-/** Tensors of a function that is being compiled have no data: outside of it they are refused by name. */
+/** Traced tensors have no data: outside their function, an operation refuses them with a typed error. */
 import { TraceError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Runs a shader in plain JavaScript, group by group, all threads of a group statement by statement. It is the reference for what devices
- * compute, and how a shader is debugged: it reports accesses outside, races, reads of shared memory that nobody wrote, and prints.
+ * Runs a shader in plain JavaScript, group by group, all threads of a group statement by statement. It is the reference for devices' results, and the
+ * debugger of shaders: it reports out-of-bounds accesses, races and reads of unwritten shared memory, and it prints.
  */
 import { ShaderError } from "../core/errors.ts";
 import {

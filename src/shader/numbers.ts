@@ -1,4 +1,4 @@
-/** The values that a shader's function works with: each method adds to the shader and gives what it will compute. */
+/** The values in a shader's function: each method adds a statement to the shader and returns its value. */
 import { ShaderError } from "../core/errors.ts";
 import type { Builder } from "./builder.ts";
 import { roundedHalf } from "./half.ts";

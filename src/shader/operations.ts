@@ -1,4 +1,4 @@
-/** The pure operations of the shader language: types, and what they compute. Constant folding and the evaluator share them. */
+/** The pure operations of the shader language: types and semantics, for constant folding and the evaluator. */
 
 /** f32, i32 and u32 are 32 bits wide; a bool is 0 or 1 here, and all bits of a register on the device. */
 export type Scalar = "f32" | "i32" | "u32" | "bool";

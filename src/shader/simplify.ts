@@ -1,6 +1,6 @@
 /**
- * Simplifies a shader: loops whose trips are known are unrolled within the budget, constants folded, equal expressions merged, what nobody
- * reads dropped. `rewrite` is the same traversal for other passes.
+ * Simplifies a shader: loops whose trips are known are unrolled within the budget, constants folded, equal expressions merged, unused values removed.
+ * `rewrite` is the same traversal for other passes.
  */
 import { ShaderError } from "../core/errors.ts";
 import { Builder } from "./builder.ts";

@@ -1,6 +1,6 @@
 /**
- * What was measured on this machine: one file for each adapter in the user's cache folder, written by `dxtensor shaders --measure`. A file that is
- * not of this adapter, driver, libraries and version of the package counts as none, with a reason.
+ * Stored measurements of this machine: `dxtensor shaders --measure` writes one file for each adapter into the user's cache folder. A file of another
+ * adapter, driver, library or version of the package is ignored, with a reason.
  */
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";

@@ -1,4 +1,4 @@
-/** What is known of unsigned values: how large they are at most, and which comparisons hold where a statement stands. */
+/** Ranges of unsigned values: their maximum, and the comparisons that hold at a statement. */
 import type { Builder } from "./builder.ts";
 import { constantOf, type Memory, type Value } from "./ir.ts";
 

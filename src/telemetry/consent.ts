@@ -1,4 +1,4 @@
-/** What the user said about telemetry: one small file, which `dxtensor telemetry on` alone writes. See docs/telemetry.md. */
+/** The user's consent to telemetry: one small file, which only `dxtensor telemetry on` writes. See docs/telemetry.md. */
 import { randomUUID } from "node:crypto";
 import { lstatSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** What keeps telemetry off, whatever the user consented to: variables, and Windows' policy for diagnostic data. */
+/** Settings that keep telemetry off despite a consent: variables, and Windows' policy for diagnostic data. */
 import { release } from "node:os";
 import { posix, win32 } from "node:path";
 import { isSwitchedOn, type Environment } from "../host/environment.ts";

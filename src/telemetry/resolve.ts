@@ -1,6 +1,6 @@
 /**
- * Addresses of a host, asked of the system's name servers over sockets that let the process end. Node's dns.lookup runs getaddrinfo in a thread, and
- * the end of the process waits for that: with a name server that does not answer, for many seconds.
+ * Resolves a host by the system's name servers, over sockets that let the process end. Node's dns.lookup runs getaddrinfo in a thread, and the end of
+ * the process waits for that thread: many seconds if a name server does not answer.
  */
 import { randomInt } from "node:crypto";
 

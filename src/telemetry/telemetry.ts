@@ -1,6 +1,6 @@
 /**
- * Telemetry, only with consent (docs/telemetry.md): a second after the main thread has opened its first device, at most one message a day. Whatever
- * goes wrong, nothing is sent, nothing is thrown, and nothing waits.
+ * Telemetry, only with consent (docs/telemetry.md): a second after the main thread has opened its first device, at most one message a day. A failure
+ * sends nothing, throws nothing, and delays nothing.
  */
 import { accessSync, constants, readdirSync } from "node:fs";
 import { release } from "node:os";

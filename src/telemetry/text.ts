@@ -1,4 +1,4 @@
-/** What `dxtensor telemetry on` shows before it asks. Whoever changes what this promises changes TEXT_VERSION of consent.ts. */
+/** The text that `dxtensor telemetry on` shows before it asks. If its promises change, change TEXT_VERSION of consent.ts too. */
 import { TEXT_VERSION } from "./consent.ts";
 
 export interface Shown {

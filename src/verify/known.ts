@@ -1,6 +1,6 @@
 /**
- * The differences from Microsoft's libraries that stay: each with the cases it touches, the devices it shows on, the reason and
- * the evidence. A difference that is not here fails; an entry whose cases all agree is reported, and fails with --strict.
+ * The known differences from Microsoft's libraries: each with its cases, its devices, the reason and the evidence. A difference that is not listed
+ * fails; an entry whose cases all agree is reported, and fails with --strict.
  */
 
 import type { Element } from "./case.ts";

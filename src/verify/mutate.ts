@@ -1,4 +1,4 @@
-/** Operators changed in one thing: what one device refuses, the other must refuse. */
+/** Operators with one changed field: both devices must refuse or accept each. */
 import { ENUMS, OPERATORS } from "../dml/operators.generated.ts";
 import type { OperatorRow } from "../dml/schema.ts";
 import type { FieldValue, OperatorDescription, TensorDescription } from "../native/binding.ts";

@@ -1,4 +1,4 @@
-/** Runs one operator on both devices and compares what they computed, or how they refused. */
+/** Runs one operator on both devices and compares the results or the errors. */
 import { agrees, differs, type Context, type Finding, type Result } from "./case.ts";
 import type { OperatorDescription } from "../native/binding.ts";
 import { compare, differenceText } from "./compare.ts";

@@ -1,4 +1,4 @@
-/** Runs cases one after another, matches what differs with the list of known differences, and counts. */
+/** Runs cases one after another, matches differences with the list of known ones, and counts. */
 import type { Case, Context, Element, Finding } from "./case.ts";
 import { known, applies, type DeviceFacts, type Known } from "./known.ts";
 

@@ -1,4 +1,4 @@
-/** Opens the two devices, and the software adapter at the feature level of the one that is judged. */
+/** Opens the two devices, and the software adapter at the feature level of the tested one. */
 import { requireDevice, deviceCount, dmlDescriptions, nativeDevice } from "../runtime/devices.ts";
 import { device, namedDevice } from "../core/device.ts";
 import { ValueError } from "../core/errors.ts";

@@ -1,4 +1,4 @@
-// What both programs are asked: where the libraries lie, and how large the work is.
+// The options of both programs: paths of the libraries, and sizes of the work.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
 // A training step as a network of operators: layers forward, their gradients backward, an update for each parameter.
 //
-// Owns the network and the first values of its state. What a step reads of the state and writes are different values.
+// Owns the network and the first values of its state. A step reads the old values of the state and writes new ones.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// The Linux cell in a container of Debian 11, whose C library (glibc 2.31) is Ubuntu 20.04's: what is compiled there, and loads there.
+// The Linux cell in a container of Debian 11, whose C library (glibc 2.31) is Ubuntu 20.04's: compiles and loads the library there.
 import { join } from "node:path";
 import type { CellReport } from "./report.ts";
 import { ensureBase } from "../../tools/base.ts";

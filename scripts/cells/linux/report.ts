@@ -1,5 +1,4 @@
-// Runs the programs of a cell one after another, with their output shown, and writes what came of them in the Common Test Report
-// Format.
+// Runs the programs of a cell one after another, with their output shown, and writes their results in the Common Test Report Format.
 import { readFileSync, existsSync, rmSync } from "node:fs";
 import { TestBuilder, type CTRFReport, type Test } from "ctrf";
 import { execa } from "execa";

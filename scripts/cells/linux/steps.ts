@@ -1,4 +1,4 @@
-// What runs in the Linux cell. Each step takes the report and the cell's environment.
+// The steps of the Linux cell. Each takes the report and the cell's environment.
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// The Wine cell without what no program here opens, for a machine with a GPU: its root as a folder that can be entered there.
+// Packs the Wine cell for a machine with a GPU: its root folder, without files that no program here opens.
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { basename, dirname, join, posix } from "node:path";
 import { execa } from "execa";

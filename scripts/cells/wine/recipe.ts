@@ -1,4 +1,4 @@
-// What the Wine cell is made of: versions, digests, files, and where it lies.
+// The recipe of the Wine cell: versions, digests, files and paths.
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";

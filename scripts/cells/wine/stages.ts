@@ -1,4 +1,4 @@
-// A folder that is made stage by stage: what is missing or changed is made again, by one process at a time.
+// A folder that is made stage by stage: missing and changed stages are made, by one process at a time.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { withLock } from "../../tools/lock.ts";

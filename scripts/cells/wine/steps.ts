@@ -1,5 +1,5 @@
-// What DirectML.dll and the library's Windows build are judged by in a cell: programs, their limits and what they report. It needs no packages,
-// since it travels to machines with a GPU, too.
+// The tests of DirectML.dll and of the library's Windows build in a cell: programs, their limits and their reports. Imports no packages, since it
+// runs on machines with a GPU too.
 import { posix } from "node:path";
 import { recipe } from "./recipe.ts";
 

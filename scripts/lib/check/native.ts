@@ -1,4 +1,4 @@
-// Which of the C++ test programs a change touches, as ninja knows it of the last build.
+// Finds the C++ test programs that a change touches, from ninja's dependencies of the last build.
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import { ask } from "../../tools/program.ts";

@@ -1,4 +1,4 @@
-// Checks what a suite needs of the machine. Each check runs once, before the first suite that needs it.
+// Checks the requirements of a suite on the machine. Each check runs once, before the first suite that needs it.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

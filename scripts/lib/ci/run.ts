@@ -1,4 +1,4 @@
-// Runs suites one after the other, counts what came of each, and says at the end what ran, what did not, and why.
+// Runs suites one after the other, counts passed and failed tests, and prints a summary: suites that ran, suites that did not, and the reasons.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

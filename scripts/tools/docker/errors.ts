@@ -1,4 +1,4 @@
-// What goes wrong with an engine, told apart by a code.
+// Errors of an engine, each with a code.
 import { ScriptError } from "../project.ts";
 
 /**

@@ -1,5 +1,5 @@
-// An engine behind ssh, as a socket of this machine. One connection carries everything, ssh's own configuration holds and the host's
-// key is checked, none of which the client library's own ssh does.
+// An engine behind ssh, as a socket of this machine. One connection carries everything, ssh's own configuration applies and the host's key is
+// checked; the client library's ssh does neither.
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

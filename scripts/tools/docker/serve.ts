@@ -1,4 +1,4 @@
-// Debian's Docker engine, started where none answers; only what was started here is stopped.
+// Debian's Docker engine, started if none answers; only an engine that was started here is stopped.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";

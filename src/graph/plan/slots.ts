@@ -1,4 +1,4 @@
-/** What every plan has: a slot for each input, each output, and the scratch memory. */
+/** Slots of a plan: one for each input, each output, and the scratch memory. */
 import type { ProgramDescription } from "../../native/binding.ts";
 import type { Graph, Value } from "../graph.ts";
 

@@ -1,4 +1,4 @@
-/** load() with `into`: what a checkpoint has is loaded into objects that are there. */
+/** load() with `into`: loads a checkpoint into existing objects. */
 import { isForeign } from "../../core/copies.ts";
 import type { Device } from "../../core/device.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";

@@ -1,4 +1,4 @@
-/** Reads the parts of a checkpoint that are asked for: each tensor straight to its device, arrays to the host. */
+/** Reads the requested parts of a checkpoint: each tensor directly to its device, arrays to the host. */
 import type { Device } from "../../core/device.ts";
 import { DTYPES, isFloat } from "../../core/dtype.ts";
 import { FormatError } from "../../core/errors.ts";

@@ -1,4 +1,4 @@
-/** PyTorch's files: what torch.save() writes, read without running code. */
+/** PyTorch's files: reads the output of torch.save() without running code. */
 import { defaultDevice, device as deviceOf, type DeviceLike } from "../../core/device.ts";
 import { pathOf, type FilePath } from "../../host/source.ts";
 import type { TransferOptions } from "../parts.ts";

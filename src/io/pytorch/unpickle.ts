@@ -1,6 +1,6 @@
 /**
- * Pickles of PyTorch's files, protocols 0 to 5. It is an interpreter of the stack machine that builds plain values; what a pickle may name and call is
- * the list in values.ts. https://github.com/python/cpython/blob/main/Lib/pickletools.py
+ * Pickles of PyTorch's files, protocols 0 to 5. An interpreter of the stack machine that builds plain values; values.ts lists the names that a pickle
+ * may use and call. https://github.com/python/cpython/blob/main/Lib/pickletools.py
  */
 import { damaged, unknown } from "./refuse.ts";
 import { Callable, Dict, Globals, PythonSet } from "./values.ts";

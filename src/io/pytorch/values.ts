@@ -1,4 +1,4 @@
-/** What a pickle of PyTorch's consists of, before its tensors are read. */
+/** The values of a PyTorch pickle, before its tensors are read. */
 import { DTYPES, type DType } from "../../core/dtype.ts";
 import { damaged, unknown } from "./refuse.ts";
 

@@ -1,4 +1,4 @@
-/** Zip files that are read by offset: the directory at the end is read, then only the entries that are asked for. APPNOTE.TXT of PKWARE. */
+/** Zip files that are read by offset: the directory at the end is read, then only the requested entries. APPNOTE.TXT of PKWARE. */
 import type { FileHandle } from "node:fs/promises";
 import type * as Zlib from "node:zlib";
 import { readAt } from "../../host/source.ts";

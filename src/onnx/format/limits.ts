@@ -1,4 +1,4 @@
-/** What a model may ask for, so that a small file cannot keep a program busy forever: depth and number of nodes, steps of loops. */
+/** Limits of a model, so that a small file cannot keep a program busy forever: depth and number of nodes, loop iterations. */
 import { FormatError, ValueError } from "../../core/errors.ts";
 import { domainOf, functionKey } from "./operator-keys.ts";
 import type { FunctionMessage, GraphMessage, ModelMessage, NodeMessage } from "./proto.ts";

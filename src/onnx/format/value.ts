@@ -1,4 +1,4 @@
-/** What flows along a graph's edges: tensors, constants that JavaScript knows, sequences, and nothing. */
+/** Values on a graph's edges: tensors, constants known on the host, sequences, and absent values. */
 import type { Device } from "../../core/device.ts";
 import { arrayClass, DTYPES, type DType, type TypedArray } from "../../core/dtype.ts";
 import { DisposedError, UnsupportedError } from "../../core/errors.ts";

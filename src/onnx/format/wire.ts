@@ -1,6 +1,6 @@
 /**
- * The protobuf wire format, read strictly: https://protobuf.dev/programming-guides/encoding. What a length states must lie inside the message
- * around it, and what a file holds is counted, so that a small file cannot ask for more memory than there is.
+ * The protobuf wire format, read strictly: https://protobuf.dev/programming-guides/encoding. A field's length must lie inside its message, and fields
+ * are counted, so that a small file cannot require more memory than exists.
  */
 import { FormatError } from "../../core/errors.ts";
 

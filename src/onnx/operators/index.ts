@@ -1,4 +1,4 @@
-/** Every operator that the importer knows, by domain and name. */
+/** Every operator that the importer supports, by domain and name. */
 import { activation } from "./activation.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { attention } from "./attention.ts";

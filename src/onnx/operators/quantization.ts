@@ -1,4 +1,4 @@
-/** Integers that stand for real ones. */
+/** Operators of quantized numbers. */
 import { DTYPES, type DType } from "../../core/dtype.ts";
 import * as ops from "../../ops/index.ts";
 import type { Tensor } from "../../core/tensor.ts";

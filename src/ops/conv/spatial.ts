@@ -1,5 +1,5 @@
 /**
- * What convolution and pooling share: options for one to three spatial axes, and tensors lifted to the four or five axes DirectML takes.
+ * Shared by convolution and pooling: options for one to three spatial axes, and tensors with the four or five axes that DirectML requires.
  * @package
  */
 import { asResult } from "../../dispatch/dispatch.ts";

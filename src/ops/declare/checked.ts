@@ -1,6 +1,6 @@
 /**
- * What the generated forms of the public functions share: they compare their arguments with the declared types, since callers may write
- * JavaScript, and give errors the name that the user called. scripts/lib/signatures.ts reads the types. @package
+ * Shared by the generated forms of the public functions: they compare their arguments with the declared types, since callers may write JavaScript,
+ * and errors name the function that the user called. scripts/lib/signatures.ts reads the types. @package
  */
 import { ComplexTensor } from "../../core/complex-tensor.ts";
 import { nearest } from "../../core/did-you-mean.ts";

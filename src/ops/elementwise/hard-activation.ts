@@ -1,4 +1,4 @@
-/** Hard and shrinking activation functions: linear pieces, and what lies between limits. @functional */
+/** Hard and shrinking activation functions: piecewise linear. @functional */
 import { chosenBy, tie } from "../../autograd/tie.ts";
 import { call } from "../../dispatch/dispatch.ts";
 import { isFloat, isHalf, isInteger } from "../../core/dtype.ts";

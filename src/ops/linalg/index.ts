@@ -1,4 +1,4 @@
-/** torch.linalg. What runs on the host, and what on the device: docs/linalg.md. */
+/** torch.linalg. docs/linalg.md says which functions run on the host. */
 export { cholesky, choleskyEx, choleskyInverse, choleskySolve, type CholeskyOptions } from "./cholesky.ts";
 export { det, logdet, slogdet } from "./det.ts";
 export { eig, eigh, eigvals, eigvalsh, type Eigen, type EighOptions } from "./eigen.ts";

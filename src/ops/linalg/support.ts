@@ -1,4 +1,4 @@
-/** What decompositions and solvers share: definitions that run on the host, checks of matrices, copies between row-major and column-major. @package */
+/** Shared by decompositions and solvers: definitions that run on the host, checks of matrices, copies between row-major and column-major. @package */
 import { define, type Definition, type HostArray } from "../../core/definition.ts";
 import { requireSameDevice } from "../../dispatch/dispatch.ts";
 import { DTypeError, LinAlgError, ShapeError } from "../../core/errors.ts";

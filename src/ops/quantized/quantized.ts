@@ -1,5 +1,5 @@
 /**
- * Quantized arithmetic: integers that stand for real numbers, q = round(x / scale) + zeroPoint. Matmuls and convolutions
+ * Quantized arithmetic: integers q = round(x / scale) + zeroPoint represent real numbers x. Matmuls and convolutions
  * sum exactly in int32.
  */
 import type { GraphBuilder } from "../../graph/builder.generated.ts";

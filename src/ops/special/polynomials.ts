@@ -1,4 +1,4 @@
-/** Orthogonal polynomials: of a degree that is a number, or a tensor that broadcasts with x. */
+/** Orthogonal polynomials: the degree is a number, or a tensor that broadcasts with x. */
 import { call } from "../../dispatch/dispatch.ts";
 import { ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";

@@ -1,4 +1,4 @@
-/** Where values are read: what may share a register. */
+/** The reads of each value, from which registers are shared. */
 import { blocksOf, makesOf, readsOf, type Block, type Get, type Statement, type Value, type Variable } from "../ir.ts";
 
 export class Uses {

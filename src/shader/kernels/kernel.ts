@@ -1,4 +1,4 @@
-/** What the library's own shaders have in common. */
+/** The common form of the library's own shaders. */
 import type { ShaderTraits } from "../../dml/capabilities.ts";
 import type { ShaderCall } from "../../graph/graph.ts";
 import { ShaderProgram, type LaunchFacts } from "../dxbc/shader-program.ts";

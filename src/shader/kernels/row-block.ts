@@ -1,6 +1,6 @@
 /**
- * One group of threads for each row, for four short ones, or for two where each element needs more than the row: what all rows share is then read
- * once for both, and both wait at the same barriers. A row that fits is read once and kept in registers; a longer one is read once for each pass.
+ * One group of threads for each row, for four short rows, or for two rows if elements also read other operands: both rows then share one read of
+ * these, and the barriers. A row that fits is read once and kept in registers; a longer one is read once for each pass.
  */
 import { sizeOf } from "../../core/shape.ts";
 import type { LaunchFacts } from "../dxbc/shader-program.ts";

@@ -1,5 +1,5 @@
 /**
- * What the library has shaders for (shader/choice.ts), once more: by shaders on the device that is judged, by DirectML's operators on the reference.
+ * The operations that have shaders (shader/choice.ts): with shaders on the tested device, with DirectML's operators on the reference.
  * The last family: the device is opened again for it, since programs are kept.
  */
 import type { Case } from "../case.ts";

@@ -1,5 +1,5 @@
 /**
- * From rows to cases: a row is an operator's text in which T, U, V, C and I stand for data types and $n for the scalar n of T.
+ * From rows to cases: a row is an operator's text with the variables T, U, V, C and I for data types and $n for the scalar n of T.
  * T, U, V and C go through every data type that the operator table lists for their tensors, I through the index types.
  */
 import { ENUMS, OPERATORS, type OperatorName } from "../../dml/operators.generated.ts";

@@ -1,4 +1,4 @@
-/* What the Windows half and the Linux half of the d3d12 bridge tell each other.
+/* The interface between the Windows half and the Linux half of the d3d12 bridge.
  * Pointers in both directions are functions of the Microsoft x64 calling
  * convention; the table is filled in one Wine "unix call" at load time. */
 #ifndef DXTENSOR_BRIDGE_ENTRY_H

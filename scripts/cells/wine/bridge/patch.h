@@ -1,4 +1,4 @@
-/* What the Linux half's files share: vkd3d's headers, and the change of one method in a table of its. */
+/* Shared by the Linux half's files: vkd3d's headers, and the replacement of one method in vkd3d's tables. */
 #ifndef DXTENSOR_BRIDGE_PATCH_H
 #define DXTENSOR_BRIDGE_PATCH_H
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# enter.sh ROOT WORK COMMAND...: runs a command in the cell's root, in mount and process namespaces of its own: nothing stays mounted
-# and no process stays behind. WORK becomes /work; empty: none. Root.
+# enter.sh ROOT WORK COMMAND...: runs a command in the cell's root, in separate mount and process namespaces: nothing stays mounted and no process
+# stays behind. WORK becomes /work; empty: none. Root.
 set -eu
 exec unshare --mount --pid --fork --kill-child --propagation private sh -ec '
     root=$1 work=$2

@@ -1,6 +1,6 @@
 #!/bin/sh
-# graphics.sh PACKAGES...: inside the root, with a folder of the cache as /work. Downloads what a GPU's own Vulkan driver may name and the cell
-# has no use for.
+# graphics.sh PACKAGES...: inside the root, with a folder of the cache as /work. Downloads libraries that a GPU's Vulkan driver may need and the cell
+# does not.
 set -eu
 cd /work
 apt-get -qq update
