@@ -1,4 +1,4 @@
-/** What changed, as git tells it: commits of a day, a branch, files that are not committed, clones without their history. */
+/** Changed files, from git: commits of a day, a branch, files that are not committed, clones without their history. */
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** CI's table, what is chosen of it for a day, and how its suites are run. */
+/** CI's table of suites, the choice for a day, and the run of the suites. */
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

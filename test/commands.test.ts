@@ -1,4 +1,4 @@
-/** Every npm script says what it does, does nothing then, and refuses options that it does not have in words, not by a stack. */
+/** With --help every npm script prints its description and does nothing else; unknown options are an error without a stack. */
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

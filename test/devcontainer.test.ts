@@ -1,4 +1,4 @@
-/** What can be said of the dev container without an engine. */
+/** The dev container, as far as it can be tested without an engine. */
 import { lstatSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, cpSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,7 +1,6 @@
 /**
- * The devices that tests run on, and the ways in which a test's body runs. DXTENSOR_TEST_DEVICES ("cpu,dml:0") names them;
- * without it: cpu, where the software adapter's library is there, and every `dml` device (simulated ones when
- * DXTENSOR_SIMULATE asks for them). At least one must be there.
+ * The devices that tests run on, and the ways in which a test's body runs. DXTENSOR_TEST_DEVICES ("cpu,dml:0") names them. Default: cpu, if the
+ * software adapter's library exists, and every `dml` device (also the simulated ones of DXTENSOR_SIMULATE). At least one must exist.
  */
 import { afterEach, beforeEach, describe, expect } from "vitest";
 import * as dx from "../src/index.ts";

@@ -1,4 +1,4 @@
-/** What an image's first layers copy of the sources is all that their commands import: a move of a file of src must not break them. */
+/** The first layers of an image copy all sources that their commands import: a moved file of src must not break them. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-/** npm run pack:gpu and what it sends along: how both say what is missing, and the page of a run's results. */
+/** npm run pack:gpu and the program that it packs: their errors for missing files, and the page of a run's results. */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Tests with very many cases take a share of them, or all where DXTENSOR_TESTS=all asks for them, as CI's suite all-cases does. */
+/** Tests with very many cases take a share of them, or all with DXTENSOR_TESTS=all, as in CI's suite all-cases. */
 export const isWhole = process.env.DXTENSOR_TESTS === "all";
 
 /** Every nth of the cases, beginning at one of the first. */

@@ -1,4 +1,4 @@
-/** What the site makes of the sources: errors by their text, and the tables of names. */
+/** The site's generated pages: errors by their text, and the tables of names. */
 import { readFileSync } from "node:fs";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** What the soak says of its samples: growth is told, breath and short runs are not. */
+/** The soak's verdict: steady growth is reported, fluctuation and short runs are not. */
 import { describe, expect, it } from "vitest";
 import { growthOf, verdictOf } from "../scripts/soak/verdict.ts";
 

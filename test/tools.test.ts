@@ -1,4 +1,4 @@
-/** What scripts, matrix, bench and tests share lies in scripts/tools, and imports point there, one way. */
+/** Code shared by scripts, matrix, bench and tests is in scripts/tools, and imports point there, one way. */
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** What is checked of files for Windows before they are packed, on images made here: headers, one section with the tables. */
+/** The checks of files for Windows before they are packed, on images made here: headers, one section with the tables. */
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { cannotBuild } from "../scripts/lib/native-builds.ts";

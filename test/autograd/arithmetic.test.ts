@@ -1,4 +1,4 @@
-/** The operations that ops/wiring.ts gives to autograd, and what it relies on. */
+/** The operations that ops/wiring.ts gives to autograd, with the properties that autograd needs. */
 import { expect, it } from "vitest";
 import { arithmetic } from "../../src/autograd/arithmetic.ts";
 import * as dx from "../../src/index.ts";

@@ -1,4 +1,4 @@
-/** Gradients where a function has a corner, a tie or a pole. What is right there is PyTorch's choice: the numbers are from PyTorch 2.15. */
+/** Gradients where a function has a kink, a tie or a pole. PyTorch 2.15 gave the expected numbers. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean, eachMode, numbers } from "../device.ts";

@@ -1,4 +1,4 @@
-/** What a write after an operation does to its gradient, and what a second pass may read: as in PyTorch 2.15. */
+/** Writes after an operation and its gradient, and the tensors that a second backward pass may read: as in PyTorch 2.15. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean, eachDevice, eachMode, numbers } from "../device.ts";

@@ -1,6 +1,6 @@
 /**
- * In-place writes of a part cost what they write: the rest of the storage stays where it is. What is right is said element by element; who read the old
- * values, keeps them.
+ * The cost of an in-place write of a slice is proportional to the slice: the rest of the storage is not copied. Results are checked element by
+ * element; earlier reads keep the old values.
  */
 import { describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";

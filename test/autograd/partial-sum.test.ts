@@ -1,6 +1,6 @@
 /**
- * Gradients of many slices of one tensor. What is right: the derivative of the sum of w times a slice is w at the slice's elements, added in float64
- * by their numbers, which the same slices of 0, 1, 2, … show.
+ * Gradients of many slices of one tensor. Expected: the derivative of the sum of w times a slice is w at the slice's elements, added in float64; the
+ * same slices of 0, 1, 2, … give the elements' indices.
  */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";

@@ -1,6 +1,6 @@
 /**
  * Random in-place writes by index against the same in plain JavaScript: every dtype and axis, views, several writes and reads in one call, eagerly and compiled, each
- * three times with other data. Tensors are small ones, and ones so large that what is named alone is read and written.
+ * three times with other data. Tensors are small, or so large that only the indexed elements are read and written.
  */
 import { describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";

@@ -1,4 +1,4 @@
-/** What nodes record of operations and views, and where their gradients lead. */
+/** Nodes of the tape: the recorded operations and views, and the edges of their gradients. */
 import { expect, it } from "vitest";
 import { attach, moveRetained } from "../../src/autograd/record.ts";
 import { TapeNode } from "../../src/autograd/tape.ts";

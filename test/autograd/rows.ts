@@ -1,4 +1,4 @@
-/** Functions with a gradient, and inputs at which it is smooth: what gradcheck and gradgradcheck are run on. */
+/** Functions with a gradient, and inputs at which it is smooth: the cases of gradcheck and gradgradcheck. */
 import * as dx from "../../src/index.ts";
 
 /** Numbers of an irregular sequence in [low, high], away from each other, so that no extreme is a tie. */

@@ -1,4 +1,4 @@
-/** What a call saves, and what may be changed, frozen or passed again before backward(): as PyTorch 2.15 answers. */
+/** Tensors that a call saves, and changes, freezing and second passes before backward(): as in PyTorch 2.15. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean, eachDevice, numbers } from "../device.ts";

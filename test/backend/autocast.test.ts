@@ -1,4 +1,4 @@
-/** What a backend wants of autocast(): lists of its own, dtypes that it casts to. */
+/** A backend's settings of autocast(): other lists of operations, and the dtypes of casts. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { backend as openreg } from "../../packages/openreg/src/backend.ts";

@@ -1,4 +1,4 @@
-/** Kernels of a backend for whole operations of the library's, eagerly and compiled: openreg's, and those of a backend that sees what it is asked. */
+/** Kernels of a backend for whole operations of the library's, eagerly and compiled: openreg's, and those of a backend that records its calls. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { backend as openreg, faults } from "../../packages/openreg/src/backend.ts";

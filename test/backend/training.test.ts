@@ -1,4 +1,4 @@
-/** What a training program asks of a device, on a backend from outside as on cpu: optimizers, mixed precision, checkpoints, quantized numbers. */
+/** Training on a backend from outside, compared with cpu: optimizers, mixed precision, checkpoints, quantized numbers. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

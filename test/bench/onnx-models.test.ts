@@ -1,4 +1,4 @@
-/** The suite's ONNX models compute what its workloads are in dxtensor. */
+/** The suite's ONNX models compute the same as its workloads in dxtensor. */
 import * as dx from "dxtensor";
 import { expect, it } from "vitest";
 import { encodeModel } from "../../bench/onnxruntime/onnx.ts";

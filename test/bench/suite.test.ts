@@ -1,4 +1,4 @@
-/** What decides whether a build is slower, and whether peers computed the same. */
+/** The decision whether a build is slower, and the comparison of peers' results. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { digestOf, distance, uniform, whole } from "../../bench/suite/data.ts";

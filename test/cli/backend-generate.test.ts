@@ -1,4 +1,4 @@
-/** `dxtensor backend generate`: what is written, what TypeScript says of a missing kernel, and what is refused. */
+/** `dxtensor backend generate`: the written file, TypeScript's error for a missing kernel, and refused input. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";

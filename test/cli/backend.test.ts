@@ -1,4 +1,4 @@
-/** `dxtensor backend new`: what is written and what is refused. test/package.test.ts installs, compiles and runs the package. */
+/** `dxtensor backend new`: written files and refused arguments. test/package.test.ts installs, compiles and runs the package. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";

@@ -1,4 +1,4 @@
-/** `dxtensor telemetry` as a program, with folders of its own: what it says, asks, writes and deletes. */
+/** `dxtensor telemetry` as a program, with temporary folders: its output, question, files and deletions. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** A call of a compiled function that throws, wherever it does, leaves everything as it was: PyTorch's own state knows nothing of it. */
+/** A call of a compiled function that throws, at any point, leaves all state as it was before. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { eachDevice } from "../device.ts";

@@ -1,4 +1,4 @@
-/** A function that does compiled what it does eagerly. */
+/** Checks that a compiled function agrees with the eager one. */
 import { expect } from "vitest";
 import * as dx from "../../src/index.ts";
 

@@ -1,4 +1,4 @@
-/** Gradients through the results of a compiled function: what a backward pass outside of it does, eagerly and compiled. */
+/** Gradients through the results of a compiled function, by backward passes outside of it: eager and compiled calls agree. */
 import { describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { devices, numbers } from "../device.ts";

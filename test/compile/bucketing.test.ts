@@ -1,4 +1,4 @@
-/** Programs of larger sizes: which calls they serve, and what is said of those that they cannot. */
+/** Programs of larger sizes: the calls that they serve, and the warnings for others. */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 

@@ -1,4 +1,4 @@
-/** Calls of one axis of any size, for tests of `compile` with `dynamic`: the samples of all families, and what they leave out. */
+/** Calls of one axis of any size, for tests of `compile` with `dynamic`: the samples of all families, and further calls. */
 import * as dx from "../../src/index.ts";
 import { distinct, real, sample, whole, type Argument, type Sample } from "../../src/ops/declare/sample.ts";
 import { isFloat } from "../../src/core/dtype.ts";

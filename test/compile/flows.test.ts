@@ -1,4 +1,4 @@
-/** Gradients that flow on from a compiled function into what was made outside. */
+/** Gradients that leave a compiled function into histories outside. */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { eachDevice, numbers } from "../device.ts";

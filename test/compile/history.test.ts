@@ -1,4 +1,4 @@
-/** Gradients of gradients through the results of a compiled function: what they are eagerly, in each of three calls. */
+/** Gradients of gradients through the results of a compiled function: each of three calls agrees with eager calls. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean, eachDevice } from "../device.ts";

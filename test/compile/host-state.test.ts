@@ -1,4 +1,4 @@
-/** What the library keeps on the host is up to date in each call of a compiled function, also where its JavaScript does not run. */
+/** The library's host state is up to date in each call of a compiled function, also if its JavaScript does not run. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean, eachDevice, numbers } from "../device.ts";

@@ -1,4 +1,4 @@
-/** That a call which compiles for long says so, once, where somebody reads it. The clock is the test's. */
+/** A call that compiles for long prints one message on a terminal. The test sets the clock. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { Notice, terminal } from "../../src/compile/notice.ts";

@@ -1,4 +1,4 @@
-/** What a compiled function changes of the arrays, objects and Maps among its arguments: what it does eagerly, in three calls, checked or not. */
+/** Changes of a compiled function to arrays, objects and Maps among its arguments: equal to those of eager calls, in three calls, checked or not. */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { eachDevice, numbers } from "../device.ts";

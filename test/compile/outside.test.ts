@@ -1,4 +1,4 @@
-/** What a run changes of tensors outside is put back where nothing of the run will be. */
+/** A run's changes to tensors outside are undone if the run is dropped. */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 

@@ -1,4 +1,4 @@
-/** Ranges of a storage that a compiled function writes one after the other: they are joined once, and read alone where that is all. */
+/** Ranges of a storage that a compiled function writes one after the other: they are joined once, and a range alone is read without a join. */
 import { describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { devices } from "../device.ts";

@@ -1,4 +1,4 @@
-/** From a path to a graph: what becomes an input, what is written back, how parts are written. */
+/** From a path to a graph: its inputs, the buffers that are written back, writes of slices. */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 

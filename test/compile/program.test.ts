@@ -1,4 +1,4 @@
-/** A recorded program: what is copied in a call, what is recorded again, what it keeps alive. */
+/** A recorded program: copies in a call, further recordings, and the buffers that it keeps alive. */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 

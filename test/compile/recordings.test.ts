@@ -1,4 +1,4 @@
-/** How often a function was recorded, and what is said of it. */
+/** The number of a function's recordings, and the warning. */
 import { expect, it } from "vitest";
 import { Recordings } from "../../src/compile/recordings.ts";
 import * as dx from "../../src/index.ts";

@@ -1,4 +1,4 @@
-/** Results that a gradient reads, changed in place: compiled functions refuse what eager calls refuse, and no more. */
+/** Results that a gradient reads, changed in place: compiled functions refuse the same calls as eager execution. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { RARE } from "../autograd/rare-rows.ts";

@@ -1,4 +1,4 @@
-/** Every row of gradcheck through a compiled function: gradients and their gradients are what they are eagerly, in each of three calls. */
+/** Every row of gradcheck through a compiled function: gradients and their gradients agree with eager calls, in each of three calls. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { ROWS, values, type Fn } from "../autograd/rows.ts";

@@ -1,4 +1,4 @@
-/** One run of a compiled function's JavaScript: what of it a later call may skip, and what it may not. */
+/** One run of a compiled function's JavaScript: the parts that a later call may skip. */
 import { describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { devices } from "../device.ts";

@@ -1,4 +1,4 @@
-/** What a compiled function keeps for its gradients, and how they are computed. */
+/** The tensors that a compiled function saves for its gradients, and the computation of these. */
 import { describe, expect, it } from "vitest";
 import { madeAs, type Event } from "../../src/compile/log.ts";
 import { operand } from "../../src/compile/operand.ts";

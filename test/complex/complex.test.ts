@@ -1,4 +1,4 @@
-/** Complex numbers as pairs of real ones: arithmetic compared with JavaScript's numbers, and what tensors do, on both parts. */
+/** Complex numbers as pairs of real ones: arithmetic compared with JavaScript's numbers, and tensor operations on both parts. */
 import { describe, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean, eachDevice, eachMode, liveBuffers } from "../device.ts";

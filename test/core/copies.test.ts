@@ -1,4 +1,4 @@
-/** Two copies of the package in one process: each says of the other's tensors, modules and devices whose they are. */
+/** Two copies of the package in one process: each refuses the other's tensors, modules and devices, and names both copies. */
 import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";

@@ -1,4 +1,4 @@
-/** scripts/docker-engine.ts with an engine of its own: other namespaces for mounts and network, so that a running one is not touched. */
+/** scripts/docker-engine.ts with a separate engine: other namespaces for mounts and network, so that a running engine is not touched. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** The Dockerfile's stages, really built from a local base, and what runs in them. */
+/** The Dockerfile's stages, built from a local base, and programs that run in them. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** A machine made by hand: files, commands and what the devices answer, laid into a folder that stands for "/". */
+/** A machine made by hand: files, commands and answers of devices, in a folder that replaces "/". */
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { filesUnder, runCommand, type Host } from "../../src/doctor/machine.ts";

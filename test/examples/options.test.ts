@@ -1,4 +1,4 @@
-/** Every example tells of itself, and of what is wrong with its options. */
+/** Every example has a help text, and refuses wrong options. */
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { isWhole } from "../share.ts";

@@ -1,4 +1,4 @@
-/** What PyTorch's CPU gives in bfloat16, eagerly; and what was recorded. Part 1 of 3. */
+/** PyTorch's bfloat16 results on the CPU, compared with eager calls; checks of the recorded file. Part 1 of 3. */
 import { expect, test } from "vitest";
 import { bfloat16Cases, bfloat16Known, bfloat16Tests } from "./bfloat16-suite.ts";
 import { outOfScope } from "./scope.ts";

@@ -1,4 +1,4 @@
-/** What PyTorch's CPU gives in bfloat16, from compiled functions. Part 2 of 3. */
+/** PyTorch's bfloat16 results on the CPU, compared with compiled functions. Part 2 of 3. */
 import { bfloat16Tests } from "./bfloat16-suite.ts";
 
 bfloat16Tests({ compiled: true }, 2);

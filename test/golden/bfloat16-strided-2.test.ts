@@ -1,4 +1,4 @@
-/** What PyTorch's CPU gives in bfloat16, with operands that are views with an offset and gaps. Part 2 of 3. */
+/** PyTorch's bfloat16 results on the CPU, compared with calls on views with an offset and gaps. Part 2 of 3. */
 import { bfloat16Tests } from "./bfloat16-suite.ts";
 
 bfloat16Tests({ strided: true }, 2);

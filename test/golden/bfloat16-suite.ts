@@ -1,5 +1,5 @@
 /**
- * What PyTorch's CPU gives in bfloat16 (bfloat16/record.py), as tests: nearly all of it bit by bit, the rest within a unit of the last place.
+ * PyTorch's bfloat16 results on the CPU (bfloat16/record.py), as tests: nearly all are equal bit by bit, the rest within a unit of the last place.
  * A file for each mode, since on a GPU each form of an operation is a shader to compile.
  */
 import { existsSync, readFileSync } from "node:fs";

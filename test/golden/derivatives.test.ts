@@ -1,6 +1,6 @@
 /**
- * What depends on what (graph), what may change before backward() (saved), and values and gradients at NaN, infinities, zeros and ties
- * (special): all differentiable operations compared with PyTorch 2.15. derivatives/known.json lists what differs, exactly.
+ * All differentiable operations compared with PyTorch 2.15: dependencies of results and gradients (graph), changes before backward() (saved), values
+ * and gradients at NaN, infinities, zeros and ties (special). derivatives/known.json lists exactly the differences.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Writes what docs/operators.json is made of: the facts of each operation, and on which feature levels it falls back. Run by scripts/operators.ts. */
+/** Writes the source of docs/operators.json: the facts of each operation, and the feature levels on which it falls back. Run by scripts/operators.ts. */
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import * as dx from "../../src/index.ts";

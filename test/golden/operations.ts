@@ -1,6 +1,6 @@
 /**
- * What the recorded cases say of each of our operations: the DirectML operators it is made of, dtypes, gradients, the lowest feature level
- * on which nothing falls back. `npm run operators` makes docs/operators.json and docs/operators.md of it.
+ * Facts about each operation from the recorded cases: its DirectML operators, dtypes, gradients, the lowest feature level without a fallback. `npm
+ * run operators` makes docs/operators.json and docs/operators.md of them.
  */
 import { join } from "node:path";
 import * as dx from "../../src/index.ts";

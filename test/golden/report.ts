@@ -1,4 +1,4 @@
-/** Runs a folder of recorded cases and counts what came of them. */
+/** Runs a folder of recorded cases and counts the outcomes. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import * as dx from "../../src/index.ts";

@@ -1,4 +1,4 @@
-/** Runs one recorded case and says what came of it. */
+/** Runs one recorded case and returns its outcome. */
 import * as dx from "../../src/index.ts";
 import { nativeDevice } from "../../src/runtime/devices.ts";
 import { refusedProduct, storageOf } from "../device.ts";

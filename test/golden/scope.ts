@@ -1,4 +1,4 @@
-/** What lies outside the library's bounds, told from a case's own dtypes alone; and what Microsoft's library computes otherwise. */
+/** Cases outside the library's scope, decided by their dtypes alone; and cases that Microsoft's library computes differently. */
 import { elementsOf, isTensor, tensorsOf, type Case, type Golden } from "./cases.ts";
 
 /** Every value of a call, nested ones too. */

@@ -1,4 +1,4 @@
-/** Small graphs for the tests of what works on graphs. */
+/** Small graphs for the tests of passes and planning. */
 import { device } from "../../src/core/device.ts";
 import { GraphBuilder } from "../../src/graph/builder.generated.ts";
 import { Graph, packedExpr, type Expr } from "../../src/graph/graph.ts";

@@ -1,4 +1,4 @@
-/** What readers take: file: URLs and odd names, pipes; and what they refuse at once: devices, folders. */
+/** Sources that readers accept: file: URLs, odd names, pipes; and sources that they refuse at once: devices, folders. */
 import { spawnSync } from "node:child_process";
 import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** What a save does to what is there: links, modes, owners, devices, pipes, and what killed processes leave. */
+/** A save over an existing target: links, modes, owners, devices, pipes, and files of killed processes. */
 import { spawn, spawnSync } from "node:child_process";
 import {
   chmodSync,

@@ -1,5 +1,5 @@
 /**
- * What each device of the `dml` list makes of every recorded call: prints JSON lines {operation, forms}, one form for each device.
+ * The lowering of every recorded call on each device of the `dml` list: prints JSON lines {operation, forms}, one form for each device.
  * The matrix bundles and runs it over simulated profiles; equal forms mean that one run serves for all.
  */
 import { createHash } from "node:crypto";

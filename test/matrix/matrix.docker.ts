@@ -1,4 +1,4 @@
-/** The matrix on a real engine: containers, interruption, and what a killed run leaves. */
+/** The matrix on a real engine: containers, interruption, and leftovers of a killed run. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

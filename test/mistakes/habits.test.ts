@@ -1,4 +1,4 @@
-/** What fingers write that know PyTorch or JavaScript is taken, and what would show internals is refused. */
+/** Habits from PyTorch and JavaScript: accepted if the meaning is clear, a typed error otherwise. */
 import { inspect } from "node:util";
 import { MessageChannel } from "node:worker_threads";
 import { expect, test } from "vitest";

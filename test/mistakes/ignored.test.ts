@@ -1,4 +1,4 @@
-/** What was once ignored, or told in raw errors: options of methods and groups, properties that are set, files and devices that are not there. */
+/** Mistakes that were once ignored or gave untyped errors: options of methods and groups, assigned properties, missing files and devices. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

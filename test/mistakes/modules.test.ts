@@ -1,4 +1,4 @@
-/** Modules and what is made of them: what is refused, what belongs to a module without being registered, and that its class is a class. */
+/** Mistakes with modules: refused fields and arguments, fields that belong to a module without registration, and the classes of layers. */
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";

@@ -1,4 +1,4 @@
-/** Mistakes that people make who write JavaScript, or who know PyTorch: each is refused in words that name the call and what was meant. */
+/** Mistakes of people who write JavaScript, or who know PyTorch: each is an error that names the call and the remedy. */
 import { compileFunction } from "node:vm";
 import { beforeAll, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";

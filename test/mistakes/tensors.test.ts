@@ -1,4 +1,4 @@
-/** Tensors, their operations, devices and modes: what is refused. */
+/** Mistakes with tensors, operations, devices and modes. */
 import { refuses } from "./refuses.ts";
 
 refuses("mistakes with tensors", [

@@ -1,4 +1,4 @@
-/** Optimizers, data, losses and files: what is refused, what is taken as it is meant, and what is warned of. */
+/** Mistakes with optimizers, data, losses and files: errors, accepted forms, and warnings. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean, eachDevice } from "../device.ts";

@@ -1,5 +1,5 @@
-// Calls of the addon with good, wrong and absurd arguments, in random order. Prints what it saw as JSON; what must not be ends it with a
-// message. Arguments: the addon, the software adapter's library, the first seed, how many calls, a backend library where there is one.
+// Calls of the addon with good, wrong and absurd arguments, in random order. Prints counts of the outcomes as JSON; a forbidden outcome ends it with
+// a message. Arguments: the addon, the software adapter's library, the first seed, how many calls, a backend library where there is one.
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 

@@ -1,4 +1,4 @@
-/** Getters and proxies that run inside a call of the addon and pull away what it uses: an error or the right result, never freed memory. */
+/** Getters and proxies that run inside a call of the addon and free its operands: an error or the right result, never a use of freed memory. */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import type { ProgramDescription } from "../../src/native/binding.ts";

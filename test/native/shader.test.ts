@@ -1,4 +1,4 @@
-/** Shaders as parts of programs: eagerly, recorded together with operators of DirectML's, refused, and what a wrong one does to its device. */
+/** Shaders as parts of programs: eagerly, recorded together with operators of DirectML's, refused shaders, and the effect of a wrong one on its device. */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import type { BindingRange, ProgramDescription, ShaderDescription } from "../../src/native/binding.ts";

@@ -1,4 +1,4 @@
-/** What a convolution layer's padding holds. Expected: PyTorch 2.15. */
+/** Padding modes of convolution layers. Expected: PyTorch 2.15. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { eachMode } from "../device.ts";

@@ -1,4 +1,4 @@
-/** Models that ask for too much, or for what there is not: typed errors, soon, that name the node. */
+/** Models that require too much, or refer to missing parts: typed errors, soon, that name the node. */
 import { PbfWriter } from "pbf";
 import { describe, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";

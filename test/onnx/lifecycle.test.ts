@@ -1,4 +1,4 @@
-/** Who owns what: a model its weights, the caller inputs and outputs; and what a model leaves in memory. */
+/** Ownership: a model owns its weights, the caller inputs and outputs; and memory after a model is disposed of. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

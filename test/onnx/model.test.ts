@@ -1,4 +1,4 @@
-/** Whole models: functions, initializers, graphs inside nodes, files, compile, and what is refused. */
+/** Whole models: functions, initializers, graphs inside nodes, files, compile, and refused models. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

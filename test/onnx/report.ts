@@ -1,4 +1,4 @@
-/** Runs cases and counts what came of them. */
+/** Runs cases and counts the outcomes. */
 import { clearScalars } from "../../src/runtime/constants.ts";
 import type { Case } from "./cases.ts";
 import { runCase, type Outcome } from "./run.ts";

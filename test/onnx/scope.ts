@@ -1,4 +1,4 @@
-/** What lies outside the library's bounds, told from a case's own types alone. */
+/** Cases outside the library's scope, decided by their types alone. */
 import { typeName } from "../../src/onnx/format/value.ts";
 import { typesOf, type Case } from "./cases.ts";
 

@@ -1,4 +1,4 @@
-/** Denormal numbers on `cpu`: float32's count as zeros in arithmetic (docs/dtypes.md), float16's do not; what moves numbers keeps both. */
+/** Denormal numbers on `cpu`: float32's count as zeros in arithmetic (docs/dtypes.md), float16's do not; operations that move elements keep both. */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean } from "../device.ts";

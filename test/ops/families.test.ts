@@ -1,4 +1,4 @@
-/** What families state is what the package has: exports, methods, nn.functional. Their sources are read again, as text. */
+/** The package has exactly the exports, methods and functions of nn.functional that the families declare. The test reads their sources as text. */
 import { describe, expect, it } from "vitest";
 import { readFamilies, readFamily, type Family } from "../../scripts/lib/families.ts";
 import * as dx from "../../src/index.ts";

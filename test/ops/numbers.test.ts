@@ -1,6 +1,6 @@
 /**
- * Numbers at and beyond the ends of each dtype in what takes a number: stored ones are refused where the dtype does not hold them, operands of
- * arithmetic wrap, limits that limit nothing are let go. PyTorch 2.15 decided each case (recorded/numbers.json; null: it refuses).
+ * Numbers at and beyond the limits of each dtype as arguments: stored ones outside the range are refused, operands of arithmetic wrap, limits of
+ * clamp beyond the range have no effect. PyTorch 2.15 decided each case (recorded/numbers.json; null: it refuses).
  */
 import { readFileSync } from "node:fs";
 import { expect, it, test } from "vitest";

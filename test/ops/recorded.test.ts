@@ -1,4 +1,4 @@
-/** Corners of many operations with numbers that PyTorch 2.15 gives on its CPU, eagerly and compiled where that says more. */
+/** Edge cases of many operations, compared with PyTorch 2.15 on the CPU: eagerly, and compiled where the programs differ. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { eachDevice, eachMode, numbers } from "../device.ts";

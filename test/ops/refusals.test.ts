@@ -1,6 +1,6 @@
 /**
- * Wrong arguments to every public function: each is refused by an error of ours that names the function the user called, and the argument.
- * Nothing comes from inside ("Cannot read properties of undefined"), and no call succeeds without what it needs.
+ * Wrong arguments to every public function: each is a typed error that names the function the user called, and the argument.
+ * Nothing comes from inside ("Cannot read properties of undefined"), and no call succeeds without its required arguments.
  */
 import { beforeAll, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";

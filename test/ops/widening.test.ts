@@ -1,4 +1,4 @@
-/** Reductions that widen do so piece by piece: what they take on top of their input does not grow with it. */
+/** Reductions that widen do so in pieces: their extra memory does not grow with the input. */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean, eachDevice, modes, numbers } from "../device.ts";

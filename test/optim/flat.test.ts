@@ -1,4 +1,4 @@
-/** What the flat layout of an optimizer must not change: PyTorch's rules for gradients that are missing, shared and moved parameters. */
+/** The flat layout of an optimizer keeps PyTorch's rules for missing gradients, and for shared and moved parameters. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import * as internal from "../../src/runtime/statistics.ts";

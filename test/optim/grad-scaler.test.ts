@@ -1,4 +1,4 @@
-/** The scale of losses: what grows, shrinks, and skips a step; and training in half precision with it. */
+/** The scale of losses: growth, backoff and skipped steps; and training in half precision with it. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";

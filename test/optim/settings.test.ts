@@ -1,4 +1,4 @@
-/** What console.log shows of an optimizer: PyTorch's text, with the options that there are here. */
+/** console.log of an optimizer: PyTorch's text, with this library's options. */
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";

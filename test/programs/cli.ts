@@ -1,4 +1,4 @@
-/** npm run programs: a corpus in the modes asked for, with a summary. scripts/programs.ts bundles and starts it. */
+/** npm run programs: a corpus in the requested modes, with a summary. scripts/programs.ts bundles and starts it. */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { outcomesOf, serve, type Job } from "./children.ts";

@@ -1,4 +1,4 @@
-/** From what a run did to an outcome: passed, or what is wrong and where. */
+/** From a run's record to its outcome: passed, or the error and its position. */
 import * as dx from "../../src/index.ts";
 import { isGradient, type Program, type Statement } from "./language.ts";
 import { Missing, MissingState, type Machine } from "./machine.ts";

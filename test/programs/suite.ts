@@ -1,4 +1,4 @@
-/** The recorded programs as tests, in one mode: what fails must be in known.json, and what is there must fail. */
+/** The recorded programs as tests, in one mode: known.json lists exactly the failing ones. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { eachDevice } from "../device.ts";

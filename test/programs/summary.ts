@@ -1,4 +1,4 @@
-/** Counts of what passed and of each sort of failure. */
+/** Counts of passed programs and of each kind of failure. */
 import { sortOf, type Outcome } from "./judge.ts";
 import type { Program } from "./language.ts";
 import { isFailure } from "./known.ts";

@@ -1,4 +1,4 @@
-/** Tensors of a program's leaves, and the comparison of a tensor with what PyTorch recorded. */
+/** Tensors of a program's leaves, and the comparison of a tensor with PyTorch's record. */
 import * as dx from "../../src/index.ts";
 import { values } from "../../src/ops/data/conversion.ts";
 import type { Tolerance } from "../tolerance.ts";

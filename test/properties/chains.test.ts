@@ -1,6 +1,6 @@
 /**
  * Chains of views, arithmetic, reductions and in-place writes over random shapes: the eager result, that of the compiled function in three
- * calls with other data, and their gradients are those of a float64 reference in plain JavaScript. fast-check shrinks what fails.
+ * calls with other data, and their gradients are those of a float64 reference in plain JavaScript. fast-check shrinks failing chains.
  */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Views, writes and arithmetic of float64 numbers in plain JavaScript: what chains of operations are compared with. */
+/** Views, writes and arithmetic of float64 numbers in plain JavaScript: the reference for chains of operations. */
 import type * as dx from "../../src/index.ts";
 
 /** A mutable element per index: views share elements, writes change them. Derivatives flow through the expressions in the elements. */

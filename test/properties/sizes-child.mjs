@@ -1,7 +1,7 @@
 /**
- * Calls what is public with sizes that nobody has memory for: node sizes-child.mjs DIST FROM STEP [PATTERN], every STEP-th case from FROM on.
- * Each case is announced on descriptor 3 before its call, so that whoever waits knows which one did not return; an answer that is no typed
- * error is told as well.
+ * Calls public functions with sizes that exceed any memory: node sizes-child.mjs DIST FROM STEP [PATTERN], every STEP-th case from FROM on.
+ * Each case is announced on descriptor 3 before its call, so that the parent knows the call that did not return; an untyped error is announced as
+ * well.
  */
 import { writeSync } from "node:fs";
 import { surface } from "./sizes-surface.mjs";

@@ -1,7 +1,7 @@
 /**
- * Nothing public ends the process or works without end for a size: each function, layer, optimizer, schedule, dataset and reader that the
- * generated tables know is called with 0, 2^31 - 1, 2^31, 2^32 and 2^53 as every argument that takes a number, alone, in lists and in options; what is
- * made of them is used. It gives a result or a typed error, soon.
+ * No public function ends the process or runs forever for any size: each function, layer, optimizer, schedule, dataset and reader of the generated
+ * tables is called with 0, 2^31 - 1, 2^31, 2^32 and 2^53 as every argument that takes a number, alone, in lists and in options; its result is used.
+ * Each call gives a result or a typed error, soon.
  */
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";

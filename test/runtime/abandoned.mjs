@@ -1,5 +1,5 @@
-// Ends a worker, or this process, while the device `cpu` has long work. Arguments: the package's module, which work, how it is waited for, how
-// it ends. Prints {ended: milliseconds from the order to end, sums: what another thread computed meanwhile and afterwards}.
+// Ends a worker, or this process, while the device `cpu` has long work. Arguments: the package's module, the work, the kind of wait, the kind of end.
+// Prints {ended: milliseconds from the order to end, sums: what another thread computed meanwhile and afterwards}.
 import { once } from "node:events";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 

@@ -1,4 +1,4 @@
-/** What is remembered of shapes and attributes is bounded, and no memory of one call is taken for another's. */
+/** Caches by shapes and attributes are bounded, and no call gets another call's entry. */
 import { describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { Generations } from "../../src/core/bounded-map.ts";

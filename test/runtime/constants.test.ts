@@ -1,4 +1,4 @@
-/** Numbers that fill tensors are read from a buffer: no value makes a program of its own. */
+/** Numbers that fill tensors are read from a buffer: different values share one program. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clearScalars } from "../../src/runtime/constants.ts";

@@ -1,4 +1,4 @@
-// Ends workers inside calls of the addon. Run as a program it ends `count` workers for each case and prints what it saw; as a
+// Ends workers inside calls of the addon. Run as a program it ends `count` workers for each case and prints the outcomes; as a
 // worker it repeats one case's call forever. Arguments: the addon, the software adapter's library, the package, count, cases.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createRequire } from "node:module";

@@ -1,4 +1,4 @@
-/** What was released is recognised, however often its slot was used again. */
+/** A released handle is recognised, however often its slot was used again. */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import type { ProgramDescription } from "../../src/native/binding.ts";

@@ -1,4 +1,4 @@
-/** Large reads go in pieces: what is read is the state of the call, whatever is queued behind it, and little is taken for it. */
+/** Large reads run in pieces: they give the state at the call, whatever is queued after it, and use little staging memory. */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { holdQueue } from "../../src/runtime/statistics.ts";

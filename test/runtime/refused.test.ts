@@ -1,5 +1,5 @@
 /**
- * What a device refuses is a typed error, and the process and the device live on: descriptions, bindings, memory. DirectML itself
+ * A call that a device refuses is a typed error, and the process and the device stay usable: descriptions, bindings, memory. DirectML itself
  * ends the process or removes the device for some of these; they are refused before it is called.
  */
 import { expect, it } from "vitest";

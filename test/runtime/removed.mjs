@@ -1,5 +1,5 @@
-// A device that is removed while three threads use its adapter, in a process of its own. Prints what each thread saw, as JSON.
-// Argument: the package's folder of modules. As a worker: does what the main thread asks for, one message at a time.
+// A device that is removed while three threads use its adapter, in a separate process. Prints the outcomes of each thread, as JSON.
+// Argument: the package's folder of modules. As a worker: executes the main thread's messages, one at a time.
 import { once } from "node:events";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 

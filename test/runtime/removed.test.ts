@@ -1,4 +1,4 @@
-/** Devices that are removed or do not answer: what is told, and that they open again. On `cpu`, which has faults on demand. */
+/** Devices that are removed or do not answer: the errors, and opening them again. On `cpu`, which has injected faults. */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";

@@ -1,4 +1,4 @@
-/** How shaders convert float32 to float16: asked of the device, and what it changes. */
+/** How shaders convert float32 to float16: the device's answer, and its effect. */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { nativeDevice } from "../../src/runtime/devices.ts";

@@ -1,4 +1,4 @@
-/** The software adapter's executor computes what the evaluator computes: random shaders, to the bit. */
+/** The software adapter's executor agrees with the evaluator: random shaders, to the bit. */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { ShaderProgram } from "../../src/shader/dxbc/shader-program.ts";

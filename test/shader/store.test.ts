@@ -1,4 +1,4 @@
-/** What was measured on a machine: kept, read when a device first needs it, and ignored when it is another's. */
+/** Stored measurements of a machine: written, read at a device's first use, and ignored if they are another device's. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

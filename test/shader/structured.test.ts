@@ -1,4 +1,4 @@
-/** Which memory is seen as structures or texels: only what is accessed at multiples of the accesses' sizes. */
+/** Memory that is accessed as structures or texels: only if all accesses are at multiples of their sizes. */
 import { describe, expect, it } from "vitest";
 import { emitShader } from "../../src/shader/dxbc/emit.ts";
 import { evaluateShader } from "../../src/shader/evaluate.ts";

@@ -1,4 +1,4 @@
-// Makes a shader, runs it eagerly and compiled, and posts what it gave.
+// Makes a shader, runs it eagerly and compiled, and posts the results.
 import { parentPort, workerData } from "node:worker_threads";
 
 const dx = await import(workerData.module);

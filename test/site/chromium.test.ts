@@ -1,4 +1,4 @@
-/** A browser that is not there, or does not start: scripts/site/chromium.ts. */
+/** A missing browser, and one that does not start: scripts/site/chromium.ts. */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

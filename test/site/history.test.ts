@@ -1,4 +1,4 @@
-/** Performance history: the file's lines are checked, and charts show what it says. */
+/** Performance history: the checks of the file's lines, and the charts. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

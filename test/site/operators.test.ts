@@ -1,4 +1,4 @@
-/** The page of operators: rows, backends, and the list of what comes next, all from docs/operators.json. */
+/** The page of operators: rows, backends, and the list of missing operators, all from docs/operators.json. */
 import { expect, it } from "vitest";
 import { readTable } from "../../scripts/lib/operators-page.ts";
 import { onnxUse, operatorsPage, rowsOf } from "../../scripts/site/operators.ts";

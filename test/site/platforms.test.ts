@@ -1,4 +1,4 @@
-/** The data of platforms and of the install selector: what is refused, what a page says, and its first program. */
+/** The data of platforms and of the install selector: refused data, a page's text, and its first program. */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";

@@ -1,4 +1,4 @@
-/** A collector on this machine that keeps each request as it came, and answers as it is told. */
+/** A collector on this machine that keeps each request unchanged, and sends the configured answer. */
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 

@@ -1,4 +1,4 @@
-/** The file of the consent: what is one, what is none, and what is left of it. */
+/** The file of the consent: valid and invalid files, and its removal. */
 import { execFileSync } from "node:child_process";
 import {
   existsSync,

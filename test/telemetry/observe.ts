@@ -1,4 +1,4 @@
-/** Runs programs where they can reach nobody, and counts what they try: connections and datagrams to internet addresses. */
+/** Runs programs without a network, and counts their attempts: connections and datagrams to internet addresses. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// node program.mjs MODULE MODE: a user's program. It opens a device and then does as MODE says.
+// node program.mjs MODULE MODE: a user's program. It opens a device and then acts by MODE.
 import { fileURLToPath } from "node:url";
 import { isMainThread, Worker, workerData } from "node:worker_threads";
 

@@ -1,6 +1,6 @@
 /**
- * The proof of silence: documented programs, examples, commands and tests, each in a network namespace without interfaces and under a count of what it
- * tries to reach. Without consent that is nothing; with consent it is one message, the one that `show` printed.
+ * The proof of silence: documented programs, examples, commands and tests, each in a network namespace without interfaces, with its network attempts
+ * counted. Without consent there are none; with consent there is one message, the one that `show` printed.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Programs as users run them, each in a process of its own, with a collector on this machine: what is sent, and what never is. */
+/** Programs as users run them, each in a process of its own, with a collector on this machine: the messages that are sent, and those that never are. */
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:https";

@@ -1,5 +1,5 @@
 /**
- * What calls of modules, loaders and optimizers give to the types: checked with the sources (npm run lint), and against the published declarations by
+ * Result types of calls of modules, loaders and optimizers: checked with the sources (npm run lint), and against the published declarations by
  * test/types/hover.test.ts. Nothing here runs.
  */
 import * as dx from "../../src/index.ts";

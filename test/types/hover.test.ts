@@ -1,4 +1,4 @@
-/** What an editor shows of the published declarations: every exported name, member and option has its text, under its own name. */
+/** The published declarations in an editor: every exported name, member and option has a text on hover, under its public name. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

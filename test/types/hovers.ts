@@ -1,4 +1,4 @@
-/** What an editor shows of the published declarations, asked of TypeScript's language service: for every exported name, member and option. */
+/** The hover texts of the published declarations, from TypeScript's language service: of every exported name, member and option. */
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 

@@ -1,5 +1,5 @@
 /**
- * Is what libvkd3d was compiled with what a program for WSL is compiled with? The wrappers rest on it. Needs libvkd3d's headers,
+ * Checks that libvkd3d's headers and WSL's headers declare the same ABI, which the wrappers require. Needs libvkd3d's headers,
  * which `npm run build:vulkan` fetches.
  */
 import { existsSync, readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** Microsoft's library over the Vulkan runtime: how its devices are called, devices that go, what is left at exit. */
+/** Microsoft's library over the Vulkan runtime: names of its devices, removed devices, and objects left at exit. */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// Programs of their own for test/windows: `node child.mjs NAME DEVICE` prints one line of JSON. The package is imported from DXTENSOR_TEST_PACKAGE.
+// Separate programs for test/windows: `node child.mjs NAME DEVICE` prints one line of JSON. The package is imported from DXTENSOR_TEST_PACKAGE.
 import { Worker, isMainThread, parentPort, workerData } from "node:worker_threads";
 import { fileURLToPath } from "node:url";
 

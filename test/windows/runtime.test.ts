@@ -1,6 +1,6 @@
 /**
- * A runtime as a whole: enumeration, threads, exit with work pending, a device that goes. On any machine; what only the Wine cell can
- * do (scripts/cells/wine) is told by its variables.
+ * A runtime as a whole: enumeration, threads, exit with work pending, a removed device. On any machine; variables of the Wine cell
+ * (scripts/cells/wine) enable the tests that only it can run.
  */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-/** wsl/provision.sh with stubs of everything that changes a system, in a folder that stands for "/". */
+/** wsl/provision.sh with stubs of everything that changes a system, in a folder that replaces "/". */
 import {
   chmodSync,
   existsSync,

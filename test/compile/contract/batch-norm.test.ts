@@ -1,4 +1,4 @@
-/** What a device makes of a convolution, its batch norm, an addition and an activation stays right whatever changes between calls. */
+/** A convolution fused with its batch norm, an addition and an activation stays right after any change between calls. */
 import { describe, expect, it } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { eachDevice } from "../../device.ts";

@@ -1,4 +1,4 @@
-/** What a compiled function changes is what it changes eagerly. */
+/** A compiled function makes the same changes as the eager one. */
 import { expect, it } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { eachDevice } from "../../device.ts";

@@ -1,4 +1,4 @@
-/** What a compiled function refuses, and how. */
+/** Errors of compiled functions. */
 import { expect, it } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { eachDevice } from "../../device.ts";

@@ -1,4 +1,4 @@
-/** What a compiled function returns is what it returns eagerly. */
+/** A compiled function returns the same as the eager one. */
 import { expect, it } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { eachDevice } from "../../device.ts";

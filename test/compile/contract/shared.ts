@@ -1,4 +1,4 @@
-/** What the tests of the contract share: docs/compile.md, clause by clause. */
+/** Shared by the tests of the contract, docs/compile.md, clause by clause. */
 import * as dx from "../../../src/index.ts";
 
 export const at = (values: number[], requiresGrad = false): dx.Tensor => dx.tensor(values, { requiresGrad });

@@ -1,4 +1,4 @@
-/** Nothing that a compiled function's hooks, rules, keys and generators depend on goes stale. */
+/** Values that a compiled function's hooks, custom gradients, keys and generators depend on never become stale. */
 import { expect, it } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { eachDevice } from "../../device.ts";

@@ -1,4 +1,4 @@
-/** Nothing that a compiled function depends on goes stale. */
+/** Values that a compiled function depends on never become stale. */
 import { expect, it } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { eachDevice } from "../../device.ts";

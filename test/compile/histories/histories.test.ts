@@ -1,4 +1,4 @@
-/** Compiled functions whose arguments have a history: what they are eagerly, in three calls, and what PyTorch recorded of some (record.py). */
+/** Compiled functions whose arguments have a history: three calls agree with eager calls, some also with PyTorch's recorded results (record.py). */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import * as dx from "../../../src/index.ts";

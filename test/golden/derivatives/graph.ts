@@ -1,4 +1,4 @@
-/** Which results, gradients, and gradients of gradients depend on what, compared with PyTorch (graph.py). */
+/** Dependencies of results, gradients, and gradients of gradients, compared with PyTorch (graph.py). */
 import * as dx from "../../../src/index.ts";
 import type { Case } from "../cases.ts";
 import { make } from "./recorded.ts";

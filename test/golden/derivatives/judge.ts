@@ -1,4 +1,4 @@
-/** Runs all that was recorded in this folder, and tells what differs by operation. */
+/** Runs all records of this folder, and lists differences by operation. */
 import * as dx from "../../../src/index.ts";
 import { Missing, type Case } from "../cases.ts";
 import { answer, type GraphRow } from "./graph.ts";

@@ -1,4 +1,4 @@
-/** What calls save for backward(), by what is refused afterwards, compared with PyTorch (saved.py). */
+/** Tensors that calls save for backward(), found by the errors after a change, compared with PyTorch (saved.py). */
 import * as dx from "../../../src/index.ts";
 import { isFloat } from "../../../src/core/dtype.ts";
 import type { Case } from "../cases.ts";

@@ -1,4 +1,4 @@
-/** What the table says of one of PyTorch's operations, and the shortest ways of saying it. */
+/** The table's entry for a PyTorch operation, and functions that make entries. */
 import * as dx from "../../../src/index.ts";
 import type { Call } from "../call.ts";
 

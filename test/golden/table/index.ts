@@ -1,4 +1,4 @@
-/** From PyTorch's names to our calls. What differs by more than its name is a line in the file of its theme. */
+/** From PyTorch's names to our calls. A call that differs by more than its name has a line in its theme's file. */
 import { arithmetic } from "./arithmetic.ts";
 import { variantOf } from "./copies.ts";
 import { complexTable } from "./complex.ts";

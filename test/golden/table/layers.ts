@@ -1,4 +1,4 @@
-/** What layers are made of: attention, resizing, folding, losses, bags. */
+/** Functions of layers: attention, resizing, folding, losses, bags. */
 import * as dx from "../../../src/index.ts";
 import type { Call } from "../call.ts";
 import { Missing } from "../cases.ts";

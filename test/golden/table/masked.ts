@@ -1,4 +1,4 @@
-/** Reductions and normalisations of what a mask names. */
+/** Reductions and normalisations of masked elements. */
 import * as dx from "../../../src/index.ts";
 import type { Call } from "../call.ts";
 import type { Table } from "./entry.ts";

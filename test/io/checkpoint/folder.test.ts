@@ -1,4 +1,4 @@
-/** Checkpoints in a folder: shards, the last n, the last complete one, and what ended saves leave. */
+/** Checkpoints in a folder: shards, the last n, the last complete one, and the files of killed saves. */
 import {
   copyFileSync,
   mkdtempSync,

@@ -1,4 +1,4 @@
-/** A training that is resumed from a checkpoint is the one that was not interrupted, to the last bit: cut after each of several steps. */
+/** A training that resumes from a checkpoint equals the uninterrupted one to the last bit: cut after each of several steps. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Saves again and again: node writer-child.mjs BUNDLE FILE WRITER COUNT SHARD_BYTES. Each checkpoint has the same number everywhere, which nobody else writes.
- * Prints what fails, and at the end how many were saved.
+ * Saves again and again: node writer-child.mjs BUNDLE FILE WRITER COUNT SHARD_BYTES. All elements of a checkpoint have one number that only this
+ * writer writes. Prints failures, and at the end the number of saves.
  */
 const [, , bundle, file, writer, count, maxShardBytes] = process.argv;
 const dx = await import(bundle);

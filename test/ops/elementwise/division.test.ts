@@ -1,4 +1,4 @@
-/** Remainders and rounded quotients at the ends of what dtypes hold. Expected: PyTorch 2.15. */
+/** Remainders and rounded quotients at the limits of dtypes. Expected: PyTorch 2.15. */
 import { expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { eachMode } from "../../device.ts";

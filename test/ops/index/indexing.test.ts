@@ -1,4 +1,4 @@
-/** What set() and indexPut() cost and say. Their values are compared in gather.test.ts and by the recorded cases. */
+/** The cost and the errors of set() and indexPut(). Their values are compared in gather.test.ts and by the recorded cases. */
 import { expect, it } from "vitest";
 import * as dx from "../../../src/index.ts";
 

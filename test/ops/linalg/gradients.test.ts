@@ -1,4 +1,4 @@
-/** Gradients of first and second order of decompositions and solvers compared with finite differences, of what their gauge leaves fixed. */
+/** Gradients of first and second order of decompositions and solvers compared with finite differences, for functions that do not depend on the gauge. */
 import { describe, expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { numbers } from "../../device.ts";

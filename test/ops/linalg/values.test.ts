@@ -1,4 +1,4 @@
-/** Decompositions and solvers by what their factors multiply to, with LAPACK and with the portable routines; PyTorch's recorded cases too. */
+/** Decompositions and solvers, checked by the product of their factors, with LAPACK and with the portable routines; PyTorch's recorded cases too. */
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";

@@ -1,4 +1,4 @@
-/** Adaptive pooling of unequal windows: an element that is no number stays in the windows that hold it. */
+/** Adaptive pooling of unequal windows: NaN stays in the windows that contain it. */
 import { expect, it } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { eachMode } from "../../device.ts";

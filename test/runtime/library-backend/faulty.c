@@ -1,4 +1,4 @@
-/* A backend in C99 that fails as FAULT asks; RUN_STATUS and ALLOCATE_STATUS are what its functions return. */
+/* A backend in C99 that fails as FAULT asks; its functions return RUN_STATUS and ALLOCATE_STATUS. */
 #include <dxtensor_backend.h>
 #include <stdlib.h>
 #include <string.h>

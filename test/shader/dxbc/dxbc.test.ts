@@ -1,4 +1,4 @@
-/** What is emitted, token by token, and by the judgement of libvkd3d-shader where `npm run build:vulkan -- --tests` has run. */
+/** The emitted code: checked token by token, and by libvkd3d-shader if `npm run build:vulkan -- --tests` has run. */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// enumerate.mjs: what a machine with an old C library and an old driver can still do: load every library, list the adapter, make a device or
+// enumerate.mjs: runs on a machine with an old C library and an old driver: load every library, list the adapter, make a device or
 // refuse it with a typed error, and train on the software adapter. The last line is "N passed, N failed".
 const dx = await import(process.env.DXTENSOR_TEST_PACKAGE ?? "dxtensor");
 
