@@ -9,6 +9,7 @@ export {
   backward,
   canCast,
   cat,
+  checkpoint,
   closeDevice,
   compile,
   complex,

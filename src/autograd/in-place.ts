@@ -9,6 +9,7 @@ import { tracer } from "../core/tracer.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { isGradEnabled, noGrad } from "./grad-mode.ts";
 import { beginWrite, endWrite } from "./over.ts";
+import { savingHooks } from "./saved-hooks.ts";
 import { TapeNode, watching, type Gradients } from "./tape.ts";
 import { moveRetained } from "./record.ts";
 import type { View } from "./view.ts";
@@ -64,6 +65,8 @@ export function assign(operation: string, target: Tensor, compute: () => Tensor,
   const run = (): void => rewrite(operation, target, result, over.isDone ? null : nodes, replaces, options.isAgain !== true);
   if (t === null) run();
   else t.rewrite(target, result, nodes, run);
+  const hooks = savingHooks();
+  if (hooks !== null) for (const node of nodes) node.pack(hooks);
   return target;
 }
 

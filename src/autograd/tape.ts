@@ -1,128 +1,17 @@
 /** The tape: a node records the operation that made a tensor, its inputs, and the tensors that its gradient rule reads. */
 import { AutogradError } from "../core/errors.ts";
-import { isFloat } from "../core/dtype.ts";
 import type { PartialGradient, TensorSpec } from "../core/definition.ts";
-import type { Storage, Desc } from "../core/storage.ts";
+import type { Storage } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
 import { sameShape, showShape } from "../core/shape.ts";
 import { arithmetic } from "./arithmetic.ts";
+import { isGradEnabled } from "./grad-mode.ts";
+import { Saved } from "./saved.ts";
+import { savingHooks, type SavedHooks } from "./saved-hooks.ts";
 
 export type Gradients = readonly (Tensor | null)[];
 export type Hook = (grad: Tensor) => Tensor | void;
-
-/** A tensor kept for backward, as it was then: its object may show another storage, or have another history, later. */
-class Saved {
-  #tensor: Tensor;
-  #storage: Storage;
-  #desc: Desc;
-  #offset: number;
-  #version: number;
-  /** It became another tensor in the write that it was saved for: that write does not make it stale. */
-  #isRepointed = false;
-  #isReadLater = false;
-  /** What made it; null for leaves, and for outputs of the node that saves it. */
-  readonly #node: TapeNode | null;
-  readonly #outputIndex: number;
-  readonly #isOutput: boolean;
-  /** The node of a view that the output was written into: a weak reference, since that node leads to the one that saves this. */
-  #shownBy: WeakRef<TapeNode> | null = null;
-
-  constructor(tensor: Tensor, isOutput: boolean, outputIndex: number) {
-    this.#tensor = tensor;
-    this.#storage = tensor.storage;
-    this.#desc = tensor.desc;
-    this.#offset = tensor.offset;
-    this.#version = tensor.storage.version;
-    this.#isOutput = isOutput;
-    this.#node = isOutput ? null : tensor.node;
-    this.#outputIndex = isOutput ? outputIndex : tensor.outputIndex;
-    this.#storage.retain();
-    this.#node?.retain();
-  }
-
-  holds(tensor: Tensor): boolean {
-    return this.#tensor === tensor;
-  }
-
-  isIn(storage: Storage): boolean {
-    return this.#storage === storage;
-  }
-
-  /** Saves another tensor instead: a copy from before a write, or the tensor that was just written. */
-  repoint(to: Tensor): void {
-    to.storage.retain();
-    this.#storage.release();
-    this.#isRepointed = true;
-    this.#tensor = to;
-    this.#storage = to.storage;
-    this.#desc = to.desc;
-    this.#offset = to.offset;
-    this.#version = to.storage.version;
-  }
-
-  /** The output was written into a view: its gradients go the way of the view's. */
-  showBy(node: TapeNode): void {
-    if (this.#isOutput) this.#shownBy = new WeakRef(node);
-  }
-
-  /** Whether later runs of the function that is being compiled may find another version than now. */
-  get isVersioned(): boolean {
-    return this.#storage.trace === null || this.#version !== 0;
-  }
-
-  /** Notes that a write by its own operation is part of what it is. */
-  refresh(): void {
-    this.#version = this.#storage.version;
-  }
-
-  /** The same for a write that happens again: what was saved as it was before stays stale. */
-  refreshRepointed(): void {
-    if (this.#isRepointed) this.refresh();
-  }
-
-  isLike(other: Saved): boolean {
-    return this.#storage === other.#storage && this.#desc === other.#desc && this.#offset === other.#offset;
-  }
-
-  /** Writes to it are no error: the gradient reads what is there then. */
-  readLater(): void {
-    this.#isReadLater = true;
-  }
-
-  requireUnchanged(by: TapeNode, isChanged?: (storage: Storage) => boolean): void {
-    if (this.#isReadLater) return;
-    const { version } = this.#storage;
-    const isWritten = version !== this.#version && this.#storage.isChanged(this.#version, this.#offset, this.#offset + this.#desc.extent);
-    if (!isWritten && isChanged?.(this.#storage) !== true) return;
-    throw new AutogradError({
-      operation: "backward",
-      argument: this.#tensor.describe(),
-      expected: `unchanged since ${by.name} saved it (version ${this.#version})`,
-      received: `version ${this.#storage.version}: an in-place operation changed it`,
-    });
-  }
-
-  /** The tensor, or one that shows what it showed: the storage was retained. */
-  tensor(by: TapeNode): Tensor {
-    const t = this.#tensor;
-    const shownBy = this.#shownBy?.deref() ?? null;
-    // Indices (as max() returns them) have no history.
-    const node = this.#isOutput ? (isFloat(this.#desc.dtype) ? (shownBy ?? by) : null) : this.#node;
-    const outputIndex = shownBy === null ? this.#outputIndex : 0;
-    const same = t.storage === this.#storage && t.desc === this.#desc && t.offset === this.#offset;
-    if (same && !t.isDisposed && t.node === node && (node === null || t.outputIndex === outputIndex)) return t;
-    const again = new Tensor(this.#storage, this.#desc, this.#offset);
-    again.node = node ?? (t.leafRequiresGrad ? new TapeNode("saved", [t], [t.desc], [], ([dy]) => [dy!]) : null);
-    again.outputIndex = node === null ? 0 : outputIndex;
-    return again;
-  }
-
-  release(): TapeNode | null {
-    this.#storage.release();
-    return this.#node;
-  }
-}
 
 /** Where a gradient goes: to the node that made the input, or to a leaf. */
 export type Edge = { readonly node: TapeNode; readonly output: number } | { readonly leaf: Tensor } | null;
@@ -240,6 +129,8 @@ export class TapeNode {
   readonly isTraced = tracer() !== null;
   readonly #isOnce: boolean | undefined;
   #refs = 0;
+  /** It has let go of the nodes before it. */
+  #isReleased = false;
   #isFreed = false;
   #passes: Pass[] | null = null;
   #run: Run;
@@ -265,7 +156,22 @@ export class TapeNode {
     this.#run = run;
     this.#saved = saved.map((t, i) => (t === null ? null : new Saved(t, i >= outputsFrom, i - outputsFrom)));
     for (const edge of this.edges) if (edge !== null && "node" in edge) edge.node.retain();
-    watched?.push(this);
+    // What an in-place operation saves is decided when it has written.
+    if (watched !== null) watched.push(this);
+    else this.pack(savingHooks());
+  }
+
+  /** Gives what it saves to hooks, which decide how it is kept. What a traced node saves has no data. */
+  pack(hooks: SavedHooks | null): void {
+    if (hooks === null || this.isTraced) return;
+    try {
+      for (const s of this.#saved ?? []) s?.pack(hooks, this.name);
+    } catch (error) {
+      const nodes: TapeNode[] = this.edges.flatMap((edge) => (edge !== null && "node" in edge ? [edge.node] : []));
+      this.#letGo(nodes);
+      for (const node of nodes) node.release();
+      throw error;
+    }
   }
 
   /** Whether it represents many nodes: it takes gradients of some of its outputs alone. */
@@ -279,7 +185,10 @@ export class TapeNode {
   }
 
   retain(): void {
-    this.#refs++;
+    // A node that saves nothing may be needed again: that of a view which shows a saved output.
+    if (this.#refs++ !== 0 || !this.#isReleased) return;
+    this.#isReleased = false;
+    for (const edge of this.edges) if (edge !== null && "node" in edge) edge.node.retain();
   }
 
   /** The last tensor or node that needs this one lets go of what it saved, and of the nodes before it. */
@@ -287,6 +196,7 @@ export class TapeNode {
     const waiting: TapeNode[] = [this];
     for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
       if (--node.#refs !== 0 || node.isTraced) continue;
+      node.#isReleased = true;
       for (const edge of node.edges) if (edge !== null && "node" in edge) waiting.push(edge.node);
       node.#letGo(waiting);
     }
@@ -308,12 +218,14 @@ export class TapeNode {
     const parts = this.#saved === null ? null : (compiled?.parts(dys, stops) ?? null);
     if (this.#hasLetGo || (parts !== null && [...parts.visited].some((p) => compiled!.freed.has(p)))) this.refusePass();
     const needed = parts === null ? this.#saved! : this.#saved!.map((s, i) => (parts.saved.has(i) ? s : null));
-    for (const s of needed) s?.requireUnchanged(this);
-    const grads = this.#run(
-      dys,
-      needed.map((s) => s?.tensor(this) ?? null),
-      stops,
-    );
+    for (const s of needed) s?.requireUnchanged(this.name);
+    const saved = needed.map((s) => s?.tensor(this, nodeOfLeaf) ?? null);
+    const grads = this.#run(dys, saved, stops);
+    // What hooks gave back for this pass. User code, and gradients that are recorded, may need it longer.
+    if (!this.isForeign && !isGradEnabled())
+      needed.forEach((s, i) => {
+        if (s?.isPacked === true && !grads.includes(saved[i]!)) saved[i]!.dispose();
+      });
     if (compiled !== null && parts !== null) {
       dys.forEach((dy, i) => dy !== null && compiled.passed.add(i));
       compiled.visited = parts.visited;
@@ -343,7 +255,7 @@ export class TapeNode {
    */
   requirePassable(isChanged: (storage: Storage) => boolean, isStrict: boolean): void {
     if (this.#hasLetGo) this.refusePass();
-    if (this.#compiled === null || isStrict) for (const s of this.#saved!) s?.requireUnchanged(this, isChanged);
+    if (this.#compiled === null || isStrict) for (const s of this.#saved!) s?.requireUnchanged(this.name, isChanged);
   }
 
   /** Lets go of what was saved. Where nothing was, another pass is right. */
@@ -365,7 +277,7 @@ export class TapeNode {
 
   /** @internal What it has saved. */
   get kept(): Tensor[] {
-    return (this.#saved ?? []).flatMap((s) => s?.tensor(this) ?? []);
+    return (this.#saved ?? []).flatMap((s) => s?.tensor(this, nodeOfLeaf) ?? []);
   }
 
   /** @internal Whether a second pass needs retainGraph. */
@@ -448,7 +360,7 @@ export class TapeNode {
       const node = s?.release() ?? null;
       if (node !== null) nodes.push(node);
     }
-    this.#saved = null;
+    if (this.#saved?.some((s) => s !== null) === true) this.#saved = null;
   }
 
   /** The first saved entry of this tensor object. PyTorch saves the target of an in-place operation from before the write. */
@@ -483,6 +395,9 @@ export function conformGradient(operation: string, argument: string, grad: Tenso
   }
   return result.dtype === spec.dtype ? result : arithmetic.cast(result, spec.dtype);
 }
+
+/** Leads to a leaf, from a tensor that shows what the leaf showed. */
+export const nodeOfLeaf = (leaf: Tensor): TapeNode => new TapeNode("saved", [leaf], [leaf.desc], [], ([dy]) => [dy!]);
 
 export function edgeOf(input: Tensor): Edge {
   const node = input.node;

@@ -7,6 +7,7 @@ import { Storage } from "../core/storage.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
 import { arithmetic } from "./arithmetic.ts";
+import { inPass } from "./pass.ts";
 import { PartialSum } from "./partial-sum.ts";
 import { conformGradient, type Gradients, type Hook, type TapeNode } from "./tape.ts";
 
@@ -127,7 +128,9 @@ export class Traversal {
 
   /** Goes on until nothing waits. The leaves' hooks are left to finish(). */
   drain(retain: boolean): void {
-    while (!this.#queue.isEmpty) this.#visit(this.#queue.pop(), retain);
+    inPass(() => {
+      while (!this.#queue.isEmpty) this.#visit(this.#queue.pop(), retain);
+    });
     for (const { node, output, sum } of this.#leaving.splice(0)) this.#bounds!.takes(node, output, sum.sum);
     for (const [leaf, sum] of this.#reached) {
       const grad = this.#dense(sum);

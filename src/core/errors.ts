@@ -81,6 +81,8 @@ export class DeviceError extends ArgumentError {}
 export class DisposedError extends ArgumentError {}
 /** Misuse of autograd: backward twice, a saved tensor changed in place, … */
 export class AutogradError extends DxError {}
+/** A function of checkpoint() that computes something else when it is called again. Reference: torch.utils.checkpoint.CheckpointError. */
+export class CheckpointError extends AutogradError {}
 /** A feature that the device lacks, in strict mode or where no fallback exists. */
 export class UnsupportedError extends DxError {}
 /** A matrix that is singular, not positive definite, or whose decomposition did not converge: the batch element, and where. */
@@ -286,6 +288,7 @@ const names = {
   DeviceError,
   DisposedError,
   AutogradError,
+  CheckpointError,
   UnsupportedError,
   LinAlgError,
   ShaderError,

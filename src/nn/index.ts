@@ -2,6 +2,7 @@
 export * from "./activation.ts";
 export * from "./adaptive-softmax.ts";
 export * from "./attention.ts";
+export { checkpointSequential, type ChainPart } from "./checkpoint-sequential.ts";
 export * from "./containers.ts";
 export * from "./conv.ts";
 export * from "./dropout.ts";

@@ -2,6 +2,7 @@
 import { bind, isAll, isTensor, refused, under } from "../ops/declare/checked.ts";
 import * as kinds from "../ops/exports/kinds.generated.ts";
 import * as $autogradGradMode from "../autograd/grad-mode.ts";
+import * as $autogradCheckpoint from "../autograd/checkpoint.ts";
 import * as $autogradFunction from "../autograd/function.ts";
 import * as $compileCompile from "../compile/compile.ts";
 import * as $coreAutocast from "../core/autocast.ts";
@@ -27,6 +28,17 @@ export const noGrad = function ($0: never) { if (!(kinds.callback.is($0) && (arg
 export const enableGrad = function ($0: never) { if (!(kinds.callback.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("enableGrad", "fn:callback", arguments); return $autogradGradMode.enableGrad($0); } as unknown as typeof $autogradGradMode.enableGrad;
 /** Switches recording on or off until called again, or until the noGrad() or enableGrad() around it ends. */
 export const setGradEnabled = function ($0: never) { if (!(kinds.boolean.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("setGradEnabled", "isEnabled:boolean", arguments); return $autogradGradMode.setGradEnabled($0); } as unknown as typeof $autogradGradMode.setGradEnabled;
+/**
+ * fn(...inputs), of which nothing is saved for backward but the inputs: backward calls fn again and recomputes what it needs. That saves memory, and
+ * costs a second forward pass.
+ *
+ * fn: gives tensors in any structure that scope() knows; what else it makes is disposed of when it returns. It must compute the same in both calls: the
+ * default generator, autocast and the default device are as in the first call, so dropout drops the same elements. inputs: any values; tensors of
+ * arrays and plain objects are saved too. Calls nest, and gradients of gradients are right. Inside compile it is a plain call of fn.
+ * Throws ValueError where fn returns a promise; backward throws CheckpointError where the second call saves other tensors, by number, shape or dtype,
+ * and AutogradError where an input was changed in place. Reference: torch.utils.checkpoint.checkpoint with use_reentrant=False.
+ */
+export const checkpoint = function ($0: never, ...rest: never[]) { if (!(kinds.callback.is($0))) [$0, ...rest] = bind("checkpoint", "fn:callback ...inputs:eachAnything", arguments); return $autogradCheckpoint.checkpoint($0, ...rest); } as unknown as typeof $autogradCheckpoint.checkpoint;
 /**
  * A function that autograd treats as one operation with the given backward. With createGraph, backward's own operations are
  * recorded. Reference: torch.autograd.Function.

@@ -8,6 +8,7 @@ import { LayerNorm } from "../nn/norm.ts";
 import { Module } from "../nn/module.ts";
 import { Optimizer } from "../optim/optimizer.ts";
 import { Parameter } from "../nn/parameter.ts";
+import { Sequential } from "../nn/containers.ts";
 /** A row a kind: its name, the test, the text after "must be", whether it is about dtypes. */
 export const kinds = new KindTable(String.raw`
 AdaptiveOptions ["fields",{"device":"deviceOrString?","dtype":"dtype?","generator":"generator?","divValue":"number?","headBias":"boolean?"},{"divisor":"divValue"}]
@@ -208,6 +209,7 @@ listOfAnything [["array","anything"],"an array"]
 listOfAnythingOrDataset_62715b [["|","listOfAnything","dataset_62715b"],"an array or a dataset: an object with length and get"]
 listOfInput_output_param_6bba1b [["array","input_output_parameters_984d2f"],"an array"]
 listOfListOfAnythingOrDataset_62715b [["array","listOfAnythingOrDataset_62715b"],"an array"]
+listOfModuleOrCallback [["array","moduleOrCallback"],"an array of modules and functions"]
 listOfNumberOrNull [["array","numberOrNull"],"an array"]
 listOfOperand [["array","operand"],"an array",1]
 listOfOperandOrOperand [["|","listOfOperand","tensor","number","bigint","boolean"],"an array, a tensor or a number",1]
@@ -229,6 +231,7 @@ min_max [["|",["=","min"],["=","max"]],"\"min\" or \"max\""]
 min_maxOrReduceLROnPlateauOptions [["|",["=","min"],["=","max"],"ReduceLROnPlateauOptions"],"\"min\", \"max\" or an object of options"]
 mode_8e1659 ["fields",{"mode":"reduced_complete_r?"}]
 module [["class","Module"],"a module"]
+moduleOrCallback [["|","module","function"],"a module or a function"]
 moduleOrParameter [["|","module","parameter"],"a module or a parameter"]
 n1_n2 [["|",["=",1],["=",2]],"1 or 2"]
 nearest_nearestExact_lin_28d534 [["|",["=","nearest"],["=","nearestExact"],["=","linear"],["=","bilinear"],["=","trilinear"],["=","bicubic"],["=","area"]],"\"nearest\", \"nearestExact\", \"linear\", \"bilinear\", \"trilinear\", \"bicubic\" or \"area\""]
@@ -329,6 +332,8 @@ relu_geluOrCallback [["|",["=","relu"],["=","gelu"],"function"],"\"relu\", \"gel
 requiresGrad_e0768f ["fields",{"requiresGrad":"boolean?"}]
 same_validOrNumberOrNumb_cfb600 [["|","number","numbers",["=","same"],["=","valid"],"ConvLayerOptions"],"a number, an array of numbers, \"same\", \"valid\" or an object of options"]
 same_validOrNumberOrNumbers [["|","number","numbers",["=","same"],["=","valid"]],"a number, an array of numbers, \"same\" or \"valid\""]
+sequential [["class","Sequential"],"a sequential"]
+sequentialOrListOfModuleOrCallback [["|","sequential","listOfModuleOrCallback"],"a sequential or an array of modules and functions"]
 setToNull_d4ebf9 ["fields",{"setToNull":"boolean?"}]
 signal_ddd197 [["like",{"aborted":"boolean","throwIfAborted":"callback"}],"a signal: an object with aborted and throwIfAborted"]
 startDim_f78a3c ["fields",{"startDim":"number?","endDim":"number?"},{"start":"startDim","end":"endDim"}]
@@ -364,5 +369,6 @@ zeros_circular_reflect_replicate [["|",["=","zeros"],["=","circular"],["=","refl
   Module,
   Optimizer,
   Parameter,
+  Sequential,
 });
 export const { checked, checkedClass, checkMethods, factory, guarded, guardedAsync } = forms(kinds);

@@ -8,6 +8,7 @@ import { factory } from "./kinds.generated.ts";
 import * as $nnActivation from "../nn/activation.ts";
 import * as $nnAdaptiveSoftmax from "../nn/adaptive-softmax.ts";
 import * as $nnAttention from "../nn/attention.ts";
+import * as $nnCheckpointSequential from "../nn/checkpoint-sequential.ts";
 import * as $nnContainers from "../nn/containers.ts";
 import * as $nnConv from "../nn/conv.ts";
 import * as $nnDropout from "../nn/dropout.ts";
@@ -34,6 +35,7 @@ export type { TransformerLayerOptions } from "../nn/attention.ts";
 export type { EncoderCall } from "../nn/attention.ts";
 export type { DecoderCall } from "../nn/attention.ts";
 export type { TransformerOptions } from "../nn/attention.ts";
+export type { ChainPart } from "../nn/checkpoint-sequential.ts";
 export type { ConvLayerOptions } from "../nn/conv.ts";
 export type { ConvTransposeLayerOptions } from "../nn/conv.ts";
 export type { DropoutOptions } from "../nn/dropout.ts";
@@ -174,6 +176,15 @@ export type TransformerDecoder = $nnAttention.TransformerDecoder;
 /** An encoder and a decoder that attends to what it makes. Reference: torch.nn.Transformer. */
 export const Transformer = checkedClass($nnAttention.Transformer, "dModel:number? nhead:number? options:TransformerOptions?", "forward source target call:tgtMask_cbfef4?");
 export type Transformer = $nnAttention.Transformer;
+/**
+ * What the layers give one after the other, in `segments` parts of about equal length: of all parts but the last one only the inputs are saved, and
+ * backward recomputes the rest, as checkpoint(). Memory for about the square root of the number of layers as segments is lowest.
+ *
+ * functions: a Sequential, or layers and functions of one tensor in a list. segments: from 1 to the number of functions; 1: nothing is recomputed.
+ * input: what the first one takes. Result: what the last one gives. Throws ValueError for another number of segments.
+ * Reference: torch.utils.checkpoint.checkpoint_sequential.
+ */
+export const checkpointSequential = checked($nnCheckpointSequential.checkpointSequential, "checkpointSequential", "functions:sequentialOrListOfModuleOrCallback segments:number input");
 /** Layers one after the other, named "0", "1", … Reference: torch.nn.Sequential. */
 export const Sequential = checkedClass($nnContainers.Sequential, "...layers:eachModule", "at index:number;append layer:module;forward x");
 export type Sequential = $nnContainers.Sequential;

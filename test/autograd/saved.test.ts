@@ -250,4 +250,22 @@ eachDevice("between forward and backward", (device) => {
       expect(numbers(scale.grad!)).toEqual([0, 0, 0]);
     }),
   );
+
+  test(
+    "a saved output that a view showed has second derivatives when the view is gone",
+    alone(() => {
+      const x = leaf([1, 2]);
+      const y = dx.scope(() => {
+        const h = x.mul(2);
+        h.select(0, 0).exp_();
+        return h.square();
+      });
+      const [first] = dx.grad(y.sum(), [x], { createGraph: true });
+      const [second] = dx.grad(first.sum(), [x]);
+      // exp(2x)² = exp(4x), and 4x².
+      expect(numbers(first)[0]! / (4 * Math.exp(4))).toBeCloseTo(1, 4);
+      expect(numbers(second)[0]! / (16 * Math.exp(4))).toBeCloseTo(1, 4);
+      expect([numbers(first)[1], numbers(second)[1]]).toEqual([16, 8]);
+    }),
+  );
 });

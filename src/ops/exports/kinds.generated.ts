@@ -165,6 +165,7 @@ export const decimals_2ea458 = options({ decimals: optNumber });
 export const dtype_27fa4a = options({ dtype: optDtype, device: optDeviceOrString, requiresGrad: optBoolean, periodic: optBoolean, alpha: optNumber, beta: optNumber });
 export const dtype_66b714 = options({ dtype: optDtype, device: optDeviceOrString, requiresGrad: optBoolean, periodic: optBoolean, beta: optNumber });
 export const dtype_9cae4b = options({ dtype: optDtype, device: optDeviceOrString, requiresGrad: optBoolean, base: optNumber });
+export const eachAnything = kind((v) => (Array.isArray(v) && v.every(anything.is)), "one after the other, anything");
 export const eachOperand = kind((v) => (Array.isArray(v) && v.every(operand.is)), "one after the other, a tensor or a number", true);
 export const eachTensor = kind((v) => (Array.isArray(v) && v.every(tensor.is)), "one after the other, tensors", true);
 export const eps_bc6edc = options({ eps: optNumberOrNull }, [], {"epsilon":"eps"});
@@ -415,6 +416,7 @@ setKinds(() => ({
   dtype_66b714,
   dtype_9cae4b,
   dtype_d391c7,
+  eachAnything,
   eachOperand,
   eachTensor,
   eachValue_f0b704_value_9_5889ef,

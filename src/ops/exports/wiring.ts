@@ -1,6 +1,7 @@
 /** Gives lower layers the operations that they call, since they may not import them. */
 import { noGrad } from "../../autograd/grad-mode.ts";
 import { arithmetic, type Arithmetic } from "../../autograd/arithmetic.ts";
+import { randomness } from "../../autograd/checkpoint.ts";
 import { dataAccess } from "../../autograd/gradcheck.ts";
 import { assign, view } from "../../dispatch/dispatch.ts";
 import * as printing from "../../core/print.ts";
@@ -13,6 +14,7 @@ import * as data from "../data/conversion.ts";
 import { gatherParts, withParts } from "../index/slice-gradients.ts";
 import * as join from "../shape/join.ts";
 import * as movement from "../shape/movement.ts";
+import { defaultGenerator } from "../random/random.ts";
 import * as state from "../data/state.ts";
 import { sumTo } from "../declare/support.ts";
 import * as where from "../elementwise/where.ts";
@@ -35,6 +37,7 @@ Object.assign(arithmetic, {
 } satisfies Arithmetic);
 dataAccess.data = data.dataSync;
 dataAccess.tensor = (values, like) => creation.tensor(values, { shape: like.shape, device: like.device });
+randomness.state = () => defaultGenerator().snapshot();
 printing.setPrinter(
   (t, edgeItems) =>
     noGrad(() =>

@@ -7,6 +7,7 @@ import { isFloat, isInteger, type DType } from "../../core/dtype.ts";
 import { elements, canRepresent, notRepresentable, rangeOf } from "../../core/elements.ts";
 import { DTypeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
+import { arithmetic } from "../../autograd/arithmetic.ts";
 import { noGrad } from "../../autograd/grad-mode.ts";
 import { changing } from "../../core/journal.ts";
 import { onClose } from "../../runtime/devices.ts";
@@ -105,6 +106,27 @@ export class Generator {
       this.#states.set(dev, state);
     }
     return state;
+  }
+
+  /** @internal The present state: restore() makes the generator draw again what it draws from here on. */
+  snapshot(): { restore(): void; dispose(): void } {
+    const [seed, host] = [this.#seed, this.#host];
+    const words = new Map([...this.#states].map(([dev, state]) => [dev, noGrad(() => arithmetic.clone(state))]));
+    return {
+      restore: () => {
+        this.#seed = seed;
+        this.#host = host;
+        for (const [dev, state] of this.#states) {
+          const then = words.get(dev);
+          outsideScopes(() =>
+            noGrad(() => assign("Generator", state, () => (then === undefined ? initial(seed, dev) : arithmetic.clone(then)))),
+          );
+        }
+      },
+      dispose: () => {
+        for (const t of words.values()) t.dispose();
+      },
+    };
   }
 
   /** @internal Frees the states on a device. */
