@@ -217,6 +217,7 @@ const others: readonly (readonly [file: string, names: readonly string[], runsCo
   ["autograd/grad-mode.ts", ["noGrad", "enableGrad", "setGradEnabled"], true],
   ["autograd/checkpoint.ts", ["checkpoint"], true],
   ["autograd/function.ts", ["defineFunction"], true],
+  ["autograd/saved-hooks.ts", ["savedTensorsHooks", "saveOnHost"], true],
   ["compile/compile.ts", ["compile"], true],
   ["core/autocast.ts", ["autocast"], true],
   ["complex/autograd.ts", ["backward", "grad", "gradcheck", "gradgradcheck"], true],

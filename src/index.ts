@@ -30,6 +30,8 @@ export {
   promoteTypes,
   real,
   save,
+  savedTensorsHooks,
+  saveOnHost,
   scope,
   setDefaultDevice,
   setDeviceTimeout,

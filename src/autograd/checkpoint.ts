@@ -59,7 +59,7 @@ function ambientState(): <T>(fn: () => T) => T {
 /** One call of checkpoint(). */
 class Frame implements SavedHooks {
   readonly #fn: (...inputs: never[]) => unknown;
-  /** The arguments, with what is saved of them in the place of tensors. */
+  /** The arguments, with slots for tensors. */
   #inputs: readonly unknown[];
   readonly #saved: Saved[] = [];
   readonly #random = outsideScopes(() => randomness.state());

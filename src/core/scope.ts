@@ -57,3 +57,21 @@ export function scope<T>(fn: () => T): T {
     }
   });
 }
+
+/**
+ * Runs fn outside the scopes around it and disposes of what it makes, except what its result contains: `made`, of which the caller disposes.
+ * fn may not return a promise.
+ */
+export function collect<T>(fn: () => T): { readonly result: T; readonly made: readonly Disposable[] } {
+  const made: Made = new Set();
+  open.add(made);
+  const returned = new Set<unknown>();
+  try {
+    const result = current.run(made, fn);
+    found(result, returned);
+    return { result, made: [...made].filter((item) => returned.has(item)) };
+  } finally {
+    open.delete(made);
+    for (const item of made) if (!returned.has(item)) item.dispose();
+  }
+}

@@ -4,6 +4,7 @@ import * as kinds from "../ops/exports/kinds.generated.ts";
 import * as $autogradGradMode from "../autograd/grad-mode.ts";
 import * as $autogradCheckpoint from "../autograd/checkpoint.ts";
 import * as $autogradFunction from "../autograd/function.ts";
+import * as $autogradSavedHooks from "../autograd/saved-hooks.ts";
 import * as $compileCompile from "../compile/compile.ts";
 import * as $coreAutocast from "../core/autocast.ts";
 import * as $complexAutograd from "../complex/autograd.ts";
@@ -44,6 +45,23 @@ export const checkpoint = function ($0: never, ...rest: never[]) { if (!(kinds.c
  * recorded. Reference: torch.autograd.Function.
  */
 export const defineFunction = function ($0: never) { if (!(kinds.name_4b3c75.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("defineFunction", "definition:name_4b3c75", arguments); return $autogradFunction.defineFunction($0); } as unknown as typeof $autogradFunction.defineFunction;
+/**
+ * Runs fn so that what its operations save for backward goes through two functions: pack gets each saved tensor, without a history, when the operation is
+ * recorded; unpack gets what pack gave, in each backward pass that needs the tensor, and gives a tensor of the same shape, dtype and device. The hooks of the
+ * innermost region apply. fn may return a promise, as noGrad()'s.
+ *
+ * What pack makes is disposed of: at once, or with the node of the tape if it is part of what pack returns (a tensor, arrays and plain objects of them).
+ * dx.keep() takes a tensor out of that. Changes of a saved tensor in place are not noticed if pack returns the tensor itself.
+ * Throws AutogradError where pack changes its argument, or unpack gives another kind of tensor, and TraceError inside compile; a compiled function may be called
+ * by fn. Reference: torch.autograd.graph.saved_tensors_hooks.
+ */
+export const savedTensorsHooks = function ($0: never, $1: never, $2: never) { if (!(kinds.callback.is($0) && kinds.callback.is($1) && kinds.callback.is($2) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = bind("savedTensorsHooks", "pack:callback unpack:callback fn:callback", arguments); return $autogradSavedHooks.savedTensorsHooks($0, $1, $2); } as unknown as typeof $autogradSavedHooks.savedTensorsHooks;
+/**
+ * Runs fn so that what its operations save for backward is in the host's memory, in place of the device's, until a backward pass needs it. Each saved tensor
+ * is read, which waits for the device, and uploaded again in each pass. fn may return a promise, as noGrad()'s.
+ * Throws TraceError inside compile. Reference: torch.autograd.graph.save_on_cpu.
+ */
+export const saveOnHost = function ($0: never) { if (!(kinds.callback.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("saveOnHost", "fn:callback", arguments); return $autogradSavedHooks.saveOnHost($0); } as unknown as typeof $autogradSavedHooks.saveOnHost;
 /**
  * fn as a compiled function: the first call with arguments of a kind records what fn asks for as one program, later ones replay
  * it. It returns what fn returns and changes what fn changes; gradients flow through its results. The whole contract, what is

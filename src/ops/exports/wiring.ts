@@ -3,6 +3,7 @@ import { noGrad } from "../../autograd/grad-mode.ts";
 import { arithmetic, type Arithmetic } from "../../autograd/arithmetic.ts";
 import { randomness } from "../../autograd/checkpoint.ts";
 import { dataAccess } from "../../autograd/gradcheck.ts";
+import { hostMemory } from "../../autograd/saved-hooks.ts";
 import { assign, view } from "../../dispatch/dispatch.ts";
 import * as printing from "../../core/print.ts";
 import { scalarTensor } from "../../runtime/constants.ts";
@@ -37,6 +38,8 @@ Object.assign(arithmetic, {
 } satisfies Arithmetic);
 dataAccess.data = data.dataSync;
 dataAccess.tensor = (values, like) => creation.tensor(values, { shape: like.shape, device: like.device });
+hostMemory.read = data.dataSync;
+hostMemory.write = (values, { shape, dtype, device }) => creation.tensor(values, { shape, dtype, device });
 randomness.state = () => defaultGenerator().snapshot();
 printing.setPrinter(
   (t, edgeItems) =>
