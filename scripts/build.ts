@@ -147,6 +147,8 @@ export async function buildTypeScript(names: readonly string[] = projects.map(([
     for (const [name, output] of there) dropStale(output, at(name));
     const { generateOperations } = await import("./generate-operations.ts");
     generateOperations();
+    const { writeWorker } = await import("./generate-worker.ts");
+    await writeWorker(false);
     if (!existsSync(at("dist", "index.js"))) rmSync(at("build", "ts", "src.tsbuildinfo"), { force: true });
     await runStep("The TypeScript build", tool("tsc"), ["-b", ...there.map(([name]) => name)]);
     await bundle();

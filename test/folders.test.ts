@@ -66,6 +66,7 @@ const folders = [
   "io",
   "io/checkpoint",
   "io/pytorch",
+  "data/worker",
   "data",
   "public",
   "",

@@ -71,8 +71,9 @@ function mergeAugmented(text: string): string {
     ([name, otherwise]) => `type ${name} = typeof globalThis extends { ${name}: { prototype: infer T } } ? T : ${otherwise};\n`,
   );
   // Libraries before esnext.disposable lack it; where they have it the two declarations are one.
-  if (merged.includes("[Symbol.dispose]"))
-    own.push("declare global {\n  interface SymbolConstructor {\n    readonly dispose: unique symbol;\n  }\n}\n");
+  const symbols = ["dispose", "asyncDispose"].filter((name) => merged.includes(`[Symbol.${name}]`));
+  const members = symbols.map((name) => `    readonly ${name}: unique symbol;\n`).join("");
+  if (symbols.length > 0) own.push(`declare global {\n  interface SymbolConstructor {\n${members}  }\n}\n`);
   return (
     own.join("") +
     merged

@@ -51,6 +51,7 @@ export default defineConfig({
             item("compile", "compile"),
             item("Memory", "memory"),
             item("Data", "data"),
+            item("Data in worker threads", "data-workers"),
             item("Modules", "modules"),
             item("Optimizers", "optimizers"),
             item("Mixed precision", "mixed-precision"),

@@ -135,6 +135,24 @@ export class DeviceIndexError extends DeviceError {
   }
 }
 
+/** A worker of a loader that could not make a batch: its data set threw (the cause is that error, with its own stack), or the worker is gone. */
+export class DataWorkerError extends DxError {
+  /** Where it failed: the data set's making, a sample, the batch of samples; or the worker exited, ran out of memory, or took too long. */
+  readonly reason: "start" | "sample" | "collate" | "exit" | "outOfMemory" | "timeout";
+  /** The worker, from 0. */
+  readonly worker: number;
+  /** The index of the sample; null where it is about none. */
+  readonly index: number | null;
+  constructor(operation: string, reason: DataWorkerError["reason"], worker: number, index: number | null, problem: string, cause?: Error) {
+    super({ operation, received: problem }, cause === undefined ? undefined : { cause });
+    const sample = index === null ? "" : `, sample ${index}`;
+    this.message = `${operation}: worker ${worker}${sample}: ${problem}`;
+    this.reason = reason;
+    this.worker = worker;
+    this.index = index;
+  }
+}
+
 /** Properties of what the addon throws; see src/native/binding.ts. */
 export interface NativeErrorData {
   /** "load", "device", "removed", "timeout", "outOfMemory", "unsupported", "invalid" or "internal". */

@@ -2,17 +2,19 @@
 import { fromPairs, resolved } from "../complex/pairs.ts";
 import { ComplexTensor } from "../core/complex-tensor.ts";
 import type { TypedArray } from "../core/dtype.ts";
-import { DTypeError, ShapeError, ValueError } from "../core/errors.ts";
+import { ValueError } from "../core/errors.ts";
 import { cat, stack } from "../ops/shape/join.ts";
-import { full, tensor } from "../ops/creation/creation.ts";
+import { full } from "../ops/creation/creation.ts";
 import { keep, scope } from "../core/scope.ts";
 import { Tensor } from "../core/tensor.ts";
+import { collateBy, commonLength, hostLeaf, requireKind, type HostArray, type Padding, type Structure } from "./worker/host-collate.ts";
+import { arrayTensor, withCollateErrors } from "./worker/tensors.ts";
 
-/** Samples of which batches can be made: numbers, real and complex tensors, and arrays and plain objects of them. */
+/** Samples of which batches can be made: numbers, real and complex tensors, arrays with shapes, and arrays and plain objects of them. */
 export type Sample =
-  number | bigint | boolean | Tensor | ComplexTensor | TypedArray | readonly Sample[] | { readonly [key: string]: Sample };
+  number | bigint | boolean | Tensor | ComplexTensor | TypedArray | HostArray | readonly Sample[] | { readonly [key: string]: Sample };
 /** The same structure, a tensor with a new first axis in place of each number and tensor. */
-export type Batch<S> = S extends number | bigint | boolean | Tensor | TypedArray
+export type Batch<S> = S extends number | bigint | boolean | Tensor | TypedArray | HostArray
   ? Tensor
   : S extends ComplexTensor
     ? ComplexTensor
@@ -24,7 +26,7 @@ export type Batch<S> = S extends number | bigint | boolean | Tensor | TypedArray
 
 /**
  * Stacks samples: tensors along a new first axis; integers as int32, other numbers as float32, bigints as int64; typed arrays as
- * rows of their dtype; arrays and objects member by member. Throws unless all samples are alike. Reference: torch.utils.data.default_collate.
+ * rows of their dtype; { data, shape } (HostArray) as a tensor of that shape; arrays and objects member by member. Throws unless all samples are alike. Reference: torch.utils.data.default_collate.
  */
 export function collate<S>(samples: readonly S[]): Batch<S> {
   return scope(() => stacked(samples as readonly unknown[])) as Batch<S>;
@@ -49,8 +51,16 @@ export function padCollate<S>({ value = 0, side = "right", multipleOf = 1 }: Pad
     throw new ValueError("padCollate", "multipleOf", "an integer of at least 1", multipleOf);
   if (side !== "left" && side !== "right") throw new ValueError("padCollate", "side", 'one of "left", "right"', side);
   const padding = { value, side, multipleOf };
-  return (samples) => scope(() => stacked(samples as readonly unknown[], padding)) as Batch<S>;
+  const pad = (samples: readonly S[]): Batch<S> => scope(() => stacked(samples as readonly unknown[], padding)) as Batch<S>;
+  paddings.set(pad, padding);
+  return pad;
 }
+
+/** What padCollate made, with its padding. */
+const paddings = new WeakMap<object, Padding>();
+
+/** @internal The padding of a function that padCollate made; undefined for any other. */
+export const paddingOf = (collateFn: object): Padding | undefined => paddings.get(collateFn);
 
 /** @internal Disposes of the tensors in a batch or a sample. */
 export function disposeAll(value: unknown): void {
@@ -58,13 +68,6 @@ export function disposeAll(value: unknown): void {
   else if (Array.isArray(value)) value.forEach(disposeAll);
   else if (typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype)
     Object.values(value).forEach(disposeAll);
-}
-
-type Padding = Required<{ [K in keyof PadOptions]: NonNullable<PadOptions[K]> }>;
-
-/** The length that all samples get. */
-function commonLength(lengths: readonly number[], { multipleOf }: Padding): number {
-  return Math.ceil(Math.max(...lengths) / multipleOf) * multipleOf;
 }
 
 /** Tensors with first axes of one length. */
@@ -82,71 +85,23 @@ function padTensors(tensors: readonly Tensor[], padding: Padding | undefined): r
   });
 }
 
-function stacked(samples: readonly unknown[], padding?: Padding): unknown {
-  const first = samples[0];
-  if (first instanceof Tensor) {
-    const tensors = samples.map((s) => requireKind(s, s instanceof Tensor, "a tensor") as Tensor);
-    return stack(padTensors(tensors, padding));
-  }
-  if (first instanceof ComplexTensor) {
-    const all = samples.map((s) => requireKind(s, s instanceof ComplexTensor, "a complex tensor") as ComplexTensor);
-    return fromPairs(stack(all.map(resolved)), false);
-  }
-  if (typeof first === "number" || typeof first === "bigint" || typeof first === "boolean") {
-    const list = samples.map((s) => requireKind(s, typeof s === typeof first, `a ${typeof first}`) as number | bigint | boolean);
-    return tensor(list, typeof first === "number" && list.every((v) => Number.isInteger(v)) ? { dtype: "int32" } : {});
-  }
-  if (ArrayBuffer.isView(first) && !(first instanceof DataView)) return rows(samples as readonly TypedArray[], padding);
-  if (Array.isArray(first)) {
-    const lists = samples.map((s) => requireKind(s, Array.isArray(s), "an array") as readonly unknown[]);
-    for (const l of lists)
-      if (l.length !== first.length) throw new ShapeError("collate", "samples", `of ${first.length} parts each`, l.length);
-    return first.map((_, i) =>
-      stacked(
-        lists.map((l) => l[i]),
-        padding,
-      ),
-    );
-  }
-  if (typeof first === "object" && first !== null) {
-    const objects = samples.map((s) => requireKind(s, typeof s === "object" && s !== null, "an object") as Record<string, unknown>);
-    return Object.fromEntries(
-      Object.keys(first).map((key) => [
-        key,
-        stacked(
-          objects.map((o) => requireKind(o[key], key in o, `an object with ${key}`)),
-          padding,
-        ),
-      ]),
-    );
-  }
-  throw new DTypeError("collate", "samples", "numbers, tensors, or arrays and objects of them", first === null ? "null" : typeof first);
-}
+const structure = (padding: Padding | undefined): Structure<unknown> => ({
+  leaf(samples) {
+    const first = samples[0];
+    if (first instanceof Tensor) {
+      const tensors = samples.map((s) => requireKind(s, s instanceof Tensor, "a tensor") as Tensor);
+      return stack(padTensors(tensors, padding));
+    }
+    if (first instanceof ComplexTensor) {
+      const all = samples.map((s) => requireKind(s, s instanceof ComplexTensor, "a complex tensor") as ComplexTensor);
+      return fromPairs(stack(all.map(resolved)), false);
+    }
+    const node = hostLeaf(samples, padding);
+    return node === null ? null : arrayTensor(node);
+  },
+  list: (items) => items,
+  object: (keys, items) => Object.fromEntries(keys.map((key, i) => [key, items[i]])),
+});
 
-/** Typed arrays as the rows of a tensor of their dtype. */
-function rows(samples: readonly TypedArray[], padding?: Padding): Tensor {
-  const { constructor, length: first } = samples[0]!;
-  for (const s of samples) {
-    requireKind(s, s?.constructor === constructor, `a ${constructor.name}`);
-    if (padding === undefined && s.length !== first) throw new ShapeError("collate", "samples", `of ${first} elements each`, s.length);
-  }
-  const length =
-    padding === undefined
-      ? first
-      : commonLength(
-          samples.map((s) => s.length),
-          padding,
-        );
-  const all = new (constructor as new (length: number) => TypedArray)(samples.length * length);
-  if (padding !== undefined && padding.value !== 0)
-    all.fill((all instanceof BigInt64Array || all instanceof BigUint64Array ? BigInt(padding.value) : padding.value) as never);
-  samples.forEach((s, i) => {
-    all.set(s as never, i * length + (padding?.side === "left" ? length - s.length : 0));
-  });
-  return tensor(all, { shape: [samples.length, length] });
-}
-
-function requireKind(value: unknown, holds: boolean, expected: string): unknown {
-  if (!holds) throw new DTypeError("collate", "samples", `all alike (${expected})`, value === null ? "null" : typeof value);
-  return value;
-}
+const stacked = (samples: readonly unknown[], padding?: Padding): unknown =>
+  withCollateErrors(() => collateBy(samples, structure(padding)));

@@ -5,6 +5,7 @@ import { defaultGenerator } from "../ops/random/random.ts";
 import { disposeAll } from "./collate.ts";
 import { Subset, datasetOf, type Dataset } from "./dataset.ts";
 import { requireCount, shuffle, type OrderOptions } from "./sampler.ts";
+import type { SampleContext } from "./worker/seeds.ts";
 
 /** Some samples of a data set, by their indices. Throws ValueError for an index out of range. Reference: torch.utils.data.Subset. */
 export const subset = <const Sample>(dataset: readonly Sample[] | Dataset<Sample>, indices: readonly number[]): Subset<Sample> =>
@@ -61,10 +62,10 @@ export class ConcatDataset<const Sample> implements Dataset<Sample> {
   }
 
   /** Sample `index`, counted through all data sets. Throws ValueError for an index out of range. */
-  get(index: number): Sample | Promise<Sample> {
+  get(index: number, context?: SampleContext): Sample | Promise<Sample> {
     let rest = requireIndex("ConcatDataset.get", index, this.length);
     for (const d of this.datasets) {
-      if (rest < d.length) return d.get(rest);
+      if (rest < d.length) return d.get(rest, context);
       rest -= d.length;
     }
     throw new ValueError("ConcatDataset.get", "index", `in [0, ${this.length})`, index);
@@ -83,10 +84,13 @@ export const concat = <const Sample>(datasets: readonly (readonly Sample[] | Dat
 /** A data set whose samples go through a function, when they are read. TensorFlow has Dataset.map for this. */
 export class MappedDataset<const Sample, Result> implements Dataset<Result> {
   readonly #dataset: Dataset<Sample>;
-  readonly #fn: (sample: Sample, index: number) => Result | Promise<Result>;
+  readonly #fn: (sample: Sample, index: number, context?: SampleContext) => Result | Promise<Result>;
 
-  /** fn: gets a sample and its index; may be asynchronous. */
-  constructor(dataset: readonly Sample[] | Dataset<Sample>, fn: (sample: Sample, index: number) => Result | Promise<Result>) {
+  /** fn: gets a sample, its index, and the loader's context for random choices; may be asynchronous. */
+  constructor(
+    dataset: readonly Sample[] | Dataset<Sample>,
+    fn: (sample: Sample, index: number, context?: SampleContext) => Result | Promise<Result>,
+  ) {
     this.#dataset = datasetOf<Sample>(dataset);
     this.#fn = fn;
   }
@@ -97,16 +101,16 @@ export class MappedDataset<const Sample, Result> implements Dataset<Result> {
   }
 
   /** What the function makes of sample `index`. Throws ValueError for an index out of range. */
-  get(index: number): Result | Promise<Result> {
-    const sample = this.#dataset.get(requireIndex("MappedDataset.get", index, this.length));
-    return sample instanceof Promise ? sample.then((value: Sample) => this.#fn(value, index)) : this.#fn(sample, index);
+  get(index: number, context?: SampleContext): Result | Promise<Result> {
+    const sample = this.#dataset.get(requireIndex("MappedDataset.get", index, this.length), context);
+    return sample instanceof Promise ? sample.then((value: Sample) => this.#fn(value, index, context)) : this.#fn(sample, index, context);
   }
 }
 
-/** A data set whose samples go through a function, when they are read. fn: gets a sample and its index; may be asynchronous. */
+/** A data set whose samples go through a function, when they are read. fn: gets a sample, its index, and the loader's context; may be asynchronous. */
 export const map = <const Sample, Result>(
   dataset: readonly Sample[] | Dataset<Sample>,
-  fn: (sample: Sample, index: number) => Result | Promise<Result>,
+  fn: (sample: Sample, index: number, context?: SampleContext) => Result | Promise<Result>,
 ): MappedDataset<Sample, Result> => new MappedDataset<Sample, Result>(dataset, fn);
 
 /** Options of cache(). */
@@ -133,7 +137,7 @@ export class CachedDataset<const Sample> implements Dataset<Sample> {
   }
 
   /** Sample `index`: read once, also by calls at the same time. What could not be read is read again by the next call. */
-  get(index: number): Sample | Promise<Sample> {
+  get(index: number, context?: SampleContext): Sample | Promise<Sample> {
     const known = this.#known.get(index);
     if (known !== undefined) {
       this.#known.delete(index);
@@ -141,7 +145,7 @@ export class CachedDataset<const Sample> implements Dataset<Sample> {
       return known;
     }
     // Tensors among the samples outlive the scope of the first call.
-    const sample = outsideScopes(() => this.#dataset.get(requireIndex("CachedDataset.get", index, this.length)));
+    const sample = outsideScopes(() => this.#dataset.get(requireIndex("CachedDataset.get", index, this.length), context));
     this.#known.set(index, sample);
     if (sample instanceof Promise) void this.#settle(index, sample);
     if (this.#known.size > this.#maxSamples) this.#known.delete(this.#known.keys().next().value!);

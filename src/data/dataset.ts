@@ -6,19 +6,20 @@ import { select } from "../ops/shape/movement.ts";
 import { tensor } from "../ops/creation/creation.ts";
 import { scope } from "../core/scope.ts";
 import type { Tensor } from "../core/tensor.ts";
+import type { SampleContext } from "./worker/seeds.ts";
 
 /** Samples by number: any object with these two members. An array is a data set too. Reference: torch.utils.data.Dataset. @open */
 export interface Dataset<Sample> {
   /** Number of samples. */
   readonly length: number;
-  /** Sample `index`, from 0 to length - 1. */
-  get(index: number): Sample | Promise<Sample>;
+  /** Sample `index`, from 0 to length - 1. context: what a loader adds for random choices. */
+  get(index: number, context?: SampleContext): Sample | Promise<Sample>;
 }
 
 /** A data set that gives whole batches faster than sample by sample: a DataLoader without `collate` takes these. @open */
 export interface BatchedDataset<Sample, Batch> extends Dataset<Sample> {
-  /** The batch of the samples of these numbers. */
-  batch(indices: readonly number[]): Batch | Promise<Batch>;
+  /** The batch of the samples of these numbers. contexts: one for each. */
+  batch(indices: readonly number[], contexts?: readonly SampleContext[]): Batch | Promise<Batch>;
 }
 
 /** @internal The data set that an array is: as long as that, whenever it is asked. */
@@ -58,14 +59,14 @@ export class TensorDataset<T extends readonly Tensor[] = Tensor[]> implements Ba
   }
 
   /** Row `index` of each tensor, without its first axis. Throws ValueError for a number out of range. */
-  get(index: number): TensorsOf<T> {
+  get(index: number, _context?: SampleContext): TensorsOf<T> {
     if (!Number.isInteger(index) || index < 0 || index >= this.length)
       throw new ValueError("TensorDataset.get", "index", `in [0, ${this.length})`, index);
     return this.tensors.map((t) => select(t, 0, index)) as TensorsOf<T>;
   }
 
   /** The rows of these numbers, gathered on the device. */
-  batch(indices: readonly number[]): TensorsOf<T> {
+  batch(indices: readonly number[], _contexts?: readonly SampleContext[]): TensorsOf<T> {
     return scope(() => {
       const rows = tensor(Int32Array.from(indices), { device: this.tensors[0]!.device });
       return this.tensors.map((t) => indexSelect(t, 0, rows)) as TensorsOf<T>;
@@ -94,9 +95,9 @@ export class Subset<const Sample> implements Dataset<Sample> {
   }
 
   /** Sample `index` of this part. Throws ValueError for a number out of range. */
-  get(index: number): Sample | Promise<Sample> {
+  get(index: number, context?: SampleContext): Sample | Promise<Sample> {
     const at = this.indices[index];
     if (at === undefined) throw new ValueError("Subset.get", "index", `in [0, ${this.length})`, index);
-    return this.dataset.get(at);
+    return this.dataset.get(at, context);
   }
 }

@@ -20,4 +20,19 @@ export {
   type Sized,
   type WeightedRandomSamplerOptions,
 } from "./sampler.ts";
-export { StreamLoader, streamLoader, type LoaderState, type Stream, type StreamLoaderOptions } from "./stream.ts";
+export type { LoaderState } from "./state.ts";
+export { StreamLoader, streamLoader, type Stream, type StreamLoaderOptions } from "./stream.ts";
+export {
+  WorkerDataset,
+  WorkerStream,
+  getWorkerInfo,
+  workerDataset,
+  type WorkerDataOf,
+  type WorkerModule,
+  type WorkerOptions,
+} from "./worker-dataset.ts";
+export type { HostArray } from "./worker/host-collate.ts";
+export type { WorkerLimits } from "./worker/pool.ts";
+export type { SampleContext } from "./worker/seeds.ts";
+export type { WorkerInfo } from "../host/data-worker.ts";
+export type { WorkerLoaderOptions } from "./workers.ts";

@@ -1,6 +1,7 @@
 /** DataLoader: batches of a data set, in order or shuffled, the next one prepared while the last one is used. */
 import { ValueError } from "../core/errors.ts";
-import type { Generator } from "../ops/random/random.ts";
+import { withDevice, type DeviceLike } from "../core/device.ts";
+import { defaultGenerator, type Generator } from "../ops/random/random.ts";
 import { outsideScopes } from "../core/scope.ts";
 import { collate, disposeAll, type Batch } from "./collate.ts";
 import { datasetOf, type BatchedDataset, type Dataset } from "./dataset.ts";
@@ -13,15 +14,19 @@ import {
   type BatchIndices,
   type Sampler,
 } from "./sampler.ts";
-import { requireState, type LoaderState } from "./stream.ts";
+import { Passes, requireState, type LoaderState } from "./state.ts";
+import { workerPart, type WorkerPart } from "./worker-dataset.ts";
+import type { PassRequest } from "./worker/protocol.ts";
+import { contextOf, type PassSeed } from "./worker/seeds.ts";
+import { Workers, formOf, type WorkerLoaderOptions } from "./workers.ts";
 
 /** Options of dataLoader(). Reference: torch.utils.data.DataLoader. */
-export interface DataLoaderOptions<S, B> {
+export interface DataLoaderOptions<S, B> extends WorkerLoaderOptions {
   /** Samples in a batch. Default: 1. */
   readonly batchSize?: number | undefined;
   /** A new order in each pass. Default: false. */
   readonly shuffle?: boolean | undefined;
-  /** Draws the orders. Default: the default generator (manualSeed). */
+  /** Draws the orders; its seed makes those of samples. Default: the default generator (manualSeed). */
   readonly generator?: Generator | undefined;
   /** The order of the samples, in place of shuffle: a sampler or a list of indices. */
   readonly sampler?: Sampler | readonly number[] | undefined;
@@ -34,8 +39,16 @@ export interface DataLoaderOptions<S, B> {
   /** @deprecated Use collateFn. */
   readonly collate?: ((samples: S[]) => B | Promise<B>) | undefined;
 
-  /** Batches prepared in advance. Default: 1. */
+  /** Batches prepared in advance, on their device: uploaded while the one before is used, without waiting. Default: 1. */
   readonly prefetch?: number | undefined;
+  /** Where batches of host data are made. Default: the default device. */
+  readonly device?: DeviceLike | undefined;
+}
+
+/** The indices of a batch, and the position of its first sample in the pass. */
+interface PassBatch {
+  readonly indices: readonly number[];
+  readonly position: number;
 }
 
 /** The batches of a pass that options ask for. */
@@ -120,10 +133,14 @@ export class DataLoader<const S, B = Batch<S>> implements AsyncIterable<B> {
   readonly prefetch: number;
   readonly #batches: BatchIndices;
   readonly #collate: ((samples: S[]) => B | Promise<B>) | undefined;
-  #state: LoaderState = { position: 0, order: null };
+  readonly #workers: Workers;
+  readonly #part: WorkerPart | null;
+  readonly #device: DeviceLike | undefined;
+  readonly #passes: Passes;
+  #state: LoaderState | null = null;
   #resumed: LoaderState | null = null;
 
-  /** Throws ValueError for a batchSize below 1, a prefetch below 0, and options that exclude each other. */
+  /** Throws ValueError for a batchSize below 1, a prefetch below 0, workers for another data set than workerDataset()'s, and options that exclude each other. */
   constructor(dataset: Samples<S, B>, options: DataLoaderOptions<S, B> = {}) {
     this.dataset = datasetOf<S>(dataset);
     this.#batches = batchesOf(this.dataset, options);
@@ -132,6 +149,17 @@ export class DataLoader<const S, B = Batch<S>> implements AsyncIterable<B> {
     this.shuffle = options.shuffle ?? false;
     this.dropLast = options.dropLast ?? false;
     this.#collate = options.collateFn;
+    this.#device = options.device;
+    this.#workers = new Workers("DataLoader", options);
+    this.#part = this.#workers.numWorkers > 0 ? workerPart(this.dataset) : null;
+    if (this.#part === null && this.#workers.numWorkers > 0)
+      throw new ValueError("DataLoader", "dataset", "one of workerDataset(), or a Subset of it, for workers to make it", dataset);
+    this.#passes = new Passes(() => (options.generator ?? defaultGenerator()).seed);
+  }
+
+  /** Worker threads that read the samples. */
+  get numWorkers(): number {
+    return this.#workers.numWorkers;
   }
 
   /** Batches in one pass. */
@@ -140,11 +168,12 @@ export class DataLoader<const S, B = Batch<S>> implements AsyncIterable<B> {
   }
 
   /**
-   * Where the pass is, as plain data: a loader with this state goes on behind the batches that were handed out, in the same order. Generators have
-   * states of their own: save them too. Reference: torchdata.stateful_dataloader.StatefulDataLoader.state_dict.
+   * Where the pass is, as plain data: a loader with this state goes on behind the batches that were handed out, in the same order and with the same
+   * seeds, for any number of workers. Generators have states of their own: save them too. Reference:
+   * torchdata.stateful_dataloader.StatefulDataLoader.state_dict.
    */
   stateDict(): LoaderState {
-    return { ...this.#state };
+    return { ...(this.#state ?? { position: 0, order: null, ...this.#passes.next }) };
   }
 
   /**
@@ -153,30 +182,74 @@ export class DataLoader<const S, B = Batch<S>> implements AsyncIterable<B> {
    */
   loadStateDict(state: LoaderState): void {
     this.#resumed = this.#state = { ...requireState("DataLoader.loadStateDict", state) };
+    this.#passes.load(state);
+  }
+
+  /** Ends workers that live on between passes (persistentWorkers). The next pass starts new ones. */
+  async close(): Promise<void> {
+    await this.#workers.close();
+  }
+
+  /** close(), for `await using`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
   }
 
   /** The batches of a new pass, or those that are left of the pass of a loaded state. */
-  *#pass(): GeneratorOf<readonly number[]> {
+  *#pass(seed: PassSeed): GeneratorOf<PassBatch> {
     const resumed = this.#resumed;
     this.#resumed = null;
     const order = resumed?.position ? resumed.order : (this.#batches.state?.() ?? null);
     const batches = resumed?.position && order !== null ? (this.#batches.pass?.(order) ?? this.#batches) : this.#batches;
     const skip = resumed?.position ?? 0;
-    this.#state = { position: skip, order };
+    this.#state = { position: skip, order, ...seed };
     let index = 0;
-    for (const batch of batches) if (index++ >= skip) yield requireBatch(batch);
+    let position = 0;
+    for (const batch of batches) {
+      const indices = requireBatch(batch);
+      if (index++ >= skip) yield { indices, position };
+      position += indices.length;
+    }
   }
 
-  async #make(indices: readonly number[]): Promise<B> {
+  async #make({ indices, position }: PassBatch, pass: PassSeed): Promise<B> {
     const { dataset } = this;
-    if (this.#collate === undefined && isBatched<S, B>(dataset)) return outsideScopes(() => dataset.batch(indices));
-    const samples = await outsideScopes(() => Promise.all(indices.map((i) => dataset.get(i))));
+    const contexts = indices.map((_, i) => contextOf(pass, position + i));
+    if (this.#collate === undefined && isBatched<S, B>(dataset)) return outsideScopes(() => dataset.batch(indices, contexts));
+    const samples = await outsideScopes(() => Promise.all(indices.map((i, n) => dataset.get(i, contexts[n]))));
     return outsideScopes(() => (this.#collate ?? (collate as unknown as (samples: S[]) => B))(samples));
   }
 
   /** One pass: the batches, each prepared while the one before is used. */
   async *[Symbol.asyncIterator](): AsyncGenerator<B, void, undefined> {
-    const pass = this.#pass();
+    const seed = this.#passes.begin();
+    const pass = this.#pass(seed);
+    for await (const batch of this.#part === null ? this.#inThisThread(pass, seed) : this.#inWorkers(this.#part, pass, seed)) {
+      this.#state = { ...this.#state!, position: this.#state!.position + 1 };
+      yield batch;
+    }
+    this.#state = null;
+  }
+
+  #inWorkers({ source, indexOf, isWhole }: WorkerPart, pass: GeneratorOf<PassBatch>, seed: PassSeed): AsyncGenerator<B, void, undefined> {
+    const form = formOf(this.#collate, isWhole);
+    const request: PassRequest = { type: "pass", form, batchSize: 0, dropLast: false, ...seed };
+    return this.#workers.pass<B>(source, request, {
+      prefetch: this.prefetch,
+      isStream: false,
+      device: this.#device,
+      collateFn: this.#collate,
+      next: (pool) => (worker) => {
+        const next = pass.next();
+        if (next.done === true) return null;
+        const { indices, position } = next.value;
+        return pool.ask(worker, { type: "batch", indices: indices.map(indexOf), position });
+      },
+    });
+  }
+
+  async *#inThisThread(pass: GeneratorOf<PassBatch>, seed: PassSeed): AsyncGenerator<B, void, undefined> {
+    const device = this.#device;
     const waiting: Promise<B>[] = [];
     let isDone = false;
     try {
@@ -187,18 +260,16 @@ export class DataLoader<const S, B = Batch<S>> implements AsyncIterable<B> {
             isDone = true;
             break;
           }
-          const batch = this.#make(next.value);
+          const make = (): Promise<B> => this.#make(next.value, seed);
+          const batch = device === undefined ? make() : withDevice(device, make);
           // A failure is reported when the batch is asked for.
           batch.catch(() => {});
           waiting.push(batch);
         }
         const first = waiting.shift();
         if (first === undefined) break;
-        const batch = await first;
-        this.#state = { ...this.#state, position: this.#state.position + 1 };
-        yield batch;
+        yield await first;
       }
-      this.#state = { position: 0, order: null };
     } finally {
       // The loop was left early: what was prepared is not needed.
       for (const batch of waiting) void batch.then(disposeAll, () => {});

@@ -1,39 +1,32 @@
 /** Streams of samples: data whose length nobody knows, read in order. */
+import { withDevice, type DeviceLike } from "../core/device.ts";
 import { ValueError } from "../core/errors.ts";
 import { outsideScopes } from "../core/scope.ts";
+import { defaultGenerator, type Generator } from "../ops/random/random.ts";
 import { collate, disposeAll, type Batch } from "./collate.ts";
 import { requireCount, requireIterable } from "./sampler.ts";
+import { Passes, requireState, type LoaderState } from "./state.ts";
+import { WorkerStream } from "./worker-dataset.ts";
+import type { PassSeed } from "./worker/seeds.ts";
+import { Workers, formOf, type WorkerLoaderOptions } from "./workers.ts";
 
 /** Samples in order, of any number: an iterable object, for example an async generator's. Each pass iterates anew. */
 export type Stream<Sample> = AsyncIterable<Sample> | Iterable<Sample>;
 
 /** Options of streamLoader(). */
-export interface StreamLoaderOptions<S, B> {
+export interface StreamLoaderOptions<S, B> extends WorkerLoaderOptions {
   /** Samples in a batch. Default: 1. */
   readonly batchSize?: number | undefined;
   /** Leaves out the last batch when it is not full. Default: false. */
   readonly dropLast?: boolean | undefined;
   /** Makes a batch of samples. Default: collate(). */
   readonly collateFn?: ((samples: S[]) => B | Promise<B>) | undefined;
-  /** Batches prepared in advance. Default: 1. */
+  /** Batches prepared in advance, on their device: uploaded while the one before is used, without waiting. Default: 1. */
   readonly prefetch?: number | undefined;
-}
-
-/** Where a loader is in its pass, as plain data that JSON represents exactly. */
-export interface LoaderState {
-  /** Batches of the pass that were handed out; 0 between two passes. */
-  readonly position: number;
-  /** What the order of the pass was drawn from; null for an order that is not drawn. */
-  readonly order: string | null;
-}
-
-/** @internal A state that was checked. */
-export function requireState(operation: string, state: LoaderState): LoaderState {
-  if (typeof state !== "object" || state === null) throw new ValueError(operation, "state", "what stateDict() gave", state);
-  requireCount(operation, "state.position", state.position, 0);
-  if (state.order !== null && typeof state.order !== "string")
-    throw new ValueError(operation, "state.order", "a text or null", state.order);
-  return state;
+  /** Where batches of host data are made. Default: the default device. */
+  readonly device?: DeviceLike | undefined;
+  /** Its seed makes those of workers (getWorkerInfo). Default: the default generator (manualSeed). */
+  readonly generator?: Generator | undefined;
 }
 
 /** Iterates over a stream from the outside: its end is called when the loop ends. */
@@ -55,31 +48,101 @@ export class StreamLoader<const S, B = Batch<S>> implements AsyncIterable<B> {
   /** Batches prepared in advance. */
   readonly prefetch: number;
   readonly #collate: (samples: S[]) => B | Promise<B>;
+  readonly #collateFn: ((samples: S[]) => B | Promise<B>) | undefined;
+  readonly #device: DeviceLike | undefined;
+  readonly #workers: Workers;
+  readonly #passes: Passes;
   #position = 0;
   #skip = 0;
+  #current: PassSeed | null = null;
 
-  /** Throws ValueError for a batchSize below 1 or a prefetch below 0. */
-  constructor(stream: Stream<S>, { batchSize = 1, dropLast = false, collateFn, prefetch = 1 }: StreamLoaderOptions<S, B> = {}) {
+  /** Throws ValueError for a batchSize below 1, a prefetch below 0, or workers for another stream than workerDataset()'s. */
+  constructor(stream: Stream<S>, options: StreamLoaderOptions<S, B> = {}) {
+    const { batchSize = 1, dropLast = false, collateFn, prefetch = 1, generator } = options;
     requireIterable("StreamLoader", "stream", stream);
     this.stream = stream;
     this.batchSize = requireCount("StreamLoader", "batchSize", batchSize, 1);
     this.prefetch = requireCount("StreamLoader", "prefetch", prefetch, 0);
     this.dropLast = dropLast;
+    this.#collateFn = collateFn;
     this.#collate = collateFn ?? (collate as unknown as (samples: S[]) => B);
+    this.#device = options.device;
+    this.#workers = new Workers("StreamLoader", options);
+    if (this.#workers.numWorkers > 0 && !(stream instanceof WorkerStream))
+      throw new ValueError("StreamLoader", "stream", "one of workerDataset(), for workers to make it", stream);
+    this.#passes = new Passes(() => (generator ?? defaultGenerator()).seed);
+  }
+
+  /** Worker threads that read the stream. */
+  get numWorkers(): number {
+    return this.#workers.numWorkers;
   }
 
   /** Where the pass is. A loader with this state goes on behind the batches that were handed out; it reads the samples before and drops them. */
   stateDict(): LoaderState {
-    return { position: this.#position, order: null };
+    const state = { position: this.#position, order: null };
+    return this.numWorkers === 0 ? state : { ...state, ...this.#pass, numWorkers: this.numWorkers };
   }
 
-  /** The next pass begins where stateDict() was called. Throws ValueError for what is no state. */
+  /** The pass that the position is in, or the next one. */
+  get #pass(): PassSeed {
+    return this.#current ?? this.#passes.next;
+  }
+
+  /** The next pass begins where stateDict() was called. Throws ValueError for what is no state, and for one of another number of workers. */
   loadStateDict(state: LoaderState): void {
-    this.#position = this.#skip = requireState("StreamLoader.loadStateDict", state).position;
+    const { position, numWorkers = 0 } = requireState("StreamLoader.loadStateDict", state);
+    // One worker has the order of none.
+    if (position > 0 && Math.max(1, numWorkers) !== Math.max(1, this.numWorkers))
+      throw new ValueError("StreamLoader.loadStateDict", "state.numWorkers", `${this.numWorkers}, that of the loader`, numWorkers);
+    this.#position = this.#skip = position;
+    this.#current = null;
+    this.#passes.load(state);
+  }
+
+  /** Ends workers that live on between passes (persistentWorkers). The next pass starts new ones. */
+  async close(): Promise<void> {
+    await this.#workers.close();
+  }
+
+  /** close(), for `await using`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async *#inWorkers({ source }: WorkerStream<S>): AsyncGenerator<B, void, undefined> {
+    const skip = this.#skip;
+    this.#skip = 0;
+    this.#position = skip;
+    this.#current = this.#passes.begin();
+    const { batchSize, dropLast, prefetch } = this;
+    const form = formOf(this.#collateFn, false);
+    const batches = this.#workers.pass<B>(
+      source,
+      { type: "pass", form, batchSize, dropLast, ...this.#current },
+      {
+        prefetch,
+        isStream: true,
+        skip,
+        device: this.#device,
+        collateFn: this.#collateFn,
+        next: (pool) => (worker) => pool.ask(worker, { type: "next", isDropped: false }),
+      },
+    );
+    for await (const batch of batches) {
+      this.#position++;
+      yield batch;
+    }
+    this.#position = 0;
+    this.#current = null;
   }
 
   /** One pass: the batches, each prepared while the one before is used. */
   async *[Symbol.asyncIterator](): AsyncGenerator<B, void, undefined> {
+    if (this.numWorkers > 0) {
+      yield* this.#inWorkers(this.stream as WorkerStream<S>);
+      return;
+    }
     const skip = this.#skip;
     this.#skip = 0;
     this.#position = skip;
@@ -97,7 +160,12 @@ export class StreamLoader<const S, B = Batch<S>> implements AsyncIterable<B> {
     const make = async (): Promise<{ readonly batch: B } | null> => {
       const samples = await read();
       if (samples.length === 0 || (this.dropLast && samples.length < this.batchSize)) return null;
-      return { batch: await outsideScopes(() => this.#collate(samples)) };
+      const device = this.#device;
+      return {
+        batch: await outsideScopes(() =>
+          device === undefined ? this.#collate(samples) : withDevice(device, () => this.#collate(samples)),
+        ),
+      };
     };
     const waiting: Promise<{ readonly batch: B } | null>[] = [];
     let last: Promise<unknown> = Promise.resolve();

@@ -12,6 +12,7 @@ import * as $dataLengthBatches from "../data/length-batches.ts";
 import * as $dataLoader from "../data/loader.ts";
 import * as $dataSampler from "../data/sampler.ts";
 import * as $dataStream from "../data/stream.ts";
+import * as $dataWorkerDataset from "../data/worker-dataset.ts";
 export type { Batch } from "../data/collate.ts";
 export type { PadOptions } from "../data/collate.ts";
 export type { Sample } from "../data/collate.ts";
@@ -30,12 +31,20 @@ export type { RandomSamplerOptions } from "../data/sampler.ts";
 export type { Sampler } from "../data/sampler.ts";
 export type { Sized } from "../data/sampler.ts";
 export type { WeightedRandomSamplerOptions } from "../data/sampler.ts";
-export type { LoaderState } from "../data/stream.ts";
+export type { LoaderState } from "../data/state.ts";
 export type { Stream } from "../data/stream.ts";
 export type { StreamLoaderOptions } from "../data/stream.ts";
+export type { WorkerDataOf } from "../data/worker-dataset.ts";
+export type { WorkerModule } from "../data/worker-dataset.ts";
+export type { WorkerOptions } from "../data/worker-dataset.ts";
+export type { HostArray } from "../data/worker/host-collate.ts";
+export type { WorkerLimits } from "../data/worker/pool.ts";
+export type { SampleContext } from "../data/worker/seeds.ts";
+export type { WorkerInfo } from "../host/data-worker.ts";
+export type { WorkerLoaderOptions } from "../data/workers.ts";
 /**
  * Stacks samples: tensors along a new first axis; integers as int32, other numbers as float32, bigints as int64; typed arrays as
- * rows of their dtype; arrays and objects member by member. Throws unless all samples are alike. Reference: torch.utils.data.default_collate.
+ * rows of their dtype; { data, shape } (HostArray) as a tensor of that shape; arrays and objects member by member. Throws unless all samples are alike. Reference: torch.utils.data.default_collate.
  */
 export const collate = guarded($dataCollate.collate, "collate", "samples:listOfAnything");
 /**
@@ -44,13 +53,13 @@ export const collate = guarded($dataCollate.collate, "collate", "samples:listOfA
  */
 export const padCollate = guarded($dataCollate.padCollate, "padCollate", "options:PadOptions?");
 /** A data set that keeps the samples that were read. TensorFlow has Dataset.cache for this. */
-export const CachedDataset = checkedClass($dataCombine.CachedDataset, "dataset:listOfAnythingOrDataset_62715b options:CacheOptions?", "get index:number;clear");
+export const CachedDataset = checkedClass($dataCombine.CachedDataset, "dataset:listOfAnythingOrDataset_62715b options:CacheOptions?", "get index:number context:SampleContext?;clear");
 export type CachedDataset<Sample> = $dataCombine.CachedDataset<Sample>;
 /** Several data sets, one after the other. Reference: torch.utils.data.ConcatDataset. */
-export const ConcatDataset = checkedClass($dataCombine.ConcatDataset, "datasets:listOfListOfAnythingOrDataset_62715b", "get index:number");
+export const ConcatDataset = checkedClass($dataCombine.ConcatDataset, "datasets:listOfListOfAnythingOrDataset_62715b", "get index:number context:SampleContext?");
 export type ConcatDataset<Sample> = $dataCombine.ConcatDataset<Sample>;
 /** A data set whose samples go through a function, when they are read. TensorFlow has Dataset.map for this. */
-export const MappedDataset = checkedClass($dataCombine.MappedDataset, "dataset:listOfAnythingOrDataset_62715b fn:callback", "get index:number");
+export const MappedDataset = checkedClass($dataCombine.MappedDataset, "dataset:listOfAnythingOrDataset_62715b fn:callback", "get index:number context:SampleContext?");
 export type MappedDataset<Sample, Result> = $dataCombine.MappedDataset<Sample, Result>;
 /**
  * Divides a data set at random into parts without a common sample. lengths: integers whose sum is the data set's length, or fractions whose sum is 1.
@@ -58,10 +67,10 @@ export type MappedDataset<Sample, Result> = $dataCombine.MappedDataset<Sample, R
  */
 export const randomSplit = guarded($dataCombine.randomSplit, "randomSplit", "dataset:listOfAnythingOrDataset_62715b lengths:numbers options:OrderOptions?");
 /** Some samples of another data set, by their numbers there. Reference: torch.utils.data.Subset. */
-export const Subset = checkedClass($dataDataset.Subset, "dataset:listOfAnythingOrDataset_62715b indices:numbers", "get index:number");
+export const Subset = checkedClass($dataDataset.Subset, "dataset:listOfAnythingOrDataset_62715b indices:numbers", "get index:number context:SampleContext?");
 export type Subset<Sample> = $dataDataset.Subset<Sample>;
 /** Rows of tensors with equal first axes: sample i is row i of each. Reference: torch.utils.data.TensorDataset. */
-export const TensorDataset = checkedClass($dataDataset.TensorDataset, "...tensors:eachTensor", "get index:number;batch indices:numbers");
+export const TensorDataset = checkedClass($dataDataset.TensorDataset, "...tensors:eachTensor", "get index:number _context:SampleContext?;batch indices:numbers _contexts:SampleContexts?");
 export type TensorDataset<T extends readonly $coreTensor.Tensor[] = $coreTensor.Tensor[]> = $dataDataset.TensorDataset<T>;
 /**
  * The MNIST digits of a folder with the four original files: images float32 [N, 1, 28, 28] in [0, 1], labels int32 [N].
@@ -79,7 +88,7 @@ export type LengthBatchSampler = $dataLengthBatches.LengthBatchSampler;
  * `for await (const batch of loader)`; each loop is one pass over the data set. A batch has the structure of a sample, also to its type: pairs give
  * pairs of tensors. Batches live until they are disposed of. Reference: torch.utils.data.DataLoader.
  */
-export const DataLoader = checkedClass($dataLoader.DataLoader, "dataset:listOfAnythingOrDataset_62715b options:batchSize_ebe8d6?", "stateDict;loadStateDict state:LoaderState");
+export const DataLoader = checkedClass($dataLoader.DataLoader, "dataset:listOfAnythingOrDataset_62715b options:numWorkers_e66e12?", "stateDict;loadStateDict state:LoaderState;close");
 export type DataLoader<S, B = $dataCollate.Batch<S>> = $dataLoader.DataLoader<S, B>;
 /** Batches of the indices of a sampler. Reference: torch.utils.data.BatchSampler. */
 export const BatchSampler = checkedClass($dataSampler.BatchSampler, "sampler:anything batchSize:number dropLast:boolean?", "state;pass state:string");
@@ -103,13 +112,30 @@ export type WeightedRandomSampler = $dataSampler.WeightedRandomSampler;
  * `for await (const batch of loader)` over a stream; each loop is one pass. Reference: torch.utils.data.DataLoader of an IterableDataset.
  * Batches live until they are disposed of.
  */
-export const StreamLoader = checkedClass($dataStream.StreamLoader, "stream:anything options:batchSize_6f8331?", "stateDict;loadStateDict state:LoaderState");
+export const StreamLoader = checkedClass($dataStream.StreamLoader, "stream:anything options:numWorkers_267797?", "stateDict;loadStateDict state:LoaderState;close");
 export type StreamLoader<S, B = $dataCollate.Batch<S>> = $dataStream.StreamLoader<S, B>;
+/** A data set whose module workers load too. This thread has one as well: it knows the length, and serves `get` and numWorkers: 0. */
+export const WorkerDataset = checkedClass($dataWorkerDataset.WorkerDataset, "source:WorkerSource own:IndexedSource", "get index:number context:SampleContext?;batch indices:numbers contexts:SampleContexts?");
+export type WorkerDataset<Sample, B = $dataCollate.Batch<Sample>> = $dataWorkerDataset.WorkerDataset<Sample, B>;
+/** A stream whose module workers load too: each has one of its own, and getWorkerInfo() says which part it is to read. */
+export const WorkerStream = checkedClass($dataWorkerDataset.WorkerStream, "source:WorkerSource own:anything");
+export type WorkerStream<Sample> = $dataWorkerDataset.WorkerStream<Sample>;
+/** The worker of a loader that this code runs in; null in any other thread. Reference: torch.utils.data.get_worker_info. */
+export const getWorkerInfo = guarded($dataWorkerDataset.getWorkerInfo, "getWorkerInfo", "");
+/**
+ * A data set that loaders can make in worker threads (numWorkers). The module's default export makes it from `options`: plain data that a thread can be
+ * sent, once in this thread and once in each worker. Samples have numbers, bigints, booleans, typed arrays and { data, shape }, in arrays and objects.
+ * `workerDataset<typeof import("./dataset.js")>(new URL("./dataset.js", import.meta.url), options)` has the types of the module's samples.
+ *
+ * module: a URL, or an absolute path as require.resolve() gives it. Throws ValueError for options that cannot be sent; what the module throws is
+ * passed on. PyTorch pickles data sets in place of this.
+ */
+export const workerDataset = guardedAsync($dataWorkerDataset.workerDataset, "workerDataset", "module:anything ...options:anything");
 /** A data set that keeps the samples that were read. maxSamples: how many at most; default: all. */
 export const cache = factory(CachedDataset, $dataCombine.cache);
 /** Several data sets as one, one after the other. Throws ValueError for none. Reference: torch.utils.data.ConcatDataset. */
 export const concat = factory(ConcatDataset, $dataCombine.concat);
-/** A data set whose samples go through a function, when they are read. fn: gets a sample and its index; may be asynchronous. */
+/** A data set whose samples go through a function, when they are read. fn: gets a sample, its index, and the loader's context; may be asynchronous. */
 export const map = factory(MappedDataset, $dataCombine.map);
 /** Some samples of a data set, by their indices. Throws ValueError for an index out of range. Reference: torch.utils.data.Subset. */
 export const subset = factory(Subset, $dataCombine.subset);

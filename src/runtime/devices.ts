@@ -1,7 +1,8 @@
 /** The list of adapters, and the native device of each Device, opened at first use. */
 import { Capabilities, type ShaderRange } from "../dml/capabilities.ts";
 import { defaultDevice, device, namedDevice, setDefaultFinder, type Device, type DeviceLike } from "../core/device.ts";
-import { DeviceError, DeviceIndexError, NativeLoadError, ValueError, fromNative } from "../core/errors.ts";
+import { DeviceError, DeviceIndexError, NativeLoadError, UnsupportedError, ValueError, fromNative } from "../core/errors.ts";
+import { dataWorker } from "../host/data-worker.ts";
 import { checkEnvironment } from "../host/environment.ts";
 import { roundsHalf } from "./rounding.ts";
 import type { NativeDevice, Provider } from "../backend/provider.ts";
@@ -235,12 +236,23 @@ for (const provider of own) addProvider(provider);
 export function nativeDevice(d: Device, operation = "device"): NativeDevice {
   let native = opened.get(d);
   if (native === undefined) {
+    refuseDataWorker(operation, d);
     native = providerOf(d).open(operation, d);
     opened.set(d, native);
     // Telemetry's device types are the library's own.
     if (native.runtimeName === undefined) deviceOpened(typeOf(native));
   }
   return native;
+}
+
+/** Throws UnsupportedError in a worker of a loader: the loader's thread alone has tensors. */
+function refuseDataWorker(operation: string, d: Device): void {
+  if (dataWorker() === null) return;
+  throw new UnsupportedError({
+    operation,
+    received: `${String(d)} in a worker of a loader, which opens no device`,
+    hint: "Let the data set give numbers, typed arrays, or { data, shape }; the loader makes tensors of them.",
+  });
 }
 
 /** The type of a device: a CPU driver that emulates a GPU is no `dml` device. */

@@ -57,7 +57,7 @@ eachDevice("loaders", (device) => {
         second.loadStateDict(saved[0]);
         expect(second.stateDict()).toEqual(saved[0]);
         expect([await values(second), await values(second)]).toEqual([want[1]!.slice(stop), want[2]]);
-        expect(second.stateDict()).toEqual({ position: 0, order: null });
+        expect(second.stateDict()).toEqual({ position: 0, order: null, epoch: 3, seed: "3" });
       }
     }));
 

@@ -1,0 +1,3 @@
+module.exports = ({ id, numWorkers }) => {
+  globalThis.initialized = `${id} of ${numWorkers}`;
+};
