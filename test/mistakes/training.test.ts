@@ -52,7 +52,7 @@ refuses("mistakes in training", [
   [
     "data.dataLoader(new data.TensorDataset(x()), { batch_size: 2 })",
     "ValueError",
-    "DataLoader: options must be an object of no more than batchSize, shuffle, generator, sampler, batchSampler, dropLast, collateFn, prefetch; received batch_size. Did you mean batchSize?",
+    "DataLoader: options must be an object of no more than numWorkers, persistentWorkers, prefetchFactor, workerInit, timeout, resourceLimits, batchSize, shuffle, generator, sampler, batchSampler, dropLast, collateFn, prefetch, device; received batch_size. Did you mean batchSize?",
   ],
   [
     'data.dataLoader(new data.TensorDataset(x()), { batchSize: "2" })',

@@ -168,18 +168,26 @@ export function options(x: dx.Tensor): void {
   dx.optim.lrScheduler.stepLR(optimizer, { stepSize: 10 });
 }
 
-export async function workers(url: URL): Promise<void> {
-  type Typed = typeof import("../data/worker-modules/typed.ts");
-  const set = await dx.data.workerDataset<Typed>(url, { length: 3 });
+declare class Typed {
+  constructor(options: { readonly length: number });
+  readonly length: number;
+  get(index: number, context: dx.data.SampleContext): { image: { data: Float32Array; shape: number[] }; label: number };
+}
+
+export async function workers(path: string): Promise<void> {
+  interface Images {
+    readonly default: typeof Typed;
+  }
+  const set = await dx.data.workerDataset<Images>(path, { length: 3 });
   takesNumber(set.length);
   for await (const { image, label } of dx.data.dataLoader(set, { numWorkers: 2, batchSize: 2 })) takesTensor(image.add(label));
   for await (const batch of dx.data.dataLoader(new dx.data.Subset(set, [0]), { numWorkers: 2 })) takesTensor(batch.label);
   interface Words {
     default(options?: { end: number }): Promise<AsyncIterable<readonly [number, Float32Array]>>;
   }
-  for await (const [n, x] of dx.data.streamLoader(await dx.data.workerDataset<Words>(url), { numWorkers: 2 })) takesTensor(x.mul(n));
+  for await (const [n, x] of dx.data.streamLoader(await dx.data.workerDataset<Words>(path), { numWorkers: 2 })) takesTensor(x.mul(n));
   // @ts-expect-error the module takes a length
-  await dx.data.workerDataset<Typed>(url, { size: 3 });
+  await dx.data.workerDataset<Images>(path, { size: 3 });
   // @ts-expect-error the module takes options
-  await dx.data.workerDataset<Typed>(url);
+  await dx.data.workerDataset<Images>(path);
 }
