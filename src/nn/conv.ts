@@ -14,7 +14,7 @@ import { pad } from "../ops/shape/pad.ts";
 import type { PerAxis } from "../ops/conv/spatial.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { Module } from "./module.ts";
-import { requireCount, uniformParameter, type LayerOptions } from "./options.ts";
+import { requireCount, requireGroups, uniformParameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 import { windowOptions } from "../ops/declare/positional.ts";
 
@@ -53,9 +53,7 @@ abstract class Convolution<Options extends ConvLayerOptions | ConvTransposeLayer
     const { groups = 1 } = options;
     requireCount(layer, "inChannels", inChannels);
     requireCount(layer, "outChannels", outChannels);
-    requireCount(layer, "groups", groups);
-    if (inChannels % groups !== 0 || outChannels % groups !== 0)
-      throw new ValueError(layer, "groups", `a divisor of ${inChannels} and ${outChannels} channels`, groups);
+    requireGroups(layer, inChannels, outChannels, groups);
     this.inputs = inChannels;
     this.outputs = outChannels;
     this.kernelSize = expandList(layer, "kernelSize", kernelSize, spatial, 1);

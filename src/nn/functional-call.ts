@@ -4,6 +4,7 @@ import type { Tensor } from "../core/tensor.ts";
 import type { Module } from "./module.ts";
 import { Parameter } from "./parameter.ts";
 import type { StateDict } from "./state.ts";
+import { isUninitialized } from "./uninitialized.ts";
 import type { Site } from "./sites.ts";
 
 /** Every name of the module's tensors: shared ones have several. */
@@ -33,6 +34,7 @@ export function functionalCall<M extends Module>(
   for (const [name, tensor] of Object.entries(state)) {
     const held = own.get(name);
     if (held === undefined) throw new ValueError("functionalCall", "state", `of names of ${[...own.keys()].join(", ")}`, name);
+    if (isUninitialized(held)) held.requireLive("functionalCall", name);
     tensor.requireLive("functionalCall", `state["${name}"]`);
     const other = next.get(held);
     if (other !== undefined && other !== tensor)

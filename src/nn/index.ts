@@ -10,6 +10,8 @@ export * from "./embedding.ts";
 export { functionalCall } from "./functional-call.ts";
 export type { ForwardHook, ForwardHookOptions, ForwardPreHook, HookGradients, HookOptions, RemovableHandle } from "./hooks.ts";
 export * from "./instance-norm.ts";
+export * from "./lazy-layers.ts";
+export * from "./lazy-norms.ts";
 export * from "./linear.ts";
 export * from "./lists.ts";
 export * from "./loss.ts";

@@ -23,7 +23,7 @@ import { membersIn, requireOutside } from "./members.ts";
 import { setTraining } from "./mode.ts";
 import { Parameter } from "./parameter.ts";
 import { sitesIn, type Site } from "./sites.ts";
-import { hasStateHooks, loadState, readState, stateOf, type StateDict } from "./state.ts";
+import { loadsAsAWhole, loadState, readState, stateOf, type StateDict } from "./state.ts";
 import { clearGradient, emptyTensors, moveTensors } from "./tensors.ts";
 import { treeOf } from "./tree.ts";
 
@@ -334,9 +334,9 @@ export abstract class Module extends Callable {
     return readState(this);
   }
 
-  /** @internal Whether hooks see what stateDict() gives, or what loadStateDict() takes. */
-  get hasStateHooks(): boolean {
-    return hasStateHooks(this);
+  /** @internal Whether loadStateDict() does more than copying tensors. */
+  get loadsAsAWhole(): boolean {
+    return loadsAsAWhole(this);
   }
 
   /** @internal What stateDict() gives without hooks: the tensors themselves. */

@@ -49,3 +49,9 @@ export function requireLayers(layer: string, argument: string, value: number): v
   if (!Number.isInteger(value) || value < 1 || value > MAX_LAYERS)
     throw new ValueError(layer, argument, `an integer from 1 to ${MAX_LAYERS}`, value);
 }
+
+export function requireGroups(layer: string, inChannels: number, outChannels: number, groups: number): void {
+  requireCount(layer, "groups", groups);
+  if (inChannels % groups !== 0 || outChannels % groups !== 0)
+    throw new ValueError(layer, "groups", `a divisor of ${inChannels} and ${outChannels} channels`, groups);
+}

@@ -41,7 +41,7 @@ export function unfreeze(module: Module, pattern: NamePattern = "*"): string[] {
 function setRequires(operation: string, module: Module, pattern: NamePattern, requires: boolean): string[] {
   const found = matched(operation, module, pattern);
   for (const [, p] of found) {
-    p.requiresGrad_(requires);
+    p.leafRequiresGrad = requires;
     if (!requires) p.grad = null;
   }
   return found.map(([name]) => name);

@@ -8,9 +8,11 @@ import { requireElements } from "../runtime/meta.ts";
 import type { HookKinds, Hooks } from "./hooks.ts";
 import { OWN } from "./inner.ts";
 import { requireOutside } from "./members.ts";
+import { finishLoaded, isLazy, shapesToLoad } from "./lazy.ts";
 import type { Module } from "./module.ts";
 import { Parameter } from "./parameter.ts";
-import { replace } from "./tensors.ts";
+import { replace } from "./replace.ts";
+import { isUninitialized, materialize } from "./uninitialized.ts";
 
 /** Tensors by name, "0.weight": what a module knows, or a file holds. */
 export type StateDict = Record<string, Tensor>;
@@ -31,9 +33,9 @@ function withHooks(module: Module, kinds: readonly (keyof HookKinds)[]): (readon
   return found;
 }
 
-/** Whether hooks see what stateDict() gives, or what loadStateDict() takes. */
-export const hasStateHooks = (module: Module): boolean =>
-  withHooks(module, ["stateDictPre", "stateDictPost", "loadStateDictPre", "loadStateDictPost"]).length > 0;
+/** Whether loadStateDict() does more than copying: hooks see the state, or lazy layers get their shapes of it. */
+export const loadsAsAWhole = (module: Module): boolean =>
+  withHooks(module, ["stateDictPre", "stateDictPost", "loadStateDictPre", "loadStateDictPost"]).length > 0 || module.modules().some(isLazy);
 
 /** Names and tensors of the state, shared ones under each of their names. */
 export function* stateOf(module: Module): Generator<[string, Tensor]> {
@@ -56,7 +58,10 @@ export function readState(module: Module): StateDict {
   const modules = withHooks(module, ["stateDictPre", "stateDictPost"]);
   for (const [prefix, hooks] of modules) hooks.run("stateDictPre", (hook) => hook(hooks.module as never, prefix));
   let state: StateDict = {};
-  for (const [name, t] of stateOf(module)) state[name] = new Tensor(t.storage, t.desc, t.offset);
+  for (const [name, t] of stateOf(module)) {
+    if (isUninitialized(t)) t.requireLive("stateDict", name);
+    state[name] = new Tensor(t.storage, t.desc, t.offset);
+  }
   // Inner modules come first, and this one last.
   for (const [prefix, hooks] of modules.toReversed())
     hooks.run("stateDictPost", (hook) => {
@@ -77,9 +82,12 @@ export function loadState(module: Module, state: Readonly<StateDict>, strict: bo
   // Hooks that run when the values are copied may allow what is missing.
   const after = withHooks(module, ["loadStateDictPost"]);
   if (strict && after.length === 0) requireNames(missing, unexpected);
+  const waiting = shapesToLoad(module, (name) => state[name]?.shape);
   const wrong = [...own].flatMap(([name, t]) => {
     const value = state[name];
-    return value !== undefined && !sameShape(value.shape, t.shape) ? [`${name} ${showShape(t.shape)} got ${showShape(value.shape)}`] : [];
+    const shape = isUninitialized(t) ? (waiting.get(name) ?? null) : t.shape;
+    if (value === undefined || (shape !== null && sameShape(value.shape, shape))) return [];
+    return [`${name} ${shape === null ? t.describe() : showShape(shape)} got ${showShape(value.shape)}`];
   });
   if (wrong.length > 0) throw new ShapeError("loadStateDict", "tensors", "of the module's shapes", wrong.join("; "));
   const entries = [...own].flatMap(([name, t]) => (Object.hasOwn(state, name) ? [[t, state[name]!] as const] : []));
@@ -88,9 +96,11 @@ export function loadState(module: Module, state: Readonly<StateDict>, strict: bo
     if (!assign && t.device !== value.device) requireElements("loadStateDict", t);
   }
   for (const [t, value] of entries) {
+    if (isUninitialized(t)) materialize(t, value.shape);
     if (assign) outsideScopes(() => replace(t, new Tensor(value.storage, value.desc, value.offset)));
     else copyInto("loadStateDict", t, value);
   }
+  finishLoaded(module);
   for (const [, hooks] of after.toReversed())
     hooks.run("loadStateDictPost", (hook) => hook(hooks.module as never, { missing, unexpected }));
   if (strict && after.length > 0) requireNames(missing, unexpected);

@@ -13,6 +13,7 @@ import { observingMeta } from "../runtime/eager.ts";
 import { withTensors } from "./functional-call.ts";
 import type { Module } from "./module.ts";
 import { sitesIn } from "./sites.ts";
+import { isUninitialized } from "./uninitialized.ts";
 
 /** One call of a module in the run. */
 export interface ModuleCall {
@@ -165,7 +166,10 @@ export function runOnMeta(module: Module, names: ReadonlyMap<Module, string>, in
     const inputTensors = tensorsIn(inputs);
     const held = new Map<Tensor, Tensor>();
     for (const m of modules)
-      for (const { tensor } of m.sites()) if (!held.has(tensor)) held.set(tensor, outlineOf(tensor.shape, tensor.dtype));
+      for (const { tensor } of m.sites()) {
+        if (isUninitialized(tensor)) tensor.requireLive("summary", `module ${names.get(m)!}`);
+        if (!held.has(tensor)) held.set(tensor, outlineOf(tensor.shape, tensor.dtype));
+      }
     const recorder = new Recorder(names, [...inputTensors, ...held.values()]);
     const call = (): unknown => (module as unknown as (...values: unknown[]) => unknown)(...inputs);
     try {

@@ -9,17 +9,8 @@ import { outsideScopes } from "../core/scope.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
 import type { Module } from "./module.ts";
-
-/** @internal The tensor object shows another tensor's elements from now on; `next` is given up. */
-export function replace(t: Tensor, next: Tensor): void {
-  if (next === t) return;
-  next.storage.retain();
-  t.storage.release();
-  t.storage = next.storage;
-  t.desc = next.desc;
-  t.offset = next.offset;
-  next.dispose();
-}
+import { replace } from "./replace.ts";
+import { isUninitialized, moveUninitialized } from "./uninitialized.ts";
 
 /** @internal Takes a gradient away, or fills it with zeros. */
 export function clearGradient(p: Tensor, setToNull: boolean): void {
@@ -61,7 +52,8 @@ export function moveTensors(module: Module, target: DeviceLike | DType): void {
     outsideScopes(() => {
       for (const t of heldBy(module)) {
         for (const each of t.grad === null ? [t] : [t, t.grad])
-          if (!isDType(device) || isFloat(each.dtype)) replace(each, to(each, device));
+          if (isUninitialized(each)) moveUninitialized(each, device);
+          else if (!isDType(device) || isFloat(each.dtype)) replace(each, to(each, device));
       }
     }),
   );
@@ -73,7 +65,9 @@ export function emptyTensors(module: Module, target: DeviceLike): void {
   noGrad(() =>
     outsideScopes(() => {
       for (const t of heldBy(module))
-        for (const each of t.grad === null ? [t] : [t, t.grad]) replace(each, empty(each.shape, { dtype: each.dtype, device: device }));
+        for (const each of t.grad === null ? [t] : [t, t.grad])
+          if (isUninitialized(each)) moveUninitialized(each, device);
+          else replace(each, empty(each.shape, { dtype: each.dtype, device }));
     }),
   );
 }

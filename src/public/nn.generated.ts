@@ -15,6 +15,8 @@ import * as $nnDropout from "../nn/dropout.ts";
 import * as $nnEmbedding from "../nn/embedding.ts";
 import * as $nnFunctionalCall from "../nn/functional-call.ts";
 import * as $nnInstanceNorm from "../nn/instance-norm.ts";
+import * as $nnLazyLayers from "../nn/lazy-layers.ts";
+import * as $nnLazyNorms from "../nn/lazy-norms.ts";
 import * as $nnLinear from "../nn/linear.ts";
 import * as $nnLists from "../nn/lists.ts";
 import * as $nnModule from "../nn/module.ts";
@@ -251,6 +253,45 @@ export type InstanceNorm3d = $nnInstanceNorm.InstanceNorm3d;
 /** rmsNorm over the last axes. Reference: torch.nn.RMSNorm. */
 export const RMSNorm = checkedClass($nnInstanceNorm.RMSNorm, "normalizedShape:numberOrNumbers eps:numberOrNullOrRMSNormLayerOptions? options:RMSNormLayerOptions?", "forward x") as ClassByName<typeof $nnInstanceNorm.RMSNorm, { normalizedShape: 0 }>;
 export type RMSNorm = $nnInstanceNorm.RMSNorm;
+/** linear() that takes inFeatures from its first input. Reference: torch.nn.LazyLinear. */
+export const LazyLinear = checkedClass($nnLazyLayers.LazyLinear, "outFeatures:number bias:booleanOrLinearOptions? options:LinearOptions?", "forward x") as ClassByName<typeof $nnLazyLayers.LazyLinear, { outFeatures: 0 }>;
+export type LazyLinear = $nnLazyLayers.LazyLinear;
+/** conv1d() that takes inChannels from its first input. Reference: torch.nn.LazyConv1d. */
+export const LazyConv1d = checkedClass($nnLazyLayers.LazyConv1d, "outChannels:number kernelSize:numberOrNumbers stride:numberOrNumbersOrConvLayerOptions? padding:same_validOrNumberOrNumb_cfb600? options:ConvLayerOptions?", "forward x") as ClassByName<typeof $nnLazyLayers.LazyConv1d, { outChannels: 0; kernelSize: 1 }>;
+export type LazyConv1d = $nnLazyLayers.LazyConv1d;
+/** conv2d() that takes inChannels from its first input. Reference: torch.nn.LazyConv2d. */
+export const LazyConv2d = checkedClass($nnLazyLayers.LazyConv2d, "outChannels:number kernelSize:numberOrNumbers stride:numberOrNumbersOrConvLayerOptions? padding:same_validOrNumberOrNumb_cfb600? options:ConvLayerOptions?", "forward x") as ClassByName<typeof $nnLazyLayers.LazyConv2d, { outChannels: 0; kernelSize: 1 }>;
+export type LazyConv2d = $nnLazyLayers.LazyConv2d;
+/** conv3d() that takes inChannels from its first input. Reference: torch.nn.LazyConv3d. */
+export const LazyConv3d = checkedClass($nnLazyLayers.LazyConv3d, "outChannels:number kernelSize:numberOrNumbers stride:numberOrNumbersOrConvLayerOptions? padding:same_validOrNumberOrNumb_cfb600? options:ConvLayerOptions?", "forward x") as ClassByName<typeof $nnLazyLayers.LazyConv3d, { outChannels: 0; kernelSize: 1 }>;
+export type LazyConv3d = $nnLazyLayers.LazyConv3d;
+/** convTranspose1d() that takes inChannels from its first input. Reference: torch.nn.LazyConvTranspose1d. */
+export const LazyConvTranspose1d = checkedClass($nnLazyLayers.LazyConvTranspose1d, "outChannels:number kernelSize:numberOrNumbers stride:numberOrNumbersOrConvTra_9a9522? padding:numberOrNumbersOrConvTra_9a9522? options:ConvTransposeLayerOptions?", "forward x") as ClassByName<typeof $nnLazyLayers.LazyConvTranspose1d, { outChannels: 0; kernelSize: 1 }>;
+export type LazyConvTranspose1d = $nnLazyLayers.LazyConvTranspose1d;
+/** convTranspose2d() that takes inChannels from its first input. Reference: torch.nn.LazyConvTranspose2d. */
+export const LazyConvTranspose2d = checkedClass($nnLazyLayers.LazyConvTranspose2d, "outChannels:number kernelSize:numberOrNumbers stride:numberOrNumbersOrConvTra_9a9522? padding:numberOrNumbersOrConvTra_9a9522? options:ConvTransposeLayerOptions?", "forward x") as ClassByName<typeof $nnLazyLayers.LazyConvTranspose2d, { outChannels: 0; kernelSize: 1 }>;
+export type LazyConvTranspose2d = $nnLazyLayers.LazyConvTranspose2d;
+/** convTranspose3d() that takes inChannels from its first input. Reference: torch.nn.LazyConvTranspose3d. */
+export const LazyConvTranspose3d = checkedClass($nnLazyLayers.LazyConvTranspose3d, "outChannels:number kernelSize:numberOrNumbers stride:numberOrNumbersOrConvTra_9a9522? padding:numberOrNumbersOrConvTra_9a9522? options:ConvTransposeLayerOptions?", "forward x") as ClassByName<typeof $nnLazyLayers.LazyConvTranspose3d, { outChannels: 0; kernelSize: 1 }>;
+export type LazyConvTranspose3d = $nnLazyLayers.LazyConvTranspose3d;
+/** batchNorm1d() that takes numFeatures from its first input. Reference: torch.nn.LazyBatchNorm1d. */
+export const LazyBatchNorm1d = checkedClass($nnLazyNorms.LazyBatchNorm1d, "eps:numberOrBatchNormLayerOptions? momentum:numberOrNullOrBatchNormLayerOptions? options:BatchNormLayerOptions?", "forward x");
+export type LazyBatchNorm1d = $nnLazyNorms.LazyBatchNorm1d;
+/** batchNorm2d() that takes numFeatures from its first input. Reference: torch.nn.LazyBatchNorm2d. */
+export const LazyBatchNorm2d = checkedClass($nnLazyNorms.LazyBatchNorm2d, "eps:numberOrBatchNormLayerOptions? momentum:numberOrNullOrBatchNormLayerOptions? options:BatchNormLayerOptions?", "forward x");
+export type LazyBatchNorm2d = $nnLazyNorms.LazyBatchNorm2d;
+/** batchNorm3d() that takes numFeatures from its first input. Reference: torch.nn.LazyBatchNorm3d. */
+export const LazyBatchNorm3d = checkedClass($nnLazyNorms.LazyBatchNorm3d, "eps:numberOrBatchNormLayerOptions? momentum:numberOrNullOrBatchNormLayerOptions? options:BatchNormLayerOptions?", "forward x");
+export type LazyBatchNorm3d = $nnLazyNorms.LazyBatchNorm3d;
+/** instanceNorm1d() that takes numFeatures from its first input. Reference: torch.nn.LazyInstanceNorm1d. */
+export const LazyInstanceNorm1d = checkedClass($nnLazyNorms.LazyInstanceNorm1d, "eps:numberOrInstanceNormLayerOptions? momentum:numberOrInstanceNormLayerOptions? options:InstanceNormLayerOptions?", "forward x");
+export type LazyInstanceNorm1d = $nnLazyNorms.LazyInstanceNorm1d;
+/** instanceNorm2d() that takes numFeatures from its first input. Reference: torch.nn.LazyInstanceNorm2d. */
+export const LazyInstanceNorm2d = checkedClass($nnLazyNorms.LazyInstanceNorm2d, "eps:numberOrInstanceNormLayerOptions? momentum:numberOrInstanceNormLayerOptions? options:InstanceNormLayerOptions?", "forward x");
+export type LazyInstanceNorm2d = $nnLazyNorms.LazyInstanceNorm2d;
+/** instanceNorm3d() that takes numFeatures from its first input. Reference: torch.nn.LazyInstanceNorm3d. */
+export const LazyInstanceNorm3d = checkedClass($nnLazyNorms.LazyInstanceNorm3d, "eps:numberOrInstanceNormLayerOptions? momentum:numberOrInstanceNormLayerOptions? options:InstanceNormLayerOptions?", "forward x");
+export type LazyInstanceNorm3d = $nnLazyNorms.LazyInstanceNorm3d;
 /** x W^T + bias, [..., inputs] to [..., outputs]. Both start uniform in ±1/sqrt(inputs). Reference: torch.nn.Linear. */
 export const Linear = checkedClass($nnLinear.Linear, "inFeatures:number outFeatures:number bias:booleanOrLinearOptions? options:LinearOptions?", "forward x") as ClassByName<typeof $nnLinear.Linear, { inFeatures: 0; outFeatures: 1 }>;
 export type Linear = $nnLinear.Linear;
@@ -625,6 +666,32 @@ export const instanceNorm2d = factory(InstanceNorm2d, $nnInstanceNorm.instanceNo
 export const instanceNorm3d = factory(InstanceNorm3d, $nnInstanceNorm.instanceNorm3d) as MadeByName<typeof $nnInstanceNorm.instanceNorm3d, { numFeatures: 0 }>;
 /** rmsNorm over the last axes. Reference: torch.nn.RMSNorm. */
 export const rmsNorm = factory(RMSNorm, $nnInstanceNorm.rmsNorm) as MadeByName<typeof $nnInstanceNorm.rmsNorm, { normalizedShape: 0 }>;
+/** linear() that takes inFeatures from its first input. Reference: torch.nn.LazyLinear. */
+export const lazyLinear = factory(LazyLinear, $nnLazyLayers.lazyLinear) as MadeByName<typeof $nnLazyLayers.lazyLinear, { outFeatures: 0 }>;
+/** conv1d() that takes inChannels from its first input. Reference: torch.nn.LazyConv1d. */
+export const lazyConv1d = factory(LazyConv1d, $nnLazyLayers.lazyConv1d) as MadeByName<typeof $nnLazyLayers.lazyConv1d, { outChannels: 0; kernelSize: 1 }>;
+/** conv2d() that takes inChannels from its first input. Reference: torch.nn.LazyConv2d. */
+export const lazyConv2d = factory(LazyConv2d, $nnLazyLayers.lazyConv2d) as MadeByName<typeof $nnLazyLayers.lazyConv2d, { outChannels: 0; kernelSize: 1 }>;
+/** conv3d() that takes inChannels from its first input. Reference: torch.nn.LazyConv3d. */
+export const lazyConv3d = factory(LazyConv3d, $nnLazyLayers.lazyConv3d) as MadeByName<typeof $nnLazyLayers.lazyConv3d, { outChannels: 0; kernelSize: 1 }>;
+/** convTranspose1d() that takes inChannels from its first input. Reference: torch.nn.LazyConvTranspose1d. */
+export const lazyConvTranspose1d = factory(LazyConvTranspose1d, $nnLazyLayers.lazyConvTranspose1d) as MadeByName<typeof $nnLazyLayers.lazyConvTranspose1d, { outChannels: 0; kernelSize: 1 }>;
+/** convTranspose2d() that takes inChannels from its first input. Reference: torch.nn.LazyConvTranspose2d. */
+export const lazyConvTranspose2d = factory(LazyConvTranspose2d, $nnLazyLayers.lazyConvTranspose2d) as MadeByName<typeof $nnLazyLayers.lazyConvTranspose2d, { outChannels: 0; kernelSize: 1 }>;
+/** convTranspose3d() that takes inChannels from its first input. Reference: torch.nn.LazyConvTranspose3d. */
+export const lazyConvTranspose3d = factory(LazyConvTranspose3d, $nnLazyLayers.lazyConvTranspose3d) as MadeByName<typeof $nnLazyLayers.lazyConvTranspose3d, { outChannels: 0; kernelSize: 1 }>;
+/** batchNorm1d() that takes numFeatures from its first input. Reference: torch.nn.LazyBatchNorm1d. */
+export const lazyBatchNorm1d = factory(LazyBatchNorm1d, $nnLazyNorms.lazyBatchNorm1d);
+/** batchNorm2d() that takes numFeatures from its first input. Reference: torch.nn.LazyBatchNorm2d. */
+export const lazyBatchNorm2d = factory(LazyBatchNorm2d, $nnLazyNorms.lazyBatchNorm2d);
+/** batchNorm3d() that takes numFeatures from its first input. Reference: torch.nn.LazyBatchNorm3d. */
+export const lazyBatchNorm3d = factory(LazyBatchNorm3d, $nnLazyNorms.lazyBatchNorm3d);
+/** instanceNorm1d() that takes numFeatures from its first input. Reference: torch.nn.LazyInstanceNorm1d. */
+export const lazyInstanceNorm1d = factory(LazyInstanceNorm1d, $nnLazyNorms.lazyInstanceNorm1d);
+/** instanceNorm2d() that takes numFeatures from its first input. Reference: torch.nn.LazyInstanceNorm2d. */
+export const lazyInstanceNorm2d = factory(LazyInstanceNorm2d, $nnLazyNorms.lazyInstanceNorm2d);
+/** instanceNorm3d() that takes numFeatures from its first input. Reference: torch.nn.LazyInstanceNorm3d. */
+export const lazyInstanceNorm3d = factory(LazyInstanceNorm3d, $nnLazyNorms.lazyInstanceNorm3d);
 /** x W^T + bias, [..., inputs] to [..., outputs]. Both start uniform in ±1/sqrt(inputs). Reference: torch.nn.Linear. */
 export const linear = factory(Linear, $nnLinear.linear) as MadeByName<typeof $nnLinear.linear, { inFeatures: 0; outFeatures: 1 }>;
 /** a^T W b + bias for each of the outputs. Reference: torch.nn.Bilinear. */

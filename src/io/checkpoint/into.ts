@@ -222,5 +222,5 @@ export class IntoLoader {
 
 /** Whether a target loads as the library's classes do: by the names that are there, and keeping none of the tensors. */
 const isPlainLoad = (target: unknown): boolean =>
-  (target instanceof Module && target.loadStateDict === Module.prototype.loadStateDict && !target.hasStateHooks) ||
+  (target instanceof Module && target.loadStateDict === Module.prototype.loadStateDict && !target.loadsAsAWhole) ||
   (target instanceof Optimizer && target.loadStateDict === Optimizer.prototype.loadStateDict);
