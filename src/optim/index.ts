@@ -11,6 +11,7 @@ export { LAMB, lamb, type LAMBOptions } from "./lamb.ts";
 export { Lion, lion, type LionOptions } from "./lion.ts";
 export { Adafactor, adafactor, type AdafactorOptions } from "./adafactor.ts";
 export { Muon, muon, type AdjustLrFn, type MuonOptions } from "./muon.ts";
+export { SparseAdam, sparseAdam, type SparseAdamOptions } from "./sparse-adam.ts";
 export { LBFGS, lbfgs, type Closure, type LBFGSOptions, type LBFGSState } from "./lbfgs.ts";
 export { NAdam, nadam, type NAdamOptions } from "./nadam.ts";
 export { RAdam, radam, type RAdamOptions } from "./radam.ts";

@@ -17,6 +17,7 @@ import * as $optimLamb from "../optim/lamb.ts";
 import * as $optimLion from "../optim/lion.ts";
 import * as $optimAdafactor from "../optim/adafactor.ts";
 import * as $optimMuon from "../optim/muon.ts";
+import * as $optimSparseAdam from "../optim/sparse-adam.ts";
 import * as $optimLbfgs from "../optim/lbfgs.ts";
 import * as $optimNadam from "../optim/nadam.ts";
 import * as $optimRadam from "../optim/radam.ts";
@@ -42,6 +43,7 @@ export type { LionOptions } from "../optim/lion.ts";
 export type { AdafactorOptions } from "../optim/adafactor.ts";
 export type { AdjustLrFn } from "../optim/muon.ts";
 export type { MuonOptions } from "../optim/muon.ts";
+export type { SparseAdamOptions } from "../optim/sparse-adam.ts";
 export type { Closure } from "../optim/lbfgs.ts";
 export type { LBFGSOptions } from "../optim/lbfgs.ts";
 export type { LBFGSState } from "../optim/lbfgs.ts";
@@ -145,6 +147,17 @@ export type Adafactor = $optimAdafactor.Adafactor;
  */
 export const Muon = checkedClass($optimMuon.Muon, "params:iterableOfTensorOrIterableOfAnything lr:numberOrPartialMuonOptions? options:PartialMuonOptions?");
 export type Muon = $optimMuon.Muon;
+/**
+ * Adam's step of those rows (of the first axis) whose gradient is not entirely 0: m <- beta1 m + (1 - beta1) g; v <- beta2 v + (1 - beta2) g²;
+ * p <- p - lr sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + eps). Parameter and averages of the other rows keep their values to the bit. t counts all steps. The
+ * device finds the rows, so that nothing is read back, and a compiled function needs one program whatever rows there are.
+ *
+ * Gradients are dense, as those of nn.embedding are. PyTorch's sparse gradient has the rows that were looked up: one whose values are all 0 decays its averages there and moves
+ * the row, while it is left alone here.
+ * Defaults: lr 1e-3, betas [0.9, 0.999], eps 1e-8. Reference: torch.optim.SparseAdam.
+ */
+export const SparseAdam = checkedClass($optimSparseAdam.SparseAdam, "params:iterableOfTensorOrIterableOfAnything lr:numberOrPartialSparseAdamOptions? options:PartialSparseAdamOptions?");
+export type SparseAdam = $optimSparseAdam.SparseAdam;
 /**
  * Minimises by the two-loop recursion over the last `historySize` changes of gradients and parameters. One group of float32 parameters on
  * one device. A step evaluates the loss several times and reads numbers back, so it takes a closure, which makes the gradients anew, and is
@@ -274,6 +287,16 @@ export const adafactor = factory(Adafactor, $optimAdafactor.adafactor);
  * Defaults: lr 1e-3, weightDecay 0.1, momentum 0.95, nesterov, nsCoefficients [3.4445, -4.775, 2.0315], eps 1e-7, nsSteps 5, adjustLrFn "original". Reference: torch.optim.Muon.
  */
 export const muon = factory(Muon, $optimMuon.muon);
+/**
+ * Adam's step of those rows (of the first axis) whose gradient is not entirely 0: m <- beta1 m + (1 - beta1) g; v <- beta2 v + (1 - beta2) g²;
+ * p <- p - lr sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + eps). Parameter and averages of the other rows keep their values to the bit. t counts all steps. The
+ * device finds the rows, so that nothing is read back, and a compiled function needs one program whatever rows there are.
+ *
+ * Gradients are dense, as those of nn.embedding are. PyTorch's sparse gradient has the rows that were looked up: one whose values are all 0 decays its averages there and moves
+ * the row, while it is left alone here.
+ * Defaults: lr 1e-3, betas [0.9, 0.999], eps 1e-8. Reference: torch.optim.SparseAdam.
+ */
+export const sparseAdam = factory(SparseAdam, $optimSparseAdam.sparseAdam);
 /**
  * Minimises by the two-loop recursion over the last `historySize` changes of gradients and parameters. One group of float32 parameters on
  * one device. A step evaluates the loss several times and reads numbers back, so it takes a closure, which makes the gradients anew, and is

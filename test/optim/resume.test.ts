@@ -25,6 +25,7 @@ const optimizers = {
   radam: (p) => dx.optim.radam(p, { lr: 0.03 }),
   rmsprop: (p) => dx.optim.rmsprop(p, { lr: 0.03, momentum: 0.5, centered: true }),
   rprop: (p) => dx.optim.rprop(p),
+  sparseAdam: (p) => dx.optim.sparseAdam(p, { lr: 0.03 }),
 } satisfies Record<string, (p: Iterable<dx.Tensor>) => dx.optim.Optimizer>;
 
 describe.each(devices)("on %s", (device) => {

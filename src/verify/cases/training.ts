@@ -28,9 +28,9 @@ const perceptron = (name: string, optimizer: Network["optimizer"]): Network => (
 });
 
 /** Every other optimizer. */
-const others = (["adadelta", "adagrad", "adamax", "asgd", "nadam", "radam", "rmsprop", "rprop", "lamb", "lion", "adafactor"] as const).map(
-  (name) => perceptron(name, (p) => optim[name](p, { lr: 0.02 })),
-);
+const others = (
+  ["adadelta", "adagrad", "adamax", "asgd", "nadam", "radam", "rmsprop", "rprop", "lamb", "lion", "adafactor", "sparseAdam"] as const
+).map((name) => perceptron(name, (p) => optim[name](p, { lr: 0.02 })));
 
 const networks: readonly Network[] = [
   ...others,
