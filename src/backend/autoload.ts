@@ -118,7 +118,7 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 const ofModule = new Set(["ERR_REQUIRE_ESM", "ERR_REQUIRE_ASYNC_MODULE"]);
 
 function moduleOf({ name, file, package: owner }: DeclaredBackend): Record<string, unknown> {
-  if (!exists(file)) throw new BackendLoadError(name, file, `${owner} declares a file that is not there`);
+  if (!exists(file)) throw new BackendLoadError(name, file, `${owner} declares a file that does not exist`);
   try {
     return requireFrom(file)(file) as Record<string, unknown>;
   } catch (error) {
@@ -150,7 +150,7 @@ function exportedBy(module: unknown): Backend | null {
 export function loadBackend(entry: DeclaredBackend, register: (backend: Backend) => void, isThere: (name: string) => boolean): void {
   const { name, file } = entry;
   if (loading.has(name))
-    throw new BackendLoadError(name, file, "it uses a device of its own while it is loaded", "Use devices after the module has run.");
+    throw new BackendLoadError(name, file, "it uses one of its devices while it is loaded", "Use devices after the module has run.");
   loading.add(name);
   try {
     const backend = exportedBy(moduleOf(entry));
@@ -179,7 +179,7 @@ export function findBackend(type: string, register: (backend: Backend) => void, 
       type,
       null,
       `several packages declare it: ${found.map((e) => `${e.package} (${e.file})`).join(", ")}`,
-      "Remove one, or register the one that is meant by dx.backend.register().",
+      "Remove all but one, or register one of them by dx.backend.register().",
     );
   loadBackend(found[0]!, register, isThere);
 }

@@ -40,7 +40,7 @@ const NAME = /^[a-z][a-z0-9_-]*$/;
 export function requireBackendName(operation: string, argument: string, name: unknown): asserts name is string {
   if (typeof name !== "string" || !NAME.test(name))
     throw new BackendError(operation, argument, 'a lower-case letter, then lower-case letters, digits, "-" or "_"', name);
-  if (isDType(name)) throw new BackendError(operation, argument, "no dtype's name, which tensor.to() takes too", name);
+  if (isDType(name)) throw new BackendError(operation, argument, "a name that is no dtype, since tensor.to() takes both", name);
 }
 
 function requireBackend(operation: string, value: unknown): Backend {

@@ -53,7 +53,13 @@ async function generate(
   if (before === made) return { ...told, isCurrent: true };
   if (check) return { ...told, isCurrent: false };
   if (before !== null && !before.startsWith(HEADER))
-    throw new FormatError(OPERATION, file, "a generated file", "a file of somebody else's", "Move it, or choose another folder by --out.");
+    throw new FormatError(
+      OPERATION,
+      file,
+      "a generated file",
+      "a file that it did not write",
+      "Move it, or choose another folder by --out.",
+    );
   try {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, made);

@@ -99,9 +99,9 @@ async function on({ json, yes, endpoint: named }: Json & { readonly yes: boolean
   if (!yes && !(process.stdin.isTTY && output.isTTY))
     throw new DxError({
       operation: "telemetry on",
-      expected: "asked in a terminal",
-      received: process.stdin.isTTY ? "output that goes elsewhere" : "input from elsewhere",
-      hint: "A script that has its user's consent says so by --yes.",
+      expected: "called in a terminal",
+      received: process.stdin.isTTY ? "redirected output" : "redirected input",
+      hint: "A script with its user's consent passes --yes.",
     });
   if (!json || !yes) output.write(consentText({ message, url, folder }));
   if (!yes && !/^\s*y(es)?\s*$/i.test(await ask("\nSend this? (y/N) ", output))) {

@@ -406,6 +406,6 @@ export function explain(compiled: {
   explain(): Explanation;
 }): Explanation {
   if (typeof (compiled as { readonly explain?: unknown }).explain !== "function")
-    throw new ValueError("explain", "compiled", "what compile() gave", compiled);
+    throw new ValueError("explain", "compiled", "a result of compile()", compiled);
   return compiled.explain();
 }

@@ -173,7 +173,7 @@ export class Flows {
     throw new TraceError({
       operation: "grad",
       argument: t.describe(),
-      expected: `read outside ${this.#name}: gradients flow on into what was made outside when it has run`,
+      expected: `read outside ${this.#name}: gradients for tensors outside exist only after the call`,
       received: `a read ${callSite() ?? "inside it"}`,
       hint: "Compute the tensors that lead to it inside the compiled function.",
     });

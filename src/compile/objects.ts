@@ -186,7 +186,7 @@ function refuseChange(name: string): never {
   throw new TraceError({
     operation: name,
     argument: "arguments",
-    expected: "changed only where fields can be written and read back",
+    expected: "objects whose fields are writable",
     received: "a change of an object that has read-only fields, or getters, with tensors",
     hint: "Pass an ordinary object, or return what is new.",
   });

@@ -113,7 +113,7 @@ export class Run extends Recorder implements Tracer {
       throw new ShapeError(
         definition.name,
         "tensor",
-        "of at least one element along the axes it works on",
+        "of at least one element along the reduced axes",
         inputs.map((t) => t.describe()).join(", "),
       );
     const device = inputs[0]!.device;

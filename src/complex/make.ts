@@ -46,7 +46,7 @@ export function viewAsComplex(x: Tensor): ComplexTensor {
 export function viewAsReal(z: ComplexTensor): Tensor {
   if (z.isConj) {
     const hint = "resolveConj() computes the conjugate, of which viewAsReal() is a view then.";
-    throw new ValueError("viewAsReal", "z", "no conjugate that is a view", z.describe(), hint);
+    throw new ValueError("viewAsReal", "z", "no conjugate view", z.describe(), hint);
   }
   return alias(z.pairs);
 }

@@ -159,7 +159,7 @@ function requireCovered(weight: Tensor): void {
     throw new ValueError(
       "istft",
       "window",
-      "one whose squares, overlapped and added, are nowhere 0",
+      "one whose overlapped squares have no sum of 0",
       min,
       "A smaller hopLength covers all elements.",
     );

@@ -77,7 +77,7 @@ async function existing(path: string): Promise<{ readonly real: string; readonly
     // the inode alone tells nothing: the new file may have the old one's.
     const now = await statsOf(path);
     if (found === null && stats.nlink === 0 && now !== null && now.nlink === 0 && isSame(now, stats)) return "through";
-    if (looks === MAX_LOOKS) throw Object.assign(new Error("EBUSY: others replace it all the time"), { syscall: "open" });
+    if (looks === MAX_LOOKS) throw Object.assign(new Error("EBUSY: other processes keep replacing it"), { syscall: "open" });
   }
 }
 

@@ -107,7 +107,7 @@ function runFunction(context: Context, f: FunctionMessage, call: Call, attribute
 function named(names: Names, name: string, where: string): Value {
   if (name === "") return null;
   const value = names.get(name);
-  if (value === undefined) throw new UnsupportedError({ operation: where, received: `a value "${name}" that nothing makes` });
+  if (value === undefined) throw new UnsupportedError({ operation: where, received: `a value "${name}" that no node computes` });
   return value;
 }
 

@@ -262,7 +262,7 @@ const typeOf = ({ runtime, adapter }: Entry): DeviceType => (runtime === "gpu" &
 export function deviceTypeOf(operation: string, d: Device): DeviceType {
   if (d.type === "dml") return typeOf(dmlEntry(operation, d));
   if (own.some(({ name }) => name === d.type)) return typeOf(cpuEntry());
-  throw new DeviceError(operation, "device", "one of the library's own, as nothing is sent about others", d);
+  throw new DeviceError(operation, "device", "a cpu or dml device: no message is sent about others", d);
 }
 
 /** Throws when there is no such device. */

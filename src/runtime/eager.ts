@@ -302,7 +302,7 @@ function makeOn<A>(
       throw new ShapeError(
         definition.name,
         "tensor",
-        "of at least one element along the axes it works on",
+        "of at least one element along the reduced axes",
         tensors.map((t) => t.describe()).join(", "),
       );
     return { ...base, id: 0, fill: definition.whenEmpty };

@@ -77,7 +77,7 @@ const refused = (operation: string, described: string, native: NativeDevice, rea
     argument: described,
     expected: `supported by ${native.device} (${native.adapter.name})`,
     received: reason,
-    hint: "Strict mode forbids running it elsewhere.",
+    hint: "Strict mode forbids the fallback to the software adapter.",
   });
 
 function noteAs(operation: string, described: string, native: NativeDevice, reason: string, what: string): void {
@@ -90,7 +90,7 @@ function noteAs(operation: string, described: string, native: NativeDevice, reas
 export const hostOnly = (operation: string, where: string): UnsupportedError =>
   new UnsupportedError({
     operation,
-    received: `an operation that runs on the host, which is no part of any program${where === "" ? "" : ` (${where})`}`,
+    received: `an operation that runs on the host, which no program can contain${where === "" ? "" : ` (${where})`}`,
     hint: "Call it outside of the compiled function to have the rest compiled.",
   });
 

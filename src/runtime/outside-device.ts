@@ -164,7 +164,7 @@ function requireIndex(backend: Backend, operation: string, d: Device): BackendDe
   const found = list[d.index];
   if (found === undefined) {
     const there = list.length < 2 ? `"${name}:0"` : `"${name}:0" to "${name}:${list.length - 1}"`;
-    throw new DeviceError(operation, "device", list.length === 0 ? `one that is there: ${name} has none now` : there, String(d));
+    throw new DeviceError(operation, "device", list.length === 0 ? `one that exists: ${name} has none now` : there, String(d));
   }
   if (typeof found.name !== "string" || typeof found.memoryInBytes !== "number" || typeof found.isHardware !== "boolean")
     throw new BackendError(

@@ -238,7 +238,7 @@ class Machine {
         return;
       case "barrier":
         if (mask.includes(0) && mask.includes(1))
-          throw new ShaderError(this.#shader.name, "only some threads of the group come to this barrier", s.source);
+          throw new ShaderError(this.#shader.name, "only some threads of the group reach this barrier", s.source);
         this.#epoch++;
         return;
       case "print": {

@@ -175,7 +175,7 @@ class Uniformity {
         if (this.#reports && !together)
           throw new ShaderError(
             this.#shader.name,
-            "not all threads of a group come to this barrier: the conditions around it differ between threads",
+            "not all threads of a group reach this barrier: the conditions around it differ between threads",
             s.source,
           );
         return together;

@@ -45,7 +45,7 @@ export function openSides(options: SideOptions): { readonly context: Context; re
   requireDevice("verify", options.device);
   requireDevice("verify", options.reference);
   if (options.device === options.reference)
-    throw new ValueError("verify", "reference", "another device than the one judged", options.reference);
+    throw new ValueError("verify", "reference", "a device other than the tested one", options.reference);
   const judged = new Side(options.device);
   const reference = new Side(options.reference);
   const { runtime } = nativeDevice(device(options.device));

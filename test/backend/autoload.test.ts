@@ -134,11 +134,11 @@ describe("a backend that cannot be loaded says why, and breaks nothing", () => {
 
   it.each([
     ["throws", /backend throws \(.*b\.cjs\): throws threw while it was loaded: no such bus\./],
-    ["gone", /gone declares a file that is not there/],
+    ["gone", /gone declares a file that does not exist/],
     ["empty", /exports no backend/],
     ["other", /exports a backend of another name, another/],
-    ["twice", /several packages declare it: one \(.*\), two \(.*\)\. Remove one/],
-    ["cycle", /uses a device of its own while it is loaded/],
+    ["twice", /several packages declare it: one \(.*\), two \(.*\)\. Remove all but one/],
+    ["cycle", /uses one of its devices while it is loaded/],
     ["waits", /ES module.*Import waits in your program/],
   ])("%s", async (name, message) => {
     expect(await because(name)).toEqual(told(name, message));
@@ -206,7 +206,7 @@ describe("dxtensor doctor", () => {
     });
     expect(facts.probe.backends.find(({ name }) => name === "gone")).toMatchObject({
       devices: 0,
-      problem: expect.stringMatching(/not there/) as string,
+      problem: expect.stringMatching(/does not exist/) as string,
     });
   });
 

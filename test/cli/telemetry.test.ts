@@ -174,7 +174,7 @@ describe("what is refused, in words and with status 2", () => {
       "to be asked without a terminal",
       ["on"],
       {},
-      /^dxtensor: DxError: telemetry on: must be asked in a terminal; received input from elsewhere\. A script .* --yes\.\n$/,
+      /^dxtensor: DxError: telemetry on: must be called in a terminal; received redirected input\. A script .* --yes\.\n$/,
     ],
     ["an endpoint that is not allowed", ["on", "--yes", "--endpoint", "http://collector.example"], {}, notAllowed],
     ["one of the environment, when consenting", ["on", "--yes"], variable, notAllowed],

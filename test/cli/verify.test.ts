@@ -85,7 +85,7 @@ describe("dxtensor verify", () => {
       [["--filter", "/(/"], /Invalid regular expression/],
       [["--device", "dml:1"], /ValueError: verify: device must be a device that is there \(1 of dml, and cpu\); received dml:1/],
       [["--device", "dml:99"], /ValueError: verify: device must be a device that is there \(1 of dml, and cpu\); received dml:99/],
-      [["--reference", "dml:0"], /another device than the one judged/],
+      [["--reference", "dml:0"], /a device other than the tested one/],
     ] as const) {
       const { stderr, exitCode } = await verify(args);
       expect(stderr).toMatch(message);

@@ -29,7 +29,7 @@ describe("what breaks the rules is refused, and the line is named", () => {
         });
       }),
     );
-    expect(error.message).toContain("not all threads of a group come to this barrier");
+    expect(error.message).toContain("not all threads of a group reach this barrier");
     expect(error.place).toContain(`language.test.ts:${at}`);
   });
 

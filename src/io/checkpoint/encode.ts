@@ -147,7 +147,7 @@ export class Encoder {
 
   #nested(value: object, path: string): Json {
     if (this.#around.includes(value))
-      throw new ValueError(this.#operation, `state.${path}`, "no object that it is in", "a cycle", "Save a tree.");
+      throw new ValueError(this.#operation, `state.${path}`, "an object that does not contain itself", "a cycle", "Save a tree.");
     if (this.#around.length >= MAX_DEPTH)
       throw new ValueError(this.#operation, "state", `nested at most ${MAX_DEPTH} deep`, `more, at ${path.slice(0, 60)}`);
     this.#around.push(value);

@@ -139,7 +139,7 @@ export async function load(path: FilePath, options: CheckpointLoadOptions | Chec
     if ("into" in options && options.into !== undefined) {
       const { into, strict = true, assign, signal, onProgress } = options;
       if ((typeof into !== "object" && typeof into !== "function") || into === null)
-        throw new DTypeError("load", "into", "an object with what takes the state", into);
+        throw new DTypeError("load", "into", "an object with modules, optimizers or other objects that have state", into);
       return await new IntoLoader({ ...checkpoint, state }, find, { strict, assign, signal, onProgress }).load(into);
     }
     const reader = new Reader(checkpoint, options);

@@ -58,7 +58,7 @@ export class Converter {
     if (value instanceof Dtype) return value.elements.name;
     if (this.#made.has(value)) return this.#made.get(value);
     if (depth > MAX_DEPTH) throw damaged(this.#source, `nested at most ${MAX_DEPTH} deep`, "more");
-    if (this.#open.has(value)) throw unknown(this.#source, "a list or dict that holds itself");
+    if (this.#open.has(value)) throw unknown(this.#source, "a list or dict that contains itself");
     this.#open.add(value);
     const made = this.#object(value, depth + 1);
     this.#open.delete(value);

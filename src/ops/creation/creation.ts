@@ -68,7 +68,7 @@ function flatten(data: NestedArray): { shape: number[]; flat: Scalar[] } {
   const shape: number[] = [];
   for (let level: NestedArray | undefined = data; Array.isArray(level); level = level[0] as NestedArray | undefined) {
     if (shape.length === MAX_RANK)
-      throw new ShapeError("tensor", "data", `of at most ${MAX_RANK} levels`, `more, or an array that holds itself`);
+      throw new ShapeError("tensor", "data", `of at most ${MAX_RANK} levels`, `more, or an array that contains itself`);
     shape.push(level.length);
   }
   const flat: Scalar[] = [];

@@ -76,7 +76,7 @@ export function arange(end: number, second?: number | RangeOptions, third?: numb
   // Indices are int32 by default, int64 where they exceed it.
   const max = Math.max(Math.abs(start), Math.abs(end), Math.abs(step));
   const dtype = computing("arange", options.dtype ?? (!isWhole ? "float32" : max < 2 ** 31 ? "int32" : "int64"));
-  if (dtype === "bool") throw new DTypeError("arange", "dtype", "a number's", dtype);
+  if (dtype === "bool") throw new DTypeError("arange", "dtype", "a numeric one", dtype);
   // Shorter integers wrap, as in PyTorch.
   for (const [name, v] of Object.entries({ start, step })) requireRepresentable("arange", name, isInteger(dtype) ? "int64" : "float32", v);
   if (isInteger(dtype)) requireRepresentable("arange", "end", "int64", end);
@@ -98,7 +98,7 @@ export function evenSteps(start: number, end: number, steps: number, options: Te
   if (!Number.isInteger(steps) || steps < 0) throw new ValueError("linspace", "steps", "an integer of at least 0", steps);
   const dtype = computing("linspace", options.dtype ?? "float32");
   if (steps === 0) return empty([0], { ...options, dtype });
-  if (dtype === "bool") throw new DTypeError("linspace", "dtype", "a number's", dtype);
+  if (dtype === "bool") throw new DTypeError("linspace", "dtype", "a numeric one", dtype);
   requireRepresentable("linspace", "start", dtype, start);
   requireRepresentable("linspace", "end", dtype, end);
   if (isInteger(dtype)) {

@@ -153,7 +153,7 @@ export const add = (a: Arithmetic, b: Arithmetic): Tensor => call(addOp, operand
 export function sub(a: Arithmetic, b: Arithmetic): Tensor {
   const pair = operands("sub", a, b);
   const bool = [a, b].find((v) => (v instanceof Tensor ? v.dtype === "bool" : typeof v === "boolean"));
-  if (bool !== undefined) throw new DTypeError("sub", bool === a ? "a" : "b", "a number", bool, "Use logicalXor or logicalNot.");
+  if (bool !== undefined) throw new DTypeError("sub", bool === a ? "a" : "b", "of a numeric dtype", bool, "Use logicalXor or logicalNot.");
   return call(subOp, pair, undefined);
 }
 /** a * b. Reference: torch.mul. DirectML: ELEMENT_WISE_MULTIPLY. Shapes broadcast; dtypes promote; bool is AND. */

@@ -117,7 +117,7 @@ function floorQuotient(g: GraphBuilder, a: Expr, b: Expr): Expr {
 }
 
 const numbers = (name: string, promoted: DType): DType => {
-  if (promoted === "bool") throw new DTypeError(name, "dtype", "a number", promoted);
+  if (promoted === "bool") throw new DTypeError(name, "dtype", "a numeric one", promoted);
   return computing(name, promoted);
 };
 

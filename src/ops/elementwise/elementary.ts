@@ -88,7 +88,7 @@ export function logit(
 export const sgn = (x: Tensor): Tensor => sign(x);
 /** x itself, the same tensor: what is written to one is seen in the other. Reference: torch.positive. */
 export function positive(x: Tensor): Tensor {
-  if (x.dtype === "bool") throw new DTypeError("positive", "x", "a number", x.describe());
+  if (x.dtype === "bool") throw new DTypeError("positive", "x", "of a numeric dtype", x.describe());
   return x;
 }
 /** The angle of real numbers: 0, π for negative ones, NaN for NaN. Integers give float32. Reference: torch.angle. */

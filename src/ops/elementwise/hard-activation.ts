@@ -53,7 +53,7 @@ export function hardtanh(x: Tensor, minVal?: number | HardtanhOptions, maxVal?: 
       ? minVal
       : byPosition<HardtanhOptions>("hardtanh", ["minVal", "maxVal"], [minVal, maxVal]);
   const { minVal: min = -1, maxVal: max = 1 } = settings;
-  if (x.dtype === "bool") throw new DTypeError("hardtanh", "x", "a number", x.describe());
+  if (x.dtype === "bool") throw new DTypeError("hardtanh", "x", "of a numeric dtype", x.describe());
   for (const [name, v] of Object.entries({ minVal: min, maxVal: max }))
     requireRepresentable("hardtanh", name, isInteger(x.dtype) ? "int64" : x.dtype, v);
   if (isInteger(x.dtype)) return clamp(x, Math.max(Math.trunc(min), x.dtype.startsWith("u") ? 0 : -Infinity), Math.trunc(max));

@@ -87,7 +87,7 @@ const powerOf = (emit: (g: GraphBuilder, a: Expr, b: Expr) => Expr): ReturnType<
   binary("pow", {
     operator: "ELEMENT_WISE_MULTIPLY",
     dtype: (name, promoted) => {
-      if (promoted === "bool") throw new DTypeError(name, "dtype", "a number", "bool");
+      if (promoted === "bool") throw new DTypeError(name, "dtype", "a numeric one", "bool");
       return computing(name, promoted);
     },
     emit: (g, a, b) => (isInteger(a.dtype) ? wholePower(g, a, b) : emit(g, a, b)),

@@ -179,7 +179,7 @@ const erfOp = real("erf", {
 });
 
 function numeric(operation: string, x: Tensor): void {
-  if (x.dtype === "bool") throw new DTypeError(operation, "x", "a number", x.describe(), "Use logicalNot, or cast it first.");
+  if (x.dtype === "bool") throw new DTypeError(operation, "x", "of a numeric dtype", x.describe(), "Use logicalNot, or cast it first.");
 }
 
 /** |x|. Any dtype but bool; kept. Reference: torch.abs. DirectML: ELEMENT_WISE_ABS. */

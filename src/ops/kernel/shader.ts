@@ -125,7 +125,7 @@ export function shader<const I extends Inputs, const O extends Outputs, const P 
   ]);
   const scope = new Scope<ElementsOf<I, O>, P>(name, spec.threads, buffers, params, true);
   const returned: unknown = body(scope);
-  if (returned instanceof Promise) throw new ValueError(name, "body", "a function that does all at once, not an async one", "a promise");
+  if (returned instanceof Promise) throw new ValueError(name, "body", "a function that is not async", "a promise");
   const program = new ShaderProgram(scope.finish());
 
   const infer = (inputs: readonly TensorSpec[], attrs: Attributes): TensorSpec[] => {

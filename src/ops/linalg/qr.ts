@@ -60,8 +60,7 @@ function qrGradient(a: Tensor, q: Tensor, r: Tensor, gq: Tensor | null, gr: Tens
     throw new AutogradError({
       operation: "linalg.qr",
       argument: "mode",
-      expected:
-        mode === "r" ? '"reduced" or "complete" where a gradient is asked for' : '"reduced" where a gradient of a tall matrix is asked for',
+      expected: mode === "r" ? '"reduced" or "complete" if a gradient is required' : '"reduced" if a gradient of a tall matrix is required',
       received: mode,
     });
   if (gq === null && gr === null) return null;

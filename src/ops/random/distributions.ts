@@ -72,7 +72,7 @@ export function cauchy_(x: Tensor, median = 0, sigma = 1, options: SampleOptions
 }
 /** x is filled with the number of trials up to the first success of probability p: 1, 2, … Reference: torch.Tensor.geometric_. @package */
 export function geometric_(x: Tensor, p: number, options: SampleOptions = {}): Tensor {
-  if (x.dtype === "bool") throw new DTypeError("geometric_", "x", "a number", x.describe());
+  if (x.dtype === "bool") throw new DTypeError("geometric_", "x", "of a numeric dtype", x.describe());
   if (!(p > 0 && p < 1)) throw new ValueError("geometric_", "p", "in (0, 1)", p);
   return fill("geometric_", x, options, (u) => clampMin(ceil(mul(log(sub(1, u)), 1 / Math.log1p(-p))), 1));
 }

@@ -181,7 +181,7 @@ const isWord = (v: unknown): boolean => typeof v === "number" && Number.isIntege
 
 /** The devices of a state with their words, all checked before any is set. */
 function statesIn(state: GeneratorState): (readonly [Device, readonly number[]])[] {
-  if (typeof state !== "object" || state === null) throw new ValueError("setState", "state", "what getState() gave", state);
+  if (typeof state !== "object" || state === null) throw new ValueError("setState", "state", "a result of getState()", state);
   if (typeof state.devices !== "object" || state.devices === null)
     throw new ValueError("setState", "devices", "an object with a list for each device", state.devices);
   for (const name of ["seed", "host"] as const)

@@ -59,7 +59,7 @@ export interface TrapezoidOptions {
 
 /** Twice the areas of the trapezoids between neighbours. */
 function trapezoids(operation: string, y: Tensor, { x = null, dx = 1, axis = -1 }: TrapezoidOptions): { areas: Tensor; axis: number } {
-  for (const t of [y, x]) if (t?.dtype === "bool") throw new DTypeError(operation, t === y ? "y" : "x", "a number", t.describe());
+  for (const t of [y, x]) if (t?.dtype === "bool") throw new DTypeError(operation, t === y ? "y" : "x", "of a numeric dtype", t.describe());
   const a = existingAxis(operation, y, axis);
   const n = y.shape[a]!;
   const neighbourSums = n < 2 ? narrow(y, a, 0, 0) : add(narrow(y, a, 1, n - 1), narrow(y, a, 0, n - 1));

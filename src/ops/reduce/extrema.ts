@@ -161,7 +161,7 @@ const argminOp = indexOf("argmin");
 
 function requireElements(operation: string, x: Tensor, axes: readonly number[]): void {
   if (axes.some((a) => x.shape[a] === 0))
-    throw new ShapeError(operation, "x", "of at least one element along the axes it works on", x.describe());
+    throw new ShapeError(operation, "x", "of at least one element along the reduced axes", x.describe());
 }
 
 function over(op: Definition<ReduceAttributes>, x: Tensor, axis: Axes, options: ReduceOptions): Tensor {
@@ -183,9 +183,9 @@ function along(
     throw new ShapeError(
       op.name,
       "x",
-      `of at most ${2 ** 31} elements along the axis, as int32 has no index beyond`,
+      `of at most ${2 ** 31} elements along the axis, the largest number of int32 indices`,
       x.describe(),
-      'Ask for the indices with dtype "uint32" or "int64".',
+      'Pass the dtype "uint32" or "int64" for the indices.',
     );
   return dispatch(op, [x], attrs);
 }
@@ -225,7 +225,7 @@ export function min(x: Tensor, axis?: number, options: ArgOptions = {}): Tensor 
 }
 
 function argExtreme(op: Definition<AxisAttributes>, x: Tensor, axis: number | null, options: ArgOptions): Tensor {
-  if (x.dtype === "bool") throw new DTypeError(op.name, "x", "a number", x.describe(), "Cast it to uint8 first.");
+  if (x.dtype === "bool") throw new DTypeError(op.name, "x", "of a numeric dtype", x.describe(), "Cast it to uint8 first.");
   if (axis !== null) return along(op, x, axis, options)[0]!;
   const flat = along(op, flatten(x), 0, { ...options, keepDims: false })[0]!;
   let result = flat;

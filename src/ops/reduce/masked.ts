@@ -42,7 +42,7 @@ function filled(operation: string, x: Tensor, mask: Tensor | null | undefined, v
 }
 /** Throws for dtypes that have no extreme, mean or deviation in PyTorch. */
 function numeric(operation: string, x: Tensor): Tensor {
-  if (x.dtype === "bool") throw new DTypeError(operation, "x", "a number", x.describe());
+  if (x.dtype === "bool") throw new DTypeError(operation, "x", "of a numeric dtype", x.describe());
   return x;
 }
 /** x with the extreme's identity where the mask is false. */

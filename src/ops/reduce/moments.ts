@@ -103,7 +103,7 @@ export interface CovarianceOptions {
 /** The covariances of variables (rows of x [V, N], or [N]). Result: [V, V], a scalar for one variable. DirectML: GEMM. Reference: torch.cov. */
 export function cov(x: Tensor, { correction = 1, fweights = null, aweights = null }: CovarianceOptions = {}): Tensor {
   if (x.rank > 2) throw new ShapeError("cov", "x", "of at most two axes", x.describe());
-  if (x.dtype === "bool") throw new DTypeError("cov", "x", "a number", x.describe());
+  if (x.dtype === "bool") throw new DTypeError("cov", "x", "of a numeric dtype", x.describe());
   if (aweights !== null) requireFloat("cov", aweights, "aweights");
   const source = toDType(asFloat(x), resultType([asFloat(x), ...(aweights === null ? [] : [aweights])]));
   const rows = x.rank < 2 ? reshape(source, [1, x.size]) : source;

@@ -102,7 +102,7 @@ export function asStrided(x: Tensor, shape: Shape, strides: readonly number[], s
     throw new AutogradError({
       operation: "asStrided",
       argument: "x",
-      expected: "packed, with the view inside it, where a gradient flows",
+      expected: "packed, with the view inside it, if it requires a gradient",
       received: `${x.describe()} of strides [${x.strides.join(", ")}]`,
     });
   return makeView(asStridedOp, x, { shape: [...shape], strides: [...strides], offset });

@@ -44,7 +44,7 @@ function middle(x: Tensor, axis: number, { keepDims = false, dtype = "int32" }: 
 }
 
 function medianOf(operation: string, x: Tensor, axis: number | undefined, options: KthOptions, skipNaN: boolean): Tensor | Extremes {
-  if (x.dtype === "bool") throw new DTypeError(operation, "x", "a number", x.describe());
+  if (x.dtype === "bool") throw new DTypeError(operation, "x", "of a numeric dtype", x.describe());
   if (axis === undefined) {
     if (x.size === 0) return scalarTensor(x.device, x.dtype, isFloat(x.dtype) ? NaN : 0);
     if (!x.requiresGrad || !isGradEnabled()) return valuesOnly(x, (flat) => middle(flat, 0, {}, skipNaN));

@@ -136,7 +136,7 @@ export const msort = (x: Tensor): Tensor => (x.rank === 0 ? clone(x) : sort(x, 0
  * Throws ValueError for a k beyond the axis. DirectML: TOP_K1. Reference: torch.topk.
  */
 export function topk(x: Tensor, k: number, axis = -1, { largest = true, dtype = "int32" }: TopKOptions = {}): Extremes {
-  if (x.dtype === "bool") throw new DTypeError("topk", "x", "a number", x.describe());
+  if (x.dtype === "bool") throw new DTypeError("topk", "x", "of a numeric dtype", x.describe());
   const a = normalizeAxis("topk", axis, x.rank);
   const n = x.shape[a] ?? 1;
   if (!Number.isInteger(k) || k < 0 || k > n) throw new ValueError("topk", "k", `an integer in [0, ${n}]`, k);

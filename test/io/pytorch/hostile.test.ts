@@ -155,7 +155,7 @@ describe("pickles that do harm", () => {
     ["a storage's class of none", call("torch", "toStringStorage"), "torch.toStringStorage"],
     ["numpy", call("numpy.core.multiarray", "scalar"), "numpy.core.multiarray.scalar"],
     ["complex", call("builtins", "complex", op.int(1)), "builtins.complex"],
-    ["a list that holds itself", pickle(op.list, op.put(0), op.get(0), op.append), "holds itself"],
+    ["a list that contains itself", pickle(op.list, op.put(0), op.get(0), op.append), "contains itself"],
     ["a class as a value", pickle(op.global("collections", "OrderedDict")), "collections.OrderedDict"],
     ["a storage as a value", pickle(op.global("torch", "FloatStorage")), "a storage without a tensor"],
     ["attributes of a list", pickle(op.list, op.dict, Buffer.from("b")), "the attributes of an object"],
