@@ -17,6 +17,8 @@ const namespaces: readonly Namespace[] = [
   ["nn", "nn/index.ts", ""],
   ["init", "nn/init.ts", ""],
   ["utils", "nn/utils.ts", ""],
+  ["parametrize", "nn/parametrize.ts", ""],
+  ["parametrizations", "nn/parametrizations.ts", ""],
   ["optim", "optim/index.ts", ""],
   ["lr-scheduler", "optim/schedules/index.ts", ""],
   ["data", "data/index.ts", ""],

@@ -63,7 +63,7 @@ export abstract class Module extends Callable {
   }
 
   /** @internal What the files of this folder read. */
-  get [OWN](): { readonly buffers: ReadonlyMap<string, Buffer>; readonly hooks: Hooks | null } {
+  get [OWN](): { readonly buffers: Map<string, Buffer>; readonly hooks: Hooks | null } {
     return { buffers: this.#buffers, hooks: this.#hooks };
   }
 

@@ -25,6 +25,8 @@ export const clipGradsWithNorm_ = checked($nnClipGrad.clipGradsWithNorm_, "clipG
  * Throws ValueError with errorIfNonfinite. Reference: torch.nn.utils.get_total_norm.
  */
 export const getTotalNorm = checked($nnClipGrad.getTotalNorm, "getTotalNorm", "tensors:tensorOrIterableOfTensor options:NormOptions?");
+export * as parametrizations from "./parametrizations.generated.ts";
+export * as parametrize from "./parametrize.generated.ts";
 /**
  * The parameters whose names match require no gradient from now on, so that no optimizer moves them. Returns their names. "encoder.*" matches all in
  * `encoder`, at any depth. Throws ValueError where none matches.
