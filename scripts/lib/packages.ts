@@ -6,6 +6,7 @@ import { execa } from "execa";
 import { ask } from "../tools/program.ts";
 import { ScriptError, at } from "../tools/project.ts";
 import { errors, errorsPage } from "../site/errors.ts";
+import { common, manifest, repository } from "./manifest.ts";
 import { bundlePackage } from "./package-bundles.ts";
 import { packageLinks } from "./package-links.ts";
 import { pinnedDirectml } from "./directml.ts";
@@ -15,33 +16,10 @@ export const platforms = ["linux-x64", "linux-arm64", "win32-x64", "win32-arm64"
 /** Published with the main package. */
 export const optional = [...platforms, "directml-linux-x64", "vulkan-linux-x64"];
 
-/** What of package.json goes into the packages. */
-interface Manifest {
-  readonly name: string;
-  readonly version: string;
-  readonly description: string;
-  readonly keywords: readonly string[];
-  readonly license: string;
-  readonly engines: object;
-  readonly bin: object;
-  readonly binary: object;
-  readonly repository?: { readonly url: string };
-  readonly homepage?: string;
-  readonly bugs?: object;
-}
-
-export const manifest: Manifest = JSON.parse(readFileSync(at("package.json"), "utf8"));
-
-/** Of all packages alike. */
-const { version, license, engines, homepage, bugs } = manifest;
-/** Provenance is of the repository that a CI job runs in. */
-const repository =
-  manifest.repository ??
-  (process.env.GITHUB_REPOSITORY ? { type: "git", url: `git+https://github.com/${process.env.GITHUB_REPOSITORY}.git` } : undefined);
-const common = { version, license, repository, homepage, bugs };
-
 /** Pages for who works on the library. */
 const internal = /^(architecture|commands|devcontainer|docker|gpu|matrix|soak|operations|setup|releases)\.md$/;
+
+const { version, license, engines } = manifest;
 
 /** Entries: bundlers find one copy under "module", whoever asks; Node has one core under both of its own conditions. */
 const entries = {

@@ -2,7 +2,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { execa } from "execa";
 import { ScriptError, at, say } from "../tools/project.ts";
-import { manifest, optional } from "./packages.ts";
+import { companions } from "./companions.ts";
+import { manifest } from "./manifest.ts";
+import { optional } from "./packages.ts";
 import { distTag, releaseProblems, waiting } from "./release-rules.ts";
 
 export const treeProblems = (): string[] =>
@@ -13,8 +15,8 @@ export const treeProblems = (): string[] =>
     gitTag: process.env.GITHUB_REF_TYPE === "tag" ? process.env.GITHUB_REF_NAME : undefined,
   });
 
-/** The main package last: whoever installs it finds the others. */
-const order = [...optional, "dxtensor"];
+/** The main package after those that it brings, and before those that need it: whoever installs one finds the others. */
+export const order: readonly string[] = [...optional, "dxtensor", ...companions];
 
 const npm = (args: string[]) => execa("npm", args, { reject: false, stdin: "ignore", env: { npm_config_loglevel: "error" } });
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { ScriptError, tool } from "../tools/project.ts";
-import { manifest } from "./packages.ts";
+import { manifest } from "./manifest.ts";
 import { cached } from "../tools/archive.ts";
 import { ensureRoot } from "../tools/base.ts";
 import { ensureSysroot } from "./sysroot.ts";

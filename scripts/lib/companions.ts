@@ -1,0 +1,43 @@
+// Companion packages: folders of `packages` that are released with the main package, at its version, and that users install by name.
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { execa } from "execa";
+import { ScriptError, at } from "../tools/project.ts";
+import { common, manifest } from "./manifest.ts";
+
+/** Released as @dxtensor/NAME, after the main package: they are no use without it. */
+export const companions = ["openreg", "conformance"] as const;
+export type Companion = (typeof companions)[number];
+
+/** The versions of the main package that each works with. The conformance tests contain the library of their own version. */
+const peerRange: Readonly<Record<Companion, string>> = { openreg: `^${manifest.version}`, conformance: manifest.version };
+
+/** Fields of a repository's manifest that a published package does not have. */
+const development = ["private", "scripts", "files", "devDependencies", "version", "license", "engines", "peerDependencies"];
+
+/** The manifest that is published. */
+export function companionManifest(name: Companion): Readonly<Record<string, unknown>> {
+  const own = JSON.parse(readFileSync(at("packages", name, "package.json"), "utf8")) as Record<string, unknown>;
+  return {
+    name: own["name"],
+    ...common,
+    ...Object.fromEntries(Object.entries(own).filter(([key]) => key !== "name" && !development.includes(key))),
+    engines: manifest.engines,
+    peerDependencies: { dxtensor: peerRange[name] },
+  };
+}
+
+/** Builds a companion into an empty folder, with its manifest, README and licence. */
+export async function buildCompanion(name: Companion, folder: string): Promise<string> {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const done = await execa(process.execPath, ["build.mjs", folder], { cwd: at("packages", name), stdin: "ignore", reject: false });
+  if (done.failed) throw new ScriptError("COMPANION", `packages/${name} was not built: ${done.stderr.trim().slice(-1000)}`);
+  writeFileSync(join(folder, "package.json"), `${JSON.stringify(companionManifest(name), null, 2)}\n`);
+  copyFileSync(at("packages", name, "README.md"), join(folder, "README.md"));
+  copyFileSync(at("LICENSE"), join(folder, "LICENSE"));
+  return folder;
+}
+
+/** A companion's folder in build/packages. */
+export const stageCompanion = (name: Companion): Promise<string> => buildCompanion(name, at("build", "packages", name));
