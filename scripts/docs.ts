@@ -10,6 +10,7 @@ import { errors, errorsPage } from "./site/errors.ts";
 import { browse } from "./site/browse.ts";
 import { readTable } from "./lib/operators-page.ts";
 import { historyPage, readHistory } from "./site/history.ts";
+import { deadAnchorsOfPages } from "./site/anchors.ts";
 import { deadLinks } from "./site/links.ts";
 import { operatorsPage, rowsOf } from "./site/operators.ts";
 import { platformPage, platformsPage, readInstall, readPlatforms } from "./site/platforms.ts";
@@ -22,7 +23,7 @@ Builds the site of the documents into build/site/dist: the pages of docs and exa
 the tables of names and errors, which are generated from the sources. Fails on a dead link, and on a page without date or version. If there is a
 Chromium, opens the pages in it: none may be wider than a window of 1280 or 390 pixels, and the install selector has to give what its data says.
 
-  --check      checks the data of docs/platforms and docs/benchmarks, and builds nothing
+  --check      checks the data of docs/platforms and docs/benchmarks and the links between files of Markdown, and builds nothing
   --no-browser does not open the built pages in Chromium
   --serve      serves the built site until Ctrl-C
   --port N     the port (4173)
@@ -130,8 +131,10 @@ function writePlatforms(settings: string): void {
   );
 }
 
-/** What the pages of data are made of, without building them. */
+/** What the pages of data are made of, and the links between files of Markdown, without building the site. */
 function checkData(): void {
+  const dead = deadAnchorsOfPages();
+  if (dead.length > 0) throw new ScriptError("LINKS", `Links to a heading or a file that is not there:\n${dead.join("\n")}`);
   const platforms = readPlatforms();
   const { choices, managers, channels } = readInstall(platforms);
   const combinations = choices.length * managers.length * channels.length;
@@ -162,6 +165,7 @@ await main(async () => {
     checkData();
     return 0;
   }
+  checkData();
   await buildTypeScript(["src"]);
   await install();
   copyPages();
