@@ -28,7 +28,7 @@ export default defineConfig({
     // One worker more than CPUs: a test waits for its device, or for a program that it started, a fifth of its time.
     maxWorkers: availableParallelism() + 1,
     execArgv: ["--expose-gc"],
-    setupFiles: ["./test/stack-traces.ts"],
+    setupFiles: ["./test/stack-traces.ts", "./test/fallbacks.ts"],
     testTimeout: 60_000,
     hookTimeout: 120_000,
     reporters: ["default", "./test/ctrf-reporter.ts"],

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { checkReports } from "../scripts/conformance/report-check.ts";
 
 interface Manifest {
   readonly ok: boolean;
@@ -47,6 +48,10 @@ describe("bundled tests", () => {
     expect(done.exitCode).toBe(0);
     expect(summary.passed).toBeGreaterThan(0);
     expect(summary.failed).toBe(0);
+    // The device is described as `dxtensor conformance` does; no set has this file.
+    const part = checkReports(done.stdout, "stdout").parts[""]!;
+    expect(part).toMatchObject({ device: { name: "cpu" }, versions: { node: process.version }, sets: [], only: null });
+    expect(part.outside).toMatchObject({ files: ["test/core/print.test.mjs"], passed: summary.passed, failed: 0 });
   });
 
   it("end with the counts and status 1 where tests fail, and say why", async () => {

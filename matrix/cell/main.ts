@@ -44,12 +44,18 @@ async function run(command: string, args: readonly string[], env: Readonly<Recor
 }
 
 /** vitest's own report; a run that ends badly without a failed test is one failed test. */
-async function runTests(filters: readonly string[], env: Readonly<Record<string, string>>, out: string): Promise<Test[]> {
+async function runTests(
+  filters: readonly string[],
+  env: Readonly<Record<string, string>>,
+  out: string,
+  fallbacks: string,
+): Promise<Test[]> {
   const file = join(out, "vitest.json");
   rmSync(file, { force: true });
   const ended = await run(process.execPath, [at("node_modules", "vitest", "vitest.mjs"), "run", ...filters], {
     ...env,
     DXTENSOR_CTRF: file,
+    DXTENSOR_FALLBACKS: fallbacks,
   });
   const tests = existsSync(file) ? parse(readFileSync(file, "utf8")).results.tests : [];
   rmSync(file, { force: true });
@@ -58,7 +64,15 @@ async function runTests(filters: readonly string[], env: Readonly<Record<string,
     const how = `vitest ${ended.problem ?? "ended with status 0"}`;
     const message = tests.length === 0 ? `no test ran; ${how}` : how;
     tests.push(
-      new TestBuilder().name("vitest").status("failed").duration(0).suite(["vitest"]).message(message).trace(ended.tail.join("\n")).build(),
+      new TestBuilder()
+        .name("vitest")
+        .status("failed")
+        .duration(0)
+        .suite(["vitest"])
+        .filePath("vitest")
+        .message(message)
+        .trace(ended.tail.join("\n"))
+        .build(),
     );
   }
   return tests;
@@ -83,6 +97,7 @@ async function runNative(): Promise<Test[]> {
       .status(isGood ? "passed" : "failed")
       .duration(Date.now() - start)
       .suite(["native"])
+      .filePath("native")
       .message(count === "" ? (ended.problem ?? "ended with status 0") : count);
     tests.push((isGood ? builder : builder.trace(ended.tail.join("\n"))).build());
   }
@@ -104,7 +119,9 @@ const start = Date.now();
 const env = deviceEnvironment(device);
 const facts = await gatherFacts(device, env);
 writeFileSync(join(out, "facts.json"), `${JSON.stringify(facts, null, 2)}\n`);
-const tests = await runTests(positionals, env, out);
+const fallbacks = join(out, "fallbacks");
+rmSync(fallbacks, { recursive: true, force: true });
+const tests = await runTests(positionals, env, out, fallbacks);
 if (values.native === true) tests.push(...(await runNative()));
 const environment = {
   appName: "dxtensor",
@@ -113,7 +130,13 @@ const environment = {
   testEnvironment: values.device,
   extra: facts,
 };
-writeCtrf(join(out, "ctrf.json"), { tool: "vitest", tests, start, environment });
+const file = join(out, "ctrf.json");
+writeCtrf(file, { tool: "vitest", tests, start, environment });
+// What `dxtensor conformance` says of a device: the program needs the library's sources, which no build of the matrix has.
+const describe = ["--import", "./scripts/typescript.mjs", "scripts/conformance/describe.ts", "--report", file, "--fallbacks", fallbacks];
+const described = await run(process.execPath, [...describe, "--device", env["DXTENSOR_TEST_DEVICES"]!], env);
+if (described.problem !== null) console.log(`the report does not describe the device: ${described.problem}`);
+rmSync(fallbacks, { recursive: true, force: true });
 const failed = tests.filter((test) => test.status === "failed").length;
 const passed = tests.filter((test) => test.status === "passed").length;
 console.log(`${passed} passed, ${failed} failed`);

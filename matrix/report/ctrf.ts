@@ -26,24 +26,32 @@ function cellTest(entry: CellResult, earlier: readonly RunResult[]): Test {
 }
 
 /** A run's test, told apart from its likes in other runs; the file stands in the suite. */
-function runTest(run: string, evidence: string, { name, status, duration, suite, message, trace }: Test): Test {
+function runTest(run: string, evidence: string, { name, status, duration, suite, message, trace, filePath }: Test): Test {
   const builder = new TestBuilder()
     .name(name)
     .status(status)
     .duration(duration)
     .suite([run, ...(suite ?? [])])
     .tags([evidence]);
+  if (filePath !== undefined) builder.filePath(filePath);
   if (message !== undefined) builder.message(message);
   if (trace !== undefined) builder.trace(trace);
   return builder.build();
 }
 
-/** tests: what each run reported. */
-export function mergedReport(record: RunRecord, tests: ReadonlyMap<string, readonly Test[]>): CTRFReport {
+/** What a run's report says of its device, as `dxtensor conformance` writes it; the package of the tests has the schema. */
+export type DevicePart = Readonly<Record<string, unknown>>;
+
+/** tests: what each run reported. parts: what it said of its device. */
+export function mergedReport(
+  record: RunRecord,
+  tests: ReadonlyMap<string, readonly Test[]>,
+  parts: ReadonlyMap<string, DevicePart> = new Map(),
+): CTRFReport {
   const cells = cellResults(record);
   const times = record.results.flatMap(({ startedAt, endedAt }) => [startedAt, endedAt]);
   const evidence = (run: string): string => cells.find(({ cell }) => cell.run === run)?.cell.evidence ?? "software";
-  return reportOf({
+  const report = reportOf({
     tool: "dxtensor matrix",
     start: Math.min(...times, Date.now()),
     stop: times.length === 0 ? Date.now() : Math.max(...times),
@@ -62,4 +70,6 @@ export function mergedReport(record: RunRecord, tests: ReadonlyMap<string, reado
       ...record.plan.runs.flatMap(({ id }) => (tests.get(id) ?? []).map((test) => runTest(id, evidence(id), test))),
     ],
   });
+  if (parts.size > 0) report.results.extra = { ...report.results.extra, conformanceRuns: Object.fromEntries(parts) };
+  return report;
 }

@@ -1,11 +1,14 @@
 // node run.mjs: runs the bundled tests in its folder, each file in a process of its own, with nothing but Node. Made by scripts/bundle-tests.ts.
 import { writeFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { CTRFReport } from "ctrf";
+import { conformanceBlock } from "../conformance/block.ts";
+import { readFacts } from "../conformance/facts.ts";
+import type { Conformance } from "../conformance/schema.ts";
 import { reportOf as ctrfOf } from "../tools/ctrf.ts";
 import type { TestResult } from "./report.ts";
-import { readManifest, runFile, testsOf, type FileResult } from "./test-file.ts";
+import { readManifest, root, runFile, testsOf, type FileResult } from "./test-file.ts";
 
 const help = `node run.mjs [OPTIONS]
 
@@ -40,14 +43,30 @@ function describe({ name, tests, broken, ms }: FileResult): void {
   for (const problem of broken) say(`     ${problem}`);
 }
 
-function reportOf(files: readonly FileResult[], start: number): CTRFReport {
+/** What the report says of the device, if there is one alone; null where it could not be asked. */
+async function blockOf(results: readonly FileResult[], start: number, pattern: string | undefined): Promise<Conformance | null> {
+  const device = process.env.DXTENSOR_TEST_DEVICES ?? "";
+  if (device === "" || device.includes(",")) return null;
+  const facts = await readFacts([join(root, "device.mjs"), device]);
+  if (typeof facts === "string") {
+    say(`The report does not describe ${device}: ${facts}`);
+    return null;
+  }
+  const done = results.map((file) => ({ ...file, seconds: file.ms / 1000, tests: testsOf(file) }));
+  const { version, files } = manifest;
+  return conformanceBlock({ date: new Date(start).toISOString(), version, facts, done, files, only: pattern ?? null });
+}
+
+function reportOf(files: readonly FileResult[], start: number, conformance: Conformance | null): CTRFReport {
   const extra = {
     node: process.version,
     platform: `${process.platform}-${process.arch}`,
     devices: process.env.DXTENSOR_TEST_DEVICES ?? "all",
     leftOut: manifest.leftOut,
   };
-  return ctrfOf({ tool: "dxtensor-bundled-tests", tests: files.flatMap(testsOf), start, environment: { extra } });
+  const report = ctrfOf({ tool: "dxtensor-bundled-tests", tests: files.flatMap(testsOf), start, environment: { extra } });
+  if (conformance !== null) report.results.extra = { ...report.results.extra, conformance };
+  return report;
 }
 
 async function main(): Promise<void> {
@@ -95,7 +114,8 @@ async function main(): Promise<void> {
     process.exitCode = 130;
     return;
   }
-  const report = reportOf(results, start);
+  const isReported = values.json || values.report !== undefined;
+  const report = reportOf(results, start, isReported ? await blockOf(results, start, values.test) : null);
   if (values.report !== undefined) writeFileSync(resolve(values.report), `${JSON.stringify(report, null, 2)}\n`);
   const { passed, failed, skipped } = report.results.summary;
   if (values.json) console.log(JSON.stringify(report));

@@ -6,10 +6,11 @@ import type { CTRFReport, Test } from "ctrf";
 import { readManifest, root, runFile, testsOf, type FileResult } from "../bundled-tests/test-file.ts";
 import { conformanceHelp } from "../../src/cli/conformance-help.ts";
 import { reportOf as ctrfOf } from "../tools/ctrf.ts";
-import { problemOf, runProgram } from "../tools/program.ts";
+import { conformanceBlock } from "./block.ts";
 import { levelOf } from "./criteria.ts";
 import type { DeviceFacts } from "./device.ts";
-import { partOf, type Conformance, type SetResult } from "./schema.ts";
+import { readFacts } from "./facts.ts";
+import { partOf, type Conformance } from "./schema.ts";
 import { checkReport, ReportError } from "./report-check.ts";
 import { SETS, filesOf, type TestSet } from "./sets.ts";
 
@@ -43,15 +44,9 @@ interface Done extends Omit<FileResult, "ms"> {
 const manifest = readManifest();
 
 async function factsOf(device: string): Promise<DeviceFacts> {
-  const ended = await runProgram(process.execPath, [join(root, "device.mjs"), device], {
-    limitMs: 120_000,
-    signal: stopping.signal,
-    stderr: "pipe",
-  });
-  const problem = problemOf(ended);
-  if (problem === null) return JSON.parse(ended.stdout.trim().split("\n").at(-1)!) as DeviceFacts;
-  const lines = ended.text.trim().split("\n");
-  throw new UsageError(`${device} does not compute: ${ended.code === 2 ? lines.at(-1) : `the process ${problem}`}`);
+  const facts = await readFacts([join(root, "device.mjs"), device], { signal: stopping.signal });
+  if (typeof facts === "string") throw new UsageError(`${device} does not compute: ${facts}`);
+  return facts;
 }
 
 /** Why a run cannot continue with a report: results of two devices, drivers or versions would be one report. Null: it can. */
@@ -93,47 +88,17 @@ function doneIn(report: CTRFReport, facts: DeviceFacts, only: string | null): Do
   }));
 }
 
-function setResult(set: TestSet, done: readonly Done[], only: string | null): SetResult {
-  const files = filesOf(set, manifest.files);
-  const mine = done.filter(({ name }) => files.includes(name));
-  const tests = mine.flatMap(testsOf);
-  const count = (status: string): number => tests.filter((test) => test.status === status).length;
-  return {
-    name: set.name,
-    files: mine.length,
-    ofFiles: files.length,
-    passed: count("passed"),
-    failed: count("failed"),
-    skipped: tests.length - count("passed") - count("failed"),
-    seconds: Math.round(mine.reduce((n, { seconds }) => n + seconds, 0) * 10) / 10,
-    // A file that ended before its tests were known has none but a failure of its own.
-    isComplete:
-      only === null && mine.length === files.length && mine.every(({ tests: own, name }) => own.some((test) => test.name !== name)),
-  };
-}
-
-/** The same operation for the same reason once. */
-function mergedFallbacks(lists: Conformance["fellBack"]): Conformance["fellBack"] {
-  const merged = new Map<string, Conformance["fellBack"][number]>();
-  for (const one of lists) {
-    const key = `${one.operation}|${one.reason}`;
-    merged.set(key, { ...one, calls: one.calls + (merged.get(key)?.calls ?? 0) });
-  }
-  return [...merged.values()].toSorted((a, b) => a.operation.localeCompare(b.operation));
-}
-
 function reportOf(asked: Asked, facts: DeviceFacts, done: readonly Done[], start: number): CTRFReport {
   const before = asked.earlier === null ? null : (partOf(asked.earlier) as Conformance);
-  const part: Conformance = {
-    formatVersion: 1,
+  const part = conformanceBlock({
     date: before?.date ?? new Date(start).toISOString(),
-    device: facts.device,
-    versions: { dxtensor: manifest.version, node: process.version, directml: facts.directml },
-    system: facts.system,
-    sets: SETS.map((set) => setResult(set, done, asked.only)).filter(({ files }) => files > 0),
-    fellBack: mergedFallbacks([...(before?.fellBack ?? []), ...done.flatMap(({ fellBack = [] }) => fellBack)]),
+    version: manifest.version,
+    facts,
+    done: done.map((file) => ({ ...file, tests: testsOf(file) })),
+    files: manifest.files,
     only: asked.only,
-  };
+    fellBack: before?.fellBack ?? [],
+  });
   const report = ctrfOf({ tool: "dxtensor-conformance", tests: done.flatMap(testsOf), start });
   report.results.extra = { ...report.results.extra, conformance: part };
   return report;
