@@ -19,7 +19,7 @@ const run = (name: string, option: string) => {
 };
 
 /** Scripts that are no npm command, and those that are; what other scripts import is no command, although it is in the same folder. */
-const parts = ["generate-builder", "generate-operations", "generate-schema", "generate-vulkan"];
+const parts = ["generate-builder", "generate-operations", "generate-schema", "generate-vulkan", "generate-worker"];
 const verbs = readdirSync("scripts")
   .filter((name) => name.endsWith(".ts"))
   .map((name) => name.slice(0, -3));

@@ -67,6 +67,7 @@ const folders = [
   "io/checkpoint",
   "io/pytorch",
   "data/worker",
+  "data/augment",
   "data",
   "public",
   "",

@@ -22,6 +22,7 @@ const namespaces: readonly Namespace[] = [
   ["optim", "optim/index.ts", ""],
   ["lr-scheduler", "optim/schedules/index.ts", ""],
   ["data", "data/index.ts", ""],
+  ["augment", "data/augment/index.ts", "augment."],
   ["io", "io/index.ts", ""],
   ["pytorch", "io/pytorch/index.ts", "pytorch."],
   ["safetensors", "io/safetensors.ts", "safetensors."],
@@ -29,7 +30,7 @@ const namespaces: readonly Namespace[] = [
 ];
 
 /** Those whose functions name themselves in errors, or run code of the user's. */
-const keepsNames = new Set(["linalg", "data", "pytorch", "safetensors", "onnx"]);
+const keepsNames = new Set(["linalg", "data", "augment", "pytorch", "safetensors", "onnx"]);
 
 const fileOf = (namespace: string): string => `src/public/${namespace}.generated.ts`;
 /** The name under which generated files import a file of src whole. */

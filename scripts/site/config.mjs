@@ -52,6 +52,7 @@ export default defineConfig({
             item("Memory", "memory"),
             item("Data", "data"),
             item("Data in worker threads", "data-workers"),
+            item("Augmentation", "data-augment"),
             item("Modules", "modules"),
             item("Optimizers", "optimizers"),
             item("Mixed precision", "mixed-precision"),

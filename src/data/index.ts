@@ -1,4 +1,5 @@
 /** Data sets and the way from them to batches. */
+export * as augment from "./augment/index.ts";
 export { collate, padCollate, type Batch, type PadOptions, type Sample } from "./collate.ts";
 export { CachedDataset, ConcatDataset, MappedDataset, cache, concat, map, randomSplit, subset, type CacheOptions } from "./combine.ts";
 export { Subset, TensorDataset, type BatchedDataset, type Dataset } from "./dataset.ts";

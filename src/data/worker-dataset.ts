@@ -97,7 +97,8 @@ export class WorkerStream<Sample> implements AsyncIterable<Sample> {
 
   /** The stream of this thread. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Sample, void, undefined> {
-    yield* this.#own;
+    const stream = this.#own;
+    yield* stream;
   }
 }
 

@@ -42,6 +42,7 @@ export type { WorkerLimits } from "../data/worker/pool.ts";
 export type { SampleContext } from "../data/worker/seeds.ts";
 export type { WorkerInfo } from "../host/data-worker.ts";
 export type { WorkerLoaderOptions } from "../data/workers.ts";
+export * as augment from "./augment.generated.ts";
 /**
  * Stacks samples: tensors along a new first axis; integers as int32, other numbers as float32, bigints as int64; typed arrays as
  * rows of their dtype; { data, shape } (HostArray) as a tensor of that shape; arrays and objects member by member. Throws unless all samples are alike. Reference: torch.utils.data.default_collate.

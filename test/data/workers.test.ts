@@ -143,7 +143,7 @@ eachDevice("loaders with workers", (device) => {
       }
     }));
 
-  it("share a stream, and go on inside it", () =>
+  it("share a stream, and resume inside it", () =>
     clean(device, async () => {
       const make = async (numWorkers: number, end = 11) => {
         const stream = await data.workerDataset<{ default: (o: object) => AsyncIterable<[number, number]> }>(module("numbers.mjs"), {
