@@ -12,6 +12,7 @@ export { Lion, lion, type LionOptions } from "./lion.ts";
 export { Adafactor, adafactor, type AdafactorOptions } from "./adafactor.ts";
 export { Muon, muon, type AdjustLrFn, type MuonOptions } from "./muon.ts";
 export { SparseAdam, sparseAdam, type SparseAdamOptions } from "./sparse-adam.ts";
+export { Adam8bit, AdamW8bit, adam8bit, adamW8bit, type Adam8bitOptions } from "./adam-8bit.ts";
 export { LBFGS, lbfgs, type Closure, type LBFGSOptions, type LBFGSState } from "./lbfgs.ts";
 export { NAdam, nadam, type NAdamOptions } from "./nadam.ts";
 export { RAdam, radam, type RAdamOptions } from "./radam.ts";

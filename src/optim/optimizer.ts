@@ -64,7 +64,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
       isPerParameter: this.isPerParameter,
       stateNames: (options, shape) => this.stateNames(options, shape),
       stateForm: (name, options, shape) => this.stateForm(name, options, shape),
-      initialState: (state, options) => this.initialState(state, options),
+      initialState: (state, options, shape) => this.initialState(state, options, shape),
     };
     const list = [...(params as Iterable<Tensor | GroupInput<O>>)];
     if (list.length === 0) throw new ValueError(name, "params", "at least one parameter", "none");
@@ -95,13 +95,18 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
   }
 
   /** What a state is before the first step. */
-  protected initialState(_name: string, _options: O): number {
+  protected initialState(_name: string, _options: O, _shape: Shape): number {
     return 0;
   }
 
   /** Dtype and shape of a state, where they are others than the parameter's: only if the rule needs each by itself. */
   protected stateForm(_name: string, _options: O, _shape: Shape): Partial<StateForm> {
     return {};
+  }
+
+  /** Options that are decided when the optimizer is made. */
+  protected get lasting(): readonly string[] {
+    return [];
   }
 
   /** Throws for a parameter that the rule cannot update. */
@@ -373,7 +378,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
     });
   }
 
-  /** What is kept of half precision is decided when the optimizer is made. */
+  /** What is kept of half precision, and the form of the state, is decided when the optimizer is made. */
   #requireSamePrecision(group: ParamGroup<O>, saved: BaseOptions | object): void {
     for (const name of PRECISION) {
       const value = (saved as Partial<BaseOptions>)[name];
@@ -385,6 +390,11 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
           value,
           "Make the optimizer with the option that the state was saved with.",
         );
+    }
+    for (const name of this.lasting) {
+      const [value, own] = [saved, group.options].map((o) => (o as Readonly<Record<string, unknown>>)[name]);
+      if (value !== undefined && value !== own)
+        throw new ValueError(`${this.#name}.loadStateDict`, name, `${String(own)}, as this optimizer has it`, value);
     }
   }
 

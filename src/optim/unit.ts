@@ -1,5 +1,5 @@
 /** What an optimizer keeps of those parameters of a group that have one device and dtype: their layout, their state, what a step does. */
-import { DeviceError } from "../core/errors.ts";
+import { DeviceError, ValueError } from "../core/errors.ts";
 import { sameData } from "../graph/key.ts";
 import { changing, hasChanged, isJournaled } from "../core/journal.ts";
 import { copyInto } from "../ops/data/copy.ts";
@@ -24,7 +24,7 @@ export interface Recipe<O extends BaseOptions> {
   /** How a state differs from its parameter. */
   stateForm(name: string, options: O, shape: Shape): Partial<StateForm>;
   /** What a state is before the first step. */
-  initialState(name: string, options: O): number;
+  initialState(name: string, options: O, shape: Shape): number;
 }
 
 /** Plans that are kept: parameters that have gradients in turns have as many. */
@@ -89,7 +89,7 @@ export class Unit<O extends BaseOptions> {
 
   /** What is kept of half precision starts at 0: the first step takes the parameter's own value. */
   #initialState(name: string): number {
-    return name === this.kept ? 0 : this.#recipe.initialState(name, this.group.options);
+    return name === this.kept ? 0 : this.#recipe.initialState(name, this.group.options, this.#shape);
   }
 
   /** The group's rates now. */
@@ -158,6 +158,7 @@ export class Unit<O extends BaseOptions> {
   prepare(t: Tracer | null): Work<O> {
     const counted = this.counted;
     const names = this.stateNames;
+    if (this.#recipe.isPerParameter) this.#requireSameState(names);
     if (this.#clocks.includes(null)) this.#begin(counted, names);
     const isCurrent = (p: Plan): boolean => p.isCurrent(this.#clocks) && p.states.length === names.length;
     if (this.#plan === null || !isCurrent(this.#plan)) {
@@ -205,6 +206,12 @@ export class Unit<O extends BaseOptions> {
     const first = this.#first;
     const isUnused = first !== null && !this.#clocks.includes(first) && sameData(first.counted, counted);
     return (this.#first = isUnused ? first : Clock.start(this.partition.device, this.#counting, counted));
+  }
+
+  /** The form of the state of a parameter by itself is decided when the optimizer is made. */
+  #requireSameState(names: readonly string[]): void {
+    const known = [...this.partition.state.keys()];
+    if (known.length !== names.length) throw new ValueError(this.#recipe.name, "options", `such that the state is ${known.join(", ")}`, names.join(", ")); // prettier-ignore
   }
 
   #requireSameDevice(): void {

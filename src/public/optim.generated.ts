@@ -18,6 +18,7 @@ import * as $optimLion from "../optim/lion.ts";
 import * as $optimAdafactor from "../optim/adafactor.ts";
 import * as $optimMuon from "../optim/muon.ts";
 import * as $optimSparseAdam from "../optim/sparse-adam.ts";
+import * as $optimAdam8bit from "../optim/adam-8bit.ts";
 import * as $optimLbfgs from "../optim/lbfgs.ts";
 import * as $optimNadam from "../optim/nadam.ts";
 import * as $optimRadam from "../optim/radam.ts";
@@ -44,6 +45,7 @@ export type { AdafactorOptions } from "../optim/adafactor.ts";
 export type { AdjustLrFn } from "../optim/muon.ts";
 export type { MuonOptions } from "../optim/muon.ts";
 export type { SparseAdamOptions } from "../optim/sparse-adam.ts";
+export type { Adam8bitOptions } from "../optim/adam-8bit.ts";
 export type { Closure } from "../optim/lbfgs.ts";
 export type { LBFGSOptions } from "../optim/lbfgs.ts";
 export type { LBFGSState } from "../optim/lbfgs.ts";
@@ -158,6 +160,18 @@ export type Muon = $optimMuon.Muon;
  */
 export const SparseAdam = checkedClass($optimSparseAdam.SparseAdam, "params:iterableOfTensorOrIterableOfAnything lr:numberOrPartialSparseAdamOptions? options:PartialSparseAdamOptions?");
 export type SparseAdam = $optimSparseAdam.SparseAdam;
+/**
+ * Adam's step, with the averages kept as uint8 codes in blocks of 256 elements, each with its largest absolute value as a float32 scale: about 2 bytes of state for an element where
+ * Adam has 8. The codes are bitsandbytes' dynamic code books (signed for the average of gradients, unsigned for that of squares), rounded to the nearest. A step is computed in
+ * float32 from the decoded averages, and rounds them again afterwards. Parameters of fewer than min8bitSize elements have float32 averages.
+ * State: exp_avg and exp_avg_sq (uint8), exp_avg_absmax and exp_avg_sq_absmax (float32 [ceil(size / 256)]).
+ * Defaults: lr 1e-3, betas [0.9, 0.999], eps 1e-8, weightDecay 0, min8bitSize 4096. Reference: bitsandbytes.optim.Adam8bit.
+ */
+export const Adam8bit = checkedClass($optimAdam8bit.Adam8bit, "params:iterableOfTensorOrIterableOfAnything lr:numberOrPartialAdam8bitOptions? options:PartialAdam8bitOptions? name:string? weightDecay:number?");
+export type Adam8bit = $optimAdam8bit.Adam8bit;
+/** Adam8bit whose weight decay shrinks the parameters by lr * weightDecay (default 0.01) instead. Reference: bitsandbytes.optim.AdamW8bit. */
+export const AdamW8bit = checkedClass($optimAdam8bit.AdamW8bit, "params:iterableOfTensorOrIterableOfAnything lr:numberOrPartialAdam8bitOptions? options:PartialAdam8bitOptions?");
+export type AdamW8bit = $optimAdam8bit.AdamW8bit;
 /**
  * Minimises by the two-loop recursion over the last `historySize` changes of gradients and parameters. One group of float32 parameters on
  * one device. A step evaluates the loss several times and reads numbers back, so it takes a closure, which makes the gradients anew, and is
@@ -297,6 +311,16 @@ export const muon = factory(Muon, $optimMuon.muon);
  * Defaults: lr 1e-3, betas [0.9, 0.999], eps 1e-8. Reference: torch.optim.SparseAdam.
  */
 export const sparseAdam = factory(SparseAdam, $optimSparseAdam.sparseAdam);
+/**
+ * Adam's step, with the averages kept as uint8 codes in blocks of 256 elements, each with its largest absolute value as a float32 scale: about 2 bytes of state for an element where
+ * Adam has 8. The codes are bitsandbytes' dynamic code books (signed for the average of gradients, unsigned for that of squares), rounded to the nearest. A step is computed in
+ * float32 from the decoded averages, and rounds them again afterwards. Parameters of fewer than min8bitSize elements have float32 averages.
+ * State: exp_avg and exp_avg_sq (uint8), exp_avg_absmax and exp_avg_sq_absmax (float32 [ceil(size / 256)]).
+ * Defaults: lr 1e-3, betas [0.9, 0.999], eps 1e-8, weightDecay 0, min8bitSize 4096. Reference: bitsandbytes.optim.Adam8bit.
+ */
+export const adam8bit = factory(Adam8bit, $optimAdam8bit.adam8bit);
+/** Adam8bit whose weight decay shrinks the parameters by lr * weightDecay (default 0.01) instead. Reference: bitsandbytes.optim.AdamW8bit. */
+export const adamW8bit = factory(AdamW8bit, $optimAdam8bit.adamW8bit);
 /**
  * Minimises by the two-loop recursion over the last `historySize` changes of gradients and parameters. One group of float32 parameters on
  * one device. A step evaluates the loss several times and reads numbers back, so it takes a closure, which makes the gradients anew, and is

@@ -7,6 +7,7 @@ import { share } from "../share.ts";
 const optimizers = {
   sgd: (p) => dx.optim.sgd(p, { lr: 0.05, momentum: 0.9, nesterov: true }),
   adam: (p) => dx.optim.adam(p, { lr: 0.03 }),
+  adam8bit: (p) => dx.optim.adam8bit(p, { lr: 0.03, min8bitSize: 6 }),
   "adam with amsgrad": (p) => dx.optim.adam(p, { lr: 0.03, amsgrad: true }),
   adamW: (p) => dx.optim.adamW(p, { lr: 0.03 }),
   adagrad: (p) => dx.optim.adagrad(p, { lr: 0.03, lrDecay: 0.01 }),
