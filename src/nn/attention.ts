@@ -124,14 +124,16 @@ export class MultiheadAttention extends Module {
     const k = key === query ? q : ordered(key);
     const v = value === key ? k : ordered(value);
     const mask = call.keyPaddingMask ?? null;
+    // Read once: a parametrized weight is computed each time.
+    const inWeight = this.in_proj_weight;
     const { output, weights } = multiHeadAttention(
       q,
       k,
       v,
       this.heads,
       {
-        inWeight: this.in_proj_weight,
-        separate: this.in_proj_weight === null ? [this.q_proj_weight!, this.k_proj_weight!, this.v_proj_weight!] : undefined,
+        inWeight,
+        separate: inWeight === null ? [this.q_proj_weight!, this.k_proj_weight!, this.v_proj_weight!] : undefined,
         inBias: this.in_proj_bias,
         outWeight: this.out_proj.weight,
         outBias: this.out_proj.bias,

@@ -41,15 +41,15 @@ const outlineOf = (shape: readonly number[], dtype: DType): Tensor => empty(shap
 
 const isShape = (value: unknown): value is readonly number[] => Array.isArray(value) && value.every((d) => typeof d === "number");
 
-/** A shape, with or without a dtype, as a tensor; what holds tensors with outlines of them; everything else as it is. */
+/** Tensors and { shape, dtype } as tensors without elements, also in lists and objects; everything else as it is. */
 function outlined(value: unknown): unknown {
   if (value instanceof Tensor) {
     value.requireLive("summary", "input");
     return outlineOf(value.shape, value.dtype);
   }
   if (typeof value !== "object" || value === null) return value;
-  if (isShape(value)) return outlineOf(value, "float32");
-  if (Array.isArray(value)) return value.map(outlined);
+  // Numbers in options are numbers: lengths of sequences, say.
+  if (Array.isArray(value)) return isShape(value) ? value : (value as unknown[]).map(outlined);
   if (value instanceof Map) return new Map([...value].map(([key, inner]) => [key as unknown, outlined(inner)]));
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return value;
@@ -58,9 +58,11 @@ function outlined(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, outlined(inner)]));
 }
 
-/** The arguments of forward(): a list of inputs, or one. */
+/** The arguments of forward(): a list of inputs, or one. An input that is a list of numbers is a shape. */
 function argumentsOf(input: unknown): readonly unknown[] {
-  return Array.isArray(input) && !isShape(input) ? (input as unknown[]).map(outlined) : [outlined(input)];
+  const one = (value: unknown): unknown => (isShape(value) ? outlineOf(value, "float32") : outlined(value));
+  if (isShape(input) || !Array.isArray(input)) return [one(input)];
+  return input.map(one);
 }
 
 const tensorsIn = (value: unknown): Tensor[] => [...sitesIn(value, () => {}, [])].map(({ tensor }) => tensor);

@@ -319,6 +319,9 @@ eachDevice("parametrize", () => {
       use();
     });
     expect(calls - before).toBe(1);
+    const attention = register(nn.multiheadAttention(2, 1), "in_proj_weight", new Counts());
+    const x = dx.ones([2, 1, 2]);
+    expect(count(() => void attention(x, x, x))).toBe(1);
     const run = dx.compile((x: dx.Tensor) => parametrize.cached(() => layer(x).add(layer(x))));
     for (let call = 0; call < 3; call++) close(numbers(run(dx.ones([1, 2]).mul(call))), numbers(layer(dx.ones([1, 2]).mul(call)).mul(2)));
     run.dispose();

@@ -77,6 +77,7 @@ eachDevice("summary", () => {
     expect(lstm.parameters).toBe(layer(6) + layer(10) + 4 * 2 * 20);
     expect(lstm.rows[0]!.output).toEqual([[7, 3, 10], [4, 3, 5], [4, 3, 5]]); // prettier-ignore
     expect(nn.summary(nn.gru(6, 5), [7, 3, 6]).multiplyAdds).toBe(7 * 3 * 15 * 11);
+    expect(nn.summary(nn.gru(6, 5), [[7, 2, 6], { lengths: [7, 3] }]).multiplyAdds).toBe(7 * 2 * 15 * 11);
     expect(nn.summary(nn.rnn(6, 5), [7, 6]).multiplyAdds).toBe(7 * 5 * 11);
     expect(nn.summary(nn.lstm(6, 5, { projSize: 2 }), [7, 3, 6]).multiplyAdds).toBe(7 * 3 * (20 * (6 + 2) + 2 * 5));
     expect(nn.summary(nn.lstmCell(6, 5), [3, 6]).multiplyAdds).toBe(3 * 20 * 11);
