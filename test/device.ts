@@ -76,6 +76,9 @@ export function eachMode(name: string, body: (device: string, mode: Mode) => voi
   for (const mode of modes) eachDevice(`${name}, ${mode.name},`, (device) => body(device, mode));
 }
 
+/** False for a device of a backend from outside, which has kernels of its own. */
+export const isDirectml = (device: string): boolean => nativeDevice(dx.device(device)).runtimeName === undefined;
+
 /** True for Microsoft's DirectML (on a GPU, or on a processor that stands for one), false for our software adapter. */
 export const isMicrosoft = (device: string): boolean => nativeDevice(dx.device(device)).runtime === "gpu";
 

@@ -10,6 +10,7 @@ import { conformanceBlock } from "./block.ts";
 import { levelOf } from "./criteria.ts";
 import type { DeviceFacts } from "./device.ts";
 import { readFacts } from "./facts.ts";
+import { withoutFolders } from "./portable.ts";
 import { partOf, type Conformance } from "./schema.ts";
 import { checkReport, ReportError } from "./report-check.ts";
 import { SETS, filesOf, type TestSet } from "./sets.ts";
@@ -99,7 +100,9 @@ function reportOf(asked: Asked, facts: DeviceFacts, done: readonly Done[], start
     only: asked.only,
     fellBack: before?.fellBack ?? [],
   });
-  const report = ctrfOf({ tool: "dxtensor-conformance", tests: done.flatMap(testsOf), start });
+  const names = { [root]: "@dxtensor/conformance/dist", [process.cwd()]: "." };
+  const tests = done.flatMap(testsOf).map((test) => withoutFolders(test, names));
+  const report = ctrfOf({ tool: "dxtensor-conformance", tests, start });
   report.results.extra = { ...report.results.extra, conformance: part };
   return report;
 }

@@ -7,6 +7,7 @@ import { execa } from "execa";
 import { describe, expect, it } from "vitest";
 import { byFile, conformanceBlock } from "../../scripts/conformance/block.ts";
 import type { DeviceFacts } from "../../scripts/conformance/device.ts";
+import { withoutFolders } from "../../scripts/conformance/portable.ts";
 import { checkReport, checkReports } from "../../scripts/conformance/report-check.ts";
 import type { Conformance } from "../../scripts/conformance/schema.ts";
 import { writeCtrf, reportOf } from "../../scripts/tools/ctrf.ts";
@@ -84,6 +85,13 @@ describe("the block", () => {
       /conformance is missing: it is no report of `dxtensor conformance`, of the matrix or of pack:gpu/,
     );
   });
+});
+
+it("a test's texts name no folder of the machine", () => {
+  const made: Test = { ...test("a.mjs", "a", "failed"), message: "in /home/me/app/data", trace: "at file:///home/me/app/tests/a.mjs:1 (/home/me/app/tests/b.mjs:2)" }; // prettier-ignore
+  const names = { "/home/me/app/tests": "tests", "/home/me/app": "." };
+  expect(withoutFolders(made, names)).toEqual({ ...made, message: "in ./data", trace: "at tests/a.mjs:1 (tests/b.mjs:2)" });
+  expect(withoutFolders(test("a.mjs", "a"), names)).toEqual(test("a.mjs", "a"));
 });
 
 describe("reports of several runs", () => {

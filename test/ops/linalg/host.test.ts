@@ -130,13 +130,15 @@ describe("counts", () => {
     dx.matrixExp(dx.eye(2));
     linalg.matrixPower(dx.eye(2), 3);
     const device = String(dx.defaultDevice());
-    expect(dx.fallbackStats()).toEqual([
+    // A backend from outside may lack kernels of its own, which is counted too.
+    const onHost = dx.fallbackStats().filter(({ kind }) => kind === "host");
+    expect(onHost).toEqual([
       expect.objectContaining({ kind: "host", operation: "linalg.invEx", device, inputs: "float32[2, 2]", calls: 2 }),
       expect.objectContaining({ kind: "host", operation: "linalg.svd", inputs: "float32[2, 3]", calls: 1 }),
     ]);
-    expect(dx.fallbackStats()[0]!.reason).toMatch(/on the host: (LAPACK|portable)/);
+    expect(onHost[0]!.reason).toMatch(/on the host: (LAPACK|portable)/);
     await new Promise((resolve) => setImmediate(resolve));
-    expect(warnings).toEqual([]);
+    expect(warnings.filter(({ message }) => /linalg\.|on the host/.test(message))).toEqual([]);
   });
 
   test("strict mode lets them run, and refuses compiled functions that would run eagerly for them", () => {
@@ -160,8 +162,9 @@ describe("counts", () => {
       expect(numbers(x.grad!)).toEqual(numbers(y.grad!));
     }
     await new Promise((resolve) => setImmediate(resolve));
-    expect(warnings).toHaveLength(1);
-    expect(warnings[0]!.message).toMatch(/withInverse.*linalg\.invEx.*host\.test\.ts:\d+/);
+    const named = warnings.filter(({ message }) => message.includes("withInverse"));
+    expect(named).toHaveLength(1);
+    expect(named[0]!.message).toMatch(/withInverse.*linalg\.invEx.*host\.test\.ts:\d+/);
     expect(dx.fallbackStats().find((r) => r.operation === "withInverse")!.calls).toBe(3);
   });
 
@@ -189,7 +192,7 @@ describe("counts", () => {
       numbers(compiled(x)).forEach((v, i) => expect(Math.abs(v - want[i]!)).toBeLessThanOrEqual(1e-4 * Math.max(1, ...want.map(Math.abs))));
     }
     expect(compiled.programs).toBe(1);
-    expect(dx.fallbackStats()).toEqual([]);
+    expect(dx.fallbackStats().filter(({ kind }) => kind === "host")).toEqual([]);
   });
 });
 
