@@ -215,6 +215,7 @@ function methodsText(families: Families, kinds: Kinds): string {
 /** Functions that are no operations; whether they run code of the user's. */
 const others: readonly (readonly [file: string, names: readonly string[], runsCode: boolean])[] = [
   ["autograd/grad-mode.ts", ["noGrad", "enableGrad", "setGradEnabled"], true],
+  ["autograd/anomaly.ts", ["detectAnomaly", "setDetectAnomaly"], true],
   ["autograd/checkpoint.ts", ["checkpoint"], true],
   ["autograd/function.ts", ["defineFunction"], true],
   ["autograd/saved-hooks.ts", ["savedTensorsHooks", "saveOnHost"], true],

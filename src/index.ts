@@ -15,6 +15,7 @@ export {
   complex,
   counters,
   defineFunction,
+  detectAnomaly,
   deviceInfo,
   enableGrad,
   grad,
@@ -34,6 +35,7 @@ export {
   saveOnHost,
   scope,
   setDefaultDevice,
+  setDetectAnomaly,
   setDeviceTimeout,
   setGradEnabled,
   setMemoryLimit,
@@ -60,6 +62,7 @@ export {
   type AutocastDType,
   type AutocastOptions,
 } from "./core/autocast.ts";
+export { isAnomalyEnabled } from "./autograd/anomaly.ts";
 export { isGradEnabled } from "./autograd/grad-mode.ts";
 export type { CustomFunction, FunctionContext } from "./autograd/function.ts";
 export type { GradcheckOptions, GradgradcheckOptions } from "./autograd/gradcheck.ts";

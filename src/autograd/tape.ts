@@ -5,6 +5,7 @@ import type { Storage } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
 import { sameShape, showShape } from "../core/shape.ts";
+import { isAnomalyEnabled, noteSite } from "./anomaly.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { isGradEnabled } from "./grad-mode.ts";
 import { Saved } from "./saved.ts";
@@ -156,6 +157,7 @@ export class TapeNode {
     this.#run = run;
     this.#saved = saved.map((t, i) => (t === null ? null : new Saved(t, i >= outputsFrom, i - outputsFrom)));
     for (const edge of this.edges) if (edge !== null && "node" in edge) edge.node.retain();
+    if (isAnomalyEnabled()) noteSite(this);
     // What an in-place operation saves is decided when it has written.
     if (watched !== null) watched.push(this);
     else this.pack(savingHooks());

@@ -6,6 +6,7 @@ import { sameShape, showShape } from "../core/shape.ts";
 import { Storage } from "../core/storage.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
+import { isAnomalyEnabled, requireNumbers } from "./anomaly.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { inPass } from "./pass.ts";
 import { PartialSum } from "./partial-sum.ts";
@@ -257,6 +258,7 @@ export class Traversal {
     this.#noteVisit(node, retain);
     if (node.isForeign) this.#expose(dys);
     const grads = node.backward(dys, this.#isWatched);
+    if (isAnomalyEnabled()) requireNumbers(node, grads);
     if (node.isForeign) this.#expose(grads);
     node.edges.forEach((edge, i) => {
       const grad = grads[i];

@@ -10,6 +10,7 @@ import { requireReal } from "../runtime/traced.ts";
 import { outsideScopes } from "../core/scope.ts";
 import type { Storage } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
+import { isAnomalyEnabled } from "../autograd/anomaly.ts";
 import { tracer, withTracer } from "../core/tracer.ts";
 import { Placeholders, CallArguments, mapTensors, type Likeness } from "./arguments.ts";
 import { Restart } from "./argument-aliases.ts";
@@ -381,7 +382,7 @@ export function compile<Args extends readonly unknown[], Result>(
   const traced = dtype === undefined ? fn : (...args: Args): Result => autocast(dtype, () => fn(...args));
   const compiled = new CompiledFunction(traced as (...args: never[]) => unknown, name, options);
   remember(compiled.roots);
-  const run = (...args: Args): Result => (tracer() === null ? (compiled.call(args) as Result) : traced(...args));
+  const run = (...args: Args): Result => (tracer() === null && !isAnomalyEnabled() ? (compiled.call(args) as Result) : traced(...args));
   Object.defineProperty(run, "programs", { get: () => compiled.programs });
   const recentProgram = (operation: string): CompiledProgram => {
     const program = compiled.recentProgram;

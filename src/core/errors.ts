@@ -81,6 +81,27 @@ export class DeviceError extends ArgumentError {}
 export class DisposedError extends ArgumentError {}
 /** Misuse of autograd: backward twice, a saved tensor changed in place, … */
 export class AutogradError extends DxError {}
+/** A gradient with a NaN, which detectAnomaly() found. */
+export class AnomalyError extends AutogradError {
+  /** The operation whose gradient it is: "sqrt". */
+  readonly gradientOf: string;
+  /** Of which of the operation's inputs it is the gradient. */
+  readonly input: number;
+  /** Where the operation was called: "at train.ts:12"; null where detectAnomaly() did not hold then. */
+  readonly site: string | null;
+  constructor(gradientOf: string, input: number, site: string | null) {
+    super({
+      operation: "backward",
+      argument: `gradient ${input} of ${gradientOf}`,
+      expected: "without NaN",
+      received: `NaN; ${gradientOf} was called ${site ?? "outside of detectAnomaly()"}`,
+      ...(site === null ? { hint: "Run the forward pass inside detectAnomaly() too: it notes the line." } : {}),
+    });
+    this.gradientOf = gradientOf;
+    this.input = input;
+    this.site = site;
+  }
+}
 /** A function of checkpoint() that computes something else when it is called again. Reference: torch.utils.checkpoint.CheckpointError. */
 export class CheckpointError extends AutogradError {}
 /** A feature that the device lacks, in strict mode or where no fallback exists. */
@@ -306,6 +327,7 @@ const names = {
   DeviceError,
   DisposedError,
   AutogradError,
+  AnomalyError,
   CheckpointError,
   UnsupportedError,
   LinAlgError,

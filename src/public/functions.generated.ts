@@ -2,6 +2,7 @@
 import { bind, isAll, isTensor, refused, under } from "../ops/declare/checked.ts";
 import * as kinds from "../ops/exports/kinds.generated.ts";
 import * as $autogradGradMode from "../autograd/grad-mode.ts";
+import * as $autogradAnomaly from "../autograd/anomaly.ts";
 import * as $autogradCheckpoint from "../autograd/checkpoint.ts";
 import * as $autogradFunction from "../autograd/function.ts";
 import * as $autogradSavedHooks from "../autograd/saved-hooks.ts";
@@ -29,6 +30,17 @@ export const noGrad = function ($0: never) { if (!(kinds.callback.is($0) && (arg
 export const enableGrad = function ($0: never) { if (!(kinds.callback.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("enableGrad", "fn:callback", arguments); return $autogradGradMode.enableGrad($0); } as unknown as typeof $autogradGradMode.enableGrad;
 /** Switches recording on or off until called again, or until the noGrad() or enableGrad() around it ends. */
 export const setGradEnabled = function ($0: never) { if (!(kinds.boolean.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("setGradEnabled", "isEnabled:boolean", arguments); return $autogradGradMode.setGradEnabled($0); } as unknown as typeof $autogradGradMode.setGradEnabled;
+/**
+ * Runs fn so that a backward pass throws AnomalyError at the first gradient with a NaN. The error names the operation whose gradient it is and the line that
+ * called the operation, if that was inside of such a region too. Each gradient is read, so it is slow: for debugging. Compiled functions run eagerly inside.
+ * fn may return a promise, as noGrad()'s. Reference: torch.autograd.detect_anomaly.
+ */
+export const detectAnomaly = function ($0: never) { if (!(kinds.callback.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("detectAnomaly", "fn:callback", arguments); return $autogradAnomaly.detectAnomaly($0); } as unknown as typeof $autogradAnomaly.detectAnomaly;
+/**
+ * Switches detectAnomaly()'s checks on or off until called again, or until the detectAnomaly() around it ends.
+ * Reference: torch.autograd.set_detect_anomaly.
+ */
+export const setDetectAnomaly = function ($0: never) { if (!(kinds.boolean.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("setDetectAnomaly", "isEnabled:boolean", arguments); return $autogradAnomaly.setDetectAnomaly($0); } as unknown as typeof $autogradAnomaly.setDetectAnomaly;
 /**
  * fn(...inputs), of which nothing is saved for backward but the inputs: backward calls fn again and recomputes what it needs. That saves memory, and
  * costs a second forward pass.

@@ -1,6 +1,7 @@
 /** Gives lower layers the operations that they call, since they may not import them. */
 import { noGrad } from "../../autograd/grad-mode.ts";
 import { arithmetic, type Arithmetic } from "../../autograd/arithmetic.ts";
+import { elementAccess } from "../../autograd/anomaly.ts";
 import { randomness } from "../../autograd/checkpoint.ts";
 import { dataAccess } from "../../autograd/gradcheck.ts";
 import { hostMemory } from "../../autograd/saved-hooks.ts";
@@ -38,6 +39,7 @@ Object.assign(arithmetic, {
 } satisfies Arithmetic);
 dataAccess.data = data.dataSync;
 dataAccess.tensor = (values, like) => creation.tensor(values, { shape: like.shape, device: like.device });
+elementAccess.hasNaN = (t) => data.values(t.dtype, data.dataSync(t)).some((v) => Number.isNaN(v));
 hostMemory.read = data.dataSync;
 hostMemory.write = (values, { shape, dtype, device }) => creation.tensor(values, { shape, dtype, device });
 randomness.state = () => defaultGenerator().snapshot();
