@@ -218,6 +218,7 @@ const others: readonly (readonly [file: string, names: readonly string[], runsCo
   ["autograd/anomaly.ts", ["detectAnomaly", "setDetectAnomaly"], true],
   ["autograd/checkpoint.ts", ["checkpoint"], true],
   ["autograd/function.ts", ["defineFunction"], true],
+  ["autograd/functional.ts", ["jvp", "vjp", "jacobian", "hessian", "hvp", "vhp"], true],
   ["autograd/saved-hooks.ts", ["savedTensorsHooks", "saveOnHost"], true],
   ["compile/compile.ts", ["compile"], true],
   ["core/autocast.ts", ["autocast"], true],

@@ -21,8 +21,12 @@ export {
   grad,
   gradcheck,
   gradgradcheck,
+  hessian,
+  hvp,
   imag,
   istft,
+  jacobian,
+  jvp,
   latest,
   load,
   memoryStatistics,
@@ -45,7 +49,9 @@ export {
   stft,
   synchronize,
   viewAsComplex,
+  vhp,
   viewAsReal,
+  vjp,
   where,
   withDevice,
 } from "./public/functions.generated.ts";
@@ -64,6 +70,7 @@ export {
 } from "./core/autocast.ts";
 export { isAnomalyEnabled } from "./autograd/anomaly.ts";
 export { isGradEnabled } from "./autograd/grad-mode.ts";
+export type { ArgumentsOf, FunctionalOptions, HessianOf, JacobianOf, Like, OneOrMore } from "./autograd/functional.ts";
 export type { CustomFunction, FunctionContext } from "./autograd/function.ts";
 export type { GradcheckOptions, GradgradcheckOptions } from "./autograd/gradcheck.ts";
 export type { PrintOptions } from "./core/print.ts";

@@ -25,6 +25,10 @@ export interface Arithmetic {
   /** The sum over the axes along which `shape` was broadcast to t's. */
   sumTo(t: Tensor, shape: Shape): Tensor;
   reshape(t: Tensor, shape: Shape): Tensor;
+  /** Along a new first axis. */
+  stack(list: readonly Tensor[]): Tensor;
+  /** Zeros of the shape of a vector with 1 at an index. */
+  oneHot(vector: Tensor, index: number): Tensor;
   expand(t: Tensor, shape: Shape): Tensor;
   view(definition: ViewDefinition<never>, x: Tensor, attrs: never): Tensor;
 }

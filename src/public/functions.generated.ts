@@ -5,6 +5,7 @@ import * as $autogradGradMode from "../autograd/grad-mode.ts";
 import * as $autogradAnomaly from "../autograd/anomaly.ts";
 import * as $autogradCheckpoint from "../autograd/checkpoint.ts";
 import * as $autogradFunction from "../autograd/function.ts";
+import * as $autogradFunctional from "../autograd/functional.ts";
 import * as $autogradSavedHooks from "../autograd/saved-hooks.ts";
 import * as $compileCompile from "../compile/compile.ts";
 import * as $coreAutocast from "../core/autocast.ts";
@@ -57,6 +58,45 @@ export const checkpoint = function ($0: never, ...rest: never[]) { if (!(kinds.c
  * recorded. Reference: torch.autograd.Function.
  */
 export const defineFunction = function ($0: never) { if (!(kinds.name_4b3c75.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("defineFunction", "definition:name_4b3c75", arguments); return $autogradFunction.defineFunction($0); } as unknown as typeof $autogradFunction.defineFunction;
+/**
+ * fn(...inputs), and the derivatives of its results in the direction v: the Jacobian times v. It is computed by two backward passes: the gradient of a
+ * gradient by the gradient that flows in. So each operation needs a second derivative, and the cost is about three times that of vjp().
+ *
+ * v: like the inputs; may be missing for one number. Results: both as fn's result. Else as vjp(). Reference: torch.autograd.functional.jvp.
+ */
+export const jvp = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(kinds.callback.is($0) && (isTensor($1) || kinds.tensorOrTensors.is($1)) && (isTensor($2) || $2 === undefined || kinds.tensorOrTensors.is($2)) && ($3 === undefined || kinds.FunctionalOptions.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = bind("jvp", "fn:callback inputs:tensorOrTensors v:tensorOrTensors? options:FunctionalOptions?", arguments); return $autogradFunctional.jvp($0, $1, $2, $3); } as unknown as typeof $autogradFunctional.jvp;
+/**
+ * fn(...inputs), and the gradients of its results' products with v by the inputs: v times the Jacobian.
+ *
+ * fn: gives a floating tensor or a list of them. inputs: one floating tensor or a list, which fn gets as arguments. v: like fn's result; may be missing for one
+ * number. Results: as fn's result, as the inputs. They have no history without createGraph. Throws AutogradError for a missing v, and if strict for what does not
+ * depend on an input; DTypeError for complex tensors and integers; ShapeError for v. Reference: torch.autograd.functional.vjp.
+ */
+export const vjp = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(kinds.callback.is($0) && (isTensor($1) || kinds.tensorOrTensors.is($1)) && (isTensor($2) || $2 === undefined || kinds.tensorOrTensors.is($2)) && ($3 === undefined || kinds.FunctionalOptions.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = bind("vjp", "fn:callback inputs:tensorOrTensors v:tensorOrTensors? options:FunctionalOptions?", arguments); return $autogradFunctional.vjp($0, $1, $2, $3); } as unknown as typeof $autogradFunctional.vjp;
+/**
+ * The derivatives of all elements of fn's results by all elements of the inputs, by one backward pass for each element of the results.
+ *
+ * Result: [...result's shape, ...input's shape]. Of several inputs a list; of several results a list of these, by result first. Else as vjp().
+ * Reference: torch.autograd.functional.jacobian.
+ */
+export const jacobian = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.callback.is($0) && (isTensor($1) || kinds.tensorOrTensors.is($1)) && ($2 === undefined || kinds.FunctionalOptions.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = bind("jacobian", "fn:callback inputs:tensorOrTensors options:FunctionalOptions?", arguments); return $autogradFunctional.jacobian($0, $1, $2); } as unknown as typeof $autogradFunctional.jacobian;
+/**
+ * The second derivatives of the number that fn gives by all elements of the inputs: the Jacobian of the gradient.
+ *
+ * fn: gives a tensor of one element. Result: [...shape of the input, ...shape of the input]; of several inputs a list of lists, [i][j] by inputs i and j.
+ * Else as vjp(). Reference: torch.autograd.functional.hessian.
+ */
+export const hessian = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.callback.is($0) && (isTensor($1) || kinds.tensorOrTensors.is($1)) && ($2 === undefined || kinds.FunctionalOptions.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = bind("hessian", "fn:callback inputs:tensorOrTensors options:FunctionalOptions?", arguments); return $autogradFunctional.hessian($0, $1, $2); } as unknown as typeof $autogradFunctional.hessian;
+/**
+ * fn(...inputs), a number, and its Hessian times v: computed as vhp(), since Hessians of functions that are twice differentiable are symmetric. PyTorch
+ * computes it by three backward passes, with the same values. Reference: torch.autograd.functional.hvp.
+ */
+export const hvp = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(kinds.callback.is($0) && (isTensor($1) || kinds.tensorOrTensors.is($1)) && (isTensor($2) || $2 === undefined || kinds.tensorOrTensors.is($2)) && ($3 === undefined || kinds.FunctionalOptions.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = bind("hvp", "fn:callback inputs:tensorOrTensors v:tensorOrTensors? options:FunctionalOptions?", arguments); return $autogradFunctional.hvp($0, $1, $2, $3); } as unknown as typeof $autogradFunctional.hvp;
+/**
+ * fn(...inputs), a number, and v times its Hessian, by two backward passes. v: like the inputs; may be missing for one number. Results: a tensor, and as
+ * the inputs. Else as vjp(). Reference: torch.autograd.functional.vhp.
+ */
+export const vhp = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(kinds.callback.is($0) && (isTensor($1) || kinds.tensorOrTensors.is($1)) && (isTensor($2) || $2 === undefined || kinds.tensorOrTensors.is($2)) && ($3 === undefined || kinds.FunctionalOptions.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = bind("vhp", "fn:callback inputs:tensorOrTensors v:tensorOrTensors? options:FunctionalOptions?", arguments); return $autogradFunctional.vhp($0, $1, $2, $3); } as unknown as typeof $autogradFunctional.vhp;
 /**
  * Runs fn so that what its operations save for backward goes through two functions: pack gets each saved tensor, without a history, when the operation is
  * recorded; unpack gets what pack gave, in each backward pass that needs the tensor, and gives a tensor of the same shape, dtype and device. The hooks of the

@@ -92,6 +92,7 @@ export const DropoutOptions = options({ p: optNumber, training: optBoolean, gene
 export const EmbeddingBagOptions = options({ paddingIdx: optNumberOrNull, maxNorm: optNumberOrNull, normType: optNumber, scaleGradByFreq: optBoolean, offsets: optTensorOrNull, mode: optSum_mean_max, perSampleWeights: optTensorOrNull, includeLastOffset: optBoolean }, [], {"paddingIndex":"paddingIdx"});
 export const EmbeddingOptions = options({ paddingIdx: optNumberOrNull, maxNorm: optNumberOrNull, normType: optNumber, scaleGradByFreq: optBoolean }, [], {"paddingIndex":"paddingIdx"});
 export const Epsilon = options({ eps: optNumber }, [], {"epsilon":"eps"});
+export const FunctionalOptions = options({ createGraph: optBoolean, strict: optBoolean });
 export const GaussianOptions = options({ reduction: optMean_sum_none, full: optBoolean, eps: optNumber }, [], {"epsilon":"eps"});
 export const GradcheckOptions = options({ step: optNumber, absolute: optNumber, relative: optNumber });
 export const GridSampleOptions = options({ mode: optBilinear_nearest_bicubic, paddingMode: optZeros_border_reflection, alignCorners: optBoolean });
@@ -318,6 +319,7 @@ setKinds(() => ({
   Epsilon,
   FoldOptions,
   FractionalOptions,
+  FunctionalOptions,
   GaussianOptions,
   GradcheckOptions,
   GradgradcheckOptions,

@@ -34,6 +34,12 @@ Object.assign(arithmetic, {
   cast: data.toDType,
   sumTo: (t, shape) => sumTo(t, { shape }),
   reshape: (t, shape) => movement.reshape(t, shape),
+  stack: (list) => join.stack(list, 0),
+  oneHot: ({ size, dtype, device }, index) => {
+    const values = new Float32Array(size);
+    values[index] = 1;
+    return data.toDType(creation.tensor(values, { device }), dtype);
+  },
   expand: (t, shape) => movement.expand(t, shape),
   view: (definition, x, attrs) => view(definition, x, attrs),
 } satisfies Arithmetic);
