@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { checkCompanions } from "../scripts/lib/release-companions.ts";
@@ -77,7 +77,8 @@ it("holds what a user needs and nothing else, in 10 MB at most", () => {
     readFileSync("native/include/dxtensor_backend.h", "utf8"),
   );
   expect(readdirSync(installed("examples", "native-backend")).toSorted()).toEqual(["CMakeLists.txt", "backend.cpp"]);
-  const bundle = ["cli.js", "dxtensor.cjs", "dxtensor.d.cts", "dxtensor.d.ts", "dxtensor.js", "dxtensor.mjs"];
+  const parts = ["io-pytorch-load.cjs", "onnx-loaded-model.cjs"];
+  const bundle = ["cli.js", "core.cjs", "dxtensor.cjs", "dxtensor.d.cts", "dxtensor.d.ts", "dxtensor.js", "dxtensor.mjs", ...parts];
   expect(readdirSync(installed("dist"), { recursive: true }).map(String).toSorted()).toEqual([
     "bundle",
     ...bundle.map((name) => join("bundle", name)),
@@ -158,6 +159,30 @@ it("is one library, required or imported", async () => {
     console.log(JSON.stringify([Object.keys(required).filter((name) => required[name] !== dx[name]), String(dx.defaultDevice()), a instanceof dx.Tensor, dx.add(a, 1).toArraySync()]));`);
   expect(done.stderr).toBe("");
   expect(JSON.parse(done.stdout)).toEqual([[], "cpu", true, [2, 2]]);
+});
+
+it("loads the readers of models when they are first used, once for both kinds of module", async () => {
+  const weights = resolve("test", "io", "pytorch", "files", "views.pt");
+  const done = await run(`
+    import { createRequire } from "node:module";
+    import * as dx from "dxtensor";
+    const require = createRequire(import.meta.url);
+    const required = require("dxtensor");
+    const parts = () => Object.keys(require.cache).map((file) => file.replace(/^.*[\\\\/]/, "")).filter((name) => name.includes("-"));
+    const before = parts();
+    const of = (library) => library.io.pytorch.load(${JSON.stringify(weights)}, { device: "cpu" });
+    const [a, b] = await Promise.all([of(dx), of(required)]);
+    const first = (value) => (value instanceof dx.Tensor ? value : Object.values(value).map(first).find(Boolean));
+    const error = await dx.io.onnx.load(new Uint8Array([1]), { device: "cpu" }).catch((e) => e instanceof required.FormatError);
+    console.log(JSON.stringify({ before, after: parts().sort(), same: first(a).allcloseSync(first(b)), error, operators: dx.io.onnx.operators()[""].length }));`);
+  expect(done.stderr).toBe("");
+  expect(JSON.parse(done.stdout)).toEqual({
+    before: [],
+    after: ["io-pytorch-load.cjs", "onnx-loaded-model.cjs"],
+    same: true,
+    error: true,
+    operators: expect.any(Number) as number,
+  });
 });
 
 it("shows a text for every name in an editor", () => {

@@ -1,8 +1,8 @@
-// The files of a published package in addition to the repository's bundle: a CommonJS core, a thin ES module over it, and
-// the types in one file for each of the two.
+// The files of a published package in addition to the repository's bundle: a CommonJS core with parts that are loaded when they are first
+// used, thin modules of both kinds over it, and the types in one file for each of the two.
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import type { InputOptions, OutputOptions } from "rolldown";
 import { at } from "../tools/project.ts";
 import { readFamilies } from "./families.ts";
@@ -29,31 +29,49 @@ async function write(options: InputOptions, output: OutputOptions) {
 export const licences = (names: readonly string[]) =>
   names.map((name) => `/* ${name}\n${readFileSync(at("node_modules", name, "LICENSE"), "utf8")}*/`).join("\n");
 
+/** The name of a part that is loaded when it is first used: the path of its module. */
+const partName = (module: string): string => `${relative(at("src"), module).slice(0, -".ts".length).replaceAll(/[\\/]/g, "-")}.cjs`;
+
 /**
- * ES modules and CommonJS share this one core, and so its state. Bundlers take the ES module with the code itself ("module" in exports):
- * each of them makes one copy, whichever form asked for it.
+ * ES modules and CommonJS share one core, and so its state. Modules that the sources import by import() are files of their own, which take no
+ * time until they are used. Bundlers take the ES module with all of the code itself ("module" in exports): each of them makes one copy,
+ * whichever form asked for it.
  */
 async function bundleCore(folder: string) {
   await write(
-    { input: at("src", "index.ts"), platform: "node", external: /^node:/, transform: { target: "es2023" }, tsconfig: false },
     {
-      file: join(folder, "dxtensor.cjs"),
+      input: at("src", "index.ts"),
+      platform: "node",
+      external: /^node:/,
+      transform: { target: "es2023" },
+      tsconfig: false,
+      // The parts import what they need from the core: it exports more than the package does.
+      preserveEntrySignatures: "allow-extension",
+    },
+    {
+      dir: folder,
+      entryFileNames: "core.cjs",
+      chunkFileNames: ({ facadeModuleId }) => (facadeModuleId ? partName(facadeModuleId) : "shared-[hash].cjs"),
       format: "cjs",
       exports: "named",
       sourcemap: false,
       keepNames: true,
-      codeSplitting: false,
       comments: false,
     },
   );
   // createRequire: an import would have the file's text searched for its exports, which takes as long as running it.
   const names = Object.keys(await import(at("dist", "bundle", "dxtensor.js"))).toSorted();
+  const own = names.map((name) => `  ${name}: core.${name},\n`).join("");
+  writeFileSync(
+    join(folder, "dxtensor.cjs"),
+    `"use strict";\nconst core = require("./core.cjs");\nmodule.exports = {\n${own}};\nObject.defineProperty(module.exports, Symbol.toStringTag, { value: "Module" });\n`,
+  );
   // Under names of their own: `var` is no variable's name.
   const taken = names.map((name, i) => `${name}: $${i}`).join(", ");
   const renamed = names.map((name, i) => `$${i} as ${name}`).join(", ");
   writeFileSync(
     join(folder, "dxtensor.mjs"),
-    `import { createRequire } from "node:module";\nconst { ${taken} } = createRequire(import.meta.url)("./dxtensor.cjs");\nexport { ${renamed} };\n`,
+    `import { createRequire } from "node:module";\nconst { ${taken} } = createRequire(import.meta.url)("./core.cjs");\nexport { ${renamed} };\n`,
   );
 }
 

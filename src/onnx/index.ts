@@ -2,14 +2,15 @@
 import { closeSync, fstatSync, openSync, readSync, realpathSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
+import { defaultDevice } from "../core/device.ts";
 import { FormatError } from "../core/errors.ts";
 import { pathOf, readWhole, type FilePath } from "../host/source.ts";
-import { modelFrom, type OnnxModel, type OnnxOptions } from "./model.ts";
+import type { OnnxModel, OnnxOptions } from "./model.ts";
 import type { External } from "./format/tensor-message.ts";
 import { unreadable } from "../host/unreadable.ts";
 
 export { OnnxModel, type OnnxCallOptions, type OnnxOptions, type OnnxValue } from "./model.ts";
-export { operatorNames as operators } from "./operators/index.ts";
+export { operatorNames as operators } from "./operators/names.ts";
 
 /** Read and handed over at once. */
 const PIECE = 16 * 2 ** 20;
@@ -85,9 +86,12 @@ const MAX_BYTES = 2 ** 31 - 1;
  * a million nodes of it); UnsupportedError (when called) for operators and element types that are not known.
  */
 export async function load(source: FilePath | Uint8Array, options: OnnxOptions = {}): Promise<OnnxModel> {
-  if (source instanceof Uint8Array) return modelFrom(source, options, null);
+  // The default device is that of the call, not of the time when the file has been read.
+  const own = { ...options, device: options.device ?? defaultDevice() };
+  const { modelFrom } = await import("./loaded-model.ts");
+  if (source instanceof Uint8Array) return modelFrom(source, own, null);
   const path = pathOf("onnx.load", "source", source, "a path, a file: URL or a Uint8Array");
   const bytes = await readWhole("onnx.load", path, MAX_BYTES);
   const real = await Promise.all([realpath(dirname(path)), realpath(path).then(dirname)]).catch(() => null);
-  return modelFrom(bytes, options, real === null ? null : externalData(real));
+  return modelFrom(bytes, own, real === null ? null : externalData(real));
 }

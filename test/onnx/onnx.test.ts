@@ -1,5 +1,7 @@
 /** ONNX's own node tests through the importer: one test for each group of cases, on each device. */
 import { afterAll, describe, expect, test } from "vitest";
+import { namesOfFamilies } from "../../src/onnx/operators/index.ts";
+import { operatorNames } from "../../src/onnx/operators/names.ts";
 import { clean, devices, isMicrosoft } from "../device.ts";
 import { archive, hashOf, readCases, type Case } from "./cases.ts";
 import { differences } from "./differences.ts";
@@ -43,6 +45,10 @@ for (const device of devices) {
     console.log(`onnx on ${device}: ${r.passed} passed, ${r.failed} failed, ${r.missing} missing, ${r.outOfScope} out of scope`);
   });
 }
+
+test("the names of operators are those of the families", () => {
+  expect(operatorNames()).toEqual(namesOfFamilies());
+});
 
 test("the archive holds the cases whose names hash to even numbers", () => {
   expect(cases.length).toBe(912);

@@ -2,7 +2,6 @@
 import { defaultDevice, device as deviceOf, type DeviceLike } from "../../core/device.ts";
 import { pathOf, type FilePath } from "../../host/source.ts";
 import type { TransferOptions } from "../parts.ts";
-import { loadFile } from "./load.ts";
 
 /** Options of pytorch.load(). */
 export interface PytorchLoadOptions extends TransferOptions {
@@ -27,5 +26,6 @@ export async function load<
   options.signal?.throwIfAborted();
   const source = pathOf("pytorch.load", "path", path);
   const device = options.device === undefined ? defaultDevice() : deviceOf(options.device);
+  const { loadFile } = await import("./load.ts");
   return (await loadFile(source, device, options)) as T;
 }

@@ -63,7 +63,7 @@ export const operatorOf = (domain: string, name: string): Operator | null => {
   return table !== undefined && Object.hasOwn(table, name) ? table[name]! : null;
 };
 
-/** Names by domain, as docs list them. */
-export const operatorNames = (): Record<string, string[]> =>
+/** Names by domain. names.ts has them for programs that load no model. */
+export const namesOfFamilies = (): Record<string, string[]> =>
   Object.fromEntries(Object.entries(domains).map(([domain, table]) => [domain, Object.keys(table).toSorted()]));
 export type { Operator } from "./operator.ts";
