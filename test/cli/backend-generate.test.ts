@@ -225,7 +225,7 @@ describe("errors name the line and the key", () => {
       `name: cpu\nversion: "1"\ndtypes: [float32]\n${list}`,
       /b\.yaml:1 name must be a name that the library does not have itself; received cpu/,
     ],
-    [`name: float32\nversion: "1"\ndtypes: [float32]\n${list}`, /b\.yaml:1 name must be no dtype's name/],
+    [`name: float32\nversion: "1"\ndtypes: [float32]\n${list}`, /b\.yaml:1 name must be a name that is no dtype/],
     [`name: [a]\nversion: "1"\ndtypes: [float32]\n${list}`, /b\.yaml:1 name must be the type of the devices.*received a list/],
     [`name: tiny\nversion: 1.0\ndtypes: [float32]\n${list}`, /b\.yaml:2 version must be the version as text, as "0\.1\.0"; received 1/],
     [`${head}dtypes: []\n${list}`, /b\.yaml:3 dtypes must be a list of dtypes.*received an empty list/],

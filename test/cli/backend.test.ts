@@ -59,7 +59,7 @@ it("takes a folder, a package's name and a licence", async () => {
 
 it.each([
   ["a bad name", ["Tiny"], "BackendError", 'name must be a lower-case letter, then lower-case letters, digits, "-" or "_"; received Tiny'],
-  ["a dtype's name", ["float32"], "BackendError", "no dtype's name"],
+  ["a dtype's name", ["float32"], "BackendError", "a name that is no dtype"],
   ["the library's own name", ["cpu"], "ValueError", "which the library has itself"],
   ["a name that a package declares", ["taken"], "ValueError", "which the package other declares"],
   ["a bad name of a package", ["tiny", "--package", "Not A Name"], "ValueError", "--package must be"],
