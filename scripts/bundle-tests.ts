@@ -111,7 +111,7 @@ export async function bundleTests(
 
   // Tests start processes and threads that import the package by itself.
   const library = await rolldown({ ...settings, input: at("src", "index.ts") });
-  await library.write({ file: join(folder, "dist", "index.js"), format: "esm", keepNames: true });
+  await library.write({ file: join(folder, "dist", "index.js"), format: "esm", keepNames: true, codeSplitting: false });
   await library.close();
 
   // ctrf reads its schema from the folder of the file that contains it, which is a chunk of several programs.

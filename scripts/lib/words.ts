@@ -88,7 +88,12 @@ const MOST = [
     "telemetry",
     "verify",
   ].map((folder) => `src/${folder}`),
-  ...["test", ...TOOLS, ...SHORT_PAGES, "docs", "native", "wsl"],
+  "test",
+  ...TOOLS,
+  ...SHORT_PAGES,
+  "docs",
+  "native",
+  "wsl",
 ];
 
 /** One row a word. A row begins where its word is gone, and grows by more paths until it says ALL, and native. */

@@ -233,7 +233,7 @@ export class DataLoader<const S, B = Batch<S>> implements AsyncIterable<B> {
 
   #inWorkers({ source, indexOf, isWhole }: WorkerPart, pass: GeneratorOf<PassBatch>, seed: PassSeed): AsyncGenerator<B, void, undefined> {
     const form = formOf(this.#collate, isWhole);
-    const request: PassRequest = { type: "pass", form, batchSize: 0, dropLast: false, ...seed };
+    const request: PassRequest = { message: "pass", form, batchSize: 0, dropLast: false, ...seed };
     return this.#workers.pass<B>(source, request, {
       prefetch: this.prefetch,
       isStream: false,
@@ -243,7 +243,7 @@ export class DataLoader<const S, B = Batch<S>> implements AsyncIterable<B> {
         const next = pass.next();
         if (next.done === true) return null;
         const { indices, position } = next.value;
-        return pool.ask(worker, { type: "batch", indices: indices.map(indexOf), position });
+        return pool.ask(worker, { message: "batch", indices: indices.map(indexOf), position });
       },
     });
   }

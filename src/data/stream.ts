@@ -119,14 +119,14 @@ export class StreamLoader<const S, B = Batch<S>> implements AsyncIterable<B> {
     const form = formOf(this.#collateFn, false);
     const batches = this.#workers.pass<B>(
       source,
-      { type: "pass", form, batchSize, dropLast, ...this.#current },
+      { message: "pass", form, batchSize, dropLast, ...this.#current },
       {
         prefetch,
         isStream: true,
         skip,
         device: this.#device,
         collateFn: this.#collateFn,
-        next: (pool) => (worker) => pool.ask(worker, { type: "next", isDropped: false }),
+        next: (pool) => (worker) => pool.ask(worker, { message: "next", isDropped: false }),
       },
     );
     for await (const batch of batches) {

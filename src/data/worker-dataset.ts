@@ -91,6 +91,8 @@ export class WorkerStream<Sample> implements AsyncIterable<Sample> {
 
   /** @internal */
   constructor(source: WorkerSource, own: StreamSource) {
+    if (typeof own !== "object" || own === null || !(Symbol.asyncIterator in own || Symbol.iterator in own))
+      throw new ValueError("WorkerStream", "own", "an iterable object, as workerDataset() makes it", own);
     this.source = source;
     this.#own = own as AsyncIterable<Sample> | Iterable<Sample>;
   }

@@ -84,7 +84,7 @@ export class Workers {
         prefetch: plan.prefetch,
         next: plan.next(pool),
         skip: plan.skip ?? 0,
-        drop: (worker) => pool.ask(worker, { type: "next", isDropped: true }),
+        drop: (worker) => pool.ask(worker, { message: "next", isDropped: true }),
         make: (received) => outsideScopes(() => (device === undefined ? tensors(received) : withDevice(device, () => tensors(received)))),
         dispose: disposeAll,
       });

@@ -233,7 +233,7 @@ export const load = async function ($0: never, $1: never = undefined as never) {
  * What is saved is the state of now. A tensor that changes before its bytes were read is a ValueError; the first 256 MiB are read at once.
  * path: text or a file: URL. With maxShardBytes a state that is larger goes into files next to it ("NAME-00001-of-00003-ID.safetensors"), which
  * belong to the file at path. Those of the checkpoint that is replaced are removed once the new one is complete, and those of killed processes.
- * Throws DTypeError for what cannot be saved (a function, an object of a class without stateDict()), ValueError for cycles, options out of their
+ * Throws ValueError where state is undefined, DTypeError for what cannot be saved (a function, an object of a class without stateDict()), ValueError for cycles, options out of their
  * range, and where the file cannot be written. Reference: torch.save.
  */
 export const save = async function ($0: never, $1: never, $2: never = undefined as never) { if (!(($2 === undefined || kinds.CheckpointSaveOptions.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = bind("save", "path:anything state:anything options:CheckpointSaveOptions?", arguments); return await $ioCheckpointSave.save($0, $1, $2); } as unknown as typeof $ioCheckpointSave.save;

@@ -46,7 +46,7 @@ const problemOf = (reason: DataWorkerError["reason"], cause: Error): string =>
   `${reason === "start" ? "the data set could not be made: " : ""}${cause.name}: ${cause.message}`;
 
 /** What an answer that is an error becomes. */
-function failureOf(operation: string, worker: number, { part, index, error }: Extract<Answer, { type: "error" }>): DataWorkerError {
+function failureOf(operation: string, worker: number, { part, index, error }: Extract<Answer, { message: "error" }>): DataWorkerError {
   const cause = error.collate === null ? receivedError(error) : collateError(error.collate);
   if (error.collate !== null) cause.stack = receivedError(error).stack ?? cause.stack ?? "";
   return new DataWorkerError(operation, part, worker, index, problemOf(part, cause), cause);
@@ -102,8 +102,8 @@ export class WorkerPool {
       member.waiting.delete(answer.id);
       // Of a pass that was left there is none.
       if (waiting === undefined) return;
-      if (answer.type === "error") waiting.reject(failureOf(operation, id, answer));
-      else waiting.resolve(answer.type === "end" ? null : answer);
+      if (answer.message === "error") waiting.reject(failureOf(operation, id, answer));
+      else waiting.resolve(answer.message === "end" ? null : answer);
     });
     worker.on("error", (error: Error & { code?: string }) => {
       if (error.code === "ERR_WORKER_OUT_OF_MEMORY") fail("outOfMemory", `it reached its limit of memory: ${error.message}`, error);

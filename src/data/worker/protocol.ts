@@ -23,7 +23,7 @@ export interface BatchForm {
 
 /** A pass begins. Of a stream: samples in a batch. */
 export interface PassRequest extends PassSeed {
-  readonly type: "pass";
+  readonly message: "pass";
   readonly form: BatchForm;
   readonly batchSize: number;
   readonly dropLast: boolean;
@@ -31,7 +31,7 @@ export interface PassRequest extends PassSeed {
 
 /** The samples of a batch, whose first one has this position in the pass. */
 export interface BatchRequest {
-  readonly type: "batch";
+  readonly message: "batch";
   readonly id: number;
   readonly indices: readonly number[];
   readonly position: number;
@@ -39,7 +39,7 @@ export interface BatchRequest {
 
 /** The next batch of a stream, which may only be read and dropped. */
 export interface NextRequest {
-  readonly type: "next";
+  readonly message: "next";
   readonly id: number;
   readonly isDropped: boolean;
 }
@@ -61,7 +61,7 @@ export interface SentError {
 export type FailedPart = "start" | "sample" | "collate";
 
 export type Answer =
-  | { readonly type: "batch"; readonly id: number; readonly node: HostNode }
-  | { readonly type: "samples"; readonly id: number; readonly samples: readonly unknown[] }
-  | { readonly type: "end"; readonly id: number }
-  | { readonly type: "error"; readonly id: number; readonly part: FailedPart; readonly index: number | null; readonly error: SentError };
+  | { readonly message: "batch"; readonly id: number; readonly node: HostNode }
+  | { readonly message: "samples"; readonly id: number; readonly samples: readonly unknown[] }
+  | { readonly message: "end"; readonly id: number }
+  | { readonly message: "error"; readonly id: number; readonly part: FailedPart; readonly index: number | null; readonly error: SentError };

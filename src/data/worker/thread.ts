@@ -27,12 +27,12 @@ let iterator: AsyncIterator<unknown> | Iterator<unknown> | null = null;
 
 function send(requestId: number, produced: Produced): void {
   if ("samples" in produced) {
-    parentPort!.postMessage({ type: "samples", id: requestId, samples: produced.samples } satisfies Answer);
+    parentPort!.postMessage({ message: "samples", id: requestId, samples: produced.samples } satisfies Answer);
     return;
   }
   const buffers: ArrayBuffer[] = [];
   const node = transferable(produced.node, buffers);
-  parentPort!.postMessage({ type: "batch", id: requestId, node } satisfies Answer, buffers);
+  parentPort!.postMessage({ message: "batch", id: requestId, node } satisfies Answer, buffers);
 }
 
 /** The next batch of a stream; null at its end. */
@@ -55,7 +55,7 @@ async function nextBatch(source: Source, { isDropped }: NextRequest): Promise<Pr
 }
 
 async function answer(request: Request): Promise<void> {
-  if (request.type === "pass") {
+  if (request.message === "pass") {
     pass = request;
     identify(request);
     const left = iterator;
@@ -66,9 +66,9 @@ async function answer(request: Request): Promise<void> {
   try {
     starting ??= start();
     const source = await starting;
-    if (request.type === "next") {
+    if (request.message === "next") {
       const produced = await nextBatch(source, request);
-      if (produced === null) parentPort!.postMessage({ type: "end", id: request.id } satisfies Answer);
+      if (produced === null) parentPort!.postMessage({ message: "end", id: request.id } satisfies Answer);
       else send(request.id, produced);
       return;
     }
@@ -76,7 +76,7 @@ async function answer(request: Request): Promise<void> {
     send(request.id, await produce(source, request.indices, contextsOf(pass!, request.position, request.indices.length), pass!.form));
   } catch (error) {
     const { part, index, cause } = error instanceof ProduceError ? error : new ProduceError("collate", null, error);
-    parentPort!.postMessage({ type: "error", id: request.id, part, index, error: sentError(cause) } satisfies Answer);
+    parentPort!.postMessage({ message: "error", id: request.id, part, index, error: sentError(cause) } satisfies Answer);
   }
 }
 

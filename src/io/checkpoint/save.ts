@@ -161,13 +161,14 @@ async function writeFiles(plan: Plan, path: string, folder: string, options: Tra
  * What is saved is the state of now. A tensor that changes before its bytes were read is a ValueError; the first 256 MiB are read at once.
  * path: text or a file: URL. With maxShardBytes a state that is larger goes into files next to it ("NAME-00001-of-00003-ID.safetensors"), which
  * belong to the file at path. Those of the checkpoint that is replaced are removed once the new one is complete, and those of killed processes.
- * Throws DTypeError for what cannot be saved (a function, an object of a class without stateDict()), ValueError for cycles, options out of their
+ * Throws ValueError where state is undefined, DTypeError for what cannot be saved (a function, an object of a class without stateDict()), ValueError for cycles, options out of their
  * range, and where the file cannot be written. Reference: torch.save.
  */
 export async function save(path: FilePath, state: unknown, options: CheckpointSaveOptions = {}): Promise<void> {
   const { maxShardBytes = Infinity, keepLast, signal } = options;
   signal?.throwIfAborted();
   const target = pathOf("save", "path", path);
+  if (state === undefined) throw new ValueError("save", "state", "an object, a list or another value that is to be saved", state);
   requireCount("maxShardBytes", maxShardBytes);
   requireCount("keepLast", keepLast);
   const id = newId();

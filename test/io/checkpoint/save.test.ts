@@ -59,7 +59,7 @@ describe("plain data", () => {
     expect(Object.getPrototypeOf(again)).toBe(Object.prototype);
   });
 
-  test.each([null, 3, "text", [], undefined, NaN, 7n].map((value) => [value]))("%s may be the whole state", async (value) => {
+  test.each([null, 3, "text", [], NaN, 7n].map((value) => [value]))("%s may be the whole state", async (value) => {
     expect(await roundTrip(value)).toStrictEqual(value);
   });
 
@@ -128,6 +128,13 @@ describe("what cannot be saved", () => {
     const error: unknown = await dx.save(at("x"), state).catch((e: unknown) => e);
     expect(error).toBeInstanceOf(dx.DxError);
     expect(error).toMatchObject({ operation: "save", argument });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test("nothing: a state that was forgotten, or misspelt", async () => {
+    const model = { state: 1 } as { state: number; sate?: number };
+    await expect(dx.save(at("x"), model.sate)).rejects.toMatchObject({ name: "ValueError", operation: "save", argument: "state" });
+    await expect((dx.save as (path: string) => Promise<void>)(at("x"))).rejects.toThrow(dx.ValueError);
     expect(readdirSync(folder)).toEqual([]);
   });
 
