@@ -212,7 +212,7 @@ eachDevice("a shader's values", () => {
       dx.shader({ name: "of", inputs: { x: "float32" }, outputs: { y: "float32" }, threads: 64, ...more }, body as () => void);
     expect(() => of({ outputs: { y: { dtype: "float32", initial: "ones" } } })).toThrow(/^shader: y must be initial "zeros"/);
     expect(() => of({ params: { k: "f64" } })).toThrow(/^shader: k must be "f32", "i32" or "u32"; received "?f64/);
-    expect(() => of({}, () => Promise.resolve())).toThrow(/^shader: body must be a function that does all at once/);
+    expect(() => of({}, () => Promise.resolve())).toThrow(/^shader: body must be a function that is not async/);
     let late: () => void = () => {};
     of({}, (s: dx.Scope<{ y: "f32" }, { k: "f32" }>) => {
       late = () => s.buffers.y.store(s.thread, 1);

@@ -1,7 +1,7 @@
 // Whether the work of this thread is abandoned: its results are not read, so it may stop anywhere.
 //
-// A queue's thread states its flag once; threads of the pool take it from the caller. Commands, steps, chunks of a ParallelFor and long loops
-// test it. On a queue's thread an exception unwinds the kernel; inside a chunk the caller throws it after all chunks have ended.
+// A queue's thread states its flag once; threads of the pool take it from the caller. Commands, steps, chunks of a ParallelFor and long
+// loops test it. On a queue's thread an exception unwinds the kernel; inside a chunk the caller throws it after all chunks have ended.
 #pragma once
 
 #include <atomic>

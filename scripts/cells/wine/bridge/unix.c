@@ -1,8 +1,8 @@
 /* Linux half of the d3d12 bridge: Debian's libvkd3d behind Microsoft-ABI entry points.
  *
  * vkd3d's COM objects already use the Microsoft calling convention on x86-64,
- * so Windows code may call their methods directly.  Only the creation functions, and the thread and event services that vkd3d requires of its
- * embedder, are adapted.
+ * so Windows code may call their methods directly.  Only the creation functions, and the thread and event services that vkd3d requires of
+ * its embedder, are adapted.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
