@@ -1,6 +1,6 @@
 // The API reference: TypeDoc over the package's declarations, a page for each family of functions and each file of a namespace.
 import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { createRequire } from "node:module";
 import { readFamilies } from "../lib/families.ts";
@@ -113,11 +113,29 @@ function groups(): readonly Group[] {
     [...readFileSync(at("src", folder, "index.ts"), "utf8").matchAll(/^export .*? from "\.\/([\w/-]+)\.ts";$/gm)]
       .map(([line, path = ""]) => ({ line, path }))
       .filter(({ line, path }) => !line.includes("export type") && !path.endsWith(".generated"))
-      .map(({ line, path }) => ({
-        name: `${folder}-${path.replace("/index", "").replaceAll("/", "-")}`,
-        title: firstComment(`${folder}/${path}.ts`),
-        code: line.replace(`"./${path}.ts"`, `"${from(`${folder}/${path}.ts`)}"`).replace(/export \* as \w+/, "export *"),
-      }));
+      .flatMap(({ line, path }) => {
+        const entry = {
+          name: `${folder}-${path.replace("/index", "").replaceAll("/", "-")}`,
+          title: firstComment(`${folder}/${path}.ts`),
+          code: line.replace(`"./${path}.ts"`, `"${from(`${folder}/${path}.ts`)}"`).replace(/export \* as \w+/, "export *"),
+        };
+        return line.startsWith("export * as") ? withNested(entry, `${folder}/${path}.ts`) : [entry];
+      });
+  /** TypeDoc makes a folder of a module with namespaces: each of them is an entry of its own. */
+  const withNested = (entry: Entry, file: string): readonly Entry[] => {
+    const text = readFileSync(at("src", file), "utf8").replaceAll('"./', `"${from(`${dirname(file)}/`)}`);
+    const nested = [...text.matchAll(/^export \* as (\w+) (from "(.*?\/([\w-]+\.ts))";)$/gm)];
+    if (nested.length === 0) return [entry];
+    const own = [...text.matchAll(/^export (?:type )?(?:\{[^}]*\}|\*) from "[^"]+";$/gm)].map(([statement]) => statement);
+    return [
+      { ...entry, code: own.join("\n") },
+      ...nested.map(([, name, source, , home]) => ({
+        name: `${entry.name}-${name}`,
+        title: firstComment(`${dirname(file)}/${home}`),
+        code: `export * ${source}`,
+      })),
+    ];
+  };
   const index = readFileSync(at("dist", "index.d.ts"), "utf8");
   const core = index
     .split("\n")
