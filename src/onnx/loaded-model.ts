@@ -1,4 +1,4 @@
-/** A model file as a function of named tensors: what computes an OnnxModel. It is loaded with the first model. */
+/** A parsed model with its weights on a device, and how it is run. The first onnx.load() imports this file. */
 import { requireDevice } from "../runtime/devices.ts";
 import { defaultDevice, type Device } from "../core/device.ts";
 import { DisposedError, DTypeError, FormatError, ShapeError, ValueError } from "../core/errors.ts";

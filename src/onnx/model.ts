@@ -1,4 +1,4 @@
-/** An ONNX model as the program sees it. What computes it is another file, which is loaded with the first model. */
+/** The public class of an ONNX model. The importer and the operators are in loaded-model.ts, which the first load() imports. */
 import type { Device, DeviceLike } from "../core/device.ts";
 import type { DType } from "../core/dtype.ts";
 import type { Tensor } from "../core/tensor.ts";
@@ -28,7 +28,7 @@ export interface OnnxCallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What computes a model. */
+/** The graph of a model with its weights, and how it is run. */
 export interface ModelProgram {
   readonly device: Device;
   readonly inputs: readonly OnnxValue[];

@@ -1,4 +1,4 @@
-/** Every operator that the importer supports, by domain and name. */
+/** Every operator that the importer knows, by domain and name. A new operator belongs into its family and into names.ts. */
 import { activation } from "./activation.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { attention } from "./attention.ts";
@@ -63,7 +63,7 @@ export const operatorOf = (domain: string, name: string): Operator | null => {
   return table !== undefined && Object.hasOwn(table, name) ? table[name]! : null;
 };
 
-/** Names by domain. names.ts has them for programs that load no model. */
+/** Names by domain. names.ts lists the same names for programs that load no model. */
 export const namesOfFamilies = (): Record<string, string[]> =>
   Object.fromEntries(Object.entries(domains).map(([domain, table]) => [domain, Object.keys(table).toSorted()]));
 export type { Operator } from "./operator.ts";

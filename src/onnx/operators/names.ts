@@ -1,4 +1,4 @@
-/** The names of all operators by domain, as text: what computes them is loaded with the first model. A test compares the two. */
+/** The names of all operators by domain. Their implementations are imported by the first onnx.load(); a test compares both lists. */
 const names: Readonly<Record<string, string>> = {
   "": `
     Abs Acos Acosh Add AffineGrid And ArgMax ArgMin Asin Asinh Atan Atanh Attention AveragePool BatchNormalization Bernoulli
