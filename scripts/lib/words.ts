@@ -62,39 +62,8 @@ const SHORT_PAGES = [".changeset", "README.md", "CONTRIBUTING.md"];
 /** All TypeScript and its pages. */
 const CODE = ["src", "test", ...TOOLS, ...SHORT_PAGES];
 const ALL = [...CODE, "docs"];
-/** ALL, native and wsl, without some folders of src. */
-const MOST = [
-  ...[
-    "backend",
-    "cli",
-    "compile",
-    "complex",
-    "core",
-    "dispatch",
-    "dml",
-    "doctor",
-    "fetch",
-    "fft",
-    "graph",
-    "host",
-    "io",
-    "measure",
-    "native",
-    "onnx",
-    "ops",
-    "public",
-    "runtime",
-    "shader",
-    "telemetry",
-    "verify",
-  ].map((folder) => `src/${folder}`),
-  "test",
-  ...TOOLS,
-  ...SHORT_PAGES,
-  "docs",
-  "native",
-  "wsl",
-];
+/** ALL, native, wsl and the companion packages. */
+const EVERYWHERE = [...ALL, "native", "wsl", "packages"];
 
 /** One row a word. A row begins where its word is gone, and grows by more paths until it says ALL, and native. */
 export const AVOIDED: readonly Avoided[] = [
@@ -203,10 +172,10 @@ export const AVOIDED: readonly Avoided[] = [
     // What the matrix and measurements prepare is no input of a kernel.
     paths: [...LOWER, ...UPPER, "test", "scripts", "bench", "examples", "docs", "native"],
   },
-  { stem: "anew", pattern: /\banew\b/, term: "again", paths: MOST },
-  { stem: "hand", pattern: /\bat hand\b/, term: "available", paths: MOST },
-  { stem: "go", pattern: /\bgo(?:es|ing)? on\b/, term: "continue, resume", paths: MOST },
-  { stem: "surrounding", pattern: /\bsurroundings?\b/, term: "environment", paths: MOST },
+  { stem: "anew", pattern: /\banew\b/, term: "again", paths: EVERYWHERE },
+  { stem: "hand", pattern: /\bat hand\b/, term: "available", paths: EVERYWHERE },
+  { stem: "go", pattern: /\bgo(?:es|ing)? on\b/, term: "continue, resume", paths: EVERYWHERE },
+  { stem: "surrounding", pattern: /\bsurroundings?\b/, term: "environment", paths: EVERYWHERE },
   { stem: "control group", pattern: /\bcontrol groups?\b/, term: "cgroup", paths: [...ALL, "native"] },
 ];
 

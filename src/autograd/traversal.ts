@@ -127,7 +127,7 @@ export class Traversal {
     this.#reach(leaf, gradient);
   }
 
-  /** Goes on until nothing waits. The leaves' hooks are left to finish(). */
+  /** Continues until nothing waits. The leaves' hooks are left to finish(). */
   drain(retain: boolean): void {
     inPass(() => {
       while (!this.#queue.isEmpty) this.#visit(this.#queue.pop(), retain);

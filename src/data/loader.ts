@@ -168,7 +168,7 @@ export class DataLoader<const S, B = Batch<S>> implements AsyncIterable<B> {
   }
 
   /**
-   * Where the pass is, as plain data: a loader with this state goes on behind the batches that were handed out, in the same order and with the same
+   * Where the pass is, as plain data: a loader with this state resumes after the batches that were handed out, in the same order and with the same
    * seeds, for any number of workers. Generators have states of their own: save them too. Reference:
    * torchdata.stateful_dataloader.StatefulDataLoader.state_dict.
    */

@@ -9,7 +9,7 @@ export interface Sampler {
   readonly length: number;
   /** Begins a new pass. */
   [Symbol.iterator](): Iterator<number>;
-  /** What the next pass is drawn from, as plain data; DataLoader.state() keeps it. Without it, a resumed pass iterates anew. */
+  /** What the next pass is drawn from, as plain data; DataLoader.state() keeps it. Without it, a resumed pass iterates from the start. */
   state?(): string;
   /** The pass that was drawn from a state. Leaves the sampler's own generator as it is. */
   pass?(state: string): Iterable<number>;

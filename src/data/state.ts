@@ -52,7 +52,7 @@ export class Passes {
     return next;
   }
 
-  /** Goes on from a state: its pass is the next one. */
+  /** Resumes from a state: its pass is the next one. */
   load({ epoch, seed }: LoaderState): void {
     this.#next = epoch ?? 0;
     this.#seed = seed ?? null;

@@ -10,7 +10,7 @@ import { WorkerStream } from "./worker-dataset.ts";
 import type { PassSeed } from "./worker/seeds.ts";
 import { Workers, formOf, type WorkerLoaderOptions } from "./workers.ts";
 
-/** Samples in order, of any number: an iterable object, for example an async generator's. Each pass iterates anew. */
+/** Samples in order, of any number: an iterable object, for example an async generator's. Each pass iterates again. */
 export type Stream<Sample> = AsyncIterable<Sample> | Iterable<Sample>;
 
 /** Options of streamLoader(). */
@@ -78,7 +78,7 @@ export class StreamLoader<const S, B = Batch<S>> implements AsyncIterable<B> {
     return this.#workers.numWorkers;
   }
 
-  /** Where the pass is. A loader with this state goes on behind the batches that were handed out; it reads the samples before and drops them. */
+  /** Where the pass is. A loader with this state resumes after the batches that were handed out; it reads the samples before and drops them. */
   stateDict(): LoaderState {
     const state = { position: this.#position, order: null };
     return this.numWorkers === 0 ? state : { ...state, ...this.#pass, numWorkers: this.numWorkers };

@@ -313,7 +313,7 @@ export abstract class Module extends Callable {
 
   /**
    * Moves parameters, gradients and buffers to a device, or casts the floating ones to a dtype. The tensors stay the same
-   * objects, so an optimizer that holds them goes on working. Returns the module.
+   * objects, so an optimizer that holds them continues to work. Returns the module.
    */
   to(target: DeviceLike | DType): this {
     moveTensors(this, target);

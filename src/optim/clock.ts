@@ -58,7 +58,7 @@ const MINIMUM = -1e4;
 
 /**
  * 1 - beta^n, by a recurrence that stays exact in float32 where the power itself would cancel. State dicts have it in addition to PyTorch's entries:
- * it has the recurrence's roundings, and a training that goes on from a file shall go on to the last bit.
+ * it has the recurrence's roundings, and a training that resumes from a file must match to the last bit.
  */
 export const correction = (beta: number): Counter => ({
   name: "correction2",
@@ -150,7 +150,7 @@ export class Clock {
     return next;
   }
 
-  /** Whether some of the counters have to be counted anew, since rates or options are others than those that they hold for. */
+  /** Whether some of the counters have to be counted again, since rates or options are others than those that they hold for. */
   isStale(rule: ClockRule, { rates, fixed }: Counted): boolean {
     const { counted } = this;
     let isSame = counted.rates.length === rates.length;

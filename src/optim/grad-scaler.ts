@@ -202,7 +202,7 @@ export class GradScaler {
 
   /**
    * step() without reading anything back, also inside a compiled function: the device decides. Where a gradient is infinite or NaN, parameters,
-   * state and counters keep their values; nothing is recorded anew. Unscales unless that was done.
+   * state and counters keep their values; nothing is recorded again. Unscales unless that was done.
    */
   stepOnDevice<O extends { lr: number }>(optimizer: Optimizer<O>): void {
     if (!this.options.enabled) {

@@ -10,7 +10,7 @@ export interface BaseOptions {
   lr: number;
   /**
    * Whether parameters in float16 or bfloat16 have float32 copies that steps change, and their state is float32: the parameter is the copy's
-   * rounded value. The copy is taken anew where the parameter was changed otherwise. For float32 parameters nothing changes. Default: false.
+   * rounded value. The copy is taken again where the parameter was changed otherwise. For float32 parameters nothing changes. Default: false.
    */
   masterWeights?: boolean | undefined;
   /**
@@ -46,7 +46,7 @@ export interface OptimizerState {
 export class ParamGroup<O extends BaseOptions> {
   /** The group's parameters. */
   readonly params: readonly Tensor[];
-  /** May be changed; a compiled step is then recorded anew, but for what schedules change: lr, momentum and the first of betas. */
+  /** May be changed; a compiled step is then recorded again, but for what schedules change: lr, momentum and the first of betas. */
   readonly options: O;
   /** The rate that a schedule started with; undefined before there was one. */
   initialLr: number | undefined;

@@ -66,7 +66,7 @@ export interface LBFGSState {
   readonly hDiag: number;
 }
 
-/** Makes the gradients anew and gives the loss. */
+/** Computes the gradients again and returns the loss. */
 export type Closure = () => Tensor;
 
 /** What is known from earlier steps. */
@@ -83,7 +83,7 @@ interface Memory {
 
 /**
  * Minimises by the two-loop recursion over the last `historySize` changes of gradients and parameters. One group of float32 parameters on
- * one device. A step evaluates the loss several times and reads numbers back, so it takes a closure, which makes the gradients anew, and is
+ * one device. A step evaluates the loss several times and reads numbers back, so it takes a closure, which computes the gradients again, and is
  * no part of a compiled function (the closure may call one). Reference: torch.optim.LBFGS.
  */
 export class LBFGS {

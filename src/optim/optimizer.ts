@@ -89,7 +89,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
   /** The options that programs hold fixed, as the rule knows them. */
   protected abstract fixed(options: O): object;
 
-  /** Numbers that may be others in every step, for which no program is made anew. The first is the learning rate. */
+  /** Numbers that may be others in every step, for which no new program is made. The first is the learning rate. */
   protected rates(options: O): readonly number[] {
     return [options.lr];
   }
@@ -217,7 +217,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
 
   /**
    * Updates all parameters that have a gradient; the others stay untouched. A closure, if given, is called first and its result
-   * returned: it computes the loss anew.
+   * returned: it computes the loss again.
    */
   step<T = undefined>(closure?: () => T): T | undefined {
     const result = closure === undefined ? undefined : enableGrad(closure);
@@ -233,7 +233,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
   #step(skips: Tensor | null): void {
     const t = tracer();
     noGrad(() => {
-      // While tracing nothing is laid out anew: a parameter that was moved is updated by itself.
+      // While tracing no layout changes: a parameter that was moved is updated by itself.
       if (t === null) this.#arrange();
       const works = this.#units.map((unit) => unit.prepare(t));
       if (t !== null) this.#trace(t, works, skips);
@@ -249,7 +249,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
 
   /** A step of a function that is being compiled: each has rates of its own. */
   #trace(t: Tracer, works: readonly Work<O>[], skips: Tensor | null): void {
-    t.guard(() => works.every((work) => work.unit.goesOn(work)));
+    t.guard(() => works.every((work) => work.unit.tryReplay(work)));
     const rates = works.map(({ unit }) => t.held(unit, unit.partition.device, () => unit.rates));
     for (const work of works) work.unit.count(work);
     const guards = works.flatMap(({ plan, fixed, stale }) => [

@@ -37,7 +37,7 @@ export interface Work<O extends BaseOptions> extends Counted {
   readonly plan: Plan;
   /** Clocks that an earlier step of the same call of a compiled function has moved on. */
   readonly moved: readonly Clock[];
-  /** Those of them whose counters the step has to count anew. */
+  /** Those of them whose counters the step has to count again. */
   readonly stale: readonly Clock[];
 }
 
@@ -116,7 +116,7 @@ export class Unit<O extends BaseOptions> {
       const clock = from.#clocks[j]!;
       if (clock === null) return;
       for (const name of from.partition.state.keys()) {
-        // What is kept of another dtype is taken anew.
+        // What is kept of another dtype is copied again.
         if (name === from.kept && name !== this.kept) continue;
         const before = from.partition.stateView(name, j);
         this.#fill(name, i, before);
@@ -231,7 +231,7 @@ export class Unit<O extends BaseOptions> {
   #split(counted: Counted): void {
     const clocks = this.#clocks;
     const { length } = this.#counting.counters(counted.fixed);
-    // Options that count differently begin anew.
+    // Options that count differently start again.
     if (clocks.some((c) => c !== null && c.values.length !== length)) {
       const started = Clock.start(this.partition.device, this.#counting, counted);
       clocks.forEach((c, i) => {
@@ -258,7 +258,7 @@ export class Unit<O extends BaseOptions> {
   }
 
   /** Whether the same work may be done by the present options, in a call in which no JavaScript of the step runs; then it has been. */
-  goesOn({ plan, fixed, moved, stale }: Work<O>): boolean {
+  tryReplay({ plan, fixed, moved, stale }: Work<O>): boolean {
     if (!plan.isInPlace(this.#clocks)) return false;
     const now = this.counted;
     if (!sameData(now.fixed, fixed)) return false;

@@ -61,7 +61,7 @@ export type MultiplicativeLR = $optimSchedulesLambda.MultiplicativeLR;
 /** etaMin + (lr - etaMin) (1 + cos(π t / tMax)) / 2. Reference: torch.optim.lr_scheduler.CosineAnnealingLR. */
 export const CosineAnnealingLR = checkedClass($optimSchedulesCosine.CosineAnnealingLR, "optimizer:optimizer tMax:numberOrCosineAnnealingLROptions etaMin:numberOrPartialCosineAnnealingLROptions? options:PartialCosineAnnealingLROptions?");
 export type CosineAnnealingLR = $optimSchedulesCosine.CosineAnnealingLR;
-/** Half a cosine that starts anew when it has ended. Reference: torch.optim.lr_scheduler.CosineAnnealingWarmRestarts. */
+/** Half a cosine that starts again when it has ended. Reference: torch.optim.lr_scheduler.CosineAnnealingWarmRestarts. */
 export const CosineAnnealingWarmRestarts = checkedClass($optimSchedulesCosine.CosineAnnealingWarmRestarts, "optimizer:optimizer t0:numberOrCosineAnnealingW_53ddb4 tMult:numberOrPartialCosineAnn_413057? options:PartialCosineAnnealingWa_5ad029?", "step epoch:number?");
 export type CosineAnnealingWarmRestarts = $optimSchedulesCosine.CosineAnnealingWarmRestarts;
 /**
@@ -103,7 +103,7 @@ export const lambdaLR = factory(LambdaLR, $optimSchedulesLambda.lambdaLR);
 export const multiplicativeLR = factory(MultiplicativeLR, $optimSchedulesLambda.multiplicativeLR);
 /** etaMin + (lr - etaMin) (1 + cos(π t / tMax)) / 2. Reference: torch.optim.lr_scheduler.CosineAnnealingLR. */
 export const cosineAnnealingLR = factory(CosineAnnealingLR, $optimSchedulesCosine.cosineAnnealingLR);
-/** Half a cosine that starts anew when it has ended. Reference: torch.optim.lr_scheduler.CosineAnnealingWarmRestarts. */
+/** Half a cosine that starts again when it has ended. Reference: torch.optim.lr_scheduler.CosineAnnealingWarmRestarts. */
 export const cosineAnnealingWarmRestarts = factory(CosineAnnealingWarmRestarts, $optimSchedulesCosine.cosineAnnealingWarmRestarts);
 /**
  * Rates from maxLr / divFactor up to maxLr and down to a tiny one, momentum from maxMomentum to baseMomentum and back.

@@ -174,7 +174,7 @@ export const AdamW8bit = checkedClass($optimAdam8bit.AdamW8bit, "params:iterable
 export type AdamW8bit = $optimAdam8bit.AdamW8bit;
 /**
  * Minimises by the two-loop recursion over the last `historySize` changes of gradients and parameters. One group of float32 parameters on
- * one device. A step evaluates the loss several times and reads numbers back, so it takes a closure, which makes the gradients anew, and is
+ * one device. A step evaluates the loss several times and reads numbers back, so it takes a closure, which computes the gradients again, and is
  * no part of a compiled function (the closure may call one). Reference: torch.optim.LBFGS.
  */
 export const LBFGS = checkedClass($optimLbfgs.LBFGS, "params:iterableOfTensor lr:numberOrPartialLBFGSOptions? options:PartialLBFGSOptions?", "toString;step closure:callback;stepSync closure:callback;zeroGrad options:setToNull_d4ebf9?;stateDict;loadStateDict state:LBFGSState;dispose");
@@ -323,7 +323,7 @@ export const adam8bit = factory(Adam8bit, $optimAdam8bit.adam8bit);
 export const adamW8bit = factory(AdamW8bit, $optimAdam8bit.adamW8bit);
 /**
  * Minimises by the two-loop recursion over the last `historySize` changes of gradients and parameters. One group of float32 parameters on
- * one device. A step evaluates the loss several times and reads numbers back, so it takes a closure, which makes the gradients anew, and is
+ * one device. A step evaluates the loss several times and reads numbers back, so it takes a closure, which computes the gradients again, and is
  * no part of a compiled function (the closure may call one). Reference: torch.optim.LBFGS.
  */
 export const lbfgs = factory(LBFGS, $optimLbfgs.lbfgs);

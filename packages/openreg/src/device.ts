@@ -19,7 +19,7 @@ export interface Faults {
   missing(name: string): void;
   /** Each copy takes so long. */
   slowCopies(milliseconds: number): void;
-  /** Queued work finishes no more, or goes on. */
+  /** Queued work is stopped, or continues. */
   hang(isHung: boolean): void;
 }
 

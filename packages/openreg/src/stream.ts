@@ -8,7 +8,7 @@ export interface Event {
 
 type Work = { readonly run: () => void } | { readonly wait: Event; readonly on: Stream } | { readonly event: Event };
 
-/** How much is done before the host goes on. */
+/** How much is done before the host continues. */
 const TURN = 16;
 
 export class Stream {
@@ -55,7 +55,7 @@ export class Stream {
     });
   }
 
-  /** Goes on after isHung was set to false. */
+  /** Continues after isHung was set to false. */
   resume(): void {
     this.isHung = false;
     if (!this.isIdle) this.#schedule();

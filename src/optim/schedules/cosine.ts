@@ -58,7 +58,7 @@ export interface CosineAnnealingWarmRestartsOptions extends ScheduleOptions {
   readonly etaMin?: number | undefined;
 }
 
-/** Half a cosine that starts anew when it has ended. Reference: torch.optim.lr_scheduler.CosineAnnealingWarmRestarts. */
+/** Half a cosine that starts again when it has ended. Reference: torch.optim.lr_scheduler.CosineAnnealingWarmRestarts. */
 export class CosineAnnealingWarmRestarts extends LRScheduler {
   /** Steps of the first period. */
   t0: number;

@@ -13,7 +13,7 @@ export type ScheduleState = Readonly<Record<string, unknown>>;
 
 /** What schedules have in common. */
 export interface ScheduleOptions {
-  /** The last step that was taken, where a run goes on; -1 begins a new one. Default -1. */
+  /** The last step that was taken, from which a run resumes; -1 begins a new one. Default -1. */
   readonly lastEpoch?: number | undefined;
 }
 
@@ -141,7 +141,7 @@ export abstract class LRScheduler {
     this.lastEpoch--;
   }
 
-  /** Plain data, from which loadStateDict() goes on. The optimizer's own rates are in its state dict. */
+  /** Plain data, from which loadStateDict() resumes. The optimizer's own rates are in its state dict. */
   stateDict(): ScheduleState {
     const own = this as unknown as Record<string, unknown>;
     const fields = Object.fromEntries(this.remembered.map((name) => [name, own[name]]));
