@@ -65,6 +65,7 @@ const folders = [
   "onnx",
   "io",
   "io/checkpoint",
+  "io/npy",
   "io/pytorch",
   "data/worker",
   "data/augment",

@@ -24,13 +24,14 @@ const namespaces: readonly Namespace[] = [
   ["data", "data/index.ts", ""],
   ["augment", "data/augment/index.ts", "augment."],
   ["io", "io/index.ts", ""],
+  ["npy", "io/npy/index.ts", "npy."],
   ["pytorch", "io/pytorch/index.ts", "pytorch."],
   ["safetensors", "io/safetensors.ts", "safetensors."],
   ["onnx", "onnx/index.ts", "onnx."],
 ];
 
 /** Those whose functions name themselves in errors, or run code of the user's. */
-const keepsNames = new Set(["linalg", "data", "augment", "pytorch", "safetensors", "onnx"]);
+const keepsNames = new Set(["linalg", "data", "augment", "npy", "pytorch", "safetensors", "onnx"]);
 
 const fileOf = (namespace: string): string => `src/public/${namespace}.generated.ts`;
 /** The name under which generated files import a file of src whole. */

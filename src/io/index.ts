@@ -1,6 +1,7 @@
 /** Files of tensors, and of models. */
 export { FormatError } from "../core/errors.ts";
 export * as onnx from "../onnx/index.ts";
+export * as npy from "./npy/index.ts";
 export * as pytorch from "./pytorch/index.ts";
 export * as safetensors from "./safetensors.ts";
 export type { FilePath } from "../host/source.ts";

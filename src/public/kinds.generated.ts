@@ -93,6 +93,7 @@ MultiStepLROptions ["fields",{"lastEpoch":"number?","milestones":"numbers","gamm
 MultiheadAttentionOptions ["fields",{"device":"deviceOrString?","dtype":"dtype?","generator":"generator?","dropout":"number?","bias":"boolean?","addBiasKv":"boolean?","addZeroAttn":"boolean?","kdim":"number?","vdim":"number?","batchFirst":"boolean?"},{"addBiasKeyValue":"addBiasKv","addZeroAttention":"addZeroAttn","keyWidth":"kdim","valueWidth":"vdim"}]
 NllOptions ["fields",{"reduction":"mean_sum_none?","weight":"tensorOrNull?","ignoreIndex":"number?"}]
 NormOptions ["fields",{"normType":"number?","errorIfNonfinite":"boolean?"}]
+NpyLoadOptions ["fields",{"onProgress":"callback?","signal":"signal_ddd197?","device":"deviceOrString?"}]
 OneCycleLROptions ["fields",{"lastEpoch":"number?","maxLr":"numberOrNumbers","totalSteps":"number?","epochs":"number?","stepsPerEpoch":"number?","pctStart":"number?","annealStrategy":"cos_linear?","cycleMomentum":"boolean?","baseMomentum":"numberOrNumbers?","maxMomentum":"numberOrNumbers?","divFactor":"number?","finalDivFactor":"number?","threePhase":"boolean?"}]
 OnnxCallOptions ["fields",{"signal":"signal_ddd197?"}]
 OnnxOptions ["fields",{"device":"deviceOrString?","maxIterations":"number?"}]
