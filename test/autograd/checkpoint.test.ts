@@ -1,4 +1,4 @@
-/** checkpoint(): gradients as without it, what is the same in the second call, and what is refused. Its memory: checkpoint-memory.test.ts. */
+/** checkpoint(): gradients as without it, what is the same in the second call, and what is refused. Its memory: test/runtime/checkpoint-memory.test.ts. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean, eachDevice, eachMode, numbers } from "../device.ts";

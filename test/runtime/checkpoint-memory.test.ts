@@ -1,4 +1,4 @@
-/** The memory of checkpoint(), and of chains of layers: nothing else may have used more of it in this file's process before. */
+/** The memory of checkpoint(), and of chains of layers. It reads the peak of its process, so it is in a folder whose files have one each (vitest.config.ts). */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean, numbers } from "../device.ts";
