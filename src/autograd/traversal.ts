@@ -127,7 +127,7 @@ export class Traversal {
     this.#reach(leaf, gradient);
   }
 
-  /** Continues until nothing waits. The leaves' hooks are left to finish(). */
+  /** Visits nodes until the queue is empty. finish() runs the leaves' hooks. */
   drain(retain: boolean): void {
     inPass(() => {
       while (!this.#queue.isEmpty) this.#visit(this.#queue.pop(), retain);

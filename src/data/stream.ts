@@ -10,7 +10,7 @@ import { WorkerStream } from "./worker-dataset.ts";
 import type { PassSeed } from "./worker/seeds.ts";
 import { Workers, formOf, type WorkerLoaderOptions } from "./workers.ts";
 
-/** Samples in order, of any number: an iterable object, for example an async generator's. Each pass iterates again. */
+/** Samples in order, of any number: an iterable object, for example an async generator's. Each pass starts a new iteration. */
 export type Stream<Sample> = AsyncIterable<Sample> | Iterable<Sample>;
 
 /** Options of streamLoader(). */

@@ -9,12 +9,12 @@ import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
 import { Filling } from "../runtime/filling.ts";
 import { readParts, type Part, type TransferOptions } from "./parts.ts";
-import { Frozen, bytesOf, piecesOf, type Piece } from "./pieces.ts";
+import { PendingFile } from "./pending-file.ts";
+import { Frozen, bytesOf } from "./pieces.ts";
 import { define } from "../core/own-property.ts";
 import { dataStartOf, parseHeader, type Entry, type Header } from "./safetensors-header.ts";
 import { headOf } from "./tensor-file.ts";
 import { openSource, pathOf, readAt, type FilePath } from "../host/source.ts";
-import { writeWhole } from "./whole-file.ts";
 
 export type { Progress, TransferOptions } from "./parts.ts";
 
@@ -37,17 +37,8 @@ export interface LoadOptions extends TransferOptions {
   readonly device?: DeviceLike | undefined;
 }
 
-/** A file to be: its header, and its data, whose reading has begun. */
-interface Plan {
-  readonly head: Uint8Array;
-  readonly totalBytes: number;
-  readonly tensors: readonly Frozen[];
-  readonly pieces: AsyncGenerator<Piece>;
-  readonly first: Promise<IteratorResult<Piece>>;
-}
-
 /** Header and tensors, in the order of the file: every one begins at a multiple of its element size. */
-function planOf(operation: string, tensors: Tensors, metadata: Metadata): Plan {
+function fileOf(operation: string, tensors: Tensors, metadata: Metadata): PendingFile {
   for (const [key, value] of Object.entries(metadata))
     if (typeof value !== "string") throw new ValueError(operation, `metadata.${key}`, "text", value);
   const list = Object.entries(tensors);
@@ -61,48 +52,15 @@ function planOf(operation: string, tensors: Tensors, metadata: Metadata): Plan {
   let at = 0;
   const entries = list.map(([name, t]): Entry => ({ name, dtype: t.dtype, shape: t.shape, start: at, end: (at += bytesOf(t)) }));
   const head = headOf(operation, entries, metadata);
-  const frozen = list.map(([name, t]) => new Frozen(operation, name, t));
-  const pieces = piecesOf(frozen);
-  const first = pieces.next();
-  // If the file cannot be opened, nobody waits for it.
-  first.catch(() => {});
-  return { head, totalBytes: at, tensors: frozen, pieces, first };
-}
-
-/** Hands the data to `take`, piece by piece. */
-async function produce({ totalBytes, pieces, first }: Plan, options: TransferOptions, take: (bytes: Uint8Array) => unknown): Promise<void> {
-  let bytes = 0;
-  for (let next = await first; next.done !== true; next = await pieces.next()) {
-    options.signal?.throwIfAborted();
-    await take(next.value.bytes);
-    bytes += next.value.bytes.byteLength;
-    options.onProgress?.({ bytes, totalBytes, name: next.value.name });
-  }
-  options.signal?.throwIfAborted();
-}
-
-/** Runs `use` with a plan, which lets go of its tensors afterwards. */
-async function withPlan<T>(plan: Plan, use: () => Promise<T>): Promise<T> {
-  try {
-    return await use();
-  } finally {
-    for (const t of plan.tensors) t.dispose();
-  }
+  return new PendingFile(
+    head,
+    list.map(([name, t]) => new Frozen(operation, name, t)),
+  );
 }
 
 /** Tensors by name as the bytes of a safetensors file. Metadata: texts by name. */
 export async function serialize(tensors: Tensors, metadata: Metadata = {}): Promise<Uint8Array> {
-  const plan = planOf("safetensors.serialize", tensors, metadata);
-  return withPlan(plan, async () => {
-    const all = new Uint8Array(plan.head.byteLength + plan.totalBytes);
-    all.set(plan.head);
-    let at = plan.head.byteLength;
-    await produce(plan, {}, (bytes) => {
-      all.set(bytes, at);
-      at += bytes.byteLength;
-    });
-    return all;
-  });
+  return fileOf("safetensors.serialize", tensors, metadata).bytes();
 }
 
 /**
@@ -117,13 +75,7 @@ export async function serialize(tensors: Tensors, metadata: Metadata = {}): Prom
 export async function save(path: FilePath, tensors: Tensors, metadata: Metadata = {}, options: TransferOptions = {}): Promise<void> {
   options.signal?.throwIfAborted();
   const target = pathOf("safetensors.save", "path", path);
-  const plan = planOf("safetensors.save", tensors, metadata);
-  await withPlan(plan, () =>
-    writeWhole("safetensors.save", target, async (file) => {
-      await file.writeFile(plan.head);
-      await produce(plan, options, (bytes) => file.writeFile(bytes));
-    }),
-  );
+  await fileOf("safetensors.save", tensors, metadata).write("safetensors.save", target, options);
 }
 
 /** The tensors in the bytes of a safetensors file. Throws FormatError for anything else. */

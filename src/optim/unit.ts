@@ -257,7 +257,10 @@ export class Unit<O extends BaseOptions> {
     for (const clock of stale) clock.counted = { rates, fixed };
   }
 
-  /** Whether the same work may be done by the present options, in a call in which no JavaScript of the step runs; then it has been. */
+  /**
+   * Updates the counters for a replay of the same work, in which the step's JavaScript does not run. Returns false if options or counters changed so that
+   * the step has to be traced again.
+   */
   tryReplay({ plan, fixed, moved, stale }: Work<O>): boolean {
     if (!plan.isInPlace(this.#clocks)) return false;
     const now = this.counted;

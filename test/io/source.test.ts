@@ -82,6 +82,9 @@ eachDevice("files", (device) => {
       await expect(through(bytes.subarray(0, 60), dx.io.safetensors.load)).rejects.toThrow(dx.FormatError);
       await expect(through(bytes.subarray(0, -1), dx.io.safetensors.load)).rejects.toThrow(/as its header says/);
       await expect(through(Buffer.concat([bytes, Buffer.of(1)]), dx.io.safetensors.load)).rejects.toThrow(/received more/);
+      const npy = await dx.io.npy.serialize(dx.arange(100_000));
+      expect(((await through(npy, dx.io.npy.load)) as dx.Tensor).sum().itemSync()).toBe(4999950000);
+      for (const end of [5, 60, -1]) await expect(through(npy.subarray(0, end), dx.io.npy.load)).rejects.toThrow(dx.FormatError);
       using loaded = (await through(relu(), dx.io.onnx.load)) as dx.io.onnx.OnnxModel;
       expect(numbers(loaded.call(dx.tensor([-1, 0, 2])).y!)).toEqual([0, 0, 2]);
       expect(await through(idx, dx.data.readIdx)).toMatchObject({ shape: [2] });

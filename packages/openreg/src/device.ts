@@ -19,7 +19,7 @@ export interface Faults {
   missing(name: string): void;
   /** Each copy takes so long. */
   slowCopies(milliseconds: number): void;
-  /** Queued work is stopped, or continues. */
+  /** true: queued work no longer finishes. false: it continues. */
   hang(isHung: boolean): void;
 }
 

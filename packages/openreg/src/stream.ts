@@ -55,7 +55,7 @@ export class Stream {
     });
   }
 
-  /** Continues after isHung was set to false. */
+  /** Ends a hang: queued work continues. */
   resume(): void {
     this.isHung = false;
     if (!this.isIdle) this.#schedule();

@@ -3,26 +3,26 @@ import { DTYPES, type DType } from "../../core/dtype.ts";
 import { DTypeError, FormatError, UnsupportedError } from "../../core/errors.ts";
 import type { Shape } from "../../core/shape.ts";
 
-/** What a file says of its elements. */
+/** The header's fields. */
 export interface NpyHeader {
   readonly dtype: DType;
   readonly shape: Shape;
-  /** Whether the first axis is the one of adjacent elements. */
+  /** Whether the elements are column-major: the first axis has stride 1. */
   readonly isFortran: boolean;
   readonly isBigEndian: boolean;
-  /** Where the elements begin. */
+  /** Offset of the elements in the file, in bytes. */
   readonly dataStart: number;
 }
 
 const MAGIC = Uint8Array.of(0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59);
-/** Magic, version, and the length of the text in its longer form. */
+/** Magic, version and the header's length, which has 4 bytes from version 2 on. */
 export const PREFIX_BYTES = 12;
-/** Of the text. NumPy itself reads at most 10,000 characters. */
+/** Bytes of the header's text. NumPy itself reads at most 10,000 characters. */
 const MAX_TEXT = 2 ** 16;
 const MAX_RANK = 64;
 
-/** NumPy's kinds and element sizes. */
-const KINDS: { readonly [descr: string]: DType } = {
+/** Dtypes by NumPy's type codes: kind and bytes of an element. */
+const TYPE_CODES: { readonly [descr: string]: DType } = {
   b1: "bool",
   i1: "int8",
   i2: "int16",
@@ -40,16 +40,16 @@ const KINDS: { readonly [descr: string]: DType } = {
 const damaged = (operation: string, source: string, expected: string, received: string): FormatError =>
   new FormatError(operation, source, expected, received.slice(0, 200));
 
-/** How many bytes stand before the elements. `prefix` is the file's first PREFIX_BYTES, or all of a shorter one. */
+/** Offset of the elements in bytes. `prefix`: the first PREFIX_BYTES of the file, or all of a shorter file. */
 export function dataStartOf(operation: string, prefix: Uint8Array, source: string): number {
-  const got = prefix.subarray(0, 6);
-  if (got.byteLength < 6 || !MAGIC.every((byte, i) => got[i] === byte)) {
-    const isZip = got[0] === 0x50 && got[1] === 0x4b;
+  const magic = prefix.subarray(0, 6);
+  if (magic.byteLength < 6 || !MAGIC.every((byte, i) => magic[i] === byte)) {
+    const isZip = magic[0] === 0x50 && magic[1] === 0x4b;
     throw new FormatError(
       operation,
       source,
       "a .npy file",
-      isZip ? "a zip file" : got.byteLength === 0 ? "an empty one" : `one that begins with ${Buffer.from(got).toString("hex")}`,
+      isZip ? "a zip file" : magic.byteLength === 0 ? "an empty one" : `one that begins with ${Buffer.from(magic).toString("hex")}`,
       isZip ? "NumPy's .npz files are zip files of .npy files: unpack them first." : undefined,
     );
   }
@@ -63,7 +63,7 @@ export function dataStartOf(operation: string, prefix: Uint8Array, source: strin
   return (isShort ? 10 : 12) + length;
 }
 
-/** Reads a header, `dataStart` bytes from the file's first on. */
+/** Parses a header. `head`: the file's first bytes, at least `dataStart` of them. */
 export function parseHeader(operation: string, head: Uint8Array, dataStart: number, source: string): NpyHeader {
   if (head.byteLength < dataStart) throw damaged(operation, source, `with a header of ${dataStart} bytes`, `${head.byteLength}`);
   const isShort = head[6] === 1;
@@ -83,7 +83,7 @@ interface Fields {
   readonly shape: string;
 }
 
-/** The text is a dict of Python's with three keys in any order; it is matched, never run. */
+/** The text is a Python dict literal with three keys, in any order. Regular expressions match it; it is never evaluated. */
 function fieldsOf(operation: string, text: string, source: string): Fields {
   const found = new Map<string, string>();
   const inner = /^\s*\{(.*)\}\s*$/s.exec(text)?.[1];
@@ -111,8 +111,8 @@ function fieldsOf(operation: string, text: string, source: string): Fields {
 }
 
 function dtypeOf(operation: string, descr: string, source: string): Pick<NpyHeader, "dtype" | "isBigEndian"> {
-  const [, order, kind] = /^([<>=|])?(\w+)$/.exec(descr) ?? [];
-  const dtype = kind !== undefined && Object.hasOwn(KINDS, kind) ? KINDS[kind]! : undefined;
+  const [, order, code] = /^([<>=|])?(\w+)$/.exec(descr) ?? [];
+  const dtype = code !== undefined && Object.hasOwn(TYPE_CODES, code) ? TYPE_CODES[code]! : undefined;
   if (dtype !== undefined) return { dtype, isBigEndian: order === ">" && DTYPES[dtype].sizeInBytes > 1 };
   const hint = /^[<>=|]?c/.test(descr)
     ? "Save the pairs: x.view(np.float32).reshape(*x.shape, 2), and call viewAsComplex()."
@@ -122,7 +122,7 @@ function dtypeOf(operation: string, descr: string, source: string): Pick<NpyHead
   throw new UnsupportedError({
     operation,
     argument: source,
-    expected: `of ${Object.values(KINDS).join(", ")}`,
+    expected: `of ${Object.values(TYPE_CODES).join(", ")}`,
     received: `dtype ${descr.slice(0, 50)}`,
     hint,
   });
@@ -131,7 +131,8 @@ function dtypeOf(operation: string, descr: string, source: string): Pick<NpyHead
 function shapeOf(operation: string, text: string, source: string): Shape {
   const parts = text.split(",").map((part) => part.trim());
   if (parts.at(-1) === "") parts.pop();
-  const shape = parts.map(Number);
+  // Python 2 writes long integers with an L.
+  const shape = parts.map((part) => Number(part.replace(/L$/, "")));
   const isRight = parts.every((part) => /^\d{1,16}L?$/.test(part)) && shape.every((d) => Number.isSafeInteger(d));
   if (!isRight || shape.length > MAX_RANK) throw damaged(operation, source, `with a shape of at most ${MAX_RANK} sizes`, `(${text})`);
   let elements = 1;
@@ -140,13 +141,13 @@ function shapeOf(operation: string, text: string, source: string): Shape {
   return shape;
 }
 
-/** The header that NumPy writes for packed elements, least significant byte first. */
+/** The header that NumPy writes for a contiguous little-endian array. */
 export function formatHeader(operation: string, dtype: DType, shape: Shape): Uint8Array {
-  const kind = Object.keys(KINDS).find((key) => KINDS[key] === dtype);
-  if (kind === undefined) throw new DTypeError(operation, "tensor", "of a dtype that NumPy has", dtype, 'Convert it: x.to("float32").');
-  const descr = `${DTYPES[dtype].sizeInBytes === 1 ? "|" : "<"}${kind}`;
+  const code = Object.keys(TYPE_CODES).find((key) => TYPE_CODES[key] === dtype);
+  if (code === undefined) throw new DTypeError(operation, "tensor", "of a dtype that NumPy has", dtype, 'Convert it: x.to("float32").');
+  const descr = `${DTYPES[dtype].sizeInBytes === 1 ? "|" : "<"}${code}`;
   const sizes = shape.length === 1 ? `${shape[0]},` : shape.join(", ");
-  // As NumPy does, space for a first size of up to 21 digits, so that a file can grow in place.
+  // NumPy leaves space for a first size of up to 21 digits, so that a file can grow without moving its elements.
   const spaces = shape.length === 0 ? 0 : 21 - String(shape[0]).length;
   const text = `{'descr': '${descr}', 'fortran_order': False, 'shape': (${sizes}), }${" ".repeat(spaces)}`;
   const total = Math.ceil((10 + text.length + 1) / 64) * 64;

@@ -12,9 +12,10 @@ import { empty, fromBytes } from "../../ops/creation/creation.ts";
 import { permute } from "../../ops/shape/movement.ts";
 import { nativeDevice } from "../../runtime/devices.ts";
 import { Filling } from "../../runtime/filling.ts";
+import { swapBytes } from "../byte-order.ts";
 import { readParts, type TransferOptions } from "../parts.ts";
-import { Frozen, bytesOf, piecesOf } from "../pieces.ts";
-import { writeWhole } from "../whole-file.ts";
+import { PendingFile } from "../pending-file.ts";
+import { Frozen } from "../pieces.ts";
 import { PREFIX_BYTES, dataStartOf, formatHeader, parseHeader, type NpyHeader } from "./header.ts";
 
 /** Options of npy.load(). */
@@ -23,19 +24,11 @@ export interface NpyLoadOptions extends TransferOptions {
   readonly device?: DeviceLike | undefined;
 }
 
-/** Elements of the other byte order, in place. */
-function swap(bytes: Uint8Array, elementBytes: number): void {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (elementBytes === 2) buffer.swap16();
-  else if (elementBytes === 4) buffer.swap32();
-  else if (elementBytes === 8) buffer.swap64();
-}
-
-/** The shape in the order of the file's elements. */
+/** The shape of the file's elements in row-major order. */
 const storedShape = ({ shape, isFortran }: NpyHeader): readonly number[] => (isFortran ? shape.toReversed() : shape);
 
-/** A tensor of the header's shape: in Fortran's order a view whose first axis is the adjacent one, as in NumPy. */
-function asDeclared(stored: Tensor, { shape, isFortran }: NpyHeader): Tensor {
+/** A tensor of the header's shape. For column-major files it is a view whose first axis has stride 1, as in NumPy. */
+function toHeaderShape(stored: Tensor, { shape, isFortran }: NpyHeader): Tensor {
   if (!isFortran || shape.length < 2) return stored;
   const view = noGrad(() => permute(stored, shape.map((_, axis) => axis).toReversed()));
   stored.dispose();
@@ -52,8 +45,8 @@ function requireLength(operation: string, source: string, header: NpyHeader, tot
 }
 
 /**
- * Reads a file of numpy.save(): bool, int8 to int64, uint8 to uint64, float16 to float64, of either byte order, in pieces of 16 MiB. In Fortran's
- * order the tensor is a view with NumPy's strides. Objects, records and complex numbers are refused, and nothing in the file is run.
+ * Reads a file of numpy.save(): bool, int8 to int64, uint8 to uint64, float16 to float64, of either byte order, in pieces of 16 MiB. Of a
+ * column-major file (Fortran order) it returns a view with NumPy's strides. Objects, records and complex numbers are refused, and no code in the file is run.
  *
  * path: text or a file: URL, of a file or a pipe. Throws FormatError for a damaged file, UnsupportedError for a dtype that the library lacks.
  * Reference: numpy.load.
@@ -74,7 +67,7 @@ export async function load(path: FilePath, options: NpyLoadOptions = {}): Promis
     const header = parseHeader(operation, head.subarray(0, length), dataStartOf(operation, prefix, source), source);
     if (!isPipe) requireLength(operation, source, header, size);
     if (!device.hasElements) return empty(header.shape, { dtype: header.dtype, device });
-    return asDeclared(await fill(source, file, header, device, options, isPipe), header);
+    return toHeaderShape(await fill(source, file, header, device, options, isPipe), header);
   } finally {
     await file.close();
   }
@@ -94,7 +87,7 @@ async function fill(
   const filling = new Filling(operation, nativeDevice(device, operation), dtype, storedShape(header));
   try {
     const write = (offset: number, bytes: Uint8Array): void => {
-      if (isBigEndian) swap(bytes, elementBytes);
+      if (isBigEndian) swapBytes(bytes, elementBytes);
       filling.write(offset, bytes);
     };
     const sizeInBytes = sizeOf(header.shape) * elementBytes;
@@ -116,33 +109,20 @@ export function deserialize(bytes: Uint8Array, options: Pick<NpyLoadOptions, "de
   const device = deviceFor(options);
   if (!device.hasElements) return empty(header.shape, { dtype: header.dtype, device });
   const data = bytes.slice(header.dataStart, header.dataStart + size);
-  if (header.isBigEndian) swap(data, DTYPES[header.dtype].sizeInBytes);
-  return asDeclared(fromBytes(operation, device, header.dtype, storedShape(header), data), header);
+  if (header.isBigEndian) swapBytes(data, DTYPES[header.dtype].sizeInBytes);
+  return toHeaderShape(fromBytes(operation, device, header.dtype, storedShape(header), data), header);
 }
 
-/** The header of a tensor's file, and what reads its elements as they are now. */
-function planOf(operation: string, tensor: Tensor): { readonly head: Uint8Array; readonly elements: Frozen } {
+function fileOf(operation: string, tensor: Tensor): PendingFile {
   if (!(tensor instanceof Tensor)) throw new DTypeError(operation, "tensor", "a tensor", tensor);
   tensor.requireLive(operation, "tensor");
   tracer()?.read(operation, tensor);
-  return { head: formatHeader(operation, tensor.dtype, tensor.shape), elements: new Frozen(operation, "tensor", tensor) };
+  return new PendingFile(formatHeader(operation, tensor.dtype, tensor.shape), [new Frozen(operation, "tensor", tensor)]);
 }
 
 /** A tensor as the bytes of a .npy file of version 1, packed, as numpy.save() writes it. bfloat16 is refused, since NumPy lacks it. */
 export async function serialize(tensor: Tensor): Promise<Uint8Array> {
-  const { head, elements } = planOf("npy.serialize", tensor);
-  try {
-    const all = new Uint8Array(head.byteLength + bytesOf(tensor));
-    all.set(head);
-    let at = head.byteLength;
-    for await (const { bytes } of piecesOf([elements])) {
-      all.set(bytes, at);
-      at += bytes.byteLength;
-    }
-    return all;
-  } finally {
-    elements.dispose();
-  }
+  return fileOf("npy.serialize", tensor).bytes();
 }
 
 /**
@@ -153,27 +133,6 @@ export async function serialize(tensor: Tensor): Promise<Uint8Array> {
  */
 export async function save(path: FilePath, tensor: Tensor, options: TransferOptions = {}): Promise<void> {
   options.signal?.throwIfAborted();
-  const operation = "npy.save";
-  const target = pathOf(operation, "path", path);
-  const { head, elements } = planOf(operation, tensor);
-  const totalBytes = bytesOf(tensor);
-  const pieces = piecesOf([elements]);
-  const first = pieces.next();
-  // If the file cannot be opened, nobody waits for it.
-  first.catch(() => {});
-  try {
-    await writeWhole(operation, target, async (file) => {
-      await file.writeFile(head);
-      let bytes = 0;
-      for (let next = await first; next.done !== true; next = await pieces.next()) {
-        options.signal?.throwIfAborted();
-        await file.writeFile(next.value.bytes);
-        bytes += next.value.bytes.byteLength;
-        options.onProgress?.({ bytes, totalBytes, name: "tensor" });
-      }
-      options.signal?.throwIfAborted();
-    });
-  } finally {
-    elements.dispose();
-  }
+  const target = pathOf("npy.save", "path", path);
+  await fileOf("npy.save", tensor).write("npy.save", target, options);
 }

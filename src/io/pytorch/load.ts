@@ -2,6 +2,7 @@
 import type { FileHandle } from "node:fs/promises";
 import type { Device } from "../../core/device.ts";
 import { openSource, readAt } from "../../host/source.ts";
+import { swapBytes } from "../byte-order.ts";
 import { readParts, type Part, type TransferOptions } from "../parts.ts";
 import { Converter, type NeededStorage } from "./convert.ts";
 import { damaged, unknown } from "./refuse.ts";
@@ -57,13 +58,6 @@ async function isBigEndian(zip: ZipFile, root: string, source: string): Promise<
   return order === "big";
 }
 
-function swap(bytes: Uint8Array, elementBytes: number): void {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (elementBytes === 2) buffer.swap16();
-  else if (elementBytes === 4) buffer.swap32();
-  else if (elementBytes === 8) buffer.swap64();
-}
-
 interface Wanted {
   readonly storage: NeededStorage;
   readonly entry: ZipEntry;
@@ -85,7 +79,7 @@ async function fill(
     const write = (offset: number, bytes: Uint8Array): void => {
       crc = zlib().crc32(bytes, crc);
       if (offset + bytes.byteLength === entry.sizeInBytes) zip.requireCrc(entry, crc);
-      if (isSwapped) swap(bytes, storage.elementBytes);
+      if (isSwapped) swapBytes(bytes, storage.elementBytes);
       storage.filling.write(offset, bytes);
     };
     parts.push({ name: entry.name, path: source, file, position: start, sizeInBytes: entry.sizeInBytes, write });
@@ -101,7 +95,7 @@ async function fill(
 async function fillDeflated(zip: ZipFile, wanted: readonly Wanted[], isSwapped: boolean): Promise<void> {
   for (const { storage, entry } of wanted) {
     const bytes = await zip.bytes(entry, storage.sizeInBytes);
-    if (isSwapped) swap(bytes, storage.elementBytes);
+    if (isSwapped) swapBytes(bytes, storage.elementBytes);
     storage.filling.write(0, bytes);
   }
 }

@@ -82,7 +82,7 @@ eachDevice("io.npy", (device) => {
       expect(npy.deserialize(await saving).toArraySync()).toEqual([0, 1, 2, 3]);
     }));
 
-  test("a Fortran-ordered tensor may be changed and computed with", () =>
+  test("a column-major tensor may be changed and computed with", () =>
     clean(
       device,
       () => {
@@ -124,7 +124,8 @@ describe("files that are refused", () => {
   test("a header by hand is read, with keys in any order", () => {
     for (const text of [header("(2, 3)"), "{'shape': (2, 3,), \"descr\": '<f4', 'fortran_order': False}\n"])
       expect(npy.deserialize(withHeader(text)).shape).toEqual([2, 3]);
-    // What numpy.save() appended to the file follows.
+    expect(npy.deserialize(withHeader(header("(2L, 3L)"))).shape).toEqual([2, 3]);
+    // Bytes after the elements are ignored, as in NumPy.
     expect(npy.deserialize(withHeader(header("(2, 2)"))).shape).toEqual([2, 2]);
   });
 
@@ -136,6 +137,7 @@ describe("files that are refused", () => {
     ["a header beyond the end", withHeader(header("(2, 3)")).subarray(0, 40)],
     ["elements beyond the end", withHeader(header("(2, 4)"))],
     ["a huge shape", withHeader(header("(9999999999, 9999999999)"))],
+    ["a huge shape without elements", withHeader(header("(0, 9007199254740991)"))],
     ["a negative size", withHeader(header("(-1, 3)"))],
     ["a size that is no number", withHeader(header("(x, 3)"))],
     ["many axes", withHeader(header(`(${"1, ".repeat(65)})`))],
