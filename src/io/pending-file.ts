@@ -23,18 +23,18 @@ export class PendingFile {
 
   /** All bytes of the file. */
   async bytes(): Promise<Uint8Array> {
-    const all = new Uint8Array(this.#head.byteLength + this.#totalBytes);
-    all.set(this.#head);
-    let at = this.#head.byteLength;
     try {
+      const all = new Uint8Array(this.#head.byteLength + this.#totalBytes);
+      all.set(this.#head);
+      let at = this.#head.byteLength;
       await this.#forEachPiece({}, (bytes) => {
         all.set(bytes, at);
         at += bytes.byteLength;
       });
+      return all;
     } finally {
       this.#dispose();
     }
-    return all;
   }
 
   /** Writes the file, which appears whole or not at all. */

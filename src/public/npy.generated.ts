@@ -5,7 +5,8 @@ import * as $ioNpyIndex from "../io/npy/index.ts";
 export type { NpyLoadOptions } from "../io/npy/index.ts";
 /**
  * Reads a file of numpy.save(): bool, int8 to int64, uint8 to uint64, float16 to float64, of either byte order, in pieces of 16 MiB. Of a
- * column-major file (Fortran order) it returns a view with NumPy's strides. Objects, records and complex numbers are refused, and no code in the file is run.
+ * column-major file (Fortran order) it returns a view with NumPy's strides. Objects, records and complex numbers are refused, and no code in the file
+ * is run.
  *
  * path: text or a file: URL, of a file or a pipe. Throws FormatError for a damaged file, UnsupportedError for a dtype that the library lacks.
  * Reference: numpy.load.
