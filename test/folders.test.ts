@@ -70,6 +70,8 @@ const folders = [
   "data/worker",
   "data/augment",
   "data",
+  "train/events",
+  "train",
   "public",
   "",
   "measure",

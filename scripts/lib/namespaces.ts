@@ -28,10 +28,11 @@ const namespaces: readonly Namespace[] = [
   ["pytorch", "io/pytorch/index.ts", "pytorch."],
   ["safetensors", "io/safetensors.ts", "safetensors."],
   ["onnx", "onnx/index.ts", "onnx."],
+  ["train", "train/index.ts", ""],
 ];
 
 /** Those whose functions name themselves in errors, or run code of the user's. */
-const keepsNames = new Set(["linalg", "data", "augment", "npy", "pytorch", "safetensors", "onnx"]);
+const keepsNames = new Set(["linalg", "data", "augment", "npy", "pytorch", "safetensors", "onnx", "train"]);
 
 const fileOf = (namespace: string): string => `src/public/${namespace}.generated.ts`;
 /** The name under which generated files import a file of src whole. */

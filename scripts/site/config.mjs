@@ -58,6 +58,7 @@ export default defineConfig({
             item("Mixed precision", "mixed-precision"),
             item("Checkpoints", "checkpoints"),
             item("safetensors files", "saving"),
+            item("TensorBoard", "tensorboard"),
             item("Devices", "devices"),
             item("Write a backend", "write-a-backend"),
             item("Kernels of your own", "kernels"),
