@@ -107,7 +107,7 @@ export class SummaryWriter {
   /** By folder: the own one first, then those of scalars(). */
   readonly #files = new Map<string, EventFile>();
   readonly #main: EventFile;
-  #isClosed = false;
+  #closed: Promise<void> | null = null;
 
   constructor(folder: FilePath, options: SummaryWriterOptions = {}) {
     const operation = "summaryWriter";
@@ -144,7 +144,7 @@ export class SummaryWriter {
 
   /** Checks what all records have. */
   #at(operation: string, tag: string, step: number, { wallTime = Date.now() / 1000 }: RecordOptions): Moment {
-    if (this.#isClosed) throw new ValueError(operation, "writer", "open", "one that was closed");
+    if (this.#closed !== null) throw new ValueError(operation, "writer", "open", "one that was closed");
     this.#main.requireWritable(operation);
     requireTag(operation, tag);
     requireStep(operation, "step", step);
@@ -270,11 +270,10 @@ export class SummaryWriter {
     await this.#each((file) => file.flush("SummaryWriter.flush"));
   }
 
-  /** flush(), then closes the files. Once is enough; more calls do nothing. */
+  /** flush(), then closes the files. Once is enough: more calls wait for the first one, which throws its errors. */
   async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    await this.#each((file) => file.close("SummaryWriter.close"));
+    if (this.#closed !== null) return this.#closed.catch(() => {});
+    await (this.#closed = this.#each((file) => file.close("SummaryWriter.close")));
   }
 
   /** close(), for `await using`. */

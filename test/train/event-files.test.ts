@@ -1,12 +1,15 @@
 /** Event files on the disk: errors, the end of the process, and what the Python package tensorboard reads (check.py). */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { eventsOf } from "./events.ts";
+import { eventsOf, recordsOf } from "./events.ts";
 
 const { summaryWriter } = dx.train;
 
@@ -43,6 +46,63 @@ describe("files", () => {
     expect(eventsOf(folder).length).toBe(1);
   });
 
+  test("flush waits for the records of its call alone, while others follow", async () => {
+    const folder = newFolder();
+    const writer = summaryWriter(folder);
+    let hasFlushed = false;
+    const producer = (async () => {
+      for (let i = 0; !hasFlushed; i++) {
+        writer.scalar("x", i, i);
+        await setImmediate();
+      }
+    })();
+    await writer.flush();
+    hasFlushed = true;
+    await producer;
+    const closing = writer.close();
+    await writer.close();
+    expect(eventsOf(folder).length).toBeGreaterThan(0);
+    await closing;
+  });
+
+  test("many records that could not be made are counted, and told once", async () => {
+    const folder = newFolder();
+    const writer = summaryWriter(folder);
+    for (let step = 0; step < 20; step++) writer.histogram("h", dx.full([2], NaN), step);
+    writer.scalar("x", 1, 1);
+    const error = (await writer.flush().catch((e: unknown) => e)) as AggregateError;
+    expect(error.message).toBe("SummaryWriter.flush: 20 records could not be made");
+    expect(error.errors.every((e) => e instanceof dx.ValueError)).toBe(true);
+    await writer.flush();
+    await writer.close();
+    expect(eventsOf(folder).length).toBe(1);
+  });
+
+  test.skipIf(process.platform !== "linux")(
+    "files are closed by close(), and with writers that were dropped (Linux lists open files)",
+    async () => {
+      const folder = newFolder();
+      const open = (): number =>
+        readdirSync("/proc/self/fd").filter((fd) => {
+          try {
+            return readlinkSync(`/proc/self/fd/${fd}`).startsWith(folder);
+          } catch {
+            return false;
+          }
+        }).length;
+      const writer = summaryWriter(folder);
+      writer.scalars("a", { b: 1, c: 2 }, 0);
+      await (() => summaryWriter(folder).flush())();
+      expect(open()).toBe(4);
+      await writer.close();
+      for (let i = 0; i < 100 && open() > 0; i++) {
+        globalThis.gc!();
+        await setImmediate();
+      }
+      expect(open()).toBe(0);
+    },
+  );
+
   const index = pathToFileURL(join(process.cwd(), "dist", "index.js")).href;
   const run = (code: string, shell: string): string => {
     const file = join(root, `main-${runs++}.mjs`);
@@ -50,6 +110,18 @@ describe("files", () => {
     const { stdout, stderr } = spawnSync("sh", ["-c", `${shell} "$0" "$1"`, process.execPath, file], { encoding: "utf8" });
     return stdout + stderr;
   };
+
+  test("writers of several threads have files of their own in one folder", async () => {
+    const folder = newFolder();
+    const code = `import(${JSON.stringify(index)}).then(async ({ train }) => {
+  const w = train.summaryWriter(${JSON.stringify(folder)});
+  for (let i = 0; i < 50; i++) w.scalar("x", i, i);
+  await w.close();
+})`;
+    await Promise.all([0, 1].map(async () => once(new Worker(code, { eval: true }), "exit")));
+    const files = readdirSync(folder).map((name) => recordsOf(readFileSync(join(folder, name))).length);
+    expect(files).toEqual([51, 51]);
+  });
 
   test.skipIf(process.platform === "win32")("a full disk: typed errors, and whole records alone (Windows has no limit to set)", () => {
     const folder = newFolder();

@@ -120,7 +120,7 @@ describe("records", () => {
     expect(accepted.indexOf(false)).toBe(9);
     await writer.flush();
     expect(eventsOf(folder).length).toBe(300);
-    expect(writer.text("big", "x".repeat(40 * 2 ** 20), 1)).toBe(false);
+    expect(writer.text("big", "x".repeat(33 * 2 ** 20), 1)).toBe(false);
     await writer.flush();
     expect(writer.scalar("x", 1, 1)).toBe(true);
     await Promise.all([writer.flush(), writer.flush()]);

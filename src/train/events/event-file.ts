@@ -1,5 +1,5 @@
 /** A file of events that records are appended to, in the order of the calls. */
-import { closeSync, ftruncate, mkdirSync, openSync, write } from "node:fs";
+import { close, closeSync, ftruncate, mkdirSync, openSync, write } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -15,9 +15,16 @@ interface Waiting {
 
 /** Bytes that one write takes, but for a larger record. */
 const WRITE_BYTES = 2 ** 20;
+/** Records that are complete wait no longer for others of the same write. */
+const WRITE_MS = 100;
+/** Errors of records that are kept until flush(); more are counted. */
+const MAX_ERRORS = 8;
 
 /** Files of this thread. */
 let files = 0;
+
+/** Closes the files of writers that were dropped without close(). */
+const dropped = new FinalizationRegistry<number>((fd) => close(fd));
 
 /** A new file in a folder, which is made where it is not there. */
 function createFile(folder: string, suffix: string): { readonly path: string; readonly fd: number } {
@@ -47,20 +54,26 @@ export class EventFile {
   /** Of whole records. */
   #length = 0;
   #queue: Waiting[] = [];
-  #running: Promise<void> | null = null;
-  /** Records and bytes that are not in the file yet. */
-  waiting = 0;
+  #isRunning = false;
+  /** Of the batch that is being written. */
+  #batch: Promise<void> = Promise.resolve();
+  /** Records of all calls, and those of them that are in the file or failed. */
+  #appended = 0;
+  #done = 0;
+  /** Bytes of the records that wait. */
   waitingBytes = 0;
   /** Why the file cannot be written any more. */
   #failure: unknown = null;
   /** Of records that could not be made, until somebody is told. */
   #errors: unknown[] = [];
+  #errorCount = 0;
 
   constructor(operation: string, folder: string, suffix: string) {
     try {
       const { path, fd } = createFile(folder, suffix);
       this.path = path;
       this.#fd = fd;
+      dropped.register(this, fd, this);
     } catch (error) {
       throw unwritable(operation, "folder", "a folder that can be written", error);
     }
@@ -71,40 +84,51 @@ export class EventFile {
     if (this.#failure !== null) throw unwritable(operation, this.path, "a file that can be written", this.#failure);
   }
 
+  /** Records that are not in the file yet. */
+  get waiting(): number {
+    return this.#appended - this.#done;
+  }
+
   append(sizeInBytes: number, make: MakeRecord): void {
     this.#queue.push({ sizeInBytes, make });
-    this.waiting++;
+    this.#appended++;
     this.waitingBytes += sizeInBytes;
-    this.#running ??= this.#run();
+    if (!this.#isRunning) void this.#run();
   }
 
   async #run(): Promise<void> {
-    while (this.#queue.length > 0) {
-      const parts: Uint8Array[] = [];
-      let [taken, takenBytes, bytes] = [0, 0, 0];
-      for (; taken < this.#queue.length && bytes < WRITE_BYTES; taken++) {
-        const { sizeInBytes, make } = this.#queue[taken]!;
-        takenBytes += sizeInBytes;
-        try {
-          const part = await make();
-          bytes += part.byteLength;
-          parts.push(part);
-        } catch (error) {
-          this.#errors.push(error);
-        }
+    this.#isRunning = true;
+    while (this.#queue.length > 0) await (this.#batch = this.#writeBatch());
+    this.#isRunning = false;
+  }
+
+  /** Takes records from the queue and writes them. Does not reject. */
+  async #writeBatch(): Promise<void> {
+    const start = performance.now();
+    const parts: Uint8Array[] = [];
+    let [taken, takenBytes, bytes] = [0, 0, 0];
+    while (taken < this.#queue.length && bytes < WRITE_BYTES && (taken === 0 || performance.now() - start < WRITE_MS)) {
+      const { sizeInBytes, make } = this.#queue[taken++]!;
+      takenBytes += sizeInBytes;
+      try {
+        const part = await make();
+        bytes += part.byteLength;
+        parts.push(part);
+      } catch (error) {
+        this.#errorCount++;
+        if (this.#errors.length < MAX_ERRORS) this.#errors.push(error);
       }
-      if (this.#failure === null && bytes > 0) await this.#write(parts);
-      this.#queue.splice(0, taken);
-      this.waiting -= taken;
-      this.waitingBytes -= takenBytes;
     }
-    this.#running = null;
+    if (this.#failure === null && bytes > 0) await this.#write(parts);
+    this.#queue.splice(0, taken);
+    this.#done += taken;
+    this.waitingBytes -= takenBytes;
   }
 
   async #write(records: readonly Uint8Array[]): Promise<void> {
-    const bytes = Buffer.concat(records);
     let done = 0;
     try {
+      const bytes = Buffer.concat(records);
       while (done < bytes.byteLength) done += (await promisify(write)(this.#fd, bytes, done, bytes.byteLength - done, null)).bytesWritten;
       this.#length += done;
     } catch (error) {
@@ -121,11 +145,12 @@ export class EventFile {
 
   /** Waits until the records of now are in the file. Throws for those that could not be made, once, and where the file cannot be written. */
   async flush(operation: string): Promise<void> {
-    while (this.#running !== null) await this.#running;
-    const [first, ...others] = this.#errors;
-    this.#errors = [];
-    if (others.length > 0) throw new AggregateError([first, ...others], `${operation}: ${others.length + 1} records could not be made`);
-    if (first !== undefined) throw first;
+    const last = this.#appended;
+    while (this.#done < last) await this.#batch;
+    const [errors, count] = [this.#errors, this.#errorCount];
+    [this.#errors, this.#errorCount] = [[], 0];
+    if (count > 1) throw new AggregateError(errors, `${operation}: ${count} records could not be made`);
+    if (count === 1) throw errors[0];
     this.requireWritable(operation);
   }
 
@@ -133,8 +158,11 @@ export class EventFile {
     try {
       await this.flush(operation);
     } finally {
-      if (this.#isOpen) closeSync(this.#fd);
-      this.#isOpen = false;
+      if (this.#isOpen) {
+        this.#isOpen = false;
+        dropped.unregister(this);
+        closeSync(this.#fd);
+      }
     }
   }
 }
