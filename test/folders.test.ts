@@ -66,6 +66,7 @@ const folders = [
   "io",
   "io/checkpoint",
   "io/npy",
+  "io/npz",
   "io/pytorch",
   "data/worker",
   "data/augment",

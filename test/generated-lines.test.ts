@@ -22,7 +22,7 @@ export function demo(x: Tensor, axes: number | readonly bigint[] = 1, options: D
 const layer = `
 export interface DemoLayerOptions {
   /** Default: 0.25. */
-  readonly tilt?: number | readonly string[];
+  readonly tilt?: number | readonly bigint[];
 }
 /** A layer that gives its input. Reference: torch.nn.Identity. */
 export class Demo extends Module {
@@ -96,7 +96,7 @@ it("a new operation and a new layer only add lines", () => {
     "src/ops/exports/kinds.generated.ts": 8,
     "src/ops/exports/methods.generated.ts": 1,
     // Of width, of options, of tilt and its list.
-    "src/public/kinds.generated.ts": 4,
+    "src/public/kinds.generated.ts": 5,
     // The type of the options; the class, its type, its function, and the comments of both.
     "src/public/nn.generated.ts": 6,
   });

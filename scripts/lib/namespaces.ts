@@ -25,6 +25,7 @@ const namespaces: readonly Namespace[] = [
   ["augment", "data/augment/index.ts", "augment."],
   ["io", "io/index.ts", ""],
   ["npy", "io/npy/index.ts", "npy."],
+  ["npz", "io/npz/index.ts", "npz."],
   ["pytorch", "io/pytorch/index.ts", "pytorch."],
   ["safetensors", "io/safetensors.ts", "safetensors."],
   ["onnx", "onnx/index.ts", "onnx."],
@@ -32,7 +33,7 @@ const namespaces: readonly Namespace[] = [
 ];
 
 /** Those whose functions name themselves in errors, or run code of the user's. */
-const keepsNames = new Set(["linalg", "data", "augment", "npy", "pytorch", "safetensors", "onnx", "train"]);
+const keepsNames = new Set(["linalg", "data", "augment", "npy", "npz", "pytorch", "safetensors", "onnx", "train"]);
 
 const fileOf = (namespace: string): string => `src/public/${namespace}.generated.ts`;
 /** The name under which generated files import a file of src whole. */

@@ -58,6 +58,7 @@ export default defineConfig({
             item("Mixed precision", "mixed-precision"),
             item("Checkpoints", "checkpoints"),
             item("safetensors files", "saving"),
+            item("Readers of files", "readers"),
             item("TensorBoard", "tensorboard"),
             item("Devices", "devices"),
             item("Write a backend", "write-a-backend"),

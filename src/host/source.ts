@@ -45,8 +45,11 @@ export async function openSource(operation: string, path: string, hint?: string)
   }
 }
 
+/** What is read by offset: an open file, or bytes behind the same method. */
+export type RandomAccess = Pick<FileHandle, "read">;
+
 /** Fills a buffer from an offset of a file, or with what a pipe gives next (null); fewer bytes than asked for where it ends. */
-export async function readAt(file: FileHandle, buffer: Uint8Array, position: number | null): Promise<Uint8Array> {
+export async function readAt(file: RandomAccess, buffer: Uint8Array, position: number | null): Promise<Uint8Array> {
   let done = 0;
   while (done < buffer.byteLength) {
     // One read takes at most 2 GiB.

@@ -2,6 +2,7 @@
 export { FormatError } from "../core/errors.ts";
 export * as onnx from "../onnx/index.ts";
 export * as npy from "./npy/index.ts";
+export * as npz from "./npz/index.ts";
 export * as pytorch from "./pytorch/index.ts";
 export * as safetensors from "./safetensors.ts";
 export type { FilePath } from "../host/source.ts";

@@ -1,7 +1,6 @@
 /** Parts of files that are read in pieces: one piece is read while the device takes the one before. */
-import type { FileHandle } from "node:fs/promises";
 import { FormatError } from "../core/errors.ts";
-import { readAt } from "../host/source.ts";
+import { readAt, type RandomAccess } from "../host/source.ts";
 import { PIECE } from "./pieces.ts";
 
 /** How far a file has been read or written. */
@@ -26,7 +25,7 @@ export interface TransferOptions {
 export interface Part {
   readonly name: string;
   readonly path: string;
-  readonly file: FileHandle;
+  readonly file: RandomAccess;
   /** Where they begin in the file. */
   readonly position: number;
   readonly sizeInBytes: number;

@@ -9,5 +9,6 @@ export type { TransferOptions } from "../io/parts.ts";
 export { FormatError } from "../core/errors.ts";
 export * as onnx from "./onnx.generated.ts";
 export * as npy from "./npy.generated.ts";
+export * as npz from "./npz.generated.ts";
 export * as pytorch from "./pytorch.generated.ts";
 export * as safetensors from "./safetensors.generated.ts";

@@ -50,7 +50,7 @@ export function dataStartOf(operation: string, prefix: Uint8Array, source: strin
       source,
       "a .npy file",
       isZip ? "a zip file" : magic.byteLength === 0 ? "an empty one" : `one that begins with ${Buffer.from(magic).toString("hex")}`,
-      isZip ? "NumPy's .npz files are zip files of .npy files: unpack them first." : undefined,
+      isZip ? "io.npz.load() reads NumPy's .npz files." : undefined,
     );
   }
   const major = prefix[6];

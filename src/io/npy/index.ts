@@ -7,9 +7,7 @@ import { sizeOf } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { tracer } from "../../core/tracer.ts";
 import { openSource, pathOf, readAt, type FilePath } from "../../host/source.ts";
-import { noGrad } from "../../autograd/grad-mode.ts";
 import { empty, fromBytes } from "../../ops/creation/creation.ts";
-import { permute } from "../../ops/shape/movement.ts";
 import { nativeDevice } from "../../runtime/devices.ts";
 import { Filling } from "../../runtime/filling.ts";
 import { swapBytes } from "../byte-order.ts";
@@ -17,22 +15,12 @@ import { readParts, type TransferOptions } from "../parts.ts";
 import { PendingFile } from "../pending-file.ts";
 import { Frozen } from "../pieces.ts";
 import { PREFIX_BYTES, dataStartOf, formatHeader, parseHeader, type NpyHeader } from "./header.ts";
+import { storedShape, toHeaderShape } from "./layout.ts";
 
 /** Options of npy.load(). */
 export interface NpyLoadOptions extends TransferOptions {
   /** Where the tensor goes; "meta" reads shape and dtype alone. Default: the default device. */
   readonly device?: DeviceLike | undefined;
-}
-
-/** The shape of the file's elements in row-major order. */
-const storedShape = ({ shape, isFortran }: NpyHeader): readonly number[] => (isFortran ? shape.toReversed() : shape);
-
-/** A tensor of the header's shape. For column-major files it is a view whose first axis has stride 1, as in NumPy. */
-function toHeaderShape(stored: Tensor, { shape, isFortran }: NpyHeader): Tensor {
-  if (!isFortran || shape.length < 2) return stored;
-  const view = noGrad(() => permute(stored, shape.map((_, axis) => axis).toReversed()));
-  stored.dispose();
-  return view;
 }
 
 const deviceFor = (options: NpyLoadOptions): Device => (options.device === undefined ? defaultDevice() : deviceOf(options.device));

@@ -7,10 +7,23 @@ import { readParts, type Part, type TransferOptions } from "../parts.ts";
 import { Converter, type NeededStorage } from "./convert.ts";
 import { damaged, unknown } from "./refuse.ts";
 import { Unpickler } from "./unpickle.ts";
-import { ZipFile, zlib, type ZipEntry } from "./zip.ts";
+import { ZipFile, zlib, type ZipEntry, type ZipFormat } from "../zip-file.ts";
 
 /** Of a pickle, which has no elements of tensors. */
 const MAX_PICKLE = 2 ** 28;
+
+/** The files of torch.save() are deflated by others only: at most 100 times, beyond a few megabytes. */
+const zipFormat = (source: string): ZipFormat => ({
+  operation: "pytorch.load",
+  source,
+  writer: "torch.save()",
+  maxInflated: (fileBytes) => 2 ** 24 + 100 * fileBytes,
+  hints: {
+    crc: "torch.serialization.set_crc32_options(False) writes no CRC: save with True.",
+    inflated: "torch.save() compresses nothing: save it again.",
+    method: "torch.save() compresses nothing.",
+  },
+});
 
 /** How a pickle of torch.save() before version 1.6 begins: its magic number. */
 const legacyMagic = Buffer.from("8a0a6cfc9c46f9206aa85019", "hex");
@@ -105,7 +118,7 @@ export async function loadFile(source: string, device: Device, options: Transfer
   try {
     if (size === null) throw damaged(source, "a file", "a pipe");
     await requireZip(file, source);
-    const zip = await ZipFile.open(file, source, size);
+    const zip = await ZipFile.open(file, zipFormat(source), size);
     const root = rootOf(zip, source);
     const isSwapped = await isBigEndian(zip, root, source);
     const pickle = await zip.bytes(zip.entries.get(`${root}data.pkl`)!, MAX_PICKLE);
