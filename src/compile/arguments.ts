@@ -5,6 +5,7 @@ import { DTYPES } from "../core/dtype.ts";
 import { DTypeError, ValueError } from "../core/errors.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { TapeNode, type Hook } from "../autograd/tape.ts";
+import type { View } from "../autograd/view.ts";
 import { Storage, internDesc, type Desc } from "../core/storage.ts";
 import { KIND, PARTS, WITH_PARTS, isComposite, type Composite } from "../core/structure.ts";
 import { Tensor } from "../core/tensor.ts";
@@ -143,11 +144,11 @@ export class CallArguments {
     const { tensors, gradients, direct } = this;
     const own = tensors.length;
     for (let i = 0; i < own; i++) {
-      const { grad } = tensors[i]!;
-      gradients.push(grad === null ? -1 : this.#add(grad));
+      const { ownGrad } = tensors[i]!;
+      gradients.push(ownGrad === null ? -1 : this.#add(ownGrad));
     }
     for (let i = own; i < tensors.length; i++) gradients.push(-1);
-    for (const t of tensors) direct.push(isUnrecordedView(t) || isDirect(t));
+    for (const t of tensors) direct.push((t.viewOf !== null && isUnrecordedView(t, t.viewOf)) || isDirect(t));
     this.key = like !== null && this.#isLike(like, args) ? like.key : this.#makeKey(args, numbers);
   }
 
@@ -177,6 +178,7 @@ export class CallArguments {
   /** What autograd knows of a tensor, and how it gets into the function. */
   #kindOf(t: Tensor, i: number): string {
     const isDirect = this.direct[i]!;
+    if (!isDirect && !t.requiresGrad && this.gradients[i]! < 0) return "";
     const node = isDirect ? t.ownNode : t.node;
     const history = node !== null ? (isRetained(t) ? "r" : "n") : t.leafRequiresGrad ? "l" : "";
     const way = isDirect ? `${history}d` : history;
@@ -215,8 +217,8 @@ export interface Likeness {
 }
 
 /** A view without a history of its own of a tensor that has one: what may be done with it depends on what it is a view of. */
-const isUnrecordedView = ({ viewOf, ownNode }: Tensor): boolean =>
-  viewOf !== null && viewOf.origin !== "recorded" && (ownNode !== null || viewOf.base.requiresGrad);
+const isUnrecordedView = ({ ownNode }: Tensor, viewOf: View): boolean =>
+  viewOf.origin !== "recorded" && (ownNode !== null || viewOf.base.requiresGrad);
 
 /** Whether the gradient of a tensor with a history is kept in its `grad`. */
 const isRetained = (t: Tensor): boolean => t.ownNode?.retained?.get(t.outputIndex) === t;
@@ -243,6 +245,18 @@ export class Placeholders {
     );
   }
 
+  /** The placeholder of an argument; the argument itself where it has none. */
+  of(t: Tensor, args: CallArguments): Tensor {
+    return this.tensors[args.indexOf(t)] ?? t;
+  }
+
+  /** The arguments that the function gets. */
+  replace(args: readonly unknown[], tensors: CallArguments): unknown[] {
+    const replaced: unknown[] = [];
+    for (const a of args) replaced.push(a instanceof Tensor ? this.of(a, tensors) : mapTensors(a, (t) => this.of(t, tensors)));
+    return replaced;
+  }
+
   /** Gives the traced tensors what autograd knows of the real ones at the start of a call. */
   begin(args: readonly Tensor[]): void {
     for (let i = 0; i < this.tensors.length; i++) {
@@ -265,7 +279,7 @@ export class Placeholders {
       const placeholder = this.tensors[i]!;
       if (placeholder === null) continue;
       const g = this.#gradients[i]!;
-      placeholder.grad = g < 0 ? null : (this.tensors[g] ?? args[g]!);
+      if (g >= 0) placeholder.grad = this.tensors[g] ?? args[g]!;
     }
   }
 

@@ -310,7 +310,7 @@ export class Backward {
         { tensors: templates, gradients: templates.map(() => -1), direct: templates.map(() => false) },
         { name: this.#name },
       );
-      const recorded = { name: this.#name, outer: new WeakSet<Storage>(), views: new WeakSet<Tensor>() };
+      const recorded = { name: this.#name, outer: new WeakSet<Storage>(), hasOuter: false, views: new WeakSet<Tensor>() };
       choice = { placeholders, templates, recorded, start: new Step(null, null), ends: new Map() };
       this.#choices.set(key, choice);
     }

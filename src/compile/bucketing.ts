@@ -185,7 +185,7 @@ export class Bucketing {
         for (const e of run.varied) e.varies = true;
         if (run.varied.size > 0) for (const { variant } of bucket.variants) variant.drop();
         const outcome = { result, changes: [] };
-        const known = run.at.exits.find((e) => e.matches(outcome, effects, run.flows.continuations));
+        const known = run.at.exits.find((e) => e.matches(outcome, effects, run.continuations));
         if (known !== undefined) return known;
         const exit = new TraceExit(run, placeholders, outcome, effects);
         run.at.exits.push(exit);

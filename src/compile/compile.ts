@@ -9,10 +9,10 @@ import { noteEager } from "../runtime/fallback.ts";
 import { requireReal } from "../runtime/traced.ts";
 import { outsideScopes } from "../core/scope.ts";
 import type { Storage } from "../core/storage.ts";
-import { Tensor } from "../core/tensor.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { isAnomalyEnabled } from "../autograd/anomaly.ts";
 import { tracer, withTracer } from "../core/tracer.ts";
-import { Placeholders, CallArguments, mapTensors, type Likeness } from "./arguments.ts";
+import { Placeholders, CallArguments, type Likeness } from "./arguments.ts";
 import { Restart } from "./argument-aliases.ts";
 import { commit } from "./commit.ts";
 import { MAX_EXITS, TraceExit, effectsOf } from "./exit.ts";
@@ -123,6 +123,7 @@ class CompiledFunction {
   readonly #bucketing: Bucketing | null;
   /** Why arguments of the last call were passed as they are: such are a kind of their own. */
   #restarted: string | null = null;
+  readonly #isOuter = (t: Tensor): boolean => this.#recorded.hasOuter && this.#recorded.outer.has(t.storage);
   /** The last of the roots. */
   #newest: Root | null = null;
 
@@ -130,7 +131,7 @@ class CompiledFunction {
     this.#fn = fn;
     this.#name = name;
     this.#options = options;
-    this.#recorded = { name, outer: new WeakSet(), views: new WeakSet() };
+    this.#recorded = { name, outer: new WeakSet(), hasOuter: false, views: new WeakSet() };
     this.recordings = new Recordings(name);
     const { dynamic, buckets = "halves" } = options;
     this.#bucketing = dynamic === undefined ? null : new Bucketing(fn, this.#recorded, new Dynamic(dynamic, buckets), this.recordings);
@@ -141,23 +142,21 @@ class CompiledFunction {
     this.#restarted = null;
     for (;;) {
       try {
-        return this.#once(args, direct);
+        return this.#run(args, direct === null ? this.#isOuter : this.#isOuterOr(direct));
       } catch (error) {
         if (!(error instanceof Restart) || direct?.has(error.storage) === true) throw error;
         (direct ??= new Set<Storage>()).add(error.storage);
         this.#restarted = error.message;
+      } finally {
+        // Nothing that a run used is kept by what has to be renewed.
+        renew();
       }
     }
   }
 
   /** direct: storages of arguments that are passed as they are. */
-  #once(args: readonly unknown[], direct: ReadonlySet<Storage> | null): unknown {
-    try {
-      return this.#run(args, (t) => direct?.has(t.storage) === true || this.#recorded.outer.has(t.storage));
-    } finally {
-      // Nothing that a run used is kept by what has to be renewed.
-      renew();
-    }
+  #isOuterOr(direct: ReadonlySet<Storage>): (t: Tensor) => boolean {
+    return (t) => direct.has(t.storage) || this.#isOuter(t);
   }
 
   #run(args: readonly unknown[], isDirect: (t: Tensor) => boolean): unknown {
@@ -191,16 +190,16 @@ class CompiledFunction {
     let exit: TraceExit;
     let outcome: Outcome;
     try {
-      const standIn = (t: Tensor): Tensor => placeholders.tensors[callArgs.indexOf(t)] ?? t;
-      const inner = objects?.enter(args, standIn) ?? args.map((a) => (a instanceof Tensor ? standIn(a) : mapTensors(a, standIn)));
+      const inner = objects === null ? placeholders.replace(args, callArgs) : objects.enter(args, (t) => placeholders.of(t, callArgs));
+      const call = (): unknown => this.#fn(...(inner as never[]));
       exit = withTracer(run, () => {
-        const result: unknown = withJournal(run.journal, () => outsideScopes(() => this.#fn(...(inner as never[]))));
+        const result: unknown = withJournal(run.journal, () => outsideScopes(call));
         if (result instanceof Promise) this.#refusePromise(result);
         outcome = objects === null ? { result, changes: NO_CHANGES } : objects.leave(this.#name, result, (t) => run.isTraced(t));
         return this.#exitOf(root, run, outcome);
       });
       exit.saveState();
-      if (!run.flows.isPassable) run.abandon("it changes what gradients that flow on from it need");
+      if (!run.isPassable) run.abandon("it changes what gradients that flow on from it need");
       if (run.abandoned !== null) throw run.abandoned;
     } catch (error) {
       objects?.restore();
@@ -270,8 +269,13 @@ class CompiledFunction {
     callArgs: CallArguments,
     run: { readonly values: Values; readonly notice?: Notice | null },
   ): Storage[] {
-    const options = { name: this.#name, lists: this.#options.lists, regions: this.#options.regions, notice: run.notice ?? null };
     const bucketed = exit.bucketed ?? null;
+    const made = bucketed === null ? exit.made : null;
+    if (made !== null) {
+      this.recentProgram = made;
+      return made.call(callArgs.tensors, run.values);
+    }
+    const options = { name: this.#name, lists: this.#options.lists, regions: this.#options.regions, notice: run.notice ?? null };
     const common = bucketed === null ? null : bucketed.variant.program(native, options);
     if (bucketed !== null && common === null) this.#bucketing!.refuse(exit, bucketed.variant.refusal!);
     const program = common ?? exit.program(native, root.placeholders, options);
@@ -346,8 +350,7 @@ class CompiledFunction {
       root.recent = null;
       this.recordings.note("a number changed: it is an input from now on");
     }
-    const known = run.at.exits.find((e) => e.matches(outcome, effects, run.flows.continuations));
-    if (known !== undefined) return known;
+    for (const known of run.at.exits) if (known.matches(outcome, effects, run.continuations)) return known;
     const exit = new TraceExit(run, root.placeholders, outcome, effects);
     if (run.varied.size === 0 && this.#bucketing === null)
       this.recordings.note(this.#restarted ?? (root.exits.length === 0 ? root.reason : (run.reason ?? "another result")));

@@ -48,8 +48,11 @@ export interface ExitState {
   readonly retained: ReadonlySet<Tensor>;
 }
 
+const NO_EFFECTS: readonly Effect[] = [];
+
 /** What the run leaves changed outside: gradients and histories. */
-export function effectsOf(run: Run): Effect[] {
+export function effectsOf(run: Run): readonly Effect[] {
+  if (run.outside.isUnchanged) return NO_EFFECTS;
   const effects: Effect[] = [];
   run.outside.keepChanged();
   for (const [tensor, before] of run.outside.touched) {
@@ -168,8 +171,8 @@ export class TraceExit {
     this.#placeholders = placeholders;
     this.outcome = outcome;
     this.effects = effects;
-    this.continuations = [...run.flows.continuations];
-    this.moves = [...run.flows.moves];
+    this.continuations = [...run.continuations];
+    this.moves = [...run.moves];
     this.#path = pathTo(run.at);
     this.device = run.device ?? deviceOf(this.#path);
     const seen = new Set<Tensor>(run.outside.replaced);
@@ -186,7 +189,7 @@ export class TraceExit {
     };
     for (const t of returned) hand(t);
     for (const e of effects) if (e.grad) hand(e.grad);
-    for (const c of run.flows.continuations) hand(c.grad);
+    for (const c of run.continuations) hand(c.grad);
     this.views = viewsAmong(
       handed,
       (t) => run.isTraced(t),
@@ -260,10 +263,13 @@ export class TraceExit {
 
   /** Whether another run of the same path ended alike. */
   matches(outcome: Outcome, effects: readonly Effect[], continuations: readonly Continuation[]): boolean {
+    // Most functions return one tensor and change nothing.
+    if (this.isPlain && outcome.result instanceof Tensor && outcome.changes.length === 0)
+      return this.#isResult(outcome.result, 0) && effects.length === 0 && continuations.length === 0;
     const returned = tensorsOf(outcome);
     return (
       returned.length === this.results.length &&
-      returned.every((t, i) => t.ownNode === this.results[i]!.node && isSame(this.results[i]!, t)) &&
+      returned.every((t, i) => this.#isResult(t, i)) &&
       effects.length === this.effects.length &&
       effects.every((e, i) => {
         const own = this.effects[i]!;
@@ -280,6 +286,11 @@ export class TraceExit {
       continuations.every((c, i) => isSameContinuation(c, this.continuations[i]!)) &&
       this.backwards.every((b) => b.isEnough)
     );
+  }
+
+  #isResult(t: Tensor, i: number): boolean {
+    const seen = this.results[i]!;
+    return t.ownNode === seen.node && isSame(seen, t);
   }
 
   /** What a program of it is made of. */

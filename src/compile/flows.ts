@@ -55,6 +55,9 @@ function entriesOf(root: TapeNode): readonly TapeNode[] {
 export const flowsOf = (continuations: readonly { readonly flow: Flow }[]): Iterable<Flow> =>
   continuations.length === 1 ? [continuations[0]!.flow] : new Set(continuations.map((c) => c.flow));
 
+export const NO_CONTINUATIONS: readonly Continuation[] = [];
+export const NO_MOVES: readonly Move[] = [];
+
 export class Flows {
   readonly continuations: Continuation[] = [];
   readonly moves: Move[] = [];

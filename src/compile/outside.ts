@@ -47,6 +47,11 @@ export class Outside {
     return this.#dropped ?? NO_TENSORS;
   }
 
+  /** Whether the run has changed nothing outside. */
+  get isUnchanged(): boolean {
+    return this.#touched === null && this.#renewed === null && this.#versions === null && this.#reversals === null;
+  }
+
   touch(t: Tensor): void {
     if (this.touched.has(t)) return;
     const { node, outputIndex } = this.#renewed?.get(t) ?? { node: t.ownNode, outputIndex: t.outputIndex };
@@ -86,6 +91,7 @@ export class Outside {
 
   /** Puts gradients and histories outside back as they were before the run; `isLost`: nothing of it will be, so its writes neither. */
   undo(isLost = false): void {
+    if (this.isUnchanged) return;
     if (isLost) for (const [storage, version] of this.#versions ?? []) storage.forgetWrites(version);
     // Once: a run may be lost after its end.
     const reversals = this.#reversals?.reverse() ?? [];

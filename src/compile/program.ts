@@ -48,7 +48,7 @@ class ArgumentCopy {
 
   /** Whether the program can read the argument's own buffer, and write to it: a write takes all bytes of the buffer. */
   mayBind({ storage, offset, dtype }: Tensor): boolean {
-    const start = offset * DTYPES[dtype].sizeInBytes;
+    const start = offset === 0 ? 0 : offset * DTYPES[dtype].sizeInBytes;
     if (this.isWritten) return start === 0 && storage.sizeInBytes === this.sizeInBytes;
     return start % 16 === 0 && storage.sizeInBytes - start >= this.sizeInBytes;
   }
@@ -120,6 +120,8 @@ export class CompiledProgram {
   /** Handles and offsets for a run without a recording: those of arguments, state and results are set in each. Null: it is replayed. */
   #slots: Float64Array | null = null;
   #isSimple = false;
+  /** Whether the arguments of the last run without a recording start their buffers. */
+  #startsBuffers = true;
   /** Arguments of the last run without a recording. */
   #lastArgs: readonly Tensor[] = [];
   /** The buffer of each slot that the program owns; null for state. */
@@ -227,11 +229,19 @@ export class CompiledProgram {
   call(args: readonly Tensor[], values: Values, mapping: BucketMapping | null = null): Storage[] {
     relieve();
     if (mapping !== null) return this.#replay(args, values, mapping);
-    return this.#slots !== null && this.#mayBind(args) ? this.#run(this.#slots, args, values) : this.#replay(args, values);
+    return this.#slots !== null && this.#bind(this.#slots, args) ? this.#run(this.#slots, args, values) : this.#replay(args, values);
   }
 
-  #mayBind(args: readonly Tensor[]): boolean {
-    for (const a of this.#arguments) if (!a.mayBind(args[a.index]!)) return false;
+  /** Sets the handles and offsets of the arguments; false where the program cannot read one of them in its own buffer. */
+  #bind(slots: Float64Array, args: readonly Tensor[]): boolean {
+    this.#startsBuffers = true;
+    for (const a of this.#arguments) {
+      const t = args[a.index]!;
+      if (!a.mayBind(t)) return false;
+      slots[2 * a.slot] = t.storage.handle;
+      slots[2 * a.slot + 1] = t.offset === 0 ? 0 : t.offset * DTYPES[t.dtype].sizeInBytes;
+      this.#startsBuffers &&= t.offset === 0;
+    }
     return true;
   }
 
@@ -254,22 +264,14 @@ export class CompiledProgram {
 
   #run(slots: Float64Array, args: readonly Tensor[], values: Values): Storage[] {
     this.#write(values);
-    let starts = true;
-    for (const { slot, index } of this.#arguments) {
-      const { storage, offset, dtype } = args[index]!;
-      slots[2 * slot] = storage.handle;
-      slots[2 * slot + 1] = offset * DTYPES[dtype].sizeInBytes;
-      starts &&= offset === 0;
-    }
     for (const { slot, storage } of this.#stateInputs) slots[2 * slot] = storage.handle;
     this.#lastArgs = args;
     const storages: Storage[] = [];
     for (const o of this.#outputs) storages.push(new Storage(this.native.device, o.contentInBytes));
-    const run = starts && this.#isSimple ? this.#runSimple : this.#execute;
     try {
-      run.call(this, slots, storages);
+      this.#dispatch(slots, storages);
     } catch {
-      withMemory(this.description.name, () => run.call(this, slots, storages));
+      withMemory(this.description.name, () => this.#dispatch(slots, storages));
     }
     if (this.written.length > 0) this.#noteWritten(args);
     return storages;
@@ -280,6 +282,11 @@ export class CompiledProgram {
       const { storage, offset, desc } = args[index]!;
       storage.wrote(offset, offset + desc.extent);
     }
+  }
+
+  #dispatch(slots: Float64Array, storages: readonly Storage[]): void {
+    if (this.#startsBuffers && this.#isSimple) this.#runSimple(slots, storages);
+    else this.#execute(slots, storages);
   }
 
   /** What the addon's `run` does: one output, inputs that start their buffers. */

@@ -24,6 +24,8 @@ export interface Recorded {
   readonly name: string;
   /** Storages outside that some path uses. */
   readonly outer: WeakSet<Storage>;
+  /** Whether there are any. */
+  hasOuter: boolean;
   /** Views that runs made. */
   readonly views: WeakSet<Tensor>;
 }
@@ -37,7 +39,8 @@ export abstract class Recorder {
   notice: Notice | null = null;
   protected readonly recorded: Recorded;
   protected readonly placeholders: Placeholders;
-  protected readonly aliases: ArgumentAliases;
+  protected readonly args: readonly Tensor[];
+  #aliases: ArgumentAliases | null = null;
   /** The region, or the write that changes histories, that is being recorded. */
   protected recording: RegionRecording | null = null;
   #values: Map<Event, Number | Uint8Array> | null = null;
@@ -48,7 +51,7 @@ export abstract class Recorder {
     this.recorded = recorded;
     this.at = root;
     this.placeholders = placeholders;
-    this.aliases = new ArgumentAliases(placeholders, args);
+    this.args = args;
     this.#device = args[0]?.device ?? null;
   }
 
@@ -69,6 +72,10 @@ export abstract class Recorder {
   /** Whether a tensor is of this function's runs, not from outside. */
   isTraced(t: Tensor): boolean {
     return t.storage.trace !== null || this.recorded.views.has(t);
+  }
+
+  protected get aliases(): ArgumentAliases {
+    return (this.#aliases ??= new ArgumentAliases(this.placeholders, this.args));
   }
 
   get device(): Device | null {
@@ -111,6 +118,7 @@ export abstract class Recorder {
     if (seen.isOuter) {
       this.aliases.requireUnreached(t);
       this.recorded.outer.add(t.storage);
+      this.recorded.hasOuter = true;
     }
     return seen;
   }

@@ -16,7 +16,7 @@ import { Storage } from "../core/storage.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Flow, FlowEnd, Tracer } from "../core/tracer.ts";
 import type { Placeholders } from "./arguments.ts";
-import { Flows } from "./flows.ts";
+import { Flows, NO_CONTINUATIONS, NO_MOVES, type Continuation, type Move } from "./flows.ts";
 import type { HostEvent } from "./host-state.ts";
 import {
   finish,
@@ -69,7 +69,8 @@ export class Run extends Recorder implements Tracer {
   readonly id = ++runs;
   /** Why the call is made eagerly: whatever becomes of the error in the function's own code. */
   abandoned: Abandoned | null = null;
-  readonly flows: Flows;
+  /** Made when a gradient leaves the function, as those of few do. */
+  #flows: Flows | null = null;
   readonly outside = new Outside();
   /** What it changes of the library's own state. */
   readonly journal = new Journal();
@@ -82,7 +83,24 @@ export class Run extends Recorder implements Tracer {
   constructor(recorded: Recorded, root: Step, placeholders: Placeholders, args: readonly Tensor[], host: HostEvent[] | null = null) {
     super(recorded, root, placeholders, args);
     this.host = host;
-    this.flows = new Flows(recorded.name, placeholders, args);
+  }
+
+  get #ownFlows(): Flows {
+    return (this.#flows ??= new Flows(this.name, this.placeholders, this.args));
+  }
+
+  /** Gradients that leave the call. */
+  get continuations(): readonly Continuation[] {
+    return this.#flows?.continuations ?? NO_CONTINUATIONS;
+  }
+
+  get moves(): readonly Move[] {
+    return this.#flows?.moves ?? NO_MOVES;
+  }
+
+  /** Whether what flows on still finds what it needs at the end of the call. */
+  get isPassable(): boolean {
+    return this.#flows === null || this.#flows.isPassable;
   }
 
   /** Nothing of it was, or will be: all that it changed outside is as before. */
@@ -349,15 +367,15 @@ export class Run extends Recorder implements Tracer {
   }
 
   flowOut(ends: readonly FlowEnd[], flow: Flow, keep: (t: Tensor, grad: Tensor) => void): void {
-    this.flows.out(ends, flow, keep);
+    this.#ownFlows.out(ends, flow, keep);
   }
 
   isReached(leaf: Tensor, ends: readonly FlowEnd[]): boolean {
-    return this.flows.isReached(leaf, ends);
+    return this.#ownFlows.isReached(leaf, ends);
   }
 
   searches(roots: readonly Tensor[], inputs: readonly Tensor[]): void {
-    if (!this.flows.leadOutside(roots, inputs)) return;
+    if (!this.#ownFlows.leadOutside(roots, inputs)) return;
     this.abandon(`grad() leads through a history that was made outside ${callSite() ?? ""}`.trim());
   }
 
@@ -371,12 +389,12 @@ export class Run extends Recorder implements Tracer {
   }
 
   movesRetained(node: TapeNode, output: number): void {
-    this.flows.moves.push({ node, output, after: this.flows.continuations.length });
+    this.#ownFlows.moves.push({ node, output, after: this.continuations.length });
   }
 
   readGradient(t: Tensor): void {
     this.aliases.requireOwnGradient(t);
-    if (this.recording === null) this.flows.read(t);
+    if (this.recording === null) this.#flows?.read(t);
   }
 
   runsCode(): void {
@@ -404,7 +422,7 @@ export class Run extends Recorder implements Tracer {
     this.leave("backward() or an optimizer's step");
     const seen = tensors.map((t) => (t === null ? null : this.operand("backward", t)));
     const recording = (this.recording = new RegionRecording());
-    const flowed = this.flows.continuations.length;
+    const flowed = this.continuations.length;
     let results: T;
     let isComplete = false;
     try {
@@ -419,7 +437,7 @@ export class Run extends Recorder implements Tracer {
     }
     if (!recording.hasCode) {
       const own = (results as readonly (Tensor | null)[] | undefined) ?? null;
-      this.push(recording.finish(owner, seen, guards, this.flows.continuations.slice(flowed), own));
+      this.push(recording.finish(owner, seen, guards, this.continuations.slice(flowed), own));
     }
     return results;
   }
@@ -439,7 +457,7 @@ export class Run extends Recorder implements Tracer {
   }
 
   #wrote(target: Target): void {
-    this.flows.noteWrite();
+    this.#flows?.noteWrite();
     if (target.storage.trace !== null) wrote(target.storage);
     else this.outside.wrote(target);
   }
@@ -458,7 +476,7 @@ export class Run extends Recorder implements Tracer {
       // A gradient that was accumulated in place is the same tensor.
       if (before === null || before.tensor !== after) leaf.grad = after;
     }
-    this.flows.add(region.continuations);
+    if (region.continuations.length > 0) this.#ownFlows.add(region.continuations);
     finish(region.pass);
   }
 }

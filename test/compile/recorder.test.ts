@@ -31,7 +31,7 @@ class Probe extends Recorder {
 }
 
 const probe = (...args: dx.Tensor[]): { run: Probe; root: Step; recorded: Recorded } => {
-  const recorded: Recorded = { name: "f", outer: new WeakSet(), views: new WeakSet() };
+  const recorded: Recorded = { name: "f", outer: new WeakSet(), hasOuter: false, views: new WeakSet() };
   const root = new Step(null, null);
   const placeholders = new Placeholders(new CallArguments(args, () => false, "any"), recorded);
   return { run: new Probe(recorded, root, placeholders, args), root, recorded };
