@@ -214,7 +214,7 @@ function methodsText(families: Families, kinds: Kinds): string {
 
 /** Functions that are no operations; whether they run code of the user's. */
 const others: readonly (readonly [file: string, names: readonly string[], runsCode: boolean])[] = [
-  ["autograd/grad-mode.ts", ["noGrad", "enableGrad", "setGradEnabled"], true],
+  ["autograd/grad-mode.ts", ["noGrad", "inferenceMode", "enableGrad", "setGradEnabled"], true],
   ["autograd/anomaly.ts", ["detectAnomaly", "setDetectAnomaly"], true],
   ["autograd/checkpoint.ts", ["checkpoint"], true],
   ["autograd/function.ts", ["defineFunction"], true],

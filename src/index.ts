@@ -31,6 +31,7 @@ export {
   load,
   memoryStatistics,
   noGrad,
+  inferenceMode,
   polar,
   promoteTypes,
   real,
@@ -69,7 +70,7 @@ export {
   type AutocastOptions,
 } from "./core/autocast.ts";
 export { isAnomalyEnabled } from "./autograd/anomaly.ts";
-export { isGradEnabled } from "./autograd/grad-mode.ts";
+export { isGradModeEnabled as isGradEnabled, isInferenceModeEnabled, type InferenceModeOptions } from "./autograd/grad-mode.ts";
 export type { ArgumentsOf, FunctionalOptions, HessianOf, JacobianOf, Like, OneOrMore } from "./autograd/functional.ts";
 export type { CustomFunction, FunctionContext } from "./autograd/function.ts";
 export type { GradcheckOptions, GradgradcheckOptions } from "./autograd/gradcheck.ts";

@@ -3,6 +3,7 @@ import { isFloat, isInteger, type DType } from "../core/dtype.ts";
 import type { TensorSpec } from "../core/definition.ts";
 import { AutogradError, DTypeError, ShapeError } from "../core/errors.ts";
 import { assignEager, noteWrite } from "../runtime/assign.ts";
+import { requireChangeable } from "../core/inference.ts";
 import { sameShape, showShape } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
@@ -29,6 +30,7 @@ export interface AssignOptions {
  */
 export function assign(operation: string, target: Tensor, compute: () => Tensor, options: AssignOptions = {}): Tensor {
   target.requireLive(operation);
+  requireChangeable(target, operation);
   if (options.uniform !== true) requireNonOverlapping(operation, target);
   if (!isGradEnabled()) {
     const over = beginWrite(target);

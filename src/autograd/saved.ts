@@ -11,6 +11,18 @@ import type { TapeNode } from "./tape.ts";
 /** A node that leads to a leaf: a tensor made again has the leaf's history by it. */
 type NodeOfLeaf = (leaf: Tensor) => TapeNode;
 
+/** Throws for inference tensors: nobody counts writes to them, so a gradient could not tell that one was changed. */
+export function requireSavable(tensor: Tensor): void {
+  if (tensor.storage.version >= 0) return;
+  throw new AutogradError({
+    operation: "backward",
+    argument: "saved tensor",
+    expected: "an ordinary tensor",
+    received: `${tensor.describe()}. Inference tensors cannot be saved for backward`,
+    hint: "Use clone() to get an ordinary tensor.",
+  });
+}
+
 /** A tensor kept for backward, as it was then: its object may show another storage, or have another history, later. */
 export class Saved {
   /** Null where hooks have it, and it is no leaf that requires a gradient. */

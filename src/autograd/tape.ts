@@ -8,7 +8,7 @@ import { sameShape, showShape } from "../core/shape.ts";
 import { isAnomalyEnabled, noteSite } from "./anomaly.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { isGradEnabled } from "./grad-mode.ts";
-import { Saved } from "./saved.ts";
+import { Saved, requireSavable } from "./saved.ts";
 import { savingHooks, type SavedHooks } from "./saved-hooks.ts";
 
 export type Gradients = readonly (Tensor | null)[];
@@ -146,6 +146,7 @@ export class TapeNode {
     run: Run,
     { outputsFrom = Infinity, isForeign = false, isOnce, compiled: standing, part = null }: NodeOptions = {},
   ) {
+    for (const t of saved) if (t !== null) requireSavable(t);
     this.name = name;
     this.edges = inputs.map(edgeOf);
     this.inputs = inputs.map((t) => t.desc);

@@ -12,7 +12,7 @@ import { moveRetained } from "./record.ts";
 export type ViewOrigin = "recorded" | "noGrad" | "several" | "function";
 
 const ORIGINS: { readonly [K in Exclude<ViewOrigin, "recorded">]: string } = {
-  noGrad: "a view made in noGrad()",
+  noGrad: "a view made in noGrad() or inferenceMode()",
   several: "one of several views that one operation returned",
   function: "a view that a user function returned",
 };

@@ -3,7 +3,7 @@ import { castingRegion, type AutocastDType } from "../core/autocast.ts";
 import { isForeign } from "../core/copies.ts";
 import { DTYPES } from "../core/dtype.ts";
 import { DTypeError, ValueError } from "../core/errors.ts";
-import { isGradEnabled } from "../autograd/grad-mode.ts";
+import { gradMode } from "../core/inference.ts";
 import { TapeNode, type Hook } from "../autograd/tape.ts";
 import type { View } from "../autograd/view.ts";
 import { Storage, internDesc, type Desc } from "../core/storage.ts";
@@ -158,7 +158,7 @@ export class CallArguments {
     if (args.length !== tensors.length || tensors.length > FEW || !args.every((a, i) => a === tensors[i])) return null;
     return {
       key: this.key,
-      grad: isGradEnabled(),
+      grad: gradMode.value,
       casts: castsNow(),
       descs: tensors.map((t) => t.desc),
       kinds: tensors.map((t, i) => this.#kindOf(t, i)),
@@ -167,7 +167,7 @@ export class CallArguments {
 
   #isLike({ grad, casts, descs, kinds }: Likeness, args: readonly unknown[]): boolean {
     const { tensors } = this;
-    if (args.length !== descs.length || tensors.length !== descs.length || isGradEnabled() !== grad || castsNow() !== casts) return false;
+    if (args.length !== descs.length || tensors.length !== descs.length || gradMode.value !== grad || castsNow() !== casts) return false;
     for (let i = 0; i < descs.length; i++) {
       const t = tensors[i]!;
       if (t !== args[i] || t.desc !== descs[i] || this.#kindOf(t, i) !== kinds[i]) return false;
@@ -181,13 +181,14 @@ export class CallArguments {
     if (!isDirect && !t.requiresGrad && this.gradients[i]! < 0) return "";
     const node = isDirect ? t.ownNode : t.node;
     const history = node !== null ? (isRetained(t) ? "r" : "n") : t.leafRequiresGrad ? "l" : "";
-    const way = isDirect ? `${history}d` : history;
+    const shared = t.storage.version < 0 ? `${history}i` : history;
+    const way = isDirect ? `${shared}d` : shared;
     return this.gradients[i]! < 0 ? way : `${way}g${this.gradients[i]}`;
   }
 
   #makeKey(args: readonly unknown[], numbers: Numbers): string {
     const kinds = this.tensors.map((t, i) => `${t.desc.id}${this.#kindOf(t, i)}`);
-    return `${isGradEnabled()}${castsNow() ?? ""}|${kinds.join()}|${keyOfValue(args, (t) => this.indexOf(t), numbers, new Map())}`;
+    return `${gradMode.value}${castsNow() ?? ""}|${kinds.join()}|${keyOfValue(args, (t) => this.indexOf(t), numbers, new Map())}`;
   }
 
   #add(t: Tensor): number {
@@ -210,7 +211,8 @@ const castsNow = (): AutocastDType | null => castingRegion()?.dtype ?? null;
 /** What calls of one key have in common, where that can be told without the key. */
 export interface Likeness {
   readonly key: string;
-  readonly grad: boolean;
+  /** The grad mode. */
+  readonly grad: number;
   readonly casts: AutocastDType | null;
   readonly descs: readonly Desc[];
   readonly kinds: readonly string[];
@@ -237,6 +239,7 @@ export class Placeholders {
       if (args.direct[i]) return null;
       const storage = new Storage(t.device, t.desc.extent * DTYPES[t.dtype].sizeInBytes);
       storage.trace = owner;
+      storage.version = t.storage.firstVersion;
       this.indices.set(storage, i);
       return new Tensor(storage, internDesc(t.device, t.dtype, t.shape, t.strides));
     });

@@ -123,7 +123,7 @@ export class Flows {
 
   /** Writes to an argument are counted on its placeholder. */
   #isWritten(storage: Storage): boolean {
-    return this.#args.some((t, i) => t.storage === storage && (this.#placeholders.tensors[i]?.storage.version ?? 0) > 0);
+    return this.#args.some((t, i) => t.storage === storage && this.#placeholders.tensors[i]?.storage.isWritten === true);
   }
 
   isReached(leaf: Tensor, ends: readonly FlowEnd[]): boolean {

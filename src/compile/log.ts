@@ -211,7 +211,7 @@ export function finish(pass: Pass): void {
 export function renew(): void {
   // To clear an empty set costs what making one does.
   if (written.size > 0) {
-    for (const storage of written) storage.version = 0;
+    for (const storage of written) storage.version = storage.firstVersion;
     written.clear();
   }
   if (over.size > 0) {

@@ -150,6 +150,11 @@ export class ComplexTensor {
     return this.pairs.requiresGrad;
   }
 
+  /** Whether it was made in inferenceMode(), or is a view of such a tensor. Reference: torch.Tensor.is_inference. */
+  get isInference(): boolean {
+    return this.pairs.isInference;
+  }
+
   /** Whether it is a leaf: made by the user, or without a gradient. Reference: torch.Tensor.is_leaf. */
   get isLeaf(): boolean {
     return this.pairs.isLeaf;

@@ -3,6 +3,7 @@ import type { Device } from "./device.ts";
 import { isPacked, packedStrides, sameShape, sizeOf, type Shape } from "./shape.ts";
 import { DTYPES, type DType } from "./dtype.ts";
 import { Generations } from "./bounded-map.ts";
+import { FIRST_INFERENCE_VERSION, firstVersion } from "./inference.ts";
 
 /** A buffer of the addon: a small positive integer; 0 is none. */
 export type Handle = number;
@@ -31,8 +32,8 @@ export class Storage {
   readonly contentInBytes: number;
   /** 0: none (empty tensors, traced ones, disposed of). */
   handle: Handle = 0;
-  /** Counts writes, so that autograd sees that a saved tensor was changed. */
-  version = 0;
+  /** Counts writes, so that autograd sees that a saved tensor was changed. Negative for inference tensors. */
+  version = firstVersion();
   refs = 0;
   /** How many of these are programs that read or write it as state. */
   programs = 0;
@@ -54,6 +55,26 @@ export class Storage {
     return Math.ceil(this.contentInBytes / 4) * 4;
   }
 
+  /** Whether its tensors are inference tensors. */
+  get isInference(): boolean {
+    return this.version < 0;
+  }
+
+  /** The version before the first write. */
+  get firstVersion(): number {
+    return this.version < 0 ? FIRST_INFERENCE_VERSION : 0;
+  }
+
+  get isWritten(): boolean {
+    return this.version > this.firstVersion;
+  }
+
+  /** The library keeps it for all that need its elements: never written, never reused for a result. */
+  share(): void {
+    this.birth = -1;
+    this.version = 0;
+  }
+
   retain(): void {
     this.refs++;
   }
@@ -72,10 +93,15 @@ export class Storage {
 
   /** Elements from `start` on, before `end`, were written. */
   wrote(start: number, end: number): void {
-    this.version++;
+    this.#countWrite();
     if (this.#writes === null) return;
     this.#writes.push({ version: this.version, start, end });
     if (this.#writes.length > MAX_WRITES) this.#writes.shift();
+  }
+
+  #countWrite(): void {
+    // An inference tensor stays one, however often it is written.
+    if (++this.version === 0) this.version = FIRST_INFERENCE_VERSION;
   }
 
   /** Forgets the writes after a version: they were rolled back. */
@@ -106,7 +132,7 @@ export class Storage {
     Storage.repoints++;
     this.handle = handle;
     this.owner = owner;
-    this.version++;
+    this.#countWrite();
     if (old !== 0 && old !== handle) releaseHandle(old);
   }
 }

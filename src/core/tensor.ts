@@ -4,7 +4,7 @@ import type { View } from "../autograd/view.ts";
 import { copyMark, ownCopy, type Copy } from "./copies.ts";
 import type { Device } from "./device.ts";
 import type { DType } from "./dtype.ts";
-import { DisposedError, ValueError } from "./errors.ts";
+import { AutogradError, DisposedError, ValueError } from "./errors.ts";
 import { track } from "./scope.ts";
 import { sameShape, showShape, type Shape } from "./shape.ts";
 import type { Desc, Storage } from "./storage.ts";
@@ -132,9 +132,21 @@ export class Tensor {
     return this.leafRequiresGrad || this.ownNode !== null || (this.viewOf !== null && this.viewOf.base.requiresGrad);
   }
 
-  /** Writes to its storage so far: autograd compares it with what was saved. */
+  /** Whether it was made in inferenceMode(), or is a view of such a tensor. Reference: torch.Tensor.is_inference. */
+  get isInference(): boolean {
+    return this.storage.isInference;
+  }
+
+  /** Writes to its storage so far: autograd compares it with what was saved. AutogradError for inference tensors, whose writes it does not count. */
   get version(): number {
-    return this.storage.version;
+    const { version } = this.storage;
+    if (version >= 0) return version;
+    throw new AutogradError({
+      operation: "version",
+      argument: "tensor",
+      expected: "an ordinary tensor",
+      received: `${this.describe()}, an inference tensor: its writes are not counted`,
+    });
   }
 
   /** True when it shows every byte of its storage in order. */

@@ -4,6 +4,7 @@ import { copyMark, isForeign, ownCopy, type Copy } from "../core/copies.ts";
 import type { DeviceLike } from "../core/device.ts";
 import type { DType } from "../core/dtype.ts";
 import { DTypeError, ValueError } from "../core/errors.ts";
+import { requireChangeable } from "../core/inference.ts";
 import { keep } from "../core/scope.ts";
 import { Tensor } from "../core/tensor.ts";
 import { Callable, type ForwardInputs } from "./callable.ts";
@@ -307,7 +308,10 @@ export abstract class Module extends Callable {
 
   /** Whether the parameters require gradients. Returns the module. */
   requiresGrad_(mode = true): this {
-    for (const p of this.parameters()) p.leafRequiresGrad = mode;
+    for (const p of this.parameters()) {
+      if (mode) requireChangeable(p, "requiresGrad_", "parameter");
+      p.leafRequiresGrad = mode;
+    }
     return this;
   }
 

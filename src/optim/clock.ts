@@ -10,6 +10,7 @@ import { emitExpm1, emitLog1p } from "../ops/elementwise/unary.ts";
 import { assignEager } from "../runtime/assign.ts";
 import { upload } from "../runtime/buffers.ts";
 import { nativeDevice } from "../runtime/devices.ts";
+import { ordinary } from "../core/inference.ts";
 import { outsideScopes } from "../core/scope.ts";
 import { internDesc } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
@@ -18,8 +19,8 @@ import { atOnce } from "./flat.ts";
 
 /** A one-element float32 tensor that holds a JavaScript number. Made at once, also while tracing. */
 export function scalarBuffer(device: Device, value: number): Tensor {
-  return outsideScopes(
-    () => new Tensor(upload(nativeDevice(device), Float32Array.of(value), "optimizer"), internDesc(device, "float32", [])),
+  return outsideScopes(() =>
+    ordinary(() => new Tensor(upload(nativeDevice(device), Float32Array.of(value), "optimizer"), internDesc(device, "float32", []))),
   );
 }
 

@@ -10,6 +10,7 @@ import { assignEager, contiguousOp } from "../runtime/assign.ts";
 import { fillOp } from "../runtime/constants.ts";
 import { nativeDevice } from "../runtime/devices.ts";
 import { runCreation, runEager } from "../runtime/eager.ts";
+import { ordinary } from "../core/inference.ts";
 import { outsideScopes } from "../core/scope.ts";
 import { sizeOf, type Shape } from "../core/shape.ts";
 import { internDesc, type Storage } from "../core/storage.ts";
@@ -47,12 +48,15 @@ export const gatherFlatOp = define({
 /** Storages that hold the parameters of an optimizer, so that no other one takes them out. */
 const owners = new WeakMap<Storage, object>();
 
+/** Parameters come to lie in what these make: it is ordinary, in inferenceMode() too. */
+const ordinaryOutside = <T>(fn: () => T): T => outsideScopes(() => ordinary(fn));
+
 /** @internal The operations here run at once, also while a function is being traced: they make state, not results. */
 export const atOnce = {
   full: (device: Device, dtype: DType, size: number, value: number): Tensor =>
-    outsideScopes(() => runCreation(fillOp, nativeDevice(device), { shape: [size], dtype, value })[0]!),
-  copy: (t: Tensor): Tensor => outsideScopes(() => runEager(contiguousOp, [t], undefined)[0]!),
-  gather: (tensors: readonly Tensor[]): Tensor => outsideScopes(() => runEager(gatherFlatOp, tensors, undefined)[0]!),
+    ordinaryOutside(() => runCreation(fillOp, nativeDevice(device), { shape: [size], dtype, value })[0]!),
+  copy: (t: Tensor): Tensor => ordinaryOutside(() => runEager(contiguousOp, [t], undefined)[0]!),
+  gather: (tensors: readonly Tensor[]): Tensor => ordinaryOutside(() => runEager(gatherFlatOp, tensors, undefined)[0]!),
 };
 
 /** A packed view of a storage, which no scope disposes of. */

@@ -27,6 +27,12 @@ import * as $runtimeStatistics from "../runtime/statistics.ts";
  * settles, and for nothing else that runs meanwhile.
  */
 export const noGrad = function ($0: never) { if (!(kinds.callback.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("noGrad", "fn:callback", arguments); return $autogradGradMode.noGrad($0); } as unknown as typeof $autogradGradMode.noGrad;
+/**
+ * Runs fn without recording, as noGrad() does. Tensors that fn makes are inference tensors (`isInference`): they may be read and computed with
+ * afterwards, but changing one in place, saving one for backward and setting its requiresGrad are an AutogradError outside of the mode; clone() makes an ordinary
+ * one. Views of ordinary tensors are ordinary. fn may return a promise, as noGrad()'s. Inside compile() it is noGrad(). Reference: torch.inference_mode.
+ */
+export const inferenceMode = function ($0: never, $1: never = undefined as never) { if (!(kinds.callback.is($0) && ($1 === undefined || kinds.InferenceModeOptions.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("inferenceMode", "fn:callback options:InferenceModeOptions?", arguments); return $autogradGradMode.inferenceMode($0, $1); } as unknown as typeof $autogradGradMode.inferenceMode;
 /** Runs fn with recording, inside noGrad too; fn may return a promise, as noGrad()'s. */
 export const enableGrad = function ($0: never) { if (!(kinds.callback.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("enableGrad", "fn:callback", arguments); return $autogradGradMode.enableGrad($0); } as unknown as typeof $autogradGradMode.enableGrad;
 /** Switches recording on or off until called again, or until the noGrad() or enableGrad() around it ends. */

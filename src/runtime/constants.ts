@@ -104,7 +104,7 @@ export function scalarTensor(device: Device, dtype: DType, value: number | bigin
     }
     tensor = keep(new Tensor(upload(native, elements(dtype, [value]), "scalar"), internDesc(device, dtype, [])));
     // Not reused for a result: others read it.
-    tensor.storage.birth = -1;
+    tensor.storage.share();
     numbers.set(key, tensor);
   }
   return tensor;

@@ -53,7 +53,7 @@ class Tables {
       const tensors = arrays.map((a) => {
         const t = keep(new Tensor(upload(native, a, "table"), internDesc(native.device, "float32", shape)));
         // Not reused for a result: others read it.
-        t.storage.birth = -1;
+        t.storage.share();
         return t;
       });
       found = { tensors, bytes: arrays.reduce((n, a) => n + a.byteLength, 0) };

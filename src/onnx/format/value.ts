@@ -6,6 +6,7 @@ import { Filling } from "../../runtime/filling.ts";
 import { fromBytes } from "../../ops/creation/creation.ts";
 import { values } from "../../ops/data/conversion.ts";
 import { nativeDevice } from "../../runtime/devices.ts";
+import { ordinary } from "../../core/inference.ts";
 import { outsideScopes } from "../../core/scope.ts";
 import { sizeOf, type Shape } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
@@ -76,7 +77,7 @@ export class Constant {
     const kept = this.#tensors.get(device);
     if (kept !== undefined && !kept.isDisposed) return kept;
     if (!this.isOwned || tracer() !== null) return fromBytes("onnx", device, this.dtype, this.shape, this.data);
-    const t = outsideScopes(() => this.#uploaded(device));
+    const t = outsideScopes(() => ordinary(() => this.#uploaded(device)));
     weights.add(t.storage);
     this.#tensors.set(device, t);
     if (this.size > KEPT) this.#data = null;

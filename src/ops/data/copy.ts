@@ -4,6 +4,7 @@ import { ShapeError } from "../../core/errors.ts";
 import { call } from "../../dispatch/dispatch.ts";
 import { assignEager, contiguousOp } from "../../runtime/assign.ts";
 import { requireElements } from "../../runtime/meta.ts";
+import { requireChangeable } from "../../core/inference.ts";
 import { outsideScopes } from "../../core/scope.ts";
 import { sameShape, showShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -17,6 +18,7 @@ import { to, toDType } from "./conversion.ts";
 export function copyInto(operation: string, target: Tensor, source: Tensor): void {
   target.requireLive(operation);
   source.requireLive(operation);
+  requireChangeable(target, operation);
   if (!target.device.hasElements && source.device !== target.device) requireElements(operation, target);
   if (!sameShape(target.shape, source.shape)) throw new ShapeError(operation, "source", showShape(target.shape), showShape(source.shape));
   noGrad(() =>

@@ -1,6 +1,7 @@
 /** Clone, detach, hooks, retained gradients, in-place writes. */
 import type { Hook } from "../../autograd/tape.ts";
 import { defineView } from "../../core/definition.ts";
+import { requireChangeable } from "../../core/inference.ts";
 import { noGrad } from "../../autograd/grad-mode.ts";
 import { assign, call } from "../../dispatch/dispatch.ts";
 import { isFloat } from "../../core/dtype.ts";
@@ -80,6 +81,7 @@ export function requiresGrad_(x: Tensor, requires = true): Tensor {
       hint: "Use detach().",
     });
   }
+  if (requires) requireChangeable(x, "requiresGrad_", "x");
   if (requires && !isFloat(x.dtype)) throw new DTypeError("requiresGrad_", "x", "of a floating dtype", x.describe());
   const before = x.leafRequiresGrad;
   tracer()?.lost(() => {

@@ -2,6 +2,7 @@
  * How an operation casts its inputs inside autocast(). Which list a function is on is the tag @autocast of its comment; the generated forms
  * (ops/exports, src/public) call `listed` while a region is open. Functions of src/ops call each other without casts. @package
  */
+import { isInference } from "../../core/inference.ts";
 import { isGradEnabled } from "../../autograd/grad-mode.ts";
 import { autocastOf } from "../../backend/registry.ts";
 import type { Device } from "../../core/device.ts";
@@ -36,11 +37,12 @@ function castTo(x: Tensor, dtype: DType, region: AutocastRegion): Tensor {
     known !== undefined &&
     !known.cast.isDisposed &&
     known.cast.dtype === dtype &&
-    known.version === x.version &&
+    known.cast.isInference === (id === 0 && isInference()) &&
+    known.version === x.storage.version &&
     (known.isRecorded || !isRecorded);
   if (isUsable) return known.cast;
   const cast = x.to(dtype);
-  casts.set(x, { cast, version: x.version, isRecorded });
+  casts.set(x, { cast, version: x.storage.version, isRecorded });
   return cast;
 }
 

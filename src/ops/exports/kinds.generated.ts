@@ -99,6 +99,7 @@ export const GridSampleOptions = options({ mode: optBilinear_nearest_bicubic, pa
 export const GumbelOptions = options({ tau: optNumber, hard: optBoolean, axis: optNumber, generator: optGenerator }, [], {"dim":"axis"});
 export const HardtanhOptions = options({ minVal: optNumber, maxVal: optNumber }, [], {"min":"minVal","max":"maxVal"});
 export const HistogramOptions = options({ bins: optNumber, min: optNumber, max: optNumber });
+export const InferenceModeOptions = options({ enabled: optBoolean });
 export const InstanceNormOptions = options({ eps: optNumber, runningMean: optTensorOrNull, runningVar: optTensorOrNull, useInputStats: optBoolean, momentum: optNumber }, [], {"epsilon":"eps","runningVariance":"runningVar"});
 export const IstftOptions = options({ hopLength: optNumber, winLength: optNumber, window: optTensorOrNull, center: optBoolean, normalized: optBoolean, onesided: optBoolean, length: optNumber, returnComplex: optBoolean });
 export const KthOptions = options({ keepDims: optBoolean, dtype: optInt32_int64_uint32_uint64 }, [], {"keepdim":"keepDims"});
@@ -328,6 +329,7 @@ setKinds(() => ({
   GumbelOptions,
   HistogramBinOptions,
   HistogramOptions,
+  InferenceModeOptions,
   InstanceNormOptions,
   IntegerConvOptions,
   InterpolateOptions,

@@ -9,6 +9,7 @@ import { DTypeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { arithmetic } from "../../autograd/arithmetic.ts";
 import { noGrad } from "../../autograd/grad-mode.ts";
+import { ordinary } from "../../core/inference.ts";
 import { changing } from "../../core/journal.ts";
 import { onClose } from "../../runtime/devices.ts";
 import { scalarTensor } from "../../runtime/constants.ts";
@@ -102,7 +103,7 @@ export class Generator {
     let state = this.#states.get(dev);
     if (state === undefined) {
       // Created eagerly, also while a function is compiled: the state outlives the function.
-      state = withTracer(null, () => outsideScopes(() => keep(initial(this.#seed, dev))));
+      state = withTracer(null, () => outsideScopes(() => ordinary(() => keep(initial(this.#seed, dev)))));
       this.#states.set(dev, state);
     }
     return state;

@@ -1,6 +1,7 @@
 /** Resize: tensors that change their own shape. */
 import { AutogradError, TraceError, ValueError } from "../../core/errors.ts";
 import { internDesc } from "../../core/storage.ts";
+import { ordinary, requireChangeable } from "../../core/inference.ts";
 import { outsideScopes } from "../../core/scope.ts";
 import { sizeOf, type Shape } from "../../core/shape.ts";
 import { DTYPES } from "../../core/dtype.ts";
@@ -53,6 +54,7 @@ export function resize_(x: Tensor, shape: Shape): Tensor {
       received: "a call inside",
       hint: "Use resize(), which gives another tensor.",
     });
+  requireChangeable(x, "resize_", "x");
   const target = internDesc(x.device, x.dtype, shape);
   const need = sizeOf(shape);
   const { sizeInBytes } = DTYPES[x.dtype];
@@ -62,7 +64,8 @@ export function resize_(x: Tensor, shape: Shape): Tensor {
     return x;
   }
   noGrad(() => {
-    const grown = outsideScopes(() => zeros([x.offset + need], { dtype: x.dtype, device: x.device }));
+    const make = (): Tensor => zeros([x.offset + need], { dtype: x.dtype, device: x.device });
+    const grown = outsideScopes(() => (x.isInference ? make() : ordinary(make)));
     if (capacity > 0) copy_(narrow(grown, 0, x.offset, capacity), asStrided(x, [capacity], [1]));
     grown.storage.retain();
     x.storage.release();
