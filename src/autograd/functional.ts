@@ -1,6 +1,7 @@
 /** jvp(), vjp(), jacobian(), hessian(), hvp(), vhp(): derivatives of functions of tensors. Reference: torch.autograd.functional. */
 import { isFloat } from "../core/dtype.ts";
 import { AutogradError, DTypeError, ShapeError } from "../core/errors.ts";
+import { requireChangeable } from "../core/inference.ts";
 import { scope } from "../core/scope.ts";
 import { sameShape, showShape } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
@@ -72,7 +73,10 @@ class Call {
 
   /** The tensors that fn is called with. */
   inputs(some: OneOrMore): Tensor[] {
-    return this.real("inputs", some).map((t) => (this.#createGraph && t.requiresGrad ? arithmetic.clone(t) : leafOf(t)));
+    return this.real("inputs", some).map((t) => {
+      requireChangeable(t, this.operation, "inputs");
+      return this.#createGraph && t.requiresGrad ? arithmetic.clone(t) : leafOf(t);
+    });
   }
 
   run(fn: Fn, inputs: readonly Tensor[]): { readonly result: OneOrMore; readonly outputs: readonly Tensor[] } {
@@ -145,8 +149,9 @@ const independent = (i: number): string => `the result by input ${i}`;
  * fn(...inputs), and the gradients of its results' products with v by the inputs: v times the Jacobian.
  *
  * fn: gives a floating tensor or a list of them. inputs: one floating tensor or a list, which fn gets as arguments. v: like fn's result; may be missing for one
- * number. Results: as fn's result, as the inputs. They have no history without createGraph. Throws AutogradError for a missing v, and if strict for what does not
- * depend on an input; DTypeError for complex tensors and integers; ShapeError for v. Reference: torch.autograd.functional.vjp.
+ * number. Results: as fn's result, as the inputs. They have no history without createGraph. Throws AutogradError for a missing v, for inference tensors outside of
+ * inferenceMode(), and if strict for what does not depend on an input; DTypeError for complex tensors and integers; ShapeError for v. Reference:
+ * torch.autograd.functional.vjp.
  */
 export function vjp<const Inputs extends OneOrMore, Outputs extends OneOrMore>(
   fn: (...inputs: ArgumentsOf<Inputs>) => Outputs,

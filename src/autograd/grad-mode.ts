@@ -4,7 +4,10 @@ import { GRAD, INFERENCE, gradMode, isInference, runInference } from "../core/in
 /** Whether operations are recorded for gradients now: false inside noGrad() and inferenceMode(). */
 export const isGradEnabled = (): boolean => gradMode.value === GRAD;
 
-/** Whether gradients are on: false inside noGrad() and inferenceMode(), unless enableGrad() is inside these; in inferenceMode() nothing is recorded then either. Reference: torch.is_grad_enabled. */
+/**
+ * Whether gradients are on: false inside noGrad() and inferenceMode(), unless enableGrad() is inside these; in inferenceMode() nothing is recorded
+ * then either. Reference: torch.is_grad_enabled.
+ */
 export const isGradModeEnabled = (): boolean => (gradMode.value & GRAD) !== 0;
 
 /** Whether inferenceMode() is on. Reference: torch.is_inference_mode_enabled. */

@@ -4,7 +4,6 @@ import { copyMark, isForeign, ownCopy, type Copy } from "../core/copies.ts";
 import type { DeviceLike } from "../core/device.ts";
 import type { DType } from "../core/dtype.ts";
 import { DTypeError, ValueError } from "../core/errors.ts";
-import { requireChangeable } from "../core/inference.ts";
 import { keep } from "../core/scope.ts";
 import { Tensor } from "../core/tensor.ts";
 import { Callable, type ForwardInputs } from "./callable.ts";
@@ -22,7 +21,7 @@ import {
 import { INNER, OWN } from "./inner.ts";
 import { membersIn, requireOutside } from "./members.ts";
 import { setTraining } from "./mode.ts";
-import { Parameter } from "./parameter.ts";
+import { Parameter, setRequiresGrad } from "./parameter.ts";
 import { sitesIn, type Site } from "./sites.ts";
 import { loadsAsAWhole, loadState, readState, stateOf, type StateDict } from "./state.ts";
 import { clearGradient, emptyTensors, moveTensors } from "./tensors.ts";
@@ -308,10 +307,7 @@ export abstract class Module extends Callable {
 
   /** Whether the parameters require gradients. Returns the module. */
   requiresGrad_(mode = true): this {
-    for (const p of this.parameters()) {
-      if (mode) requireChangeable(p, "requiresGrad_", "parameter");
-      p.leafRequiresGrad = mode;
-    }
+    setRequiresGrad("requiresGrad_", [...this.parameters()], mode);
     return this;
   }
 

@@ -1,7 +1,7 @@
 /** Parameters by patterns of their names: freezing, and groups for optimizers. */
 import { ValueError } from "../core/errors.ts";
 import type { Module } from "./module.ts";
-import type { Parameter } from "./parameter.ts";
+import { setRequiresGrad, type Parameter } from "./parameter.ts";
 
 /** A name with `*` for any characters ("encoder.*", "*.bias"), a regular expression, a function, or several of these. */
 export type NamePattern = string | RegExp | ((name: string, parameter: Parameter) => boolean) | readonly NamePattern[];
@@ -40,10 +40,9 @@ export function unfreeze(module: Module, pattern: NamePattern = "*"): string[] {
 
 function setRequires(operation: string, module: Module, pattern: NamePattern, requires: boolean): string[] {
   const found = matched(operation, module, pattern);
-  for (const [, p] of found) {
-    p.leafRequiresGrad = requires;
-    if (!requires) p.grad = null;
-  }
+  const parameters = found.map(([, p]) => p);
+  setRequiresGrad(operation, parameters, requires);
+  if (!requires) for (const p of parameters) p.grad = null;
   return found.map(([name]) => name);
 }
 

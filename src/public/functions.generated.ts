@@ -75,8 +75,9 @@ export const jvp = function ($0: never, $1: never, $2: never, $3: never = undefi
  * fn(...inputs), and the gradients of its results' products with v by the inputs: v times the Jacobian.
  *
  * fn: gives a floating tensor or a list of them. inputs: one floating tensor or a list, which fn gets as arguments. v: like fn's result; may be missing for one
- * number. Results: as fn's result, as the inputs. They have no history without createGraph. Throws AutogradError for a missing v, and if strict for what does not
- * depend on an input; DTypeError for complex tensors and integers; ShapeError for v. Reference: torch.autograd.functional.vjp.
+ * number. Results: as fn's result, as the inputs. They have no history without createGraph. Throws AutogradError for a missing v, for inference tensors outside of
+ * inferenceMode(), and if strict for what does not depend on an input; DTypeError for complex tensors and integers; ShapeError for v. Reference:
+ * torch.autograd.functional.vjp.
  */
 export const vjp = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(kinds.callback.is($0) && (isTensor($1) || kinds.tensorOrTensors.is($1)) && (isTensor($2) || $2 === undefined || kinds.tensorOrTensors.is($2)) && ($3 === undefined || kinds.FunctionalOptions.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = bind("vjp", "fn:callback inputs:tensorOrTensors v:tensorOrTensors? options:FunctionalOptions?", arguments); return $autogradFunctional.vjp($0, $1, $2, $3); } as unknown as typeof $autogradFunctional.vjp;
 /**

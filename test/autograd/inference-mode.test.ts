@@ -131,6 +131,33 @@ const cases: Record<string, () => dx.Tensor> = {
   compiledAdds: () => dx.compile((t: dx.Tensor, w: dx.Tensor) => t.add(w))(made(), leaf()),
   compiledWrites: () => dx.compile((t: dx.Tensor) => t.add_(1))(made()),
   gradModeInside: () => inferenceMode(modes),
+  parameterOverInference: () => new dx.nn.Parameter(made()),
+  fixedParameterOverInference: () => new dx.nn.Parameter(made(), { requiresGrad: false }),
+  parameterOverClone: () => new dx.nn.Parameter(made().clone()),
+  backwardInsideThenOutside: () => {
+    const x = leaf();
+    const y = x.mul(x).sum();
+    inferenceMode(() => y.backward({ retainGraph: true }));
+    y.backward();
+    return x.grad!;
+  },
+  vjpOfInference: () => dx.vjp((t) => t.mul(2).sum(), made())[1],
+  leafHistoryTakesInference: () => leaf().mul(1).add_(made()),
+  leafHistoryTimesInference: () => leaf().mul(1).mul_(made()),
+  turnedOnAgain: () => inferenceMode(() => inferenceMode(() => inferenceMode(() => dx.ones([2])), { enabled: false })),
+  detachedLeafChangedInside: () => {
+    const x = leaf();
+    after(x.detach(), (v) => v.add_(1));
+    return x;
+  },
+  castOutside: () => made().to("float16"),
+  sameDtypeOutside: () => made().to("float32"),
+  moduleMadeInside: () => inferenceMode(() => new dx.nn.PReLU(2)).requiresGrad_().weight,
+  stateFromInside: () => {
+    const m = new dx.nn.PReLU(2);
+    m.loadStateDict({ weight: made() });
+    return m.weight;
+  },
   gradModeEnabledInside: () => inferenceMode(() => enableGrad(modes)),
 };
 
@@ -190,8 +217,17 @@ eachDevice("inferenceMode", (device) => {
           ),
         ),
       ).toMatch(/cannot be saved for backward/);
-      const norm = inferenceMode(() => new dx.nn.BatchNorm1d(2));
-      expect(message(() => norm.requiresGrad_())).toMatch(/^requiresGrad_: /);
+      expect(message(() => new dx.nn.Parameter(made()))).toMatch(/^Parameter: data .*outside of inferenceMode/s);
+      expect(message(() => dx.vjp((t) => t.mul(2).sum(), made()))).toMatch(/^vjp: inputs .*outside of inferenceMode/s);
+      // All parameters of a call are checked before the first changes.
+      const mixed = new dx.nn.Sequential(
+        new dx.nn.PReLU(1),
+        inferenceMode(() => new dx.nn.PReLU(1)),
+      );
+      mixed.requiresGrad_(false);
+      expect(message(() => mixed.requiresGrad_())).toMatch(/^requiresGrad_: parameter /);
+      expect(message(() => dx.nn.utils.unfreeze(mixed, "*.weight"))).toMatch(/^unfreeze: parameter /);
+      expect([...mixed.parameters()].map((p) => p.requiresGrad)).toEqual([false, false]);
       const x = leaf().mul(1);
       expect(message(() => inferenceMode(() => part(x)).add_(1))).toMatch(/made in noGrad\(\) or inferenceMode\(\)/);
     }),

@@ -199,6 +199,54 @@ def grad_mode_inside():
 def grad_mode_enabled_inside():
     with mode():
         with torch.enable_grad(): return torch.tensor([torch.is_grad_enabled(), torch.is_inference_mode_enabled()])
+@case
+def parameter_over_inference(): return torch.nn.Parameter(made())
+@case
+def fixed_parameter_over_inference(): return torch.nn.Parameter(made(), requires_grad=False)
+@case
+def parameter_over_clone(): return torch.nn.Parameter(made().clone())
+@case
+def backward_inside_then_outside():
+    x = leaf()
+    y = (x * x).sum()
+    with mode(): y.backward(retain_graph=True)
+    y.backward()
+    return x.grad
+@case
+def vjp_of_inference(): return torch.autograd.functional.vjp(lambda t: (t * 2).sum(), made())[1]
+@case
+def leaf_history_takes_inference():
+    y = leaf() * 1
+    return y.add_(made())
+@case
+def leaf_history_times_inference():
+    y = leaf() * 1
+    return y.mul_(made())
+@case
+def turned_on_again():
+    with mode():
+        with mode(False):
+            with mode(): return torch.ones(2)
+@case
+def detached_leaf_changed_inside():
+    x = leaf()
+    v = x.detach()
+    with mode(): v.add_(1)
+    return x
+@case
+def cast_outside(): return made().to(torch.float16)
+@case
+def same_dtype_outside(): return made().to(torch.float32)
+@case
+def module_made_inside():
+    with mode(): m = torch.nn.PReLU(2)
+    return m.requires_grad_().weight
+@case
+def state_from_inside():
+    m = torch.nn.PReLU(2)
+    with mode(): state = {"weight": torch.tensor([3.0, 4.0])}
+    m.load_state_dict(state)
+    return m.weight
 
 rows = []
 for name, fn in cases.items():
