@@ -18,7 +18,7 @@ import {
   type HookOptions,
   type RemovableHandle,
 } from "./hooks.ts";
-import { INNER, OWN } from "./inner.ts";
+import { INNER, KEEPS_DTYPES, OWN } from "./inner.ts";
 import { membersIn, requireOutside } from "./members.ts";
 import { setTraining } from "./mode.ts";
 import { Parameter, setRequiresGrad } from "./parameter.ts";
@@ -65,6 +65,11 @@ export abstract class Module extends Callable {
   /** @internal What the files of this folder read. */
   get [OWN](): { readonly buffers: Map<string, Buffer>; readonly hooks: Hooks | null } {
     return { buffers: this.#buffers, hooks: this.#hooks };
+  }
+
+  /** @internal Whether a cast leaves its buffers' dtypes: those of a metric. */
+  get [KEEPS_DTYPES](): boolean {
+    return false;
   }
 
   /** @internal Own parameters and modules by name. */

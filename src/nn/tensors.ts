@@ -8,6 +8,7 @@ import { to } from "../ops/data/conversion.ts";
 import { outsideScopes } from "../core/scope.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
+import { KEEPS_DTYPES } from "./inner.ts";
 import type { Module } from "./module.ts";
 import { replace } from "./replace.ts";
 import { isUninitialized, moveUninitialized } from "./uninitialized.ts";
@@ -48,9 +49,11 @@ export function moveTensors(module: Module, target: DeviceLike | DType): void {
     );
   if (isDType(target) && !isFloat(target)) throw new DTypeError("Module.to", "dtype", "a floating one", target);
   const device = isDType(target) ? target : deviceOf(target);
+  const fixed = new Set(isDType(device) ? module.modules().flatMap((m) => (m[KEEPS_DTYPES] ? m.buffers() : [])) : []);
   noGrad(() =>
     outsideScopes(() => {
       for (const t of heldBy(module)) {
+        if (fixed.has(t)) continue;
         for (const each of t.grad === null ? [t] : [t, t.grad])
           if (isUninitialized(each)) moveUninitialized(each, device);
           else if (!isDType(device) || isFloat(each.dtype)) replace(each, to(each, device));
