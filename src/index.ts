@@ -114,6 +114,7 @@ export * as foreach from "./public/foreach.generated.ts";
 export * as masked from "./public/masked.generated.ts";
 export * as nn from "./public/nn.generated.ts";
 export * as optim from "./public/optim.generated.ts";
+export * as metrics from "./public/metrics.generated.ts";
 export * as data from "./public/data.generated.ts";
 export * as train from "./public/train.generated.ts";
 export * as io from "./public/io.generated.ts";

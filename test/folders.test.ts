@@ -60,6 +60,7 @@ const folders = [
   "nn",
   "optim",
   "optim/schedules",
+  "metrics",
   "onnx/format",
   "onnx/operators",
   "onnx",

@@ -21,6 +21,7 @@ const namespaces: readonly Namespace[] = [
   ["parametrizations", "nn/parametrizations.ts", ""],
   ["optim", "optim/index.ts", ""],
   ["lr-scheduler", "optim/schedules/index.ts", ""],
+  ["metrics", "metrics/index.ts", "metrics."],
   ["data", "data/index.ts", ""],
   ["augment", "data/augment/index.ts", "augment."],
   ["io", "io/index.ts", ""],
@@ -33,7 +34,7 @@ const namespaces: readonly Namespace[] = [
 ];
 
 /** Those whose functions name themselves in errors, or run code of the user's. */
-const keepsNames = new Set(["linalg", "data", "augment", "npy", "npz", "pytorch", "safetensors", "onnx", "train"]);
+const keepsNames = new Set(["linalg", "metrics", "data", "augment", "npy", "npz", "pytorch", "safetensors", "onnx", "train"]);
 
 const fileOf = (namespace: string): string => `src/public/${namespace}.generated.ts`;
 /** The name under which generated files import a file of src whole. */

@@ -154,6 +154,7 @@ function groups(): readonly Group[] {
     },
     { text: "dx.nn", entries: folderEntries("nn") },
     { text: "dx.optim", entries: folderEntries("optim") },
+    { text: "dx.metrics", entries: folderEntries("metrics") },
     { text: "dx.data", entries: folderEntries("data") },
     {
       text: "dx.io",

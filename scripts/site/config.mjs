@@ -55,6 +55,7 @@ export default defineConfig({
             item("Augmentation", "data-augment"),
             item("Modules", "modules"),
             item("Optimizers", "optimizers"),
+            item("Metrics", "metrics"),
             item("Mixed precision", "mixed-precision"),
             item("Checkpoints", "checkpoints"),
             item("safetensors files", "saving"),

@@ -5,15 +5,18 @@ import { Device } from "../core/device.ts";
 import { Generator } from "../ops/random/random.ts";
 import { LRScheduler } from "../optim/schedules/scheduler.ts";
 import { LayerNorm } from "../nn/norm.ts";
+import { Metric } from "../metrics/metric.ts";
 import { Module } from "../nn/module.ts";
 import { Optimizer } from "../optim/optimizer.ts";
 import { Parameter } from "../nn/parameter.ts";
+import { PredictionMetric } from "../metrics/metric.ts";
 import { Sequential } from "../nn/containers.ts";
 /** A row a kind: its name, the test, the text after "must be", whether it is about dtypes. */
 export const kinds = new KindTable(String.raw`
 AdaptiveOptions ["fields",{"device":"deviceOrString?","dtype":"dtype?","generator":"generator?","divValue":"number?","headBias":"boolean?"},{"divisor":"divValue"}]
 AffineOptions ["fields",{"generator":"generator?","mode":"nearest_bilinear?","fill":"number?","degrees":"numberOrNumbers?","translate":"numbers?","scale":"numbers?","shear":"numberOrNumbers?","shearY":"numberOrNumbers?","parameters":"AffineParameters?"}]
 AffineParameters ["fields",{"angle":"tensorOrNumbers?","translateX":"tensorOrNumbers?","translateY":"tensorOrNumbers?","scale":"tensorOrNumbers?","shearX":"tensorOrNumbers?","shearY":"tensorOrNumbers?"}]
+AggregateOptions ["fields",{"device":"deviceOrString?","nanStrategy":"propagate_ignore?"}]
 AttentionCall ["fields",{"keyPaddingMask":"tensorOrNull?","attnMask":"tensorOrNull?","isCausal":"boolean?","weights":"average_each_none?"},{"mask":"attnMask","causal":"isCausal"}]
 AveragedModelOptions ["fields",{"avgFn":"callback?","multiAvgFn":"callback?","useBuffers":"boolean?"}]
 AvgPoolOptions ["fields",{"stride":"numberOrNumbers?","padding":"numberOrNumbers?","ceilMode":"boolean?","countIncludePad":"boolean?","divisorOverride":"numberOrNull?"}]
@@ -27,6 +30,7 @@ ChainedSchedulerOptions ["fields",{"schedulers":"lrSchedulers"}]
 CholeskyOptions ["fields",{"upper":"boolean?"}]
 ColorFactors ["fields",{"brightness":"tensorOrNumbers?","contrast":"tensorOrNumbers?","saturation":"tensorOrNumbers?","hue":"tensorOrNumbers?"}]
 ColorJitterOptions ["fields",{"generator":"generator?","brightness":"numberOrNumbers?","contrast":"numberOrNumbers?","saturation":"numberOrNumbers?","hue":"numberOrNumbers?","factors":"ColorFactors?"}]
+ConfusionMatrixOptions ["fields",{"device":"deviceOrString?","numClasses":"number?","numLabels":"number?","ignoreIndex":"number?","threshold":"number?","fromLogits":"boolean?","normalize":"true_pred_all_none?"}]
 ConstantLROptions ["fields",{"lastEpoch":"number?","factor":"number?","totalIters":"number?"}]
 ConvLayerOptions ["fields",{"device":"deviceOrString?","dtype":"dtype?","generator":"generator?","stride":"numberOrNumbers?","padding":"same_validOrNumberOrNumbers?","dilation":"numberOrNumbers?","groups":"number?","bias":"boolean?","paddingMode":"zeros_circular_reflect_replicate?"}]
 ConvTransposeLayerOptions ["fields",{"device":"deviceOrString?","dtype":"dtype?","generator":"generator?","stride":"numberOrNumbers?","padding":"numberOrNumbers?","outputPadding":"numberOrNumbers?","dilation":"numberOrNumbers?","groups":"number?","bias":"boolean?"}]
@@ -88,6 +92,8 @@ MarginOptions ["fields",{"reduction":"mean_sum_none?","margin":"number?"}]
 Masked ["fields",{"keepDims":"boolean?","dtype":"dtype?","mask":"tensorOrNull?"},{"keepdim":"keepDims"}]
 MaskedVarianceOptions ["fields",{"mask":"tensorOrNull?","keepDims":"boolean?","correction":"number?"},{"keepdim":"keepDims"}]
 MaxPoolOptions ["fields",{"stride":"numberOrNumbers?","padding":"numberOrNumbers?","ceilMode":"boolean?","dilation":"numberOrNumbers?"}]
+MeanSquaredErrorOptions ["fields",{"device":"deviceOrString?","squared":"boolean?"}]
+MetricOptions ["fields",{"device":"deviceOrString?"}]
 MixupOptions ["fields",{"generator":"generator?","alpha":"number?","numClasses":"number?","weights":"tensorOrNumbers?"}]
 MultiMarginOptions ["fields",{"reduction":"mean_sum_none?","p":"n1_n2?","margin":"number?","weight":"tensorOrNull?"}]
 MultiStepLROptions ["fields",{"lastEpoch":"number?","milestones":"numbers","gamma":"number?"}]
@@ -136,6 +142,7 @@ PartialSGDOptions ["fields",{"lr":"number?","masterWeights":"boolean?","kahan":"
 PartialSWALROptions ["fields",{"lastEpoch":"number?","swaLr":"numberOrNumbers?","annealEpochs":"number?","annealStrategy":"cos_linear?"}]
 PartialSparseAdamOptions ["fields",{"lr":"number?","masterWeights":"boolean?","kahan":"boolean?","betas":"numbers?","eps":"number?","maximize":"boolean?"}]
 PartialStepLROptions ["fields",{"lastEpoch":"number?","stepSize":"number?","gamma":"number?"}]
+PerplexityOptions ["fields",{"device":"deviceOrString?","ignoreIndex":"number?"}]
 PoissonOptions ["fields",{"reduction":"mean_sum_none?","logInput":"boolean?","full":"boolean?","eps":"number?"},{"epsilon":"eps"}]
 PolynomialLROptions ["fields",{"lastEpoch":"number?","totalIters":"number?","power":"number?"}]
 PytorchLoadOptions ["fields",{"onProgress":"callback?","signal":"signal_ddd197?","device":"deviceOrString?"}]
@@ -203,9 +210,13 @@ dataset_62715b [["like",{"length":"number","get":"callback"}],"a dataset: an obj
 device [["class","Device"],"a device"]
 deviceOrString [["|","device","string"],"a device or a string"]
 deviceOrStringOrDtype [["|","device","string","dtype"],"a device, a string or a dtype's name",1]
+device_73f08e ["fields",{"device":"deviceOrString?","numClasses":"number?","numLabels":"number?","ignoreIndex":"number?","threshold":"number?","fromLogits":"boolean?","average":"micro_macro_weighted_none?","topK":"number?","zeroDivision":"number?"}]
 device_887f58 ["fields",{"device":"deviceOrString?","names":"strings?","maxBytes":"number?","onProgress":"callback?","signal":"signal_ddd197?"}]
 device_94a0e5 ["fields",{"device":"deviceOrString?"}]
 device_98f273 ["fields",{"device":"deviceOrString?","names":"strings?","maxBytes":"number?"}]
+device_d35f5f ["fields",{"device":"deviceOrString?","numClasses":"number?","numLabels":"number?","ignoreIndex":"number?","threshold":"number?","fromLogits":"boolean?","average":"micro_macro_weighted_none?","topK":"number?","zeroDivision":"number?","beta":"number"}]
+device_e1d409 ["fields",{"device":"deviceOrString?","numClasses":"number?","numLabels":"number?","ignoreIndex":"number?","fromLogits":"boolean?","average":"micro_macro_weighted_none?","thresholds":"numberOrNumbers?"}]
+device_e25ae2 ["fields",{"device":"deviceOrString?","numClasses":"number","k":"number?","average":"micro_macro_weighted_none?","ignoreIndex":"number?"}]
 device_f4ee2a ["fields",{"device":"deviceOrString?","dtype":"dtype?","generator":"generator?","bias":"boolean?","nonlinearity":"tanh_relu?"}]
 dtype ["dtype","a dtype's name",1]
 eachModule [["array","module"],"one after the other, modules"]
@@ -259,6 +270,8 @@ mask_adfa78 ["fields",{"mask":"tensorOrNull?","keepDims":"boolean?"},{"keepdim":
 matrix_exp_cayley_householder [["|",["=","matrix_exp"],["=","cayley"],["=","householder"]],"\"matrix_exp\", \"cayley\" or \"householder\""]
 mean_sum_none [["|",["=","mean"],["=","sum"],["=","none"]],"\"mean\", \"sum\" or \"none\""]
 mean_sum_none_batchmean [["|",["=","mean"],["=","sum"],["=","none"],["=","batchmean"]],"\"mean\", \"sum\", \"none\" or \"batchmean\""]
+metric [["class","Metric"],"a metric"]
+micro_macro_weighted_none [["|",["=","micro"],["=","macro"],["=","weighted"],["=","none"]],"\"micro\", \"macro\", \"weighted\" or \"none\""]
 min_max [["|",["=","min"],["=","max"]],"\"min\" or \"max\""]
 min_maxOrReduceLROnPlateauOptions [["|",["=","min"],["=","max"],"ReduceLROnPlateauOptions"],"\"min\", \"max\" or an object of options"]
 mode_8e1659 ["fields",{"mode":"reduced_complete_r?"}]
@@ -353,6 +366,8 @@ parameter [["class","Parameter"],"a parameter"]
 params_875a53 ["fields",{"params":"numbers","options":"anything","initialLr":"number?"}]
 persistent_d9ad21 ["fields",{"persistent":"boolean?"}]
 pivot_a32a8c ["fields",{"pivot":"boolean?","checkErrors":"boolean?"}]
+predictionMetric [["class","PredictionMetric"],"a predictionmetric"]
+propagate_ignore [["|",["=","propagate"],["=","ignore"]],"\"propagate\" or \"ignore\""]
 randomOrNumberOrNumbers [["|","number","numbers",["=","random"]],"a number, an array of numbers or \"random\""]
 recordOfAnything [["record","anything"],"an object"]
 recordOfModule [["record","module"],"an object of modules"]
@@ -360,6 +375,7 @@ recordOfModuleOrIterable_248b14 [["|","recordOfModule","iterableOfListOfStringOr
 recordOfNumberOrTensor [["record","numberOrTensor"],"an object of numbers and tensors",1]
 recordOfParameter [["record","parameter"],"an object of parameters"]
 recordOfParameterOrItera_ab853c [["|","recordOfParameter","iterableOfListOfStringOrParameter"],"an object of parameters or an iterable"]
+recordOfPredictionMetric [["record","predictionMetric"],"an object of predictionmetrics"]
 recordOfRecordOfTensor [["record","recordOfTensor"],"an object",1]
 recordOfString [["record","string"],"an object of strings"]
 recordOfTensor [["record","tensor"],"an object of tensors",1]
@@ -400,6 +416,7 @@ tensorflowOrNumberOrNumbers [["|",["=","tensorflow"],"number","numbers"],"\"tens
 tensors [["array","tensor"],"an array of tensors",1]
 tgtMask_cbfef4 ["fields",{"tgtMask":"tensorOrNull?","memoryMask":"tensorOrNull?","tgtKeyPaddingMask":"tensorOrNull?","memoryKeyPaddingMask":"tensorOrNull?","tgtIsCausal":"boolean?","srcMask":"tensorOrNull?","srcKeyPaddingMask":"tensorOrNull?"},{"mask":"tgtMask","keyPaddingMask":"tgtKeyPaddingMask","causal":"tgtIsCausal","sourceMask":"srcMask","sourceKeyPaddingMask":"srcKeyPaddingMask"}]
 triangular_triangular2_expRange [["|",["=","triangular"],["=","triangular2"],["=","expRange"]],"\"triangular\", \"triangular2\" or \"expRange\""]
+true_pred_all_none [["|",["=","true"],["=","pred"],["=","all"],["=","none"]],"\"true\", \"pred\", \"all\" or \"none\""]
 upper_bc9ca8 ["fields",{"upper":"boolean?","checkErrors":"boolean?"}]
 upper_c2974e ["fields",{"upper":"boolean?","transpose":"boolean?","unitriangular":"boolean?"}]
 zeros_circular_reflect_replicate [["|",["=","zeros"],["=","circular"],["=","reflect"],["=","replicate"]],"\"zeros\", \"circular\", \"reflect\" or \"replicate\""]
@@ -409,9 +426,11 @@ zeros_circular_reflect_replicate [["|",["=","zeros"],["=","circular"],["=","refl
   Generator,
   LRScheduler,
   LayerNorm,
+  Metric,
   Module,
   Optimizer,
   Parameter,
+  PredictionMetric,
   Sequential,
 });
 export const { checked, checkedClass, checkMethods, factory, guarded, guardedAsync } = forms(kinds);
