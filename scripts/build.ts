@@ -105,7 +105,7 @@ async function bundle() {
       tsconfig: false,
     });
     // Their licences ask to be kept with the code.
-    const within = input === "cli/main.ts" ? ["commander", "fflate", "yaml"] : [];
+    const within = input === "cli/main.ts" ? ["commander", "csv-parse", "fflate", "yaml"] : ["csv-parse"];
     await build.write({
       file: `${file}.new`,
       format: "esm",

@@ -72,6 +72,7 @@ const folders = [
   "data/worker",
   "data/augment",
   "data",
+  "data/files",
   "train/events",
   "train",
   "public",

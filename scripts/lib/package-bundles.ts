@@ -57,6 +57,8 @@ async function bundleCore(folder: string) {
       sourcemap: false,
       keepNames: true,
       comments: false,
+      // Its licence asks to be kept with the code.
+      footer: ({ moduleIds }) => (moduleIds.some((id) => /node_modules[\\/]csv-parse[\\/]/.test(id)) ? licences(["csv-parse"]) : ""),
     },
   );
   // createRequire: an import would have the file's text searched for its exports, which takes as long as running it.

@@ -139,8 +139,11 @@ export class TraceError extends DxError {}
 
 /** A file or byte sequence that breaks the rules of its format: `expected` says which, `received` what is there. */
 export class FormatError extends DxError {
-  constructor(operation: string, source: string, expected: string, received: string, hint?: string) {
-    super({ operation, argument: source, expected, received, hint });
+  /** The line of a text file, from 1, which `argument` has too ("train.csv:3"); null where it is about none. */
+  readonly line: number | null;
+  constructor(operation: string, source: string, expected: string, received: string, hint?: string, line: number | null = null) {
+    super({ operation, argument: line === null ? source : `${source}:${line}`, expected, received, hint });
+    this.line = line;
   }
 }
 

@@ -2,7 +2,11 @@
 export * as augment from "./augment/index.ts";
 export { collate, padCollate, type Batch, type PadOptions, type Sample } from "./collate.ts";
 export { CachedDataset, ConcatDataset, MappedDataset, cache, concat, map, randomSplit, subset, type CacheOptions } from "./combine.ts";
+export { CsvDataset, csv, type CsvBatchOptions, type CsvOptions } from "./files/csv.ts";
+export type { CsvBatch, CsvColumn, CsvColumns, CsvRow, CsvType, CsvValue } from "./files/csv-types.ts";
 export { Subset, TensorDataset, type BatchedDataset, type Dataset } from "./dataset.ts";
+export { JsonLines, jsonLines, type JsonLinesOptions } from "./files/json-lines.ts";
+export type { FilePart, FileProgress, TextFileOptions } from "./files/source.ts";
 export { mnist, parseIdx, readIdx, type DigitsOptions, type IdxData } from "./idx.ts";
 export { LengthBatchSampler, type LengthBatchSamplerOptions } from "./length-batches.ts";
 export { DataLoader, dataLoader, type DataLoaderOptions, type Samples } from "./loader.ts";

@@ -1,10 +1,7 @@
 /** Zip files that are read by offset: the directory at the end is read, then only the requested entries. APPNOTE.TXT of PKWARE. */
-import type * as Zlib from "node:zlib";
 import { FormatError, UnsupportedError } from "../core/errors.ts";
 import { readAt, type RandomAccess } from "../host/source.ts";
-
-/** Not imported: few programs come here, and every one would pay for loading it. */
-export const zlib = (): typeof Zlib => process.getBuiltinModule("node:zlib");
+import { inflated, isZlibError, zlib } from "./inflate.ts";
 
 /** What a zip file is read as: for its errors, and how large it may become. */
 export interface ZipFormat {
@@ -108,7 +105,7 @@ export class ZipFile {
     let size = 0;
     let crc = 0;
     try {
-      for await (const piece of entry.isDeflated ? inflated(stored) : stored) {
+      for await (const piece of entry.isDeflated ? inflated(stored, "createInflateRaw") : stored) {
         size += piece.byteLength;
         if (size > entry.sizeInBytes) break;
         crc = zlib().crc32(piece, crc);
@@ -154,19 +151,8 @@ export class ZipFile {
   }
 }
 
-/** Bytes that are read, inflated and handed out at once. */
+/** Bytes that are read at once. */
 const STEP = 2 ** 20;
-
-const isZlibError = (error: unknown): error is Error =>
-  error instanceof Error && "code" in error && typeof error.code === "string" && error.code.startsWith("Z_");
-
-/** The inflated bytes of what a generator gives. */
-function inflated(stored: AsyncGenerator<Uint8Array>): AsyncIterable<Uint8Array> {
-  const inflate = zlib().createInflateRaw({ chunkSize: STEP });
-  // What fails is thrown where the bytes are read.
-  process.getBuiltinModule("node:stream").pipeline(stored, inflate, () => {});
-  return inflate;
-}
 
 /** Each byte belongs to one entry: then all that is stored fits the file. */
 function requireApart(format: ZipFormat, entries: ReadonlyMap<string, ZipEntry>, end: number): void {

@@ -1,5 +1,5 @@
 /** Zip files that are written in order, without a way back: sizes and CRC follow each entry. APPNOTE.TXT of PKWARE. */
-import { zlib } from "./zip-file.ts";
+import { zlib } from "./inflate.ts";
 
 /** An entry whose bytes are made when it is written. */
 export interface NewZipEntry {

@@ -5,8 +5,11 @@ import { guarded } from "./kinds.generated.ts";
 import { guardedAsync } from "./kinds.generated.ts";
 import * as $dataCollate from "../data/collate.ts";
 import * as $dataCombine from "../data/combine.ts";
+import * as $dataFilesCsv from "../data/files/csv.ts";
+import * as $dataFilesCsvTypes from "../data/files/csv-types.ts";
 import * as $dataDataset from "../data/dataset.ts";
 import * as $coreTensor from "../core/tensor.ts";
+import * as $dataFilesJsonLines from "../data/files/json-lines.ts";
 import * as $dataIdx from "../data/idx.ts";
 import * as $dataLengthBatches from "../data/length-batches.ts";
 import * as $dataLoader from "../data/loader.ts";
@@ -17,8 +20,20 @@ export type { Batch } from "../data/collate.ts";
 export type { PadOptions } from "../data/collate.ts";
 export type { Sample } from "../data/collate.ts";
 export type { CacheOptions } from "../data/combine.ts";
+export type { CsvBatchOptions } from "../data/files/csv.ts";
+export type { CsvOptions } from "../data/files/csv.ts";
+export type { CsvBatch } from "../data/files/csv-types.ts";
+export type { CsvColumn } from "../data/files/csv-types.ts";
+export type { CsvColumns } from "../data/files/csv-types.ts";
+export type { CsvRow } from "../data/files/csv-types.ts";
+export type { CsvType } from "../data/files/csv-types.ts";
+export type { CsvValue } from "../data/files/csv-types.ts";
 export type { BatchedDataset } from "../data/dataset.ts";
 export type { Dataset } from "../data/dataset.ts";
+export type { JsonLinesOptions } from "../data/files/json-lines.ts";
+export type { FilePart } from "../data/files/source.ts";
+export type { FileProgress } from "../data/files/source.ts";
+export type { TextFileOptions } from "../data/files/source.ts";
 export type { DigitsOptions } from "../data/idx.ts";
 export type { IdxData } from "../data/idx.ts";
 export type { LengthBatchSamplerOptions } from "../data/length-batches.ts";
@@ -67,12 +82,18 @@ export type MappedDataset<Sample, Result> = $dataCombine.MappedDataset<Sample, R
  * generator: draws the order; default: the default generator (manualSeed). Throws ValueError for other sums. Reference: torch.utils.data.random_split.
  */
 export const randomSplit = guarded($dataCombine.randomSplit, "randomSplit", "dataset:listOfAnythingOrDataset_62715b lengths:numbers options:OrderOptions?");
+/** The rows of a CSV file: a stream, each pass over which reads the file again. */
+export const CsvDataset = checkedClass($dataFilesCsv.CsvDataset, "path:anything options:signal_a33da7?", "types;batches options:CsvBatchOptions?");
+export type CsvDataset<C extends $dataFilesCsvTypes.CsvColumns = $dataFilesCsvTypes.CsvColumns> = $dataFilesCsv.CsvDataset<C>;
 /** Some samples of another data set, by their numbers there. Reference: torch.utils.data.Subset. */
 export const Subset = checkedClass($dataDataset.Subset, "dataset:listOfAnythingOrDataset_62715b indices:numbers", "get index:number context:SampleContext?");
 export type Subset<Sample> = $dataDataset.Subset<Sample>;
 /** Rows of tensors with equal first axes: sample i is row i of each. Reference: torch.utils.data.TensorDataset. */
 export const TensorDataset = checkedClass($dataDataset.TensorDataset, "...tensors:eachTensor", "get index:number _context:SampleContext?;batch indices:numbers _contexts:SampleContexts?");
 export type TensorDataset<T extends readonly $coreTensor.Tensor[] = $coreTensor.Tensor[]> = $dataDataset.TensorDataset<T>;
+/** The rows of a JSON Lines file: a stream, each pass over which reads the file again. */
+export const JsonLines = checkedClass($dataFilesJsonLines.JsonLines, "path:anything options:signal_30673c?");
+export type JsonLines<T> = $dataFilesJsonLines.JsonLines<T>;
 /**
  * The MNIST digits of a folder with the four original files: images float32 [N, 1, 28, 28] in [0, 1], labels int32 [N].
  * Throws when a file is missing, damaged or not what its name says; nothing replaces it.
@@ -140,6 +161,23 @@ export const concat = factory(ConcatDataset, $dataCombine.concat);
 export const map = factory(MappedDataset, $dataCombine.map);
 /** Some samples of a data set, by their indices. Throws ValueError for an index out of range. Reference: torch.utils.data.Subset. */
 export const subset = factory(Subset, $dataCombine.subset);
+/**
+ * The rows of a CSV file (also of a .gz file) as a stream for streamLoader(), and by batches() as columns. RFC 4180: quoted fields, line ends CRLF, LF or
+ * CR, a BOM. `columns` states the types, and gives the rows theirs; without it types are those of the first rows (bool, int32, int64, float32, float64,
+ * string). Empty lines are left out. In workers of a loader each reads the rows of its part.
+ *
+ * path: text or a file: URL, of a file or a pipe. Throws ValueError for options out of their range; a pass throws FormatError, whose `line` says where.
+ * TensorFlow.js' name: tf.data.csv.
+ */
+export const csv = factory(CsvDataset, $dataFilesCsv.csv);
+/**
+ * The rows of a JSON Lines file (also of a .gz file) as a stream for streamLoader(): `for await (const row of jsonLines<Row>(path))`. Empty lines are left
+ * out. In workers of a loader each reads the rows of its part.
+ *
+ * path: text or a file: URL, of a file or a pipe. T: the rows' type, which the file is not checked for without `parse`. Throws ValueError for options out
+ * of their range; a pass throws FormatError, whose `line` says where.
+ */
+export const jsonLines = factory(JsonLines, $dataFilesJsonLines.jsonLines);
 /** A DataLoader of a data set, or of an array of samples. Reference: torch.utils.data.DataLoader. */
 export const dataLoader = factory(DataLoader, $dataLoader.dataLoader);
 /** A loader of a stream. Throws ValueError for a batchSize below 1 or a prefetch below 0. */

@@ -3,11 +3,12 @@ import type { FileHandle } from "node:fs/promises";
 import type { Device } from "../../core/device.ts";
 import { openSource, readAt } from "../../host/source.ts";
 import { swapBytes } from "../byte-order.ts";
+import { zlib } from "../inflate.ts";
 import { readParts, type Part, type TransferOptions } from "../parts.ts";
 import { Converter, type NeededStorage } from "./convert.ts";
 import { damaged, unknown } from "./refuse.ts";
 import { Unpickler } from "./unpickle.ts";
-import { ZipFile, zlib, type ZipEntry, type ZipFormat } from "../zip-file.ts";
+import { ZipFile, type ZipEntry, type ZipFormat } from "../zip-file.ts";
 
 /** Of a pickle, which has no elements of tensors. */
 const MAX_PICKLE = 2 ** 28;

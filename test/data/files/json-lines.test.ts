@@ -1,0 +1,126 @@
+/** JSON Lines files: rows, what is refused, and workers. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from "vitest";
+import * as dx from "../../../src/index.ts";
+
+const { jsonLines, streamLoader } = dx.data;
+
+let folder: string;
+let count = 0;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "dxtensor-jsonl-"));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const fileOf = async (content: string | Uint8Array): Promise<string> => {
+  const path = join(folder, `${count++}.jsonl`);
+  await writeFile(path, content);
+  return path;
+};
+const listOf = async <T>(rows: AsyncIterable<T>): Promise<T[]> => {
+  const list: T[] = [];
+  for await (const row of rows) list.push(row);
+  return list;
+};
+const rowsOf = async (content: string | Uint8Array, options: dx.data.JsonLinesOptions<unknown> = {}) =>
+  listOf(jsonLines(await fileOf(content), options));
+
+describe("rows", () => {
+  test("values of any kind, line ends, empty lines, a BOM, gzip; three passes", async () => {
+    const text = '\ufeff{"a":1,"b":"é"}\r\n\n  \n[1,2]\nnull\n"x\\ny"\n1e999\n{"__proto__":{"a":1}}';
+    const rows = [{ a: 1, b: "é" }, [1, 2], null, "x\ny", Infinity, JSON.parse('{"__proto__":{"a":1}}')];
+    const set = jsonLines(await fileOf(text));
+    for (let i = 0; i < 3; i++) expect(await listOf(set)).toEqual(rows);
+    expect(await rowsOf(gzipSync(`${text}\n`))).toEqual(rows);
+    expect(await rowsOf("")).toEqual([]);
+    expect(await rowsOf("1")).toEqual([1]);
+    expect(await listOf(jsonLines(pathToFileURL(await fileOf("2\n"))))).toEqual([2]);
+  });
+
+  test("characters and lines across pieces, progress", async () => {
+    const rows = Array.from({ length: 9000 }, (_, i) => ({ i, text: `😀é${"€".repeat(i % 37)}` }));
+    const seen: number[] = [];
+    const text = rows.map((row) => JSON.stringify(row)).join("\n");
+    expect(await rowsOf(text, { onProgress: ({ bytes, totalBytes }) => seen.push(bytes / totalBytes!) })).toEqual(rows);
+    expect(seen.length).toBeGreaterThan(2);
+    expect(seen.at(-1)).toBe(1);
+  });
+
+  test("types: stated, or those of parse", async () => {
+    const path = await fileOf('{"x":1}\n{"x":2}\n');
+    expectTypeOf(await listOf(jsonLines<{ x: number }>(path))).toEqualTypeOf<{ x: number }[]>();
+    expectTypeOf(await listOf(jsonLines(path))).toEqualTypeOf<unknown[]>();
+    const parsed = await listOf(jsonLines(path, { parse: (value, line) => (value as { x: number }).x * line }));
+    expectTypeOf(parsed).toEqualTypeOf<number[]>();
+    expect(parsed).toEqual([1, 4]);
+  });
+
+  test("batches of a streamLoader, which resume", async () => {
+    const set = jsonLines<{ x: number }>(await fileOf('{"x":1}\n{"x":2}\n{"x":3}\n'));
+    const loader = streamLoader(set, { batchSize: 2 });
+    for await (const { x } of loader) {
+      expect(await x.toArray()).toEqual([1, 2]);
+      break;
+    }
+    const resumed = streamLoader(set, { batchSize: 2 });
+    resumed.loadStateDict(loader.stateDict());
+    for await (const { x } of resumed) expect(await x.toArray()).toEqual([3]);
+  });
+
+  test("workers share the rows", async () => {
+    const module = join(folder, "dataset.mjs");
+    const reader = new URL("../../../dist/data/files/json-lines.js", import.meta.url).href;
+    await writeFile(module, `import { jsonLines } from ${JSON.stringify(reader)};\nexport default jsonLines;`);
+    const numbers = Array.from({ length: 11 }, (_, i) => i);
+    const path = await fileOf(numbers.map((x) => JSON.stringify({ x })).join("\n"));
+    const set = await dx.data.workerDataset<{ default(path: string): AsyncIterable<{ x: number }> }>(module, path);
+    const all: number[] = [];
+    for await (const { x } of streamLoader(set, { batchSize: 2, numWorkers: 2 })) all.push(...((await x.toArray()) as number[]));
+    expect(all.sort((a, b) => a - b)).toEqual(numbers);
+  });
+});
+
+describe("what is refused", () => {
+  test.each<[string, string, number, RegExp]>([
+    ["no JSON", '{"a":1}\n\nhello\n', 3, /a JSON value/],
+    ["a cut value", '{"a":1}\n{"a":', 2, /a JSON value/],
+    ["two values in a line", "1\n2 3\n", 2, /a JSON value/],
+    ["CR alone between values", "1\r2\r", 1, /a JSON value/],
+    ["NaN", "NaN\n", 1, /a JSON value/],
+    ["NUL bytes", "1\n\0\n", 2, /a JSON value/],
+    ["an array over several lines", "[\n1\n]\n", 1, /a JSON value/],
+  ])("%s", async (_, text, line, message) => {
+    for (const content of [text, gzipSync(text)]) {
+      const error: unknown = await rowsOf(content).catch((e: unknown) => e);
+      expect(error).toBeInstanceOf(dx.io.FormatError);
+      expect((error as dx.io.FormatError).message).toMatch(message);
+      expect((error as dx.io.FormatError).line).toBe(line);
+    }
+  });
+
+  test("what parse throws is the cause", async () => {
+    const cause = new TypeError("no x");
+    const parse = (value: unknown): number => {
+      if (value === 2) throw cause;
+      return 1;
+    };
+    await expect(rowsOf("1\n2\n", { parse })).rejects.toMatchObject({ line: 2, cause, message: expect.stringMatching(/no x/) });
+  });
+
+  test("long lines, other bytes than UTF-8, damaged gzip files, folders, arguments, signals", async () => {
+    await expect(rowsOf(`1\n"${"x".repeat(100)}"\n`, { maxLineLength: 50 })).rejects.toMatchObject({ line: 2 });
+    await expect(rowsOf(`1\n"${"x".repeat(100)}"`, { maxLineLength: 50 })).rejects.toThrow(/at most 50 characters/);
+    await expect(rowsOf(Buffer.from('"é"', "latin1"))).rejects.toThrow(/UTF-8/);
+    await expect(rowsOf(gzipSync("1\n2\n").subarray(0, 20))).rejects.toThrow(/a whole gzip file/);
+    await expect(listOf(jsonLines(folder))).rejects.toThrow(/a folder/);
+    await expect(listOf(jsonLines(join(folder, "none")))).rejects.toThrow(dx.io.FormatError);
+    expect(() => jsonLines("x", { maxLineLength: 0 })).toThrow(dx.ValueError);
+    expect(() => jsonLines("x", { part: { index: -1, count: 2 } })).toThrow(dx.ValueError);
+    expect(() => jsonLines({} as never)).toThrow(dx.DTypeError);
+    await expect(rowsOf("1\n", { signal: AbortSignal.abort(new Error("before")) })).rejects.toThrow("before");
+  });
+});
