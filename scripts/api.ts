@@ -6,25 +6,25 @@ import type { ExtractorMessage } from "@microsoft/api-extractor";
 import { execa } from "execa";
 import { ScriptError, at, main, say } from "./tools/project.ts";
 import { buildTypeScript } from "./build.ts";
-import { bundleTypes } from "./lib/package-bundles.ts";
+import { entries } from "./lib/entries.ts";
+import { bundleEntryTypes, bundleTypes } from "./lib/package-bundles.ts";
 
 const help = `npm run api [-- OPTIONS]
 
-Writes docs/api/dxtensor.api.md: the names and types that the published package declares. A commit
-that changes them shows so in its diff.
+Writes docs/api/dxtensor.api.md and one such file for each other entry point: the names and types that the published package
+declares. A commit that changes them shows so in its diff.
 
   --check  write nothing; show the difference and fail where there is one
   --help   this text`;
 
-const name = "dxtensor.api.md";
-const committed = at("docs", "api", name);
 const folder = at("build", "api");
 
 /** API Extractor's report of one file of types, into build/api. */
-async function report() {
+async function report(entry: string) {
   const { Extractor, ExtractorConfig, ExtractorLogLevel } = await import("@microsoft/api-extractor");
-  const types = join(folder, "dxtensor.d.ts");
-  await bundleTypes(types);
+  const name = `${entry}.api.md`;
+  const types = join(folder, `${entry}.d.ts`);
+  await (entry === "dxtensor" ? bundleTypes(types) : bundleEntryTypes(entry, types));
   const extractorConfig = ExtractorConfig.prepare({
     configObject: {
       projectFolder: at(),
@@ -75,24 +75,34 @@ async function report() {
   return join(folder, "new", name);
 }
 
-await main(async () => {
-  const { values } = parseArgs({ options: { check: { type: "boolean", default: false } } });
-  await buildTypeScript(["src"]);
-  mkdirSync(folder, { recursive: true });
-  const made = await report();
+/** Whether an entry point's report is as committed, or was written now. */
+async function compare(entry: string, isCheck: boolean): Promise<boolean> {
+  const name = `${entry}.api.md`;
+  const committed = at("docs", "api", name);
+  const made = await report(entry);
   const isSame = existsSync(committed) && readFileSync(committed, "utf8") === readFileSync(made, "utf8");
   if (isSame) {
-    say("api: as committed");
-    return 0;
+    say(`api: ${name} is as committed`);
+    return true;
   }
-  if (!values.check) {
+  if (!isCheck) {
     mkdirSync(at("docs", "api"), { recursive: true });
     copyFileSync(made, committed);
     say(`api: wrote docs/api/${name}`);
-    return 0;
+    return true;
   }
   const { stdout } = await execa("git", ["diff", "--no-index", "--no-color", committed, made], { reject: false });
   say(stdout);
   say(`api: the public types differ from docs/api/${name}: npm run api writes it; commit it with the change`);
-  return 1;
+  return false;
+}
+
+await main(async () => {
+  const { values } = parseArgs({ options: { check: { type: "boolean", default: false } } });
+  await buildTypeScript(["src"]);
+  mkdirSync(folder, { recursive: true });
+  // The main one first: the others' types import its.
+  const results: boolean[] = [];
+  for (const entry of ["dxtensor", ...entries.map((e) => e.name)]) results.push(await compare(entry, values.check));
+  return results.every(Boolean) ? 0 : 1;
 }, help);

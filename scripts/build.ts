@@ -7,6 +7,7 @@ import { ScriptError, at, buildNative, headers, main, root, say, tool } from "./
 import { headersProblem } from "./lib/headers.ts";
 import { withLock } from "./tools/lock.ts";
 import { runStep } from "./tools/steps.ts";
+import { entries, entryInput } from "./lib/entries.ts";
 import { licences } from "./lib/package-bundles.ts";
 import { explainMissing, findTools, hasAll, missingTools } from "./lib/toolchain.ts";
 
@@ -77,10 +78,11 @@ const projects: readonly (readonly [name: string, output: string])[] = [
 ];
 const hasSources = (name: string) => existsSync(at(name)) && readdirSync(at(name)).some((file) => file.endsWith(".ts"));
 
-/** What the package is at run time: the library, and the command, which also runs when it is copied elsewhere alone. */
+/** What the package is at run time: the library, the command, which also runs when it is copied elsewhere alone, and the other entry points. */
 const bundles: readonly (readonly [input: string, file: string])[] = [
   ["index.ts", at("dist", "bundle", "dxtensor.js")],
   ["cli/main.ts", at("dist", "bundle", "cli.js")],
+  ...entries.map(({ name, module }) => [`${module}.ts`, at("dist", "bundle", `${name}.js`)] as const),
 ];
 
 /**
@@ -97,13 +99,18 @@ async function bundle() {
   if (bundles.every(([, file]) => isCurrent(file)) && existsSync(known) && readFileSync(known, "utf8") === state) return;
   const { rolldown } = await import("rolldown");
   for (const [input, file] of bundles) {
-    const build = await rolldown({
-      input: at("src", input),
-      platform: "node",
-      external: /^node:/,
-      transform: { target: "es2023" },
-      tsconfig: false,
-    });
+    const entry = entries.find(({ module }) => input === `${module}.ts`);
+    const build = await rolldown(
+      entry === undefined
+        ? {
+            input: at("src", input),
+            platform: "node",
+            external: /^node:/,
+            transform: { target: "es2023" },
+            tsconfig: false,
+          }
+        : entryInput(entry, "./dxtensor.js"),
+    );
     // Their licences ask to be kept with the code.
     const within = input === "cli/main.ts" ? ["commander", "csv-parse", "fflate", "yaml"] : ["csv-parse"];
     await build.write({

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { join, resolve } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
+import { entries } from "../scripts/lib/entries.ts";
 import * as dx from "../src/index.ts";
 import { pages, textOf, withoutTypes } from "./pages.ts";
 
@@ -32,7 +33,10 @@ async function typeErrors(programs: Readonly<Record<string, string>>): Promise<s
       target: "es2023",
       lib: ["es2023", "esnext.disposable"],
       types: ["node"],
-      paths: { dxtensor: [resolve("dist", "index.d.ts")] },
+      paths: {
+        dxtensor: [resolve("dist", "index.d.ts")],
+        ...Object.fromEntries(entries.map((entry) => [`dxtensor/${entry.name}`, [resolve("dist", `${entry.module}.d.ts`)]])),
+      },
     };
     writeFileSync(join(folder, "package.json"), `{ "type": "module" }`);
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
@@ -43,11 +47,18 @@ async function typeErrors(programs: Readonly<Record<string, string>>): Promise<s
   }
 }
 
+/** The module of a name, of the library itself in src. */
+async function moduleOf(from: string): Promise<unknown> {
+  if (from === "dxtensor") return dx;
+  const entry = entries.find(({ name }) => from === `dxtensor/${name}`);
+  return import(entry === undefined ? from : `../src/${entry.module}.ts`);
+}
+
 /** What a page imports, by name: nothing else is there when it runs. */
 async function importsOf(text: string): Promise<Record<string, unknown>> {
   const names: Record<string, unknown> = {};
   for (const [line, what, from] of text.matchAll(/^import (.+) from "([^"]+)";$/gm)) {
-    const module = (from === "dxtensor" ? dx : await import(from!)) as Record<string, unknown>;
+    const module = (await moduleOf(from!)) as Record<string, unknown>;
     const whole = /^\* as (\w+)$/.exec(what!);
     const list = /^\{ ([\w, ]+) \}$/.exec(what!);
     if (whole !== null) names[whole[1]!] = module;

@@ -77,6 +77,8 @@ const folders = [
   "train",
   "public",
   "",
+  "peers",
+  "peers/images",
   "measure",
   "verify/values",
   "verify/operators",

@@ -12,6 +12,8 @@ interface Manifest {
   readonly engines: object;
   readonly bin: object;
   readonly binary: object;
+  readonly peerDependencies: object;
+  readonly peerDependenciesMeta: object;
   readonly repository?: { readonly url: string };
   readonly homepage?: string;
   readonly bugs?: object;

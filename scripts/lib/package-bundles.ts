@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import type { InputOptions, OutputOptions } from "rolldown";
 import { at } from "../tools/project.ts";
+import { entries, entryInput, fromMain } from "./entries.ts";
 import { readFamilies } from "./families.ts";
 import { PublicTypes } from "./public-types.ts";
 import { namespaceIndices } from "./namespaces.ts";
@@ -68,13 +69,38 @@ async function bundleCore(folder: string) {
     join(folder, "dxtensor.cjs"),
     `"use strict";\nconst core = require("./core.cjs");\nmodule.exports = {\n${own}};\nObject.defineProperty(module.exports, Symbol.toStringTag, { value: "Module" });\n`,
   );
+  writeFileSync(join(folder, "dxtensor.mjs"), moduleOver("./core.cjs", names));
+}
+
+/** The text of an ES module that exports what a CommonJS file does. */
+function moduleOver(file: string, names: readonly string[]): string {
   // Under names of their own: `var` is no variable's name.
   const taken = names.map((name, i) => `${name}: $${i}`).join(", ");
   const renamed = names.map((name, i) => `$${i} as ${name}`).join(", ");
-  writeFileSync(
-    join(folder, "dxtensor.mjs"),
-    `import { createRequire } from "node:module";\nconst { ${taken} } = createRequire(import.meta.url)("./core.cjs");\nexport { ${renamed} };\n`,
-  );
+  return `import { createRequire } from "node:module";\nconst { ${taken} } = createRequire(import.meta.url)("${file}");\nexport { ${renamed} };\n`;
+}
+
+/** The other entry points: as the main one, on its core. */
+async function bundleEntries(folder: string) {
+  for (const entry of entries) {
+    const { name } = entry;
+    const output = { format: "cjs", exports: "named", sourcemap: false, keepNames: true, comments: false, codeSplitting: false } as const;
+    await write(entryInput(entry, "./dxtensor.cjs"), { ...output, file: join(folder, `${name}.cjs`) });
+    const names = Object.keys(await import(at("dist", "bundle", `${name}.js`))).toSorted();
+    writeFileSync(join(folder, `${name}.mjs`), moduleOver(`./${name}.cjs`, names));
+    writeFileSync(join(folder, `${name}.js`), readFileSync(at("dist", "bundle", `${name}.js`)));
+    await bundleEntryTypes(name, join(folder, `${name}.d.ts`));
+    const types = readFileSync(join(folder, `${name}.d.ts`), "utf8");
+    writeFileSync(join(folder, `${name}.d.cts`), types.replaceAll('"./dxtensor.js"', '"./dxtensor.cjs"'));
+  }
+}
+
+/** The types of an entry point in one file, next to that of the main one. */
+export async function bundleEntryTypes(name: string, file: string) {
+  const { dts } = await import("rolldown-plugin-dts");
+  const { module } = entries.find((entry) => entry.name === name)!;
+  const input = { input: at("dist", `${module}.d.ts`), external: /^node:/, logLevel: "silent" } as const;
+  await write({ ...input, plugins: [fromMain("./dxtensor.js"), dts({ dtsInput: true })] }, { file, format: "es", codeSplitting: false });
 }
 
 /** The bundled types: what augments a class (`declare module "../tensor.ts"`) is now in the same file, as an interface that merges with it. */
@@ -150,6 +176,7 @@ export async function bundlePackage(folder: string) {
   for (const name of ["dxtensor.js", "cli.js"]) writeFileSync(join(folder, name), readFileSync(at("dist", "bundle", name)));
   chmodSync(join(folder, "cli.js"), 0o755);
   await bundleCore(folder);
+  await bundleEntries(folder);
   await bundleTypes(join(folder, "dxtensor.d.ts"));
   writeFileSync(join(folder, "dxtensor.d.cts"), readFileSync(join(folder, "dxtensor.d.ts")));
 }

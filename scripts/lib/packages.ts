@@ -7,6 +7,7 @@ import { ask } from "../tools/program.ts";
 import { ScriptError, at } from "../tools/project.ts";
 import { errors, errorsPage } from "../site/errors.ts";
 import { common, manifest, repository } from "./manifest.ts";
+import { entries as readers } from "./entries.ts";
 import { bundlePackage } from "./package-bundles.ts";
 import { packageLinks } from "./package-links.ts";
 import { pinnedDirectml } from "./directml.ts";
@@ -21,17 +22,22 @@ const internal = /^(architecture|commands|devcontainer|docker|gpu|matrix|soak|op
 
 const { version, license, engines } = manifest;
 
-/** Entries: bundlers find one copy under "module", whoever asks; Node has one core under both of its own conditions. */
+/** An entry: bundlers find one copy under "module", whoever asks; Node has one core under both of its own conditions. */
+const entry = (name: string) => {
+  const file = `./dist/bundle/${name}`;
+  return {
+    import: { types: `${file}.d.ts`, module: `${file}.js`, default: `${file}.mjs` },
+    require: { types: `${file}.d.cts`, module: `${file}.js`, default: `${file}.cjs` },
+  };
+};
 const entries = {
-  ".": {
-    import: { types: "./dist/bundle/dxtensor.d.ts", module: "./dist/bundle/dxtensor.js", default: "./dist/bundle/dxtensor.mjs" },
-    require: { types: "./dist/bundle/dxtensor.d.cts", module: "./dist/bundle/dxtensor.js", default: "./dist/bundle/dxtensor.cjs" },
-  },
+  ".": entry("dxtensor"),
+  ...Object.fromEntries(readers.map(({ name }) => [`./${name}`, entry(name)])),
   "./package.json": "./package.json",
 };
 
 function mainManifest() {
-  const { name, description, keywords, bin, binary } = manifest;
+  const { name, description, keywords, bin, binary, peerDependencies, peerDependenciesMeta } = manifest;
   return {
     name,
     ...common,
@@ -46,6 +52,8 @@ function mainManifest() {
     engines,
     binary,
     sideEffects: false,
+    peerDependencies,
+    peerDependenciesMeta,
     optionalDependencies: Object.fromEntries(optional.map((name) => [`@dxtensor/${name}`, version])),
   };
 }

@@ -52,6 +52,7 @@ export default defineConfig({
             item("Memory", "memory"),
             item("Data", "data"),
             item("Data in worker threads", "data-workers"),
+            item("Images, tables and text", "readers-peers"),
             item("Augmentation", "data-augment"),
             item("Modules", "modules"),
             item("Optimizers", "optimizers"),

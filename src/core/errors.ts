@@ -147,6 +147,21 @@ export class FormatError extends DxError {
   }
 }
 
+/** A package that this one needs for what was called, and that is not installed: which, and the command that installs it. */
+export class MissingPackageError extends DxError {
+  /** The package's name: "sharp". */
+  readonly package: string;
+  /** What installs it: "npm install sharp". */
+  readonly command: string;
+  constructor(operation: string, source: string, name: string, options?: ErrorOptions) {
+    const command = `npm install ${name}`;
+    super({ operation, received: source }, options);
+    this.message = `${operation}: ${source} needs the package ${name}, which is not installed. Run: ${command}`;
+    this.package = name;
+    this.command = command;
+  }
+}
+
 /** A device index out of range, in PyTorch's words. */
 export class DeviceIndexError extends DeviceError {
   constructor(operation: string, index: number, count: number) {
@@ -337,6 +352,7 @@ const names = {
   ShaderError,
   TraceError,
   FormatError,
+  MissingPackageError,
   DeviceIndexError,
   NativeError,
   DeviceRemovedError,
