@@ -112,7 +112,7 @@ async function bundle() {
         : entryInput(entry, "./dxtensor.js"),
     );
     // Their licences ask to be kept with the code.
-    const within = input === "cli/main.ts" ? ["commander", "csv-parse", "fflate", "yaml"] : ["csv-parse"];
+    const within = entry !== undefined ? [] : input === "cli/main.ts" ? ["commander", "csv-parse", "fflate", "yaml"] : ["csv-parse"];
     await build.write({
       file: `${file}.new`,
       format: "esm",
