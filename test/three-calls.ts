@@ -5,7 +5,7 @@ import type { Storage } from "../src/core/storage.ts";
 import { readBytesSync, upload } from "../src/runtime/buffers.ts";
 import { nativeDevice } from "../src/runtime/devices.ts";
 import { values } from "../src/ops/data/conversion.ts";
-import { near, toleranceOf } from "./tolerance.ts";
+import { near, toleranceOf, type Tolerance } from "./tolerance.ts";
 
 const floating: Readonly<Record<string, number>> = { float32: 4, float16: 2, bfloat16: 2 };
 
@@ -68,13 +68,15 @@ function seen(result: unknown, inputs: readonly dx.Tensor[]): Seen[] {
   }));
 }
 
-function expectSame(got: readonly Seen[], want: readonly Seen[], call: string): void {
+type Tolerances = (dtype: dx.DType) => Tolerance;
+
+function expectSame(got: readonly Seen[], want: readonly Seen[], call: string, tolerances: Tolerances): void {
   const kindOf = ({ name, dtype, shape }: Seen): object => ({ name, dtype, shape });
   expect({ call, tensors: got.map(kindOf) }).toEqual({ call, tensors: want.map(kindOf) });
   for (const [i, wanted] of want.entries()) {
     if (bytesOf(got[i]!).equals(bytesOf(wanted))) continue;
     const [found, expected] = [numbersOf(got[i]!), numbersOf(wanted)];
-    const bound = toleranceOf(wanted.dtype);
+    const bound = tolerances(wanted.dtype);
     if (!expected.every((v, k) => near(found[k]!, v, bound))) expect(found, `${call}: ${wanted.name}`).toEqual(expected);
   }
 }
@@ -93,17 +95,17 @@ function attempt<T>(fn: () => T): { readonly result: T } | null {
  * Calls the compiled function with the inputs, with equal ones and with others, each compared: with the first call, and with fn itself. Gives
  * the first call's result, which the later ones must leave as it was.
  */
-export function threeCalls<T>(fn: (...inputs: dx.Tensor[]) => T, inputs: readonly dx.Tensor[]): T {
+export function threeCalls<T>(fn: (...inputs: dx.Tensor[]) => T, inputs: readonly dx.Tensor[], tolerances: Tolerances = toleranceOf): T {
   const [equal, other, reference] = [copies(inputs, (bytes) => bytes), copies(inputs, reversed), copies(inputs, reversed)];
   // Recorded however small it is: what is run as an operation is has not been replayed.
   const compiled = dx.compile(fn, { lists: 3 });
   try {
     const first = compiled(...inputs);
     const want = seen(first, inputs);
-    expectSame(seen(compiled(...equal), equal), want, "second call, equal data");
+    expectSame(seen(compiled(...equal), equal), want, "second call, equal data", tolerances);
     const eager = attempt(() => fn(...reference));
-    if (eager !== null) expectSame(seen(compiled(...other), other), seen(eager.result, reference), "third call, other data");
-    expectSame(seen(first, inputs), want, "first result after later calls");
+    if (eager !== null) expectSame(seen(compiled(...other), other), seen(eager.result, reference), "third call, other data", tolerances);
+    expectSame(seen(first, inputs), want, "first result after later calls", tolerances);
     return first;
   } finally {
     compiled.dispose();

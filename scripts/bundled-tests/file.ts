@@ -4,7 +4,7 @@ import { renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { startTests, type File, type Suite, type Task, type Test, type VitestRunner } from "@vitest/runner";
-import { fallbackStats } from "../../src/runtime/fallback.ts";
+import { Fallbacks } from "./fallbacks.ts";
 import type { Report, TestResult } from "./report.ts";
 import { beginAssertions, endAssertions } from "./vitest.ts";
 
@@ -68,22 +68,14 @@ function* suitesOf(suite: Suite): Generator<Suite> {
   }
 }
 
-/** By operation and reason. Tests reset the library's counts, so they are looked at after each test. */
-const fellBack = new Map<string, { readonly operation: string; readonly reason: string; readonly calls: number }>();
-
-function noteFallbacks(): void {
-  for (const { kind, operation, reason, calls } of fallbackStats()) {
-    const key = `${operation}|${reason}`;
-    if (kind !== "host") fellBack.set(key, { operation, reason, calls: Math.max(calls, fellBack.get(key)?.calls ?? 0) });
-  }
-}
+const fallbacks = new Fallbacks(process.env.DXTENSOR_TEST_DEVICES);
 
 function write(isComplete: boolean): void {
   const files = collected.map(describeFile);
   const known: Report = {
     isComplete,
     tests: files.flatMap(({ tests }) => tests),
-    fellBack: [...fellBack.values()],
+    fellBack: fallbacks.list,
     broken: files.flatMap(({ broken }) => broken),
   };
   writeFileSync(`${report}.new`, JSON.stringify(known));
@@ -125,7 +117,7 @@ const runner: VitestRunner = {
   },
   onBeforeTryTask: beginAssertions,
   onAfterTryTask: () => {
-    noteFallbacks();
+    fallbacks.note();
     endAssertions();
   },
 };

@@ -1,4 +1,5 @@
 // The report of a test file's process to its parent, as JSON.
+import type { FallenBack } from "./fallbacks.ts";
 
 export interface TestResult {
   readonly name: string;
@@ -14,7 +15,7 @@ export interface Report {
   readonly isComplete: boolean;
   readonly tests: readonly TestResult[];
   /** What ran on the software adapter instead of the device; with how many calls, as far as tests did not reset the counts. */
-  readonly fellBack?: readonly { readonly operation: string; readonly reason: string; readonly calls: number }[];
+  readonly fellBack?: readonly FallenBack[];
   /** What failed in addition to tests: hooks, imports, the process itself. */
   readonly broken: readonly string[];
 }

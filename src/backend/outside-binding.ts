@@ -25,12 +25,6 @@ export interface Runtime {
 
 type Slots = readonly (BackendRange | null)[];
 
-interface Program {
-  readonly made: OutsideProgram;
-  /** Kept, since the device's work is in order. */
-  scratch: BackendMemory | null;
-}
-
 /** Memory is given in blocks, so that reads may end behind a tensor's last word. */
 const BLOCK = 16;
 
@@ -38,7 +32,7 @@ export class OutsideBinding implements MemoryOwner {
   readonly #backend: string;
   readonly #device: BackendDevice;
   readonly #runtime: Runtime;
-  readonly #programs = new Map<number, Program>();
+  readonly #programs = new Map<number, OutsideProgram>();
   readonly #recordings = new Map<number, { readonly program: number; readonly slots: Slots }>();
   readonly #known = new Map<string, BackendKernel | null>();
   readonly #copies: HostCopies = {
@@ -47,7 +41,7 @@ export class OutsideBinding implements MemoryOwner {
   };
   readonly #counts = { dispatches: 0, replays: 0, replayCopies: 0, copies: 0, uploads: 0, readbacks: 0, operators: 0, runs: 0 };
   #limit: number | undefined;
-  #live = { bytes: 0, buffers: 0, peak: 0, programBytes: 0 };
+  #live = { bytes: 0, buffers: 0, peak: 0 };
   #ids = 0;
 
   constructor(backend: string, device: BackendDevice, runtime: Runtime, options: DeviceOptions) {
@@ -79,8 +73,7 @@ export class OutsideBinding implements MemoryOwner {
   }
 
   #allocate(sizeInBytes: number): BackendMemory {
-    const { bytes, programBytes } = this.#live;
-    if (this.#limit !== undefined && bytes + programBytes + sizeInBytes > this.#limit)
+    if (this.#limit !== undefined && this.#live.bytes + sizeInBytes > this.#limit)
       throw failure("outOfMemory", `${this.#backend}: ${sizeInBytes} bytes go beyond the limit of ${this.#limit}`, "allocate");
     const memory: unknown = this.#ask("allocate", null, () => this.#device.allocate(sizeInBytes));
     if (typeof memory !== "object" || memory === null)
@@ -223,28 +216,23 @@ export class OutsideBinding implements MemoryOwner {
       (steps) => this.#ask("prepareProgram", null, () => this.#device.prepareProgram?.(steps) ?? null),
       () => this.#runtime.software(),
     );
-    const scratch = description.scratch === 0 ? null : this.#allocate(Math.ceil(description.scratch / BLOCK) * BLOCK);
-    this.#live.programBytes += description.scratch;
-    this.#programs.set(++this.#ids, { made, scratch });
+    this.#programs.set(++this.#ids, made);
     return this.#ids;
   }
 
-  #program(id: number): Program {
+  #program(id: number): OutsideProgram {
     const found = this.#programs.get(id);
     if (found === undefined) throw failure("invalid", `program ${id} is not there: it was released, or its device was closed`);
     return found;
   }
 
   releaseProgram(id: number): void {
-    const { made, scratch } = this.#program(id);
+    this.#program(id).release();
     this.#programs.delete(id);
-    this.#live.programBytes -= made.description.scratch;
-    made.release();
-    if (scratch !== null) this.#free(scratch);
   }
 
   programInfo(id: number): ReturnType<Binding["programInfo"]> {
-    const { dispatchables } = this.#program(id).made.description;
+    const { dispatchables } = this.#program(id).description;
     return {
       descriptors: 0,
       temporaryInBytes: 0,
@@ -263,8 +251,9 @@ export class OutsideBinding implements MemoryOwner {
 
   execute(id: number, slots: Float64Array, owners: readonly (object | null)[]): void {
     const program = this.#program(id);
-    const { inputs, outputs } = program.made.description;
+    const { inputs, outputs, scratch } = program.description;
     const made: number[] = [];
+    let own: BackendRange | null = null;
     try {
       outputs.forEach((size, i) => {
         const at = 2 * (inputs.length + i);
@@ -272,25 +261,29 @@ export class OutsideBinding implements MemoryOwner {
         slots[at] = this.allocate(0, size, owners[i]!);
         made.push(at);
       });
-      this.#run(program, this.#slots(program, slots));
+      // Memory of one call: programs that are kept would hold it while they do nothing.
+      if (scratch > 0 && slots[2 * (inputs.length + outputs.length)] === 0)
+        own = { memory: this.#allocate(Math.ceil(scratch / BLOCK) * BLOCK), offset: 0, size: scratch };
+      this.#run(program, this.#slots(program, slots, own));
     } catch (error) {
       for (const at of made) {
         this.release(slots[at]!);
         slots[at] = 0;
       }
       throw error;
+    } finally {
+      if (own !== null) this.#free(own.memory);
     }
   }
 
-  /** Handles and offsets in pairs as ranges. Without a handle the last one is the program's own scratch memory. */
-  #slots({ made, scratch }: Program, slots: Float64Array): Slots {
-    const { inputs, outputs, scratch: sizeInBytes } = made.description;
-    const least = [...inputs, ...outputs, sizeInBytes];
+  /** Handles and offsets in pairs as ranges; `own` is the scratch memory where the last pair has none. */
+  #slots({ description: { inputs, outputs, scratch } }: OutsideProgram, slots: Float64Array, own: BackendRange | null = null): Slots {
+    const least = [...inputs, ...outputs, scratch];
     return least.map((size, i) => {
       const handle = slots[2 * i]!;
-      // The program's own memory is the only one that may be without a handle.
-      if (handle !== 0 || i < least.length - 1) return this.#wholeFrom(handle, slots[2 * i + 1]!, size);
-      return scratch !== null ? { memory: scratch, offset: 0, size: sizeInBytes } : null;
+      // Scratch memory is the only one that may be without a handle.
+      const isOwn = handle === 0 && i === least.length - 1 && (own !== null || scratch === 0);
+      return isOwn ? own : this.#wholeFrom(handle, slots[2 * i + 1]!, size);
     });
   }
 
@@ -300,15 +293,15 @@ export class OutsideBinding implements MemoryOwner {
       if (step.kind === "dispatch" && step.prepared instanceof NodeFallback) this.#runtime.requireFallback(...describedFallback(step));
   }
 
-  #run({ made }: Program, slots: Slots): void {
-    this.#requireFallbacks(made);
+  #run(program: OutsideProgram, slots: Slots): void {
+    this.#requireFallbacks(program);
     this.#counts.runs++;
-    if (made.whole !== null) {
-      this.#counts.dispatches += made.steps.length;
-      this.#ask("run", made.description.name, () => made.whole!.run(slots));
+    if (program.whole !== null) {
+      this.#counts.dispatches += program.steps.length;
+      this.#ask("run", program.description.name, () => program.whole!.run(slots));
       return;
     }
-    for (const step of made.steps) this.#step(step, slots);
+    for (const step of program.steps) this.#step(step, slots);
   }
 
   #step(step: OutsideStep, slots: Slots): void {
@@ -336,7 +329,7 @@ export class OutsideBinding implements MemoryOwner {
     return this.#ids;
   }
 
-  #recording(id: number): { readonly program: Program; readonly slots: Slots } {
+  #recording(id: number): { readonly program: OutsideProgram; readonly slots: Slots } {
     const found = this.#recordings.get(id);
     if (found === undefined) throw failure("invalid", `recording ${id} is not there: it was released, or its device was closed`);
     return { program: this.#program(found.program), slots: found.slots };
@@ -369,13 +362,13 @@ export class OutsideBinding implements MemoryOwner {
   profile(recording: number): ReturnType<Binding["profile"]> {
     const { program, slots } = this.#recording(recording);
     this.synchronizeSync();
-    const seconds = program.made.steps.flatMap((step) => {
+    const seconds = program.steps.flatMap((step) => {
       const queue = (): void => this.#step(step, slots);
       const time =
         this.#device.timeSync === undefined ? this.#timed(queue) : this.#ask("timeSync", null, () => this.#device.timeSync!(queue));
       return step.kind === "copy" ? [] : [time];
     });
-    return { seconds: Float64Array.from(seconds), kernels: program.made.description.dispatchables.map(() => []) };
+    return { seconds: Float64Array.from(seconds), kernels: program.description.dispatchables.map(() => []) };
   }
 
   #timed(queue: () => void): number {
@@ -424,16 +417,16 @@ export class OutsideBinding implements MemoryOwner {
   }
 
   memory(): DeviceMemory {
-    const { bytes, buffers, peak, programBytes } = this.#live;
+    const { bytes, buffers, peak } = this.#live;
     const { heldInBytes, limitInBytes } = this.#ask("memory", null, () => this.#device.memory());
     return {
       liveInBytes: bytes,
       liveBuffers: buffers,
       peakInBytes: peak,
       pooledInBytes: heldInBytes,
-      idleInBytes: Math.max(0, heldInBytes - bytes - programBytes),
+      idleInBytes: Math.max(0, heldInBytes - bytes),
       stagingInBytes: 0,
-      programInBytes: programBytes,
+      programInBytes: 0,
       limitInBytes: Math.min(limitInBytes, this.#limit ?? limitInBytes),
     };
   }
@@ -448,7 +441,7 @@ export class OutsideBinding implements MemoryOwner {
 
   closeDevice(): void {
     forgetOutside(this);
-    for (const { made } of this.#programs.values()) made.release();
+    for (const program of this.#programs.values()) program.release();
     this.#programs.clear();
     this.#recordings.clear();
     try {

@@ -45,6 +45,30 @@ it("what is referred to stays through a full collection, and its views' memory t
   held.forEach((t, i) => expect(t.toArraySync()).toEqual(new Array(8).fill(i)));
 });
 
+it("an operation's scratch memory is its call's: it goes back with it, also where the call fails", async () => {
+  const device = "openreg:0";
+  const x = dx.ones([1 << 19], { device, dtype: "uint8" });
+  const held = async (): Promise<number> => {
+    await dx.synchronize(device);
+    const { pooledInBytes, liveInBytes } = dx.memoryStatistics(device);
+    return pooledInBytes - liveInBytes;
+  };
+  const before = await held();
+  const { liveBuffers, liveInBytes } = dx.memoryStatistics(device);
+  for (let call = 0; call < 3; call++) {
+    dx.scope(() => expect(x.sum().itemSync()).toBe(1 << 19));
+    expect(await held()).toBe(before);
+  }
+  // Widened to int64, it does not fit any more.
+  dx.setMemoryLimit(liveInBytes + (1 << 20));
+  expect(() => x.sum()).toThrow(dx.OutOfMemoryError);
+  expect([await held(), dx.memoryStatistics(device).liveBuffers <= liveBuffers]).toEqual([before, true]);
+  dx.setMemoryLimit(undefined);
+  dx.scope(() => expect(x.sum().itemSync()).toBe(1 << 19));
+  expect(await held()).toBe(before);
+  x.dispose();
+});
+
 describe("numbers of the addon", () => {
   const binding = loadBinding();
 

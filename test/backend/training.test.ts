@@ -62,6 +62,46 @@ describe("optimizers, eager and compiled, take the steps that they take on cpu",
   });
 });
 
+describe("two devices train one model, each on its part of the samples", () => {
+  // "host": gradients go through the host's memory. "device": from one device to the other.
+  it.each(["host", "device"] as const)("as one device does on all of them, gradients summed by %s copies", (way) => {
+    const rows = on("cpu", [8, 6]);
+    const classes = dx.tensor([0, 1, 2, 0, 1, 2, 0, 1], { dtype: "int32", device: "cpu" });
+    const batch = (where: string, indices: readonly number[]): readonly [dx.Tensor, dx.Tensor] => {
+      const chosen = dx.tensor([...indices], { dtype: "int32", device: "cpu" });
+      return [rows.indexSelect(0, chosen).to(where), classes.indexSelect(0, chosen).to(where)];
+    };
+    const lossOf = (net: ReturnType<typeof network>, [x, y]: readonly [dx.Tensor, dx.Tensor]): dx.Tensor =>
+      dx.nn.functional.crossEntropy(net.forward(x), y);
+    const parts = [0, 1].map((rank) => {
+      const where = `openreg:${rank}`;
+      const net = network(where);
+      const sampler = new dx.data.DistributedSampler(8, { numReplicas: 2, rank, shuffle: false });
+      return { where, net, optimizer: dx.optim.sgd(net.parameters(), { lr: 0.5, momentum: 0.9 }), indices: [...sampler] };
+    });
+    const whole = network("cpu");
+    const optimizer = dx.optim.sgd(whole.parameters(), { lr: 0.5, momentum: 0.9 });
+    for (let step = 0; step < 3; step++) {
+      optimizer.zeroGrad();
+      lossOf(whole, batch("cpu", [0, 1, 2, 3, 4, 5, 6, 7])).backward();
+      optimizer.step();
+      for (const { where, net, optimizer: own, indices } of parts) {
+        own.zeroGrad();
+        dx.withDevice(where, () => lossOf(net, batch(where, indices)).backward());
+      }
+      const gradients = parts.map(({ net }) => net.parameters().map((p) => p.grad!.clone()));
+      parts.forEach(({ where, net }, rank) => {
+        const theirs = gradients[1 - rank]!.map((g) => (way === "host" ? g.to("cpu").to(where) : g.to(where)));
+        dx.noGrad(() => net.parameters().forEach((p, i) => p.grad!.add_(theirs[i]!).mul_(0.5)));
+      });
+      for (const { optimizer: own } of parts) own.step();
+    }
+    for (const { net } of parts)
+      net.parameters().forEach((p, i) => expectClose(p, whole.parameters()[i]!.toArraySync(), { rtol: 1e-4, atol: 1e-5 }));
+    dx.closeDevice("openreg:1");
+  });
+});
+
 it("mixed precision: float16 weights and a GradScaler, a step with infinite gradients left out", () => {
   const run = (where: string): (number | boolean)[] =>
     dx.withDevice(where, () => {

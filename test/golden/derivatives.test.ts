@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { clean, devices, isMicrosoft } from "../device.ts";
+import { clean, devices, isDirectml, isMicrosoft } from "../device.ts";
 import { isWhole, share } from "../share.ts";
 import { judge, type Record } from "./derivatives/judge.ts";
 import { differentiableCases, readRecorded } from "./derivatives/recorded.ts";
@@ -48,10 +48,13 @@ describe.each(devices.filter((device) => !isMicrosoft(device)))("derivatives on 
           known[record].flatMap(({ operations }) => Object.entries(operations)).filter(([op]) => isWhole || updates || ops.has(op)),
         );
         if (updates) update(record, differences);
-        const surprising = [...differences].filter(([op, list]) => list.length !== listed[op]).flatMap(([, list]) => list.slice(0, 3));
+        // Of a backend's own kernels only the operations are known: 0 times infinity is made by some algorithms, and not by others.
+        const isExact = record !== "special" || isDirectml(device);
+        const isKnown = (op: string, count: number): boolean => (isExact ? count === listed[op] : op in listed);
+        const surprising = [...differences].filter(([op, list]) => !isKnown(op, list.length)).flatMap(([, list]) => list.slice(0, 3));
         expect(surprising).toEqual([]);
         // What does not differ any more leaves the list.
-        expect(Object.keys(listed).filter((op) => !differences.has(op))).toEqual([]);
+        if (isExact) expect(Object.keys(listed).filter((op) => !differences.has(op))).toEqual([]);
         const different = [...differences.values()].reduce((n, list) => n + list.length, 0);
         expect(asked).toBeGreaterThanOrEqual(BOUNDS[record][0] * (ops.size === all.length ? 1 : 0.4));
         expect(different).toBeLessThanOrEqual(BOUNDS[record][1]);

@@ -310,7 +310,7 @@ describe("memory", () => {
     const before = dx.memoryStatistics(device).liveInBytes;
     const x = dx.zeros([1024], { device });
     expect(dx.memoryStatistics(device).liveInBytes - before).toBe(4096);
-    expect(dx.memoryStatistics(device).limitInBytes).toBe(512 * 2 ** 20);
+    expect(dx.memoryStatistics(device).limitInBytes).toBe(2 ** 30);
     x.dispose();
     expect(dx.memoryStatistics(device).liveInBytes).toBe(before);
     dx.setMemoryLimit(before + 100_000);

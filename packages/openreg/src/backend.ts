@@ -2,7 +2,7 @@
 import type { backend as dx } from "dxtensor";
 import { OpenregDevice, type Faults } from "./device.ts";
 
-const MEMORY = 512 * 2 ** 20;
+const MEMORY = 2 ** 30;
 const open = new Map<number, OpenregDevice>();
 
 /** What dxtensor registers when a device of this name is used. */

@@ -121,8 +121,9 @@ eachMode("a recurrent layer compared with float64", (_, mode) => {
           const loss = made.map((t, i) => t.reshape(-1).mul(scaled[i]!).sum()).reduce((a, b) => a.add(b));
           return [...made, ...dx.grad(loss, args).map((g) => g!)];
         };
-        const results = mode.run(run, ...operands);
         const bound = boundOf(dtype);
+        // In float16 each step rounds, and a compiled backward pass adds the steps in another order.
+        const results = dtype === "float16" ? mode.runWithin(bound, run, ...operands) : mode.run(run, ...operands);
         [...outputs, ...expected].forEach((right, i) => {
           expect(results[i]!.dtype).toBe(dtype);
           expectClose(results[i]!, right, bound);
