@@ -48,10 +48,12 @@ describe.each(devices.filter((device) => !isMicrosoft(device)))("derivatives on 
           known[record].flatMap(({ operations }) => Object.entries(operations)).filter(([op]) => isWhole || updates || ops.has(op)),
         );
         if (updates) update(record, differences);
-        // Of a backend's own kernels only the operations are known: 0 times infinity is made by some algorithms, and not by others.
+        // Of a backend's own kernels only the operations are known: which of them multiply infinity by 0 depends on the algorithm and its rounding.
         const isExact = record !== "special" || isDirectml(device);
-        const isKnown = (op: string, count: number): boolean => (isExact ? count === listed[op] : op in listed);
-        const surprising = [...differences].filter(([op, list]) => !isKnown(op, list.length)).flatMap(([, list]) => list.slice(0, 3));
+        const surprising = [...differences].flatMap(([op, list]) => {
+          if (isExact) return list.length === listed[op] ? [] : list.slice(0, 3);
+          return op in listed ? [] : list.filter((text) => !/ seed: gradient .* is NaN instead of -?Infinity$/.test(text));
+        });
         expect(surprising).toEqual([]);
         // What does not differ any more leaves the list.
         if (isExact) expect(Object.keys(listed).filter((op) => !differences.has(op))).toEqual([]);
