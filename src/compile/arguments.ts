@@ -178,7 +178,7 @@ export class CallArguments {
   /** What autograd knows of a tensor, and how it gets into the function. */
   #kindOf(t: Tensor, i: number): string {
     const isDirect = this.direct[i]!;
-    if (!isDirect && !t.requiresGrad && this.gradients[i]! < 0) return "";
+    if (!isDirect && !t.requiresGrad && this.gradients[i]! < 0 && t.storage.version >= 0) return "";
     const node = isDirect ? t.ownNode : t.node;
     const history = node !== null ? (isRetained(t) ? "r" : "n") : t.leafRequiresGrad ? "l" : "";
     const shared = t.storage.version < 0 ? `${history}i` : history;

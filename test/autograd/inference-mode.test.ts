@@ -205,6 +205,9 @@ eachDevice("inferenceMode", (device) => {
       expect(message(() => made().mul(leaf()))).toMatch(/float32\[2\]\. Inference tensors cannot be saved for backward.*clone\(\)/s);
       expect(message(() => dx.compile((t: dx.Tensor, w: dx.Tensor) => t.mul(w))(made(), leaf()))).toMatch(/cannot be saved for backward/);
       expect(message(() => dx.compile((t: dx.Tensor) => t.add_(1))(made()))).toMatch(/^add_: .*outside of inferenceMode/s);
+      const product = dx.compile((t: dx.Tensor, w: dx.Tensor) => t.mul(w));
+      product(dx.tensor([1, 2]), leaf());
+      expect(message(() => product(made(), leaf()))).toMatch(/cannot be saved for backward/);
       expect(message(() => made().add_(1))).toMatch(/^add_: .*outside of inferenceMode\(\).*clone\(\)/s);
       expect(message(() => made().requiresGrad_())).toMatch(/^requiresGrad_: /);
       expect(message(() => made().resize_([3]))).toMatch(/^resize_: /);
