@@ -1,5 +1,5 @@
 /** Metric: a value over all batches so far, whose state is buffers on a device. */
-import { noGrad } from "../autograd/grad-mode.ts";
+import { inferenceMode, noGrad } from "../autograd/grad-mode.ts";
 import { device as deviceOf, type DeviceLike } from "../core/device.ts";
 import { isDType, isFloat, type DType } from "../core/dtype.ts";
 import { DTypeError, ValueError } from "../core/errors.ts";
@@ -51,6 +51,9 @@ export interface Rule<R> {
   readonly constant?: { readonly name: string; readonly values: Float32Array };
 }
 
+/** Runs fn without recording; its tensors are ordinary ones in inferenceMode() too, since later batches change the state. */
+const unrecorded = <T>(fn: () => T): T => inferenceMode(() => noGrad(fn), { enabled: false });
+
 /** The key of the batches that the buffers of growing states do not contain yet: a list for each of these states. */
 const PENDING: unique symbol = Symbol("dxtensor.pending");
 
@@ -70,11 +73,12 @@ export abstract class Metric<R = number> extends Module {
     this[INNER] = rule;
     const growing = rule.states.filter((s) => s.grows === true);
     this[PENDING] = growing.map(() => []);
-    outsideScopes(() => {
+    const makeBuffers = (): void => {
       for (const { name, shape, dtype, initial = 0 } of rule.states) this.registerBuffer(name, full(shape, initial, { dtype, device }));
       const { constant } = rule;
       if (constant !== undefined) this.registerBuffer(constant.name, tensor(constant.values, { device }), { persistent: false });
-    });
+    };
+    unrecorded(() => outsideScopes(makeBuffers));
     if (growing.length > 0)
       this.registerLoadStateDictPreHook((metric, state, prefix) => {
         for (const { name } of growing) metric.resize(name, state[`${prefix}${name}`]);
@@ -124,7 +128,7 @@ export abstract class Metric<R = number> extends Module {
     const parts = this[PENDING];
     if (parts.length === 0 || parts[0]!.length === 0) return;
     const growing = this[INNER].states.filter((s) => s.grows === true);
-    noGrad(() =>
+    unrecorded(() =>
       outsideScopes(() => {
         growing.forEach(({ name }, i) => {
           const before = this.bufferOf(name);
@@ -142,9 +146,8 @@ export abstract class Metric<R = number> extends Module {
     const before = this.bufferOf(name);
     const isRows = like?.rank === before.rank && before.shape.slice(1).every((d, i) => d === like.shape[i + 1]);
     if (!isRows || like.shape[0] === before.shape[0]) return;
-    outsideScopes(() => {
-      (this as unknown as Record<string, Tensor>)[name] = full(like.shape, 0, { dtype: before.dtype, device: before.device });
-    });
+    const resized = unrecorded(() => outsideScopes(() => full(like.shape, 0, { dtype: before.dtype, device: before.device })));
+    (this as unknown as Record<string, Tensor>)[name] = resized;
     before.dispose();
   }
 
@@ -169,7 +172,7 @@ export abstract class Metric<R = number> extends Module {
 
   /** @internal update(): `batch` makes the batch's state. */
   protected take(inputs: readonly unknown[], batch: () => readonly Tensor[] | null): void {
-    noGrad(() => {
+    unrecorded(() => {
       scope(() => {
         const states = this.batchStates(inputs, batch);
         if (states !== null) this.absorb(states);
@@ -179,7 +182,7 @@ export abstract class Metric<R = number> extends Module {
 
   /** @internal forward(): update(), and the value of the batch. */
   protected takeAndRead(inputs: readonly unknown[], batch: () => readonly Tensor[] | null): Promise<R> {
-    return noGrad(() =>
+    return unrecorded(() =>
       scope(() => {
         const states = this.batchStates(inputs, batch);
         if (states === null)
@@ -218,7 +221,7 @@ export abstract class Metric<R = number> extends Module {
 
   /** Forgets all batches. */
   reset(): void {
-    noGrad(() => {
+    unrecorded(() => {
       scope(() => {
         for (const t of this[PENDING].flatMap((parts) => parts.splice(0))) t.dispose();
         for (const { name, shape, dtype, initial = 0, grows } of this[INNER].states) {
@@ -244,7 +247,7 @@ export abstract class Metric<R = number> extends Module {
     const theirs = other[INNER];
     if (theirs.operation !== operation || theirs.settings !== settings)
       throw new ValueError("merge", "other", `${operation}(${settings})`, `${theirs.operation}(${theirs.settings})`);
-    noGrad(() => {
+    unrecorded(() => {
       scope(() => {
         const held = other.held();
         const { device } = this.held()[0]!;

@@ -106,16 +106,14 @@ eachDevice("metrics", (device) => {
   it("compiled updates write the state, replayed with other data", async () => {
     const model = dx.nn.linear(2, 3);
     const group = metrics.collection({
-      accuracy: metrics.accuracy({ numClasses: 3 }),
       recall: metrics.recall({ numClasses: 3 }),
       auc: metrics.rocAuc({ numClasses: 3, thresholds: 9, fromLogits: true }),
     });
     const same = group.clone();
     const step = dx.compile((x: dx.Tensor, t: dx.Tensor) => {
-      const loss = dx.nn.functional.crossEntropy(model(x), t);
-      loss.backward();
-      group.update(model(x), t);
-      return loss;
+      const logits = model(x);
+      group.update(logits, t);
+      return dx.nn.functional.crossEntropy(logits, t);
     });
     for (let i = 0; i < 4; i++) {
       const [x, t] = [dx.tensor([[i, 1], [1, -i], [0.5, i - 2]]), ints([i % 3, 1, 2])]; // prettier-ignore
@@ -126,6 +124,22 @@ eachDevice("metrics", (device) => {
     const exact = metrics.rocAuc();
     expect(() => dx.compile((p: dx.Tensor, t: dx.Tensor) => exact.update(p, t))(...pair())).toThrow(/thresholds/);
     expect(await exact.compute()).toBeNaN();
+  });
+
+  it("the state is of ordinary tensors, also in inferenceMode()", async () => {
+    for (const make of [() => metrics.accuracy(), () => metrics.rocAuc(), () => metrics.rocAuc({ thresholds: 3 })]) {
+      const [p, t] = pair();
+      const m = dx.inferenceMode(() => {
+        const made = make();
+        for (let i = 0; i < 3; i++) made.update(p.mul(1), t);
+        return made;
+      });
+      m.update(p, t);
+      expect(await m.compute()).toBe(0.75);
+      expect(Object.values(m.stateDict()).some((state) => state.isInference)).toBe(false);
+      m.reset();
+      expect(await m.compute()).toBeNaN();
+    }
   });
 
   it("counts and sums are exact beyond 2^24", async () => {
