@@ -55,6 +55,7 @@ const examples: readonly Program[] = [
   example("digits-cnn", "--limit", "256", "--epochs", "1", "--goal", "0"),
   example("lstm", "--steps", "5", "--goal", "1"),
   { ...example("regression", "--rows", "400", "--epochs", "20", "--goal", "0"), listens: true },
+  example("tables", "--rows", "100", "--epochs", "1", "--batch", "20", "--goal", "0"),
   { ...example("telemetry"), sends: false },
   // The folder is a new one each time.
   {
