@@ -232,6 +232,7 @@ const others: readonly (readonly [file: string, names: readonly string[], runsCo
   ["core/print.ts", ["setPrintOptions"], false],
   ["io/checkpoint/load.ts", ["latest", "load"], true],
   ["io/checkpoint/save.ts", ["save"], true],
+  ["profile/profile.ts", ["profile", "startProfile"], true],
   ["runtime/devices.ts", ["closeDevice", "deviceInfo", "setDeviceTimeout", "setMemoryLimit"], false],
   ["runtime/fallback.ts", ["setStrict"], false],
   ["runtime/statistics.ts", ["counters", "memoryStatistics", "synchronize"], false],

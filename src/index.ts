@@ -33,6 +33,7 @@ export {
   noGrad,
   inferenceMode,
   polar,
+  profile,
   promoteTypes,
   real,
   save,
@@ -47,6 +48,7 @@ export {
   setPrintOptions,
   setStrict,
   stack,
+  startProfile,
   stft,
   synchronize,
   viewAsComplex,
@@ -86,6 +88,10 @@ export { explain, type CompileOptions, type Compiled } from "./compile/compile.t
 export type { Explanation } from "./compile/explain.ts";
 export type { ExplainedKernel } from "./compile/kernels.ts";
 export type { Profile, ProfiledDispatch, ProfiledKernel } from "./compile/profile.ts";
+export type { ProfileEvent, ProfileKind, ProfileMemory, ProfilePhase } from "./profile/event.ts";
+export type { ProfileOptions, Profiled, ProfileSchedule, ProfileSession, ProfileSessionOptions } from "./profile/profile.ts";
+export type { ProfiledDevice, ProfileReport } from "./profile/report.ts";
+export type { ProfileGrouping, ProfileRow, ProfileSort, ProfileTable, ProfileTableOptions } from "./profile/table.ts";
 export * from "./ops/index.ts";
 // Some of these stand for the functions of real tensors alone.
 export {

@@ -75,6 +75,7 @@ const folders = [
   "data/files",
   "train/events",
   "train",
+  "profile",
   "public",
   "",
   "peers",

@@ -68,6 +68,7 @@ export default defineConfig({
             item("Shaders of your own", "shaders"),
             item("Deploying", "deploying"),
             item("Performance", "performance"),
+            item("Profiler", "profiler"),
             item("Performance history", "benchmarks/history"),
             item("Support", "support"),
           ],

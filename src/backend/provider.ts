@@ -13,7 +13,8 @@ export interface NativeDevice {
   /** What runs it, for people; undefined: what the runtime says of itself. */
   readonly runtimeName?: string;
   readonly capabilities: Capabilities;
-  readonly binding: Binding;
+  /** Another one while a profile is on. */
+  binding: Binding;
   /** Operations that another device lacks run here; it has none to turn to itself. */
   readonly isFallback: boolean;
   /** Its handles are dead. */

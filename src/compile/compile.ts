@@ -110,12 +110,13 @@ function remember(roots: Map<string, Root>): void {
   forgotten.register(roots, ref);
 }
 
-class CompiledFunction {
+/** @internal What calls of a compiled function share. */
+export class CompiledFunction {
   readonly roots = new Map<string, Root>();
   recent: TraceExit | null = null;
   recentProgram: CompiledProgram | null = null;
   readonly #fn: (...args: never[]) => unknown;
-  readonly #name: string;
+  readonly name: string;
   readonly #options: CompileOptions;
   readonly #recorded: Recorded;
   readonly recordings: Recordings;
@@ -129,7 +130,7 @@ class CompiledFunction {
 
   constructor(fn: (...args: never[]) => unknown, name: string, options: CompileOptions) {
     this.#fn = fn;
-    this.#name = name;
+    this.name = name;
     this.#options = options;
     this.#recorded = { name, outer: new WeakSet(), hasOuter: false, views: new WeakSet() };
     this.recordings = new Recordings(name);
@@ -165,12 +166,12 @@ class CompiledFunction {
     let isMeta = tensors.length > 0 || !defaultDevice().hasElements;
     for (let i = 0; i < tensors.length; i++) {
       const t = tensors[i]!;
-      if (t.isDisposed) t.requireLive(this.#name, `argument ${i}`);
+      if (t.isDisposed) t.requireLive(this.name, `argument ${i}`);
       if (t.device.hasElements) isMeta = false;
     }
     // Without elements there is no program: shapes and dtypes are what the function itself says.
     if (isMeta) return this.#fn(...(args as never[]));
-    requireReal(this.#name, callArgs.tensors);
+    requireReal(this.name, callArgs.tensors);
     const root = this.#rootOf(callArgs, args);
     if (root.eager !== null) return this.#eagerly(args, callArgs, root.eager);
     if (this.#options.check === false && root.recent !== null && root.recent.isApplicable) {
@@ -195,7 +196,7 @@ class CompiledFunction {
       exit = withTracer(run, () => {
         const result: unknown = withJournal(run.journal, () => outsideScopes(call));
         if (result instanceof Promise) this.#refusePromise(result);
-        outcome = objects === null ? { result, changes: NO_CHANGES } : objects.leave(this.#name, result, (t) => run.isTraced(t));
+        outcome = objects === null ? { result, changes: NO_CHANGES } : objects.leave(this.name, result, (t) => run.isTraced(t));
         return this.#exitOf(root, run, outcome);
       });
       exit.saveState();
@@ -240,15 +241,15 @@ class CompiledFunction {
   ): unknown {
     let storages: Storage[];
     try {
-      const native = nativeDevice(this.#deviceOf(callArgs, exit), this.#name);
+      const native = nativeDevice(this.#deviceOf(callArgs, exit), this.name);
       try {
         storages = this.#call(native, root, exit, callArgs, run);
       } catch (error) {
         if (!isMissing(error) || args === null) throw error;
         root.eager = `compiled as a whole it needs what the device lacks: ${(error as Error).message}`;
-        noteEager(this.#name, callArgs.tensors, native, root.eager);
+        noteEager(this.name, callArgs.tensors, native, root.eager);
         const argument = (storage: Storage): Tensor | null => callArgs.tensors[root.placeholders.indices.get(storage) ?? -1] ?? null;
-        storages = interpret(native, this.#name, exit.source.path, run.values, argument, exit.outputs);
+        storages = interpret(native, this.name, exit.source.path, run.values, argument, exit.outputs);
       }
     } catch (error) {
       // Nothing that the run has counted as written was.
@@ -259,7 +260,7 @@ class CompiledFunction {
     // A run has counted its writes itself, and set what it set of the arguments.
     if (args === null) for (const storage of this.recentProgram!.state) storage.version++;
     else root.placeholders.end(callArgs.tensors);
-    return commit(this.#name, exit, root.placeholders, outcome, objects, callArgs.tensors, storages);
+    return commit(this.name, exit, root.placeholders, outcome, objects, callArgs.tensors, storages);
   }
 
   #call(
@@ -275,7 +276,7 @@ class CompiledFunction {
       this.recentProgram = made;
       return made.call(callArgs.tensors, run.values);
     }
-    const options = { name: this.#name, lists: this.#options.lists, regions: this.#options.regions, notice: run.notice ?? null };
+    const options = { name: this.name, lists: this.#options.lists, regions: this.#options.regions, notice: run.notice ?? null };
     const common = bucketed === null ? null : bucketed.variant.program(native, options);
     if (bucketed !== null && common === null) this.#bucketing!.refuse(exit, bucketed.variant.refusal!);
     const program = common ?? exit.program(native, root.placeholders, options);
@@ -285,7 +286,7 @@ class CompiledFunction {
   }
 
   #eagerly(args: readonly unknown[], callArgs: CallArguments, reason: string): unknown {
-    noteEager(this.#name, callArgs.tensors, nativeDevice(callArgs.tensors[0]?.device ?? defaultDevice(), this.#name), reason);
+    noteEager(this.name, callArgs.tensors, nativeDevice(callArgs.tensors[0]?.device ?? defaultDevice(), this.name), reason);
     return this.#fn(...(args as never[]));
   }
 
@@ -296,7 +297,7 @@ class CompiledFunction {
   #refusePromise(result: Promise<unknown>): never {
     result.catch(() => {});
     throw new TraceError({
-      operation: this.#name,
+      operation: this.name,
       argument: "function",
       expected: "synchronous",
       received: "one that returns a promise",

@@ -13,7 +13,8 @@ interface Entry<T> {
   isOver: boolean;
 }
 
-const isPromise = (value: unknown): value is PromiseLike<unknown> =>
+/** Whether a function's result is still to come. */
+export const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 
 export class Ambient<T> {

@@ -77,9 +77,24 @@ export interface Tracer {
   ): T;
 }
 
+/** What dispatch calls in place of running an operation: a tracer, or the profiler where no tracer is in charge. */
+export type Interceptor = Pick<Tracer, "dispatch" | "view" | "create">;
+
 let current: Tracer | null = null;
+let observing: Interceptor | null = null;
+/** The tracer that is in charge, else the profiler's interceptor. */
+let intercepting: Interceptor | null = null;
 
 export const tracer = (): Tracer | null => current;
+
+/** @internal */
+export const interceptor = (): Interceptor | null => intercepting;
+
+/** @internal Calls next for each operation outside of traces; next has to run it. null: nobody is called. */
+export function observe(next: Interceptor | null): void {
+  observing = next;
+  if (current === null) intercepting = next;
+}
 
 /** Runs a change of the library's own state on the host; in a compiled function it is part of every call, checked or not. */
 export const effect = <T>(run: () => T): T => (current === null ? run() : current.effect(run));
@@ -88,9 +103,11 @@ export const effect = <T>(run: () => T): T => (current === null ? run() : curren
 export function withTracer<T>(next: Tracer | null, fn: () => T): T {
   const before = current;
   current = next;
+  intercepting = next ?? observing;
   try {
     return fn();
   } finally {
     current = before;
+    intercepting = before ?? observing;
   }
 }

@@ -11,7 +11,7 @@ import { nativeDevice } from "../runtime/devices.ts";
 import { runCreation, runEager, runOne } from "../runtime/eager.ts";
 import { internDesc } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
-import { tracer } from "../core/tracer.ts";
+import { interceptor, tracer } from "../core/tracer.ts";
 
 export { assign, type AssignOptions } from "../autograd/in-place.ts";
 
@@ -29,7 +29,7 @@ function isRecorded(operation: string, inputs: readonly Tensor[]): boolean {
 /** Runs (or traces) an operation and returns all its outputs. */
 export function dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor[] {
   const records = isRecorded(definition.name, inputs);
-  const t = tracer();
+  const t = interceptor();
   if (t !== null) return t.dispatch(definition, inputs, attrs, records);
   const outputs = runEager(definition, inputs, attrs);
   if (records) record(definition, inputs, attrs, outputs);
@@ -47,7 +47,7 @@ export function dispatchInPieces<A>(definition: Definition<A>, inputs: readonly 
 
 /** dispatch for operations of one output. */
 export function call<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor {
-  if (tracer() !== null || isRecorded(definition.name, inputs)) return dispatch(definition, inputs, attrs)[0]!;
+  if (interceptor() !== null || isRecorded(definition.name, inputs)) return dispatch(definition, inputs, attrs)[0]!;
   return runOne(definition, inputs, attrs);
 }
 
@@ -60,14 +60,14 @@ export const callOver = <A>(definition: Definition<A>, inputs: readonly Tensor[]
 
 /** An operation without inputs, on a device. */
 export function create<A>(definition: Definition<A>, device: Device, attrs: A): Tensor {
-  const t = tracer();
+  const t = interceptor();
   return t === null ? runCreation(definition, nativeDevice(device, definition.name), attrs)[0]! : t.create(definition, device, attrs);
 }
 
 /** Another view of a tensor's storage: nothing is computed. */
 export function view<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A): Tensor {
   input.requireLive(definition.name);
-  const t = tracer();
+  const t = interceptor();
   return t === null ? makeView(definition, input, attrs) : t.view(definition, input, attrs, () => makeView(definition, input, attrs));
 }
 

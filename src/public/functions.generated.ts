@@ -19,6 +19,7 @@ import * as $coreScope from "../core/scope.ts";
 import * as $corePrint from "../core/print.ts";
 import * as $ioCheckpointLoad from "../io/checkpoint/load.ts";
 import * as $ioCheckpointSave from "../io/checkpoint/save.ts";
+import * as $profileProfile from "../profile/profile.ts";
 import * as $runtimeDevices from "../runtime/devices.ts";
 import * as $runtimeFallback from "../runtime/fallback.ts";
 import * as $runtimeStatistics from "../runtime/statistics.ts";
@@ -244,6 +245,23 @@ export const load = async function ($0: never, $1: never = undefined as never) {
  * range, and where the file cannot be written. Reference: torch.save.
  */
 export const save = async function ($0: never, $1: never, $2: never = undefined as never) { if (!(($2 === undefined || kinds.CheckpointSaveOptions.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = bind("save", "path:anything state:anything options:CheckpointSaveOptions?", arguments); return await $ioCheckpointSave.save($0, $1, $2); } as unknown as typeof $ioCheckpointSave.save;
+/**
+ * Runs fn and reports where its time goes: JavaScript, queue and device time of each operation, module and source line, memory over time, FLOP, waits for
+ * the device and fallbacks. Eager operations and compiled functions, forward and backward passes. console.log shows the table.
+ *
+ * fn: is called without arguments. It may return a promise: the profile then lasts until that settles, and contains what else runs in this thread
+ * meanwhile. Ends with a wait for the devices that are open.
+ *
+ * Throws what fn throws; DxError inside of another profile of this thread, TraceError inside of a compiled function, ValueError for options out of their
+ * range. Reference: torch.profiler.profile.
+ */
+export const profile = function ($0: never, $1: never = undefined as never) { if (!(kinds.callback.is($0) && ($1 === undefined || kinds.ProfileOptions.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("profile", "fn:callback options:ProfileOptions?", arguments); return $profileProfile.profile($0, $1); } as unknown as typeof $profileProfile.profile;
+/**
+ * Starts a profile that lasts until its stop(), or, with a schedule, records the steps of a loop that the schedule names: call step() at the end of each.
+ * Throws DxError inside of another profile of this thread, TraceError inside of a compiled function, ValueError for options out of their range.
+ * Reference: torch.profiler.profile with schedule and on_trace_ready.
+ */
+export const startProfile = function ($0: never = undefined as never) { if (!(($0 === undefined || kinds.ProfileSessionOptions.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("startProfile", "options:ProfileSessionOptions?", arguments); return $profileProfile.startProfile($0); } as unknown as typeof $profileProfile.startProfile;
 /**
  * Closes a device of this thread, the default one if none is named: its tensors and programs are dead, and may still be disposed of. The next use opens it again, also
  * after it was removed or has hung.

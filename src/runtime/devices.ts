@@ -239,6 +239,7 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
     refuseDataWorker(operation, d);
     native = providerOf(d).open(operation, d);
     opened.set(d, native);
+    for (const listener of opening) listener(native);
     // Telemetry's device types are the library's own.
     if (native.runtimeName === undefined) deviceOpened(typeOf(native));
   }
@@ -326,6 +327,14 @@ export function closeDevice(name: DeviceLike = defaultDevice()): void {
 
 /** @internal Handles of a closed device may still be released by who owns them. */
 export const hasClosedDevice = (): boolean => hasClosed;
+
+const opening = new Set<(native: NativeDevice) => void>();
+
+/** @internal Called after a device has been opened, until the result is called. */
+export function onOpen(listener: (native: NativeDevice) => void): () => void {
+  opening.add(listener);
+  return () => opening.delete(listener);
+}
 
 const closing = new Set<(native: NativeDevice) => void>();
 

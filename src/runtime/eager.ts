@@ -23,6 +23,8 @@ import { compileGraph, lowerDefinition, type ProgramInput } from "./addon-progra
 
 /** The program of a key. */
 interface EagerProgram {
+  /** The operation's. */
+  readonly name: string;
   readonly native: NativeDevice;
   /** The addon's program; 0: nothing to run (all outputs empty, or on meta), -1: runs on the fallback device, -2: on the host. */
   readonly id: number;
@@ -47,6 +49,12 @@ let attributeCount = 0;
 
 /** @internal Drops all programs: operations make them again, with the environment variables of that time. */
 export const forgetPrograms = (native: NativeDevice): void => programs.drop((p) => p.native === native, true);
+
+/** @internal The operation that a program of a device is of; null where it is none of an operation's. */
+export function operationOf(native: NativeDevice, program: number): string | null {
+  for (const p of programs.values()) if (p.id === program && p.native === native) return p.name;
+  return null;
+}
 
 /** @internal For tests: how many attributes are remembered. */
 export const knownAttributes = (): number => attributeIds.size;
@@ -176,7 +184,7 @@ function makeOver<A>(native: NativeDevice, definition: Definition<A>, inputs: re
   const graph = lowerDefinition(native, definition, operands, attrs, definition.infer(inputs.map((t) => t.desc), attrs), true); // prettier-ignore
   graph.state = [{ buffer: graph.inputs[0]!, value: graph.outputs[0]! }];
   graph.outputs = [];
-  const base = { native, outputs: [], isSimple: false, reason: "", fill: null, dropped: false };
+  const base = { name: definition.name, native, outputs: [], isSimple: false, reason: "", fill: null, dropped: false };
   if (!native.capabilities.fusesGraphs && !isUpdate(graph)) return { ...base, id: ELSEWHERE };
   observer?.(inputs.length, graph.nodes.map((n) => n.operator)); // prettier-ignore
   const program = compileGraph(native, graph, definition.name, native.capabilities.fusesGraphs);
@@ -293,7 +301,7 @@ function makeOn<A>(
         showShape(s.shape),
       );
   const outputs = specs.map((s) => internDesc(native.device, s.dtype, s.shape));
-  const base = { native, outputs, isSimple: false, reason: "", fill: null, dropped: false };
+  const base = { name: definition.name, native, outputs, isSimple: false, reason: "", fill: null, dropped: false };
   const isMeta = !native.device.hasElements;
   if (definition.host !== undefined) return { ...base, id: isMeta ? 0 : HOST };
   if (specs.every((s) => sizeOf(s.shape) === 0)) return { ...base, id: 0 };

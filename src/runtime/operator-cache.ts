@@ -28,6 +28,10 @@ export class ProgramLru<T extends Droppable> {
     return this.#maps.size;
   }
 
+  *values(): Generator<T> {
+    for (const map of this.#maps.values()) yield* map.values();
+  }
+
   get(operation: number, key: Key): T | undefined {
     const map = this.#maps.get(operation);
     const value = map?.get(key);

@@ -118,6 +118,7 @@ export const OrmqrOptions = options({ left: optBoolean, transpose: optBoolean })
 export const PairwiseOptions = options({ p: optNumber, eps: optNumber, keepDims: optBoolean }, [], {"epsilon":"eps","keepdim":"keepDims"});
 export const PoissonOptions = options({ reduction: optMean_sum_none, logInput: optBoolean, full: optBoolean, eps: optNumber }, [], {"epsilon":"eps"});
 export const PrintOptions = options({ precision: optNumber, threshold: optNumber, edgeItems: optNumber, lineWidth: optNumber });
+export const ProfileSchedule = options({ skipFirst: optNumber, wait: optNumber, warmup: optNumber, active: number, repeat: optNumber }, ["active"]);
 export const QuantileOptions = options({ axis: optNumberOrNull, keepDims: optBoolean, interpolation: optLinear_lower_higher_nearest_midpoint }, [], {"dim":"axis","keepdim":"keepDims"});
 export const QuantizeOptions = options({ dtype: optDtype, axis: optNumberOrNull, min: optNumber, max: optNumber });
 export const Quantized = options({ scale: numberOrTensor, zeroPoint: optNumberOrTensor, values: tensor }, ["scale","values"]);
@@ -199,6 +200,7 @@ export const optNumberOrNumbers = kind((v) => (typeof v === "number" || (Array.i
 export const optNumberOrNumbersOrNull = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(number.is)) || v === null || v === undefined), "a number, an array of numbers or null");
 export const optNumbers = kind((v) => ((Array.isArray(v) && v.every(number.is)) || v === undefined), "an array of numbers");
 export const optNumbersOrNull = kind((v) => ((Array.isArray(v) && v.every(number.is)) || v === null || v === undefined), "an array of numbers or null");
+export const optRecordOfCallback = kind((v) => ((isPlain(v) && Object.values(v).every(callback.is)) || v === undefined), "an object of functions");
 export const optSame_validOrNumberOrNumbers = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(number.is)) || v === "same" || v === "valid" || v === undefined), "a number, an array of numbers, \"same\" or \"valid\"");
 export const optStrings = kind((v) => ((Array.isArray(v) && v.every(string.is)) || v === undefined), "an array of strings");
 export const optTensorOrComplexTensor_992931 = kind((v) => (isTensor(v) || v instanceof ComplexTensor || v === null || (Array.isArray(v) && v.every(tensorOrComplexTensorOrNull.is)) || v === undefined), "a tensor, a complex tensor, null or an array", true);
@@ -238,6 +240,7 @@ export const MaxPoolOptions = options({ stride: optNumberOrNumbers, padding: opt
 export const NonzeroOptionsOrSizedOptions = kind((v) => (NonzeroOptions.is(v) || SizedOptions.is(v)), "an object of options");
 export const NormalizeOptions = options({ p: optNumber, axis: optNumberOrNumbersOrNull, eps: optNumber }, [], {"dim":"axis","epsilon":"eps"});
 export const PrintOptionsOrNull = kind((v) => (PrintOptions.is(v) || v === null), "an object of options or null", false, PrintOptions);
+export const ProfileOptions = options({ name: optString, modules: optRecordOfCallback, lines: optBoolean, memory: optBoolean, maxEvents: optNumber });
 export const Projections = options({ inWeight: tensorOrNull, separate: optTensors, inBias: tensorOrNull, outWeight: tensor, outBias: tensorOrNull, keyBias: optTensorOrNull, valueBias: optTensorOrNull }, ["inWeight","inBias","outWeight","outBias"]);
 export const QuantizedPoolOptions = options({ stride: optNumberOrNumbers, padding: optNumberOrNumbers, countIncludePad: optBoolean });
 export const RecurrentOptions = options({ hidden: optTensorOrNull, cell: optTensorOrNull, bidirectional: optBoolean, batchFirst: optBoolean, lengths: optTensorOrNumbersOrNull, dropout: optNumber, training: optBoolean, generator: optGenerator });
@@ -267,6 +270,7 @@ export const numberOrSimilarityOptions = kind((v) => (typeof v === "number" || S
 export const numberOrSoftplusOptions = kind((v) => (typeof v === "number" || SoftplusOptions.is(v)), "a number or an object of options", false, SoftplusOptions);
 export const numberOrStartDim_f78a3c = kind((v) => (typeof v === "number" || startDim_f78a3c.is(v)), "a number or an object of options", false, startDim_f78a3c);
 export const numbersOrListOfNumbers = kind((v) => ((Array.isArray(v) && v.every(number.is)) || (Array.isArray(v) && v.every(numbers.is))), "an array of numbers");
+export const optProfileSchedule = kind((v) => (ProfileSchedule.is(v) || v === undefined), "an object of options", false, ProfileSchedule);
 export const optSignal_ddd197 = kind((v) => (signal_ddd197.is(v) || v === undefined), "a signal: an object with aborted and throwIfAborted");
 export const outputSize_c80635 = options({ outputSize: numberOrNumbers, spatialScale: optNumber, samplingRatio: optNumber }, ["outputSize"]);
 export const retainGraph_0a64bb = options({ retainGraph: optBoolean, createGraph: optBoolean, gradient: optTensorOrComplexTensor_992931, allowUnused: optBoolean });
@@ -275,6 +279,7 @@ export const value_f0b704_value_9a42a_8cb3fd = kind((v) => (typeof v === "number
 export const CheckpointIntoOptions = options({ onProgress: optCallback, signal: optSignal_ddd197, device: optDeviceOrStringOrRecor_e6d918, only: optStrings, into: anything, strict: optBoolean, assign: optBoolean });
 export const CheckpointLoadOptions = options({ onProgress: optCallback, signal: optSignal_ddd197, device: optDeviceOrStringOrRecor_e6d918, only: optStrings });
 export const CheckpointSaveOptions = options({ onProgress: optCallback, signal: optSignal_ddd197, maxShardBytes: optNumber, keepLast: optNumber });
+export const ProfileSessionOptions = options({ name: optString, modules: optRecordOfCallback, lines: optBoolean, memory: optBoolean, maxEvents: optNumber, schedule: optProfileSchedule, onReport: optCallback });
 export const eachValue_f0b704_value_9_5889ef = kind((v) => (Array.isArray(v) && v.every(value_f0b704_value_9a42a_8cb3fd.is)), "one after the other, a number, an object of options, null, \":\", \"...\", a tensor or an array of numbers", true);
 export const listOfValue_f0b704_value_9fe89a = kind((v) => (Array.isArray(v) && v.every(value_f0b704_value_9a42a_8cb3fd.is)), "an array", true);
 export const numberOrNormalizeOptions = kind((v) => (typeof v === "number" || NormalizeOptions.is(v)), "a number or an object of options", false, NormalizeOptions);
@@ -355,6 +360,8 @@ setKinds(() => ({
   PoissonOptions,
   PrintOptions,
   PrintOptionsOrNull,
+  ProfileOptions,
+  ProfileSessionOptions,
   Projections,
   QuantileOptions,
   QuantizeOptions,

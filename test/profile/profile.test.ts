@@ -1,0 +1,314 @@
+/** dx.profile: events of eager and compiled calls, tables, traces, and what a profile leaves behind. */
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
+import { afterAll, describe, expect, it } from "vitest";
+import * as dx from "../../src/index.ts";
+import { TapeNode } from "../../src/autograd/tape.ts";
+import { interceptor } from "../../src/core/tracer.ts";
+import { nativeDevice } from "../../src/runtime/devices.ts";
+import { eachDevice } from "../device.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "dxtensor-profile-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const names = (report: dx.ProfileReport, kind: dx.ProfileKind): string[] => report.events.filter((e) => e.kind === kind).map((e) => e.name);
+const row = (table: dx.ProfileTable, name: string, phase: dx.ProfilePhase = "forward"): dx.ProfileRow | undefined =>
+  table.rows.find((r) => r.name === name && r.phase === phase);
+
+function network(): { readonly model: dx.nn.Sequential; readonly step: () => number } {
+  const model = dx.nn.sequential(dx.nn.linear(4, 8), dx.nn.relu(), dx.nn.linear(8, 1));
+  const optimizer = dx.optim.sgd(model.parameters(), { lr: 0.1 });
+  const x = dx.arange(64).reshape([16, 4]).div(64);
+  const step = (): number => {
+    optimizer.zeroGrad();
+    const loss = model.forward(x).square().mean();
+    loss.backward();
+    optimizer.step();
+    return loss.itemSync();
+  };
+  return { model, step };
+}
+
+eachDevice("profile", (device) => {
+  it("counts operations with the user's line, shapes, FLOP and memory", () => {
+    const [a, b] = [dx.ones([8, 16]), dx.ones([16, 4])];
+    const report = dx.profile(() => {
+      for (let i = 0; i < 3; i++) a.matmul(b);
+      return a.matmul(b).sum().itemSync();
+    });
+    expect(report.result).toBe(8 * 4 * 16);
+    const matmul = report.events.filter((e) => e.kind === "operation" && e.name === "matmul");
+    expect(matmul).toHaveLength(4);
+    expect(matmul[0]).toMatchObject({
+      kind: "operation",
+      phase: "forward",
+      device,
+      inputs: "float32[8, 16], float32[16, 4]",
+      module: null,
+    });
+    expect(matmul[0]!.flops).toBe(2 * 8 * 16 * 4);
+    expect(matmul[0]!.memoryInBytes).toBeGreaterThanOrEqual(8 * 4 * 4);
+    expect(matmul[0]!.line).toMatch(/profile\.test\.ts:\d+$/);
+    expect(matmul[3]!.line).not.toBe(matmul[0]!.line);
+    expect(row(report.table(), "matmul")).toMatchObject({ calls: 4, flops: 4 * 2 * 8 * 16 * 4 });
+    expect(row(report.table({ by: "line" }), matmul[0]!.line!)).toMatchObject({ calls: 3 });
+    expect(report.dropped).toBe(0);
+    expect(report.memory.length).toBeGreaterThan(0);
+    expect(report.devices.find((d) => d.device === device)!.peakInBytes).toBeGreaterThan(0);
+  });
+
+  it("times nest: self times add up to no more than the whole", () => {
+    const { step } = network();
+    step();
+    const report = dx.profile(step);
+    const self = report.events.filter((e) => e.kind !== "read").reduce((sum, e) => sum + e.selfMs, 0);
+    expect(self).toBeLessThanOrEqual(report.durationMs);
+    const byId = new Map(report.events.map((e) => [e.id, e]));
+    for (const e of report.events) {
+      expect(e.selfMs).toBeLessThanOrEqual(e.durationMs);
+      const outer = e.parent === null ? undefined : byId.get(e.parent)!;
+      if (outer !== undefined) expect(e.startMs).toBeGreaterThanOrEqual(outer.startMs);
+    }
+  });
+
+  it("tells forward, backward and optimizer apart, by module", () => {
+    const { model, step } = network();
+    step();
+    const report = dx.profile(step, { modules: { net: model } });
+    expect(names(report, "module")).toEqual(["net", "net.0", "net.1", "net.2"]);
+    const modules = report.table({ by: "module" });
+    expect(row(modules, "net")!.calls).toBe(1);
+    expect(row(modules, "net.0")!.flops).toBe(2 * 16 * 4 * 8);
+    // The gradient of the weight alone: the data requires none.
+    expect(row(modules, "net.0", "backward")!.flops).toBe(2 * 16 * 4 * 8);
+    const linear = report.events.find((e) => e.name === "linear")!;
+    const gradient = report.events.find((e) => e.phase === "backward" && e.module === "net.2")!;
+    expect(gradient.line).toBe(linear.line);
+    expect(report.events.some((e) => e.phase === "optimizer" && e.kind === "operation")).toBe(true);
+    expect(names(report, "backward")).toEqual(["backward"]);
+    expect(names(dx.profile(step), "module")[2]).toBe("Sequential.1");
+  });
+
+  it("shows where JavaScript waits for the device", async () => {
+    const x = dx.ones([4]);
+    const report = dx.profile(() => {
+      x.add(1).dataSync();
+      x.add(1).dataSync();
+    });
+    const { rows } = report.table({ by: "wait" });
+    expect(rows).toHaveLength(2);
+    expect(rows[0]!.name).toMatch(/^readSync at .*profile\.test\.ts:\d+$/);
+    const later = await dx.profile(async () => {
+      await x.add(1).data();
+      await dx.synchronize();
+    });
+    expect(names(later, "read")).toEqual(["read", "synchronize"]);
+    expect(row(later.table(), "read")!.waits).toBe(1);
+    expect(row(later.table(), "synchronize")!.waits).toBe(1);
+  });
+
+  it("compiled functions: the first call, further ones, other shapes", () => {
+    const f = dx.compile((x: dx.Tensor) => x.mul(2).add(1).relu().sum(), { name: "f" });
+    const call = (n: number) => dx.profile(() => f(dx.ones([n])).itemSync());
+    const [first, second, other] = [call(8), call(8), call(9)];
+    expect([first.result, second.result, other.result]).toEqual([24, 24, 27]);
+    for (const report of [first, second, other]) {
+      expect(names(report, "compiled")).toEqual(["f"]);
+      expect(names(report, "program")).toEqual(["f"]);
+    }
+    expect(names(first, "compile").some((n) => n.startsWith("f"))).toBe(true);
+    expect(names(second, "compile").filter((n) => n.startsWith("f"))).toEqual([]);
+    expect(names(other, "compile").some((n) => n.startsWith("f"))).toBe(true);
+    f.dispose();
+  });
+
+  it("dynamic sizes, and a backward pass through a compiled function", () => {
+    const w = dx.ones([3]).requiresGrad_();
+    const f = dx.compile((x: dx.Tensor) => x.mul(w).sum(), { name: "f", dynamic: [0] });
+    for (const n of [2, 3, 5]) {
+      const report = dx.profile(() => f(dx.ones([n, 3])).backward());
+      expect(names(report, "program")).toHaveLength(2);
+      expect(report.events.filter((e) => e.kind === "program").map((e) => e.phase)).toEqual(["forward", "backward"]);
+    }
+    expect([...w.grad!.dataSync()]).toEqual([10, 10, 10]);
+    f.dispose();
+  });
+
+  it("operations without elements, and without arguments", () => {
+    const empty = dx.zeros([0, 3]);
+    const report = dx.profile(() => {
+      empty.add(1);
+      return dx.zeros([2]).add(empty.sum()).dataSync();
+    });
+    expect([...report.result]).toEqual([0, 0]);
+    expect(names(report, "operation").filter((n) => n === "add")).toHaveLength(2);
+  });
+
+  it("keeps maxEvents events, and counts the others", () => {
+    const x = dx.ones([2]);
+    const report = dx.profile(
+      () => {
+        for (let i = 0; i < 3000; i++) x.add(1).dispose();
+      },
+      { maxEvents: 100, memory: false, lines: false },
+    );
+    expect(report.events).toHaveLength(100);
+    expect(report.dropped).toBeGreaterThanOrEqual(2900);
+    expect(String(report)).toContain("events were left out");
+    expect(report.events[5]).toMatchObject({ line: null, memoryInBytes: null });
+  });
+
+  it("leaves nothing behind: after a result, an error, a rejection", async () => {
+    const native = nativeDevice(dx.device(device));
+    const before = { binding: native.binding, backward: TapeNode.prototype.backward, forward: dx.nn.Linear.prototype.forward };
+    const isClean = (): void => {
+      expect(interceptor()).toBeNull();
+      expect(native.binding).toBe(before.binding);
+      expect(TapeNode.prototype.backward).toBe(before.backward);
+      expect(dx.nn.Linear.prototype.forward).toBe(before.forward);
+    };
+    dx.profile(() => 1);
+    isClean();
+    expect(() =>
+      dx.profile(() => {
+        dx.ones([2]).add(dx.ones([3]));
+      }),
+    ).toThrow(dx.ShapeError);
+    isClean();
+    await expect(
+      dx.profile(async () => {
+        await dx.ones([2]).data();
+        throw new RangeError("mine");
+      }),
+    ).rejects.toThrow("mine");
+    isClean();
+  });
+
+  it("work that fn leaves running ends with the profile", async () => {
+    let late: Promise<unknown> = Promise.resolve();
+    const report = dx.profile(() => {
+      late = dx.ones([4]).add(1).data();
+    });
+    await late;
+    expect(names(report, "read")).toEqual(["read"]);
+    expect(report.events.every((e) => e.startMs + e.durationMs <= report.durationMs)).toBe(true);
+  });
+
+  it("in a hook of a backward pass", () => {
+    const x = dx.ones([3]).requiresGrad_();
+    const y = x.mul(2);
+    let inside: dx.ProfileReport<dx.Tensor> | null = null;
+    y.registerHook((grad) => {
+      inside = dx.profile(() => grad.mul(3));
+      return inside.result;
+    });
+    y.sum().backward();
+    expect([...x.grad!.dataSync()]).toEqual([6, 6, 6]);
+    expect(names(inside!, "operation")).toContain("mul");
+  });
+
+  it("tables: sorts, limits, JSON, trace", async () => {
+    const { step } = network();
+    const report = dx.profile(step, { name: "training" });
+    const byCalls = report.table({ sort: "calls", limit: 2 });
+    expect(byCalls.rows[0]!.calls).toBeGreaterThanOrEqual(byCalls.rows.at(-1)!.calls);
+    expect(String(byCalls).split("\n")).toHaveLength(2 + 2 + 1);
+    expect(String(byCalls)).toContain(`${byCalls.rows.length - 2} more rows`);
+    const byName = report.table({ sort: "name" }).rows.map((r) => r.name);
+    expect(byName).toEqual([...byName].sort());
+    const plain = JSON.parse(JSON.stringify(report)) as { events: unknown[]; name: string };
+    expect(plain.name).toBe("training");
+    expect(plain.events).toHaveLength(report.events.length);
+    const file = join(folder, `${device.replace(":", "-")}.json`);
+    await report.saveTrace(file);
+    const { traceEvents } = JSON.parse(readFileSync(file, "utf8")) as { traceEvents: Record<string, unknown>[] };
+    const phases = new Set(["M", "X", "b", "e", "C"]);
+    for (const e of traceEvents) {
+      expect(phases.has(e.ph as string)).toBe(true);
+      expect(e.pid).toBe(1);
+      if (e.ph === "X") expect([typeof e.ts, typeof e.dur, typeof e.tid]).toEqual(["number", "number", "number"]);
+    }
+    expect(traceEvents.some((e) => e.ph === "M" && (e.args as { name: string }).name === "JavaScript")).toBe(true);
+    expect(traceEvents.some((e) => e.ph === "C" && e.name === `${device} memory`)).toBe(true);
+  });
+});
+
+describe("sessions", () => {
+  it("a schedule records its active steps", () => {
+    const reports: dx.ProfileReport[] = [];
+    const session = dx.startProfile({
+      schedule: { skipFirst: 1, wait: 1, warmup: 1, active: 2, repeat: 2 },
+      onReport: (report) => void reports.push(report),
+    });
+    for (let i = 0; i < 12; i++) {
+      dx.ones([i + 1]).add(1);
+      session.step();
+    }
+    expect(session.stop()).toBe(reports[1]);
+    const inputs = reports.map((r) => r.events.filter((e) => e.kind === "operation" && e.name === "add").map((e) => [e.inputs, e.step]));
+    expect(inputs.map((list) => list.map(([, step]) => step))).toEqual([
+      [0, 1],
+      [0, 1],
+    ]);
+    expect(inputs.flat().map(([text]) => /\[(\d+)\]/.exec(text as string)![1])).toEqual(["4", "5", "8", "9"]);
+    expect(reports.map((r) => r.steps)).toEqual([2, 2]);
+    expect(interceptor()).toBeNull();
+  });
+
+  it("using stops it, stop() is idempotent, and a session without steps has all", () => {
+    let kept: dx.ProfileSession;
+    {
+      using session = dx.startProfile();
+      kept = session;
+      dx.ones([2]).add(1);
+    }
+    expect(interceptor()).toBeNull();
+    expect(names(kept.report!, "operation")).toContain("add");
+    expect(kept.stop()).toBe(kept.report);
+    kept.step();
+  });
+
+  it("refuses what is wrong", () => {
+    const nested = () => dx.profile(() => dx.profile(() => 1));
+    expect(nested).toThrow(dx.DxError);
+    expect(nested).toThrow(/no other profile is on/);
+    expect(() => dx.profile(() => dx.startProfile())).toThrow(dx.DxError);
+    const f = dx.compile((x: dx.Tensor) => dx.profile(() => x.add(1)).result);
+    expect(() => f(dx.ones([1]))).toThrow(dx.TraceError);
+    expect(() => dx.profile(() => 1, { modules: { f: () => 1 } })).toThrow(/modules\.f must be a module/);
+    expect(() => dx.profile(() => 1, { maxEvents: 0 })).toThrow(dx.ValueError);
+    expect(() => dx.startProfile({ schedule: { active: 0 } })).toThrow(/schedule\.active/);
+    expect(() => dx.startProfile({ schedule: { active: 1, wait: -1 } })).toThrow(/schedule\.wait/);
+    const report = dx.profile(() => 1);
+    expect(() => report.table({ by: "class" as "line" })).toThrow(dx.ValueError);
+    expect(() => report.table({ sort: "best" as "js" })).toThrow(dx.ValueError);
+    expect(() => report.table({ limit: -1 })).toThrow(dx.ValueError);
+    expect(interceptor()).toBeNull();
+  });
+});
+
+it("fallbacks are counted", () => {
+  const x = dx.tensor([
+    [2, 0],
+    [0, 4],
+  ]);
+  const report = dx.profile(() => dx.linalg.inv(x).sum().itemSync());
+  expect(report.result).toBeCloseTo(0.75);
+  expect(report.fallbacks.reduce((sum, f) => sum + f.calls, 0)).toBeGreaterThan(0);
+});
+
+it("each thread has profiles of its own", async () => {
+  const index = pathToFileURL(join(process.cwd(), "dist", "index.js")).href;
+  const code = `import(${JSON.stringify(index)}).then((dx) => {
+    const x = dx.ones([4], { device: "cpu" });
+    const { events } = dx.profile(() => x.add(1));
+    require("node:worker_threads").parentPort.postMessage(events.filter((e) => e.name === "add" && e.kind === "operation").length);
+  })`;
+  const count = await dx.profile(async () => once(new Worker(code, { eval: true }), "message"));
+  expect(count.result).toEqual([1]);
+  expect(names(count, "operation")).toEqual([]);
+});
