@@ -72,16 +72,21 @@ export class Generator {
     return this;
   }
 
+  /** States by device. What was drawn on meta has no numbers, so it has no state. */
+  #readable(): readonly (readonly [Device, Tensor])[] {
+    return [...this.#states].filter(([dev]) => dev.hasElements);
+  }
+
   /** @internal What getState() says, with the words of each device as the tensor that holds them. */
   get currentState(): { readonly seed: string; readonly host: string; readonly devices: Readonly<Record<string, Tensor>> } {
-    const devices = Object.fromEntries([...this.#states].map(([dev, state]) => [String(dev), state]));
+    const devices = Object.fromEntries(this.#readable().map(([dev, state]) => [String(dev), state]));
     return { seed: String(this.#seed), host: String(this.#host), devices };
   }
 
   /** The current state: setState() makes any generator draw what this one would draw next. Reference: torch.Generator.get_state. */
   async getState(): Promise<GeneratorState> {
     const [seed, host] = [String(this.#seed), String(this.#host)];
-    const read = [...this.#states].map(async ([dev, state]) => [String(dev), [...((await state.data()) as Uint32Array)]] as const);
+    const read = this.#readable().map(async ([dev, state]) => [String(dev), [...((await state.data()) as Uint32Array)]] as const);
     return { seed, host, devices: Object.fromEntries(await Promise.all(read)) };
   }
 

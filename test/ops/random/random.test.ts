@@ -111,3 +111,11 @@ eachDevice("random numbers", (device) => {
       draw.dispose();
     }));
 });
+
+test("a generator that was drawn from on meta has a state, without that of meta", async () => {
+  const generator = new dx.Generator(7);
+  dx.rand([2], { generator, device: "meta" });
+  const state = await generator.getState();
+  expect(state).toEqual({ seed: "7", host: state.host, devices: {} });
+  expect(new dx.Generator(1).setState(state).seed).toBe(7n);
+});
