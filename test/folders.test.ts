@@ -74,6 +74,7 @@ const folders = [
   "data",
   "data/files",
   "train/events",
+  "train/loop",
   "train",
   "profile",
   "public",

@@ -6,7 +6,7 @@ export const pages =
   "autograd checkpoints compile data-augment data-workers data deploying devices fft install kernels linalg memory metrics mixed-precision modules onnx optimizers performance profiler readers readers-peers saving shaders tensorboard tour write-a-backend"
     .split(" ")
     .map((name) => `docs/${name}.md`)
-    .concat("README.md");
+    .concat("docs/training-loop.md", "README.md");
 
 /** The program of a page. */
 export const textOf = (page: string): string => {

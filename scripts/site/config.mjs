@@ -61,6 +61,7 @@ export default defineConfig({
             item("Checkpoints", "checkpoints"),
             item("safetensors files", "saving"),
             item("Readers of files", "readers"),
+            item("Training loop", "training-loop"),
             item("TensorBoard", "tensorboard"),
             item("Devices", "devices"),
             item("Write a backend", "write-a-backend"),

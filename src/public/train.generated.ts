@@ -1,12 +1,51 @@
 // Made by npm run generate from the families in src/ops.
 import { checkedClass } from "./kinds.generated.ts";
 import { factory } from "./kinds.generated.ts";
+import { guardedAsync } from "./kinds.generated.ts";
+import * as $trainFit from "../train/fit.ts";
 import * as $trainSummaryWriter from "../train/summary-writer.ts";
+export type { Batches } from "../train/loop/options.ts";
+export type { CallbackResult } from "../train/loop/options.ts";
+export type { EarlyStop } from "../train/loop/options.ts";
+export type { EpochReport } from "../train/loop/options.ts";
+export type { EvaluateOptions } from "../train/loop/options.ts";
+export type { EvaluationValues } from "../train/loop/options.ts";
+export type { FitCheckpoint } from "../train/loop/options.ts";
+export type { FitEnd } from "../train/loop/options.ts";
+export type { FitEvaluation } from "../train/loop/options.ts";
+export type { FitEvaluationReport } from "../train/loop/options.ts";
+export type { FitOptions } from "../train/loop/options.ts";
+export type { FitReport } from "../train/loop/options.ts";
+export type { FitResult } from "../train/loop/options.ts";
+export type { LossAndOutputs } from "../train/loop/options.ts";
+export type { LossFunction } from "../train/loop/options.ts";
+export type { MetricLike } from "../train/loop/options.ts";
+export type { ScalarWriter } from "../train/loop/options.ts";
+export type { StepReport } from "../train/loop/options.ts";
+export type { TextOutput } from "../train/loop/options.ts";
 export type { HistogramOptions } from "../train/summary-writer.ts";
 export type { HyperParameters } from "../train/summary-writer.ts";
 export type { RecordOptions } from "../train/summary-writer.ts";
 export type { ScalarValue } from "../train/summary-writer.ts";
 export type { SummaryWriterOptions } from "../train/summary-writer.ts";
+/**
+ * The mean loss of a model over all samples of a loader, and metrics, in eval mode and without gradients. Batches count by their samples: the first axis
+ * of the targets, or of the batch's first tensor. The losses are read once, at the end.
+ *
+ * Result: the values by name, "loss" first. A metric whose value is a list or an object has names with dots ("f1.0").
+ * Throws ValueError for a loader without batches, and for metrics where the loss function gives no outputs and targets.
+ */
+export const evaluate = guardedAsync($trainFit.evaluate, "evaluate", "loader:anything options:metrics_3c81db");
+/**
+ * Trains a model: for each batch of the loader the loss function, its gradients, and a step of the optimizer; around it progress, evaluations, early stop,
+ * checkpoints, and a clean end at Ctrl-C. docs/training-loop.md has the same loop to copy.
+ *
+ * The loop does not wait for the device between two reports: losses are added up on the device, and read every `reportEvery` steps. The batch's type
+ * is the loader's. Gradients are cleared first. Resolves to how it ended; rejects with what a loss function, a callback or the loader throws.
+ * Throws DTypeError and ShapeError for losses that are no single float, ValueError for options out of their range, for a loader without batches, and
+ * for a monitor that no evaluation has.
+ */
+export const fit = guardedAsync($trainFit.fit, "fit", "loader:anything options:model_831c67");
 /**
  * Writes records for TensorBoard into a file of its own in a folder. Each method takes the values of now and returns at once: a tensor's elements are read
  * while the program continues, and records are appended in the order of the calls. The result is false while more than `maxQueue` records wait:

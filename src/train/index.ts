@@ -1,4 +1,26 @@
-/** Training: what a loop reports. */
+/** Training: the loop, and what it reports. */
+export { evaluate, fit } from "./fit.ts";
+export type {
+  Batches,
+  CallbackResult,
+  EarlyStop,
+  EpochReport,
+  EvaluateOptions,
+  EvaluationValues,
+  FitCheckpoint,
+  FitEnd,
+  FitEvaluation,
+  FitEvaluationReport,
+  FitOptions,
+  FitReport,
+  FitResult,
+  LossAndOutputs,
+  LossFunction,
+  MetricLike,
+  ScalarWriter,
+  StepReport,
+  TextOutput,
+} from "./loop/options.ts";
 export {
   SummaryWriter,
   summaryWriter,
