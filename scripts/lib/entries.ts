@@ -11,7 +11,11 @@ export interface Entry {
   readonly peer: string;
 }
 
-export const entries: readonly Entry[] = [{ name: "images", module: "peers/images/index", peer: "sharp" }];
+export const entries: readonly Entry[] = [
+  { name: "arrow", module: "peers/arrow/index", peer: "apache-arrow" },
+  { name: "images", module: "peers/images/index", peer: "sharp" },
+  { name: "parquet", module: "peers/parquet/index", peer: "hyparquet" },
+];
 
 /** What an entry point takes from the main bundle: all that is exported there under the same name. */
 const shared = new Set(["index", "core/errors"].flatMap((module) => [at("src", `${module}.ts`), at("dist", `${module}.d.ts`)]));

@@ -9,7 +9,9 @@ import { manifest } from "../../scripts/lib/manifest.ts";
 
 /** What each entry point is asked for where its package is missing. */
 const calls: Readonly<Record<string, string>> = {
+  arrow: `arrow("table.arrow").types()`,
   images: `decodePixels("photo.png")`,
+  parquet: `parquet("table.parquet").types()`,
 };
 
 let folder: string;
