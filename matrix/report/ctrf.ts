@@ -25,13 +25,16 @@ function cellTest(entry: CellResult, earlier: readonly RunResult[]): Test {
   return builder.build();
 }
 
-/** A run's test, told apart from its likes in other runs; the file stands in the suite. */
-function runTest(run: string, evidence: string, { name, status, duration, suite, message, trace, filePath }: Test): Test {
+/** The name of a part of a run that describes its device by itself: a command tests on several versions of Node. */
+export const stepName = (run: string, step: string): string => `${run}: ${step}`;
+
+/** A run's test, told apart from its likes in other runs; the file stands in the suite. suite: what names the run. */
+function runTest(evidence: string, suite: readonly string[], { name, status, duration, message, trace, filePath }: Test): Test {
   const builder = new TestBuilder()
     .name(name)
     .status(status)
     .duration(duration)
-    .suite([run, ...(suite ?? [])])
+    .suite([...suite])
     .tags([evidence]);
   if (filePath !== undefined) builder.filePath(filePath);
   if (message !== undefined) builder.message(message);
@@ -42,7 +45,7 @@ function runTest(run: string, evidence: string, { name, status, duration, suite,
 /** What a run's report says of its device, as `dxtensor conformance` writes it; the package of the tests has the schema. */
 export type DevicePart = Readonly<Record<string, unknown>>;
 
-/** tests: what each run reported. parts: what it said of its device. */
+/** tests: what each run reported. parts: what it said of its device, by the run's name, or by stepName(). */
 export function mergedReport(
   record: RunRecord,
   tests: ReadonlyMap<string, readonly Test[]>,
@@ -51,7 +54,11 @@ export function mergedReport(
   const cells = cellResults(record);
   const times = record.results.flatMap(({ startedAt, endedAt }) => [startedAt, endedAt]);
   const evidence = (run: string): string => cells.find(({ cell }) => cell.run === run)?.cell.evidence ?? "software";
-  const report = reportOf({
+  const suiteOf = (run: string, [step = "", ...rest]: readonly string[] = []): readonly string[] => {
+    const named = stepName(run, step);
+    return parts.has(named) ? [named, ...rest] : [run, ...(step === "" ? [] : [step]), ...rest];
+  };
+  return reportOf({
     tool: "dxtensor matrix",
     start: Math.min(...times, Date.now()),
     stop: times.length === 0 ? Date.now() : Math.max(...times),
@@ -67,9 +74,8 @@ export function mergedReport(
           (record.earlier ?? []).filter(({ id }) => id === entry.cell.run),
         ),
       ),
-      ...record.plan.runs.flatMap(({ id }) => (tests.get(id) ?? []).map((test) => runTest(id, evidence(id), test))),
+      ...record.plan.runs.flatMap(({ id }) => (tests.get(id) ?? []).map((test) => runTest(evidence(id), suiteOf(id, test.suite), test))),
     ],
+    extra: parts.size === 0 ? {} : { conformanceRuns: Object.fromEntries(parts) },
   });
-  if (parts.size > 0) report.results.extra = { ...report.results.extra, conformanceRuns: Object.fromEntries(parts) };
-  return report;
 }

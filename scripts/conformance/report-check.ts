@@ -111,7 +111,10 @@ export function checkReports(text: string, file: string, installed?: Files): Che
   const { summary, tests } = report.results;
   const [part, runs] = [partOf(report), runsOf(report)];
   if (part === undefined && runs === undefined)
-    fail(file, "results.extra.conformance is missing: it is no report of `dxtensor conformance`, of the matrix or of pack:gpu");
+    fail(
+      file,
+      "results.extra.conformance is missing: it is no report of `dxtensor conformance`, of the matrix, of pack:gpu or of verify:linux and verify:windows",
+    );
   for (const status of ["passed", "failed", "skipped", "pending", "other"] as const)
     same(file, `results.summary.${status}`, summary[status], tests.filter((test) => test.status === status).length);
   same(file, "results.summary.tests", summary.tests, tests.length);

@@ -11,10 +11,12 @@ interface Run {
   readonly stop?: number;
   /** Where it ran, and what else is known of it. */
   readonly environment?: Environment;
+  /** What is no part of the format: results.extra. */
+  readonly extra?: Readonly<Record<string, unknown>>;
 }
 
 /** A report, checked against the format. */
-export function reportOf({ tool, tests, start, stop = Date.now(), environment = {} }: Run): CTRFReport {
+export function reportOf({ tool, tests, start, stop = Date.now(), environment = {}, extra = {} }: Run): CTRFReport {
   const report = new ReportBuilder()
     .tool({ name: tool })
     .generatedBy("dxtensor")
@@ -22,6 +24,7 @@ export function reportOf({ tool, tests, start, stop = Date.now(), environment = 
     .addTests([...tests])
     .summaryOverrides({ start, stop })
     .build();
+  if (Object.keys(extra).length > 0) report.results.extra = { ...report.results.extra, ...extra };
   validateStrict(report);
   return report;
 }

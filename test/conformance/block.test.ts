@@ -1,17 +1,20 @@
 /** What reports of other programs say of a device, and how they are checked: scripts/conformance/block.ts, describe.ts, report-check.ts. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Writable } from "node:stream";
 import { TestBuilder, type CTRFReport, type Test } from "ctrf";
 import { execa } from "execa";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { byFile, conformanceBlock } from "../../scripts/conformance/block.ts";
 import type { DeviceFacts } from "../../scripts/conformance/device.ts";
 import { withoutFolders } from "../../scripts/conformance/portable.ts";
 import { checkReport, checkReports } from "../../scripts/conformance/report-check.ts";
 import type { Conformance } from "../../scripts/conformance/schema.ts";
 import { writeCtrf, reportOf } from "../../scripts/tools/ctrf.ts";
-import { mergedReport } from "../../matrix/report/ctrf.ts";
+import { mergedReport, stepName } from "../../matrix/report/ctrf.ts";
+import { CellReport } from "../../scripts/cells/linux/report.ts";
+import { writeReport } from "../../scripts/cells/wine/report.ts";
 import type { RunRecord } from "../../matrix/run/store.ts";
 
 const facts: DeviceFacts = {
@@ -82,7 +85,7 @@ describe("the block", () => {
     expect(refused((part) => part.outside!.files.push("test/core/scope.test.ts"))).toMatch(/outside\.passed is 1, the report has 2/);
     expect(refused((part) => delete part.outside)).toMatch(/belongs to no set/);
     expect(() => checked(report({}))).toThrow(
-      /conformance is missing: it is no report of `dxtensor conformance`, of the matrix or of pack:gpu/,
+      /conformance is missing: it is no report of `dxtensor conformance`, of the matrix, of pack:gpu or of verify/,
     );
   });
 });
@@ -124,10 +127,71 @@ describe("reports of several runs", () => {
     expect(() => checked(other)).toThrow(/conformanceRuns\.linux\/node-20\/gpu\.sets\.must-pass\.passed is 1, the report has 0/);
   });
 
+  it("have the block of each step of a command's run, which describes its devices by itself", () => {
+    const [id] = cells as [string];
+    const steps = ["tests, Node 20", "tests, Node 22"];
+    const own = steps.flatMap((step) => tests.map((one) => ({ ...one, suite: [step, ...(one.suite ?? [])] })));
+    const program = { ...test("native", "abi_suite"), suite: ["ABI suite"] };
+    const named = steps.map((step) => stepName(id, step));
+    const merged = mergedReport(record, new Map([[id, [...own, program]]]), new Map(named.map((name) => [name, block()])));
+    expect(Object.keys(checked(merged).parts)).toEqual(named);
+    expect(merged.results.tests.findLast(({ name }) => name === "abi_suite")!.suite).toEqual([id, "ABI suite"]);
+    const fewer = mergedReport(record, new Map([[id, own.slice(1)]]), new Map(named.map((name) => [name, block()])));
+    expect(() => checked(fewer)).toThrow(/tests, Node 20\.sets\.must-pass\.passed is 1, the report has 0/);
+  });
+
   it("have none where no run describes its device", () => {
     const merged = mergedReport(record, new Map(cells.map((id) => [id, tests])));
     expect(() => checked(merged)).toThrow(/conformance is missing/);
   });
+});
+
+describe("reports of the cells of Microsoft's library", () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "dxtensor-cells-"));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it("under Wine have the block of each step that tested one device", () => {
+    const file = join(folder, "verify-windows.json");
+    const names = ["tests on DirectML.dll", "tests on both", "a crash", "ABI suite"];
+    const own = [report({ conformance: block() }), report({}), report({ conformance: block() })];
+    own.forEach((made, i) => writeFileSync(join(folder, `${i}.json`), JSON.stringify(made)));
+    const counts = { passed: 2, failed: 2, skipped: 1, seconds: 1 };
+    writeReport(file, {
+      // The third step counted more failures than its report has: it is no report of the step.
+      results: names.map((name) => ({ name, ...counts, ...(name === "a crash" ? { failed: 9, problem: "it ended" } : {}) })),
+      reports: new Map(own.map((_, i) => [names[i]!, join(folder, `${i}.json`)])),
+      start: 1,
+      versions: {},
+      leftOut: [],
+      isQuick: true,
+    });
+    const { parts, report: made } = checkReports(readFileSync(file, "utf8"), file);
+    expect(parts).toEqual({ [names[0]!]: block() });
+    expect(made.results.summary.failed).toBe(2 + 2 + 9 + 2);
+  });
+
+  it("on Linux have the block of each run of vitest", async () => {
+    const file = join(folder, "verify-linux.json");
+    const output = new Writable({ write: (_chunk, _encoding, done) => done() });
+    const cell = new CellReport(output);
+    const env = { DXTENSOR_TEST_DEVICES: "cpu" };
+    await cell.vitest("tests", process.execPath, ["test/core/scope.test.ts"], {
+      env,
+      file: join(folder, "vitest.json"),
+      timeoutMs: 60_000,
+    });
+    await cell.program("a program", process.execPath, ["-e", "console.log('3 passed, 0 failed')"]);
+    const counts = cell.write(file, "dxtensor verify:linux", { node: "20" });
+    const { parts } = checkReports(readFileSync(file, "utf8"), file);
+    expect(Object.keys(parts)).toEqual(["tests"]);
+    expect(parts["tests"]!.device.name).toBe("cpu");
+    const [set] = parts["tests"]!.sets;
+    expect(set).toMatchObject({ name: "must-pass", files: 1, passed: counts.passed - 3, failed: 0 });
+    expect(readdirSync(folder).toSorted()).toEqual(["verify-linux.json", "vitest.json"]);
+  }, 60_000);
 });
 
 it("describe.ts adds the block of a device to a report of vitest's, with what fell back", async () => {

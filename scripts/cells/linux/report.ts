@@ -5,7 +5,8 @@ import { execa } from "execa";
 import { readCounts, type Counts } from "../../tools/counts.ts";
 import { writeCtrf } from "../../tools/ctrf.ts";
 import { runProgram } from "../../tools/program.ts";
-import { root, say } from "../../tools/project.ts";
+import { at, root, say } from "../../tools/project.ts";
+import { partOf, type Conformance } from "../../conformance/schema.ts";
 
 /** A driver on the processor is slow, and slower still when others use the processor too. */
 const patience = ["--testTimeout=300000", "--hookTimeout=300000", "--teardownTimeout=120000"];
@@ -48,13 +49,28 @@ interface RunHow {
 }
 
 interface VitestOptions {
+  /** DXTENSOR_TEST_DEVICES names the device, which the report describes. */
   readonly env: Environment;
   readonly file: string;
   readonly timeoutMs: number;
 }
 
+/** The tests of a report of vitest's, and what it says of the device, as `dxtensor conformance` writes it; undefined where the device does not say. */
+async function describedReport(
+  node: string,
+  { env, file, fallbacks }: { readonly env: Environment; readonly file: string; readonly fallbacks: string },
+): Promise<{ readonly tests: readonly Test[]; readonly part: Conformance | undefined }> {
+  const program = ["--import", "./scripts/typescript.mjs", at("scripts", "conformance", "describe.ts")];
+  const options = ["--device", env["DXTENSOR_TEST_DEVICES"] ?? "", "--report", file, "--fallbacks", fallbacks];
+  const done = await execa(node, [...program, ...options], { cwd: root, env, stdin: "ignore", reject: false, timeout: 5 * 60_000 });
+  if (done.failed) say(`the report does not describe the device: ${done.stderr}`);
+  const report = JSON.parse(readFileSync(file, "utf8")) as CTRFReport;
+  return { tests: report.results.tests, part: partOf(report) as Conformance | undefined };
+}
+
 export class CellReport {
   readonly #tests: Test[] = [];
+  readonly #parts: Record<string, Conformance> = {};
   readonly #start = Date.now();
   readonly #counts = { passed: 0, failed: 0, skipped: 0 };
   readonly #out: NodeJS.WritableStream;
@@ -120,10 +136,11 @@ export class CellReport {
   async vitest(name: string, node: string, args: readonly string[], { env, file, timeoutMs }: VitestOptions): Promise<void> {
     const start = performance.now();
     say(`\n== ${name}`);
-    rmSync(file, { force: true });
+    const fallbacks = `${file}.fallbacks`;
+    for (const old of [file, fallbacks]) rmSync(old, { recursive: true, force: true });
     const child = execa(node, ["node_modules/vitest/vitest.mjs", "run", ...patience, ...args], {
       cwd: root,
-      env: { ...env, DXTENSOR_CTRF: file },
+      env: { ...env, DXTENSOR_CTRF: file, DXTENSOR_FALLBACKS: fallbacks },
       stdin: "ignore",
       all: true,
       reject: false,
@@ -131,7 +148,9 @@ export class CellReport {
     });
     child.all.pipe(this.#out, { end: false });
     const done = await child;
-    const tests = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as CTRFReport).results.tests : [];
+    const { tests, part } = existsSync(file) ? await describedReport(node, { env, file, fallbacks }) : { tests: [], part: undefined };
+    rmSync(fallbacks, { recursive: true, force: true });
+    if (part !== undefined) this.#parts[name] = part;
     for (const test of tests) {
       this.#tests.push({ ...test, suite: [name, ...(test.suite ?? [])] });
       this.#counts[test.status === "passed" || test.status === "failed" ? test.status : "skipped"]++;
@@ -145,7 +164,8 @@ export class CellReport {
 
   /** Writes the report; returns {passed, failed, skipped}. versions: of what was tested, by name. */
   write(file: string, tool: string, versions?: object): Counts {
-    writeCtrf(file, { tool, tests: this.#tests, start: this.#start, environment: { extra: { versions } } });
+    const extra = Object.keys(this.#parts).length === 0 ? {} : { conformanceRuns: this.#parts };
+    writeCtrf(file, { tool, tests: this.#tests, start: this.#start, environment: { extra: { versions } }, extra });
     return this.#counts;
   }
 }

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { TestBuilder, type CTRFReport, type Test } from "ctrf";
 import type { Counts } from "../../tools/counts.ts";
 import { writeCtrf } from "../../tools/ctrf.ts";
+import { partOf } from "../../conformance/schema.ts";
 
 /** What became of a step. */
 export interface StepResult extends Counts {
@@ -28,12 +29,10 @@ function counted({ name, passed, failed, skipped, seconds, problem }: StepResult
 }
 
 /** The step's own report, unless it knows less than the step's counts. */
-function ownTests(step: StepResult, report: string | undefined): Test[] | null {
-  if (report === undefined || !existsSync(report)) return null;
-  const { results } = JSON.parse(readFileSync(report, "utf8")) as CTRFReport;
-  const failed = results.tests.filter(({ status }) => status === "failed").length;
-  if (failed < step.failed) return null;
-  return results.tests.map((test) => ({ ...test, suite: [step.name, ...(test.suite ?? [])] }));
+function ownReport(step: StepResult, file: string | undefined): CTRFReport | null {
+  if (file === undefined || !existsSync(file)) return null;
+  const report = JSON.parse(readFileSync(file, "utf8")) as CTRFReport;
+  return report.results.tests.filter(({ status }) => status === "failed").length < step.failed ? null : report;
 }
 
 interface Run {
@@ -45,8 +44,19 @@ interface Run {
   readonly isQuick: boolean;
 }
 
-/** results: what became of each step; reports: a step's own report by its name. */
-export function writeReport(file: string, { results, reports, start, ...extra }: Run): void {
-  const tests = results.flatMap((step) => ownTests(step, reports.get(step.name)) ?? counted(step));
-  writeCtrf(file, { tool: "dxtensor verify:windows", tests, start, environment: { extra } });
+/**
+ * results: what became of each step; reports: a step's own report by its name. What such a report says of its device is told of the step, as in each report of
+ * several runs.
+ */
+export function writeReport(file: string, { results, reports, start, ...about }: Run): void {
+  const parts: Record<string, unknown> = {};
+  const tests = results.flatMap((step) => {
+    const own = ownReport(step, reports.get(step.name));
+    if (own === null) return counted(step);
+    const part = partOf(own);
+    if (part !== undefined) parts[step.name] = part;
+    return own.results.tests.map((test) => ({ ...test, suite: [step.name, ...(test.suite ?? [])] }));
+  });
+  const extra = Object.keys(parts).length === 0 ? {} : { conformanceRuns: parts };
+  writeCtrf(file, { tool: "dxtensor verify:windows", tests, start, environment: { extra: about }, extra });
 }
