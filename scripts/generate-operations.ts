@@ -221,6 +221,7 @@ const others: readonly (readonly [file: string, names: readonly string[], runsCo
   ["autograd/functional.ts", ["jvp", "vjp", "jacobian", "hessian", "hvp", "vhp"], true],
   ["autograd/saved-hooks.ts", ["savedTensorsHooks", "saveOnHost"], true],
   ["compile/compile.ts", ["compile"], true],
+  ["control/cond.ts", ["cond"], true],
   ["core/autocast.ts", ["autocast"], true],
   ["complex/autograd.ts", ["backward", "grad", "gradcheck", "gradgradcheck"], true],
   ["complex/make.ts", ["complex", "imag", "polar", "real", "viewAsComplex", "viewAsReal"], false],

@@ -13,6 +13,7 @@ export {
   closeDevice,
   compile,
   complex,
+  cond,
   counters,
   defineFunction,
   detectAnomaly,

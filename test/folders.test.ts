@@ -56,6 +56,7 @@ const folders = [
   "ops",
   "complex",
   "fft",
+  "control",
   "compile",
   "nn",
   "optim",

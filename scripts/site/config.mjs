@@ -49,6 +49,7 @@ export default defineConfig({
           items: [
             item("Autograd", "autograd"),
             item("compile", "compile"),
+            item("Control flow", "control-flow"),
             item("Memory", "memory"),
             item("Data", "data"),
             item("Data in worker threads", "data-workers"),

@@ -30,6 +30,8 @@ export interface Arithmetic {
   /** Zeros of the shape of a vector with 1 at an index. */
   oneHot(vector: Tensor, index: number): Tensor;
   expand(t: Tensor, shape: Shape): Tensor;
+  /** a where taken (one boolean) is true, else b. */
+  select(taken: Tensor, a: Tensor, b: Tensor): Tensor;
   view(definition: ViewDefinition<never>, x: Tensor, attrs: never): Tensor;
 }
 

@@ -3,6 +3,7 @@ import { AutogradError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
 import { arithmetic } from "./arithmetic.ts";
+import { branchInput } from "./branch.ts";
 import { isGradEnabled, noGrad } from "./grad-mode.ts";
 import { TapeNode, type Gradients } from "./tape.ts";
 import { attach } from "./record.ts";
@@ -39,7 +40,8 @@ export function defineFunction<Args extends readonly unknown[], Result extends T
   definition: CustomFunction<Args, Result>,
 ): (...args: Args) => Result {
   const name = definition.name ?? "customFunction";
-  return (...args) => {
+  return (...originals) => {
+    const args = originals.map((a) => (a instanceof Tensor ? branchInput(a) : a)) as unknown as Args;
     const needsInputGrad = args.map((a) => a instanceof Tensor && a.requiresGrad);
     let kept: Tensor[] = [];
     const extra: Record<string, unknown> = {};

@@ -8,6 +8,7 @@ import { sameShape, showShape } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
 import { arithmetic } from "./arithmetic.ts";
+import { isInBranch, outsideOf, valueIfTaken } from "./branch.ts";
 import { isGradEnabled, noGrad } from "./grad-mode.ts";
 import { beginWrite, endWrite } from "./over.ts";
 import { savingHooks } from "./saved-hooks.ts";
@@ -32,6 +33,14 @@ export function assign(operation: string, target: Tensor, compute: () => Tensor,
   target.requireLive(operation);
   requireChangeable(target, operation);
   if (options.uniform !== true) requireNonOverlapping(operation, target);
+  if (isInBranch()) {
+    const { isAgain = false } = options;
+    return assignValue(operation, target, () => valueIfTaken(conformValue(operation, target, compute()), target), { isAgain });
+  }
+  return assignValue(operation, target, compute, options);
+}
+
+function assignValue(operation: string, target: Tensor, compute: () => Tensor, options: AssignOptions): Tensor {
   if (!isGradEnabled()) {
     const over = beginWrite(target);
     let value: Tensor;
@@ -82,7 +91,7 @@ function rewrite(
   isOnce: boolean,
 ): void {
   // What the operation saved of the target is from before the write, what it saved of the value is the target afterwards.
-  const targets = nodes?.flatMap((n) => n.saving(target) ?? []) ?? [];
+  const targets = nodes?.flatMap((n) => n.saving(target, outsideOf) ?? []) ?? [];
   const values = nodes?.flatMap((n) => n.savedIn(value.storage)) ?? [];
   for (const s of values) s.repoint(target);
   if (targets.length > 0) {

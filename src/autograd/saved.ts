@@ -56,8 +56,9 @@ export class Saved {
     this.#node?.retain();
   }
 
-  holds(tensor: Tensor): boolean {
-    return this.#storage !== null && this.#tensor === tensor;
+  /** Whether it is what was saved of a tensor; origin: the tensor that another one stands for. */
+  holds(tensor: Tensor, origin: (t: Tensor) => Tensor): boolean {
+    return this.#storage !== null && this.#tensor !== null && origin(this.#tensor) === tensor;
   }
 
   isIn(storage: Storage): boolean {

@@ -366,9 +366,9 @@ export class TapeNode {
     if (this.#saved?.some((s) => s !== null) === true) this.#saved = null;
   }
 
-  /** The first saved entry of this tensor object. PyTorch saves the target of an in-place operation from before the write. */
-  saving(tensor: Tensor): Saved | undefined {
-    return this.#saved?.find((s) => s?.holds(tensor)) ?? undefined;
+  /** The first saved entry of this tensor object. origin: the tensor that another one stands for. PyTorch saves the target of an in-place operation from before the write. */
+  saving(tensor: Tensor, origin: (t: Tensor) => Tensor): Saved | undefined {
+    return this.#saved?.find((s) => s?.holds(tensor, origin)) ?? undefined;
   }
 
   /** What it saves of a storage. */

@@ -180,6 +180,7 @@ export class TraceExit {
       .flatMap((event) => (event.kind === "region" ? event.effects : []))
       .filter(({ leaf }) => leaf.storage.trace === null && !seen.has(leaf) && seen.add(leaf));
     const returned = tensorsOf(outcome);
+    for (const t of returned) run.requireVisible(t);
     this.results = returned.map((t) => operand(t, !run.isTraced(t)));
     const handed = new Set<Tensor>();
     const hand = (t: Tensor): void => {

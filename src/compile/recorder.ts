@@ -1,4 +1,5 @@
 /** The position of a run in the trace log. A new event is appended after the current step, or to the region that is being recorded. */
+import { noteMade, requireOpen } from "../autograd/branch.ts";
 import type { TensorSpec } from "../core/definition.ts";
 import type { Device } from "../core/device.ts";
 import { DTYPES } from "../core/dtype.ts";
@@ -82,6 +83,11 @@ export abstract class Recorder {
     return this.#device;
   }
 
+  /** Throws for a tensor that is not to leave the function. */
+  requireVisible(t: Tensor): void {
+    requireOpen(this.name, t, this.recorded);
+  }
+
   protected note(e: Event, value: Number | Uint8Array): void {
     (this.#values ??= new Map<Event, Number | Uint8Array>()).set(e, value);
   }
@@ -109,11 +115,14 @@ export abstract class Recorder {
   protected allocate(device: Device, { dtype, shape }: TensorSpec): Tensor {
     const storage = new Storage(device, sizeOf(shape) * DTYPES[dtype].sizeInBytes);
     storage.trace = this.recorded;
+    noteMade(storage, this.recorded);
     return new Tensor(storage, internDesc(device, dtype, shape));
   }
 
   protected operand(operation: string, t: Tensor): Operand {
     this.requireDevice(operation, t.device);
+    // A backward pass reads what branches have saved.
+    if (this.recording === null) requireOpen(operation, t, this.recorded);
     const seen = operand(t, !this.isTraced(t));
     if (seen.isOuter) {
       this.aliases.requireUnreached(t);

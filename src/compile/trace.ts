@@ -47,6 +47,7 @@ import {
 import { Outside } from "./outside.ts";
 import { isApplicable, RegionRecording } from "./region-recording.ts";
 import { Recorder, type Number, type Recorded } from "./recorder.ts";
+import { isOwn, noteMade, refuseInBranch } from "../autograd/branch.ts";
 import { callSite } from "../host/call-site.ts";
 
 const NO_OTHERS: readonly Tensor[] = [];
@@ -165,6 +166,7 @@ export class Run extends Recorder implements Tracer {
     const operands = others.map((t) => this.operand(definition.name, t));
     const output = make();
     this.recorded.views.add(output);
+    noteMade(output, this.recorded);
     this.push({
       kind: "view",
       definition: definition as unknown as ViewDefinition<never>,
@@ -247,6 +249,7 @@ export class Run extends Recorder implements Tracer {
 
   effect<T>(run: () => T): T {
     if (this.#isInEffect) return run();
+    refuseInBranch("a change of state that the host keeps", "Make it outside of cond().");
     this.#isInEffect = true;
     try {
       return run();
@@ -443,6 +446,8 @@ export class Run extends Recorder implements Tracer {
   }
 
   touchGradient(leaf: Tensor): void {
+    if (!isOwn(leaf))
+      refuseInBranch(`a change of the gradient of ${leaf.describe()}`, "Call backward() and zeroGrad() outside of cond(), or use grad().");
     if (this.recording === null && !this.#isRetracing && !this.outside.touched.has(leaf)) this.outside.replace(leaf);
     this.#noteGradient(leaf);
   }

@@ -1,4 +1,5 @@
 /** The only fork: run or trace, then record on the tape. */
+import { branchInput, branchInputs } from "../autograd/branch.ts";
 import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
 import { overwrite } from "../autograd/over.ts";
 import { record, recordView } from "../autograd/record.ts";
@@ -30,7 +31,7 @@ function isRecorded(operation: string, inputs: readonly Tensor[]): boolean {
 export function dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor[] {
   const records = isRecorded(definition.name, inputs);
   const t = interceptor();
-  if (t !== null) return t.dispatch(definition, inputs, attrs, records);
+  if (t !== null) return t.dispatch(definition, branchInputs(inputs), attrs, records);
   const outputs = runEager(definition, inputs, attrs);
   if (records) record(definition, inputs, attrs, outputs);
   return outputs;
@@ -68,7 +69,9 @@ export function create<A>(definition: Definition<A>, device: Device, attrs: A): 
 export function view<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A): Tensor {
   input.requireLive(definition.name);
   const t = interceptor();
-  return t === null ? makeView(definition, input, attrs) : t.view(definition, input, attrs, () => makeView(definition, input, attrs));
+  if (t === null) return makeView(definition, input, attrs);
+  const seen = branchInput(input);
+  return t.view(definition, seen, attrs, () => makeView(definition, seen, attrs));
 }
 
 function makeView<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A): Tensor {

@@ -8,6 +8,7 @@ import * as $autogradFunction from "../autograd/function.ts";
 import * as $autogradFunctional from "../autograd/functional.ts";
 import * as $autogradSavedHooks from "../autograd/saved-hooks.ts";
 import * as $compileCompile from "../compile/compile.ts";
+import * as $controlCond from "../control/cond.ts";
 import * as $coreAutocast from "../core/autocast.ts";
 import * as $complexAutograd from "../complex/autograd.ts";
 import * as $complexMake from "../complex/make.ts";
@@ -128,6 +129,20 @@ export const saveOnHost = function ($0: never) { if (!(kinds.callback.is($0) && 
  * refused, and how often fn's own JavaScript runs: docs/compile.md.
  */
 export const compile = function ($0: never, $1: never = undefined as never) { if (!(kinds.callback.is($0) && ($1 === undefined || kinds.CompileOptions.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("compile", "fn:callback options:CompileOptions?", arguments); return $compileCompile.compile($0, $1); } as unknown as typeof $compileCompile.compile;
+/**
+ * trueFn(...operands) if the predicate is true, else falseFn(...operands).
+ *
+ * predicate: a boolean, or a bool tensor of one element. operands: any values. The functions must be synchronous, and return trees of tensors (nested
+ * arrays and plain objects) with the same structure, shapes and dtypes. With a tensor, a result that is an operand or a tensor of a closure is copied. Gradients of
+ * any order flow through the function that was chosen; the other one's are zero.
+ *
+ * A boolean is an `if`: the result is the function's own. Outside of compile() only the chosen function runs; a tensor is read, which waits for the device. In a compiled function a
+ * tensor is not read: the program computes both, and chooses results, writes and gradients on the device. So another value records nothing.
+ * Throws DTypeError or ShapeError for another predicate; TraceError for a branch that changes what is no tensor, or gradients of leaves, in a compiled
+ * function; and for results that differ DTypeError, ShapeError or ValueError with the leaf's path, where both functions run.
+ * Reference: torch.cond, jax.lax.cond.
+ */
+export const cond = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!((isTensor($0) || kinds.tensorOrBoolean.is($0)) && kinds.callback.is($1) && kinds.callback.is($2) && ($3 === undefined || kinds.listOfAnything.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = bind("cond", "predicate:tensorOrBoolean trueFn:callback falseFn:callback operands:listOfAnything?", arguments); return $controlCond.cond($0, $1, $2, $3); } as unknown as typeof $controlCond.cond;
 /**
  * Runs fn with mixed precision: matrix products, linear layers, convolutions, attention and recurrent layers cast their inputs to dtype; losses,
  * softmax, normalizations, sums, exponentials, logarithms and powers compute in float32; a few operations take the widest dtype of their

@@ -1,6 +1,7 @@
 /** Writing the values of one tensor into another that exists. @package */
 import { noGrad } from "../../autograd/grad-mode.ts";
 import { ShapeError } from "../../core/errors.ts";
+import { valueIfTaken } from "../../autograd/branch.ts";
 import { call } from "../../dispatch/dispatch.ts";
 import { assignEager, contiguousOp } from "../../runtime/assign.ts";
 import { requireElements } from "../../runtime/meta.ts";
@@ -30,7 +31,7 @@ export function copyInto(operation: string, target: Tensor, source: Tensor): voi
       const value = toDType(moved, target.dtype);
       const t = tracer();
       if (t === null) assignEager(target, value, false);
-      else t.assign(target, value);
+      else t.assign(target, valueIfTaken(value, target));
       for (const made of new Set([apart, moved, value])) if (made !== source) made.dispose();
     }),
   );

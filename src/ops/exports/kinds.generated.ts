@@ -66,6 +66,7 @@ export const string = kind((v) => typeof v === "string", "a string");
 export const sum_mean_max_min_prod = kind((v) => (v === "sum" || v === "mean" || v === "max" || v === "min" || v === "prod"), "\"sum\", \"mean\", \"max\", \"min\" or \"prod\"");
 export const sum_prod_mean_amax_amin = kind((v) => (v === "sum" || v === "prod" || v === "mean" || v === "amax" || v === "amin"), "\"sum\", \"prod\", \"mean\", \"amax\" or \"amin\"");
 export const tensor = kind((v) => isTensor(v), "a tensor", true);
+export const tensorOrBoolean = kind((v) => (isTensor(v) || typeof v === "boolean"), "a tensor or true or false", true);
 export const tensorOrComplexTensor = kind((v) => (isTensor(v) || v instanceof ComplexTensor), "a tensor or a complex tensor", true);
 export const tensorOrComplexTensorOrNull = kind((v) => (isTensor(v) || v instanceof ComplexTensor || v === null), "a tensor, a complex tensor or null", true);
 export const tensorOrNull = kind((v) => (isTensor(v) || v === null), "a tensor or null", true);
@@ -178,6 +179,7 @@ export const indexing_ca42e2 = options({ indexing: optIj_xy });
 export const interleaved_d885c6 = options({ interleaved: optBoolean });
 export const invert_701e86 = options({ invert: optBoolean });
 export const lambd_f221ed = options({ lambd: optNumber }, [], {"lambda":"lambd"});
+export const listOfAnything = kind((v) => Array.isArray(v), "an array");
 export const listOfTensorOrComplexTensor = kind((v) => (Array.isArray(v) && v.every(tensorOrComplexTensor.is)), "an array of tensors and complex tensors", true);
 export const min_72d58d = options({ min: optNumber, max: optNumber, eps: optNumber });
 export const mode_a2f619 = options({ mode: optConstant_reflect_replicate_circular, value: optNumberOrBoolean });
@@ -438,6 +440,7 @@ setKinds(() => ({
   indexing_ca42e2,
   interleaved_d885c6,
   invert_701e86,
+  listOfAnything,
   listOfTensorOrComplexTensor,
   listOfValue_f0b704_value_9fe89a,
   lstm_gru_tanh_relu,
@@ -500,6 +503,7 @@ setKinds(() => ({
   sum_mean_max_min_prod,
   sum_prod_mean_amax_amin,
   tensor,
+  tensorOrBoolean,
   tensorOrComplexTensor,
   tensorOrComplexTensorOrL_c75b3e,
   tensorOrNull,

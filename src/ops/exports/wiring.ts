@@ -41,6 +41,7 @@ Object.assign(arithmetic, {
     return data.toDType(creation.tensor(values, { device }), dtype);
   },
   expand: (t, shape) => movement.expand(t, shape),
+  select: (taken, a, b) => where.where(taken, a, b),
   view: (definition, x, attrs) => view(definition, x, attrs),
 } satisfies Arithmetic);
 dataAccess.data = data.dataSync;
