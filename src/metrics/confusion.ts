@@ -1,16 +1,13 @@
 /** Confusion matrices. */
 import { ValueError } from "../core/errors.ts";
 import { arange } from "../ops/creation/ranges.ts";
-import { toDType } from "../ops/data/conversion.ts";
 import { add, mul } from "../ops/elementwise/binary.ts";
-import { where } from "../ops/elementwise/where.ts";
 import { reshape } from "../ops/shape/movement.ts";
-import { bincount } from "../ops/sort/search.ts";
 import { ratio, requireOneOf } from "./averages.ts";
 import { classProblems, labelsOf, requireClasses, type ClassOptions } from "./labels.ts";
 import { PredictionMetric, settingsOf } from "./metric.ts";
 import { hadNaN, problemsState } from "./problems.ts";
-import { addAll } from "./sums.ts";
+import { addAll, countAt } from "./sums.ts";
 
 /** Options of confusionMatrix(). */
 export interface ConfusionMatrixOptions extends ClassOptions {
@@ -53,7 +50,6 @@ export function confusionMatrix(options: ConfusionMatrixOptions = {}): Predictio
   const classes = numClasses ?? 2;
   if (classes > 2 ** 14) throw new ValueError(operation, "numClasses", "at most 16384", classes);
   const shape = numLabels === undefined ? [classes, classes] : [numLabels, 2, 2];
-  const size = shape.reduce((a, b) => a * b);
   return new PredictionMetric(
     {
       operation,
@@ -74,8 +70,7 @@ export function confusionMatrix(options: ConfusionMatrixOptions = {}): Predictio
         const { device } = cell;
         const at =
           numLabels === undefined ? cell : add(cell, reshape(mul(arange(numLabels, { dtype: "int32", device }), 4), [numLabels, 1]));
-        const flat = reshape(where(labels.counts, at, size), [at.size]);
-        return [toDType(reshape(bincount(flat, { size }), shape), "int64"), labels.problems];
+        return [countAt(labels.counts, at, shape), labels.problems];
       },
       combine: addAll,
       result([held, problems]) {

@@ -9,9 +9,9 @@ import { eq, ge, isnan } from "../ops/elementwise/compare.ts";
 import { where } from "../ops/elementwise/where.ts";
 import { any } from "../ops/reduce/reduce.ts";
 import { softmax } from "../ops/reduce/softmax.ts";
-import { movedim, reshape } from "../ops/shape/movement.ts";
-import { bincount, searchsorted } from "../ops/sort/search.ts";
-import { groupsOf, precisionArea, rocArea, type Groups } from "./areas.ts";
+import { broadcastTo, movedim, reshape } from "../ops/shape/movement.ts";
+import { searchsorted } from "../ops/sort/search.ts";
+import { groupsOf, positivesOf, precisionArea, rocArea, type Groups } from "./areas.ts";
 import { averaged, requireOneOf, type Average, type Averaged } from "./averages.ts";
 import {
   classProblems,
@@ -28,7 +28,7 @@ import {
 } from "./labels.ts";
 import { PredictionMetric, settingsOf, type PairRule } from "./metric.ts";
 import { countable, hadNaN, problemsState } from "./problems.ts";
-import { addAll } from "./sums.ts";
+import { addAll, countAt } from "./sums.ts";
 
 /** Options of rocAuc() and averagePrecision(). Without numClasses and numLabels: two classes, of which 1 is the positive one (binary). */
 export interface CurveOptions<A extends Average = Average> extends Omit<ClassOptions, "threshold"> {
@@ -96,12 +96,14 @@ function exactCurves(scores: ArrayLike<number>, targets: ArrayLike<number>, { nu
     for (const c of own)
       for (let i = 0; i < rows; i++) {
         const t = targets[i * width + (width === 1 ? 0 : c)]!;
-        if (t >= 0 && (t === (numClasses === undefined ? 1 : c)) === isPositive) found[n++] = scores[i * columns + c]!;
+        const score = scores[i * columns + c]!;
+        // A loaded state may contain what no update() lets in.
+        if (t >= 0 && (t === (numClasses === undefined ? 1 : c)) === isPositive && !Number.isNaN(score)) found[n++] = score;
       }
     return found.subarray(0, n);
   };
   const all = Array.from({ length: columns }, (_, c) => c);
-  return (average === "micro" ? [all] : all.map((c) => [c])).map((own) => [...groupsOf(select(true, own), select(false, own))]);
+  return (average === "micro" ? [all] : all.map((c) => [c])).map((own) => groupsOf(select(true, own), select(false, own)));
 }
 
 /** Groups of the counts [C, 2, buckets] between thresholds. */
@@ -109,10 +111,8 @@ function binnedCurves(counts: ArrayLike<number>, buckets: number, { average }: C
   const columns = counts.length / (2 * buckets);
   const at = (c: number, label: number, bucket: number): number => counts[(2 * c + label) * buckets + bucket]!;
   const curve = (own: readonly number[]): Groups =>
-    Array.from({ length: buckets }, (_, i) => {
-      const of = (label: number): number => own.reduce((n, c) => n + at(c, label, buckets - 1 - i), 0);
-      return [of(1), of(0)];
-    });
+    // The pairs begin with the last bucket, each with its positives.
+    Float64Array.from({ length: 2 * buckets }, (_, i) => own.reduce((n, c) => n + at(c, 1 - (i % 2), buckets - 1 - (i >> 1)), 0));
   const all = Array.from({ length: columns }, (_, c) => c);
   return average === "micro" ? [curve(all)] : all.map((c) => curve([c]));
 }
@@ -124,8 +124,9 @@ function countScores({ scores, targets }: Scores, thresholds: Tensor, isMulticla
   const all = arange(columns, { dtype: "int32", device: scores.device });
   const label = toDType(eq(targets, isMulticlass ? all : 1), "int32");
   const at = add(mul(add(mul(all, 2), label), buckets), searchsorted(thresholds, scores, { right: true }));
-  const size = columns * 2 * buckets;
-  return toDType(reshape(bincount(reshape(where(ge(targets, 0), at, size), [at.size]), { size }), [columns, 2, buckets]), "int64");
+  // A row of a multiclass target is of all classes.
+  const counts = broadcastTo(ge(targets, 0), at.shape, "countScores");
+  return countAt(counts, at, [columns, 2, buckets]);
 }
 
 function curveMetric<A extends Average>(
@@ -150,8 +151,7 @@ function curveMetric<A extends Average>(
     const areas = hadNaN(problems) ? curves.map(() => NaN) : curves.map(area);
     if (average === "none") return areas;
     if (isBinary || average === "micro") return areas[0]!;
-    const positives = (groups: Groups): number => [...groups].reduce((n, [positive]) => n + positive, 0);
-    return averaged(areas, average === "weighted" ? curves.map(positives) : areas.map(() => 1));
+    return averaged(areas, average === "weighted" ? curves.map(positivesOf) : areas.map(() => 1));
   };
 
   const shared = {

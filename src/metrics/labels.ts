@@ -3,7 +3,6 @@ import { isFloat, isInteger } from "../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../core/errors.ts";
 import { sameShape, showShape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { onesLike } from "../ops/creation/creation.ts";
 import { toDType } from "../ops/data/conversion.ts";
 import { sigmoid } from "../ops/elementwise/activation.ts";
 import { eq, ge, gt, isnan, logicalOr, lt, ne } from "../ops/elementwise/compare.ts";
@@ -102,8 +101,9 @@ export function requireLabels(operation: string, labels: number, prediction: Ten
 }
 
 export const outside = (x: Tensor, classes: number): Tensor => logicalOr(lt(x, 0), ge(x, classes));
-export const keptOf = (target: Tensor, ignoreIndex: number | undefined): Tensor =>
-  ignoreIndex === undefined ? onesLike(target, { dtype: "bool" }) : ne(target, ignoreIndex);
+/** Which targets are not ignored; null: all. */
+export const keptOf = (target: Tensor, ignoreIndex: number | undefined): Tensor | null =>
+  ignoreIndex === undefined ? null : ne(target, ignoreIndex);
 /** Numbers outside of [0, 1], NaN not among them. */
 export const improbable = (x: Tensor): Tensor => logicalOr(lt(x, 0), gt(x, 1));
 

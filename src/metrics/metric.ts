@@ -114,13 +114,16 @@ export abstract class Metric<R = number> extends Module {
     held.forEach((t, i) => {
       assign(operation, t, () => toDType(next[i]!, t.dtype));
     });
-    const [first] = this[PENDING];
-    if (first === undefined) return;
-    // Copies: the batch may be what the caller holds, and writes to later.
-    this[PENDING].forEach((parts, i) => parts.push(keep(cloneTensor(toDType(batch[count + i]!, states[count + i]!.dtype)))));
-    const rows = first.reduce((n, t) => n + t.shape[0]!, 0);
-    // Twice as long each time: all batches together are copied a constant number of times.
-    if (rows > this.bufferOf(states[count]!.name).shape[0]!) this.settle();
+    this[PENDING].forEach((parts, i) => {
+      // A copy: the batch may be what the caller holds, and writes to later.
+      parts.push(keep(cloneTensor(toDType(batch[count + i]!, states[count + i]!.dtype))));
+      // Joined to parts of about their own length, few parts are left, and each row is copied a logarithmic number of times.
+      while (parts.length > 1 && parts.at(-1)!.shape[0]! >= parts.at(-2)!.shape[0]!) {
+        const last = parts.splice(-2);
+        parts.push(keep(cat(last)));
+        for (const t of last) t.dispose();
+      }
+    });
   }
 
   /** @internal Appends the pending batches to the buffers. */

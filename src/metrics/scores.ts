@@ -4,16 +4,13 @@ import type { Tensor } from "../core/tensor.ts";
 import { toDType } from "../ops/data/conversion.ts";
 import { add } from "../ops/elementwise/binary.ts";
 import { eq, logicalAnd } from "../ops/elementwise/compare.ts";
-import { where } from "../ops/elementwise/where.ts";
 import { sum } from "../ops/reduce/reduce.ts";
 import { cat, stack } from "../ops/shape/join.ts";
-import { reshape } from "../ops/shape/movement.ts";
-import { bincount } from "../ops/sort/search.ts";
 import { averaged, ratio, requireOneOf, requireZeroDivision, type Average, type Averaged } from "./averages.ts";
 import { classProblems, labelsOf, requireClasses, type ClassOptions, type Labels } from "./labels.ts";
 import { PredictionMetric, settingsOf, type MetricOptions, type PairRule } from "./metric.ts";
 import { hadNaN, problemsState } from "./problems.ts";
-import { addAll } from "./sums.ts";
+import { addAll, countAt } from "./sums.ts";
 
 /** Options of accuracy(), precision(), recall() and f1(). */
 export interface ScoreOptions<A extends Average = Average> extends ClassOptions {
@@ -65,12 +62,10 @@ const fBetaOf =
 /** The part of a label's samples that are right, where it is there and where it is not. */
 const agreementOf: Score = ({ hits, predicted, actual, total }) => ratio(total - predicted - actual + 2 * hits, total);
 
-/** [hits, predicted, actual, total] of each class: [4, C] int64. */
+/** [hits, predicted, actual, 0] of each class: [4, C] int64. */
 function countClasses({ predicted, actual, counts }: Labels, classes: number): Tensor {
-  const none = 4 * classes;
-  const hits = where(logicalAnd(counts, eq(predicted, actual)), actual, none);
-  const at = cat([hits, where(counts, add(predicted, classes), none), where(counts, add(actual, 2 * classes), none)]);
-  return toDType(reshape(bincount(at, { size: none }), [4, classes]), "int64");
+  const hits = logicalAnd(counts, eq(predicted, actual));
+  return countAt(cat([hits, counts, counts]), cat([actual, add(predicted, classes), add(actual, 2 * classes)]), [4, classes]);
 }
 
 /** The same of each label; total counts its samples. */

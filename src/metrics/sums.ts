@@ -1,12 +1,15 @@
 /** Sums and counts of many batches. @package */
 import { isInteger } from "../core/dtype.ts";
+import { sizeOf, type Shape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { full, zeros } from "../ops/creation/creation.ts";
 import { toDType } from "../ops/data/conversion.ts";
 import { add, sub } from "../ops/elementwise/binary.ts";
 import { isfinite } from "../ops/elementwise/compare.ts";
 import { where } from "../ops/elementwise/where.ts";
+import { sumRows } from "../ops/index/gather.ts";
 import { sum } from "../ops/reduce/reduce.ts";
+import { reshape } from "../ops/shape/movement.ts";
 import type { StateTensor } from "./metric.ts";
 
 /** A float32 sum and what its roundings lost. */
@@ -48,3 +51,9 @@ export const sumOfNumber = (x: number, { device }: Tensor): Sum => {
 /** An int64 count as a state of a batch. */
 export const countOf = (n: number, { device }: Tensor): Tensor => full([], n, { dtype: "int64", device });
 export const addAll = (a: readonly Tensor[], b: readonly Tensor[]): Tensor[] => a.map((t, i) => add(t, b[i]!));
+
+/** How many of the elements of a mask have each index, as int64 of a shape. Indices are in range, also where the mask is false. */
+export const countAt = (mask: Tensor, index: Tensor, shape: Shape): Tensor =>
+  toDType(reshape(sumRows(toDType(flat(mask), "int32"), flat(index), 0, [sizeOf(shape)]), shape), "int64");
+
+const flat = (t: Tensor): Tensor => reshape(t, [t.size]);
