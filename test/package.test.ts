@@ -77,11 +77,23 @@ it("holds what a user needs and nothing else, in 10 MB at most", () => {
     readFileSync("native/include/dxtensor_backend.h", "utf8"),
   );
   expect(readdirSync(installed("examples", "native-backend")).toSorted()).toEqual(["CMakeLists.txt", "backend.cpp"]);
-  const parts = ["io-pytorch-load.cjs", "onnx-loaded-model.cjs"];
-  const bundle = ["cli.js", "core.cjs", "dxtensor.cjs", "dxtensor.d.cts", "dxtensor.d.ts", "dxtensor.js", "dxtensor.mjs", ...parts];
+  const parts = [
+    "data-files-csv-parser.cjs",
+    "io-npz-read.cjs",
+    "io-pytorch-load.cjs",
+    "io-zip-writer.cjs",
+    "onnx-loaded-model.cjs",
+    "profile-trace.cjs",
+    "runtime.cjs",
+    "shared.cjs",
+    "train-events-encode.cjs",
+    "train-loop-training.cjs",
+  ];
+  const entries = ["dxtensor", "images"].flatMap((name) => ["cjs", "d.cts", "d.ts", "js", "mjs"].map((type) => `${name}.${type}`));
+  const bundle = ["cli.js", "core.cjs", ...entries, ...parts];
   expect(readdirSync(installed("dist"), { recursive: true }).map(String).toSorted()).toEqual([
     "bundle",
-    ...bundle.map((name) => join("bundle", name)),
+    ...bundle.map((name) => join("bundle", name)).toSorted(),
   ]);
   for (const name of readdirSync(installed("docs"))) expect(name).toMatch(/^[\w-]+\.(md|svg)$/);
   expect(readdirSync(native()).toSorted()).toEqual([

@@ -33,6 +33,15 @@ export const licences = (names: readonly string[]) =>
 /** The name of a part that is loaded when it is first used: the path of its module. */
 const partName = (module: string): string => `${relative(at("src"), module).slice(0, -".ts".length).replaceAll(/[\\/]/g, "-")}.cjs`;
 
+/** Names the modules that the entry imports statically: they are the core. Without, rolldown divides the core by which parts use what. */
+function coreOf(entry: string) {
+  const modules = new Set([entry]);
+  return (module: string, graph: { getModuleInfo(id: string): { readonly importedIds: readonly string[] } | null }) => {
+    if (modules.size === 1) for (const id of modules) for (const next of graph.getModuleInfo(id)?.importedIds ?? []) modules.add(next);
+    return modules.has(module) ? "core" : null;
+  };
+}
+
 /**
  * ES modules and CommonJS share one core, and so its state. Modules that the sources import by import() are files of their own, which take no
  * time until they are used. Bundlers take the ES module with all of the code itself ("module" in exports): each of them makes one copy,
@@ -52,7 +61,14 @@ async function bundleCore(folder: string) {
     {
       dir: folder,
       entryFileNames: "core.cjs",
-      chunkFileNames: ({ facadeModuleId }) => (facadeModuleId ? partName(facadeModuleId) : "shared-[hash].cjs"),
+      // What several parts share, and rolldown's own functions.
+      chunkFileNames: ({ facadeModuleId, name }) => (facadeModuleId ? partName(facadeModuleId) : `${name.replace("rolldown-", "")}.cjs`),
+      codeSplitting: {
+        groups: [
+          { name: coreOf(at("src", "index.ts")), debugName: "core", priority: 2 },
+          { name: "shared", minShareCount: 2, priority: 1 },
+        ],
+      },
       format: "cjs",
       exports: "named",
       sourcemap: false,
