@@ -69,6 +69,7 @@ const folders = [
   "io/checkpoint",
   "io/npy",
   "io/npz",
+  "io/wav",
   "io/pytorch",
   "data/worker",
   "data/augment",

@@ -27,6 +27,7 @@ const namespaces: readonly Namespace[] = [
   ["io", "io/index.ts", ""],
   ["npy", "io/npy/index.ts", "npy."],
   ["npz", "io/npz/index.ts", "npz."],
+  ["wav", "io/wav/index.ts", "wav."],
   ["pytorch", "io/pytorch/index.ts", "pytorch."],
   ["safetensors", "io/safetensors.ts", "safetensors."],
   ["onnx", "onnx/index.ts", "onnx."],
@@ -34,7 +35,7 @@ const namespaces: readonly Namespace[] = [
 ];
 
 /** Those whose functions name themselves in errors, or run code of the user's. */
-const keepsNames = new Set(["linalg", "metrics", "data", "augment", "npy", "npz", "pytorch", "safetensors", "onnx", "train"]);
+const keepsNames = new Set(["linalg", "metrics", "data", "augment", "npy", "npz", "wav", "pytorch", "safetensors", "onnx", "train"]);
 
 const fileOf = (namespace: string): string => `src/public/${namespace}.generated.ts`;
 /** The name under which generated files import a file of src whole. */

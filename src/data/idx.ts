@@ -1,4 +1,5 @@
 /** IDX files and MNIST: http://yann.lecun.com/exdb/mnist */
+import { access } from "node:fs/promises";
 import { join } from "node:path";
 import type { DeviceLike } from "../core/device.ts";
 import { type DType, type TypedArray, DTYPES, arrayClass } from "../core/dtype.ts";
@@ -12,6 +13,7 @@ import { sizeOf } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { TensorDataset } from "./dataset.ts";
 import { pathOf, readWhole, type FilePath } from "../host/source.ts";
+import { inflated, isZlibError } from "../io/inflate.ts";
 
 const CODES: { readonly [code: number]: DType } = {
   0x08: "uint8",
@@ -32,8 +34,16 @@ export interface IdxData {
   readonly data: TypedArray;
 }
 
-/** The elements in the bytes of an IDX file. Throws FormatError for anything else, also when bytes are missing or left over. */
-export function parseIdx(bytes: Uint8Array, source = "bytes"): IdxData {
+interface IdxHeader {
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  /** Offset of the elements. */
+  readonly start: number;
+  /** Bytes of the file. */
+  readonly total: number;
+}
+
+function headerOf(bytes: Uint8Array, source: string): IdxHeader {
   const bad = (expected: string, received: string): FormatError => new FormatError("readIdx", source, expected, received);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.byteLength < 4) throw bad("of at least 4 bytes", `${bytes.byteLength} bytes`);
@@ -44,9 +54,15 @@ export function parseIdx(bytes: Uint8Array, source = "bytes"): IdxData {
   const start = 4 + 4 * rank;
   if (bytes.byteLength < start) throw bad(`with the lengths of ${rank} axes`, `${bytes.byteLength} bytes: the file is cut off`);
   const shape = Array.from({ length: rank }, (_, i) => view.getUint32(4 + 4 * i));
+  return { dtype, shape, start, total: start + sizeOf(shape) * DTYPES[dtype].sizeInBytes };
+}
+
+/** The elements in the bytes of an IDX file. Throws FormatError for anything else, also when bytes are missing or left over. */
+export function parseIdx(bytes: Uint8Array, source = "bytes"): IdxData {
+  const { dtype, shape, start, total } = headerOf(bytes, source);
   const { sizeInBytes } = DTYPES[dtype];
-  const expected = start + sizeOf(shape) * sizeInBytes;
-  if (bytes.byteLength !== expected) throw bad(`of ${expected} bytes for ${dtype}[${shape.join(", ")}]`, `${bytes.byteLength} bytes`);
+  if (bytes.byteLength !== total)
+    throw new FormatError("readIdx", source, `of ${total} bytes for ${dtype}[${shape.join(", ")}]`, `${bytes.byteLength} bytes`);
   // Not bytes.slice: a Buffer's shares its memory.
   const copy = new Uint8Array(bytes.subarray(start));
   // Elements are big-endian.
@@ -54,13 +70,40 @@ export function parseIdx(bytes: Uint8Array, source = "bytes"): IdxData {
   return { dtype, shape, data: new (arrayClass(dtype))(copy.buffer, 0, sizeOf(shape)) };
 }
 
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
 /** What Node 20 holds in one list of bytes. */
 const MAX_BYTES = 2 ** 32 - 1;
 
-/** Reads an IDX file, by path or file: URL. Throws FormatError when it is damaged or not there; the file system's error is its cause. */
+/** The content of an IDX file, unpacked where it is a gzip file: never more than its header says. */
+async function contentOf(bytes: Uint8Array, source: string): Promise<IdxData> {
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return parseIdx(bytes, source);
+  async function* packed(): AsyncGenerator<Uint8Array, void, undefined> {
+    yield bytes;
+  }
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  let total: number | null = null;
+  try {
+    for await (const part of inflated(packed(), "createGunzip")) {
+      total ??= headerOf(part, source).total;
+      parts.push(part);
+      if ((length += part.byteLength) > total) throw new FormatError("readIdx", source, `of ${total} bytes, as its header says`, "more");
+    }
+  } catch (error) {
+    throw isZlibError(error) ? new FormatError("readIdx", source, "a whole gzip file", error.message) : error;
+  }
+  return parseIdx(Buffer.concat(parts, length), source);
+}
+
+/** Reads an IDX file, also a .gz file, by path or file: URL. Throws FormatError when it is damaged or not there; the file system's error is its cause. */
 export async function readIdx(path: FilePath): Promise<IdxData> {
   const source = pathOf("readIdx", "path", path);
-  return parseIdx(await readWhole("readIdx", source, MAX_BYTES), source);
+  return contentOf(await readWhole("readIdx", source, MAX_BYTES), source);
 }
 
 /** Options of mnist(). */
@@ -74,7 +117,7 @@ export interface DigitsOptions {
 }
 
 /**
- * The MNIST digits of a folder with the four original files: images float32 [N, 1, 28, 28] in [0, 1], labels int32 [N].
+ * The MNIST digits of a folder with the four original files, unpacked or as .gz files: images float32 [N, 1, 28, 28] in [0, 1], labels int32 [N].
  * Throws when a file is missing, damaged or not what its name says; nothing replaces it.
  */
 export async function mnist(
@@ -83,8 +126,13 @@ export async function mnist(
 ): Promise<TensorDataset<[Tensor, Tensor]>> {
   const prefix = join(pathOf("mnist", "folder", folder), train ? "train" : "t10k");
   const [imagesPath, labelsPath] = [`${prefix}-images-idx3-ubyte`, `${prefix}-labels-idx1-ubyte`];
-  const hint = "The folder holds the four files of MNIST, unpacked: train-images-idx3-ubyte, train-labels-idx1-ubyte, and those of t10k.";
-  const read = async (path: string): Promise<IdxData> => parseIdx(await readWhole("mnist", path, MAX_BYTES, hint), path);
+  const hint =
+    "The folder holds the four files of MNIST, each as it is or as .gz: train-images-idx3-ubyte, train-labels-idx1-ubyte, and those of t10k.";
+  const read = async (path: string): Promise<IdxData> => {
+    const isPacked = !(await isThere(path)) && (await isThere(`${path}.gz`));
+    const source = isPacked ? `${path}.gz` : path;
+    return contentOf(await readWhole("mnist", source, MAX_BYTES, hint), source);
+  };
   const images = await read(imagesPath);
   const labels = await read(labelsPath);
   const count = images.shape[0] ?? 0;

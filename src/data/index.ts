@@ -1,5 +1,6 @@
 /** Data sets and the way from them to batches. */
 export * as augment from "./augment/index.ts";
+export { CifarDataset, cifar10, cifar100, type Cifar10Options, type Cifar100Options, type CifarSample } from "./cifar.ts";
 export { collate, padCollate, type Batch, type PadOptions, type Sample } from "./collate.ts";
 export { CachedDataset, ConcatDataset, MappedDataset, cache, concat, map, randomSplit, subset, type CacheOptions } from "./combine.ts";
 export { CsvDataset, csv, type CsvBatchOptions, type CsvOptions } from "./files/csv.ts";

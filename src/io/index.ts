@@ -5,5 +5,6 @@ export * as npy from "./npy/index.ts";
 export * as npz from "./npz/index.ts";
 export * as pytorch from "./pytorch/index.ts";
 export * as safetensors from "./safetensors.ts";
+export * as wav from "./wav/index.ts";
 export type { FilePath } from "../host/source.ts";
 export type { Loaded, LoadOptions, Metadata, Progress, Tensors, TransferOptions } from "./safetensors.ts";

@@ -3,6 +3,7 @@ import { checkedClass } from "./kinds.generated.ts";
 import { factory } from "./kinds.generated.ts";
 import { guarded } from "./kinds.generated.ts";
 import { guardedAsync } from "./kinds.generated.ts";
+import * as $dataCifar from "../data/cifar.ts";
 import * as $dataCollate from "../data/collate.ts";
 import * as $dataCombine from "../data/combine.ts";
 import * as $dataFilesCsv from "../data/files/csv.ts";
@@ -16,6 +17,9 @@ import * as $dataLoader from "../data/loader.ts";
 import * as $dataSampler from "../data/sampler.ts";
 import * as $dataStream from "../data/stream.ts";
 import * as $dataWorkerDataset from "../data/worker-dataset.ts";
+export type { Cifar10Options } from "../data/cifar.ts";
+export type { Cifar100Options } from "../data/cifar.ts";
+export type { CifarSample } from "../data/cifar.ts";
 export type { Batch } from "../data/collate.ts";
 export type { PadOptions } from "../data/collate.ts";
 export type { Sample } from "../data/collate.ts";
@@ -58,6 +62,23 @@ export type { SampleContext } from "../data/worker/seeds.ts";
 export type { WorkerInfo } from "../host/data-worker.ts";
 export type { WorkerLoaderOptions } from "../data/workers.ts";
 export * as augment from "./augment.generated.ts";
+/** Images of CIFAR's files, each read when it is asked for: nothing is kept in memory, and workers can make one too. */
+export const CifarDataset = checkedClass($dataCifar.CifarDataset, "format:Format files:Files classes:strings", "get index:number");
+export type CifarDataset = $dataCifar.CifarDataset;
+/**
+ * The CIFAR-10 images of a folder with the files of its binary version: samples [image, label], where the image is float32 [3, 32, 32] in [0, 1]. Images
+ * are read when they are asked for.
+ *
+ * folder: text or a file: URL. Throws FormatError when a file is missing or damaged, UnsupportedError for the Python version, which is pickles.
+ * Reference: torchvision.datasets.CIFAR10.
+ */
+export const cifar10 = guardedAsync($dataCifar.cifar10, "cifar10", "folder:anything options:Cifar10Options?");
+/**
+ * The CIFAR-100 images of a folder with the files of its binary version, as cifar10(); `labels` says which of the two labels samples have.
+ *
+ * folder: text or a file: URL. Throws as cifar10() does. Reference: torchvision.datasets.CIFAR100.
+ */
+export const cifar100 = guardedAsync($dataCifar.cifar100, "cifar100", "folder:anything options:Cifar100Options?");
 /**
  * Stacks samples: tensors along a new first axis; integers as int32, other numbers as float32, bigints as int64; typed arrays as
  * rows of their dtype; { data, shape } (HostArray) as a tensor of that shape; arrays and objects member by member. Throws unless all samples are alike. Reference: torch.utils.data.default_collate.
@@ -95,13 +116,13 @@ export type TensorDataset<T extends readonly $coreTensor.Tensor[] = $coreTensor.
 export const JsonLines = checkedClass($dataFilesJsonLines.JsonLines, "path:anything options:signal_30673c?");
 export type JsonLines<T> = $dataFilesJsonLines.JsonLines<T>;
 /**
- * The MNIST digits of a folder with the four original files: images float32 [N, 1, 28, 28] in [0, 1], labels int32 [N].
+ * The MNIST digits of a folder with the four original files, unpacked or as .gz files: images float32 [N, 1, 28, 28] in [0, 1], labels int32 [N].
  * Throws when a file is missing, damaged or not what its name says; nothing replaces it.
  */
 export const mnist = guardedAsync($dataIdx.mnist, "mnist", "folder:anything options:DigitsOptions?");
 /** The elements in the bytes of an IDX file. Throws FormatError for anything else, also when bytes are missing or left over. */
 export const parseIdx = guarded($dataIdx.parseIdx, "parseIdx", "bytes:data source:string?");
-/** Reads an IDX file, by path or file: URL. Throws FormatError when it is damaged or not there; the file system's error is its cause. */
+/** Reads an IDX file, also a .gz file, by path or file: URL. Throws FormatError when it is damaged or not there; the file system's error is its cause. */
 export const readIdx = guardedAsync($dataIdx.readIdx, "readIdx", "path:anything");
 /** Batches of samples with similar lengths, so that padding is little. TensorFlow has Dataset.bucket_by_sequence_length for this. */
 export const LengthBatchSampler = checkedClass($dataLengthBatches.LengthBatchSampler, "lengths:anything options:LengthBatchSamplerOptions", "", "state;pass state:string");

@@ -12,3 +12,4 @@ export * as npy from "./npy.generated.ts";
 export * as npz from "./npz.generated.ts";
 export * as pytorch from "./pytorch.generated.ts";
 export * as safetensors from "./safetensors.generated.ts";
+export * as wav from "./wav.generated.ts";

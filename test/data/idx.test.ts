@@ -1,5 +1,7 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 
@@ -30,4 +32,39 @@ test("damaged files are errors that say what is wrong", async () => {
   expect(() => data.parseIdx(Uint8Array.from([...good, 0]))).toThrow(/received 13 bytes/);
   expect(() => data.parseIdx(Uint8Array.of(0x89, 0x50, 0x4e, 0x47))).toThrow(/no IDX file/);
   await expect(data.readIdx(join(tmpdir(), "dxtensor-missing"))).rejects.toThrow(/ENOENT/);
+});
+
+test("gzip files: read, and never more than the header says", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "dxtensor-idx-"));
+  try {
+    const path = join(folder, "a.gz");
+    const good = idx(0x0b, [2], [1, 2, 3, 4]);
+    await writeFile(path, gzipSync(good));
+    expect((await data.readIdx(path)).data).toEqual(Int16Array.of(0x102, 0x304));
+    for (const bytes of [
+      gzipSync(good).subarray(0, 20),
+      gzipSync(good.subarray(0, 7)),
+      gzipSync(""),
+      gzipSync(Buffer.concat([good, Buffer.alloc(2 ** 23)])),
+    ]) {
+      await writeFile(path, bytes);
+      await expect(data.readIdx(path)).rejects.toThrow(io.FormatError);
+    }
+    await writeFile(
+      join(folder, "t10k-images-idx3-ubyte.gz"),
+      gzipSync(
+        idx(
+          0x08,
+          [1, 28, 28],
+          Array.from({ length: 784 }, () => 255),
+        ),
+      ),
+    );
+    await writeFile(join(folder, "t10k-labels-idx1-ubyte.gz"), gzipSync(idx(0x08, [1], [7])));
+    const [image, label] = (await data.mnist(folder, { train: false })).tensors;
+    expect([image.shape, await image.sum().item(), await label.toArray()]).toEqual([[1, 1, 28, 28], 784, [7]]);
+    await expect(data.mnist(folder)).rejects.toThrow(/train-images-idx3-ubyte/);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });

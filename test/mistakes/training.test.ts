@@ -67,7 +67,7 @@ refuses("mistakes in training", [
   [
     'data.mnist("/nope")',
     "FormatError",
-    "mnist: /nope/train-images-idx3-ubyte must be a file that can be read; received ENOENT: no such file or directory, open '/nope/train-images-idx3-ubyte'. The folder holds the four files of MNIST, unpacked: train-images-idx3-ubyte, train-labels-idx1-ubyte, and those of t10k.",
+    "mnist: /nope/train-images-idx3-ubyte must be a file that can be read; received ENOENT: no such file or directory, open '/nope/train-images-idx3-ubyte'. The folder holds the four files of MNIST, each as it is or as .gz: train-images-idx3-ubyte, train-labels-idx1-ubyte, and those of t10k.",
   ],
   [
     'io.safetensors.save("/tmp/x", nn.linear(1, 1))',
