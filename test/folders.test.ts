@@ -86,6 +86,7 @@ const folders = [
   "peers/tables",
   "peers/parquet",
   "peers/arrow",
+  "peers/text",
   "measure",
   "verify/values",
   "verify/operators",

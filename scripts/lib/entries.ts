@@ -15,6 +15,7 @@ export const entries: readonly Entry[] = [
   { name: "arrow", module: "peers/arrow/index", peer: "apache-arrow" },
   { name: "images", module: "peers/images/index", peer: "sharp" },
   { name: "parquet", module: "peers/parquet/index", peer: "hyparquet" },
+  { name: "text", module: "peers/text/index", peer: "@huggingface/tokenizers" },
 ];
 
 /** What an entry point takes from the main bundle: all that is exported there under the same name. */

@@ -12,6 +12,7 @@ const calls: Readonly<Record<string, string>> = {
   arrow: `arrow("table.arrow").types()`,
   images: `decodePixels("photo.png")`,
   parquet: `parquet("table.parquet").types()`,
+  text: `loadTokenizer("tokenizer.json")`,
 };
 
 let folder: string;

@@ -8,10 +8,8 @@ export interface Compressors {
 
 /** gzip, brotli, and zstd where this Node has it. */
 export function codecs(): Compressors {
-  const zlib = process.getBuiltinModule("node:zlib") as typeof import("node:zlib") & {
-    readonly zstdDecompressSync?: (input: Uint8Array) => Uint8Array;
-  };
-  const { zstdDecompressSync } = zlib;
+  const zlib = process.getBuiltinModule("node:zlib");
+  const { zstdDecompressSync } = zlib as { readonly zstdDecompressSync?: (input: Uint8Array) => Uint8Array };
   return {
     GZIP: (input) => zlib.gunzipSync(input),
     BROTLI: (input) => zlib.brotliDecompressSync(input),
