@@ -73,8 +73,9 @@ describe("rows", () => {
 
   test("workers share the rows", async () => {
     const module = join(folder, "dataset.mjs");
-    const reader = new URL("../../../dist/data/files/json-lines.js", import.meta.url).href;
-    await writeFile(module, `import { jsonLines } from ${JSON.stringify(reader)};\nexport default jsonLines;`);
+    // The file that the bundled tests have too.
+    const library = new URL("../../../dist/index.js", import.meta.url).href;
+    await writeFile(module, `import { data } from ${JSON.stringify(library)};\nexport default data.jsonLines;`);
     const numbers = Array.from({ length: 11 }, (_, i) => i);
     const path = await fileOf(numbers.map((x) => JSON.stringify({ x })).join("\n"));
     const set = await dx.data.workerDataset<{ default(path: string): AsyncIterable<{ x: number }> }>(module, path);
