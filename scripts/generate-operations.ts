@@ -222,6 +222,8 @@ const others: readonly (readonly [file: string, names: readonly string[], runsCo
   ["autograd/saved-hooks.ts", ["savedTensorsHooks", "saveOnHost"], true],
   ["compile/compile.ts", ["compile"], true],
   ["control/cond.ts", ["cond"], true],
+  ["control/scan.ts", ["scan"], true],
+  ["control/while-loop.ts", ["whileLoop"], true],
   ["core/autocast.ts", ["autocast"], true],
   ["complex/autograd.ts", ["backward", "grad", "gradcheck", "gradgradcheck"], true],
   ["complex/make.ts", ["complex", "imag", "polar", "real", "viewAsComplex", "viewAsReal"], false],

@@ -40,6 +40,7 @@ export {
   save,
   savedTensorsHooks,
   saveOnHost,
+  scan,
   scope,
   setDefaultDevice,
   setDetectAnomaly,
@@ -57,8 +58,10 @@ export {
   viewAsReal,
   vjp,
   where,
+  whileLoop,
   withDevice,
 } from "./public/functions.generated.ts";
+export type { ScanOptions } from "./control/scan.ts";
 export { keep } from "./core/scope.ts";
 export { Device, device, defaultDevice, type DeviceLike } from "./core/device.ts";
 export type { ArrayOf, DType, TypedArray } from "./core/dtype.ts";

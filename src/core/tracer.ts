@@ -63,6 +63,8 @@ export interface Tracer {
   lost(undo: () => void, always?: boolean): void;
   /** The gradient to be kept of an output of a node outside is another node's from here on. */
   movesRetained(node: TapeNode, output: number): void;
+  /** What no program can do comes next: ends the run, and the call is made eagerly. */
+  abandon(reason: string): never;
   /** User code (a hook, a function's own rule) runs inside a region: it has to run in every call. */
   runsCode(): void;
   /**

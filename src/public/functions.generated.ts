@@ -9,6 +9,8 @@ import * as $autogradFunctional from "../autograd/functional.ts";
 import * as $autogradSavedHooks from "../autograd/saved-hooks.ts";
 import * as $compileCompile from "../compile/compile.ts";
 import * as $controlCond from "../control/cond.ts";
+import * as $controlScan from "../control/scan.ts";
+import * as $controlWhileLoop from "../control/while-loop.ts";
 import * as $coreAutocast from "../core/autocast.ts";
 import * as $complexAutograd from "../complex/autograd.ts";
 import * as $complexMake from "../complex/make.ts";
@@ -143,6 +145,35 @@ export const compile = function ($0: never, $1: never = undefined as never) { if
  * Reference: torch.cond, jax.lax.cond.
  */
 export const cond = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!((isTensor($0) || kinds.tensorOrBoolean.is($0)) && kinds.callback.is($1) && kinds.callback.is($2) && ($3 === undefined || kinds.listOfAnything.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = bind("cond", "predicate:tensorOrBoolean trueFn:callback falseFn:callback operands:listOfAnything?", arguments); return $controlCond.cond($0, $1, $2, $3); } as unknown as typeof $controlCond.cond;
+/**
+ * fn(carry, x) for each slice x of xs along an axis, where each call gets the carry that the call before returned: [the last carry, the second results
+ * stacked along a new axis `dim`].
+ *
+ * fn: gives [carry, y], trees of tensors (nested arrays and plain objects); the carry is like init, and each y like the first one, in structure, shapes
+ * and dtypes. init: a tree of tensors, or null. xs: a tree of tensors of the same length along the axis `dim` (default 0; negative counts from the
+ * last). reverse: from the last slice to the first; y of slice i is at i all the same. Gradients of any order flow to init, xs and closures.
+ *
+ * Without slices the carry is a copy of init; fn is called once on zeros, without gradients, for the shapes of the y.
+ * In a compiled function each slice is part of the program, so another length is another program.
+ * Throws ShapeError, DTypeError or ValueError with the path of the leaf for a carry or y that differs, for xs without tensors or of several lengths, and
+ * for a function that returns a promise or anything but a pair.
+ * Reference: torch._higher_order_ops.scan, jax.lax.scan.
+ */
+export const scan = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(kinds.callback.is($0) && ($3 === undefined || kinds.ScanOptions.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = bind("scan", "fn:callback init:anything xs:anything options:ScanOptions?", arguments); return $controlScan.scan($0, $1, $2, $3); } as unknown as typeof $controlScan.scan;
+/**
+ * Repeats `carried = bodyFn(...carried)` while condFn(...carried) is true, and gives the last `carried`.
+ *
+ * condFn: gives a boolean, or a bool tensor of one element, which is read in each round. bodyFn: gives an array like carried: trees of tensors (nested arrays
+ * and plain objects) with the same structure, shapes and dtypes. carried: an array, whose elements are the arguments of both. Without a round the
+ * tensors of carried are copied. Both functions must be synchronous; they may be compiled functions, which are then replayed in each round.
+ *
+ * Gradients of any order flow through the rounds that ran, to carried and to closures; each round saves what they need, so use noGrad() where none are
+ * wanted. condFn has no gradient.
+ * A compiled function that calls it runs eagerly, with a warning: how often it repeats is known on the host only.
+ * Throws ShapeError, DTypeError or ValueError with the path of the leaf for a result that differs from carried.
+ * Reference: torch.while_loop, jax.lax.while_loop.
+ */
+export const whileLoop = function ($0: never, $1: never, $2: never) { if (!(kinds.callback.is($0) && kinds.callback.is($1) && kinds.listOfAnything.is($2) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = bind("whileLoop", "condFn:callback bodyFn:callback carried:listOfAnything", arguments); return $controlWhileLoop.whileLoop($0, $1, $2); } as unknown as typeof $controlWhileLoop.whileLoop;
 /**
  * Runs fn with mixed precision: matrix products, linear layers, convolutions, attention and recurrent layers cast their inputs to dtype; losses,
  * softmax, normalizations, sums, exponentials, logarithms and powers compute in float32; a few operations take the widest dtype of their

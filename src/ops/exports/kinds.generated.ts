@@ -136,6 +136,7 @@ export const RunningOptions = options({ dtype: optInt32_int64_uint32_uint64 });
 export const SampleOptions = options({ generator: optGenerator });
 export const Scale = options({ alpha: optNumber, beta: optNumber });
 export const Scaled = options({ value: optNumberOrBoolean });
+export const ScanOptions = options({ dim: optNumber, reverse: optBoolean });
 export const ScatterReduceOptions = options({ includeSelf: optBoolean });
 export const SearchOptions = options({ right: optBoolean, sorter: optTensorOrNull, dtype: optInt32_int64_uint32_uint64 });
 export const SegmentOptions = options({ lengths: optTensorOrNull, offsets: optTensorOrNull, axis: optNumber, initial: optNumberOrNull, unsafe: optBoolean });
@@ -385,6 +386,7 @@ setKinds(() => ({
   SampleOptions,
   Scale,
   Scaled,
+  ScanOptions,
   ScatterReduceOptions,
   SearchOptions,
   SegmentOptions,
