@@ -297,6 +297,34 @@ napi_value Profile(Environment& environment, Arguments in) {
   return object;
 }
 
+napi_value StartTiming(Environment& environment, Arguments in) {
+  environment.Device(ToId(in[0], "startTiming: device")).device->StartTiming();
+  return js::Undefined(in.env());
+}
+
+napi_value StopTiming(Environment& environment, Arguments in) {
+  const dml::TimingResult result = environment.Device(ToId(in[0], "stopTiming: device")).device->StopTiming();
+  double* row = nullptr;
+  js::Value dispatches = js::NewFloats(in.env(), result.dispatches.size() * 6, &row);
+  for (const dml::DispatchTime& time : result.dispatches)
+    for (double value : {static_cast<double>(time.work), static_cast<double>(time.dispatch), time.queue_begin, time.queue_end,
+                         time.device_begin, time.device_end})
+      *row++ = value;
+  js::Array programs(in.env());
+  for (const dml::ProgramKernels& program : result.programs) {
+    js::Array kernels(in.env());
+    for (const auto& of_operator : program.kernels) kernels.Add(KernelList(in.env(), of_operator));
+    js::Object object(in.env());
+    object.Set("work", static_cast<double>(program.work));
+    object.Set("kernels", kernels);
+    programs.Add(object);
+  }
+  js::Object object(in.env());
+  object.Set("dispatches", dispatches);
+  object.Set("programs", programs);
+  return object;
+}
+
 napi_value Flush(Environment& environment, Arguments in) {
   environment.Device(ToId(in[0], "flush: device")).device->Flush();
   return js::Undefined(in.env());
@@ -430,6 +458,8 @@ void Define(napi_env env, napi_value exports, Environment* environment) {
   add("releaseProgram", Cold<ReleaseProgram>);
   add("programInfo", Cold<ProgramInfo>);
   add("profile", Cold<Profile>);
+  add("startTiming", Cold<StartTiming>);
+  add("stopTiming", Cold<StopTiming>);
   add("releaseRecording", Cold<ReleaseRecording>);
   add("flush", Cold<Flush>);
   add("synchronize", Cold<Synchronize>);

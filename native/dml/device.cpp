@@ -204,6 +204,7 @@ void Device::LetGo() {
   queue_->Abort(why);
   gate_.Close(why, [this] {
     queue_->LetGo();
+    timing_.reset();
     for (Recording* recording : recordings_) recording->LetGo();
     for (Program* program : programs_) {
       program->bound.reset();
@@ -247,6 +248,9 @@ Device::~Device() {
     std::lock_guard<std::mutex> lock(g_open_mutex);
     g_open->erase(this);
   }
+  // Before the programs that it knows; what the device still writes to stays.
+  if (finished) timing_.reset();
+  else static_cast<void>(timing_.release());
   if (!finished) {
     // The device still works on these: they are kept rather than pulled away from it.
     std::lock_guard<std::mutex> lock(g_open_mutex);
@@ -422,6 +426,28 @@ ProfileTimes Device::Profile(const Recording& recording) {
     CheckAlive();
     queue_->Wait();
     return ProfileRecording(*context_, *recorder_, recording, patience_ms_, look_);
+  });
+}
+
+void Device::StartTiming() {
+  WithInterfaces([&] {
+    CheckAlive();
+    if (timing_) throw Failure(FailureKind::Invalid, "startTiming: the device is timed already");
+    queue_->Wait();
+    auto timing = std::make_unique<Timing>(*context_);
+    queue_->Time(timing.get());
+    timing_ = std::move(timing);
+  });
+}
+
+TimingResult Device::StopTiming() {
+  return WithInterfaces([&]() -> TimingResult {
+    if (!timing_) throw Failure(FailureKind::Invalid, "stopTiming: the device is not timed");
+    CheckAlive();
+    queue_->Time(nullptr);
+    queue_->Wait();
+    std::unique_ptr<Timing> timing = std::move(timing_);
+    return timing->Result();
   });
 }
 

@@ -48,6 +48,10 @@ class Device {
   Recording* Record(Program& program, const std::vector<Address>& slots, uint32_t lists);
   // See profiler.h. Waits for all work before.
   ProfileTimes Profile(const Recording& recording);
+  // See timing.h. Waits for all work before; one at a time.
+  void StartTiming();
+  // Waits for all work.
+  TimingResult StopTiming();
   void Replay(Recording& recording, std::unique_ptr<ReplayWork> work);
   void ReleaseRecording(Recording* recording);
 
@@ -112,6 +116,7 @@ class Device {
   std::unique_ptr<DescriptorHeaps> heaps_;
   std::unique_ptr<StagingPool> uploads_, readbacks_;
   ComPtr<ID3D12Resource> copy_staging_;
+  std::unique_ptr<Timing> timing_;  // the queue's while it is set
   std::unique_ptr<Queue> queue_;
   std::unique_ptr<ListRecorder> recorder_;  // for recordings
   std::unique_ptr<ShaderCache> shaders_;

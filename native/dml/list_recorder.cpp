@@ -159,6 +159,7 @@ void ListRecorder::DispatchShader(const CompiledOperator& op, D3D12_GPU_DESCRIPT
 void ListRecorder::WriteStamp() {
   UavBarrier();
   FlushBarriers();
+  if (timing_) return timing_->Stamp(list_);
   list_->EndQuery(stamps_, D3D12_QUERY_TYPE_TIMESTAMP, stamp_++);
 }
 
@@ -168,11 +169,11 @@ void ListRecorder::Run(const Program& program, const Address* slots, const Bound
     if (group.dispatch_begin != group.dispatch_end) {
       BarrierForGroup(program, slots, group);
       for (uint32_t i = group.dispatch_begin; i < group.dispatch_end; ++i) {
-        if (stamps_) WriteStamp();
+        if (stamps_ || timing_) WriteStamp();
         const CompiledOperator& op = program.operators[program.dispatches[i].op];
         if (op.shader) DispatchShader(op, bound.views(i), bound.heap(i));
         else Dispatch(op.object.get(), bound.table(i), bound.heap(i));
-        if (stamps_) WriteStamp();
+        if (stamps_ || timing_) WriteStamp();
       }
       counts.dispatches += group.dispatch_end - group.dispatch_begin;
       RememberGroup(program, slots, group);

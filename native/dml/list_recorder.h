@@ -13,6 +13,7 @@
 #include "bound_tables.h"
 #include "counters.h"
 #include "heap_pool.h"
+#include "timing.h"
 
 namespace dxtensor::dml {
 
@@ -46,6 +47,8 @@ class ListRecorder {
     stamps_ = stamps;
     stamp_ = 0;
   }
+  // The same by a timing, whose list the caller has it resolve.
+  void Time(Timing* timing) { timing_ = timing; }
   // The closing barriers; the caller closes the list. next: the head of the list that follows in the same submission.
   void End(const ListHead* next = nullptr);
 
@@ -97,6 +100,7 @@ class ListRecorder {
   const Shader* shader_ = nullptr;  // whose pipeline is set
   ID3D12QueryHeap* stamps_ = nullptr;
   uint32_t stamp_ = 0;
+  Timing* timing_ = nullptr;
   std::vector<ChunkState> states_;
   std::vector<uint32_t> touched_;
   ListHead head_;

@@ -106,6 +106,13 @@ bool Queue::DoneWithin(std::chrono::milliseconds time) {
   return !failed();
 }
 
+void Queue::Time(Timing* timing) {
+  Task& task = Next();
+  task.kind = Task::Kind::Time;
+  task.timing = timing;
+  Commit();
+}
+
 uint64_t Queue::CompletedTask() {
   std::lock_guard<std::mutex> lock(mutex_);
   uint64_t done = timeline_.Completed();
@@ -266,7 +273,8 @@ void Queue::Process(Task& task) {
     }
     case Task::Kind::Replay: {
       std::unique_ptr<ReplayWork> work(task.replay);
-      Replay(*task.recording, *work);
+      if (timing_) ReplayTimed(*task.recording, *work);
+      else Replay(*task.recording, *work);
       break;
     }
     case Task::Kind::Initialise: {
@@ -276,6 +284,7 @@ void Queue::Process(Task& task) {
       break;
     }
     case Task::Kind::ReleaseProgram:
+      if (timing_) timing_->Forget(task.program);
       dead_.push_back({timeline_.submitted() + 1, std::unique_ptr<Program>(task.program), nullptr, nullptr});
       break;
     case Task::Kind::ReleaseRecording:
@@ -288,6 +297,12 @@ void Queue::Process(Task& task) {
         Submit();
         PublishSubmitted();
       }
+      break;
+    case Task::Kind::Time:
+      // Lists that are open have what they were begun with.
+      Submit();
+      timing_ = task.timing;
+      recorder_.Time(timing_);
       break;
   }
   recorded_ = ring_.popped() + 1;
@@ -316,6 +331,10 @@ void Queue::ProcessAfterFailure(Task& task) {
     case Task::Kind::Run:
     case Task::Kind::Copy:
     case Task::Kind::Upload: break;
+    case Task::Kind::Time:
+      timing_ = task.timing;
+      recorder_.Time(timing_);
+      break;
   }
 }
 
@@ -333,7 +352,22 @@ void Queue::RunProgram(Program& program, const Address* slots) {
   if (written) recorder_.counts.tables += program.dispatches.size();
   set->last_use = timeline_.submitted() + 1;
   if (running_.empty() || running_.back() != &program) running_.push_back(&program);
+  if (timing_) timing_->Begin(program);
   recorder_.Run(program, slots, *set);
+  if (timing_) timing_->End();
+}
+
+// Its closed lists have no timestamps: the steps are recorded again.
+void Queue::ReplayTimed(Recording& recording, ReplayWork& work) {
+  timing_->Begin(recording.program());
+  if (!work.before.empty()) recorder_.Copy(work.before.data(), work.before.size());
+  recording.NextList().last_use = timeline_.submitted() + 1;
+  running_.push_back(&recording.program());
+  recording.RecordInto(recorder_);
+  if (!work.after.empty()) recorder_.Copy(work.after.data(), work.after.size());
+  counters_.replays.AddAlone();
+  counters_.replay_copies.AddAlone(work.before.size() + work.after.size());
+  timing_->End();
 }
 
 void Queue::Replay(Recording& recording, ReplayWork& work) {
@@ -358,6 +392,7 @@ void Queue::Replay(Recording& recording, ReplayWork& work) {
 ID3D12CommandList* Queue::CloseOpenList(const ListHead* next) {
   if (!recorder_.dirty()) return nullptr;
   recorder_.End(next);
+  if (timing_) timing_->Resolve(lists_.list());
   counters_.Take(recorder_.counts);
   HRESULT hr = lists_.list()->Close();
   if (FAILED(hr)) {

@@ -55,13 +55,27 @@ struct LargeRead : Completion {
 // Plain data: lies in the ring. Pointers named "owned" belong to the task.
 struct Task {
   static constexpr uint32_t kSlots = 12;
-  enum class Kind : uint8_t { Run, RunMany, Copy, Upload, Read, ReadLarge, Replay, Initialise, ReleaseProgram, ReleaseRecording, Flush };
+  enum class Kind : uint8_t {
+    Run,
+    RunMany,
+    Copy,
+    Upload,
+    Read,
+    ReadLarge,
+    Replay,
+    Initialise,
+    ReleaseProgram,
+    ReleaseRecording,
+    Flush,
+    Time
+  };
   Kind kind;
   union {
     Program* program;
     Recording* recording;
     InitialiseWork* initialise;  // owned
     Completion* completion;      // owned, may be null
+    Timing* timing;              // of what follows; null: none
   };
   union {
     Address slots[kSlots];  // Run
@@ -105,6 +119,8 @@ class Queue {
   bool DoneWithin(std::chrono::milliseconds time);
   // The number of the last task that the device has finished.
   uint64_t CompletedTask();
+  // What follows is timed; null: no more. The timing must live until what was timed is done, or the queue is stopped.
+  void Time(Timing* timing);
   void Hold(bool held);
   bool held() const { return held_.load(std::memory_order_relaxed); }
   // Any thread: all waits for the device end then, see Timeline.
@@ -134,6 +150,7 @@ class Queue {
   void Process(Task& task);
   void ProcessAfterFailure(Task& task);
   void RunProgram(Program& program, const Address* slots);
+  void ReplayTimed(Recording& recording, ReplayWork& work);
   void Replay(Recording& recording, ReplayWork& work);
   void ReadInPieces(LargeRead& read);
   void FailPending();
@@ -170,6 +187,7 @@ class Queue {
   // Queue thread.
   OpenLists lists_;
   uint32_t batch_ = 0;
+  Timing* timing_ = nullptr;
   uint64_t recorded_ = 0;  // tasks
   std::deque<Dead> dead_;
   std::vector<std::unique_ptr<Completion>> pending_;  // to be told when what is recorded is done

@@ -2,7 +2,16 @@
  * The addon's interface (native/binding.ts) over a device of a backend from outside, so that eager calls, compiled programs, optimizers and files
  * work on it as they are. A failure of the backend's is one of the addon's: it never ends the process.
  */
-import type { Binding, Counters, DeviceMemory, DeviceOptions, Handle, OperationCall, ProgramDescription } from "../native/binding.ts";
+import type {
+  Binding,
+  Counters,
+  DeviceMemory,
+  DeviceTiming,
+  DeviceOptions,
+  Handle,
+  OperationCall,
+  ProgramDescription,
+} from "../native/binding.ts";
 import { asFailure, failure } from "./failure.ts";
 import type { BackendDevice, BackendKernel, BackendMemory, BackendRange } from "./interface.ts";
 import { NodeFallback, type HostCopies } from "./node-fallback.ts";
@@ -25,6 +34,13 @@ export interface Runtime {
 
 type Slots = readonly (BackendRange | null)[];
 
+/** What startTiming() has begun. */
+interface Timing {
+  readonly start: number;
+  works: number;
+  readonly rows: number[];
+}
+
 /** Memory is given in blocks, so that reads may end behind a tensor's last word. */
 const BLOCK = 16;
 
@@ -43,6 +59,7 @@ export class OutsideBinding implements MemoryOwner {
   #limit: number | undefined;
   #live = { bytes: 0, buffers: 0, peak: 0 };
   #ids = 0;
+  #timing: Timing | null = null;
 
   constructor(backend: string, device: BackendDevice, runtime: Runtime, options: DeviceOptions) {
     this.#backend = backend;
@@ -296,6 +313,10 @@ export class OutsideBinding implements MemoryOwner {
   #run(program: OutsideProgram, slots: Slots): void {
     this.#requireFallbacks(program);
     this.#counts.runs++;
+    if (this.#timing !== null) {
+      this.#runTimed(program, slots, this.#timing);
+      return;
+    }
     if (program.whole !== null) {
       this.#counts.dispatches += program.steps.length;
       this.#ask("run", program.description.name, () => program.whole!.run(slots));
@@ -369,6 +390,36 @@ export class OutsideBinding implements MemoryOwner {
       return step.kind === "copy" ? [] : [time];
     });
     return { seconds: Float64Array.from(seconds), kernels: program.description.dispatchables.map(() => []) };
+  }
+
+  startTiming(): void {
+    if (this.#device.timeSync === undefined) throw failure("unsupported", `${this.#backend}: the device has no clock`, "startTiming");
+    if (this.#timing !== null) throw failure("invalid", `${this.#backend}: the device is timed already`, "startTiming");
+    this.synchronizeSync();
+    this.#timing = { start: performance.now(), works: 0, rows: [] };
+  }
+
+  stopTiming(): DeviceTiming {
+    const timing = this.#timing;
+    if (timing === null) throw failure("invalid", `${this.#backend}: the device is not timed`, "stopTiming");
+    this.#timing = null;
+    this.synchronizeSync();
+    return { dispatches: Float64Array.from(timing.rows), programs: [] };
+  }
+
+  /** Step by step, each dispatch by the device's clock. */
+  #runTimed({ steps }: OutsideProgram, slots: Slots, timing: Timing): void {
+    const work = timing.works++;
+    let dispatch = 0;
+    for (const step of steps) {
+      if (step.kind === "copy") {
+        this.#step(step, slots);
+        continue;
+      }
+      const begin = performance.now() - timing.start;
+      const ms = this.#ask("timeSync", null, () => this.#device.timeSync!(() => this.#step(step, slots))) * 1000;
+      timing.rows.push(work, dispatch++, begin, begin, begin, begin + ms);
+    }
   }
 
   #timed(queue: () => void): number {

@@ -213,6 +213,17 @@ export interface KernelTime {
   readonly seconds: number;
 }
 
+/** What startTiming() has timed. */
+export interface DeviceTiming {
+  /**
+   * Six numbers for each dispatch: number of the run, execute or replay since startTiming(), number of the dispatch in the program, begin and end of the
+   * queue thread's work for the whole run, begin and end of the dispatch on the device, in milliseconds since startTiming().
+   */
+  readonly dispatches: Float64Array;
+  /** Of programs whose kernels the library shows, by dispatchable; `work`: the number of one of their runs. Their times are the shortest of all runs. */
+  readonly programs: readonly { readonly work: number; readonly kernels: readonly (readonly KernelTime[])[] }[];
+}
+
 /** Counted by the native side since the device was opened; see docs/internals/native.md. */
 export interface Counters {
   /** Dispatches recorded into a command list (eager calls, and recordings while they are recorded). */
@@ -335,6 +346,14 @@ export interface Binding {
    * each dispatchable's kernels where the library shows them.
    */
   profile(recording: number): { seconds: Float64Array; kernels: KernelTime[][] };
+
+  /**
+   * Waits for the device; from then on its dispatches run alone, each between two of its timestamps. Throws "unsupported" where the device has no
+   * clock, "invalid" where it is timed already.
+   */
+  startTiming(device: number): void;
+  /** Waits for the device, and ends that. */
+  stopTiming(device: number): DeviceTiming;
 
   /** Submits what is queued without waiting. */
   flush(device: number): void;

@@ -101,15 +101,22 @@ function attachCompiled(recorder: Recorder): (() => void)[] {
       "call",
       (call) =>
         function (this: CompiledProgram, ...args) {
-          return recorder.within("program", this.description.name, this.native, () => call.apply(this, args));
+          return recorder.within("program", this.description.name, this.native, () => {
+            recorder.plan = this.description;
+            return call.apply(this, args);
+          });
         },
     ),
   ];
 }
 
 /** Attaches; detach() takes everything away. */
-export function attach(recorder: Recorder, modules: ProfileModules): { readonly bindings: Bindings; readonly detach: () => void } {
-  const bindings = new Bindings(recorder);
+export function attach(
+  recorder: Recorder,
+  modules: ProfileModules,
+  times: boolean,
+): { readonly bindings: Bindings; readonly detach: () => void } {
+  const bindings = new Bindings(recorder, times);
   const calls = new ModuleCalls(recorder, modules);
   const origins = new WeakMap<TapeNode, Origin>();
   bindings.attach();

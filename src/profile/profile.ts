@@ -3,6 +3,7 @@ import { isPromise } from "../core/ambient.ts";
 import { DxError, TraceError, ValueError } from "../core/errors.ts";
 import { tracer } from "../core/tracer.ts";
 import { fallbackStats, type FallbackRecord } from "../runtime/fallback.ts";
+import { addTimes } from "./device-times.ts";
 import { attach } from "./hooks.ts";
 import { Recorder } from "./recorder.ts";
 import { ProfileReport, type ProfiledDevice } from "./report.ts";
@@ -17,6 +18,8 @@ export interface ProfileOptions {
   readonly lines?: boolean | undefined;
   /** Whether the devices' memory is sampled at each operation. Default: true. */
   readonly memory?: boolean | undefined;
+  /** Whether dispatches are timed by the devices' clocks, for which each runs alone. Default: true. */
+  readonly deviceTime?: boolean | undefined;
   /** Events that are kept; those beyond are counted. Default: 100,000. */
   readonly maxEvents?: number | undefined;
 }
@@ -65,7 +68,11 @@ class Running {
   readonly #attached: ReturnType<typeof attach>;
   readonly #fallbacks: ReadonlyMap<string, number>;
 
-  constructor(operation: string, name: string, { modules = {}, lines = true, memory = true, maxEvents = MAX_EVENTS }: ProfileOptions) {
+  constructor(
+    operation: string,
+    name: string,
+    { modules = {}, lines = true, memory = true, deviceTime = true, maxEvents = MAX_EVENTS }: ProfileOptions,
+  ) {
     if (tracer() !== null)
       throw new TraceError({ operation, expected: "called outside of compiled functions", received: "a call inside of one" });
     if (running !== null) throw refused(operation);
@@ -73,7 +80,7 @@ class Running {
     this.name = name;
     this.recorder = new Recorder({ lines, memory, maxEvents });
     this.#fallbacks = new Map(fallbackStats().map((f) => [keyOf(f), f.calls]));
-    this.#attached = attach(this.recorder, modules);
+    this.#attached = attach(this.recorder, modules, deviceTime);
   }
 
   /** Takes the profile away, whatever happens afterwards. */
@@ -81,6 +88,7 @@ class Running {
     if (running !== this) return;
     running = null;
     this.#attached.detach();
+    for (const { observed, timing } of this.#attached.bindings.times()) addTimes(this.recorder, observed, timing);
     this.recorder.close();
   }
 
@@ -109,15 +117,15 @@ class Running {
       const calls = f.calls - (this.#fallbacks.get(keyOf(f)) ?? 0);
       return calls > 0 ? [{ ...f, calls }] : [];
     });
-    const devices = this.#attached.bindings.observed.map(({ native }): ProfiledDevice => {
+    const devices = this.#attached.bindings.observed.map(({ native, reason }): ProfiledDevice => {
       const device = String(native.device);
       const live = recorder.memory.flatMap((m) => (m.device === device ? [m.liveInBytes] : []));
-      const times = recorder.events.flatMap((e) => (e.device === device && e.deviceMs !== null ? [e.deviceMs] : []));
+      const times = recorder.events.flatMap((e) => (e.kind !== "node" && e.device === device && e.deviceMs !== null ? [e.deviceMs] : []));
       return {
         device,
         name: native.adapter.name,
-        deviceTime: times.length === 0 ? null : times.reduce((sum, t) => sum + t, 0),
-        reason: times.length === 0 ? "the device has no clock" : null,
+        deviceTime: reason === null ? times.reduce((sum, t) => sum + t, 0) : null,
+        reason,
         peakInBytes: live.length === 0 ? null : live.reduce((most, bytes) => Math.max(most, bytes), 0),
       };
     });
@@ -171,6 +179,7 @@ async function settled<T>(on: Running, promise: PromiseLike<T>): Promise<Profile
   try {
     const result = await promise;
     await on.wait();
+    on.stop();
     return on.report(result);
   } finally {
     on.stop();

@@ -1,4 +1,5 @@
 /** Keeps what happens while a profile is on: a stack of open events, those that are over, and samples of memory. */
+import type { Plan } from "../graph/plan/plan.ts";
 import { callSite } from "../host/call-site.ts";
 import type { DeviceMemory } from "../native/binding.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
@@ -40,6 +41,8 @@ export class Recorder {
   module: string | null = null;
   /** Of the node of the tape whose gradient is computed. */
   origin: Origin | null = null;
+  /** Of the compiled program that runs. */
+  plan: Plan | null = null;
   isOver = false;
   readonly #options: RecorderOptions;
   readonly #open: Open[] = [];
@@ -137,7 +140,11 @@ export class Recorder {
   }
 
   add(event: Mutable<ProfileEvent>): void {
-    if (this.isOver) return;
+    if (!this.isOver) this.addLate(event);
+  }
+
+  /** The same for what is found when the profile is over. */
+  addLate(event: Mutable<ProfileEvent>): void {
     if (this.events.length < this.#options.maxEvents) this.events.push(event);
     else this.dropped++;
   }

@@ -138,6 +138,83 @@ eachDevice("profile", (device) => {
     f.dispose();
   });
 
+  it("times the device: of operations, and of a program's nodes by their lines", () => {
+    const [a, b] = [dx.ones([64, 64]), dx.ones([64, 64])];
+    const f = dx.compile(
+      (x: dx.Tensor) => {
+        const y = x.matmul(b);
+        return y.exp().sum();
+      },
+      { name: "f" },
+    );
+    f(a);
+    const report = dx.profile(() => {
+      for (let i = 0; i < 3; i++) a.matmul(b);
+      return [f(a), f(b)].map((t) => t.itemSync());
+    });
+    const { deviceTime, reason } = report.devices.find((d) => d.device === device)!;
+    expect(reason).toBeNull();
+    expect(deviceTime).toBeGreaterThan(0);
+    for (const e of report.events.filter((one) => one.name === "matmul" && one.kind === "operation")) {
+      expect(e.deviceMs).toBeGreaterThan(0);
+      expect(e.deviceStartMs).toBeGreaterThanOrEqual(0);
+      expect(e.deviceStartMs! + e.deviceMs!).toBeLessThanOrEqual(report.durationMs + 1);
+      expect(e.queueMs).toBeGreaterThanOrEqual(0);
+    }
+    const programs = report.events.filter((e) => e.kind === "program");
+    expect(programs).toHaveLength(2);
+    for (const program of programs) {
+      const nodes = report.events.filter((e) => e.kind === "node" && e.parent === program.id);
+      expect(nodes.length).toBeGreaterThan(0);
+      expect(nodes.reduce((sum, e) => sum + e.deviceMs!, 0)).toBeCloseTo(program.deviceMs!, 6);
+      expect(nodes.some((e) => /profile\.test\.ts:\d+$/.test(e.line ?? ""))).toBe(true);
+    }
+    expect(dx.profile(() => a.matmul(b), { deviceTime: false }).devices.every((d) => d.deviceTime === null && d.reason !== null)).toBe(
+      true,
+    );
+    f.dispose();
+  });
+
+  it("recorded programs, during a profile and after it, also where the device is closed meanwhile", () => {
+    const total = dx.zeros([3]);
+    const f = dx.compile(
+      (x: dx.Tensor) => {
+        total.add_(x);
+        return x.mul(2).add(total);
+      },
+      { name: "f", lists: 2 },
+    );
+    const call = (): number[] => Array.from(f(dx.ones([3])).dataSync(), Number);
+    expect(call()).toEqual([3, 3, 3]);
+    const report = dx.profile(() => [call(), call(), call()]);
+    expect(report.result).toEqual([4, 5, 6].map((n) => [n, n, n]));
+    const programs = report.events.filter((e) => e.kind === "program");
+    expect(programs.map((e) => e.deviceMs !== null && e.deviceMs > 0)).toEqual([true, true, true]);
+    expect([call(), call(), call()]).toEqual([7, 8, 9].map((n) => [n, n, n]));
+    f.dispose();
+    total.dispose();
+    const closed = dx.profile(() => {
+      dx.ones([2]).add(1);
+      dx.closeDevice(device);
+    });
+    expect(closed.devices.find((d) => d.device === device)).toMatchObject({ deviceTime: null, reason: "the device was closed" });
+    expect([...dx.ones([2]).add(1).dataSync()]).toEqual([2, 2]);
+  });
+
+  it("times thousands of dispatches, and operations after the profile as before", () => {
+    const x = dx.zeros([4]);
+    const report = dx.profile(
+      () => {
+        for (let i = 0; i < 2100; i++) x.add(1).dispose();
+      },
+      { lines: false, memory: false },
+    );
+    const times = report.events.filter((e) => e.name === "add" && e.kind === "operation").map((e) => e.deviceMs);
+    expect(times).toHaveLength(2100);
+    expect(times.every((t) => t !== null && t >= 0)).toBe(true);
+    expect([...x.add(2).dataSync()]).toEqual([2, 2, 2, 2]);
+  });
+
   it("operations without elements, and without arguments", () => {
     const empty = dx.zeros([0, 3]);
     const report = dx.profile(() => {

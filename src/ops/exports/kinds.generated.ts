@@ -243,7 +243,7 @@ export const MaxPoolOptions = options({ stride: optNumberOrNumbers, padding: opt
 export const NonzeroOptionsOrSizedOptions = kind((v) => (NonzeroOptions.is(v) || SizedOptions.is(v)), "an object of options");
 export const NormalizeOptions = options({ p: optNumber, axis: optNumberOrNumbersOrNull, eps: optNumber }, [], {"dim":"axis","epsilon":"eps"});
 export const PrintOptionsOrNull = kind((v) => (PrintOptions.is(v) || v === null), "an object of options or null", false, PrintOptions);
-export const ProfileOptions = options({ name: optString, modules: optRecordOfCallback, lines: optBoolean, memory: optBoolean, maxEvents: optNumber });
+export const ProfileOptions = options({ name: optString, modules: optRecordOfCallback, lines: optBoolean, memory: optBoolean, deviceTime: optBoolean, maxEvents: optNumber });
 export const Projections = options({ inWeight: tensorOrNull, separate: optTensors, inBias: tensorOrNull, outWeight: tensor, outBias: tensorOrNull, keyBias: optTensorOrNull, valueBias: optTensorOrNull }, ["inWeight","inBias","outWeight","outBias"]);
 export const QuantizedPoolOptions = options({ stride: optNumberOrNumbers, padding: optNumberOrNumbers, countIncludePad: optBoolean });
 export const RecurrentOptions = options({ hidden: optTensorOrNull, cell: optTensorOrNull, bidirectional: optBoolean, batchFirst: optBoolean, lengths: optTensorOrNumbersOrNull, dropout: optNumber, training: optBoolean, generator: optGenerator });
@@ -282,7 +282,7 @@ export const value_f0b704_value_9a42a_8cb3fd = kind((v) => (typeof v === "number
 export const CheckpointIntoOptions = options({ onProgress: optCallback, signal: optSignal_ddd197, device: optDeviceOrStringOrRecor_e6d918, only: optStrings, into: anything, strict: optBoolean, assign: optBoolean });
 export const CheckpointLoadOptions = options({ onProgress: optCallback, signal: optSignal_ddd197, device: optDeviceOrStringOrRecor_e6d918, only: optStrings });
 export const CheckpointSaveOptions = options({ onProgress: optCallback, signal: optSignal_ddd197, maxShardBytes: optNumber, keepLast: optNumber });
-export const ProfileSessionOptions = options({ name: optString, modules: optRecordOfCallback, lines: optBoolean, memory: optBoolean, maxEvents: optNumber, schedule: optProfileSchedule, onReport: optCallback });
+export const ProfileSessionOptions = options({ name: optString, modules: optRecordOfCallback, lines: optBoolean, memory: optBoolean, deviceTime: optBoolean, maxEvents: optNumber, schedule: optProfileSchedule, onReport: optCallback });
 export const eachValue_f0b704_value_9_5889ef = kind((v) => (Array.isArray(v) && v.every(value_f0b704_value_9a42a_8cb3fd.is)), "one after the other, a number, an object of options, null, \":\", \"...\", a tensor or an array of numbers", true);
 export const listOfValue_f0b704_value_9fe89a = kind((v) => (Array.isArray(v) && v.every(value_f0b704_value_9a42a_8cb3fd.is)), "an array", true);
 export const numberOrNormalizeOptions = kind((v) => (typeof v === "number" || NormalizeOptions.is(v)), "a number or an object of options", false, NormalizeOptions);
