@@ -83,6 +83,7 @@ it("holds what a user needs and nothing else, in 10 MB at most", () => {
     "io-pytorch-load.cjs",
     "io-zip-writer.cjs",
     "onnx-loaded-model.cjs",
+    "profile-page.cjs",
     "profile-trace.cjs",
     "runtime.cjs",
     "shared.cjs",

@@ -83,6 +83,12 @@ export class ProfileReport<T = unknown> {
     await writeFile(pathOf("saveTrace", "file", file), JSON.stringify(traceOf(this)));
   }
 
+  /** Writes the profile as one HTML page, which asks the network for nothing: tables, a timeline, and memory over time. */
+  async savePage(file: FilePath): Promise<void> {
+    const { pageOf } = await import("./page.ts");
+    await writeFile(pathOf("savePage", "file", file), pageOf(this));
+  }
+
   /** All of it as plain data, without the function's result. */
   toJSON(): Readonly<Record<string, unknown>> {
     const { result: _, ...data } = this;

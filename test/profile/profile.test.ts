@@ -302,6 +302,11 @@ eachDevice("profile", (device) => {
     expect(plain.events).toHaveLength(report.events.length);
     const file = join(folder, `${device.replace(":", "-")}.json`);
     await report.saveTrace(file);
+    const page = join(folder, `${device.replace(":", "-")}.html`);
+    await report.savePage(page);
+    const html = readFileSync(page, "utf8");
+    expect(html).not.toMatch(/(?:src|href)="|https?:\/\/(?!www\.w3\.org\/2000\/svg)/);
+    expect(html).toContain("<h1>training</h1>");
     const { traceEvents } = JSON.parse(readFileSync(file, "utf8")) as { traceEvents: Record<string, unknown>[] };
     const phases = new Set(["M", "X", "b", "e", "C"]);
     for (const e of traceEvents) {
