@@ -219,6 +219,8 @@ const others: readonly (readonly [file: string, names: readonly string[], runsCo
   ["autograd/checkpoint.ts", ["checkpoint"], true],
   ["autograd/function.ts", ["defineFunction"], true],
   ["autograd/functional.ts", ["jvp", "vjp", "jacobian", "hessian", "hvp", "vhp"], true],
+  ["func/grad-of.ts", ["gradOf", "gradAndValue"], true],
+  ["func/vmap.ts", ["vmap"], true],
   ["autograd/saved-hooks.ts", ["savedTensorsHooks", "saveOnHost"], true],
   ["compile/compile.ts", ["compile"], true],
   ["control/cond.ts", ["cond"], true],

@@ -33,6 +33,9 @@ export {
   memoryStatistics,
   noGrad,
   inferenceMode,
+  gradOf,
+  gradAndValue,
+  vmap,
   polar,
   profile,
   promoteTypes,
@@ -77,6 +80,10 @@ export {
 } from "./core/autocast.ts";
 export { isAnomalyEnabled } from "./autograd/anomaly.ts";
 export { isGradModeEnabled as isGradEnabled, isInferenceModeEnabled, type InferenceModeOptions } from "./autograd/grad-mode.ts";
+export type { GradOfOptions, GradientOf, PlainGradientOf } from "./func/grad-of.ts";
+export type { Randomness } from "./func/level.ts";
+export type { AxisTree } from "./func/trees.ts";
+export type { VmapOptions } from "./func/vmap.ts";
 export type { ArgumentsOf, FunctionalOptions, HessianOf, JacobianOf, Like, OneOrMore } from "./autograd/functional.ts";
 export type { CustomFunction, FunctionContext } from "./autograd/function.ts";
 export type { GradcheckOptions, GradgradcheckOptions } from "./autograd/gradcheck.ts";

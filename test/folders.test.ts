@@ -57,6 +57,7 @@ const folders = [
   "complex",
   "fft",
   "control",
+  "func",
   "compile",
   "nn",
   "optim",

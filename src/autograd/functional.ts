@@ -1,4 +1,5 @@
 /** jvp(), vjp(), jacobian(), hessian(), hvp(), vhp(): derivatives of functions of tensors. Reference: torch.autograd.functional. */
+import { batching } from "../core/batching.ts";
 import { isFloat } from "../core/dtype.ts";
 import { AutogradError, DTypeError, ShapeError } from "../core/errors.ts";
 import { requireChangeable } from "../core/inference.ts";
@@ -37,8 +38,10 @@ type Fn = (...inputs: never[]) => unknown;
 const regrouped = (like: unknown, list: readonly unknown[]): unknown => (like instanceof Tensor ? list[0] : list);
 const zerosLike = (t: Tensor): Tensor => arithmetic.zeros(t, t.desc);
 
-function leafOf(t: Tensor): Tensor {
-  const leaf = arithmetic.detach(t);
+/** A leaf with the tensor's elements. keepsGraph: inside vmap() its history outside is kept. */
+function leafOf(t: Tensor, keepsGraph = false): Tensor {
+  const level = batching();
+  const leaf = level === null ? arithmetic.detach(t) : level.leaf(keepsGraph ? t : arithmetic.detach(t));
   leaf.leafRequiresGrad = true;
   return leaf;
 }
@@ -75,7 +78,7 @@ class Call {
   inputs(some: OneOrMore): Tensor[] {
     return this.real("inputs", some).map((t) => {
       requireChangeable(t, this.operation, "inputs");
-      return this.#createGraph && t.requiresGrad ? arithmetic.clone(t) : leafOf(t);
+      return this.#createGraph && t.requiresGrad ? arithmetic.clone(t) : leafOf(t, this.#createGraph);
     });
   }
 

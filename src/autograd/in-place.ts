@@ -1,4 +1,5 @@
 /** In-place operations: checks that a tensor may be written, writes it, and updates the histories of the tensor, its base and their views. */
+import { batching } from "../core/batching.ts";
 import { isFloat, isInteger, type DType } from "../core/dtype.ts";
 import type { TensorSpec } from "../core/definition.ts";
 import { AutogradError, DTypeError, ShapeError } from "../core/errors.ts";
@@ -32,6 +33,11 @@ export interface AssignOptions {
 export function assign(operation: string, target: Tensor, compute: () => Tensor, options: AssignOptions = {}): Tensor {
   target.requireLive(operation);
   requireChangeable(target, operation);
+  const level = batching();
+  if (level !== null && !level.owns(target)) {
+    level.writeOutside(operation, compute, (value) => void assign(operation, target, () => value, options));
+    return target;
+  }
   if (options.uniform !== true) requireNonOverlapping(operation, target);
   if (isInBranch()) {
     const { isAgain = false } = options;
@@ -49,7 +55,7 @@ function assignValue(operation: string, target: Tensor, compute: () => Tensor, o
     } finally {
       endWrite(over);
     }
-    return over.isDone ? written(target) : write(target, value);
+    return over.isDone ? written(target) : write(operation, target, value);
   }
   const had = target.requiresGrad;
   if (had) requireWritable(operation, target);
@@ -68,7 +74,7 @@ function assignValue(operation: string, target: Tensor, compute: () => Tensor, o
   const { result, nodes } = made;
   if (over.isDone && !result.requiresGrad) return written(target);
   if (!had) {
-    if (!result.requiresGrad) return write(target, result);
+    if (!result.requiresGrad) return write(operation, target, result);
     requireWritable(operation, target);
   }
   const t = tracer();
@@ -109,7 +115,7 @@ function rewrite(
   const output = view === null && !replaces ? value.outputIndex : 0;
   node.retain();
   if (nodes === null) written(target);
-  else write(target, value);
+  else write(operation, target, value);
   for (const s of values) s.refresh();
   setHistory(view?.base ?? target, node, output);
   // A view finds its new node by its base.
@@ -132,7 +138,7 @@ function rebased(operation: string, view: View, target: Tensor, value: Tensor, r
 
 /** dy with zeros where a view shows it: a copy with zeros written, but in traces and where that is recorded. */
 function rest(dy: Tensor, view: View, part: TensorSpec): Tensor {
-  if (!isGradEnabled() && tracer() === null) {
+  if (!isGradEnabled() && batching() === null && tracer() === null) {
     const copy = arithmetic.clone(dy);
     const shown = view.apply(copy);
     if (shown.storage === copy.storage) {
@@ -184,7 +190,8 @@ function withNewNode<T>(target: Tensor, had: boolean, fn: () => T): T {
 
 /** The target's elements as they are before the write: its buffer itself where the write brings another one. */
 function snapshot(target: Tensor, value: Tensor): Tensor {
-  const moves = tracer() === null && target.coversStorage && value.coversStorage && value.storage.refs === 1 && target.size > 0;
+  const moves =
+    batching() === null && tracer() === null && target.coversStorage && value.coversStorage && value.storage.refs === 1 && target.size > 0;
   return moves ? new Tensor(target.storage.split(), target.desc) : noGrad(() => arithmetic.clone(target));
 }
 
@@ -194,8 +201,13 @@ function written(target: Tensor): Tensor {
   return target;
 }
 
-function write(target: Tensor, value: Tensor): Tensor {
+function write(operation: string, target: Tensor, value: Tensor): Tensor {
   if (value === target) return target;
+  const level = batching();
+  if (level !== null) {
+    level.write(operation, target, value);
+    return written(target);
+  }
   const t = tracer();
   if (t === null) assignEager(target, value, true);
   else t.assign(target, value);

@@ -3,6 +3,7 @@
  * operation that computes its value (by callOver of dispatch.ts) may then write it there; while gradients are recorded, only if these read no element of
  * the target. In a trace, and on devices without such programs, it runs as any other operation, out of place.
  */
+import { batching } from "../core/batching.ts";
 import type { Definition } from "../core/definition.ts";
 import { runOver } from "../runtime/eager.ts";
 import { Tensor } from "../core/tensor.ts";
@@ -54,7 +55,7 @@ function mayRecord<A>({ target, requireRecordable }: Write, { saves }: Definitio
 export function overwrite<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor | null {
   const write = current;
   const [x, ...others] = inputs as [Tensor, ...Tensor[]];
-  if (write === null || tracer() !== null || !isTarget(x) || !x.device.hasElements) return null;
+  if (write === null || batching() !== null || tracer() !== null || !isTarget(x) || !x.device.hasElements) return null;
   if (!inputs.every((t) => !t.isDisposed && t.size > 0 && t.device === x.device)) return null;
   if (others.some((t) => t.storage === x.storage)) return null;
   const records = inputs.some(isRecorded);

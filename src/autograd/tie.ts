@@ -1,4 +1,5 @@
 /** Dependencies with a zero derivative: a value depends on a tensor, so that second derivatives exist and are zero. */
+import { batching } from "../core/batching.ts";
 import { defineView } from "../core/definition.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
@@ -15,12 +16,17 @@ const aliasOp = defineView<string>({
 
 /** An alias of value whose history is output `output` of the node that `make` returns. Later runs of a compiled function find it by value, name and others. */
 export function withNode(value: Tensor, name: string, others: readonly Tensor[], make: () => TapeNode, output = 0): Tensor {
-  const again = (): Tensor => {
-    const t = new Tensor(value.storage, value.desc, value.offset);
+  const again = (shown = value): Tensor => {
+    const t = new Tensor(shown.storage, shown.desc, shown.offset);
     t.node = make();
     t.outputIndex = output;
     return t;
   };
+  const level = batching();
+  if (level !== null) {
+    const own = level.owns(value) ? value : level.leaf(value);
+    return level.view(aliasOp, own, name, () => again(own));
+  }
   const t = tracer();
   return t === null ? again() : t.view(aliasOp, value, name, again, others);
 }

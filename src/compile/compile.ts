@@ -1,5 +1,6 @@
 /** compile(): traces a function of tensors, makes one program for each path through its JavaScript, and replays it. The contract is docs/compile.md. */
 import { autocast, type AutocastDType } from "../core/autocast.ts";
+import { batching } from "../core/batching.ts";
 import { defaultDevice, type Device } from "../core/device.ts";
 import { TraceError, ValueError } from "../core/errors.ts";
 import { Journal, modes, withJournal } from "../core/journal.ts";
@@ -386,7 +387,8 @@ export function compile<Args extends readonly unknown[], Result>(
   const traced = dtype === undefined ? fn : (...args: Args): Result => autocast(dtype, () => fn(...args));
   const compiled = new CompiledFunction(traced as (...args: never[]) => unknown, name, options);
   remember(compiled.roots);
-  const run = (...args: Args): Result => (tracer() === null && !isAnomalyEnabled() ? (compiled.call(args) as Result) : traced(...args));
+  const run = (...args: Args): Result =>
+    batching() === null && tracer() === null && !isAnomalyEnabled() ? (compiled.call(args) as Result) : traced(...args);
   Object.defineProperty(run, "programs", { get: () => compiled.programs });
   const recentProgram = (operation: string): CompiledProgram => {
     const program = compiled.recentProgram;

@@ -1,6 +1,7 @@
 /** The type of an operation's definition. See docs/internals/operations.md. */
 import type { Expr } from "../graph/graph.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
+import type { BatchRule } from "./batching.ts";
 import type { PaddedRule } from "./padded-axes.ts";
 import type { DType } from "./dtype.ts";
 import type { Shape } from "./shape.ts";
@@ -108,6 +109,8 @@ export interface Definition<A> {
   readonly padded?: PaddedRule<A>;
   /** Attributes that may depend on sizes of the inputs, except those that determine the result's sizes: `padded` reads their values in each call. */
   readonly follows?: readonly (keyof A & string)[];
+  /** How vmap() runs the operation on a batch. Default: elementwise operations broadcast, others loop over the batch. */
+  readonly batched?: BatchRule<A>;
   /** @internal Programs by the inputs' descriptions; see runtime/eager.ts. */
   readonly cache: ProgramCache;
 }

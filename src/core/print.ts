@@ -221,7 +221,13 @@ const INNER = 16;
 
 /** @internal What console.log shows of something made of tensors: `show`, its values, where they are on the host, else the rest. */
 export function inspected(known: string, tensors: readonly Tensor[], show: () => string, isInner: boolean): string {
-  if (tracer() !== null || tensors.some((t) => t.isDisposed || !t.device.hasElements || (isInner && t.size > INNER))) return known;
+  if (
+    tracer() !== null ||
+    tensors.some(
+      (t) => t.isDisposed || (t.storage.trace !== null && t.storage.handle === 0) || !t.device.hasElements || (isInner && t.size > INNER),
+    )
+  )
+    return known;
   try {
     if (tensors.every((t) => isReadableWithin(t, PATIENCE_MS))) return show();
   } catch (error) {

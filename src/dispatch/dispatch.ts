@@ -4,6 +4,7 @@ import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
 import { overwrite } from "../autograd/over.ts";
 import { record, recordView } from "../autograd/record.ts";
 import { View } from "../autograd/view.ts";
+import { batching } from "../core/batching.ts";
 import { isFloat } from "../core/dtype.ts";
 import { DeviceError } from "../core/errors.ts";
 import type { Device } from "../core/device.ts";
@@ -29,6 +30,8 @@ function isRecorded(operation: string, inputs: readonly Tensor[]): boolean {
 
 /** Runs (or traces) an operation and returns all its outputs. */
 export function dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor[] {
+  const level = batching();
+  if (level !== null) return level.dispatch(definition, inputs, attrs);
   const records = isRecorded(definition.name, inputs);
   const t = interceptor();
   if (t !== null) return t.dispatch(definition, branchInputs(inputs), attrs, records);
@@ -39,7 +42,7 @@ export function dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[]
 
 /** dispatch for an operation that runs eagerly in several programs, which `run` calls: one node of the tape, and one operation of a trace. */
 export function dispatchInPieces<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A, run: () => Tensor[]): Tensor[] {
-  if (tracer() !== null) return dispatch(definition, inputs, attrs);
+  if (batching() !== null || tracer() !== null) return dispatch(definition, inputs, attrs);
   const records = isRecorded(definition.name, inputs);
   const outputs = noGrad(run);
   if (records) record(definition, inputs, attrs, outputs);
@@ -48,7 +51,7 @@ export function dispatchInPieces<A>(definition: Definition<A>, inputs: readonly 
 
 /** dispatch for operations of one output. */
 export function call<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor {
-  if (interceptor() !== null || isRecorded(definition.name, inputs)) return dispatch(definition, inputs, attrs)[0]!;
+  if (batching() !== null || interceptor() !== null || isRecorded(definition.name, inputs)) return dispatch(definition, inputs, attrs)[0]!;
   return runOne(definition, inputs, attrs);
 }
 
@@ -61,6 +64,8 @@ export const callOver = <A>(definition: Definition<A>, inputs: readonly Tensor[]
 
 /** An operation without inputs, on a device. */
 export function create<A>(definition: Definition<A>, device: Device, attrs: A): Tensor {
+  const level = batching();
+  if (level !== null) return level.below(() => create(definition, device, attrs));
   const t = interceptor();
   return t === null ? runCreation(definition, nativeDevice(device, definition.name), attrs)[0]! : t.create(definition, device, attrs);
 }
@@ -68,6 +73,8 @@ export function create<A>(definition: Definition<A>, device: Device, attrs: A): 
 /** Another view of a tensor's storage: nothing is computed. */
 export function view<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A): Tensor {
   input.requireLive(definition.name);
+  const level = batching();
+  if (level !== null) return level.view(definition, input, attrs, () => makeView(definition, input, attrs));
   const t = interceptor();
   if (t === null) return makeView(definition, input, attrs);
   const seen = branchInput(input);

@@ -6,6 +6,8 @@ import * as $autogradAnomaly from "../autograd/anomaly.ts";
 import * as $autogradCheckpoint from "../autograd/checkpoint.ts";
 import * as $autogradFunction from "../autograd/function.ts";
 import * as $autogradFunctional from "../autograd/functional.ts";
+import * as $funcGradOf from "../func/grad-of.ts";
+import * as $funcVmap from "../func/vmap.ts";
 import * as $autogradSavedHooks from "../autograd/saved-hooks.ts";
 import * as $compileCompile from "../compile/compile.ts";
 import * as $controlCond from "../control/cond.ts";
@@ -108,6 +110,30 @@ export const hvp = function ($0: never, $1: never, $2: never, $3: never = undefi
  * the inputs. Else as vjp(). Reference: torch.autograd.functional.vhp.
  */
 export const vhp = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(kinds.callback.is($0) && (isTensor($1) || kinds.tensorOrTensors.is($1)) && (isTensor($2) || $2 === undefined || kinds.tensorOrTensors.is($2)) && ($3 === undefined || kinds.FunctionalOptions.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = bind("vhp", "fn:callback inputs:tensorOrTensors v:tensorOrTensors? options:FunctionalOptions?", arguments); return $autogradFunctional.vhp($0, $1, $2, $3); } as unknown as typeof $autogradFunctional.vhp;
+/**
+ * A function of the same arguments that gives the gradient of fn, which gives one number, by one of them: a tensor, or arrays and objects of tensors; the gradient has the
+ * same shape. With vmap() it gives gradients of each sample. Calls can be nested, for higher derivatives, and gradients flow through the result to what requires one.
+ *
+ * fn: gives a floating tensor of no axes; with hasAux [value, aux]. Arguments by which the gradient is taken: floating tensors. Result: the gradient; with several argnums a list;
+ * with hasAux [gradient, aux]. Throws AutogradError where fn gives something else, ValueError for argnums out of range, DTypeError for integers and complex tensors.
+ * Reference: torch.func.grad.
+ */
+export const gradOf = function ($0: never, $1: never = undefined as never) { if (!(kinds.callback.is($0) && ($1 === undefined || kinds.GradOfOptions.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("gradOf", "fn:callback options:GradOfOptions?", arguments); return $funcGradOf.gradOf($0, $1); } as unknown as typeof $funcGradOf.gradOf;
+/**
+ * gradOf() with fn's value: the result is [gradient, value], with hasAux [gradient, [value, aux]]. Reference: torch.func.grad_and_value.
+ */
+export const gradAndValue = function ($0: never, $1: never = undefined as never) { if (!(kinds.callback.is($0) && ($1 === undefined || kinds.GradOfOptions.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("gradAndValue", "fn:callback options:GradOfOptions?", arguments); return $funcGradOf.gradAndValue($0, $1); } as unknown as typeof $funcGradOf.gradAndValue;
+/**
+ * fn, which is written for one sample, as a function of a batch: it runs once, and each of its operations computes all samples. Inside of fn a tensor shows the shape of
+ * one sample. A matrix product becomes a batched one, a convolution one with groups; an operation without such a rule runs once for each sample, which fallbackStats()
+ * counts as "vmap". Calls can be nested, and contain gradOf(), vjp(), jvp(), jacobian(); gradients flow through the result.
+ *
+ * fn: gives a tensor, or arrays and objects of tensors. Its arguments are tensors, arrays and objects of them; an argument that is none has null in inDims.
+ * Result: a function of the same arguments with their batch axes. It throws ValueError for axes that do not exist, for random numbers unless randomness allows them, and for an
+ * in-place change by different values of a tensor that is the same for all samples; ShapeError for batch axes of different lengths; TraceError where fn asks for numbers
+ * of a tensor. Reference: torch.func.vmap.
+ */
+export const vmap = function ($0: never, $1: never = undefined as never) { if (!(kinds.callback.is($0) && ($1 === undefined || kinds.VmapOptions.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("vmap", "fn:callback options:VmapOptions?", arguments); return $funcVmap.vmap($0, $1); } as unknown as typeof $funcVmap.vmap;
 /**
  * Runs fn so that what its operations save for backward goes through two functions: pack gets each saved tensor, without a history, when the operation is
  * recorded; unpack gets what pack gave, in each backward pass that needs the tensor, and gives a tensor of the same shape, dtype and device. The hooks of the

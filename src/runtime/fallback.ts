@@ -1,6 +1,6 @@
 /** Fallback: an operation that a device lacks runs on the software adapter, with copies. It warns once, is counted, and throws in strict mode. */
 import { isSwitchedOn } from "../host/environment.ts";
-import { device } from "../core/device.ts";
+import { device, type Device } from "../core/device.ts";
 import { UnsupportedError } from "../core/errors.ts";
 import type { Definition } from "../core/definition.ts";
 import type { Tensor } from "../core/tensor.ts";
@@ -9,8 +9,11 @@ import { transfer } from "./transfer.ts";
 
 /** An operation that ran on the software adapter because its device lacks it. */
 export interface FallbackRecord {
-  /** fallback: the device lacks something. host: a decomposition or a solver, which runs on the host wherever its tensors are. */
-  readonly kind: "fallback" | "host";
+  /**
+   * fallback: the device lacks something. host: a decomposition or a solver, which runs on the host wherever its tensors are. vmap: an operation that
+   * vmap() has no rule for: it runs on the device, once for each sample.
+   */
+  readonly kind: "fallback" | "host" | "vmap";
   /** The operation's name. */
   readonly operation: string;
   /** The device that lacks it. */
@@ -82,7 +85,7 @@ const refused = (operation: string, described: string, native: NativeDevice, rea
 
 function noteAs(operation: string, described: string, native: NativeDevice, reason: string, what: string): void {
   if (isStrict()) throw refused(operation, described, native, reason);
-  const before = count("fallback", operation, described, native, reason);
+  const before = count("fallback", operation, described, native.device, reason);
   if (before === undefined) process.emitWarning(`${operation}(${described}) ${what} ${reason}`, { type: "FallbackWarning" });
 }
 
@@ -96,24 +99,22 @@ export const hostOnly = (operation: string, where: string): UnsupportedError =>
 
 /** @internal Counts a call that runs on the host by its nature. */
 export function noteHost(operation: string, inputs: readonly Tensor[], native: NativeDevice, reason: string): void {
-  count("host", operation, inputs.map((t) => t.describe()).join(", "), native, reason);
+  count("host", operation, inputs.map((t) => t.describe()).join(", "), native.device, reason);
+}
+
+/** @internal Counts a call that vmap() makes once for each sample. */
+export function noteLoop(operation: string, inputs: readonly Tensor[]): void {
+  const { device: on } = inputs[0]!;
+  count("vmap", operation, inputs.map((t) => t.describe()).join(", "), on, "vmap() has no rule for it: it runs once for each sample");
 }
 
 /** Gives the record from before, if there is one. */
-function count(
-  kind: FallbackRecord["kind"],
-  operation: string,
-  inputs: string,
-  native: NativeDevice,
-  reason: string,
-): FallbackRecord | undefined {
-  const key = `${kind}|${operation}|${native.device}`;
+function count(kind: FallbackRecord["kind"], operation: string, inputs: string, on: Device, reason: string): FallbackRecord | undefined {
+  const key = `${kind}|${operation}|${on}`;
   const before = records.get(key);
   records.set(
     key,
-    before === undefined
-      ? { kind, operation, device: String(native.device), inputs, reason, calls: 1 }
-      : { ...before, calls: before.calls + 1 },
+    before === undefined ? { kind, operation, device: String(on), inputs, reason, calls: 1 } : { ...before, calls: before.calls + 1 },
   );
   return before;
 }

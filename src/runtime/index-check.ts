@@ -3,6 +3,7 @@
  * it, unless the numbers came from JavaScript. Inside compile() indices have no values yet.
  */
 import { isSwitchedOn } from "../host/environment.ts";
+import { batching } from "../core/batching.ts";
 import { define } from "../core/definition.ts";
 import type { DType } from "../core/dtype.ts";
 import { IndexError } from "../core/errors.ts";
@@ -103,7 +104,7 @@ function measured(index: Tensor, except: number | null): Bounds {
 const isChecked = ({ device: { type } }: Tensor): boolean => type === "cpu" || (type !== "meta" && isSwitchedOn("DXTENSOR_CHECK_INDICES"));
 
 /** Whether a tensor's values may be looked at, as indices are. */
-export const checksValues = (t: Tensor): boolean => tracer() === null && t.size > 0 && isChecked(t);
+export const checksValues = (t: Tensor): boolean => tracer() === null && batching()?.owns(t) !== true && t.size > 0 && isChecked(t);
 
 export interface IndexRange {
   /** The number of valid indices. */
@@ -121,6 +122,13 @@ export function requireIndices(
   index: Tensor,
   { length, wraps = false, argument = "index", except = null }: IndexRange,
 ): void {
+  const level = batching();
+  if (level !== null) {
+    level.below(() => {
+      requireIndices(operation, level.valueOf(index), { length, wraps, argument, except });
+    });
+    return;
+  }
   if (tracer() !== null || index.size === 0 || !isChecked(index)) return;
   const low = wraps ? -length : 0;
   const fits = (b: Bounds): boolean => b.low >= low && b.high < length;

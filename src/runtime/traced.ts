@@ -13,8 +13,12 @@ export function requireReal(operation: string, tensors: readonly Tensor[]): void
       operation,
       argument: t.describe(),
       expected: "a tensor with data",
-      received: `one that was made inside the compiled function ${nameOf(trace)} and kept`,
-      hint: `Return it from ${nameOf(trace)}, or copy_ it into a tensor made outside.`,
+      ...("isBatched" in trace
+        ? { received: "one of vmap(), which stands for a batch", hint: "Return it from the function that vmap() got, and read the result." }
+        : {
+            received: `one that was made inside the compiled function ${nameOf(trace)} and kept`,
+            hint: `Return it from ${nameOf(trace)}, or copy_ it into a tensor made outside.`,
+          }),
     });
   }
 }

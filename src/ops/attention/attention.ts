@@ -23,6 +23,7 @@ import { alongAxis, BOOL, cast, constant, cut, requireFloat, sequence, sumTo, tr
 import { scalarTensor } from "../../runtime/constants.ts";
 import { where } from "../elementwise/where.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
+import { spreadBehind } from "../shape/batched-channels.ts";
 
 /** @package */
 export interface Attention {
@@ -90,6 +91,13 @@ function emitAttention(
 /** Inputs q [..., L, E], k [..., S, E], v [..., S, D] and, if there is one, a mask that is added to the scores. */
 const attentionOp: Definition<Attention> = define<Attention>({
   name: "scaledDotProductAttention",
+  batched: ({ inputs, isBatched, attrs, run }) => {
+    const rank = Math.max(...inputs.map((t, i) => t.rank + (isBatched[i] ? 0 : 1)));
+    return run(
+      inputs.map((t, i) => (isBatched[i] ? spreadBehind(t, rank) : t)),
+      attrs,
+    );
+  },
   infer: (inputs) => [{ shape: [...batchOf(inputs), inputs[0]!.shape.at(-2)!, inputs[2]!.shape.at(-1)!], dtype: inputs[0]!.dtype }],
   lower: (g, inputs, attrs, [out]) => [emitAttention(g, inputs, attrs, out!, null)],
   padded: (g, [q, k, v, ...mask], attrs, [out], p) => {

@@ -3,6 +3,7 @@ import { spatial } from "../../core/padded-axes.ts";
 import { tie } from "../../autograd/tie.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { call, requireSameDevice } from "../../dispatch/dispatch.ts";
+import type { BatchRule } from "../../core/batching.ts";
 import { isInteger, type DType } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
@@ -14,6 +15,8 @@ import { sum } from "../reduce/reduce.ts";
 import { constant } from "../declare/support.ts";
 import { batched, requireSpatial, extent, lifted, liftedList, type PerAxis } from "./spatial.ts";
 import { windowOptions } from "../declare/positional.ts";
+import { merged, overFirstAxis, parted } from "../declare/batched.ts";
+import { asChannels, asSamples } from "../shape/batched-channels.ts";
 
 /** End padding for exactly `output` elements; negative where no window reaches the last elements of the input. */
 const endPadding = (o: Geometry): number[] =>
@@ -73,8 +76,22 @@ function emit(g: GraphBuilder, x: Expr, w: Expr, bias: Expr | null, sizes: reado
   return g.reinterpret(y, { sizes: c.swapped === true ? [sizes[1]!, sizes[0]!, ...sizes.slice(2)] : sizes });
 }
 
+/** One filter for all samples: the samples are a longer batch. Filters of each sample: the samples are groups. */
+const inGroups: BatchRule<Geometry> = ({ inputs: [, , bias], attrs, size, full, run }) => {
+  const list = [asChannels(full(0)), merged(full(1))];
+  if (bias !== undefined) list.push(merged(full(2)));
+  return run(list, { ...attrs, groups: attrs.groups * size }).map((y) => asSamples(y, size));
+};
+const convOfBatch: BatchRule<Geometry> = (batch) =>
+  batch.isBatched[1] || batch.isBatched[2] === true ? inGroups(batch) : overFirstAxis(0)(batch);
+
+/** The weight gradient sums over N: the samples are groups. */
+const weightGradientOfBatch: BatchRule<Geometry> = ({ attrs, size, full, run }) =>
+  run([asChannels(full(0)), asChannels(full(1))], { ...attrs, groups: attrs.groups * size }).map((dw) => parted(dw, size));
+
 const convOp: Definition<Geometry> = define<Geometry>({
   name: "conv",
+  batched: convOfBatch,
   infer: ([x, w], { output }) => [{ shape: [x!.shape[0]!, w!.shape[0]!, ...output], dtype: x!.dtype }],
   lower: (g, [x, w, bias], o, [out]) => {
     const end = endPadding(o);
@@ -107,6 +124,7 @@ const channelAxes = (dy: Tensor): number[] => dy.shape.flatMap((_, i) => (i === 
 /** The data gradient, or a transposed convolution. Inputs y [N, Co, output...], w [Co, Ci/groups, kernel...], bias [Ci]; result [N, Ci, input...]. */
 const convTransposeOp: Definition<Geometry> = define<Geometry>({
   name: "convTranspose",
+  batched: convOfBatch,
   infer: ([y, w], { input, groups }) => [{ shape: [y!.shape[0]!, w!.shape[1]! * groups, ...input], dtype: y!.dtype }],
   lower: (g, [y, w, bias], o, [out]) => {
     const end = endPadding(o);
@@ -150,6 +168,7 @@ const convTransposeOp: Definition<Geometry> = define<Geometry>({
 /** The weight gradient. Inputs x [N, Ci, input...], dy [N, Co, output...]; result [Co, Ci/groups, kernel...]. */
 const convWeightOp: Definition<Geometry> = define<Geometry>({
   name: "convWeightGradient",
+  batched: weightGradientOfBatch,
   infer: ([x, dy], { kernel, groups }) => [{ shape: [dy!.shape[1]!, x!.shape[1]! / groups, ...kernel], dtype: x!.dtype }],
   lower: (g, [x, dy], o, [out]) => {
     if (readsNothing(o)) return [ofNothing(g, x!.dtype, out!.shape)];

@@ -10,6 +10,7 @@ import { reshape } from "../shape/movement.ts";
 import { requireFloat } from "../declare/support.ts";
 import { extent, type PerAxis } from "./spatial.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
+import { overFirstAxis } from "../declare/batched.ts";
 
 interface Columns {
   readonly plane: readonly number[];
@@ -25,6 +26,7 @@ const grown = ({ plane, padding }: Columns): number[] => plane.map((d, i) => d +
 /** [N, C, H, W] to [N, C * kernel, blocks]: a view of the padded plane with four spatial axes, packed. */
 const unfoldOp: Definition<Columns> = define<Columns>({
   name: "unfold",
+  batched: overFirstAxis(0),
   padded: leading(2),
   infer: ([x], w) => [{ shape: [x!.shape[0]!, x!.shape[1]! * sizeOf(w.kernel), sizeOf(w.blocks)], dtype: x!.dtype }],
   lower: (g, [x], w, [out]) => {
@@ -56,6 +58,7 @@ const unfoldOp: Definition<Columns> = define<Columns>({
 /** The adjoint: each tap of a window is added to the element of the plane that it was read from. */
 const foldOp: Definition<Columns> = define<Columns>({
   name: "fold",
+  batched: overFirstAxis(0),
   padded: leading(2),
   infer: ([x], w) => [{ shape: [x!.shape[0]!, x!.shape[1]! / sizeOf(w.kernel), ...w.plane], dtype: x!.dtype }],
   lower: (g, [x], w, [out]) => {

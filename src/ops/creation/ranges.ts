@@ -14,6 +14,7 @@ import { contiguous } from "../data/conversion.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { diagonal, movedim, setDiagonalGrad } from "../shape/movement.ts";
 import { alongAxis, BOOL, cast, computing, constant, sequence } from "../declare/support.ts";
+import { onLastAxes, withAttributes } from "../declare/batched.ts";
 
 const deviceIn = (options: TensorOptions): Device => (options.device === undefined ? defaultDevice() : deviceOf(options.device));
 
@@ -152,6 +153,7 @@ function emitTriangle(g: GraphBuilder, x: Expr, upper: boolean, row: Expr): Expr
 
 const triangleOp: Definition<TriangleAttributes> = define<TriangleAttributes>({
   name: "triangle",
+  batched: onLastAxes,
   traits: { carries: true },
   infer: ([x]) => [x!],
   lower: (g, [x], { upper, diagonal }) => [emitTriangle(g, x!, upper, coordinates(g, x!.sizes, "row", diagonal))],
@@ -184,6 +186,7 @@ const diagonalEmbedOp: Definition<{ readonly shape: Shape; readonly offset: numb
   readonly offset: number;
 }>({
   name: "diagonalEmbed",
+  batched: withAttributes((attrs, size) => ({ ...attrs, shape: [size, ...attrs.shape] })),
   infer: ([x], { shape }) => [{ shape, dtype: x!.dtype }],
   lower: (g, [x], { shape, offset }) => {
     // Along a column for offset <= 0, along a row for offset >= 0: the element's number is that of its row or column there.
@@ -224,6 +227,7 @@ setDiagonalGrad((dy, shape, { offset, axes: [a, b] }) => {
 
 const oneHotOp = define<{ readonly classes: number; readonly dtype: DType }>({
   name: "oneHot",
+  batched: onLastAxes,
   infer: ([x], { classes, dtype }) => [{ shape: [...x!.shape, classes], dtype }],
   lower: (g, [x], { dtype }, [out]) => {
     const sizes = out!.shape;

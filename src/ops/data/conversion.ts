@@ -81,6 +81,7 @@ export function to(x: Tensor, target: DeviceLike | DType): Tensor {
   x.requireLive("to");
   if (d === x.device) return x;
   tracer()?.read("to", x);
+  requireReal("to", [x]);
   const moved = transfer(x, nativeDevice(d, "to"));
   if (x.requiresGrad && isGradEnabled()) {
     const from = x.device;

@@ -1,8 +1,9 @@
 /** Writing the values of one tensor into another that exists. @package */
 import { noGrad } from "../../autograd/grad-mode.ts";
+import { batching } from "../../core/batching.ts";
 import { ShapeError } from "../../core/errors.ts";
 import { valueIfTaken } from "../../autograd/branch.ts";
-import { call } from "../../dispatch/dispatch.ts";
+import { assign, call } from "../../dispatch/dispatch.ts";
 import { assignEager, contiguousOp } from "../../runtime/assign.ts";
 import { requireElements } from "../../runtime/meta.ts";
 import { requireChangeable } from "../../core/inference.ts";
@@ -30,7 +31,8 @@ export function copyInto(operation: string, target: Tensor, source: Tensor): voi
       const moved = to(apart, target.device);
       const value = toDType(moved, target.dtype);
       const t = tracer();
-      if (t === null) assignEager(target, value, false);
+      if (batching() !== null) assign(operation, target, () => value);
+      else if (t === null) assignEager(target, value, false);
       else t.assign(target, valueIfTaken(value, target));
       for (const made of new Set([apart, moved, value])) if (made !== source) made.dispose();
     }),

@@ -1,5 +1,6 @@
 /** Clone, detach, hooks, retained gradients, in-place writes. */
 import type { Hook } from "../../autograd/tape.ts";
+import { batching } from "../../core/batching.ts";
 import { defineView } from "../../core/definition.ts";
 import { requireChangeable } from "../../core/inference.ts";
 import { noGrad } from "../../autograd/grad-mode.ts";
@@ -28,6 +29,8 @@ const detachOp = defineView<undefined>({ name: "detach", view: ({ shape, strides
 export function detach(x: Tensor): Tensor {
   x.requireLive("detach");
   const make = (): Tensor => new Tensor(x.storage, x.desc, x.offset);
+  const level = batching();
+  if (level !== null) return level.view(detachOp, x, undefined, make, detach);
   const t = tracer();
   // The tape's edge is not asked for: a view would get a new one from its base.
   return t === null ? make() : noGrad(() => t.view(detachOp, x, undefined, make));

@@ -213,6 +213,7 @@ interface SumToAttributes {
 /** Sum over axes, in the input's own (floating) dtype: what gradients of broadcasting need. DirectML: REDUCE SUM. */
 const sumToOp = define<SumToAttributes>({
   name: "sum",
+  batched: ({ attrs: { axes, shape }, size, full, run }) => run([full(0)], { axes: axes.map((a) => a + 1), shape: [size, ...shape] }),
   infer: ([x], { shape }) => [{ shape, dtype: x!.dtype }],
   lower: (g, [x], { axes }) => {
     if (axes.length === 0) return [g.packed(x!)];

@@ -38,6 +38,7 @@ export const optCallbackOrNull = kind((v) => (typeof v === "function" || v === n
 export const optConstant_reflect_replicate_circular = kind((v) => (v === "constant" || v === "reflect" || v === "replicate" || v === "circular" || v === undefined), "\"constant\", \"reflect\", \"replicate\" or \"circular\"");
 export const optDeviceOrString = kind((v) => (v instanceof Device || typeof v === "string" || v === undefined), "a device or a string");
 export const optDtype = kind((v) => (isDType(v) || v === undefined), "a dtype's name", true);
+export const optError_same_different = kind((v) => (v === "error" || v === "same" || v === "different" || v === undefined), "\"error\", \"same\" or \"different\"");
 export const optFloat16_bfloat16 = kind((v) => (v === "float16" || v === "bfloat16" || v === undefined), "\"float16\" or \"bfloat16\"");
 export const optGenerator = kind((v) => (v instanceof Generator || v === undefined), "a generator");
 export const optIj_xy = kind((v) => (v === "ij" || v === "xy" || v === undefined), "\"ij\" or \"xy\"");
@@ -156,6 +157,7 @@ export const TripletOptions = options({ reduction: optMean_sum_none, margin: opt
 export const UniqueOptions = options({ axis: optNumberOrNull }, [], {"dim":"axis"});
 export const VanderOptions = options({ n: optNumber, increasing: optBoolean }, [], {"columns":"n"});
 export const VarianceOptions = options({ keepDims: optBoolean, correction: optNumber }, [], {"keepdim":"keepDims"});
+export const VmapOptions = options({ inDims: anything, outDims: anything, randomness: optError_same_different, chunkSize: optNumberOrNull }, [], {"in_dims":"inDims","out_dims":"outDims","chunk_size":"chunkSize"});
 export const WindowOptions = options({ dtype: optDtype, device: optDeviceOrString, requiresGrad: optBoolean, periodic: optBoolean });
 export const ZeroPoints = options({ aZeroPoint: optNumberOrTensor, bZeroPoint: optNumberOrTensor });
 export const accumulate_75b02d = options({ accumulate: optBoolean });
@@ -233,6 +235,7 @@ export const ConvTransposeOptions = options({ stride: optNumberOrNumbers, paddin
 export const DeformConvOptions = options({ bias: optTensorOrNull, stride: optNumberOrNumbers, padding: optNumberOrNumbers, dilation: optNumberOrNumbers, mask: optTensorOrNull });
 export const FoldOptions = options({ dilation: optNumberOrNumbers, padding: optNumberOrNumbers, stride: optNumberOrNumbers });
 export const FractionalOptions = options({ outputSize: optNumberOrNumbersOrNull, outputRatio: optNumberOrNumbersOrNull, randomSamples: optTensorOrNull, generator: optGenerator }, [], {"samples":"randomSamples"});
+export const GradOfOptions = options({ argnums: optNumberOrNumbers, hasAux: optBoolean });
 export const GradgradcheckOptions = options({ step: optNumber, absolute: optNumber, relative: optNumber, gradients: optTensors });
 export const GradientOptions = options({ spacing: optNumberOrListOfNumberOrTensor, axis: optNumberOrNumbersOrNull, edgeOrder: optN1_n2 }, [], {"dim":"axis"});
 export const HistogramBinOptions = options({ range: optNumbersOrNull, weight: optTensorOrNull, density: optBoolean });
@@ -330,6 +333,7 @@ setKinds(() => ({
   FractionalOptions,
   FunctionalOptions,
   GaussianOptions,
+  GradOfOptions,
   GradcheckOptions,
   GradgradcheckOptions,
   GradientOptions,
@@ -403,6 +407,7 @@ setKinds(() => ({
   UnpoolOptions,
   VanderOptions,
   VarianceOptions,
+  VmapOptions,
   WindowOptions,
   ZeroPoints,
   accumulate_75b02d,

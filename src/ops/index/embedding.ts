@@ -8,6 +8,8 @@ import { requireIndices } from "../../runtime/index-check.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { define, type Definition } from "../../core/definition.ts";
+import { toDType } from "../data/conversion.ts";
+import { arange } from "../creation/ranges.ts";
 import { add, div, mul } from "../elementwise/binary.ts";
 import { gt, logicalAnd, ne } from "../elementwise/compare.ts";
 import { full } from "../creation/creation.ts";
@@ -18,6 +20,7 @@ import { cast, requireFloat } from "../declare/support.ts";
 import { reciprocal } from "../elementwise/unary.ts";
 import { where } from "../elementwise/where.ts";
 import { sample, type Sample, real, whole } from "../declare/sample.ts";
+import { merged } from "../declare/batched.ts";
 
 interface EmbeddingAttributes {
   /** Rows of the table. */
@@ -28,6 +31,17 @@ interface EmbeddingAttributes {
 
 const embeddingOp: Definition<EmbeddingAttributes> = define<EmbeddingAttributes>({
   name: "embedding",
+  batched: ({ inputs, isBatched, attrs: { rows, paddingIndex }, size, full, run }) => {
+    if (!isBatched[1]) return run(inputs, { rows, paddingIndex });
+    if (paddingIndex !== null) return null;
+    // One table of all samples' rows.
+    const indices = toDType(full(0), "int32");
+    const first = mul(arange(size, { dtype: "int32", device: indices.device }), rows);
+    return run([add(indices, reshape(first, [size, ...indices.shape.slice(1).map(() => 1)])), merged(full(1))], {
+      rows: rows * size,
+      paddingIndex,
+    });
+  },
   infer: ([indices, table]) => [{ shape: [...indices!.shape, table!.shape[1]!], dtype: table!.dtype }],
   lower: (g, [indices, table], { rows }) => {
     const count = sizeOf(indices!.sizes);

@@ -2,6 +2,7 @@
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { tie } from "../../autograd/tie.ts";
 import { asResult, call, requireSameDevice } from "../../dispatch/dispatch.ts";
+import type { BatchRule } from "../../core/batching.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
@@ -10,10 +11,11 @@ import { normalizeAxis, type Shape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { define, type Definition, type TensorSpec } from "../../core/definition.ts";
 import { empty } from "../creation/creation.ts";
-import { reshape } from "../shape/movement.ts";
+import { reshape, expand } from "../shape/movement.ts";
 import { sumRowsShader } from "../../shader/kernels/select.ts";
 import { lowerFold } from "./scatter-lower.ts";
 import { cast } from "../declare/support.ts";
+import { axisBehindBatch } from "../declare/batched.ts";
 
 interface AxisAttributes {
   readonly axis: number;
@@ -29,8 +31,34 @@ const indexExpr = (g: GraphBuilder, index: Expr): Expr =>
     ? index
     : cast(g, index, "int32");
 
+/** An index of each sample becomes one of the values' own shape. */
+const sumOfBatch: BatchRule<SumAttributes> = ({ inputs: [, index], isBatched, attrs: { axis, shape, isShared }, size, full, run }) => {
+  const dy = full(0);
+  const own = { axis: axis + 1, shape: [size, ...shape] };
+  if (!isShared) return run([dy, full(1)], { ...own, isShared });
+  if (!isBatched[1]) return run([dy, index!], { ...own, isShared });
+  return run([dy, alongOf(index!, dy, axis + 1)], { ...own, isShared: false });
+};
+
+const selectOfBatch: BatchRule<AxisAttributes> = ({ inputs: [, index], isBatched, attrs: { axis }, full, run }) => {
+  const x = full(0);
+  if (!isBatched[1]) return run([x, index!], { axis: axis + 1 });
+  return [call(gatherOp, [x, alongOf(index!, x, axis + 1)], { axis: axis + 1 })];
+};
+
+/** An index [B, n] along an axis, expanded along the others of a tensor [B, ...]. */
+const alongOf = (index: Tensor, like: Tensor, axis: number): Tensor =>
+  expand(
+    reshape(
+      index,
+      like.shape.map((_, i) => (i === 0 ? index.shape[0]! : i === axis ? index.shape[1]! : 1)),
+    ),
+    like.shape.map((d, i) => (i === axis ? index.shape[1]! : d)),
+  );
+
 const gatherOp: Definition<AxisAttributes> = define<AxisAttributes>({
   name: "gather",
+  batched: axisBehindBatch,
   traits: { carries: true },
   infer: ([x, index]) => [{ shape: index!.shape, dtype: x!.dtype }],
   lower: (g, [x, index], { axis }) => {
@@ -52,6 +80,7 @@ const gatherOp: Definition<AxisAttributes> = define<AxisAttributes>({
  */
 const sumByOp: Definition<SumAttributes> = define<SumAttributes>({
   name: "sumByIndex",
+  batched: sumOfBatch,
   infer: ([dy], { shape }) => [{ shape, dtype: dy!.dtype }],
   lower: (g, [dy, index], { axis, shape, isShared }) => {
     const [count, rows] = [shape[0]!, dy!.sizes[0]!];
@@ -71,6 +100,7 @@ const selectedShape = (x: TensorSpec, count: number, axis: number): number[] => 
 
 const indexSelectOp: Definition<AxisAttributes> = define<AxisAttributes>({
   name: "indexSelect",
+  batched: selectOfBatch,
   traits: { carries: true },
   infer: ([x, index], { axis }) => [{ shape: selectedShape(x!, index!.shape[0]!, axis), dtype: x!.dtype }],
   lower: (g, [x, index], { axis }) => {

@@ -7,6 +7,7 @@ import { assign, call, callOver } from "../../dispatch/dispatch.ts";
 import { isGradEnabled } from "../../autograd/grad-mode.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { tracer } from "../../core/tracer.ts";
+import { batching } from "../../core/batching.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import type { Expr } from "../../graph/graph.ts";
 import type { Padding } from "../../core/padded-axes.ts";
@@ -17,6 +18,7 @@ import { clone } from "../data/state.ts";
 import { gather } from "./gather.ts";
 import { unsignedIndices } from "./scatter-lower.ts";
 import { alongAxis, constant, emitScatterElements, sequence } from "../declare/support.ts";
+import { axisBehindBatch } from "../declare/batched.ts";
 
 /** @package */
 export interface ScatterAttributes {
@@ -44,6 +46,7 @@ export function emitScatter(g: GraphBuilder, x: Expr, index: Expr, updates: Expr
 /** @package */
 export const scatterOp: Definition<ScatterAttributes> = define<ScatterAttributes>({
   name: "scatter",
+  batched: axisBehindBatch,
   traits: { carries: true },
   infer: ([x]) => [x!],
   lower: (g, [x, index, source], { axis }) => [emitScatter(g, x!, index!, source!, axis)],
@@ -63,7 +66,7 @@ export const scatterOp: Definition<ScatterAttributes> = define<ScatterAttributes
 /** dy with zeros at the indices. */
 function without(dy: Tensor, index: Tensor, axis: number): Tensor {
   const zeros = zerosLike(index, { dtype: dy.dtype });
-  if (isGradEnabled() || tracer() !== null) return call(scatterOp, [dy, index, zeros], { axis });
+  if (isGradEnabled() || batching() !== null || tracer() !== null) return call(scatterOp, [dy, index, zeros], { axis });
   const copy = clone(dy);
   return assign("scatter", copy, () => callOver(scatterOp, [copy, index, zeros], { axis }));
 }

@@ -22,6 +22,7 @@ import { cast, constant } from "../declare/support.ts";
 import { floor } from "../elementwise/unary.ts";
 import { where } from "../elementwise/where.ts";
 import { sample, type Sample, distinct, real, whole } from "../declare/sample.ts";
+import { axisBehindBatch } from "../declare/batched.ts";
 
 interface ReduceAttributes extends ScatterAttributes {
   readonly fold: "prod" | "amax" | "amin";
@@ -31,6 +32,7 @@ interface ReduceAttributes extends ScatterAttributes {
 /** x folded with the updates at each index; without includeSelf the updates alone where there are any. */
 const scatterFoldOp: Definition<ReduceAttributes> = define<ReduceAttributes>({
   name: "scatterReduce",
+  batched: axisBehindBatch,
   infer: ([x]) => [x!],
   lower: (g, [x, index, source], { axis, fold, includeSelf }) => {
     const inner = foldingType(x!.dtype);

@@ -7,6 +7,7 @@ import { broadcastShapes, sizeOf, type Shape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { eye } from "../creation/ranges.ts";
 import { broadcastTo, transpose } from "../shape/movement.ts";
+import { onLastAxes } from "../declare/batched.ts";
 
 type HostDefinition<A> = Omit<Definition<A>, "traits" | "cache" | "lower" | "host" | "whenEmpty"> & {
   readonly host: NonNullable<Definition<A>["host"]>;
@@ -15,6 +16,11 @@ type HostDefinition<A> = Omit<Definition<A>, "traits" | "cache" | "lower" | "hos
 /** An operation that no device has: it runs on the host, and a function that is compiled with it runs eagerly. */
 export const defineHost = <A = undefined>(definition: HostDefinition<A>): Definition<A> =>
   define<A>({
+    // Matrices have a batch in front of their last two axes.
+    batched: (batch) => {
+      const ranks = batch.inputs.map((_, i) => batch.full(i).rank);
+      return ranks.every((rank) => rank > 2 && rank === ranks[0]) ? onLastAxes(batch) : null;
+    },
     ...definition,
     lower: () => {
       throw hostOnly(definition.name, "");

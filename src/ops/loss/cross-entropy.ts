@@ -6,22 +6,24 @@ import { asResult, call, requireSameDevice, dispatch } from "../../dispatch/disp
 import { isFloat, type DType } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
+import { scalarTensor } from "../../runtime/constants.ts";
 import { requireIndices } from "../../runtime/index-check.ts";
 import { sameShape, showShape, sizeOf } from "../../core/shape.ts";
 import { toDType } from "../data/conversion.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { add, div, mul, sub } from "../elementwise/binary.ts";
 import { ne } from "../elementwise/compare.ts";
-import { zeros } from "../creation/creation.ts";
+import { full, zeros } from "../creation/creation.ts";
 import { define, type Definition, type TensorSpec } from "../../core/definition.ts";
 import { requireReduction, reduceLoss, type LossOptions, type Reduction } from "./regression.ts";
-import { reshape } from "../shape/movement.ts";
+import { expand, reshape } from "../shape/movement.ts";
 import { sum } from "../reduce/reduce.ts";
 import { emitSoftmax, logSoftmax } from "../reduce/softmax.ts";
 import { crossEntropyGradientShader, crossEntropyShader } from "../../shader/kernels/select.ts";
 import { cast, constant, requireFloat, sequence } from "../declare/support.ts";
 import { exp, neg } from "../elementwise/unary.ts";
-import { where } from "../elementwise/where.ts";
+import { maximum, where } from "../elementwise/where.ts";
+import { merged, parted } from "../declare/batched.ts";
 
 interface NllAttributes {
   readonly ignoreIndex: number;
@@ -99,9 +101,29 @@ const lossAndTotal = ([x]: readonly TensorSpec[], { reduction }: NllAttributes):
   { shape: [], dtype: x!.dtype },
 ];
 
+/** The loss and the total weight of each sample of vmap(), of log-probabilities [B, N, C, ...]. */
+function lossOfBatch(logs: Tensor, target: Tensor, weight: Tensor | undefined, attrs: NllAttributes): Tensor[] {
+  const size = logs.shape[0]!;
+  const classes = merged(target);
+  const each = (x: Tensor): Tensor =>
+    parted(dispatch(nllOp, weight === undefined ? [x, classes] : [x, classes, weight], { ...attrs, reduction: "none" })[0]!, size);
+  const summed = (t: Tensor): Tensor => sum(t, t.shape.flatMap((_, i) => (i === 0 ? [] : [i]))); // prettier-ignore
+  const rows = merged(logs);
+  const total = summed(each(full(rows.shape, -1, { dtype: rows.dtype, device: rows.device })));
+  const losses = each(rows);
+  if (attrs.reduction === "none") return [losses, total];
+  return [attrs.reduction === "mean" ? div(summed(losses), total) : summed(losses), total];
+}
+
+/** dy of each position of each sample: [B * N, ...], like the classes. */
+const spreadOfBatch = (dy: Tensor, target: Tensor, reduction: NllAttributes["reduction"]): Tensor =>
+  merged(reduction === "none" ? dy : expand(reshape(dy, [dy.shape[0]!, ...target.shape.slice(1).map(() => 1)]), target.shape));
+
 /** Inputs: log-probabilities [N, C, ...], classes [N, ...] and, if there are, weights [C]. Outputs: the loss, and the total weight. */
 const nllOp: Definition<NllAttributes> = define<NllAttributes>({
   name: "nllLoss",
+  batched: ({ inputs: [, , weight], isBatched, attrs, full: whole }) =>
+    isBatched[2] ? null : lossOfBatch(whole(0), whole(1), weight, attrs),
   infer: lossAndTotal,
   lower: (g, [x, target, weight], attrs) => emitNll(g, g.reshape(x!, classSizes(x!.sizes)), target!, weight, attrs),
   grad: (dy, { inputs: [x, target, weight], outputs: [, total], specs, attrs }) => [
@@ -118,6 +140,15 @@ const nllGradOp: Definition<NllAttributes & { readonly shape: readonly number[] 
   NllAttributes & { readonly shape: readonly number[] }
 >({
   name: "nllLossGradient",
+  batched: ({ inputs: [, , , weight], isBatched, attrs, size, full: whole, run }) => {
+    if (isBatched[3]) return null;
+    const [dy, target, total] = [whole(0), whole(1), whole(2)];
+    const each = spreadOfBatch(attrs.reduction === "mean" ? div(dy, total) : dy, target, attrs.reduction);
+    const one = scalarTensor(dy.device, dy.dtype, 1);
+    const list = [each, merged(target), one, ...(weight === undefined ? [] : [weight])];
+    const [n, ...rest] = attrs.shape;
+    return run(list, { ...attrs, reduction: "none", shape: [n! * size, ...rest] }).map((t) => parted(t, size));
+  },
   infer: ([dy], { shape }) => [{ shape, dtype: dy!.dtype }],
   lower: (g, [dy, target, total, weight], { ignoreIndex, reduction, shape }) => {
     const sizes = classSizes(shape);
@@ -150,6 +181,10 @@ const nllGradOp: Definition<NllAttributes & { readonly shape: readonly number[] 
  */
 const crossEntropyOp: Definition<NllAttributes> = define<NllAttributes>({
   name: "crossEntropy",
+  batched: ({ attrs, full: whole }) => {
+    const logs = logSoftmax(whole(0), 2);
+    return [...lossOfBatch(logs, whole(1), undefined, attrs), logs];
+  },
   infer: ([x, target], attrs) => [...lossAndTotal([x!, target!], attrs), x!],
   lower: (g, [x, target], attrs) => {
     const launched = launchedLoss(g, x!, target!, attrs);
@@ -174,6 +209,12 @@ const crossEntropyOp: Definition<NllAttributes> = define<NllAttributes>({
 /** dy / total (exp(logs) - hot) at the positions that count, else 0. */
 const crossEntropyGradOp = define<NllAttributes>({
   name: "crossEntropyGradient",
+  batched: ({ attrs, size, full: whole, run }) => {
+    const [dy, logs, target, total] = [whole(0), whole(1), whole(2), whole(3)];
+    const each = spreadOfBatch(attrs.reduction === "mean" ? div(dy, maximum(total, 1)) : dy, target, attrs.reduction);
+    const list = [each, merged(logs), merged(target), scalarTensor(dy.device, dy.dtype, 1)];
+    return run(list, { ...attrs, reduction: "none" }).map((t) => parted(t, size));
+  },
   infer: ([, logs]) => [logs!],
   lower: (g, [dy, logs, target, total], { ignoreIndex, reduction }) => {
     const sizes = classSizes(logs!.sizes);

@@ -4,6 +4,7 @@ import { isGradEnabled } from "../../autograd/grad-mode.ts";
 import { matmulShader } from "../../shader/kernels/select.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { asResult, call, requireSameDevice } from "../../dispatch/dispatch.ts";
+import type { BatchedCall } from "../../core/batching.ts";
 import { DTYPES, isFloat, isInteger, type DType } from "../../core/dtype.ts";
 import { requireRepresentable } from "../../core/elements.ts";
 import { DTypeError, ShapeError } from "../../core/errors.ts";
@@ -14,9 +15,10 @@ import { contiguousOp } from "../../runtime/assign.ts";
 import { add, mul } from "../elementwise/binary.ts";
 import { zerosLike } from "../creation/creation.ts";
 import { define } from "../../core/definition.ts";
-import { reshape, transpose } from "../shape/movement.ts";
+import { reshape, transpose, expand } from "../shape/movement.ts";
 import { emitIntegerMatmul } from "./integer-matmul.ts";
 import { sumTo } from "../declare/support.ts";
+import { spreadBehind } from "../shape/batched-channels.ts";
 
 interface Side {
   readonly x: Expr;
@@ -94,9 +96,25 @@ const emitIntegers = (g: GraphBuilder, a: Expr, b: Expr, batch: Shape, dtype: DT
 
 const batchOf = (operation: string, a: Shape, b: Shape): number[] => broadcastShapes(operation, a.slice(0, -2), b.slice(0, -2));
 
+/** Products of each sample: the batch is in front of both operands' own, which broadcast. */
+function productOfBatch({ inputs: [a, b], isBatched, run }: BatchedCall<undefined>): readonly Tensor[] {
+  const rank = Math.max(a!.rank - (isBatched[0] ? 1 : 0), b!.rank - (isBatched[1] ? 1 : 0));
+  const front = (x: Tensor, own: boolean): Tensor => (own ? spreadBehind(x, rank + 1) : x);
+  return run([front(a!, isBatched[0]!), front(b!, isBatched[1]!)], undefined);
+}
+
+/** a [B, ..., K] or [..., K] times the vectors b [B, K]. */
+function matmulOfVector(a: Tensor, b: Tensor, isBatched: boolean, size: number): Tensor {
+  const rows = isBatched ? a : expand(a, [size, ...a.shape]);
+  const left = rows.rank === 2 ? reshape(rows, [size, 1, rows.shape[1]!]) : rows;
+  const column = spreadBehind(reshape(b, [...b.shape, 1]), left.rank);
+  return reshape(matmul(left, column), rows.shape.slice(0, -1));
+}
+
 /** a [..., M, K] b [..., K, N], both with at least two axes. */
 const matmulOp = define({
   name: "matmul",
+  batched: productOfBatch,
   infer: ([a, b]) => [{ shape: [...batchOf("matmul", a!.shape, b!.shape), a!.shape.at(-2)!, b!.shape.at(-1)!], dtype: a!.dtype }],
   lower: (g, [a, b], _, [out]) => {
     const batch = out!.shape.slice(0, -2);
@@ -115,6 +133,8 @@ const matmulOp = define({
 /** a [..., K] b [K]: the vector as a column, without that axis afterwards. */
 const vectorOp = define({
   name: "matmul",
+  batched: ({ inputs: [a, b], isBatched, size, run }) =>
+    isBatched[1] ? [matmulOfVector(a!, b!, isBatched[0]!, size)] : run([a!, b!], undefined),
   infer: ([a]) => [{ shape: a!.shape.slice(0, -1), dtype: a!.dtype }],
   lower: (g, [a, b], _, [out]) => {
     const length = b!.sizes[0]!;
@@ -239,6 +259,10 @@ export function outer(a: Tensor, b: Tensor): Tensor {
 
 const addmmOp = define<Scale>({
   name: "addmm",
+  batched: ({ attrs: { alpha, beta }, full }) => {
+    const [c, a, b] = [full(0), full(1), full(2)];
+    return [add(mul(matmul(a, b), alpha), mul(spreadBehind(c, 3), beta))];
+  },
   infer: ([, a, b]) => [{ shape: [...a!.shape.slice(0, -1), b!.shape.at(-1)!], dtype: a!.dtype }],
   lower: (g, [c, a, b], scale, [out]) => [emitGemm(g, a!, b!, c!, out!.shape.slice(0, -2), scale)],
   grad: (dy, { inputs: [, a, b], specs, needs, attrs: { alpha, beta } }) => {
@@ -316,6 +340,15 @@ export function baddbmm(
 /** x [..., I], weight [O, I] and, if there is one, bias [O]. */
 const linearOp = define({
   name: "linear",
+  batched: (batch) => {
+    const { inputs: [x, w, bias], isBatched, run, full } = batch; // prettier-ignore
+    if (!isBatched[1] && isBatched[2] !== true) return run(bias === undefined ? [x!, w!] : [x!, w!, bias], undefined);
+    const rows = full(0);
+    const [left, right] = [rows.rank === 2 ? reshape(rows, [rows.shape[0]!, 1, rows.shape[1]!]) : rows, transpose(w!, -1, -2)];
+    const product = matmul(left, isBatched[1] ? spreadBehind(right, left.rank) : right);
+    const y = reshape(product, [...rows.shape.slice(0, -1), product.shape.at(-1)!]);
+    return [bias === undefined ? y : add(y, isBatched[2] ? spreadBehind(bias, y.rank) : bias)];
+  },
   infer: ([x, w]) => [{ shape: [...x!.shape.slice(0, -1), w!.shape[0]!], dtype: x!.dtype }],
   lower: (g, [x, w, bias], _, [out]) => {
     const inner = x!.sizes.at(-1)!;

@@ -23,6 +23,9 @@ import { emitReduce } from "../reduce/reduce-lower.ts";
 import { cast, constant, requireFloat } from "../declare/support.ts";
 import { rsqrt, square } from "../elementwise/unary.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
+import { merged, overFirstAxis, parted } from "../declare/batched.ts";
+import { asChannels, asSamples, spreadBehind } from "../shape/batched-channels.ts";
+import type { BatchRule } from "../../core/batching.ts";
 
 /** @package */
 export interface Epsilon {
@@ -42,9 +45,17 @@ const channels = (x: Tensor, rank: number): Tensor => reshape(x, [x.size, ...new
 
 const allButChannels = (x: Tensor): number[] => x.shape.flatMap((_, i) => (i === 1 ? [] : [i]));
 
+/** Samples of vmap() are more channels, each with its own statistics. */
+const channelsOfBatch: BatchRule<Epsilon> = ({ inputs, attrs, size, full, run }) =>
+  run(
+    inputs.map((t, i) => (t.rank > 1 && full(i).rank > 2 ? asChannels(full(i)) : merged(full(i)))),
+    attrs,
+  ).map((t) => (t.rank > 1 ? asSamples(t, size) : parted(t, size)));
+
 /** Inputs x [N, C, ...], weight and bias [C]; outputs y, mean [C], population variance [C]. */
 const batchNormTrainingOp: Definition<Epsilon> = define<Epsilon>({
   name: "batchNorm",
+  batched: channelsOfBatch,
   infer: ([x, weight]) => [x!, { shape: weight!.shape, dtype: x!.dtype }, { shape: weight!.shape, dtype: x!.dtype }],
   lower: (g, [x, weight, bias], { epsilon }) => {
     const rank = x!.sizes.length;
@@ -117,6 +128,7 @@ export function normalizedGradient(dy: Tensor, normal: Tensor, r: Tensor, axes: 
 
 const batchNormTrainingGradOp = define<Epsilon>({
   name: "batchNormGradient",
+  batched: channelsOfBatch,
   infer: ([x, , average]) => [x!, average!, average!],
   lower: (g, [x, dy, average, variance, weight], { epsilon }) => {
     const rank = x!.sizes.length;
@@ -145,6 +157,7 @@ const batchNormTrainingGradOp = define<Epsilon>({
 /** Inputs x [N, C, ...], mean, variance, weight and bias [C]. */
 const batchNormOp = define<Epsilon>({
   name: "batchNorm",
+  batched: (batch) => (batch.isBatched.slice(1).includes(true) ? channelsOfBatch(batch) : overFirstAxis(0)(batch)),
   infer: ([x]) => [x!],
   lower: (g, [x, ...rest], { epsilon }) => {
     const [m, v, w, b] = rest.map((t) => g.packed(perChannel(g, t, x!.sizes.length)));
@@ -201,6 +214,7 @@ function affine(x: Tensor, weight: Tensor | null, bias: Tensor | null, length: n
 
 const fillerOp = define<{ readonly length: number; readonly value: number }>({
   name: "constant",
+  batched: ({ inputs, attrs, run, shared }) => run(inputs, attrs).map(shared),
   infer: ([x], { length }) => [{ shape: [length], dtype: x!.dtype }],
   lower: (g, [x], { length, value }) => [g.packed(constant(g, x!.dtype, value, [length]))],
   grad: null,
@@ -302,6 +316,14 @@ const rowsOf = (shape: Shape, axes: number): [number, number] => [
 /** Inputs x and, with affine, weight and bias of the last axes' shape. */
 const layerNormOp: Definition<LayerAttributes> = define<LayerAttributes>({
   name: "layerNorm",
+  batched: (batch) => {
+    const { inputs: [, weight, bias], isBatched, attrs, run, full } = batch; // prettier-ignore
+    const x = full(0);
+    if (!isBatched[1] && isBatched[2] !== true) return run([x, ...batch.inputs.slice(1)], attrs);
+    const [normal] = run([x], attrs);
+    const scaled = weight === undefined ? normal! : mul(normal!, spreadBehind(full(1), x.rank));
+    return [bias === undefined ? scaled : add(scaled, spreadBehind(full(2), x.rank))];
+  },
   infer: ([x]) => [x!],
   lower: (g, [x, weight, bias], { axes, epsilon }, [out]) => {
     const sizes = rowsOf(x!.sizes, axes);
@@ -397,6 +419,14 @@ export const withShared = (g: GraphBuilder, dtype: DType, { dx, ofShared }: { re
 
 const layerNormGradOp = define<LayerAttributes>({
   name: "layerNormGradient",
+  batched: ({ inputs: [, , weight], isBatched, attrs, full, run }) => {
+    const [x, dy] = [full(0), full(1)];
+    if (weight === undefined) return run([x, dy], attrs);
+    const scale = isBatched[2] ? spreadBehind(weight, x.rank) : weight;
+    const rows = x.shape.flatMap((_, i) => (i > 0 && i < x.rank - attrs.axes ? [i] : []));
+    const summed = (t: Tensor): Tensor => (rows.length === 0 ? t : sum(t, rows));
+    return [run([x, mul(dy, scale)], attrs)[0]!, summed(mul(dy, call(layerNormOp, [x], attrs))), summed(dy)];
+  },
   infer: ([x, , weight]) => (weight === undefined ? [x!] : [x!, weight, weight]),
   lower: (g, [x, dy, weight], { axes, epsilon }) => {
     const sizes = rowsOf(x!.sizes, axes);

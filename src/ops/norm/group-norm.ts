@@ -27,6 +27,7 @@ import { mean, sum } from "../reduce/reduce.ts";
 import { emitReduce } from "../reduce/reduce-lower.ts";
 import { cast, requireFloat } from "../declare/support.ts";
 import { rsqrt, square } from "../elementwise/unary.ts";
+import { merged, overFirstAxis, parted } from "../declare/batched.ts";
 
 interface GroupAttributes extends Epsilon {
   readonly groups: number;
@@ -40,9 +41,20 @@ const grouped = ([n, c, ...spatial]: Shape, groups: number): [number, number, nu
 /** [C] as [1, groups, C / groups, 1]. */
 const perGroup = (x: Expr, g: GraphBuilder, groups: number): Expr => g.reshape(cast(g, x, "float32"), [1, groups, x.sizes[0]! / groups, 1]);
 
+/** [B, C] as [B, 1, C, 1...]. */
+const ofChannels = (x: Tensor, rank: number): Tensor => reshape(x, [x.shape[0]!, 1, x.shape[1]!, ...new Array<number>(rank - 3).fill(1)]);
+
 /** Inputs x [N, C, ...], weight and bias [C]. Half precision is computed in float32 to the end. */
 const groupNormOp: Definition<GroupAttributes> = define<GroupAttributes>({
   name: "groupNorm",
+  batched: (batch) => {
+    const { inputs, isBatched, attrs, size, full, run } = batch;
+    if (!isBatched[1] && isBatched[2] !== true) return overFirstAxis(0)(batch);
+    const normal = parted(run([merged(full(0))], attrs)[0]!, size);
+    const [weight, bias] = [1, 2].map((i) => (inputs[i] === undefined ? null : ofChannels(full(i), normal.rank)));
+    const scaled = weight === null ? normal : mul(normal, weight!);
+    return [bias === null ? scaled : add(scaled, bias!)];
+  },
   infer: ([x]) => [x!],
   lower: (g, [x, weight, bias], { groups, epsilon }, [out]) => {
     const sizes = grouped(x!.sizes, groups);
@@ -83,6 +95,14 @@ const groupNormOp: Definition<GroupAttributes> = define<GroupAttributes>({
 
 const groupNormGradOp = define<GroupAttributes>({
   name: "groupNormGradient",
+  batched: ({ inputs: [, , weight], attrs, size, full, run }) => {
+    const [x, dy] = [full(0), full(1)];
+    const of = (upstream: Tensor): Tensor => parted(run([merged(x), merged(upstream)], attrs)[0]!, size);
+    if (weight === undefined) return [of(dy)];
+    const axes = x.shape.flatMap((_, i) => (i === 0 || i === 2 ? [] : [i]));
+    const normal = parted(call(groupNormOp, [merged(x)], attrs), size);
+    return [of(mul(dy, ofChannels(full(2), x.rank))), sum(mul(dy, normal), axes), sum(dy, axes)];
+  },
   infer: ([x, , weight]) => (weight === undefined ? [x!] : [x!, weight, weight]),
   lower: (g, [x, dy, weight], { groups, epsilon }, outputs) => {
     const sizes = grouped(x!.sizes, groups);

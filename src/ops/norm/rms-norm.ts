@@ -24,6 +24,7 @@ import { emitReduce } from "../reduce/reduce-lower.ts";
 import { cast, requireFloat } from "../declare/support.ts";
 import { rsqrt, square } from "../elementwise/unary.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
+import { spreadBehind } from "../shape/batched-channels.ts";
 
 interface RmsAttributes {
   readonly epsilon: number;
@@ -41,6 +42,11 @@ function rootOf(g: GraphBuilder, x: Expr, epsilon: number): Expr {
 /** x / sqrt(mean(x²) + epsilon) over rows of `width` elements, times the weight where there is one. */
 const rmsNormOp = define<RmsAttributes>({
   name: "rmsNorm",
+  batched: ({ inputs: [, weight], isBatched, attrs, full, run }) => {
+    const x = full(0);
+    if (!isBatched[1]) return run(weight === undefined ? [x] : [x, weight], attrs);
+    return [mul(run([x], attrs)[0]!, spreadBehind(weight!, x.rank))];
+  },
   infer: ([x]) => [x!],
   lower: (g, [input, weight], { epsilon, width }, [out]) => {
     const sizes = rowsOf(input!, width);
@@ -85,6 +91,15 @@ function isPaddedAlong({ sizes }: Expr, width: number, p: Padding): boolean {
 
 const rmsNormGradOp = define<RmsAttributes>({
   name: "rmsNormGradient",
+  batched: ({ inputs: [, , weight], isBatched, attrs, full, run }) => {
+    const [x, dy] = [full(0), full(1)];
+    if (weight === undefined) return run([x, dy], attrs);
+    const scale = isBatched[2] ? spreadBehind(weight, x.rank) : weight;
+    const axes = x.rank - (weight.rank - (isBatched[2] ? 1 : 0));
+    const rows = x.shape.flatMap((_, i) => (i > 0 && i < axes ? [i] : []));
+    const along = mul(dy, call(rmsNormOp, [x], attrs));
+    return [run([x, mul(dy, scale)], attrs)[0]!, rows.length === 0 ? along : sum(along, rows)];
+  },
   infer: ([x, , weight]) => (weight === undefined ? [x!] : [x!, weight]),
   lower: (g, [x, dy, weight], { epsilon, width }) => {
     const sizes = rowsOf(x!, width);

@@ -19,6 +19,7 @@ import { reshape } from "../shape/movement.ts";
 import { BOOL, cast, constant, sequence } from "../declare/support.ts";
 import { batched, requireSpatial, extent, lifted, liftedList, type PerAxis } from "../conv/spatial.ts";
 import { windowOptions } from "../declare/positional.ts";
+import { overFirstAxis } from "../declare/batched.ts";
 
 /** Lists hold one number for each spatial axis; `end` is the padding behind, more than `start` where ceilMode adds a window. @package */
 export interface Windows {
@@ -54,6 +55,7 @@ function unbounded(g: GraphBuilder, y: Expr): Expr {
 
 const maxPoolOp: Definition<Windows> = define<Windows>({
   name: "maxPool",
+  batched: overFirstAxis(0),
   infer: ([x], w) => [pooled(x!, w)],
   lower: (g, [x], w, [out]) => [
     unbounded(
@@ -71,6 +73,7 @@ const maxPoolOp: Definition<Windows> = define<Windows>({
 /** Flat indices of the maxima within their own plane, int32. */
 const maxPoolIndicesOp: Definition<Windows> = define<Windows>({
   name: "maxPoolIndices",
+  batched: overFirstAxis(0),
   infer: ([x], w) => [pooled(x!, w), { shape: pooled(x!, w).shape, dtype: "int32" }],
   lower: (g, [x], w, [out]) => {
     const sizes = liftedSizes(out!.shape);
@@ -95,6 +98,7 @@ const maxPoolIndicesOp: Definition<Windows> = define<Windows>({
 /** dy, added to where the maximum of its window lies in x. */
 const maxPoolGradOp: Definition<Windows> = define<Windows>({
   name: "maxPoolGradient",
+  batched: overFirstAxis(0, 1),
   infer: ([x]) => [x!],
   lower: (g, [x, dy], w) => [
     g.maxPoolingGrad(g.packed(lifted(g, x!)), g.packed(lifted(g, dy!)), { ...arguments_(w), dilations: liftedList(w.dilation, 1) }),
@@ -137,6 +141,7 @@ const meanPadded: PaddedRule<Mean> = (_g, [x], { includePadding, start, end }, _
 /** Means of windows: as in PyTorch, the gradient saves x, except for the mean of the whole plane. */
 const avgPoolOp: Definition<Mean> = define<Mean>({
   name: "avgPool",
+  batched: overFirstAxis(0),
   infer: ([x], w) => [pooled(x!, w)],
   lower: (g, [x], w, [out]) => [
     g.averagePooling(lifted(g, x!), { ...arguments_(w), output: { sizes: liftedSizes(out!.shape) }, includePadding: w.includePadding }),
@@ -154,6 +159,7 @@ const meanOfAllOp: Definition<Mean> = define<Mean>({
 
 const avgPoolGradOp: Definition<Mean> = define<Mean>({
   name: "avgPoolGradient",
+  batched: overFirstAxis(0),
   infer: ([dy], { input }) => [{ shape: [dy!.shape[0]!, dy!.shape[1]!, ...input], dtype: dy!.dtype }],
   lower: (g, [dy], w, [out]) => [
     g.averagePoolingGrad(g.packed(lifted(g, dy!)), {

@@ -5,6 +5,7 @@ import { assign, dispatch } from "../../dispatch/dispatch.ts";
 import { defaultDevice, device as deviceOf, type Device } from "../../core/device.ts";
 import { isFloat, isInteger, type DType } from "../../core/dtype.ts";
 import { elements, canRepresent, notRepresentable, rangeOf } from "../../core/elements.ts";
+import { batching } from "../../core/batching.ts";
 import { DTypeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { arithmetic } from "../../autograd/arithmetic.ts";
@@ -156,6 +157,7 @@ export class Generator {
 
   /** An integer in [0, limit), drawn by the host (splitmix64): for permutations. */
   nextBelow(limit: number): number {
+    batching()?.requireHostRandom("the host");
     const mask = 0xffffffffffffffffn;
     this.#changing();
     this.#host = (this.#host + 0x9e3779b97f4a7c15n) & mask;
@@ -236,6 +238,10 @@ function unit(g: GraphBuilder, words: Expr, dtype: DType, bits: number): Expr {
 /** The numbers, and the generator's next state. DirectML: RANDOM_GENERATOR. */
 const drawOp: Definition<DrawAttributes> = define<DrawAttributes>({
   name: "random",
+  batched: ({ inputs, attrs, size, run, shared }) => {
+    const [values, state] = run(inputs, { ...attrs, shape: [size, ...attrs.shape] });
+    return [values!, shared(state!)];
+  },
   traits: { random: true },
   infer: ([state], { shape, dtype }) => [{ shape, dtype }, state!],
   lower: (g, [state], { shape, dtype, kind, bits }) => {

@@ -20,6 +20,7 @@ import { reduceAttributes, reducedShape, spread, sum, type Axes, type ReduceAttr
 import { asIndex, BOOL, cast, computing, constant } from "../declare/support.ts";
 import { where } from "../elementwise/where.ts";
 import { sample, type Sample, distinct } from "../declare/sample.ts";
+import { axesBehindBatch, axisBehindBatch } from "../declare/batched.ts";
 
 /** An index dtype; int32 by default, since JavaScript reads it as numbers. */
 export type IndexDType = "int32" | "int64" | "uint32" | "uint64";
@@ -53,6 +54,7 @@ function sharedByEqual(dy: Tensor, x: Tensor, value: Tensor): Tensor {
 const overAxes = (name: string, which: Which, grad: GradRule<ReduceAttributes>): Definition<ReduceAttributes> =>
   define<ReduceAttributes>({
     name,
+    batched: axesBehindBatch,
     infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: computing(name, x!.dtype) }],
     lower: (g, [x], { axes }) => [emitExtreme(g, which, x!, axes)],
     padded: worst(which, ({ axes }) => axes),
@@ -117,6 +119,7 @@ function emitIndex(g: GraphBuilder, x: Expr, which: Which, axis: number, dtype: 
 const alongAxis = (name: Which): Definition<AxisAttributes> =>
   define<AxisAttributes>({
     name,
+    batched: axisBehindBatch,
     infer: ([x], attrs) => {
       const shape = reducedShape(x!.shape, asReduce(attrs));
       return [
@@ -148,6 +151,7 @@ const minOp = alongAxis("min");
 const indexOf = (name: "argmax" | "argmin"): Definition<AxisAttributes> =>
   define<AxisAttributes>({
     name,
+    batched: axisBehindBatch,
     infer: ([x], attrs) => {
       computing(name, x!.dtype);
       return [{ shape: reducedShape(x!.shape, asReduce(attrs)), dtype: attrs.dtype }];

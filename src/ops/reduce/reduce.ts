@@ -20,6 +20,7 @@ import { cumprodExclusive } from "../scan/scan.ts";
 import { emitReduce } from "./reduce-lower.ts";
 import { cast, computing, requireFloat } from "../declare/support.ts";
 import { where } from "../elementwise/where.ts";
+import { axesBehindBatch } from "../declare/batched.ts";
 
 /** Which axes, and whether they stay with length 1. */
 export interface ReduceOptions {
@@ -72,6 +73,7 @@ function reduction(
 ): Definition<ReduceAttributes> {
   return define<ReduceAttributes>({
     name,
+    batched: axesBehindBatch,
     infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: x!.dtype }],
     lower: (g, [x], { axes }) => [
       x!.sizes.some((d, i) => d !== 1 && axes.includes(i)) ? narrowReduce(g, x!, fn, axes) : g.elementWiseIdentity(x!),
@@ -147,6 +149,7 @@ const prodOp = reduction(
 const testOp = (name: "any" | "all"): Definition<ReduceAttributes> =>
   define<ReduceAttributes>({
     name,
+    batched: axesBehindBatch,
     infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: x!.dtype === "uint8" ? "uint8" : "bool" }],
     lower: (g, [x], { axes }, [out]) => {
       const bits = cast(g, x!, "bool");

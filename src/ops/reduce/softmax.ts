@@ -14,6 +14,7 @@ import { define, type Definition } from "../../core/definition.ts";
 import { sum } from "./reduce.ts";
 import { requireFloat } from "../declare/support.ts";
 import { exp, neg } from "../elementwise/unary.ts";
+import { axisBehindBatch } from "../declare/batched.ts";
 
 interface AxisAttribute {
   readonly axis: number;
@@ -50,6 +51,7 @@ const alongAxis = ({ axis }: AxisAttribute): readonly number[] => [axis];
 
 const softmaxOp: Definition<AxisAttribute> = define<AxisAttribute>({
   name: "softmax",
+  batched: axisBehindBatch,
   infer: ([x]) => [x!],
   lower: (g, [x], { axis }, [out]) => [
     g.reinterpret(emitSoftmax(g, x!, axis, false), { sizes: out!.shape.length === 0 ? [1] : out!.shape }),
@@ -63,6 +65,7 @@ const softmaxOp: Definition<AxisAttribute> = define<AxisAttribute>({
 
 const softmaxGradOp = define<AxisAttribute>({
   name: "softmaxGradient",
+  batched: axisBehindBatch,
   infer: ([y]) => [y!],
   lower: (g, [y, dy], { axis }) => {
     const shader = axis === y!.sizes.length - 1 ? softmaxGradientShader(g, "softmax", y!, dy!) : null;
@@ -76,6 +79,7 @@ const softmaxGradOp = define<AxisAttribute>({
 
 const logSoftmaxOp: Definition<AxisAttribute> = define<AxisAttribute>({
   name: "logSoftmax",
+  batched: axisBehindBatch,
   infer: ([x]) => [x!],
   lower: (g, [x], { axis }, [out]) => [
     g.reinterpret(emitSoftmax(g, x!, axis, true), { sizes: out!.shape.length === 0 ? [1] : out!.shape }),
@@ -89,6 +93,7 @@ const logSoftmaxOp: Definition<AxisAttribute> = define<AxisAttribute>({
 
 const logSoftmaxGradOp = define<AxisAttribute>({
   name: "logSoftmaxGradient",
+  batched: axisBehindBatch,
   infer: ([y]) => [y!],
   lower: (g, [y, dy], { axis }) => {
     const shader = axis === y!.sizes.length - 1 ? softmaxGradientShader(g, "logSoftmax", y!, dy!) : null;

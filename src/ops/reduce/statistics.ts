@@ -17,6 +17,7 @@ import { emitReduce } from "./reduce-lower.ts";
 import { BOOL, cast, constant, requireFloat } from "../declare/support.ts";
 import { abs, exp, sign } from "../elementwise/unary.ts";
 import { where } from "../elementwise/where.ts";
+import { axesBehindBatch } from "../declare/batched.ts";
 
 /** Options of var() and std(). Reference: torch.var. */
 export interface VarianceOptions {
@@ -34,6 +35,7 @@ interface VarianceAttributes extends ReduceAttributes {
 }
 const varOp: Definition<VarianceAttributes> = define<VarianceAttributes>({
   name: "var",
+  batched: axesBehindBatch,
   infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: x!.dtype }],
   lower: (g, [x], { axes, correction }) => {
     const count = axes.reduce((n, a) => n * x!.sizes[a]!, 1);
@@ -95,6 +97,7 @@ export function std(x: Tensor, axis: Axes = null, options: VarianceOptions = {})
 
 const l2Op = define<ReduceAttributes>({
   name: "norm",
+  batched: axesBehindBatch,
   infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: x!.dtype }],
   lower: (g, [x], { axes }) => [axes.length === 0 ? g.elementWiseAbs(x!) : emitReduce(g, x!, "L2", axes)],
   // x / ‖x‖, 0 for the zero vector.
@@ -111,6 +114,7 @@ interface Order extends ReduceAttributes {
 }
 const pNormOp = define<Order>({
   name: "norm",
+  batched: axesBehindBatch,
   infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: x!.dtype }],
   lower: (g, [x], { axes, p }, [out]) => {
     // Powers overflow half precision: they are computed in float32, as in PyTorch.
@@ -132,6 +136,7 @@ const pNormOp = define<Order>({
 /** The number of elements that are not 0: of a derivative that is 0 everywhere. */
 const countOp = define<ReduceAttributes>({
   name: "norm",
+  batched: axesBehindBatch,
   infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: x!.dtype }],
   lower: (g, [x], { axes }, [out]) => {
     const number = (v: number): Expr => constant(g, "float32", v, x!.sizes);
@@ -169,6 +174,7 @@ export function norm(x: Tensor, p = 2, axis: Axes = null, options: ReduceOptions
 
 const logSumExpOp = define<ReduceAttributes>({
   name: "logsumexp",
+  batched: axesBehindBatch,
   infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: x!.dtype }],
   lower: (g, [x], { axes }) => {
     if (axes.length === 0) return [g.elementWiseIdentity(x!)];

@@ -24,6 +24,7 @@ import { alongAxis, asIndex, BOOL, cast, computing, constant, requireFloat, sequ
 import { abs, exp, log } from "../elementwise/unary.ts";
 import { where } from "../elementwise/where.ts";
 import { sample, type Sample, distinct, real } from "../declare/sample.ts";
+import { axisBehindBatch } from "../declare/batched.ts";
 
 /** Unsigned numbers in the order of x's elements, or in the opposite one; NaN comes behind all others in both, both zeros are equal. */
 function unsignedKeys(g: GraphBuilder, x: Expr, descending: boolean): Expr {
@@ -77,6 +78,7 @@ function emitIndices(g: GraphBuilder, keys: Expr, axis: number): Expr {
 /** The running extremes and their indices. */
 const runningOp = define<IndexAttributes>({
   name: "cummax",
+  batched: axisBehindBatch,
   infer: ([x], { dtype }) => [x!, { shape: x!.shape, dtype }],
   lower: (g, [x], { axis, descending, dtype }) => {
     const indices = emitIndices(g, g.packed(unsignedKeys(g, x!, descending)), axis);
@@ -124,6 +126,7 @@ function logAddExp(g: GraphBuilder, a: Expr, b: Expr): Expr {
 
 const logCumsumExpOp: Definition<LogSumAttributes> = define<LogSumAttributes>({
   name: "logcumsumexp",
+  batched: axisBehindBatch,
   infer: ([x]) => [x!],
   lower: (g, [x], { axis, reverse }) => {
     const wide = g.packed(cast(g, x!, "float32"));

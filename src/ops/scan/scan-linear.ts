@@ -7,6 +7,7 @@ import { define, type Definition } from "../../core/definition.ts";
 import { emitScan, shifted } from "./scan-lower.ts";
 import { constant } from "../declare/support.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
+import { axisBehindBatch } from "../declare/batched.ts";
 
 interface LinearAttributes {
   readonly axis: number;
@@ -16,6 +17,7 @@ interface LinearAttributes {
 
 const linearOp: Definition<LinearAttributes> = define<LinearAttributes>({
   name: "scanLinear",
+  batched: axisBehindBatch,
   infer: ([, b]) => [b!],
   lower: (g, [a, b], { axis, reverse }) => {
     const [, s] = emitScan(g, [g.packed(a!), g.packed(b!)], {
@@ -39,6 +41,7 @@ const linearOp: Definition<LinearAttributes> = define<LinearAttributes>({
 
 const shiftOp: Definition<{ readonly axis: number; readonly by: number }> = define<{ readonly axis: number; readonly by: number }>({
   name: "shift",
+  batched: axisBehindBatch,
   infer: ([x]) => [x!],
   lower: (g, [x], { axis, by }) => [
     Math.abs(by) < x!.sizes[axis]! ? shifted(g, x!, axis, by, 0) : g.elementWiseIdentity(constant(g, x!.dtype, 0, x!.sizes)),

@@ -13,6 +13,7 @@ import { define, type Definition } from "../../core/definition.ts";
 import { scanLinear } from "./scan-linear.ts";
 import { computing, widened } from "../declare/support.ts";
 import { where } from "../elementwise/where.ts";
+import { axisBehindBatch } from "../declare/batched.ts";
 
 interface ScanAttributes {
   readonly axis: number;
@@ -22,6 +23,7 @@ interface ScanAttributes {
 
 const cumsumOp: Definition<ScanAttributes> = define<ScanAttributes>({
   name: "cumsum",
+  batched: axisBehindBatch,
   infer: ([x]) => [x!],
   lower: (g, [x], { axis, reverse, exclusive }) => [
     widened(g, "CUMULATIVE_SUMMATION", [x!], (v) =>
@@ -35,6 +37,7 @@ const cumsumOp: Definition<ScanAttributes> = define<ScanAttributes>({
 
 const cumprodOp: Definition<ScanAttributes> = define<ScanAttributes>({
   name: "cumprod",
+  batched: axisBehindBatch,
   infer: ([x]) => [x!],
   lower: (g, [x], { axis, reverse, exclusive }) => [
     widened(g, "CUMULATIVE_PRODUCT", [x!], (v) =>

@@ -12,9 +12,11 @@ import { empty } from "../creation/creation.ts";
 import { define, type Definition } from "../../core/definition.ts";
 import { broadcastTo, expand, flatten, narrow, reshape, sliceView, unsqueeze, wholeSlice } from "./movement.ts";
 import { existingAxis } from "../creation/ranges.ts";
+import { axesBehindBatch, axisBehindBatch } from "../declare/batched.ts";
 
 const catOp: Definition<{ readonly axis: number }> = define<{ readonly axis: number }>({
   name: "cat",
+  batched: axisBehindBatch,
   traits: { carries: true },
   infer: (inputs, { axis }) => {
     const first = inputs[0]!;
@@ -168,6 +170,7 @@ export function repeatEach(x: Tensor, times: number, axis: number | null = null)
 
 const flipOp: Definition<{ readonly axes: readonly number[] }> = define<{ readonly axes: readonly number[] }>({
   name: "flip",
+  batched: axesBehindBatch,
   traits: { carries: true },
   infer: ([x]) => [x!],
   lower: (g, [x], { axes }) => [

@@ -17,6 +17,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { contiguous } from "../data/conversion.ts";
 import { define, defineView, type Box, type PartialGradient, type ViewDefinition } from "../../core/definition.ts";
 import { sumTo } from "../declare/support.ts";
+import { withAttributes } from "../declare/batched.ts";
 
 const viewOp: ViewDefinition<{ readonly shape: Shape; readonly strides: readonly number[] }> = defineView({
   name: "view",
@@ -96,6 +97,12 @@ export const sliceAdjoint = (dy: Tensor, { starts, sizes, steps }: Box, shape: S
 /** The adjoint of a slice: x written to the slice's elements of a tensor of zeros. DirectML: SLICE_GRAD. @package */
 export const sliceGradOp = define<SliceAttributes & { readonly shape: Shape }>({
   name: "sliceGrad",
+  batched: withAttributes((attrs, size) => ({
+    starts: [0, ...attrs.starts],
+    sizes: [size, ...attrs.sizes],
+    steps: [1, ...attrs.steps],
+    shape: [size, ...attrs.shape],
+  })),
   padded: (g, _inputs, attrs, _outputs, p, lower) => {
     const smaller = p.smaller as typeof attrs;
     return attrs.starts.reduce(

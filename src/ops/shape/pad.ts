@@ -15,6 +15,7 @@ import { narrow, sliceView, wholeSlice } from "./movement.ts";
 import { indices, int32, takeAlong } from "../../core/padded-axes.ts";
 import { sum } from "../reduce/reduce.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
+import { withAttributes } from "../declare/batched.ts";
 
 /** What padded elements are: a value, the input mirrored, its edge, or its other end. */
 export type PadMode = "constant" | "reflect" | "replicate" | "circular";
@@ -28,8 +29,15 @@ interface ConstantAttributes {
 const grown = (shape: readonly number[], before: readonly number[], after: readonly number[]): number[] =>
   shape.map((d, i) => d + before[i]! + after[i]!);
 
+const inFront = withAttributes(<A extends { readonly before: readonly number[]; readonly after: readonly number[] }>(attrs: A): A => ({
+  ...attrs,
+  before: [0, ...attrs.before],
+  after: [0, ...attrs.after],
+}));
+
 const padConstantOp: Definition<ConstantAttributes> = define<ConstantAttributes>({
   name: "pad",
+  batched: inFront,
   traits: { carries: true },
   infer: ([x], { before, after }) => [{ shape: grown(x!.shape, before, after), dtype: x!.dtype }],
   lower: (g, [x], { before, after, value }, [out]) => [
@@ -94,6 +102,7 @@ function edgeGradient(dy: Tensor, axis: number, n: number, before: number, after
 
 const padEdgeOp: Definition<EdgeAttributes> = define<EdgeAttributes>({
   name: "pad",
+  batched: inFront,
   traits: { carries: true },
   infer: ([x], { before, after }) => [{ shape: grown(x!.shape, before, after), dtype: x!.dtype }],
   lower: (g, [x], { before, after, mode }, [out]) => [

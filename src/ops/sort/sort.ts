@@ -15,6 +15,7 @@ import { squeeze } from "../shape/movement.ts";
 import { clone } from "../data/state.ts";
 import { asIndex, BOOL, cast, computing, constant } from "../declare/support.ts";
 import { sample, type Sample, distinct } from "../declare/sample.ts";
+import { axisBehindBatch, withAttributes } from "../declare/batched.ts";
 
 interface SortAttributes {
   readonly axis: number;
@@ -44,6 +45,7 @@ export function orderedKeys(g: GraphBuilder, x: Expr): Expr {
 /** The first k elements in order along an axis, and their indices. */
 const topkOp: Definition<SortAttributes> = define<SortAttributes>({
   name: "topk",
+  batched: axisBehindBatch,
   infer: ([x], { axis, k, dtype }) => {
     const shape = x!.shape.map((d, i) => (i === axis ? k : d));
     return [
@@ -76,6 +78,7 @@ const topkOp: Definition<SortAttributes> = define<SortAttributes>({
 /** Zeros with the elements of dy written at unique indices along an axis. DirectML: SCATTER. */
 const placedOp: Definition<{ readonly axis: number; readonly shape: Shape }> = define<{ readonly axis: number; readonly shape: Shape }>({
   name: "scatterUnique",
+  batched: withAttributes(({ axis, shape }, size) => ({ axis: axis + 1, shape: [size, ...shape] })),
   infer: ([dy], { shape }) => [{ shape, dtype: dy!.dtype }],
   lower: (g, [dy, index], { axis, shape }) => {
     const sizes = shape.length === 0 ? [1] : shape;

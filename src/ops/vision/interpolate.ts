@@ -16,6 +16,8 @@ import { reshape, transpose } from "../shape/movement.ts";
 import { computing } from "../declare/support.ts";
 import { clamp } from "../elementwise/where.ts";
 import { floor } from "../elementwise/unary.ts";
+import type { BatchRule } from "../../core/batching.ts";
+import { merged, parted } from "../declare/batched.ts";
 
 /** The interpolation method of interpolate(). */
 export type ResizeMode = "nearest" | "nearestExact" | "nearest-exact" | "linear" | "bilinear" | "trilinear" | "bicubic" | "area";
@@ -71,8 +73,16 @@ const resampling = ({ isLinear, scales, shift }: Resampling) =>
     outputPixelOffsets: [-0.5, -0.5, ...shift.map((v) => -v)],
   }) as const;
 
+/** All samples' planes: the first axis is a batch, which the attributes count. */
+const planesOfBatch: BatchRule<Resampling> = ({ attrs, size, full, run }) => {
+  const longer = ([n, ...rest]: Shape): Shape => [n! * size, ...rest];
+  const own = { ...attrs, input: longer(attrs.input), output: longer(attrs.output) };
+  return run([merged(full(0))], own).map((t) => parted(t, size));
+};
+
 const resampleOp: Definition<Resampling> = define<Resampling>({
   name: "interpolate",
+  batched: planesOfBatch,
   follows: ["input", "output"],
   padded: leading(2),
   infer: ([x], { output }) => [{ shape: output, dtype: x!.dtype }],
@@ -84,6 +94,7 @@ const resampleOp: Definition<Resampling> = define<Resampling>({
 /** The transpose of resampleOp, whose offsets DirectML names after the gradients. */
 const resampleGradOp: Definition<Resampling> = define<Resampling>({
   name: "interpolateGradient",
+  batched: planesOfBatch,
   follows: ["input", "output"],
   padded: leading(2),
   infer: ([dy], { input }) => [{ shape: input, dtype: dy!.dtype }],
