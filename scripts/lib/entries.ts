@@ -1,4 +1,4 @@
-// The package's entry points beside the main one: readers that need a package which users install themselves. Each is a file that imports the main
+// The package's entry points in addition to the main one: readers that need a package which users install themselves. Each is a file that imports the main
 // bundle, so that both have one library.
 import { join } from "node:path";
 import type { InputOptions } from "rolldown";

@@ -51,7 +51,7 @@ describe("encodePng", () => {
 
 describe("makeGrid", () => {
   eachDevice("on a device", () => {
-    it("places images row by row, three times alike", () => {
+    it("puts images row by row, three times alike", () => {
       for (let i = 0; i < 3; i++) {
         const images = dx.arange(6).reshape([3, 2, 1, 1]);
         const grid = makeGrid(images, { nrow: 2, padding: 1, padValue: 9 });

@@ -109,7 +109,7 @@ describe("decodeImage", () => {
     const wrong: [object, RegExp][] = [
       [{ mode: "bgr" }, /decodePixels: mode must be one of rgb, gray/],
       [{ depth: 12 }, /depth must be one of 8, 16; received 12/],
-      [{ resize: 0 }, /resize must be a whole number above 0/],
+      [{ resize: 0 }, /resize must be an integer above 0/],
       [{ resize: [3] }, /resize must be/],
       [{ crop: [3, 1.5] }, /crop must be/],
       [{ cropAt: "left" }, /cropAt must be one of/],

@@ -83,7 +83,7 @@ describe("streams", () => {
     await expect(loadTokenizer(await file("other.json", "{}"))).rejects.toThrow(dx.FormatError);
     await expect(loadTokenizer(await file("list.json", "3"))).rejects.toThrow(dx.FormatError);
     await expect(loadTokenizer(recorded("tokenizer.json"), { config: join(folder, "none") })).rejects.toThrow(/ENOENT/);
-    expect(() => tokenLines(json, { tokenizer, maxLength: 0 })).toThrow(/maxLength must be a whole number above 0/);
+    expect(() => tokenLines(json, { tokenizer, maxLength: 0 })).toThrow(/maxLength must be an integer above 0/);
     expect(() => tokenBlocks(json, { tokenizer, blockSize: 0 })).toThrow(/blockSize must be/);
     expect(() => tokenBlocks(json, { tokenizer, blockSize: 2, separator: 0.5 })).toThrow(/separator must be/);
     expect(() => tokenLines(json, { tokenizer, part: { index: 2, count: 2 } })).toThrow(dx.ValueError);

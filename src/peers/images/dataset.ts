@@ -131,7 +131,7 @@ export async function imageList<L>(
 /** As Python sorts names: by code point. */
 const byName = (a: string, b: string): number => Buffer.from(a).compare(Buffer.from(b));
 
-/** The files below a folder, sorted folder by folder, through links, as os.walk gives them. */
+/** The files below a folder, sorted folder by folder, through links, in the order of Python. */
 async function* filesBelow(folder: string, seen: ReadonlySet<string>, signal: AbortSignal | undefined): AsyncGenerator<string> {
   signal?.throwIfAborted();
   const folders: string[] = [];
@@ -156,9 +156,9 @@ export async function imageFolder(root: FilePath, options: ImageFolderOptions = 
   const { extensions = EXTENSIONS, allowEmpty = false, signal } = options;
   requireListOptions("imageFolder", options);
   const folder = pathOf("imageFolder", "root", root);
-  if (!Array.isArray(extensions) || !extensions.every((ending) => typeof ending === "string" && /^\../.test(ending)))
+  if (!Array.isArray(extensions) || !extensions.every((suffix) => typeof suffix === "string" && /^\../.test(suffix)))
     throw new ValueError("imageFolder", "extensions", 'endings with their point, as ".png"', extensions);
-  const endings = new Set((extensions as readonly string[]).map((ending) => ending.toLowerCase()));
+  const suffixes = new Set((extensions as readonly string[]).map((suffix) => suffix.toLowerCase()));
   const entries = await readdir(folder).catch((error: unknown) => {
     throw unreadable("imageFolder", folder, error);
   });
@@ -171,9 +171,9 @@ export async function imageFolder(root: FilePath, options: ImageFolderOptions = 
   for (const [label, name] of classes.entries()) {
     const before = pairs.length;
     for await (const path of filesBelow(join(folder, name), new Set(), signal))
-      if (endings.has(extname(path).toLowerCase())) pairs.push([path, label]);
+      if (suffixes.has(extname(path).toLowerCase())) pairs.push([path, label]);
     if (pairs.length === before && !allowEmpty) {
-      const expected = `a folder with files that end in ${[...endings].join(", ")}`;
+      const expected = `a folder with files that end in ${[...suffixes].join(", ")}`;
       throw new FormatError("imageFolder", join(folder, name), expected, "none", "allowEmpty: true takes a class without images.");
     }
   }

@@ -32,7 +32,7 @@ export interface DecodeOptions {
   readonly interpolation?: "nearest" | "bilinear" | "bicubic" | "lanczos" | undefined;
   /** What is cut out, after `resize`. Throws FormatError for an image that is smaller. Reference: torchvision.transforms.CenterCrop. */
   readonly crop?: ImageSize | undefined;
-  /** Where it is cut out; "random" draws the place from the sample's random numbers. Reference: torchvision.transforms.RandomCrop. Default: "center". */
+  /** Where it is cut out; "random" draws the position from the sample's random numbers. Reference: torchvision.transforms.RandomCrop. Default: "center". */
   readonly cropAt?: "center" | "random" | undefined;
 }
 
@@ -56,7 +56,7 @@ export function requireDecodeOptions(operation: string, options: DecodeOptions):
     if (size === undefined) continue;
     const sides = sizeOf(size);
     if (sides.length !== 2 || !sides.every((side) => Number.isInteger(side) && side >= 1))
-      throw new ValueError(operation, name, "a whole number above 0, or [height, width] of such", size);
+      throw new ValueError(operation, name, "an integer above 0, or [height, width] of such", size);
   }
 }
 
@@ -102,8 +102,8 @@ async function pipeline(image: SharpImage, where: readonly [string, string], opt
     const [h, w] = sizeOf(crop) as [number, number];
     if (h > height || w > width)
       throw new FormatError(operation, source, `at least ${h} x ${w} pixels, for crop`, `${height} x ${width} pixels`);
-    const place = (room: number): number => (cropAt === "center" ? roundHalfEven(room / 2) : Math.floor(random() * (room + 1)));
-    pixels = pixels.extract({ top: place(height - h), left: place(width - w), width: w, height: h });
+    const offset = (margin: number): number => (cropAt === "center" ? roundHalfEven(margin / 2) : Math.floor(random() * (margin + 1)));
+    pixels = pixels.extract({ top: offset(height - h), left: offset(width - w), width: w, height: h });
   }
   const hasAlpha = mode === "rgba" || mode === "grayAlpha";
   const isDeep = depth === 16 && meta.depth !== "uchar";

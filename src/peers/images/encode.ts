@@ -79,7 +79,7 @@ async function encode(operation: string, source: string, image: Tensor, format: 
  */
 export async function encodePng(image: Tensor, { compressionLevel = 6 }: EncodePngOptions = {}): Promise<Uint8Array> {
   if (!Number.isInteger(compressionLevel) || compressionLevel < 0 || compressionLevel > 9)
-    throw new ValueError("encodePng", "compressionLevel", "a whole number from 0 to 9", compressionLevel);
+    throw new ValueError("encodePng", "compressionLevel", "an integer from 0 to 9", compressionLevel);
   return encode("encodePng", "a tensor", image, "png", { compressionLevel });
 }
 
@@ -94,7 +94,7 @@ export async function saveImage(image: Tensor | readonly Tensor[], path: FilePat
   if (chosen === undefined || !Object.values(FORMATS).includes(chosen))
     throw new ValueError("saveImage", format === undefined ? "path" : "format", `a format of png, jpeg, webp, avif, tiff`, format ?? file);
   if (quality !== undefined && !(Number.isInteger(quality) && quality >= 1 && quality <= 100))
-    throw new ValueError("saveImage", "quality", "a whole number from 1 to 100", quality);
+    throw new ValueError("saveImage", "quality", "an integer from 1 to 100", quality);
   signal?.throwIfAborted();
   const isMany = Array.isArray(image) || (image as Tensor).rank === 4;
   const made = isMany ? makeGrid(image, grid) : (image as Tensor);

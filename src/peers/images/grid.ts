@@ -12,7 +12,7 @@ export interface GridOptions {
 }
 
 const requireWhole = (name: string, value: number, least: number): number => {
-  if (!Number.isInteger(value) || value < least) throw new ValueError("makeGrid", name, `a whole number of at least ${least}`, value);
+  if (!Number.isInteger(value) || value < least) throw new ValueError("makeGrid", name, `an integer of at least ${least}`, value);
   return value;
 };
 

@@ -19,7 +19,7 @@ export { makeGrid, type GridOptions } from "./grid.ts";
 
 /** Options of decodePixels(). */
 export interface DecodePixelsOptions extends DecodeOptions {
-  /** Draws the place of `cropAt: "random"`: in a data set's `get(index, { random })` that of the sample. Default: Math.random. */
+  /** Draws the position of `cropAt: "random"`: in a data set's `get(index, { random })` that of the sample. Default: Math.random. */
   readonly random?: (() => number) | undefined;
   /** Ends the reading. */
   readonly signal?: AbortSignal | undefined;

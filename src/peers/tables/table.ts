@@ -221,8 +221,8 @@ export class Table<const C extends ColumnsOptions = ColumnsOptions> implements A
       const names = fields.map(({ name }) => name);
       for await (const { start, rows, columns } of table.groups(names, range, (group) => group % count === index)) {
         signal?.throwIfAborted();
-        const place = { operation, path: this.path, start };
-        yield { fields, rows, columns: fields.map(({ name, type, fill }, i) => columnIn(type, columns[i]!, fill, { ...place, name })) };
+        const site = { operation, path: this.path, start };
+        yield { fields, rows, columns: fields.map(({ name, type, fill }, i) => columnIn(type, columns[i]!, fill, { ...site, name })) };
       }
     } catch (error) {
       throw signal?.aborted === true ? error : peerError(operation, this.path, expected, error);

@@ -14,7 +14,7 @@ export const COLUMN_TYPES: readonly string[] = [...NUMBERS, "string", "binary"];
 export interface ColumnOptions {
   /** Default: the type that the file has. */
   readonly type?: ColumnType | undefined;
-  /** In place of a missing value. */
+  /** In site of a missing value. */
   readonly fill?: number | bigint | boolean | string | undefined;
 }
 
@@ -45,7 +45,7 @@ export interface RawColumn {
 export type HostColumn = TypedArray | readonly (string | Uint8Array | null)[];
 
 /** Where a column is, for errors. */
-export interface ColumnPlace {
+export interface ColumnSite {
   readonly operation: string;
   readonly path: string;
   readonly name: string;
@@ -55,25 +55,25 @@ export interface ColumnPlace {
 
 const decoder = new TextDecoder();
 
-function requireValue({ operation, path, name, start }: ColumnPlace, row: number, type: ColumnType, value: unknown): FormatError {
+function requireValue({ operation, path, name, start }: ColumnSite, row: number, type: ColumnType, value: unknown): FormatError {
   const received = value === null ? `a missing value in row ${start + row}` : `${String(value)} in row ${start + row}`;
   const hint = value === null ? `State what it becomes: columns: { ${name}: { fill: … } }.` : undefined;
   return new FormatError(operation, path, `values of ${type} in column "${name}"`, received, hint);
 }
 
-function listOf({ values, isNull }: RawColumn, type: ColumnType, fill: unknown, place: ColumnPlace): HostColumn {
+function listOf({ values, isNull }: RawColumn, type: ColumnType, fill: unknown, site: ColumnSite): HostColumn {
   return Array.from({ length: values.length }, (_, row) => {
     if (isNull?.(row) === true) return (fill ?? null) as string | null;
     const value = values[row];
     if (type === "string" && value instanceof Uint8Array) return decoder.decode(value);
-    if (type === "string" ? typeof value !== "string" : !(value instanceof Uint8Array)) throw requireValue(place, row, type, value);
+    if (type === "string" ? typeof value !== "string" : !(value instanceof Uint8Array)) throw requireValue(site, row, type, value);
     return value as string | Uint8Array;
   });
 }
 
 /** A column's values in a type. Throws FormatError, with the column and the row, for a missing value and for one that the type cannot represent. */
-export function columnIn(type: ColumnType, raw: RawColumn, fill: unknown, place: ColumnPlace): HostColumn {
-  if (type === "string" || type === "binary") return listOf(raw, type, fill, place);
+export function columnIn(type: ColumnType, raw: RawColumn, fill: unknown, site: ColumnSite): HostColumn {
+  if (type === "string" || type === "binary") return listOf(raw, type, fill, site);
   const { values, isNull } = raw;
   const Class = arrayClass(type);
   if (isNull === null && values instanceof Class && type !== "bool") return values;
@@ -82,11 +82,11 @@ export function columnIn(type: ColumnType, raw: RawColumn, fill: unknown, place:
   const isInexact = type === "float32" || type === "float64";
   for (let row = 0; row < values.length; row++) {
     const value = isNull?.(row) === true ? (fill ?? null) : values[row];
-    if (typeof value !== "number" && typeof value !== "bigint" && typeof value !== "boolean") throw requireValue(place, row, type, value);
-    if (isWide && typeof value === "number" && !Number.isInteger(value)) throw requireValue(place, row, type, value);
+    if (typeof value !== "number" && typeof value !== "bigint" && typeof value !== "boolean") throw requireValue(site, row, type, value);
+    if (isWide && typeof value === "number" && !Number.isInteger(value)) throw requireValue(site, row, type, value);
     out[row] = (isWide ? BigInt(value) : Number(value)) as never;
     // eslint-disable-next-line eqeqeq
-    if (!isInexact && out[row] != (value as unknown)) throw requireValue(place, row, type, value);
+    if (!isInexact && out[row] != (value as unknown)) throw requireValue(site, row, type, value);
   }
   return out;
 }

@@ -81,7 +81,7 @@ export function tokenLines(paths: FilePath | readonly FilePath[], options: Token
  */
 export function tokenBlocks(paths: FilePath | readonly FilePath[], options: TokenBlocksOptions): AsyncIterable<Int32Array> {
   const { tokenizer, blockSize, separator } = options;
-  if (!Number.isInteger(blockSize) || blockSize < 1) throw new ValueError("tokenBlocks", "blockSize", "a whole number above 0", blockSize);
+  if (!Number.isInteger(blockSize) || blockSize < 1) throw new ValueError("tokenBlocks", "blockSize", "an integer above 0", blockSize);
   if (separator !== undefined && !Number.isInteger(separator))
     throw new ValueError("tokenBlocks", "separator", "a token's number", separator);
   const files = pathsOf("tokenBlocks", paths, options);

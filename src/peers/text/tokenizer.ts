@@ -39,7 +39,7 @@ export interface TokenBatch {
 /** Throws ValueError for options that are none. */
 export function requireEncodeOptions(operation: string, { maxLength }: EncodeOptions): void {
   if (maxLength !== undefined && !(Number.isInteger(maxLength) && maxLength >= 1))
-    throw new ValueError(operation, "maxLength", "a whole number above 0", maxLength);
+    throw new ValueError(operation, "maxLength", "an integer above 0", maxLength);
 }
 
 /** A tokenizer: loadTokenizer() makes it. Reference: transformers.PreTrainedTokenizerFast. */
@@ -54,7 +54,7 @@ export class Tokenizer {
     this.padId = padId;
   }
 
-  /** The tokens of a text. Throws ValueError for a maxLength that has no room for the special tokens. */
+  /** The tokens of a text. Throws ValueError for a maxLength that is too small for the special tokens. */
   encode(text: string, options: EncodeOptions = {}): Int32Array {
     requireEncodeOptions("Tokenizer.encode", options);
     if (typeof text !== "string") throw new ValueError("Tokenizer.encode", "text", "a text", text);

@@ -58,7 +58,7 @@ add("rgb.tif", image("rgb.tif"), mode="rgb")
 exif = Image.Exif()
 exif[0x0112] = 6
 Image.fromarray(smooth).save(here / "rotated.jpg", quality=95, subsampling=0, exif=exif)
-add("rotated.jpg turned", np.rot90(np.asarray(image("rotated.jpg")), -1), mode="rgb")
+add("rotated.jpg rotated", np.rot90(np.asarray(image("rotated.jpg")), -1), mode="rgb")
 add("rotated.jpg", image("rotated.jpg"), mode="rgb", options={"autoOrient": False})
 Image.fromarray(smooth).convert("CMYK").save(here / "cmyk.jpg", quality=95, subsampling=0)
 add("cmyk.jpg", image("cmyk.jpg").convert("RGB"), mode="rgb")
