@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { entries } from "../scripts/lib/entries.ts";
 import { checkCompanions } from "../scripts/lib/release-companions.ts";
 import { hovers } from "./types/hovers.ts";
 
@@ -90,8 +91,9 @@ it("holds what a user needs and nothing else, in 10 MB at most", () => {
     "train-events-encode.cjs",
     "train-loop-training.cjs",
   ];
-  const entries = ["dxtensor", "images"].flatMap((name) => ["cjs", "d.cts", "d.ts", "js", "mjs"].map((type) => `${name}.${type}`));
-  const bundle = ["cli.js", "core.cjs", ...entries, ...parts];
+  const modules = ["dxtensor", ...entries.map(({ name }) => name)];
+  const forms = modules.flatMap((name) => ["cjs", "d.cts", "d.ts", "js", "mjs"].map((type) => `${name}.${type}`));
+  const bundle = ["cli.js", "core.cjs", ...forms, ...parts];
   expect(readdirSync(installed("dist"), { recursive: true }).map(String).toSorted()).toEqual([
     "bundle",
     ...bundle.map((name) => join("bundle", name)).toSorted(),
