@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs";
 import { transformSync } from "rolldown/utils";
 
 export const pages =
-  "autograd checkpoints compile control-flow data-augment data-workers data deploying devices fft install kernels linalg memory metrics mixed-precision modules onnx optimizers performance profiler readers readers-peers saving shaders tensorboard tour write-a-backend"
+  "autograd checkpoints compile control-flow data-augment data-workers data deploying devices fft install kernels linalg memory metrics mixed-precision modules onnx optimizers performance profiler readers-peers readers saving shaders tensorboard tour training-loop write-a-backend"
     .split(" ")
     .map((name) => `docs/${name}.md`)
-    .concat("docs/training-loop.md", "README.md");
+    .concat("README.md");
 
 /** The program of a page. */
 export const textOf = (page: string): string => {
