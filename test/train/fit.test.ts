@@ -180,6 +180,42 @@ eachDevice("train.fit", (device) => {
       { collect: true },
     ));
 
+  test("takes the metrics of dx.metrics", () =>
+    clean(
+      device,
+      async () => {
+        const model = dx.nn.linear(2, 2, { generator: new dx.Generator(1) });
+        const targets = dx.tensor([0, 1, 1], { dtype: "int32" });
+        const batches: Pair[] = [
+          [
+            dx.tensor([
+              [4, 0],
+              [0, 4],
+              [0, 4],
+            ]),
+            targets,
+          ],
+        ];
+        const accuracy = dx.metrics.accuracy({ numClasses: 2 });
+        const result = await fit(batches, {
+          model,
+          optimizer: dx.optim.sgd(model.parameters(), { lr: 0.5 }),
+          loss: ([x, y]) => {
+            const outputs = model.forward(x);
+            return { loss: dx.nn.functional.crossEntropy(outputs, y), outputs, targets: y };
+          },
+          epochs: 10,
+          evaluate: { loader: batches, metrics: { accuracy } },
+          monitor: "accuracy",
+          mode: "max",
+          ...quiet,
+        });
+        expect(result.best!.value).toBe(1);
+        for (const buffer of accuracy.buffers()) buffer.dispose();
+      },
+      { collect: true },
+    ));
+
   test("stops when the evaluation gets no better, with the best", () =>
     clean(
       device,

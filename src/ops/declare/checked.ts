@@ -50,9 +50,9 @@ function wrongField(value: Record<string, unknown>, fields: Fields): string | nu
 export const hasFields = (value: unknown, fields: Fields, required: readonly string[] = []): boolean =>
   isPlain(value) && wrongField(value, fields) === null && required.every((name) => value[name] !== undefined);
 
-/** Whether a value is an object that has these fields, whatever else it has. */
+/** Whether a value is an object, or a callable module, that has these fields, whatever else it has. */
 export function isLike(value: unknown, fields: Fields): boolean {
-  if (typeof value !== "object" || value === null) return false;
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
   for (const key in fields) if (!fields[key]!.is((value as Record<string, unknown>)[key])) return false;
   return true;
 }
