@@ -1,4 +1,4 @@
-/** CSV files (RFC 4180) as streams of typed rows, and as batches of columns. */
+/** CSV files (RFC 4180): streams of typed rows, and batches of columns. */
 import { FormatError, ValueError } from "../../core/errors.ts";
 import { scope } from "../../core/scope.ts";
 import { pathOf, type FilePath } from "../../host/source.ts";
