@@ -216,7 +216,7 @@ eachDevice("vmap", (device) => {
       expect(cells(x(), x()).shape).toEqual([2, 1, 3]);
       const looped = dx.fallbackStats().filter((f) => f.kind === "vmap");
       expect(looped.length).toBeGreaterThan(0);
-      expect(looped[0]).toMatchObject({ device, calls: 1 });
+      expect(looped[0]).toMatchObject({ device: String(dx.device(device)), calls: 1 });
       expect(looped[0]!.reason).toMatch(/once for each sample/);
       dx.resetFallbackStats();
     }),
