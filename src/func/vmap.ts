@@ -14,18 +14,12 @@ export interface VmapOptions {
    * arrays and objects of these in the argument's shape. Negative numbers count from the end. Default: 0.
    */
   readonly inDims?: AxisTree;
-  /** inDims by its PyTorch name. @alias inDims */
-  readonly in_dims?: AxisTree;
   /** Where the results have the batch axis: a number for all tensors, or arrays and objects of numbers in the result's shape; null for one that is the same for all samples. Default: 0. */
   readonly outDims?: AxisTree;
-  /** outDims by its PyTorch name. @alias outDims */
-  readonly out_dims?: AxisTree;
   /** What random numbers are: an "error", the "same" for all samples, or "different" in each. Default: "error". */
   readonly randomness?: Randomness;
   /** How many samples run at once. Default: all. */
   readonly chunkSize?: number | null;
-  /** chunkSize by its PyTorch name. @alias chunkSize */
-  readonly chunk_size?: number | null;
 }
 
 /** The arguments' axes, normalized, in the order of their tensors, and the length of the batch axis. */

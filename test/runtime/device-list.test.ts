@@ -14,8 +14,8 @@ it("lists each device of each backend by its name, and opens none", () => {
   dx.backend.register({ ...openreg, open: (index, options) => (opened++, openreg.open(index, options)) });
   const added = dx.devices().slice(own.length);
   expect(added.map((d) => [String(d.device), d.name, d.version, d.memoryInBytes])).toEqual([
-    ["openreg:0", "openreg simulator 0", "0.1.0", 512 * 2 ** 20],
-    ["openreg:1", "openreg simulator 1", "0.1.0", 512 * 2 ** 20],
+    ["openreg:0", "openreg simulator 0", "0.1.0", 2 ** 30],
+    ["openreg:1", "openreg simulator 1", "0.1.0", 2 ** 30],
   ]);
   expect(opened).toBe(0);
   expect(dx.ones([2], { device: added[1]!.device }).add(1).toArraySync()).toEqual([2, 2]);
