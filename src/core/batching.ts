@@ -1,6 +1,7 @@
 /** The hook through which vmap() takes over dispatch, and the rules by which it batches operations. */
 import type { Definition, ViewDefinition } from "./definition.ts";
 import type { Tensor } from "./tensor.ts";
+import { noteBatching } from "./tracer.ts";
 
 /** A call of an operation on tensors of which some have a batch axis. */
 export interface BatchedCall<A> {
@@ -50,10 +51,14 @@ export const batching = (): Batching | null => current;
 /** Runs fn in a level; null: in none. */
 export function withBatching<T>(next: Batching | null, fn: () => T): T {
   const before = current;
-  current = next;
+  const enter = (level: Batching | null): void => {
+    current = level;
+    noteBatching(level !== null);
+  };
+  enter(next);
   try {
     return fn();
   } finally {
-    current = before;
+    enter(before);
   }
 }

@@ -86,16 +86,33 @@ let current: Tracer | null = null;
 let observing: Interceptor | null = null;
 /** The tracer that is in charge, else the profiler's interceptor. */
 let intercepting: Interceptor | null = null;
+let isBatched = false;
+/** One variable, since each eager call asks it. */
+let isDirect = true;
 
 export const tracer = (): Tracer | null => current;
 
 /** @internal */
 export const interceptor = (): Interceptor | null => intercepting;
 
+/** @internal Whether calls run their operations themselves: no tracer, no profiler and no vmap() takes over. */
+export const runsDirectly = (): boolean => isDirect;
+
+function intercept(next: Interceptor | null): void {
+  intercepting = next;
+  isDirect = next === null && !isBatched;
+}
+
+/** @internal Whether a level of vmap() takes over. */
+export function noteBatching(next: boolean): void {
+  isBatched = next;
+  isDirect = intercepting === null && !next;
+}
+
 /** @internal Calls next for each operation outside of traces; next has to run it. null: nobody is called. */
 export function observe(next: Interceptor | null): void {
   observing = next;
-  if (current === null) intercepting = next;
+  if (current === null) intercept(next);
 }
 
 /** Runs a change of the library's own state on the host; in a compiled function it is part of every call, checked or not. */
@@ -105,11 +122,11 @@ export const effect = <T>(run: () => T): T => (current === null ? run() : curren
 export function withTracer<T>(next: Tracer | null, fn: () => T): T {
   const before = current;
   current = next;
-  intercepting = next ?? observing;
+  intercept(next ?? observing);
   try {
     return fn();
   } finally {
     current = before;
-    intercepting = before ?? observing;
+    intercept(before ?? observing);
   }
 }

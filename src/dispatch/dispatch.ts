@@ -13,7 +13,7 @@ import { nativeDevice } from "../runtime/devices.ts";
 import { runCreation, runEager, runOne } from "../runtime/eager.ts";
 import { internDesc } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
-import { interceptor, tracer } from "../core/tracer.ts";
+import { interceptor, runsDirectly, tracer } from "../core/tracer.ts";
 
 export { assign, type AssignOptions } from "../autograd/in-place.ts";
 
@@ -51,7 +51,7 @@ export function dispatchInPieces<A>(definition: Definition<A>, inputs: readonly 
 
 /** dispatch for operations of one output. */
 export function call<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor {
-  if (batching() !== null || interceptor() !== null || isRecorded(definition.name, inputs)) return dispatch(definition, inputs, attrs)[0]!;
+  if (!runsDirectly() || isRecorded(definition.name, inputs)) return dispatch(definition, inputs, attrs)[0]!;
   return runOne(definition, inputs, attrs);
 }
 
