@@ -65,8 +65,9 @@ eachDevice("batches", (device) => {
 
 test("workers make one too", async () => {
   const module = join(folder, "dataset.mjs");
-  const source = new URL("../../dist/data/cifar.js", import.meta.url).href;
-  await writeFile(module, `import { cifar10 } from ${JSON.stringify(source)};\nexport default cifar10;`);
+  // The file that the bundled tests have too.
+  const library = new URL("../../dist/index.js", import.meta.url).href;
+  await writeFile(module, `import { data } from ${JSON.stringify(library)};\nexport default data.cifar10;`);
   const set = await dx.data.workerDataset<{ default(path: string): Promise<dx.data.CifarDataset> }>(module, folder);
   const labels: number[] = [];
   for await (const [, y] of dataLoader(set, { batchSize: 4, numWorkers: 2 })) labels.push(...((await y.toArray()) as number[]));
