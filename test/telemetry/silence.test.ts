@@ -33,11 +33,24 @@ const cli = resolve("dist", "bundle", "cli.js");
 let folder: string;
 let data: string;
 
+/** The file of a package that a page imports: this one is the published library. */
+function urlOf(name: string): string {
+  if (name === "dxtensor") return library;
+  const entry = /^dxtensor\/(\w+)$/.exec(name)?.[1];
+  return entry === undefined ? import.meta.resolve(name) : pathToFileURL(resolve("dist", "bundle", `${entry}.js`)).href;
+}
+
 /** A page's program as a file, which imports the published library. */
 function written(page: string): string {
   const file = join(folder, `${page.replaceAll("/", "-")}.mjs`);
   if (!existsSync(file))
-    writeFileSync(file, withoutTypes(page, textOf(page)).replaceAll(/(from|import\() ?"dxtensor"/g, `$1 ${JSON.stringify(library)}`));
+    writeFileSync(
+      file,
+      withoutTypes(page, textOf(page)).replaceAll(
+        /(from|import\() ?"(?!node:)([^"]+)"/g,
+        (_, how: string, name: string) => `${how} ${JSON.stringify(urlOf(name))}`,
+      ),
+    );
   return file;
 }
 
