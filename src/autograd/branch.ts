@@ -23,7 +23,7 @@ const makers = new WeakMap<Tensor | Storage, { readonly branch: Storage; readonl
 
 const makerOf = (t: Tensor) => makers.get(t) ?? makers.get(t.storage); // prettier-ignore
 
-/** Which tensor one of branchInput() stands for. */
+/** The tensor of which branchInput() made a view. */
 const seen = new WeakMap<Tensor, Tensor>();
 
 /** The tensor that a branch sees as t. */

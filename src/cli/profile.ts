@@ -50,6 +50,6 @@ export function addProfile(program: Command): void {
     .addHelpText("after", help)
     .action(profile);
   command.addOption(
-    command.createOption("--by <what>", "what a row stands for").choices(["operation", "module", "line", "wait"]).default("operation"),
+    command.createOption("--by <what>", "what a row sums up").choices(["operation", "module", "line", "wait"]).default("operation"),
   );
 }

@@ -23,16 +23,16 @@ export interface BatchedCall<A> {
 /** Gives the outputs, with the batch as their first axis; null: the operation has to loop over the batch. */
 export type BatchRule<A> = (call: BatchedCall<A>) => readonly Tensor[] | null;
 
-/** A level of vmap(): its tensors show one sample, and stand for a batch. */
+/** A level of vmap(): its tensors have the shape of one sample, and hold the values of all. */
 export interface Batching {
   dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor[];
-  /** `make` makes the view of one sample; `show` that of what the input stands for, where it is no view by the definition. */
+  /** `make` makes the view of one sample; `show` makes that of the batched value, where it is no view by the definition. */
   view<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A, make: () => Tensor, show?: (value: Tensor) => Tensor): Tensor;
   /** Whether a tensor belongs to this level. */
   owns(t: Tensor): boolean;
-  /** A tensor that belongs to this level and has no history here: t itself, or one that stands for t in all samples. */
+  /** A tensor that belongs to this level and has no history here: t itself, or one whose value is t in all samples. */
   leaf(t: Tensor): Tensor;
-  /** What a tensor of this level stands for, with the batch as its first axis where it has one; others are themselves. */
+  /** The value of a tensor of this level, with the batch as its first axis where it has one; other tensors are returned as they are. */
   valueOf(t: Tensor): Tensor;
   /** Writes the value into a tensor of this level. */
   write(operation: string, target: Tensor, value: Tensor): void;

@@ -92,7 +92,7 @@ function leadsTo(t: Tensor, isWanted: (leaf: Tensor) => boolean): boolean {
   return false;
 }
 
-/** Whether what a tensor of vmap() stands for has a history. */
+/** Whether the batched value of a tensor of vmap() has a history. */
 function isRecordedBelow(t: Tensor): boolean {
   const level = batching();
   if (level === null) return false;

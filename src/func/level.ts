@@ -1,5 +1,5 @@
 /**
- * One call of vmap(): a tensor of the level shows one sample (shape, strides, history), and stands for a value that has the batch as its first axis.
+ * One call of vmap(): a tensor of the level has the shape, strides and history of one sample, and a batched value whose first axis is the batch.
  * Operations on these run on the values, at the level below, by the rule of their definition.
  */
 import { isGradEnabled } from "../autograd/grad-mode.ts";
@@ -19,7 +19,7 @@ import { batched } from "./rules.ts";
 /** What operations that draw random numbers do in vmap(). */
 export type Randomness = "error" | "same" | "different";
 
-/** What the tensors of a storage stand for. */
+/** The batched value of the tensors of a storage. */
 class Batch {
   readonly level: BatchLevel;
   readonly isBatched: boolean;
@@ -90,7 +90,7 @@ export class BatchLevel implements Batching {
     return this.owns(t) ? (this.#values.get(t) ?? batchOf(t)!.values.get(keyOf(t))!) : t;
   }
 
-  /** A tensor of this level that stands for a value. */
+  /** A tensor of this level with this batched value. */
   lift(value: Tensor, isBatched: boolean): Tensor {
     const { device, dtype } = value;
     const from = isBatched ? 1 : 0;

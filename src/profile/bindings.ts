@@ -8,7 +8,7 @@ import type { Open, Recorder } from "./recorder.ts";
 
 const bytesOf = (bytes: ArrayBufferView): number => bytes.byteLength;
 
-/** What stands for a binding, and which. */
+/** The binding that each timed binding calls. */
 const originals = new WeakMap<Binding, Binding>();
 
 /** A device that the profile has seen. */

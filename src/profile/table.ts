@@ -2,7 +2,7 @@
 import { ValueError } from "../core/errors.ts";
 import type { ProfileEvent, ProfileKind, ProfilePhase } from "./event.ts";
 
-/** What a row stands for: an operation, a module's dotted path, a line of the user's code, or a line that waits for the device or reads from it. */
+/** What a row sums up: an operation, a module's dotted path, a line of the user's code, or a line that waits for the device or reads from it. */
 export type ProfileGrouping = "operation" | "module" | "line" | "wait";
 
 /** A column that rows are sorted by; the highest first, names by the alphabet. */
@@ -10,7 +10,7 @@ export type ProfileSort = "js" | "self" | "queue" | "device" | "calls" | "flops"
 
 /** Options of table(). Reference: torch.autograd.profiler_util.EventList.table. */
 export interface ProfileTableOptions {
-  /** What a row stands for. Default: "operation". */
+  /** What a row sums up. Default: "operation". */
   readonly by?: ProfileGrouping | undefined;
   /** The column that rows are sorted by. Default: "device" where any device time is known, else "self". */
   readonly sort?: ProfileSort | undefined;
@@ -44,7 +44,7 @@ export interface ProfileRow {
 
 /** A table of a profile. console.log shows it as text. */
 export interface ProfileTable {
-  /** What a row stands for. */
+  /** What a row sums up. */
   readonly by: ProfileGrouping;
   /** All rows, sorted. */
   readonly rows: readonly ProfileRow[];

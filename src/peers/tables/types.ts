@@ -85,7 +85,7 @@ export function columnIn(type: ColumnType, raw: RawColumn, fill: unknown, site: 
     if (typeof value !== "number" && typeof value !== "bigint" && typeof value !== "boolean") throw requireValue(site, row, type, value);
     if (isWide && typeof value === "number" && !Number.isInteger(value)) throw requireValue(site, row, type, value);
     out[row] = (isWide ? BigInt(value) : Number(value)) as never;
-    // eslint-disable-next-line eqeqeq
+    // oxlint-disable-next-line eqeqeq -- == compares a bigint with a number
     if (!isInexact && out[row] != (value as unknown)) throw requireValue(site, row, type, value);
   }
   return out;

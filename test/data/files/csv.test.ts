@@ -1,34 +1,17 @@
 /** CSV files: rows, columns, types, and files that are refused. */
 import { execFileSync } from "node:child_process";
 import { createWriteStream } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from "vitest";
+import { describe, expect, expectTypeOf, test } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { clean, eachDevice } from "../../device.ts";
+import { listOf, temporaryFiles } from "./temporary-files.ts";
 
 const { csv, streamLoader } = dx.data;
 
-let folder: string;
-let count = 0;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "dxtensor-csv-"));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
-
-const fileOf = async (content: string | Uint8Array): Promise<string> => {
-  const path = join(folder, `${count++}.csv`);
-  await writeFile(path, content);
-  return path;
-};
-const listOf = async <T>(rows: AsyncIterable<T>): Promise<T[]> => {
-  const list: T[] = [];
-  for await (const row of rows) list.push(row);
-  return list;
-};
+const { folder, fileOf } = temporaryFiles(".csv");
 const rowsOf = async (content: string | Uint8Array, options: dx.data.CsvOptions = {}) => listOf(csv(await fileOf(content), options));
 const errorOf = async (content: string | Uint8Array, options: dx.data.CsvOptions = {}): Promise<dx.io.FormatError> => {
   const error = await rowsOf(content, options).catch((e: unknown) => e);
@@ -118,7 +101,7 @@ describe("rows", () => {
   });
 
   test.skipIf(process.platform === "win32")("a pipe that gives byte by byte", async () => {
-    const path = join(folder, "pipe");
+    const path = join(folder(), "pipe");
     execFileSync("mkfifo", [path]);
     const writer = createWriteStream(path);
     const rows = listOf(csv(path));
@@ -242,8 +225,8 @@ describe("files that are refused, by line", () => {
   });
 
   test("folders, files that are not there, arguments", async () => {
-    await expect(listOf(csv(folder))).rejects.toThrow(/a folder/);
-    await expect(listOf(csv(join(folder, "none.csv")))).rejects.toThrow(dx.io.FormatError);
+    await expect(listOf(csv(folder()))).rejects.toThrow(/a folder/);
+    await expect(listOf(csv(join(folder(), "none.csv")))).rejects.toThrow(dx.io.FormatError);
     for (const options of [
       { delimiter: "" },
       { delimiter: "\n" },

@@ -1,31 +1,15 @@
 /** JSON Lines files: rows, what is refused, and workers. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from "vitest";
+import { describe, expect, expectTypeOf, test } from "vitest";
 import * as dx from "../../../src/index.ts";
+import { listOf, temporaryFiles } from "./temporary-files.ts";
 
 const { jsonLines, streamLoader } = dx.data;
 
-let folder: string;
-let count = 0;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "dxtensor-jsonl-"));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
-
-const fileOf = async (content: string | Uint8Array): Promise<string> => {
-  const path = join(folder, `${count++}.jsonl`);
-  await writeFile(path, content);
-  return path;
-};
-const listOf = async <T>(rows: AsyncIterable<T>): Promise<T[]> => {
-  const list: T[] = [];
-  for await (const row of rows) list.push(row);
-  return list;
-};
+const { folder, fileOf } = temporaryFiles(".jsonl");
 const rowsOf = async (content: string | Uint8Array, options: dx.data.JsonLinesOptions<unknown> = {}) =>
   listOf(jsonLines(await fileOf(content), options));
 
@@ -72,7 +56,7 @@ describe("rows", () => {
   });
 
   test("workers share the rows", async () => {
-    const module = join(folder, "dataset.mjs");
+    const module = join(folder(), "dataset.mjs");
     // The file that the bundled tests have too.
     const library = new URL("../../../dist/index.js", import.meta.url).href;
     await writeFile(module, `import { data } from ${JSON.stringify(library)};\nexport default data.jsonLines;`);
@@ -117,8 +101,8 @@ describe("what is refused", () => {
     await expect(rowsOf(`1\n"${"x".repeat(100)}"`, { maxLineLength: 50 })).rejects.toThrow(/at most 50 characters/);
     await expect(rowsOf(Buffer.from('"é"', "latin1"))).rejects.toThrow(/UTF-8/);
     await expect(rowsOf(gzipSync("1\n2\n").subarray(0, 20))).rejects.toThrow(/a whole gzip file/);
-    await expect(listOf(jsonLines(folder))).rejects.toThrow(/a folder/);
-    await expect(listOf(jsonLines(join(folder, "none")))).rejects.toThrow(dx.io.FormatError);
+    await expect(listOf(jsonLines(folder()))).rejects.toThrow(/a folder/);
+    await expect(listOf(jsonLines(join(folder(), "none")))).rejects.toThrow(dx.io.FormatError);
     expect(() => jsonLines("x", { maxLineLength: 0 })).toThrow(dx.ValueError);
     expect(() => jsonLines("x", { part: { index: -1, count: 2 } })).toThrow(dx.ValueError);
     expect(() => jsonLines({} as never)).toThrow(dx.DTypeError);
