@@ -1,4 +1,5 @@
 /** checkpoint(): a function whose intermediate tensors are not saved for backward, but recomputed there. */
+import { inSegment } from "../core/checkpoint-marks.ts";
 import { autocast, autocastDType, isAutocastCacheEnabled, isAutocastEnabled, withoutAutocast } from "../core/autocast.ts";
 import { defaultDevice, withDevice, type Device } from "../core/device.ts";
 import type { DType } from "../core/dtype.ts";
@@ -215,7 +216,8 @@ const differs = (differing: readonly string[]): CheckpointError =>
  *
  * fn: gives tensors in any structure that scope() knows; what else it makes is disposed of when it returns. It must compute the same in both calls: the
  * default generator, autocast and the default device are as in the first call, so dropout drops the same elements. inputs: any values; tensors of
- * arrays and plain objects are saved too. Calls nest, and gradients of gradients are right. Inside compile it is a plain call of fn.
+ * arrays and plain objects are saved too. Calls nest, and gradients of gradients are right. Inside compile the program recomputes,
+ * and fn is called once.
  * Throws ValueError where fn returns a promise; backward throws CheckpointError where the second call saves other tensors, by number, shape or dtype,
  * and AutogradError where an input was changed in place. Reference: torch.utils.checkpoint.checkpoint with use_reentrant=False.
  */
@@ -226,7 +228,7 @@ export function checkpoint<Inputs extends readonly unknown[], Result>(fn: (...in
       throw new ValueError("checkpoint", "fn", "a function that returns no promise", result);
     return result;
   };
-  if (tracer() !== null) return run();
+  if (tracer() !== null) return inSegment(run);
   if (!isGradEnabled()) return scope(run);
   const frame = new Frame(fn as (...inputs: never[]) => unknown, inputs);
   try {

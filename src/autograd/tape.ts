@@ -1,4 +1,5 @@
 /** The tape: a node records the operation that made a tensor, its inputs, and the tensors that its gradient rule reads. */
+import { mark } from "../core/checkpoint-marks.ts";
 import { AutogradError } from "../core/errors.ts";
 import type { PartialGradient, TensorSpec } from "../core/definition.ts";
 import type { Storage } from "../core/storage.ts";
@@ -158,6 +159,7 @@ export class TapeNode {
     this.#run = run;
     this.#saved = saved.map((t, i) => (t === null ? null : new Saved(t, i >= outputsFrom, i - outputsFrom)));
     for (const edge of this.edges) if (edge !== null && "node" in edge) edge.node.retain();
+    mark(this);
     if (isAnomalyEnabled()) noteSite(this);
     // What an in-place operation saves is decided when it has written.
     if (watched !== null) watched.push(this);

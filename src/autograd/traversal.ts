@@ -1,4 +1,5 @@
 /** One backward pass over the tape: which nodes it visits, in which order, and the sums of the gradients that reach nodes and leaves. */
+import { inGradientOf, markOf } from "../core/checkpoint-marks.ts";
 import type { PartialGradient, TensorSpec } from "../core/definition.ts";
 import { ShapeError } from "../core/errors.ts";
 import { keep } from "../core/scope.ts";
@@ -257,7 +258,8 @@ export class Traversal {
     if (!node.hasParts) dys[0] ??= arithmetic.zeros(some, node.outputs[0]!);
     this.#noteVisit(node, retain);
     if (node.isForeign) this.#expose(dys);
-    const grads = node.backward(dys, this.#isWatched);
+    const mark = markOf(node);
+    const grads = mark === null ? node.backward(dys, this.#isWatched) : inGradientOf(mark, () => node.backward(dys, this.#isWatched));
     if (isAnomalyEnabled()) requireNumbers(node, grads);
     if (node.isForeign) this.#expose(grads);
     node.edges.forEach((edge, i) => {

@@ -21,6 +21,7 @@ import { inGroups, isAt, isSameBoundary, reachedFrom, type Boundary, type Gradie
 import { History } from "./history.ts";
 import { Step, allEvents, pathTo, renew, restore, type Event } from "./log.ts";
 import type { Values } from "./program.ts";
+import { Recomputation } from "./recomputation.ts";
 import type { Recorded } from "./recorder.ts";
 import { Run } from "./trace.ts";
 import { matchTraces, type InitialPair, type TraceMatch } from "./trace-matching.ts";
@@ -104,6 +105,9 @@ export class Backward {
   /** The function's own path: what its tape looks like after a call is set up again from it. */
   readonly #path: readonly Event[];
   readonly #forward: ForwardValues;
+  readonly #recomputation: Recomputation;
+  /** Tensors of the forward pass that all gradients read, to recompute others. */
+  readonly #recomputedFrom: readonly Tensor[];
   /** Nodes of the function's own tape that passes visit. */
   readonly #nodes: ReadonlySet<TapeNode>;
   readonly #choices = new Map<string, Choice>();
@@ -116,7 +120,16 @@ export class Backward {
   } | null = null;
   #larger: Larger | null = null;
 
-  constructor(name: string, device: Device, edges: readonly GradientEdge[], earlier: readonly GradientEdge[], path: readonly Event[]) {
+  /** recomputation: of the function itself, where this is the history of its gradients. */
+  constructor(
+    name: string,
+    device: Device,
+    edges: readonly GradientEdge[],
+    earlier: readonly GradientEdge[],
+    path: readonly Event[],
+    recomputation = new Recomputation(path),
+  ) {
+    this.#recomputation = recomputation;
     this.#name = name;
     this.#device = device;
     this.#path = path;
@@ -151,12 +164,16 @@ export class Backward {
     this.boundaries = [...ends, ...found.filter((b) => !ends.some((e) => isSameBoundary(e, b)))];
     this.inner = this.boundaries.flatMap((b, i) => ("node" in b && b.node.isTraced ? [i] : []));
     const all = traced !== null ? [...traced.reads(), ...traced.kept()] : this.hasCode ? everythingOf(path) : [];
-    const reads = [...new Map(all.map((t) => [t.storage, t])).values()];
+    // Code of the user's may refer to any tensor.
+    const remade = recomputation.of(this.hasCode ? [] : all.map((t) => t.storage));
+    const read = this.hasCode ? all : [...all.filter((t) => !recomputation.makes(t.storage)), ...remade.reads];
+    const reads = [...new Map(read.map((t) => [t.storage, t])).values()];
     const cheap = new Map<Storage, Event>();
     for (const e of allEvents(path)) if (e.kind === "create" || (e.kind === "scalar" && !e.varies)) cheap.set(e.output.tensor.storage, e);
     for (const e of allEvents(path)) if (e.kind === "assign") cheap.delete(e.target.storage);
     this.saved = reads.filter((t) => !cheap.has(t.storage));
-    this.#forward = { saved: this.saved, recomputed: reads.flatMap((t) => cheap.get(t.storage) ?? []) };
+    this.#recomputedFrom = remade.reads;
+    this.#forward = { saved: this.saved, recomputed: [...reads.flatMap((t) => cheap.get(t.storage) ?? []), ...remade.events] };
   }
 
   /** Whether it serves a run that leaves hooks: one without code of the user's knows none. */
@@ -181,7 +198,7 @@ export class Backward {
     const request = { wanted: dys.map((d) => d !== null), stops, records };
     this.#current = { request, ...this.#tracedOf(request, behaviour) };
     const { traced } = this.#current;
-    const read = new Set([...traced.reads(), ...traced.histories.flatMap((h) => h.saved)].map((t) => t.storage));
+    const read = new Set([...traced.reads(), ...this.#recomputedFrom, ...traced.histories.flatMap((h) => h.saved)].map((t) => t.storage));
     return { saved: new Set(this.saved.flatMap((t, i) => (read.has(t.storage) ? [i] : []))), visited: traced.visited };
   }
 
@@ -380,7 +397,8 @@ export class Backward {
     const groups = inGroups(edges);
     const whole = [...this.#path, ...path];
     return groups.map(
-      (own, i) => new Backward(`${this.#name} backward`, this.#device, own, [...before, ...groups.slice(0, i).flat()], whole),
+      (own, i) =>
+        new Backward(`${this.#name} backward`, this.#device, own, [...before, ...groups.slice(0, i).flat()], whole, this.#recomputation),
     );
   }
 

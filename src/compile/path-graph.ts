@@ -1,4 +1,5 @@
 /** Lowers a path of the log to a graph, by the same `lower` functions as eager execution. */
+import { markOf } from "../core/checkpoint-marks.ts";
 import { DTYPES, packedBytes, type DType } from "../core/dtype.ts";
 import type { Definition, TensorSpec } from "../core/definition.ts";
 import { TraceError } from "../core/errors.ts";
@@ -66,6 +67,7 @@ export class Lowering {
 
   add(path: Iterable<Event>): void {
     for (const event of allEvents(path)) {
+      this.#builder.mark = markOf(event);
       switch (event.kind) {
         case "operation":
           this.#builder.origin = event.origin;
@@ -110,6 +112,7 @@ export class Lowering {
    */
   finish(outputs: readonly Storage[]): number[] {
     this.#builder.origin = "result";
+    this.#builder.mark = null;
     const written: number[] = [];
     const results = outputs.map((storage) => this.#output(this.#buffers.get(storage)!));
     for (const buffer of this.#buffers.values()) {

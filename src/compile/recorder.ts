@@ -1,5 +1,6 @@
 /** The position of a run in the trace log. A new event is appended after the current step, or to the region that is being recorded. */
 import { noteMade, requireOpen } from "../autograd/branch.ts";
+import { mark } from "../core/checkpoint-marks.ts";
 import type { TensorSpec } from "../core/definition.ts";
 import type { Device } from "../core/device.ts";
 import { DTYPES } from "../core/dtype.ts";
@@ -104,6 +105,7 @@ export abstract class Recorder {
   }
 
   protected push(event: Event): void {
+    mark(event);
     if (event.kind === "operation") this.notice?.count();
     if (this.recording !== null) {
       this.recording.events.push(event);

@@ -1,4 +1,5 @@
 /** The part of the graph builder that all operators share: it makes a node of the graph from named arguments. */
+import type { Mark } from "../core/checkpoint-marks.ts";
 import { DTYPES, packedBytes, type DType } from "../core/dtype.ts";
 import { UnsupportedError } from "../core/errors.ts";
 import { Expr, type Graph, packedExpr, spanInBytes, type Activation, type GraphNode, type ShaderCall } from "./graph.ts";
@@ -51,6 +52,8 @@ export class Emitter {
   readonly capabilities: Capabilities;
   /** Written into the nodes made from now on. */
   origin = "";
+  /** Written into the nodes too. */
+  mark: Mark | null = null;
   /** The graph is a program of one operation, not part of a compiled function. */
   isAlone = false;
   /** The operation's result is written over its first input. */
@@ -133,7 +136,15 @@ export class Emitter {
         attributes[f.name] = named[f.name] ?? null;
       }
     });
-    const node = { id: this.graph.nodes.length, operator, attributes, inputs, outputs: [] as (Expr | null)[], origin: this.origin };
+    const node = {
+      id: this.graph.nodes.length,
+      operator,
+      attributes,
+      inputs,
+      outputs: [] as (Expr | null)[],
+      origin: this.origin,
+      mark: this.mark,
+    };
     const results: Record<string, Expr | Expr[] | null> = {};
     row.fields.forEach((f, i) => {
       if (f.kind !== "output") return;
@@ -170,6 +181,7 @@ export class Emitter {
       inputs,
       outputs: [] as Expr[],
       origin: this.origin,
+      mark: this.mark,
     };
     for (const { dtype, sizes } of outputs) {
       const seen = sizes.length === 0 ? [1] : sizes;
@@ -213,6 +225,7 @@ export class Emitter {
       inputs: operands.map((x) => this.align(x)),
       outputs: [] as Expr[],
       origin: this.origin,
+      mark: this.mark,
     };
     for (const { dtype, sizes } of results)
       node.outputs.push(packedExpr(this.graph.newValue(packedBytes(dtype, sizes), node), dtype, sizes));

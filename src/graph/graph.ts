@@ -2,6 +2,7 @@
  * The graph that `lower` functions build: nodes are DirectML operators, values are ranges of bytes, and an expression is a value
  * seen as a tensor (dtype, sizes, strides, offset). Eager calls and compiled functions share it.
  */
+import type { Mark } from "../core/checkpoint-marks.ts";
 import { DTYPES, packedBytes, type DType } from "../core/dtype.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";
 import { isPacked, packedStrides } from "../core/shape.ts";
@@ -84,6 +85,10 @@ export interface GraphNode {
   readonly outputs: readonly (Expr | null)[];
   /** The operation that asked for it, "matmul", and its call site where that is known. */
   readonly origin: string;
+  /** The call of checkpoint() that it comes from. */
+  readonly mark?: Mark | null;
+  /** Values that are written before it runs, though it does not read them. */
+  readonly after?: readonly Value[];
 }
 
 /** Whether it is one of DirectML's, which the table describes. */

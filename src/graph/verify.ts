@@ -18,6 +18,8 @@ export function verifyGraph(graph: Graph, stage: string): void {
       : node.inputs.length;
     if (node.inputs.length < slots) fail(`${node.operator} has ${node.inputs.length} of ${slots} inputs`);
     for (const x of node.inputs) if (x !== null) check(x, node.operator);
+    for (const value of node.after ?? [])
+      if (!written.has(value)) fail(`${node.operator} comes after value %${value.id}, which is not written yet`);
     for (const x of node.outputs) {
       if (x === null) continue;
       if (written.has(x.value)) fail(`value %${x.value.id} is written twice`);

@@ -60,7 +60,8 @@ export const setDetectAnomaly = function ($0: never) { if (!(kinds.boolean.is($0
  *
  * fn: gives tensors in any structure that scope() knows; what else it makes is disposed of when it returns. It must compute the same in both calls: the
  * default generator, autocast and the default device are as in the first call, so dropout drops the same elements. inputs: any values; tensors of
- * arrays and plain objects are saved too. Calls nest, and gradients of gradients are right. Inside compile it is a plain call of fn.
+ * arrays and plain objects are saved too. Calls nest, and gradients of gradients are right. Inside compile the program recomputes,
+ * and fn is called once.
  * Throws ValueError where fn returns a promise; backward throws CheckpointError where the second call saves other tensors, by number, shape or dtype,
  * and AutogradError where an input was changed in place. Reference: torch.utils.checkpoint.checkpoint with use_reentrant=False.
  */

@@ -6,6 +6,7 @@ import { mergeCommonSubexpressions } from "./common-subexpressions.ts";
 import { removeDeadCode } from "./dead-code.ts";
 import { foldConstants } from "./fold-constants.ts";
 import { fuseActivations } from "./fuse-activation.ts";
+import { recomputeSegments } from "./recompute.ts";
 import { verifyGraph } from "../verify.ts";
 
 /** `asOne`: for one DirectML graph of all nodes. */
@@ -19,6 +20,7 @@ export function optimize(graph: Graph, capabilities: Capabilities, asOne: boolea
   // A fusing device does this itself in its graphs, and more of it.
   if (!asOne) stages.push(["constants", foldConstants]);
   if (!asOne || !capabilities.fusesGraphs) stages.push(["activations", fuseActivations]);
+  stages.push(["recomputation", recomputeSegments]);
   const verify = isSwitchedOn("DXTENSOR_VERIFY");
   for (const [name, pass] of stages) {
     graph = pass(graph);

@@ -26,17 +26,17 @@ export function regionOf(graph: Graph, nodes: ReadonlySet<GraphNode>, results: r
  */
 export function contract(graph: Graph, inputPerView: boolean): { readonly graph: Graph; readonly regions: ReadonlyMap<GraphNode, Region> } {
   const layers: { readonly nodes: GraphNode[]; readonly shaders: GraphNode[] }[] = [];
-  const made = new Map<Value, { readonly layer: number; readonly byShader: boolean }>();
+  const made = new Map<Value, { readonly node: GraphNode; readonly layer: number; readonly byShader: boolean }>();
   for (const node of graph.nodes) {
     const byShader = node.operator === "SHADER";
     let layer = 0;
-    for (const x of node.inputs) {
-      const from = x === null ? undefined : made.get(x.value);
+    for (const value of [...node.inputs.map((x) => x?.value), ...(node.after ?? [])]) {
+      const from = value === undefined ? undefined : made.get(value);
       if (from !== undefined) layer = Math.max(layer, from.byShader && !byShader ? from.layer + 1 : from.layer);
     }
     while (layers.length <= layer) layers.push({ nodes: [], shaders: [] });
     layers[layer]![byShader ? "shaders" : "nodes"].push(node);
-    for (const x of node.outputs) if (x !== null) made.set(x.value, { layer, byShader });
+    for (const x of node.outputs) if (x !== null) made.set(x.value, { node, layer, byShader });
   }
   const regions = new Map<GraphNode, Region>();
   const needed = new Set<Value>([...graph.outputs.map((x) => x.value), ...graph.state.map((w) => w.value.value)]);
@@ -53,7 +53,8 @@ export function contract(graph: Graph, inputPerView: boolean): { readonly graph:
     const { id, origin } = layer.nodes[0]!;
     const whole = outputs.map((x) => packedExpr(x.value, "uint8", [x.value.sizeInBytes]));
     // Planned as a shader is: by its inputs and results alone.
-    const node: GraphNode = { id, operator: "SHADER", attributes: {}, inputs: region.inputs, outputs: whole, origin };
+    const after = layer.nodes.flatMap((n) => (n.after ?? []).filter((value) => !own.has(made.get(value)!.node)));
+    const node: GraphNode = { id, operator: "SHADER", attributes: {}, inputs: region.inputs, outputs: whole, origin, after };
     regions.set(node, region);
     return [node, ...layer.shaders];
   });

@@ -230,6 +230,7 @@ function groupsOf(
   return nodes.map((node) => {
     let group = 0;
     for (const x of node.inputs) if (x !== null) group = Math.max(group, (written.get(x.value) ?? -1) + 1);
+    for (const value of node.after ?? []) group = Math.max(group, (written.get(value) ?? -1) + 1);
     for (const x of node.outputs) {
       const buffer = x === null ? undefined : direct.get(x.value);
       if (buffer !== undefined) group = Math.max(group, (read.get(buffer) ?? -1) + 1);

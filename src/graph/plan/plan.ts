@@ -33,7 +33,9 @@ export function planGraph(graph: Graph, capabilities: Capabilities, name: string
     const contracted = contract(graph, !capabilities.fusesGraphs);
     return planList(contracted.graph, name, false, contracted.regions);
   }
-  return planList(graph, name, capabilities.takesGraphs && (regions ?? (graph.nodes.length < GRAPH_NODES ? "none" : "head")) === "head");
+  // A graph of DirectML's keeps no order, by which recomputed values are short-lived.
+  const isList = graph.nodes.length < GRAPH_NODES || graph.nodes.some((n) => n.after !== undefined);
+  return planList(graph, name, capabilities.takesGraphs && (regions ?? (isList ? "none" : "head")) === "head");
 }
 
 /** Whether it is one node that updates state, which the device writes in place only as a graph: SCATTER. */
