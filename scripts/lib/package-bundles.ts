@@ -1,5 +1,6 @@
 // The files of a published package in addition to the repository's bundle: a CommonJS core with parts that are loaded when they are first
 // used, thin modules of both kinds over it, and the types in one file for each of the two.
+import { createHash } from "node:crypto";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -42,6 +43,8 @@ function coreOf(entry: string) {
   };
 }
 
+const digestOf = (file: string): string => createHash("sha256").update(readFileSync(file)).digest("hex").slice(0, 32);
+
 /**
  * ES modules and CommonJS share one core, and so its state. Modules that the sources import by import() are files of their own, which take no
  * time until they are used. Bundlers take the ES module with all of the code itself ("module" in exports): each of them makes one copy,
@@ -78,14 +81,25 @@ async function bundleCore(folder: string) {
       footer: ({ moduleIds }) => (moduleIds.some((id) => /node_modules[\\/]csv-parse[\\/]/.test(id)) ? licences(["csv-parse"]) : ""),
     },
   );
+  await write(
+    { input: at("src", "native", "code-cache.ts"), platform: "node", external: /^node:/, transform: { target: "es2023" }, tsconfig: false },
+    {
+      file: join(folder, "load.cjs"),
+      format: "cjs",
+      exports: "named",
+      comments: false,
+      codeSplitting: false,
+      outro: `module.exports = requireCached(require.resolve("./core.cjs"), "${digestOf(join(folder, "core.cjs"))}", () => require("./core.cjs"));`,
+    },
+  );
   // createRequire: an import would have the file's text searched for its exports, which takes as long as running it.
   const names = Object.keys(await import(at("dist", "bundle", "dxtensor.js"))).toSorted();
   const own = names.map((name) => `  ${name}: core.${name},\n`).join("");
   writeFileSync(
     join(folder, "dxtensor.cjs"),
-    `"use strict";\nconst core = require("./core.cjs");\nmodule.exports = {\n${own}};\nObject.defineProperty(module.exports, Symbol.toStringTag, { value: "Module" });\n`,
+    `"use strict";\nconst core = require("./load.cjs");\nmodule.exports = {\n${own}};\nObject.defineProperty(module.exports, Symbol.toStringTag, { value: "Module" });\n`,
   );
-  writeFileSync(join(folder, "dxtensor.mjs"), moduleOver("./core.cjs", names));
+  writeFileSync(join(folder, "dxtensor.mjs"), moduleOver("./load.cjs", names));
 }
 
 /** The text of an ES module that exports what a CommonJS file does. */
