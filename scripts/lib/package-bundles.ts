@@ -82,7 +82,14 @@ async function bundleCore(folder: string) {
     },
   );
   await write(
-    { input: at("src", "native", "code-cache.ts"), platform: "node", external: /^node:/, transform: { target: "es2023" }, tsconfig: false },
+    {
+      input: at("src", "native", "code-cache.ts"),
+      platform: "node",
+      external: /^node:/,
+      transform: { target: "es2023" },
+      tsconfig: false,
+      treeshake: { moduleSideEffects: false },
+    },
     {
       file: join(folder, "load.cjs"),
       format: "cjs",
