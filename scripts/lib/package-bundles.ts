@@ -31,6 +31,12 @@ async function write(options: InputOptions, output: OutputOptions) {
 export const licences = (names: readonly string[]) =>
   names.map((name) => `/* ${name}\n${readFileSync(at("node_modules", name, "LICENSE"), "utf8")}*/`).join("\n");
 
+/** Writes texts of a file in ASCII, which is read without decoding: no identifier, and no text of String.raw, has other characters. */
+function writeInAscii(file: string) {
+  const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  writeFileSync(file, readFileSync(file, "utf8").replaceAll(/[^\0-\x7f]/g, escaped));
+}
+
 /** The name of a part that is loaded when it is first used: the path of its module. */
 const partName = (module: string): string => `${relative(at("src"), module).slice(0, -".ts".length).replaceAll(/[\\/]/g, "-")}.cjs`;
 
@@ -81,6 +87,7 @@ async function bundleCore(folder: string) {
       footer: ({ moduleIds }) => (moduleIds.some((id) => /node_modules[\\/]csv-parse[\\/]/.test(id)) ? licences(["csv-parse"]) : ""),
     },
   );
+  writeInAscii(join(folder, "core.cjs"));
   await write(
     {
       input: at("src", "native", "code-cache.ts"),

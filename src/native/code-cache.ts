@@ -2,6 +2,7 @@
  * Runs a CommonJS file by the bytecode that V8 made of it in an earlier process. Parsing the library takes most of the time of its import;
  * Node 20 has no cache of its own for that (module.enableCompileCache, which would hold the program's other modules too).
  */
+import { isAscii } from "node:buffer";
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { Module, createRequire } from "node:module";
@@ -77,7 +78,10 @@ function compile(file: string, digest: string): Compiled {
   const folder = cacheFolder({ env, platform, arch, cwd: null, root: dirname(file), home: homeFolder(), exists: () => false, packageFolder: () => null });
   const path = join(folder, "code", `${sha256(JSON.stringify(made)).toString("hex").slice(0, 32)}.bin`);
   const cachedData = readCache(path);
-  const text = `(function (exports, require, module, __filename, __dirname) {${readFileSync(file, "utf8")}\n})`;
+  const bytes = readFileSync(file);
+  // V8 keeps one byte for a character of ASCII, and need not decode it.
+  const source = bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
+  const text = `(function (exports, require, module, __filename, __dirname) {${source}\n})`;
   const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER;
   const script = new Script(text, { filename: file, importModuleDynamically, ...(cachedData === null ? {} : { cachedData }) });
   const isUsed = cachedData !== null && script.cachedDataRejected === false;
