@@ -10,6 +10,7 @@ import { ensureSetup } from "./lib/ensure.ts";
 import { buildTypeScript } from "./build.ts";
 import { close, readCounts, sum, type Counts } from "./tools/counts.ts";
 import { prebuiltWindows } from "./lib/windows-files.ts";
+import { buildTestBackends } from "./cells/wine/backends.ts";
 import { writeReport, type StepResult } from "./cells/wine/report.ts";
 import { stepsOf, type Step } from "./cells/wine/steps.ts";
 import { cellVersions, makeCell } from "./cells/wine/cell.ts";
@@ -41,6 +42,7 @@ async function prepare() {
   await makeCell();
   say("verify:windows: bundling the tests");
   const manifest = await bundleTests(stage, { native: prebuiltWindows("x64"), platform: "win32-x64" });
+  await buildTestBackends(stage);
   copyFileSync(at("dist", "bundle", "cli.js"), join(stage, "dist", "cli.js"));
   for (const program of programs) copyFileSync(program, join(stage, program.split(/[\\/]/).at(-1)!));
   mkdirSync(join(stage, "reports"), { recursive: true });

@@ -44,7 +44,8 @@ void* OpenLibrary(const std::string& path, bool, std::string* error) {
   HMODULE library = LoadLibraryExW(Widen(path).c_str(), nullptr, LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_DEFAULT_DIRS);
   if (!library) {
     DWORD code = GetLastError();
-    *error = code == ERROR_MOD_NOT_FOUND ? "no such file" : "LoadLibrary failed with error " + std::to_string(code);
+    if (code != ERROR_MOD_NOT_FOUND) *error = "LoadLibrary failed with error " + std::to_string(code);
+    else *error = FileExists(path) ? "a library that it needs was not found" : "no such file";
   }
   return library;
 }

@@ -41,6 +41,7 @@ export const SETS: readonly TestSet[] = [
       "test/runtime/handles": OWN,
       "test/runtime/hourglass": OWN,
       "test/runtime/lapack": OWN,
+      "test/runtime/library-backend": OWN,
       "test/runtime/operator-cache": OWN,
       "test/runtime/outside-device": OWN,
       "test/runtime/read.test": "it holds the queue",

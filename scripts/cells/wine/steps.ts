@@ -40,6 +40,7 @@ export const quickFiles = [
   "test/windows/",
   "test/native/",
   "test/runtime/eager",
+  "test/runtime/library-backend",
   "test/compile/compile",
   "test/data/",
   "test/io/",
