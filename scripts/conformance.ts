@@ -12,12 +12,14 @@ Builds what is missing, makes an application in build/conformance with dxtensor,
 \`npx dxtensor conformance\` in it with the options: --device cpu, --device dml:0, --device openreg:0. docs/conformance.md describes them; paths
 count from that folder.
 
-  --library linux  Microsoft's libdirectml.so over Mesa's lavapipe, a Vulkan driver on the processor, as verify:linux runs it: device dml:0
-  --library vulkan the same over the machine's own Vulkan drivers
-  --help           this text`;
+  --library linux    Microsoft's libdirectml.so over Mesa's lavapipe, a Vulkan driver on the processor, as verify:linux runs it: device dml:0
+  --library vulkan   the same over the machine's own Vulkan drivers
+  --library windows  Microsoft's DirectML.dll in Windows' node.exe under Wine, over lavapipe, as verify:windows runs it: device dml:0. Needs root
+  --help             this text`;
 
 await main(async () => {
-  const { driver, args } = conformanceCall(process.argv.slice(2));
+  const { driver, isWindows, args } = conformanceCall(process.argv.slice(2));
+  if (isWindows) return (await import("./conformance/windows.ts")).conformanceOnWindows(args);
   const env = driver === null ? {} : await ensureCell(driver);
   if (driver === null) await ensureBuilt(["src"]);
   const folder = at("build", "conformance");
