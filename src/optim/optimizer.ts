@@ -2,26 +2,24 @@
 import { inspect } from "node:util";
 import { enableGrad, noGrad } from "../autograd/grad-mode.ts";
 import { assign, call, dispatch } from "../dispatch/dispatch.ts";
-import { isFloat } from "../core/dtype.ts";
-import { AutogradError, DTypeError, ValueError } from "../core/errors.ts";
+import { ValueError } from "../core/errors.ts";
 import { clearGradient } from "../nn/tensors.ts";
-import { contiguous, itemSync } from "../ops/data/conversion.ts";
-import { meant } from "../core/did-you-mean.ts";
+import { contiguous } from "../ops/data/conversion.ts";
 import { gt } from "../ops/elementwise/compare.ts";
 import { where } from "../ops/elementwise/where.ts";
 import { reshape } from "../ops/shape/movement.ts";
-import { isIterable } from "../ops/declare/checked.ts";
-import { isPlain } from "../ops/declare/other-names.ts";
 import { outsideScopes, scope } from "../core/scope.ts";
 import type { Shape } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer, type Tracer } from "../core/tracer.ts";
-import { Clock, steps } from "./clock.ts";
+import type { Clock } from "./clock.ts";
 import { gatherFlatOp, type StateForm } from "./flat.ts";
 import { ParamGroup, type BaseOptions, type GroupInput, type OptimizerState, type ParametersInput } from "./group.ts";
+import { checkedGroup } from "./group-input.ts";
 import { settingsText } from "./options.ts";
 import { gradientOf, type Run } from "./parameter-runs.ts";
 import type { Rule } from "./rule.ts";
+import { loadUnit, requireSamePrecision, stateOf } from "./state-dict.ts";
 import { Unit, type Recipe, type Work } from "./unit.ts";
 
 export type { BaseOptions, GroupInput, OptimizerState, ParametersInput } from "./group.ts";
@@ -35,9 +33,6 @@ function kept(writes: readonly Write[], skips: Tensor): readonly Write[] {
 
 /** @internal The key of a step that the device decides on. */
 export const STEP_UNLESS = Symbol("step unless");
-
-/** Options of every optimizer that are no defaults of any. */
-const PRECISION = ["masterWeights", "kahan"] as const;
 
 /** What a step is about to write. */
 interface Write {
@@ -133,60 +128,15 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
 
   /** Adds parameters with options of their own. */
   addParamGroup(input: GroupInput<O>): void {
-    if (!isPlain(input) || !isIterable(input.params))
-      throw new DTypeError(this.#name, "params", "tensors, or objects with params", input, "Pass model.parameters().");
-    const { params: members, ...own } = input;
-    const names = [...new Set([...Object.keys(this.#defaults), ...PRECISION])];
-    const unknown = Object.keys(own).find((key) => !names.includes(key));
-    if (unknown !== undefined)
-      throw new ValueError(this.#name, "params", `groups of params and no more than ${names.join(", ")}`, unknown, meant(unknown, names));
-    for (const [key, value] of Object.entries(own)) this.#requireKind(key, value);
-    const params = [...members];
-    const options: O = { ...this.#defaults, ...Object.fromEntries(Object.entries(own).filter(([, v]) => v !== undefined)) };
-    if (params.length === 0) throw new ValueError(this.#name, "params", "at least one parameter", "an empty group");
-    if (!(options.lr >= 0)) throw new ValueError(this.#name, "lr", "at least 0", options.lr);
-    this.checkOptions(options);
-    for (const name of PRECISION) {
-      const value: unknown = options[name];
-      if (value !== undefined && typeof value !== "boolean") throw new ValueError(this.#name, name, "true or false", value);
-    }
-    if (options.masterWeights === true && options.kahan === true)
-      throw new ValueError(this.#name, "kahan", "left out with masterWeights, which loses nothing to rounding", true);
-    const known = new Set(this.#groups.flatMap((g) => g.params));
-    params.forEach((p, i) => {
-      if (!(p instanceof Tensor)) throw new DTypeError(this.#name, `params[${i}]`, "a tensor", p);
-      p.requireLive(this.#name, `params[${i}]`);
-      if (!p.isLeaf)
-        throw new AutogradError({
-          operation: this.#name,
-          argument: `params[${i}]`,
-          expected: "a leaf",
-          received: `${p.describe()} made by an operation`,
-        });
-      if (!isFloat(p.dtype) || p.dtype === "float64")
-        throw new DTypeError(this.#name, `params[${i}]`, "float32, float16 or bfloat16", p.describe());
-      this.checkParameter(`params[${i}]`, p);
-      if (known.has(p)) throw new ValueError(this.#name, `params[${i}]`, "in one group once", `${p.describe()} again`);
-      known.add(p);
+    const { params, options } = checkedGroup(this.#name, input, {
+      defaults: this.#defaults,
+      taken: new Set(this.#groups.flatMap((g) => g.params)),
+      checkOptions: (own) => this.checkOptions(own),
+      checkParameter: (argument, p) => this.checkParameter(argument, p),
     });
     const group = new ParamGroup(params, options);
     this.#groups.push(group);
     this.#units.push(...this.#layOut(group));
-  }
-
-  /** A group's option is of its default's kind. */
-  #requireKind(key: string, value: unknown): void {
-    if (value === undefined) return;
-    const isNumber = (v: unknown): boolean => typeof v === "number" || typeof v === "boolean";
-    const like = (this.#defaults as unknown as Readonly<Record<string, unknown>>)[key];
-    if (Array.isArray(like)) {
-      if (!Array.isArray(value) || !value.every((v, i) => isNumber(v) || (v === null && like[i] === null)))
-        throw new ValueError(this.#name, key, "an array of numbers", value);
-    } else if (typeof like === "boolean") {
-      if (typeof value !== "boolean") throw new ValueError(this.#name, key, "true or false", value);
-    } else if (typeof like === "string") {
-      if (typeof value !== "string") throw new ValueError(this.#name, key, "a string", value);
-    } else if (!isNumber(value)) throw new ValueError(this.#name, key, "a number", value);
   }
 
   /** One unit for each device and dtype (or for each parameter), each with its parameters in one buffer. */
@@ -317,7 +267,8 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
     let first = 0;
     const paramGroups = this.#groups.map((group) => {
       const params = group.params.map((p, i) => {
-        const own = this.#stateOf(group, p);
+        const unit = this.#unitOf(group, p);
+        const own = unit === undefined ? null : stateOf(unit, p, this.rule.clock.counters(this.fixed(group.options)));
         if (own !== null) state[first + i] = own;
         return first + i;
       });
@@ -330,26 +281,6 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
 
   #unitOf(group: ParamGroup<O>, p: Tensor): Unit<O> | undefined {
     return this.#units.find((u) => u.group === group && u.partition.parameters.includes(p));
-  }
-
-  #stateOf(group: ParamGroup<O>, p: Tensor): Record<string, Tensor> | null {
-    const unit = this.#unitOf(group, p);
-    if (unit === undefined) return null;
-    const i = unit.partition.parameters.indexOf(p);
-    const clock = unit.clockOf(i);
-    if (clock === null) return null;
-    const own: Record<string, Tensor> = {};
-    this.rule.clock.counters(this.fixed(group.options)).forEach(({ name }, k) => {
-      const value = clock.values[k];
-      if (value !== undefined) own[name] = new Tensor(value.storage, value.desc, value.offset);
-    });
-    for (const name of unit.stateNames) {
-      const view = unit.partition.stateView(name, i);
-      // Unlike the optimizer's own views this one belongs to the caller's scope.
-      own[name] = new Tensor(view.storage, view.desc, view.offset);
-      view.dispose();
-    }
-    return own;
   }
 
   /** Takes over state and options, for the same parameters in the same order. */
@@ -368,67 +299,14 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
     });
     this.#groups.forEach((group, i) => {
       const savedGroup = saved.paramGroups[i]!;
-      this.#requireSamePrecision(group, savedGroup.options);
+      requireSamePrecision(this.#name, group.options, savedGroup.options, this.lasting);
       group.changing();
       Object.assign(group.options, savedGroup.options);
       if (savedGroup.initialLr !== undefined) group.initialLr = savedGroup.initialLr;
       this.checkOptions(group.options);
       const states = new Map(group.params.map((p, j) => [p, saved.state[savedGroup.params[j]!]]));
-      for (const unit of this.#units) if (unit.group === group) this.#loadUnit(unit, states);
+      for (const unit of this.#units) if (unit.group === group) loadUnit(this.#name, this.rule.clock, unit, states);
     });
-  }
-
-  /** What is kept of half precision, and the form of the state, is decided when the optimizer is made. */
-  #requireSamePrecision(group: ParamGroup<O>, saved: BaseOptions | object): void {
-    for (const name of PRECISION) {
-      const value = (saved as Partial<BaseOptions>)[name];
-      if (value !== undefined && value !== (group.options[name] ?? false))
-        throw new ValueError(
-          `${this.#name}.loadStateDict`,
-          name,
-          `${group.options[name] ?? false}, as this optimizer has it`,
-          value,
-          "Make the optimizer with the option that the state was saved with.",
-        );
-    }
-    for (const name of this.lasting) {
-      const [value, own] = [saved, group.options].map((o) => (o as Readonly<Record<string, unknown>>)[name]);
-      if (value !== undefined && value !== own)
-        throw new ValueError(`${this.#name}.loadStateDict`, name, `${String(own)}, as this optimizer has it`, value);
-    }
-  }
-
-  /** Parameters that have taken as many steps, and count alike, share a clock. A parameter without state has taken none. */
-  #loadUnit(unit: Unit<O>, states: ReadonlyMap<Tensor, Readonly<Record<string, Tensor>> | undefined>): void {
-    const { partition, counted } = unit;
-    const before = unit.clocks;
-    const clocks = new Map<string, Clock>();
-    partition.parameters.forEach((p, i) => {
-      const own = states.get(p);
-      if (own === undefined) {
-        unit.load(i, null);
-        return;
-      }
-      const slots = new Map(unit.stateNames.map((name) => [name, this.#requireState(own, name)]));
-      const known: Record<string, number> = {};
-      for (const { name } of this.rule.clock.counters(counted.fixed)) if (own[name] !== undefined) known[name] = itemSync(own[name]);
-      if (this.rule.clock.counters(counted.fixed).length > 0) this.#requireState(own, steps.name);
-      const key = JSON.stringify(known);
-      let clock = clocks.get(key);
-      if (clock === undefined) {
-        clock = Clock.start(partition.device, this.rule.clock, counted, known[steps.name], known);
-        clocks.set(key, clock);
-      }
-      unit.load(i, { slots, clock });
-    });
-    unit.release(before);
-  }
-
-  #requireState(own: Readonly<Record<string, Tensor>>, name: string): Tensor {
-    const value = own[name];
-    if (value === undefined)
-      throw new ValueError(`${this.#name}.loadStateDict`, "state", `with ${name} for each parameter`, Object.keys(own));
-    return value;
   }
 
   /** The settings of each group, as console.log shows them: "Adam (", "Parameter Group 0", "    betas: [0.9, 0.999]", … */
