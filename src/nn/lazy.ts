@@ -1,10 +1,9 @@
 /** What lazy layers share: parameters that get their shapes in the first call of forward(), or from a state that is loaded. @package */
 import { noGrad } from "../autograd/grad-mode.ts";
 import type { DeviceLike } from "../core/device.ts";
-import { TraceError } from "../core/errors.ts";
 import { modes } from "../core/journal.ts";
-import type { Tensor } from "../core/tensor.ts";
-import { tracer } from "../core/tracer.ts";
+import { Tensor } from "../core/tensor.ts";
+import { withTracer } from "../core/tracer.ts";
 import { zeros } from "../ops/creation/creation.ts";
 import { outsideScopes } from "../core/scope.ts";
 import { sameShape } from "../core/shape.ts";
@@ -63,28 +62,68 @@ function finish(module: Module, { classes: [lazy, eager] }: LazyRules): void {
   if (Object.getPrototypeOf(module) === lazy.prototype) Object.setPrototypeOf(module, eager.prototype);
 }
 
-/** Before forward(): gives parameters and buffers their shapes and first values. length: what the input says. */
+/** Whether layers get shapes on `meta` alone, for a while. */
+let isTrial = false;
+
+/**
+ * Before forward(): gives parameters and buffers their shapes and first values, also in a function that is being compiled, which finds them as it finds any
+ * tensors outside. length: what the input says.
+ */
 export function initialize(module: Module, length: () => number): void {
   const rules = rulesOf(module);
   if (rules === undefined) return;
-  if (tracer() !== null)
-    throw new TraceError({
-      operation: module.constructor.name,
-      expected: "called once before a compiled function calls it",
-      received: "its first call",
-      hint: "Call the model once with an input, or load its state.",
-    });
   const found = length();
   rules.settle(found);
   const shapes = rules.shapes(found);
-  noGrad(() => {
-    for (const [name, t] of ownTensors(module)) {
-      if (!isUninitialized(t)) continue;
-      materialize(t, shapes[name]!);
-      rules.start(name, t, shapes[name]!);
-    }
-  });
+  withTracer(null, () =>
+    noGrad(() => {
+      for (const [name, t] of ownTensors(module)) {
+        if (!isUninitialized(t)) continue;
+        materialize(t, shapes[name]!, isTrial ? "meta" : t.device);
+        if (!isTrial) rules.start(name, t, shapes[name]!);
+      }
+    }),
+  );
   finish(module, rules);
+}
+
+/** Runs fn, in which lazy layers get the shapes that their inputs say, on `meta`. Afterwards they wait as before. */
+export function onTrial<T>(modules: readonly Module[], fn: () => T): T {
+  const waiting = modules.flatMap((module) => {
+    const rules = rulesOf(module);
+    if (rules === undefined) return [];
+    const tensors = [...ownTensors(module)].flatMap(([, t]) => (isUninitialized(t) ? [t] : []));
+    return {
+      module,
+      rules,
+      prototype: Object.getPrototypeOf(module) as object,
+      // Lengths among them, which are not known yet.
+      numbers: Object.entries(module).filter(([, value]) => typeof value === "number"),
+      tensors: tensors.map((t) => ({
+        t,
+        prototype: Object.getPrototypeOf(t) as object,
+        before: outsideScopes(() => new Tensor(t.storage, t.desc, t.offset)),
+      })),
+    };
+  });
+  const outer = isTrial;
+  isTrial = true;
+  try {
+    return fn();
+  } finally {
+    isTrial = outer;
+    for (const { module, rules, prototype, numbers, tensors } of waiting) {
+      for (const { t, prototype: own, before } of tensors) {
+        replace(t, before);
+        Object.setPrototypeOf(t, own);
+      }
+      if (isLazy(module)) continue;
+      Object.setPrototypeOf(module, prototype);
+      Object.assign(module, Object.fromEntries(numbers));
+      Object.defineProperty(module, LAZY, { value: rules, configurable: true });
+      modes.changes++;
+    }
+  }
 }
 
 /** The shapes that the uninitialized tensors of a state get by being loaded, by name. shapeOf: of what is loaded. */

@@ -169,8 +169,7 @@ export function runOnMeta(module: Module, names: ReadonlyMap<Module, string>, in
     const held = new Map<Tensor, Tensor>();
     for (const m of modules)
       for (const { tensor } of m.sites()) {
-        if (isUninitialized(tensor)) tensor.requireLive("summary", `module ${names.get(m)!}`);
-        if (!held.has(tensor)) held.set(tensor, outlineOf(tensor.shape, tensor.dtype));
+        if (!held.has(tensor) && !isUninitialized(tensor)) held.set(tensor, outlineOf(tensor.shape, tensor.dtype));
       }
     const recorder = new Recorder(names, [...inputTensors, ...held.values()]);
     const call = (): unknown => (module as unknown as (...values: unknown[]) => unknown)(...inputs);

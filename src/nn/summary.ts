@@ -4,6 +4,7 @@ import { ValueError } from "../core/errors.ts";
 import type { DType } from "../core/dtype.ts";
 import type { Shape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
+import { onTrial } from "./lazy.ts";
 import type { Module } from "./module.ts";
 import { Inventory } from "./summary-rows.ts";
 import { runOnMeta } from "./summary-run.ts";
@@ -124,6 +125,8 @@ export class ModuleSummary {
  * The layers of a module as a table: shapes, parameters, multiply-adds, memory. Calls the module once on the device `meta`, where tensors have
  * shapes and dtypes and no elements: nothing is computed, no device is opened, and the module stays as it is. console.log shows the table; the numbers are fields.
  *
+ * A lazy layer shows what it becomes in its first call, and stays lazy.
+ *
  * input: what forward() takes: a tensor, a shape (of float32), or { shape, dtype }; a list of these, and of whatever else, for several arguments.
  * A multiply-add is one of matrix products, linear layers, convolutions, attention and recurrent layers; norms count 5 for each element (4 without
  * weights; RMSNorm 3 or 2; batch norm by running statistics 2). Elementwise functions count nothing.
@@ -141,6 +144,16 @@ export function summary(
   for (const column of columns)
     if (!COLUMN_NAMES.includes(column)) throw new ValueError("summary", "columns", `of ${COLUMN_NAMES.join(", ")}`, column);
   if (!["eval", "train", "same"].includes(mode)) throw new ValueError("summary", "mode", '"eval", "train" or "same"', mode);
+  return onTrial(module.modules(), () => measured(module, input, depth, columns, mode));
+}
+
+function measured(
+  module: Module,
+  input: unknown,
+  depth: number,
+  columns: readonly SummaryColumn[],
+  mode: NonNullable<SummaryOptions["mode"]>,
+): ModuleSummary {
   const inventory = new Inventory(module);
   const buffers = new Set(module.buffers());
   const run = runOnMeta(module, inventory.names, input, mode === "same" ? null : mode === "train");

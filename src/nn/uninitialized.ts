@@ -48,11 +48,11 @@ export function uninitialize(t: Tensor, device: DeviceLike | undefined): void {
   Object.setPrototypeOf(t, (t instanceof Parameter ? UninitializedParameter : UninitializedBuffer).prototype as object);
 }
 
-/** It gets a shape. Its elements are to be written next. */
-export function materialize(t: Tensor, shape: readonly number[]): void {
+/** It gets a shape, on a device. Its elements are to be written next. */
+export function materialize(t: Tensor, shape: readonly number[], device: DeviceLike = t.device): void {
   Object.setPrototypeOf(t, (t instanceof Parameter ? Parameter : Tensor).prototype as object);
   outsideScopes(() => {
-    replace(t, empty(shape, { dtype: t.dtype, device: t.device }));
+    replace(t, empty(shape, { dtype: t.dtype, device }));
   });
 }
 
