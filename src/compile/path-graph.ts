@@ -33,6 +33,9 @@ export interface LoweredInput {
   readonly source: InputSource;
 }
 
+/** Operators that are most of an operation's work. */
+const PRODUCTS: ReadonlySet<string> = new Set(["GEMM", "CONVOLUTION", "MULTIHEAD_ATTENTION", "GRU", "LSTM", "RNN"]);
+
 /** A storage that may be written, with its value at this point of the path. */
 interface MutableBuffer {
   readonly storage: Storage;
@@ -169,6 +172,7 @@ export class Lowering {
     outputs: readonly { storage: Storage }[],
     specs: readonly TensorSpec[],
   ): void {
+    const first = this.graph.nodes.length;
     const results = lowerOperation(
       this.#builder,
       definition,
@@ -177,11 +181,21 @@ export class Lowering {
       specs,
       this.#wide,
     );
+    this.#count(definition, inputs, attrs, specs, first);
     results.forEach((x, i) => {
       const { dtype, shape } = specs[i]!;
       const whole = isWhole(x) && x.value.sizeInBytes === packedBytes(dtype, shape) ? x : this.#copied(x);
       this.#define(outputs[i]!.storage, dtype, whole.value);
     });
+  }
+
+  /** Notes an operation's floating-point operations on the node that does most of them. first: index of its first node. */
+  #count(definition: Definition<never>, inputs: readonly Operand[], attrs: unknown, specs: readonly TensorSpec[], first: number): void {
+    const { multiplyAdds } = definition;
+    const made = this.graph.nodes.slice(first);
+    if (multiplyAdds === undefined || made.length === 0) return;
+    const node: { flops?: number } = made.find((n) => PRODUCTS.has(n.operator)) ?? made.at(-1)!;
+    node.flops = 2 * multiplyAdds(inputs.map((x) => x.desc), attrs as never, specs); // prettier-ignore
   }
 
   #copied(x: Expr): Expr {

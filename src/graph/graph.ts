@@ -87,6 +87,8 @@ export interface GraphNode {
   readonly origin: string;
   /** The call of checkpoint() that it comes from. */
   readonly mark?: Mark | null;
+  /** Floating-point operations of the operation that it stands for, where the definition says how many; on one node of each operation. */
+  readonly flops?: number;
   /** Values that are written before it runs, though it does not read them. */
   readonly after?: readonly Value[];
 }

@@ -187,6 +187,8 @@ export type ProgramStep =
       readonly origin?: string;
       /** The same of each node of a graph. */
       readonly origins?: readonly string[];
+      /** For profiles: floating-point operations of each node of a graph, or of the one operator. */
+      readonly flops?: readonly number[];
     }
   | { readonly group: number; readonly copy: readonly [from: BindingRange, to: BindingRange] };
 

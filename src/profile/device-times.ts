@@ -10,6 +10,8 @@ import type { Plan } from "../graph/plan/plan.ts";
 interface Part {
   readonly origin: string;
   readonly share: number;
+  /** Null where no formula is known. */
+  readonly flops: number | null;
 }
 
 /** "add at train.ts:12": the operation and its line. */
@@ -23,15 +25,16 @@ function partsOf(plan: Plan, dispatch: number, kernels: readonly (readonly Kerne
   const step = plan.steps.filter((s) => "dispatch" in s)[dispatch];
   if (step === undefined || !("dispatch" in step)) return [];
   const made = plan.dispatchables[step.dispatch]!;
+  const flopsOf = (nodes: readonly number[]): number | null => nodes.reduce((sum, n) => sum + (step.flops?.[n] ?? 0), 0) || null;
   const own = kernels?.[step.dispatch] ?? [];
   const whole = own.reduce((sum, k) => sum + k.seconds, 0);
   if ("nodes" in made && whole > 0)
     return own.map((k) => {
       const origins = k.nodes.map((n) => step.origins?.[n] ?? "").filter((o) => o !== "");
-      return { origin: [...new Set(origins)].at(-1) ?? k.name, share: k.seconds / whole };
+      return { origin: [...new Set(origins)].at(-1) ?? k.name, share: k.seconds / whole, flops: flopsOf(k.nodes) };
     });
   const type = "type" in made ? operatorName(made.type) : "nodes" in made ? `graph of ${made.nodes.length} nodes` : "shader";
-  return [{ origin: step.origin ?? type, share: 1 }];
+  return [{ origin: step.origin ?? type, share: 1, flops: flopsOf([...(step.flops ?? []).keys()]) }];
 }
 
 /** Adds what a device has timed. */
@@ -59,15 +62,15 @@ export function addTimes(recorder: Recorder, { works, timedFrom }: Observed, { d
     event.deviceMs = (event.deviceMs ?? 0) + end - begin;
     if (plan === null) continue;
     let at = timedFrom + begin;
-    for (const { origin, share } of partsOf(plan, dispatch, kernels.get(plan))) {
-      const ms = share * (end - begin);
-      addNode(recorder, event, origin, at, ms);
+    for (const part of partsOf(plan, dispatch, kernels.get(plan))) {
+      const ms = part.share * (end - begin);
+      addNode(recorder, event, part, at, ms);
       at += ms;
     }
   }
 }
 
-function addNode(recorder: Recorder, program: ProfileEvent, origin: string, start: number, ms: number): void {
+function addNode(recorder: Recorder, program: ProfileEvent, { origin, flops }: Part, start: number, ms: number): void {
   const { name, line } = originOf(origin);
   const event: Mutable<ProfileEvent> = {
     ...program,
@@ -84,6 +87,7 @@ function addNode(recorder: Recorder, program: ProfileEvent, origin: string, star
     deviceStartMs: start,
     deviceMs: ms,
     inputs: "",
+    flops,
     memoryInBytes: null,
   };
   recorder.addLate(event);

@@ -9,6 +9,7 @@ import { CompiledFunction } from "../compile/compile.ts";
 import { CompiledProgram } from "../compile/program.ts";
 import type { Definition } from "../core/definition.ts";
 import type { Tensor } from "../core/tensor.ts";
+import type { Plan } from "../graph/plan/plan.ts";
 import { observe, type Interceptor } from "../core/tracer.ts";
 import { Optimizer } from "../optim/optimizer.ts";
 import { nativeDevice } from "../runtime/devices.ts";
@@ -17,6 +18,10 @@ import { Bindings } from "./bindings.ts";
 import { ModuleCalls, type ProfileModules } from "./module-calls.ts";
 import type { Origin, Recorder } from "./recorder.ts";
 import { replace } from "./replace.ts";
+
+/** Of a program; null where no operation in it has a formula. */
+const flopsOf = ({ steps }: Plan): number | null =>
+  steps.reduce((sum, step) => sum + ("dispatch" in step ? (step.flops ?? []).reduce((a, b) => a + b, 0) : 0), 0) || null;
 
 const described = (inputs: readonly Tensor[]): string => inputs.map((t) => t.describe()).join(", ");
 
@@ -101,8 +106,9 @@ function attachCompiled(recorder: Recorder): (() => void)[] {
       "call",
       (call) =>
         function (this: CompiledProgram, ...args) {
-          return recorder.within("program", this.description.name, this.native, () => {
+          return recorder.within("program", this.description.name, this.native, ({ event }) => {
             recorder.plan = this.description;
+            event.flops = flopsOf(this.description);
             return call.apply(this, args);
           });
         },

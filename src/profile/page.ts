@@ -27,8 +27,8 @@ svg { display: block; width: 100%; background: var(--card); } svg text { fill: v
 const SCRIPT = `
 const data = JSON.parse(document.getElementById("data").textContent);
 const $ = (id) => document.getElementById(id);
-const columns = ["name", "phase", "calls", "jsMs", "selfMs", "queueMs", "deviceMs", "flops", "memoryInBytes", "waits"];
-const titles = ["Name", "Phase", "Calls", "JS ms", "Self ms", "Queue ms", "Device ms", "FLOP", "Memory B", "Waits"];
+const columns = ["name", "phase", "calls", "jsMs", "selfMs", "queueMs", "deviceMs", "flops", "flopsPerSecond", "memoryInBytes", "waits"];
+const titles = ["Name", "Phase", "Calls", "JS ms", "Self ms", "Queue ms", "Device ms", "FLOP", "FLOP/s", "Memory B", "Waits"];
 let sort = null;
 const text = (row, c) => row[c] === null ? "–" : c.endsWith("Ms") ? row[c].toFixed(3) : typeof row[c] === "number" ? row[c].toLocaleString("en") : row[c];
 function table() {

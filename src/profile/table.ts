@@ -36,6 +36,8 @@ export interface ProfileRow {
   readonly deviceMs: number | null;
   /** Floating-point operations; null where no formula is known. */
   readonly flops: number | null;
+  /** Floating-point operations in a second of the device's time; null where either is not known. */
+  readonly flopsPerSecond: number | null;
   /** By how much the live bytes of tensors grew; null where memory was not recorded. */
   readonly memoryInBytes: number | null;
   /** How often JavaScript waited for the device, or asked for data. */
@@ -135,6 +137,7 @@ export function rowsOf(events: readonly ProfileEvent[], by: ProfileGrouping): Su
         queueMs: null,
         deviceMs: null,
         flops: null,
+        flopsPerSecond: null,
         memoryInBytes: null,
         waits: 0,
       };
@@ -148,12 +151,18 @@ export function rowsOf(events: readonly ProfileEvent[], by: ProfileGrouping): Su
     } else if (by === "wait") row.jsMs += event.durationMs;
     row.queueMs = plus(row.queueMs, event.queueMs);
     row.deviceMs = plus(row.deviceMs, event.deviceMs);
-    row.flops = plus(row.flops, event.flops);
+    // Those of a program are its nodes' own.
+    if (by === "operation" || event.kind !== "node") row.flops = plus(row.flops, event.flops);
     if (!isCounted(event)) row.memoryInBytes = plus(row.memoryInBytes, event.memoryInBytes);
     if (isWait(event)) row.waits++;
   }
+  for (const row of rows.values()) row.flopsPerSecond = rateOf(row);
   return [...rows.values()];
 }
+
+/** Floating-point operations in a second of the device's time. */
+export const rateOf = ({ flops, deviceMs }: Pick<ProfileEvent, "flops" | "deviceMs">): number | null =>
+  flops === null || deviceMs === null || deviceMs <= 0 ? null : (1000 * flops) / deviceMs;
 
 const ms = (value: number | null): string => (value === null ? "--" : value.toFixed(3));
 
@@ -186,6 +195,7 @@ function columnsOf(rows: readonly ProfileRow[], by: ProfileGrouping): Column[] {
     ...optional("Queue ms", (r) => r.queueMs, ms),
     ...optional("Device ms", (r) => r.deviceMs, ms),
     ...optional("FLOP", (r) => r.flops, short),
+    ...optional("FLOP/s", (r) => r.flopsPerSecond, short),
     ...optional("Memory B", (r) => r.memoryInBytes, short),
     ...(by !== "wait" && rows.some((r) => r.waits > 0) ? [{ title: "Waits", text: (r: ProfileRow) => String(r.waits) }] : []),
   ];

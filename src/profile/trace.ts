@@ -1,6 +1,7 @@
 /** A profile in Chrome's trace format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU. */
 import type { ProfileEvent } from "./event.ts";
 import type { ProfileReport } from "./report.ts";
+import { rateOf } from "./table.ts";
 
 type TraceEvent = Readonly<Record<string, unknown>>;
 
@@ -8,10 +9,11 @@ const PID = 1;
 const JS = 1;
 const us = (ms: number): number => Math.round(ms * 1e6) / 1e3;
 
-const argsOf = ({ phase, module, line, inputs, flops, bytes, memoryInBytes, step, deviceMs }: ProfileEvent): TraceEvent =>
-  Object.fromEntries(
-    Object.entries({ phase, module, line, inputs, flops, bytes, memoryInBytes, step, deviceMs }).filter(([, v]) => v !== null && v !== ""),
-  );
+const argsOf = (event: ProfileEvent): TraceEvent => {
+  const { phase, module, line, inputs, flops, bytes, memoryInBytes, step, deviceMs } = event;
+  const args = { phase, module, line, inputs, flops, flopsPerSecond: rateOf(event), bytes, memoryInBytes, step, deviceMs };
+  return Object.fromEntries(Object.entries(args).filter(([, v]) => v !== null && v !== ""));
+};
 
 /** An object to be written as JSON. */
 export function traceOf(report: ProfileReport): { readonly traceEvents: readonly TraceEvent[]; readonly displayTimeUnit: "ms" } {

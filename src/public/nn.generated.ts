@@ -547,6 +547,8 @@ export type RNNCell = $nnRecurrent.RNNCell;
  * The layers of a module as a table: shapes, parameters, multiply-adds, memory. Calls the module once on the device `meta`, where tensors have
  * shapes and dtypes and no elements: nothing is computed, no device is opened, and the module stays as it is. console.log shows the table; the numbers are fields.
  *
+ * A lazy layer shows what it becomes in its first call, and stays lazy.
+ *
  * input: what forward() takes: a tensor, a shape (of float32), or { shape, dtype }; a list of these, and of whatever else, for several arguments.
  * A multiply-add is one of matrix products, linear layers, convolutions, attention and recurrent layers; norms count 5 for each element (4 without
  * weights; RMSNorm 3 or 2; batch norm by running statistics 2). Elementwise functions count nothing.

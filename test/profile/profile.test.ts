@@ -9,6 +9,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { TapeNode } from "../../src/autograd/tape.ts";
 import { interceptor } from "../../src/core/tracer.ts";
+import { traceOf } from "../../src/profile/trace.ts";
 import { nativeDevice } from "../../src/runtime/devices.ts";
 import { eachDevice } from "../device.ts";
 
@@ -124,6 +125,37 @@ eachDevice("profile", (device) => {
     expect(names(second, "compile").filter((n) => n.startsWith("f"))).toEqual([]);
     expect(names(other, "compile").some((n) => n.startsWith("f"))).toBe(true);
     f.dispose();
+  });
+
+  it("FLOP of compiled programs: as those of the eager operations, by program and by operation", () => {
+    const layers = dx.nn.sequential(dx.nn.conv2d(2, 4, 3), dx.nn.relu(), dx.nn.flatten(), dx.nn.linear(4 * 4 * 4, 8));
+    const weights = layers.parameters();
+    const loss = (x: dx.Tensor) => dx.nn.functional.layerNorm(layers(x) as dx.Tensor, [8]).matmul(dx.ones([8, 8])).square().sum(); // prettier-ignore
+    const x = dx.ones([3, 2, 6, 6]);
+    const forward = dx.nn.summary(layers, [3, 2, 6, 6]).flops + 2 * 3 * 8 * 8 + 2 * 4 * 3 * 8;
+    const whole = dx.compile((t: dx.Tensor) => loss(t), { name: "whole" });
+    const step = dx.compile((t: dx.Tensor) => dx.grad(loss(t), weights), { name: "step" });
+    const plain = dx.compile((t: dx.Tensor) => t.exp(), { name: "plain" });
+    const sum = (events: readonly dx.ProfileEvent[]) => events.reduce((all, e) => all + (e.flops ?? 0), 0);
+    const ofKind = (report: dx.ProfileReport, kind: string) => report.events.filter((e) => e.kind === kind);
+    for (const f of [whole, step, plain]) f(x);
+    for (let call = 0; call < 2; call++) {
+      const report = dx.profile(() => (whole(x), step(x), plain(x)));
+      expect(ofKind(report, "program").map((e) => e.flops)).toEqual([forward, expect.any(Number), null]);
+      const eager = dx.profile(() => dx.grad(loss(x), weights));
+      expect(ofKind(report, "program")[1]!.flops).toBe(sum(ofKind(eager, "operation")));
+      expect(row(report.table(), "program whole")!.flops).toBe(forward);
+      expect(row(report.table({ by: "module" }), "(no module)")!.flops).toBe(sum(ofKind(report, "program")));
+      const nodes = ofKind(report, "node");
+      if (nodes.length === 0) continue;
+      // A device with a clock: each dispatch, or kernel of a graph, has its own.
+      expect(sum(nodes)).toBe(sum(ofKind(report, "program")));
+      const matmul = row(report.table(), "matmul");
+      if (matmul !== undefined && matmul.deviceMs! > 0) expect(matmul.flopsPerSecond).toBeCloseTo((1000 * matmul.flops!) / matmul.deviceMs!, -3); // prettier-ignore
+      const traced = traceOf(report).traceEvents.find((e) => e["name"] === "whole" && e["tid"] !== 1 && "args" in e);
+      expect(traced!["args"]).toMatchObject({ flops: forward, flopsPerSecond: expect.any(Number) as number });
+    }
+    for (const f of [whole, step, plain]) f.dispose();
   });
 
   it("dynamic sizes, and a backward pass through a compiled function", () => {

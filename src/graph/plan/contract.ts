@@ -10,6 +10,7 @@ export interface Region {
   readonly inputs: readonly Expr[];
   readonly results: readonly Value[];
   readonly origins: readonly string[];
+  readonly flops: readonly number[];
 }
 
 /** The nodes as a graph of their own, whose inputs are all values that come from elsewhere. */

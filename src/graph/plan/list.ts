@@ -158,7 +158,7 @@ export function planList(graph: Graph, name: string, asGraph: boolean, regions: 
       return [slot, at + x.byteOffset, regionBytes(x)];
     });
     const outputs = r.results.map((value) => [...slotOf(value), value.sizeInBytes] as const);
-    steps.push({ group: stepOf(group), dispatch, inputs, outputs, origins: r.origins });
+    steps.push({ group: stepOf(group), dispatch, inputs, outputs, origins: r.origins, flops: r.flops });
   };
   if (region !== null) {
     addRegion(region, 0);
@@ -188,6 +188,7 @@ export function planList(graph: Graph, name: string, asGraph: boolean, regions: 
       inputs: node.inputs.map(range),
       outputs: node.outputs.map(range),
       origin: node.origin,
+      flops: [node.flops ?? 0],
     });
   };
   order.forEach(({ node, group }, k) => {

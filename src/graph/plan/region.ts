@@ -58,6 +58,7 @@ export function planRegion(graph: Graph, name: string, overwrites: boolean): Pro
         inputs: region.inputs.map((x) => [slots.inputs.get(x.value)!, x.byteOffset, regionBytes(x)] as const),
         outputs: results.map((r) => r.range),
         origins: region.origins,
+        flops: region.flops,
       },
       ...copies,
     ],
@@ -86,7 +87,7 @@ export function describeRegion(
   nodes: readonly GraphNode[],
   results: readonly Value[],
   inputPerView: boolean,
-): { graph: GraphDescription; inputs: Expr[]; origins: string[] } {
+): { graph: GraphDescription; inputs: Expr[]; origins: string[]; flops: number[] } {
   const entries: Expr[] = [];
   const known = new Map<string, number>();
   const resultsOf = new Map<Value, number[]>();
@@ -144,5 +145,6 @@ export function describeRegion(
     },
     inputs: entries,
     origins: nodes.map((n) => n.origin),
+    flops: nodes.map((n) => n.flops ?? 0),
   };
 }
