@@ -72,8 +72,8 @@ export function record<A>(definition: Definition<A>, inputs: readonly Tensor[], 
   attach(node, outputs);
 }
 
-/** A tensor without data whose history is this edge. */
-function edgeTensor(device: Device, edge: Edge, spec: TensorSpec): Tensor {
+/** @internal A tensor without data whose history is this edge. */
+export function edgeTensor(device: Device, edge: Edge, spec: TensorSpec): Tensor {
   if (edge !== null && "leaf" in edge) return edge.leaf;
   const t = new Tensor(new Storage(device, 0), internDesc(device, spec.dtype, spec.shape));
   if (edge !== null) {

@@ -39,6 +39,9 @@ export function renewNodes(): void {
   changed.clear();
 }
 
+/** @internal The number that the next node gets. */
+export const nextSequence = (): number => sequence;
+
 /** Whether the nodes that are recorded are those of an in-place operation's value. */
 export const isWatching = (): boolean => watched !== null;
 

@@ -20,9 +20,10 @@ import { Placeholders } from "./arguments.ts";
 import { inGroups, isAt, isSameBoundary, reachedFrom, type Boundary, type GradientEdge } from "./gradient-edges.ts";
 import { History } from "./history.ts";
 import { Step, allEvents, pathTo, renew, restore, type Event } from "./log.ts";
+import { Unrolled, hasLoops } from "./loops.ts";
 import type { Values } from "./program.ts";
 import { Recomputation } from "./recomputation.ts";
-import type { Recorded } from "./recorder.ts";
+import { newRecorded, type Recorded } from "./recorder.ts";
 import { Run } from "./trace.ts";
 import { matchTraces, type InitialPair, type TraceMatch } from "./trace-matching.ts";
 import { TracedGradients, everythingOf, type ForwardValues } from "./traced-gradients.ts";
@@ -150,12 +151,14 @@ export class Backward {
     }
     this.#nodes = nodes;
     this.hasCode = [...nodes].some((node) => custom.has(node) || this.#isHooked(node));
+    if (this.hasCode && hasLoops(path)) throw new Unrolled("each step of a loop is traced: hooks, or gradients of your own");
     let error: unknown = null;
     let traced: TracedGradients | null = null;
     if (!this.hasCode)
       try {
         traced = this.#trace({ wanted: edges.map(() => true), stops: [], records: null }).traced;
       } catch (e) {
+        if (e instanceof Unrolled) throw e;
         error = e;
       }
     this.#error = error;
@@ -327,7 +330,7 @@ export class Backward {
         { tensors: templates, gradients: templates.map(() => -1), direct: templates.map(() => false) },
         { name: this.#name },
       );
-      const recorded = { name: this.#name, outer: new WeakSet<Storage>(), hasOuter: false, views: new WeakSet<Tensor>() };
+      const recorded = newRecorded(this.#name);
       choice = { placeholders, templates, recorded, start: new Step(null, null), ends: new Map() };
       this.#choices.set(key, choice);
     }

@@ -22,13 +22,15 @@ import { explain as explainProgram, type Explanation } from "./explain.ts";
 import { Bucketing } from "./bucketing.ts";
 import { interpret, isMissing } from "./interpret.ts";
 import { KINDS } from "./kinds.ts";
+import { Unrolled } from "./loops.ts";
 import { Step, renew } from "./log.ts";
 import type { Notice } from "./notice.ts";
 import { Objects, type Change, type Outcome } from "./objects.ts";
 import { profile as profileProgram, type Profile } from "./profile.ts";
-import type { CompiledProgram, Values } from "./program.ts";
+import type { Values } from "./program.ts";
+import type { Executable } from "./schedule.ts";
 import { Recordings } from "./recordings.ts";
-import type { Recorded } from "./recorder.ts";
+import { newRecorded, type Recorded } from "./recorder.ts";
 import { Run } from "./trace.ts";
 
 /** Options of compile(). */
@@ -115,7 +117,7 @@ function remember(roots: Map<string, Root>): void {
 export class CompiledFunction {
   readonly roots = new Map<string, Root>();
   recent: TraceExit | null = null;
-  recentProgram: CompiledProgram | null = null;
+  recentProgram: Executable | null = null;
   readonly #fn: (...args: never[]) => unknown;
   readonly name: string;
   readonly #options: CompileOptions;
@@ -133,9 +135,9 @@ export class CompiledFunction {
     this.#fn = fn;
     this.name = name;
     this.#options = options;
-    this.#recorded = { name, outer: new WeakSet(), hasOuter: false, views: new WeakSet() };
-    this.recordings = new Recordings(name);
     const { dynamic, buckets = "halves" } = options;
+    this.#recorded = newRecorded(name, dynamic === undefined ? null : "each step of a loop is traced: sizes are dynamic");
+    this.recordings = new Recordings(name);
     this.#bucketing = dynamic === undefined ? null : new Bucketing(fn, this.#recorded, new Dynamic(dynamic, buckets), this.recordings);
   }
 
@@ -146,6 +148,10 @@ export class CompiledFunction {
       try {
         return this.#run(args, direct === null ? this.#isOuter : this.#isOuterOr(direct));
       } catch (error) {
+        if (error instanceof Unrolled && this.#recorded.unrolls === null) {
+          this.#restarted = this.#recorded.unrolls = error.message;
+          continue;
+        }
         if (!(error instanceof Restart) || direct?.has(error.storage) === true) throw error;
         (direct ??= new Set<Storage>()).add(error.storage);
         this.#restarted = error.message;
@@ -201,11 +207,13 @@ export class CompiledFunction {
         return this.#exitOf(root, run, outcome);
       });
       exit.saveState();
+      if (run.unrolled !== null) throw run.unrolled;
       if (!run.isPassable) run.abandon("it changes what gradients that flow on from it need");
       if (run.abandoned !== null) throw run.abandoned;
     } catch (error) {
       objects?.restore();
       run.undo();
+      if (run.unrolled !== null) throw run.unrolled;
       if (run.abandoned === null) throw error;
       root.eager = run.abandoned.message;
       return this.#eagerly(args, callArgs, root.eager);
@@ -390,7 +398,7 @@ export function compile<Args extends readonly unknown[], Result>(
   const run = (...args: Args): Result =>
     batching() === null && tracer() === null && !isAnomalyEnabled() ? (compiled.call(args) as Result) : traced(...args);
   Object.defineProperty(run, "programs", { get: () => compiled.programs });
-  const recentProgram = (operation: string): CompiledProgram => {
+  const recentProgram = (operation: string): Executable => {
     const program = compiled.recentProgram;
     if (compiled.recent !== null && program !== null && !program.native.isClosed) return program;
     throw new TraceError({

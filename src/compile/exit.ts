@@ -10,9 +10,9 @@ import { Backward, type Behaviour } from "./backward.ts";
 import { inGroups, type GradientEdge } from "./gradient-edges.ts";
 import { repeat, type HostEvent } from "./host-state.ts";
 import { allEvents, madeOf, pathTo, type Event, type GradientEffect, type Step } from "./log.ts";
-import { Lowering } from "./path-graph.ts";
 import type { Outcome } from "./objects.ts";
-import { CompiledProgram, NO_VALUES, type Values } from "./program.ts";
+import { NO_VALUES, type Values } from "./program.ts";
+import { makeExecutable, type Executable } from "./schedule.ts";
 import type { Continuation, Move } from "./flows.ts";
 import type { Notice } from "./notice.ts";
 import { isSame, isSameOrNull, operand, type Operand } from "./operand.ts";
@@ -154,7 +154,7 @@ export class TraceExit {
   host: readonly HostEvent[] = [];
   /** modes.changes of then. */
   modes = 0;
-  #program: CompiledProgram | null = null;
+  #program: Executable | null = null;
   readonly device: Device | null;
   readonly #path: readonly Event[];
   readonly #placeholders: Placeholders;
@@ -311,19 +311,11 @@ export class TraceExit {
     });
   }
 
-  program(native: NativeDevice, placeholders: Placeholders, options: ProgramOptions): CompiledProgram {
+  program(native: NativeDevice, placeholders: Placeholders, options: ProgramOptions): Executable {
     if (this.#program !== null) return this.#program;
-    const lowering = new Lowering(native, options.name, (storage) => placeholders.indices.get(storage) ?? -1);
-    lowering.add(this.#path);
-    const written = lowering.finish(this.outputs);
-    this.#program = new CompiledProgram(
-      native,
-      { graph: lowering.graph, inputs: lowering.inputs, contents: this.outputs.map((s) => s.contentInBytes), written },
-      options.name,
-      options.lists,
-      options.regions,
-      options.notice,
-    );
+    const argument = (storage: Storage): number => placeholders.indices.get(storage) ?? -1;
+    const part = { path: this.#path, argument, count: placeholders.tensors.length, outputs: this.outputs };
+    this.#program = makeExecutable(native, part, options);
     return this.#program;
   }
 
@@ -343,7 +335,7 @@ export class TraceExit {
   }
 
   /** The program, if it was made. */
-  get made(): CompiledProgram | null {
+  get made(): Executable | null {
     return this.#program;
   }
 

@@ -1,5 +1,7 @@
 /** explain(): a compiled program as text. */
 import type { CompiledProgram } from "./program.ts";
+import type { LoopNode } from "./loops.ts";
+import { programsOf, type Executable } from "./schedule.ts";
 import type { Expr } from "../graph/graph.ts";
 import { OPERATORS } from "../dml/operators.generated.ts";
 import { kernelsOf, nodesText, type ExplainedKernel } from "./kernels.ts";
@@ -11,6 +13,20 @@ export interface ExplainedNode {
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
   readonly activation: string | null;
+}
+
+/** A loop of a compiled function, as scan() makes it. */
+export interface ExplainedLoop {
+  /** The function that asked for it: "scan", or "scan backward" for its gradients. */
+  readonly name: string;
+  /** The function and the line that asked for it. */
+  readonly origin: string;
+  /** How often the body runs in a call, for each step of the loop around it. */
+  readonly steps: number;
+  /** Whether the last step comes first. */
+  readonly reverse: boolean;
+  /** Programs of the body, those of loops inside not among them. */
+  readonly programs: number;
 }
 
 /** What a program that compile() made does: its dispatches, its memory. toString() is the whole text. */
@@ -41,6 +57,10 @@ export interface Explanation {
   readonly outputsInBytes: number;
   /** Number of outer tensors that the function writes. */
   readonly stateCells: number;
+  /** Loops, in the order in which they begin: their bodies are programs of their own. Nodes, dispatches and the like of a body count once. */
+  readonly loops: readonly ExplainedLoop[];
+  /** Programs that a call runs; those of a loop's body in each step. */
+  readonly programs: number;
   /** Why the function was recorded, once for each recording. */
   readonly recordings: readonly string[];
   /** The explanation as text, one dispatch a line. */
@@ -50,7 +70,23 @@ export interface Explanation {
 const show = (x: Expr | null): string =>
   x === null ? "-" : `%${x.value.id}${x.byteOffset > 0 ? `+${x.byteOffset}` : ""}:${x.dtype}[${x.sizes.join(", ")}]`;
 
-export function explain(name: string, program: CompiledProgram, recordings: readonly string[]): Explanation {
+interface Facts {
+  readonly nodes: readonly ExplainedNode[];
+  readonly kernels: readonly ExplainedKernel[];
+  readonly dispatches: number;
+  readonly copies: number;
+  readonly barriers: number;
+  readonly distinctOperators: number;
+  readonly arenaInBytes: number;
+  readonly temporaryInBytes: number;
+  readonly inputsInBytes: number;
+  readonly outputsInBytes: number;
+  readonly stateCells: number;
+}
+
+const sum = (list: readonly number[]): number => list.reduce((a, b) => a + b, 0);
+
+function factsOf(program: CompiledProgram): Facts {
   const { graph, description } = program;
   const info = program.info();
   const nodes = graph.nodes.map((n): ExplainedNode => ({
@@ -63,14 +99,10 @@ export function explain(name: string, program: CompiledProgram, recordings: read
         ? null
         : OPERATORS[(n.attributes.fusedActivation as { operator: keyof typeof OPERATORS }).operator].name,
   }));
-  const kernels = kernelsOf(program, program.kernelTimes ?? info.kernels, program.kernelTimes !== null).flat();
-  const sum = (list: readonly number[]): number => list.reduce((a, b) => a + b, 0);
   const dispatches = description.steps.filter((s) => "dispatch" in s).length;
-  const facts = {
-    name,
-    device: `${program.native.device} (${program.native.adapter.name})`,
+  return {
     nodes,
-    kernels,
+    kernels: kernelsOf(program, program.kernelTimes ?? info.kernels, program.kernelTimes !== null).flat(),
     dispatches,
     copies: description.steps.length - dispatches,
     barriers: program.barriers,
@@ -80,26 +112,83 @@ export function explain(name: string, program: CompiledProgram, recordings: read
     inputsInBytes: sum(description.inputs),
     outputsInBytes: sum(description.outputs),
     stateCells: graph.state.length,
+  };
+}
+
+/** The facts of several programs together. */
+function totalOf(list: readonly Facts[]): Facts {
+  const total = (field: Exclude<keyof Facts, "nodes" | "kernels">): number => sum(list.map((f) => f[field]));
+  return {
+    nodes: list.flatMap((f) => f.nodes),
+    kernels: list.flatMap((f) => f.kernels),
+    dispatches: total("dispatches"),
+    copies: total("copies"),
+    barriers: total("barriers"),
+    distinctOperators: total("distinctOperators"),
+    arenaInBytes: total("arenaInBytes"),
+    temporaryInBytes: total("temporaryInBytes"),
+    inputsInBytes: total("inputsInBytes"),
+    outputsInBytes: total("outputsInBytes"),
+    stateCells: total("stateCells"),
+  };
+}
+
+/** A program's nodes and kernels, one a line. */
+function linesOf({ nodes, kernels }: Facts): string[] {
+  const width = Math.max(...nodes.map((n) => n.operator.length), 8);
+  return [
+    ...nodes.map(
+      (n) =>
+        `  ${n.outputs.filter((o) => o !== "-").join(", ")} = ${n.operator.padEnd(width)} ${n.inputs.join(", ")}${n.activation === null ? "" : ` then ${n.activation}`}    # ${n.origin}`,
+    ),
+    ...(kernels.length === 0 ? [] : [`  ${kernels.length} kernels:`]),
+    ...kernels.map(
+      (k) =>
+        `  ${k.microseconds === null ? "" : `${k.microseconds.toFixed(1).padStart(10)} us  `}${k.kernel.padEnd(width)} # ${nodesText(k)}`,
+    ),
+  ];
+}
+
+export function explain(name: string, executable: Executable, recordings: readonly string[]): Explanation {
+  const programs = programsOf(executable).map(({ program, loops }) => ({ facts: factsOf(program), loops }));
+  const total = totalOf(programs.map((p) => p.facts));
+  const nodes = [...new Set(programs.flatMap((p) => p.loops))];
+  const loops = nodes.map((node): ExplainedLoop => ({
+    name: node.begin.name,
+    origin: node.begin.origin,
+    steps: node.begin.length,
+    reverse: node.begin.reverse,
+    programs: programs.filter((p) => p.loops.at(-1) === node).length,
+  }));
+  const { native } = executable;
+  const facts = {
+    name,
+    device: `${native.device} (${native.adapter.name})`,
+    ...total,
+    loops,
+    programs: programs.length,
     recordings: [...recordings],
   };
   return {
     ...facts,
     toString() {
-      const width = Math.max(...nodes.map((n) => n.operator.length), 8);
-      const lines = nodes.map(
-        (n) =>
-          `  ${n.outputs.filter((o) => o !== "-").join(", ")} = ${n.operator.padEnd(width)} ${n.inputs.join(", ")}${n.activation === null ? "" : ` then ${n.activation}`}    # ${n.origin}`,
-      );
+      const open: LoopNode[] = [];
+      const body = programs.flatMap(({ facts: own, loops: inside }) => {
+        const lines: string[] = [];
+        while (open.length > 0 && !inside.includes(open.at(-1)!)) open.pop();
+        for (const { begin } of inside.slice(open.length))
+          lines.push(`  ${"  ".repeat(inside.length - 1)}${begin.origin}: ${begin.length} steps${begin.reverse ? ", the last first" : ""}`);
+        open.splice(0, open.length, ...inside);
+        const indent = "  ".repeat(inside.length);
+        if (programs.length > 1) lines.push(`  ${indent}program of ${own.nodes.length} nodes`);
+        return [...lines, ...linesOf(own).map((line) => indent + line)];
+      });
       return [
-        `${name} on ${facts.device}: ${nodes.length} nodes in ${dispatches} dispatches, ${facts.copies} copies, ${facts.barriers} barriers, ${facts.distinctOperators} distinct`,
-        `  arena ${facts.arenaInBytes} B, temporary ${facts.temporaryInBytes} B, inputs and state ${facts.inputsInBytes} B, outputs ${facts.outputsInBytes} B, ${facts.stateCells} state buffers written`,
+        `${name} on ${facts.device}: ${total.nodes.length} nodes in ${total.dispatches} dispatches, ${total.copies} copies, ${total.barriers} barriers, ${total.distinctOperators} distinct`,
+        `  arena ${total.arenaInBytes} B, temporary ${total.temporaryInBytes} B, inputs and state ${total.inputsInBytes} B, outputs ${total.outputsInBytes} B, ${total.stateCells} state buffers written`,
         `  recorded ${recordings.length} times: ${recordings.slice(-4).join("; ")}`,
-        ...lines,
-        ...(kernels.length === 0 ? [] : [`  ${kernels.length} kernels:`]),
-        ...kernels.map(
-          (k) =>
-            `  ${k.microseconds === null ? "" : `${k.microseconds.toFixed(1).padStart(10)} us  `}${k.kernel.padEnd(width)} # ${nodesText(k)}`,
-        ),
+        ...(programs.length > 1 ? [`  ${programs.length} programs, ${loops.length} loops`] : []),
+        ...body,
       ].join("\n");
     },
   };

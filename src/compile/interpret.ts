@@ -13,8 +13,11 @@ import { flatDesc, type Target } from "../runtime/write.ts";
 import { outsideScopes } from "../core/scope.ts";
 import { Storage, type Desc } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
-import { allEvents, type Event } from "./log.ts";
+import type { Event } from "./log.ts";
+import { nested, type Item, type LoopNode } from "./loops.ts";
+import type { Operand } from "./operand.ts";
 import type { Values } from "./program.ts";
+import { runLoop } from "./run-loop.ts";
 
 /** The buffer and offset of a traced storage's elements. */
 interface BufferRange {
@@ -38,9 +41,12 @@ class Interpreter {
     this.#argument = argument;
   }
 
-  run(path: Iterable<Event>, values: Values): void {
-    for (const e of allEvents(path)) {
+  run(items: Iterable<Item>, values: Values): void {
+    for (const e of items) {
       switch (e.kind) {
+        case "body":
+          this.#loop(e, values);
+          break;
         case "operation": {
           const inputs = e.inputs.map((o) => this.#tensor(o));
           const outputs = runEager(e.definition, inputs, e.attrs as never);
@@ -77,6 +83,29 @@ class Interpreter {
           e satisfies never;
       }
     }
+  }
+
+  #loop(node: LoopNode, values: Values): void {
+    const { begin, body, end } = node;
+    const inputs = [begin.init, begin.xs].map((list) => list.map((o) => this.#tensor(o))) as [Tensor[], Tensor[]];
+    const packed = (o: Operand): Tensor => {
+      const t = this.#tensor(o);
+      const own = runEager(contiguousOp, [t], undefined)[0]!;
+      t.dispose();
+      return own;
+    };
+    const found = runLoop(this.#native, node, ...inputs, (carry, slices) => {
+      begin.carry.forEach((m, i) => this.#ranges.set(m.tensor.storage, carry[i]!));
+      begin.slices.forEach((m, i) => this.#ranges.set(m.tensor.storage, slices[i]!));
+      const before = this.#made.length;
+      this.run(body, values);
+      const result = { carry: end.carry.map(packed), ys: end.ys.map(packed) };
+      for (const t of this.#made.splice(before)) t.dispose();
+      return result;
+    });
+    found.forEach(([traced, storage], i) => {
+      this.#define(traced, new Tensor(storage, end.outputs[i]!.tensor.desc));
+    });
   }
 
   #upload({ storage, desc }: Tensor, bytes: ArrayBufferView): void {
@@ -152,7 +181,7 @@ export function interpret(
       const interpreter = new Interpreter(native, name, argument);
       let taken: Storage[] = [];
       try {
-        interpreter.run(path, values);
+        interpreter.run(nested(path), values);
         taken = interpreter.take(outputs);
         interpreter.finish();
       } finally {

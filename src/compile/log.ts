@@ -143,7 +143,40 @@ export interface Custom {
   readonly inputs: readonly Operand[];
 }
 
-export type Event = Operation | View | Creation | Scalar | Constant | Assignment | Rewrite | Region | RetracedRegion | Custom;
+/** Begins a loop: the events up to its end are its body, traced once for all steps. */
+export interface LoopBegin {
+  readonly kind: "loop";
+  /** The function that asked for it. */
+  readonly name: string;
+  /** Steps. */
+  readonly length: number;
+  readonly reverse: boolean;
+  /** Packed: the carry of the first step, and what the steps get slices of. */
+  readonly init: readonly Operand[];
+  readonly xs: readonly Operand[];
+  /** Placeholders of a step's carry and slices. */
+  readonly carry: readonly Made[];
+  readonly slices: readonly Made[];
+  /** The tape's nodes of the body have this number or a higher one. */
+  readonly start: number;
+  readonly origin: string;
+}
+
+/** Ends the body. */
+export interface LoopEnd {
+  readonly kind: "loopEnd";
+  readonly begin: LoopBegin;
+  /** The next carry and what the step gives besides, each packed in a storage that the body made. */
+  readonly carry: readonly Operand[];
+  readonly ys: readonly Operand[];
+  /** Which carries are kept of each step, as they were before it: for gradients. */
+  readonly kept: readonly number[];
+  /** The carries that are kept, stacked; the last carry; ys, stacked. */
+  readonly outputs: readonly Made[];
+}
+
+export type Event =
+  Operation | View | Creation | Scalar | Constant | Assignment | Rewrite | Region | RetracedRegion | Custom | LoopBegin | LoopEnd;
 
 /** An event on a path, and what may follow. */
 export class Step {
@@ -185,11 +218,13 @@ export function* allEvents(path: Iterable<Event>): Generator<Exclude<Event, Regi
 
 /** Tensors that an event made by itself. */
 export const madeOf = (event: Event): readonly Made[] =>
-  event.kind === "operation"
+  event.kind === "operation" || event.kind === "loopEnd"
     ? event.outputs
-    : event.kind === "view" || event.kind === "create" || event.kind === "scalar" || event.kind === "constant"
-      ? [event.output]
-      : [];
+    : event.kind === "loop"
+      ? [...event.carry, ...event.slices]
+      : event.kind === "view" || event.kind === "create" || event.kind === "scalar" || event.kind === "constant"
+        ? [event.output]
+        : [];
 
 /** Traced storages that were written to, and passes that are over. */
 const written = new Set<Storage>();

@@ -5,6 +5,7 @@ import type { DType } from "../core/dtype.ts";
 import { sameData } from "../graph/key.ts";
 import type { Shape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
+import type { Loop } from "../core/tracer.ts";
 import type { TapeNode } from "../autograd/tape.ts";
 import type {
   Assignment,
@@ -12,6 +13,8 @@ import type {
   Creation,
   Custom,
   Event,
+  LoopBegin,
+  LoopEnd,
   Operation,
   Region,
   RetracedRegion,
@@ -127,6 +130,28 @@ export function nextCustom(at: Step, node: TapeNode, inputs: readonly Tensor[]):
   for (let step = at.first; step !== null; step = step.sibling) {
     const e = step.event!;
     if (e.kind === "custom" && e.node.isLike(node) && areSame(e.inputs, inputs)) return step as StepOf<Custom>;
+  }
+  return null;
+}
+
+export function nextLoop(
+  at: Step,
+  { name, length, reverse }: Loop,
+  init: readonly Tensor[],
+  xs: readonly Tensor[],
+): StepOf<LoopBegin> | null {
+  for (let step = at.first; step !== null; step = step.sibling) {
+    const e = step.event!;
+    if (e.kind === "loop" && e.name === name && e.length === length && e.reverse === reverse && areSame(e.init, init) && areSame(e.xs, xs))
+      return step as StepOf<LoopBegin>;
+  }
+  return null;
+}
+
+export function nextLoopEnd(at: Step, begin: LoopBegin, carry: readonly Tensor[], ys: readonly Tensor[]): StepOf<LoopEnd> | null {
+  for (let step = at.first; step !== null; step = step.sibling) {
+    const e = step.event!;
+    if (e.kind === "loopEnd" && e.begin === begin && areSame(e.carry, carry) && areSame(e.ys, ys)) return step as StepOf<LoopEnd>;
   }
   return null;
 }

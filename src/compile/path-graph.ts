@@ -103,6 +103,9 @@ export class Lowering {
         case "retraced":
         case "custom":
           break;
+        case "loop":
+        case "loopEnd":
+          throw new Error(`${this.#name}: a loop is no part of a program`);
         default:
           event satisfies never;
       }

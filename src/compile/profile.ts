@@ -1,6 +1,7 @@
 /** profileSync(): the device's time of each dispatch of a compiled program. */
 import { kernelsOf, nodesText, operatorName, type ExplainedKernel } from "./kernels.ts";
 import type { CompiledProgram } from "./program.ts";
+import { Schedule, programsOf, type Executable } from "./schedule.ts";
 
 /** A kernel with the time that it took. */
 export interface ProfiledKernel extends ExplainedKernel {
@@ -53,12 +54,21 @@ function lines(costs: readonly { key: string; microseconds: number }[], whole: n
     );
 }
 
-export function profile(name: string, program: CompiledProgram): Profile {
+/** All steps of a loop together. */
+const inLoop = (d: ProfiledDispatch, steps: number): ProfiledDispatch => ({
+  ...d,
+  operator: `${d.operator}, ${steps} times`,
+  microseconds: d.microseconds * steps,
+  kernels: d.kernels.map((k) => ({ ...k, microseconds: k.microseconds * steps })),
+});
+
+/** A program's dispatches with their times. */
+function dispatchesOf(program: CompiledProgram, isPart: boolean): ProfiledDispatch[] {
   const { description } = program;
-  const times = program.profile();
+  const times = program.profile(isPart);
   const kernels = kernelsOf(program, times.kernels, true) as ProfiledKernel[][];
   const steps = description.steps.flatMap((s) => ("dispatch" in s ? [s] : []));
-  const dispatches = steps.map((step, i): ProfiledDispatch => {
+  return steps.map((step, i): ProfiledDispatch => {
     const made = description.dispatchables[step.dispatch]!;
     const operator =
       "call" in made
@@ -70,8 +80,20 @@ export function profile(name: string, program: CompiledProgram): Profile {
             : operatorName(made.type);
     return { operator, origin: step.origin ?? "", microseconds: times.seconds[i]! * 1e6, kernels: kernels[i]! };
   });
+}
+
+export function profile(name: string, executable: Executable): Profile {
+  const programs = programsOf(executable);
+  const isPart = executable instanceof Schedule;
+  // What such a program was called with may be gone, so it must not write.
+  const timed = programs.filter(({ program }) => !isPart || (program.state.length === 0 && program.written.length === 0));
+  const dispatches = timed.flatMap(({ program, loops }) => {
+    const count = loops.reduce((n, { begin }) => n * begin.length, 1);
+    const own = dispatchesOf(program, isPart);
+    return count === 1 ? own : own.map((d) => inLoop(d, count));
+  });
   const microseconds = dispatches.reduce((sum, d) => sum + d.microseconds, 0);
-  const device = `${program.native.device} (${program.native.adapter.name})`;
+  const device = `${executable.native.device} (${executable.native.adapter.name})`;
   return {
     name,
     device,

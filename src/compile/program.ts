@@ -202,13 +202,13 @@ export class CompiledProgram {
 
   /**
    * Seconds of each dispatch on the device, in the order of the description's steps, and of each dispatchable's kernels. Runs it as it was
-   * called last.
+   * called last. isPart: of a schedule, where some of what it was called with is gone: it runs on any bytes then.
    */
-  profile(): ReturnType<Binding["profile"]> {
+  profile(isPart = false): ReturnType<Binding["profile"]> {
     this.#record();
     for (const a of this.#arguments) {
       const t = this.#lastArgs[a.index];
-      if (t === undefined) continue;
+      if (t === undefined || (isPart && t.isDisposed)) continue;
       t.requireLive(`${this.description.name}: profileSync`, "argument of the last call");
       this.native.binding.copy(t.storage.handle, t.offset * DTYPES[t.dtype].sizeInBytes, this.#buffers[a.slot]!.handle, 0, a.sizeInBytes);
       a.remember(t);

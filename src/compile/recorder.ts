@@ -10,7 +10,7 @@ import { Storage, internDesc } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
 import { ArgumentAliases } from "./argument-aliases.ts";
 import type { Placeholders } from "./arguments.ts";
-import type { Event, Scalar, Step } from "./log.ts";
+import type { Event, LoopBegin, Scalar, Step } from "./log.ts";
 import { Notice } from "./notice.ts";
 import { operand, type Operand } from "./operand.ts";
 import { NO_VALUES, type Values } from "./program.ts";
@@ -30,7 +30,21 @@ export interface Recorded {
   hasOuter: boolean;
   /** Views that runs made. */
   readonly views: WeakSet<Tensor>;
+  /** Why each step of a loop is traced; null: loops are programs of their own. */
+  unrolls: string | null;
+  /** Storages that the bodies of loops made, which nobody outside may use; null where there are none. */
+  enclosed: WeakMap<Storage, LoopBegin> | null;
 }
+
+/** What the runs of a function share, before the first of them. */
+export const newRecorded = (name: string, unrolls: string | null = null): Recorded => ({
+  name,
+  outer: new WeakSet(),
+  hasOuter: false,
+  views: new WeakSet(),
+  unrolls,
+  enclosed: null,
+});
 
 export abstract class Recorder {
   /** The last event. */
@@ -45,6 +59,8 @@ export abstract class Recorder {
   #aliases: ArgumentAliases | null = null;
   /** The region, or the write that changes histories, that is being recorded. */
   protected recording: RegionRecording | null = null;
+  /** Whether a backward pass runs that no region is recorded for. */
+  protected isInPass = false;
   #values: Map<Event, Number | Uint8Array> | null = null;
   #varied: Set<Scalar> | null = null;
   #device: Device | null;
@@ -86,8 +102,12 @@ export abstract class Recorder {
 
   /** Throws for a tensor that is not to leave the function. */
   requireVisible(t: Tensor): void {
+    if (this.recorded.enclosed !== null) this.requireReachable(t);
     requireOpen(this.name, t, this.recorded);
   }
+
+  /** Throws for a tensor of a loop's body after its end. */
+  protected abstract requireReachable(t: Tensor): void;
 
   protected note(e: Event, value: Number | Uint8Array): void {
     (this.#values ??= new Map<Event, Number | Uint8Array>()).set(e, value);
@@ -124,7 +144,8 @@ export abstract class Recorder {
   protected operand(operation: string, t: Tensor): Operand {
     this.requireDevice(operation, t.device);
     // A backward pass reads what branches have saved.
-    if (this.recording === null) requireOpen(operation, t, this.recorded);
+    if (this.recording === null && !this.isInPass) requireOpen(operation, t, this.recorded);
+    if (this.recorded.enclosed !== null) this.requireReachable(t);
     const seen = operand(t, !this.isTraced(t));
     if (seen.isOuter) {
       this.aliases.requireUnreached(t);

@@ -170,6 +170,9 @@ export function matchTraces(
         return null;
       case "custom":
         return a.node.name;
+      case "loop":
+      case "loopEnd":
+        return nameOf(a);
       default:
         return a satisfies never;
     }
@@ -198,5 +201,6 @@ export function matchTraces(
 
 function nameOf(e: Leaf): string {
   if ("origin" in e) return e.origin;
+  if (e.kind === "loopEnd") return e.begin.origin;
   return e.kind === "custom" ? e.node.name : e.kind === "scalar" ? "a number" : "data";
 }

@@ -12,6 +12,7 @@ import { ShapeError, TraceError } from "../core/errors.ts";
 import { Journal } from "../core/journal.ts";
 import type { Target } from "../runtime/write.ts";
 import { sizeOf, type Shape } from "../core/shape.ts";
+import { sameData } from "../graph/key.ts";
 import { Storage } from "../core/storage.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Flow, FlowEnd, Tracer } from "../core/tracer.ts";
@@ -46,7 +47,8 @@ import {
 } from "./next-step.ts";
 import { Outside } from "./outside.ts";
 import { isApplicable, RegionRecording } from "./region-recording.ts";
-import { Recorder, type Number, type Recorded } from "./recorder.ts";
+import { LoopRecorder } from "./loop-recorder.ts";
+import type { Number, Recorded } from "./recorder.ts";
 import { isOwn, noteMade, refuseInBranch } from "../autograd/branch.ts";
 import { callSite } from "../host/call-site.ts";
 
@@ -66,7 +68,7 @@ const copied = (attrs: unknown): unknown => {
 
 let runs = 0;
 
-export class Run extends Recorder implements Tracer {
+export class Run extends LoopRecorder implements Tracer {
   readonly id = ++runs;
   /** Why the call is made eagerly: whatever becomes of the error in the function's own code. */
   abandoned: Abandoned | null = null;
@@ -118,7 +120,7 @@ export class Run extends Recorder implements Tracer {
         const { outputs } = step.event;
         this.at = step;
         if (writes) recordedBefore(outputs[0]!.node);
-        return outputs.length === 1 ? [this.#revive(outputs[0]!)] : outputs.map((m) => this.#revive(m));
+        return outputs.length === 1 ? [this.revived(outputs[0]!)] : outputs.map((m) => this.revived(m));
       }
       this.leave(definition.name);
     }
@@ -158,7 +160,7 @@ export class Run extends Recorder implements Tracer {
       const step = nextView(this.at, definition, input, attrs, others, records);
       if (step !== null) {
         this.at = step;
-        return this.#revive(step.event.output);
+        return this.revived(step.event.output);
       }
       this.leave(definition.name);
     }
@@ -185,7 +187,7 @@ export class Run extends Recorder implements Tracer {
       const step = nextCreation(this.at, definition, device, attrs);
       if (step !== null) {
         this.at = step;
-        return this.#revive(step.event.output);
+        return this.revived(step.event.output);
       }
       this.leave(definition.name);
     }
@@ -203,25 +205,33 @@ export class Run extends Recorder implements Tracer {
   }
 
   scalar(device: Device, dtype: DType, value: Number): Tensor {
+    const known = this.knownNumber("scalar", dtype);
+    if (known !== null) return known;
     if (this.recording === null) {
       const step = nextScalar(this.at, device, dtype);
       if (step !== null) {
         const e = step.event;
+        if (this.isChecking && !Object.is(this.values.get(e) ?? e.value, value))
+          this.refuseInLoop("a number that changes from step to step");
+        this.noteNumber(e);
         const differs = !Object.is(e.value, value);
         if (differs && !e.varies) this.vary(e);
         if (e.varies || differs || this.varied.has(e)) this.note(e, value);
         this.at = step;
-        return this.#revive(e.output);
+        return this.revived(e.output);
       }
       this.leave(`the number ${value}`);
     }
     this.requireDevice("scalar", device);
     const output = this.allocate(device, { dtype, shape: [] });
-    this.push({ kind: "scalar", device, dtype, value, varies: false, holder: null, output: made(output) });
+    const event: Scalar = { kind: "scalar", device, dtype, value, varies: false, holder: null, output: made(output) };
+    this.push(event);
+    this.noteNumber(event);
     return output;
   }
 
   held(owner: object, device: Device, read: () => readonly number[]): Tensor[] {
+    this.refuseInLoop("an optimizer's step");
     const events = read().map((value, index) => this.#held(owner, index, device, value));
     this.host?.push({ kind: "numbers", events, read });
     return events.map((e) => e.output.tensor);
@@ -234,7 +244,7 @@ export class Run extends Recorder implements Tracer {
         const e = step.event;
         this.note(e, value);
         this.at = step;
-        this.#revive(e.output);
+        this.revived(e.output);
         return e;
       }
       this.leave("a step of an optimizer");
@@ -250,6 +260,7 @@ export class Run extends Recorder implements Tracer {
   effect<T>(run: () => T): T {
     if (this.#isInEffect) return run();
     refuseInBranch("a change of state that the host keeps", "Make it outside of cond().");
+    this.refuseInLoop("a change of state that the host keeps");
     this.#isInEffect = true;
     try {
       return run();
@@ -264,14 +275,20 @@ export class Run extends Recorder implements Tracer {
   }
 
   constant(device: Device, dtype: DType, shape: Shape, bytes: ArrayBufferView, again?: () => ArrayBufferView): Tensor {
+    if (again !== undefined) this.refuseInLoop("data that the host makes for each call");
+    const known = this.knownNumber("constant", dtype);
+    if (known !== null) return known;
     const data = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (this.recording === null) {
       const step = nextConstant(this.at, device, dtype, shape);
       if (step !== null) {
+        if (this.isChecking && !sameData(this.values.get(step.event) ?? step.event.bytes, data))
+          this.refuseInLoop("data that change from step to step");
+        this.noteNumber(step.event);
         this.at = step;
         this.note(step.event, data);
         if (again !== undefined) this.host?.push({ kind: "data", event: step.event, read: again });
-        return this.#revive(step.event.output);
+        return this.revived(step.event.output);
       }
       this.leave("data");
     }
@@ -279,6 +296,7 @@ export class Run extends Recorder implements Tracer {
     const output = this.allocate(device, { dtype, shape });
     const event: Constant = { kind: "constant", device, dtype, shape: [...shape], bytes: data.slice(), output: made(output) };
     this.push(event);
+    this.noteNumber(event);
     if (again !== undefined) this.host?.push({ kind: "data", event, read: again });
     return output;
   }
@@ -295,6 +313,7 @@ export class Run extends Recorder implements Tracer {
       }
       this.leave("an in-place operation");
     }
+    this.requireOwnInLoop(target);
     const seen = [this.operand("assign", target), this.operand("assign", source)] as const;
     this.#wrote(target);
     this.push({ kind: "assign", target: seen[0], source: seen[1], origin: originOf("assign") });
@@ -315,6 +334,7 @@ export class Run extends Recorder implements Tracer {
       return;
     }
     this.leave("an in-place operation");
+    this.requireOwnInLoop(target);
     const seen = [this.operand("assign", target), this.operand("assign", value)] as const;
     const recording = (this.recording = new RegionRecording());
     try {
@@ -351,6 +371,7 @@ export class Run extends Recorder implements Tracer {
   }
 
   custom(node: TapeNode, inputs: readonly Tensor[]): TapeNode {
+    this.refuseInLoop("a gradient of your own");
     if (this.recording === null) {
       const step = nextCustom(this.at, node, inputs);
       if (step !== null) {
@@ -411,6 +432,7 @@ export class Run extends Recorder implements Tracer {
     run: () => T,
   ): T {
     if (this.recording !== null) return run();
+    this.refuseInLoop("a backward pass, or an optimizer's step");
     const step = nextRegion(this.at, owner, tensors, guards, isApplicable);
     if (step !== null) {
       const e = step.event;
@@ -446,6 +468,7 @@ export class Run extends Recorder implements Tracer {
   }
 
   touchGradient(leaf: Tensor): void {
+    if (this.recording === null) this.refuseInLoop("a change of a leaf's gradient");
     if (!isOwn(leaf))
       refuseInBranch(`a change of the gradient of ${leaf.describe()}`, "Call backward() and zeroGrad() outside of cond(), or use grad().");
     if (this.recording === null && !this.#isRetracing && !this.outside.touched.has(leaf)) this.outside.replace(leaf);
@@ -467,14 +490,14 @@ export class Run extends Recorder implements Tracer {
     else this.outside.wrote(target);
   }
 
-  #revive(made: Made): Tensor {
+  protected override revived(made: Made): Tensor {
     // A backward pass tells its own tensors by their age.
     if (this.#isRetracing && made.ownsStorage) made.tensor.storage.birth = Storage.made++;
     return revive(made);
   }
 
   #skip(region: Region): void {
-    for (const m of region.seen) this.#revive(m);
+    for (const m of region.seen) this.revived(m);
     for (const target of region.written) this.#wrote(target);
     for (const { leaf, before, after } of region.effects) {
       this.#noteGradient(leaf);

@@ -8,9 +8,9 @@ import type { Backward } from "./backward.ts";
 import type { Boundary } from "./gradient-edges.ts";
 import { interpret, isMissing } from "./interpret.ts";
 import { allEvents, madeOf, type Event } from "./log.ts";
-import { Lowering } from "./path-graph.ts";
-import type { Operand } from "./operand.ts";
-import { CompiledProgram, type Values } from "./program.ts";
+import { operandsOf } from "./loops.ts";
+import type { Values } from "./program.ts";
+import { makeExecutable, type Executable } from "./schedule.ts";
 import type { BucketMapping, Source, Variant } from "./variant.ts";
 
 /** What the gradients' programs get of the forward pass. */
@@ -42,7 +42,7 @@ export class TracedGradients {
   variant: Variant | null = null;
   /** How a program of larger sizes serves it; undefined: not known yet. */
   bucketed: { readonly variant: Variant; readonly mapping: BucketMapping } | null | undefined = undefined;
-  #program: CompiledProgram | null = null;
+  #program: Executable | null = null;
   /** The device lacks an operation, so there can be no program. */
   #isMissing = false;
 
@@ -69,13 +69,7 @@ export class TracedGradients {
       if (!own.has(storage) && !this.placeholders.indices.has(storage) && storage.sizeInBytes > 0 && !reads.has(storage))
         reads.set(storage, t);
     };
-    const all = (list: readonly Operand[]): void => {
-      for (const o of list) read(o.tensor, o.storage);
-    };
-    for (const e of allEvents(this.path)) {
-      if (e.kind === "operation") all(e.inputs);
-      else if (e.kind === "assign") all([e.target, e.source]);
-    }
+    for (const e of allEvents(this.path)) for (const o of operandsOf(e)) read(o.tensor, o.storage);
     for (const { gradient } of this.gradients) read(gradient, gradient.storage);
     return [...reads.values()];
   }
@@ -114,15 +108,11 @@ export class TracedGradients {
     return interpret(native, name, [...forward.recomputed, ...this.path], values, argument, this.outputs());
   }
 
-  #compile(native: NativeDevice, name: string, forward: ForwardValues, count: number): CompiledProgram {
+  #compile(native: NativeDevice, name: string, forward: ForwardValues, count: number): Executable {
     const saved = savedAt(forward.saved, count);
-    const lowering = new Lowering(native, name, (storage) => this.placeholders.indices.get(storage) ?? saved.get(storage) ?? -1);
-    lowering.add(forward.recomputed);
-    lowering.add(this.path);
-    const outputs = this.outputs();
-    const written = lowering.finish(outputs);
-    const contents = outputs.map((s) => s.contentInBytes);
-    return new CompiledProgram(native, { graph: lowering.graph, inputs: lowering.inputs, contents, written }, name);
+    const argument = (storage: Storage): number => this.placeholders.indices.get(storage) ?? saved.get(storage) ?? -1;
+    const part = { path: [...forward.recomputed, ...this.path], argument, count: count + forward.saved.length, outputs: this.outputs() };
+    return makeExecutable(native, part, { name, lists: undefined, regions: undefined });
   }
 
   dispose(): void {
@@ -143,10 +133,7 @@ function savedAt(saved: readonly Tensor[], first: number): Map<Storage, number> 
 
 function madeBy(path: readonly Event[]): Set<Storage> {
   const made = new Set<Storage>();
-  for (const e of allEvents(path)) {
-    if (e.kind === "operation") for (const m of e.outputs) made.add(m.tensor.storage);
-    else if (e.kind === "create" || e.kind === "scalar" || e.kind === "constant") made.add(e.output.tensor.storage);
-  }
+  for (const e of allEvents(path)) for (const m of madeOf(e)) if (m.ownsStorage) made.add(m.tensor.storage);
   return made;
 }
 

@@ -1,8 +1,11 @@
 /** scan(): a function applied along an axis, with a carry. */
 import { ShapeError, ValueError } from "../core/errors.ts";
 import { showShape } from "../core/shape.ts";
+import { autocast, autocastDType, isAutocastEnabled, withoutAutocast } from "../core/autocast.ts";
+import { defaultDevice, withDevice } from "../core/device.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { select } from "../ops/shape/movement.ts";
+import { tracer, type LoopBody, type Tracer } from "../core/tracer.ts";
+import { movedim, select } from "../ops/shape/movement.ts";
 import { stack } from "../ops/shape/join.ts";
 import { zeros } from "../ops/creation/creation.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
@@ -40,6 +43,44 @@ function axisAmong(dim: number, y: Tensor): number {
   return axis;
 }
 
+/** Steps up to this many are part of the program around them. */
+const FEW_STEPS = 4;
+
+/** In a trace: one step for all. */
+function traced<Carry, X, Y>(
+  t: Tracer,
+  call: (carry: Carry, x: X) => readonly [Carry, Y],
+  init: Carry,
+  xs: X,
+  options: { readonly length: number; readonly axisOf: (t: Tensor) => number; readonly dim: number; readonly reverse: boolean },
+): [carry: Carry, ys: Y] {
+  const { length, axisOf, dim, reverse } = options;
+  const dtype = isAutocastEnabled() ? autocastDType() : null;
+  const device = defaultDevice();
+  // The body is traced again for its gradients. A weight that is cast in it is its own.
+  const around = <T>(run: () => T): T =>
+    withDevice(device, () => (dtype === null ? withoutAutocast(run) : autocast(dtype, run, { cacheWeights: false })));
+  let first: { readonly y: Y } | null = null;
+  const step: LoopBody = (carry, slices) => {
+    const [next, y] = around(() => call(withLeaves(init, carry), withLeaves(xs, slices)));
+    if (first === null) first = { y };
+    else joinTrees({ operation: "scan", like: "like that of the first slice" }, "y", first.y, y, (_, b) => b);
+    for (const leaf of leavesOf(y)) axisAmong(dim, leaf);
+    return { carry: leavesOf(next), ys: leavesOf(y) };
+  };
+  const slices = leavesOf(xs).map((x) => movedim(x, axisOf(x), 0));
+  const { carry, ys } = t.loop({ name: "scan", length, reverse, init: leavesOf(init), xs: slices }, step);
+  const y = (first as { readonly y: Y } | null)!.y;
+  const stacked = leavesOf(y).map((leaf, i) => movedim(ys[i]!, 0, axisAmong(dim, leaf)));
+  return [withLeaves(init, carry), withLeaves(y, stacked)];
+}
+
+/** A tree with other tensors, in their order. */
+function withLeaves<T>(tree: T, leaves: readonly Tensor[]): T {
+  let at = 0;
+  return mapTree(tree, () => leaves[at++]!);
+}
+
 /**
  * fn(carry, x) for each slice x of xs along an axis, where each call gets the carry that the call before returned: [the last carry, the second results
  * stacked along a new axis `dim`].
@@ -48,8 +89,9 @@ function axisAmong(dim: number, y: Tensor): number {
  * and dtypes. init: a tree of tensors, or null. xs: a tree of tensors of the same length along the axis `dim` (default 0; negative counts from the
  * last). reverse: from the last slice to the first; y of slice i is at i all the same. Gradients of any order flow to init, xs and closures.
  *
- * Without slices the carry is a copy of init; fn is called once on zeros, without gradients, for the shapes of the y.
- * In a compiled function each slice is part of the program, so another length is another program.
+ * A last carry that is init is a copy of it. Without slices fn is called once on zeros, without gradients, for the shapes of the y.
+ * In a compiled function fn is traced once for all slices (from five on), and is a program of its own, which other lengths run too: it must do the same for each
+ * slice. Where it writes outside, draws random numbers or depends on a counter, each slice is traced.
  * Throws ShapeError, DTypeError or ValueError with the path of the leaf for a carry or y that differs, for xs without tensors or of several lengths, and
  * for a function that returns a promise or anything but a pair.
  * Reference: torch._higher_order_ops.scan, jax.lax.scan.
@@ -78,6 +120,8 @@ export function scan<Carry, X, Y>(
       mapTree(y, (t) => zeros(t.shape.toSpliced(axisAmong(dim, t), 0, 0), { dtype: t.dtype, device: t.device })),
     ];
   }
+  const t = tracer();
+  if (t?.hasLoops === true && length > FEW_STEPS) return traced(t, call, init, xs, { length, axisOf, dim, reverse });
   let carry = init;
   const ys: Y[] = [];
   for (let i = 0; i < length; i++) {
@@ -100,5 +144,6 @@ export function scan<Carry, X, Y>(
       axisAmong(dim, y),
     );
   };
-  return [carry, mapTree(ys[0]!, stacked)];
+  const initial = new Set(leavesOf(init).map((leaf) => leaf.storage));
+  return [mapTree(carry, (leaf) => (initial.has(leaf.storage) ? leaf.clone() : leaf)), mapTree(ys[0]!, stacked)];
 }

@@ -16,6 +16,29 @@ export interface Flow {
 export type FlowEnd =
   { readonly node: TapeNode; readonly output: number; readonly grad: Tensor } | { readonly leaf: Tensor; readonly grad: Tensor };
 
+/** A function that runs once for each step, with a carry from step to step. */
+export interface Loop {
+  /** The function that asks for it. */
+  readonly name: string;
+  /** Steps, at least one. */
+  readonly length: number;
+  /** The last slice comes first. */
+  readonly reverse: boolean;
+  /** The carry of the first step. */
+  readonly init: readonly Tensor[];
+  /** What each step gets a slice of, along the first axis. */
+  readonly xs: readonly Tensor[];
+}
+
+/** What a step gives: the next carry, like the last one, and what is stacked. */
+export interface LoopResult {
+  readonly carry: readonly Tensor[];
+  readonly ys: readonly Tensor[];
+}
+
+/** A step. start: the tape's nodes that it makes have this number or a higher one. */
+export type LoopBody = (carry: readonly Tensor[], slices: readonly Tensor[], start: number) => LoopResult;
+
 export interface Tracer {
   /** Of this call: no other has it. */
   readonly id: number;
@@ -67,6 +90,10 @@ export interface Tracer {
   abandon(reason: string): never;
   /** User code (a hook, a function's own rule) runs inside a region: it has to run in every call. */
   runsCode(): void;
+  /** Whether loop() may be called: else each step is traced. */
+  readonly hasLoops: boolean;
+  /** Traces one step of a loop for all of them: the last carry, and what the steps gave, stacked along a new first axis. */
+  loop(loop: Loop, body: LoopBody): LoopResult;
   /**
    * A part of the traced function whose operations depend on nothing but `tensors`, `guards` (plain values), and what was traced
    * before: backward(), an optimizer's step. A later call whose guards are equal need not run it again.

@@ -180,8 +180,9 @@ export const cond = function ($0: never, $1: never, $2: never, $3: never = undef
  * and dtypes. init: a tree of tensors, or null. xs: a tree of tensors of the same length along the axis `dim` (default 0; negative counts from the
  * last). reverse: from the last slice to the first; y of slice i is at i all the same. Gradients of any order flow to init, xs and closures.
  *
- * Without slices the carry is a copy of init; fn is called once on zeros, without gradients, for the shapes of the y.
- * In a compiled function each slice is part of the program, so another length is another program.
+ * A last carry that is init is a copy of it. Without slices fn is called once on zeros, without gradients, for the shapes of the y.
+ * In a compiled function fn is traced once for all slices (from five on), and is a program of its own, which other lengths run too: it must do the same for each
+ * slice. Where it writes outside, draws random numbers or depends on a counter, each slice is traced.
  * Throws ShapeError, DTypeError or ValueError with the path of the leaf for a carry or y that differs, for xs without tensors or of several lengths, and
  * for a function that returns a promise or anything but a pair.
  * Reference: torch._higher_order_ops.scan, jax.lax.scan.

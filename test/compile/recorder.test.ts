@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { CallArguments, Placeholders } from "../../src/compile/arguments.ts";
 import { Step, madeAs, type Scalar } from "../../src/compile/log.ts";
-import { Recorder, type Recorded } from "../../src/compile/recorder.ts";
+import { Recorder, newRecorded, type Recorded } from "../../src/compile/recorder.ts";
 import { RegionRecording } from "../../src/compile/region-recording.ts";
 import * as dx from "../../src/index.ts";
 import type { Tensor } from "../../src/core/tensor.ts";
@@ -22,6 +22,9 @@ class Probe extends Recorder {
     this.vary(event);
     this.note(event, value);
   }
+  protected override requireReachable(): void {
+    // No loops.
+  }
   within(recording: RegionRecording | null): void {
     this.recording = recording;
   }
@@ -31,7 +34,7 @@ class Probe extends Recorder {
 }
 
 const probe = (...args: dx.Tensor[]): { run: Probe; root: Step; recorded: Recorded } => {
-  const recorded: Recorded = { name: "f", outer: new WeakSet(), hasOuter: false, views: new WeakSet() };
+  const recorded = newRecorded("f");
   const root = new Step(null, null);
   const placeholders = new Placeholders(new CallArguments(args, () => false, "any"), recorded);
   return { run: new Probe(recorded, root, placeholders, args), root, recorded };
