@@ -2,7 +2,9 @@
 import { ValueError } from "../core/errors.ts";
 import { sizeOf, type Shape } from "../core/shape.ts";
 import { byPosition } from "../ops/declare/positional.ts";
-import { blocksOf, decoded, encoded, zeroCode } from "./blockwise.ts";
+import type { Expr } from "../graph/graph.ts";
+import { adam8bitShader, adamShader } from "../shader/kernels/select.ts";
+import { BOOKS, blocksOf, decoded, encoded, zeroCode } from "./blockwise.ts";
 import { correction, cycledCorrection, steps } from "./clock.ts";
 import type { StateForm } from "./flat.ts";
 import { checkAtLeast0, checkBetas, withDefaults } from "./options.ts";
@@ -47,6 +49,14 @@ const adam8bitRule = rule<Fixed>(
     const step = one.div(one.mul(rates[0]!, root), counters[1]!);
     const moved = movedBy(q, w, f.div(m, f.add(f.sqrt(v), wide(one.mul(root, o.eps)))), step);
     return isCoded ? [moved, ...encoded(f.g, m, "signed"), ...encoded(f.g, v, "unsigned")] : [moved, m, v];
+  },
+  (g, { p, gradient, rates, counters, state }, { maximize, beta2, eps, weightDecay, decoupled }) => {
+    const decay = { decay: decoupled ? 0 : weightDecay, shrinking: decoupled ? weightDecay : 0 };
+    const numbers = { sign: maximize ? -1 : 1, beta2, rest2: 1 - beta2, eps, ...decay };
+    const single = [...rates, ...counters.slice(1)];
+    if (state.length === 2) return adamShader(g, [p, gradient, state[0]!, state[1]!], single, numbers);
+    const [first, firstScales, second, secondScales] = state as readonly [Expr, Expr, Expr, Expr];
+    return adam8bitShader(g, p, gradient, { first, firstScales, second, secondScales }, single, numbers, BOOKS);
   },
 );
 

@@ -28,6 +28,12 @@ interface Decade {
 const decades = (book: CodeBook): readonly Decade[] =>
   Array.from({ length: 7 }, (_, i) => ({ count: 2 ** i * (book === "signed" ? 1 : 2), top: 10 ** (i - 6) }));
 
+/** The code books as a shader needs them: signed, unsigned. */
+export const BOOKS = [
+  { decades: decades("signed"), zero: zeroCode.signed },
+  { decades: decades("unsigned"), zero: null },
+] as const;
+
 /** The values of all 256 codes, as shares of a block's largest. */
 function table(g: GraphBuilder, book: CodeBook): Expr {
   const f = new Formula(g, "float32", [256]);

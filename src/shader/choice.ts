@@ -65,6 +65,12 @@ export function writesPartsByShader({ runsShaders, fusesGraphs }: Capabilities):
   return runsShaders && (mode === "on" || (mode !== "off" && !fusesGraphs));
 }
 
+/**
+ * Whether a shader stands for an operation that is dozens of nodes otherwise, each a pass over the tensors. Devices whose graph compiler fuses make few
+ * passes of them.
+ */
+export const condensesByShader = (capabilities: Capabilities): boolean => writesPartsByShader(capabilities);
+
 /** Values by index from which a shader's launches cost less than a graph's order of them (docs/operations.md); among others it splits what is fused. */
 const MIN_FOLDED = { alone: 4096, compiled: 2 ** 15 };
 

@@ -4,8 +4,9 @@ import { DTYPES, type DType, packedBytes } from "../../core/dtype.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { isWhole, type Expr } from "../../graph/graph.ts";
 import { sizeOf } from "../../core/shape.ts";
-import { choosesShader, foldsByAtomics, shaderMode, writesPartsByShader, type ShaderName } from "../choice.ts";
+import { choosesShader, condensesByShader, foldsByAtomics, shaderMode, writesPartsByShader, type ShaderName } from "../choice.ts";
 import { fillCall } from "../dxbc/zero-fill.ts";
+import { adam8bit, blocksOfCodes, wordsOfCodes, type Book } from "./adam-8bit.ts";
 import { addBroadcast, broadcastParams, mergedAxes } from "./broadcast.ts";
 import * as elementwise from "./elementwise.ts";
 import type { AdamNumbers, FloatElement } from "./elementwise.ts";
@@ -348,4 +349,51 @@ export function adamShader(
   const scalars = g.join(singles, { output: { sizes: [singles.length] }, axis: 0 });
   const outputs = ["pNext", "mNext", "vNext"].map((name) => ({ name, dtype: "float32" as const, sizes: p.sizes }));
   return launchAll(g, elementwise.adam(), { p, g: gradient, m, v, scalars }, outputs, numbers);
+}
+
+/** What 8-bit Adam reads: the averages' codes in uint8, each with its scales by block. */
+export interface CodedAverages {
+  readonly first: Expr;
+  readonly firstScales: Expr;
+  readonly second: Expr;
+  readonly secondScales: Expr;
+}
+
+/** One step of 8-bit Adam: the parameter, codes and scales of the average of gradients, and those of the average of squares. */
+export function adam8bitShader(
+  g: GraphBuilder,
+  p: Expr,
+  gradient: Expr,
+  { first, firstScales, second, secondScales }: CodedAverages,
+  single: readonly Expr[],
+  numbers: AdamNumbers,
+  books: readonly [signed: Book, unsigned: Book],
+): Expr[] | null {
+  const floats = [p, gradient, firstScales, secondScales, ...single];
+  if (!condensesByShader(g.capabilities) || floats.some((x) => x.dtype !== "float32") || first.dtype !== "uint8") return null;
+  const size = sizeOf(p.sizes);
+  if (size * 4 > MAX_BYTES) return null;
+  const [blocks, words] = [blocksOfCodes(size), wordsOfCodes(size)];
+  const small = [firstScales, secondScales].map((x) => g.reshape(x, [blocks])).concat(single.map((x) => g.reshape(x, [1])));
+  const codesIn = (x: Expr): Expr =>
+    g.reinterpret(g.align(g.packed(x)), { dtype: "uint32", sizes: [packedBytes("uint8", x.sizes) / 4], strides: [1] });
+  const inputs = {
+    p,
+    g: gradient,
+    first: codesIn(first),
+    second: codesIn(second),
+    small: g.join(small, { output: { sizes: [2 * blocks + single.length] }, axis: 0 }),
+  };
+  const outputs = [
+    { name: "pNext", dtype: "float32", sizes: p.sizes },
+    { name: "codes", dtype: "uint32", sizes: [2 * words] },
+    { name: "scales", dtype: "float32", sizes: [2 * blocks] },
+  ] as const;
+  const [pNext, codes, scales] = launchAll(g, adam8bit(...books), inputs, outputs, numbers);
+  // Each state is a buffer of its own.
+  const codesAt = (i: number): Expr =>
+    g.elementWiseIdentity(g.reinterpret(codes!, { dtype: "uint8", sizes: first.sizes, byteOffset: 4 * words * i }));
+  const scalesAt = (i: number): Expr =>
+    g.elementWiseIdentity(g.align(g.reinterpret(scales!, { sizes: [blocks], byteOffset: 4 * blocks * i })));
+  return [pNext!, codesAt(0), scalesAt(0), codesAt(1), scalesAt(1)];
 }
