@@ -9,7 +9,7 @@ import { headersProblem } from "./lib/headers.ts";
 import { withLock } from "./tools/lock.ts";
 import { runStep } from "./tools/steps.ts";
 import { entries, entryInput } from "./lib/entries.ts";
-import { licences } from "./lib/package-bundles.ts";
+import { bundled, licences } from "./lib/package-bundles.ts";
 import { explainMissing, findTools, hasAll, missingTools } from "./lib/toolchain.ts";
 
 const help = `npm run build [-- native | ts] [--runtime]
@@ -130,7 +130,7 @@ async function bundle() {
         : entryInput(entry, "./dxtensor.js"),
     );
     // Their licences ask to be kept with the code.
-    const within = entry !== undefined ? [] : input === "cli/main.ts" ? ["commander", "csv-parse", "fflate", "yaml"] : ["csv-parse"];
+    const within = entry !== undefined ? [] : input === "cli/main.ts" ? ["commander", ...bundled, "fflate", "yaml"] : bundled;
     await build.write({
       file: `${file}.new`,
       format: "esm",

@@ -78,6 +78,7 @@ const folders = [
   "data/files",
   "train/events",
   "train/loop",
+  "train/page",
   "train",
   "profile",
   "public",

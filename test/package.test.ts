@@ -79,6 +79,7 @@ it("holds what a user needs and nothing else, in 10 MB at most", () => {
   );
   expect(readdirSync(installed("examples", "native-backend")).toSorted()).toEqual(["CMakeLists.txt", "backend.cpp"]);
   const parts = [
+    "cli-progress.cjs",
     "data-files-csv-parser.cjs",
     "io-npz-read.cjs",
     "io-pytorch-load.cjs",
@@ -89,7 +90,9 @@ it("holds what a user needs and nothing else, in 10 MB at most", () => {
     "runtime.cjs",
     "shared.cjs",
     "train-events-encode.cjs",
+    "train-loop-bar.cjs",
     "train-loop-training.cjs",
+    "train-page-page.cjs",
   ];
   const modules = ["dxtensor", ...entries.map(({ name }) => name)];
   const forms = modules.flatMap((name) => ["cjs", "d.cts", "d.ts", "js", "mjs"].map((type) => `${name}.${type}`));

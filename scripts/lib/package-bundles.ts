@@ -1,6 +1,6 @@
 // The files of a published package in addition to the repository's bundle: a CommonJS core with parts that are loaded when they are first
 // used, thin modules of both kinds over it, and the types in one file for each of the two.
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import type { InputOptions, OutputOptions } from "rolldown";
@@ -28,7 +28,26 @@ async function write(options: InputOptions, output: OutputOptions) {
 
 /** Their licences ask to be kept with the code. */
 export const licences = (names: readonly string[]) =>
-  names.map((name) => `/* ${name}\n${readFileSync(at("node_modules", name, "LICENSE"), "utf8")}*/`).join("\n");
+  names
+    .map((name) => {
+      const file = readdirSync(at("node_modules", name)).find((entry) => /^licen[cs]e/i.test(entry));
+      if (file === undefined) throw new Error(`node_modules/${name} has no licence.`);
+      return `/* ${name}\n${readFileSync(at("node_modules", name, file), "utf8").trimEnd()}\n*/`;
+    })
+    .join("\n");
+
+/** What the library contains of others: its bundles name their licences. */
+export const bundled = [
+  "csv-parse",
+  "cli-progress",
+  "string-width",
+  "emoji-regex",
+  "is-fullwidth-code-point",
+  "strip-ansi",
+  "ansi-regex",
+] as const;
+
+const isOf = (module: string, name: string): boolean => module.replaceAll("\\", "/").includes(`/node_modules/${name}/`);
 
 /** The name of a part that is loaded when it is first used: the path of its module. */
 const partName = (module: string): string => `${relative(at("src"), module).slice(0, -".ts".length).replaceAll(/[\\/]/g, "-")}.cjs`;
@@ -62,7 +81,8 @@ async function bundleCore(folder: string) {
       dir: folder,
       entryFileNames: "core.cjs",
       // What several parts share, and rolldown's own functions.
-      chunkFileNames: ({ facadeModuleId, name }) => (facadeModuleId ? partName(facadeModuleId) : `${name.replace("rolldown-", "")}.cjs`),
+      chunkFileNames: ({ facadeModuleId, name }) =>
+        facadeModuleId && !facadeModuleId.includes("node_modules") ? partName(facadeModuleId) : `${name.replace("rolldown-", "")}.cjs`,
       codeSplitting: {
         groups: [
           { name: coreOf(at("src", "index.ts")), debugName: "core", priority: 2 },
@@ -74,8 +94,7 @@ async function bundleCore(folder: string) {
       sourcemap: false,
       keepNames: true,
       comments: false,
-      // Its licence asks to be kept with the code.
-      footer: ({ moduleIds }) => (moduleIds.some((id) => /node_modules[\\/]csv-parse[\\/]/.test(id)) ? licences(["csv-parse"]) : ""),
+      footer: ({ moduleIds }) => licences(bundled.filter((name) => moduleIds.some((id) => isOf(id, name)))),
     },
   );
   // createRequire: an import would have the file's text searched for its exports, which takes as long as running it.

@@ -1,7 +1,6 @@
 /** A profile as one HTML page: table, timeline, memory. It asks the network for nothing. */
+import { PAGE_HEAD, escaped, scriptData } from "../host/html.ts";
 import type { ProfileReport } from "./report.ts";
-
-const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 
 const STYLE = `
 :root { color-scheme: light dark; --bg: #fff; --ink: #1b1f24; --soft: #59636e; --line: #d5dae0; --card: #f6f8fa;
@@ -115,7 +114,7 @@ export function pageOf(report: ProfileReport): string {
   const [device] = report.devices;
   const tables = Object.fromEntries((["operation", "module", "line", "wait"] as const).map((by) => [by, report.table({ by }).rows]));
   const memory = report.memory.filter((m) => m.device === device?.device).map((m) => [m.timeMs, m.liveInBytes]);
-  const data = JSON.stringify({ durationMs: report.durationMs, tables, tracks: tracksOf(report), memory }).replaceAll("<", "\\u003c");
+  const data = scriptData({ durationMs: report.durationMs, tables, tracks: tracksOf(report), memory });
   const about = [
     `${report.durationMs.toFixed(3)} ms, ${report.events.length} events`,
     ...report.devices.map(
@@ -124,8 +123,7 @@ export function pageOf(report: ProfileReport): string {
     ...(report.dropped > 0 ? [`${report.dropped} events left out`] : []),
   ];
   return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+<html lang="en"><head>${PAGE_HEAD}
 <title>${escaped(report.name)}: profile</title><style>${STYLE}</style></head><body>
 <h1>${escaped(report.name)}</h1>${about.map((line) => `<p>${escaped(line)}</p>`).join("")}
 <h2>Where the time goes</h2>

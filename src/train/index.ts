@@ -12,6 +12,7 @@ export type {
   FitEvaluation,
   FitEvaluationReport,
   FitOptions,
+  FitPage,
   FitReport,
   FitResult,
   LossAndOutputs,

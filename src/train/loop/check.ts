@@ -16,6 +16,13 @@ export function requireBatches(operation: string, argument: string, loader: unkn
   if (!isIterable) throw new DTypeError(operation, argument, "a loader, an array or another iterable of batches", loader);
 }
 
+function requirePage(page: FitOptions<never>["page"]): void {
+  if (page === undefined || typeof page === "boolean" || typeof page === "string" || page instanceof URL) return;
+  if (typeof page !== "object" || page === null) throw new DTypeError("fit", "page", "true, { port } or a path", page);
+  const { port } = page;
+  if (!(Number.isInteger(port) && port >= 0 && port <= 65535)) throw new ValueError("fit", "page.port", "an integer from 0 to 65535", port);
+}
+
 export function requireOptions<B>(loader: unknown, options: FitOptions<B>): void {
   const {
     epochs,
@@ -47,6 +54,7 @@ export function requireOptions<B>(loader: unknown, options: FitOptions<B>): void
   requireCount("earlyStop.patience", earlyStop?.patience, 0);
   const { minDelta = 0 } = earlyStop ?? {};
   if (!(minDelta >= 0)) throw new ValueError("fit", "earlyStop.minDelta", "a number of at least 0", minDelta);
+  requirePage(options.page);
   if (evaluate !== undefined) {
     requireBatches("fit", "evaluate.loader", evaluate.loader);
     if (evaluate.loader === loader && isStateful(evaluate.loader))

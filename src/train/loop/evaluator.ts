@@ -58,12 +58,13 @@ export class Evaluator<B> {
     this.#forward = prepared((batch: B) => noGrad(() => outcomeOf(forward(batch))), `${operation}.evaluate`, options.compile);
   }
 
-  async run(): Promise<EvaluationValues> {
+  /** onBatch: called after each batch, with their count; its values may not be there yet. */
+  async run(onBatch: (batches: number) => void = () => {}): Promise<EvaluationValues> {
     const metrics = Object.entries(this.#options.metrics ?? {});
     const sum = new LossSum();
     for (const [, metric] of metrics) await metric.reset();
     try {
-      await inEvalMode(this.#options.model, () => this.#batches(sum));
+      await inEvalMode(this.#options.model, () => this.#batches(sum, onBatch));
       const { sum: total, weight } = await sum.take();
       if (weight === 0) throw new ValueError(this.#operation, "loader", "of at least one batch with a sample", "none");
       const values: Record<string, number> = { loss: total / weight };
@@ -75,9 +76,10 @@ export class Evaluator<B> {
     }
   }
 
-  async #batches(sum: LossSum): Promise<void> {
+  async #batches(sum: LossSum, onBatch: (batches: number) => void): Promise<void> {
     const { metrics = {}, signal } = this.#options;
     const isOwn = ownsBatches(this.#loader);
+    let count = 0;
     for await (const batch of this.#loader) {
       let outcome: LossAndOutputs | null = null;
       try {
@@ -85,6 +87,7 @@ export class Evaluator<B> {
         outcome = this.#forward(batch);
         sum.add(outcome.loss, samplesOf(outcome.targets ?? batch));
         for (const metric of Object.values(metrics)) await this.#update(metric, outcome);
+        onBatch(++count);
       } finally {
         disposeAll(outcome);
         if (isOwn) disposeAll(batch);

@@ -63,6 +63,8 @@ export interface EvaluateOptions<B> extends EvaluationOptions {
   readonly autocast?: AutocastDType | undefined;
   /** Compiles the loss function; options of compile() too. Default: false. */
   readonly compile?: boolean | CompileOptions | undefined;
+  /** Draws a bar of the batches on standard error where that is a terminal. Default: true. */
+  readonly progress?: boolean | undefined;
   /** Ends the evaluation between two batches: it throws the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -106,6 +108,12 @@ export interface FitCheckpoint {
    * training then equals the uninterrupted one bit for bit. Default: false.
    */
   readonly resume?: boolean | FilePath | undefined;
+}
+
+/** Where the page of a training is served. */
+export interface FitPage {
+  /** The port on 127.0.0.1; 0: any that is free. */
+  readonly port: number;
 }
 
 /** A report while training. */
@@ -212,6 +220,16 @@ export interface FitOptions<B> {
   readonly quiet?: boolean | undefined;
   /** Prints each report as one line of JSON with an "event". Default: false: text. */
   readonly json?: boolean | undefined;
+  /**
+   * Draws a bar with rate, estimate, loss and metrics on standard error in place of the text of reports, where standard error is a terminal. Never with `json`.
+   * Default: true, false with `quiet` or `output`.
+   */
+  readonly progress?: boolean | undefined;
+  /**
+   * A page with charts of losses, metrics, learning rate, speed and memory. true or a port: served on 127.0.0.1 while the training runs; true takes a free port.
+   * A path: one HTML file that needs no network, written after each epoch and at the end. Default: none.
+   */
+  readonly page?: boolean | FitPage | FilePath | undefined;
   /** Where reports are printed. Default: process.stdout. */
   readonly output?: TextOutput | undefined;
   /** Gets the reports as scalars: loss/train, learningRate, loss/evaluate and the metrics. Whoever made it closes it. */

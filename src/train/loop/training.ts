@@ -23,7 +23,7 @@ import { Checkpoints, type Position } from "./checkpoints.ts";
 import { Evaluator, requireMetrics } from "./evaluator.ts";
 import { onInterrupt } from "./interrupt.ts";
 import { LossSum } from "./loss.ts";
-import { printerOf, type Printer } from "./printer.ts";
+import { Printers, printerOf, type Printer } from "./printer.ts";
 import { Steps } from "./steps.ts";
 
 const isDue = (n: number, every: number | undefined): boolean => every !== undefined && n % every === 0;
@@ -37,6 +37,8 @@ class Training<B> {
   readonly #checkpoints: Checkpoints<B> | null;
   readonly #best: Best;
   readonly #printer: Printer;
+  /** Address or path. */
+  readonly #page: string | null;
   readonly #losses = new LossSum();
   #ownScaler: GradScaler | null = null;
   #step = 0;
@@ -56,7 +58,7 @@ class Training<B> {
   /** The time and the step of the last report. */
   #mark = { time: this.#start, step: 0 };
 
-  constructor(loader: Batches<B>, options: FitOptions<B>) {
+  constructor(loader: Batches<B>, options: FitOptions<B>, printer: Printer, page: string | null) {
     const { evaluate, checkpoint, mode = "min", earlyStop } = options;
     this.#loader = loader;
     this.#options = options;
@@ -73,7 +75,8 @@ class Training<B> {
           });
     this.#checkpoints = checkpoint === undefined ? null : new Checkpoints(checkpoint, loader, options, scaler);
     this.#best = new Best(mode, earlyStop);
-    this.#printer = printerOf(options);
+    this.#printer = printer;
+    this.#page = page;
   }
 
   #scaler(): GradScaler | null {
@@ -122,12 +125,13 @@ class Training<B> {
     const resumed = (await this.#checkpoints?.resume()) ?? null;
     if (resumed !== null) this.#restore(resumed.position);
     this.#mark = { time: performance.now(), step: this.#step };
-    this.#printer.begin({
+    await this.#printer.begin({
       seed: String(defaultGenerator().seed),
       device: String(optimizer.paramGroups[0]!.params[0]!.device),
       epochs,
       steps: this.#totalSteps(),
       resumed: resumed?.path ?? null,
+      page: this.#page,
       step: this.#step,
       epoch: this.#epoch,
     });
@@ -211,6 +215,7 @@ class Training<B> {
     const { schedule, scheduleEach = "epoch", onStep, reportEvery = 50, evaluate, checkpoint } = this.#options;
     this.#accumulated = 0;
     this.#step++;
+    this.#printer.step?.(this.#step);
     if (schedule !== undefined && scheduleEach === "step" && !(schedule instanceof ReduceLROnPlateau)) schedule.step();
     const { batch, outcome } = this.#held!;
     if (onStep !== undefined) await this.#call(() => onStep({ ...outcome!, step: this.#step, epoch: this.#epoch, batch }));
@@ -326,7 +331,19 @@ class Training<B> {
 /** fit(), loaded when it is first called. */
 export async function runFit<B>(loader: Batches<B>, options: FitOptions<B>): Promise<FitResult> {
   requireOptions(loader, options);
-  return new Training(loader, options).run();
+  const page = options.page === undefined || options.page === false ? null : await (await import("../page/page.ts")).openPage(options);
+  const own = printerOf(options);
+  const printer = page === null ? own : new Printers([own, page]);
+  let isDone = false;
+  try {
+    const result = await new Training(loader, options, printer, page?.address ?? null).run();
+    isDone = true;
+    return result;
+  } finally {
+    // What a page's file fails with does not hide why the training failed.
+    if (isDone) await printer.close?.();
+    else await Promise.resolve(printer.close?.()).catch(() => {});
+  }
 }
 
 /** evaluate(), loaded when it is first called. */
@@ -334,9 +351,12 @@ export async function runEvaluation<B>(loader: Batches<B>, options: EvaluateOpti
   requireBatches("evaluate", "loader", loader);
   requireMetrics("evaluate", "metrics", options.metrics);
   const evaluator = new Evaluator("evaluate", loader, options);
+  const isShown = (options.progress ?? true) && process.stderr.isTTY;
+  const bar = isShown ? await (await import("./bar.ts")).Bar.draw(lengthOf(loader), 0, process.stderr) : null;
   try {
-    return await evaluator.run();
+    return await evaluator.run((batches) => bar?.update(batches, "batches"));
   } finally {
+    bar?.stop();
     evaluator.dispose();
   }
 }
