@@ -1,7 +1,6 @@
 /** explain(): a compiled program as text. */
 import type { CompiledProgram } from "./program.ts";
-import type { LoopNode } from "./loops.ts";
-import { programsOf, type Executable } from "./schedule.ts";
+import { programsOf, type Executable, type LoopStep } from "./schedule.ts";
 import type { Expr } from "../graph/graph.ts";
 import { OPERATORS } from "../dml/operators.generated.ts";
 import { kernelsOf, nodesText, type ExplainedKernel } from "./kernels.ts";
@@ -15,17 +14,17 @@ export interface ExplainedNode {
   readonly activation: string | null;
 }
 
-/** A loop of a compiled function, as scan() makes it. */
+/** A loop of a compiled function, as scan() and whileLoop() make it. */
 export interface ExplainedLoop {
-  /** The function that asked for it: "scan", or "scan backward" for its gradients. */
+  /** The function that asked for it: "scan", "scan backward" for its gradients, or "whileLoop". */
   readonly name: string;
   /** The function and the line that asked for it. */
   readonly origin: string;
-  /** How often the body runs in a call, for each step of the loop around it. */
+  /** How often the body runs in a call, for each step of the loop around it; of whileLoop() in the last call. */
   readonly steps: number;
   /** Whether the last step comes first. */
   readonly reverse: boolean;
-  /** Programs of the body, those of loops inside not among them. */
+  /** Programs of the body and the condition, those of loops inside not among them. */
   readonly programs: number;
 }
 
@@ -152,13 +151,13 @@ function linesOf({ nodes, kernels }: Facts): string[] {
 export function explain(name: string, executable: Executable, recordings: readonly string[]): Explanation {
   const programs = programsOf(executable).map(({ program, loops }) => ({ facts: factsOf(program), loops }));
   const total = totalOf(programs.map((p) => p.facts));
-  const nodes = [...new Set(programs.flatMap((p) => p.loops))];
-  const loops = nodes.map((node): ExplainedLoop => ({
-    name: node.begin.name,
-    origin: node.begin.origin,
-    steps: node.begin.length,
-    reverse: node.begin.reverse,
-    programs: programs.filter((p) => p.loops.at(-1) === node).length,
+  const steps = [...new Set(programs.flatMap((p) => p.loops))];
+  const loops = steps.map((step): ExplainedLoop => ({
+    name: step.node.begin.name,
+    origin: step.node.begin.origin,
+    steps: step.steps,
+    reverse: step.node.begin.reverse,
+    programs: programs.filter((p) => p.loops.at(-1) === step).length,
   }));
   const { native } = executable;
   const facts = {
@@ -172,12 +171,14 @@ export function explain(name: string, executable: Executable, recordings: readon
   return {
     ...facts,
     toString() {
-      const open: LoopNode[] = [];
+      const open: LoopStep[] = [];
       const body = programs.flatMap(({ facts: own, loops: inside }) => {
         const lines: string[] = [];
         while (open.length > 0 && !inside.includes(open.at(-1)!)) open.pop();
-        for (const { begin } of inside.slice(open.length))
-          lines.push(`  ${"  ".repeat(inside.length - 1)}${begin.origin}: ${begin.length} steps${begin.reverse ? ", the last first" : ""}`);
+        for (const { node, steps: count } of inside.slice(open.length))
+          lines.push(
+            `  ${"  ".repeat(inside.length - 1)}${node.begin.origin}: ${count} steps${node.begin.reverse ? ", the last first" : ""}`,
+          );
         open.splice(0, open.length, ...inside);
         const indent = "  ".repeat(inside.length);
         if (programs.length > 1) lines.push(`  ${indent}program of ${own.nodes.length} nodes`);

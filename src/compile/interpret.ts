@@ -17,7 +17,8 @@ import type { Event } from "./log.ts";
 import { nested, type Item, type LoopNode } from "./loops.ts";
 import type { Operand } from "./operand.ts";
 import type { Values } from "./program.ts";
-import { runLoop } from "./run-loop.ts";
+import { itemSync } from "../ops/data/conversion.ts";
+import { runLoop, type StepResult } from "./run-loop.ts";
 
 /** The buffer and offset of a traced storage's elements. */
 interface BufferRange {
@@ -86,7 +87,7 @@ class Interpreter {
   }
 
   #loop(node: LoopNode, values: Values): void {
-    const { begin, body, end } = node;
+    const { begin, test, body, end } = node;
     const inputs = [begin.init, begin.xs].map((list) => list.map((o) => this.#tensor(o))) as [Tensor[], Tensor[]];
     const packed = (o: Operand): Tensor => {
       const t = this.#tensor(o);
@@ -94,16 +95,26 @@ class Interpreter {
       t.dispose();
       return own;
     };
-    const found = runLoop(this.#native, node, ...inputs, (carry, slices) => {
+    const step = <T>(items: readonly Item[], carry: readonly Tensor[], slices: readonly Tensor[], take: () => T): T => {
       begin.carry.forEach((m, i) => this.#ranges.set(m.tensor.storage, carry[i]!));
       begin.slices.forEach((m, i) => this.#ranges.set(m.tensor.storage, slices[i]!));
       const before = this.#made.length;
-      this.run(body, values);
-      const result = { carry: end.carry.map(packed), ys: end.ys.map(packed) };
+      this.run(items, values);
+      const result = take();
       for (const t of this.#made.splice(before)) t.dispose();
       return result;
-    });
-    found.forEach(([traced, storage], i) => {
+    };
+    const holds = (carry: readonly Tensor[]): boolean =>
+      step(test!.items, carry, [], () => {
+        const t = packed(test!.holds);
+        const is = itemSync(t) !== 0;
+        t.dispose();
+        return is;
+      });
+    const run = (carry: readonly Tensor[], slices: readonly Tensor[]): StepResult =>
+      step(body, carry, slices, () => ({ carry: end.carry.map(packed), ys: end.ys.map(packed) }));
+    const found = runLoop(this.#native, node, ...inputs, run, test === null ? null : holds);
+    found.values.forEach(([traced, storage], i) => {
       this.#define(traced, new Tensor(storage, end.outputs[i]!.tensor.desc));
     });
   }

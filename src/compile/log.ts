@@ -148,8 +148,8 @@ export interface LoopBegin {
   readonly kind: "loop";
   /** The function that asked for it. */
   readonly name: string;
-  /** Steps. */
-  readonly length: number;
+  /** Steps. Null: as many as its test says. */
+  readonly length: number | null;
   readonly reverse: boolean;
   /** Packed: the carry of the first step, and what the steps get slices of. */
   readonly init: readonly Operand[];
@@ -160,6 +160,13 @@ export interface LoopBegin {
   /** The tape's nodes of the body have this number or a higher one. */
   readonly start: number;
   readonly origin: string;
+}
+
+/** Ends the events that say whether there is another step; the body comes after it. */
+export interface LoopTest {
+  readonly kind: "loopTest";
+  readonly begin: LoopBegin;
+  readonly holds: Operand;
 }
 
 /** Ends the body. */
@@ -176,7 +183,19 @@ export interface LoopEnd {
 }
 
 export type Event =
-  Operation | View | Creation | Scalar | Constant | Assignment | Rewrite | Region | RetracedRegion | Custom | LoopBegin | LoopEnd;
+  | Operation
+  | View
+  | Creation
+  | Scalar
+  | Constant
+  | Assignment
+  | Rewrite
+  | Region
+  | RetracedRegion
+  | Custom
+  | LoopBegin
+  | LoopTest
+  | LoopEnd;
 
 /** An event on a path, and what may follow. */
 export class Step {

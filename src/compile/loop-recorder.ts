@@ -9,7 +9,7 @@ import { isFloat, type DType } from "../core/dtype.ts";
 import { TraceError } from "../core/errors.ts";
 import type { Storage } from "../core/storage.ts";
 import type { Tensor } from "../core/tensor.ts";
-import type { Loop, LoopBody, LoopResult, Tracer } from "../core/tracer.ts";
+import type { Loop, LoopBody, LoopResult, LoopTest, Tracer } from "../core/tracer.ts";
 import { callSite } from "../host/call-site.ts";
 import { contiguousOp } from "../runtime/assign.ts";
 import { isInBranch } from "../autograd/branch.ts";
@@ -18,7 +18,7 @@ import { reachedFrom } from "./gradient-edges.ts";
 import { madeAs, madeOf, type Constant, type Event, type LoopBegin, type LoopEnd, type Made, type Scalar, type Step } from "./log.ts";
 import { loopGradients } from "./loop-gradient.ts";
 import { Unrolled, operandsOf } from "./loops.ts";
-import { nextLoop, nextLoopEnd } from "./next-step.ts";
+import { nextLoop, nextLoopEnd, nextLoopTest } from "./next-step.ts";
 import type { Operand } from "./operand.ts";
 import { Recorder } from "./recorder.ts";
 
@@ -130,13 +130,14 @@ export abstract class LoopRecorder extends Recorder implements Pick<Tracer, "loo
     }
   }
 
-  loop(loop: Loop, body: LoopBody): LoopResult {
+  loop(loop: Loop, body: LoopBody, test?: LoopTest): LoopResult {
     const init = loop.init.map((t) => this.#packed(t));
     const xs = loop.xs.map((t) => this.#packed(t));
     const begin = this.#begin(loop, init, xs);
     const { at } = this;
     const open: Open = { begin, numbers: [] };
     const step = (): LoopResult => {
+      if (test !== undefined) this.#test(begin, test(begin.carry.map((m) => this.revived(m))));
       const result = body(
         begin.carry.map((m) => this.revived(m)),
         begin.slices.map((m) => this.revived(m)),
@@ -161,6 +162,17 @@ export abstract class LoopRecorder extends Recorder implements Pick<Tracer, "loo
     } finally {
       this.#open.pop();
     }
+  }
+
+  #test(begin: LoopBegin, holds: Tensor): void {
+    const own = holds.coversStorage && this.#made(this.#bodyOf(begin)).has(holds.storage) ? holds : this.#contiguous(holds);
+    const known = this.recording === null ? nextLoopTest(this.at, begin, own) : null;
+    if (known !== null) {
+      this.at = known;
+      return;
+    }
+    if (this.recording === null) this.leave(begin.name);
+    this.push({ kind: "loopTest", begin, holds: this.operand(begin.name, own) });
   }
 
   #packed(t: Tensor): Tensor {
@@ -240,11 +252,12 @@ export abstract class LoopRecorder extends Recorder implements Pick<Tracer, "loo
     for (const node of changedNodes()) if (node.sequence >= begin.start) this.#unroll("hooks on a tensor of its body");
     if (begin.carry.some((m) => (m.tensor.hooks?.length ?? 0) > 0)) this.#unroll("hooks on its carry");
     const history = isGradEnabled() ? historyOf(begin, init, xs, carry, ys) : null;
+    if (history !== null && length === null) this.#unroll("its gradients need to know how many steps there are");
     const seen = (list: readonly Tensor[]): Operand[] => list.map((t) => this.operand(name, t));
     const results = { carry: seen(carry), ys: seen(ys) };
     const { device } = init[0] ?? xs[0]!;
     const make = ({ dtype, shape }: Tensor, isStacked: boolean): Tensor =>
-      this.allocate(device, { dtype, shape: isStacked ? [length, ...shape] : shape });
+      this.allocate(device, { dtype, shape: isStacked ? [length!, ...shape] : shape });
     const stacks = history === null ? [] : carry.map((t) => make(t, true));
     const outputs = [...stacks, ...carry.map((t) => make(t, false)), ...ys.map((t) => make(t, true))];
     if (history !== null) {
@@ -256,7 +269,17 @@ export abstract class LoopRecorder extends Recorder implements Pick<Tracer, "loo
       for (const e of numbers) read.delete(e.output.tensor.storage);
       for (const t of xs) read.delete(t.storage);
       const specs = outputs.map((t) => t.desc);
-      const recorded = { name, length, reverse, body, numbers, requires, reads, outside, count: { carry: init.length, xs: xs.length } };
+      const recorded = {
+        name,
+        length: length!,
+        reverse,
+        body,
+        numbers,
+        requires,
+        reads,
+        outside,
+        count: { carry: init.length, xs: xs.length },
+      };
       const saved = [...xs, ...read.values(), ...stacks];
       const node = new TapeNode(name, [...init, ...xs, ...edges], specs, saved, (dys, kept) => loopGradients(recorded, dys, kept), {
         outputsFrom: xs.length + read.size,

@@ -1,19 +1,21 @@
 /** Loops of a path as trees: the events of a body belong to its loop. */
 import type { Storage } from "../core/storage.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { allEvents, madeOf, type Event, type LoopBegin, type LoopEnd, type Region, type Rewrite } from "./log.ts";
+import { allEvents, madeOf, type Event, type LoopBegin, type LoopEnd, type LoopTest, type Region, type Rewrite } from "./log.ts";
 import type { Operand } from "./operand.ts";
 
 /** Thrown where a loop's body cannot be a program of its own: the run begins again, and traces each step. */
 export class Unrolled extends Error {}
 
 /** What a program consists of. */
-export type Leaf = Exclude<Event, Region | Rewrite | LoopBegin | LoopEnd>;
+export type Leaf = Exclude<Event, Region | Rewrite | LoopBegin | LoopTest | LoopEnd>;
 
 /** A loop with its body. */
 export interface LoopNode {
   readonly kind: "body";
   readonly begin: LoopBegin;
+  /** What says before each step whether there is one; null where the number of steps is known. */
+  readonly test: { readonly items: readonly Item[]; readonly holds: Operand } | null;
   readonly end: LoopEnd;
   readonly body: readonly Item[];
 }
@@ -29,6 +31,8 @@ export function operandsOf(e: Event): readonly Operand[] {
       return [e.target, e.source];
     case "loop":
       return [...e.init, ...e.xs];
+    case "loopTest":
+      return [e.holds];
     case "loopEnd":
       return [...e.carry, ...e.ys];
     default:
@@ -48,13 +52,17 @@ export function nested(path: Iterable<Event>): Item[] {
   const written = new Set<Storage>();
   for (const e of events) if (e.kind === "assign") written.add(e.target.storage);
   const whole: Item[] = [];
-  const open: { readonly begin: LoopBegin; readonly items: Item[] }[] = [];
+  const open: { readonly begin: LoopBegin; items: Item[]; test: LoopNode["test"] }[] = [];
   for (const e of events) {
     const items = open.at(-1)?.items ?? whole;
-    if (e.kind === "loop") open.push({ begin: e, items: [] });
-    else if (e.kind === "loopEnd") {
-      const { begin, items: body } = open.pop()!;
-      (open.at(-1)?.items ?? whole).push({ kind: "body", begin, end: e, body });
+    if (e.kind === "loop") open.push({ begin: e, items: [], test: null });
+    else if (e.kind === "loopTest") {
+      const loop = open.at(-1)!;
+      loop.test = { items: loop.items, holds: e.holds };
+      loop.items = [];
+    } else if (e.kind === "loopEnd") {
+      const { begin, test, items: body } = open.pop()!;
+      (open.at(-1)?.items ?? whole).push({ kind: "body", begin, test, end: e, body });
     } else if ((e.kind === "scalar" || e.kind === "constant") && !written.has(e.output.tensor.storage)) whole.push(e);
     else items.push(e);
   }
@@ -75,15 +83,22 @@ export function usedBy(item: Item): Set<Storage> {
   return used;
 }
 
-/** Storages that a body uses, other than its own and its placeholders'. */
-export function freeIn({ begin, body, end }: LoopNode): Set<Storage> {
-  const own = new Set([...begin.carry, ...begin.slices].map((m) => m.tensor.storage));
+/** Storages that a loop's body and test use, other than their own and the placeholders'. */
+export function freeIn({ begin, test, body, end }: LoopNode): Set<Storage> {
+  const own = [...begin.carry, ...begin.slices].map((m) => m.tensor.storage);
+  const tested = test === null ? [] : freeAmong(own, test.items, [test.holds]);
+  return new Set([...tested, ...freeAmong(own, body, operandsOf(end))]);
+}
+
+/** Storages that some items and their results use and did not make, other than those that are there. */
+export function freeAmong(there: readonly Storage[], items: readonly Item[], results: readonly Operand[]): Set<Storage> {
+  const own = new Set(there);
   const free = new Set<Storage>();
   const use = (s: Storage): void => void (own.has(s) || free.add(s));
-  for (const item of body) {
+  for (const item of items) {
     for (const s of usedBy(item)) use(s);
     for (const t of madeBy(item)) own.add(t.storage);
   }
-  for (const o of operandsOf(end)) use(o.storage);
+  for (const o of results) use(o.storage);
   return free;
 }

@@ -15,6 +15,7 @@ import type {
   Event,
   LoopBegin,
   LoopEnd,
+  LoopTest,
   Operation,
   Region,
   RetracedRegion,
@@ -144,6 +145,14 @@ export function nextLoop(
     const e = step.event!;
     if (e.kind === "loop" && e.name === name && e.length === length && e.reverse === reverse && areSame(e.init, init) && areSame(e.xs, xs))
       return step as StepOf<LoopBegin>;
+  }
+  return null;
+}
+
+export function nextLoopTest(at: Step, begin: LoopBegin, holds: Tensor): StepOf<LoopTest> | null {
+  for (let step = at.first; step !== null; step = step.sibling) {
+    const e = step.event!;
+    if (e.kind === "loopTest" && e.begin === begin && isSame(e.holds, holds)) return step as StepOf<LoopTest>;
   }
   return null;
 }

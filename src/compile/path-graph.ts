@@ -104,6 +104,7 @@ export class Lowering {
         case "custom":
           break;
         case "loop":
+        case "loopTest":
         case "loopEnd":
           throw new Error(`${this.#name}: a loop is no part of a program`);
         default:

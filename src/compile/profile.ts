@@ -88,7 +88,7 @@ export function profile(name: string, executable: Executable): Profile {
   // What such a program was called with may be gone, so it must not write.
   const timed = programs.filter(({ program }) => !isPart || (program.state.length === 0 && program.written.length === 0));
   const dispatches = timed.flatMap(({ program, loops }) => {
-    const count = loops.reduce((n, { begin }) => n * begin.length, 1);
+    const count = loops.reduce((n, { steps }) => n * steps, 1);
     const own = dispatchesOf(program, isPart);
     return count === 1 ? own : own.map((d) => inLoop(d, count));
   });

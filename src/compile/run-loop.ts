@@ -22,8 +22,8 @@ function storageOf(t: Tensor): Storage {
 }
 
 /**
- * init: the first carry; xs: what steps get slices of. Disposes of them. The result: traced storages of the loop's outputs, with new ones that hold
- * their values.
+ * init: the first carry; xs: what steps get slices of. Disposes of them. holds: whether there is another step; null: the loop has a length. The
+ * result: traced storages of the loop's outputs, with new ones that hold their values, and the number of steps.
  */
 export function runLoop(
   native: NativeDevice,
@@ -31,7 +31,8 @@ export function runLoop(
   init: readonly Tensor[],
   xs: readonly Tensor[],
   body: (carry: readonly Tensor[], slices: readonly Tensor[]) => StepResult,
-): [Storage, Storage][] {
+  holds: ((carry: readonly Tensor[]) => boolean) | null = null,
+): { readonly values: [Storage, Storage][]; readonly steps: number } {
   const { length, reverse, name } = begin;
   const outputs = end.outputs.map((m) => m.tensor);
   const count = { kept: end.kept.length, carry: end.carry.length };
@@ -45,9 +46,10 @@ export function runLoop(
   };
   let carry = init;
   let isDone = false;
+  let k = 0;
   try {
-    for (let k = 0; k < length; k++) {
-      const step = reverse ? length - 1 - k : k;
+    for (; length === null ? holds!(carry) : k < length; k++) {
+      const step = reverse ? length! - 1 - k : k;
       end.kept.forEach((c, i) => {
         copy(carry[c]!, stacks[i]!, step);
       });
@@ -59,11 +61,19 @@ export function runLoop(
       for (const t of [...carry, ...slices, ...ys]) t.dispose();
       carry = next;
     }
+    // Without a step nobody else may have what is given.
+    if (k === 0)
+      carry = init.map((t) => {
+        const own = new Tensor(allocate(native, t.size * DTYPES[t.dtype].sizeInBytes, name), t.desc);
+        copy(t, own, 0);
+        t.dispose();
+        return own;
+      });
     isDone = true;
   } finally {
     for (const t of xs) t.dispose();
     if (!isDone) for (const t of [...carry, ...stacks]) t.dispose();
   }
   const values = [...stacks.slice(0, count.kept), ...carry, ...stacks.slice(count.kept)];
-  return outputs.map((t, i) => [t.storage, storageOf(values[i]!)]);
+  return { values: outputs.map((t, i) => [t.storage, storageOf(values[i]!)]), steps: k };
 }

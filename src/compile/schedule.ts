@@ -9,7 +9,8 @@ import { freeIn, hasLoops, madeBy, nested, usedBy, type Item, type Leaf, type Lo
 import type { Operand } from "./operand.ts";
 import { Lowering } from "./path-graph.ts";
 import { CompiledProgram, type Values } from "./program.ts";
-import { runLoop } from "./run-loop.ts";
+import { itemSync } from "../ops/data/conversion.ts";
+import { runLoop, type StepResult } from "./run-loop.ts";
 import { sharedProgram, type SharedProgram } from "./shared-programs.ts";
 
 /** A path as it is made into programs. */
@@ -29,13 +30,17 @@ export type Executable = CompiledProgram | Schedule;
 /** A program of a call, and the loops that it is in, the outer ones first. */
 export interface ProgramInLoops {
   readonly program: CompiledProgram;
-  readonly loops: readonly LoopNode[];
+  readonly loops: readonly LoopStep[];
 }
 
 /** The programs of a call, in the order in which they run. */
-export function programsOf(executable: Executable, loops: readonly LoopNode[] = []): ProgramInLoops[] {
+export function programsOf(executable: Executable, loops: readonly LoopStep[] = []): ProgramInLoops[] {
   if (executable instanceof CompiledProgram) return [{ program: executable, loops }];
-  return executable.steps.flatMap((s) => (s.kind === "program" ? [{ program: s.program, loops }] : programsOf(s.body, [...loops, s.node])));
+  return executable.steps.flatMap((s) =>
+    s.kind === "program"
+      ? [{ program: s.program, loops }]
+      : [s.test, s.body].flatMap((p) => (p === null ? [] : programsOf(p, [...loops, s]))),
+  );
 }
 
 /** Makes what runs a path. */
@@ -75,6 +80,10 @@ export interface LoopStep {
   readonly kind: "loop";
   readonly node: LoopNode;
   readonly body: Schedule;
+  /** What says whether there is another step; it takes what the body takes. */
+  readonly test: Schedule | null;
+  /** Steps of the last call. */
+  steps: number;
   /** What the body takes after carry and slices. */
   readonly takes: readonly Storage[];
 }
@@ -104,7 +113,7 @@ export class Schedule {
       throw error;
     }
     this.steps = steps;
-    this.state = [...new Set(steps.flatMap((s) => (s.kind === "program" ? s.program.state : s.body.state)))];
+    this.state = [...new Set(steps.flatMap((s) => (s.kind === "program" ? s.program.state : [...(s.test?.state ?? []), ...s.body.state])))];
   }
 
   #build(part: Body, options: ProgramOptions, steps: (ProgramStep | LoopStep)[]): void {
@@ -169,12 +178,15 @@ export class Schedule {
     const inputs = [...[...begin.carry, ...begin.slices].map((m) => m.tensor.storage), ...takes];
     const at = new Map(inputs.map((s, i) => [s, i]));
     const results = [...end.carry, ...end.ys].map((o) => o.storage).filter((s) => s.sizeInBytes > 0);
-    const body = new Schedule(
-      this.native,
-      { items, argument: (s) => at.get(s) ?? -1, count: inputs.length, outputs: [...new Set(results)], numbers, isBody: true },
-      { ...options, name: `${options.name}: ${begin.name}` },
-    );
-    return { kind: "loop", node, body, takes };
+    const scheduled = (own: readonly Item[], outputs: readonly Storage[], name: string): Schedule =>
+      new Schedule(
+        this.native,
+        { items: own, argument: (s) => at.get(s) ?? -1, count: inputs.length, outputs: [...new Set(outputs)], numbers, isBody: true },
+        { ...options, name: `${options.name}: ${name}` },
+      );
+    const body = scheduled(items, results, begin.name);
+    const tested = node.test === null ? null : scheduled(node.test.items, [node.test.holds.storage], `condition of ${begin.name}`);
+    return { kind: "loop", node, body, test: tested, takes, steps: begin.length ?? 0 };
   }
 
   /** Runs on these arguments; returns new storages of the outputs. */
@@ -210,17 +222,30 @@ export class Schedule {
     }
   }
 
-  #runLoop({ node, body, takes }: LoopStep, find: (s: Storage) => Tensor | null, values: Values): [Storage, Storage][] {
+  #runLoop(step: LoopStep, find: (s: Storage) => Tensor | null, values: Values): [Storage, Storage][] {
+    const { node, body, test, takes } = step;
     const { begin, end } = node;
     const results = [...new Set([...end.carry, ...end.ys].map((o) => o.storage).filter((s) => s.sizeInBytes > 0))];
     const free = takes.map((s) => find(s)!);
     const operand = (o: Operand): Tensor => tensorOf(o, find);
-    return runLoop(this.native, node, begin.init.map(operand), begin.xs.map(operand), (carry, slices) => {
+    const holds = (carry: readonly Tensor[]): boolean => {
+      const t = new Tensor(test!.call([...carry, ...free], values)[0]!, node.test!.holds.desc);
+      try {
+        return itemSync(t) !== 0;
+      } finally {
+        t.dispose();
+      }
+    };
+    const inputs = [begin.init.map(operand), begin.xs.map(operand)] as const;
+    const run = (carry: readonly Tensor[], slices: readonly Tensor[]): StepResult => {
       const found = body.call([...carry, ...slices, ...free], values);
       const real = new Map(results.map((s, i) => [s, found[i]!]));
       const show = (o: Operand): Tensor => new Tensor(real.get(o.storage) ?? new Storage(this.native.device, 0), o.desc);
       return { carry: end.carry.map(show), ys: end.ys.map(show) };
-    });
+    };
+    const done = runLoop(this.native, node, ...inputs, run, test === null ? null : holds);
+    step.steps = done.steps;
+    return done.values;
   }
 
   dispose(): void {
@@ -231,7 +256,7 @@ export class Schedule {
 }
 
 function release(step: ProgramStep | LoopStep): void {
-  if (step.kind === "loop") step.body.dispose();
+  if (step.kind === "loop") for (const s of [step.body, step.test]) s?.dispose();
   else if (step.shared !== null) step.shared.release();
   else step.program.dispose();
 }

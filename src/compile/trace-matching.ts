@@ -171,6 +171,7 @@ export function matchTraces(
       case "custom":
         return a.node.name;
       case "loop":
+      case "loopTest":
       case "loopEnd":
         return nameOf(a);
       default:
@@ -201,6 +202,6 @@ export function matchTraces(
 
 function nameOf(e: Leaf): string {
   if ("origin" in e) return e.origin;
-  if (e.kind === "loopEnd") return e.begin.origin;
+  if (e.kind === "loopTest" || e.kind === "loopEnd") return e.begin.origin;
   return e.kind === "custom" ? e.node.name : e.kind === "scalar" ? "a number" : "data";
 }

@@ -10,7 +10,7 @@ import { stack } from "../ops/shape/join.ts";
 import { zeros } from "../ops/creation/creation.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
 import { resultOf } from "./cond.ts";
-import { joinTrees, leavesOf, mapTree, pathsOf } from "./tree.ts";
+import { joinTrees, leavesOf, mapTree, pathsOf, withLeaves } from "./tree.ts";
 
 /** Options of scan(). Reference: torch scan's dim and reverse. */
 export interface ScanOptions {
@@ -73,12 +73,6 @@ function traced<Carry, X, Y>(
   const y = (first as { readonly y: Y } | null)!.y;
   const stacked = leavesOf(y).map((leaf, i) => movedim(ys[i]!, 0, axisAmong(dim, leaf)));
   return [withLeaves(init, carry), withLeaves(y, stacked)];
-}
-
-/** A tree with other tensors, in their order. */
-function withLeaves<T>(tree: T, leaves: readonly Tensor[]): T {
-  let at = 0;
-  return mapTree(tree, () => leaves[at++]!);
 }
 
 /**

@@ -63,6 +63,12 @@ export function leavesOf(tree: unknown): Tensor[] {
   return partsOf(tree)?.flatMap(([, part]) => leavesOf(part)) ?? [];
 }
 
+/** A tree with other tensors, in their order. */
+export function withLeaves<T>(tree: T, leaves: readonly Tensor[]): T {
+  let at = 0;
+  return mapTree(tree, () => leaves[at++]!);
+}
+
 /** The tensors of a tree with their paths. */
 export function pathsOf(tree: unknown, path: string): (readonly [path: string, tensor: Tensor])[] {
   if (tree instanceof Tensor) return [[path, tree]];

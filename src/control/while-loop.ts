@@ -1,11 +1,12 @@
 /** whileLoop(): a function repeated while a boolean tensor is true. */
 import { ValueError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { tracer } from "../core/tracer.ts";
+import { tracer, type LoopBody, type LoopTest, type Tracer } from "../core/tracer.ts";
 import { itemSync } from "../ops/data/conversion.ts";
 import { clone } from "../ops/data/state.ts";
 import { requirePredicate, resultOf } from "./cond.ts";
-import { joinTrees, mapTree } from "./tree.ts";
+import { reshape } from "../ops/shape/movement.ts";
+import { joinTrees, leavesOf, mapTree, withLeaves } from "./tree.ts";
 
 /**
  * Repeats `carried = bodyFn(...carried)` while condFn(...carried) is true, and gives the last `carried`.
@@ -16,7 +17,8 @@ import { joinTrees, mapTree } from "./tree.ts";
  *
  * Gradients of any order flow through the rounds that ran, to carried and to closures; each round saves what they need, so use noGrad() where none are
  * wanted. condFn has no gradient.
- * A compiled function that calls it runs eagerly, with a warning: how often it repeats is known on the host only.
+ * In a compiled function condition and body are programs of their own, and the condition is read in each round. A function whose loop needs gradients, or whose
+ * condition or body is no function of its tensors alone (see scan()), runs eagerly, with a warning.
  * Throws ShapeError, DTypeError or ValueError with the path of the leaf for a result that differs from carried.
  * Reference: torch.while_loop, jax.lax.while_loop.
  */
@@ -26,13 +28,38 @@ export function whileLoop<Carried extends readonly unknown[]>(
   carried: Carried,
 ): Carried {
   if (!Array.isArray(carried as unknown)) throw new ValueError("whileLoop", "carried", "an array", carried);
-  tracer()?.abandon("whileLoop() reads its condition in each round");
+  const t = tracer();
+  if (t !== null) return traced(t, condFn, bodyFn, carried);
   let state: Carried = carried;
   for (let round = 0; holds(condFn(...state)); round++) {
     const next = resultOf("whileLoop", "bodyFn", bodyFn(...state));
     state = joinTrees({ operation: "whileLoop", like: "like carried" }, "result of bodyFn", carried, next, (_, t) => t);
   }
   return state === carried ? mapTree(carried, (t) => clone(t)) : state;
+}
+
+/** In a trace: the condition and the body are programs of their own. Without them the function runs eagerly. */
+function traced<Carried extends readonly unknown[]>(
+  t: Tracer,
+  condFn: (...carried: Carried) => Tensor | boolean,
+  bodyFn: (...carried: Carried) => Carried,
+  carried: Carried,
+): Carried {
+  const init = leavesOf(carried);
+  if (!t.hasLoops || init.length === 0) t.abandon("whileLoop() reads its condition in each round");
+  const test: LoopTest = (carry) => {
+    const condition = condFn(...withLeaves(carried, carry));
+    resultOf("whileLoop", "condFn", condition);
+    if (typeof condition === "boolean") t.abandon("the condition of whileLoop() is a boolean");
+    requirePredicate("whileLoop", "result of condFn", condition);
+    return reshape(condition, []);
+  };
+  const body: LoopBody = (carry) => {
+    const next = resultOf("whileLoop", "bodyFn", bodyFn(...withLeaves(carried, carry)));
+    const joined = joinTrees({ operation: "whileLoop", like: "like carried" }, "result of bodyFn", carried, next, (_, leaf) => leaf);
+    return { carry: leavesOf(joined), ys: [] };
+  };
+  return withLeaves(carried, t.loop({ name: "whileLoop", length: null, reverse: false, init, xs: [] }, body, test).carry);
 }
 
 /** Whether the condition holds. */

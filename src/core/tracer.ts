@@ -20,8 +20,8 @@ export type FlowEnd =
 export interface Loop {
   /** The function that asks for it. */
   readonly name: string;
-  /** Steps, at least one. */
-  readonly length: number;
+  /** Steps, at least one. Null: as many as its test says. */
+  readonly length: number | null;
   /** The last slice comes first. */
   readonly reverse: boolean;
   /** The carry of the first step. */
@@ -38,6 +38,9 @@ export interface LoopResult {
 
 /** A step. start: the tape's nodes that it makes have this number or a higher one. */
 export type LoopBody = (carry: readonly Tensor[], slices: readonly Tensor[], start: number) => LoopResult;
+
+/** Whether there is another step: one boolean. */
+export type LoopTest = (carry: readonly Tensor[]) => Tensor;
 
 export interface Tracer {
   /** Of this call: no other has it. */
@@ -93,7 +96,7 @@ export interface Tracer {
   /** Whether loop() may be called: else each step is traced. */
   readonly hasLoops: boolean;
   /** Traces one step of a loop for all of them: the last carry, and what the steps gave, stacked along a new first axis. */
-  loop(loop: Loop, body: LoopBody): LoopResult;
+  loop(loop: Loop, body: LoopBody, test?: LoopTest): LoopResult;
   /**
    * A part of the traced function whose operations depend on nothing but `tensors`, `guards` (plain values), and what was traced
    * before: backward(), an optimizer's step. A later call whose guards are equal need not run it again.

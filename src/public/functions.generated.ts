@@ -197,7 +197,8 @@ export const scan = function ($0: never, $1: never, $2: never, $3: never = undef
  *
  * Gradients of any order flow through the rounds that ran, to carried and to closures; each round saves what they need, so use noGrad() where none are
  * wanted. condFn has no gradient.
- * A compiled function that calls it runs eagerly, with a warning: how often it repeats is known on the host only.
+ * In a compiled function condition and body are programs of their own, and the condition is read in each round. A function whose loop needs gradients, or whose
+ * condition or body is no function of its tensors alone (see scan()), runs eagerly, with a warning.
  * Throws ShapeError, DTypeError or ValueError with the path of the leaf for a result that differs from carried.
  * Reference: torch.while_loop, jax.lax.while_loop.
  */

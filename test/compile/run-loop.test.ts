@@ -14,7 +14,7 @@ function node(reverse: boolean): LoopNode {
   const begin: LoopBegin = { kind: "loop", name: "scan", length: 3, reverse, init: [], xs: [], carry: [made(2)], slices: [made(2)], start: 0, origin: "scan" }; // prettier-ignore
   const end: LoopEnd = { kind: "loopEnd", begin, carry: [], ys: [], kept: [0], outputs: [made(3, 2), made(2), made(3, 2)] };
   // The operands' number is what counts.
-  return { kind: "body", begin, end: { ...end, carry: [null as never], ys: [null as never] }, body: [] };
+  return { kind: "body", begin, test: null, end: { ...end, carry: [null as never], ys: [null as never] }, body: [] };
 }
 
 const run = (reverse: boolean, fails = false): number[][] => {
@@ -23,7 +23,7 @@ const run = (reverse: boolean, fails = false): number[][] => {
     if (fails) throw new Error("own");
     return { carry: [c!.add(x!)], ys: [x!.mul(2)] };
   }); // prettier-ignore
-  return found.map(([, storage], i) => {
+  return found.values.map(([, storage], i) => {
     const t = new Tensor(storage, loop.end.outputs[i]!.tensor.desc);
     return (t.toArraySync() as number[]).flat();
   });
