@@ -111,9 +111,9 @@ export const adam8bit = (signed: Book, unsigned: Book): Kernel =>
       for (const { at, moved, inside } of found) s.if(inside, () => pNext.store(at, moved));
       // The bits of numbers of at least 0 are in their order. NaN has no part in the scale.
       const bits = (x: Float, inside: (typeof found)[number]["inside"]): Uint => inside.and(x.isNaN().not()).select(x.abs().bits(), 0);
-      const most = (of: (each: (typeof found)[number]) => Uint): Uint => found.map(of).reduce((a, b) => a.max(b));
-      largest.atomicMax(0, most(({ m, inside }) => bits(m, inside))); // prettier-ignore
-      largest.atomicMax(1, most(({ v, inside }) => bits(v, inside))); // prettier-ignore
+      const maximum = (of: (each: (typeof found)[number]) => Uint): Uint => found.map(of).reduce((a, b) => a.max(b));
+      largest.atomicMax(0, maximum(({ m, inside }) => bits(m, inside))); // prettier-ignore
+      largest.atomicMax(1, maximum(({ v, inside }) => bits(v, inside))); // prettier-ignore
       s.barrier();
       const next = [0, 1].map((i) => largest.load(i).asFloat());
       // A block of zeros stays one.

@@ -43,8 +43,8 @@ it.each([1, 5, 256, 300, 1031])("%i elements", (size) => {
     expectClose(own, own.map((_, b) => Math.max(...moments.slice(256 * b, 256 * (b + 1)).map(Math.abs)))); // prettier-ignore
     codesOf(codes!, which * words, size).forEach((code, i) => {
       const share = moments[i]! / (own[i >> 8]! || 1);
-      const least = Math.min(...values.map((v) => Math.abs(v - share)));
-      expect(Math.abs(values[code]! - share)).toBeLessThanOrEqual(least * (1 + 1e-3) + 1e-7);
+      const distance = Math.min(...values.map((v) => Math.abs(v - share)));
+      expect(Math.abs(values[code]! - share)).toBeLessThanOrEqual(distance * (1 + 1e-3) + 1e-7);
     });
   });
 });
