@@ -260,14 +260,17 @@ export class ProfileSession {
     if (this.#schedule === null) return;
     const { wait, warmup, active, skipFirst } = this.#schedule;
     const isEnd = before === "active" && (this.#step - skipFirst) % (wait + warmup + active) === 0;
-    if (isEnd) this.#finish();
-    const next = this.#action;
-    // What the warmup recorded is thrown away.
-    if (before === "warmup" && next === "active") {
-      this.#on?.stop();
-      this.#on = null;
+    try {
+      if (isEnd) this.#finish();
+    } finally {
+      // What the warmup recorded is thrown away.
+      if (before === "warmup" && this.#action === "active") {
+        this.#on?.stop();
+        this.#on = null;
+      }
+      // The next round is recorded, whatever onReport throws.
+      this.#enter();
     }
-    this.#enter();
   }
 
   /** Ends the profile, waits for the devices, and gives the report: the latest one where nothing was being recorded. Null: there is none. */

@@ -297,6 +297,29 @@ eachDevice("profile", (device) => {
     isClean();
   });
 
+  it("around vmap, cond and scan: results as without it, and errors pass", () => {
+    const x = dx.tensor([1, 2, 3]);
+    const bodies: readonly (() => dx.Tensor)[] = [
+      () => dx.vmap((t: dx.Tensor) => t.mul(2))(x),
+      () => dx.vmap(dx.gradOf((t: dx.Tensor) => t.square()))(x),
+      () => dx.cond(x.sum().gt(0), (t: dx.Tensor) => t.mul(2), (t: dx.Tensor) => t, [x]), // prettier-ignore
+      () => dx.scan((c: dx.Tensor, v: dx.Tensor) => [c.add(v), v.mul(2)], dx.tensor(0), x)[1],
+    ];
+    for (const body of bodies)
+      for (const run of [body, dx.compile(body)]) {
+        expect([...dx.profile(() => run().dataSync()).result]).toEqual([2, 4, 6]);
+        expect(interceptor()).toBeNull();
+      }
+    const failing = dx.vmap((): dx.Tensor => { throw new RangeError("mine"); }); // prettier-ignore
+    expect(() => dx.profile(() => failing(x))).toThrow("mine");
+    expect(interceptor()).toBeNull();
+    expect([
+      ...dx
+        .vmap((t: dx.Tensor) => dx.profile(() => t.mul(2)).result)(x)
+        .dataSync(),
+    ]).toEqual([2, 4, 6]);
+  });
+
   it("work that fn leaves running ends with the profile", async () => {
     let late: Promise<unknown> = Promise.resolve();
     const report = dx.profile(() => {
@@ -384,6 +407,26 @@ describe("sessions", () => {
     expect(names(kept.report!, "operation")).toContain("add");
     expect(kept.stop()).toBe(kept.report);
     kept.step();
+  });
+
+  it("records the next round after a callback that throws", () => {
+    let isBad = true;
+    const reports: dx.ProfileReport<undefined>[] = [];
+    using session = dx.startProfile({
+      schedule: { active: 1 },
+      onReport: (report) => {
+        reports.push(report);
+        if (isBad) throw new RangeError("mine");
+      },
+    });
+    dx.ones([2]).add(1);
+    expect(() => {
+      session.step();
+    }).toThrow("mine");
+    isBad = false;
+    dx.ones([2]).mul(2);
+    session.step();
+    expect(reports.map((r) => names(r, "operation").filter((name) => name !== "full"))).toEqual([["add"], ["mul"]]);
   });
 
   it("refuses what is wrong", () => {
