@@ -310,7 +310,7 @@ eachDevice("profile", (device) => {
         expect([...dx.profile(() => run().dataSync()).result]).toEqual([2, 4, 6]);
         expect(interceptor()).toBeNull();
       }
-    const failing = dx.vmap((): dx.Tensor => { throw new RangeError("mine"); }); // prettier-ignore
+    const failing = dx.vmap((_: dx.Tensor): dx.Tensor => { throw new RangeError("mine"); }); // prettier-ignore
     expect(() => dx.profile(() => failing(x))).toThrow("mine");
     expect(interceptor()).toBeNull();
     expect([
