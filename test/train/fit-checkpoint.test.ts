@@ -109,6 +109,45 @@ eachDevice("checkpoints of train.fit", (device) => {
     }
   });
 
+  test.each(["loss", "callback", "report", "signal"] as const)(
+    "after an error of the %s, a resumed training equals the uninterrupted one",
+    async (how) => {
+      const whole = training();
+      await fit(whole.loader, whole.options);
+      // Draws of the default generator, which the others use too.
+      const state = stateOf(whole);
+      const folder = newFolder();
+      const first = training();
+      const stop = new AbortController();
+      let step = 0;
+      const fail = (where: typeof how): void => {
+        if (where === how && step >= 4) throw new RangeError("mine");
+      };
+      const broken = fit(first.loader, {
+        ...first.options,
+        checkpoint: { folder, everySteps: 1 },
+        signal: stop.signal,
+        loss: (batch) => {
+          fail("loss");
+          return first.options.loss(batch);
+        },
+        onStep: (report) => {
+          step = report.step;
+          fail("callback");
+          if (how === "signal" && step === 4) stop.abort(new RangeError("mine"));
+        },
+        reportEvery: 2,
+        onReport: () => {
+          fail("report");
+        },
+      });
+      await expect(broken).rejects.toThrow("mine");
+      const second = training({ more: { seed: undefined } });
+      await fit(second.loader, { ...second.options, checkpoint: { folder, resume: true } });
+      same(stateOf(second), state);
+    },
+  );
+
   test("the last ones and the best are kept; each may be resumed", async () => {
     const folder = newFolder();
     const values = [3, 1, 2, 4, 5];

@@ -18,6 +18,8 @@ export interface Position {
   readonly epoch: number;
   /** Batches of the epoch so far. */
   readonly batch: number;
+  /** Whether all batches of the epoch were read, so that the loader begins the next pass. Absent in older checkpoints: false. */
+  readonly isPassOver?: boolean;
   /** Losses of the epoch that were read, and how many. */
   readonly epochLoss: number;
   readonly epochBatches: number;

@@ -45,6 +45,7 @@ class Training<B> {
   #epoch = 0;
   /** Batches of this epoch, and of this step. */
   #batch = 0;
+  #isPassOver = false;
   #accumulated = 0;
   /** The last batch, until the next one or the end of its step. */
   #held: { readonly batch: B; readonly outcome: LossAndOutputs | null } | null = null;
@@ -137,8 +138,21 @@ class Training<B> {
     });
   }
 
-  #restore({ step, epoch, batch, epochLoss, epochBatches, lossSum, lossCount, best, evaluated, history }: Position): void {
+  #restore({
+    step,
+    epoch,
+    batch,
+    isPassOver = false,
+    epochLoss,
+    epochBatches,
+    lossSum,
+    lossCount,
+    best,
+    evaluated,
+    history,
+  }: Position): void {
     [this.#step, this.#epoch, this.#batch] = [step, epoch, batch];
+    this.#isPassOver = isPassOver;
     [this.#epochLoss, this.#epochBatches] = [epochLoss, epochBatches];
     this.#losses.begin(lossSum, lossCount);
     this.#best.state = best;
@@ -151,6 +165,7 @@ class Training<B> {
       step: this.#step,
       epoch: this.#epoch,
       batch: this.#batch,
+      isPassOver: this.#isPassOver,
       epochLoss: this.#epochLoss,
       epochBatches: this.#epochBatches,
       lossSum: this.#losses.tensor,
@@ -173,6 +188,7 @@ class Training<B> {
   async #runEpoch(): Promise<void> {
     const { signal, accumulate = 1 } = this.#options;
     const isResumed = this.#batch > 0;
+    if (this.#isPassOver) return this.#endEpoch();
     const pass = isStateful(this.#loader) || !isResumed ? this.#loader : passFrom(this.#loader, this.#batch, this.#isOwn);
     try {
       for await (const batch of pass) {
@@ -189,6 +205,7 @@ class Training<B> {
         if (this.#isOver() && !this.#isLastOfEpoch()) return;
       }
       if (this.#batch === 0) throw new ValueError("fit", "loader", "of at least one batch", "none");
+      this.#isPassOver = true;
       if (this.#accumulated > 0) {
         this.#steps.flush(this.#accumulated);
         await this.#afterStep();
@@ -296,6 +313,7 @@ class Training<B> {
     this.#history = [...this.#history, report];
     // What is saved from now on begins with the next epoch, as the loader does.
     [this.#epoch, this.#batch, this.#epochLoss, this.#epochBatches] = [done, 0, 0, 0];
+    this.#isPassOver = false;
     this.#printer.epoch(report);
     if (isBest) await this.#saveBest();
     if (isDue(done, everyEpochs(checkpoint))) await this.#save();
