@@ -11,7 +11,7 @@ export type { Audio } from "../io/wav/index.ts";
 /**
  * What the header of a WAV file says; no samples are read.
  *
- * path: text or a file: URL. Throws FormatError for a damaged file, UnsupportedError for other samples than PCM of 8, 16, 24, 32 bits and floats.
+ * path: text or a file: URL; or the bytes of a file, which are not changed. Throws FormatError for a damaged file, UnsupportedError for other samples than PCM of 8, 16, 24, 32 bits and floats.
  * Reference: torchaudio.info.
  */
 export const info = guardedAsync($ioWavIndex.info, "wav.info", "path:anything");
@@ -23,7 +23,7 @@ export const read = guardedAsync($ioWavIndex.read, "wav.read", "path:anything op
  * Reads a WAV file, or `numFrames` of it from `frameOffset` on, as float32 [channels, frames]. PCM of 8, 16, 24 and 32 bits is scaled to -1 to 1, floats of
  * 32 and 64 bits are as they are. WAVE_FORMAT_EXTENSIBLE and RF64 are read. Only the frames that were asked for are read, in pieces of 1 MiB.
  *
- * path: text or a file: URL, of a file or a pipe. Throws FormatError for a damaged file, UnsupportedError for other samples (A-law, ADPCM, …), ValueError for
+ * path: text or a file: URL, of a file or a pipe; or the bytes of a file, a Buffer among them. Throws FormatError for a damaged file, UnsupportedError for other samples (A-law, ADPCM, …), ValueError for
  * a frameOffset beyond the file. Reference: torchaudio.load.
  */
 export const load = guardedAsync($ioWavIndex.load, "wav.load", "path:anything options:WavLoadOptions?");

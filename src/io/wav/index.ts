@@ -61,12 +61,19 @@ const requireFrames = (operation: string, argument: string, value: number): numb
   return value;
 };
 
-async function readSamples(operation: string, path: FilePath, options: WavReadOptions): Promise<HostAudio> {
+/** How errors name what is read, and what is opened. */
+function originOf(operation: string, path: FilePath | Uint8Array): { readonly source: string; readonly from: string | Uint8Array } {
+  if (path instanceof Uint8Array) return { source: "bytes", from: path };
+  const source = pathOf(operation, "path", path, "a path, a file: URL or a Uint8Array");
+  return { source, from: source };
+}
+
+async function readSamples(operation: string, path: FilePath | Uint8Array, options: WavReadOptions): Promise<HostAudio> {
   options.signal?.throwIfAborted();
-  const source = pathOf(operation, "path", path);
+  const { source, from } = originOf(operation, path);
   const frameOffset = requireFrames(operation, "frameOffset", options.frameOffset ?? 0);
   const numFrames = options.numFrames === undefined ? Infinity : requireFrames(operation, "numFrames", options.numFrames);
-  const input = await Input.open(operation, source);
+  const input = await Input.open(operation, from);
   try {
     const header = await readHeader(operation, source, input);
     if (frameOffset > header.frames)
@@ -96,12 +103,12 @@ const cut = (operation: string, source: string, header: WavHeader, input: Input)
 /**
  * What the header of a WAV file says; no samples are read.
  *
- * path: text or a file: URL. Throws FormatError for a damaged file, UnsupportedError for other samples than PCM of 8, 16, 24, 32 bits and floats.
+ * path: text or a file: URL; or the bytes of a file, which are not changed. Throws FormatError for a damaged file, UnsupportedError for other samples than PCM of 8, 16, 24, 32 bits and floats.
  * Reference: torchaudio.info.
  */
-export async function info(path: FilePath): Promise<WavInfo> {
-  const source = pathOf("wav.info", "path", path);
-  const input = await Input.open("wav.info", source);
+export async function info(path: FilePath | Uint8Array): Promise<WavInfo> {
+  const { source, from } = originOf("wav.info", path);
+  const input = await Input.open("wav.info", from);
   try {
     const { sampleRate, channels, frames, encoding } = await readHeader("wav.info", source, input);
     return { sampleRate, channels, frames, encoding };
@@ -113,16 +120,17 @@ export async function info(path: FilePath): Promise<WavInfo> {
 /**
  * Reads a WAV file, or a part of it, into the host's memory: for data sets, also in workers of a loader. Throws as load() does.
  */
-export const read = (path: FilePath, options: WavReadOptions = {}): Promise<HostAudio> => readSamples("wav.read", path, options);
+export const read = (path: FilePath | Uint8Array, options: WavReadOptions = {}): Promise<HostAudio> =>
+  readSamples("wav.read", path, options);
 
 /**
  * Reads a WAV file, or `numFrames` of it from `frameOffset` on, as float32 [channels, frames]. PCM of 8, 16, 24 and 32 bits is scaled to -1 to 1, floats of
  * 32 and 64 bits are as they are. WAVE_FORMAT_EXTENSIBLE and RF64 are read. Only the frames that were asked for are read, in pieces of 1 MiB.
  *
- * path: text or a file: URL, of a file or a pipe. Throws FormatError for a damaged file, UnsupportedError for other samples (A-law, ADPCM, …), ValueError for
+ * path: text or a file: URL, of a file or a pipe; or the bytes of a file, a Buffer among them. Throws FormatError for a damaged file, UnsupportedError for other samples (A-law, ADPCM, …), ValueError for
  * a frameOffset beyond the file. Reference: torchaudio.load.
  */
-export async function load(path: FilePath, options: WavLoadOptions = {}): Promise<Audio> {
+export async function load(path: FilePath | Uint8Array, options: WavLoadOptions = {}): Promise<Audio> {
   const device = options.device === undefined ? defaultDevice() : deviceOf(options.device);
   const { waveform, sampleRate } = await readSamples("wav.load", path, options);
   return { waveform: tensor(waveform.data, { shape: waveform.shape, device }), sampleRate };

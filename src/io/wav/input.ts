@@ -1,27 +1,32 @@
-/** A file or a pipe that is read forward. */
+/** A file, a pipe or bytes in memory that are read forward. */
 import { openSource, readAt, type Source } from "../../host/source.ts";
 
 export class Input {
   /** Offset of what is read next. */
   position = 0;
-  readonly #source: Source;
+  readonly #source: Source | Uint8Array;
 
-  private constructor(source: Source) {
+  private constructor(source: Source | Uint8Array) {
     this.#source = source;
   }
 
-  static async open(operation: string, path: string): Promise<Input> {
-    return new Input(await openSource(operation, path));
+  static async open(operation: string, from: string | Uint8Array): Promise<Input> {
+    return new Input(typeof from === "string" ? await openSource(operation, from) : from);
   }
 
   /** In bytes; null for a pipe. */
   get size(): number | null {
-    return this.#source.size;
+    return this.#source instanceof Uint8Array ? this.#source.byteLength : this.#source.size;
   }
 
   /** The next bytes: fewer where it ends. */
   async read(size: number): Promise<Buffer> {
-    const bytes = await readAt(this.#source.file, new Uint8Array(size), this.size === null ? null : this.position);
+    const source = this.#source;
+    const { position } = this;
+    const bytes =
+      source instanceof Uint8Array
+        ? Uint8Array.prototype.slice.call(source, position, position + size)
+        : await readAt(source.file, new Uint8Array(size), source.size === null ? null : position);
     this.position += bytes.byteLength;
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
@@ -34,7 +39,7 @@ export class Input {
     return this.position === end && (this.size === null || end <= this.size);
   }
 
-  close(): Promise<void> {
-    return this.#source.file.close();
+  async close(): Promise<void> {
+    if (!(this.#source instanceof Uint8Array)) await this.#source.file.close();
   }
 }

@@ -33,7 +33,8 @@ export class Bar {
       format: (_, { maxWidth }: { readonly maxWidth: number }) => lineOf(this.#value, this.#total, this.#facts).slice(0, maxWidth - 1),
       stream: terminal,
       clearOnComplete: true,
-      // SIGINT and the cursor are left alone: a second Ctrl-C ends the process as it is.
+      linewrap: true,
+      // SIGINT, the cursor and the terminal's wrapping are left alone: a second Ctrl-C ends the process as it is.
       gracefulExit: false,
       hideCursor: null,
     });

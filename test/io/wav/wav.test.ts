@@ -57,6 +57,26 @@ const pcm = (
 };
 
 eachDevice("io.wav", (device) => {
+  test.each(Object.keys(files))("%s: bytes are as a file of them", (name) =>
+    clean(device, async () => {
+      const { file, info, bytes: expected } = files[name]!;
+      const bytes = bytesOf(file);
+      // A view into a larger buffer, and a Buffer, which are not changed.
+      const larger = new Uint8Array(bytes.byteLength + 9);
+      larger.set(bytes, 4);
+      for (const of of [larger.subarray(4, 4 + bytes.byteLength), Buffer.from(bytes)]) {
+        expect(await wav.info(of)).toEqual(info);
+        expect(hexOf((await wav.read(of)).waveform.data)).toBe(expected);
+        const { waveform } = await wav.load(of, { numFrames: 2 });
+        expect(waveform.shape[0]).toBe(info.channels);
+        waveform.dispose();
+        expect(Buffer.from(of).equals(Buffer.from(bytes))).toBe(true);
+      }
+      await expect(wav.read(bytes.subarray(0, 20))).rejects.toThrow(FormatError);
+      await expect(wav.info(new Uint8Array(0))).rejects.toThrow("wav.info: bytes");
+    }),
+  );
+
   test.each(Object.keys(files))("%s: as libsndfile reads it", (name) =>
     clean(device, async () => {
       const { file, info, bytes } = files[name]!;
