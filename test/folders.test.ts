@@ -67,6 +67,7 @@ const folders = [
   "onnx/operators",
   "onnx",
   "io",
+  "onnx/export",
   "io/checkpoint",
   "io/npy",
   "io/npz",

@@ -127,9 +127,12 @@ function namespaceText(kinds: KindRows, header: string, families: readonly Famil
       const inner = namespaces.find(([, from]) => from === file);
       lines.push(`export * as ${name} from "${inner === undefined ? `../${file}` : `./${inner[0]}.generated.ts`}";`);
     } else if (what === "value" || file === "core/errors.ts") lines.push(reexported);
-    else if (what === "function")
-      lines.push(`${docOf(file, local) || docOfMade(file, local)}export const ${name} = ${functionText(file, local, name)};`);
-    else {
+    else if (what === "function") {
+      const doc = docOf(file, local) || docOfMade(file, local);
+      // A word of the language is no name of a constant.
+      if (name === "export") lines.push(`${doc}const $export = ${functionText(file, local, name)};`, "export { $export as export };");
+      else lines.push(`${doc}export const ${name} = ${functionText(file, local, name)};`);
+    } else {
       const found = classIn(file, local);
       const methods = methodsOf(kinds, exported, found);
       // Models are made by the library itself.

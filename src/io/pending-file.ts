@@ -1,17 +1,17 @@
 /** A file whose header is known and whose tensors are being read: as bytes, or written in pieces. */
 import type { TransferOptions } from "./parts.ts";
-import { piecesOf, type Frozen, type Piece } from "./pieces.ts";
+import { piecesOf, type Piece, type Readable } from "./pieces.ts";
 import { writeWhole } from "./whole-file.ts";
 
 /** Reading begins when it is made, so the elements are those of that moment. bytes() or write() is called once, and frees the tensors. */
 export class PendingFile {
   readonly #head: Uint8Array;
-  readonly #tensors: readonly Frozen[];
+  readonly #tensors: readonly Readable[];
   readonly #totalBytes: number;
   readonly #pieces: AsyncGenerator<Piece>;
   readonly #first: Promise<IteratorResult<Piece>>;
 
-  constructor(head: Uint8Array, tensors: readonly Frozen[]) {
+  constructor(head: Uint8Array, tensors: readonly Readable[]) {
     this.#head = head;
     this.#tensors = tensors;
     this.#totalBytes = tensors.reduce((sum, t) => sum + t.sizeInBytes, 0);

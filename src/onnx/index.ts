@@ -10,6 +10,8 @@ import type { External } from "./format/tensor-message.ts";
 import { unreadable } from "../host/unreadable.ts";
 
 export { OnnxModel, type OnnxCallOptions, type OnnxOptions, type OnnxValue } from "./model.ts";
+export type { ExportDynamicAxes, ExportExample, ExportNames, ExportOptions, ExportResult, ExportSource } from "./export/options.ts";
+export { exportable, exportModel as export, serialize } from "./export/export-model.ts";
 export { operatorNames as operators } from "./operators/names.ts";
 
 /** Read and handed over at once. */

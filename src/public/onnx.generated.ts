@@ -3,13 +3,34 @@ import { checkMethods } from "./kinds.generated.ts";
 import { guarded } from "./kinds.generated.ts";
 import { guardedAsync } from "./kinds.generated.ts";
 import * as $onnxModel from "../onnx/model.ts";
+import * as $onnxExportExportModel from "../onnx/export/export-model.ts";
 import * as $onnxOperatorsNames from "../onnx/operators/names.ts";
 import * as $onnxIndex from "../onnx/index.ts";
 export type { OnnxCallOptions } from "../onnx/model.ts";
 export type { OnnxOptions } from "../onnx/model.ts";
 export type { OnnxValue } from "../onnx/model.ts";
+export type { ExportDynamicAxes } from "../onnx/export/options.ts";
+export type { ExportExample } from "../onnx/export/options.ts";
+export type { ExportNames } from "../onnx/export/options.ts";
+export type { ExportOptions } from "../onnx/export/options.ts";
+export type { ExportResult } from "../onnx/export/options.ts";
+export type { ExportSource } from "../onnx/export/options.ts";
 export { OnnxModel } from "../onnx/model.ts";
 checkMethods($onnxModel.OnnxModel, "call inputs:tensorOrRecordOfTensor options:OnnxCallOptions?;dispose");
+/** The names of the operations that export() writes, sorted: those of profiles and of explain(). */
+export const exportable = guardedAsync($onnxExportExportModel.exportable, "onnx.exportable", "");
+/**
+ * Writes a module or a function of tensors as an ONNX file, which appears whole or not at all. It is traced once or twice and computes nothing; a
+ * module is taken in evaluation mode. example: a tensor for each argument, of which only shape and dtype count. Weights keep their names of
+ * stateDict(). Data of more than 2 GB in all are written into a file next to it, `file` with ".data" behind.
+ *
+ * Throws UnsupportedError with all operations that have no form in ONNX, before anything is written; TraceError for a function that reads
+ * data; ValueError for options that do not fit. Reference: torch.onnx.export.
+ */
+const $export = guardedAsync($onnxExportExportModel.exportModel, "onnx.export", "source:anything example:tensorOrTensors file:anything options:ExportOptions?");
+export { $export as export };
+/** What export() writes, as bytes: for models of at most 2 GB. Throws as export() does. */
+export const serialize = guardedAsync($onnxExportExportModel.serialize, "onnx.serialize", "source:anything example:tensorOrTensors options:onProgress_dd7b05?");
 /** Names by domain, as docs list them. */
 export const operators = guarded($onnxOperatorsNames.operatorNames, "onnx.operators", "");
 /**

@@ -1,0 +1,240 @@
+/** Modules and functions as ONNX files: what is read again gives the same numbers, for other lengths too. */
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import * as dx from "../../src/index.ts";
+import { own } from "../../src/core/definition.ts";
+import { readModel } from "../../src/onnx/format/proto.ts";
+import { eachDevice } from "../device.ts";
+import { expectClose, toleranceOf } from "../tolerance.ts";
+import { NOT_EXPORTED } from "./not-exported.ts";
+
+type Result = dx.Tensor | readonly dx.Tensor[] | Readonly<Record<string, dx.Tensor>>;
+type Source = (...args: dx.Tensor[]) => Result;
+
+const { nn } = dx;
+const normal = (...shape: number[]): dx.Tensor => dx.randn(shape);
+const tokens = (...shape: number[]): dx.Tensor => dx.randint(0, 10, shape, { dtype: "int64" });
+const tensorsOf = (result: Result): readonly dx.Tensor[] => (result instanceof dx.Tensor ? [result] : Object.values(result));
+
+/** Exports, reads again and compares, for each size. */
+async function agrees(
+  source: Source | Pick<dx.nn.Module, "training" | "stateDict">,
+  make: (n: number, t: number) => dx.Tensor[],
+  dynamicAxes: Readonly<Record<string, Readonly<Record<number, string>>>> = {},
+  opset = 17,
+): Promise<void> {
+  const bytes = await dx.io.onnx.serialize(source, make(2, 6), { dynamicAxes, opset });
+  const model = await dx.io.onnx.load(bytes);
+  try {
+    for (const [n, t] of Object.keys(dynamicAxes).length === 0
+      ? [[2, 6] as const]
+      : ([
+          [2, 6],
+          [3, 5],
+          [1, 4],
+        ] as const)) {
+      const args = make(n, t);
+      const wanted = tensorsOf(dx.noGrad(() => (source as Source)(...args)));
+      const got = Object.values(model.call(Object.fromEntries(args.map((x, i) => [model.inputs[i]!.name, x]))));
+      expect(got.map((y) => [y.dtype, y.shape])).toEqual(wanted.map((y) => [y.dtype, y.shape]));
+      for (const [i, y] of got.entries())
+        expectClose(y, await wanted[i]!.toArray(), y.dtype === "float32" ? { rtol: 1e-4, atol: 1e-5 } : toleranceOf(y.dtype));
+    }
+  } finally {
+    model.dispose();
+  }
+}
+
+const batch = { input: { 0: "batch" } };
+const both = { input: { 0: "batch", 1: "time" } };
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "dxtensor-onnx-"));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+eachDevice("a model as an ONNX file", (device) => {
+  beforeEach(() => {
+    dx.setDefaultDevice(device);
+    dx.manualSeed(3);
+  });
+
+  test("a perceptron, of any batch, with its weights' names", async () => {
+    const model = nn.sequential(nn.linear(6, 8), nn.gelu(), nn.dropout(0.5), nn.linear(8, 3));
+    const message = readModel(await dx.io.onnx.serialize(model, normal(2, 6), { dynamicAxes: batch, metadata: { epoch: "7" } }));
+    expect(model.training).toBe(true);
+    expect(message.producer).toBe("dxtensor");
+    expect(message.metadata).toEqual({ epoch: "7" });
+    expect(message.graph!.initializers.map((t) => t.name)).toEqual(expect.arrayContaining(Object.keys(model.stateDict())));
+    expect(message.graph!.inputs[0]!.type!.dims).toEqual(["batch", 6]);
+    expect(message.graph!.outputs[0]!.type!.dims).toEqual(["batch", 3]);
+    model.eval();
+    for (const opset of [17, 18, 19, 20, 21]) await agrees(model, (n) => [normal(n, 6)], batch, opset);
+  });
+
+  test("convolutions, norms and pools", async () => {
+    const model = nn.sequential(
+      nn.conv2d(3, 4, 3, { padding: 1, stride: 2 }),
+      nn.batchNorm2d(4),
+      nn.relu(),
+      nn.groupNorm(2, 4),
+      nn.maxPool2d(2),
+      nn.convTranspose2d(4, 4, 3, { stride: 2, outputPadding: 1 }),
+      nn.upsample({ scaleFactor: 2, mode: "bilinear" }),
+      nn.adaptiveAvgPool2d(1),
+      nn.flatten(),
+      nn.linear(4, 2),
+    );
+    model.eval();
+    await agrees(model, (n) => [normal(n, 3, 8, 8)], batch);
+  });
+
+  test("embeddings, attention and recurrent layers, of any batch and time", async () => {
+    const encoder = nn.sequential(
+      nn.embedding(10, 8),
+      nn.transformerEncoderLayer(8, 2, { dimFeedforward: 16, batchFirst: true }),
+      nn.rmsNorm([8]),
+    );
+    encoder.eval();
+    await agrees(encoder, (n, t) => [tokens(n, t)], both);
+    const lstm = nn.lstm(8, 4, { numLayers: 2, bidirectional: true, batchFirst: true });
+    await agrees(
+      (x) => lstm(x).output,
+      (n, t) => [normal(n, t, 8)],
+      both,
+    );
+    await agrees(
+      (q) => dx.scaledDotProductAttention(q, q, q, { isCausal: true }),
+      (n, t) => [normal(n, t, 8)],
+      both,
+    );
+  });
+
+  test("operations, views and writes in place", async () => {
+    await agrees(
+      (x, y) => ({
+        chosen: dx.where(x.gt(y), x, 0),
+        powers: x.pow(2).add(y.div(3)),
+        joined: dx.cat([x, y], 1),
+        stacked: dx.stack([x, y], 1),
+        product: x.t().matmul(y),
+        part: x.slice(1, 1, 4).relu(),
+        repeated: x.repeat([2, 1]),
+        best: dx.topk(x, 2).values,
+        spread: dx.std(x, 1),
+        whole: x.to("int64"),
+        last: x.select(0, -1),
+      }),
+      (n) => [normal(n, 6), normal(n, 6)],
+      { input0: { 0: "batch" }, input1: { 0: "batch" } },
+    );
+    await agrees(
+      (x) => {
+        const y = x.clone();
+        y.slice(1, 0, 2).mul_(3);
+        return [y, y.add(x)];
+      },
+      () => [normal(2, 6)],
+    );
+    await agrees(
+      (x) => [x.add(1), x.gt(0)],
+      () => [normal(2, 3).to("float16")],
+    );
+    await agrees(
+      (x) => x.mul(3).add(1),
+      () => [tokens(2, 3).to("int32")],
+    );
+  });
+
+  test("an exported file is read, exported again, and agrees", async () => {
+    const layer = nn.linear(4, 2);
+    const first = await dx.io.onnx.load(await dx.io.onnx.serialize(layer, normal(2, 4), { dynamicAxes: batch }));
+    await agrees(
+      (x) => first.call(x)["output"]!,
+      (n) => [normal(n, 4)],
+      batch,
+    );
+    first.dispose();
+  });
+
+  test("a file, with its weights inside or next to it", async () => {
+    const layer = nn.linear(40, 20);
+    const x = normal(1, 40);
+    const wanted = await layer(x).toArray();
+    for (const externalData of [false, true]) {
+      const path = join(folder, `${externalData}.onnx`);
+      const seen: number[] = [];
+      await dx.io.onnx.export(layer, x, path, {
+        externalData,
+        onProgress: ({ bytes }) => seen.push(bytes),
+        names: { inputs: ["x"], outputs: ["y"] },
+      });
+      expect(seen.length).toBeGreaterThan(0);
+      expect(existsSync(`${path}.data`)).toBe(externalData);
+      if (externalData) expect(statSync(path).size).toBeLessThan(1000);
+      const model = await dx.io.onnx.load(path);
+      expectClose(model.call({ x })["y"]!, wanted, { rtol: 1e-5, atol: 1e-6 });
+      model.dispose();
+    }
+  });
+
+  test("tied weights are written once", async () => {
+    const table = nn.embedding(10, 4);
+    const head = nn.linear(4, 10, { bias: false });
+    head.weight = table.weight;
+    class Tied extends nn.Module {
+      table = table;
+      head = head;
+      forward(x: dx.Tensor): dx.Tensor {
+        return this.head(this.table(x));
+      }
+    }
+    const model = new Tied();
+    const { graph } = readModel(await dx.io.onnx.serialize(model, tokens(2, 3)));
+    expect(graph!.initializers.filter((t) => t.dims.join() === "10,4").map((t) => t.name)).toEqual(["table.weight"]);
+  });
+
+  test("what has no form is listed, all of it, and no file is written", async () => {
+    const path = join(folder, "no.onnx");
+    const source: Source = (x) => [dx.i0(x).add(dx.i0(x)), dx.dropout(x, { p: 0.5, training: true })];
+    const error: unknown = await dx.io.onnx.export(source, normal(2), path).catch((e: unknown) => e);
+    expect(error).toBeInstanceOf(dx.UnsupportedError);
+    expect((error as Error).message).toMatch(/i0 \(2 times\);.*dropout/);
+    expect(readdirSync(folder)).toEqual([]);
+    const state = dx.zeros([2]);
+    await expect(dx.io.onnx.serialize((x) => state.add_(x), normal(2))).rejects.toThrow(dx.UnsupportedError);
+    expect(await state.toArray()).toEqual([0, 0]);
+    await expect(dx.io.onnx.serialize((x) => (x.shape[0]! > 3 ? x.neg() : x), normal(2), { dynamicAxes: batch })).rejects.toThrow(
+      "for other lengths",
+    );
+  });
+
+  test("wrong arguments", async () => {
+    const layer = nn.linear(4, 2);
+    const x = normal(2, 4);
+    await expect(dx.io.onnx.serialize(layer, x, { opset: 12 })).rejects.toThrow(dx.ValueError);
+    await expect(dx.io.onnx.serialize(layer, x, { dynamicAxes: { other: { 0: "n" } } })).rejects.toThrow(dx.ValueError);
+    await expect(dx.io.onnx.serialize(layer, x, { dynamicAxes: { input: { 5: "n" } } })).rejects.toThrow(dx.ValueError);
+    await expect(dx.io.onnx.serialize(layer, x, { names: { inputs: ["a", "b"] } })).rejects.toThrow(dx.ValueError);
+    await expect(dx.io.onnx.serialize((() => 3) as never, x)).rejects.toThrow(dx.DTypeError);
+    await expect(dx.io.onnx.serialize(layer, 3 as never)).rejects.toThrow(dx.DTypeError);
+    const path = join(folder, "stopped.onnx");
+    await expect(dx.io.onnx.export(layer, x, path, { signal: AbortSignal.abort() })).rejects.toThrow("aborted");
+    expect(readdirSync(folder)).toEqual([]);
+    await expect(dx.io.onnx.export(layer, x, join(folder, "none", "a.onnx"))).rejects.toThrow(dx.ValueError);
+  });
+});
+
+test("every definition has a form, or is listed as one that has none", async () => {
+  const forms = new Set(await dx.io.onnx.exportable());
+  const names = new Set(own.map((d) => d.name));
+  const listed = Object.values(NOT_EXPORTED).flat();
+  expect([...names].filter((name) => !forms.has(name) && !listed.includes(name))).toEqual([]);
+  expect(listed.filter((name) => forms.has(name))).toEqual([]);
+  expect([...forms].filter((name) => !names.has(name))).toEqual([]);
+});
