@@ -20,6 +20,8 @@ function obstacle(file: string, seen = new Set<string>()): string | null {
   if (file === at("test", "docs.test.ts")) return "reads docs";
   if (file === at("test", "tools.test.ts")) return "reads the sources";
   if (file === at("test", "environment.test.ts")) return "copies dist, and reads src and docs";
+  const command = /"dist\/bundle\/cli\.js"|"dist", "cli"/.exec(source);
+  if (command !== null) return "runs the built command";
   const match = /new URL\(["'`](?:\.\.\/)+((?:dist(?:\/bundle\b|\/?(?=["'`]))|docs\b|src\b)[^"'`$]*)/.exec(source);
   if (match !== null) return `reads ${match[1]}`;
   for (const [, name = ""] of source.matchAll(/^\s*(?:import|export)\b(?!\s+type\b)(?:[^"';]*?\bfrom)?\s*"([^"]+)"/gm)) {

@@ -1,5 +1,5 @@
 /**
- * 200 steps of six networks beside PyTorch: losses are as near to float64's as PyTorch's float32 losses, up to a small factor. npm test runs the first 20
+ * 200 steps of six networks, compared with PyTorch: losses are as near to float64's as PyTorch's float32 losses, up to a small factor. npm test runs the first 20
  * steps; DXTENSOR_TESTS=all runs all.
  */
 import { beforeAll, expect, test } from "vitest";
@@ -31,7 +31,7 @@ test("the recording is of 200 steps of six networks that learn", () => {
   }
 });
 
-eachDevice("trainings beside PyTorch", (device) => {
+eachDevice("trainings compared with PyTorch", (device) => {
   const { factor, floor } = isMicrosoft(device) || !isDirectml(device) ? OTHERS : { factor: FACTOR, floor: FLOOR };
   // The default generator keeps its state.
   beforeAll(() => dx.withDevice(device, () => dx.randn([1]).dispose()));
