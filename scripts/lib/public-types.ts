@@ -18,7 +18,7 @@ import {
 } from "./types-file.ts";
 
 /** Words that name no function. */
-const reserved = new Set(["var", "with", "in", "new", "delete", "default", "switch", "case"]);
+const reserved = new Set(["export", "var", "with", "in", "new", "delete", "default", "switch", "case"]);
 const plain = (name: string): string => name.replace(/\$\d*$/, "");
 
 /** Positions of a layer's arguments by their names: those that it requires, and others that are no option. */

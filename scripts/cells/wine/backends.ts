@@ -1,9 +1,15 @@
 // The libraries of native backends that tests load, for Windows: the sample as its users build it, and the one that fails on demand. The cell has no compiler.
 import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { FAULTS, faultArguments, type Fault } from "../../../test/runtime/library-backend/faults.ts";
+import { pathToFileURL } from "node:url";
 import { at } from "../../tools/project.ts";
 import { runStep } from "../../tools/steps.ts";
+
+/** What test/runtime/library-backend/faults.ts exports: read as data, for no script needs tests to be loaded. */
+interface Faults {
+  readonly FAULTS: Readonly<Record<string, readonly string[]>>;
+  faultArguments(fault: string, paths: Readonly<Record<"source" | "include" | "output", string>>): string[];
+}
 
 const compiler = "x86_64-w64-mingw32-gcc-posix";
 
@@ -20,7 +26,8 @@ export async function buildTestBackends(stage: string): Promise<void> {
   // Without -static it needs libraries of the compiler's, which the cell has not.
   const needy = ["-std=c++17", "-shared", "-I", include, at("examples", "native-backend", "backend.cpp"), "-o", join(target, "needy.dll")];
   await runStep("The sample backend without its libraries", compiler.replace("gcc", "g++"), needy);
-  const source = at("test", "runtime", "library-backend", "faulty.c");
-  for (const fault of Object.keys(FAULTS) as Fault[])
+  const [source, faults] = ["faulty.c", "faults.ts"].map((file) => at("test", "runtime", "library-backend", file)) as [string, string];
+  const { FAULTS, faultArguments } = (await import(pathToFileURL(faults).href)) as Faults;
+  for (const fault of Object.keys(FAULTS))
     await runStep(`The backend ${fault}`, compiler, faultArguments(fault, { source, include, output: join(target, `${fault}.dll`) }));
 }
