@@ -1,4 +1,6 @@
+import { createHash } from "node:crypto";
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -13,7 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { execa } from "execa";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { entries } from "../scripts/lib/entries.ts";
 import { checkCompanions } from "../scripts/lib/release-companions.ts";
 import { hovers } from "./types/hovers.ts";
@@ -84,6 +86,7 @@ it("holds what a user needs and nothing else, in 10 MB at most", () => {
     "io-npz-read.cjs",
     "io-pytorch-load.cjs",
     "io-zip-writer.cjs",
+    "onnx-export-pending-model.cjs",
     "onnx-loaded-model.cjs",
     "profile-page.cjs",
     "profile-trace.cjs",
@@ -96,7 +99,7 @@ it("holds what a user needs and nothing else, in 10 MB at most", () => {
   ];
   const modules = ["dxtensor", ...entries.map(({ name }) => name)];
   const forms = modules.flatMap((name) => ["cjs", "d.cts", "d.ts", "js", "mjs"].map((type) => `${name}.${type}`));
-  const bundle = ["cli.js", "core.cjs", ...forms, ...parts];
+  const bundle = ["cli.js", "core.cjs", "load.cjs", ...forms, ...parts];
   expect(readdirSync(installed("dist"), { recursive: true }).map(String).toSorted()).toEqual([
     "bundle",
     ...bundle.map((name) => join("bundle", name)).toSorted(),
@@ -144,6 +147,66 @@ it("imports without loading the addon or a DirectX library", async () => {
     const maps = process.platform === "linux" ? readFileSync("/proc/self/maps", "utf8") : "";
     console.log(JSON.stringify({ loaded: /dxtensor\\.node|dxtensor_software|libd3d12|libdxcore|libdirectml/.test(maps) }));`);
   expect(JSON.parse(done.stdout)).toEqual({ loaded: false });
+});
+
+describe("the library's bytecode", () => {
+  const cache = () => join(folder, "cache");
+  const files = () => readdirSync(join(cache(), "dxtensor", "code")).map((name) => join(cache(), "dxtensor", "code", name));
+  /** Prints what the core's first statement sets. */
+  const tag = (env: NodeJS.ProcessEnv = {}) =>
+    run(
+      `import "dxtensor";
+      import { createRequire } from "node:module";
+      const core = Object.values(createRequire(import.meta.url).cache).find(({ filename }) => filename.endsWith("core.cjs"));
+      console.log(core.exports[Symbol.toStringTag]);`,
+      { XDG_CACHE_HOME: cache(), ...env },
+    );
+  const digest = (code: Uint8Array) => createHash("sha256").update(code).digest();
+
+  it.runIf(process.platform === "linux")("is kept in the user's cache folder, and taken from there", async () => {
+    const first = await tag();
+    expect([first.stdout, first.stderr]).toEqual(["Module", ""]);
+    expect(files().map((path) => path.endsWith(".bin") && (statSync(path).mode & 0o777) === 0o600)).toEqual([true]);
+    const [path] = files() as [string];
+    const { mtimeMs } = statSync(path);
+    expect((await tag()).stdout).toBe(first.stdout);
+    expect(statSync(path).mtimeMs).toBe(mtimeMs);
+    // Bytecode of a text of the same length says what that text says: it is what runs.
+    const core = installed("dist", "bundle", "core.cjs");
+    const write = `
+      import { Script } from "node:vm";
+      import { readFileSync, writeFileSync } from "node:fs";
+      import { createHash } from "node:crypto";
+      const text = readFileSync(${JSON.stringify(core)}, "utf8").replace('"Module"', '"Edited"');
+      const script = new Script("(function (exports, require, module, __filename, __dirname) {" + text + "\\n})", { filename: ${JSON.stringify(core)} });
+      const code = script.createCachedData();
+      writeFileSync(${JSON.stringify(path)}, Buffer.concat([createHash("sha256").update(code).digest(), code]));`;
+    await run(write);
+    expect((await tag()).stdout).toBe("Edited");
+    // Damaged, cut off, of V8's own refusal, or open to others: not taken, and written again.
+    const own = readFileSync(path);
+    const flipped = Buffer.from(own);
+    flipped[flipped.length >> 1]! ^= 1;
+    const foreign = Buffer.alloc(1000, 7);
+    for (const wrong of [flipped, own.subarray(0, 5000), Buffer.alloc(0), Buffer.concat([digest(foreign), foreign])]) {
+      writeFileSync(path, wrong);
+      const done = await tag();
+      expect([done.stdout, done.stderr]).toEqual([first.stdout, ""]);
+      expect(readFileSync(path).subarray(0, 32)).toEqual(digest(readFileSync(path).subarray(32)));
+    }
+    chmodSync(path, 0o666);
+    writeFileSync(path, own);
+    expect((await tag()).stdout).toBe(first.stdout);
+    expect(files().map((name) => statSync(name).mode & 0o777)).toEqual([0o600]);
+  });
+
+  it("is not kept where the user does not want it, or the folder cannot be written", async () => {
+    rmSync(cache(), { recursive: true, force: true });
+    const first = await tag({ DXTENSOR_CODE_CACHE: "off" });
+    expect([existsSync(cache()), first.stderr]).toEqual([false, ""]);
+    writeFileSync(cache(), "a file");
+    expect(await tag()).toMatchObject({ stdout: first.stdout, stderr: "" });
+  });
 });
 
 it("computes on cpu", async () => {

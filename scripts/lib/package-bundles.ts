@@ -1,5 +1,6 @@
 // The files of a published package in addition to the repository's bundle: a CommonJS core with parts that are loaded when they are first
 // used, thin modules of both kinds over it, and the types in one file for each of the two.
+import { createHash } from "node:crypto";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -49,6 +50,12 @@ export const bundled = [
 
 const isOf = (module: string, name: string): boolean => module.replaceAll("\\", "/").includes(`/node_modules/${name}/`);
 
+/** Writes texts of a file in ASCII, which is read without decoding: no identifier, and no text of String.raw, has other characters. */
+function writeInAscii(file: string) {
+  const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  writeFileSync(file, readFileSync(file, "utf8").replaceAll(/[^\0-\x7f]/g, escaped));
+}
+
 /** The name of a part that is loaded when it is first used: the path of its module. */
 const partName = (module: string): string => `${relative(at("src"), module).slice(0, -".ts".length).replaceAll(/[\\/]/g, "-")}.cjs`;
 
@@ -60,6 +67,8 @@ function coreOf(entry: string) {
     return modules.has(module) ? "core" : null;
   };
 }
+
+const digestOf = (file: string): string => createHash("sha256").update(readFileSync(file)).digest("hex").slice(0, 32);
 
 /**
  * ES modules and CommonJS share one core, and so its state. Modules that the sources import by import() are files of their own, which take no
@@ -97,14 +106,33 @@ async function bundleCore(folder: string) {
       footer: ({ moduleIds }) => licences(bundled.filter((name) => moduleIds.some((id) => isOf(id, name)))),
     },
   );
+  writeInAscii(join(folder, "core.cjs"));
+  await write(
+    {
+      input: at("src", "native", "code-cache.ts"),
+      platform: "node",
+      external: /^node:/,
+      transform: { target: "es2023" },
+      tsconfig: false,
+      treeshake: { moduleSideEffects: false },
+    },
+    {
+      file: join(folder, "load.cjs"),
+      format: "cjs",
+      exports: "named",
+      comments: false,
+      codeSplitting: false,
+      outro: `module.exports = requireCached(require.resolve("./core.cjs"), "${digestOf(join(folder, "core.cjs"))}", () => require("./core.cjs"));`,
+    },
+  );
   // createRequire: an import would have the file's text searched for its exports, which takes as long as running it.
   const names = Object.keys(await import(at("dist", "bundle", "dxtensor.js"))).toSorted();
   const own = names.map((name) => `  ${name}: core.${name},\n`).join("");
   writeFileSync(
     join(folder, "dxtensor.cjs"),
-    `"use strict";\nconst core = require("./core.cjs");\nmodule.exports = {\n${own}};\nObject.defineProperty(module.exports, Symbol.toStringTag, { value: "Module" });\n`,
+    `"use strict";\nconst core = require("./load.cjs");\nmodule.exports = {\n${own}};\nObject.defineProperty(module.exports, Symbol.toStringTag, { value: "Module" });\n`,
   );
-  writeFileSync(join(folder, "dxtensor.mjs"), moduleOver("./core.cjs", names));
+  writeFileSync(join(folder, "dxtensor.mjs"), moduleOver("./load.cjs", names));
 }
 
 /** The text of an ES module that exports what a CommonJS file does. */

@@ -16,6 +16,7 @@ const digit = ["0", "1"];
 export const VARIABLES: Readonly<Record<string, Kind>> = {
   DXTENSOR_AUTOLOAD: "switch",
   DXTENSOR_CHECK_INDICES: "switch",
+  DXTENSOR_CODE_CACHE: "switch",
   DXTENSOR_CPU_ADAPTERS: "switch",
   DXTENSOR_D3D12: "text",
   DXTENSOR_DEVICE: "text",

@@ -197,19 +197,48 @@ bool Absorb(Group* g, const GraphNode& node) {
   return true;
 }
 
+namespace {
+
+// Whether `node` reads the group's result as it is stored.
+bool ReadsResult(const Group& g, const GraphNode& node, size_t slot) {
+  return node.inputs[slot] == g.result && SameLayout(g.stored, *node.desc.Inputs()[slot]);
+}
+
+// Whether `choose` gives the group's result where `test` says that it is NaN, else `clamped`; the group then ends with it.
+bool EndWithChoice(Group* g, const GraphNode& test, const GraphNode& choose, int clamped) {
+  if (!ReadsResult(*g, test, 0) || !ReadsResult(*g, choose, 1)) return false;
+  if (choose.inputs[0] != test.outputs[0] || choose.inputs[2] != clamped) return false;
+  const schema::TensorDesc& out = *choose.desc.Outputs()[0];
+  const OptionalTensor stored = SeenIn(g->stored, out);
+  if (out.data_type != DML_TENSOR_DATA_TYPE_FLOAT32 || g->stored.data_type != out.data_type || !stored) return false;
+  if (out.ElementCount() != g->stored.ElementCount() || (g->has_residual && !SameLayout(g->stored, *stored))) return false;
+  g->result = choose.outputs[0];
+  g->stored = *stored;
+  return true;
+}
+
+}  // namespace
+
 bool AbsorbClamp(Group* g, const Graph& graph, const std::vector<int>& nodes) {
-  if (g->anchor.type() != DML_OPERATOR_CONVOLUTION || !g->after.empty() || nodes.size() != 4) return false;
   auto find = [&](DML_OPERATOR_TYPE type) -> const GraphNode* {
     for (int n : nodes)
       if (graph.nodes[static_cast<size_t>(n)].desc.type() == type) return &graph.nodes[static_cast<size_t>(n)];
     return nullptr;
   };
-  const GraphNode *raise = find(DML_OPERATOR_ELEMENT_WISE_MAX), *lower = find(DML_OPERATOR_ELEMENT_WISE_MIN);
   const GraphNode *test = find(DML_OPERATOR_ELEMENT_WISE_IS_NAN), *choose = find(DML_OPERATOR_ELEMENT_WISE_IF);
-  if (!raise || !lower || !test || !choose) return false;
-  auto is_result = [&](const GraphNode* node, size_t slot) {
-    return node->inputs[slot] == g->result && SameLayout(g->stored, *node->desc.Inputs()[slot]);
-  };
+  if (!test || !choose) return false;
+  if (nodes.size() == 3) {
+    const GraphNode* clip = find(DML_OPERATOR_ELEMENT_WISE_CLIP);
+    if (!clip || clip->desc.Get<std::optional<DML_SCALE_BIAS>>("ScaleBias") || !ReadsResult(*g, *clip, 0)) return false;
+    if (!EndWithChoice(g, *test, *choose, clip->outputs[0])) return false;
+    fast::MicroOp clamp{fast::Code::FClamp};
+    clamp.p = clip->desc.Float("Min");
+    clamp.q = clip->desc.Float("Max");
+    g->after.push_back(clamp);
+    return true;
+  }
+  const GraphNode *raise = find(DML_OPERATOR_ELEMENT_WISE_MAX), *lower = find(DML_OPERATOR_ELEMENT_WISE_MIN);
+  if (g->anchor.type() != DML_OPERATOR_CONVOLUTION || !g->after.empty() || nodes.size() != 4 || !raise || !lower) return false;
   // The slot of the number to which the node clamps.
   auto other_operand = [&](const GraphNode* node, int value) -> int {
     for (size_t slot = 0; slot < 2; ++slot)
@@ -218,18 +247,12 @@ bool AbsorbClamp(Group* g, const Graph& graph, const std::vector<int>& nodes) {
     return -1;
   };
   const int low = other_operand(raise, g->result), high = other_operand(lower, raise->outputs[0]);
-  if (low < 0 || high < 0 || !is_result(raise, static_cast<size_t>(1 - low)) || !is_result(test, 0) || !is_result(choose, 1)) return false;
-  if (choose->inputs[0] != test->outputs[0] || choose->inputs[2] != lower->outputs[0]) return false;
-  const schema::TensorDesc& out = *choose->desc.Outputs()[0];
-  const OptionalTensor stored = SeenIn(g->stored, out);
-  if (out.data_type != DML_TENSOR_DATA_TYPE_FLOAT32 || g->stored.data_type != out.data_type || !stored) return false;
-  if (out.ElementCount() != g->stored.ElementCount() || (g->has_residual && !SameLayout(g->stored, *stored))) return false;
+  if (low < 0 || high < 0 || !ReadsResult(*g, *raise, static_cast<size_t>(1 - low))) return false;
+  if (!EndWithChoice(g, *test, *choose, lower->outputs[0])) return false;
   g->clamps = true;
   g->anchor_inputs.resize(kConvolutionInputs, -1);
   g->anchor_inputs[kClampInput] = raise->inputs[static_cast<size_t>(low)];
   g->anchor_inputs[kClampInput + 1] = lower->inputs[static_cast<size_t>(high)];
-  g->result = choose->outputs[0];
-  g->stored = *stored;
   return true;
 }
 

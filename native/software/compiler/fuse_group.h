@@ -46,8 +46,8 @@ bool FitsGroup(const Graph& graph, const Group& group, const GraphNode& node, co
 // Fuses a node into the anchor: an elementwise node, or a batch norm by given statistics, that is the only reader of the result.
 bool Absorb(Group* anchor, const GraphNode& node);
 
-// Fuses the four nodes of a clamp that keeps NaN: the maximum with the lower bound, the minimum with the upper bound, and a choice of the
-// value itself where it is NaN.
-bool AbsorbClamp(Group* convolution, const Graph& graph, const std::vector<int>& nodes);
+// Fuses the nodes of a clamp that keeps NaN: CLIP, or for a convolution the maximum with the lower bound and the minimum with the upper
+// bound, and a choice of the value itself where it is NaN.
+bool AbsorbClamp(Group* anchor, const Graph& graph, const std::vector<int>& nodes);
 
 }  // namespace dxtensor::software

@@ -30,6 +30,7 @@ std::optional<ClampRange> ClampOf(const Activations& activations) {
   if (activations.empty()) return ClampRange{-kNone, kNone};
   if (activations.size() > 1) return std::nullopt;
   const MicroOp& op = activations[0];
+  if (op.code == Code::FClamp) return ClampRange{op.p, op.q};
   if (op.code == Code::FThresholdedRelu && op.p == 0) return ClampRange{0, kNone};
   return std::nullopt;
 }

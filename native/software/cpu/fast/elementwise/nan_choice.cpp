@@ -26,6 +26,13 @@ int EmitNanChoice(ProgramBuilder& b, const int* in) {
   const int other_operand = OtherOperand(*other, x);
   auto emit = [&](Code code, int p, int q, int r = -1) { return b.Emit({code}, RegisterType::F32, p, q, r); };
   switch (other->code) {
+    case Code::FClip1: {
+      if (other->a != x) return -1;
+      MicroOp clamp{Code::FClamp};
+      clamp.p = other->p;
+      clamp.q = other->q;
+      return b.Emit(clamp, RegisterType::F32, x);
+    }
     case Code::FMax: return other_operand < 0 ? -1 : emit(Code::FLargerOr, other_operand, x);
     // These give the second operand where one is NaN.
     case Code::FLargerOr: return other->a != x ? -1 : emit(Code::FLargest, x, other->b);

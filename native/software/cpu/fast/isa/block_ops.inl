@@ -80,6 +80,7 @@ static void ExecuteFloat(const MicroOp& op, uint8_t* const* r, int64_t n) {
     DX_UNARY(FLinear, p * x + q)
     DX_UNARY(FClip, Min(q, Max(p, x)))
     DX_UNARY(FClip1, Max(p, Min(x, q)))
+    DX_UNARY(FClamp, Clamp(x, p, q))
     DX_UNARY(FPowConstant, Pow(x, p))
     DX_UNARY(FSquare, x * x)
     DX_UNARY(FElu, Select(x >= 0.0f, x, p * ExpMinusOne(x)))

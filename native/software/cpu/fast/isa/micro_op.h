@@ -40,6 +40,7 @@ enum class Code : uint8_t {
   FLinear,  // p a + q
   FClip,    // min(q, max(p, a))
   FClip1,   // max(p, min(a, q))
+  FClamp,   // min(q, max(p, a)), NaN where a is
   FPowConstant,
   FSquare,
   FElu,
