@@ -163,6 +163,7 @@ describe("the library's bytecode", () => {
     );
   const digest = (code: Uint8Array) => createHash("sha256").update(code).digest();
 
+  // XDG_CACHE_HOME names the folder on Linux only.
   it.runIf(process.platform === "linux")("is kept in the user's cache folder, and taken from there", async () => {
     const first = await tag();
     expect([first.stdout, first.stderr]).toEqual(["Module", ""]);

@@ -69,19 +69,8 @@ export interface Explanation {
 const show = (x: Expr | null): string =>
   x === null ? "-" : `%${x.value.id}${x.byteOffset > 0 ? `+${x.byteOffset}` : ""}:${x.dtype}[${x.sizes.join(", ")}]`;
 
-interface Facts {
-  readonly nodes: readonly ExplainedNode[];
-  readonly kernels: readonly ExplainedKernel[];
-  readonly dispatches: number;
-  readonly copies: number;
-  readonly barriers: number;
-  readonly distinctOperators: number;
-  readonly arenaInBytes: number;
-  readonly temporaryInBytes: number;
-  readonly inputsInBytes: number;
-  readonly outputsInBytes: number;
-  readonly stateCells: number;
-}
+/** What one program tells. */
+type Facts = Omit<Explanation, "name" | "device" | "loops" | "programs" | "recordings" | "toString">;
 
 const sum = (list: readonly number[]): number => list.reduce((a, b) => a + b, 0);
 

@@ -1,5 +1,5 @@
 /** A profile as one HTML page: table, timeline, memory. It asks the network for nothing. */
-import { PAGE_HEAD, escaped, scriptData } from "../host/html.ts";
+import { PAGE_HEAD, SVG_SCRIPT, escaped, scriptData } from "../host/html.ts";
 import type { ProfileReport } from "./report.ts";
 
 const STYLE = `
@@ -46,14 +46,7 @@ function table() {
   }
   $("table").replaceChildren(head, body);
 }
-const ns = "http://www.w3.org/2000/svg";
-const make = (name, attributes, content) => {
-  const e = document.createElementNS(ns, name);
-  for (const k in attributes) e.setAttribute(k, attributes[k]);
-  if (content !== undefined) e.textContent = content;
-  return e;
-};
-function timeline() {
+${SVG_SCRIPT}function timeline() {
   const svg = $("timeline"), width = svg.clientWidth || 1000, row = 16, total = data.durationMs || 1;
   const x = (ms) => (ms / total) * width;
   svg.replaceChildren();

@@ -1,4 +1,5 @@
 /** Forms of products, convolutions, norms, pools, attention and recurrent layers. */
+import type { Windows } from "../../ops/pool/pool.ts";
 import type { Name } from "./graph.ts";
 import { form, type FormCall, type Forms } from "./form.ts";
 
@@ -12,14 +13,7 @@ interface Conv {
   readonly groups: number;
 }
 
-interface Pool {
-  readonly input: readonly number[];
-  readonly output: readonly number[];
-  readonly kernel: readonly number[];
-  readonly stride: readonly number[];
-  readonly dilation: readonly number[];
-  readonly start: readonly number[];
-  readonly end: readonly number[];
+interface Pool extends Windows {
   readonly includePadding?: boolean;
 }
 

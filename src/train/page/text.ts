@@ -1,5 +1,5 @@
 /** The page of a training as HTML: charts in SVG that its own script draws. It asks nobody but its server for anything. */
-import { PAGE_HEAD, escaped, scriptData } from "../../host/html.ts";
+import { PAGE_HEAD, SVG_SCRIPT, escaped, scriptData } from "../../host/html.ts";
 import type { PageState } from "./record.ts";
 
 const STYLE = `
@@ -28,14 +28,7 @@ th { width: 8rem; font-weight: 600; color: var(--soft); } td { overflow-wrap: an
 const SCRIPT = `
 let state = JSON.parse(document.getElementById("data").textContent);
 const $ = (id) => document.getElementById(id);
-const ns = "http://www.w3.org/2000/svg";
-const make = (name, attributes, content) => {
-  const e = document.createElementNS(ns, name);
-  for (const k in attributes) e.setAttribute(k, attributes[k]);
-  if (content !== undefined) e.textContent = content;
-  return e;
-};
-const html = (name, content, className) => { const e = document.createElement(name); if (content !== undefined) e.textContent = content; if (className) e.className = className; return e; };
+${SVG_SCRIPT}const html = (name, content, className) => { const e = document.createElement(name); if (content !== undefined) e.textContent = content; if (className) e.className = className; return e; };
 const number = (v) => v === null ? "not finite" : v !== 0 && (Math.abs(v) < 1e-3 || Math.abs(v) >= 1e6) ? v.toExponential(2) : String(Number(v.toPrecision(4)));
 const duration = (s) => s < 60 ? Math.round(s) + " s" : s < 3600 ? Math.floor(s / 60) + " min " + Math.round(s % 60) + " s" : Math.floor(s / 3600) + " h " + Math.round(s % 3600 / 60) + " min";
 const of = (n, total) => total === null ? String(n) : n + "/" + total;
