@@ -1,5 +1,6 @@
 // npm run build [-- native | ts]: the addon with its libraries, and the TypeScript. Both are incremental.
 import { chmodSync, existsSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { builtinModules } from "node:module";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -115,8 +116,11 @@ async function bundle() {
   const isCurrent = (file: string) => existsSync(file) && statSync(file).mtimeMs > newest;
   if (bundles.every(([, file]) => isCurrent(file)) && existsSync(known) && readFileSync(known, "utf8") === state) return;
   const { rolldown } = await import("rolldown");
+  const { esmExternalRequirePlugin } = await import("rolldown/plugins");
   for (const [input, file] of bundles) {
     const entry = entries.find(({ module }) => input === `${module}.ts`);
+    // A CommonJS package's require of a module of Node's becomes an import: as a bundler's CommonJS, this file has no address for createRequire.
+    const plugins = [esmExternalRequirePlugin({ external: [...builtinModules] }), ...(input === "index.ts" ? [staticParts] : [])];
     const build = await rolldown(
       entry === undefined
         ? {
@@ -125,7 +129,7 @@ async function bundle() {
             external: /^node:/,
             transform: { target: "es2023" },
             tsconfig: false,
-            ...(input === "index.ts" ? { plugins: [staticParts] } : {}),
+            plugins,
           }
         : entryInput(entry, "./dxtensor.js"),
     );

@@ -145,8 +145,11 @@ export class Chromium {
   }
 
   async close(): Promise<void> {
-    this.#process.kill("SIGKILL");
+    // Asked to, it ends its own processes first; of a killed one they write into the profile for a while.
+    this.#session = undefined;
+    this.send("Browser.close").catch(() => {});
+    await inTime("close", this.#ended).catch(() => this.#process.kill("SIGKILL"));
     await this.#ended;
-    rmSync(this.#profile, { recursive: true, force: true, maxRetries: 5 });
+    rmSync(this.#profile, { recursive: true, force: true, maxRetries: 10 });
   }
 }
