@@ -4,6 +4,7 @@ import { call } from "../../dispatch/dispatch.ts";
 import { isHalf } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { scalarTensor } from "../../runtime/constants.ts";
+import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import type { Expr } from "../../graph/graph.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { div, mul, sub } from "../elementwise/binary.ts";
@@ -112,25 +113,35 @@ const l2Op = define<ReduceAttributes>({
 interface Order extends ReduceAttributes {
   readonly p: number;
 }
+/** What norms of positive and of negative orders share. power: a magnitude of float32 to an exponent of the same sign as the order. */
+const pNorm = (power: (g: GraphBuilder, magnitude: Expr, exponent: number) => Expr) =>
+  ({
+    name: "norm",
+    batched: axesBehindBatch,
+    infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: x!.dtype }],
+    lower: (g, [x], { axes, p }, [out]) => {
+      // Powers overflow half precision: they are computed in float32, as in PyTorch.
+      const powers = power(g, g.elementWiseAbs(cast(g, x!, "float32")), p);
+      const total = axes.length === 0 ? powers : emitReduce(g, powers, "SUM", axes);
+      return [cast(g, power(g, total, 1 / p), out!.dtype)];
+    },
+    // sign(x) (|x| / y)^(p - 1), 0 where x or y is, but where the norm is NaN.
+    grad: (dy, { inputs: [x], outputs: [y], attrs }) => {
+      const length = spread(y!, x!.shape, attrs);
+      const isNone = eq(length, 0);
+      const ratio = div(where(logicalOr(eq(x!, 0), isNone), 1, abs(x!)), where(isNone, 1, length));
+      return [where(isNone, 0, mul(spread(dy, x!.shape, attrs), mul(sign(x!), pow(ratio, attrs.p - 1))))];
+    },
+  }) satisfies Partial<Definition<Order>>;
 const pNormOp = define<Order>({
-  name: "norm",
-  batched: axesBehindBatch,
-  infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: x!.dtype }],
-  lower: (g, [x], { axes, p }, [out]) => {
-    // Powers overflow half precision: they are computed in float32, as in PyTorch.
-    const powers = g.elementWiseConstantPow(g.elementWiseAbs(cast(g, x!, "float32")), { exponent: p });
-    const total = axes.length === 0 ? powers : emitReduce(g, powers, "SUM", axes);
-    return [cast(g, g.elementWiseConstantPow(total, { exponent: 1 / p }), out!.dtype)];
-  },
-  // sign(x) (|x| / y)^(p - 1), 0 where x or y is, but where the norm is NaN.
-  grad: (dy, { inputs: [x], outputs: [y], attrs }) => {
-    const length = spread(y!, x!.shape, attrs);
-    const isNone = eq(length, 0);
-    const ratio = div(where(logicalOr(eq(x!, 0), isNone), 1, abs(x!)), where(isNone, 1, length));
-    return [where(isNone, 0, mul(spread(dy, x!.shape, attrs), mul(sign(x!), pow(ratio, attrs.p - 1))))];
-  },
+  ...pNorm((g, magnitude, exponent) => g.elementWiseConstantPow(magnitude, { exponent })),
   padded: neutral(({ axes }) => axes, 0),
   whenEmpty: 0,
+});
+/** The power of 0 by a negative constant is 0 in DirectML; a reciprocal of 0 is Infinity. Without elements there is no such norm. */
+const negativeNormOp = define<Order>({
+  ...pNorm((g, magnitude, exponent) => g.elementWiseRecip(g.elementWiseConstantPow(magnitude, { exponent: -exponent }))),
+  padded: neutral(({ axes }) => axes, Infinity),
 });
 
 /** The number of elements that are not 0: of a derivative that is 0 everywhere. */
@@ -169,7 +180,7 @@ export function norm(x: Tensor, p = 2, axis: Axes = null, options: ReduceOptions
   if (p === 1) return sum(abs(source), axes, reduce);
   if (p === Infinity) return extremeSize("max", abs(source), axes, reduce);
   if (p === -Infinity) return extremeSize("min", abs(source), axes, reduce);
-  return call(pNormOp, [source], { ...attrs, p });
+  return call(p < 0 ? negativeNormOp : pNormOp, [source], { ...attrs, p });
 }
 
 const logSumExpOp = define<ReduceAttributes>({
