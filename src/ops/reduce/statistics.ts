@@ -104,7 +104,7 @@ const l2Op = define<ReduceAttributes>({
   // x / ‖x‖, 0 for the zero vector.
   grad: (dy, { inputs: [x], outputs: [y], attrs }) => {
     const length = spread(y!, x!.shape, attrs);
-    return [where(eq(length, 0), scalarTensor(dy.device, dy.dtype, 0), mul(spread(dy, x!.shape, attrs), div(x!, length)))];
+    return [mul(spread(dy, x!.shape, attrs), where(eq(length, 0), scalarTensor(dy.device, dy.dtype, 0), div(x!, length)))];
   },
   padded: neutral(({ axes }) => axes, 0),
   whenEmpty: 0,
@@ -125,12 +125,14 @@ const pNorm = (power: (g: GraphBuilder, magnitude: Expr, exponent: number) => Ex
       const total = axes.length === 0 ? powers : emitReduce(g, powers, "SUM", axes);
       return [cast(g, power(g, total, 1 / p), out!.dtype)];
     },
-    // sign(x) (|x| / y)^(p - 1), 0 where x or y is, but where the norm is NaN.
+    // sign(x) (|x| / y)^(p - 1), 0 where x or y is, but where the norm is NaN. Orders below 1 multiply that 0 by dy, as PyTorch does.
     grad: (dy, { inputs: [x], outputs: [y], attrs }) => {
       const length = spread(y!, x!.shape, attrs);
       const isNone = eq(length, 0);
       const ratio = div(where(logicalOr(eq(x!, 0), isNone), 1, abs(x!)), where(isNone, 1, length));
-      return [where(isNone, 0, mul(spread(dy, x!.shape, attrs), mul(sign(x!), pow(ratio, attrs.p - 1))))];
+      const slope = mul(sign(x!), pow(ratio, attrs.p - 1));
+      const dys = spread(dy, x!.shape, attrs);
+      return [attrs.p < 1 ? mul(dys, where(isNone, 0, slope)) : where(isNone, 0, mul(dys, slope))];
     },
   }) satisfies Partial<Definition<Order>>;
 const pNormOp = define<Order>({
