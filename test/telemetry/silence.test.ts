@@ -62,13 +62,16 @@ const command = (...args: string[]): Program => ({ name: `dxtensor ${args.join("
 
 const documented: readonly Program[] = pages.map((page) => ({ name: page, args: () => [written(page)] }));
 const examples: readonly Program[] = [
+  example("audio", "--sounds", "8", "--batch", "8", "--epochs", "1", "--goal", "0"),
   example("character-transformer", "--steps", "5", "--window", "32", "--width", "48", "--layers", "1", "--length", "5"),
   example("custom-function", "--steps", "20", "--goal", "0"),
   example("custom-kernel", "--rows", "8", "--width", "8", "--calls", "2"),
   example("digits-cnn", "--limit", "256", "--epochs", "1", "--goal", "0"),
+  example("images", "--images", "8", "--batch", "8", "--epochs", "1", "--workers", "0", "--goal", "0"),
   example("lstm", "--steps", "5", "--goal", "1"),
   { ...example("regression", "--rows", "400", "--epochs", "20", "--goal", "0"), listens: true },
   example("tables", "--rows", "100", "--epochs", "1", "--batch", "20", "--goal", "0"),
+  example("text", "--reviews", "100", "--epochs", "1", "--goal", "0"),
   { ...example("telemetry"), sends: false },
   // The folder is a new one each time.
   {
