@@ -10,6 +10,7 @@ import * as dx from "dxtensor";
 import { ask } from "../scripts/tools/program.ts";
 import { eagerChain, tfjsChain } from "./eager.ts";
 import { convolution, gemm, middle, type Round } from "./kernels.ts";
+import { loaderGrowth, loaderRates } from "./loader.ts";
 import { trainingStep } from "./training.ts";
 
 export interface Row {
@@ -129,6 +130,18 @@ async function main(): Promise<void> {
       reference: { name: "eager", value: eager * 1e3 },
     });
   }
+  for (const [name, isPacked] of [
+    ["copied images", false],
+    ["inflated images", true],
+  ] as const) {
+    if (!wants(`loader, ${name}`)) continue;
+    const { plain, loaders } = await loaderRates(device, { count: isPacked ? 8192 : 32768, isPacked });
+    const reference = { name: "plain loop", value: plain };
+    for (const { workers, rate } of loaders)
+      add({ name: `loader, ${name} of 3 x 32 x 32, ${workers} workers`, value: rate, unit: "samples/s", reference });
+  }
+  for (const workers of wants("loader, memory") ? [0, 2] : [])
+    add({ name: `loader, memory of pass 10 beyond pass 2, ${workers} workers`, value: await loaderGrowth(device, workers), unit: "MiB" });
   if (wants("import")) {
     const { imported, first } = startUp();
     add({ name: "import of the package, a fresh process", value: imported, unit: "ms", reference: { name: "the goal", value: 150 } });
