@@ -3,6 +3,7 @@ import { isFloat } from "../../core/dtype.ts";
 import { ELEMENT_TYPES } from "./element-types.ts";
 import type { Name } from "./graph.ts";
 import { form, type Form, type Forms } from "./form.ts";
+import { where } from "./lowered.ts";
 
 /** A function of real numbers: integers are taken as the result's dtype. */
 const real = (type: string): Form => form((c) => c.node(type, [c.cast(c.x, c.dtype)]));
@@ -102,7 +103,14 @@ export const elementwise: Forms = {
   logicalOr: logic("Or"),
   logicalXor: logic("Xor"),
   logicalNot: logic("Not"),
-  where: form((c) => c.node("Where", [c.cast(c.x, "bool"), ...c.inputs.slice(1).map((x) => c.cast(x, c.dtype))])),
+  where: form((c) => {
+    const [yes, no] = c.inputs.slice(1).map((x) => c.cast(x, c.dtype)) as [Name, Name];
+    return where(c.graph, c.cast(c.x, "bool"), yes, no, c.dtype);
+  }),
+  valueScale2d: form<{ scale: number; bias: readonly number[] }>((c) => {
+    const { scale, bias } = c.attrs;
+    return c.node("Add", [c.node("Mul", [c.x.name, c.number(scale)]), c.graph.constant(c.dtype, [bias.length, 1, 1], bias)]);
+  }),
   abs: form((c) => c.node("Abs", [c.x.name])),
   neg: form((c) => c.node("Neg", [c.x.name])),
   sign: form((c) => c.node("Sign", [c.x.name])),

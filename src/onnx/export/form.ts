@@ -1,14 +1,12 @@
 /** How an operation is said in ONNX. */
 import { resultType, type DType } from "../../core/dtype.ts";
-import type { TensorSpec } from "../../core/definition.ts";
+import type { Definition, TensorSpec } from "../../core/definition.ts";
 import { Refusal, type ExportGraph, type Name, type Value } from "./graph.ts";
 import { ELEMENT_TYPES } from "./element-types.ts";
 
-/** Attributes of a definition, whose type its form knows. */
-export type Attributes = Readonly<Record<string, unknown>>;
-
-/** A call that is exported. */
-export class FormCall<A = Attributes> {
+/** A call that is exported. A: the type of the definition's attributes, which its form knows. */
+export class FormCall<A = unknown> {
+  readonly definition: Definition<never>;
   readonly graph: ExportGraph;
   readonly inputs: readonly Value[];
   readonly attrs: A;
@@ -19,11 +17,13 @@ export class FormCall<A = Attributes> {
   readonly otherOutputs: readonly TensorSpec[];
 
   constructor(
+    definition: Definition<never>,
     graph: ExportGraph,
     inputs: readonly Value[],
     attrs: readonly [A, A],
     outputs: readonly [readonly TensorSpec[], readonly TensorSpec[]],
   ) {
+    this.definition = definition;
     this.graph = graph;
     this.inputs = inputs;
     [this.attrs, this.otherAttrs] = attrs;
@@ -68,12 +68,9 @@ export class FormCall<A = Attributes> {
 }
 
 /** The results of a call, in the operation's order. */
-export type Form = (c: FormCall<never>) => Name | readonly Name[];
+export type Form<A = never> = (c: FormCall<A>) => Name | readonly Name[];
 /** Forms by the names of definitions. */
 export type Forms = Readonly<Record<string, Form>>;
 
 /** A form with its attributes' type. */
-export const form =
-  <A>(run: (c: FormCall<A>) => Name | readonly Name[]): Form =>
-  (c) =>
-    run(c as unknown as FormCall<A>);
+export const form = <A = unknown>(run: Form<A>): Form => run;

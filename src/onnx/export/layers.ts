@@ -38,7 +38,7 @@ function linear(c: FormCall): Name {
 }
 
 /** Scale and shift of channels: [C] as [C, 1, …]. */
-function affine(c: FormCall<never>, x: Name): Name {
+function affine(c: FormCall, x: Name): Name {
   const [, weight, bias] = c.inputs;
   const ones = c.x.shape.slice(2).map(() => 1);
   const along = (v: { readonly name: Name }): Name =>
@@ -139,6 +139,19 @@ export const layers: Forms = {
     ),
   ),
   linear: form(linear),
+  "linalg.det": form((c) =>
+    c.definition.infer([c.x], undefined as never)[0]!.shape.length === c.x.shape.length
+      ? c.refuse("its gradient")
+      : c.node("Det", [c.x.name]),
+  ),
+  cdist: form((c) => {
+    const [a, b] = c.inputs.map((x) => c.cast(x, c.dtype)) as [Name, Name];
+    const across = (x: Name): Name => c.node("Transpose", [x], { perm: swapped(c.inputs[1]!) });
+    const squares = (x: Name): Name => c.node("ReduceSum", [c.node("Mul", [x, x]), c.graph.ints([-1])]);
+    const lengths = c.node("Add", [squares(a), across(squares(b))]);
+    const product = c.node("Mul", [c.node("MatMul", [a, across(b)]), c.number(2)]);
+    return c.node("Sqrt", [c.node("Max", [c.node("Sub", [lengths, product]), c.number(0)])]);
+  }),
   addmm: form<{ alpha: number; beta: number }>((c) => {
     const [bias, a, b] = c.inputs;
     const product = c.node("MatMul", [a!.name, b!.name]);
@@ -195,7 +208,7 @@ export const layers: Forms = {
       );
     const grouped = c.node("Reshape", [c.x.name, c.graph.ints([0, groups, -1])]);
     const normed = c.node("InstanceNormalization", [grouped, numbers(1), numbers(0)], { epsilon: { float: epsilon } });
-    return affine(c as unknown as FormCall<never>, c.node("Reshape", [normed, c.node("Shape", [c.x.name])]));
+    return affine(c, c.node("Reshape", [normed, c.node("Shape", [c.x.name])]));
   }),
   rmsNorm: form<{ epsilon: number; width: number }>((c) => {
     let axes = 0;

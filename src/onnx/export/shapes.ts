@@ -48,6 +48,8 @@ export const shapes: Forms = {
   prod: reduce("ReduceProd"),
   amax: reduce("ReduceMax"),
   amin: reduce("ReduceMin"),
+  max: reduce("ReduceMax"),
+  min: reduce("ReduceMin"),
   logsumexp: reduce("ReduceLogSumExp"),
   norm: form<Reduction & { p?: number }>((c) => {
     const { p } = c.attrs;
@@ -100,6 +102,7 @@ export const shapes: Forms = {
     const inputs = [c.x.name, c.graph.ints(list), ...(kind === "constant" ? [c.number(value)] : [])];
     return c.node("Pad", inputs, { mode: kind });
   }),
+  chosenValue: form((c) => c.node("Identity", [c.inputs[1]!.name])),
   triangle: form<{ upper: boolean; diagonal: number }>((c) =>
     c.node("Trilu", [c.x.name, c.graph.scalar("int64", c.attrs.diagonal)], { upper: c.attrs.upper ? 1 : 0 }),
   ),

@@ -1,6 +1,7 @@
 /** Two recordings of a function, with different lengths of the dynamic axes, as one ONNX graph. */
 import type { Capture } from "../../compile/capture.ts";
 import type { Operand } from "../../compile/operand.ts";
+import type { Definition } from "../../core/definition.ts";
 import type { DType } from "../../core/dtype.ts";
 import { UnsupportedError } from "../../core/errors.ts";
 import { packedStrides, sameShape, sizeOf, type Shape } from "../../core/shape.ts";
@@ -90,12 +91,12 @@ export class Translation {
     switch (a.kind) {
       case "operation": {
         const other = b as typeof a;
-        this.#operation(a.definition.name, a.inputs, other.inputs, [a.attrs, other.attrs], a.outputs, other.outputs);
+        this.#operation(a.definition, a.inputs, other.inputs, [a.attrs, other.attrs], a.outputs, other.outputs);
         break;
       }
       case "create": {
         const other = b as typeof a;
-        this.#operation(a.definition.name, [], [], [a.attrs, other.attrs], [a.output], [other.output]);
+        this.#operation(a.definition, [], [], [a.attrs, other.attrs], [a.output], [other.output]);
         break;
       }
       case "scalar": {
@@ -146,19 +147,19 @@ export class Translation {
   }
 
   #operation(
-    name: string,
+    definition: Definition<never>,
     inputs: readonly Operand[],
     others: readonly Operand[],
     attrs: readonly [unknown, unknown],
     outputs: readonly Made[],
     otherOutputs: readonly Made[],
   ): void {
-    const names = this.#attempt(name, () => {
-      const form = formOf(name);
+    const names = this.#attempt(definition.name, () => {
+      const form = formOf(definition);
       if (form === null) throw new Refusal("");
       const values = inputs.map((t, i) => this.#value(t, others[i]!));
       const specs = (list: readonly Made[]) => list.map(({ tensor }) => ({ shape: tensor.shape, dtype: tensor.dtype }));
-      const made = form(new FormCall(this.#graph, values, attrs as [never, never], [specs(outputs), specs(otherOutputs)]));
+      const made = form(new FormCall(definition, this.#graph, values, attrs as [never, never], [specs(outputs), specs(otherOutputs)]));
       return Array.isArray(made) ? (made as readonly Name[]) : [made as Name];
     });
     outputs.forEach((m, i) => {

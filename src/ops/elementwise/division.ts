@@ -135,7 +135,8 @@ const rounded = (name: string, isFloor: boolean, hasGradient: boolean): Definiti
     saves: [],
   });
 const floorOp = rounded("divFloor", true, true);
-const truncOp = rounded("div", false, true);
+/** div() towards zero. @package */
+export const truncOp = rounded("div", false, true);
 // PyTorch knows the derivative of div with a rounding mode only.
 const floorDivideOp = rounded("floorDivide", true, false);
 
