@@ -124,7 +124,7 @@ export function withFewerAxes(g: Emitter, operator: OperatorName, named: Named):
   // Axes of one element, of which nothing is left in a smaller number.
   for (let i = groups.length - 1; i > 0 && groups.length > MAX_AXES; i--)
     if (groups[i]!.every((a) => isAlike(a) && tensors[0]!.sizes[a] === 1)) groups[i - 1]!.push(...groups.splice(i, 1)[0]!);
-  if (groups.length > MAX_AXES) return null;
+  if (groups.length > MAX_AXES) return operator === "REDUCE" ? reducedLast(g, named, inputs[0]!, specs[0]!) : null;
   const short = (sizes: readonly number[]): number[] => groups.map((group) => sizeOf(group.map((i) => sizes[i]!)));
   const change = (name: string, v: unknown): unknown => {
     if (operator === "GATHER" && name === "indices") return lastAxes(g, v as Expr, groups.length);
@@ -147,6 +147,18 @@ export function withFewerAxes(g: Emitter, operator: OperatorName, named: Named):
       v === null ? null : Array.isArray(v) ? v.map((x, k) => restored(x, sizesOf(name, k))) : restored(v, sizesOf(name, 0)),
     ]),
   );
+}
+
+/** REDUCE of a packed copy of two axes: all that are kept, then all that are reduced. */
+function reducedLast(g: Emitter, named: Named, x: Expr, spec: Spec & { readonly sizes: readonly number[] }): Results {
+  const reduced = [...(named.axes as readonly number[])];
+  const parts = [x.sizes.map((_, i) => i).filter((i) => !reduced.includes(i)), reduced];
+  const [kept, total] = parts.map((part) => sizeOf(part.map((i) => x.sizes[i]!))) as [number, number];
+  const order = parts.flat();
+  const moved = packedCopy(g, g.reinterpret(x, { sizes: order.map((i) => x.sizes[i]!), strides: order.map((i) => x.strides[i]!) }));
+  const input = g.reinterpret(moved, { sizes: [kept, total], strides: [total, 1] });
+  const { output } = g.emit("REDUCE", { ...named, input, output: { ...spec, sizes: [kept, 1] }, axes: [1] });
+  return { output: g.reinterpret(output as Expr, { sizes: spec.sizes, strides: packedStrides(spec.sizes) }) };
 }
 
 /** An index of one axis behind fewer axes of one element. */

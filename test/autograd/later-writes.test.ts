@@ -165,4 +165,40 @@ eachDevice("gradients and whose memory they are", (device) => {
       expect([power.requiresGrad, g!.requiresGrad]).toEqual([true, false]);
     });
   });
+
+  test("what is written nowhere has a gradient of no elements, and what nothing is taken of one of zeros", async () => {
+    const at = dx.zeros([0], { dtype: "int64" });
+    const writes: { readonly [name: string]: (x: dx.Tensor, none: dx.Tensor) => dx.Tensor } = {
+      scatter: (x, none) => dx.scatter(x, 0, at, none),
+      scatterAdd: (x, none) => dx.scatterAdd(x, 0, at, none),
+      scatterReduce: (x, none) => dx.scatterReduce(x, 0, at, none, "amax"),
+      indexAdd: (x, none) => dx.indexAdd(x, 0, at, none),
+      "indexAdd by alpha": (x, none) => dx.indexAdd(x, 0, at, none, { alpha: 2 }),
+      indexCopy: (x, none) => dx.indexCopy(x, 0, at, none),
+      indexFill: (x, none) => dx.indexFill(x, 0, at, none.sum()),
+      indexReduce: (x, none) => dx.indexReduce(x, 0, at, none, "mean"),
+      indexPut: (x, none) => dx.indexPut(x, [at], none),
+      put: (x, none) => dx.put(x, at, none),
+      "put, added": (x, none) => dx.put(x, at, none, { accumulate: true }),
+      sliceScatter: (x, none) => dx.sliceScatter(x, none, 0, 1, 1),
+      indexCopy_: (x, none) => x.clone().indexCopy_(0, at, none),
+      put_: (x, none) => x.clone().put_(at, none),
+    };
+    await clean(
+      device,
+      () => {
+        for (const [name, write] of Object.entries(writes)) {
+          const [x, none] = [dx.tensor([1, 2], { requiresGrad: true }), dx.zeros([0], { requiresGrad: true })];
+          for (let i = 1; i <= 3; i++) {
+            write(x, none).sum().backward();
+            expect([x.grad!.toArraySync(), none.grad?.shape], `by ${name}`).toEqual([[i, i], [0]]);
+          }
+        }
+        const x = dx.tensor([1, 2], { requiresGrad: true });
+        dx.take(x, at).sum().backward();
+        expect(x.grad!.toArraySync()).toEqual([0, 0]);
+      },
+      { collect: true },
+    );
+  });
 });

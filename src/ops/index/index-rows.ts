@@ -1,4 +1,5 @@
 /** Index add, copy, fill and reduce: writing slices along an axis by a 1-D index. */
+import { tie } from "../../autograd/tie.ts";
 import { call, callOver, requireSameDevice } from "../../dispatch/dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { requireRepresentable } from "../../core/elements.ts";
@@ -54,7 +55,7 @@ export function indexAdd(
 ): Tensor {
   const { a } = checkedRows("indexAdd", x, axis, index, source);
   requireRepresentable("indexAdd", "alpha", x.dtype, alpha);
-  if (source.size === 0) return clone(x);
+  if (source.size === 0) return tie(clone(x), source, "linear");
   if (x.rank === 0) return add(x, alpha === 1 ? source : mul(source, alpha));
   const flatIndex = reshape(index, [index.size]);
   const added = (to: Tensor, firsts: Tensor): Tensor => {
@@ -70,7 +71,7 @@ export function indexAdd(
 /** x with source's slices along an axis at the indices of a 1-D index. DirectML: SCATTER. Reference: torch.index_copy. */
 export function indexCopy(x: Tensor, axis: number, index: Tensor, source: Tensor): Tensor {
   const { a, wide } = checkedRows("indexCopy", x, axis, index, source);
-  return source.size === 0 ? clone(x) : callOver(scatterOp, [x, spreadIndex(index, a, wide), source], { axis: a });
+  return source.size === 0 ? tie(clone(x), source, "linear") : callOver(scatterOp, [x, spreadIndex(index, a, wide), source], { axis: a });
 }
 
 /** x with a value at the indices of a 1-D index along an axis. value: a number or a tensor of rank 0. Reference: torch.index_fill. */
@@ -78,7 +79,7 @@ export function indexFill(x: Tensor, axis: number, index: Tensor, value: Tensor 
   const { a, wide } = checkedRows("indexFill", x, axis, index, null);
   const fill = value instanceof Tensor ? toDType(value, x.dtype) : heldScalar("indexFill", "value", x.device, x.dtype, value);
   if (fill.rank !== 0) throw new ShapeError("indexFill", "value", "a number or a tensor of rank 0", fill.describe());
-  if (sizeOf(wide) === 0) return clone(x);
+  if (sizeOf(wide) === 0) return tie(clone(x), fill, "linear");
   const spread = spreadIndex(index, a, wide);
   if (!fill.requiresGrad) return callOver(scatterOp, [x, spread, expand(fill, wide)], { axis: a });
   // A position that the index has twice counts once in the value's gradient.
@@ -102,7 +103,7 @@ export function indexReduce(
   if (!REDUCTIONS.includes(reduce) || (reduce as string) === "sum")
     throw new ValueError("indexReduce", "reduce", "one of prod, mean, amax, amin", reduce);
   const { a, wide } = checkedRows("indexReduce", x, axis, index, source);
-  if (source.size === 0) return clone(x);
+  if (source.size === 0) return tie(clone(x), source, "linear");
   const flatIndex = reshape(index, [index.size]);
   const folded = (rows: Tensor, firsts: Tensor): Tensor => {
     const spread = spreadIndex(firsts, a, wide);

@@ -3,6 +3,7 @@
  * (`await nonzero(x)`), one that blocks for it (`nonzeroSync(x)`), and one of a fixed size, padded, that computes on the device alone and
  * so may be compiled (`nonzero(x, { size })`).
  */
+import { tie } from "../../autograd/tie.ts";
 import { isFloat } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, TraceError, ValueError } from "../../core/errors.ts";
 import { asResult, dispatch } from "../../dispatch/dispatch.ts";
@@ -222,7 +223,7 @@ export function wrapped(operation: string, index: Tensor, length: number): Tenso
 /** The elements of flattened x at `index`, which may count from the end; the result has their shape. Reference: torch.take. */
 export function take(x: Tensor, index: Tensor): Tensor {
   const at = wrapped("take", index, x.size);
-  if (index.size === 0) return zeros(index.shape, { dtype: x.dtype, device: x.device });
+  if (index.size === 0) return tie(zeros(index.shape, { dtype: x.dtype, device: x.device }), x, "linear");
   return asResult(reshape(gather(reshape(x, [-1]), 0, reshape(at, [-1])), index.shape));
 }
 

@@ -1,4 +1,5 @@
 /** Put: writing by flat index. */
+import { tie } from "../../autograd/tie.ts";
 import { asResult } from "../../dispatch/dispatch.ts";
 import { DTypeError, ShapeError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -25,7 +26,7 @@ export function put(
   if (source.dtype !== x.dtype) throw new DTypeError("put", "source", `of dtype ${x.dtype}, like x`, source.describe());
   if (source.size !== index.size) throw new ShapeError("put", "source", `of ${index.size} elements, one for each index`, source.describe());
   const indices = wrapped("put", index, x.size);
-  if (index.size === 0) return clone(x);
+  if (index.size === 0) return tie(clone(x), source, "linear");
   const [flat, at, values] = [x, indices, source].map((t) => reshape(t, [-1])) as [Tensor, Tensor, Tensor];
   return asResult(reshape(accumulate ? scatterAdd(flat, 0, at, values) : scatter(flat, 0, at, values), x.shape));
 }

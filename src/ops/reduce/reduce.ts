@@ -11,7 +11,7 @@ import type { Expr } from "../../graph/graph.ts";
 import { normalizeAxes, normalizeAxis, type Shape, sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { add, div, mul } from "../elementwise/binary.ts";
-import { eq } from "../elementwise/compare.ts";
+import { eq, gt } from "../elementwise/compare.ts";
 import { toDType } from "../data/conversion.ts";
 import { define, type Definition, type GradRule } from "../../core/definition.ts";
 import { cat } from "../shape/join.ts";
@@ -63,15 +63,15 @@ function narrowReduce(g: GraphBuilder, x: Expr, fn: DML_REDUCE_FUNCTION, axes: r
 }
 
 /** A reduction that keeps the dtype, over at least one axis. */
-function reduction(
+function reduction<A extends ReduceAttributes = ReduceAttributes>(
   name: string,
   fn: DML_REDUCE_FUNCTION,
-  grad: GradRule<ReduceAttributes>,
+  grad: GradRule<A>,
   saves: { inputs: number[]; outputs: boolean },
-  padded: PaddedRule<ReduceAttributes>,
+  padded: PaddedRule<A>,
   whenEmpty?: number,
-): Definition<ReduceAttributes> {
-  return define<ReduceAttributes>({
+): Definition<A> {
+  return define<A>({
     name,
     batched: axesBehindBatch,
     infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: x!.dtype }],
@@ -117,7 +117,11 @@ function withoutZeros(x: Tensor, y: Tensor, attrs: ReduceAttributes): Tensor {
   return arithmetic.without(div(spread(y, x.shape, attrs), add(x, toDType(zeros, x.dtype))), any(zeros));
 }
 
-const prodOp = reduction(
+interface ProductAttributes extends ReduceAttributes {
+  /** Whether no axis was given: PyTorch's gradient is then 0 everywhere if there are two zeros, whatever else there is. */
+  readonly isWhole?: boolean;
+}
+const prodOp = reduction<ProductAttributes>(
   "prod",
   "MULTIPLY",
   (dy, { inputs: [x], outputs: [y], attrs }) => {
@@ -139,7 +143,10 @@ const prodOp = reduction(
     const factor = isGradEnabled()
       ? add(arithmetic.without(tied, all(x!)), withoutZeros(x!, y!, attrs))
       : where(any(eq(x!, 0)), back, div(spread(y!, x!.shape, attrs), x!));
-    return [mul(spread(dy, x!.shape, attrs), factor)];
+    const slopes = mul(spread(dy, x!.shape, attrs), factor);
+    if (attrs.isWhole !== true) return [slopes];
+    const hasSome = gt(sum(toDType(eq(x!, 0), "int32")), 1);
+    return [isGradEnabled() ? arithmetic.without(slopes, hasSome) : where(hasSome, 0, slopes)];
   },
   { inputs: [0], outputs: true },
   neutral(alongAxes, 1),
@@ -243,7 +250,8 @@ export function prod(x: Tensor, axis: number | null = null, options: ReduceOptio
   computing("prod", dtype);
   const axes = axis === null ? null : normalizeAxis("prod", axis, x.rank);
   if (dtype === "bool") return call(allOp, [toDType(x, "bool")], reduceAttributes("prod", x, axes, options));
-  return widenedReduce(prodOp, x, dtype, reduceAttributes("prod", x, axes, options), mul);
+  const attrs: ProductAttributes = { ...reduceAttributes("prod", x, axes, options), ...(axis === null ? { isWhole: true } : {}) };
+  return widenedReduce(prodOp, x, dtype, attrs, mul);
 }
 
 /** Whether some element is not zero: bool (uint8 for uint8). False when empty. Reference: torch.any. DirectML: REDUCE MAX. */

@@ -1,4 +1,5 @@
 /** Strided views: unfold, asStrided, and scatter through a view. */
+import { tie } from "../../autograd/tie.ts";
 import { assign, view as makeView } from "../../dispatch/dispatch.ts";
 import { AutogradError, ShapeError, ValueError } from "../../core/errors.ts";
 import { isGradEnabled } from "../../autograd/grad-mode.ts";
@@ -115,11 +116,11 @@ function written(operation: string, x: Tensor, source: Tensor, part: (copy: Tens
   if (!sameShape(target.shape, source.shape))
     throw new ShapeError(operation, "source", `of shape ${showShape(target.shape)}`, source.describe());
   // The assigned tensor loses its buffer, so it is never the caller's own.
-  if (target.size > 0)
-    assign(operation, target, () => (source.dtype === x.dtype ? clone(source) : toDType(source, x.dtype)), {
-      replaces: true,
-      isAgain: true,
-    });
+  if (target.size === 0) return tie(copy, source, "linear");
+  assign(operation, target, () => (source.dtype === x.dtype ? clone(source) : toDType(source, x.dtype)), {
+    replaces: true,
+    isAgain: true,
+  });
   return copy;
 }
 

@@ -233,6 +233,34 @@ eachMode("reductions", (device, mode) => {
       { collect: true },
     ));
 
+  test("a product of all elements with two zeros has no gradient, whatever else there is: that of an axis has", () =>
+    clean(
+      device,
+      () => {
+        // PyTorch 2.15.
+        const cases: readonly [data: number[], axis: number | null, gradient: number, want: number[]][] = [
+          [[0, NaN, 0], null, 1, [0, 0, 0]],
+          [[0, 3, 0], null, Infinity, [0, 0, 0]],
+          [[0, Infinity, 0, 2], null, -1, [0, 0, 0, 0]],
+          [[0, NaN, 0], 0, 1, [NaN, 0, NaN]],
+          [[0, 3, 2], null, 1, [6, 0, 0]],
+          [[0, NaN, 2], null, 1, [NaN, 0, NaN]],
+        ];
+        for (const [data, axis, gradient, want] of cases) {
+          const run = (x: dx.Tensor): dx.Tensor => {
+            const leaf = x.detach().requiresGrad_();
+            return dx.grad(dx.prod(leaf, axis), [leaf], { gradient: dx.full([], gradient, { device }) })[0]!;
+          };
+          for (const x of [dx.tensor(data), dx.stack([dx.tensor(data), dx.ones([data.length])], 1).select(1, 0)])
+            expect(mode.run(run, x).toArraySync(), `for ${JSON.stringify(data)}`).toEqual(want);
+          const leaf = dx.tensor(data, { requiresGrad: true });
+          const [slope] = dx.grad(dx.prod(leaf, axis), [leaf], { gradient: dx.full([], gradient, { device }), createGraph: true });
+          expect(slope!.toArraySync(), `for ${JSON.stringify(data)}`).toEqual(want);
+        }
+      },
+      { collect: true },
+    ));
+
   test("a product as bool is whether all hold", () =>
     clean(
       device,
