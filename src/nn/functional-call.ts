@@ -41,15 +41,15 @@ export function functionalCall<M extends Module>(
       throw new ValueError("functionalCall", "state", "one tensor for tied weights", `another one for ${name}`);
     next.set(held, tensor);
   }
-  return withTensors(module, next, () =>
+  return withTensors(module.modules(), next, () =>
     (module as unknown as (...values: unknown[]) => ReturnType<M["forward"]>)(...(inputs as unknown[])),
   );
 }
 
-/** Runs fn while other tensors replace those that the module and the modules inside hold, in fields, arrays, objects, Maps, Sets and buffers. @package */
-export function withTensors<T>(module: Module, next: ReadonlyMap<Tensor, Tensor>, fn: () => T): T {
+/** Runs fn while other tensors replace those that the modules hold, in fields, arrays, objects, Maps, Sets and buffers. @package */
+export function withTensors<T>(modules: Iterable<Module>, next: ReadonlyMap<Tensor, Tensor>, fn: () => T): T {
   const sites: Site[] = [];
-  for (const m of module.modules()) for (const site of m.sites()) if (next.has(site.tensor)) sites.push(site);
+  for (const m of modules) for (const site of m.sites()) if (next.has(site.tensor)) sites.push(site);
   try {
     for (const site of sites) site.put(next.get(site.tensor)!);
     return fn();

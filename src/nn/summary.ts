@@ -156,8 +156,15 @@ function measured(
 ): ModuleSummary {
   const inventory = new Inventory(module);
   const buffers = new Set(module.buffers());
-  const run = runOnMeta(module, inventory.names, input, mode === "same" ? null : mode === "train");
-  const rows = inventory.rows(run.root);
+  const run = runOnMeta({
+    operation: "summary",
+    call: module as unknown as (...inputs: unknown[]) => unknown,
+    argument: "module",
+    names: inventory.names,
+    input,
+    training: mode === "same" ? null : mode === "train",
+  });
+  const rows = inventory.rows(run.root!);
   const sum = (value: (row: SummaryRow) => number): number => rows.reduce((all, row) => all + value(row), 0);
   const totals = {
     rows,

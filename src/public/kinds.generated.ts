@@ -71,6 +71,7 @@ FractionalOptions ["fields",{"outputSize":"numberOrNumbersOrNull?","outputRatio"
 FrequencyOptions ["fields",{"dtype":"dtype?","device":"deviceOrString?","requiresGrad":"boolean?","d":"number?"}]
 GaussianOptions ["fields",{"reduction":"mean_sum_none?","full":"boolean?","eps":"number?"},{"epsilon":"eps"}]
 GradScalerState ["fields",{"scale":"number","growthFactor":"number","backoffFactor":"number","growthInterval":"number","growthTracker":"number"}]
+GraphOptions ["fields",{"wallTime":"number?","modules":"recordOfModule?","training":"boolean?"}]
 GroupNormLayerOptions ["fields",{"device":"deviceOrString?","dtype":"dtype?","generator":"generator?","eps":"number?","affine":"boolean?","bias":"boolean?"},{"epsilon":"eps"}]
 HardtanhOptions ["fields",{"minVal":"number?","maxVal":"number?"},{"min":"minVal","max":"maxVal"}]
 HistogramOptions ["fields",{"wallTime":"number?","bins":"tensorflowOrNumberOrNumbers?"}]

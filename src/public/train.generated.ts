@@ -55,7 +55,7 @@ export const fit = guardedAsync($trainFit.fit, "fit", "loader:anything options:m
  * Methods throw ValueError once the file cannot be written (a full disk). A record whose values are wrong is left out, and flush() or close() throws
  * its error.
  */
-export const SummaryWriter = checkedClass($trainSummaryWriter.SummaryWriter, "folder:anything options:SummaryWriterOptions?", "scalar tag:string value:numberOrTensor step:number options:RecordOptions?;scalars mainTag:string values:recordOfNumberOrTensor step:number options:RecordOptions?;histogram tag:string tensor step:number options:HistogramOptions?;image tag:string tensor step:number options:RecordOptions?;text tag:string value:string step:number options:RecordOptions?;hparams values:anything metrics:recordOfNumberOrTensor options:RecordOptions?;flush;close");
+export const SummaryWriter = checkedClass($trainSummaryWriter.SummaryWriter, "folder:anything options:SummaryWriterOptions?", "scalar tag:string value:numberOrTensor step:number options:RecordOptions?;scalars mainTag:string values:recordOfNumberOrTensor step:number options:RecordOptions?;histogram tag:string tensor step:number options:HistogramOptions?;image tag:string tensor step:number options:RecordOptions?;text tag:string value:string step:number options:RecordOptions?;graph of:moduleOrCallback input:tensorOrSummaryInputSpecOrListOfAnything options:GraphOptions?;hparams values:anything metrics:recordOfNumberOrTensor options:RecordOptions?;flush;close");
 export type SummaryWriter = $trainSummaryWriter.SummaryWriter;
 /**
  * A writer of TensorBoard's event files, in a new file "events.out.tfevents.<seconds>.<host>.<process>.<number>" in a folder, which is made where it is

@@ -6,7 +6,7 @@ import { internDesc } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
 import { upload, withMemory } from "./buffers.ts";
 import { nativeDevice, type NativeDevice } from "./devices.ts";
-import { runEager, runOver } from "./eager.ts";
+import { noteMetaWrite, runEager, runOver } from "./eager.ts";
 import { requireReal } from "./traced.ts";
 import { alone, flatDesc, runsOf, scatterFlatOp, wayOf, type Runs, type Target } from "./write.ts";
 
@@ -67,6 +67,7 @@ function copiesOf(target: Target, native: NativeDevice): Runs | null {
 export function assignEager(target: Tensor, source: Tensor, move: boolean): void {
   if (target.size === 0) return;
   requireReal("assign", [target, source]);
+  noteMetaWrite(target, source);
   const own = alone(target.desc, target.desc);
   if (own !== target.desc) {
     const [to, from] = [target, source].map((t) => new Tensor(t.storage, alone(target.desc, t.desc), t.offset)) as [Tensor, Tensor];

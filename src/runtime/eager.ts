@@ -212,20 +212,34 @@ export function runCreation<A>(definition: Definition<A>, native: NativeDevice, 
   return execute(definition, program, [], attrs);
 }
 
-/** Told of each operation that runs without elements. */
-type MetaObserver = <A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A, outputs: readonly Desc[]) => void;
+/** Told of each operation that runs without elements. storages: of the outputs. */
+export type MetaObserver = <A>(
+  definition: Definition<A>,
+  inputs: readonly Tensor[],
+  attrs: A,
+  outputs: readonly Desc[],
+  storages: readonly Storage[],
+) => void;
 let metaObserver: MetaObserver | null = null;
+/** Told of each write of a value into a tensor without elements. */
+export type MetaWriteObserver = (target: Tensor, value: Tensor) => void;
+let metaWriteObserver: MetaWriteObserver | null = null;
 
-/** Runs fn, in which observe sees every operation on the device `meta`. */
-export function observingMeta<T>(observe: MetaObserver, fn: () => T): T {
-  const before = metaObserver;
-  metaObserver = observe;
+/** Runs fn, in which observe sees every operation on the device `meta`, and observeWrite every write. */
+export function observingMeta<T>(observe: MetaObserver, observeWrite: MetaWriteObserver | null, fn: () => T): T {
+  const before = [metaObserver, metaWriteObserver] as const;
+  [metaObserver, metaWriteObserver] = [observe, observeWrite];
   try {
     return fn();
   } finally {
-    metaObserver = before;
+    [metaObserver, metaWriteObserver] = before;
   }
 }
+
+/** A value is about to be written into a tensor. */
+export const noteMetaWrite = (target: Tensor, value: Tensor): void => {
+  if (metaWriteObserver !== null && !target.device.hasElements) metaWriteObserver(target, value);
+};
 
 const HOST = -2;
 /** No program that writes over its input: the operation is run as any other. */
@@ -236,9 +250,9 @@ function execute<A>(definition: Definition<A>, program: EagerProgram, inputs: re
   if (program.id === HOST) return runHost(definition, program.native, program.outputs, inputs, attrs);
   if (program.fill !== null)
     return program.outputs.map((d) => runCreation(fillOp, program.native, { shape: d.shape, dtype: d.dtype, value: program.fill! })[0]!);
-  if (metaObserver !== null && !program.native.device.hasElements) metaObserver(definition, inputs, attrs, program.outputs);
   if (program.id < 0) return fallBack(definition, inputs, attrs, program.native, program.reason);
   const storages = program.outputs.map((d) => new Storage(program.native.device, d.sizeInBytes));
+  if (metaObserver !== null && !program.native.device.hasElements) metaObserver(definition, inputs, attrs, program.outputs, storages);
   if (program.id > 0) {
     for (const t of inputs) if (t.storage.handle === 0) requireReal(definition.name, inputs);
     bind(program, inputs, storages, definition.name);

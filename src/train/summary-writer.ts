@@ -7,9 +7,13 @@ import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
 import { pathOf, type FilePath } from "../host/source.ts";
 import { data } from "../ops/data/conversion.ts";
+import { Module } from "../nn/module.ts";
+import { onTrial } from "../nn/lazy.ts";
+import type { SummaryInputSpec } from "../nn/summary.ts";
 import { requireElements } from "../runtime/meta.ts";
 import type { Moment } from "./events/encode.ts";
 import { EventFile } from "./events/event-file.ts";
+import { graphOf } from "./events/graph-run.ts";
 
 /** Options of summaryWriter(). */
 export interface SummaryWriterOptions {
@@ -34,6 +38,14 @@ export interface HistogramOptions extends RecordOptions {
    * their edges, ascending. Default "tensorflow".
    */
   readonly bins?: "tensorflow" | number | readonly number[] | undefined;
+}
+
+/** Options of graph(). */
+export interface GraphOptions extends RecordOptions {
+  /** Of a function: the modules that it calls, by the names that the graph has for them. */
+  readonly modules?: Readonly<Record<string, Module>> | undefined;
+  /** Whether modules are in training mode. Default: false. */
+  readonly training?: boolean | undefined;
 }
 
 /** A number, or a tensor with one real element. */
@@ -232,6 +244,32 @@ export class SummaryWriter {
     const at = this.#at(operation, tag, step, options);
     if (typeof value !== "string") throw new DTypeError(operation, "value", "a string", value);
     return this.#append(this.#main, RECORD_BYTES + 2 * value.length, (e) => e.text(at, tag, value));
+  }
+
+  /**
+   * Records the operations of a module or a function, which may be compiled, as a graph: a box for each module, a node for each operation, parameter and input,
+   * and shapes at the edges. It is called on the device `meta`, which computes nothing, without gradients.
+   *
+   * of: a module, or a function of tensors that takes its modules from `modules`. input: as summary() takes it: a tensor, a shape, { shape, dtype }, or a list of these.
+   * TensorBoard shows one graph a run. Throws TraceError inside of compiled functions; DeviceError for a function with tensors that no module of `modules` holds.
+   * Reference: SummaryWriter.add_graph.
+   */
+  graph(
+    of: Module | ((...inputs: never[]) => unknown),
+    input: Tensor | SummaryInputSpec | readonly unknown[],
+    options: GraphOptions = {},
+  ): boolean {
+    const operation = "SummaryWriter.graph";
+    const at = this.#at(operation, "graph", 0, options);
+    if (typeof of !== "function") throw new DTypeError(operation, "of", "a module or a function", of);
+    const { modules = {}, training = false } = options;
+    for (const [name, module] of Object.entries(modules))
+      if (!(module instanceof Module)) throw new DTypeError(operation, `modules.${name}`, "a module", module);
+    const roots = of instanceof Module ? { "": of, ...modules } : modules;
+    const call = of as (...inputs: unknown[]) => unknown;
+    const all = Object.values(roots).flatMap((root) => root.modules());
+    const nodes = onTrial(all, () => graphOf({ operation, call, argument: "of", input, training, roots }));
+    return this.#append(this.#main, RECORD_BYTES * nodes.length, (e) => e.graph(at, nodes));
   }
 
   /**

@@ -40,6 +40,8 @@ def read(folder):
             for t in tags["tensors"] if t.endswith("/text_summary")
         },
         "hparams": hparams,
+        "graph": [[n.name, n.op, list(n.input), [[d.size for d in s.dim] for s in n.attr["_output_shapes"].list.shape], n.attr["dtype"].type]
+                  for n in events.Graph().node] if tags["graph"] else [],
     }
 
 

@@ -83,6 +83,15 @@ export interface Event {
   histo?: Histo;
   text?: string;
   plugin?: string;
+  graph?: { nodes: GraphNode[]; producer: number };
+}
+
+export interface GraphNode {
+  name: string;
+  op: string;
+  inputs: string[];
+  shapes: number[][];
+  dtype: number;
 }
 
 type Fields = Readonly<Record<number, (pbf: PbfReader) => void>>;
@@ -125,12 +134,53 @@ function summaryInto(event: Event, pbf: PbfReader): void {
   readInto(pbf, { 1: (p) => readInto(p, value) });
 }
 
+/** tensorflow.GraphDef. */
+function graphInto(event: Event, pbf: PbfReader): void {
+  const graph = { nodes: [] as GraphNode[], producer: 0 };
+  event.graph = graph;
+  const shapeInto = (shape: number[]): Fields => ({
+    2: (p) => readInto(p, { 1: (q) => shape.push(q.readVarint()) }),
+  });
+  const attr = (node: GraphNode): Fields => {
+    let key = "";
+    const shape = (p: PbfReader): void => {
+      node.shapes.push([]);
+      readInto(p, shapeInto(node.shapes.at(-1)!));
+    };
+    const value: Fields = {
+      1: (p) => {
+        expect(key).toBe("_output_shapes");
+        readInto(p, { 7: shape });
+      },
+      6: (p) => {
+        expect(key).toBe("dtype");
+        node.dtype = p.readVarint();
+      },
+    };
+    return { 1: (p) => (key = p.readString()), 2: (p) => readInto(p, value) };
+  };
+  readInto(pbf, {
+    1: (p) => {
+      const node: GraphNode = { name: "", op: "", inputs: [], shapes: [], dtype: 0 };
+      graph.nodes.push(node);
+      readInto(p, {
+        1: (q) => (node.name = q.readString()),
+        2: (q) => (node.op = q.readString()),
+        3: (q) => node.inputs.push(q.readString()),
+        5: (q) => readInto(q, attr(node)),
+      });
+    },
+    4: (p) => readInto(p, { 1: (q) => (graph.producer = q.readVarint()) }),
+  });
+}
+
 function eventOf(data: Buffer): Event {
   const event: Event = { wallTime: NaN, step: 0 };
   const fields: Fields = {
     1: (p) => (event.wallTime = p.readDouble()),
     2: (p) => (event.step = p.readVarint(true)),
     3: (p) => (event.version = p.readString()),
+    4: (p) => graphInto(event, p),
     5: (p) => summaryInto(event, p),
     7: (p) => readInto(p, { 1: (q) => (event.session = q.readVarint()) }),
   };

@@ -1,5 +1,6 @@
 /** Records of what a SummaryWriter is given. Loaded with the first record. */
 import { fromBfloat16, fromHalf, type DType, type TypedArray } from "../../core/dtype.ts";
+import type { GraphNode } from "./graph-run.ts";
 import { histogramOf } from "./histogram.ts";
 import { gridOf, pngOf } from "./png.ts";
 import * as messages from "./messages.ts";
@@ -64,3 +65,6 @@ export const hparams = (
   values: readonly (readonly [string, messages.HyperParameter])[],
   metrics: readonly string[],
 ): Uint8Array => Buffer.concat(messages.hparamsValues(values, metrics).map((value) => summary(at, value)));
+
+export const graph = ({ wallTime }: Moment, nodes: readonly GraphNode[]): Uint8Array =>
+  recordOf(messages.graphEvent(wallTime, nodes).finish());

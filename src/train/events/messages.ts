@@ -1,4 +1,6 @@
 /** Events and summaries as TensorBoard's protobuf messages have them: tensorboard/compat/proto, plugins/hparams/*.proto. */
+import type { DType } from "../../core/dtype.ts";
+import type { GraphNode } from "./graph-run.ts";
 import type { Histogram } from "./histogram.ts";
 import { Message } from "./protobuf.ts";
 import type { Picture } from "./png.ts";
@@ -7,6 +9,24 @@ const VERSION = "brain.Event:2";
 const SESSION_START = 1;
 const DT_STRING = 7;
 const STATUS_SUCCESS = 1;
+/** The version of TensorFlow's graphs, as PyTorch writes it. */
+const GRAPH_PRODUCER = 22;
+/** tensorflow.DataType; complex numbers are two tensors here. */
+const DT: Readonly<Record<DType, number>> = {
+  float32: 1,
+  float64: 2,
+  int32: 3,
+  uint8: 4,
+  int16: 5,
+  int8: 6,
+  int64: 9,
+  bool: 10,
+  bfloat16: 14,
+  uint16: 17,
+  float16: 19,
+  uint32: 22,
+  uint64: 23,
+};
 const DATA_TYPES = { string: 1, boolean: 2, number: 3 } as const;
 
 /** A value of a hyperparameter. */
@@ -79,4 +99,29 @@ export function hparamsValues(values: readonly (readonly [string, HyperParameter
     hparamsValue("session_start_info", new Message().message(3, start)),
     hparamsValue("session_end_info", new Message().message(4, new Message().int(1, STATUS_SUCCESS))),
   ];
+}
+
+const shapeOf = (shape: readonly number[]): Message => {
+  const message = new Message();
+  for (const size of shape) message.message(2, new Message().int(1, size));
+  return message;
+};
+
+/** tensorflow.NodeDef, with the shapes that TensorBoard writes at edges. */
+function nodeOf({ name, op, inputs, outputs }: GraphNode): Message {
+  const node = new Message().text(1, name).text(2, op);
+  for (const input of inputs) node.text(3, input);
+  const attr = (key: string, value: Message): Message => node.message(5, new Message().text(1, key).message(2, value));
+  const shapes = new Message();
+  for (const { shape } of outputs) shapes.message(7, shapeOf(shape));
+  attr("_output_shapes", new Message().message(1, shapes));
+  const [first] = outputs;
+  return first === undefined ? node : attr("dtype", new Message().int(6, DT[first.dtype]));
+}
+
+/** An event with tensorflow.GraphDef. */
+export function graphEvent(wallTime: number, nodes: readonly GraphNode[]): Message {
+  const graph = new Message();
+  for (const node of nodes) graph.message(1, nodeOf(node));
+  return eventOf(wallTime, 0).message(4, graph.message(4, new Message().int(1, GRAPH_PRODUCER)));
 }
