@@ -6,9 +6,21 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
  * Tests that compute and change nothing of the process share a worker: reading the library's modules takes a second for each file. Others have a
  * process of their own: they end devices, count what lives, set variables, or measure time and memory.
  */
-const shared = ["autograd", "compile", "complex", "fft", "golden", "graph", "nn", "ops", "optim", "shader"].map(
-  (folder) => `test/${folder}/**/*.test.ts`,
-);
+const shared = [
+  "autograd",
+  "compile",
+  "complex",
+  "control",
+  "fft",
+  "func",
+  "golden",
+  "graph",
+  "metrics",
+  "nn",
+  "ops",
+  "optim",
+  "shader",
+].map((folder) => `test/${folder}/**/*.test.ts`);
 
 /** Files with processes of their own first, for they take longest; then those that share: one after the other in one worker. */
 class Sequencer extends BaseSequencer {

@@ -22,7 +22,7 @@ generated files; the test files that the change touches, nearest first, as many 
 It aims at two minutes. npm test must pass before a change lands.
 
   --base REF      what changed since the branch left REF (default: origin/main, else main)
-  --seconds N     of test files' usual times, on one core (default: 80 for each core)
+  --seconds N     of test files' usual times, on one core (default: 60 for each core)
   --all           all test files that the change touches
   --list          prints what would run; runs nothing
   --json          one line of JSON on stdout: {ok, passed, failed, changed, steps, tests, left, programs}; the rest goes to stderr
@@ -60,7 +60,7 @@ await main(
     const { values } = parseArgs({
       options: {
         base: { type: "string" },
-        seconds: { type: "string", default: String(80 * availableParallelism()) },
+        seconds: { type: "string", default: String(60 * availableParallelism()) },
         all: { type: "boolean", default: false },
         list: { type: "boolean", default: false },
         json: { type: "boolean", default: false },

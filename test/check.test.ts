@@ -98,12 +98,12 @@ it("keeps how long test files take, of each run those that ran whole", () => {
       duration,
       status,
     });
-    expect(usualSeconds(file)("a")).toBe(3);
+    expect(usualSeconds(file)("a")).toBe(4);
     keepSeconds(file, [test("a", 500), test("a", 1500), test("b", 7000, "failed"), test("c", 4000), test("c", 0, "skipped")]);
     keepSeconds(file, [test("a", 9000), test("b", 1), test("b", 0, "skipped"), { name: "of no file", duration: 1, status: "failed" }]);
-    expect(["a", "b", "c", "d"].map(usualSeconds(file))).toEqual([10, 8, 5, 3]);
+    expect(["a", "b", "c", "d"].map(usualSeconds(file))).toEqual([10, 8, 5, 4]);
     writeFileSync(file, "{");
-    expect(usualSeconds(file)("a")).toBe(3);
+    expect(usualSeconds(file)("a")).toBe(4);
     keepSeconds(file, [test("a", 1000)]);
     expect(usualSeconds(file)("a")).toBe(2);
   } finally {

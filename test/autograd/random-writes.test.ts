@@ -323,9 +323,9 @@ function check(seed: number): void {
 }
 
 /** DXTENSOR_TEST_SEEDS: more of them, for a long run. */
-const SEEDS = Number(process.env["DXTENSOR_TEST_SEEDS"] ?? (isWhole ? 40 : 20));
-const BY_SHADERS = isWhole ? 12 : 6;
-const BATCH = 20;
+const SEEDS = Number(process.env["DXTENSOR_TEST_SEEDS"] ?? (isWhole ? 40 : 8));
+const BY_SHADERS = isWhole ? 12 : 4;
+const BATCH = Math.min(SEEDS, 20);
 
 eachDevice("random writes by index", (device) => {
   it("by shaders, where the device runs them", { timeout: 600_000 }, () => {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeApplication } from "../../scripts/conformance/application.ts";
 import { conformance, type Conformance } from "../../scripts/conformance/schema.ts";
 import { SETS } from "../../scripts/conformance/sets.ts";
-import { isWhole } from "../share.ts";
+import { isWhole, share } from "../share.ts";
 
 let app: string;
 
@@ -220,28 +220,36 @@ describe("dxtensor conformance", () => {
       return [exitCode, stderr];
     };
     const says = (text: string): unknown[] => [2, expect.stringContaining(`--resume: the report is of ${text}`)];
-    expect(await refusal(({ device }) => { device.name = "openreg:1"; })).toEqual(says("openreg:1, not of openreg:0")); // prettier-ignore
-    expect(await refusal(({ device }) => { device.description = "another card"; })).toEqual(says("the device another card, not of openreg simulator 0")); // prettier-ignore
-    expect(await refusal(({ device }) => { device.version = "0.0.9"; })).toEqual(says("driver 0.0.9, not of 0.1.0")); // prettier-ignore
-    expect(await refusal(({ device }) => { device.version = null; })).toEqual(says("driver unknown, not of 0.1.0")); // prettier-ignore
-    expect(await refusal(({ device }) => { device.featureLevel = "5.0"; })).toEqual(says("feature level 5.0, not of unknown")); // prettier-ignore
-    expect(await refusal(({ versions }) => { versions.dxtensor = "0.0.1"; })).toEqual(says("dxtensor 0.0.1, not of ")); // prettier-ignore
-    expect(await refusal(({ versions }) => { versions.directml = "1.8.0"; })).toEqual(says("DirectML 1.8.0, not of unknown")); // prettier-ignore
-    expect(await refusal(({ versions }) => { versions.node = "v18.0.0"; })).toEqual(says(`Node v18.0.0, not of ${process.version}`)); // prettier-ignore
-    expect(await refusal(({ system }) => { system.arch = "mips"; })).toEqual(says(`system ${process.platform}-mips, not of `)); // prettier-ignore
+    const cases: readonly (readonly [change: (part: Conformance) => void, said: string])[] = [
+      [({ device }) => { device.name = "openreg:1"; }, "openreg:1, not of openreg:0"], // prettier-ignore
+      [({ device }) => { device.description = "another card"; }, "the device another card, not of openreg simulator 0"], // prettier-ignore
+      [({ device }) => { device.version = "0.0.9"; }, "driver 0.0.9, not of 0.1.0"], // prettier-ignore
+      [({ device }) => { device.version = null; }, "driver unknown, not of 0.1.0"], // prettier-ignore
+      [({ device }) => { device.featureLevel = "5.0"; }, "feature level 5.0, not of unknown"], // prettier-ignore
+      [({ versions }) => { versions.dxtensor = "0.0.1"; }, "dxtensor 0.0.1, not of "], // prettier-ignore
+      [({ versions }) => { versions.directml = "1.8.0"; }, "DirectML 1.8.0, not of unknown"], // prettier-ignore
+      [({ versions }) => { versions.node = "v18.0.0"; }, `Node v18.0.0, not of ${process.version}`], // prettier-ignore
+      [({ system }) => { system.arch = "mips"; }, `system ${process.platform}-mips, not of `], // prettier-ignore
+    ];
+    // One of device, versions and system each, unless all are asked for: each starts a program and opens the device.
+    for (const [change, said] of share(cases, 4)) expect(await refusal(change)).toEqual(says(said));
     const same = await cli([...args, "--resume", "begun.json"]);
     expect([same.exitCode, same.stderr]).toEqual([0, expect.stringContaining("1 files are in the report already")]);
   });
 });
 
 describe("dxtensor report check", () => {
-  const altered = async (change: (report: Report) => void): Promise<string> => {
-    const report = read("models.json");
-    change(report);
-    write("altered.json", report);
-    const { exitCode, stdout } = await cli(["report", "check", "altered.json"]);
+  /** What is said of the report after each change, of all by one program. */
+  const altered = async (...changes: readonly ((report: Report) => void)[]): Promise<string[]> => {
+    const files = changes.map((change, i) => {
+      const report = read("models.json");
+      change(report);
+      write(`altered-${i}.json`, report);
+      return `altered-${i}.json`;
+    });
+    const { exitCode, stdout } = await cli(["report", "check", ...files]);
     expect(exitCode).toBe(1);
-    return stdout;
+    return stdout.split("\n");
   };
 
   it("refuses what is no report, or was changed by hand", async () => {
@@ -250,15 +258,29 @@ describe("dxtensor report check", () => {
     write("altered.json", { results: {} });
     expect((await cli(["report", "check", "altered.json"])).exitCode).toBe(1);
     expect((await cli(["report", "check", "absent.json"])).stdout).toContain("it is not there");
-    expect(await altered(({ results }) => { results.tests[0]!.status = "failed"; })).toMatch(/results\.summary\.passed is \d+, the report has \d+ such tests/); // prettier-ignore
-    expect(await altered(({ results }) => { results.extra.conformance.sets[0]!.passed++; })).toMatch(/sets\.models\.passed is \d+, the report has/); // prettier-ignore
-    expect(await altered(({ results }) => { delete (results as { extra?: unknown }).extra; })).toContain("results.extra.conformance is missing"); // prettier-ignore
-    expect(await altered(({ results }) => { results.extra.conformance.date = "yesterday"; })).toContain("results.extra.conformance.date"); // prettier-ignore
-    expect(await altered(({ results }) => { (results.extra.conformance.device as Record<string, unknown>)["price"] = 1; })).toContain("results.extra.conformance.device"); // prettier-ignore
-    expect(await altered(({ results }) => { results.tests[0]!.filePath = "test/elsewhere.test.mjs"; })).toContain("there is no test file test/elsewhere.test.mjs"); // prettier-ignore
-    expect(await altered(({ results }) => { results.extra.conformance.sets[0]!.ofFiles = 2; })).toContain("ofFiles is 2, the set has 1 files"); // prettier-ignore
-    expect(await altered(({ results }) => { results.summary["tests"] = 99; })).toContain("results.summary.tests is 99"); // prettier-ignore
-    expect(await altered(({ results }) => { results.extra.conformance.only = "x"; })).toContain("isComplete is true"); // prettier-ignore
+    const cases: readonly (readonly [change: (report: Report) => void, said: string | RegExp])[] = [
+      [({ results }) => { results.tests[0]!.status = "failed"; }, /results\.summary\.passed is \d+, the report has \d+ such tests/], // prettier-ignore
+      [({ results }) => { results.extra.conformance.sets[0]!.passed++; }, /sets\.models\.passed is \d+, the report has/], // prettier-ignore
+      [({ results }) => { delete (results as { extra?: unknown }).extra; }, "results.extra.conformance is missing"], // prettier-ignore
+      [({ results }) => { results.extra.conformance.date = "yesterday"; }, "results.extra.conformance.date"], // prettier-ignore
+      [({ results }) => { (results.extra.conformance.device as Record<string, unknown>)["price"] = 1; }, "results.extra.conformance.device"], // prettier-ignore
+      [({ results }) => { results.tests[0]!.filePath = "test/elsewhere.test.mjs"; }, "there is no test file test/elsewhere.test.mjs"], // prettier-ignore
+      [({ results }) => { results.extra.conformance.sets[0]!.ofFiles = 2; }, "ofFiles is 2, the set has 1 files"], // prettier-ignore
+      [({ results }) => { results.summary["tests"] = 99; }, "results.summary.tests is 99"], // prettier-ignore
+      [({ results }) => { results.extra.conformance.only = "x"; }, "isComplete is true"], // prettier-ignore
+    ];
+    const said = await altered(...cases.map(([change]) => change));
+    const problems = said.filter((line) => line.startsWith("NOT A REPORT: "));
+    expect(problems).toEqual(
+      cases.map(([, text], i) =>
+        expect.stringMatching(
+          new RegExp(
+            `^NOT A REPORT: altered-${i}\\.json: .*${typeof text === "string" ? text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&") : text.source}`,
+            "s",
+          ),
+        ),
+      ),
+    );
   });
 
   it("gives criteria and the schema, which other programs read", async () => {
