@@ -56,8 +56,9 @@ export const sum = (x: Tensor, axis: Axes = null, { mask, ...options }: Masked =
 /** The product of the elements that count, over an axis or all. Reference: torch.masked.prod. @autocast float32 */
 export function prod(x: Tensor, axis: Axes = null, { mask, ...options }: Masked = {}): Tensor {
   const y = filled("masked.prod", x, mask, 1);
-  if (axis === null || typeof axis === "number") return prodOp(y, axis, options);
-  const list = axis.map((a) => (a < 0 ? a + y.rank : a)).toSorted((a, b) => b - a);
+  if (typeof axis === "number") return prodOp(y, axis, options);
+  // Axis by axis, as in PyTorch, also where all are meant: the gradients at zeros differ.
+  const list = (axis ?? y.shape.map((_, i) => i)).map((a) => (a < 0 ? a + y.rank : a)).toSorted((a, b) => b - a);
   return list.length === 0 ? prodOp(y, null, options) : list.reduce((t, a) => prodOp(t, a, options), y);
 }
 /** The largest element that counts. Reference: torch.masked.amax. */

@@ -253,7 +253,12 @@ eachMode("reductions", (device, mode) => {
           };
           for (const x of [dx.tensor(data), dx.stack([dx.tensor(data), dx.ones([data.length])], 1).select(1, 0)])
             expect(mode.run(run, x).toArraySync(), `for ${JSON.stringify(data)}`).toEqual(want);
+          // masked.prod goes axis by axis, as in PyTorch.
           const leaf = dx.tensor(data, { requiresGrad: true });
+          if (axis === 0) {
+            const [masked] = dx.grad(dx.masked.prod(leaf), [leaf], { gradient: dx.full([], gradient, { device }) });
+            expect(masked!.toArraySync()).toEqual(want);
+          }
           const [slope] = dx.grad(dx.prod(leaf, axis), [leaf], { gradient: dx.full([], gradient, { device }), createGraph: true });
           expect(slope!.toArraySync(), `for ${JSON.stringify(data)}`).toEqual(want);
         }
