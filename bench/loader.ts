@@ -1,4 +1,4 @@
-/** What dataLoader costs beside a plain loop over the same samples, and what memory it keeps from pass to pass. */
+/** What dataLoader costs compared with a plain loop over the same samples, and what memory it keeps from pass to pass. */
 import { availableParallelism } from "node:os";
 import { performance } from "node:perf_hooks";
 import { setImmediate } from "node:timers/promises";
