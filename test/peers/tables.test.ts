@@ -135,6 +135,15 @@ describe.each(Object.entries(formats))("%s", (_, { open, ending }) => {
     expect((await errorOf(rowsOf(table("numbers", { columns: { i64: "int32" } })))).message).toContain(
       'values of int32 in column "i64"; received 9007199254740993 in row 0',
     );
+    for (const type of ["float64", "float32"] as const)
+      expect((await errorOf(rowsOf(table("numbers", { columns: { i64: type } })))).message).toContain(
+        `values of ${type} in column "i64"; received 9007199254740993 in row 0`,
+      );
+    expect(await rowsOf(table("nulls", { columns: { i64: { type: "float32", fill: NaN } } }))).toEqual([
+      { i64: NaN },
+      { i64: 2 },
+      { i64: 3 },
+    ]);
     expect((await errorOf(rowsOf(table("numbers", { columns: { i8: "uint8" } })))).message).toContain("received -5 in row 0");
     expect((await errorOf(rowsOf(table("numbers", { columns: { name: "int32" } })))).message).toContain(
       'a file with int32 in column "name"; received string',

@@ -81,7 +81,18 @@ function integerOf(type: Exclude<CsvType, "string">, text: string): number | big
   return value >= low && value <= high ? value + 0 : null;
 }
 
-/** The type that all texts of a column have: bool, int32, int64, float32, float64 or string. */
+/** Whether a text is an integer that the float type has only a neighbour of. */
+export function isRounded(type: "float32" | "float64", field: string): boolean {
+  const text = field.trim();
+  if (!INTEGER.test(text)) return false;
+  const value = Number(text);
+  // All integers up to 2^24 are in both.
+  if (Math.abs(value) <= 2 ** 24) return false;
+  const stored = type === "float32" ? Math.fround(value) : value;
+  return !Number.isFinite(stored) || BigInt(stored) !== BigInt(text.replace(/^\+/, ""));
+}
+
+/** The type that all texts of a column have: bool, int32, int64, uint64, float32, float64 or string. */
 export function inferType(texts: readonly string[], isMissing: (text: string) => boolean): CsvType {
   const present = texts.filter((text) => !isMissing(text));
   if (texts.length === 0) return "string";
@@ -90,6 +101,9 @@ export function inferType(texts: readonly string[], isMissing: (text: string) =>
   if (present.some((text) => /^\s*[+-]?0\d/.test(text))) return "string";
   const are = (type: CsvType): boolean => present.every((text) => valueOf(type, text) !== null);
   if (present.length === texts.length) for (const type of ["int32", "int64"] as const) if (are(type)) return type;
+  // A float column would round these: 64 bits keep them (where a value is missing, with a fill), or text does.
+  if (present.length > 0 && present.every((text) => INTEGER.test(text.trim())) && present.some((text) => isRounded("float64", text)))
+    return (["int64", "uint64"] as const).find(are) ?? "string";
   // Integers that float32 would round.
   const isWide = present.some((text) => INTEGER.test(text.trim()) && Math.abs(Number(text)) > 2 ** 24);
   for (const type of isWide ? (["float64"] as const) : (["float32", "float64"] as const)) if (are(type)) return type;

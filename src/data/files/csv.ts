@@ -8,6 +8,7 @@ import {
   CSV_TYPES,
   columnOf,
   inferType,
+  isRounded,
   valueOf,
   type CsvBatch,
   type CsvColumns,
@@ -201,7 +202,8 @@ export class CsvDataset<const C extends CsvColumns = CsvColumns> implements Asyn
     for (const column of columns) {
       const text = fields[column.index]!;
       const value = this.#isMissing(text) ? (column.fill ?? missingValue(column.type, text)) : valueOf(column.type, text);
-      if (value === null) return this.#wrongValue(record, column, text).then(fail);
+      const isRoundedHere = column.isInferred && (column.type === "float32" || column.type === "float64") && isRounded(column.type, text);
+      if (value === null || isRoundedHere) return this.#wrongValue(record, column, text).then(fail);
       row[column.name] = value;
     }
     return row;

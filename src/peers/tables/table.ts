@@ -65,6 +65,8 @@ interface Field {
   readonly name: string;
   readonly type: ColumnType;
   readonly fill: ColumnOptions["fill"];
+  /** Whether the file has integers in it. */
+  readonly isInteger: boolean;
 }
 interface HostGroup {
   readonly rows: number;
@@ -206,7 +208,7 @@ export class Table<const C extends ColumnsOptions = ColumnsOptions> implements A
       const isList = (t: ColumnType): boolean => t === "string" || t === "binary";
       if (type !== undefined && type !== own && (isList(type) || isList(own)))
         throw new FormatError(operation, this.path, `a file with ${type} in column "${name}"`, own);
-      return { name, type: type ?? own, fill };
+      return { name, type: type ?? own, fill, isInteger: /^u?int/.test(own) };
     });
   }
 
@@ -222,7 +224,11 @@ export class Table<const C extends ColumnsOptions = ColumnsOptions> implements A
       for await (const { start, rows, columns } of table.groups(names, range, (group) => group % count === index)) {
         signal?.throwIfAborted();
         const site = { operation, path: this.path, start };
-        yield { fields, rows, columns: fields.map(({ name, type, fill }, i) => columnIn(type, columns[i]!, fill, { ...site, name })) };
+        yield {
+          fields,
+          rows,
+          columns: fields.map(({ name, type, fill, isInteger }, i) => columnIn(type, columns[i]!, fill, { ...site, name }, isInteger)),
+        };
       }
     } catch (error) {
       throw signal?.aborted === true ? error : peerError(operation, this.path, expected, error);

@@ -71,22 +71,28 @@ function listOf({ values, isNull }: RawColumn, type: ColumnType, fill: unknown, 
   });
 }
 
-/** A column's values in a type. Throws FormatError, with the column and the row, for a missing value and for one that the type cannot represent. */
-export function columnIn(type: ColumnType, raw: RawColumn, fill: unknown, site: ColumnSite): HostColumn {
+/**
+ * A column's values in a type. isInteger: whether the file has integers. Throws FormatError, with the column and the row, for a missing value and for one
+ * that the type cannot represent; floats are rounded.
+ */
+export function columnIn(type: ColumnType, raw: RawColumn, fill: unknown, site: ColumnSite, isInteger: boolean): HostColumn {
   if (type === "string" || type === "binary") return listOf(raw, type, fill, site);
   const { values, isNull } = raw;
   const Class = arrayClass(type);
   if (isNull === null && values instanceof Class && type !== "bool") return values;
   const out = new Class(values.length);
   const isWide = out instanceof BigInt64Array || out instanceof BigUint64Array;
-  const isInexact = type === "float32" || type === "float64";
+  const isFloat = type === "float32" || type === "float64";
   for (let row = 0; row < values.length; row++) {
-    const value = isNull?.(row) === true ? (fill ?? null) : values[row];
+    const isMissing = isNull?.(row) === true;
+    const value = isMissing ? (fill ?? null) : values[row];
     if (typeof value !== "number" && typeof value !== "bigint" && typeof value !== "boolean") throw requireValue(site, row, type, value);
     if (isWide && typeof value === "number" && !Number.isInteger(value)) throw requireValue(site, row, type, value);
     out[row] = (isWide ? BigInt(value) : Number(value)) as never;
+    // Floats are rounded to the nearest; an integer is what it is, or an error.
+    const isExact = !isFloat || (isInteger && !isMissing);
     // oxlint-disable-next-line eqeqeq -- == compares a bigint with a number
-    if (!isInexact && out[row] != (value as unknown)) throw requireValue(site, row, type, value);
+    if (isExact && out[row] != (value as unknown)) throw requireValue(site, row, type, value);
   }
   return out;
 }

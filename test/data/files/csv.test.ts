@@ -69,6 +69,21 @@ describe("rows", () => {
     expect(await rowsOf("x,y\n1,2\n", { columns: { y: "string" } })).toEqual([{ y: "2" }]);
   });
 
+  test("integers that a float would round stay what they are, or are errors", async () => {
+    const typeOf = async (text: string): Promise<unknown> => (await csv(await fileOf(text)).types()) as unknown;
+    expect(await typeOf("a,b\n9007199254740993,1\n1,2\n")).toEqual({ a: "int64", b: "int32" });
+    expect(await typeOf("a\n18446744073709551615\n1\n")).toEqual({ a: "uint64" });
+    expect(await typeOf("a\n99999999999999999999999\n")).toEqual({ a: "string" });
+    expect(await typeOf("a,b\n,1\n16777217,2\n")).toEqual({ a: "float64", b: "int32" }); // float64 has them all
+    const gap = "a,b\n9007199254740993,1\n,2\n";
+    expect(await typeOf(gap)).toEqual({ a: "int64", b: "int32" });
+    expect((await errorOf(gap)).line).toBe(3); // a missing integer
+    expect((await errorOf("a\n0.5\n16777217\n", { inferRows: 1 })).line).toBe(3);
+    expect((await errorOf("a\n0.5\n9007199254740993\n")).received).toMatch(/9007199254740993/);
+    const stated = csv(await fileOf("a\n16777217\n"), { columns: { a: "float32" } });
+    for await (const { a } of stated.batches({ batchSize: 1 })) expect(await a.toArray()).toEqual([16777216]);
+  });
+
   test("no rows, one row, one column, NUL bytes, rows beyond those that types are inferred from", async () => {
     expect(await rowsOf("a,b\n")).toEqual([]);
     expect(await rowsOf("", { header: ["a"] })).toEqual([]);
@@ -87,7 +102,7 @@ describe("rows", () => {
       d: "float32",
       e: "float64",
     });
-    expect(await typesOf("a\n99999999999999999999\n")).toEqual({ a: "float64" });
+    expect(await typesOf("a\n99999999999999999999\n")).toEqual({ a: "string" });
   });
 
   test("UTF-8 and CRLF across pieces", async () => {
