@@ -1,5 +1,4 @@
 /** Adam and AdamW whose averages are kept in 8 bits. */
-import { ValueError } from "../core/errors.ts";
 import { sizeOf, type Shape } from "../core/shape.ts";
 import { byPosition } from "../ops/declare/positional.ts";
 import type { Expr } from "../graph/graph.ts";
@@ -7,7 +6,7 @@ import { adam8bitShader, adamShader } from "../shader/kernels/select.ts";
 import { BOOKS, blocksOf, decoded, encoded, zeroCode } from "./blockwise.ts";
 import { correction, cycledCorrection, steps } from "./clock.ts";
 import type { StateForm } from "./flat.ts";
-import { checkAtLeast0, checkBetas, withDefaults } from "./options.ts";
+import { checkAtLeast0, checkBetas, checkMin8bitSize, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { decayed, descent, movedBy, rule, type Rule } from "./rule.ts";
 
@@ -117,8 +116,7 @@ export class Adam8bit extends Optimizer<Adam8bitOptions> {
   protected checkOptions(o: Adam8bitOptions): void {
     checkBetas("Adam8bit", o.betas);
     checkAtLeast0("Adam8bit", o, "eps", "weightDecay");
-    if (!(Number.isInteger(o.min8bitSize) && o.min8bitSize >= 0))
-      throw new ValueError("Adam8bit", "min8bitSize", "an integer of at least 0", o.min8bitSize);
+    checkMin8bitSize("Adam8bit", o.min8bitSize);
   }
 
   protected override rates({ lr, betas }: Adam8bitOptions): readonly number[] {

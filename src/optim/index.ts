@@ -9,6 +9,7 @@ export { ASGD, asgd, type ASGDOptions } from "./asgd.ts";
 export { GradScaler, gradScaler, unscale, type GradScalerOptions, type GradScalerState } from "./grad-scaler.ts";
 export { LAMB, lamb, type LAMBOptions } from "./lamb.ts";
 export { Lion, lion, type LionOptions } from "./lion.ts";
+export { Lion8bit, lion8bit, type Lion8bitOptions } from "./lion-8bit.ts";
 export { Adafactor, adafactor, type AdafactorOptions } from "./adafactor.ts";
 export { Muon, muon, type AdjustLrFn, type MuonOptions } from "./muon.ts";
 export { SparseAdam, sparseAdam, type SparseAdamOptions } from "./sparse-adam.ts";

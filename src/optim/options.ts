@@ -32,3 +32,8 @@ export function settingsText(name: string, groups: readonly object[]): string {
   };
   return `${name} (\n${groups.map(text).join("\n")})`;
 }
+
+/** From which size on a parameter's averages are kept in 8 bits. */
+export function checkMin8bitSize(name: string, size: number): void {
+  if (!(Number.isInteger(size) && size >= 0)) throw new ValueError(name, "min8bitSize", "an integer of at least 0", size);
+}

@@ -15,6 +15,7 @@ import * as $optimAsgd from "../optim/asgd.ts";
 import * as $optimGradScaler from "../optim/grad-scaler.ts";
 import * as $optimLamb from "../optim/lamb.ts";
 import * as $optimLion from "../optim/lion.ts";
+import * as $optimLion8bit from "../optim/lion-8bit.ts";
 import * as $optimAdafactor from "../optim/adafactor.ts";
 import * as $optimMuon from "../optim/muon.ts";
 import * as $optimSparseAdam from "../optim/sparse-adam.ts";
@@ -41,6 +42,7 @@ export type { GradScalerOptions } from "../optim/grad-scaler.ts";
 export type { GradScalerState } from "../optim/grad-scaler.ts";
 export type { LAMBOptions } from "../optim/lamb.ts";
 export type { LionOptions } from "../optim/lion.ts";
+export type { Lion8bitOptions } from "../optim/lion-8bit.ts";
 export type { AdafactorOptions } from "../optim/adafactor.ts";
 export type { AdjustLrFn } from "../optim/muon.ts";
 export type { MuonOptions } from "../optim/muon.ts";
@@ -131,6 +133,14 @@ export type LAMB = $optimLamb.LAMB;
  */
 export const Lion = checkedClass($optimLion.Lion, "params:iterableOfTensorOrIterableOfAnything lr:numberOrPartialLionOptions? options:PartialLionOptions?");
 export type Lion = $optimLion.Lion;
+/**
+ * Lion's step, with the average kept as uint8 codes in blocks of 256 elements, each with its largest absolute value as a float32 scale: about 1 byte of state for an
+ * element where Lion has 4. Codes are as in Adam8bit: bitsandbytes' signed dynamic code book, rounded to the nearest; a step is computed in float32.
+ * Parameters of fewer than min8bitSize elements have a float32 average. State: exp_avg (uint8), exp_avg_absmax (float32 [ceil(size / 256)]).
+ * Defaults: lr 1e-4, betas [0.9, 0.99], weightDecay 0, min8bitSize 4096. Reference: bitsandbytes.optim.Lion8bit.
+ */
+export const Lion8bit = checkedClass($optimLion8bit.Lion8bit, "params:iterableOfTensorOrIterableOfAnything lr:numberOrPartialLion8bitOptions? options:PartialLion8bitOptions?");
+export type Lion8bit = $optimLion8bit.Lion8bit;
 /**
  * p <- p (1 - lr weightDecay) - max(eps2, rms(p)) min(lr, 1 / sqrt(t)) u / max(1, rms(u) / d), with u = g / max(sqrt(v), eps1) and v <- v + t^beta2Decay (g² - v). Of a parameter with two
  * axes or more v is R C / max(mean(R), eps1), where R and C are averages of the means of g² along the last and the second to last axis: state of A + B
@@ -285,6 +295,13 @@ export const lamb = factory(LAMB, $optimLamb.lamb);
  * Defaults: lr 1e-4, betas [0.9, 0.99], weightDecay 0. Reference: Chen et al., Symbolic Discovery of Optimization Algorithms, 2023, program 1.
  */
 export const lion = factory(Lion, $optimLion.lion);
+/**
+ * Lion's step, with the average kept as uint8 codes in blocks of 256 elements, each with its largest absolute value as a float32 scale: about 1 byte of state for an
+ * element where Lion has 4. Codes are as in Adam8bit: bitsandbytes' signed dynamic code book, rounded to the nearest; a step is computed in float32.
+ * Parameters of fewer than min8bitSize elements have a float32 average. State: exp_avg (uint8), exp_avg_absmax (float32 [ceil(size / 256)]).
+ * Defaults: lr 1e-4, betas [0.9, 0.99], weightDecay 0, min8bitSize 4096. Reference: bitsandbytes.optim.Lion8bit.
+ */
+export const lion8bit = factory(Lion8bit, $optimLion8bit.lion8bit);
 /**
  * p <- p (1 - lr weightDecay) - max(eps2, rms(p)) min(lr, 1 / sqrt(t)) u / max(1, rms(u) / d), with u = g / max(sqrt(v), eps1) and v <- v + t^beta2Decay (g² - v). Of a parameter with two
  * axes or more v is R C / max(mean(R), eps1), where R and C are averages of the means of g² along the last and the second to last axis: state of A + B

@@ -17,6 +17,7 @@ const optimizers = {
   asgd: (p) => dx.optim.asgd(p, { lr: 0.03, t0: 3 }),
   lamb: (p) => dx.optim.lamb(p, { lr: 0.03, weightDecay: 0.01 }),
   lion: (p) => dx.optim.lion(p, { lr: 0.03, weightDecay: 0.01 }),
+  lion8bit: (p) => dx.optim.lion8bit(p, { lr: 0.03, min8bitSize: 6 }),
   muon: (p) =>
     dx.optim.muon(
       [...p].filter((each) => each.rank === 2),

@@ -35,6 +35,7 @@ const others = (
 const networks: readonly Network[] = [
   ...others,
   perceptron("8-bit AdamW", (p) => optim.adamW8bit(p, { lr: 0.02, min8bitSize: 0 })),
+  perceptron("8-bit Lion", (p) => optim.lion8bit(p, { lr: 0.02, min8bitSize: 0 })),
   perceptron("muon", (p) => {
     const [matrices, others] = [p.filter((each) => each.rank === 2), p.filter((each) => each.rank !== 2)];
     const both = [optim.muon(matrices, { lr: 0.02 }), optim.sgd(others, { lr: 0.02 })];
