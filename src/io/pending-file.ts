@@ -33,19 +33,20 @@ export class PendingFile {
       });
       return all;
     } finally {
-      this.#dispose();
+      this.dispose();
     }
   }
 
-  /** Writes the file, which appears whole or not at all. */
-  async write(operation: string, path: string, options: TransferOptions): Promise<void> {
+  /** Writes the file, which appears whole or not at all. beforeRename: runs when everything is written; if it throws, the file does not appear. */
+  async write(operation: string, path: string, options: TransferOptions, beforeRename?: () => Promise<void>): Promise<void> {
     try {
       await writeWhole(operation, path, async (file) => {
         await file.writeFile(this.#head);
         await this.#forEachPiece(options, (bytes) => file.writeFile(bytes));
+        await beforeRename?.();
       });
     } finally {
-      this.#dispose();
+      this.dispose();
     }
   }
 
@@ -60,7 +61,8 @@ export class PendingFile {
     signal?.throwIfAborted();
   }
 
-  #dispose(): void {
+  /** Frees the tensors of a file that is not written. */
+  dispose(): void {
     for (const t of this.#tensors) t.dispose();
   }
 }

@@ -1,5 +1,5 @@
 /** Modules and functions as ONNX files: what is read again gives the same numbers, for other lengths too. */
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, rmdirSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -148,6 +148,35 @@ eachDevice("a model as an ONNX file", (device) => {
       expectClose(model.call({ x })["y"]!, wanted, { rtol: 1e-5, atol: 1e-6 });
       model.dispose();
     }
+  });
+
+  test("a write that fails leaves an older model and its weights as they were", async () => {
+    const path = join(folder, "kept.onnx");
+    const x = normal(1, 4);
+    await dx.io.onnx.export(nn.linear(4, 3), x, path, { externalData: true });
+    const before = [path, `${path}.data`].map((file) => readFileSync(file));
+    const next = nn.linear(4, 3);
+    const stopped = new AbortController();
+    await expect(
+      dx.io.onnx.export(next, x, path, { externalData: true, signal: stopped.signal, onProgress: () => stopped.abort() }),
+    ).rejects.toThrow("aborted");
+    // A folder where the weights should be written: the model was written before that is known.
+    rmSync(`${path}.data`);
+    mkdirSync(`${path}.data`);
+    await expect(dx.io.onnx.export(next, x, path, { externalData: true })).rejects.toThrow(dx.ValueError);
+    expect(readFileSync(path)).toEqual(before[0]);
+    rmdirSync(`${path}.data`);
+    writeFileSync(`${path}.data`, before[1]!);
+    // A folder instead of the model: nothing replaces the weights.
+    rmSync(path);
+    mkdirSync(path);
+    await expect(dx.io.onnx.export(next, x, path, { externalData: true })).rejects.toThrow(dx.ValueError);
+    rmdirSync(path);
+    writeFileSync(path, before[0]!);
+    expect([path, `${path}.data`].map((file) => readFileSync(file))).toEqual(before);
+    expect(readdirSync(folder).toSorted()).toEqual(["kept.onnx", "kept.onnx.data"]);
+    await dx.io.onnx.export(next, x, path, { externalData: true });
+    expect(readFileSync(`${path}.data`)).not.toEqual(before[1]);
   });
 
   test("tied weights are written once", async () => {

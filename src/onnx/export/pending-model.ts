@@ -1,5 +1,4 @@
 /** A model that is exported: it is traced and translated when this is made, so that its weights are those of that moment. */
-import { rm } from "node:fs/promises";
 import { basename } from "node:path";
 import { capture } from "../../compile/capture.ts";
 import { operand, type Operand } from "../../compile/operand.ts";
@@ -230,12 +229,12 @@ export class PendingModel {
       offset += sizeOfData(t);
     }
     const model = new PendingFile(new Uint8Array(0), this.#parts(elsewhere));
-    await new PendingFile(new Uint8Array(0), data).write(this.#operation, `${path}.data`, this.#options);
+    const weights = new PendingFile(new Uint8Array(0), data);
     try {
-      await model.write(this.#operation, path, {});
-    } catch (error) {
-      await rm(`${path}.data`, { force: true });
-      throw error;
+      // Both are written before one replaces an older file.
+      await model.write(this.#operation, path, {}, () => weights.write(this.#operation, `${path}.data`, this.#options));
+    } finally {
+      weights.dispose();
     }
   }
 }
