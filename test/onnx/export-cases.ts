@@ -1,6 +1,10 @@
 /** Calls of the operations that have a form in ONNX: tests read the files again, and the judge runs them with ONNX Runtime. */
 import * as dx from "../../src/index.ts";
-import type { Source } from "./round-trip.ts";
+
+type Result = dx.Tensor | readonly dx.Tensor[] | Readonly<Record<string, dx.Tensor>>;
+export type Source = (...args: dx.Tensor[]) => Result;
+
+export const tensorsOf = (result: Result): readonly dx.Tensor[] => (result instanceof dx.Tensor ? [result] : Object.values(result));
 
 export interface ExportCase {
   readonly name: string;

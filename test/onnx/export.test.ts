@@ -9,7 +9,8 @@ import { readModel } from "../../src/onnx/format/proto.ts";
 import { eachDevice } from "../device.ts";
 import { expectClose } from "../tolerance.ts";
 import { NOT_EXPORTED } from "./not-exported.ts";
-import { agrees, type Source } from "./round-trip.ts";
+import type { Source } from "./export-cases.ts";
+import { agrees } from "./round-trip.ts";
 
 const { nn } = dx;
 const normal = (...shape: number[]): dx.Tensor => dx.randn(shape);
@@ -80,6 +81,14 @@ eachDevice("a model as an ONNX file", (device) => {
       (n, t) => [normal(n, t, 8)],
       both,
     );
+  });
+
+  test("a length that may follow from two axes is refused, not guessed", async () => {
+    // For m of 6 and n of 3: a third of the one, one less than the other.
+    const source: Source = (a, b) => dx.zeros([a!.shape[0]! - 1]).add(b!.sum());
+    const axes = { input0: { 0: "n" }, input1: { 0: "m" } };
+    await agrees(source, (n, t) => [normal(n), normal(t)], axes);
+    await expect(dx.io.onnx.serialize(source, [normal(3), normal(6)], { dynamicAxes: axes })).rejects.toThrow("in 2 ways");
   });
 
   test("operations, views and writes in place", async () => {

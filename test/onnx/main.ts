@@ -5,17 +5,20 @@ import { parseArgs } from "node:util";
 import { isMicrosoft } from "../device.ts";
 import { readCases } from "./cases.ts";
 import { differences } from "./differences.ts";
+import { judgeExports } from "./judge/main.ts";
 import type { Outcome } from "./run.ts";
 import { reportOf, runCases, type Report } from "./report.ts";
 
 const help = `npm run onnx -- [OPTIONS]
 
-Runs ONNX's recorded node tests through the importer and tells which pass.
+Runs ONNX's recorded node tests through the importer and tells which pass. With --export, ONNX Runtime runs what the library exports.
 
   --device NAME    cpu (default), dml:0, …
   --cases FILE     an archive that test/onnx/record.py wrote (default: test/onnx/cases.jsonl.gz)
   --compiled       by the third call of a compiled function
   --json FILE      writes {passed, failed, missing, outOfScope, failures, …} there
+  --export         every layer, networks and operations as ONNX files, by onnxruntime-node: from npm's registry, or of the folder
+                   DXTENSOR_ONNXRUNTIME
   --only PATTERN   only the cases whose name matches this regular expression
   --verbose        each case as it ends, with its milliseconds
   --missing        lists what the importer does not know, and what is out of scope
@@ -43,6 +46,7 @@ const readOptions = () =>
     options: {
       device: { type: "string", default: "cpu" },
       cases: { type: "string", default: "test/onnx/cases.jsonl.gz" },
+      export: { type: "boolean", default: false },
       compiled: { type: "boolean", default: false },
       json: { type: "string" },
       only: { type: "string" },
@@ -62,9 +66,11 @@ function optionsOrExit(): ReturnType<typeof readOptions>["values"] {
 }
 
 const options = optionsOrExit();
+const pattern = new RegExp(options.only ?? "");
 if (options.help) console.log(help);
-else {
-  const pattern = options.only === undefined ? /./ : new RegExp(options.only);
+else if (options.export) {
+  if ((await judgeExports(options.device, pattern, console.log)) > 0) process.exitCode = 1;
+} else {
   const cases = readCases(resolve(options.cases)).filter((c) => pattern.test(c.name));
   const report = reportOf(runCases(cases, options.device, options.compiled, options.verbose ? say : undefined), options.device);
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(report, null, 1)}\n`);

@@ -2,11 +2,7 @@
 import { expect } from "vitest";
 import * as dx from "../../src/index.ts";
 import { expectClose, toleranceOf } from "../tolerance.ts";
-
-export type Result = dx.Tensor | readonly dx.Tensor[] | Readonly<Record<string, dx.Tensor>>;
-export type Source = (...args: dx.Tensor[]) => Result;
-
-export const tensorsOf = (result: Result): readonly dx.Tensor[] => (result instanceof dx.Tensor ? [result] : Object.values(result));
+import { tensorsOf, type Source } from "./export-cases.ts";
 
 /** Exports, reads again and compares, for each size. */
 export async function agrees(

@@ -1,6 +1,7 @@
 /** How an operation is said in ONNX. */
 import { resultType, type DType } from "../../core/dtype.ts";
 import type { Definition, TensorSpec } from "../../core/definition.ts";
+import { sameData } from "../../graph/key.ts";
 import { Refusal, type ExportGraph, type Name, type Value } from "./graph.ts";
 import { ELEMENT_TYPES } from "./element-types.ts";
 
@@ -58,7 +59,7 @@ export class FormCall<A = unknown> {
 
   /** An attribute that must not depend on dynamic axes. */
   fixed<K extends keyof A & string>(name: K): A[K] {
-    if (JSON.stringify(this.attrs[name]) !== JSON.stringify(this.otherAttrs[name])) throw new Refusal(`${name} depends on a dynamic axis`);
+    if (!sameData(this.attrs[name], this.otherAttrs[name])) throw new Refusal(`${name} depends on a dynamic axis`);
     return this.attrs[name];
   }
 

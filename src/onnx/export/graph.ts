@@ -125,35 +125,29 @@ export class ExportGraph {
     return made;
   }
 
-  /** A length that is a multiple of an input's, a product of two, a whole part, or differs by a constant. */
+  /** A length that is a multiple of an input's, a product of two, a whole part, or differs by a constant: if it can be only one of these. */
   #computed(a: number, b: number): Name {
-    const axes: { readonly length: Length; readonly name: () => Name }[] = this.inputs.flatMap((v) =>
-      v.shape.flatMap((n, i) =>
-        n === v.other[i] ? [] : [{ length: [n, v.other[i]!] as const, name: () => this.node("Shape", [v.name], { start: i, end: i + 1 }) }],
-      ),
-    );
-    for (const {
-      length: [n, m],
-      name,
-    } of axes)
-      if (a % n === 0 && (a / n) * m === b) return this.node("Mul", [name(), this.ints([a / n])]);
-    for (const x of axes)
-      for (const y of axes) {
-        const [n, m] = [x.length[0] * y.length[0], x.length[1] * y.length[1]];
-        if (x !== y && a % n === 0 && (a / n) * m === b)
-          return this.node("Mul", [this.node("Mul", [x.name(), y.name()]), this.ints([a / n])]);
+    const axes = new Map<string, { readonly n: number; readonly m: number; readonly name: () => Name }>();
+    for (const v of this.inputs)
+      v.shape.forEach((n, i) => {
+        const m = v.other[i]!;
+        if (n !== m) axes.set(`${n},${m}`, { n, m, name: () => this.node("Shape", [v.name], { start: i, end: i + 1 }) });
+      });
+    const list = [...axes.values()];
+    const found: (() => Name)[] = [];
+    list.forEach((x, i) => {
+      if (a % x.n === 0 && (a / x.n) * x.m === b) found.push(() => this.node("Mul", [x.name(), this.ints([a / x.n])]));
+      if (x.n % a === 0 && x.m % b === 0 && x.n / a === x.m / b) found.push(() => this.node("Div", [x.name(), this.ints([x.n / a])]));
+      if (a - x.n === b - x.m) found.push(() => this.node("Add", [x.name(), this.ints([a - x.n])]));
+      for (const y of list.slice(i)) {
+        const [n, m] = [x.n * y.n, x.m * y.m];
+        if (a % n === 0 && (a / n) * m === b)
+          found.push(() => this.node("Mul", [this.node("Mul", [x.name(), y.name()]), this.ints([a / n])]));
       }
-    for (const {
-      length: [n, m],
-      name,
-    } of axes)
-      if (n % a === 0 && m % b === 0 && n / a === m / b) return this.node("Div", [name(), this.ints([n / a])]);
-    for (const {
-      length: [n, m],
-      name,
-    } of axes)
-      if (a - n === b - m) return this.node("Add", [name(), this.ints([a - n])]);
-    throw new Refusal(`a length that is ${a} for the example and ${b} for other sizes`);
+    });
+    if (found.length === 1) return found[0]!();
+    const ways = found.length === 0 ? "" : `, which follows from these in ${found.length} ways: export an example of other lengths`;
+    throw new Refusal(`a length that is ${a} for the example and ${b} for other sizes${ways}`);
   }
 
   /** The shape that a tensor is given, with -1 for the one length that follows from the others. */

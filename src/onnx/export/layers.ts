@@ -47,6 +47,10 @@ function affine(c: FormCall, x: Name): Name {
   return bias === undefined ? scaled : c.node("Add", [scaled, along(bias)]);
 }
 
+/** More than in front where "same" needs it; what is left over behind the last window is none. */
+const paddingBehind = ({ kernel, input, output, stride, dilation, padding }: Conv): number[] =>
+  padding.map((p, i) => Math.max(p, (output[i]! - 1) * stride[i]! + dilation[i]! * (kernel[i]! - 1) + 1 - input[i]! - p));
+
 function pads(c: FormCall<Pool>): readonly number[] {
   return [...c.fixed("start"), ...c.fixed("end")];
 }
@@ -160,10 +164,12 @@ export const layers: Forms = {
   }),
   conv: form<Conv>((c) => {
     const padding = c.fixed("padding");
+    const [end, other] = [c.attrs, c.otherAttrs].map(paddingBehind) as [number[], number[]];
+    if (end.some((n, i) => n !== other[i])) c.refuse("padding that depends on a dynamic axis");
     return c.node(
       "Conv",
       c.inputs.map((x) => x.name),
-      { ...window(c), dilations: c.attrs.dilation, pads: [...padding, ...padding], group: c.attrs.groups },
+      { ...window(c), dilations: c.attrs.dilation, pads: [...padding, ...end], group: c.attrs.groups },
     );
   }),
   convTranspose: form<Conv>((c) => {

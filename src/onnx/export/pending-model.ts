@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { capture } from "../../compile/capture.ts";
 import { operand, type Operand } from "../../compile/operand.ts";
-import { DTypeError, ValueError } from "../../core/errors.ts";
+import { DTypeError, DxError, ValueError } from "../../core/errors.ts";
 import type { Shape } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { PendingFile } from "../../io/pending-file.ts";
@@ -18,6 +18,15 @@ import { Translation, type Recording } from "./translate.ts";
 const MAX_BYTES = 2 ** 31 - 2 ** 24;
 /** Data of other files begin at multiples of this, so that they can be mapped. */
 const ALIGNMENT = 64;
+
+/**
+ * How many times as long the axes of each name are in the other run. Large primes tell what follows from one axis from what follows from another;
+ * small ones are for functions that take no such length.
+ */
+const FACTORS = [
+  [5, 7, 11, 13, 17, 19, 23, 29],
+  [2, 3, 5, 7, 11, 13, 17, 19],
+] as const;
 
 interface Outputs {
   readonly names: readonly string[];
@@ -74,7 +83,13 @@ function requireNames(
 }
 
 /** Lengths of both runs: no dynamic one is 1, which broadcasts, and each name has a length of its own. */
-function trialShapes(operation: string, examples: readonly Tensor[], names: readonly string[], { dynamicAxes = {} }: ExportOptions) {
+function trialShapes(
+  operation: string,
+  examples: readonly Tensor[],
+  names: readonly string[],
+  { dynamicAxes = {} }: ExportOptions,
+  factors: readonly number[],
+) {
   const lengths = new Map<string, readonly [number, number]>();
   const axisNames = examples.map((t) => t.shape.map((): string | null => null));
   for (const [input, axes] of Object.entries(dynamicAxes)) {
@@ -87,7 +102,7 @@ function trialShapes(operation: string, examples: readonly Tensor[], names: read
       if (typeof name !== "string" || name === "") throw new ValueError(operation, `dynamicAxes.${input}`, "names of axes", name);
       const one = Math.max(n, 2);
       const known = lengths.get(name);
-      if (known === undefined) lengths.set(name, [one, one * (lengths.size + 2)]);
+      if (known === undefined) lengths.set(name, [one, one * (factors[lengths.size] ?? 41 + 2 * lengths.size)]);
       else if (known[0] !== one) throw new ValueError(operation, "dynamicAxes", `one length for ${name}`, `${known[0]} and ${one}`);
       axisNames[i]![axis] = name;
     }
@@ -96,6 +111,8 @@ function trialShapes(operation: string, examples: readonly Tensor[], names: read
     examples.map((t, i) => t.shape.map((n, axis) => (axisNames[i]![axis] === null ? n : lengths.get(axisNames[i]![axis]!)![run])));
   return { axisNames, one: shapes(0), two: shapes(1), isDynamic: lengths.size > 0, lengths };
 }
+
+type Trial = ReturnType<typeof trialShapes>;
 
 export class PendingModel {
   readonly #operation: string;
@@ -123,7 +140,7 @@ export class PendingModel {
       names.inputs,
       examples.length === 1 ? ["input"] : examples.map((_, i) => `input${i}`),
     );
-    const trial = trialShapes(operation, examples, inputNames, options);
+    const trials = FACTORS.map((factors) => trialShapes(operation, examples, inputNames, options, factors)) as [Trial, Trial];
     let outputNames: readonly string[] = [];
     const record = (shapes: readonly Shape[]): Recording => {
       const args = examples.map((t, i) => empty(shapes[i]!, { dtype: t.dtype, device: t.device }));
@@ -137,9 +154,16 @@ export class PendingModel {
         for (const t of args) t.dispose();
       }
     };
-    const [one, two] = evaluating(source, () => {
-      const first = record(trial.one);
-      return [first, trial.isDynamic ? record(trial.two) : first] as const;
+    const { one, two, trial } = evaluating(source, () => {
+      const [large, small] = trials;
+      const first = record(large.one);
+      if (!large.isDynamic) return { one: first, two: first, trial: large };
+      try {
+        return { one: first, two: record(large.two), trial: large };
+      } catch (error) {
+        if (!(error instanceof DxError)) throw error;
+        return { one: first, two: record(small.two), trial: small };
+      }
     });
     outputNames = requireNames(operation, "names.outputs", names.outputs, outputNames);
     this.#graph = new ExportGraph(opset);

@@ -124,15 +124,16 @@ export const shapes: Forms = {
   full: form<{ value: number | boolean | bigint }>((c) =>
     c.node("Expand", [c.graph.scalar(c.dtype, c.fixed("value")), c.graph.lengths(c.outputs[0]!.shape, c.otherOutputs[0]!.shape)]),
   ),
-  arange: form<{ length: number; start: number; step: number }>((c) => {
-    const { length, start, step } = c.attrs;
+  arange: form<{ length: number; start: number | bigint; step: number | bigint }>((c) => {
+    const [length, start, step] = [c.attrs.length, Number(c.attrs.start), Number(c.attrs.step)];
     if (length === c.otherAttrs.length)
       return c.graph.constant(
         c.dtype,
         [length],
         Array.from({ length }, (_, i) => start + i * step),
       );
-    if (c.fixed("start") !== 0 || c.fixed("step") !== 1) c.refuse("a range of dynamic length that does not count from 0 by 1");
+    if (Number(c.fixed("start")) !== 0 || Number(c.fixed("step")) !== 1)
+      c.refuse("a range of dynamic length that does not count from 0 by 1");
     const count = c.node("Reshape", [c.graph.lengths([length], [c.otherAttrs.length]), c.graph.constant("int64", [0], [])]);
     const range = c.node("Range", [c.graph.scalar("int64", 0), count, c.graph.scalar("int64", 1)]);
     return c.dtype === "int64" ? range : c.node("Cast", [range], { to: ELEMENT_TYPES[c.dtype] });
