@@ -8,9 +8,9 @@ import { Side } from "../../src/verify/side.ts";
 
 /** What no case reaches. */
 const apart = [
-  // The nodes of an optimizer's step once more, over counters whose rates have changed; SGD, Lion and Muon count nothing.
+  // The nodes of an optimizer's step once more, over counters whose rates have changed; SGD, Lion, 8-bit Lion and Muon count nothing.
   /^\w+Recount$/,
-  /^(?:sgd|lion|muon)Step$/,
+  /^(?:sgd|lion|lion8bit|muon)Step$/,
 ];
 
 it("each definition has a case of verify: docs/internals/operations.md, To add an operation", { timeout: 300_000 }, async () => {
