@@ -3,6 +3,7 @@ import { isHalf } from "../../core/dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../../core/errors.ts";
 import { requireSameDevice } from "../../dispatch/dispatch.ts";
 import type { Tensor } from "../../core/tensor.ts";
+import { leakyRelu } from "../elementwise/activation.ts";
 import { add, div, mul, sub } from "../elementwise/binary.ts";
 import { eq, gt } from "../elementwise/compare.ts";
 import { toDType } from "../data/conversion.ts";
@@ -34,7 +35,7 @@ export interface RReluOptions {
 export function rrelu(x: Tensor, { lower = 1 / 8, upper = 1 / 3, training = false, generator }: RReluOptions = {}): Tensor {
   requireFloat("rrelu", x);
   if (!(lower <= upper)) throw new ValueError("rrelu", "upper", `at least lower (${lower})`, upper);
-  if (!training || x.size === 0) return where(gt(x, 0), x, mul(x, (lower + upper) / 2));
+  if (!training || x.size === 0) return leakyRelu(x, (lower + upper) / 2);
   const slopes = toDType(add(mul(rand(x.shape, { device: x.device, generator }), upper - lower), lower), x.dtype);
   return where(gt(x, 0), x, mul(x, slopes));
 }

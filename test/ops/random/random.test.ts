@@ -110,6 +110,18 @@ eachDevice("random numbers", (device) => {
       expect(numbers(draw())).toEqual(eager[0]);
       draw.dispose();
     }));
+
+  test("rrelu outside of training has the slopes' mean, and a gradient with a history", () =>
+    clean(device, () => {
+      const x = dx.tensor([-2, 0, 3, NaN], { requiresGrad: true });
+      const y = dx.rrelu(x, { lower: 0.25, upper: 0.75 });
+      expect(numbers(y)).toEqual([-1, 0, 3, NaN]);
+      const [first] = dx.grad(dx.sum(y), [x], { createGraph: true });
+      expect(numbers(first!)).toEqual([0.5, 0.5, 1, 0.5]);
+      expect(first!.requiresGrad).toBe(true);
+      const [second] = dx.grad(dx.sum(first!), [x]);
+      expect(numbers(second!)).toEqual([0, 0, 0, 0]);
+    }));
 });
 
 test("a generator that was drawn from on meta has a state, without that of meta", async () => {
