@@ -128,7 +128,8 @@ export async function clean<T>(
   const before = liveBuffers(device);
   const result = await dx.withDevice(device, () => dx.scope(fn));
   forget();
-  // A collector needs some turns until everything unreachable is found.
+  // Work in a queue holds what it reads; a collector needs some turns until everything unreachable is found.
+  if (collect) await dx.synchronize(device);
   for (let i = 0; collect && i < 20 && liveBuffers(device) > before; i++) {
     await new Promise((resolve) => setImmediate(resolve));
     reclaim(true);
