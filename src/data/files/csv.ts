@@ -200,9 +200,10 @@ export class CsvDataset<const C extends CsvColumns = CsvColumns> implements Asyn
     if (fields.length !== names.length) return this.#ragged(record, names.length, fields.length).then(fail);
     const row: { [name: string]: Value } = {};
     for (const column of columns) {
+      const { type } = column;
       const text = fields[column.index]!;
-      const value = this.#isMissing(text) ? (column.fill ?? missingValue(column.type, text)) : valueOf(column.type, text);
-      const isRoundedHere = column.isInferred && (column.type === "float32" || column.type === "float64") && isRounded(column.type, text);
+      const value = this.#isMissing(text) ? (column.fill ?? missingValue(type, text)) : valueOf(type, text);
+      const isRoundedHere = column.isInferred && (type === "float32" || type === "float64") && isRounded(type, text);
       if (value === null || isRoundedHere) return this.#wrongValue(record, column, text).then(fail);
       row[column.name] = value;
     }
