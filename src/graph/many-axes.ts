@@ -19,6 +19,8 @@ const PER_AXIS: { readonly [attribute: string]: number } = {
 /** Operators whose tensors have one number of axes, and whose attributes are those above, an axis, or axes. */
 const LEGALIZED =
   /^(ELEMENT_WISE_|CAST$|ACTIVATION_|REDUCE$|ARGMIN$|ARGMAX$|CUMULATIVE_|JOIN$|SPLIT$|SLICE1$|PADDING1?$|TILE$|GATHER(_ELEMENTS)?$|SCATTER$|TOP_K1?$|GEMM$|FILL_VALUE_CONSTANT$|ONE_HOT$)/;
+/** What these do to one axis does not depend on the others. */
+const BY_AXIS = /^(SLICE1|PADDING1?|TILE)$/;
 /** Neighbouring axes among `axes` are one axis to these. */
 const JOINS_AXES = /^(REDUCE|ACTIVATION_SOFTMAX1|ACTIVATION_LOG_SOFTMAX1)$/;
 
@@ -124,7 +126,10 @@ export function withFewerAxes(g: Emitter, operator: OperatorName, named: Named):
   // Axes of one element, of which nothing is left in a smaller number.
   for (let i = groups.length - 1; i > 0 && groups.length > MAX_AXES; i--)
     if (groups[i]!.every((a) => isAlike(a) && tensors[0]!.sizes[a] === 1)) groups[i - 1]!.push(...groups.splice(i, 1)[0]!);
-  if (groups.length > MAX_AXES) return operator === "REDUCE" ? reducedLast(g, named, inputs[0]!, specs[0]!) : null;
+  if (groups.length > MAX_AXES) {
+    if (operator === "REDUCE") return reducedLast(g, named, inputs[0]!, specs[0]!);
+    return BY_AXIS.test(operator) && specs.length === 1 ? axisByAxis(g, operator, named, inputs[0]!, specs[0]!) : null;
+  }
   const short = (sizes: readonly number[]): number[] => groups.map((group) => sizeOf(group.map((i) => sizes[i]!)));
   const change = (name: string, v: unknown): unknown => {
     if (operator === "GATHER" && name === "indices") return lastAxes(g, v as Expr, groups.length);
@@ -159,6 +164,43 @@ function reducedLast(g: Emitter, named: Named, x: Expr, spec: Spec & { readonly 
   const input = g.reinterpret(moved, { sizes: [kept, total], strides: [total, 1] });
   const { output } = g.emit("REDUCE", { ...named, input, output: { ...spec, sizes: [kept, 1] }, axes: [1] });
   return { output: g.reinterpret(output as Expr, { sizes: spec.sizes, strides: packedStrides(spec.sizes) }) };
+}
+
+/** An operator of attributes for each axis, one axis after the other: the axes before and behind it are two groups. */
+function axisByAxis(
+  g: Emitter,
+  operator: OperatorName,
+  named: Named,
+  x: Expr,
+  spec: Spec & { readonly sizes: readonly number[] },
+): Results {
+  const lists = Object.entries(PER_AXIS).filter(([name]) => Array.isArray(named[name]));
+  const isChanged = (i: number): boolean =>
+    x.sizes[i] !== spec.sizes[i] || lists.some(([name, neutral]) => (named[name] as number[])[i] !== neutral);
+  let input = x;
+  for (const axis of x.sizes.keys()) {
+    if (!isChanged(axis)) continue;
+    const at = (own: readonly number[], others: readonly number[]): number[] => others.map((d, i) => (i === axis ? own[i]! : d));
+    const attributes = Object.fromEntries(
+      lists.map(([name, neutral]) => [
+        name,
+        at(
+          named[name] as number[],
+          input.sizes.map(() => neutral),
+        ),
+      ]),
+    );
+    const window = named.inputWindowSizes;
+    const step: Named = {
+      ...named,
+      ...attributes,
+      ...(Array.isArray(window) ? { inputWindowSizes: at(window as number[], input.sizes) } : {}),
+      input,
+      output: { ...spec, sizes: at(spec.sizes, input.sizes) },
+    };
+    input = g.emit(operator, step).output as Expr;
+  }
+  return { output: input };
 }
 
 /** An index of one axis behind fewer axes of one element. */

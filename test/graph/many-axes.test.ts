@@ -108,6 +108,38 @@ eachDevice("more than eight axes, further", (device) => {
       expect(numbers(x.select(5, 0)).every((v) => v === 0)).toBe(true);
     }));
 
+  test("flips, padding and repeats of every other axis, as of one axis after the other", () =>
+    clean(
+      device,
+      () => {
+        const axes = [0, 2, 4, 6, 8];
+        const shape = [2, 1, 3, 2, 2, 2, 1, 2, 2];
+        const packed = dx.arange(192).to("float32").reshape(shape);
+        const permuted = packed.permute([8, 1, 6, 3, 4, 5, 2, 7, 0]);
+        const perAxis = (n: number): number[] => shape.map((_, i) => (axes.includes(i) ? n : 1));
+        // Pairs of before and after, of the last axis first.
+        const pairs = (chosen: readonly number[]): number[] => shape.flatMap((_, i) => (chosen.includes(8 - i) ? [1, 2] : [0, 0]));
+        const calls: readonly (readonly [(t: dx.Tensor) => dx.Tensor, (t: dx.Tensor) => dx.Tensor])[] = [
+          [(t) => t.flip(axes), (t) => axes.reduce((x, axis) => x.flip(axis), t)],
+          [(t) => dx.pad(t, pairs(axes), { value: -1 }), (t) => axes.reduce((x, axis) => dx.pad(x, pairs([axis]), { value: -1 }), t)],
+          [(t) => t.repeat(perAxis(2)), (t) => axes.reduce((x, axis) => x.repeat(shape.map((_, i) => (i === axis ? 2 : 1))), t)],
+        ];
+        for (const [at, [call, wanted]] of calls.entries())
+          for (const t of [packed, permuted]) {
+            const want = wanted(t);
+            for (const found of [call(t), dx.compile(call)(t)]) {
+              expect(found.shape, `call ${at}`).toEqual(want.shape);
+              expect(numbers(found), `call ${at}`).toEqual(numbers(want));
+            }
+            const leaf = t.detach().clone().requiresGrad_();
+            const weights = dx.arange(want.size).to("float32").reshape(want.shape);
+            const gradient = (fn: (x: dx.Tensor) => dx.Tensor): number[] => numbers(dx.grad(fn(leaf).mul(weights).sum(), [leaf])[0]!);
+            expect(gradient(call), `gradient of call ${at}`).toEqual(gradient(wanted));
+          }
+      },
+      { collect: true },
+    ));
+
   test("reductions over every other axis, which no merging makes fewer", () =>
     clean(
       device,

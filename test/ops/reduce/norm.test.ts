@@ -8,12 +8,12 @@ const ORDERS = [-1, -2, -0.5, -3] as const;
 
 /** Rows of data, the norm of order -1, -2, -0.5 and -3, and its gradient. */
 const ROWS = [
-  { x: [0, 3, 4], norms: [0, 0, 0, 0], gradients: Array(4).fill([0, 0, 0]) },
-  { x: [0, 0, 0], norms: [0, 0, 0, 0], gradients: Array(4).fill([0, 0, 0]) },
-  { x: [0, Infinity, 0], norms: [0, 0, 0, 0], gradients: Array(4).fill([0, 0, 0]) },
-  { x: [Infinity, 2, Infinity], norms: [2, 2, 2, 2], gradients: Array(4).fill([0, 1, 0]) },
-  { x: [-Infinity, Infinity, Infinity], norms: Array(4).fill(Infinity), gradients: Array(4).fill([NaN, NaN, NaN]) },
-  { x: [NaN, 0, 1], norms: Array(4).fill(NaN), gradients: Array(4).fill([NaN, NaN, NaN]) },
+  { x: [0, 3, 4], norms: [0, 0, 0, 0], gradients: ORDERS.map(() => [0, 0, 0]) },
+  { x: [0, 0, 0], norms: [0, 0, 0, 0], gradients: ORDERS.map(() => [0, 0, 0]) },
+  { x: [0, Infinity, 0], norms: [0, 0, 0, 0], gradients: ORDERS.map(() => [0, 0, 0]) },
+  { x: [Infinity, 2, Infinity], norms: [2, 2, 2, 2], gradients: ORDERS.map(() => [0, 1, 0]) },
+  { x: [-Infinity, Infinity, Infinity], norms: ORDERS.map(() => Infinity), gradients: ORDERS.map(() => [NaN, NaN, NaN]) },
+  { x: [NaN, 0, 1], norms: ORDERS.map(() => NaN), gradients: ORDERS.map(() => [NaN, NaN, NaN]) },
   {
     x: [1, -2, 4],
     norms: [0.5714285969734192, 0.8728715777397156, 0.20528315007686615, 0.9570891261100769],
