@@ -3,7 +3,7 @@ import { sizeOf, type Shape } from "../core/shape.ts";
 import { byPosition } from "../ops/declare/positional.ts";
 import type { Expr } from "../graph/graph.ts";
 import { adam8bitShader, adamShader } from "../shader/kernels/select.ts";
-import { BOOKS, blocksOf, decoded, encoded, zeroCode } from "./blockwise.ts";
+import { BOOKS, codedForm, decoded, encoded, zeroCode } from "./blockwise.ts";
 import { correction, cycledCorrection, steps } from "./clock.ts";
 import type { StateForm } from "./flat.ts";
 import { checkAtLeast0, checkBetas, checkMin8bitSize, withDefaults } from "./options.ts";
@@ -104,9 +104,8 @@ export class Adam8bit extends Optimizer<Adam8bitOptions> {
     return sizeOf(shape) < min8bitSize ? ["exp_avg", "exp_avg_sq"] : ["exp_avg", "exp_avg_absmax", "exp_avg_sq", "exp_avg_sq_absmax"];
   }
 
-  protected override stateForm(name: string, { min8bitSize }: Adam8bitOptions, shape: Shape): Partial<StateForm> {
-    if (sizeOf(shape) < min8bitSize) return { dtype: "float32" };
-    return name.endsWith("_absmax") ? { dtype: "float32", shape: [blocksOf(sizeOf(shape))] } : { dtype: "uint8" };
+  protected override stateForm(name: string, options: Adam8bitOptions, shape: Shape): Partial<StateForm> {
+    return codedForm(name, options, shape);
   }
 
   protected override initialState(name: string, { min8bitSize }: Adam8bitOptions, shape: Shape): number {

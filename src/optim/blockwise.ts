@@ -2,14 +2,15 @@
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { joinFlat } from "../graph/flat-join.ts";
 import type { Expr } from "../graph/graph.ts";
-import { sizeOf } from "../core/shape.ts";
+import { sizeOf, type Shape } from "../core/shape.ts";
 import { cast, constant, sequence } from "../ops/declare/support.ts";
 import { Formula } from "../ops/elementwise/formula.ts";
+import type { StateForm } from "./flat.ts";
 
 /** Elements that share a scale. */
 export const BLOCK = 256;
 
-export const blocksOf = (size: number): number => Math.ceil(size / BLOCK);
+const blocksOf = (size: number): number => Math.ceil(size / BLOCK);
 
 /** Codes of numbers of both signs, or of numbers of at least 0. */
 export type CodeBook = "signed" | "unsigned";
@@ -57,6 +58,13 @@ function spread(g: GraphBuilder, scales: Expr, sizes: readonly number[]): Expr {
     size === blocks * BLOCK ? all : g.slice(all, { output: { sizes: [size] }, offsets: [0], sizes: [size], strides: [1] }),
     sizes,
   );
+}
+
+/** How an optimizer keeps the average of that name, or NAME_absmax: codes and their scales; float32 for parameters of fewer elements than min8bitSize. */
+export function codedForm(name: string, { min8bitSize }: { readonly min8bitSize: number }, shape: Shape): Partial<StateForm> {
+  const size = sizeOf(shape);
+  if (size < min8bitSize) return { dtype: "float32" };
+  return name.endsWith("_absmax") ? { dtype: "float32", shape: [blocksOf(size)] } : { dtype: "uint8" };
 }
 
 /** The numbers of codes (which come in float32) and scales. */

@@ -1,7 +1,7 @@
 /** Lion whose average is kept in 8 bits. */
 import { sizeOf, type Shape } from "../core/shape.ts";
 import { byPosition } from "../ops/declare/positional.ts";
-import { blocksOf, decoded, encoded, zeroCode } from "./blockwise.ts";
+import { codedForm, decoded, encoded, zeroCode } from "./blockwise.ts";
 import type { StateForm } from "./flat.ts";
 import type { LionOptions } from "./lion.ts";
 import { checkAtLeast0, checkBetas, checkMin8bitSize, withDefaults } from "./options.ts";
@@ -67,9 +67,8 @@ export class Lion8bit extends Optimizer<Lion8bitOptions> {
     return sizeOf(shape) < min8bitSize ? ["exp_avg"] : ["exp_avg", "exp_avg_absmax"];
   }
 
-  protected override stateForm(name: string, { min8bitSize }: Lion8bitOptions, shape: Shape): Partial<StateForm> {
-    if (sizeOf(shape) < min8bitSize) return { dtype: "float32" };
-    return name === "exp_avg_absmax" ? { dtype: "float32", shape: [blocksOf(sizeOf(shape))] } : { dtype: "uint8" };
+  protected override stateForm(name: string, options: Lion8bitOptions, shape: Shape): Partial<StateForm> {
+    return codedForm(name, options, shape);
   }
 
   protected override initialState(name: string, { min8bitSize }: Lion8bitOptions, shape: Shape): number {

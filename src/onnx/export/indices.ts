@@ -1,17 +1,9 @@
 /** Forms of operations that scatter, add and find elements by index. */
 import type { Shape } from "../../core/shape.ts";
+import type { Columns } from "../../ops/conv/fold.ts";
 import { ELEMENT_TYPES } from "./element-types.ts";
 import { form, type FormCall, type Forms } from "./form.ts";
 import type { Name } from "./graph.ts";
-
-interface Windows {
-  readonly plane: readonly number[];
-  readonly kernel: readonly number[];
-  readonly blocks: readonly number[];
-  readonly dilation: readonly number[];
-  readonly padding: readonly number[];
-  readonly stride: readonly number[];
-}
 
 /** A tensor of one value, of the shape of the first result. */
 const filled = (c: FormCall, value: number): Name =>
@@ -27,7 +19,7 @@ function spread(c: FormCall, axis: number): Name {
 }
 
 /** Where the elements of each window lie in the padded plane: [kernel, blocks]. */
-function taps({ plane, kernel, blocks, dilation, padding, stride }: Windows): number[] {
+function taps({ plane, kernel, blocks, dilation, padding, stride }: Columns): number[] {
   const width = plane[1]! + 2 * padding[1]!;
   const at = (k: number, b: number, axis: number): number => b * stride[axis]! + k * dilation[axis]!;
   const list: number[] = [];
@@ -84,7 +76,7 @@ export const indices: Forms = {
     const made = c.node("EyeLike", [zeros], { dtype: ELEMENT_TYPES[inner] });
     return inner === c.dtype ? made : c.node("Cast", [made], { to: ELEMENT_TYPES[c.dtype] });
   }),
-  unfold: form<Windows>((c) => {
+  unfold: form<Columns>((c) => {
     const windows = { ...c.attrs, plane: c.fixed("plane") };
     const [h, w] = windows.padding as [number, number];
     const padded = h + w === 0 ? c.x.name : c.node("Pad", [c.x.name, c.graph.ints([0, 0, h, w, 0, 0, h, w]), c.number(0)]);
@@ -93,7 +85,7 @@ export const indices: Forms = {
     const seen = c.node("Gather", [flat, c.graph.constant("int64", [list.length], list)], { axis: 2 });
     return c.node("Reshape", [seen, c.graph.ints([0, c.outputs[0]!.shape[1]!, c.outputs[0]!.shape[2]!])]);
   }),
-  fold: form<Windows>((c) => {
+  fold: form<Columns>((c) => {
     if (c.graph.opset < 18) c.refuse("it needs opset 18");
     const [h, w] = c.attrs.padding as [number, number];
     const { stride, dilation, kernel } = c.attrs;
@@ -103,7 +95,7 @@ export const indices: Forms = {
       dilations: dilation,
     });
   }),
-  maxPoolIndices: form<Windows & { start: readonly number[]; end: readonly number[] }>((c) => {
+  maxPoolIndices: form<Columns & { start: readonly number[]; end: readonly number[] }>((c) => {
     const [values, flat] = c.graph.nodeOf("MaxPool", [c.x.name], 2, {
       kernel_shape: c.fixed("kernel"),
       strides: c.fixed("stride"),

@@ -12,7 +12,8 @@ import { extent, type PerAxis } from "./spatial.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
 import { overFirstAxis } from "../declare/batched.ts";
 
-interface Columns {
+/** Attributes of unfold and fold: how windows of a plane become columns. @package */
+export interface Columns {
   readonly plane: readonly number[];
   readonly kernel: readonly number[];
   readonly blocks: readonly number[];
