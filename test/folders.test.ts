@@ -69,6 +69,7 @@ const folders = [
   "io",
   "onnx/export",
   "io/checkpoint",
+  "io/gguf",
   "io/npy",
   "io/npz",
   "io/wav",

@@ -83,6 +83,7 @@ it("holds what a user needs and nothing else, in 10 MB at most", () => {
   const parts = [
     "cli-progress.cjs",
     "data-files-csv-parser.cjs",
+    "io-gguf-file.cjs",
     "io-npz-read.cjs",
     "io-pytorch-load.cjs",
     "io-zip-writer.cjs",

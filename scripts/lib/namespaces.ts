@@ -25,6 +25,7 @@ const namespaces: readonly Namespace[] = [
   ["data", "data/index.ts", ""],
   ["augment", "data/augment/index.ts", "augment."],
   ["io", "io/index.ts", ""],
+  ["gguf", "io/gguf/index.ts", "gguf."],
   ["npy", "io/npy/index.ts", "npy."],
   ["npz", "io/npz/index.ts", "npz."],
   ["wav", "io/wav/index.ts", "wav."],
@@ -35,7 +36,20 @@ const namespaces: readonly Namespace[] = [
 ];
 
 /** Those whose functions name themselves in errors, or run code of the user's. */
-const keepsNames = new Set(["linalg", "metrics", "data", "augment", "npy", "npz", "wav", "pytorch", "safetensors", "onnx", "train"]);
+const keepsNames = new Set([
+  "linalg",
+  "metrics",
+  "data",
+  "augment",
+  "gguf",
+  "npy",
+  "npz",
+  "wav",
+  "pytorch",
+  "safetensors",
+  "onnx",
+  "train",
+]);
 
 const fileOf = (namespace: string): string => `src/public/${namespace}.generated.ts`;
 /** The name under which generated files import a file of src whole. */

@@ -1,6 +1,7 @@
 /** Files of tensors, and of models. */
 export { FormatError } from "../core/errors.ts";
 export * as onnx from "../onnx/index.ts";
+export * as gguf from "./gguf/index.ts";
 export * as npy from "./npy/index.ts";
 export * as npz from "./npz/index.ts";
 export * as pytorch from "./pytorch/index.ts";

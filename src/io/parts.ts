@@ -29,6 +29,8 @@ export interface Part {
   /** Where they begin in the file. */
   readonly position: number;
   readonly sizeInBytes: number;
+  /** Pieces are multiples of so many bytes. Default: 1. */
+  readonly unit?: number;
   /** Takes bytes from an offset of the part on, before the next are read. */
   readonly write: (offset: number, bytes: Uint8Array) => void;
 }
@@ -40,12 +42,14 @@ interface Chunk {
   readonly size: number;
 }
 
-const chunksOf = (part: Part): readonly Chunk[] =>
-  Array.from({ length: Math.ceil(part.sizeInBytes / PIECE) }, (_, i) => ({
+function chunksOf(part: Part): readonly Chunk[] {
+  const piece = PIECE - (PIECE % (part.unit ?? 1));
+  return Array.from({ length: Math.ceil(part.sizeInBytes / piece) }, (_, i) => ({
     part,
-    start: i * PIECE,
-    size: Math.min(PIECE, part.sizeInBytes - i * PIECE),
+    start: i * piece,
+    size: Math.min(piece, part.sizeInBytes - i * piece),
   }));
+}
 
 /** Reads parts, one after the other, with two buffers of a piece each. isPipe: they are all that a pipe gives from now on. */
 export async function readParts(operation: string, parts: readonly Part[], options: TransferOptions, isPipe = false): Promise<void> {

@@ -8,6 +8,7 @@ export type { Progress } from "../io/parts.ts";
 export type { TransferOptions } from "../io/parts.ts";
 export { FormatError } from "../core/errors.ts";
 export * as onnx from "./onnx.generated.ts";
+export * as gguf from "./gguf.generated.ts";
 export * as npy from "./npy.generated.ts";
 export * as npz from "./npz.generated.ts";
 export * as pytorch from "./pytorch.generated.ts";
