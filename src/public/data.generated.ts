@@ -113,7 +113,7 @@ export type Subset<Sample> = $dataDataset.Subset<Sample>;
 export const TensorDataset = checkedClass($dataDataset.TensorDataset, "...tensors:eachTensor", "get index:number _context:SampleContext?;batch indices:numbers _contexts:SampleContexts?");
 export type TensorDataset<T extends readonly $coreTensor.Tensor[] = $coreTensor.Tensor[]> = $dataDataset.TensorDataset<T>;
 /** The rows of a JSON Lines file: a stream, each pass over which reads the file again. */
-export const JsonLines = checkedClass($dataFilesJsonLines.JsonLines, "path:anything options:signal_30673c?");
+export const JsonLines = checkedClass($dataFilesJsonLines.JsonLines, "path:anything options:signal_2e8536?");
 export type JsonLines<T> = $dataFilesJsonLines.JsonLines<T>;
 /**
  * The MNIST digits of a folder with the four original files, unpacked or as .gz files: images float32 [N, 1, 28, 28] in [0, 1], labels int32 [N].
@@ -193,7 +193,8 @@ export const subset = factory(Subset, $dataCombine.subset);
 export const csv = factory(CsvDataset, $dataFilesCsv.csv);
 /**
  * The rows of a JSON Lines file (also of a .gz file) as a stream for streamLoader(): `for await (const row of jsonLines<Row>(path))`. Empty lines are left
- * out. In workers of a loader each reads the rows of its part.
+ * out. In workers of a loader each reads the rows of its part. Numbers are those of JSON.parse(), but an integer that a number would round (beyond 2^53) is a
+ * BigInt; `bigints` makes all integers of a member BigInts, so that its rows are alike.
  *
  * path: text or a file: URL, of a file or a pipe. T: the rows' type, which the file is not checked for without `parse`. Throws ValueError for options out
  * of their range; a pass throws FormatError, whose `line` says where.

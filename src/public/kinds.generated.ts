@@ -428,7 +428,7 @@ scalarWriter_df2942 [["like",{"scalar":"callback"}],"a scalarwriter: an object w
 sequential [["class","Sequential"],"a sequential"]
 sequentialOrListOfModuleOrCallback [["|","sequential","listOfModuleOrCallback"],"a sequential or an array of modules and functions"]
 setToNull_d4ebf9 ["fields",{"setToNull":"boolean?"}]
-signal_30673c ["fields",{"signal":"signal_ddd197?","onProgress":"callback?","part":"FilePart?","parse":"callback?","maxLineLength":"number?"}]
+signal_2e8536 ["fields",{"signal":"signal_ddd197?","onProgress":"callback?","part":"FilePart?","parse":"callback?","bigints":"strings?","maxLineLength":"number?"}]
 signal_a33da7 ["fields",{"signal":"signal_ddd197?","onProgress":"callback?","part":"FilePart?","columns":"anything","header":"booleanOrStrings?","delimiter":"string?","quote":"stringOrNull?","comment":"string?","missing":"strings?","inferRows":"number?","maxRecordBytes":"number?"}]
 signal_ddd197 [["like",{"aborted":"boolean","throwIfAborted":"callback"}],"a signal: an object with aborted and throwIfAborted"]
 startDim_f78a3c ["fields",{"startDim":"number?","endDim":"number?"},{"start":"startDim","end":"endDim"}]

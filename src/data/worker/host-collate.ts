@@ -112,11 +112,18 @@ function typedNode(samples: readonly TypedArray[], padding: Padding | undefined)
   return { kind: "array", data: rowsOf(samples, length, padding), shape: [samples.length, length], dtype: undefined };
 }
 
+function int64Of(samples: readonly bigint[]): BigInt64Array {
+  const data = BigInt64Array.from(samples);
+  const wrong = samples.findIndex((v, i) => data[i] !== v);
+  if (wrong >= 0) throw new CollateError("dtype", "integers that int64 can represent", samples[wrong]);
+  return data;
+}
+
 function scalarsNode(samples: readonly unknown[]): HostNode {
   const kind = typeof samples[0];
   for (const s of samples) requireKind(s, typeof s === kind, `a ${kind}`);
   const shape = [samples.length];
-  if (kind === "bigint") return { kind: "array", data: BigInt64Array.from(samples as bigint[]), shape, dtype: undefined };
+  if (kind === "bigint") return { kind: "array", data: int64Of(samples as readonly bigint[]), shape, dtype: undefined };
   if (kind === "boolean") return { kind: "array", data: Uint8Array.from(samples as never[], Number), shape, dtype: "bool" };
   const numbers = samples as readonly number[];
   if (!numbers.every((v) => Number.isInteger(v))) return { kind: "array", data: Float32Array.from(numbers), shape, dtype: undefined };

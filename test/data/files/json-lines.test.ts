@@ -69,6 +69,66 @@ describe("rows", () => {
   });
 });
 
+describe("integers beyond 2^53", () => {
+  const wide = "9007199254740993";
+  test.each<[string, string, unknown]>([
+    [
+      "that a number would round are BigInts",
+      `{"a":${wide},"b":[-${wide}, 18446744073709551615],"c":1}`,
+      { a: 9007199254740993n, b: [-9007199254740993n, 2n ** 64n - 1n], c: 1 },
+    ],
+    ["a value of its own", wide, 9007199254740993n],
+    ["of more digits than a number has", `[${"9".repeat(400)}]`, [10n ** 400n - 1n]],
+    [
+      "that a number has stay numbers",
+      "[9007199254740992,10000000000000000000000,-9007199254740994,1700000000000000]",
+      [2 ** 53, 1e22, -(2 ** 53) - 2, 1.7e15],
+    ],
+    [
+      "in texts, names, fractions and exponents stay",
+      `{"${wide}":", ${wide}","a\\\\":"\\"[${wide}","b":[0.${wide},1.0e-0000000000000000017,${wide}.0,${wide}e1]}`,
+      { [wide]: `, ${wide}`, "a\\": `"[${wide}`, b: [0.9007199254740993, 1e-17, 2 ** 53, Number(`${wide}e1`)] },
+    ],
+    ["next to texts with NULs", `["\\u0000${wide}","\\u0000\\u0000",${wide}]`, [`\0${wide}`, "\0\0", 9007199254740993n]],
+    ["next to __proto__", `{"__proto__":${wide}}`, JSON.parse('{"__proto__":1}', (_, v) => (v === 1 ? 9007199254740993n : v))],
+  ])("%s", async (_, line, value) => {
+    expect(await rowsOf(`${line}\n 1\n`)).toStrictEqual([value, 1]);
+  });
+
+  test("bigints makes integers of named members alike; without it a mixed batch is refused", async () => {
+    const lines = `{"id":1,"n":1}\n{"id":${wide},"n":2}\n{"n":3}`;
+    expect(await rowsOf(lines, { bigints: ["id"] })).toEqual([{ id: 1n, n: 1 }, { id: 9007199254740993n, n: 2 }, { n: 3 }]);
+    expect(await rowsOf('{"a":[1,{"b":2,"c":0.5,"d":null}]}\n[1]\nnull', { bigints: ["a"] })).toEqual([
+      { a: [1n, { b: 2n, c: 0.5, d: null }] },
+      [1],
+      null,
+    ]);
+    const path = await fileOf(lines.slice(0, lines.lastIndexOf("\n")));
+    const batches = (options: object) => listOf(streamLoader(jsonLines<{ id: bigint; n: number }>(path, options), { batchSize: 2 }));
+    const [batch] = await batches({ bigints: ["id"] });
+    expect([await batch!.id.toArray(), await batch!.n.toArray()]).toEqual([
+      [1n, 9007199254740993n],
+      [1, 2],
+    ]);
+    await expect(batches({})).rejects.toThrow(/all alike \(a number\); received "?bigint/);
+    expect(() => jsonLines(path, { bigints: "id" as never })).toThrow(dx.ValueError);
+  });
+
+  test("across the pieces of a file, at each byte", async () => {
+    const size = 2 ** 18;
+    for (let before = size - 24; before <= size + 1; before++) {
+      const text = `{"s":"${"x".repeat(before - 7)}","id":${wide}}`;
+      expect(((await rowsOf(`${text}\n{"id":1}`)) as { id: unknown }[]).map(({ id }) => id)).toEqual([9007199254740993n, 1]);
+    }
+    const long = `{"id":${wide},"s":"${"x".repeat(3 * size)}"}`;
+    expect(await rowsOf(long)).toMatchObject([{ id: 9007199254740993n }]);
+  });
+
+  test("a batch of BigInts that int64 lacks is refused", () => {
+    expect(() => dx.data.collate([1n, 2n ** 63n])).toThrow(/integers that int64 can represent/);
+  });
+});
+
 describe("what is refused", () => {
   test.each<[string, string, number, RegExp]>([
     ["no JSON", '{"a":1}\n\nhello\n', 3, /a JSON value/],
