@@ -86,6 +86,7 @@ it("holds what a user needs and nothing else, in 10 MB at most", () => {
     "io-gguf-file.cjs",
     "io-npz-read.cjs",
     "io-pytorch-load.cjs",
+    "io-safetensors-shards.cjs",
     "io-zip-writer.cjs",
     "onnx-export-pending-model.cjs",
     "onnx-loaded-model.cjs",

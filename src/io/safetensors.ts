@@ -1,22 +1,23 @@
 /** safetensors files: named tensors and text metadata, without code. https://github.com/huggingface/safetensors */
-import type { FileHandle } from "node:fs/promises";
-import { defaultDevice, device as deviceOf, type Device, type DeviceLike } from "../core/device.ts";
+import { stat, type FileHandle } from "node:fs/promises";
+import { defaultDevice, device as deviceOf, type Device } from "../core/device.ts";
 import { DTYPES } from "../core/dtype.ts";
 import { DTypeError, ValueError, FormatError } from "../core/errors.ts";
 import { fromBytes } from "../ops/creation/creation.ts";
-import { nativeDevice } from "../runtime/devices.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
-import { Filling } from "../runtime/filling.ts";
-import { readParts, type Part, type TransferOptions } from "./parts.ts";
+import { fillTensors } from "./fill-tensors.ts";
+import type { Part, TransferOptions } from "./parts.ts";
 import { PendingFile } from "./pending-file.ts";
 import { Frozen, bytesOf } from "./pieces.ts";
 import { define } from "../core/own-property.ts";
 import { dataStartOf, parseHeader, type Entry, type Header } from "./safetensors-header.ts";
+import type { LoadOptions, SafetensorsFile } from "./safetensors-options.ts";
 import { headOf } from "./tensor-file.ts";
 import { openSource, pathOf, readAt, type FilePath } from "../host/source.ts";
 
 export type { Progress, TransferOptions } from "./parts.ts";
+export type { LoadOptions, SafetensorsFile, SafetensorsInfo, SafetensorsLoadOptions } from "./safetensors-options.ts";
 
 /** Tensors by name. */
 export type Tensors = Readonly<Record<string, Tensor>>;
@@ -29,12 +30,6 @@ export interface Loaded {
   readonly tensors: Record<string, Tensor>;
   /** The file's texts by name; empty where it has none. */
   readonly metadata: Record<string, string>;
-}
-
-/** Options of safetensors.load(). */
-export interface LoadOptions extends TransferOptions {
-  /** Where the tensors go. Default: the default device. */
-  readonly device?: DeviceLike | undefined;
 }
 
 /** Header and tensors, in the order of the file: every one begins at a multiple of its element size. */
@@ -93,13 +88,39 @@ export function deserialize(bytes: Uint8Array, options: Pick<LoadOptions, "devic
 }
 
 /**
- * Reads a file written by save() or any other implementation, of any size, or a pipe: it goes to the device in pieces. path: text or a file: URL.
- * Bytes of bools other than 0 and 1 are true. Throws FormatError when it is damaged, or neither a file nor a pipe.
+ * Opens a file and reads its header; tensors are read when they are asked for. Of an index (`model.safetensors.index.json`) the files that it lists are
+ * opened as one, and of a folder, as Hugging Face has them, its index or only file. Close it, or declare it with `await using`.
+ *
+ * path: text or a file: URL. Throws FormatError for damaged files, for an index that names tensors which its files lack, or have twice, or lacks some of
+ * theirs, and for one that leads out of its folder.
+ */
+export async function open(path: FilePath): Promise<SafetensorsFile> {
+  const source = pathOf("safetensors.open", "path", path);
+  const { openAll } = await import("./safetensors-shards.ts");
+  return openAll("safetensors.open", source);
+}
+
+/** The tensors of an index, or of a folder. */
+async function loadAll(source: string, device: Device, options: LoadOptions): Promise<Loaded> {
+  const { openAll } = await import("./safetensors-shards.ts");
+  const opened = await openAll("safetensors.load", source);
+  try {
+    return { tensors: await opened.load({ ...options, device }), metadata: { ...opened.metadata } };
+  } finally {
+    await opened.close();
+  }
+}
+
+/**
+ * Reads a file written by save() or any other implementation, of any size, or a pipe: it goes to the device in pieces. Of an index
+ * (`model.safetensors.index.json`) and of a folder it reads the files that open() opens. path: text or a file: URL. Bytes of bools other than 0 and 1 are
+ * true. Throws FormatError when it is damaged, or none of these.
  */
 export async function load(path: FilePath, options: LoadOptions = {}): Promise<Loaded> {
   options.signal?.throwIfAborted();
   const source = pathOf("safetensors.load", "path", path);
   const device = options.device === undefined ? defaultDevice() : deviceOf(options.device);
+  if (source.endsWith(".json") || (await stat(source).catch(() => null))?.isDirectory() === true) return loadAll(source, device, options);
   const { file, size } = await openSource("safetensors.load", source);
   try {
     const first = await readAt(file, new Uint8Array(8), size === null ? null : 0);
@@ -122,28 +143,25 @@ async function loadTensors(
   options: LoadOptions,
   isPipe: boolean,
 ): Promise<Record<string, Tensor>> {
-  const native = nativeDevice(device, "safetensors.load");
-  const made = new Map<Entry, Filling>();
-  try {
-    for (const e of entries) made.set(e, new Filling("safetensors.load", native, e.dtype, e.shape));
-    const parts = [...entries]
-      .sort((a, b) => a.start - b.start)
-      .map((e): Part => {
-        const filling = made.get(e)!;
-        const write = (offset: number, bytes: Uint8Array): void => filling.write(offset, bytes);
-        return { name: e.name, path, file, position: dataStart + e.start, sizeInBytes: e.end - e.start, write };
-      });
-    await readParts("safetensors.load", parts, options, isPipe);
-    if (isPipe && (await readAt(file, new Uint8Array(1), null)).byteLength > 0) {
-      const size = parts.reduce((n, part) => n + part.sizeInBytes, dataStart);
-      throw new FormatError("safetensors.load", path, `with ${size} bytes, as its header says`, "more");
-    }
-    options.signal?.throwIfAborted();
-  } catch (error) {
-    for (const { tensor } of made.values()) tensor.dispose();
-    throw error;
-  }
+  const wanted = entries.map((e) => ({
+    dtype: e.dtype,
+    shape: e.shape,
+    part: (write: Part["write"]): Part => ({
+      name: e.name,
+      path,
+      file,
+      position: dataStart + e.start,
+      sizeInBytes: e.end - e.start,
+      write,
+    }),
+  }));
+  const requireEnd = async (): Promise<void> => {
+    if ((await readAt(file, new Uint8Array(1), null)).byteLength === 0) return;
+    const size = entries.reduce((n, e) => Math.max(n, e.end), 0);
+    throw new FormatError("safetensors.load", path, `with ${dataStart + size} bytes, as its header says`, "more");
+  };
+  const made = await fillTensors("safetensors.load", device, wanted, options, isPipe ? { requireEnd } : undefined);
   const tensors: Record<string, Tensor> = {};
-  for (const [entry, { tensor }] of made) define(tensors, entry.name, tensor);
+  entries.forEach((e, i) => define(tensors, e.name, made[i]!));
   return tensors;
 }

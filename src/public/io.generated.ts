@@ -1,9 +1,9 @@
 // Made by npm run generate from the families in src/ops.
 export type { FilePath } from "../host/source.ts";
 export type { Loaded } from "../io/safetensors.ts";
-export type { LoadOptions } from "../io/safetensors.ts";
 export type { Metadata } from "../io/safetensors.ts";
 export type { Tensors } from "../io/safetensors.ts";
+export type { LoadOptions } from "../io/safetensors-options.ts";
 export type { Progress } from "../io/parts.ts";
 export type { TransferOptions } from "../io/parts.ts";
 export { FormatError } from "../core/errors.ts";

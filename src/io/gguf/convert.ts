@@ -5,8 +5,11 @@ import { GRID_BLOCKS } from "./grids.ts";
 import { fromBfloat16s, fromHalves, roundTo } from "./halves.ts";
 import type { TypeInfo } from "./types.ts";
 
-/** Elements of a step: its float32 stay in the cache. */
+/** Elements of a step, a multiple of every block: its float32 stay in the cache. */
 const STEP = 2 ** 16;
+/** A step of all calls, none of which waits in between. */
+let values: Float32Array | null = null;
+let rounded16: Uint16Array | null = null;
 
 type Write = (offset: number, bytes: Uint8Array) => void;
 
@@ -43,10 +46,10 @@ export function converter(info: TypeInfo, dtype: DType): Convert | null {
   if (info.dtype === dtype) return null;
   const convert = toFloat(info);
   const { blockBytes, blockSize } = info;
-  const stepBytes = Math.ceil(STEP / blockSize) * blockBytes;
-  const values = new Float32Array((stepBytes / blockBytes) * blockSize);
-  const rounded = dtype === "float32" ? null : new Uint16Array(values.length);
+  const stepBytes = (STEP / blockSize) * blockBytes;
   return (offset, bytes, write) => {
+    values ??= new Float32Array(STEP);
+    const rounded = dtype === "float32" ? null : (rounded16 ??= new Uint16Array(STEP));
     const elementBytes = dtype === "float32" ? 4 : 2;
     for (let at = 0; at < bytes.length; at += stepBytes) {
       const part = bytes.subarray(at, at + stepBytes);

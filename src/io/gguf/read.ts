@@ -1,17 +1,15 @@
 /** GGUF files that are open: the header at once, each tensor when it is asked for, in pieces. */
 import type { FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { defaultDevice, device as deviceOf, type Device } from "../../core/device.ts";
+import { defaultDevice, device as deviceOf } from "../../core/device.ts";
 import { DTYPES, type DType } from "../../core/dtype.ts";
 import { DisposedError, FormatError, UnsupportedError, ValueError } from "../../core/errors.ts";
 import { define } from "../../core/own-property.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { openSource, readAt } from "../../host/source.ts";
-import { empty } from "../../ops/creation/creation.ts";
-import { nativeDevice } from "../../runtime/devices.ts";
-import { Filling } from "../../runtime/filling.ts";
 import { swapBytes } from "../byte-order.ts";
-import { readParts, type Part, type TransferOptions } from "../parts.ts";
+import { fillTensors } from "../fill-tensors.ts";
+import { readParts, type Part } from "../parts.ts";
 import { converter } from "./convert.ts";
 import { MAGIC, NeedsMore, parseHeader, type Entry, type Header } from "./header.ts";
 import type {
@@ -127,8 +125,6 @@ interface Located {
   readonly entry: Entry;
 }
 
-const deviceFor = ({ device }: GgufTensorOptions): Device => (device === undefined ? defaultDevice() : deviceOf(device));
-
 const DTYPE_OPTIONS: readonly unknown[] = [undefined, "float32", "float16", "bfloat16"];
 
 export class OpenGguf implements GgufFile {
@@ -192,32 +188,22 @@ export class OpenGguf implements GgufFile {
     throw new ValueError(operation, argument, `of a tensor in ${this.paths[0]}: ${known.slice(0, 300) || "it has none"}`, name);
   }
 
-  async #load(operation: string, wanted: readonly Located[], options: GgufTensorOptions): Promise<Tensor[]> {
-    const { dtype, packed: isPacked = false, signal } = options;
+  async #load(operation: string, wanted: readonly Located[], options: GgufTensorOptions): Promise<readonly Tensor[]> {
+    const { dtype, packed: isPacked = false } = options;
     if (!DTYPE_OPTIONS.includes(dtype)) throw new ValueError(operation, "dtype", '"float32", "float16" or "bfloat16"', dtype);
-    signal?.throwIfAborted();
-    const device = deviceFor(options);
-    const targets = wanted.map(({ entry }) => targetOf(entry, dtype, isPacked));
-    if (!device.hasElements) return targets.map((t) => empty(t.shape, { dtype: t.dtype, device }));
-    const native = nativeDevice(device, operation);
-    const made: Filling[] = [];
-    try {
-      const parts: Part[] = [];
-      for (const [i, located] of wanted.entries()) {
-        const target = targets[i]!;
-        const filling = new Filling(operation, native, target.dtype, target.shape);
-        made.push(filling);
-        const write = (offset: number, bytes: Uint8Array): void => filling.write(offset, bytes);
+    const device = options.device === undefined ? defaultDevice() : deviceOf(options.device);
+    return fillTensors(
+      operation,
+      device,
+      wanted.map((located) => {
+        const target = targetOf(located.entry, dtype, isPacked);
         const convert = isPacked ? null : converter(located.entry.info, target.dtype);
-        parts.push(partOf(operation, located, convert === null ? write : (offset, bytes) => convert(offset, bytes, write)));
-      }
-      await readParts(operation, parts.sort(byPosition), options satisfies TransferOptions);
-      signal?.throwIfAborted();
-      return made.map(({ tensor }) => tensor);
-    } catch (error) {
-      for (const { tensor } of made) tensor.dispose();
-      throw error;
-    }
+        const part = (write: Part["write"]): Part =>
+          partOf(operation, located, convert === null ? write : (offset, bytes) => convert(offset, bytes, write));
+        return { ...target, part };
+      }),
+      options,
+    );
   }
 
   async close(): Promise<void> {
@@ -230,8 +216,6 @@ export class OpenGguf implements GgufFile {
     return this.close();
   }
 }
-
-const byPosition = (a: Part, b: Part): number => (a.path === b.path ? a.position - b.position : a.path < b.path ? -1 : 1);
 
 /** Dtype and shape of the tensor that is made. */
 function targetOf(
