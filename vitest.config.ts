@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { compiledFiles, compiledLibrary } from "./scripts/tools/compiled-library.ts";
 
 /**
  * Tests that compute and change nothing of the process share a worker: reading the library's modules takes a second for each file. Others have a
@@ -31,12 +32,17 @@ class Sequencer extends BaseSequencer {
   }
 }
 
+/** npm test has built the library, and runs its tests on that. */
+const isCompiled = process.env.DXTENSOR_TEST_LIBRARY === "dist";
+
 export default defineConfig({
+  plugins: isCompiled ? [compiledLibrary] : [],
   // Node 20 and 22 have no `using` statement of their own.
   oxc: { target: "node20" },
   test: {
     // A crash of native code then ends one file's process, not the run.
     pool: "forks",
+    ...(isCompiled ? { server: { deps: { external: [compiledFiles] } } } : {}),
     // One worker more than CPUs: a test waits for its device, or for a program that it started, a fifth of its time.
     maxWorkers: availableParallelism() + 1,
     execArgv: ["--expose-gc"],

@@ -39,6 +39,7 @@ await main(async () => {
     await runVitest(
       "ctrf.json",
       args.filter((arg) => arg !== "--typescript"),
+      { isBuilt: true },
     ),
   ];
   if (args.length === 0) counts.push(...(await runNative()));

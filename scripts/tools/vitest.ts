@@ -12,11 +12,11 @@ type Report = Pick<CTRFReport, "results">;
 /** Seconds of each test file, as npm run check plans with them. */
 export const secondsFile = at("build", "test-seconds.json");
 
-/** {passed, failed, skipped}. name: of the report in test-results, unless DXTENSOR_CTRF names another file. stdout: 2 where that is for results. */
+/** {passed, failed, skipped}. name: of the report in test-results, unless DXTENSOR_CTRF names another file. stdout: 2 where that is for results. isBuilt: dist is what src is, and is tested. */
 export async function runVitest(
   name: string,
   args: readonly string[],
-  { stdout = "inherit" }: { readonly stdout?: "inherit" | 2 } = {},
+  { stdout = "inherit", isBuilt = false }: { readonly stdout?: "inherit" | 2; readonly isBuilt?: boolean } = {},
 ): Promise<Counts> {
   const report = resolve(root, process.env.DXTENSOR_CTRF || at("test-results", name));
   rmSync(report, { force: true });
@@ -24,7 +24,7 @@ export async function runVitest(
     cwd: root,
     stdio: ["ignore", stdout, "inherit"],
     reject: false,
-    env: { DXTENSOR_CTRF: report },
+    env: { DXTENSOR_CTRF: report, ...(isBuilt ? { DXTENSOR_TEST_LIBRARY: "dist" } : {}) },
   });
   if (!existsSync(report)) return { passed: 0, failed: 1, skipped: 0 };
   const { tests, summary } = (JSON.parse(readFileSync(report, "utf8")) as Report).results;

@@ -30,8 +30,9 @@ afterAll(() => {
 });
 
 it("knows its package, and none where there is none", () => {
-  expect(ownFile()).toBe(join(process.cwd(), "src/core/home.ts"));
-  expect(ownFolder()).toBe(join(process.cwd(), "src"));
+  const [sources, type] = process.env.DXTENSOR_TEST_LIBRARY === "dist" ? ["dist", "js"] : ["src", "ts"];
+  expect(ownFile()).toBe(join(process.cwd(), `${sources}/core/home.${type}`));
+  expect(ownFolder()).toBe(join(process.cwd(), sources));
   expect(packageRoot()).toBe(process.cwd());
   expect(packageFolder("vitest")).toBe(join(process.cwd(), "node_modules/vitest"));
   expect(packageFolder("@dxtensor/plan9-mips")).toBe(null);
