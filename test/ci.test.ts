@@ -8,6 +8,7 @@ import { parse } from "yaml";
 import { budgetOf, order, plan, refusal, type Entry } from "../scripts/lib/ci/plan.ts";
 import { runSuites, summaryOf } from "../scripts/lib/ci/run.ts";
 import { globMatches, limitOf, parseTable, readTable, suitesNamed, type Suite } from "../scripts/lib/ci/table.ts";
+import { share } from "./share.ts";
 
 const suite = (name: string, fields: Partial<Suite> = {}): Suite => ({
   name,
@@ -311,13 +312,15 @@ describe("npm run ci", () => {
   });
 
   it("refuses what it does not know", { timeout: 120_000 }, async () => {
-    for (const [args, message] of [
+    const cases: readonly (readonly [args: readonly string[], message: string])[] = [
       [["nothing"], 'There is no suite "nothing"'],
       [["--all", "lint"], "--all is every suite"],
       [["--minutes", "no"], "--minutes takes a positive number"],
       [["--date", "2026-13-50"], "--date takes a day"],
       [["--dry-run", "--base", "nowhere"], 'there is no commit "nowhere"'],
-    ] as const) {
+    ];
+    // Each starts a program: two, unless all are asked for.
+    for (const [args, message] of share(cases, 3)) {
       const { exitCode, stderr } = await ci(...args);
       expect([exitCode, stderr]).toEqual([1, expect.stringContaining(message)]);
     }

@@ -92,7 +92,7 @@ describe("dxtensor conformance", () => {
       0,
       expect.stringMatching(/^models.json: openreg:0.*\n {2}models: \d+ of \d+ pass\n {2}level: none\n/),
     ]);
-  });
+  }, 240_000);
 
   it.runIf(isWhole)("continues when the device ends the process, and names the test", async () => {
     const { exitCode, stderr } = await cli([
@@ -163,7 +163,7 @@ describe("dxtensor conformance", () => {
     expect([other.exitCode, other.stderr]).toEqual([2, expect.stringContaining("the report is of cpu, not of openreg:0")]);
   });
 
-  it.each([
+  const refused: readonly (readonly [args: readonly string[], message: RegExp])[] = [
     [["--device", "nope:0"], /nope:0 does not compute: DeviceError: .*received nope:0/],
     [[], /--device is required/],
     [["--device", "cpu", "--set", "all"], /there is no all; the sets are must-pass, operators, models, stress/],
@@ -173,7 +173,9 @@ describe("dxtensor conformance", () => {
     [["--device", "cpu", "--jobs", "0"], /--timeout and --jobs are positive numbers/],
     [["--device", "cpu", "--resume", "absent.json"], /--resume: there is no .*absent.json/],
     [["--devise", "cpu"], /--devise/],
-  ])("refuses %j", async (args, message) => {
+  ];
+  // Each starts a program: three, unless all are asked for.
+  it.each(share(refused, 4))("refuses %j", async (args, message) => {
     const { exitCode, stderr } = await cli(["conformance", ...args]);
     expect([exitCode, stderr]).toEqual([2, expect.stringMatching(message)]);
   });
@@ -231,8 +233,8 @@ describe("dxtensor conformance", () => {
       [({ versions }) => { versions.node = "v18.0.0"; }, `Node v18.0.0, not of ${process.version}`], // prettier-ignore
       [({ system }) => { system.arch = "mips"; }, `system ${process.platform}-mips, not of `], // prettier-ignore
     ];
-    // One of device, versions and system each, unless all are asked for: each starts a program and opens the device.
-    for (const [change, said] of share(cases, 4)) expect(await refusal(change)).toEqual(says(said));
+    // Two, unless all are asked for: each starts a program and opens the device.
+    for (const [change, said] of share(cases, 8)) expect(await refusal(change)).toEqual(says(said));
     const same = await cli([...args, "--resume", "begun.json"]);
     expect([same.exitCode, same.stderr]).toEqual([0, expect.stringContaining("1 files are in the report already")]);
   });

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { eachDevice } from "../device.ts";
+import { share } from "../share.ts";
 
 const { lrScheduler } = dx.optim;
 
@@ -93,7 +94,7 @@ const withoutGenerator = (seen: unknown): unknown => ({ ...(seen as { generator:
 
 eachDevice("a call that throws", (device) => {
   for (const [name, make] of Object.entries(optimizers))
-    for (const before of [0, 1])
+    for (const before of share([0, 1], 2, name.length))
       test(`${name}, after ${before} calls`, async () => {
         await dx.withDevice(device, async () => {
           const clean = begin(make);

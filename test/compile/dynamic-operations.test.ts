@@ -143,14 +143,14 @@ function judged(cases: readonly SizedCase[]): string[] {
 
 eachDevice("operations with dynamic sizes", () => {
   it("parts of axes, writes, and sizes as numbers", { timeout: 600_000 }, () => {
-    const recorded = judged(share(partCases(), 4));
+    const recorded = judged(share(partCases(), 8));
     expect(recorded.filter((name) => !PARTS_RECORDED.includes(name))).toEqual([]);
     if (isWhole) expect(recorded).toEqual(PARTS_RECORDED);
   });
 
   it("the samples of all families", { timeout: 3_000_000 }, () => {
     const all = (lowerings as Parameters<typeof casesOf>[0][]).flatMap(casesOf);
-    const recorded = judged(share(all, 40));
+    const recorded = judged(share(all, 80));
     expect(recorded.filter((name) => !SAMPLES_RECORDED.includes(name))).toEqual([]);
     if (isWhole) expect(recorded).toEqual(SAMPLES_RECORDED);
   });

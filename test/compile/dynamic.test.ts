@@ -6,7 +6,7 @@ import { isWhole } from "../share.ts";
 import { programOf } from "./dynamic-programs.ts";
 
 /** DXTENSOR_FUZZ_DYNAMIC: how many random functions. */
-const PROGRAMS = Number(process.env.DXTENSOR_FUZZ_DYNAMIC ?? (isWhole ? 200 : 10));
+const PROGRAMS = Number(process.env.DXTENSOR_FUZZ_DYNAMIC ?? (isWhole ? 200 : 5));
 
 const values = (t: dx.Tensor): number[] => [...dx.noGrad(() => t.detach()).dataSync()].map(Number);
 

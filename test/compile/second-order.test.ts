@@ -4,6 +4,7 @@ import * as dx from "../../src/index.ts";
 import { ROWS, values, type Fn } from "../autograd/rows.ts";
 import { eachDevice } from "../device.ts";
 import { expectClose } from "../tolerance.ts";
+import { share } from "../share.ts";
 
 /** Gradients of the sum of squares, and those of the sum of their squares. */
 function orders(fn: Fn, inputs: readonly dx.Tensor[]): (dx.Tensor | null)[] {
@@ -23,7 +24,11 @@ function orders(fn: Fn, inputs: readonly dx.Tensor[]): (dx.Tensor | null)[] {
 const DATA_SHAPED: ReadonlySet<string> = new Set(["repeatInterleave"]);
 
 eachDevice("first and second gradients through a compiled function", () => {
-  for (const [name, fn, shapes, low = -1, high = 1] of ROWS.filter((row) => !DATA_SHAPED.has(row[0])))
+  for (const [name, fn, shapes, low = -1, high = 1] of share(
+    ROWS.filter((row) => !DATA_SHAPED.has(row[0])),
+    2,
+    1,
+  ))
     test(name, () => {
       const f = dx.compile(fn);
       for (let call = 0; call < 3; call++)

@@ -5,7 +5,7 @@ import { difference, programOf, textOf } from "./stateful.ts";
 import { isWhole } from "../share.ts";
 
 /** DXTENSOR_FUZZ_PROGRAMS: more of them, for a long run; DXTENSOR_FUZZ_SEED: the first one. */
-const PROGRAMS = Number(process.env.DXTENSOR_FUZZ_PROGRAMS ?? (isWhole ? 400 : 200));
+const PROGRAMS = Number(process.env.DXTENSOR_FUZZ_PROGRAMS ?? (isWhole ? 400 : 100));
 const FIRST = Number(process.env.DXTENSOR_FUZZ_SEED ?? 1);
 const BATCH = 100;
 

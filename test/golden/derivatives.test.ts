@@ -39,10 +39,10 @@ describe.each(devices.filter((device) => !isMicrosoft(device)))("derivatives on 
     clean(
       device,
       () => {
-        // Every third operation of each record, others in each, unless all are requested or counted.
+        // Every seventh operation of each record, others in each, unless all are requested or counted.
         const updates = process.env.DXTENSOR_UPDATE === "1";
         const all = [...new Set([...differentiableCases().values()].map(({ op }) => op))].toSorted();
-        const ops = new Set(updates ? all : share(all, 3, records.indexOf(record)));
+        const ops = new Set(updates ? all : share(all, 7, 2 * records.indexOf(record)));
         const { asked, differences } = judge(record, (op) => ops.has(op));
         const listed = Object.fromEntries(
           known[record].flatMap(({ operations }) => Object.entries(operations)).filter(([op]) => isWhole || updates || ops.has(op)),
@@ -55,10 +55,10 @@ describe.each(devices.filter((device) => !isMicrosoft(device)))("derivatives on 
           return op in listed ? [] : list.filter((text) => !/ seed: gradient .* is NaN instead of -?Infinity$/.test(text));
         });
         expect(surprising).toEqual([]);
-        // What does not differ any more leaves the list.
-        if (isExact) expect(Object.keys(listed).filter((op) => !differences.has(op))).toEqual([]);
+        // What does not differ any more leaves the list. Another backend may save more.
+        if (isDirectml(device)) expect(Object.keys(listed).filter((op) => !differences.has(op))).toEqual([]);
         const different = [...differences.values()].reduce((n, list) => n + list.length, 0);
-        expect(asked).toBeGreaterThanOrEqual(BOUNDS[record][0] * (ops.size === all.length ? 1 : 0.25));
+        expect(asked).toBeGreaterThanOrEqual(BOUNDS[record][0] * (ops.size === all.length ? 1 : 0.08));
         expect(different).toBeLessThanOrEqual(BOUNDS[record][1]);
       },
       { collect: true },

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean, eachDevice, liveBuffers, numbers } from "../device.ts";
 import { attribute, graph, model, node, tensor, value } from "./write.ts";
+import { isWhole } from "../share.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -191,9 +192,9 @@ test("a model takes its size in memory, not twice that, from one file and from o
 });
 
 test.skipIf(process.platform === "win32")(
-  "weights next to a model may have more than 2 GiB, and links may not lead out of its folder (Windows needs a right for links)",
+  "weights next to a model may have more than 2 GiB (where all cases are asked for), and links may not lead out of its folder (Windows needs a right for links)",
   async () => {
-    const count = 550_000_000;
+    const count = isWhole ? 550_000_000 : 1000;
     mkdirSync(join(folder, "model"));
     mkdirSync(join(folder, "blobs"));
     const at = (...names: string[]): string => join(folder, ...names);

@@ -2,16 +2,17 @@
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean, eachDevice, modes, numbers } from "../device.ts";
+import { isWhole } from "../share.ts";
 
 // The allocator is the same for every device.
 it("takes little memory on top of its input", () => {
   const device = "cpu";
-  const bytes = 2 ** 28;
+  const bytes = isWhole ? 2 ** 28 : 2 ** 27;
   const x = dx.ones([bytes], { device, dtype: "uint8" });
   x.slice(0, 0, 1).dataSync();
   const before = dx.memoryStatistics(device);
   expect(before.peakInBytes).toBeLessThan(bytes + 2 ** 20);
-  for (let call = 0; call < 3; call++) expect(x.sum().itemSync()).toBe(bytes);
+  for (let call = 0; call < 2; call++) expect(x.sum().itemSync()).toBe(bytes);
   const after = dx.memoryStatistics(device);
   expect((after.pooledInBytes - before.pooledInBytes) / 2 ** 20).toBeLessThanOrEqual(256);
   expect((after.peakInBytes - bytes) / 2 ** 20).toBeLessThanOrEqual(200);
@@ -19,7 +20,7 @@ it("takes little memory on top of its input", () => {
 });
 
 eachDevice("a reduction that widens", (device) => {
-  // More than 128 MiB once widened.
+  // More than 128 MiB once widened: minutes where a backend computes in JavaScript.
   const shape = [4, 6, 1 << 20] as const;
   const make = (dtype: dx.DType): dx.Tensor => {
     const row = dx.tensor(
@@ -33,38 +34,46 @@ eachDevice("a reduction that widens", (device) => {
     Array.from({ length: 24 }, (_, i) => (pick(i) ? value(i) * (1 << 20) : 0)).reduce((a, b) => a + b);
 
   for (const mode of modes) {
-    it(`gives every element its part, ${mode.name}`, () =>
-      clean(device, () => {
-        const x = make("uint8");
-        // Compiled, a run makes copies of x, which are freed with it: a device may have 1 GiB.
-        const of = (fn: (t: dx.Tensor) => dx.Tensor): dx.Tensor => dx.scope(() => mode.run(fn, x));
-        // Compiled, a call is three of them.
-        for (let call = 0; call < (mode.name === "compiled" ? 1 : 2); call++) {
-          expect(numbers(of((t) => t.sum()))).toEqual([total(() => true)]);
-          expect(numbers(of((t) => t.sum(2, { keepDims: true })))).toEqual(Array.from({ length: 24 }, (_, i) => value(i) * (1 << 20)));
-          expect(numbers(of((t) => t.sum([0, 2])))).toEqual(Array.from({ length: 6 }, (_, a) => total((i) => i % 6 === a)));
-          const columns = of((t) => t.sum([0, 1]));
-          expect(columns.shape).toEqual([1 << 20]);
-          const each = Array.from({ length: 24 }, (_, i) => value(i)).reduce((a, b) => a + b);
-          expect([columns.amin().itemSync(), columns.amax().itemSync()]).toEqual([each, each]);
-          const kept = of((t) => t.sum([0], { keepDims: true }));
-          expect(kept.shape).toEqual([1, 6, 1 << 20]);
-          expect(numbers(kept.select(2, (1 << 20) - 1))).toEqual(
-            Array.from({ length: 6 }, (_, a) => [0, 1, 2, 3].reduce((n, b) => n + value(6 * b + a), 0)),
-          );
-        }
-        x.dispose();
-      }));
+    it(
+      `gives every element its part, ${mode.name}`,
+      () =>
+        clean(device, () => {
+          const x = make("uint8");
+          // Compiled, a run makes copies of x, which are freed with it: a device may have 1 GiB.
+          const of = (fn: (t: dx.Tensor) => dx.Tensor): dx.Tensor => dx.scope(() => mode.run(fn, x));
+          // Compiled, a call is three of them.
+          for (let call = 0; call < (mode.name === "compiled" ? 1 : 2); call++) {
+            expect(numbers(of((t) => t.sum()))).toEqual([total(() => true)]);
+            expect(numbers(of((t) => t.sum(2, { keepDims: true })))).toEqual(Array.from({ length: 24 }, (_, i) => value(i) * (1 << 20)));
+            expect(numbers(of((t) => t.sum([0, 2])))).toEqual(Array.from({ length: 6 }, (_, a) => total((i) => i % 6 === a)));
+            const columns = of((t) => t.sum([0, 1]));
+            expect(columns.shape).toEqual([1 << 20]);
+            const each = Array.from({ length: 24 }, (_, i) => value(i)).reduce((a, b) => a + b);
+            expect([columns.amin().itemSync(), columns.amax().itemSync()]).toEqual([each, each]);
+            const kept = of((t) => t.sum([0], { keepDims: true }));
+            expect(kept.shape).toEqual([1, 6, 1 << 20]);
+            expect(numbers(kept.select(2, (1 << 20) - 1))).toEqual(
+              Array.from({ length: 6 }, (_, a) => [0, 1, 2, 3].reduce((n, b) => n + value(6 * b + a), 0)),
+            );
+          }
+          x.dispose();
+        }),
+      300_000,
+    );
   }
 
-  it("has a gradient", () =>
-    clean(device, () => {
-      const half = dx.full([1 << 26], 0.5, { dtype: "float16", requiresGrad: true });
-      half.sum(null, { dtype: "float32" }).mul(3).backward();
-      expect(half.grad!.dtype).toBe("float16");
-      expect(numbers(half.grad!.amax())).toEqual([3]);
-      expect(numbers(half.grad!.amin())).toEqual([3]);
-      half.grad!.dispose();
-      half.dispose();
-    }));
+  it(
+    "has a gradient",
+    () =>
+      clean(device, () => {
+        const half = dx.full([1 << 26], 0.5, { dtype: "float16", requiresGrad: true });
+        half.sum(null, { dtype: "float32" }).mul(3).backward();
+        expect(half.grad!.dtype).toBe("float16");
+        expect(numbers(half.grad!.amax())).toEqual([3]);
+        expect(numbers(half.grad!.amin())).toEqual([3]);
+        half.grad!.dispose();
+        half.dispose();
+      }),
+    300_000,
+  );
 });

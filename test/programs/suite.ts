@@ -14,8 +14,8 @@ const chunk = 50;
 /** Of six programs, those that a mode takes where not all are asked for: each mode others, and eager calls all. */
 const modes: Readonly<Record<ProgramMode, (programs: readonly Program[]) => readonly Program[]>> = {
   eager: (programs) => programs,
-  compiled: (programs) => share(programs, 6),
-  around: (programs) => share(programs, 6, 1),
+  compiled: (programs) => share(programs, 12),
+  around: (programs) => share(programs, 12, 1),
 };
 
 export function programTests(mode: ProgramMode): void {

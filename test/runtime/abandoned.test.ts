@@ -19,7 +19,7 @@ const waits = ["dataSync", "data", "synchronize", "closeDevice", "full queue"];
 it.each(
   share(
     works.flatMap((work) => waits.map((wait) => [work, wait] as const)),
-    2,
+    4,
   ),
 )(
   "worker.terminate() ends a worker with %s in %s, and others continue",
@@ -31,7 +31,12 @@ it.each(
   180_000,
 );
 
-it.each(works.flatMap((work) => ["process.exit()", "process.exit() with a worker"].map((how) => [how, work])))(
+it.each(
+  share(
+    works.flatMap((work) => ["process.exit()", "process.exit() with a worker"].map((how) => [how, work])),
+    3,
+  ),
+)(
   "%s ends the process with %s",
   async (how, work) => {
     const { at, sums } = await end<{ at: number; sums: number[] }>(work, "dataSync", how);

@@ -1,5 +1,5 @@
 // Ends workers inside calls of the addon. Run as a program it ends `count` workers for each case and prints the outcomes; as a
-// worker it repeats one case's call forever. Arguments: the addon, the software adapter's library, the package, count, cases.
+// worker it repeats one case's call forever. Arguments: the addon, the software adapter's library, the package, count (below 1: of a share of the cases), cases.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createRequire } from "node:module";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
@@ -206,9 +206,15 @@ async function main([addon, software, module, times, ...names]) {
   });
   const wanted = names.length > 0 ? names : ["require", ...all];
   const next = random(20261122);
-  const jobs = wanted.flatMap((name) =>
-    Array.from({ length: Number(times) }, () => ({ name, calls: /trapped|require/.test(name) ? 1 : 1 + (next() % 40) })),
+  // Less than once: of every so many cases one.
+  const step = Math.max(1, Math.round(1 / Number(times)));
+  const jobs = wanted.flatMap((name, i) =>
+    Array.from({ length: i % step === 0 ? Math.ceil(Number(times)) : 0 }, () => ({
+      name,
+      calls: /trapped|require/.test(name) ? 1 : 1 + (next() % 40),
+    })),
   );
+  const expected = jobs.length;
   let ended = 0;
   const drain = async () => {
     for (let job = jobs.pop(); job !== undefined; job = jobs.pop()) {
@@ -217,7 +223,7 @@ async function main([addon, software, module, times, ...names]) {
     }
   };
   await Promise.all([drain(), drain(), drain()]);
-  console.log(JSON.stringify({ ended, cases: wanted }));
+  console.log(JSON.stringify({ ended, expected, cases: wanted }));
 }
 
 if (!isMainThread && workerData?.ended) await work(workerData.ended);

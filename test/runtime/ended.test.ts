@@ -10,6 +10,7 @@ import { isWhole } from "../share.ts";
 
 interface Story {
   readonly ended: number;
+  readonly expected: number;
   readonly cases: string[];
 }
 
@@ -24,12 +25,13 @@ async function end(times: number, module: string, ...names: string[]): Promise<S
   return JSON.parse(stdout.trimEnd().split("\n").at(-1)!) as Story;
 }
 
-/** Of each case; there are more than sixty. */
-const TIMES = isWhole ? 3 : 1;
+/** Of each case, or of every fourth; there are more than sixty. */
+const TIMES = isWhole ? 3 : 1 / 4;
 
 it("ends workers inside every exported call, while they compile, read, upload and train", async () => {
-  const { ended, cases } = await end(TIMES, new URL("../../dist/bundle/dxtensor.js", import.meta.url).href);
-  expect(ended).toBe(cases.length * TIMES);
+  const { ended, expected, cases } = await end(TIMES, new URL("../../dist/bundle/dxtensor.js", import.meta.url).href);
+  expect(expected).toBe(Math.ceil(cases.length * TIMES));
+  expect(ended).toBe(expected);
   const exported = Object.entries(loadBinding()).flatMap(([name, value]) => (typeof value === "function" ? [name] : []));
   for (const name of exported) expect(cases, "an exported call without a case").toContain(`${name}, wrong`);
 }, 600_000);

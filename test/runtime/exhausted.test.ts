@@ -302,7 +302,7 @@ async function reference(make: () => Program): Promise<Numbers[]> {
 }
 
 /** Call, and how many fail: one is asked for again, of more than the tries there are the error is told. The first call makes programs. */
-/** Of these, whose steps allocate dozens of times, every 16th allocation fails, of others every sixth, unless all are asked for. */
+/** Of these, whose steps allocate dozens of times, every 32nd allocation fails, of others every twelfth, unless all are asked for. */
 const trainings: ReadonlySet<string> = new Set(Object.keys(programs).filter((name) => /Adam|SGD|Rprop/.test(name)));
 const ways: readonly (readonly [number, number])[] = isWhole
   ? [1, 2, 3].flatMap((at) => [1, 2, 3].map((fail) => [at, fail] as const))
@@ -375,7 +375,7 @@ describe("out of memory at every allocation", () => {
       async () => {
         const expected = await reference(make);
         let allocations = 0;
-        const every = isWhole ? 1 : trainings.has(name) ? 16 : 6;
+        const every = isWhole ? 1 : trainings.has(name) ? 32 : 12;
         for (const [at, fail] of ways)
           for (let nth = (at - 1) % every; await withFault(make, expected, at, nth, fail); nth += every) allocations++;
         expect(allocations).toBeGreaterThan(0);

@@ -16,6 +16,7 @@ import { stateOf } from "../../src/telemetry/telemetry.ts";
 import { certificateIn, hasOpenssl } from "./certificate.ts";
 import { bodyOf, collect, type Collector } from "./collector.ts";
 import { environmentIn } from "./environment.ts";
+import { isWhole, share } from "../share.ts";
 
 const published = pathToFileURL(join("dist", "bundle", "dxtensor.js")).href;
 const program = join("test", "telemetry", "program.mjs");
@@ -122,7 +123,7 @@ describe("with consent", slow, () => {
     expect(collector.connections()).toBe(1);
   });
 
-  it("it is sent from a bundle of a user's, as an ES module and as CommonJS", async () => {
+  it.runIf(isWhole)("it is sent from a bundle of a user's, as an ES module and as CommonJS", async () => {
     const { rolldown } = await import("rolldown");
     const input = join(data, "input.mjs");
     const addon = addonPaths(hostEnvironment()).find((path) => existsSync(path))!;
@@ -145,7 +146,7 @@ describe("with consent", slow, () => {
     expect(collector.requests.length).toBe(2);
   });
 
-  it.skipIf(!hasOpenssl)("it goes over https to a server whose certificate holds (with openssl)", async () => {
+  it.runIf(isWhole && hasOpenssl)("it goes over https to a server whose certificate holds (with openssl)", async () => {
     const { key, cert } = certificateIn(data);
     const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (request, response) => {
       let text = "";
@@ -189,17 +190,19 @@ describe("no message goes out", slow, () => {
       for (const [name, text] of Object.entries(files ?? {})) writeFileSync(join(kept, name), text);
       return start(mode, { env: { ...endpoint, XDG_DATA_HOME: own, LOCALAPPDATA: own, ...more }, flags });
     };
-    await pass(
-      withFiles(null, {}),
-      withFiles({}, {}, [], "import"),
-      withFiles({}, { DO_NOT_TRACK: "1" }),
-      withFiles({}, { CI: "true" }),
-      withFiles({}, { DXTENSOR_TELEMETRY: "0" }),
-      withFiles({}, { DXTENSOR_TELEMETRY_ENDPOINT: "" }),
-      withFiles({}, { DXTENSOR_TELEMETRY_ENDPOINT: collector.endpoint.replace("127.0.0.1", "0.0.0.0") }),
-      withFiles({}, {}, ["--no-warnings", permission, "--allow-fs-read=*", "--allow-addons"]),
-      withFiles({ "last-2099-12-31": "" }, {}),
-    );
+    // Each is a program: every third, unless all are asked for.
+    const programs: readonly (() => Running)[] = [
+      () => withFiles(null, {}),
+      () => withFiles({}, {}, [], "import"),
+      () => withFiles({}, { DO_NOT_TRACK: "1" }),
+      () => withFiles({}, { CI: "true" }),
+      () => withFiles({}, { DXTENSOR_TELEMETRY: "0" }),
+      () => withFiles({}, { DXTENSOR_TELEMETRY_ENDPOINT: "" }),
+      () => withFiles({}, { DXTENSOR_TELEMETRY_ENDPOINT: collector.endpoint.replace("127.0.0.1", "0.0.0.0") }),
+      () => withFiles({}, {}, ["--no-warnings", permission, "--allow-fs-read=*", "--allow-addons"]),
+      () => withFiles({ "last-2099-12-31": "" }, {}),
+    ];
+    await pass(...share(programs, 3).map((begin) => begin()));
     const damaged = withFiles({}, {});
     writeFileSync(consentPath(left.at(-1)![0]!), "x".repeat(2 ** 20));
     await pass(damaged);
@@ -213,7 +216,7 @@ describe("no message goes out", slow, () => {
     expect([collector.connections(), readdirSync(folder)]).toEqual([0, ["consent.json"]]);
   });
 
-  it("a second time that day after the first has failed", async () => {
+  it.runIf(isWhole)("a second time that day after the first has failed", async () => {
     collector.close();
     collector = await collect("500 Internal Server Error", "Retry-After: 0\r\n");
     consentTo(collector.endpoint);

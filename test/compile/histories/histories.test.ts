@@ -8,7 +8,7 @@ import { difference, programOf, run, textOf, type Program, type Seen } from "./p
 import { isWhole } from "../../share.ts";
 
 /** DXTENSOR_FUZZ_PROGRAMS: more of them, for a long run; DXTENSOR_FUZZ_SEED: the first one. */
-const PROGRAMS = Number(process.env.DXTENSOR_FUZZ_PROGRAMS ?? (isWhole ? 200 : 100));
+const PROGRAMS = Number(process.env.DXTENSOR_FUZZ_PROGRAMS ?? (isWhole ? 200 : 50));
 const FIRST = Number(process.env.DXTENSOR_FUZZ_SEED ?? 1);
 const BATCH = 100;
 /** Programs that once did something else compiled: nodes freed or retained that no pass of the function's own met, writes after a flow. */

@@ -17,7 +17,7 @@ import { begin, resume, train, type Step } from "./training.mjs";
 
 const program = fileURLToPath(new URL("./training-child.mjs", import.meta.url));
 const bundle = new URL("../../../dist/bundle/dxtensor.js", import.meta.url).href;
-const KILLS = isWhole ? 300 : 5;
+const KILLS = isWhole ? 300 : 3;
 const SEED = 34;
 
 let root: string;
@@ -132,7 +132,7 @@ describe.skipIf(!devices.includes("cpu"))("a training that is killed", () => {
       ...writes.map((call) => [call, "half"] as const),
     ];
     const left = new Set<number>();
-    for (const [call, kind] of share(points, 16, 3)) {
+    for (const [call, kind] of share(points, 24, 3)) {
       const folder = join(root, `call-${call}-${kind}`);
       cpSync(start, folder, { recursive: true });
       expect([call, kind, (await run(folder, UNTIL, [call, kind, SAVE])).signal]).toEqual([call, kind, "SIGKILL"]);

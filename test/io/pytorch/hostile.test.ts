@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { generator } from "../../onnx/mutate.ts";
 import { archive, four, op, pickle, tensor, tuple, zip } from "./write.ts";
+import { isWhole } from "../../share.ts";
 
 let folder: string;
 beforeAll(() => {
@@ -196,7 +197,7 @@ describe("pickles that do harm", () => {
     ["very deep lists", pickle(nested(200_000))],
     ["very many lists", pickle(Buffer.alloc(2 ** 22 + 1, "]"))],
     ["very many marks", pickle(Buffer.alloc(2 ** 22 + 1, "("))],
-    ["very many numbers", pickle(Buffer.alloc(2 ** 26 + 1, "N"))],
+    ...(isWhole ? [["very many numbers", pickle(Buffer.alloc(2 ** 26 + 1, "N"))] as [string, Buffer]] : []),
     ["one list very often", pickle(op.list, Buffer.alloc(2 ** 22 + 1, "2"))],
     ["a negative offset", pickle(tensor({ offset: -1 }))],
     ["an offset of 2^62", pickle(tensor({ offset: 2 ** 62 }))],
