@@ -163,7 +163,7 @@ const python =
   ) ?? "";
 if (python === "")
   console.warn(
-    "NOT CHECKED: what the Python package tensorboard reads. pip install tensorboard, or let DXTENSOR_TENSORBOARD_PYTHON name a Python that has it.",
+    "NOT CHECKED: what the Python package tensorboard reads. npm run tensorboard installs it; DXTENSOR_TENSORBOARD_PYTHON names a Python that has it.",
   );
 test("a Python that is named has the package tensorboard", () => {
   if (process.env.DXTENSOR_TENSORBOARD_PYTHON !== undefined) expect(python).toBe(process.env.DXTENSOR_TENSORBOARD_PYTHON);

@@ -61,7 +61,7 @@ export class JsonLines<T> implements AsyncIterable<T> {
     let rest = "";
     let line = 0;
     let previous: Uint8Array | null = null;
-    /** Of the piece at hand, and of those that the rest is of. */
+    /** Of this piece, and of those that the rest is from. */
     let mayRound = false;
     const requireShort = (text: string): void => {
       if (text.length > maxLineLength)
