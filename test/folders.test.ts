@@ -98,6 +98,7 @@ const folders = [
   "verify/cases",
   "fetch",
   "doctor",
+  "inspect",
   "cli",
 ].map((level) => (typeof level === "string" ? [level] : level));
 

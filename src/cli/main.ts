@@ -7,6 +7,7 @@ import { addBackend } from "./backend.ts";
 import { addConformance } from "./conformance.ts";
 import { addDoctor } from "./doctor.ts";
 import { addFetch } from "./fetch.ts";
+import { addInspect } from "./inspect.ts";
 import { addProfile } from "./profile.ts";
 import { addShaders } from "./shaders.ts";
 import { addTelemetry } from "./telemetry.ts";
@@ -15,7 +16,17 @@ import { addVerify } from "./verify.ts";
 /** A verb adds its command, with options and action, to the program. An action that finds something wrong sets process.exitCode. */
 export type Verb = (program: Command) => void;
 
-const verbs: readonly Verb[] = [addBackend, addConformance, addDoctor, addFetch, addProfile, addShaders, addTelemetry, addVerify];
+const verbs: readonly Verb[] = [
+  addBackend,
+  addConformance,
+  addDoctor,
+  addFetch,
+  addInspect,
+  addProfile,
+  addShaders,
+  addTelemetry,
+  addVerify,
+];
 
 // A reader that has seen enough, as head(1), ends the command: nobody is left to tell.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {

@@ -30,6 +30,9 @@ export class NeedsMore {
 }
 
 export const MAGIC = 0x46554747;
+/** Whether a file begins as GGUF files do. */
+export const isGguf = (first: Uint8Array): boolean =>
+  first.length >= 4 && new DataView(first.buffer, first.byteOffset, 4).getUint32(0, true) === MAGIC;
 export const DEFAULT_ALIGNMENT = 32;
 export const MAX_AXES = 4;
 /** Arrays inside each other. */

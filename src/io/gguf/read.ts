@@ -11,7 +11,7 @@ import { swapBytes } from "../byte-order.ts";
 import { fillTensors } from "../fill-tensors.ts";
 import { readParts, type Part } from "../parts.ts";
 import { converter } from "./convert.ts";
-import { MAGIC, NeedsMore, parseHeader, type Entry, type Header } from "./header.ts";
+import { NeedsMore, parseHeader, type Entry, type Header } from "./header.ts";
 import type {
   GgufFile,
   GgufLoadOptions,
@@ -248,6 +248,3 @@ function partOf(operation: string, { part, entry }: Located, write: Part["write"
   };
   return { name, path: part.path, file: part.file, position, sizeInBytes, unit: info.blockBytes, write: isBigEndian ? swapped : write };
 }
-
-export const isGguf = (first: Uint8Array): boolean =>
-  first.length >= 4 && new DataView(first.buffer, first.byteOffset, 4).getUint32(0, true) === MAGIC;
