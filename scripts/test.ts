@@ -10,7 +10,7 @@ import { runVitest } from "./tools/vitest.ts";
 const help = `npm test [-- OPTIONS] [FILTER...]
 
   FILTER        run only the test files whose path contains it (vitest's arguments; the native programs are left out)
-  --native      run only the native test programs
+  --native      run only the native test programs, with all of their cases
   --typescript  run only the tests in TypeScript
   --help        this text
 
@@ -23,9 +23,15 @@ const programs: readonly (readonly [name: string, args: readonly string[]])[] = 
   ["dml_stress", ["--software", join(release, softwareName())]],
 ];
 
-async function runNative() {
+/** Of the comparison of kernels' long cases every third, and fewer random ones. */
+const short = ["--rounds", "60", "--every", "3"];
+
+async function runNative(isWhole: boolean) {
   const counts = [];
-  for (const [name, args] of programs) counts.push(await countProgram(name, join(buildNative, "native", "test", name), args));
+  for (const [name, args] of programs) {
+    const own = name === "kernel_test" && !isWhole ? [...args, ...short] : args;
+    counts.push(await countProgram(name, join(buildNative, "native", "test", name), own));
+  }
   return counts;
 }
 
@@ -33,7 +39,7 @@ await main(async () => {
   const args = process.argv.slice(2);
   await ensureSetup();
   await buildNativeParts();
-  if (args.includes("--native")) return close(await runNative());
+  if (args.includes("--native")) return close(await runNative(true));
   await buildTypeScript();
   const counts = [
     await runVitest(
@@ -42,6 +48,6 @@ await main(async () => {
       { isBuilt: true },
     ),
   ];
-  if (args.length === 0) counts.push(...(await runNative()));
+  if (args.length === 0) counts.push(...(await runNative(false)));
   return close(counts);
 }, help);
