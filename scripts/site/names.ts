@@ -70,6 +70,8 @@ Names and meanings are PyTorch's, in camelCase; keyword arguments are an object 
 | \`torch.load("model.pt")\` of a file that PyTorch wrote | \`await dx.io.pytorch.load("model.pt")\` ([checkpoints](checkpoints.md#files-of-pytorch)) |
 | \`torch.from_numpy(np.load("x.npy"))\`, \`np.save("x.npy", x)\` | \`await dx.io.npy.load("x.npy")\`, \`await dx.io.npy.save("x.npy", x)\` ([saving](saving.md#files-of-numpy)) |
 | \`np.load("x.npz")\`, \`np.savez("x.npz", x=x)\`, \`np.savez_compressed(…)\` | \`await dx.io.npz.load("x.npz")\`, \`await dx.io.npz.save("x.npz", { x }, { compressed: true })\` ([readers](readers.md#npz-files)) |
+| \`safetensors.safe_open(f, "pt")\` | \`await dx.io.safetensors.open(f)\`, of an index or a folder, too ([saving](saving.md#files-in-parts-and-folders-of-hugging-face)) |
+| \`gguf.GGUFReader(f)\`, \`gguf.dequantize(…)\` | \`await dx.io.gguf.open(f)\`, \`await file.tensor(name)\` ([readers](readers.md#gguf-files)) |
 | \`torchmetrics.Accuracy(task="multiclass", num_classes=10)\` | \`dx.metrics.accuracy({ numClasses: 10 })\` ([metrics](metrics.md#from-torchmetrics)) |
 | \`class M(nn.Module): def forward\` | \`class M extends dx.nn.Module { forward(x) { … } }\`; call \`model(x)\` or \`model.forward(x)\` |
 | \`torch.manual_seed(1)\` | \`dx.manualSeed(1)\` |

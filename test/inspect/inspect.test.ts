@@ -10,6 +10,7 @@ import { layoutOf } from "../../src/inspect/layout.ts";
 import { pageOf } from "../../src/inspect/page.ts";
 import { nameFilter, totalsOf } from "../../src/inspect/report.ts";
 import { bytesText, describe, jsonOf, valueText } from "../../src/inspect/text.ts";
+import { generator } from "../onnx/mutate.ts";
 import { attribute, graph, model, node, tensor, value } from "../onnx/write.ts";
 
 const repository = (name: string): string => fileURLToPath(new URL(`../io/${name}`, import.meta.url));
@@ -151,6 +152,27 @@ test("what cannot be read is a typed error", async () => {
   writeFileSync(path("cut.gguf"), readFileSync(repository("gguf/files/all.gguf")));
   truncateSync(path("cut.gguf"), 900);
   await refused("cut.gguf", /cut off/);
+});
+
+test("models with bytes changed are read, or are typed errors", async () => {
+  const whole = onnx();
+  const random = generator(7);
+  let errors = 0;
+  for (let i = 0; i < 500; i++) {
+    const bytes = Uint8Array.from(whole);
+    for (let n = 1 + Math.floor(random() * 3); n > 0; n--) bytes[Math.floor(random() * bytes.length)] = Math.floor(random() * 256);
+    writeFileSync(path("changed.onnx"), bytes);
+    const report = await inspect(path("changed.onnx")).catch((error: unknown) => error);
+    if (report instanceof Error) {
+      errors++;
+      expect([i, report instanceof dx.DxError ? "typed" : report]).toEqual([i, "typed"]);
+    } else {
+      const found = report as Awaited<ReturnType<typeof inspect>>;
+      describe(found);
+      if (found.graph !== null) pageOf(found, found.graph);
+    }
+  }
+  expect(errors).toBeGreaterThan(100);
 });
 
 test("a layout: layers go down, nodes of a layer do not overlap, edges meet their nodes", () => {
