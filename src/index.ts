@@ -96,8 +96,9 @@ export type { BufferElements, Elements, ForOptions, Scope, SharedElements, Var }
 export type { Bool, Float, FloatLike, Int, IntLike, Uint, UintLike } from "./shader/numbers.ts";
 export type { DeviceInfo } from "./runtime/devices.ts";
 export { explain, type CompileOptions, type Compiled } from "./compile/compile.ts";
-export type { Explanation } from "./compile/explain.ts";
+export type { ExplainedRegion, Explanation } from "./compile/explain.ts";
 export type { ExplainedKernel } from "./compile/kernels.ts";
+export type { FuseMode } from "./graph/passes/fuse/fuse.ts";
 export type { Profile, ProfiledDispatch, ProfiledKernel } from "./compile/profile.ts";
 export type { ProfileEvent, ProfileKind, ProfileMemory, ProfilePhase } from "./profile/event.ts";
 export type { ProfileOptions, Profiled, ProfileSchedule, ProfileSession, ProfileSessionOptions } from "./profile/profile.ts";

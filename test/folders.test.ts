@@ -23,6 +23,8 @@ const folders = [
   "shader",
   "shader/dxbc",
   "shader/kernels",
+  "shader/operations",
+  "graph/passes/fuse",
   "runtime/lapack",
   "runtime",
   "autograd",

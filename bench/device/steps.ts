@@ -44,7 +44,7 @@ export function stepOf(network: Pick<dx.nn.Layer, "forward">, optimizer: { step(
   };
 }
 
-async function timed(step: Step, x: dx.Tensor, y: dx.Tensor, device: dx.Device, minSeconds: number): Promise<StepTiming> {
+export async function timed(step: Step, x: dx.Tensor, y: dx.Tensor, device: dx.Device, minSeconds: number): Promise<StepTiming> {
   let last: dx.Tensor | null = null;
   const once = (): void => {
     last?.dispose();

@@ -455,7 +455,12 @@ export class Backward {
     const { bucketed } = traced;
     if (!bucketed) return null;
     const name = `${this.#name} backward`;
-    const program = bucketed.variant.program(nativeDevice(this.#device, this.#name), { name, lists: undefined, regions: undefined });
+    const program = bucketed.variant.program(nativeDevice(this.#device, this.#name), {
+      name,
+      lists: undefined,
+      regions: undefined,
+      fuse: undefined,
+    });
     if (program !== null) return program.call(all, bucketed.variant.values(bucketed.mapping, values), bucketed.mapping);
     traced.bucketed = null;
     this.#larger!.refuse(bucketed.variant.refusal!);

@@ -4,6 +4,7 @@ import { batching } from "../core/batching.ts";
 import { defaultDevice, type Device } from "../core/device.ts";
 import { TraceError, ValueError } from "../core/errors.ts";
 import { Journal, modes, withJournal } from "../core/journal.ts";
+import type { FuseMode } from "../graph/passes/fuse/fuse.ts";
 import type { Regions } from "../graph/plan/plan.ts";
 import { nativeDevice, onClose, type NativeDevice } from "../runtime/devices.ts";
 import { noteEager } from "../runtime/fallback.ts";
@@ -50,6 +51,11 @@ export interface CompileOptions {
    * dispatch for each node. Default: "whole" where graphs fuse, else "head" for large programs and "none" for small ones.
    */
   readonly regions?: Regions;
+  /**
+   * Whether elementwise operators become shaders that are made for them, many in one dispatch: "always", "off", or "auto", on devices that run
+   * shaders and whose graphs do not fuse. Default: DXTENSOR_FUSE, else "auto".
+   */
+  readonly fuse?: FuseMode;
   /**
    * Axes of the arguments that may have any size: `[0]` of every tensor, `[[0], null, [0, 1]]` by argument, `{ x: [0] }` by the fields of
    * objects among the arguments. A few programs serve all sizes, with padding up to the next of `buckets`. Default: each size has programs.
@@ -285,7 +291,8 @@ export class CompiledFunction {
       this.recentProgram = made;
       return made.call(callArgs.tensors, run.values);
     }
-    const options = { name: this.name, lists: this.#options.lists, regions: this.#options.regions, notice: run.notice ?? null };
+    const { lists, regions, fuse } = this.#options;
+    const options = { name: this.name, lists, regions, fuse, notice: run.notice ?? null };
     const common = bucketed === null ? null : bucketed.variant.program(native, options);
     if (bucketed !== null && common === null) this.#bucketing!.refuse(exit, bucketed.variant.refusal!);
     const program = common ?? exit.program(native, root.placeholders, options);

@@ -11,17 +11,15 @@ import { inGroups, type GradientEdge } from "./gradient-edges.ts";
 import { repeat, type HostEvent } from "./host-state.ts";
 import { allEvents, madeOf, pathTo, type Event, type GradientEffect, type Step } from "./log.ts";
 import type { Outcome } from "./objects.ts";
-import { NO_VALUES, type Values } from "./program.ts";
+import { NO_VALUES, type ProgramOptions, type Values } from "./program.ts";
 import { makeExecutable, type Executable } from "./schedule.ts";
 import type { Continuation, Move } from "./flows.ts";
-import type { Notice } from "./notice.ts";
 import { isSame, isSameOrNull, operand, type Operand } from "./operand.ts";
 import type { Run } from "./trace.ts";
 import { layoutOf } from "./geometry.ts";
 import type { InitialPair } from "./trace-matching.ts";
 import type { BucketMapping, Source, Variant } from "./variant.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
-import type { Regions } from "../graph/plan/plan.ts";
 
 /** A tensor outside (or an argument's stand-in) whose gradient or history a call changes. */
 export interface Effect {
@@ -72,14 +70,6 @@ export function effectsOf(run: Run): readonly Effect[] {
 }
 
 const EMPTY_STATE: ExitState = { behaviour: [], hooks: [], retained: new Set() };
-
-export interface ProgramOptions {
-  readonly name: string;
-  readonly lists: number | undefined;
-  readonly regions: Regions | undefined;
-  /** Of the run that recorded it. */
-  readonly notice?: Notice | null;
-}
 
 /** The tensors that a run gave. */
 function tensorsOf({ result, changes }: Outcome): readonly Tensor[] {

@@ -1,7 +1,7 @@
 /** explain(): a compiled program as text. */
 import type { CompiledProgram } from "./program.ts";
 import { programsOf, type Executable, type LoopStep } from "./schedule.ts";
-import type { Expr } from "../graph/graph.ts";
+import type { Expr, GraphNode } from "../graph/graph.ts";
 import { OPERATORS } from "../dml/operators.generated.ts";
 import { kernelsOf, nodesText, type ExplainedKernel } from "./kernels.ts";
 
@@ -12,6 +12,20 @@ export interface ExplainedNode {
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
   readonly activation: string | null;
+}
+
+/** Nodes that one shader computes, which was made for them. */
+export interface ExplainedRegion {
+  /** The operations that asked for them. */
+  readonly origin: string;
+  /** In the order in which they are computed. */
+  readonly nodes: readonly ExplainedNode[];
+  /** Why it has no more nodes: the operators around it, "result" for what the function returns or keeps, and limits. */
+  readonly ends: readonly string[];
+  /** Bytes of the buffers that it reads and writes. */
+  readonly bytes: number;
+  /** The shader as text, one statement a line. */
+  readonly shader: string;
 }
 
 /** A loop of a compiled function, as scan() and whileLoop() make it. */
@@ -36,6 +50,8 @@ export interface Explanation {
   readonly device: string;
   /** The graph's operators, in the order in which they run. */
   readonly nodes: readonly ExplainedNode[];
+  /** The nodes of each `SHADER` that `fuse` made, in the order in which they run. */
+  readonly fused: readonly ExplainedRegion[];
   /** What the software adapter made of the nodes, in the order of execution; with times after `profileSync()`. Empty on other devices. */
   readonly kernels: readonly ExplainedKernel[];
   /** Compiled operators or graphs recorded in one list. */
@@ -74,22 +90,32 @@ type Facts = Omit<Explanation, "name" | "device" | "loops" | "programs" | "recor
 
 const sum = (list: readonly number[]): number => list.reduce((a, b) => a + b, 0);
 
+const explained = (n: GraphNode): ExplainedNode => ({
+  operator: n.operation?.call.operation ?? n.operator,
+  origin: n.origin,
+  inputs: n.inputs.map(show),
+  outputs: n.outputs.map(show),
+  activation:
+    n.attributes.fusedActivation == null
+      ? null
+      : OPERATORS[(n.attributes.fusedActivation as { operator: keyof typeof OPERATORS }).operator].name,
+});
+
+const regionsOf = (nodes: readonly GraphNode[]): ExplainedRegion[] =>
+  nodes.flatMap(({ fused, origin }) => {
+    if (fused === undefined) return [];
+    const { nodes: inside, ends, bytes, shader } = fused;
+    return [{ origin, nodes: inside.map(explained), ends, bytes, get shader() { return shader(); } }]; // prettier-ignore
+  });
+
 function factsOf(program: CompiledProgram): Facts {
   const { graph, description } = program;
   const info = program.info();
-  const nodes = graph.nodes.map((n): ExplainedNode => ({
-    operator: n.operation?.call.operation ?? n.operator,
-    origin: n.origin,
-    inputs: n.inputs.map(show),
-    outputs: n.outputs.map(show),
-    activation:
-      n.attributes.fusedActivation == null
-        ? null
-        : OPERATORS[(n.attributes.fusedActivation as { operator: keyof typeof OPERATORS }).operator].name,
-  }));
+  const nodes = graph.nodes.map(explained);
   const dispatches = description.steps.filter((s) => "dispatch" in s).length;
   return {
     nodes,
+    fused: regionsOf(graph.nodes),
     kernels: kernelsOf(program, program.kernelTimes ?? info.kernels, program.kernelTimes !== null).flat(),
     dispatches,
     copies: description.steps.length - dispatches,
@@ -105,9 +131,10 @@ function factsOf(program: CompiledProgram): Facts {
 
 /** The facts of several programs together. */
 function totalOf(list: readonly Facts[]): Facts {
-  const total = (field: Exclude<keyof Facts, "nodes" | "kernels">): number => sum(list.map((f) => f[field]));
+  const total = (field: Exclude<keyof Facts, "nodes" | "fused" | "kernels">): number => sum(list.map((f) => f[field]));
   return {
     nodes: list.flatMap((f) => f.nodes),
+    fused: list.flatMap((f) => f.fused),
     kernels: list.flatMap((f) => f.kernels),
     dispatches: total("dispatches"),
     copies: total("copies"),
@@ -122,13 +149,16 @@ function totalOf(list: readonly Facts[]): Facts {
 }
 
 /** A program's nodes and kernels, one a line. */
-function linesOf({ nodes, kernels }: Facts): string[] {
+function linesOf({ nodes, fused, kernels }: Facts): string[] {
   const width = Math.max(...nodes.map((n) => n.operator.length), 8);
+  const lineOf = (n: ExplainedNode): string =>
+    `${n.outputs.filter((o) => o !== "-").join(", ")} = ${n.operator.padEnd(width)} ${n.inputs.join(", ")}${n.activation === null ? "" : ` then ${n.activation}`}    # ${n.origin}`;
   return [
-    ...nodes.map(
-      (n) =>
-        `  ${n.outputs.filter((o) => o !== "-").join(", ")} = ${n.operator.padEnd(width)} ${n.inputs.join(", ")}${n.activation === null ? "" : ` then ${n.activation}`}    # ${n.origin}`,
-    ),
+    ...nodes.map((n) => `  ${lineOf(n)}`),
+    ...fused.flatMap((r) => [
+      `  shader of ${r.origin}, ${r.bytes} B${r.ends.length === 0 ? "" : `, ends at ${r.ends.join(", ")}`}:`,
+      ...r.nodes.map((n) => `    ${lineOf(n)}`),
+    ]),
     ...(kernels.length === 0 ? [] : [`  ${kernels.length} kernels:`]),
     ...kernels.map(
       (k) =>

@@ -1,7 +1,8 @@
 /** A compiled program: its buffers, its recording, and its calls. */
 import { DTYPES, type DType } from "../core/dtype.ts";
 import { fromNative } from "../core/errors.ts";
-import type { Graph } from "../graph/graph.ts";
+import type { Graph, Value as GraphValue } from "../graph/graph.ts";
+import { fuseRegions, fuses, type FuseMode } from "../graph/passes/fuse/fuse.ts";
 import { optimize } from "../graph/passes/optimize.ts";
 import { isOneGraph, planGraph, type Plan, type Regions } from "../graph/plan/plan.ts";
 import { allocate, relieve, upload, withMemory } from "../runtime/buffers.ts";
@@ -70,6 +71,27 @@ export interface Lowered {
   /** Arguments that the function writes to. */
   readonly written: readonly number[];
 }
+
+/** How a program is made. */
+export interface ProgramOptions {
+  readonly name: string;
+  /** undefined leaves the choice between running and replaying to the program. */
+  readonly lists: number | undefined;
+  readonly regions: Regions | undefined;
+  readonly fuse: FuseMode | undefined;
+  /** Of the run that recorded it. */
+  readonly notice?: Notice | null;
+}
+
+/** Inputs that are the same bytes in every call. */
+const knownBytes = ({ inputs }: Lowered): ReadonlyMap<GraphValue, Uint8Array> =>
+  new Map(
+    inputs.flatMap(({ value, source }) => {
+      if (source.kind !== "fixed") return [];
+      const { buffer, byteOffset, byteLength } = source.bytes;
+      return [[value, new Uint8Array(buffer, byteOffset, byteLength)] as const];
+    }),
+  );
 
 /** Handles in the addon: released by dispose(), or when the program is garbage. */
 class NativeHandles {
@@ -141,12 +163,12 @@ export class CompiledProgram {
   #kernelTimes: readonly (readonly KernelTime[])[] | null = null;
   #disposed = false;
 
-  /** lists: undefined leaves the choice between running and replaying to the program. */
-  constructor(native: NativeDevice, lowered: Lowered, name: string, lists?: number, regions?: Regions, notice: Notice | null = null) {
+  constructor(native: NativeDevice, lowered: Lowered, { name, lists, regions, fuse, notice = null }: ProgramOptions) {
     this.native = native;
     const said = notice ?? new Notice(name);
     this.written = lowered.written;
-    const graph = optimize(lowered.graph, native.capabilities, isOneGraph(native.capabilities, regions));
+    const optimized = optimize(lowered.graph, native.capabilities, isOneGraph(native.capabilities, regions));
+    const graph = fuses(native.capabilities, fuse) ? fuseRegions(optimized, native.capabilities, knownBytes(lowered)) : optimized;
     const distinct = [...new Map(graph.outputs.map((x) => [x.value, x])).values()];
     const positions = graph.outputs.map((x) => distinct.findIndex((d) => d.value === x.value));
     graph.outputs = distinct;

@@ -3,12 +3,12 @@ import { outsideScopes } from "../core/scope.ts";
 import { Storage } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
-import type { ProgramOptions } from "./exit.ts";
 import type { Event, Scalar } from "./log.ts";
 import { freeIn, hasLoops, madeBy, nested, usedBy, type Item, type Leaf, type LoopNode } from "./loops.ts";
 import type { Operand } from "./operand.ts";
 import { Lowering } from "./path-graph.ts";
-import { CompiledProgram, type Values } from "./program.ts";
+import { CompiledProgram, type ProgramOptions, type Values } from "./program.ts";
+import { fuseMode } from "../graph/passes/fuse/fuse.ts";
 import { itemSync } from "../ops/data/conversion.ts";
 import { runLoop, type StepResult } from "./run-loop.ts";
 import { sharedProgram, type SharedProgram } from "./shared-programs.ts";
@@ -46,8 +46,7 @@ export function programsOf(executable: Executable, loops: readonly LoopStep[] = 
 /** Makes what runs a path. */
 export function makeExecutable(native: NativeDevice, part: Part, options: ProgramOptions): Executable {
   if (hasLoops(part.path)) return new Schedule(native, { ...part, items: nested(part.path) }, options);
-  const { lists, regions, notice, name } = options;
-  return new CompiledProgram(native, lowered(native, part.path, part, name), name, lists, regions, notice);
+  return new CompiledProgram(native, lowered(native, part.path, part, options.name), options);
 }
 
 /** The graph of events, with what it reads and writes. */
@@ -160,9 +159,9 @@ export class Schedule {
       const events = [...before, ...g];
       const lower = lowered(this.native, events, { argument, outputs: gives }, options.name);
       if (lower.graph.outputs.length === 0 && lower.graph.state.length === 0) return;
-      const { name, lists, regions, notice } = options;
-      const make = (): CompiledProgram => new CompiledProgram(this.native, lower, name, lists, regions, notice);
-      const shared = isBody ? sharedProgram(this.native, lower, [lists, regions], make) : null;
+      const { lists, regions, fuse } = options;
+      const make = (): CompiledProgram => new CompiledProgram(this.native, lower, options);
+      const shared = isBody ? sharedProgram(this.native, lower, [lists, regions, fuseMode(fuse)], make) : null;
       steps.push({ kind: "program", program: shared?.program ?? make(), shared, takes, gives });
     });
   }

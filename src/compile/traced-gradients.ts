@@ -112,7 +112,7 @@ export class TracedGradients {
     const saved = savedAt(forward.saved, count);
     const argument = (storage: Storage): number => this.placeholders.indices.get(storage) ?? saved.get(storage) ?? -1;
     const part = { path: [...forward.recomputed, ...this.path], argument, count: count + forward.saved.length, outputs: this.outputs() };
-    return makeExecutable(native, part, { name, lists: undefined, regions: undefined });
+    return makeExecutable(native, part, { name, lists: undefined, regions: undefined, fuse: undefined });
   }
 
   dispose(): void {

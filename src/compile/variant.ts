@@ -4,13 +4,12 @@ import { DTYPES } from "../core/dtype.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
 import { packedStrides } from "../core/shape.ts";
 import type { Storage } from "../core/storage.ts";
-import type { ProgramOptions } from "./exit.ts";
 import type { Constant, Event, Scalar } from "./log.ts";
 import { Lowering } from "./path-graph.ts";
 import type { Shapes } from "./geometry.ts";
 import { Unpadded, sizeEvent, type Sized } from "./padded-graph.ts";
 import { matchTraces, type InitialPair, type TraceMatch } from "./trace-matching.ts";
-import { CompiledProgram, type Values } from "./program.ts";
+import { CompiledProgram, type ProgramOptions, type Values } from "./program.ts";
 
 /** Byte ranges, three numbers each: offset in the smaller, offset in the larger, length. Null: all bytes. */
 export type Pieces = Float64Array | null;
@@ -144,9 +143,7 @@ export class Variant {
     this.#program = new CompiledProgram(
       native,
       { graph: lowering.graph, inputs: lowering.inputs, contents: outputs.map((s) => s.contentInBytes), written },
-      options.name,
-      options.lists,
-      options.regions,
+      options,
     );
     return this.#program;
   }

@@ -65,10 +65,21 @@ export interface ShaderCall {
   readonly groups: readonly [number, number, number];
   /** Outputs that start as zeros: the launch that fills them, by output. */
   readonly fills: readonly (Pick<ShaderCall, "id" | "bytes" | "views" | "constants" | "groups"> | null)[];
-  /** Each thread writes only what it alone has read before: a result may be written over an input. */
-  readonly inPlace: boolean;
+  /** Each thread writes only what it alone has read before: a result may be written over an input; of some, which over which. */
+  readonly inPlace: boolean | readonly (readonly [input: number, output: number])[];
   /** Output 0 begins as input 0, of the same bytes, and the launch writes some of it: over the input itself where that may be, else over a copy. */
   readonly updates: boolean;
+}
+
+/** What a SHADER that a pass made of other nodes stands for. */
+export interface FusedNodes {
+  readonly nodes: readonly GraphNode[];
+  /** Why it has no more of them: the operators around it, and limits that were met. */
+  readonly ends: readonly string[];
+  /** Of its inputs and outputs. */
+  readonly bytes: number;
+  /** The shader as text. */
+  readonly shader: () => string;
 }
 
 export interface GraphNode {
@@ -89,6 +100,8 @@ export interface GraphNode {
   readonly mark?: Mark | null;
   /** Floating-point operations of the operation that it stands for, where the definition says how many; on one node of each operation. */
   readonly flops?: number;
+  /** Of a SHADER that stands for other nodes. */
+  readonly fused?: FusedNodes;
   /** Values that are written before it runs, though it does not read them. */
   readonly after?: readonly Value[];
 }

@@ -10,8 +10,13 @@ import { regionOf, type Region } from "./contract.ts";
 import { regionBytes } from "./region.ts";
 import { sizesOf, slotsOf, type Plan, type Preset } from "./slots.ts";
 
-const mayWriteOver = (node: GraphNode): boolean =>
-  isOperator(node.operator) ? OPERATORS[node.operator].supportsInPlace : node.shader?.inPlace === true || node.shader?.updates === true;
+/** Whether an output may be written over an input. */
+function mayWriteOver(node: GraphNode, input: Expr, output: Expr): boolean {
+  if (isOperator(node.operator)) return OPERATORS[node.operator].supportsInPlace;
+  const { inPlace = false, updates = false } = node.shader ?? {};
+  if (updates || typeof inPlace === "boolean") return updates || inPlace === true;
+  return inPlace.some(([i, o]) => node.inputs[i] === input && node.outputs[o] === output);
+}
 
 /** State that nodes write in place: the state's buffer, by the value that is written and by the values that it updates. */
 function inPlaceWrites(graph: Graph): Map<Value, Value> {
@@ -48,7 +53,7 @@ function inPlaceWrites(graph: Graph): Map<Value, Value> {
     const self =
       reads.length === 0 ||
       (reads.length === 1 &&
-        mayWriteOver(first) &&
+        mayWriteOver(first, reads[0]!, out) &&
         isWhole(reads[0]!) &&
         isPacked(out.sizes, out.strides) &&
         reads[0]!.dtype === out.dtype);

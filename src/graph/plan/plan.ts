@@ -34,7 +34,8 @@ export function planGraph(graph: Graph, capabilities: Capabilities, name: string
     return planList(contracted.graph, name, false, contracted.regions);
   }
   // A graph of DirectML's keeps no order, by which recomputed values are short-lived.
-  const isList = graph.nodes.length < GRAPH_NODES || graph.nodes.some((n) => n.after !== undefined);
+  // Fused nodes would end it early.
+  const isList = graph.nodes.length < GRAPH_NODES || graph.nodes.some((n) => n.after !== undefined || n.fused !== undefined);
   return planList(graph, name, capabilities.takesGraphs && (regions ?? (isList ? "none" : "head")) === "head");
 }
 

@@ -47,6 +47,8 @@ export interface CompiledShader {
 export const MAX_UNIFORMS = 32;
 /** Buffers: u0 to u7 are there on every device. */
 export const MAX_BUFFERS = 8;
+/** Views of buffers, where Direct3D runs over Vulkan and shaders see texels. */
+export const MAX_VIEWS = 16;
 /** The form of a texel view. Other forms: a structure's bytes, 0 for raw. */
 const TEXELS = 255;
 

@@ -28,14 +28,14 @@ export class ShaderProgram {
   readonly #compiled: (CompiledShader | undefined)[] = [];
   readonly #writesHalves: boolean;
 
-  /** Throws a ShaderError for what breaks the language's rules. */
-  constructor(source: Shader) {
+  /** Throws a ShaderError for what breaks the language's rules. maxBuffers: of the devices that it is for. */
+  constructor(source: Shader, maxBuffers = MAX_BUFFERS) {
     const refuse = (problem: string): never => {
       throw new ShaderError(source.name, problem, "");
     };
     if (!Number.isInteger(source.threads) || source.threads < 1 || source.threads > MAX_THREADS)
       refuse(`threads is ${source.threads}; a group has 1 to ${MAX_THREADS}`);
-    if (source.buffers.length > MAX_BUFFERS) refuse(`it has ${source.buffers.length} inputs and outputs; there are ${MAX_BUFFERS} at most`);
+    if (source.buffers.length > maxBuffers) refuse(`it has ${source.buffers.length} inputs and outputs; there are ${maxBuffers} at most`);
     verifyShader(source);
     this.source = source;
     this.#writesHalves = source.buffers.some((b) => b.isWritable && b.element === "f16");

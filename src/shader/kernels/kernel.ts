@@ -31,6 +31,8 @@ export function kernel<const I extends Names, const O extends Names, const P ext
     readonly inPlace?: boolean;
     /** The first output begins as the first input, which the shader does not read. */
     readonly updates?: boolean;
+    /** Of the devices that it is for. Default: that all devices have. */
+    readonly maxBuffers?: number;
   },
   body: (s: Scope<I & O, P>) => void,
 ): Kernel {
@@ -42,7 +44,12 @@ export function kernel<const I extends Names, const O extends Names, const P ext
   ]);
   const s = new Scope<I & O, P>(key, spec.threads, buffers, spec.params ?? ({} as P), false);
   body(s);
-  known = { program: new ShaderProgram(s.finish()), groups: spec.groups, inPlace: spec.inPlace ?? false, updates: spec.updates ?? false };
+  known = {
+    program: new ShaderProgram(s.finish(), spec.maxBuffers),
+    groups: spec.groups,
+    inPlace: spec.inPlace ?? false,
+    updates: spec.updates ?? false,
+  };
   made.set(key, known);
   return known;
 }

@@ -1,0 +1,99 @@
+/**
+ * A training step of each network, compiled without and with elementwise operators fused to shaders, in turn in one process: milliseconds, dispatches,
+ * barriers, the time to compile, and whether the losses agree. A plain program without dependencies.
+ */
+import { writeFileSync } from "node:fs";
+import { performance } from "node:perf_hooks";
+import { parseArgs } from "node:util";
+import * as dx from "dxtensor";
+import { CASES, type Case } from "./networks.ts";
+import { stepOf, timed, type StepTiming } from "./steps.ts";
+
+const help = `node build/bench/device/fusion.js [OPTIONS]
+
+  --device NAME   device to measure (default: the default device)
+  --filter TEXT   only the networks whose name contains TEXT
+  --seconds S     time of each round (default: 0.3)
+  --forms LIST    forms by their names, "off,always" (default: all)
+  --explain       print what the programs consist of, and each dispatch's time
+  --json FILE     write the results as JSON
+  --help          this text`;
+
+const FORMS = {
+  off: { fuse: "off" },
+  always: { fuse: "always" },
+  "off, a dispatch each": { fuse: "off", regions: "none" },
+} as const satisfies { [name: string]: dx.CompileOptions };
+
+interface Row {
+  readonly network: string;
+  readonly form: string;
+  readonly timing: StepTiming;
+  /** After some steps, the same in all forms. */
+  readonly loss: number;
+  readonly nodes: number;
+  readonly dispatches: number;
+  readonly barriers: number;
+  readonly compileMs: number;
+  readonly text: string;
+}
+
+async function measure(c: Case, form: keyof typeof FORMS, device: dx.Device, ms: number): Promise<Row> {
+  dx.manualSeed(1);
+  const network = c.build();
+  network.to(device);
+  const step = dx.compile(stepOf(network, c.optimizer(network.parameters())), { name: c.name, check: false, ...FORMS[form] });
+  const x = dx.randn([...c.input], { device, generator: new dx.Generator(7) });
+  const y = dx.tensor(Int32Array.from({ length: c.input[0]! }, (_, i) => i % 10), { device }); // prettier-ignore
+  const start = performance.now();
+  dx.scope(() => step(x, y).dataSync());
+  const compileMs = performance.now() - start;
+  for (let i = 0; i < 20; i++) dx.scope(() => step(x, y));
+  const loss = Number(dx.scope(() => step(x, y).dataSync())[0]);
+  const timing = await timed(step, x, y, device, ms);
+  const { nodes, dispatches, barriers } = step.explain();
+  const text = `${step.explain()}\n${step.profileSync()}`;
+  step.dispose();
+  x.dispose();
+  y.dispose();
+  return { network: c.name, form, timing, loss, nodes: nodes.length, dispatches, barriers, compileMs, text };
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      device: { type: "string" },
+      filter: { type: "string", default: "" },
+      seconds: { type: "string", default: "0.3" },
+      forms: { type: "string", default: Object.keys(FORMS).join(";") },
+      explain: { type: "boolean", default: false },
+      json: { type: "string" },
+      help: { type: "boolean" },
+    },
+  });
+  if (values.help) {
+    console.log(help);
+    return;
+  }
+  const device = values.device === undefined ? dx.defaultDevice() : dx.device(values.device);
+  const forms = (Object.keys(FORMS) as (keyof typeof FORMS)[]).filter((name) => values.forms.split(/[;]|,(?! )/).includes(name));
+  const rows: Row[] = [];
+  for (const c of CASES)
+    if (c.name.includes(values.filter))
+      for (const form of forms)
+        try {
+          const row = await measure(c, form, device, 1000 * Number(values.seconds));
+          rows.push(row);
+          console.log(
+            `${row.network.padEnd(10)} ${form.padEnd(20)} ${row.timing.ms.toPrecision(4).padStart(8)} ms  ${`${row.dispatches}`.padStart(4)} dispatches ` +
+              `${`${row.barriers}`.padStart(3)} barriers  compiled in ${row.compileMs.toFixed(0).padStart(5)} ms  loss ${row.loss.toPrecision(5)}`,
+          );
+          if (values.explain) console.log(row.text);
+        } catch (error) {
+          process.exitCode = 1;
+          console.log(`${c.name} ${form}: ${(error as Error).stack}`);
+        }
+  if (values.json !== undefined) writeFileSync(values.json, JSON.stringify({ device: `${device}`, rows }, null, 2));
+}
+
+await main();

@@ -1,0 +1,239 @@
+/** Groups nodes to regions. A region is one node of the graph afterwards, so no path may leave it and come back. */
+import { sizeOf } from "../../../core/shape.ts";
+import { MAX_BUFFERS } from "../../../shader/dxbc/emit.ts";
+import { readingOf } from "../../../shader/operations/table.ts";
+import type { Graph, GraphNode, Value } from "../../graph.ts";
+import { inPlacePairs } from "./in-place.ts";
+import { depthsOf, isReadable, isWritable, regionOf, type Facts, type Region } from "./region.ts";
+import { hasTail, sectionsOf } from "./sections.ts";
+
+/** Nodes of a region: pipelines of longer shaders take long to be made. */
+const MAX_NODES = 64;
+/** Indices that may differ from those of the reader, one in another. */
+const MAX_DEPTH = 2;
+
+/** Nodes that are, or become, one node. */
+class Cluster {
+  nodes: GraphNode[];
+  /** Of the first of its nodes in the graph, and of the last. */
+  first: number;
+  last: number;
+  readonly isFusable: boolean;
+  /** Why it grew no further. */
+  readonly ends = new Set<string>();
+
+  constructor(node: GraphNode, position: number, isFusable: boolean) {
+    this.nodes = [node];
+    this.first = this.last = position;
+    this.isFusable = isFusable;
+  }
+}
+
+export interface Grouped {
+  /** Null: a node that stays as it is. */
+  readonly region: Region | null;
+  readonly nodes: readonly GraphNode[];
+  readonly ends: readonly string[];
+}
+
+export function factsOf(graph: Graph, constants: Facts["constants"], maxBuffers: number): Facts {
+  const makers = new Map<Value, GraphNode>();
+  const readers = new Map<Value, GraphNode[]>();
+  for (const node of graph.nodes) {
+    for (const x of node.outputs) if (x !== null) makers.set(x.value, node);
+    for (const value of [...node.inputs.map((x) => x?.value), ...(node.after ?? [])]) {
+      if (value === undefined) continue;
+      const list = readers.get(value);
+      if (list === undefined) readers.set(value, [node]);
+      else list.push(node);
+    }
+  }
+  const results = new Set<Value>([...graph.outputs.map((x) => x.value), ...graph.state.map((w) => w.value.value)]);
+  const states = new Map(graph.state.map((w) => [w.value.value, w.buffer]));
+  return { constants, makers, readers, results, states, maxBuffers };
+}
+
+/** Whether a node may be part of a region. Constants are part of the code that reads them; what comes after other nodes by order alone may not. */
+const isFusable = (node: GraphNode): boolean =>
+  node.after === undefined &&
+  node.outputs.length === 1 &&
+  node.outputs[0] !== null &&
+  isWritable(node.outputs[0]!) &&
+  node.inputs.every((x) => x === null || isReadable(x)) &&
+  readingOf(node)?.constant === undefined &&
+  readingOf(node) !== null;
+
+class Grouping {
+  readonly #facts: Facts;
+  readonly #of = new Map<GraphNode, Cluster>();
+
+  constructor(graph: Graph, facts: Facts) {
+    this.#facts = facts;
+    graph.nodes.forEach((node, i) => this.#of.set(node, new Cluster(node, i, isFusable(node))));
+  }
+
+  cluster(node: GraphNode): Cluster {
+    return this.#of.get(node)!;
+  }
+
+  get clusters(): Cluster[] {
+    return [...new Set(this.#of.values())];
+  }
+
+  /** Those that read what a cluster makes. */
+  #after(cluster: Cluster): Set<Cluster> {
+    const result = new Set<Cluster>();
+    for (const node of cluster.nodes)
+      for (const x of node.outputs)
+        for (const reader of x === null ? [] : (this.#facts.readers.get(x.value) ?? [])) result.add(this.cluster(reader));
+    result.delete(cluster);
+    return result;
+  }
+
+  /** Whether a path leads from one to another over a third. */
+  #isBetween(from: Cluster, to: Cluster): boolean {
+    const seen = new Set<Cluster>([from]);
+    const open = [...this.#after(from)].filter((c) => c !== to);
+    for (let at = open.pop(); at !== undefined; at = open.pop()) {
+      if (seen.has(at) || at.first > to.last) continue;
+      seen.add(at);
+      for (const next of this.#after(at)) {
+        if (next === to) return true;
+        open.push(next);
+      }
+    }
+    return false;
+  }
+
+  /** Merges two where they can be one launch; else notes why not. */
+  merge(a: Cluster, b: Cluster): boolean {
+    if (a === b || !a.isFusable || !b.isFusable) return a === b;
+    const why = this.#refusal(a, b);
+    if (why !== null) {
+      a.ends.add(why);
+      b.ends.add(why);
+      return false;
+    }
+    a.nodes = this.#inOrder(a, b);
+    a.first = Math.min(a.first, b.first);
+    a.last = Math.max(a.last, b.last);
+    for (const end of b.ends) a.ends.add(end);
+    for (const node of b.nodes) this.#of.set(node, a);
+    return true;
+  }
+
+  #positions = new Map<GraphNode, number>();
+
+  #inOrder(a: Cluster, b: Cluster): GraphNode[] {
+    if (this.#positions.size === 0) [...this.#of.keys()].forEach((node, i) => this.#positions.set(node, i));
+    return [...a.nodes, ...b.nodes].sort((x, y) => this.#positions.get(x)! - this.#positions.get(y)!);
+  }
+
+  /** A last thread of fewer elements sees buffers by words too, and not as texels: each of them twice. */
+  #limitOf(region: Region): number {
+    return hasTail(sectionsOf(region)) ? Math.min(this.#facts.maxBuffers, MAX_BUFFERS) : this.#facts.maxBuffers;
+  }
+
+  /** Whether a state could no longer be written in place: a copy of it is one more step of the program. */
+  #losesInPlace(region: Region, a: Cluster, b: Cluster): boolean {
+    const before = [a, b].map((c) => regionOf(c.nodes, this.#facts)).flatMap((r) => (r === null ? [] : [...inPlaceOf(r, this.#facts)]));
+    if (before.length === 0) return false;
+    const after = inPlaceOf(region, this.#facts);
+    return before.some((value) => !after.has(value));
+  }
+
+  #refusal(a: Cluster, b: Cluster): string | null {
+    if (a.nodes.length + b.nodes.length > MAX_NODES) return `more than ${MAX_NODES} nodes`;
+    const nodes = this.#inOrder(a, b);
+    const region = regionOf(nodes, this.#facts);
+    if (region === null) return "a value seen as another type";
+    const limit = this.#limitOf(region);
+    if (region.sources.length + region.outputs.length > limit) return `more than ${limit} buffers`;
+    if (this.#losesInPlace(region, a, b)) return "a state that is written in place";
+    if (depthsOf(nodes, this.#facts) > MAX_DEPTH) return "elements computed again and again";
+    if (this.#isBetween(a, b) || this.#isBetween(b, a)) return "a path through other nodes";
+    return null;
+  }
+}
+
+/** Outputs that a region writes over the state's old values. */
+function inPlaceOf(region: Region, facts: Facts): Set<Value> {
+  const isState = region.outputs.some((x) => facts.states.has(x.value));
+  if (!isState) return new Set();
+  const pairs = inPlacePairs(region, sectionsOf(region), facts);
+  const written = pairs.filter(([i, o]) => facts.states.get(region.outputs[o]!.value) === region.sources[i]!.value);
+  return new Set(written.map(([, o]) => region.outputs[o]!.value));
+}
+
+export function group(graph: Graph, facts: Facts): Grouped[] {
+  const grouping = new Grouping(graph, facts);
+  // Producers with their readers, near ones first: a value that is needed late is made late.
+  const positions = new Map(graph.nodes.map((node, i) => [node, i]));
+  const edges = graph.nodes.flatMap((reader, at) =>
+    reader.inputs.flatMap((x) => {
+      const maker = x === null ? undefined : facts.makers.get(x.value);
+      return maker === undefined ? [] : [{ maker, reader, distance: at - positions.get(maker)! }];
+    }),
+  );
+  edges.sort((a, b) => a.distance - b.distance);
+  for (const { maker, reader } of edges) grouping.merge(grouping.cluster(maker), grouping.cluster(reader));
+  // Neighbours that read the same, and have as many elements.
+  for (const readers of facts.readers.values()) {
+    const [first, ...others] = readers.filter((r) => grouping.cluster(r).isFusable);
+    for (const other of others)
+      if (sizeOf(first!.outputs[0]!.sizes) === sizeOf(other.outputs[0]!.sizes)) grouping.merge(grouping.cluster(first!), grouping.cluster(other)); // prettier-ignore
+  }
+  return ordered(graph, grouping, facts).map((cluster) => ({
+    nodes: cluster.nodes,
+    region: cluster.nodes.length > 1 ? regionOf(cluster.nodes, facts) : null,
+    ends: cluster.nodes.length > 1 ? endsOf(cluster, grouping, facts) : [],
+  }));
+}
+
+/** What stands around a region, by the operators' names, and what else ended it. */
+function endsOf({ nodes, ends }: Cluster, grouping: Grouping, facts: Facts): string[] {
+  const inside = new Set(nodes);
+  const around = new Set<string>();
+  for (const node of nodes) {
+    for (const x of node.inputs) {
+      const maker = x === null ? undefined : facts.makers.get(x.value);
+      if (maker !== undefined && !inside.has(maker) && !grouping.cluster(maker).isFusable) around.add(maker.operator);
+    }
+    for (const reader of facts.readers.get(node.outputs[0]!.value) ?? [])
+      if (!inside.has(reader) && !grouping.cluster(reader).isFusable) around.add(reader.operator);
+    if (facts.results.has(node.outputs[0]!.value)) around.add("result");
+  }
+  return [...around, ...ends];
+}
+
+/** The clusters so that each comes after what it reads, and otherwise by its last node. */
+function ordered(graph: Graph, grouping: Grouping, facts: Facts): Cluster[] {
+  const clusters = grouping.clusters.sort((a, b) => a.last - b.last);
+  const done = new Set<Cluster>();
+  const result: Cluster[] = [];
+  const add = (cluster: Cluster): void => {
+    const stack = [cluster];
+    while (stack.length > 0) {
+      const at = stack.at(-1)!;
+      if (done.has(at)) {
+        stack.pop();
+        continue;
+      }
+      const needed = at.nodes
+        .flatMap((node) => [...node.inputs.map((x) => x?.value), ...(node.after ?? [])])
+        .flatMap((value) => {
+          const maker = value === undefined ? undefined : facts.makers.get(value);
+          const before = maker === undefined ? at : grouping.cluster(maker);
+          return before === at || done.has(before) ? [] : [before];
+        });
+      if (needed.length > 0) stack.push(...needed);
+      else {
+        done.add(at);
+        result.push(at);
+        stack.pop();
+      }
+    }
+  };
+  for (const cluster of clusters) add(cluster);
+  return result;
+}

@@ -1,0 +1,44 @@
+/** Outputs of a launch that may be written over one of its inputs. */
+import { sizeOf } from "../../../core/shape.ts";
+import { readingOf } from "../../../shader/operations/table.ts";
+import type { Expr, GraphNode } from "../../graph.ts";
+import { accessOf, isIdentity } from "./access.ts";
+import { constantOf, insideMaker, sourceIndex, type Facts, type Region } from "./region.ts";
+import type { Section } from "./sections.ts";
+
+/** Of what a section reads, by source: whether each thread reads only the elements that it writes. */
+function readsOf(region: Region, section: Section, facts: Facts): Map<number, boolean> {
+  const inside = new Set(region.nodes);
+  const result = new Map<number, boolean>();
+  const seen = new Set<string>();
+  const visit = (node: GraphNode, isOwn: boolean): void => {
+    const key = `${node.outputs[0]!.value.id} ${isOwn}`;
+    if (seen.has(key)) return;
+    seen.add(key);
+    const isElementwise = "element" in readingOf(node)!.code;
+    for (const x of node.inputs) {
+      if (x === null || constantOf(x, facts) !== null) continue;
+      const own = isOwn && isElementwise && isSame(x, section.elements);
+      const maker = insideMaker(x, inside, facts);
+      if (maker !== null) visit(maker, own);
+      else {
+        const source = sourceIndex(region, x);
+        result.set(source, own && (result.get(source) ?? true));
+      }
+    }
+  };
+  for (const i of section.outputs) visit(facts.makers.get(region.outputs[i]!.value)!, true);
+  return result;
+}
+
+const isSame = (x: Expr, elements: number): boolean => isIdentity(accessOf(x)) && sizeOf(x.sizes) === elements;
+
+export function inPlacePairs(region: Region, sections: readonly Section[], facts: Facts): (readonly [input: number, output: number])[] {
+  const reads = sections.map((section) => readsOf(region, section, facts));
+  return region.sources.flatMap(({ dtype }, input) => {
+    const by = reads.flatMap((list, k) => (list.has(input) ? [k] : []));
+    const [k] = by;
+    if (k === undefined || by.length > 1 || reads[k]!.get(input) !== true) return [];
+    return sections[k]!.outputs.flatMap((i) => (region.outputs[i]!.dtype === dtype ? [[input, i] as const] : []));
+  });
+}

@@ -1,0 +1,64 @@
+/** The indices of the elements that one thread computes: adjacent ones mostly, so that it moves them in one access. */
+import type { Scope } from "../../../shader/language.ts";
+import type { Uint } from "../../../shader/numbers.ts";
+import { isOne, type Access } from "./access.ts";
+
+export type AnyScope = Scope<never, never>;
+
+/** Lane k is at `base + k * step`; or each somewhere. */
+export type Lanes =
+  | {
+      readonly kind: "run";
+      readonly base: Uint;
+      readonly step: number;
+      /** A power of two that divides the base. */ readonly alignment: number;
+    }
+  | { readonly kind: "each"; readonly at: readonly Uint[] };
+
+const MAX_ALIGNMENT = 256;
+
+const alignmentOf = (n: number): number => (n === 0 ? MAX_ALIGNMENT : Math.min(MAX_ALIGNMENT, n & -n));
+
+export const laneOf = (lanes: Lanes, k: number): Uint =>
+  lanes.kind === "each" ? lanes.at[k]! : k === 0 || lanes.step === 0 ? lanes.base : lanes.base.add(k * lanes.step);
+
+/** Whether all lanes are one element. */
+export const isUniform = (lanes: Lanes): boolean => lanes.kind === "run" && lanes.step === 0;
+
+/** Equal for lanes of the same indices. */
+export const keyOfLanes = (lanes: Lanes): string =>
+  lanes.kind === "run" ? `${lanes.base.value.id}*${lanes.step}` : lanes.at.map((x) => x.value.id).join();
+
+/** An access's index in its value. */
+function mapped(s: AnyScope, { offset, axes }: Access, index: Uint): Uint {
+  let rest = index;
+  let result = s.u32(offset);
+  const outermost = axes.findIndex((a) => a.stride !== 0);
+  for (let i = axes.length - 1; i >= Math.max(0, outermost); i--) {
+    const { size, stride } = axes[i]!;
+    if (stride !== 0) result = result.add((i === 0 ? rest : rest.mod(size)).mul(stride >>> 0));
+    if (i > outermost) rest = rest.div(size);
+  }
+  return result;
+}
+
+/** The lanes of an access's value, for lanes of its elements. */
+export function mapLanes(s: AnyScope, access: Access, lanes: Lanes, width: number): Lanes {
+  const { offset, axes } = access;
+  if (isOne(access)) return { kind: "run", base: s.u32(offset), step: 0, alignment: alignmentOf(offset) };
+  if (lanes.kind === "each") return { kind: "each", at: lanes.at.map((x) => mapped(s, access, x)) };
+  if (lanes.step === 0) return { kind: "run", base: mapped(s, access, lanes.base), step: 0, alignment: 1 };
+  if (axes.length === 1) {
+    const { stride } = axes[0]!;
+    const alignment = Math.min(alignmentOf(offset), lanes.alignment * alignmentOf(stride));
+    return { kind: "run", base: mapped(s, access, lanes.base), step: lanes.step * stride, alignment };
+  }
+  const inner = axes.at(-1)!;
+  if (lanes.step !== 1 || lanes.alignment < width || inner.size % width !== 0)
+    return { kind: "each", at: Array.from({ length: width }, (_, k) => mapped(s, access, laneOf(lanes, k))) };
+  // All lanes have the same outer coordinates.
+  const steps = axes.slice(0, -1).map((a) => alignmentOf(a.stride));
+  const own = alignmentOf(inner.stride) * Math.min(lanes.alignment, alignmentOf(inner.size));
+  const alignment = Math.min(alignmentOf(offset), own, ...steps);
+  return { kind: "run", base: mapped(s, access, lanes.base), step: inner.stride, alignment };
+}

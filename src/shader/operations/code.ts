@@ -1,0 +1,86 @@
+/** What the table of nodes is written with: values of a shader by the dtypes of the graph. */
+import type { DType } from "../../core/dtype.ts";
+import type { GraphNode } from "../../graph/graph.ts";
+import type { Element } from "../ir.ts";
+import { Bool, type Float, type Int, type Uint } from "../numbers.ts";
+
+/** An element. Those of uint8 and bool are a Uint, or a Bool where a comparison made them. */
+export type Code = Float | Int | Uint | Bool;
+
+/** The shader under construction, as far as constants are concerned. */
+export interface Constants {
+  f32(x: number): Float;
+  i32(x: number): Int;
+  u32(x: number): Uint;
+}
+
+/** What a node's code depends on, but for its inputs. */
+export type Attributes = Pick<GraphNode, "attributes" | "inputs" | "outputs">;
+
+/** An element of a node's output by the same element of each input. */
+export type ElementCode = (s: Constants, x: readonly Code[], node: Attributes) => Code;
+
+/** An element of an output, wherever the elements that it needs are. */
+export interface Indexed {
+  /** In the packed output. */
+  readonly index: Uint;
+  /** An input's element, `offset` elements behind its first. */
+  load(input: number, offset: Uint): Code;
+}
+export type IndexedCode = (s: Constants, element: Indexed, node: Attributes) => Code;
+
+/** How a node reads as shader code. */
+export interface Reading {
+  /** Dtypes of the inputs and outputs that it computes in. */
+  readonly dtypes: ReadonlySet<DType>;
+  readonly code: { readonly element: ElementCode } | { readonly indexed: IndexedCode };
+  /** Of nodes whose elements are all one number: which. Their readers contain it. */
+  readonly constant?: (node: Attributes) => number | null;
+  /** False for attributes that the code does not know. */
+  readonly accepts?: (node: Attributes) => boolean;
+}
+
+/** How a dtype's elements lie in a buffer; those of 8 bits are read out of words. Others are in no shader. */
+export const ELEMENT_OF: { readonly [K in DType]?: Element } = {
+  float32: "f32",
+  float16: "f16",
+  int32: "i32",
+  uint32: "u32",
+  uint8: "u32",
+  bool: "u32",
+};
+
+export const isByte = (dtype: DType): boolean => dtype === "uint8" || dtype === "bool";
+
+export const FLOATS: ReadonlySet<DType> = new Set(["float32", "float16"]);
+export const NUMBERS: ReadonlySet<DType> = new Set(["float32", "float16", "int32", "uint32"]);
+export const ALL: ReadonlySet<DType> = new Set(["float32", "float16", "int32", "uint32", "uint8", "bool"]);
+
+export const asUint = (x: Code): Uint => (x instanceof Bool ? x.toUint() : (x as Uint));
+
+/** Whether it is other than 0: so DirectML reads truth values. */
+export function asBool(x: Code): Bool {
+  if (x instanceof Bool) return x;
+  return (x as Uint).ne(0);
+}
+
+/** a where the condition holds, else b. */
+export function choose(condition: Bool, a: Code, b: Code): Code {
+  if (a instanceof Bool !== b instanceof Bool) return condition.select(asUint(a), asUint(b));
+  return condition.select(a as Uint, b as Uint);
+}
+
+/** Of a scalar attribute or a constant input. */
+export function literal(s: Constants, dtype: DType, value: number): Code {
+  if (FLOATS.has(dtype)) return s.f32(value);
+  return dtype === "int32" ? s.i32(value | 0) : s.u32(isByte(dtype) ? value & 255 : value >>> 0);
+}
+
+/** NaN by its bits: drivers take comparisons of a number with itself for known. */
+export const isNaNByBits = (x: Float): Bool => x.bits().and(0x7fffffff).gt(0x7f800000);
+export const isInfinite = (x: Float): Bool => x.bits().and(0x7fffffff).eq(0x7f800000);
+/** x below 0 or -0, by its bits: see kernels/elementwise.ts. */
+export const isNegative = (x: Float): Bool => x.bits().sub(0x80000000).lt(0x7f800001);
+
+/** A float32 as the nearest float16. */
+export const roundedToHalf = (x: Float): Float => x.toHalf().fromHalf();

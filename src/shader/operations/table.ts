@@ -1,0 +1,18 @@
+/** How a node of the graph reads as shader code. */
+import { isOperator, type GraphNode } from "../../graph/graph.ts";
+import { ACTIVATIONS } from "./activations.ts";
+import type { Reading } from "./code.ts";
+import { ELEMENTWISE } from "./elementwise.ts";
+import { INDEXED } from "./indexed.ts";
+
+const TABLE: { readonly [operator: string]: Reading | undefined } = { ...ELEMENTWISE, ...ACTIVATIONS, ...INDEXED };
+
+/** Null: there is no code of it, or not of these dtypes and attributes. */
+export function readingOf(node: GraphNode): Reading | null {
+  if (!isOperator(node.operator)) return null;
+  const reading = TABLE[node.operator];
+  if (reading === undefined) return null;
+  const has = (x: { readonly dtype: Parameters<Reading["dtypes"]["has"]>[0] } | null): boolean => x === null || reading.dtypes.has(x.dtype);
+  if (!node.inputs.every(has) || !node.outputs.every(has)) return null;
+  return reading.accepts === undefined || reading.accepts(node) ? reading : null;
+}

@@ -1,0 +1,58 @@
+/** Where compiled functions fuse, and a step that does. */
+import { afterEach, describe, expect, it } from "vitest";
+import * as dx from "../../../../src/index.ts";
+import { fuseMode, fuses } from "../../../../src/graph/passes/fuse/fuse.ts";
+import { nativeDevice } from "../../../../src/runtime/devices.ts";
+import { eachDevice } from "../../../device.ts";
+
+const { capabilities } = nativeDevice(dx.device("cpu"));
+
+describe("the choice", () => {
+  const before = process.env["DXTENSOR_FUSE"];
+  afterEach(() => {
+    if (before === undefined) delete process.env["DXTENSOR_FUSE"];
+    else process.env["DXTENSOR_FUSE"] = before;
+  });
+
+  it("is the option's, else the variable's, else the device's", () => {
+    delete process.env["DXTENSOR_FUSE"];
+    expect(fuseMode()).toBe("auto");
+    expect(fuses(capabilities)).toBe(false);
+    expect(fuses(capabilities, "always")).toBe(true);
+    process.env["DXTENSOR_FUSE"] = "always";
+    expect(fuses(capabilities)).toBe(true);
+    expect(fuses(capabilities, "off")).toBe(false);
+    process.env["DXTENSOR_FUSE"] = "sometimes";
+    expect(() => fuseMode()).toThrow(/DXTENSOR_FUSE must be "always", "off", "auto"/);
+    expect(() => dx.compile((x: dx.Tensor) => x, { fuse: "never" as "off" })).toThrow(dx.ValueError);
+  });
+});
+
+eachDevice("fused steps", () => {
+  it("train as eager ones do", () => {
+    const train = (fuse: "always" | "off"): number[] => {
+      dx.manualSeed(3);
+      const network = new dx.nn.Sequential(new dx.nn.Linear(6, 5), new dx.nn.Tanh(), new dx.nn.Linear(5, 3));
+      const optimizer = new dx.optim.Adam(network.parameters(), 0.01);
+      const step = dx.compile(
+        (x: dx.Tensor, y: dx.Tensor) => {
+          const loss = dx.crossEntropy(network.forward(x), y);
+          loss.backward();
+          optimizer.step();
+          optimizer.zeroGrad();
+          return loss;
+        },
+        { fuse },
+      );
+      const x = dx.randn([8, 6], { generator: new dx.Generator(1) });
+      const y = dx.tensor([0, 1, 2, 0, 1, 2, 0, 1], { dtype: "int32" });
+      const losses = Array.from({ length: 6 }, () => Number(step(x, y).toArraySync()));
+      if (fuse === "always") expect(step.explain().fused.length).toBeGreaterThan(0);
+      step.dispose();
+      return losses;
+    };
+    const [fusedLosses, losses] = [train("always"), train("off")];
+    fusedLosses.forEach((loss, i) => expect(loss).toBeCloseTo(losses[i]!, 4));
+    expect(fusedLosses.at(-1)!).toBeLessThan(fusedLosses[0]!);
+  });
+});
