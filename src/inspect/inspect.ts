@@ -17,6 +17,7 @@ import { loadFile as loadNpz } from "../io/npz/read.ts";
 import { loadFile as loadPytorch } from "../io/pytorch/load.ts";
 import { openAll } from "../io/safetensors-shards.ts";
 import { openTensorFile } from "../io/tensor-file.ts";
+import { ZipFile } from "../io/zip-file.ts";
 import { inspectOnnx, type OnProgress } from "./onnx.ts";
 import type { FileReport, TensorRow } from "./report.ts";
 
@@ -122,16 +123,14 @@ async function inspectFolder(path: string): Promise<FileReport> {
   return inspectSafetensors(path);
 }
 
-/** Where zip files have the pickle of torch.save(). */
-const PICKLE = "data.pkl";
-
-/** Whether a zip file's directory, at its end, names a pickle. */
+/** Whether a zip file has a pickle of torch.save(). */
 async function hasPickle(path: string): Promise<boolean> {
   const { file, size } = await openSource(OPERATION, path);
   try {
-    // torch.save() writes the pickle first.
-    const first = Buffer.from(await readAt(file, new Uint8Array(Math.min(size ?? 0, 512)), 0));
-    return first.includes(PICKLE);
+    // Nothing is inflated here: the readers have their own limits.
+    const format = { operation: OPERATION, source: path, writer: "a program", maxInflated: () => Infinity, hints: {} };
+    const { entries } = await ZipFile.open(file, format, size ?? 0);
+    return [...entries.keys()].some((name) => name.endsWith("/data.pkl"));
   } finally {
     await file.close();
   }

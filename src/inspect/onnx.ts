@@ -9,7 +9,7 @@ import {
   type ValueInfoMessage,
 } from "../onnx/format/proto.ts";
 import type { FileReport, GraphReport, TensorRow, ValueRow } from "./report.ts";
-import { WireFile, type Field } from "./wire-file.ts";
+import { KNOWN_FORMATS, WireFile, type Field } from "./wire-file.ts";
 
 /** By their numbers in TensorProto.DataType: name and bits. */
 const TYPES: readonly (readonly [name: string, bits: number | null])[] = [
@@ -180,13 +180,7 @@ export function inspectOnnx(operation: string, path: string, onProgress: OnProgr
     }
     const model = readModel(Buffer.concat(parts));
     if (model.graph === null || model.opsets.length === 0)
-      throw new FormatError(
-        operation,
-        path,
-        "a file of a known format",
-        "another one",
-        "Known are ONNX, GGUF, safetensors, NumPy's .npy and .npz, and PyTorch's .pt.",
-      );
+      throw new FormatError(operation, path, "a file of a known format", "another one", KNOWN_FORMATS);
     const { producer, irVersion, opsets, metadata } = model;
     return {
       format: "onnx",

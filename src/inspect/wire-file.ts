@@ -15,6 +15,9 @@ export interface Field {
   readonly isBytes: boolean;
 }
 
+/** What else than ONNX a file may be. */
+export const KNOWN_FORMATS = "Known are ONNX, GGUF, safetensors, NumPy's .npy and .npz, and PyTorch's .pt.";
+
 const WINDOW = 2 ** 16;
 
 export class WireFile {
@@ -41,7 +44,7 @@ export class WireFile {
   }
 
   #bad(received: string): FormatError {
-    return new FormatError(this.#operation, this.path, "an ONNX model, whose messages are protobuf", received);
+    return new FormatError(this.#operation, this.path, "a file of a known format", `${received}, read as an ONNX model`, KNOWN_FORMATS);
   }
 
   bytes(start: number, end: number): Uint8Array {

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { zipSync } from "fflate";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { inspect } from "../../src/inspect/inspect.ts";
@@ -143,7 +144,14 @@ test("what cannot be read is a typed error", async () => {
   writeFileSync(path("empty"), "");
   await refused("empty", /a file of a known format/);
   writeFileSync(path("text"), "This is no model at all, but text.");
-  await refused("text", /FormatError/);
+  await refused("text", /a file of a known format; received .*, read as an ONNX model\. Known are ONNX, GGUF/);
+  writeFileSync(
+    path("program.pt"),
+    zipSync({ "m/data/0": new Uint8Array(4), "m/constants.pkl": new Uint8Array(2), "m/data.pkl": new Uint8Array(2) }),
+  );
+  await refused("program.pt", /a program of TorchScript/);
+  writeFileSync(path("other.zip"), zipSync({ "a.txt": new Uint8Array(4) }));
+  await refused("other.zip", /an archive of \.npy files/);
   const whole = onnx();
   for (let length = 1; length < whole.length; length += 7) {
     writeFileSync(path("cut.onnx"), whole.subarray(0, length));
