@@ -168,6 +168,14 @@ export class Globals {
           this.#tensor([storage, offset, shape, strides, requiresGrad, hooks, metadata], dtype),
       ],
       ["torch._utils._rebuild_parameter", (args) => this.#parameter(args)],
+      ["torch._utils._rebuild_parameter_with_state", (args) => this.#parameter(args)],
+      ["torch._tensor._rebuild_from_type_v2", (args) => this.#withAttributes(args)],
+      [
+        "torch.Tensor",
+        () => {
+          throw unknown(source, "torch.Tensor");
+        },
+      ],
       ["torch.nn.parameter.Parameter", (args) => this.#parameter([args[0], args[1] ?? true])],
       ["torch.Size", ([sizes = []]) => this.#size(sizes)],
       ["torch.device", (args) => this.#device(args)],
@@ -255,6 +263,16 @@ export class Globals {
     if (data.elements.isComplex) throw unknown(this.#source, `a parameter of ${data.elements.name}`);
     const { storage, elements, offset, shape, strides, isConj } = data;
     return new TensorRef({ storage, elements, offset, shape, strides, isConj, requiresGrad, isParameter: true });
+  }
+
+  /** A tensor with attributes of Python, which are left out: torch.nn.Buffer is one. */
+  #withAttributes([rebuild, type, args]: readonly unknown[]): TensorRef {
+    const isTensor = type instanceof Callable && ["torch.Tensor", "torch.nn.parameter.Parameter"].includes(type.name);
+    // Not this function again: a list that contains itself would never end.
+    const isRebuild = rebuild instanceof Callable && rebuild.name.startsWith("torch._utils._rebuild_");
+    const tensor = isTensor && isRebuild && Array.isArray(args) ? rebuild.call(args as readonly unknown[]) : null;
+    if (!(tensor instanceof TensorRef)) throw this.#bad("a tensor with attributes", [rebuild, type, args]);
+    return tensor;
   }
 
   #size(sizes: unknown): readonly number[] {

@@ -60,6 +60,7 @@ eachDevice("io.pytorch.load", (device) => {
     ["training.pt", 80],
     ["dtypes.pt", 15],
     ["views.pt", 14],
+    ["attributes.pt", 3],
   ])("%s: every tensor as PyTorch has it", (name, count) =>
     clean(device, async () => {
       const value: unknown = await dx.io.pytorch.load(file(name));

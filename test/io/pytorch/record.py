@@ -148,6 +148,12 @@ plain["same"] = plain["keys"]
 for protocol in (2, 3, 4, 5):
     write(f"plain-{protocol}.pt", plain, pickle_protocol=protocol)
 
+tagged = torch.nn.Parameter(torch.ones(2))
+tagged.is_decayed = False
+noted = torch.arange(6.0).reshape(2, 3).t()
+noted.note = [1, {"x": torch.ones(1)}]
+write("attributes.pt", {"buffer": torch.nn.Buffer(torch.ones(1)), "parameter": tagged, "view": noted})
+
 write("other-dtype.pt", {"a": torch.ones(2), "half": torch.ones(2, dtype=torch.complex128)})
 write("float8.pt", torch.ones(2).to(torch.float8_e4m3fn))
 torch.save(net, folder / "module.pt")
