@@ -27,7 +27,11 @@ function keyOfRegion(region: Region, sections: readonly Section[], facts: Facts)
     if (constant !== null) return ["is", x.dtype, constant];
     const maker = insideMaker(x, inside, facts);
     const access = accessOf(x);
-    return [maker === null ? `${sourceIndex(region, x)}` : numbers.get(maker), x.dtype, isIdentity(access) ? 0 : access];
+    return [
+      maker === null ? `${sourceIndex(region, x)}` : numbers.get(maker),
+      x.dtype,
+      isIdentity(access) && access.axes.length > 0 ? 0 : access,
+    ];
   };
   return keyOf([
     region.sources.map((s) => s.dtype),

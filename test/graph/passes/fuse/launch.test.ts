@@ -17,6 +17,8 @@ it("shares a shader among regions of other sizes, unless indices depend on them"
   expect(chain(8, 1, 2).id).not.toBe(chain(8, 1, 3).id);
   expect(chain(8, 5, 2).id).not.toBe(chain(8, 7, 2).id);
   expect(chain(8, 5, 2).id).toBe(chain(8, 5, 2).id);
+  // Of one element, whose index is known.
+  expect(chain(1, 1, 2).id).not.toBe(chain(8, 1, 2).id);
 });
 
 it("refuses what reads past its buffer", () => {
