@@ -240,7 +240,7 @@ const others: readonly (readonly [file: string, names: readonly string[], runsCo
   ["profile/profile.ts", ["profile", "startProfile"], true],
   ["runtime/devices.ts", ["closeDevice", "deviceInfo", "setDeviceTimeout", "setMemoryLimit"], false],
   ["runtime/fallback.ts", ["setStrict"], false],
-  ["runtime/statistics.ts", ["counters", "memoryStatistics", "synchronize"], false],
+  ["runtime/device-statistics.ts", ["counters", "memoryStatistics", "synchronize"], false],
 ];
 
 function othersText(kinds: Kinds): string {

@@ -103,7 +103,7 @@ export type { Profile, ProfiledDispatch, ProfiledKernel } from "./compile/profil
 export type { ProfileEvent, ProfileKind, ProfileMemory, ProfilePhase } from "./profile/event.ts";
 export type { ProfileOptions, Profiled, ProfileSchedule, ProfileSession, ProfileSessionOptions } from "./profile/profile.ts";
 export type { ProfiledDevice, ProfileReport } from "./profile/report.ts";
-export type { ProfileGrouping, ProfileRow, ProfileSort, ProfileTable, ProfileTableOptions } from "./profile/table.ts";
+export type { ProfileGrouping, ProfileRow, ProfileSort, ProfileTable, ProfileTableOptions } from "./profile/event-table.ts";
 export * from "./ops/index.ts";
 // Some of these stand for the functions of real tensors alone.
 export {

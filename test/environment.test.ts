@@ -9,7 +9,7 @@ import * as dx from "../src/index.ts";
 import { checkEnvironment, VARIABLES } from "../src/host/environment.ts";
 import { libraryEndOf } from "../src/host/library-end.ts";
 import { addonPaths, libraryPaths } from "../src/native/paths.ts";
-import { hostEnvironment } from "../src/native/load.ts";
+import { hostEnvironment } from "../src/native/load-addon.ts";
 import { nativeDevice } from "../src/runtime/devices.ts";
 import { eachDevice } from "./device.ts";
 

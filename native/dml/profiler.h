@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "kernels.h"
+#include "kernel_times.h"
 #include "recording.h"
 #include "timeline.h"
 

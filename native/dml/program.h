@@ -13,7 +13,7 @@
 #include "../schema/schema.h"
 #include "address.h"
 #include "com_ptr.h"
-#include "kernels.h"
+#include "kernel_times.h"
 #include "shaders.h"
 
 namespace dxtensor::dml {

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <vector>
 
-#include "kernels.h"
+#include "kernel_times.h"
 #include "program.h"
 
 namespace dxtensor::dml {

@@ -3,7 +3,7 @@
 #include "software/directml/validate.h"
 #include "cases/good.h"
 #include "cases/operators.h"
-#include "cases/random.h"
+#include "cases/random_descriptions.h"
 #include "describe.h"
 #include "kernel_run.h"
 #include "kernel_test.h"

@@ -18,7 +18,7 @@
 #include "software/cpu/prepacking_kernel.h"
 #include "software/directml/validate.h"
 #include "cases/operators.h"
-#include "cases/random.h"
+#include "cases/random_descriptions.h"
 #include "describe.h"
 #include "kernel_run.h"
 

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "software/directml/validate.h"
-#include "cases/random.h"
+#include "cases/random_descriptions.h"
 #include "check.h"
 #include "describe.h"
 #include "graph_run.h"

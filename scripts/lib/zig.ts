@@ -3,7 +3,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { downloadWheel } from "../../src/fetch/download.ts";
-import { FetchFailure } from "../../src/fetch/failure.ts";
+import { FetchFailure } from "../../src/fetch/download-failure.ts";
 import { sha256 } from "../../src/fetch/directml-library.ts";
 import { cached } from "../tools/archive.ts";
 import { ScriptError, at, cacheFolder } from "../tools/project.ts";

@@ -6,7 +6,7 @@ import { actsOf, random, type Internals } from "./acts.ts";
 const [root = "", minutes, seed, interval] = process.argv.slice(2);
 const module = new URL("dist/index.js", root).href;
 const dx = (await import(module)) as typeof Library;
-const internals = (await import(new URL("dist/runtime/statistics.js", root).href)) as Internals;
+const internals = (await import(new URL("dist/runtime/device-statistics.js", root).href)) as Internals;
 const { reclaim } = await import(new URL("dist/runtime/buffers.js", root).href);
 const { clearScalars } = await import(new URL("dist/runtime/constants.js", root).href);
 

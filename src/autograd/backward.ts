@@ -7,7 +7,7 @@ import { sameShape, showShape } from "../core/shape.ts";
 import type { Storage } from "../core/storage.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { tracer, type Flow, type FlowEnd } from "../core/tracer.ts";
-import { arithmetic } from "./arithmetic.ts";
+import { arithmetic } from "./gradient-arithmetic.ts";
 import { enableGrad, isGradEnabled, noGrad } from "./grad-mode.ts";
 import { conformGradient, type TapeNode } from "./tape.ts";
 import { Traversal, retainGradient, type Bounds, type Search } from "./traversal.ts";

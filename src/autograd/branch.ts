@@ -7,7 +7,7 @@ import { TraceError } from "../core/errors.ts";
 import type { Storage } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
-import { arithmetic } from "./arithmetic.ts";
+import { arithmetic } from "./gradient-arithmetic.ts";
 import { isGradEnabled } from "./grad-mode.ts";
 import { TapeNode } from "./tape.ts";
 import { View } from "./view.ts";

@@ -10,7 +10,7 @@ import { isComposite, PARTS, WITH_PARTS } from "../core/structure.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
 import { enableGrad, isGradEnabled } from "./grad-mode.ts";
-import { currentPass, type BackwardPass } from "./pass.ts";
+import { currentPass, type BackwardPass } from "./backward-pass.ts";
 import { Saved } from "./saved.ts";
 import { savingHooks, withHooks, type SavedHooks, type Unpacked } from "./saved-hooks.ts";
 import { nodeOfLeaf } from "./tape.ts";

@@ -2,7 +2,7 @@
 import { AutogradError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
-import { arithmetic } from "./arithmetic.ts";
+import { arithmetic } from "./gradient-arithmetic.ts";
 import { branchInput } from "./branch.ts";
 import { isGradEnabled, noGrad } from "./grad-mode.ts";
 import { TapeNode, type Gradients } from "./tape.ts";

@@ -6,7 +6,7 @@ import { requireChangeable } from "../core/inference.ts";
 import { scope } from "../core/scope.ts";
 import { sameShape, showShape } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
-import { arithmetic } from "./arithmetic.ts";
+import { arithmetic } from "./gradient-arithmetic.ts";
 import { grad } from "./backward.ts";
 import { enableGrad } from "./grad-mode.ts";
 

@@ -8,7 +8,7 @@ import { requireChangeable } from "../core/inference.ts";
 import { sameShape, showShape } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
-import { arithmetic } from "./arithmetic.ts";
+import { arithmetic } from "./gradient-arithmetic.ts";
 import { isInBranch, outsideOf, valueIfTaken } from "./branch.ts";
 import { isGradEnabled, noGrad } from "./grad-mode.ts";
 import { beginWrite, endWrite } from "./over.ts";

@@ -5,7 +5,7 @@
 import type { Box, PartialGradient, TensorSpec } from "../core/definition.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
-import { arithmetic } from "./arithmetic.ts";
+import { arithmetic } from "./gradient-arithmetic.ts";
 import { isGradEnabled } from "./grad-mode.ts";
 
 interface Piece extends PartialGradient {

@@ -7,7 +7,7 @@ import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
 import { sameShape, showShape } from "../core/shape.ts";
 import { isAnomalyEnabled, noteSite } from "./anomaly.ts";
-import { arithmetic } from "./arithmetic.ts";
+import { arithmetic } from "./gradient-arithmetic.ts";
 import { isGradEnabled } from "./grad-mode.ts";
 import { Saved, requireSavable } from "./saved.ts";
 import { savingHooks, type SavedHooks } from "./saved-hooks.ts";

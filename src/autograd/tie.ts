@@ -3,7 +3,7 @@ import { batching } from "../core/batching.ts";
 import { defineView } from "../core/definition.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
-import { arithmetic } from "./arithmetic.ts";
+import { arithmetic } from "./gradient-arithmetic.ts";
 import { isGradEnabled, noGrad } from "./grad-mode.ts";
 import { TapeNode, type Gradients } from "./tape.ts";
 

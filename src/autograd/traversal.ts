@@ -8,8 +8,8 @@ import { Storage } from "../core/storage.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
 import { isAnomalyEnabled, requireNumbers } from "./anomaly.ts";
-import { arithmetic } from "./arithmetic.ts";
-import { inPass } from "./pass.ts";
+import { arithmetic } from "./gradient-arithmetic.ts";
+import { inPass } from "./backward-pass.ts";
 import { PartialSum } from "./partial-sum.ts";
 import { conformGradient, type Gradients, type Hook, type TapeNode } from "./tape.ts";
 

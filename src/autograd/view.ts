@@ -3,7 +3,7 @@ import type { PartialGradient, ViewDefinition } from "../core/definition.ts";
 import { AutogradError } from "../core/errors.ts";
 import type { Desc } from "../core/storage.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { arithmetic } from "./arithmetic.ts";
+import { arithmetic } from "./gradient-arithmetic.ts";
 import { tracer } from "../core/tracer.ts";
 import { TapeNode, edgeOf, isSameEdge } from "./tape.ts";
 import { moveRetained } from "./record.ts";

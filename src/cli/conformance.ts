@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { packageFolder, requireFrom } from "../core/home.ts";
 import { addonPaths } from "../native/paths.ts";
-import { hostEnvironment } from "../native/load.ts";
+import { hostEnvironment } from "../native/load-addon.ts";
 import { conformanceHelp, reportHelp } from "./conformance-help.ts";
 import { version } from "./version.ts";
 

@@ -1,7 +1,7 @@
 /** `dxtensor fetch`: Microsoft's libdirectml.so with its licence, checked against a pinned digest. See docs/runtimes.md. */
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { hostEnvironment } from "../native/load.ts";
+import { hostEnvironment } from "../native/load-addon.ts";
 import { fetchedFolder } from "../native/paths.ts";
 import { pinned } from "../fetch/directml-library.ts";
 import { runFetch } from "../fetch/run.ts";

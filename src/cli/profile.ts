@@ -17,8 +17,8 @@ dxtensor than the command's own is not seen. TypeScript needs a Node that reads 
 
 async function profile(script: string, args: readonly string[], { json, by, trace, page }: Options): Promise<void> {
   const { startProfile } = await import("../index.ts");
-  const { pageOf } = await import("../profile/page.ts");
-  const { traceOf } = await import("../profile/trace.ts");
+  const { pageOf } = await import("../profile/profile-page.ts");
+  const { traceOf } = await import("../profile/chrome-trace.ts");
   const file = resolve(script);
   process.argv = [process.argv[0]!, file, ...args];
   const session = startProfile({ name: script });

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
 import { defaultDevice } from "../core/device.ts";
 import { DxError, FormatError, NativeLoadError } from "../core/errors.ts";
-import { hostEnvironment } from "../native/load.ts";
+import { hostEnvironment } from "../native/load-addon.ts";
 import type { HostEnvironment } from "../native/paths.ts";
 import { deviceTypeOf, requireDevice } from "../runtime/devices.ts";
 import { deleteConsent, TEXT_VERSION, writeConsent, type Reason } from "../telemetry/consent.ts";
@@ -11,9 +11,9 @@ import { dayOf, keepIdentifier, monthOf, readIdentifier } from "../telemetry/day
 import { logsUrl } from "../telemetry/endpoint.ts";
 import type { DeviceType } from "../telemetry/message.ts";
 import { HEADERS } from "../telemetry/post.ts";
-import { policyReason, queryWith, registryTool } from "../telemetry/refusals.ts";
+import { policyReason, queryWith, registryTool } from "../telemetry/opt-outs.ts";
 import { messageOn, stateOf, type State } from "../telemetry/telemetry.ts";
-import { consentText } from "../telemetry/text.ts";
+import { consentText } from "../telemetry/consent-text.ts";
 
 const help = `
 Off, unless you consent here. docs/telemetry.md says what is sent, when, and when never.

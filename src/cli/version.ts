@@ -1,7 +1,7 @@
 /** `dxtensor --version`, and the report of `--version --json`. */
 import { findLibraries } from "../doctor/facts.ts";
 import { thisHost } from "../doctor/machine.ts";
-import { packageVersion } from "../native/load.ts";
+import { packageVersion } from "../native/load-addon.ts";
 
 export { packageVersion as version };
 

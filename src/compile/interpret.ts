@@ -9,7 +9,7 @@ import { assignEager, contiguousOp } from "../runtime/assign.ts";
 import { upload } from "../runtime/buffers.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
 import { runCreation, runEager } from "../runtime/eager.ts";
-import { flatDesc, type Target } from "../runtime/write.ts";
+import { flatDesc, type Target } from "../runtime/storage-write.ts";
 import { outsideScopes } from "../core/scope.ts";
 import { Storage, type Desc } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";

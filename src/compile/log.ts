@@ -8,7 +8,7 @@ import type { Definition, ViewDefinition } from "../core/definition.ts";
 import type { Device } from "../core/device.ts";
 import type { DType } from "../core/dtype.ts";
 import { noteWrite } from "../runtime/assign.ts";
-import type { Target } from "../runtime/write.ts";
+import type { Target } from "../runtime/storage-write.ts";
 import type { Storage } from "../core/storage.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { TraceExit } from "./exit.ts";

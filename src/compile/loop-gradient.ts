@@ -2,7 +2,7 @@
  * The gradients of a loop: a loop in the other direction. Each of its steps computes the step of the forward pass again, from the carry that was kept, and
  * then that step's gradients. So gradients of gradients are loops too.
  */
-import { arithmetic } from "../autograd/arithmetic.ts";
+import { arithmetic } from "../autograd/gradient-arithmetic.ts";
 import { enableGrad } from "../autograd/grad-mode.ts";
 import { edgeOf, isSameEdge, type Edge, type Gradients, type TapeNode } from "../autograd/tape.ts";
 import { Traversal } from "../autograd/traversal.ts";

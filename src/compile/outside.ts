@@ -1,7 +1,7 @@
 /** Changes that a run makes to tensors outside (gradients, histories, versions), and their undo. */
 import { changedNodes, type TapeNode } from "../autograd/tape.ts";
 import { noteWrite } from "../runtime/assign.ts";
-import type { Target } from "../runtime/write.ts";
+import type { Target } from "../runtime/storage-write.ts";
 import type { Storage } from "../core/storage.ts";
 import type { Tensor } from "../core/tensor.ts";
 

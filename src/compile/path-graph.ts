@@ -8,7 +8,7 @@ import { GraphBuilder } from "../graph/builder.generated.ts";
 import { isWhole, Expr, Graph, packedExpr, type Value } from "../graph/graph.ts";
 import { elements } from "../core/elements.ts";
 import { fillOp } from "../runtime/constants.ts";
-import { alone, flatDesc, scatterFlatOp, wayOf, type Target } from "../runtime/write.ts";
+import { alone, flatDesc, scatterFlatOp, wayOf, type Target } from "../runtime/storage-write.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
 import { lowerOperation } from "../runtime/lowering.ts";
 import { hostOnly } from "../runtime/fallback.ts";

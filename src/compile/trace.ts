@@ -10,7 +10,7 @@ import type { Device } from "../core/device.ts";
 import type { DType } from "../core/dtype.ts";
 import { ShapeError, TraceError } from "../core/errors.ts";
 import { Journal } from "../core/journal.ts";
-import type { Target } from "../runtime/write.ts";
+import type { Target } from "../runtime/storage-write.ts";
 import { sizeOf, type Shape } from "../core/shape.ts";
 import { sameData } from "../graph/key.ts";
 import { Storage } from "../core/storage.ts";

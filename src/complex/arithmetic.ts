@@ -9,7 +9,7 @@ import { toDType } from "../ops/data/conversion.ts";
 import { matmul as realMatmul } from "../ops/matmul/matmul.ts";
 import { alias, broadcastTo, unsqueeze } from "../ops/shape/movement.ts";
 import { sum as total, type Axes, type ReduceOptions, mean as average } from "../ops/reduce/reduce.ts";
-import { cumsum as running } from "../ops/scan/scan.ts";
+import { cumsum as running } from "../ops/scan/cumulative.ts";
 import { abs, neg as negative, sign } from "../ops/elementwise/unary.ts";
 import { maximum, where } from "../ops/elementwise/where.ts";
 import { broadcastShapes, normalizeAxes, normalizeAxis } from "../core/shape.ts";

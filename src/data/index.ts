@@ -7,7 +7,7 @@ export { CsvDataset, csv, type CsvBatchOptions, type CsvOptions } from "./files/
 export type { CsvBatch, CsvColumn, CsvColumns, CsvRow, CsvType, CsvValue } from "./files/csv-types.ts";
 export { Subset, TensorDataset, type BatchedDataset, type Dataset } from "./dataset.ts";
 export { JsonLines, jsonLines, type JsonLinesOptions } from "./files/json-lines.ts";
-export type { FilePart, FileProgress, TextFileOptions } from "./files/source.ts";
+export type { FilePart, FileProgress, TextFileOptions } from "./files/sequential-file.ts";
 export { mnist, parseIdx, readIdx, type DigitsOptions, type IdxData } from "./idx.ts";
 export { LengthBatchSampler, type LengthBatchSamplerOptions } from "./length-batches.ts";
 export { DataLoader, dataLoader, type DataLoaderOptions, type Samples } from "./loader.ts";
@@ -26,7 +26,7 @@ export {
   type Sized,
   type WeightedRandomSamplerOptions,
 } from "./sampler.ts";
-export type { LoaderState } from "./state.ts";
+export type { LoaderState } from "./loader-state.ts";
 export { StreamLoader, streamLoader, type Stream, type StreamLoaderOptions } from "./stream.ts";
 export {
   WorkerDataset,
@@ -38,7 +38,7 @@ export {
   type WorkerOptions,
 } from "./worker-dataset.ts";
 export type { HostArray } from "./worker/host-collate.ts";
-export type { WorkerLimits } from "./worker/pool.ts";
+export type { WorkerLimits } from "./worker/worker-pool.ts";
 export type { SampleContext } from "./worker/seeds.ts";
 export type { WorkerInfo } from "../host/data-worker.ts";
 export type { WorkerLoaderOptions } from "./workers.ts";

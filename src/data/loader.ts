@@ -14,7 +14,7 @@ import {
   type BatchIndices,
   type Sampler,
 } from "./sampler.ts";
-import { Passes, requireState, type LoaderState } from "./state.ts";
+import { Passes, requireState, type LoaderState } from "./loader-state.ts";
 import { workerPart, type WorkerPart } from "./worker-dataset.ts";
 import type { PassRequest } from "./worker/protocol.ts";
 import { contextOf, type PassSeed } from "./worker/seeds.ts";

@@ -5,7 +5,7 @@ import { outsideScopes } from "../core/scope.ts";
 import { defaultGenerator, type Generator } from "../ops/random/random.ts";
 import { collate, disposeAll, type Batch } from "./collate.ts";
 import { requireCount, requireIterable } from "./sampler.ts";
-import { Passes, requireState, type LoaderState } from "./state.ts";
+import { Passes, requireState, type LoaderState } from "./loader-state.ts";
 import { WorkerStream } from "./worker-dataset.ts";
 import type { PassSeed } from "./worker/seeds.ts";
 import { Workers, formOf, type WorkerLoaderOptions } from "./workers.ts";

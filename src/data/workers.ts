@@ -6,7 +6,7 @@ import { disposeAll, paddingOf } from "./collate.ts";
 import { requireCount } from "./sampler.ts";
 import { moduleAddress, type WorkerSource } from "./worker-dataset.ts";
 import { workerPass, type PassPlan } from "./worker/pass.ts";
-import { WorkerPool, type Received, type WorkerLimits } from "./worker/pool.ts";
+import { WorkerPool, type Received, type WorkerLimits } from "./worker/worker-pool.ts";
 import type { BatchForm, PassRequest } from "./worker/protocol.ts";
 import { tensorsOf } from "./worker/tensors.ts";
 import { threadCode } from "./worker/thread.generated.ts";

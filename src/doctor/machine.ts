@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { accessSync, closeSync, constants, openSync, readFileSync, readSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { release } from "node:os";
-import { hostEnvironment } from "../native/load.ts";
+import { hostEnvironment } from "../native/load-addon.ts";
 import type { HostEnvironment } from "../native/paths.ts";
 
 /** How a command ended; status is null when a signal or the time limit ended it. */

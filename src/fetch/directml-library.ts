@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { unzipSync } from "fflate";
 import { libraryEndOf } from "../host/library-end.ts";
-import { FetchFailure } from "./failure.ts";
+import { FetchFailure } from "./download-failure.ts";
 
 /** MIT licence; DirectML feature level 6.2, for Linux x64. */
 export const pinned = {

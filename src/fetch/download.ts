@@ -1,5 +1,5 @@
 /** The wheel from a package index, without pip: the index's page names the file and its digest (PEP 503). */
-import { FetchFailure } from "./failure.ts";
+import { FetchFailure } from "./download-failure.ts";
 import { sha256 } from "./directml-library.ts";
 
 const hint =

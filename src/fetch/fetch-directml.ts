@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { downloadWheel } from "./download.ts";
-import { FetchFailure } from "./failure.ts";
+import { FetchFailure } from "./download-failure.ts";
 import { checkLibrary, pinned, readWheel, sha256, type FetchedFile } from "./directml-library.ts";
 
 export interface FetchOptions {

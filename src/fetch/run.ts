@@ -1,5 +1,5 @@
 /** The command: fetches, prints the result, and returns the exit status. */
-import { FetchFailure } from "./failure.ts";
+import { FetchFailure } from "./download-failure.ts";
 import { fetchDirectml, type FetchOptions } from "./fetch-directml.ts";
 
 export interface RunOptions extends Omit<FetchOptions, "index" | "onProgress"> {

@@ -1,7 +1,7 @@
 /** gradOf() and gradAndValue(): functions that give a function's gradient. Reference: torch.func. */
 import { isFloat } from "../core/dtype.ts";
 import { AutogradError, DTypeError, ValueError } from "../core/errors.ts";
-import { arithmetic } from "../autograd/arithmetic.ts";
+import { arithmetic } from "../autograd/gradient-arithmetic.ts";
 import { grad } from "../autograd/backward.ts";
 import { enableGrad, isGradEnabled } from "../autograd/grad-mode.ts";
 import { batching } from "../core/batching.ts";

@@ -3,7 +3,7 @@ import { ValueError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Module } from "./module.ts";
 import { Parameter } from "./parameter.ts";
-import type { StateDict } from "./state.ts";
+import type { StateDict } from "./module-state.ts";
 import { isUninitialized } from "./uninitialized.ts";
 import type { Site } from "./sites.ts";
 

@@ -23,7 +23,7 @@ export { Parameter } from "./parameter.ts";
 export * from "./planes.ts";
 export * from "./pool.ts";
 export * from "./recurrent.ts";
-export type { StateDict } from "./state.ts";
+export type { StateDict } from "./module-state.ts";
 export { summary, type ModuleSummary, type SummaryColumn, type SummaryInputSpec, type SummaryOptions, type SummaryRow } from "./summary.ts";
 export type { LayerOptions } from "./options.ts";
 export * as functional from "./functional.generated.ts";

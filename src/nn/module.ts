@@ -23,9 +23,9 @@ import { membersIn, requireOutside } from "./members.ts";
 import { setTraining } from "./mode.ts";
 import { Parameter, setRequiresGrad } from "./parameter.ts";
 import { sitesIn, type Site } from "./sites.ts";
-import { loadsAsAWhole, loadState, readState, stateOf, type StateDict } from "./state.ts";
-import { clearGradient, emptyTensors, moveTensors } from "./tensors.ts";
-import { treeOf } from "./tree.ts";
+import { loadsAsAWhole, loadState, readState, stateOf, type StateDict } from "./module-state.ts";
+import { clearGradient, emptyTensors, moveTensors } from "./module-tensors.ts";
+import { treeOf } from "./module-tree.ts";
 
 interface Buffer {
   readonly tensor: Tensor;

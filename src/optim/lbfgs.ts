@@ -2,7 +2,7 @@
 import { inspect } from "node:util";
 import { enableGrad, noGrad } from "../autograd/grad-mode.ts";
 import { AutogradError, DTypeError, ValueError } from "../core/errors.ts";
-import { clearGradient } from "../nn/tensors.ts";
+import { clearGradient } from "../nn/module-tensors.ts";
 import { add, mul, sub } from "../ops/elementwise/binary.ts";
 import { zeros } from "../ops/creation/creation.ts";
 import { item, itemSync, to, toDType } from "../ops/data/conversion.ts";

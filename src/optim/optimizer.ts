@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 import { enableGrad, noGrad } from "../autograd/grad-mode.ts";
 import { assign, call, dispatch } from "../dispatch/dispatch.ts";
 import { ValueError } from "../core/errors.ts";
-import { clearGradient } from "../nn/tensors.ts";
+import { clearGradient } from "../nn/module-tensors.ts";
 import { contiguous } from "../ops/data/conversion.ts";
 import { gt } from "../ops/elementwise/compare.ts";
 import { where } from "../ops/elementwise/where.ts";

@@ -4,7 +4,7 @@ import type { Binding, DeviceTiming } from "../native/binding.ts";
 import { onOpen, openDevices, type NativeDevice } from "../runtime/devices.ts";
 import { operationOf } from "../runtime/eager.ts";
 import type { Mutable, ProfileEvent } from "./event.ts";
-import type { Open, Recorder } from "./recorder.ts";
+import type { Open, Recorder } from "./event-recorder.ts";
 
 const bytesOf = (bytes: ArrayBufferView): number => bytes.byteLength;
 

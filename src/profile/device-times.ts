@@ -3,7 +3,7 @@ import { operatorName } from "../compile/kernels.ts";
 import type { DeviceTiming, KernelTime } from "../native/binding.ts";
 import type { Observed } from "./bindings.ts";
 import type { Mutable, ProfileEvent } from "./event.ts";
-import type { Recorder } from "./recorder.ts";
+import type { Recorder } from "./event-recorder.ts";
 import type { Plan } from "../graph/plan/plan.ts";
 
 /** A part of a dispatch: which operation asked for it, and its share of the time. */

@@ -2,8 +2,8 @@
 import { ValueError } from "../core/errors.ts";
 import { watchPrototypes } from "../nn/callable.ts";
 import { Module } from "../nn/module.ts";
-import type { Recorder } from "./recorder.ts";
-import { replace } from "./replace.ts";
+import type { Recorder } from "./event-recorder.ts";
+import { replace } from "./replace-method.ts";
 
 /** Modules by name. */
 export type ProfileModules = Readonly<Record<string, (...inputs: never[]) => unknown>>;

@@ -4,8 +4,8 @@ import { DxError, TraceError, ValueError } from "../core/errors.ts";
 import { tracer } from "../core/tracer.ts";
 import { fallbackStats, type FallbackRecord } from "../runtime/fallback.ts";
 import { addTimes } from "./device-times.ts";
-import { attach } from "./hooks.ts";
-import { Recorder } from "./recorder.ts";
+import { attach } from "./attach.ts";
+import { Recorder } from "./event-recorder.ts";
 import { ProfileReport, type ProfiledDevice } from "./report.ts";
 
 /** Options of profile(). */

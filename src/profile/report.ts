@@ -4,7 +4,7 @@ import { inspect } from "node:util";
 import type { FallbackRecord } from "../runtime/fallback.ts";
 import { pathOf, type FilePath } from "../host/source.ts";
 import type { ProfileEvent, ProfileMemory } from "./event.ts";
-import { tableOf, type ProfileTable, type ProfileTableOptions } from "./table.ts";
+import { tableOf, type ProfileTable, type ProfileTableOptions } from "./event-table.ts";
 
 /** A device that a profile has seen. */
 export interface ProfiledDevice {
@@ -79,13 +79,13 @@ export class ProfileReport<T = unknown> {
    * device, and of memory. Reference: torch.profiler.profile.export_chrome_trace.
    */
   async saveTrace(file: FilePath): Promise<void> {
-    const { traceOf } = await import("./trace.ts");
+    const { traceOf } = await import("./chrome-trace.ts");
     await writeFile(pathOf("saveTrace", "file", file), JSON.stringify(traceOf(this)));
   }
 
   /** Writes the profile as one HTML page, which asks the network for nothing: tables, a timeline, and memory over time. */
   async savePage(file: FilePath): Promise<void> {
-    const { pageOf } = await import("./page.ts");
+    const { pageOf } = await import("./profile-page.ts");
     await writeFile(pathOf("savePage", "file", file), pageOf(this));
   }
 

@@ -27,7 +27,7 @@ import * as $ioCheckpointSave from "../io/checkpoint/save.ts";
 import * as $profileProfile from "../profile/profile.ts";
 import * as $runtimeDevices from "../runtime/devices.ts";
 import * as $runtimeFallback from "../runtime/fallback.ts";
-import * as $runtimeStatistics from "../runtime/statistics.ts";
+import * as $runtimeDeviceStatistics from "../runtime/device-statistics.ts";
 /**
  * Runs fn without recording: its results require no gradient. When fn returns a promise, that holds for all that fn does until the promise
  * settles, and for nothing else that runs meanwhile.
@@ -361,11 +361,11 @@ export const setMemoryLimit = function ($0: never) { if (!(($0 === undefined || 
  */
 export const setStrict = function ($0: never) { if (!(kinds.booleanOrNull.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("setStrict", "mode:booleanOrNull", arguments); try { return $runtimeFallback.setStrict($0); } catch (error) { throw under("setStrict", error); } } as unknown as typeof $runtimeFallback.setStrict;
 /** What the native side has counted since the device was opened: dispatches recorded, replays, copies, barriers, … */
-export const counters = function ($0: never) { if (!(($0 === undefined || kinds.deviceOrString.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("counters", "name:deviceOrString?", arguments); try { return $runtimeStatistics.counters($0); } catch (error) { throw under("counters", error); } } as unknown as typeof $runtimeStatistics.counters;
+export const counters = function ($0: never) { if (!(($0 === undefined || kinds.deviceOrString.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("counters", "name:deviceOrString?", arguments); try { return $runtimeDeviceStatistics.counters($0); } catch (error) { throw under("counters", error); } } as unknown as typeof $runtimeDeviceStatistics.counters;
 /**
  * Where a device's memory is: live and peak bytes of tensors, of these parameters, their gradients and what optimizers keep; bytes of programs,
  * pooled and of these idle, and staging.
  */
-export const memoryStatistics = function ($0: never) { if (!(($0 === undefined || kinds.deviceOrString.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("memoryStatistics", "name:deviceOrString?", arguments); try { return $runtimeStatistics.memoryStatistics($0); } catch (error) { throw under("memoryStatistics", error); } } as unknown as typeof $runtimeStatistics.memoryStatistics;
+export const memoryStatistics = function ($0: never) { if (!(($0 === undefined || kinds.deviceOrString.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("memoryStatistics", "name:deviceOrString?", arguments); try { return $runtimeDeviceStatistics.memoryStatistics($0); } catch (error) { throw under("memoryStatistics", error); } } as unknown as typeof $runtimeDeviceStatistics.memoryStatistics;
 /** Resolves when everything queued on the device is done. */
-export const synchronize = async function ($0: never) { if (!(($0 === undefined || kinds.deviceOrString.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("synchronize", "name:deviceOrString?", arguments); try { return await $runtimeStatistics.synchronize($0); } catch (error) { throw under("synchronize", error); } } as unknown as typeof $runtimeStatistics.synchronize;
+export const synchronize = async function ($0: never) { if (!(($0 === undefined || kinds.deviceOrString.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("synchronize", "name:deviceOrString?", arguments); try { return await $runtimeDeviceStatistics.synchronize($0); } catch (error) { throw under("synchronize", error); } } as unknown as typeof $runtimeDeviceStatistics.synchronize;

@@ -62,7 +62,7 @@ export type { LSTMOptions } from "../nn/recurrent.ts";
 export type { RNNOptions } from "../nn/recurrent.ts";
 export type { RecurrentCall } from "../nn/recurrent.ts";
 export type { CellOptions } from "../nn/recurrent.ts";
-export type { StateDict } from "../nn/state.ts";
+export type { StateDict } from "../nn/module-state.ts";
 export type { ModuleSummary } from "../nn/summary.ts";
 export type { SummaryColumn } from "../nn/summary.ts";
 export type { SummaryInputSpec } from "../nn/summary.ts";

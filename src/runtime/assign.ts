@@ -8,7 +8,7 @@ import { upload, withMemory } from "./buffers.ts";
 import { nativeDevice, type NativeDevice } from "./devices.ts";
 import { noteMetaWrite, runEager, runOver } from "./eager.ts";
 import { requireReal } from "./traced.ts";
-import { alone, flatDesc, runsOf, scatterFlatOp, wayOf, type Runs, type Target } from "./write.ts";
+import { alone, flatDesc, runsOf, scatterFlatOp, wayOf, type Runs, type Target } from "./storage-write.ts";
 
 /** The packed copy of a tensor. DirectML: ELEMENT_WISE_IDENTITY. */
 export const contiguousOp = define({

@@ -1,7 +1,7 @@
 /** Buffers of tensors: uploads, reads, and finalizers that free buffers that were not disposed of. */
 import { OutOfMemoryError, fromNative } from "../core/errors.ts";
 import type { Binding, Handle } from "../native/binding.ts";
-import { loadBinding } from "../native/load.ts";
+import { loadBinding } from "../native/load-addon.ts";
 import { Storage, setReleaser } from "../core/storage.ts";
 import { requireElements } from "./meta.ts";
 import { FIRST_OUTSIDE, releaseOutside, sweepOutside } from "../backend/outside-memory.ts";

@@ -13,7 +13,7 @@ import type { DeviceType } from "../telemetry/message.ts";
 import { deviceOpened } from "../telemetry/telemetry.ts";
 import { NVIDIA_OVER_VULKAN, rangesOf } from "../shader/measured.ts";
 import { readStored, storePath, type Found } from "../shader/store.ts";
-import { cpuAdapters, deviceTimeout, libraryPaths, loadBinding, nativeRemedy } from "../native/load.ts";
+import { cpuAdapters, deviceTimeout, libraryPaths, loadBinding, nativeRemedy } from "../native/load-addon.ts";
 
 export type { NativeDevice };
 

@@ -17,7 +17,7 @@ import { DTYPES, type DType } from "../core/dtype.ts";
 import { BackendLibraryError, ValueError, fromNative } from "../core/errors.ts";
 import { OPERATORS, type OperatorName } from "../dml/operators.generated.ts";
 import type { Binding, LibraryAttribute, LibraryLoad, LibraryTensor } from "../native/binding.ts";
-import { loadBinding } from "../native/load.ts";
+import { loadBinding } from "../native/load-addon.ts";
 
 /** Settings of dx.backend.loadLibrary(). */
 export interface LibraryOptions {

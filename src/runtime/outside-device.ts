@@ -10,7 +10,7 @@ import { DTYPES, isDType } from "../core/dtype.ts";
 import { BackendError, DeviceError, fromNative } from "../core/errors.ts";
 import { Capabilities, type OperationKernels } from "../dml/capabilities.ts";
 import { OPERATORS, type OperatorName } from "../dml/operators.generated.ts";
-import { loadBinding } from "../native/load.ts";
+import { loadBinding } from "../native/load-addon.ts";
 import { deviceOptions, nativeDevice } from "./devices.ts";
 import { noteNodeFallback, requireNodeFallback } from "./fallback.ts";
 

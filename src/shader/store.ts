@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } 
 import { basename, dirname, join } from "node:path";
 import type { Capabilities } from "../dml/capabilities.ts";
 import type { AdapterDescription, LoadReport, RuntimeKind } from "../native/binding.ts";
-import { packageVersion, hostEnvironment } from "../native/load.ts";
+import { packageVersion, hostEnvironment } from "../native/load-addon.ts";
 import { cacheFolder } from "../native/paths.ts";
 import { SHADERS } from "./choice.ts";
 import type { Measurement } from "./measured.ts";

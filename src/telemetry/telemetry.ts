@@ -5,14 +5,14 @@
 import { accessSync, constants, readdirSync } from "node:fs";
 import { release } from "node:os";
 import { exists } from "../core/home.ts";
-import { hostEnvironment } from "../native/load.ts";
+import { hostEnvironment } from "../native/load-addon.ts";
 import type { HostEnvironment } from "../native/paths.ts";
 import { consentPath, readConsent, telemetryFolder, type Consent, type Reason } from "./consent.ts";
 import { claimDay, dayOf, keepIdentifier, lastDay, monthOf, nextDay } from "./days.ts";
 import { logsUrl } from "./endpoint.ts";
 import { messageOf, operatingSystem, type DeviceType } from "./message.ts";
 import { post } from "./post.ts";
-import { environmentReasons, policyReason, queryWith, registryTool } from "./refusals.ts";
+import { environmentReasons, policyReason, queryWith, registryTool } from "./opt-outs.ts";
 
 /** A program that ends sooner takes no day from one that can send. */
 const DELAY_MS = 1000;

@@ -2,7 +2,7 @@
 import type { Batches, EvaluateOptions, EvaluationValues, FitOptions, FitResult } from "./loop/options.ts";
 
 /** Loaded with the first call: importing the library takes no time for it. */
-const loop = () => import("./loop/training.ts");
+const loop = () => import("./loop/fit-loop.ts");
 
 /**
  * Trains a model: for each batch of the loader the loss function, its gradients, and a step of the optimizer; around it progress, evaluations, early stop,

@@ -1,5 +1,5 @@
 /** A case and its result. */
-import type { Differing } from "./compare.ts";
+import type { Differing } from "./differences.ts";
 import type { Side } from "./side.ts";
 
 /** One thing that differs. label tells several of one case apart; "" for the case as a whole. */

@@ -3,7 +3,7 @@ import { ENUMS } from "../dml/operators.generated.ts";
 import type { TensorDescription } from "../native/binding.ts";
 import { tensorsOf } from "./operators/operators.ts";
 import type { Random } from "./values/seeded-random.ts";
-import { eachOffset, elementsOf } from "./values/tensors.ts";
+import { eachOffset, elementsOf } from "./values/layouts.ts";
 import type { Described } from "./values/operator-text.ts";
 import { typeOf, writeElement, type DataType, type Element } from "./values/types.ts";
 

@@ -3,7 +3,7 @@ import { ENUMS, OPERATORS } from "../dml/operators.generated.ts";
 import type { OperatorRow } from "../dml/schema.ts";
 import type { FieldValue, OperatorDescription, TensorDescription } from "../native/binding.ts";
 import { tensorsOf } from "./operators/operators.ts";
-import { packedStrides, tensor } from "./values/tensors.ts";
+import { packedStrides, tensor } from "./values/layouts.ts";
 import { description, parse, withCounts, type Described } from "./values/operator-text.ts";
 import { DATA_TYPES, typeOf } from "./values/types.ts";
 

@@ -1,7 +1,7 @@
 /** Runs one operator on both devices and compares the results or the errors. */
 import { agrees, differs, type Context, type Finding, type Result } from "./case.ts";
 import type { OperatorDescription } from "../native/binding.ts";
-import { compare, differenceText } from "./compare.ts";
+import { compare, differenceText } from "./differences.ts";
 import { inputsFor } from "./input-values.ts";
 import { tensorsOf } from "./operators/operators.ts";
 import { hash, Random } from "./values/seeded-random.ts";

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
-import { loadBinding } from "../../src/native/load.ts";
+import { loadBinding } from "../../src/native/load-addon.ts";
 import { FIRST_OUTSIDE } from "../../src/backend/outside-memory.ts";
 import { reclaim } from "../../src/runtime/buffers.ts";
 import { backend as openreg } from "../../packages/openreg/src/backend.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { devices } from "../device.ts";
-import { holdQueue } from "../../src/runtime/statistics.ts";
+import { holdQueue } from "../../src/runtime/device-statistics.ts";
 
 const numbers = (n: number, seed: number): Float32Array => Float32Array.from({ length: n }, (_, i) => Math.sin(i * 12.9898 + seed) * 0.5);
 

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { hostEnvironment } from "../../src/native/load.ts";
+import { hostEnvironment } from "../../src/native/load-addon.ts";
 import { addonPaths, libraryPaths } from "../../src/native/paths.ts";
 
 /** DXTENSOR_FUZZ_CALLS: of each seed, for a long run; DXTENSOR_FUZZ_SEED: the first one. */

@@ -1,7 +1,7 @@
 /** The flat layout of an optimizer keeps PyTorch's rules for missing gradients, and for shared and moved parameters. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import * as internal from "../../src/runtime/statistics.ts";
+import * as internal from "../../src/runtime/device-statistics.ts";
 import { clean, eachDevice, numbers, storageOf } from "../device.ts";
 import { expectClose } from "../tolerance.ts";
 

@@ -9,7 +9,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { TapeNode } from "../../src/autograd/tape.ts";
 import { interceptor } from "../../src/core/tracer.ts";
-import { traceOf } from "../../src/profile/trace.ts";
+import { traceOf } from "../../src/profile/chrome-trace.ts";
 import { nativeDevice } from "../../src/runtime/devices.ts";
 import { eachDevice } from "../device.ts";
 

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
-import { holdQueue } from "../../src/runtime/statistics.ts";
+import { holdQueue } from "../../src/runtime/device-statistics.ts";
 import { devices } from "../device.ts";
 
 describe.each(devices)("eager calls on %s", (device) => {

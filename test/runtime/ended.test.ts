@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { loadBinding, hostEnvironment } from "../../src/native/load.ts";
+import { loadBinding, hostEnvironment } from "../../src/native/load-addon.ts";
 import { addonPaths, libraryPaths } from "../../src/native/paths.ts";
 import { isWhole } from "../share.ts";
 

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
-import { injectFault } from "../../src/runtime/statistics.ts";
+import { injectFault } from "../../src/runtime/device-statistics.ts";
 import { isWhole } from "../share.ts";
 
 const D = { device: "cpu", dtype: "float32" } as const;

@@ -4,7 +4,7 @@ import { isMainThread, parentPort, Worker, workerData } from "node:worker_thread
 
 const folder = isMainThread ? process.argv[2] : workerData;
 const dx = await import(`${folder}/index.js`);
-const { injectFault } = await import(`${folder}/runtime/statistics.js`);
+const { injectFault } = await import(`${folder}/runtime/device-statistics.js`);
 
 if (!isMainThread) dx.setDeviceTimeout(500);
 const x = dx.ones([16], { device: "cpu" });

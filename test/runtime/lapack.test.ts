@@ -1,6 +1,6 @@
 /** The routines under `linalg`: each engine gives factors that multiply to the matrix. */
 import { describe, expect, test } from "vitest";
-import { loadBinding, hostEnvironment } from "../../src/native/load.ts";
+import { loadBinding, hostEnvironment } from "../../src/native/load-addon.ts";
 import { lapackPaths } from "../../src/native/paths.ts";
 import type { Engine } from "../../src/runtime/lapack/engine.ts";
 import { libraryEngine } from "../../src/runtime/lapack/lapack-library.ts";

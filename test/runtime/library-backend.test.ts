@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
-import { loadBinding, hostEnvironment } from "../../src/native/load.ts";
+import { loadBinding, hostEnvironment } from "../../src/native/load-addon.ts";
 import { addonPaths, libraryPaths } from "../../src/native/paths.ts";
 import { buildFaulty, buildSample, canBuild, ending, newFolder } from "./library-backend/build.ts";
 

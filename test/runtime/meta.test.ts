@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { memoryStatistics } from "../../src/runtime/statistics.ts";
+import { memoryStatistics } from "../../src/runtime/device-statistics.ts";
 import { clean } from "../device.ts";
 import { Call, operandsOf } from "../golden/call.ts";
 import { anyDtypeOf, isNumbers, readCases, readIndex, tensorOf, tensorsOf, withComplex } from "../golden/cases.ts";

@@ -1,7 +1,7 @@
 /** Large reads run in pieces: they give the state at the call, whatever is queued after it, and use little staging memory. */
 import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
-import { holdQueue } from "../../src/runtime/statistics.ts";
+import { holdQueue } from "../../src/runtime/device-statistics.ts";
 import { eachDevice } from "../device.ts";
 
 const MIB = 2 ** 20;

@@ -5,7 +5,7 @@ import { isMainThread, parentPort, Worker, workerData } from "node:worker_thread
 
 const folder = isMainThread ? process.argv[2] : workerData;
 const dx = await import(`${folder}/index.js`);
-const { injectFault } = await import(`${folder}/runtime/statistics.js`);
+const { injectFault } = await import(`${folder}/runtime/device-statistics.js`);
 
 const kept = [];
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
-import { injectFault } from "../../src/runtime/statistics.ts";
+import { injectFault } from "../../src/runtime/device-statistics.ts";
 
 const run = promisify(execFile);
 const dist = fileURLToPath(new URL("../../dist", import.meta.url));

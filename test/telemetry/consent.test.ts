@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { consentPath, deleteConsent, readConsent, TEXT_VERSION, telemetryFolder, writeConsent } from "../../src/telemetry/consent.ts";
-import { hostEnvironment } from "../../src/native/load.ts";
+import { hostEnvironment } from "../../src/native/load-addon.ts";
 
 const consent = { date: "2026-11-27", text: TEXT_VERSION, endpoint: "https://collector.example" };
 const isWindows = process.platform === "win32";

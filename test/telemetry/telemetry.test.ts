@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 import { execa } from "execa";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { addonPaths } from "../../src/native/paths.ts";
-import { hostEnvironment } from "../../src/native/load.ts";
+import { hostEnvironment } from "../../src/native/load-addon.ts";
 import { consentPath, TEXT_VERSION, writeConsent } from "../../src/telemetry/consent.ts";
 import { dayOf, keepIdentifier, monthOf } from "../../src/telemetry/days.ts";
 import { stateOf } from "../../src/telemetry/telemetry.ts";

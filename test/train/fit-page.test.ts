@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { apply, point, type PageState } from "../../src/train/page/record.ts";
+import { apply, point, type PageState } from "../../src/train/page/page-data.ts";
 import { clean, eachDevice } from "../device.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "dxtensor-page-"));

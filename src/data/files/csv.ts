@@ -16,7 +16,7 @@ import {
   type CsvType,
   type Value,
 } from "./csv-types.ts";
-import { partOf, textBytes, type TextFileOptions } from "./source.ts";
+import { partOf, textBytes, type TextFileOptions } from "./sequential-file.ts";
 
 /** Options of csv(). */
 export interface CsvOptions<C extends CsvColumns = CsvColumns> extends TextFileOptions {

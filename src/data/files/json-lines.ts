@@ -2,7 +2,7 @@
 import { FormatError, ValueError } from "../../core/errors.ts";
 import { pathOf, type FilePath } from "../../host/source.ts";
 import { hasManyDigits, makeBigInts, parseJson } from "./json-integers.ts";
-import { partOf, textBytes, type TextFileOptions } from "./source.ts";
+import { partOf, textBytes, type TextFileOptions } from "./sequential-file.ts";
 
 /** Options of jsonLines(). */
 export interface JsonLinesOptions<T> extends TextFileOptions {

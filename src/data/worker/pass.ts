@@ -1,5 +1,5 @@
 /** One pass over the batches of workers: in order, with a limit of batches on their way, the next ones made into tensors while one is used. */
-import type { Received, WorkerPool } from "./pool.ts";
+import type { Received, WorkerPool } from "./worker-pool.ts";
 
 /** What a pass is made of. */
 export interface PassPlan<B> {

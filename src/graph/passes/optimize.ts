@@ -7,7 +7,7 @@ import { removeDeadCode } from "./dead-code.ts";
 import { foldConstants } from "./fold-constants.ts";
 import { fuseActivations } from "./fuse-activation.ts";
 import { recomputeSegments } from "./recompute.ts";
-import { verifyGraph } from "../verify.ts";
+import { verifyGraph } from "../invariants.ts";
 
 /** `asOne`: for one DirectML graph of all nodes. */
 export function optimize(graph: Graph, capabilities: Capabilities, asOne: boolean): Graph {

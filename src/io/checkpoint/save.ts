@@ -12,7 +12,7 @@ import { finalPath, writeWhole } from "../whole-file.ts";
 import { Encoder } from "./encode.ts";
 import { manifestOf, numberedLike, oneAtATime, ownerName, removeOlder, removeShards, shardName, whileInFlight } from "./folder.ts";
 import { MANIFEST, SHARD, VERSION, type Manifest, type ShardNote } from "./format.ts";
-import { layoutOf, type NewEntry } from "./layout.ts";
+import { layoutOf, type NewEntry } from "./entries.ts";
 
 /** Options of save(). */
 export interface CheckpointSaveOptions extends TransferOptions {

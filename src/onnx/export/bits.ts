@@ -2,7 +2,7 @@
 import { DTYPES, isFloat, type DType } from "../../core/dtype.ts";
 import { ELEMENT_TYPES } from "./element-types.ts";
 import { form, type Form, type FormCall, type Forms } from "./form.ts";
-import type { Name } from "./graph.ts";
+import type { Name } from "./onnx-graph.ts";
 import { lowered, where } from "./lowered.ts";
 
 const both = (c: FormCall): [Name, Name] => [c.cast(c.inputs[0]!, c.dtype), c.cast(c.inputs[1]!, c.dtype)];

@@ -1,6 +1,6 @@
 /** Forms of recurrent cells, and of an LSTM with a projection, step by step. */
 import { form, type FormCall, type Forms } from "./form.ts";
-import type { Name } from "./graph.ts";
+import type { Name } from "./onnx-graph.ts";
 
 /** Equal parts of the last axis. */
 const parts = (c: FormCall, x: Name, count: number, width: number): Name[] =>

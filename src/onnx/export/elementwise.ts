@@ -1,7 +1,7 @@
 /** Forms of elementwise operations. */
 import { isFloat } from "../../core/dtype.ts";
 import { ELEMENT_TYPES } from "./element-types.ts";
-import type { Name } from "./graph.ts";
+import type { Name } from "./onnx-graph.ts";
 import { form, type Form, type Forms } from "./form.ts";
 import { where } from "./lowered.ts";
 

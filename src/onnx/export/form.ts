@@ -2,7 +2,7 @@
 import { resultType, type DType } from "../../core/dtype.ts";
 import type { Definition, TensorSpec } from "../../core/definition.ts";
 import { sameData } from "../../graph/key.ts";
-import { Refusal, type ExportGraph, type Name, type Value } from "./graph.ts";
+import { Refusal, type ExportGraph, type Name, type Value } from "./onnx-graph.ts";
 import { ELEMENT_TYPES } from "./element-types.ts";
 
 /** A call that is exported. A: the type of the definition's attributes, which its form knows. */

@@ -3,7 +3,7 @@ import type { Shape } from "../../core/shape.ts";
 import type { Columns } from "../../ops/conv/fold.ts";
 import { ELEMENT_TYPES } from "./element-types.ts";
 import { form, type FormCall, type Forms } from "./form.ts";
-import type { Name } from "./graph.ts";
+import type { Name } from "./onnx-graph.ts";
 
 /** A tensor of one value, of the shape of the first result. */
 const filled = (c: FormCall, value: number): Name =>

@@ -1,6 +1,6 @@
 /** Forms of products, convolutions, norms, pools, attention and recurrent layers. */
 import type { Windows } from "../../ops/pool/pool.ts";
-import type { Name } from "./graph.ts";
+import type { Name } from "./onnx-graph.ts";
 import { form, type FormCall, type Forms } from "./form.ts";
 
 interface Conv {

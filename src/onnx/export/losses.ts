@@ -1,7 +1,7 @@
 /** Forms of losses by classes. */
-import type { Value } from "./graph.ts";
+import type { Value } from "./onnx-graph.ts";
 import { form, type FormCall, type Forms } from "./form.ts";
-import type { Name } from "./graph.ts";
+import type { Name } from "./onnx-graph.ts";
 
 interface Nll {
   readonly ignoreIndex: number;

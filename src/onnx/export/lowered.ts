@@ -6,7 +6,7 @@ import { GraphBuilder } from "../../graph/builder.generated.ts";
 import { Graph, packedExpr, type Expr, type GraphNode, type Value as GraphValue } from "../../graph/graph.ts";
 import { ELEMENT_TYPES } from "./element-types.ts";
 import type { FormCall } from "./form.ts";
-import { Refusal, type ExportGraph, type Name } from "./graph.ts";
+import { Refusal, type ExportGraph, type Name } from "./onnx-graph.ts";
 
 /** Names of the definitions whose form is their lowering. */
 export const LOWERED: readonly string[] = [

@@ -3,7 +3,7 @@ import { DTYPES, type DType } from "../../core/dtype.ts";
 import { packageVersion } from "../../core/home.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { ELEMENT_TYPES } from "./element-types.ts";
-import type { Attribute, ExportGraph, Initializer, Node } from "./graph.ts";
+import type { Attribute, ExportGraph, Initializer, Node } from "./onnx-graph.ts";
 import { WireWriter, type Part } from "./wire.ts";
 
 /** An input or output of the model. */

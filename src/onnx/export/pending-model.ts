@@ -9,7 +9,7 @@ import { PendingFile } from "../../io/pending-file.ts";
 import { Frozen, HostBytes, type Readable } from "../../io/pieces.ts";
 import { Module } from "../../nn/module.ts";
 import { empty } from "../../ops/creation/creation.ts";
-import { ExportGraph, type Initializer, type Name, type Value } from "./graph.ts";
+import { ExportGraph, type Initializer, type Name, type Value } from "./onnx-graph.ts";
 import { modelOf, sizeOfData, type Declared, type Elsewhere } from "./model.ts";
 import type { ExportExample, ExportOptions, ExportResult, ExportSource } from "./options.ts";
 import { Translation, type Recording } from "./translate.ts";

@@ -1,6 +1,6 @@
 /** Forms of products of 8-bit integers. */
 import { form, type FormCall, type Forms } from "./form.ts";
-import type { Name, Value } from "./graph.ts";
+import type { Name, Value } from "./onnx-graph.ts";
 
 interface Conv {
   readonly stride: readonly number[];

@@ -1,6 +1,6 @@
 /** Forms of operations that move, choose and reduce elements, and that make tensors. */
 import type { DType } from "../../core/dtype.ts";
-import type { Name } from "./graph.ts";
+import type { Name } from "./onnx-graph.ts";
 import { ELEMENT_TYPES } from "./element-types.ts";
 import { form, type Form, type FormCall, type Forms } from "./form.ts";
 

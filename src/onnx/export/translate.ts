@@ -10,7 +10,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { sameData } from "../../graph/key.ts";
 import { formOf } from "./forms.ts";
 import { FormCall } from "./form.ts";
-import { Refusal, type ExportGraph, type Name, type Value } from "./graph.ts";
+import { Refusal, type ExportGraph, type Name, type Value } from "./onnx-graph.ts";
 
 /** A recording whose result is the outputs, in their order. */
 export type Recording = Capture<readonly Operand[]>;

@@ -1,7 +1,7 @@
 /** Other element types. */
 import { DTYPES, type DType } from "../../core/dtype.ts";
 import * as ops from "../../ops/index.ts";
-import { kernel } from "../../ops/kernel/kernel.ts";
+import { kernel } from "../../ops/kernel/custom-kernel.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../format/call.ts";
 import { dtypeOf } from "../format/value.ts";

@@ -1,7 +1,7 @@
 /** Boxes: non-maximum suppression, and sampling inside boxes. */
 import * as ops from "../../ops/index.ts";
 import { readElements } from "../../ops/vision/grid-sample.ts";
-import { kernel } from "../../ops/kernel/kernel.ts";
+import { kernel } from "../../ops/kernel/custom-kernel.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../format/call.ts";
 import { Constant } from "../format/value.ts";

@@ -23,7 +23,7 @@ import { sequences } from "./sequences.ts";
 import { shapes } from "./shapes.ts";
 import { signal } from "./signal.ts";
 import { text } from "./text.ts";
-import { training } from "./training.ts";
+import { training } from "./optimizers.ts";
 import { unary } from "./unary.ts";
 
 const domains: Readonly<Record<string, Family>> = {

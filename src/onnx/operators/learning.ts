@@ -5,7 +5,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../format/call.ts";
 import { Constant, Texts } from "../format/value.ts";
 import { family } from "./operator.ts";
-import { evaluate, forestOf, oldForestOf } from "./trees.ts";
+import { evaluate, forestOf, oldForestOf } from "./tree-ensembles.ts";
 
 /** Columns of the last axis. */
 function extract(c: Call): Tensor {

@@ -1,7 +1,7 @@
 /** Pooling over windows. */
 import { isFloat } from "../../core/dtype.ts";
 import * as ops from "../../ops/index.ts";
-import { kernel } from "../../ops/kernel/kernel.ts";
+import { kernel } from "../../ops/kernel/custom-kernel.ts";
 import { maximumOf, maximumValues, meanOf, type Windows } from "../../ops/pool/pool.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";

@@ -1,5 +1,5 @@
 /** Rules by which vmap() batches operations (`batched` of a definition). @package */
-import { arithmetic } from "../../autograd/arithmetic.ts";
+import { arithmetic } from "../../autograd/gradient-arithmetic.ts";
 import type { BatchRule, BatchedCall } from "../../core/batching.ts";
 import type { Tensor } from "../../core/tensor.ts";
 

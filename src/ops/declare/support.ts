@@ -3,7 +3,7 @@ import { neutral } from "../../core/padded-axes.ts";
 import { narrowToBfloat16, roundToBfloat16, widenBfloat16 } from "../../graph/bfloat16.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import type { OperatorName } from "../../dml/operators.generated.ts";
-import { arithmetic } from "../../autograd/arithmetic.ts";
+import { arithmetic } from "../../autograd/gradient-arithmetic.ts";
 import { call } from "../../dispatch/dispatch.ts";
 import { DTYPES, dataTypeName as dmlName, isFloat, isInteger, type DType } from "../../core/dtype.ts";
 import { DTypeError } from "../../core/errors.ts";

@@ -33,7 +33,7 @@ import * as matmulMatrixProducts from "../matmul/matrix-products.ts";
 import * as quantizedQuantize from "../quantized/quantize.ts";
 import * as randomDistributions from "../random/distributions.ts";
 import * as randomRandom from "../random/random.ts";
-import * as recurrentSequences from "../recurrent/sequences.ts";
+import * as recurrentReverseSequence from "../recurrent/reverse-sequence.ts";
 import * as reduceCalculus from "../reduce/calculus.ts";
 import * as reduceDistance from "../reduce/distance.ts";
 import * as reduceExtrema from "../reduce/extrema.ts";
@@ -44,7 +44,7 @@ import * as reduceSegment from "../reduce/segment.ts";
 import * as reduceSoftmax from "../reduce/softmax.ts";
 import * as reduceStatistics from "../reduce/statistics.ts";
 import * as scanCumulativeExtrema from "../scan/cumulative-extrema.ts";
-import * as scanScan from "../scan/scan.ts";
+import * as scanCumulative from "../scan/cumulative.ts";
 import * as shapeDiagonals from "../shape/diagonals.ts";
 import * as shapeJoin from "../shape/join.ts";
 import * as shapeMovement from "../shape/movement.ts";
@@ -97,7 +97,7 @@ export const methods = {
   ...quantizedQuantize.methods,
   ...randomDistributions.methods,
   ...randomRandom.methods,
-  ...recurrentSequences.methods,
+  ...recurrentReverseSequence.methods,
   ...reduceCalculus.methods,
   ...reduceDistance.methods,
   ...reduceExtrema.methods,
@@ -108,7 +108,7 @@ export const methods = {
   ...reduceSoftmax.methods,
   ...reduceStatistics.methods,
   ...scanCumulativeExtrema.methods,
-  ...scanScan.methods,
+  ...scanCumulative.methods,
   ...shapeDiagonals.methods,
   ...shapeJoin.methods,
   ...shapeMovement.methods,

@@ -40,7 +40,7 @@ import * as $indexNonzero from "../index/nonzero.ts";
 import * as $indexOneHot from "../index/one-hot.ts";
 import * as $indexPut from "../index/put.ts";
 import * as $indexScatter from "../index/scatter.ts";
-import * as $kernelKernel from "../kernel/kernel.ts";
+import * as $kernelCustomKernel from "../kernel/custom-kernel.ts";
 import * as $kernelShader from "../kernel/shader.ts";
 import * as $linalgAliases from "../linalg/aliases.ts";
 import * as $lossCrossEntropy from "../loss/cross-entropy.ts";
@@ -67,7 +67,7 @@ import * as $randomDropout from "../random/dropout.ts";
 import * as $randomRandomActivation from "../random/random-activation.ts";
 import * as $randomRandom from "../random/random.ts";
 import * as $recurrentRecurrent from "../recurrent/recurrent.ts";
-import * as $recurrentSequences from "../recurrent/sequences.ts";
+import * as $recurrentReverseSequence from "../recurrent/reverse-sequence.ts";
 import * as $reduceCalculus from "../reduce/calculus.ts";
 import * as $reduceDistance from "../reduce/distance.ts";
 import * as $reduceExtrema from "../reduce/extrema.ts";
@@ -78,7 +78,7 @@ import * as $reduceSegment from "../reduce/segment.ts";
 import * as $reduceSoftmax from "../reduce/softmax.ts";
 import * as $reduceStatistics from "../reduce/statistics.ts";
 import * as $scanCumulativeExtrema from "../scan/cumulative-extrema.ts";
-import * as $scanScan from "../scan/scan.ts";
+import * as $scanCumulative from "../scan/cumulative.ts";
 import * as $shapeDiagonals from "../shape/diagonals.ts";
 import * as $shapeJoin from "../shape/join.ts";
 import * as $shapeMovement from "../shape/movement.ts";
@@ -721,14 +721,14 @@ export const scatterAdd = function ($0: never, $1: never, $2: never, $3: never) 
  * Reference: torch.scatter_reduce.
  */
 export const scatterReduce = function ($0: never, $1: never, $2: never, $3: never, $4: never, $5: never = undefined as never, $6: never = undefined as never) { if (!(isTensor($0) && kinds.number.is($1) && isTensor($2) && isTensor($3) && kinds.sum_prod_mean_amax_amin.is($4) && ($5 === undefined || kinds.ScatterReduceOptions.is($5)) && ($6 === undefined || kinds.string.is($6)) && (arguments.length <= 7 || isAll(arguments, 7)))) [$0, $1, $2, $3, $4, $5, $6] = bind("scatterReduce", "x axis:number index source reduce:sum_prod_mean_amax_amin options:ScatterReduceOptions? operation:string?", arguments); try { return $indexScatter.scatterReduce($0, $1, $2, $3, $4, $5, $6); } catch (error) { throw under("scatterReduce", error); } } as unknown as typeof $indexScatter.scatterReduce;
-export type { KernelDefinition } from "../kernel/kernel.ts";
-export type { Kernel } from "../kernel/kernel.ts";
+export type { KernelDefinition } from "../kernel/custom-kernel.ts";
+export type { Kernel } from "../kernel/custom-kernel.ts";
 /**
  * Defines an operation. It runs eagerly as one program, works inside compile() like other operations, and is differentiable if
  * it has a `grad`. attrs must be plain data (undefined for none). Throws what `infer` throws, UnsupportedError when a device
  * lacks an operator (outside strict mode it then runs on the software adapter), NativeError when DirectML refuses a node.
  */
-export const kernel = function ($0: never) { if (!(kinds.name_b12d0a.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("kernel", "definition:name_b12d0a", arguments); try { return $kernelKernel.kernel($0); } catch (error) { throw under("kernel", error); } } as unknown as typeof $kernelKernel.kernel;
+export const kernel = function ($0: never) { if (!(kinds.name_b12d0a.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) [$0] = bind("kernel", "definition:name_b12d0a", arguments); try { return $kernelCustomKernel.kernel($0); } catch (error) { throw under("kernel", error); } } as unknown as typeof $kernelCustomKernel.kernel;
 export type { DebugOptions } from "../kernel/shader-debug.ts";
 export type { ShaderDebug } from "../kernel/shader-debug.ts";
 export type { ShaderDType } from "../kernel/shader.ts";
@@ -1209,14 +1209,14 @@ export type { RecurrentResult } from "../recurrent/recurrent.ts";
 export const recurrent = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(kinds.lstm_gru_tanh_relu.is($0) && isTensor($1) && kinds.RecurrentWeightss.is($2) && ($3 === undefined || kinds.RecurrentOptions.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = bind("recurrent", "kind:lstm_gru_tanh_relu x weights:RecurrentWeightss options:RecurrentOptions?", arguments); try { return (openRegions === 0 ? $recurrentRecurrent.recurrent : listed("lower", "recurrent", $recurrentRecurrent.recurrent))($0, $1, $2, $3); } catch (error) { throw under("recurrent", error); } } as unknown as typeof $recurrentRecurrent.recurrent;
 /** One step of a cell. x: [N, I] or [I]; hidden and cell alike. Reference: torch.nn.LSTMCell, GRUCell, RNNCell. @autocast lower */
 export const recurrentCell = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(kinds.lstm_gru_tanh_relu.is($0) && isTensor($1) && kinds.RecurrentWeights.is($2) && ($3 === undefined || kinds.hidden_5a415d.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = bind("recurrentCell", "kind:lstm_gru_tanh_relu x weights:RecurrentWeights options:hidden_5a415d?", arguments); try { return (openRegions === 0 ? $recurrentRecurrent.recurrentCell : listed("lower", "recurrentCell", $recurrentRecurrent.recurrentCell))($0, $1, $2, $3); } catch (error) { throw under("recurrentCell", error); } } as unknown as typeof $recurrentRecurrent.recurrentCell;
-export type { ReverseOptions } from "../recurrent/sequences.ts";
+export type { ReverseOptions } from "../recurrent/reverse-sequence.ts";
 /**
  * Each sequence's first `length` elements in reverse order; what lies behind them stays. lengths: [sequences], integers. Gradients flow to x.
  * DirectML: GATHER_ELEMENTS. Reference: ONNX ReverseSequence.
  */
-export const reverseSequence = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.ReverseOptions.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = bind("reverseSequence", "x lengths options:ReverseOptions?", arguments); try { return $recurrentSequences.reverseSequence($0, $1, $2); } catch (error) { throw under("reverseSequence", error); } } as unknown as typeof $recurrentSequences.reverseSequence;
+export const reverseSequence = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.ReverseOptions.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = bind("reverseSequence", "x lengths options:ReverseOptions?", arguments); try { return $recurrentReverseSequence.reverseSequence($0, $1, $2); } catch (error) { throw under("reverseSequence", error); } } as unknown as typeof $recurrentReverseSequence.reverseSequence;
 /** 1 at the first largest element along an axis, 0 elsewhere, in x's dtype. Reference: ONNX Hardmax. */
-export const hardmax = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.number.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("hardmax", "x axis:number?", arguments); try { return $recurrentSequences.hardmax($0, $1); } catch (error) { throw under("hardmax", error); } } as unknown as typeof $recurrentSequences.hardmax;
+export const hardmax = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.number.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("hardmax", "x axis:number?", arguments); try { return $recurrentReverseSequence.hardmax($0, $1); } catch (error) { throw under("hardmax", error); } } as unknown as typeof $recurrentReverseSequence.hardmax;
 export type { DiffOptions } from "../reduce/calculus.ts";
 export type { TrapezoidOptions } from "../reduce/calculus.ts";
 export type { GradientOptions } from "../reduce/calculus.ts";
@@ -1370,11 +1370,11 @@ export const cummax = function ($0: never, $1: never, $2: never = undefined as n
 export const cummin = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && kinds.number.is($1) && ($2 === undefined || kinds.RunningOptions.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = bind("cummin", "x axis:number options:RunningOptions?", arguments); try { return $scanCumulativeExtrema.cummin($0, $1, $2); } catch (error) { throw under("cummin", error); } } as unknown as typeof $scanCumulativeExtrema.cummin;
 /** log of the running sum of exp(x) along an axis, without overflow. x: floating. Reference: torch.logcumsumexp. */
 export const logcumsumexp = function ($0: never, $1: never) { if (!(isTensor($0) && kinds.number.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("logcumsumexp", "x axis:number", arguments); try { return $scanCumulativeExtrema.logcumsumexp($0, $1); } catch (error) { throw under("logcumsumexp", error); } } as unknown as typeof $scanCumulativeExtrema.logcumsumexp;
-export type { CumulativeOptions } from "../scan/scan.ts";
+export type { CumulativeOptions } from "../scan/cumulative.ts";
 /** The running sum along an axis. Integers and bool give int64. Reference: torch.cumsum. DirectML: CUMULATIVE_SUMMATION. @autocast float32 */
-export const cumsum = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && kinds.number.is($1) && ($2 === undefined || kinds.CumulativeOptions.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = bind("cumsum", "x axis:number options:CumulativeOptions?", arguments); try { return (openRegions === 0 ? $scanScan.cumsum : listed("float32", "cumsum", $scanScan.cumsum))($0, $1, $2); } catch (error) { throw under("cumsum", error); } } as unknown as typeof $scanScan.cumsum;
+export const cumsum = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && kinds.number.is($1) && ($2 === undefined || kinds.CumulativeOptions.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = bind("cumsum", "x axis:number options:CumulativeOptions?", arguments); try { return (openRegions === 0 ? $scanCumulative.cumsum : listed("float32", "cumsum", $scanCumulative.cumsum))($0, $1, $2); } catch (error) { throw under("cumsum", error); } } as unknown as typeof $scanCumulative.cumsum;
 /** The cumulative product along an axis. Integers and bool give int64. Reference: torch.cumprod. DirectML: CUMULATIVE_PRODUCT. @autocast float32 */
-export const cumprod = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && kinds.number.is($1) && ($2 === undefined || kinds.CumulativeOptions.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = bind("cumprod", "x axis:number options:CumulativeOptions?", arguments); try { return (openRegions === 0 ? $scanScan.cumprod : listed("float32", "cumprod", $scanScan.cumprod))($0, $1, $2); } catch (error) { throw under("cumprod", error); } } as unknown as typeof $scanScan.cumprod;
+export const cumprod = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && kinds.number.is($1) && ($2 === undefined || kinds.CumulativeOptions.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) [$0, $1, $2] = bind("cumprod", "x axis:number options:CumulativeOptions?", arguments); try { return (openRegions === 0 ? $scanCumulative.cumprod : listed("float32", "cumprod", $scanCumulative.cumprod))($0, $1, $2); } catch (error) { throw under("cumprod", error); } } as unknown as typeof $scanCumulative.cumprod;
 export type { DiagonalOptions } from "../shape/diagonals.ts";
 /** Square matrices with x's last axis on a diagonal, zeros elsewhere. Reference: torch.diag_embed. */
 export const diagEmbed = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.DiagonalOptions.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) [$0, $1] = bind("diagEmbed", "x options:DiagonalOptions?", arguments); try { return $shapeDiagonals.diagEmbed($0, $1); } catch (error) { throw under("diagEmbed", error); } } as unknown as typeof $shapeDiagonals.diagEmbed;

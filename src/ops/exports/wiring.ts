@@ -1,6 +1,6 @@
 /** Gives lower layers the operations that they call, since they may not import them. */
 import { noGrad } from "../../autograd/grad-mode.ts";
-import { arithmetic, type Arithmetic } from "../../autograd/arithmetic.ts";
+import { arithmetic, type Arithmetic } from "../../autograd/gradient-arithmetic.ts";
 import { elementAccess } from "../../autograd/anomaly.ts";
 import { randomness } from "../../autograd/checkpoint.ts";
 import { dataAccess } from "../../autograd/gradcheck.ts";

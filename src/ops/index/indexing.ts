@@ -17,7 +17,7 @@ import { alias, broadcastTo, flatten, movedim, narrow, permute, reshape, select,
 
 import { nonzeroSync, wrapped } from "./nonzero.ts";
 import { arange } from "../creation/ranges.ts";
-import { cumsum } from "../scan/scan.ts";
+import { cumsum } from "../scan/cumulative.ts";
 import { scatterOp } from "./scatter-op.ts";
 import { clone } from "../data/state.ts";
 import { clamp, where } from "../elementwise/where.ts";

@@ -25,7 +25,7 @@ import { requireIndex, gather, indexSelect } from "./gather.ts";
 import { cat } from "../shape/join.ts";
 import { broadcastTo, narrow, reshape, select } from "../shape/movement.ts";
 import { arange, existingAxis } from "../creation/ranges.ts";
-import { cumsum } from "../scan/scan.ts";
+import { cumsum } from "../scan/cumulative.ts";
 import { clone } from "../data/state.ts";
 import { cast, computable, computing, constant } from "../declare/support.ts";
 import { clampMin, where } from "../elementwise/where.ts";

@@ -15,7 +15,7 @@ import { expand, narrow, reshape, select, unsqueeze } from "../shape/movement.ts
 import { logaddexp } from "../elementwise/arithmetic.ts";
 import { arange } from "../creation/ranges.ts";
 import { mean, sum } from "../reduce/reduce.ts";
-import { cumsum } from "../scan/scan.ts";
+import { cumsum } from "../scan/cumulative.ts";
 import { detach } from "../data/state.ts";
 import { logsumexp } from "../reduce/statistics.ts";
 import { requireFloat } from "../declare/support.ts";

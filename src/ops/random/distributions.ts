@@ -13,7 +13,7 @@ import { itemSync, toDType } from "../data/conversion.ts";
 import { unsqueeze } from "../shape/movement.ts";
 import { draw, rand, randint, randn, type Generator, type RandomOptions, requireDrawable } from "./random.ts";
 import { all, sum } from "../reduce/reduce.ts";
-import { cumsum } from "../scan/scan.ts";
+import { cumsum } from "../scan/cumulative.ts";
 import { topk } from "../sort/sort.ts";
 import { igammac } from "../special/incomplete-gamma.ts";
 import { ceil, exp, floor, log, neg, sqrt, tan } from "../elementwise/unary.ts";

@@ -8,7 +8,7 @@ import { elements, canRepresent, notRepresentable, rangeOf } from "../../core/el
 import { batching } from "../../core/batching.ts";
 import { DTypeError, ValueError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
-import { arithmetic } from "../../autograd/arithmetic.ts";
+import { arithmetic } from "../../autograd/gradient-arithmetic.ts";
 import { noGrad } from "../../autograd/grad-mode.ts";
 import { ordinary } from "../../core/inference.ts";
 import { changing } from "../../core/journal.ts";

@@ -11,7 +11,7 @@ import { cat, flip } from "../shape/join.ts";
 import { expand, narrow, reshape, unsqueeze } from "../shape/movement.ts";
 import { existingAxis } from "../creation/ranges.ts";
 import { sum } from "./reduce.ts";
-import { cumprod, cumsum } from "../scan/scan.ts";
+import { cumprod, cumsum } from "../scan/cumulative.ts";
 import { clone } from "../data/state.ts";
 
 /** Options of diff(). Reference: torch.diff. */

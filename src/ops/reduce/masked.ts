@@ -14,7 +14,7 @@ import { broadcastTo } from "../shape/movement.ts";
 import { nanmedian } from "../sort/order-statistics.ts";
 import { logaddexp as logaddexpOp } from "../elementwise/arithmetic.ts";
 import { prod as prodOp, sum as sumOp, type Axes, type ReduceOptions } from "./reduce.ts";
-import { cumprod as cumprodOp, cumsum as cumsumOp } from "../scan/scan.ts";
+import { cumprod as cumprodOp, cumsum as cumsumOp } from "../scan/cumulative.ts";
 import { logSoftmax as logSoftmaxOp, softmax as softmaxOp } from "./softmax.ts";
 import { identityOf } from "../index/scatter-lower.ts";
 import { logsumexp as logsumexpOp, norm as normOp } from "./statistics.ts";

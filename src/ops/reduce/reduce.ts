@@ -2,7 +2,7 @@
 import { neutral, type PaddedRule } from "../../core/padded-axes.ts";
 import type { DML_REDUCE_FUNCTION } from "../../dml/operators.generated.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import { arithmetic } from "../../autograd/arithmetic.ts";
+import { arithmetic } from "../../autograd/gradient-arithmetic.ts";
 import { isGradEnabled } from "../../autograd/grad-mode.ts";
 import { tie } from "../../autograd/tie.ts";
 import { call } from "../../dispatch/dispatch.ts";
@@ -16,7 +16,7 @@ import { toDType } from "../data/conversion.ts";
 import { define, type Definition, type GradRule } from "../../core/definition.ts";
 import { cat } from "../shape/join.ts";
 import { expand, narrow, permute, reshape } from "../shape/movement.ts";
-import { cumprodExclusive } from "../scan/scan.ts";
+import { cumprodExclusive } from "../scan/cumulative.ts";
 import { emitReduce } from "./reduce-lower.ts";
 import { cast, computing, requireFloat } from "../declare/support.ts";
 import { where } from "../elementwise/where.ts";

@@ -12,7 +12,7 @@ import { full } from "../creation/creation.ts";
 import { toDType } from "../data/conversion.ts";
 import { expand, narrow, reshape } from "../shape/movement.ts";
 import { arange } from "../creation/ranges.ts";
-import { cumsum } from "../scan/scan.ts";
+import { cumsum } from "../scan/cumulative.ts";
 import { scatterReduce } from "../index/scatter.ts";
 import { searchsorted } from "../sort/search.ts";
 import { clone } from "../data/state.ts";

@@ -11,7 +11,7 @@ import { repeatEach } from "./join.ts";
 import { broadcastTo, flatten, reshape } from "./movement.ts";
 import { refuseTraced } from "../index/nonzero.ts";
 import { arange, existingAxis } from "../creation/ranges.ts";
-import { cumsum } from "../scan/scan.ts";
+import { cumsum } from "../scan/cumulative.ts";
 import { searchsorted } from "../sort/search.ts";
 import { clampMax } from "../elementwise/where.ts";
 

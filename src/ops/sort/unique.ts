@@ -11,7 +11,7 @@ import { flatten, movedim, narrow, reshape, select } from "../shape/movement.ts"
 import { nonzeroSync, refuseTraced } from "../index/nonzero.ts";
 import { arange, existingAxis } from "../creation/ranges.ts";
 import { any } from "../reduce/reduce.ts";
-import { cumsum } from "../scan/scan.ts";
+import { cumsum } from "../scan/cumulative.ts";
 import { scatter } from "../index/scatter.ts";
 import { argsort } from "./sort.ts";
 import { clone } from "../data/state.ts";

@@ -2,11 +2,11 @@
 import { openSource, type FilePath } from "../../host/source.ts";
 import { FormatError } from "../../index.ts";
 import { loadPeer } from "../peer.ts";
-import { Table, type OpenTable, type RawGroup, type TableFormat, type TableOptions } from "../tables/table.ts";
+import { Table, type OpenTable, type RawGroup, type TableFormat, type TableOptions } from "../tables/file-table.ts";
 import type { ColumnsOptions } from "../tables/types.ts";
 import { rawColumn, typeOf, type ArrowType, type Vector } from "./vectors.ts";
 
-export { Table, type TableBatchOptions, type TableOptions } from "../tables/table.ts";
+export { Table, type TableBatchOptions, type TableOptions } from "../tables/file-table.ts";
 export type { Cell, ColumnOptions, ColumnType, ColumnsOptions, TableBatch, TableRow } from "../tables/types.ts";
 
 interface Schema {

@@ -2,12 +2,12 @@
 import { FormatError, ValueError } from "../../index.ts";
 import { openSource, readAt, type FilePath } from "../../host/source.ts";
 import { loadPeer } from "../peer.ts";
-import { Table, type OpenTable, type RawGroup, type TableFormat, type TableOptions } from "../tables/table.ts";
+import { Table, type OpenTable, type RawGroup, type TableFormat, type TableOptions } from "../tables/file-table.ts";
 import type { ColumnsOptions } from "../tables/types.ts";
 import { codecs, type Compressors } from "./codecs.ts";
-import { typeOf, type SchemaElement } from "./schema.ts";
+import { typeOf, type SchemaElement } from "./parquet-schema.ts";
 
-export { Table, type TableBatchOptions, type TableOptions } from "../tables/table.ts";
+export { Table, type TableBatchOptions, type TableOptions } from "../tables/file-table.ts";
 export type { Cell, ColumnOptions, ColumnType, ColumnsOptions, TableBatch, TableRow } from "../tables/types.ts";
 export type { Compressors } from "./codecs.ts";
 

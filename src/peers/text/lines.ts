@@ -1,6 +1,6 @@
 /** Streams of tokens from text files. */
 import { FormatError, ValueError, data } from "../../index.ts";
-import { partOf, textBytes, type TextFileOptions } from "../../data/files/source.ts";
+import { partOf, textBytes, type TextFileOptions } from "../../data/files/sequential-file.ts";
 import { pathOf, type FilePath } from "../../host/source.ts";
 import { requireEncodeOptions, type EncodeOptions, type Tokenizer } from "./tokenizer.ts";
 

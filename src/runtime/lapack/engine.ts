@@ -4,7 +4,7 @@
  */
 import { NativeLoadError } from "../../core/errors.ts";
 import { exists } from "../../core/home.ts";
-import { lapackPaths, loadBinding } from "../../native/load.ts";
+import { lapackPaths, loadBinding } from "../../native/load-addon.ts";
 import { libraryEngine } from "./lapack-library.ts";
 import { portable } from "./portable.ts";
 

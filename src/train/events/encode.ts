@@ -5,7 +5,7 @@ import { histogramOf } from "./histogram.ts";
 import { gridOf, pngOf } from "./png.ts";
 import * as messages from "./messages.ts";
 import type { Message } from "./protobuf.ts";
-import { recordOf } from "./record.ts";
+import { recordOf } from "./tfrecord.ts";
 
 /** Where a record stands: seconds since 1970, and the step. */
 export interface Moment {

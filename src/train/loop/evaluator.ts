@@ -8,7 +8,7 @@ import type { Module } from "../../nn/module.ts";
 import { item, toArray } from "../../ops/data/conversion.ts";
 import type { Batches, EvaluateOptions, EvaluationValues, LossAndOutputs } from "./options.ts";
 import { ownsBatches } from "./batches.ts";
-import { LossSum, outcomeOf, samplesOf } from "./loss.ts";
+import { LossSum, outcomeOf, samplesOf } from "./batch-loss.ts";
 import { forwardOf, prepared } from "./steps.ts";
 
 /** Adds a metric's value under its name, what is inside lists and objects under names with dots. */

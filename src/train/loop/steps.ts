@@ -8,7 +8,7 @@ import { clipGradNorm_, clipGradValue_ } from "../../nn/clip-grad.ts";
 import { div } from "../../ops/elementwise/binary.ts";
 import type { GradScaler } from "../../optim/grad-scaler.ts";
 import type { FitOptions, LossAndOutputs, LossFunction } from "./options.ts";
-import { lossOf, outcomeOf } from "./loss.ts";
+import { lossOf, outcomeOf } from "./batch-loss.ts";
 
 /** A function that frees what it makes inside, or a compiled one. */
 interface Prepared<A extends readonly unknown[], R> {

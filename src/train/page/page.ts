@@ -1,13 +1,13 @@
 /** The page of a training: what it records while the training runs, served or written as a file. */
 import { rename, writeFile } from "node:fs/promises";
 import type { DeviceLike } from "../../core/device.ts";
-import { memoryStatistics } from "../../runtime/statistics.ts";
+import { memoryStatistics } from "../../runtime/device-statistics.ts";
 import { pathOf } from "../../host/source.ts";
 import type { EpochReport, FitEvaluationReport, FitOptions, FitReport } from "../loop/options.ts";
 import { reasons, type Beginning, type Printer, type TrainingEnd } from "../loop/printer.ts";
-import { apply, point, type PageChange, type PagePoint, type PageState } from "./record.ts";
+import { apply, point, type PageChange, type PagePoint, type PageState } from "./page-data.ts";
 import { PageServer } from "./server.ts";
-import { pageText } from "./text.ts";
+import { pageText } from "./page-html.ts";
 
 type Options<B> = FitOptions<B>;
 

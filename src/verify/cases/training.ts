@@ -5,7 +5,7 @@ import type { Case } from "../case.ts";
 import { randomFor } from "../operator-case.ts";
 import type { Random } from "../values/seeded-random.ts";
 import type { Side } from "../side.ts";
-import { elementsOf } from "../values/tensors.ts";
+import { elementsOf } from "../values/layouts.ts";
 import { compareRuns, read, type Run } from "./lowering-cases.ts";
 
 interface Network {

@@ -13,7 +13,7 @@ import { quantizedRows } from "./quantized.ts";
 import { reductionRows } from "./reduction.ts";
 import { samplingRows } from "./sampling.ts";
 import { sequenceRows } from "./sequence.ts";
-import { layOut, type Layout } from "../values/tensors.ts";
+import { layOut, type Layout } from "../values/layouts.ts";
 import { parse, type Described } from "../values/operator-text.ts";
 import { DATA_TYPES, typeOf } from "../values/types.ts";
 

@@ -8,7 +8,7 @@
 import { ENUMS, OPERATORS, type OperatorName } from "../../dml/operators.generated.ts";
 import type { FieldRow, OperatorRow } from "../../dml/schema.ts";
 import type { FieldValue, OperatorDescription, TensorDescription } from "../../native/binding.ts";
-import { tensor } from "./tensors.ts";
+import { tensor } from "./layouts.ts";
 import { typeNamed, typeOf, writeElement } from "./types.ts";
 
 /** An operator with its row of the table. */

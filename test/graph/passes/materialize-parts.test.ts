@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { materializeParts } from "../../../src/graph/passes/materialize-parts.ts";
-import { verifyGraph } from "../../../src/graph/verify.ts";
+import { verifyGraph } from "../../../src/graph/invariants.ts";
 import { build, operators } from "../build.ts";
 
 it("a later part of a value inside the graph is cut out of it, one of an input is not", () => {

@@ -3,7 +3,7 @@ import type { Expr } from "../../../src/graph/graph.ts";
 import { optimize } from "../../../src/graph/passes/optimize.ts";
 import { recomputeSegments } from "../../../src/graph/passes/recompute.ts";
 import { planGraph } from "../../../src/graph/plan/plan.ts";
-import { verifyGraph } from "../../../src/graph/verify.ts";
+import { verifyGraph } from "../../../src/graph/invariants.ts";
 import { build, operators } from "../build.ts";
 
 /** A chain of segments of three nodes each, and the gradients of all of them, which read what two of the three gave. */

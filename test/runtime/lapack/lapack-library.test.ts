@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
-import { loadBinding, hostEnvironment } from "../../../src/native/load.ts";
+import { loadBinding, hostEnvironment } from "../../../src/native/load-addon.ts";
 import { lapackPaths } from "../../../src/native/paths.ts";
 import { libraryEngine } from "../../../src/runtime/lapack/lapack-library.ts";
 import { columns, near } from "./matrices.ts";

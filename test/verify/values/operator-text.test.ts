@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { description, parse, textOf } from "../../../src/verify/values/operator-text.ts";
 import { rows, instantiate, choices } from "../../../src/verify/operators/operators.ts";
 import { DATA_TYPES, readElement, writeElement, bitsOf } from "../../../src/verify/values/types.ts";
-import { tensor, eachOffset, layOut } from "../../../src/verify/values/tensors.ts";
+import { tensor, eachOffset, layOut } from "../../../src/verify/values/layouts.ts";
 
 const round = (text: string): string => textOf(description(parse(text)));
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "program.h"
+#include "block_program.h"
 
 namespace dxtensor::software::fast {
 

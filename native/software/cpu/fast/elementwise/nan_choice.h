@@ -1,7 +1,7 @@
 // A select that only keeps NaN, as one instruction.
 #pragma once
 
-#include "program.h"
+#include "block_program.h"
 
 namespace dxtensor::software::fast {
 

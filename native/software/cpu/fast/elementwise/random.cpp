@@ -5,7 +5,7 @@
 #include "software/cpu/fast/families.h"
 #include "software/cpu/fast/isa/isa_table.h"
 #include "software/cpu/host/thread_pool.h"
-#include "program.h"
+#include "block_program.h"
 
 namespace dxtensor::software::fast {
 

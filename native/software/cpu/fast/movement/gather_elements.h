@@ -1,7 +1,7 @@
 // GATHER_ELEMENTS: gathers along one axis, with one index for each element. Stateless.
 #pragma once
 
-#include "software/cpu/fast/elementwise/program.h"
+#include "software/cpu/fast/elementwise/block_program.h"
 #include "software/cpu/kernel.h"
 
 namespace dxtensor::software::fast {

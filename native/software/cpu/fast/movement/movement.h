@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "software/cpu/fast/elementwise/program.h"
+#include "software/cpu/fast/elementwise/block_program.h"
 #include "software/cpu/kernel.h"
 
 namespace dxtensor::software::fast {

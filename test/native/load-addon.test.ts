@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { NativeLoadError } from "../../src/core/errors.ts";
-import { loadBinding, hostEnvironment } from "../../src/native/load.ts";
+import { loadBinding, hostEnvironment } from "../../src/native/load-addon.ts";
 
 let folder: string;
 beforeEach(() => {

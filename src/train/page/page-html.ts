@@ -1,6 +1,6 @@
 /** The page of a training as HTML: charts in SVG that its own script draws. It asks nobody but its server for anything. */
 import { PAGE_HEAD, SVG_SCRIPT, escaped, scriptData } from "../../host/html.ts";
-import type { PageState } from "./record.ts";
+import type { PageState } from "./page-data.ts";
 
 const STYLE = `
 :root { color-scheme: light dark; --bg: #fff; --ink: #1b1f24; --soft: #59636e; --line: #d5dae0; --card: #f6f8fa;

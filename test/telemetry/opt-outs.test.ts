@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
-import { environmentReasons, policyReason, queryWith, registryTool, type Queried } from "../../src/telemetry/refusals.ts";
+import { environmentReasons, policyReason, queryWith, registryTool, type Queried } from "../../src/telemetry/opt-outs.ts";
 
 const codes = (environment: Record<string, string>): string[] => environmentReasons(environment).map(({ code }) => code);
 
@@ -100,7 +100,7 @@ describe("Windows' policy", () => {
   });
 
   it("does not hold a process that is done", () => {
-    const program = `const { queryWith } = await import(${JSON.stringify(new URL("../../dist/telemetry/refusals.js", import.meta.url).href)});
+    const program = `const { queryWith } = await import(${JSON.stringify(new URL("../../dist/telemetry/opt-outs.js", import.meta.url).href)});
       void queryWith(false)(process.execPath, ["-e", "setInterval(() => process.stdout.write('.'), 100)"]);`;
     // Nobody reads what its child writes then, and that ends the child.
     expect(execFileSync(process.execPath, ["--input-type=module", "-e", program], { timeout: 20_000, encoding: "utf8" })).toBe("");

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { Expr } from "../../src/graph/graph.ts";
-import { verifyGraph } from "../../src/graph/verify.ts";
+import { verifyGraph } from "../../src/graph/invariants.ts";
 import { build } from "./build.ts";
 
 it("a graph that holds together passes, and each way in which it may not is named with the stage", () => {

@@ -3,7 +3,7 @@ import { call } from "../../dispatch/dispatch.ts";
 import { isFloat, type DType } from "../../core/dtype.ts";
 import { normalizeAxis } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { arithmetic } from "../../autograd/arithmetic.ts";
+import { arithmetic } from "../../autograd/gradient-arithmetic.ts";
 import { isGradEnabled } from "../../autograd/grad-mode.ts";
 import { div, mul } from "../elementwise/binary.ts";
 import { eq, logicalAnd, ne } from "../elementwise/compare.ts";

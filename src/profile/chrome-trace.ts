@@ -1,7 +1,7 @@
 /** A profile in Chrome's trace format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU. */
 import type { ProfileEvent } from "./event.ts";
 import type { ProfileReport } from "./report.ts";
-import { rateOf } from "./table.ts";
+import { rateOf } from "./event-table.ts";
 
 type TraceEvent = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { compare, differenceText } from "../../src/verify/compare.ts";
-import { tensor } from "../../src/verify/values/tensors.ts";
+import { compare, differenceText } from "../../src/verify/differences.ts";
+import { tensor } from "../../src/verify/values/layouts.ts";
 import { kindOf, kindWith, toleranceOf, type Tolerance } from "../../src/verify/values/tolerances.ts";
 import { typeNamed } from "../../src/verify/values/types.ts";
 

@@ -1,6 +1,6 @@
 /** Compares the elements of two results. */
 import type { TensorDescription } from "../native/binding.ts";
-import { eachOffset, elementsOf } from "./values/tensors.ts";
+import { eachOffset, elementsOf } from "./values/layouts.ts";
 import type { Tolerance } from "./values/tolerances.ts";
 import { bitsOf, readElement, typeOf, type DataType, type Element } from "./values/types.ts";
 

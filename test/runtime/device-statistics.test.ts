@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { settle } from "../../src/runtime/buffers.ts";
 import { nativeDevice } from "../../src/runtime/devices.ts";
-import { holdQueue } from "../../src/runtime/statistics.ts";
+import { holdQueue } from "../../src/runtime/device-statistics.ts";
 
 it("count what the device is asked to do, and what lives", async () => {
   await dx.withDevice("cpu", async () => {

@@ -1,4 +1,4 @@
-#include "kernels.h"
+#include "kernel_times.h"
 
 #include <sstream>
 

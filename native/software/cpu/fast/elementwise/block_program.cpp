@@ -1,4 +1,4 @@
-#include "program.h"
+#include "block_program.h"
 
 #include <algorithm>
 #include <cstring>

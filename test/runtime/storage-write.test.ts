@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { alone, flatDesc, wayOf } from "../../src/runtime/write.ts";
+import { alone, flatDesc, wayOf } from "../../src/runtime/storage-write.ts";
 import { eachDevice } from "../device.ts";
 
 eachDevice("the way of a value into a storage", () => {

@@ -1,6 +1,6 @@
 /** The operations that ops/wiring.ts gives to autograd, with the properties that autograd needs. */
 import { expect, it } from "vitest";
-import { arithmetic } from "../../src/autograd/arithmetic.ts";
+import { arithmetic } from "../../src/autograd/gradient-arithmetic.ts";
 import * as dx from "../../src/index.ts";
 import type { Tensor } from "../../src/core/tensor.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { currentPass, inPass, type BackwardPass } from "../../src/autograd/pass.ts";
+import { currentPass, inPass, type BackwardPass } from "../../src/autograd/backward-pass.ts";
 
 it("nests, and calls what waits for the end, also after an error", () => {
   const ended: string[] = [];

@@ -22,7 +22,7 @@ import { requireBatches, requireOptions } from "./check.ts";
 import { Checkpoints, type Position } from "./checkpoints.ts";
 import { Evaluator, requireMetrics } from "./evaluator.ts";
 import { onInterrupt } from "./interrupt.ts";
-import { LossSum } from "./loss.ts";
+import { LossSum } from "./batch-loss.ts";
 import { Printers, printerOf, type Printer } from "./printer.ts";
 import { Steps } from "./steps.ts";
 

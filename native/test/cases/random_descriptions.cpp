@@ -1,4 +1,4 @@
-#include "random.h"
+#include "random_descriptions.h"
 
 #include <algorithm>
 #include <numeric>

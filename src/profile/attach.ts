@@ -16,8 +16,8 @@ import { nativeDevice } from "../runtime/devices.ts";
 import { runCreation, runEager } from "../runtime/eager.ts";
 import { Bindings } from "./bindings.ts";
 import { ModuleCalls, type ProfileModules } from "./module-calls.ts";
-import type { Origin, Recorder } from "./recorder.ts";
-import { replace } from "./replace.ts";
+import type { Origin, Recorder } from "./event-recorder.ts";
+import { replace } from "./replace-method.ts";
 
 /** Of a program; null where no operation in it has a formula. */
 const flopsOf = ({ steps }: Plan): number | null =>
