@@ -64,6 +64,7 @@ const mirrored: Record<string, readonly string[]> = {
     "autocast.ts",
     "backend.ts",
     "backward.ts",
+    "inspect.ts",
     "profile.ts",
     "telemetry.ts",
   ],
@@ -97,20 +98,20 @@ const mirrored: Record<string, readonly string[]> = {
 };
 
 it("a file name has one meaning in the tree", () => {
-  const places = new Map<string, string[]>();
+  const paths = new Map<string, string[]>();
   for (const root of ["src", "native"]) {
     const folder = fileURLToPath(new URL(`../${root}`, import.meta.url));
     for (const file of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
       if (!/\.(ts|cpp|h|inl)$/.test(file)) continue;
       const path = `${root}/${file.replaceAll("\\", "/")}`;
-      places.set(basename(path), [...(places.get(basename(path)) ?? []), path]);
+      paths.set(basename(path), [...(paths.get(basename(path)) ?? []), path]);
     }
   }
   const names = Object.values(mirrored).flat();
-  const found = [...places].filter(([, paths]) => paths.length > 1);
+  const found = [...paths].filter(([, of]) => of.length > 1);
   expect(found.length).toBeGreaterThan(50);
-  const double = found.filter(([file]) => !names.includes(file)).map(([, paths]) => paths.join(", "));
+  const double = found.filter(([file]) => !names.includes(file)).map(([, of]) => of.join(", "));
   expect(double, "Rename all but one by what is in it; only if the name means the same in each, add it to `mirrored`").toEqual([]);
-  const single = names.filter((file, i) => (places.get(file)?.length ?? 0) < 2 || names.indexOf(file) !== i);
+  const single = names.filter((file, i) => (paths.get(file)?.length ?? 0) < 2 || names.indexOf(file) !== i);
   expect(single, "These stand in one folder, or twice in the list: remove them from `mirrored`").toEqual([]);
 });

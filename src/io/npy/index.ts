@@ -15,7 +15,7 @@ import { readParts, type TransferOptions } from "../parts.ts";
 import { PendingFile } from "../pending-file.ts";
 import { Frozen } from "../pieces.ts";
 import { PREFIX_BYTES, dataStartOf, formatHeader, parseHeader, type NpyHeader } from "./header.ts";
-import { storedShape, toHeaderShape } from "./layout.ts";
+import { storedShape, toHeaderShape } from "./element-order.ts";
 
 /** Options of npy.load(). */
 export interface NpyLoadOptions extends TransferOptions {

@@ -10,7 +10,7 @@ import { nativeDevice } from "../../runtime/devices.ts";
 import { Filling } from "../../runtime/filling.ts";
 import { swapBytes } from "../byte-order.ts";
 import { PREFIX_BYTES, dataStartOf, parseHeader, type NpyHeader } from "../npy/header.ts";
-import { storedShape, toHeaderShape } from "../npy/layout.ts";
+import { storedShape, toHeaderShape } from "../npy/element-order.ts";
 import { PIECE } from "../pieces.ts";
 import { ZipFile, type ZipEntry } from "../zip-file.ts";
 import type { NpzLoadOptions } from "./options.ts";

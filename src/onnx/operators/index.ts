@@ -22,7 +22,7 @@ import { resampling } from "./resampling.ts";
 import { sequences } from "./sequences.ts";
 import { shapes } from "./shapes.ts";
 import { signal } from "./signal.ts";
-import { text } from "./text.ts";
+import { text } from "./token-sequences.ts";
 import { training } from "./optimizers.ts";
 import { unary } from "./unary.ts";
 

@@ -349,7 +349,8 @@ class Training<B> {
 /** fit(), loaded when it is first called. */
 export async function runFit<B>(loader: Batches<B>, options: FitOptions<B>): Promise<FitResult> {
   requireOptions(loader, options);
-  const page = options.page === undefined || options.page === false ? null : await (await import("../page/page.ts")).openPage(options);
+  const page =
+    options.page === undefined || options.page === false ? null : await (await import("../page/training-page.ts")).openPage(options);
   const own = printerOf(options);
   const printer = page === null ? own : new Printers([own, page]);
   let isDone = false;
