@@ -1,4 +1,4 @@
-// Kinds of the arguments of layers, optimizers and the other folders of src/public: rows of a text table (src/public/table.ts) that is parsed at
+// Kinds of the arguments of layers, optimizers and the other folders of src/public: rows of a text table (src/public/kind-table.ts) that is parsed at
 // first use. One row a line, by name.
 import { isOfDTypes, textOf } from "./kind-texts.ts";
 import { KindNames, parameterText, split, taken } from "./kind-names.ts";

@@ -193,7 +193,7 @@ export function namespaceTexts(header: string, families: readonly Family[]): rea
   const texts = namespaces.map((namespace) => [fileOf(namespace[0]), namespaceText(kinds, header, families, namespace)] as const);
   const { classes } = kinds;
   const lines = [
-    'import { KindTable, forms } from "./table.ts";',
+    'import { KindTable, forms } from "./kind-table.ts";',
     ...classes.map(([name, file]) => `import { ${name} } from "../${file}";`),
     '/** A row a kind: its name, the test, the text after "must be", whether it is about dtypes. */',
     `export const kinds = new KindTable(String.raw\`\n${kinds.text}\n\`, {\n${classes.map(([name]) => `  ${name},`).join("\n")}\n});`,

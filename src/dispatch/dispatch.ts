@@ -15,7 +15,7 @@ import { internDesc } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
 import { interceptor, runsDirectly, tracer } from "../core/tracer.ts";
 
-export { assign, type AssignOptions } from "../autograd/in-place.ts";
+export { assign, type AssignOptions } from "../autograd/in-place-operation.ts";
 
 /** Whether a gradient will be asked for through an operation on these inputs, all of which must be alive. */
 function isRecorded(operation: string, inputs: readonly Tensor[]): boolean {

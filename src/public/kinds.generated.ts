@@ -1,5 +1,5 @@
 // Made by npm run generate from the families in src/ops.
-import { KindTable, forms } from "./table.ts";
+import { KindTable, forms } from "./kind-table.ts";
 import { ComplexTensor } from "../core/complex-tensor.ts";
 import { Device } from "../core/device.ts";
 import { Generator } from "../ops/random/random.ts";

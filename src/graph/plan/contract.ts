@@ -2,7 +2,7 @@
 import { packedExpr, withNodes, type Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
 import { materializeParts } from "../passes/materialize-parts.ts";
 import type { GraphDescription } from "../../native/binding.ts";
-import { describeRegion } from "./region.ts";
+import { describeRegion } from "./graph-region.ts";
 
 /** Nodes that are one DirectML graph. */
 export interface Region {

@@ -7,7 +7,7 @@ import { describeNode, describeShader, nodeKey, type OperatorNode } from "../des
 import { isOperator, isWhole, spanInBytes, type Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
 import { flatJoins, type FlatJoins } from "../joins.ts";
 import { regionOf, type Region } from "./contract.ts";
-import { regionBytes } from "./region.ts";
+import { regionBytes } from "./graph-region.ts";
 import { sizesOf, slotsOf, type Plan, type Preset } from "./slots.ts";
 
 /** Whether an output may be written over an input. */

@@ -9,7 +9,7 @@ import { isOperator, type Graph } from "../graph.ts";
 import { materializeParts } from "../passes/materialize-parts.ts";
 import { contract } from "./contract.ts";
 import { planList } from "./list.ts";
-import { planRegion } from "./region.ts";
+import { planRegion } from "./graph-region.ts";
 import type { Plan } from "./slots.ts";
 
 export type { Plan } from "./slots.ts";

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import * as dx from "../../../../src/index.ts";
 import type { Graph } from "../../../../src/graph/graph.ts";
 import { fuseRegions } from "../../../../src/graph/passes/fuse/fuse.ts";
-import { verifyGraph } from "../../../../src/graph/verify.ts";
+import { verifyGraph } from "../../../../src/graph/invariants.ts";
 import { nativeDevice } from "../../../../src/runtime/devices.ts";
 import type { Built } from "../../build.ts";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import * as dx from "../../../src/index.ts";
-import { planRegion } from "../../../src/graph/plan/region.ts";
+import { planRegion } from "../../../src/graph/plan/graph-region.ts";
 import { eachDevice, numbers } from "../../device.ts";
 import { build } from "../build.ts";
 
