@@ -173,6 +173,8 @@ export interface Shader {
   readonly buffers: readonly Buffer[];
   readonly shared: readonly Shared[];
   readonly uniforms: readonly Uniform[];
+  /** Drivers compute what is written: no x - x as 0, which is NaN for an infinite x, and no (a + b) - a as b. */
+  readonly isPrecise?: boolean;
   readonly body: Block;
 }
 

@@ -27,7 +27,7 @@ import { structured } from "../structured.ts";
 import { allocate } from "./allocate.ts";
 import { makeContainer } from "./container.ts";
 import type { Instruction, Operand, Register } from "./instructions.ts";
-import { atomicOpcode, NONZERO, PLAIN, SYNC, type OpcodeName } from "./opcodes.ts";
+import { atomicOpcode, NONZERO, PLAIN, preciseFlags, SYNC, type OpcodeName } from "./opcodes.ts";
 import { declaration, declareBuffer, declareConstants, declareInput, declareShared, declareTexels, instructionTokens } from "./tokens.ts";
 import { Uses } from "./uses.ts";
 
@@ -122,7 +122,8 @@ class Emission {
   }
 
   add(opcode: OpcodeName, results: Instruction["results"] = [], operands: readonly Operand[] = [], flags = 0): void {
-    this.code.push({ opcode, results, operands, flags });
+    const precise = this.#shader.isPrecise === true ? preciseFlags(opcode) : 0;
+    this.code.push({ opcode, results, operands, flags: flags | precise });
   }
 
   #register(): Register {

@@ -19,6 +19,25 @@ export type OpcodeName = keyof typeof OPCODE;
 
 /** Of an instruction that tests a register: it acts where that is not zero. */
 export const NONZERO = 1 << 18;
+/** On all components of the result: the instruction is computed as it is written. */
+const PRECISE = 0xf << 19;
+const ARITHMETIC: ReadonlySet<OpcodeName> = new Set([
+  "add",
+  "mul",
+  "mad",
+  "div",
+  "exp",
+  "log",
+  "sqrt",
+  "rsq",
+  "min",
+  "max",
+  "lt",
+  "ge",
+  "eq",
+  "ne",
+]);
+export const preciseFlags = (opcode: OpcodeName): number => (ARITHMETIC.has(opcode) ? PRECISE : 0);
 export const SYNC = { threads: 1 << 11, shared: 1 << 12, buffers: 1 << 14 };
 
 /** Types of operands. */

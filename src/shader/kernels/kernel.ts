@@ -33,6 +33,8 @@ export function kernel<const I extends Names, const O extends Names, const P ext
     readonly updates?: boolean;
     /** Of the devices that it is for. Default: that all devices have. */
     readonly maxBuffers?: number;
+    /** As Shader has it. */
+    readonly isPrecise?: boolean;
   },
   body: (s: Scope<I & O, P>) => void,
 ): Kernel {
@@ -45,7 +47,7 @@ export function kernel<const I extends Names, const O extends Names, const P ext
   const s = new Scope<I & O, P>(key, spec.threads, buffers, spec.params ?? ({} as P), false);
   body(s);
   known = {
-    program: new ShaderProgram(s.finish(), spec.maxBuffers),
+    program: new ShaderProgram({ ...s.finish(), isPrecise: spec.isPrecise ?? false }, spec.maxBuffers),
     groups: spec.groups,
     inPlace: spec.inPlace ?? false,
     updates: spec.updates ?? false,

@@ -55,7 +55,7 @@ function kernelOf(region: Region, sections: readonly Section[], facts: Facts): K
   const key = `fused ${threads} ${keyOfRegion(region, sections, facts)}`;
   return kernel(
     key,
-    { inputs, outputs, params, threads, groups: (launch) => launch.params["groups"]!, maxBuffers: facts.maxBuffers },
+    { inputs, outputs, params, threads, groups: (launch) => launch.params["groups"]!, isPrecise: true, maxBuffers: facts.maxBuffers },
     (scope) => {
       const s = scope as unknown as AnyScope;
       const sizes = s.params as { readonly [name: string]: Uint };
