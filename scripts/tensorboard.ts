@@ -1,6 +1,7 @@
 // npm run tensorboard: gets Python's package tensorboard into an environment of its own, which then reads the event files that SummaryWriter writes.
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { ScriptError, cacheFolder, main, say } from "./tools/project.ts";
 import { ask, runProgram } from "./tools/program.ts";
 import { close } from "./tools/counts.ts";
@@ -49,6 +50,7 @@ async function tensorboardPython(): Promise<string> {
 }
 
 await main(async () => {
+  parseArgs({ options: {} });
   process.env.DXTENSOR_TENSORBOARD_PYTHON = await tensorboardPython();
   await ensureBuilt([]);
   return close([await runVitest("ctrf-tensorboard.json", ["test/train/event-files"])]);
