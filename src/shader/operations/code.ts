@@ -2,7 +2,7 @@
 import type { DType } from "../../core/dtype.ts";
 import type { GraphNode } from "../../graph/graph.ts";
 import type { Element } from "../ir.ts";
-import { Bool, type Float, type Int, type Uint } from "../numbers.ts";
+import { Bool, Uint, type Float, type Int } from "../numbers.ts";
 
 /** An element. Those of uint8 and bool are a Uint, or a Bool where a comparison made them. */
 export type Code = Float | Int | Uint | Bool;
@@ -82,5 +82,9 @@ export const isInfinite = (x: Float): Bool => x.bits().and(0x7fffffff).eq(0x7f80
 /** x below 0 or -0, by its bits: see kernels/elementwise.ts. */
 export const isNegative = (x: Float): Bool => x.bits().sub(0x80000000).lt(0x7f800001);
 
-/** A float32 as the nearest float16. */
-export const roundedToHalf = (x: Float): Float => x.toHalf().fromHalf();
+/** A float32 as the nearest float16. byDevice: its conversion rounds to the nearest. */
+export function roundedToHalf(x: Float, byDevice = false): Float {
+  const { builder } = x.context;
+  if (builder.made.get(x.value)?.name === "half.to.f32") return x;
+  return byDevice ? new Uint(x.context, builder.operate("f32.to.half", x.value)).fromHalf() : x.toHalf().fromHalf();
+}

@@ -14,7 +14,6 @@ import {
   isNaNByBits,
   literal,
   NUMBERS,
-  roundedToHalf,
   type Attributes,
   type Code,
   type Constants,
@@ -56,24 +55,23 @@ const logical = (fn: (a: Bool, b: Bool) => Bool): Reading => of(ALL, (_, [a, b],
 const bitwise = (name: "and" | "or" | "xor"): Reading =>
   of(new Set<DType>(["int32", "uint32", "uint8", "bool"]), (_, [a, b]) => (asNumber(a!) as Uint)[name](asNumber(b!) as Uint));
 
-/** x converted as DirectML's CAST does it: floats to integers by truncation, saturating. */
+/** x converted as DirectML's CAST does it, but for the rounding to float16: floats to integers by truncation, saturating. */
 export function converted(x: Code, from: DType, to: DType): Code {
   if (FLOATS.has(from)) {
     const value = x as Float;
-    // What was computed of float16 is rounded where it leaves it.
-    if (FLOATS.has(to)) return from === to || from === "float32" ? (to === "float16" ? roundedToHalf(value) : value) : roundedToHalf(value);
+    if (FLOATS.has(to)) return value;
     if (to === "int32") return value.toInt();
     return to === "uint32" ? value.toUint() : value.toUint().min(255);
   }
   if (from === "int32") {
     const value = x as Int;
-    if (FLOATS.has(to)) return to === "float16" ? roundedToHalf(value.toFloat()) : value.toFloat();
+    if (FLOATS.has(to)) return value.toFloat();
     if (to === "int32") return value;
     return to === "uint32" ? value.bits() : value.bits().min(255);
   }
   if (isByte(to) && isByte(from)) return x;
   const value = asUint(x);
-  if (FLOATS.has(to)) return to === "float16" ? roundedToHalf(value.toFloat()) : value.toFloat();
+  if (FLOATS.has(to)) return value.toFloat();
   if (to === "int32") return value.toInt();
   return to === "uint32" || isByte(from) ? value : value.min(255);
 }

@@ -36,7 +36,12 @@ export interface Grouped {
   readonly ends: readonly string[];
 }
 
-export function factsOf(graph: Graph, constants: Facts["constants"], maxBuffers: number): Facts {
+export function factsOf(
+  graph: Graph,
+  constants: Facts["constants"],
+  maxBuffers: number,
+  roundsHalf: Facts["roundsHalf"] = () => false,
+): Facts {
   const makers = new Map<Value, GraphNode>();
   const readers = new Map<Value, GraphNode[]>();
   for (const node of graph.nodes) {
@@ -50,7 +55,7 @@ export function factsOf(graph: Graph, constants: Facts["constants"], maxBuffers:
   }
   const results = new Set<Value>([...graph.outputs.map((x) => x.value), ...graph.state.map((w) => w.value.value)]);
   const states = new Map(graph.state.map((w) => [w.value.value, w.buffer]));
-  return { constants, makers, readers, results, states, maxBuffers };
+  return { constants, makers, readers, results, states, maxBuffers, roundsHalf };
 }
 
 /** Whether a node may be part of a region. Constants are part of the code that reads them; what comes after other nodes by order alone may not. */

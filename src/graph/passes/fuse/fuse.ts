@@ -44,7 +44,12 @@ function launched(grouped: Grouped, facts: Facts, capabilities: Capabilities): G
 
 /** constants: inputs whose bytes never change. */
 export function fuseRegions(graph: Graph, capabilities: Capabilities, constants: ReadonlyMap<Value, Uint8Array>): Graph {
-  const facts = factsOf(graph, new Map([...constants, ...graph.constants]), capabilities.seesTexels ? MAX_VIEWS : MAX_BUFFERS);
+  const facts = factsOf(
+    graph,
+    new Map([...constants, ...graph.constants]),
+    capabilities.seesTexels ? MAX_VIEWS : MAX_BUFFERS,
+    () => capabilities.roundsHalf,
+  );
   const nodes = group(graph, facts).flatMap((grouped) =>
     grouped.region === null ? grouped.nodes : [launched(grouped, facts, capabilities)],
   );

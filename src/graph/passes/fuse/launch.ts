@@ -52,7 +52,8 @@ function kernelOf(region: Region, sections: readonly Section[], facts: Facts): K
   const outputs = Object.fromEntries(region.outputs.map((x, i): [string, Element] => [outputName(i), ELEMENT_OF[x.dtype]!]));
   const params: Parameters = Object.fromEntries(sections.map((_, i) => [sizeName(i), "u32"]));
   const threads = threadsFor(sections);
-  const key = `fused ${threads} ${keyOfRegion(region, sections, facts)}`;
+  const halves = region.nodes.some((node) => node.outputs[0]!.dtype === "float16") && facts.roundsHalf() ? " device's halves" : "";
+  const key = `fused ${threads}${halves} ${keyOfRegion(region, sections, facts)}`;
   return kernel(
     key,
     { inputs, outputs, params, threads, groups: (launch) => launch.params["groups"]!, isPrecise: true, maxBuffers: facts.maxBuffers },

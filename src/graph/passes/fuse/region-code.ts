@@ -2,8 +2,8 @@
 import type { DType } from "../../../core/dtype.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import type { BufferElements } from "../../../shader/language.ts";
-import type { Uint } from "../../../shader/numbers.ts";
-import { asUint, ELEMENT_OF, isByte, literal, type Code } from "../../../shader/operations/code.ts";
+import type { Float, Uint } from "../../../shader/numbers.ts";
+import { asUint, ELEMENT_OF, isByte, literal, roundedToHalf, type Code } from "../../../shader/operations/code.ts";
 import { readingOf } from "../../../shader/operations/table.ts";
 import type { Expr, GraphNode } from "../../graph.ts";
 import { accessOf } from "./access.ts";
@@ -48,18 +48,25 @@ export class RegionCode {
   /** A node's elements: one for each lane, or one that all lanes share. */
   node(node: GraphNode, lanes: Lanes): readonly Code[] {
     return this.#once(`${node.outputs[0]!.value.id}@${keyOfLanes(lanes)}`, () => {
-      const { code } = readingOf(node)!;
-      const count = isUniform(lanes) ? 1 : this.#width;
-      if ("indexed" in code)
-        return Array.from({ length: count }, (_, k) => {
-          const index = laneOf(lanes, k);
-          const load = (input: number, offset: Uint): Code => this.#element(node.inputs[input]!, offset);
-          return code.indexed(this.#s, { index, load }, node);
-        });
-      const inputs = node.inputs.map((x) => this.read(x!, lanes));
-      const each = Math.max(1, ...inputs.map((x) => x.length));
-      return Array.from({ length: each }, (_, k) => code.element(this.#s, inputs.map((x) => x[x.length === 1 ? 0 : k]!), node)); // prettier-ignore
+      const made = this.#computed(node, lanes);
+      if (node.outputs[0]!.dtype !== "float16") return made;
+      // As it would be in memory: compensated sums depend on it.
+      return made.map((x) => roundedToHalf(x as Float, this.#facts.roundsHalf()));
     });
+  }
+
+  #computed(node: GraphNode, lanes: Lanes): readonly Code[] {
+    const { code } = readingOf(node)!;
+    const count = isUniform(lanes) ? 1 : this.#width;
+    if ("indexed" in code)
+      return Array.from({ length: count }, (_, k) => {
+        const index = laneOf(lanes, k);
+        const load = (input: number, offset: Uint): Code => this.#element(node.inputs[input]!, offset);
+        return code.indexed(this.#s, { index, load }, node);
+      });
+    const inputs = node.inputs.map((x) => this.read(x!, lanes));
+    const each = Math.max(1, ...inputs.map((x) => x.length));
+    return Array.from({ length: each }, (_, k) => code.element(this.#s, inputs.map((x) => x[x.length === 1 ? 0 : k]!), node)); // prettier-ignore
   }
 
   /** The elements of an expression at lanes of its reader. */

@@ -19,6 +19,8 @@ export interface Facts {
   readonly states: ReadonlyMap<Value, Value>;
   /** Buffers of a launch. */
   readonly maxBuffers: number;
+  /** As Capabilities has it. */
+  readonly roundsHalf: () => boolean;
 }
 
 /** A buffer that is read: a value as elements of one kind. */
