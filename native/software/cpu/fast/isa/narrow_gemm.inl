@@ -17,7 +17,7 @@ DX_INLINE void NarrowGemmRows(int64_t k, const float* a, int64_t a_stride, const
   for (int r = 0; r < kRows; ++r) StoreF(c + r * c_stride, sums[r]);
 }
 static void NarrowGemm(int64_t k, const float* a, int64_t a_stride, const float* b, float* c, int64_t c_stride, int64_t rows) {
-  constexpr int kAtOnce = 8;
+  constexpr int kAtOnce = 8;  // 4: 0.64, 16: 0.69 for linear 64 x 512 to 10
   for (; rows >= kAtOnce; rows -= kAtOnce, a += kAtOnce * a_stride, c += kAtOnce * c_stride)
     NarrowGemmRows<kAtOnce>(k, a, a_stride, b, c, c_stride);
   for (; rows > 0; --rows, a += a_stride, c += c_stride) NarrowGemmRows<1>(k, a, a_stride, b, c, c_stride);
