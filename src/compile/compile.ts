@@ -52,8 +52,8 @@ export interface CompileOptions {
    */
   readonly regions?: Regions;
   /**
-   * Whether elementwise operators become shaders that are made for them, many in one dispatch: "always", "off", or "auto", on devices that run
-   * shaders and whose graphs do not fuse. Default: DXTENSOR_FUSE, else "auto".
+   * Whether elementwise operators become shaders that are made for them, many in one dispatch: "always", on devices that run shaders, or "off".
+   * Default: DXTENSOR_FUSE, else "off".
    */
   readonly fuse?: FuseMode;
   /**

@@ -22,7 +22,7 @@ export const VARIABLES: Readonly<Record<string, Kind>> = {
   DXTENSOR_DEVICE: "text",
   DXTENSOR_DIRECTML: "text",
   DXTENSOR_DXCORE: "text",
-  DXTENSOR_FUSE: ["always", "auto", "off"],
+  DXTENSOR_FUSE: ["always", "off"],
   DXTENSOR_LAPACK: "text",
   DXTENSOR_LIBRARY_FOLDER: "text",
   DXTENSOR_NATIVE: "text",

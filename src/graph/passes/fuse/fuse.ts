@@ -10,17 +10,14 @@ import { factsOf, group, type Grouped } from "./clusters.ts";
 import { launchOf } from "./launch.ts";
 import type { Facts } from "./region.ts";
 
-/** Whether compiled functions fuse nodes to shaders; "auto": where shaders run and the device's graphs do not fuse. */
-export type FuseMode = "always" | "off" | "auto";
-const modes: readonly FuseMode[] = ["always", "off", "auto"];
+/** Whether compiled functions fuse nodes to shaders, where shaders run. */
+export type FuseMode = "always" | "off";
+const modes: readonly FuseMode[] = ["always", "off"];
 
 /** The option of a function decides against the variable, which is set for the whole process. */
-export const fuseMode = (option?: FuseMode): FuseMode => option ?? wordOf("DXTENSOR_FUSE", modes) ?? "auto";
+export const fuseMode = (option?: FuseMode): FuseMode => option ?? wordOf("DXTENSOR_FUSE", modes) ?? "off";
 
-export function fuses({ runsShaders, fusesGraphs }: Capabilities, option?: FuseMode): boolean {
-  const mode = fuseMode(option);
-  return runsShaders && mode !== "off" && (mode === "always" || !fusesGraphs);
-}
+export const fuses = ({ runsShaders }: Capabilities, option?: FuseMode): boolean => fuseMode(option) === "always" && runsShaders;
 
 /** The operations that asked for nodes, each once, by their lines. */
 function originOf(nodes: readonly GraphNode[]): string {

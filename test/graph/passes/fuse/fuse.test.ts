@@ -14,16 +14,16 @@ describe("the choice", () => {
     else process.env["DXTENSOR_FUSE"] = before;
   });
 
-  it("is the option's, else the variable's, else the device's", () => {
+  it("is the option's, else the variable's, else off", () => {
     delete process.env["DXTENSOR_FUSE"];
-    expect(fuseMode()).toBe("auto");
+    expect(fuseMode()).toBe("off");
     expect(fuses(capabilities)).toBe(false);
     expect(fuses(capabilities, "always")).toBe(true);
     process.env["DXTENSOR_FUSE"] = "always";
     expect(fuses(capabilities)).toBe(true);
     expect(fuses(capabilities, "off")).toBe(false);
     process.env["DXTENSOR_FUSE"] = "sometimes";
-    expect(() => fuseMode()).toThrow(/DXTENSOR_FUSE must be "always", "off", "auto"/);
+    expect(() => fuseMode()).toThrow(/DXTENSOR_FUSE must be "always", "off"/);
     expect(() => dx.compile((x: dx.Tensor) => x, { fuse: "never" as "off" })).toThrow(dx.ValueError);
   });
 });
