@@ -91,14 +91,14 @@ it("holds what a user needs and nothing else, in 10 MB at most", () => {
     "io-zip-writer.cjs",
     "onnx-export-pending-model.cjs",
     "onnx-loaded-model.cjs",
-    "profile-page.cjs",
-    "profile-trace.cjs",
+    "profile-chrome-trace.cjs",
+    "profile-profile-page.cjs",
     "runtime.cjs",
     "shared.cjs",
     "train-events-encode.cjs",
     "train-loop-bar.cjs",
-    "train-loop-training.cjs",
-    "train-page-page.cjs",
+    "train-loop-fit-loop.cjs",
+    "train-page-training-page.cjs",
   ];
   const modules = ["dxtensor", ...entries.map(({ name }) => name)];
   const forms = modules.flatMap((name) => ["cjs", "d.cts", "d.ts", "js", "mjs"].map((type) => `${name}.${type}`));
