@@ -10,6 +10,7 @@ const BLOCK = 256;
 const CODES = 4;
 /** A group has a block. */
 const THREADS = BLOCK / CODES;
+const INFINITY_BITS = 0x7f800000;
 
 /** A decade of a code book: `count` equal parts of [top / 10, top], as optim/blockwise.ts has it. */
 export interface Decade {
@@ -109,8 +110,12 @@ export const adam8bit = (signed: Book, unsigned: Book): Kernel =>
         return { at, m, v, moved, inside: at.lt(p.size) };
       });
       for (const { at, moved, inside } of found) s.if(inside, () => pNext.store(at, moved));
-      // The bits of numbers of at least 0 are in their order. NaN has no part in the scale.
-      const bits = (x: Float, inside: (typeof found)[number]["inside"]): Uint => inside.and(x.isNaN().not()).select(x.abs().bits(), 0);
+      // The bits of numbers of at least 0 are in their order, and those of NaN come last. NaN has no part in the scale; a driver may take it
+      // that a comparison of numbers meets none.
+      const bits = (x: Float, inside: (typeof found)[number]["inside"]): Uint => {
+        const magnitude = x.abs().bits();
+        return inside.and(magnitude.le(INFINITY_BITS)).select(magnitude, 0);
+      };
       const maximum = (of: (each: (typeof found)[number]) => Uint): Uint => found.map(of).reduce((a, b) => a.max(b));
       largest.atomicMax(0, maximum(({ m, inside }) => bits(m, inside))); // prettier-ignore
       largest.atomicMax(1, maximum(({ v, inside }) => bits(v, inside))); // prettier-ignore
