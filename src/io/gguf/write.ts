@@ -11,6 +11,7 @@ import { Frozen, HostBytes, type Readable } from "../pieces.ts";
 import { DEFAULT_ALIGNMENT, MAGIC, MAX_AXES, padTo } from "./header.ts";
 import { Sink, writeValue } from "./metadata.ts";
 import type { GgufContent, GgufPacked, GgufQuantizeType } from "./options.ts";
+import { roundTo } from "./halves.ts";
 import { quantize } from "./quantize.ts";
 import { bytesOfType, TYPES, typeByName, type TypeInfo } from "./types.ts";
 
@@ -18,28 +19,35 @@ import { bytesOfType, TYPES, typeByName, type TypeInfo } from "./types.ts";
 const MAX_NAME = 64;
 const QUANTIZED: readonly unknown[] = ["F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1"] satisfies GgufQuantizeType[];
 
-/** float32 elements that are packed when they are read. */
+const isHalf = (dtype: DType | null): dtype is "float16" | "bfloat16" => dtype === "float16" || dtype === "bfloat16";
+
+/** float32 elements that are packed, or rounded to 16 bits, when they are read. */
 class Quantized implements Readable {
   readonly name: string;
   readonly sizeInBytes: number;
   readonly #values: Frozen;
-  readonly #type: GgufQuantizeType;
   readonly #info: TypeInfo;
 
   constructor(values: Frozen, info: TypeInfo) {
     this.name = values.name;
     this.sizeInBytes = (values.sizeInBytes / 4 / info.blockSize) * info.blockBytes;
     this.#values = values;
-    this.#type = info.name as GgufQuantizeType;
     this.#info = info;
   }
 
   async read(start: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
-    const { blockBytes, blockSize } = this.#info;
+    const { blockBytes, blockSize, dtype, name } = this.#info;
     const first = Math.floor(start / blockBytes);
     const last = Math.ceil(end / blockBytes);
-    const values = await this.#values.read(first * blockSize * 4, last * blockSize * 4);
-    return quantize(this.#type, blockBytes, new Float32Array(values)).subarray(start - first * blockBytes, end - first * blockBytes);
+    const values = new Float32Array(await this.#values.read(first * blockSize * 4, last * blockSize * 4));
+    let bytes: Uint8Array<ArrayBuffer>;
+    if (isHalf(dtype)) {
+      // Not on the device: some truncate.
+      const words = new Uint16Array(values.length);
+      roundTo(dtype, values, words);
+      bytes = new Uint8Array(words.buffer);
+    } else bytes = quantize(name as GgufQuantizeType, blockBytes, values);
+    return bytes.subarray(start - first * blockBytes, end - first * blockBytes);
   }
 
   dispose(): void {
@@ -103,12 +111,12 @@ function ofBlocks(operation: string, name: string, value: GgufPacked): Item {
 
 function readable(operation: string, { name, info, source }: Item): Readable {
   if (source instanceof Uint8Array) return new HostBytes(name, source);
-  const dtype = info.dtype ?? "float32";
-  if (source.dtype === dtype && info.dtype !== null) return new Frozen(operation, name, source);
-  const values = outsideScopes(() => noGrad(() => to(source, dtype)));
+  if (source.dtype === info.dtype) return new Frozen(operation, name, source);
+  const isPacked = info.dtype === null || isHalf(info.dtype);
+  const values = outsideScopes(() => noGrad(() => to(source, isPacked ? "float32" : info.dtype)));
   const frozen = new Frozen(operation, name, values);
   if (values !== source) values.dispose();
-  return info.dtype === null ? new Quantized(frozen, info) : frozen;
+  return isPacked ? new Quantized(frozen, info) : frozen;
 }
 
 /** Header and tensors. */
