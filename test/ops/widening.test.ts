@@ -12,7 +12,7 @@ it("takes little memory on top of its input", () => {
   x.slice(0, 0, 1).dataSync();
   const before = dx.memoryStatistics(device);
   expect(before.peakInBytes).toBeLessThan(bytes + 2 ** 20);
-  for (let call = 0; call < 2; call++) expect(x.sum().itemSync()).toBe(bytes);
+  for (let call = 0; call < (isWhole ? 3 : 2); call++) expect(x.sum().itemSync()).toBe(bytes);
   const after = dx.memoryStatistics(device);
   expect((after.pooledInBytes - before.pooledInBytes) / 2 ** 20).toBeLessThanOrEqual(256);
   expect((after.peakInBytes - bytes) / 2 ** 20).toBeLessThanOrEqual(200);

@@ -148,7 +148,7 @@ const asNumber = (value: bigint): number | bigint =>
 
 export const padTo = (alignment: number, at: number): number => Math.ceil(at / alignment) * alignment;
 
-/** Parses the header of a file of `total` bytes, of which `bytes` are the first. Throws NeedsMore where they do not hold all of it. */
+/** Parses the header of a file of `total` bytes, of which `bytes` are the first. Throws NeedsMore where they do not contain all of it. */
 export function parseHeader(operation: string, source: string, bytes: Uint8Array, total: number): Header {
   const bad = (expected: string, received: string, hint?: string): FormatError =>
     new FormatError(operation, source, expected, received, hint);
