@@ -15,13 +15,13 @@ import { domainOf, functionKey } from "./format/operator-keys.ts";
 import { readModel, type GraphMessage, type ModelMessage, type ValueInfoMessage } from "./format/proto.ts";
 import type { External } from "./format/tensor-message.ts";
 import { OnnxModel, type ModelProgram, type OnnxCallOptions, type OnnxOptions, type OnnxValue } from "./model.ts";
-import { Constant, describe, dtypeOf, isWeight, type Value } from "./format/value.ts";
+import { Constant, describe, dtypeOf, isWeight, STRING, type Value } from "./format/value.ts";
 
 const DTYPED = 1;
 
 function valueOf({ name, type }: ValueInfoMessage): OnnxValue {
   if (type === null || type.kind !== "tensor" || type.elementType < DTYPED) return { name, dtype: null, shape: null };
-  return { name, dtype: dtypeOf(type.elementType, `onnx ${name}`), shape: type.dims };
+  return { name, dtype: type.elementType === STRING ? null : dtypeOf(type.elementType, `onnx ${name}`), shape: type.dims };
 }
 
 /** The graph, the weights on the device, and the constants of a model. */

@@ -20,9 +20,9 @@ export interface Outcome {
 const isList = (v: Recorded): v is readonly Recorded[] => Array.isArray(v);
 const valueOf = (v: Recorded): Value => (v === null ? null : isList(v) ? v.map(valueOf) : constantOf(v));
 
-/** Inputs come as tensors on the device, as a user's do. */
+/** Inputs come as tensors on the device, as a user's do. Those of types that no dtype has are constants, as a model's own. */
 function onDevice(v: Value, device: dx.Device): Value {
-  if (v instanceof Constant) return v.on(device);
+  if (v instanceof Constant) return v.narrow === null ? v.on(device) : v;
   return Array.isArray(v) ? (v as readonly Value[]).map((x) => onDevice(x, device)) : v;
 }
 
@@ -39,6 +39,10 @@ function difference(got: Value, want: Value, bound: { readonly rtol: number; rea
       if (problem !== null) return `element ${i}: ${problem}`;
     }
     return null;
+  }
+  if (want instanceof Texts && got instanceof Texts && describe(got) === describe(want)) {
+    const at = want.elements.findIndex((e, i) => e !== got.elements[i]);
+    return at < 0 ? null : `element ${at} is ${String(got.elements[at])} instead of ${String(want.elements[at])}`;
   }
   if (want === null || want instanceof Texts || got === null || got instanceof Texts || Array.isArray(got))
     return describe(got) === describe(want) ? null : `${describe(got)} instead of ${describe(want)}`;

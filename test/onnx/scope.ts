@@ -31,7 +31,7 @@ const CARRIES = new Set([
   "Unsqueeze",
   "Where",
 ]);
-const UNKNOWN = /^(string|complex|float8|float4|u?int4|u?int2)/;
+const UNKNOWN = /^complex/;
 const DOUBLE = 11;
 
 /** Why a case is out of scope, or null. */

@@ -7,6 +7,7 @@ import { to, values } from "../../ops/data/conversion.ts";
 import { Tensor } from "../../core/tensor.ts";
 import type { AttributeMessage, GraphMessage, NodeMessage } from "./proto.ts";
 import type { Constants } from "./attribute-constants.ts";
+import type { NarrowType } from "./narrow-types.ts";
 import { Constant, describe, isNumeric, Texts, type Value } from "./value.ts";
 
 const utf8 = new TextDecoder();
@@ -48,6 +49,11 @@ export class Call {
     this.#body = body;
   }
 
+  /** The same node with other inputs, as of another version of the operator set if one is given. */
+  with(inputs: readonly Value[], opset = this.opset): Call {
+    return new Call(this.node, opset, inputs, this.#attributes, { device: this.device, constants: this.#constants }, this.#body);
+  }
+
   /** As errors name it. */
   get name(): string {
     return `onnx.${this.node.type}`;
@@ -76,6 +82,12 @@ export class Call {
     if (isNumeric(v)) return v;
     if (v instanceof Texts) throw this.unsupported("texts");
     throw new DTypeError(this.name, `input ${i}`, "a tensor", describe(v));
+  }
+
+  /** The type of an input's elements, where its file says one that is none of ours. */
+  narrow(i: number): NarrowType | null {
+    const v = this.inputs[i];
+    return v instanceof Constant ? v.narrow : null;
   }
 
   tensor(i: number): Tensor {

@@ -4,6 +4,7 @@ import { truths } from "../../core/elements.ts";
 import { FormatError } from "../../core/errors.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { SparseTensorMessage, TensorMessage } from "./proto.ts";
+import { narrowType, packedLength, unpackedCodes, type NarrowType } from "./narrow-types.ts";
 import { byteLength, Constant, dtypeOf, KEPT, STRING, Texts, type Pieces } from "./value.ts";
 
 /** Hands over the bytes of a tensor that lies in a file next to the model: `size` of them from `offset` on. Throws FormatError where they are not there. */
@@ -72,6 +73,23 @@ function requireShape(what: string, dims: readonly number[]): void {
     throw new FormatError("onnx", what, "of lengths of at least 0", `[${dims.join(", ")}]`);
 }
 
+/** Packed codes as the numbers that they stand for. */
+function narrowConstant(t: TensorMessage, type: NarrowType, count: number, external: External | null): Constant {
+  const size = packedLength(type, count);
+  const made = (bytes: Uint8Array): TypedArray => unpackedCodes(type, bytes, count);
+  if (t.isExternal) {
+    const pieces = elsewhere(t, "uint8", size, external);
+    if (typeof pieces !== "function") return new Constant(type.dtype, t.dims, made(pieces as Uint8Array), type);
+    const bytes = new Uint8Array(size);
+    pieces((offset, piece) => bytes.set(piece, offset));
+    return new Constant(type.dtype, t.dims, made(bytes), type);
+  }
+  const { raw } = t;
+  const bytes = raw === null || (raw.byteLength === 0 && count > 0) ? Uint8Array.from(t.int32s) : raw;
+  if (bytes.byteLength !== size) throw new FormatError("onnx", `tensor ${t.name}`, `of ${size} bytes`, String(bytes.byteLength));
+  return new Constant(type.dtype, t.dims, made(bytes), type);
+}
+
 /** The value of a TensorProto. */
 export function constantOf(t: TensorMessage, external: External | null = null): Constant | Texts {
   requireShape(`tensor ${t.name}`, t.dims);
@@ -83,6 +101,8 @@ export function constantOf(t: TensorMessage, external: External | null = null): 
       t.strings.map((s) => utf8.decode(s)),
     );
   }
+  const narrow = narrowType(t.dataType);
+  if (narrow !== null) return narrowConstant(t, narrow, count, external);
   const dtype = dtypeOf(t.dataType, `onnx tensor ${t.name}`);
   const size = byteLength(dtype, t.dims);
   if (t.isExternal) return new Constant(dtype, t.dims, elsewhere(t, dtype, size, external));

@@ -11,6 +11,7 @@ import { outsideScopes } from "../../core/scope.ts";
 import { sizeOf, type Shape } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { tracer, withTracer } from "../../core/tracer.ts";
+import { narrowType, type NarrowType } from "./narrow-types.ts";
 
 /** Constants of so many elements or fewer stay on the host: they are computed with when they are first met. */
 export const KEPT = 4096;
@@ -28,13 +29,16 @@ export class Constant {
   readonly shape: Shape;
   /** Whether it belongs to a model, and is disposed of with it. A larger one then lies on the device alone. */
   isOwned = false;
+  /** The type that its file says, where that is none of ours. */
+  readonly narrow: NarrowType | null;
   #data: TypedArray | null;
   readonly #pieces: Pieces | null;
   readonly #tensors = new Map<Device, Tensor>();
 
-  constructor(dtype: DType, shape: Shape, data: TypedArray | Pieces) {
+  constructor(dtype: DType, shape: Shape, data: TypedArray | Pieces, narrow: NarrowType | null = null) {
     this.dtype = dtype;
     this.shape = shape;
+    this.narrow = narrow;
     this.#data = typeof data === "function" ? null : data;
     this.#pieces = typeof data === "function" ? data : null;
   }
@@ -116,14 +120,26 @@ export class Texts {
   }
 }
 
+/** A map: keys, and as many values. */
+export class Pairs {
+  readonly keys: readonly (string | bigint)[];
+  /** Numbers [keys], or texts. */
+  readonly values: Tensor | Constant | Texts;
+  constructor(keys: readonly (string | bigint)[], values: Tensor | Constant | Texts) {
+    this.keys = keys;
+    this.values = values;
+  }
+}
+
 /** null: an optional value that is not there. */
-export type Value = Tensor | Constant | Texts | readonly Value[] | null;
+export type Value = Tensor | Constant | Texts | Pairs | readonly Value[] | null;
 
 export const isNumeric = (v: Value | undefined): v is Tensor | Constant => v instanceof Tensor || v instanceof Constant;
 
 export const describe = (v: Value | undefined): string => {
   if (v === null || v === undefined) return "nothing";
   if (v instanceof Texts) return `string[${v.shape.join(", ")}]`;
+  if (v instanceof Pairs) return `a map of ${v.keys.length}`;
   return v instanceof Tensor || v instanceof Constant ? v.describe() : `a sequence of ${v.length}`;
 };
 
@@ -161,9 +177,9 @@ export const STRING = 8;
 
 export const typeName = (type: number): string => TYPES[type]?.[0] ?? `type ${type}`;
 
-/** Our dtype for ONNX's number of an element type. */
+/** Our dtype for ONNX's number of an element type, or what holds its elements. */
 export function dtypeOf(type: number, where: string): DType {
-  const dtype = TYPES[type]?.[1] ?? null;
+  const dtype = TYPES[type]?.[1] ?? narrowType(type)?.dtype ?? null;
   if (dtype === null) throw new UnsupportedError({ operation: where, received: `elements of type ${typeName(type)}` });
   return dtype;
 }

@@ -8,9 +8,11 @@ import { convolution } from "./convolution.ts";
 import { creation, random } from "./creation.ts";
 import { detection } from "./detection.ts";
 import { indexing } from "./indexing.ts";
+import { classLabels } from "./labels-of-classes.ts";
 import { learning } from "./learning.ts";
 import { linear } from "./linear.ts";
 import { loss } from "./loss.ts";
+import { microsoft } from "./microsoft.ts";
 import { normalization, dropout } from "./normalization.ts";
 import type { Family, Operator } from "./operator.ts";
 import { pooling } from "./pooling.ts";
@@ -22,12 +24,14 @@ import { resampling } from "./resampling.ts";
 import { sequences } from "./sequences.ts";
 import { shapes } from "./shapes.ts";
 import { signal } from "./signal.ts";
+import { simplifiedNormalization } from "./skip-normalization.ts";
+import { texts, withTexts } from "./texts.ts";
 import { text } from "./token-sequences.ts";
 import { training } from "./optimizers.ts";
 import { unary } from "./unary.ts";
 
 const domains: Readonly<Record<string, Family>> = {
-  "": {
+  "": withTexts({
     ...unary,
     ...arithmetic,
     ...activation,
@@ -42,6 +46,7 @@ const domains: Readonly<Record<string, Family>> = {
     ...pooling,
     ...normalization,
     ...dropout,
+    ...simplifiedNormalization,
     ...resampling,
     ...attention,
     ...recurrent,
@@ -52,10 +57,12 @@ const domains: Readonly<Record<string, Family>> = {
     ...control,
     ...sequences,
     ...text,
-  },
-  "ai.onnx.ml": learning,
+    ...texts,
+  }),
+  "ai.onnx.ml": withTexts({ ...learning, ...classLabels }),
   "ai.onnx.preview": preview,
   "ai.onnx.preview.training": training,
+  "com.microsoft": microsoft,
 };
 
 export const operatorOf = (domain: string, name: string): Operator | null => {

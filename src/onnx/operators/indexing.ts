@@ -108,18 +108,18 @@ function topK(c: Call): Tensor[] {
   return [values, indices];
 }
 
-/** Values, the index of each value's first element, the number of each element's value, and how often each occurs. */
-function unique(c: Call): Tensor[] {
-  const x = c.hasAttribute("axis") ? c.x : ops.reshape(c.x, [-1]);
-  const axis = c.hasAttribute("axis") ? c.axis(c.int("axis", 0), x.rank) : 0;
-  const found = ops.unique(x, { axis: c.hasAttribute("axis") ? axis : null });
+/** Values, the index of each value's first element, the number of each element's value, and how often each occurs. axis: null for all elements. */
+export function uniqueOf(input: Tensor, along: number | null, isSorted: boolean): Tensor[] {
+  const x = along === null ? ops.reshape(input, [-1]) : input;
+  const axis = along ?? 0;
+  const found = ops.unique(x, { axis: along });
   const count = found.values.shape[axis]!;
   const inverse = ops.reshape(found.inverse, [-1]);
   const n = inverse.shape[0]!;
   const numbers = ops.arange(n, { dtype: "int32", device: x.device });
   const first = ops.scatterReduce(ops.full([count], n, { dtype: "int32", device: x.device }), 0, ops.to(inverse, "int32"), numbers, "amin");
   const long = (t: Tensor): Tensor => ops.to(t, "int64");
-  if (c.flag("sorted", true)) return [found.values, long(first), long(inverse), long(found.counts)];
+  if (isSorted) return [found.values, long(first), long(inverse), long(found.counts)];
   const order = ops.argsort(first, 0);
   const rank = ops.argsort(order, 0);
   return [
@@ -129,6 +129,9 @@ function unique(c: Call): Tensor[] {
     long(ops.gather(found.counts, 0, order)),
   ];
 }
+
+const unique = (c: Call): Tensor[] =>
+  uniqueOf(c.x, c.hasAttribute("axis") ? c.axis(c.int("axis", 0), c.x.rank) : null, c.flag("sorted", true));
 
 /** An update written into a cache at each batch's position; it wraps where asked. */
 function tensorScatter(c: Call): Tensor {

@@ -1,11 +1,12 @@
-/** ai.onnx.ml: classical models and preprocessing. Strings are not supported. */
-import { elements } from "../../core/elements.ts";
+/** ai.onnx.ml: classical models and preprocessing. */
 import * as ops from "../../ops/index.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../format/call.ts";
-import { Constant, Texts } from "../format/value.ts";
+import type { Texts } from "../format/value.ts";
+import { labelled, labelsOf } from "./labels-of-classes.ts";
 import { family } from "./operator.ts";
-import { evaluate, forestOf, oldForestOf } from "./tree-ensembles.ts";
+import { supportVectors } from "./support-vectors.ts";
+import { baseOf, evaluate, forestOf, oldForestOf } from "./tree-ensembles.ts";
 
 /** Columns of the last axis. */
 function extract(c: Call): Tensor {
@@ -67,14 +68,13 @@ function linearScores(c: Call, targets: number): Tensor {
   return bias === null || bias.length === 0 ? scores : ops.add(scores, c.make(bias, "float32"));
 }
 
-function linearClassifier(c: Call): Tensor[] {
-  const labels = c.ints("classlabels_ints");
-  if (labels === null) throw c.unsupported("class labels that are texts");
+function linearClassifier(c: Call): (Tensor | Texts)[] {
+  const labels = labelsOf(c, "classlabels_ints");
+  if (labels === null) throw c.invalid("attribute classlabels_ints", "given", "nothing");
   const count = (c.floats("coefficients") ?? []).length / rows(c).shape[1]!;
   const scores = linearScores(c, count);
-  const all = count === 1 && labels.length === 2 ? ops.cat([ops.neg(scores), scores], 1) : scores;
-  const best = ops.argmax(all, 1, { dtype: "int32" });
-  return [ops.indexSelect(c.make(labels, "int64"), 0, best), transformed(c, all)];
+  if (count > 1 || labels.length !== 2) return [labelled(c, labels, ops.argmax(scores, 1, { dtype: "int32" })), transformed(c, scores)];
+  return [labelled(c, labels, ops.reshape(ops.to(ops.gt(scores, 0), "int32"), [-1])), single(c, scores, true)];
 }
 
 function imputer(c: Call): Tensor {
@@ -86,55 +86,86 @@ function imputer(c: Call): Tensor {
   return ops.where(isMissing, c.make(values, x.dtype), x);
 }
 
-/** Numbers for numbers: the keys and values as lists or tensors, and what stands for the rest. */
-function labels(c: Call): Constant {
-  const keys = listOf(c, "keys");
-  const found = listOf(c, "values");
-  const filler = c.constant("default_tensor");
-  const otherwise =
-    filler instanceof Constant ? filler.numbers()[0]! : found.dtype === "int64" ? c.int("default_int64", -1) : c.float("default_float", -0);
-  const table = new Map(keys.list.map((k, i) => [Object.is(k, -0) ? 0 : k, found.list[i]!]));
-  const shape = c.numeric(0).shape;
-  return new Constant(
-    found.dtype,
-    shape,
-    elements(
-      found.dtype,
-      c.numbers(0).map((v) => table.get(v) ?? otherwise),
-    ),
-  );
-}
-
-function listOf(c: Call, name: string): { readonly list: readonly number[]; readonly dtype: Constant["dtype"] } {
-  const t = c.constant(`${name}_tensor`);
-  if (t instanceof Constant) return { list: t.numbers(), dtype: t.dtype };
-  if (t instanceof Texts || c.hasAttribute(`${name}_strings`)) throw c.unsupported("labels that are texts");
-  const whole = c.ints(`${name}_int64s`);
-  return whole === null ? { list: c.floats(`${name}_floats`) ?? [], dtype: "float32" } : { list: whole, dtype: "int64" };
-}
-
 function treeEnsemble(c: Call): Tensor {
   const aggregate = AGGREGATES[c.int("aggregate_function", 1)] ?? "SUM";
-  const scores = evaluate(c, rows(c), forestOf(c), c.int("n_targets", 1), aggregate);
+  const { scores } = evaluate(c, rows(c), forestOf(c), c.int("n_targets", 1), aggregate);
   return passed(TRANSFORMS[c.int("post_transform", 0)] ?? "NONE", scores);
 }
 
 function treeRegressor(c: Call): Tensor {
   const aggregate = c.oneOf("aggregate_function", "SUM", AGGREGATES);
-  const scores = evaluate(c, rows(c), oldForestOf(c), c.int("n_targets", 1), aggregate);
-  const base = c.floats("base_values");
-  return transformed(c, base === null ? scores : ops.add(scores, c.make(base, "float32")));
+  const { scores } = evaluate(c, rows(c), oldForestOf(c, "target"), c.int("n_targets", 1), aggregate);
+  const base = baseOf(c);
+  return transformed(c, base.length === 0 ? scores : ops.add(scores, c.make(base, "float32")));
 }
 
-export const learning = family({
+/** The class of most votes, and the votes. Of two classes one may have all weights: the other's score follows from its own. */
+function treeClassifier(c: Call): (Tensor | Texts)[] {
+  const labels = labelsOf(c, "classlabels_int64s");
+  if (labels === null) throw c.invalid("attribute classlabels_int64s", "given", "nothing");
+  const forest = oldForestOf(c, "class");
+  const count = labels.length;
+  const { scores, isReached } = evaluate(c, rows(c), forest, Math.max(2, count), "SUM");
+  const base = baseOf(c);
+  const weights = forest.leaves.flat();
+  const only = weights.every((w) => w.target === weights[0]!.target) ? (weights[0]?.target ?? 0) : null;
+  if (count > 2) {
+    const moved = base.length === count ? ops.add(scores, c.make(base, "float32")) : scores;
+    const seen = base.length === count ? moved : ops.where(isReached(), moved, ops.fullLike(moved, -Infinity));
+    return [labelled(c, labels, ops.argmax(seen, 1, { dtype: "int32" })), transformed(c, moved)];
+  }
+  const isPositive = weights.every((w) => w.weight >= 0);
+  const column = (i: number): Tensor => ops.narrow(scores, 1, i, 1);
+  const limit = only !== null && isPositive ? 0.5 : 0;
+  const choose = (score: Tensor): Tensor => ops.reshape(ops.to(ops.gt(score, limit), "int32"), [-1]);
+  const own = (count === 1 ? [labels[0]!, labels[0]!] : labels) as typeof labels;
+  const named = (score: Tensor): Tensor | Texts => labelled(c, own, choose(score));
+  if (only === 0) {
+    const score = base.length > 0 ? ops.add(column(0), base[0]!) : column(0);
+    const both = base.length === 2 ? transformed(c, ops.cat([score, ops.zerosLike(score)], 1)) : single(c, score, isPositive);
+    return [named(score), both];
+  }
+  let [first, second] = [column(0), column(1)];
+  if (base.length === 2) {
+    // Where leaves speak of the second class, ONNX Runtime adds its base value to the first class's score.
+    const sum = ops.add(first, base[1]!);
+    const isSaid = ops.narrow(isReached(), 1, 1, 1);
+    [first, second] = [ops.where(isSaid, ops.neg(sum), ops.add(first, base[0]!)), ops.where(isSaid, sum, ops.add(second, base[1]!))];
+  } else if (base.length === 1) first = ops.add(first, base[0]!);
+  return [named(second), transformed(c, ops.cat([first, second], 1))];
+}
+
+/** Both classes' scores of the one: they sum to 1, where weights are shares. */
+function single(c: Call, score: Tensor, isPositive: boolean): Tensor {
+  const transform = c.oneOf("post_transform", "NONE", TRANSFORMS);
+  if (transform === "PROBIT") return ops.ndtri(score);
+  if (transform === "LOGISTIC") return ops.sigmoid(ops.cat([ops.neg(score), score], 1));
+  return ops.cat([isPositive ? ops.sub(1, score) : ops.neg(score), score], 1);
+}
+
+/** Inputs concatenated along the last axis, each with as many columns as it says. */
+function featureVectorizer(c: Call): Tensor {
+  const widths = c.ints("inputdimensions");
+  const parts = c.all().map((t, i) => {
+    const wide = ops.to(t.rank === 1 ? ops.reshape(t, [1, t.size]) : ops.reshape(t, [t.shape[0]!, -1]), "float32");
+    const width = widths?.[i] ?? wide.shape[1]!;
+    return wide.shape[1]! >= width ? ops.narrow(wide, 1, 0, width) : ops.pad(wide, [0, width - wide.shape[1]!]);
+  });
+  return ops.cat(parts, 1);
+}
+
+const numeric = family({
   ArrayFeatureExtractor: extract,
   Binarizer: (c) => ops.to(ops.gt(c.x, c.float("threshold", 0)), c.x.dtype),
+  FeatureVectorizer: featureVectorizer,
   Imputer: imputer,
-  LabelEncoder: labels,
   LinearClassifier: linearClassifier,
   LinearRegressor: (c) => transformed(c, linearScores(c, c.int("targets", 1))),
   Normalizer: normalizer,
   Scaler: scaler,
   TreeEnsemble: treeEnsemble,
+  TreeEnsembleClassifier: treeClassifier,
   TreeEnsembleRegressor: treeRegressor,
 });
+
+export const learning = { ...numeric, ...supportVectors };

@@ -3,12 +3,14 @@ import { DTYPES, type DType } from "../../core/dtype.ts";
 import * as ops from "../../ops/index.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../format/call.ts";
+import { narrowType } from "../format/narrow-types.ts";
 import { dtypeOf } from "../format/value.ts";
+import { narrowed } from "./cast.ts";
 import { convolve } from "./convolution.ts";
 import { family } from "./operator.ts";
 
 /** The smallest and the largest number of an integer dtype. */
-function limits(dtype: DType): [number, number] {
+function limits(dtype: DType): readonly [number, number] {
   const bits = 8 * DTYPES[dtype].sizeInBytes;
   return DTYPES[dtype].isSigned ? [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1] : [0, 2 ** bits - 1];
 }
@@ -27,20 +29,24 @@ function laid(c: Call, t: Tensor, x: Tensor): Tensor {
 }
 
 /** round(x / scale) + zero point, within the dtype. */
-function quantized(x: Tensor, scale: Tensor, zero: Tensor | null, dtype: DType): Tensor {
+export function quantized(x: Tensor, scale: Tensor, zero: Tensor | null, dtype: DType, range = limits(dtype)): Tensor {
   const rounded = ops.round(ops.div(ops.to(x, "float32"), ops.to(scale, "float32")));
   const moved = zero === null ? rounded : ops.add(rounded, ops.to(zero, "float32"));
-  const [low, high] = limits(dtype);
+  const [low, high] = range;
   return ops.to(ops.to(ops.clamp(moved, low, high), "int32"), dtype);
 }
 
 function quantize(c: Call): Tensor {
   const [x, scale, zero] = [c.x, c.tensor(1), c.optional(2)];
-  const dtype = zero !== null ? zero.dtype : c.int("output_dtype", 0) === 0 ? "uint8" : dtypeOf(c.int("output_dtype", 0), c.name);
-  return quantized(x, laid(c, scale, x), zero === null ? null : laid(c, zero, x), dtype);
+  const asked = c.int("output_dtype", 0);
+  const narrow = c.narrow(2) ?? narrowType(asked);
+  const along = laid(c, scale, x);
+  if (narrow !== null && narrow.range === null) return narrowed(c, ops.div(ops.to(x, "float32"), ops.to(along, "float32")), narrow);
+  const dtype = narrow?.dtype ?? (zero !== null ? zero.dtype : asked === 0 ? "uint8" : dtypeOf(asked, c.name));
+  return quantized(x, along, zero === null ? null : laid(c, zero, x), dtype, narrow?.range ?? limits(dtype));
 }
 
-function dequantized(x: Tensor, scale: Tensor, zero: Tensor | null): Tensor {
+export function dequantized(x: Tensor, scale: Tensor, zero: Tensor | null): Tensor {
   const whole = ops.to(x, x.dtype === "int32" ? "int32" : "float32");
   const moved = zero === null ? whole : ops.sub(whole, ops.to(zero, whole.dtype));
   return ops.to(ops.mul(ops.to(moved, "float32"), ops.to(scale, "float32")), scale.dtype);
@@ -53,8 +59,7 @@ function dequantize(c: Call): Tensor {
 }
 
 /** uint8 with a scale and a zero point whose range contains x and 0. */
-function dynamic(c: Call): Tensor[] {
-  const x = c.x;
+export function dynamic(x: Tensor): Tensor[] {
   const [low, high] = [ops.clampMax(ops.amin(x), 0), ops.clampMin(ops.amax(x), 0)];
   const scale = ops.div(ops.sub(high, low), 255);
   const zero = ops.clamp(ops.round(ops.div(ops.neg(low), scale)), 0, 255);
@@ -89,7 +94,7 @@ function qLinearConv(c: Call): Tensor {
 
 export const quantization = family({
   DequantizeLinear: dequantize,
-  DynamicQuantizeLinear: dynamic,
+  DynamicQuantizeLinear: (c) => dynamic(c.x),
   QLinearConv: qLinearConv,
   QLinearMatMul: qLinearMatMul,
   QuantizeLinear: quantize,

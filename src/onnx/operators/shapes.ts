@@ -14,7 +14,7 @@ function shapeOf(c: Call): Constant {
 
 /** A small constant stays one: shapes are computed with constants. */
 const reshaped = (c: Call, v: Tensor | Constant, shape: readonly number[]): Tensor | Constant =>
-  v instanceof Constant && v.size <= KEPT ? new Constant(v.dtype, shape, v.data) : ops.reshape(c.asTensor(v), [...shape]);
+  v instanceof Constant && v.size <= KEPT ? new Constant(v.dtype, shape, v.data, v.narrow) : ops.reshape(c.asTensor(v), [...shape]);
 
 function reshape(c: Call): Value {
   const x = c.numeric(0);

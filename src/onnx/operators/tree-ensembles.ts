@@ -20,8 +20,11 @@ export interface Forest {
   readonly missing: readonly number[];
   /** For BRANCH_MEMBER: the numbers of each node. */
   readonly members: readonly (readonly number[])[];
-  readonly leaves: readonly { readonly target: number; readonly weight: number }[];
+  readonly leaves: readonly Leaf[];
 }
+
+/** What a leaf says of some targets. */
+export type Leaf = readonly { readonly target: number; readonly weight: number }[];
 
 /** Steps from a root to a leaf: each is some operations over all samples. */
 const MAX_DEPTH = 1000;
@@ -84,28 +87,35 @@ function leavesOf(c: Call, x: Tensor, f: Forest): Tensor {
   return ops.sub(node, nodes);
 }
 
-/** [N, targets]: what the leaves say of each target. */
-export function evaluate(c: Call, x: Tensor, forest: Forest, targets: number, aggregate: Aggregate): Tensor {
+export interface Votes {
+  /** [N, targets]: what the leaves say of each target. */
+  readonly scores: Tensor;
+  /** [N, targets]: whether a leaf says anything of it. */
+  readonly isReached: () => Tensor;
+}
+
+export function evaluate(c: Call, x: Tensor, forest: Forest, targets: number, aggregate: Aggregate): Votes {
   const found = leavesOf(c, x, forest);
   const flat = ops.reshape(found, [-1]);
-  const pick = (list: readonly number[], dtype: "int32" | "float32"): Tensor =>
-    ops.reshape(ops.indexSelect(c.make(list, dtype), 0, flat), [...found.shape, 1]);
-  const weights = pick(
-    forest.leaves.map((l) => l.weight),
-    "float32",
-  );
-  const names = pick(
-    forest.leaves.map((l) => l.target),
-    "int32",
-  );
+  const [n, trees] = found.shape as [number, number];
+  // Leaves of fewer targets than others name target -1 for the rest.
+  const width = Math.max(1, ...forest.leaves.map((l) => l.length));
+  const pick = (of: (leaf: Leaf, i: number) => number, dtype: "int32" | "float32"): Tensor => {
+    const list = forest.leaves.flatMap((leaf) => Array.from({ length: width }, (_, i) => of(leaf, i)));
+    const table = c.make(list, dtype, [forest.leaves.length, width]);
+    return ops.reshape(ops.indexSelect(table, 0, flat), [n, trees * width, 1]);
+  };
+  const weights = pick((leaf, i) => leaf[i]?.weight ?? 0, "float32");
+  const names = pick((leaf, i) => leaf[i]?.target ?? -1, "int32");
   const own = ops.eq(names, ops.reshape(ops.arange(targets, { dtype: "int32", device: x.device }), [1, 1, targets]));
+  const isReached = (): Tensor => ops.any(own, 1);
   if (aggregate === "MIN" || aggregate === "MAX") {
     const isMinimum = aggregate === "MIN";
     const extreme = (isMinimum ? ops.amin : ops.amax)(ops.where(own, weights, isMinimum ? Infinity : -Infinity), 1);
-    return ops.where(ops.isfinite(extreme), extreme, ops.zerosLike(extreme));
+    return { scores: ops.where(ops.isfinite(extreme), extreme, ops.zerosLike(extreme)), isReached };
   }
   const sums = ops.sum(ops.where(own, weights, ops.zerosLike(weights)), 1);
-  return aggregate === "AVERAGE" ? ops.div(sums, forest.roots.length) : sums;
+  return { scores: aggregate === "AVERAGE" ? ops.div(sums, forest.roots.length) : sums, isReached };
 }
 
 const numbersOf = (c: Call, name: string): readonly number[] | null => {
@@ -138,37 +148,51 @@ export function forestOf(c: Call): Forest {
     whenFalse: branch("false"),
     missing: c.ints("nodes_missing_value_tracks_true") ?? modes.map(() => 0),
     members: modes.map((m) => (MODES[m] === "BRANCH_MEMBER" ? (sets[member++] ?? []) : [])),
-    leaves: list("leaf_targetids").map((target, i) => ({ target, weight: weights[i]! })),
+    leaves: list("leaf_targetids").map((target, i) => [{ target, weight: weights[i]! }]),
   };
 }
 
-/** TreeEnsembleRegressor's: nodes by tree and number, leaves among them. */
-export function oldForestOf(c: Call): Forest {
+/** A list of numbers, which may be a tensor of float64. */
+const either = (c: Call, name: string): readonly number[] | null => c.floats(name) ?? numbersOf(c, `${name}_as_tensor`);
+
+/** TreeEnsembleRegressor's and TreeEnsembleClassifier's: nodes by tree and number, leaves among them. kind: what their leaves' attributes begin with. */
+export function oldForestOf(c: Call, kind: "target" | "class"): Forest {
   const list = (name: string): number[] => c.ints(name) ?? [];
   const [trees, ids, names] = [list("nodes_treeids"), list("nodes_nodeids"), c.texts("nodes_modes") ?? []];
-  const isLeaf = names.map((m) => m === "LEAF");
-  const inner = names.flatMap((_, i) => (isLeaf[i] ? [] : [i]));
-  const ends: { tree: number; id: number; target: number; weight: number }[] = [];
-  const [targetTrees, targetNodes, targetIds] = [list("target_treeids"), list("target_nodeids"), list("target_ids")];
-  const weights = c.floats("target_weights") ?? [];
-  targetTrees.forEach((tree, i) => ends.push({ tree, id: targetNodes[i]!, target: targetIds[i]!, weight: weights[i]! }));
-  const keys = ends.map((e) => `${e.tree} ${e.id}`);
-  if (new Set(keys).size !== keys.length) throw c.unsupported("leaves of several targets");
+  const inner = names.flatMap((m, i) => (m === "LEAF" ? [] : [i]));
+  const outer = names.flatMap((m, i) => (m === "LEAF" ? [i] : []));
+  const said = new Map<string, { target: number; weight: number }[]>(outer.map((i) => [`${trees[i]} ${ids[i]}`, []]));
+  const [leafTrees, leafNodes, targets] = [list(`${kind}_treeids`), list(`${kind}_nodeids`), list(`${kind}_ids`)];
+  const weights = either(c, `${kind}_weights`) ?? [];
+  leafTrees.forEach((tree, i) => said.get(`${tree} ${leafNodes[i]}`)?.push({ target: targets[i]!, weight: weights[i]! }));
   const indexOf = new Map<string, number>();
   inner.forEach((i, at) => indexOf.set(`${trees[i]} ${ids[i]}`, at));
-  keys.forEach((key, at) => indexOf.set(key, inner.length + at));
-  const to = (name: string): number[] => inner.map((i) => indexOf.get(`${trees[i]} ${list(name)[i]}`)!);
-  const first = [...new Set(trees)].map((tree) => trees.indexOf(tree));
-  const missing = list("nodes_missing_value_tracks_true");
+  outer.forEach((i, at) => indexOf.set(`${trees[i]} ${ids[i]}`, inner.length + at));
+  const to = (name: string): number[] => {
+    const nodes = list(name);
+    return inner.map((i) => indexOf.get(`${trees[i]} ${nodes[i]}`)!);
+  };
+  const first = new Map<number, number>();
+  trees.forEach((tree, i) => {
+    if (!first.has(tree)) first.set(tree, i);
+  });
+  const [missing, features, values] = [list("nodes_missing_value_tracks_true"), list("nodes_featureids"), either(c, "nodes_values") ?? []];
   return {
-    roots: first.map((i) => indexOf.get(`${trees[i]} ${ids[i]}`)!),
-    features: inner.map((i) => list("nodes_featureids")[i]!),
-    splits: inner.map((i) => (c.floats("nodes_values") ?? [])[i]!),
-    modes: inner.map((i) => (MODES as readonly string[]).indexOf(names[i]!)),
+    roots: [...first.values()].map((i) => indexOf.get(`${trees[i]} ${ids[i]}`)!),
+    features: inner.map((i) => features[i]!),
+    splits: inner.map((i) => values[i]!),
+    modes: inner.map((i) => {
+      const mode = (MODES as readonly string[]).indexOf(names[i]!);
+      if (mode < 0) throw c.unsupported(`attribute nodes_modes ${names[i]}`);
+      return mode;
+    }),
     whenTrue: to("nodes_truenodeids"),
     whenFalse: to("nodes_falsenodeids"),
     missing: inner.map((i) => missing[i] ?? 0),
     members: inner.map(() => []),
-    leaves: ends,
+    leaves: outer.map((i) => said.get(`${trees[i]} ${ids[i]}`)!),
   };
 }
+
+/** The base values of an old ensemble. */
+export const baseOf = (c: Call): readonly number[] => either(c, "base_values") ?? [];
