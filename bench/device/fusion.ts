@@ -1,5 +1,5 @@
 /**
- * A training step of each network, compiled without and with elementwise operators fused to shaders, in turn in one process: milliseconds, dispatches,
+ * A training step of each network, compiled without fusion, with it, and as the library chooses, in turn in one process: milliseconds, dispatches,
  * barriers, the time to compile, and whether the losses agree. A plain program without dependencies.
  */
 import { writeFileSync } from "node:fs";
@@ -15,13 +15,16 @@ const help = `node build/bench/device/fusion.js [OPTIONS]
   --filter TEXT   only the networks whose name contains TEXT
   --seconds S     time of each round (default: 0.3)
   --forms LIST    forms by their names, "off,always" (default: all)
-  --explain       print what the programs consist of, and each dispatch's time
+  --explain TEXT  print what the programs of networks whose name contains TEXT consist of, and each dispatch's time
   --json FILE     write the results as JSON
-  --help          this text`;
+  --help          this text
+
+Exit status 1 when a form fails, or its loss after 20 steps is not that of the form without fusion.`;
 
 const FORMS = {
   off: { fuse: "off" },
   always: { fuse: "always" },
+  auto: { fuse: "auto" },
   "off, a dispatch each": { fuse: "off", regions: "none" },
 } as const satisfies { [name: string]: dx.CompileOptions };
 
@@ -59,6 +62,15 @@ async function measure(c: Case, form: keyof typeof FORMS, device: dx.Device, ms:
   return { network: c.name, form, timing, loss, nodes: nodes.length, dispatches, barriers, compileMs, text };
 }
 
+/** Rounding differs, and grows from step to step. */
+const MAX_DIFFERENCE = 2e-3;
+
+/** Whether the loss is another one than without fusion. */
+function differs({ network, loss }: Row, rows: readonly Row[]): boolean {
+  const expected = rows.find((row) => row.network === network)!.loss;
+  return !(Math.abs(loss - expected) <= MAX_DIFFERENCE * Math.max(1, Math.abs(expected)));
+}
+
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -66,7 +78,7 @@ async function main(): Promise<void> {
       filter: { type: "string", default: "" },
       seconds: { type: "string", default: "0.3" },
       forms: { type: "string", default: Object.keys(FORMS).join(";") },
-      explain: { type: "boolean", default: false },
+      explain: { type: "string" },
       json: { type: "string" },
       help: { type: "boolean" },
     },
@@ -88,7 +100,11 @@ async function main(): Promise<void> {
             `${row.network.padEnd(10)} ${form.padEnd(20)} ${row.timing.ms.toPrecision(4).padStart(8)} ms  ${`${row.dispatches}`.padStart(4)} dispatches ` +
               `${`${row.barriers}`.padStart(3)} barriers  compiled in ${row.compileMs.toFixed(0).padStart(5)} ms  loss ${row.loss.toPrecision(5)}`,
           );
-          if (values.explain) console.log(row.text);
+          if (values.explain !== undefined && c.name.includes(values.explain)) console.log(row.text);
+          if (differs(row, rows)) {
+            process.exitCode = 1;
+            console.log(`${row.network} ${form}: the loss differs`);
+          }
         } catch (error) {
           process.exitCode = 1;
           console.log(`${c.name} ${form}: ${(error as Error).stack}`);

@@ -105,6 +105,8 @@ export interface Parts {
   quickstart?: Part;
   bench?: Part<unknown, Figures>;
   shaders?: Part<unknown, Figures>;
+  /** Rows of bench/device/fusion.ts. */
+  fusion?: Part<unknown, unknown>;
   torch?: Part<unknown, TorchFigures>;
   directml?: Part<Readonly<Record<string, string>>>;
   windows?: WindowsPart;

@@ -12,8 +12,9 @@ import { windows } from "./windows.ts";
 const help = `sh start.sh [OPTIONS]
 
   --out FOLDER   where report.md, report.json and the logs go (default: $OUT, else the current folder)
-  --only LIST    only these parts, by commas: runtime, tests, shaders, verify, quickstart, bench, torch, directml, windows;
-                 shaders runs by --only alone: test/shader, then the shaders' part of bench, over in six minutes
+  --only LIST    only these parts, by commas: runtime, tests, shaders, fusion, verify, quickstart, bench, torch, directml, windows;
+                 shaders and fusion run by --only alone. shaders: test/shader, then the shaders' part of bench, over in six minutes. fusion: the tests of
+                 fused regions, then five training steps without fusion, with it and by choice, over in three minutes
   --quick        the quick set of verify, and of the Windows tests; ResNet-18 and the encoder are left out of the peers' replayed lists
   --small        sizes for a processor, a quarter of verify's quick set, a quick set of the tests, the
                  quickstart on cpu
@@ -97,6 +98,26 @@ const parts: Readonly<Record<keyof Parts, (o: Options) => Promise<PartDone>>> = 
     const code = tests.code === 0 && done.code === 0 ? 0 : 1;
     return { ...done, code, seconds: tests.seconds + done.seconds, text: tests.text, counts: tested, failures, figures: json(file) };
   },
+  async fusion(o: Options): Promise<PartDone> {
+    const report = join(o.out, "fusion-tests-ctrf.json");
+    const env = { DXTENSOR_TEST_DEVICES: o.device, DXTENSOR_NATIVE: at("app", "prebuilds", "linux-x64", "dxtensor.node") };
+    const tests = await program("fusion-tests", node, ["--expose-gc", at("tests", "run.mjs"), "--report", report, "--filter", "test/graph/passes/fuse"], {
+      ...o,
+      limitMs: 120_000 * o.patience,
+      env,
+    }); // prettier-ignore
+    const file = join(o.out, "fusion.json");
+    const args = ["--expose-gc", "build/bench/device/fusion.js", "--device", o.device, "--explain", "encoder", "--json", file];
+    const done = await program("fusion", node, [...args, ...(o.small ? ["--filter", "mlp", "--seconds", "0.02"] : [])], {
+      ...o,
+      cwd: at("app"),
+      limitMs: 150_000 * o.patience,
+    });
+    console.log(done.text);
+    const [tested, failures] = [counts(tests.text), failuresOf(json(report))];
+    const code = tests.code === 0 && done.code === 0 ? 0 : 1;
+    return { ...done, code, seconds: tests.seconds + done.seconds, text: tests.text, counts: tested, failures, figures: json(file) };
+  },
   async torch(o: Options): Promise<PartDone> {
     if (o.small) return { ...notRun("its sizes are a GPU's") };
     const done = await program("torch", "python3", [at("peers", "torch_peer.py")], { ...o, limitMs: 150_000 * o.patience });
@@ -128,7 +149,7 @@ const parts: Readonly<Record<keyof Parts, (o: Options) => Promise<PartDone>>> = 
 };
 
 /** Parts whose failure is this library's. */
-const ours = new Set(["runtime", "tests", "shaders", "verify", "quickstart", "bench", "directml", "windows"]);
+const ours = new Set(["runtime", "tests", "shaders", "fusion", "verify", "quickstart", "bench", "directml", "windows"]);
 
 function told({ counts: found, code, seconds, note, notRun }: Part): string {
   if (notRun !== undefined) return `not run: ${notRun}`;
@@ -154,8 +175,8 @@ async function main() {
   }
   const patience = Number(values.patience);
   if (!(patience > 0)) throw new UsageError("--patience is a positive number.");
-  // bench has what shaders measures.
-  const usual = Object.keys(parts).filter((name) => name !== "shaders");
+  // bench has what shaders measures; fusion compares forms that bench has one of.
+  const usual = Object.keys(parts).filter((name) => name !== "shaders" && name !== "fusion");
   const names = (values.only?.split(",") ?? usual) as (keyof Parts)[];
   const unknown = names.find((name) => !Object.hasOwn(parts, name));
   if (unknown !== undefined) throw new UsageError(`There is no part "${unknown}": ${Object.keys(parts).join(", ")}.`);

@@ -52,8 +52,8 @@ export interface CompileOptions {
    */
   readonly regions?: Regions;
   /**
-   * Whether elementwise operators become shaders that are made for them, many in one dispatch: "always", on devices that run shaders, or "off".
-   * Default: DXTENSOR_FUSE, else "off".
+   * Whether elementwise operators and reductions become shaders that are made for them, many in one dispatch: "always", on devices that run shaders;
+   * "auto", where that was measured to be faster; or "off". Default: DXTENSOR_FUSE, else "auto".
    */
   readonly fuse?: FuseMode;
   /**

@@ -3,8 +3,13 @@ import { sizeOf } from "../../../core/shape.ts";
 import { MAX_BUFFERS } from "../../../shader/dxbc/emit.ts";
 import { readingOf } from "../../../shader/operations/table.ts";
 import type { Graph, GraphNode, Value } from "../../graph.ts";
+import { foldOf } from "../../../shader/operations/reductions.ts";
+import type { Access } from "./access.ts";
+import { formOf, type Form } from "./form.ts";
 import { inPlacePairs } from "./in-place.ts";
-import { depthsOf, isReadable, isWritable, regionOf, type Facts, type Region } from "./region.ts";
+import { axesOfNode, sameAccess } from "./reduced-axes.ts";
+import { depthsOf, isReadable, isWritable, type Facts } from "./region.ts";
+import { MAX_ROW } from "./row-threads.ts";
 import { hasTail, sectionsOf } from "./sections.ts";
 
 /** Nodes of a region: pipelines of longer shaders take long to be made. */
@@ -31,7 +36,7 @@ class Cluster {
 
 export interface Grouped {
   /** Null: a node that stays as it is. */
-  readonly region: Region | null;
+  readonly region: Form | null;
   readonly nodes: readonly GraphNode[];
   readonly ends: readonly string[];
 }
@@ -59,14 +64,20 @@ export function factsOf(
 }
 
 /** Whether a node may be part of a region. Constants are part of the code that reads them; what comes after other nodes by order alone may not. */
-const isFusable = (node: GraphNode): boolean =>
+export const isFusable = (node: GraphNode): boolean =>
   node.after === undefined &&
   node.outputs.length === 1 &&
   node.outputs[0] !== null &&
   isWritable(node.outputs[0]!) &&
   node.inputs.every((x) => x === null || isReadable(x)) &&
-  readingOf(node)?.constant === undefined &&
-  readingOf(node) !== null;
+  (isReduction(node) || (readingOf(node) !== null && readingOf(node)!.constant === undefined));
+
+/** Whether it reduces rows that a group of threads has; of length 1 they are copies. */
+function isReduction(node: GraphNode): boolean {
+  if (foldOf(node) === null) return false;
+  const { reduced } = axesOfNode(node);
+  return reduced > 1 && reduced <= MAX_ROW;
+}
 
 class Grouping {
   readonly #facts: Facts;
@@ -75,6 +86,21 @@ class Grouping {
   constructor(graph: Graph, facts: Facts) {
     this.#facts = facts;
     graph.nodes.forEach((node, i) => this.#of.set(node, new Cluster(node, i, isFusable(node))));
+  }
+
+  /** Nodes that stand for one operator, and are one launch for sure if they are a region. */
+  begin(nodes: readonly GraphNode[]): void {
+    if (typeof formOf(nodes, this.#facts) === "string") return;
+    const [first, ...others] = nodes.map((node) => this.cluster(node));
+    for (const other of others) this.#join(first!, other);
+  }
+
+  #join(a: Cluster, b: Cluster): void {
+    a.nodes = this.#inOrder(a, b);
+    a.first = Math.min(a.first, b.first);
+    a.last = Math.max(a.last, b.last);
+    for (const end of b.ends) a.ends.add(end);
+    for (const node of b.nodes) this.#of.set(node, a);
   }
 
   cluster(node: GraphNode): Cluster {
@@ -119,11 +145,7 @@ class Grouping {
       b.ends.add(why);
       return false;
     }
-    a.nodes = this.#inOrder(a, b);
-    a.first = Math.min(a.first, b.first);
-    a.last = Math.max(a.last, b.last);
-    for (const end of b.ends) a.ends.add(end);
-    for (const node of b.nodes) this.#of.set(node, a);
+    this.#join(a, b);
     return true;
   }
 
@@ -135,13 +157,13 @@ class Grouping {
   }
 
   /** A last thread of fewer elements sees buffers by words too, and not as texels: each of them twice. */
-  #limitOf(region: Region): number {
-    return hasTail(sectionsOf(region)) ? Math.min(this.#facts.maxBuffers, MAX_BUFFERS) : this.#facts.maxBuffers;
+  #limitOf(region: Form): number {
+    return region.rows !== null || hasTail(sectionsOf(region)) ? Math.min(this.#facts.maxBuffers, MAX_BUFFERS) : this.#facts.maxBuffers;
   }
 
   /** Whether a state could no longer be written in place: a copy of it is one more step of the program. */
-  #losesInPlace(region: Region, a: Cluster, b: Cluster): boolean {
-    const before = [a, b].map((c) => regionOf(c.nodes, this.#facts)).flatMap((r) => (r === null ? [] : [...inPlaceOf(r, this.#facts)]));
+  #losesInPlace(region: Form, a: Cluster, b: Cluster): boolean {
+    const before = [a, b].map((c) => formOf(c.nodes, this.#facts)).flatMap((r) => (typeof r === "string" ? [] : [...inPlaceOf(r, this.#facts)]));
     if (before.length === 0) return false;
     const after = inPlaceOf(region, this.#facts);
     return before.some((value) => !after.has(value));
@@ -150,28 +172,31 @@ class Grouping {
   #refusal(a: Cluster, b: Cluster): string | null {
     if (a.nodes.length + b.nodes.length > MAX_NODES) return `more than ${MAX_NODES} nodes`;
     const nodes = this.#inOrder(a, b);
-    const region = regionOf(nodes, this.#facts);
-    if (region === null) return "a value seen as another type";
+    const region = formOf(nodes, this.#facts);
+    if (typeof region === "string") return region;
     const limit = this.#limitOf(region);
     if (region.sources.length + region.outputs.length > limit) return `more than ${limit} buffers`;
     if (this.#losesInPlace(region, a, b)) return "a state that is written in place";
-    if (depthsOf(nodes, this.#facts) > MAX_DEPTH) return "elements computed again and again";
+    const isShared = ({ offset, axes }: Access): boolean => offset === 0 && region.rows !== null && sameAccess(axes, region.rows.shape.rowOf);
+    if (depthsOf(nodes, this.#facts, isShared) > MAX_DEPTH) return "elements computed again and again";
     if (this.#isBetween(a, b) || this.#isBetween(b, a)) return "a path through other nodes";
     return null;
   }
 }
 
 /** Outputs that a region writes over the state's old values. */
-function inPlaceOf(region: Region, facts: Facts): Set<Value> {
+function inPlaceOf(region: Form, facts: Facts): Set<Value> {
   const isState = region.outputs.some((x) => facts.states.has(x.value));
   if (!isState) return new Set();
-  const pairs = inPlacePairs(region, sectionsOf(region), facts);
+  const pairs = inPlacePairs(region, facts);
   const written = pairs.filter(([i, o]) => facts.states.get(region.outputs[o]!.value) === region.sources[i]!.value);
   return new Set(written.map(([, o]) => region.outputs[o]!.value));
 }
 
-export function group(graph: Graph, facts: Facts): Grouped[] {
+/** parts: nodes that one operator became. */
+export function group(graph: Graph, facts: Facts, parts: readonly (readonly GraphNode[])[] = []): Grouped[] {
   const grouping = new Grouping(graph, facts);
+  for (const nodes of parts) grouping.begin(nodes.filter(isFusable));
   // Producers with their readers, near ones first: a value that is needed late is made late.
   const positions = new Map(graph.nodes.map((node, i) => [node, i]));
   const edges = graph.nodes.flatMap((reader, at) =>
@@ -188,11 +213,12 @@ export function group(graph: Graph, facts: Facts): Grouped[] {
     for (const other of others)
       if (sizeOf(first!.outputs[0]!.sizes) === sizeOf(other.outputs[0]!.sizes)) grouping.merge(grouping.cluster(first!), grouping.cluster(other)); // prettier-ignore
   }
-  return ordered(graph, grouping, facts).map((cluster) => ({
-    nodes: cluster.nodes,
-    region: cluster.nodes.length > 1 ? regionOf(cluster.nodes, facts) : null,
-    ends: cluster.nodes.length > 1 ? endsOf(cluster, grouping, facts) : [],
-  }));
+  return ordered(graph, grouping, facts).map((cluster) => {
+    const { nodes } = cluster;
+    // Alone, only what reduces is faster as a shader.
+    const form = nodes.length > 1 || (cluster.isFusable && isReduction(nodes[0]!)) ? formOf(nodes, facts) : "";
+    return { nodes, region: typeof form === "string" ? null : form, ends: typeof form === "string" ? [] : endsOf(cluster, grouping, facts) };
+  });
 }
 
 /** What stands around a region, by the operators' names, and what else ended it. */

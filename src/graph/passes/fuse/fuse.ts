@@ -1,4 +1,4 @@
-/** Turns elementwise nodes between other operators into few launches of shaders that are made for them. */
+/** Turns elementwise nodes and reductions between other operators into few launches of shaders that are made for them. */
 import type { Capabilities } from "../../../dml/capabilities.ts";
 import { wordOf } from "../../../host/environment.ts";
 import { MAX_BUFFERS, MAX_VIEWS } from "../../../shader/dxbc/emit.ts";
@@ -6,18 +6,28 @@ import { printShader } from "../../../shader/print-shader.ts";
 import { simplify } from "../../../shader/simplify.ts";
 import { withNodes, type FusedNodes, type Graph, type GraphNode, type Value } from "../../graph.ts";
 import { removeDeadCode } from "../dead-code.ts";
-import { factsOf, group, type Grouped } from "./clusters.ts";
+import { factsOf, group, isFusable, type Grouped } from "./clusters.ts";
+import { expandComposites } from "./composites.ts";
+import { formOf } from "./form.ts";
 import { launchOf } from "./launch.ts";
+import { splitLongReductions } from "./long-reductions.ts";
+import { sideBySide } from "./side-by-side.ts";
+import { gainsByFusion } from "./fusion-gains.ts";
 import type { Facts } from "./region.ts";
 
-/** Whether compiled functions fuse nodes to shaders, where shaders run. */
-export type FuseMode = "always" | "off";
-const modes: readonly FuseMode[] = ["always", "off"];
+/** Whether compiled functions fuse nodes to shaders: where it was measured to be faster, wherever shaders run, or nowhere. */
+export type FuseMode = "auto" | "always" | "off";
+const modes: readonly FuseMode[] = ["auto", "always", "off"];
 
 /** The option of a function decides against the variable, which is set for the whole process. */
-export const fuseMode = (option?: FuseMode): FuseMode => option ?? wordOf("DXTENSOR_FUSE", modes) ?? "off";
+export const fuseMode = (option?: FuseMode): FuseMode => option ?? wordOf("DXTENSOR_FUSE", modes) ?? "auto";
 
-export const fuses = ({ runsShaders }: Capabilities, option?: FuseMode): boolean => fuseMode(option) === "always" && runsShaders;
+/** graph: of the whole program, before anything is fused. */
+export function fuses(capabilities: Capabilities, graph: Pick<Graph, "nodes">, option?: FuseMode): boolean {
+  const mode = fuseMode(option);
+  if (mode === "off" || !capabilities.runsShaders) return false;
+  return mode === "always" || gainsByFusion(capabilities, graph.nodes.length);
+}
 
 /** The operations that asked for nodes, each once, by their lines. */
 function originOf(nodes: readonly GraphNode[]): string {
@@ -26,29 +36,35 @@ function originOf(nodes: readonly GraphNode[]): string {
   return `${nodes.length} nodes of ${shown}${names.length > 3 ? ` and ${names.length - 3} more` : ""}`;
 }
 
-function launched(grouped: Grouped, facts: Facts, capabilities: Capabilities): GraphNode {
-  const region = grouped.region!;
-  const { node, kernel } = launchOf(region, facts, capabilities, grouped.nodes[0]!.id, originOf(grouped.nodes));
+function launched(list: readonly Grouped[], facts: Facts, capabilities: Capabilities): GraphNode {
+  const nodes = list.flatMap((grouped) => grouped.nodes);
+  const { node, kernel } = launchOf(list.map(({ region }) => region!), facts, capabilities, nodes[0]!.id, originOf(nodes)); // prettier-ignore
   const bytes = [...node.inputs, ...node.outputs].reduce((n, x) => n + x!.value.sizeInBytes, 0);
   const fused: FusedNodes = {
-    nodes: region.nodes,
-    ends: grouped.ends,
+    nodes,
+    ends: [...new Set(list.flatMap(({ ends }) => ends))],
     bytes,
     shader: () => printShader(simplify(kernel.program.source)),
   };
-  return { ...node, fused };
+  const flops = nodes.reduce((n, x) => n + (x.flops ?? 0), 0);
+  return { ...node, fused, ...(flops > 0 ? { flops } : {}) };
 }
 
 /** constants: inputs whose bytes never change. */
 export function fuseRegions(graph: Graph, capabilities: Capabilities, constants: ReadonlyMap<Value, Uint8Array>): Graph {
-  const facts = factsOf(
-    graph,
-    new Map([...constants, ...graph.constants]),
-    capabilities.seesTexels ? MAX_VIEWS : MAX_BUFFERS,
-    () => capabilities.roundsHalf,
+  const known = new Map([...constants, ...graph.constants]);
+  const facts = (of: Graph): Facts =>
+    factsOf(of, known, capabilities.seesTexels ? MAX_VIEWS : MAX_BUFFERS, () => capabilities.roundsHalf);
+  const split = splitLongReductions(graph, capabilities);
+  let expanded = expandComposites(split, capabilities);
+  // What cannot be one launch stays with DirectML's operator.
+  const first = facts(expanded.graph);
+  const but = expanded.parts.filter(({ nodes }) => typeof formOf(nodes.filter(isFusable), first) === "string").map(({ of }) => of);
+  if (but.length > 0) expanded = expandComposites(split, capabilities, new Set(but));
+  const own = facts(expanded.graph);
+  const parts = expanded.parts.map(({ nodes }) => nodes);
+  const nodes = sideBySide(group(expanded.graph, own, parts), own).flatMap((list) =>
+    list[0]!.region === null ? list[0]!.nodes : [launched(list, own, capabilities)],
   );
-  const nodes = group(graph, facts).flatMap((grouped) =>
-    grouped.region === null ? grouped.nodes : [launched(grouped, facts, capabilities)],
-  );
-  return removeDeadCode(withNodes(graph, nodes, (x) => x));
+  return removeDeadCode(withNodes(expanded.graph, nodes, (x) => x));
 }

@@ -3,8 +3,10 @@ import { sizeOf } from "../../../core/shape.ts";
 import { readingOf } from "../../../shader/operations/table.ts";
 import type { Expr, GraphNode } from "../../graph.ts";
 import { accessOf, isIdentity } from "./access.ts";
+import type { Form } from "./form.ts";
 import { constantOf, insideMaker, sourceIndex, type Facts, type Region } from "./region.ts";
-import type { Section } from "./sections.ts";
+import type { RowRegion } from "./row-region.ts";
+import { sectionsOf, type Section } from "./sections.ts";
 
 /** Of what a section reads, by source: whether each thread reads only the elements that it writes. */
 function readsOf(region: Region, section: Section, facts: Facts): Map<number, boolean> {
@@ -33,12 +35,26 @@ function readsOf(region: Region, section: Section, facts: Facts): Map<number, bo
 
 const isSame = (x: Expr, elements: number): boolean => isIdentity(accessOf(x)) && sizeOf(x.sizes) === elements;
 
-export function inPlacePairs(region: Region, sections: readonly Section[], facts: Facts): (readonly [input: number, output: number])[] {
+type Pair = readonly [input: number, output: number];
+
+/** A row's own thread reads and writes what there is once for each row; other threads may not read that. */
+function pairsOfRows(region: Region, { reads, outputs }: RowRegion): Pair[] {
+  return region.sources.flatMap(({ dtype }, input) => {
+    const own = reads.filter(({ x }) => sourceIndex(region, x) === input);
+    const [first] = own;
+    if (first === undefined || first.domain === "any" || !own.every((r) => r.domain === first.domain && r.of === first.domain)) return [];
+    return outputs.flatMap((domain, i): Pair[] => (domain === first.domain && region.outputs[i]!.dtype === dtype ? [[input, i]] : []));
+  });
+}
+
+export function inPlacePairs(region: Form, facts: Facts): Pair[] {
+  if (region.rows !== null) return pairsOfRows(region, region.rows);
+  const sections = sectionsOf(region);
   const reads = sections.map((section) => readsOf(region, section, facts));
   return region.sources.flatMap(({ dtype }, input) => {
     const by = reads.flatMap((list, k) => (list.has(input) ? [k] : []));
     const [k] = by;
     if (k === undefined || by.length > 1 || reads[k]!.get(input) !== true) return [];
-    return sections[k]!.outputs.flatMap((i) => (region.outputs[i]!.dtype === dtype ? [[input, i] as const] : []));
+    return sections[k]!.outputs.flatMap((i): Pair[] => (region.outputs[i]!.dtype === dtype ? [[input, i]] : []));
   });
 }

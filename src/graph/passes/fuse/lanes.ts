@@ -5,6 +5,14 @@ import { isOne, type Access } from "./access.ts";
 
 export type AnyScope = Scope<never, never>;
 
+/** An axis of the tensor that lanes are in, with their coordinate along it. */
+export interface GridAxis {
+  readonly size: number;
+  /** Elements between two of its indices. */
+  readonly inner: number;
+  readonly at: Uint;
+}
+
 /** Lane k is at `base + k * step`; or each somewhere. */
 export type Lanes =
   | {
@@ -12,6 +20,8 @@ export type Lanes =
       readonly base: Uint;
       readonly step: number;
       /** A power of two that divides the base. */ readonly alignment: number;
+      /** Of elements of a row: the base's coordinates. */
+      readonly grid?: readonly GridAxis[];
     }
   | { readonly kind: "each"; readonly at: readonly Uint[] };
 
@@ -29,8 +39,32 @@ export const isUniform = (lanes: Lanes): boolean => lanes.kind === "run" && lane
 export const keyOfLanes = (lanes: Lanes): string =>
   lanes.kind === "run" ? `${lanes.base.value.id}*${lanes.step}` : lanes.at.map((x) => x.value.id).join();
 
+/** The index along an axis of so many elements, which has `inner` elements behind each of its indices. */
+function coordinateIn(s: AnyScope, grid: readonly GridAxis[], inner: number, size: number, index: Uint): Uint {
+  const end = inner * size;
+  for (const a of grid) {
+    if (a.inner > inner || end > a.inner * a.size || inner % a.inner !== 0) continue;
+    const rest = a.at.div(inner / a.inner);
+    return end === a.inner * a.size ? rest : rest.mod(size);
+  }
+  const parts = grid.filter((a) => a.inner >= inner && a.inner * a.size <= end);
+  if (parts.reduce((n, a) => n * a.size, 1) !== size) return index.div(inner).mod(size);
+  return parts.reduce((sum, a) => sum.add(a.at.mul(a.inner / inner)), s.u32(0));
+}
+
+function fromGrid(s: AnyScope, { offset, axes }: Access, index: Uint, grid: readonly GridAxis[]): Uint {
+  let [result, inner] = [s.u32(offset), 1];
+  for (const { size, stride } of axes.toReversed()) {
+    if (stride !== 0) result = result.add(coordinateIn(s, grid, inner, size, index).mul(stride >>> 0));
+    inner *= size;
+  }
+  return result;
+}
+
 /** An access's index in its value. */
-function mapped(s: AnyScope, { offset, axes }: Access, index: Uint): Uint {
+function mapped(s: AnyScope, access: Access, index: Uint, grid?: readonly GridAxis[]): Uint {
+  if (grid !== undefined) return fromGrid(s, access, index, grid);
+  const { offset, axes } = access;
   let rest = index;
   let result = s.u32(offset);
   const outermost = axes.findIndex((a) => a.stride !== 0);
@@ -48,10 +82,11 @@ export function mapLanes(s: AnyScope, access: Access, lanes: Lanes, width: numbe
   if (isOne(access)) return { kind: "run", base: s.u32(offset), step: 0, alignment: alignmentOf(offset) };
   if (lanes.kind === "each") return { kind: "each", at: lanes.at.map((x) => mapped(s, access, x)) };
   if (lanes.step === 0) return { kind: "run", base: mapped(s, access, lanes.base), step: 0, alignment: 1 };
+  const { grid } = lanes;
   if (axes.length === 1) {
     const { stride } = axes[0]!;
     const alignment = Math.min(alignmentOf(offset), lanes.alignment * alignmentOf(stride));
-    return { kind: "run", base: mapped(s, access, lanes.base), step: lanes.step * stride, alignment };
+    return { kind: "run", base: mapped(s, access, lanes.base, grid), step: lanes.step * stride, alignment };
   }
   const inner = axes.at(-1)!;
   if (lanes.step !== 1 || lanes.alignment < width || inner.size % width !== 0)
@@ -60,5 +95,5 @@ export function mapLanes(s: AnyScope, access: Access, lanes: Lanes, width: numbe
   const steps = axes.slice(0, -1).map((a) => alignmentOf(a.stride));
   const own = alignmentOf(inner.stride) * Math.min(lanes.alignment, alignmentOf(inner.size));
   const alignment = Math.min(alignmentOf(offset), own, ...steps);
-  return { kind: "run", base: mapped(s, access, lanes.base), step: inner.stride, alignment };
+  return { kind: "run", base: mapped(s, access, lanes.base, grid), step: inner.stride, alignment };
 }

@@ -14,11 +14,13 @@ import { accessOf, isIdentity, lastOf } from "./access.ts";
 import { inPlacePairs } from "./in-place.ts";
 import type { AnyScope } from "./lanes.ts";
 import { inputName, outputName } from "./region-code.ts";
+import type { Form } from "./form.ts";
 import { constantOf, insideMaker, sourceIndex, type Facts, type Region, type Source } from "./region.ts";
+import { emitRows } from "./row-code.ts";
 import { emitSection, launchedThreads, sectionsOf, threadsFor, type Section } from "./sections.ts";
 
 /** Equal for regions with the same code: sizes are part of it only where indices are computed of them. */
-function keyOfRegion(region: Region, sections: readonly Section[], facts: Facts): string {
+function keyOfRegion(region: Form, sections: readonly Section[], facts: Facts): string {
   const inside = new Set(region.nodes);
   const numbers = new Map(region.nodes.map((node, i) => [node, i]));
   const read = (x: Expr | null): unknown => {
@@ -30,42 +32,94 @@ function keyOfRegion(region: Region, sections: readonly Section[], facts: Facts)
     return [
       maker === null ? `${sourceIndex(region, x)}` : numbers.get(maker),
       x.dtype,
-      isIdentity(access) && access.axes.length > 0 ? 0 : access,
+      isIdentity(access) && access.axes.length > 0 && region.rows === null ? 0 : access,
     ];
   };
   return keyOf([
     region.sources.map((s) => s.dtype),
     region.outputs.map((x) => [numbers.get(facts.makers.get(x.value)!), x.dtype]),
-    sections.map(({ outputs, elements, width }) => [outputs, width, elements % width !== 0]),
+    region.rows === null ? sections.map(({ outputs, elements, width }) => [outputs, width, elements % width !== 0]) : region.rows.plan,
     region.nodes.map((node) => [
       node.operator,
       node.attributes,
       node.outputs[0]!.dtype,
       node.inputs.map(read),
-      "indexed" in readingOf(node)!.code ? [node.outputs[0]!.sizes, node.inputs.map((x) => x && [x.sizes, x.strides])] : 0,
+      readingOf(node) === null || "indexed" in readingOf(node)!.code ? [node.outputs[0]!.sizes, node.inputs.map((x) => x && [x.sizes, x.strides])] : 0,
     ]),
   ]);
 }
 
-function kernelOf(region: Region, sections: readonly Section[], facts: Facts): Kernel {
-  const inputs = Object.fromEntries(region.sources.map((x, i): [string, Element] => [inputName(i), x.element]));
-  const outputs = Object.fromEntries(region.outputs.map((x, i): [string, Element] => [outputName(i), ELEMENT_OF[x.dtype]!]));
-  const params: Parameters = Object.fromEntries(sections.map((_, i) => [sizeName(i), "u32"]));
-  const threads = threadsFor(sections);
-  const halves = region.nodes.some((node) => node.outputs[0]!.dtype === "float16") && facts.roundsHalf() ? " device's halves" : "";
-  const key = `fused ${threads}${halves} ${keyOfRegion(region, sections, facts)}`;
+/** A region of a launch, with its buffers among those of the launch. */
+interface Part {
+  readonly form: Form;
+  readonly sections: readonly Section[];
+  readonly groups: number;
+  readonly inputs: readonly number[];
+  readonly outputs: readonly number[];
+}
+
+const isSameSource = (a: Source, b: Source): boolean => a.value === b.value && a.element === b.element && isByte(a.dtype) === isByte(b.dtype);
+
+/** Threads of a group: of all regions the same. */
+export const threadsOf = (form: Form): number => (form.rows === null ? threadsFor(sectionsOf(form)) : form.rows.plan.threads);
+
+export const groupsOf = (form: Form, threads = threadsOf(form)): number =>
+  form.rows === null ? Math.ceil(launchedThreads(sectionsOf(form)) / threads) : Math.ceil(form.rows.shape.kept / form.rows.plan.rows);
+
+function partsOf(forms: readonly Form[], threads: number): { readonly parts: Part[]; readonly sources: Source[] } {
+  const sources: Source[] = [];
+  let outputs = 0;
+  const parts = forms.map((form): Part => {
+    const inputs = form.sources.map((x) => {
+      const at = sources.findIndex((y) => isSameSource(x, y));
+      return at < 0 ? sources.push(x) - 1 : at;
+    });
+    const first = outputs;
+    outputs += form.outputs.length;
+    const sections = form.rows === null ? sectionsOf(form) : [];
+    return { form, sections, groups: groupsOf(form, threads), inputs, outputs: form.outputs.map((_, i) => first + i) };
+  });
+  return { parts, sources };
+}
+
+const sizeName = (part: number, section: number): string => `n${part}_${section}`;
+/** The group behind a part's last one. */
+const endName = (part: number): string => `end${part}`;
+
+function kernelOf(parts: readonly Part[], sources: readonly Source[], threads: number, facts: Facts): Kernel {
+  const inputs = Object.fromEntries(sources.map((x, i): [string, Element] => [inputName(i), x.element]));
+  const all = parts.flatMap(({ form }) => form.outputs);
+  const outputs = Object.fromEntries(all.map((x, i): [string, Element] => [outputName(i), ELEMENT_OF[x.dtype]!]));
+  const names = [
+    ...parts.flatMap(({ sections }, k) => sections.map((_, i) => sizeName(k, i))),
+    ...parts.slice(0, -1).map((_, k) => endName(k)),
+  ];
+  const params: Parameters = Object.fromEntries(names.map((name) => [name, "u32"]));
+  const rounds = parts.some(({ form }) => form.nodes.some((node) => node.outputs[0]!.dtype === "float16"));
+  const halves = rounds && facts.roundsHalf() ? " device's halves" : "";
+  const keys = parts.map(({ form, sections, inputs: x, outputs: y }) => [x, y, keyOfRegion(form, sections, facts)]);
   return kernel(
-    key,
+    `fused ${threads}${halves} ${keyOf(keys)}`,
     { inputs, outputs, params, threads, groups: (launch) => launch.params["groups"]!, isPrecise: true, maxBuffers: facts.maxBuffers },
     (scope) => {
       const s = scope as unknown as AnyScope;
-      const sizes = s.params as { readonly [name: string]: Uint };
-      sections.forEach((section, i) => emitSection(s, region, section, sizes[sizeName(i)]!, facts));
+      const numbers = s.params as { readonly [name: string]: Uint };
+      const emit = (k: number, group: Uint): void => {
+        const { form, sections, inputs: x, outputs: y } = parts[k]!;
+        const region = { ...form, inputNames: x.map(inputName), outputNames: y.map(outputName) };
+        if (form.rows !== null) emitRows(s, region, form.rows, form.rows.plan, facts, group);
+        else sections.forEach((section, i) => emitSection(s, region, section, numbers[sizeName(k, i)]!, facts, group));
+      };
+      // The groups of the parts one behind the other.
+      const from = (k: number): void => {
+        const group = k === 0 ? s.group : s.group.sub(numbers[endName(k - 1)]!);
+        if (k === parts.length - 1) emit(k, group);
+        else s.if(s.group.lt(numbers[endName(k)]!), () => emit(k, group), () => from(k + 1)); // prettier-ignore
+      };
+      from(0);
     },
   );
 }
-
-const sizeName = (section: number): string => `n${section}`;
 
 const elementsOf = ({ value, dtype }: Pick<Source, "value" | "dtype">): number => Math.floor(value.sizeInBytes / DTYPES[dtype].sizeInBytes);
 
@@ -95,17 +149,29 @@ export interface Launch {
   readonly node: GraphNode;
 }
 
-export function launchOf(region: Region, facts: Facts, traits: ShaderTraits, id: number, origin: string): Launch {
-  requireInside(region, facts);
-  const sections = sectionsOf(region);
-  const made = kernelOf(region, sections, facts);
+/** forms: of regions that do not depend on each other, with as many threads. */
+export function launchOf(forms: readonly Form[], facts: Facts, traits: ShaderTraits, id: number, origin: string): Launch {
+  for (const form of forms) requireInside(form, facts);
+  const threads = threadsOf(forms.find(({ rows }) => rows !== null) ?? forms[0]!);
+  const { parts, sources } = partsOf(forms, threads);
+  const made = kernelOf(parts, sources, threads, facts);
+  const outputs = forms.flatMap((form) => form.outputs);
   const shapes = Object.fromEntries([
-    ...region.sources.map((x, i) => [inputName(i), [countOf(x.dtype, elementsOf(x))]] as const),
-    ...region.outputs.map((x, i) => [outputName(i), [countOf(x.dtype, sizeOf(x.sizes))]] as const),
+    ...sources.map((x, i) => [inputName(i), [countOf(x.dtype, elementsOf(x))]] as const),
+    ...outputs.map((x, i) => [outputName(i), [countOf(x.dtype, sizeOf(x.sizes))]] as const),
   ]);
-  const groups = Math.ceil(launchedThreads(sections) / threadsFor(sections));
-  const params = { ...Object.fromEntries(sections.map((x, i) => [sizeName(i), x.elements])), groups };
-  const shader = { ...callOf(traits, made, { shapes, params }), inPlace: inPlacePairs(region, sections, facts) };
-  const inputs = region.sources.map((x) => packedExpr(x.value, x.dtype, [elementsOf(x)]));
-  return { kernel: made, node: { id, operator: "SHADER", shader, attributes: {}, inputs, outputs: region.outputs, origin } };
+  const ends = parts.map((_, k) => parts.slice(0, k + 1).reduce((n, { groups }) => n + groups, 0));
+  const params = Object.fromEntries([
+    ...parts.flatMap(({ sections }, k) => sections.map((x, i) => [sizeName(k, i), x.elements] as const)),
+    ...ends.slice(0, -1).map((end, k) => [endName(k), end] as const),
+    ["groups", ends.at(-1)!] as const,
+  ]);
+  // Over what another part reads nothing is written.
+  const readers = sources.map((_, i) => parts.filter((part) => part.inputs.includes(i)).length);
+  const inPlace = parts.flatMap(({ form, inputs: x, outputs: y }) =>
+    inPlacePairs(form, facts).flatMap(([i, o]) => (readers[x[i]!] === 1 ? [[x[i]!, y[o]!] as const] : [])),
+  );
+  const shader = { ...callOf(traits, made, { shapes, params }), inPlace };
+  const inputs = sources.map((x) => packedExpr(x.value, x.dtype, [elementsOf(x)]));
+  return { kernel: made, node: { id, operator: "SHADER", shader, attributes: {}, inputs, outputs, origin } };
 }

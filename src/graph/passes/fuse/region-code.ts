@@ -6,8 +6,9 @@ import type { Float, Uint } from "../../../shader/numbers.ts";
 import { asUint, ELEMENT_OF, isByte, literal, roundedToHalf, type Code } from "../../../shader/operations/code.ts";
 import { readingOf } from "../../../shader/operations/table.ts";
 import type { Expr, GraphNode } from "../../graph.ts";
-import { accessOf } from "./access.ts";
+import { accessOf, isIdentity, type Axis } from "./access.ts";
 import { isUniform, keyOfLanes, laneOf, mapLanes, type AnyScope, type Lanes } from "./lanes.ts";
+import { sameAccess } from "./reduced-axes.ts";
 import { constantOf, insideMaker, sourceIndex, type Facts, type Region } from "./region.ts";
 
 type Numbers = BufferElements<"f32">;
@@ -15,24 +16,52 @@ type Numbers = BufferElements<"f32">;
 export const inputName = (i: number): string => `x${i}`;
 export const outputName = (i: number): string => `y${i}`;
 
+/** A region with the names of its buffers in the launch. */
+export interface NamedRegion extends Region {
+  readonly inputNames: readonly string[];
+  readonly outputNames: readonly string[];
+}
+
 /** Elements of one access to memory. */
 const widestOf = (dtype: DType): number => (dtype === "float16" ? 8 : 4);
+
+/** How elements of a row read what there is once for each row, and the row. */
+export interface RowLanes {
+  readonly access: readonly Axis[];
+  readonly lanes: Lanes;
+}
 
 /** Computes nodes at lanes; each once for the same lanes, in one block of the shader. */
 export class RegionCode {
   readonly #s: AnyScope;
-  readonly #region: Region;
+  readonly #region: NamedRegion;
   readonly #facts: Facts;
   readonly #inside: ReadonlySet<GraphNode>;
   readonly #width: number;
-  readonly #known = new Map<string, readonly Code[]>();
+  readonly #rows: RowLanes | null;
+  /** Of the open blocks, innermost last. */
+  readonly #known: Map<string, readonly Code[]>[] = [new Map()];
 
-  constructor(s: AnyScope, region: Region, facts: Facts, width: number) {
+  constructor(s: AnyScope, region: NamedRegion, facts: Facts, width: number, rows: RowLanes | null = null) {
     this.#s = s;
     this.#region = region;
     this.#facts = facts;
     this.#inside = new Set(region.nodes);
     this.#width = width;
+    this.#rows = rows;
+  }
+
+  /** What fn computes is known inside of it only: it fills a block of the shader. */
+  inBlock<T>(fn: () => T): T {
+    this.#known.push(new Map());
+    const result = fn();
+    this.#known.pop();
+    return result;
+  }
+
+  /** A node's elements that were computed elsewhere. */
+  define(node: GraphNode, lanes: Lanes, values: readonly Code[]): void {
+    this.#known.at(-1)!.set(keyOfNode(node, lanes), values);
   }
 
   #buffer(name: string): Numbers {
@@ -40,14 +69,18 @@ export class RegionCode {
   }
 
   #once(key: string, make: () => readonly Code[]): readonly Code[] {
-    let known = this.#known.get(key);
-    if (known === undefined) this.#known.set(key, (known = make()));
-    return known;
+    for (const known of this.#known) {
+      const values = known.get(key);
+      if (values !== undefined) return values;
+    }
+    const values = make();
+    this.#known.at(-1)!.set(key, values);
+    return values;
   }
 
   /** A node's elements: one for each lane, or one that all lanes share. */
   node(node: GraphNode, lanes: Lanes): readonly Code[] {
-    return this.#once(`${node.outputs[0]!.value.id}@${keyOfLanes(lanes)}`, () => {
+    return this.#once(keyOfNode(node, lanes), () => {
       const made = this.#computed(node, lanes);
       if (node.outputs[0]!.dtype !== "float16") return made;
       // As it would be in memory: compensated sums depend on it.
@@ -73,7 +106,13 @@ export class RegionCode {
   read(x: Expr, lanes: Lanes): readonly Code[] {
     const constant = constantOf(x, this.#facts);
     if (constant !== null) return [literal(this.#s, x.dtype, constant)];
-    return this.#at(x, mapLanes(this.#s, accessOf(x), lanes, this.#width));
+    const access = accessOf(x);
+    if (this.#rows !== null && lanes.kind === "run" && lanes.grid !== undefined) {
+      if (access.offset === 0 && sameAccess(access.axes, this.#rows.access)) return this.#at(x, this.#rows.lanes);
+      // Its own index, with the coordinates.
+      if (isIdentity(access)) return this.#at(x, lanes);
+    }
+    return this.#at(x, mapLanes(this.#s, access, lanes, this.#width));
   }
 
   /** An element of an expression, so many elements behind its first. */
@@ -89,7 +128,7 @@ export class RegionCode {
     const maker = insideMaker(x, this.#inside, this.#facts);
     if (maker !== null) return this.node(maker, lanes);
     const source = sourceIndex(this.#region, x);
-    return this.#once(`u${source}@${keyOfLanes(lanes)}`, () => this.#load(this.#buffer(inputName(source)), x.dtype, lanes));
+    return this.#once(`u${source}@${keyOfLanes(lanes)}`, () => this.#load(this.#buffer(this.#region.inputNames[source]!), x.dtype, lanes));
   }
 
   #load(from: Numbers, dtype: DType, lanes: Lanes): readonly Code[] {
@@ -108,7 +147,7 @@ export class RegionCode {
   store(index: number, dtype: DType, at: Uint, values: readonly Code[]): void {
     const width = this.#width;
     const all = Array.from({ length: width }, (_, k) => values[values.length === 1 ? 0 : k]!);
-    const to = this.#buffer(outputName(index));
+    const to = this.#buffer(this.#region.outputNames[index]!);
     if (isByte(dtype)) {
       for (let i = 0; i < width; i += 4)
         (to as unknown as BufferElements<"u32">).storesInside(at.add(i).div(4), [packed(all.slice(i, i + 4))]);
@@ -117,7 +156,14 @@ export class RegionCode {
     const each = Math.min(width, widestOf(dtype));
     for (let i = 0; i < width; i += each) to.storesInside(at.add(i), all.slice(i, i + each) as never);
   }
+
+  /** Writes one element, of no byte; other threads may write its neighbours. */
+  storeOne(index: number, at: Uint, value: Code): void {
+    this.#buffer(this.#region.outputNames[index]!).storesInside(at, [value as never]);
+  }
 }
+
+const keyOfNode = (node: GraphNode, lanes: Lanes): string => `${node.outputs[0]!.value.id}@${keyOfLanes(lanes)}`;
 
 function loadOne(from: Numbers, dtype: DType, at: Uint): Code {
   if (!isByte(dtype)) return from.loadsInside(at, 1)[0]!;

@@ -107,8 +107,11 @@ export function regionOf(nodes: readonly GraphNode[], facts: Facts): Region | nu
 export const sourceIndex = ({ sources }: Region, x: Expr): number =>
   sources.findIndex((s) => s.value === x.value && s.element === ELEMENT_OF[x.dtype] && isByte(s.dtype) === isByte(x.dtype));
 
-/** How often nodes are computed at other indices than those of their readers, one in another: each may compute all before it again. */
-export function depthsOf(nodes: readonly GraphNode[], facts: Facts): number {
+/**
+ * How often nodes are computed at other indices than those of their readers, one in another: each may compute all before it again. isShared: of
+ * accesses, those to what threads have computed once for all of them.
+ */
+export function depthsOf(nodes: readonly GraphNode[], facts: Facts, isShared: (access: Access) => boolean): number {
   const inside = new Set(nodes);
   const depths = new Map<GraphNode, number>();
   let max = 0;
@@ -118,7 +121,7 @@ export function depthsOf(nodes: readonly GraphNode[], facts: Facts): number {
       const maker = x === null ? null : insideMaker(x, inside, facts);
       if (maker === null) continue;
       const access: Access = accessOf(x!);
-      depth = Math.max(depth, depths.get(maker)! + (isIdentity(access) || isOne(access) ? 0 : 1));
+      depth = Math.max(depth, depths.get(maker)! + (isIdentity(access) || isOne(access) || isShared(access) ? 0 : 1));
     }
     depths.set(node, depth);
     max = Math.max(max, depth);

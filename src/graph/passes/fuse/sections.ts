@@ -4,7 +4,7 @@ import type { Uint } from "../../../shader/numbers.ts";
 import { isByte } from "../../../shader/operations/code.ts";
 import type { Expr } from "../../graph.ts";
 import type { AnyScope, Lanes } from "./lanes.ts";
-import { RegionCode } from "./region-code.ts";
+import { RegionCode, type NamedRegion } from "./region-code.ts";
 import type { Facts, Region } from "./region.ts";
 
 /** Outputs of as many elements, which the same threads write. */
@@ -47,10 +47,10 @@ export const hasTail = (sections: readonly Section[]): boolean => sections.some(
 export const launchedThreads = (sections: readonly Section[]): number => Math.max(...sections.map((x) => Math.ceil(x.elements / x.width)));
 export const threadsFor = (sections: readonly Section[]): number => (launchedThreads(sections) < 2 ** 14 ? FEW_THREADS : THREADS);
 
-/** size: the section's elements, a number of the launch. */
-export function emitSection(s: AnyScope, region: Region, section: Section, size: Uint, facts: Facts): void {
+/** size: the section's elements, a number of the launch. group: its index among those of the region. */
+export function emitSection(s: AnyScope, region: NamedRegion, section: Section, size: Uint, facts: Facts, group: Uint): void {
   const { elements, width } = section;
-  const at = s.thread.mul(width);
+  const at = group.mul(s.threads).add(s.local).mul(width);
   const run: Lanes = { kind: "run", base: at, step: 1, alignment: width };
   const whole = (): void => write(s, region, section, facts, width, at, run);
   if (elements % width === 0) {
@@ -62,14 +62,14 @@ export function emitSection(s: AnyScope, region: Region, section: Section, size:
 }
 
 /** Computes all outputs before it writes the first: one may be written over what another one is made of. */
-function write(s: AnyScope, region: Region, { outputs }: Section, facts: Facts, width: number, at: Uint, lanes: Lanes): void {
+function write(s: AnyScope, region: NamedRegion, { outputs }: Section, facts: Facts, width: number, at: Uint, lanes: Lanes): void {
   const code = new RegionCode(s, region, facts, width);
   const made = outputs.map((i) => code.node(facts.makers.get(region.outputs[i]!.value)!, lanes));
   outputs.forEach((i, k) => code.store(i, region.outputs[i]!.dtype, at, made[k]!));
 }
 
 /** The last thread, word by word. Elements outside of the tensor, in its last word, repeat the last one. */
-function tail(s: AnyScope, region: Region, section: Section, facts: Facts, at: Uint, last: Uint): void {
+function tail(s: AnyScope, region: NamedRegion, section: Section, facts: Facts, at: Uint, last: Uint): void {
   const each = wordOf(section.outputs.map((i) => region.outputs[i]!));
   for (let k = 0; k < section.width; k += each) {
     const start = at.add(k);

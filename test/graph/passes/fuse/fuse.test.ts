@@ -2,9 +2,12 @@
 import { afterEach, describe, expect, it } from "vitest";
 import * as dx from "../../../../src/index.ts";
 import { fuseMode, fuses } from "../../../../src/graph/passes/fuse/fuse.ts";
+import { Capabilities } from "../../../../src/dml/capabilities.ts";
+import type { Graph, GraphNode } from "../../../../src/graph/graph.ts";
 import { nativeDevice } from "../../../../src/runtime/devices.ts";
 import { eachDevice } from "../../../device.ts";
 
+const ofNodes = (count: number): Pick<Graph, "nodes"> => ({ nodes: new Array<GraphNode>(count) });
 const { capabilities } = nativeDevice(dx.device("cpu"));
 
 describe("the choice", () => {
@@ -14,18 +17,38 @@ describe("the choice", () => {
     else process.env["DXTENSOR_FUSE"] = before;
   });
 
-  it("is the option's, else the variable's, else off", () => {
+  it("is the option's, else the variable's, else by what was measured", () => {
+    const graph = ofNodes(10);
     delete process.env["DXTENSOR_FUSE"];
-    expect(fuseMode()).toBe("off");
-    expect(fuses(capabilities)).toBe(false);
-    expect(fuses(capabilities, "always")).toBe(true);
+    expect(fuseMode()).toBe("auto");
+    expect(fuses(capabilities, graph)).toBe(false);
+    expect(fuses(capabilities, graph, "always")).toBe(true);
     process.env["DXTENSOR_FUSE"] = "always";
-    expect(fuses(capabilities)).toBe(true);
-    expect(fuses(capabilities, "off")).toBe(false);
+    expect(fuses(capabilities, graph)).toBe(true);
+    expect(fuses(capabilities, graph, "off")).toBe(false);
     process.env["DXTENSOR_FUSE"] = "sometimes";
-    expect(() => fuseMode()).toThrow(/DXTENSOR_FUSE must be "always", "off"/);
+    expect(() => fuseMode()).toThrow(/DXTENSOR_FUSE must be "auto", "always", "off"/);
     expect(() => dx.compile((x: dx.Tensor) => x, { fuse: "never" as "off" })).toThrow(dx.ValueError);
   });
+});
+
+it("fuses small programs, where shaders were measured to be faster and no graph compiler fuses", () => {
+  const gpu = (data: { fusesGraphs?: boolean; isMeasured?: boolean; runsShaders?: boolean }) =>
+    new Capabilities({
+      name: "device",
+      featureLevel: 0x6200,
+      dataTypes: 0xffff,
+      fusesGraphs: data.fusesGraphs ?? false,
+      waveLanes: 32,
+      runsShaders: data.runsShaders ?? true,
+      fasterShaders: () => (data.isMeasured === false ? [] : [{ shader: "relu", dtype: "float32", place: "alone", from: 1, to: null }]),
+    });
+  const fusesBy = (data: Parameters<typeof gpu>[0], nodes: number): boolean => fuses(gpu(data), ofNodes(nodes), "auto");
+  expect(fusesBy({}, 60)).toBe(true);
+  expect(fusesBy({}, 335)).toBe(false);
+  expect(fusesBy({ fusesGraphs: true }, 60)).toBe(false);
+  expect(fusesBy({ isMeasured: false }, 60)).toBe(false);
+  expect(fusesBy({ runsShaders: false }, 60)).toBe(false);
 });
 
 eachDevice("fused steps", () => {

@@ -15,7 +15,7 @@ export function fused({ graph }: Built): Graph {
 }
 
 /** A tensor, and what it should hold. */
-interface Pair {
+export interface Pair {
   readonly t: dx.Tensor;
   readonly ref: Float64Array;
   readonly shape: readonly number[];
@@ -31,7 +31,7 @@ export const SPECIAL: Kind = { special: [NaN, Infinity, -Infinity, -0] };
 
 type Rng = () => number;
 
-function mulberry(seed: number): Rng {
+export function mulberry(seed: number): Rng {
   let a = seed * 0x9e3779b1;
   return () => {
     a = (a + 0x6d2b79f5) | 0;
@@ -41,10 +41,10 @@ function mulberry(seed: number): Rng {
   };
 }
 
-const count = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
+export const count = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
 
 /** The elements of a float64 array at a view's addresses. */
-function at(ref: Float64Array, shape: readonly number[], strides: readonly number[], offset: number): Float64Array {
+export function at(ref: Float64Array, shape: readonly number[], strides: readonly number[], offset: number): Float64Array {
   const result = new Float64Array(count(shape));
   for (let i = 0; i < result.length; i++) {
     let [rest, address] = [i, offset];
@@ -57,20 +57,20 @@ function at(ref: Float64Array, shape: readonly number[], strides: readonly numbe
   return result;
 }
 
-const packedStrides = (shape: readonly number[]): number[] => shape.map((_, i) => count(shape.slice(i + 1)));
+export const packedStrides = (shape: readonly number[]): number[] => shape.map((_, i) => count(shape.slice(i + 1)));
 
-function broadcast(x: Pair, shape: readonly number[]): Float64Array {
+export function broadcast(x: Pair, shape: readonly number[]): Float64Array {
   const lead = shape.length - x.shape.length;
   const own = packedStrides(x.shape);
   return at(x.ref, shape, shape.map((_, i) => (i < lead || x.shape[i - lead] === 1 ? 0 : own[i - lead]!)), 0); // prettier-ignore
 }
 
-const shapeOf = (...list: readonly Pair[]): number[] => {
+export const shapeOf = (...list: readonly Pair[]): number[] => {
   const rank = Math.max(...list.map((x) => x.shape.length));
   return Array.from({ length: rank }, (_, i) => Math.max(...list.map((x) => x.shape[i - rank + x.shape.length] ?? 1)));
 };
 
-function elementwise(t: dx.Tensor, inputs: readonly Pair[], fn: (...x: number[]) => number): Pair {
+export function elementwise(t: dx.Tensor, inputs: readonly Pair[], fn: (...x: number[]) => number): Pair {
   const shape = shapeOf(...inputs);
   const all = inputs.map((x) => broadcast(x, shape));
   const ref = Float64Array.from({ length: count(shape) }, (_, i) => fn(...all.map((x) => x[i]!)));

@@ -1,0 +1,208 @@
+/** The shader of a region that reduces: passes over the rows of a group, then what is written. */
+import type { SharedElements } from "../../../shader/language.ts";
+import type { Bool, Float, Uint } from "../../../shader/numbers.ts";
+import { FLOATS, roundedToHalf } from "../../../shader/operations/code.ts";
+import { foldOf, type Fold, type Number } from "../../../shader/operations/reductions.ts";
+import type { GraphNode } from "../../graph.ts";
+import type { AnyScope, GridAxis, Lanes } from "./lanes.ts";
+import { RegionCode, type NamedRegion } from "./region-code.ts";
+import type { Facts } from "./region.ts";
+import type { RowRegion } from "./row-region.ts";
+import type { RowThreads } from "./row-threads.ts";
+
+/** Values that threads combine by shared memory in one step. */
+const RADIX = 8;
+
+/** An access of a thread to its row. */
+interface Place {
+  readonly lanes: Lanes;
+  /** Null: surely in the row. */
+  readonly inside: Bool | null;
+}
+
+class RowCode {
+  readonly #s: AnyScope;
+  readonly #region: NamedRegion;
+  readonly #facts: Facts;
+  readonly #rows: RowRegion;
+  readonly #plan: RowThreads;
+  readonly #code: RegionCode;
+  readonly #row: Lanes;
+  /** Null: surely a row. */
+  readonly #isThere: Bool | null;
+  /** Of a row. */
+  readonly #thread: Uint;
+  readonly #index: Uint;
+  readonly #memories: SharedElements<"f32" | "u32" | "i32">[] = [];
+  #isUsed = false;
+
+  constructor(s: AnyScope, region: NamedRegion, rows: RowRegion, plan: RowThreads, facts: Facts, group: Uint) {
+    [this.#s, this.#region, this.#rows, this.#plan, this.#facts] = [s, region, rows, plan, facts];
+    const { kept } = rows.shape;
+    const own = plan.isAlong ? s.local.div(plan.across) : s.local.mod(plan.rows);
+    this.#thread = plan.isAlong ? s.local.mod(plan.across) : s.local.div(plan.rows);
+    const index = group.mul(plan.rows).add(own);
+    this.#isThere = kept % plan.rows === 0 ? null : index.lt(kept);
+    this.#index = kept === 1 ? s.u32(0) : this.#isThere === null ? index : this.#isThere.select(index, 0);
+    this.#row = { kind: "run", base: this.#index, step: 0, alignment: 1 };
+    this.#code = new RegionCode(s, region, facts, plan.width, { access: rows.shape.rowOf, lanes: this.#row });
+  }
+
+  /** Where the elements of an access of a thread to its row are. */
+  #place(unit: Uint, asks: boolean): Place {
+    const { width } = this.#plan;
+    const { axes, reduced } = this.#rows.shape;
+    const inside = asks ? unit.lt(reduced / width) : null;
+    let rest = { kept: this.#index, reduced: (inside === null ? unit : inside.select(unit, 0)).mul(width) };
+    const grid: GridAxis[] = [];
+    let inner = 1;
+    axes.toReversed().forEach(({ size, isReduced }, i) => {
+      const of = isReduced ? "reduced" : "kept";
+      const isOutermost = !axes.slice(0, axes.length - 1 - i).some((a) => a.isReduced === isReduced);
+      grid.push({ size, inner, at: isOutermost ? rest[of] : rest[of].mod(size) });
+      if (!isOutermost) rest = { ...rest, [of]: rest[of].div(size) };
+      inner *= size;
+    });
+    const base = grid.map((a) => a.at.mul(a.inner)).reduce((a, b) => a.add(b), this.#s.u32(0));
+    return { inside, lanes: { kind: "run", base, step: 1, alignment: width, grid } };
+  }
+
+  /** Once for each access of this thread; in blocks of their own where that is a loop. */
+  #pass(fn: (places: readonly Place[]) => void): void {
+    const { across, each, together, isFull, width } = this.#plan;
+    const s = this.#s;
+    const units = this.#rows.shape.reduced / width;
+    const places = (first: Uint, isFirstThere: boolean): Place[] =>
+      Array.from({ length: together }, (_, i) => this.#place(first.add(i * across), !isFull && !(i === 0 && isFirstThere)));
+    if (together === each) {
+      // Accesses but the last are inside of a row for sure.
+      const all = Array.from({ length: each }, (_, i) => this.#place(this.#thread.add(i * across), !isFull && (i + 1) * across > units));
+      fn(all);
+    } else s.for(this.#thread, s.u32(units), (first) => this.#code.inBlock(() => fn(places(first, true))), { step: across * together, unroll: false });
+  }
+
+  #reduce(nodes: readonly GraphNode[]): void {
+    const s = this.#s;
+    const folds = nodes.map((node) => foldOf(node)!);
+    const none = nodes.map((node, i) => folds[i]!.none(s, node.inputs[0]!.dtype));
+    const isLoop = this.#plan.together < this.#plan.each;
+    const sums = none.map((x) => (isLoop ? (s.variable(x as Float) as { value: Number }) : { value: x }));
+    this.#pass((places) =>
+      nodes.forEach((node, i) => {
+        const { element, combine } = folds[i]!;
+        const x = node.inputs[0]!;
+        const terms = places.flatMap(({ lanes, inside }) => {
+          const found = this.#code.read(x, lanes) as readonly Number[];
+          const all = found.length === 1 ? new Array<Number>(this.#plan.width).fill(found[0]!) : found;
+          return all.map((v) => (inside === null ? element(v) : inside.select(element(v) as Float, none[i]! as Float)));
+        });
+        sums[i]!.value = combine(sums[i]!.value, balanced(terms, combine));
+      }),
+    );
+    const all = this.#across(nodes, folds, sums.map((x) => x.value)); // prettier-ignore
+    nodes.forEach((node, i) => {
+      const result = folds[i]!.finish(all[i]!, this.#rows.shape.reduced);
+      const { dtype } = node.outputs[0]!;
+      this.#code.define(node, this.#row, [dtype === "float16" ? roundedToHalf(result as Float, this.#facts.roundsHalf()) : result]);
+    });
+  }
+
+  #memory(i: number, dtype: "f32" | "u32" | "i32"): SharedElements<"f32"> {
+    const { threads } = this.#plan;
+    let at = this.#memories.filter((m) => m.memory.element === dtype)[i];
+    if (at === undefined) this.#memories.push((at = this.#s.shared(dtype, threads) as SharedElements<"f32" | "u32" | "i32">));
+    return at as SharedElements<"f32">;
+  }
+
+  /** Combines the values of a row's threads, in an order that does not depend on timing. */
+  #across(nodes: readonly GraphNode[], folds: readonly Fold[], values: readonly Number[]): Number[] {
+    const s = this.#s;
+    const { across, rows, isAlong } = this.#plan;
+    if (across === 1) return [...values];
+    const counts = { f32: 0, u32: 0, i32: 0 };
+    const memories = nodes.map((node) => {
+      const { dtype } = node.inputs[0]!;
+      const element = FLOATS.has(dtype) ? "f32" : dtype === "int32" ? "i32" : "u32";
+      return this.#memory(counts[element]++, element);
+    });
+    // The last pass's results have been read.
+    if (this.#isUsed) s.barrier();
+    this.#isUsed = true;
+    values.forEach((value, i) => memories[i]!.store(s.local, value as Float));
+    s.barrier();
+    const stride = isAlong ? 1 : rows;
+    const first = isAlong ? s.local.sub(this.#thread) : s.local.mod(rows);
+    const gathered = (memory: SharedElements<"f32">, fold: Fold, from: Uint, count: number, step: number): Number =>
+      balanced(Array.from({ length: count }, (_, k) => memory.load(from.add(k * step * stride)) as Number), fold.combine); // prettier-ignore
+    let left = across;
+    while (left > RADIX) {
+      const parts = left / RADIX;
+      s.if(this.#thread.lt(parts), () =>
+        memories.forEach((memory, i) => memory.store(s.local, gathered(memory, folds[i]!, s.local, RADIX, parts) as Float)),
+      );
+      s.barrier();
+      left = parts;
+    }
+    return memories.map((memory, i) => gathered(memory, folds[i]!, first, left, 1));
+  }
+
+  #know(pass: number): void {
+    for (const { node, pass: before } of this.#rows.known) if (before <= pass) this.#code.node(node, this.#row);
+  }
+
+  #writeElements(outputs: readonly number[]): void {
+    if (outputs.length === 0) return;
+    this.#pass((places) => {
+      const made = places.map(({ lanes }) => outputs.map((i) => this.#code.node(this.#maker(i), lanes)));
+      places.forEach(({ lanes, inside }, k) => {
+        if (lanes.kind !== "run") return;
+        const write = (): void =>
+          outputs.forEach((i, o) => this.#code.store(i, this.#region.outputs[i]!.dtype, lanes.base, made[k]![o]!));
+        const condition = inside === null ? this.#isThere : this.#isThere === null ? inside : inside.and(this.#isThere);
+        if (condition === null) write();
+        else this.#s.if(condition, write);
+      });
+    });
+  }
+
+  #writeRows(outputs: readonly number[]): void {
+    if (outputs.length === 0) return;
+    const first = this.#plan.across === 1 ? null : this.#thread.eq(0);
+    const condition = first === null ? this.#isThere : this.#isThere === null ? first : first.and(this.#isThere);
+    const write = (): void =>
+      this.#code.inBlock(() => {
+        const made = outputs.map((i) => this.#code.node(this.#maker(i), this.#row)[0]!);
+        outputs.forEach((i, o) => this.#code.storeOne(i, this.#index, made[o]!));
+      });
+    if (condition === null) write();
+    else this.#s.if(condition, write);
+  }
+
+  #maker(output: number): GraphNode {
+    return this.#facts.makers.get(this.#region.outputs[output]!.value)!;
+  }
+
+  run(): void {
+    this.#rows.passes.forEach((nodes, pass) => {
+      this.#know(pass);
+      this.#reduce(nodes);
+    });
+    this.#know(this.#rows.passes.length);
+    const of = (domain: string): number[] => this.#rows.outputs.flatMap((d, i) => (d === domain ? [i] : []));
+    this.#writeElements(of("element"));
+    this.#writeRows(of("row"));
+  }
+}
+
+/** In pairs, so that no sum waits for all before it. */
+function balanced(values: readonly Number[], combine: Fold["combine"]): Number {
+  let list = [...values];
+  while (list.length > 1)
+    list = Array.from({ length: Math.ceil(list.length / 2) }, (_, i) => (2 * i + 1 < list.length ? combine(list[2 * i]!, list[2 * i + 1]!) : list[2 * i]!)); // prettier-ignore
+  return list[0]!;
+}
+
+/** group: its index among those of the region, of which a launch may have a few more. */
+export function emitRows(s: AnyScope, region: NamedRegion, rows: RowRegion, plan: RowThreads, facts: Facts, group: Uint): void {
+  s.if(group.lt(Math.ceil(rows.shape.kept / plan.rows)), () => new RowCode(s, region, rows, plan, facts, group).run());
+}

@@ -1,0 +1,95 @@
+/** Regions that do not depend on each other, as one launch: groups of threads of each, one behind the other. */
+import { MAX_BUFFERS } from "../../../shader/dxbc/emit.ts";
+import type { Value } from "../../graph.ts";
+import type { Grouped } from "./clusters.ts";
+import { groupsOf, threadsOf } from "./launch.ts";
+import type { Facts } from "./region.ts";
+
+/** Groups of a region that leave room on a device beside them; larger ones take as long alone. */
+const MAX_GROUPS = 256;
+/** Nodes of a launch: pipelines of longer shaders take long to be made. */
+const MAX_NODES = 96;
+/** Sizes and numbers of a launch, of the 32 that a shader may have. */
+const MAX_PARTS = 6;
+
+/** How many steps each begins after: what one depends on has fewer. */
+function stepsOf(all: readonly Grouped[], facts: Facts): number[] {
+  const steps = new Map<Value, number>();
+  return all.map(({ nodes }) => {
+    const own = new Set(nodes.flatMap((node) => node.outputs.flatMap((x) => (x === null ? [] : [x.value]))));
+    let step = 0;
+    for (const node of nodes)
+      for (const value of [...node.inputs.map((x) => x?.value), ...(node.after ?? [])])
+        if (value !== undefined && !own.has(value) && facts.makers.has(value)) step = Math.max(step, (steps.get(value) ?? 0) + 1);
+    for (const value of own) steps.set(value, step);
+    return step;
+  });
+}
+
+/** Regions that are launched together, by the first of them; what is no region, and large ones, alone. */
+export function sideBySide(all: readonly Grouped[], facts: Facts): (readonly Grouped[])[] {
+  const steps = stepsOf(all, facts);
+  const launches: Grouped[][] = [];
+  const open = new Map<string, Grouped[]>();
+  all.forEach((grouped, i) => {
+    const { region } = grouped;
+    const isSmall = region !== null && groupsOf(region) <= MAX_GROUPS && !writesState(grouped, facts);
+    if (!isSmall) {
+      launches.push([grouped]);
+      return;
+    }
+    const key = `${steps[i]} ${threadsOf(region)}`;
+    const list = open.get(key);
+    if (list !== undefined && fits([...list, grouped])) {
+      list.push(grouped);
+      return;
+    }
+    const begun = [grouped];
+    launches.push(begun);
+    open.set(key, begun);
+  });
+  return inOrder(launches, all, facts);
+}
+
+/** It may be written in place, which depends on who else reads the old value, and when. */
+const writesState = ({ region }: Grouped, facts: Facts): boolean => region!.outputs.some((x) => facts.states.has(x.value));
+
+function fits(list: readonly Grouped[]): boolean {
+  const sources = new Set(list.flatMap(({ region }) => region!.sources.map((x) => `${x.value.id} ${x.element} ${x.dtype}`)));
+  const outputs = list.reduce((n, { region }) => n + region!.outputs.length, 0);
+  const nodes = list.reduce((n, x) => n + x.nodes.length, 0);
+  return sources.size + outputs <= MAX_BUFFERS && nodes <= MAX_NODES && list.length <= MAX_PARTS;
+}
+
+/** As the regions were ordered, by the last of each launch, but behind what it depends on. */
+function inOrder(launches: readonly Grouped[][], all: readonly Grouped[], facts: Facts): Grouped[][] {
+  const positions = new Map(all.map((grouped, i) => [grouped, i]));
+  const launchOf = new Map(launches.flatMap((list) => list.flatMap(({ nodes }) => nodes.map((node) => [node, list] as const))));
+  const done = new Set<Grouped[]>();
+  const result: Grouped[][] = [];
+  const before = (list: Grouped[]): Grouped[][] =>
+    list.flatMap(({ nodes }) =>
+      nodes.flatMap((node) =>
+        [...node.inputs.map((x) => x?.value), ...(node.after ?? [])].flatMap((value) => {
+          const maker = value === undefined ? undefined : facts.makers.get(value);
+          const needed = maker === undefined ? list : launchOf.get(maker)!;
+          return needed === list || done.has(needed) ? [] : [needed];
+        }),
+      ),
+    );
+  const last = (list: Grouped[]): number => Math.max(...list.map((grouped) => positions.get(grouped)!));
+  for (const launch of launches.toSorted((a, b) => last(a) - last(b))) {
+    const stack = [launch];
+    for (let at = stack.at(-1); at !== undefined; at = stack.at(-1)) {
+      const needed = done.has(at) ? [] : before(at);
+      if (needed.length > 0) {
+        stack.push(...needed);
+        continue;
+      }
+      stack.pop();
+      if (!done.has(at)) result.push(at);
+      done.add(at);
+    }
+  }
+  return result;
+}
