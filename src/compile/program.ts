@@ -168,7 +168,9 @@ export class CompiledProgram {
     const said = notice ?? new Notice(name);
     this.written = lowered.written;
     const optimized = optimize(lowered.graph, native.capabilities, isOneGraph(native.capabilities, regions));
-    const graph = fuses(native.capabilities, optimized, fuse) ? fuseRegions(optimized, native.capabilities, knownBytes(lowered)) : optimized;
+    const graph = fuses(native.capabilities, optimized, fuse)
+      ? fuseRegions(optimized, native.capabilities, knownBytes(lowered))
+      : optimized;
     const distinct = [...new Map(graph.outputs.map((x) => [x.value, x])).values()];
     const positions = graph.outputs.map((x) => distinct.findIndex((d) => d.value === x.value));
     graph.outputs = distinct;

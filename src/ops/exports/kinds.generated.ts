@@ -29,7 +29,7 @@ export const operand = kind((v) => (isTensor(v) || typeof v === "number" || type
 export const operandOrComplexTensor = kind((v) => (isTensor(v) || typeof v === "number" || typeof v === "bigint" || typeof v === "boolean" || v instanceof ComplexTensor), "a tensor, a number or a complex tensor", true);
 export const operandOrNull = kind((v) => (isTensor(v) || typeof v === "number" || typeof v === "bigint" || typeof v === "boolean" || v === null), "a tensor, a number or null", true);
 export const optAdd_multiply = kind((v) => (v === "add" || v === "multiply" || v === undefined), "\"add\" or \"multiply\"");
-export const optAlways_off = kind((v) => (v === "always" || v === "off" || v === undefined), "\"always\" or \"off\"");
+export const optAuto_always_off = kind((v) => (v === "auto" || v === "always" || v === "off" || v === undefined), "\"auto\", \"always\" or \"off\"");
 export const optAverage_each_none = kind((v) => (v === "average" || v === "each" || v === "none" || v === undefined), "\"average\", \"each\" or \"none\"");
 export const optBilinear_nearest_bicubic = kind((v) => (v === "bilinear" || v === "nearest" || v === "bicubic" || v === undefined), "\"bilinear\", \"nearest\" or \"bicubic\"");
 export const optBoolean = kind((v) => (typeof v === "boolean" || v === undefined), "true or false");
@@ -229,7 +229,7 @@ export const upper_c2974e = options({ upper: optBoolean, transpose: optBoolean, 
 export const withReplacement_29cea5 = options({ withReplacement: optBoolean });
 export const AvgPoolOptions = options({ stride: optNumberOrNumbers, padding: optNumberOrNumbers, ceilMode: optBoolean, countIncludePad: optBoolean, divisorOverride: optNumberOrNull });
 export const BackwardOptions = options({ gradient: optTensorOrListOfTensorOrNull, retainGraph: optBoolean, createGraph: optBoolean });
-export const CompileOptions = options({ name: optString, lists: optNumber, check: optBoolean, regions: optWhole_head_none, fuse: optAlways_off, dynamic: anything, buckets: optDoubling_halvesOrNumbers, autocast: optFloat16_bfloat16 });
+export const CompileOptions = options({ name: optString, lists: optNumber, check: optBoolean, regions: optWhole_head_none, fuse: optAuto_always_off, dynamic: anything, buckets: optDoubling_halvesOrNumbers, autocast: optFloat16_bfloat16 });
 export const ComplexBackwardOptions = options({ retainGraph: optBoolean, createGraph: optBoolean, gradient: optTensorOrComplexTensor_992931 });
 export const ConvOptions = options({ stride: optNumberOrNumbers, padding: optSame_validOrNumberOrNumbers, dilation: optNumberOrNumbers, groups: optNumber });
 export const ConvTransposeOptions = options({ stride: optNumberOrNumbers, padding: optNumberOrNumbers, outputPadding: optNumberOrNumbers, dilation: optNumberOrNumbers, groups: optNumber });

@@ -163,7 +163,9 @@ class Grouping {
 
   /** Whether a state could no longer be written in place: a copy of it is one more step of the program. */
   #losesInPlace(region: Form, a: Cluster, b: Cluster): boolean {
-    const before = [a, b].map((c) => formOf(c.nodes, this.#facts)).flatMap((r) => (typeof r === "string" ? [] : [...inPlaceOf(r, this.#facts)]));
+    const before = [a, b]
+      .map((c) => formOf(c.nodes, this.#facts))
+      .flatMap((r) => (typeof r === "string" ? [] : [...inPlaceOf(r, this.#facts)]));
     if (before.length === 0) return false;
     const after = inPlaceOf(region, this.#facts);
     return before.some((value) => !after.has(value));
@@ -177,7 +179,8 @@ class Grouping {
     const limit = this.#limitOf(region);
     if (region.sources.length + region.outputs.length > limit) return `more than ${limit} buffers`;
     if (this.#losesInPlace(region, a, b)) return "a state that is written in place";
-    const isShared = ({ offset, axes }: Access): boolean => offset === 0 && region.rows !== null && sameAccess(axes, region.rows.shape.rowOf);
+    const isShared = ({ offset, axes }: Access): boolean =>
+      offset === 0 && region.rows !== null && sameAccess(axes, region.rows.shape.rowOf);
     if (depthsOf(nodes, this.#facts, isShared) > MAX_DEPTH) return "elements computed again and again";
     if (this.#isBetween(a, b) || this.#isBetween(b, a)) return "a path through other nodes";
     return null;
@@ -217,7 +220,11 @@ export function group(graph: Graph, facts: Facts, parts: readonly (readonly Grap
     const { nodes } = cluster;
     // Alone, only what reduces is faster as a shader.
     const form = nodes.length > 1 || (cluster.isFusable && isReduction(nodes[0]!)) ? formOf(nodes, facts) : "";
-    return { nodes, region: typeof form === "string" ? null : form, ends: typeof form === "string" ? [] : endsOf(cluster, grouping, facts) };
+    return {
+      nodes,
+      region: typeof form === "string" ? null : form,
+      ends: typeof form === "string" ? [] : endsOf(cluster, grouping, facts),
+    };
   });
 }
 

@@ -11,7 +11,7 @@ import { expandComposites } from "./composites.ts";
 import { formOf } from "./form.ts";
 import { launchOf } from "./launch.ts";
 import { splitLongReductions } from "./long-reductions.ts";
-import { sideBySide } from "./side-by-side.ts";
+import { sharedLaunches } from "./shared-launches.ts";
 import { gainsByFusion } from "./fusion-gains.ts";
 import type { Facts } from "./region.ts";
 
@@ -53,8 +53,7 @@ function launched(list: readonly Grouped[], facts: Facts, capabilities: Capabili
 /** constants: inputs whose bytes never change. */
 export function fuseRegions(graph: Graph, capabilities: Capabilities, constants: ReadonlyMap<Value, Uint8Array>): Graph {
   const known = new Map([...constants, ...graph.constants]);
-  const facts = (of: Graph): Facts =>
-    factsOf(of, known, capabilities.seesTexels ? MAX_VIEWS : MAX_BUFFERS, () => capabilities.roundsHalf);
+  const facts = (of: Graph): Facts => factsOf(of, known, capabilities.seesTexels ? MAX_VIEWS : MAX_BUFFERS, () => capabilities.roundsHalf);
   const split = splitLongReductions(graph, capabilities);
   let expanded = expandComposites(split, capabilities);
   // What cannot be one launch stays with DirectML's operator.
@@ -63,7 +62,7 @@ export function fuseRegions(graph: Graph, capabilities: Capabilities, constants:
   if (but.length > 0) expanded = expandComposites(split, capabilities, new Set(but));
   const own = facts(expanded.graph);
   const parts = expanded.parts.map(({ nodes }) => nodes);
-  const nodes = sideBySide(group(expanded.graph, own, parts), own).flatMap((list) =>
+  const nodes = sharedLaunches(group(expanded.graph, own, parts), own).flatMap((list) =>
     list[0]!.region === null ? list[0]!.nodes : [launched(list, own, capabilities)],
   );
   return removeDeadCode(withNodes(expanded.graph, nodes, (x) => x));

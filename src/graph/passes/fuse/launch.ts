@@ -44,7 +44,9 @@ function keyOfRegion(region: Form, sections: readonly Section[], facts: Facts): 
       node.attributes,
       node.outputs[0]!.dtype,
       node.inputs.map(read),
-      readingOf(node) === null || "indexed" in readingOf(node)!.code ? [node.outputs[0]!.sizes, node.inputs.map((x) => x && [x.sizes, x.strides])] : 0,
+      readingOf(node) === null || "indexed" in readingOf(node)!.code
+        ? [node.outputs[0]!.sizes, node.inputs.map((x) => x && [x.sizes, x.strides])]
+        : 0,
     ]),
   ]);
 }
@@ -58,7 +60,8 @@ interface Part {
   readonly outputs: readonly number[];
 }
 
-const isSameSource = (a: Source, b: Source): boolean => a.value === b.value && a.element === b.element && isByte(a.dtype) === isByte(b.dtype);
+const isSameSource = (a: Source, b: Source): boolean =>
+  a.value === b.value && a.element === b.element && isByte(a.dtype) === isByte(b.dtype);
 
 /** Threads of a group: of all regions the same. */
 export const threadsOf = (form: Form): number => (form.rows === null ? threadsFor(sectionsOf(form)) : form.rows.plan.threads);

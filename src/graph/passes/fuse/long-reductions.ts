@@ -10,8 +10,8 @@ import { isReadable, isWritable } from "./region.ts";
 const [ALONG, ACROSS] = [4096, 1024];
 /** Groups from which a device has work enough. */
 const GROUPS = 128;
-/** Rows of a group whose elements lie side by side. */
-const SIDE_BY_SIDE = 8;
+/** Rows of a group whose elements are contiguous. */
+const CONTIGUOUS = 8;
 const MAX_BLOCKS = 512;
 const MAX_AXES = 8;
 
@@ -34,12 +34,12 @@ function cutOf(node: GraphNode): { readonly axis: number; readonly blocks: numbe
   const { axes, kept, reduced } = axesOfNode(node);
   const isAlong = axes.at(-1)?.isReduced === true;
   const block = isAlong ? ALONG : ACROSS;
-  const groups = isAlong ? kept : Math.ceil(kept / SIDE_BY_SIDE);
+  const groups = isAlong ? kept : Math.ceil(kept / CONTIGUOUS);
   if (reduced < 4 * block || groups >= GROUPS) return null;
   const wanted = Math.min(MAX_BLOCKS, Math.ceil(reduced / block), Math.ceil((4 * GROUPS) / groups));
   const list = node.attributes["axes"] as readonly number[];
   const axis = list.reduce((best, a) => (x.sizes[a]! > x.sizes[best]! ? a : best), list[0]!);
-  // Blocks of whole numbers of accesses, where the axis is the innermost one.
+  // An integer number of accesses in each block, where the axis is the innermost one.
   const fits = (n: number): boolean => x.sizes[axis]! % n === 0 && (!isAlong || x.sizes[axis]! % (4 * n) === 0 || x.sizes[axis]! / n > 4);
   for (let d = 0; d < wanted; d++)
     for (const n of [wanted + d, wanted - d]) if (n > 1 && n <= MAX_BLOCKS && fits(n)) return { axis, blocks: n };

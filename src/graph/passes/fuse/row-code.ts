@@ -14,7 +14,7 @@ import type { RowThreads } from "./row-threads.ts";
 const RADIX = 8;
 
 /** An access of a thread to its row. */
-interface Place {
+interface Position {
   readonly lanes: Lanes;
   /** Null: surely in the row. */
   readonly inside: Bool | null;
@@ -49,7 +49,7 @@ class RowCode {
   }
 
   /** Where the elements of an access of a thread to its row are. */
-  #place(unit: Uint, asks: boolean): Place {
+  #position(unit: Uint, asks: boolean): Position {
     const { width } = this.#plan;
     const { axes, reduced } = this.#rows.shape;
     const inside = asks ? unit.lt(reduced / width) : null;
@@ -68,17 +68,21 @@ class RowCode {
   }
 
   /** Once for each access of this thread; in blocks of their own where that is a loop. */
-  #pass(fn: (places: readonly Place[]) => void): void {
+  #pass(fn: (positions: readonly Position[]) => void): void {
     const { across, each, together, isFull, width } = this.#plan;
     const s = this.#s;
     const units = this.#rows.shape.reduced / width;
-    const places = (first: Uint, isFirstThere: boolean): Place[] =>
-      Array.from({ length: together }, (_, i) => this.#place(first.add(i * across), !isFull && !(i === 0 && isFirstThere)));
+    const positions = (first: Uint, isFirstThere: boolean): Position[] =>
+      Array.from({ length: together }, (_, i) => this.#position(first.add(i * across), !isFull && !(i === 0 && isFirstThere)));
     if (together === each) {
       // Accesses but the last are inside of a row for sure.
-      const all = Array.from({ length: each }, (_, i) => this.#place(this.#thread.add(i * across), !isFull && (i + 1) * across > units));
+      const all = Array.from({ length: each }, (_, i) => this.#position(this.#thread.add(i * across), !isFull && (i + 1) * across > units));
       fn(all);
-    } else s.for(this.#thread, s.u32(units), (first) => this.#code.inBlock(() => fn(places(first, true))), { step: across * together, unroll: false });
+    } else
+      s.for(this.#thread, s.u32(units), (first) => this.#code.inBlock(() => fn(positions(first, true))), {
+        step: across * together,
+        unroll: false,
+      });
   }
 
   #reduce(nodes: readonly GraphNode[]): void {
@@ -87,11 +91,11 @@ class RowCode {
     const none = nodes.map((node, i) => folds[i]!.none(s, node.inputs[0]!.dtype));
     const isLoop = this.#plan.together < this.#plan.each;
     const sums = none.map((x) => (isLoop ? (s.variable(x as Float) as { value: Number }) : { value: x }));
-    this.#pass((places) =>
+    this.#pass((positions) =>
       nodes.forEach((node, i) => {
         const { element, combine } = folds[i]!;
         const x = node.inputs[0]!;
-        const terms = places.flatMap(({ lanes, inside }) => {
+        const terms = positions.flatMap(({ lanes, inside }) => {
           const found = this.#code.read(x, lanes) as readonly Number[];
           const all = found.length === 1 ? new Array<Number>(this.#plan.width).fill(found[0]!) : found;
           return all.map((v) => (inside === null ? element(v) : inside.select(element(v) as Float, none[i]! as Float)));
@@ -152,12 +156,11 @@ class RowCode {
 
   #writeElements(outputs: readonly number[]): void {
     if (outputs.length === 0) return;
-    this.#pass((places) => {
-      const made = places.map(({ lanes }) => outputs.map((i) => this.#code.node(this.#maker(i), lanes)));
-      places.forEach(({ lanes, inside }, k) => {
+    this.#pass((positions) => {
+      const made = positions.map(({ lanes }) => outputs.map((i) => this.#code.node(this.#maker(i), lanes)));
+      positions.forEach(({ lanes, inside }, k) => {
         if (lanes.kind !== "run") return;
-        const write = (): void =>
-          outputs.forEach((i, o) => this.#code.store(i, this.#region.outputs[i]!.dtype, lanes.base, made[k]![o]!));
+        const write = (): void => outputs.forEach((i, o) => this.#code.store(i, this.#region.outputs[i]!.dtype, lanes.base, made[k]![o]!));
         const condition = inside === null ? this.#isThere : this.#isThere === null ? inside : inside.and(this.#isThere);
         if (condition === null) write();
         else this.#s.if(condition, write);

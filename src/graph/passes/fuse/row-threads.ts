@@ -10,7 +10,7 @@ export interface RowThreads {
   readonly rows: number;
   /** Adjacent elements of one access. */
   readonly width: number;
-  /** Whether adjacent threads have adjacent elements of a row; else they have adjacent rows, whose elements lie side by side. */
+  /** Whether adjacent threads have adjacent elements of a row; else they have adjacent rows, whose elements are contiguous. */
   readonly isAlong: boolean;
   /** Accesses of a thread to a row. */
   readonly each: number;
@@ -27,7 +27,7 @@ const [MAX_KEPT, MAX_STATEMENTS] = [16, 320];
 const TOGETHER = 4;
 /** Accesses of all rows from which a thread has several of a row, or more of them: there are threads enough. */
 const [MANY, VERY_MANY] = [2 ** 16, 2 ** 20];
-/** Adjacent rows of a group whose elements lie side by side: a sector of memory each, and more where there are groups enough. */
+/** Adjacent rows of a group whose elements are contiguous: a sector of memory each, and more where there are groups enough. */
 const [SECTOR, WIDE] = [8, 32];
 
 /** The longest row of a group; longer ones are split before (long-reductions.ts), or stay with DirectML. */

