@@ -106,7 +106,7 @@ export interface Parts {
   bench?: Part<unknown, Figures>;
   shaders?: Part<unknown, Figures>;
   /** Rows of bench/device/fusion.ts. */
-  fusion?: Part<unknown, unknown>;
+  fusion?: Part;
   torch?: Part<unknown, TorchFigures>;
   directml?: Part<Readonly<Record<string, string>>>;
   windows?: WindowsPart;

@@ -5,7 +5,7 @@ import { readingOf } from "../../../shader/operations/table.ts";
 import type { Graph, GraphNode, Value } from "../../graph.ts";
 import { foldOf } from "../../../shader/operations/reductions.ts";
 import type { Access } from "./access.ts";
-import { formOf, type Form } from "./form.ts";
+import { formOf, type Form } from "./region-form.ts";
 import { inPlacePairs } from "./in-place.ts";
 import { axesOfNode, sameAccess } from "./reduced-axes.ts";
 import { depthsOf, isReadable, isWritable, type Facts } from "./region.ts";
@@ -37,6 +37,8 @@ class Cluster {
 export interface Grouped {
   /** Null: a node that stays as it is. */
   readonly region: Form | null;
+  /** One node that may be launched with others, but not alone: there DirectML's operator does as well. */
+  readonly guest: Form | null;
   readonly nodes: readonly GraphNode[];
   readonly ends: readonly string[];
 }
@@ -216,15 +218,15 @@ export function group(graph: Graph, facts: Facts, parts: readonly (readonly Grap
     for (const other of others)
       if (sizeOf(first!.outputs[0]!.sizes) === sizeOf(other.outputs[0]!.sizes)) grouping.merge(grouping.cluster(first!), grouping.cluster(other)); // prettier-ignore
   }
-  return ordered(graph, grouping, facts).map((cluster) => {
+  return ordered(graph, grouping, facts).map((cluster): Grouped => {
     const { nodes } = cluster;
+    const form = cluster.isFusable ? formOf(nodes, facts) : "";
+    if (typeof form === "string") return { nodes, region: null, guest: null, ends: [] };
+    const ends = endsOf(cluster, grouping, facts);
     // Alone, only what reduces is faster as a shader.
-    const form = nodes.length > 1 || (cluster.isFusable && isReduction(nodes[0]!)) ? formOf(nodes, facts) : "";
-    return {
-      nodes,
-      region: typeof form === "string" ? null : form,
-      ends: typeof form === "string" ? [] : endsOf(cluster, grouping, facts),
-    };
+    return nodes.length > 1 || isReduction(nodes[0]!)
+      ? { nodes, region: form, guest: null, ends }
+      : { nodes, region: null, guest: form, ends };
   });
 }
 

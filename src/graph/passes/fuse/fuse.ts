@@ -8,10 +8,10 @@ import { withNodes, type FusedNodes, type Graph, type GraphNode, type Value } fr
 import { removeDeadCode } from "../dead-code.ts";
 import { factsOf, group, isFusable, type Grouped } from "./clusters.ts";
 import { expandComposites } from "./composites.ts";
-import { formOf } from "./form.ts";
+import { formOf } from "./region-form.ts";
 import { launchOf } from "./launch.ts";
 import { splitLongReductions } from "./long-reductions.ts";
-import { sharedLaunches } from "./shared-launches.ts";
+import { formIn, sharedLaunches } from "./shared-launches.ts";
 import { gainsByFusion } from "./fusion-gains.ts";
 import type { Facts } from "./region.ts";
 
@@ -38,7 +38,7 @@ function originOf(nodes: readonly GraphNode[]): string {
 
 function launched(list: readonly Grouped[], facts: Facts, capabilities: Capabilities): GraphNode {
   const nodes = list.flatMap((grouped) => grouped.nodes);
-  const { node, kernel } = launchOf(list.map(({ region }) => region!), facts, capabilities, nodes[0]!.id, originOf(nodes)); // prettier-ignore
+  const { node, kernel } = launchOf(list.map((grouped) => formIn(grouped)!), facts, capabilities, nodes[0]!.id, originOf(nodes)); // prettier-ignore
   const bytes = [...node.inputs, ...node.outputs].reduce((n, x) => n + x!.value.sizeInBytes, 0);
   const fused: FusedNodes = {
     nodes,
@@ -63,7 +63,7 @@ export function fuseRegions(graph: Graph, capabilities: Capabilities, constants:
   const own = facts(expanded.graph);
   const parts = expanded.parts.map(({ nodes }) => nodes);
   const nodes = sharedLaunches(group(expanded.graph, own, parts), own).flatMap((list) =>
-    list[0]!.region === null ? list[0]!.nodes : [launched(list, own, capabilities)],
+    list.length === 1 && list[0]!.region === null ? list[0]!.nodes : [launched(list, own, capabilities)],
   );
   return removeDeadCode(withNodes(expanded.graph, nodes, (x) => x));
 }

@@ -3,7 +3,7 @@ import { sizeOf } from "../../../core/shape.ts";
 import { readingOf } from "../../../shader/operations/table.ts";
 import type { Expr, GraphNode } from "../../graph.ts";
 import { accessOf, isIdentity } from "./access.ts";
-import type { Form } from "./form.ts";
+import type { Form } from "./region-form.ts";
 import { constantOf, insideMaker, sourceIndex, type Facts, type Region } from "./region.ts";
 import type { RowRegion } from "./row-region.ts";
 import { sectionsOf, type Section } from "./sections.ts";

@@ -14,7 +14,7 @@ import { accessOf, isIdentity, lastOf } from "./access.ts";
 import { inPlacePairs } from "./in-place.ts";
 import type { AnyScope } from "./lanes.ts";
 import { inputName, outputName } from "./region-code.ts";
-import type { Form } from "./form.ts";
+import type { Form } from "./region-form.ts";
 import { constantOf, insideMaker, sourceIndex, type Facts, type Region, type Source } from "./region.ts";
 import { emitRows } from "./row-code.ts";
 import { emitSection, launchedThreads, sectionsOf, threadsFor, type Section } from "./sections.ts";

@@ -2,6 +2,7 @@
 import { MAX_BUFFERS } from "../../../shader/dxbc/emit.ts";
 import type { Value } from "../../graph.ts";
 import type { Grouped } from "./clusters.ts";
+import type { Form } from "./region-form.ts";
 import { groupsOf, threadsOf } from "./launch.ts";
 import type { Facts } from "./region.ts";
 
@@ -11,6 +12,9 @@ const MAX_GROUPS = 256;
 const MAX_NODES = 96;
 /** Sizes and numbers of a launch, of the 32 that a shader may have. */
 const MAX_PARTS = 6;
+
+/** What a group is as part of a launch; null: it is none. */
+export const formIn = ({ region, guest }: Grouped): Form | null => region ?? guest;
 
 /** How many steps each begins after: what one depends on has fewer. */
 function stepsOf(all: readonly Grouped[], facts: Facts): number[] {
@@ -32,9 +36,8 @@ export function sharedLaunches(all: readonly Grouped[], facts: Facts): (readonly
   const launches: Grouped[][] = [];
   const open = new Map<string, Grouped[]>();
   all.forEach((grouped, i) => {
-    const { region } = grouped;
-    const isSmall = region !== null && groupsOf(region) <= MAX_GROUPS && !writesState(grouped, facts);
-    if (!isSmall) {
+    const region = formIn(grouped);
+    if (region === null || groupsOf(region) > MAX_GROUPS || writesState(region, facts)) {
       launches.push([grouped]);
       return;
     }
@@ -52,11 +55,11 @@ export function sharedLaunches(all: readonly Grouped[], facts: Facts): (readonly
 }
 
 /** It may be written in place, which depends on who else reads the old value, and when. */
-const writesState = ({ region }: Grouped, facts: Facts): boolean => region!.outputs.some((x) => facts.states.has(x.value));
+const writesState = (region: Form, facts: Facts): boolean => region.outputs.some((x) => facts.states.has(x.value));
 
 function fits(list: readonly Grouped[]): boolean {
-  const sources = new Set(list.flatMap(({ region }) => region!.sources.map((x) => `${x.value.id} ${x.element} ${x.dtype}`)));
-  const outputs = list.reduce((n, { region }) => n + region!.outputs.length, 0);
+  const sources = new Set(list.flatMap((grouped) => formIn(grouped)!.sources.map((x) => `${x.value.id} ${x.element} ${x.dtype}`)));
+  const outputs = list.reduce((n, grouped) => n + formIn(grouped)!.outputs.length, 0);
   const nodes = list.reduce((n, x) => n + x.nodes.length, 0);
   return sources.size + outputs <= MAX_BUFFERS && nodes <= MAX_NODES && list.length <= MAX_PARTS;
 }
