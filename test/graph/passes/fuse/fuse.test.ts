@@ -2,9 +2,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import * as dx from "../../../../src/index.ts";
 import { fuseMode, fuses } from "../../../../src/graph/passes/fuse/fuse.ts";
-import { Capabilities } from "../../../../src/dml/capabilities.ts";
 import type { Graph, GraphNode } from "../../../../src/graph/graph.ts";
-import { NVIDIA_OVER_VULKAN } from "../../../../src/shader/measured.ts";
 import { nativeDevice } from "../../../../src/runtime/devices.ts";
 import { eachDevice } from "../../../device.ts";
 
@@ -31,25 +29,6 @@ describe("the choice", () => {
     expect(() => fuseMode()).toThrow(/DXTENSOR_FUSE must be "auto", "always", "off"/);
     expect(() => dx.compile((x: dx.Tensor) => x, { fuse: "never" as "off" })).toThrow(dx.ValueError);
   });
-});
-
-it("fuses small programs, where shaders were measured to be faster and no graph compiler fuses", () => {
-  const gpu = (data: { fusesGraphs?: boolean; isMeasured?: boolean; runsShaders?: boolean }) =>
-    new Capabilities({
-      name: "device",
-      featureLevel: 0x6200,
-      dataTypes: 0xffff,
-      fusesGraphs: data.fusesGraphs ?? false,
-      waveLanes: 32,
-      runsShaders: data.runsShaders ?? true,
-      fasterShaders: () => (data.isMeasured === false ? [] : NVIDIA_OVER_VULKAN),
-    });
-  const fusesBy = (data: Parameters<typeof gpu>[0], nodes: number): boolean => fuses(gpu(data), ofNodes(nodes), "auto");
-  expect(fusesBy({}, 60)).toBe(true);
-  expect(fusesBy({}, 335)).toBe(false);
-  expect(fusesBy({ fusesGraphs: true }, 60)).toBe(false);
-  expect(fusesBy({ isMeasured: false }, 60)).toBe(false);
-  expect(fusesBy({ runsShaders: false }, 60)).toBe(false);
 });
 
 eachDevice("fused steps", () => {

@@ -4,16 +4,6 @@ import { rowThreadsOf } from "../../../../src/graph/passes/fuse/row-threads.ts";
 
 const planOf = (sizes: number[], axes: number[]) => rowThreadsOf(reducedAxesOf(sizes, axes), 4);
 
-it("merges adjacent axes that are kept, or reduced, and knows a row's index", () => {
-  expect(reducedAxesOf([4, 1, 3, 5, 6], [0, 3, 4])).toEqual({
-    axes: [{ size: 4, isReduced: true }, { size: 3, isReduced: false }, { size: 30, isReduced: true }],
-    kept: 3,
-    reduced: 120,
-    rowOf: [{ size: 4, stride: 0 }, { size: 3, stride: 1 }, { size: 30, stride: 0 }],
-  }); // prettier-ignore
-  expect(reducedAxesOf([2, 3], [0, 1])).toMatchObject({ kept: 1, reduced: 6, rowOf: [{ size: 6, stride: 0 }] });
-});
-
 it("gives adjacent threads adjacent elements", () => {
   expect(planOf([1024, 128], [1])).toMatchObject({ isAlong: true, width: 4, across: 32, isFull: true });
   expect(planOf([64, 10], [1])).toMatchObject({ isAlong: true, width: 2, across: 8, isFull: false });
