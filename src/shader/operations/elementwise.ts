@@ -2,6 +2,7 @@
 import type { DType } from "../../core/dtype.ts";
 import type { OperatorName } from "../../dml/operators.generated.ts";
 import type { Scalar } from "../../graph/emitter.ts";
+import { constantOf } from "../ir.ts";
 import { Bool, type Float, type Int, type Uint } from "../numbers.ts";
 import {
   ALL,
@@ -26,11 +27,24 @@ const scaleBiasOf = ({ attributes }: Attributes): ScaleBias | null => (attribute
 const number = ({ attributes }: Attributes, name: string): number => attributes[name] as number;
 const dtypeOf = ({ inputs }: Attributes, i = 0): DType => inputs[i]!.dtype;
 
+/** x times a constant 0, which is NaN for what is not finite. Drivers take a product with such a constant for 0, precise or not. */
+function timesZero(x: Float, zero: number): Float {
+  const sign = x.bits().and(0x80000000);
+  const result = Object.is(zero, -0) ? sign.xor(0x80000000) : sign;
+  return x.bits().and(0x7f800000).eq(0x7f800000).select(0x7fc00000, result).asFloat();
+}
+
+function product(a: Float, b: Float): Float {
+  const [m, n] = [constantOf(a.value), constantOf(b.value)];
+  if (n === 0) return timesZero(a, n);
+  return m === 0 ? timesZero(b, m) : a.mul(b);
+}
+
 function scaled(x: Float, node: Attributes): Float {
   const pair = scaleBiasOf(node);
   if (pair === null) return x;
   const [scale, bias] = pair;
-  const product = scale === 1 ? x : scale === -1 ? x.neg() : x.mul(scale);
+  const product = scale === 1 ? x : scale === -1 ? x.neg() : scale === 0 ? timesZero(x, scale) : x.mul(scale);
   return bias === 0 ? product : product.add(bias);
 }
 
@@ -127,7 +141,9 @@ export const ELEMENTWISE: { readonly [K in OperatorName]?: Reading } = {
   CAST: of(ALL, (_, [x], node) => converted(x!, dtypeOf(node), node.outputs[0]!.dtype)),
   ELEMENT_WISE_ADD: binary("add"),
   ELEMENT_WISE_SUBTRACT: binary("sub"),
-  ELEMENT_WISE_MULTIPLY: binary("mul"),
+  ELEMENT_WISE_MULTIPLY: of(NUMBERS, (_, [a, b], node) =>
+    FLOATS.has(dtypeOf(node)) ? product(a as Float, b as Float) : (asNumber(a!) as Uint).mul(asNumber(b!) as Uint),
+  ),
   ELEMENT_WISE_MIN: binary("min", ALL),
   ELEMENT_WISE_MAX: binary("max", ALL),
   ELEMENT_WISE_DIVIDE: of(FLOATS, (_, [a, b]) => (a as Float).div(b as Float)),

@@ -32,6 +32,17 @@ describe("the choice", () => {
 });
 
 eachDevice("fused steps", () => {
+  it("keep what is not finite in products with 0, which tell of it", () => {
+    const told = dx.compile((x: dx.Tensor) => [x.mul(0).add(1), dx.sum(x.mul(0)), dx.mul(dx.full([4], -0), x).neg()] as const, {
+      fuse: "always",
+    });
+    const [each, sum, negative] = told(dx.tensor([2, NaN, -Infinity, -3])).map((t) => t.toArraySync());
+    expect([each, sum, negative]).toEqual([[1, NaN, NaN, 1], NaN, [0, NaN, NaN, -0]]);
+    expect(told(dx.tensor([2, 1e38, -1, -3])).map((t) => t.toArraySync())).toEqual([[1, 1, 1, 1], 0, [0, 0, -0, -0]]);
+    expect(told.explain().fused.length).toBeGreaterThan(0);
+    told.dispose();
+  });
+
   it("train as eager ones do", () => {
     const train = (fuse: "always" | "off"): number[] => {
       dx.manualSeed(3);

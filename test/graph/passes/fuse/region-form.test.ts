@@ -29,11 +29,11 @@ it("has rows where something is reduced, and passes over them", () => {
 it("says why nodes are no region", () => {
   expect(form(({ graph, input, sum }) => (graph.outputs = [sum(sum(input(6, 8), 1), 0)]))).toBe("rows of another shape");
   // Another row's sum.
-  const turned = form(({ g, graph, input, sum }) => {
+  const transposed = form(({ g, graph, input, sum }) => {
     const x = input(8, 8);
     graph.outputs = [g.elementWiseAdd(x, g.transpose(g.expand(sum(x, 1), [8, 8]), [1, 0]))];
   });
-  expect(turned).toBe("rows of another shape");
+  expect(transposed).toBe("rows of another shape");
   expect(form(({ graph, input, sum }) => (graph.outputs = [sum(input(2, 2 ** 16), 1)]))).toMatch(/more than 32768 elements/);
   const narrow = form(({ g, graph, input, sum }) => {
     const x = input(4, 7);
