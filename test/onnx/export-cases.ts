@@ -178,6 +178,82 @@ function recurrentCells(): ExportCase {
   };
 }
 
+/** Rises and falls, and equal elements. */
+const steps = (): dx.Tensor => dx.randint(-3, 4, [3, 7], { dtype: "int32" });
+
+const running: ExportCase[] = [
+  of("cumprod", (a) => [dx.cumprod(a!, 1), dx.cumprod(a!, 0)], x),
+  of("cumprod of integers", (a) => dx.cumprod(a!, 1), steps),
+  of("cummax and cummin", (a) => [...Object.values(dx.cummax(a!, 1)), ...Object.values(dx.cummin(a!, 0, { dtype: "int64" }))], x),
+  of("cummax of odd numbers", (a) => [...Object.values(dx.cummax(a!, 1)), ...Object.values(dx.cummin(a!, 1))], odd),
+  of("cummax of integers", (a) => [...Object.values(dx.cummax(a!, 1)), ...Object.values(dx.cummin(a!, 1))], steps),
+  of("logcumsumexp", (a) => [dx.logcumsumexp(a!, 1), dx.logcumsumexp(a!.mul(100), 0)], x),
+  of("logcumsumexp of odd numbers", (a) => dx.logcumsumexp(a!, 1), odd),
+  of("frexp", (a) => Object.values(dx.frexp(a!)), odd),
+  of("nextafter", (a, b) => [dx.nextafter(a!, b!), dx.nextafter(a!.mul(3), 0), dx.nextafter(dx.exp2(dx.round(a!)), 0)], x, x),
+  of("nextafter of odd numbers", (a, b) => dx.nextafter(a!, b!), odd, row),
+  of("frexp of powers of two", (a) => Object.values(dx.frexp(dx.exp2(dx.round(a!.mul(60))).mul(a!.sign()))), x),
+  ...(["int8", "uint8", "int16", "int32", "uint32", "int64", "bool"] as const).map(
+    (dtype) =>
+    of(`bitCount of ${dtype}`, (a) => dx.bitCount(a!.to(dtype)), () => whole(dtype.startsWith("u") ? 0 : -99, 99, 3, 5)), // prettier-ignore
+  ),
+  of("roiPool", (a, b) => dx.roiPool(a!, b!, { outputSize: [2, 3], spatialScale: 0.5 }), () => normal(1, 2, 8, 8), () => dx.tensor([[0, 1, 1, 12, 14], [0, 3, 2, 5, 9]])), // prettier-ignore
+  of(
+    "quantized sums and means",
+    (a, b) => [
+      dx.qlinearAdd(
+        { values: a!.to("uint8"), scale: 0.1, zeroPoint: 3 },
+        { values: b!.to("int8"), scale: 0.2 },
+        { scale: 0.2931, zeroPoint: 9 },
+      ),
+      dx.qlinearAvgPool2d({ values: a!.to("uint8"), scale: 0.1, zeroPoint: 3 }, 2, { scale: 0.0837, zeroPoint: 5 }, { padding: 1 }),
+      dx.qlinearAvgPool2d(
+        { values: b!.to("int8"), scale: 0.1 },
+        3,
+        { scale: 0.0837, dtype: "int8" },
+        { padding: 1, stride: 2, countIncludePad: false },
+      ),
+    ],
+    () => whole(0, 200, 1, 2, 6, 6),
+    () => whole(-99, 99, 1, 2, 6, 6),
+  ),
+  ...[17, 20].map((opset): ExportCase => ({
+    ...of("transforms", transforms, () => normal(3, 12)),
+    name: `transforms, opset ${opset}`,
+    opset,
+  })),
+  projection(),
+];
+
+/** Transforms of real and complex numbers, cut, padded, inverse; of a length that is prime. */
+function transforms(a?: dx.Tensor): dx.Tensor[] {
+  const parts = (z: dx.ComplexTensor): dx.Tensor[] => [dx.real(z), dx.imag(z)];
+  const half = dx.fft.rfft(a!);
+  return [
+    ...parts(half),
+    ...parts(dx.fft.fft(a!, { n: 17 })),
+    ...parts(dx.fft.ifft(dx.fft.fft(a!, { axis: 0 }), { n: 8, axis: 1 })),
+    dx.fft.irfft(half, { n: 11 }),
+    ...parts(dx.fft.ifft(a!)),
+  ];
+}
+
+/** An LSTM with a projection, both ways, and with lengths. */
+function projection(): ExportCase {
+  let layer: ReturnType<typeof dx.nn.lstm>;
+  return {
+    name: "an LSTM with a projection",
+    make: () => {
+      layer = dx.nn.lstm(5, 4, { projSize: 3, bidirectional: true });
+      return [normal(6, 2, 5)];
+    },
+    source: (a) => {
+      const { output, ...rest } = layer(a!);
+      return [output, ...(Object.values(rest) as dx.Tensor[]).filter((t) => t instanceof dx.Tensor)];
+    },
+  };
+}
+
 const others: ExportCase[] = [
   of("det", (a) => dx.linalg.det(a!), () => normal(2, 3, 3)), // prettier-ignore
   of("quantize", (a) => [dx.quantize(a!, 0.1, 3), dx.fakeQuantizePerTensorAffine(a!, 0.1, 3, 0, 255)], x),
@@ -188,4 +264,4 @@ const others: ExportCase[] = [
   recurrentCells(),
 ];
 
-export const exportCases: readonly ExportCase[] = [...elementwise, ...losses, ...indices, ...others];
+export const exportCases: readonly ExportCase[] = [...elementwise, ...losses, ...indices, ...running, ...others];

@@ -9,8 +9,10 @@ import type { Form, Forms } from "./form.ts";
 import { indices } from "./indices.ts";
 import { layers } from "./layers.ts";
 import { losses } from "./losses.ts";
+import { numberParts } from "./number-parts.ts";
 import { lowered, LOWERED } from "./lowered.ts";
 import { quantized } from "./quantized.ts";
+import { running } from "./running-forms.ts";
 import { shapes } from "./shapes.ts";
 
 const byLowering: Form = (c) => lowered(c);
@@ -24,6 +26,8 @@ const all: Forms = {
   ...cells,
   ...losses,
   ...quantized,
+  ...running,
+  ...numberParts,
 };
 
 /** How an operation is said in ONNX; null where it has no form. */
