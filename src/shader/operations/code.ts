@@ -82,9 +82,12 @@ export const isInfinite = (x: Float): Bool => x.bits().and(0x7fffffff).eq(0x7f80
 /** x below 0 or -0, by its bits: see kernels/elementwise.ts. */
 export const isNegative = (x: Float): Bool => x.bits().sub(0x80000000).lt(0x7f800001);
 
-/** A float32 as the nearest float16. byDevice: its conversion rounds to the nearest. */
-export function roundedToHalf(x: Float, byDevice = false): Float {
+/**
+ * A float32 as the nearest float16. bits: 0xffff as a number of the launch, for devices whose conversion rounds to the nearest; drivers take a
+ * conversion there and back for nothing unless something unknown comes between. Null: by integer arithmetic.
+ */
+export function roundedToHalf(x: Float, bits: Uint | null = null): Float {
   const { builder } = x.context;
   if (builder.made.get(x.value)?.name === "half.to.f32") return x;
-  return byDevice ? new Uint(x.context, builder.operate("f32.to.half", x.value)).fromHalf() : x.toHalf().fromHalf();
+  return bits === null ? x.toHalf().fromHalf() : new Uint(x.context, builder.operate("f32.to.half", x.value)).and(bits).fromHalf();
 }

@@ -13,7 +13,7 @@ import { keyOf } from "../../key.ts";
 import { accessOf, isIdentity, lastOf } from "./access.ts";
 import { inPlacePairs } from "./in-place.ts";
 import type { AnyScope } from "./lanes.ts";
-import { inputName, outputName } from "./region-code.ts";
+import { HALF_BITS, inputName, outputName } from "./region-code.ts";
 import type { Form } from "./region-form.ts";
 import { constantOf, insideMaker, sourceIndex, type Facts, type Region, type Source } from "./region.ts";
 import { emitRows } from "./row-code.ts";
@@ -97,9 +97,9 @@ function kernelOf(parts: readonly Part[], sources: readonly Source[], threads: n
     ...parts.flatMap(({ sections }, k) => sections.map((_, i) => sizeName(k, i))),
     ...parts.slice(0, -1).map((_, k) => endName(k)),
   ];
-  const params: Parameters = Object.fromEntries(names.map((name) => [name, "u32"]));
-  const rounds = parts.some(({ form }) => form.nodes.some((node) => node.outputs[0]!.dtype === "float16"));
-  const halves = rounds && facts.roundsHalf() ? " device's halves" : "";
+  const usesDevice = facts.roundsHalf() && parts.some(({ form }) => form.nodes.some((node) => node.outputs[0]!.dtype === "float16"));
+  const params: Parameters = Object.fromEntries([...names, ...(usesDevice ? [HALF_BITS] : [])].map((name) => [name, "u32"]));
+  const halves = usesDevice ? " device's halves" : "";
   const keys = parts.map(({ form, sections, inputs: x, outputs: y }) => [x, y, keyOfRegion(form, sections, facts)]);
   return kernel(
     `fused ${threads}${halves} ${keyOf(keys)}`,
@@ -168,6 +168,7 @@ export function launchOf(forms: readonly Form[], facts: Facts, traits: ShaderTra
     ...parts.flatMap(({ sections }, k) => sections.map((x, i) => [sizeName(k, i), x.elements] as const)),
     ...ends.slice(0, -1).map((end, k) => [endName(k), end] as const),
     ["groups", ends.at(-1)!] as const,
+    [HALF_BITS, 0xffff] as const,
   ]);
   // Over what another part reads nothing is written.
   const readers = sources.map((_, i) => parts.filter((part) => part.inputs.includes(i)).length);

@@ -16,6 +16,10 @@ type Numbers = BufferElements<"f32">;
 export const inputName = (i: number): string => `x${i}`;
 export const outputName = (i: number): string => `y${i}`;
 
+/** The number of the launch that roundedToHalf() needs. */
+export const HALF_BITS = "halfBits";
+export const halfBits = (s: AnyScope): Uint | null => (s.params as { readonly [name: string]: Uint | undefined })[HALF_BITS] ?? null;
+
 /** A region with the names of its buffers in the launch. */
 export interface NamedRegion extends Region {
   readonly inputNames: readonly string[];
@@ -84,7 +88,7 @@ export class RegionCode {
       const made = this.#computed(node, lanes);
       if (node.outputs[0]!.dtype !== "float16") return made;
       // As it would be in memory: compensated sums depend on it.
-      return made.map((x) => roundedToHalf(x as Float, this.#facts.roundsHalf()));
+      return made.map((x) => roundedToHalf(x as Float, halfBits(this.#s)));
     });
   }
 

@@ -5,7 +5,7 @@ import { FLOATS, roundedToHalf } from "../../../shader/operations/code.ts";
 import { foldOf, type Fold, type Number } from "../../../shader/operations/reductions.ts";
 import type { GraphNode } from "../../graph.ts";
 import type { AnyScope, GridAxis, Lanes } from "./lanes.ts";
-import { RegionCode, type NamedRegion } from "./region-code.ts";
+import { halfBits, RegionCode, type NamedRegion } from "./region-code.ts";
 import type { Facts } from "./region.ts";
 import type { RowRegion } from "./row-region.ts";
 import type { RowThreads } from "./row-threads.ts";
@@ -107,7 +107,7 @@ class RowCode {
     nodes.forEach((node, i) => {
       const result = folds[i]!.finish(all[i]!, this.#rows.shape.reduced);
       const { dtype } = node.outputs[0]!;
-      this.#code.define(node, this.#row, [dtype === "float16" ? roundedToHalf(result as Float, this.#facts.roundsHalf()) : result]);
+      this.#code.define(node, this.#row, [dtype === "float16" ? roundedToHalf(result as Float, halfBits(s)) : result]);
     });
   }
 

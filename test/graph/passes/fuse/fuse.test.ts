@@ -32,6 +32,17 @@ describe("the choice", () => {
 });
 
 eachDevice("fused steps", () => {
+  it("round to float16 where a program does", () => {
+    const lost = dx.compile((x: dx.Tensor) => x.add(0.25).to("float16").to("float32").sub(x).sub(0.25), { fuse: "always" });
+    const x = [0.7501, -1.7499, 2.75, 0.00012345];
+    const rounded = dx.tensor(x.map((v) => Math.fround(Math.fround(v) + 0.25)), { dtype: "float16" }).toArraySync() as number[]; // prettier-ignore
+    const got = lost(dx.tensor(x)).toArraySync() as number[];
+    got.forEach((v, i) => expect(v).toBeCloseTo(rounded[i]! - Math.fround(x[i]!) - 0.25, 7));
+    expect(Math.max(...got.map(Math.abs))).toBeGreaterThan(5e-5);
+    expect(lost.explain().fused.length).toBeGreaterThan(0);
+    lost.dispose();
+  });
+
   it("keep what is not finite in products with 0, which tell of it", () => {
     const told = dx.compile((x: dx.Tensor) => [x.mul(0).add(1), dx.sum(x.mul(0)), dx.mul(dx.full([4], -0), x).neg()] as const, {
       fuse: "always",
