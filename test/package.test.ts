@@ -90,7 +90,7 @@ it("holds what a user needs and nothing else, in 10 MB at most", () => {
     "io-safetensors-shards.cjs",
     "io-zip-writer.cjs",
     "onnx-export-pending-model.cjs",
-    "onnx-loaded-model.cjs",
+    "onnx-read-model.cjs",
     "profile-chrome-trace.cjs",
     "profile-profile-page.cjs",
     "runtime.cjs",
@@ -263,7 +263,7 @@ it("loads the readers of models when they are first used, once for both kinds of
   expect(done.stderr).toBe("");
   expect(JSON.parse(done.stdout)).toEqual({
     before: [],
-    after: ["io-pytorch-load.cjs", "onnx-loaded-model.cjs"],
+    after: ["io-pytorch-load.cjs", "onnx-read-model.cjs"],
     same: true,
     error: true,
     operators: expect.any(Number) as number,

@@ -60,6 +60,10 @@ export abstract class LoopRecorder extends Recorder implements Pick<Tracer, "loo
     return this.#isChecking;
   }
 
+  protected get isInLoop(): boolean {
+    return this.#open.length > 0;
+  }
+
   /** Throws in a loop's body: a step does what happens once only in a trace. */
   protected refuseInLoop(what: string): void {
     if (this.#open.length > 0) this.#unroll(what);

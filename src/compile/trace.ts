@@ -49,7 +49,7 @@ import { Outside } from "./outside.ts";
 import { isApplicable, RegionRecording } from "./region-recording.ts";
 import { LoopRecorder } from "./loop-recorder.ts";
 import type { Number, Recorded } from "./recorder.ts";
-import { isOwn, noteMade, refuseInBranch } from "../autograd/branch.ts";
+import { isInBranch, isOwn, noteMade, refuseInBranch } from "../autograd/branch.ts";
 import { callSite } from "../host/call-site.ts";
 
 const NO_OTHERS: readonly Tensor[] = [];
@@ -465,6 +465,11 @@ export class Run extends LoopRecorder implements Tracer {
       this.push(recording.finish(owner, seen, guards, this.continuations.slice(flowed), own));
     }
     return results;
+  }
+
+  part<T extends readonly (Tensor | null)[]>(owner: object, tensors: readonly Tensor[], guards: readonly unknown[], run: () => T): T {
+    // A loop's body is traced twice, and what is made in a branch is noted there.
+    return this.isInLoop || isInBranch() ? run() : this.region(owner, tensors, guards, run);
   }
 
   touchGradient(leaf: Tensor): void {

@@ -14,8 +14,22 @@ const frame = /(?:^|[\s(])((?:file:\/\/)?(?:\/|\/?[A-Za-z]:[\\/])[^():]+):(\d+):
 /** Error.stackTraceLimit where programs may not assign it: frozen by --frozen-intrinsics, or by SES. */
 const setLimit = (limit: number): boolean => Reflect.set(Error, "stackTraceLimit", limit);
 
-/** "at train.ts:12" for the first frame outside this library; null when there is none. */
+let label: string | null = null;
+
+/** Runs fn, whose operations a file asks for and no source line: callSite() gives `at` inside, "at node conv1 (Conv)". */
+export function labelled<T>(at: string, fn: () => T): T {
+  const before = label;
+  label = at;
+  try {
+    return fn();
+  } finally {
+    label = before;
+  }
+}
+
+/** "at train.ts:12" for the first frame outside this library, or what labelled() says; null when there is none. */
 export function callSite(): string | null {
+  if (label !== null) return label;
   const limit = Error.stackTraceLimit;
   const isChanged = setLimit(40);
   const stack = new Error().stack ?? "";

@@ -9,7 +9,15 @@ import type { OnnxModel, OnnxOptions } from "./model.ts";
 import type { External } from "./format/tensor-message.ts";
 import { unreadable } from "../host/unreadable.ts";
 
-export { OnnxModel, type OnnxCallOptions, type OnnxOptions, type OnnxValue } from "./model.ts";
+export {
+  OnnxModel,
+  type OnnxCallOptions,
+  type OnnxConstant,
+  type OnnxLayer,
+  type OnnxNode,
+  type OnnxOptions,
+  type OnnxValue,
+} from "./model.ts";
 export type { ExportDynamicAxes, ExportExample, ExportNames, ExportOptions, ExportResult, ExportSource } from "./export/options.ts";
 export { exportable, exportModel as export, serialize } from "./export/export-model.ts";
 export { operatorNames as operators } from "./operators/names.ts";
@@ -90,7 +98,7 @@ const MAX_BYTES = 2 ** 31 - 1;
 export async function load(source: FilePath | Uint8Array, options: OnnxOptions = {}): Promise<OnnxModel> {
   // The default device is that of the call, not of the time when the file has been read.
   const own = { ...options, device: options.device ?? defaultDevice() };
-  const { modelFrom } = await import("./loaded-model.ts");
+  const { modelFrom } = await import("./read-model.ts");
   if (source instanceof Uint8Array) return modelFrom(source, own, null);
   const path = pathOf("onnx.load", "source", source, "a path, a file: URL or a Uint8Array");
   const bytes = await readWhole("onnx.load", path, MAX_BYTES);

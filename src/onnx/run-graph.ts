@@ -3,9 +3,10 @@ import type { Device } from "../core/device.ts";
 import { DxError, FormatError, UnsupportedError } from "../core/errors.ts";
 import { toDType } from "../ops/data/conversion.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
-import { scope } from "../core/scope.ts";
+import { collect, scope, track } from "../core/scope.ts";
 import { Tensor } from "../core/tensor.ts";
-import { withTracer } from "../core/tracer.ts";
+import { tracer, withTracer } from "../core/tracer.ts";
+import { labelled } from "../host/call-site.ts";
 import { Call, type Body } from "./format/call.ts";
 import { operatorOf, type Operator } from "./operators/index.ts";
 import type { AttributeMessage, FunctionMessage, GraphMessage, NodeMessage, OpsetMessage } from "./format/proto.ts";
@@ -14,18 +15,24 @@ import { constantOf, denseOf, emptied, type External } from "./format/tensor-mes
 import type { Budget } from "./format/limits.ts";
 import { domainOf, functionKey } from "./format/operator-keys.ts";
 import { Constant, KEPT, type Value } from "./format/value.ts";
+import { lastReads, titleOf } from "./graph-order.ts";
 
 /** What a model's graphs share. */
 export interface Context {
-  readonly device: Device;
+  /** Where the weights are. */
+  device: Device;
   /** Versions of the operator sets by domain. */
   readonly opsets: ReadonlyMap<string, number>;
   readonly functions: ReadonlyMap<string, FunctionMessage>;
   readonly initializers: WeakMap<GraphMessage, ReadonlyMap<string, Value>>;
-  readonly folded: WeakMap<NodeMessage, Map<string, readonly Constant[]>>;
+  folded: WeakMap<NodeMessage, Map<string, readonly Constant[]>>;
   readonly external: External | null;
   /** Tensors in nodes' attributes, read once. */
   readonly constants: Constants;
+  /** What runs in place of nodes. */
+  readonly layers: Map<NodeMessage, (inputs: readonly Value[]) => readonly Value[]>;
+  /** The node of the outermost graph whose run threw in a trace. */
+  refused: NodeMessage | null;
   /** Of the call that runs. */
   budget: Budget;
 }
@@ -34,7 +41,7 @@ export const versions = (opsets: readonly OpsetMessage[]): Map<string, number> =
   new Map(opsets.map(({ domain, version }) => [domainOf(domain), version]));
 
 /** Names and their values; those of the graphs around are seen too. */
-class Names {
+export class Names {
   readonly #own = new Map<string, Value>();
   readonly #outer: Names | null;
   constructor(outer: Names | null) {
@@ -46,6 +53,52 @@ class Names {
   get(name: string): Value | undefined {
     const own = this.#own.get(name);
     return own !== undefined || this.#own.has(name) ? own : this.#outer?.get(name);
+  }
+  /** Takes a name away, and gives its value. */
+  take(name: string): Value | undefined {
+    const value = this.#own.get(name);
+    this.#own.delete(name);
+    return value;
+  }
+}
+
+/** The tensors that a run of a graph has made, by how many names they have: freed with the last one. */
+export class Intermediates {
+  readonly #names = new Map<Tensor, number>();
+
+  /** What `run` makes and gives is the graph's; what else it makes is freed. */
+  make<T>(run: () => T): T {
+    const { result, made } = collect(run);
+    for (const item of made) if (item instanceof Tensor) this.#names.set(item, 0);
+    return result;
+  }
+
+  /** One more name, or one less, for the tensors of a value. */
+  count(value: Value | undefined, by: 1 | -1): void {
+    if (Array.isArray(value)) for (const v of value as readonly Value[]) this.count(v, by);
+    if (!(value instanceof Tensor)) return;
+    const names = this.#names.get(value);
+    if (names === undefined) return;
+    if (names + by > 0) {
+      this.#names.set(value, names + by);
+      return;
+    }
+    this.#names.delete(value);
+    value.dispose();
+  }
+
+  /** Frees all but what these values have, which belongs to the scope around. */
+  end(values: readonly (Value | undefined)[]): void {
+    const kept = new Set<unknown>();
+    const keepIn = (v: Value | undefined): void => {
+      if (Array.isArray(v)) for (const x of v as readonly Value[]) keepIn(x);
+      else kept.add(v);
+    };
+    for (const v of values) keepIn(v);
+    for (const t of this.#names.keys())
+      if (kept.has(t)) track(t);
+      else t.dispose();
+    this.#names.clear();
   }
 }
 
@@ -62,9 +115,11 @@ function attributesOf(node: NodeMessage, outer: Attributes): Attributes {
   return found;
 }
 
-/** Whether a node's results follow from its inputs alone, so that they are the same in every call. */
+/** Whether a node's results follow from its inputs alone, so that they are the same in every call. Parameters may change. */
 const isFoldable = (operator: Operator, call: Call): boolean =>
-  operator.isPure && call.inputs.length > 0 && call.inputs.every((v) => v === null || (v instanceof Constant && v.size <= KEPT));
+  operator.isPure &&
+  call.inputs.length > 0 &&
+  call.inputs.every((v) => v === null || (v instanceof Constant && v.size <= KEPT && !v.isParameter));
 
 const keyOf = (call: Call): string =>
   call.inputs.map((v) => (v instanceof Constant ? `${v.dtype}[${v.shape.join()}]${v.data.join()}` : "")).join(";");
@@ -100,19 +155,23 @@ function runFunction(context: Context, f: FunctionMessage, call: Call, attribute
   const own = new Map(f.defaults.map((a) => [a.name, a]));
   for (const [name, a] of attributes) own.set(name, a);
   const inner: Context = f.opsets.length === 0 ? context : { ...context, opsets: new Map([...context.opsets, ...versions(f.opsets)]) };
-  for (const node of f.nodes) runNode(inner, node, names, own);
+  runNodes(inner, f.nodes, f.outputs, names, own);
   return f.outputs.map((name) => named(names, name, call.name));
 }
 
-function named(names: Names, name: string, where: string): Value {
+/** The value of a name. Throws UnsupportedError where nothing has it. */
+export function named(names: Names, name: string, where: string): Value {
   if (name === "") return null;
   const value = names.get(name);
   if (value === undefined) throw new UnsupportedError({ operation: where, received: `a value "${name}" that no node computes` });
   return value;
 }
 
-function runNode(context: Context, node: NodeMessage, names: Names, outer: Attributes): void {
+/** What a node gives, one value for each of its outputs. */
+function resultsOf(context: Context, node: NodeMessage, names: Names, outer: Attributes): readonly Value[] {
   const inputs = node.inputs.map((name) => named(names, name, `onnx.${node.type}`));
+  const layer = context.layers.get(node);
+  if (layer !== undefined) return layer(inputs);
   const attributes = attributesOf(node, outer);
   const domain = domainOf(node.domain);
   const body = (graph: GraphMessage): Body => ({
@@ -126,18 +185,56 @@ function runNode(context: Context, node: NodeMessage, names: Names, outer: Attri
   const make = (operands: readonly Value[]): Call => new Call(node, opset, operands, attributes, context, body);
   const call = make(inputs);
   const f = context.functions.get(functionKey(domain, node.type, node.overload));
-  let results: readonly Value[];
-  if (f !== undefined) results = runFunction(context, f, call, attributes);
-  else {
-    const operator = operatorOf(domain, node.type);
-    if (operator === null)
-      throw new UnsupportedError({ operation: "onnx", received: `operator ${domain === "" ? "" : `${domain}.`}${node.type}` });
-    const run = (): Value[] => (operator.isRaw ? operator.run(call) : inSingle(call, operator, make));
-    results = isFoldable(operator, call) ? folded(context, call, run) : run();
+  if (f !== undefined) return runFunction(context, f, call, attributes);
+  const operator = operatorOf(domain, node.type);
+  if (operator === null)
+    throw new UnsupportedError({ operation: "onnx", received: `operator ${domain === "" ? "" : `${domain}.`}${node.type}` });
+  const run = (): Value[] => (operator.isRaw ? operator.run(call) : inSingle(call, operator, make));
+  return isFoldable(operator, call) ? folded(context, call, run) : run();
+}
+
+/** One node, whose errors, and whose operations in profiles, name it. */
+export function runNode(context: Context, node: NodeMessage, names: Names, outer: Attributes = noAttributes): readonly Value[] {
+  try {
+    return labelled(`at node ${titleOf(node)}`, () => resultsOf(context, node, names, outer));
+  } catch (error) {
+    if (tracer() !== null) context.refused = node;
+    throw located(error, node);
   }
-  node.outputs.forEach((name, i) => {
-    if (name !== "") names.set(name, results[i] ?? null);
-  });
+}
+
+/** Runs nodes in their order. Outside of a trace, what they make is freed as soon as no node and no output needs it any more. */
+export function runNodes(
+  context: Context,
+  nodes: readonly NodeMessage[],
+  outputs: readonly string[],
+  names: Names,
+  outer: Attributes = noAttributes,
+): void {
+  const define = (node: NodeMessage, results: readonly Value[]): void =>
+    node.outputs.forEach((name, i) => {
+      if (name !== "") names.set(name, results[i] ?? null);
+    });
+  if (tracer() !== null) {
+    for (const node of nodes) define(node, runNode(context, node, names, outer));
+    return;
+  }
+  const lasts = lastReads(nodes, outputs);
+  const made = new Intermediates();
+  let isComplete = false;
+  try {
+    nodes.forEach((node, at) => {
+      const results = made.make(() => runNode(context, node, names, outer));
+      define(node, results);
+      node.outputs.forEach((name, i) => {
+        if (name !== "") made.count(results[i], 1);
+      });
+      for (const name of lasts[at]!) made.count(names.take(name), -1);
+    });
+    isComplete = true;
+  } finally {
+    made.end(isComplete ? outputs.map((name) => names.get(name)) : []);
+  }
 }
 
 /** A graph's initializers as constants, read once. */
@@ -169,21 +266,15 @@ export function runGraph(
     const value = inputs[i];
     if (value !== undefined) names.set(name, value);
   });
-  for (const node of graph.nodes) {
-    try {
-      runNode(context, node, names, attributes);
-    } catch (error) {
-      throw located(error, node);
-    }
-  }
+  const outputs = graph.outputs.map((o) => o.name);
+  runNodes(context, graph.nodes, outputs, names, attributes);
   return graph.outputs.map(({ name }) => named(names, name, "onnx"));
 }
 
 /** Which node an error comes from, said once. Errors of JavaScript's own (an array that is too long) become ours: the model asks for them. */
 function located(thrown: unknown, node: NodeMessage): unknown {
   const error = thrown instanceof RangeError || thrown instanceof TypeError || thrown instanceof SyntaxError ? typed(thrown, node) : thrown;
-  if (error instanceof DxError && !error.message.includes(" In node "))
-    error.message += ` In node ${node.name === "" ? `${node.type} that makes ${node.outputs[0] ?? "nothing"}` : `${node.name} (${node.type})`}.`;
+  if (error instanceof DxError && !error.message.includes(" In node ")) error.message += ` In node ${titleOf(node)}.`;
   return error;
 }
 

@@ -7,6 +7,9 @@ import * as $onnxExportExportModel from "../onnx/export/export-model.ts";
 import * as $onnxOperatorsNames from "../onnx/operators/names.ts";
 import * as $onnxIndex from "../onnx/index.ts";
 export type { OnnxCallOptions } from "../onnx/model.ts";
+export type { OnnxConstant } from "../onnx/model.ts";
+export type { OnnxLayer } from "../onnx/model.ts";
+export type { OnnxNode } from "../onnx/model.ts";
 export type { OnnxOptions } from "../onnx/model.ts";
 export type { OnnxValue } from "../onnx/model.ts";
 export type { ExportDynamicAxes } from "../onnx/export/options.ts";
@@ -16,7 +19,7 @@ export type { ExportOptions } from "../onnx/export/options.ts";
 export type { ExportResult } from "../onnx/export/options.ts";
 export type { ExportSource } from "../onnx/export/options.ts";
 export { OnnxModel } from "../onnx/model.ts";
-checkMethods($onnxModel.OnnxModel, "call inputs:tensorOrRecordOfTensor options:OnnxCallOptions?;dispose");
+checkMethods($onnxModel.OnnxModel, "call inputs:tensorOrRecordOfTensor options:OnnxCallOptions?;forward ...inputs:eachTensorOrRecordOfTensor;replace node:string layer:moduleOrCallback;to target:deviceOrStringOrDtype;clone copies:anything;dispose");
 /** The names of the operations that export() writes, sorted: those of profiles and of explain(). */
 export const exportable = guardedAsync($onnxExportExportModel.exportable, "onnx.exportable", "");
 /**

@@ -1,7 +1,8 @@
 /** Hostile forms of ONNX's node tests: numbers of attributes and of inputs that tell sizes become others, inputs become other shapes. */
 import * as dx from "../../src/index.ts";
 import { elements } from "../../src/core/elements.ts";
-import { LoadedModel } from "../../src/onnx/loaded-model.ts";
+import type { OnnxModel } from "../../src/onnx/model.ts";
+import { modelOf } from "../../src/onnx/read-model.ts";
 import { readModel, type AttributeMessage, type ModelMessage } from "../../src/onnx/format/proto.ts";
 import { constantOf } from "../../src/onnx/format/tensor-message.ts";
 import { Constant, type Value } from "../../src/onnx/format/value.ts";
@@ -90,9 +91,9 @@ export function runMutated(c: Case, seed: number, device: dx.Device): unknown {
       inputs = inputs.map((v, i) => (i === at ? mutateValue(v, random) : v));
     }
   }
-  let model: LoadedModel | null = null;
+  let model: OnnxModel | null = null;
   try {
-    const made = (model = new LoadedModel(message, message.graph!, device, null, 10_000));
+    const made = (model = modelOf(message, { device, maxIterations: 10_000 }, null));
     dx.scope(() => {
       // As constants, sizes are known; as tensors they are read back.
       const values = inputs.map((v) => (v instanceof Constant && (v.dtype !== "int64" || random() < 0.5) ? v.on(device) : v));

@@ -1,7 +1,7 @@
 /** One of ONNX's node tests: the model is loaded and run, and its results are compared. */
 import * as dx from "../../src/index.ts";
 import { values } from "../../src/ops/data/conversion.ts";
-import { modelFrom } from "../../src/onnx/loaded-model.ts";
+import { modelFrom } from "../../src/onnx/read-model.ts";
 import type { OnnxModel } from "../../src/onnx/model.ts";
 import { constantOf } from "../../src/onnx/format/tensor-message.ts";
 import { Constant, describe, Texts, type Value } from "../../src/onnx/format/value.ts";

@@ -65,8 +65,10 @@ export const node = (
   outputs: readonly string[],
   attributes: readonly Message[] = [],
   domain = "",
+  name = "",
 ): Message =>
   all(
+    ...(name === "" ? [] : [text(3, name)]),
     ...inputs.map((n) => text(1, n)),
     ...outputs.map((n) => text(2, n)),
     text(4, type),

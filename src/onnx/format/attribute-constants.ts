@@ -1,4 +1,5 @@
 /** Tensors in nodes' attributes as constants of the model: read once, and kept on the device as initializers are. */
+import type { Tensor } from "../../core/tensor.ts";
 import type { AttributeMessage, GraphMessage, NodeMessage, TensorMessage } from "./proto.ts";
 import { constantOf, emptied } from "./tensor-message.ts";
 import { Constant, type Texts } from "./value.ts";
@@ -26,6 +27,7 @@ function* tensorsIn(nodes: readonly NodeMessage[]): Generator<TensorMessage> {
 export class Constants {
   readonly #known = new WeakMap<TensorMessage, Constant | Texts>();
   readonly #owned: Constant[] = [];
+  #users = 1;
 
   /** Copies what is a view of the file's bytes, which would stay in memory for it. */
   detach(nodes: readonly NodeMessage[]): void {
@@ -46,7 +48,18 @@ export class Constants {
     return found;
   }
 
+  /** Whether a tensor shares its memory with one of them. */
+  has(t: Tensor): boolean {
+    return this.#owned.some((c) => c.tensor?.storage === t.storage);
+  }
+
+  /** One more model uses them. */
+  share(): this {
+    this.#users++;
+    return this;
+  }
+
   dispose(): void {
-    for (const c of this.#owned) c.dispose();
+    if (--this.#users === 0) for (const c of this.#owned) c.dispose();
   }
 }

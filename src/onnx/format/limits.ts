@@ -60,6 +60,11 @@ export class Budget {
     this.#signal = signal;
   }
 
+  /** Runs that may still be made. */
+  get left(): number {
+    return this.#left;
+  }
+
   /** One more run of a graph inside a node. Throws the signal's reason, or ValueError where there are too many. */
   spend(where: string): void {
     this.#signal?.throwIfAborted();

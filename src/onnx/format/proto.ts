@@ -206,8 +206,14 @@ const readNode = (reader: WireReader): NodeMessage =>
 function readDimension(reader: WireReader): number | string | null {
   const found: { value: number | string | null } = { value: null };
   reader.message((tag, d: typeof found) => {
-    if (tag === 1) d.value = reader.int();
-    else if (tag === 2) d.value = reader.text();
+    if (tag === 1) {
+      const length = reader.int();
+      // Some writers say -1 for a length that is not known.
+      d.value = length < 0 ? null : length;
+    } else if (tag === 2) {
+      const name = reader.text();
+      d.value = name === "" || name === "?" ? null : name;
+    }
   }, found);
   return found.value;
 }

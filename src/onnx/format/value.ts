@@ -4,7 +4,9 @@ import { arrayClass, DTYPES, type DType, type TypedArray } from "../../core/dtyp
 import { DisposedError, UnsupportedError } from "../../core/errors.ts";
 import { Filling } from "../../runtime/filling.ts";
 import { fromBytes } from "../../ops/creation/creation.ts";
+import { noGrad } from "../../autograd/grad-mode.ts";
 import { values } from "../../ops/data/conversion.ts";
+import { clone } from "../../ops/data/state.ts";
 import { nativeDevice } from "../../runtime/devices.ts";
 import { ordinary } from "../../core/inference.ts";
 import { outsideScopes } from "../../core/scope.ts";
@@ -19,10 +21,6 @@ export const KEPT = 4096;
 /** Hands over elements that lie in a file, piece by piece: the offset in bytes, and the bytes. */
 export type Pieces = (take: (offset: number, bytes: Uint8Array) => void) => void;
 
-/** Where models' weights lie: what a call returns never shares them. */
-const weights = new WeakSet<object>();
-export const isWeight = (t: Tensor): boolean => weights.has(t.storage);
-
 /** Elements whose values are known without asking a device: initializers, constants, shapes. */
 export class Constant {
   readonly dtype: DType;
@@ -31,9 +29,16 @@ export class Constant {
   isOwned = false;
   /** The type that its file says, where that is none of ours. */
   readonly narrow: NarrowType | null;
+  /** Whether it is a parameter, whose elements may change: nodes over it are not computed ahead. */
+  isParameter = false;
+  /** Whether code has asked for its elements, so that programs may contain them. */
+  isRead = false;
   #data: TypedArray | null;
   readonly #pieces: Pieces | null;
-  readonly #tensors = new Map<Device, Tensor>();
+  /** Where a model keeps it; null: nowhere yet. */
+  #tensor: Tensor | null = null;
+  /** Copies on other devices. */
+  #elsewhere: Map<Device, Tensor> | null = null;
 
   constructor(dtype: DType, shape: Shape, data: TypedArray | Pieces, narrow: NarrowType | null = null) {
     this.dtype = dtype;
@@ -62,10 +67,12 @@ export class Constant {
     return sizeOf(this.shape);
   }
 
-  /** The elements; of a large weight they are read back from the device, or from their file. */
+  /** The elements; of a parameter and of a large weight they are read back from the device, or from their file. */
   get data(): TypedArray {
-    if (this.#data !== null) return this.#data;
-    for (const t of this.#tensors.values()) if (!t.isDisposed) return withTracer(null, () => t.dataSync());
+    const own = this.#tensor;
+    if (own !== null) this.isRead = true;
+    if (this.#data !== null && !this.isParameter) return this.#data;
+    if (own !== null && !own.isDisposed) return withTracer(null, () => own.dataSync());
     if (this.#pieces === null) throw new DisposedError("onnx", "weight", "one of a model that is not disposed of", this.describe());
     const bytes = new Uint8Array(byteLength(this.dtype, this.shape));
     this.#pieces((offset, piece) => bytes.set(piece, offset));
@@ -78,14 +85,40 @@ export class Constant {
 
   /** On a device. Those of a model are kept there, and large ones leave the host; others are as any tensor that a call makes. */
   on(device: Device): Tensor {
-    const kept = this.#tensors.get(device);
-    if (kept !== undefined && !kept.isDisposed) return kept;
+    const own = this.#tensor;
+    if (own !== null && (this.isParameter || (own.device === device && !own.isDisposed))) return own;
+    const copy = this.#elsewhere?.get(device);
+    if (copy !== undefined && !copy.isDisposed) return copy;
     if (!this.isOwned || tracer() !== null) return fromBytes("onnx", device, this.dtype, this.shape, this.data);
     const t = outsideScopes(() => ordinary(() => this.#uploaded(device)));
-    weights.add(t.storage);
-    this.#tensors.set(device, t);
+    if (own === null || own.isDisposed) this.#tensor = t;
+    else (this.#elsewhere ??= new Map<Device, Tensor>()).set(device, t);
     if (this.size > KEPT) this.#data = null;
     return t;
+  }
+
+  /** Where a model keeps it; null: nowhere. */
+  get tensor(): Tensor | null {
+    return this.#tensor;
+  }
+
+  /** Has this tensor's elements from now on. */
+  show(tensor: Tensor): void {
+    this.#tensor = tensor;
+    this.#data = null;
+  }
+
+  /** Of the same elements, with a tensor of its own. */
+  copy(): Constant {
+    const made = new Constant(this.dtype, this.shape, this.#data ?? this.#pieces ?? new (arrayClass(this.dtype))(0), this.narrow);
+    const own = this.#tensor;
+    if (own !== null) {
+      const tensor = outsideScopes(() => ordinary(() => noGrad(() => clone(own))));
+      const data = this.isParameter ? null : this.#data;
+      made.show(tensor);
+      made.#data = data;
+    }
+    return made;
   }
 
   #uploaded(device: Device): Tensor {
@@ -105,8 +138,10 @@ export class Constant {
   }
 
   dispose(): void {
-    for (const t of this.#tensors.values()) t.dispose();
-    this.#tensors.clear();
+    this.#tensor?.grad?.dispose();
+    this.#tensor?.dispose();
+    for (const t of this.#elsewhere?.values() ?? []) t.dispose();
+    this.#elsewhere = null;
   }
 }
 
