@@ -157,7 +157,7 @@ export class OnnxModel extends Module {
    * The one output of a model, for its inputs in the graph's order (or by name, in one object): what a call of the model as a module runs. Throws
    * ValueError for a model of several outputs: call() gives them by name, and load(file, { outputs: [name] }) makes a model of one of them.
    */
-  override forward(...inputs: readonly (Tensor | Readonly<Record<string, Tensor>>)[]): Tensor {
+  override forward(...inputs: (Tensor | Readonly<Record<string, Tensor>>)[]): Tensor {
     const program = this.#program;
     const [output] = program.outputs;
     if (program.outputs.length !== 1 || output === undefined)

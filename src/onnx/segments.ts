@@ -4,6 +4,7 @@ import { compile, type Compiled } from "../compile/compile.ts";
 import { castingRegion } from "../core/autocast.ts";
 import { batching } from "../core/batching.ts";
 import { TraceError } from "../core/errors.ts";
+import { scope } from "../core/scope.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
 import { Budget } from "./format/limits.ts";
@@ -118,7 +119,7 @@ export class Segment {
     const tensors = values.filter((v): v is Tensor => v instanceof Tensor);
     const guards = [key, isGradEnabled(), castingRegion()?.dtype ?? null, constants.join("|")];
     const made = trace.part(this, tensors, guards, () => {
-      results = this.run(values, outer);
+      results = scope(() => this.run(values, outer));
       const own = results.map((v) => (v instanceof Tensor ? v : null));
       this.#traced.set(own, results);
       return own;
@@ -149,10 +150,8 @@ export class Segment {
       const before = this.#context.budget;
       if (tracer() !== null) this.#context.budget = new TracedBudget(before.left, undefined);
       try {
-        const results = this.run(
-          others.map((v, i) => (isTensor[i] === true ? tensors[next++]! : v)),
-          outer,
-        );
+        // Views of weights hold the weights' memory until they are disposed of.
+        const results = scope(() => this.run(others.map((v, i) => (isTensor[i] === true ? tensors[next++]! : v)), outer)); // prettier-ignore
         return results.length === 1 && results[0] instanceof Tensor ? results[0] : results;
       } finally {
         this.#context.budget = before;

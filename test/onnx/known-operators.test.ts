@@ -23,7 +23,7 @@ test("operators that are not known are listed at once, with their number and nod
   const layers = Object.fromEntries(["bar0", "bar1", "bar2", "bar3", "bar4", "q"].map((name) => [name, (t: dx.Tensor) => t.mul(-2)]));
   using loaded = await load(bytes, { device, layers });
   for (let call = 0; call < 2; call++) expect(numbers(loaded(dx.tensor([1, -2], { device })))).toEqual([64, 128]);
-  await expect(load(bytes, { device, layers: { ...layers, nothing: (t) => t } })).rejects.toThrow(dx.ValueError);
+  await expect(load(bytes, { device, layers: { ...layers, nothing: (t: dx.Tensor) => t } })).rejects.toThrow(dx.ValueError);
 });
 
 test("operator sets that do not exist are refused", async () => {
@@ -87,7 +87,8 @@ test("files that end early, are missing or say absurd things of their data are t
     await expect(load(at("nothing.onnx"))).rejects.toThrow(dx.FormatError);
     await expect(load(folder)).rejects.toThrow(dx.FormatError);
     const bytes = plain([node("Relu", ["x"], ["y"])]);
-    for (let length = 0; length < bytes.length; length++) await expect(load(bytes.subarray(0, length), { device })).rejects.toThrow(dx.DxError);
+    for (let length = 0; length < bytes.length; length++)
+      await expect(load(bytes.subarray(0, length), { device })).rejects.toThrow(dx.DxError);
     for (const source of [5, null, undefined, {}, []]) await expect(load(source as never)).rejects.toThrow(dx.DxError);
   } finally {
     rmSync(folder, { recursive: true });
@@ -119,5 +120,5 @@ test("inputs of other kinds are typed errors that say what was expected", async 
   loaded.dispose();
   expect(() => loaded.call({ a: t, b: t })).toThrow(dx.DisposedError);
   expect(() => loaded(t, t)).toThrow(dx.DisposedError);
-  expect(() => loaded.replace("y", (x) => x)).toThrow(dx.DisposedError);
+  expect(() => loaded.replace("y", (t: dx.Tensor) => t)).toThrow(dx.DisposedError);
 });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { fileURLToPath } from "node:url";
 import * as dx from "../../src/index.ts";
-import { modelFrom } from "../../src/onnx/loaded-model.ts";
+import { modelFrom } from "../../src/onnx/read-model.ts";
 import { Constant, Pairs, Texts } from "../../src/onnx/format/value.ts";
 import { clean, devices, numbers } from "../device.ts";
 import { share } from "../share.ts";
