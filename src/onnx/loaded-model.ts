@@ -366,8 +366,8 @@ export class LoadedModel implements ModelProgram {
       own.initializers.set(g, made);
     }
     constants.share();
-    const given = new Map([...this.#source.constants].map(([name, c]) => [name, copies.get(c) ?? c]));
-    const made = new LoadedModel({ ...this.#source, device: this.device, constants: given }, own);
+    const fixed = new Map([...this.#source.constants].map(([name, c]) => [name, copies.get(c) ?? c]));
+    const made = new LoadedModel({ ...this.#source, device: this.device, constants: fixed }, own);
     for (const node of this.#graph.nodes) {
       const layer = this.#layers.get(node);
       if (layer !== undefined) made.replace(nameOf(node), layer instanceof Module ? layers(layer) : layer);

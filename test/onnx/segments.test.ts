@@ -141,7 +141,7 @@ eachDevice("a model's own programs", (device) => {
       for (let call = 0; call < 3; call++) expect(numbers(compiled(x))).toEqual(want.map((v) => 2 * v));
       expect([shapes, compiled.programs]).toEqual([3, 1]);
       // An operation that is traced again takes some microseconds.
-      const least = (fn: () => dx.Tensor): number => {
+      const minOf = (fn: () => dx.Tensor): number => {
         let best = Infinity;
         for (let i = 0; i < 30; i++) {
           const start = performance.now();
@@ -152,8 +152,8 @@ eachDevice("a model's own programs", (device) => {
         }
         return best;
       };
-      const nodes = least(() => loaded.call({ x }, { eager: true }).y!);
-      expect(least(() => dx.noGrad(() => compiled(x)))).toBeLessThan(nodes / 2);
+      const nodes = minOf(() => loaded.call({ x }, { eager: true }).y!);
+      expect(minOf(() => dx.noGrad(() => compiled(x)))).toBeLessThan(nodes / 2);
       compiled.dispose();
     }));
 
