@@ -76,7 +76,7 @@ export class LoadedModel implements ModelProgram {
   readonly #known: Names;
   readonly #names: readonly string[];
   readonly #results: readonly string[];
-  /** Nodes that no program contains. */
+  /** Nodes that no program contains: those that draw random numbers or make maps, layers in place of nodes, and those that read data in a trace. */
   readonly #alone = new Set<NodeMessage>();
   readonly #layers = new Map<NodeMessage, OnnxLayer>();
   readonly #hasBodies: boolean;
@@ -110,7 +110,7 @@ export class LoadedModel implements ModelProgram {
     this.outputs = graph.outputs.map(valueOf);
     this.#names = graph.inputs.map((i) => i.name);
     this.#results = graph.outputs.map((o) => o.name);
-    for (const node of graph.nodes) if (drawsNumbers(node, context.functions)) this.#alone.add(node);
+    for (const node of graph.nodes) if (node.type === "ZipMap" || drawsNumbers(node, context.functions)) this.#alone.add(node);
     this.#hasBodies = [...graphsOf(graph)].length > 1;
   }
 

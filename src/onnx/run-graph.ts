@@ -14,7 +14,7 @@ import type { Constants } from "./format/attribute-constants.ts";
 import { constantOf, denseOf, emptied, type External } from "./format/tensor-message.ts";
 import type { Budget } from "./format/limits.ts";
 import { domainOf, functionKey } from "./format/operator-keys.ts";
-import { Constant, KEPT, type Value } from "./format/value.ts";
+import { Constant, KEPT, Pairs, type Value } from "./format/value.ts";
 import { lastReads, titleOf } from "./graph-order.ts";
 
 /** What a model's graphs share. */
@@ -67,40 +67,47 @@ export class Intermediates {
   readonly #names = new Map<Tensor, number>();
 
   /** What `run` makes and gives is the graph's; what else it makes is freed. */
-  make<T>(run: () => T): T {
-    const { result, made } = collect(run);
+  make(run: () => readonly Value[]): readonly Value[] {
+    const { result: values, made } = collect(() => {
+      const results = run();
+      return { results, tensors: results.flatMap(tensorsOf) };
+    });
     for (const item of made) if (item instanceof Tensor) this.#names.set(item, 0);
-    return result;
+    return values.results;
   }
 
   /** One more name, or one less, for the tensors of a value. */
   count(value: Value | undefined, by: 1 | -1): void {
-    if (Array.isArray(value)) for (const v of value as readonly Value[]) this.count(v, by);
-    if (!(value instanceof Tensor)) return;
-    const names = this.#names.get(value);
-    if (names === undefined) return;
-    if (names + by > 0) {
-      this.#names.set(value, names + by);
-      return;
+    for (const t of tensorsOf(value)) {
+      const names = this.#names.get(t);
+      if (names === undefined) continue;
+      if (names + by > 0) {
+        this.#names.set(t, names + by);
+        continue;
+      }
+      this.#names.delete(t);
+      t.dispose();
     }
-    this.#names.delete(value);
-    value.dispose();
   }
 
   /** Frees all but what these values have, which belongs to the scope around. */
   end(values: readonly (Value | undefined)[]): void {
-    const kept = new Set<unknown>();
-    const keepIn = (v: Value | undefined): void => {
-      if (Array.isArray(v)) for (const x of v as readonly Value[]) keepIn(x);
-      else kept.add(v);
-    };
-    for (const v of values) keepIn(v);
+    const kept = new Set(values.flatMap(tensorsOf));
     for (const t of this.#names.keys())
       if (kept.has(t)) track(t);
       else t.dispose();
     this.#names.clear();
   }
 }
+
+/** The tensors of a value: itself, or those that a sequence or a map has. */
+function tensorsOf(value: Value | undefined): readonly Tensor[] {
+  if (value instanceof Tensor) return [value];
+  if (value instanceof Pairs) return tensorsOf(value.values);
+  return Array.isArray(value) ? (value as readonly Value[]).flatMap(tensorsOf) : NO_TENSORS;
+}
+
+const NO_TENSORS: readonly Tensor[] = [];
 
 type Attributes = ReadonlyMap<string, AttributeMessage>;
 const noAttributes: Attributes = new Map();

@@ -112,7 +112,7 @@ describe.each(devices)("a node with ONNX Runtime's results on %s", (device) => {
         refused(of("MatMulNBits", [attribute.int("bits", 3), attribute.int("N", 1), attribute.int("K", 4), attribute.int("block_size", 16)], ["x", "w"]), /bits 3/, x, x); // prettier-ignore
         refused(of("MoE", [attribute.text("activation_type", "geglu")], ["x", "r", "a", "", "b"]), /geglu/, dx.zeros([2, 4], { device }), dx.zeros([2, 2], { device }), dx.zeros([2, 3, 4], { device }), dx.zeros([2, 4, 3], { device })); // prettier-ignore
         refused(of("FusedConv", [attribute.text("activation", "Swoosh")], ["x", "w"]), /Swoosh/, dx.zeros([1, 1, 3], { device }), dx.zeros([1, 1, 1], { device })); // prettier-ignore
-        refused(of("CDist", [attribute.text("metric", "cosine")], ["x", "y"]), /cosine/, dx.zeros([1, 2], { device }), dx.zeros([1, 2], { device })); // prettier-ignore
+        refused(of("CDist", [attribute.text("metric", "cosine")], ["x", "z"]), /cosine/, dx.zeros([1, 2], { device }), dx.zeros([1, 2], { device })); // prettier-ignore
       }),
     ));
 
