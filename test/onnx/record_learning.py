@@ -118,4 +118,33 @@ for op, inputs, attributes in (
     add(f"{op} of texts", inputs, attributes=attributes, domain="", constants=[1] if op in ("Reshape", "Tile", "Unsqueeze") else [])
 add("StringConcat", [texts, np.array(["!", "?"], object)], domain="")
 
+# float64, whose numbers differ from float32's beyond the seventh digit.
+d = lambda *shape: r.standard_normal(shape) * 3
+close = {"rtol": 1e-13, "atol": 1e-13}
+for op in ("Abs", "Ceil", "Exp", "Floor", "Neg", "Reciprocal", "Round", "Sigmoid", "Sign", "Sin", "Cos", "Tanh", "Relu"):
+    add(f"{op} of float64", [d(2, 3)], domain="", **close)
+for op in ("Sqrt", "Log"):
+    add(f"{op} of float64", [np.abs(d(2, 3))], domain="", **close)
+for op in ("Add", "Sub", "Mul", "Div", "Max", "Min", "Sum", "Less", "GreaterOrEqual", "Equal"):
+    add(f"{op} of float64", [d(2, 1, 3), d(4, 1)], domain="", **close)
+add("Pow of float64", [np.abs(d(2, 3)), d(3)], domain="", **close)
+add("MatMul of float64", [d(2, 1, 3, 4), d(3, 4, 2)], domain="", **close)
+add("MatMul of float64, vectors", [d(4), d(4, 2)], domain="", **close)
+add("Gemm of float64", [d(4, 3), d(5, 4), d(5)], attributes={"transA": 1, "transB": 1, "alpha": 0.5, "beta": 2.0}, domain="", **close)
+add("Clip of float64", [d(2, 3), np.array(-1.1), np.array(0.9)], domain="", **close)
+add("CumSum of float64", [d(2, 3, 2), np.array(1)], attributes={"exclusive": 1, "reverse": 1}, constants=[1], domain="", **close)
+add("Softmax of float64", [d(2, 3, 2)], attributes={"axis": 1}, domain="", **close)
+add("LogSoftmax of float64", [d(2, 3)], domain="", **close)
+for op in ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "SumSquare", "LogSumExp"):
+    add(f"Reduce{op} of float64", [d(2, 3, 4), np.array([0, -1])], attributes={"keepdims": 0}, constants=[1], domain="", **close)
+add("ReduceSum of float64, all", [d(2, 3)], domain="", **close)
+edge = np.array([[0.1, 1.0], [0.1 + 1e-12, 0.0], [0.1 - 1e-12, 2.0]])
+a = tree("target", 1, 1, 2)
+a.pop("nodes_values"), a.pop("target_weights")
+from onnx import numpy_helper
+
+values = numpy_helper.from_array(np.array([0.1, 0.1, 0.5, 0, 0, 0, 0]), "values")
+weights = numpy_helper.from_array(np.array([1.0, 2.0, 3.0, 4.0]), "weights")
+add("TreeEnsembleRegressor of float64", [edge], attributes={**a, "n_targets": 1, "nodes_values_as_tensor": values, "target_weights_as_tensor": weights})
+
 cases.write(pathlib.Path(__file__).parent / "learning.jsonl.gz")

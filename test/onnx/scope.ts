@@ -1,9 +1,15 @@
 /** Cases outside the library's scope, decided by their types alone. */
 import { typeName } from "../../src/onnx/format/value.ts";
+import { ON_HOST } from "../../src/onnx/operators/float64-host.ts";
 import { typesOf, type Case } from "./cases.ts";
 
-/** Operators that only move or convert elements: they take float64, which DirectML copies and converts but does not compute with. */
+/** Operators that take float64: they move or convert elements, or compute on the host. */
 const CARRIES = new Set([
+  ...ON_HOST,
+  "LabelEncoder",
+  "TreeEnsemble",
+  "TreeEnsembleClassifier",
+  "TreeEnsembleRegressor",
   "BitCast",
   "Cast",
   "CastLike",

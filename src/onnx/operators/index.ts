@@ -7,6 +7,7 @@ import { control } from "./control.ts";
 import { convolution } from "./convolution.ts";
 import { creation, random } from "./creation.ts";
 import { detection } from "./detection.ts";
+import { withDoubles } from "./float64-host.ts";
 import { indexing } from "./indexing.ts";
 import { classLabels } from "./labels-of-classes.ts";
 import { learning } from "./learning.ts";
@@ -31,34 +32,36 @@ import { training } from "./optimizers.ts";
 import { unary } from "./unary.ts";
 
 const domains: Readonly<Record<string, Family>> = {
-  "": withTexts({
-    ...unary,
-    ...arithmetic,
-    ...activation,
-    ...reduction,
-    ...shapes,
-    ...indexing,
-    ...creation,
-    ...random,
-    ...cast,
-    ...linear,
-    ...convolution,
-    ...pooling,
-    ...normalization,
-    ...dropout,
-    ...simplifiedNormalization,
-    ...resampling,
-    ...attention,
-    ...recurrent,
-    ...loss,
-    ...quantization,
-    ...signal,
-    ...detection,
-    ...control,
-    ...sequences,
-    ...text,
-    ...texts,
-  }),
+  "": withDoubles(
+    withTexts({
+      ...unary,
+      ...arithmetic,
+      ...activation,
+      ...reduction,
+      ...shapes,
+      ...indexing,
+      ...creation,
+      ...random,
+      ...cast,
+      ...linear,
+      ...convolution,
+      ...pooling,
+      ...normalization,
+      ...dropout,
+      ...simplifiedNormalization,
+      ...resampling,
+      ...attention,
+      ...recurrent,
+      ...loss,
+      ...quantization,
+      ...signal,
+      ...detection,
+      ...control,
+      ...sequences,
+      ...text,
+      ...texts,
+    }),
+  ),
   "ai.onnx.ml": withTexts({ ...learning, ...classLabels }),
   "ai.onnx.preview": preview,
   "ai.onnx.preview.training": training,

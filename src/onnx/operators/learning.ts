@@ -89,7 +89,8 @@ function imputer(c: Call): Tensor {
 function treeEnsemble(c: Call): Tensor {
   const aggregate = AGGREGATES[c.int("aggregate_function", 1)] ?? "SUM";
   const { scores } = evaluate(c, rows(c), forestOf(c), c.int("n_targets", 1), aggregate);
-  return passed(TRANSFORMS[c.int("post_transform", 0)] ?? "NONE", scores);
+  const y = passed(TRANSFORMS[c.int("post_transform", 0)] ?? "NONE", scores);
+  return c.numeric(0).dtype === "float64" ? ops.to(y, "float64") : y;
 }
 
 function treeRegressor(c: Call): Tensor {

@@ -1,9 +1,10 @@
 /** Operators on texts: those that move and compare elements take their numbers in a list of all texts; a few compute with texts themselves. */
 import { values } from "../../ops/data/conversion.ts";
-import { broadcastShapes, sizeOf, type Shape } from "../../core/shape.ts";
+import { broadcastShapes, sizeOf } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../format/call.ts";
 import { Constant, Texts, type Value } from "../format/value.ts";
+import { offsetOf } from "./broadcast-offset.ts";
 import { family, type Family, type Operator } from "./operator.ts";
 
 /** Which results of an operator that moves elements are texts: those at the indices, or all. */
@@ -77,26 +78,13 @@ export function textsOf(c: Call, i: number): Texts {
   return v;
 }
 
-/** Where an element of a broadcast tensor comes from. */
-function sourceOf(at: number, shape: Shape, own: Shape): number {
-  let [rest, step, from] = [at, 1, 0];
-  for (let i = shape.length - 1; i >= 0; i--) {
-    const along = rest % shape[i]!;
-    rest = Math.floor(rest / shape[i]!);
-    const length = own[i - (shape.length - own.length)] ?? 1;
-    if (length !== 1) from += along * step;
-    step *= length;
-  }
-  return from;
-}
-
 function concat(c: Call): Texts {
   const [a, b] = [textsOf(c, 0), textsOf(c, 1)];
   const shape = broadcastShapes(c.name, a.shape, b.shape);
   const size = c.hosted(sizeOf(shape), "inputs");
   return new Texts(
     shape,
-    Array.from({ length: size }, (_, i) => a.elements[sourceOf(i, shape, a.shape)]! + b.elements[sourceOf(i, shape, b.shape)]!),
+    Array.from({ length: size }, (_, i) => a.elements[offsetOf(i, shape, a.shape)]! + b.elements[offsetOf(i, shape, b.shape)]!),
   );
 }
 

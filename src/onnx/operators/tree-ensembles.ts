@@ -46,8 +46,49 @@ function depthOf(c: Call, { roots, whenTrue, whenFalse, features, leaves }: Fore
   return Math.max(0, ...roots.map((r) => deepest(r, 0)));
 }
 
+/** Whether a number passes a node's test. */
+function passes(f: Forest, node: number, v: number): boolean {
+  const split = f.splits[node]!;
+  switch (MODES[f.modes[node]!]) {
+    case "BRANCH_LEQ":
+      return v <= split;
+    case "BRANCH_LT":
+      return v < split;
+    case "BRANCH_GTE":
+      return v >= split;
+    case "BRANCH_GT":
+      return v > split;
+    case "BRANCH_EQ":
+      return v === split;
+    case "BRANCH_NEQ":
+      return v !== split;
+    default:
+      return f.members[node]!.includes(v);
+  }
+}
+
+/** As leavesOf(), of float64, whose numbers only the host compares. */
+function leavesOnHost(c: Call, [n, width]: readonly [number, number], f: Forest): Tensor {
+  depthOf(c, f);
+  const nodes = f.features.length;
+  const x = c.numbers(0);
+  const found: number[] = [];
+  for (let row = 0; row < n; row++)
+    for (const root of f.roots) {
+      let node = root;
+      while (node < nodes) {
+        const v = x[row * width + f.features[node]!]!;
+        const holds = passes(f, node, v) || (f.missing[node] === 1 && Number.isNaN(v));
+        node = (holds ? f.whenTrue : f.whenFalse)[node]!;
+      }
+      found.push(node - nodes);
+    }
+  return c.make(found, "int32", [n, f.roots.length]);
+}
+
 /** [N, trees]: the leaf where each sample ends. */
 function leavesOf(c: Call, x: Tensor, f: Forest): Tensor {
+  if (c.numeric(0).dtype === "float64") return leavesOnHost(c, x.shape as unknown as [number, number], f);
   const [n, trees, nodes] = [x.shape[0]!, f.roots.length, f.features.length];
   const table = (list: readonly number[], filler: number, dtype: "int32" | "float32"): Tensor =>
     c.make([...list, ...f.leaves.map(() => filler)], dtype);
