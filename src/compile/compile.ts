@@ -53,7 +53,7 @@ export interface CompileOptions {
   readonly regions?: Regions;
   /**
    * Whether elementwise operators and reductions become shaders that are made for them, many in one dispatch: "always", on devices that run shaders;
-   * "auto", where that was measured to be faster; or "off". Default: DXTENSOR_FUSE, else "auto".
+   * "auto", where that was measured to be faster and `regions` is not given; or "off". Default: DXTENSOR_FUSE, else "auto".
    */
   readonly fuse?: FuseMode;
   /**

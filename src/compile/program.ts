@@ -168,7 +168,7 @@ export class CompiledProgram {
     const said = notice ?? new Notice(name);
     this.written = lowered.written;
     const optimized = optimize(lowered.graph, native.capabilities, isOneGraph(native.capabilities, regions));
-    const graph = fuses(native.capabilities, optimized, fuse)
+    const graph = fuses(native.capabilities, optimized, fuse, regions !== undefined)
       ? fuseRegions(optimized, native.capabilities, knownBytes(lowered))
       : optimized;
     const distinct = [...new Map(graph.outputs.map((x) => [x.value, x])).values()];

@@ -313,7 +313,8 @@ eachDevice("attention of any length", () => {
         [4, 9],
       ],
       ([n, l], i) => [ids(n!, l!, i)],
-      { dynamic: [[0, 1]], programs: 2 },
+      // Fused programs round otherwise than eager calls, which Adam's steps enlarge.
+      { dynamic: [[0, 1]], fuse: "off", programs: 2 },
     );
   });
 

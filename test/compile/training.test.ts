@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { devices } from "../device.ts";
+import { isExact } from "./as-eager.ts";
 
 const noise = (n: number, seed: number): Float32Array =>
   Float32Array.from({ length: n }, (_, i) => Math.sin((i + 1) * 12.9898 * (seed + 1)) * 0.9);
@@ -104,14 +105,16 @@ describe.each(devices)("training on %s", (device) => {
     const eager = await train(device, which, false, 50);
     const compiled = await train(device, which, true, 50);
     expect(Math.min(...eager.losses.slice(-10))).toBeLessThan(eager.losses[0]!);
-    // Fused arithmetic rounds otherwise; Adam divides by small second moments, which makes the difference grow with the steps.
+    // Fused arithmetic rounds otherwise; Adam divides by small second moments, which makes the difference grow with the steps. Fused shaders do so from
+    // the first step on.
+    const [ofLoss, ofState] = isExact(device) ? [2e-3, 5e-3] : [2e-2, 5e-2];
     compiled.losses.forEach((loss, i) =>
-      expect(Math.abs(loss - eager.losses[i]!), `loss of step ${i}`).toBeLessThan(2e-3 * Math.max(1, eager.losses[i]!)),
+      expect(Math.abs(loss - eager.losses[i]!), `loss of step ${i}`).toBeLessThan(ofLoss! * Math.max(1, eager.losses[i]!)),
     );
     expect([...compiled.state.keys()]).toEqual([...eager.state.keys()]);
     for (const [name, values] of compiled.state) {
       const want = eager.state.get(name)!;
-      values.forEach((v, i) => expect(Math.abs(v - want[i]!), `${name}[${i}]`).toBeLessThan(5e-3 * Math.max(1, Math.abs(want[i]!))));
+      values.forEach((v, i) => expect(Math.abs(v - want[i]!), `${name}[${i}]`).toBeLessThan(ofState! * Math.max(1, Math.abs(want[i]!))));
     }
   });
 });

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { clean, eachDevice, numbers } from "../device.ts";
+import { expectRounded } from "./rounded.ts";
 
 interface Options {
   readonly masterWeights?: boolean;
@@ -80,7 +81,7 @@ eachDevice("what is kept of half precision", (device) => {
             const master = own["master_weight"]!;
             numbers(master).forEach((v, i) => expect(Math.abs(v - wanted[i]!)).toBeLessThan(2e-6 * (1 + Math.abs(v))));
             expect(p.dtype).toBe(dtype);
-            expect(numbers(p)).toEqual(numbers(master.to(dtype)));
+            expectRounded(p, master);
             finish(optimizer, p);
           },
           { collect: true },
@@ -129,7 +130,8 @@ eachDevice("what is kept of half precision", (device) => {
             const r = q.detach().clone().requiresGrad_();
             const resumed = makers[name]!([r], options);
             resumed.loadStateDict(half.stateDict());
-            follow(r, resumed, gradients.slice(5), {});
+            // Fused programs round otherwise than eager calls.
+            follow(r, resumed, gradients.slice(5), { fuse: "off" });
             expect(numbers(r)).toEqual(numbers(p));
             const { state } = resumed.stateDict();
             for (const [key, t] of Object.entries(whole.stateDict().state[0]!)) expect(numbers(state[0]![key]!)).toEqual(numbers(t));

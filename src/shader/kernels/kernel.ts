@@ -18,6 +18,22 @@ type Names = { readonly [name: string]: Element };
 
 /** Made once for each key. */
 const made = new Map<string, Kernel>();
+/** Of sizes that programs come with, the last ones: there is no end of them. The least recently used first. */
+const recent = new Map<string, Kernel>();
+const MAX_RECENT = 256;
+
+function known(key: string): Kernel | undefined {
+  const found = recent.get(key);
+  if (found === undefined) return made.get(key);
+  recent.delete(key);
+  recent.set(key, found);
+  return found;
+}
+
+function keep(key: string, of: Map<string, Kernel>, value: Kernel): void {
+  of.set(key, value);
+  if (recent.size > MAX_RECENT) recent.delete(recent.keys().next().value!);
+}
 
 export function kernel<const I extends Names, const O extends Names, const P extends Parameters>(
   key: string,
@@ -35,25 +51,27 @@ export function kernel<const I extends Names, const O extends Names, const P ext
     readonly maxBuffers?: number;
     /** As Shader has it. */
     readonly isPrecise?: boolean;
+    /** Whether there may be any number of them. Default: false. */
+    readonly isOneOfMany?: boolean;
   },
   body: (s: Scope<I & O, P>) => void,
 ): Kernel {
-  let known = made.get(key);
-  if (known !== undefined) return known;
+  const before = known(key);
+  if (before !== undefined) return before;
   const buffers = Object.fromEntries([
     ...Object.entries(spec.inputs).map(([name, element]) => [name, { element, isWritable: false }] as const),
     ...Object.entries(spec.outputs).map(([name, element]) => [name, { element, isWritable: true }] as const),
   ]);
   const s = new Scope<I & O, P>(key, spec.threads, buffers, spec.params ?? ({} as P), false);
   body(s);
-  known = {
+  const result: Kernel = {
     program: new ShaderProgram({ ...s.finish(), isPrecise: spec.isPrecise ?? false }, spec.maxBuffers),
     groups: spec.groups,
     inPlace: spec.inPlace ?? false,
     updates: spec.updates ?? false,
   };
-  made.set(key, known);
-  return known;
+  keep(key, spec.isOneOfMany === true ? recent : made, result);
+  return result;
 }
 
 export const callOf = (

@@ -22,11 +22,11 @@ const modes: readonly FuseMode[] = ["auto", "always", "off"];
 /** The option of a function decides against the variable, which is set for the whole process. */
 export const fuseMode = (option?: FuseMode): FuseMode => option ?? wordOf("DXTENSOR_FUSE", modes) ?? "auto";
 
-/** graph: of the whole program, before anything is fused. */
-export function fuses(capabilities: Capabilities, graph: Pick<Graph, "nodes">, option?: FuseMode): boolean {
+/** graph: of the whole program, before anything is fused. isPlanned: the program says what is one DirectML graph. */
+export function fuses(capabilities: Capabilities, graph: Pick<Graph, "nodes">, option?: FuseMode, isPlanned = false): boolean {
   const mode = fuseMode(option);
   if (mode === "off" || !capabilities.runsShaders) return false;
-  return mode === "always" || gainsByFusion(capabilities, graph.nodes.length);
+  return mode === "always" || (!isPlanned && gainsByFusion(capabilities, graph.nodes.length));
 }
 
 /** The operations that asked for nodes, each once, by their lines. */

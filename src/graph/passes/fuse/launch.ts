@@ -103,7 +103,16 @@ function kernelOf(parts: readonly Part[], sources: readonly Source[], threads: n
   const keys = parts.map(({ form, sections, inputs: x, outputs: y }) => [x, y, keyOfRegion(form, sections, facts)]);
   return kernel(
     `fused ${threads}${halves} ${keyOf(keys)}`,
-    { inputs, outputs, params, threads, groups: (launch) => launch.params["groups"]!, isPrecise: true, maxBuffers: facts.maxBuffers },
+    {
+      inputs,
+      outputs,
+      params,
+      threads,
+      groups: (launch) => launch.params["groups"]!,
+      isPrecise: true,
+      isOneOfMany: true,
+      maxBuffers: facts.maxBuffers,
+    },
     (scope) => {
       const s = scope as unknown as AnyScope;
       const numbers = s.params as { readonly [name: string]: Uint };
