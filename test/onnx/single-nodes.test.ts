@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { fileURLToPath } from "node:url";
 import * as dx from "../../src/index.ts";
 import { modelFrom } from "../../src/onnx/read-model.ts";
+import { operatorNames } from "../../src/onnx/operators/names.ts";
 import { Constant, Pairs, Texts } from "../../src/onnx/format/value.ts";
 import { clean, devices, numbers } from "../device.ts";
 import { share } from "../share.ts";
@@ -114,6 +115,44 @@ describe.each(devices)("a node with ONNX Runtime's results on %s", (device) => {
         refused(of("FusedConv", [attribute.text("activation", "Swoosh")], ["x", "w"]), /Swoosh/, dx.zeros([1, 1, 3], { device }), dx.zeros([1, 1, 1], { device })); // prettier-ignore
         refused(of("CDist", [attribute.text("metric", "cosine")], ["x", "z"]), /cosine/, dx.zeros([1, 2], { device }), dx.zeros([1, 2], { device })); // prettier-ignore
       }),
+    ));
+
+  test("takes inputs that do not fit as typed errors", () =>
+    clean(
+      device,
+      () => {
+        const thrown: string[] = [];
+        for (const domain of ["com.microsoft", "ai.onnx.ml"])
+          for (const name of operatorNames()[domain]!)
+            for (const [n, shape] of [
+              [1, []],
+              [4, [2]],
+              [9, [1, 2, 4]],
+            ] as const)
+              // prettier-ignore
+              try {
+                const inputs = Array.from({ length: n }, (_, i) => `i${i}`);
+                const attributes = ["num_heads", "kv_num_heads", "block_size", "k"].map((a) => attribute.int(a, 2));
+                const bytes = model({
+                  opset: 21,
+                  domains: { [domain]: domain === "ai.onnx.ml" ? 5 : 1 },
+                  graph: graph({
+                    inputs: inputs.map((i) => value(i, FLOAT, ["a"])),
+                    outputs: [value("o", FLOAT, ["n"])],
+                    nodes: [node(name, inputs, ["o"], attributes, domain)],
+                  }),
+                });
+                dx.scope(() => {
+                  using loaded = modelFrom(bytes, { device }, null);
+                  loaded.run(inputs.map(() => dx.zeros(shape, { device })));
+                });
+              } catch (error) {
+                if (!(error instanceof dx.DxError) || !error.message.includes(" In node "))
+                  thrown.push(`${domain}.${name}: ${String(error)}`);
+              }
+        expect(thrown).toEqual([]);
+      },
+      { collect: true },
     ));
 
   test("keeps texts in their order", () =>

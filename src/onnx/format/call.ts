@@ -94,6 +94,18 @@ export class Call {
     return this.asTensor(this.numeric(i));
   }
 
+  /** An input that must have one of these ranks. shape: as errors say it. */
+  ranked(i: number, shape: string, ...ranks: readonly number[]): Tensor {
+    const t = this.tensor(i);
+    if (!ranks.includes(t.rank)) throw new ShapeError(this.name, `input ${i}`, shape, t.describe());
+    return t;
+  }
+
+  /** A count that the model must state, of at least 1. */
+  count(name: string): number {
+    return this.size(this.int(name, 0), `attribute ${name}`, 1);
+  }
+
   asTensor(v: Value): Tensor {
     if (v instanceof Constant) return v.on(this.device);
     if (v instanceof Tensor) return v.device === this.device ? v : to(v, this.device);

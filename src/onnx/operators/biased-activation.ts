@@ -12,7 +12,10 @@ const quick = (x: Tensor, alpha: number): Tensor => ops.mul(x, ops.sigmoid(alpha
 
 /** The halves of the last axis: the first times GELU of the second. */
 function splitGelu(c: Call): Tensor {
-  const [value, gate] = ops.chunk(biased(c, 1), 2, -1) as [Tensor, Tensor];
+  const x = biased(c, 1);
+  const width = x.shape.at(-1) ?? 1;
+  if (width % 2 !== 0) throw c.invalid("X", "with a last axis of an even length", x.describe());
+  const [value, gate] = ops.chunk(x, 2, -1) as [Tensor, Tensor];
   return ops.mul(value, ops.gelu(gate));
 }
 

@@ -79,7 +79,8 @@ function route(c: Call, router: Tensor, own: Tensor | null, k: number): [Tensor,
 }
 
 function mixed(c: Call, experts: Experts, weights: Tensor | null): Tensor {
-  const input = c.x;
+  const input = c.ranked(0, "[tokens, hidden] or [N, L, hidden]", 2, 3);
+  for (const i of [1, 2]) c.ranked(i, i === 1 ? "[tokens, experts]" : "[experts, inter, hidden]", i + 1);
   const width = input.shape.at(-1)!;
   const x = ops.reshape(input, [-1, width]);
   const tokens = x.shape[0]!;

@@ -24,7 +24,8 @@ const counting = (c: Call, length: number): Tensor => ops.reshape(ops.arange(len
 function rotary(c: Call): Tensor {
   if (c.flag("is_packed_batching")) throw c.unsupported("attribute is_packed_batching");
   if (c.float("scale", 1) !== 1) throw c.unsupported("attribute scale");
-  const [input, ids, cosine, sine] = [c.tensor(0), c.tensor(1), c.tensor(2), c.tensor(3)];
+  const [input, ids] = [c.ranked(0, "[N, L, hidden] or [N, H, L, E]", 3, 4), c.tensor(1)];
+  const [cosine, sine] = [c.ranked(2, "[positions, E / 2]", 2), c.ranked(3, "[positions, E / 2]", 2)];
   const dim = c.int("rotary_embedding_dim", 0);
   const count = dim > 0 ? c.int("num_heads", 0) : input.rank === 3 ? input.shape[2]! / (2 * cosine.shape[1]!) : 0;
   const x = input.rank === 4 ? input : splitHeads(input, count);
@@ -66,8 +67,8 @@ function groupQuery(c: Call): Tensor[] {
   c.oneOf("k_quant_type", "NONE", QUANTIZED);
   c.oneOf("v_quant_type", "NONE", QUANTIZED);
   for (const name of ["kv_cache_bit_width", "sliding_window_cache"]) if (c.int(name, 0) !== 0) throw c.unsupported(`attribute ${name}`);
-  const [count, shared] = [c.int("num_heads", 1), c.int("kv_num_heads", 1)];
-  const input = c.x;
+  const [count, shared] = [c.count("num_heads"), c.count("kv_num_heads")];
+  const input = c.ranked(0, "[N, L, hidden]", 3);
   const width = c.has(1) ? input.shape[2]! / count : input.shape[2]! / (count + 2 * shared);
   const parts = c.has(1) ? [input, c.tensor(1), c.tensor(2)] : ops.split(input, [count * width, shared * width, shared * width], -1);
   let [q, k] = [splitHeads(parts[0]!, count), splitHeads(parts[1]!, shared)];

@@ -128,7 +128,7 @@ function projected(c: Call, all: Tensor): [Tensor, Tensor, Tensor] {
 /** Attention of heads with its past [2, N, H, P, E] and present. */
 function selfAttention(c: Call, all: Tensor, inputs: { readonly mask: number; readonly past: number; readonly bias: number }): Tensor[] {
   refuse(c, "do_rotary", "past_present_share_buffer");
-  const count = c.int("num_heads", 1);
+  const count = c.count("num_heads");
   const [q, ...kv] = projected(c, all).map((t) => splitHeads(t, count)) as [Tensor, Tensor, Tensor];
   let [k, v] = kv as [Tensor, Tensor];
   if (c.has(inputs.past)) {
@@ -141,7 +141,7 @@ function selfAttention(c: Call, all: Tensor, inputs: { readonly mask: number; re
 }
 
 function attention(c: Call): Tensor[] {
-  const product = ops.matmul(c.x, c.tensor(1));
+  const product = ops.matmul(c.ranked(0, "[N, L, hidden]", 3), c.ranked(1, "[hidden, 3 hidden]", 2));
   const all = c.has(2) ? ops.add(product, c.tensor(2)) : product;
   return selfAttention(c, all, { mask: 3, past: 4, bias: 5 });
 }
@@ -165,7 +165,7 @@ interface Operands {
 
 /** q, k, v with their heads, of any of the layouts, biases added. */
 function operandsOf(c: Call, count: number, biasAt: number): Operands {
-  const query = c.tensor(0);
+  const query = c.ranked(0, "[N, L, hidden] or [N, L, H, 3, E]", 3, 5);
   const bias = c.optional(biasAt);
   if (query.rank === 5) {
     // [N, L, H, 3, E].
@@ -177,7 +177,7 @@ function operandsOf(c: Call, count: number, biasAt: number): Operands {
   const width = query.shape[2]!;
   const part = (t: Tensor, from: number): Tensor => (bias === null ? t : ops.add(t, ops.narrow(bias, 0, from, t.shape.at(-1)!)));
   const q = splitHeads(part(query, 0), count);
-  const key = c.tensor(1);
+  const key = c.ranked(1, "[N, S, hidden], [N, H, S, E] or [N, S, H, 2, E]", 3, 4, 5);
   if (key.rank === 5) return { q, k: ops.transpose(ops.select(key, 3, 0), 1, 2), v: ops.transpose(ops.select(key, 3, 1), 1, 2) };
   // Keys and values that have heads already are those of an encoder, without a bias.
   if (key.rank === 4) return { q, k: key, v: c.tensor(2) };
@@ -185,7 +185,7 @@ function operandsOf(c: Call, count: number, biasAt: number): Operands {
 }
 
 function multiHeadAttention(c: Call): Tensor[] {
-  const count = c.int("num_heads", 1);
+  const count = c.count("num_heads");
   if (c.has(8)) throw c.unsupported("input past_sequence_length");
   if (c.has(9)) throw c.unsupported("input cache_indirection");
   const own = operandsOf(c, count, 3);
@@ -213,9 +213,9 @@ const spread = (t: Tensor, at: Tensor, [batch, length]: readonly [number, number
 
 /** Attention inside each sample of a packed batch. */
 function packed(c: Call, [q, k, v]: readonly [Tensor, Tensor, Tensor], at: { offsets: number; ends: number; bias: number }): Tensor {
-  const offsets = c.tensor(at.offsets);
+  const offsets = c.ranked(at.offsets, "[N, L]", 2);
   const shape = offsets.shape as unknown as [number, number];
-  const count = c.int("num_heads", 1);
+  const count = c.count("num_heads");
   const { at: rows, mask } = unpacking(c, offsets, q.shape[0]!, c.tensor(at.ends));
   const [qs, ks, vs] = [q, k, v].map((t) => splitHeads(spread(t, rows, shape), count)) as [Tensor, Tensor, Tensor];
   const bias = c.has(at.bias) ? [mask, c.tensor(at.bias)] : [mask];
@@ -225,15 +225,15 @@ function packed(c: Call, [q, k, v]: readonly [Tensor, Tensor, Tensor], at: { off
 }
 
 function packedAttention(c: Call): Tensor {
-  const all = ops.add(ops.matmul(c.x, c.tensor(1)), c.tensor(2));
+  const all = ops.add(ops.matmul(c.ranked(0, "[tokens, hidden]", 2), c.tensor(1)), c.tensor(2));
   return packed(c, projected(c, all), { offsets: 3, ends: 4, bias: 5 });
 }
 
 function packedMultiHead(c: Call): Tensor {
-  const query = c.x;
+  const query = c.ranked(0, "[tokens, hidden] or [tokens, H, 3, E]", 2, 4);
   let parts: Tensor[];
   if (query.rank === 4) parts = [0, 1, 2].map((i) => ops.reshape(ops.select(query, 2, i), [query.shape[0]!, -1]));
-  else parts = [query, c.tensor(1), c.tensor(2)];
+  else parts = [query, c.ranked(1, "[tokens, hidden]", 2), c.ranked(2, "[tokens, hidden]", 2)];
   if (c.has(3)) {
     let from = 0;
     parts = parts.map((t) => {

@@ -16,7 +16,7 @@ function extract(c: Call): Tensor {
 
 /** x as float32 with one row for each sample. */
 const rows = (c: Call): Tensor => {
-  const x = ops.to(c.x, "float32");
+  const x = ops.to(c.ranked(0, "[C] or [N, C]", 1, 2), "float32");
   return x.rank === 1 ? ops.reshape(x, [1, x.size]) : x;
 };
 
@@ -147,7 +147,8 @@ function single(c: Call, score: Tensor, isPositive: boolean): Tensor {
 /** Inputs concatenated along the last axis, each with as many columns as it says. */
 function featureVectorizer(c: Call): Tensor {
   const widths = c.ints("inputdimensions");
-  const parts = c.all().map((t, i) => {
+  const parts = c.inputs.map((_, i) => {
+    const t = c.ranked(i, "[C] or [N, ...]", 1, 2, 3, 4);
     const wide = ops.to(t.rank === 1 ? ops.reshape(t, [1, t.size]) : ops.reshape(t, [t.shape[0]!, -1]), "float32");
     const width = widths?.[i] ?? wide.shape[1]!;
     return wide.shape[1]! >= width ? ops.narrow(wide, 1, 0, width) : ops.pad(wide, [0, width - wide.shape[1]!]);

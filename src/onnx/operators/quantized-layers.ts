@@ -115,7 +115,7 @@ function dynamicMatMul(c: Call): Tensor {
 
 /** Weights [directions, I, 4 H] of integers, as an LSTM takes them: [directions, 4 H, I]. */
 function lstmWeights(c: Call, i: number, scale: number, zero: number): Tensor {
-  const w = c.tensor(i);
+  const w = c.ranked(i, "[directions, inputs, 4 hidden]", 3);
   const along = (t: Tensor): Tensor => ops.reshape(t, t.size === w.shape[0]! ? [t.size, 1, 1] : [w.shape[0]!, 1, -1]);
   return ops.transpose(dequantized(w, along(c.tensor(scale)), along(c.tensor(zero))), 1, 2);
 }

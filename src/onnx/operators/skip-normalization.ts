@@ -57,7 +57,7 @@ const rowsOf = (table: Tensor, indices: Tensor): Tensor =>
 
 /** Word, position and segment embeddings summed and normalized; how many of each sample's tokens count; and the sum. */
 function embedLayerNorm(c: Call): Tensor[] {
-  const [ids, words, positions] = [c.tensor(0), c.tensor(2), c.tensor(3)];
+  const [ids, words, positions] = [c.ranked(0, "[N, L]", 2), c.ranked(2, "[words, hidden]", 2), c.ranked(3, "[positions, hidden]", 2)];
   const length = ids.shape[1]!;
   const placed = c.has(8) ? rowsOf(positions, c.tensor(8)) : ops.narrow(positions, 0, 0, length);
   let sum = ops.add(rowsOf(words, ids), placed);

@@ -9,7 +9,7 @@ import { family } from "./operator.ts";
 const KERNELS = ["LINEAR", "POLY", "RBF", "SIGMOID"] as const;
 
 const rows = (c: Call): Tensor => {
-  const x = ops.to(c.x, "float32");
+  const x = ops.to(c.ranked(0, "[C] or [N, C]", 1, 2), "float32");
   return x.rank === 1 ? ops.reshape(x, [1, x.size]) : x;
 };
 

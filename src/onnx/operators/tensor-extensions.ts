@@ -51,7 +51,7 @@ const trilu: Run = (c) => shapes["Trilu"]!.run(c.with(c.inputs, 14));
 
 /** Tokens without the padding behind each sample's: rows, where they were, ends of the samples, the largest count. */
 function removePadding(c: Call): (Tensor | Constant)[] {
-  const x = c.x;
+  const x = c.ranked(0, "[N, L, hidden]", 3);
   const [batch, length, width] = x.shape as [number, number, number];
   const counts = c.numbers(1).map((n) => Math.min(c.size(n, "sequence_token_count"), length));
   const rows = Array.from({ length: batch * length }, (_, i) => i);
@@ -70,7 +70,7 @@ function removePadding(c: Call): (Tensor | Constant)[] {
 
 /** The opposite: rows among zeros. */
 function restorePadding(c: Call): Tensor {
-  const [x, offsets] = [c.x, c.tensor(1)];
+  const [x, offsets] = [c.ranked(0, "[tokens, hidden]", 2), c.ranked(1, "[N, L]", 2)];
   const [batch, length] = offsets.shape as [number, number];
   const width = x.shape[1]!;
   const at = ops.narrow(ops.reshape(ops.to(offsets, "int32"), [-1]), 0, 0, x.shape[0]!);
