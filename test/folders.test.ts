@@ -76,6 +76,7 @@ const folders = [
   "io/npz",
   "io/wav",
   "io/pytorch",
+  ["models", "models/generation"],
   "data/worker",
   "data/augment",
   "data",

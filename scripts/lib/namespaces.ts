@@ -33,6 +33,7 @@ const namespaces: readonly Namespace[] = [
   ["safetensors", "io/safetensors.ts", "safetensors."],
   ["onnx", "onnx/index.ts", "onnx."],
   ["train", "train/index.ts", ""],
+  ["models", "models/index.ts", "models."],
 ];
 
 /** Those whose functions name themselves in errors, or run code of the user's. */
@@ -49,6 +50,7 @@ const keepsNames = new Set([
   "safetensors",
   "onnx",
   "train",
+  "models",
 ]);
 
 const fileOf = (namespace: string): string => `src/public/${namespace}.generated.ts`;

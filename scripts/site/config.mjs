@@ -64,6 +64,7 @@ export default defineConfig({
             item("Readers of files", "readers"),
             item("Training loop", "training-loop"),
             item("TensorBoard", "tensorboard"),
+            item("Models", "models"),
             item("Devices", "devices"),
             item("Write a backend", "write-a-backend"),
             item("Kernels of your own", "kernels"),

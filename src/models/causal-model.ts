@@ -1,0 +1,58 @@
+/** Models that predict the next token. */
+import { DTypeError, IndexError, ShapeError } from "../core/errors.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { arange } from "../ops/creation/ranges.ts";
+import { reshape } from "../ops/shape/movement.ts";
+import { Module } from "../nn/module.ts";
+import { FullPass, type DecoderPass } from "./decoder-pass.ts";
+import type { LanguageModelCall } from "./options.ts";
+
+/** What generation asks of a model. */
+export interface CausalShape {
+  readonly vocabulary: number;
+  readonly layers: number;
+  /** Heads of keys and values. */
+  readonly keyHeads: number;
+  /** Elements of a head. */
+  readonly headWidth: number;
+  /** The most positions that the model knows. */
+  readonly maxLength: number;
+}
+
+/** A model that predicts the next token of a text. Reference: the CausalLM classes of transformers. */
+export abstract class CausalModel extends Module {
+  /** @internal */
+  abstract readonly causal: CausalShape;
+  /** Tokens that end a text: what the model's files say. */
+  eosTokens: readonly number[] = [];
+
+  /** @internal Hidden states [B, L, E] of tokens [B, L]. */
+  abstract hiddenStates(tokens: Tensor, pass: DecoderPass): Tensor;
+  /** @internal Logits [..., V] of hidden states [..., E]. */
+  abstract logitsOf(hidden: Tensor): Tensor;
+
+  /**
+   * The logits of the next token behind each token. tokens: [B, L] int32 or int64. Result: [B, L, V]. Throws ShapeError for other shapes, and for texts
+   * longer than the model's positions.
+   */
+  forward(tokens: Tensor, { positions, attentionMask }: LanguageModelCall = {}): Tensor {
+    const name = this.constructor.name;
+    requireTokens(name, tokens);
+    const [batch, length] = tokens.shape as [number, number];
+    if (length > this.causal.maxLength)
+      throw new IndexError(name, "tokens", `of at most ${this.causal.maxLength} positions`, tokens.describe());
+    for (const [argument, t] of Object.entries({ positions, attentionMask }))
+      if (t !== undefined && (t.rank !== 2 || t.shape[1] !== length || (t.shape[0] !== batch && t.shape[0] !== 1)))
+        throw new ShapeError(name, argument, `[${batch}, ${length}]`, t.describe());
+    const at = positions ?? reshape(arange(length, { dtype: "int32", device: tokens.device }), [1, length]);
+    const pass = new FullPass(at, positions === undefined ? length : this.causal.maxLength, attentionMask ?? null);
+    return this.logitsOf(this.hiddenStates(tokens, pass));
+  }
+}
+
+/** Throws unless tokens are [B, L] of integers. */
+export function requireTokens(operation: string, tokens: Tensor): void {
+  if (tokens.dtype !== "int32" && tokens.dtype !== "int64") throw new DTypeError(operation, "tokens", "int32 or int64", tokens.describe());
+  if (tokens.rank !== 2 || tokens.size === 0)
+    throw new ShapeError(operation, "tokens", "[B, L] with at least one token", tokens.describe());
+}

@@ -1,0 +1,28 @@
+/** The families of models by the names in their files. Each family is a module of its own, which is loaded when it is first asked for. */
+import type { ConfigValues } from "./config-values.ts";
+import type { ModelFamilies, ModelFamily } from "./options.ts";
+import type { LayerOptions } from "../nn/options.ts";
+
+/** How models of a family are made of a config. */
+export type MakeModel<F extends ModelFamily> = (config: ConfigValues, options: LayerOptions) => ModelFamilies[F];
+
+const makers: { readonly [F in ModelFamily]: () => Promise<MakeModel<F>> } = {
+  llama: async () => {
+    const { Llama } = await import("./llama.ts");
+    return (config, options) => new Llama(config, options);
+  },
+};
+
+/** transformers' `model_type` of each family. */
+const TYPES: Readonly<Record<string, ModelFamily>> = { llama: "llama", mistral: "llama", qwen2: "llama", qwen3: "llama" };
+
+/** The model that a config describes. Throws ValueError for an unknown type, and for another family than the one asked for. */
+export async function modelOf<F extends ModelFamily>(
+  config: ConfigValues,
+  family: F | undefined,
+  options: LayerOptions,
+): Promise<ModelFamilies[F]> {
+  const found = TYPES[config.oneOf("model_type", Object.keys(TYPES))]!;
+  if (family !== undefined && found !== family) throw config.error("model_type", `of the family ${family}`);
+  return (await makers[found as F]())(config, options);
+}

@@ -1,0 +1,14 @@
+/** Models with pretrained weights: made of a config, or read from a file, and text from them. Importing loads none of them. */
+export { fromConfig, fromPretrained } from "./from-pretrained.ts";
+export type { Llama } from "./llama.ts";
+export type {
+  FromConfigOptions,
+  FromPretrainedOptions,
+  LanguageModel,
+  LanguageModelCall,
+  ModelConfig,
+  ModelFamilies,
+  ModelFamily,
+} from "./options.ts";
+export { generate, releaseGeneration, stream } from "./generate.ts";
+export type { GenerateOptions, GeneratedText, GeneratedToken, GenerationEnd, PromptTokens, TokenDecoder } from "./generation/options.ts";

@@ -1,0 +1,160 @@
+/** How models are made and filled: the first call of dx.models imports this file. */
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Device } from "../core/device.ts";
+import { FormatError, ValueError } from "../core/errors.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { readWhole } from "../host/source.ts";
+import * as safetensors from "../io/safetensors.ts";
+import * as gguf from "../io/gguf/index.ts";
+import type { Module } from "../nn/module.ts";
+import { toDType } from "../ops/data/conversion.ts";
+import { ConfigValues } from "./config-values.ts";
+import { modelOf } from "./families.ts";
+import { configOf, tensorOf } from "./gguf-names.ts";
+import { CausalModel } from "./causal-model.ts";
+import type { FromConfigOptions, FromPretrainedOptions, ModelConfig, ModelFamilies, ModelFamily } from "./options.ts";
+
+/** fromConfig(). */
+export async function makeModel<F extends ModelFamily>(
+  operation: string,
+  config: ModelConfig,
+  { family, device, dtype, generator }: FromConfigOptions<F>,
+): Promise<ModelFamilies[F]> {
+  return modelOf(new ConfigValues(operation, config), family, { device, dtype, generator });
+}
+
+type LoadOptions<F extends ModelFamily> = FromPretrainedOptions<F> & { readonly device: Device };
+
+/** fromPretrained(). */
+export async function loadModel<F extends ModelFamily>(
+  operation: string,
+  path: string,
+  options: LoadOptions<F>,
+): Promise<ModelFamilies[F]> {
+  const isFolder = (await stat(path).catch(() => null))?.isDirectory() ?? false;
+  return isFolder ? fromFolder(operation, path, options) : fromGguf(operation, path, options);
+}
+
+const MAX_JSON = 2 ** 24;
+
+async function jsonIn(operation: string, path: string): Promise<ModelConfig> {
+  const bytes = await readWhole(operation, path, MAX_JSON);
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder().decode(bytes));
+  } catch (error) {
+    throw new FormatError(operation, path, "JSON", error instanceof Error ? error.message : String(error));
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new FormatError(operation, path, "an object", "another value");
+  return value as ModelConfig;
+}
+
+const isFile = async (path: string): Promise<boolean> => (await stat(path).catch(() => null))?.isFile() ?? false;
+
+/** A folder as Hugging Face has it. */
+async function fromFolder<F extends ModelFamily>(operation: string, path: string, options: LoadOptions<F>): Promise<ModelFamilies[F]> {
+  const config = await jsonIn(operation, join(path, "config.json"));
+  const model = await modelOf(new ConfigValues(operation, config), options.family, { device: "meta", dtype: options.dtype });
+  await using file = await safetensors.open(path);
+  const names = new Set(file.tensors.keys());
+  const sizes = (name: string): number => file.tensors.get(name)!.sizeInBytes;
+  await fill(operation, path, model, options, {
+    nameOf: (name) => nameIn(names, name),
+    sizeOf: sizes,
+    read: (name, { device, signal }) => file.tensor(name, { device, signal }),
+  });
+  const generation = join(path, "generation_config.json");
+  if (model instanceof CausalModel && (await isFile(generation))) {
+    const eos = new ConfigValues(operation, await jsonIn(operation, generation), "generation_config").tokens("eos_token_id");
+    if (eos.length > 0) model.eosTokens = eos;
+  }
+  return model;
+}
+
+/** Files of a model without its head lack the first part of the names; those of a larger one have one more. */
+function nameIn(names: ReadonlySet<string>, name: string): string | null {
+  if (names.has(name)) return name;
+  const shorter = name.slice(name.indexOf(".") + 1);
+  return names.has(shorter) ? shorter : null;
+}
+
+/** A GGUF file. */
+async function fromGguf<F extends ModelFamily>(operation: string, path: string, options: LoadOptions<F>): Promise<ModelFamilies[F]> {
+  await using file = await gguf.open(path);
+  const factors = file.tensors.get("rope_freqs.weight")?.type === "F32" ? await file.packed("rope_freqs.weight") : null;
+  const config = configOf(operation, file, factors === null ? null : new Float32Array(factors.data.buffer));
+  const values = new ConfigValues(operation, config, "metadata");
+  const model = await modelOf(values, options.family, { device: "meta", dtype: options.dtype });
+  await fill(operation, path, model, options, {
+    nameOf: (name) => tensorOf(file, name)?.name ?? null,
+    sizeOf: (name) => file.tensors.get(name)!.sizeInBytes,
+    read: async (name, { device, signal }, wanted) => {
+      const { rows } = tensorOf(file, wanted)!;
+      const made = await file.tensor(name, { device, signal });
+      return rows === null ? made : rows(made);
+    },
+  });
+  return model;
+}
+
+/** Where the weights of a model are. */
+interface Source {
+  /** The name in the source of a name of the state; null where it has none. */
+  readonly nameOf: (name: string) => string | null;
+  readonly sizeOf: (name: string) => number;
+  readonly read: (
+    name: string,
+    options: { readonly device: Device; readonly signal?: AbortSignal | undefined },
+    wanted: string,
+  ) => Promise<Tensor>;
+}
+
+/** Gives a model that was made on meta its weights. What was read is freed if it fails. */
+async function fill<F extends ModelFamily>(
+  operation: string,
+  path: string,
+  model: Module,
+  options: LoadOptions<F>,
+  source: Source,
+): Promise<void> {
+  const { device, dtype = "float32", signal, onProgress } = options;
+  // What is shared has its first name.
+  const wanted = new Map<Tensor, string>();
+  const lacking: string[] = [];
+  for (const [name, t] of model.stateTensors()) if (!wanted.has(t)) wanted.set(t, name);
+  const found = [...wanted].flatMap(([t, name]) => {
+    const own = source.nameOf(name);
+    if (own === null) lacking.push(name);
+    return own === null ? [] : [{ t, name, own }];
+  });
+  if (lacking.length > 0) {
+    const names = lacking.slice(0, 5).join(", ");
+    throw new ValueError(
+      operation,
+      "path",
+      "of a file with all weights of the model",
+      path,
+      `It lacks ${names}${lacking.length > 5 ? ` and ${lacking.length - 5} more` : ""}.`,
+    );
+  }
+  const totalBytes = found.reduce((n, { own }) => n + source.sizeOf(own), 0);
+  const state: Record<string, Tensor> = {};
+  let bytes = 0;
+  try {
+    for (const { name, own } of found) {
+      const read = await source.read(own, { device, signal }, name);
+      const cast = toDType(read, dtype);
+      if (cast !== read) read.dispose();
+      state[name] = cast;
+      onProgress?.({ bytes: (bytes += source.sizeOf(own)), totalBytes, name });
+    }
+    model.loadStateDict(state, { strict: false, assign: true });
+  } catch (error) {
+    model.dispose();
+    throw error;
+  } finally {
+    for (const t of Object.values(state)) t.dispose();
+  }
+}
