@@ -63,12 +63,9 @@ class LlamaAttention extends Module {
   q_norm: RMSNorm | null = null;
   k_norm: RMSNorm | null = null;
 
-  constructor(
-    index: number,
-    { width, heads, keyHeads, headWidth, rope, qkvBias, outBias, normsHeads, eps }: LlamaSettings,
-    options: LayerOptions,
-  ) {
+  constructor(index: number, settings: LlamaSettings, options: LayerOptions) {
     super();
+    const { width, heads, keyHeads, headWidth, rope, qkvBias, outBias, normsHeads, eps } = settings;
     this.index = index;
     this.headWidth = headWidth;
     this.rope = rope;
@@ -101,8 +98,9 @@ class LlamaMlp extends Module {
   up_proj: Layer;
   down_proj: Layer;
 
-  constructor({ width, inner, mlpBias, activation }: LlamaSettings, options: LayerOptions) {
+  constructor(settings: LlamaSettings, options: LayerOptions) {
     super();
+    const { width, inner, mlpBias, activation } = settings;
     this.activation = activation;
     this.gate_proj = new Linear(width, inner, { ...options, bias: mlpBias });
     this.up_proj = new Linear(width, inner, { ...options, bias: mlpBias });

@@ -5,7 +5,7 @@ import { CausalModel } from "../causal-model.ts";
 import type { LanguageModel } from "../options.ts";
 import type { GenerateOptions, GeneratedText, GeneratedToken, GenerationEnd, PromptTokens } from "./options.ts";
 import { requestOf, type Request } from "./prompts.ts";
-import { distributionOf, drawFrom, mostProbable, penalize } from "./sampling.ts";
+import { distributionOf, drawFrom, mostProbable, penalize } from "./token-sampling.ts";
 import { releaseSession, releaseSessions, takeSession, type Session } from "./session.ts";
 import { rowsOf, take, type Row } from "./text-rows.ts";
 import { propose } from "./speculative.ts";

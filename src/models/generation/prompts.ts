@@ -4,7 +4,7 @@ import { Tensor } from "../../core/tensor.ts";
 import { CausalModel } from "../causal-model.ts";
 import type { LanguageModel } from "../options.ts";
 import type { GenerateOptions, PromptTokens } from "./options.ts";
-import { limitsOf, type Limits } from "./sampling.ts";
+import { limitsOf, type Limits } from "./token-sampling.ts";
 
 /** A call that has been checked. */
 export interface Request {

@@ -2,7 +2,7 @@
 import type { GeneratedToken } from "./options.ts";
 import type { Request } from "./prompts.ts";
 import { take, type Row } from "./text-rows.ts";
-import { differenceOf, distributionOf, drawFrom, mostProbable, penalize, probabilityOf, type Distribution } from "./sampling.ts";
+import { differenceOf, distributionOf, drawFrom, mostProbable, penalize, probabilityOf, type Distribution } from "./token-sampling.ts";
 import { bucketOf, releaseSession, takeSession, type Session } from "./session.ts";
 
 /** The distribution of the token behind a text: at temperature 0 only the most probable one. */

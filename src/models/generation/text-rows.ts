@@ -1,7 +1,7 @@
 /** The texts of a call while they are made. */
 import type { GeneratedToken, GenerationEnd } from "./options.ts";
 import type { Request } from "./prompts.ts";
-import { numbersOf } from "./sampling.ts";
+import { numbersOf } from "./token-sampling.ts";
 import { TextStream } from "./text-stream.ts";
 
 /** What is known of one text. */

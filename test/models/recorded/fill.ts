@@ -1,5 +1,5 @@
 /** The weights that llama.py gives its models. */
-import { nn, noGrad, tensor } from "../../../src/index.ts";
+import { type nn, noGrad, tensor } from "../../../src/index.ts";
 
 /** A hash of the name and the position, in ±scale; around 1 for norms. */
 export function fill(model: nn.Module, scale = 0.3): void {

@@ -1,6 +1,6 @@
 /** Distributions with their limits against plain formulas, and text of tokens that come one by one. */
 import { expect, it } from "vitest";
-import { differenceOf, distributionOf, drawFrom, mostProbable, numbersOf, penalize } from "../../src/models/generation/sampling.ts";
+import { differenceOf, distributionOf, drawFrom, mostProbable, numbersOf, penalize } from "../../src/models/generation/token-sampling.ts";
 import { TextStream } from "../../src/models/generation/text-stream.ts";
 
 const open = { temperature: 1, topK: Infinity, topP: 1, minP: 0, penalty: 1 };
