@@ -90,6 +90,7 @@ it("holds what a user needs and nothing else, in 10 MB at most", () => {
     "io-safetensors-shards.cjs",
     "io-zip-writer.cjs",
     "models-generation-generate-loop.cjs",
+    "models-gpt2.cjs",
     "models-llama.cjs",
     "models-load.cjs",
     "onnx-export-pending-model.cjs",

@@ -11,10 +11,14 @@ const makers: { readonly [F in ModelFamily]: () => Promise<MakeModel<F>> } = {
     const { Llama } = await import("./llama.ts");
     return (config, options) => new Llama(config, options);
   },
+  gpt2: async () => {
+    const { Gpt2 } = await import("./gpt2.ts");
+    return (config, options) => new Gpt2(config, options);
+  },
 };
 
 /** transformers' `model_type` of each family. */
-const TYPES: Readonly<Record<string, ModelFamily>> = { llama: "llama", mistral: "llama", qwen2: "llama", qwen3: "llama" };
+const TYPES: Readonly<Record<string, ModelFamily>> = { llama: "llama", mistral: "llama", qwen2: "llama", qwen3: "llama", gpt2: "gpt2" };
 
 /** The model that a config describes. Throws ValueError for an unknown type, and for another family than the one asked for. */
 export async function modelOf<F extends ModelFamily>(

@@ -1,5 +1,6 @@
 /** Models with pretrained weights: made of a config, or read from a file, and text from them. Importing loads none of them. */
 export { fromConfig, fromPretrained } from "./from-pretrained.ts";
+export type { Gpt2 } from "./gpt2.ts";
 export type { Llama } from "./llama.ts";
 export type {
   FromConfigOptions,

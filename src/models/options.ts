@@ -4,6 +4,7 @@ import type { Tensor } from "../core/tensor.ts";
 import type { TransferOptions } from "../io/parts.ts";
 import type { Module } from "../nn/module.ts";
 import type { Generator } from "../ops/random/random.ts";
+import type { Gpt2 } from "./gpt2.ts";
 import type { Llama } from "./llama.ts";
 
 /** The values of a model's config.json, by their names there: `{ model_type: "llama", hidden_size: 576, … }`. */
@@ -12,12 +13,14 @@ export interface ModelConfig {
 }
 
 /** A family of models. */
-export type ModelFamily = "llama";
+export type ModelFamily = "llama" | "gpt2";
 
 /** The class of each family. */
 export interface ModelFamilies {
   /** Llama, Mistral, SmolLM2, Qwen2 and Qwen3. */
   readonly llama: Llama;
+  /** GPT-2. */
+  readonly gpt2: Gpt2;
 }
 
 /** A model that predicts the next token of a text: what generate() takes. Those of dx.models are. */

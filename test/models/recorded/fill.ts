@@ -1,4 +1,4 @@
-/** The weights that llama.py gives its models. */
+/** The weights that llama.py and gpt2.py give their models. */
 import { type nn, noGrad, tensor } from "../../../src/index.ts";
 
 /** A hash of the name and the position, in ±scale; around 1 for norms. */
@@ -6,7 +6,7 @@ export function fill(model: nn.Module, scale = 0.3): void {
   for (const [name, p] of model.namedParameters()) {
     let start = 0;
     for (let i = 0; i < name.length; i++) start += (i + 1) * name.charCodeAt(i);
-    const one = name.endsWith("norm.weight") || name.includes("layernorm") ? 1 : 0;
+    const one = name.endsWith("norm.weight") || name.includes("layernorm") || (name.includes("ln_") && name.endsWith("weight")) ? 1 : 0;
     const values = Float32Array.from({ length: p.size }, (_, n) => {
       const sum = (Math.imul(n + start, 2654435761) + Math.imul(start, 40503)) >>> 0;
       const bits = Math.imul(sum ^ (sum >>> 15), 2246822519) >>> 0;
