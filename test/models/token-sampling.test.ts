@@ -45,6 +45,8 @@ it("penalty, ties, infinities and the difference of two distributions", () => {
   expect(mostProbable(own)).toBe(0);
   expect(mostProbable(Float32Array.from([NaN, -Infinity, 1]))).toBe(2);
   expect([...distributionOf(Float32Array.from([-Infinity, 0]), open).tokens]).toEqual([1]);
+  expect([...distributionOf(Float32Array.from([NaN, 0, NaN]), open).tokens]).toEqual([1]);
+  expect(() => distributionOf(Float32Array.from([NaN, -Infinity]), open)).toThrow("one whose logits are numbers");
   const [p, q] = [
     { tokens: Int32Array.of(1, 2), probabilities: Float64Array.of(0.75, 0.25) },
     { tokens: Int32Array.of(2, 1), probabilities: Float64Array.of(0.5, 0.5) },

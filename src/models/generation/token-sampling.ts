@@ -55,7 +55,7 @@ function thresholdOf(values: Float32Array, k: number): number {
   return values.toSorted()[values.length - k]!;
 }
 
-/** The distribution of logits within the limits, the most probable token first where limits cut it. Logits must not be NaN. */
+/** The distribution of logits within the limits, the most probable token first where limits cut it. Throws ValueError where no logit is a number. */
 export function distributionOf(logits: Float32Array, { temperature, topK, topP, minP }: Limits): Distribution {
   let largest = -Infinity;
   for (const value of logits) if (value > largest) largest = value;
@@ -66,11 +66,14 @@ export function distributionOf(logits: Float32Array, { temperature, topK, topP, 
   for (let i = 0; i < logits.length; i++) {
     if (logits[i]! < threshold) continue;
     const weight = Math.exp((logits[i]! - largest) / temperature);
-    if (weight === 0) continue;
+    // NaN is no weight.
+    if (!(weight > 0)) continue;
     weights[i] = weight;
     sum += weight;
     tokens.push(i);
   }
+  if (tokens.length === 0)
+    throw new ValueError("models.generate", "model", "one whose logits are numbers", "NaN or -Infinity for all tokens");
   if (topP < 1) {
     // Those below it sum up to less than what may be left out.
     const least = ((1 - topP) * sum) / logits.length;
