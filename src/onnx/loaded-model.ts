@@ -19,11 +19,12 @@ import type { FunctionMessage, GraphMessage, NodeMessage, OpsetMessage, ValueInf
 import type { External } from "./format/tensor-message.ts";
 import { Constant, describe, dtypeOf, STRING, type Value } from "./format/value.ts";
 import { readNames, readsOf } from "./graph-order.ts";
-import { rolesOf } from "./learned.ts";
+import { rolesOf, type Role } from "./learned.ts";
 import type { ModelProgram, OnnxCallOptions, OnnxLayer, OnnxNode, OnnxValue } from "./model.ts";
 import { drawsNumbers } from "./random-nodes.ts";
 import { initializersOf, Intermediates, named, Names, runGraph, runNode, versions, type Context } from "./run-graph.ts";
 import { isRefusal, partsOf, Segment, type Part } from "./segments.ts";
+import { foldWeights } from "./weight-folding.ts";
 import { Weights } from "./weights.ts";
 
 const DTYPED = 1;
@@ -47,6 +48,8 @@ export interface Source {
   readonly isTrainable: boolean;
   /** Values of inputs that are none any more. */
   readonly constants: ReadonlyMap<string, Constant>;
+  /** Names of nodes that stay nodes. */
+  readonly kept: ReadonlySet<string>;
 }
 
 /** What all runs of a model's graphs share. */
@@ -56,6 +59,7 @@ export const contextOf = ({ functions, opsets, device, external }: Omit<Source, 
   functions: new Map(functions.map((f) => [functionKey(domainOf(f.domain), f.name, f.overload), f])),
   initializers: new WeakMap(),
   folded: new WeakMap(),
+  computed: new Set(),
   external,
   constants: new Constants(),
   layers: new Map(),
@@ -94,7 +98,16 @@ export class LoadedModel implements ModelProgram {
     const constants = new Map(initializersOf(context, graph));
     context.initializers.set(graph, constants);
     for (const [name, constant] of source.constants) constants.set(name, constant);
-    const roleOf = rolesOf(graph);
+    const role = rolesOf(graph);
+    const folded = foldWeights(
+      context,
+      graph,
+      constants,
+      (name) => role(name) === "constant",
+      (node) => source.kept.has(nameOf(node)),
+    );
+    for (const name of folded) context.computed.add(name);
+    const roleOf = (name: string): Role => (context.computed.has(name) ? "constant" : role(name));
     try {
       for (const g of graphsOf(graph))
         for (const [name, value] of initializersOf(context, g))

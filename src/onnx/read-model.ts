@@ -87,6 +87,7 @@ export function modelOf(message: ModelMessage, options: OnnxOptions, external: E
     isEager: options.eager ?? false,
     isTrainable: options.trainable ?? false,
     constants,
+    kept: new Set(Object.keys(options.layers ?? {})),
   };
   const context = contextOf(source);
   while (foldConditions(context, graph, constants)) {

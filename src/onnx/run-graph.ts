@@ -26,6 +26,8 @@ export interface Context {
   readonly functions: ReadonlyMap<string, FunctionMessage>;
   readonly initializers: WeakMap<GraphMessage, ReadonlyMap<string, Value>>;
   folded: WeakMap<NodeMessage, Map<string, readonly Constant[]>>;
+  /** Names of weights that were computed of others when the model was loaded. */
+  readonly computed: Set<string>;
   readonly external: External | null;
   /** Tensors in nodes' attributes, read once. */
   readonly constants: Constants;

@@ -201,6 +201,34 @@ eachDevice("a model's own programs", (device) => {
       expect(() => loaded.call({ x })).toThrow(dx.DisposedError);
     }));
 
+  test("have what follows from large weights alone computed once, and weights that nothing else reads are gone", () =>
+    within(async () => {
+      const bytes = Uint8Array.from({ length: 8 * 640 }, (_, i) => i % 200);
+      using loaded = await load(
+        model({
+          opset: 18,
+          graph: graph({
+            inputs: [value("x", FLOAT, ["n", 8])],
+            outputs: [value("y", FLOAT, ["n", 640])],
+            initializers: [tensor("q", [640, 8], bytes), tensor("scale", [1], Float32Array.of(0.25))],
+            nodes: [
+              node("Cast", ["q"], ["wide"], [attribute.int("to", FLOAT)]),
+              node("Mul", ["wide", "scale"], ["w"]),
+              node("Transpose", ["w"], ["wt"]),
+              node("MatMul", ["x", "wt"], ["y"]),
+            ],
+          }),
+        }),
+      );
+      expect(loaded.nodes.map((n) => n.operator)).toEqual(["MatMul"]);
+      expect([...loaded.namedBuffers()].map(([name]) => name)).toEqual(["wt"]);
+      const x = input(device, 1, 2);
+      const want = Array.from({ length: 640 }, (_, r) => numbers(x).reduce((sum, v, k) => sum + (v * bytes[8 * r + k]!) / 4, 0));
+      using copy = loaded.clone();
+      for (const m of [loaded, copy])
+        for (const eager of [true, false]) numbers(m.call({ x }, { eager }).y!).forEach((v, i) => expect(v).toBeCloseTo(want[i]!, 3));
+    }));
+
   test("draw other random numbers in each call, and those of a seed again", () => {
     // The generator keeps its state.
     dx.rand([1], { device }).dispose();
