@@ -33,7 +33,7 @@ class Sequencer extends BaseSequencer {
 }
 
 /** npm test has built the library, and runs its tests on that. */
-const isCompiled = process.env.DXTENSOR_TEST_LIBRARY === "dist";
+const isCompiled = process.env.DXTENSOR_TEST_LIBRARY === "built";
 
 export default defineConfig({
   plugins: isCompiled ? [compiledLibrary] : [],

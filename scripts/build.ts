@@ -1,5 +1,5 @@
 // npm run build [-- native | ts]: the addon with its libraries, and the TypeScript. Both are incremental.
-import { chmodSync, existsSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { headersProblem } from "./lib/headers.ts";
 import { withLock } from "./tools/lock.ts";
 import { runStep } from "./tools/steps.ts";
 import { entries, entryInput } from "./lib/entries.ts";
-import { bundled, licences } from "./lib/package-bundles.ts";
+import { bundleCommonJs, bundled, licences } from "./lib/package-bundles.ts";
 import { explainMissing, findTools, hasAll, missingTools } from "./lib/toolchain.ts";
 
 const help = `npm run build [-- native | ts] [--runtime]
@@ -66,8 +66,8 @@ function dropStale(folder: string, sources: string) {
   if (!existsSync(folder)) return;
   for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
     const base = /^(.*)(?:\.js|\.js\.map|\.d\.ts|\.d\.ts\.map)$/.exec(name)?.[1];
-    if (base !== undefined && !bundles.some(([, file]) => file === join(folder, `${base}.js`)) && !existsSync(join(sources, `${base}.ts`)))
-      rmSync(join(folder, name));
+    // bundle() keeps order in its own folder.
+    if (base !== undefined && !/^bundle[\\/]/.test(name) && !existsSync(join(sources, `${base}.ts`))) rmSync(join(folder, name));
   }
 }
 
@@ -80,12 +80,14 @@ const projects: readonly (readonly [name: string, output: string])[] = [
 ];
 const hasSources = (name: string) => existsSync(at(name)) && readdirSync(at(name)).some((file) => file.endsWith(".ts"));
 
-/** What the package is at run time: the library, the command, which also runs when it is copied elsewhere alone, and the other entry points. */
+/** What the package is at run time: the library, its other entry points, and the command. */
+const code = at("dist", "bundle");
 const bundles: readonly (readonly [input: string, file: string])[] = [
-  ["index.ts", at("dist", "bundle", "dxtensor.js")],
-  ["cli/main.ts", at("dist", "bundle", "cli.js")],
-  ...entries.map(({ name, module }) => [`${module}.ts`, at("dist", "bundle", `${name}.js`)] as const),
+  ["index.ts", "dxtensor.js"],
+  ...entries.map(({ name, module }) => [`${module}.ts`, `${name}.js`] as const),
 ];
+/** What is built last of the code's files. */
+const last = join(code, "dxtensor.mjs");
 
 /**
  * Modules that the sources import by import() are imported statically. Without, rolldown makes each module that they share with the rest a
@@ -104,23 +106,25 @@ const staticParts: Plugin = {
 };
 
 /**
- * One file each: 120 modules take three times as long to import. They lie as deep in dist as the modules do, and are made of the
- * sources, so that source maps lead to them.
+ * ES modules of one file each, for bundlers, and the CommonJS that Node runs. They lie as deep in dist as the modules do, and are made of the sources, so
+ * that source maps lead to them.
  */
 async function bundle() {
   const sources = readdirSync(at("src"), { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
-  const newest = Math.max(...sources.map((name) => statSync(at("src", name)).mtimeMs), statSync(at("scripts", "build.ts")).mtimeMs);
+  const makers = ["build.ts", "lib/package-bundles.ts", "lib/entries.ts"].map((name) => at("scripts", name));
+  const newest = Math.max(...[...sources.map((name) => at("src", name)), ...makers].map((file) => statSync(file).mtimeMs));
   const known = at("build", "ts", "bundle.json");
   // A source that was removed makes no file newer.
   const state = JSON.stringify(sources.toSorted());
-  const isCurrent = (file: string) => existsSync(file) && statSync(file).mtimeMs > newest;
-  if (bundles.every(([, file]) => isCurrent(file)) && existsSync(known) && readFileSync(known, "utf8") === state) return;
+  if (existsSync(last) && statSync(last).mtimeMs > newest && existsSync(known) && readFileSync(known, "utf8") === state) return;
   const { rolldown } = await import("rolldown");
   const { esmExternalRequirePlugin } = await import("rolldown/plugins");
+  const made = `${code}.new`;
+  rmSync(made, { recursive: true, force: true });
   for (const [input, file] of bundles) {
     const entry = entries.find(({ module }) => input === `${module}.ts`);
     // A CommonJS package's require of a module of Node's becomes an import: as a bundler's CommonJS, this file has no address for createRequire.
-    const plugins = [esmExternalRequirePlugin({ external: [...builtinModules] }), ...(input === "index.ts" ? [staticParts] : [])];
+    const plugins = [esmExternalRequirePlugin({ external: [...builtinModules] }), staticParts];
     const build = await rolldown(
       entry === undefined
         ? {
@@ -133,21 +137,25 @@ async function bundle() {
           }
         : entryInput(entry, "./dxtensor.js"),
     );
-    // Their licences ask to be kept with the code.
-    const within = entry !== undefined ? [] : input === "cli/main.ts" ? ["commander", ...bundled, "fflate", "yaml"] : bundled;
     await build.write({
-      file: `${file}.new`,
+      file: join(made, file),
       format: "esm",
       sourcemap: false,
       keepNames: true,
       codeSplitting: false,
       comments: false,
-      footer: within.length > 0 ? licences(within) : "",
+      // Their licences ask to be kept with the code.
+      footer: entry === undefined ? licences(bundled) : "",
     });
     await build.close();
-    chmodSync(`${file}.new`, 0o755);
-    renameSync(`${file}.new`, file);
   }
+  await bundleCommonJs(made);
+  // Programs that run meanwhile find each file whole.
+  mkdirSync(code, { recursive: true });
+  const names = readdirSync(made).toSorted((a, b) => Number(join(code, a) === last) - Number(join(code, b) === last));
+  for (const name of names) renameSync(join(made, name), join(code, name));
+  rmSync(made, { recursive: true });
+  for (const name of readdirSync(code)) if (!names.includes(name)) rmSync(join(code, name));
   writeFileSync(known, state);
 }
 
@@ -157,13 +165,13 @@ function stateOf(folders: readonly (readonly [name: string, output: string])[]):
   const read = [...folders.map(([name]) => name), "scripts", "native/schema", "docs"].filter((folder) => existsSync(at(folder)));
   const inputs = read.flatMap((folder) => readdirSync(at(folder), { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)));
   const files = [...inputs, "package.json", "package-lock.json", "README.md", "tsconfig.base.json"].toSorted();
-  const outputs = [...folders.map(([, output]) => output), ...bundles.map(([, file]) => file), at("dist", "index.js")];
+  const outputs = [...folders.map(([, output]) => output), ...(existsSync(code) ? readdirSync(code).map((name) => join(code, name)) : []), last, at("dist", "index.js")];
   const stats = (list: readonly string[]) =>
     list.map((file) => {
       const { size, mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? { size: -1, mtimeMs: 0 };
       return [file, size, mtimeMs];
     });
-  return JSON.stringify([process.version, stats(files.map((file) => at(file))), stats(outputs.filter((file) => file.endsWith(".js")))]);
+  return JSON.stringify([process.version, stats(files.map((file) => at(file))), stats(outputs.filter((file) => /\.[cm]?js$/.test(file)))]);
 }
 
 /** Compiles the named folders, all of them if none is named; src is always among them. Does nothing where nothing has changed since. */

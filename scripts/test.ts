@@ -5,6 +5,7 @@ import { buildNativeParts, buildTypeScript } from "./build.ts";
 import { close, countProgram } from "./tools/counts.ts";
 import { ensureSetup } from "./lib/ensure.ts";
 import { softwareName } from "./lib/native-files.ts";
+import { buildTestLibrary } from "./lib/test-library.ts";
 import { runVitest } from "./tools/vitest.ts";
 
 const help = `npm test [-- OPTIONS] [FILTER...]
@@ -41,6 +42,7 @@ await main(async () => {
   await buildNativeParts();
   if (args.includes("--native")) return close(await runNative(true));
   await buildTypeScript();
+  await buildTestLibrary();
   const counts = [
     await runVitest(
       "ctrf.json",

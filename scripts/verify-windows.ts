@@ -1,5 +1,5 @@
 // npm run verify:windows: Microsoft's DirectML.dll as the judge of the library as Windows has it, in the Wine cell.
-import { copyFileSync, mkdirSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -43,7 +43,7 @@ async function prepare() {
   say("verify:windows: bundling the tests");
   const manifest = await bundleTests(stage, { native: prebuiltWindows("x64"), platform: "win32-x64" });
   await buildTestBackends(stage);
-  copyFileSync(at("dist", "bundle", "cli.js"), join(stage, "dist", "cli.js"));
+  cpSync(at("dist", "bundle"), join(stage, "dist", "bundle"), { recursive: true });
   for (const program of programs) copyFileSync(program, join(stage, program.split(/[\\/]/).at(-1)!));
   mkdirSync(join(stage, "reports"), { recursive: true });
   return manifest;

@@ -1,9 +1,9 @@
 // The files of a published package in addition to the repository's bundle: a CommonJS core with parts that are loaded when they are first
 // used, thin modules of both kinds over it, and the types in one file for each of the two.
 import { createHash } from "node:crypto";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { basename, join, relative } from "node:path";
 import type { InputOptions, OutputOptions } from "rolldown";
 import { at } from "../tools/project.ts";
 import { entries, entryInput, fromMain } from "./entries.ts";
@@ -37,7 +37,7 @@ export const licences = (names: readonly string[]) =>
     })
     .join("\n");
 
-/** What the library contains of others: its bundles name their licences. */
+/** What the library contains of others, and what the command does: its bundles name their licences. */
 export const bundled = [
   "csv-parse",
   "cli-progress",
@@ -47,6 +47,7 @@ export const bundled = [
   "strip-ansi",
   "ansi-regex",
 ] as const;
+const bundledInParts = [...bundled, "commander", "fflate", "yaml"];
 
 const isOf = (module: string, name: string): boolean => module.replaceAll("\\", "/").includes(`/node_modules/${name}/`);
 
@@ -59,6 +60,9 @@ function writeInAscii(file: string) {
 /** The name of a part that is loaded when it is first used: the path of its module. */
 const partName = (module: string): string => `${relative(at("src"), module).slice(0, -".ts".length).replaceAll(/[\\/]/g, "-")}.cjs`;
 
+/** What imports modules of the program is no part of a file whose bytecode is cached. */
+export const importModuleAlone = { name: "host-import-module", test: (module: string) => module === at("src", "host", "import-module.ts"), priority: 3 };
+
 /** Names the modules that the entry imports statically: they are the core. Without, rolldown divides the core by which parts use what. */
 function coreOf(entry: string) {
   const modules = new Set([entry]);
@@ -70,43 +74,10 @@ function coreOf(entry: string) {
 
 const digestOf = (file: string): string => createHash("sha256").update(readFileSync(file)).digest("hex").slice(0, 32);
 
-/**
- * ES modules and CommonJS share one core, and so its state. Modules that the sources import by import() are files of their own, which take no
- * time until they are used. Bundlers take the ES module with all of the code itself ("module" in exports): each of them makes one copy,
- * whichever form asked for it.
- */
-async function bundleCore(folder: string) {
-  await write(
-    {
-      input: at("src", "index.ts"),
-      platform: "node",
-      external: /^node:/,
-      transform: { target: "es2023" },
-      tsconfig: false,
-      // The parts import what they need from the core: it exports more than the package does.
-      preserveEntrySignatures: "allow-extension",
-    },
-    {
-      dir: folder,
-      entryFileNames: "core.cjs",
-      // What several parts share, and rolldown's own functions.
-      chunkFileNames: ({ facadeModuleId, name }) =>
-        facadeModuleId && !facadeModuleId.includes("node_modules") ? partName(facadeModuleId) : `${name.replace("rolldown-", "")}.cjs`,
-      codeSplitting: {
-        groups: [
-          { name: coreOf(at("src", "index.ts")), debugName: "core", priority: 2 },
-          { name: "shared", minShareCount: 2, priority: 1 },
-        ],
-      },
-      format: "cjs",
-      exports: "named",
-      sourcemap: false,
-      keepNames: true,
-      comments: false,
-      footer: ({ moduleIds }) => licences(bundled.filter((name) => moduleIds.some((id) => isOf(id, name)))),
-    },
-  );
-  writeInAscii(join(folder, "core.cjs"));
+/** Writes a file that exports what `code`, a file of the same folder, does: it runs that with cached bytecode. cache: an expression, the cache's folder. */
+export async function writeLoader(file: string, code: string, cache?: string) {
+  const name = JSON.stringify(`./${basename(code)}`);
+  const more = cache === undefined ? "" : `, ${cache}`;
   await write(
     {
       input: at("src", "native", "code-cache.ts"),
@@ -117,16 +88,62 @@ async function bundleCore(folder: string) {
       treeshake: { moduleSideEffects: false },
     },
     {
-      file: join(folder, "load.cjs"),
+      file,
       format: "cjs",
       exports: "named",
       comments: false,
       codeSplitting: false,
-      outro: `module.exports = requireCached(require.resolve("./core.cjs"), "${digestOf(join(folder, "core.cjs"))}", () => require("./core.cjs"));`,
+      outro: `module.exports = requireCached(require.resolve(${name}), "${digestOf(code)}", () => require(${name})${more});`,
     },
   );
+}
+
+/**
+ * ES modules and CommonJS share one core, and so its state. Modules that the sources import by import() are files of their own, which take no
+ * time until they are used. Bundlers take the ES module with all of the code itself ("module" in exports): each of them makes one copy,
+ * whichever form asked for it.
+ */
+async function bundleCore(folder: string) {
+  await write(
+    {
+      input: { core: at("src", "index.ts"), cli: at("src", "cli", "main.ts") },
+      platform: "node",
+      external: /^node:/,
+      transform: { target: "es2023" },
+      tsconfig: false,
+      // The parts import what they need from the core: it exports more than the package does.
+      preserveEntrySignatures: "allow-extension",
+    },
+    {
+      dir: folder,
+      entryFileNames: "[name].cjs",
+      // What several parts share, and rolldown's own functions.
+      chunkFileNames: ({ facadeModuleId, name }) =>
+        facadeModuleId && !facadeModuleId.includes("node_modules") ? partName(facadeModuleId) : `${name.replace("rolldown-", "")}.cjs`,
+      codeSplitting: {
+        groups: [
+          importModuleAlone,
+          { name: coreOf(at("src", "index.ts")), debugName: "core", priority: 2 },
+          { name: "shared", minShareCount: 2, priority: 1 },
+        ],
+      },
+      format: "cjs",
+      exports: "named",
+      sourcemap: false,
+      keepNames: true,
+      comments: false,
+      footer: ({ moduleIds }) => licences(bundledInParts.filter((name) => moduleIds.some((id) => isOf(id, name)))),
+    },
+  );
+  writeInAscii(join(folder, "core.cjs"));
+  await writeLoader(join(folder, "load.cjs"), join(folder, "core.cjs"));
+  writeFileSync(
+    join(folder, "cli.js"),
+    `#!/usr/bin/env node\nimport { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);\n// The library, with its cached bytecode; then the command, which requires it.\nrequire("./load.cjs");\nrequire("./cli.cjs");\n`,
+    { mode: 0o755 },
+  );
   // createRequire: an import would have the file's text searched for its exports, which takes as long as running it.
-  const names = Object.keys(await import(at("dist", "bundle", "dxtensor.js"))).toSorted();
+  const names = Object.keys(await import(join(folder, "dxtensor.js"))).toSorted();
   const own = names.map((name) => `  ${name}: core.${name},\n`).join("");
   writeFileSync(
     join(folder, "dxtensor.cjs"),
@@ -149,13 +166,15 @@ async function bundleEntries(folder: string) {
     const { name } = entry;
     const output = { format: "cjs", exports: "named", sourcemap: false, keepNames: true, comments: false, codeSplitting: false } as const;
     await write(entryInput(entry, "./dxtensor.cjs"), { ...output, file: join(folder, `${name}.cjs`) });
-    const names = Object.keys(await import(at("dist", "bundle", `${name}.js`))).toSorted();
+    const names = Object.keys(await import(join(folder, `${name}.js`))).toSorted();
     writeFileSync(join(folder, `${name}.mjs`), moduleOver(`./${name}.cjs`, names));
-    writeFileSync(join(folder, `${name}.js`), readFileSync(at("dist", "bundle", `${name}.js`)));
-    await bundleEntryTypes(name, join(folder, `${name}.d.ts`));
-    const types = readFileSync(join(folder, `${name}.d.ts`), "utf8");
-    writeFileSync(join(folder, `${name}.d.cts`), types.replaceAll('"./dxtensor.js"', '"./dxtensor.cjs"'));
   }
+}
+
+/** The code that Node runs, into a folder that has the ES modules: the library, its other entry points, and the command. */
+export async function bundleCommonJs(folder: string) {
+  await bundleCore(folder);
+  await bundleEntries(folder);
 }
 
 /** The types of an entry point in one file, next to that of the main one. */
@@ -233,13 +252,15 @@ export async function bundleTypes(file: string) {
   }
 }
 
-/** All of the package's code into a folder. The TypeScript is built. */
+/** All of the package's code into a folder, with its types. The TypeScript is built. */
 export async function bundlePackage(folder: string) {
-  mkdirSync(folder, { recursive: true });
-  for (const name of ["dxtensor.js", "cli.js"]) writeFileSync(join(folder, name), readFileSync(at("dist", "bundle", name)));
-  chmodSync(join(folder, "cli.js"), 0o755);
-  await bundleCore(folder);
-  await bundleEntries(folder);
-  await bundleTypes(join(folder, "dxtensor.d.ts"));
-  writeFileSync(join(folder, "dxtensor.d.cts"), readFileSync(join(folder, "dxtensor.d.ts")));
+  cpSync(at("dist", "bundle"), folder, { recursive: true });
+  const types = join(folder, "dxtensor.d.ts");
+  await bundleTypes(types);
+  copyFileSync(types, join(folder, "dxtensor.d.cts"));
+  for (const { name } of entries) {
+    await bundleEntryTypes(name, join(folder, `${name}.d.ts`));
+    const text = readFileSync(join(folder, `${name}.d.ts`), "utf8");
+    writeFileSync(join(folder, `${name}.d.cts`), text.replaceAll('"./dxtensor.js"', '"./dxtensor.cjs"'));
+  }
 }

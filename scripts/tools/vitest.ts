@@ -12,7 +12,7 @@ type Report = Pick<CTRFReport, "results">;
 /** Seconds of each test file, as npm run check plans with them. */
 export const secondsFile = at("build", "test-seconds.json");
 
-/** {passed, failed, skipped}. name: of the report in test-results, unless DXTENSOR_CTRF names another file. stdout: 2 where that is for results. isBuilt: dist is what src is, and is tested. */
+/** {passed, failed, skipped}. name: of the report in test-results, unless DXTENSOR_CTRF names another file. stdout: 2 where that is for results. isBuilt: the library for tests is what src is, and is tested. */
 export async function runVitest(
   name: string,
   args: readonly string[],
@@ -24,7 +24,7 @@ export async function runVitest(
     cwd: root,
     stdio: ["ignore", stdout, "inherit"],
     reject: false,
-    env: { DXTENSOR_CTRF: report, ...(isBuilt ? { DXTENSOR_TEST_LIBRARY: "dist" } : {}) },
+    env: { DXTENSOR_CTRF: report, ...(isBuilt ? { DXTENSOR_TEST_LIBRARY: "built" } : {}) },
   });
   if (!existsSync(report)) return { passed: 0, failed: 1, skipped: 0 };
   const { tests, summary } = (JSON.parse(readFileSync(report, "utf8")) as Report).results;

@@ -66,4 +66,4 @@ async function main(): Promise<void> {
   }
 }
 
-await main();
+void main();

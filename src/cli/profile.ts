@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Command } from "commander";
+import { importModule } from "../host/import-module.ts";
 
 interface Options {
   readonly json: boolean;
@@ -31,7 +32,7 @@ async function profile(script: string, args: readonly string[], { json, by, trac
     else process.stdout.write(`${by === "operation" ? String(report) : String(report.table({ by }))}\n`);
   });
   try {
-    await import(pathToFileURL(file).href);
+    await importModule(pathToFileURL(file).href);
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
     process.exitCode = 1;

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { Module, createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { Script, constants } from "node:vm";
+import { Script } from "node:vm";
 import { homeFolder } from "../core/home.ts";
 import { cacheFolder } from "./paths.ts";
 
@@ -69,35 +69,39 @@ interface Compiled {
   readonly missing: string | null;
 }
 
+/** The user's folder for all programs. */
+function userFolder(file: string): string {
+  const { env, platform, arch } = process;
+  return cacheFolder({ env, platform, arch, cwd: null, root: dirname(file), home: homeFolder(), exists: () => false, packageFolder: () => null });
+}
+
 /** Compiles a module's text, with the cache where that has it. digest: of the file as it was published. */
-function compile(file: string, digest: string): Compiled {
+function compile(file: string, digest: string, folder: string): Compiled {
   // A file that somebody changed has another time.
   const { size, mtimeMs } = statSync(file);
   const made = [digest, file, size, mtimeMs, process.version, process.arch, process.execArgv, process.env.NODE_OPTIONS];
-  const { env, platform, arch } = process;
-  const folder = cacheFolder({ env, platform, arch, cwd: null, root: dirname(file), home: homeFolder(), exists: () => false, packageFolder: () => null });
   const path = join(folder, "code", `${sha256(JSON.stringify(made)).toString("hex").slice(0, 32)}.bin`);
   const cachedData = readCache(path);
   const bytes = readFileSync(file);
   // V8 keeps one byte for a character of ASCII, and need not decode it.
   const source = bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
   const text = `(function (exports, require, module, __filename, __dirname) {${source}\n})`;
-  const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER;
-  const script = new Script(text, { filename: file, importModuleDynamically, ...(cachedData === null ? {} : { cachedData }) });
+  // Its text has no import(): the one of a script made of bytecode always fails.
+  const script = new Script(text, { filename: file, ...(cachedData === null ? {} : { cachedData }) });
   const isUsed = cachedData !== null && script.cachedDataRejected === false;
   return { run: script.runInThisContext() as Wrapper, script, missing: isUsed ? null : path };
 }
 
 /**
  * What a CommonJS file of this package exports; it is run once, as by require. `file` is absolute, without links; `plain` requires it, in
- * words that tools which copy what a program needs can read.
+ * words that tools which copy what a program needs can read. folder: where the cache lies, instead of the user's.
  */
-export function requireCached(file: string, digest: string, plain: () => unknown): unknown {
+export function requireCached(file: string, digest: string, plain: () => unknown, folder?: string): unknown {
   const require = createRequire(file);
   if (require.cache[file] !== undefined || isOff(process.env)) return plain();
   let compiled: Compiled;
   try {
-    compiled = compile(file, digest);
+    compiled = compile(file, digest, folder ?? userFolder(file));
   } catch {
     // No home, no permission: as without a cache.
     return plain();

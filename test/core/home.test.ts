@@ -30,8 +30,8 @@ afterAll(() => {
 });
 
 it("knows its package, and none where there is none", () => {
-  const [sources, type] = process.env.DXTENSOR_TEST_LIBRARY === "dist" ? ["dist", "js"] : ["src", "ts"];
-  expect(ownFile()).toBe(join(process.cwd(), `${sources}/core/home.${type}`));
+  const [sources, file] = process.env.DXTENSOR_TEST_LIBRARY === "built" ? ["build/test-library", "code.cjs"] : ["src", "core/home.ts"];
+  expect(ownFile()).toBe(join(process.cwd(), sources, file));
   expect(ownFolder()).toBe(join(process.cwd(), sources));
   expect(packageRoot()).toBe(process.cwd());
   expect(packageFolder("vitest")).toBe(join(process.cwd(), "node_modules/vitest"));

@@ -29,7 +29,7 @@ export interface Step {
 
 export const paths: Paths = {
   tests: ".",
-  cli: "dist/cli.js",
+  cli: "dist/bundle/cli.js",
   native: "prebuilds/win32-x64",
   programs: ".",
   reports: "reports",

@@ -1,4 +1,5 @@
 /** Makes data sets of modules, and batches of their samples: the same code in a worker and in the loader's own thread. */
+import { importModule } from "../../host/import-module.ts";
 import { hostBatch, hostCollate, type HostNode } from "./host-collate.ts";
 import type { BatchForm, FailedPart } from "./protocol.ts";
 import { contextOf, type PassSeed, type SampleContext } from "./seeds.ts";
@@ -35,7 +36,7 @@ export const isIndexed = (value: unknown): value is IndexedSource =>
 
 /** The function that a module exports as its default; of a CommonJS module, also that of `exports.default`. */
 async function defaultOf(href: string): Promise<(...args: readonly unknown[]) => unknown> {
-  const module = (await import(/* @vite-ignore */ /* webpackIgnore: true */ href)) as { default?: unknown };
+  const module = (await importModule(href)) as { default?: unknown };
   const inner = (module.default as { default?: unknown } | undefined)?.default;
   const made = [module.default, inner].find(isFunction);
   if (made === undefined) throw new TypeError(`${href} has no default export that is a function or a class`);
