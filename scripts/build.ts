@@ -165,7 +165,12 @@ function stateOf(folders: readonly (readonly [name: string, output: string])[]):
   const read = [...folders.map(([name]) => name), "scripts", "native/schema", "docs"].filter((folder) => existsSync(at(folder)));
   const inputs = read.flatMap((folder) => readdirSync(at(folder), { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)));
   const files = [...inputs, "package.json", "package-lock.json", "README.md", "tsconfig.base.json"].toSorted();
-  const outputs = [...folders.map(([, output]) => output), ...(existsSync(code) ? readdirSync(code).map((name) => join(code, name)) : []), last, at("dist", "index.js")];
+  const outputs = [
+    ...folders.map(([, output]) => output),
+    ...(existsSync(code) ? readdirSync(code).map((name) => join(code, name)) : []),
+    last,
+    at("dist", "index.js"),
+  ];
   const stats = (list: readonly string[]) =>
     list.map((file) => {
       const { size, mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? { size: -1, mtimeMs: 0 };

@@ -87,7 +87,11 @@ it("holds what a user needs and nothing else, in 10 MB at most", () => {
   const own = ["cli.cjs", "cli.js", "core.cjs", "load.cjs", ...forms];
   // What is loaded when it is first used: some other file requires it.
   const code = readdirSync(installed("dist", "bundle")).filter((name) => name.endsWith(".cjs"));
-  const required = new Set(code.flatMap((name) => [...readFileSync(installed("dist", "bundle", name), "utf8").matchAll(/require\("\.\/([\w-]+\.cjs)"\)/g)].map(([, part]) => part!)));
+  const required = new Set(
+    code.flatMap((name) =>
+      [...readFileSync(installed("dist", "bundle", name), "utf8").matchAll(/require\("\.\/([\w-]+\.cjs)"\)/g)].map(([, part]) => part!),
+    ),
+  );
   expect(required).toContain("onnx-read-model.cjs");
   const bundle = [...own, ...[...required].filter((name) => !own.includes(name))];
   expect(readdirSync(installed("dist"), { recursive: true }).map(String).toSorted()).toEqual([

@@ -61,7 +61,11 @@ function writeInAscii(file: string) {
 const partName = (module: string): string => `${relative(at("src"), module).slice(0, -".ts".length).replaceAll(/[\\/]/g, "-")}.cjs`;
 
 /** What imports modules of the program is no part of a file whose bytecode is cached. */
-export const importModuleAlone = { name: "host-import-module", test: (module: string) => module === at("src", "host", "import-module.ts"), priority: 3 };
+export const importModuleAlone = {
+  name: "host-import-module",
+  test: (module: string) => module === at("src", "host", "import-module.ts"),
+  priority: 3,
+};
 
 /** Names the modules that the entry imports statically: they are the core. Without, rolldown divides the core by which parts use what. */
 function coreOf(entry: string) {
