@@ -76,6 +76,10 @@ function coreOf(entry: string) {
   };
 }
 
+/** What several parts use is one file. A part that another one uses stays a file of its own. */
+const sharedByParts = (module: string, graph: { getModuleInfo(id: string): { readonly dynamicImporters: readonly string[] } | null }) =>
+  (graph.getModuleInfo(module)?.dynamicImporters.length ?? 0) > 0 ? null : "shared";
+
 const digestOf = (file: string): string => createHash("sha256").update(readFileSync(file)).digest("hex").slice(0, 32);
 
 /** Writes a file that exports what `code`, a file of the same folder, does: it runs that with cached bytecode. cache: an expression, the cache's folder. */
@@ -128,7 +132,7 @@ async function bundleCore(folder: string) {
         groups: [
           importModuleAlone,
           { name: coreOf(at("src", "index.ts")), debugName: "core", priority: 2 },
-          { name: "shared", minShareCount: 2, priority: 1 },
+          { name: sharedByParts, debugName: "shared", minShareCount: 2, priority: 1 },
         ],
       },
       format: "cjs",
