@@ -14,7 +14,7 @@ const help = `sh start.sh [OPTIONS]
   --out FOLDER   where report.md, report.json and the logs go (default: $OUT, else the current folder)
   --only LIST    only these parts, by commas: runtime, tests, shaders, fusion, verify, quickstart, bench, torch, directml, windows;
                  shaders and fusion run by --only alone. shaders: test/shader, then the shaders' part of bench, over in six minutes. fusion: the tests of
-                 fused regions, then five training steps without fusion, with it and by choice, over in three minutes
+                 fused regions, then five training steps without fusion, with it and by choice, over in five minutes
   --quick        the quick set of verify, and of the Windows tests; ResNet-18 and the encoder are left out of the peers' replayed lists
   --small        sizes for a processor, a quarter of verify's quick set, a quick set of the tests, the
                  quickstart on cpu
@@ -111,7 +111,7 @@ const parts: Readonly<Record<keyof Parts, (o: Options) => Promise<PartDone>>> = 
     const done = await program("fusion", node, [...args, ...(o.small ? ["--filter", "mlp", "--seconds", "0.02"] : [])], {
       ...o,
       cwd: at("app"),
-      limitMs: 150_000 * o.patience,
+      limitMs: 240_000 * o.patience,
     });
     console.log(done.text);
     const [tested, failures] = [counts(tests.text), failuresOf(json(report))];

@@ -116,8 +116,8 @@ eachMode("cdist", (device, mode) => {
           eighths(40 * 64, 7).map((v) => v * 100.3),
           { shape: [40, 64] },
         );
-        const own = numbers(dx.diagonal(mode.run((v) => dx.cdist(v!, v!), x)));
-        // Squares of lengths are about 3e5.
+        // Squares of lengths are about 3e5, and sums of other orders differ.
+        const own = numbers(dx.diagonal(mode.runWithin({ rtol: 1e-3, atol: 1 }, (v) => dx.cdist(v!, v!), x)));
         expect(Math.max(...own)).toBeLessThan(1);
         expect(Math.min(...own)).toBeGreaterThanOrEqual(0);
       },
