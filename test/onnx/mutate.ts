@@ -93,7 +93,7 @@ export function runMutated(c: Case, seed: number, device: dx.Device): unknown {
   }
   let model: OnnxModel | null = null;
   try {
-    const made = (model = modelOf(message, { device, maxIterations: 10_000 }, null));
+    const made = (model = modelOf(message, { device, maxIterations: 2_000 }, null));
     dx.scope(() => {
       // As constants, sizes are known; as tensors they are read back.
       const values = inputs.map((v) => (v instanceof Constant && (v.dtype !== "int64" || random() < 0.5) ? v.on(device) : v));

@@ -9,7 +9,7 @@ import type { Measurement } from "../../src/shader/measured.ts";
 import { forgetStored, measuredFor, parseStored, readStored, storePath, writeStored } from "../../src/shader/store.ts";
 import { eachDevice, numbers } from "../device.ts";
 
-const variables = ["XDG_CACHE_HOME", "LOCALAPPDATA", "DXTENSOR_SHADERS"] as const;
+const variables = ["XDG_CACHE_HOME", "LOCALAPPDATA", "DXTENSOR_SHADERS", "DXTENSOR_FUSE"] as const;
 let folder: string;
 let before: (string | undefined)[];
 beforeEach(() => {
@@ -18,6 +18,8 @@ beforeEach(() => {
   process.env.XDG_CACHE_HOME = folder;
   process.env.LOCALAPPDATA = folder;
   delete process.env.DXTENSOR_SHADERS;
+  // Fused operators choose no shader.
+  process.env.DXTENSOR_FUSE = "off";
 });
 afterEach(() => {
   variables.forEach((name, i) => {

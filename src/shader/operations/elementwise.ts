@@ -3,7 +3,7 @@ import type { DType } from "../../core/dtype.ts";
 import type { OperatorName } from "../../dml/operators.generated.ts";
 import type { Scalar } from "../../graph/emitter.ts";
 import { constantOf } from "../ir.ts";
-import { Bool, type Float, type Int, type Uint } from "../numbers.ts";
+import { Bool, Float, type Int, type Uint } from "../numbers.ts";
 import {
   ALL,
   asBool,
@@ -63,8 +63,13 @@ const binary = (name: "add" | "sub" | "mul" | "min" | "max", dtypes = NUMBERS): 
   of(dtypes, (_, [a, b]) => (asNumber(a!) as Uint)[name](asNumber(b!) as Uint));
 const asNumber = (x: Code): Float | Int | Uint => (x instanceof Bool ? x.toUint() : x);
 const truth = (x: Bool, node: Attributes): Code => (node.outputs[0]!.dtype === "uint32" ? x.toUint() : x);
+/** False for NaN, by the bits: drivers make a comparison and a choice between its sides a minimum, which loses NaN. */
 const comparing = (name: "eq" | "lt" | "gt" | "le" | "ge"): Reading =>
-  of(ALL, (_, [a, b], node) => truth((asNumber(a!) as Uint)[name](asNumber(b!) as Uint), node));
+  of(ALL, (_, [a, b], node) => {
+    const [x, y] = [asNumber(a!), asNumber(b!)];
+    const is = (x as Uint)[name](y as Uint);
+    return truth(x instanceof Float && y instanceof Float ? is.and(isNaNByBits(x).or(isNaNByBits(y)).not()) : is, node);
+  });
 const logical = (fn: (a: Bool, b: Bool) => Bool): Reading => of(ALL, (_, [a, b], node) => truth(fn(asBool(a!), asBool(b!)), node));
 const bitwise = (name: "and" | "or" | "xor"): Reading =>
   of(new Set<DType>(["int32", "uint32", "uint8", "bool"]), (_, [a, b]) => (asNumber(a!) as Uint)[name](asNumber(b!) as Uint));

@@ -65,12 +65,19 @@ const cases: readonly (readonly [name: string, shapes: readonly (readonly number
 let before: string | undefined;
 beforeEach(() => {
   before = process.env.DXTENSOR_SHADERS;
+  // Fused operators choose no shader.
+  process.env.DXTENSOR_FUSE = "off";
 });
 const setMode = (mode: string | undefined): void => {
   if (mode === undefined) delete process.env.DXTENSOR_SHADERS;
   else process.env.DXTENSOR_SHADERS = mode;
 };
-afterEach(() => setMode(before));
+const fuse = process.env.DXTENSOR_FUSE;
+afterEach(() => {
+  setMode(before);
+  if (fuse === undefined) delete process.env.DXTENSOR_FUSE;
+  else process.env.DXTENSOR_FUSE = fuse;
+});
 
 eachMode("operations by shaders", (device, mode) => {
   it.each(cases.map(([name, shapes, fn, expected = fn]) => [name, shapes, fn, expected] as const))("%s", (name, shapes, fn, expected) => {

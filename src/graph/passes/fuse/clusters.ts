@@ -14,6 +14,8 @@ import { hasTail, sectionsOf } from "./sections.ts";
 
 /** Nodes of a region: pipelines of longer shaders take long to be made. */
 const MAX_NODES = 64;
+/** Clusters that a search for a path visits. */
+const MAX_SEARCH = 1024;
 /** Indices that may differ from those of the reader, one in another. */
 const MAX_DEPTH = 2;
 
@@ -84,17 +86,22 @@ function isReduction(node: GraphNode): boolean {
 class Grouping {
   readonly #facts: Facts;
   readonly #of = new Map<GraphNode, Cluster>();
+  readonly #all = new Set<Cluster>();
 
   constructor(graph: Graph, facts: Facts) {
     this.#facts = facts;
-    graph.nodes.forEach((node, i) => this.#of.set(node, new Cluster(node, i, isFusable(node))));
+    for (const [i, node] of graph.nodes.entries()) {
+      const cluster = new Cluster(node, i, isFusable(node));
+      this.#of.set(node, cluster);
+      this.#all.add(cluster);
+    }
   }
 
   /** Nodes that stand for one operator, and are one launch for sure if they are a region. */
   begin(nodes: readonly GraphNode[]): void {
     if (typeof formOf(nodes, this.#facts) === "string") return;
     const [first, ...others] = nodes.map((node) => this.cluster(node));
-    for (const other of others) this.#join(first!, other);
+    for (const other of others) if (!this.#isBetween(first!, other) && !this.#isBetween(other, first!)) this.#join(first!, other);
   }
 
   #join(a: Cluster, b: Cluster): void {
@@ -103,6 +110,7 @@ class Grouping {
     a.last = Math.max(a.last, b.last);
     for (const end of b.ends) a.ends.add(end);
     for (const node of b.nodes) this.#of.set(node, a);
+    this.#all.delete(b);
   }
 
   cluster(node: GraphNode): Cluster {
@@ -110,7 +118,7 @@ class Grouping {
   }
 
   get clusters(): Cluster[] {
-    return [...new Set(this.#of.values())];
+    return [...this.#all];
   }
 
   /** Those that read what a cluster makes. */
@@ -123,12 +131,16 @@ class Grouping {
     return result;
   }
 
-  /** Whether a path leads from one to another over a third. */
+  /** Whether a path leads from one to another over a third; of large graphs also where the search was too long. */
   #isBetween(from: Cluster, to: Cluster): boolean {
+    // From behind the last node of `to` a path leads back only over a cluster that has nodes on both sides.
+    let isCrossed = false;
+    for (const c of this.#all) isCrossed ||= c !== from && c !== to && c.first <= to.last && c.last > to.last;
     const seen = new Set<Cluster>([from]);
     const open = [...this.#after(from)].filter((c) => c !== to);
     for (let at = open.pop(); at !== undefined; at = open.pop()) {
-      if (seen.has(at) || at.first > to.last) continue;
+      if (seen.has(at) || (!isCrossed && at.first > to.last)) continue;
+      if (seen.size > MAX_SEARCH) return true;
       seen.add(at);
       for (const next of this.#after(at)) {
         if (next === to) return true;
@@ -250,6 +262,7 @@ function endsOf({ nodes, ends }: Cluster, grouping: Grouping, facts: Facts): str
 function ordered(graph: Graph, grouping: Grouping, facts: Facts): Cluster[] {
   const clusters = grouping.clusters.sort((a, b) => a.last - b.last);
   const done = new Set<Cluster>();
+  const open = new Set<Cluster>();
   const result: Cluster[] = [];
   const add = (cluster: Cluster): void => {
     const stack = [cluster];
@@ -266,9 +279,13 @@ function ordered(graph: Graph, grouping: Grouping, facts: Facts): Cluster[] {
           const before = maker === undefined ? at : grouping.cluster(maker);
           return before === at || done.has(before) ? [] : [before];
         });
+      open.add(at);
+      // Regions that need each other would be an error of this file.
+      if (needed.some((cluster) => open.has(cluster))) throw new Error(`fuse: a region of ${at.nodes[0]!.origin} needs its own results`);
       if (needed.length > 0) stack.push(...needed);
       else {
         done.add(at);
+        open.delete(at);
         result.push(at);
         stack.pop();
       }

@@ -26,7 +26,7 @@ export const fuseMode = (option?: FuseMode): FuseMode => option ?? wordOf("DXTEN
 export function fuses(capabilities: Capabilities, graph: Pick<Graph, "nodes">, option?: FuseMode, isPlanned = false): boolean {
   const mode = fuseMode(option);
   if (mode === "off" || !capabilities.runsShaders) return false;
-  return mode === "always" || (!isPlanned && gainsByFusion(capabilities, graph.nodes.length));
+  return mode === "always" || (!isPlanned && gainsByFusion(capabilities, graph));
 }
 
 /** The operations that asked for nodes, each once, by their lines. */

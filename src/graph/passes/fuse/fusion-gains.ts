@@ -1,21 +1,20 @@
 /** Where fusion was measured to be faster. */
 import type { Capabilities } from "../../../dml/capabilities.ts";
+import type { Graph } from "../../graph.ts";
 
 /**
- * Nodes of a program from which it is not fused. A large program begins with one DirectML graph, which has a better order and memory plan than single
- * dispatches; fused nodes would cut it. Training steps on an NVIDIA H200 over Vulkan, milliseconds without fusion and with
- * that of elementwise operators (bench/device/fusion.ts):
+ * Training steps on an NVIDIA H200 over Vulkan, milliseconds without fusion and with it (bench/device/fusion.ts):
  *
  * | step | nodes | without | with |
  * | --- | --- | --- | --- |
- * | MLP | 30 | 0.105 | 0.095 |
- * | quickstart | 64 | 0.285 | 0.258 |
- * | LeNet | 59 | 0.354 | 0.324 |
- * | encoder | 223 | 1.07 | 1.07 |
- * | ResNet-18 | 335 | 4.83 | 5.21 |
+ * | MLP | 30 | 0.105 | 0.081 |
+ * | quickstart | 64 | 0.284 | 0.236 |
+ * | LeNet | 59 | 0.353 | 0.299 |
+ * | encoder | 223 | 1.07 | 0.495 |
+ * | ResNet-18 | 335 | 4.87 | 4.44 |
+ *
+ * Programs with float16 stay as they are: fused shaders round it to nearest, which DirectML's operators over Vulkan do not, and a compiled call would
+ * differ from an eager one.
  */
-const MAX_NODES = 128;
-
-/** A device on which the library's shaders were measured to be faster than DirectML's operators, and whose graph compiler fuses nothing itself. */
-export const gainsByFusion = ({ fusesGraphs, fasterShaders }: Capabilities, nodes: number): boolean =>
-  !fusesGraphs && fasterShaders.length > 0 && nodes < MAX_NODES;
+export const gainsByFusion = ({ fusesGraphs, fasterShaders }: Capabilities, { nodes }: Pick<Graph, "nodes">): boolean =>
+  !fusesGraphs && fasterShaders.length > 0 && !nodes.some(({ outputs }) => outputs.some((x) => x?.dtype === "float16"));

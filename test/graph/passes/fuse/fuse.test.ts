@@ -80,4 +80,23 @@ eachDevice("fused steps", () => {
     fusedLosses.forEach((loss, i) => expect(loss).toBeCloseTo(losses[i]!, 4));
     expect(fusedLosses.at(-1)!).toBeLessThan(fusedLosses[0]!);
   });
+
+  it("orders regions of two backward passes, where parts of one operator lie on both sides of others", () => {
+    const run = (fuse: "always" | "off"): unknown[] => {
+      const step = dx.compile(
+        (x: dx.Tensor) => {
+          const y = dx.cumulativeTrapezoid(x, { dx: 0.5 });
+          y.sum().backward();
+          y.sum().backward();
+          return y.detach();
+        },
+        { fuse },
+      );
+      const x = dx.tensor([[1, -2, 3], [0.5, 4, -1]], { requiresGrad: true }); // prettier-ignore
+      const results = [1, 2, 3].flatMap(() => [step(x).toArraySync(), x.grad!.toArraySync()]);
+      step.dispose();
+      return results;
+    };
+    expect(run("always")).toEqual(run("off"));
+  });
 });

@@ -1,9 +1,12 @@
 import { expect, it } from "vitest";
+import type { DType } from "../../../../src/core/dtype.ts";
 import { Capabilities } from "../../../../src/dml/capabilities.ts";
+import type { Graph } from "../../../../src/graph/graph.ts";
 import { gainsByFusion } from "../../../../src/graph/passes/fuse/fusion-gains.ts";
 import { NVIDIA_OVER_VULKAN } from "../../../../src/shader/measured.ts";
+import { build } from "../../build.ts";
 
-it("fuses small programs, where shaders were measured to be faster and no graph compiler fuses", () => {
+it("fuses where shaders were measured to be faster and no graph compiler fuses, and programs without float16", () => {
   const gpu = (data: { fusesGraphs?: boolean; isMeasured?: boolean }) =>
     new Capabilities({
       name: "device",
@@ -14,8 +17,14 @@ it("fuses small programs, where shaders were measured to be faster and no graph 
       runsShaders: true,
       fasterShaders: () => (data.isMeasured === false ? [] : NVIDIA_OVER_VULKAN),
     });
-  expect(gainsByFusion(gpu({}), 60)).toBe(true);
-  expect(gainsByFusion(gpu({}), 335)).toBe(false);
-  expect(gainsByFusion(gpu({ fusesGraphs: true }), 60)).toBe(false);
-  expect(gainsByFusion(gpu({ isMeasured: false }), 60)).toBe(false);
+  const graphOf = (dtype: DType): Graph => {
+    const built = build();
+    const x = built.input(4);
+    built.graph.outputs = [built.g.cast(x, { output: { dtype } })];
+    return built.graph;
+  };
+  expect(gainsByFusion(gpu({}), graphOf("float32"))).toBe(true);
+  expect(gainsByFusion(gpu({}), graphOf("float16"))).toBe(false);
+  expect(gainsByFusion(gpu({ fusesGraphs: true }), graphOf("float32"))).toBe(false);
+  expect(gainsByFusion(gpu({ isMeasured: false }), graphOf("float32"))).toBe(false);
 });
