@@ -111,23 +111,27 @@ test("an index that is none, or leads out of its folder, is refused", async () =
   }
 });
 
-test("links out of the folder are refused, but not those of a cache that keeps all files elsewhere", async () => {
-  await writeShards();
-  const outside = await mkdtemp(join(tmpdir(), "dxtensor-blobs-"));
-  try {
-    await rename(join(folder, A), join(outside, "blob-a"));
-    await symlink(join(outside, "blob-a"), join(folder, A));
-    await refused(/model-00001-of-00002\.safetensors, a link to .*blob-a/);
-    for (const name of [B, INDEX]) {
-      await rename(join(folder, name), join(outside, `blob-${name}`));
-      await symlink(join(outside, `blob-${name}`), join(folder, name));
+// On Windows a link needs a right of its own.
+test.skipIf(process.platform === "win32")(
+  "links out of the folder are refused, but not those of a cache that keeps all files elsewhere",
+  async () => {
+    await writeShards();
+    const outside = await mkdtemp(join(tmpdir(), "dxtensor-blobs-"));
+    try {
+      await rename(join(folder, A), join(outside, "blob-a"));
+      await symlink(join(outside, "blob-a"), join(folder, A));
+      await refused(/model-00001-of-00002\.safetensors, a link to .*blob-a/);
+      for (const name of [B, INDEX]) {
+        await rename(join(folder, name), join(outside, `blob-${name}`));
+        await symlink(join(outside, `blob-${name}`), join(folder, name));
+      }
+      await using file = await safetensors.open(folder);
+      expect([...file.tensors.keys()]).toEqual(["x", "y", "z"]);
+    } finally {
+      await rm(outside, { recursive: true });
     }
-    await using file = await safetensors.open(folder);
-    expect([...file.tensors.keys()]).toEqual(["x", "y", "z"]);
-  } finally {
-    await rm(outside, { recursive: true });
-  }
-});
+  },
+);
 
 test("a folder with several files says which", async () => {
   for (const name of ["b.safetensors", "a.safetensors"]) await safetensors.save(join(folder, name), {});

@@ -73,10 +73,13 @@ eachDevice("io.gguf.save", (device) => {
       await gguf.save(path, { tensors: { a, b }, quantize: (name) => (name === "a" ? "Q4_0" : undefined) });
       const file = await gguf.open(path);
       const packed = await file.packed("a");
-      await gguf.save(path, { tensors: { copy: packed, b } });
-      // The file that was replaced stays open.
+      // A file that was replaced stays open; Windows replaces no open file.
+      const isReplaceable = process.platform !== "win32";
+      if (isReplaceable) await gguf.save(path, { tensors: { copy: packed, b } });
+      else await expect(gguf.save(path, { tensors: { copy: packed, b } })).rejects.toThrow(dx.FormatError);
       expect(await file.packed("a")).toEqual(packed);
       await file.close();
+      if (!isReplaceable) await gguf.save(path, { tensors: { copy: packed, b } });
       await using again = await gguf.open(path);
       expect(await again.packed("copy")).toEqual(packed);
       await expect(gguf.save(path, { tensors: { a, b }, quantize: () => "Q8_0" })).rejects.toThrow(dx.ShapeError);
