@@ -10,7 +10,8 @@ import { emitTransform } from "./lower-plan.ts";
 import { planOf } from "./transform-plan.ts";
 import { tablesOf } from "./transform-tables.ts";
 
-interface Attributes {
+/** @package */
+export interface DftAttributes {
   /** Length of the transform. */
   readonly n: number;
   /** The number of input elements; the rest up to n is zero. */
@@ -28,7 +29,7 @@ interface Attributes {
 /** A tensor's real and imaginary parts; null: it is real. */
 export type Parts = readonly [re: Tensor, im: Tensor | null];
 
-const dftOp: Definition<Attributes> = define<Attributes>({
+const dftOp: Definition<DftAttributes> = define<DftAttributes>({
   name: "dft",
   infer: ([x], { outputs, to }) => {
     const spec = { shape: [x!.shape[0]!, outputs, x!.shape[2]!], dtype: x!.dtype };
@@ -60,8 +61,8 @@ const dftOp: Definition<Attributes> = define<Attributes>({
 });
 
 /** x: float32 [P, inputs, Q] to [P, outputs, Q], as the attributes say. */
-export function dft([re, im]: Parts, attrs: Omit<Attributes, "from">): Parts {
-  const full: Attributes = { ...attrs, from: im === null ? "real" : "complex" };
+export function dft([re, im]: Parts, attrs: Omit<DftAttributes, "from">): Parts {
+  const full: DftAttributes = { ...attrs, from: im === null ? "real" : "complex" };
   const tables = tableTensors(re.device, tablesOf(planOf(attrs.n), attrs.inputs, attrs.outputs, attrs.sign));
   const [first, second] = dispatch(dftOp, [re, ...(im === null ? [] : [im]), ...tables], full);
   return [first!, second ?? null];

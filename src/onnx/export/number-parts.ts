@@ -1,4 +1,5 @@
 /** Forms of numbers in their parts, of transforms, and of pools of boxes. */
+import type { DftAttributes } from "../../fft/dft.ts";
 import { DTYPES, type DType } from "../../core/dtype.ts";
 import { ELEMENT_TYPES } from "./element-types.ts";
 import { form, type FormCall, type Forms } from "./form.ts";
@@ -69,18 +70,8 @@ function ones(c: FormCall): Name {
   return counts.reduce((a, b) => c.node("Add", [a, b]));
 }
 
-interface Transform {
-  readonly n: number;
-  readonly inputs: number;
-  readonly outputs: number;
-  readonly sign: -1 | 1;
-  readonly scale: number;
-  readonly from: "real" | "complex";
-  readonly to: "real" | "complex";
-}
-
 /** x [P, inputs, Q]: DFT along the second axis, of pairs along the last. */
-function transformed(c: FormCall<Transform>): Name[] {
+function transformed(c: FormCall<DftAttributes>): Name[] {
   const { sign, scale, from, to } = c.attrs;
   const [n, inputs, outputs] = [c.fixed("n"), c.fixed("inputs"), c.fixed("outputs")];
   const last = c.graph.ints([3]);
