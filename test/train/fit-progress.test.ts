@@ -1,15 +1,25 @@
 /** The bar of fit() and evaluate(): what it shows on a terminal, and when there is none. */
-import { PassThrough } from "node:stream";
+import { Writable } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { Bar } from "../../src/train/loop/bar.ts";
 import { BarPrinter, TextPrinter, JsonPrinter, printerOf } from "../../src/train/loop/printer.ts";
 
-/** A terminal of so many columns, and what was written to it. */
+/** A terminal of so many columns, and what was written to it since the last call. */
 function terminal(columns = 120) {
-  const stream = Object.assign(new PassThrough(), { isTTY: true, columns });
-  return { stream, text: () => stripVTControlCharacters(String(stream.read() ?? "")), raw: () => String(stream.read() ?? "") };
+  let written = "";
+  const write = (chunk: Buffer, _: string, done: () => void): void => {
+    written += chunk.toString();
+    done();
+  };
+  const stream = Object.assign(new Writable({ write }), { isTTY: true, columns });
+  const raw = (): string => {
+    const text = written;
+    written = "";
+    return text;
+  };
+  return { stream, raw, text: () => stripVTControlCharacters(raw()) };
 }
 
 const beginning = { epochs: 2, steps: 20, seed: "1", device: "cpu", resumed: null, page: null, step: 0, epoch: 0 };
@@ -38,7 +48,7 @@ test("a bar stands for reports: steps, loss, rate, estimate and metrics", async 
 });
 
 test("lines are printed while the bar is away, and the cursor stays visible", async () => {
-  const { stream } = terminal();
+  const { stream, raw } = terminal();
   const before = process.listenerCount("SIGINT");
   const bar = await Bar.draw(3, 0, stream);
   bar.away(() => stream.write("LINE\n"));
@@ -46,10 +56,10 @@ test("lines are printed while the bar is away, and the cursor stays visible", as
   bar.stop();
   bar.stop();
   expect(process.listenerCount("SIGINT")).toBe(before);
-  const raw = String(stream.read());
-  expect(raw.slice(0, raw.indexOf("LINE")).endsWith("\u001b[2K")).toBe(true);
-  for (const setting of ["\x1b[?25l", "\x1b[?7l"]) expect(raw).not.toContain(setting);
-  expect(raw.endsWith("\x1b[2K")).toBe(true);
+  const written = raw();
+  expect(written.slice(0, written.indexOf("LINE")).endsWith("\u001b[2K")).toBe(true);
+  for (const setting of ["\x1b[?25l", "\x1b[?7l"]) expect(written).not.toContain(setting);
+  expect(written.endsWith("\x1b[2K")).toBe(true);
 });
 
 test("narrow terminals get a cut line, unknown lengths a count", async () => {
