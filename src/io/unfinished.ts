@@ -4,7 +4,6 @@
  */
 import { readFileSync, readlinkSync } from "node:fs";
 import { lstat, readdir, rm } from "node:fs/promises";
-import { createHash } from "node:crypto";
 import { hostname } from "node:os";
 import { join } from "node:path";
 
@@ -24,7 +23,9 @@ let own: string | null = null;
 
 /** The machine since it was started, and where in it process ids count: in another container the same number is another process. */
 function ownHost(): string {
-  own ??= createHash("sha256")
+  own ??= process
+    .getBuiltinModule("node:crypto")
+    .createHash("sha256")
     .update(hostname())
     .update(attempt(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8")))
     .update(attempt(() => readlinkSync("/proc/self/ns/pid")))

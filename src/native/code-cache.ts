@@ -3,23 +3,35 @@
  * Node 20 has no cache of its own for that (module.enableCompileCache, which would hold the program's other modules too).
  */
 import { isAscii } from "node:buffer";
-import { createHash } from "node:crypto";
-import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { Module, createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { Script } from "node:vm";
 import { homeFolder } from "../core/home.ts";
 import { cacheFolder } from "./paths.ts";
 
-/** What a cached file begins with: the SHA-256 of the rest. V8 itself compares no more than the lengths of text and bytecode. */
-const DIGEST_BYTES = 32;
 /** One for each version of Node and set of its options; older ones are removed. */
 const MAX_FILES = 6;
 
-const sha256 = (data: string | Uint8Array) => createHash("sha256").update(data).digest();
+/** What the bytecode depends on, as text, and the name of its file. */
+interface Key {
+  readonly text: string;
+  readonly path: string;
+}
 
-/** The bytecode in a file of this user's own that nobody else may write; null where there is none, or it is not whole. */
-function readCache(path: string): Buffer | null {
+/** FNV-1a of 32 bits. Two keys with one name share a file, which holds the text of its key. */
+function hash(text: string): string {
+  let value = 0x811c9dc5;
+  for (const character of text) value = Math.imul(value ^ character.codePointAt(0)!, 0x01000193);
+  return (value >>> 0).toString(16).padStart(8, "0");
+}
+
+/**
+ * The bytecode in a file of this user's own that nobody else may write; null where there is none, or it is not whole. V8 compares no more than
+ * the lengths of text and bytecode. A file holds the bytecode twice, then its key: to compare two copies costs less than to load Node's module
+ * of checksums.
+ */
+function readCache({ text, path }: Key): Buffer | null {
   let file: number;
   try {
     file = openSync(path, "r");
@@ -30,20 +42,29 @@ function readCache(path: string): Buffer | null {
     const { uid, mode } = fstatSync(file);
     if (process.getuid !== undefined && (uid !== process.getuid() || (mode & 0o022) !== 0)) return null;
     const content = readFileSync(file);
-    const code = content.subarray(DIGEST_BYTES);
-    return code.length > 0 && sha256(code).equals(content.subarray(0, DIGEST_BYTES)) ? code : null;
+    const end = content.length - Buffer.byteLength(text);
+    if (end <= 0 || end % 2 !== 0 || content.toString("utf8", end) !== text) return null;
+    const code = content.subarray(0, end / 2);
+    return code.equals(content.subarray(end / 2, end)) ? code : null;
   } finally {
     closeSync(file);
   }
 }
 
 /** Whole or not at all: another process may read or write the same file. */
-function writeCache(path: string, code: Uint8Array): void {
+function writeCache({ text, path }: Key, code: Uint8Array): void {
   const folder = dirname(path);
   const part = `${path}.${process.pid}.part`;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   try {
-    writeFileSync(part, Buffer.concat([sha256(code), code]), { mode: 0o600, flag: "wx" });
+    const file = openSync(part, "wx", 0o600);
+    try {
+      writeFileSync(file, Buffer.concat([code, code, Buffer.from(text)]));
+      // The name must not reach the disk before the content.
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
     renameSync(part, path);
   } catch (error) {
     rmSync(part, { force: true });
@@ -65,8 +86,8 @@ type Wrapper = (exports: unknown, require: NodeJS.Require, module: NodeJS.Module
 interface Compiled {
   readonly run: Wrapper;
   readonly script: Script;
-  /** Where its bytecode is to be written; null where it is there. */
-  readonly missing: string | null;
+  /** The file of its bytecode that is to be written; null where it is there. */
+  readonly missing: Key | null;
 }
 
 /** The user's folder for all programs. */
@@ -79,9 +100,9 @@ function userFolder(file: string): string {
 function compile(file: string, digest: string, folder: string): Compiled {
   // A file that somebody changed has another time.
   const { size, mtimeMs } = statSync(file);
-  const made = [digest, file, size, mtimeMs, process.version, process.arch, process.execArgv, process.env.NODE_OPTIONS];
-  const path = join(folder, "code", `${sha256(JSON.stringify(made)).toString("hex").slice(0, 32)}.bin`);
-  const cachedData = readCache(path);
+  const made = JSON.stringify([digest, file, size, mtimeMs, process.version, process.arch, process.execArgv, process.env.NODE_OPTIONS]);
+  const key = { text: made, path: join(folder, "code", `${hash(made)}.bin`) };
+  const cachedData = readCache(key);
   const bytes = readFileSync(file);
   // V8 keeps one byte for a character of ASCII, and need not decode it.
   const source = bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
@@ -89,7 +110,7 @@ function compile(file: string, digest: string, folder: string): Compiled {
   // Its text has no import(): the one of a script made of bytecode always fails.
   const script = new Script(text, { filename: file, ...(cachedData === null ? {} : { cachedData }) });
   const isUsed = cachedData !== null && script.cachedDataRejected === false;
-  return { run: script.runInThisContext() as Wrapper, script, missing: isUsed ? null : path };
+  return { run: script.runInThisContext() as Wrapper, script, missing: isUsed ? null : key };
 }
 
 /**

@@ -1,5 +1,4 @@
 /** The user's consent to telemetry: one small file, which only `dxtensor telemetry on` writes. See docs/telemetry.md. */
-import { randomUUID } from "node:crypto";
 import { lstatSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { HostEnvironment } from "../native/paths.ts";
@@ -87,7 +86,7 @@ export function readConsent(folder: string): ConsentFound {
 /** Another process reads the old file or the new one, never a part. */
 export function writeConsent(folder: string, { date, text, endpoint }: Consent): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const temporary = join(folder, `${randomUUID()}.new`);
+  const temporary = join(folder, `${crypto.randomUUID()}.new`);
   try {
     writeFileSync(temporary, `${JSON.stringify({ format: FORMAT, text, date, endpoint })}\n`, { flag: "wx", mode: 0o600 });
     renameSync(temporary, consentPath(folder));

@@ -2,7 +2,6 @@
  * One message a day and one identifier a month, for all processes of a user. The file system decides between them: a file of a date or a month is
  * created once. Nothing is locked, so nothing stays locked.
  */
-import { randomUUID } from "node:crypto";
 import { linkSync, lstatSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -61,11 +60,11 @@ export function readIdentifier(folder: string, month: string): string | null {
 }
 
 /** The month's identifier, which is `made` where there is none yet; those of other months are deleted. Throws where the folder cannot be written. */
-export function keepIdentifier(folder: string, month: string, made: string = randomUUID()): string {
+export function keepIdentifier(folder: string, month: string, made: string = crypto.randomUUID()): string {
   const known = readIdentifier(folder, month);
   if (known !== null) return known;
   const path = join(folder, `identifier-${month}`);
-  const temporary = join(folder, `${randomUUID()}.new`);
+  const temporary = join(folder, `${crypto.randomUUID()}.new`);
   writeFileSync(temporary, `${made}\n`, { flag: "wx", mode: 0o600 });
   try {
     // Unlike a rename it fails where another process was first, and unlike a write it never shows a part.

@@ -2,7 +2,6 @@
  * Resolves a host by the system's name servers, over sockets that let the process end. Node's dns.lookup runs getaddrinfo in a thread, and the end of
  * the process waits for that thread: many seconds if a name server does not answer.
  */
-import { randomInt } from "node:crypto";
 
 const [A, AAAA] = [1, 28];
 const MOST_MS = 2000;
@@ -68,6 +67,7 @@ export function resolveHost(
   // Never asked of anybody: it is this machine, whatever a server says.
   if (plain === "localhost") return Promise.resolve("127.0.0.1");
   const { clearTimeout, setTimeout } = process.getBuiltinModule("node:timers");
+  const { randomInt } = process.getBuiltinModule("node:crypto");
   const { createSocket } = process.getBuiltinModule("node:dgram");
   return new Promise((resolve) => {
     const questions = [A, AAAA].map((type) => question(randomInt(65536), plain, type));

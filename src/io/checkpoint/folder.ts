@@ -13,13 +13,17 @@ export function shardName(checkpoint: string, index: number, count: number, id: 
   return `${checkpoint.replace(/\.safetensors$/, "")}-${number(index + 1)}-of-${number(count)}-${id}.safetensors`;
 }
 
+/** Made by the first save: to load Node's crypto takes milliseconds. */
+let thread: string | null = null;
+
 /** Worker threads are one process, and do not see each other's saves. */
-const thread = crypto.randomUUID();
+const ownThread = (): string => (thread ??= crypto.randomUUID());
+
 /** Saves of this thread that have not ended, by their ids. */
 const inFlight = new Set<string>();
 
 /** Who writes shards. */
-export const ownerName = (): string => `${ownProcess()}/${thread}`;
+export const ownerName = (): string => `${ownProcess()}/${ownThread()}`;
 
 /** Runs a save, whose shards nobody removes meanwhile. */
 export async function whileInFlight<T>(id: string, run: () => Promise<T>): Promise<T> {
@@ -48,7 +52,7 @@ export async function oneAtATime<T>(folder: string, run: () => Promise<T>): Prom
 /** Whether a save of this owner can no longer end. */
 function isOver(owner: string, id: string, writtenMs: number): boolean {
   const [process = "", itsThread] = owner.split("/");
-  if (itsThread === thread && process === ownProcess()) return !inFlight.has(id);
+  if (itsThread === ownThread() && process === ownProcess()) return !inFlight.has(id);
   return hasEnded(process, writtenMs);
 }
 
