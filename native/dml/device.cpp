@@ -8,6 +8,7 @@
 #include "../abi/software_control.h"
 #include "budget.h"
 #include "failure.h"
+#include "host_copy.h"
 #include "profiler.h"
 
 namespace dxtensor::dml {
@@ -31,7 +32,7 @@ class ReadCompletion : public Completion {
   ReadCompletion(StagingPool::Piece piece, void* to, uint64_t size, std::function<void(const Failure*)> done)
       : piece_(piece), to_(to), size_(size), done_(std::move(done)) {}
   void Done(const Failure* failure) override {
-    if (!failure) std::memcpy(to_, piece_.memory(), size_);
+    if (!failure) HostCopy(to_, piece_.memory(), size_);
     StagingPool::Unpin(piece_.page);
     done_(failure);
   }
@@ -492,7 +493,7 @@ void Device::Upload(Address to, const void* bytes, uint64_t size) {
       // Work continues while the next piece is copied; when all staging memory is in flight, this thread waits for some of it.
       if (size > kTransferPiece && !queue_->held() && uploads_->IsFull(part)) queue_->Wait();
       StagingPool::Piece piece = uploads_->Allocate(part);
-      std::memcpy(piece.memory(), static_cast<const uint8_t*>(bytes) + at, part);
+      HostCopy(piece.memory(), static_cast<const uint8_t*>(bytes) + at, part);
       Task& task = queue_->Next();
       task.kind = Task::Kind::Upload;
       task.transfer = {piece.page->resource.get(), piece.offset, to + at, part};
@@ -546,17 +547,28 @@ void Device::ReadAndWait(Address from, void* to, uint64_t size) {
   WithInterfaces([&] {
     CheckAlive();
     if (queue_->held() || !size) return queue_->Wait();
-    for (uint64_t at = 0; at < size; at += kTransferPiece) {
-      uint64_t part = std::min(kTransferPiece, size - at);
-      StagingPool::Piece piece = readbacks_->Allocate(part);
+    // The device moves one piece while this thread takes the one before. A page is pinned until its bytes are taken.
+    StagingPool::Piece moving;
+    auto begin = [&](uint64_t at) {
+      const uint64_t part = std::min(kTransferPiece, size - at);
+      moving = readbacks_->Allocate(part);
       Task& task = queue_->Next();
       task.kind = Task::Kind::Read;
       task.completion = nullptr;
-      task.transfer = {piece.page->resource.get(), piece.offset, from + at, part};
+      task.transfer = {moving.page->resource.get(), moving.offset, from + at, part};
       queue_->Commit();
-      piece.page->last_task = queue_->last_task();
+      moving.page->last_task = queue_->last_task();
+    };
+    begin(0);
+    for (uint64_t at = 0; at < size; at += kTransferPiece) {
       queue_->Wait();
-      std::memcpy(static_cast<uint8_t*>(to) + at, piece.memory(), part);
+      StagingPool::Piece moved = moving;
+      StagingPool::Pin pin(moved.page);
+      if (size - at > kTransferPiece) {
+        begin(at + kTransferPiece);
+        queue_->Flush();
+      }
+      HostCopy(static_cast<uint8_t*>(to) + at, moved.memory(), std::min(kTransferPiece, size - at));
     }
   });
 }

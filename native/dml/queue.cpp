@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
+#include "host_copy.h"
 #include "pause.h"
 
 namespace dxtensor::dml {
@@ -414,7 +414,7 @@ void Queue::ReadInPieces(LargeRead& read) {
   auto take = [&](uint64_t index) {
     WaitFor(filled[index % LargeRead::kBuffers]);
     uint64_t at = index * read.piece;
-    std::memcpy(read.to + at, read.buffers[index % LargeRead::kBuffers].memory, std::min(read.piece, read.size - at));
+    HostCopy(read.to + at, read.buffers[index % LargeRead::kBuffers].memory, std::min(read.piece, read.size - at));
   };
   for (uint64_t i = 0; i < pieces; ++i) {
     if (i >= LargeRead::kBuffers) take(i - LargeRead::kBuffers);

@@ -23,6 +23,17 @@ class StagingPool {
     uint64_t last_task = 0;         // the last task that uses the page
     std::atomic<uint32_t> pins{0};  // reads whose bytes the host has not taken yet
   };
+  // Keeps a page for the host as long as it lives.
+  class Pin {
+   public:
+    explicit Pin(Page* page) : page_(page) { page->pins.fetch_add(1); }
+    ~Pin() { Unpin(page_); }
+    Pin(const Pin&) = delete;
+    Pin& operator=(const Pin&) = delete;
+
+   private:
+    Page* page_;
+  };
   struct Piece {
     Page* page = nullptr;
     uint64_t offset = 0;

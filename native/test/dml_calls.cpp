@@ -1,8 +1,10 @@
 #include "dml_calls.h"
 
+#include <algorithm>
 #include <numeric>
 #include <thread>
 
+#include "../dml/host_copy.h"
 #include "check.h"
 #include "describe.h"
 #include "dml_worker.h"
@@ -371,10 +373,40 @@ void Words() {
   CHECK(Says(dml::Failure(E_FAIL, "call", "GEMM", "more"), "GEMM: call failed: E_FAIL (0x80004005); more"));
 }
 
+// Every byte, and none beside them, by any number of threads.
+void HostCopies() {
+  constexpr size_t kGuard = 64;
+  for (size_t size : {size_t{0}, size_t{1}, (size_t{1} << 21) - 1, size_t{1} << 21, (size_t{3} << 20) + 4097, (size_t{9} << 20) + 13})
+    for (unsigned threads : {0u, 1u, 2u, 3u, 4u, 7u}) {
+      std::vector<uint8_t> from(size), to(size + 2 * kGuard, 0xa5);
+      for (size_t i = 0; i < size; ++i) from[i] = static_cast<uint8_t>(i * 2654435761u >> 13);
+      dml::HostCopy(to.data() + kGuard, from.data(), size, threads);
+      CHECK(std::equal(from.begin(), from.end(), to.begin() + kGuard));
+      for (size_t i = 0; i < kGuard; ++i) CHECK_EQ(int{to[i]}, 0xa5), CHECK_EQ(int{to[kGuard + size + i]}, 0xa5);
+    }
+}
+
+// Reads of one piece, of several, and of the last byte of one; work that was there before them is in what they read.
+void LargeReads() {
+  std::unique_ptr<dml::Device> device = Open();
+  for (size_t count : {size_t{2} << 20, (size_t{2} << 20) + 1, (size_t{5} << 20) + 3}) {
+    Floats values = Count(count);
+    dml::Address at = Uploaded(*device, values), copy = Take(*device, count * sizeof(float));
+    device->Copy(at, copy, count * sizeof(float));
+    CHECK(Get(*device, copy, count) == values);
+    const float last = -1;
+    device->Upload(copy + (count - 1) * sizeof(float), &last, sizeof last);
+    values.back() = last;
+    for (int call = 0; call < 2; ++call) CHECK(Get(*device, copy, count) == values);
+  }
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::function<void()>>> Calls() {
   return {{"transfers", Transfers},
+          {"copies on the host", HostCopies},
+          {"large reads", LargeReads},
           {"recordings", Recordings},
           {"recordings that begin with copies", RecordingsThatBeginWithCopies},
           {"refusals", Refusals},
