@@ -102,6 +102,7 @@ const folders = [
   "fetch",
   "doctor",
   "inspect",
+  "model-run",
   "cli",
 ].map((level) => (typeof level === "string" ? [level] : level));
 

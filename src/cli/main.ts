@@ -9,6 +9,7 @@ import { addDoctor } from "./doctor.ts";
 import { addFetch } from "./fetch.ts";
 import { addInspect } from "./inspect.ts";
 import { addProfile } from "./profile.ts";
+import { addRun } from "./model-run.ts";
 import { addShaders } from "./shaders.ts";
 import { addTelemetry } from "./telemetry.ts";
 import { addVerify } from "./verify.ts";
@@ -23,6 +24,7 @@ const verbs: readonly Verb[] = [
   addFetch,
   addInspect,
   addProfile,
+  addRun,
   addShaders,
   addTelemetry,
   addVerify,

@@ -34,10 +34,10 @@ export function valueText(value: unknown): string {
 /** Without the middle of a long one: ends of names tell more. */
 const shortened = (name: string): string => (name.length > MAX_NAME ? `${name.slice(0, 24)}…${name.slice(25 - MAX_NAME)}` : name);
 
-const shapeText = (shape: ValueRow["shape"]): string => (shape === null ? "any" : `[${shape.map((d) => d ?? "?").join(", ")}]`);
+export const shapeText = (shape: ValueRow["shape"]): string => (shape === null ? "any" : `[${shape.map((d) => d ?? "?").join(", ")}]`);
 
 /** Columns of equal width; those of `right` end with their width. */
-function columns(rows: readonly (readonly string[])[], right: readonly number[] = []): string {
+export function columns(rows: readonly (readonly string[])[], right: readonly number[] = []): string {
   const widths = rows[0]?.map((_, i) => rows.reduce((n, row) => Math.max(n, row[i]!.length), 0)) ?? [];
   return rows.map((row) => row.map((text, i) => (right.includes(i) ? text.padStart(widths[i]!) : text.padEnd(widths[i]!))).join("  ").trimEnd()).join("\n"); // prettier-ignore
 }
