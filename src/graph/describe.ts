@@ -1,6 +1,6 @@
 /** Nodes of the graph as the addon takes them: fields in the schema's order. */
 import { DTYPES, toBfloat16, toHalf } from "../core/dtype.ts";
-import { spanInBytes, type Activation, type Expr, type GraphNode, type ShaderCall } from "./graph.ts";
+import { HALF_BYTES, spanInBytes, type Activation, type Expr, type GraphNode, type ShaderCall } from "./graph.ts";
 import { keyOf } from "./key.ts";
 import type { FieldValue, OperatorDescription, ShaderDescription, TensorDescription } from "../native/binding.ts";
 import { isPacked } from "../core/shape.ts";
@@ -12,6 +12,11 @@ const span = (x: Expr): number => spanInBytes(x.dtype, x.sizes, x.strides);
 export function describeTensor(x: Expr, bytes: (x: Expr) => number = span): TensorDescription {
   const packed = isPacked(x.sizes, x.strides);
   return { dataType: DTYPES[x.dtype].dml, sizes: x.sizes, strides: packed ? null : x.strides, sizeInBytes: bytes(x) };
+}
+
+/** Bytes as twice as many elements of 4 bits. */
+function halfBytes({ sizes, ...rest }: TensorDescription): TensorDescription {
+  return { ...rest, dataType: ENUMS.DML_TENSOR_DATA_TYPE.UINT4, sizes: [...sizes.slice(0, -1), 2 * sizes.at(-1)!] };
 }
 
 /** The eight bytes of a DML_SCALAR_UNION. */
@@ -129,6 +134,8 @@ export function describeNode(node: OperatorNode, bytes?: (x: Expr) => number): O
       return list.splice(0, list.length - rest).map((x) => describeTensor(x!, bytes));
     }
     const x = list.shift() ?? null;
-    return x === null ? null : describeTensor(x, bytes);
+    if (x === null) return null;
+    const described = describeTensor(x, bytes);
+    return x === node.inputs[0] && node.attributes[HALF_BYTES] === true ? halfBytes(described) : described;
   });
 }

@@ -2,7 +2,7 @@
 import type { Mark } from "../core/checkpoint-marks.ts";
 import { DTYPES, packedBytes, type DType } from "../core/dtype.ts";
 import { UnsupportedError } from "../core/errors.ts";
-import { Expr, type Graph, packedExpr, spanInBytes, type Activation, type GraphNode, type ShaderCall } from "./graph.ts";
+import { Expr, HALF_BYTES, type Graph, packedExpr, spanInBytes, type Activation, type GraphNode, type ShaderCall } from "./graph.ts";
 import { MAX_AXES, withFewerAxes } from "./many-axes.ts";
 import { isPacked, packedStrides, sizeOf } from "../core/shape.ts";
 import { ENUMS, OPERATORS, type OperatorName } from "../dml/operators.generated.ts";
@@ -42,6 +42,9 @@ function orderedStrides(sizes: readonly number[], order: readonly number[]): num
 
 /** Words that a buffer may have for a shader where Direct3D runs over Vulkan (maxTexelBufferElements of NVIDIA and lavapipe), in bytes. */
 const MAX_SHADER_BYTES = 2 ** 29;
+
+/** DML_TENSOR_DATA_TYPE_UINT4. */
+const { UINT4 } = ENUMS.DML_TENSOR_DATA_TYPE;
 
 type Named = { readonly [name: string]: unknown };
 
@@ -289,6 +292,23 @@ export class Emitter {
       const support = supportOf(row, i, this.capabilities.featureLevel);
       return support === null || support.dataTypes === 0 || ((support.dataTypes >> DTYPES[dtype].dml) & 1) === 1;
     });
+  }
+
+  /** True when the device dequantizes codes of so many bits. */
+  supportsCodes(bits: 4 | 8): boolean {
+    return this.supports("DEQUANTIZE") && (bits === 8 || ((this.capabilities.dataTypes >> UINT4) & 1) === 1);
+  }
+
+  /**
+   * DEQUANTIZE by scales alone: of int8, of uint8 around 128, or of 4 bits around 8, two in a byte, the low half first. codes: packed, of bytes. scales:
+   * of the output's dtype.
+   */
+  dequantizeCodes(codes: Expr, scales: Expr, { bits, output }: { readonly bits: 4 | 8; readonly output: OutputSpec }): Expr {
+    const made = this.emit("DEQUANTIZE", { input: codes, quantizations: [scales], quantizationType: "SCALE", output }).output as Expr;
+    if (bits === 8) return made;
+    const node = made.value.producer!;
+    Object.assign(node.attributes, { [HALF_BYTES]: true });
+    return made;
   }
 
   #requireSupport(row: OperatorRow, byField: readonly unknown[], named: Named): void {

@@ -82,6 +82,9 @@ export interface FusedNodes {
   readonly shader: () => string;
 }
 
+/** An attribute of nodes whose first input has two elements of 4 bits in each byte. */
+export const HALF_BYTES = "halfBytes";
+
 export interface GraphNode {
   readonly id: number;
   readonly operator: OperatorName | "SHADER" | "OPERATION";

@@ -22,6 +22,16 @@ export * from "./pad.ts";
 export { Parameter } from "./parameter.ts";
 export * from "./planes.ts";
 export * from "./pool.ts";
+export {
+  quantize,
+  QuantizedEmbedding,
+  QuantizedLinear,
+  QuantizedModule,
+  type QuantizedEmbeddingOptions,
+  type QuantizedLinearOptions,
+  type QuantizedWeight,
+  type QuantizeModuleOptions,
+} from "./quantized.ts";
 export * from "./recurrent.ts";
 export type { StateDict } from "./module-state.ts";
 export { summary, type ModuleSummary, type SummaryColumn, type SummaryInputSpec, type SummaryOptions, type SummaryRow } from "./summary.ts";

@@ -27,6 +27,7 @@ import * as $nnPad from "../nn/pad.ts";
 import * as $nnParameter from "../nn/parameter.ts";
 import * as $nnPlanes from "../nn/planes.ts";
 import * as $nnPool from "../nn/pool.ts";
+import * as $nnQuantized from "../nn/quantized.ts";
 import * as $nnRecurrent from "../nn/recurrent.ts";
 import * as $nnSummary from "../nn/summary.ts";
 export type { PReLUOptions } from "../nn/activation.ts";
@@ -57,6 +58,10 @@ export type { BatchNormLayerOptions } from "../nn/norm.ts";
 export type { AffineOptions } from "../nn/norm.ts";
 export type { LayerNormOptions } from "../nn/norm.ts";
 export type { GroupNormLayerOptions } from "../nn/norm.ts";
+export type { QuantizedEmbeddingOptions } from "../nn/quantized.ts";
+export type { QuantizedLinearOptions } from "../nn/quantized.ts";
+export type { QuantizedWeight } from "../nn/quantized.ts";
+export type { QuantizeModuleOptions } from "../nn/quantized.ts";
 export type { RecurrentLayerOptions } from "../nn/recurrent.ts";
 export type { LSTMOptions } from "../nn/recurrent.ts";
 export type { RNNOptions } from "../nn/recurrent.ts";
@@ -525,6 +530,26 @@ export type FractionalMaxPool2d = $nnPool.FractionalMaxPool2d;
 /** fractionalMaxPool3d. Reference: torch.nn.FractionalMaxPool3d. */
 export const FractionalMaxPool3d = checkedClass($nnPool.FractionalMaxPool3d, "kernelSize:numberOrNumbers options:FractionalOptions", "forward x");
 export type FractionalMaxPool3d = $nnPool.FractionalMaxPool3d;
+/**
+ * Puts QuantizedLinear and QuantizedEmbedding in the places of the Linear and Embedding layers of a module, with their weights packed: of 4 bits as
+ * Q4_0 (or Q4_1, if not symmetric), of 8 bits as Q8_0 or one scale a row. Layers that share a weight share the packed one. The float weights are
+ * given up. Returns the module; of a Linear or an Embedding itself, the new layer. Layers with hooks, maxNorm or subclasses stay as they are. Throws
+ * ValueError for a block that does not divide the rows of a layer that `filter` names, UnsupportedError where nothing is quantized.
+ * Reference: torchao.quantization.quantize_.
+ */
+export const quantize = checked($nnQuantized.quantize, "quantize", "module:module options:QuantizeModuleOptions?");
+/** Rows of a packed table by their numbers: [...] to [..., width]. The table does not learn. Reference: torchao's quantized embedding. */
+export const QuantizedEmbedding = checkedClass($nnQuantized.QuantizedEmbedding, "weight:QuantizedWeight options:QuantizedEmbeddingOptions?", "forward indices");
+export type QuantizedEmbedding = $nnQuantized.QuantizedEmbedding;
+/**
+ * x W^T + bias with a packed W, which is not unpacked in memory: [..., inputs] to [..., outputs] in x's dtype. Gradients flow to x and the bias; the
+ * weight does not learn. `codes`, `scales` and `minima` are the state. Throws ShapeError and DTypeError for tensors that do not fit.
+ * Reference: torchao's quantized linear layers, bitsandbytes.nn.Linear4bit.
+ */
+export const QuantizedLinear = checkedClass($nnQuantized.QuantizedLinear, "weight:QuantizedWeight options:QuantizedLinearOptions?", "forward x");
+export type QuantizedLinear = $nnQuantized.QuantizedLinear;
+export { QuantizedModule } from "../nn/quantized.ts";
+checkMethods($nnQuantized.QuantizedModule, "dequantize options:QuantizedEmbeddingOptions?");
 /** A long short-term memory network. forward gives {output, hidden, cell}. Reference: torch.nn.LSTM. */
 export const LSTM = checkedClass($nnRecurrent.LSTM, "inputSize:number hiddenSize:number numLayers:numberOrLSTMOptions? options:LSTMOptions?", "", "parameter name:string;forward x call:RecurrentCall?") as ClassByName<typeof $nnRecurrent.LSTM, { inputSize: 0; hiddenSize: 1 }>;
 export type LSTM = $nnRecurrent.LSTM;
