@@ -303,7 +303,19 @@ export class Emitter {
    * DEQUANTIZE by scales alone: of int8, of uint8 around 128, or of 4 bits around 8, two in a byte, the low half first. codes: packed, of bytes. scales:
    * of the output's dtype.
    */
-  dequantizeCodes(codes: Expr, scales: Expr, { bits, output }: { readonly bits: 4 | 8; readonly output: OutputSpec }): Expr {
+  dequantizeCodes(
+    codes: Expr,
+    scales: Expr,
+    {
+      bits,
+      output,
+    }: {
+      /** Of a code. */
+      readonly bits: 4 | 8;
+      /** Sizes and dtype of the values. */
+      readonly output: OutputSpec;
+    },
+  ): Expr {
     const made = this.emit("DEQUANTIZE", { input: codes, quantizations: [scales], quantizationType: "SCALE", output }).output as Expr;
     if (bits === 8) return made;
     const node = made.value.producer!;

@@ -118,7 +118,8 @@ export class QuantizedLinear extends QuantizedModule {
     this.inputs = weight.codes.shape[1]! * (8 / weight.bits);
     if (bias === null) return;
     if (!isFloat(bias.dtype)) throw new DTypeError("QuantizedLinear", "bias", "floating", bias.describe());
-    if (bias.rank !== 1 || bias.size !== this.outputs) throw new ShapeError("QuantizedLinear", "bias", `[${this.outputs}]`, bias.describe());
+    if (bias.rank !== 1 || bias.size !== this.outputs)
+      throw new ShapeError("QuantizedLinear", "bias", `[${this.outputs}]`, bias.describe());
     this.bias = bias instanceof Parameter ? bias : outsideScopes(() => new Parameter(bias, { requiresGrad: bias.requiresGrad }));
   }
 
@@ -169,7 +170,7 @@ export interface QuantizeModuleOptions {
 }
 
 /**
- * Puts QuantizedLinear and QuantizedEmbedding in the places of the Linear and Embedding layers of a module, with their weights packed: of 4 bits as
+ * Replaces the Linear and Embedding layers of a module by QuantizedLinear and QuantizedEmbedding, with their weights packed: of 4 bits as
  * Q4_0 (or Q4_1, if not symmetric), of 8 bits as Q8_0 or one scale a row. Layers that share a weight share the packed one. The float weights are
  * given up. Returns the module; of a Linear or an Embedding itself, the new layer. Layers with hooks, maxNorm or subclasses stay as they are. Throws
  * ValueError for a block that does not divide the rows of a layer that `filter` names, UnsupportedError where nothing is quantized.
@@ -195,7 +196,8 @@ export function quantize<M extends Module>(module: M, options: QuantizeModuleOpt
         throw new ValueError("quantize", "blockSize", `a divisor of the ${width} inputs of ${name}`, block);
       }
       let packed = packedOf.get(layer.weight);
-      if (packed === undefined) packedOf.set(layer.weight, (packed = outsideScopes(() => kept(layer.weight, { bits, block, isSymmetric: symmetric }))));
+      if (packed === undefined)
+        packedOf.set(layer.weight, (packed = outsideScopes(() => kept(layer.weight, { bits, block, isSymmetric: symmetric }))));
       old.add(layer.weight);
       const next =
         layer instanceof Linear
@@ -206,7 +208,12 @@ export function quantize<M extends Module>(module: M, options: QuantizeModuleOpt
     }
   });
   if (made.size === 0)
-    throw new UnsupportedError({ operation: "quantize", argument: "module", expected: "with layers that can be quantized", received: module.constructor.name });
+    throw new UnsupportedError({
+      operation: "quantize",
+      argument: "module",
+      expected: "with layers that can be quantized",
+      received: module.constructor.name,
+    });
   const own = made.get(module);
   if (own === undefined) replaceIn(module, made);
   const used = own === undefined ? new Set<Tensor>(module.parameters()) : new Set<Tensor>();
@@ -234,7 +241,7 @@ function isPlain(layer: Module): layer is Linear | Embedding {
   return isHeld && !changes && hooks === null && !isUninitialized((layer as Linear).weight);
 }
 
-/** Puts layers in the places of others, wherever modules hold them. */
+/** Replaces layers by others, wherever modules hold them. */
 function replaceIn(root: Module, made: ReadonlyMap<Module, Module>): void {
   for (const module of root.modules()) {
     const fields = module as unknown as Record<PropertyKey, unknown>;
@@ -247,7 +254,7 @@ function replaceIn(root: Module, made: ReadonlyMap<Module, Module>): void {
   }
 }
 
-/** What takes the place of a value of a field: another layer, or the same array, object, Map or Set with others in it. */
+/** What replaces a value of a field: another layer, or the same array, object, Map or Set with others in it. */
 function replacement(value: unknown, made: ReadonlyMap<Module, Module>, around: Set<object>): unknown {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return value;
   if (value instanceof Module) return made.get(value) ?? value;

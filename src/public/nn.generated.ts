@@ -531,7 +531,7 @@ export type FractionalMaxPool2d = $nnPool.FractionalMaxPool2d;
 export const FractionalMaxPool3d = checkedClass($nnPool.FractionalMaxPool3d, "kernelSize:numberOrNumbers options:FractionalOptions", "forward x");
 export type FractionalMaxPool3d = $nnPool.FractionalMaxPool3d;
 /**
- * Puts QuantizedLinear and QuantizedEmbedding in the places of the Linear and Embedding layers of a module, with their weights packed: of 4 bits as
+ * Replaces the Linear and Embedding layers of a module by QuantizedLinear and QuantizedEmbedding, with their weights packed: of 4 bits as
  * Q4_0 (or Q4_1, if not symmetric), of 8 bits as Q8_0 or one scale a row. Layers that share a weight share the packed one. The float weights are
  * given up. Returns the module; of a Linear or an Embedding itself, the new layer. Layers with hooks, maxNorm or subclasses stay as they are. Throws
  * ValueError for a block that does not divide the rows of a layer that `filter` names, UnsupportedError where nothing is quantized.

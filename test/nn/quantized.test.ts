@@ -72,7 +72,10 @@ eachDevice("quantized layers", () => {
       const grads = (f: (x: dx.Tensor) => dx.Tensor): dx.Tensor[] => {
         packed.zeroGrad();
         const x = wave([2, 3, 32]).requiresGrad_();
-        f(x).mul(wave([2, 3, 6], 5)).sum().backward();
+        f(x)
+          .mul(wave([2, 3, 6], 5))
+          .sum()
+          .backward();
         return [x.grad!, packed.bias!.grad!.clone()];
       };
       const [got, expected] = [grads((x) => packed(x)), grads((x) => dx.nn.functional.linear(x, weight, packed.bias))];
@@ -120,7 +123,9 @@ eachDevice("quantized layers", () => {
     const y = net(tokens).detach();
     expectNear(y, before, 0.2);
     const state = net.stateDict();
-    expect(Object.keys(state)).toEqual(expect.arrayContaining(["embed.codes", "embed.scales", "body.0.codes", "body.0.bias", "head.codes"]));
+    expect(Object.keys(state)).toEqual(
+      expect.arrayContaining(["embed.codes", "embed.scales", "body.0.codes", "body.0.bias", "head.codes"]),
+    );
     expectNear(net.clone()(tokens), y, 1e-6);
     const folder = await mkdtemp(join(tmpdir(), "dxtensor-"));
     try {

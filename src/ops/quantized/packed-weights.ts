@@ -82,7 +82,10 @@ const packedValuesOp = define<Packing & { readonly dtype: DType }>({
 const blockSums = (g: GraphBuilder, x: Expr, blocks: number): Expr => {
   const [rows, width] = x.sizes as [number, number];
   const sizes = [rows, blocks, width / blocks];
-  return g.reshape(g.reduce(g.reshape(x, sizes), { function: "SUM", axes: [2], output: { sizes: [rows, blocks, 1], dtype: x.dtype } }), [rows, blocks]);
+  return g.reshape(g.reduce(g.reshape(x, sizes), { function: "SUM", axes: [2], output: { sizes: [rows, blocks, 1], dtype: x.dtype } }), [
+    rows,
+    blocks,
+  ]);
 };
 
 /** Inputs x [..., K], codes, scales, then minima and bias where there are any. */

@@ -171,6 +171,15 @@ const elementwise = [
     dx.fakeQuantizePerTensorAffine(x!, 0.5, 3, 0, 15),
     dx.dequantize(dx.quantize(x!, 0.25, 0, { dtype: "int8" }), 0.25, 0),
   ]),
+  sum(
+    "weights that stay packed",
+    [real([3, 64]), whole([5, 32], 0, 255, "uint8"), whole([5, 64], -99, 99, "int8"), real([5, 2], 0.1, 1), real([5, 2]), real([5])],
+    (x, halves, bytes, scales, minima, bias) => {
+      const packed = { codes: halves!, scales: scales!, minima: minima!, bits: 4 } as const;
+      const rows = new dx.nn.QuantizedLinear(packed, { bias: bias! });
+      return [rows(x!), rows.dequantize(), new dx.nn.QuantizedLinear({ codes: bytes!, scales: scales!, bits: 8 })(x!)];
+    },
+  ),
   exact("numbers that fill", [whole([3, 5])], (x) => [
     dx.fullLike(x!, 7),
     dx.full([2, 3], -0.3, { device: x!.device }),
