@@ -75,6 +75,7 @@ const folders = [
   "io/npy",
   "io/npz",
   "io/wav",
+  "io/peft",
   "io/pytorch",
   ["models", "models/generation"],
   "data/worker",

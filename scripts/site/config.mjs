@@ -65,6 +65,7 @@ export default defineConfig({
             item("Training loop", "training-loop"),
             item("TensorBoard", "tensorboard"),
             item("Models", "models"),
+            item("Fine-tuning", "lora"),
             item("Devices", "devices"),
             item("Write a backend", "write-a-backend"),
             item("Kernels of your own", "kernels"),

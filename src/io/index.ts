@@ -4,6 +4,7 @@ export * as onnx from "../onnx/index.ts";
 export * as gguf from "./gguf/index.ts";
 export * as npy from "./npy/index.ts";
 export * as npz from "./npz/index.ts";
+export * as peft from "./peft/index.ts";
 export * as pytorch from "./pytorch/index.ts";
 export * as safetensors from "./safetensors.ts";
 export * as wav from "./wav/index.ts";

@@ -3,7 +3,8 @@ import { DTypeError, IndexError, ShapeError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { arange } from "../ops/creation/ranges.ts";
 import { reshape } from "../ops/shape/movement.ts";
-import { Module } from "../nn/module.ts";
+import { OUTPUT_LAYER } from "../nn/inner.ts";
+import { Module, type Layer } from "../nn/module.ts";
 import { FullPass, type DecoderPass } from "./decoder-pass.ts";
 import type { LanguageModelCall } from "./options.ts";
 
@@ -23,8 +24,15 @@ export interface CausalShape {
 export abstract class CausalModel extends Module {
   /** @internal */
   abstract readonly causal: CausalShape;
+  /** From hidden states to logits. */
+  abstract lm_head: Layer;
   /** Tokens that end a text: what the model's files say. */
   eosTokens: readonly number[] = [];
+
+  /** @internal */
+  get [OUTPUT_LAYER](): Module {
+    return this.lm_head;
+  }
 
   /** @internal Hidden states [B, L, E] of tokens [B, L]. */
   abstract hiddenStates(tokens: Tensor, pass: DecoderPass): Tensor;

@@ -8,7 +8,9 @@ import { chunk } from "../ops/shape/join.ts";
 import { reshape, t, transpose } from "../ops/shape/movement.ts";
 import { Embedding } from "../nn/embedding.ts";
 import { constant, normal } from "../nn/init.ts";
+import { ADAPTS } from "../nn/inner.ts";
 import { Linear } from "../nn/linear.ts";
+import type { LinearSite } from "../nn/lora-kinds.ts";
 import { Module, type Layer } from "../nn/module.ts";
 import { LayerNorm } from "../nn/norm.ts";
 import { parameter, type LayerOptions } from "../nn/options.ts";
@@ -55,6 +57,12 @@ class Gpt2Linear extends Module {
     super();
     this.weight = parameter([inputs, outputs], options, (p) => void normal(p, 0, spread, options));
     this.bias = parameter([outputs], options, (p) => void constant(p, 0));
+  }
+
+  /** @internal */
+  get [ADAPTS](): LinearSite {
+    const { shape, device, dtype } = this.weight;
+    return { inputs: shape[0]!, outputs: shape[1]!, device, dtype, isTransposed: true };
   }
 
   forward(x: Tensor): Tensor {

@@ -14,6 +14,7 @@ export * from "./lazy-layers.ts";
 export * from "./lazy-norms.ts";
 export * from "./linear.ts";
 export * from "./lists.ts";
+export { lora, loraOf, type Lora, type LoraOptions, type LoraTarget } from "./lora.ts";
 export * from "./loss.ts";
 export * from "./margin-loss.ts";
 export { Module, type Layer } from "./module.ts";

@@ -11,6 +11,7 @@ export * as onnx from "./onnx.generated.ts";
 export * as gguf from "./gguf.generated.ts";
 export * as npy from "./npy.generated.ts";
 export * as npz from "./npz.generated.ts";
+export * as peft from "./peft.generated.ts";
 export * as pytorch from "./pytorch.generated.ts";
 export * as safetensors from "./safetensors.generated.ts";
 export * as wav from "./wav.generated.ts";

@@ -6,6 +6,7 @@ import { Generator } from "../ops/random/random.ts";
 import { GradScaler } from "../optim/grad-scaler.ts";
 import { LRScheduler } from "../optim/schedules/scheduler.ts";
 import { LayerNorm } from "../nn/norm.ts";
+import { Lora } from "../nn/lora.ts";
 import { Metric } from "../metrics/metric.ts";
 import { Module } from "../nn/module.ts";
 import { Optimizer } from "../optim/optimizer.ts";
@@ -103,6 +104,7 @@ LocalResponseOptions ["fields",{"alpha":"number?","beta":"number?","k":"number?"
 LogitsOptions ["fields",{"reduction":"mean_sum_none?","weight":"tensorOrNull?","posWeight":"tensorOrNull?"}]
 LookaheadOptions ["fields",{"k":"number?","alpha":"number?"}]
 LookaheadState ["fields",{"optimizer":"OptimizerState","slow":"recordOfTensor","step":"tensor"}]
+LoraOptions ["fields",{"target":"anything","exclude":"anything","rank":"number?","alpha":"number?","rankStabilized":"boolean?","rankPattern":"recordOfNumber?","alphaPattern":"recordOfNumber?","dropout":"number?","bias":"none_all_lora_only?","loraBias":"boolean?","init":"uniform_gaussian?","modulesToSave":"strings?","name":"string?","dtype":"float32_float16_bfloat16?","generator":"generator?"}]
 LossOptions ["fields",{"reduction":"mean_sum_none?"}]
 LpOptions ["fields",{"stride":"numberOrNumbers?","ceilMode":"boolean?"}]
 LstsqOptions ["fields",{"rcond":"numberOrNull?","driver":"gels_gelsy_gelsd_gelssOrNull?"}]
@@ -161,6 +163,8 @@ PartialSGDOptions ["fields",{"lr":"number?","masterWeights":"boolean?","kahan":"
 PartialSWALROptions ["fields",{"lastEpoch":"number?","swaLr":"numberOrNumbers?","annealEpochs":"number?","annealStrategy":"cos_linear?"}]
 PartialSparseAdamOptions ["fields",{"lr":"number?","masterWeights":"boolean?","kahan":"boolean?","betas":"numbers?","eps":"number?","maximize":"boolean?"}]
 PartialStepLROptions ["fields",{"lastEpoch":"number?","stepSize":"number?","gamma":"number?"}]
+PeftLoadOptions ["fields",{"onProgress":"callback?","signal":"signal_ddd197?","name":"string?"}]
+PeftSaveOptions ["fields",{"onProgress":"callback?","signal":"signal_ddd197?","baseModel":"string?","taskType":"string?"}]
 PerplexityOptions ["fields",{"device":"deviceOrString?","ignoreIndex":"number?"}]
 PoissonOptions ["fields",{"reduction":"mean_sum_none?","logInput":"boolean?","full":"boolean?","eps":"number?"},{"epsilon":"eps"}]
 PolynomialLROptions ["fields",{"lastEpoch":"number?","totalIters":"number?","power":"number?"}]
@@ -300,6 +304,7 @@ listOfScalarOrDataOrOperand [["|","number","bigint","boolean","listOfScalar","da
 listOfStringOrModule [["array","stringOrModule"],"an array of strings and modules"]
 listOfStringOrParameter [["array","stringOrParameter"],"an array of strings and parameters"]
 llama_gpt2 [["|",["=","llama"],["=","gpt2"]],"\"llama\" or \"gpt2\""]
+lora [["class","Lora"],"a lora"]
 lower_9a6031 ["fields",{"lower":"number?","upper":"number?","generator":"generator?"}]
 lrScheduler [["class","LRScheduler"],"a schedule"]
 lrSchedulers [["array","lrScheduler"],"an array of schedules"]
@@ -329,6 +334,7 @@ n4_n8 [["|",["=",4],["=",8]],"4 or 8"]
 nearest_bilinear [["|",["=","nearest"],["=","bilinear"]],"\"nearest\" or \"bilinear\""]
 nearest_nearestExact_lin_28d534 [["|",["=","nearest"],["=","nearestExact"],["=","linear"],["=","bilinear"],["=","trilinear"],["=","bicubic"],["=","area"]],"\"nearest\", \"nearestExact\", \"linear\", \"bilinear\", \"trilinear\", \"bicubic\" or \"area\""]
 negativeSlope_4b07d7 ["fields",{"negativeSlope":"number?"},{"slope":"negativeSlope"}]
+none_all_lora_only [["|",["=","none"],["=","all"],["=","lora_only"]],"\"none\", \"all\" or \"lora_only\""]
 none_tanh [["|",["=","none"],["=","tanh"]],"\"none\" or \"tanh\""]
 none_tanhOrApproximate_16588b [["|",["=","none"],["=","tanh"],"approximate_16588b"],"\"none\", \"tanh\" or an object of options"]
 numWorkers_267797 ["fields",{"numWorkers":"number?","persistentWorkers":"boolean?","prefetchFactor":"number?","workerInit":"anything","timeout":"number?","resourceLimits":"WorkerLimits?","batchSize":"number?","dropLast":"boolean?","collateFn":"callback?","prefetch":"number?","device":"deviceOrString?","generator":"generator?"}]
@@ -425,6 +431,7 @@ recordOfMetricLike_6af0b4 [["record","metricLike_6af0b4"],"an object"]
 recordOfModule [["record","module"],"an object of modules"]
 recordOfModuleOrCallback [["record","moduleOrCallback"],"an object of modules and functions"]
 recordOfModuleOrIterable_248b14 [["|","recordOfModule","iterableOfListOfStringOrModule"],"an object of modules or an iterable"]
+recordOfNumber [["record","number"],"an object of numbers"]
 recordOfNumberOrTensor [["record","numberOrTensor"],"an object of numbers and tensors",1]
 recordOfParameter [["record","parameter"],"an object of parameters"]
 recordOfParameterOrItera_ab853c [["|","recordOfParameter","iterableOfListOfStringOrParameter"],"an object of parameters or an iterable"]
@@ -477,6 +484,7 @@ tgtMask_cbfef4 ["fields",{"tgtMask":"tensorOrNull?","memoryMask":"tensorOrNull?"
 triangular_triangular2_expRange [["|",["=","triangular"],["=","triangular2"],["=","expRange"]],"\"triangular\", \"triangular2\" or \"expRange\""]
 true_pred_all_none [["|",["=","true"],["=","pred"],["=","all"],["=","none"]],"\"true\", \"pred\", \"all\" or \"none\""]
 uint8_int16_int24_int32_float32_float64 [["|",["=","uint8"],["=","int16"],["=","int24"],["=","int32"],["=","float32"],["=","float64"]],"\"uint8\", \"int16\", \"int24\", \"int32\", \"float32\" or \"float64\""]
+uniform_gaussian [["|",["=","uniform"],["=","gaussian"]],"\"uniform\" or \"gaussian\""]
 upper_bc9ca8 ["fields",{"upper":"boolean?","checkErrors":"boolean?"}]
 upper_c2974e ["fields",{"upper":"boolean?","transpose":"boolean?","unitriangular":"boolean?"}]
 value_16185dOrGradScaler [["|","gradScaler",["=",false]],"a gradscaler or false"]
@@ -489,6 +497,7 @@ zeros_circular_reflect_replicate [["|",["=","zeros"],["=","circular"],["=","refl
   GradScaler,
   LRScheduler,
   LayerNorm,
+  Lora,
   Metric,
   Module,
   Optimizer,

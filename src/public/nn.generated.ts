@@ -20,6 +20,7 @@ import * as $nnLazyNorms from "../nn/lazy-norms.ts";
 import * as $nnLinear from "../nn/linear.ts";
 import * as $nnLists from "../nn/lists.ts";
 import * as $nnModule from "../nn/module.ts";
+import * as $nnLora from "../nn/lora.ts";
 import * as $nnLoss from "../nn/loss.ts";
 import * as $nnMarginLoss from "../nn/margin-loss.ts";
 import * as $nnNorm from "../nn/norm.ts";
@@ -53,6 +54,9 @@ export type { RemovableHandle } from "../nn/hooks.ts";
 export type { InstanceNormLayerOptions } from "../nn/instance-norm.ts";
 export type { RMSNormLayerOptions } from "../nn/instance-norm.ts";
 export type { LinearOptions } from "../nn/linear.ts";
+export type { Lora } from "../nn/lora.ts";
+export type { LoraOptions } from "../nn/lora-options.ts";
+export type { LoraTarget } from "../nn/lora-options.ts";
 export type { Layer } from "../nn/module.ts";
 export type { BatchNormLayerOptions } from "../nn/norm.ts";
 export type { AffineOptions } from "../nn/norm.ts";
@@ -318,6 +322,19 @@ export type ModuleDict<T extends $nnModule.Module = $nnModule.Module> = $nnLists
 /** Parameters by name. Reference: torch.nn.ParameterDict. */
 export const ParameterDict = checkedClass($nnLists.ParameterDict, "items:recordOfParameterOrItera_ab853c?", "", "has name:string;get name:string;set name:string item:moduleOrParameter;delete name:string;keys;forward");
 export type ParameterDict = $nnLists.ParameterDict;
+/**
+ * Gives layers of a module adapters of low rank: a layer's result is then W x + (alpha / rank) B A x, where A and B learn and all else is frozen. The layers stay the same
+ * objects with the same names in the state, to which `lora_A.default.weight` and so on are added, as PEFT has them. Embeddings, convolutions and layers with
+ * packed weights can be adapted too; in training, `dropout` is applied to what A gets.
+ *
+ * Throws ValueError for options out of their range, for a target that chooses nothing, and for a name that the module has adapters of; UnsupportedError for layers of
+ * other kinds; TraceError inside compiled functions. io.peft reads and writes PEFT's files. Reference: peft.get_peft_model, peft.LoraConfig; Hu et al., LoRA.
+ *
+ * `const adapters = dx.nn.lora(model, { rank: 8, alpha: 16, target: ["q_proj", "v_proj"] });`
+ */
+export const lora = checked($nnLora.lora, "lora", "module:module options:LoraOptions?");
+/** The adapters of a name that a module has, for example a clone or one that was given them elsewhere. Throws ValueError where it has none. */
+export const loraOf = checked($nnLora.loraOf, "loraOf", "module:module name:string?");
 /** mseLoss. Reference: torch.nn.MSELoss. */
 export const MSELoss = checkedClass($nnLoss.MSELoss, "options:LossOptions?", "forward x target");
 export type MSELoss = $nnLoss.MSELoss;

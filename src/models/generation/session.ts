@@ -7,6 +7,7 @@ import { indexSelect } from "../../ops/index/gather.ts";
 import { argmax } from "../../ops/reduce/extrema.ts";
 import { reshape } from "../../ops/shape/movement.ts";
 import { toDType } from "../../ops/data/conversion.ts";
+import { enabledAdapters } from "../../nn/lora-layer.ts";
 import type { CausalModel } from "../causal-model.ts";
 import { CachedPass, KeyValueCache } from "./cached-pass.ts";
 
@@ -31,7 +32,11 @@ function structureOf(model: CausalModel): readonly unknown[] {
   return found;
 }
 
-const versionsOf = (model: CausalModel): readonly number[] => Array.from(model.stateTensors(), ([, t]) => t.storage.version);
+/** What the results depend on besides: values of weights, and which adapters count. */
+const versionsOf = (model: CausalModel): readonly unknown[] => [
+  ...Array.from(model.stateTensors(), ([, t]) => t.storage.version),
+  ...enabledAdapters(model),
+];
 
 const areEqual = (a: readonly unknown[], b: readonly unknown[]): boolean => a.length === b.length && a.every((x, i) => x === b[i]);
 
@@ -42,7 +47,7 @@ export class Session {
   readonly #model: CausalModel;
   readonly #structure: readonly unknown[];
   readonly #programs = new Map<string, Program>();
-  #versions: readonly number[];
+  #versions: readonly unknown[];
   isBusy = false;
 
   constructor(model: CausalModel, batch: number, length: number) {

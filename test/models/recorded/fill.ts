@@ -1,5 +1,15 @@
-/** The weights that llama.py and gpt2.py give their models. */
+/** The weights that llama.py and the other files of this folder give their models. */
 import { type nn, noGrad, tensor } from "../../../src/index.ts";
+
+/** A hash of a start and a position, in ±1. */
+function valueAt(start: number, n: number): number {
+  const sum = (Math.imul(n + start, 2654435761) + Math.imul(start, 40503)) >>> 0;
+  const bits = Math.imul(sum ^ (sum >>> 15), 2246822519) >>> 0;
+  return (bits / 2 ** 32 - 0.5) * 2;
+}
+
+/** The hash of positions from a start. */
+export const hashed = (start: number, count: number): Float32Array => Float32Array.from({ length: count }, (_, n) => valueAt(start, n));
 
 /** A hash of the name and the position, in ±scale; around 1 for norms. */
 export function fill(model: nn.Module, scale = 0.3): void {
@@ -7,11 +17,7 @@ export function fill(model: nn.Module, scale = 0.3): void {
     let start = 0;
     for (let i = 0; i < name.length; i++) start += (i + 1) * name.charCodeAt(i);
     const one = name.endsWith("norm.weight") || name.includes("layernorm") || (name.includes("ln_") && name.endsWith("weight")) ? 1 : 0;
-    const values = Float32Array.from({ length: p.size }, (_, n) => {
-      const sum = (Math.imul(n + start, 2654435761) + Math.imul(start, 40503)) >>> 0;
-      const bits = Math.imul(sum ^ (sum >>> 15), 2246822519) >>> 0;
-      return (bits / 2 ** 32 - 0.5) * 2 * scale + one;
-    });
+    const values = Float32Array.from({ length: p.size }, (_, n) => valueAt(start, n) * scale + one);
     noGrad(() => p.copy_(tensor(values, { shape: p.shape, device: p.device })));
   }
 }
