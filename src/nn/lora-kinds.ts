@@ -15,8 +15,7 @@ import { constant, normal } from "./init.ts";
 import { ADAPTS } from "./inner.ts";
 import { Identity, Linear } from "./linear.ts";
 import type { LoraSettings } from "./lora-options.ts";
-import type { Module } from "./module.ts";
-import { type Layer } from "./module.ts";
+import type { Layer, Module } from "./module.ts";
 import { parameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 

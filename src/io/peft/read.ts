@@ -12,7 +12,7 @@ import { ownModules } from "../../nn/lora-targets.ts";
 import type { Module } from "../../nn/module.ts";
 import { copyInto } from "../../ops/data/copy.ts";
 import { load as loadTensors } from "../safetensors.ts";
-import { CONFIG_FILE, MODEL_FILE, PREFIX, VARIANTS } from "./names.ts";
+import { CONFIG_FILE, MODEL_FILE, PREFIX, VARIANTS } from "./peft-names.ts";
 import type { PeftLoadOptions } from "./options.ts";
 
 const MAX_CONFIG = 2 ** 24;

@@ -8,7 +8,7 @@ import { linearSiteOf } from "../../nn/lora-kinds.ts";
 import { isNamed, ownModules } from "../../nn/lora-targets.ts";
 import { save as saveTensors } from "../safetensors.ts";
 import { writeWhole } from "../whole-file.ts";
-import { CONFIG_FILE, MODEL_FILE, PREFIX } from "./names.ts";
+import { CONFIG_FILE, MODEL_FILE, PREFIX } from "./peft-names.ts";
 import type { PeftSaveOptions } from "./options.ts";
 
 export async function writeAdapters(operation: string, folder: string, adapters: Lora, options: PeftSaveOptions): Promise<void> {
