@@ -15,10 +15,43 @@ const makers: { readonly [F in ModelFamily]: () => Promise<MakeModel<F>> } = {
     const { Gpt2 } = await import("./gpt2.ts");
     return (config, options) => new Gpt2(config, options);
   },
+  bert: async () => {
+    const { Bert } = await import("./bert.ts");
+    return (config, options) => new Bert(config, options);
+  },
+  resnet: async () => {
+    const { ResNet } = await import("./resnet.ts");
+    return (config, options) => new ResNet(config, options);
+  },
+  mobilenet_v2: async () => {
+    const { MobileNetV2 } = await import("./mobilenet-v2.ts");
+    return (config, options) => new MobileNetV2(config, options);
+  },
+  mobilenet_v3: async () => {
+    const { MobileNetV3 } = await import("./mobilenet-v3.ts");
+    return (config, options) => new MobileNetV3(config, options);
+  },
 };
 
 /** transformers' `model_type` of each family. */
-const TYPES: Readonly<Record<string, ModelFamily>> = { llama: "llama", mistral: "llama", qwen2: "llama", qwen3: "llama", gpt2: "gpt2" };
+const TYPES: Readonly<Record<string, ModelFamily>> = {
+  llama: "llama",
+  mistral: "llama",
+  qwen2: "llama",
+  qwen3: "llama",
+  gpt2: "gpt2",
+  bert: "bert",
+  resnet: "resnet",
+  mobilenet_v2: "mobilenet_v2",
+  mobilenet_v3: "mobilenet_v3",
+};
+
+/** The family of a config. timm's name an architecture instead of a type. */
+function familyOf(config: ConfigValues): ModelFamily {
+  const architecture = config.get("architecture");
+  if (config.get("model_type") === undefined && typeof architecture === "string" && architecture.startsWith("resnet")) return "resnet";
+  return TYPES[config.oneOf("model_type", Object.keys(TYPES))]!;
+}
 
 /** The model that a config describes. Throws ValueError for an unknown type, and for another family than the one asked for. */
 export async function modelOf<F extends ModelFamily>(
@@ -26,7 +59,7 @@ export async function modelOf<F extends ModelFamily>(
   family: F | undefined,
   options: LayerOptions,
 ): Promise<ModelFamilies[F]> {
-  const found = TYPES[config.oneOf("model_type", Object.keys(TYPES))]!;
+  const found = familyOf(config);
   if (family !== undefined && found !== family) throw config.error("model_type", `of the family ${family}`);
   return (await makers[found as F]())(config, options);
 }

@@ -22,8 +22,8 @@ export async function fromConfig<F extends ModelFamily = ModelFamily>(
 }
 
 /**
- * Reads a model with its weights: a folder as Hugging Face has it (config.json with safetensors), or a GGUF file of llama.cpp, whose metadata give the
- * config and whose packed weights become floats. The model is in eval mode. Nothing is downloaded, and no code of the file is run.
+ * Reads a model with its weights: a folder as Hugging Face has it (config.json with safetensors), a file of weights (safetensors, or torch.save()'s state dict) with
+ * `config`, or a GGUF file of llama.cpp, whose metadata give the config and whose packed weights become floats. The model is in eval mode. Nothing is downloaded, and no code of the file is run.
  *
  * path: text or a file: URL. Throws FormatError for damaged files and for those without a config, ValueError for an unknown `model_type`, and for weights
  * that are missing or have other shapes. Reference: transformers.AutoModelForCausalLM.from_pretrained.

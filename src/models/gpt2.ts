@@ -2,7 +2,6 @@
 import type { Tensor } from "../core/tensor.ts";
 import { linear } from "../ops/exports/autocast.generated.ts";
 import { add } from "../ops/elementwise/binary.ts";
-import { gelu, relu, silu } from "../ops/elementwise/activation.ts";
 import { clampMax } from "../ops/elementwise/where.ts";
 import { chunk } from "../ops/shape/join.ts";
 import { reshape, t, transpose } from "../ops/shape/movement.ts";
@@ -15,12 +14,10 @@ import { Module, type Layer } from "../nn/module.ts";
 import { LayerNorm } from "../nn/norm.ts";
 import { parameter, type LayerOptions } from "../nn/options.ts";
 import type { Parameter } from "../nn/parameter.ts";
+import { activated, ACTIVATIONS, type Activation } from "./named-activations.ts";
 import { CausalModel, type CausalShape } from "./causal-model.ts";
 import type { ConfigValues } from "./config-values.ts";
 import type { DecoderPass } from "./decoder-pass.ts";
-
-type Activation = "gelu_new" | "gelu_pytorch_tanh" | "gelu" | "relu" | "silu" | "swish";
-const ACTIVATIONS: readonly Activation[] = ["gelu_new", "gelu_pytorch_tanh", "gelu", "relu", "silu", "swish"];
 
 interface Gpt2Settings {
   readonly width: number;
@@ -29,23 +26,6 @@ interface Gpt2Settings {
   readonly eps: number;
   readonly spread: number;
   readonly activation: Activation;
-}
-
-function activated(activation: Activation, x: Tensor): Tensor {
-  switch (activation) {
-    case "gelu_new":
-    case "gelu_pytorch_tanh":
-      return gelu(x, "tanh");
-    case "gelu":
-      return gelu(x);
-    case "relu":
-      return relu(x);
-    case "silu":
-    case "swish":
-      return silu(x);
-    default:
-      return activation satisfies never;
-  }
 }
 
 /** x W + bias, with the weight as GPT-2's files have it: [inputs, outputs]. Reference: transformers.pytorch_utils.Conv1D. */

@@ -2,12 +2,15 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Device } from "../core/device.ts";
+import { DTYPES, isFloat } from "../core/dtype.ts";
 import { FormatError, ValueError } from "../core/errors.ts";
-import type { Tensor } from "../core/tensor.ts";
+import { Tensor } from "../core/tensor.ts";
 import { readWhole } from "../host/source.ts";
 import * as safetensors from "../io/safetensors.ts";
 import * as gguf from "../io/gguf/index.ts";
+import * as pytorch from "../io/pytorch/index.ts";
 import type { Module } from "../nn/module.ts";
+import { zeros } from "../ops/creation/creation.ts";
 import { toDType } from "../ops/data/conversion.ts";
 import { ConfigValues } from "./config-values.ts";
 import { modelOf } from "./families.ts";
@@ -33,6 +36,7 @@ export async function loadModel<F extends ModelFamily>(
   options: LoadOptions<F>,
 ): Promise<ModelFamilies[F]> {
   const isFolder = (await stat(path).catch(() => null))?.isDirectory() ?? false;
+  if (!isFolder && /\.(?:safetensors|safetensors\.index\.json|pth|pt|bin)$/.test(path)) return fromFile(operation, path, options);
   return isFolder ? fromFolder(operation, path, options) : fromGguf(operation, path, options);
 }
 
@@ -55,16 +59,9 @@ const isFile = async (path: string): Promise<boolean> => (await stat(path).catch
 
 /** A folder as Hugging Face has it. */
 async function fromFolder<F extends ModelFamily>(operation: string, path: string, options: LoadOptions<F>): Promise<ModelFamilies[F]> {
-  const config = await jsonIn(operation, join(path, "config.json"));
+  const config = options.config ?? (await jsonIn(operation, join(path, "config.json")));
   const model = await modelOf(new ConfigValues(operation, config), options.family, { device: "meta", dtype: options.dtype });
-  await using file = await safetensors.open(path);
-  const names = new Set(file.tensors.keys());
-  const sizes = (name: string): number => file.tensors.get(name)!.sizeInBytes;
-  await fill(operation, path, model, options, {
-    nameOf: (name) => nameIn(names, name),
-    sizeOf: sizes,
-    read: (name, { device, signal }) => file.tensor(name, { device, signal }),
-  });
+  await fillFrom(operation, path, model, options);
   const generation = join(path, "generation_config.json");
   if (model instanceof CausalModel && (await isFile(generation))) {
     const eos = new ConfigValues(operation, await jsonIn(operation, generation), "generation_config").tokens("eos_token_id");
@@ -73,11 +70,59 @@ async function fromFolder<F extends ModelFamily>(operation: string, path: string
   return model;
 }
 
-/** Files of a model without its head lack the first part of the names; those of a larger one have one more. */
-function nameIn(names: ReadonlySet<string>, name: string): string | null {
-  if (names.has(name)) return name;
-  const shorter = name.slice(name.indexOf(".") + 1);
-  return names.has(shorter) ? shorter : null;
+/** A file of weights, with the config that the caller names. */
+async function fromFile<F extends ModelFamily>(operation: string, path: string, options: LoadOptions<F>): Promise<ModelFamilies[F]> {
+  if (options.config === undefined)
+    throw new ValueError(operation, "config", "given for a file of weights alone", undefined, 'As { model_type: "resnet", depth: 18 }.');
+  const model = await modelOf(new ConfigValues(operation, options.config), options.family, { device: "meta", dtype: options.dtype });
+  await fillFrom(operation, path, model, options);
+  return model;
+}
+
+/** Gives a model the weights of a folder, of safetensors files, or of a file of torch.save(). */
+async function fillFrom<F extends ModelFamily>(operation: string, path: string, model: Module, options: LoadOptions<F>): Promise<void> {
+  if (/\.(?:pth|pt|bin)$/.test(path)) {
+    const { device, signal } = options;
+    const state = await pytorch.load<unknown>(path, { device, signal });
+    const tensors = new Map(tensorsOf(state));
+    if (tensors.size === 0) throw new FormatError(operation, path, "a state dict: tensors by name", "another value");
+    const named = sourceNames(new Set(tensors.keys()));
+    return fill(operation, path, model, options, {
+      nameOf: named,
+      sizeOf: (name) => tensors.get(name)!.size * DTYPES[tensors.get(name)!.dtype].sizeInBytes,
+      read: async (name) => tensors.get(name)!,
+    });
+  }
+  await using file = await safetensors.open(path);
+  await fill(operation, path, model, options, {
+    nameOf: sourceNames(new Set(file.tensors.keys())),
+    sizeOf: (name) => file.tensors.get(name)!.sizeInBytes,
+    read: (name, { device, signal }) => file.tensor(name, { device, signal }),
+  });
+}
+
+/** The tensors of a state dict, or of the one that a training's file has. */
+function* tensorsOf(state: unknown): Generator<[string, Tensor]> {
+  if (typeof state !== "object" || state === null) return;
+  const inner = (state as { readonly state_dict?: unknown }).state_dict;
+  for (const [name, t] of Object.entries(typeof inner === "object" && inner !== null ? inner : state))
+    if (t instanceof Tensor) yield [name, t];
+}
+
+/**
+ * The name in a file of a name of the state. Files of a model without its head lack the first part of the names, those of one with a head have one more;
+ * early ones of TensorFlow's models call weight and bias of norms gamma and beta.
+ */
+function sourceNames(names: ReadonlySet<string>): (name: string) => string | null {
+  const prefixes = ["", "bert.", "model.", "module."];
+  return (name) => {
+    const [shorter, early] = [
+      name.slice(name.indexOf(".") + 1),
+      name.replace(/LayerNorm\.weight$/, "LayerNorm.gamma").replace(/LayerNorm\.bias$/, "LayerNorm.beta"),
+    ];
+    const all = [name, shorter, early].flatMap((each) => prefixes.map((prefix) => prefix + each));
+    return all.find((each) => names.has(each)) ?? null;
+  };
 }
 
 /** A GGUF file. */
@@ -111,6 +156,9 @@ interface Source {
   ) => Promise<Tensor>;
 }
 
+/** Early files of PyTorch's lack the number of batches that a norm has seen. */
+const isCounter = (name: string): boolean => name.endsWith("num_batches_tracked");
+
 /** Gives a model that was made on meta its weights. What was read is freed if it fails. */
 async function fill<F extends ModelFamily>(
   operation: string,
@@ -126,7 +174,7 @@ async function fill<F extends ModelFamily>(
   for (const [name, t] of model.stateTensors()) if (!wanted.has(t)) wanted.set(t, name);
   const found = [...wanted].flatMap(([t, name]) => {
     const own = source.nameOf(name);
-    if (own === null) lacking.push(name);
+    if (own === null && !isCounter(name)) lacking.push(name);
     return own === null ? [] : [{ t, name, own }];
   });
   if (lacking.length > 0) {
@@ -143,13 +191,15 @@ async function fill<F extends ModelFamily>(
   const state: Record<string, Tensor> = {};
   let bytes = 0;
   try {
-    for (const { name, own } of found) {
+    for (const { t, name, own } of found) {
       const read = await source.read(own, { device, signal }, name);
-      const cast = toDType(read, dtype);
+      // Counts stay integers.
+      const cast = isFloat(read.dtype) && isFloat(t.dtype) ? toDType(read, dtype) : read;
       if (cast !== read) read.dispose();
       state[name] = cast;
       onProgress?.({ bytes: (bytes += source.sizeOf(own)), totalBytes, name });
     }
+    for (const [t, name] of wanted) if (!Object.hasOwn(state, name)) state[name] = zeros(t.shape, { dtype: t.dtype, device });
     model.loadStateDict(state, { strict: false, assign: true });
   } catch (error) {
     model.dispose();

@@ -4,8 +4,12 @@ import type { Tensor } from "../core/tensor.ts";
 import type { TransferOptions } from "../io/parts.ts";
 import type { Module } from "../nn/module.ts";
 import type { Generator } from "../ops/random/random.ts";
+import type { Bert } from "./bert.ts";
 import type { Gpt2 } from "./gpt2.ts";
 import type { Llama } from "./llama.ts";
+import type { MobileNetV2 } from "./mobilenet-v2.ts";
+import type { MobileNetV3 } from "./mobilenet-v3.ts";
+import type { ResNet } from "./resnet.ts";
 
 /** The values of a model's config.json, by their names there: `{ model_type: "llama", hidden_size: 576, … }`. */
 export interface ModelConfig {
@@ -13,7 +17,7 @@ export interface ModelConfig {
 }
 
 /** A family of models. */
-export type ModelFamily = "llama" | "gpt2";
+export type ModelFamily = "llama" | "gpt2" | "bert" | "resnet" | "mobilenet_v2" | "mobilenet_v3";
 
 /** The class of each family. */
 export interface ModelFamilies {
@@ -21,6 +25,14 @@ export interface ModelFamilies {
   readonly llama: Llama;
   /** GPT-2. */
   readonly gpt2: Gpt2;
+  /** BERT, and models made like it, such as MiniLM. */
+  readonly bert: Bert;
+  /** ResNet, ResNeXt and wide ResNets. */
+  readonly resnet: ResNet;
+  /** MobileNetV2. */
+  readonly mobilenet_v2: MobileNetV2;
+  /** MobileNetV3, large and small. */
+  readonly mobilenet_v3: MobileNetV3;
 }
 
 /** A model that predicts the next token of a text: what generate() takes. Those of dx.models are. */
@@ -47,6 +59,8 @@ export interface FromConfigOptions<F extends ModelFamily = ModelFamily> {
 export interface FromPretrainedOptions<F extends ModelFamily = ModelFamily> extends TransferOptions {
   /** The family that the file must be of: the result has its class as type. Default: the file says it. */
   readonly family?: F | undefined;
+  /** In place of the folder's config.json. Files of weights alone need it: `{ model_type: "resnet", depth: 18 }`. */
+  readonly config?: ModelConfig | undefined;
   /** Where the weights go; "meta" reads none. Default: the default device. */
   readonly device?: DeviceLike | undefined;
   /** The dtype of the weights. Default: float32. */

@@ -3,8 +3,15 @@ import { guarded } from "./kinds.generated.ts";
 import { guardedAsync } from "./kinds.generated.ts";
 import * as $modelsFromPretrained from "../models/from-pretrained.ts";
 import * as $modelsGenerate from "../models/generate.ts";
+export type { Bert } from "../models/bert.ts";
+export type { BertCall } from "../models/bert.ts";
+export type { SentenceOptions } from "../models/bert.ts";
 export type { Gpt2 } from "../models/gpt2.ts";
+export type { ImageModel } from "../models/image-model.ts";
 export type { Llama } from "../models/llama.ts";
+export type { MobileNetV2 } from "../models/mobilenet-v2.ts";
+export type { MobileNetV3 } from "../models/mobilenet-v3.ts";
+export type { ResNet } from "../models/resnet.ts";
 export type { FromConfigOptions } from "../models/options.ts";
 export type { FromPretrainedOptions } from "../models/options.ts";
 export type { LanguageModel } from "../models/options.ts";
@@ -23,15 +30,15 @@ export type { TokenDecoder } from "../models/generation/options.ts";
  *
  * Throws ValueError for values that are missing, out of their range, or ask for what the family lacks. Reference: transformers.AutoModelForCausalLM.from_config.
  */
-export const fromConfig = guardedAsync($modelsFromPretrained.fromConfig, "models.fromConfig", "config:anything options:family_4ba777?");
+export const fromConfig = guardedAsync($modelsFromPretrained.fromConfig, "models.fromConfig", "config:anything options:family_97e82f?");
 /**
- * Reads a model with its weights: a folder as Hugging Face has it (config.json with safetensors), or a GGUF file of llama.cpp, whose metadata give the
- * config and whose packed weights become floats. The model is in eval mode. Nothing is downloaded, and no code of the file is run.
+ * Reads a model with its weights: a folder as Hugging Face has it (config.json with safetensors), a file of weights (safetensors, or torch.save()'s state dict) with
+ * `config`, or a GGUF file of llama.cpp, whose metadata give the config and whose packed weights become floats. The model is in eval mode. Nothing is downloaded, and no code of the file is run.
  *
  * path: text or a file: URL. Throws FormatError for damaged files and for those without a config, ValueError for an unknown `model_type`, and for weights
  * that are missing or have other shapes. Reference: transformers.AutoModelForCausalLM.from_pretrained.
  */
-export const fromPretrained = guardedAsync($modelsFromPretrained.fromPretrained, "models.fromPretrained", "path:anything options:onProgress_3cc215?");
+export const fromPretrained = guardedAsync($modelsFromPretrained.fromPretrained, "models.fromPretrained", "path:anything options:onProgress_620c33?");
 /**
  * Continues texts, token by token. tokens: one text (numbers, or a tensor [L]), or a batch: several texts of any lengths, or a tensor [B, L]. Result: a
  * text for each.

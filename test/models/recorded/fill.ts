@@ -21,3 +21,16 @@ export function fill(model: nn.Module, scale = 0.3): void {
     noGrad(() => p.copy_(tensor(values, { shape: p.shape, device: p.device })));
   }
 }
+
+/** The state that encoders.py gives its models: matrices keep the size of what they get. */
+export function fillState(model: nn.Module): void {
+  for (const [name, t] of Object.entries(model.stateDict())) {
+    if (name.endsWith("num_batches_tracked")) continue;
+    let start = 0;
+    for (let i = 0; i < name.length; i++) start += (i + 1) * name.charCodeAt(i);
+    const isScale = name.endsWith("weight") || name.endsWith("running_var");
+    const [scale, one] = t.rank > 1 ? [Math.sqrt((3 * t.shape[0]!) / t.size), 0] : isScale ? [0.3, 1] : [0.1, 0];
+    const values = Float32Array.from({ length: t.size }, (_, n) => valueAt(start, n) * scale + one);
+    noGrad(() => t.copy_(tensor(values, { shape: t.shape, device: t.device })));
+  }
+}
