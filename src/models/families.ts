@@ -27,6 +27,10 @@ const makers: { readonly [F in ModelFamily]: () => Promise<MakeModel<F>> } = {
     const { MobileNetV2 } = await import("./mobilenet-v2.ts");
     return (config, options) => new MobileNetV2(config, options);
   },
+  whisper: async () => {
+    const { Whisper } = await import("./whisper.ts");
+    return (config, options) => new Whisper(config, options);
+  },
   mobilenet_v3: async () => {
     const { MobileNetV3 } = await import("./mobilenet-v3.ts");
     return (config, options) => new MobileNetV3(config, options);
@@ -44,6 +48,7 @@ const TYPES: Readonly<Record<string, ModelFamily>> = {
   resnet: "resnet",
   mobilenet_v2: "mobilenet_v2",
   mobilenet_v3: "mobilenet_v3",
+  whisper: "whisper",
 };
 
 /** The family of a config. timm's name an architecture instead of a type. */

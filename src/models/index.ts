@@ -7,6 +7,7 @@ export type { Llama } from "./llama.ts";
 export type { MobileNetV2 } from "./mobilenet-v2.ts";
 export type { MobileNetV3 } from "./mobilenet-v3.ts";
 export type { ResNet } from "./resnet.ts";
+export type { TranscribeOptions, Whisper } from "./whisper.ts";
 export type {
   FromConfigOptions,
   FromPretrainedOptions,

@@ -62,12 +62,24 @@ async function fromFolder<F extends ModelFamily>(operation: string, path: string
   const config = options.config ?? (await jsonIn(operation, join(path, "config.json")));
   const model = await modelOf(new ConfigValues(operation, config), options.family, { device: "meta", dtype: options.dtype });
   await fillFrom(operation, path, model, options);
-  const generation = join(path, "generation_config.json");
-  if (model instanceof CausalModel && (await isFile(generation))) {
-    const eos = new ConfigValues(operation, await jsonIn(operation, generation), "generation_config").tokens("eos_token_id");
-    if (eos.length > 0) model.eosTokens = eos;
-  }
+  await readGeneration(operation, path, model);
   return model;
+}
+
+/** What a folder says of generation. */
+async function readGeneration(operation: string, folder: string, model: Module): Promise<void> {
+  const path = join(folder, "generation_config.json");
+  if ((!(model instanceof CausalModel) && !("suppressTokens" in model)) || !(await isFile(path))) return;
+  const values = new ConfigValues(operation, await jsonIn(operation, path), "generation_config");
+  const fields: readonly (readonly [field: string, name: string])[] = [
+    ["eosTokens", "eos_token_id"],
+    ["suppressTokens", "suppress_tokens"],
+    ["beginSuppressTokens", "begin_suppress_tokens"],
+  ];
+  for (const [field, name] of fields) {
+    const tokens = values.tokens(name);
+    if (field in model && tokens.length > 0) (model as unknown as Record<string, readonly number[]>)[field] = tokens;
+  }
 }
 
 /** A file of weights, with the config that the caller names. */

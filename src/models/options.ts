@@ -10,6 +10,7 @@ import type { Llama } from "./llama.ts";
 import type { MobileNetV2 } from "./mobilenet-v2.ts";
 import type { MobileNetV3 } from "./mobilenet-v3.ts";
 import type { ResNet } from "./resnet.ts";
+import type { Whisper } from "./whisper.ts";
 
 /** The values of a model's config.json, by their names there: `{ model_type: "llama", hidden_size: 576, … }`. */
 export interface ModelConfig {
@@ -17,7 +18,7 @@ export interface ModelConfig {
 }
 
 /** A family of models. */
-export type ModelFamily = "llama" | "gpt2" | "bert" | "resnet" | "mobilenet_v2" | "mobilenet_v3";
+export type ModelFamily = "llama" | "gpt2" | "bert" | "resnet" | "mobilenet_v2" | "mobilenet_v3" | "whisper";
 
 /** The class of each family. */
 export interface ModelFamilies {
@@ -33,6 +34,8 @@ export interface ModelFamilies {
   readonly mobilenet_v2: MobileNetV2;
   /** MobileNetV3, large and small. */
   readonly mobilenet_v3: MobileNetV3;
+  /** Whisper. */
+  readonly whisper: Whisper;
 }
 
 /** A model that predicts the next token of a text: what generate() takes. Those of dx.models are. */

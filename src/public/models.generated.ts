@@ -12,6 +12,8 @@ export type { Llama } from "../models/llama.ts";
 export type { MobileNetV2 } from "../models/mobilenet-v2.ts";
 export type { MobileNetV3 } from "../models/mobilenet-v3.ts";
 export type { ResNet } from "../models/resnet.ts";
+export type { TranscribeOptions } from "../models/whisper.ts";
+export type { Whisper } from "../models/whisper.ts";
 export type { FromConfigOptions } from "../models/options.ts";
 export type { FromPretrainedOptions } from "../models/options.ts";
 export type { LanguageModel } from "../models/options.ts";
@@ -30,7 +32,7 @@ export type { TokenDecoder } from "../models/generation/options.ts";
  *
  * Throws ValueError for values that are missing, out of their range, or ask for what the family lacks. Reference: transformers.AutoModelForCausalLM.from_config.
  */
-export const fromConfig = guardedAsync($modelsFromPretrained.fromConfig, "models.fromConfig", "config:anything options:family_97e82f?");
+export const fromConfig = guardedAsync($modelsFromPretrained.fromConfig, "models.fromConfig", "config:anything options:family_9ac29e?");
 /**
  * Reads a model with its weights: a folder as Hugging Face has it (config.json with safetensors), a file of weights (safetensors, or torch.save()'s state dict) with
  * `config`, or a GGUF file of llama.cpp, whose metadata give the config and whose packed weights become floats. The model is in eval mode. Nothing is downloaded, and no code of the file is run.
@@ -38,7 +40,7 @@ export const fromConfig = guardedAsync($modelsFromPretrained.fromConfig, "models
  * path: text or a file: URL. Throws FormatError for damaged files and for those without a config, ValueError for an unknown `model_type`, and for weights
  * that are missing or have other shapes. Reference: transformers.AutoModelForCausalLM.from_pretrained.
  */
-export const fromPretrained = guardedAsync($modelsFromPretrained.fromPretrained, "models.fromPretrained", "path:anything options:onProgress_620c33?");
+export const fromPretrained = guardedAsync($modelsFromPretrained.fromPretrained, "models.fromPretrained", "path:anything options:onProgress_ad14fd?");
 /**
  * Continues texts, token by token. tokens: one text (numbers, or a tensor [L]), or a batch: several texts of any lengths, or a tensor [B, L]. Result: a
  * text for each.

@@ -24,8 +24,11 @@ export function fill(model: nn.Module, scale = 0.3): void {
 
 /** The state that encoders.py gives its models: matrices keep the size of what they get. */
 export function fillState(model: nn.Module): void {
+  const seen = new Set<object>();
   for (const [name, t] of Object.entries(model.stateDict())) {
-    if (name.endsWith("num_batches_tracked")) continue;
+    // What is shared has its first name.
+    if (name.endsWith("num_batches_tracked") || seen.has(t.storage)) continue;
+    seen.add(t.storage);
     let start = 0;
     for (let i = 0; i < name.length; i++) start += (i + 1) * name.charCodeAt(i);
     const isScale = name.endsWith("weight") || name.endsWith("running_var");
