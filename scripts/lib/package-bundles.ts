@@ -63,7 +63,15 @@ function writeInAscii(file: string) {
  */
 function exportAtOnce(file: string) {
   const constants: string[] = [];
+  const values = new Map<string, string>();
   const text = readFileSync(file, "utf8").replaceAll(/^exports\.([\w$]+) = ([\w$]+);\n/gm, (_, name: string, value: string) => {
+    // Rolldown gives a part another thing of the same name; those with an autocast list differ in their checks alone.
+    if (values.has(name) && !["linear", "scaledDotProductAttention"].includes(name))
+      throw new ScriptError(
+        "BUNDLE",
+        `A part takes another ${name} of the core than the one that the package exports: import it there under a name of its own.`,
+      );
+    values.set(name, value);
     constants.push(`${name}: ${value}`);
     return "";
   });

@@ -11,7 +11,8 @@ import { sum } from "../ops/reduce/reduce.ts";
 import { reshape, select, transpose, unsqueeze } from "../ops/shape/movement.ts";
 import { Dropout } from "../nn/dropout.ts";
 import { Embedding } from "../nn/embedding.ts";
-import { constant, normal } from "../nn/init.ts";
+import { constant } from "../nn/init.ts";
+import { fillNormal } from "../nn/fill-weights.ts";
 import { Linear } from "../nn/linear.ts";
 import { Module, type Layer } from "../nn/module.ts";
 import { LayerNorm } from "../nn/norm.ts";
@@ -218,7 +219,7 @@ export class Bert extends Module {
     const spread = config.number("initializer_range", 0.02);
     for (const layer of this.modules())
       if (layer instanceof Linear || layer instanceof Embedding) {
-        normal(layer.weight, 0, spread, { generator: options.generator });
+        fillNormal(layer.weight, 0, spread, { generator: options.generator });
         if (layer instanceof Linear && layer.bias !== null) constant(layer.bias, 0);
       }
     this.eval();

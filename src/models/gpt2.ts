@@ -6,7 +6,8 @@ import { clampMax } from "../ops/elementwise/where.ts";
 import { chunk } from "../ops/shape/join.ts";
 import { reshape, t, transpose } from "../ops/shape/movement.ts";
 import { Embedding } from "../nn/embedding.ts";
-import { constant, normal } from "../nn/init.ts";
+import { constant } from "../nn/init.ts";
+import { fillNormal } from "../nn/fill-weights.ts";
 import { ADAPTS } from "../nn/inner.ts";
 import { Linear } from "../nn/linear.ts";
 import type { LinearSite } from "../nn/lora-kinds.ts";
@@ -35,7 +36,7 @@ class Gpt2Linear extends Module {
 
   constructor(inputs: number, outputs: number, spread: number, options: LayerOptions) {
     super();
-    this.weight = parameter([inputs, outputs], options, (p) => void normal(p, 0, spread, options));
+    this.weight = parameter([inputs, outputs], options, (p) => void fillNormal(p, 0, spread, options));
     this.bias = parameter([outputs], options, (p) => void constant(p, 0));
   }
 
@@ -123,7 +124,7 @@ class Gpt2Decoder extends Module {
     this.wpe = new Embedding(shape.maxLength, settings.width, options);
     this.h = Array.from({ length: shape.layers }, (_, i) => new Gpt2Layer(i, settings, options));
     this.ln_f = new LayerNorm(settings.width, settings.eps, options);
-    for (const table of [this.wte, this.wpe]) normal(table.weight, 0, settings.spread, options);
+    for (const table of [this.wte, this.wpe]) fillNormal(table.weight, 0, settings.spread, options);
   }
 
   forward(tokens: Tensor, pass: DecoderPass): Tensor {
@@ -172,7 +173,7 @@ export class Gpt2 extends CausalModel {
     this.transformer = new Gpt2Decoder(this.causal, settings, options);
     const head = new Linear(width, this.causal.vocabulary, { ...options, bias: false, ...(this.isTied ? { device: "meta" } : {}) });
     if (this.isTied) head.weight = this.transformer.wte.weight;
-    else normal(head.weight, 0, settings.spread, options);
+    else fillNormal(head.weight, 0, settings.spread, options);
     this.lm_head = head;
     this.eval();
   }

@@ -5,7 +5,8 @@ import type { Tensor } from "../core/tensor.ts";
 import { adaptiveAvgPool2d } from "../ops/pool/adaptive-pool.ts";
 import { flatten } from "../ops/shape/movement.ts";
 import { Conv2d } from "../nn/conv.ts";
-import { constant, kaimingNormal, normal } from "../nn/init.ts";
+import { constant, kaimingNormal } from "../nn/init.ts";
+import { fillNormal } from "../nn/fill-weights.ts";
 import { Linear } from "../nn/linear.ts";
 import { Module } from "../nn/module.ts";
 import { BatchNorm2d } from "../nn/norm.ts";
@@ -58,7 +59,7 @@ export function startWeights(model: Module, options: LayerOptions, headDeviation
       if (layer.weight !== null) constant(layer.weight, 1);
       if (layer.bias !== null) constant(layer.bias, 0);
     } else if (layer instanceof Linear && headDeviation !== null) {
-      normal(layer.weight, 0, headDeviation, { generator });
+      fillNormal(layer.weight, 0, headDeviation, { generator });
       if (layer.bias !== null) constant(layer.bias, 0);
     }
   }

@@ -5,7 +5,7 @@ import { gelu, relu, silu, swiglu } from "../ops/elementwise/activation.ts";
 import { rotaryEmbedding } from "../ops/attention/multihead.ts";
 import { reshape, transpose } from "../ops/shape/movement.ts";
 import { Embedding } from "../nn/embedding.ts";
-import { normal } from "../nn/init.ts";
+import { fillNormal } from "../nn/fill-weights.ts";
 import { RMSNorm } from "../nn/instance-norm.ts";
 import { Linear } from "../nn/linear.ts";
 import { Module, type Layer } from "../nn/module.ts";
@@ -199,8 +199,8 @@ export class Llama extends CausalModel {
     const spread = config.number("initializer_range", 0.02);
     for (const layer of this.modules())
       if (layer instanceof Linear || layer instanceof Embedding) {
-        normal(layer.weight, 0, spread, options);
-        if (layer instanceof Linear && layer.bias !== null) normal(layer.bias, 0, 0, options);
+        fillNormal(layer.weight, 0, spread, options);
+        if (layer instanceof Linear && layer.bias !== null) fillNormal(layer.bias, 0, 0, options);
       }
     this.eval();
   }

@@ -8,7 +8,6 @@ import { Tensor } from "../core/tensor.ts";
 import { readWhole } from "../host/source.ts";
 import * as safetensors from "../io/safetensors.ts";
 import * as gguf from "../io/gguf/index.ts";
-import * as pytorch from "../io/pytorch/index.ts";
 import type { Module } from "../nn/module.ts";
 import { zeros } from "../ops/creation/creation.ts";
 import { toDType } from "../ops/data/conversion.ts";
@@ -95,7 +94,8 @@ async function fromFile<F extends ModelFamily>(operation: string, path: string, 
 async function fillFrom<F extends ModelFamily>(operation: string, path: string, model: Module, options: LoadOptions<F>): Promise<void> {
   if (/\.(?:pth|pt|bin)$/.test(path)) {
     const { device, signal } = options;
-    const state = await pytorch.load<unknown>(path, { device, signal });
+    const { loadFile } = await import("../io/pytorch/load.ts");
+    const state = await loadFile(path, device, { signal });
     const tensors = new Map(tensorsOf(state));
     if (tensors.size === 0) throw new FormatError(operation, path, "a state dict: tensors by name", "another value");
     const named = sourceNames(new Set(tensors.keys()));

@@ -1,7 +1,7 @@
 /** MobileNetV2. Names of the state are torchvision's. */
 import type { Tensor } from "../core/tensor.ts";
 import { add } from "../ops/elementwise/binary.ts";
-import { relu6 } from "../nn/activation.ts";
+import { ReLU6 } from "../nn/activation.ts";
 import { Sequential } from "../nn/containers.ts";
 import { Conv2d } from "../nn/conv.ts";
 import { Dropout } from "../nn/dropout.ts";
@@ -34,9 +34,9 @@ class InvertedResidual extends Module {
     this.isResidual = stride === 1 && inputs === outputs;
     const hidden = inputs * expansion;
     const layers: Layer[] = [];
-    if (expansion !== 1) layers.push(normed({ inputs, outputs: hidden, size: 1, activation: relu6(), norm: {} }, options));
+    if (expansion !== 1) layers.push(normed({ inputs, outputs: hidden, size: 1, activation: new ReLU6(), norm: {} }, options));
     layers.push(
-      normed({ inputs: hidden, outputs: hidden, size: 3, stride, groups: hidden, activation: relu6(), norm: {} }, options),
+      normed({ inputs: hidden, outputs: hidden, size: 3, stride, groups: hidden, activation: new ReLU6(), norm: {} }, options),
       new Conv2d(hidden, outputs, 1, { ...options, bias: false }),
       new BatchNorm2d(outputs, options),
     );
@@ -65,7 +65,7 @@ export class MobileNetV2 extends ImageModel {
     this.channels = config.count("num_channels", 3);
     let inputs = multipleOf8(32 * multiplier);
     const layers: Layer[] = [
-      normed({ inputs: this.channels, outputs: inputs, size: 3, stride: 2, activation: relu6(), norm: {} }, options),
+      normed({ inputs: this.channels, outputs: inputs, size: 3, stride: 2, activation: new ReLU6(), norm: {} }, options),
     ];
     for (const [expansion, channels, blocks, stride] of STAGES) {
       const outputs = multipleOf8(channels * multiplier);
@@ -75,7 +75,7 @@ export class MobileNetV2 extends ImageModel {
       }
     }
     const last = multipleOf8(1280 * Math.max(1, multiplier));
-    layers.push(normed({ inputs, outputs: last, size: 1, activation: relu6(), norm: {} }, options));
+    layers.push(normed({ inputs, outputs: last, size: 1, activation: new ReLU6(), norm: {} }, options));
     this.features = new Sequential(...layers);
     this.classifier = new Sequential(
       new Dropout(config.number("classifier_dropout_prob", 0.2), { generator: options.generator }),

@@ -1,10 +1,10 @@
 /** MobileNetV3, large and small. Names of the state are torchvision's. */
 import type { Tensor } from "../core/tensor.ts";
-import { relu as reluOf } from "../ops/elementwise/activation.ts";
+import { relu } from "../ops/elementwise/activation.ts";
 import { add, mul } from "../ops/elementwise/binary.ts";
 import { hardSigmoid } from "../ops/elementwise/hard-activation.ts";
 import { adaptiveAvgPool2d } from "../ops/pool/adaptive-pool.ts";
-import { hardSwish, relu } from "../nn/activation.ts";
+import { HardSwish, ReLU } from "../nn/activation.ts";
 import { Sequential } from "../nn/containers.ts";
 import { Conv2d } from "../nn/conv.ts";
 import { Dropout } from "../nn/dropout.ts";
@@ -73,7 +73,7 @@ class SqueezeExcitation extends Module {
   }
 
   forward(x: Tensor): Tensor {
-    return mul(x, hardSigmoid(this.fc2(reluOf(this.fc1(adaptiveAvgPool2d(x, 1))))));
+    return mul(x, hardSigmoid(this.fc2(relu(this.fc1(adaptiveAvgPool2d(x, 1))))));
   }
 }
 
@@ -84,7 +84,7 @@ class InvertedResidualV3 extends Module {
   constructor(inputs: number, [size, expanded, outputs, excites, kind, stride]: Row, options: LayerOptions) {
     super();
     this.isResidual = stride === 1 && inputs === outputs;
-    const activation = (): Layer => (kind === "HS" ? hardSwish() : relu());
+    const activation = (): Layer => (kind === "HS" ? new HardSwish() : new ReLU());
     const layers: Layer[] = [];
     if (expanded !== inputs) layers.push(normed({ inputs, outputs: expanded, size: 1, activation: activation(), norm: NORM }, options));
     layers.push(
@@ -119,17 +119,17 @@ export class MobileNetV3 extends ImageModel {
     this.channels = config.count("num_channels", 3);
     let inputs = scaled(16);
     const layers: Layer[] = [
-      normed({ inputs: this.channels, outputs: inputs, size: 3, stride: 2, activation: hardSwish(), norm: NORM }, options),
+      normed({ inputs: this.channels, outputs: inputs, size: 3, stride: 2, activation: new HardSwish(), norm: NORM }, options),
     ];
     for (const [size, expanded, outputs, excites, kind, stride] of rows) {
       layers.push(new InvertedResidualV3(inputs, [size, scaled(expanded), scaled(outputs), excites, kind, stride], options));
       inputs = scaled(outputs);
     }
-    layers.push(normed({ inputs, outputs: 6 * inputs, size: 1, activation: hardSwish(), norm: NORM }, options));
+    layers.push(normed({ inputs, outputs: 6 * inputs, size: 1, activation: new HardSwish(), norm: NORM }, options));
     this.features = new Sequential(...layers);
     this.classifier = new Sequential(
       new Linear(6 * inputs, scaled(last), options),
-      hardSwish(),
+      new HardSwish(),
       new Dropout(config.number("classifier_dropout_prob", 0.2), { generator: options.generator }),
       new Linear(scaled(last), classesOf(config), options),
     );

@@ -11,7 +11,8 @@ import { arange } from "../ops/creation/ranges.ts";
 import { Conv1d } from "../nn/conv.ts";
 import { Dropout } from "../nn/dropout.ts";
 import { Embedding } from "../nn/embedding.ts";
-import { constant, normal } from "../nn/init.ts";
+import { constant } from "../nn/init.ts";
+import { fillNormal } from "../nn/fill-weights.ts";
 import { OUTPUT_LAYER } from "../nn/inner.ts";
 import { Linear } from "../nn/linear.ts";
 import { Module, type Layer } from "../nn/module.ts";
@@ -302,7 +303,7 @@ export class Whisper extends Module {
   #start(spread: number, { generator }: LayerOptions): void {
     for (const layer of this.modules())
       if (layer instanceof Linear || layer instanceof Conv1d || layer instanceof Embedding) {
-        normal(layer.weight, 0, spread, { generator });
+        fillNormal(layer.weight, 0, spread, { generator });
         if (!(layer instanceof Embedding) && layer.bias !== null) constant(layer.bias, 0);
       }
     const { weight, rows, width } = this.model.encoder.embed_positions;

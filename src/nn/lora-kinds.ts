@@ -11,7 +11,8 @@ import { reshape, t } from "../ops/shape/movement.ts";
 import { Conv1d, Conv2d, Conv3d, type ConvLayerOptions } from "./conv.ts";
 import { Dropout } from "./dropout.ts";
 import { Embedding, EmbeddingBag } from "./embedding.ts";
-import { constant, normal } from "./init.ts";
+import { fillNormal } from "./fill-weights.ts";
+import { constant } from "./init.ts";
 import { ADAPTS } from "./inner.ts";
 import { Identity, Linear } from "./linear.ts";
 import type { LoraSettings } from "./lora-options.ts";
@@ -70,7 +71,7 @@ function startFactors(
   const options = { ...site, generator };
   const a = make({ ...options, bias: false }, true);
   const b = make({ ...options, bias: settings.loraBias }, false);
-  if (settings.init === "gaussian") normal(a.weight, 0, 1 / rank, { generator });
+  if (settings.init === "gaussian") fillNormal(a.weight, 0, 1 / rank, { generator });
   constant(b.weight, 0);
   if (b.bias !== null) constant(b.bias, 0);
   (fields.lora_dropout ??= {})[name] = dropout > 0 ? new Dropout(dropout, { generator }) : new Identity();
@@ -163,7 +164,7 @@ const embeddingKind: AdapterKind = {
     const site = { device: weight.device, dtype: adapterDType(settings, weight.dtype) };
     const { name, generator } = settings;
     (fields.lora_embedding_A ??= {})[name] = parameter([rank, rows], site, (p) => void constant(p, 0));
-    (fields.lora_embedding_B ??= {})[name] = parameter([width, rank], site, (p) => void normal(p, 0, 1, { generator }));
+    (fields.lora_embedding_B ??= {})[name] = parameter([width, rank], site, (p) => void fillNormal(p, 0, 1, { generator }));
   },
   run(layer, fields, name, x) {
     const { options, paddingIndex } = layer as Embedding;
