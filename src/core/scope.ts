@@ -62,13 +62,20 @@ export function scope<T>(fn: () => T): T {
  * Runs fn outside the scopes around it and disposes of what it makes, except what its result contains: `made`, of which the caller disposes.
  * fn may not return a promise.
  */
-export function collect<T>(fn: () => T): { readonly result: T; readonly made: readonly Disposable[] } {
+export function collect<T>(
+  fn: () => T,
+  partsOf?: (result: T, made: ReadonlySet<Disposable>) => ReadonlySet<unknown>,
+): { readonly result: T; readonly made: readonly Disposable[] } {
   const made: Made = new Set();
   open.add(made);
-  const returned = new Set<unknown>();
+  let returned: ReadonlySet<unknown> = new Set();
   try {
     const result = current.run(made, fn);
-    found(result, returned);
+    if (partsOf === undefined) {
+      const parts = new Set<unknown>();
+      found(result, parts);
+      returned = parts;
+    } else returned = partsOf(result, made);
     return { result, made: [...made].filter((item) => returned.has(item)) };
   } finally {
     open.delete(made);

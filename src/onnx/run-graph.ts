@@ -3,7 +3,7 @@ import type { Device } from "../core/device.ts";
 import { DxError, FormatError, UnsupportedError } from "../core/errors.ts";
 import { toDType } from "../ops/data/conversion.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
-import { collect, scope, track } from "../core/scope.ts";
+import { scope } from "../core/scope.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tracer, withTracer } from "../core/tracer.ts";
 import { labelled } from "../host/call-site.ts";
@@ -14,8 +14,9 @@ import type { Constants } from "./format/attribute-constants.ts";
 import { constantOf, denseOf, emptied, type External } from "./format/tensor-message.ts";
 import type { Budget } from "./format/limits.ts";
 import { domainOf, functionKey } from "./format/operator-keys.ts";
-import { Constant, KEPT, Pairs, type Value } from "./format/value.ts";
+import { Constant, KEPT, type Value } from "./format/value.ts";
 import { lastReads, titleOf } from "./graph-order.ts";
+import { Intermediates } from "./intermediates.ts";
 
 /** What a model's graphs share. */
 export interface Context {
@@ -63,53 +64,6 @@ export class Names {
     return value;
   }
 }
-
-/** The tensors that a run of a graph has made, by how many names they have: freed with the last one. */
-export class Intermediates {
-  readonly #names = new Map<Tensor, number>();
-
-  /** What `run` makes and gives is the graph's; what else it makes is freed. */
-  make(run: () => readonly Value[]): readonly Value[] {
-    const { result: values, made } = collect(() => {
-      const results = run();
-      return { results, tensors: results.flatMap(tensorsOf) };
-    });
-    for (const item of made) if (item instanceof Tensor) this.#names.set(item, 0);
-    return values.results;
-  }
-
-  /** One more name, or one less, for the tensors of a value. */
-  count(value: Value | undefined, by: 1 | -1): void {
-    for (const t of tensorsOf(value)) {
-      const names = this.#names.get(t);
-      if (names === undefined) continue;
-      if (names + by > 0) {
-        this.#names.set(t, names + by);
-        continue;
-      }
-      this.#names.delete(t);
-      t.dispose();
-    }
-  }
-
-  /** Frees all but what these values have, which belongs to the scope around. */
-  end(values: readonly (Value | undefined)[]): void {
-    const kept = new Set(values.flatMap(tensorsOf));
-    for (const t of this.#names.keys())
-      if (kept.has(t)) track(t);
-      else t.dispose();
-    this.#names.clear();
-  }
-}
-
-/** The tensors of a value: itself, or those that a sequence or a map has. */
-function tensorsOf(value: Value | undefined): readonly Tensor[] {
-  if (value instanceof Tensor) return [value];
-  if (value instanceof Pairs) return tensorsOf(value.values);
-  return Array.isArray(value) ? (value as readonly Value[]).flatMap(tensorsOf) : NO_TENSORS;
-}
-
-const NO_TENSORS: readonly Tensor[] = [];
 
 type Attributes = ReadonlyMap<string, AttributeMessage>;
 const noAttributes: Attributes = new Map();

@@ -1,7 +1,7 @@
 /** Writes small ONNX models. */
 import { PbfWriter } from "pbf";
 
-type Message = (pbf: PbfWriter) => void;
+export type Message = (pbf: PbfWriter) => void;
 const message =
   (tag: number, content: Message): Message =>
   (pbf) =>
