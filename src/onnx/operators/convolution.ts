@@ -49,13 +49,23 @@ export function padded(x: Tensor, before: readonly number[], after: readonly num
 const CONVOLUTIONS = [ops.conv1d, ops.conv2d, ops.conv3d];
 const TRANSPOSED = [ops.convTranspose1d, ops.convTranspose2d, ops.convTranspose3d];
 
+/** Whether a picture is one column, of which each window takes some rows: exporters write a convolution of sequences so. */
+const isColumn = (x: Tensor, { kernel, before, after }: Window): boolean =>
+  x.rank === 4 && x.shape[2]! > 1 && kernel[0]! > 1 && x.shape[3] === 1 && kernel[1] === 1 && before[1] === 0 && after[1] === 0;
+
 export function convolve(c: Call, x: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
   const spatial = x.rank - 2;
   const run = CONVOLUTIONS[spatial - 1];
   if (run === undefined) throw c.unsupported(`${spatial} spatial axes`);
   const w = windowOf(c, x.shape.slice(2), c.ints("kernel_shape") ?? weight.shape.slice(2));
   const isEven = w.before.every((p, i) => p === w.after[i]);
-  const options = { stride: w.strides, dilation: w.dilations, groups: c.int("group", 1) };
+  const groups = c.int("group", 1);
+  if (isColumn(x, w) && isEven) {
+    // Kernels for NHWC run along the width: over one column they take twice as long.
+    const options = { stride: w.strides[0]!, dilation: w.dilations[0]!, padding: w.before[0]!, groups };
+    return ops.unsqueeze(ops.conv1d(ops.squeeze(x, 3), ops.squeeze(weight, 3), bias, options), 3);
+  }
+  const options = { stride: w.strides, dilation: w.dilations, groups };
   return isEven ? run(x, weight, bias, { ...options, padding: w.before }) : run(padded(x, w.before, w.after), weight, bias, options);
 }
 
