@@ -11,6 +11,7 @@ import { ask } from "../scripts/tools/program.ts";
 import { eagerChain, tfjsChain } from "./eager.ts";
 import { convolution, gemm, middle, type Round } from "./kernels.ts";
 import { loaderGrowth, loaderRates } from "./loader.ts";
+import { modelTimes } from "./model-files.ts";
 import { trainingStep } from "./training.ts";
 
 export interface Row {
@@ -31,6 +32,9 @@ const help = `npm run bench [-- OPTIONS]
   --help          this text
 
 All figures of a run belong together: compare ratios, not single times of different runs.`;
+
+/** Of ONNX Runtime; the software adapter's are DXTENSOR_THREADS. */
+const THREADS = Number(process.env["DXTENSOR_THREADS"] ?? 2);
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
@@ -130,6 +134,9 @@ async function main(): Promise<void> {
       reference: { name: "eager", value: eager * 1e3 },
     });
   }
+  if (wants("model"))
+    for await (const { name, ours, onnxRuntime } of modelTimes(device, THREADS))
+      add({ name: `model ${name}, a call, ${THREADS} threads`, value: ours, unit: "ms of processor time", reference: { name: "ONNX Runtime", value: onnxRuntime } }); // prettier-ignore
   for (const [name, isPacked] of [
     ["copied images", false],
     ["inflated images", true],

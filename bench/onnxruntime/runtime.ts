@@ -11,7 +11,7 @@ export interface OrtSession {
   release(): Promise<void>;
 }
 export interface Ort {
-  readonly Tensor: new (type: OnnxType, data: Float32Array | BigInt64Array, shape: readonly number[]) => OrtTensor;
+  readonly Tensor: new (type: OnnxType | "int32", data: Float32Array | BigInt64Array | Int32Array, shape: readonly number[]) => OrtTensor;
   readonly InferenceSession: { create(model: Uint8Array, options: object): Promise<OrtSession> };
 }
 
