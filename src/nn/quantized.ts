@@ -14,7 +14,8 @@ import {
   type PackingScheme,
 } from "../ops/quantized/packed-weights.ts";
 import { Embedding } from "./embedding.ts";
-import { INNER, KEEPS_DTYPES, OWN } from "./inner.ts";
+import { ADAPTS, INNER, KEEPS_DTYPES, OWN } from "./inner.ts";
+import type { LinearSite } from "./lora-kinds.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
 import { Parameter } from "./parameter.ts";
@@ -121,6 +122,12 @@ export class QuantizedLinear extends QuantizedModule {
     if (bias.rank !== 1 || bias.size !== this.outputs)
       throw new ShapeError("QuantizedLinear", "bias", `[${this.outputs}]`, bias.describe());
     this.bias = bias instanceof Parameter ? bias : outsideScopes(() => new Parameter(bias, { requiresGrad: bias.requiresGrad }));
+  }
+
+  /** @internal */
+  get [ADAPTS](): LinearSite {
+    const { inputs, outputs, codes } = this;
+    return { inputs, outputs, device: codes.device, dtype: "float32", isTransposed: null };
   }
 
   forward(x: Tensor): Tensor {

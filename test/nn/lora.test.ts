@@ -213,6 +213,51 @@ describe.each(devices)("%s", (device) => {
     expect(() => dx.compile(() => void adapters.merge())()).toThrow(dx.TraceError);
   });
 
+  it("packed weights stay as they are, and their adapters learn", async () => {
+    const model = await dx.models.fromConfig(
+      { ...cases.llama.config, hidden_size: 32, intermediate_size: 32 },
+      { family: "llama", device },
+    );
+    fill(model);
+    dx.nn.quantize(model, { filter: (name) => name.includes("layers") });
+    const names = Object.keys(model.stateDict());
+    const packed = model.stateDict()["model.layers.0.mlp.up_proj.codes"]!.dataSync().slice();
+    const adapters = dx.nn.lora(model, { rank: 2, alpha: 8, generator: new dx.Generator(1) });
+    expect(adapters.layers).toHaveLength(7);
+    expect(new Set(model.parameters().filter((p) => p.requiresGrad))).toEqual(new Set(adapters.parameters()));
+    const tokens = dx.tensor([[3, 1, 4, 1, 5, 9, 2, 6]], { dtype: "int32", device });
+    const labels = tokens.narrow(1, 1, 7).reshape([7]);
+    const loss = (): dx.Tensor => dx.nn.functional.crossEntropy(model(tokens).narrow(1, 0, 7).reshape([7, -1]), labels);
+    const optimizer = dx.optim.adamW(adapters.parameters(), { lr: 2e-2 });
+    const step = dx.compile(() => {
+      const value = loss();
+      value.backward();
+      optimizer.step();
+      optimizer.zeroGrad();
+      return value;
+    });
+    const losses: number[] = [];
+    for (let i = 0; i < 12; i++) losses.push(Number(await step().item()));
+    expect(losses.at(-1)).toBeLessThan(losses[0]! - 0.3);
+    expect(model.stateDict()["model.layers.0.mlp.up_proj.codes"]!.dataSync()).toEqual(packed);
+    expect(() => adapters.merge()).toThrow("one whose weight is a float; received packed weights");
+    // The adapters of packed layers are those of the float layers.
+    const path = join(folder, "packed");
+    await dx.io.peft.save(path, adapters);
+    const floats = await dx.models.fromConfig(
+      { ...cases.llama.config, hidden_size: 32, intermediate_size: 32 },
+      { family: "llama", device },
+    );
+    fill(floats);
+    const read = await dx.io.peft.load(floats, path);
+    const valuesOf = (of: dx.nn.Lora): unknown => Object.fromEntries([...of.namedParameters()].map(([name, p]) => [name, p.dataSync()]));
+    expect(valuesOf(read)).toEqual(valuesOf(adapters));
+    adapters.remove();
+    expect(Object.keys(model.stateDict())).toEqual(names);
+    model.dispose();
+    floats.dispose();
+  });
+
   it("half weights have adapters in float32, in and outside of autocast, with dropout and checkpoints", async () => {
     const model = dx.nn.sequential(
       dx.nn.linear(4, 8, { device, dtype: "float16" }),
