@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import * as dx from "dxtensor";
 import { decodePixels, saveImage } from "dxtensor/images";
-import { exampleCommand, isMain, real, runExample, saying, whole, type CommonOptions } from "../shared/command.ts";
+import { exampleCommand, isMain, real, requireOptions, runExample, saying, whole, type CommonOptions } from "../shared/command.ts";
 import { drawBox } from "./drawing.ts";
 import { readPicture, type Models } from "./reader.ts";
 
@@ -25,8 +25,8 @@ const command = exampleCommand(
   "ocr",
   "Reads the text in a picture, by the ONNX models of the package rapidocr-onnxruntime. Needs the package sharp.",
 )
-  .requiredOption("--models <folder>", "where the three models are")
-  .requiredOption("--image <file>", "a picture: PNG, JPEG, WebP, ...")
+  .option("--models <folder>", "where the three models are")
+  .option("--image <file>", "a picture: PNG, JPEG, WebP, ...")
   .option("--output <file>", "writes the picture with boxes around the lines of text")
   .option("--det <file>", "the model that finds text", "ch_PP-OCRv4_det_infer.onnx")
   .option("--cls <file>", "the model that sees what is upside down", "ch_ppocr_mobile_v2.0_cls_infer.onnx")
@@ -52,6 +52,7 @@ async function load(file: string, device: dx.Device): Promise<{ readonly picture
 }
 
 export async function run(options: Options, say: (text: string) => void): Promise<void> {
+  requireOptions(command, options, ["models", "image"]);
   const { device, models: folder } = options;
   const { picture, bytes } = await load(options.image, device);
   const open = (name: string): Promise<dx.io.onnx.OnnxModel> => dx.io.onnx.load(join(folder, name), { device });

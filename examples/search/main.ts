@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import * as dx from "dxtensor";
 import { progress } from "../shared/progress.ts";
-import { ExampleError, exampleCommand, isMain, runExample, saying, whole, type CommonOptions } from "../shared/command.ts";
+import { ExampleError, exampleCommand, isMain, requireOptions, runExample, saying, whole, type CommonOptions } from "../shared/command.ts";
 import { Embedder } from "./embedder.ts";
 
 interface Options extends CommonOptions {
@@ -18,21 +18,16 @@ const command = exampleCommand(
   "search",
   "Finds the lines of a text nearest in meaning to a question, by MiniLM. Needs the package @huggingface/tokenizers.",
 )
-  .requiredOption("--model <file>", "an ONNX model with BERT's inputs, such as MiniLM")
-  .requiredOption("--tokenizer <file>", "its tokenizer.json")
-  .requiredOption("--text <file>", "a text file; each line that is not empty is searched")
-  .requiredOption(
-    "--query <text>",
-    "a question; repeatable",
-    (text: string, list: readonly string[]) => [...list, text],
-    [] as readonly string[],
-  )
+  .option("--model <file>", "an ONNX model with BERT's inputs, such as MiniLM")
+  .option("--tokenizer <file>", "its tokenizer.json")
+  .option("--text <file>", "a text file; each line that is not empty is searched")
+  .option("--query <text>", "a question; repeatable", (text: string, list: readonly string[]) => [...list, text], [] as readonly string[])
   .option("--top <n>", "lines to show", whole(1), 3)
   .option("--batch <n>", "lines at a time", whole(1), 16);
 
 export async function run(options: Options, say: (text: string) => void): Promise<void> {
+  requireOptions(command, options, ["model", "tokenizer", "text", "query"]);
   const { query: queries, batch, json } = options;
-  if (queries.length === 0) throw new ExampleError("No question: add --query TEXT.");
   const text = await saying(`The text ${options.text} can't be read`, readFile(options.text, "utf8"));
   const lines = text.split(/\r?\n/).flatMap((line, i) => (line.trim() === "" ? [] : [{ line: line.trim(), number: i + 1 }]));
   if (lines.length === 0) throw new ExampleError(`${options.text} has no line to search.`);

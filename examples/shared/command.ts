@@ -56,6 +56,14 @@ export const exampleCommand = (name: string, purpose: string): Command =>
     .showSuggestionAfterError()
     .exitOverride();
 
+/** Ends the command, as for a wrong option, where one of these is missing. commander's own test hides wrong options behind missing ones. */
+export function requireOptions<O extends object>(command: Command, options: O, names: readonly (keyof O & string)[]): void {
+  for (const name of names) {
+    const value = options[name];
+    if (value === undefined || (Array.isArray(value) && value.length === 0)) command.error(`error: option '--${name}' is missing`);
+  }
+}
+
 /** A failure of the example itself, such as a goal that was missed: told without a stack. */
 export class ExampleError extends Error {
   override readonly name = "ExampleError";

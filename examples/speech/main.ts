@@ -1,7 +1,17 @@
 /** Voice activity: a WAV file in, the parts with speech out, by Silero's ONNX model, chunk by chunk as from a microphone. */
 import * as dx from "dxtensor";
 import { progress } from "../shared/progress.ts";
-import { ExampleError, exampleCommand, isMain, real, runExample, saying, whole, type CommonOptions } from "../shared/command.ts";
+import {
+  ExampleError,
+  exampleCommand,
+  isMain,
+  real,
+  requireOptions,
+  runExample,
+  saying,
+  whole,
+  type CommonOptions,
+} from "../shared/command.ts";
 import { VoiceDetector } from "./detector.ts";
 import { padded, Segmenter, type Segment } from "./segments.ts";
 
@@ -19,8 +29,8 @@ const command = exampleCommand(
   "speech",
   "Finds the parts of a WAV file in which somebody speaks, by the ONNX model of the package silero-vad.",
 )
-  .requiredOption("--model <file>", "silero_vad.onnx")
-  .requiredOption("--wav <file>", "the sound: 8000 samples a second, 16000, or a multiple of 16000; channels are averaged")
+  .option("--model <file>", "silero_vad.onnx")
+  .option("--wav <file>", "the sound: 8000 samples a second, 16000, or a multiple of 16000; channels are averaged")
   .option("--threshold <p>", "speech begins at this probability", real(0, 1), 0.5)
   .option("--min-speech <ms>", "shorter speech is left out", whole(0), 250)
   .option("--min-silence <ms>", "shorter silence does not end speech", whole(0), 100)
@@ -48,6 +58,7 @@ async function readSound(file: string): Promise<Sound> {
 }
 
 export async function run(options: Options, say: (text: string) => void): Promise<void> {
+  requireOptions(command, options, ["model", "wav"]);
   const { samples, sampleRate, step } = await readSound(options.wav);
   using detector = await VoiceDetector.load(options.model, sampleRate, options.device);
   const ofMs = (ms: number): number => (sampleRate * ms) / 1000;
