@@ -1,11 +1,10 @@
 /** Transforms along several axes, one after the other. Half spectra are halves along the last axis listed. */
-import type { ComplexTensor } from "../core/complex-tensor.ts";
+import { ComplexTensor } from "../core/complex-tensor.ts";
 import { ShapeError, ValueError } from "../core/errors.ts";
 import { normalizeAxis, showShape } from "../core/shape.ts";
 import { zerosLike } from "../ops/creation/creation.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { complexResult, lengthOf, partsOf, realOf, realResult, type Direction, type Norm, type Numbers } from "./along.ts";
-import type { Parts } from "./dft.ts";
+import { complexResult, lengthOf, spectraOf, realOf, realResult, type Direction, type Norm, type Numbers, type Spectra } from "./along.ts";
 import { fromHalf, toHalf, whole, wholeLength } from "./transforms.ts";
 
 /** Options of transforms along several axes: fft.fft2(), fft.fftn() and their inverses. */
@@ -49,7 +48,7 @@ function several(operation: string, x: Numbers, { s, axes, norm = "backward" }: 
 }
 
 /** Along all of the axes but the last `kept` of the list. */
-function over(operation: string, x: Parts, { axes, lengths, norm }: Several, direction: Direction, kept: number): Parts {
+function over(operation: string, x: Spectra, { axes, lengths, norm }: Several, direction: Direction, kept: number): Spectra {
   let result = x;
   for (let i = axes.length - 1 - kept; i >= 0; i--) result = whole(operation, result, { axis: axes[i]!, n: lengths[i]!, norm, direction });
   return result;
@@ -62,7 +61,9 @@ const lastOf = (operation: string, x: Numbers, { axes, lengths, norm }: Several)
 
 function complexToComplex(operation: string, x: Numbers, options: FftnOptions, direction: Direction): ComplexTensor {
   const all = several(operation, x, options);
-  const [re, im] = over(operation, partsOf(operation, x), all, direction, 0);
+  const y = over(operation, spectraOf(operation, x), all, direction, 0);
+  if (y instanceof ComplexTensor) return complexResult(y, x);
+  const [re, im] = y;
   return complexResult([re, im ?? zerosLike(re)], x);
 }
 
@@ -76,7 +77,7 @@ function realToHalf(operation: string, x: Tensor, options: FftnOptions, directio
 function halfToReal(operation: string, x: Numbers, options: FftnOptions, direction: Direction): Tensor {
   const all = several(operation, x, options, true);
   const last = lastOf(operation, x, all);
-  return realResult(fromHalf(operation, over(operation, partsOf(operation, x), all, direction, 1), { ...last, direction }), x);
+  return realResult(fromHalf(operation, over(operation, spectraOf(operation, x), all, direction, 1), { ...last, direction }), x);
 }
 
 const plane = (options: FftnOptions): FftnOptions => ({ ...options, axes: options.axes ?? [-2, -1] });

@@ -16,7 +16,7 @@ import { checksValues } from "../runtime/index-check.ts";
 import { scope } from "../core/scope.ts";
 import { showShape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { complexResult, partsOf, realResult, type Norm, type Numbers } from "./along.ts";
+import { asParts, complexResult, partsOf, realResult, type Norm, type Numbers } from "./along.ts";
 import type { Parts } from "./dft.ts";
 import { fromHalf, toHalf, whole } from "./transforms.ts";
 
@@ -140,7 +140,7 @@ export function stft(x: Numbers, nFft: number, options: StftOptions = {}): Compl
     return window === null ? framed : mul(framed, window);
   });
   const single = { axis: 2, n: nFft, norm, direction: "forward" as const };
-  const spectra = onesided ? toHalf("stft", parts[0], single) : whole("stft", parts, single);
+  const spectra = asParts(onesided ? toHalf("stft", parts[0], single) : whole("stft", parts, single));
   const result = complexResult(
     eachPart(spectra, (t) => {
       const transposed = transpose(t, 1, 2);
@@ -200,7 +200,7 @@ export function istft(z: ComplexTensor, nFft: number, options: IstftOptions = {}
   const spectra = eachPart(partsOf("istft", z), (t) => transpose(reshape(t, [batch, frequencies, count]), 1, 2));
   const single = { axis: 2, n: nFft, norm, direction: "inverse" as const };
   // The first half of a real signal's spectrum determines it, and is all that PyTorch reads.
-  const framed: Parts = returnComplex ? whole("istft", spectra, single) : fromHalf("istft", spectra, single);
+  const framed: Parts = returnComplex ? asParts(whole("istft", spectra, single)) : [fromHalf("istft", spectra, single), null];
   const total = nFft + (count - 1) * hop;
   const start = center ? half : 0;
   const end = length !== undefined ? start + length : center ? total - half : total;
@@ -214,5 +214,5 @@ export function istft(z: ComplexTensor, nFft: number, options: IstftOptions = {}
     const full = end > total ? pad(summed, [0, end - total]) : summed;
     return asResult(rank === 2 ? reshape(full, [end - start]) : full);
   });
-  return returnComplex ? complexResult(signal, z) : realResult(signal, z);
+  return returnComplex ? complexResult(signal, z) : realResult(signal[0], z);
 }

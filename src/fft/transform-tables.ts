@@ -1,34 +1,7 @@
 /** The constants of transforms, computed in float64 and rounded once. */
+import { cosSin } from "../core/circle.ts";
 import type { TableSpec } from "../runtime/tables.ts";
 import type { Plan } from "./transform-plan.ts";
-
-/** cos and sin of 2π t / n, exact at multiples of 45 degrees. */
-export function cosSin(t: number, n: number): [cos: number, sin: number] {
-  const r = ((t % n) + n) % n;
-  // The angle is brought below an eighth, where neither loses digits.
-  const octant = Math.floor((8 * r) / n);
-  const near = (odd: boolean): number => (2 * Math.PI * (odd ? ((octant + 1) * n) / 8 - r : r - (octant * n) / 8)) / n;
-  const angle = near(octant % 2 === 1);
-  const [c, s] = [Math.cos(angle), Math.sin(angle)];
-  switch (octant) {
-    case 0:
-      return [c, s];
-    case 1:
-      return [s, c];
-    case 2:
-      return [-s, c];
-    case 3:
-      return [-c, s];
-    case 4:
-      return [-c, -s];
-    case 5:
-      return [-s, -c];
-    case 6:
-      return [s, -c];
-    default:
-      return [c, -s];
-  }
-}
 
 /** cos and sin of 2π angle(i) / n for i below length. */
 function cosSinTable(length: number, n: number, angle: (i: number) => number): [Float32Array, Float32Array] {

@@ -1,25 +1,23 @@
 /** Transforms along one axis. DirectML: GEMM, ELEMENT_WISE_MULTIPLY, ELEMENT_WISE_ADD, ELEMENT_WISE_SUBTRACT. See docs/fft.md. */
-import type { ComplexTensor } from "../core/complex-tensor.ts";
-import { halfTable } from "./transform-tables.ts";
-import { mul } from "../ops/elementwise/binary.ts";
-import { reshape } from "../ops/shape/movement.ts";
-import { tableTensors } from "../runtime/tables.ts";
+import { ofPairs } from "../complex/pairs.ts";
+import { ComplexTensor } from "../core/complex-tensor.ts";
 import type { Tensor } from "../core/tensor.ts";
 import {
   along,
+  asParts,
   axisOf,
   complexResult,
   lengthOf,
-  partsOf,
   realOf,
   realResult,
   scaleOf,
+  spectraOf,
   type Along,
   type Direction,
   type Norm,
   type Numbers,
+  type Spectra,
 } from "./along.ts";
-import type { Parts } from "./dft.ts";
 
 /** Options of transforms along one axis: fft.fft(), fft.rfft() and their inverses. */
 export interface FftOptions {
@@ -51,26 +49,19 @@ const asked = (operation: string, { axis, n, norm, direction }: Single): Along =
 });
 
 /** Complex or real numbers to complex ones. */
-export const whole = (operation: string, x: Parts, single: Single): Parts => along(x, asked(operation, single));
+export const whole = (operation: string, x: Spectra, single: Single): Spectra => along(x, asked(operation, single));
 
 /** Real numbers to the first half of their spectrum. */
-export const toHalf = (operation: string, x: Tensor, single: Single): Parts =>
+export const toHalf = (operation: string, x: Tensor, single: Single): Spectra =>
   along([x, null], { ...asked(operation, single), outputs: Math.floor(single.n / 2) + 1 });
 
 /** The first half of a spectrum to real numbers: an element that stands for its conjugate too counts twice. */
-export function fromHalf(operation: string, [re, im]: Parts, single: Single): Parts {
+export function fromHalf(operation: string, x: Spectra, single: Single): Tensor {
   const { axis, n } = single;
   const half = Math.floor(n / 2) + 1;
   const shorter = (t: Tensor): Tensor => (t.shape[axis]! <= half ? t : t.slice(axis, 0, half));
-  const first = shorter(re);
-  const length = first.shape[axis]!;
-  const [table] = length === 0 ? [first] : tableTensors(re.device, [halfTable(n, length)]);
-  const weights = reshape(
-    table!,
-    first.shape.map((_, i) => (i === axis ? length : 1)),
-  );
-  const weighted = (t: Tensor): Tensor => (length === 0 ? t : mul(t, weights));
-  return along([weighted(first), im === null ? null : weighted(shorter(im))], { ...asked(operation, single), to: "real" });
+  const first: Spectra = x instanceof ComplexTensor ? ofPairs(x, shorter) : [shorter(x[0]), x[1] === null ? null : shorter(x[1])];
+  return asParts(along(first, { ...asked(operation, single), to: "real", half: "input" }))[0];
 }
 
 function single(
@@ -90,13 +81,13 @@ export const wholeLength = (half: number): number => 2 * (half - 1);
 /** sum of x_j exp(-2πi jk / n) for each k. x: real or complex. Reference: torch.fft.fft. */
 export function fft(x: Numbers, options: FftOptions = {}): ComplexTensor {
   const s = single("fft", x, options, "forward");
-  return complexResult(whole("fft", partsOf("fft", x), s), x);
+  return complexResult(whole("fft", spectraOf("fft", x), s), x);
 }
 
 /** The inverse of fft: sum of x_j exp(2πi jk / n), over n. Reference: torch.fft.ifft. */
 export function ifft(x: Numbers, options: FftOptions = {}): ComplexTensor {
   const s = single("ifft", x, options, "inverse");
-  return complexResult(whole("ifft", partsOf("ifft", x), s), x);
+  return complexResult(whole("ifft", spectraOf("ifft", x), s), x);
 }
 
 /** fft of real numbers: its first floor(n / 2) + 1 elements; the rest are their conjugates. Reference: torch.fft.rfft. */
@@ -108,13 +99,13 @@ export function rfft(x: Tensor, options: FftOptions = {}): ComplexTensor {
 /** The inverse of rfft, to n real numbers (give n where it is odd). Reference: torch.fft.irfft. */
 export function irfft(x: Numbers, options: FftOptions = {}): Tensor {
   const s = single("irfft", x, options, "inverse", wholeLength);
-  return realResult(fromHalf("irfft", partsOf("irfft", x), s), x);
+  return realResult(fromHalf("irfft", spectraOf("irfft", x), s), x);
 }
 
 /** fft of n numbers of which x has the first half and whose rest are the conjugates: n real numbers. Reference: torch.fft.hfft. */
 export function hfft(x: Numbers, options: FftOptions = {}): Tensor {
   const s = single("hfft", x, options, "forward", wholeLength);
-  return realResult(fromHalf("hfft", partsOf("hfft", x), s), x);
+  return realResult(fromHalf("hfft", spectraOf("hfft", x), s), x);
 }
 
 /** The inverse of hfft: the first half of ifft's result for real numbers. Reference: torch.fft.ihfft. */

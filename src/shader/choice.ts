@@ -11,6 +11,7 @@ export const SHADERS = [
   "addBroadcast",
   "cast",
   "crossEntropy",
+  "fft",
   "gelu",
   "layerNorm",
   "layerNormGradient",

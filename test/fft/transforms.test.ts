@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { planOf, type Plan } from "../../src/fft/transform-plan.ts";
 import { tableBytes, tableTensors } from "../../src/runtime/tables.ts";
-import { cosSin } from "../../src/fft/transform-tables.ts";
+import { cosSin } from "../../src/core/circle.ts";
 import { clean, eachDevice, eachMode } from "../device.ts";
 import { along, complexOf, dft, errorOf, first, complexWaves, tensorOf, unsigned, wave } from "./reference.ts";
 
