@@ -9,6 +9,7 @@ export const SHADERS = [
   "adam",
   "add",
   "addBroadcast",
+  "attention",
   "cast",
   "crossEntropy",
   "fft",

@@ -13,7 +13,7 @@ import { amax } from "../reduce/extrema.ts";
 import { requireProbability, dropout } from "../random/dropout.ts";
 import { cat, repeatEach } from "../shape/join.ts";
 import { emitGemm, matmul } from "../matmul/matmul.ts";
-import { narrow, transpose, unsqueeze } from "../shape/movement.ts";
+import { narrow, reshape, transpose, unsqueeze } from "../shape/movement.ts";
 import type { Generator } from "../random/random.ts";
 import { arange } from "../creation/ranges.ts";
 import { sum } from "../reduce/reduce.ts";
@@ -22,6 +22,7 @@ import { detach } from "../data/state.ts";
 import { alongAxis, BOOL, cast, constant, cut, requireFloat, sequence, sumTo, transposeLast } from "../declare/support.ts";
 import { scalarTensor } from "../../runtime/constants.ts";
 import { where } from "../elementwise/where.ts";
+import { blockAttention, setComposed } from "./block-attention.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
 import { spreadBehind } from "../shape/batched-channels.ts";
 
@@ -108,35 +109,56 @@ const attentionOp: Definition<Attention> = define<Attention>({
     const isThere = isPadded ? g.elementWiseLogicalGreaterThan(g.expand(p.length(1, keys), [n]), sequence(g, "int32", [n]), BOOL) : null;
     return [emitAttention(g, [a, b, isPadded ? p.filled(2, 0) : v!, ...mask], attrs, out!, isThere)];
   },
-  // The scores are recomputed, block by block: saving them would take more memory than all else.
-  grad: (dy, { inputs: [q, k, v, mask], specs, attrs, needs }) => {
-    const length = dy.shape.at(-2)!;
-    const block = blockOf(dy.shape.slice(0, -2), length, k!.shape.at(-2)!);
-    let dk: Tensor | null = null;
-    let dv: Tensor | null = null;
-    const dqs: Tensor[] = [];
-    const masks: Tensor[] = [];
-    for (let start = 0; start < length; start += block) {
-      const count = Math.min(block, length - start);
-      const [qb, db] = [q!, dy].map((t) => narrow(t, -2, start, count)) as [Tensor, Tensor];
-      const p = probabilities(qb, k!, mask === undefined ? null : part(mask, start, count, length), attrs, start);
-      const [pt, dbt] = [transpose(p, -1, -2), matmul(db, transpose(v!, -1, -2))];
-      const ds = mul(p, sub(dbt, sum(mul(dbt, p), -1, { keepDims: true })));
-      if (needs[0]) dqs.push(mul(matmul(ds, k!), attrs.scale));
-      const plus = (a: Tensor | null, b: Tensor): Tensor => (a === null ? b : add(a, b));
-      if (needs[1]) dk = plus(dk, sumTo(mul(matmul(transpose(ds, -1, -2), qb), attrs.scale), specs[1]!));
-      if (needs[2]) dv = plus(dv, sumTo(matmul(pt, db), specs[2]!));
-      if (needs[3]) masks.push(ds);
-    }
-    return [
-      needs[0] ? sumTo(cat(dqs, -2), specs[0]!) : null,
-      dk,
-      dv,
-      ...(mask === undefined ? [] : [needs[3] ? sumTo(cat(masks, -2), specs[3]!) : null]),
-    ];
-  },
+  grad: (dy, { inputs: [q, k, v, mask], specs, attrs, needs }) => attentionGradient(dy, [q!, k!, v!, mask], specs, attrs, needs),
   saves: { outputs: false },
   multiplyAdds: ([q, k, v], _, [y]) => sizeOf(y!.shape.slice(0, -1)) * k!.shape.at(-2)! * (q!.shape.at(-1)! + v!.shape.at(-1)!),
+});
+
+/** The scores are recomputed, block by block: saving them would take more memory than all else. */
+function attentionGradient(
+  dy: Tensor,
+  [q, k, v, mask]: readonly (Tensor | undefined)[],
+  specs: readonly TensorSpec[],
+  attrs: Attention,
+  needs: readonly boolean[],
+): (Tensor | null)[] {
+  const length = dy.shape.at(-2)!;
+  const block = blockOf(dy.shape.slice(0, -2), length, k!.shape.at(-2)!);
+  let dk: Tensor | null = null;
+  let dv: Tensor | null = null;
+  const dqs: Tensor[] = [];
+  const masks: Tensor[] = [];
+  for (let start = 0; start < length; start += block) {
+    const count = Math.min(block, length - start);
+    const [qb, db] = [q!, dy].map((t) => narrow(t, -2, start, count)) as [Tensor, Tensor];
+    const p = probabilities(qb, k!, mask === undefined ? null : part(mask, start, count, length), attrs, start);
+    const [pt, dbt] = [transpose(p, -1, -2), matmul(db, transpose(v!, -1, -2))];
+    const ds = mul(p, sub(dbt, sum(mul(dbt, p), -1, { keepDims: true })));
+    if (needs[0]) dqs.push(mul(matmul(ds, k!), attrs.scale));
+    const plus = (a: Tensor | null, b: Tensor): Tensor => (a === null ? b : add(a, b));
+    if (needs[1]) dk = plus(dk, sumTo(mul(matmul(transpose(ds, -1, -2), qb), attrs.scale), specs[1]!));
+    if (needs[2]) dv = plus(dv, sumTo(matmul(pt, db), specs[2]!));
+    if (needs[3]) masks.push(ds);
+  }
+  return [
+    needs[0] ? sumTo(cat(dqs, -2), specs[0]!) : null,
+    dk,
+    dv,
+    ...(mask === undefined ? [] : [needs[3] ? sumTo(cat(masks, -2), specs[3]!) : null]),
+  ];
+}
+
+setComposed((dy, [q, k, v, mask], attrs, needs) => {
+  const groups = (t: Tensor): Tensor => (attrs.sharing === 1 ? t : repeatEach(t, attrs.sharing, 0));
+  const heads = (t: Tensor): Tensor => reshape(t, [t.shape[0]! / attrs.heads, attrs.heads, ...t.shape.slice(1)]);
+  const operands = [q!, groups(k!), groups(v!)].map(heads);
+  const of = mask === undefined ? operands : [...operands, mask];
+  const found = attentionGradient(heads(dy), of, of, attrs, needs);
+  const own = (t: Tensor | null, { shape }: Tensor): Tensor | null => {
+    if (t === null) return null;
+    return t.size === sizeOf(shape) ? reshape(t, [...shape]) : sum(reshape(t, [shape[0]!, attrs.sharing, ...shape.slice(1)]), 1);
+  };
+  return [own(found[0]!, q!), own(found[1]!, k!), own(found[2]!, v!), ...(mask === undefined ? [] : [found[3] ?? null])];
 });
 
 /** Some rows of a mask, which may have one for all. */
@@ -202,6 +224,7 @@ export function scaledDotProductAttention(q: Tensor, k: Tensor, v: Tensor, optio
   if (q.rank < 2 || k.rank < 2 || v.rank < 2 || q.shape.at(-1) !== k.shape.at(-1) || k.shape.at(-2) !== v.shape.at(-2))
     throw new ShapeError(name, "q, k and v", "[..., L, E], [..., S, E] and [..., S, D]", [q, k, v].map((t) => t.describe()).join(", "));
   if (causal && mask !== null) throw new ValueError(name, "attnMask", "null when isCausal", mask);
+  const [ownK, ownV] = [k, v];
   if (options.enableGqa === true) [k, v] = [grouped(name, q, k), grouped(name, q, v)];
   requireBatches(name, q, k, v);
   const scoreShape = [...batchOf([q, k, v]), q.shape.at(-2)!, k.shape.at(-2)!];
@@ -210,6 +233,8 @@ export function scaledDotProductAttention(q: Tensor, k: Tensor, v: Tensor, optio
   const added = mask === null ? null : additive(mask, q);
   const scale = options.scale ?? 1 / Math.sqrt(q.shape.at(-1)!);
   const attrs = { scale, causal };
+  const byBlocks = p === 0 && v.size > 0 ? blockAttention(q, ownK, ownV, added, { ...attrs, isGrouped: options.enableGqa === true }) : null;
+  if (byBlocks !== null) return byBlocks;
   if (p === 0 && sizeOf(scoreShape) > 0 && v.size > 0) return call(attentionOp, added === null ? [q, k, v] : [q, k, v, added], attrs);
   return matmul(dropout(probabilities(q, k, added, attrs, 0), { p, generator: options.generator }), v);
 }

@@ -1,0 +1,122 @@
+/** Attention by shaders against float64, with its gradients, and against the composed form. */
+import { afterEach, beforeEach, expect, it } from "vitest";
+import * as dx from "../../src/index.ts";
+import { expectClose } from "../shader/kernels/support.ts";
+import { eachMode, numbers } from "../device.ts";
+
+let before: string | undefined;
+beforeEach(() => {
+  before = process.env.DXTENSOR_SHADERS;
+  process.env.DXTENSOR_SHADERS = "on";
+});
+afterEach(() => {
+  if (before === undefined) delete process.env.DXTENSOR_SHADERS;
+  else process.env.DXTENSOR_SHADERS = before;
+});
+
+interface Sizes {
+  readonly batch: number;
+  readonly heads: number;
+  readonly keyHeads: number;
+  readonly queries: number;
+  readonly keys: number;
+  readonly width: number;
+  readonly valueWidth: number;
+  readonly isCausal?: boolean;
+  /** [batch or 1, heads or 1, queries or 1, keys or 1]. */
+  readonly mask?: readonly number[];
+}
+
+interface Reference {
+  readonly y: number[];
+  readonly dq: number[];
+  readonly dk: number[];
+  readonly dv: number[];
+}
+
+/** Attention and its gradients for the gradient dy, in float64. */
+function reference(s: Sizes, q: number[], k: number[], v: number[], dy: number[], mask: number[] | null): Reference {
+  const scale = 1 / Math.sqrt(s.width);
+  const made = { y: new Array<number>(dy.length).fill(0), dq: q.map(() => 0), dk: k.map(() => 0), dv: v.map(() => 0) };
+  for (let b = 0; b < s.batch; b++)
+    for (let h = 0; h < s.heads; h++)
+      for (let i = 0; i < s.queries; i++) {
+        const row = (b * s.heads + h) * s.queries + i;
+        const head = b * s.keyHeads + Math.floor(h / (s.heads / s.keyHeads));
+        const scores = Array.from({ length: s.keys }, (_, j) => {
+          if (s.isCausal === true && j > i) return -Infinity;
+          let dot = 0;
+          for (let e = 0; e < s.width; e++) dot += q[row * s.width + e]! * k[(head * s.keys + j) * s.width + e]!;
+          const at = (s.mask ?? []).reduce((sum, size, axis) => sum * size + (size === 1 ? 0 : [b, h, i, j][axis]!), 0);
+          return dot * scale + (mask === null ? 0 : mask[at]!);
+        });
+        const max = Math.max(...scores);
+        if (max === -Infinity) continue;
+        const exps = scores.map((x) => Math.exp(x - max));
+        const total = exps.reduce((a, x) => a + x, 0);
+        const p = exps.map((x) => x / total);
+        const gradients = p.map((x, j) => {
+          let dot = 0;
+          for (let e = 0; e < s.valueWidth; e++) {
+            const [own, at] = [row * s.valueWidth + e, (head * s.keys + j) * s.valueWidth + e];
+            made.y[own]! += x * v[at]!;
+            made.dv[at]! += x * dy[own]!;
+            dot += dy[own]! * v[at]!;
+          }
+          return dot;
+        });
+        const mean = p.reduce((sum, x, j) => sum + x * gradients[j]!, 0);
+        p.forEach((x, j) => {
+          for (let e = 0; e < s.width; e++) {
+            const [own, at] = [row * s.width + e, (head * s.keys + j) * s.width + e];
+            made.dq[own]! += x * (gradients[j]! - mean) * scale * k[at]!;
+            made.dk[at]! += x * (gradients[j]! - mean) * scale * q[own]!;
+          }
+        });
+      }
+  return made;
+}
+
+const CASES: readonly (readonly [name: string, sizes: Sizes])[] = [
+  ["of one key", { batch: 1, heads: 1, keyHeads: 1, queries: 1, keys: 1, width: 4, valueWidth: 4 }],
+  ["of part of a block", { batch: 2, heads: 3, keyHeads: 3, queries: 5, keys: 7, width: 8, valueWidth: 12 }],
+  ["of several blocks", { batch: 1, heads: 2, keyHeads: 2, queries: 70, keys: 131, width: 20, valueWidth: 68 }],
+  ["causal", { batch: 1, heads: 2, keyHeads: 2, queries: 130, keys: 130, width: 16, valueWidth: 16, isCausal: true }],
+  ["causal, fewer keys", { batch: 1, heads: 1, keyHeads: 1, queries: 130, keys: 66, width: 16, valueWidth: 16, isCausal: true }],
+  ["causal, more keys", { batch: 1, heads: 1, keyHeads: 1, queries: 66, keys: 130, width: 16, valueWidth: 16, isCausal: true }],
+  ["with heads that share keys", { batch: 2, heads: 6, keyHeads: 2, queries: 9, keys: 65, width: 32, valueWidth: 64 }],
+  ["of the greatest widths", { batch: 1, heads: 1, keyHeads: 1, queries: 65, keys: 65, width: 128, valueWidth: 128 }],
+  ["with a mask of each element", { batch: 2, heads: 2, keyHeads: 2, queries: 5, keys: 70, width: 8, valueWidth: 8, mask: [2, 2, 5, 70] }],
+  ["with a mask of keys", { batch: 2, heads: 2, keyHeads: 1, queries: 5, keys: 70, width: 8, valueWidth: 8, mask: [2, 1, 1, 70] }],
+  ["with a mask of queries", { batch: 2, heads: 2, keyHeads: 2, queries: 5, keys: 70, width: 8, valueWidth: 8, mask: [1, 2, 5, 1] }],
+];
+
+const random = (shape: readonly number[], seed: number): dx.Tensor => dx.randn([...shape], { generator: new dx.Generator(seed) });
+
+eachMode("attention by shaders", (device, mode) => {
+  it.each(CASES)("%s", (_, sizes) => {
+    const { batch, heads, keyHeads, queries, keys, width, valueWidth, isCausal = false } = sizes;
+    const q = random([batch, heads, queries, width], 1);
+    const k = random([batch, keyHeads, keys, width], 2);
+    const v = random([batch, keyHeads, keys, valueWidth], 3);
+    const dy = random([batch, heads, queries, valueWidth], 4);
+    // A third of the keys does not count, for some queries none does.
+    const mask = sizes.mask === undefined ? null : dx.tensor(numbers(random(sizes.mask, 5)).map((x, i) => (i % 3 === 0 ? -Infinity : x)), { dtype: "float32", shape: [...sizes.mask] }); // prettier-ignore
+    const compiled = dx.counters(device).shadersCompiled;
+    const results = mode.run(
+      (a, b, c, d, ...m) => {
+        const leaves = [a, b, c].map((t) => t!.detach().requiresGrad_());
+        const y = dx.scaledDotProductAttention(leaves[0]!, leaves[1]!, leaves[2]!, { isCausal, attnMask: m[0] ?? null, enableGqa: true });
+        return [y.detach(), ...dx.grad(y.mul(d!).sum(), leaves)] as dx.Tensor[];
+      },
+      q,
+      k,
+      v,
+      dy,
+      ...(mask === null ? [] : [mask]),
+    );
+    expect(dx.counters(device).shadersCompiled).toBeGreaterThanOrEqual(compiled);
+    const want = reference(sizes, numbers(q), numbers(k), numbers(v), numbers(dy), mask === null ? null : numbers(mask));
+    [want.y, want.dq, want.dk, want.dv].forEach((expected, i) => expectClose(numbers(results[i]!), expected, "f32", 64));
+  });
+});
