@@ -17,7 +17,15 @@ const pairDftOp: Definition<PairTransform> = define<PairTransform>({
   lower: (g, [x, ...tables], attrs) => [emitShaders(g, shaderPlanOf(attrs.n)!, x!, tables, attrs)],
   grad: (dy, { attrs, specs }) => {
     const { inputs, outputs, sign, from, to, half } = attrs;
-    const adjoint = { ...attrs, inputs: outputs, outputs: inputs, sign: sign === 1 ? -1 : 1, from: to, to: from, half: opposite[half] } as const;
+    const adjoint = {
+      ...attrs,
+      inputs: outputs,
+      outputs: inputs,
+      sign: sign === 1 ? -1 : 1,
+      from: to,
+      to: from,
+      half: opposite[half],
+    } as const;
     return [pairDft(dy, adjoint), ...new Array<null>(specs.length - 1).fill(null)];
   },
   saves: { inputs: [], outputs: false },

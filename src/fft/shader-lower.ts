@@ -82,7 +82,13 @@ export function emitShaders(g: GraphBuilder, plan: ShaderPlan, x: Expr, tables: 
   };
   switch (plan.kind) {
     case "once":
-      return emit(g, formOf(n, p * q, across, { from, to, hasFactors: false, isChirp: false, half }), whole, { x, circle: tables[0]! }, sizes);
+      return emit(
+        g,
+        formOf(n, p * q, across, { from, to, hasFactors: false, isChirp: false, half }),
+        whole,
+        { x, circle: tables[0]! },
+        sizes,
+      );
     case "chirp": {
       const form = formOf(plan.length, p * q, across, { from, to, hasFactors: false, isChirp: true, half });
       const [circle, chirp, filter] = tables as [Expr, Expr, Expr];

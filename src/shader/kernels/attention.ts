@@ -79,7 +79,14 @@ class Tiles {
           const isThere = row.add(rows.first).lt(rows.count).and(from.add(depth).lt(width));
           const at = isThere.select(rows.base.add(rows.first).add(row).mul(width).add(from).add(depth), 0);
           rows.buffer.loadsInside(at, EACH).forEach((v, q) => {
-            this.#stage.store(depth.add(q).mul(STRIDE).add(row).add(i * half), isThere.select(v, 0));
+            this.#stage.store(
+              depth
+                .add(q)
+                .mul(STRIDE)
+                .add(row)
+                .add(i * half),
+              isThere.select(v, 0),
+            );
           });
         });
         s.barrier();
@@ -108,10 +115,15 @@ class Tiles {
     const s = this.#s;
     const count = THREADS / TILE;
     const [row, part] = [s.local.div(count), s.local.mod(count)];
-    const values = Array.from({ length: TILE / count / 4 }, (_, i) =>
+    const values = Array.from(
+      { length: TILE / count / 4 },
+      (_, i) =>
       this.#tile.loads(row.mul(STRIDE).add(part.mul(4)).add(i * 4 * count), 4), // prettier-ignore
     ).flat();
-    parts.store(s.local, values.reduce((a, b) => a.max(b)));
+    parts.store(
+      s.local,
+      values.reduce((a, b) => a.max(b)),
+    );
     s.barrier();
     return Array.from({ length: EACH }, (_, i) => parts.loads(this.row.add(i).mul(count), count).reduce((a, b) => a.max(b))); // prettier-ignore
   }
@@ -119,7 +131,14 @@ class Tiles {
   /** The sum of each of its rows over the first columns of the row's threads. */
   rowSums(): Float[] {
     return Array.from({ length: EACH }, (_, i) =>
-      Array.from({ length: TILE / EACH }, (_, j) => this.#tile.load(this.row.add(i).mul(STRIDE).add(j * EACH))).reduce((a, b) => a.add(b)),
+      Array.from({ length: TILE / EACH }, (_, j) =>
+        this.#tile.load(
+          this.row
+            .add(i)
+            .mul(STRIDE)
+            .add(j * EACH),
+        ),
+      ).reduce((a, b) => a.add(b)),
     );
   }
 
@@ -203,7 +222,14 @@ function workOf(s: S, head: Uint, block: Uint): Work {
 }
 
 /** A score as softmax sees it, and whether its key counts. */
-function scoreOf(s: S, { isCausal, hasMask }: AttentionForm, { mask }: Work, product: Float, query: Uint, key: Uint): { readonly score: Float; readonly counts: Bool } {
+function scoreOf(
+  s: S,
+  { isCausal, hasMask }: AttentionForm,
+  { mask }: Work,
+  product: Float,
+  query: Uint,
+  key: Uint,
+): { readonly score: Float; readonly counts: Bool } {
   const p = s.params;
   const isThere = query.lt(p.queries).and(key.lt(p.keys));
   const counts = isCausal ? isThere.and(key.le(query)) : isThere;
@@ -238,7 +264,10 @@ export const attention = (form: AttentionForm): Kernel =>
     },
     (scope) => {
       const s = scope as unknown as S;
-      const { q, k, v, y, logs } = s.buffers as { readonly [name: string]: BufferElements<"f32"> } as Record<"q" | "k" | "v" | "y" | "logs", BufferElements<"f32">>;
+      const { q, k, v, y, logs } = s.buffers as { readonly [name: string]: BufferElements<"f32"> } as Record<
+        "q" | "k" | "v" | "y" | "logs",
+        BufferElements<"f32">
+      >;
       const p = s.params;
       const blocks = p.queries.add(TILE - 1).div(TILE);
       s.if(s.group.lt(blocks.mul(q.dim(0))), () => {

@@ -113,7 +113,14 @@ export function fft(form: FftForm): Kernel {
     ...(isChirp ? { chirp: "f32", filter: "f32" } : {}),
   } as const;
   const groups = ({ params }: LaunchFacts): number => Math.ceil(params["lineCount"]! / lines);
-  const spec = { inputs: inputs as { readonly x: "f32" }, outputs: { y: "f32" }, params: PARAMS, threads, groups, isOneOfMany: true } as const;
+  const spec = {
+    inputs: inputs as { readonly x: "f32" },
+    outputs: { y: "f32" },
+    params: PARAMS,
+    threads,
+    groups,
+    isOneOfMany: true,
+  } as const;
   return kernel(nameOf(form), spec, (s) => {
     const buffers = s.buffers as unknown as { readonly [name: string]: BufferElements<"f32"> };
     const p = s.params;
