@@ -22,23 +22,23 @@ export interface PairTransform {
 
 /** Groups that keep a device busy. */
 const MANY_GROUPS = 256;
-/** Elements of a group of short lines. */
+/** Elements of a group of short rows. */
 const USUAL = 1024;
-/** Neighbouring lines that fill an access of memory. */
+/** Neighbouring rows that fill an access of memory. */
 const NEIGHBOURS = 8;
-/** Elements of a group whose shared memory leaves room for another group's. */
-const MOST = 2048;
+/** Elements of a group: two groups' shared memory fits a device's. */
+const MAX_GROUP = 2048;
 
 const powerBelow = (x: number): number => 2 ** Math.floor(Math.log2(Math.max(1, x)));
 
-function linesOf(length: number, count: number, isAcross: boolean): number {
-  const most = powerBelow(MOST / length);
+function rowsOf(length: number, count: number, isAcross: boolean): number {
+  const max = powerBelow(MAX_GROUP / length);
   const usual = Math.min(powerBelow(USUAL / length), powerBelow(count / MANY_GROUPS));
   const needed = 2 ** Math.ceil(Math.log2(count));
-  return Math.max(1, Math.min(most, needed, Math.max(usual, isAcross ? NEIGHBOURS : 1)));
+  return Math.max(1, Math.min(max, needed, Math.max(usual, isAcross ? NEIGHBOURS : 1)));
 }
 
-/** What lies side by side: lines or elements of a line. */
+/** Whether neighbouring elements of memory are of neighbouring rows. */
 interface Across {
   readonly reads: boolean;
   readonly writes: boolean;
@@ -47,8 +47,8 @@ interface Across {
 type FormOptions = Pick<FftForm, "from" | "to" | "hasFactors" | "isChirp" | "half">;
 
 function formOf(length: number, count: number, { reads, writes }: Across, options: FormOptions): FftForm {
-  const lines = linesOf(length, count, reads || writes);
-  return { length, radices: radicesOf(length)!, lines, readsAcross: reads && lines > 1, writesAcross: writes && lines > 1, ...options };
+  const rows = rowsOf(length, count, reads || writes);
+  return { length, radices: radicesOf(length)!, rows, readsAcross: reads && rows > 1, writesAcross: writes && rows > 1, ...options };
 }
 
 function emit(g: GraphBuilder, form: FftForm, launch: FftLaunch, inputs: Readonly<Record<string, Expr>>, sizes: readonly number[]): Expr {
@@ -65,7 +65,7 @@ export function emitShaders(g: GraphBuilder, plan: ShaderPlan, x: Expr, tables: 
   const sizes = [p, outputs, q, ...(to === "complex" ? [2] : [])];
   const across = { reads: q > 1, writes: q > 1 };
   const whole = {
-    lineCount: p * q,
+    rowCount: p * q,
     inner: q,
     neighbours: q,
     inputStep: 0,
@@ -109,7 +109,7 @@ export function emitShaders(g: GraphBuilder, plan: ShaderPlan, x: Expr, tables: 
         firstForm,
         {
           ...whole,
-          lineCount: p * row,
+          rowCount: p * row,
           inner: row,
           neighbours: row,
           inputStride: row,
@@ -129,7 +129,7 @@ export function emitShaders(g: GraphBuilder, plan: ShaderPlan, x: Expr, tables: 
       );
       const launch = {
         ...whole,
-        lineCount: p * inner,
+        rowCount: p * inner,
         inner,
         neighbours: q,
         inputStep: row,

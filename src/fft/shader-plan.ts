@@ -29,7 +29,7 @@ export function radicesOf(n: number): readonly number[] | null {
     }
   const twos = Math.log2(rest);
   if (!Number.isInteger(twos)) return null;
-  // What fits beside an odd radix costs no pass of its own.
+  // A factor of 2 needs no pass of its own where another radix can take it.
   const count = Math.ceil(twos / 4);
   let left = twos;
   for (let i = 0; i < count; i++) {
@@ -107,7 +107,7 @@ const factorsTable = (first: number, second: number, inner: number): TableSpec =
 /** The most elements that factors for all of an axis's neighbours may have: tables of more would cost more than they save. */
 const MAX_FACTORS = 2 ** 24;
 
-/** Whether a plan is for transforms along an axis of which `inner` lie side by side. */
+/** Whether a plan is for transforms along an axis with `inner` neighbours. */
 export const servesInner = (plan: ShaderPlan, inner: number): boolean => plan.kind !== "twice" || plan.n * inner <= MAX_FACTORS;
 
 /** The tables that a plan reads, in the order of its shaders' inputs. */

@@ -1,5 +1,5 @@
 /**
- * Stockham transforms along lines of complex numbers: a group takes some lines into its shared memory, a thread some elements of a line into its registers in
+ * Stockham transforms along rows of complex numbers: a group takes some rows into its shared memory, a thread some elements of a row into its registers in
  * each pass. All is computed with exp(-2πi jk / n); with the other sign, of the conjugates.
  */
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
@@ -10,12 +10,12 @@ import { conjugate, smallTransform, times, type ComplexFloat } from "./small-tra
 
 /** What makes one shader unlike another. */
 export interface FftForm {
-  /** Length of a line in shared memory, the product of radices; of a chirp that of its convolution. */
+  /** Length of a row in shared memory, the product of radices; of a chirp that of its convolution. */
   readonly length: number;
   readonly radices: readonly number[];
-  /** Lines of a group. */
-  readonly lines: number;
-  /** Where the input is read, neighbouring threads have neighbouring lines, not neighbouring elements of one. */
+  /** Rows of a group. */
+  readonly rows: number;
+  /** Where the input is read, neighbouring threads have neighbouring rows, not neighbouring elements of one. */
   readonly readsAcross: boolean;
   /** The same where the output is written. */
   readonly writesAcross: boolean;
@@ -29,10 +29,10 @@ export interface FftForm {
   readonly half: "none" | "input" | "output";
 }
 
-/** Numbers of a launch. A line has an outer and an inner index: line = outer * inner + i. */
+/** Numbers of a launch. A row has an outer and an inner index: row = outer * inner + i. */
 export interface FftLaunch {
-  readonly lineCount: number;
-  /** Lines that lie in one block of the input, and of the output. */
+  readonly rowCount: number;
+  /** Rows that lie in one block of the input, and of the output. */
   readonly inner: number;
   /** Of the inner index, how many are neighbours in the input; behind them, inputStep elements lie between the first ones. */
   readonly neighbours: number;
@@ -55,7 +55,7 @@ export interface FftLaunch {
 }
 
 const PARAMS = {
-  lineCount: "u32",
+  rowCount: "u32",
   inner: "u32",
   neighbours: "u32",
   inputStep: "u32",
@@ -78,16 +78,16 @@ const MAX_SHARED = 32768;
 export const MAX_SHARED_ELEMENTS = MAX_SHARED / 8;
 
 /** Butterflies of a pass. */
-const workOf = ({ length, lines }: FftForm, radix: number): number => (lines * length) / radix;
+const workOf = ({ length, rows }: FftForm, radix: number): number => (rows * length) / radix;
 
 const threadsOf = (form: FftForm): number => {
-  const most = Math.max(...form.radices.map((radix) => workOf(form, radix)));
-  return Math.min(MAX_THREADS, 32 * Math.ceil(most / 32));
+  const max = Math.max(...form.radices.map((radix) => workOf(form, radix)));
+  return Math.min(MAX_THREADS, 32 * Math.ceil(max / 32));
 };
 
 const nameOf = (f: FftForm): string =>
   [
-    `fft ${f.radices.join("x")} ${f.lines} ${f.from} to ${f.to}`,
+    `fft ${f.radices.join("x")} ${f.rows} ${f.from} to ${f.to}`,
     ...(f.readsAcross ? ["reads across"] : []),
     ...(f.writesAcross ? ["writes across"] : []),
     ...(f.hasFactors ? ["factors"] : []),
@@ -95,16 +95,16 @@ const nameOf = (f: FftForm): string =>
     ...(f.half === "none" ? [] : [`half ${f.half}`]),
   ].join(", ");
 
-/** What is read or written for a line's element. */
-type ReadAt = (line: Uint, index: Uint) => ComplexFloat;
-type WriteAt = (line: Uint, index: Uint, value: ComplexFloat) => void;
+/** What is read or written for a row's element. */
+type ReadAt = (row: Uint, index: Uint) => ComplexFloat;
+type WriteAt = (row: Uint, index: Uint, value: ComplexFloat) => void;
 
 /**
  * x: pairs or real numbers; circle: cos and sin of 2π t / length, t < length; factors: pairs of a block of results; chirp: cos and sin of π t² / n, t < n;
  * filter: pairs of the transform of the chirp's conjugate, over length. y: pairs, or real parts.
  */
 export function fft(form: FftForm): Kernel {
-  const { length, radices, lines, readsAcross, writesAcross, from, to, hasFactors, isChirp, half } = form;
+  const { length, radices, rows, readsAcross, writesAcross, from, to, hasFactors, isChirp, half } = form;
   const threads = threadsOf(form);
   const inputs = {
     x: "f32",
@@ -112,7 +112,7 @@ export function fft(form: FftForm): Kernel {
     ...(hasFactors ? { factors: "f32" } : {}),
     ...(isChirp ? { chirp: "f32", filter: "f32" } : {}),
   } as const;
-  const groups = ({ params }: LaunchFacts): number => Math.ceil(params["lineCount"]! / lines);
+  const groups = ({ params }: LaunchFacts): number => Math.ceil(params["rowCount"]! / rows);
   const spec = {
     inputs: inputs as { readonly x: "f32" },
     outputs: { y: "f32" },
@@ -129,30 +129,30 @@ export function fft(form: FftForm): Kernel {
       return { re: re!, im: im! };
     };
     const zero = s.f32(0);
-    // Lines that are read one way and written the other begin at banks of their own.
-    const lineStride = readsAcross === writesAcross ? length : length + 4;
+    // Rows that are read one way and written the other begin at banks of their own.
+    const rowStride = readsAcross === writesAcross ? length : length + 4;
     const isAcross = readsAcross && writesAcross;
-    const elements = lines * lineStride;
+    const elements = rows * rowStride;
     const isPadded = 8 * (elements + Math.floor(elements / 16)) <= MAX_SHARED;
     const size = isPadded ? elements + Math.floor(elements / 16) : elements;
     const usesShared = radices.length > 1 || isChirp;
     const shared: readonly SharedElements<"f32">[] = usesShared ? [s.shared("f32", size), s.shared("f32", size)] : [];
-    const slotOf = (line: Uint, index: Uint): Uint => {
-      const at = isAcross ? index.mul(lines).add(line) : line.mul(lineStride).add(index);
+    const slotOf = (row: Uint, index: Uint): Uint => {
+      const at = isAcross ? index.mul(rows).add(row) : row.mul(rowStride).add(index);
       return isPadded ? at.add(at.div(16)) : at;
     };
-    const readShared: ReadAt = (line, index) => {
-      const at = slotOf(line, index);
+    const readShared: ReadAt = (row, index) => {
+      const at = slotOf(row, index);
       return { re: shared[0]!.load(at), im: shared[1]!.load(at) };
     };
-    const writeShared: WriteAt = (line, index, { re, im }) => {
-      const at = slotOf(line, index);
+    const writeShared: WriteAt = (row, index, { re, im }) => {
+      const at = slotOf(row, index);
       shared[0]!.store(at, re);
       shared[1]!.store(at, im);
     };
-    const placeOf = (line: Uint): { readonly outer: Uint; readonly i: Uint; readonly isThere: Bool } => {
-      const index = s.group.mul(lines).add(line);
-      return { outer: index.div(p.inner), i: index.mod(p.inner), isThere: index.lt(p.lineCount) };
+    const indexOf = (row: Uint): { readonly outer: Uint; readonly i: Uint; readonly isThere: Bool } => {
+      const index = s.group.mul(rows).add(row);
+      return { outer: index.div(p.inner), i: index.mod(p.inner), isThere: index.lt(p.rowCount) };
     };
     /** Of an element of half a spectrum that stands for its conjugate too: 2. */
     const weight = (within: Uint): Float => {
@@ -160,8 +160,8 @@ export function fft(form: FftForm): Kernel {
       return index.eq(0).or(index.mul(2).eq(p.n)).select(s.f32(1), 2);
     };
 
-    const readInput: ReadAt = (line, index) => {
-      const { outer, i, isThere } = placeOf(line);
+    const readInput: ReadAt = (row, index) => {
+      const { outer, i, isThere } = indexOf(row);
       const within = index.mul(p.inputStride);
       const isInside = isThere.and(within.add(i.mod(p.neighbours)).lt(p.inputEnd)).and(isChirp ? index.lt(p.n) : s.bool(true));
       const at = outer.mul(p.inputBlock).add(i.div(p.neighbours).mul(p.inputStep)).add(i.mod(p.neighbours)).add(within);
@@ -172,21 +172,21 @@ export function fft(form: FftForm): Kernel {
       if (from === "real") return { re, im: zero };
       return { re, im: isInside.select(read.im.mul(factor.mul(p.sign.neg())), 0) };
     };
-    const writeOutput: WriteAt = (line, index, value) => {
-      const { outer, i, isThere } = placeOf(line);
+    const writeOutput: WriteAt = (row, index, value) => {
+      const { outer, i, isThere } = indexOf(row);
       const within = index.mul(p.outputStride).add(i);
       s.if(isThere.and(within.lt(p.outputEnd)), () => {
-        const turned = hasFactors ? times(value, conjugate(pairOf("factors", within))) : value;
+        const rotated = hasFactors ? times(value, conjugate(pairOf("factors", within))) : value;
         const scale = half === "output" ? p.scale.mul(weight(within)) : p.scale;
         const at = outer.mul(p.outputBlock).add(within);
-        const re = turned.re.mul(scale);
+        const re = rotated.re.mul(scale);
         const y = buffers["y"]!;
         if (to === "real") y.store(at, re);
-        else y.stores(at.mul(2), [re, turned.im.mul(scale).mul(p.sign.neg())]);
+        else y.stores(at.mul(2), [re, rotated.im.mul(scale).mul(p.sign.neg())]);
       });
     };
 
-    /** One pass over the group's lines: butterflies of the radix over what earlier passes made of `stride` elements. */
+    /** One pass over the group's rows: butterflies of the radix over what earlier passes made of `stride` elements. */
     const pass = (radix: number, stride: number, read: ReadAt, write: WriteAt, isFromShared: boolean, isToShared: boolean): void => {
       const goesAcross = isFromShared ? (isToShared ? isAcross : writesAcross) : isToShared ? readsAcross : writesAcross;
       const work = workOf(form, radix);
@@ -195,17 +195,17 @@ export function fft(form: FftForm): Kernel {
         const item = s.local.add(round * threads);
         const isThere = (round + 1) * threads > work ? item.lt(work) : null;
         const own = isThere === null ? item : isThere.select(item, 0);
-        const [line, j] = goesAcross ? [own.mod(lines), own.div(lines)] : [own.div(each), own.mod(each)];
+        const [row, j] = goesAcross ? [own.mod(rows), own.div(rows)] : [own.div(each), own.mod(each)];
         const turn = j.mod(stride).mul(each / stride);
         const values = Array.from({ length: radix }, (_, q) => {
-          const value = read(line, j.add(q * each));
+          const value = read(row, j.add(q * each));
           return q === 0 || stride === 1 ? value : times(value, conjugate(pairOf("circle", turn.mul(q))));
         });
-        return { isThere, line, first: j.div(stride).mul(stride * radix).add(j.mod(stride)), values: smallTransform(values) }; // prettier-ignore
+        return { isThere, row, first: j.div(stride).mul(stride * radix).add(j.mod(stride)), values: smallTransform(values) }; // prettier-ignore
       });
       if (isFromShared && isToShared) s.barrier();
-      for (const { isThere, line, first, values } of made) {
-        const writeAll = (): void => values.forEach((v, q) => write(line, first.add(q * stride), v));
+      for (const { isThere, row, first, values } of made) {
+        const writeAll = (): void => values.forEach((v, q) => write(row, first.add(q * stride), v));
         if (isThere === null) writeAll();
         else s.if(isThere, writeAll);
       }
@@ -227,14 +227,14 @@ export function fft(form: FftForm): Kernel {
     /** Of an element behind the chirp's end the input is 0, and the output is not written. */
     const wave = (index: Uint): ComplexFloat => conjugate(pairOf("chirp", index.min(p.n.sub(1))));
     all(
-      (line, index) => times(readInput(line, index), wave(index)),
-      (line, index, value) => writeShared(line, index, conjugate(times(value, pairOf("filter", index)))),
+      (row, index) => times(readInput(row, index), wave(index)),
+      (row, index, value) => writeShared(row, index, conjugate(times(value, pairOf("filter", index)))),
       false,
       true,
     );
     all(
       readShared,
-      (line, index, value) => s.if(index.lt(p.n), () => writeOutput(line, index, times(conjugate(value), wave(index)))),
+      (row, index, value) => s.if(index.lt(p.n), () => writeOutput(row, index, times(conjugate(value), wave(index)))),
       true,
       false,
     );

@@ -16,7 +16,7 @@ export const times = (a: ComplexFloat, b: ComplexFloat): ComplexFloat => ({
 export const conjugate = ({ re, im }: ComplexFloat): ComplexFloat => ({ re, im: im.neg() });
 
 /** a exp(-2πi t / n). */
-function turned({ re, im }: ComplexFloat, t: number, n: number): ComplexFloat {
+function rotated({ re, im }: ComplexFloat, t: number, n: number): ComplexFloat {
   const [c, s] = cosSin(t, n);
   if (s === 0) return c > 0 ? { re, im } : { re: re.neg(), im: im.neg() };
   if (c === 0) return s > 0 ? { re: im, im: re.neg() } : { re: im.neg(), im: re };
@@ -62,7 +62,7 @@ export function smallTransform(x: readonly ComplexFloat[]): ComplexFloat[] {
   if (a === n) return primeTransform(x);
   const b = n / a;
   const columns = Array.from({ length: b }, (_, j) =>
-    smallTransform(Array.from({ length: a }, (_, i) => x[i * b + j]!)).map((v, k) => turned(v, j * k, n)),
+    smallTransform(Array.from({ length: a }, (_, i) => x[i * b + j]!)).map((v, k) => rotated(v, j * k, n)),
   );
   const y = new Array<ComplexFloat>(n);
   for (let k = 0; k < a; k++) smallTransform(columns.map((column) => column[k]!)).forEach((v, i) => (y[k + i * a] = v));
