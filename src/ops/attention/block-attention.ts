@@ -145,7 +145,7 @@ function fourSizes(shape: readonly number[]): readonly [number, number, number, 
   return [...new Array<number>(4 - shape.length).fill(1), ...shape] as unknown as readonly [number, number, number, number];
 }
 
-/** softmax(q kᵀ scale + mask) v where shaders are chosen for it; null: they are not. mask: numbers, which broadcast. isGrouped: heads of q may share one of k and v. */
+/** softmax(q kᵀ scale + mask) v where shaders are chosen for it; null: they are not. mask: numbers, which broadcast. isGrouped: heads of q may share one of k and v. @package */
 export function blockAttention(
   q: Tensor,
   k: Tensor,

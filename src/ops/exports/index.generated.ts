@@ -4,7 +4,6 @@ import * as kinds from "../exports/kinds.generated.ts";
 import { openRegions } from "../../core/autocast.ts";
 import { listed } from "../declare/autocast.ts";
 import * as $attentionAttention from "../attention/attention.ts";
-import * as $attentionBlockAttention from "../attention/block-attention.ts";
 import * as $attentionMultihead from "../attention/multihead.ts";
 import * as $convConv from "../conv/conv.ts";
 import * as $convFold from "../conv/fold.ts";
@@ -110,8 +109,6 @@ export type { AttentionOptions } from "../attention/attention.ts";
  * @autocast lower
  */
 export const scaledDotProductAttention = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && isTensor($2) && ($3 === undefined || kinds.AttentionOptions.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) [$0, $1, $2, $3] = bind("scaledDotProductAttention", "q k v options:AttentionOptions?", arguments); try { return (openRegions === 0 ? $attentionAttention.scaledDotProductAttention : listed("lower", "scaledDotProductAttention", $attentionAttention.scaledDotProductAttention))($0, $1, $2, $3); } catch (error) { throw under("scaledDotProductAttention", error); } } as unknown as typeof $attentionAttention.scaledDotProductAttention;
-/** softmax(q kᵀ scale + mask) v where shaders are chosen for it; null: they are not. mask: numbers, which broadcast. isGrouped: heads of q may share one of k and v. */
-export const blockAttention = function ($0: never, $1: never, $2: never, $3: never, $4: never) { if (!(isTensor($0) && isTensor($1) && isTensor($2) && (isTensor($3) || kinds.tensorOrNull.is($3)) && kinds.scale_09d613.is($4) && (arguments.length <= 5 || isAll(arguments, 5)))) [$0, $1, $2, $3, $4] = bind("blockAttention", "q k v mask:tensorOrNull options:scale_09d613", arguments); try { return $attentionBlockAttention.blockAttention($0, $1, $2, $3, $4); } catch (error) { throw under("blockAttention", error); } } as unknown as typeof $attentionBlockAttention.blockAttention;
 export type { Projections } from "../attention/multihead.ts";
 export type { MultiHeadOptions } from "../attention/multihead.ts";
 /** Multi-head attention of [L, B, E], [S, B, E], [S, B, E]. Reference: torch.nn.functional.multi_head_attention_forward. */

@@ -219,7 +219,6 @@ export const reduction_42a650 = options({ reduction: optMean_sum_none, beta: opt
 export const reduction_c65c60 = options({ reduction: optMean_sum_none, delta: optNumber });
 export const reduction_cdfcdf = options({ reduction: optMean_sum_none_batchmean, logTarget: optBoolean });
 export const right_770b3f = options({ right: optBoolean, dtype: optInt32_int64_uint32_uint64 });
-export const scale_09d613 = options({ scale: number, causal: boolean, isGrouped: boolean }, ["scale","causal","isGrouped"]);
 export const signal_ddd197 = like({ aborted: boolean, throwIfAborted: callback }, "a signal: an object with aborted and throwIfAborted");
 export const startDim_f78a3c = options({ startDim: optNumber, endDim: optNumber }, [], {"start":"startDim","end":"endDim"});
 export const tensorOrComplexTensorOrL_c75b3e = kind((v) => (isTensor(v) || v instanceof ComplexTensor || (Array.isArray(v) && v.every(tensorOrComplexTensor.is))), "a tensor, a complex tensor or an array of tensors and complex tensors", true);
@@ -507,7 +506,6 @@ setKinds(() => ({
   right_770b3f,
   same_validOrNumberOrNumbersOrConvOptions,
   scalar,
-  scale_09d613,
   stride_79d8ae,
   string,
   sum_mean_max_min_prod,
