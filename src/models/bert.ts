@@ -39,8 +39,9 @@ class BertEmbeddings extends Module {
   LayerNorm: LayerNorm;
   dropout: Dropout;
 
-  constructor(config: ConfigValues, { width, eps, dropout }: BertSettings, options: LayerOptions) {
+  constructor(config: ConfigValues, settings: BertSettings, options: LayerOptions) {
     super();
+    const { width, eps, dropout } = settings;
     const vocabulary = config.count("vocab_size", 30522);
     const padding = config.count("pad_token_id", 0, 0);
     if (padding >= vocabulary) throw config.error("pad_token_id", `below ${vocabulary}`);
@@ -65,8 +66,9 @@ class BertSelfAttention extends Module {
   key: Layer;
   value: Layer;
 
-  constructor({ width, heads, attentionDropout }: BertSettings, options: LayerOptions) {
+  constructor(settings: BertSettings, options: LayerOptions) {
     super();
+    const { width, heads, attentionDropout } = settings;
     this.heads = heads;
     this.dropoutP = attentionDropout;
     this.query = new Linear(width, width, options);
@@ -91,8 +93,9 @@ class BertOutput extends Module {
   LayerNorm: LayerNorm;
   dropout: Dropout;
 
-  constructor(inputs: number, { width, eps, dropout }: BertSettings, options: LayerOptions) {
+  constructor(inputs: number, settings: BertSettings, options: LayerOptions) {
     super();
+    const { width, eps, dropout } = settings;
     this.dense = new Linear(inputs, width, options);
     this.LayerNorm = new LayerNorm(width, eps, options);
     this.dropout = new Dropout(dropout, { generator: options.generator });

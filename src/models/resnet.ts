@@ -48,8 +48,9 @@ class BasicBlock extends Module {
   bn2: BatchNorm2d;
   downsample: Layer | null;
 
-  constructor({ inputs, planes, stride }: BlockSettings, options: LayerOptions) {
+  constructor(settings: BlockSettings, options: LayerOptions) {
     super();
+    const { inputs, planes, stride } = settings;
     this.conv1 = kernel(inputs, planes, 3, options, stride);
     this.bn1 = new BatchNorm2d(planes, options);
     this.conv2 = kernel(planes, planes, 3, options);
@@ -72,8 +73,9 @@ class Bottleneck extends Module {
   bn3: BatchNorm2d;
   downsample: Layer | null;
 
-  constructor({ inputs, planes, stride, groups, groupWidth }: BlockSettings, options: LayerOptions) {
+  constructor(settings: BlockSettings, options: LayerOptions) {
     super();
+    const { inputs, planes, stride, groups, groupWidth } = settings;
     const width = Math.floor((planes * groupWidth) / 64) * groups;
     this.conv1 = kernel(inputs, width, 1, options);
     this.bn1 = new BatchNorm2d(width, options);

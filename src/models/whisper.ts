@@ -50,8 +50,9 @@ class WhisperAttention extends Module {
   q_proj: Layer;
   out_proj: Layer;
 
-  constructor(heads: number, { width, attentionDropout }: WhisperSettings, options: LayerOptions) {
+  constructor(heads: number, settings: WhisperSettings, options: LayerOptions) {
     super();
+    const { width, attentionDropout } = settings;
     this.heads = heads;
     this.dropoutP = attentionDropout;
     this.k_proj = new Linear(width, width, { ...options, bias: false });
@@ -177,13 +178,9 @@ export class WhisperDecoder extends Module {
   layer_norm: LayerNorm;
 
   /** @internal */
-  constructor(
-    config: ConfigValues,
-    { vocabulary, layers, maxLength, keyHeads }: CausalShape,
-    settings: WhisperSettings,
-    options: LayerOptions,
-  ) {
+  constructor(config: ConfigValues, shape: CausalShape, settings: WhisperSettings, options: LayerOptions) {
     super();
+    const { vocabulary, layers, maxLength, keyHeads } = shape;
     const { width, dropout } = settings;
     const padding = config.get("pad_token_id") === undefined ? null : config.count("pad_token_id", 0, 0);
     this.drops = new Dropout(dropout, { generator: options.generator });
