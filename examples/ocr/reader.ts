@@ -51,9 +51,13 @@ export function sizeForDetection(height: number, width: number, side: number): r
 
 async function find(det: dx.io.onnx.OnnxModel, picture: dx.Tensor, options: ReadOptions): Promise<Box[]> {
   const [height, width] = picture.shape.slice(2) as [number, number];
-  using map = dx.scope(() => only(det, normalized(resized(picture, ...sizeForDetection(height, width, options.side)))));
-  const [h, w] = map.shape.slice(2) as [number, number];
-  return boxesOf({ data: (await map.data()) as Float32Array, height: h, width: w }, { height, width }, options);
+  const map = dx.scope(() => only(det, normalized(resized(picture, ...sizeForDetection(height, width, options.side)))));
+  try {
+    const [h, w] = map.shape.slice(2) as [number, number];
+    return boxesOf({ data: (await map.data()) as Float32Array, height: h, width: w }, { height, width }, options);
+  } finally {
+    map.dispose();
+  }
 }
 
 /** What a box shows, straightened; a high narrow one is rotated to the left. */

@@ -31,29 +31,35 @@ export async function run(options: Options, say: (text: string) => void): Promis
   const text = await saying(`The text ${options.text} can't be read`, readFile(options.text, "utf8"));
   const lines = text.split(/\r?\n/).flatMap((line, i) => (line.trim() === "" ? [] : [{ line: line.trim(), number: i + 1 }]));
   if (lines.length === 0) throw new ExampleError(`${options.text} has no line to search.`);
-  using embedder = await Embedder.load(options.model, options.tokenizer, batch, options.device);
-  const begin = performance.now();
-  const bar = progress(lines.length, json);
-  using vectors = await embedder.embed(lines.map(({ line }) => line), (done) => bar.update(done, {})); // prettier-ignore
-  bar.stop();
-  say(`${lines.length} lines as vectors of ${vectors.shape[1]} numbers in ${((performance.now() - begin) / 1000).toFixed(2)} s.`);
-  using wanted = await embedder.embed(queries);
-  // Of unit vectors the product is the cosine.
-  const [scores, indices] = dx.scope(() => {
-    const best = wanted.matmul(vectors.transpose(0, 1)).topk(Math.min(options.top, lines.length), 1);
-    return [best.values, best.indices] as const;
-  });
-  const found = (await scores.toArray()) as number[][];
-  const at = (await indices.toArray()) as number[][];
-  const results = queries.map((query, q) => ({
-    query,
-    hits: found[q]!.map((score, k) => ({ score, ...lines[Number(at[q]![k])]! })),
-  }));
-  for (const { query, hits } of results) {
-    say(`\n${query}`);
-    for (const { score, line, number } of hits) say(`  ${score.toFixed(3)}  ${number}: ${line}`);
+  const embedder = await Embedder.load(options.model, options.tokenizer, batch, options.device);
+  try {
+    const begin = performance.now();
+    const bar = progress(lines.length, json);
+    const vectors = await embedder.embed(lines.map(({ line }) => line), (done) => bar.update(done, {})); // prettier-ignore
+    bar.stop();
+    say(`${lines.length} lines as vectors of ${vectors.shape[1]} numbers in ${((performance.now() - begin) / 1000).toFixed(2)} s.`);
+    const wanted = await embedder.embed(queries);
+    // Of unit vectors the product is the cosine.
+    const [scores, indices] = dx.scope(() => {
+      const best = wanted.matmul(vectors.transpose(0, 1)).topk(Math.min(options.top, lines.length), 1);
+      return [best.values, best.indices] as const;
+    });
+    const found = (await scores.toArray()) as number[][];
+    const at = (await indices.toArray()) as number[][];
+    const results = queries.map((query, q) => ({
+      query,
+      hits: found[q]!.map((score, k) => ({ score, ...lines[Number(at[q]![k])]! })),
+    }));
+    for (const { query, hits } of results) {
+      say(`\n${query}`);
+      for (const { score, line, number } of hits) say(`  ${score.toFixed(3)}  ${number}: ${line}`);
+    }
+    if (json) console.log(JSON.stringify({ device: String(options.device), lines: lines.length, width: vectors.shape[1], results }));
+    vectors.dispose();
+    wanted.dispose();
+  } finally {
+    embedder[Symbol.dispose]();
   }
-  if (json) console.log(JSON.stringify({ device: String(options.device), lines: lines.length, width: vectors.shape[1], results }));
 }
 
 if (isMain(import.meta.url)) await runExample<Options>(command, run);

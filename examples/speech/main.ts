@@ -60,46 +60,50 @@ async function readSound(file: string): Promise<Sound> {
 export async function run(options: Options, say: (text: string) => void): Promise<void> {
   requireOptions(command, options, ["model", "wav"]);
   const { samples, sampleRate, step } = await readSound(options.wav);
-  using detector = await VoiceDetector.load(options.model, sampleRate, options.device);
-  const ofMs = (ms: number): number => (sampleRate * ms) / 1000;
-  const { chunk } = detector;
-  const segmenter = new Segmenter({
-    chunk,
-    threshold: options.threshold,
-    minSpeech: ofMs(options.minSpeech),
-    minSilence: ofMs(options.minSilence),
-  });
-  const probabilities: number[] = [];
-  const found: Segment[] = [];
-  const bar = progress(Math.ceil(samples.length / chunk), options.json);
-  const begin = performance.now();
-  for (let at = 0; at < samples.length; at += chunk) {
-    const probability = await detector.push(samples.subarray(at, at + chunk));
-    probabilities.push(probability);
-    const segment = segmenter.push(probability);
-    if (segment !== null) found.push(segment);
-    bar.update(probabilities.length, { speech: segmenter.isSpeech ? "yes" : "no" });
+  const detector = await VoiceDetector.load(options.model, sampleRate, options.device);
+  try {
+    const ofMs = (ms: number): number => (sampleRate * ms) / 1000;
+    const { chunk } = detector;
+    const segmenter = new Segmenter({
+      chunk,
+      threshold: options.threshold,
+      minSpeech: ofMs(options.minSpeech),
+      minSilence: ofMs(options.minSilence),
+    });
+    const probabilities: number[] = [];
+    const found: Segment[] = [];
+    const bar = progress(Math.ceil(samples.length / chunk), options.json);
+    const begin = performance.now();
+    for (let at = 0; at < samples.length; at += chunk) {
+      const probability = await detector.push(samples.subarray(at, at + chunk));
+      probabilities.push(probability);
+      const segment = segmenter.push(probability);
+      if (segment !== null) found.push(segment);
+      bar.update(probabilities.length, { speech: segmenter.isSpeech ? "yes" : "no" });
+    }
+    bar.stop();
+    const last = segmenter.end(samples.length);
+    if (last !== null) found.push(last);
+    const ms = performance.now() - begin;
+    const segments = padded(found, ofMs(options.pad), samples.length);
+    const seconds = (sample: number): number => sample / sampleRate;
+    for (const { start, end } of segments) say(`${seconds(start).toFixed(2)} s to ${seconds(end).toFixed(2)} s`);
+    if (segments.length === 0) say("No speech.");
+    say(`${seconds(samples.length).toFixed(1)} s of sound in ${(ms / 1000).toFixed(2)} s, ${(ms / Math.max(1, probabilities.length)).toFixed(2)} ms for each of ${probabilities.length} chunks.`); // prettier-ignore
+    if (options.probabilities) say(probabilities.map((p) => p.toFixed(3)).join(" "));
+    if (options.json)
+      console.log(
+        JSON.stringify({
+          device: String(options.device),
+          sampleRate: sampleRate * step,
+          samples: samples.length * step,
+          segments: segments.map(({ start, end }) => ({ start: start * step, end: end * step })),
+          ...(options.probabilities ? { probabilities } : {}),
+        }),
+      );
+  } finally {
+    detector[Symbol.dispose]();
   }
-  bar.stop();
-  const last = segmenter.end(samples.length);
-  if (last !== null) found.push(last);
-  const ms = performance.now() - begin;
-  const segments = padded(found, ofMs(options.pad), samples.length);
-  const seconds = (sample: number): number => sample / sampleRate;
-  for (const { start, end } of segments) say(`${seconds(start).toFixed(2)} s to ${seconds(end).toFixed(2)} s`);
-  if (segments.length === 0) say("No speech.");
-  say(`${seconds(samples.length).toFixed(1)} s of sound in ${(ms / 1000).toFixed(2)} s, ${(ms / Math.max(1, probabilities.length)).toFixed(2)} ms for each of ${probabilities.length} chunks.`); // prettier-ignore
-  if (options.probabilities) say(probabilities.map((p) => p.toFixed(3)).join(" "));
-  if (options.json)
-    console.log(
-      JSON.stringify({
-        device: String(options.device),
-        sampleRate: sampleRate * step,
-        samples: samples.length * step,
-        segments: segments.map(({ start, end }) => ({ start: start * step, end: end * step })),
-        ...(options.probabilities ? { probabilities } : {}),
-      }),
-    );
 }
 
 if (isMain(import.meta.url)) await runExample<Options>(command, run);

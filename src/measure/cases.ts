@@ -38,6 +38,9 @@ export const SIZES: Sizes = {
 /** What only shows that it works. */
 export const QUICK: Sizes = { elements: [2 ** 12], columns: [64], elementsOfRows: 2 ** 12, products: [64] };
 
+/** The length of a transform, and the width of a head. */
+const [TRANSFORM, HEAD] = [1024, 64];
+
 const BOTH = ["float32", "float16"] as const;
 
 export function* measureCases(device: dx.Device, sizes: Sizes): Generator<MeasureCase> {
@@ -96,6 +99,15 @@ export function* measureCases(device: dx.Device, sizes: Sizes): Generator<Measur
     const two = (): Tensor[] => [real([n, n], "float32"), real([n, n], "float32")];
     // An activation behind a product is part of DirectML's.
     yield plain("matmul", "float32", n, two, ([a, b]) => dx.matmul(a!, b!), (y) => dx.relu(y)); // prettier-ignore
+  }
+  for (const n of sizes.elements) {
+    const rows = (): Tensor[] => [real([n / TRANSFORM, TRANSFORM, 2], "float32")];
+    yield plain("fft", "float32", n, rows, ([x]) => dx.viewAsReal(dx.fft.fft(dx.viewAsComplex(x!))));
+  }
+  for (const keys of sizes.columns.slice(0, 2)) {
+    const heads = Math.max(1, sizes.elementsOfRows / (keys * HEAD));
+    const three = (): Tensor[] => Array.from({ length: 3 }, () => real([1, heads, keys, HEAD], "float32"));
+    yield plain("attention", "float32", keys, three, ([q, k, v]) => dx.nn.functional.scaledDotProductAttention(q!, k!, v!));
   }
   for (const columns of sizes.columns.slice(0, 2)) {
     const rows = sizes.elementsOfRows / columns;

@@ -45,9 +45,22 @@ export function shaderMode(): ShaderMode {
   return wordOf("DXTENSOR_SHADERS", modes) ?? "only-measured";
 }
 
+let isForOthers = false;
+
+/** Runs fn, which records operations for another runtime: none becomes one that only shaders of the library compute. */
+export function recordedForOthers<T>(fn: () => T): T {
+  const before = isForOthers;
+  isForOthers = true;
+  try {
+    return fn();
+  } finally {
+    isForOthers = before;
+  }
+}
+
 /** Whether a shader stands for DirectML's operator on a device. isAlone: in an eager call, not among others in a compiled function. */
 export function choosesShader(capabilities: Capabilities, isAlone: boolean, name: ShaderName, use: ShaderUse): boolean {
-  if (!capabilities.runsShaders) return false;
+  if (isForOthers || !capabilities.runsShaders) return false;
   const mode = shaderMode();
   if (mode !== "only-measured") return mode === "on";
   if (!use.isPacked) return false;

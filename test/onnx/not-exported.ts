@@ -113,6 +113,13 @@ export const NOT_EXPORTED: Readonly<Record<string, readonly string[]>> = {
     "linalg.solveTriangular",
     "linalg.svd",
   ],
+  "only where shaders are chosen, which an export does not": [
+    "pairDft",
+    "blockAttention",
+    "blockAttentionQueryGradient",
+    "blockAttentionKeyGradient",
+  ],
+  "packed weights": ["packedValues", "packedLinear"],
   "the library's own checks and state": ["assign", "constant", "gatherFlat", "indexBounds"],
   "a shape that depends on data": ["nonzero"],
 };

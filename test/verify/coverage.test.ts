@@ -11,6 +11,8 @@ const apart = [
   // The nodes of an optimizer's step once more, over counters whose rates have changed; SGD, Lion, 8-bit Lion and Muon count nothing.
   /^\w+Recount$/,
   /^(?:sgd|lion|lion8bit|muon)Step$/,
+  // Only where shaders are chosen: test/fft/shader-transforms and test/ops/block-attention compare them with float64.
+  /^(?:pairDft|blockAttention(?:QueryGradient|KeyGradient)?)$/,
 ];
 
 it("each definition has a case of verify: docs/internals/operations.md, To add an operation", { timeout: 300_000 }, async () => {

@@ -9,6 +9,7 @@ import { PendingFile } from "../../io/pending-file.ts";
 import { Frozen, HostBytes, type Readable } from "../../io/pieces.ts";
 import { Module } from "../../nn/module.ts";
 import { empty } from "../../ops/creation/creation.ts";
+import { recordedForOthers } from "../../shader/choice.ts";
 import { ExportGraph, type Initializer, type Name, type Value } from "./onnx-graph.ts";
 import { modelOf, sizeOfData, type Declared, type Elsewhere } from "./model.ts";
 import type { ExportExample, ExportOptions, ExportResult, ExportSource } from "./options.ts";
@@ -145,11 +146,13 @@ export class PendingModel {
     const record = (shapes: readonly Shape[]): Recording => {
       const args = examples.map((t, i) => empty(shapes[i]!, { dtype: t.dtype, device: t.device }));
       try {
-        return capture(operation, source as (...inputs: Tensor[]) => ExportResult, args, (result) => {
-          const { names: keys, tensors } = outputsOf(operation, result);
-          outputNames = keys;
-          return tensors.map((t) => operand(t));
-        });
+        return recordedForOthers(() =>
+          capture(operation, source as (...inputs: Tensor[]) => ExportResult, args, (result) => {
+            const { names: keys, tensors } = outputsOf(operation, result);
+            outputNames = keys;
+            return tensors.map((t) => operand(t));
+          }),
+        );
       } finally {
         for (const t of args) t.dispose();
       }

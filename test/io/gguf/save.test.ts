@@ -76,7 +76,7 @@ eachDevice("io.gguf.save", (device) => {
       // A file that was replaced stays open; Windows replaces no open file.
       const isReplaceable = process.platform !== "win32";
       if (isReplaceable) await gguf.save(path, { tensors: { copy: packed, b } });
-      else await expect(gguf.save(path, { tensors: { copy: packed, b } })).rejects.toThrow(dx.FormatError);
+      else await expect(gguf.save(path, { tensors: { copy: packed, b } })).rejects.toThrow(/must be a file that can be written/);
       expect(await file.packed("a")).toEqual(packed);
       await file.close();
       if (!isReplaceable) await gguf.save(path, { tensors: { copy: packed, b } });
