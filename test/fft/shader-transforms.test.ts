@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 import { shaderPlanOf } from "../../src/fft/shader-plan.ts";
 import { eachMode, numbers } from "../device.ts";
+import { share } from "../share.ts";
 import { along, complexOf, complexWaves, errorOf, first, tensorOf } from "./reference.ts";
 
 /** As shares of the results' root mean square. */
@@ -19,7 +20,8 @@ afterEach(() => {
 });
 
 eachMode("transforms by shaders", (device, mode) => {
-  const lengths = [...Array.from({ length: 64 }, (_, i) => i + 1), 97, 360, 1000, 1009, 4096, 8192];
+  const small = Array.from({ length: 64 }, (_, i) => i + 1);
+  const lengths = [...share(small, 5, 2), 97, 360, 1009, 4096, ...share([1000, 8192], 2)];
   test("of many lengths, both ways, and halves", () => {
     dx.closeDevice(device);
     for (const n of mode.name === "eager" ? lengths : [31, 1000])
