@@ -168,6 +168,7 @@ test("metadata of every kind come back, with their types", async () => {
     nested: "array[]",
   });
   const first = readFileSync(path);
+  await file.close();
   await gguf.save(path, { tensors: {}, metadata: file.metadata, metadataTypes: file.metadataTypes });
   expect(readFileSync(path).equals(first)).toBe(true);
 });
