@@ -3,20 +3,14 @@ import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { Expr } from "../graph/graph.ts";
 import { fft, type FftForm, type FftLaunch } from "../shader/kernels/fft.ts";
 import { callOf } from "../shader/kernels/kernel.ts";
+import type { DftAttributes } from "./dft.ts";
 import { radicesOf, type ShaderPlan } from "./shader-plan.ts";
 
 /** What of spectra only the first half is there: an element that stands for its conjugate too counts twice. */
 export type Half = "none" | "input" | "output";
 
 /** @package */
-export interface PairTransform {
-  readonly n: number;
-  readonly inputs: number;
-  readonly outputs: number;
-  readonly sign: -1 | 1;
-  readonly scale: number;
-  readonly from: "real" | "complex";
-  readonly to: "real" | "complex";
+export interface PairTransform extends DftAttributes {
   readonly half: Half;
 }
 

@@ -5,7 +5,7 @@ import type { Device } from "../core/device.ts";
 import { DTYPES, isFloat } from "../core/dtype.ts";
 import { FormatError, ValueError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
-import { readWhole } from "../host/source.ts";
+import { readJsonObject } from "../host/json-object.ts";
 import * as safetensors from "../io/safetensors.ts";
 import * as gguf from "../io/gguf/index.ts";
 import type { Module } from "../nn/module.ts";
@@ -39,26 +39,11 @@ export async function loadModel<F extends ModelFamily>(
   return isFolder ? fromFolder(operation, path, options) : fromGguf(operation, path, options);
 }
 
-const MAX_JSON = 2 ** 24;
-
-async function jsonIn(operation: string, path: string): Promise<ModelConfig> {
-  const bytes = await readWhole(operation, path, MAX_JSON);
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder().decode(bytes));
-  } catch (error) {
-    throw new FormatError(operation, path, "JSON", error instanceof Error ? error.message : String(error));
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new FormatError(operation, path, "an object", "another value");
-  return value as ModelConfig;
-}
-
 const isFile = async (path: string): Promise<boolean> => (await stat(path).catch(() => null))?.isFile() ?? false;
 
 /** A folder as Hugging Face has it. */
 async function fromFolder<F extends ModelFamily>(operation: string, path: string, options: LoadOptions<F>): Promise<ModelFamilies[F]> {
-  const config = options.config ?? (await jsonIn(operation, join(path, "config.json")));
+  const config = options.config ?? (await readJsonObject(operation, join(path, "config.json")));
   const model = await modelOf(new ConfigValues(operation, config), options.family, { device: "meta", dtype: options.dtype });
   await fillFrom(operation, path, model, options);
   await readGeneration(operation, path, model);
@@ -69,7 +54,7 @@ async function fromFolder<F extends ModelFamily>(operation: string, path: string
 async function readGeneration(operation: string, folder: string, model: Module): Promise<void> {
   const path = join(folder, "generation_config.json");
   if ((!(model instanceof CausalModel) && !("suppressTokens" in model)) || !(await isFile(path))) return;
-  const values = new ConfigValues(operation, await jsonIn(operation, path), "generation_config");
+  const values = new ConfigValues(operation, await readJsonObject(operation, path), "generation_config");
   const fields: readonly (readonly [field: string, name: string])[] = [
     ["eosTokens", "eos_token_id"],
     ["suppressTokens", "suppress_tokens"],

@@ -4,7 +4,7 @@ import { defaultDevice } from "../../core/device.ts";
 import { FormatError, UnsupportedError, ValueError } from "../../core/errors.ts";
 import { sameShape, showShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { readWhole } from "../../host/source.ts";
+import { readJsonObject } from "../../host/json-object.ts";
 import { adapt, type Lora } from "../../nn/lora.ts";
 import { kindOf } from "../../nn/lora-kinds.ts";
 import { settingsOf, type LoraSettings } from "../../nn/lora-options.ts";
@@ -15,22 +15,7 @@ import { load as loadTensors } from "../safetensors.ts";
 import { CONFIG_FILE, MODEL_FILE, PREFIX, VARIANTS } from "./peft-names.ts";
 import type { PeftLoadOptions } from "./options.ts";
 
-const MAX_CONFIG = 2 ** 24;
-
 type Config = Readonly<Record<string, unknown>>;
-
-async function configIn(operation: string, path: string): Promise<Config> {
-  const bytes = await readWhole(operation, path, MAX_CONFIG);
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder().decode(bytes));
-  } catch (error) {
-    throw new FormatError(operation, path, "JSON", error instanceof Error ? error.message : String(error));
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new FormatError(operation, path, "an object", "another value");
-  return value as Config;
-}
 
 const isSet = (value: unknown): boolean =>
   value !== undefined && value !== null && value !== false && !(Array.isArray(value) && value.length === 0);
@@ -82,7 +67,7 @@ function ranksIn(path: string, tensors: Readonly<Record<string, Tensor>>, operat
 
 export async function readAdapters(operation: string, module: Module, folder: string, options: PeftLoadOptions): Promise<Lora> {
   const configPath = join(folder, CONFIG_FILE);
-  const settings = settingsIn(operation, configPath, await configIn(operation, configPath), options.name);
+  const settings = settingsIn(operation, configPath, await readJsonObject(operation, configPath), options.name);
   const path = join(folder, MODEL_FILE);
   const device = [...module.parameters(), ...module.buffers()][0]?.device ?? defaultDevice();
   const { tensors: read } = await loadTensors(path, { device, signal: options.signal, onProgress: options.onProgress });

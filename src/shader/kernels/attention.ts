@@ -337,114 +337,102 @@ function statisticsOf(s: S, query: Uint): { readonly log: Float; readonly dot: F
   return { log: statistics.load(query), dot: statistics.load(query.add(statistics.size.div(2))) };
 }
 
+/** Operands and groups of a gradient. */
+const gradientShape = (form: AttentionForm, side: "queries" | "keys", outputs: Buffers) => ({
+  inputs: { q: "f32", k: "f32", v: "f32", dy: "f32", statistics: "f32", ...withMask(form) } as Buffers,
+  outputs,
+  params: PARAMS,
+  threads: THREADS,
+  groups: groupsOf(side, "q"),
+  isOneOfMany: true,
+});
+
 /** The gradient of q, from y's and from statistics [2, N, L]: logs, and each query's sum of dy * y. */
 export const attentionQueryGradient = (form: AttentionForm): Kernel =>
-  kernel(
-    `attention gradient of queries ${nameOf(form)}`,
-    {
-      inputs: { q: "f32", k: "f32", v: "f32", dy: "f32", statistics: "f32", ...withMask(form) } as Buffers,
-      outputs: { dq: "f32" } as Buffers,
-      params: PARAMS,
-      threads: THREADS,
-      groups: groupsOf("queries", "q"),
-      isOneOfMany: true,
-    },
-    (scope) => {
-      const s = scope as unknown as S;
-      const b = s.buffers as Record<string, BufferElements<"f32">>;
-      const p = s.params;
-      const blocks = p.queries.add(TILE - 1).div(TILE);
-      s.if(s.group.lt(blocks.mul(b["q"]!.dim(0))), () => {
-        const work = workOf(s, s.group.div(blocks), s.group.mod(blocks));
-        const tiles = new Tiles(s);
-        const own = { base: work.head.mul(p.queries), first: work.first, count: p.queries };
-        const sums = tiles.zeros(partsOf(form.width));
-        const end = form.isCausal ? p.keys.min(work.first.add(TILE)) : p.keys;
-        s.for(
-          0,
-          end,
-          (from) => {
-            const other = { base: work.keyHead.mul(p.keys), first: from, count: p.keys };
-            const products = tiles.product({ buffer: b["q"]!, ...own }, { buffer: b["k"]!, ...other }, form.width);
-            const ofWeights = tiles.product({ buffer: b["dy"]!, ...own }, { buffer: b["v"]!, ...other }, form.valueWidth);
-            const gradients = products.map((row, i) => {
-              const query = work.first.add(tiles.row).add(i);
-              const at = own.base.add(query.min(p.queries.sub(1)));
-              const { log, dot } = statisticsOf(s, at);
-              return row.map(({ value }, j) => {
-                const { score, counts } = scoreOf(s, form, work, value, query, from.add(tiles.column).add(j));
-                const weight = score.sub(log).exp();
-                return counts.select(weight.mul(ofWeights[i]![j]!.value.sub(dot)).mul(p.scale), 0);
-              });
+  kernel(`attention gradient of queries ${nameOf(form)}`, gradientShape(form, "queries", { dq: "f32" }), (scope) => {
+    const s = scope as unknown as S;
+    const b = s.buffers as Record<string, BufferElements<"f32">>;
+    const p = s.params;
+    const blocks = p.queries.add(TILE - 1).div(TILE);
+    s.if(s.group.lt(blocks.mul(b["q"]!.dim(0))), () => {
+      const work = workOf(s, s.group.div(blocks), s.group.mod(blocks));
+      const tiles = new Tiles(s);
+      const own = { base: work.head.mul(p.queries), first: work.first, count: p.queries };
+      const sums = tiles.zeros(partsOf(form.width));
+      const end = form.isCausal ? p.keys.min(work.first.add(TILE)) : p.keys;
+      s.for(
+        0,
+        end,
+        (from) => {
+          const other = { base: work.keyHead.mul(p.keys), first: from, count: p.keys };
+          const products = tiles.product({ buffer: b["q"]!, ...own }, { buffer: b["k"]!, ...other }, form.width);
+          const ofWeights = tiles.product({ buffer: b["dy"]!, ...own }, { buffer: b["v"]!, ...other }, form.valueWidth);
+          const gradients = products.map((row, i) => {
+            const query = work.first.add(tiles.row).add(i);
+            const at = own.base.add(query.min(p.queries.sub(1)));
+            const { log, dot } = statisticsOf(s, at);
+            return row.map(({ value }, j) => {
+              const { score, counts } = scoreOf(s, form, work, value, query, from.add(tiles.column).add(j));
+              const weight = score.sub(log).exp();
+              return counts.select(weight.mul(ofWeights[i]![j]!.value.sub(dot)).mul(p.scale), 0);
             });
-            s.barrier();
-            tiles.keep(gradients);
-            tiles.accumulate(sums, { buffer: b["k"]!, ...other }, form.width);
-          },
-          { step: TILE, unroll: false },
-        );
-        tiles.write(b["dq"]!, { buffer: b["dq"]!, ...own }, form.width, sums.map((row) => row.map(({ value }) => value))); // prettier-ignore
-      });
-    },
-  );
+          });
+          s.barrier();
+          tiles.keep(gradients);
+          tiles.accumulate(sums, { buffer: b["k"]!, ...other }, form.width);
+        },
+        { step: TILE, unroll: false },
+      );
+      tiles.write(b["dq"]!, { buffer: b["dq"]!, ...own }, form.width, sums.map((row) => row.map(({ value }) => value))); // prettier-ignore
+    });
+  });
 
 /** The gradients of k and v, of each head of queries: [N, S, E] and [N, S, D]. */
 export const attentionKeyGradient = (form: AttentionForm): Kernel =>
-  kernel(
-    `attention gradient of keys ${nameOf(form)}`,
-    {
-      inputs: { q: "f32", k: "f32", v: "f32", dy: "f32", statistics: "f32", ...withMask(form) } as Buffers,
-      outputs: { dk: "f32", dv: "f32" } as Buffers,
-      params: PARAMS,
-      threads: THREADS,
-      groups: groupsOf("keys", "q"),
-      isOneOfMany: true,
-    },
-    (scope) => {
-      const s = scope as unknown as S;
-      const b = s.buffers as Record<string, BufferElements<"f32">>;
-      const p = s.params;
-      const blocks = p.keys.add(TILE - 1).div(TILE);
-      s.if(s.group.lt(blocks.mul(b["q"]!.dim(0))), () => {
-        const work = workOf(s, s.group.div(blocks), s.group.mod(blocks));
-        const tiles = new Tiles(s);
-        const own = { base: work.keyHead.mul(p.keys), first: work.first, count: p.keys };
-        const base = work.head.mul(p.queries);
-        const [ofKeys, ofValues] = [tiles.zeros(partsOf(form.width)), tiles.zeros(partsOf(form.valueWidth))];
-        s.for(
-          form.isCausal ? work.first : 0,
-          p.queries,
-          (from) => {
-            const other = { base, first: from, count: p.queries };
-            const products = tiles.product({ buffer: b["k"]!, ...own }, { buffer: b["q"]!, ...other }, form.width);
-            const statistics = Array.from({ length: EACH }, (_, j) => {
-              const query = from.add(tiles.column).add(j);
-              const at = base.add(query.min(p.queries.sub(1)));
-              return { query, ...statisticsOf(s, at) };
-            });
-            const weights = products.map((row, i) =>
-              row.map(({ value }, j) => {
-                const { query, log } = statistics[j]!;
-                const { score, counts } = scoreOf(s, form, work, value, query, work.first.add(tiles.row).add(i));
-                return counts.select(score.sub(log).exp(), 0);
-              }),
-            );
-            s.barrier();
-            tiles.keep(weights);
-            tiles.accumulate(ofValues, { buffer: b["dy"]!, ...other }, form.valueWidth);
-            const ofWeights = tiles.product({ buffer: b["v"]!, ...own }, { buffer: b["dy"]!, ...other }, form.valueWidth);
-            const gradients = weights.map((row, i) =>
-              row.map((weight, j) => weight.mul(ofWeights[i]![j]!.value.sub(statistics[j]!.dot)).mul(p.scale)),
-            );
-            s.barrier();
-            tiles.keep(gradients);
-            tiles.accumulate(ofKeys, { buffer: b["q"]!, ...other }, form.width);
-          },
-          { step: TILE, unroll: false },
-        );
-        const results = { ...own, base: work.head.mul(p.keys) };
-        tiles.write(b["dk"]!, { buffer: b["dk"]!, ...results }, form.width, ofKeys.map((row) => row.map(({ value }) => value))); // prettier-ignore
-        tiles.write(b["dv"]!, { buffer: b["dv"]!, ...results }, form.valueWidth, ofValues.map((row) => row.map(({ value }) => value))); // prettier-ignore
-      });
-    },
-  );
+  kernel(`attention gradient of keys ${nameOf(form)}`, gradientShape(form, "keys", { dk: "f32", dv: "f32" }), (scope) => {
+    const s = scope as unknown as S;
+    const b = s.buffers as Record<string, BufferElements<"f32">>;
+    const p = s.params;
+    const blocks = p.keys.add(TILE - 1).div(TILE);
+    s.if(s.group.lt(blocks.mul(b["q"]!.dim(0))), () => {
+      const work = workOf(s, s.group.div(blocks), s.group.mod(blocks));
+      const tiles = new Tiles(s);
+      const own = { base: work.keyHead.mul(p.keys), first: work.first, count: p.keys };
+      const base = work.head.mul(p.queries);
+      const [ofKeys, ofValues] = [tiles.zeros(partsOf(form.width)), tiles.zeros(partsOf(form.valueWidth))];
+      s.for(
+        form.isCausal ? work.first : 0,
+        p.queries,
+        (from) => {
+          const other = { base, first: from, count: p.queries };
+          const products = tiles.product({ buffer: b["k"]!, ...own }, { buffer: b["q"]!, ...other }, form.width);
+          const statistics = Array.from({ length: EACH }, (_, j) => {
+            const query = from.add(tiles.column).add(j);
+            const at = base.add(query.min(p.queries.sub(1)));
+            return { query, ...statisticsOf(s, at) };
+          });
+          const weights = products.map((row, i) =>
+            row.map(({ value }, j) => {
+              const { query, log } = statistics[j]!;
+              const { score, counts } = scoreOf(s, form, work, value, query, work.first.add(tiles.row).add(i));
+              return counts.select(score.sub(log).exp(), 0);
+            }),
+          );
+          s.barrier();
+          tiles.keep(weights);
+          tiles.accumulate(ofValues, { buffer: b["dy"]!, ...other }, form.valueWidth);
+          const ofWeights = tiles.product({ buffer: b["v"]!, ...own }, { buffer: b["dy"]!, ...other }, form.valueWidth);
+          const gradients = weights.map((row, i) =>
+            row.map((weight, j) => weight.mul(ofWeights[i]![j]!.value.sub(statistics[j]!.dot)).mul(p.scale)),
+          );
+          s.barrier();
+          tiles.keep(gradients);
+          tiles.accumulate(ofKeys, { buffer: b["q"]!, ...other }, form.width);
+        },
+        { step: TILE, unroll: false },
+      );
+      const results = { ...own, base: work.head.mul(p.keys) };
+      tiles.write(b["dk"]!, { buffer: b["dk"]!, ...results }, form.width, ofKeys.map((row) => row.map(({ value }) => value))); // prettier-ignore
+      tiles.write(b["dv"]!, { buffer: b["dv"]!, ...results }, form.valueWidth, ofValues.map((row) => row.map(({ value }) => value))); // prettier-ignore
+    });
+  });

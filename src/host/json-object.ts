@@ -1,0 +1,19 @@
+/** A file of JSON that holds an object. */
+import { FormatError } from "../core/errors.ts";
+import { readWhole } from "./source.ts";
+
+const MAX_BYTES = 2 ** 24;
+
+/** The object in a file of JSON of at most 16 MiB. Throws FormatError where it holds something else. */
+export async function readJsonObject(operation: string, path: string): Promise<Readonly<Record<string, unknown>>> {
+  const bytes = await readWhole(operation, path, MAX_BYTES);
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder().decode(bytes));
+  } catch (error) {
+    throw new FormatError(operation, path, "JSON", error instanceof Error ? error.message : String(error));
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new FormatError(operation, path, "an object", "another value");
+  return value as Readonly<Record<string, unknown>>;
+}
