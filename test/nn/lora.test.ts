@@ -309,7 +309,7 @@ it("hooks, clones and state of adapted layers are those of any module", () => {
 
 it("fit() trains adapters, and its checkpoints hold them", async () => {
   const begin = () => {
-    const model = dx.nn.sequential(dx.nn.linear(2, 8, { device: "cpu" }), dx.nn.relu(), dx.nn.linear(8, 2, { device: "cpu" }));
+    const model = dx.nn.sequential(dx.nn.linear(2, 8), dx.nn.relu(), dx.nn.linear(8, 2));
     fill(model);
     const adapters = dx.nn.lora(model, { rank: 2, generator: new dx.Generator(1) });
     return { model, adapters, optimizer: dx.optim.adamW(adapters.parameters(), { lr: 0.05 }) };

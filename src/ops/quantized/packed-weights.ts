@@ -181,18 +181,18 @@ export function packWeight(weight: Tensor, { bits, block, isSymmetric }: Packing
   const x = reshape(toDType(weight, "float32"), [rows, blocks, block]);
   const half = 2 ** (bits - 1);
   const [low, high] = [amin(x, -1, { keepDims: true }), amax(x, -1, { keepDims: true })];
-  // A block of equal elements has scale 1, so that nothing is divided by 0.
+  // A block of equal elements has scale 0, by which nothing is divided.
   const safe = (scale: Tensor): Tensor => where(eq(scale, 0), onesLike(scale), scale);
   let scales: Tensor;
   let minima: Tensor | null = null;
   if (!isSymmetric) {
-    scales = safe(div(sub(high, low), 2 * half - 1));
+    scales = div(sub(high, low), 2 * half - 1);
     minima = add(low, mul(scales, half));
   } else if (bits === 4) {
     // The extreme element is -8, so that all 16 codes are used.
-    scales = safe(div(where(gt(high, neg(low)), high, low), -half));
-  } else scales = safe(div(maximum(high, neg(low)), half - 1));
-  const level = round(div(minima === null ? x : sub(x, minima), scales));
+    scales = div(where(gt(high, neg(low)), high, low), -half);
+  } else scales = div(maximum(high, neg(low)), half - 1);
+  const level = round(div(minima === null ? x : sub(x, minima), safe(scales)));
   const codes = reshape(clamp(level, isSymmetric && bits === 8 ? 1 - half : -half, half - 1), [rows, width]);
   const blockwise = (t: Tensor): Tensor => contiguous(reshape(t, [rows, blocks]));
   return {
