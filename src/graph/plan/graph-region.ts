@@ -3,7 +3,7 @@ import type { BindingRange, GraphDescription, ProgramDescription, ProgramStep } 
 import { Arena } from "../arena.ts";
 import { describeNode, type OperatorNode } from "../describe.ts";
 import { Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
-import { isPacked } from "../../core/shape.ts";
+import { isPacked, packedStrides, sameShape, sizeOf } from "../../core/shape.ts";
 import { sizesOf, slotsOf } from "./slots.ts";
 
 /** Largest offset of an input from the start of the output that overwrites it, in bytes. */
@@ -76,18 +76,42 @@ const isWholeCopy = ({ operator, attributes }: GraphNode, from: Expr, to: Expr):
   [from, to].every((x) => x.byteOffset === 0 && isPacked(x.sizes, x.strides));
 
 /**
+ * Microsoft's CompileGraph makes an addition to a GEMM's output the GEMM's C, and what computes the addend a part of that. It returns E_INVALIDARG where
+ * that node's sizes are not the addition's. With the node's own sizes the addition stays a node.
+ */
+function addBySizesOfAddend(nodes: readonly GraphNode[]): readonly GraphNode[] {
+  const made = new Map<Value, readonly [GraphNode, Expr]>();
+  for (const node of nodes) for (const x of node.outputs) if (x !== null) made.set(x.value, [node, x]);
+  const isPlain = (x: Expr | null): x is Expr => x !== null && x.byteOffset === 0 && isPacked(x.sizes, x.strides);
+  const withoutOnes = ({ sizes }: Expr): readonly number[] => sizes.slice(sizes.findIndex((n) => n !== 1));
+  return nodes.map((node) => {
+    if (node.operator !== "ELEMENT_WISE_ADD" && node.operator !== "ELEMENT_WISE_ADD1") return node;
+    if (![...node.inputs, ...node.outputs].every(isPlain)) return node;
+    const from = node.inputs.map((x) => made.get(x!.value));
+    const addend = from.find((f) => f !== undefined && f[0].operator !== "GEMM")?.[1];
+    if (addend === undefined || !from.some((f) => f?.[0].operator === "GEMM")) return node;
+    const own = node.outputs[0]!.sizes;
+    if (sameShape(withoutOnes(addend), withoutOnes(node.outputs[0]!)) || sizeOf(addend.sizes) !== sizeOf(own)) return node;
+    const sizes = [...own.slice(addend.sizes.length).fill(1), ...addend.sizes];
+    const resized = (x: Expr | null): Expr => new Expr(x!.value, x!.dtype, sizes, packedStrides(sizes), 0);
+    return { ...node, inputs: node.inputs.map(resized), outputs: node.outputs.map(resized) };
+  });
+}
+
+/**
  * A DirectML graph of nodes. Edges carry no offset, so an input that is read at several offsets becomes several graph inputs,
  * and every tensor on an edge is declared with the size of the whole value.
  *
  * inputPerView: an input that is read as tensors of several sizes, strides or dtypes becomes several graph inputs as well. Microsoft's
  * library needs it: it drops an identity between a graph input and a graph output, and then copies only the elements that the input's
- * first reader declares. Who reads such an identity's output reads the input, for the same reason.
+ * first reader declares. Who reads such an identity's output reads the input, for the same reason. Additions to GEMMs change for it too.
  */
 export function describeRegion(
-  nodes: readonly GraphNode[],
+  given: readonly GraphNode[],
   results: readonly Value[],
   inputPerView: boolean,
 ): { graph: GraphDescription; inputs: Expr[]; origins: string[]; flops: number[] } {
+  const nodes = inputPerView ? addBySizesOfAddend(given) : given;
   const entries: Expr[] = [];
   const known = new Map<string, number>();
   const resultsOf = new Map<Value, number[]>();

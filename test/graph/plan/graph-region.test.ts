@@ -159,3 +159,28 @@ eachDevice("regions", (device) => {
       }
   });
 });
+
+const expectClose = (a: readonly number[], b: readonly number[]): void => {
+  expect(a).toHaveLength(b.length);
+  a.forEach((x, i) => expect(x).toBeCloseTo(b[i]!, 5));
+};
+
+eachDevice("additions to products", (device) => {
+  it("a product and an addend of other sizes are one graph", () => {
+    const generator = new dx.Generator(7);
+    const [q, k, v] = [4, 2, 2].map((heads) => dx.randn([2, heads, 6, 8], { device, generator }));
+    const attend = (mask: dx.Tensor): dx.Tensor =>
+      dx.nn.functional.scaledDotProductAttention(q!, k!, v!, { attnMask: mask, enableGqa: true });
+    const mask = dx.randn([6, 6], { device, generator });
+    const whole = dx.compile((m: dx.Tensor) => attend(m.add(1)), { regions: "whole" });
+    expectClose(numbers(whole(mask)), numbers(attend(mask.add(1))));
+    // Of a permuted view, and first in the sum.
+    const [a, b] = [dx.randn([12, 8], { device, generator }), dx.randn([8, 6], { device, generator })];
+    const sum = (m: dx.Tensor): dx.Tensor => dx.add(m.permute(1, 0, 2).contiguous().reshape([12, 6]), dx.matmul(a, b));
+    const compiled = dx.compile((m: dx.Tensor) => sum(m.mul(2)), { regions: "whole" });
+    const moved = dx.randn([3, 4, 6], { device, generator });
+    for (let i = 0; i < 2; i++) expectClose(numbers(compiled(moved)), numbers(sum(moved.mul(2))));
+    for (const t of [q!, k!, v!, mask, a, b, moved]) t.dispose();
+    for (const program of [whole, compiled]) program.dispose();
+  });
+});
