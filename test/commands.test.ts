@@ -6,7 +6,7 @@ import { execa } from "execa";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { typescript } from "./scripts.ts";
-import { share } from "./share.ts";
+import { isWhole, share } from "./share.ts";
 
 const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
 
@@ -60,7 +60,7 @@ describe.each(others.filter((name) => helping.has(name) || refusing.has(name)))(
   });
 });
 
-it("what is wrong with a bench's options is one line", { timeout: 300_000 }, async () => {
+it.runIf(isWhole)("what is wrong with a bench's options is one line", { timeout: 300_000 }, async () => {
   const lines: readonly [readonly string[], string][] = [
     [["scripts/run.mjs", "bench", "--device", "foo"], 'bench: device: name must be "cpu", "meta" or "dml:N"; received foo.'],
     [[...typescript, "bench/gpu/run.ts", "--bogus"], "start.sh: Unknown option '--bogus'"],

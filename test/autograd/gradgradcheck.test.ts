@@ -97,7 +97,7 @@ const LAYOUTS: readonly (readonly [string, Made])[] = [
 ];
 
 /** Rows that take seconds each, of which one is checked unless all are asked for. */
-const SLOW = /LSTM with projected|recurrent layer of (lstm|gru), of samples|segmentReduce/;
+const SLOW = /LSTM with projected|recurrent layer of \w+, of samples|segmentReduce/;
 
 /** Of equal elements an extreme has no gradient, and the norms none of a constant row: they stay out of the expanded layout. */
 const TIES = /^(amax|amin|max|min|norm|std|layerNorm|batchNorm|groupNorm|maxPool2d|maximum|minimum|topk|a write)/;

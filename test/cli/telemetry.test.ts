@@ -99,7 +99,7 @@ describe("dxtensor telemetry", () => {
     expect(await json(["off"])).toEqual({ on: false, wasOn: false });
   });
 
-  it("on again keeps the identifier and the endpoint; off and on again makes a new one, and no second message that day", async () => {
+  it.runIf(isWhole)("on again keeps the identifier and the endpoint; off and on again makes a new one, and no second message that day", async () => {
     interface On {
       readonly on: boolean;
       readonly url: string | null;

@@ -164,7 +164,7 @@ describe.skipIf(process.platform !== "linux")("silence (on Linux, which has name
   // Every kind of program is among the share.
   const chosen = isWhole
     ? [documented, examples, commands, others].flat()
-    : [...share(documented, 20, 4), ...share(examples, 14, 2), ...share(commands, 8, 3), ...share(others, 4)];
+    : [...share(documented, 60, 4), ...share(examples, 14, 2), ...share(commands, 8, 3), ...share(others, 4)];
   describe.each(chosen)("$name", ({ args, env = {}, sends = true, cwd, listens = false }) => {
     it("reaches for nobody without consent", async () => {
       // An endpoint alone is none; only a consent is missing.

@@ -112,7 +112,7 @@ describe("with consent", slow, () => {
     expect(readdirSync(folder).toSorted()).toEqual(["consent.json", `identifier-${monthOf(today())}`, `last-${today()}`]);
   });
 
-  it("threads send none, but for the main one: they may lack the variables that say no", async () => {
+  it.runIf(isWhole)("threads send none, but for the main one: they may lack the variables that say no", async () => {
     consentTo(collector.endpoint);
     const child = start("workers");
     await opened(child);
