@@ -230,20 +230,24 @@ it("computes on cpu", async () => {
   expect(JSON.parse(done.stdout)).toMatchObject({ values: "2,3", array: [2, 3] });
 });
 
-it.runIf(isWhole)("has examples that run, with what else they use", async () => {
-  for (const name of ["commander", "cli-progress"])
-    symlinkSync(join(process.cwd(), "node_modules", name), join(app, "node_modules", name), "dir");
-  const names = readdirSync(installed("examples")).filter((name) => existsSync(installed("examples", name, "README.md")));
-  expect(names).toContain("lstm");
-  for (const name of names) {
-    const done = await execa(process.execPath, [installed("examples", name, "main.js"), "--help"], { cwd: app, reject: false });
-    expect({ name, exitCode: done.exitCode, stderr: done.stderr }).toEqual({ name, exitCode: 0, stderr: "" });
-    expect(done.stdout).toContain("--device");
-    expect(existsSync(installed("examples", name, "main.ts"))).toBe(true);
-  }
-  const fn = await execa(process.execPath, [installed("examples", "custom-function", "main.js"), "--json"], { cwd: app, reject: false });
-  expect(fn).toMatchObject({ exitCode: 0 });
-}, 300_000);
+it.runIf(isWhole)(
+  "has examples that run, with what else they use",
+  async () => {
+    for (const name of ["commander", "cli-progress"])
+      symlinkSync(join(process.cwd(), "node_modules", name), join(app, "node_modules", name), "dir");
+    const names = readdirSync(installed("examples")).filter((name) => existsSync(installed("examples", name, "README.md")));
+    expect(names).toContain("lstm");
+    for (const name of names) {
+      const done = await execa(process.execPath, [installed("examples", name, "main.js"), "--help"], { cwd: app, reject: false });
+      expect({ name, exitCode: done.exitCode, stderr: done.stderr }).toEqual({ name, exitCode: 0, stderr: "" });
+      expect(done.stdout).toContain("--device");
+      expect(existsSync(installed("examples", name, "main.ts"))).toBe(true);
+    }
+    const fn = await execa(process.execPath, [installed("examples", "custom-function", "main.js"), "--json"], { cwd: app, reject: false });
+    expect(fn).toMatchObject({ exitCode: 0 });
+  },
+  300_000,
+);
 
 it("is one library, required or imported", async () => {
   const done = await run(`

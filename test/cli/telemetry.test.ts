@@ -99,29 +99,32 @@ describe("dxtensor telemetry", () => {
     expect(await json(["off"])).toEqual({ on: false, wasOn: false });
   });
 
-  it.runIf(isWhole)("on again keeps the identifier and the endpoint; off and on again makes a new one, and no second message that day", async () => {
-    interface On {
-      readonly on: boolean;
-      readonly url: string | null;
-      readonly message: string;
-    }
-    const first = await json<On>(["on", "--yes", "--endpoint", endpoint]);
-    expect(first).toMatchObject({ on: true, url: `${endpoint}/v1/logs`, consent: { date: today(), text: 1, endpoint }, reasons: [] });
-    expect(await json<On>(["on", "--yes"])).toEqual(first);
-    expect(await json<On>(["on", "--yes", "--endpoint", ""])).toEqual({
-      ...first,
-      url: null,
-      consent: { date: today(), text: 1, endpoint: null },
-      reasons: [{ code: "noEndpoint", text: "no endpoint is set" }],
-    });
-    writeFileSync(join(folder, `last-${today()}`), "");
-    expect(await json(["off"])).toEqual({ on: false, wasOn: true });
-    expect(files()).toEqual([`last-${today()}`]);
-    const second = await json<On>(["on", "--yes", "--endpoint", endpoint]);
-    expect(second.message).not.toBe(first.message);
-    const status = await json<{ next: string; last: string }>(["status"]);
-    expect([status.last, status.next > today()]).toEqual([today(), true]);
-  });
+  it.runIf(isWhole)(
+    "on again keeps the identifier and the endpoint; off and on again makes a new one, and no second message that day",
+    async () => {
+      interface On {
+        readonly on: boolean;
+        readonly url: string | null;
+        readonly message: string;
+      }
+      const first = await json<On>(["on", "--yes", "--endpoint", endpoint]);
+      expect(first).toMatchObject({ on: true, url: `${endpoint}/v1/logs`, consent: { date: today(), text: 1, endpoint }, reasons: [] });
+      expect(await json<On>(["on", "--yes"])).toEqual(first);
+      expect(await json<On>(["on", "--yes", "--endpoint", ""])).toEqual({
+        ...first,
+        url: null,
+        consent: { date: today(), text: 1, endpoint: null },
+        reasons: [{ code: "noEndpoint", text: "no endpoint is set" }],
+      });
+      writeFileSync(join(folder, `last-${today()}`), "");
+      expect(await json(["off"])).toEqual({ on: false, wasOn: true });
+      expect(files()).toEqual([`last-${today()}`]);
+      const second = await json<On>(["on", "--yes", "--endpoint", endpoint]);
+      expect(second.message).not.toBe(first.message);
+      const status = await json<{ next: string; last: string }>(["status"]);
+      expect([status.last, status.next > today()]).toEqual([today(), true]);
+    },
+  );
 
   it("show without consent has no identifier, and makes none", async () => {
     const { stdout, stderr, exitCode } = await run(["show"]);

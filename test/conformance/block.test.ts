@@ -174,25 +174,29 @@ describe("reports of the cells of Microsoft's library", () => {
     expect(made.results.summary.failed).toBe(2 + 2 + 9 + 2);
   });
 
-  it.runIf(isWhole)("on Linux have the block of each run of vitest", async () => {
-    const file = join(folder, "verify-linux.json");
-    const output = new Writable({ write: (_chunk, _encoding, done) => done() });
-    const cell = new CellReport(output);
-    const env = { DXTENSOR_TEST_DEVICES: "cpu" };
-    await cell.vitest("tests", process.execPath, ["test/core/scope.test.ts"], {
-      env,
-      file: join(folder, "vitest.json"),
-      timeoutMs: 60_000,
-    });
-    await cell.program("a program", process.execPath, ["-e", "console.log('3 passed, 0 failed')"]);
-    const counts = cell.write(file, "dxtensor verify:linux", { node: "20" });
-    const { parts } = checkReports(readFileSync(file, "utf8"), file);
-    expect(Object.keys(parts)).toEqual(["tests"]);
-    expect(parts["tests"]!.device.name).toBe("cpu");
-    const [set] = parts["tests"]!.sets;
-    expect(set).toMatchObject({ name: "must-pass", files: 1, passed: counts.passed - 3, failed: 0 });
-    expect(readdirSync(folder).toSorted()).toEqual(["verify-linux.json", "vitest.json"]);
-  }, 60_000);
+  it.runIf(isWhole)(
+    "on Linux have the block of each run of vitest",
+    async () => {
+      const file = join(folder, "verify-linux.json");
+      const output = new Writable({ write: (_chunk, _encoding, done) => done() });
+      const cell = new CellReport(output);
+      const env = { DXTENSOR_TEST_DEVICES: "cpu" };
+      await cell.vitest("tests", process.execPath, ["test/core/scope.test.ts"], {
+        env,
+        file: join(folder, "vitest.json"),
+        timeoutMs: 60_000,
+      });
+      await cell.program("a program", process.execPath, ["-e", "console.log('3 passed, 0 failed')"]);
+      const counts = cell.write(file, "dxtensor verify:linux", { node: "20" });
+      const { parts } = checkReports(readFileSync(file, "utf8"), file);
+      expect(Object.keys(parts)).toEqual(["tests"]);
+      expect(parts["tests"]!.device.name).toBe("cpu");
+      const [set] = parts["tests"]!.sets;
+      expect(set).toMatchObject({ name: "must-pass", files: 1, passed: counts.passed - 3, failed: 0 });
+      expect(readdirSync(folder).toSorted()).toEqual(["verify-linux.json", "vitest.json"]);
+    },
+    60_000,
+  );
 });
 
 it("describe.ts adds the block of a device to a report of vitest's, with what fell back", async () => {
