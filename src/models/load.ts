@@ -8,12 +8,16 @@ import { Tensor } from "../core/tensor.ts";
 import { readJsonObject } from "../host/json-object.ts";
 import * as safetensors from "../io/safetensors.ts";
 import * as gguf from "../io/gguf/index.ts";
+import { Embedding } from "../nn/embedding.ts";
+import { Linear } from "../nn/linear.ts";
 import type { Module } from "../nn/module.ts";
 import { zeros } from "../ops/creation/creation.ts";
+import { QuantizedEmbedding, QuantizedLinear, replaceIn, type QuantizedWeight } from "../nn/quantized.ts";
 import { toDType } from "../ops/data/conversion.ts";
 import { ConfigValues } from "./config-values.ts";
 import { modelOf } from "./families.ts";
 import { configOf, tensorOf } from "./gguf-names.ts";
+import { packedWeight, staysPacked } from "./gguf-packed.ts";
 import { CausalModel } from "./causal-model.ts";
 import type { FromConfigOptions, FromPretrainedOptions, ModelConfig, ModelFamilies, ModelFamily } from "./options.ts";
 
@@ -137,6 +141,16 @@ async function fromGguf<F extends ModelFamily>(operation: string, path: string, 
       const made = await file.tensor(name, { device, signal });
       return rows === null ? made : rows(made);
     },
+    packed: async (name, { device, signal }, wanted) => {
+      const { type, shape } = file.tensors.get(name)!;
+      if (options.dequantize === true || !device.hasElements || !staysPacked(type) || shape.length !== 2) return null;
+      signal?.throwIfAborted();
+      const { rows } = tensorOf(file, wanted)!;
+      const weight = packedWeight(await file.packed(name), device);
+      if (rows === null) return weight;
+      const { codes, scales, minima, bits } = weight;
+      return { codes: rows(codes), scales: rows(scales), minima: minima ? rows(minima) : null, bits };
+    },
   });
   return model;
 }
@@ -151,6 +165,25 @@ interface Source {
     options: { readonly device: Device; readonly signal?: AbortSignal | undefined },
     wanted: string,
   ) => Promise<Tensor>;
+  /** The weight of a linear layer or an embedding that stays packed, else null. */
+  readonly packed?: (
+    name: string,
+    options: { readonly device: Device; readonly signal?: AbortSignal | undefined },
+    wanted: string,
+  ) => Promise<QuantizedWeight | null>;
+}
+
+/** Layers of a model whose weights stay packed replace those of floats; shared weights are shared. */
+function replaceLayers(model: Module, packed: ReadonlyMap<Tensor, QuantizedWeight>, dtype: "float32" | "float16" | "bfloat16"): void {
+  const made = new Map<Module, Module>();
+  for (const layer of model.modules()) {
+    if (!(layer instanceof Linear || layer instanceof Embedding)) continue;
+    const weight = packed.get(layer.weight);
+    if (weight === undefined) continue;
+    const next = layer instanceof Linear ? new QuantizedLinear(weight, { bias: layer.bias }) : new QuantizedEmbedding(weight, { dtype });
+    made.set(layer, next.train(layer.training));
+  }
+  replaceIn(model, made);
 }
 
 /** Early files of PyTorch's lack the number of batches that a norm has seen. */
@@ -186,9 +219,17 @@ async function fill<F extends ModelFamily>(
   }
   const totalBytes = found.reduce((n, { own }) => n + source.sizeOf(own), 0);
   const state: Record<string, Tensor> = {};
+  const packed = new Map<Tensor, QuantizedWeight>();
+  const matrices = new Set<Tensor>(model.modules().flatMap((m) => (m instanceof Linear || m instanceof Embedding ? [m.weight] : [])));
   let bytes = 0;
   try {
     for (const { t, name, own } of found) {
+      const kept = matrices.has(t) ? await source.packed?.(own, { device, signal }, name) : null;
+      if (kept) {
+        packed.set(t, kept);
+        onProgress?.({ bytes: (bytes += source.sizeOf(own)), totalBytes, name });
+        continue;
+      }
       const read = await source.read(own, { device, signal }, name);
       // Counts stay integers.
       const cast = isFloat(read.dtype) && isFloat(t.dtype) ? toDType(read, dtype) : read;
@@ -198,7 +239,9 @@ async function fill<F extends ModelFamily>(
     }
     for (const [t, name] of wanted) if (!Object.hasOwn(state, name)) state[name] = zeros(t.shape, { dtype: t.dtype, device });
     model.loadStateDict(state, { strict: false, assign: true });
+    replaceLayers(model, packed, dtype);
   } catch (error) {
+    for (const { codes, scales, minima } of packed.values()) for (const t of [codes, scales, minima]) t?.dispose();
     model.dispose();
     throw error;
   } finally {

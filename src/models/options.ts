@@ -68,6 +68,11 @@ export interface FromPretrainedOptions<F extends ModelFamily = ModelFamily> exte
   readonly device?: DeviceLike | undefined;
   /** The dtype of the weights. Default: float32. */
   readonly dtype?: "float32" | "float16" | "bfloat16" | undefined;
+  /**
+   * Whether the weights of a GGUF file become floats. Default: false, matrices of Q4_0, Q4_1, Q8_0 and Q4_K stay packed, in QuantizedLinear and
+   * QuantizedEmbedding. Those of other types always become floats.
+   */
+  readonly dequantize?: boolean | undefined;
 }
 
 /** What a language model's forward() takes besides tokens. */

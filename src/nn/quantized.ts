@@ -248,8 +248,8 @@ function isPlain(layer: Module): layer is Linear | Embedding {
   return isHeld && !changes && hooks === null && !isUninitialized((layer as Linear).weight);
 }
 
-/** Replaces layers by others, wherever modules hold them. */
-function replaceIn(root: Module, made: ReadonlyMap<Module, Module>): void {
+/** @internal Replaces layers by others, wherever modules hold them. */
+export function replaceIn(root: Module, made: ReadonlyMap<Module, Module>): void {
   for (const module of root.modules()) {
     const fields = module as unknown as Record<PropertyKey, unknown>;
     if (INNER in module) replacement(fields[INNER], made, new Set());

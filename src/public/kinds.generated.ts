@@ -413,7 +413,7 @@ numbersOrMultiStepLROptions [["|","numbers","MultiStepLROptions"],"an array of n
 numbersOrNull [["|","numbers","null"],"an array of numbers or null"]
 offset_59a49a ["fields",{"offset":"number?","axis0":"number?","axis1":"number?"},{"dim1":"axis0","dim2":"axis1"}]
 offsets_1335fb ["fields",{"offsets":"tensorOrNull?","perSampleWeights":"tensorOrNull?"}]
-onProgress_ad14fd ["fields",{"onProgress":"callback?","signal":"signal_ddd197?","family":"llama_gpt2_bert_resnet_m_85db6b?","config":"anything","device":"deviceOrString?","dtype":"float32_float16_bfloat16?"}]
+onProgress_9d7d33 ["fields",{"onProgress":"callback?","signal":"signal_ddd197?","family":"llama_gpt2_bert_resnet_m_85db6b?","config":"anything","device":"deviceOrString?","dtype":"float32_float16_bfloat16?","dequantize":"boolean?"}]
 onProgress_dd7b05 ["fields",{"onProgress":"callback?","signal":"signal_ddd197?","dynamicAxes":"recordOfAnything?","opset":"number?","names":"ExportNames?","metadata":"recordOfString?"}]
 operand [["|","tensor","number","bigint","boolean"],"a tensor or a number",1]
 optimizer [["class","Optimizer"],"an optimizer"]

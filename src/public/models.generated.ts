@@ -40,7 +40,7 @@ export const fromConfig = guardedAsync($modelsFromPretrained.fromConfig, "models
  * path: text or a file: URL. Throws FormatError for damaged files and for those without a config, ValueError for an unknown `model_type`, and for weights
  * that are missing or have other shapes. Reference: transformers.AutoModelForCausalLM.from_pretrained.
  */
-export const fromPretrained = guardedAsync($modelsFromPretrained.fromPretrained, "models.fromPretrained", "path:anything options:onProgress_ad14fd?");
+export const fromPretrained = guardedAsync($modelsFromPretrained.fromPretrained, "models.fromPretrained", "path:anything options:onProgress_9d7d33?");
 /**
  * Continues texts, token by token. tokens: one text (numbers, or a tensor [L]), or a batch: several texts of any lengths, or a tensor [B, L]. Result: a
  * text for each.

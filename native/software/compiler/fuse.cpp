@@ -7,6 +7,7 @@
 #include "software/cpu/fast/conv/convolution.h"
 #include "software/cpu/fast/elementwise/elementwise.h"
 #include "software/cpu/fast/gemm/gemm.h"
+#include "software/cpu/fast/gemm/packed_matrix.h"
 #include "fuse_group.h"
 #include "fuse_units.h"
 #include "graph.h"
@@ -51,6 +52,7 @@ class Fuser {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) Visit(static_cast<int>(n));
     for (size_t n = 0; n < graph_.nodes.size(); ++n)
       if (groups_[n].is_anchor) JoinClamp(static_cast<int>(n));
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) ReadPacked(static_cast<int>(n));
     std::vector<GraphStep> steps;
     for (int unit : Order())
       if (!Emit(groups_[static_cast<size_t>(unit)], &steps, unsupported)) return {};
@@ -238,6 +240,25 @@ class Fuser {
     return operand;
   }
 
+  // A DEQUANTIZE whose output only skinny GEMMs read, as their matrix B, vanishes: they read its codes and scales.
+  void ReadPacked(int n) {
+    const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
+    if (!merges_ || node.desc.type() != DML_OPERATOR_DEQUANTIZE || IsGraphOutput(node.outputs[0])) return;
+    const std::vector<int>& readers = consumers_[static_cast<size_t>(node.outputs[0])];
+    for (int reader : readers) {
+      const int unit = unit_of_[static_cast<size_t>(reader)];
+      if (unit < 0) return;
+      const Group& group = groups_[static_cast<size_t>(unit)];
+      if (!group.is_anchor || group.nodes[0] != reader || group.anchor.type() != DML_OPERATOR_GEMM) return;
+      if (std::count(group.anchor_inputs.begin(), group.anchor_inputs.end(), node.outputs[0]) != 1) return;
+      if (group.anchor_inputs[1] != node.outputs[0] || !fast::MakePackedGemmKernel(group.anchor, node.desc, group.after, &group.stored))
+        return;
+    }
+    if (readers.empty()) return;
+    for (int reader : readers) groups_[static_cast<size_t>(unit_of_[static_cast<size_t>(reader)])].packed = n;
+    groups_[static_cast<size_t>(n)].vanishes = true;
+  }
+
   std::unique_ptr<Kernel> MakeAnchor(const Group& group) const {
     if (group.anchor.type() == DML_OPERATOR_GEMM) return fast::MakeGemmKernel(group.anchor, group.after, &group.stored);
     const bool input_is_padded = graph_.values[static_cast<size_t>(group.anchor_inputs[0])].is_padded;
@@ -252,6 +273,20 @@ class Fuser {
   }
 
   bool Emit(const Group& group, std::vector<GraphStep>* steps, const char** unsupported) {
+    if (group.vanishes) return true;
+    if (group.packed >= 0) {
+      const GraphNode& codes = graph_.nodes[static_cast<size_t>(group.packed)];
+      GraphStep step;
+      step.kernel = fast::MakePackedGemmKernel(group.anchor, codes.desc, group.after, &group.stored);
+      step.name = "GEMM (packed)";
+      step.nodes = group.nodes;
+      step.nodes.push_back(group.packed);
+      const int c = group.anchor_inputs.size() > 2 ? group.anchor_inputs[2] : -1;
+      for (int v : {group.anchor_inputs[0], codes.inputs[0], c, codes.inputs[1]}) step.inputs.push_back(OperandOf(v));
+      step.outputs.push_back(OperandOf(group.result));
+      steps->push_back(std::move(step));
+      return true;
+    }
     const bool is_convolution = group.is_anchor && group.anchor.type() == DML_OPERATOR_CONVOLUTION;
     if (group.is_anchor && (group.nodes.size() > 1 || (is_convolution && IsPadded(group)))) {
       GraphStep step;

@@ -35,7 +35,9 @@ struct Group {
   bool has_residual = false;  // a tensor, in addition to a bias or C
   bool clamps = false;        // to two numbers
   fast::Activations after;
-  int result = -1;  // the value that it writes
+  int packed = -1;        // of a GEMM: the DEQUANTIZE whose codes it reads
+  bool vanishes = false;  // its readers read its inputs
+  int result = -1;        // the value that it writes
   schema::TensorDesc stored;
 };
 

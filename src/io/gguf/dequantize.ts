@@ -89,9 +89,9 @@ const q3_K: Block = (b, at, out, to) => {
 };
 
 /** Scale and minimum of one of eight groups, of 6 bits each. */
-const scaleK = (b: Uint8Array, at: number, i: number): number =>
+export const scaleK = (b: Uint8Array, at: number, i: number): number =>
   i < 4 ? b[at + i]! & 63 : (b[at + 4 + i]! & 15) | ((b[at + i - 4]! >> 2) & 0x30);
-const minK = (b: Uint8Array, at: number, i: number): number =>
+export const minK = (b: Uint8Array, at: number, i: number): number =>
   i < 4 ? b[at + 4 + i]! & 63 : (b[at + 4 + i]! >> 4) | ((b[at + i]! >> 2) & 0x30);
 
 const q4_K: Block = (b, at, out, to) => {

@@ -4,6 +4,7 @@
 #include "software/cpu/fast/conv/convolution.h"
 #include "software/cpu/fast/elementwise/elementwise.h"
 #include "software/cpu/fast/gemm/gemm.h"
+#include "software/cpu/fast/gemm/packed_matrix.h"
 #include "software/cpu/kernel.h"
 #include "families.h"
 
@@ -12,6 +13,7 @@ namespace dxtensor::software {
 std::unique_ptr<Kernel> MakeFastKernel(const schema::OperatorDesc& desc) {
   switch (desc.type()) {
     case DML_OPERATOR_GEMM: return fast::MakeGemmKernel(desc);
+    case DML_OPERATOR_DEQUANTIZE: return fast::MakeDequantizeKernel(desc);
     case DML_OPERATOR_CONVOLUTION: return fast::MakeConvolutionKernel(desc);
     case DML_OPERATOR_REDUCE:
     case DML_OPERATOR_ARGMIN:

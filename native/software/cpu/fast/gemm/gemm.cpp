@@ -220,17 +220,22 @@ void GemmKernel::RunNarrow(const KernelArguments& arguments) const {
 
 }  // namespace
 
-std::unique_ptr<Kernel> MakeGemmKernel(const schema::OperatorDesc& desc, const Activations& after, const schema::TensorDesc* stored) {
-  if (desc.type() != DML_OPERATOR_GEMM) return nullptr;
+std::optional<GemmShape> ShapeOfGemm(const schema::OperatorDesc& desc, const Activations& after, const schema::TensorDesc* stored) {
+  if (desc.type() != DML_OPERATOR_GEMM) return {};
   const schema::TensorDesc& out = stored ? *stored : *desc.Tensor("OutputTensor");
   auto is_float = [](DML_TENSOR_DATA_TYPE t) { return t == DML_TENSOR_DATA_TYPE_FLOAT32 || t == DML_TENSOR_DATA_TYPE_FLOAT16; };
-  if (!is_float(desc.Tensor("ATensor")->data_type) || !is_float(out.data_type) || out.rank < 2 || out.rank > 4) return nullptr;
+  if (!is_float(desc.Tensor("ATensor")->data_type) || !is_float(out.data_type) || out.rank < 2 || out.rank > 4) return {};
   auto activations = FusedActivations(desc);
-  if (!activations) return nullptr;
+  if (!activations) return {};
   activations->insert(activations->end(), after.begin(), after.end());
-  GemmShape shape = GemmShapeOf(desc, std::move(*activations), out);
-  if (auto kernel = MakeMatrixVectorKernel(shape)) return kernel;
-  return std::make_unique<GemmKernel>(std::move(shape));
+  return GemmShapeOf(desc, std::move(*activations), out);
+}
+
+std::unique_ptr<Kernel> MakeGemmKernel(const schema::OperatorDesc& desc, const Activations& after, const schema::TensorDesc* stored) {
+  auto shape = ShapeOfGemm(desc, after, stored);
+  if (!shape) return nullptr;
+  if (auto kernel = MakeMatrixVectorKernel(*shape)) return kernel;
+  return std::make_unique<GemmKernel>(std::move(*shape));
 }
 
 }  // namespace dxtensor::software::fast

@@ -27,6 +27,7 @@ namespace {
 #include "pixel_tile.inl"
 #include "reduce_block.inl"
 #include "dot_tile.inl"
+#include "packed_dot.inl"
 #include "norm_block.inl"
 #include "running_block.inl"
 #include "random_block.inl"
@@ -83,6 +84,9 @@ const IsaTable& DX_TABLE() {
       .dot_sums = kDotSums,
       .max_dot_vectors = kMaxDotVectors,
       .dot_tile = MultiplyDotTile,
+      .pack_vector = PackVector,
+      .packed_lanes = kPackedLanes,
+      .packed_dot = MultiplyPacked,
       .add_rows = AddRows,
       .flush_sums = FlushSums,
       .max = MaxBlock,

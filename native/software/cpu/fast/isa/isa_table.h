@@ -117,6 +117,31 @@ struct DotTile {
   bool adds;  // to the sums, else it overwrites them
 };
 
+// Packed codes: one group is kPackedBytes bytes of a row, and the digits of the elements of a vector that they are multiplied by.
+constexpr int kPackedBytes = 64;
+struct PackedGroup {
+  alignas(64) int8_t low[2][kPackedBytes], middle[2][kPackedBytes], high[2][kPackedBytes];  // x = (high * 128 + middle) * 128 + low
+  int32_t shift[kPackedBytes / 4];                                                          // by 4 bytes: the part of the codes' middle
+  float scale;                                                                              // of x
+};
+// The scales of a vector of codes: `count` from the row's scale `first` on, and which of them each 4 bytes have.
+struct PackedScales {
+  alignas(64) int32_t lanes[kPackedBytes / 4];
+  int32_t first, count;
+};
+// sums[r] = row r of the codes times the vector.
+struct PackedDot {
+  const uint8_t* codes;
+  int64_t row_bytes;
+  const float* scales;
+  int64_t blocks;  // of a row
+  const PackedScales* scales_of;
+  const PackedGroup* groups;
+  int rows, bits;
+  bool flips;  // codes are signed
+  float* sums;
+};
+
 // Of a set of numbers: their mean and the sum of squared distances from it.
 struct Moments {
   double count = 0, mean = 0, squares = 0;
@@ -228,6 +253,10 @@ struct IsaTable {
   // Several vectors: 2 to max_dot_vectors, with as many rows as make dot_sums sums.
   int dot_sums, max_dot_vectors;
   void (*dot_tile)(const DotTile& tile);
+  // The digits of n floats for codes of so many bits, whose middle stands for 0. False where x has NaN, infinities or only tiny numbers.
+  bool (*pack_vector)(const float* x, int64_t n, int bits, int32_t middle, PackedGroup* groups);
+  int packed_lanes;                          // of a vector of codes, 4 bytes each
+  void (*packed_dot)(const PackedDot& dot);  // null where rows are better unpacked
   // sums[i] += weights[r] * m[r * row_stride + i] for up to four rows.
   void (*add_rows)(float* sums, const float* m, int64_t row_stride, const float* weights, int rows, int64_t n);
   // totals += sums; sums = 0
