@@ -135,6 +135,7 @@ export * as optim from "./public/optim.generated.ts";
 export * as metrics from "./public/metrics.generated.ts";
 export * as data from "./public/data.generated.ts";
 export * as train from "./public/train.generated.ts";
+export * as distributed from "./public/distributed.generated.ts";
 export * as models from "./public/models.generated.ts";
 export * as io from "./public/io.generated.ts";
 export type { Stateful } from "./io/checkpoint/encode.ts";

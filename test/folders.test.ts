@@ -86,6 +86,7 @@ const folders = [
   "train/loop",
   "train/page",
   "train",
+  "distributed",
   "profile",
   "public",
   "",
@@ -203,6 +204,7 @@ const nativeFolders: Record<string, readonly string[]> = {
     "abi",
   ],
   addon: ["dml", "include"],
+  distributed: [],
   "software/exports.cpp": ["software/directml", "software/d3d12"],
   "software/directml": ["software/compiler", "software/d3d12", "software/cpu", "software/cpu/host", "schema", "abi"],
   "software/compiler": [

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { expect, it } from "vitest";
 import { backend } from "../packages/openreg/src/backend.ts";
-import { companionManifest, companions } from "../scripts/lib/companions.ts";
+import { companionManifest, companions, engines } from "../scripts/lib/companions.ts";
 import { manifest } from "../scripts/lib/manifest.ts";
 import { order } from "../scripts/lib/publish.ts";
 import { contentProblems, manifestProblems } from "../scripts/lib/release-companions.ts";
@@ -57,7 +57,7 @@ it("the main package is published after what it brings, and before what needs it
 });
 
 it("every folder of packages is released, at the main package's version, and its manifest has nothing of the repository", () => {
-  expect([...companions].toSorted()).toEqual(readdirSync("packages").toSorted());
+  expect([...companions, ...engines].toSorted()).toEqual(readdirSync("packages").toSorted());
   for (const name of companions) {
     const own = JSON.parse(readFileSync(join("packages", name, "package.json"), "utf8")) as { version: string; scripts?: object };
     expect([name, own.version, own.scripts === undefined]).toEqual([name, manifest.version, false]);

@@ -7,6 +7,8 @@ import { common, manifest } from "./manifest.ts";
 
 /** Released as @dxtensor/NAME, after the main package: they are no use without it. */
 export const companions = ["openreg", "conformance"] as const;
+/** Engines: each is built on its own platform, by its build.mjs, with libraries that no other package needs. */
+export const engines = ["distributed-linux-x64", "distributed-linux-arm64"] as const;
 export type Companion = (typeof companions)[number];
 
 /** The versions of the main package that each works with. The conformance tests contain the library of their own version. */

@@ -35,6 +35,7 @@ const namespaces: readonly Namespace[] = [
   ["onnx", "onnx/index.ts", "onnx."],
   ["train", "train/index.ts", ""],
   ["models", "models/index.ts", "models."],
+  ["distributed", "distributed/index.ts", "distributed."],
 ];
 
 /** Those whose functions name themselves in errors, or run code of the user's. */
@@ -53,6 +54,7 @@ const keepsNames = new Set([
   "onnx",
   "train",
   "models",
+  "distributed",
 ]);
 
 const fileOf = (namespace: string): string => `src/public/${namespace}.generated.ts`;

@@ -192,6 +192,38 @@ export class DataWorkerError extends DxError {
   }
 }
 
+/** A call between processes that failed: which rank of which group, in which of its calls, and, where it is known, because of which other rank. */
+export class DistributedError extends DxError {
+  /**
+   * "timeout": not all ranks answered in time; "connection": a rank has ended, or its connection is closed; "mismatch": ranks called different things;
+   * "closed": the group was destroyed meanwhile; "rendezvous": the ranks did not find each other; "engine": the engine refused the call.
+   */
+  readonly reason: "timeout" | "connection" | "mismatch" | "closed" | "rendezvous" | "engine";
+  /** This process's rank in the world; -1 where it has none yet. */
+  readonly rank: number;
+  /** The rank of the world that the failure is about; null where it is not known. */
+  readonly peer: number | null;
+  /** The group's name: "world". */
+  readonly group: string;
+  /** Which call of the group it was, from 1; 0 for the rendezvous. Sends and receives are counted apart. */
+  readonly sequence: number;
+  constructor(
+    operation: string,
+    data: Pick<DistributedError, "reason" | "rank" | "peer" | "group" | "sequence">,
+    problem: string,
+    options?: ErrorOptions,
+  ) {
+    super({ operation, received: problem }, options);
+    const call = data.sequence === 0 ? "" : `, call ${data.sequence}`;
+    this.message = `${operation}: rank ${data.rank} in group "${data.group}"${call}: ${problem}`;
+    this.reason = data.reason;
+    this.rank = data.rank;
+    this.peer = data.peer;
+    this.group = data.group;
+    this.sequence = data.sequence;
+  }
+}
+
 /** Properties of what the addon throws; see src/native/binding.ts. */
 export interface NativeErrorData {
   /** "load", "device", "removed", "timeout", "outOfMemory", "unsupported", "invalid" or "internal". */
@@ -353,6 +385,7 @@ const names = {
   TraceError,
   FormatError,
   MissingPackageError,
+  DistributedError,
   DeviceIndexError,
   NativeError,
   DeviceRemovedError,

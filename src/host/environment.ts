@@ -21,6 +21,8 @@ export const VARIABLES: Readonly<Record<string, Kind>> = {
   DXTENSOR_D3D12: "text",
   DXTENSOR_DEVICE: "text",
   DXTENSOR_DIRECTML: "text",
+  DXTENSOR_DISTRIBUTED: "text",
+  DXTENSOR_DISTRIBUTED_DEBUG: "switch",
   DXTENSOR_DXCORE: "text",
   DXTENSOR_FUSE: ["always", "off"],
   DXTENSOR_LAPACK: "text",

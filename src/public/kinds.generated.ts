@@ -12,6 +12,7 @@ import { Module } from "../nn/module.ts";
 import { Optimizer } from "../optim/optimizer.ts";
 import { Parameter } from "../nn/parameter.ts";
 import { PredictionMetric } from "../metrics/metric.ts";
+import { ProcessGroup } from "../distributed/process-group.ts";
 import { Sequential } from "../nn/containers.ts";
 /** A row a kind: its name, the test, the text after "must be", whether it is about dtypes. */
 export const kinds = new KindTable(String.raw`
@@ -78,11 +79,13 @@ GgufLoadOptions ["fields",{"onProgress":"callback?","signal":"signal_ddd197?","d
 GradScalerState ["fields",{"scale":"number","growthFactor":"number","backoffFactor":"number","growthInterval":"number","growthTracker":"number"}]
 GraphOptions ["fields",{"wallTime":"number?","modules":"recordOfModule?","training":"boolean?"}]
 GroupNormLayerOptions ["fields",{"device":"deviceOrString?","dtype":"dtype?","generator":"generator?","eps":"number?","affine":"boolean?","bias":"boolean?"},{"epsilon":"eps"}]
+GroupOptions ["fields",{"group":"processGroup?"}]
 HardtanhOptions ["fields",{"minVal":"number?","maxVal":"number?"},{"min":"minVal","max":"maxVal"}]
 HistogramOptions ["fields",{"wallTime":"number?","bins":"tensorflowOrNumberOrNumbers?"}]
 HookOptions ["fields",{"prepend":"boolean?"}]
 IndexedSource ["fields",{"length":"number","get":"callback","batch":"callback?"}]
 InitOptions ["fields",{"generator":"generator?"}]
+InitProcessGroupOptions ["fields",{"backend":"gloo?","rank":"number?","worldSize":"number?","store":"Store?","timeoutMs":"number?","host":"string?","interface":"string?","debug":"boolean?"}]
 InstanceNormLayerOptions ["fields",{"device":"deviceOrString?","dtype":"dtype?","generator":"generator?","eps":"number?","affine":"boolean?","bias":"boolean?","momentum":"number?","trackRunningStats":"boolean?"},{"epsilon":"eps"}]
 InterpolateOptions ["fields",{"size":"numberOrNumbersOrNull?","scaleFactor":"numberOrNumbersOrNull?","mode":"nearest_nearestExact_lin_28d534?","alignCorners":"booleanOrNull?","recomputeScaleFactor":"booleanOrNull?","antialias":"boolean?"}]
 KaimingOptions ["fields",{"generator":"generator?","a":"number?","mode":"fanIn_fanOut_input_output?","nonlinearity":"linear_sigmoid_tanh_relu_leakyRelu_selu?"},{"slope":"a","fan":"mode"}]
@@ -118,6 +121,7 @@ MixupOptions ["fields",{"generator":"generator?","alpha":"number?","numClasses":
 MultiMarginOptions ["fields",{"reduction":"mean_sum_none?","p":"n1_n2?","margin":"number?","weight":"tensorOrNull?"}]
 MultiStepLROptions ["fields",{"lastEpoch":"number?","milestones":"numbers","gamma":"number?"}]
 MultiheadAttentionOptions ["fields",{"device":"deviceOrString?","dtype":"dtype?","generator":"generator?","dropout":"number?","bias":"boolean?","addBiasKv":"boolean?","addZeroAttn":"boolean?","kdim":"number?","vdim":"number?","batchFirst":"boolean?"},{"addBiasKeyValue":"addBiasKv","addZeroAttention":"addZeroAttn","keyWidth":"kdim","valueWidth":"vdim"}]
+NewGroupOptions ["fields",{"timeoutMs":"number?"}]
 NllOptions ["fields",{"reduction":"mean_sum_none?","weight":"tensorOrNull?","ignoreIndex":"number?"}]
 NormOptions ["fields",{"normType":"number?","errorIfNonfinite":"boolean?"}]
 NpyLoadOptions ["fields",{"onProgress":"callback?","signal":"signal_ddd197?","device":"deviceOrString?"}]
@@ -178,26 +182,34 @@ RNNOptions ["fields",{"device":"deviceOrString?","dtype":"dtype?","generator":"g
 RandomCropOptions ["fields",{"generator":"generator?","padding":"numberOrNumbers?","paddingMode":"constant_reflect_replicate?","fill":"number?","top":"tensorOrNumbers?","left":"tensorOrNumbers?"}]
 RandomEraseOptions ["fields",{"generator":"generator?","p":"number?","scale":"numbers?","ratio":"numbers?","value":"randomOrNumberOrNumbers?","boxes":"Boxes?"}]
 RandomSamplerOptions ["fields",{"generator":"generator?","replacement":"boolean?","numSamples":"number?"}]
+ReceiveOptions ["fields",{"group":"processGroup?","src":"number","tag":"number?"}]
 RecordOptions ["fields",{"wallTime":"number?"}]
 RecurrentCall ["fields",{"hidden":"tensorOrNull?","cell":"tensorOrNull?","lengths":"tensorOrNumbersOrNull?"}]
 RecurrentLayerOptions ["fields",{"device":"deviceOrString?","dtype":"dtype?","generator":"generator?","numLayers":"number?","bias":"boolean?","batchFirst":"boolean?","dropout":"number?","bidirectional":"boolean?"},{"layers":"numLayers"}]
 ReduceLROnPlateauOptions ["fields",{"mode":"min_max?","factor":"number?","patience":"number?","threshold":"number?","thresholdMode":"rel_abs?","cooldown":"number?","minLr":"numberOrNumbers?","eps":"number?"}]
 ReduceOptions ["fields",{"keepDims":"boolean?","dtype":"dtype?"},{"keepdim":"keepDims"}]
+ReduceToOptions ["fields",{"group":"processGroup?","op":"sum_mean_product_min_max?","dst":"number?"}]
+ReductionOptions ["fields",{"group":"processGroup?","op":"sum_mean_product_min_max?"}]
 RotationOptions ["fields",{"generator":"generator?","mode":"nearest_bilinear?","fill":"number?","angle":"tensorOrNumbers?"}]
 SWALROptions ["fields",{"lastEpoch":"number?","swaLr":"numberOrNumbers","annealEpochs":"number?","annealStrategy":"cos_linear?"}]
 SampleContext ["fields",{"seed":"number","epoch":"number","random":"callback"}]
 SampleContexts [["array","SampleContext"],"an array"]
+SendOptions ["fields",{"group":"processGroup?","dst":"number","tag":"number?"}]
 SequentialLROptions ["fields",{"schedulers":"lrSchedulers","milestones":"numbers"}]
 ShiftOptions ["fields",{"axes":"numberOrNumbers?"},{"dim":"axes"}]
 SimilarityOptions ["fields",{"axis":"number?","eps":"number?"},{"dim":"axis","epsilon":"eps"}]
 SoftplusOptions ["fields",{"beta":"number?","threshold":"number?"}]
 SolveOptions ["fields",{"left":"boolean?"}]
+SourceOptions ["fields",{"group":"processGroup?","src":"number?"}]
 SparseOptions ["fields",{"generator":"generator?","std":"number?"}]
 SpectralNormOptions ["fields",{"nPowerIterations":"number?","eps":"number?","dim":"numberOrNull?","generator":"generator?"}]
 StepLROptions ["fields",{"lastEpoch":"number?","stepSize":"number","gamma":"number?"}]
+Store ["fields",{"set":"callback","get":"callback","add":"callback","close":"callback","localAddress":"stringOrNull"}]
 SummaryInputSpec ["fields",{"shape":"numbers","dtype":"dtype?"}]
 SummaryOptions ["fields",{"depth":"number?","columns":"listOfInput_output_param_6bba1b?","mode":"eval_train_same?"}]
 SummaryWriterOptions ["fields",{"purgeStep":"number?","filenameSuffix":"string?","maxQueue":"number?"}]
+TargetOptions ["fields",{"group":"processGroup?","dst":"number?"}]
+TcpStoreOptions ["fields",{"host":"string?","port":"number","isMaster":"boolean?","timeoutMs":"number?"}]
 TokenDecoder ["fields",{"decode":"callback"}]
 ToleranceOptions ["fields",{"atol":"numberOrTensorOrNull?","rtol":"numberOrTensorOrNull?","hermitian":"boolean?"}]
 TransferOptions ["fields",{"onProgress":"callback?","signal":"signal_ddd197?"}]
@@ -271,6 +283,7 @@ fullMatrices_a5187b ["fields",{"fullMatrices":"boolean?"}]
 gels_gelsy_gelsd_gelssOrNull [["|",["=","gels"],["=","gelsy"],["=","gelsd"],["=","gelss"],"null"],"\"gels\", \"gelsy\", \"gelsd\", \"gelss\" or null"]
 generator [["class","Generator"],"a generator"]
 generators [["array","generator"],"an array of generators"]
+gloo [["=","gloo"],"\"gloo\""]
 gradScaler [["class","GradScaler"],"a gradscaler"]
 hidden_5a415d ["fields",{"hidden":"tensorOrNull?","cell":"tensorOrNull?"}]
 input_output_parameters_984d2f [["|",["=","input"],["=","output"],["=","parameters"],["=","trainable"],["=","parameterBytes"],["=","outputBytes"],["=","multiplyAdds"]],"\"input\", \"output\", \"parameters\", \"trainable\", \"parameterBytes\", \"outputBytes\" or \"multiplyAdds\""]
@@ -423,6 +436,7 @@ params_875a53 ["fields",{"params":"numbers","options":"anything","initialLr":"nu
 persistent_d9ad21 ["fields",{"persistent":"boolean?"}]
 pivot_a32a8c ["fields",{"pivot":"boolean?","checkErrors":"boolean?"}]
 predictionMetric [["class","PredictionMetric"],"a predictionmetric"]
+processGroup [["class","ProcessGroup"],"a processgroup"]
 propagate_ignore [["|",["=","propagate"],["=","ignore"]],"\"propagate\" or \"ignore\""]
 randomOrNumberOrNumbers [["|","number","numbers",["=","random"]],"a number, an array of numbers or \"random\""]
 recordOfAnything [["record","anything"],"an object"]
@@ -466,6 +480,7 @@ stringOrParameter [["|","string","parameter"],"a string or a parameter"]
 strings [["array","string"],"an array of strings"]
 strongWolfeOrNull [["|",["=","strongWolfe"],"null"],"\"strongWolfe\" or null"]
 sum_mean_max [["|",["=","sum"],["=","mean"],["=","max"]],"\"sum\", \"mean\" or \"max\""]
+sum_mean_product_min_max [["|",["=","sum"],["=","mean"],["=","product"],["=","min"],["=","max"]],"\"sum\", \"mean\", \"product\", \"min\" or \"max\""]
 tanh_relu [["|",["=","tanh"],["=","relu"]],"\"tanh\" or \"relu\""]
 tensor ["tensor","a tensor",1]
 tensorOrComplexTensor [["|","tensor","complexTensor"],"a tensor or a complex tensor",1]
@@ -479,6 +494,7 @@ tensorOrSummaryInputSpecOrListOfAnything [["|","tensor","SummaryInputSpec","list
 tensorOrTensors [["|","tensor","tensors"],"a tensor or an array of tensors",1]
 tensorflowOrNumberOrNumbers [["|",["=","tensorflow"],"number","numbers"],"\"tensorflow\", a number or an array of numbers"]
 tensors [["array","tensor"],"an array of tensors",1]
+tensorsOrNull [["|","tensors","null"],"an array of tensors or null",1]
 textOutput_8a24f2 [["like",{"write":"callback"}],"a textoutput: an object with write"]
 tgtMask_cbfef4 ["fields",{"tgtMask":"tensorOrNull?","memoryMask":"tensorOrNull?","tgtKeyPaddingMask":"tensorOrNull?","memoryKeyPaddingMask":"tensorOrNull?","tgtIsCausal":"boolean?","srcMask":"tensorOrNull?","srcKeyPaddingMask":"tensorOrNull?"},{"mask":"tgtMask","keyPaddingMask":"tgtKeyPaddingMask","causal":"tgtIsCausal","sourceMask":"srcMask","sourceKeyPaddingMask":"srcKeyPaddingMask"}]
 triangular_triangular2_expRange [["|",["=","triangular"],["=","triangular2"],["=","expRange"]],"\"triangular\", \"triangular2\" or \"expRange\""]
@@ -503,6 +519,7 @@ zeros_circular_reflect_replicate [["|",["=","zeros"],["=","circular"],["=","refl
   Optimizer,
   Parameter,
   PredictionMetric,
+  ProcessGroup,
   Sequential,
 });
 export const { checked, checkedClass, checkMethods, factory, guarded, guardedAsync } = forms(kinds);

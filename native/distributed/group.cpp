@@ -1,0 +1,354 @@
+#include "group.h"
+
+#include <cstring>
+#include <stdexcept>
+
+#include <gloo/allgather.h>
+#include <gloo/allreduce.h>
+#include <gloo/alltoall.h>
+#include <gloo/barrier.h>
+#include <gloo/broadcast.h>
+#include <gloo/common/error.h>
+#include <gloo/gather.h>
+#include <gloo/reduce.h>
+#include <gloo/scatter.h>
+#include <gloo/transport/unbound_buffer.h>
+
+namespace dxtensor::distributed {
+namespace {
+
+// Slots that no collective of Gloo's has: their first byte is the collective's.
+constexpr uint64_t kTransferSlot = uint64_t{0xd1} << 48;
+constexpr uint64_t kWatchSlot = uint64_t{0xd2} << 48;
+constexpr size_t kDescriptionSize = 512;
+constexpr auto kForever = std::chrono::hours(24 * 365);
+
+// Gloo knows an element's type by its size alone.
+template <typename Options>
+void SetOutput(Options& options, char* data, size_t elements, size_t element_size) {
+  switch (element_size) {
+    case 8: return options.template setOutput<uint64_t>(reinterpret_cast<uint64_t*>(data), elements);
+    case 4: return options.template setOutput<uint32_t>(reinterpret_cast<uint32_t*>(data), elements);
+    case 2: return options.template setOutput<uint16_t>(reinterpret_cast<uint16_t*>(data), elements);
+    default: return options.template setOutput<uint8_t>(reinterpret_cast<uint8_t*>(data), elements);
+  }
+}
+
+template <typename Options>
+void Prepare(Options& options, const Work& work) {
+  options.setTag(work.tag);
+  options.setTimeout(work.timeout);
+}
+
+void AllToAll(const std::shared_ptr<Context>& context, const Work& work, char* output) {
+  gloo::AlltoallOptions options(context);
+  options.setInput<char>(work.input, work.input_size);
+  options.setOutput<char>(output, work.input_size);
+  Prepare(options, work);
+  gloo::alltoall(options);
+}
+
+bool Contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+void Work::Wait() {
+  std::unique_lock<std::mutex> held(lock);
+  ended.wait(held, [&] { return is_ended; });
+}
+
+Group::Group(std::shared_ptr<Context> context) : context_(std::move(context)) {
+  thread_ = std::thread([this] { Run(); });
+}
+
+Group::~Group() { Close(false); }
+
+void Group::Start(std::shared_ptr<Work> work) {
+  {
+    std::lock_guard<std::mutex> held(lock_);
+    queue_.push_back(std::move(work));
+  }
+  changed_.notify_all();
+}
+
+void Group::Run() {
+  for (;;) {
+    std::shared_ptr<Work> work;
+    {
+      std::unique_lock<std::mutex> held(lock_);
+      changed_.wait(held, [&] { return is_closing_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      work = queue_.front();
+      queue_.pop_front();
+      running_++;
+    }
+    try {
+      Require();
+      Execute(*work);
+      Finish(*work, "", "", -1);
+    } catch (const std::exception& error) {
+      Fail(*work, error.what());
+    }
+    std::lock_guard<std::mutex> held(lock_);
+    running_--;
+    changed_.notify_all();
+  }
+}
+
+void Group::Require() {
+  std::lock_guard<std::mutex> held(lock_);
+  if (is_closing_) throw std::runtime_error("the group was closed");
+  if (is_broken_) throw std::runtime_error(broken_by_);
+}
+
+void Group::Finish(Work& work, const std::string& message, const char* reason, int peer) {
+  {
+    std::lock_guard<std::mutex> held(work.lock);
+    work.error = message;
+    work.reason = reason;
+    work.peer = peer;
+    work.is_ended = true;
+  }
+  work.ended.notify_all();
+  if (work.done) work.done();
+}
+
+void Group::Fail(Work& work, const std::string& message) {
+  if (work.reason == "mismatch") return Finish(work, message, "mismatch", work.peer);
+  int peer = context_->PeerIn(message);
+  std::string reason = "engine";
+  bool is_first = false;
+  {
+    std::unique_lock<std::mutex> held(lock_);
+    if (is_closing_) reason = "closed";
+    else if (is_broken_) reason = broken_reason_;
+    else if (Contains(message, "imed out")) reason = "timeout";
+    else if (peer >= 0 || Contains(message, "onnect") || Contains(message, "closure")) reason = "connection";
+    // The watch of a rank that ended sees it at the same time as this thread.
+    if (reason == "connection" && lost_ < 0)
+      changed_.wait_for(held, std::chrono::milliseconds(200), [&] { return lost_ >= 0 || is_closing_; });
+    if (reason == "connection" && lost_ >= 0) peer = lost_;
+    is_first = !is_broken_ && reason != "closed";
+    if (is_first) {
+      is_broken_ = true;
+      broken_by_ = message;
+      broken_reason_ = reason;
+    }
+  }
+  Finish(work, message, reason.c_str(), peer);
+  // The other ranks would wait for this one until their time is over.
+  if (is_first) context_->Abort();
+}
+
+void Group::Compare(Work& work) {
+  std::vector<char> own(kDescriptionSize, '\0');
+  std::memcpy(own.data(), work.description.data(), std::min(work.description.size(), kDescriptionSize - 1));
+  std::vector<char> all(kDescriptionSize * context_->size);
+  gloo::AllgatherOptions options(context_);
+  options.setInput<char>(own.data(), own.size());
+  options.setOutput<char>(all.data(), all.size());
+  // Of another collective than any other of this group.
+  options.setTag(work.sequence | 0x80000000U);
+  options.setTimeout(work.timeout);
+  gloo::allgather(options);
+  for (int i = 0; i < context_->size; i++) {
+    const char* theirs = all.data() + i * kDescriptionSize;
+    if (std::memcmp(theirs, own.data(), kDescriptionSize) == 0) continue;
+    work.reason = "mismatch";
+    work.peer = i;
+    work.other = std::string(theirs, strnlen(theirs, kDescriptionSize));
+    throw std::runtime_error("rank " + std::to_string(i) + " called " + work.other);
+  }
+}
+
+void Group::Execute(Work& work) {
+  if (work.kind == Kind::kConnect) return context_->Connect(work.addresses);
+  const int size = context_->size;
+  if (size == 1) {
+    if (work.output != work.input && work.output_size > 0) std::memcpy(work.output, work.input, work.output_size);
+    return;
+  }
+  if (!work.description.empty()) Compare(work);
+  const size_t element_size = SizeOf(work.dtype);
+  const bool is_empty = work.input_size == 0 && work.output_size == 0;
+  if (is_empty || work.kind == Kind::kBarrier) {
+    gloo::BarrierOptions options(context_);
+    Prepare(options, work);
+    return gloo::barrier(options);
+  }
+  switch (work.kind) {
+    case Kind::kAllReduce: {
+      gloo::AllreduceOptions options(context_);
+      SetOutput(options, work.output, work.output_size / element_size, element_size);
+      options.setReduceFunction(ReduceFor(work.dtype, work.reduction));
+      Prepare(options, work);
+      gloo::allreduce(options);
+      if (work.is_mean) Divide(work.output, work.output_size / element_size, work.dtype, size);
+      return;
+    }
+    case Kind::kReduce: {
+      gloo::ReduceOptions options(context_);
+      SetOutput(options, work.output, work.output_size / element_size, element_size);
+      options.setReduceFunction(ReduceFor(work.dtype, work.reduction));
+      options.setRoot(work.root);
+      Prepare(options, work);
+      gloo::reduce(options);
+      if (work.is_mean) Divide(work.output, work.output_size / element_size, work.dtype, size);
+      return;
+    }
+    case Kind::kBroadcast: {
+      gloo::BroadcastOptions options(context_);
+      options.setOutput<char>(work.output, work.output_size);
+      options.setRoot(work.root);
+      Prepare(options, work);
+      return gloo::broadcast(options);
+    }
+    case Kind::kAllGather: {
+      gloo::AllgatherOptions options(context_);
+      options.setInput<char>(work.input, work.input_size);
+      options.setOutput<char>(work.output, work.output_size);
+      Prepare(options, work);
+      return gloo::allgather(options);
+    }
+    case Kind::kReduceScatter: {
+      // Each rank gets the others' parts, and adds them up in the order of ranks.
+      std::vector<char> parts(work.input_size);
+      AllToAll(context_, work, parts.data());
+      const size_t elements = work.output_size / element_size;
+      const Reduce reduce = ReduceFor(work.dtype, work.reduction);
+      std::memcpy(work.output, parts.data(), work.output_size);
+      for (int i = 1; i < size; i++) reduce(work.output, work.output, parts.data() + i * work.output_size, elements);
+      if (work.is_mean) Divide(work.output, elements, work.dtype, size);
+      return;
+    }
+    case Kind::kAllToAll: return AllToAll(context_, work, work.output);
+    case Kind::kGather: {
+      gloo::GatherOptions options(context_);
+      options.setInput<char>(work.input, work.input_size);
+      if (context_->rank == work.root) options.setOutput<char>(work.output, work.output_size);
+      options.setRoot(work.root);
+      Prepare(options, work);
+      return gloo::gather(options);
+    }
+    case Kind::kScatter: {
+      gloo::ScatterOptions options(context_);
+      if (context_->rank == work.root) {
+        std::vector<char*> parts;
+        for (int i = 0; i < size; i++) parts.push_back(work.input + i * work.output_size);
+        options.setInputs<char>(parts, work.output_size);
+      }
+      options.setOutput<char>(work.output, work.output_size);
+      options.setRoot(work.root);
+      Prepare(options, work);
+      return gloo::scatter(options);
+    }
+    default: throw std::invalid_argument("no collective");
+  }
+}
+
+void Group::Transfer(std::shared_ptr<Work> work) {
+  const bool is_send = work->kind == Kind::kSend;
+  std::shared_ptr<gloo::transport::UnboundBuffer> buffer;
+  try {
+    Require();
+    char* data = is_send ? work->input : work->output;
+    buffer = context_->createUnboundBuffer(data, is_send ? work->input_size : work->output_size);
+    // Gloo ends the process for a message that is larger than the memory for it: the slot contains the size.
+    const uint64_t size = is_send ? work->input_size : work->output_size;
+    const uint64_t slot = kTransferSlot | ((size ^ (size >> 16) ^ (size >> 32)) & 0xffff) << 32 | work->tag;
+    if (is_send) buffer->send(work->root, slot);
+    else buffer->recv(work->root, slot);
+  } catch (const std::exception& error) {
+    Fail(*work, error.what());
+    return;
+  }
+  std::lock_guard<std::mutex> held(lock_);
+  running_++;
+  std::thread([self = shared_from_this(), work, buffer, is_send]() mutable {
+    try {
+      if (is_send) buffer->waitSend(nullptr, work->timeout);
+      else buffer->waitRecv(nullptr, work->timeout);
+      buffer.reset();
+      self->Finish(*work, "", "", -1);
+    } catch (const std::exception& error) {
+      self->Fail(*work, error.what());
+      buffer.reset();
+    }
+    std::lock_guard<std::mutex> done(self->lock_);
+    self->running_--;
+    self->changed_.notify_all();
+  }).detach();
+}
+
+void Group::Watch(std::function<void(int rank)> lost) {
+  for (int i = 0; i < context_->size; i++) {
+    if (i == context_->rank) continue;
+    threads_.emplace_back([this, i, lost] {
+      char byte = 0;
+      try {
+        const auto buffer = context_->createUnboundBuffer(&byte, 1);
+        buffer->recv(i, kWatchSlot);
+        // It left by Close().
+        if (buffer->waitRecv(nullptr, kForever)) return;
+      } catch (const std::exception& error) {
+        // Ended by this rank itself.
+        if (Contains(error.what(), "Application timeout")) return;
+      }
+      {
+        std::lock_guard<std::mutex> held(lock_);
+        if (is_closing_ || is_broken_) return;
+      }
+      lost(i);
+    });
+  }
+}
+
+void Group::Lose(int rank) {
+  std::lock_guard<std::mutex> held(lock_);
+  if (lost_ >= 0) return;
+  lost_ = rank;
+  changed_.notify_all();
+}
+
+void Group::Break(std::chrono::steady_clock::time_point when) {
+  {
+    std::unique_lock<std::mutex> held(lock_);
+    // What needs the rank no more ends until then.
+    changed_.wait_until(held, when, [&] { return is_closing_ || is_broken_ || (running_ == 0 && queue_.empty()); });
+    if (is_closing_ || is_broken_) return;
+    is_broken_ = true;
+    broken_by_ = "rank " + std::to_string(lost_) + " of the group has ended, or has closed its connections after an error of its own";
+    broken_reason_ = "connection";
+  }
+  context_->Abort();
+}
+
+void Group::Close(bool is_clean) {
+  {
+    std::unique_lock<std::mutex> held(lock_);
+    if (is_closing_) return;
+    is_closing_ = true;
+    if (is_broken_) is_clean = false;
+  }
+  changed_.notify_all();
+  if (is_clean && !threads_.empty()) {
+    for (int i = 0; i < context_->size; i++) {
+      if (i == context_->rank) continue;
+      try {
+        char byte = 1;
+        const auto buffer = context_->createUnboundBuffer(&byte, 1);
+        buffer->send(i, kWatchSlot);
+        buffer->waitSend(nullptr, std::chrono::milliseconds(500));
+      } catch (const std::exception&) {
+        // It has left already.
+      }
+    }
+  }
+  context_->Abort();
+  if (thread_.joinable()) thread_.join();
+  for (std::thread& thread : threads_) thread.join();
+  std::unique_lock<std::mutex> held(lock_);
+  changed_.wait(held, [&] { return running_ == 0; });
+}
+
+}  // namespace dxtensor::distributed

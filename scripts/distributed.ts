@@ -1,0 +1,42 @@
+// npm run distributed: builds the engine of dx.distributed over Gloo, and runs its tests: ranks as processes of this machine.
+import { existsSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { ScriptError, at, main, say } from "./tools/project.ts";
+import { installPackages } from "./tools/apt.ts";
+import { close } from "./tools/counts.ts";
+import { withLock } from "./tools/lock.ts";
+import { runStep } from "./tools/steps.ts";
+import { runVitest } from "./tools/vitest.ts";
+import { ensureBuilt } from "./lib/ensure.ts";
+
+const help = `npm run distributed [-- OPTIONS]
+
+Compiles the addon over Gloo (native/distributed, into build/distributed), where dx.distributed finds it, and runs the tests of test/distributed with
+it. Debian's package libgloo-dev is installed by apt where it is missing. Linux only.
+
+  --build  no tests
+  --help   this text`;
+
+const headers = "/usr/include/gloo/allreduce.h";
+
+/** Compiles what is out of date. */
+async function buildEngine(): Promise<void> {
+  if (process.platform !== "linux") throw new ScriptError("PLATFORM", "NOT CHECKED: Gloo is built for Linux only.");
+  if (!existsSync(headers) && !(await installPackages("distributed", ["libgloo-dev"])))
+    throw new ScriptError("GLOO", "NOT CHECKED: there is no Gloo here.", "Run: sudo apt-get install -y libgloo-dev");
+  const folder = at("build", "distributed");
+  await withLock(at("build", "distributed.lock"), async () => {
+    await runStep("CMake", "cmake", ["-S", at("native", "distributed"), "-B", folder]);
+    await runStep("The build of the engine", "cmake", ["--build", folder, "--parallel", "2"]);
+  });
+}
+
+await main(async () => {
+  const { values } = parseArgs({ options: { build: { type: "boolean", default: false } } });
+  await ensureBuilt([]);
+  await buildEngine();
+  say(`distributed: ${at("build", "distributed", "distributed.node")} is built`);
+  if (values.build) return;
+  process.env.DXTENSOR_GLOO_TESTS = "1";
+  return close([await runVitest("ctrf-distributed.json", ["test/distributed", "test/examples/train-ddp"])]);
+}, help);

@@ -1,0 +1,38 @@
+/** Training and computing in several processes, of one machine or of several. */
+export {
+  initProcessGroup,
+  newGroup,
+  destroyProcessGroup,
+  isInitialized,
+  isAvailable,
+  getRank,
+  getWorldSize,
+  engineInfo,
+  type InitProcessGroupOptions,
+  type NewGroupOptions,
+} from "./init.ts";
+export type { ProcessGroup } from "./process-group.ts";
+export type { Work } from "./distributed-work.ts";
+export { fileStore, type Store } from "./rendezvous-store.ts";
+export { tcpStore, type TcpStoreOptions } from "./tcp-store.ts";
+export {
+  allReduce,
+  reduce,
+  broadcast,
+  allGather,
+  reduceScatter,
+  allToAll,
+  gather,
+  scatter,
+  send,
+  recv,
+  barrier,
+  type Reduction,
+  type GroupOptions,
+  type ReductionOptions,
+  type SourceOptions,
+  type TargetOptions,
+  type ReduceToOptions,
+  type SendOptions,
+  type ReceiveOptions,
+} from "./collectives.ts";

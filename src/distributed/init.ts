@@ -1,0 +1,217 @@
+/** The process group of all ranks, and groups of some of them. */
+import { DistributedError, ValueError } from "../core/errors.ts";
+import { hasGloo, loadGloo } from "./gloo.ts";
+import { ProcessGroup, type World } from "./process-group.ts";
+import { fileStore, type Store } from "./rendezvous-store.ts";
+import { tcpStore } from "./tcp-store.ts";
+
+/** Options of initProcessGroup(). */
+export interface InitProcessGroupOptions {
+  /** The engine. Default: "gloo". */
+  readonly backend?: "gloo" | undefined;
+  /** This process's rank, from 0 to worldSize - 1. Default: the environment variable RANK. */
+  readonly rank?: number | undefined;
+  /** The number of ranks. Default: WORLD_SIZE. */
+  readonly worldSize?: number | undefined;
+  /**
+   * By what the ranks find each other: fileStore() or tcpStore(), or an object with their functions. Default: a store over TCP that rank 0 serves at
+   * MASTER_ADDR and MASTER_PORT. The group closes it.
+   */
+  readonly store?: Store | undefined;
+  /** How long a call waits for the other ranks, in milliseconds. Default: 1,800,000. */
+  readonly timeoutMs?: number | undefined;
+  /** The address at which the other ranks reach this one. Default: that from which the store is reached, else 127.0.0.1. */
+  readonly host?: string | undefined;
+  /** The network interface by which they reach it, in place of host. Default: GLOO_SOCKET_IFNAME. */
+  readonly interface?: string | undefined;
+  /**
+   * Whether each call first compares operation, reduction, dtype, shape and order with the other ranks: a message more for each call. Default:
+   * DXTENSOR_DISTRIBUTED_DEBUG.
+   */
+  readonly debug?: boolean | undefined;
+}
+
+/** Options of newGroup(). */
+export interface NewGroupOptions {
+  /** How long a call waits for the other ranks, in milliseconds. Default: that of the group of all. */
+  readonly timeoutMs?: number | undefined;
+}
+
+const DEFAULT_TIMEOUT_MS = 1_800_000;
+
+let world: { readonly shared: World; readonly group: ProcessGroup; readonly groups: ProcessGroup[]; made: number } | null = null;
+let isStarting = false;
+
+/** An integer of an option or of a variable. */
+function integer(option: string, value: number | undefined, variable: string, min: number): number {
+  if (value !== undefined) {
+    if (!Number.isSafeInteger(value) || value < min)
+      throw new ValueError("initProcessGroup", option, `an integer of at least ${min}`, value);
+    return value;
+  }
+  const text = process.env[variable];
+  if (text === undefined || text === "")
+    throw new ValueError(
+      "initProcessGroup",
+      option,
+      `given, since the environment variable ${variable} is not set`,
+      undefined,
+      "npx dxtensor launch -n 2 train.js sets it.",
+    );
+  const number = Number(text);
+  if (!Number.isSafeInteger(number) || number < min) throw new ValueError("environment", variable, `an integer of at least ${min}`, text);
+  return number;
+}
+
+function requireTimeout(operation: string, ms: number): number {
+  if (!Number.isFinite(ms) || ms < 1 || ms > 0x7fffffff) throw new ValueError(operation, "timeoutMs", "from 1 to 2147483647", ms);
+  return Math.ceil(ms);
+}
+
+function isDebugByDefault(): boolean {
+  const text = process.env.DXTENSOR_DISTRIBUTED_DEBUG ?? "";
+  return text !== "" && !["0", "false", "no", "off"].includes(text.toLowerCase());
+}
+
+/**
+ * Joins the group of all ranks; all of them call it. Resolves when all are connected.
+ *
+ * rank, worldSize and store have PyTorch's environment variables as defaults: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT. `npx dxtensor launch`
+ * sets them. Rejects with MissingPackageError where the package of the engine is not installed (it names it), UnsupportedError on a platform that has
+ * none, DistributedError (reason "rendezvous") when the ranks do not find each other in time, ValueError for a rank outside of worldSize.
+ * Reference: torch.distributed.init_process_group.
+ */
+export async function initProcessGroup(options: InitProcessGroupOptions = {}): Promise<ProcessGroup> {
+  const operation = "initProcessGroup";
+  if (world !== null || isStarting)
+    throw new ValueError(
+      operation,
+      "the process group",
+      "destroyed before it is made again",
+      world?.group.name ?? "one that is being made",
+    );
+  const { backend = "gloo", timeoutMs = DEFAULT_TIMEOUT_MS, debug = isDebugByDefault() } = options;
+  if (backend !== "gloo") throw new ValueError(operation, "backend", '"gloo"', backend);
+  requireTimeout(operation, timeoutMs);
+  const worldSize = integer("worldSize", options.worldSize, "WORLD_SIZE", 1);
+  const rank = integer("rank", options.rank, "RANK", 0);
+  if (rank >= worldSize) throw new ValueError(operation, "rank", `in [0, ${worldSize})`, rank);
+  const gloo = loadGloo(operation);
+  isStarting = true;
+  let store = options.store;
+  try {
+    if (store === undefined) {
+      const host = process.env.MASTER_ADDR ?? "127.0.0.1";
+      const port = integer("store", undefined, "MASTER_PORT", 1);
+      store = await tcpStore({ host, port, isMaster: rank === 0, timeoutMs: Math.min(timeoutMs, 300_000) });
+    }
+    const name = options.interface ?? process.env.GLOO_SOCKET_IFNAME ?? "";
+    const host = options.host ?? (name === "" ? (store.localAddress ?? "127.0.0.1").replace(/^::ffff:/, "") : "");
+    const shared: World = { gloo, store, rank, host, interface: name, isDebug: debug, root: null };
+    const group = new ProcessGroup(
+      shared,
+      "world",
+      Array.from({ length: worldSize }, (_, i) => i),
+      requireTimeout(operation, timeoutMs),
+    );
+    await group.connect();
+    world = { shared, group, groups: [group], made: 0 };
+    return group;
+  } catch (error) {
+    await store?.close();
+    if (error instanceof DistributedError && error.rank < 0) {
+      const { reason, peer, sequence, received } = error;
+      throw new DistributedError(operation, { reason, rank, peer, group: "world", sequence }, received ?? error.message, { cause: error });
+    }
+    throw error;
+  } finally {
+    isStarting = false;
+  }
+}
+
+const none = (operation: string): DistributedError =>
+  new DistributedError(
+    operation,
+    { reason: "closed", rank: -1, peer: null, group: "world", sequence: 0 },
+    "there is no process group: await dx.distributed.initProcessGroup() first.",
+  );
+
+/** @internal The group that is meant: the one that is given, else that of all ranks. */
+export function groupOf(operation: string, group: ProcessGroup | undefined): ProcessGroup {
+  if (group !== undefined) return group;
+  if (world === null) throw none(operation);
+  return world.group;
+}
+
+/**
+ * A group of some ranks. All ranks of the world call it, in the same order, members or not. Resolves to null on a rank that is no member. Calls of two
+ * groups may run at the same time. Throws ValueError for ranks outside of the world, or one that appears twice. Reference: torch.distributed.new_group.
+ */
+export async function newGroup(ranks: readonly number[], options: NewGroupOptions = {}): Promise<ProcessGroup | null> {
+  if (world === null) throw none("newGroup");
+  const { shared, group, groups } = world;
+  if (ranks.length === 0) throw new ValueError("newGroup", "ranks", "at least one rank", ranks);
+  ranks.forEach((rank, i) => {
+    if (!Number.isInteger(rank) || rank < 0 || rank >= group.size || ranks.indexOf(rank) < i)
+      throw new ValueError("newGroup", "ranks", `different integers in [0, ${group.size})`, ranks);
+  });
+  const timeoutMs = requireTimeout("newGroup", options.timeoutMs ?? group.timeoutMs);
+  const name = `group ${++world.made}`;
+  if (!ranks.includes(shared.rank)) return null;
+  const made = new ProcessGroup(shared, name, [...ranks], timeoutMs);
+  await made.connect();
+  groups.push(made);
+  return made;
+}
+
+const LEAVE_MS = 10_000;
+
+/**
+ * Leaves the process groups: waits for the other ranks, for at most ten seconds, then closes all connections and the store. Without a group it does
+ * nothing. All ranks call it at their end; one that ends without it counts as lost. With a group of newGroup() it closes that one alone, without
+ * waiting. Reference: torch.distributed.destroy_process_group.
+ */
+export async function destroyProcessGroup(group?: ProcessGroup): Promise<void> {
+  if (world === null) return;
+  const { shared, groups, group: all } = world;
+  if (group !== undefined && group !== all) {
+    group.close(true);
+    groups.splice(groups.indexOf(group), groups.includes(group) ? 1 : 0);
+    return;
+  }
+  const leaving = world;
+  try {
+    let end: NodeJS.Timeout | undefined;
+    await Promise.race([
+      all.call(
+        "destroyProcessGroup",
+        async () => ({ kind: "barrier", what: "destroyProcessGroup", input: null, output: null }),
+        () => null,
+      ),
+      new Promise((done) => void (end = setTimeout(done, LEAVE_MS))),
+    ]).finally(() => clearTimeout(end));
+  } catch {
+    // A rank is gone: there is nobody to wait for.
+  }
+  if (world === leaving) world = null;
+  for (const one of groups.toReversed()) one.close(true);
+  await shared.store.close();
+}
+
+/** Whether this process is in a process group. Reference: torch.distributed.is_initialized. */
+export const isInitialized = (): boolean => world !== null;
+
+/** Whether the engine's package is there for this platform. Reference: torch.distributed.is_available. */
+export const isAvailable = (): boolean => hasGloo();
+
+/** This process's rank in a group, that of all ranks by default; -1 where it is no member. Reference: torch.distributed.get_rank. */
+export const getRank = (group?: ProcessGroup): number => groupOf("getRank", group).rank;
+
+/** The number of ranks in a group, that of all ranks by default. Reference: torch.distributed.get_world_size. */
+export const getWorldSize = (group?: ProcessGroup): number => groupOf("getWorldSize", group).size;
+
+/** The engine and its version: { backend: "gloo", version: "0.5.0" }. */
+export function engineInfo(): { readonly backend: string; readonly version: string } {
+  if (world === null) throw none("engineInfo");
+  return { backend: world.group.backend, version: world.shared.gloo.version };
+}

@@ -1,0 +1,95 @@
+// Made by npm run generate from the families in src/ops.
+import { guarded } from "./kinds.generated.ts";
+import { guardedAsync } from "./kinds.generated.ts";
+import * as $distributedInit from "../distributed/init.ts";
+import * as $distributedRendezvousStore from "../distributed/rendezvous-store.ts";
+import * as $distributedTcpStore from "../distributed/tcp-store.ts";
+import * as $distributedCollectives from "../distributed/collectives.ts";
+export type { InitProcessGroupOptions } from "../distributed/init.ts";
+export type { NewGroupOptions } from "../distributed/init.ts";
+export type { ProcessGroup } from "../distributed/process-group.ts";
+export type { Work } from "../distributed/distributed-work.ts";
+export type { Store } from "../distributed/rendezvous-store.ts";
+export type { TcpStoreOptions } from "../distributed/tcp-store.ts";
+export type { Reduction } from "../distributed/collectives.ts";
+export type { GroupOptions } from "../distributed/collectives.ts";
+export type { ReductionOptions } from "../distributed/collectives.ts";
+export type { SourceOptions } from "../distributed/collectives.ts";
+export type { TargetOptions } from "../distributed/collectives.ts";
+export type { ReduceToOptions } from "../distributed/collectives.ts";
+export type { SendOptions } from "../distributed/collectives.ts";
+export type { ReceiveOptions } from "../distributed/collectives.ts";
+/**
+ * Joins the group of all ranks; all of them call it. Resolves when all are connected.
+ *
+ * rank, worldSize and store have PyTorch's environment variables as defaults: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT. `npx dxtensor launch`
+ * sets them. Rejects with MissingPackageError where the package of the engine is not installed (it names it), UnsupportedError on a platform that has
+ * none, DistributedError (reason "rendezvous") when the ranks do not find each other in time, ValueError for a rank outside of worldSize.
+ * Reference: torch.distributed.init_process_group.
+ */
+export const initProcessGroup = guardedAsync($distributedInit.initProcessGroup, "distributed.initProcessGroup", "options:InitProcessGroupOptions?");
+/**
+ * A group of some ranks. All ranks of the world call it, in the same order, members or not. Resolves to null on a rank that is no member. Calls of two
+ * groups may run at the same time. Throws ValueError for ranks outside of the world, or one that appears twice. Reference: torch.distributed.new_group.
+ */
+export const newGroup = guardedAsync($distributedInit.newGroup, "distributed.newGroup", "ranks:numbers options:NewGroupOptions?");
+/**
+ * Leaves the process groups: waits for the other ranks, for at most ten seconds, then closes all connections and the store. Without a group it does
+ * nothing. All ranks call it at their end; one that ends without it counts as lost. With a group of newGroup() it closes that one alone, without
+ * waiting. Reference: torch.distributed.destroy_process_group.
+ */
+export const destroyProcessGroup = guardedAsync($distributedInit.destroyProcessGroup, "distributed.destroyProcessGroup", "group:processGroup?");
+/** Whether this process is in a process group. Reference: torch.distributed.is_initialized. */
+export const isInitialized = guarded($distributedInit.isInitialized, "distributed.isInitialized", "");
+/** Whether the engine's package is there for this platform. Reference: torch.distributed.is_available. */
+export const isAvailable = guarded($distributedInit.isAvailable, "distributed.isAvailable", "");
+/** This process's rank in a group, that of all ranks by default; -1 where it is no member. Reference: torch.distributed.get_rank. */
+export const getRank = guarded($distributedInit.getRank, "distributed.getRank", "group:processGroup?");
+/** The number of ranks in a group, that of all ranks by default. Reference: torch.distributed.get_world_size. */
+export const getWorldSize = guarded($distributedInit.getWorldSize, "distributed.getWorldSize", "group:processGroup?");
+/** The engine and its version: { backend: "gloo", version: "0.5.0" }. */
+export const engineInfo = guarded($distributedInit.engineInfo, "distributed.engineInfo", "");
+/**
+ * A store in a folder that all ranks see, such as one of this machine or of a network file system. Each run needs an empty folder of its own; who started
+ * the run removes it. Throws ValueError for what is no path. Reference: torch.distributed.FileStore.
+ */
+export const fileStore = guarded($distributedRendezvousStore.fileStore, "distributed.fileStore", "folder:string");
+/**
+ * A store that one rank serves over TCP (isMaster), and that all ranks connect to. Rejects with DistributedError when the port is taken, or when the
+ * store does not answer in time; throws ValueError for what is no port. Reference: torch.distributed.TCPStore.
+ */
+export const tcpStore = guardedAsync($distributedTcpStore.tcpStore, "distributed.tcpStore", "options:TcpStoreOptions");
+/**
+ * Every rank's tensor takes the reduction of all: in place. Result: the tensor. Ranks give the same shape and dtype.
+ * Reference: torch.distributed.all_reduce.
+ */
+export const allReduce = guarded($distributedCollectives.allReduce, "distributed.allReduce", "tensor options:ReductionOptions?");
+/** The tensor of rank dst takes the reduction of all; those of the others stay. Result: the tensor. Reference: torch.distributed.reduce. */
+export const reduce = guarded($distributedCollectives.reduce, "distributed.reduce", "tensor options:ReduceToOptions?");
+/** Every rank's tensor takes the elements of rank src's: in place. Result: the tensor. Reference: torch.distributed.broadcast. */
+export const broadcast = guarded($distributedCollectives.broadcast, "distributed.broadcast", "tensor options:SourceOptions?");
+/** The tensors of all ranks, in their order, as new tensors. Ranks give the same shape and dtype. Reference: torch.distributed.all_gather. */
+export const allGather = guarded($distributedCollectives.allGather, "distributed.allGather", "tensor options:GroupOptions?");
+/**
+ * Each rank gives a tensor for each rank; the result is a new tensor, the reduction of those for this one. All have one shape and dtype.
+ * Reference: torch.distributed.reduce_scatter.
+ */
+export const reduceScatter = guarded($distributedCollectives.reduceScatter, "distributed.reduceScatter", "tensors:tensors options:ReductionOptions?");
+/**
+ * Each rank gives a tensor for each rank, and gets those that all gave for it, in the order of ranks, as new tensors. All have one shape and dtype.
+ * Reference: torch.distributed.all_to_all.
+ */
+export const allToAll = guarded($distributedCollectives.allToAll, "distributed.allToAll", "tensors:tensors options:GroupOptions?");
+/** Rank dst gets the tensors of all ranks, in their order, as new tensors; the others get null. Reference: torch.distributed.gather. */
+export const gather = guarded($distributedCollectives.gather, "distributed.gather", "tensor options:TargetOptions?");
+/**
+ * The tensor takes the elements of rank src's tensor for this rank: in place. tensors: on rank src, one for each rank, like `tensor`; null on the others.
+ * Result: the tensor. Reference: torch.distributed.scatter.
+ */
+export const scatter = guarded($distributedCollectives.scatter, "distributed.scatter", "tensor tensors:tensorsOrNull options:SourceOptions?");
+/** Sends the tensor's elements to a rank, which receives them by recv(). Messages with one tag arrive in order. Reference: torch.distributed.send. */
+export const send = guarded($distributedCollectives.send, "distributed.send", "tensor options:SendOptions");
+/** The tensor takes the elements that a rank sends by send(): in place. Result: the tensor. Reference: torch.distributed.recv. */
+export const recv = guarded($distributedCollectives.recv, "distributed.recv", "tensor options:ReceiveOptions");
+/** Ends when all ranks have called it. Reference: torch.distributed.barrier. */
+export const barrier = guarded($distributedCollectives.barrier, "distributed.barrier", "options:GroupOptions?");
