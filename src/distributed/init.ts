@@ -2,7 +2,7 @@
 import { DistributedError, ValueError } from "../core/errors.ts";
 import { hasGloo, loadGloo } from "./gloo.ts";
 import { ProcessGroup, type World } from "./process-group.ts";
-import { fileStore, type Store } from "./rendezvous-store.ts";
+import type { Store } from "./rendezvous-store.ts";
 import { tcpStore } from "./tcp-store.ts";
 
 /** Options of initProcessGroup(). */

@@ -103,6 +103,8 @@ tell(list(await d.allReduce(dx.tensor([100], { dtype: "int8" }))));
 tell(list(await d.allReduce(dx.tensor([2n ** 62n + BigInt(rank)], { dtype: "int64" }))));
 const big = await d.allReduce(dx.ones([3_000_001]).mul(rank + 1), { op: "mean" });
 tell([big.min().itemSync(), big.max().itemSync()]);
+const other = await d.allReduce(dx.ones([2], { device: "dml:0" }));
+tell([String(other.device), list(other)]);
 const weight = dx.ones([2], { requiresGrad: true });
 const y = weight.mul(3);
 await d.allReduce(weight);
@@ -116,6 +118,7 @@ tell((await error(() => traced(dx.ones([2])))).name);
 await d.destroyProcessGroup();
 await d.destroyProcessGroup();
 tell((await error(() => d.allReduce(dx.ones([2])))).reason);`,
+      { env: { DXTENSOR_SIMULATE: "rtx-3070@6.4" } },
     );
     // The middle columns are the sum of both ranks' elements.
     const matrix = (rank: number): number[][] =>
@@ -133,6 +136,7 @@ tell((await error(() => d.allReduce(dx.ones([2])))).reason);`,
         [-56],
         ["-9223372036854775807"],
         [1.5, 1.5],
+        ["dml:0", [2, 2]],
         [[2, 2], true, true],
         "DisposedError",
         "TraceError",
@@ -158,7 +162,7 @@ tell(b === null ? null : await error(() => d.broadcast(dx.ones([1]), { src: 1, g
 await d.destroyProcessGroup();
 if (rank === 0) {
   const { Worker } = await import("node:worker_threads");
-  const code = \`const dx = await import(${"${JSON.stringify(process.env.INDEX)}"}); const d = dx.distributed; const { parentPort, workerData: { rank, store } } = await import("node:worker_threads");
+  const code = "const dx = await import(" + JSON.stringify(process.env.INDEX) + ");" + \` const d = dx.distributed; const { parentPort, workerData: { rank, store } } = await import("node:worker_threads");
   await d.initProcessGroup({ rank, worldSize: 2, store: d.fileStore(store) }); const t = await d.allReduce(dx.tensor([rank + 1])); await d.destroyProcessGroup(); parentPort.postMessage(t.itemSync());\`;
   tell(await Promise.all([0, 1].map((rank) => new Promise((done, failed) => { const w = new Worker(new URL("data:text/javascript," + encodeURIComponent(code)), { workerData: { rank, store: store + "-workers" } }); w.on("message", done); w.on("error", failed); }))));
 }`,
