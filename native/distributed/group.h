@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "context.h"
+#include "gloo_context.h"
 #include "reduction.h"
 
 namespace dxtensor::distributed {

@@ -1,4 +1,4 @@
-#include "context.h"
+#include "gloo_context.h"
 
 #include <gloo/common/error.h>
 #include <gloo/transport/context.h>
