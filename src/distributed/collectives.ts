@@ -10,7 +10,7 @@ import { fromBytes } from "../ops/creation/creation.ts";
 import { data } from "../ops/data/conversion.ts";
 import { copy_ } from "../ops/data/state.ts";
 import type { Work } from "./distributed-work.ts";
-import { groupOf } from "./init.ts";
+import { groupOf } from "./init-process-group.ts";
 import { described, type Call, type ProcessGroup } from "./process-group.ts";
 
 /** How elements of the ranks become one. "mean" is for floating dtypes. Of bool, "sum" and "max" are "or", "product" and "min" are "and". */

@@ -10,7 +10,7 @@ export {
   engineInfo,
   type InitProcessGroupOptions,
   type NewGroupOptions,
-} from "./init.ts";
+} from "./init-process-group.ts";
 export type { ProcessGroup } from "./process-group.ts";
 export type { Work } from "./distributed-work.ts";
 export { fileStore, type Store } from "./rendezvous-store.ts";

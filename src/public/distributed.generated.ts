@@ -1,12 +1,12 @@
 // Made by npm run generate from the families in src/ops.
 import { guarded } from "./kinds.generated.ts";
 import { guardedAsync } from "./kinds.generated.ts";
-import * as $distributedInit from "../distributed/init.ts";
+import * as $distributedInitProcessGroup from "../distributed/init-process-group.ts";
 import * as $distributedRendezvousStore from "../distributed/rendezvous-store.ts";
 import * as $distributedTcpStore from "../distributed/tcp-store.ts";
 import * as $distributedCollectives from "../distributed/collectives.ts";
-export type { InitProcessGroupOptions } from "../distributed/init.ts";
-export type { NewGroupOptions } from "../distributed/init.ts";
+export type { InitProcessGroupOptions } from "../distributed/init-process-group.ts";
+export type { NewGroupOptions } from "../distributed/init-process-group.ts";
 export type { ProcessGroup } from "../distributed/process-group.ts";
 export type { Work } from "../distributed/distributed-work.ts";
 export type { Store } from "../distributed/rendezvous-store.ts";
@@ -27,28 +27,28 @@ export type { ReceiveOptions } from "../distributed/collectives.ts";
  * none, DistributedError (reason "rendezvous") when the ranks do not find each other in time, ValueError for a rank outside of worldSize.
  * Reference: torch.distributed.init_process_group.
  */
-export const initProcessGroup = guardedAsync($distributedInit.initProcessGroup, "distributed.initProcessGroup", "options:InitProcessGroupOptions?");
+export const initProcessGroup = guardedAsync($distributedInitProcessGroup.initProcessGroup, "distributed.initProcessGroup", "options:InitProcessGroupOptions?");
 /**
  * A group of some ranks. All ranks of the world call it, in the same order, members or not. Resolves to null on a rank that is no member. Calls of two
  * groups may run at the same time. Throws ValueError for ranks outside of the world, or one that appears twice. Reference: torch.distributed.new_group.
  */
-export const newGroup = guardedAsync($distributedInit.newGroup, "distributed.newGroup", "ranks:numbers options:NewGroupOptions?");
+export const newGroup = guardedAsync($distributedInitProcessGroup.newGroup, "distributed.newGroup", "ranks:numbers options:NewGroupOptions?");
 /**
  * Leaves the process groups: waits for the other ranks, for at most ten seconds, then closes all connections and the store. Without a group it does
  * nothing. All ranks call it at their end; one that ends without it counts as lost. With a group of newGroup() it closes that one alone, without
  * waiting. Reference: torch.distributed.destroy_process_group.
  */
-export const destroyProcessGroup = guardedAsync($distributedInit.destroyProcessGroup, "distributed.destroyProcessGroup", "group:processGroup?");
+export const destroyProcessGroup = guardedAsync($distributedInitProcessGroup.destroyProcessGroup, "distributed.destroyProcessGroup", "group:processGroup?");
 /** Whether this process is in a process group. Reference: torch.distributed.is_initialized. */
-export const isInitialized = guarded($distributedInit.isInitialized, "distributed.isInitialized", "");
+export const isInitialized = guarded($distributedInitProcessGroup.isInitialized, "distributed.isInitialized", "");
 /** Whether the engine's package is there for this platform. Reference: torch.distributed.is_available. */
-export const isAvailable = guarded($distributedInit.isAvailable, "distributed.isAvailable", "");
+export const isAvailable = guarded($distributedInitProcessGroup.isAvailable, "distributed.isAvailable", "");
 /** This process's rank in a group, that of all ranks by default; -1 where it is no member. Reference: torch.distributed.get_rank. */
-export const getRank = guarded($distributedInit.getRank, "distributed.getRank", "group:processGroup?");
+export const getRank = guarded($distributedInitProcessGroup.getRank, "distributed.getRank", "group:processGroup?");
 /** The number of ranks in a group, that of all ranks by default. Reference: torch.distributed.get_world_size. */
-export const getWorldSize = guarded($distributedInit.getWorldSize, "distributed.getWorldSize", "group:processGroup?");
+export const getWorldSize = guarded($distributedInitProcessGroup.getWorldSize, "distributed.getWorldSize", "group:processGroup?");
 /** The engine and its version: { backend: "gloo", version: "0.5.0" }. */
-export const engineInfo = guarded($distributedInit.engineInfo, "distributed.engineInfo", "");
+export const engineInfo = guarded($distributedInitProcessGroup.engineInfo, "distributed.engineInfo", "");
 /**
  * A store in a folder that all ranks see, such as one of this machine or of a network file system. Each run needs an empty folder of its own; who started
  * the run removes it. Throws ValueError for what is no path. Reference: torch.distributed.FileStore.
