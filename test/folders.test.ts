@@ -105,6 +105,7 @@ const folders = [
   "doctor",
   "inspect",
   "model-run",
+  "launch",
   "cli",
 ].map((level) => (typeof level === "string" ? [level] : level));
 

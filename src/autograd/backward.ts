@@ -60,6 +60,7 @@ export function backward(root: Tensor | readonly Tensor[], options: BackwardOpti
     const traversal = new Traversal(null, bounds);
     traversal.run(roots, seeds("backward", roots, options), retains(options));
     store(traversal, options.createGraph === true);
+    traversal.tellReducers();
   };
   inRegion(backward, roots, options, [], () => {
     if (options.createGraph) enableGrad(run);

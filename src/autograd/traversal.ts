@@ -7,6 +7,7 @@ import { sameShape, showShape } from "../core/shape.ts";
 import { Storage } from "../core/storage.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
+import { activeReducers, type GradientReducer } from "./gradient-reducers.ts";
 import { isAnomalyEnabled, requireNumbers } from "./anomaly.ts";
 import { arithmetic } from "./gradient-arithmetic.ts";
 import { inPass } from "./backward-pass.ts";
@@ -95,6 +96,9 @@ export class Traversal {
   /** What leaves have taken as their gradients. */
   readonly #taken = new Set<Storage>();
   #seeds: ReadonlySet<Tensor> = new Set();
+  /** Edges to leaves that have not been passed, for who asks when a leaf's gradient is complete. */
+  #uses: Map<Tensor, number> | null = null;
+  #reducers: readonly GradientReducer[] = [];
   /** Storages made from here on are the traversal's own. */
   readonly #start = Storage.made;
 
@@ -110,12 +114,49 @@ export class Traversal {
 
   run(roots: readonly Tensor[], gradients: Gradients, retain: boolean): void {
     this.#seeds = new Set(gradients.filter((g) => g !== null));
+    if (this.#search === null && this.#bounds === null) this.#askReducers(roots);
     roots.forEach((root, i) => {
       const node = root.node;
       if (node !== null) this.#deliver(node, root.outputIndex, gradients[i]!);
       else this.#reach(root, gradients[i]!);
     });
     this.finish(retain);
+  }
+
+  /** Counts the edges to the leaves that reducers ask about. */
+  #askReducers(roots: readonly Tensor[]): void {
+    this.#reducers = activeReducers();
+    if (this.#reducers.length === 0) return;
+    const uses = (this.#uses = new Map<Tensor, number>());
+    const count = (leaf: Tensor): void => {
+      if (this.#reducers.some(({ leaves }) => leaves.has(leaf))) uses.set(leaf, (uses.get(leaf) ?? 0) + 1);
+    };
+    const seen = new Set(roots.flatMap(({ node }) => node ?? []));
+    for (const node of seen)
+      for (const edge of node.edges) {
+        if (edge === null) continue;
+        if ("leaf" in edge) count(edge.leaf);
+        else seen.add(edge.node);
+      }
+    // A root that is a leaf itself has its gradient from the start: it is told of at the end.
+    for (const root of roots) uses.delete(root);
+  }
+
+  /** An edge to a leaf has been passed. */
+  #passed(leaf: Tensor): void {
+    const left = this.#uses?.get(leaf);
+    if (left === undefined) return;
+    this.#uses!.set(leaf, left - 1);
+    const sum = left === 1 ? this.#reached.get(leaf) : undefined;
+    if (sum === undefined) return;
+    const grad = this.#dense(sum);
+    this.#reached.set(leaf, grad);
+    for (const reducer of this.#reducers) if (reducer.leaves.has(leaf)) reducer.ready(leaf, grad);
+  }
+
+  /** The gradients are in their leaves. */
+  tellReducers(): void {
+    for (const reducer of this.#reducers) if ([...this.leaves.keys()].some((leaf) => reducer.leaves.has(leaf))) reducer.finish();
   }
 
   /** Starts at an output of a node too. */
@@ -234,6 +275,7 @@ export class Traversal {
     if ("node" in edge) this.#deliverPart(edge.node, edge.output, part);
     else if (this.#search === null || this.#search.leaves.has(edge.leaf))
       this.#reached.set(edge.leaf, addedPart(this.#reached.get(edge.leaf) ?? null, part, edge.leaf.desc));
+    if ("leaf" in edge) this.#passed(edge.leaf);
     return true;
   }
 
@@ -264,9 +306,11 @@ export class Traversal {
     if (node.isForeign) this.#expose(grads);
     node.edges.forEach((edge, i) => {
       const grad = grads[i];
-      if (edge === null || !grad) return;
-      if ("leaf" in edge) this.#reach(edge.leaf, grad);
-      else this.#deliver(edge.node, edge.output, grad);
+      if (edge === null) return;
+      if ("leaf" in edge) {
+        if (grad) this.#reach(edge.leaf, grad);
+        this.#passed(edge.leaf);
+      } else if (grad) this.#deliver(edge.node, edge.output, grad);
     });
     if (retain) return;
     // Nodes of one compiled call share what they free: not before all of them have been passed.

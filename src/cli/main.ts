@@ -8,6 +8,7 @@ import { addConformance } from "./conformance.ts";
 import { addDoctor } from "./doctor.ts";
 import { addFetch } from "./fetch.ts";
 import { addInspect } from "./inspect.ts";
+import { addLaunch } from "./launch-command.ts";
 import { addProfile } from "./profile.ts";
 import { addRun } from "./model-run.ts";
 import { addShaders } from "./shaders.ts";
@@ -23,6 +24,7 @@ const verbs: readonly Verb[] = [
   addDoctor,
   addFetch,
   addInspect,
+  addLaunch,
   addProfile,
   addRun,
   addShaders,

@@ -36,3 +36,4 @@ export {
   type SendOptions,
   type ReceiveOptions,
 } from "./collectives.ts";
+export { DistributedDataParallel, distributedDataParallel, type DistributedDataParallelOptions } from "./data-parallel.ts";

@@ -1,10 +1,14 @@
 // Made by npm run generate from the families in src/ops.
+import { checkedClass } from "./kinds.generated.ts";
+import { factory } from "./kinds.generated.ts";
 import { guarded } from "./kinds.generated.ts";
 import { guardedAsync } from "./kinds.generated.ts";
 import * as $distributedInitProcessGroup from "../distributed/init-process-group.ts";
 import * as $distributedRendezvousStore from "../distributed/rendezvous-store.ts";
 import * as $distributedTcpStore from "../distributed/tcp-store.ts";
 import * as $distributedCollectives from "../distributed/collectives.ts";
+import * as $distributedDataParallel from "../distributed/data-parallel.ts";
+import * as $nnModule from "../nn/module.ts";
 export type { InitProcessGroupOptions } from "../distributed/init-process-group.ts";
 export type { NewGroupOptions } from "../distributed/init-process-group.ts";
 export type { ProcessGroup } from "../distributed/process-group.ts";
@@ -19,6 +23,7 @@ export type { TargetOptions } from "../distributed/collectives.ts";
 export type { ReduceToOptions } from "../distributed/collectives.ts";
 export type { SendOptions } from "../distributed/collectives.ts";
 export type { ReceiveOptions } from "../distributed/collectives.ts";
+export type { DistributedDataParallelOptions } from "../distributed/data-parallel.ts";
 /**
  * Joins the group of all ranks; all of them call it. Resolves when all are connected.
  *
@@ -93,3 +98,19 @@ export const send = guarded($distributedCollectives.send, "distributed.send", "t
 export const recv = guarded($distributedCollectives.recv, "distributed.recv", "tensor options:ReceiveOptions");
 /** Ends when all ranks have called it. Reference: torch.distributed.barrier. */
 export const barrier = guarded($distributedCollectives.barrier, "distributed.barrier", "options:GroupOptions?");
+/**
+ * The module in each rank of a group, over a part of the batch: backward() gives every rank the mean of all ranks' gradients, which is that of the whole
+ * batch where the parts have one size and the loss is a mean.
+ *
+ * The ranks take the first rank's parameters and buffers when it is made. Gradients are reduced in buckets while backward runs, and are complete when
+ * backward() returns; that blocks this thread until all ranks are there. Parameters that a rank's loss does not depend on count as zeros, and keep their
+ * gradient where no rank's does. Parameters are those of the time when it is made. All ranks run the same number of forward and backward passes.
+ *
+ * Throws AutogradError for a module without parameters that require gradients, DistributedError (reason "mismatch") where the ranks' modules differ. A function
+ * that is being compiled cannot call it: compile the step with `ddp.module`, and call reduceGradients() behind it.
+ * Reference: torch.nn.parallel.DistributedDataParallel.
+ */
+export const DistributedDataParallel = checkedClass($distributedDataParallel.DistributedDataParallel, "module:module options:DistributedDataParallelOptions?", "forward ...inputs:anything;noSync fn:callback;reduceGradients", "registerBuffer name:string tensor options:persistent_d9ad21?;clone copies:anything;registerForwardPreHook hook:anything options:HookOptions?;registerForwardHook hook:anything options:ForwardHookOptions?;registerFullBackwardPreHook hook:callback options:HookOptions?;registerFullBackwardHook hook:callback options:HookOptions?;registerStateDictPreHook hook:callback;registerStateDictPostHook hook:callback;registerLoadStateDictPreHook hook:callback;registerLoadStateDictPostHook hook:callback;children;modules;parameters;buffers;train mode:boolean?;eval;apply fn:callback;zeroGrad options:setToNull_d4ebf9?;requiresGrad_ mode:boolean?;to target:deviceOrStringOrDtype;toEmpty target:deviceOrString;stateDict;loadStateDict state:recordOfTensor options:strict_b521a7?;dispose;toString");
+export type DistributedDataParallel<M extends $nnModule.Module> = $distributedDataParallel.DistributedDataParallel<M>;
+/** Makes a DistributedDataParallel. */
+export const distributedDataParallel = factory(DistributedDataParallel, $distributedDataParallel.distributedDataParallel);

@@ -49,6 +49,7 @@ CutmixOptions ["fields",{"generator":"generator?","alpha":"number?","numClasses"
 CyclicLROptions ["fields",{"lastEpoch":"number?","baseLr":"numberOrNumbers","maxLr":"numberOrNumbers","stepSizeUp":"number?","stepSizeDown":"number?","mode":"triangular_triangular2_expRange?","gamma":"number?","scaleFn":"callback?","scaleMode":"cycle_iterations?","cycleMomentum":"boolean?","baseMomentum":"numberOrNumbers?","maxMomentum":"numberOrNumbers?"}]
 DecoderCall ["fields",{"tgtMask":"tensorOrNull?","memoryMask":"tensorOrNull?","tgtKeyPaddingMask":"tensorOrNull?","memoryKeyPaddingMask":"tensorOrNull?","tgtIsCausal":"boolean?"},{"mask":"tgtMask","keyPaddingMask":"tgtKeyPaddingMask","causal":"tgtIsCausal"}]
 DigitsOptions ["fields",{"train":"boolean?","limit":"number?","device":"deviceOrString?"}]
+DistributedDataParallelOptions ["fields",{"group":"processGroup?","bucketSizeInBytes":"number?","broadcastBuffers":"boolean?"}]
 DistributedSamplerOptions ["fields",{"numReplicas":"number","rank":"number","shuffle":"boolean?","seed":"number?","dropLast":"boolean?"}]
 DropoutOptions ["fields",{"generator":"generator?"}]
 EarlyStop ["fields",{"patience":"number?","minDelta":"number?"}]

@@ -1,0 +1,165 @@
+/** Data parallel training: each rank has the whole module and a part of the batch. */
+import { createHash } from "node:crypto";
+import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
+import { DTYPES } from "../core/dtype.ts";
+import { AutogradError, DistributedError, TraceError, ValueError } from "../core/errors.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { tracer } from "../core/tracer.ts";
+import { Module } from "../nn/module.ts";
+import { fromBytes } from "../ops/creation/creation.ts";
+import { copy_ } from "../ops/data/state.ts";
+import { bytesNow, GradientReduction } from "./gradient-reduction.ts";
+import { groupOf } from "./init-process-group.ts";
+import type { ProcessGroup } from "./process-group.ts";
+
+/** Options of DistributedDataParallel. */
+export interface DistributedDataParallelOptions {
+  /** The group. Default: that of all ranks. */
+  readonly group?: ProcessGroup | undefined;
+  /** Gradients are reduced in parts of so many bytes. Default: 26,214,400 (25 MiB). */
+  readonly bucketSizeInBytes?: number | undefined;
+  /** Whether each forward in training mode takes the buffers of the group's first rank. Default: true. */
+  readonly broadcastBuffers?: boolean | undefined;
+}
+
+const OPERATION = "DistributedDataParallel";
+const BUCKET_SIZE = 25 * 2 ** 20;
+
+/** What all ranks must have alike, in 16 bytes. */
+const digestOf = (tensors: Iterable<[string, Tensor]>): Uint8Array =>
+  createHash("sha256")
+    .update([...tensors].map(([name, t]) => `${name} ${t.dtype} ${t.shape.join()} ${String(t.requiresGrad)}`).join("\n"))
+    .digest()
+    .subarray(0, 16);
+
+/**
+ * The module in each rank of a group, over a part of the batch: backward() gives every rank the mean of all ranks' gradients, which is that of the whole
+ * batch where the parts have one size and the loss is a mean.
+ *
+ * The ranks take the first rank's parameters and buffers when it is made. Gradients are reduced in buckets while backward runs, and are complete when
+ * backward() returns; that blocks this thread until all ranks are there. Parameters that a rank's loss does not depend on count as zeros, and keep their
+ * gradient where no rank's does. Parameters are those of the time when it is made. All ranks run the same number of forward and backward passes.
+ *
+ * Throws AutogradError for a module without parameters that require gradients, DistributedError (reason "mismatch") where the ranks' modules differ. A function
+ * that is being compiled cannot call it: compile the step with `ddp.module`, and call reduceGradients() behind it.
+ * Reference: torch.nn.parallel.DistributedDataParallel.
+ */
+export class DistributedDataParallel<M extends Module> extends Module {
+  /** The module itself. */
+  readonly module: M;
+  readonly #group: ProcessGroup;
+  readonly #reduction: GradientReduction;
+  readonly #broadcastBuffers: boolean;
+  #isSynchronizing = true;
+
+  constructor(module: M, { group, bucketSizeInBytes = BUCKET_SIZE, broadcastBuffers = true }: DistributedDataParallelOptions = {}) {
+    super();
+    if (!Number.isSafeInteger(bucketSizeInBytes) || bucketSizeInBytes < 1)
+      throw new ValueError(OPERATION, "bucketSizeInBytes", "an integer of at least 1", bucketSizeInBytes);
+    this.module = module;
+    this.#group = groupOf(OPERATION, group);
+    this.#broadcastBuffers = broadcastBuffers;
+    const parameters = module.parameters().filter((p) => p.requiresGrad);
+    if (parameters.length === 0)
+      throw new AutogradError({
+        operation: OPERATION,
+        argument: "module",
+        expected: "one with parameters that require gradients",
+        received: module.constructor.name,
+      });
+    this.#requireAlike();
+    this.#broadcast([...module.parameters(), ...module.buffers()]);
+    this.#reduction = new GradientReduction(this.#group, parameters, bucketSizeInBytes);
+  }
+
+  #requireAlike(): void {
+    const own = digestOf([...this.module.namedParameters(), ...this.module.namedBuffers()]);
+    const all = new Uint8Array(own.length * this.#group.size);
+    this.#group.reduceNow(OPERATION, { kind: "allGather", what: "DistributedDataParallel(module)", input: own, output: all })();
+    this.#group.ranks.forEach((peer, i) => {
+      if (own.every((byte, j) => byte === all[i * own.length + j])) return;
+      const data = { reason: "mismatch", rank: this.#group.ranks[this.#group.rank]!, peer, group: this.#group.name, sequence: 0 } as const;
+      throw new DistributedError(
+        OPERATION,
+        data,
+        `rank ${peer} has a module with other parameters or buffers: names, shapes, dtypes or requiresGrad differ.`,
+      );
+    });
+  }
+
+  /** All ranks take the elements of the first one. */
+  #broadcast(tensors: readonly Tensor[]): void {
+    if (this.#group.size === 1 || tensors.length === 0) return;
+    const isRoot = this.#group.rank === 0;
+    const sizes = tensors.map((t) => t.size * DTYPES[t.dtype].sizeInBytes);
+    const size = sizes.reduce((a, b) => a + b, 0);
+    const bytes = isRoot ? Buffer.concat(tensors.map((t) => bytesNow(t))) : new Uint8Array(size);
+    const call = {
+      kind: "broadcast",
+      what: `DistributedDataParallel broadcasts ${size} bytes`,
+      root: 0,
+      input: bytes,
+      output: bytes,
+    } as const;
+    this.#group.reduceNow(OPERATION, call)();
+    if (isRoot) return;
+    noGrad(() => {
+      let start = 0;
+      tensors.forEach((t, i) => {
+        const made = fromBytes(OPERATION, t.device, t.dtype, t.shape, bytes.slice(start, start + sizes[i]!));
+        copy_(t, made);
+        made.dispose();
+        start += sizes[i]!;
+      });
+    });
+  }
+
+  /** The module's result. The next backward() reduces, unless it is called inside noSync() or without gradients. */
+  forward(...inputs: Parameters<M["forward"]>): ReturnType<M["forward"]> {
+    if (tracer() !== null)
+      throw new TraceError({
+        operation: OPERATION,
+        received: "a call while a function is compiled",
+        hint: "Compile the forward and backward pass of ddp.module, and call ddp.reduceGradients() behind it.",
+      });
+    if (isGradEnabled() && this.#isSynchronizing) {
+      if (this.#broadcastBuffers && this.training) this.#broadcast(this.module.buffers());
+      this.#reduction.arm();
+    }
+    const forward = this.module.forward as (...values: unknown[]) => unknown;
+    return forward.apply(this.module, inputs) as ReturnType<M["forward"]>;
+  }
+
+  /**
+   * Runs fn, whose forward passes are those of one rank alone: their gradients add up in `grad`, and the next backward pass outside reduces the sum.
+   * fn may be asynchronous. Reference: torch.nn.parallel.DistributedDataParallel.no_sync.
+   */
+  noSync<T>(fn: () => T): T {
+    const before = this.#isSynchronizing;
+    this.#isSynchronizing = false;
+    this.#reduction.disarm();
+    const restore = (): void => void (this.#isSynchronizing = before);
+    let result: T;
+    try {
+      result = fn();
+    } catch (error) {
+      restore();
+      throw error;
+    }
+    if (result instanceof Promise) return result.finally(restore) as T;
+    restore();
+    return result;
+  }
+
+  /** Reduces the gradients that the parameters have now: behind a compiled step, which cannot do it itself. All ranks call it. */
+  reduceGradients(): void {
+    this.#reduction.arm();
+    this.#reduction.finish();
+  }
+}
+
+/** Makes a DistributedDataParallel. */
+export const distributedDataParallel = <M extends Module>(
+  module: M,
+  options: DistributedDataParallelOptions = {},
+): DistributedDataParallel<M> => new DistributedDataParallel(module, options);

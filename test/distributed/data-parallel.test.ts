@@ -1,0 +1,164 @@
+/** DistributedDataParallel over Gloo, against one process and PyTorch's recorded losses: `npm run distributed`. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, it } from "vitest";
+import { bucketsOf } from "../../src/distributed/gradient-buckets.ts";
+import { hasEngine, runRanks } from "./ranks.ts";
+
+const recordedFile = join(process.cwd(), "test", "distributed", "ddp-losses.json");
+
+/** The network, data and loop of record.py. */
+const training = `const { readFileSync } = await import("node:fs");
+const recorded = JSON.parse(readFileSync(new URL(${JSON.stringify(pathToFileURL(recordedFile).href)}), "utf8"));
+const PART = 4, RANKS = 2;
+const batch = (step, rank, parts = 1) => {
+  const n = Array.from({ length: PART * parts }, (_, i) => i + rank * PART + step * PART * RANKS);
+  const x = n.map((v) => Array.from({ length: 6 }, (_, i) => Math.sin(v * 1.3 + i * 0.7)));
+  return [dx.tensor(x), dx.tensor(x.map(([a, b]) => Number(a > 0) + Number(b > 0.5)), { dtype: "int32" })];
+};
+const network = () => dx.nn.sequential(dx.nn.linear(6, 8), dx.nn.layerNorm(8), dx.nn.gelu(), dx.nn.linear(8, 3));
+const load = (model) => model.loadStateDict(Object.fromEntries(Object.entries(recorded.state).map(([name, values]) => [name, dx.tensor(values)])));
+const train = (model, steps, of) => {
+  const optimizer = dx.optim.sgd(model.parameters(), { lr: 0.2, momentum: 0.9 });
+  return Array.from({ length: steps }, (_, step) => {
+    const [x, y] = of(step);
+    const loss = dx.nn.functional.crossEntropy(model.forward(x), y);
+    optimizer.zeroGrad();
+    loss.backward();
+    optimizer.step();
+    return loss.itemSync();
+  });
+};
+`;
+
+it("puts gradients into buckets from the last parameter on, by dtype and device", () => {
+  const p = (sizeInBytes: number, dtype: "float32" | "float16" = "float32", device = "cpu") => ({ dtype, device, sizeInBytes });
+  expect(bucketsOf([p(4), p(4), p(4)], 100, 100)).toEqual([[2, 1, 0]]);
+  expect(bucketsOf([p(4), p(4), p(4), p(4), p(4)], 8, 4)).toEqual([[4], [3, 2], [1, 0]]);
+  expect(bucketsOf([p(4), p(2, "float16"), p(4), p(2, "float16"), p(4, "float32", "dml:0")], 100, 100)).toEqual([[4], [3, 1], [2, 0]]);
+  expect(bucketsOf([p(500), p(0)], 8, 4)).toEqual([[1, 0]]);
+  expect(bucketsOf([], 8, 4)).toEqual([]);
+});
+
+describe.skipIf(!hasEngine)("over Gloo (npm run distributed)", () => {
+  it("100 losses are those of PyTorch's, and of one process with the whole batch", { timeout: 120_000 }, async () => {
+    const ends = await runRanks(
+      2,
+      `${training}
+await init();
+const model = network();
+if (rank === 0) load(model);
+const ddp = d.distributedDataParallel(model, { bucketSizeInBytes: 64 });
+tell(train(ddp, 100, (step) => batch(step, rank)));
+tell(Object.fromEntries(Object.entries(ddp.stateDict()).map(([name, t]) => [name, list(t)])));
+if (rank === 0) {
+  const alone = network();
+  load(alone);
+  tell(train(alone, 100, (step) => batch(step, 0, 2)));
+}
+await d.destroyProcessGroup();`,
+    );
+    const { losses } = JSON.parse(readFileSync(recordedFile, "utf8")) as { readonly losses: readonly (readonly number[])[] };
+    const [own, other] = ends.map(({ status, stderr, told }) => {
+      expect([status, stderr]).toEqual([0, ""]);
+      return told as readonly [readonly number[], Record<string, unknown>, readonly number[]];
+    });
+    expect(own![0].length).toBe(100);
+    [own!, other!].forEach(([mine], rank) => mine.forEach((loss, i) => expect(Math.abs(loss - losses[rank]![i]!)).toBeLessThan(2e-4)));
+    own![2].forEach((loss, i) => expect(Math.abs((own![0][i]! + other![0][i]!) / 2 - loss)).toBeLessThan(1e-4));
+    expect(own![0][99]).toBeLessThan(own![0][0]! / 2);
+    // Bit for bit: each rank adds the same numbers.
+    expect(other![1]).toEqual(own![1]);
+    expect(Object.keys(own![1])[0]).toBe("module.0.weight");
+  });
+
+  it("noSync, accumulation, unused parameters, hooks, buffers, a frozen parameter, float16", { timeout: 120_000 }, async () => {
+    const ends = await runRanks(
+      2,
+      `await init();
+class Two extends dx.nn.Module {
+  constructor() { super(); this.a = new dx.nn.Parameter(dx.tensor([1, 2])); this.b = new dx.nn.Parameter(dx.tensor([3])); this.c = new dx.nn.Parameter(dx.tensor([4], { dtype: "float16" })); this.frozen = new dx.nn.Parameter(dx.tensor([5])); this.frozen.requiresGrad_(false); this.registerBuffer("seen", dx.tensor([rank])); }
+  forward(x, usesB) { const y = this.a.mul(x).sum().add(this.a.mul(this.frozen).sum()); return usesB ? y.add(this.b.mul(x).sum()) : y; }
+}
+const model = new Two(), ddp = d.distributedDataParallel(model, { bucketSizeInBytes: 4 });
+const grads = () => [model.a, model.b, model.c].map((p) => p.grad === null ? null : list(p.grad));
+tell(list(model.seen));
+model.seen.fill_(rank + 7);
+// Rank 0 alone uses b: c is used by none.
+ddp.forward(dx.tensor(rank + 1), rank === 0).backward();
+tell(grads());
+tell(list(model.seen));
+// Twice on its own, then together: the sum is reduced.
+ddp.zeroGrad();
+ddp.noSync(() => { for (let i = 0; i < 2; i++) ddp.forward(dx.tensor(rank + 1), false).backward(); });
+tell(grads());
+ddp.forward(dx.tensor(rank + 1), false).backward();
+tell(grads());
+// Accumulated without noSync: what is reduced stays.
+ddp.forward(dx.tensor(rank + 1), false).backward();
+tell(grads());
+ddp.zeroGrad();
+const hook = model.a.registerHook((g) => g.mul(10));
+ddp.forward(dx.tensor(rank + 1), false).backward();
+hook.remove();
+tell(grads());
+// A compiled step, and what is reduced behind it.
+ddp.zeroGrad();
+tell((await error(() => dx.compile((x) => ddp.forward(x, false))(dx.tensor(1)))).name);
+const step = dx.compile((x) => { const loss = ddp.module.forward(x, false); loss.backward(); return loss; });
+for (let i = 0; i < 3; i++) { ddp.zeroGrad(); step(dx.tensor(rank + 1)); ddp.reduceGradients(); }
+tell(grads());
+ddp.eval();
+model.seen.fill_(rank);
+dx.noGrad(() => ddp.forward(dx.tensor(1), true));
+tell(list(model.seen));
+await d.destroyProcessGroup();`,
+    );
+    ends.forEach(({ status, stderr, told }, rank) => {
+      expect([status, stderr]).toEqual([0, ""]);
+      const x = rank + 1;
+      expect(told).toEqual([
+        [0],
+        [[6.5, 6.5], [0.5], null],
+        [7],
+        [[2 * (x + 5), 2 * (x + 5)], null, null],
+        [[19.5, 19.5], null, null],
+        [[26, 26], null, null],
+        [[65, 65], null, null],
+        "TraceError",
+        [[6.5, 6.5], null, null],
+        [rank],
+      ]);
+    });
+  });
+
+  it("ranks with other modules say so; a rank that ends in backward is an error there", { timeout: 60_000 }, async () => {
+    const ends = await runRanks(
+      3,
+      `await init();
+tell(await error(() => d.distributedDataParallel(dx.nn.linear(2, rank === 2 ? 4 : 3))));
+tell((await error(() => d.distributedDataParallel(dx.nn.relu()))).name);
+const ddp = d.distributedDataParallel(dx.nn.linear(200, 300));
+const start = performance.now();
+tell(await error(() => { for (let i = 0; ; i++) { if (rank === 1 && i === 3) process.kill(process.pid, "SIGKILL"); ddp.zeroGrad(); ddp.forward(dx.ones([4, 200])).sum().backward(); } }));
+tell(performance.now() - start);
+await d.destroyProcessGroup();`,
+    );
+    [0, 2].forEach((rank) => {
+      const { status, stderr, told } = ends[rank]!;
+      expect([status, stderr]).toEqual([0, ""]);
+      expect(told[0]).toMatchObject({ name: "DistributedError", reason: "mismatch", peer: rank === 2 ? 0 : 2 });
+      expect(told[1]).toBe("AutogradError");
+      expect(told[2]).toMatchObject({
+        name: "DistributedError",
+        reason: "connection",
+        rank,
+        peer: 1,
+        operation: "DistributedDataParallel",
+      });
+      expect(told[3]).toBeLessThan(20_000);
+    });
+    expect(ends[1]!.signal).toBe("SIGKILL");
+  });
+});
