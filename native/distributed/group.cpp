@@ -21,6 +21,8 @@ namespace {
 constexpr uint64_t kTransferSlot = uint64_t{0xd1} << 48;
 constexpr uint64_t kWatchSlot = uint64_t{0xd2} << 48;
 constexpr size_t kDescriptionSize = 512;
+// Between noticing that a rank has ended and closing one's own connections: the others notice the same rank meanwhile, not this one.
+constexpr auto kNotice = std::chrono::milliseconds(100);
 constexpr auto kForever = std::chrono::hours(24 * 365);
 
 // Gloo knows an element's type by its size alone.
@@ -137,7 +139,9 @@ void Group::Fail(Work& work, const std::string& message) {
   }
   Finish(work, message, reason.c_str(), peer);
   // The other ranks would wait for this one until their time is over.
-  if (is_first) context_->Abort();
+  if (!is_first) return;
+  std::this_thread::sleep_for(kNotice);
+  context_->Abort();
 }
 
 void Group::Compare(Work& work) {
@@ -328,7 +332,10 @@ void Group::Close(bool is_clean) {
     std::unique_lock<std::mutex> held(lock_);
     if (is_closing_) return;
     is_closing_ = true;
-    if (is_broken_) is_clean = false;
+    if (is_broken_) {
+      is_clean = false;
+      changed_.wait_for(held, kNotice, [] { return false; });
+    }
   }
   changed_.notify_all();
   if (is_clean && !threads_.empty()) {
