@@ -9,7 +9,8 @@ namespace dxtensor::dml {
 
 namespace {
 
-constexpr int kPolls = 64, kLookMs = 100;
+// Before a thread sleeps: an adapter on the CPU needs the CPU that polls would take.
+constexpr int kPolls = 64, kSoftwarePolls = 1, kLookMs = 100;
 // How long an adapter may take to leave what was abandoned: the longest piece of a kernel.
 constexpr auto kLeave = std::chrono::milliseconds(500);
 constexpr int kLeaveLookMs = 20;
@@ -98,7 +99,7 @@ Waited Timeline::Wait(uint64_t value, Event& event, const Look& look) const {
     KnowDone(done);
     return true;
   };
-  for (int i = 0; i < kPolls; ++i) {
+  for (int i = 0, polls = context_.software ? kSoftwarePolls : kPolls; i < polls; ++i) {
     uint64_t done = Completed();
     if (done == UINT64_MAX) return Waited::Removed;
     if (is_abandoned()) return Waited::TimedOut;

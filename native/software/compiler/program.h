@@ -1,6 +1,6 @@
 // The result of CompileOperator and CompileGraph: kernels in order, and the position of each operand once buffers are bound.
 //
-// Immutable but for the times of its kernels; shared by the compiled operator, the dispatches that are bound to it, and the lists that
+// Immutable but for the times of its kernels and of its runs; shared by the compiled operator, the dispatches that are bound to it, and the lists that
 // recorded those.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include "software/d3d12/com.h"
 #include "graph.h"
 #include "kernel_times.h"
+#include "thread_choice.h"
 
 namespace dxtensor::software {
 
@@ -50,6 +51,7 @@ class Program final : public Counted {
   bool in_place = false;  // one operator, and it may write over an input
   std::vector<Overwrite> overwrites;
   mutable KernelTimes times;
+  mutable ThreadChoice threads;
 
   uint32_t DescriptorCount() const {
     size_t count = inputs.size() + outputs.size() + (temporary_size ? 1 : 0) + (persistent_size ? 1 : 0);

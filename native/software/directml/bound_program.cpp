@@ -6,6 +6,7 @@
 
 #include "software/compiler/overwrites.h"
 #include "software/cpu/host/abandon.h"
+#include "software/cpu/host/thread_pool.h"
 #include "software/cpu/prepacked_inputs.h"
 
 namespace dxtensor::software {
@@ -38,14 +39,19 @@ class BoundProgram final : public BoundDispatch {
 
   void Run() const override {
     if (program_->times.wanted()) return RunTimed();
-    for (const Step& step : steps_) {
-      CheckAbandoned();
-      RunStep(step);
-    }
-    DropPrepacked();
+    ThreadChoice& threads = program_->threads;
+    const ThreadChoice::Run run = threads.Next();
+    if (run == ThreadChoice::Run::Shared) return RunSteps();
+    if (run == ThreadChoice::Run::Alone) return RunAlone();
+    const Clock::time_point before = Clock::now();
+    if (run == ThreadChoice::Run::MeasuredAlone) RunAlone();
+    else RunSteps();
+    threads.Note(run, static_cast<uint64_t>(std::chrono::nanoseconds(Clock::now() - before).count()));
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   struct Step {
     const Kernel* kernel;
     KernelArguments arguments;
@@ -54,8 +60,20 @@ class BoundProgram final : public BoundDispatch {
     uint64_t source_size = 0;
   };
 
+  void RunSteps() const {
+    for (const Step& step : steps_) {
+      CheckAbandoned();
+      RunStep(step);
+    }
+    DropPrepacked();
+  }
+
+  void RunAlone() const {
+    const OneThreadScope scope;
+    RunSteps();
+  }
+
   void RunTimed() const {
-    using Clock = std::chrono::steady_clock;
     std::vector<uint64_t> run;
     Clock::time_point before = Clock::now();
     for (const Step& step : steps_) {

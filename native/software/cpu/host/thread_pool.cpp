@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kMaxThreads = 64;
 // 500 to 8000: within the noise of 8 % for a training step of LeNet-5 and an LSTM of batch 1 (2 threads).
-constexpr int kSpins = 2000;  // some fifty microseconds: to wake a sleeper takes as long
+constexpr int kSpins = 500;  // some ten microseconds: to wake a sleeper takes as long
 constexpr int kRound = 32;    // spins, after which a worker checks whether it runs on the CPU of the caller
 
 inline void Pause() {
@@ -195,5 +195,9 @@ void ThreadPool::Worker(int slot) {
     s.gate.fetch_sub(1, std::memory_order_acq_rel);
   }
 }
+
+OneThreadScope::OneThreadScope() : before_(is_inside) { is_inside = true; }
+
+OneThreadScope::~OneThreadScope() { is_inside = before_; }
 
 }  // namespace dxtensor::software

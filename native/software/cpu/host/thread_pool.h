@@ -1,6 +1,6 @@
 // The threads that all fast kernels share: one fewer than the CPUs that this process may use, since the caller works too.
 //
-// Workers start at the first call that has work for them, look for the next call for some fifty microseconds and then sleep, at once where
+// Workers start at the first call that has work for them, look for the next call for some ten microseconds and then sleep, at once where
 // they run on the CPU of the caller. They are never joined: the pool lives as long as the process. Any thread may call ParallelFor;
 // while one call runs, another one (of a second device, or from within a worker) does its work alone on its own thread. Work that is
 // abandoned (abandon.h) stops between two chunks.
@@ -50,6 +50,18 @@ class ThreadPool {
   struct State;
   State* state_;
   int size_;
+};
+
+// While it lives, this thread does alone what it asks the pool for.
+class OneThreadScope {
+ public:
+  OneThreadScope();
+  ~OneThreadScope();
+  OneThreadScope(const OneThreadScope&) = delete;
+  OneThreadScope& operator=(const OneThreadScope&) = delete;
+
+ private:
+  const bool before_;
 };
 
 }  // namespace dxtensor::software
