@@ -37,6 +37,9 @@ export function readsOf(node: NodeMessage): readonly string[] {
   return reads;
 }
 
+/** After the graphs inside a node have changed. */
+export const forgetReads = (node: NodeMessage): void => void known.delete(node);
+
 /** Which node makes each name. Throws FormatError for a name that two nodes make. */
 function makersOf(nodes: readonly NodeMessage[]): Map<string, NodeMessage> {
   const makers = new Map<string, NodeMessage>();

@@ -3,6 +3,7 @@ import * as ops from "../../ops/index.ts";
 import { DTYPES, isFloat } from "../../core/dtype.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Call } from "../format/call.ts";
+import { Constant } from "../format/value.ts";
 import { family, type Run } from "./operator.ts";
 
 /** Before version 7 the second operand was laid along the first only when asked, from an axis on. */
@@ -34,8 +35,18 @@ function modulo(c: Call): Tensor {
   return c.flag("fmod") ? ops.fmod(a, b) : ops.remainder(a, b);
 }
 
+/** An operand that is one number, known when the model is loaded, and does not change the shape of the result with x; null: it is not. */
+function fixedNumber(c: Call, at: number, x: Tensor): number | null {
+  const v = c.inputs[at];
+  if (!(v instanceof Constant) || v.isParameter || v.size !== 1 || v.shape.length > x.rank) return null;
+  return v.numbers()[0]!;
+}
+
 /** The base's dtype is the result's, whatever the exponent's. */
 function power(c: Call): Tensor {
+  const base = c.tensor(0);
+  const exponent = base.dtype === "float32" ? fixedNumber(c, 1, base) : null;
+  if (exponent !== null) return ops.pow(base, exponent);
   const [a, b] = pair(c);
   if (isFloat(a.dtype) || !isFloat(b.dtype)) return ops.to(ops.pow(a, b), a.dtype);
   return ops.to(ops.trunc(ops.pow(ops.to(a, "float32"), b)), a.dtype);
@@ -56,9 +67,13 @@ function bitShift(c: Call): Tensor {
 }
 
 function clip(c: Call): Tensor {
-  const [low, high] = c.opset < 11 ? [null, null] : [c.optional(1), c.optional(2)];
   let x = c.x;
   if (c.opset < 11) return ops.clamp(x, c.float("min", -3.4028234663852886e38), c.float("max", 3.4028234663852886e38));
+  if (x.dtype === "float32" && c.has(1) && c.has(2)) {
+    const [min, max] = [fixedNumber(c, 1, x), fixedNumber(c, 2, x)];
+    if (min !== null && max !== null) return min < max ? ops.hardtanh(x, { minVal: min, maxVal: max }) : ops.clamp(x, min, max);
+  }
+  const [low, high] = [c.optional(1), c.optional(2)];
   if (low !== null) x = ops.maximum(x, low);
   return high === null ? x : ops.minimum(x, high);
 }
