@@ -107,11 +107,11 @@ function addBySizesOfAddend(nodes: readonly GraphNode[]): readonly GraphNode[] {
  * first reader declares. Who reads such an identity's output reads the input, for the same reason. Additions to GEMMs change for it too.
  */
 export function describeRegion(
-  given: readonly GraphNode[],
+  own: readonly GraphNode[],
   results: readonly Value[],
   inputPerView: boolean,
 ): { graph: GraphDescription; inputs: Expr[]; origins: string[]; flops: number[] } {
-  const nodes = inputPerView ? addBySizesOfAddend(given) : given;
+  const nodes = inputPerView ? addBySizesOfAddend(own) : own;
   const entries: Expr[] = [];
   const known = new Map<string, number>();
   const resultsOf = new Map<Value, number[]>();
