@@ -1,7 +1,7 @@
 // The result of CompileOperator and CompileGraph: kernels in order, and the position of each operand once buffers are bound.
 //
-// Immutable but for the times of its kernels and of its runs; shared by the compiled operator, the dispatches that are bound to it, and the lists that
-// recorded those.
+// Immutable but for the times of its kernels and of its runs; shared by the compiled operator, the dispatches that are bound to it, and
+// the lists that recorded those.
 #pragma once
 
 #include <vector>

@@ -26,7 +26,7 @@ namespace {
 constexpr int kMaxThreads = 64;
 // 500 to 8000: within the noise of 8 % for a training step of LeNet-5 and an LSTM of batch 1 (2 threads).
 constexpr int kSpins = 500;  // some ten microseconds: to wake a sleeper takes as long
-constexpr int kRound = 32;    // spins, after which a worker checks whether it runs on the CPU of the caller
+constexpr int kRound = 32;   // spins, after which a worker checks whether it runs on the CPU of the caller
 
 inline void Pause() {
 #if defined(__GNUC__) && defined(__x86_64__)
