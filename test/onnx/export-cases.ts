@@ -139,6 +139,10 @@ const indices: ExportCase[] = [
     () => dx.tensor([0, 2, 2], { dtype: "int64" }),
   ),
   of("searchsorted", (a, b) => [dx.searchsorted(a!, b!), dx.searchsorted(a!, b!, { right: true })], () => dx.sort(x()).values, x), // prettier-ignore
+  of("nonzero", (a) => [dx.nonzero(dx.gt(a!, 0.2), { size: 20, fill: -1 }), dx.nonzero(a!, { size: 4, dtype: "int64" })], x),
+  of("nonzero of nothing", (a) => dx.nonzero(dx.gt(a!, 9), { size: 3 }), x),
+  of("nonzero of numbers and NaN, of rank 3", (a) => dx.nonzero(dx.stack([a!, a!]), { size: 30, fill: 7 }), odd),
+  of("maskedSelect", (a) => dx.maskedSelect(a!, dx.gt(a!, 0), { size: 18, fill: 9 }), x),
   of("bucketize", (a) => dx.bucketize(a!, dx.tensor([-1, 0, 1])), x),
   of("sort", (a) => [dx.sort(a!).values, dx.sort(a!).indices, dx.argsort(a!, -1, { descending: true })], x),
   of("maxima of windows with indices, and back", (a) => {

@@ -121,5 +121,4 @@ export const NOT_EXPORTED: Readonly<Record<string, readonly string[]>> = {
   ],
   "packed weights": ["packedValues", "packedLinear"],
   "the library's own checks and state": ["assign", "constant", "gatherFlat", "indexBounds"],
-  "a shape that depends on data": ["nonzero"],
 };

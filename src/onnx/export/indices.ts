@@ -1,4 +1,5 @@
 /** Forms of operations that scatter, add and find elements by index. */
+import type { TensorSpec } from "../../core/definition.ts";
 import type { Shape } from "../../core/shape.ts";
 import type { Columns } from "../../ops/conv/fold.ts";
 import { ELEMENT_TYPES } from "./element-types.ts";
@@ -46,6 +47,20 @@ export const indices: Forms = {
     if (!includeSelf) c.refuse("includeSelf: false");
     const [x, index, source] = c.inputs;
     return c.node("ScatterElements", [x!.name, c.cast(index!, "int64"), c.cast(source!, c.dtype)], { axis, reduction: REDUCTIONS[fold] });
+  }),
+  nonzero: form((c) => {
+    const [count, rows] = c.outputs as [TensorSpec, TensorSpec];
+    const found = c.node("NonZero", [c.x.name]);
+    const total = c.node("Unsqueeze", [c.node("Size", [c.x.name]), c.graph.ints([0])]);
+    // As many rows as elements: zeros stand behind those that were found.
+    const shape = c.node("Concat", [total, c.graph.ints([rows.shape[1]!])], { axis: 0 });
+    const behind = c.node("Expand", [c.number(0, "int64"), shape]);
+    const all = c.node("Concat", [c.node("Transpose", [found], { perm: [1, 0] }), behind], { axis: 0 });
+    const cut = c.node("Slice", [all, c.graph.ints([0]), total, c.graph.ints([0])]);
+    return [
+      c.node("Cast", [c.node("Shape", [found], { start: 1, end: 2 })], { to: ELEMENT_TYPES[count.dtype] }),
+      c.node("Cast", [cut], { to: ELEMENT_TYPES[rows.dtype] }),
+    ];
   }),
   maxUnpool: form((c) => c.node("ScatterElements", [filled(c, 0), c.cast(c.inputs[1]!, "int64"), c.x.name], { axis: 1 })),
   searchsorted: form<{ right: boolean }>((c) => {
