@@ -160,7 +160,8 @@ eachDevice("weights inside graphs of nodes", (device) => {
       using loaded = await load(bytes, { device });
       await dx.scope(async () => {
         const want = Array.from(data, (v) => (Number.isNaN(v) ? v : Math.min(Math.max(v, Math.fround(low)), Math.fround(high))));
-        for (let call = 0; call < 3; call++) numbers(loaded(dx.tensor(data, { device }))).forEach((v, i) => expect(v + 0).toBe(want[i]! + 0));
+        for (let call = 0; call < 3; call++)
+          numbers(loaded(dx.tensor(data, { device }))).forEach((v, i) => expect(v + 0).toBe(want[i]! + 0));
       });
     }
   });
