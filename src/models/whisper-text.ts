@@ -15,8 +15,18 @@ import { CausalModel, type CausalShape } from "./causal-model.ts";
 import type { DecoderPass } from "./decoder-pass.ts";
 import { generateTexts } from "./generation/generate-loop.ts";
 import type { GeneratedText, GenerateOptions } from "./generation/options.ts";
+import type { LogitsRule } from "./generation/prompts.ts";
 import { releaseSessions } from "./generation/session.ts";
 import type { CrossKeys, Whisper, WhisperDecoder } from "./whisper.ts";
+
+/** What of a model a text is made of. */
+const sourceOf = ({ model, proj_out, eosTokens, suppressTokens, beginSuppressTokens }: Whisper): readonly unknown[] => [
+  model.decoder,
+  proj_out,
+  eosTokens,
+  suppressTokens,
+  beginSuppressTokens,
+];
 
 /**
  * The decoder with what it hears of a batch of sounds, which stays in the same tensors: its programs are those of earlier calls. Hidden states have one more element,
@@ -34,6 +44,7 @@ export class WhisperText extends CausalModel {
   readonly #never: Tensor;
   readonly #notFirst: Tensor;
   readonly #made: readonly Tensor[];
+  readonly #source: readonly unknown[];
 
   constructor(whisper: Whisper, batch: number) {
     super();
@@ -74,11 +85,13 @@ export class WhisperText extends CausalModel {
     this.#notFirst = notFirst;
     this.#heard = heard;
     this.#made = made;
+    this.#source = sourceOf(whisper);
     this.training = false;
   }
 
-  /** Whether its tensors are where the decoder's are. */
-  isCurrent(): boolean {
+  /** Whether it is of the parts and the tokens that the model has now, and its tensors are where the decoder's are. */
+  isCurrent(whisper: Whisper): boolean {
+    if (this.#source.some((part, i) => part !== sourceOf(whisper)[i])) return false;
     const { device, dtype } = this.decoder.embed_tokens.weight;
     const { keys } = this.#heard[0]!;
     return keys.device === device && keys.dtype === dtype && !keys.isDisposed;
@@ -99,7 +112,7 @@ export class WhisperText extends CausalModel {
   }
 
   /** Text of what the encoder gives. */
-  async transcribe(heard: Tensor, prompt: readonly number[], options: GenerateOptions): Promise<GeneratedText[]> {
+  async transcribe(heard: Tensor, prompt: readonly number[], options: GenerateOptions, rule: LogitsRule | null): Promise<GeneratedText[]> {
     noGrad(() => {
       for (const [i, { keys, values }] of this.decoder.crossKeys(heard).entries()) {
         copyInto("Whisper.transcribe", this.#heard[i]!.keys, keys);
@@ -111,7 +124,7 @@ export class WhisperText extends CausalModel {
     heard.dispose();
     const texts = Array.from({ length: this.batch }, () => prompt);
     // The cache is of other sounds.
-    return generateTexts("Whisper.transcribe", this, texts, { ...options, reuse: false });
+    return generateTexts("Whisper.transcribe", this, texts, { ...options, reuse: false }, rule);
   }
 
   release(): void {

@@ -1,5 +1,5 @@
 /** Whisper: speech to text. Names of the state are transformers'. */
-import { DTypeError, ShapeError } from "../core/errors.ts";
+import { DTypeError, ShapeError, ValueError } from "../core/errors.ts";
 import { isFloat } from "../core/dtype.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { scaledDotProductAttention } from "../ops/exports/autocast.generated.ts";
@@ -26,6 +26,7 @@ import { requireTokens, type CausalShape } from "./causal-model.ts";
 import type { ConfigValues } from "./config-values.ts";
 import { FullPass, type DecoderPass } from "./decoder-pass.ts";
 import type { GeneratedText, GenerateOptions } from "./generation/options.ts";
+import type { LogitsRule } from "./generation/prompts.ts";
 import { HOP, logMel } from "./whisper-features.ts";
 import type { WhisperText } from "./whisper-text.ts";
 
@@ -236,7 +237,12 @@ const KEPT = 2;
 export interface TranscribeOptions extends Omit<GenerateOptions, "draft" | "draftTokens" | "attentionMask" | "reuse"> {
   /** Tokens that each text begins with: start, language, task, timestamps or not. Default: the model's start token. */
   readonly prompt?: readonly number[] | undefined;
+  /** Whether the rules of timestamps are applied: they begin each text, come in pairs and do not decrease. Default: false. */
+  readonly timestamps?: boolean | undefined;
 }
+
+/** Seconds between two timestamps. */
+const TIMESTAMP_SECONDS = 0.02;
 
 /** The speech model Whisper. Made by fromConfig() and fromPretrained(). Reference: transformers.WhisperForConditionalGeneration. */
 export class Whisper extends Module {
@@ -254,6 +260,10 @@ export class Whisper extends Module {
   suppressTokens: readonly number[];
   /** Tokens that transcribe() does not begin a text with. */
   beginSuppressTokens: readonly number[];
+  /** The token that says that a text has no timestamps; those behind it are timestamps. Null for a model that has none. */
+  noTimestampsToken: number | null;
+  /** The latest timestamp, counted from the first one, that a text may begin with; null for all. */
+  maxInitialTimestamp: number | null;
   /** Encoder and decoder, with transformers' names. */
   model: WhisperParts;
   /** From hidden states to logits. */
@@ -286,6 +296,9 @@ export class Whisper extends Module {
     this.eosTokens = config.tokens("eos_token_id");
     this.suppressTokens = config.tokens("suppress_tokens");
     this.beginSuppressTokens = config.tokens("begin_suppress_tokens");
+    const optional = (name: string): number | null => (config.get(name) === undefined ? null : config.count(name, 0, 0));
+    this.noTimestampsToken = optional("no_timestamps_token_id");
+    this.maxInitialTimestamp = optional("max_initial_timestamp_index");
     this.model = new WhisperParts(
       new WhisperEncoder(config, settings, options),
       new WhisperDecoder(config, this.causal, settings, options),
@@ -367,21 +380,39 @@ export class Whisper extends Module {
    * Text of sounds. features: [B, bands, frames], as features() gives them. Result: a text for each sound; prompts are no part of it. Options are those of generate().
    * The caches and programs stay with the model for the next call: release() frees them. Throws as encode() and generate() do.
    */
-  async transcribe(features: Tensor, { prompt = [this.startToken], ...options }: TranscribeOptions = {}): Promise<GeneratedText[]> {
+  async transcribe(
+    features: Tensor,
+    { prompt = [this.startToken], timestamps = false, ...options }: TranscribeOptions = {},
+  ): Promise<GeneratedText[]> {
+    const rule = timestamps ? await this.#timestampRule() : null;
     const { WhisperText } = await import("./whisper-text.ts");
     const heard = noGrad(() => this.encode(features));
     const batch = heard.shape[0]!;
-    for (const old of this.#texts) if (!old.isCurrent()) old.release();
-    this.#texts = this.#texts.filter((each) => each.isCurrent());
+    for (const old of this.#texts) if (!old.isCurrent(this)) old.release();
+    this.#texts = this.#texts.filter((each) => each.isCurrent(this));
     const text = this.#texts.find((each) => each.batch === batch) ?? new WhisperText(this, batch);
     // Another call at the same time makes one of its own.
     this.#texts = this.#texts.filter((each) => each !== text);
     try {
-      return await text.transcribe(heard, prompt, options);
+      return await text.transcribe(heard, prompt, options, rule);
     } finally {
       for (const old of this.#texts.splice(KEPT - 1)) old.release();
       this.#texts.unshift(text);
     }
+  }
+
+  async #timestampRule(): Promise<LogitsRule> {
+    const [none, end] = [this.noTimestampsToken, this.eosTokens[0]];
+    if (none === null || none + 1 >= this.causal.vocabulary || end === undefined)
+      throw new ValueError("Whisper.transcribe", "timestamps", "false, for a model without noTimestampsToken and eosTokens", true);
+    const { timestampRule } = await import("./whisper-timestamps.ts");
+    return timestampRule({ first: none + 1, end, maxInitial: this.maxInitialTimestamp });
+  }
+
+  /** Seconds that a timestamp stands for, from the sound's beginning; null for another token. */
+  secondsOf(token: number): number | null {
+    const { noTimestampsToken: none } = this;
+    return none === null || token <= none ? null : (token - none - 1) * TIMESTAMP_SECONDS;
   }
 
   /** Frees what transcribe() keeps. */

@@ -16,6 +16,12 @@ const recorded = JSON.parse(readFileSync(new URL("recorded/whisper.json", import
   readonly tokens: readonly (readonly number[])[];
   readonly logits: readonly number[];
   readonly greedy: readonly (readonly number[])[];
+  readonly timed: readonly {
+    readonly first: number | null;
+    readonly scale: number;
+    readonly sound: number;
+    readonly tokens: readonly number[];
+  }[];
 };
 
 const sounds = (): Float32Array[] => [hashed(5, 12000).map((x, i) => x * Math.sin(i / 900)), hashed(9, 20000).map((x) => x * 0.1)];
@@ -65,6 +71,49 @@ describe.each(devices)("%s", (device) => {
     // Other weights are seen.
     dx.noGrad(() => model.proj_out.parameters()[0]!.mul_(-1));
     expect(textsOf(await model.transcribe(heard, options))).not.toEqual(greedy);
+    model.release();
+    model.dispose();
+  });
+
+  it("timestamps follow transformers' rules", async () => {
+    const model = await dx.models.fromConfig(
+      { ...recorded.config, no_timestamps_token_id: 18, eos_token_id: 17 },
+      { family: "whisper", device },
+    );
+    fill(model);
+    const heard = model.features(sounds());
+    const made = new Set<number>();
+    for (const scale of [1, 3]) {
+      if (scale > 1) {
+        // Logits three times as large, by a head of its own.
+        const head = dx.nn.linear(16, 29, { bias: false, device });
+        dx.noGrad(() => head.weight.copy_(model.model.decoder.embed_tokens.weight.mul(scale)));
+        model.proj_out = head;
+      }
+      for (const first of [null, 2]) {
+        model.maxInitialTimestamp = first;
+        const want = recorded.timed.filter((t) => t.first === first && t.scale === scale).map((t) => t.tokens);
+        const texts = await model.transcribe(heard, { prompt: [3, 8], maxNewTokens: 17, timestamps: true });
+        expect(textsOf(texts)).toEqual(want);
+        for (const token of want.flat()) made.add(token);
+        // By draws they come in pairs, too, and do not decrease.
+        const [drawn] = await model.transcribe(heard.narrow(0, 0, 1), {
+          prompt: [3, 8],
+          maxNewTokens: 17,
+          timestamps: true,
+          temperature: 1,
+          seed: 3,
+        });
+        const times = [...drawn!.tokens].flatMap((token) => model.secondsOf(token) ?? []);
+        expect(times).toEqual(times.toSorted((a, b) => a - b));
+        expect(model.secondsOf(drawn!.tokens[0]!)).not.toBeNull();
+      }
+    }
+    expect([...made].filter((token) => token > 18).length).toBeGreaterThan(1);
+    expect(model.secondsOf(24)).toBeCloseTo(0.1, 9);
+    expect(model.secondsOf(18)).toBeNull();
+    model.noTimestampsToken = null;
+    await expect(model.transcribe(heard, { timestamps: true })).rejects.toThrow(dx.ValueError);
     model.release();
     model.dispose();
   });

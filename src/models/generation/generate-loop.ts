@@ -4,7 +4,7 @@ import { DTypeError } from "../../core/errors.ts";
 import { CausalModel } from "../causal-model.ts";
 import type { LanguageModel } from "../options.ts";
 import type { GenerateOptions, GeneratedText, GeneratedToken, GenerationEnd, PromptTokens } from "./options.ts";
-import { requestOf, type Request } from "./prompts.ts";
+import { requestOf, type LogitsRule, type Request } from "./prompts.ts";
 import { distributionOf, drawFrom, mostProbable, penalize } from "./token-sampling.ts";
 import { releaseSession, releaseSessions, takeSession, type Session } from "./session.ts";
 import { rowsOf, take, type Row } from "./text-rows.ts";
@@ -33,7 +33,8 @@ async function* streamOf(request: Request): AsyncGenerator<GeneratedToken, void,
   const session = takeSession(model, request.texts, positions, options.reuse ?? true);
   try {
     if (request.draft !== null) yield* propose(request, rows[0]!, session, positions);
-    else if (request.limits.temperature === 0 && request.limits.penalty === 1) yield* greedy(request, rows, session);
+    else if (request.limits.temperature === 0 && request.limits.penalty === 1 && request.rule === null)
+      yield* greedy(request, rows, session);
     else yield* drawn(request, rows, session);
   } finally {
     releaseSession(model, session);
@@ -80,7 +81,7 @@ async function* greedy(
 
 /** Tokens are drawn on the host, of the logits. */
 async function* drawn(
-  { texts, limits, stopTokens, options: { signal } }: Request,
+  { texts, limits, stopTokens, rule, options: { signal } }: Request,
   rows: readonly Row[],
   session: Session,
 ): AsyncGenerator<GeneratedToken> {
@@ -92,6 +93,7 @@ async function* drawn(
     for (const row of rows) {
       if (row.end !== null) continue;
       const own = logits.subarray(row.index * width, (row.index + 1) * width);
+      rule?.(own, row.tokens.slice(row.prompt));
       penalize(own, row.tokens, limits.penalty);
       yield take(row, limits.temperature === 0 ? mostProbable(own) : drawFrom(distributionOf(own, limits), row.next()), stopTokens);
     }
@@ -114,8 +116,9 @@ export async function generateTexts(
   model: LanguageModel,
   tokens: PromptTokens,
   options: GenerateOptions,
+  rule: LogitsRule | null = null,
 ): Promise<GeneratedText[]> {
-  const request = await requestOf(operation, model, tokens, options);
+  const request = await requestOf(operation, model, tokens, options, rule);
   const texts = request.texts.map(() => ({ tokens: [] as number[], text: "", end: "length" as GenerationEnd }));
   for await (const { row, token, text, end } of streamOf(request)) {
     const made = texts[row]!;

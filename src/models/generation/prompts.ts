@@ -18,13 +18,24 @@ export interface Request {
   /** The model that proposes tokens; null for none. */
   readonly draft: CausalModel | null;
   readonly draftTokens: number;
+  /** What a model's own rules do to the logits of a text's next token; null: nothing. */
+  readonly rule: LogitsRule | null;
 }
+
+/** Changes the logits of the next token in place. made: the new tokens of the text. */
+export type LogitsRule = (logits: Float32Array, made: readonly number[]) => void;
 
 const DEFAULT_NEW = 256;
 const MAX_DRAFT = 31;
 
 /** Throws for a model, tokens and options that do not fit each other. */
-export async function requestOf(operation: string, model: LanguageModel, tokens: PromptTokens, options: GenerateOptions): Promise<Request> {
+export async function requestOf(
+  operation: string,
+  model: LanguageModel,
+  tokens: PromptTokens,
+  options: GenerateOptions,
+  rule: LogitsRule | null = null,
+): Promise<Request> {
   if (!(model instanceof CausalModel)) throw new DTypeError(operation, "model", "a language model of dx.models", model);
   options.signal?.throwIfAborted();
   const { vocabulary, maxLength } = model.causal;
@@ -58,6 +69,7 @@ export async function requestOf(operation: string, model: LanguageModel, tokens:
     options,
     draft,
     draftTokens,
+    rule,
   };
 }
 

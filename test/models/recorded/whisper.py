@@ -2,7 +2,9 @@
 import json
 import sys
 import torch
+from types import SimpleNamespace
 from transformers import WhisperConfig, WhisperFeatureExtractor, WhisperForConditionalGeneration
+from transformers.generation.logits_process import WhisperTimeStampLogitsProcessor
 
 
 def hashed(start, count):
@@ -54,6 +56,22 @@ with torch.no_grad():
             if text[-1] == 2:
                 break
         greedy.append(text[2:])
+    # By the rules of timestamps: 17 ends a text, 18 says that there are none, 19 and those behind it are times.
+    timed = []
+    for first in [None, 2]:
+        rules = WhisperTimeStampLogitsProcessor(SimpleNamespace(no_timestamps_token_id=18, eos_token_id=17, bos_token_id=1, max_initial_timestamp_index=first), begin_index=2)
+        for scale in [1, 3]:
+            for sound in range(2):
+                text = [3, 8]
+                while len(text) < 19:
+                    step = scale * model(features[sound : sound + 1], decoder_input_ids=torch.tensor([text])).logits[0, -1]
+                    step[[7, 11]] = -float("inf")
+                    if len(text) == 2:
+                        step[[5, 2]] = -float("inf")
+                    text.append(int(rules(torch.tensor([text]), step[None])[0].argmax()))
+                    if text[-1] == 17:
+                        break
+                timed.append({"first": first, "scale": scale, "sound": sound, "tokens": text[2:]})
 flat = lambda t: [round(v, 5) for v in t.flatten().tolist()]
 json.dump({"config": {"model_type": "whisper", **values}, "names": list(model.state_dict().keys()), "features": flat(features)[::7], "encoded": flat(encoded)[::3],
-           "tokens": tokens.tolist(), "logits": flat(logits), "greedy": greedy}, sys.stdout, separators=(",", ":"))
+           "tokens": tokens.tolist(), "logits": flat(logits), "greedy": greedy, "timed": timed}, sys.stdout, separators=(",", ":"))
