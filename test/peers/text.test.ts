@@ -41,6 +41,34 @@ it.each(cases)("encodes $text as Python does", ({ text, plain, whole, cut }) => 
   expect(tokenizer.decode(whole)).toBe(text);
 });
 
+it("names generated tokens as one decode does, and no tokens as no text", async () => {
+  expect(tokenizer.decode([])).toBe("");
+  const model = await dx.models.fromConfig(
+    {
+      model_type: "llama",
+      vocab_size: 20,
+      hidden_size: 8,
+      intermediate_size: 12,
+      num_hidden_layers: 1,
+      num_attention_heads: 2,
+      num_key_value_heads: 1,
+    },
+    { family: "llama", device: "cpu", generator: new dx.Generator(3) },
+  );
+  const options = {
+    maxNewTokens: 6,
+    temperature: 1,
+    seed: 5,
+    stopTokens: [],
+    tokenizer: { decode: (ids: readonly number[]) => tokenizer.decode(ids) },
+  };
+  const [made] = await dx.models.generate(model, [1, 2], options);
+  expect(made!.tokens.length).toBe(6);
+  expect(made!.text).toBe(tokenizer.decode(made!.tokens));
+  expect((await dx.models.generate(model, [1, 2], { ...options, tokenizer }))[0]!.text).toBe(made!.text);
+  dx.models.releaseGeneration(model);
+});
+
 describe("streams", () => {
   it("pads the lines of files, also packed ones and fields of JSON", async () => {
     const text = await file("a.txt", "the cat\r\n\nthe hat sat\n");

@@ -5,7 +5,7 @@ import type { LanguageModel } from "../options.ts";
 /** Tokens to be continued: one text, several of any lengths, or a tensor [L] or [B, L] of int32 or int64. */
 export type PromptTokens = Tensor | ArrayLike<number> | readonly ArrayLike<number>[];
 
-/** What makes text of tokens: the Tokenizer of dxtensor/text, or any object with a decode(). */
+/** What makes text of tokens: the Tokenizer of dxtensor/text, or any object with a decode(). @open */
 export interface TokenDecoder {
   /** The text of tokens. */
   decode(tokens: readonly number[]): string;

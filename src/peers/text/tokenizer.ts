@@ -72,7 +72,8 @@ export class Tokenizer {
 
   /** The text of tokens. skipSpecialTokens: whether special tokens are left out, by default they are. */
   decode(ids: ArrayLike<number>, { skipSpecialTokens = true }: { readonly skipSpecialTokens?: boolean | undefined } = {}): string {
-    return this.#peer.decode(Array.from(ids), { skip_special_tokens: skipSpecialTokens });
+    // The package takes no empty list.
+    return ids.length === 0 ? "" : this.#peer.decode(Array.from(ids), { skip_special_tokens: skipSpecialTokens });
   }
 
   /** The number of a token. Throws ValueError for one that the vocabulary lacks. */
