@@ -11,7 +11,7 @@ namespace dxtensor::dml {
 namespace {
 
 // After the first number of polls a batch is submitted, after the second the thread sleeps. An adapter on the CPU needs the CPU more: 10
-// instead of 100 take 0.5 of the processor time of a call of 16 elements, in no more wall-clock time (2 threads).
+// instead of 100 take 0.5 of the CPU time of a call of 16 elements, in no more wall-clock time (2 threads).
 constexpr uint32_t kSubmitPolls = 8, kSleepPolls = 100, kSoftwareSleepPolls = 10;
 // How often a waiting JavaScript thread calls `look`: in milliseconds, and in attempts to get a slot of the ring.
 constexpr auto kLook = std::chrono::milliseconds(100);

@@ -23,7 +23,7 @@ const body = (at: number): ReturnType<typeof graph> =>
   graph({
     inputs: [],
     outputs: [value("product", FLOAT, [1, ROWS])],
-    nodes: [...rotated(at), node("Transpose", ["joined"], ["turned"]), node("MatMul", ["x", "turned"], ["product"])],
+    nodes: [...rotated(at), node("Transpose", ["joined"], ["transposed"]), node("MatMul", ["x", "transposed"], ["product"])],
   });
 
 /** y = x times the rotated weight; the condition is data. */
@@ -70,7 +70,7 @@ eachDevice("weights inside graphs of nodes", (device) => {
       // The original is read by no node any more.
       const names = [...loaded.namedBuffers()].map(([name]) => name);
       expect(names).not.toContain("weight");
-      expect(names).toContain("turned");
+      expect(names).toContain("transposed");
       const copy = loaded.clone();
       loaded.dispose();
       check(copy);

@@ -66,7 +66,7 @@ it("names generated tokens as one decode does, and no tokens as no text", async 
   expect(made!.tokens.length).toBe(6);
   expect(made!.text).toBe(tokenizer.decode(made!.tokens));
   expect((await dx.models.generate(model, [1, 2], { ...options, tokenizer }))[0]!.text).toBe(made!.text);
-  dx.models.releaseGeneration(model);
+  await dx.models.releaseGeneration(model);
 });
 
 describe("streams", () => {

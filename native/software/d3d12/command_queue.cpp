@@ -10,7 +10,7 @@ namespace dxtensor::software {
 namespace {
 
 // How long the thread looks for new work before it sleeps: a few microseconds.
-constexpr int kSpins = 100;  // 100 to 800: within the noise of 12 % for LeNet-5 and adds of 16 (2 threads); 400 takes more processor time
+constexpr int kSpins = 100;  // 100 to 800: within the noise of 12 % for LeNet-5 and adds of 16 (2 threads); 400 takes more CPU time
 constexpr char kCause[] = "this one";
 
 // What was made of the bytes that a command writes is out of date.
