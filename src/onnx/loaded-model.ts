@@ -12,6 +12,7 @@ import { Module } from "../nn/module.ts";
 import { fromBytes } from "../ops/creation/creation.ts";
 import { to } from "../ops/data/conversion.ts";
 import { clone } from "../ops/data/state.ts";
+import { foldZeroPoints } from "./block-minima.ts";
 import { Constants } from "./format/attribute-constants.ts";
 import { Budget, graphsOf } from "./format/limits.ts";
 import { domainOf, functionKey } from "./format/operator-keys.ts";
@@ -100,14 +101,9 @@ export class LoadedModel implements ModelProgram {
     context.initializers.set(graph, constants);
     for (const [name, constant] of source.constants) constants.set(name, constant);
     const role = rolesOf(graph);
-    const folded = foldWeights(
-      context,
-      graph,
-      constants,
-      (name) => role(name) === "constant",
-      (node) => source.kept.has(nameOf(node)),
-    );
-    for (const name of folded) context.computed.add(name);
+    const isKept = (node: NodeMessage): boolean => source.kept.has(nameOf(node));
+    for (const name of foldZeroPoints(graph, constants, isKept)) context.computed.add(name);
+    for (const name of foldWeights(context, graph, constants, (name) => role(name) === "constant", isKept)) context.computed.add(name);
     const roleOf = (name: string): Role => (context.computed.has(name) ? "constant" : role(name));
     try {
       for (const g of graphsOf(graph))

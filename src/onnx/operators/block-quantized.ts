@@ -1,6 +1,9 @@
 /** com.microsoft: weights of a few bits, each block of which has a scale and a zero point. */
+import { isFloat } from "../../core/dtype.ts";
 import * as ops from "../../ops/index.ts";
 import type { Tensor } from "../../core/tensor.ts";
+import { packedLinear, type PackedWeight } from "../../ops/quantized/packed-weights.ts";
+import { MINIMA } from "../block-minima.ts";
 import type { Call } from "../format/call.ts";
 import { family } from "./operator.ts";
 
@@ -72,10 +75,27 @@ function matMulNBits(c: Call): Tensor {
   }
   const blocks = Math.ceil(width / size);
   const bytes = ops.reshape(packed, [n, (blocks * size * bits) / 8]);
-  const weight = c.has(4)
+  const weight = packedOf(c, bytes, { bits, size, width });
+  if (weight !== null) return packedLinear(c.name, x, weight, bias);
+  const values = c.has(4)
     ? grouped(c, bytes, { bits, size, width })
     : dequantizedBlocks(bytes, ops.reshape(c.tensor(2), [n, blocks]), c.optional(3), { bits, size, width });
-  return ops.linear(x, weight, bias);
+  return ops.linear(x, values, bias);
+}
+
+/** Weights that the library's product takes as they are: of 4 or 8 bits, in blocks without a rest. Null for others, and for those with gradients. */
+function packedOf(c: Call, codes: Tensor, { bits, size, width }: Blocks): PackedWeight | null {
+  const blocks = width / size;
+  if (bits === 2 || c.has(4) || !Number.isInteger(blocks) || codes.dtype !== "uint8") return null;
+  const n = codes.shape[0]!;
+  const scales = ops.reshape(c.tensor(2), [n, blocks]);
+  const zeros = c.optional(3);
+  if (!isFloat(scales.dtype) || scales.requiresGrad || zeros?.requiresGrad === true) return null;
+  let minima = c.optional(MINIMA);
+  // In float16 a minimum would be rounded more than the weights that it moves.
+  if (zeros !== null && scales.dtype !== "float32") return null;
+  if (zeros !== null) minima = ops.mul(ops.sub(2 ** (bits - 1), zerosOf(zeros, scales, bits, [n, blocks])), scales);
+  return { codes, scales, minima, bits: bits === 4 ? 4 : 8 };
 }
 
 /** Each column's scale and zero point are those of the group that input g_idx names. */
