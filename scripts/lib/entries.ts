@@ -9,14 +9,19 @@ export interface Entry {
   readonly name: string;
   readonly module: string;
   readonly peer: string;
+  /** Packages that only some of its functions need. */
+  readonly more?: readonly string[];
 }
 
 export const entries: readonly Entry[] = [
   { name: "arrow", module: "peers/arrow/index", peer: "apache-arrow" },
   { name: "images", module: "peers/images/index", peer: "sharp" },
   { name: "parquet", module: "peers/parquet/index", peer: "hyparquet" },
-  { name: "text", module: "peers/text/index", peer: "@huggingface/tokenizers" },
+  { name: "text", module: "peers/text/index", peer: "@huggingface/tokenizers", more: ["@huggingface/jinja"] },
 ];
+
+/** All packages that entry points need. */
+export const peers: readonly string[] = entries.flatMap(({ peer, more = [] }) => [peer, ...more]);
 
 /** What an entry point takes from the main bundle: all that is exported there under the same name. */
 const shared = new Set(["index", "core/errors"].flatMap((module) => [at("src", `${module}.ts`), at("dist", `${module}.d.ts`)]));
@@ -36,7 +41,7 @@ export const fromMain = (main: string): NonNullable<InputOptions["plugins"]> => 
 export const entryInput = ({ module }: Entry, main: string): InputOptions => ({
   input: at("src", `${module}.ts`),
   platform: "node",
-  external: [/^node:/, ...entries.map(({ peer }) => peer)],
+  external: [/^node:/, ...peers],
   transform: { target: "es2023" },
   tsconfig: false,
   plugins: fromMain(main),

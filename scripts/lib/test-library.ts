@@ -5,7 +5,7 @@ import type { Plugin } from "rolldown";
 import { at } from "../tools/project.ts";
 import { testLibrary } from "../tools/compiled-library.ts";
 import { importModuleAlone, writeLoader } from "./package-bundles.ts";
-import { entries } from "./entries.ts";
+import { peers } from "./entries.ts";
 
 /** Modules that are programs: to import one is to run it. */
 const programs = ["cli/main.ts", "data/worker/thread.ts", "peers/images/worker.ts"];
@@ -38,7 +38,7 @@ export async function buildTestLibrary(): Promise<void> {
   const build = await rolldown({
     input: Object.fromEntries(names.map((name) => [name.slice(0, -".ts".length).replaceAll("\\", "/"), at("src", name)])),
     platform: "node",
-    external: [/^node:/, ...entries.map(({ peer }) => peer)],
+    external: [/^node:/, ...peers],
     transform: { target: "es2023" },
     tsconfig: false,
     preserveEntrySignatures: "strict",

@@ -3,9 +3,8 @@ import { domainOf } from "./format/operator-keys.ts";
 import type { GraphMessage, NodeMessage } from "./format/proto.ts";
 import { Constant, type Value } from "./format/value.ts";
 import { readNames } from "./graph-order.ts";
+import { MINIMA } from "./operators/block-quantized.ts";
 
-/** The input of a MatMulNBits that holds its minima; ONNX Runtime's has none of this number. */
-export const MINIMA = 6;
 const [SCALES, ZEROS, GROUPS] = [2, 3, 4];
 
 const { fround } = Math;

@@ -3,9 +3,11 @@ import { isFloat } from "../../core/dtype.ts";
 import * as ops from "../../ops/index.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { packedLinear, type PackedWeight } from "../../ops/quantized/packed-weights.ts";
-import { MINIMA } from "../block-minima.ts";
 import type { Call } from "../format/call.ts";
 import { family } from "./operator.ts";
+
+/** The input of a MatMulNBits that holds its minima, which the importer makes of zero points; ONNX Runtime's has none of this number. */
+export const MINIMA = 6;
 
 /** Numbers of 2, 4 or 8 bits out of bytes, the low bits first: the last axis grows. As int32. */
 export function unpacked(bytes: Tensor, bits: number): Tensor {

@@ -1,8 +1,10 @@
 /** Tokenizers of Hugging Face's models, and batches of tokens. */
 import { join } from "node:path";
-import { FormatError, ValueError, tensor, type Tensor } from "../../index.ts";
+import { FormatError, ValueError, io, tensor, type Tensor } from "../../index.ts";
 import { pathOf, readWhole, type FilePath } from "../../host/source.ts";
 import { loadPeer, peerError } from "../peer.ts";
+import { chatText, type ChatMessage, type ChatOptions, type NamedTokens } from "./chat-template.ts";
+import { ggufTokenizer, type TokenizerFiles } from "./gguf-tokenizer.ts";
 
 /** @internal What is used of the package's class. */
 interface PeerTokenizer {
@@ -47,11 +49,19 @@ export class Tokenizer {
   readonly #peer: PeerTokenizer;
   /** The token that fills up rows: the model's pad token; 0 where it has none. */
   readonly padId: number;
+  /** The template of conversations, in Jinja; null where the model has none. */
+  readonly chatTemplate: string | null;
+  readonly #source: string;
+  readonly #named: NamedTokens;
 
   /** @internal */
-  constructor(peer: PeerTokenizer, padId: number) {
+  constructor(peer: PeerTokenizer, source: string, config: Readonly<Record<string, unknown>>) {
     this.#peer = peer;
-    this.padId = padId;
+    this.#source = source;
+    this.#named = namedTokens(config);
+    const pad = this.#named["pad_token"];
+    this.padId = pad === undefined ? 0 : (peer.token_to_id(pad) ?? 0);
+    this.chatTemplate = templateOf(config["chat_template"]);
   }
 
   /** The tokens of a text. Throws ValueError for a maxLength that is too small for the special tokens. */
@@ -74,6 +84,18 @@ export class Tokenizer {
   decode(ids: ArrayLike<number>, { skipSpecialTokens = true }: { readonly skipSpecialTokens?: boolean | undefined } = {}): string {
     // The package takes no empty list.
     return ids.length === 0 ? "" : this.#peer.decode(Array.from(ids), { skip_special_tokens: skipSpecialTokens });
+  }
+
+  /**
+   * A conversation as the text that the model was trained on; encode it with `specialTokens: false`. Throws ValueError for a model without a template and
+   * for messages that are none, FormatError for those that the template refuses, MissingPackageError without the package @huggingface/jinja.
+   * Reference: transformers.PreTrainedTokenizerBase.apply_chat_template with tokenize=False.
+   */
+  async applyChatTemplate(messages: readonly ChatMessage[], options: ChatOptions = {}): Promise<string> {
+    const template = options.template ?? this.chatTemplate;
+    if (template === null)
+      throw new ValueError("Tokenizer.applyChatTemplate", "template", "given, or one of the model", this.#source, "The model has none.");
+    return chatText("Tokenizer.applyChatTemplate", this.#source, template, messages, this.#named, options);
   }
 
   /** The number of a token. Throws ValueError for one that the vocabulary lacks. */
@@ -112,9 +134,53 @@ async function readJson(path: string): Promise<Readonly<Record<string, unknown>>
 
 const isAbsent = (error: unknown): boolean => ((error as Error).cause as { readonly code?: unknown } | undefined)?.code === "ENOENT";
 
+/** The texts of the tokens that a config names. */
+function namedTokens(config: Readonly<Record<string, unknown>>): NamedTokens {
+  const named: Record<string, string> = {};
+  for (const name of ["bos_token", "eos_token", "unk_token", "pad_token"]) {
+    const token = config[name] as string | { readonly content?: unknown } | null | undefined;
+    const text = typeof token === "object" ? token?.content : token;
+    if (typeof text === "string") named[name] = text;
+  }
+  return named;
+}
+
+/** A template, or the default one of several. */
+function templateOf(value: unknown): string | null {
+  if (typeof value === "string") return value;
+  if (!Array.isArray(value)) return null;
+  const list = value as readonly { readonly name?: unknown; readonly template?: unknown }[];
+  const found = list.find(({ name }) => name === "default") ?? list[0];
+  return typeof found?.template === "string" ? found.template : null;
+}
+
+/** A file next to another; null where there is none. */
+async function nextTo<T>(file: string, name: string, read: (path: string) => Promise<T>): Promise<T | null> {
+  return read(join(file, "..", name)).catch((error: unknown) => {
+    if (isAbsent(error)) return null;
+    throw error;
+  });
+}
+
+async function filesOf(file: string, options: TokenizerOptions): Promise<TokenizerFiles> {
+  if (/\.gguf$/i.test(file)) {
+    await using opened = await io.gguf.open(file);
+    return ggufTokenizer("loadTokenizer", file, opened);
+  }
+  const tokenizer = await readJson(file);
+  const config =
+    options.config === undefined
+      ? ((await nextTo(file, "tokenizer_config.json", readJson)) ?? {})
+      : await readJson(pathOf("loadTokenizer", "config", options.config));
+  if (config["chat_template"] !== undefined) return { tokenizer, config };
+  const template = await nextTo(file, "chat_template.jinja", (path) => readWhole("loadTokenizer", path, MAX_BYTES));
+  return { tokenizer, config: template === null ? config : { ...config, chat_template: new TextDecoder().decode(template) } };
+}
+
 /**
- * The tokenizer of a model. path: its tokenizer.json, as text or a file: URL. Throws FormatError for a file that is no tokenizer, MissingPackageError without
- * the package @huggingface/tokenizers. Reference: transformers.AutoTokenizer.from_pretrained.
+ * The tokenizer of a model. path: its tokenizer.json, or a GGUF file (.gguf), as text or a file: URL. Throws FormatError for a file that is no tokenizer,
+ * UnsupportedError for a kind of GGUF's that is not known, MissingPackageError without the package @huggingface/tokenizers.
+ * Reference: transformers.AutoTokenizer.from_pretrained.
  */
 export async function loadTokenizer(path: FilePath, options: TokenizerOptions = {}): Promise<Tokenizer> {
   const file = pathOf("loadTokenizer", "path", path);
@@ -124,19 +190,9 @@ export async function loadTokenizer(path: FilePath, options: TokenizerOptions = 
     "@huggingface/tokenizers",
     () => import("@huggingface/tokenizers" as string),
   );
-  const model = await readJson(file);
-  const config =
-    options.config === undefined
-      ? await readJson(join(file, "..", "tokenizer_config.json")).catch((error: unknown) => {
-          if (isAbsent(error)) return {};
-          throw error;
-        })
-      : await readJson(pathOf("loadTokenizer", "config", options.config));
+  const { tokenizer, config } = await filesOf(file, options);
   try {
-    const peer = new Peer(model, config);
-    const { pad_token: pad } = config as { readonly pad_token?: string | { readonly content: string } | null };
-    const token = typeof pad === "object" ? pad?.content : pad;
-    return new Tokenizer(peer, token === undefined ? 0 : (peer.token_to_id(token) ?? 0));
+    return new Tokenizer(new Peer(tokenizer, config), file, config);
   } catch (error) {
     throw peerError("loadTokenizer", file, "a tokenizer that the package @huggingface/tokenizers reads", error);
   }
