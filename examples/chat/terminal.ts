@@ -14,7 +14,7 @@ export async function talk(speaker: Speaker, system: string, input: NodeJS.Reada
     if (stop === null || stop.signal.aborted) lines.close();
     else stop.abort();
   });
-  if (isTerminal) output.write("/new begins anew, Ctrl-C ends an answer, Ctrl-D the program.\n");
+  if (isTerminal) output.write("/new begins another conversation, Ctrl-C ends an answer, Ctrl-D the program.\n");
   lines.prompt();
   for await (const line of lines) {
     const text = line.trim();

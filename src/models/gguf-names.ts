@@ -1,5 +1,6 @@
 /** Llama's config and names in files of llama.cpp. */
 import { UnsupportedError } from "../core/errors.ts";
+import { scope } from "../core/scope.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { GgufFile, GgufValue } from "../io/gguf/index.ts";
 import { contiguous } from "../ops/data/conversion.ts";
@@ -96,7 +97,7 @@ function layerName(name: string): string | null {
 /** llama.cpp rotates neighbours of a head's elements, transformers those half a head apart: rows [heads, pairs, 2] as [heads, 2, pairs]. */
 function asHalves(t: Tensor, heads: number): Tensor {
   const [rows, ...rest] = t.shape as [number, ...number[]];
-  const made = reshape(contiguous(transpose(reshape(t, [heads, rows / heads / 2, 2, ...rest]), 1, 2)), t.shape);
+  const made = scope(() => reshape(contiguous(transpose(reshape(t, [heads, rows / heads / 2, 2, ...rest]), 1, 2)), t.shape));
   t.dispose();
   return made;
 }

@@ -237,7 +237,9 @@ async function fill<F extends ModelFamily>(
       state[name] = cast;
       onProgress?.({ bytes: (bytes += source.sizeOf(own)), totalBytes, name });
     }
-    for (const [t, name] of wanted) if (!Object.hasOwn(state, name)) state[name] = zeros(t.shape, { dtype: t.dtype, device });
+    // Counters that early files lack.
+    for (const [t, name] of wanted)
+      if (!packed.has(t) && !Object.hasOwn(state, name)) state[name] = zeros(t.shape, { dtype: t.dtype, device });
     model.loadStateDict(state, { strict: false, assign: true });
     replaceLayers(model, packed, dtype);
   } catch (error) {
