@@ -12,6 +12,7 @@ import { eagerChain, tfjsChain } from "./eager.ts";
 import { convolution, gemm, middle, type Round } from "./kernels.ts";
 import { loaderGrowth, loaderRates } from "./loader.ts";
 import { modelTimes } from "./model-files.ts";
+import { textModelFigures } from "./text-model.ts";
 import { trainingStep } from "./training.ts";
 
 export interface Row {
@@ -141,6 +142,14 @@ async function main(): Promise<void> {
       ["load and first call", first, "ms"],
     ] as const)
       add({ name: `model ${name}, ${what}, ${THREADS} threads`, value: ours, unit, reference: { name: "ONNX Runtime", value: onnxRuntime } }); // prettier-ignore
+  const text = wants("text model") ? await textModelFigures(device) : null;
+  if (text !== null) {
+    const { packed, floats, memory, difference, largest } = text;
+    const name = "text model SmolLM2-135M in Q4_1";
+    add({ name: `${name}, packed`, value: packed, unit: "tokens/s of processor time", reference: { name: "floats", value: floats } });
+    add({ name: `${name}, memory on the device`, value: memory, unit: "of the file", reference: { name: "the goal", value: 1.3 } });
+    add({ name: `${name}, logits`, value: difference, unit: "from float64", note: `of logits up to ${largest.toFixed(1)}` });
+  }
   for (const [name, isPacked] of [
     ["copied images", false],
     ["inflated images", true],

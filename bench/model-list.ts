@@ -83,7 +83,7 @@ export const modelFiles: readonly ModelFile[] = [
 ];
 
 /** The model's bytes; null where the wheel is not in the cache. */
-export function bytesOf({ wheel, sha256, path }: ModelFile): Uint8Array | null {
+export function bytesOf({ wheel, sha256, path }: Pick<ModelFile, "wheel" | "sha256" | "path">): Uint8Array | null {
   const file = cacheFolder("models", wheel);
   if (!existsSync(file)) return null;
   const bytes = readFileSync(file);
