@@ -44,7 +44,9 @@ const [TRANSFORM, HEAD] = [1024, 64];
 const BOTH = ["float32", "float16"] as const;
 
 export function* measureCases(device: dx.Device, sizes: Sizes): Generator<MeasureCase> {
-  const real = (shape: readonly number[], dtype: Float): Tensor => dx.randn([...shape], { device, dtype, generator: new dx.Generator(1) });
+  const seeded = (shape: readonly number[], dtype: Float, seed: number): Tensor =>
+    dx.randn([...shape], { device, dtype, generator: new dx.Generator(seed) });
+  const real = (shape: readonly number[], dtype: Float): Tensor => seeded(shape, dtype, 1);
   const classes = (n: number, of: number): Tensor => dx.randint(0, of, [n], { device, dtype: "int32", generator: new dx.Generator(2) });
 
   type Make = (x: Tensor[]) => Tensor;
@@ -104,11 +106,21 @@ export function* measureCases(device: dx.Device, sizes: Sizes): Generator<Measur
     const rows = (): Tensor[] => [real([n / TRANSFORM, TRANSFORM, 2], "float32")];
     yield plain("fft", "float32", n, rows, ([x]) => dx.viewAsReal(dx.fft.fft(dx.viewAsComplex(x!))));
   }
-  for (const keys of sizes.columns.slice(0, 2)) {
-    const heads = Math.max(1, sizes.elementsOfRows / (keys * HEAD));
-    const three = (): Tensor[] => Array.from({ length: 3 }, () => real([1, heads, keys, HEAD], "float32"));
-    yield plain("attention", "float32", keys, three, ([q, k, v]) => dx.nn.functional.scaledDotProductAttention(q!, k!, v!));
-  }
+  for (const dtype of BOTH)
+    for (const keys of sizes.columns.slice(0, 2)) {
+      const heads = Math.max(1, sizes.elementsOfRows / (keys * HEAD));
+      const operands = (count: number): Tensor[] => Array.from({ length: count }, (_, i) => seeded([1, heads, keys, HEAD], dtype, i + 1));
+      for (const [name, isCausal] of [
+        ["attention", false],
+        ["causalAttention", true],
+      ] as const) {
+        // prettier-ignore
+        const attend = (q: Tensor, k: Tensor, v: Tensor): Tensor => dx.nn.functional.scaledDotProductAttention(q, k, v, { isCausal });
+        yield plain(name, dtype, keys, () => operands(3), ([q, k, v]) => attend(q!, k!, v!)); // prettier-ignore
+        const forGradient = (): Tensor[] => operands(4).map((t) => t.requiresGrad_());
+        yield plain(`${name}Gradient`, dtype, keys, forGradient, ([q, k, v, d]) => gradient(attend(q!, k!, v!), d!, [q!, k!, v!]));
+      }
+    }
   for (const columns of sizes.columns.slice(0, 2)) {
     const rows = sizes.elementsOfRows / columns;
     const makeInputs = (): Tensor[] => [

@@ -11,9 +11,10 @@ import { transfer } from "./transfer.ts";
 export interface FallbackRecord {
   /**
    * fallback: the device lacks something. host: a decomposition or a solver, which runs on the host wherever its tensors are. vmap: an operation that
-   * vmap() has no rule for: it runs on the device, once for each sample.
+   * vmap() has no rule for: it runs on the device, once for each sample. composed: an operation that shaders of the library compute on this device, but
+   * not of these inputs: DirectML's operators do.
    */
-  readonly kind: "fallback" | "host" | "vmap";
+  readonly kind: "fallback" | "host" | "vmap" | "composed";
   /** The operation's name. */
   readonly operation: string;
   /** The device that lacks it. */
@@ -100,6 +101,11 @@ export const hostOnly = (operation: string, where: string): UnsupportedError =>
 /** @internal Counts a call that runs on the host by its nature. */
 export function noteHost(operation: string, inputs: readonly Tensor[], native: NativeDevice, reason: string): void {
   count("host", operation, inputs.map((t) => t.describe()).join(", "), native.device, reason);
+}
+
+/** @internal Counts a call that DirectML's operators compute, since the shaders chosen for it lack the form. */
+export function noteComposed(operation: string, inputs: readonly Tensor[], native: NativeDevice, reason: string): void {
+  count("composed", operation, inputs.map((t) => t.describe()).join(", "), native.device, reason);
 }
 
 /** @internal Counts a call that vmap() makes once for each sample. */

@@ -10,7 +10,10 @@ export const SHADERS = [
   "add",
   "addBroadcast",
   "attention",
+  "attentionGradient",
   "cast",
+  "causalAttention",
+  "causalAttentionGradient",
   "crossEntropy",
   "fft",
   "gelu",
@@ -34,7 +37,7 @@ const modes: readonly ShaderMode[] = ["off", "on", "only-measured"] satisfies Sh
 /** What of a call decides. */
 export interface ShaderUse {
   readonly dtype: DType;
-  /** Of rows, the columns; of a GEMM, the smallest of M, N and K; else the elements. */
+  /** Of rows, the columns; of attention, the keys; of a GEMM, the smallest of M, N and K; else the elements. */
   readonly extent: number;
   /** Whether the tensors lie packed: a shader has others copied first. */
   readonly isPacked: boolean;

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { expectClose } from "../shader/kernels/support.ts";
-import { eachMode, numbers } from "../device.ts";
+import { eachDevice, eachMode, numbers } from "../device.ts";
 
 let before: string | undefined;
 beforeEach(() => {
@@ -118,5 +118,99 @@ eachMode("attention by shaders", (device, mode) => {
     expect(dx.counters(device).shadersCompiled).toBeGreaterThanOrEqual(compiled);
     const want = reference(sizes, numbers(q), numbers(k), numbers(v), numbers(dy), mask === null ? null : numbers(mask));
     [want.y, want.dq, want.dk, want.dv].forEach((expected, i) => expectClose(numbers(results[i]!), expected, "f32", 64));
+  });
+});
+
+const PROBABILITY = 0.3;
+
+/** Attention with its gradients by shaders and composed, from the same random numbers, and the generator's next numbers. */
+function byBoth(
+  operands: readonly dx.Tensor[],
+  options: dx.AttentionOptions,
+  runs: (fn: (...x: dx.Tensor[]) => dx.Tensor[], ...x: dx.Tensor[]) => dx.Tensor[],
+): readonly (readonly number[][])[] {
+  return ["on", "off"].map((shaders) => {
+    process.env.DXTENSOR_SHADERS = shaders;
+    const generator = new dx.Generator(11);
+    const results = runs((q, k, v, dy, ...mask) => {
+      const leaves = [q, k, v].map((t) => t!.detach().requiresGrad_());
+      const y = dx.scaledDotProductAttention(leaves[0]!, leaves[1]!, leaves[2]!, { ...options, generator, attnMask: mask[0] ?? null, enableGqa: true }); // prettier-ignore
+      return [y.detach(), ...dx.grad(y.mul(dy!).sum(), leaves)] as dx.Tensor[];
+    }, ...operands); // prettier-ignore
+    return [...results, dx.rand([3], { generator })].map(numbers);
+  });
+}
+
+const shapes = (queries: number, keys: number, width: number): number[][] => [
+  [2, 4, queries, width],
+  [2, 2, keys, width],
+  [2, 2, keys, width + 3],
+  [2, 4, queries, width + 3],
+];
+const randomOf = (list: readonly number[][]): dx.Tensor[] => list.map((shape, i) => random(shape, i + 1));
+const composedCalls = (): number => dx.fallbackStats().reduce((n, r) => n + (r.kind === "composed" ? r.calls : 0), 0);
+
+eachDevice("attention by shaders and composed", () => {
+  it.each([false, true])("drops the same weights, causal: %s", (isCausal) => {
+    const [got, want] = byBoth(randomOf(shapes(9, 68, 5)), { dropoutP: PROBABILITY, isCausal }, (fn, ...x) => fn(...x));
+    got!.forEach((x, i) => expectClose(x, want![i]!, "f32", 64));
+    // Other numbers drop others.
+    expect(got![0]).not.toEqual(byBoth(randomOf(shapes(9, 68, 5)), { isCausal }, (fn, ...x) => fn(...x))[0]![0]);
+  });
+
+  it("drops the same weights in compiled functions, and others in the next call", () => {
+    const compiled = (fn: (...x: dx.Tensor[]) => dx.Tensor[], ...x: dx.Tensor[]): dx.Tensor[] => {
+      const made = dx.compile(fn);
+      return [...made(...x), ...made(...x)];
+    };
+    const [got, want] = byBoth(randomOf(shapes(5, 8, 4)), { dropoutP: PROBABILITY }, compiled);
+    got!.forEach((x, i) => expectClose(x, want![i]!, "f32", 64));
+    expect(got![4]).not.toEqual(got![0]);
+  });
+
+  it("has gradients of gradients, with the weights dropped that were", () => {
+    const second = (shaders: string): number[] => {
+      process.env.DXTENSOR_SHADERS = shaders;
+      const [q, k, v] = randomOf(shapes(3, 4, 4)).map((t) => t.requiresGrad_()) as [dx.Tensor, dx.Tensor, dx.Tensor];
+      const y = dx.scaledDotProductAttention(q, k, v, { dropoutP: PROBABILITY, generator: new dx.Generator(3), enableGqa: true });
+      const [dq] = dx.grad(y.square().sum(), [q], { createGraph: true });
+      return dx.grad(dq!.square().sum(), [q, k, v]).flatMap((t) => numbers(t!));
+    };
+    expectClose(second("on"), second("off"), "f32", 256);
+  });
+
+  it("takes float16", () => {
+    const operands = randomOf(shapes(9, 70, 8)).map((t) => t.to("float16"));
+    const [got, want] = byBoth(operands, {}, (fn, ...x) => fn(...x));
+    got!.forEach((x, i) => expectClose(x, want![i]!, "f16", 256));
+    const [y] = operands.map((t) => t.to("float32"));
+    expect(y!.dtype).toBe("float32");
+    const wide = byBoth(operands.map((t) => t.to("float32")), {}, (fn, ...x) => fn(...x))[1]!; // prettier-ignore
+    got!.slice(0, 4).forEach((x, i) => expectClose(x, wide[i]!, "f16", 64));
+  });
+
+  it("is NaN where a score is, masked or not, and 0 where no key counts", () => {
+    const [q, k, v, dy] = randomOf(shapes(3, 4, 4)) as [dx.Tensor, dx.Tensor, dx.Tensor, dx.Tensor];
+    const values = numbers(q).map((x, i) => (i === 5 ? NaN : x));
+    const odd = dx.tensor(values, { dtype: "float32", shape: [...q.shape] });
+    // The first query attends to no key. The second one's scores are NaN.
+    const mask = dx.tensor([...new Array<boolean>(4).fill(false), true, false, true, true, true, true, true, false], { shape: [3, 4] });
+    for (const [y] of byBoth([odd, k, v, dy, mask], {}, (fn, ...x) => fn(...x))) {
+      expect(y!.slice(0, 7)).toEqual(new Array(7).fill(0));
+      expect(y!.slice(7, 14).every(Number.isNaN)).toBe(true);
+      expect(y!.slice(14).some(Number.isNaN)).toBe(false);
+    }
+  });
+
+  it("counts what shaders do not compute", () => {
+    const wide = randomOf([[1, 1, 2, 132], [1, 1, 3, 132], [1, 1, 3, 4]]) as [dx.Tensor, dx.Tensor, dx.Tensor]; // prettier-ignore
+    const before = composedCalls();
+    dx.scaledDotProductAttention(...wide);
+    expect(composedCalls()).toBe(before + 1);
+    const few = randomOf([[2, 4], [3, 4], [3, 4]]) as [dx.Tensor, dx.Tensor, dx.Tensor]; // prettier-ignore
+    dx.scaledDotProductAttention(...few);
+    expect(composedCalls()).toBe(before + 1);
+    dx.scaledDotProductAttention(...few, { dropoutP: 0.5 });
+    expect(dx.fallbackStats().find((r) => r.kind === "composed")).toMatchObject({ operation: "scaledDotProductAttention", calls: before + 2 }); // prettier-ignore
   });
 });

@@ -10,7 +10,7 @@ import { add, mul, sub } from "../elementwise/binary.ts";
 import { eq, ge } from "../elementwise/compare.ts";
 import { toDType } from "../data/conversion.ts";
 import { amax } from "../reduce/extrema.ts";
-import { requireProbability, dropout } from "../random/dropout.ts";
+import { dropoutFactors, requireProbability, dropout } from "../random/dropout.ts";
 import { cat, repeatEach } from "../shape/join.ts";
 import { emitGemm, matmul } from "../matmul/matmul.ts";
 import { narrow, reshape, transpose, unsqueeze } from "../shape/movement.ts";
@@ -55,6 +55,12 @@ function emitCausal(g: GraphBuilder, start: number, length: number, keys: number
   return g.expand(seen, sizes);
 }
 
+/** Weights without those of keys that do not count: a query that attends to no key gets zeros; one with a score that is NaN gets NaN, as in PyTorch. */
+function withoutBlind(g: GraphBuilder, scores: Expr, weights: Expr): Expr {
+  const isOut = g.elementWiseIsInfinity(scores, { infinityMode: "NEGATIVE", ...BOOL });
+  return g.elementWiseIf(isOut, constant(g, "float32", 0, weights.sizes), weights);
+}
+
 /** isThere: which of the keys there are, [S]; null: all. */
 function emitAttention(
   g: GraphBuilder,
@@ -81,8 +87,7 @@ function emitAttention(
     if (causal) scores = only(emitCausal(g, start, count, keys, sizes));
     if (isThere !== null) scores = only(alongAxis(g, isThere, sizes, sizes.length - 1));
     const flat = g.reinterpret(emitSoftmax(g, g.reshape(scores, [sizeOf(sizes) / keys, keys]), 1, false), { sizes });
-    // A query that attends to no key gets zeros.
-    const known = mask === undefined ? flat : g.elementWiseIf(g.elementWiseIsNan(flat, BOOL), constant(g, "float32", 0, sizes), flat);
+    const known = mask === undefined ? flat : withoutBlind(g, scores, flat);
     const part = emitGemm(g, cast(g, known, out.dtype), v!, null, batch, { alpha: 1, beta: 0 });
     parts.push(g.reinterpret(part, { sizes: [...batch, count, out.shape.at(-1)!] }));
   }
@@ -114,13 +119,17 @@ const attentionOp: Definition<Attention> = define<Attention>({
   multiplyAdds: ([q, k, v], _, [y]) => sizeOf(y!.shape.slice(0, -1)) * k!.shape.at(-2)! * (q!.shape.at(-1)! + v!.shape.at(-1)!),
 });
 
-/** The scores are recomputed, block by block: saving them would take more memory than all else. */
+/**
+ * The scores are recomputed, block by block: saving them would take more memory than all else. factors: of the weights, which are dropped where it is 0; null:
+ * none are.
+ */
 function attentionGradient(
   dy: Tensor,
   [q, k, v, mask]: readonly (Tensor | undefined)[],
   specs: readonly TensorSpec[],
   attrs: Attention,
   needs: readonly boolean[],
+  factors: Tensor | null = null,
 ): (Tensor | null)[] {
   const length = dy.shape.at(-2)!;
   const block = blockOf(dy.shape.slice(0, -2), length, k!.shape.at(-2)!);
@@ -132,7 +141,8 @@ function attentionGradient(
     const count = Math.min(block, length - start);
     const [qb, db] = [q!, dy].map((t) => narrow(t, -2, start, count)) as [Tensor, Tensor];
     const p = probabilities(qb, k!, mask === undefined ? null : part(mask, start, count, length), attrs, start);
-    const [pt, dbt] = [transpose(p, -1, -2), matmul(db, transpose(v!, -1, -2))];
+    const dropped = (t: Tensor): Tensor => (factors === null ? t : mul(t, narrow(factors, -2, start, count)));
+    const [pt, dbt] = [transpose(dropped(p), -1, -2), dropped(matmul(db, transpose(v!, -1, -2)))];
     const ds = mul(p, sub(dbt, sum(mul(dbt, p), -1, { keepDims: true })));
     if (needs[0]) dqs.push(mul(matmul(ds, k!), attrs.scale));
     const plus = (a: Tensor | null, b: Tensor): Tensor => (a === null ? b : add(a, b));
@@ -148,12 +158,14 @@ function attentionGradient(
   ];
 }
 
-setComposed((dy, [q, k, v, mask], attrs, needs) => {
+setComposed((dy, [q, k, v, mask], state, attrs, needs) => {
   const groups = (t: Tensor): Tensor => (attrs.sharing === 1 ? t : repeatEach(t, attrs.sharing, 0));
   const heads = (t: Tensor): Tensor => reshape(t, [t.shape[0]! / attrs.heads, attrs.heads, ...t.shape.slice(1)]);
   const operands = [q!, groups(k!), groups(v!)].map(heads);
   const of = mask === undefined ? operands : [...operands, mask];
-  const found = attentionGradient(heads(dy), of, of, attrs, needs);
+  const weights = [...operands[0]!.shape.slice(0, -1), k!.shape[1]!];
+  const factors = state === null ? null : dropoutFactors(state, weights, attrs.p, q!.dtype);
+  const found = attentionGradient(heads(dy), of, of, attrs, needs, factors);
   const own = (t: Tensor | null, { shape }: Tensor): Tensor | null => {
     if (t === null) return null;
     return t.size === sizeOf(shape) ? reshape(t, [...shape]) : sum(reshape(t, [shape[0]!, attrs.sharing, ...shape.slice(1)]), 1);
@@ -233,10 +245,11 @@ export function scaledDotProductAttention(q: Tensor, k: Tensor, v: Tensor, optio
   const added = mask === null ? null : additive(mask, q);
   const scale = options.scale ?? 1 / Math.sqrt(q.shape.at(-1)!);
   const attrs = { scale, causal };
-  const byBlocks = p === 0 && v.size > 0 ? blockAttention(q, ownK, ownV, added, { ...attrs, isGrouped: options.enableGqa === true }) : null;
+  const { generator, enableGqa: isGrouped = false } = options;
+  const byBlocks = p < 1 ? blockAttention(q, ownK, ownV, added, { ...attrs, isGrouped, p, generator }) : null;
   if (byBlocks !== null) return byBlocks;
   if (p === 0 && sizeOf(scoreShape) > 0 && v.size > 0) return call(attentionOp, added === null ? [q, k, v] : [q, k, v, added], attrs);
-  return matmul(dropout(probabilities(q, k, added, attrs, 0), { p, generator: options.generator }), v);
+  return matmul(dropout(probabilities(q, k, added, attrs, 0), { p, generator }), v);
 }
 
 /** Throws ShapeError unless the batches of k and v broadcast with q's. */

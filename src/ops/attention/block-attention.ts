@@ -1,14 +1,17 @@
 /** Attention by the library's shaders (shader/kernels/attention.ts), where they are chosen: no score is in memory. */
-import { isGradEnabled } from "../../autograd/grad-mode.ts";
-import { define, type Definition } from "../../core/definition.ts";
+import { isGradEnabled, noGrad } from "../../autograd/grad-mode.ts";
+import { batching } from "../../core/batching.ts";
+import { define, type Definition, type GradRule } from "../../core/definition.ts";
+import type { DType } from "../../core/dtype.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { tracer } from "../../core/tracer.ts";
-import { dispatch } from "../../dispatch/dispatch.ts";
+import { assign, dispatch } from "../../dispatch/dispatch.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { nativeDevice } from "../../runtime/devices.ts";
-import { choosesShader } from "../../shader/choice.ts";
+import { noteComposed } from "../../runtime/fallback.ts";
+import { choosesShader, type ShaderName } from "../../shader/choice.ts";
 import {
   attention,
   attentionKeyGradient,
@@ -18,10 +21,14 @@ import {
   type AttentionLaunch,
 } from "../../shader/kernels/attention.ts";
 import { callOf, type Kernel } from "../../shader/kernels/kernel.ts";
-import { sum } from "../reduce/reduce.ts";
+import { toDType } from "../data/conversion.ts";
+import { clone } from "../data/state.ts";
 import { mul } from "../elementwise/binary.ts";
+import { defaultGenerator, type Generator } from "../random/random.ts";
+import { sum } from "../reduce/reduce.ts";
 import { cat } from "../shape/join.ts";
-import { reshape } from "../shape/movement.ts";
+import { narrow, reshape } from "../shape/movement.ts";
+import { pad } from "../shape/pad.ts";
 
 /** @package */
 export interface BlockAttention {
@@ -30,38 +37,68 @@ export interface BlockAttention {
   /** Heads of queries, and how many of them share one of keys. */
   readonly heads: number;
   readonly sharing: number;
+  readonly hasMask: boolean;
+  /** Probability with which a weight is dropped; 0: no state is among the inputs. */
+  readonly p: number;
 }
 
-/** The gradients of composed operations: of gradients that have gradients, and of masks. */
+/** The gradients of composed operations: of gradients that have gradients, and of masks. state: of the random numbers that drop weights, null: none. */
 type Composed = (
   dy: Tensor,
   inputs: readonly (Tensor | undefined)[],
+  state: Tensor | null,
   attrs: BlockAttention,
   needs: readonly boolean[],
 ) => readonly (Tensor | null)[];
+
+interface Output {
+  readonly sizes: readonly number[];
+  readonly dtype: DType;
+}
 
 function emit(
   g: GraphBuilder,
   kernel: Kernel,
   inputs: Readonly<Record<string, Expr>>,
-  outputs: Readonly<Record<string, readonly number[]>>,
+  outputs: Readonly<Record<string, Output>>,
   params: AttentionLaunch,
 ): Expr[] {
-  const shapes = { ...Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, x.sizes])), ...outputs };
-  const specs = Object.values(outputs).map((sizes) => ({ dtype: "float32" as const, sizes }));
-  return g.shader(callOf(g.capabilities, kernel, { shapes, params }), Object.values(inputs), specs);
+  const shapes = Object.fromEntries([...Object.entries(inputs), ...Object.entries(outputs)].map(([name, { sizes }]) => [name, sizes]));
+  return g.shader(callOf(g.capabilities, kernel, { shapes, params }), Object.values(inputs), Object.values(outputs));
 }
 
-function formOf([q, , v, mask]: readonly Expr[], { causal }: BlockAttention): AttentionForm {
-  return { width: q!.sizes[2]!, valueWidth: v!.sizes[2]!, isCausal: causal, hasMask: mask !== undefined };
+/** The operands by the names of the kernels' buffers, in their order. */
+interface Operands {
+  readonly q: Expr;
+  readonly k: Expr;
+  readonly v: Expr;
+  readonly dy?: Expr;
+  readonly statistics?: Expr;
+  readonly mask?: Expr;
+  readonly state?: Expr;
 }
 
-function launchOf([q, k, , mask]: readonly Expr[], { scale, heads, sharing }: BlockAttention): AttentionLaunch {
+function operandsOf(inputs: readonly Expr[], { hasMask, p }: BlockAttention, isGradient: boolean): Operands {
+  const [q, k, v, ...rest] = inputs as [Expr, Expr, Expr, ...Expr[]];
+  const more = isGradient ? { dy: rest.shift()!, statistics: rest.shift()! } : {};
+  return { q, k, v, ...more, ...(hasMask ? { mask: rest.shift()! } : {}), ...(p > 0 ? { state: rest.shift()! } : {}) };
+}
+
+const formOf = ({ q, v }: Operands, { causal, hasMask, p }: BlockAttention): AttentionForm => ({
+  element: q.dtype === "float16" ? "f16" : "f32",
+  width: q.sizes[2]!,
+  valueWidth: v.sizes[2]!,
+  isCausal: causal,
+  hasMask,
+  drops: p > 0,
+});
+
+function launchOf({ q, k, mask }: Operands, { scale, heads, sharing, p }: BlockAttention): AttentionLaunch {
   const [batch, head, query, key] = mask?.sizes ?? [1, 1, 1, 1];
   const stride = (size: number | undefined, rest: number): number => (size === 1 ? 0 : rest);
   return {
-    queries: q!.sizes[1]!,
-    keys: k!.sizes[1]!,
+    queries: q.sizes[1]!,
+    keys: k.sizes[1]!,
     heads,
     sharing,
     scale,
@@ -69,53 +106,71 @@ function launchOf([q, k, , mask]: readonly Expr[], { scale, heads, sharing }: Bl
     maskHead: stride(head, query! * key!),
     maskQuery: stride(query, key!),
     maskKey: stride(key, 1),
+    threshold: Math.ceil(Math.fround(p) * 2 ** 24),
+    factor: 1 / (1 - p),
   };
 }
 
-const named = ([q, k, v, mask]: readonly Expr[], more: Readonly<Record<string, Expr>> = {}): Record<string, Expr> => ({
-  q: q!,
-  k: k!,
-  v: v!,
-  ...more,
-  ...(mask === undefined ? {} : { mask }),
-});
+function chooses(q: Tensor, keys: number, causal: boolean, isGradient: boolean): boolean {
+  if (q.dtype !== "float32" && q.dtype !== "float16") return false;
+  const { capabilities } = nativeDevice(q.device, "scaledDotProductAttention");
+  const name: ShaderName = `${causal ? "causalAttention" : "attention"}${isGradient ? "Gradient" : ""}`;
+  return choosesShader(capabilities, tracer() === null, name, { dtype: q.dtype, extent: keys, isPacked: true });
+}
 
-/** Inputs q [N, L, E], k [M, S, E], v [M, S, D], a mask [A, H, L, S] of whose sizes each may be 1. Outputs [N, L, D] and logs [N, L]. */
+const outputOf = ({ shape, dtype }: { readonly shape: readonly number[]; readonly dtype: DType }): Output => ({ sizes: shape, dtype });
+
+const grad: GradRule<BlockAttention> = (dy, { inputs, outputs: [y, logs], attrs, needs }) => {
+  const [q, k, v, ...rest] = inputs as [Tensor, Tensor, Tensor, ...Tensor[]];
+  const [mask, state] = [attrs.hasMask ? rest[0] : undefined, attrs.p > 0 ? rest.at(-1)! : null];
+  const others = new Array<null>(rest.length).fill(null);
+  if (isGradEnabled() || (attrs.hasMask && needs[3]) || !chooses(q, k.shape[1]!, attrs.causal, true)) {
+    const found = composed!(dy, [q, k, v, mask], state, attrs, needs);
+    return [...found.slice(0, 3), ...others.map((x, i) => (i === 0 && attrs.hasMask ? found[3]! : x))];
+  }
+  const dots = sum(toDType(mul(dy, y!), "float32"), -1);
+  const statistics = cat([reshape(logs!, [1, ...logs!.shape]), reshape(dots, [1, ...dots.shape])], 0);
+  const operands = [q, k, v, dy, statistics, ...rest];
+  const [dk, dv] = needs[1] || needs[2] ? dispatch(keyGradientOp, operands, attrs) : [null, null];
+  const shared = (t: Tensor | null | undefined): Tensor | null => {
+    if (t === null || t === undefined) return null;
+    const [n, keys, width] = t.shape as [number, number, number];
+    return attrs.sharing === 1 ? t : sum(reshape(t, [n / attrs.sharing, attrs.sharing, keys, width]), 1);
+  };
+  const dq = needs[0] ? dispatch(queryGradientOp, operands, attrs)[0]! : null;
+  return [dq, needs[1] ? shared(dk) : null, needs[2] ? shared(dv) : null, ...others];
+};
+
+/**
+ * Inputs q [N, L, E], k [M, S, E], v [M, S, D], a mask [A, H, L, S] of whose sizes each may be 1, a generator's state. Outputs [N, L, D], logs [N, L] and, with a
+ * state, the next one.
+ */
 const blockAttentionOp: Definition<BlockAttention> = define<BlockAttention>({
   name: "blockAttention",
-  infer: ([q, , v]) => [
-    { shape: [...q!.shape.slice(0, 2), v!.shape[2]!], dtype: q!.dtype },
-    { shape: q!.shape.slice(0, 2), dtype: q!.dtype },
-  ],
-  lower: (g, inputs, attrs, [y, logs]) =>
-    emit(g, attention(formOf(inputs, attrs)), named(inputs), { y: y!.shape, logs: logs!.shape }, launchOf(inputs, attrs)),
-  grad: (dy, { inputs: [q, k, v, mask], outputs: [y, logs], attrs, needs }) => {
-    if (isGradEnabled() || needs[3]) return composed!(dy, [q, k, v, mask], attrs, needs);
-    const dots = sum(mul(dy, y!), -1);
-    const statistics = cat([reshape(logs!, [1, ...logs!.shape]), reshape(dots, [1, ...dots.shape])], 0);
-    const operands = [q!, k!, v!, dy, statistics, ...(mask === undefined ? [] : [mask])];
-    const [dk, dv] = needs[1] || needs[2] ? dispatch(keyGradientOp, operands, attrs) : [null, null];
-    const shared = (t: Tensor | null | undefined): Tensor | null => {
-      if (t === null || t === undefined) return null;
-      const [n, keys, width] = t.shape as [number, number, number];
-      return attrs.sharing === 1 ? t : sum(reshape(t, [n / attrs.sharing, attrs.sharing, keys, width]), 1);
-    };
-    const dq = needs[0] ? dispatch(queryGradientOp, operands, attrs)[0]! : null;
-    return [dq, shared(dk), shared(dv), ...(mask === undefined ? [] : [null])];
+  infer: (inputs, { p }) => {
+    const [q, , v] = inputs;
+    const rows = q!.shape.slice(0, 2);
+    const results: { shape: readonly number[]; dtype: DType }[] = [
+      { shape: [...rows, v!.shape[2]!], dtype: q!.dtype },
+      { shape: rows, dtype: "float32" },
+    ];
+    return p > 0 ? [...results, inputs.at(-1)!] : results;
   },
-});
-
-const split = ([q, k, v, dy, statistics, ...mask]: readonly Expr[]): { readonly inputs: Expr[]; readonly more: Record<string, Expr> } => ({
-  inputs: [q!, k!, v!, ...mask],
-  more: { dy: dy!, statistics: statistics! },
+  lower: (g, inputs, attrs, [y, logs, next]) => {
+    const operands = operandsOf(inputs, attrs, false);
+    const outputs = { y: outputOf(y!), logs: outputOf(logs!), ...(next === undefined ? {} : { next: outputOf(next) }) };
+    return emit(g, attention(formOf(operands, attrs)), operands as unknown as Record<string, Expr>, outputs, launchOf(operands, attrs));
+  },
+  grad,
 });
 
 const queryGradientOp: Definition<BlockAttention> = define<BlockAttention>({
   name: "blockAttentionQueryGradient",
   infer: ([q]) => [q!],
-  lower: (g, operands, attrs, [dq]) => {
-    const { inputs, more } = split(operands);
-    return emit(g, attentionQueryGradient(formOf(inputs, attrs)), named(inputs, more), { dq: dq!.shape }, launchOf(inputs, attrs));
+  lower: (g, inputs, attrs, [dq]) => {
+    const operands = operandsOf(inputs, attrs, true);
+    const kernel = attentionQueryGradient(formOf(operands, attrs));
+    return emit(g, kernel, operands as unknown as Record<string, Expr>, { dq: outputOf(dq!) }, launchOf(operands, attrs));
   },
   grad: null,
 });
@@ -123,10 +178,11 @@ const queryGradientOp: Definition<BlockAttention> = define<BlockAttention>({
 const keyGradientOp: Definition<BlockAttention> = define<BlockAttention>({
   name: "blockAttentionKeyGradient",
   infer: ([q, k, v]) => [k!, v!].map(({ shape, dtype }) => ({ shape: [q!.shape[0]!, ...shape.slice(1)], dtype })),
-  lower: (g, operands, attrs, [dk, dv]) => {
-    const { inputs, more } = split(operands);
-    const outputs = { dk: dk!.shape, dv: dv!.shape };
-    return emit(g, attentionKeyGradient(formOf(inputs, attrs)), named(inputs, more), outputs, launchOf(inputs, attrs));
+  lower: (g, inputs, attrs, [dk, dv]) => {
+    const operands = operandsOf(inputs, attrs, true);
+    const kernel = attentionKeyGradient(formOf(operands, attrs));
+    const outputs = { dk: outputOf(dk!), dv: outputOf(dv!) };
+    return emit(g, kernel, operands as unknown as Record<string, Expr>, outputs, launchOf(operands, attrs));
   },
   grad: null,
 });
@@ -138,36 +194,80 @@ export const setComposed = (fn: Composed): void => void (composed = fn);
 
 /** The largest buffer of a shader. */
 const MAX_BYTES = 2 ** 29;
+/** Elements of a part of a row, which is one access. */
+const PART = 4;
+
+type FourSizes = readonly [number, number, number, number];
 
 /** The last four sizes; null: there are more. */
-function fourSizes(shape: readonly number[]): readonly [number, number, number, number] | null {
+function fourSizes(shape: readonly number[]): FourSizes | null {
   if (shape.length > 4) return null;
-  return [...new Array<number>(4 - shape.length).fill(1), ...shape] as unknown as readonly [number, number, number, number];
+  return [...new Array<number>(4 - shape.length).fill(1), ...shape] as unknown as FourSizes;
 }
 
-/** softmax(q kᵀ scale + mask) v where shaders are chosen for it; null: they are not. mask: numbers, which broadcast. isGrouped: heads of q may share one of k and v. @package */
-export function blockAttention(
-  q: Tensor,
-  k: Tensor,
-  v: Tensor,
+/** Why shaders do not compute attention of so many elements; null: they do. */
+function refusalOf(
+  [a, b, c]: readonly (FourSizes | null)[],
   mask: Tensor | null,
-  { scale, causal, isGrouped }: { readonly scale: number; readonly causal: boolean; readonly isGrouped: boolean },
-): Tensor | null {
-  const [a, b, c] = [fourSizes(q.shape), fourSizes(k.shape), fourSizes(v.shape)];
+  isGrouped: boolean,
+  p: number,
+  seesTexels: boolean,
+): string | null {
   const m = mask === null ? null : fourSizes(mask.shape);
-  if (a === null || b === null || c === null || (mask !== null && m === null) || q.dtype !== "float32") return null;
+  if (!a || !b || !c || (mask !== null && m === null)) return "tensors have more than four axes";
   const [batch, heads, queries, width] = a;
   const [, keyHeads, keys] = b;
-  const valueWidth = c[3];
   const isSame = b[0] === batch && c[0] === batch && c[1] === keyHeads && (isGrouped ? heads % keyHeads === 0 : heads === keyHeads);
-  if (!isSame || batch * heads * queries * keys === 0) return null;
-  if ([width, valueWidth].some((w) => w < 4 || w > MAX_WIDTH || w % 4 !== 0)) return null;
-  const largest = batch * heads * Math.max(queries, keys) * Math.max(width, valueWidth);
-  if (4 * largest > MAX_BYTES || (m !== null && 4 * sizeOf(m) > MAX_BYTES)) return null;
-  const { capabilities } = nativeDevice(q.device, "scaledDotProductAttention");
-  if (!choosesShader(capabilities, tracer() === null, "attention", { dtype: "float32", extent: keys, isPacked: true })) return null;
-  const attrs: BlockAttention = { scale, causal, heads, sharing: heads / keyHeads };
-  const flat = (t: Tensor, [x, y, ...rest]: readonly number[]): Tensor => reshape(t, [x! * y!, ...rest]);
-  const inputs = [flat(q, a), flat(k, b), flat(v, c), ...(mask === null ? [] : [reshape(mask, [...m!])])];
-  return reshape(dispatch(blockAttentionOp, inputs, attrs)[0]!, [...q.shape.slice(0, -1), valueWidth]);
+  if (!isSame) return "the batches of q, k and v differ";
+  const widest = Math.max(width, c[3]);
+  if (widest > MAX_WIDTH) return `heads are wider than ${MAX_WIDTH}`;
+  const largest = batch * heads * Math.max(queries, keys) * (widest + PART);
+  if (4 * largest > MAX_BYTES || (m !== null && 4 * sizeOf(m) > MAX_BYTES)) return `a tensor has more than ${MAX_BYTES} bytes`;
+  if (p === 0) return null;
+  if (keys % PART !== 0) return `weights of ${keys} keys are dropped, which is no multiple of ${PART}`;
+  if (batch * heads * queries * keys >= 2 ** 34) return "more than 2^34 weights may be dropped";
+  return mask !== null && !seesTexels ? "weights are dropped under a mask, which takes more buffers than there are" : null;
+}
+
+/** Zeros behind the last axis up to a multiple of a part. */
+function filled(t: Tensor): Tensor {
+  const missing = -t.shape.at(-1)! & (PART - 1);
+  return missing === 0 ? t : pad(t, [0, missing]);
+}
+
+/** @package */
+export interface BlockOptions {
+  readonly scale: number;
+  readonly causal: boolean;
+  /** Heads of q may share one of k and v. */
+  readonly isGrouped: boolean;
+  /** Probability with which a weight is dropped, less than 1. */
+  readonly p: number;
+  readonly generator: Generator | undefined;
+}
+
+/** softmax(q kᵀ scale + mask) v where shaders are chosen for it; null: they are not. mask: numbers, which broadcast. @package */
+export function blockAttention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | null, options: BlockOptions): Tensor | null {
+  const { scale, causal, isGrouped, p, generator } = options;
+  if ([q, k, v].some((t) => t.size === 0) || batching() !== null || !chooses(q, k.shape.at(-2)!, causal, false)) return null;
+  const native = nativeDevice(q.device, "scaledDotProductAttention");
+  const sizes = [q, k, v].map((t) => fourSizes(t.shape));
+  const why = refusalOf(sizes, mask, isGrouped, p, native.capabilities.seesTexels);
+  if (why !== null) {
+    noteComposed("scaledDotProductAttention", [q, k, v], native, why);
+    return null;
+  }
+  const [heads, keyHeads] = [sizes[0]![1], sizes[1]![1]];
+  const attrs: BlockAttention = { scale, causal, heads, sharing: heads / keyHeads, hasMask: mask !== null, p };
+  const flat = (t: Tensor): Tensor => reshape(t, [sizeOf(t.shape.slice(0, -2)), ...t.shape.slice(-2)]);
+  const inputs = [q, k, v].map((t) => filled(flat(t)));
+  if (mask !== null) inputs.push(reshape(mask, [...fourSizes(mask.shape)!]));
+  const state = p > 0 ? (generator ?? defaultGenerator()).stateOn(q.device) : null;
+  // A copy: the gradients draw the same numbers, from the state as it is now.
+  if (state !== null) inputs.push(noGrad(() => clone(state)));
+  const [y, , next] = dispatch(blockAttentionOp, inputs, attrs);
+  if (state !== null) noGrad(() => assign("random", state, () => next!));
+  const width = v.shape.at(-1)!;
+  const own = y!.shape[2] === width ? y! : narrow(y!, -1, 0, width);
+  return reshape(own, [...q.shape.slice(0, -1), width]);
 }

@@ -7,7 +7,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { add, mul } from "../elementwise/binary.ts";
 import { ge } from "../elementwise/compare.ts";
 import { define } from "../../core/definition.ts";
-import { Generator, rand } from "./random.ts";
+import { Generator, rand, uniformFrom } from "./random.ts";
 import { cast, constant, requireFloat } from "../declare/support.ts";
 import { where } from "../elementwise/where.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
@@ -46,6 +46,10 @@ const factorsOp = define<{ readonly p: number; readonly dtype: DType }>({
 export function requireProbability(operation: string, p: number): void {
   if (!(p >= 0 && p <= 1)) throw new ValueError(operation, "p", "in [0, 1]", p);
 }
+
+/** @internal The factors that dropout() multiplies by, drawn from a state, which stays. */
+export const dropoutFactors = (state: Tensor, shape: Shape, p: number, dtype: DType): Tensor =>
+  call(factorsOp, [uniformFrom(state, shape)], { p, dtype });
 
 function dropped(operation: string, x: Tensor, shape: Shape, { p = 0.5, training = true, generator }: DropoutOptions): Tensor {
   requireProbability(operation, p);

@@ -288,6 +288,10 @@ export function draw(
   });
 }
 
+/** @internal Uniform numbers of float32 drawn from a state, which stays. */
+export const uniformFrom = (state: Tensor, shape: Shape): Tensor =>
+  noGrad(() => dispatch(drawOp, [state], { shape: [...shape], dtype: "float32", kind: "uniform", bits: unitBits("float32") })[0]!);
+
 /** Options of functions that draw tensors. */
 export interface RandomOptions extends TensorOptions {
   /** Default: the default generator. */

@@ -1,7 +1,7 @@
 /** The library's operations by shaders, compared with DirectML's operators: eagerly, compiled, on views, with gradients. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import * as dx from "../../../src/index.ts";
-import { choosesShader, shaderMode } from "../../../src/shader/choice.ts";
+import { choosesShader, shaderMode, type ShaderName } from "../../../src/shader/choice.ts";
 import { NVIDIA_OVER_VULKAN } from "../../../src/shader/measured.ts";
 import { Capabilities } from "../../../src/dml/capabilities.ts";
 import { nativeDevice } from "../../../src/runtime/devices.ts";
@@ -202,7 +202,7 @@ describe("DXTENSOR_SHADERS", () => {
 
   const chooses = (
     runs: boolean,
-    name: "relu" | "add" | "softmax" | "matmul",
+    name: ShaderName,
     extent = 0,
     dtype: dx.DType = "float32",
     isAlone = true,
@@ -224,6 +224,8 @@ describe("DXTENSOR_SHADERS", () => {
     expect(chooses(true, "softmax", 4096, "float16")).toBe(true);
     expect([100, 1024, 16384, 20000].map((n) => chooses(true, "softmax", n))).toEqual([false, true, true, false]);
     expect([256, 512, 4096].map((n) => chooses(true, "matmul", n))).toEqual([false, true, true]);
+    expect([128, 2048].map((n) => chooses(true, "attention", n))).toEqual([false, true]);
+    expect([128, 2048].map((n) => chooses(true, "causalAttentionGradient", n, "float32", false))).toEqual([false, true]);
   });
 
   it("is off, on or only-measured", () => {

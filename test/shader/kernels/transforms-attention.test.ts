@@ -5,6 +5,7 @@ import { radicesOf, shaderPlanOf, shaderTables, type ShaderPlan } from "../../..
 import type { GraphBuilder } from "../../../src/graph/builder.generated.ts";
 import type { Expr, ShaderCall } from "../../../src/graph/graph.ts";
 import { attention, attentionKeyGradient, attentionQueryGradient } from "../../../src/shader/kernels/attention.ts";
+import { ATTENTION_TILES } from "../../../src/shader/kernels/attention-tiles.ts";
 import { fft } from "../../../src/shader/kernels/fft.ts";
 import { expectClose, launch, numbers } from "./support.ts";
 
@@ -93,14 +94,14 @@ describe("transforms", () => {
 });
 
 describe("attention", () => {
-  const form = { width: 4, valueWidth: 8, isCausal: false, hasMask: true };
-  const params = { queries: 3, keys: 5, heads: 1, sharing: 1, scale: 0.5, maskBatch: 0, maskHead: 0, maskQuery: 5, maskKey: 1 };
+  const form = { element: "f32", width: 4, valueWidth: 8, isCausal: false, hasMask: true, drops: false } as const;
+  const params = { queries: 3, keys: 5, heads: 1, sharing: 1, scale: 0.5, maskBatch: 0, maskHead: 0, maskQuery: 5, maskKey: 1, threshold: 0, factor: 1 };
   const [q, k, v, dy] = [12, 20, 40, 24].map((count, i) => numbers(count, i + 1, 1)) as [number[], number[], number[], number[]];
   const mask = Array.from({ length: 15 }, (_, i) => (i < 5 || i % 4 === 0 ? -Infinity : 0.25));
   const buffers = { q: { shape: [1, 3, 4], values: q }, k: { shape: [1, 5, 4], values: k }, v: { shape: [1, 5, 8], values: v }, mask: { shape: [1, 1, 3, 5], values: mask } }; // prettier-ignore
 
-  it("forward and backward, where a query attends to no key", () => {
-    const { y, logs } = launch(attention(form), { ...buffers, y: { shape: [1, 3, 8] }, logs: { shape: [1, 3] } }, params);
+  it.each(Object.entries(ATTENTION_TILES))("forward and backward by the %s tile, where a query attends to no key", (_, tile) => {
+    const { y, logs } = launch(attention(form, tile), { ...buffers, y: { shape: [1, 3, 8] }, logs: { shape: [1, 3] } }, params);
     const weights = [0, 1, 2].map((i) => {
       const scores = [0, 1, 2, 3, 4].map((j) => 0.5 * [0, 1, 2, 3].reduce((sum, e) => sum + q[4 * i + e]! * k[4 * j + e]!, 0) + mask[5 * i + j]!); // prettier-ignore
       const total = scores.reduce((sum, x) => sum + Math.exp(x), 0);
@@ -115,12 +116,12 @@ describe("attention", () => {
       dy: { shape: [1, 3, 8], values: dy },
       statistics: { shape: [2, 1, 3], values: [...logs!, ...dots] },
     };
-    const { dq } = launch(attentionQueryGradient(form), { ...withGradient, dq: { shape: [1, 3, 4] } }, params);
+    const { dq } = launch(attentionQueryGradient(form, tile), { ...withGradient, dq: { shape: [1, 3, 4] } }, params);
     const ofScores = weights.map((row, i) =>
       row.map((w, j) => w * (Array.from({ length: 8 }, (_, e) => dy[8 * i + e]! * v[8 * j + e]!).reduce((a, b) => a + b) - dots[i]!) * 0.5),
     );
     expectClose(dq!, ofScores.flatMap((row) => [0, 1, 2, 3].map((e) => row.reduce((sum, x, j) => sum + x * k[4 * j + e]!, 0)))); // prettier-ignore
-    const { dk, dv } = launch(attentionKeyGradient(form), { ...withGradient, dk: { shape: [1, 5, 4] }, dv: { shape: [1, 5, 8] } }, params);
+    const { dk, dv } = launch(attentionKeyGradient(form, tile), { ...withGradient, dk: { shape: [1, 5, 4] }, dv: { shape: [1, 5, 8] } }, params);
     expectClose(dk!, [0, 1, 2, 3, 4].flatMap((j) => [0, 1, 2, 3].map((e) => ofScores.reduce((sum, row, i) => sum + row[j]! * q[4 * i + e]!, 0)))); // prettier-ignore
     expectClose(dv!, [0, 1, 2, 3, 4].flatMap((j) => Array.from({ length: 8 }, (_, e) => weights.reduce((sum, row, i) => sum + row[j]! * dy[8 * i + e]!, 0)))); // prettier-ignore
   });
