@@ -200,14 +200,8 @@ describe("DXTENSOR_SHADERS", () => {
       fasterShaders: () => NVIDIA_OVER_VULKAN,
     });
 
-  const chooses = (
-    runs: boolean,
-    name: ShaderName,
-    extent = 0,
-    dtype: dx.DType = "float32",
-    isAlone = true,
-    isPacked = true,
-  ): boolean => choosesShader(device(runs), isAlone, name, { dtype, extent, isPacked });
+  const chooses = (runs: boolean, name: ShaderName, extent = 0, dtype: dx.DType = "float32", isAlone = true, isPacked = true): boolean =>
+    choosesShader(device(runs), isAlone, name, { dtype, extent, isPacked });
 
   it("takes what was measured, eagerly and among others", () => {
     setMode(undefined);

@@ -95,7 +95,19 @@ describe("transforms", () => {
 
 describe("attention", () => {
   const form = { element: "f32", width: 4, valueWidth: 8, isCausal: false, hasMask: true, drops: false } as const;
-  const params = { queries: 3, keys: 5, heads: 1, sharing: 1, scale: 0.5, maskBatch: 0, maskHead: 0, maskQuery: 5, maskKey: 1, threshold: 0, factor: 1 };
+  const params = {
+    queries: 3,
+    keys: 5,
+    heads: 1,
+    sharing: 1,
+    scale: 0.5,
+    maskBatch: 0,
+    maskHead: 0,
+    maskQuery: 5,
+    maskKey: 1,
+    threshold: 0,
+    factor: 1,
+  };
   const [q, k, v, dy] = [12, 20, 40, 24].map((count, i) => numbers(count, i + 1, 1)) as [number[], number[], number[], number[]];
   const mask = Array.from({ length: 15 }, (_, i) => (i < 5 || i % 4 === 0 ? -Infinity : 0.25));
   const buffers = { q: { shape: [1, 3, 4], values: q }, k: { shape: [1, 5, 4], values: k }, v: { shape: [1, 5, 8], values: v }, mask: { shape: [1, 1, 3, 5], values: mask } }; // prettier-ignore
@@ -121,7 +133,11 @@ describe("attention", () => {
       row.map((w, j) => w * (Array.from({ length: 8 }, (_, e) => dy[8 * i + e]! * v[8 * j + e]!).reduce((a, b) => a + b) - dots[i]!) * 0.5),
     );
     expectClose(dq!, ofScores.flatMap((row) => [0, 1, 2, 3].map((e) => row.reduce((sum, x, j) => sum + x * k[4 * j + e]!, 0)))); // prettier-ignore
-    const { dk, dv } = launch(attentionKeyGradient(form, tile), { ...withGradient, dk: { shape: [1, 5, 4] }, dv: { shape: [1, 5, 8] } }, params);
+    const { dk, dv } = launch(
+      attentionKeyGradient(form, tile),
+      { ...withGradient, dk: { shape: [1, 5, 4] }, dv: { shape: [1, 5, 8] } },
+      params,
+    );
     expectClose(dk!, [0, 1, 2, 3, 4].flatMap((j) => [0, 1, 2, 3].map((e) => ofScores.reduce((sum, row, i) => sum + row[j]! * q[4 * i + e]!, 0)))); // prettier-ignore
     expectClose(dv!, [0, 1, 2, 3, 4].flatMap((j) => Array.from({ length: 8 }, (_, e) => weights.reduce((sum, row, i) => sum + row[j]! * dy[8 * i + e]!, 0)))); // prettier-ignore
   });
