@@ -1,5 +1,5 @@
 /**
- * Fourier transforms and attention, by DirectML's operators and by the library's shaders, in turn in one process: milliseconds, and whether the results
+ * Fourier transforms, attention and linear layers, by DirectML's operators and by the library's shaders, in turn in one process: milliseconds, and whether the results
  * agree. A plain program without dependencies.
  */
 import { writeFileSync } from "node:fs";
@@ -77,6 +77,28 @@ function attention({ batch, heads, length, width, causal = false }: Sizes, isTra
   };
 }
 
+/** A linear layer and an activation of n rows, with the gradients of both operands or without. */
+function layer(n: number, width: number, isTrained: boolean): Case {
+  return {
+    name: `linear${isTrained ? ", forward and backward" : ""} ${n} x ${width} x ${width}`,
+    tolerance: 1e-4,
+    flop: 2 * n * width * width * (isTrained ? 3 : 1),
+    make: (device) => {
+      const inputs = [[n, width], [width, width], [width]].map((shape, i) => random(shape, device, i + 1)); // prettier-ignore
+      const forward = (x: dx.Tensor, w: dx.Tensor, b: dx.Tensor): dx.Tensor => dx.relu(dx.linear(x, w, b));
+      return {
+        inputs,
+        run: (x, w, b) => {
+          if (!isTrained) return forward(x!, w!, b!);
+          const leaves = [x!, w!, b!].map((t) => t.detach().requiresGrad_());
+          const y = forward(leaves[0]!, leaves[1]!, leaves[2]!);
+          return dx.scope(() => dx.cat((dx.grad(y.mul(y).sum(), leaves) as dx.Tensor[]).slice(0, 2), 0));
+        },
+      };
+    },
+  };
+}
+
 const LARGE: readonly Case[] = [
   transform("fft", 16, 65536),
   transform("fft", 64, 1024),
@@ -95,13 +117,15 @@ const LARGE: readonly Case[] = [
     attention({ batch: 2, heads: 8, length: 2048, width: 64 }, isTrained),
     attention({ batch: 2, heads: 8, length: 2048, width: 64, causal: true }, isTrained),
     attention({ batch: 2, heads: 8, length: 2048, width: 128 }, isTrained),
+    ...[512, 1024, 2048].map((n) => layer(n, n, isTrained)),
+    layer(4096, 768, isTrained),
   ]),
 ];
 const SMALL: readonly Case[] = [
   transform("fft", 4, 64),
   transform("rfft", 2, 4608),
   transform("fft", 2, 61),
-  ...[false, true].map((isTrained) => attention({ batch: 1, heads: 2, length: 70, width: 8 }, isTrained)),
+  ...[false, true].flatMap((isTrained) => [attention({ batch: 1, heads: 2, length: 70, width: 8 }, isTrained), layer(64, 64, isTrained)]),
 ];
 
 interface Row {

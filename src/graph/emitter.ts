@@ -170,7 +170,12 @@ export class Emitter {
   }
 
   /** A launch of a compute shader over packed tensors, as u0, u1, … in this order, its outputs behind them. */
-  shader(call: ShaderCall, tensors: readonly Expr[], outputs: readonly OutputSpec[]): Expr[] {
+  shader(
+    call: ShaderCall,
+    tensors: readonly Expr[],
+    outputs: readonly OutputSpec[],
+    withActivation?: NonNullable<GraphNode["withActivation"]>,
+  ): Expr[] {
     const refuse = (expected: string, received: string): never => {
       throw new UnsupportedError({ operation: this.origin, argument: "shader", expected, received });
     };
@@ -185,6 +190,7 @@ export class Emitter {
       outputs: [] as Expr[],
       origin: this.origin,
       mark: this.mark,
+      ...(withActivation === undefined ? {} : { withActivation }),
     };
     for (const { dtype, sizes } of outputs) {
       const seen = sizes.length === 0 ? [1] : sizes;

@@ -105,6 +105,8 @@ export interface GraphNode {
   readonly flops?: number;
   /** Of a SHADER that stands for other nodes. */
   readonly fused?: FusedNodes;
+  /** Of a SHADER that can end with an activation: its launch then; null: it has no code of this one. */
+  readonly withActivation?: (activation: Activation) => ShaderCall | null;
   /** Values that are written before it runs, though it does not read them. */
   readonly after?: readonly Value[];
 }

@@ -99,6 +99,8 @@ export function* measureCases(device: dx.Device, sizes: Sizes): Generator<Measur
   }
   for (const n of sizes.products) {
     const two = (): Tensor[] => [real([n, n], "float32"), real([n, n], "float32")];
+    const three = (): Tensor[] => [...two(), real([n], "float32")];
+    yield plain("linear", "float32", n, three, ([x, w, b]) => dx.linear(x!, w!, b!), (y) => dx.relu(y)); // prettier-ignore
     // An activation behind a product is part of DirectML's.
     yield plain("matmul", "float32", n, two, ([a, b]) => dx.matmul(a!, b!), (y) => dx.relu(y)); // prettier-ignore
   }

@@ -19,6 +19,7 @@ export const SHADERS = [
   "gelu",
   "layerNorm",
   "layerNormGradient",
+  "linear",
   "logSoftmax",
   "logSoftmaxGradient",
   "matmul",

@@ -1,4 +1,4 @@
-/** Fuses an activation into the operator whose result only it reads, where that operator has a fused activation. */
+/** Fuses an activation into the operator or shader whose result only it reads, where that one has a fused activation. */
 import { hostOf } from "../../dml/fusion.ts";
 import { OPERATORS } from "../../dml/operators.generated.ts";
 import { isOperator, isWhole, Expr, withNodes, type Activation, type Graph, type GraphNode, type Value } from "../graph.ts";
@@ -11,7 +11,9 @@ function activationOf(node: GraphNode): Activation | null {
   return { operator: node.operator, attributes: node.attributes };
 }
 
-export function fuseActivations(graph: Graph): Graph {
+/** onlyShaders: operators of DirectML stay. */
+export function fuseActivations(graph: Graph, onlyShaders = false): Graph {
+  if (onlyShaders && graph.nodes.every(({ withActivation }) => withActivation === undefined)) return graph;
   const readers = new Map<Value, number>();
   const count = (x: Expr | null): void => {
     if (x !== null) readers.set(x.value, (readers.get(x.value) ?? 0) + 1);
@@ -27,8 +29,22 @@ export function fuseActivations(graph: Graph): Graph {
     const at = x ? madeBy.get(x.value) : undefined;
     if (activation !== null && x && at !== undefined && readers.get(x.value) === 1 && isWhole(x)) {
       const host = nodes[at]!;
-      const name = hostOf(host.operator);
+      const name = onlyShaders ? null : hostOf(host.operator);
       const out = host.outputs[0]!;
+      const result = node.outputs[0]!;
+      const shader = out.dtype === result.dtype ? (host.withActivation?.(activation) ?? null) : null;
+      if (shader !== null) {
+        const { withActivation: _, ...rest } = host;
+        nodes[at] = {
+          ...rest,
+          shader,
+          outputs: [new Expr(result.value, out.dtype, out.sizes, out.strides, 0)],
+          origin: `${host.origin} + ${node.origin}`,
+        };
+        madeBy.delete(x.value);
+        madeBy.set(result.value, at);
+        continue;
+      }
       if (
         name !== null &&
         host.attributes.fusedActivation == null &&
@@ -36,7 +52,6 @@ export function fuseActivations(graph: Graph): Graph {
         (out.dtype === "float32" || out.dtype === "float16") &&
         host.outputs.filter((o) => o !== null).length === 1
       ) {
-        const result = node.outputs[0]!;
         nodes[at] = {
           ...host,
           operator: name,

@@ -17,9 +17,9 @@ export function optimize(graph: Graph, capabilities: Capabilities, asOne: boolea
     ["common subexpressions", mergeCommonSubexpressions],
     ["dead code again", removeDeadCode],
   ];
-  // A fusing device does this itself in its graphs, and more of it.
+  // A fusing device does this itself in its graphs, and more of it; shaders are in no graph.
   if (!asOne) stages.push(["constants", foldConstants]);
-  if (!asOne || !capabilities.fusesGraphs) stages.push(["activations", fuseActivations]);
+  stages.push(["activations", (g) => fuseActivations(g, asOne && capabilities.fusesGraphs)]);
   stages.push(["recomputation", recomputeSegments]);
   const verify = isSwitchedOn("DXTENSOR_VERIFY");
   for (const [name, pass] of stages) {

@@ -60,7 +60,7 @@ export function emitGemm(g: GraphBuilder, a: Expr, b: Expr, c: Expr | null, batc
   const [m, k] = a.sizes.slice(-2) as [number, number];
   const n = b.sizes[b.sizes.length - 1]!;
   const leadA = a.sizes.slice(0, -2);
-  const shader = c === null && alpha === 1 && batch.length === 0 ? matmulShader(g, a, b) : null;
+  const shader = batch.length === 0 ? matmulShader(g, a, b, c, { alpha, beta }) : null;
   if (shader !== null) return shader;
   // One matrix for the whole batch: the batch becomes rows of one GEMM where the rows have one stride.
   if (c === null && b.sizes.length === 2 && sameShape(leadA, batch) && batch.length > 0) {

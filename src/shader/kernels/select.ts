@@ -2,7 +2,7 @@
 import { hostOf } from "../../dml/fusion.ts";
 import { DTYPES, type DType, packedBytes } from "../../core/dtype.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import { isWhole, type Expr } from "../../graph/graph.ts";
+import { isWhole, type Activation, type Expr, type ShaderCall } from "../../graph/graph.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { choosesShader, condensesByShader, foldsByAtomics, shaderMode, writesPartsByShader, type ShaderName } from "../choice.ts";
 import { fillCall } from "../dxbc/zero-fill.ts";
@@ -11,6 +11,7 @@ import { addBroadcast, broadcastParams, mergedAxes } from "./broadcast.ts";
 import * as elementwise from "./elementwise.ts";
 import type { AdamNumbers, FloatElement } from "./elementwise.ts";
 import { gemm, isWholeFor, TILES, type Tile } from "./gemm.ts";
+import { activationCode } from "../operations/activations.ts";
 import { callOf, type Kernel } from "./kernel.ts";
 import { blocksOf, normWeightGradient } from "./columns.ts";
 import * as rows from "./rows.ts";
@@ -70,7 +71,8 @@ function launchAll(g: GraphBuilder, kernel: Kernel, inputs: Inputs, outputs: rea
 const launch = (g: GraphBuilder, kernel: Kernel, { inputs, output, params }: Launch): Expr =>
   launchAll(g, kernel, inputs, [output], params ?? {})[0]!;
 
-const takesActivation = ({ value: { producer } }: Expr): boolean => producer !== null && hostOf(producer.operator) !== null;
+const takesActivation = ({ value: { producer } }: Expr): boolean =>
+  producer !== null && (hostOf(producer.operator) !== null || producer.withActivation !== undefined);
 
 /** relu or gelu. */
 export function unaryShader(g: GraphBuilder, name: "relu" | "gelu", x: Expr): Expr | null {
@@ -214,17 +216,53 @@ function tileFor(m: number, n: number): Tile {
   return groups(TILES.medium) >= 64 ? TILES.medium : TILES.small;
 }
 
-/** a [M, K] times b [K, N] in float32. */
-export function matmulShader(g: GraphBuilder, a: Expr, b: Expr): Expr | null {
+/** Whether strides are those of the transpose of a packed matrix. */
+const packsTransposed = ({ sizes: [rows, columns], strides }: Expr): boolean =>
+  packs([columns!, rows!], { sizes: [columns!, rows!], strides: strides.toReversed() });
+
+/** The addend of a product [M, N] as the shader reads it; null: it does not. */
+function addendOf(
+  g: GraphBuilder,
+  c: Expr,
+  [m, n]: readonly [number, number],
+): { readonly x: Expr; readonly kind: "row" | "matrix" } | null {
+  if (c.dtype !== "float32") return null;
+  const last = c.strides.at(-1)!;
+  const isRow = c.sizes.at(-1) === n && (c.sizes.length === 1 || c.sizes.slice(0, -1).every((d, i) => d === 1 || c.strides[i] === 0));
+  if (isRow && (last === 1 || n === 1)) return { x: g.reinterpret(c, { sizes: [n], strides: [1] }), kind: "row" };
+  return c.sizes.length === 2 && c.sizes[0] === m && c.sizes[1] === n && packs(c.sizes, c) ? { x: c, kind: "matrix" } : null;
+}
+
+/** alpha a b + beta c of a [M, K] and b [K, N] in float32, each packed or the transpose of what is packed. */
+export function matmulShader(
+  g: GraphBuilder,
+  a: Expr,
+  b: Expr,
+  c: Expr | null,
+  { alpha, beta }: { readonly alpha: number; readonly beta: number },
+): Expr | null {
   if (a.dtype !== "float32" || b.dtype !== "float32" || a.sizes.length !== 2 || b.sizes.length !== 2) return null;
-  if (!packs(a.sizes, a) || !packs(b.sizes, b)) return null;
   const [m, k, n] = [a.sizes[0]!, a.sizes[1]!, b.sizes[1]!];
+  const [transA, transB] = [a, b].map((x) => !packs(x.sizes, x)) as [boolean, boolean];
+  if ((transA && !packsTransposed(a)) || (transB && !packsTransposed(b))) return null;
+  const added = c === null || beta === 0 ? null : addendOf(g, c, [m, n]);
+  if (added === null && c !== null && beta !== 0) return null;
   const tile = tileFor(m, n);
-  const isWhole = isWholeFor(tile, m, n, k);
+  const fits = isWholeFor(tile, m, n, k);
   const output = { name: "c", dtype: "float32" as const, sizes: [m, n] };
+  const scales = alpha !== 1 || (added !== null && beta !== 1);
+  const isPlain = !transA && !transB && added === null && !scales;
+  const [left, right] = [transA ? g.transpose(a, [1, 0]) : a, transB ? g.transpose(b, [1, 0]) : b];
+  const inputs: Inputs = { a: left, b: right, ...(added === null ? {} : { addend: added.x }) };
   // Only whole tiles have been measured.
-  if (chosen(g, "matmul", [a, b, output], isWhole ? Math.min(m, n, k) : 0) === null) return null;
-  return launch(g, gemm(tile, isWhole), { inputs: { a, b }, output });
+  if (chosen(g, isPlain ? "matmul" : "linear", [...Object.values(inputs), output], fits ? Math.min(m, n, k) : 0) === null) return null;
+  const form = { transA, transB, addend: added?.kind ?? null, activation: null, scales };
+  const params = { alpha, beta };
+  const shapes = { ...Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, x.sizes])), c: output.sizes };
+  const call = (activation: Activation | null): ShaderCall =>
+    callOf(g.capabilities, gemm(tile, fits, { ...form, activation }), { shapes, params });
+  const ended = (activation: Activation): ShaderCall | null => (activationCode(activation) === null ? null : call(activation));
+  return g.shader(call(null), Object.values(inputs), [output], ended)[0]!;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { describe, it } from "vitest";
-import { gemm, isWholeFor, TILES } from "../../../src/shader/kernels/gemm.ts";
+import type { Activation } from "../../../src/graph/graph.ts";
+import { gemm, isWholeFor, PLAIN, TILES, type GemmForm } from "../../../src/shader/kernels/gemm.ts";
 import { expectClose, launch, numbers } from "./support.ts";
 
 type Sizes = readonly (readonly [number, number, number])[];
@@ -24,5 +25,45 @@ describe.each(Object.entries(TILES))("the %s tile", (name, tile) => {
     const buffers = { a: { shape: [m, k], values: a }, b: { shape: [k, n], values: b }, c: { shape: [m, n] } };
     expectClose(launch(gemm(tile, false), buffers).c!, expected);
     if (isWholeFor(tile, m, n, k)) expectClose(launch(gemm(tile, true), buffers).c!, expected);
+  });
+});
+
+describe("operands and ends", () => {
+  const [m, n, k] = [33, 34, 19];
+  const relu: Activation = { operator: "ACTIVATION_RELU", attributes: {} };
+  const forms: readonly Partial<GemmForm>[] = [
+    { transA: true },
+    { transB: true, addend: "row" },
+    { transA: true, transB: true, addend: "matrix", scales: true },
+    { addend: "row", activation: relu },
+    { scales: true, activation: { operator: "ACTIVATION_LEAKY_RELU", attributes: { alpha: 0.25 } } },
+  ];
+  it.each(forms)("%o", (more) => {
+    const form: GemmForm = { ...PLAIN, ...more };
+    const { transA, transB, addend, scales, activation } = form;
+    for (const [rows, columns, deep, isWhole] of [
+      [m, n, k, false],
+      [64, 32, 32, true],
+    ] as const) {
+      // prettier-ignore
+      const [a, b] = [numbers(rows * deep, 1, 1), numbers(deep * columns, 2, 1)];
+      const added = numbers(addend === "row" ? columns : rows * columns, 3, 1);
+      const [alpha, beta] = scales ? [0.5, -2] : [1, 1];
+      const slope = activation === null ? 1 : ((activation.attributes["alpha"] as number | undefined) ?? 0);
+      const expected = Array.from({ length: rows * columns }, (_, i) => {
+        const [y, x] = [Math.floor(i / columns), i % columns];
+        let sum = 0;
+        for (let q = 0; q < deep; q++) sum += a[transA ? q * rows + y : y * deep + q]! * b[transB ? x * deep + q : q * columns + x]!;
+        const total = alpha * sum + (addend === null ? 0 : beta * added[addend === "row" ? x : i]!);
+        return total < 0 ? slope * total : total;
+      });
+      const buffers = {
+        a: { shape: transA ? [deep, rows] : [rows, deep], values: a },
+        b: { shape: transB ? [columns, deep] : [deep, columns], values: b },
+        ...(addend === null ? {} : { addend: { shape: addend === "row" ? [columns] : [rows, columns], values: added } }),
+        c: { shape: [rows, columns] },
+      };
+      expectClose(launch(gemm(TILES.small, isWhole, form), buffers, { alpha, beta }).c!, expected);
+    }
   });
 });

@@ -60,6 +60,11 @@ const cases: readonly (readonly [name: string, shapes: readonly (readonly number
   ["embedding", [[9, 318]], (x) => dx.embedding(indices(40, 9).reshape(5, 8), x!)],
   ["matmul", [[70, 313], [313, 33]], (x, y) => dx.matmul(x!, y!)],
   ["matmul of views", [[313, 71], [34, 313]], (x, y) => dx.matmul(x!.transpose(0, 1), y!.transpose(0, 1))],
+  ["matmul of a slice", [[70, 331], [330, 33]], (x, y) => dx.matmul(x!.narrow(1, 1, 330), y!)],
+  ["matmul with a bias, then an activation", [[7, 10, 332], [35, 332], [35]], (x, w, b) => dx.tanh(dx.linear(x!, w!, b!))],
+  ["matmul, then an activation that others read too", [[64, 64], [64, 64]], (x, w) => { const y = dx.linear(x!, w!); return dx.relu(y).add(y); }],
+  ["matmul with what is added, scaled", [[70, 36], [70, 333], [333, 36]], (c, x, y) => dx.addmm(c!, x!, y!, { alpha: 0.5, beta: -2 })],
+  ["matmul with one number added", [[1], [70, 334], [334, 37]], (c, x, y) => dx.addmm(c!, x!, y!)],
 ]; // prettier-ignore
 
 let before: string | undefined;
@@ -95,12 +100,27 @@ eachMode("operations by shaders", (device, mode) => {
       launched.push(dx.counters(device).shadersCompiled);
       return list;
     });
-    const isShader = !/another axis|of views/.test(name);
+    const isShader = !/another axis|of a slice|one number/.test(name);
     expect([launched[0], launched[1]! > 0]).toEqual([0, isShader]);
     const element = /float16|casts/.test(name) ? "f16" : "f32";
     // So many are summed, in an order of each form's own.
     const terms = name.startsWith("matmul") ? 313 : name.includes("weighted") ? 71 : 1;
     results[1]!.forEach((list, i) => expectClose(list, results[0]![i]!, element, terms));
+  });
+});
+
+eachDevice("products by shaders", () => {
+  it("end with the activation that follows, inside of compiled functions", () => {
+    setMode("on");
+    const [x, w, b] = [[64, 48], [32, 48], [32]].map((shape, i) => real(shape, i + 1)) as [dx.Tensor, dx.Tensor, dx.Tensor]; // prettier-ignore
+    const nodes = (fn: (...x: dx.Tensor[]) => dx.Tensor): number => {
+      const made = dx.compile(fn, { check: false, fuse: "off" });
+      expectClose(numbers(made(x, w, b)), numbers(fn(x, w, b)), "f32", 48);
+      return made.explain().nodes.length;
+    };
+    const layer = (a: dx.Tensor, u: dx.Tensor, v: dx.Tensor): dx.Tensor => dx.linear(a, u, v);
+    const plain = nodes((...t) => layer(...(t as [dx.Tensor, dx.Tensor, dx.Tensor])));
+    expect(nodes((...t) => layer(...(t as [dx.Tensor, dx.Tensor, dx.Tensor])).sigmoid())).toBe(plain);
   });
 });
 
