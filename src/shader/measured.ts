@@ -74,9 +74,12 @@ const [isLarge, isVeryLarge] = [2 ** 18, 2 ** 21];
  * 3841; add in float32 4273 and 4284, in float16 1580 and 4152, of a row 1723 and 3898; GEMMs of 512 7.2 and 11.4 TFLOP/s, 1,024 23.5 and 31.6,
  * 2,048 27.6 and 42.5, 4,096 28.8 and 43.1; Adam's step 4.7 times as fast, sums of rows by index 15 to 18 times. A copy moved 4060 GB/s, PyTorch's
  * 4189. Fourier transforms of 65,536 to 1,048,576 elements took a third to a thirteenth of the time (ms, compiled): 16 x 65,536 0.208 and 0.049,
- * 64 x 1,024 0.099 and 0.012, 256 x 4,096 0.245 and 0.032, real ones of 64 x 1,024 0.053 and 0.007. Attention of heads of 64 (ms; batch x heads x length): alone 8 x 8 x 256 0.141 and 0.072,
- * 2 x 8 x 2,048 1.50 and 1.11, with a causal mask 2.44 and 0.71, with gradients 6.84 and 4.81, both 18.1 and 2.86; compiled 4 x 8 x 1,024 0.600 and 0.555,
- * 2 x 8 x 2,048 1.11 and 1.10, causal 1.15 and 0.71, with gradients 3.73 and 4.72, both 3.86 and 2.73. Inside compiled functions elementwise
+ * 64 x 1,024 0.099 and 0.012, 256 x 4,096 0.245 and 0.032, real ones of 64 x 1,024 0.053 and 0.007. Attention of heads of 64 (ms; batch x heads x
+ * length): alone 8 x 8 x 256 0.147 and 0.094, 4 x 8 x 1,024 1.23 and 0.70, 2 x 8 x 2,048 1.53 and 1.44 (heads of 128: 2.35 and 2.64), with a causal mask
+ * 2.55 and 0.70; with the backward pass 4 x 8 x 1,024 8.3 and 3.7, 2 x 8 x 2,048 6.5 and 6.3, causal 9.6 and 3.2; compiled 4 x 8 x 1,024 0.61 and 0.70,
+ * 2 x 8 x 2,048 1.13 and 1.40, causal 1.16 and 0.70, with the backward pass 3.82 and 6.17, causal 3.90 and 3.04. Linear layers in compiled functions:
+ * 512 x 512 x 512 0.056 and 0.037, with the backward pass 0.074 and 0.097; 1,024 cubed 0.134 and 0.084, 0.327 and 0.268; 2,048 cubed 0.792 and 0.475, 1.97
+ * and 1.71; 4,096 x 768 x 768 0.274 and 0.189, 1.00 and 0.88. Inside compiled functions elementwise
  * shaders bring a fifth and split DirectML's graphs, which costs a large network more (a step of ResNet-18 took 5.4 ms instead of 4.9): only what is
  * many times faster is taken there. DirectML has no commands of the driver's own to call on this path; on Windows it has, so that this says nothing
  * of it.
@@ -94,9 +97,9 @@ export const NVIDIA_OVER_VULKAN: readonly ShaderRange[] = [
   ...ranges("adam", ["float32"], everywhere, isLarge),
   ...ranges("matmul", ["float32"], everywhere, 512),
   ...ranges("fft", ["float32"], everywhere, 2 ** 15),
-  ...ranges("attention", ["float32"], ["alone"], 256),
-  ...ranges("attention", ["float32"], ["compiled"], 256, 1024),
-  ...ranges("attentionGradient", ["float32"], ["alone"], 1024),
+  ...ranges("linear", ["float32"], ["compiled"], 768),
+  ...ranges("attention", ["float32"], ["alone"], 256, 1024),
+  ...ranges("attentionGradient", ["float32"], ["alone"], 256, 1024),
   ...ranges("causalAttention", ["float32"], everywhere, 1024),
   ...ranges("causalAttentionGradient", ["float32"], everywhere, 1024),
 ];

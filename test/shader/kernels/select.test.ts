@@ -238,7 +238,8 @@ describe("DXTENSOR_SHADERS", () => {
     expect(chooses(true, "softmax", 4096, "float16")).toBe(true);
     expect([100, 1024, 16384, 20000].map((n) => chooses(true, "softmax", n))).toEqual([false, true, true, false]);
     expect([256, 512, 4096].map((n) => chooses(true, "matmul", n))).toEqual([false, true, true]);
-    expect([128, 2048].map((n) => chooses(true, "attention", n))).toEqual([false, true]);
+    expect([128, 1024, 2048].map((n) => chooses(true, "attention", n))).toEqual([false, true, false]);
+    expect([512, 1024].map((n) => chooses(true, "linear", n, "float32", false))).toEqual([false, true]);
     expect([128, 2048].map((n) => chooses(true, "causalAttentionGradient", n, "float32", false))).toEqual([false, true]);
   });
 
