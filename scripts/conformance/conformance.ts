@@ -44,6 +44,9 @@ interface Done extends Omit<FileResult, "ms"> {
 
 const manifest = readManifest();
 
+/** Failed tests that are named again at the end. */
+const MAX_FAILURES = 20;
+
 async function factsOf(device: string): Promise<DeviceFacts> {
   const facts = await readFacts([join(root, "device.mjs"), device], { signal: stopping.signal });
   if (typeof facts === "string") throw new UsageError(`${device} does not compute: ${facts}`);
@@ -136,6 +139,13 @@ function showSets({ sets, device }: Conformance): void {
   console.log(`  level: ${levelOf({ sets }) ?? "none"}`);
 }
 
+/** The last lines of a long run, by which it is judged, name what failed. */
+function showFailures(tests: readonly Test[]): void {
+  const failed = tests.filter(({ status }) => status === "failed");
+  for (const { filePath, name } of failed.slice(0, MAX_FAILURES)) console.log(`  failed: ${filePath} > ${name}`);
+  if (failed.length > MAX_FAILURES) console.log(`  and ${failed.length - MAX_FAILURES} more`);
+}
+
 function list(isJson: boolean): void {
   const sets = SETS.map((set) => ({ name: set.name, about: set.about, files: filesOf(set, manifest.files) }));
   if (isJson) console.log(JSON.stringify(sets));
@@ -180,7 +190,10 @@ async function run(asked: Asked): Promise<number> {
   const report = reportOf(asked, facts, done, start);
   if (asked.report !== null) writeReport(asked.report, report);
   if (asked.isJson) console.log(JSON.stringify(report));
-  else showSets(partOf(report) as Conformance);
+  else {
+    showSets(partOf(report) as Conformance);
+    showFailures(report.results.tests);
+  }
   if (stopping.signal.aborted) {
     say(asked.report === null ? "stopped" : `stopped; continue with --resume ${asked.report}`);
     return 130;

@@ -95,7 +95,7 @@ describe("dxtensor conformance", () => {
   }, 240_000);
 
   it.runIf(isWhole)("continues when the device ends the process, and names the test", async () => {
-    const { exitCode, stderr } = await cli([
+    const { exitCode, stdout, stderr } = await cli([
       "conformance",
       "--device",
       "crashes:0",
@@ -113,6 +113,8 @@ describe("dxtensor conformance", () => {
     // Tests behind the crash did not pass.
     const unreached = failed.filter(({ message }) => message === "not reached: the process ended before it");
     expect(unreached.length).toBeGreaterThan(10);
+    const named = failed.slice(0, 20).map(({ filePath, name }) => `  failed: ${filePath} > ${name}`);
+    expect(stdout.split("\n").slice(-21)).toEqual([...named, `  and ${failed.length - 20} more`]);
     expect(failed.at(-1)).toMatchObject({
       name: "test/autograd/slopes.test.mjs",
       message: expect.stringMatching(
