@@ -10,6 +10,8 @@ export async function talk(speaker: Speaker, system: string, input: NodeJS.Reada
   const isTerminal = (input as { isTTY?: boolean }).isTTY === true;
   const lines = createInterface({ input, output, terminal: isTerminal, historySize: 1000, prompt: isTerminal ? "> " : "" });
   let stop: AbortController | null = null;
+  let isOpen = true;
+  lines.once("close", () => (isOpen = false));
   lines.on("SIGINT", () => {
     if (stop === null || stop.signal.aborted) lines.close();
     else stop.abort();
@@ -38,6 +40,7 @@ export async function talk(speaker: Speaker, system: string, input: NodeJS.Reada
       stop = null;
       messages.push({ role: "assistant", content: answer });
     }
-    lines.prompt();
+    // Lines that came before the input ended are still given.
+    if (isOpen) lines.prompt();
   }
 }

@@ -12,7 +12,8 @@ namespace dxtensor::software::fast {
 
 namespace {
 
-// Speed (suite, 1 thread, AVX-512): kNarrowWork: within 5 % from 1/4 to 4 times; kMaxNarrowDepth 0.54 at 1/4, 0.89 at 1/2, 0.92 at 2.
+// Speed (suite, 1 thread, AVX-512): kNarrowWork: within 5 % from 1/4 to 4 times; kMaxNarrowDepth 0.54 at 1/4, 0.89 at 1/2, 0.92 at 2;
+// kNarrowRows (linear 64 x 512 to 10) 1.02 at 1/4, 0.60 at 4.
 constexpr int64_t kNarrowRows = 64, kMaxNarrowDepth = 1024;  // rows of A at once, K: 1.64 for linear 64 x 512 to 10 (AVX-512)
 constexpr int64_t kNarrowWork = 1 << 17;                     // multiply-adds of vectors that are worth a thread
 constexpr int64_t kMaxTileColumns = 32;
