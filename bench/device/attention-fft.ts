@@ -5,7 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import * as dx from "dxtensor";
-import { seconds } from "./kernels.ts";
+import { difference, seconds } from "./kernels.ts";
 
 const help = `node build/bench/device/attention-fft.js [OPTIONS]
 
@@ -140,16 +140,6 @@ interface Row {
 }
 
 const numbers = (t: dx.Tensor): Float32Array => t.dataSync() as Float32Array;
-
-/** Root mean square of the differences, as a share of that of the numbers. */
-function difference(got: Float32Array, expected: Float32Array): number {
-  let [error, size] = [0, 0];
-  expected.forEach((x, i) => {
-    error += (got[i]! - x) ** 2;
-    size += x ** 2;
-  });
-  return Math.sqrt(error / size);
-}
 
 async function main(): Promise<void> {
   const { values } = parseArgs({

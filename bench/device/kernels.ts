@@ -9,6 +9,16 @@ export interface Figure {
   readonly unit: string;
 }
 
+/** Root mean square of the differences, as a share of that of the numbers. */
+export function difference(got: Float32Array, expected: Float32Array): number {
+  let [error, size] = [0, 0];
+  expected.forEach((x, i) => {
+    error += (got[i]! - x) ** 2;
+    size += x ** 2;
+  });
+  return Math.sqrt(error / size);
+}
+
 /** Seconds for one execution: many are queued, then waited for; the median of five rounds. */
 export async function seconds(device: dx.Device, once: () => dx.Tensor | undefined, minSeconds: number): Promise<number> {
   let last: dx.Tensor | undefined;
