@@ -45,6 +45,7 @@ arm64 are only read.
   --own           this machine's own build instead of one against glibc 2.31, for tests
   --short         Node 20 and 26 (Windows: 24), one bundler, not Next
   --no-check      build and pack only
+  --no-companions without openreg and the conformance tests
   --out FOLDER    where the tarballs go (build/packages)
   --json          one line of JSON on stdout: {ok, tarballs, left, problems}
   --help          this text`;
@@ -78,7 +79,14 @@ async function stageOne(name: string, isOwn: boolean) {
   return stagePlatform(name, isOwn ? shipped : await buildPlatform(name));
 }
 
-async function packAll({ names, isOwn, out }: { readonly names: readonly string[]; readonly isOwn: boolean; readonly out: string }) {
+interface Packing {
+  readonly names: readonly string[];
+  readonly isOwn: boolean;
+  readonly hasCompanions: boolean;
+  readonly out: string;
+}
+
+async function packAll({ names, isOwn, hasCompanions, out }: Packing) {
   const tarballs: Record<string, string> = {};
   const problems: string[] = [];
   const left: string[] = [];
@@ -101,7 +109,7 @@ async function packAll({ names, isOwn, out }: { readonly names: readonly string[
     tarballs[name] = await pack(folder, out);
   }
   tarballs.dxtensor = await pack(await stageMain(), out);
-  for (const name of companions) tarballs[name] = await pack(await stageCompanion(name), out);
+  for (const name of hasCompanions ? companions : []) tarballs[name] = await pack(await stageCompanion(name), out);
   for (const [name, file] of Object.entries(tarballs)) {
     say(`release: ${basename(file)}  ${(sizeOf(file) / 1e6).toFixed(2)} MB`);
     if (sizeOf(file) > budgets[name]!) problems.push(`${basename(file)} has ${sizeOf(file)} bytes; ${budgets[name]} is the limit`);
@@ -141,10 +149,11 @@ const ownTarballs = (tarballs: Tarballs): string[] =>
 /** What runs on this machine's own processor. */
 async function checkHere(tarballs: Tarballs, { part, majors, isShort, isOwn }: Depth) {
   const own = ownTarballs(tarballs);
-  await part("openreg and the conformance tests", async () => {
-    const nodes = Object.fromEntries(await Promise.all(majors.map(async (major) => [`Node ${major}`, await ensureNode(major)] as const)));
-    return checkCompanions([...own, ...companions.map((name) => tarballs[name]!)], nodes);
-  });
+  if (companions.every((name) => tarballs[name] !== undefined))
+    await part("openreg and the conformance tests", async () => {
+      const nodes = Object.fromEntries(await Promise.all(majors.map(async (major) => [`Node ${major}`, await ensureNode(major)] as const)));
+      return checkCompanions([...own, ...companions.map((name) => tarballs[name]!)], nodes);
+    });
   const app = await installed(own);
   try {
     for (const major of majors) await part(`Node ${major}`, () => checkNode(app, major));
@@ -201,6 +210,7 @@ await main(
         own: { type: "boolean", default: false },
         short: { type: "boolean", default: false },
         "no-check": { type: "boolean", default: false },
+        "no-companions": { type: "boolean", default: false },
         out: { type: "string", default: at("build", "packages") },
         json: { type: "boolean", default: false },
       },
@@ -209,10 +219,10 @@ await main(
       throw new ScriptError("USAGE", "Say whether to publish (docs/releases.md).", "npm run release -- --dry-run");
     const notReady = treeProblems();
     if (values.publish && notReady.length > 0) throw new ScriptError("NOT_READY", `This is no release: ${notReady.join("; ")}.`);
-    if (values.publish && (values.only !== undefined || values.own || values.short || values["no-check"]))
+    if (values.publish && (values.only !== undefined || values.own || values.short || values["no-check"] || values["no-companions"]))
       throw new ScriptError(
         "USAGE",
-        "A release is published whole and checked: --publish goes with none of --only, --own, --short, --no-check.",
+        "A release is published whole and checked: --publish goes with none of --only, --own, --short, --no-check, --no-companions.",
       );
     const here = `${process.platform}-${process.arch}`;
     const names = values.only?.split(",").filter(Boolean) ?? (values.own ? [here] : optional);
@@ -220,7 +230,7 @@ await main(
     if (unknown !== undefined) throw new ScriptError("USAGE", `There is no package "${unknown}".`, `There are ${optional.join(", ")}.`);
     const out = resolve(values.out);
     mkdirSync(out, { recursive: true });
-    const { tarballs, problems, left } = await packAll({ names, isOwn: values.own, out });
+    const { tarballs, problems, left } = await packAll({ names, isOwn: values.own, hasCompanions: !values["no-companions"], out });
     const checked =
       values["no-check"] || process.platform !== "linux"
         ? { problems: [], passed: 1, failed: 0 }

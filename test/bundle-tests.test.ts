@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkReports } from "../scripts/conformance/report-check.ts";
+import { isWhole } from "./share.ts";
 
 interface Manifest {
   readonly ok: boolean;
@@ -18,7 +19,8 @@ interface Report {
   };
 }
 
-describe("bundled tests", () => {
+// test/cli/conformance.test.ts bundles them too.
+describe.runIf(isWhole)("bundled tests", () => {
   let folder: string;
   let manifest: Manifest;
 

@@ -26,14 +26,14 @@ const verbs = readdirSync("scripts")
 const commands = new Set(Object.values(scripts).map((line) => /^node scripts\/run\.mjs ([\w-]+)/.exec(line)?.[1]));
 const others = verbs.filter((name) => !parts.includes(name) && !commands.has(name));
 
-/** Scripts that are asked for --help: a third, unless all are asked for. */
-const helping = new Set(share([...others, ...Object.keys(scripts)], 3));
+/** Scripts that are asked for --help: a fifth, unless all are asked for. */
+const helping = new Set(share([...others, ...Object.keys(scripts)], 5));
 
-/** Scripts that are asked to refuse an option: a sixth, unless all are asked for. vitest is handed what npm test does not know. */
+/** Scripts that are asked to refuse an option: a tenth, unless all are asked for. vitest is handed what npm test does not know. */
 const refusing = new Set(
   share(
     [...others, ...Object.keys(scripts)].filter((name) => !["test", "test:native"].includes(name)),
-    6,
+    10,
   ),
 );
 

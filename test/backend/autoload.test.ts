@@ -188,7 +188,7 @@ describe("dxtensor doctor", () => {
   };
 
   it("shows each declared backend with its package, version and file, its devices, or why it was not loaded", async () => {
-    const text = await doctor([]);
+    const [text, json] = await Promise.all([doctor([]), doctor(["--json"])]);
     expect(text).toMatch(/^backend openreg +@dxtensor\/openreg 0\.1\.0, .*backend\.cjs, 2 devices$/m);
     expect(text).toMatch(/^backend throws +throws 1\.2\.3, .*b\.cjs, NOT LOADED: .*no such bus\.$/m);
     expect(text).toMatch(/^backend late .*NOT LOADED: .*received 7/m);
@@ -198,7 +198,7 @@ describe("dxtensor doctor", () => {
     expect(text).toMatch(/^ {2}- The backend throws was not loaded: .*no such bus\.\n +update throws, or remove it$/m);
     expect(text).not.toContain("GPU is not usable");
     expect(text).not.toContain("stranger");
-    const { facts } = JSON.parse(await doctor(["--json"])) as { facts: { probe: { backends: Record<string, unknown>[] } } };
+    const { facts } = JSON.parse(json) as { facts: { probe: { backends: Record<string, unknown>[] } } };
     expect(facts.probe.backends.find(({ name }) => name === "openreg")).toMatchObject({
       package: "@dxtensor/openreg",
       devices: 2,

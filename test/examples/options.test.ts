@@ -1,7 +1,7 @@
 /** Every example has a help text, and refuses wrong options. */
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { isWhole } from "../share.ts";
+import { isWhole, share } from "../share.ts";
 import { raw } from "./run.ts";
 
 const names = readdirSync("examples").filter((name) => existsSync(`examples/${name}/main.ts`));
@@ -18,6 +18,8 @@ it("each has a README, a test and a row in the list", () => {
 
 /** The options that all examples share are read by the same code: what is wrong with them is tried on one, unless all cases are asked for. */
 const everywhere = isWhole ? names : [names[0]];
+/** Examples that are asked for what is wrong at all: a third, unless all are. */
+const refusing = share(names, 3);
 
 describe.each(names)("%s", (name) => {
   it("--help tells its options", async () => {
@@ -26,7 +28,7 @@ describe.each(names)("%s", (name) => {
     for (const word of [`npm run example -- ${name}`, "--device", "--seed", "--json"]) expect(stdout).toContain(word);
   });
 
-  it("what is wrong is one typed error", async () => {
+  it.runIf(refusing.includes(name))("what is wrong is one typed error", async () => {
     const mistakes = [
       [["--bogus"], "error: unknown option '--bogus'"],
       [["--seed", "one"], "error: option '--seed <n>' argument 'one' is invalid. It must be an integer of at least 0."],

@@ -1,7 +1,6 @@
 /** Runs programs without a network, and counts their attempts: connections and datagrams to internet addresses. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { execa } from "execa";
@@ -74,7 +73,7 @@ export async function observe(
   args: readonly string[],
   { counter, room, data, cwd = data, env = {}, collects = false }: Setting,
 ): Promise<Observed> {
-  const log = join(mkdtempSync(join(tmpdir(), "dxtensor-calls-")), "calls");
+  const log = join(mkdtempSync(join(data, "calls-")), "calls");
   const inside = collects
     ? [process.execPath, ...typescript.map((arg) => (arg.startsWith(".") ? resolve(arg) : arg)), resolve("test", "telemetry", "inside.ts")]
     : [];
