@@ -8,6 +8,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import * as dx from "dxtensor";
 import { ask } from "../scripts/tools/program.ts";
+import { distributedFigures } from "./distributed/figures.ts";
 import { eagerChain, tfjsChain } from "./eager.ts";
 import { convolution, gemm, middle, type Round } from "./kernels.ts";
 import { loaderGrowth, loaderRates } from "./loader.ts";
@@ -162,6 +163,10 @@ async function main(): Promise<void> {
   }
   for (const workers of wants("loader, memory") ? [0, 2] : [])
     add({ name: `loader, memory of pass 10 beyond pass 2, ${workers} workers`, value: await loaderGrowth(device, workers), unit: "MiB" });
+  if (wants("distributed")) {
+    if (dx.distributed.isAvailable()) for (const figure of await distributedFigures()) add(figure);
+    else if (values.json !== "-") console.error("nothing distributed was measured: npm run distributed -- --build makes the engine");
+  }
   if (wants("import")) {
     const { imported, first } = startUp();
     add({ name: "import of the package, a fresh process", value: imported, unit: "ms", reference: { name: "the goal", value: 150 } });

@@ -8,8 +8,13 @@ await main(
     await ensureBuilt(["bench"], { isRuntimeOnly: false });
     const parameters = process.argv.slice(2);
     const isSuite = parameters.some((a) => /^--(suite|check|page)\b/.test(a));
-    const [program, args] = isSuite ? [["suite", "index.js"], parameters] : [["index.js"], optionalFile(parameters)];
+    const isModel = parameters.includes("--distributed");
+    const [program, args] = isModel
+      ? [["distributed", "index.js"], parameters]
+      : isSuite
+        ? [["suite", "index.js"], parameters]
+        : [["index.js"], optionalFile(parameters)];
     return takeOver(process.execPath, ["--expose-gc", at("build", "bench", ...program), ...args], { cwd: root });
   },
-  `${helpOf("bench", "index.ts")}\n\n${helpOf("bench", "suite", "index.ts")}`,
+  `${helpOf("bench", "index.ts")}\n\n${helpOf("bench", "suite", "index.ts")}\n\n${helpOf("bench", "distributed", "index.ts")}`,
 );

@@ -10,7 +10,7 @@ import { shipped } from "./lib/native-files.ts";
 import { buildPlatform, cannotBuild, sysrootSettings } from "./lib/native-builds.ts";
 import { buildVulkan, vulkanLibraries } from "./vulkan/build.ts";
 import { fetchDirectml } from "./lib/directml.ts";
-import { companions, stageCompanion } from "./lib/companions.ts";
+import { cannotBuildEngine, companions, engines, stageCompanion, stageEngine } from "./lib/companions.ts";
 import { manifest } from "./lib/manifest.ts";
 import { optional, pack, platforms, sizeOf, stageDirectml, stageMain, stagePlatform, stageVulkan } from "./lib/packages.ts";
 import { publish, treeProblems } from "./lib/publish.ts";
@@ -18,6 +18,7 @@ import { checkElectronArchive, checkJest, checkNext } from "./lib/release-hosts.
 import { cannotRunWindows, checkWindows, checkWindowsFiles } from "./lib/release-win32.ts";
 import { cannotEmulate, checkArm64, checkKernels } from "./lib/release-arm64.ts";
 import { checkCompanions } from "./lib/release-companions.ts";
+import { checkEngine } from "./lib/release-engines.ts";
 import {
   checkBundlers,
   checkNode,
@@ -35,7 +36,7 @@ Builds the packages of a release that this machine can build, packs them into bu
 libraries the binaries need, sizes and start-up, types, and small programs installed from the tarballs into an empty folder, offline, on
 Node 20, 22, 24 and 26, as ES module and CommonJS, through each bundler, in jest, in
 Next's server build and from an archive as Electron's packers make it, and in a system with glibc 2.31 (needs root). The conformance tests
-run some of their tests on openreg, from their tarballs.
+run some of their tests on openreg, from their tarballs. The package of dx.distributed's engines is that of this machine's processor: two ranks compute with it.
 The package for Windows runs under its own node.exe in the Wine cell (needs root; verify:windows makes the same cell); the files of the package for Windows on
 arm64 are only read.
 
@@ -61,6 +62,8 @@ const budgets: Readonly<Record<string, number>> & { readonly startUp: number } =
   "vulkan-linux-x64": 4e6,
   openreg: 0.1e6,
   conformance: 8e6,
+  "distributed-linux-x64": 1e6,
+  "distributed-linux-arm64": 1e6,
   startUp: 250,
 };
 
@@ -110,6 +113,11 @@ async function packAll({ names, isOwn, hasCompanions, out }: Packing) {
   }
   tarballs.dxtensor = await pack(await stageMain(), out);
   for (const name of hasCompanions ? companions : []) tarballs[name] = await pack(await stageCompanion(name), out);
+  for (const name of hasCompanions ? engines : []) {
+    const why = cannotBuildEngine(name);
+    if (why === null) tarballs[name] = await pack(await stageEngine(name), out);
+    else left.push(`${name}: ${why}`);
+  }
   for (const [name, file] of Object.entries(tarballs)) {
     say(`release: ${basename(file)}  ${(sizeOf(file) / 1e6).toFixed(2)} MB`);
     if (sizeOf(file) > budgets[name]!) problems.push(`${basename(file)} has ${sizeOf(file)} bytes; ${budgets[name]} is the limit`);
@@ -143,7 +151,7 @@ interface Depth {
 /** The tarballs of the main package and of what it brings on this machine. */
 const ownTarballs = (tarballs: Tarballs): string[] =>
   Object.entries(tarballs).flatMap(([name, file]) =>
-    name === "dxtensor" || name.endsWith(`${process.platform}-${process.arch}`) ? [file] : [],
+    name === "dxtensor" || (name.endsWith(`${process.platform}-${process.arch}`) && !name.startsWith("distributed")) ? [file] : [],
   );
 
 /** What runs on this machine's own processor. */
@@ -154,6 +162,8 @@ async function checkHere(tarballs: Tarballs, { part, majors, isShort, isOwn }: D
       const nodes = Object.fromEntries(await Promise.all(majors.map(async (major) => [`Node ${major}`, await ensureNode(major)] as const)));
       return checkCompanions([...own, ...companions.map((name) => tarballs[name]!)], nodes);
     });
+  const engine = tarballs[`distributed-${process.platform}-${process.arch}`];
+  if (engine !== undefined) await part("the engines of dx.distributed", () => checkEngine([...own, engine]));
   const app = await installed(own);
   try {
     for (const major of majors) await part(`Node ${major}`, () => checkNode(app, major));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { expect, it } from "vitest";
 import { backend } from "../packages/openreg/src/backend.ts";
-import { companionManifest, companions, engines } from "../scripts/lib/companions.ts";
+import { companionManifest, companions, engineManifest, engines } from "../scripts/lib/companions.ts";
 import { manifest } from "../scripts/lib/manifest.ts";
 import { order } from "../scripts/lib/publish.ts";
 import { contentProblems, manifestProblems } from "../scripts/lib/release-companions.ts";
@@ -53,7 +53,7 @@ it("publishing is asked for, whole", async () => {
 it("the main package is published after what it brings, and before what needs it", () => {
   const at = order.indexOf("dxtensor");
   expect(order.slice(0, at)).toEqual(expect.arrayContaining(["linux-x64", "win32-x64", "vulkan-linux-x64"]));
-  expect(order.slice(at + 1)).toEqual(["openreg", "conformance"]);
+  expect(order.slice(at + 1)).toEqual(["openreg", "conformance", "distributed-linux-x64", "distributed-linux-arm64"]);
 });
 
 it("every folder of packages is released, at the main package's version, and its manifest has nothing of the repository", () => {
@@ -65,6 +65,11 @@ it("every folder of packages is released, at the main package's version, and its
     expect(made).toMatchObject({ name: `@dxtensor/${name}`, version: manifest.version, license: "MIT", engines: manifest.engines });
     for (const field of ["scripts", "devDependencies", "dependencies", "private", "files"]) expect(made).not.toHaveProperty(field);
     expect(manifestProblems(name, made)).toEqual([]);
+  }
+  for (const name of engines) {
+    const made = engineManifest(name);
+    expect(made).toMatchObject({ name: `@dxtensor/${name}`, version: manifest.version, os: ["linux"], engines: manifest.engines });
+    expect([made["peerDependencies"], made["scripts"]]).toEqual([{ dxtensor: `^${manifest.version}` }, undefined]);
   }
   expect(backend.version).toBe(manifest.version);
   expect(companionManifest("openreg")["peerDependencies"]).toEqual({ dxtensor: `^${manifest.version}` });

@@ -39,9 +39,8 @@ export function spirals(count: number, generator: dx.Generator): [points: dx.Ten
 
 export async function run(options: Options, say: (text: string) => void): Promise<void> {
   const { points, epochs, batch } = options;
-  // `npx dxtensor launch` sets RANK and WORLD_SIZE.
-  const isAlone = process.env["RANK"] === undefined;
-  const group = isAlone ? null : await dx.distributed.initProcessGroup();
+  // `npx dxtensor launch`, mpirun and srun tell the processes their ranks.
+  const group = dx.distributed.isLaunched() ? await dx.distributed.initProcessGroup() : null;
   const [rank, size] = [group?.rank ?? 0, group?.size ?? 1];
 
   const model = dx.nn.sequential(dx.nn.linear(2, 32), dx.nn.relu(), dx.nn.linear(32, 32), dx.nn.relu(), dx.nn.linear(32, ARMS));

@@ -1,5 +1,5 @@
-// node build.mjs [FOLDER]: compiles the addon (native/distributed) for this machine, and puts it into FOLDER with Gloo and what Gloo needs. Needs
-// libgloo-dev, CMake and a compiler. Of both packages: on arm64 that of arm64 is built.
+// node build.mjs [FOLDER]: compiles the addon (native/distributed) for this machine, and puts it into FOLDER with Gloo, what Gloo needs, and the shims for
+// MPI, which is the machine's own. Needs libgloo-dev, libopenmpi-dev, libmpich-dev (headers alone), CMake and a compiler. Of both packages: on arm64 that of arm64 is built.
 import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
@@ -20,6 +20,11 @@ const everywhere = /^(linux-vdso|ld-linux|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\
 mkdirSync(target, { recursive: true });
 const addon = join(target, "distributed.node");
 copyFileSync(join(build, "distributed.node"), addon);
+const shims = ["mpi-openmpi.so", "mpi-mpich.so"].map((name) => join(target, name));
+for (const shim of shims) {
+  copyFileSync(join(build, basename(shim)), shim);
+  chmodSync(shim, 0o644);
+}
 for (const [, name, file] of ask("ldd", join(build, "distributed.node")).matchAll(/^\s*(\S+) => (\/\S+)/gm)) {
   if (everywhere.test(name)) continue;
   copyFileSync(realpathSync(file), join(target, name));
@@ -32,6 +37,7 @@ for (const [, name, file] of ask("ldd", join(build, "distributed.node")).matchAl
 }
 for (const file of [
   addon,
+  ...shims,
   ...readdirSync(target)
     .filter((name) => name.includes(".so."))
     .map((name) => join(target, name)),

@@ -1,5 +1,5 @@
 // Companion packages: folders of `packages` that are released with the main package, at its version, and that users install by name.
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { ScriptError, at } from "../tools/project.ts";
@@ -10,6 +10,7 @@ export const companions = ["openreg", "conformance"] as const;
 /** Engines: each is built on its own platform, by its build.mjs, with libraries that no other package needs. */
 export const engines = ["distributed-linux-x64", "distributed-linux-arm64"] as const;
 export type Companion = (typeof companions)[number];
+export type Engine = (typeof engines)[number];
 
 /** The versions of the main package that each works with. The conformance tests contain the library of their own version. */
 const peerRange: Readonly<Record<Companion, string>> = { openreg: `^${manifest.version}`, conformance: manifest.version };
@@ -36,6 +37,34 @@ export async function buildCompanion(name: Companion, folder: string): Promise<s
   const done = await execa(process.execPath, ["build.mjs", folder], { cwd: at("packages", name), stdin: "ignore", reject: false });
   if (done.failed) throw new ScriptError("COMPANION", `packages/${name} was not built: ${done.stderr.trim().slice(-1000)}`);
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(companionManifest(name), null, 2)}\n`);
+  copyFileSync(at("packages", name, "README.md"), join(folder, "README.md"));
+  copyFileSync(at("LICENSE"), join(folder, "LICENSE"));
+  return folder;
+}
+
+/** The manifest of an engine's package that is published. */
+export function engineManifest(name: Engine): Readonly<Record<string, unknown>> {
+  const own = JSON.parse(readFileSync(at("packages", name, "package.json"), "utf8")) as Record<string, unknown>;
+  const { scripts: _scripts, version: _version, license, ...rest } = own;
+  return { ...rest, ...common, license, engines: manifest.engines, peerDependencies: { dxtensor: `^${manifest.version}` } };
+}
+
+/** Why an engine's package cannot be built here; null where it can. */
+export function cannotBuildEngine(name: Engine): string | null {
+  const here = `distributed-${process.platform}-${process.arch}`;
+  if (name !== here) return `it is built on ${name.replace("distributed-", "")}, by its build.mjs`;
+  const missing = ["/usr/include/gloo/allreduce.h"].filter((file) => !existsSync(file));
+  return missing.length === 0 ? null : `${missing.join(", ")} is missing: npm run distributed -- --build installs it`;
+}
+
+/** An engine's folder in build/packages: its addon with the libraries that it needs, and their licences. */
+export async function stageEngine(name: Engine): Promise<string> {
+  const folder = at("build", "packages", name);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const done = await execa(process.execPath, ["build.mjs", folder], { cwd: at("packages", name), stdin: "ignore", reject: false });
+  if (done.failed) throw new ScriptError("ENGINE", `packages/${name} was not built: ${done.stderr.trim().slice(-1000)}`);
+  writeFileSync(join(folder, "package.json"), `${JSON.stringify(engineManifest(name), null, 2)}\n`);
   copyFileSync(at("packages", name, "README.md"), join(folder, "README.md"));
   copyFileSync(at("LICENSE"), join(folder, "LICENSE"));
   return folder;

@@ -1,11 +1,12 @@
 /** `dxtensor launch`: runs a program in several processes. See docs/distributed.md. */
 import { InvalidArgumentError, type Command } from "commander";
 import type { LaunchOptions } from "../launch/launch-ranks.ts";
+import { launchDefaults, VariableError, type LaunchDefaults } from "../launch/launch-variables.ts";
 
 interface Options {
-  readonly nproc: number;
-  readonly nodes: number;
-  readonly nodeRank: number;
+  readonly nproc?: number;
+  readonly nodes?: number;
+  readonly nodeRank?: number;
   readonly master?: { readonly host: string; readonly port: number };
   readonly maxRestarts: number;
   readonly grace: number;
@@ -19,6 +20,9 @@ by SIGTERM, and by SIGKILL after the grace. Exit status: 0, that of the first pr
 
   npx dxtensor launch -n 4 train.js
   npx dxtensor launch -n 8 --nodes 2 --node-rank 0 --master 10.0.0.1:29500 train.js      on the first of two machines, with --node-rank 1 on the other
+
+Without --nodes, --node-rank and --master the variables count that torchrun reads (PET_NNODES, PET_NODE_RANK, PET_NPROC_PER_NODE, MASTER_ADDR, MASTER_PORT),
+JOB_COMPLETION_INDEX of an Indexed Job of Kubernetes, and Slurm's under srun: SLURM_STEP_NUM_NODES, SLURM_NODEID, SLURM_STEP_NODELIST.
 
 For programs: --json prints one line at the end, {"ok", "worldSize", "restarts", "failed": {"rank", "status", "signal", "seconds"}, "interrupted"}; all
 output of the processes goes to stderr then.`;
@@ -44,18 +48,30 @@ function master(text: string): { readonly host: string; readonly port: number } 
 }
 
 async function launch(script: string, args: readonly string[], options: Options): Promise<void> {
-  const { nproc, nodes, nodeRank, master: where, maxRestarts, grace, json } = options;
+  const { maxRestarts, grace, json } = options;
   const refuse = (text: string): void => {
     process.stderr.write(`dxtensor: launch: ${text}\n`);
     process.exitCode = 2;
   };
+  let defaults: LaunchDefaults;
+  let where: ReturnType<typeof master> | undefined;
+  try {
+    defaults = launchDefaults(process.env, options.nodes);
+    where = options.master ?? (defaults.master === null ? undefined : master(defaults.master));
+  } catch (error) {
+    if (error instanceof VariableError) return refuse(error.message);
+    if (error instanceof InvalidArgumentError) return refuse("MASTER_ADDR and MASTER_PORT must be a host and a port.");
+    throw error;
+  }
+  const { nodes } = defaults;
+  const nodeRank = options.nodeRank ?? defaults.nodeRank;
   if (nodeRank >= nodes) return refuse(`--node-rank must be below --nodes (${nodes}).`);
   if (nodes > 1 && where === undefined) return refuse("--master must be given for several nodes: the host of the first one.");
   const { launchRanks, statusOf } = await import("../launch/launch-ranks.ts");
   const asked: LaunchOptions = {
     script,
     args,
-    processes: nproc,
+    processes: options.nproc ?? defaults.processes,
     nodes,
     nodeRank,
     host: where?.host ?? "127.0.0.1",
@@ -78,9 +94,9 @@ export function addLaunch(program: Command): void {
     .description("runs a program in several processes, of one machine or of several")
     .argument("<script>", "a JavaScript or TypeScript file")
     .argument("[args...]", "the script's own arguments")
-    .option("-n, --nproc <n>", "processes on this machine", integer(1), 1)
-    .option("--nodes <n>", "machines", integer(1), 1)
-    .option("--node-rank <n>", "which of them this is, from 0", integer(0), 0)
+    .option("-n, --nproc <n>", "processes on this machine (default: 1)", integer(1))
+    .option("--nodes <n>", "machines (default: 1)", integer(1))
+    .option("--node-rank <n>", "which of them this is, from 0 (default: 0)", integer(0))
     .option(
       "--master <host:port>",
       `where rank 0 serves the store (default: 127.0.0.1 and a free port; port ${MASTER_PORT} where a host is named)`,

@@ -1,4 +1,4 @@
-/** The addon over Gloo: its functions, and where its file is found. Loaded by the first group. */
+/** The addon over Gloo and MPI: its functions, and where its file is found. Loaded by the first group. */
 import { join } from "node:path";
 import { DistributedError, MissingPackageError, UnsupportedError } from "../core/errors.ts";
 import { exists, loadAddon, packageFolder, packageRoot } from "../core/home.ts";
@@ -79,6 +79,11 @@ export interface Gloo {
     readonly ranks: readonly number[];
     readonly world: GlooGroup | null;
   }): { readonly group: GlooGroup; readonly addresses: readonly Uint8Array[] };
+  /** A group over MPI. Its number is the same on all ranks. */
+  createMpiGroup(options: { readonly number: number; readonly ranks: readonly number[]; readonly world: GlooGroup | null }): GlooGroup;
+  loadMpi(files: readonly string[]): { readonly file: string; readonly abi: "openmpi" | "mpich"; readonly version: string };
+  /** null while MPI starts. */
+  startMpi(): { readonly rank: number; readonly size: number; readonly threadLevel: number; readonly problem: string } | null;
   start(group: GlooGroup, call: object, callback: (failure: GlooFailure | null) => void): GlooWork;
   wait(work: GlooWork): GlooFailure | null;
   watch(group: GlooGroup): void;
@@ -99,7 +104,7 @@ export const startGloo = (gloo: Gloo, group: GlooGroup, call: GlooCall, ended: (
     ended,
   );
 
-const INTERFACE_VERSION = 1;
+const INTERFACE_VERSION = 2;
 let loaded: Gloo | undefined;
 
 /** The package with the addon for this platform. */
@@ -124,18 +129,18 @@ export const hasGloo = (): boolean => process.platform === "linux" && files().le
  * @internal The addon. Throws UnsupportedError where there is no package for the platform, MissingPackageError where it is not installed, and
  * DistributedError for a file that does not load.
  */
-export function loadGloo(operation: string): Gloo {
+export function loadGloo(operation: string, backend: "gloo" | "mpi" = "gloo"): Gloo {
   if (loaded !== undefined) return loaded;
   if (process.platform === "win32")
     throw new UnsupportedError({
       operation,
-      received: "Windows, for which the engine Gloo is not built",
+      received: "Windows, for which the engines are not built",
       hint: "Run the ranks in WSL: docs/wsl.md sets it up, and @dxtensor/distributed-linux-x64 is the package there.",
     });
   if (process.platform !== "linux")
-    throw new UnsupportedError({ operation, received: `${process.platform}, for which the engine Gloo is not built` });
+    throw new UnsupportedError({ operation, received: `${process.platform}, for which the engines are not built` });
   const [file] = files();
-  if (file === undefined) throw new MissingPackageError(operation, 'backend "gloo"', packageName());
+  if (file === undefined) throw new MissingPackageError(operation, `backend "${backend}"`, packageName());
   try {
     const found = loadAddon(file) as Partial<Gloo> | null;
     if (found?.interfaceVersion !== INTERFACE_VERSION)

@@ -4,12 +4,14 @@ export {
   newGroup,
   destroyProcessGroup,
   isInitialized,
+  isLaunched,
   isAvailable,
   getRank,
   getWorldSize,
   engineInfo,
   type InitProcessGroupOptions,
   type NewGroupOptions,
+  type EngineInfo,
 } from "./init-process-group.ts";
 export type { ProcessGroup } from "./process-group.ts";
 export type { Work } from "./distributed-work.ts";

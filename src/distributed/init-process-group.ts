@@ -1,21 +1,26 @@
 /** The process group of all ranks, and groups of some of them. */
 import { DistributedError, ValueError } from "../core/errors.ts";
-import { hasGloo, loadGloo } from "./gloo.ts";
+import { hasGloo, loadGloo, type Gloo } from "./gloo.ts";
+import { defaultBackend, launchedRank } from "./launcher-variables.ts";
+import { loadMpi, startMpi } from "./mpi.ts";
 import { ProcessGroup, type World } from "./process-group.ts";
 import type { Store } from "./rendezvous-store.ts";
 import { tcpStore } from "./tcp-store.ts";
 
 /** Options of initProcessGroup(). */
 export interface InitProcessGroupOptions {
-  /** The engine. Default: "gloo". */
-  readonly backend?: "gloo" | undefined;
-  /** This process's rank, from 0 to worldSize - 1. Default: the environment variable RANK. */
+  /**
+   * The engine. "mpi" is the MPI library of the machine, for processes that its launcher started. Default: "mpi" under Open MPI's mpirun, MPICH's mpiexec,
+   * and srun with --mpi, where neither rank nor store is given; else "gloo".
+   */
+  readonly backend?: "gloo" | "mpi" | undefined;
+  /** This process's rank, from 0 to worldSize - 1. Default: the environment variable RANK, else what mpirun, mpiexec or srun tell. MPI: its own. */
   readonly rank?: number | undefined;
-  /** The number of ranks. Default: WORLD_SIZE. */
+  /** The number of ranks. Default: WORLD_SIZE, else as of rank. */
   readonly worldSize?: number | undefined;
   /**
    * By what the ranks find each other: fileStore() or tcpStore(), or an object with their functions. Default: a store over TCP that rank 0 serves at
-   * MASTER_ADDR and MASTER_PORT. The group closes it.
+   * MASTER_ADDR and MASTER_PORT. The group closes it. MPI needs none.
    */
   readonly store?: Store | undefined;
   /** How long a call waits for the other ranks, in milliseconds. Default: 1,800,000. */
@@ -42,14 +47,19 @@ const DEFAULT_TIMEOUT_MS = 1_800_000;
 let world: { readonly shared: World; readonly group: ProcessGroup; readonly groups: ProcessGroup[]; made: number } | null = null;
 let isStarting = false;
 
-/** An integer of an option or of a variable. */
-function integer(option: string, value: number | undefined, variable: string, min: number): number {
+/** How often this process has joined: part of MPI's numbers of groups. */
+let joined = 0;
+const GROUPS = 4096;
+
+/** An integer of an option, of a variable, or of what the launcher tells. */
+function integer(option: string, value: number | undefined, variable: string, min: number, told: number | null = null): number {
   if (value !== undefined) {
     if (!Number.isSafeInteger(value) || value < min)
       throw new ValueError("initProcessGroup", option, `an integer of at least ${min}`, value);
     return value;
   }
   const text = process.env[variable];
+  if ((text === undefined || text === "") && told !== null) return told;
   if (text === undefined || text === "")
     throw new ValueError(
       "initProcessGroup",
@@ -73,12 +83,72 @@ function isDebugByDefault(): boolean {
   return text !== "" && !["0", "false", "no", "off"].includes(text.toLowerCase());
 }
 
+const OPERATION = "initProcessGroup";
+
+interface Joined {
+  readonly shared: World;
+  readonly worldSize: number;
+}
+
+/** What is known when joining fails. */
+interface Joining {
+  rank: number;
+  store: Store | null;
+}
+
+async function joinGloo(options: InitProcessGroupOptions, timeoutMs: number, joining: Joining): Promise<Joined> {
+  const { debug = isDebugByDefault() } = options;
+  const told = launchedRank(process.env);
+  const worldSize = integer("worldSize", options.worldSize, "WORLD_SIZE", 1, told?.size);
+  const rank = integer("rank", options.rank, "RANK", 0, told?.rank);
+  if (rank >= worldSize) throw new ValueError(OPERATION, "rank", `in [0, ${worldSize})`, rank);
+  const gloo = loadGloo(OPERATION);
+  joining.rank = rank;
+  joining.store = options.store ?? null;
+  if (joining.store === null) {
+    const host = process.env.MASTER_ADDR ?? "127.0.0.1";
+    const port = integer("store", undefined, "MASTER_PORT", 1);
+    joining.store = await tcpStore({ host, port, isMaster: rank === 0, timeoutMs: Math.min(timeoutMs, 300_000) });
+  }
+  const { store } = joining;
+  const name = options.interface ?? process.env.GLOO_SOCKET_IFNAME ?? "";
+  const host = options.host ?? (name === "" ? (store.localAddress ?? "127.0.0.1").replace(/^::ffff:/, "") : "");
+  const engine = `Gloo ${gloo.version} ${name === "" ? `at ${host}` : `over ${name}`}`;
+  const common = { gloo, backend: "gloo", engine, version: gloo.version, root: null } as const;
+  return { shared: { ...common, store, rank, host, interface: name, isDebug: debug }, worldSize };
+}
+
+/** The ranks are those that MPI's launcher started. */
+async function joinMpi(options: InitProcessGroupOptions, timeoutMs: number, joining: Joining): Promise<Joined> {
+  const { debug = isDebugByDefault() } = options;
+  const gloo: Gloo = loadGloo(OPERATION, "mpi");
+  const library = loadMpi(OPERATION, gloo);
+  const { rank, size } = await startMpi(OPERATION, gloo, library, timeoutMs);
+  const told = launchedRank(process.env)?.size ?? null;
+  for (const [argument, own, other] of [
+    ["worldSize", size, options.worldSize ?? told],
+    ["rank", rank, options.rank],
+  ] as const)
+    if (other !== null && other !== undefined && other !== own)
+      throw new ValueError(
+        OPERATION,
+        argument,
+        `${own}, as ${library.version} has it`,
+        other,
+        "Is this the MPI of the launcher? DXTENSOR_MPI names another one; srun needs --mpi=pmix or --mpi=pmi2.",
+      );
+  joining.rank = rank;
+  joining.store = options.store ?? null;
+  const common = { gloo, backend: "mpi", engine: library.version, version: library.version, root: null } as const;
+  return { shared: { ...common, store: joining.store, rank, host: "", interface: "", isDebug: debug }, worldSize: size };
+}
+
 /**
  * Joins the group of all ranks; all of them call it. Resolves when all are connected.
  *
  * rank, worldSize and store have PyTorch's environment variables as defaults: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT. `npx dxtensor launch`
- * sets them. Rejects with MissingPackageError where the package of the engine is not installed (it names it), UnsupportedError on a platform that has
- * none, DistributedError (reason "rendezvous") when the ranks do not find each other in time, ValueError for a rank outside of worldSize.
+ * sets them. Over MPI the ranks are the processes that its launcher started. Rejects with MissingPackageError where the package of the engines is not
+ * installed (it names it), UnsupportedError on a platform that has none, DistributedError (reason "engine") where no MPI is found, DistributedError (reason "rendezvous") when the ranks do not find each other in time, ValueError for a rank outside of worldSize.
  * Reference: torch.distributed.init_process_group.
  */
 export async function initProcessGroup(options: InitProcessGroupOptions = {}): Promise<ProcessGroup> {
@@ -90,36 +160,28 @@ export async function initProcessGroup(options: InitProcessGroupOptions = {}): P
       "destroyed before it is made again",
       world?.group.name ?? "one that is being made",
     );
-  const { backend = "gloo", timeoutMs = DEFAULT_TIMEOUT_MS, debug = isDebugByDefault() } = options;
-  if (backend !== "gloo") throw new ValueError(operation, "backend", '"gloo"', backend);
+  const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+  const isTold = options.store === undefined && options.rank === undefined;
+  const { backend = isTold ? defaultBackend(process.env) : "gloo" } = options;
+  if (backend !== "gloo" && backend !== "mpi") throw new ValueError(operation, "backend", '"gloo" or "mpi"', backend);
   requireTimeout(operation, timeoutMs);
-  const worldSize = integer("worldSize", options.worldSize, "WORLD_SIZE", 1);
-  const rank = integer("rank", options.rank, "RANK", 0);
-  if (rank >= worldSize) throw new ValueError(operation, "rank", `in [0, ${worldSize})`, rank);
-  const gloo = loadGloo(operation);
   isStarting = true;
-  let store = options.store;
+  const joining: Joining = { rank: -1, store: null };
   try {
-    if (store === undefined) {
-      const host = process.env.MASTER_ADDR ?? "127.0.0.1";
-      const port = integer("store", undefined, "MASTER_PORT", 1);
-      store = await tcpStore({ host, port, isMaster: rank === 0, timeoutMs: Math.min(timeoutMs, 300_000) });
-    }
-    const name = options.interface ?? process.env.GLOO_SOCKET_IFNAME ?? "";
-    const host = options.host ?? (name === "" ? (store.localAddress ?? "127.0.0.1").replace(/^::ffff:/, "") : "");
-    const shared: World = { gloo, store, rank, host, interface: name, isDebug: debug, root: null };
+    const { shared, worldSize } = await (backend === "mpi" ? joinMpi : joinGloo)(options, timeoutMs, joining);
     const group = new ProcessGroup(
       shared,
       "world",
       Array.from({ length: worldSize }, (_, i) => i),
       requireTimeout(operation, timeoutMs),
     );
-    await group.connect();
+    await group.connect(joined++ * GROUPS);
     world = { shared, group, groups: [group], made: 0 };
     return group;
   } catch (error) {
-    await store?.close();
+    await joining.store?.close();
     if (error instanceof DistributedError && error.rank < 0) {
+      const { rank } = joining;
       const { reason, peer, sequence, received } = error;
       throw new DistributedError(operation, { reason, rank, peer, group: "world", sequence }, received ?? error.message, { cause: error });
     }
@@ -159,7 +221,7 @@ export async function newGroup(ranks: readonly number[], options: NewGroupOption
   const name = `group ${++world.made}`;
   if (!ranks.includes(shared.rank)) return null;
   const made = new ProcessGroup(shared, name, [...ranks], timeoutMs);
-  await made.connect();
+  await made.connect((joined - 1) * GROUPS + (world.made % GROUPS));
   groups.push(made);
   return made;
 }
@@ -195,11 +257,17 @@ export async function destroyProcessGroup(group?: ProcessGroup): Promise<void> {
   }
   if (world === leaving) world = null;
   for (const one of groups.toReversed()) one.close(true);
-  await shared.store.close();
+  await shared.store?.close();
 }
 
 /** Whether this process is in a process group. Reference: torch.distributed.is_initialized. */
 export const isInitialized = (): boolean => world !== null;
+
+/**
+ * Whether a launcher has told this process its rank: `dxtensor launch`, torchrun, mpirun, mpiexec or srun. A program that also runs alone joins where it
+ * is so. Reference: torch.distributed.is_torchelastic_launched.
+ */
+export const isLaunched = (): boolean => (process.env.RANK ?? "") !== "" || launchedRank(process.env) !== null;
 
 /** Whether the engine's package is there for this platform. Reference: torch.distributed.is_available. */
 export const isAvailable = (): boolean => hasGloo();
@@ -210,8 +278,19 @@ export const getRank = (group?: ProcessGroup): number => groupOf("getRank", grou
 /** The number of ranks in a group, that of all ranks by default. Reference: torch.distributed.get_world_size. */
 export const getWorldSize = (group?: ProcessGroup): number => groupOf("getWorldSize", group).size;
 
-/** The engine and its version: { backend: "gloo", version: "0.5.0" }. */
-export function engineInfo(): { readonly backend: string; readonly version: string } {
+/** The engine that is in use. */
+export interface EngineInfo {
+  /** "gloo" or "mpi". */
+  readonly backend: "gloo" | "mpi";
+  /** "0.5.0", "Open MPI v4.1.4". */
+  readonly version: string;
+  /** Of Gloo: the address or the interface at which other ranks reach this one. MPI chooses for itself: null. */
+  readonly network: string | null;
+}
+
+/** The engine in use: { backend: "gloo", version: "0.5.0", network: "127.0.0.1" }. */
+export function engineInfo(): EngineInfo {
   if (world === null) throw none("engineInfo");
-  return { backend: world.group.backend, version: world.shared.gloo.version };
+  const { backend, version, host, interface: name } = world.shared;
+  return { backend, version, network: backend === "mpi" ? null : name === "" ? host : name };
 }

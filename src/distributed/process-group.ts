@@ -8,7 +8,12 @@ import type { Store } from "./rendezvous-store.ts";
 /** @internal What all groups of a run have in common. */
 export interface World {
   readonly gloo: Gloo;
-  readonly store: Store;
+  readonly backend: "gloo" | "mpi";
+  /** For errors: "Gloo 0.5.0 at 127.0.0.1", "Open MPI v4.1.4". */
+  readonly engine: string;
+  readonly version: string;
+  /** By which the ranks of Gloo find each other; MPI has its own way. */
+  readonly store: Store | null;
   readonly rank: number;
   readonly host: string;
   readonly interface: string;
@@ -46,8 +51,8 @@ const tagOf = (sequence: number, what: string): number => (sequence & 0x7fff) * 
 export class ProcessGroup {
   /** "world", or the name that newGroup() gave. */
   readonly name: string;
-  /** The engine: "gloo". */
-  readonly backend: string;
+  /** The engine: "gloo" or "mpi". */
+  readonly backend: "gloo" | "mpi";
   /** The members, as ranks of the world; a member's rank in the group is its position. */
   readonly ranks: readonly number[];
   /** This process's rank in the group. */
@@ -67,7 +72,7 @@ export class ProcessGroup {
   constructor(world: World, name: string, ranks: readonly number[], timeoutMs: number) {
     this.#world = world;
     this.name = name;
-    this.backend = "gloo";
+    this.backend = world.backend;
     this.ranks = ranks;
     this.rank = ranks.indexOf(world.rank);
     this.timeoutMs = timeoutMs;
@@ -83,42 +88,22 @@ export class ProcessGroup {
     return this.#engines === null;
   }
 
-  /** @internal Connects the engines of all members: each says in the store where the others reach it. */
-  async connect(): Promise<void> {
+  /** @internal Connects the engines of all members. The number is the same on all ranks, and no other group's. */
+  async connect(number: number): Promise<void> {
     const engines: GlooGroup[] = [];
-    const { gloo, store, host, interface: name } = this.#world;
+    const { gloo, backend } = this.#world;
     try {
-      for (const part of ["calls", "reducer"]) {
-        const { group, addresses } = gloo.createGroup({
-          rank: this.rank,
-          size: this.size,
-          host,
-          interface: name,
-          timeoutMs: this.timeoutMs,
-          ranks: this.ranks,
-          world: this.#world.root,
-        });
-        engines.push(group);
+      for (const part of ["calls", "reducer"] as const) {
+        const { group, addresses } =
+          backend === "mpi" ? this.#createMpi(2 * number + engines.length) : await this.#createGloo(part, (made) => engines.push(made));
+        if (backend === "mpi") engines.push(group);
         this.#world.root ??= group;
-        const key = (rank: number): string => `${this.name}/${part}/${rank}`;
-        await store.set(key(this.rank), JSON.stringify(addresses.map((address) => Buffer.from(address).toString("base64"))));
-        const theirs: Uint8Array[] = [];
-        for (let i = 0; i < this.size; i++) {
-          if (i === this.rank) theirs.push(NO_BYTES);
-          else theirs.push(Buffer.from((JSON.parse(await store.get(key(i), this.timeoutMs)) as string[])[this.rank]!, "base64"));
-        }
-        await this.#ended("initProcessGroup", 0, (ended) =>
-          startGloo(
-            gloo,
-            group,
-            { ...this.#filled({ kind: "connect", what: "", input: null, output: null }, 0, false), addresses: theirs },
-            ended,
-          ),
-        );
+        const call = { ...this.#filled({ kind: "connect", what: "", input: null, output: null }, 0, false), addresses };
+        await this.#ended("initProcessGroup", 0, (ended) => startGloo(gloo, group, call, ended));
       }
     } catch (error) {
       for (const engine of engines) gloo.close(engine, false);
-      if (error instanceof DistributedError && error.reason === "connection")
+      if (error instanceof DistributedError && (error.reason === "connection" || (error.reason === "timeout" && backend === "mpi")))
         throw this.#error("initProcessGroup", 0, { reason: "rendezvous", message: error.message, peer: -1, other: "" });
       if (error instanceof DistributedError || error instanceof ValueError) throw error;
       const message = error instanceof Error ? error.message : String(error);
@@ -126,6 +111,50 @@ export class ProcessGroup {
     }
     this.#engines = [engines[0]!, engines[1]!];
     if (this.#world.root === engines[0]) gloo.watch(engines[0]);
+  }
+
+  #createMpi(number: number): { readonly group: GlooGroup; readonly addresses: null } {
+    return { group: this.#world.gloo.createMpiGroup({ number, ranks: this.ranks, world: this.#world.root }), addresses: null };
+  }
+
+  /** Each member says in the store where the others reach it. */
+  async #createGloo(
+    part: string,
+    made: (group: GlooGroup) => void,
+  ): Promise<{ readonly group: GlooGroup; readonly addresses: readonly Uint8Array[] }> {
+    const { gloo, store, host, interface: name } = this.#world;
+    const { group, addresses } = gloo.createGroup({
+      rank: this.rank,
+      size: this.size,
+      host,
+      interface: name,
+      timeoutMs: this.timeoutMs,
+      ranks: this.ranks,
+      world: this.#world.root,
+    });
+    made(group);
+    const key = (rank: number): string => `${this.name}/${part}/${rank}`;
+    await store!.set(key(this.rank), JSON.stringify(addresses.map((address) => Buffer.from(address).toString("base64"))));
+    const theirs: Uint8Array[] = [];
+    for (let i = 0; i < this.size; i++) {
+      theirs.push(
+        i === this.rank ? NO_BYTES : Buffer.from((JSON.parse(await this.#addressesOf(i, key(i))) as string[])[this.rank]!, "base64"),
+      );
+    }
+    return { group, addresses: theirs };
+  }
+
+  async #addressesOf(peer: number, key: string): Promise<string> {
+    try {
+      return await this.#world.store!.get(key, this.timeoutMs);
+    } catch (error) {
+      if (!(error instanceof DistributedError) || error.peer !== null) throw error;
+      // It has not come as far as this, or has ended before.
+      const data = { reason: error.reason, rank: this.#world.rank, peer: this.ranks[peer]!, group: this.name, sequence: 0 };
+      throw new DistributedError("initProcessGroup", data, `rank ${this.ranks[peer]} did not join: ${error.received ?? error.message}`, {
+        cause: error,
+      });
+    }
   }
 
   #filled(call: Call, sequence: number, isCompared: boolean): GlooCall {
@@ -150,7 +179,7 @@ export class ProcessGroup {
       rendezvous: "the ranks did not connect",
       engine: "the engine refused the call",
     };
-    const engine = reason === "mismatch" || reason === "closed" ? "" : ` (Gloo ${this.#world.gloo.version}: ${message})`;
+    const engine = reason === "mismatch" || reason === "closed" ? "" : ` (${this.#world.engine}: ${message})`;
     const data = { reason, rank: this.#world.rank, peer: rank, group: this.name, sequence };
     return new DistributedError(operation, data, `${texts[reason]}${engine}.`);
   }

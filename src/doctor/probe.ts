@@ -4,6 +4,7 @@
  */
 import { declaredBackends, isAutoloading, type DeclaredBackend } from "../backend/autoload.ts";
 import { providerOf } from "../backend/registry.ts";
+import { probeEngines, type ProbedEngine } from "./engines.ts";
 import { AUTOLOAD_OFF } from "./problem.ts";
 import { device } from "../core/device.ts";
 import type { AdapterDescription } from "../native/binding.ts";
@@ -45,6 +46,8 @@ export interface Probe {
   readonly devices: readonly ProbedDevice[];
   /** Backends that are declared, loaded or not. */
   readonly backends?: readonly ProbedBackend[];
+  /** Engines of dx.distributed; empty without their package. */
+  readonly engines?: readonly ProbedEngine[];
   /** What the GPU's runtime says of itself: "Direct3D 12 over Vulkan"; null when it was not loaded. */
   readonly direct3d: string | null;
   /** Libraries that were loaded, by name. */
@@ -65,6 +68,7 @@ type Line =
   | { readonly step: "trying"; readonly device: string; readonly name: string }
   | ({ readonly step: "device" } & ProbedDevice)
   | ({ readonly step: "backend" } & ProbedBackend)
+  | { readonly step: "engines"; readonly engines: readonly ProbedEngine[] }
   | { readonly step: "failed"; readonly problem: string }
   | { readonly step: "done" };
 
@@ -132,6 +136,7 @@ export function probe(write: (line: Line) => void): void {
     tryDevice("cpu", null, "software adapter", write);
     for (const [index, adapter] of dmlDescriptions().entries()) tryDevice(`dml:${index}`, adapter, adapter.name, write);
     for (const entry of declaredBackends()) tryBackend(entry, write);
+    write({ step: "engines", engines: probeEngines(process.env) });
     write({ step: "done" });
   } catch (error) {
     write({ step: "failed", problem: messageOf(error) });
@@ -176,6 +181,7 @@ export function readProbe(done: Finished | null, timeoutMs: number): Probe {
     isLoaded: loaded !== undefined,
     devices,
     backends,
+    engines: lines.find((line) => line.step === "engines")?.engines ?? [],
     direct3d: loaded?.direct3d ?? null,
     libraries: loaded?.libraries ?? {},
     refused: loaded?.refused ?? [],

@@ -69,6 +69,12 @@ const backendRows = ({ probe }: Facts): Row[] =>
     return [`backend ${name}`, joined([`${owner} ${version}`.trim(), file, state])];
   });
 
+const engineRows = ({ probe }: Facts): Row[] =>
+  (probe.engines ?? []).map(({ name, version, file, network, problem }): Row => {
+    const own = name === "gloo" ? `Gloo ${version ?? ""}`.trim() : version;
+    return [name, joined([own, file, network.length > 0 && `network ${network.join(" or ")}`, problem && `NOT USABLE: ${problem}`])];
+  });
+
 /** Plain text, ending without a newline. */
 export function describe(facts: Facts, verdict: Verdict): string {
   const { dxtensor, node, system, libraries, addon, software } = facts;
@@ -80,6 +86,7 @@ export function describe(facts: Facts, verdict: Verdict): string {
     ...vulkanRows(facts),
     ...[...libraries, addon, software].map((fact): Row => [fact.name, libraryText(fact)]),
     ...backendRows(facts),
+    ...engineRows(facts),
     ...deviceRows(facts),
   ];
   const width = Math.max(...rows.map(([label]) => label.length)) + 2;

@@ -27,6 +27,7 @@ export const VARIABLES: Readonly<Record<string, Kind>> = {
   DXTENSOR_FUSE: ["always", "off"],
   DXTENSOR_LAPACK: "text",
   DXTENSOR_LIBRARY_FOLDER: "text",
+  DXTENSOR_MPI: "text",
   DXTENSOR_NATIVE: "text",
   DXTENSOR_PROGRESS: "switch",
   DXTENSOR_SHADERS: ["off", "on", "only-measured"],

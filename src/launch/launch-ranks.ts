@@ -2,6 +2,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { createServer } from "node:net";
 import { availableParallelism, constants } from "node:os";
+import { startGuard } from "./launch-guard.ts";
 import { PrefixedLines, rankEnvironment, rankOf, type LaunchPlan } from "./rank-environment.ts";
 
 /** What to launch. */
@@ -93,6 +94,7 @@ async function runOnce(
     );
   };
   stop.end = endAll;
+  const guard = startGuard(options.graceMs);
   const width = String(plan.processes * plan.nodes - 1).length;
   const ends = Array.from({ length: plan.processes }, (_, localRank) => {
     const rank = rankOf(plan, localRank);
@@ -102,6 +104,7 @@ async function runOnce(
       env: { ...process.env, ...rankEnvironment(plan, localRank, process.env) },
     });
     children.push(child);
+    if (child.pid !== undefined) guard.watch(child.pid);
     const prefix = `[${String(rank).padStart(width)}] `;
     const streams = (["stdout", "stderr"] as const).map((name) => {
       const lines = new PrefixedLines(prefix, (text) => output[name](text));
@@ -131,6 +134,7 @@ async function runOnce(
   for (const timer of timers) clearTimeout(timer);
   // What a process has started, and left behind.
   if (isStopping) for (const child of children) kill(child, "SIGKILL");
+  guard.end();
   return failed;
 }
 

@@ -11,6 +11,7 @@ import * as $distributedDataParallel from "../distributed/data-parallel.ts";
 import * as $nnModule from "../nn/module.ts";
 export type { InitProcessGroupOptions } from "../distributed/init-process-group.ts";
 export type { NewGroupOptions } from "../distributed/init-process-group.ts";
+export type { EngineInfo } from "../distributed/init-process-group.ts";
 export type { ProcessGroup } from "../distributed/process-group.ts";
 export type { Work } from "../distributed/distributed-work.ts";
 export type { Store } from "../distributed/rendezvous-store.ts";
@@ -28,8 +29,8 @@ export type { DistributedDataParallelOptions } from "../distributed/data-paralle
  * Joins the group of all ranks; all of them call it. Resolves when all are connected.
  *
  * rank, worldSize and store have PyTorch's environment variables as defaults: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT. `npx dxtensor launch`
- * sets them. Rejects with MissingPackageError where the package of the engine is not installed (it names it), UnsupportedError on a platform that has
- * none, DistributedError (reason "rendezvous") when the ranks do not find each other in time, ValueError for a rank outside of worldSize.
+ * sets them. Over MPI the ranks are the processes that its launcher started. Rejects with MissingPackageError where the package of the engines is not
+ * installed (it names it), UnsupportedError on a platform that has none, DistributedError (reason "engine") where no MPI is found, DistributedError (reason "rendezvous") when the ranks do not find each other in time, ValueError for a rank outside of worldSize.
  * Reference: torch.distributed.init_process_group.
  */
 export const initProcessGroup = guardedAsync($distributedInitProcessGroup.initProcessGroup, "distributed.initProcessGroup", "options:InitProcessGroupOptions?");
@@ -46,13 +47,18 @@ export const newGroup = guardedAsync($distributedInitProcessGroup.newGroup, "dis
 export const destroyProcessGroup = guardedAsync($distributedInitProcessGroup.destroyProcessGroup, "distributed.destroyProcessGroup", "group:processGroup?");
 /** Whether this process is in a process group. Reference: torch.distributed.is_initialized. */
 export const isInitialized = guarded($distributedInitProcessGroup.isInitialized, "distributed.isInitialized", "");
+/**
+ * Whether a launcher has told this process its rank: `dxtensor launch`, torchrun, mpirun, mpiexec or srun. A program that also runs alone joins where it
+ * is so. Reference: torch.distributed.is_torchelastic_launched.
+ */
+export const isLaunched = guarded($distributedInitProcessGroup.isLaunched, "distributed.isLaunched", "");
 /** Whether the engine's package is there for this platform. Reference: torch.distributed.is_available. */
 export const isAvailable = guarded($distributedInitProcessGroup.isAvailable, "distributed.isAvailable", "");
 /** This process's rank in a group, that of all ranks by default; -1 where it is no member. Reference: torch.distributed.get_rank. */
 export const getRank = guarded($distributedInitProcessGroup.getRank, "distributed.getRank", "group:processGroup?");
 /** The number of ranks in a group, that of all ranks by default. Reference: torch.distributed.get_world_size. */
 export const getWorldSize = guarded($distributedInitProcessGroup.getWorldSize, "distributed.getWorldSize", "group:processGroup?");
-/** The engine and its version: { backend: "gloo", version: "0.5.0" }. */
+/** The engine in use: { backend: "gloo", version: "0.5.0", network: "127.0.0.1" }. */
 export const engineInfo = guarded($distributedInitProcessGroup.engineInfo, "distributed.engineInfo", "");
 /**
  * A store in a folder that all ranks see, such as one of this machine or of a network file system. Each run needs an empty folder of its own; who started

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, expect, it } from "vitest";
+import { firstHost, launchDefaults } from "../../src/launch/launch-variables.ts";
 import { PrefixedLines, rankEnvironment } from "../../src/launch/rank-environment.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "dxtensor-launch-"));
@@ -67,6 +68,56 @@ it.skipIf(process.platform === "win32")("hands a signal on to the ranks (Windows
     });
   });
   expect(code).toBe(130);
+});
+
+it.skipIf(process.platform === "win32")(
+  "killed by SIGKILL, it leaves no rank, nor what a rank has started (Windows has no such signal)",
+  async () => {
+    const file = script(
+      "left.cjs",
+      `process.on("SIGTERM", () => {}); const c = require("node:child_process").spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" }); console.log(process.pid + " " + c.pid); setInterval(() => {}, 1000);`,
+    );
+    const child = spawn(process.execPath, [...command, "-n", "2", "--grace", "1", file], { stdio: ["ignore", "pipe", "inherit"] });
+    let text = "";
+    await new Promise<void>((done) => {
+      child.on("close", () => done());
+      child.stdout.on("data", (piece: Buffer) => {
+        text += piece.toString();
+        if (text.split("\n").length === 3) child.kill("SIGKILL");
+      });
+    });
+    const pids = [...text.matchAll(/\d+/g)].map(([pid]) => Number(pid)).filter((pid) => pid > 1);
+    expect(pids.length).toBe(4);
+    const isGone = (pid: number): boolean => {
+      try {
+        process.kill(pid, 0);
+        return false;
+      } catch {
+        return true;
+      }
+    };
+    const end = performance.now() + 10_000;
+    while (!pids.every((pid) => isGone(pid)) && performance.now() < end) await new Promise((done) => setTimeout(done, 50));
+    expect(pids.filter((pid) => !isGone(pid))).toEqual([]);
+  },
+);
+
+it("takes what a job's variables say, where there are no options", () => {
+  const job = { PET_NNODES: "4", JOB_COMPLETION_INDEX: "2", MASTER_ADDR: "train-0.train", MASTER_PORT: "29500" };
+  expect(launchDefaults(job, undefined)).toEqual({ processes: 1, nodes: 4, nodeRank: 2, master: "train-0.train:29500" });
+  const slurm = { SLURM_STEP_NUM_NODES: "2", SLURM_NODEID: "1", SLURM_STEP_NODELIST: "gpu[07-08],other", PET_NPROC_PER_NODE: "8" };
+  expect(launchDefaults(slurm, undefined)).toEqual({ processes: 8, nodes: 2, nodeRank: 1, master: "gpu07" });
+  // One machine alone needs none of it.
+  expect(launchDefaults({ ...job, PET_NNODES: undefined }, undefined)).toEqual({ processes: 1, nodes: 1, nodeRank: 0, master: null });
+  expect(launchDefaults(job, 1)).toMatchObject({ nodes: 1, nodeRank: 0, master: null });
+  expect(launchDefaults({ ...job, MASTER_ADDR: "fd00::1" }, undefined).master).toBe("[fd00::1]:29500");
+  expect(() => launchDefaults({ PET_NNODES: "1:4" }, undefined)).toThrow('PET_NNODES must be an integer; it is "1:4"');
+  for (const [list, host] of [
+    ["node1", "node1"],
+    ["a,b", "a"],
+    ["rack1-n[003,005-007]-ib,x", "rack1-n003-ib"],
+  ])
+    expect(firstHost(list!)).toBe(host);
 });
 
 it("refuses what makes no sense", () => {

@@ -1,6 +1,6 @@
-/** Calls between processes over Gloo, against numbers of this process: `npm run distributed`. */
+/** Calls between processes over each engine, against numbers of this process: `npm run distributed`. */
 import { describe, expect, it } from "vitest";
-import { hasEngine, runRanks } from "./ranks.ts";
+import { engines, hasEngine, runRanks } from "./ranks.ts";
 
 /** What a rank gives: element i of rank r. Small: exact in each dtype. */
 const own = (r: number): number[] => [1, 2, 3, 0, 5].map((v, i) => ((v + r + i) % 3) + 1);
@@ -25,7 +25,11 @@ const combine: Readonly<Record<string, (a: number, b: number) => number>> = {
   max: Math.max,
 };
 
-describe.skipIf(!hasEngine)("over Gloo (npm run distributed)", () => {
+it.runIf(hasEngine)("all engines are there", () => {
+  expect(engines.map(({ name }) => name)).toEqual(["gloo", "openmpi", "mpich"]);
+});
+
+describe.each(engines)("over $name (npm run distributed)", (engine) => {
   it.each([1, 2, 4])("%i ranks: each call, dtype and reduction", { timeout: 120_000 }, async (size) => {
     const ends = await runRanks(
       size,
@@ -56,6 +60,7 @@ for (const dtype of ${JSON.stringify(dtypes)}) {
 for (const op of ["sum", "product", "min", "max"]) tell(list(await d.allReduce(dx.tensor([true, false, rank === 0, rank > 0]), { op })));
 tell(await Promise.all(["float32", "float16", "bfloat16", "float64"].map(async (dtype) => numbers(await d.allReduce(dx.tensor(own(rank)).to(dtype), { op: "mean" })))));
 await d.destroyProcessGroup();`,
+      { engine },
     );
     const ranks = Array.from({ length: size }, (_, r) => r);
     const reduced = (op: string, of: (r: number) => number[]): number[] =>
@@ -118,7 +123,7 @@ tell((await error(() => traced(dx.ones([2])))).name);
 await d.destroyProcessGroup();
 await d.destroyProcessGroup();
 tell((await error(() => d.allReduce(dx.ones([2])))).reason);`,
-      { env: { DXTENSOR_SIMULATE: "rtx-3070@6.4" } },
+      { engine, env: { DXTENSOR_SIMULATE: "rtx-3070@6.4" } },
     );
     // The middle columns are the sum of both ranks' elements.
     const matrix = (rank: number): number[][] =>
@@ -166,7 +171,7 @@ if (rank === 0) {
   await d.initProcessGroup({ rank, worldSize: 2, store: d.fileStore(store) }); const t = await d.allReduce(dx.tensor([rank + 1])); await d.destroyProcessGroup(); parentPort.postMessage(t.itemSync());\`;
   tell(await Promise.all([0, 1].map((rank) => new Promise((done, failed) => { const w = new Worker(new URL("data:text/javascript," + encodeURIComponent(code)), { workerData: { rank, store: store + "-workers" } }); w.on("message", done); w.on("error", failed); }))));
 }`,
-      { env: { INDEX: new URL("../../dist/bundle/dxtensor.js", import.meta.url).href } },
+      { engine, env: { INDEX: new URL("../../dist/bundle/dxtensor.js", import.meta.url).href } },
     );
     ends.forEach(({ status, stderr, told }, rank) => {
       expect([status, stderr]).toEqual([0, ""]);

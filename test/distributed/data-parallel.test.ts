@@ -1,10 +1,10 @@
-/** DistributedDataParallel over Gloo, against one process and PyTorch's recorded losses: `npm run distributed`. */
+/** DistributedDataParallel over each engine, against one process and PyTorch's recorded losses: `npm run distributed`. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { bucketsOf } from "../../src/distributed/gradient-buckets.ts";
-import { hasEngine, runRanks } from "./ranks.ts";
+import { engines, hasEngine, runRanks } from "./ranks.ts";
 
 const recordedFile = join(process.cwd(), "test", "distributed", "ddp-losses.json");
 
@@ -41,7 +41,7 @@ it("puts gradients into buckets from the last parameter on, by dtype and device"
   expect(bucketsOf([], 8, 4)).toEqual([]);
 });
 
-describe.skipIf(!hasEngine)("over Gloo (npm run distributed)", () => {
+describe.each(engines)("over $name (npm run distributed)", (engine) => {
   it("100 losses are those of PyTorch's, and of one process with the whole batch", { timeout: 120_000 }, async () => {
     const ends = await runRanks(
       2,
@@ -58,6 +58,7 @@ if (rank === 0) {
   tell(train(alone, 100, (step) => batch(step, 0, 2)));
 }
 await d.destroyProcessGroup();`,
+      { engine },
     );
     const { losses } = JSON.parse(readFileSync(recordedFile, "utf8")) as { readonly losses: readonly (readonly number[])[] };
     const [own, other] = ends.map(({ status, stderr, told }) => {
@@ -114,6 +115,7 @@ model.seen.fill_(rank);
 dx.noGrad(() => ddp.forward(dx.tensor(1), true));
 tell(list(model.seen));
 await d.destroyProcessGroup();`,
+      { engine },
     );
     ends.forEach(({ status, stderr, told }, rank) => {
       expect([status, stderr]).toEqual([0, ""]);
@@ -132,7 +134,9 @@ await d.destroyProcessGroup();`,
       ]);
     });
   });
+});
 
+describe.skipIf(!hasEngine)("over Gloo (npm run distributed)", () => {
   it("ranks with other modules say so; a rank that ends in backward is an error there", { timeout: 60_000 }, async () => {
     const ends = await runRanks(
       3,

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { hasEngine, runRanks } from "./ranks.ts";
+import { engines, hasEngine, runRanks } from "./ranks.ts";
 
 it.skipIf(!hasEngine)(
   "contains Gloo and its licences, and needs no Gloo of the system (npm run distributed)",
@@ -14,7 +14,9 @@ it.skipIf(!hasEngine)(
     try {
       execFileSync(process.execPath, [join("packages", `distributed-linux-${process.arch}`, "build.mjs"), folder]);
       const names = readdirSync(folder);
-      expect(names).toEqual(expect.arrayContaining(["distributed.node", "libgloo.so.0", "LICENSE-libgloo0"]));
+      expect(names).toEqual(
+        expect.arrayContaining(["distributed.node", "mpi-openmpi.so", "mpi-mpich.so", "libgloo.so.0", "LICENSE-libgloo0"]),
+      );
       const loaded = execFileSync("ldd", [join(folder, "distributed.node")], { encoding: "utf8" });
       expect(loaded).toContain(`libgloo.so.0 => ${folder}/libgloo.so.0`);
       for (const name of names.filter((n) => n.includes(".so."))) expect(loaded).toContain(`${name} => ${folder}/${name}`);
@@ -25,7 +27,15 @@ it.skipIf(!hasEngine)(
         { env },
       );
       const version = expect.stringMatching(/^\d+\.\d+\.\d+$/) as unknown;
-      for (const { status, told } of ends) expect([status, told]).toEqual([0, [[[2, 2], { backend: "gloo", version }]]]);
+      const info = { backend: "gloo", version, network: "127.0.0.1" };
+      for (const { status, told } of ends) expect([status, told]).toEqual([0, [[[2, 2], info]]]);
+      for (const engine of engines.filter(({ command }) => command !== null)) {
+        const own = await runRanks(2, "await init(); tell(list(await d.allReduce(dx.ones([2])))); await d.destroyProcessGroup();", {
+          env,
+          engine,
+        });
+        for (const { status, told } of own) expect([engine.name, status, told]).toEqual([engine.name, 0, [[2, 2]]]);
+      }
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }

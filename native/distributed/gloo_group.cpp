@@ -1,4 +1,4 @@
-#include "group.h"
+#include "gloo_group.h"
 
 #include <cstring>
 #include <stdexcept>
@@ -20,7 +20,6 @@ namespace {
 // Slots that no collective of Gloo's has: their first byte is the collective's.
 constexpr uint64_t kTransferSlot = uint64_t{0xd1} << 48;
 constexpr uint64_t kWatchSlot = uint64_t{0xd2} << 48;
-constexpr size_t kDescriptionSize = 512;
 // Between noticing that a rank has ended and closing one's own connections: the others notice the same rank meanwhile, not this one.
 constexpr auto kNotice = std::chrono::milliseconds(100);
 constexpr auto kForever = std::chrono::hours(24 * 365);
@@ -54,18 +53,13 @@ bool Contains(const std::string& text, const char* part) { return text.find(part
 
 }  // namespace
 
-void Work::Wait() {
-  std::unique_lock<std::mutex> held(lock);
-  ended.wait(held, [&] { return is_ended; });
-}
-
-Group::Group(std::shared_ptr<Context> context) : context_(std::move(context)) {
+GlooGroup::GlooGroup(std::shared_ptr<Context> context) : context_(std::move(context)) {
   thread_ = std::thread([this] { Run(); });
 }
 
-Group::~Group() { Close(false); }
+GlooGroup::~GlooGroup() { Close(false); }
 
-void Group::Start(std::shared_ptr<Work> work) {
+void GlooGroup::Start(std::shared_ptr<Work> work) {
   {
     std::lock_guard<std::mutex> held(lock_);
     queue_.push_back(std::move(work));
@@ -73,7 +67,7 @@ void Group::Start(std::shared_ptr<Work> work) {
   changed_.notify_all();
 }
 
-void Group::Run() {
+void GlooGroup::Run() {
   for (;;) {
     std::shared_ptr<Work> work;
     {
@@ -87,7 +81,7 @@ void Group::Run() {
     try {
       Require();
       Execute(*work);
-      Finish(*work, "", "", -1);
+      work->End("", "", -1);
     } catch (const std::exception& error) {
       Fail(*work, error.what());
     }
@@ -97,26 +91,14 @@ void Group::Run() {
   }
 }
 
-void Group::Require() {
+void GlooGroup::Require() {
   std::lock_guard<std::mutex> held(lock_);
   if (is_closing_) throw std::runtime_error("the group was closed");
   if (is_broken_) throw std::runtime_error(broken_by_);
 }
 
-void Group::Finish(Work& work, const std::string& message, const char* reason, int peer) {
-  {
-    std::lock_guard<std::mutex> held(work.lock);
-    work.error = message;
-    work.reason = reason;
-    work.peer = peer;
-    work.is_ended = true;
-  }
-  work.ended.notify_all();
-  if (work.done) work.done();
-}
-
-void Group::Fail(Work& work, const std::string& message) {
-  if (work.reason == "mismatch") return Finish(work, message, "mismatch", work.peer);
+void GlooGroup::Fail(Work& work, const std::string& message) {
+  if (work.reason == "mismatch") return work.End(message, "mismatch", work.peer);
   int peer = context_->PeerIn(message);
   std::string reason = "engine";
   bool is_first = false;
@@ -137,16 +119,15 @@ void Group::Fail(Work& work, const std::string& message) {
       broken_reason_ = reason;
     }
   }
-  Finish(work, message, reason.c_str(), peer);
+  work.End(message, reason, peer);
   // The other ranks would wait for this one until their time is over.
   if (!is_first) return;
   std::this_thread::sleep_for(kNotice);
   context_->Abort();
 }
 
-void Group::Compare(Work& work) {
-  std::vector<char> own(kDescriptionSize, '\0');
-  std::memcpy(own.data(), work.description.data(), std::min(work.description.size(), kDescriptionSize - 1));
+void GlooGroup::Compare(Work& work) {
+  std::vector<char> own = Described(work);
   std::vector<char> all(kDescriptionSize * context_->size);
   gloo::AllgatherOptions options(context_);
   options.setInput<char>(own.data(), own.size());
@@ -155,17 +136,10 @@ void Group::Compare(Work& work) {
   options.setTag(work.sequence | 0x80000000U);
   options.setTimeout(work.timeout);
   gloo::allgather(options);
-  for (int i = 0; i < context_->size; i++) {
-    const char* theirs = all.data() + i * kDescriptionSize;
-    if (std::memcmp(theirs, own.data(), kDescriptionSize) == 0) continue;
-    work.reason = "mismatch";
-    work.peer = i;
-    work.other = std::string(theirs, strnlen(theirs, kDescriptionSize));
-    throw std::runtime_error("rank " + std::to_string(i) + " called " + work.other);
-  }
+  if (!IsSameCall(work, own, all)) throw std::runtime_error("rank " + std::to_string(work.peer) + " called " + work.other);
 }
 
-void Group::Execute(Work& work) {
+void GlooGroup::Execute(Work& work) {
   if (work.kind == Kind::kConnect) return context_->Connect(work.addresses);
   const int size = context_->size;
   if (size == 1) {
@@ -250,7 +224,7 @@ void Group::Execute(Work& work) {
   }
 }
 
-void Group::Transfer(std::shared_ptr<Work> work) {
+void GlooGroup::Transfer(std::shared_ptr<Work> work) {
   const bool is_send = work->kind == Kind::kSend;
   std::shared_ptr<gloo::transport::UnboundBuffer> buffer;
   try {
@@ -268,12 +242,12 @@ void Group::Transfer(std::shared_ptr<Work> work) {
   }
   std::lock_guard<std::mutex> held(lock_);
   running_++;
-  std::thread([self = shared_from_this(), work, buffer, is_send]() mutable {
+  std::thread([self = std::static_pointer_cast<GlooGroup>(shared_from_this()), work, buffer, is_send]() mutable {
     try {
       if (is_send) buffer->waitSend(nullptr, work->timeout);
       else buffer->waitRecv(nullptr, work->timeout);
       buffer.reset();
-      self->Finish(*work, "", "", -1);
+      work->End("", "", -1);
     } catch (const std::exception& error) {
       self->Fail(*work, error.what());
       buffer.reset();
@@ -284,7 +258,7 @@ void Group::Transfer(std::shared_ptr<Work> work) {
   }).detach();
 }
 
-void Group::Watch(std::function<void(int rank)> lost) {
+void GlooGroup::Watch(std::function<void(int rank)> lost) {
   for (int i = 0; i < context_->size; i++) {
     if (i == context_->rank) continue;
     threads_.emplace_back([this, i, lost] {
@@ -307,14 +281,14 @@ void Group::Watch(std::function<void(int rank)> lost) {
   }
 }
 
-void Group::Lose(int rank) {
+void GlooGroup::Lose(int rank) {
   std::lock_guard<std::mutex> held(lock_);
   if (lost_ >= 0) return;
   lost_ = rank;
   changed_.notify_all();
 }
 
-void Group::Break(std::chrono::steady_clock::time_point when) {
+void GlooGroup::Break(std::chrono::steady_clock::time_point when) {
   {
     std::unique_lock<std::mutex> held(lock_);
     // What needs the rank no more ends until then.
@@ -327,7 +301,7 @@ void Group::Break(std::chrono::steady_clock::time_point when) {
   context_->Abort();
 }
 
-void Group::Close(bool is_clean) {
+void GlooGroup::Close(bool is_clean) {
   {
     std::unique_lock<std::mutex> held(lock_);
     if (is_closing_) return;

@@ -1,19 +1,16 @@
-// A process group's engine: collectives run in the order of Start() on a thread of its own, sends and receives each on another one.
-// Start(), Send(), Receive() and Close() are called by the owner's thread. Work keeps its memory; its `done` is called once, by the thread
-// that ended it. After a failure every later call fails at once. Close() ends what runs, and waits for it.
+// What every engine has: works, and the groups that run them. Work keeps its memory; its `done` is called once, by the thread that ended
+// it.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
-#include <deque>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "gloo_context.h"
 #include "reduction.h"
 
 namespace dxtensor::distributed {
@@ -63,49 +60,38 @@ struct Work {
   int peer = -1;
   // Of a mismatch: what the other rank does.
   std::string other;
+  // It has failed, and the engine may still write to its memory, which has to stay.
+  bool is_memory_used = false;
 
   void Wait();
+  // An empty reason: it succeeded.
+  void End(const std::string& message, const std::string& reason_of, int peer_of);
 };
 
+// The size of a description between ranks, with its end.
+constexpr size_t kDescriptionSize = 512;
+// Of a buffer of that size.
+std::vector<char> Described(const Work& work);
+// Compares the descriptions of all ranks with a work's own: whether they are the same; else `work` has the first that differs.
+bool IsSameCall(Work& work, const std::vector<char>& own, const std::vector<char>& all);
+
+// Ranks that call together. Start(), Transfer() and Close() are called by the owner's thread. After a failure every later call fails at
+// once.
 class Group : public std::enable_shared_from_this<Group> {
  public:
-  explicit Group(std::shared_ptr<Context> context);
-  ~Group();
+  virtual ~Group() = default;
 
-  Context& context() { return *context_; }
-
-  void Start(std::shared_ptr<Work> work);
+  // A collective: in the order of the calls.
+  virtual void Start(std::shared_ptr<Work> work) = 0;
   // Sent and received in the order of the calls, for each pair of ranks and tag.
-  void Transfer(std::shared_ptr<Work> work);
-
-  // Notices when another rank ends without Close(): a thread for each, from the connection on, which calls `lost`.
-  void Watch(std::function<void(int rank)> lost);
+  virtual void Transfer(std::shared_ptr<Work> work) = 0;
+  // From now on `lost` is called when another rank ends without Close(), or gives up.
+  virtual void Watch(std::function<void(int rank)> lost) = 0;
   // A rank is gone: Lose() notes which, Break() ends at `when` what still runs, and all later calls.
-  void Lose(int rank);
-  void Break(std::chrono::steady_clock::time_point when);
-  // Says to the others that this rank leaves, ends what runs, joins the threads. Twice is no mistake.
-  void Close(bool is_clean);
-
- private:
-  void Run();
-  void Require();
-  void Execute(Work& work);
-  void Compare(Work& work);
-  void Finish(Work& work, const std::string& message, const char* reason, int peer);
-  void Fail(Work& work, const std::string& message);
-
-  const std::shared_ptr<Context> context_;
-  std::mutex lock_;
-  std::condition_variable changed_;
-  std::deque<std::shared_ptr<Work>> queue_;
-  std::vector<std::thread> threads_;
-  std::thread thread_;
-  int running_ = 0;
-  bool is_closing_ = false;
-  bool is_broken_ = false;
-  int lost_ = -1;
-  std::string broken_by_;
-  std::string broken_reason_;
+  virtual void Lose(int rank) = 0;
+  virtual void Break(std::chrono::steady_clock::time_point when) = 0;
+  // Ends what runs. Twice is no mistake.
+  virtual void Close(bool is_clean) = 0;
 };
 
 }  // namespace dxtensor::distributed

@@ -1,5 +1,5 @@
-// N-API only: converts arguments, calls Group, converts what becomes of the work. Each environment (a worker has its own) closes its groups
-// when it ends.
+// N-API only: converts arguments, calls the groups of an engine, converts what becomes of the work. Each environment (a worker has its own)
+// closes its groups when it ends.
 #include <node_api.h>
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 
 #include <gloo/config.h>
 
-#include "group.h"
+#include "gloo_group.h"
+#include "mpi_group.h"
 
 namespace dxtensor::distributed {
 namespace {
@@ -156,7 +157,7 @@ napi_value Outcome(napi_env env, Work& work) {
 // Calls an entry with its arguments; what Gloo throws becomes an Error.
 template <size_t N, napi_value (*Body)(napi_env, napi_value*)>
 napi_value Entry(napi_env env, napi_callback_info info) {
-  napi_value args[N];
+  napi_value args[N == 0 ? 1 : N];
   size_t count = N;
   try {
     Check(napi_get_cb_info(env, info, &count, args, nullptr, nullptr));
@@ -185,6 +186,30 @@ Environment* Own(napi_env env) {
   return static_cast<Environment*>(data);
 }
 
+std::vector<int> RanksOf(napi_env env, napi_value options) {
+  const napi_value ranks = Get(env, options, "ranks");
+  std::vector<int> numbers;
+  for (uint32_t i = 0; i < Length(env, ranks); i++) numbers.push_back(static_cast<int>(Integer(env, At(env, ranks, i))));
+  return numbers;
+}
+
+// A group's handle; `world` is that of the group of all ranks, null for this one itself.
+napi_value NewGroup(napi_env env, std::shared_ptr<Group> made, napi_value world, std::vector<int> ranks) {
+  auto handle = std::make_unique<Handle>();
+  handle->group = std::move(made);
+  handle->world = IsAbsent(env, world) ? std::make_shared<World>() : External<Handle>(env, world)->world;
+  {
+    std::lock_guard<std::mutex> held(handle->world->lock);
+    handle->world->members.push_back({handle->group, std::move(ranks)});
+  }
+  Own(env)->groups.insert(handle->group);
+  napi_value group;
+  Check(napi_create_external(
+      env, handle.get(), [](napi_env, void* data, void*) { delete static_cast<Handle*>(data); }, nullptr, &group));
+  handle.release();
+  return group;
+}
+
 // createGroup({ rank, size, host, interface, timeoutMs, ranks, world }): { group, addresses }.
 napi_value CreateGroup(napi_env env, napi_value* args) {
   napi_value options = args[0];
@@ -192,19 +217,8 @@ napi_value CreateGroup(napi_env env, napi_value* args) {
                                                  static_cast<int>(Integer(env, Get(env, options, "size"))),
                                                  Text(env, Get(env, options, "host")), Text(env, Get(env, options, "interface")),
                                                  std::chrono::milliseconds(Integer(env, Get(env, options, "timeoutMs"))));
-  auto handle = std::make_unique<Handle>();
-  handle->group = std::make_shared<Group>(context);
-  const napi_value world = Get(env, options, "world");
-  handle->world = IsAbsent(env, world) ? std::make_shared<World>() : External<Handle>(env, world)->world;
-  World::Member member{handle->group, {}};
-  const napi_value ranks = Get(env, options, "ranks");
-  for (uint32_t i = 0; i < Length(env, ranks); i++) member.ranks.push_back(static_cast<int>(Integer(env, At(env, ranks, i))));
-  {
-    std::lock_guard<std::mutex> held(handle->world->lock);
-    handle->world->members.push_back(std::move(member));
-  }
-  Own(env)->groups.insert(handle->group);
-  napi_value result, group, addresses;
+  const napi_value group = NewGroup(env, std::make_shared<GlooGroup>(context), Get(env, options, "world"), RanksOf(env, options));
+  napi_value result, addresses;
   Check(napi_create_object(env, &result));
   Check(napi_create_array(env, &addresses));
   uint32_t i = 0;
@@ -213,11 +227,47 @@ napi_value CreateGroup(napi_env env, napi_value* args) {
     Check(napi_create_buffer_copy(env, address.size(), address.data(), nullptr, &buffer));
     Check(napi_set_element(env, addresses, i++, buffer));
   }
-  Check(napi_create_external(
-      env, handle.get(), [](napi_env, void* data, void*) { delete static_cast<Handle*>(data); }, nullptr, &group));
-  handle.release();
   Check(napi_set_named_property(env, result, "group", group));
   Check(napi_set_named_property(env, result, "addresses", addresses));
+  return result;
+}
+
+// createMpiGroup({ number, ranks, world }): the group.
+napi_value CreateMpiGroup(napi_env env, napi_value* args) {
+  if (MpiEngine::Get().is_abandoned()) throw std::runtime_error("after a failure, MPI cannot be used again in this process");
+  const std::vector<int> ranks = RanksOf(env, args[0]);
+  const int number = static_cast<int>(Integer(env, Get(env, args[0], "number")));
+  return NewGroup(env, std::make_shared<MpiGroup>(number, ranks), Get(env, args[0], "world"), ranks);
+}
+
+// loadMpi(files): { file, abi, version } of the first of them that is there.
+napi_value LoadMpi(napi_env env, napi_value* args) {
+  std::vector<std::string> files;
+  for (uint32_t i = 0; i < Length(env, args[0]); i++) files.push_back(Text(env, At(env, args[0], i)));
+  const MpiLibrary& library = MpiEngine::Get().Load(files);
+  napi_value result;
+  Check(napi_create_object(env, &result));
+  Check(napi_set_named_property(env, result, "file", New(env, library.file)));
+  Check(napi_set_named_property(env, result, "abi", New(env, library.abi)));
+  Check(napi_set_named_property(env, result, "version", New(env, library.version)));
+  return result;
+}
+
+// startMpi(): null while MPI starts, then { rank, size, threadLevel, problem }. It is asked again until then.
+napi_value StartMpi(napi_env env, napi_value*) {
+  MpiEngine& engine = MpiEngine::Get();
+  engine.Start();
+  const MpiEngine::State state = engine.state();
+  napi_value result;
+  if (state == MpiEngine::State::kStarting) {
+    Check(napi_get_null(env, &result));
+    return result;
+  }
+  Check(napi_create_object(env, &result));
+  Check(napi_set_named_property(env, result, "rank", New(env, engine.rank())));
+  Check(napi_set_named_property(env, result, "size", New(env, engine.size())));
+  Check(napi_set_named_property(env, result, "threadLevel", New(env, engine.thread_level())));
+  Check(napi_set_named_property(env, result, "problem", New(env, engine.problem())));
   return result;
 }
 
@@ -229,7 +279,9 @@ void Notify(napi_env env, napi_value, void*, void* data) {
   napi_value callback, undefined, outcome;
   if (napi_get_reference_value(env, pending->callback, &callback) != napi_ok) return;
   napi_delete_reference(env, pending->callback);
-  for (napi_ref buffer : pending->buffers) napi_delete_reference(env, buffer);
+  if (!pending->work->is_memory_used) {
+    for (napi_ref buffer : pending->buffers) napi_delete_reference(env, buffer);
+  }
   try {
     outcome = Outcome(env, *pending->work);
     Check(napi_get_undefined(env, &undefined));
@@ -338,6 +390,9 @@ napi_value Init(napi_env env, napi_value exports) {
       Check(napi_set_named_property(env, exports, name, function));
     };
     add("createGroup", Entry<1, CreateGroup>);
+    add("createMpiGroup", Entry<1, CreateMpiGroup>);
+    add("loadMpi", Entry<1, LoadMpi>);
+    add("startMpi", Entry<0, StartMpi>);
     add("start", Entry<3, Start>);
     add("wait", Entry<1, Wait>);
     add("watch", Entry<1, Watch>);
@@ -345,7 +400,7 @@ napi_value Init(napi_env env, napi_value exports) {
     const std::string version =
         std::to_string(GLOO_VERSION_MAJOR) + "." + std::to_string(GLOO_VERSION_MINOR) + "." + std::to_string(GLOO_VERSION_PATCH);
     Check(napi_set_named_property(env, exports, "version", New(env, version)));
-    Check(napi_set_named_property(env, exports, "interfaceVersion", New(env, 1)));
+    Check(napi_set_named_property(env, exports, "interfaceVersion", New(env, 2)));
   } catch (const Exception&) {
     napi_throw_error(env, nullptr, "dxtensor.distributed could not be initialised");
   }

@@ -1,0 +1,65 @@
+/** What several processes cost, as ratios of one run: rows of `npm run bench -- --filter distributed`. */
+import { glooSeconds, measured } from "./runs.ts";
+
+/** A figure and what it is compared with. */
+export interface Figure {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: string;
+  readonly reference: { readonly name: string; readonly value: number } | undefined;
+}
+
+const BYTES = 64 * 2 ** 20;
+const BATCH = 512;
+
+/** Needs `@dxtensor/distributed-*`, or `npm run distributed -- --build`. */
+export async function distributedFigures(): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  const [alone] = await measured(1, { kind: "overhead", batch: BATCH, steps: 4, rounds: 9 });
+  for (const [what, times] of [
+    ["", alone!.wall],
+    [" of processor time", alone!.processor],
+  ] as const)
+    figures.push({
+      name: "distributed, a step of one rank under DDP",
+      value: times[1]! * 1e3,
+      unit: `ms${what}`,
+      reference: { name: "without", value: times[0]! * 1e3 },
+    });
+  // In turn, so that a slower minute of the machine meets both.
+  const rates = { one: [] as number[], two: [] as number[], oneProcessor: [] as number[], twoProcessor: [] as number[] };
+  for (let round = 0; round < 3; round++) {
+    const [one] = await measured(0, { kind: "train", batch: BATCH, steps: 12, isParallel: false });
+    const two = await measured(2, { kind: "train", batch: BATCH / 2, steps: 24, isParallel: true });
+    rates.one.push(BATCH / one!.wall[0]!);
+    rates.two.push(BATCH / Math.max(...two.map(({ wall }) => wall[0]!)));
+    rates.oneProcessor.push(BATCH / one!.processor[0]!);
+    rates.twoProcessor.push(BATCH / Math.max(...two.map(({ processor }) => processor[0]!)));
+  }
+  const best = (values: readonly number[]): number => Math.max(...values);
+  for (const [unit, two, one] of [
+    ["samples/s", rates.two, rates.one],
+    ["samples a second of each rank's processor time", rates.twoProcessor, rates.oneProcessor],
+  ] as const)
+    figures.push({
+      name: "distributed, two ranks with half of the batch each",
+      value: best(two),
+      unit,
+      reference: { name: "one rank, one thread", value: best(one) },
+    });
+  const own = await measured(2, { kind: "allReduce", sizes: [BYTES], repeats: 11 });
+  const gloo = await glooSeconds(2, [BYTES], 11);
+  for (const [unit, of] of [
+    ["GB/s", "wall"],
+    ["GB a second of processor time", "processor"],
+  ] as const) {
+    const rate = (seconds: number): number => BYTES / seconds / 1e9;
+    figures.push({
+      name: "distributed, all-reduce of 64 MB by two ranks",
+      value: rate(Math.max(...own.map((rank) => rank[of][0]!))),
+      unit,
+      reference: gloo === null ? undefined : { name: "Gloo alone", value: rate(gloo[of][0]!) },
+    });
+  }
+  return figures;
+}

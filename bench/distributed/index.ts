@@ -1,0 +1,97 @@
+/**
+ * npm run bench -- --distributed: fits a cost model of links to all-reduces of two ranks measured here, compares its prediction for two and four ranks with
+ * measurement, and predicts 8 to 1,024 ranks. Options: --latency US --bandwidth GBS (a link between machines in place of the estimated one), --json, --page FILE.
+ */
+import { writeFileSync } from "node:fs";
+import { availableParallelism, cpus } from "node:os";
+import { parseArgs } from "node:util";
+import { allReduceSeconds, bestAlgorithm, efficiency, fitLink, shareOf, type Link, type Measured } from "./cost-model.ts";
+import { costPage } from "./cost-page.ts";
+import { glooSeconds } from "./runs.ts";
+
+const RANKS = [8, 16, 32, 64, 128, 256, 512, 1024];
+const MEASURED = [4096, 65_536, 2 ** 20, 2 ** 23, 2 ** 26];
+const PREDICTED = [65_536, 2 ** 20, 25 * 2 ** 20, 2 ** 26];
+/** A step of 100 ms, two thirds of which are backward, during which buckets are reduced. */
+const STEP = { seconds: 0.1, hidden: 0.066 };
+
+const { values } = parseArgs({
+  options: {
+    distributed: { type: "boolean" },
+    json: { type: "boolean", default: false },
+    page: { type: "string" },
+    latency: { type: "string" },
+    bandwidth: { type: "string" },
+    reduction: { type: "string", default: "4" },
+    cores: { type: "string", default: String(availableParallelism()) },
+  },
+});
+
+function number(name: "latency" | "bandwidth" | "reduction" | "cores"): number | null {
+  const text = values[name];
+  if (text === undefined) return null;
+  const value = Number(text);
+  if (!(value > 0)) {
+    console.error(`bench: --${name} must be a number above 0; it is ${text}`);
+    process.exit(2);
+  }
+  return value;
+}
+
+async function measuredHere(): Promise<readonly Measured[] | null> {
+  const list: Measured[] = [];
+  for (const ranks of [2, 4]) {
+    const answer = await glooSeconds(ranks, MEASURED, 21);
+    if (answer === null) return null;
+    MEASURED.forEach((bytes, i) => list.push({ ranks, bytes, seconds: answer.wall[i]! }));
+  }
+  return list;
+}
+
+const cores = number("cores")!;
+const reduction = number("reduction")! * 1e9;
+const measured = await measuredHere();
+if (measured === null) {
+  console.error("bench: Gloo's program could not be built: apt-get install libgloo-dev g++");
+  process.exit(1);
+}
+const estimated = fitLink(
+  measured.filter(({ ranks }) => ranks === 2),
+  reduction,
+  cores,
+);
+const compared = measured.map(({ ranks, bytes, seconds }) => {
+  const predicted = allReduceSeconds("ring", ranks, bytes, estimated, shareOf(ranks, cores));
+  return { ranks, bytes, measured: seconds, predicted, ratio: predicted / seconds };
+});
+const [latency, bandwidth] = [number("latency"), number("bandwidth")];
+const link: Link = {
+  latency: latency === null ? estimated.latency : latency * 1e-6,
+  bandwidth: bandwidth === null ? estimated.bandwidth : bandwidth * 1e9,
+  reduction,
+};
+const predictions = RANKS.flatMap((ranks) =>
+  PREDICTED.map((bytes) => {
+    const [ring, tree] = (["ring", "tree"] as const).map((algorithm) => allReduceSeconds(algorithm, ranks, bytes, link));
+    const best = bestAlgorithm(ranks, bytes, link);
+    return { ranks, bytes, ring: ring!, tree: tree!, best, efficiency: efficiency(STEP.seconds, Math.min(ring!, tree!), STEP.hidden) };
+  }),
+);
+const report = { processor: cpus()[0]?.model ?? "unknown", cores, estimated, compared, link, step: STEP, predictions };
+if (values.page !== undefined) writeFileSync(values.page, costPage(report));
+if (values.json) console.log(JSON.stringify(report, null, 2));
+else {
+  const ms = (seconds: number): number => Number((seconds * 1e3).toPrecision(3));
+  console.log(
+    `Fitted to two ranks here: latency ${(estimated.latency * 1e6).toFixed(1)} us, bandwidth ${(estimated.bandwidth / 1e9).toFixed(2)} GB/s.`,
+  );
+  console.table(
+    compared.map((row) => ({ ...row, measured: ms(row.measured), predicted: ms(row.predicted), ratio: Number(row.ratio.toFixed(2)) })),
+  );
+  console.log(
+    `Predicted for a link of ${(link.latency * 1e6).toFixed(1)} us and ${(link.bandwidth / 1e9).toFixed(2)} GB/s between ranks, in ms:`,
+  );
+  console.table(
+    predictions.map((row) => ({ ...row, ring: ms(row.ring), tree: ms(row.tree), efficiency: Number(row.efficiency.toFixed(3)) })),
+  );
+}
