@@ -1,13 +1,23 @@
-/**
- * npm run bench -- --distributed: fits a cost model of links to all-reduces of two ranks measured here, compares its prediction for two and four ranks with
- * measurement, and predicts 8 to 1,024 ranks. Options: --latency US --bandwidth GBS (a link between machines in place of the estimated one), --json, --page FILE.
- */
+/** npm run bench -- --distributed: what an all-reduce costs, measured here and predicted for more ranks. */
 import { writeFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { allReduceSeconds, bestAlgorithm, efficiency, fitLink, shareOf, type Link, type Measured } from "./cost-model.ts";
 import { costPage } from "./cost-page.ts";
 import { glooSeconds } from "./runs.ts";
+
+const help = `npm run bench -- --distributed [OPTIONS]
+
+Estimates a cost model of links from all-reduces of two ranks measured here, compares it with measurement for two and four ranks, and predicts 8 to
+1,024 ranks, by ring and by tree.
+
+  --latency US     of a link between machines, in microseconds, in place of the estimated one
+  --bandwidth GBS  of the link, in gigabytes a second
+  --reduction GBS  what one rank adds (default: 4)
+  --cores N        of this machine (default: all)
+  --page FILE      write a page with a picture
+  --json           one object of JSON instead of tables
+  --help           this text`;
 
 const RANKS = [8, 16, 32, 64, 128, 256, 512, 1024];
 const MEASURED = [4096, 65_536, 2 ** 20, 2 ** 23, 2 ** 26];
@@ -24,8 +34,13 @@ const { values } = parseArgs({
     bandwidth: { type: "string" },
     reduction: { type: "string", default: "4" },
     cores: { type: "string", default: String(availableParallelism()) },
+    help: { type: "boolean" },
   },
 });
+if (values.help === true) {
+  console.log(help);
+  process.exit(0);
+}
 
 function number(name: "latency" | "bandwidth" | "reduction" | "cores"): number | null {
   const text = values[name];
