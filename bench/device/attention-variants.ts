@@ -11,6 +11,7 @@ const help = `node build/bench/device/attention-variants.js [OPTIONS]
 
   --device NAME   device to measure (default: the default device)
   --filter TEXT   only the cases whose name contains TEXT
+  --tiles TEXT    only the tiles whose name contains TEXT
   --seconds S     time of each round, of which there are five (default: 0.02)
   --small         small sizes only
   --json FILE     write the results as JSON
@@ -104,6 +105,7 @@ async function main(): Promise<void> {
     options: {
       device: { type: "string" },
       filter: { type: "string", default: "" },
+      tiles: { type: "string", default: "" },
       seconds: { type: "string", default: "0.02" },
       small: { type: "boolean", default: false },
       json: { type: "string" },
@@ -136,7 +138,7 @@ async function main(): Promise<void> {
     for (const t of expected) t.dispose();
     const params = { queries: length, keys: length, heads, sharing: 1, scale: form.width ** -0.5, maskBatch: 0, maskHead: 0, maskQuery: 0, maskKey: 0, threshold: p * 2 ** 24, factor: 1 / (1 - p) }; // prettier-ignore
     let statistics: dx.Tensor | null = null;
-    for (const [tileName, tile] of Object.entries(tiles))
+    for (const [tileName, tile] of Object.entries(tiles).filter(([t]) => t.includes(values.tiles)))
       for (const kind of KINDS)
         try {
           const made = attentionKernels[kind](form);
@@ -173,7 +175,7 @@ async function main(): Promise<void> {
           const teraflops = (products * 2 * n * length * length * form.width) / ms / 1e9;
           rows.push({ case: name, kernel: kind, tile: tileName, ms, teraflops, difference: away });
           const isWrong = !(away <= (form.element === "f32" ? 1e-4 : 1e-2));
-          console.log(`${name.padEnd(32)} ${kind.padEnd(14)} ${tileName.padEnd(7)} ${ms.toFixed(4).padStart(9)} ms ${teraflops.toFixed(2).padStart(6)} TFLOP/s  differs by ${away.toExponential(1)}${isWrong ? "  WRONG" : ""}`); // prettier-ignore
+          console.log(`${name.padEnd(32)} ${kind.padEnd(14)} ${tileName.padEnd(21)} ${ms.toFixed(4).padStart(9)} ms ${teraflops.toFixed(2).padStart(6)} TFLOP/s  differs by ${away.toExponential(1)}${isWrong ? "  WRONG" : ""}`); // prettier-ignore
           if (isWrong) process.exitCode = 1;
         } catch (error) {
           process.exitCode = 1;

@@ -23,6 +23,8 @@ export const SHADERS = [
   "logSoftmax",
   "logSoftmaxGradient",
   "matmul",
+  "packedLinear",
+  "packedValues",
   "relu",
   "rmsNorm",
   "rmsNormGradient",
@@ -38,7 +40,7 @@ const modes: readonly ShaderMode[] = ["off", "on", "only-measured"] satisfies Sh
 /** What of a call decides. */
 export interface ShaderUse {
   readonly dtype: DType;
-  /** Of rows, the columns; of attention, the keys; of a GEMM, the smallest of M, N and K; else the elements. */
+  /** Of rows, the columns; of attention, the keys; of products with packed weights, the rows of the other operand; of a GEMM, the smallest of M, N and K; else the elements. */
   readonly extent: number;
   /** Whether the tensors lie packed: a shader has others copied first. */
   readonly isPacked: boolean;

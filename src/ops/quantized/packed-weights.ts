@@ -11,6 +11,7 @@ import { DTypeError, ShapeError } from "../../core/errors.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { sameShape, showShape, sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
+import { packedProductShader, packedValuesShader } from "../../shader/kernels/select-packed.ts";
 import { onesLike, zeros } from "../creation/creation.ts";
 import { contiguous, toDType } from "../data/conversion.ts";
 import { cast, requireFloat, sumTo } from "../declare/support.ts";
@@ -70,11 +71,20 @@ function emitValues(g: GraphBuilder, codes: Expr, scales: Expr, bits: 4 | 8, dty
   return g.reshape(cast(g, real, dtype), [rows, width]);
 }
 
-/** Inputs codes, scales. */
+/** Inputs codes, scales, then minima where there are any. */
 const packedValuesOp = define<Packing & { readonly dtype: DType }>({
   name: "packedValues",
   infer: ([codes], { bits, dtype }) => [{ shape: [codes!.shape[0]!, codes!.shape[1]! * (8 / bits)], dtype }],
-  lower: (g, [codes, scales], { bits, dtype }) => [emitValues(g, codes!, scales!, bits, dtype)],
+  lower: (g, [codes, scales, minima = null], { bits, dtype }) => {
+    const made = packedValuesShader(g, { codes: codes!, scales: scales!, minima, bits }, dtype);
+    if (made !== null) return [made];
+    const values = emitValues(g, codes!, scales!, bits, dtype);
+    if (minima === null) return [values];
+    const [rows, blocks] = scales!.sizes as [number, number];
+    const apart = g.reshape(values, [rows, blocks, values.sizes[1]! / blocks]);
+    const moved = g.elementWiseAdd(apart, g.expand(g.reshape(cast(g, minima, dtype), [rows, blocks, 1]), apart.sizes));
+    return [g.reshape(moved, values.sizes)];
+  },
   grad: null,
 });
 
@@ -97,14 +107,19 @@ const packedLinearOp = define<Packing & { readonly hasMinima: boolean; readonly 
     const width = x!.sizes.at(-1)!;
     const flat = g.reshape(x!, [sizeOf(x!.sizes) / width, width]);
     const bias = rest[hasMinima ? 1 : 0];
+    const sizes = out!.shape.length === 0 ? [1] : out!.shape;
+    const weight = { codes: codes!, scales: scales!, minima: hasMinima ? rest[0]! : null, bits };
+    const product = packedProductShader(g, flat, weight, bias ?? null);
+    if (product !== null) return [g.reinterpret(product, { sizes })];
     let c = bias === undefined ? null : cast(g, bias, dtype);
-    if (hasMinima) {
+    const unpacked = packedValuesShader(g, weight, dtype);
+    if (unpacked === null && hasMinima) {
       const minima = cast(g, rest[0]!, dtype);
       c = emitGemm(g, blockSums(g, flat, minima.sizes[1]!), g.transpose(minima, [1, 0]), c, [], { alpha: 1, beta: 1 });
     }
-    const values = emitValues(g, codes!, scales!, bits, dtype);
+    const values = unpacked ?? emitValues(g, codes!, scales!, bits, dtype);
     const y = emitGemm(g, flat, g.transpose(values, [1, 0]), c, [], { alpha: 1, beta: 1 });
-    return [g.reinterpret(y, { sizes: out!.shape.length === 0 ? [1] : out!.shape })];
+    return [g.reinterpret(y, { sizes })];
   },
   grad: (dy, { inputs: [, codes, scales, minima], specs, needs, attrs }) => {
     const { bits, hasMinima, hasBias } = attrs;
@@ -135,11 +150,15 @@ export function requirePacked(operation: string, { codes, scales, minima, bits }
 
 /** The weight [N, K] in a dtype. Has no gradient. DirectML: DEQUANTIZE, below level 6.3 CAST and arithmetic. @package */
 export function packedValues({ codes, scales, minima, bits }: PackedWeight, dtype: DType): Tensor {
-  const values = call(packedValuesOp, [codes, scales], { bits, dtype });
+  if (minima === null || dtype === "bfloat16") return withMinima(call(packedValuesOp, [codes, scales], { bits, dtype }), minima);
+  return call(packedValuesOp, [codes, scales, minima], { bits, dtype });
+}
+
+function withMinima(values: Tensor, minima: Tensor | null): Tensor {
   if (minima === null) return values;
-  const [rows, blocks] = scales.shape as [number, number];
+  const [rows, blocks] = minima.shape as [number, number];
   const apart = reshape(values, [rows, blocks, values.shape[1]! / blocks]);
-  return reshape(add(apart, reshape(toDType(minima, dtype), [rows, blocks, 1])), values.shape);
+  return reshape(add(apart, reshape(toDType(minima, values.dtype), [rows, blocks, 1])), values.shape);
 }
 
 /** Rows of the weight by their numbers: [...] to [..., K]. DirectML: GATHER, DEQUANTIZE. @package */
@@ -152,7 +171,8 @@ export function packedRows(indices: Tensor, { codes, scales, minima, bits }: Pac
 
 /**
  * x W^T + bias for a packed W [N, K]. x: [..., K] floating. Result: [..., N] of x's dtype. Gradients flow to x and bias.
- * DirectML: DEQUANTIZE and GEMM, the minima's part as its C; below level 6.3 CAST and arithmetic instead of DEQUANTIZE. @package
+ * DirectML: DEQUANTIZE and GEMM, the minima's part as its C; below level 6.3 CAST and arithmetic instead of DEQUANTIZE. Where shaders are chosen, few rows
+ * of x are one shader that reads the codes, and more are a shader that makes numbers of them, and GEMM. @package
  */
 export function packedLinear(operation: string, x: Tensor, weight: PackedWeight, bias: Tensor | null): Tensor {
   const { codes, scales, minima, bits } = weight;

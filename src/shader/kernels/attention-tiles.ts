@@ -11,26 +11,31 @@ export interface AttentionTile {
   readonly down: number;
   readonly rowParts: number;
   readonly columnParts: number;
+  /** Whether scores lie by rows in shared memory, so that threads of a row write them to banks of their own; else by columns. */
+  readonly byRows: boolean;
+  /** Columns of shared memory that are multiplied without a loop: a divisor of DEEP, a multiple of 4. */
+  readonly steps: number;
 }
 
 /** The tiles that are compared (bench/device/attention-variants.ts); scores of a tile: rows times columns. */
 export const ATTENTION_TILES = {
   /** 64 x 64, 4 x 4 a thread. */
-  small: { across: 16, down: 16, rowParts: 1, columnParts: 1 },
+  small: { across: 16, down: 16, rowParts: 1, columnParts: 1, byRows: true, steps: 16 },
+  smallInSteps: { across: 16, down: 16, rowParts: 1, columnParts: 1, byRows: true, steps: 4 },
+  smallByColumns: { across: 16, down: 16, rowParts: 1, columnParts: 1, byRows: false, steps: 16 },
+  smallByColumnsInSteps: { across: 16, down: 16, rowParts: 1, columnParts: 1, byRows: false, steps: 4 },
   /** 64 x 64, 8 x 4 a thread. */
-  medium: { across: 16, down: 8, rowParts: 2, columnParts: 1 },
+  medium: { across: 16, down: 8, rowParts: 2, columnParts: 1, byRows: true, steps: 16 },
   /** 64 x 64, 8 x 8 a thread. */
-  large: { across: 8, down: 8, rowParts: 2, columnParts: 2 },
+  large: { across: 8, down: 8, rowParts: 2, columnParts: 2, byRows: true, steps: 16 },
   /** 128 x 32, 8 x 4 a thread. */
-  tall: { across: 8, down: 16, rowParts: 2, columnParts: 1 },
+  tall: { across: 8, down: 16, rowParts: 2, columnParts: 1, byRows: false, steps: 16 },
 } as const satisfies { readonly [name: string]: AttentionTile };
 
 /** Elements of a part. */
 export const PART = 4;
 /** Columns of the operands of a product that are in shared memory at a time. */
 const DEEP = 16;
-/** Of them without a loop. */
-const STEPS = 4;
 
 export const rowsOf = ({ down, rowParts }: AttentionTile): number => down * PART * rowParts;
 export const columnsOf = ({ across, columnParts }: AttentionTile): number => across * PART * columnParts;
@@ -84,10 +89,16 @@ export class Tiles {
     this.#columnStride = columns + PART;
     const across = partsFor(tile, widest) * tile.across * PART;
     this.#stage = this.#s.shared("f32", DEEP * Math.max(this.#rowStride + this.#columnStride, across));
-    this.#scores = this.#s.shared("f32", columns * this.#rowStride);
-    this.#parts = combines ? this.#s.shared("f32", rows * tile.across) : null;
+    this.#scores = this.#s.shared("f32", tile.byRows ? rows * this.#columnStride : columns * this.#rowStride);
+    this.#parts = combines ? this.#s.shared("f32", rows * this.#partStride) : null;
     this.#x = this.#s.local.mod(tile.across);
     this.#y = this.#s.local.div(tile.across);
+  }
+
+  /** Rows of 16 threads begin at other banks than their neighbours. */
+  get #partStride(): number {
+    const { across } = this.#tile;
+    return across === 16 ? across + PART : across;
   }
 
   get rowCount(): number {
@@ -160,15 +171,23 @@ export class Tiles {
     return valuesOf(sums);
   }
 
-  /** Runs body for each column that is in shared memory; a few of them without a loop: pipelines are made faster for little code. */
+  /** Runs body for each column that is in shared memory, `steps` of them without a loop. */
   #steps(body: (q: Uint) => void): void {
+    this.#fours((q) => {
+      for (let k = 0; k < PART; k++) body(q.add(k));
+    });
+  }
+
+  /** Runs body for the first of each four columns that are in shared memory. */
+  #fours(body: (q: Uint) => void): void {
+    const { steps } = this.#tile;
     this.#s.for(
       0,
       DEEP,
       (at) => {
-        for (let q = 0; q < STEPS; q++) body(at.add(q));
+        for (let q = 0; q < steps; q += PART) body(at.add(q));
       },
-      { step: STEPS, unroll: false },
+      { step: steps, unroll: steps === DEEP },
     );
   }
 
@@ -176,21 +195,29 @@ export class Tiles {
     return Array.from({ length: parts }, (_, i) => from.loads(at.add(i * apart), PART)).flat();
   }
 
-  #scoresAt(i: number, j: number): Uint {
-    return this.column(j).mul(this.#rowStride).add(this.row(i));
+  /** Where four of its scores are in shared memory, which are neighbours in a row or a column. */
+  #fourScores(visit: (at: Uint, entries: readonly (readonly [i: number, j: number])[]) => void): void {
+    const { byRows } = this.#tile;
+    const four = Array.from({ length: PART }, (_, q) => q);
+    if (byRows)
+      for (let i = 0; i < this.rowCount; i++)
+        for (let j = 0; j < this.columnCount; j += PART)
+          visit(this.row(i).mul(this.#columnStride).add(this.column(j)), four.map((q) => [i, j + q])); // prettier-ignore
+    else
+      for (let j = 0; j < this.columnCount; j++)
+        for (let i = 0; i < this.rowCount; i += PART)
+          visit(this.column(j).mul(this.#rowStride).add(this.row(i)), four.map((q) => [i + q, j])); // prettier-ignore
   }
 
   /** Writes its scores, which all threads read after a barrier. */
   keep(values: Values): void {
-    for (let j = 0; j < this.columnCount; j++)
-      for (let i = 0; i < this.rowCount; i += PART) this.#scores.stores(this.#scoresAt(i, j), values.slice(i, i + PART).map((row) => row[j]!)); // prettier-ignore
+    this.#fourScores((at, entries) => this.#scores.stores(at, entries.map(([i, j]) => values[i]![j]!))); // prettier-ignore
   }
 
   /** Its scores as it has written them. */
   kept(): Float[][] {
     const values: Float[][] = Array.from({ length: this.rowCount }, () => []);
-    for (let j = 0; j < this.columnCount; j++)
-      for (let i = 0; i < this.rowCount; i += PART) this.#scores.loads(this.#scoresAt(i, j), PART).forEach((v, q) => values[i + q]!.push(v)); // prettier-ignore
+    this.#fourScores((at, entries) => this.#scores.loads(at, PART).forEach((v, q) => (values[entries[q]![0]]![entries[q]![1]] = v))); // prettier-ignore
     return values;
   }
 
@@ -198,15 +225,16 @@ export class Tiles {
   combine(values: readonly Float[], by: (a: Float, b: Float) => Float): Float[] {
     const { across } = this.#tile;
     const parts = this.#parts!;
-    values.forEach((v, i) => parts.store(this.row(i).mul(across).add(this.#x), v));
+    const stride = this.#partStride;
+    values.forEach((v, i) => parts.store(this.row(i).mul(stride).add(this.#x), v));
     this.#s.barrier();
-    return values.map((_, i) => this.#wide(parts, this.row(i).mul(across), across / PART, PART).reduce(by));
+    return values.map((_, i) => this.#wide(parts, this.row(i).mul(stride), across / PART, PART).reduce(by));
   }
 
   /** Adds the kept scores times rows b of `width` elements to sums. */
   accumulate(sums: Sums, { buffer, base, first, count }: Rows, width: number): void {
     const s = this.#s;
-    const { across, down, rowParts } = this.#tile;
+    const { across, down, rowParts, byRows } = this.#tile;
     const parts = partsFor(this.#tile, width);
     const stride = parts * across * PART;
     const threads = threadsOf(this.#tile);
@@ -224,11 +252,17 @@ export class Tiles {
           this.#stage.stores(row.mul(stride).add(x), values.map((v) => isThere.select(v, 0))); // prettier-ignore
         }
         s.barrier();
-        this.#steps((q) => {
-          const x = this.#wide(this.#scores, from.add(q).mul(this.#rowStride).add(this.#y.mul(PART)), rowParts, down * PART);
-          const y = this.#wide(this.#stage, q.mul(stride).add(this.#x.mul(PART)), parts, across * PART);
-          multiplyAdd(sums, x, y);
-        });
+        const wide = (q: Uint): Float[] => this.#wide(this.#stage, q.mul(stride).add(this.#x.mul(PART)), parts, across * PART);
+        if (byRows)
+          this.#fours((q) => {
+            const x = Array.from({ length: this.rowCount }, (_, i) => this.#scores.loads(this.row(i).mul(this.#columnStride).add(from).add(q), PART)); // prettier-ignore
+            for (let k = 0; k < PART; k++) multiplyAdd(sums, x.map((row) => row[k]!), wide(q.add(k))); // prettier-ignore
+          });
+        else
+          this.#steps((q) => {
+            const x = this.#wide(this.#scores, from.add(q).mul(this.#rowStride).add(this.#y.mul(PART)), rowParts, down * PART);
+            multiplyAdd(sums, x, wide(q));
+          });
       },
       { step: DEEP, unroll: false },
     );

@@ -58,10 +58,10 @@ type S = Scope<Buffers, typeof PARAMS>;
 
 const nameOf = (
   { element, width, valueWidth, isCausal, hasMask, drops }: AttentionForm,
-  { across, down, rowParts, columnParts }: AttentionTile,
+  { across, down, rowParts, columnParts, byRows, steps }: AttentionTile,
 ): string =>
   // prettier-ignore
-  `${element} ${width} ${valueWidth}${isCausal ? " causal" : ""}${hasMask ? " mask" : ""}${drops ? " dropout" : ""} ${across * columnParts}x${down * rowParts} ${rowParts}x${columnParts}`;
+  `${element} ${width} ${valueWidth}${isCausal ? " causal" : ""}${hasMask ? " mask" : ""}${drops ? " dropout" : ""} ${across * columnParts}x${down * rowParts} ${rowParts}x${columnParts}${byRows ? " rows" : ""} ${steps}`;
 
 /** What a group works on. */
 interface Work {

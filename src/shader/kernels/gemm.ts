@@ -1,6 +1,7 @@
 /**
- * C = activation(alpha A B + beta addend) in float32 over tiles: a group makes BM x BN elements of C, a thread TM x TN of them in registers; BK columns of A and rows of B
- * are in shared memory at a time, while the next ones are on their way to registers.
+ * C = activation(alpha A B + beta addend) in float32 over tiles: a group makes BM x BN elements of C, a thread TM x TN of them in registers; some columns of A and rows of B
+ * are in shared memory at a time, while the next ones are on their way to registers. Where there are few tiles, several slices of threads of a group share
+ * the columns, of which each multiplies BK, and their sums are added in the end.
  */
 import type { Activation } from "../../graph/graph.ts";
 import { keyOf } from "../../graph/key.ts";
@@ -18,14 +19,22 @@ export interface Tile {
   readonly tn: number;
   /** Padding words of each row of A's tile, which is stored transposed: fewer bank conflicts. */
   readonly pad: number;
+  /** Threads for each element of C: K is split among them. */
+  readonly slices: number;
 }
 
 /** The tiles that are compared; which is best depends on the sizes and the device. */
 export const TILES = {
-  large: { bm: 128, bn: 128, bk: 16, tm: 8, tn: 8, pad: 4 },
-  wide: { bm: 128, bn: 64, bk: 16, tm: 8, tn: 8, pad: 0 },
-  medium: { bm: 64, bn: 64, bk: 16, tm: 8, tn: 4, pad: 0 },
-  small: { bm: 32, bn: 32, bk: 16, tm: 4, tn: 2, pad: 0 },
+  large: { bm: 128, bn: 128, bk: 16, tm: 8, tn: 8, pad: 4, slices: 1 },
+  wide: { bm: 128, bn: 64, bk: 16, tm: 8, tn: 8, pad: 0, slices: 1 },
+  medium: { bm: 64, bn: 64, bk: 16, tm: 8, tn: 4, pad: 0, slices: 1 },
+  square: { bm: 64, bn: 64, bk: 16, tm: 4, tn: 4, pad: 4, slices: 1 },
+  squareInSlices: { bm: 64, bn: 64, bk: 8, tm: 8, tn: 4, pad: 4, slices: 2 },
+  tallInSlices: { bm: 64, bn: 32, bk: 16, tm: 4, tn: 4, pad: 4, slices: 2 },
+  small: { bm: 32, bn: 32, bk: 16, tm: 4, tn: 2, pad: 0, slices: 1 },
+  smallInTwo: { bm: 32, bn: 32, bk: 16, tm: 4, tn: 4, pad: 4, slices: 2 },
+  smallInFour: { bm: 32, bn: 32, bk: 8, tm: 4, tn: 4, pad: 4, slices: 4 },
+  smallInEight: { bm: 32, bn: 32, bk: 8, tm: 4, tn: 4, pad: 4, slices: 8 },
 } as const satisfies { readonly [name: string]: Tile };
 
 const ceil = (n: number, by: number): number => Math.ceil(n / by);
@@ -40,109 +49,173 @@ export interface GemmForm {
   readonly activation: Activation | null;
   /** Whether alpha is another number than 1, and beta. */
   readonly scales: boolean;
+  /** Whether there are several products: c is [B, M, N]; a and b begin strideA and strideB elements apart, 0 where one serves all. */
+  readonly isBatched: boolean;
 }
 
-export const PLAIN: GemmForm = { transA: false, transB: false, addend: null, activation: null, scales: false };
+export const PLAIN: GemmForm = { transA: false, transB: false, addend: null, activation: null, scales: false, isBatched: false };
 
-const nameOf = ({ transA, transB, addend, activation, scales }: GemmForm): string =>
-  `${transA ? " a transposed" : ""}${transB ? " b transposed" : ""}${addend === null ? "" : ` ${addend}`}${scales ? " scaled" : ""}${activation === null ? "" : ` ${keyOf([activation.operator, activation.attributes])}`}`; // prettier-ignore
+const nameOf = ({ transA, transB, addend, activation, scales, isBatched }: GemmForm): string =>
+  `${isBatched ? " batched" : ""}${transA ? " a transposed" : ""}${transB ? " b transposed" : ""}${addend === null ? "" : ` ${addend}`}${scales ? " scaled" : ""}${activation === null ? "" : ` ${keyOf([activation.operator, activation.attributes])}`}`; // prettier-ignore
+
+const PARAMS = { alpha: "f32", beta: "f32", strideA: "u32", strideB: "u32" } as const;
+
+/** Threads of a group. */
+export const threadsOfTile = ({ bm, bn, tm, tn, slices }: Tile): number => (bn / tn) * (bm / tm) * slices;
+
+/** Groups of a launch for c [M, N] or [B, M, N]. */
+export function groupsOfTile({ bm, bn }: Tile, c: readonly number[]): number {
+  return ceil(c.at(-2)!, bm) * ceil(c.at(-1)!, bn) * (c.length > 2 ? c[0]! : 1);
+}
 
 /** a: [M, K], b: [K, N], c: [M, N], unless the form says otherwise. Whole: the sizes are multiples of the tile's, and reads are wide and unguarded. */
 export function gemm(tile: Tile, isWhole: boolean, form: GemmForm = PLAIN): Kernel {
-  const { bm, bn, bk, tm, tn, pad } = tile;
-  const { transA, transB, addend, activation, scales } = form;
+  const { bm, bn, bk, tm, tn, pad, slices } = tile;
+  const { addend, activation, scales, isBatched } = form;
+  const threads = threadsOfTile(tile);
+  const groups = ({ shapes }: LaunchFacts): number => groupsOfTile(tile, shapes["c"]!);
+  const key = `gemm ${bm}x${bn}x${bk} ${tm}x${tn}${pad === 0 ? "" : ` ${pad} apart`}${slices === 1 ? "" : ` ${slices} slices`}${isWhole ? " whole" : ""}${nameOf(form)}`;
+  const inputs: { readonly [name: string]: "f32" } = { a: "f32", b: "f32", ...(addend === null ? {} : { addend: "f32" }) };
+  const params: Parameters = {
+    ...(scales ? { alpha: "f32", beta: "f32" } : {}),
+    ...(isBatched ? { strideA: "u32", strideB: "u32" } : {}),
+  };
+  return kernel(key, { inputs, outputs: { c: "f32" }, params, threads, groups, isOneOfMany: activation !== null }, (s) => gemmBody(s as unknown as S, tile, isWhole, form)); // prettier-ignore
+}
+
+type S = Scope<{ readonly [name: string]: "f32" }, typeof PARAMS>;
+
+/** @internal Of the kernel. */
+export function gemmBody(s: S, tile: Tile, isWhole: boolean, form: GemmForm): void {
+  const { bm, bn, bk, tm, tn, pad, slices } = tile;
+  const { transA, transB, addend, activation, scales, isBatched } = form;
+  const threads = threadsOfTile(tile);
+  const deep = bk * slices;
   const [rowStrideA, rowStrideB] = [bm + pad, bn + (transB ? pad : 0)];
   const [across, down] = [bn / tn, bm / tm];
-  const threads = across * down;
-  const groups = ({ shapes }: LaunchFacts): number => ceil(shapes["c"]!.at(-2)!, bm) * ceil(shapes["c"]!.at(-1)!, bn);
-  const key = `gemm ${bm}x${bn}x${bk} ${tm}x${tn}${isWhole ? " whole" : ""}${nameOf(form)}`;
-  const inputs: { readonly [name: string]: "f32" } = { a: "f32", b: "f32", ...(addend === null ? {} : { addend: "f32" }) };
-  const params: Parameters = scales ? { alpha: "f32", beta: "f32" } : {};
-  return kernel(key, { inputs, outputs: { c: "f32" }, params, threads, groups, isOneOfMany: activation !== null }, (scope) => {
-    const s = scope as unknown as Scope<{ readonly [name: string]: "f32" }, { readonly alpha: "f32"; readonly beta: "f32" }>;
-    const { a, b, c } = s.buffers as { readonly [K in "a" | "b" | "c"]: BufferElements<"f32"> };
-    const [m, n, k] = [c.dim(-2), c.dim(-1), a.dim(transA ? -2 : -1)];
-    const tilesAcross = n.add(bn - 1).div(bn);
-    const [row, column] = [s.group.div(tilesAcross).mul(bm), s.group.mod(tilesAcross).mul(bn)];
-    const [tx, ty] = [s.local.mod(across), s.local.div(across)];
-    // Of both operands the elements that a thread multiplies at once are neighbours.
-    const [sharedA, sharedB] = [s.shared("f32", bk * rowStrideA), s.shared("f32", bk * rowStrideB)];
-    const width = isWhole ? 4 : 1;
+  const { a, b, c } = s.buffers as { readonly [K in "a" | "b" | "c"]: BufferElements<"f32"> };
+  const [m, n, k] = [c.dim(-2), c.dim(-1), a.dim(transA ? -2 : -1)];
+  const tilesAcross = n.add(bn - 1).div(bn);
+  const tiles = isBatched ? m.add(bm - 1).div(bm).mul(tilesAcross) : null; // prettier-ignore
+  const [matrix, own] = tiles === null ? [null, s.group] : [s.group.div(tiles), s.group.mod(tiles)];
+  // A large grid has a few groups too many.
+  const isThere = matrix === null ? null : matrix.lt(c.dim(0));
+  const startOf = (stride: "strideA" | "strideB"): Uint | null =>
+    matrix === null ? null : isThere!.select(matrix.mul(s.params[stride]), 0);
+  const [startA, startB] = [startOf("strideA"), startOf("strideB")];
+  const [row, column] = [own.div(tilesAcross).mul(bm), own.mod(tilesAcross).mul(bn)];
+  const ofSlice = slices === 1 ? s.local : s.local.mod(across * down);
+  const slice = s.local.div(across * down);
+  const [tx, ty] = [ofSlice.mod(across), ofSlice.div(across)];
+  // Of both operands the elements that a thread multiplies at once are neighbours.
+  const size = deep * (rowStrideA + rowStrideB);
+  const shared = slices === 1 ? null : s.shared("f32", Math.max(size, slices * bm * bn));
+  const [sharedA, sharedB] = [shared ?? s.shared("f32", deep * rowStrideA), shared ?? s.shared("f32", deep * rowStrideB)];
+  const behindA = shared === null ? 0 : deep * rowStrideA;
+  const width = isWhole ? 4 : 1;
 
-    /** What this thread loads of a tile of `height` by `length` elements: positions in it, outermost first. */
-    const positions = (height: number, length: number): { readonly y: Uint; readonly x: Uint }[] =>
-      Array.from({ length: (height * length) / width / threads }, (_, i) => {
-        const at = s.local.add(i * threads);
-        return { y: at.div(length / width), x: at.mod(length / width).mul(width) };
-      });
-    const positionsA = transA ? positions(bk, bm) : positions(bm, bk);
-    const positionsB = transB ? positions(bn, bk) : positions(bk, bn);
-    const fetch = (from: BufferElements<"f32">, y: Uint, x: Uint, height: Uint, length: Uint): Float[] => {
-      const at = y.mul(length).add(x);
-      if (isWhole) return from.loadsInside(at, 4);
-      const inside = y.lt(height).and(x.lt(length));
-      return [inside.select(from.loadsInside(inside.select(at, 0), 1)[0]!, 0)];
-    };
-    const fetched = (from: Uint): Float[][] => [
-      ...positionsA.map(({ y, x }) => (transA ? fetch(a, from.add(y), row.add(x), k, m) : fetch(a, row.add(y), from.add(x), m, k))),
-      ...positionsB.map(({ y, x }) => (transB ? fetch(b, column.add(y), from.add(x), n, k) : fetch(b, from.add(y), column.add(x), k, n))),
-    ];
-    const next: Var<"f32">[][] = fetched(s.u32(0)).map((values) => values.map((v) => s.variable(v)));
-    const sums = Array.from({ length: tm }, () => Array.from({ length: tn }, () => s.variable(s.f32(0))));
-    /** isAcross: the values are of one row of shared memory, else of one column. */
-    const put = (to: SharedElements<"f32">, stride: number, isAcross: boolean, { y, x }: { readonly y: Uint; readonly x: Uint }, values: readonly Var<"f32">[]): void => {
-      if (isAcross) to.stores(y.mul(stride).add(x), values.map((v) => v.value));
-      else values.forEach((v, q) => to.store(x.add(q).mul(stride).add(y), v.value));
-    }; // prettier-ignore
-
-    s.for(
-      0,
-      k,
-      (from) => {
-        positionsA.forEach((at, i) => put(sharedA, rowStrideA, transA, at, next[i]!));
-        positionsB.forEach((at, i) => put(sharedB, rowStrideB, !transB, at, next[positionsA.length + i]!));
-        s.barrier();
-        const then = from.add(bk);
-        s.if(then.lt(k), () => {
-          fetched(then).forEach((values, i) => values.forEach((v, q) => (next[i]![q]!.value = v)));
-        });
-        for (let step = 0; step < bk; step++) {
-          const rows = sharedA.loads(ty.mul(tm).add(step * rowStrideA), Math.min(tm, 4));
-          if (tm > 4) rows.push(...sharedA.loads(ty.mul(tm).add(step * rowStrideA + 4), 4));
-          // Neighbouring threads read neighbouring columns.
-          const wide = Math.min(tn, 4);
-          const columns = sharedB.loads(tx.mul(wide).add(step * rowStrideB), wide);
-          if (tn > 4) columns.push(...sharedB.loads(tx.mul(4).add(step * rowStrideB + bn / 2), 4));
-          rows.forEach((x, i) => columns.forEach((y, j) => (sums[i]![j]!.value = x.fma(y, sums[i]![j]!.value))));
-        }
-        s.barrier();
-      },
-      { step: bk, unroll: false },
-    );
-    const curve = activation === null ? null : activationCode(activation)!;
-    /** What is written of sums: at is the first one's index in c, x its column. */
-    const ended = (values: readonly Float[], at: Uint, x: Uint): Float[] => {
-      const from = s.buffers["addend"];
-      const added = from === undefined ? null : from.loadsInside(addend === "row" ? x : at, values.length);
-      return values.map((v, q) => {
-        const scaled = scales ? v.mul(s.params.alpha) : v;
-        const sum = added === null ? scaled : scaled.add(scales ? added[q]!.mul(s.params.beta) : added[q]!);
-        return curve === null ? sum : curve(sum, s);
-      });
-    };
-    sums.forEach((rowSums, i) => {
-      const y = row.add(ty.mul(tm)).add(i);
-      for (let half = 0; half < tn; half += 4) {
-        const wide = Math.min(tn, 4);
-        const x = column.add(tx.mul(wide)).add(half === 0 ? 0 : bn / 2);
-        const values = rowSums.slice(half, half + wide).map((v) => v.value);
-        const at = y.mul(n).add(x);
-        if (isWhole) c.storesInside(at, ended(values, at, x));
-        else values.forEach((v, q) => s.if(y.lt(m).and(x.add(q).lt(n)), () => c.storesInside(at.add(q), ended([v], at.add(q), x.add(q))))); // prettier-ignore
-      }
+  /** What this thread loads of a tile of `height` by `length` elements: positions in it, outermost first. */
+  const positions = (height: number, length: number): { readonly y: Uint; readonly x: Uint }[] =>
+    Array.from({ length: (height * length) / width / threads }, (_, i) => {
+      const at = s.local.add(i * threads);
+      return { y: at.div(length / width), x: at.mod(length / width).mul(width) };
     });
-  });
+  const positionsA = transA ? positions(deep, bm) : positions(bm, deep);
+  const positionsB = transB ? positions(bn, deep) : positions(deep, bn);
+  const fetch = (from: BufferElements<"f32">, y: Uint, x: Uint, height: Uint, length: Uint): Float[] => {
+    const start = from === a ? startA : startB;
+    const flat = y.mul(length).add(x);
+    const at = start === null ? flat : start.add(flat);
+    if (isWhole) return from.loadsInside(at, 4);
+    const inside = y.lt(height).and(x.lt(length));
+    return [inside.select(from.loadsInside(inside.select(at, 0), 1)[0]!, 0)];
+  };
+  const fetched = (from: Uint): Float[][] => [
+    ...positionsA.map(({ y, x }) => (transA ? fetch(a, from.add(y), row.add(x), k, m) : fetch(a, row.add(y), from.add(x), m, k))),
+    ...positionsB.map(({ y, x }) => (transB ? fetch(b, column.add(y), from.add(x), n, k) : fetch(b, from.add(y), column.add(x), k, n))),
+  ];
+  const next: Var<"f32">[][] = fetched(s.u32(0)).map((values) => values.map((v) => s.variable(v)));
+  const sums = Array.from({ length: tm }, () => Array.from({ length: tn }, () => s.variable(s.f32(0))));
+  /** isAcross: the values are of one row of shared memory, else of one column. */
+  const put = (to: SharedElements<"f32">, first: number, stride: number, isAcross: boolean, { y, x }: { readonly y: Uint; readonly x: Uint }, values: readonly Var<"f32">[]): void => {
+    if (isAcross) to.stores(y.mul(stride).add(x).add(first), values.map((v) => v.value));
+    else values.forEach((v, q) => to.store(x.add(q).mul(stride).add(y).add(first), v.value));
+  }; // prettier-ignore
+
+  const ofThread = (at: Uint, stride: number): Uint => (slices === 1 ? at : slice.mul(bk * stride).add(at));
+  const [fromA, fromB] = [ofThread(ty.mul(tm), rowStrideA), ofThread(tx.mul(Math.min(tn, 4)), rowStrideB).add(behindA)];
+
+  s.for(
+    0,
+    k,
+    (from) => {
+      positionsA.forEach((at, i) => put(sharedA, 0, rowStrideA, transA, at, next[i]!));
+      positionsB.forEach((at, i) => put(sharedB, behindA, rowStrideB, !transB, at, next[positionsA.length + i]!));
+      s.barrier();
+      const then = from.add(deep);
+      s.if(then.lt(k), () => {
+        fetched(then).forEach((values, i) => values.forEach((v, q) => (next[i]![q]!.value = v)));
+      });
+      for (let step = 0; step < bk; step++) {
+        const rows = sharedA.loads(fromA.add(step * rowStrideA), Math.min(tm, 4));
+        if (tm > 4) rows.push(...sharedA.loads(fromA.add(step * rowStrideA + 4), 4));
+        // Neighbouring threads read neighbouring columns.
+        const columns = sharedB.loads(fromB.add(step * rowStrideB), Math.min(tn, 4));
+        if (tn > 4) columns.push(...sharedB.loads(fromB.add(step * rowStrideB + bn / 2), 4));
+        rows.forEach((x, i) => columns.forEach((y, j) => (sums[i]![j]!.value = x.fma(y, sums[i]![j]!.value))));
+      }
+      s.barrier();
+    },
+    { step: deep, unroll: false },
+  );
+  const curve = activation === null ? null : activationCode(activation)!;
+  /** What is written of sums: at is the first one's index in c, x its column. */
+  const ended = (values: readonly Float[], at: Uint, x: Uint): Float[] => {
+    const from = s.buffers["addend"];
+    const added = from === undefined ? null : from.loadsInside(addend === "row" ? x : at, values.length);
+    return values.map((v, q) => {
+      const scaled = scales ? v.mul(s.params.alpha) : v;
+      const sum = added === null ? scaled : scaled.add(scales ? added[q]!.mul(s.params.beta) : added[q]!);
+      return curve === null ? sum : curve(sum, s);
+    });
+  };
+  const base = isBatched ? matrix!.mul(m).mul(n) : null;
+  /** Writes neighbours of a row of the tile. */
+  const finish = (y: Uint, x: Uint, values: readonly Float[]): void => {
+    const flat = y.mul(n).add(x);
+    const at = base === null ? flat : base.add(flat);
+    if (isWhole && isThere === null) c.storesInside(at, ended(values, at, x));
+    else if (isWhole) s.if(isThere!, () => c.storesInside(at, ended(values, at, x)));
+    else
+      values.forEach((v, q) => {
+        const inside = y.lt(m).and(x.add(q).lt(n));
+        s.if(isThere === null ? inside : inside.and(isThere), () => c.storesInside(at.add(q), ended([v], at.add(q), x.add(q))));
+      });
+  };
+  /** Four neighbours at a time, which the thread has summed. */
+  const each = (visit: (y: Uint, x: Uint, values: readonly Float[]) => void): void =>
+    sums.forEach((rowSums, i) => {
+      const wide = Math.min(tn, 4);
+      for (let half = 0; half < tn; half += 4)
+        visit(ty.mul(tm).add(i), tx.mul(wide).add(half === 0 ? 0 : bn / 2), rowSums.slice(half, half + wide).map((v) => v.value)); // prettier-ignore
+    });
+  if (shared === null) {
+    each((y, x, values) => finish(row.add(y), column.add(x), values));
+    return;
+  }
+  each((y, x, values) => shared.stores(slice.mul(bm * bn).add(y.mul(bn)).add(x), values)); // prettier-ignore
+  s.barrier();
+  for (let i = 0; i < (bm * bn) / 4; i += threads) {
+    const item = s.local.add(i);
+    const add = (): void => {
+      const parts = Array.from({ length: slices }, (_, z) => shared.loads(item.mul(4).add(z * bm * bn), 4));
+      finish(row.add(item.div(bn / 4)), column.add(item.mod(bn / 4).mul(4)), parts.reduce((a, b) => a.map((v, q) => v.add(b[q]!)))); // prettier-ignore
+    };
+    if (i + threads <= (bm * bn) / 4) add();
+    else s.if(item.lt((bm * bn) / 4), add);
+  }
 }
 
 /** Whether a tile's sizes divide the GEMM's. */
-export const isWholeFor = ({ bm, bn, bk }: Tile, m: number, n: number, k: number): boolean => m % bm === 0 && n % bn === 0 && k % bk === 0;
+export const isWholeFor = ({ bm, bn, bk, slices }: Tile, m: number, n: number, k: number): boolean =>
+  m % bm === 0 && n % bn === 0 && k % (bk * slices) === 0;

@@ -10,7 +10,7 @@ import { adam8bit, blocksOfCodes, wordsOfCodes, type Book } from "./adam-8bit.ts
 import { addBroadcast, broadcastParams, mergedAxes } from "./broadcast.ts";
 import * as elementwise from "./elementwise.ts";
 import type { AdamNumbers, FloatElement } from "./elementwise.ts";
-import { gemm, isWholeFor, TILES, type Tile } from "./gemm.ts";
+import { gemm, isWholeFor, PLAIN, TILES, type Tile } from "./gemm.ts";
 import { activationCode } from "../operations/activations.ts";
 import { callOf, type Kernel } from "./kernel.ts";
 import { blocksOf, normWeightGradient } from "./columns.ts";
@@ -256,7 +256,7 @@ export function matmulShader(
   const inputs: Inputs = { a: left, b: right, ...(added === null ? {} : { addend: added.x }) };
   // Only whole tiles have been measured.
   if (chosen(g, isPlain ? "matmul" : "linear", [...Object.values(inputs), output], fits ? Math.min(m, n, k) : 0) === null) return null;
-  const form = { transA, transB, addend: added?.kind ?? null, activation: null, scales };
+  const form = { ...PLAIN, transA, transB, addend: added?.kind ?? null, scales };
   const params = { alpha, beta };
   const shapes = { ...Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, x.sizes])), c: output.sizes };
   const call = (activation: Activation | null): ShaderCall =>

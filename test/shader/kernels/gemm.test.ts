@@ -14,7 +14,7 @@ const sizes: Sizes = [
 
 describe.each(Object.entries(TILES))("the %s tile", (name, tile) => {
   // The evaluator takes its time: the large tiles see few sizes.
-  const few: Sizes = name === "large" || name === "wide" ? [[128, 128, 16], [60, 20, 9]] : sizes; // prettier-ignore
+  const few: Sizes = name === "large" || name === "wide" ? [[128, 128, 16], [60, 20, 9]] : tile.slices > 1 || name === "square" ? [[64, 32, 64], [37, 33, 19]] : sizes; // prettier-ignore
   it.each(few)("%i x %i, %i deep", (m, n, k) => {
     const [a, b] = [numbers(m * k, 1, 1), numbers(k * n, 2, 1)];
     const expected = Array.from({ length: m * n }, (_, i) => {
@@ -25,6 +25,40 @@ describe.each(Object.entries(TILES))("the %s tile", (name, tile) => {
     const buffers = { a: { shape: [m, k], values: a }, b: { shape: [k, n], values: b }, c: { shape: [m, n] } };
     expectClose(launch(gemm(tile, false), buffers).c!, expected);
     if (isWholeFor(tile, m, n, k)) expectClose(launch(gemm(tile, true), buffers).c!, expected);
+  });
+});
+
+describe("several products", () => {
+  it.each([
+    [33, 34, 19, TILES.small],
+    [64, 32, 32, TILES.small],
+    [32, 64, 64, TILES.smallInFour],
+    [5, 7, 70, TILES.smallInTwo],
+  ] as const)("%i x %i, %i deep", (m, n, k, tile) => {
+    const batch = 3;
+    for (const [strideA, strideB] of [
+      [m * k, k * n],
+      [m * k, 0],
+      [0, k * n],
+    ] as const) {
+      const [a, b] = [numbers((strideA === 0 ? 1 : batch) * m * k, 1, 1), numbers((strideB === 0 ? 1 : batch) * k * n, 2, 1)];
+      const added = numbers(n, 3, 1);
+      const expected = Array.from({ length: batch * m * n }, (_, i) => {
+        const [z, y, x] = [Math.floor(i / (m * n)), Math.floor(i / n) % m, i % n];
+        let sum = added[x]!;
+        for (let q = 0; q < k; q++) sum += a[z * strideA + y * k + q]! * b[z * strideB + q * n + x]!;
+        return sum;
+      });
+      const shape = (stride: number, rows: number, columns: number): number[] => (stride === 0 ? [rows, columns] : [batch, rows, columns]);
+      const buffers = {
+        a: { shape: shape(strideA, m, k), values: a },
+        b: { shape: shape(strideB, k, n), values: b },
+        addend: { shape: [n], values: added },
+        c: { shape: [batch, m, n] },
+      };
+      const kernel = gemm(tile, isWholeFor(tile, m, n, k), { ...PLAIN, addend: "row", isBatched: true });
+      expectClose(launch(kernel, buffers, { strideA, strideB }).c!, expected);
+    }
   });
 });
 

@@ -1,0 +1,89 @@
+/** Products of the sizes that networks have, by DirectML's GEMM and by the library's with each tile: in chains, of which each waits for the one before. */
+import * as dx from "dxtensor";
+import { difference, seconds } from "./kernels.ts";
+import { load } from "./packed-kernels.ts";
+import type { Report } from "./quantised.ts";
+
+/** src/shader/kernels/gemm.ts. */
+interface Tile {
+  readonly bm: number;
+  readonly bn: number;
+  readonly bk: number;
+  readonly tm: number;
+  readonly tn: number;
+  readonly pad: number;
+  readonly slices: number;
+}
+interface Gemm {
+  readonly TILES: Readonly<Record<string, Tile>>;
+  readonly PLAIN: Readonly<Record<string, unknown>>;
+  readonly gemmBody: (s: unknown, tile: Tile, isWhole: boolean, form: Readonly<Record<string, unknown>>) => void;
+  readonly threadsOfTile: (tile: Tile) => number;
+  readonly groupsOfTile: (tile: Tile, c: readonly number[]) => number;
+  readonly isWholeFor: (tile: Tile, m: number, n: number, k: number) => boolean;
+}
+
+/** [batch or null, M, N, K]; products are chains where N = K. */
+export type Product = readonly [batch: number | null, m: number, n: number, k: number];
+
+const CHAIN = 16;
+
+const nameOf = ([batch, m, n, k]: Product): string => `${batch === null ? "" : `${batch} x `}${m} x ${n} x ${k}`;
+
+export async function measureGemms(device: dx.Device, products: readonly Product[], minSeconds: number, report: Report): Promise<void> {
+  const { TILES, PLAIN, gemmBody, threadsOfTile, groupsOfTile, isWholeFor } = await load<Gemm>("gemm");
+  for (const product of products) {
+    const name = nameOf(product);
+    if (!report.isWanted(`gemm ${name}`)) continue;
+    const [batch, m, n, k] = product;
+    const lead = batch === null ? [] : [batch];
+    const random = (shape: readonly number[], seed: number, scale: number): dx.Tensor =>
+      dx.scope(() => dx.randn([...shape], { device, generator: new dx.Generator(seed) }).mul(scale));
+    const [a, b] = [random([...lead, m, k], 1, 1), random([...lead, k, n], 2, k ** -0.5)];
+    process.env.DXTENSOR_SHADERS = "off";
+    let expected: Float32Array | null = null;
+    const measure = async (form: string, multiply: (x: dx.Tensor, y: dx.Tensor) => dx.Tensor): Promise<void> =>
+      report.attempt(`${name} ${form}`, async () => {
+        const one = dx.scope(() => multiply(a, b));
+        const found = (await one.data()) as Float32Array;
+        one.dispose();
+        expected ??= found;
+        const away = difference(found, expected);
+        const program = dx.compile(
+          (x: dx.Tensor, y: dx.Tensor) => {
+            if (n !== k) return Array.from({ length: CHAIN }, () => multiply(x, y));
+            let last = x;
+            for (let i = 0; i < CHAIN; i++) last = multiply(last, y);
+            return [last];
+          },
+          { check: false, fuse: "off" },
+        );
+        const time = (await seconds(device, () => dx.scope(() => void program(a, b)), minSeconds)) / CHAIN;
+        program.dispose();
+        const flop = 2 * (batch ?? 1) * m * n * k;
+        report.add({ part: "gemm", name, form, us: 1e6 * time, rate: flop / time / 1e12, unit: "TFLOP/s", share: null, difference: away, isWrong: !(away <= 1e-5) }); // prettier-ignore
+      });
+    await measure("DirectML", (x, y) => dx.matmul(x, y));
+    const sizes = [...lead, m, n];
+    for (const [tileName, tile] of Object.entries(TILES)) {
+      if (report.isLate()) break;
+      // Tiles that are far larger than the product.
+      if (tile.bm * tile.bn > 4 * Math.max(32, m) * Math.max(32, n)) continue;
+      const isWhole = isWholeFor(tile, m, n, k);
+      const shader = dx.shader(
+        {
+          name: `product ${tileName}${isWhole ? " whole" : ""}`,
+          inputs: { a: "float32", b: "float32" },
+          outputs: { c: { dtype: "float32", shape: () => [...sizes] } },
+          params: { strideA: "u32", strideB: "u32" },
+          threads: threadsOfTile(tile),
+          groups: () => groupsOfTile(tile, sizes),
+        },
+        (s) => gemmBody(s, tile, isWhole, { ...PLAIN, isBatched: batch !== null }),
+      );
+      await measure(`${tileName}${isWhole ? "" : ", guarded"}`, (x, y) => shader({ a: x, b: y }, { strideA: m * k, strideB: k * n }).c);
+    }
+    report.best("gemm", name);
+    for (const t of [a, b]) t.dispose();
+  }
+}

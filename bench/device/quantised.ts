@@ -1,0 +1,208 @@
+/**
+ * Packed weights on a device: products of few rows by shaders with every tile, layers as the library runs them, GEMMs of the sizes that networks have, and text
+ * of a model of SmolLM2-135M's shape with packed random weights. A plain program without dependencies.
+ */
+import { writeFileSync } from "node:fs";
+import { performance } from "node:perf_hooks";
+import { parseArgs } from "node:util";
+import * as dx from "dxtensor";
+import { measureGemms, type Product } from "./gemm-sizes.ts";
+import { seconds } from "./kernels.ts";
+import { KINDS, measureLayers, measureProducts, type Sweep } from "./packed-kernels.ts";
+import { measureText } from "./packed-text.ts";
+
+const help = `node build/bench/device/quantised.js [OPTIONS]
+
+  --device NAME    device to measure (default: the default device)
+  --parts LIST     of "product,layer,gemm,text" (default: all)
+  --filter TEXT    only what has TEXT in its name
+  --seconds S      time of each round, of which there are five (default: 0.005)
+  --budget S       seconds after which nothing new begins (default: 140)
+  --small          small sizes only
+  --json FILE      write the results as JSON
+  --help           this text
+
+Exit status 1 when something fails, or a result is wrong.`;
+
+export interface Row {
+  readonly part: "product" | "layer" | "gemm" | "text";
+  readonly name: string;
+  readonly form: string;
+  /** Microseconds of one. */
+  readonly us: number;
+  readonly rate: number;
+  readonly unit: string;
+  /** Of a copy's bandwidth. */
+  readonly share: number | null;
+  readonly difference: number;
+  readonly isWrong: boolean;
+}
+
+/** What is found, as it is found. */
+export class Report {
+  readonly rows: Row[] = [];
+  readonly failures: { readonly name: string; readonly message: string }[] = [];
+  readonly #filter: string;
+  #end = Infinity;
+
+  constructor(filter: string) {
+    this.#filter = filter;
+  }
+
+  /** Nothing new begins from then on. */
+  endAt(time: number): void {
+    this.#end = time;
+  }
+
+  isLate(): boolean {
+    return performance.now() > this.#end;
+  }
+
+  isWanted(name: string): boolean {
+    return name.includes(this.#filter);
+  }
+
+  add(row: Row): void {
+    this.rows.push(row);
+    const share = row.share === null ? "" : ` ${(100 * row.share).toFixed(0).padStart(4)} %`;
+    console.log(`${row.part.padEnd(8)}${row.name.padEnd(40)} ${row.form.padEnd(24)} ${row.us.toPrecision(4).padStart(8)} us ${row.rate.toPrecision(4).padStart(8)} ${row.unit}${share}  differs by ${row.difference.toExponential(1)}${row.isWrong ? "  WRONG" : ""}`); // prettier-ignore
+    if (row.isWrong) process.exitCode = 1;
+  }
+
+  best(part: Row["part"], name: string): void {
+    const found = this.rows.filter((r) => r.part === part && r.name === name && !r.isWrong).toSorted((a, b) => a.us - b.us);
+    if (found.length > 1) console.log(`${part} ${name}: best ${found.slice(0, 3).map((r) => `${r.form} ${r.us.toPrecision(4)} us`).join(", ")}`); // prettier-ignore
+  }
+
+  /** Runs what may fail. */
+  async attempt(name: string, body: () => Promise<void>): Promise<void> {
+    try {
+      await body();
+    } catch (error) {
+      process.exitCode = 1;
+      this.failures.push({ name, message: (error as Error).message });
+      console.log(`${name}: ${(error as Error).stack}`);
+    }
+  }
+}
+
+const sweep = (kind: Sweep["kind"], n: number, width: number, more: Partial<Sweep> = {}): Sweep => ({
+  kind,
+  n,
+  width,
+  counts: [1],
+  lanes: [32, 64],
+  rows: [2, 4],
+  threads: [256],
+  ...more,
+});
+
+const LARGE: readonly Sweep[] = [
+  sweep(KINDS.q4_0, 4096, 4096, { lanes: [8, 16, 32, 64, 128], rows: [1, 2, 4, 8], threads: [128, 256] }),
+  sweep(KINDS.q4_0, 14336, 4096, { lanes: [16, 32, 64, 128], rows: [2, 4, 8] }),
+  sweep(KINDS.q4_0, 4096, 14336, { lanes: [32, 64, 128], rows: [2, 4, 8] }),
+  sweep(KINDS.q4_0, 1536, 576, { lanes: [4, 8, 16, 32], rows: [1, 2, 4], threads: [64, 128, 256] }),
+  sweep(KINDS.q4_0, 576, 1536, { lanes: [8, 16, 32, 64], rows: [1, 2], threads: [64, 128, 256] }),
+  sweep(KINDS.q4_0, 576, 576, { lanes: [4, 8, 16, 32], rows: [1, 2], threads: [64, 128] }),
+  sweep(KINDS.q4_0, 49152, 576, { lanes: [4, 8, 16, 32], rows: [1, 2, 4, 8], threads: [128, 256] }),
+  sweep(KINDS.q4_0, 4096, 4096, { counts: [2, 4, 8], lanes: [8, 16, 32], rows: [2, 4, 8], threads: [128, 256] }),
+  sweep(KINDS.q8_0, 4096, 4096, { lanes: [16, 32, 64, 128], rows: [1, 2, 4, 8] }),
+  sweep(KINDS.int8, 4096, 4096, { lanes: [32, 64, 128] }),
+  sweep(KINDS.q4_1, 4096, 4096, { lanes: [32, 64, 128], rows: [2, 4, 8] }),
+  sweep(KINDS.q4_0h, 4096, 4096),
+  sweep(KINDS.nbits, 4096, 4096),
+  sweep(KINDS.q8_0, 4096, 4096, { counts: [4, 8], lanes: [8, 16, 32], rows: [2, 4] }),
+];
+const SMALL: readonly Sweep[] = [
+  sweep(KINDS.q4_0, 72, 576, { counts: [1, 3], lanes: [4, 16], rows: [1, 2], threads: [64] }),
+  sweep(KINDS.q4_1, 40, 64, { lanes: [4], threads: [32] }),
+  sweep(KINDS.q8_0, 40, 96, { lanes: [8], threads: [32] }),
+  sweep(KINDS.int8, 33, 96, { lanes: [8], threads: [32] }),
+  sweep(KINDS.q4_0h, 40, 64, { lanes: [4], threads: [32] }),
+];
+
+const GEMMS: readonly Product[] = [
+  ...[64, 128, 192, 256, 384, 512, 768, 1024].map((n): Product => [null, n, n, n]),
+  [null, 64, 512, 512],
+  [null, 64, 512, 784],
+  [null, 784, 512, 64],
+  [null, 16, 1024, 1024],
+  [null, 64, 64, 4096],
+  [64, 64, 64, 64],
+  [32, 128, 128, 128],
+  [16, 256, 256, 256],
+];
+const SMALL_GEMMS: readonly Product[] = [
+  [null, 64, 64, 64],
+  [null, 33, 40, 40],
+  [3, 34, 40, 40],
+];
+
+/** GB/s that a copy moves. */
+async function copied(device: dx.Device, elements: number): Promise<number> {
+  const x = dx.rand([elements], { device, generator: new dx.Generator(1) });
+  const copy = dx.shader({ name: "copy", inputs: { x: "float32" }, outputs: { y: "float32" }, threads: 256, each: 4 }, (s) => {
+    s.buffers.y.stores(s.thread.mul(4), s.buffers.x.loads(s.thread.mul(4), 4));
+  });
+  const time = await seconds(device, () => copy({ x }).y, 0.05);
+  x.dispose();
+  return (8 * elements) / time / 1e9;
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      device: { type: "string" },
+      parts: { type: "string", default: "product,layer,gemm,text" },
+      filter: { type: "string", default: "" },
+      seconds: { type: "string", default: "0.005" },
+      budget: { type: "string", default: "140" },
+      small: { type: "boolean", default: false },
+      json: { type: "string" },
+      help: { type: "boolean" },
+    },
+  });
+  if (values.help) {
+    console.log(help);
+    return;
+  }
+  const device = values.device === undefined ? dx.defaultDevice() : dx.device(values.device);
+  const report = new Report(values.filter);
+  const isSmall = values.small;
+  const minSeconds = Number(values.seconds);
+  const start = performance.now();
+  const budget = 1000 * Number(values.budget);
+  const parts = values.parts.split(",");
+  const copy = await copied(device, isSmall ? 1 << 16 : 1 << 26);
+  console.log(`copy: ${copy.toFixed(0)} GB/s`);
+  const save = (): void => {
+    if (values.json === undefined) return;
+    writeFileSync(values.json, JSON.stringify({ device: `${device}`, copy, rows: report.rows, failures: report.failures }, null, 2));
+  };
+  /** The part of the budget at which a part ends; the text comes early, since it matters most. */
+  const part = async (name: Row["part"], share: number, body: () => Promise<void>): Promise<void> => {
+    if (!parts.includes(name)) return;
+    report.endAt(start + share * budget);
+    const began = performance.now();
+    await report.attempt(name, body);
+    console.log(`${name}: ${((performance.now() - began) / 1000).toFixed(1)} s`);
+    save();
+  };
+  await part("text", 0.25, () => measureText(device, isSmall, report));
+  await part("product", 0.65, () =>
+    measureProducts(device, isSmall ? SMALL : LARGE, { minSeconds, bytes: isSmall ? 0 : 150e6, copy }, report),
+  );
+  await part("layer", 0.8, () =>
+    measureLayers(
+      device,
+      isSmall
+        ? { kinds: [KINDS.q4_1, KINDS.q8_0], shapes: [[40, 64]], counts: [1, 5], minSeconds }
+        : { kinds: [KINDS.q4_0, KINDS.q8_0], shapes: [[4096, 4096], [1536, 576]], counts: [1, 4, 8, 16, 32, 64, 512], minSeconds }, // prettier-ignore
+      report,
+    ),
+  );
+  await part("gemm", 1, () => measureGemms(device, isSmall ? SMALL_GEMMS : GEMMS, minSeconds, report));
+  console.log(`${((performance.now() - start) / 1000).toFixed(0)} s in all, ${report.failures.length} failures`);
+}
+
+await main();

@@ -1,0 +1,250 @@
+/**
+ * Products of few rows with packed weights: y = x Wᵀ + bias in float32. Weights are read once, four words a thread, and become numbers in registers only. So
+ * many threads (`lanes`) share rows of W, each of which they sum in parts. x is in shared memory.
+ *
+ * A code becomes a number without a shift or a conversion: its bits, where they are in the word, are the lowest ones of the float 2^23 + code 2^at, of which
+ * 2^23 + middle 2^at is taken. x is scaled by 2^-at instead, once for all rows; both are exact.
+ */
+import type { LaunchFacts } from "../dxbc/shader-program.ts";
+import type { BufferElements, Scope, Var } from "../language.ts";
+import type { Bool, Float, Uint } from "../numbers.ts";
+import { kernel, type Kernel } from "./kernel.ts";
+
+/** What makes one shader unlike another. */
+export interface PackedProductForm {
+  /** Of a code. */
+  readonly bits: 4 | 8;
+  /** Whether codes are int8, with 0 in their middle. */
+  readonly isSigned: boolean;
+  /** Elements of a row of W: a multiple of codesAtOnce(bits). */
+  readonly width: number;
+  /** Elements that share a scale: a divisor of the width; a multiple of the codes of a word. */
+  readonly block: number;
+  readonly scales: "f32" | "f16";
+  readonly hasMinima: boolean;
+  readonly hasBias: boolean;
+  /** Rows of x that a group computes. */
+  readonly count: number;
+}
+
+/** How a group works. */
+export interface PackedProductTile {
+  readonly threads: number;
+  /** Threads that share rows of W: a divisor of the threads, a multiple of 4. */
+  readonly lanes: number;
+  /** Rows of W that a thread has a part of. */
+  readonly rows: number;
+}
+
+/** Codes that a thread reads at once: four words. */
+export const codesAtOnce = (bits: 4 | 8): number => 128 / bits;
+export const rowsOfGroup = ({ threads, lanes, rows }: PackedProductTile): number => (threads / lanes) * rows;
+
+/** Words of shared memory for x, of 32 KiB in all. */
+const MAX_SHARED = 7168;
+/** 2^23, as bits and as a number: the lowest bit of such floats counts 1. */
+const [MAGIC, TWO_23] = [0x4b000000, 2 ** 23];
+/** By the code's position in its word: bits below it that stay where they are, and bits by which the word is moved before. */
+const POSITIONS = {
+  4: [0, 4, 8, 12, 16, 8, 12, 16].map((at, i) => ({ at, shift: i < 5 ? 0 : 12 })),
+  8: [0, 8, 0, 8].map((at, i) => ({ at, shift: i < 2 ? 0 : 16 })),
+} as const;
+
+type Buffers = { readonly [name: string]: "f32" | "f16" | "u32" };
+
+/** Whether the kernel takes such weights. */
+export function takesPacked({ bits, width, block }: Pick<PackedProductForm, "bits" | "width" | "block">): boolean {
+  const once = codesAtOnce(bits);
+  return width % once === 0 && width % block === 0 && (block % once === 0 || (once % block === 0 && block % (32 / bits) === 0));
+}
+
+/** Texels of a row that are in shared memory at a time: all, or a multiple of the lanes. */
+function texelsAtOnce({ bits, width, count }: PackedProductForm, { lanes }: PackedProductTile): number {
+  const once = codesAtOnce(bits);
+  const [texels, most] = [width / once, Math.floor(MAX_SHARED / (count * (once + 4)))];
+  return texels <= most ? texels : Math.floor(most / lanes) * lanes;
+}
+
+/** Whether x's rows are in shared memory, in parts of at least as much as the lanes take at once. @package */
+export const fitsTile = (form: PackedProductForm, tile: PackedProductTile): boolean => texelsAtOnce(form, tile) > 0;
+
+/** x: [M, K] in float32; codes: [N, words]; scales and minima: [N, blocks]; bias: [N]; y: [M, N]. */
+export function packedProduct(form: PackedProductForm, tile: PackedProductTile): Kernel {
+  const { bits, isSigned, width, block, scales, hasMinima, hasBias, count } = form;
+  const { threads, lanes, rows } = tile;
+  const key = `packed product ${bits}${isSigned ? " signed" : ""} ${width}/${block} ${scales}${hasMinima ? " minima" : ""}${hasBias ? " bias" : ""} ${count} ${threads}/${lanes}x${rows}`; // prettier-ignore
+  const inputs: Buffers = {
+    x: "f32",
+    codes: "u32",
+    scales,
+    ...(hasMinima ? { minima: scales } : {}),
+    ...(hasBias ? { bias: "f32" } : {}),
+  };
+  const groups = ({ shapes }: LaunchFacts): number => Math.ceil(shapes["y"]![1]! / rowsOfGroup(tile)) * Math.ceil(shapes["y"]![0]! / count);
+  return kernel(key, { inputs, outputs: { y: "f32" } as Buffers, threads, groups, isOneOfMany: true }, (s) => packedBody(s as unknown as S, form, tile)); // prettier-ignore
+}
+
+type S = Scope<Buffers, Record<string, never>>;
+
+/** @internal Of the kernel. */
+export function packedBody(s: S, form: PackedProductForm, tile: PackedProductTile): void {
+  const { bits, isSigned, width, block, count } = form;
+  const { threads, lanes, rows } = tile;
+  const { x, scales, minima, bias, y } = s.buffers as unknown as Record<string, BufferElements<"f32">>;
+  const codes = s.buffers["codes"] as unknown as BufferElements<"u32">;
+  const once = codesAtOnce(bits);
+  const texels = width / once;
+  const blocks = width / block;
+  /** Scales of a thread's codes. */
+  const ownBlocks = Math.max(1, once / block);
+  const [stride, slices] = [once + 4, threads / lanes];
+  const perWord = 32 / bits;
+  const part = texelsAtOnce(form, tile);
+  const [m, n] = [y!.dim(0), y!.dim(1)];
+  const parts = m.add(count - 1).div(count);
+  // Neighbouring groups read the same weights.
+  const [firstX, firstRow] = [s.group.mod(parts).mul(count), s.group.div(parts).mul(slices * rows)];
+  const [lane, slice] = [s.local.mod(lanes), s.local.div(lanes)];
+  /** What a group sums at the end, as many at once as there is memory for. */
+  const sumsAtOnce = Math.max(1, Math.min(count * rows, Math.floor(MAX_SHARED / (slices * (lanes + 4)))));
+  const shared = s.shared("f32", Math.max(part * stride * count, sumsAtOnce * slices * (lanes + 4)));
+  const row = (i: number): Uint => firstRow.add(slice.mul(rows)).add(i);
+  const own = Array.from({ length: rows }, (_, i) => row(i).min(n.sub(1)));
+  const sums: Var<"f32">[][] = own.map(() => Array.from({ length: count }, () => s.variable(s.f32(0))));
+
+  /** x's numbers of `length` texels from one on, each scaled for its code's position. */
+  const fill = (from: Uint, length: number, isLast: boolean): void => {
+    const items = (length * once) / 4;
+    for (let c = 0; c < count; c++) {
+      const at = firstX.add(c).min(m.sub(1)).mul(width).add(from.mul(once));
+      for (let i = 0; i * threads < items; i++) {
+        const item = s.local.add(i * threads);
+        const put = (): void => {
+          const values = x!.loadsInside(at.add(item.mul(4)), 4);
+          // Positions repeat after a word, which has one or two fours of codes.
+          const scaled = values.map((v, q) => {
+            const [even, odd] = [0, 4].map((first) => 2 ** -POSITIONS[bits][(first + q) % perWord]!.at) as [number, number];
+            return v.mul(even === odd ? even : item.and(1).eq(0).select(s.f32(even), odd));
+          });
+          shared.storesInside(item.div(once / 4).mul(stride).add(item.mod(once / 4).mul(4)).add(c * part * stride), scaled); // prettier-ignore
+        };
+        const bounds: Bool[] = [];
+        if ((i + 1) * threads > items) bounds.push(item.lt(items));
+        if (isLast) bounds.push(from.mul(once / 4).add(item).lt(width / 4)); // prettier-ignore
+        if (bounds.length === 0) put();
+        else s.if(bounds.reduce((a, b) => a.and(b)), put); // prettier-ignore
+      }
+    }
+  };
+
+  /** Adds the products with texel `at` of each row, whose x is at `inside` of shared memory. */
+  const add = (at: Uint, inside: Uint): void => {
+    const words = own.map((r) => codes.loadsInside(r.mul(texels).add(at).mul(4), 4));
+    const blockOf = (r: Uint, j: number): Uint => {
+      if (blocks === 1) return r;
+      return block >= once ? r.mul(blocks).add(at.div(block / once)) : r.mul(blocks).add(at.mul(ownBlocks)).add(j);
+    };
+    const of = (values: BufferElements<"f32">): Float[][] =>
+      own.map((r) => Array.from({ length: ownBlocks }, (_, j) => values.loadsInside(blockOf(r, j), 1)[0]!));
+    const [scale, minimum] = [of(scales!), minima === undefined ? null : of(minima)];
+    const where = inside.mul(stride);
+    const wordsOfBlock = 4 / ownBlocks;
+    for (let j = 0; j < ownBlocks; j++) {
+      const totals: (Float | null)[][] = own.map(() => new Array<null>(count).fill(null));
+      const ofX: (Float | null)[] = new Array<null>(count).fill(null);
+      for (let q = j * wordsOfBlock; q < (j + 1) * wordsOfBlock; q++) {
+        const sources = words.map((each) => (isSigned ? each[q]!.xor(0x80808080) : each[q]!));
+        const numbers = sources.map((word) =>
+          POSITIONS[bits].map(({ at: bit, shift }) =>
+            word.shiftRight(shift).and((2 ** bits - 1) * 2 ** bit).or(MAGIC).asFloat().sub(TWO_23 + 2 ** (bits - 1 + bit)),
+          ),
+        ); // prettier-ignore
+        for (let c = 0; c < count; c++)
+          for (let e = 0; e < perWord; e += 4) {
+            const values = shared.loadsInside(where.add(c * part * stride + q * perWord + e), 4);
+            values.forEach((v, k) => {
+              for (let i = 0; i < rows; i++) {
+                const w = numbers[i]![e + k]!;
+                totals[i]![c] = totals[i]![c] === null ? v.mul(w) : v.fma(w, totals[i]![c]!);
+              }
+              if (minimum === null) return;
+              const factor = 2 ** POSITIONS[bits][e + k]!.at;
+              ofX[c] = ofX[c] === null ? v.mul(factor) : v.fma(factor, ofX[c]!);
+            });
+          }
+      }
+      sums.forEach((row, i) =>
+        row.forEach((sum, c) => {
+          const product = totals[i]![c]!.fma(scale[i]![j]!, sum.value);
+          sum.value = minimum === null ? product : ofX[c]!.fma(minimum[i]![j]!, product);
+        }),
+      );
+    }
+  };
+
+  const steps = (from: Uint, length: number): void => {
+    if (length <= lanes) {
+      const at = from.add(lane);
+      const run = (): void => add(at, lane);
+      if (length === lanes && texels % part === 0) run();
+      else s.if(lane.lt(length).and(at.lt(texels)), run);
+      return;
+    }
+    s.for(
+      0,
+      length,
+      (step) => {
+        const inside = step.add(lane);
+        const run = (): void => add(from.add(inside), inside);
+        if (length % lanes === 0 && texels % part === 0) run();
+        else s.if(inside.lt(length).and(from.add(inside).lt(texels)), run);
+      },
+      { step: lanes, unroll: false },
+    );
+  };
+  if (part === texels) {
+    fill(s.u32(0), texels, false);
+    s.barrier();
+    steps(s.u32(0), texels);
+  } else
+    s.for(
+      0,
+      texels,
+      (from) => {
+        s.barrier();
+        fill(from, part, texels % part !== 0);
+        s.barrier();
+        steps(from, part);
+      },
+      { step: part, unroll: false },
+    );
+
+  // The parts of a row are summed in an order that does not depend on timing.
+  const all = sums.flatMap((row, i) => row.map((sum, c) => ({ i, c, sum })));
+  for (let first = 0; first < all.length; first += sumsAtOnce) {
+    const now = all.slice(first, first + sumsAtOnce);
+    s.barrier();
+    now.forEach(({ sum }, k) => shared.storesInside(slice.mul(now.length).add(k).mul(lanes + 4).add(lane), [sum.value])); // prettier-ignore
+    s.barrier();
+    for (let i = 0; i * threads < slices * now.length; i++) {
+      const item = s.local.add(i * threads);
+      const entry = item.mod(now.length).add(first);
+      const [ofRow, ofX] = [entry.div(count), entry.mod(count)];
+      const to = firstRow.add(item.div(now.length).mul(rows)).add(ofRow);
+      const from = firstX.add(ofX);
+      s.if(
+        item
+          .lt(slices * now.length)
+          .and(to.lt(n))
+          .and(from.lt(m)),
+        () => {
+          const four = Array.from({ length: lanes / 4 }, (_, k) => shared.loadsInside(item.mul(lanes + 4).add(4 * k), 4)).reduce((a, b) =>
+            a.map((v, k) => v.add(b[k]!)),
+          );
+          const total = four[0]!.add(four[1]!).add(four[2]!.add(four[3]!));
+          y!.storesInside(from.mul(n).add(to), [bias === undefined ? total : total.add(bias.loadsInside(to, 1)[0]!)]);
+        },
+      );
+    }
+  }
+}

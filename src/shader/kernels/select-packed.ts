@@ -1,0 +1,136 @@
+/** Shaders over packed weights as nodes of a graph, where they are chosen; null: DirectML's operators stand. */
+import { packedBytes, type DType } from "../../core/dtype.ts";
+import { sizeOf } from "../../core/shape.ts";
+import type { GraphBuilder } from "../../graph/builder.generated.ts";
+import type { Expr } from "../../graph/graph.ts";
+import { choosesShader } from "../choice.ts";
+import { callOf, type Kernel } from "./kernel.ts";
+import {
+  codesAtOnce,
+  fitsTile,
+  packedProduct,
+  rowsOfGroup,
+  takesPacked,
+  type PackedProductForm,
+  type PackedProductTile,
+} from "./packed-product.ts";
+import { EACH, packedToValues } from "./packed-values.ts";
+import { castShader } from "./select.ts";
+
+/** What a buffer of a shader may hold, as GraphBuilder.shader has it. */
+const MAX_BYTES = 2 ** 29;
+/** Rows of x that a group computes, at most; more rows are more groups. */
+const MAX_COUNT = 8;
+
+/** Weights [N, K] as expressions: see ops/quantized/packed-weights.ts. */
+export interface PackedExpr {
+  readonly codes: Expr;
+  readonly scales: Expr;
+  readonly minima: Expr | null;
+  readonly bits: 4 | 8;
+}
+
+const elementOf = (dtype: DType): "f32" | "f16" | null => (dtype === "float32" ? "f32" : dtype === "float16" ? "f16" : null);
+
+const widthOf = ({ codes, bits }: PackedExpr): number => codes.sizes[1]! * (8 / bits);
+
+/** Codes as words of four bytes. */
+function wordsOf(g: GraphBuilder, codes: Expr, sizes: readonly number[]): Expr {
+  return g.reinterpret(g.align(g.packed(codes)), { dtype: "uint32", sizes });
+}
+
+function launch(
+  g: GraphBuilder,
+  kernel: Kernel,
+  inputs: { readonly [name: string]: Expr },
+  y: { readonly dtype: DType; readonly sizes: readonly number[] },
+): Expr {
+  const shapes = { ...Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, x.sizes])), y: y.sizes };
+  return g.shader(callOf(g.capabilities, kernel, { shapes, params: {} }), Object.values(inputs), [y])[0]!;
+}
+
+/** Scales and minima of one dtype that a shader reads; null: others. */
+function scalesOf({ scales, minima }: PackedExpr): "f32" | "f16" | null {
+  return minima === null || minima.dtype === scales.dtype ? elementOf(scales.dtype) : null;
+}
+
+const isLarge = (tensors: readonly { readonly sizes: readonly number[] }[]): boolean =>
+  tensors.some(({ sizes }) => sizeOf(sizes) * 4 > MAX_BYTES);
+
+/** The tile for weights of so many rows. */
+export function packedTile(form: PackedProductForm, n: number): PackedProductTile {
+  const texels = form.width / codesAtOnce(form.bits);
+  const idle = (lanes: number): number => (Math.ceil(texels / lanes) * lanes) / texels;
+  const candidates = [64, 32, 16, 8, 4].filter((lanes) => lanes === 4 || idle(lanes) <= 1.25);
+  const rows = form.count <= 4 ? 4 : 2;
+  for (const lanes of candidates) {
+    const tile = { threads: 256, lanes, rows };
+    if (fitsTile(form, tile)) return smallerFor(tile, n);
+  }
+  return { threads: 64, lanes: 4, rows: 1 };
+}
+
+/** Few rows are spread over more groups. */
+function smallerFor(tile: PackedProductTile, n: number): PackedProductTile {
+  let { threads, rows } = tile;
+  const groups = (): number => Math.ceil(n / rowsOfGroup({ ...tile, threads, rows }));
+  while (groups() < MIN_GROUPS && rows > 1) rows /= 2;
+  while (groups() < MIN_GROUPS && threads > Math.max(64, tile.lanes)) threads /= 2;
+  return { ...tile, threads, rows };
+}
+
+const MIN_GROUPS = 128;
+
+const wide = (g: GraphBuilder, x: Expr): Expr => (x.dtype === "float32" ? x : g.cast(x, { output: { dtype: "float32" } }));
+
+/** x [M, K] in float32 or float16 times the transpose of W [N, K], with a bias [N] or none. Sums are float32. */
+export function packedProductShader(g: GraphBuilder, x: Expr, weight: PackedExpr, bias: Expr | null): Expr | null {
+  const { codes, scales, minima, bits } = weight;
+  const [m, n, width] = [x.sizes[0]!, codes.sizes[0]!, widthOf(weight)];
+  const element = scalesOf(weight);
+  const block = width / scales.sizes[1]!;
+  const y = { dtype: "float32" as const, sizes: [m, n] };
+  if (elementOf(x.dtype) === null || (bias !== null && elementOf(bias.dtype) === null) || element === null) return null;
+  if (isLarge([x, y, scales])) return null;
+  if (!takesPacked({ bits, width, block }) || packedBytes(codes.dtype, codes.sizes) > MAX_BYTES) return null;
+  if (!choosesShader(g.capabilities, g.isAlone, "packedLinear", { dtype: x.dtype, extent: m, isPacked: true })) return null;
+  const form: PackedProductForm = {
+    bits,
+    isSigned: codes.dtype === "int8",
+    width,
+    block,
+    scales: element,
+    hasMinima: minima !== null,
+    hasBias: bias !== null,
+    count: Math.ceil(m / Math.ceil(m / MAX_COUNT)),
+  };
+  const inputs = {
+    x: wide(g, x),
+    codes: wordsOf(g, codes, [n, (width * bits) / 32]),
+    scales,
+    ...(minima === null ? {} : { minima }),
+    ...(bias === null ? {} : { bias: wide(g, bias) }),
+  };
+  const made = launch(g, packedProduct(form, packedTile(form, n)), inputs, y);
+  return x.dtype === "float32" ? made : (castShader(g, made, x.dtype) ?? g.cast(made, { output: { dtype: x.dtype } }));
+}
+
+/** The weight's values [N, K] in float32 or float16. */
+export function packedValuesShader(g: GraphBuilder, weight: PackedExpr, dtype: DType): Expr | null {
+  const { codes, scales, minima, bits } = weight;
+  const [n, width] = [codes.sizes[0]!, widthOf(weight)];
+  const [element, ofScales] = [elementOf(dtype), scalesOf(weight)];
+  const y = { dtype, sizes: [n, width] };
+  if (element === null || ofScales === null || (n * width) % EACH !== 0 || isLarge([y, scales])) return null;
+  if (!choosesShader(g.capabilities, g.isAlone, "packedValues", { dtype, extent: n * width, isPacked: true })) return null;
+  const form = {
+    bits,
+    isSigned: codes.dtype === "int8",
+    block: width / scales.sizes[1]!,
+    scales: ofScales,
+    hasMinima: minima !== null,
+    element,
+  };
+  const inputs = { codes: wordsOf(g, codes, [packedBytes(codes.dtype, codes.sizes) / 4]), scales, ...(minima === null ? {} : { minima }) };
+  return launch(g, packedToValues(form), inputs, y);
+}
