@@ -26,6 +26,8 @@ export interface Sizes {
   readonly columns: readonly number[];
   readonly elementsOfRows: number;
   readonly products: readonly number[];
+  /** Rows that are multiplied by packed weights. */
+  readonly rows: readonly number[];
 }
 
 /** What a device is measured at. */
@@ -34,12 +36,15 @@ export const SIZES: Sizes = {
   columns: [256, 1024, 4096, 16384],
   elementsOfRows: 2 ** 22,
   products: [256, 512, 1024, 2048],
+  rows: [1, 4, 16, 64],
 };
 /** What only shows that it works. */
-export const QUICK: Sizes = { elements: [2 ** 12], columns: [64], elementsOfRows: 2 ** 12, products: [64] };
+export const QUICK: Sizes = { elements: [2 ** 12], columns: [64], elementsOfRows: 2 ** 12, products: [64], rows: [1, 2] };
 
 /** The length of a transform, and the width of a head. */
 const [TRANSFORM, HEAD] = [1024, 64];
+/** Columns of packed weights. */
+const PACKED_WIDTH = 1024;
 
 const BOTH = ["float32", "float16"] as const;
 
@@ -104,6 +109,45 @@ export function* measureCases(device: dx.Device, sizes: Sizes): Generator<Measur
     // An activation behind a product is part of DirectML's.
     yield plain("matmul", "float32", n, two, ([a, b]) => dx.matmul(a!, b!), (y) => dx.relu(y)); // prettier-ignore
   }
+  /** What reads packed weights of n rows, which stand beside the tensors. */
+  const withWeights = (n: number, make: (layer: () => dx.nn.QuantizedLinear) => MeasureCase): MeasureCase => {
+    let layer: dx.nn.QuantizedLinear | null = null;
+    const made = make(() => layer!);
+    return {
+      ...made,
+      prepare: () => {
+        const floats = dx.nn.linear(PACKED_WIDTH, n, { bias: false, device });
+        floats.weight = new dx.nn.Parameter(real([n, PACKED_WIDTH], "float32"));
+        layer = dx.nn.quantize(floats) as dx.nn.QuantizedLinear;
+        const prepared = made.prepare();
+        const dispose = (): void => {
+          prepared.dispose();
+          for (const t of layer!.buffers()) t.dispose();
+        };
+        return { ...prepared, dispose };
+      },
+    };
+  };
+  for (const count of sizes.rows)
+    yield withWeights(sizes.products.at(-1)!, (layer) =>
+      plain(
+        "packedLinear",
+        "float32",
+        count,
+        () => [real([count, PACKED_WIDTH], "float32")],
+        ([x]) => layer()(x!),
+      ),
+    );
+  for (const n of sizes.elements)
+    yield withWeights(Math.max(1, n / PACKED_WIDTH), (layer) =>
+      plain(
+        "packedValues",
+        "float32",
+        n,
+        () => [real([1], "float32")],
+        ([x]) => dx.mul(layer().dequantize(), x!),
+      ),
+    );
   for (const n of sizes.elements) {
     const rows = (): Tensor[] => [real([n / TRANSFORM, TRANSFORM, 2], "float32")];
     yield plain("fft", "float32", n, rows, ([x]) => dx.viewAsReal(dx.fft.fft(dx.viewAsComplex(x!))));

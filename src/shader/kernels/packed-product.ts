@@ -61,8 +61,8 @@ export function takesPacked({ bits, width, block }: Pick<PackedProductForm, "bit
 /** Texels of a row that are in shared memory at a time: all, or a multiple of the lanes. */
 function texelsAtOnce({ bits, width, count }: PackedProductForm, { lanes }: PackedProductTile): number {
   const once = codesAtOnce(bits);
-  const [texels, most] = [width / once, Math.floor(MAX_SHARED / (count * (once + 4)))];
-  return texels <= most ? texels : Math.floor(most / lanes) * lanes;
+  const [texels, max] = [width / once, Math.floor(MAX_SHARED / (count * (once + 4)))];
+  return texels <= max ? texels : Math.floor(max / lanes) * lanes;
 }
 
 /** Whether x's rows are in shared memory, in parts of at least as much as the lanes take at once. @package */
