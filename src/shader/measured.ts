@@ -98,8 +98,6 @@ export const NVIDIA_OVER_VULKAN: readonly ShaderRange[] = [
   ...ranges("matmul", ["float32"], everywhere, 512),
   ...ranges("fft", ["float32"], everywhere, 2 ** 15),
   ...ranges("linear", ["float32"], ["compiled"], 768),
-  ...ranges("packedLinear", both, everywhere, 1, 16),
-  ...ranges("packedValues", both, everywhere, 1),
   ...ranges("attention", ["float32"], ["alone"], 256, 1024),
   ...ranges("attentionGradient", ["float32"], ["alone"], 256, 1024),
   ...ranges("causalAttention", ["float32"], everywhere, 1024),

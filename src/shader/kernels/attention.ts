@@ -352,13 +352,13 @@ const MAX_BUFFERS = 9;
  * q [N, L, E], k [M, S, E], v [M, S, D], mask, state: y [N, L, D] = softmax(q kᵀ scale + mask) v, each row's logarithm of the sum of exponentials [N, L],
  * and the next state. A query that attends to no key gets zeros, and infinity.
  */
-export const attention = (form: AttentionForm, tile: AttentionTile = ATTENTION_TILES.small): Kernel =>
+export const attention = (form: AttentionForm, tile: AttentionTile = ATTENTION_TILES.smallByColumnsInSteps): Kernel =>
   made(attentionKernels.attention(form), form, tile);
 
 /** The gradient of q, from y's and from statistics [2, N, L]: logs, and each query's sum of dy * y. */
-export const attentionQueryGradient = (form: AttentionForm, tile: AttentionTile = ATTENTION_TILES.small): Kernel =>
+export const attentionQueryGradient = (form: AttentionForm, tile: AttentionTile = ATTENTION_TILES.smallByColumnsInSteps): Kernel =>
   made(attentionKernels.queryGradient(form), form, tile);
 
 /** The gradients of k and v, of each head of queries: [N, S, E] and [N, S, D]. */
-export const attentionKeyGradient = (form: AttentionForm, tile: AttentionTile = ATTENTION_TILES.small): Kernel =>
+export const attentionKeyGradient = (form: AttentionForm, tile: AttentionTile = ATTENTION_TILES.smallByColumnsInSteps): Kernel =>
   made(attentionKernels.keyGradient(form), form, tile);

@@ -173,10 +173,8 @@ describe("values of packed weights in the evaluator", () => {
 eachDevice("products with packed weights", () => {
   it.each([
     [{ width: 576, hasBias: true }, 1, 96],
-    [{ width: 1536, hasMinima: true, count: 4 }, 4, 40],
-    [{ width: 14336 }, 1, 8],
-    [{ bits: 8, isSigned: true, width: 576, block: 576, count: 2 }, 2, 33],
-    [{ bits: 8, isSigned: true, width: 1024, scales: "f16", count: 8 }, 16, 17],
+    [{ width: 14336, hasMinima: true }, 1, 8],
+    [{ bits: 8, isSigned: true, width: 576, block: 576, scales: "f16", count: 2 }, 4, 33],
   ] as readonly (readonly [Partial<PackedProductForm>, number, number])[])("%o, %i rows", (more, m, n) => {
     const form = { ...FORM, ...more };
     const weight = sample(form, n, 5);
@@ -194,10 +192,8 @@ eachDevice("products with packed weights", () => {
       ...(form.hasBias ? { bias: dx.tensor(Float32Array.from(bias)) } : {}),
     };
     const expected = expectedOf(form, weight, x, bias, m, n);
-    for (const tile of [packedTile(form, n), { threads: 64, lanes: 16, rows: 2 }]) {
-      const { y } = runKernel(packedProduct(form, tile), { inputs, outputs: { y: [m, n] } });
-      expectClose(read(y!), expected, "f32", form.width * (form.bits === 8 ? 2 ** 14 : 64));
-    }
+    const { y } = runKernel(packedProduct(form, packedTile(form, n)), { inputs, outputs: { y: [m, n] } });
+    expectClose(read(y!), expected, "f32", form.width * (form.bits === 8 ? 2 ** 14 : 64));
   });
 });
 
@@ -237,8 +233,7 @@ eachDevice("layers of packed weights by shaders", (device) => {
       const packed = dx.nn.quantize(layer, options) as dx.nn.QuantizedLinear;
       const before = dx.counters(device).shadersCompiled;
       const lists: number[][] = [];
-      for (const shape of [[width], [1, width], [3, width], [2, 9, width]])
-        for (const run of modes) lists.push(read(run.run((t) => packed(t!), real(shape, 4))));
+      for (const shape of [[width], [2, 4, width]]) for (const run of modes) lists.push(read(run.run((t) => packed(t!), real(shape, 4))));
       // A view, and one that begins in the middle of a buffer.
       lists.push(read(packed(real([width, 3], 5).t())), read(packed(real([4, width], 6).narrow(0, 1, 2))));
       expect(packed(dx.zeros([0, width])).shape).toEqual([0, 37]);
