@@ -116,9 +116,10 @@ export function* measureCases(device: dx.Device, sizes: Sizes): Generator<Measur
     return {
       ...made,
       prepare: () => {
-        const floats = dx.nn.linear(PACKED_WIDTH, n, { bias: false, device });
-        floats.weight = new dx.nn.Parameter(real([n, PACKED_WIDTH], "float32"));
-        layer = dx.nn.quantize(floats) as dx.nn.QuantizedLinear;
+        const bytes = dx.randint(0, 256, [n, PACKED_WIDTH / 2], { device, dtype: "int32", generator: new dx.Generator(4) });
+        const scales = dx.full([n, PACKED_WIDTH / 32], 2 ** -8, { device });
+        layer = new dx.nn.QuantizedLinear({ codes: bytes.to("uint8"), scales, bits: 4 });
+        bytes.dispose();
         const prepared = made.prepare();
         const dispose = (): void => {
           prepared.dispose();
