@@ -109,7 +109,7 @@ export function* measureCases(device: dx.Device, sizes: Sizes): Generator<Measur
     // An activation behind a product is part of DirectML's.
     yield plain("matmul", "float32", n, two, ([a, b]) => dx.matmul(a!, b!), (y) => dx.relu(y)); // prettier-ignore
   }
-  /** What reads packed weights of n rows, which stand beside the tensors. */
+  /** What reads packed weights of n rows, in addition to the tensors. */
   const withWeights = (n: number, make: (layer: () => dx.nn.QuantizedLinear) => MeasureCase): MeasureCase => {
     let layer: dx.nn.QuantizedLinear | null = null;
     const made = make(() => layer!);
