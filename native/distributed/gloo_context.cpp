@@ -1,5 +1,7 @@
 #include "gloo_context.h"
 
+#include <algorithm>
+
 #include <gloo/common/error.h>
 #include <gloo/transport/context.h>
 #include <gloo/transport/tcp/address.h>
@@ -10,6 +12,11 @@ namespace dxtensor::distributed {
 
 namespace tcp = gloo::transport::tcp;
 
+// All ranks have said where they listen: who does not connect soon has ended. Gloo waits for five times a pair's timeout, which nothing
+// else here uses.
+constexpr auto kConnect = std::chrono::milliseconds(60000);
+constexpr int kTimes = 5;
+
 Context::Context(int rank, int size, const std::string& host, const std::string& interface_name, std::chrono::milliseconds timeout)
     : gloo::Context(rank, size), addresses_(size), names_(size) {
   setTimeout(timeout);
@@ -19,7 +26,7 @@ Context::Context(int rank, int size, const std::string& host, const std::string&
   attributes.iface = interface_name;
   device_ = tcp::CreateDevice(attributes);
   transportContext_ = device_->createContext(rank, size);
-  transportContext_->setTimeout(timeout);
+  transportContext_->setTimeout(std::max(std::min(timeout, kConnect) / kTimes, std::chrono::milliseconds(1)));
   for (int i = 0; i < size; i++) {
     if (i != rank) addresses_[i] = transportContext_->createPair(i)->address().bytes();
   }

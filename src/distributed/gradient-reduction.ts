@@ -58,9 +58,10 @@ export class GradientReduction implements GradientReducer {
     for (const bucket of this.#buckets) for (const p of bucket.parameters) this.#bucketOf.set(p, bucket);
   }
 
-  /** The next backward pass reduces. */
+  /** The next backward pass reduces. One rank alone has the mean already. */
   arm(): void {
     this.disarm();
+    if (this.#group.size === 1) return;
     this.leaves = new Set(this.#parameters);
     this.#remove = addReducer(this);
   }
@@ -116,6 +117,7 @@ export class GradientReduction implements GradientReducer {
   }
 
   finish(): void {
+    if (this.#group.size === 1) return;
     try {
       this.#reduce();
     } finally {

@@ -104,7 +104,12 @@ export class ProcessGroup {
     } catch (error) {
       for (const engine of engines) gloo.close(engine, false);
       if (error instanceof DistributedError && (error.reason === "connection" || (error.reason === "timeout" && backend === "mpi")))
-        throw this.#error("initProcessGroup", 0, { reason: "rendezvous", message: error.message, peer: -1, other: "" });
+        throw new DistributedError(
+          "initProcessGroup",
+          { reason: "rendezvous", rank: this.#world.rank, peer: error.peer, group: this.name, sequence: 0 },
+          `the ranks did not connect: ${error.received ?? error.message}`,
+          { cause: error },
+        );
       if (error instanceof DistributedError || error instanceof ValueError) throw error;
       const message = error instanceof Error ? error.message : String(error);
       throw this.#error("initProcessGroup", 0, { reason: "engine", message, peer: -1, other: "" });
@@ -164,11 +169,7 @@ export class ProcessGroup {
     return { kind, tag, sequence: sequence & 0x7fffffff, dtype, reduction, root, timeoutMs, input, output, description, addresses: null };
   }
 
-  #error(
-    operation: string,
-    sequence: number,
-    { reason, message, peer, other }: GlooFailure | (Omit<GlooFailure, "reason"> & { readonly reason: "rendezvous" }),
-  ): DistributedError {
+  #error(operation: string, sequence: number, { reason, message, peer, other }: GlooFailure): DistributedError {
     const rank = peer < 0 ? null : this.ranks[peer]!;
     const texts = {
       timeout: `not all ranks took part within ${this.timeoutMs} ms, or they called different things, which debug: true tells`,
@@ -176,7 +177,6 @@ export class ProcessGroup {
         rank === null ? "the connection to another rank was closed" : `rank ${rank} has ended, or closed its connections after an error`,
       mismatch: `rank ${rank} called ${other}`,
       closed: "the group was destroyed meanwhile",
-      rendezvous: "the ranks did not connect",
       engine: "the engine refused the call",
     };
     const engine = reason === "mismatch" || reason === "closed" ? "" : ` (${this.#world.engine}: ${message})`;

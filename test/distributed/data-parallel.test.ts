@@ -137,6 +137,27 @@ await d.destroyProcessGroup();`,
 });
 
 describe.skipIf(!hasEngine)("over Gloo (npm run distributed)", () => {
+  it("one rank alone computes what the module does", { timeout: 60_000 }, async () => {
+    const [end] = await runRanks(
+      1,
+      `await init();
+const model = dx.nn.linear(3, 2), ddp = d.distributedDataParallel(model), x = dx.ones([4, 3]);
+model.forward(x).sum().backward();
+const own = list(model.weight.grad);
+model.zeroGrad();
+ddp.forward(x).sum().backward();
+tell([own, list(model.weight.grad)]);
+ddp.reduceGradients();
+tell(list(model.weight.grad));
+await d.destroyProcessGroup();`,
+    );
+    const own = [
+      [4, 4, 4],
+      [4, 4, 4],
+    ];
+    expect([end!.status, end!.stderr, end!.told]).toEqual([0, "", [[own, own], own]]);
+  });
+
   it("ranks with other modules say so; a rank that ends in backward is an error there", { timeout: 60_000 }, async () => {
     const ends = await runRanks(
       3,
