@@ -60,7 +60,7 @@ int main(int count, char** words) {
       const auto start = std::chrono::steady_clock::now();
       gloo::AllreduceOptions options(context);
       options.setOutput(data.data(), elements);
-      options.setReduceFunction(static_cast<void (*)(void*, const void*, const void*, size_t)>(&gloo::max<float>));
+      options.setReduceFunction(static_cast<void (*)(void*, const void*, const void*, size_t)>(&gloo::sum<float>));
       gloo::allreduce(options);
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
       if (i < 2) continue;

@@ -1,9 +1,11 @@
 /** One rank of a measurement: its job comes as JSON, what it measured goes to stdout as JSON. */
 import * as dx from "dxtensor";
+import { engineAlone } from "./engine.ts";
 
 /** What a rank measures. */
 export type Job =
   | { readonly kind: "allReduce"; readonly sizes: readonly number[]; readonly repeats: number }
+  | { readonly kind: "engine"; readonly sizes: readonly number[]; readonly repeats: number }
   | { readonly kind: "train"; readonly batch: number; readonly steps: number; readonly isParallel: boolean }
   | { readonly kind: "overhead"; readonly batch: number; readonly steps: number; readonly rounds: number };
 
@@ -15,27 +17,54 @@ export interface Answer {
 
 const middle = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
-async function measureAllReduce(sizes: readonly number[], repeats: number): Promise<Answer> {
+/** Median seconds of `run` for each size, all ranks together. */
+async function measureSizes(
+  sizes: readonly number[],
+  repeats: number,
+  barrier: () => PromiseLike<unknown>,
+  begin: (bytes: number) => { run(): PromiseLike<unknown>; end(): void },
+): Promise<Answer> {
   const wall: number[] = [];
   const processor: number[] = [];
   for (const bytes of sizes) {
-    const x = dx.ones([bytes / 4]);
+    const { run, end } = begin(bytes);
     const times: number[] = [];
     const cpu: number[] = [];
     for (let i = 0; i < repeats + 2; i++) {
-      await dx.distributed.barrier();
+      await barrier();
       const start = performance.now();
       const before = process.cpuUsage();
-      await dx.distributed.allReduce(x, { op: "max" });
+      await run();
       times.push((performance.now() - start) / 1000);
       const { user, system } = process.cpuUsage(before);
       cpu.push((user + system) / 1e6);
     }
     wall.push(middle(times.slice(2)));
     processor.push(middle(cpu.slice(2)));
-    x.dispose();
+    end();
   }
   return { wall, processor };
+}
+
+const measureAllReduce = (sizes: readonly number[], repeats: number): Promise<Answer> =>
+  measureSizes(
+    sizes,
+    repeats,
+    () => dx.distributed.barrier(),
+    (bytes) => {
+      const x = dx.ones([bytes / 4]);
+      return { run: () => dx.distributed.allReduce(x), end: () => x.dispose() };
+    },
+  );
+
+async function measureEngine(sizes: readonly number[], repeats: number): Promise<Answer> {
+  const engine = await engineAlone(Number(process.env["RANK"]), Number(process.env["WORLD_SIZE"]));
+  const answer = await measureSizes(sizes, repeats, engine.barrier, (bytes) => {
+    const memory = new Uint8Array(new Float32Array(bytes / 4).fill(1).buffer);
+    return { run: () => engine.allReduce(memory), end: () => {} };
+  });
+  await engine.close();
+  return answer;
 }
 
 /** A network of 1.3 million weights, and a function that does one step. */
@@ -63,7 +92,7 @@ function measureSteps(step: () => number, steps: number): readonly [wall: number
   return [(performance.now() - start) / 1000 / steps, (user + system) / 1e6 / steps];
 }
 
-async function run(job: Job): Promise<Answer> {
+async function run(job: Exclude<Job, { readonly kind: "engine" }>): Promise<Answer> {
   if (job.kind === "allReduce") return await measureAllReduce(job.sizes, job.repeats);
   if (job.kind === "train") {
     const step = trainer(job.batch, job.isParallel);
@@ -86,7 +115,7 @@ async function run(job: Job): Promise<Answer> {
 }
 
 const job = JSON.parse(process.argv[2]!) as Job;
-if (dx.distributed.isLaunched()) await dx.distributed.initProcessGroup({ timeoutMs: 120_000 });
-const answer = await run(job);
+if (job.kind !== "engine" && dx.distributed.isLaunched()) await dx.distributed.initProcessGroup({ timeoutMs: 120_000 });
+const answer = job.kind === "engine" ? await measureEngine(job.sizes, job.repeats) : await run(job);
 await dx.distributed.destroyProcessGroup();
 process.stdout.write(`${JSON.stringify(answer)}\n`);
