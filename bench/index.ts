@@ -143,12 +143,25 @@ async function main(): Promise<void> {
       ["load and first call", first, "ms"],
     ] as const)
       add({ name: `model ${name}, ${what}, ${THREADS} threads`, value: ours, unit, reference: { name: "ONNX Runtime", value: onnxRuntime } }); // prettier-ignore
-  const text = wants("text model") ? await textModelFigures(device) : null;
+  const text = wants("text model") ? await textModelFigures(device, THREADS) : null;
   if (text !== null) {
-    const { packed, floats, memory, difference, largest } = text;
+    const { packed, floats, llamaCpp, memory, peak, difference, largest } = text;
     const name = "text model SmolLM2-135M in Q4_1";
-    add({ name: `${name}, packed`, value: packed, unit: "tokens/s of processor time", reference: { name: "floats", value: floats } });
+    for (const [way, unit] of [
+      ["processor", "tokens/s of processor time"],
+      ["wall", "tokens/s"],
+    ] as const) {
+      const others: readonly (readonly [string, number | undefined])[] = [
+        ["floats", floats[way]],
+        ["llama.cpp", llamaCpp?.[way]],
+      ];
+      for (const [other, value] of others)
+        if (value !== undefined)
+          add({ name: `${name}, packed, ${THREADS} threads`, value: packed[way], unit, reference: { name: other, value } });
+    }
     add({ name: `${name}, memory on the device`, value: memory, unit: "of the file", reference: { name: "the goal", value: 1.3 } });
+    if (peak !== null)
+      add({ name: `${name}, peak of a process`, value: peak, unit: "of the file", reference: { name: "the goal", value: 1.3 } });
     add({ name: `${name}, logits`, value: difference, unit: "from float64", note: `of logits up to ${largest.toFixed(1)}` });
   }
   for (const [name, isPacked] of [

@@ -30,7 +30,7 @@ const sonnets = join(examples, "character-transformer/text.txt");
 
 const command = exampleCommand("finetune-lora", "Fine-tunes a decoder on a small text with LoRA, and writes the adapters as PEFT's files.")
   .option("--model <path>", "a folder of Hugging Face's, or a GGUF file (default: a small decoder that learns sonnets first)")
-  .option("--tokenizer <file>", "its tokenizer.json (default: the one in the folder)")
+  .option("--tokenizer <file>", "its tokenizer.json (default: the one in the folder, or what the GGUF file says)")
   .option("--text <file>", "what to learn (default: reports of a harbour)", ownText)
   .option("--pretrain <n>", "steps on sonnets of the small decoder", whole(0), 300)
   .option("--steps <n>", "steps of the adapters", whole(1), 200)
@@ -51,8 +51,7 @@ interface Tokens {
 async function modelOf(options: Options): Promise<{ model: dx.models.Llama | dx.models.Gpt2; tokens: Tokens; isOwn: boolean }> {
   if (options.model === undefined) return { model: await smallDecoder(), tokens: bytes, isOwn: true };
   const isFolder = (await stat(options.model).catch(() => null))?.isDirectory() === true;
-  const file = options.tokenizer ?? (isFolder ? join(options.model, "tokenizer.json") : undefined);
-  if (file === undefined) throw new ExampleError("--tokenizer must name the tokenizer.json of a model that is one file.");
+  const file = options.tokenizer ?? (isFolder ? join(options.model, "tokenizer.json") : options.model);
   const tokenizer = await saying("The tokenizer can't be read", loadTokenizer(file));
   const model = await saying("The model can't be read", dx.models.fromPretrained(options.model));
   if (!("lm_head" in model)) throw new ExampleError("--model must be a language model: the family llama or gpt2.");

@@ -31,6 +31,8 @@ export interface Part {
   readonly sizeInBytes: number;
   /** Pieces are multiples of so many bytes. Default: 1. */
   readonly unit?: number;
+  /** The size of a piece, a multiple of the unit. Default: 16 MiB. */
+  readonly piece?: number;
   /** Takes bytes from an offset of the part on, before the next are read. */
   readonly write: (offset: number, bytes: Uint8Array) => void;
 }
@@ -43,7 +45,7 @@ interface Chunk {
 }
 
 function chunksOf(part: Part): readonly Chunk[] {
-  const piece = PIECE - (PIECE % (part.unit ?? 1));
+  const piece = part.piece ?? PIECE - (PIECE % (part.unit ?? 1));
   return Array.from({ length: Math.ceil(part.sizeInBytes / piece) }, (_, i) => ({
     part,
     start: i * piece,
@@ -51,12 +53,24 @@ function chunksOf(part: Part): readonly Chunk[] {
   }));
 }
 
-/** Reads parts, one after the other, with two buffers of a piece each. isPipe: they are all that a pipe gives from now on. */
-export async function readParts(operation: string, parts: readonly Part[], options: TransferOptions, isPipe = false): Promise<void> {
+/** Where pieces are read to, by turns. */
+export type PieceBuffers = readonly [Uint8Array, Uint8Array];
+
+/**
+ * Reads parts, one after the other, with two buffers of a piece each, those of the caller if it has any. isPipe: they are all that a pipe gives from
+ * now on.
+ */
+export async function readParts(
+  operation: string,
+  parts: readonly Part[],
+  options: TransferOptions,
+  isPipe = false,
+  own: PieceBuffers | null = null,
+): Promise<void> {
   const totalBytes = parts.reduce((n, part) => n + part.sizeInBytes, 0);
   const chunks = parts.flatMap(chunksOf);
   const largest = chunks.reduce((n, chunk) => Math.max(n, chunk.size), 0);
-  const buffers = [new Uint8Array(largest), new Uint8Array(largest)] as const;
+  const buffers = own ?? ([new Uint8Array(largest), new Uint8Array(largest)] as const);
   const read = async ({ part, start, size }: Chunk, index: number): Promise<Uint8Array> => {
     const position = part.position + start;
     const bytes = await readAt(part.file, buffers[index % 2]!.subarray(0, size), isPipe ? null : position);

@@ -76,16 +76,16 @@ export function configOf(operation: string, file: GgufFile, factors: Float32Arra
   };
 }
 
-/** The tensor of a name of the state; rows: brings its rows into transformers' order, null where they are. */
-export function tensorOf(file: GgufFile, name: string): { readonly name: string; readonly rows: ((t: Tensor) => Tensor) | null } | null {
+/** The tensor of a name of the state; heads: those whose rows asHalves() brings into transformers' order, null where they are. */
+export function tensorOf(file: GgufFile, name: string): { readonly name: string; readonly heads: number | null } | null {
   const own = Object.hasOwn(OTHERS, name) ? OTHERS[name]! : layerName(name);
   if (own === null || !file.tensors.has(own)) return null;
   const kind = /attn_(?<kind>q|k)\./.exec(own)?.groups?.["kind"];
-  if (architectureOf(file) !== "llama" || kind === undefined) return { name: own, rows: null };
+  if (architectureOf(file) !== "llama" || kind === undefined) return { name: own, heads: null };
   const heads =
     file.metadata[kind === "k" ? "llama.attention.head_count_kv" : "llama.attention.head_count"] ??
     file.metadata["llama.attention.head_count"];
-  return { name: own, rows: (t) => asHalves(t, Number(heads)) };
+  return { name: own, heads: Number(heads) };
 }
 
 function layerName(name: string): string | null {
@@ -95,7 +95,7 @@ function layerName(name: string): string | null {
 }
 
 /** llama.cpp rotates neighbours of a head's elements, transformers those half a head apart: rows [heads, pairs, 2] as [heads, 2, pairs]. */
-function asHalves(t: Tensor, heads: number): Tensor {
+export function asHalves(t: Tensor, heads: number): Tensor {
   const [rows, ...rest] = t.shape as [number, ...number[]];
   const made = scope(() => reshape(contiguous(transpose(reshape(t, [heads, rows / heads / 2, 2, ...rest]), 1, 2)), t.shape));
   t.dispose();

@@ -1,108 +1,94 @@
-/** Blocks of GGUF files as packed weights: the same codes, in the order of DirectML, two neighbours in a byte. */
+/** Matrices of GGUF files as packed weights, read in pieces straight to a device. */
 import type { Device } from "../core/device.ts";
-import { half, minK, scaleK } from "../io/gguf/dequantize.ts";
-import type { GgufPacked } from "../io/gguf/options.ts";
-import type { GgufType } from "../io/gguf/types.ts";
+import type { OpenGguf } from "../io/gguf/read.ts";
+import { typeByName, type GgufType } from "../io/gguf/types.ts";
+import type { PieceBuffers } from "../io/parts.ts";
 import type { QuantizedWeight } from "../nn/quantized.ts";
-import { tensor } from "../ops/creation/creation.ts";
+import { nativeDevice } from "../runtime/devices.ts";
+import { Filling } from "../runtime/filling.ts";
+import { CODES, type CodeTarget } from "./gguf-codes.ts";
 
-const { fround } = Math;
+/** Bytes of a file that are read at once. */
+const PIECE = 2 ** 20;
 
-/** Codes, scales and minima while they are filled; elements of a block: 32. */
-interface Target {
-  readonly codes: Uint8Array;
-  readonly scales: Float32Array;
-  readonly minima: Float32Array | null;
-}
+/** Whether matrices of a type are kept as codes. */
+export const staysPacked = (type: GgufType): boolean => CODES[type] !== undefined;
 
-interface Kind {
-  readonly bits: 4 | 8;
-  readonly hasMinima: boolean;
-  /** Elements, bytes of a block of the file, and what unpacks it: `index` is that of its first 32 elements. */
-  readonly size: number;
-  readonly bytes: number;
-  readonly unpack: (b: Uint8Array, at: number, index: number, to: Target) => void;
-}
+/** Fills arrays that all matrices use, so that little memory of the host is needed. */
+export class PackedReader {
+  readonly #operation: string;
+  readonly #file: Pick<OpenGguf, "tensors" | "pieces">;
+  readonly #device: Device;
+  #target: CodeTarget = { codes: new Uint8Array(0), scales: new Float32Array(0), minima: new Float32Array(0) };
+  #buffers: PieceBuffers | null = null;
 
-/** Codes of 32 elements, of which the low halves of bytes are the first 16, as neighbours. */
-function halves(b: Uint8Array, at: number, codes: Uint8Array, to: number): void {
-  for (let i = 0; i < 8; i++) {
-    const [first, second] = [b[at + 2 * i]!, b[at + 2 * i + 1]!];
-    codes[to + i] = (first & 15) | ((second & 15) << 4);
-    codes[to + 8 + i] = (first >> 4) | (second & 0xf0);
+  constructor(operation: string, file: Pick<OpenGguf, "tensors" | "pieces">, device: Device) {
+    this.#operation = operation;
+    this.#file = file;
+    this.#device = device;
   }
-}
 
-const KINDS: { readonly [type in GgufType]?: Kind } = {
-  Q4_0: {
-    bits: 4,
-    hasMinima: false,
-    size: 32,
-    bytes: 18,
-    unpack: (b, at, index, { codes, scales }) => {
-      scales[index] = half(b, at);
-      halves(b, at + 2, codes, index * 16);
-    },
-  },
-  Q4_1: {
-    bits: 4,
-    hasMinima: true,
-    size: 32,
-    bytes: 20,
-    unpack: (b, at, index, { codes, scales, minima }) => {
-      const d = half(b, at);
-      scales[index] = d;
-      minima![index] = half(b, at + 2) + 8 * d;
-      halves(b, at + 4, codes, index * 16);
-    },
-  },
-  Q8_0: {
-    bits: 8,
-    hasMinima: false,
-    size: 32,
-    bytes: 34,
-    unpack: (b, at, index, { codes, scales }) => {
-      scales[index] = half(b, at);
-      codes.set(b.subarray(at + 2, at + 34), index * 32);
-    },
-  },
-  Q4_K: {
-    bits: 4,
-    hasMinima: true,
-    size: 256,
-    bytes: 144,
-    unpack: (b, at, index, { codes, scales, minima }) => {
-      const [d, dmin] = [half(b, at), half(b, at + 2)];
-      for (let group = 0; group < 8; group++) {
-        const scale = fround(d * scaleK(b, at + 4, group));
-        scales[index + group] = scale;
-        minima![index + group] = 8 * scale - fround(dmin * minK(b, at + 4, group));
-        const from = at + 16 + (group >> 1) * 32;
-        const shift = (group & 1) * 4;
-        for (let i = 0; i < 16; i++)
-          codes[(index + group) * 16 + i] = ((b[from + 2 * i]! >> shift) & 15) | (((b[from + 2 * i + 1]! >> shift) & 15) << 4);
-      }
-    },
-  },
-};
+  /**
+   * A matrix on the device. heads: llama.cpp rotates neighbours of a head's rows, transformers those half a head apart, so that rows [heads, pairs, 2]
+   * become [heads, 2, pairs]; null where the rows keep their order.
+   */
+  async read(name: string, heads: number | null, signal: AbortSignal | undefined): Promise<QuantizedWeight> {
+    const { type, shape } = this.#file.tensors.get(name)!;
+    const { bits, hasMinima, shared, unpack } = CODES[type]!;
+    const { blockSize, blockBytes } = typeByName.get(type)!;
+    const [rows, width] = shape as [number, number];
+    const [rowBytes, codeBytes, ofRow] = [(width / blockSize) * blockBytes, (width * bits) / 8, width / shared];
+    const together = heads === null ? 1 : rows / heads;
+    const native = nativeDevice(this.#device, this.#operation);
+    const made: Filling[] = [];
+    const filling = (dtype: "int8" | "uint8" | "float32", columns: number): Filling => {
+      const one = new Filling(this.#operation, native, dtype, [rows, columns]);
+      made.push(one);
+      return one;
+    };
+    try {
+      const codes = filling(bits === 8 ? "int8" : "uint8", codeBytes);
+      const scales = filling("float32", ofRow);
+      const minima = hasMinima ? filling("float32", ofRow) : null;
+      const size = Math.max(1, Math.floor(PIECE / (together * rowBytes))) * together * rowBytes;
+      const write = (offset: number, bytes: Uint8Array): void => {
+        const count = bytes.length / rowBytes;
+        const first = offset / rowBytes;
+        const target = this.#targetFor(count * codeBytes, count * ofRow);
+        for (let row = 0, at = 0; row < count; row++) {
+          const inHead = row % together;
+          const to = together === 1 ? row : row - inHead + (inHead & 1) * (together / 2) + (inHead >> 1);
+          for (let index = to * ofRow; index < (to + 1) * ofRow; index += blockSize / shared, at += blockBytes)
+            unpack(bytes, at, index, target);
+        }
+        codes.write(first * codeBytes, target.codes.subarray(0, count * codeBytes));
+        const floats = (from: Float32Array): Uint8Array => new Uint8Array(from.buffer, 0, count * ofRow * 4);
+        scales.write(first * ofRow * 4, floats(target.scales));
+        minima?.write(first * ofRow * 4, floats(target.minima));
+      };
+      await this.#file.pieces(this.#operation, name, { size, buffers: this.#buffersFor(size), write }, signal);
+      return { codes: codes.tensor, scales: scales.tensor, minima: minima?.tensor ?? null, bits };
+    } catch (error) {
+      for (const { tensor } of made) tensor.dispose();
+      throw error;
+    }
+  }
 
-/** Whether blocks of a type are kept as they are. */
-export const staysPacked = (type: GgufType): boolean => KINDS[type] !== undefined;
+  #targetFor(bytes: number, scales: number): CodeTarget {
+    if (this.#target.codes.length < bytes || this.#target.scales.length < scales) {
+      const { codes, scales: own } = this.#target;
+      const count = Math.max(scales, own.length);
+      this.#target = {
+        codes: new Uint8Array(Math.max(bytes, codes.length)),
+        scales: new Float32Array(count),
+        minima: new Float32Array(count),
+      };
+    }
+    return this.#target;
+  }
 
-/** A matrix of blocks on a device. */
-export function packedWeight({ type, shape, data }: GgufPacked, device: Device): QuantizedWeight {
-  const { bits, hasMinima, size, bytes, unpack } = KINDS[type]!;
-  const [rows, width] = shape as [number, number];
-  const blocks = width / 32;
-  const codes = new Uint8Array((rows * width * bits) / 8);
-  const target = { codes, scales: new Float32Array(rows * blocks), minima: hasMinima ? new Float32Array(rows * blocks) : null };
-  for (let at = 0, index = 0; at < data.length; at += bytes, index += size / 32) unpack(data, at, index, target);
-  const made = (values: Float32Array): ReturnType<typeof tensor> => tensor(values, { shape: [rows, blocks], device });
-  const stored = bits === 8 ? new Int8Array(codes.buffer) : codes;
-  return {
-    codes: tensor(stored, { shape: [rows, (width * bits) / 8], device }),
-    scales: made(target.scales),
-    minima: target.minima === null ? null : made(target.minima),
-    bits,
-  };
+  #buffersFor(size: number): PieceBuffers {
+    if (this.#buffers === null || this.#buffers[0].length < size) this.#buffers = [new Uint8Array(size), new Uint8Array(size)];
+    return this.#buffers;
+  }
 }

@@ -7,7 +7,6 @@ import { FormatError, ValueError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
 import { readJsonObject } from "../host/json-object.ts";
 import * as safetensors from "../io/safetensors.ts";
-import * as gguf from "../io/gguf/index.ts";
 import { Embedding } from "../nn/embedding.ts";
 import { Linear } from "../nn/linear.ts";
 import type { Module } from "../nn/module.ts";
@@ -16,8 +15,8 @@ import { QuantizedEmbedding, QuantizedLinear, replaceIn, type QuantizedWeight } 
 import { toDType } from "../ops/data/conversion.ts";
 import { ConfigValues } from "./config-values.ts";
 import { modelOf } from "./families.ts";
-import { configOf, tensorOf } from "./gguf-names.ts";
-import { packedWeight, staysPacked } from "./gguf-packed.ts";
+import { asHalves, configOf, tensorOf } from "./gguf-names.ts";
+import { PackedReader, staysPacked } from "./gguf-packed.ts";
 import { CausalModel } from "./causal-model.ts";
 import type { FromConfigOptions, FromPretrainedOptions, ModelConfig, ModelFamilies, ModelFamily } from "./options.ts";
 
@@ -128,28 +127,25 @@ function sourceNames(names: ReadonlySet<string>): (name: string) => string | nul
 
 /** A GGUF file. */
 async function fromGguf<F extends ModelFamily>(operation: string, path: string, options: LoadOptions<F>): Promise<ModelFamilies[F]> {
-  await using file = await gguf.open(path);
+  const { OpenGguf, openParts } = await import("../io/gguf/file.ts");
+  await using file = new OpenGguf(await openParts(operation, path));
   const factors = file.tensors.get("rope_freqs.weight")?.type === "F32" ? await file.packed("rope_freqs.weight") : null;
   const config = configOf(operation, file, factors === null ? null : new Float32Array(factors.data.buffer));
   const values = new ConfigValues(operation, config, "metadata");
   const model = await modelOf(values, options.family, { device: "meta", dtype: options.dtype });
+  const reader = new PackedReader(operation, file, options.device);
   await fill(operation, path, model, options, {
     nameOf: (name) => tensorOf(file, name)?.name ?? null,
     sizeOf: (name) => file.tensors.get(name)!.sizeInBytes,
     read: async (name, { device, signal }, wanted) => {
-      const { rows } = tensorOf(file, wanted)!;
+      const { heads } = tensorOf(file, wanted)!;
       const made = await file.tensor(name, { device, signal });
-      return rows === null ? made : rows(made);
+      return heads === null ? made : asHalves(made, heads);
     },
     packed: async (name, { device, signal }, wanted) => {
       const { type, shape } = file.tensors.get(name)!;
       if (options.dequantize === true || !device.hasElements || !staysPacked(type) || shape.length !== 2) return null;
-      signal?.throwIfAborted();
-      const { rows } = tensorOf(file, wanted)!;
-      const weight = packedWeight(await file.packed(name), device);
-      if (rows === null) return weight;
-      const { codes, scales, minima, bits } = weight;
-      return { codes: rows(codes), scales: rows(scales), minima: minima ? rows(minima) : null, bits };
+      return reader.read(name, tensorOf(file, wanted)!.heads, signal);
     },
   });
   return model;

@@ -188,7 +188,7 @@ const nvfp4: Block = (b, at, out, to) => {
   }
 };
 
-const NL4 = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
+export const NL4 = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
 
 const iq4_nl: Block = (b, at, out, to) => {
   const d = half(b, at);

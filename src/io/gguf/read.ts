@@ -9,7 +9,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { openSource, readAt } from "../../host/source.ts";
 import { swapBytes } from "../byte-order.ts";
 import { fillTensors } from "../fill-tensors.ts";
-import { readParts, type Part } from "../parts.ts";
+import { readParts, type Part, type PieceBuffers } from "../parts.ts";
 import { converter } from "./convert.ts";
 import { NeedsMore, parseHeader, type Entry, type Header } from "./header.ts";
 import type {
@@ -178,6 +178,17 @@ export class OpenGguf implements GgufFile {
     const data = new Uint8Array(sizeInBytes);
     await readParts(operation, [partOf(operation, located, (offset, bytes) => data.set(bytes, offset))], {});
     return { type, shape, data };
+  }
+
+  /** Gives the blocks of a tensor to `write`, in pieces of `size` bytes, which are whole rows. */
+  async pieces(
+    operation: string,
+    name: string,
+    { size, buffers, write }: { readonly size: number; readonly buffers: PieceBuffers; readonly write: Part["write"] },
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const part = partOf(operation, this.#find(operation, "name", name), write);
+    await readParts(operation, [{ ...part, piece: size }], { signal }, false, buffers);
   }
 
   #find(operation: string, argument: string, name: string): Located {
