@@ -43,6 +43,8 @@ export const QUICK: Sizes = { elements: [2 ** 12], columns: [64], elementsOfRows
 
 /** The length of a transform, and the width of a head. */
 const [TRANSFORM, HEAD] = [1024, 64];
+/** Products at once. */
+const BATCH = 8;
 /** Columns of packed weights. */
 const PACKED_WIDTH = 1024;
 
@@ -106,6 +108,8 @@ export function* measureCases(device: dx.Device, sizes: Sizes): Generator<Measur
     const two = (): Tensor[] => [real([n, n], "float32"), real([n, n], "float32")];
     const three = (): Tensor[] => [...two(), real([n], "float32")];
     yield plain("linear", "float32", n, three, ([x, w, b]) => dx.linear(x!, w!, b!), (y) => dx.relu(y)); // prettier-ignore
+    const several = (): Tensor[] => [0, 1].map(() => real([BATCH, n / 2, n / 2], "float32"));
+    yield plain("batchedMatmul", "float32", n / 2, several, ([a, b]) => dx.matmul(a!, b!), (y) => dx.relu(y)); // prettier-ignore
     // An activation behind a product is part of DirectML's.
     yield plain("matmul", "float32", n, two, ([a, b]) => dx.matmul(a!, b!), (y) => dx.relu(y)); // prettier-ignore
   }

@@ -11,6 +11,7 @@ export const SHADERS = [
   "addBroadcast",
   "attention",
   "attentionGradient",
+  "batchedMatmul",
   "cast",
   "causalAttention",
   "causalAttentionGradient",

@@ -72,7 +72,9 @@ const [isLarge, isVeryLarge] = [2 ** 18, 2 ** 21];
  * of the shader in float32, then in float16): relu 1792 and 4054, 946 and 3834; gelu 1659 and 4102, 851 and 3918; casts to float16 1691 and 4169, to
  * float32 1714 and 3745; softmax of rows of 4,096 1301 and 3939, 733 and 3795; layerNorm 801 and 3606, 234 and 3462; rmsNorm 971 and 3941, 263 and
  * 3841; add in float32 4273 and 4284, in float16 1580 and 4152, of a row 1723 and 3898; GEMMs of 512 7.2 and 11.4 TFLOP/s, 1,024 23.5 and 31.6,
- * 2,048 27.6 and 42.5, 4,096 28.8 and 43.1; Adam's step 4.7 times as fast, sums of rows by index 15 to 18 times. A copy moved 4060 GB/s, PyTorch's
+ * 2,048 27.6 and 42.5, 4,096 28.8 and 43.1; in chains (microseconds) of 192 22.4 and 10.1, 256 14.7 and 8.6, 512 39.9 and 15.7, 64 products of 64
+ * 17.9 and 7.4, 16 of 256 167 and 61; products of 1 to 64 rows with packed weights of 4096 x 4096 in 4 bits 650 to 2175 and 40 to 182, of 8 bits 285 to
+ * 523 and 11 to 214, of 1536 x 576 in 4 bits 88 and 7 to 22 (the clock was not steady); Adam's step 4.7 times as fast, sums of rows by index 15 to 18 times. A copy moved 4060 GB/s, PyTorch's
  * 4189. Fourier transforms of 65,536 to 1,048,576 elements took a third to a thirteenth of the time (ms, compiled): 16 x 65,536 0.208 and 0.049,
  * 64 x 1,024 0.099 and 0.012, 256 x 4,096 0.245 and 0.032, real ones of 64 x 1,024 0.053 and 0.007. Attention of heads of 64 (ms; batch x heads x
  * length): alone 8 x 8 x 256 0.147 and 0.094, 4 x 8 x 1,024 1.23 and 0.70, 2 x 8 x 2,048 1.53 and 1.44 (heads of 128: 2.35 and 2.64), with a causal mask
@@ -95,9 +97,12 @@ export const NVIDIA_OVER_VULKAN: readonly ShaderRange[] = [
   ),
   ...ranges("sumRows", ["float32"], everywhere, 256, 16384),
   ...ranges("adam", ["float32"], everywhere, isLarge),
-  ...ranges("matmul", ["float32"], everywhere, 512),
+  ...ranges("matmul", ["float32"], everywhere, 192),
+  ...ranges("batchedMatmul", ["float32"], everywhere, 64),
   ...ranges("fft", ["float32"], everywhere, 2 ** 15),
   ...ranges("linear", ["float32"], ["compiled"], 768),
+  ...ranges("packedLinear", both, everywhere, 1, 64),
+  ...ranges("packedValues", both, everywhere, 1),
   ...ranges("attention", ["float32"], ["alone"], 256, 1024),
   ...ranges("attentionGradient", ["float32"], ["alone"], 256, 1024),
   ...ranges("causalAttention", ["float32"], everywhere, 1024),

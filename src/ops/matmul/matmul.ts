@@ -1,7 +1,7 @@
 /** Matrix multiplication. Transposed and strided operands are read in place by DirectML's GEMM. */
 import { matmulAxes } from "../../core/padded-axes.ts";
 import { isGradEnabled } from "../../autograd/grad-mode.ts";
-import { matmulShader } from "../../shader/kernels/select.ts";
+import { batchedMatmulShader, matmulShader } from "../../shader/kernels/select.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { asResult, call, requireSameDevice } from "../../dispatch/dispatch.ts";
 import type { BatchedCall } from "../../core/batching.ts";
@@ -69,6 +69,8 @@ export function emitGemm(g: GraphBuilder, a: Expr, b: Expr, c: Expr | null, batc
     const flat = strides === null ? g.reshape(a, [rows, k]) : g.reinterpret(a, { sizes: [rows, k], strides });
     return emitGemm(g, flat, b, null, [], { alpha, beta });
   }
+  const several = c === null || beta === 0 ? batchedMatmulShader(g, a, b, batch, alpha) : null;
+  if (several !== null) return several;
   const left = side(g, fourAxes(g, a, batch));
   const right = side(g, fourAxes(g, b, batch));
   const sizes = [...left.x.sizes.slice(0, 2), m, n];

@@ -11,25 +11,16 @@ export interface AttentionTile {
   readonly down: number;
   readonly rowParts: number;
   readonly columnParts: number;
-  /** Whether scores lie by rows in shared memory, so that threads of a row write them to banks of their own; else by columns. */
-  readonly byRows: boolean;
-  /** Columns of shared memory that are multiplied without a loop: a divisor of DEEP, a multiple of 4. */
-  readonly steps: number;
 }
 
 /** The tiles that are compared (bench/device/attention-variants.ts); scores of a tile: rows times columns. */
 export const ATTENTION_TILES = {
   /** 64 x 64, 4 x 4 a thread. */
-  small: { across: 16, down: 16, rowParts: 1, columnParts: 1, byRows: true, steps: 16 },
-  smallInSteps: { across: 16, down: 16, rowParts: 1, columnParts: 1, byRows: true, steps: 4 },
-  smallByColumns: { across: 16, down: 16, rowParts: 1, columnParts: 1, byRows: false, steps: 16 },
-  smallByColumnsInSteps: { across: 16, down: 16, rowParts: 1, columnParts: 1, byRows: false, steps: 4 },
+  small: { across: 16, down: 16, rowParts: 1, columnParts: 1 },
   /** 64 x 64, 8 x 4 a thread. */
-  medium: { across: 16, down: 8, rowParts: 2, columnParts: 1, byRows: true, steps: 16 },
+  medium: { across: 16, down: 8, rowParts: 2, columnParts: 1 },
   /** 64 x 64, 8 x 8 a thread. */
-  large: { across: 8, down: 8, rowParts: 2, columnParts: 2, byRows: true, steps: 16 },
-  /** 128 x 32, 8 x 4 a thread. */
-  tall: { across: 8, down: 16, rowParts: 2, columnParts: 1, byRows: false, steps: 16 },
+  large: { across: 8, down: 8, rowParts: 2, columnParts: 2 },
 } as const satisfies { readonly [name: string]: AttentionTile };
 
 /** Elements of a part. */
@@ -70,7 +61,7 @@ export class Tiles {
   readonly #tile: AttentionTile;
   /** Operands of a product. */
   readonly #stage: SharedElements<"f32">;
-  /** Scores, by columns. */
+  /** Scores, by rows: neighbours write to banks of their own. */
   readonly #scores: SharedElements<"f32">;
   /** Numbers of a row's threads. */
   readonly #parts: SharedElements<"f32"> | null;
@@ -89,7 +80,7 @@ export class Tiles {
     this.#columnStride = columns + PART;
     const across = partsFor(tile, widest) * tile.across * PART;
     this.#stage = this.#s.shared("f32", DEEP * Math.max(this.#rowStride + this.#columnStride, across));
-    this.#scores = this.#s.shared("f32", tile.byRows ? rows * this.#columnStride : columns * this.#rowStride);
+    this.#scores = this.#s.shared("f32", rows * this.#columnStride);
     this.#parts = combines ? this.#s.shared("f32", rows * this.#partStride) : null;
     this.#x = this.#s.local.mod(tile.across);
     this.#y = this.#s.local.div(tile.across);
@@ -160,64 +151,36 @@ export class Tiles {
         this.#transpose(a, rowsOf(this.#tile), width, from, 0, this.#rowStride);
         this.#transpose(b, columnsOf(this.#tile), width, from, behind, this.#columnStride);
         s.barrier();
-        this.#steps((q) => {
-          const x = this.#wide(this.#stage, q.mul(this.#rowStride).add(this.#y.mul(PART)), rowParts, down * PART);
-          const y = this.#wide(this.#stage, q.mul(this.#columnStride).add(this.#x.mul(PART)).add(behind), columnParts, across * PART);
+        for (let q = 0; q < DEEP; q++) {
+          const x = this.#wide(this.#stage, this.#y.mul(PART).add(q * this.#rowStride), rowParts, down * PART);
+          const y = this.#wide(this.#stage, this.#x.mul(PART).add(behind + q * this.#columnStride), columnParts, across * PART);
           multiplyAdd(sums, x, y);
-        });
+        }
       },
       { step: DEEP, unroll: false },
     );
     return valuesOf(sums);
   }
 
-  /** Runs body for each column that is in shared memory, `steps` of them without a loop. */
-  #steps(body: (q: Uint) => void): void {
-    this.#fours((q) => {
-      for (let k = 0; k < PART; k++) body(q.add(k));
-    });
-  }
-
-  /** Runs body for the first of each four columns that are in shared memory. */
-  #fours(body: (q: Uint) => void): void {
-    const { steps } = this.#tile;
-    this.#s.for(
-      0,
-      DEEP,
-      (at) => {
-        for (let q = 0; q < steps; q += PART) body(at.add(q));
-      },
-      { step: steps, unroll: steps === DEEP },
-    );
-  }
-
   #wide(from: SharedElements<"f32">, at: Uint, parts: number, apart: number): Float[] {
     return Array.from({ length: parts }, (_, i) => from.loads(at.add(i * apart), PART)).flat();
   }
 
-  /** Where four of its scores are in shared memory, which are neighbours in a row or a column. */
-  #fourScores(visit: (at: Uint, entries: readonly (readonly [i: number, j: number])[]) => void): void {
-    const { byRows } = this.#tile;
-    const four = Array.from({ length: PART }, (_, q) => q);
-    if (byRows)
-      for (let i = 0; i < this.rowCount; i++)
-        for (let j = 0; j < this.columnCount; j += PART)
-          visit(this.row(i).mul(this.#columnStride).add(this.column(j)), four.map((q) => [i, j + q])); // prettier-ignore
-    else
-      for (let j = 0; j < this.columnCount; j++)
-        for (let i = 0; i < this.rowCount; i += PART)
-          visit(this.column(j).mul(this.#rowStride).add(this.row(i)), four.map((q) => [i + q, j])); // prettier-ignore
+  /** Where four of its scores, neighbours of a row, are in shared memory. */
+  #fourScores(visit: (at: Uint, i: number, j: number) => void): void {
+    for (let i = 0; i < this.rowCount; i++)
+      for (let j = 0; j < this.columnCount; j += PART) visit(this.row(i).mul(this.#columnStride).add(this.column(j)), i, j);
   }
 
   /** Writes its scores, which all threads read after a barrier. */
   keep(values: Values): void {
-    this.#fourScores((at, entries) => this.#scores.stores(at, entries.map(([i, j]) => values[i]![j]!))); // prettier-ignore
+    this.#fourScores((at, i, j) => this.#scores.stores(at, values[i]!.slice(j, j + PART))); // prettier-ignore
   }
 
   /** Its scores as it has written them. */
   kept(): Float[][] {
     const values: Float[][] = Array.from({ length: this.rowCount }, () => []);
-    this.#fourScores((at, entries) => this.#scores.loads(at, PART).forEach((v, q) => (values[entries[q]![0]]![entries[q]![1]] = v))); // prettier-ignore
+    this.#fourScores((at, i) => values[i]!.push(...this.#scores.loads(at, PART))); // prettier-ignore
     return values;
   }
 
@@ -234,7 +197,7 @@ export class Tiles {
   /** Adds the kept scores times rows b of `width` elements to sums. */
   accumulate(sums: Sums, { buffer, base, first, count }: Rows, width: number): void {
     const s = this.#s;
-    const { across, down, rowParts, byRows } = this.#tile;
+    const { across } = this.#tile;
     const parts = partsFor(this.#tile, width);
     const stride = parts * across * PART;
     const threads = threadsOf(this.#tile);
@@ -252,17 +215,13 @@ export class Tiles {
           this.#stage.stores(row.mul(stride).add(x), values.map((v) => isThere.select(v, 0))); // prettier-ignore
         }
         s.barrier();
-        const wide = (q: Uint): Float[] => this.#wide(this.#stage, q.mul(stride).add(this.#x.mul(PART)), parts, across * PART);
-        if (byRows)
-          this.#fours((q) => {
-            const x = Array.from({ length: this.rowCount }, (_, i) => this.#scores.loads(this.row(i).mul(this.#columnStride).add(from).add(q), PART)); // prettier-ignore
-            for (let k = 0; k < PART; k++) multiplyAdd(sums, x.map((row) => row[k]!), wide(q.add(k))); // prettier-ignore
-          });
-        else
-          this.#steps((q) => {
-            const x = this.#wide(this.#scores, from.add(q).mul(this.#rowStride).add(this.#y.mul(PART)), rowParts, down * PART);
-            multiplyAdd(sums, x, wide(q));
-          });
+        for (let q = 0; q < DEEP; q += PART) {
+          const x = Array.from({ length: this.rowCount }, (_, i) => this.#scores.loads(this.row(i).mul(this.#columnStride).add(from).add(q), PART)); // prettier-ignore
+          for (let k = 0; k < PART; k++) {
+            const y = this.#wide(this.#stage, this.#x.mul(PART).add((q + k) * stride), parts, across * PART);
+            multiplyAdd(sums, x.map((row) => row[k]!), y); // prettier-ignore
+          }
+        }
       },
       { step: DEEP, unroll: false },
     );

@@ -58,10 +58,10 @@ type S = Scope<Buffers, typeof PARAMS>;
 
 const nameOf = (
   { element, width, valueWidth, isCausal, hasMask, drops }: AttentionForm,
-  { across, down, rowParts, columnParts, byRows, steps }: AttentionTile,
+  { across, down, rowParts, columnParts }: AttentionTile,
 ): string =>
   // prettier-ignore
-  `${element} ${width} ${valueWidth}${isCausal ? " causal" : ""}${hasMask ? " mask" : ""}${drops ? " dropout" : ""} ${across * columnParts}x${down * rowParts} ${rowParts}x${columnParts}${byRows ? " rows" : ""} ${steps}`;
+  `${element} ${width} ${valueWidth}${isCausal ? " causal" : ""}${hasMask ? " mask" : ""}${drops ? " dropout" : ""} ${across * columnParts}x${down * rowParts} ${rowParts}x${columnParts}`;
 
 /** What a group works on. */
 interface Work {
@@ -352,13 +352,13 @@ const MAX_BUFFERS = 9;
  * q [N, L, E], k [M, S, E], v [M, S, D], mask, state: y [N, L, D] = softmax(q kᵀ scale + mask) v, each row's logarithm of the sum of exponentials [N, L],
  * and the next state. A query that attends to no key gets zeros, and infinity.
  */
-export const attention = (form: AttentionForm, tile: AttentionTile = ATTENTION_TILES.smallByColumnsInSteps): Kernel =>
+export const attention = (form: AttentionForm, tile: AttentionTile = ATTENTION_TILES.small): Kernel =>
   made(attentionKernels.attention(form), form, tile);
 
 /** The gradient of q, from y's and from statistics [2, N, L]: logs, and each query's sum of dy * y. */
-export const attentionQueryGradient = (form: AttentionForm, tile: AttentionTile = ATTENTION_TILES.smallByColumnsInSteps): Kernel =>
+export const attentionQueryGradient = (form: AttentionForm, tile: AttentionTile = ATTENTION_TILES.small): Kernel =>
   made(attentionKernels.queryGradient(form), form, tile);
 
 /** The gradients of k and v, of each head of queries: [N, S, E] and [N, S, D]. */
-export const attentionKeyGradient = (form: AttentionForm, tile: AttentionTile = ATTENTION_TILES.smallByColumnsInSteps): Kernel =>
+export const attentionKeyGradient = (form: AttentionForm, tile: AttentionTile = ATTENTION_TILES.small): Kernel =>
   made(attentionKernels.keyGradient(form), form, tile);

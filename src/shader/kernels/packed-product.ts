@@ -112,27 +112,29 @@ export function packedBody(s: S, form: PackedProductForm, tile: PackedProductTil
   const own = Array.from({ length: rows }, (_, i) => row(i).min(n.sub(1)));
   const sums: Var<"f32">[][] = own.map(() => Array.from({ length: count }, () => s.variable(s.f32(0))));
 
-  /** x's numbers of `length` texels from one on, each scaled for its code's position. */
+  /** x's numbers of `length` texels from one on, each scaled for its code's position. All are on their way before the first is written. */
   const fill = (from: Uint, length: number, isLast: boolean): void => {
     const items = (length * once) / 4;
     for (let c = 0; c < count; c++) {
       const at = firstX.add(c).min(m.sub(1)).mul(width).add(from.mul(once));
-      for (let i = 0; i * threads < items; i++) {
+      const found = Array.from({ length: Math.ceil(items / threads) }, (_, i) => {
         const item = s.local.add(i * threads);
-        const put = (): void => {
-          const values = x!.loadsInside(at.add(item.mul(4)), 4);
-          // Positions repeat after a word, which has one or two fours of codes.
-          const scaled = values.map((v, q) => {
-            const [even, odd] = [0, 4].map((first) => 2 ** -POSITIONS[bits][(first + q) % perWord]!.at) as [number, number];
-            return v.mul(even === odd ? even : item.and(1).eq(0).select(s.f32(even), odd));
-          });
-          shared.storesInside(item.div(once / 4).mul(stride).add(item.mod(once / 4).mul(4)).add(c * part * stride), scaled); // prettier-ignore
-        };
         const bounds: Bool[] = [];
         if ((i + 1) * threads > items) bounds.push(item.lt(items));
         if (isLast) bounds.push(from.mul(once / 4).add(item).lt(width / 4)); // prettier-ignore
-        if (bounds.length === 0) put();
-        else s.if(bounds.reduce((a, b) => a.and(b)), put); // prettier-ignore
+        const inside = bounds.length === 0 ? null : bounds.reduce((a, b) => a.and(b));
+        const index = at.add(item.mul(4));
+        return { item, inside, values: x!.loadsInside(inside === null ? index : inside.select(index, 0), 4) };
+      });
+      for (const { item, inside, values } of found) {
+        // Positions repeat after a word, which has one or two fours of codes.
+        const scaled = values.map((v, q) => {
+          const [even, odd] = [0, 4].map((first) => 2 ** -POSITIONS[bits][(first + q) % perWord]!.at) as [number, number];
+          return v.mul(even === odd ? even : item.and(1).eq(0).select(s.f32(even), odd));
+        });
+        const put = (): void => shared.storesInside(item.div(once / 4).mul(stride).add(item.mod(once / 4).mul(4)).add(c * part * stride), scaled); // prettier-ignore
+        if (inside === null) put();
+        else s.if(inside, put);
       }
     }
   };

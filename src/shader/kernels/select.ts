@@ -3,7 +3,7 @@ import { hostOf } from "../../dml/fusion.ts";
 import { DTYPES, type DType, packedBytes } from "../../core/dtype.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { isWhole, type Activation, type Expr, type ShaderCall } from "../../graph/graph.ts";
-import { sizeOf } from "../../core/shape.ts";
+import { packedStrides, sizeOf, viewStrides } from "../../core/shape.ts";
 import { choosesShader, condensesByShader, foldsByAtomics, shaderMode, writesPartsByShader, type ShaderName } from "../choice.ts";
 import { fillCall } from "../dxbc/zero-fill.ts";
 import { adam8bit, blocksOfCodes, wordsOfCodes, type Book } from "./adam-8bit.ts";
@@ -208,12 +208,13 @@ export function softmaxGradientShader(g: GraphBuilder, name: "softmax" | "logSof
   return g.reinterpret(launch(g, rows[`${name}Backward`](e, columns), { inputs, output, params }), { sizes: y.sizes });
 }
 
-/** The largest tile that gives a device enough groups. */
-function tileFor(m: number, n: number): Tile {
-  const groups = ({ bm, bn }: Tile): number => Math.ceil(m / bm) * Math.ceil(n / bn);
+/** The largest tile that gives a device enough groups; of few tiles, one whose groups split K. count: products. */
+function tileFor(m: number, n: number, count = 1): Tile {
+  const groups = ({ bm, bn }: Tile): number => Math.ceil(m / bm) * Math.ceil(n / bn) * count;
   if (groups(TILES.large) >= 192) return TILES.large;
   if (groups(TILES.wide) >= 256) return TILES.wide;
-  return groups(TILES.medium) >= 64 ? TILES.medium : TILES.small;
+  if (groups(TILES.medium) >= (count > 1 ? 64 : 192)) return TILES.medium;
+  return TILES.smallInTwo;
 }
 
 /** Whether strides are those of the transpose of a packed matrix. */
@@ -263,6 +264,41 @@ export function matmulShader(
     callOf(g.capabilities, gemm(tile, fits, { ...form, activation }), { shapes, params });
   const ended = (activation: Activation): ShaderCall | null => (activationCode(activation) === null ? null : call(activation));
   return g.shader(call(null), Object.values(inputs), [output], ended)[0]!;
+}
+
+/** An operand [..., R, C] of several products as a shader reads it: one matrix for all, or one behind the other, each packed or the transpose of it. */
+function matricesOf(g: GraphBuilder, x: Expr, batch: readonly number[]): { readonly x: Expr; readonly isTransposed: boolean; readonly stride: number } | null {
+  const whole = g.expand(x, [...batch, ...x.sizes.slice(-2)]);
+  const [rows, columns] = x.sizes.slice(-2) as [number, number];
+  const count = sizeOf(batch);
+  const lead = viewStrides(batch, whole.strides.slice(0, -2), [count]);
+  if (lead === null || x.dtype !== "float32") return null;
+  const matrix = { sizes: [rows, columns], strides: whole.strides.slice(-2) };
+  const isTransposed = !packs(matrix.sizes, matrix);
+  const sizes = isTransposed ? [columns, rows] : [rows, columns];
+  if (isTransposed && !packs(sizes, { sizes, strides: matrix.strides.toReversed() })) return null;
+  const stride = count === 1 ? 0 : lead[0]!;
+  if (stride === 0) return { x: g.reinterpret(x, { sizes, strides: packedStrides(sizes) }), isTransposed, stride };
+  if (stride !== rows * columns) return null;
+  return { x: g.reinterpret(x, { sizes: [count, ...sizes], strides: packedStrides([count, ...sizes]) }), isTransposed, stride };
+} // prettier-ignore
+
+/** alpha a b of several a [..., M, K] and b [..., K, N] in float32, which broadcast over `batch`. Result: [...batch, M, N]. */
+export function batchedMatmulShader(g: GraphBuilder, a: Expr, b: Expr, batch: readonly number[], alpha: number): Expr | null {
+  const [m, k] = a.sizes.slice(-2) as [number, number];
+  const n = b.sizes.at(-1)!;
+  const count = sizeOf(batch);
+  const [left, right] = [matricesOf(g, a, batch), matricesOf(g, b, batch)];
+  if (left === null || right === null) return null;
+  const tile = tileFor(m, n, count);
+  const fits = isWholeFor(tile, m, n, k);
+  const output = { name: "c", dtype: "float32" as const, sizes: [count, m, n] };
+  // Only whole tiles have been measured.
+  if (chosen(g, "batchedMatmul", [left.x, right.x, output], fits ? Math.min(m, n, k) : 0) === null) return null;
+  const form = { ...PLAIN, transA: left.isTransposed, transB: right.isTransposed, scales: alpha !== 1, isBatched: true };
+  const params = { alpha, beta: 0, strideA: left.stride, strideB: right.stride };
+  const y = launch(g, gemm(tile, fits, form), { inputs: { a: left.x, b: right.x }, output, params });
+  return g.reinterpret(y, { sizes: [...batch, m, n] });
 }
 
 /**

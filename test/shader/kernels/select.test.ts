@@ -64,6 +64,9 @@ const cases: readonly (readonly [name: string, shapes: readonly (readonly number
   ["matmul with a bias, then an activation", [[7, 10, 332], [35, 332], [35]], (x, w, b) => dx.tanh(dx.linear(x!, w!, b!))],
   ["matmul, then an activation that others read too", [[64, 64], [64, 64]], (x, w) => { const y = dx.linear(x!, w!); return dx.relu(y).add(y); }],
   ["matmul with what is added, scaled", [[70, 36], [70, 333], [333, 36]], (c, x, y) => dx.addmm(c!, x!, y!, { alpha: 0.5, beta: -2 })],
+  ["matmul of several, one of them transposed", [[2, 3, 40, 36], [2, 3, 34, 36]], (x, y) => dx.matmul(x!, y!.transpose(-1, -2))],
+  ["matmul of one and several", [[20, 64], [3, 64, 24]], (x, y) => dx.matmul(x!, y!)],
+  ["matmul of several in whole tiles", [[3, 64, 32], [3, 32, 64]], (x, y) => dx.matmul(x!, y!)],
   ["matmul with one number added", [[1], [70, 334], [334, 37]], (c, x, y) => dx.addmm(c!, x!, y!)],
 ]; // prettier-ignore
 
@@ -104,7 +107,7 @@ eachMode("operations by shaders", (device, mode) => {
     expect([launched[0], launched[1]! > 0]).toEqual([0, isShader]);
     const element = /float16|casts/.test(name) ? "f16" : "f32";
     // So many are summed, in an order of each form's own.
-    const terms = name.startsWith("matmul") ? 313 : name.includes("weighted") ? 71 : 1;
+    const terms = name.startsWith("matmul") ? 400 : name.includes("weighted") ? 71 : 1;
     results[1]!.forEach((list, i) => expectClose(list, results[0]![i]!, element, terms));
   });
 });
@@ -237,7 +240,8 @@ describe("DXTENSOR_SHADERS", () => {
     expect(chooses(true, "relu", 2 ** 26, "float32", true, false)).toBe(false);
     expect(chooses(true, "softmax", 4096, "float16")).toBe(true);
     expect([100, 1024, 16384, 20000].map((n) => chooses(true, "softmax", n))).toEqual([false, true, true, false]);
-    expect([256, 512, 4096].map((n) => chooses(true, "matmul", n))).toEqual([false, true, true]);
+    expect([128, 192, 4096].map((n) => chooses(true, "matmul", n))).toEqual([false, true, true]);
+    expect([1, 64, 65].map((rows) => chooses(true, "packedLinear", rows))).toEqual([true, true, false]);
     expect([128, 1024, 2048].map((n) => chooses(true, "attention", n))).toEqual([false, true, false]);
     expect([512, 1024].map((n) => chooses(true, "linear", n, "float32", false))).toEqual([false, true]);
     expect([128, 2048].map((n) => chooses(true, "causalAttentionGradient", n, "float32", false))).toEqual([false, true]);
