@@ -5,7 +5,8 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import * as dx from "dxtensor";
-import { difference, seconds } from "./kernels.ts";
+import { difference } from "./kernels.ts";
+import { SteadyClock } from "./steady-clock.ts";
 
 const help = `node build/bench/device/attention-fft.js [OPTIONS]
 
@@ -160,6 +161,7 @@ async function main(): Promise<void> {
   const device = values.device === undefined ? dx.defaultDevice() : dx.device(values.device);
   const forms = (Object.keys(FORMS) as Form[]).filter((name) => values.forms.split(",").includes(name));
   const rows: Row[] = [];
+  const clock = new SteadyClock(device, values.small);
   for (const c of values.small ? SMALL : LARGE)
     if (c.name.includes(values.filter))
       for (const context of c.contexts ?? (["alone", "compiled"] as const)) {
@@ -175,10 +177,11 @@ async function main(): Promise<void> {
             result.dispose();
             expected ??= got;
             const away = difference(got, expected);
-            const ms = 1000 * (await seconds(device, once, Number(values.seconds)));
+            const timing = await clock.measure(once, Number(values.seconds));
+            const ms = 1000 * timing.seconds;
             rows.push({ name: c.name, form, context, ms, difference: away });
             const rate = c.flop === 0 ? "" : `  ${(c.flop / ms / 1e9).toFixed(2)} TFLOP/s`;
-            console.log(`${c.name.padEnd(52)} ${context.padEnd(9)} ${form.padEnd(5)} ${ms.toPrecision(4).padStart(8)} ms  differs by ${away.toExponential(1)}${rate}`); // prettier-ignore
+            console.log(`${c.name.padEnd(52)} ${context.padEnd(9)} ${form.padEnd(5)} ${ms.toPrecision(4).padStart(8)} ms  reference ${timing.reference.toFixed(2)}  differs by ${away.toExponential(1)}${rate}`); // prettier-ignore
             if (!(away <= c.tolerance)) {
               process.exitCode = 1;
               console.log(`${c.name} ${context} ${form}: the results differ`);

@@ -1,7 +1,8 @@
 /** The shaders over packed weights, each with several tiles: whether their results are right, and the share of a copy's bandwidth that they reach. */
 import * as dx from "dxtensor";
-import { difference, seconds } from "./kernels.ts";
+import { difference } from "./kernels.ts";
 import type { Report } from "./quantised.ts";
+import type { SteadyClock, Timing } from "./steady-clock.ts";
 
 /** src/shader/kernels/packed-product.ts. */
 export interface Form {
@@ -134,7 +135,12 @@ const DTYPES = { f32: "float32", f16: "float16" } as const;
 export async function measureProducts(
   device: dx.Device,
   sweeps: readonly Sweep[],
-  { minSeconds, bytes, copy }: { readonly minSeconds: number; readonly bytes: number; readonly copy: number },
+  {
+    minSeconds,
+    bytes,
+    copy,
+    clock,
+  }: { readonly minSeconds: number; readonly bytes: number; readonly copy: number; readonly clock: SteadyClock },
   report: Report,
 ): Promise<void> {
   const { packedBody, rowsOfGroup, fitsTile } = await load<Kernels>("packed-product");
@@ -154,6 +160,8 @@ export async function measureProducts(
         const x = whole.narrow(0, 0, count).clone();
         const last = count - 1;
         for (const row of [0, last]) if (!expected.has(row)) expected.set(row, rowTimes(host, row, values, n, width));
+        const prepared: { readonly form: string; readonly away: number; readonly once: () => undefined; readonly dispose: () => void }[] =
+          [];
         for (const t of threads)
           for (const l of lanes)
             for (const r of rows) {
@@ -189,22 +197,18 @@ export async function measureProducts(
                 const away = Math.max(...[0, last].map((row) => difference(found.subarray(row * n, (row + 1) * n), expected.get(row)!)));
                 const program = dx.compile((a: dx.Tensor) => all.map((w) => one(a, w)), { check: false, fuse: "off" });
                 const once = (): undefined => dx.scope(() => void program(x));
-                const time = (await seconds(device, once, minSeconds)) / copies;
-                program.dispose();
-                const rate = first.bytes / time / 1e9;
-                report.add({
-                  part: "product",
-                  name: `${title}, ${count} rows`,
-                  form: nameOf(tile),
-                  us: 1e6 * time,
-                  rate,
-                  unit: "GB/s",
-                  share: rate / copy,
-                  difference: away,
-                  isWrong: !(away <= 1e-5),
-                });
+                once();
+                await dx.synchronize(device);
+                prepared.push({ form: nameOf(tile), away, once, dispose: () => program.dispose() });
               });
             }
+        for (const { form, away, once, dispose } of prepared) {
+          const timing = await clock.measure(once, minSeconds);
+          const time = timing.seconds / copies;
+          const rate = first.bytes / time / 1e9;
+          report.add({ part: "product", name: `${title}, ${count} rows`, form, us: 1e6 * time, rate, unit: "GB/s", share: rate / copy, difference: away, isWrong: !(away <= 1e-5), reference: timing.reference }); // prettier-ignore
+          dispose();
+        }
         x.dispose();
         report.best("product", `${title}, ${count} rows`);
       }
@@ -222,11 +226,13 @@ export async function measureLayers(
     shapes,
     counts,
     minSeconds,
+    clock,
   }: {
     readonly kinds: readonly Kind[];
     readonly shapes: readonly (readonly [number, number])[];
     readonly counts: readonly number[];
     readonly minSeconds: number;
+    readonly clock: SteadyClock;
   },
   report: Report,
 ): Promise<void> {
@@ -248,7 +254,7 @@ export async function measureLayers(
             ["numbers, GEMM", "on", (t: dx.Tensor) => dx.linear(t, layer.dequantize())],
             ["chosen", "only-measured", (t: dx.Tensor) => layer(t)],
           ] as const) {
-            if (report.isLate() || (form === "few rows" && count > 64)) continue;
+            if (report.isLate() || (form === "few rows" && count > 128) || (form === "operators" && count !== counts[0])) continue;
             await report.attempt(`${title}, ${count} rows, ${form}`, async () => {
               process.env.DXTENSOR_SHADERS = mode;
               const program = dx.compile((t: dx.Tensor) => run(t), { check: false, fuse: "off" });
@@ -257,9 +263,10 @@ export async function measureLayers(
               y.dispose();
               expected ??= found;
               const away = difference(found, expected);
-              const time = await seconds(device, () => dx.scope(() => void program(x)), minSeconds);
+              const timing: Timing = await clock.measure(() => dx.scope(() => void program(x)), minSeconds);
+              const time = timing.seconds;
               program.dispose();
-              report.add({ part: "layer", name: `${title}, ${count} rows`, form, us: 1e6 * time, rate: w.bytes / time / 1e9, unit: "GB/s", share: null, difference: away, isWrong: !(away <= 1e-5) }); // prettier-ignore
+              report.add({ part: "layer", name: `${title}, ${count} rows`, form, us: 1e6 * time, rate: w.bytes / time / 1e9, unit: "GB/s", share: null, difference: away, isWrong: !(away <= 1e-5), reference: timing.reference }); // prettier-ignore
             });
           }
           x.dispose();
