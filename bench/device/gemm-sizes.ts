@@ -49,7 +49,7 @@ export async function measureGemms(
     const [a, b] = [random([...lead, m, k], 1, 1), random([...lead, k, n], 2, k ** -0.5)];
     process.env.DXTENSOR_SHADERS = "off";
     let expected: Float32Array | null = null;
-    const prepared: { readonly form: string; readonly away: number; readonly once: () => undefined; readonly dispose: () => void }[] = [];
+    const compiled: { readonly form: string; readonly away: number; readonly once: () => undefined; readonly dispose: () => void }[] = [];
     const measure = async (form: string, multiply: (x: dx.Tensor, y: dx.Tensor) => dx.Tensor): Promise<void> =>
       report.attempt(`${name} ${form}`, async () => {
         const one = dx.scope(() => multiply(a, b));
@@ -68,7 +68,7 @@ export async function measureGemms(
         );
         const once = (): undefined => dx.scope(() => void program(a, b));
         once();
-        prepared.push({ form, away, once, dispose: () => program.dispose() });
+        compiled.push({ form, away, once, dispose: () => program.dispose() });
       });
     await measure("DirectML", (x, y) => dx.matmul(x, y));
     const sizes = [...lead, m, n];
@@ -92,7 +92,7 @@ export async function measureGemms(
     }
     await dx.synchronize(device);
     const flop = 2 * (batch ?? 1) * m * n * k;
-    for (const { form, away, once, dispose } of prepared) {
+    for (const { form, away, once, dispose } of compiled) {
       const timing = await clock.measure(once, minSeconds);
       const time = timing.seconds / CHAIN;
       report.add({ part: "gemm", name, form, us: 1e6 * time, rate: flop / time / 1e12, unit: "TFLOP/s", share: null, difference: away, isWrong: !(away <= 1e-5), reference: timing.reference }); // prettier-ignore

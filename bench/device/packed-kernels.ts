@@ -160,7 +160,7 @@ export async function measureProducts(
         const x = whole.narrow(0, 0, count).clone();
         const last = count - 1;
         for (const row of [0, last]) if (!expected.has(row)) expected.set(row, rowTimes(host, row, values, n, width));
-        const prepared: { readonly form: string; readonly away: number; readonly once: () => undefined; readonly dispose: () => void }[] =
+        const compiled: { readonly form: string; readonly away: number; readonly once: () => undefined; readonly dispose: () => void }[] =
           [];
         for (const t of threads)
           for (const l of lanes)
@@ -199,10 +199,10 @@ export async function measureProducts(
                 const once = (): undefined => dx.scope(() => void program(x));
                 once();
                 await dx.synchronize(device);
-                prepared.push({ form: nameOf(tile), away, once, dispose: () => program.dispose() });
+                compiled.push({ form: nameOf(tile), away, once, dispose: () => program.dispose() });
               });
             }
-        for (const { form, away, once, dispose } of prepared) {
+        for (const { form, away, once, dispose } of compiled) {
           const timing = await clock.measure(once, minSeconds);
           const time = timing.seconds / copies;
           const rate = first.bytes / time / 1e9;
