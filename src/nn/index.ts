@@ -5,6 +5,7 @@ export * from "./attention.ts";
 export { checkpointSequential, type ChainPart } from "./checkpoint-sequential.ts";
 export * from "./containers.ts";
 export * from "./conv.ts";
+export { DataParallel, dataParallel, type DataParallelOptions } from "./device-parallel.ts";
 export * from "./dropout.ts";
 export * from "./embedding.ts";
 export { functionalCall } from "./functional-call.ts";
@@ -21,6 +22,7 @@ export { Module, type Layer } from "./module.ts";
 export * from "./norm.ts";
 export * from "./pad.ts";
 export { Parameter } from "./parameter.ts";
+export * from "./pipeline.ts";
 export * from "./planes.ts";
 export * from "./pool.ts";
 export {

@@ -11,6 +11,8 @@ import * as $nnAttention from "../nn/attention.ts";
 import * as $nnCheckpointSequential from "../nn/checkpoint-sequential.ts";
 import * as $nnContainers from "../nn/containers.ts";
 import * as $nnConv from "../nn/conv.ts";
+import * as $nnDeviceParallel from "../nn/device-parallel.ts";
+import * as $nnModule from "../nn/module.ts";
 import * as $nnDropout from "../nn/dropout.ts";
 import * as $nnEmbedding from "../nn/embedding.ts";
 import * as $nnFunctionalCall from "../nn/functional-call.ts";
@@ -19,13 +21,13 @@ import * as $nnLazyLayers from "../nn/lazy-layers.ts";
 import * as $nnLazyNorms from "../nn/lazy-norms.ts";
 import * as $nnLinear from "../nn/linear.ts";
 import * as $nnLists from "../nn/lists.ts";
-import * as $nnModule from "../nn/module.ts";
 import * as $nnLora from "../nn/lora.ts";
 import * as $nnLoss from "../nn/loss.ts";
 import * as $nnMarginLoss from "../nn/margin-loss.ts";
 import * as $nnNorm from "../nn/norm.ts";
 import * as $nnPad from "../nn/pad.ts";
 import * as $nnParameter from "../nn/parameter.ts";
+import * as $nnPipeline from "../nn/pipeline.ts";
 import * as $nnPlanes from "../nn/planes.ts";
 import * as $nnPool from "../nn/pool.ts";
 import * as $nnQuantized from "../nn/quantized.ts";
@@ -42,6 +44,7 @@ export type { TransformerOptions } from "../nn/attention.ts";
 export type { ChainPart } from "../nn/checkpoint-sequential.ts";
 export type { ConvLayerOptions } from "../nn/conv.ts";
 export type { ConvTransposeLayerOptions } from "../nn/conv.ts";
+export type { DataParallelOptions } from "../nn/device-parallel.ts";
 export type { DropoutOptions } from "../nn/dropout.ts";
 export type { EmbeddingOptions } from "../nn/embedding.ts";
 export type { EmbeddingBagOptions } from "../nn/embedding.ts";
@@ -62,6 +65,7 @@ export type { BatchNormLayerOptions } from "../nn/norm.ts";
 export type { AffineOptions } from "../nn/norm.ts";
 export type { LayerNormOptions } from "../nn/norm.ts";
 export type { GroupNormLayerOptions } from "../nn/norm.ts";
+export type { PipelineOptions } from "../nn/pipeline.ts";
 export type { QuantizedEmbeddingOptions } from "../nn/quantized.ts";
 export type { QuantizedLinearOptions } from "../nn/quantized.ts";
 export type { QuantizedWeight } from "../nn/quantized.ts";
@@ -223,6 +227,20 @@ export type ConvTranspose2d = $nnConv.ConvTranspose2d;
 /** convTranspose3d with a learned kernel [inputs, outputs/groups, kD, kH, kW]. Reference: torch.nn.ConvTranspose3d. */
 export const ConvTranspose3d = checkedClass($nnConv.ConvTranspose3d, "inChannels:number outChannels:number kernelSize:numberOrNumbers stride:numberOrNumbersOrConvTra_9a9522? padding:numberOrNumbersOrConvTra_9a9522? options:ConvTransposeLayerOptions?", "forward x") as ClassByName<typeof $nnConv.ConvTranspose3d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
 export type ConvTranspose3d = $nnConv.ConvTranspose3d;
+/**
+ * The module on several devices of this process: forward() splits its inputs along an axis, computes the parts on all devices at once, and joins the outputs on
+ * the first one. Gradients are summed in the parameters, which are the first device's.
+ *
+ * The module is on the first device. Each forward pass copies its parameters and buffers to the others. What these write into buffers is lost: the
+ * running statistics of batch norm are those of the first part. Tensors in arrays, plain objects and complex tensors are split too, each of one size along the
+ * axis; tensors without axes and other values go to all. A batch smaller than the number of devices uses as many as it has elements. Outputs
+ * without axes, such as losses, become a list with one element for each part.
+ *
+ * Throws DeviceError where the module is elsewhere, ShapeError for inputs that differ along the axis, TraceError inside a compiled function.
+ * Reference: torch.nn.DataParallel.
+ */
+export const DataParallel = checkedClass($nnDeviceParallel.DataParallel, "module:module devices:listOfDeviceOrString options:DataParallelOptions?", "forward ...inputs:anything");
+export type DataParallel<M extends $nnModule.Module> = $nnDeviceParallel.DataParallel<M>;
 /** In training, zeroes each element with probability p and scales the others by 1 / (1 - p). Reference: torch.nn.Dropout. */
 export const Dropout = checkedClass($nnDropout.Dropout, "p:number? options:DropoutOptions?", "forward x");
 export type Dropout = $nnDropout.Dropout;
@@ -460,6 +478,17 @@ export type CircularPad3d = $nnPad.CircularPad3d;
 /** A leaf that requires a gradient. Shares the storage of the tensor that it is made of; no scope disposes of it. */
 export const Parameter = checkedClass($nnParameter.Parameter, "data options:requiresGrad_e0768f?", "", "dispose;describe");
 export type Parameter = $nnParameter.Parameter;
+/**
+ * Stages one after the other, each on its device. forward() splits the batch along axis 0 into microbatches: while a stage computes one, the stage before
+ * computes the next (the schedule of GPipe, also in backward). Losses are those of one device, where no stage computes statistics of the batch.
+ *
+ * The stages are moved to their devices when it is made. The first stage takes the inputs of forward(); each other one what the stage before gives, a list as
+ * several arguments. The result is on the last stage's device.
+ * Throws ValueError where stages and devices differ in number, TraceError inside a compiled function.
+ * Reference: torch.distributed.pipelining.ScheduleGPipe; Huang et al. 2019.
+ */
+export const Pipeline = checkedClass($nnPipeline.Pipeline, "stages:modules options:PipelineOptions", "forward ...inputs:anything");
+export type Pipeline<S extends readonly $nnModule.Module[]> = $nnPipeline.Pipeline<S>;
 /** interpolate with its options kept. Reference: torch.nn.Upsample. */
 export const Upsample = checkedClass($nnPlanes.Upsample, "options:InterpolateOptions", "forward x");
 export type Upsample = $nnPlanes.Upsample;
@@ -694,6 +723,8 @@ export const convTranspose1d = factory(ConvTranspose1d, $nnConv.convTranspose1d)
 export const convTranspose2d = factory(ConvTranspose2d, $nnConv.convTranspose2d) as MadeByName<typeof $nnConv.convTranspose2d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
 /** convTranspose3d with a learned kernel [inputs, outputs/groups, kD, kH, kW]. Reference: torch.nn.ConvTranspose3d. */
 export const convTranspose3d = factory(ConvTranspose3d, $nnConv.convTranspose3d) as MadeByName<typeof $nnConv.convTranspose3d, { inChannels: 0; outChannels: 1; kernelSize: 2 }>;
+/** Makes a DataParallel. */
+export const dataParallel = factory(DataParallel, $nnDeviceParallel.dataParallel);
 /** In training, zeroes each element with probability p and scales the others by 1 / (1 - p). Reference: torch.nn.Dropout. */
 export const dropout = factory(Dropout, $nnDropout.dropout);
 /** Dropout of whole channels of [N, C, ...]. Reference: torch.nn.Dropout1d, Dropout2d, Dropout3d. */
@@ -830,6 +861,8 @@ export const circularPad1d = factory(CircularPad1d, $nnPad.circularPad1d) as Mad
 export const circularPad2d = factory(CircularPad2d, $nnPad.circularPad2d) as MadeByName<typeof $nnPad.circularPad2d, { padding: 0 }>;
 /** Padding of three axes. Reference: torch.nn.CircularPad3d. */
 export const circularPad3d = factory(CircularPad3d, $nnPad.circularPad3d) as MadeByName<typeof $nnPad.circularPad3d, { padding: 0 }>;
+/** Makes a Pipeline. */
+export const pipeline = factory(Pipeline, $nnPipeline.pipeline);
 /** interpolate with its options kept. Reference: torch.nn.Upsample. */
 export const upsample = factory(Upsample, $nnPlanes.upsample);
 /** pixelShuffle. Reference: torch.nn.PixelShuffle. */

@@ -3,7 +3,7 @@ import { DTYPES } from "../core/dtype.ts";
 import { Storage, internDesc } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { Handle } from "../native/binding.ts";
-import { readBytesSync, relieve, upload, withMemory } from "./buffers.ts";
+import { allocate, readBytesSync, relieve, upload, withMemory } from "./buffers.ts";
 import { requireElements } from "./meta.ts";
 import { nativeDevice, type NativeDevice } from "./devices.ts";
 
@@ -27,6 +27,32 @@ function receive(from: NativeDevice, handle: Handle, start: number, length: numb
   return storage;
 }
 
+/** What is on its way at once: while one device writes a chunk, the other reads the next. */
+const CHUNK = 8 * 2 ** 20;
+
+/** The bytes on another device, copied through the host's memory. */
+function carry(from: NativeDevice, handle: Handle, start: number, length: number, to: NativeDevice): Storage {
+  const read = (at: number, size: number): Uint8Array => new Uint8Array(readBytesSync(from, handle, start + at, size, "to"));
+  if (length <= CHUNK) return upload(to, read(0, length), "to");
+  const storage = allocate(to, length, "to");
+  storage.retain();
+  try {
+    for (let at = 0; at < length; at += CHUNK) {
+      const bytes = read(at, Math.min(CHUNK, length - at));
+      withMemory("to", () => {
+        to.binding.write(storage.handle, at, bytes);
+      });
+      to.binding.flush(to.id);
+    }
+  } catch (error) {
+    storage.release();
+    throw error;
+  }
+  // Its tensor counts it from here on.
+  storage.refs--;
+  return storage;
+}
+
 /**
  * The tensor on another device, with its own strides over the bytes it spans, and no others of its storage. Reads the bytes back, which
  * waits for the work queued before.
@@ -40,6 +66,6 @@ export function transfer(t: Tensor, to: NativeDevice): Tensor {
   const atStart = t.offset - start / DTYPES[t.dtype].sizeInBytes;
   const received = length === 0 ? null : receive(from, t.storage.handle, start, length, to);
   if (received !== null) return new Tensor(received, desc, atStart);
-  const bytes = length === 0 ? new ArrayBuffer(0) : readBytesSync(from, t.storage.handle, start, length, "to");
-  return new Tensor(upload(to, new Uint8Array(bytes), "to"), desc, atStart);
+  const carried = length === 0 ? upload(to, new Uint8Array(0), "to") : carry(from, t.storage.handle, start, length, to);
+  return new Tensor(carried, desc, atStart);
 }

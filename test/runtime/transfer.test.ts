@@ -7,6 +7,10 @@ process.env.DXTENSOR_SIMULATE = "rtx-3070@6.4-ELEMENT_WISE_ERF";
 const other = `dml:${dx.dml.deviceCount() - 1}`;
 
 const numbers = (t: dx.Tensor): number[] => Array.from(t.dataSync() as Float32Array);
+const raw = (t: dx.Tensor): Uint8Array => {
+  const { buffer, byteOffset, byteLength } = t.dataSync();
+  return new Uint8Array(buffer, byteOffset, byteLength);
+};
 const bytesOf = (t: dx.Tensor): number => t.storage.contentInBytes;
 
 describe("transfers", () => {
@@ -26,6 +30,27 @@ describe("transfers", () => {
         expect(bytesOf(moved)).toBe(bytes);
       });
     });
+
+  test("what does not fit into a chunk arrives bit for bit, in both directions", () => {
+    dx.scope(() => {
+      // Over two chunks of 8 MiB, and an end that is no multiple of four.
+      const x = dx.arange((1 << 22) + 5, { dtype: "float32", device: "cpu" });
+      const bytes = dx.tensor(
+        Uint8Array.from({ length: (1 << 24) + 2 }, (_, i) => i ^ (i >> 9)),
+        { device: "cpu" },
+      );
+      for (const t of [x, bytes]) {
+        const there = t.to(other);
+        const [expected, ...found] = [t, there, there.to("cpu")].map(raw);
+        for (const moved of found) expect(Buffer.compare(moved, expected!)).toBe(0);
+      }
+      const rows = x
+        .narrow(0, 0, 1 << 22)
+        .reshape([2048, 2048])
+        .transpose(0, 1);
+      expect(numbers(rows.to(other).select(0, 3).narrow(0, 0, 3))).toEqual([3, 2051, 4099]);
+    });
+  });
 
   test("an operation that falls back reads and writes what its views span", () => {
     dx.scope(() => {
