@@ -1,14 +1,12 @@
 /** Data parallel training: each rank has the whole module and a part of the batch. */
 import { createHash } from "node:crypto";
-import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
-import { DTYPES } from "../core/dtype.ts";
+import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { AutogradError, DistributedError, TraceError, ValueError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { tracer } from "../core/tracer.ts";
 import { Module } from "../nn/module.ts";
-import { fromBytes } from "../ops/creation/creation.ts";
-import { copy_ } from "../ops/data/state.ts";
-import { bytesNow, GradientReduction } from "./gradient-reduction.ts";
+import { takeFrom } from "./first-rank.ts";
+import { GradientReduction } from "./gradient-reduction.ts";
 import { groupOf } from "./init-process-group.ts";
 import type { ProcessGroup } from "./process-group.ts";
 
@@ -68,7 +66,7 @@ export class DistributedDataParallel<M extends Module> extends Module {
         received: module.constructor.name,
       });
     this.#requireAlike();
-    this.#broadcast([...module.parameters(), ...module.buffers()]);
+    takeFrom(OPERATION, this.#group, [...module.parameters(), ...module.buffers()]);
     this.#reduction = new GradientReduction(this.#group, parameters, bucketSizeInBytes);
   }
 
@@ -87,33 +85,6 @@ export class DistributedDataParallel<M extends Module> extends Module {
     });
   }
 
-  /** All ranks take the elements of the first one. */
-  #broadcast(tensors: readonly Tensor[]): void {
-    if (this.#group.size === 1 || tensors.length === 0) return;
-    const isRoot = this.#group.rank === 0;
-    const sizes = tensors.map((t) => t.size * DTYPES[t.dtype].sizeInBytes);
-    const size = sizes.reduce((a, b) => a + b, 0);
-    const bytes = isRoot ? Buffer.concat(tensors.map((t) => bytesNow(t))) : new Uint8Array(size);
-    const call = {
-      kind: "broadcast",
-      what: `DistributedDataParallel broadcasts ${size} bytes`,
-      root: 0,
-      input: bytes,
-      output: bytes,
-    } as const;
-    this.#group.reduceNow(OPERATION, call)();
-    if (isRoot) return;
-    noGrad(() => {
-      let start = 0;
-      tensors.forEach((t, i) => {
-        const made = fromBytes(OPERATION, t.device, t.dtype, t.shape, bytes.slice(start, start + sizes[i]!));
-        copy_(t, made);
-        made.dispose();
-        start += sizes[i]!;
-      });
-    });
-  }
-
   /** The module's result. The next backward() reduces, unless it is called inside noSync() or without gradients. */
   forward(...inputs: Parameters<M["forward"]>): ReturnType<M["forward"]> {
     if (tracer() !== null)
@@ -123,7 +94,7 @@ export class DistributedDataParallel<M extends Module> extends Module {
         hint: "Compile the forward and backward pass of ddp.module, and call ddp.reduceGradients() behind it.",
       });
     if (isGradEnabled() && this.#isSynchronizing) {
-      if (this.#broadcastBuffers && this.training) this.#broadcast(this.module.buffers());
+      if (this.#broadcastBuffers && this.training) takeFrom(OPERATION, this.#group, this.module.buffers());
       this.#reduction.arm();
     }
     const forward = this.module.forward as (...values: unknown[]) => unknown;

@@ -9,6 +9,9 @@ import * as $distributedTcpStore from "../distributed/tcp-store.ts";
 import * as $distributedCollectives from "../distributed/collectives.ts";
 import * as $distributedDataParallel from "../distributed/data-parallel.ts";
 import * as $nnModule from "../nn/module.ts";
+import * as $distributedFullyShard from "../distributed/fully-shard.ts";
+import * as $distributedZeroRedundancy from "../distributed/zero-redundancy.ts";
+import * as $optimGroup from "../optim/group.ts";
 export type { InitProcessGroupOptions } from "../distributed/init-process-group.ts";
 export type { NewGroupOptions } from "../distributed/init-process-group.ts";
 export type { EngineInfo } from "../distributed/init-process-group.ts";
@@ -25,6 +28,8 @@ export type { ReduceToOptions } from "../distributed/collectives.ts";
 export type { SendOptions } from "../distributed/collectives.ts";
 export type { ReceiveOptions } from "../distributed/collectives.ts";
 export type { DistributedDataParallelOptions } from "../distributed/data-parallel.ts";
+export type { FullyShardOptions } from "../distributed/fully-shard.ts";
+export type { ZeroRedundancyOptions } from "../distributed/zero-redundancy.ts";
 /**
  * Joins the group of all ranks; all of them call it. Resolves when all are connected.
  *
@@ -118,5 +123,41 @@ export const barrier = guarded($distributedCollectives.barrier, "distributed.bar
  */
 export const DistributedDataParallel = checkedClass($distributedDataParallel.DistributedDataParallel, "module:module options:DistributedDataParallelOptions?", "forward ...inputs:anything;noSync fn:callback;reduceGradients", "registerBuffer name:string tensor options:persistent_d9ad21?;clone copies:anything;registerForwardPreHook hook:anything options:HookOptions?;registerForwardHook hook:anything options:ForwardHookOptions?;registerFullBackwardPreHook hook:callback options:HookOptions?;registerFullBackwardHook hook:callback options:HookOptions?;registerStateDictPreHook hook:callback;registerStateDictPostHook hook:callback;registerLoadStateDictPreHook hook:callback;registerLoadStateDictPostHook hook:callback;children;modules;parameters;buffers;train mode:boolean?;eval;apply fn:callback;zeroGrad options:setToNull_d4ebf9?;requiresGrad_ mode:boolean?;to target:deviceOrStringOrDtype;toEmpty target:deviceOrString;stateDict;loadStateDict state:recordOfTensor options:strict_b521a7?;dispose;toString");
 export type DistributedDataParallel<M extends $nnModule.Module> = $distributedDataParallel.DistributedDataParallel<M>;
+/**
+ * Shards the parameters of a module over the ranks, in place: each rank keeps 1/n of the elements of each, in one axis, and an optimizer that is made of
+ * them keeps 1/n of the state. forward() gathers the whole parameters before it runs; backward() gathers them again, and gives each rank the mean of
+ * all ranks' gradients for its part, as DistributedDataParallel does. Both block until all ranks are there.
+ *
+ * Parameters that an inner call has sharded stay with it: shard the layers first, then the whole, and one layer's parameters are whole at a time. The ranks
+ * take the first rank's parameters and buffers. stateDict() gives this rank's parts; fullStateDict() and loadFullStateDict() whole tensors. Optimizers that
+ * look at a whole parameter (LAMB, Adafactor, Muon) are not those of one process. It computes eagerly, and first derivatives only. Returns the module.
+ *
+ * Throws AutogradError where there is nothing left to shard, ValueError for a module that was sharded before, DistributedError where a rank is lost.
+ * Reference: torch.distributed.fsdp.fully_shard.
+ */
+export const fullyShard = guarded($distributedFullyShard.fullyShard, "distributed.fullyShard", "module:module options:FullyShardOptions?");
+/**
+ * The state of a module with whole tensors in place of the parts that fullyShard() left: new tensors on all ranks, of which the caller disposes. All ranks call
+ * it. Reference: torch.distributed.checkpoint.state_dict.get_model_state_dict with full_state_dict.
+ */
+export const fullStateDict = guarded($distributedFullyShard.fullStateDict, "distributed.fullStateDict", "module:module");
+/**
+ * Each rank takes its parts of whole tensors, which all ranks have. Throws ValueError for names that are missing or unknown and for other shapes, before
+ * anything is copied. Reference: torch.distributed.checkpoint.state_dict.set_model_state_dict with full_state_dict.
+ */
+export const loadFullStateDict = guarded($distributedFullyShard.loadFullStateDict, "distributed.loadFullStateDict", "module:module state:recordOfTensor");
+/**
+ * An optimizer of which each rank of a group keeps a part of the state (ZeRO 1): whole parameters are divided among the ranks by their size. step() updates
+ * this rank's, and takes the others from their ranks; it blocks until all are there. Gradients are those of all ranks, as DistributedDataParallel gives them.
+ * To shard gradients and parameters too, see fullyShard().
+ *
+ * params: parameters, or groups of them with options; the same on all ranks. make: gives the optimizer of some of them, such as
+ * `(params) => dx.optim.adamW(params, { lr: 1e-3 })`. Schedules and GradScaler take `optimizer`, this rank's own, whose groups have the options of all.
+ * Throws ValueError for no parameters, TraceError in step() inside a compiled function. Reference: torch.distributed.optim.ZeroRedundancyOptimizer.
+ */
+export const ZeroRedundancyOptimizer = checkedClass($distributedZeroRedundancy.ZeroRedundancyOptimizer, "params:iterableOfTensorOrIterableOfAnything make:callback options:ZeroRedundancyOptions?", "step closure:callback?;synchronize;zeroGrad options:setToNull_d4ebf9?;stateDict;fullStateDict;loadStateDict saved:OptimizerState;dispose");
+export type ZeroRedundancyOptimizer<O extends $optimGroup.BaseOptions> = $distributedZeroRedundancy.ZeroRedundancyOptimizer<O>;
 /** Makes a DistributedDataParallel. */
 export const distributedDataParallel = factory(DistributedDataParallel, $distributedDataParallel.distributedDataParallel);
+/** Makes a ZeroRedundancyOptimizer. */
+export const zeroRedundancyOptimizer = factory(ZeroRedundancyOptimizer, $distributedZeroRedundancy.zeroRedundancyOptimizer);
