@@ -94,17 +94,17 @@ export function loadFullStateDict(module: Module, state: Readonly<StateDict>): v
   const own = new Map(module.stateTensors());
   for (const name of Object.keys(state)) if (!own.has(name)) throw new ValueError(operation, "state", "names of the module", name);
   for (const [name, t] of own) {
-    const given = state[name];
-    if (given === undefined) throw new ValueError(operation, "state", `with ${name}`, "without it");
+    const value = state[name];
+    if (value === undefined) throw new ValueError(operation, "state", `with ${name}`, "without it");
     const shape = unitOf(t)?.shapeOf(t) ?? t.shape;
-    if (!sameShape(given.shape, shape))
-      throw new ValueError(operation, `state["${name}"]`, `of shape [${shape.join(", ")}]`, given.describe());
+    if (!sameShape(value.shape, shape))
+      throw new ValueError(operation, `state["${name}"]`, `of shape [${shape.join(", ")}]`, value.describe());
   }
   noGrad(() => {
     for (const [name, t] of own) {
-      const given = toDType(to(state[name]!, t.device), t.dtype);
+      const value = toDType(to(state[name]!, t.device), t.dtype);
       const unit = t instanceof Parameter ? unitOf(t) : undefined;
-      copy_(t, unit === undefined ? given : unit.partOf(t, given));
+      copy_(t, unit === undefined ? value : unit.partOf(t, value));
     }
   });
 }

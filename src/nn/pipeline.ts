@@ -17,7 +17,7 @@ export interface PipelineOptions {
 }
 
 /** What the last stage gives. */
-type Given<S extends readonly Module[]> = S extends readonly [...(readonly Module[]), infer L extends Module]
+type ResultOf<S extends readonly Module[]> = S extends readonly [...(readonly Module[]), infer L extends Module]
   ? ReturnType<L["forward"]>
   : ReturnType<S[number]["forward"]>;
 
@@ -61,7 +61,7 @@ export class Pipeline<S extends readonly Module[]> extends Module {
   }
 
   /** The last stage's result for the whole batch. */
-  forward(...inputs: Parameters<S[0]["forward"]>): Given<S> {
+  forward(...inputs: Parameters<S[0]["forward"]>): ResultOf<S> {
     if (tracer() !== null)
       throw new TraceError({
         operation: OPERATION,
@@ -80,7 +80,7 @@ export class Pipeline<S extends readonly Module[]> extends Module {
         values[clock - i] = withDevice(this.devices[i]!, () => (Array.isArray(input) ? stage(...(input as unknown[])) : stage(input)));
       });
     }
-    return joinedParts(OPERATION, values, 0, this.devices[last]!) as Given<S>;
+    return joinedParts(OPERATION, values, 0, this.devices[last]!) as ResultOf<S>;
   }
 }
 

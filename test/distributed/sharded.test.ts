@@ -87,7 +87,7 @@ await d.destroyProcessGroup();`,
         );
         ends.forEach(({ status, stderr, told }, rank) => {
           expect([status, stderr]).toEqual([0, ""]);
-          const [isSame, held, all, start, startAlone, losses, lossesAlone, end, endAlone, none, width, gradients, loaded, given, errors] =
+          const [isSame, held, all, start, startAlone, losses, lossesAlone, end, endAlone, none, width, gradients, loaded, wanted, errors] =
             told as [
               boolean,
               number,
@@ -114,7 +114,7 @@ await d.destroyProcessGroup();`,
           for (const [name, values] of Object.entries(endAlone)) close(end[name]!, values, 2e-4);
           const length = Math.ceil(gradients[1].length / ranks);
           close(gradients[0].slice(0, gradients[1].length - rank * length), gradients[1].slice(rank * length, (rank + 1) * length));
-          expect(loaded).toEqual(given);
+          expect(loaded).toEqual(wanted);
           expect(errors).toEqual(["AutogradError", "TraceError", "ValueError"]);
         });
         expect(ends[1]!.told[7]).toEqual(ends[0]!.told[7]);
