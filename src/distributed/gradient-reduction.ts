@@ -28,7 +28,8 @@ interface Bucket {
 
 /** @internal The bytes of a tensor, when the device is done. */
 export function bytesNow(x: Tensor): Uint8Array {
-  const array = noGrad(() => dataSync(x.detach()));
+  // The detached tensor would keep the memory until it is collected.
+  const array = noGrad(() => scope(() => dataSync(x.detach())));
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }
 

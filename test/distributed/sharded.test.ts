@@ -153,7 +153,8 @@ one.loadStateDict(full);
 tell([await train(ddp, again, mine, 3), await train(alone, one, whole, 3)]);
 tell([(await error(() => again.loadStateDict({ state: {}, paramGroups: [] }))).name, (await error(() => d.zeroRedundancyOptimizer([], adam))).name]);
 // Bytes that the device holds: parameters, gradients and state of a larger module.
-const held = (fn) => { const before = dx.memoryStatistics("cpu").liveInBytes; const kept = fn(); return dx.memoryStatistics("cpu").liveInBytes - before; };
+const kept = [model, alone, ddp, zero, plain, again, one, full];
+const held = (fn) => { const before = dx.memoryStatistics("cpu").liveInBytes; kept.push(fn()); return dx.memoryStatistics("cpu").liveInBytes - before; };
 const big = () => { dx.manualSeed(3); return dx.nn.sequential(...Array.from({ length: 6 }, () => dx.nn.linear(300, 300))); };
 const step = (m, o) => { dx.scope(() => { m.forward(dx.ones([2, 300])).sum().backward(); }); o.step(); o.zeroGrad(); return [m, o]; };
 tell([
