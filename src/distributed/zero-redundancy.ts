@@ -68,12 +68,18 @@ export class ZeroRedundancyOptimizer<O extends BaseOptions> {
   /** By number of the parameter: its number in this rank's optimizer. */
   readonly #own = new Map<number, number>();
 
-  constructor(params: ParametersInput<O>, make: (params: readonly GroupInput<O>[]) => Optimizer<O>, { group }: ZeroRedundancyOptions = {}) {
+  constructor(
+    params: ParametersInput<NoInfer<O>>,
+    make: (params: readonly GroupInput<O>[]) => Optimizer<O>,
+    { group }: ZeroRedundancyOptions = {},
+  ) {
     this.#group = groupOf(OPERATION, group);
     const list = [...(params as Iterable<Tensor | GroupInput<O>>)];
-    if (list.length === 0) throw new ValueError(OPERATION, "params", "at least one parameter", "none");
+    const refuse = (what: string): ValueError => new ValueError(OPERATION, "params", "at least one parameter", what);
+    if (list.length === 0) throw refuse("none");
     const groups = (list[0] instanceof Tensor ? [{ params: list }] : list) as unknown as readonly GroupInput<O>[];
     const members = groups.map((one) => [...one.params]);
+    if (members.some((own) => own.length === 0)) throw refuse("an empty group");
     this.#parameters = members.flat();
     this.#owners = ownersOf(
       this.#parameters.map((p) => p.size * DTYPES[p.dtype].sizeInBytes),
@@ -236,7 +242,7 @@ export class ZeroRedundancyOptimizer<O extends BaseOptions> {
 
 /** Makes a ZeroRedundancyOptimizer. */
 export const zeroRedundancyOptimizer = <O extends BaseOptions>(
-  params: ParametersInput<O>,
+  params: ParametersInput<NoInfer<O>>,
   make: (params: readonly GroupInput<O>[]) => Optimizer<O>,
   options: ZeroRedundancyOptions = {},
 ): ZeroRedundancyOptimizer<O> => new ZeroRedundancyOptimizer(params, make, options);
