@@ -54,7 +54,8 @@ interface Described {
  * To shard gradients and parameters too, see fullyShard().
  *
  * params: parameters, or groups of them with options; the same on all ranks. make: gives the optimizer of some of them, such as
- * `(params) => dx.optim.adamW(params, { lr: 1e-3 })`. Schedules and GradScaler take `optimizer`, this rank's own, whose groups have the options of all.
+ * `(params) => dx.optim.adamW(params, { lr: 1e-3 })`. Schedules take `optimizer`, this rank's own, whose groups have the options of all.
+ * GradScaler would look at this rank's gradients alone: it is not for use with it.
  * Throws ValueError for no parameters, TraceError in step() inside a compiled function. Reference: torch.distributed.optim.ZeroRedundancyOptimizer.
  */
 export class ZeroRedundancyOptimizer<O extends BaseOptions> {
@@ -128,7 +129,7 @@ export class ZeroRedundancyOptimizer<O extends BaseOptions> {
     return result;
   }
 
-  /** Each rank takes the parameters of the others, as they are there: what step() does after the update. For a GradScaler, which steps `optimizer` itself. */
+  /** Each rank takes the parameters of the others, as they are there: what step() does after the update. For code that steps `optimizer` itself. */
   synchronize(): void {
     for (let rank = 0; rank < this.#group.size; rank++) {
       const theirs = this.#parameters.filter((_, i) => this.#owners[i] === rank);
