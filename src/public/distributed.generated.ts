@@ -152,7 +152,8 @@ export const loadFullStateDict = guarded($distributedFullyShard.loadFullStateDic
  * To shard gradients and parameters too, see fullyShard().
  *
  * params: parameters, or groups of them with options; the same on all ranks. make: gives the optimizer of some of them, such as
- * `(params) => dx.optim.adamW(params, { lr: 1e-3 })`. Schedules and GradScaler take `optimizer`, this rank's own, whose groups have the options of all.
+ * `(params) => dx.optim.adamW(params, { lr: 1e-3 })`. Schedules take `optimizer`, this rank's own, whose groups have the options of all.
+ * GradScaler would look at this rank's gradients alone: it is not for use with it.
  * Throws ValueError for no parameters, TraceError in step() inside a compiled function. Reference: torch.distributed.optim.ZeroRedundancyOptimizer.
  */
 export const ZeroRedundancyOptimizer = checkedClass($distributedZeroRedundancy.ZeroRedundancyOptimizer, "params:iterableOfTensorOrIterableOfAnything make:callback options:ZeroRedundancyOptions?", "step closure:callback?;synchronize;zeroGrad options:setToNull_d4ebf9?;stateDict;fullStateDict;loadStateDict saved:OptimizerState;dispose");
