@@ -33,10 +33,19 @@ function paired(c: Call, a: Numbers, b: Numbers, fn: (a: number, b: number) => n
   };
 }
 
+/** The second operand, which before version 7 was laid along the first from an axis on. */
+function second(c: Call): Numbers {
+  const b = input(c, 1);
+  if (c.opset >= 7 || !c.flag("broadcast") || b.shape.length === 0) return b;
+  const rank = c.numeric(0).shape.length;
+  const axis = c.hasAttribute("axis") ? c.axis(c.int("axis", 0), rank) : rank - b.shape.length;
+  return { ...b, shape: [...b.shape, ...new Array<number>(Math.max(0, rank - axis - b.shape.length)).fill(1)] };
+}
+
 const binary =
   (fn: (a: number, b: number) => number): Compute =>
   (c) =>
-    paired(c, input(c, 0), input(c, 1), fn);
+    paired(c, input(c, 0), second(c), fn);
 
 /** Of any number of inputs. */
 const folded =
@@ -256,7 +265,17 @@ const TESTS: Readonly<Record<string, Compute>> = {
 const isDouble = (v: Value | undefined): boolean => (v instanceof Tensor || v instanceof Constant) && v.dtype === "float64";
 
 /** Versions from which an operator has its present meaning. */
-const SINCE: Readonly<Record<string, number>> = { Clip: 11, CumSum: 11, LogSoftmax: 13, Softmax: 13 };
+const SINCE: Readonly<Record<string, number>> = {
+  Add: 1,
+  Clip: 11,
+  CumSum: 11,
+  Div: 1,
+  LogSoftmax: 13,
+  Mul: 1,
+  Pow: 1,
+  Softmax: 13,
+  Sub: 1,
+};
 
 function hosted(operator: Operator, compute: Compute, dtype: "float64" | "bool", first = 7): Operator {
   const run = (c: Call): Value[] => {
