@@ -30,7 +30,7 @@ class Net extends dx.nn.Module {
 
 const close = (a: readonly number[], b: readonly number[]): void => {
   expect(a.length).toBe(b.length);
-  a.forEach((v, i) => expect(Math.abs(v - b[i]!)).toBeLessThan(1e-4));
+  a.forEach((v, i) => expect(Math.abs(v - b[i]!) / Math.max(1, Math.abs(b[i]!))).toBeLessThan(1e-4));
 };
 const gradients = (m: dx.nn.Module): (number[] | null)[] => m.parameters().map((p) => (p.grad === null ? null : numbers(p.grad)));
 
