@@ -15,7 +15,13 @@ export const SHADERS = [
   "cast",
   "causalAttention",
   "causalAttentionGradient",
+  "convolution",
+  "convolutionInputGradient",
+  "convolutionWeightGradient",
   "crossEntropy",
+  "depthwiseConvolution",
+  "depthwiseInputGradient",
+  "depthwiseWeightGradient",
   "fft",
   "gelu",
   "layerNorm",
@@ -41,7 +47,10 @@ const modes: readonly ShaderMode[] = ["off", "on", "only-measured"] satisfies Sh
 /** What of a call decides. */
 export interface ShaderUse {
   readonly dtype: DType;
-  /** Of rows, the columns; of attention, the keys; of products with packed weights, the rows of the other operand; of a GEMM, the smallest of M, N and K; else the elements. */
+  /**
+   * Of rows, the columns; of attention, the keys; of products with packed weights, the rows of the other operand; of a GEMM, the smallest of M, N and K; of a
+   * convolution, the products; else the elements.
+   */
   readonly extent: number;
   /** Whether the tensors lie packed: a shader has others copied first. */
   readonly isPacked: boolean;

@@ -14,6 +14,7 @@ import { integerConv, integerConvTranspose, type Geometry } from "./integer-spat
 import { sum } from "../reduce/reduce.ts";
 import { constant } from "../declare/support.ts";
 import { batched, requireSpatial, extent, lifted, liftedList, type PerAxis } from "./spatial.ts";
+import { convolutionShader } from "../../shader/kernels/select-convolution.ts";
 import { windowOptions } from "../declare/positional.ts";
 import { merged, overFirstAxis, parted } from "../declare/batched.ts";
 import { asChannels, asSamples } from "../shape/batched-channels.ts";
@@ -96,6 +97,8 @@ const convOp: Definition<Geometry> = define<Geometry>({
   lower: (g, [x, w, bias], o, [out]) => {
     const end = endPadding(o);
     if (readsNothing(o)) return [ofNothing(g, x!.dtype, out!.shape, bias)];
+    const shader = convolutionShader(g, "forward", x!, w!, bias ?? null, o);
+    if (shader !== null) return [shader];
     return [
       emit(g, cropped(g, x!, end), w!, bias ?? null, out!.shape, {
         direction: "FORWARD",
@@ -129,6 +132,8 @@ const convTransposeOp: Definition<Geometry> = define<Geometry>({
   lower: (g, [y, w, bias], o, [out]) => {
     const end = endPadding(o);
     if (readsNothing(o)) return [ofNothing(g, y!.dtype, out!.shape, bias)];
+    const shader = convolutionShader(g, "inputGradient", y!, w!, bias ?? null, o);
+    if (shader !== null) return [shader];
     const written = out!.shape.map((d, i) => (i < 2 ? d : d + Math.min(0, end[i - 2]!)));
     const whole = sameShape(written, out!.shape);
     const c: Call = {
@@ -172,6 +177,8 @@ const convWeightOp: Definition<Geometry> = define<Geometry>({
   infer: ([x, dy], { kernel, groups }) => [{ shape: [dy!.shape[1]!, x!.shape[1]! / groups, ...kernel], dtype: x!.dtype }],
   lower: (g, [x, dy], o, [out]) => {
     if (readsNothing(o)) return [ofNothing(g, x!.dtype, out!.shape)];
+    const shader = convolutionShader(g, "weightGradient", x!, dy!, null, o);
+    if (shader !== null) return [shader];
     // The weight gradient sums over the batch: the batch becomes the channels, and dy the kernel, with `stride` as its dilation.
     const end = endPadding(o);
     const swap = dy!.sizes.map((_, i) => (i === 0 ? 1 : i === 1 ? 0 : i));

@@ -1,0 +1,155 @@
+/** How a convolution is launched: its form, tile and splits, or the depthwise shader, from its sizes alone. */
+import type { Activation } from "../../graph/graph.ts";
+import type { DepthwiseForm, DepthwiseNumbers } from "./convolution-depthwise.ts";
+import { MAX_DEPTHWISE_TAPS } from "./convolution-depthwise.ts";
+import { productSizes, splitsOf } from "./convolution.ts";
+import type { SumForm } from "./convolution-sum.ts";
+import { CONVOLUTION_TILES, PIXELS, stepOf, type ConvolutionForm, type ConvolutionKind, type ConvolutionNumbers, type ConvolutionTile, type Pair } from "./convolution-tiles.ts"; // prettier-ignore
+
+/** Of y = conv(x, w): x [images, groups * channels, input...], w [groups * filters, channels, kernel...], y [images, groups * filters, output...]. */
+export interface ConvolutionSizes {
+  readonly kind: ConvolutionKind;
+  readonly images: number;
+  readonly groups: number;
+  /** Of one group. */
+  readonly channels: number;
+  readonly filters: number;
+  readonly input: Pair;
+  readonly kernel: Pair;
+  readonly output: Pair;
+  readonly stride: Pair;
+  readonly dilation: Pair;
+  readonly padding: Pair;
+}
+
+export interface Ends {
+  readonly hasBias: boolean;
+  readonly activation: Activation | null;
+}
+export const NO_ENDS: Ends = { hasBias: false, activation: null };
+
+export interface TiledPlan {
+  readonly form: ConvolutionForm;
+  readonly tile: ConvolutionTile;
+  readonly params: ConvolutionNumbers;
+  readonly splits: number;
+  /** What adds the splits' parts; null where there is one. */
+  readonly sum: { readonly form: SumForm; readonly inner: number; readonly channels: number } | null;
+}
+
+/** Groups that keep a device's multiprocessors busy. */
+const ENOUGH = 264;
+/** Steps that a split has at least: each costs a pass over the result. */
+const MIN_STEPS = 8;
+const MAX_SPLITS = 64;
+
+const ceil = (n: number, by: number): number => Math.ceil(n / by);
+const area = ([a, b]: Pair): number => a * b;
+
+/** Shape of the result. */
+export function resultShape(c: ConvolutionSizes): readonly [number, number, number, number] {
+  if (c.kind === "weightGradient") return [c.groups * c.filters, c.channels, ...c.kernel];
+  const isForward = c.kind === "forward";
+  return [c.images, c.groups * (isForward ? c.filters : c.channels), ...(isForward ? c.output : c.input)];
+}
+
+/** Products of a convolution. */
+export const multiplyAdds = (c: ConvolutionSizes): number =>
+  c.images * c.groups * c.channels * c.filters * area(c.kernel) * area(c.output);
+
+/** The tile, and the splits that it is to have. */
+export function chosenTile(c: ConvolutionSizes): { readonly tile: ConvolutionTile; readonly wished: number } {
+  const n = numbersOf(c);
+  const { rows, columns, depth } = productSizes(c, n);
+  const groups = ({ bm, bn }: ConvolutionTile): number => ceil(rows, bm) * ceil(columns, bn) * c.groups;
+  const { large, tall, wide, medium, narrow, small } = CONVOLUTION_TILES;
+  if (rows <= 32 && columns <= 32) return { tile: small, wished: ceil(ENOUGH, groups(small)) };
+  if (rows > 64 && groups(large) >= ENOUGH) return { tile: large, wished: 1 };
+  if (rows > 64 && groups(tall) >= ENOUGH) return { tile: tall, wished: 1 };
+  if (rows > 32 && groups(wide) >= 2 * ENOUGH) return { tile: wide, wished: 1 };
+  const tile = rows <= 32 ? small : columns <= 32 ? narrow : medium;
+  const steps = ceil(depth, stepOf(c.kind, tile, c.kernel));
+  const wished = Math.max(1, Math.min(Math.round((2 * ENOUGH) / groups(tile)), Math.floor(steps / MIN_STEPS), MAX_SPLITS));
+  return { tile, wished };
+}
+
+const numbersOf = (c: ConvolutionSizes): Omit<ConvolutionNumbers, "perSplit" | "size" | "stepImages" | "stepRows" | "stepColumns"> => ({
+  images: c.images,
+  groups: c.groups,
+  channels: c.channels,
+  filters: c.filters,
+  height: c.input[0],
+  width: c.input[1],
+  outHeight: c.output[0],
+  outWidth: c.output[1],
+});
+
+const isOne = ([a, b]: Pair): boolean => a === 1 && b === 1;
+
+/** The launch with a tile and at most so many splits. Default: as chosenTile has them. */
+export function tiledPlan(c: ConvolutionSizes, ends: Ends, chosen = chosenTile(c)): TiledPlan {
+  const { kind, kernel, stride, dilation, padding } = c;
+  const n = numbersOf(c);
+  const { rows, columns, depth } = productSizes(c, n);
+  const { tile } = chosen;
+  const step = stepOf(kind, tile, kernel);
+  const { splits, perSplit } = splitsOf(c, tile, depth, chosen.wished);
+  const result = resultShape(c);
+  const size = result.reduce((a, d) => a * d, 1);
+  const plane = result[2] * result[3];
+  const isInside = [0, 1].every((i) => padding[i] === 0 && (c.output[i]! - 1) * stride[i]! + (kernel[i]! - 1) * dilation[i]! < c.input[i]!);
+  const isAligned = isOne(kernel) && isOne(stride) && c.input[0] === c.output[0] && c.input[1] === c.output[1];
+  const fits = { rows: rows % tile.bm === 0, columns: columns % tile.bn === 0, depth: depth % step === 0 };
+  const isWeight = kind === "weightGradient";
+  // In the data gradient rows of A are read four at a time.
+  const isPointwise = !isWeight && isInside && isAligned && plane % 4 === 0 && fits.depth && (kind === "forward" || fits.rows);
+  const form: ConvolutionForm = {
+    kind,
+    kernel,
+    stride,
+    dilation,
+    padding,
+    fits,
+    isPointwise,
+    isInside: isInside && (kind !== "inputGradient" || isAligned),
+    isWide: (isWeight ? columns : plane) % 4 === 0,
+    isPartial: splits > 1,
+    hasBias: splits === 1 && ends.hasBias,
+    activation: splits === 1 ? ends.activation : null,
+  };
+  const outPlane = area(c.output);
+  const params: ConvolutionNumbers = {
+    ...n,
+    perSplit,
+    size,
+    stepImages: Math.floor(PIXELS / outPlane),
+    stepRows: Math.floor((PIXELS % outPlane) / c.output[1]),
+    stepColumns: (PIXELS % outPlane) % c.output[1],
+  };
+  const inner = isWeight ? size : plane;
+  const sum = { form: { width: inner % 4 === 0 ? (4 as const) : (1 as const), ...ends }, inner, channels: isWeight ? 1 : result[1] };
+  return { form, tile, params, splits, sum: splits > 1 ? sum : null };
+}
+
+/** Whether the depthwise shader is for it. */
+export const isDepthwise = (c: ConvolutionSizes): boolean =>
+  c.groups > 1 && c.channels === 1 && area(c.kernel) <= MAX_DEPTHWISE_TAPS && (c.kind === "forward" || c.filters <= 4);
+
+/** Threads of a group of the weight gradient have at least so many pixels each. */
+const MIN_PIXELS = 8 * 128;
+
+export interface DepthwisePlan {
+  readonly form: DepthwiseForm;
+  readonly params: DepthwiseNumbers;
+  readonly parts: number;
+}
+
+export function depthwisePlan(c: ConvolutionSizes, ends: Ends): DepthwisePlan {
+  const result = resultShape(c);
+  const pixels = c.images * area(c.output);
+  const parts = c.kind === "weightGradient" ? Math.max(1, Math.min(ceil(4 * ENOUGH, c.groups * c.filters), Math.floor(pixels / MIN_PIXELS))) : 1;
+  const { kind, kernel, stride, dilation, padding } = c;
+  const width = kind !== "weightGradient" && result[3] % 4 === 0 ? (4 as const) : (1 as const);
+  const params = { images: c.images, channels: c.groups, multiplier: c.filters, height: c.input[0], width: c.input[1], outHeight: c.output[0], outWidth: c.output[1], parts }; // prettier-ignore
+  return { form: { kind, kernel, stride, dilation, padding, width, ...ends }, params, parts };
+}

@@ -1,0 +1,205 @@
+/** What the shaders of convolution share: forms, tiles, the numbers of a launch, the product of two tiles in shared memory, and the writing of results. */
+import type { Activation } from "../../graph/graph.ts";
+import { keyOf } from "../../graph/key.ts";
+import type { BufferElements, Scope, SharedElements, Var } from "../language.ts";
+import type { Float, Uint } from "../numbers.ts";
+import { activationCode } from "../operations/activations.ts";
+
+/** Of C: a group makes bm x bn elements, a thread tm x tn of them. */
+export interface ConvolutionTile {
+  readonly bm: number;
+  readonly bn: number;
+  readonly tm: number;
+  readonly tn: number;
+}
+
+/** The tiles that are compared; which is best depends on the sizes and the device. */
+export const CONVOLUTION_TILES = {
+  large: { bm: 128, bn: 128, tm: 8, tn: 8 },
+  tall: { bm: 128, bn: 64, tm: 8, tn: 8 },
+  wide: { bm: 64, bn: 128, tm: 8, tn: 8 },
+  medium: { bm: 64, bn: 64, tm: 8, tn: 4 },
+  narrow: { bm: 64, bn: 32, tm: 8, tn: 4 },
+  small: { bm: 32, bn: 32, tm: 4, tn: 4 },
+} as const satisfies { readonly [name: string]: ConvolutionTile };
+
+export type ConvolutionKind = "forward" | "inputGradient" | "weightGradient";
+export type Pair = readonly [number, number];
+
+/** What a shader of convolution is made for; sizes come with the launch. */
+export interface ConvolutionForm {
+  readonly kind: ConvolutionKind;
+  readonly kernel: Pair;
+  readonly stride: Pair;
+  readonly dilation: Pair;
+  readonly padding: Pair;
+  /** Whether tiles fit: rows of C, columns of C, and the sums' length. */
+  readonly fits: { readonly rows: boolean; readonly columns: boolean; readonly depth: boolean };
+  /** A kernel of one element, stride 1, no padding, planes of a multiple of four elements, and a depth that fits: operands are read four elements at a time. */
+  readonly isPointwise: boolean;
+  /** No tap lies outside of the input. */
+  readonly isInside: boolean;
+  /** Four neighbouring columns of C are neighbours in the result. */
+  readonly isWide: boolean;
+  /** The sums are parts of results [splits, ...], which convolutionSum adds. */
+  readonly isPartial: boolean;
+  readonly hasBias: boolean;
+  readonly activation: Activation | null;
+}
+
+/** For each group of channels: Ci, Co, and the sizes of input and output planes. */
+export const CONVOLUTION_PARAMS = {
+  images: "u32",
+  groups: "u32",
+  channels: "u32",
+  filters: "u32",
+  height: "u32",
+  width: "u32",
+  outHeight: "u32",
+  outWidth: "u32",
+  /** Of the sums' length, in units of the kernel. */
+  perSplit: "u32",
+  /** Elements of the result. */
+  size: "u32",
+  /** How far pixels move in one step of the weight gradient. */
+  stepImages: "u32",
+  stepRows: "u32",
+  stepColumns: "u32",
+} as const;
+export type ConvolutionNumbers = Readonly<Record<keyof typeof CONVOLUTION_PARAMS, number>>;
+
+export type S = Scope<{ readonly [name: string]: "f32" }, typeof CONVOLUTION_PARAMS>;
+export type F32 = BufferElements<"f32">;
+
+/** Padding words of each row of A's tile in shared memory, whose columns are written one by one: fewer bank conflicts. */
+const PAD = 4;
+/** Pixels of a step of the weight gradient. */
+export const PIXELS = 16;
+
+export const threadsOf = ({ bm, bn, tm, tn }: ConvolutionTile): number => (bm / tm) * (bn / tn);
+
+/** Taps that are unrolled, of each unit of the sums; a channel has taps / unit of them. */
+export function unitOf([kh, kw]: Pair): number {
+  if (kh * kw <= 9) return kh * kw;
+  return kw <= 9 ? kw : 1;
+}
+
+/** Units of a step: about 16 products for each element of C. */
+export function unitsOf(tile: ConvolutionTile, kernel: Pair): number {
+  const unit = unitOf(kernel);
+  const together = Math.max(2, threadsOf(tile) / tile.bn);
+  return together * Math.max(1, Math.round(16 / (unit * together)));
+}
+
+/** Length of a step, in what perSplit counts. */
+export const stepOf = (kind: ConvolutionKind, tile: ConvolutionTile, kernel: Pair): number =>
+  kind === "weightGradient" ? PIXELS : unitsOf(tile, kernel);
+
+export function nameOfForm(form: ConvolutionForm, { bm, bn, tm, tn }: ConvolutionTile): string {
+  const { kind, kernel, stride, dilation, padding, fits, activation } = form;
+  const flags = [
+    fits.rows ? "" : "rows",
+    fits.columns ? "" : "columns",
+    fits.depth ? "" : "depth",
+    form.isPointwise ? "pointwise" : "",
+    form.isInside ? "inside" : "",
+    form.isWide ? "wide" : "",
+    form.isPartial ? "partial" : "",
+    form.hasBias ? "bias" : "",
+    activation === null ? "" : keyOf([activation.operator, activation.attributes]),
+  ];
+  return [`convolution ${kind} ${bm}x${bn} ${tm}x${tn}`, kernel.join("x"), `by ${stride.join("x")}`, `apart ${dilation.join("x")}`, `padded ${padding.join("x")}`, ...flags].filter(Boolean).join(" "); // prettier-ignore
+}
+
+/** What a step loads of one operand, and where in shared memory it goes. */
+export interface Operand {
+  readonly fetch: (from: Uint) => Float[];
+  readonly put: (to: SharedElements<"f32">, stride: number, values: readonly Float[]) => void;
+}
+
+/** The sums of a thread over `from` to `end`: rows ty * tm + i of the tile, columns as columnsOf has them. */
+export function multiplied(
+  s: S,
+  tile: ConvolutionTile,
+  { depth, step, from, end }: { readonly depth: number; readonly step: number; readonly from: Uint; readonly end: Uint },
+  a: Operand,
+  b: Operand,
+): Var<"f32">[][] {
+  const { bm, bn, tm, tn } = tile;
+  const across = bn / tn;
+  const [tx, ty] = [s.local.mod(across), s.local.div(across)];
+  const [strideA, strideB] = [bm + PAD, bn];
+  const [sharedA, sharedB] = [s.shared("f32", depth * strideA), s.shared("f32", depth * strideB)];
+  const fetched = (at: Uint): [Float[], Float[]] => [a.fetch(at), b.fetch(at)];
+  const next = fetched(from).map((values) => values.map((v) => s.variable(v)));
+  const sums = Array.from({ length: tm }, () => Array.from({ length: tn }, () => s.variable(s.f32(0))));
+  s.for(
+    from,
+    end,
+    (at) => {
+      a.put(sharedA, strideA, next[0]!.map((v) => v.value)); // prettier-ignore
+      b.put(sharedB, strideB, next[1]!.map((v) => v.value)); // prettier-ignore
+      s.barrier();
+      const then = at.add(step);
+      s.if(then.lt(end), () => {
+        fetched(then).forEach((values, i) => values.forEach((v, q) => (next[i]![q]!.value = v)));
+      });
+      for (let k = 0; k < depth; k++) {
+        const rows = sharedA.loads(ty.mul(tm).add(k * strideA), Math.min(tm, 4));
+        if (tm > 4) rows.push(...sharedA.loads(ty.mul(tm).add(k * strideA + 4), 4));
+        // Neighbouring threads read neighbouring columns.
+        const columns = sharedB.loads(tx.mul(4).add(k * strideB), 4);
+        if (tn > 4) columns.push(...sharedB.loads(tx.mul(4).add(k * strideB + bn / 2), 4));
+        rows.forEach((x, i) => columns.forEach((y, j) => (sums[i]![j]!.value = x.fma(y, sums[i]![j]!.value))));
+      }
+      s.barrier();
+    },
+    { step, unroll: false },
+  );
+  return sums;
+}
+
+/** Where C's elements are in the result, and how many rows and columns there are. */
+export interface Target {
+  readonly row: Uint;
+  readonly column: Uint;
+  readonly rows: Uint;
+  readonly columns: Uint;
+  /** The index of row 0 in a column. */
+  readonly at: (column: Uint) => Uint;
+  readonly rowStride: Uint;
+  /** Of row 0. */
+  readonly firstBias: Uint;
+}
+
+/** Writes sums, with the bias and the activation. */
+export function written(s: S, form: ConvolutionForm, { bn, tm, tn }: ConvolutionTile, sums: readonly (readonly Var<"f32">[])[], to: Target): void {
+  const across = bn / tn;
+  const [tx, ty] = [s.local.mod(across), s.local.div(across)];
+  const { y } = s.buffers as { readonly y: F32 };
+  const curve = form.activation === null ? null : activationCode(form.activation)!;
+  const ended = (v: Float, bias: Float | null): Float => {
+    const sum = bias === null ? v : v.add(bias);
+    return curve === null ? sum : curve(sum, s);
+  };
+  const guarded = (isTrue: boolean, condition: () => ReturnType<Uint["lt"]>, then: () => void): void =>
+    isTrue ? then() : s.if(condition(), then);
+  for (let half = 0; half < tn; half += 4) {
+    const x = to.column.add(tx.mul(4)).add(half === 0 ? 0 : bn / 2);
+    // Of four columns that are neighbours in the result, one is inside where all are.
+    const starts = form.isWide ? [to.at(x)] : [0, 1, 2, 3].map((q) => to.at(x.add(q)));
+    sums.forEach((rowSums, i) => {
+      const row = to.row.add(ty.mul(tm)).add(i);
+      const values = rowSums.slice(half, half + 4).map((v) => v.value);
+      guarded(form.fits.rows, () => row.lt(to.rows), () => {
+        const bias = form.hasBias ? s.buffers["bias"]!.loadsInside(to.firstBias.add(row), 1)[0]! : null;
+        starts.forEach((start, q) =>
+          guarded(form.fits.columns, () => x.add(q).lt(to.columns), () => {
+            const parts = form.isWide ? values : [values[q]!];
+            y.storesInside(start.add(row.mul(to.rowStride)), parts.map((v) => ended(v, bias))); // prettier-ignore
+          }),
+        );
+      }); // prettier-ignore
+    });
+  }
+}

@@ -1,0 +1,311 @@
+/**
+ * Convolution of float32 as an implicit GEMM over tiles, [N, C, H, W]: forward C[Co, pixels] = w[Co, Ci taps] x[Ci taps, pixels], the data gradient
+ * C[Ci, pixels] = w[Co taps, Ci] dy[Co taps, pixels], and the weight gradient C[Co, Ci taps] = dy[Co, pixels] x[pixels, Ci taps]. No columns are in memory. Where C has
+ * few tiles, groups share the sums' length (splits), and a second shader adds their parts in order.
+ */
+import type { LaunchFacts } from "../dxbc/shader-program.ts";
+import type { Bool, Float, Uint } from "../numbers.ts";
+import { kernel, type Kernel } from "./kernel.ts";
+import {
+  CONVOLUTION_PARAMS,
+  multiplied,
+  nameOfForm,
+  PIXELS,
+  stepOf,
+  threadsOf,
+  unitOf,
+  unitsOf,
+  written,
+  type ConvolutionForm,
+  type ConvolutionNumbers,
+  type ConvolutionTile,
+  type F32,
+  type Operand,
+  type S,
+} from "./convolution-tiles.ts";
+
+const ceil = (n: number, by: number): number => Math.ceil(n / by);
+
+/** Sizes of C and of the sums in one group of channels; `depth` is what perSplit counts. */
+export function productSizes(
+  { kind, kernel }: Pick<ConvolutionForm, "kind" | "kernel">,
+  n: Pick<ConvolutionNumbers, "images" | "channels" | "filters" | "height" | "width" | "outHeight" | "outWidth">,
+): { readonly rows: number; readonly columns: number; readonly depth: number } {
+  const taps = kernel[0] * kernel[1];
+  const outputs = n.images * n.outHeight * n.outWidth;
+  if (kind === "weightGradient") return { rows: n.filters, columns: n.channels * taps, depth: outputs };
+  const units = taps / unitOf(kernel);
+  return kind === "forward"
+    ? { rows: n.filters, columns: outputs, depth: n.channels * units }
+    : { rows: n.channels, columns: n.images * n.height * n.width, depth: n.filters * units };
+}
+
+/** Splits that are launched where so many are wished: none is empty. */
+export function splitsOf(form: Pick<ConvolutionForm, "kind" | "kernel">, tile: ConvolutionTile, depth: number, wished: number): { readonly splits: number; readonly perSplit: number } {
+  const step = stepOf(form.kind, tile, form.kernel);
+  const steps = ceil(depth, step);
+  const each = ceil(steps, Math.max(1, Math.min(wished, steps)));
+  return { splits: ceil(steps, each), perSplit: each * step };
+}
+
+/** Loads an element where `inside` is true, else 0. */
+const loadWhere = (from: F32, inside: Bool | null, at: Uint, count = 1): Float[] =>
+  inside === null ? from.loadsInside(at, count) : from.loadsInside(inside.select(at, 0), count).map((v) => inside.select(v, 0));
+
+const both = (...conditions: readonly (Bool | null)[]): Bool | null =>
+  conditions.reduce((a, b) => (a === null ? b : b === null ? a : a.and(b)), null);
+
+/** A group's part of C. */
+function partOf(s: S, { bm, bn }: ConvolutionTile, rows: Uint, columns: Uint): { row: Uint; column: Uint; group: Uint; split: Uint } {
+  const [down, across] = [rows.add(bm - 1).div(bm), columns.add(bn - 1).div(bn)];
+  const tile = s.group.div(down);
+  const rest = tile.div(across);
+  return {
+    row: s.group.mod(down).mul(bm),
+    column: tile.mod(across).mul(bn),
+    group: rest.mod(s.params.groups),
+    split: rest.div(s.params.groups),
+  };
+}
+
+/** Forward and the data gradient: columns of C are pixels of the result, whose windows are gathered from the source. */
+function gathered(s: S, form: ConvolutionForm, tile: ConvolutionTile): void {
+  const { kernel: size, stride, dilation, padding, fits, isPointwise } = form;
+  const isForward = form.kind === "forward";
+  const { bm, bn } = tile;
+  const p = s.params;
+  const { x: source, w } = s.buffers as { readonly x: F32; readonly w: F32 };
+  const taps = size[0] * size[1];
+  const unit = unitOf(size);
+  const [perChannel, perStep, threads] = [taps / unit, unitsOf(tile, size), threadsOf(tile)];
+  const [rows, deep] = isForward ? [p.filters, p.channels] : [p.channels, p.filters];
+  const [input, output] = [
+    [p.height, p.width],
+    [p.outHeight, p.outWidth],
+  ] as const;
+  const [from, to] = isForward ? [input, output] : [output, input];
+  const [fromPlane, toPlane] = [from[0].mul(from[1]), to[0].mul(to[1])];
+  const columns = p.images.mul(toPlane);
+  const units = deep.mul(perChannel);
+  const { row, column, group, split } = partOf(s, tile, rows, columns);
+
+  /** Where a tap of a window lies along an axis of the source; outside it is no less than the axis's size. */
+  const tapAlong = (axis: 0 | 1, at: Uint, tap: Uint | number): { readonly at: Uint; readonly inside: Bool } => {
+    const offset = typeof tap === "number" ? s.u32(tap * dilation[axis]) : tap.mul(dilation[axis]);
+    if (isForward) {
+      const seen = at.mul(stride[axis]).add(offset).sub(padding[axis]);
+      return { at: seen, inside: seen.lt(from[axis]) };
+    }
+    const reached = at.add(padding[axis]).sub(offset);
+    if (stride[axis] === 1) return { at: reached, inside: reached.lt(from[axis]) };
+    const seen = reached.div(stride[axis]);
+    return { at: seen, inside: seen.lt(from[axis]).and(seen.mul(stride[axis]).eq(reached)) };
+  };
+
+  const wideB = isPointwise ? 4 : 1;
+  const inRow = bn / wideB;
+  const [within, sub] = [s.local.mod(inRow).mul(wideB), s.local.div(inRow)];
+  const together = threads / inRow;
+  const pixel = column.add(within);
+  const [image, rest] = [pixel.div(toPlane), pixel.mod(toPlane)];
+  const [y, x] = [rest.div(to[1]), rest.mod(to[1])];
+  const base = image.mul(p.groups).add(group).mul(deep).mul(fromPlane);
+  const pixelInside = fits.columns ? null : pixel.lt(columns);
+  const isStatic = unit === taps;
+  const alongX = unit === 1 && !isStatic ? null : Array.from({ length: size[1] }, (_, q) => tapAlong(1, x, q));
+  const alongY = isStatic ? Array.from({ length: size[0] }, (_, q) => tapAlong(0, y, q)) : null;
+  const offsets = isStatic ? alongY!.flatMap((v) => alongX!.map((u) => v.at.mul(from[1]).add(u.at))) : null;
+  /** A bit for each tap that lies inside. */
+  const mask = ((): Uint | null => {
+    if (!isStatic || form.isInside) return null;
+    const bits = alongY!.flatMap((v, i) => alongX!.map((u, j) => v.inside.and(u.inside).select(s.u32(1 << (i * size[1] + j)), 0)));
+    const all = bits.reduce((a, b) => a.or(b));
+    return pixelInside === null ? all : pixelInside.select(all, 0);
+  })();
+
+  const operandB: Operand = {
+    fetch: (at) =>
+      Array.from({ length: perStep / together }, (_, i) => {
+        const u = at.add(i * together).add(sub);
+        const unitInside = fits.depth ? null : u.lt(units);
+        const channel = base.add(u.div(perChannel).mul(fromPlane));
+        if (isPointwise) return loadWhere(source, pixelInside, channel.add(rest), 4);
+        if (isStatic)
+          return Array.from({ length: unit }, (_, q) => {
+            const inside = mask === null ? pixelInside : mask.and(1 << q).ne(0);
+            return loadWhere(source, both(inside, unitInside), channel.add(offsets![q]!))[0]!;
+          });
+        const part = u.mod(perChannel);
+        const v = tapAlong(0, y, unit === 1 ? part.div(size[1]) : part);
+        const across = alongX ?? [tapAlong(1, x, part.mod(size[1]))];
+        return across.map((t) => loadWhere(source, both(pixelInside, unitInside, v.inside, t.inside), channel.add(v.at.mul(from[1])).add(t.at))[0]!);
+      }).flat(),
+    put: (shared, stride, values) => {
+      for (let i = 0; i < perStep / together; i++)
+        for (let q = 0; q < unit; q++) {
+          const at = sub.add(i * together).mul(unit).add(q).mul(stride).add(within); // prettier-ignore
+          shared.stores(at, values.slice((i * unit + q) * wideB, (i * unit + q + 1) * wideB));
+        }
+    },
+  };
+
+  const depth = perStep * unit;
+  const wideA = isPointwise ? 4 : 1;
+  /** What a thread loads of A: rows of the tile, and the products' index. */
+  const positions = Array.from({ length: (bm * depth) / threads / wideA }, (_, i) => {
+    const at = s.local.add(i * threads);
+    if (isPointwise)
+      return isForward
+        ? { m: at.div(depth / 4), k: at.mod(depth / 4).mul(4), unit: s.u32(0), tap: s.u32(0) }
+        : { m: at.mod(bm / 4).mul(4), k: at.div(bm / 4), unit: at.div(bm / 4), tap: s.u32(0) };
+    if (isForward) return { m: at.div(depth), k: at.mod(depth), unit: s.u32(0), tap: s.u32(0) };
+    const inUnit = at.mod(bm * unit);
+    const [u, tap] = [at.div(bm * unit), inUnit.mod(unit)];
+    return { m: inUnit.div(unit), k: u.mul(unit).add(tap), unit: u, tap };
+  });
+  const length = deep.mul(taps);
+  const operandA: Operand = {
+    fetch: (at) =>
+      positions.flatMap(({ m, k, unit: u, tap }) => {
+        const rowInside = fits.rows ? null : row.add(m).lt(rows);
+        if (isForward) {
+          const index = at.mul(unit).add(k);
+          const inside = both(rowInside, fits.depth ? null : index.lt(length));
+          return loadWhere(w, inside, group.mul(p.filters).add(row).add(m).mul(length).add(index), wideA);
+        }
+        const which = at.add(u);
+        const inside = both(rowInside, fits.depth ? null : which.lt(units));
+        const filter = group.mul(p.filters).add(which.div(perChannel));
+        const index = filter.mul(p.channels).add(row).add(m).mul(taps).add(which.mod(perChannel).mul(unit)).add(tap); // prettier-ignore
+        return loadWhere(w, inside, index, wideA);
+      }),
+    put: (shared, stride, values) =>
+      positions.forEach(({ m, k }, i) => {
+        const own = values.slice(i * wideA, (i + 1) * wideA);
+        if (isPointwise && !isForward) shared.stores(k.mul(stride).add(m), own);
+        else own.forEach((v, q) => shared.store(k.add(q).mul(stride).add(m), v));
+      }),
+  };
+
+  const first = split.mul(p.perSplit);
+  const end = first.add(p.perSplit).min(units);
+  const sums = multiplied(s, tile, { depth, step: perStep, from: first, end }, operandA, operandB);
+  const offset = form.isPartial ? split.mul(p.size) : s.u32(0);
+  written(s, form, tile, sums, {
+    row,
+    column,
+    rows,
+    columns,
+    at: (c) => offset.add(c.div(toPlane).mul(p.groups).add(group).mul(rows).mul(toPlane)).add(c.mod(toPlane)), // prettier-ignore
+    rowStride: toPlane,
+    firstBias: group.mul(rows),
+  });
+}
+
+/** The weight gradient: the sums are over pixels. */
+function weighed(s: S, form: ConvolutionForm, tile: ConvolutionTile): void {
+  const { kernel: size, stride, dilation, padding, fits } = form;
+  const { bm, bn } = tile;
+  const p = s.params;
+  const { x: source, dy } = s.buffers as { readonly x: F32; readonly dy: F32 };
+  const taps = size[0] * size[1];
+  const threads = threadsOf(tile);
+  const [rows, columns] = [p.filters, p.channels.mul(taps)];
+  const [plane, outPlane] = [p.height.mul(p.width), p.outHeight.mul(p.outWidth)];
+  const pixels = p.images.mul(outPlane);
+  const { row, column, group, split } = partOf(s, tile, rows, columns);
+  const [own, sub] = [s.local.mod(PIXELS), s.local.div(PIXELS)];
+  const together = threads / PIXELS;
+  const first = split.mul(p.perSplit);
+  const end = first.add(p.perSplit).min(pixels);
+
+  // The pixel that this thread loads next: it moves by a constant.
+  const start = first.add(own);
+  const image = s.variable(start.div(outPlane));
+  const y = s.variable(start.mod(outPlane).div(p.outWidth));
+  const x = s.variable(start.mod(outPlane).mod(p.outWidth));
+  const advance = (): void => {
+    const right = x.value.add(p.stepColumns);
+    const wraps = right.ge(p.outWidth);
+    x.value = wraps.select(right.sub(p.outWidth), right);
+    const below = y.value.add(p.stepRows).add(wraps.select(s.u32(1), 0));
+    const ends = below.ge(p.outHeight);
+    y.value = ends.select(below.sub(p.outHeight), below);
+    image.value = image.value.add(p.stepImages).add(ends.select(s.u32(1), 0));
+  };
+
+  const rowsOf = Array.from({ length: bm / together }, (_, i) => sub.add(i * together));
+  const columnsOf = Array.from({ length: bn / together }, (_, i) => {
+    const m = sub.add(i * together);
+    const c = column.add(m);
+    const [channel, tap] = [c.div(taps), c.mod(taps)];
+    const [top, left] = [
+      tap.div(size[1]).mul(dilation[0]).sub(padding[0]),
+      tap.mod(size[1]).mul(dilation[1]).sub(padding[1]),
+    ] as const;
+    return { m, top, left, inside: fits.columns ? null : c.lt(columns), at: channel.mul(plane).add(top.mul(p.width)).add(left) };
+  });
+  const operandA: Operand = {
+    fetch: (at) => {
+      const inside = fits.depth ? null : at.add(own).lt(pixels);
+      const base = image.value.mul(p.groups).add(group).mul(p.filters).mul(outPlane).add(y.value.mul(p.outWidth)).add(x.value); // prettier-ignore
+      return rowsOf.map((m) => {
+        const rowInside = fits.rows ? null : row.add(m).lt(rows);
+        return loadWhere(dy, both(inside, rowInside), base.add(row.add(m).mul(outPlane)))[0]!;
+      });
+    },
+    put: (shared, stride, values) => rowsOf.forEach((m, i) => shared.store(own.mul(stride).add(m), values[i]!)),
+  };
+  const operandB: Operand = {
+    fetch: (at) => {
+      const pixelInside = fits.depth ? null : at.add(own).lt(pixels);
+      const [top, left] = [y.value.mul(stride[0]), x.value.mul(stride[1])];
+      const base = image.value.mul(p.groups).add(group).mul(p.channels).mul(plane).add(top.mul(p.width)).add(left); // prettier-ignore
+      const values = columnsOf.map((c) => {
+        const seen = form.isInside ? null : top.add(c.top).lt(p.height).and(left.add(c.left).lt(p.width));
+        return loadWhere(source, both(pixelInside, c.inside, seen), base.add(c.at))[0]!;
+      });
+      advance();
+      return values;
+    },
+    put: (shared, stride, values) => columnsOf.forEach(({ m }, i) => shared.store(own.mul(stride).add(m), values[i]!)),
+  };
+  const sums = multiplied(s, tile, { depth: PIXELS, step: PIXELS, from: first, end }, operandA, operandB);
+  const offset = form.isPartial ? split.mul(p.size) : s.u32(0);
+  written(s, form, tile, sums, {
+    row,
+    column,
+    rows,
+    columns,
+    at: (c) => offset.add(group.mul(p.filters).mul(columns)).add(c),
+    rowStride: columns,
+    firstBias: s.u32(0),
+  });
+}
+
+/** @internal What a shader of convolution is: its buffers, its threads, the groups of a launch, its code. */
+export function convolutionKernel(form: ConvolutionForm, tile: ConvolutionTile) {
+  const names = form.kind === "weightGradient" ? ["x", "dy"] : ["x", "w", ...(form.hasBias ? ["bias"] : [])];
+  const groups = (params: LaunchFacts["params"]): number => {
+    const n = params as unknown as ConvolutionNumbers;
+    const { rows, columns, depth } = productSizes(form, n);
+    return ceil(rows, tile.bm) * ceil(columns, tile.bn) * n.groups * ceil(depth, n.perSplit);
+  };
+  return {
+    name: nameOfForm(form, tile),
+    inputs: Object.fromEntries(names.map((name) => [name, "f32" as const])),
+    outputs: { y: "f32" } as const,
+    params: CONVOLUTION_PARAMS,
+    threads: threadsOf(tile),
+    groups,
+    body: (s: S): void => (form.kind === "weightGradient" ? weighed : gathered)(s, form, tile),
+  };
+}
+
+/** The shader of a form: x, w and bias, or x and dy, to y or parts of it. In the data gradient x is dy, and y is dx. */
+export function convolution(form: ConvolutionForm, tile: ConvolutionTile): Kernel {
+  const { name, inputs, outputs, params, threads, groups, body } = convolutionKernel(form, tile);
+  return kernel(name, { inputs, outputs, params, threads, groups: (facts) => groups(facts.params), isOneOfMany: true }, (s) =>
+    body(s as unknown as S),
+  );
+}

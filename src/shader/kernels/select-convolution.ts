@@ -1,0 +1,118 @@
+/** The shaders of convolution as nodes of a graph, where they are chosen (choice.ts); null: DirectML's operator stands. */
+import { sizeOf } from "../../core/shape.ts";
+import type { GraphBuilder } from "../../graph/builder.generated.ts";
+import type { Activation, Expr, ShaderCall } from "../../graph/graph.ts";
+import { choosesShader, type ShaderName } from "../choice.ts";
+import { activationCode } from "../operations/activations.ts";
+import { depthwise } from "./convolution-depthwise.ts";
+import { depthwisePlan, isDepthwise, multiplyAdds, NO_ENDS, resultShape, tiledPlan, type ConvolutionSizes, type Ends } from "./convolution-plan.ts"; // prettier-ignore
+import { convolutionSum } from "./convolution-sum.ts";
+import type { ConvolutionKind, Pair } from "./convolution-tiles.ts";
+import { convolution } from "./convolution.ts";
+import { callOf, type Kernel } from "./kernel.ts";
+
+/** What a buffer of a shader may hold, as GraphBuilder.shader has it. */
+const MAX_BYTES = 2 ** 29;
+
+/** Lists have one number for each spatial axis. */
+interface Geometry {
+  readonly input: readonly number[];
+  readonly kernel: readonly number[];
+  readonly output: readonly number[];
+  readonly stride: readonly number[];
+  readonly dilation: readonly number[];
+  readonly padding: readonly number[];
+  readonly groups: number;
+}
+
+const NAMES = {
+  forward: ["convolution", "depthwiseConvolution"],
+  inputGradient: ["convolutionInputGradient", "depthwiseInputGradient"],
+  weightGradient: ["convolutionWeightGradient", "depthwiseWeightGradient"],
+} as const satisfies Readonly<Record<ConvolutionKind, readonly [ShaderName, ShaderName]>>;
+
+/** One axis as two, of which the first has length 1; null: three. */
+function pair(list: readonly number[], neutral: number): Pair | null {
+  if (list.length === 1) return [neutral, list[0]!];
+  return list.length === 2 ? [list[0]!, list[1]!] : null;
+}
+
+function sizesOf(kind: ConvolutionKind, images: number, channels: number, filters: number, o: Geometry): ConvolutionSizes | null {
+  const [input, kernel, output, stride, dilation] = [o.input, o.kernel, o.output, o.stride, o.dilation].map((x) => pair(x, 1));
+  const padding = pair(o.padding, 0);
+  if (!input || !kernel || !output || !stride || !dilation || padding === null) return null;
+  return { kind, images, groups: o.groups, channels, filters, input, kernel, output, stride, dilation, padding };
+}
+
+/** y by the last launch, which takes what follows it. */
+function launched(
+  g: GraphBuilder,
+  kernelOf: (ends: Ends) => Kernel,
+  inputs: { readonly [name: string]: Expr },
+  sizes: readonly number[],
+  params: { readonly [name: string]: number },
+  hasBias: boolean,
+): Expr {
+  const shapes = { ...Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, x.sizes])), y: sizes };
+  const call = (activation: Activation | null): ShaderCall => callOf(g.capabilities, kernelOf({ hasBias, activation }), { shapes, params });
+  const ended = (activation: Activation): ShaderCall | null => (activationCode(activation) === null ? null : call(activation));
+  return g.shader(call(null), Object.values(inputs), [{ dtype: "float32", sizes }], ended)[0]!;
+}
+
+/**
+ * Forward: of x [N, Ci, ...] and w [Co, Ci / groups, ...]; the data gradient: of dy [N, Co, ...] and w; the weight gradient: of x and dy. bias: one number for each
+ * channel of the result. In float32, with one spatial axis or two.
+ */
+export function convolutionShader(
+  g: GraphBuilder,
+  kind: ConvolutionKind,
+  a: Expr,
+  b: Expr,
+  bias: Expr | null,
+  o: Geometry,
+): Expr | null {
+  const tensors = bias === null ? [a, b] : [a, b, bias];
+  if (tensors.some((x) => x.dtype !== "float32") || o.groups < 1) return null;
+  const inputChannels = kind === "inputGradient" ? b.sizes[1]! * o.groups : a.sizes[1]!;
+  const filters = kind === "forward" ? b.sizes[0]! : kind === "inputGradient" ? a.sizes[1]! : b.sizes[1]!;
+  const c = sizesOf(kind, a.sizes[0]!, inputChannels / o.groups, filters / o.groups, o);
+  if (c === null) return null;
+  const isOfChannels = isDepthwise(c);
+  const isPacked = tensors.every((x) => packs(x));
+  const name = NAMES[kind][isOfChannels ? 1 : 0];
+  if (!choosesShader(g.capabilities, g.isAlone, name, { dtype: "float32", extent: multiplyAdds(c), isPacked })) return null;
+  const shape = resultShape(c);
+  if ([...tensors.map((x) => x.sizes), shape].some((sizes) => sizeOf(sizes) * 4 > MAX_BYTES)) return null;
+  const hasBias = bias !== null;
+  const inputs = { x: a, [kind === "weightGradient" ? "dy" : "w"]: b };
+  const given = bias === null ? {} : { bias };
+  const sizes = kind === "weightGradient" ? [b.sizes[1]!, a.sizes[1]! / o.groups, ...o.kernel] : [a.sizes[0]!, shape[1], ...(kind === "forward" ? o.output : o.input)]; // prettier-ignore
+  const size = sizeOf(shape);
+  const add = (parts: Expr, form: { readonly width: 1 | 4 }, splits: number, inner: number, channels: number): Expr =>
+    launched(g, (ends) => convolutionSum({ ...form, ...ends }), { parts, ...given }, sizes, { splits, size, inner, channels }, hasBias);
+  if (isOfChannels) {
+    const { form, params, parts } = depthwisePlan(c, NO_ENDS);
+    if (parts === 1) return launched(g, (ends) => depthwise({ ...form, ...ends }), { ...inputs, ...given }, sizes, params, hasBias);
+    const made = launched(g, () => depthwise(form), inputs, [parts, ...sizes], params, false);
+    return add(made, { width: size % 4 === 0 ? 4 : 1 }, parts, size, 1);
+  }
+  const plan = tiledPlan(c, { hasBias, activation: null });
+  if (plan.sum === null)
+    return launched(g, ({ activation }) => convolution({ ...plan.form, activation }, plan.tile), { ...inputs, ...given }, sizes, plan.params, hasBias); // prettier-ignore
+  if (size * plan.splits * 4 > MAX_BYTES) return null;
+  const shapes = { ...Object.fromEntries(Object.entries(inputs).map(([key, x]) => [key, x.sizes])), y: [plan.splits, ...sizes] };
+  const call = callOf(g.capabilities, convolution(plan.form, plan.tile), { shapes, params: plan.params });
+  const parts = g.shader(call, Object.values(inputs), [{ dtype: "float32", sizes: [plan.splits, ...sizes] }])[0]!;
+  return add(parts, plan.sum.form, plan.splits, plan.sum.inner, plan.sum.channels);
+}
+
+/** Whether a tensor is packed, whatever stands where there is but one element. */
+function packs({ sizes, strides }: Expr): boolean {
+  let stride = 1;
+  for (let i = sizes.length - 1; i >= 0; i--) {
+    if (sizes[i] === 1) continue;
+    if (strides[i] !== stride) return false;
+    stride *= sizes[i]!;
+  }
+  return true;
+}

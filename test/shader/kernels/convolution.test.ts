@@ -1,0 +1,151 @@
+/** The shaders of convolution in the evaluator: races, guards around every buffer, sizes that fit no tile, numbers that are none. */
+import { describe, expect, it } from "vitest";
+import type { Activation } from "../../../src/graph/graph.ts";
+import { depthwise } from "../../../src/shader/kernels/convolution-depthwise.ts";
+import { depthwisePlan, isDepthwise, NO_ENDS, resultShape, tiledPlan, type ConvolutionSizes, type Ends } from "../../../src/shader/kernels/convolution-plan.ts"; // prettier-ignore
+import { convolutionSum } from "../../../src/shader/kernels/convolution-sum.ts";
+import { CONVOLUTION_TILES, type ConvolutionKind, type ConvolutionTile } from "../../../src/shader/kernels/convolution-tiles.ts";
+import { convolution } from "../../../src/shader/kernels/convolution.ts";
+import { expectClose, launch, numbers } from "./support.ts";
+
+const KINDS: readonly ConvolutionKind[] = ["forward", "inputGradient", "weightGradient"];
+
+type Shape = Omit<ConvolutionSizes, "kind" | "output">;
+const plain = { stride: [1, 1], dilation: [1, 1], padding: [0, 0], groups: 1 } as const;
+
+const outputOf = (c: Shape): [number, number] =>
+  [0, 1].map((i) => Math.floor((c.input[i]! + 2 * c.padding[i]! - (c.kernel[i]! - 1) * c.dilation[i]! - 1) / c.stride[i]!) + 1) as [number, number]; // prettier-ignore
+
+/** In float64: the result, and the operands it is made of. */
+function reference(c: ConvolutionSizes, seed: number): { readonly a: number[]; readonly b: number[]; readonly y: number[] } {
+  const [ci, co] = [c.groups * c.channels, c.groups * c.filters];
+  const [[h, w], [oh, ow], [kh, kw]] = [c.input, c.output, c.kernel];
+  const [x, f, dy] = [numbers(c.images * ci * h * w, seed, 1), numbers(co * c.channels * kh * kw, seed + 1, 1), numbers(c.images * co * oh * ow, seed + 2, 1)]; // prettier-ignore
+  const sizes = { forward: dy.length, inputGradient: x.length, weightGradient: f.length };
+  const y = new Array<number>(sizes[c.kind]).fill(0);
+  for (let n = 0; n < c.images; n++)
+    for (let o = 0; o < co; o++)
+      for (let q = 0; q < c.channels; q++)
+        for (let i = 0; i < oh; i++)
+          for (let j = 0; j < ow; j++)
+            for (let u = 0; u < kh; u++)
+              for (let v = 0; v < kw; v++) {
+                const row = i * c.stride[0] + u * c.dilation[0] - c.padding[0];
+                const column = j * c.stride[1] + v * c.dilation[1] - c.padding[1];
+                if (row < 0 || row >= h || column < 0 || column >= w) continue;
+                const channel = Math.floor(o / c.filters) * c.channels + q;
+                const atX = ((n * ci + channel) * h + row) * w + column;
+                const atW = ((o * c.channels + q) * kh + u) * kw + v;
+                const atY = ((n * co + o) * oh + i) * ow + j;
+                if (c.kind === "forward") y[atY]! += x[atX]! * f[atW]!;
+                else if (c.kind === "inputGradient") y[atX]! += dy[atY]! * f[atW]!;
+                else y[atW]! += dy[atY]! * x[atX]!;
+              }
+  if (c.kind === "forward") return { a: x, b: f, y };
+  return c.kind === "inputGradient" ? { a: dy, b: f, y } : { a: x, b: dy, y };
+}
+
+/** By the tile, in so many splits. */
+function run(c: ConvolutionSizes, a: readonly number[], b: readonly number[], chosen: { tile: ConvolutionTile; wished: number } | null, ends: Ends = NO_ENDS, bias: readonly number[] = []): number[] { // prettier-ignore
+  const shape = resultShape(c);
+  const [nameB, given] = [c.kind === "weightGradient" ? "dy" : "w", ends.hasBias ? { bias: { shape: [bias.length], values: bias } } : {}];
+  const operands = { x: { shape: [a.length], values: a }, [nameB]: { shape: [b.length], values: b } };
+  const add = (parts: readonly number[], width: 1 | 4, splits: number, inner: number, channels: number): number[] => {
+    const size = parts.length / splits;
+    const kernel = convolutionSum({ width, ...ends });
+    return launch(kernel, { parts: { shape: [parts.length], values: parts }, ...given, y: { shape } }, { splits, size, inner, channels }).y!;
+  };
+  if (chosen === null) {
+    const { form, params, parts } = depthwisePlan(c, NO_ENDS);
+    if (parts === 1) return launch(depthwise({ ...form, ...ends }), { ...operands, ...given, y: { shape } }, params).y!;
+    return add(launch(depthwise(form), { ...operands, y: { shape: [parts, ...shape] } }, params).y!, 1, parts, 1, 1);
+  }
+  const { form, tile, params, splits, sum } = tiledPlan(c, ends, chosen);
+  if (sum === null) return launch(convolution(form, tile), { ...operands, ...given, y: { shape } }, params).y!;
+  const parts = launch(convolution(form, tile), { ...operands, y: { shape: [splits, ...shape] } }, params).y!;
+  return add(parts, sum.form.width, splits, sum.inner, sum.channels);
+}
+
+const SHAPES: readonly (readonly [name: string, shape: Shape])[] = [
+  ["3 x 3", { ...plain, images: 2, channels: 3, filters: 5, input: [5, 6], kernel: [3, 3], padding: [1, 1] }],
+  ["3 x 3 by 2, odd", { ...plain, images: 1, channels: 4, filters: 33, input: [7, 9], kernel: [3, 3], padding: [1, 1], stride: [2, 2] }],
+  ["strides, dilations and padding that differ", { ...plain, images: 2, channels: 2, filters: 3, input: [11, 8], kernel: [2, 3], stride: [3, 2], dilation: [2, 1], padding: [0, 2] }], // prettier-ignore
+  ["one element", { ...plain, images: 2, channels: 16, filters: 32, input: [4, 4], kernel: [1, 1] }],
+  ["one element by 2", { ...plain, images: 2, channels: 5, filters: 3, input: [5, 4], kernel: [1, 1], stride: [2, 2] }],
+  ["groups", { ...plain, images: 2, groups: 3, channels: 2, filters: 4, input: [4, 5], kernel: [3, 2], padding: [1, 0] }],
+  ["5 x 5", { ...plain, images: 1, channels: 2, filters: 3, input: [6, 6], kernel: [5, 5], padding: [2, 2] }],
+  ["one axis, 11 long", { ...plain, images: 2, channels: 2, filters: 3, input: [1, 20], kernel: [1, 11], padding: [0, 4] }],
+  ["windows in the padding", { ...plain, images: 1, channels: 1, filters: 2, input: [2, 2], kernel: [1, 1], padding: [2, 1] }],
+];
+
+describe.each(KINDS)("%s", (kind) => {
+  it.each(SHAPES)("%s", (_, shape) => {
+    const c: ConvolutionSizes = { kind, ...shape, output: outputOf(shape) };
+    const { a, b, y } = reference(c, 7);
+    expectClose(run(c, a, b, { tile: CONVOLUTION_TILES.small, wished: 1 }), y, "f32", 64);
+    expectClose(run(c, a, b, { tile: CONVOLUTION_TILES.narrow, wished: 3 }), y, "f32", 64);
+  });
+
+  it.each([
+    { ...plain, images: 2, groups: 6, channels: 1, filters: 1, input: [5, 8], kernel: [3, 3], padding: [1, 1] },
+    { ...plain, images: 3, groups: 2, channels: 1, filters: 2, input: [9, 7], kernel: [3, 2], stride: [2, 1], dilation: [1, 2], padding: [1, 0] },
+    { ...plain, images: 2, groups: 2, channels: 1, filters: 1, input: [1, 1040], kernel: [1, 3], padding: [0, 1] },
+  ] as readonly Shape[])("depthwise %#", (shape) => {
+    const c: ConvolutionSizes = { kind, ...shape, output: outputOf(shape) };
+    expect(isDepthwise(c)).toBe(true);
+    const { a, b, y } = reference(c, 3);
+    expectClose(run(c, a, b, null), y, "f32", 64);
+  });
+});
+
+describe("tiles", () => {
+  const fitting: Shape = { ...plain, images: 2, channels: 32, filters: 128, input: [8, 8], kernel: [1, 1] };
+  const odd: Shape = { ...plain, images: 1, channels: 3, filters: 70, input: [9, 9], kernel: [3, 3], padding: [1, 1] };
+  it.each(Object.entries(CONVOLUTION_TILES))("%s", (name, tile) => {
+    for (const kind of KINDS)
+      for (const shape of name === "small" || name === "medium" ? [fitting, odd] : [odd]) {
+        const c: ConvolutionSizes = { kind, ...shape, output: outputOf(shape) };
+        const { a, b, y } = reference(c, 5);
+        expectClose(run(c, a, b, { tile, wished: 2 }), y, "f32", 128);
+      }
+  });
+});
+
+describe("ends", () => {
+  const relu: Activation = { operator: "ACTIVATION_RELU", attributes: {} };
+  const shape: Shape = { ...plain, images: 2, channels: 3, filters: 5, input: [4, 5], kernel: [3, 3], padding: [1, 1] };
+  it.each([
+    [shape, 1],
+    [shape, 2],
+    [{ ...shape, groups: 3, channels: 1, filters: 1 }, 0],
+  ] as const)("a bias and an activation %#", (sizes, wished) => {
+    for (const kind of ["forward", "inputGradient"] as const) {
+      const c: ConvolutionSizes = { kind, ...sizes, output: outputOf(sizes) };
+      const { a, b, y } = reference(c, 9);
+      const shape = resultShape(c);
+      const bias = numbers(shape[1], 4, 1);
+      const expected = y.map((v, i) => Math.max(0, v + bias[Math.floor(i / (shape[2] * shape[3])) % shape[1]]!));
+      const chosen = wished === 0 ? null : { tile: CONVOLUTION_TILES.small, wished };
+      expectClose(run(c, a, b, chosen, { hasBias: true, activation: relu }, bias), expected, "f32", 64);
+    }
+  });
+});
+
+it("NaN and infinity stay in the windows that have them", () => {
+  const shape: Shape = { ...plain, images: 1, channels: 2, filters: 3, input: [6, 6], kernel: [3, 3], padding: [1, 1] };
+  for (const groups of [1, 2]) {
+    const c: ConvolutionSizes = { kind: "forward", ...shape, ...(groups === 2 ? { groups, channels: 1, filters: 1 } : {}), output: [6, 6] };
+    const { a, b } = reference(c, 11);
+    a[0] = NaN;
+    a[35] = Infinity;
+    const got = run(c, a, b, groups === 2 ? null : { tile: CONVOLUTION_TILES.small, wished: 2 });
+    const wrong = got.flatMap((v, i) => {
+      const [y, x] = [Math.floor((i % 36) / 6), i % 6];
+      const isOther = groups === 2 && i >= 36;
+      const seen = isOther ? "number" : y < 2 && x < 2 ? "NaN" : y > 3 && x > 3 ? "infinity" : "number";
+      const is = Number.isNaN(v) ? "NaN" : Number.isFinite(v) ? "number" : "infinity";
+      return seen === is ? [] : [`${i}: ${v}`];
+    });
+    expect(wrong).toEqual([]);
+  }
+});
