@@ -63,7 +63,6 @@ export function chosenTile(c: ConvolutionSizes): { readonly tile: ConvolutionTil
   const { rows, columns, depth } = productSizes(c, n);
   const groups = ({ bm, bn }: ConvolutionTile): number => ceil(rows, bm) * ceil(columns, bn) * c.groups;
   const { large, tall, wide, medium, narrow, small } = CONVOLUTION_TILES;
-  if (rows <= 32 && columns <= 32) return { tile: small, wished: ceil(ENOUGH, groups(small)) };
   if (rows > 64 && groups(large) >= ENOUGH) return { tile: large, wished: 1 };
   if (rows > 64 && groups(tall) >= ENOUGH) return { tile: tall, wished: 1 };
   if (rows > 32 && groups(wide) >= 2 * ENOUGH) return { tile: wide, wished: 1 };

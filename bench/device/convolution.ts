@@ -1,0 +1,426 @@
+/**
+ * Convolutions of networks by DirectML's operator and by the library's shaders with every tile and several splits: whether the results agree, microseconds by the
+ * device's clock, TFLOP/s; then a training step of ResNet-18 by each. A plain program without dependencies.
+ */
+import { writeFileSync } from "node:fs";
+import { performance } from "node:perf_hooks";
+import { parseArgs } from "node:util";
+import * as dx from "dxtensor";
+import { CASES } from "./networks.ts";
+import { stepOf, timed } from "./steps.ts";
+
+const help = `node build/bench/device/convolution.js [OPTIONS]
+
+  --device NAME     device to measure (default: the default device)
+  --filter TEXT     only the cases whose name contains TEXT
+  --kinds LIST      of forward, inputGradient, weightGradient (default: all)
+  --variants WHICH  "all" tiles and splits, or what the library would take, "chosen" (default: all)
+  --budget S        begin no variant after so many seconds (default: 110)
+  --rounds N        profiles of each variant, of which the fastest counts (default: 5)
+  --small           small sizes only
+  --no-step         leave out the training steps
+  --explain         print each dispatch of the training steps
+  --json FILE       write the results as JSON
+  --help            this text
+
+Exit status 1 when a variant fails, or its results are not DirectML's.`;
+
+type Kind = "forward" | "inputGradient" | "weightGradient";
+const KINDS: readonly Kind[] = ["forward", "inputGradient", "weightGradient"];
+
+type Pair = readonly [number, number];
+interface Sizes {
+  readonly kind: Kind;
+  readonly images: number;
+  readonly groups: number;
+  readonly channels: number;
+  readonly filters: number;
+  readonly input: Pair;
+  readonly kernel: Pair;
+  readonly output: Pair;
+  readonly stride: Pair;
+  readonly dilation: Pair;
+  readonly padding: Pair;
+}
+type Numbers = Readonly<Record<string, number>>;
+interface Described {
+  readonly name: string;
+  readonly inputs: Readonly<Record<string, "f32">>;
+  readonly params: Readonly<Record<string, "u32">>;
+  readonly threads: number;
+  readonly body: (s: unknown) => void;
+}
+interface Tile {
+  readonly bm: number;
+  readonly bn: number;
+}
+interface SumForm {
+  readonly width: 1 | 4;
+}
+const NO_ENDS = { hasBias: false, activation: null } as const;
+
+/** src/shader/kernels/convolution*.ts. */
+interface Plans {
+  tiledPlan(c: Sizes, ends: typeof NO_ENDS, chosen?: { tile: Tile; wished: number }): {
+    readonly form: unknown;
+    readonly tile: Tile;
+    readonly params: Numbers;
+    readonly splits: number;
+    readonly sum: { readonly form: SumForm; readonly inner: number; readonly channels: number } | null;
+  };
+  chosenTile(c: Sizes): { readonly tile: Tile; readonly wished: number };
+  depthwisePlan(c: Sizes, ends: typeof NO_ENDS): { readonly form: unknown; readonly params: Numbers; readonly parts: number };
+  isDepthwise(c: Sizes): boolean;
+  resultShape(c: Sizes): readonly number[];
+  multiplyAdds(c: Sizes): number;
+}
+type Made = Described & { groups(n: Numbers): number };
+interface Modules {
+  readonly plans: Plans;
+  convolutionKernel(form: unknown, tile: Tile): Made;
+  depthwiseKernel(form: unknown): Made;
+  sumKernel(form: SumForm): Described & { groups(size: number): number };
+  readonly tiles: Readonly<Record<string, Tile>>;
+  /** src/shader/measured.ts. */
+  readonly ranges: { shader: string; dtype: string; place: string; from: number; to: number | null }[];
+}
+
+/** The library's own modules: tiles and splits are no part of what the package exports. */
+async function load(): Promise<Modules> {
+  const from = async <T>(name: string): Promise<T> => (await import(new URL(`../../../dist/shader/${name}.js`, import.meta.url).href)) as T;
+  const { convolutionKernel } = await from<Pick<Modules, "convolutionKernel">>("kernels/convolution");
+  const { depthwiseKernel } = await from<Pick<Modules, "depthwiseKernel">>("kernels/convolution-depthwise");
+  const { sumKernel } = await from<Pick<Modules, "sumKernel">>("kernels/convolution-sum");
+  const { CONVOLUTION_TILES: tiles } = await from<{ CONVOLUTION_TILES: Modules["tiles"] }>("kernels/convolution-tiles");
+  const { NVIDIA_OVER_VULKAN: ranges } = await from<{ NVIDIA_OVER_VULKAN: Modules["ranges"] }>("measured");
+  return { plans: await from<Plans>("kernels/convolution-plan"), convolutionKernel, depthwiseKernel, sumKernel, tiles, ranges };
+}
+
+interface Case {
+  readonly name: string;
+  readonly sizes: Omit<Sizes, "kind">;
+}
+
+/** A square plane and kernel; padded so that stride 1 keeps the size. */
+function caseOf(images: number, channels: number, filters: number, size: number, kernel: number, stride = 1, groups = 1): Case {
+  const padding = kernel >> 1;
+  const out = Math.floor((size + 2 * padding - kernel) / stride) + 1;
+  const both = (n: number): Pair => [n, n];
+  const [input, output] = [both(size), both(out)];
+  const name = `${images} x ${channels}, ${size} x ${size}, to ${filters} by ${kernel} x ${kernel}${stride === 1 ? "" : ` / ${stride}`}${groups === 1 ? "" : ", depthwise"}`;
+  const sizes = { images, groups, channels: channels / groups, filters: filters / groups, input, output, kernel: both(kernel), stride: both(stride), dilation: both(1), padding: both(padding) }; // prettier-ignore
+  return { name, sizes };
+}
+
+/** The most important first: what comes after the budget's end is left out. */
+const LARGE: readonly Case[] = [
+  // ResNet-18 of 32 x 32.
+  caseOf(16, 64, 64, 32, 3),
+  caseOf(16, 128, 128, 16, 3),
+  caseOf(16, 256, 256, 8, 3),
+  caseOf(16, 512, 512, 4, 3),
+  caseOf(16, 64, 128, 32, 3, 2),
+  caseOf(16, 128, 256, 16, 3, 2),
+  caseOf(16, 256, 512, 8, 3, 2),
+  caseOf(16, 64, 128, 32, 1, 2),
+  caseOf(16, 256, 512, 8, 1, 2),
+  caseOf(16, 3, 64, 32, 3),
+  // ResNet-50, and ResNet-18 of 224 x 224.
+  caseOf(16, 64, 64, 56, 3),
+  caseOf(16, 256, 256, 14, 3),
+  caseOf(16, 64, 256, 56, 1),
+  caseOf(16, 1024, 256, 14, 1),
+  caseOf(16, 512, 512, 7, 3),
+  caseOf(16, 128, 128, 28, 3),
+  caseOf(16, 128, 128, 56, 3, 2),
+  caseOf(16, 3, 64, 224, 7, 2),
+  caseOf(16, 512, 2048, 7, 1),
+  // MobileNet.
+  caseOf(16, 32, 32, 112, 3, 1, 32),
+  caseOf(16, 144, 144, 56, 3, 2, 144),
+  caseOf(16, 384, 384, 14, 3, 1, 384),
+  caseOf(16, 960, 960, 7, 3, 1, 960),
+];
+const SMALL: readonly Case[] = [caseOf(2, 16, 24, 8, 3), caseOf(2, 8, 8, 8, 3, 2), caseOf(2, 16, 64, 8, 1), caseOf(2, 6, 6, 8, 3, 1, 6)];
+
+interface Row {
+  readonly case: string;
+  readonly kind: Kind;
+  readonly variant: string;
+  readonly microseconds: number;
+  readonly teraflops: number;
+  /** The largest, as a share of the root mean square. */
+  readonly difference: number;
+}
+
+function largest(got: Float32Array, expected: Float32Array): number {
+  let [error, size] = [0, 0];
+  if (got.length !== expected.length) return Infinity;
+  expected.forEach((x, i) => {
+    const away = Math.abs(got[i]! - x);
+    if (!(away <= error)) error = away;
+    size += x ** 2;
+  });
+  return error / Math.sqrt(size / expected.length);
+}
+
+type Run = (a: dx.Tensor, b: dx.Tensor) => dx.Tensor;
+
+function byDirectML(c: Sizes): Run {
+  const { stride, padding, dilation, groups } = c;
+  const options = { stride, padding, dilation, groups };
+  if (c.kind === "forward") return (x, w) => dx.conv2d(x, w, null, options);
+  if (c.kind === "inputGradient") {
+    const outputPadding = [0, 1].map((i) => c.input[i]! - ((c.output[i]! - 1) * stride[i]! - 2 * padding[i]! + (c.kernel[i]! - 1) * dilation[i]! + 1)); // prettier-ignore
+    return (dy, w) => dx.convTranspose2d(dy, w, null, { ...options, outputPadding });
+  }
+  return (x, dy) => {
+    const w = dx.zeros([c.groups * c.filters, c.channels, ...c.kernel], { device: x.device }).requiresGrad_();
+    return dx.grad(dx.conv2d(x, w, null, options), [w], { gradient: dy })[0]!;
+  };
+}
+
+type ShaderOfTensors = (inputs: Readonly<Record<string, dx.Tensor>>, params: Numbers) => { readonly y: dx.Tensor };
+const shaders = new Map<string, ShaderOfTensors>();
+
+/** The shader of a kernel, made once: its pipeline serves all sizes. */
+function shaderOf(made: Described, shape: (params: Numbers) => readonly number[], groups: (params: Numbers) => number): ShaderOfTensors {
+  let found = shaders.get(made.name);
+  if (found === undefined) {
+    const spec = {
+      name: made.name,
+      inputs: Object.fromEntries(Object.keys(made.inputs).map((key) => [key, "float32" as const])),
+      outputs: { y: { dtype: "float32" as const, shape: (_: unknown, params: Numbers) => [...shape(params)] } },
+      params: made.params,
+      threads: made.threads,
+      groups: (_: unknown, params: Numbers) => groups(params),
+    };
+    found = dx.shader(spec, (s) => made.body(s)) as unknown as ShaderOfTensors;
+    shaders.set(made.name, found);
+  }
+  return found;
+}
+
+const sized = (params: Numbers): readonly number[] => [params["size"]!];
+
+interface Variant {
+  readonly name: string;
+  readonly run: () => Run;
+}
+
+/** The variants of a case by shaders. */
+function variantsOf(m: Modules, c: Sizes, which: string): Variant[] {
+  const shape = m.plans.resultShape(c);
+  const size = shape.reduce((a, d) => a * d, 1);
+  const inputs = (a: dx.Tensor, b: dx.Tensor): Readonly<Record<string, dx.Tensor>> => ({ x: a, [c.kind === "weightGradient" ? "dy" : "w"]: b });
+  const total = (parts: dx.Tensor, form: SumForm, splits: number, inner: number, channels: number): dx.Tensor => {
+    const made = m.sumKernel({ ...form, ...NO_ENDS });
+    const add = shaderOf(made, sized, (n) => made.groups(n["size"]!));
+    return dx.reshape(add({ parts }, { splits, size, inner, channels }).y, [...shape]);
+  };
+  if (m.plans.isDepthwise(c)) {
+    const run = (): Run => {
+      const { form, params, parts } = m.plans.depthwisePlan(c, NO_ENDS);
+      const made = m.depthwiseKernel(form);
+      // The shape of the result is no parameter of the shader.
+      const shader = shaderOf({ ...made, name: `${made.name} to ${parts} x ${shape.join(" x ")}` }, () => [parts * size], (n) => made.groups(n)); // prettier-ignore
+      return (a, b) => {
+        const { y } = shader(inputs(a, b), params);
+        return parts === 1 ? dx.reshape(y, [...shape]) : total(y, { width: size % 4 === 0 ? 4 : 1 }, parts, size, 1);
+      };
+    };
+    return [{ name: "depthwise", run }];
+  }
+  const variant = (name: string, chosen?: { tile: Tile; wished: number }): Variant => ({
+    name,
+    run: () => {
+      const { form, tile, params, splits, sum } = m.plans.tiledPlan(c, NO_ENDS, chosen);
+      const made = m.convolutionKernel(form, tile);
+      const shader = shaderOf(made, (n) => [Math.ceil(depthOf(c, n) / n["perSplit"]!) * n["size"]!], (n) => made.groups(n)); // prettier-ignore
+      return (a, b) => {
+        const { y } = shader(inputs(a, b), params);
+        return sum === null ? dx.reshape(y, [...shape]) : total(y, sum.form, splits, sum.inner, sum.channels);
+      };
+    },
+  });
+  const taken = m.plans.chosenTile(c);
+  const nameOf = (tile: Tile): string => Object.entries(m.tiles).find(([, t]) => t === tile)![0];
+  const first = variant(`chosen: ${nameOf(taken.tile)} / ${taken.wished}`);
+  if (which === "chosen") return [first];
+  const rows = c.kind === "inputGradient" ? c.channels : c.filters;
+  const all = Object.entries(m.tiles).flatMap(([name, tile]) => {
+    // Half of a tile is empty, or it is far too small.
+    if (tile.bm > Math.max(32, rows) || (tile.bm === 32 && rows > 64)) return [];
+    const plan = (wished: number): { splits: number } => m.plans.tiledPlan(c, NO_ENDS, { tile, wished });
+    const groups = m.convolutionKernel(m.plans.tiledPlan(c, NO_ENDS, { tile, wished: 1 }).form, tile).groups(m.plans.tiledPlan(c, NO_ENDS, { tile, wished: 1 }).params); // prettier-ignore
+    const wished = [264, 528, 1056].map((enough) => Math.max(1, Math.min(64, Math.round(enough / groups))));
+    return [...new Set([1, ...wished].filter((n) => n * groups >= 60).map((n) => plan(n).splits))].map((n) => variant(`${name} / ${n}`, { tile, wished: n }));
+  });
+  return [first, ...all];
+}
+
+/** As productSizes has it. */
+function depthOf(c: Sizes, n: Numbers): number {
+  if (c.kind === "weightGradient") return n["images"]! * n["outHeight"]! * n["outWidth"]!;
+  const [kh, kw] = c.kernel;
+  const unit = kh * kw <= 9 ? kh * kw : kw <= 9 ? kw : 1;
+  return (c.kind === "forward" ? n["channels"]! : n["filters"]!) * ((kh * kw) / unit);
+}
+
+const TOLERANCE = 1e-3;
+
+async function measureVariants(m: Modules, device: dx.Device, options: { cases: readonly Case[]; kinds: readonly Kind[]; which: string; rounds: number; until: number }): Promise<Row[]> { // prettier-ignore
+  const rows: Row[] = [];
+  for (const { name, sizes } of options.cases)
+    for (const kind of options.kinds) {
+      const c: Sizes = { kind, ...sizes };
+      const random = (shape: readonly number[], seed: number): dx.Tensor => dx.randn([...shape], { device, generator: new dx.Generator(seed) });
+      const [ci, co] = [c.groups * c.channels, c.groups * c.filters];
+      const of = { x: [c.images, ci, ...c.input], w: [co, c.channels, ...c.kernel], dy: [c.images, co, ...c.output] };
+      const [a, b] = kind === "forward" ? [of.x, of.w] : kind === "inputGradient" ? [of.dy, of.w] : [of.x, of.dy];
+      const [left, right] = [random(a, 1), random(b, 2)];
+      let expected: Float32Array | null = null;
+      const flop = 2 * m.plans.multiplyAdds(c);
+      const own: Row[] = [];
+      const variants = [{ name: "DirectML", run: () => byDirectML(c) }, ...variantsOf(m, c, options.which)];
+      for (const variant of variants) {
+        if (performance.now() > options.until) {
+          console.log(`${name}, ${kind}: no time left`);
+          break;
+        }
+        try {
+          const run = variant.run();
+          const compiled = dx.compile((x: dx.Tensor, y: dx.Tensor) => run(x, y), { name: variant.name, check: false, fuse: "off", regions: "none" });
+          const result = dx.scope(() => compiled(left, right));
+          const got = result.dataSync() as Float32Array;
+          result.dispose();
+          expected ??= got;
+          const away = largest(got, expected);
+          for (let i = 0; i < 3; i++) compiled(left, right).dispose();
+          let microseconds = Infinity;
+          for (let i = 0; i < options.rounds; i++) microseconds = Math.min(microseconds, compiled.profileSync().microseconds);
+          compiled.dispose();
+          const row = { case: name, kind, variant: variant.name, microseconds, teraflops: flop / microseconds / 1e6, difference: away };
+          own.push(row);
+          const isWrong = !(away <= TOLERANCE);
+          console.log(`${name.padEnd(36)} ${kind.padEnd(14)} ${variant.name.padEnd(20)} ${microseconds.toFixed(1).padStart(8)} us ${row.teraflops.toFixed(2).padStart(6)} TFLOP/s  differs by ${away.toExponential(1)}${isWrong ? "  WRONG" : ""}`); // prettier-ignore
+          if (isWrong) process.exitCode = 1;
+        } catch (error) {
+          process.exitCode = 1;
+          console.log(`${name} ${kind} ${variant.name}: ${(error as Error).stack}`);
+        }
+      }
+      const [directml, ...others] = own;
+      const best = others.filter((r) => r.difference <= TOLERANCE).toSorted((x, y) => x.microseconds - y.microseconds)[0];
+      if (best !== undefined && directml !== undefined)
+        console.log(`${name}, ${kind}: best is ${best.variant}, ${(directml.microseconds / best.microseconds).toFixed(2)} times DirectML's speed`);
+      rows.push(...own);
+      for (const t of [left, right]) t.dispose();
+    }
+  return rows;
+}
+
+interface StepRow {
+  readonly form: string;
+  readonly ms: number;
+  readonly loss: number;
+  readonly dispatches: number;
+  readonly compileMs: number;
+}
+
+const NAMES = {
+  forward: ["convolution", "depthwiseConvolution"],
+  inputGradient: ["convolutionInputGradient", "depthwiseInputGradient"],
+  weightGradient: ["convolutionWeightGradient", "depthwiseWeightGradient"],
+} as const;
+
+/** A training step of ResNet-18, with the shaders that are measured, and with those of convolution besides. */
+async function measureSteps(m: Modules, name: string, explains: boolean): Promise<StepRow[]> {
+  const network = CASES.find((c) => c.name === "resnet")!;
+  const rows: StepRow[] = [];
+  const before = [...m.ranges];
+  const own = (kinds: readonly Kind[]): typeof m.ranges => kinds.flatMap((k) => NAMES[k]).map((shader) => ({ shader, dtype: "float32", place: "compiled", from: 0, to: null })); // prettier-ignore
+  const isOther = ({ shader }: { shader: string }): boolean => !Object.values(NAMES).flat().includes(shader as never);
+  const forms: readonly (readonly [string, typeof m.ranges])[] = [
+    ["DirectML's convolutions", []],
+    ["by shaders", own(KINDS)],
+    ["forward by shaders", own(["forward"])],
+    ["data gradients by shaders", own(["inputGradient"])],
+    ["weight gradients by shaders", own(["weightGradient"])],
+    ["as chosen", before.filter((r) => !isOther(r))],
+  ];
+  for (const [form, added] of forms) {
+    if (form === "as chosen" && added.length === 0) continue;
+    try {
+      m.ranges.splice(0, m.ranges.length, ...before.filter(isOther), ...added);
+      dx.closeDevice(dx.device(name));
+      const device = dx.device(name);
+      dx.manualSeed(1);
+      const layers = network.build();
+      layers.to(device);
+      const step = dx.compile(stepOf(layers, network.optimizer(layers.parameters())), { name: form, check: false });
+      const x = dx.randn([...network.input], { device, generator: new dx.Generator(7) });
+      const y = dx.tensor(Int32Array.from({ length: network.input[0]! }, (_, i) => i % 10), { device }); // prettier-ignore
+      const start = performance.now();
+      dx.scope(() => step(x, y).dataSync());
+      const compileMs = performance.now() - start;
+      for (let i = 0; i < 20; i++) dx.scope(() => step(x, y));
+      const loss = Number(dx.scope(() => step(x, y).dataSync())[0]);
+      const { ms } = await timed(step, x, y, device, 200);
+      const { dispatches } = step.explain();
+      rows.push({ form, ms, loss, dispatches, compileMs });
+      console.log(`ResNet-18, ${form.padEnd(28)} ${ms.toFixed(3).padStart(8)} ms  ${dispatches} dispatches  compiled in ${compileMs.toFixed(0)} ms  loss ${loss.toPrecision(5)}`); // prettier-ignore
+      if (explains) console.log(`${step.profileSync()}`);
+      step.dispose();
+      x.dispose();
+      y.dispose();
+    } catch (error) {
+      process.exitCode = 1;
+      console.log(`ResNet-18, ${form}: ${(error as Error).stack}`);
+    }
+  }
+  m.ranges.splice(0, m.ranges.length, ...before);
+  return rows;
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      device: { type: "string" },
+      filter: { type: "string", default: "" },
+      kinds: { type: "string", default: KINDS.join(",") },
+      variants: { type: "string", default: "all" },
+      budget: { type: "string", default: "110" },
+      rounds: { type: "string", default: "5" },
+      small: { type: "boolean", default: false },
+      "no-step": { type: "boolean", default: false },
+      explain: { type: "boolean", default: false },
+      json: { type: "string" },
+      help: { type: "boolean" },
+    },
+  });
+  if (values.help) {
+    console.log(help);
+    return;
+  }
+  const start = performance.now();
+  const device = values.device === undefined ? dx.defaultDevice() : dx.device(values.device);
+  const modules = await load();
+  const cases = (values.small ? SMALL : LARGE).filter(({ name }) => name.includes(values.filter));
+  const kinds = KINDS.filter((kind) => values.kinds.split(",").includes(kind));
+  const options = { kinds, which: values.variants, rounds: Number(values.rounds), until: start + 1000 * Number(values.budget) };
+  const asBefore = process.env.DXTENSOR_SHADERS;
+  // DirectML's operators are what shaders are compared with.
+  process.env.DXTENSOR_SHADERS = "off";
+  const important = values.small ? 0 : 4;
+  const rows = await measureVariants(modules, device, { ...options, cases: cases.slice(0, important) });
+  if (asBefore === undefined) delete process.env.DXTENSOR_SHADERS;
+  else process.env.DXTENSOR_SHADERS = asBefore;
+  const steps = values["no-step"] ? [] : await measureSteps(modules, `${device}`, values.explain);
+  process.env.DXTENSOR_SHADERS = "off";
+  rows.push(...(await measureVariants(modules, dx.device(`${device}`), { ...options, cases: cases.slice(important) })));
+  console.log(`${((performance.now() - start) / 1000).toFixed(0)} s`);
+  if (values.json !== undefined) writeFileSync(values.json, JSON.stringify({ device: `${device}`, rows, steps }, null, 2));
+}
+
+await main();
