@@ -2,9 +2,10 @@
 import type { Activation } from "../../graph/graph.ts";
 import type { DepthwiseForm, DepthwiseNumbers } from "./convolution-depthwise.ts";
 import { MAX_DEPTHWISE_TAPS } from "./convolution-depthwise.ts";
-import { productSizes, splitsOf } from "./convolution.ts";
+import { isPhased, phasedColumns } from "./convolution-phases.ts";
+import { productSizes, splitsOf, stepOf } from "./convolution.ts";
 import type { SumForm } from "./convolution-sum.ts";
-import { CONVOLUTION_TILES, PIXELS, stepOf, type ConvolutionForm, type ConvolutionKind, type ConvolutionNumbers, type ConvolutionTile, type Pair } from "./convolution-tiles.ts"; // prettier-ignore
+import { CONVOLUTION_TILES, PIXELS, type ConvolutionForm, type ConvolutionKind, type ConvolutionNumbers, type ConvolutionTile, type Pair } from "./convolution-tiles.ts"; // prettier-ignore
 
 /** Of y = conv(x, w): x [images, groups * channels, input...], w [groups * filters, channels, kernel...], y [images, groups * filters, output...]. */
 export interface ConvolutionSizes {
@@ -67,7 +68,7 @@ export function chosenTile(c: ConvolutionSizes): { readonly tile: ConvolutionTil
   if (rows > 64 && groups(tall) >= ENOUGH) return { tile: tall, wished: 1 };
   if (rows > 32 && groups(wide) >= 2 * ENOUGH) return { tile: wide, wished: 1 };
   const tile = rows <= 32 ? small : columns <= 32 ? narrow : medium;
-  const steps = ceil(depth, stepOf(c.kind, tile, c.kernel));
+  const steps = ceil(depth, stepOf(c, tile));
   const wished = Math.max(1, Math.min(Math.round((2 * ENOUGH) / groups(tile)), Math.floor(steps / MIN_STEPS), MAX_SPLITS));
   return { tile, wished };
 }
@@ -91,14 +92,16 @@ export function tiledPlan(c: ConvolutionSizes, ends: Ends, chosen = chosenTile(c
   const n = numbersOf(c);
   const { rows, columns, depth } = productSizes(c, n);
   const { tile } = chosen;
-  const step = stepOf(kind, tile, kernel);
+  const step = stepOf(c, tile);
   const { splits, perSplit } = splitsOf(c, tile, depth, chosen.wished);
   const result = resultShape(c);
   const size = result.reduce((a, d) => a * d, 1);
   const plane = result[2] * result[3];
   const isInside = [0, 1].every((i) => padding[i] === 0 && (c.output[i]! - 1) * stride[i]! + (kernel[i]! - 1) * dilation[i]! < c.input[i]!);
   const isAligned = isOne(kernel) && isOne(stride) && c.input[0] === c.output[0] && c.input[1] === c.output[1];
-  const fits = { rows: rows % tile.bm === 0, columns: columns % tile.bn === 0, depth: depth % step === 0 };
+  const byPhases = isPhased(c);
+  const columnsFit = (byPhases ? phasedColumns(c, n) : [columns]).every((d) => d % tile.bn === 0);
+  const fits = { rows: rows % tile.bm === 0, columns: columnsFit, depth: depth % step === 0 };
   const isWeight = kind === "weightGradient";
   // In the data gradient rows of A are read four at a time.
   const isPointwise = !isWeight && isInside && isAligned && plane % 4 === 0 && fits.depth && (kind === "forward" || fits.rows);
@@ -111,7 +114,7 @@ export function tiledPlan(c: ConvolutionSizes, ends: Ends, chosen = chosenTile(c
     fits,
     isPointwise,
     isInside: isInside && (kind !== "inputGradient" || isAligned),
-    isWide: (isWeight ? columns : plane) % 4 === 0,
+    isWide: !byPhases && (isWeight ? columns : plane) % 4 === 0,
     isPartial: splits > 1,
     hasBias: splits === 1 && ends.hasBias,
     activation: splits === 1 ? ends.activation : null,

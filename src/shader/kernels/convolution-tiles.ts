@@ -2,7 +2,7 @@
 import type { Activation } from "../../graph/graph.ts";
 import { keyOf } from "../../graph/key.ts";
 import type { BufferElements, Scope, SharedElements, Var } from "../language.ts";
-import type { Float, Uint } from "../numbers.ts";
+import type { Bool, Float, Uint } from "../numbers.ts";
 import { activationCode } from "../operations/activations.ts";
 
 /** Of C: a group makes bm x bn elements, a thread tm x tn of them. */
@@ -84,16 +84,18 @@ export function unitOf([kh, kw]: Pair): number {
   return kw <= 9 ? kw : 1;
 }
 
-/** Units of a step: about 16 products for each element of C. */
-export function unitsOf(tile: ConvolutionTile, kernel: Pair): number {
-  const unit = unitOf(kernel);
-  const together = Math.max(2, threadsOf(tile) / tile.bn);
-  return together * Math.max(1, Math.round(16 / (unit * together)));
+/** Units that a group's threads load at once, each its own pixel. */
+export const together = (tile: ConvolutionTile): number => threadsOf(tile) / tile.bn;
+
+/** Units of so many taps in a step: about 16 products for each element of C. */
+export function unitsFor(tile: ConvolutionTile, taps: number): number {
+  const least = Math.max(2, together(tile));
+  return least * Math.max(1, Math.round(16 / (taps * least)));
 }
 
-/** Length of a step, in what perSplit counts. */
-export const stepOf = (kind: ConvolutionKind, tile: ConvolutionTile, kernel: Pair): number =>
-  kind === "weightGradient" ? PIXELS : unitsOf(tile, kernel);
+/** Loads elements where `inside` is true, else zeros. */
+export const loadWhere = (from: F32, inside: Bool | null, at: Uint, count = 1): Float[] =>
+  inside === null ? from.loadsInside(at, count) : from.loadsInside(inside.select(at, 0), count).map((v) => inside.select(v, 0));
 
 export function nameOfForm(form: ConvolutionForm, { bm, bn, tm, tn }: ConvolutionTile): string {
   const { kind, kernel, stride, dilation, padding, fits, activation } = form;
@@ -117,11 +119,30 @@ export interface Operand {
   readonly put: (to: SharedElements<"f32">, stride: number, values: readonly Float[]) => void;
 }
 
+interface Steps {
+  /** Products of a step for each element of C. */
+  readonly depth: number;
+  readonly step: number;
+  readonly from: Uint;
+  readonly end: Uint;
+  readonly shared: SharedTiles;
+}
+
+export interface SharedTiles {
+  readonly a: SharedElements<"f32">;
+  readonly b: SharedElements<"f32">;
+}
+
+export const sharedTiles = (s: S, { bm, bn }: ConvolutionTile, depth: number): SharedTiles => ({
+  a: s.shared("f32", depth * (bm + PAD)),
+  b: s.shared("f32", depth * bn),
+});
+
 /** The sums of a thread over `from` to `end`: rows ty * tm + i of the tile, columns as columnsOf has them. */
 export function multiplied(
   s: S,
   tile: ConvolutionTile,
-  { depth, step, from, end }: { readonly depth: number; readonly step: number; readonly from: Uint; readonly end: Uint },
+  { depth, step, from, end, shared }: Steps,
   a: Operand,
   b: Operand,
 ): Var<"f32">[][] {
@@ -129,7 +150,7 @@ export function multiplied(
   const across = bn / tn;
   const [tx, ty] = [s.local.mod(across), s.local.div(across)];
   const [strideA, strideB] = [bm + PAD, bn];
-  const [sharedA, sharedB] = [s.shared("f32", depth * strideA), s.shared("f32", depth * strideB)];
+  const { a: sharedA, b: sharedB } = shared;
   const fetched = (at: Uint): [Float[], Float[]] => [a.fetch(at), b.fetch(at)];
   const next = fetched(from).map((values) => values.map((v) => s.variable(v)));
   const sums = Array.from({ length: tm }, () => Array.from({ length: tn }, () => s.variable(s.f32(0))));

@@ -4,17 +4,19 @@
  * few tiles, groups share the sums' length (splits), and a second shader adds their parts in order.
  */
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
-import type { Bool, Float, Uint } from "../numbers.ts";
+import type { Bool, Uint } from "../numbers.ts";
+import { isPhased, phased, phasedColumns, phasedStep } from "./convolution-phases.ts";
 import { kernel, type Kernel } from "./kernel.ts";
 import {
   CONVOLUTION_PARAMS,
+  loadWhere,
   multiplied,
   nameOfForm,
   PIXELS,
-  stepOf,
+  sharedTiles,
   threadsOf,
   unitOf,
-  unitsOf,
+  unitsFor,
   written,
   type ConvolutionForm,
   type ConvolutionNumbers,
@@ -40,17 +42,21 @@ export function productSizes(
     : { rows: n.channels, columns: n.images * n.height * n.width, depth: n.filters * units };
 }
 
+type Windows = Pick<ConvolutionForm, "kind" | "kernel" | "stride" | "dilation" | "padding">;
+
+/** Length of a step, in what perSplit counts. */
+export function stepOf(form: Windows, tile: ConvolutionTile): number {
+  if (form.kind === "weightGradient") return PIXELS;
+  return isPhased(form) ? phasedStep(form, tile) : unitsFor(tile, unitOf(form.kernel));
+}
+
 /** Splits that are launched where so many are wished: none is empty. */
-export function splitsOf(form: Pick<ConvolutionForm, "kind" | "kernel">, tile: ConvolutionTile, depth: number, wished: number): { readonly splits: number; readonly perSplit: number } {
-  const step = stepOf(form.kind, tile, form.kernel);
+export function splitsOf(form: Windows, tile: ConvolutionTile, depth: number, wished: number): { readonly splits: number; readonly perSplit: number } {
+  const step = stepOf(form, tile);
   const steps = ceil(depth, step);
   const each = ceil(steps, Math.max(1, Math.min(wished, steps)));
   return { splits: ceil(steps, each), perSplit: each * step };
 }
-
-/** Loads an element where `inside` is true, else 0. */
-const loadWhere = (from: F32, inside: Bool | null, at: Uint, count = 1): Float[] =>
-  inside === null ? from.loadsInside(at, count) : from.loadsInside(inside.select(at, 0), count).map((v) => inside.select(v, 0));
 
 const both = (...conditions: readonly (Bool | null)[]): Bool | null =>
   conditions.reduce((a, b) => (a === null ? b : b === null ? a : a.and(b)), null);
@@ -77,7 +83,7 @@ function gathered(s: S, form: ConvolutionForm, tile: ConvolutionTile): void {
   const { x: source, w } = s.buffers as { readonly x: F32; readonly w: F32 };
   const taps = size[0] * size[1];
   const unit = unitOf(size);
-  const [perChannel, perStep, threads] = [taps / unit, unitsOf(tile, size), threadsOf(tile)];
+  const [perChannel, perStep, threads] = [taps / unit, unitsFor(tile, unitOf(size)), threadsOf(tile)];
   const [rows, deep] = isForward ? [p.filters, p.channels] : [p.channels, p.filters];
   const [input, output] = [
     [p.height, p.width],
@@ -189,7 +195,7 @@ function gathered(s: S, form: ConvolutionForm, tile: ConvolutionTile): void {
 
   const first = split.mul(p.perSplit);
   const end = first.add(p.perSplit).min(units);
-  const sums = multiplied(s, tile, { depth, step: perStep, from: first, end }, operandA, operandB);
+  const sums = multiplied(s, tile, { depth, step: perStep, from: first, end, shared: sharedTiles(s, tile, depth) }, operandA, operandB);
   const offset = form.isPartial ? split.mul(p.size) : s.u32(0);
   written(s, form, tile, sums, {
     row,
@@ -270,7 +276,7 @@ function weighed(s: S, form: ConvolutionForm, tile: ConvolutionTile): void {
     },
     put: (shared, stride, values) => columnsOf.forEach(({ m }, i) => shared.store(own.mul(stride).add(m), values[i]!)),
   };
-  const sums = multiplied(s, tile, { depth: PIXELS, step: PIXELS, from: first, end }, operandA, operandB);
+  const sums = multiplied(s, tile, { depth: PIXELS, step: PIXELS, from: first, end, shared: sharedTiles(s, tile, PIXELS) }, operandA, operandB);
   const offset = form.isPartial ? split.mul(p.size) : s.u32(0);
   written(s, form, tile, sums, {
     row,
@@ -289,7 +295,8 @@ export function convolutionKernel(form: ConvolutionForm, tile: ConvolutionTile) 
   const groups = (params: LaunchFacts["params"]): number => {
     const n = params as unknown as ConvolutionNumbers;
     const { rows, columns, depth } = productSizes(form, n);
-    return ceil(rows, tile.bm) * ceil(columns, tile.bn) * n.groups * ceil(depth, n.perSplit);
+    const across = (isPhased(form) ? phasedColumns(form, n) : [columns]).reduce((sum, c) => sum + ceil(c, tile.bn), 0);
+    return ceil(rows, tile.bm) * across * n.groups * ceil(depth, n.perSplit);
   };
   return {
     name: nameOfForm(form, tile),
@@ -298,7 +305,7 @@ export function convolutionKernel(form: ConvolutionForm, tile: ConvolutionTile) 
     params: CONVOLUTION_PARAMS,
     threads: threadsOf(tile),
     groups,
-    body: (s: S): void => (form.kind === "weightGradient" ? weighed : gathered)(s, form, tile),
+    body: (s: S): void => (form.kind === "weightGradient" ? weighed : isPhased(form) ? phased : gathered)(s, form, tile),
   };
 }
 
