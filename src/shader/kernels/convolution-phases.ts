@@ -92,7 +92,7 @@ export function phased(s: S, form: ConvolutionForm, tile: ConvolutionTile): void
       const pixel = pixelOf(c);
       const base = pixel.image.mul(p.groups).add(group).mul(p.filters).mul(outPlane);
       const along = (phase: Phase, from: Uint, size: Uint) =>
-        phase.offsets.map((shift) => ({ at: from.add(s.u32(shift)), inside: from.add(s.u32(shift)).lt(size) }));
+        phase.offsets.map((shift) => ({ at: from.add(shift >>> 0), inside: from.add(shift >>> 0).lt(size) }));
       const [ys, xs] = [along(py, pixel.y, p.outHeight), along(px, pixel.x, p.outWidth)];
       const seen = ys.flatMap((y) => xs.map((x) => ({ at: y.at.mul(p.outWidth).add(x.at), inside: y.inside.and(x.inside) })));
       const bits = seen.map(({ inside }, q) => inside.select(s.u32(1 << q), 0)).reduce((a, b) => a.or(b));
