@@ -53,6 +53,8 @@ interface Described {
 interface Tile {
   readonly bm: number;
   readonly bn: number;
+  readonly tm: number;
+  readonly tn: number;
 }
 interface SumForm {
   readonly width: 1 | 4;
@@ -61,7 +63,11 @@ const NO_ENDS = { hasBias: false, activation: null } as const;
 
 /** src/shader/kernels/convolution*.ts. */
 interface Plans {
-  tiledPlan(c: Sizes, ends: typeof NO_ENDS, chosen?: { tile: Tile; wished: number }): {
+  tiledPlan(
+    c: Sizes,
+    ends: typeof NO_ENDS,
+    chosen?: { tile: Tile; wished: number },
+  ): {
     readonly form: unknown;
     readonly tile: Tile;
     readonly params: Numbers;
@@ -82,7 +88,7 @@ interface Modules {
   sumKernel(form: SumForm): Described & { groups(size: number): number };
   readonly tiles: Readonly<Record<string, Tile>>;
   /** src/shader/measured.ts. */
-  readonly ranges: { shader: string; dtype: string; place: string; from: number; to: number | null }[];
+  readonly ranges: { shader: string; from: number; to: number | null }[];
 }
 
 /** The library's own modules: tiles and splits are no part of what the package exports. */
@@ -212,7 +218,10 @@ interface Variant {
 function variantsOf(m: Modules, c: Sizes, which: string): Variant[] {
   const shape = m.plans.resultShape(c);
   const size = shape.reduce((a, d) => a * d, 1);
-  const inputs = (a: dx.Tensor, b: dx.Tensor): Readonly<Record<string, dx.Tensor>> => ({ x: a, [c.kind === "weightGradient" ? "dy" : "w"]: b });
+  const inputs = (a: dx.Tensor, b: dx.Tensor): Readonly<Record<string, dx.Tensor>> => ({
+    x: a,
+    [c.kind === "weightGradient" ? "dy" : "w"]: b,
+  });
   const total = (parts: dx.Tensor, form: SumForm, splits: number, inner: number, channels: number): dx.Tensor => {
     const made = m.sumKernel({ ...form, ...NO_ENDS });
     const add = shaderOf(made, sized, (n) => made.groups(n["size"]!));
@@ -250,11 +259,14 @@ function variantsOf(m: Modules, c: Sizes, which: string): Variant[] {
   const rows = c.kind === "inputGradient" ? c.channels : c.filters;
   const all = Object.entries(m.tiles).flatMap(([name, tile]) => {
     // Half of a tile is empty, or it is far too small.
-    if (tile.bm > Math.max(32, rows) || (tile.bm === 32 && rows > 64)) return [];
+    const isLong = c.kind === "inputGradient" && c.stride[0] > 1 && tile.tm * tile.tn > 32;
+    if (isLong || tile.bm > Math.max(32, rows) || (tile.bm === 32 && rows > 64)) return [];
     const plan = (wished: number): { splits: number } => m.plans.tiledPlan(c, NO_ENDS, { tile, wished });
     const groups = m.convolutionKernel(m.plans.tiledPlan(c, NO_ENDS, { tile, wished: 1 }).form, tile).groups(m.plans.tiledPlan(c, NO_ENDS, { tile, wished: 1 }).params); // prettier-ignore
     const wished = [264, 528, 1056].map((enough) => Math.max(1, Math.min(64, Math.round(enough / groups))));
-    return [...new Set([1, ...wished].filter((n) => n * groups >= 60).map((n) => plan(n).splits))].map((n) => variant(`${name} / ${n}`, { tile, wished: n }));
+    return [...new Set([1, ...wished].filter((n) => n * groups >= 60).map((n) => plan(n).splits))].map((n) =>
+      variant(`${name} / ${n}`, { tile, wished: n }),
+    );
   });
   return [first, ...all];
 }
@@ -269,12 +281,18 @@ function depthOf(c: Sizes, n: Numbers): number {
 
 const TOLERANCE = 1e-3;
 
-async function measureVariants(m: Modules, device: dx.Device, options: { cases: readonly Case[]; kinds: readonly Kind[]; which: string; rounds: number; until: number }): Promise<Row[]> { // prettier-ignore
+async function measureVariants(
+  m: Modules,
+  device: dx.Device,
+  options: { cases: readonly Case[]; kinds: readonly Kind[]; which: string; rounds: number; until: number },
+): Promise<Row[]> {
+  // prettier-ignore
   const rows: Row[] = [];
   for (const { name, sizes } of options.cases)
     for (const kind of options.kinds) {
       const c: Sizes = { kind, ...sizes };
-      const random = (shape: readonly number[], seed: number): dx.Tensor => dx.randn([...shape], { device, generator: new dx.Generator(seed) });
+      const random = (shape: readonly number[], seed: number): dx.Tensor =>
+        dx.randn([...shape], { device, generator: new dx.Generator(seed) });
       const [ci, co] = [c.groups * c.channels, c.groups * c.filters];
       const of = { x: [c.images, ci, ...c.input], w: [co, c.channels, ...c.kernel], dy: [c.images, co, ...c.output] };
       const [a, b] = kind === "forward" ? [of.x, of.w] : kind === "inputGradient" ? [of.dy, of.w] : [of.x, of.dy];
@@ -290,7 +308,12 @@ async function measureVariants(m: Modules, device: dx.Device, options: { cases: 
         }
         try {
           const run = variant.run();
-          const compiled = dx.compile((x: dx.Tensor, y: dx.Tensor) => run(x, y), { name: variant.name, check: false, fuse: "off", regions: "none" });
+          const compiled = dx.compile((x: dx.Tensor, y: dx.Tensor) => run(x, y), {
+            name: variant.name,
+            check: false,
+            fuse: "off",
+            regions: "none",
+          });
           const result = dx.scope(() => compiled(left, right));
           const got = result.dataSync() as Float32Array;
           result.dispose();
@@ -313,7 +336,9 @@ async function measureVariants(m: Modules, device: dx.Device, options: { cases: 
       const [directml, ...others] = own;
       const best = others.filter((r) => r.difference <= TOLERANCE).toSorted((x, y) => x.microseconds - y.microseconds)[0];
       if (best !== undefined && directml !== undefined)
-        console.log(`${name}, ${kind}: best is ${best.variant}, ${(directml.microseconds / best.microseconds).toFixed(2)} times DirectML's speed`);
+        console.log(
+          `${name}, ${kind}: best is ${best.variant}, ${(directml.microseconds / best.microseconds).toFixed(2)} times DirectML's speed`,
+        );
       rows.push(...own);
       for (const t of [left, right]) t.dispose();
     }
@@ -339,8 +364,13 @@ async function measureSteps(m: Modules, name: string, explains: boolean): Promis
   const network = CASES.find((c) => c.name === "resnet")!;
   const rows: StepRow[] = [];
   const before = [...m.ranges];
-  const own = (kinds: readonly Kind[]): typeof m.ranges => kinds.flatMap((k) => NAMES[k]).map((shader) => ({ shader, dtype: "float32", place: "compiled", from: 0, to: null })); // prettier-ignore
-  const isOther = ({ shader }: { shader: string }): boolean => !Object.values(NAMES).flat().includes(shader as never);
+  // Of float32, in compiled functions.
+  const like = before.find(({ shader }) => shader === "linear")!;
+  const own = (kinds: readonly Kind[]): typeof m.ranges => kinds.flatMap((k) => NAMES[k]).map((shader) => ({ ...like, shader, from: 0, to: null })); // prettier-ignore
+  const isOther = ({ shader }: { shader: string }): boolean =>
+    !Object.values(NAMES)
+      .flat()
+      .includes(shader as never);
   const forms: readonly (readonly [string, typeof m.ranges])[] = [
     ["DirectML's convolutions", []],
     ["by shaders", own(KINDS)],

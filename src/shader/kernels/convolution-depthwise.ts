@@ -124,7 +124,7 @@ function weights(s: S, form: DepthwiseForm): void {
     (at) => {
       const [image, rest] = [at.div(plane), at.mod(plane)];
       const [y, x] = [rest.div(p.outWidth), rest.mod(p.outWidth)];
-      const given = dy.loadsInside(image.mul(filters).add(filter).mul(plane).add(rest), 1)[0]!;
+      const gradient = dy.loadsInside(image.mul(filters).add(filter).mul(plane).add(rest), 1)[0]!;
       const first = image.mul(p.channels).add(filter.div(p.multiplier)).mul(size);
       const rows = Array.from({ length: form.kernel[0] }, (_, i) => tapAlong(form, 0, y, i, p.height));
       const columns = Array.from({ length: form.kernel[1] }, (_, j) => tapAlong(form, 1, x, j, p.width));
@@ -132,7 +132,7 @@ function weights(s: S, form: DepthwiseForm): void {
         columns.forEach((column, j) => {
           const inside = row.inside.and(column.inside);
           const sum = sums[i * form.kernel[1] + j]!;
-          const product = given.mul(loadWhere(source, inside, first.add(row.at.mul(p.width)).add(column.at)));
+          const product = gradient.mul(loadWhere(source, inside, first.add(row.at.mul(p.width)).add(column.at)));
           sum.value = sum.value.add(inside.select(product, 0));
         }),
       );
@@ -140,12 +140,21 @@ function weights(s: S, form: DepthwiseForm): void {
     { step: THREADS.weight, unroll: false },
   );
   const reduction = new GroupReduction(s);
-  // A few at a time: shared memory has room for so many.
+  // A few at a time: as much as shared memory holds.
   for (let tap = 0; tap < taps; tap += 8) {
     const some = sums.slice(tap, tap + 8).map((v) => v.value);
     const totals = reduction.reduce(some, (a, b) => a.add(b));
     s.if(s.local.eq(0), () =>
-      totals.forEach((total, i) => result.storesInside(part.mul(filters).add(filter).mul(taps).add(tap + i), [total])),
+      totals.forEach((total, i) =>
+        result.storesInside(
+          part
+            .mul(filters)
+            .add(filter)
+            .mul(taps)
+            .add(tap + i),
+          [total],
+        ),
+      ),
     );
   }
 }

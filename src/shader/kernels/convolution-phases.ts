@@ -73,11 +73,11 @@ export function phased(s: S, form: ConvolutionForm, tile: ConvolutionTile): void
   const first = split.mul(p.perSplit);
   const end = first.add(p.perSplit).min(p.filters);
 
-  /** One phase, of the tile that stands at `place` among its own. */
-  const compute = (i: number, place: Uint): void => {
+  /** One phase, of the tile of this index among its own. */
+  const compute = (i: number, index: Uint): void => {
     const [py, px] = phases[i]!;
     const { height, width, columns } = sizes[i]!;
-    const column = place.mul(bn);
+    const column = index.mul(bn);
     const pixelOf = (c: Uint): { image: Uint; y: Uint; x: Uint } => {
       const [above, x] = [c.div(width), c.mod(width)];
       return { image: above.div(height), y: above.mod(height), x };
@@ -119,7 +119,9 @@ export function phased(s: S, form: ConvolutionForm, tile: ConvolutionTile): void
         const e = s.local.add(k * threads);
         const [unit, inUnit] = [e.div(bm * taps), e.mod(bm * taps)];
         const [m, tap] = [inUnit.div(taps), inUnit.mod(taps)];
-        const inKernel = tapAt(py, tap.div(xs.length)).mul(form.kernel[1]).add(tapAt(px, tap.mod(xs.length)));
+        const inKernel = tapAt(py, tap.div(xs.length))
+          .mul(form.kernel[1])
+          .add(tapAt(px, tap.mod(xs.length)));
         return { m, unit, k: unit.mul(taps).add(tap), inKernel };
       });
       const a: Operand = {
@@ -155,13 +157,13 @@ export function phased(s: S, form: ConvolutionForm, tile: ConvolutionTile): void
       firstBias: group.mul(rows),
     });
   };
-  const next = (i: number, place: Uint): void => {
-    if (i === phases.length - 1) compute(i, place);
+  const next = (i: number, index: Uint): void => {
+    if (i === phases.length - 1) compute(i, index);
     else
       s.if(
-        place.lt(sizes[i]!.tiles),
-        () => compute(i, place),
-        () => next(i + 1, place.sub(sizes[i]!.tiles)),
+        index.lt(sizes[i]!.tiles),
+        () => compute(i, index),
+        () => next(i + 1, index.sub(sizes[i]!.tiles)),
       );
   };
   next(0, part.mod(across));

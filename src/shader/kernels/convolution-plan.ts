@@ -55,8 +55,7 @@ export function resultShape(c: ConvolutionSizes): readonly [number, number, numb
 }
 
 /** Products of a convolution. */
-export const multiplyAdds = (c: ConvolutionSizes): number =>
-  c.images * c.groups * c.channels * c.filters * area(c.kernel) * area(c.output);
+export const multiplyAdds = (c: ConvolutionSizes): number => c.images * c.groups * c.channels * c.filters * area(c.kernel) * area(c.output);
 
 /** The tile, and the splits that it is to have. */
 export function chosenTile(c: ConvolutionSizes): { readonly tile: ConvolutionTile; readonly wished: number } {
@@ -64,9 +63,11 @@ export function chosenTile(c: ConvolutionSizes): { readonly tile: ConvolutionTil
   const { rows, columns, depth } = productSizes(c, n);
   const groups = ({ bm, bn }: ConvolutionTile): number => ceil(rows, bm) * ceil(columns, bn) * c.groups;
   const { large, tall, wide, medium, narrow, small } = CONVOLUTION_TILES;
-  if (rows > 64 && groups(large) >= ENOUGH) return { tile: large, wished: 1 };
-  if (rows > 64 && groups(tall) >= ENOUGH) return { tile: tall, wished: 1 };
-  if (rows > 32 && groups(wide) >= 2 * ENOUGH) return { tile: wide, wished: 1 };
+  // Each phase has code of its own, which large tiles would make long.
+  const isLong = isPhased(c);
+  if (!isLong && rows > 64 && groups(large) >= ENOUGH) return { tile: large, wished: 1 };
+  if (!isLong && rows > 64 && groups(tall) >= ENOUGH) return { tile: tall, wished: 1 };
+  if (!isLong && rows > 32 && groups(wide) >= 2 * ENOUGH) return { tile: wide, wished: 1 };
   const tile = rows <= 32 ? small : columns <= 32 ? narrow : medium;
   const steps = ceil(depth, stepOf(c, tile));
   const wished = Math.max(1, Math.min(Math.round((2 * ENOUGH) / groups(tile)), Math.floor(steps / MIN_STEPS), MAX_SPLITS));
@@ -149,7 +150,8 @@ export interface DepthwisePlan {
 export function depthwisePlan(c: ConvolutionSizes, ends: Ends): DepthwisePlan {
   const result = resultShape(c);
   const pixels = c.images * area(c.output);
-  const parts = c.kind === "weightGradient" ? Math.max(1, Math.min(ceil(4 * ENOUGH, c.groups * c.filters), Math.floor(pixels / MIN_PIXELS))) : 1;
+  const parts =
+    c.kind === "weightGradient" ? Math.max(1, Math.min(ceil(4 * ENOUGH, c.groups * c.filters), Math.floor(pixels / MIN_PIXELS))) : 1;
   const { kind, kernel, stride, dilation, padding } = c;
   const width = kind !== "weightGradient" && result[3] % 4 === 0 ? (4 as const) : (1 as const);
   const params = { images: c.images, channels: c.groups, multiplier: c.filters, height: c.input[0], width: c.input[1], outHeight: c.output[0], outWidth: c.output[1], parts }; // prettier-ignore

@@ -89,8 +89,8 @@ export const together = (tile: ConvolutionTile): number => threadsOf(tile) / til
 
 /** Units of so many taps in a step: about 16 products for each element of C. */
 export function unitsFor(tile: ConvolutionTile, taps: number): number {
-  const least = Math.max(2, together(tile));
-  return least * Math.max(1, Math.round(16 / (taps * least)));
+  const min = Math.max(2, together(tile));
+  return min * Math.max(1, Math.round(16 / (taps * min)));
 }
 
 /** Loads elements where `inside` is true, else zeros. */
@@ -139,13 +139,7 @@ export const sharedTiles = (s: S, { bm, bn }: ConvolutionTile, depth: number): S
 });
 
 /** The sums of a thread over `from` to `end`: rows ty * tm + i of the tile, columns as columnsOf has them. */
-export function multiplied(
-  s: S,
-  tile: ConvolutionTile,
-  { depth, step, from, end, shared }: Steps,
-  a: Operand,
-  b: Operand,
-): Var<"f32">[][] {
+export function multiplied(s: S, tile: ConvolutionTile, { depth, step, from, end, shared }: Steps, a: Operand, b: Operand): Var<"f32">[][] {
   const { bm, bn, tm, tn } = tile;
   const across = bn / tn;
   const [tx, ty] = [s.local.mod(across), s.local.div(across)];
@@ -194,7 +188,13 @@ export interface Target {
 }
 
 /** Writes sums, with the bias and the activation. */
-export function written(s: S, form: ConvolutionForm, { bn, tm, tn }: ConvolutionTile, sums: readonly (readonly Var<"f32">[])[], to: Target): void {
+export function written(
+  s: S,
+  form: ConvolutionForm,
+  { bn, tm, tn }: ConvolutionTile,
+  sums: readonly (readonly Var<"f32">[])[],
+  to: Target,
+): void {
   const across = bn / tn;
   const [tx, ty] = [s.local.mod(across), s.local.div(across)];
   const { y } = s.buffers as { readonly y: F32 };

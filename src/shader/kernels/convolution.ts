@@ -51,7 +51,12 @@ export function stepOf(form: Windows, tile: ConvolutionTile): number {
 }
 
 /** Splits that are launched where so many are wished: none is empty. */
-export function splitsOf(form: Windows, tile: ConvolutionTile, depth: number, wished: number): { readonly splits: number; readonly perSplit: number } {
+export function splitsOf(
+  form: Windows,
+  tile: ConvolutionTile,
+  depth: number,
+  wished: number,
+): { readonly splits: number; readonly perSplit: number } {
   const step = stepOf(form, tile);
   const steps = ceil(depth, step);
   const each = ceil(steps, Math.max(1, Math.min(wished, steps)));
@@ -144,7 +149,9 @@ function gathered(s: S, form: ConvolutionForm, tile: ConvolutionTile): void {
         const part = u.mod(perChannel);
         const v = tapAlong(0, y, unit === 1 ? part.div(size[1]) : part);
         const across = alongX ?? [tapAlong(1, x, part.mod(size[1]))];
-        return across.map((t) => loadWhere(source, both(pixelInside, unitInside, v.inside, t.inside), channel.add(v.at.mul(from[1])).add(t.at))[0]!);
+        return across.map(
+          (t) => loadWhere(source, both(pixelInside, unitInside, v.inside, t.inside), channel.add(v.at.mul(from[1])).add(t.at))[0]!,
+        );
       }).flat(),
     put: (shared, stride, values) => {
       for (let i = 0; i < perStep / together; i++)
@@ -245,10 +252,7 @@ function weighed(s: S, form: ConvolutionForm, tile: ConvolutionTile): void {
     const m = sub.add(i * together);
     const c = column.add(m);
     const [channel, tap] = [c.div(taps), c.mod(taps)];
-    const [top, left] = [
-      tap.div(size[1]).mul(dilation[0]).sub(padding[0]),
-      tap.mod(size[1]).mul(dilation[1]).sub(padding[1]),
-    ] as const;
+    const [top, left] = [tap.div(size[1]).mul(dilation[0]).sub(padding[0]), tap.mod(size[1]).mul(dilation[1]).sub(padding[1])] as const;
     return { m, top, left, inside: fits.columns ? null : c.lt(columns), at: channel.mul(plane).add(top.mul(p.width)).add(left) };
   });
   const operandA: Operand = {
@@ -276,7 +280,13 @@ function weighed(s: S, form: ConvolutionForm, tile: ConvolutionTile): void {
     },
     put: (shared, stride, values) => columnsOf.forEach(({ m }, i) => shared.store(own.mul(stride).add(m), values[i]!)),
   };
-  const sums = multiplied(s, tile, { depth: PIXELS, step: PIXELS, from: first, end, shared: sharedTiles(s, tile, PIXELS) }, operandA, operandB);
+  const sums = multiplied(
+    s,
+    tile,
+    { depth: PIXELS, step: PIXELS, from: first, end, shared: sharedTiles(s, tile, PIXELS) },
+    operandA,
+    operandB,
+  );
   const offset = form.isPartial ? split.mul(p.size) : s.u32(0);
   written(s, form, tile, sums, {
     row,

@@ -63,14 +63,7 @@ function launched(
  * Forward: of x [N, Ci, ...] and w [Co, Ci / groups, ...]; the data gradient: of dy [N, Co, ...] and w; the weight gradient: of x and dy. bias: one number for each
  * channel of the result. In float32, with one spatial axis or two.
  */
-export function convolutionShader(
-  g: GraphBuilder,
-  kind: ConvolutionKind,
-  a: Expr,
-  b: Expr,
-  bias: Expr | null,
-  o: Geometry,
-): Expr | null {
+export function convolutionShader(g: GraphBuilder, kind: ConvolutionKind, a: Expr, b: Expr, bias: Expr | null, o: Geometry): Expr | null {
   const tensors = bias === null ? [a, b] : [a, b, bias];
   if (tensors.some((x) => x.dtype !== "float32") || o.groups < 1) return null;
   const inputChannels = kind === "inputGradient" ? b.sizes[1]! * o.groups : a.sizes[1]!;
@@ -85,20 +78,20 @@ export function convolutionShader(
   if ([...tensors.map((x) => x.sizes), shape].some((sizes) => sizeOf(sizes) * 4 > MAX_BYTES)) return null;
   const hasBias = bias !== null;
   const inputs = { x: a, [kind === "weightGradient" ? "dy" : "w"]: b };
-  const given = bias === null ? {} : { bias };
+  const ofBias = bias === null ? {} : { bias };
   const sizes = kind === "weightGradient" ? [b.sizes[1]!, a.sizes[1]! / o.groups, ...o.kernel] : [a.sizes[0]!, shape[1], ...(kind === "forward" ? o.output : o.input)]; // prettier-ignore
   const size = sizeOf(shape);
   const add = (parts: Expr, form: { readonly width: 1 | 4 }, splits: number, inner: number, channels: number): Expr =>
-    launched(g, (ends) => convolutionSum({ ...form, ...ends }), { parts, ...given }, sizes, { splits, size, inner, channels }, hasBias);
+    launched(g, (ends) => convolutionSum({ ...form, ...ends }), { parts, ...ofBias }, sizes, { splits, size, inner, channels }, hasBias);
   if (isOfChannels) {
     const { form, params, parts } = depthwisePlan(c, NO_ENDS);
-    if (parts === 1) return launched(g, (ends) => depthwise({ ...form, ...ends }), { ...inputs, ...given }, sizes, params, hasBias);
+    if (parts === 1) return launched(g, (ends) => depthwise({ ...form, ...ends }), { ...inputs, ...ofBias }, sizes, params, hasBias);
     const made = launched(g, () => depthwise(form), inputs, [parts, ...sizes], params, false);
     return add(made, { width: size % 4 === 0 ? 4 : 1 }, parts, size, 1);
   }
   const plan = tiledPlan(c, { hasBias, activation: null });
   if (plan.sum === null)
-    return launched(g, ({ activation }) => convolution({ ...plan.form, activation }, plan.tile), { ...inputs, ...given }, sizes, plan.params, hasBias); // prettier-ignore
+    return launched(g, ({ activation }) => convolution({ ...plan.form, activation }, plan.tile), { ...inputs, ...ofBias }, sizes, plan.params, hasBias); // prettier-ignore
   if (size * plan.splits * 4 > MAX_BYTES) return null;
   const shapes = { ...Object.fromEntries(Object.entries(inputs).map(([key, x]) => [key, x.sizes])), y: [plan.splits, ...sizes] };
   const call = callOf(g.capabilities, convolution(plan.form, plan.tile), { shapes, params: plan.params });

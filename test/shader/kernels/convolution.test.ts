@@ -1,5 +1,6 @@
 /** The shaders of convolution in the evaluator: races, guards around every buffer, sizes that fit no tile, numbers that are none. */
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
+import * as dx from "../../../src/index.ts";
 import type { Activation } from "../../../src/graph/graph.ts";
 import { depthwise } from "../../../src/shader/kernels/convolution-depthwise.ts";
 import { depthwisePlan, isDepthwise, NO_ENDS, resultShape, tiledPlan, type ConvolutionSizes, type Ends } from "../../../src/shader/kernels/convolution-plan.ts"; // prettier-ignore
@@ -46,22 +47,31 @@ function reference(c: ConvolutionSizes, seed: number): { readonly a: number[]; r
 }
 
 /** By the tile, in so many splits. */
-function run(c: ConvolutionSizes, a: readonly number[], b: readonly number[], chosen: { tile: ConvolutionTile; wished: number } | null, ends: Ends = NO_ENDS, bias: readonly number[] = []): number[] { // prettier-ignore
+function run(
+  c: ConvolutionSizes,
+  a: readonly number[],
+  b: readonly number[],
+  chosen: { tile: ConvolutionTile; wished: number } | null,
+  ends: Ends = NO_ENDS,
+  bias: readonly number[] = [],
+): number[] {
+  // prettier-ignore
   const shape = resultShape(c);
-  const [nameB, given] = [c.kind === "weightGradient" ? "dy" : "w", ends.hasBias ? { bias: { shape: [bias.length], values: bias } } : {}];
+  const [nameB, ofBias] = [c.kind === "weightGradient" ? "dy" : "w", ends.hasBias ? { bias: { shape: [bias.length], values: bias } } : {}];
   const operands = { x: { shape: [a.length], values: a }, [nameB]: { shape: [b.length], values: b } };
   const add = (parts: readonly number[], width: 1 | 4, splits: number, inner: number, channels: number): number[] => {
     const size = parts.length / splits;
     const kernel = convolutionSum({ width, ...ends });
-    return launch(kernel, { parts: { shape: [parts.length], values: parts }, ...given, y: { shape } }, { splits, size, inner, channels }).y!;
+    return launch(kernel, { parts: { shape: [parts.length], values: parts }, ...ofBias, y: { shape } }, { splits, size, inner, channels })
+      .y!;
   };
   if (chosen === null) {
     const { form, params, parts } = depthwisePlan(c, NO_ENDS);
-    if (parts === 1) return launch(depthwise({ ...form, ...ends }), { ...operands, ...given, y: { shape } }, params).y!;
+    if (parts === 1) return launch(depthwise({ ...form, ...ends }), { ...operands, ...ofBias, y: { shape } }, params).y!;
     return add(launch(depthwise(form), { ...operands, y: { shape: [parts, ...shape] } }, params).y!, 1, parts, 1, 1);
   }
   const { form, tile, params, splits, sum } = tiledPlan(c, ends, chosen);
-  if (sum === null) return launch(convolution(form, tile), { ...operands, ...given, y: { shape } }, params).y!;
+  if (sum === null) return launch(convolution(form, tile), { ...operands, ...ofBias, y: { shape } }, params).y!;
   const parts = launch(convolution(form, tile), { ...operands, y: { shape: [splits, ...shape] } }, params).y!;
   return add(parts, sum.form.width, splits, sum.inner, sum.channels);
 }
@@ -89,7 +99,18 @@ describe.each(KINDS)("%s", (kind) => {
 
   it.each([
     { ...plain, images: 2, groups: 6, channels: 1, filters: 1, input: [5, 8], kernel: [3, 3], padding: [1, 1] },
-    { ...plain, images: 3, groups: 2, channels: 1, filters: 2, input: [9, 7], kernel: [3, 2], stride: [2, 1], dilation: [1, 2], padding: [1, 0] },
+    {
+      ...plain,
+      images: 3,
+      groups: 2,
+      channels: 1,
+      filters: 2,
+      input: [9, 7],
+      kernel: [3, 2],
+      stride: [2, 1],
+      dilation: [1, 2],
+      padding: [1, 0],
+    },
     { ...plain, images: 2, groups: 2, channels: 1, filters: 1, input: [1, 1040], kernel: [1, 3], padding: [0, 1] },
   ] as readonly Shape[])("depthwise %#", (shape) => {
     const c: ConvolutionSizes = { kind, ...shape, output: outputOf(shape) };
@@ -159,4 +180,45 @@ it("NaN and infinity stay in the windows that have them", () => {
     });
     expect(wrong).toEqual([]);
   }
+});
+
+describe("operations on the software adapter", () => {
+  const device = dx.device("cpu");
+  const before = process.env.DXTENSOR_SHADERS;
+  afterEach(() => {
+    if (before === undefined) delete process.env.DXTENSOR_SHADERS;
+    else process.env.DXTENSOR_SHADERS = before;
+    dx.closeDevice(device);
+  });
+  const real = (shape: readonly number[], seed: number): dx.Tensor => dx.randn([...shape], { device, generator: new dx.Generator(seed) });
+
+  type Fn = (...x: dx.Tensor[]) => dx.Tensor;
+  const cases: readonly (readonly [name: string, shapes: readonly (readonly number[])[], fn: Fn])[] = [
+    ["of a view, by steps", [[2, 6, 7, 3], [4, 3, 3, 2]], (x, w) => dx.conv2d(x!.permute(0, 3, 1, 2), w!, null, { stride: 2, padding: 1, dilation: [1, 2] })],
+    ["transposed, with a bias, then an activation", [[2, 6, 4, 5], [6, 2, 3, 3], [4]],
+      (x, w, b) => dx.sigmoid(dx.convTranspose2d(x!, w!, b!, { stride: 2, outputPadding: 1, groups: 2 }))],
+    ["with many channels of small planes", [[2, 160, 3, 3], [40, 160, 3, 3], [40]], (x, w, b) => dx.relu(dx.conv2d(x!.mul(0.02), w!, b!, { padding: 1 }))],
+    ["of an empty batch", [[0, 3, 5, 5], [4, 3, 3, 3]], (x, w) => dx.conv2d(x!, w!)],
+    ["that reaches padding only", [[1, 1, 2, 2], [1, 1, 1, 1]], (x, w) => dx.conv2d(x!, w!, null, { stride: 9, padding: 4 })],
+    ["over three axes, by DirectML's operator", [[1, 2, 3, 4, 5], [2, 2, 2, 2, 2]], (x, w) => dx.conv3d(x!, w!)],
+  ]; // prettier-ignore
+
+  it.each(cases)("%s", (_, shapes, fn) => {
+    const inputs = shapes.map((shape, i) => real(shape, i + 1));
+    const lists = inputs.map((x) => x.dataSync() as Float32Array);
+    const run = (mode: "off" | "on"): { bits: string[]; values: number[][] } => {
+      process.env.DXTENSOR_SHADERS = mode;
+      dx.closeDevice(device);
+      const leaves = shapes.map((shape, i) => dx.tensor(lists[i]!, { shape: [...shape], device }).requiresGrad_());
+      const step = dx.compile((...x: dx.Tensor[]) => {
+        const y = fn(...x);
+        return [y, ...dx.grad(y.mul(y).sum(), x)] as dx.Tensor[];
+      });
+      const calls = [1, 2, 3].map(() => [...step(...leaves), fn(...leaves)].map((t) => t.dataSync() as Float32Array));
+      return { bits: calls.map((list) => list.map((v) => Buffer.from(v.buffer, v.byteOffset, v.byteLength).toString("hex")).join()), values: calls[0]!.map((v) => [...v]) }; // prettier-ignore
+    };
+    const [wanted, found] = [run("off"), run("on")];
+    expect(new Set(found.bits).size).toBe(1);
+    found.values.forEach((list, i) => expectClose(list, wanted.values[i]!, "f32", 1440));
+  });
 });

@@ -67,6 +67,8 @@ const cases: readonly (readonly [name: string, shapes: readonly (readonly number
   ["matmul of several, one of them transposed", [[2, 3, 40, 36], [2, 3, 34, 36]], (x, y) => dx.matmul(x!, y!.transpose(-1, -2))],
   ["matmul of one and several", [[20, 64], [3, 64, 24]], (x, y) => dx.matmul(x!, y!)],
   ["matmul of several in whole tiles", [[3, 64, 32], [3, 32, 64]], (x, y) => dx.matmul(x!, y!)],
+  ["convolution with a bias, weighted", [[2, 5, 6, 7], [6, 5, 3, 3], [6], [2, 6, 6, 7]], (x, w, b, y) => dx.conv2d(x!, w!, b!, { padding: 1 }).mul(y!)],
+  ["convolution of each channel, weighted", [[2, 6, 9], [6, 1, 3], [2, 6, 9]], (x, w, y) => dx.conv1d(x!, w!, null, { padding: 1, groups: 6 }).mul(y!)],
   ["matmul with one number added", [[1], [70, 334], [334, 37]], (c, x, y) => dx.addmm(c!, x!, y!)],
 ]; // prettier-ignore
 
@@ -107,7 +109,7 @@ eachMode("operations by shaders", (device, mode) => {
     expect([launched[0], launched[1]! > 0]).toEqual([0, isShader]);
     const element = /float16|casts/.test(name) ? "f16" : "f32";
     // So many are summed, in an order of each form's own.
-    const terms = name.startsWith("matmul") ? 400 : name.includes("weighted") ? 71 : 1;
+    const terms = /^(matmul|conv)/.test(name) ? 400 : name.includes("weighted") ? 71 : 1;
     results[1]!.forEach((list, i) => expectClose(list, results[0]![i]!, element, terms));
   });
 });
