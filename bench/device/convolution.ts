@@ -94,7 +94,7 @@ interface Modules {
 /** The library's own modules: tiles and splits are no part of what the package exports. */
 async function load(): Promise<Modules> {
   const from = async <T>(name: string): Promise<T> => (await import(new URL(`../../../dist/shader/${name}.js`, import.meta.url).href)) as T;
-  const { convolutionKernel } = await from<Pick<Modules, "convolutionKernel">>("kernels/convolution");
+  const { convolutionKernel } = await from<Pick<Modules, "convolutionKernel">>("kernels/convolution-gemm");
   const { depthwiseKernel } = await from<Pick<Modules, "depthwiseKernel">>("kernels/convolution-depthwise");
   const { sumKernel } = await from<Pick<Modules, "sumKernel">>("kernels/convolution-sum");
   const { CONVOLUTION_TILES: tiles } = await from<{ CONVOLUTION_TILES: Modules["tiles"] }>("kernels/convolution-tiles");

@@ -3,7 +3,7 @@ import type { Activation } from "../../graph/graph.ts";
 import type { DepthwiseForm, DepthwiseNumbers } from "./convolution-depthwise.ts";
 import { MAX_DEPTHWISE_TAPS } from "./convolution-depthwise.ts";
 import { isPhased, phasedColumns } from "./convolution-phases.ts";
-import { productSizes, splitsOf, stepOf } from "./convolution.ts";
+import { productSizes, splitsOf, stepOf } from "./convolution-gemm.ts";
 import type { SumForm } from "./convolution-sum.ts";
 import { CONVOLUTION_TILES, PIXELS, type ConvolutionForm, type ConvolutionKind, type ConvolutionNumbers, type ConvolutionTile, type Pair } from "./convolution-tiles.ts"; // prettier-ignore
 

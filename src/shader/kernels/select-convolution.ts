@@ -8,7 +8,7 @@ import { depthwise } from "./convolution-depthwise.ts";
 import { depthwisePlan, isDepthwise, multiplyAdds, NO_ENDS, resultShape, tiledPlan, type ConvolutionSizes, type Ends } from "./convolution-plan.ts"; // prettier-ignore
 import { convolutionSum } from "./convolution-sum.ts";
 import type { ConvolutionKind, Pair } from "./convolution-tiles.ts";
-import { convolution } from "./convolution.ts";
+import { convolution } from "./convolution-gemm.ts";
 import { callOf, type Kernel } from "./kernel.ts";
 
 /** What a buffer of a shader may hold, as GraphBuilder.shader has it. */

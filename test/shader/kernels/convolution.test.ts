@@ -6,7 +6,7 @@ import { depthwise } from "../../../src/shader/kernels/convolution-depthwise.ts"
 import { depthwisePlan, isDepthwise, NO_ENDS, resultShape, tiledPlan, type ConvolutionSizes, type Ends } from "../../../src/shader/kernels/convolution-plan.ts"; // prettier-ignore
 import { convolutionSum } from "../../../src/shader/kernels/convolution-sum.ts";
 import { CONVOLUTION_TILES, type ConvolutionKind, type ConvolutionTile } from "../../../src/shader/kernels/convolution-tiles.ts";
-import { convolution } from "../../../src/shader/kernels/convolution.ts";
+import { convolution } from "../../../src/shader/kernels/convolution-gemm.ts";
 import { expectClose, launch, numbers } from "./support.ts";
 
 const KINDS: readonly ConvolutionKind[] = ["forward", "inputGradient", "weightGradient"];
