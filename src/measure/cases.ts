@@ -1,4 +1,5 @@
 /** The operations that the library has shaders for, at sizes that show from where on a shader pays. */
+import { sizeOf } from "../core/shape.ts";
 import * as dx from "../index.ts";
 import type { Tensor } from "../index.ts";
 import type { ShaderName } from "../shader/choice.ts";
@@ -16,7 +17,7 @@ export interface Prepared {
 export interface MeasureCase {
   readonly shader: ShaderName;
   readonly dtype: Float;
-  /** As shaders are chosen by: elements, columns, or the least size of a product. */
+  /** As shaders are chosen by: elements, columns, the least size of a product, or the products of a convolution. */
   readonly extent: number;
   prepare(): Prepared;
 }
@@ -28,6 +29,9 @@ export interface Sizes {
   readonly products: readonly number[];
   /** Rows that are multiplied by packed weights. */
   readonly rows: readonly number[];
+  /** Height and width of images, and their channels. */
+  readonly planes: readonly number[];
+  readonly channels: number;
 }
 
 /** What a device is measured at. */
@@ -37,9 +41,19 @@ export const SIZES: Sizes = {
   elementsOfRows: 2 ** 22,
   products: [256, 512, 1024, 2048],
   rows: [1, 4, 16, 64],
+  planes: [4, 8, 16, 32],
+  channels: 64,
 };
 /** What only shows that it works. */
-export const QUICK: Sizes = { elements: [2 ** 12], columns: [64], elementsOfRows: 2 ** 12, products: [64], rows: [1, 2] };
+export const QUICK: Sizes = {
+  elements: [2 ** 12],
+  columns: [64],
+  elementsOfRows: 2 ** 12,
+  products: [64],
+  rows: [1, 2],
+  planes: [4],
+  channels: 8,
+};
 
 /** The length of a transform, and the width of a head. */
 const [TRANSFORM, HEAD] = [1024, 64];
@@ -47,6 +61,8 @@ const [TRANSFORM, HEAD] = [1024, 64];
 const BATCH = 8;
 /** Columns of packed weights. */
 const PACKED_WIDTH = 1024;
+/** Images of a batch. */
+const IMAGES = 16;
 
 const BOTH = ["float32", "float16"] as const;
 
@@ -153,6 +169,21 @@ export function* measureCases(device: dx.Device, sizes: Sizes): Generator<Measur
         ([x]) => dx.mul(layer().dequantize(), x!),
       ),
     );
+  const { channels } = sizes;
+  for (const size of sizes.planes)
+    for (const [groups, names] of [
+      [1, ["convolution", "convolutionInputGradient", "convolutionWeightGradient"]],
+      [channels, ["depthwiseConvolution", "depthwiseInputGradient", "depthwiseWeightGradient"]],
+    ] as const) {
+      const weight = [channels, channels / groups, 3, 3];
+      const products = IMAGES * size ** 2 * sizeOf(weight);
+      const operands = (): Tensor[] => [[IMAGES, channels, size, size], weight, [IMAGES, channels, size, size]].map((shape, i) => seeded(shape, "float32", i + 1).requiresGrad_()); // prettier-ignore
+      const conv = (x: Tensor, w: Tensor): Tensor => dx.conv2d(x, w, null, { padding: 1, groups });
+      const [forward, ofInput, ofWeight] = names;
+      yield plain(forward, "float32", products, operands, ([x, w]) => conv(x!, w!).detach());
+      yield plain(ofInput, "float32", products, operands, ([x, w, dy]) => gradient(conv(x!, w!), dy!, [x!]));
+      yield plain(ofWeight, "float32", products, operands, ([x, w, dy]) => gradient(conv(x!, w!), dy!, [w!]));
+    }
   for (const n of sizes.elements) {
     const rows = (): Tensor[] => [real([n / TRANSFORM, TRANSFORM, 2], "float32")];
     yield plain("fft", "float32", n, rows, ([x]) => dx.viewAsReal(dx.fft.fft(dx.viewAsComplex(x!))));
