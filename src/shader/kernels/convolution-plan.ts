@@ -68,9 +68,12 @@ export function chosenTile(c: ConvolutionSizes): { readonly tile: ConvolutionTil
   if (!isLong && rows > 64 && groups(large) >= ENOUGH) return { tile: large, wished: 1 };
   if (!isLong && rows > 64 && groups(tall) >= ENOUGH) return { tile: tall, wished: 1 };
   if (!isLong && rows > 32 && groups(wide) >= 2 * ENOUGH) return { tile: wide, wished: 1 };
-  const tile = rows <= 32 ? small : columns <= 32 ? narrow : medium;
+  const isTall = c.kind === "weightGradient" && rows >= 128 && columns > 32;
+  const tile = rows <= 32 ? small : columns <= 32 ? narrow : isTall ? tall : medium;
   const steps = ceil(depth, stepOf(c, tile));
-  const wished = Math.max(1, Math.min(Math.round((2 * ENOUGH) / groups(tile)), Math.floor(steps / MIN_STEPS), MAX_SPLITS));
+  // Of large tiles fewer groups run at once; a few splits would cost more than some idle multiprocessors.
+  const enough = groups(tile) >= 0.9 * ENOUGH ? 0 : (isTall ? 1.5 : 2) * ENOUGH;
+  const wished = Math.max(1, Math.min(Math.round(enough / groups(tile)), Math.floor(steps / MIN_STEPS), MAX_SPLITS));
   return { tile, wished };
 }
 
