@@ -81,7 +81,7 @@ const [isLarge, isVeryLarge] = [2 ** 18, 2 ** 21];
  * 2.55 and 0.70; with the backward pass 4 x 8 x 1,024 8.3 and 3.7, 2 x 8 x 2,048 6.5 and 6.3, causal 9.6 and 3.2; compiled 4 x 8 x 1,024 0.61 and 0.70,
  * 2 x 8 x 2,048 1.13 and 1.40, causal 1.16 and 0.70, with the backward pass 3.82 and 6.17, causal 3.90 and 3.04. Linear layers in compiled functions:
  * 512 x 512 x 512 0.056 and 0.037, with the backward pass 0.074 and 0.097; 1,024 cubed 0.134 and 0.084, 0.327 and 0.268; 2,048 cubed 0.792 and 0.475, 1.97
- * and 1.71; 4,096 x 768 x 768 0.274 and 0.189, 1.00 and 0.88. Inside compiled functions elementwise
+ * and 1.71; 4,096 x 768 x 768 0.274 and 0.189, 1.00 and 0.88. Convolutions in compiled functions: docs/gpu/h200.md. Inside compiled functions elementwise
  * shaders bring a fifth and split DirectML's graphs, which costs a large network more (a step of ResNet-18 took 5.4 ms instead of 4.9): only what is
  * many times faster is taken there. DirectML has no commands of the driver's own to call on this path; on Windows it has, so that this says nothing
  * of it.
@@ -103,6 +103,12 @@ export const NVIDIA_OVER_VULKAN: readonly ShaderRange[] = [
   ...ranges("linear", ["float32"], ["compiled"], 768),
   ...ranges("packedLinear", both, everywhere, 1, 64),
   ...ranges("packedValues", both, everywhere, 1),
+  ...(["convolution", "convolutionInputGradient", "convolutionWeightGradient"] as const).flatMap((name) =>
+    ranges(name, ["float32"], ["compiled"], 2 ** 25),
+  ),
+  ...(["depthwiseConvolution", "depthwiseInputGradient", "depthwiseWeightGradient"] as const).flatMap((name) =>
+    ranges(name, ["float32"], ["compiled"], 3 * 2 ** 21),
+  ),
   ...ranges("attention", ["float32"], ["alone"], 256, 1024),
   ...ranges("attentionGradient", ["float32"], ["alone"], 256, 1024),
   ...ranges("causalAttention", ["float32"], everywhere, 1024),

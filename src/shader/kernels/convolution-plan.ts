@@ -57,6 +57,15 @@ export function resultShape(c: ConvolutionSizes): readonly [number, number, numb
 /** Products of a convolution. */
 export const multiplyAdds = (c: ConvolutionSizes): number => c.images * c.groups * c.channels * c.filters * area(c.kernel) * area(c.output);
 
+/** Whether it is like those that were measured to be faster where they have many products. */
+export function isLikeMeasured(c: ConvolutionSizes): boolean {
+  const taps = area(c.kernel);
+  // Sums over few pixels; most taps between the steps of windows; rows of planes that are read element by element.
+  if (c.kind === "weightGradient") return c.images * area(c.output) >= (taps > 1 ? 1024 : 512);
+  if (c.kind === "inputGradient") return area(c.stride) === 1 || isPhased(c);
+  return taps > 1 || area(c.output) % 4 === 0;
+}
+
 /** The tile, and the splits that it is to have. */
 export function chosenTile(c: ConvolutionSizes): { readonly tile: ConvolutionTile; readonly wished: number } {
   const n = numbersOf(c);
@@ -68,7 +77,7 @@ export function chosenTile(c: ConvolutionSizes): { readonly tile: ConvolutionTil
   if (!isLong && rows > 64 && groups(large) >= ENOUGH) return { tile: large, wished: 1 };
   if (!isLong && rows > 64 && groups(tall) >= ENOUGH) return { tile: tall, wished: 1 };
   if (!isLong && rows > 32 && groups(wide) >= 2 * ENOUGH) return { tile: wide, wished: 1 };
-  const isTall = c.kind === "weightGradient" && rows >= 128 && columns > 32;
+  const isTall = c.kind === "weightGradient" && rows >= 128 && columns > 64;
   const tile = rows <= 32 ? small : columns <= 32 ? narrow : isTall ? tall : medium;
   const steps = ceil(depth, stepOf(c, tile));
   // Of large tiles fewer groups run at once; a few splits would cost more than some idle multiprocessors.

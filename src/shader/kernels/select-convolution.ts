@@ -5,7 +5,7 @@ import type { Activation, Expr, ShaderCall } from "../../graph/graph.ts";
 import { choosesShader, type ShaderName } from "../choice.ts";
 import { activationCode } from "../operations/activations.ts";
 import { depthwise } from "./convolution-depthwise.ts";
-import { depthwisePlan, isDepthwise, multiplyAdds, NO_ENDS, resultShape, tiledPlan, type ConvolutionSizes, type Ends } from "./convolution-plan.ts"; // prettier-ignore
+import { depthwisePlan, isDepthwise, isLikeMeasured, multiplyAdds, NO_ENDS, resultShape, tiledPlan, type ConvolutionSizes, type Ends } from "./convolution-plan.ts"; // prettier-ignore
 import { convolutionSum } from "./convolution-sum.ts";
 import type { ConvolutionKind, Pair } from "./convolution-tiles.ts";
 import { convolution } from "./convolution-gemm.ts";
@@ -73,7 +73,14 @@ export function convolutionShader(g: GraphBuilder, kind: ConvolutionKind, a: Exp
   const isOfChannels = isDepthwise(c);
   const isPacked = tensors.every((x) => packs(x));
   const name = NAMES[kind][isOfChannels ? 1 : 0];
-  if (!choosesShader(g.capabilities, g.isAlone, name, { dtype: "float32", extent: multiplyAdds(c), isPacked })) return null;
+  if (
+    !choosesShader(g.capabilities, g.isAlone, name, {
+      dtype: "float32",
+      extent: isOfChannels || isLikeMeasured(c) ? multiplyAdds(c) : 0,
+      isPacked,
+    })
+  )
+    return null;
   const shape = resultShape(c);
   if ([...tensors.map((x) => x.sizes), shape].some((sizes) => sizeOf(sizes) * 4 > MAX_BYTES)) return null;
   const hasBias = bias !== null;

@@ -8,7 +8,7 @@ import { trainingCases } from "./training.ts";
 
 /** Names of samples, and of networks whose layers and optimizers are made of such. */
 const HAVE =
-  /^(lowering\/(arithmetic with broadcasts|bfloat16|crossEntropy|embedding|gelu|layerNorm|linear|logSoftmax|matmul|promotion of|relu|rmsNorm|scaledDotProductAttention|softmax|swiglu)|training\/)/;
+  /^(lowering\/(arithmetic with broadcasts|bfloat16|conv1d|conv2d|convTranspose|crossEntropy|embedding|gelu|layerNorm|linear|logSoftmax|matmul|promotion of|relu|rmsNorm|scaledDotProductAttention|softmax|swiglu)|training\/)/;
 
 export function* shaderCases(quick: boolean): Generator<Case> {
   for (const { id, run } of [...loweringCases(quick), ...trainingCases(quick)])
