@@ -283,7 +283,7 @@ function depthOf(c: Sizes, n: Numbers): number {
 
 const TOLERANCE = 1e-3;
 
-interface Prepared {
+interface Candidate {
   readonly name: string;
   readonly compiled: dx.Compiled<[dx.Tensor, dx.Tensor], dx.Tensor>;
   readonly difference: number;
@@ -354,7 +354,7 @@ async function measureVariants(m: Modules, device: dx.Device, options: Options, 
         console.log(`${name} ${kind} ${variant}: ${(error as Error).stack}`);
       };
       let expected: Float32Array | null = null;
-      const prepared: Prepared[] = [];
+      const candidates: Candidate[] = [];
       for (const variant of [{ name: "DirectML", run: () => byDirectML(c) }, ...variantsOf(m, c, options.which)])
         try {
           const run = variant.run();
@@ -364,14 +364,14 @@ async function measureVariants(m: Modules, device: dx.Device, options: Options, 
           const got = result.dataSync() as Float32Array;
           result.dispose();
           expected ??= got;
-          prepared.push({ name: variant.name, compiled, difference: largest(got, expected) });
+          candidates.push({ name: variant.name, compiled, difference: largest(got, expected) });
         } catch (error) {
           fail(variant.name, error);
         }
       const flop = 2 * m.plans.multiplyAdds(c);
       const own: Row[] = [];
       await reference.busy(options.warm);
-      for (const { name: variant, compiled, difference } of prepared)
+      for (const { name: variant, compiled, difference } of candidates)
         try {
           let [microseconds, slowness] = [Infinity, Infinity];
           for (let i = 0; i < MAX_TRIES && slowness > MAX_SLOWNESS; i++) {
