@@ -33,6 +33,7 @@ interface Form {
   readonly isCausal: boolean;
   readonly hasMask: boolean;
   readonly drops: boolean;
+  readonly isUnrolled: boolean;
 }
 
 /** src/shader/kernels/attention.ts. */
@@ -65,7 +66,8 @@ interface Case {
 }
 
 function caseOf(batch: number, heads: number, length: number, width: number, more: Partial<Form> = {}): Case {
-  const form = { element: "f32", width, valueWidth: width, isCausal: false, hasMask: false, drops: false, ...more } as const;
+  const plain = { element: "f32", width, valueWidth: width, isCausal: false, hasMask: false, drops: false } as const;
+  const form = { ...plain, isUnrolled: more.drops !== true, ...more } as const;
   const named = [form.isCausal ? "causal" : "", form.element === "f16" ? "float16" : "", form.drops ? "dropout" : ""].filter(Boolean);
   return { name: [`${batch} x ${heads} x ${length} x ${width}`, ...named].join(", "), batch, heads, length, form };
 }

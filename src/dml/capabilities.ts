@@ -49,6 +49,8 @@ export class Capabilities {
   readonly poolsInfinity: boolean;
   /** Atomics of shaders, on unordered indices, cost little more than writes. */
   readonly hasCheapAtomics: boolean;
+  /** Shaders without loops are soon compiled: a CPU adapter needs minutes for some. */
+  readonly compilesLongShaders: boolean;
   /** A node of an operator that it lacks runs on the software adapter: only what is composed of others asks hasOperator(). */
   readonly fallsBackByNode: boolean;
   /** It takes DirectML's graphs; false: a dispatch for each node. */
@@ -74,6 +76,7 @@ export class Capabilities {
     runsMaxima?: boolean | undefined;
     poolsInfinity?: boolean | undefined;
     hasCheapAtomics?: boolean | undefined;
+    compilesLongShaders?: boolean | undefined;
     fallsBackByNode?: boolean | undefined;
     takesGraphs?: boolean | undefined;
     operationKernels?: OperationKernels | null;
@@ -95,6 +98,7 @@ export class Capabilities {
     this.runsMaxima = data.runsMaxima ?? false;
     this.poolsInfinity = data.poolsInfinity ?? false;
     this.hasCheapAtomics = data.hasCheapAtomics ?? false;
+    this.compilesLongShaders = data.compilesLongShaders ?? false;
     this.fallsBackByNode = data.fallsBackByNode ?? false;
     this.takesGraphs = data.takesGraphs ?? true;
     this.operationKernels = data.operationKernels ?? null;

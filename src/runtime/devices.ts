@@ -196,6 +196,7 @@ function openAdapter(operation: string, d: Device, { runtime, adapter }: Entry, 
         runsMaxima: o.fusesGraphs && !adapter.isSimulated,
         poolsInfinity: o.fusesGraphs && !adapter.isSimulated,
         hasCheapAtomics: o.fusesGraphs && !adapter.isSimulated,
+        compilesLongShaders: runtime === "gpu" && adapter.isHardware,
       }),
     };
     return opening;

@@ -72,14 +72,13 @@ const [isLarge, isVeryLarge] = [2 ** 18, 2 ** 21];
  * of the shader in float32, then in float16): relu 1792 and 4054, 946 and 3834; gelu 1659 and 4102, 851 and 3918; casts to float16 1691 and 4169, to
  * float32 1714 and 3745; softmax of rows of 4,096 1301 and 3939, 733 and 3795; layerNorm 801 and 3606, 234 and 3462; rmsNorm 971 and 3941, 263 and
  * 3841; add in float32 4273 and 4284, in float16 1580 and 4152, of a row 1723 and 3898; GEMMs of 512 7.2 and 11.4 TFLOP/s, 1,024 23.5 and 31.6,
- * 2,048 27.6 and 42.5, 4,096 28.8 and 43.1; in chains (microseconds) of 192 22.4 and 10.1, 256 14.7 and 8.6, 512 39.9 and 15.7, 64 products of 64
- * 17.9 and 7.4, 16 of 256 167 and 61; products of 1 to 64 rows with packed weights of 4096 x 4096 in 4 bits 650 to 2175 and 40 to 182, of 8 bits 285 to
- * 523 and 11 to 214, of 1536 x 576 in 4 bits 88 and 7 to 22 (the clock was not steady); Adam's step 4.7 times as fast, sums of rows by index 15 to 18 times. A copy moved 4060 GB/s, PyTorch's
- * 4189. Fourier transforms of 65,536 to 1,048,576 elements took a third to a thirteenth of the time (ms, compiled): 16 x 65,536 0.208 and 0.049,
+ * 2,048 27.6 and 42.5, 4,096 28.8 and 43.1; in chains (microseconds) of 192 12.2 and 7.6, 256 14.0 and 8.3, 512 40.0 and 16.0, 64 products of 64
+ * 18.7 and 7.9; products of 1, 16 and 64 rows with packed weights of 4096 x 4096 in 4 bits 11, 35 and 121 (as numbers by a GEMM 297, 294 and 162), of 8
+ * bits 9.5, 46 and 174 (307, 301 and 163); Adam's step 4.7 times as fast, sums of rows by index 15 to 18 times. A copy moved 4060 GB/s, PyTorch's 4189. Fourier transforms of 65,536 to 1,048,576 elements took a third to a thirteenth of the time (ms, compiled): 16 x 65,536 0.208 and 0.049,
  * 64 x 1,024 0.099 and 0.012, 256 x 4,096 0.245 and 0.032, real ones of 64 x 1,024 0.053 and 0.007. Attention of heads of 64 (ms; batch x heads x
- * length): alone 8 x 8 x 256 0.147 and 0.094, 4 x 8 x 1,024 1.23 and 0.70, 2 x 8 x 2,048 1.53 and 1.44 (heads of 128: 2.35 and 2.64), with a causal mask
- * 2.55 and 0.70; with the backward pass 4 x 8 x 1,024 8.3 and 3.7, 2 x 8 x 2,048 6.5 and 6.3, causal 9.6 and 3.2; compiled 4 x 8 x 1,024 0.61 and 0.70,
- * 2 x 8 x 2,048 1.13 and 1.40, causal 1.16 and 0.70, with the backward pass 3.82 and 6.17, causal 3.90 and 3.04. Linear layers in compiled functions:
+ * length): alone 8 x 8 x 256 0.145 and 0.082, 4 x 8 x 1,024 1.26 and 0.56, 2 x 8 x 2,048 1.53 and 1.13 (heads of 128: 2.38 and 2.16), with a causal mask
+ * 2.54 and 0.53; with the backward pass 4 x 8 x 1,024 4.4 and 2.6, 2 x 8 x 2,048 6.5 and 4.8 (11.3 and 8.4), causal 10.9 and 2.4; compiled
+ * 4 x 8 x 1,024 0.61 and 0.55, 2 x 8 x 2,048 1.13 and 1.10, causal 1.16 and 0.53, with the backward pass 2.27 and 2.54, 3.76 and 4.71, causal 3.89 and 2.38. Linear layers in compiled functions:
  * 512 x 512 x 512 0.056 and 0.037, with the backward pass 0.074 and 0.097; 1,024 cubed 0.134 and 0.084, 0.327 and 0.268; 2,048 cubed 0.792 and 0.475, 1.97
  * and 1.71; 4,096 x 768 x 768 0.274 and 0.189, 1.00 and 0.88. Convolutions in compiled functions: docs/gpu/h200.md. Inside compiled functions elementwise
  * shaders bring a fifth and split DirectML's graphs, which costs a large network more (a step of ResNet-18 took 5.4 ms instead of 4.9): only what is
@@ -109,8 +108,8 @@ export const NVIDIA_OVER_VULKAN: readonly ShaderRange[] = [
   ...(["depthwiseConvolution", "depthwiseInputGradient", "depthwiseWeightGradient"] as const).flatMap((name) =>
     ranges(name, ["float32"], ["compiled"], 3 * 2 ** 21),
   ),
-  ...ranges("attention", ["float32"], ["alone"], 256, 1024),
-  ...ranges("attentionGradient", ["float32"], ["alone"], 256, 1024),
+  ...ranges("attention", ["float32"], ["alone"], 256),
+  ...ranges("attentionGradient", ["float32"], ["alone"], 256),
   ...ranges("causalAttention", ["float32"], everywhere, 1024),
   ...ranges("causalAttentionGradient", ["float32"], everywhere, 1024),
 ];

@@ -4,6 +4,9 @@ import * as dx from "../../src/index.ts";
 import { expectClose } from "../shader/kernels/support.ts";
 import { eachDevice, eachMode, numbers } from "../device.ts";
 
+/** A CPU adapter compiles some of these shaders for half a minute. */
+const SLOW = { timeout: 300_000 };
+
 let before: string | undefined;
 beforeEach(() => {
   before = process.env.DXTENSOR_SHADERS;
@@ -94,7 +97,7 @@ const CASES: readonly (readonly [name: string, sizes: Sizes])[] = [
 const random = (shape: readonly number[], seed: number): dx.Tensor => dx.randn([...shape], { generator: new dx.Generator(seed) });
 
 eachMode("attention by shaders", (device, mode) => {
-  it.each(CASES)("%s", (_, sizes) => {
+  it.each(CASES)("%s", SLOW, (_, sizes) => {
     const { batch, heads, keyHeads, queries, keys, width, valueWidth, isCausal = false } = sizes;
     const q = random([batch, heads, queries, width], 1);
     const k = random([batch, keyHeads, keys, width], 2);
@@ -152,7 +155,7 @@ const randomOf = (list: readonly number[][]): dx.Tensor[] => list.map((shape, i)
 const composedCalls = (): number => dx.fallbackStats().reduce((n, r) => n + (r.kind === "composed" ? r.calls : 0), 0);
 
 eachDevice("attention by shaders and composed", () => {
-  it.each([false, true])("drops the same weights, causal: %s", (isCausal) => {
+  it.each([false, true])("drops the same weights, causal: %s", SLOW, (isCausal) => {
     const [got, want] = byBoth(randomOf(shapes(9, 68, 5)), { dropoutP: PROBABILITY, isCausal }, (fn, ...x) => fn(...x));
     got!.forEach((x, i) => expectClose(x, want![i]!, "f32", 64));
     // Other numbers drop others.
@@ -180,7 +183,7 @@ eachDevice("attention by shaders and composed", () => {
     expectClose(second("on"), second("off"), "f32", 256);
   });
 
-  it("takes float16", () => {
+  it("takes float16", SLOW, () => {
     const operands = randomOf(shapes(9, 70, 5)).map((t) => t.to("float16"));
     const [got, want] = byBoth(operands, {}, (fn, ...x) => fn(...x));
     got!.forEach((x, i) => expectClose(x, want![i]!, "f16", 256));

@@ -84,13 +84,15 @@ function operandsOf(inputs: readonly Expr[], { hasMask, p }: BlockAttention, isG
   return { q, k, v, ...more, ...(hasMask ? { mask: rest.shift()! } : {}), ...(p > 0 ? { state: rest.shift()! } : {}) };
 }
 
-const formOf = ({ q, v }: Operands, { causal, hasMask, p }: BlockAttention): AttentionForm => ({
+const formOf = ({ capabilities }: GraphBuilder, { q, v }: Operands, { causal, hasMask, p }: BlockAttention): AttentionForm => ({
   element: q.dtype === "float16" ? "f16" : "f32",
   width: q.sizes[2]!,
   valueWidth: v.sizes[2]!,
   isCausal: causal,
   hasMask,
   drops: p > 0,
+  // Random numbers are long already.
+  isUnrolled: capabilities.compilesLongShaders && p === 0,
 });
 
 function launchOf({ q, k, mask }: Operands, { scale, heads, sharing, p }: BlockAttention): AttentionLaunch {
@@ -159,7 +161,7 @@ const blockAttentionOp: Definition<BlockAttention> = define<BlockAttention>({
   lower: (g, inputs, attrs, [y, logs, next]) => {
     const operands = operandsOf(inputs, attrs, false);
     const outputs = { y: outputOf(y!), logs: outputOf(logs!), ...(next === undefined ? {} : { next: outputOf(next) }) };
-    return emit(g, attention(formOf(operands, attrs)), operands as unknown as Record<string, Expr>, outputs, launchOf(operands, attrs));
+    return emit(g, attention(formOf(g, operands, attrs)), operands as unknown as Record<string, Expr>, outputs, launchOf(operands, attrs));
   },
   grad,
 });
@@ -169,7 +171,7 @@ const queryGradientOp: Definition<BlockAttention> = define<BlockAttention>({
   infer: ([q]) => [q!],
   lower: (g, inputs, attrs, [dq]) => {
     const operands = operandsOf(inputs, attrs, true);
-    const kernel = attentionQueryGradient(formOf(operands, attrs));
+    const kernel = attentionQueryGradient(formOf(g, operands, attrs));
     return emit(g, kernel, operands as unknown as Record<string, Expr>, { dq: outputOf(dq!) }, launchOf(operands, attrs));
   },
   grad: null,
@@ -180,7 +182,7 @@ const keyGradientOp: Definition<BlockAttention> = define<BlockAttention>({
   infer: ([q, k, v]) => [k!, v!].map(({ shape, dtype }) => ({ shape: [q!.shape[0]!, ...shape.slice(1)], dtype })),
   lower: (g, inputs, attrs, [dk, dv]) => {
     const operands = operandsOf(inputs, attrs, true);
-    const kernel = attentionKeyGradient(formOf(operands, attrs));
+    const kernel = attentionKeyGradient(formOf(g, operands, attrs));
     const outputs = { dk: outputOf(dk!), dv: outputOf(dv!) };
     return emit(g, kernel, operands as unknown as Record<string, Expr>, outputs, launchOf(operands, attrs));
   },

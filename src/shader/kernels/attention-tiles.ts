@@ -48,7 +48,7 @@ export interface Rows {
 }
 
 /** What tiles take of a shader. */
-type S = Pick<Scope<never, never>, "local" | "f32" | "variable" | "shared" | "barrier"> & {
+type S = Pick<Scope<never, never>, "local" | "f32" | "u32" | "variable" | "shared" | "barrier"> & {
   if(condition: unknown, then: () => void): void;
   for(start: number, end: number, body: (index: Uint) => void, options: { readonly step: number; readonly unroll: boolean }): void;
 };
@@ -59,6 +59,7 @@ const valuesOf = (sums: Sums): Float[][] => sums.map((row) => row.map(({ value }
 export class Tiles {
   readonly #s: S;
   readonly #tile: AttentionTile;
+  readonly #isUnrolled: boolean;
   /** Operands of a product. */
   readonly #stage: SharedElements<"f32">;
   /** Scores, by rows: neighbours write to banks of their own. */
@@ -71,10 +72,11 @@ export class Tiles {
   readonly #rowStride: number;
   readonly #columnStride: number;
 
-  /** combines: whether numbers of a row's threads are put together. */
-  constructor(s: unknown, tile: AttentionTile, combines: boolean, widest: number) {
+  /** combines: whether numbers of a row's threads are put together. isUnrolled: whether the steps of a product are written without a loop. */
+  constructor(s: unknown, tile: AttentionTile, { combines, isUnrolled }: { combines: boolean; isUnrolled: boolean }, widest: number) {
     this.#s = s as S;
     this.#tile = tile;
+    this.#isUnrolled = isUnrolled;
     const [rows, columns] = [rowsOf(tile), columnsOf(tile)];
     this.#rowStride = rows + PART;
     this.#columnStride = columns + PART;
@@ -151,15 +153,27 @@ export class Tiles {
         this.#transpose(a, rowsOf(this.#tile), width, from, 0, this.#rowStride);
         this.#transpose(b, columnsOf(this.#tile), width, from, behind, this.#columnStride);
         s.barrier();
-        for (let q = 0; q < DEEP; q++) {
-          const x = this.#wide(this.#stage, this.#y.mul(PART).add(q * this.#rowStride), rowParts, down * PART);
-          const y = this.#wide(this.#stage, this.#x.mul(PART).add(behind + q * this.#columnStride), columnParts, across * PART);
+        this.#steps((at, q) => {
+          const x = this.#wide(this.#stage, at(this.#rowStride, q).add(this.#y.mul(PART)), rowParts, down * PART);
+          const y = this.#wide(this.#stage, at(this.#columnStride, q).add(this.#x.mul(PART)).add(behind), columnParts, across * PART);
           multiplyAdd(sums, x, y);
-        }
+        });
       },
       { step: DEEP, unroll: false },
     );
     return valuesOf(sums);
+  }
+
+  /**
+   * Runs body for each column that is in shared memory: without a loop, or in a loop of PART columns, whose pipelines are made in a fraction of the time. at:
+   * where column q begins, with a stride.
+   */
+  #steps(body: (at: (stride: number, q: number) => Uint, q: number) => void): void {
+    const each = (first: Uint | null, count: number): void => {
+      for (let q = 0; q < count; q++) body((stride, i) => (first === null ? this.#s.u32(i * stride) : first.add(i).mul(stride)), q);
+    };
+    if (this.#isUnrolled) each(null, DEEP);
+    else this.#s.for(0, DEEP, (first) => each(first, PART), { step: PART, unroll: false });
   }
 
   #wide(from: SharedElements<"f32">, at: Uint, parts: number, apart: number): Float[] {
@@ -215,13 +229,13 @@ export class Tiles {
           this.#stage.stores(row.mul(stride).add(x), values.map((v) => isThere.select(v, 0))); // prettier-ignore
         }
         s.barrier();
-        for (let q = 0; q < DEEP; q += PART) {
-          const x = Array.from({ length: this.rowCount }, (_, i) => this.#scores.loads(this.row(i).mul(this.#columnStride).add(from).add(q), PART)); // prettier-ignore
-          for (let k = 0; k < PART; k++) {
-            const y = this.#wide(this.#stage, this.#x.mul(PART).add((q + k) * stride), parts, across * PART);
-            multiplyAdd(sums, x.map((row) => row[k]!), y); // prettier-ignore
-          }
-        }
+        let x: Float[][] = [];
+        this.#steps((at, q) => {
+          if (q % PART === 0)
+            x = Array.from({ length: this.rowCount }, (_, i) => this.#scores.loads(at(1, q).add(this.row(i).mul(this.#columnStride)).add(from), PART)); // prettier-ignore
+          const y = this.#wide(this.#stage, at(stride, q).add(this.#x.mul(PART)), parts, across * PART);
+          multiplyAdd(sums, x.map((row) => row[q % PART]!), y); // prettier-ignore
+        });
       },
       { step: DEEP, unroll: false },
     );

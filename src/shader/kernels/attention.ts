@@ -30,6 +30,8 @@ export interface AttentionForm {
   readonly hasMask: boolean;
   /** Whether weights are dropped: by random numbers of a state. The number of keys is a multiple of 4 then. */
   readonly drops: boolean;
+  /** Whether the steps of a product are written without a loop: faster, and longer to compile. */
+  readonly isUnrolled: boolean;
 }
 
 const PARAMS = {
@@ -57,11 +59,11 @@ type Buffers = { readonly [name: string]: FloatElement | "u32" };
 type S = Scope<Buffers, typeof PARAMS>;
 
 const nameOf = (
-  { element, width, valueWidth, isCausal, hasMask, drops }: AttentionForm,
+  { element, width, valueWidth, isCausal, hasMask, drops, isUnrolled }: AttentionForm,
   { across, down, rowParts, columnParts }: AttentionTile,
 ): string =>
   // prettier-ignore
-  `${element} ${width} ${valueWidth}${isCausal ? " causal" : ""}${hasMask ? " mask" : ""}${drops ? " dropout" : ""} ${across * columnParts}x${down * rowParts} ${rowParts}x${columnParts}`;
+  `${element} ${width} ${valueWidth}${isCausal ? " causal" : ""}${hasMask ? " mask" : ""}${drops ? " dropout" : ""}${isUnrolled ? " unrolled" : ""} ${across * columnParts}x${down * rowParts} ${rowParts}x${columnParts}`;
 
 /** What a group works on. */
 interface Work {
@@ -147,7 +149,7 @@ export const attend: Body = (s, form, tile) => {
       [...advanced(state.counter, blocks), ...state.key].forEach((word, i) => (next as unknown as S["buffers"][string]).store(i, word));
     });
   inBlock(s, tile, "queries", form.isCausal, (work) => {
-    const tiles = new Tiles(s, tile, true, form.valueWidth);
+    const tiles = new Tiles(s, tile, { combines: true, isUnrolled: form.isUnrolled }, form.valueWidth);
     const queries = { base: work.head.mul(p.queries), first: work.first, count: p.queries };
     const sums = tiles.zeros(form.valueWidth);
     const each = (value: number): Var<"f32">[] => Array.from({ length: tiles.rowCount }, () => s.variable(s.f32(value)));
@@ -217,7 +219,7 @@ export const attendQueryGradient: Body = (s, form, tile) => {
   const p = s.params;
   const state = form.drops ? stateOf(s) : null;
   inBlock(s, tile, "queries", form.isCausal, (work) => {
-    const tiles = new Tiles(s, tile, false, form.width);
+    const tiles = new Tiles(s, tile, { combines: false, isUnrolled: form.isUnrolled }, form.width);
     const queries = { base: work.head.mul(p.queries), first: work.first, count: p.queries };
     const sums = tiles.zeros(form.width);
     const end = form.isCausal ? p.keys.min(work.first.add(rowsOf(tile))) : p.keys;
@@ -256,7 +258,7 @@ export const attendKeyGradient: Body = (s, form, tile) => {
   const p = s.params;
   const state = form.drops ? stateOf(s) : null;
   inBlock(s, tile, "keys", form.isCausal, (work) => {
-    const tiles = new Tiles(s, tile, false, Math.max(form.width, form.valueWidth));
+    const tiles = new Tiles(s, tile, { combines: false, isUnrolled: form.isUnrolled }, Math.max(form.width, form.valueWidth));
     const keys = { base: work.keyHead.mul(p.keys), first: work.first, count: p.keys };
     const base = work.head.mul(p.queries);
     const [ofKeys, ofValues] = [tiles.zeros(form.width), tiles.zeros(form.valueWidth)];

@@ -94,7 +94,7 @@ describe("transforms", () => {
 });
 
 describe("attention", () => {
-  const form = { element: "f32", width: 4, valueWidth: 8, isCausal: false, hasMask: true, drops: false } as const;
+  const form = { element: "f32", width: 4, valueWidth: 8, isCausal: false, hasMask: true, drops: false, isUnrolled: false } as const;
   const params = {
     queries: 3,
     keys: 5,
@@ -112,35 +112,42 @@ describe("attention", () => {
   const mask = Array.from({ length: 15 }, (_, i) => (i < 5 || i % 4 === 0 ? -Infinity : 0.25));
   const buffers = { q: { shape: [1, 3, 4], values: q }, k: { shape: [1, 5, 4], values: k }, v: { shape: [1, 5, 8], values: v }, mask: { shape: [1, 1, 3, 5], values: mask } }; // prettier-ignore
 
-  it.each(Object.entries(ATTENTION_TILES))("forward and backward by the %s tile, where a query attends to no key", (_, tile) => {
-    const { y, logs } = launch(attention(form, tile), { ...buffers, y: { shape: [1, 3, 8] }, logs: { shape: [1, 3] } }, params);
-    const weights = [0, 1, 2].map((i) => {
-      const scores = [0, 1, 2, 3, 4].map((j) => 0.5 * [0, 1, 2, 3].reduce((sum, e) => sum + q[4 * i + e]! * k[4 * j + e]!, 0) + mask[5 * i + j]!); // prettier-ignore
-      const total = scores.reduce((sum, x) => sum + Math.exp(x), 0);
-      return scores.map((x) => (total === 0 ? 0 : Math.exp(x) / total));
-    });
-    const want = weights.flatMap((row) => Array.from({ length: 8 }, (_, e) => row.reduce((sum, w, j) => sum + w * v[8 * j + e]!, 0)));
-    expectClose(y!, want);
-    expect(logs![0]).toBe(Infinity);
-    const dots = [0, 1, 2].map((i) => Array.from({ length: 8 }, (_, e) => dy[8 * i + e]! * want[8 * i + e]!).reduce((a, b) => a + b));
-    const withGradient = {
-      ...buffers,
-      dy: { shape: [1, 3, 8], values: dy },
-      statistics: { shape: [2, 1, 3], values: [...logs!, ...dots] },
-    };
-    const { dq } = launch(attentionQueryGradient(form, tile), { ...withGradient, dq: { shape: [1, 3, 4] } }, params);
-    const ofScores = weights.map((row, i) =>
-      row.map((w, j) => w * (Array.from({ length: 8 }, (_, e) => dy[8 * i + e]! * v[8 * j + e]!).reduce((a, b) => a + b) - dots[i]!) * 0.5),
-    );
-    expectClose(dq!, ofScores.flatMap((row) => [0, 1, 2, 3].map((e) => row.reduce((sum, x, j) => sum + x * k[4 * j + e]!, 0)))); // prettier-ignore
-    const { dk, dv } = launch(
-      attentionKeyGradient(form, tile),
-      { ...withGradient, dk: { shape: [1, 5, 4] }, dv: { shape: [1, 5, 8] } },
-      params,
-    );
-    expectClose(dk!, [0, 1, 2, 3, 4].flatMap((j) => [0, 1, 2, 3].map((e) => ofScores.reduce((sum, row, i) => sum + row[j]! * q[4 * i + e]!, 0)))); // prettier-ignore
-    expectClose(dv!, [0, 1, 2, 3, 4].flatMap((j) => Array.from({ length: 8 }, (_, e) => weights.reduce((sum, row, i) => sum + row[j]! * dy[8 * i + e]!, 0)))); // prettier-ignore
-  });
+  const forms = Object.entries(ATTENTION_TILES).flatMap(([name, tile]) => [false, true].map((isUnrolled) => ({ name, tile, isUnrolled })));
+  it.each(forms)(
+    "forward and backward by the $name tile, unrolled: $isUnrolled, where a query attends to no key",
+    ({ tile, isUnrolled }) => {
+      const own = { ...form, isUnrolled };
+      const { y, logs } = launch(attention(own, tile), { ...buffers, y: { shape: [1, 3, 8] }, logs: { shape: [1, 3] } }, params);
+      const weights = [0, 1, 2].map((i) => {
+        const scores = [0, 1, 2, 3, 4].map((j) => 0.5 * [0, 1, 2, 3].reduce((sum, e) => sum + q[4 * i + e]! * k[4 * j + e]!, 0) + mask[5 * i + j]!); // prettier-ignore
+        const total = scores.reduce((sum, x) => sum + Math.exp(x), 0);
+        return scores.map((x) => (total === 0 ? 0 : Math.exp(x) / total));
+      });
+      const want = weights.flatMap((row) => Array.from({ length: 8 }, (_, e) => row.reduce((sum, w, j) => sum + w * v[8 * j + e]!, 0)));
+      expectClose(y!, want);
+      expect(logs![0]).toBe(Infinity);
+      const dots = [0, 1, 2].map((i) => Array.from({ length: 8 }, (_, e) => dy[8 * i + e]! * want[8 * i + e]!).reduce((a, b) => a + b));
+      const withGradient = {
+        ...buffers,
+        dy: { shape: [1, 3, 8], values: dy },
+        statistics: { shape: [2, 1, 3], values: [...logs!, ...dots] },
+      };
+      const { dq } = launch(attentionQueryGradient(own, tile), { ...withGradient, dq: { shape: [1, 3, 4] } }, params);
+      const ofScores = weights.map((row, i) =>
+        row.map(
+          (w, j) => w * (Array.from({ length: 8 }, (_, e) => dy[8 * i + e]! * v[8 * j + e]!).reduce((a, b) => a + b) - dots[i]!) * 0.5,
+        ),
+      );
+      expectClose(dq!, ofScores.flatMap((row) => [0, 1, 2, 3].map((e) => row.reduce((sum, x, j) => sum + x * k[4 * j + e]!, 0)))); // prettier-ignore
+      const { dk, dv } = launch(
+        attentionKeyGradient(own, tile),
+        { ...withGradient, dk: { shape: [1, 5, 4] }, dv: { shape: [1, 5, 8] } },
+        params,
+      );
+      expectClose(dk!, [0, 1, 2, 3, 4].flatMap((j) => [0, 1, 2, 3].map((e) => ofScores.reduce((sum, row, i) => sum + row[j]! * q[4 * i + e]!, 0)))); // prettier-ignore
+      expectClose(dv!, [0, 1, 2, 3, 4].flatMap((j) => Array.from({ length: 8 }, (_, e) => weights.reduce((sum, row, i) => sum + row[j]! * dy[8 * i + e]!, 0)))); // prettier-ignore
+    },
+  );
 
   it("of a number that is none", () => {
     const odd = { ...buffers.q, values: q.map((x, i) => (i === 5 ? NaN : x)) };
