@@ -3,9 +3,9 @@
  * agree. A plain program without dependencies.
  */
 import { writeFileSync } from "node:fs";
-import { parseArgs } from "node:util";
 import * as dx from "dxtensor";
 import { difference } from "./kernels.ts";
+import { deviceOf, numberOf, optionsOf } from "./options.ts";
 import { SteadyClock } from "./steady-clock.ts";
 
 const help = `node build/bench/device/attention-fft.js [OPTIONS]
@@ -143,22 +143,12 @@ interface Row {
 const numbers = (t: dx.Tensor): Float32Array => t.dataSync() as Float32Array;
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      device: { type: "string" },
-      filter: { type: "string", default: "" },
-      seconds: { type: "string", default: "0.03" },
-      forms: { type: "string", default: "off,on" },
-      small: { type: "boolean", default: false },
-      json: { type: "string" },
-      help: { type: "boolean" },
-    },
+  const values = optionsOf(help, {
+    seconds: { type: "string", default: "0.03" },
+    forms: { type: "string", default: "off,on" },
+    small: { type: "boolean", default: false },
   });
-  if (values.help) {
-    console.log(help);
-    return;
-  }
-  const device = values.device === undefined ? dx.defaultDevice() : dx.device(values.device);
+  const device = deviceOf(values);
   const forms = (Object.keys(FORMS) as Form[]).filter((name) => values.forms.split(",").includes(name));
   const rows: Row[] = [];
   const clock = new SteadyClock(device, values.small);
@@ -177,7 +167,7 @@ async function main(): Promise<void> {
             result.dispose();
             expected ??= got;
             const away = difference(got, expected);
-            const timing = await clock.measure(once, Number(values.seconds));
+            const timing = await clock.measure(once, numberOf("seconds", values.seconds));
             const ms = 1000 * timing.seconds;
             rows.push({ name: c.name, form, context, ms, difference: away });
             const rate = c.flop === 0 ? "" : `  ${(c.flop / ms / 1e9).toFixed(2)} TFLOP/s`;

@@ -3,9 +3,11 @@
  * printed last. A plain program without dependencies.
  */
 import { writeFileSync } from "node:fs";
-import { parseArgs } from "node:util";
 import * as dx from "dxtensor";
+import type { AttentionForm as Form } from "../../dist/shader/kernels/attention.js";
+import type { AttentionTile as Tile } from "../../dist/shader/kernels/attention-tiles.js";
 import { difference, seconds } from "./kernels.ts";
+import { deviceOf, numberOf, optionsOf } from "./options.ts";
 
 const help = `node build/bench/device/attention-variants.js [OPTIONS]
 
@@ -18,23 +20,6 @@ const help = `node build/bench/device/attention-variants.js [OPTIONS]
   --help          this text
 
 Exit status 1 when a shader fails, or its results are not DirectML's.`;
-
-interface Tile {
-  readonly across: number;
-  readonly down: number;
-  readonly rowParts: number;
-  readonly columnParts: number;
-}
-
-interface Form {
-  readonly element: "f32" | "f16";
-  readonly width: number;
-  readonly valueWidth: number;
-  readonly isCausal: boolean;
-  readonly hasMask: boolean;
-  readonly drops: boolean;
-  readonly isUnrolled: boolean;
-}
 
 /** src/shader/kernels/attention.ts. */
 interface Kernels {
@@ -103,22 +88,12 @@ const numbers = (t: dx.Tensor): Float32Array => {
 };
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      device: { type: "string" },
-      filter: { type: "string", default: "" },
-      tiles: { type: "string", default: "" },
-      seconds: { type: "string", default: "0.02" },
-      small: { type: "boolean", default: false },
-      json: { type: "string" },
-      help: { type: "boolean" },
-    },
+  const values = optionsOf(help, {
+    tiles: { type: "string", default: "" },
+    seconds: { type: "string", default: "0.02" },
+    small: { type: "boolean", default: false },
   });
-  if (values.help) {
-    console.log(help);
-    return;
-  }
-  const device = values.device === undefined ? dx.defaultDevice() : dx.device(values.device);
+  const device = deviceOf(values);
   const { attentionKernels } = await load<Kernels>("attention");
   const { ATTENTION_TILES: tiles } = await load<{ readonly ATTENTION_TILES: Readonly<Record<string, Tile>> }>("attention-tiles");
   const rows: Row[] = [];
@@ -172,7 +147,7 @@ async function main(): Promise<void> {
           });
           for (const t of Object.values(found)) t.dispose();
           const once = (): undefined => void Object.values(run()).forEach((t) => t.dispose());
-          const ms = 1000 * (await seconds(device, once, Number(values.seconds)));
+          const ms = 1000 * (await seconds(device, once, numberOf("seconds", values.seconds)));
           const products = { attention: 2, queryGradient: 3, keyGradient: 4 }[kind] * (form.isCausal ? 0.5 : 1);
           const teraflops = (products * 2 * n * length * length * form.width) / ms / 1e9;
           rows.push({ case: name, kernel: kind, tile: tileName, ms, teraflops, difference: away });

@@ -4,9 +4,12 @@
  */
 import { writeFileSync } from "node:fs";
 import { performance } from "node:perf_hooks";
-import { parseArgs } from "node:util";
 import * as dx from "dxtensor";
 import { CASES } from "./networks.ts";
+import type { DepthwiseForm } from "../../dist/shader/kernels/convolution-depthwise.js";
+import type { ConvolutionSizes as Sizes } from "../../dist/shader/kernels/convolution-plan.js";
+import type { ConvolutionForm, ConvolutionKind as Kind, ConvolutionTile as Tile, Pair } from "../../dist/shader/kernels/convolution-tiles.js";
+import { deviceOf, numberOf, optionsOf } from "./options.ts";
 import { stepOf, timed } from "./steps.ts";
 
 const help = `node build/bench/device/convolution.js [OPTIONS]
@@ -26,23 +29,8 @@ const help = `node build/bench/device/convolution.js [OPTIONS]
 
 Exit status 1 when a variant fails, or its results are not DirectML's.`;
 
-type Kind = "forward" | "inputGradient" | "weightGradient";
 const KINDS: readonly Kind[] = ["forward", "inputGradient", "weightGradient"];
 
-type Pair = readonly [number, number];
-interface Sizes {
-  readonly kind: Kind;
-  readonly images: number;
-  readonly groups: number;
-  readonly channels: number;
-  readonly filters: number;
-  readonly input: Pair;
-  readonly kernel: Pair;
-  readonly output: Pair;
-  readonly stride: Pair;
-  readonly dilation: Pair;
-  readonly padding: Pair;
-}
 type Numbers = Readonly<Record<string, number>>;
 interface Described {
   readonly name: string;
@@ -51,41 +39,16 @@ interface Described {
   readonly threads: number;
   readonly body: (s: unknown) => void;
 }
-interface Tile {
-  readonly bm: number;
-  readonly bn: number;
-  readonly tm: number;
-  readonly tn: number;
-}
-interface SumForm {
-  readonly width: 1 | 4;
-}
-const NO_ENDS = { hasBias: false, activation: null } as const;
+const NO_ENDS = { hasBias: false, epsilon: null, hasAddend: false, activation: null } as const;
 
 /** src/shader/kernels/convolution*.ts. */
-interface Plans {
-  tiledPlan(
-    c: Sizes,
-    ends: typeof NO_ENDS,
-    chosen?: { tile: Tile; wished: number },
-  ): {
-    readonly form: unknown;
-    readonly tile: Tile;
-    readonly params: Numbers;
-    readonly splits: number;
-    readonly sum: { readonly form: SumForm; readonly inner: number; readonly channels: number } | null;
-  };
-  chosenTile(c: Sizes): { readonly tile: Tile; readonly wished: number };
-  depthwisePlan(c: Sizes, ends: typeof NO_ENDS): { readonly form: unknown; readonly params: Numbers; readonly parts: number };
-  isDepthwise(c: Sizes): boolean;
-  resultShape(c: Sizes): readonly number[];
-  multiplyAdds(c: Sizes): number;
-}
+type Plans = typeof import("../../dist/shader/kernels/convolution-plan.js");
+type SumForm = Pick<import("../../dist/shader/kernels/convolution-sum.js").SumForm, "width">;
 type Made = Described & { groups(n: Numbers): number };
 interface Modules {
   readonly plans: Plans;
-  convolutionKernel(form: unknown, tile: Tile): Made;
-  depthwiseKernel(form: unknown): Made;
+  convolutionKernel(form: ConvolutionForm, tile: Tile): Made;
+  depthwiseKernel(form: DepthwiseForm): Made;
   sumKernel(form: SumForm): Described & { groups(size: number): number };
   readonly tiles: Readonly<Record<string, Tile>>;
 }
@@ -450,37 +413,27 @@ async function measureSteps(name: string, explains: boolean): Promise<StepRow[]>
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      device: { type: "string" },
-      filter: { type: "string", default: "" },
-      kinds: { type: "string", default: KINDS.join(",") },
-      variants: { type: "string", default: "all" },
-      budget: { type: "string", default: "110" },
-      rounds: { type: "string", default: "5" },
-      warm: { type: "string", default: "60" },
-      small: { type: "boolean", default: false },
-      "no-step": { type: "boolean", default: false },
-      explain: { type: "boolean", default: false },
-      json: { type: "string" },
-      help: { type: "boolean" },
-    },
+  const values = optionsOf(help, {
+    kinds: { type: "string", default: KINDS.join(",") },
+    variants: { type: "string", default: "all" },
+    budget: { type: "string", default: "110" },
+    rounds: { type: "string", default: "5" },
+    warm: { type: "string", default: "60" },
+    small: { type: "boolean", default: false },
+    "no-step": { type: "boolean", default: false },
+    explain: { type: "boolean", default: false },
   });
-  if (values.help) {
-    console.log(help);
-    return;
-  }
   const start = performance.now();
-  const device = values.device === undefined ? dx.defaultDevice() : dx.device(values.device);
+  const device = deviceOf(values);
   const modules = await load();
   const cases = (values.small ? SMALL : LARGE).filter(({ name }) => name.includes(values.filter));
   const kinds = KINDS.filter((kind) => values.kinds.split(",").includes(kind));
   const options = {
     kinds,
     which: values.variants,
-    rounds: Number(values.rounds),
-    warm: Number(values.warm),
-    until: start + 1000 * Number(values.budget),
+    rounds: numberOf("rounds", values.rounds),
+    warm: numberOf("warm", values.warm),
+    until: start + 1000 * numberOf("budget", values.budget),
   };
   const steps = values["no-step"] ? [] : await measureSteps(`${device}`, values.explain);
   // DirectML's operators are what shaders are compared with.

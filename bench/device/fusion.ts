@@ -4,9 +4,9 @@
  */
 import { writeFileSync } from "node:fs";
 import { performance } from "node:perf_hooks";
-import { parseArgs } from "node:util";
 import * as dx from "dxtensor";
 import { CASES, type Case } from "./networks.ts";
+import { deviceOf, numberOf, optionsOf } from "./options.ts";
 import { stepOf, timed, type StepTiming } from "./steps.ts";
 
 const help = `node build/bench/device/fusion.js [OPTIONS]
@@ -72,29 +72,19 @@ function differs({ network, loss }: Row, rows: readonly Row[]): boolean {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      device: { type: "string" },
-      filter: { type: "string", default: "" },
-      seconds: { type: "string", default: "0.3" },
-      forms: { type: "string", default: Object.keys(FORMS).join(";") },
-      explain: { type: "string" },
-      json: { type: "string" },
-      help: { type: "boolean" },
-    },
+  const values = optionsOf(help, {
+    seconds: { type: "string", default: "0.3" },
+    forms: { type: "string", default: Object.keys(FORMS).join(";") },
+    explain: { type: "string" },
   });
-  if (values.help) {
-    console.log(help);
-    return;
-  }
-  const device = values.device === undefined ? dx.defaultDevice() : dx.device(values.device);
+  const device = deviceOf(values);
   const forms = (Object.keys(FORMS) as (keyof typeof FORMS)[]).filter((name) => values.forms.split(/[;]|,(?! )/).includes(name));
   const rows: Row[] = [];
   for (const c of CASES)
     if (c.name.includes(values.filter))
       for (const form of forms)
         try {
-          const row = await measure(c, form, device, 1000 * Number(values.seconds));
+          const row = await measure(c, form, device, 1000 * numberOf("seconds", values.seconds));
           rows.push(row);
           console.log(
             `${row.network.padEnd(10)} ${form.padEnd(20)} ${row.timing.ms.toPrecision(4).padStart(8)} ms  ${`${row.dispatches}`.padStart(4)} dispatches ` +

@@ -5,24 +5,7 @@ import { load } from "./packed-kernels.ts";
 import type { Report } from "./quantised.ts";
 import type { SteadyClock } from "./steady-clock.ts";
 
-/** src/shader/kernels/gemm.ts. */
-interface Tile {
-  readonly bm: number;
-  readonly bn: number;
-  readonly bk: number;
-  readonly tm: number;
-  readonly tn: number;
-  readonly pad: number;
-  readonly slices: number;
-}
-interface Gemm {
-  readonly TILES: Readonly<Record<string, Tile>>;
-  readonly PLAIN: Readonly<Record<string, unknown>>;
-  readonly gemmBody: (s: unknown, tile: Tile, isWhole: boolean, form: Readonly<Record<string, unknown>>) => void;
-  readonly threadsOfTile: (tile: Tile) => number;
-  readonly groupsOfTile: (tile: Tile, c: readonly number[]) => number;
-  readonly isWholeFor: (tile: Tile, m: number, n: number, k: number) => boolean;
-}
+type Gemm = typeof import("../../dist/shader/kernels/gemm.js");
 
 /** [batch or null, M, N, K]; products are chains where N = K. */
 export type Product = readonly [batch: number | null, m: number, n: number, k: number];
@@ -86,7 +69,7 @@ export async function measureGemms(
           threads: threadsOfTile(tile),
           groups: () => groupsOfTile(tile, sizes),
         },
-        (s) => gemmBody(s, tile, isWhole, { ...PLAIN, isBatched: batch !== null }),
+        (s) => gemmBody(s as unknown as Parameters<Gemm["gemmBody"]>[0], tile, isWhole, { ...PLAIN, isBatched: batch !== null }),
       );
       await measure(`${tileName}${isWhole ? "" : ", guarded"}`, (x, y) => shader({ a: x, b: y }, { strideA: m * k, strideB: k * n }).c);
     }

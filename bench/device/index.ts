@@ -4,10 +4,10 @@
  */
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
-import { parseArgs } from "node:util";
 import * as dx from "dxtensor";
 import { LARGE, measureKernels, SMALL, type Figure } from "./kernels.ts";
 import { CASES } from "./networks.ts";
+import { deviceOf, optionsOf } from "./options.ts";
 import { measureShaders } from "./shaders.ts";
 import { measureSteps, type StepFigures } from "./steps.ts";
 
@@ -20,20 +20,10 @@ const help = `node build/bench/device/index.js [OPTIONS]
   --help          this text`;
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      device: { type: "string" },
-      filter: { type: "string", default: "" },
-      small: { type: "boolean", default: false },
-      json: { type: "string" },
-      help: { type: "boolean" },
-    },
+  const values = optionsOf(help, {
+    small: { type: "boolean", default: false },
   });
-  if (values.help) {
-    console.log(help);
-    return;
-  }
-  const device = values.device === undefined ? dx.defaultDevice() : dx.device(values.device);
+  const device = deviceOf(values);
   const kernels: Figure[] = [];
   const steps: StepFigures[] = [];
   const failures: { readonly name: string; readonly message: string }[] = [];

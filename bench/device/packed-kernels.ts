@@ -1,30 +1,14 @@
 /** The shaders over packed weights, each with several tiles: whether their results are right, and the share of a copy's bandwidth that they reach. */
 import * as dx from "dxtensor";
+import type { PackedProductForm, PackedProductTile, PackedProductWay } from "../../dist/shader/kernels/packed-product.js";
 import { difference } from "./kernels.ts";
 import type { Report } from "./quantised.ts";
 import type { SteadyClock, Timing } from "./steady-clock.ts";
 
-/** src/shader/kernels/packed-product.ts. */
-export interface Form {
-  readonly bits: 4 | 8;
-  readonly isSigned: boolean;
-  readonly width: number;
-  readonly block: number;
-  readonly scales: "f32" | "f16";
-  readonly hasMinima: boolean;
-  readonly hasBias: boolean;
-  readonly count: number;
-}
-export interface Tile {
-  readonly threads: number;
-  readonly lanes: number;
-  readonly rows: number;
-}
-interface Kernels {
-  readonly packedBody: (s: unknown, form: Form, tile: Tile) => void;
-  readonly rowsOfGroup: (tile: Tile) => number;
-  readonly fitsTile: (form: Form, tile: Tile) => boolean;
-}
+type Kernels = Pick<typeof import("../../dist/shader/kernels/packed-product.js"), "packedBody" | "rowsOfGroup" | "fitsTile">;
+
+/** How the products' shaders read: PackedProductWay. */
+export const WAYS = ["shared", "ahead", "direct"] as const satisfies readonly PackedProductWay[];
 
 /** The library's own modules: the tiles are no part of what the package exports. */
 export const load = async <T>(name: string): Promise<T> =>
@@ -117,7 +101,7 @@ function rowTimes(x: Float32Array, row: number, values: Float32Array, n: number,
   });
 }
 
-export const nameOf = ({ threads, lanes, rows }: Tile): string => `${threads}/${lanes}x${rows}`;
+export const nameOf = ({ threads, lanes, rows, way = "shared" }: PackedProductTile): string => `${threads}/${lanes}x${rows} ${way}`;
 
 export interface Sweep {
   readonly kind: Kind;
@@ -138,9 +122,19 @@ export async function measureProducts(
   {
     minSeconds,
     bytes,
+    ways,
+    tiles,
     copy,
     clock,
-  }: { readonly minSeconds: number; readonly bytes: number; readonly copy: number; readonly clock: SteadyClock },
+  }: {
+    readonly minSeconds: number;
+    readonly bytes: number;
+    readonly ways: readonly PackedProductWay[];
+    /** What the names of tiles contain. */
+    readonly tiles: string;
+    readonly copy: number;
+    readonly clock: SteadyClock;
+  },
   report: Report,
 ): Promise<void> {
   const { packedBody, rowsOfGroup, fitsTile } = await load<Kernels>("packed-product");
@@ -164,9 +158,10 @@ export async function measureProducts(
           [];
         for (const t of threads)
           for (const l of lanes)
-            for (const r of rows) {
-              const tile = { threads: t, lanes: l, rows: r };
-              const form: Form = {
+            for (const [r, way] of rows.flatMap((each) => ways.map((kind) => [each, kind] as const))) {
+              const tile: PackedProductTile = { threads: t, lanes: l, rows: r, way };
+              if (!nameOf(tile).includes(tiles)) continue;
+              const form: PackedProductForm = {
                 bits: kind.bits,
                 isSigned: kind.isSigned === true,
                 width,
@@ -187,7 +182,7 @@ export async function measureProducts(
                     threads: t,
                     groups: () => Math.ceil(n / rowsOfGroup(tile)),
                   },
-                  (s) => packedBody(s, form, tile),
+                  (s) => packedBody(s as unknown as Parameters<Kernels["packedBody"]>[0], form, tile),
                 ) as unknown as (inputs: Readonly<Record<string, dx.Tensor>>) => { readonly y: dx.Tensor };
                 const one = (a: dx.Tensor, w: (typeof all)[number]): dx.Tensor =>
                   shader({ x: a, codes: w.codes, scales: w.scales, ...(w.minima === null ? {} : { minima: w.minima }) }).y;
@@ -218,7 +213,7 @@ export async function measureProducts(
   }
 }
 
-/** Layers of packed weights as the library runs them: by its operators, by shaders of few rows, and by numbers in memory with a GEMM. */
+/** Layers of packed weights as the library runs them: by its operators, by the skinny GEMM of codes, and by numbers in memory with a GEMM. */
 export async function measureLayers(
   device: dx.Device,
   {
@@ -250,11 +245,11 @@ export async function measureLayers(
           let expected: Float32Array | null = null;
           for (const [form, mode, run] of [
             ["operators", "off", (t: dx.Tensor) => layer(t)],
-            ["few rows", "on", (t: dx.Tensor) => layer(t)],
+            ["skinny GEMM", "on", (t: dx.Tensor) => layer(t)],
             ["numbers, GEMM", "on", (t: dx.Tensor) => dx.linear(t, layer.dequantize())],
             ["chosen", "only-measured", (t: dx.Tensor) => layer(t)],
           ] as const) {
-            if (report.isLate() || (form === "few rows" && count > 128) || (form === "operators" && count !== counts[0])) continue;
+            if (report.isLate() || (form === "skinny GEMM" && count > 128) || (form === "operators" && count !== counts[0])) continue;
             await report.attempt(`${title}, ${count} rows, ${form}`, async () => {
               process.env.DXTENSOR_SHADERS = mode;
               const program = dx.compile((t: dx.Tensor) => run(t), { check: false, fuse: "off" });

@@ -1,14 +1,14 @@
 /**
- * Packed weights on a device: products of few rows by shaders with every tile, layers as the library runs them, GEMMs of the sizes that networks have, and text
+ * Packed weights on a device: skinny GEMMs by shaders with every tile, layers as the library runs them, GEMMs of the sizes that networks have, and text
  * of a model of SmolLM2-135M's shape with packed random weights. A plain program without dependencies.
  */
 import { writeFileSync } from "node:fs";
 import { performance } from "node:perf_hooks";
-import { parseArgs } from "node:util";
 import * as dx from "dxtensor";
 import { measureGemms, type Product } from "./gemm-sizes.ts";
 import { seconds } from "./kernels.ts";
-import { KINDS, measureLayers, measureProducts, type Sweep } from "./packed-kernels.ts";
+import { deviceOf, listOf, numberOf, optionsOf } from "./options.ts";
+import { KINDS, measureLayers, measureProducts, WAYS, type Sweep } from "./packed-kernels.ts";
 import { measureText } from "./packed-text.ts";
 import { SteadyClock } from "./steady-clock.ts";
 
@@ -16,6 +16,8 @@ const help = `node build/bench/device/quantised.js [OPTIONS]
 
   --device NAME    device to measure (default: the default device)
   --parts LIST     of "product,layer,gemm,text" (default: all)
+  --ways LIST      of "shared,ahead,direct": how the products' shaders read (default: all)
+  --tiles TEXT     only tiles with TEXT in their name, "256/32x4" (default: all)
   --filter TEXT    only what has TEXT in its name
   --seconds S      time of each round, of which there are five (default: 0.005)
   --budget S       seconds after which nothing new begins (default: 140)
@@ -25,8 +27,10 @@ const help = `node build/bench/device/quantised.js [OPTIONS]
 
 Exit status 1 when something fails, or a result is wrong.`;
 
+const PARTS = ["product", "layer", "gemm", "text"] as const;
+
 export interface Row {
-  readonly part: "product" | "layer" | "gemm" | "text";
+  readonly part: (typeof PARTS)[number];
   readonly name: string;
   readonly form: string;
   /** Microseconds of one. */
@@ -148,29 +152,22 @@ async function copied(device: dx.Device, elements: number): Promise<number> {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      device: { type: "string" },
-      parts: { type: "string", default: "product,layer,gemm,text" },
-      filter: { type: "string", default: "" },
-      seconds: { type: "string", default: "0.005" },
-      budget: { type: "string", default: "140" },
-      small: { type: "boolean", default: false },
-      json: { type: "string" },
-      help: { type: "boolean" },
-    },
+  const values = optionsOf(help, {
+    parts: { type: "string", default: PARTS.join(",") },
+    ways: { type: "string", default: WAYS.join(",") },
+    tiles: { type: "string", default: "" },
+    seconds: { type: "string", default: "0.005" },
+    budget: { type: "string", default: "140" },
+    small: { type: "boolean", default: false },
   });
-  if (values.help) {
-    console.log(help);
-    return;
-  }
-  const device = values.device === undefined ? dx.defaultDevice() : dx.device(values.device);
+  const device = deviceOf(values);
   const report = new Report(values.filter);
   const isSmall = values.small;
-  const minSeconds = Number(values.seconds);
+  const minSeconds = numberOf("seconds", values.seconds);
   const start = performance.now();
-  const budget = 1000 * Number(values.budget);
-  const parts = values.parts.split(",");
+  const budget = 1000 * numberOf("budget", values.budget);
+  const parts = listOf("parts", values.parts, PARTS);
+  const ways = listOf("ways", values.ways, WAYS);
   const clock = new SteadyClock(device, isSmall);
   await clock.warm();
   const copy = await copied(device, isSmall ? 1 << 16 : 1 << 26);
@@ -190,7 +187,7 @@ async function main(): Promise<void> {
   };
   await part("text", 0.25, () => measureText(device, isSmall, clock, report));
   await part("product", 0.65, () =>
-    measureProducts(device, isSmall ? SMALL : LARGE, { minSeconds, bytes: isSmall ? 0 : 150e6, copy, clock }, report),
+    measureProducts(device, isSmall ? SMALL : LARGE, { minSeconds, bytes: isSmall ? 0 : 150e6, ways, tiles: values.tiles, copy, clock }, report),
   );
   await part("layer", 0.8, () =>
     measureLayers(

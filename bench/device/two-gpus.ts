@@ -8,9 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import * as dx from "dxtensor";
 import { CASES, type Case } from "./networks.ts";
+import { numberOf, optionsOf } from "./options.ts";
 
 const help = `node build/bench/device/two-gpus.js [OPTIONS]
 
@@ -148,21 +148,12 @@ async function measure(c: Case, devices: readonly string[], batch: number, steps
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      devices: { type: "string", default: "dml:0,dml:1" },
-      filter: { type: "string", default: "" },
-      batch: { type: "string", default: "64" },
-      steps: { type: "string", default: "30" },
-      json: { type: "string" },
-      rank: { type: "string" },
-      help: { type: "boolean" },
-    },
+  const values = optionsOf(help, {
+    devices: { type: "string", default: "dml:0,dml:1" },
+    batch: { type: "string", default: "64" },
+    steps: { type: "string", default: "30" },
+    rank: { type: "string" },
   });
-  if (values.help) {
-    console.log(help);
-    return;
-  }
   if (values.rank !== undefined) {
     await runRank(JSON.parse(values.rank) as Job);
     return;
@@ -179,7 +170,7 @@ async function main(): Promise<void> {
   }
   const results: Record<string, Record<string, Figures | string>> = {};
   for (const c of CASES.filter(({ name }) => NAMES.includes(name) && name.includes(values.filter))) {
-    const found = (results[c.name] = await measure(c, devices, Number(values.batch), Number(values.steps)));
+    const found = (results[c.name] = await measure(c, devices, numberOf("batch", values.batch), numberOf("steps", values.steps)));
     const [one, reference] = [found.one as Figures, found.reference as Figures];
     console.error(`${c.name}: one device ${one.samplesPerSecond.toFixed(1)} samples a second`);
     for (const name of ["dataParallel", "ranks"]) {

@@ -7,6 +7,7 @@ import { requireDevice, loadReports, nativeDevice, shaderKnowledge, shaderSource
 import { shaderMode } from "../shader/choice.ts";
 import { rangesOf, type Measurement } from "../shader/measured.ts";
 import { forgetStored, storePath, writeStored } from "../shader/store.ts";
+import { forgetTuned, readTuned, tunedPath } from "../shader/tuned-store.ts";
 
 interface Options {
   readonly device?: string;
@@ -50,7 +51,7 @@ async function shaders({ device: name, measure, forget, quick, json }: Options):
   const native = nativeDevice(device, "shaders");
   const path = storePath(native);
   if (forget) {
-    const isForgotten = forgetStored(native);
+    const isForgotten = [forgetStored(native), forgetTuned(native)].includes(true);
     process.stdout.write(json ? `${JSON.stringify({ device: `${device}`, path, isForgotten })}\n` : `${isForgotten ? "forgotten" : "there was nothing"}: ${path}\n`); // prettier-ignore
     return;
   }
@@ -70,6 +71,8 @@ async function shaders({ device: name, measure, forget, quick, json }: Options):
   lines.push("", chosen(now === null ? knowledge.ranges : rangesOf(now)));
   if (now !== null && quick) lines.push("", "Small sizes decide nothing: the result was not saved.");
   else if (now !== null) lines.push("", `Saved in ${path}; dxtensor shaders --forget deletes it.`);
+  const tuned = readTuned(native, loadReports()[native.runtime]).size;
+  if (tuned > 0) lines.push("", `${tuned} operations and regions measured by compile(fn, { tune: true }), in ${tunedPath(native)}.`);
   const mode = shaderMode();
   if (mode !== "only-measured")
     lines.push("", `DXTENSOR_SHADERS=${mode} is set here: programs with this setting ignore these measurements.`);
@@ -82,7 +85,7 @@ export function addShaders(program: Command): void {
     .description("measure, save and show where the library's shaders are faster than DirectML's operators on a device")
     .option("--device <name>", "the device (default: the default device)")
     .option("--measure", "time both forms of each operation and save which is faster", false)
-    .addOption(new Option("--forget", "delete the measurements of the device").default(false).conflicts("measure"))
+    .addOption(new Option("--forget", "delete the measurements of the device, those of compile(fn, { tune: true }) too").default(false).conflicts("measure"))
     .option("--quick", "with --measure: small sizes only, in seconds, to check that it works; saves nothing", false)
     .option("--json", "one line of JSON on stdout", false)
     .addHelpText("after", help)

@@ -33,6 +33,9 @@ import type { Executable } from "./schedule.ts";
 import { Recordings } from "./recordings.ts";
 import { newRecorded, type Recorded } from "./recorder.ts";
 import { Run } from "./trace.ts";
+import { Tuner, type CompileOf, type TuneOptions } from "./tuner.ts";
+import { shaderMode } from "../shader/choice.ts";
+import { choosingBy } from "../shader/forms.ts";
 
 /** Options of compile(). */
 export interface CompileOptions {
@@ -56,6 +59,12 @@ export interface CompileOptions {
    * "auto", where that was measured to be faster and `regions` is not given; or "off". Default: DXTENSOR_FUSE, else "auto".
    */
   readonly fuse?: FuseMode;
+  /**
+   * Measures on the device which form of each operation (DirectML's, the library's shader, its tiles) and of each fused region is fastest for the sizes of
+   * this program, and keeps the answers in the user's cache folder, by adapter, driver, libraries and version: other calls and processes take them from
+   * there. The first call takes longer. Not with `dynamic`; without effect where `DXTENSOR_SHADERS` is on or off. Default: false.
+   */
+  readonly tune?: boolean | TuneOptions;
   /**
    * Axes of the arguments that may have any size: `[0]` of every tensor, `[[0], null, [0, 1]]` by argument, `{ x: [0] }` by the fields of
    * objects among the arguments. A few programs serve all sizes, with padding up to the next of `buckets`. Default: each size has programs.
@@ -134,6 +143,8 @@ export class CompiledFunction {
   /** Why arguments of the last call were passed as they are: such are a kind of their own. */
   #restarted: string | null = null;
   readonly #isOuter = (t: Tensor): boolean => this.#recorded.hasOuter && this.#recorded.outer.has(t.storage);
+  /** Of the device of the last program that was made. */
+  #lastTuner: Tuner | null = null;
   /** The last of the roots. */
   #newest: Root | null = null;
 
@@ -141,7 +152,9 @@ export class CompiledFunction {
     this.#fn = fn;
     this.name = name;
     this.#options = options;
-    const { dynamic, buckets = "halves" } = options;
+    const { dynamic, buckets = "halves", tune = false } = options;
+    if (dynamic !== undefined && tune !== false)
+      throw new ValueError(name, "tune", "false where sizes are dynamic: it measures programs of one size", tune);
     this.#recorded = newRecorded(name, dynamic === undefined ? null : "each step of a loop is traced: sizes are dynamic");
     this.recordings = new Recordings(name);
     this.#bucketing = dynamic === undefined ? null : new Bucketing(fn, this.#recorded, new Dynamic(dynamic, buckets), this.recordings);
@@ -206,8 +219,9 @@ export class CompiledFunction {
     try {
       const inner = objects === null ? placeholders.replace(args, callArgs) : objects.enter(args, (t) => placeholders.of(t, callArgs));
       const call = (): unknown => this.#fn(...(inner as never[]));
+      const tuner = this.#options.tune ? this.#tuner(nativeDevice(tensors[0]?.device ?? defaultDevice(), this.name)) : null;
       exit = withTracer(run, () => {
-        const result: unknown = withJournal(run.journal, () => outsideScopes(call));
+        const result: unknown = withJournal(run.journal, () => outsideScopes(tuner === null ? call : () => choosingBy(tuner.chooses, call)));
         if (result instanceof Promise) this.#refusePromise(result);
         outcome = objects === null ? { result, changes: NO_CHANGES } : objects.leave(this.name, result, (t) => run.isTraced(t));
         return this.#exitOf(root, run, outcome);
@@ -292,13 +306,27 @@ export class CompiledFunction {
       return made.call(callArgs.tensors, run.values);
     }
     const { lists, regions, fuse } = this.#options;
-    const options = { name: this.name, lists, regions, fuse, notice: run.notice ?? null };
+    const tuner = this.#tuner(native);
+    const options = { name: this.name, lists, regions, fuse, tuner, notice: run.notice ?? null };
     const common = bucketed === null ? null : bucketed.variant.program(native, options);
     if (bucketed !== null && common === null) this.#bucketing!.refuse(exit, bucketed.variant.refusal!);
-    const program = common ?? exit.program(native, root.placeholders, options);
+    let program: Executable;
+    try {
+      program = common ?? exit.program(native, root.placeholders, options);
+    } finally {
+      tuner?.save();
+    }
     this.recentProgram = program;
     if (common === null) return program.call(callArgs.tensors, run.values);
     return program.call(callArgs.tensors, bucketed!.variant.values(bucketed!.mapping, run.values), bucketed!.mapping);
+  }
+
+  /** Null: nothing is measured. */
+  #tuner(native: NativeDevice): Tuner | null {
+    const { tune = false, regions, fuse } = this.#options;
+    if (tune === false || !native.capabilities.runsShaders || shaderMode() !== "only-measured") return null;
+    if (this.#lastTuner?.native !== native) this.#lastTuner = new Tuner(native, tune === true ? {} : tune, { regions, fuse }, compile as unknown as CompileOf);
+    return this.#lastTuner;
   }
 
   #eagerly(args: readonly unknown[], callArgs: CallArguments, reason: string): unknown {

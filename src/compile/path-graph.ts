@@ -18,6 +18,7 @@ import { allEvents, type Assignment, type Constant, type Event, type Scalar } fr
 import type { Operand } from "./operand.ts";
 import { PaddedLowering, type Sized } from "./padded-graph.ts";
 import { Patches } from "./patches.ts";
+import { measuredText, type Tuner } from "./tuner.ts";
 
 /** Where the bytes of a graph's input come from at each call. */
 export type InputSource =
@@ -59,9 +60,20 @@ export class Lowering {
   readonly #argument: (storage: Storage) => number;
   readonly #padded: PaddedLowering | null;
   readonly #inputOf = new Map<Event, Value>();
+  readonly #tuner: Tuner | null;
 
-  /** argument: index of the argument of a placeholder's storage, -1 for others. sized: set for a program that serves several sizes. */
-  constructor(native: NativeDevice, name: string, argument: (storage: Storage) => number, sized: Sized | null = null) {
+  /**
+   * argument: index of the argument of a placeholder's storage, -1 for others. sized: set for a program that serves several sizes. tuner: says which form
+   * operations take.
+   */
+  constructor(
+    native: NativeDevice,
+    name: string,
+    argument: (storage: Storage) => number,
+    sized: Sized | null = null,
+    tuner: Tuner | null = null,
+  ) {
+    this.#tuner = tuner;
     this.#builder = new GraphBuilder(this.graph, native.capabilities);
     this.#name = name;
     this.#argument = argument;
@@ -176,21 +188,33 @@ export class Lowering {
     outputs: readonly { storage: Storage }[],
     specs: readonly TensorSpec[],
   ): void {
+    const exprs = inputs.map((x) => this.#expr(x));
     const first = this.graph.nodes.length;
-    const results = lowerOperation(
-      this.#builder,
-      definition,
-      inputs.map((x) => this.#expr(x)),
-      attrs as never,
-      specs,
-      this.#wide,
-    );
+    const lower = (): readonly Expr[] => lowerOperation(this.#builder, definition, exprs, attrs as never, specs, this.#wide);
+    const results = this.#tuner === null ? lower() : this.#tuned(this.#tuner, definition, inputs, attrs, specs, lower);
     this.#count(definition, inputs, attrs, specs, first);
     results.forEach((x, i) => {
       const { dtype, shape } = specs[i]!;
       const whole = isWhole(x) && x.value.sizeInBytes === packedBytes(dtype, shape) ? x : this.#copied(x);
       this.#define(outputs[i]!.storage, dtype, whole.value);
     });
+  }
+
+  /** In the form that was measured to be fastest, which the node that does most of the work notes. */
+  #tuned<T>(
+    tuner: Tuner,
+    definition: Definition<never>,
+    inputs: readonly Operand[],
+    attrs: unknown,
+    specs: readonly TensorSpec[],
+    lower: () => T,
+  ): T {
+    const first = this.graph.nodes.length;
+    const { result, choice } = tuner.lower(definition, inputs, attrs, specs, lower);
+    const made = this.graph.nodes.slice(first);
+    const node: { measured?: string } | undefined = made.find((n) => n.operator === "SHADER" || PRODUCTS.has(n.operator)) ?? made.at(-1);
+    if (choice !== null && node !== undefined) node.measured = measuredText(choice);
+    return result;
   }
 
   /** Notes an operation's floating-point operations on the node that does most of them. first: index of its first node. */

@@ -14,6 +14,7 @@ import type { Tensor } from "../core/tensor.ts";
 import type { Event } from "./log.ts";
 import type { LoweredInput } from "./path-graph.ts";
 import { Notice } from "./notice.ts";
+import type { Tuner } from "./tuner.ts";
 import { callSite } from "../host/call-site.ts";
 import type { BucketMapping, Pieces } from "./variant.ts";
 
@@ -79,6 +80,8 @@ export interface ProgramOptions {
   readonly lists: number | undefined;
   readonly regions: Regions | undefined;
   readonly fuse: FuseMode | undefined;
+  /** Says which forms operations and regions take; null: what is known of the device does. */
+  readonly tuner?: Tuner | null;
   /** Of the run that recorded it. */
   readonly notice?: Notice | null;
 }
@@ -163,13 +166,13 @@ export class CompiledProgram {
   #kernelTimes: readonly (readonly KernelTime[])[] | null = null;
   #disposed = false;
 
-  constructor(native: NativeDevice, lowered: Lowered, { name, lists, regions, fuse, notice = null }: ProgramOptions) {
+  constructor(native: NativeDevice, lowered: Lowered, { name, lists, regions, fuse, tuner = null, notice = null }: ProgramOptions) {
     this.native = native;
     const said = notice ?? new Notice(name);
     this.written = lowered.written;
     const optimized = optimize(lowered.graph, native.capabilities, isOneGraph(native.capabilities, regions));
     const graph = fuses(native.capabilities, optimized, fuse, regions !== undefined)
-      ? fuseRegions(optimized, native.capabilities, knownBytes(lowered))
+      ? fuseRegions(optimized, native.capabilities, knownBytes(lowered), tuner === null ? null : (region, nodes, constants) => tuner.prefersRegion(region, nodes, constants))
       : optimized;
     const distinct = [...new Map(graph.outputs.map((x) => [x.value, x])).values()];
     const positions = graph.outputs.map((x) => distinct.findIndex((d) => d.value === x.value));

@@ -46,12 +46,12 @@ export function programsOf(executable: Executable, loops: readonly LoopStep[] = 
 /** Makes what runs a path. */
 export function makeExecutable(native: NativeDevice, part: Part, options: ProgramOptions): Executable {
   if (hasLoops(part.path)) return new Schedule(native, { ...part, items: nested(part.path) }, options);
-  return new CompiledProgram(native, lowered(native, part.path, part, options.name), options);
+  return new CompiledProgram(native, lowered(native, part.path, part, options), options);
 }
 
 /** The graph of events, with what it reads and writes. */
-function lowered(native: NativeDevice, events: Iterable<Event>, { argument, outputs }: Pick<Part, "argument" | "outputs">, name: string) {
-  const lowering = new Lowering(native, name, argument);
+function lowered(native: NativeDevice, events: Iterable<Event>, { argument, outputs }: Pick<Part, "argument" | "outputs">, { name, tuner }: ProgramOptions) {
+  const lowering = new Lowering(native, name, argument, null, tuner);
   lowering.add(events);
   const written = lowering.finish(outputs);
   return { graph: lowering.graph, inputs: lowering.inputs, contents: outputs.map((s) => s.contentInBytes), written };
@@ -157,7 +157,7 @@ export class Schedule {
         return taken < 0 ? -1 : count + taken;
       };
       const events = [...before, ...g];
-      const lower = lowered(this.native, events, { argument, outputs: gives }, options.name);
+      const lower = lowered(this.native, events, { argument, outputs: gives }, options);
       if (lower.graph.outputs.length === 0 && lower.graph.state.length === 0) return;
       const { lists, regions, fuse } = options;
       const make = (): CompiledProgram => new CompiledProgram(this.native, lower, options);

@@ -78,9 +78,16 @@ export interface FusedNodes {
   readonly ends: readonly string[];
   /** Of its inputs and outputs. */
   readonly bytes: number;
+  /** One for each element of an elementwise node's result, and for each that is reduced. */
+  readonly flops: number;
   /** The shader as text. */
   readonly shader: () => string;
 }
+
+/** What a node's result goes through next: a sum with a tensor of its sizes, or batch norm with known statistics. */
+export type NodeEnd =
+  | { readonly kind: "add"; readonly addend: Expr }
+  | { readonly kind: "norm"; readonly epsilon: number; readonly mean: Expr; readonly variance: Expr; readonly gain: Expr; readonly shift: Expr };
 
 /** An attribute of nodes whose first input has two elements of 4 bits in each byte. */
 export const HALF_BYTES = "halfBytes";
@@ -105,8 +112,12 @@ export interface GraphNode {
   readonly flops?: number;
   /** Of a SHADER that stands for other nodes. */
   readonly fused?: FusedNodes;
+  /** Of what `tune` has measured: the times of the forms that it could have. */
+  readonly measured?: string;
   /** Of a SHADER that can end with an activation: its launch then; null: it has no code of this one. */
   readonly withActivation?: (activation: Activation) => ShaderCall | null;
+  /** Of a SHADER that can end with another node: itself with it, which has the other's result; null: it has no code of this one. */
+  readonly endedBy?: (end: NodeEnd) => Pick<GraphNode, "shader" | "inputs" | "withActivation" | "endedBy"> | null;
   /** Values that are written before it runs, though it does not read them. */
   readonly after?: readonly Value[];
 }

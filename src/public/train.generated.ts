@@ -36,7 +36,7 @@ export type { SummaryWriterOptions } from "../train/summary-writer.ts";
  * Result: the values by name, "loss" first. A metric whose value is a list or an object has names with dots ("f1.0").
  * Throws ValueError for a loader without batches, and for metrics where the loss function gives no outputs and targets.
  */
-export const evaluate = guardedAsync($trainFit.evaluate, "evaluate", "loader:anything options:metrics_78a42f");
+export const evaluate = guardedAsync($trainFit.evaluate, "evaluate", "loader:anything options:metrics_d3d2c2");
 /**
  * Trains a model: for each batch of the loader the loss function, its gradients, and a step of the optimizer; around it progress, evaluations, early stop,
  * checkpoints, and a clean end at Ctrl-C. docs/training-loop.md has the same loop to copy.
@@ -46,7 +46,7 @@ export const evaluate = guardedAsync($trainFit.evaluate, "evaluate", "loader:any
  * Throws DTypeError and ShapeError for losses that are no single float, ValueError for options out of their range, for a loader without batches, and
  * for a monitor that no evaluation has.
  */
-export const fit = guardedAsync($trainFit.fit, "fit", "loader:anything options:model_f92201");
+export const fit = guardedAsync($trainFit.fit, "fit", "loader:anything options:model_cd88fd");
 /**
  * Writes records for TensorBoard into a file of its own in a folder. Each method takes the values of now and returns at once: a tensor's elements are read
  * while the program continues, and records are appended in the order of the calls. The result is false while more than `maxQueue` records wait:

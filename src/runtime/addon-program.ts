@@ -17,19 +17,27 @@ export interface ProgramInput {
   readonly residue: number;
 }
 
-/** Lowers one operation to a graph whose inputs are the storages from the aligned offset on. writesOver: its result aliases the first input. */
+/** How one operation is lowered. */
+interface Lowered {
+  /** Its result aliases the first input. Default: false. */
+  readonly writesOver?: boolean;
+  /** As Emitter has it. Default: true. */
+  readonly isAlone?: boolean;
+}
+
+/** Lowers one operation to a graph whose inputs are the storages from the aligned offset on. */
 export function lowerDefinition<A>(
   native: NativeDevice,
   definition: Definition<A>,
   inputs: readonly ProgramInput[],
   attrs: A,
   outputs: readonly TensorSpec[],
-  writesOver = false,
+  { writesOver = false, isAlone = true }: Lowered = {},
 ): Graph {
   const graph = new Graph();
   const builder = new GraphBuilder(graph, native.capabilities);
   builder.origin = definition.name;
-  builder.isAlone = true;
+  builder.isAlone = isAlone;
   builder.writesOver = writesOver;
   const exprs = inputs.map(({ desc, residue }) => {
     const sizes = desc.shape.length === 0 ? [1] : desc.shape;

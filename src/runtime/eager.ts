@@ -181,7 +181,7 @@ export function runOver<A>(definition: Definition<A>, inputs: readonly Tensor[],
 
 function makeOver<A>(native: NativeDevice, definition: Definition<A>, inputs: readonly Tensor[], attrs: A): EagerProgram {
   const operands = inputs.map((t) => ({ desc: t.desc, residue: residueOf(t) }));
-  const graph = lowerDefinition(native, definition, operands, attrs, definition.infer(inputs.map((t) => t.desc), attrs), true); // prettier-ignore
+  const graph = lowerDefinition(native, definition, operands, attrs, definition.infer(inputs.map((t) => t.desc), attrs), { writesOver: true }); // prettier-ignore
   graph.state = [{ buffer: graph.inputs[0]!, value: graph.outputs[0]! }];
   graph.outputs = [];
   const base = { name: definition.name, native, outputs: [], isSimple: false, reason: "", fill: null, dropped: false };

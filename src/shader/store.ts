@@ -23,7 +23,7 @@ export interface Stored {
 /** What a device's file says: its measurements, why it does not count, or that there is none. */
 export type Found = { readonly stored: Stored } | { readonly problem: string } | null;
 
-interface Measured {
+export interface Measured {
   readonly runtime: RuntimeKind;
   readonly adapter: AdapterDescription;
   readonly capabilities: Pick<Capabilities, "featureLevel">;

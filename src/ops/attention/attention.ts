@@ -22,7 +22,7 @@ import { detach } from "../data/state.ts";
 import { alongAxis, BOOL, cast, constant, cut, requireFloat, sequence, sumTo, transposeLast } from "../declare/support.ts";
 import { scalarTensor } from "../../runtime/constants.ts";
 import { where } from "../elementwise/where.ts";
-import { blockAttention, setComposed } from "./block-attention.ts";
+import { blockAttention, setAttend, setComposed } from "./block-attention.ts";
 import { sample, type Sample, real } from "../declare/sample.ts";
 import { spreadBehind } from "../shape/batched-channels.ts";
 
@@ -157,6 +157,10 @@ function attentionGradient(
     ...(mask === undefined ? [] : [needs[3] ? sumTo(cat(masks, -2), specs[3]!) : null]),
   ];
 }
+
+setAttend((q, k, v, mask, { scale, causal, isGrouped, p, generator }) =>
+  scaledDotProductAttention(q, k, v, { attnMask: mask, dropoutP: p, isCausal: causal, scale, enableGqa: isGrouped, ...(generator === undefined ? {} : { generator }) }),
+); // prettier-ignore
 
 setComposed((dy, [q, k, v, mask], state, attrs, needs) => {
   const groups = (t: Tensor): Tensor => (attrs.sharing === 1 ? t : repeatEach(t, attrs.sharing, 0));

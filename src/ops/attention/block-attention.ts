@@ -1,5 +1,6 @@
 /** Attention by the library's shaders (shader/kernels/attention.ts), where they are chosen: no score is in memory. */
-import { isGradEnabled, noGrad } from "../../autograd/grad-mode.ts";
+import { grad as gradientsOf } from "../../autograd/backward.ts";
+import { enableGrad, isGradEnabled, noGrad } from "../../autograd/grad-mode.ts";
 import { batching } from "../../core/batching.ts";
 import { define, type Definition, type GradRule } from "../../core/definition.ts";
 import type { DType } from "../../core/dtype.ts";
@@ -12,6 +13,7 @@ import type { Expr } from "../../graph/graph.ts";
 import { nativeDevice } from "../../runtime/devices.ts";
 import { noteComposed } from "../../runtime/fallback.ts";
 import { choosesShader, type ShaderName } from "../../shader/choice.ts";
+import { tracedChoice } from "../../shader/forms.ts";
 import {
   attention,
   attentionKeyGradient,
@@ -24,7 +26,7 @@ import { callOf, type Kernel } from "../../shader/kernels/kernel.ts";
 import { toDType } from "../data/conversion.ts";
 import { clone } from "../data/state.ts";
 import { mul } from "../elementwise/binary.ts";
-import { defaultGenerator, type Generator } from "../random/random.ts";
+import { defaultGenerator, Generator } from "../random/random.ts";
 import { sum } from "../reduce/reduce.ts";
 import { cat } from "../shape/join.ts";
 import { narrow, reshape } from "../shape/movement.ts";
@@ -113,11 +115,28 @@ function launchOf({ q, k, mask }: Operands, { scale, heads, sharing, p }: BlockA
   };
 }
 
-function chooses(q: Tensor, keys: number, causal: boolean, isGradient: boolean): boolean {
+/** tensors: what the shader reads. run: the operation over such tensors, which `tune` measures in both forms. */
+function chooses(
+  tensors: readonly Tensor[],
+  { keys, causal, isGradient, settings }: { readonly keys: number; readonly causal: boolean; readonly isGradient: boolean; readonly settings: unknown },
+  run: (tensors: readonly Tensor[]) => Tensor,
+): boolean {
+  const q = tensors[0]!;
   if (q.dtype !== "float32" && q.dtype !== "float16") return false;
   const { capabilities } = nativeDevice(q.device, "scaledDotProductAttention");
   const name: ShaderName = `${causal ? "causalAttention" : "attention"}${isGradient ? "Gradient" : ""}`;
-  return choosesShader(capabilities, tracer() === null, name, { dtype: q.dtype, extent: keys, isPacked: true });
+  const tuned = capabilities.runsShaders ? tracedChoice({ name, tensors, settings, run }) : null;
+  return tuned ?? choosesShader(capabilities, tracer() === null, name, { dtype: q.dtype, extent: keys, isPacked: true });
+}
+
+/** Forward and backward once more, without dropout: what is dropped costs both forms the same. */
+function gradientAgain([q, k, v, dy, ...mask]: readonly Tensor[], attrs: BlockAttention): Tensor {
+  return enableGrad(() => {
+    const leaves = [q!, k!, v!].map((t) => t.detach().requiresGrad_());
+    const [y] = dispatch(blockAttentionOp, [...leaves, ...mask], { ...attrs, p: 0 });
+    const found = gradientsOf(y!, leaves, { gradient: dy! }) as Tensor[];
+    return cat(found.map((t) => reshape(t, [t.size])), 0); // prettier-ignore
+  });
 }
 
 const outputOf = ({ shape, dtype }: { readonly shape: readonly number[]; readonly dtype: DType }): Output => ({ sizes: shape, dtype });
@@ -126,7 +145,10 @@ const grad: GradRule<BlockAttention> = (dy, { inputs, outputs: [y, logs], attrs,
   const [q, k, v, ...rest] = inputs as [Tensor, Tensor, Tensor, ...Tensor[]];
   const [mask, state] = [attrs.hasMask ? rest[0] : undefined, attrs.p > 0 ? rest.at(-1)! : null];
   const others = new Array<null>(rest.length).fill(null);
-  if (isGradEnabled() || (attrs.hasMask && needs[3]) || !chooses(q, k.shape[1]!, attrs.causal, true)) {
+  const tensors = [q, k, v, dy, ...(attrs.hasMask ? [mask!] : [])];
+  const settings = { keys: k.shape[1]!, causal: attrs.causal, isGradient: true, settings: attrs };
+  const takes = (): boolean => chooses(tensors, settings, (list) => gradientAgain(list, attrs));
+  if (isGradEnabled() || (attrs.hasMask && needs[3]) || !takes()) {
     const found = composed!(dy, [q, k, v, mask], state, attrs, needs);
     return [...found.slice(0, 3), ...others.map((x, i) => (i === 0 && attrs.hasMask ? found[3]! : x))];
   }
@@ -194,6 +216,14 @@ let composed: Composed | null = null;
 /** @internal attention.ts gives it, which imports this file. */
 export const setComposed = (fn: Composed): void => void (composed = fn);
 
+/** Attention in the form that is chosen. */
+type Attend = (q: Tensor, k: Tensor, v: Tensor, mask: Tensor | null, options: BlockOptions) => Tensor;
+
+let attend: Attend | null = null;
+
+/** @internal As setComposed. */
+export const setAttend = (fn: Attend): void => void (attend = fn);
+
 /** The largest buffer of a shader. */
 const MAX_BYTES = 2 ** 29;
 /** Elements of a part of a row, which is one access. */
@@ -251,7 +281,11 @@ export interface BlockOptions {
 /** softmax(q kᵀ scale + mask) v where shaders are chosen for it; null: they are not. mask: numbers, which broadcast. @package */
 export function blockAttention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | null, options: BlockOptions): Tensor | null {
   const { scale, causal, isGrouped, p, generator } = options;
-  if ([q, k, v].some((t) => t.size === 0) || batching() !== null || !chooses(q, k.shape.at(-2)!, causal, false)) return null;
+  if ([q, k, v].some((t) => t.size === 0) || batching() !== null) return null;
+  const settings = { keys: k.shape.at(-2)!, causal, isGradient: false, settings: { scale, causal, isGrouped, p } };
+  const again = ([ownQ, ownK, ownV, ownMask]: readonly Tensor[]): Tensor =>
+    attend!(ownQ!, ownK!, ownV!, ownMask ?? null, { ...options, generator: new Generator(0) });
+  if (!chooses(mask === null ? [q, k, v] : [q, k, v, mask], settings, again)) return null;
   const native = nativeDevice(q.device, "scaledDotProductAttention");
   const sizes = [q, k, v].map((t) => fourSizes(t.shape));
   const why = refusalOf(sizes, mask, isGrouped, p, native.capabilities.seesTexels);

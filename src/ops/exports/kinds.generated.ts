@@ -229,7 +229,6 @@ export const upper_c2974e = options({ upper: optBoolean, transpose: optBoolean, 
 export const withReplacement_29cea5 = options({ withReplacement: optBoolean });
 export const AvgPoolOptions = options({ stride: optNumberOrNumbers, padding: optNumberOrNumbers, ceilMode: optBoolean, countIncludePad: optBoolean, divisorOverride: optNumberOrNull });
 export const BackwardOptions = options({ gradient: optTensorOrListOfTensorOrNull, retainGraph: optBoolean, createGraph: optBoolean });
-export const CompileOptions = options({ name: optString, lists: optNumber, check: optBoolean, regions: optWhole_head_none, fuse: optAuto_always_off, dynamic: anything, buckets: optDoubling_halvesOrNumbers, autocast: optFloat16_bfloat16 });
 export const ComplexBackwardOptions = options({ retainGraph: optBoolean, createGraph: optBoolean, gradient: optTensorOrComplexTensor_992931 });
 export const ConvOptions = options({ stride: optNumberOrNumbers, padding: optSame_validOrNumberOrNumbers, dilation: optNumberOrNumbers, groups: optNumber });
 export const ConvTransposeOptions = options({ stride: optNumberOrNumbers, padding: optNumberOrNumbers, outputPadding: optNumberOrNumbers, dilation: optNumberOrNumbers, groups: optNumber });
@@ -287,6 +286,7 @@ export const CheckpointIntoOptions = options({ onProgress: optCallback, signal: 
 export const CheckpointLoadOptions = options({ onProgress: optCallback, signal: optSignal_ddd197, device: optDeviceOrStringOrRecor_e6d918, only: optStrings });
 export const CheckpointSaveOptions = options({ onProgress: optCallback, signal: optSignal_ddd197, maxShardBytes: optNumber, keepLast: optNumber });
 export const ProfileSessionOptions = options({ name: optString, modules: optRecordOfCallback, lines: optBoolean, memory: optBoolean, deviceTime: optBoolean, maxEvents: optNumber, schedule: optProfileSchedule, onReport: optCallback });
+export const TuneOptions = options({ onMeasure: optCallback, signal: optSignal_ddd197, seconds: optNumber });
 export const eachValue_f0b704_value_9_5889ef = kind((v) => (Array.isArray(v) && v.every(value_f0b704_value_9a42a_8cb3fd.is)), "one after the other, a number, an object of options, null, \":\", \"...\", a tensor or an array of numbers", true);
 export const listOfValue_f0b704_value_9fe89a = kind((v) => (Array.isArray(v) && v.every(value_f0b704_value_9a42a_8cb3fd.is)), "an array", true);
 export const numberOrNormalizeOptions = kind((v) => (typeof v === "number" || NormalizeOptions.is(v)), "a number or an object of options", false, NormalizeOptions);
@@ -297,6 +297,8 @@ export const numberOrNumbersOrMaxPoolOptions = kind((v) => (typeof v === "number
 export const same_validOrNumberOrNumbersOrConvOptions = kind((v) => (typeof v === "number" || (Array.isArray(v) && v.every(number.is)) || v === "same" || v === "valid" || ConvOptions.is(v)), "a number, an array of numbers, \"same\", \"valid\" or an object of options", false, ConvOptions);
 export const value_f0b704_value_9a42a_33369a = kind((v) => (typeof v === "number" || Slice.is(v) || v === null || v === ":" || v === "..." || isTensor(v) || (Array.isArray(v) && v.every(number.is)) || (Array.isArray(v) && v.every(value_f0b704_value_9a42a_8cb3fd.is))), "a number, an object of options, null, \":\", \"...\", a tensor or an array of numbers", true, Slice);
 export const CheckpointLoadOptionsOrC_99b350 = kind((v) => (CheckpointLoadOptions.is(v) || CheckpointIntoOptions.is(v)), "an object of options");
+export const optBooleanOrTuneOptions = kind((v) => (typeof v === "boolean" || TuneOptions.is(v) || v === undefined), "true or false or an object of options", false, TuneOptions);
+export const CompileOptions = options({ name: optString, lists: optNumber, check: optBoolean, regions: optWhole_head_none, fuse: optAuto_always_off, tune: optBooleanOrTuneOptions, dynamic: anything, buckets: optDoubling_halvesOrNumbers, autocast: optFloat16_bfloat16 });
 /** For refusals, which name kinds. */
 setKinds(() => ({
   ArgOptions,

@@ -171,8 +171,8 @@ export function packedRows(indices: Tensor, { codes, scales, minima, bits }: Pac
 
 /**
  * x W^T + bias for a packed W [N, K]. x: [..., K] floating. Result: [..., N] of x's dtype. Gradients flow to x and bias.
- * DirectML: DEQUANTIZE and GEMM, the minima's part as its C; below level 6.3 CAST and arithmetic instead of DEQUANTIZE. Where shaders are chosen, few rows
- * of x are one shader that reads the codes, and more are a shader that makes numbers of them, and GEMM. @package
+ * DirectML: DEQUANTIZE and GEMM, the minima's part as its C; below level 6.3 CAST and arithmetic instead of DEQUANTIZE. Where shaders are chosen, a skinny GEMM
+ * (few rows of x) is one shader that reads the codes; for more rows a shader makes numbers of the codes, and GEMM follows. @package
  */
 export function packedLinear(operation: string, x: Tensor, weight: PackedWeight, bias: Tensor | null): Tensor {
   const { codes, scales, minima, bits } = weight;

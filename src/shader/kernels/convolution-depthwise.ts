@@ -2,16 +2,14 @@
  * Depthwise convolution of float32: each group has one channel of the input. A thread computes neighbouring elements of one row of the result; in the weight gradient
  * a group of threads computes the taps of one channel, or of a part of its pixels.
  */
-import type { Activation } from "../../graph/graph.ts";
-import { keyOf } from "../../graph/key.ts";
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { BufferElements, Scope } from "../language.ts";
 import type { Bool, Float, Uint } from "../numbers.ts";
-import { activationCode } from "../operations/activations.ts";
+import { endBuffers, endingOf, nameOfEnds, type Ends } from "./convolution-ends.ts";
 import type { ConvolutionKind, Pair } from "./convolution-tiles.ts";
 import { GroupReduction, kernel, type Kernel } from "./kernel.ts";
 
-export interface DepthwiseForm {
+export interface DepthwiseForm extends Ends {
   readonly kind: ConvolutionKind;
   readonly kernel: Pair;
   readonly stride: Pair;
@@ -19,8 +17,6 @@ export interface DepthwiseForm {
   readonly padding: Pair;
   /** Neighbouring elements of a thread: 4 where rows of the result have a multiple of four elements, else 1. */
   readonly width: 1 | 4;
-  readonly hasBias: boolean;
-  readonly activation: Activation | null;
 }
 
 /** Of the tensors; `multiplier`: filters of each channel. parts: into how many the pixels of a channel are split in the weight gradient. */
@@ -70,7 +66,6 @@ function planes(s: S, form: DepthwiseForm): void {
   const planesOf = p.images.mul(isForward ? filters : p.channels);
   const [x, above] = [s.thread.mod(perRow).mul(form.width), s.thread.div(perRow)];
   const [y, plane] = [above.mod(to[0]), above.div(to[0])];
-  const curve = form.activation === null ? null : activationCode(form.activation)!;
   s.if(plane.lt(planesOf), () => {
     const channel = plane.mod(isForward ? filters : p.channels);
     const image = plane.div(isForward ? filters : p.channels);
@@ -97,12 +92,9 @@ function planes(s: S, form: DepthwiseForm): void {
         const filter = channel.mul(p.multiplier).add(m);
         add(image.mul(filters).add(filter).mul(size), filter.mul(taps));
       });
-    const bias = form.hasBias ? s.buffers["bias"]!.loadsInside(channel, 1)[0]! : null;
-    const ended = sums.map(({ value }) => {
-      const sum = bias === null ? value : value.add(bias);
-      return curve === null ? sum : curve(sum, s);
-    });
-    result.storesInside(plane.mul(to[0]).add(y).mul(to[1]).add(x), ended);
+    const at = plane.mul(to[0]).add(y).mul(to[1]).add(x);
+    const ending = endingOf(s, form)(() => channel);
+    result.storesInside(at, ending(sums.map(({ value }) => value), at)); // prettier-ignore
   });
 }
 
@@ -161,12 +153,12 @@ function weights(s: S, form: DepthwiseForm): void {
 
 /** @internal As convolutionKernel has it. */
 export function depthwiseKernel(form: DepthwiseForm) {
-  const { kind, kernel: size, stride, dilation, padding, width, hasBias, activation } = form;
+  const { kind, kernel: size, stride, dilation, padding, width } = form;
   const isWeight = kind === "weightGradient";
-  const names = isWeight ? ["x", "dy"] : ["x", "w", ...(hasBias ? ["bias"] : [])];
+  const names = isWeight ? ["x", "dy"] : ["x", "w", ...endBuffers(form)];
   const threads = isWeight ? THREADS.weight : THREADS.plane;
   return {
-    name: [`depthwise ${kind} ${size.join("x")}`, `by ${stride.join("x")}`, `apart ${dilation.join("x")}`, `padded ${padding.join("x")}`, `${width}`, hasBias ? "bias" : "", activation === null ? "" : keyOf([activation.operator, activation.attributes])].filter(Boolean).join(" "), // prettier-ignore
+    name: [`depthwise ${kind} ${size.join("x")}`, `by ${stride.join("x")}`, `apart ${dilation.join("x")}`, `padded ${padding.join("x")}`, `${width}`, ...nameOfEnds(form)].filter(Boolean).join(" "), // prettier-ignore
     inputs: Object.fromEntries(names.map((name) => [name, "f32" as const])),
     outputs: { y: "f32" } as const,
     params: DEPTHWISE_PARAMS,

@@ -1,10 +1,11 @@
 /** How a convolution is launched: its form, tile and splits, or the depthwise shader, from its sizes alone. */
-import type { Activation } from "../../graph/graph.ts";
 import type { DepthwiseForm, DepthwiseNumbers } from "./convolution-depthwise.ts";
 import { MAX_DEPTHWISE_TAPS } from "./convolution-depthwise.ts";
 import { isPhased, phasedColumns } from "./convolution-phases.ts";
+import { NO_ENDS, type Ends } from "./convolution-ends.ts";
 import { productSizes, splitsOf, stepOf } from "./convolution-gemm.ts";
 import type { SumForm } from "./convolution-sum.ts";
+import { variantOf } from "../forms.ts";
 import { CONVOLUTION_TILES, PIXELS, type ConvolutionForm, type ConvolutionKind, type ConvolutionNumbers, type ConvolutionTile, type Pair } from "./convolution-tiles.ts"; // prettier-ignore
 
 /** Of y = conv(x, w): x [images, groups * channels, input...], w [groups * filters, channels, kernel...], y [images, groups * filters, output...]. */
@@ -22,12 +23,6 @@ export interface ConvolutionSizes {
   readonly dilation: Pair;
   readonly padding: Pair;
 }
-
-export interface Ends {
-  readonly hasBias: boolean;
-  readonly activation: Activation | null;
-}
-export const NO_ENDS: Ends = { hasBias: false, activation: null };
 
 export interface TiledPlan {
   readonly form: ConvolutionForm;
@@ -66,11 +61,37 @@ export function isLikeMeasured(c: ConvolutionSizes): boolean {
   return taps > 1 || area(c.output) % 4 === 0;
 }
 
-/** The tile, and the splits that it is to have. */
-export function chosenTile(c: ConvolutionSizes): { readonly tile: ConvolutionTile; readonly wished: number } {
+interface ChosenTile {
+  readonly tile: ConvolutionTile;
+  /** The splits that it is to have. */
+  readonly wished: number;
+}
+
+/** Splits of the sums, as multiples of those that the sizes choose, which `tune` compares. */
+const SPLITS = { "": 1, " half the splits": 0.5, " twice the splits": 2 } as const;
+
+/** Tiles and splits by name. A wide or large tile's code is long where each phase has its own. */
+const VARIANTS = Object.keys(CONVOLUTION_TILES).flatMap((tile) =>
+  Object.keys(SPLITS).map((splits) => [`${tile}${splits}`, tile as keyof typeof CONVOLUTION_TILES, splits as keyof typeof SPLITS] as const),
+);
+
+/** The tile and the splits that `tune` says, else those that the sizes choose. */
+export function chosenTile(c: ConvolutionSizes): ChosenTile {
   const n = numbersOf(c);
   const { rows, columns, depth } = productSizes(c, n);
   const groups = ({ bm, bn }: ConvolutionTile): number => ceil(rows, bm) * ceil(columns, bn) * c.groups;
+  const fitting = VARIANTS.filter(([, name]) => {
+    const { bm, bn } = CONVOLUTION_TILES[name];
+    return bm <= 2 * Math.max(32, rows) && bn <= 2 * Math.max(32, columns) && !(isPhased(c) && bm * bn > 64 * 64);
+  });
+  const given = variantOf(fitting.map(([name]) => name));
+  if (given !== null) {
+    const [, name, splits] = fitting.find(([named]) => named === given)!;
+    const tile = CONVOLUTION_TILES[name];
+    const steps = ceil(depth, stepOf(c, tile));
+    const usual = groups(tile) >= 0.9 * ENOUGH ? 1 : (2 * ENOUGH) / groups(tile);
+    return { tile, wished: Math.max(1, Math.min(Math.round(usual * SPLITS[splits]), Math.floor(steps / MIN_STEPS), MAX_SPLITS)) };
+  }
   const { large, tall, wide, medium, narrow, small } = CONVOLUTION_TILES;
   // Each phase has code of its own, which large tiles would make long.
   const isLong = isPhased(c);
@@ -129,8 +150,7 @@ export function tiledPlan(c: ConvolutionSizes, ends: Ends, chosen = chosenTile(c
     isInside: isInside && (kind !== "inputGradient" || isAligned),
     isWide: !byPhases && (isWeight ? columns : plane) % 4 === 0,
     isPartial: splits > 1,
-    hasBias: splits === 1 && ends.hasBias,
-    activation: splits === 1 ? ends.activation : null,
+    ...(splits === 1 ? ends : NO_ENDS),
   };
   const outPlane = area(c.output);
   const params: ConvolutionNumbers = {

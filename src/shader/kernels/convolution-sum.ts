@@ -1,16 +1,12 @@
-/** Adds the parts of a convolution's sums in order, with the bias and the activation at the end. */
-import type { Activation } from "../../graph/graph.ts";
-import { keyOf } from "../../graph/key.ts";
+/** Adds the parts of a convolution's sums in order, with the epilogue at the end. */
 import type { BufferElements, Scope } from "../language.ts";
 import type { Float } from "../numbers.ts";
-import { activationCode } from "../operations/activations.ts";
+import { endBuffers, endingOf, nameOfEnds, type Ends } from "./convolution-ends.ts";
 import { kernel, type Kernel } from "./kernel.ts";
 
-export interface SumForm {
+export interface SumForm extends Ends {
   /** Elements of a thread: 4 where four neighbours have one bias, else 1. */
   readonly width: 1 | 4;
-  readonly hasBias: boolean;
-  readonly activation: Activation | null;
 }
 
 /** inner: elements of a channel that are neighbours; channels: how many follow each other. */
@@ -21,11 +17,11 @@ const THREADS = 64;
 /** Parts that are read at once: the loads wait together. */
 const TOGETHER = 8;
 
-function summed(s: S, { width, hasBias, activation }: SumForm): void {
+function summed(s: S, form: SumForm): void {
+  const { width } = form;
   const { parts, y } = s.buffers as { readonly parts: BufferElements<"f32">; readonly y: BufferElements<"f32"> };
   const { splits, size, inner, channels } = s.params;
   const at = s.thread.mul(width);
-  const curve = activation === null ? null : activationCode(activation)!;
   s.if(at.lt(size), () => {
     const sums = Array.from({ length: width }, () => s.variable(s.f32(0)));
     s.for(
@@ -42,21 +38,17 @@ function summed(s: S, { width, hasBias, activation }: SumForm): void {
       },
       { step: TOGETHER, unroll: false },
     );
-    const bias = hasBias ? s.buffers["bias"]!.loadsInside(at.div(inner).mod(channels), 1)[0]! : null;
-    const ended = sums.map(({ value }) => {
-      const sum = bias === null ? value : value.add(bias);
-      return curve === null ? sum : curve(sum, s);
-    });
-    y.storesInside(at, ended);
+    const ending = endingOf(s, form)(() => at.div(inner).mod(channels));
+    y.storesInside(at, ending(sums.map(({ value }) => value), at)); // prettier-ignore
   });
 }
 
 /** @internal As convolutionKernel has it. */
 export function sumKernel(form: SumForm) {
-  const { width, hasBias, activation } = form;
-  const inputs: { readonly [name: string]: "f32" } = hasBias ? { parts: "f32", bias: "f32" } : { parts: "f32" };
+  const { width } = form;
+  const inputs = Object.fromEntries(["parts", ...endBuffers(form)].map((name) => [name, "f32" as const]));
   return {
-    name: `convolution sum ${width}${hasBias ? " bias" : ""}${activation === null ? "" : ` ${keyOf([activation.operator, activation.attributes])}`}`,
+    name: [`convolution sum ${width}`, ...nameOfEnds(form)].filter(Boolean).join(" "),
     inputs,
     outputs: { y: "f32" } as const,
     params: SUM_PARAMS,

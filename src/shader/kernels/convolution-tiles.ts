@@ -1,9 +1,7 @@
 /** What the shaders of convolution share: forms, tiles, the numbers of a launch, the product of two tiles in shared memory, and the writing of results. */
-import type { Activation } from "../../graph/graph.ts";
-import { keyOf } from "../../graph/key.ts";
 import type { BufferElements, Scope, SharedElements, Var } from "../language.ts";
 import type { Bool, Float, Uint } from "../numbers.ts";
-import { activationCode } from "../operations/activations.ts";
+import { endingOf, nameOfEnds, type Ends } from "./convolution-ends.ts";
 
 /** Of C: a group makes bm x bn elements, a thread tm x tn of them. */
 export interface ConvolutionTile {
@@ -27,7 +25,7 @@ export type ConvolutionKind = "forward" | "inputGradient" | "weightGradient";
 export type Pair = readonly [number, number];
 
 /** What a shader of convolution is made for; sizes come with the launch. */
-export interface ConvolutionForm {
+export interface ConvolutionForm extends Ends {
   readonly kind: ConvolutionKind;
   readonly kernel: Pair;
   readonly stride: Pair;
@@ -43,8 +41,6 @@ export interface ConvolutionForm {
   readonly isWide: boolean;
   /** The sums are parts of results [splits, ...], which convolutionSum adds. */
   readonly isPartial: boolean;
-  readonly hasBias: boolean;
-  readonly activation: Activation | null;
 }
 
 /** For each group of channels: Ci, Co, and the sizes of input and output planes. */
@@ -98,7 +94,7 @@ export const loadWhere = (from: F32, inside: Bool | null, at: Uint, count = 1): 
   inside === null ? from.loadsInside(at, count) : from.loadsInside(inside.select(at, 0), count).map((v) => inside.select(v, 0));
 
 export function nameOfForm(form: ConvolutionForm, { bm, bn, tm, tn }: ConvolutionTile): string {
-  const { kind, kernel, stride, dilation, padding, fits, activation } = form;
+  const { kind, kernel, stride, dilation, padding, fits } = form;
   const flags = [
     fits.rows ? "" : "rows",
     fits.columns ? "" : "columns",
@@ -107,8 +103,7 @@ export function nameOfForm(form: ConvolutionForm, { bm, bn, tm, tn }: Convolutio
     form.isInside ? "inside" : "",
     form.isWide ? "wide" : "",
     form.isPartial ? "partial" : "",
-    form.hasBias ? "bias" : "",
-    activation === null ? "" : keyOf([activation.operator, activation.attributes]),
+    ...nameOfEnds(form),
   ];
   return [`convolution ${kind} ${bm}x${bn} ${tm}x${tn}`, kernel.join("x"), `by ${stride.join("x")}`, `apart ${dilation.join("x")}`, `padded ${padding.join("x")}`, ...flags].filter(Boolean).join(" "); // prettier-ignore
 }
@@ -187,7 +182,7 @@ export interface Target {
   readonly firstBias: Uint;
 }
 
-/** Writes sums, with the bias and the activation. */
+/** Writes sums, with what follows them. */
 export function written(
   s: S,
   form: ConvolutionForm,
@@ -198,11 +193,7 @@ export function written(
   const across = bn / tn;
   const [tx, ty] = [s.local.mod(across), s.local.div(across)];
   const { y } = s.buffers as { readonly y: F32 };
-  const curve = form.activation === null ? null : activationCode(form.activation)!;
-  const ended = (v: Float, bias: Float | null): Float => {
-    const sum = bias === null ? v : v.add(bias);
-    return curve === null ? sum : curve(sum, s);
-  };
+  const ofChannel = endingOf(s, form);
   const guarded = (isTrue: boolean, condition: () => ReturnType<Uint["lt"]>, then: () => void): void =>
     isTrue ? then() : s.if(condition(), then);
   for (let half = 0; half < tn; half += 4) {
@@ -213,11 +204,12 @@ export function written(
       const row = to.row.add(ty.mul(tm)).add(i);
       const values = rowSums.slice(half, half + 4).map((v) => v.value);
       guarded(form.fits.rows, () => row.lt(to.rows), () => {
-        const bias = form.hasBias ? s.buffers["bias"]!.loadsInside(to.firstBias.add(row), 1)[0]! : null;
+        const ending = ofChannel(() => to.firstBias.add(row));
         starts.forEach((start, q) =>
           guarded(form.fits.columns, () => x.add(q).lt(to.columns), () => {
             const parts = form.isWide ? values : [values[q]!];
-            y.storesInside(start.add(row.mul(to.rowStride)), parts.map((v) => ended(v, bias))); // prettier-ignore
+            const at = start.add(row.mul(to.rowStride));
+            y.storesInside(at, ending(parts, at));
           }),
         );
       }); // prettier-ignore

@@ -28,13 +28,7 @@ export const TILES = {
   large: { bm: 128, bn: 128, bk: 16, tm: 8, tn: 8, pad: 4, slices: 1 },
   wide: { bm: 128, bn: 64, bk: 16, tm: 8, tn: 8, pad: 0, slices: 1 },
   medium: { bm: 64, bn: 64, bk: 16, tm: 8, tn: 4, pad: 0, slices: 1 },
-  square: { bm: 64, bn: 64, bk: 16, tm: 4, tn: 4, pad: 4, slices: 1 },
-  squareInSlices: { bm: 64, bn: 64, bk: 8, tm: 8, tn: 4, pad: 4, slices: 2 },
-  tallInSlices: { bm: 64, bn: 32, bk: 16, tm: 4, tn: 4, pad: 4, slices: 2 },
-  small: { bm: 32, bn: 32, bk: 16, tm: 4, tn: 2, pad: 0, slices: 1 },
   smallInTwo: { bm: 32, bn: 32, bk: 16, tm: 4, tn: 4, pad: 4, slices: 2 },
-  smallInFour: { bm: 32, bn: 32, bk: 8, tm: 4, tn: 4, pad: 4, slices: 4 },
-  smallInEight: { bm: 32, bn: 32, bk: 8, tm: 4, tn: 4, pad: 4, slices: 8 },
 } as const satisfies { readonly [name: string]: Tile };
 
 const ceil = (n: number, by: number): number => Math.ceil(n / by);
@@ -85,7 +79,7 @@ export function gemm(tile: Tile, isWhole: boolean, form: GemmForm = PLAIN): Kern
 
 type S = Scope<{ readonly [name: string]: "f32" }, typeof PARAMS>;
 
-/** @internal Of the kernel. */
+/** What the kernel does. @package */
 export function gemmBody(s: S, tile: Tile, isWhole: boolean, form: GemmForm): void {
   const { bm, bn, bk, tm, tn, pad, slices } = tile;
   const { transA, transB, addend, activation, scales, isBatched } = form;

@@ -1,6 +1,6 @@
 /**
- * Products of few rows with packed weights: y = x Wᵀ + bias in float32. Weights are read once, four words a thread, and become numbers in registers only. So
- * many threads (`lanes`) share rows of W, each of which they sum in parts. x is in shared memory.
+ * Skinny GEMM with packed weights: y = x Wᵀ + bias in float32, of few rows of x. Weights are read once, four words a thread, and become numbers in registers only. So
+ * many threads (`lanes`) share rows of W, each of which they sum in parts. x is in shared memory, or each thread reads its part of it.
  *
  * A code becomes a number without a shift or a conversion: its bits, where they are in the word, are the lowest ones of the float 2^23 + code 2^at, of which
  * 2^23 + middle 2^at is taken. x is scaled by 2^-at instead, once for all rows; both are exact.
@@ -34,7 +34,15 @@ export interface PackedProductTile {
   readonly lanes: number;
   /** Rows of W that a thread has a part of. */
   readonly rows: number;
+  /** Default: "shared". */
+  readonly way?: PackedProductWay;
 }
+
+/**
+ * shared: x is in shared memory. ahead: so it is, and a thread's next codes and scales are on their way while it multiplies the ones before; the first ones
+ * already while x is read. direct: codes as ahead; threads read x themselves, which is in the device's cache, and wait for no others.
+ */
+export type PackedProductWay = "shared" | "ahead" | "direct";
 
 /** Codes that a thread reads at once: four words. */
 export const codesAtOnce = (bits: 4 | 8): number => 128 / bits;
@@ -59,8 +67,9 @@ export function takesPacked({ bits, width, block }: Pick<PackedProductForm, "bit
 }
 
 /** Texels of a row that are in shared memory at a time: all, or a multiple of the lanes. */
-function texelsAtOnce({ bits, width, count }: PackedProductForm, { lanes }: PackedProductTile): number {
+function texelsAtOnce({ bits, width, count }: PackedProductForm, { lanes, way }: PackedProductTile): number {
   const once = codesAtOnce(bits);
+  if (way === "direct") return width / once;
   const [texels, max] = [width / once, Math.floor(MAX_SHARED / (count * (once + 4)))];
   return texels <= max ? texels : Math.floor(max / lanes) * lanes;
 }
@@ -72,7 +81,7 @@ export const fitsTile = (form: PackedProductForm, tile: PackedProductTile): bool
 export function packedProduct(form: PackedProductForm, tile: PackedProductTile): Kernel {
   const { bits, isSigned, width, block, scales, hasMinima, hasBias, count } = form;
   const { threads, lanes, rows } = tile;
-  const key = `packed product ${bits}${isSigned ? " signed" : ""} ${width}/${block} ${scales}${hasMinima ? " minima" : ""}${hasBias ? " bias" : ""} ${count} ${threads}/${lanes}x${rows}`; // prettier-ignore
+  const key = `packed product ${bits}${isSigned ? " signed" : ""} ${width}/${block} ${scales}${hasMinima ? " minima" : ""}${hasBias ? " bias" : ""} ${count} ${threads}/${lanes}x${rows} ${tile.way ?? "shared"}`; // prettier-ignore
   const inputs: Buffers = {
     x: "f32",
     codes: "u32",
@@ -86,10 +95,10 @@ export function packedProduct(form: PackedProductForm, tile: PackedProductTile):
 
 type S = Scope<Buffers, Record<string, never>>;
 
-/** @internal Of the kernel. */
+/** What the kernel does. @package */
 export function packedBody(s: S, form: PackedProductForm, tile: PackedProductTile): void {
   const { bits, isSigned, width, block, count } = form;
-  const { threads, lanes, rows } = tile;
+  const { threads, lanes, rows, way = "shared" } = tile;
   const { x, scales, minima, bias, y } = s.buffers as unknown as Record<string, BufferElements<"f32">>;
   const codes = s.buffers["codes"] as unknown as BufferElements<"u32">;
   const once = codesAtOnce(bits);
@@ -107,7 +116,7 @@ export function packedBody(s: S, form: PackedProductForm, tile: PackedProductTil
   const [lane, slice] = [s.local.mod(lanes), s.local.div(lanes)];
   /** What a group sums at the end, as many at once as there is memory for. */
   const sumsAtOnce = Math.max(1, Math.min(count * rows, Math.floor(MAX_SHARED / (slices * (lanes + 4)))));
-  const shared = s.shared("f32", Math.max(part * stride * count, sumsAtOnce * slices * (lanes + 4)));
+  const shared = s.shared("f32", Math.max(way === "direct" ? 0 : part * stride * count, sumsAtOnce * slices * (lanes + 4)));
   const row = (i: number): Uint => firstRow.add(slice.mul(rows)).add(i);
   const own = Array.from({ length: rows }, (_, i) => row(i).min(n.sub(1)));
   const sums: Var<"f32">[][] = own.map(() => Array.from({ length: count }, () => s.variable(s.f32(0))));
@@ -139,8 +148,13 @@ export function packedBody(s: S, form: PackedProductForm, tile: PackedProductTil
     }
   };
 
-  /** Adds the products with texel `at` of each row, whose x is at `inside` of shared memory. */
-  const add = (at: Uint, inside: Uint): void => {
+  /** A texel of codes of each row, and the numbers of its blocks. */
+  interface Loaded {
+    readonly words: readonly (readonly Uint[])[];
+    readonly scale: readonly (readonly Float[])[];
+    readonly minimum: readonly (readonly Float[])[] | null;
+  }
+  const load = (at: Uint): Loaded => {
     const words = own.map((r) => codes.loadsInside(r.mul(texels).add(at).mul(4), 4));
     const blockOf = (r: Uint, j: number): Uint => {
       if (blocks === 1) return r;
@@ -148,8 +162,18 @@ export function packedBody(s: S, form: PackedProductForm, tile: PackedProductTil
     };
     const of = (values: BufferElements<"f32">): Float[][] =>
       own.map((r) => Array.from({ length: ownBlocks }, (_, j) => values.loadsInside(blockOf(r, j), 1)[0]!));
-    const [scale, minimum] = [of(scales!), minima === undefined ? null : of(minima)];
-    const where = inside.mul(stride);
+    return { words, scale: of(scales!), minimum: minima === undefined ? null : of(minima) };
+  };
+
+  /** Four neighbours of row c of x in texel `at`, each scaled for its code's position. */
+  const xOf = (at: Uint, inside: Uint, c: number, first: number): Float[] => {
+    if (way !== "direct") return shared.loadsInside(inside.mul(stride).add(c * part * stride + first), 4);
+    const start = firstX.add(c).min(m.sub(1)).mul(width).add(at.mul(once)).add(first);
+    return x!.loadsInside(start, 4).map((v, k) => v.mul(2 ** -POSITIONS[bits][(first + k) % perWord]!.at));
+  };
+
+  /** Adds the products with texel `at` of each row, whose x is at `inside` of shared memory. */
+  const add = (at: Uint, inside: Uint, { words, scale, minimum }: Loaded): void => {
     const wordsOfBlock = 4 / ownBlocks;
     for (let j = 0; j < ownBlocks; j++) {
       const totals: (Float | null)[][] = own.map(() => new Array<null>(count).fill(null));
@@ -163,7 +187,7 @@ export function packedBody(s: S, form: PackedProductForm, tile: PackedProductTil
         ); // prettier-ignore
         for (let c = 0; c < count; c++)
           for (let e = 0; e < perWord; e += 4) {
-            const values = shared.loadsInside(where.add(c * part * stride + q * perWord + e), 4);
+            const values = xOf(at, inside, c, q * perWord + e);
             values.forEach((v, k) => {
               for (let i = 0; i < rows; i++) {
                 const w = numbers[i]![e + k]!;
@@ -187,7 +211,7 @@ export function packedBody(s: S, form: PackedProductForm, tile: PackedProductTil
   const steps = (from: Uint, length: number): void => {
     if (length <= lanes) {
       const at = from.add(lane);
-      const run = (): void => add(at, lane);
+      const run = (): void => add(at, lane, load(at));
       if (length === lanes && texels % part === 0) run();
       else s.if(lane.lt(length).and(at.lt(texels)), run);
       return;
@@ -197,14 +221,52 @@ export function packedBody(s: S, form: PackedProductForm, tile: PackedProductTil
       length,
       (step) => {
         const inside = step.add(lane);
-        const run = (): void => add(from.add(inside), inside);
+        const at = from.add(inside);
+        const run = (): void => add(at, inside, load(at));
         if (length % lanes === 0 && texels % part === 0) run();
         else s.if(inside.lt(length).and(from.add(inside).lt(texels)), run);
       },
       { step: lanes, unroll: false },
     );
   };
-  if (part === texels) {
+  /** All texels, each step's codes on their way during the one before. */
+  const stepsAhead = (fillX: () => void): void => {
+    const first = load(lanes <= texels ? lane : lane.min(texels - 1));
+    const next = {
+      words: first.words.map((list) => list.map((v) => s.variable(v))),
+      scale: first.scale.map((list) => list.map((v) => s.variable(v))),
+      minimum: first.minimum?.map((list) => list.map((v) => s.variable(v))) ?? null,
+    };
+    const valuesOf = <E extends "u32" | "f32", V>(lists: readonly (readonly Var<E>[])[]): V[][] => lists.map((list) => list.map((v) => v.value as V));
+    fillX();
+    s.for(
+      0,
+      texels,
+      (step) => {
+        const inside = step.add(lane);
+        const now: Loaded = {
+          words: valuesOf(next.words),
+          scale: valuesOf(next.scale),
+          minimum: next.minimum === null ? null : valuesOf(next.minimum),
+        };
+        const then = load(inside.add(lanes).min(texels - 1));
+        next.words.forEach((list, i) => list.forEach((v, q) => (v.value = then.words[i]![q]!)));
+        next.scale.forEach((list, i) => list.forEach((v, j) => (v.value = then.scale[i]![j]!)));
+        next.minimum?.forEach((list, i) => list.forEach((v, j) => (v.value = then.minimum![i]![j]!)));
+        const run = (): void => add(inside, inside, now);
+        if (texels % lanes === 0) run();
+        else s.if(inside.lt(texels), run);
+      },
+      { step: lanes, unroll: false },
+    );
+  };
+  if (way !== "shared" && part === texels)
+    stepsAhead(() => {
+      if (way === "direct") return;
+      fill(s.u32(0), texels, false);
+      s.barrier();
+    });
+  else if (part === texels) {
     fill(s.u32(0), texels, false);
     s.barrier();
     steps(s.u32(0), texels);

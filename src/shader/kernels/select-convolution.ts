@@ -1,11 +1,13 @@
 /** The shaders of convolution as nodes of a graph, where they are chosen (choice.ts); null: DirectML's operator stands. */
 import { sizeOf } from "../../core/shape.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
-import type { Activation, Expr, ShaderCall } from "../../graph/graph.ts";
+import { isWhole, packedExpr, type Expr, type GraphNode, type NodeEnd, type ShaderCall } from "../../graph/graph.ts";
 import { choosesShader, type ShaderName } from "../choice.ts";
+import { MAX_BUFFERS } from "../dxbc/emit.ts";
 import { activationCode } from "../operations/activations.ts";
 import { depthwise } from "./convolution-depthwise.ts";
-import { depthwisePlan, isDepthwise, isLikeMeasured, multiplyAdds, NO_ENDS, resultShape, tiledPlan, type ConvolutionSizes, type Ends } from "./convolution-plan.ts"; // prettier-ignore
+import { NO_ENDS, NORM_BUFFERS, type Ends } from "./convolution-ends.ts";
+import { depthwisePlan, isDepthwise, isLikeMeasured, multiplyAdds, resultShape, tiledPlan, type ConvolutionSizes } from "./convolution-plan.ts"; // prettier-ignore
 import { convolutionSum } from "./convolution-sum.ts";
 import type { ConvolutionKind, Pair } from "./convolution-tiles.ts";
 import { convolution } from "./convolution-gemm.ts";
@@ -44,19 +46,80 @@ function sizesOf(kind: ConvolutionKind, images: number, channels: number, filter
   return { kind, images, groups: o.groups, channels, filters, input, kernel, output, stride, dilation, padding };
 }
 
+/** By the names of the kernel's buffers, in its order. */
+type Inputs = { readonly [name: string]: Expr };
+
+/** The launch that writes y, and its forms with what follows it. */
+class EndedLaunch {
+  readonly #g: GraphBuilder;
+  readonly #kernelOf: (ends: Ends) => Kernel;
+  readonly #sizes: readonly number[];
+  readonly #params: { readonly [name: string]: number };
+
+  constructor(g: GraphBuilder, kernelOf: (ends: Ends) => Kernel, sizes: readonly number[], params: { readonly [name: string]: number }) {
+    this.#g = g;
+    this.#kernelOf = kernelOf;
+    this.#sizes = sizes;
+    this.#params = params;
+  }
+
+  call(inputs: Inputs, ends: Ends): ShaderCall {
+    const shapes = { ...Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, x.sizes])), y: this.#sizes };
+    return callOf(this.#g.capabilities, this.#kernelOf(ends), { shapes, params: this.#params });
+  }
+
+  /** What its node can still end with. */
+  ends(inputs: Inputs, ends: Ends): Pick<GraphNode, "withActivation" | "endedBy"> {
+    const ended = (end: NodeEnd): ReturnType<NonNullable<GraphNode["endedBy"]>> => {
+      const made = this.#with(inputs, ends, end);
+      if (made === null) return null;
+      const all = Object.values(made.inputs);
+      return { shader: this.call(made.inputs, made.ends), inputs: all, ...this.ends(made.inputs, made.ends) };
+    };
+    return {
+      withActivation: (activation) => (activationCode(activation) === null ? null : this.call(inputs, { ...ends, activation })),
+      ...(ends.hasAddend ? {} : { endedBy: ended }),
+    };
+  }
+
+  /** Null: batch norm comes before an addend, its numbers are one for each channel, and a launch has so many buffers. */
+  #with(inputs: Inputs, ends: Ends, end: NodeEnd): { readonly inputs: Inputs; readonly ends: Ends } | null {
+    if (Object.keys(inputs).length + (end.kind === "add" ? 1 : NORM_BUFFERS.length) + 1 > MAX_BUFFERS) return null;
+    if (end.kind === "add") {
+      const { addend } = end;
+      if (addend.dtype !== "float32" || !isWhole(addend) || String(addend.sizes) !== String(this.#sizes)) return null;
+      return { inputs: { ...inputs, addend }, ends: { ...ends, hasAddend: true } };
+    }
+    const channels = this.#sizes[1]!;
+    const numbers = [end.mean, end.variance, end.gain, end.shift].map((x) => channelsOf(x, channels));
+    if (ends.epsilon !== null || numbers.some((x) => x === null)) return null;
+    const named = Object.fromEntries(NORM_BUFFERS.map((name, i) => [name, numbers[i]!]));
+    return { inputs: { ...inputs, ...named }, ends: { ...ends, epsilon: end.epsilon } };
+  }
+}
+
+/** The numbers of the channels of [1, C, 1, ...] or [N, C, H, ...] that repeats them, as [C]; null: they do not lie so. */
+function channelsOf(x: Expr, channels: number): Expr | null {
+  const isRepeated = x.sizes.every((d, i) => i === 1 || d === 1 || x.strides[i] === 0);
+  if (x.dtype !== "float32" || x.byteOffset !== 0 || x.sizes[1] !== channels || !isRepeated) return null;
+  if (x.value.sizeInBytes !== 4 * channels || (channels > 1 && x.strides[1] !== 1)) return null;
+  return packedExpr(x.value, "float32", [channels]);
+}
+
 /** y by the last launch, which takes what follows it. */
 function launched(
   g: GraphBuilder,
   kernelOf: (ends: Ends) => Kernel,
-  inputs: { readonly [name: string]: Expr },
+  inputs: Inputs,
   sizes: readonly number[],
   params: { readonly [name: string]: number },
   hasBias: boolean,
 ): Expr {
-  const shapes = { ...Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, x.sizes])), y: sizes };
-  const call = (activation: Activation | null): ShaderCall => callOf(g.capabilities, kernelOf({ hasBias, activation }), { shapes, params });
-  const ended = (activation: Activation): ShaderCall | null => (activationCode(activation) === null ? null : call(activation));
-  return g.shader(call(null), Object.values(inputs), [{ dtype: "float32", sizes }], ended)[0]!;
+  const launch = new EndedLaunch(g, kernelOf, sizes, params);
+  // The epilogue reads the inputs as they are after the builder has packed them.
+  const own = Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, g.align(g.packed(x))]));
+  const ends = { ...NO_ENDS, hasBias };
+  return g.shader(launch.call(own, ends), Object.values(own), [{ dtype: "float32", sizes }], launch.ends(own, ends))[0]!;
 }
 
 /**
@@ -96,9 +159,9 @@ export function convolutionShader(g: GraphBuilder, kind: ConvolutionKind, a: Exp
     const made = launched(g, () => depthwise(form), inputs, [parts, ...sizes], params, false);
     return add(made, { width: size % 4 === 0 ? 4 : 1 }, parts, size, 1);
   }
-  const plan = tiledPlan(c, { hasBias, activation: null });
+  const plan = tiledPlan(c, { ...NO_ENDS, hasBias });
   if (plan.sum === null)
-    return launched(g, ({ activation }) => convolution({ ...plan.form, activation }, plan.tile), { ...inputs, ...ofBias }, sizes, plan.params, hasBias); // prettier-ignore
+    return launched(g, (ends) => convolution({ ...plan.form, ...ends }, plan.tile), { ...inputs, ...ofBias }, sizes, plan.params, hasBias); // prettier-ignore
   if (size * plan.splits * 4 > MAX_BYTES) return null;
   const shapes = { ...Object.fromEntries(Object.entries(inputs).map(([key, x]) => [key, x.sizes])), y: [plan.splits, ...sizes] };
   const call = callOf(g.capabilities, convolution(plan.form, plan.tile), { shapes, params: plan.params });

@@ -4,6 +4,7 @@ import { sizeOf } from "../../core/shape.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { choosesShader } from "../choice.ts";
+import { variantOf } from "../forms.ts";
 import { callOf, type Kernel } from "./kernel.ts";
 import {
   codesAtOnce,
@@ -57,8 +58,15 @@ function scalesOf({ scales, minima }: PackedExpr): "f32" | "f16" | null {
 const isLarge = (tensors: readonly { readonly sizes: readonly number[] }[]): boolean =>
   tensors.some(({ sizes }) => sizeOf(sizes) * 4 > MAX_BYTES);
 
+/** Tiles that `tune` compares, by name. */
+const TILES: Readonly<Record<string, PackedProductTile>> = Object.fromEntries(
+  [128, 256].flatMap((threads) => [8, 16, 32, 64].flatMap((lanes) => [2, 4].map((rows) => [`${threads}/${lanes}x${rows}`, { threads, lanes, rows }]))),
+);
+
 /** The tile for weights of so many rows. */
 export function packedTile(form: PackedProductForm, n: number): PackedProductTile {
+  const given = variantOf(Object.keys(TILES).filter((name) => fitsTile(form, TILES[name]!)));
+  if (given !== null) return TILES[given]!;
   const texels = form.width / codesAtOnce(form.bits);
   const idle = (lanes: number): number => (Math.ceil(texels / lanes) * lanes) / texels;
   const candidates = [64, 32, 16, 8, 4].filter((lanes) => lanes === 4 || idle(lanes) <= 1.25);
@@ -70,7 +78,7 @@ export function packedTile(form: PackedProductForm, n: number): PackedProductTil
   return { threads: 64, lanes: 4, rows: 1 };
 }
 
-/** Few rows are spread over more groups. */
+/** A weight of few rows is spread over more groups. */
 function smallerFor(tile: PackedProductTile, n: number): PackedProductTile {
   let { threads, rows } = tile;
   const groups = (): number => Math.ceil(n / rowsOfGroup({ ...tile, threads, rows }));

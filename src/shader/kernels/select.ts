@@ -5,6 +5,7 @@ import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { isWhole, type Activation, type Expr, type ShaderCall } from "../../graph/graph.ts";
 import { packedStrides, sizeOf, viewStrides } from "../../core/shape.ts";
 import { choosesShader, condensesByShader, foldsByAtomics, shaderMode, writesPartsByShader, type ShaderName } from "../choice.ts";
+import { variantOf } from "../forms.ts";
 import { fillCall } from "../dxbc/zero-fill.ts";
 import { adam8bit, blocksOfCodes, wordsOfCodes, type Book } from "./adam-8bit.ts";
 import { addBroadcast, broadcastParams, mergedAxes } from "./broadcast.ts";
@@ -208,8 +209,12 @@ export function softmaxGradientShader(g: GraphBuilder, name: "softmax" | "logSof
   return g.reinterpret(launch(g, rows[`${name}Backward`](e, columns), { inputs, output, params }), { sizes: y.sizes });
 }
 
+const TILE_NAMES = Object.keys(TILES) as (keyof typeof TILES)[];
+
 /** The largest tile that gives a device enough groups; of few tiles, one whose groups split K. count: products. */
 function tileFor(m: number, n: number, count = 1): Tile {
+  const given = variantOf(TILE_NAMES);
+  if (given !== null) return TILES[given];
   const groups = ({ bm, bn }: Tile): number => Math.ceil(m / bm) * Math.ceil(n / bn) * count;
   if (groups(TILES.large) >= 192) return TILES.large;
   if (groups(TILES.wide) >= 256) return TILES.wide;
@@ -263,7 +268,7 @@ export function matmulShader(
   const call = (activation: Activation | null): ShaderCall =>
     callOf(g.capabilities, gemm(tile, fits, { ...form, activation }), { shapes, params });
   const ended = (activation: Activation): ShaderCall | null => (activationCode(activation) === null ? null : call(activation));
-  return g.shader(call(null), Object.values(inputs), [output], ended)[0]!;
+  return g.shader(call(null), Object.values(inputs), [output], { withActivation: ended })[0]!;
 }
 
 /** An operand [..., R, C] of several products as a shader reads it: one matrix for all, or one behind the other, each packed or the transpose of it. */

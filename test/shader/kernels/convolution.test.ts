@@ -3,7 +3,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import * as dx from "../../../src/index.ts";
 import type { Activation } from "../../../src/graph/graph.ts";
 import { depthwise } from "../../../src/shader/kernels/convolution-depthwise.ts";
-import { depthwisePlan, isDepthwise, NO_ENDS, resultShape, tiledPlan, type ConvolutionSizes, type Ends } from "../../../src/shader/kernels/convolution-plan.ts"; // prettier-ignore
+import { NO_ENDS, type Ends } from "../../../src/shader/kernels/convolution-ends.ts";
+import { depthwisePlan, isDepthwise, resultShape, tiledPlan, type ConvolutionSizes } from "../../../src/shader/kernels/convolution-plan.ts"; // prettier-ignore
 import { convolutionSum } from "../../../src/shader/kernels/convolution-sum.ts";
 import { CONVOLUTION_TILES, type ConvolutionKind, type ConvolutionTile } from "../../../src/shader/kernels/convolution-tiles.ts";
 import { convolution } from "../../../src/shader/kernels/convolution-gemm.ts";
@@ -54,10 +55,13 @@ function run(
   chosen: { tile: ConvolutionTile; wished: number } | null,
   ends: Ends = NO_ENDS,
   bias: readonly number[] = [],
+  more: Readonly<Record<string, readonly number[]>> = {},
 ): number[] {
   // prettier-ignore
   const shape = resultShape(c);
-  const [nameB, ofBias] = [c.kind === "weightGradient" ? "dy" : "w", ends.hasBias ? { bias: { shape: [bias.length], values: bias } } : {}];
+  const nameB = c.kind === "weightGradient" ? "dy" : "w";
+  const ofEnds = { ...(ends.hasBias ? { bias } : {}), ...more };
+  const ofBias = Object.fromEntries(Object.entries(ofEnds).map(([key, values]) => [key, { shape: [values.length], values }]));
   const operands = { x: { shape: [a.length], values: a }, [nameB]: { shape: [b.length], values: b } };
   const add = (parts: readonly number[], width: 1 | 4, splits: number, inner: number, channels: number): number[] => {
     const size = parts.length / splits;
@@ -158,7 +162,31 @@ describe("ends", () => {
       const bias = numbers(shape[1], 4, 1);
       const expected = y.map((v, i) => Math.max(0, v + bias[Math.floor(i / (shape[2] * shape[3])) % shape[1]]!));
       const chosen = wished === 0 ? null : { tile: CONVOLUTION_TILES.small, wished };
-      expectClose(run(c, a, b, chosen, { hasBias: true, activation: relu }, bias), expected, "f32", 64);
+      expectClose(run(c, a, b, chosen, { ...NO_ENDS, hasBias: true, activation: relu }, bias), expected, "f32", 64);
+    }
+  });
+
+  it.each([
+    [shape, 1],
+    [shape, 2],
+    [{ ...shape, input: [4, 4], kernel: [1, 1], padding: [0, 0], channels: 16, filters: 32 }, 1],
+    [{ ...shape, stride: [2, 2] }, 1],
+    [{ ...shape, groups: 3, channels: 1, filters: 1 }, 0],
+  ] as const)("batch norm, a sum with a tensor and an activation %#", (sizes, wished) => {
+    for (const kind of ["forward", "inputGradient"] as const) {
+      const c: ConvolutionSizes = { kind, ...sizes, output: outputOf(sizes) };
+      const { a, b, y } = reference(c, 9);
+      const [n, channels, ...plane] = resultShape(c);
+      const [mean, variance, gain, shift] = [1, 2, 3, 4].map((seed) => numbers(channels, seed, 1)) as [number[], number[], number[], number[]];
+      const spread = variance.map((v) => v * v + 0.5);
+      const addend = numbers(n * channels * plane[0] * plane[1], 5, 1);
+      const expected = y.map((v, i) => {
+        const k = Math.floor(i / (plane[0] * plane[1])) % channels;
+        return Math.max(0, ((v - mean[k]!) / Math.sqrt(spread[k]! + 1e-3)) * gain[k]! + shift[k]! + addend[i]!);
+      });
+      const chosen = wished === 0 ? null : { tile: CONVOLUTION_TILES.small, wished };
+      const ends = { hasBias: false, epsilon: 1e-3, hasAddend: true, activation: relu };
+      expectClose(run(c, a, b, chosen, ends, [], { mean, variance: spread, gain, shift, addend }), expected, "f32", 128);
     }
   });
 });

@@ -30,8 +30,8 @@ describe.each(Object.entries(TILES))("the %s tile", (name, tile) => {
 
 describe("several products", () => {
   it.each([
-    [33, 34, 19, TILES.small],
-    [64, 32, 32, TILES.small],
+    [33, 34, 19, TILES.smallInTwo],
+    [64, 32, 32, TILES.smallInTwo],
     [32, 64, 64, TILES.smallInFour],
     [5, 7, 70, TILES.smallInTwo],
   ] as const)("%i x %i, %i deep", (m, n, k, tile) => {
@@ -97,7 +97,7 @@ describe("operands and ends", () => {
         ...(addend === null ? {} : { addend: { shape: addend === "row" ? [columns] : [rows, columns], values: added } }),
         c: { shape: [rows, columns] },
       };
-      expectClose(launch(gemm(TILES.small, isWhole, form), buffers, { alpha, beta }).c!, expected);
+      expectClose(launch(gemm(TILES.smallInTwo, isWhole, form), buffers, { alpha, beta }).c!, expected);
     }
   });
 });

@@ -1,8 +1,10 @@
 /** Turns elementwise nodes and reductions between other operators into few launches of shaders that are made for them. */
 import type { Capabilities } from "../../../dml/capabilities.ts";
+import { sizeOf } from "../../../core/shape.ts";
 import { wordOf } from "../../../host/environment.ts";
 import { MAX_BUFFERS, MAX_VIEWS } from "../../../shader/dxbc/emit.ts";
 import { printShader } from "../../../shader/print-shader.ts";
+import { foldOf } from "../../../shader/operations/reductions.ts";
 import { simplify } from "../../../shader/simplify.ts";
 import { withNodes, type FusedNodes, type Graph, type GraphNode, type Value } from "../../graph.ts";
 import { removeDeadCode } from "../dead-code.ts";
@@ -44,14 +46,36 @@ function launched(list: readonly Grouped[], facts: Facts, capabilities: Capabili
     nodes,
     ends: [...new Set(list.flatMap(({ ends }) => ends))],
     bytes,
+    flops: nodes.reduce((n, node) => n + sizeOf((foldOf(node) === null ? node.outputs[0]! : node.inputs[0]!).sizes), 0),
     shader: () => printShader(simplify(kernel.program.source)),
   };
   const flops = nodes.reduce((n, x) => n + (x.flops ?? 0), 0);
   return { ...node, fused, ...(flops > 0 ? { flops } : {}) };
 }
 
+/** What a region was measured to gain. */
+export interface MeasuredRegion {
+  readonly isFaster: boolean;
+  readonly text: string;
+}
+/** Measures the shader that was made of nodes against the nodes; null: it was not measured, and the shader stands. */
+export type MeasureRegion = (region: GraphNode, nodes: readonly GraphNode[], constants: ReadonlyMap<Value, Uint8Array>) => MeasuredRegion | null; // prettier-ignore
+
+/** The shader of a launch, or its nodes where they were measured to be faster. */
+function measured(region: GraphNode, list: readonly Grouped[], { constants }: Facts, measure: MeasureRegion | null): readonly GraphNode[] {
+  const nodes = list.flatMap((grouped) => grouped.nodes);
+  const found = measure?.(region, nodes, constants) ?? null;
+  if (found === null) return [region];
+  return found.isFaster ? [{ ...region, measured: found.text }] : nodes.map((node, i) => (i === 0 ? { ...node, measured: found.text } : node));
+}
+
 /** constants: inputs whose bytes never change. */
-export function fuseRegions(graph: Graph, capabilities: Capabilities, constants: ReadonlyMap<Value, Uint8Array>): Graph {
+export function fuseRegions(
+  graph: Graph,
+  capabilities: Capabilities,
+  constants: ReadonlyMap<Value, Uint8Array>,
+  measure: MeasureRegion | null = null,
+): Graph {
   const known = new Map([...constants, ...graph.constants]);
   const facts = (of: Graph): Facts => factsOf(of, known, capabilities.seesTexels ? MAX_VIEWS : MAX_BUFFERS, () => capabilities.roundsHalf);
   const split = splitLongReductions(graph, capabilities);
@@ -63,7 +87,7 @@ export function fuseRegions(graph: Graph, capabilities: Capabilities, constants:
   const own = facts(expanded.graph);
   const parts = expanded.parts.map(({ nodes }) => nodes);
   const nodes = sharedLaunches(group(expanded.graph, own, parts), own).flatMap((list) =>
-    list.length === 1 && list[0]!.region === null ? list[0]!.nodes : [launched(list, own, capabilities)],
+    list.length === 1 && list[0]!.region === null ? list[0]!.nodes : measured(launched(list, own, capabilities), list, own, measure),
   );
   return removeDeadCode(withNodes(expanded.graph, nodes, (x) => x));
 }

@@ -1,0 +1,65 @@
+/** What a device reaches: the rate of a copy, and that of a large matrix product. A profile's shares are of these. */
+import { Graph, packedExpr } from "../graph/graph.ts";
+import { GraphBuilder } from "../graph/builder.generated.ts";
+import type { NativeDevice } from "../runtime/devices.ts";
+import { matmulShader } from "../shader/kernels/select.ts";
+import { TimedGraph } from "./timed-graph.ts";
+
+/** Measured on the device; null: it could not be. */
+export interface DevicePeak {
+  /** Bytes that a copy reads and writes in a second. */
+  readonly bytesPerSecond: number | null;
+  /** Of a product of float32. */
+  readonly flopsPerSecond: number | null;
+}
+
+/** Bytes that are copied, and rows of the product: on a CPU fewer do. */
+const SIZES = { hardware: { bytes: 2 ** 26, rows: 2048 }, other: { bytes: 2 ** 24, rows: 256 } } as const;
+const ROUNDS = 3;
+
+/** Once for each open device. */
+const known = new WeakMap<NativeDevice, DevicePeak>();
+
+export function devicePeak(native: NativeDevice): DevicePeak {
+  let peak = known.get(native);
+  if (peak === undefined) {
+    const { bytes, rows } = native.adapter.isHardware ? SIZES.hardware : SIZES.other;
+    peak = { bytesPerSecond: rate(native, 2 * bytes, copies(bytes)), flopsPerSecond: rate(native, 2 * rows ** 3, multiplies(rows)) };
+    known.set(native, peak);
+  }
+  return peak;
+}
+
+/** Adds the nodes of a graph. */
+type Fill = (g: GraphBuilder) => void;
+
+const copies = (bytes: number): Fill => (g) => {
+  const x = packedExpr(g.graph.addInput(bytes), "float32", [bytes / 4]);
+  g.graph.outputs = [g.elementWiseIdentity(x)];
+}; // prettier-ignore
+
+const multiplies = (n: number): Fill => (g) => {
+  const [a, b] = [0, 1].map(() => packedExpr(g.graph.addInput(4 * n * n), "float32", [n, n])) as [ReturnType<typeof packedExpr>, ReturnType<typeof packedExpr>];
+  const whole = (x: typeof a): typeof a => g.reinterpret(x, { sizes: [1, 1, n, n] });
+  g.graph.outputs = [
+    matmulShader(g, a, b, null, { alpha: 1, beta: 0 }) ??
+      g.gemm(whole(a), whole(b), { output: { sizes: [1, 1, n, n] }, transA: "NONE", transB: "NONE", alpha: 1, beta: 0 }),
+  ];
+}; // prettier-ignore
+
+function rate(native: NativeDevice, work: number, fill: Fill): number | null {
+  let timed: TimedGraph | null = null;
+  try {
+    const g = new GraphBuilder(new Graph(), native.capabilities);
+    fill(g);
+    timed = new TimedGraph(native, g.graph, new Map(g.graph.inputs.map((value) => [value, "float32" as const])), "none");
+    let seconds = Infinity;
+    for (let i = 0; i < ROUNDS; i++) seconds = Math.min(seconds, timed.seconds());
+    return seconds > 0 ? work / seconds : null;
+  } catch {
+    // Too little memory, or no such operator: the profile has no shares then.
+    return null;
+  } finally {
+    timed?.dispose();
+  }
+}

@@ -1,0 +1,89 @@
+/** compile() with `tune`: tuned programs compute the same, and what was measured is not measured again. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import * as dx from "../../src/index.ts";
+import { nativeDevice } from "../../src/runtime/devices.ts";
+import { tunedPath } from "../../src/shader/tuned-store.ts";
+import { eachDevice } from "../device.ts";
+
+const variables = ["XDG_CACHE_HOME", "LOCALAPPDATA", "DXTENSOR_SHADERS", "DXTENSOR_FUSE"] as const;
+let folder: string;
+let before: (string | undefined)[];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "dxtensor-tuned-"));
+  before = variables.map((name) => process.env[name]);
+  process.env.XDG_CACHE_HOME = folder;
+  process.env.LOCALAPPDATA = folder;
+  delete process.env.DXTENSOR_SHADERS;
+  delete process.env.DXTENSOR_FUSE;
+});
+afterEach(() => {
+  variables.forEach((name, i) => {
+    if (before[i] === undefined) delete process.env[name];
+    else process.env[name] = before[i];
+  });
+  rmSync(folder, { recursive: true });
+});
+
+eachDevice("a tuned program", (name) => {
+  afterEach(() => dx.closeDevice(name));
+  const net = (x: dx.Tensor, w: dx.Tensor): dx.Tensor => dx.softmax(dx.matmul(x, w), -1).mul(2);
+  const inputs = (): [dx.Tensor, dx.Tensor] => {
+    const of = (seed: number): dx.Tensor => dx.randn([8, 8], { device: name, generator: new dx.Generator(seed) });
+    return [of(1), of(2)];
+  };
+  /** What a function measures in two calls; each result is compared. */
+  const tuned = (options: dx.TuneOptions = {}): { readonly seen: string[]; readonly text: string } => {
+    const [x, w] = inputs();
+    const wanted = net(x, w);
+    const seen: string[] = [];
+    const onMeasure = (p: dx.TuneProgress): void => {
+      expect(p.measured).toBe(seen.length);
+      seen.push(p.what);
+      options.onMeasure?.(p);
+    };
+    const f = dx.compile(net, { fuse: "always", tune: { ...options, onMeasure } });
+    for (let i = 0; i < 3; i++) expect(f(x, w).allcloseSync(wanted, { rtol: 1e-5, atol: 1e-6 })).toBe(true);
+    const text = String(f.explain());
+    f.dispose();
+    return { seen, text };
+  };
+  const path = (): string => tunedPath(nativeDevice(dx.device(name)));
+
+  it("computes the same, says what it measured, and measures nothing in the next process", { timeout: 120_000 }, () => {
+    const { seen, text } = tuned();
+    expect(seen.some((what) => what.startsWith("matmul float32[8, 8], float32[8, 8]"))).toBe(true);
+    expect(text).toMatch(/measured: \d+\.\d us \(.+\) against \d+\.\d us \(.+\)/);
+    // A device that is opened again reads the file, as another process does.
+    dx.closeDevice(name);
+    const again = tuned();
+    expect(again.seen).toEqual([]);
+    expect(again.text).toContain("measured:");
+  });
+
+  it("takes no file that was damaged or measured elsewhere", { timeout: 120_000 }, () => {
+    const { seen } = tuned();
+    const content = JSON.parse(readFileSync(path(), "utf8")) as { for: Record<string, string> };
+    for (const text of ["{", JSON.stringify({ ...content, for: { ...content.for, driver: "another" } }), "null", '{"format":1}']) {
+      dx.closeDevice(name);
+      writeFileSync(path(), text);
+      expect(tuned({ signal: AbortSignal.abort() }).seen).toEqual([]);
+    }
+    dx.closeDevice(name);
+    expect(tuned().seen).toEqual(seen);
+  });
+
+  it("stops when it is told to, and runs as without", () => {
+    const stop = new AbortController();
+    expect(tuned({ signal: stop.signal, onMeasure: () => stop.abort() }).seen).toHaveLength(1);
+    expect(tuned({ seconds: 0 }).seen).toEqual([]);
+  });
+
+  it("refuses dynamic sizes, and measures nothing where shaders are switched off", () => {
+    expect(() => dx.compile(net, { dynamic: [0], tune: true })).toThrow(/tune must be false/);
+    process.env.DXTENSOR_SHADERS = "off";
+    expect(tuned().seen).toEqual([]);
+  });
+});

@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import * as dx from "../../../src/index.ts";
+import { fuseEnds } from "../../../src/graph/passes/fuse-ends.ts";
+import type { Expr, GraphNode } from "../../../src/graph/graph.ts";
+import { loadReports, nativeDevice } from "../../../src/runtime/devices.ts";
+import type { ShaderName } from "../../../src/shader/choice.ts";
+import { writeStored } from "../../../src/shader/store.ts";
+import { eachDevice } from "../../device.ts";
+import { build, operators } from "../build.ts";
+
+/** A shader that takes what follows it; what it was asked for is noted. */
+function host(built: ReturnType<typeof build>, x: Expr, asked: string[] = []): Expr {
+  const y = built.g.elementWiseIdentity(x);
+  const node = built.graph.nodes.at(-1) as GraphNode & { endedBy?: GraphNode["endedBy"] };
+  node.endedBy = (end) => {
+    asked.push(end.kind);
+    return { inputs: [...node.inputs, end.kind === "add" ? end.addend : end.mean] };
+  };
+  return y;
+}
+
+describe("what follows a shader", () => {
+  it("goes into it, where the sum is, so that all it reads is made before", () => {
+    const built = build();
+    const { graph, g } = built;
+    const x = built.input(1, 2, 2, 2);
+    const y = host(built, x);
+    const other = g.elementWiseExp(x);
+    graph.outputs = [g.elementWiseAdd(other, y)];
+    const result = fuseEnds(graph);
+    expect(operators(result)).toEqual(["ELEMENT_WISE_EXP", "ELEMENT_WISE_IDENTITY"]);
+    expect(result.nodes[1]!.inputs.map((e) => e!.value)).toEqual([x.value, other.value]);
+    expect(result.nodes[1]!.outputs[0]!.value).toBe(graph.outputs[0]!.value);
+  });
+
+  it("stays where something else reads the result, or the tensors differ in size", () => {
+    const built = build();
+    const { graph, g } = built;
+    const [x, row] = [built.input(1, 2, 2, 2), built.input(1, 2, 2, 2)];
+    const asked: string[] = [];
+    const read = host(built, x, asked);
+    const twice = host(built, x, asked);
+    graph.outputs = [g.elementWiseAdd(read, row), g.elementWiseExp(read), g.elementWiseAdd(twice, twice)];
+    expect(operators(fuseEnds(graph))).toEqual(operators(graph));
+    expect(asked).toEqual([]);
+  });
+});
+
+eachDevice("a convolution with what follows it", (name) => {
+  const variables = ["XDG_CACHE_HOME", "LOCALAPPDATA", "DXTENSOR_SHADERS"] as const;
+  const before = variables.map((variable) => process.env[variable]);
+  const folder = mkdtempSync(join(tmpdir(), "dxtensor-ends-"));
+  // Convolutions by shaders, what follows them by DirectML's operators.
+  beforeAll(() => {
+    process.env.XDG_CACHE_HOME = process.env.LOCALAPPDATA = folder;
+    delete process.env.DXTENSOR_SHADERS;
+    dx.closeDevice(name);
+    const native = nativeDevice(dx.device(name));
+    const faster = (shader: ShaderName) => ({ shader, dtype: "float32", place: "compiled", extent: 1, directml: 2, byShader: 1, isWrong: false }) as const; // prettier-ignore
+    const measurements = (["convolution", "convolutionInputGradient"] as const).map(faster);
+    writeStored(native, loadReports()[native.runtime], { time: "2026-01-02T03:04:05.000Z", measurements });
+    dx.closeDevice(name);
+  });
+  afterAll(() => {
+    variables.forEach((variable, i) => {
+      if (before[i] === undefined) delete process.env[variable];
+      else process.env[variable] = before[i];
+    });
+    rmSync(folder, { recursive: true });
+    dx.closeDevice(name);
+  });
+  const of = (shape: number[], seed: number): dx.Tensor => dx.randn(shape, { device: name, generator: new dx.Generator(seed) });
+
+  it("is one dispatch: batch norm at inference, a residual and an activation", () => {
+    const [x, w, residual] = [of([2, 4, 6, 6], 1), of([4, 4, 3, 3], 2), of([2, 4, 6, 6], 3)];
+    const [mean, gain, shift] = [4, 5, 6].map((seed) => of([4], seed)) as [dx.Tensor, dx.Tensor, dx.Tensor];
+    const variance = dx.square(of([4], 7)).add(0.5);
+    const layer = (input: dx.Tensor): dx.Tensor => {
+      const y = dx.conv2d(input, w, null, { padding: 1 });
+      return dx.relu(dx.batchNorm(y, mean, variance, gain, shift).add(residual));
+    };
+    const expected = layer(x);
+    const compiled = dx.compile(layer, { regions: "none", fuse: "off" });
+    for (let i = 0; i < 3; i++) expect(compiled(x).allcloseSync(expected, { rtol: 1e-4, atol: 1e-5 })).toBe(true);
+    expect(compiled.explain().nodes.map((n) => n.operator)).toEqual(["SHADER"]);
+    compiled.dispose();
+  });
+
+  it("adds gradients from two ways in the data gradient's launch", () => {
+    const [x, w] = [of([2, 4, 6, 6], 1), of([4, 4, 3, 3], 2)];
+    const step = (input: dx.Tensor): dx.Tensor => {
+      const leaf = input.detach().requiresGrad_();
+      const y = dx.conv2d(leaf, w, null, { padding: 1 }).add(leaf);
+      return dx.grad(y.mul(y).sum(), [leaf])[0]!;
+    };
+    const expected = step(x);
+    const compiled = dx.compile(step, { regions: "none", fuse: "off" });
+    for (let i = 0; i < 3; i++) expect(compiled(x).allcloseSync(expected, { rtol: 1e-4, atol: 1e-4 })).toBe(true);
+    expect(compiled.explain().nodes.some((n) => / \+ add/.test(n.origin))).toBe(true);
+    compiled.dispose();
+  });
+});
