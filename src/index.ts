@@ -96,6 +96,8 @@ export type { BufferElements, Elements, ForOptions, Scope, SharedElements, Var }
 export type { Bool, Float, FloatLike, Int, IntLike, Uint, UintLike } from "./shader/numbers.ts";
 export type { DeviceInfo } from "./runtime/devices.ts";
 export { explain, type CompileOptions, type Compiled } from "./compile/compile.ts";
+export type { TuneOptions, TuneProgress } from "./compile/tuner.ts";
+export type { DevicePeak } from "./compile/device-peak.ts";
 export type { ExplainedRegion, Explanation } from "./compile/explain.ts";
 export type { ExplainedKernel } from "./compile/kernels.ts";
 export type { FuseMode } from "./graph/passes/fuse/fuse.ts";

@@ -7,8 +7,14 @@ import { performance } from "node:perf_hooks";
 import * as dx from "dxtensor";
 import { CASES } from "./networks.ts";
 import type { DepthwiseForm } from "../../dist/shader/kernels/convolution-depthwise.js";
-import type { ConvolutionSizes as Sizes } from "../../dist/shader/kernels/convolution-plan.js";
-import type { ConvolutionForm, ConvolutionKind as Kind, ConvolutionTile as Tile, Pair } from "../../dist/shader/kernels/convolution-tiles.js";
+import type * as plans from "../../dist/shader/kernels/convolution-plan.js";
+import type { SumForm as Sum } from "../../dist/shader/kernels/convolution-sum.js";
+import type {
+  ConvolutionForm,
+  ConvolutionKind as Kind,
+  ConvolutionTile as Tile,
+  Pair,
+} from "../../dist/shader/kernels/convolution-tiles.js";
 import { deviceOf, numberOf, optionsOf } from "./options.ts";
 import { stepOf, timed } from "./steps.ts";
 
@@ -42,8 +48,9 @@ interface Described {
 const NO_ENDS = { hasBias: false, epsilon: null, hasAddend: false, activation: null } as const;
 
 /** src/shader/kernels/convolution*.ts. */
-type Plans = typeof import("../../dist/shader/kernels/convolution-plan.js");
-type SumForm = Pick<import("../../dist/shader/kernels/convolution-sum.js").SumForm, "width">;
+type Plans = typeof plans;
+type Sizes = plans.ConvolutionSizes;
+type SumForm = Pick<Sum, "width">;
 type Made = Described & { groups(n: Numbers): number };
 interface Modules {
   readonly plans: Plans;

@@ -1,11 +1,12 @@
 /** Products of the sizes that networks have, by DirectML's GEMM and by the library's with each tile: in chains, of which each waits for the one before. */
 import * as dx from "dxtensor";
+import type * as gemm from "../../dist/shader/kernels/gemm.js";
 import { difference } from "./kernels.ts";
 import { load } from "./packed-kernels.ts";
 import type { Report } from "./quantised.ts";
 import type { SteadyClock } from "./steady-clock.ts";
 
-type Gemm = typeof import("../../dist/shader/kernels/gemm.js");
+type Gemm = typeof gemm;
 
 /** [batch or null, M, N, K]; products are chains where N = K. */
 export type Product = readonly [batch: number | null, m: number, n: number, k: number];

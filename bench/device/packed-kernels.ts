@@ -1,11 +1,12 @@
 /** The shaders over packed weights, each with several tiles: whether their results are right, and the share of a copy's bandwidth that they reach. */
 import * as dx from "dxtensor";
+import type * as packed from "../../dist/shader/kernels/packed-product.js";
 import type { PackedProductForm, PackedProductTile, PackedProductWay } from "../../dist/shader/kernels/packed-product.js";
 import { difference } from "./kernels.ts";
 import type { Report } from "./quantised.ts";
 import type { SteadyClock, Timing } from "./steady-clock.ts";
 
-type Kernels = Pick<typeof import("../../dist/shader/kernels/packed-product.js"), "packedBody" | "rowsOfGroup" | "fitsTile">;
+type Kernels = Pick<typeof packed, "packedBody" | "rowsOfGroup" | "fitsTile">;
 
 /** How the products' shaders read: PackedProductWay. */
 export const WAYS = ["shared", "ahead", "direct"] as const satisfies readonly PackedProductWay[];

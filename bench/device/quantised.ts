@@ -187,7 +187,12 @@ async function main(): Promise<void> {
   };
   await part("text", 0.25, () => measureText(device, isSmall, clock, report));
   await part("product", 0.65, () =>
-    measureProducts(device, isSmall ? SMALL : LARGE, { minSeconds, bytes: isSmall ? 0 : 150e6, ways, tiles: values.tiles, copy, clock }, report),
+    measureProducts(
+      device,
+      isSmall ? SMALL : LARGE,
+      { minSeconds, bytes: isSmall ? 0 : 150e6, ways, tiles: values.tiles, copy, clock },
+      report,
+    ),
   );
   await part("layer", 0.8, () =>
     measureLayers(

@@ -85,7 +85,11 @@ export function addShaders(program: Command): void {
     .description("measure, save and show where the library's shaders are faster than DirectML's operators on a device")
     .option("--device <name>", "the device (default: the default device)")
     .option("--measure", "time both forms of each operation and save which is faster", false)
-    .addOption(new Option("--forget", "delete the measurements of the device, those of compile(fn, { tune: true }) too").default(false).conflicts("measure"))
+    .addOption(
+      new Option("--forget", "delete the measurements of the device, those of compile(fn, { tune: true }) too")
+        .default(false)
+        .conflicts("measure"),
+    )
     .option("--quick", "with --measure: small sizes only, in seconds, to check that it works; saves nothing", false)
     .option("--json", "one line of JSON on stdout", false)
     .addHelpText("after", help)

@@ -35,7 +35,7 @@ import { newRecorded, type Recorded } from "./recorder.ts";
 import { Run } from "./trace.ts";
 import { Tuner, type CompileOf, type TuneOptions } from "./tuner.ts";
 import { shaderMode } from "../shader/choice.ts";
-import { choosingBy } from "../shader/forms.ts";
+import { choosingBy } from "../shader/shader-forms.ts";
 
 /** Options of compile(). */
 export interface CompileOptions {
@@ -221,7 +221,9 @@ export class CompiledFunction {
       const call = (): unknown => this.#fn(...(inner as never[]));
       const tuner = this.#options.tune ? this.#tuner(nativeDevice(tensors[0]?.device ?? defaultDevice(), this.name)) : null;
       exit = withTracer(run, () => {
-        const result: unknown = withJournal(run.journal, () => outsideScopes(tuner === null ? call : () => choosingBy(tuner.chooses, call)));
+        const result: unknown = withJournal(run.journal, () =>
+          outsideScopes(tuner === null ? call : () => choosingBy(tuner.chooses, call)),
+        );
         if (result instanceof Promise) this.#refusePromise(result);
         outcome = objects === null ? { result, changes: NO_CHANGES } : objects.leave(this.name, result, (t) => run.isTraced(t));
         return this.#exitOf(root, run, outcome);
@@ -325,7 +327,8 @@ export class CompiledFunction {
   #tuner(native: NativeDevice): Tuner | null {
     const { tune = false, regions, fuse } = this.#options;
     if (tune === false || !native.capabilities.runsShaders || shaderMode() !== "only-measured") return null;
-    if (this.#lastTuner?.native !== native) this.#lastTuner = new Tuner(native, tune === true ? {} : tune, { regions, fuse }, compile as unknown as CompileOf);
+    if (this.#lastTuner?.native !== native)
+      this.#lastTuner = new Tuner(native, tune === true ? {} : tune, { regions, fuse }, compile as unknown as CompileOf);
     return this.#lastTuner;
   }
 

@@ -172,7 +172,12 @@ export class CompiledProgram {
     this.written = lowered.written;
     const optimized = optimize(lowered.graph, native.capabilities, isOneGraph(native.capabilities, regions));
     const graph = fuses(native.capabilities, optimized, fuse, regions !== undefined)
-      ? fuseRegions(optimized, native.capabilities, knownBytes(lowered), tuner === null ? null : (region, nodes, constants) => tuner.prefersRegion(region, nodes, constants))
+      ? fuseRegions(
+          optimized,
+          native.capabilities,
+          knownBytes(lowered),
+          tuner === null ? null : (region, nodes, constants) => tuner.prefersRegion(region, nodes, constants),
+        )
       : optimized;
     const distinct = [...new Map(graph.outputs.map((x) => [x.value, x])).values()];
     const positions = graph.outputs.map((x) => distinct.findIndex((d) => d.value === x.value));

@@ -50,7 +50,12 @@ export function makeExecutable(native: NativeDevice, part: Part, options: Progra
 }
 
 /** The graph of events, with what it reads and writes. */
-function lowered(native: NativeDevice, events: Iterable<Event>, { argument, outputs }: Pick<Part, "argument" | "outputs">, { name, tuner }: ProgramOptions) {
+function lowered(
+  native: NativeDevice,
+  events: Iterable<Event>,
+  { argument, outputs }: Pick<Part, "argument" | "outputs">,
+  { name, tuner }: ProgramOptions,
+) {
   const lowering = new Lowering(native, name, argument, null, tuner);
   lowering.add(events);
   const written = lowering.finish(outputs);

@@ -19,7 +19,7 @@ import { toDType } from "../ops/data/conversion.ts";
 import { Generator, rand } from "../ops/random/random.ts";
 import { lowerDefinition } from "../runtime/addon-program.ts";
 import { loadReports, onClose, type NativeDevice } from "../runtime/devices.ts";
-import { choosingBy, DIRECTML, formOfName, inForm, nameOfForm, SHADER, type Form, type TraceChooser, type TracedChoice } from "../shader/forms.ts"; // prettier-ignore
+import { choosingBy, DIRECTML, formOfName, inForm, nameOfForm, SHADER, type Form, type TraceChooser, type TracedChoice } from "../shader/shader-forms.ts"; // prettier-ignore
 import { addTuned, readTuned, type TunedChoice } from "../shader/tuned-store.ts";
 import type { Operand } from "./operand.ts";
 import { TimedGraph, type Content } from "./timed-graph.ts";
@@ -154,22 +154,22 @@ export class Tuner {
           outsideScopes(() =>
             noGrad(() =>
               scope(() => {
-              const inputs = own();
-              for (const form of ["DirectML", "shader"]) {
-                // The gradient's shaders come behind the forward pass's.
-                const forced: TraceChooser = (inner) => (inner.name === name ? form === "shader" : true);
-                const compiled = this.#compile((...list) => run(list), { name: "tune", check: false, fuse: this.#program.fuse });
-                try {
-                  const y = choosingBy(forced, () => compiled(...inputs));
-                  const result = Float32Array.from(toDType(y, "float32").dataSync() as ArrayLike<number>);
-                  expected ??= result;
-                  if (!agree(expected, result, y.dtype)) continue;
-                  const times = Array.from({ length: ROUNDS }, () => compiled.profileSync().microseconds);
-                  seconds[form] = Math.max(1e-9, Math.min(...times) / 1e6);
-                } finally {
-                  compiled.dispose();
+                const inputs = own();
+                for (const form of ["DirectML", "shader"]) {
+                  // The gradient's shaders come behind the forward pass's.
+                  const forced: TraceChooser = (inner) => (inner.name === name ? form === "shader" : true);
+                  const compiled = this.#compile((...list) => run(list), { name: "tune", check: false, fuse: this.#program.fuse });
+                  try {
+                    const y = choosingBy(forced, () => compiled(...inputs));
+                    const result = Float32Array.from(toDType(y, "float32").dataSync() as ArrayLike<number>);
+                    expected ??= result;
+                    if (!agree(expected, result, y.dtype)) continue;
+                    const times = Array.from({ length: ROUNDS }, () => compiled.profileSync().microseconds);
+                    seconds[form] = Math.max(1e-9, Math.min(...times) / 1e6);
+                  } finally {
+                    compiled.dispose();
+                  }
                 }
-              }
               }),
             ),
           ),
@@ -231,8 +231,8 @@ export class Tuner {
   ): TunedChoice | null {
     if (this.#single.has(key) || this.#isOver) return null;
     const { capabilities } = this.native;
-    const given = inputs.map(({ desc, offset }) => ({ desc, residue: (offset * DTYPES[desc.dtype].sizeInBytes) % 16 }));
-    const lowered = (form: Form) => inForm(form, () => lowerDefinition(this.native, definition, given, attrs as never, specs, { isAlone: false })); // prettier-ignore
+    const inputsOf = inputs.map(({ desc, offset }) => ({ desc, residue: (offset * DTYPES[desc.dtype].sizeInBytes) % 16 }));
+    const lowered = (form: Form) => inForm(form, () => lowerDefinition(this.native, definition, inputsOf, attrs as never, specs, { isAlone: false })); // prettier-ignore
     const first = lowered(SHADER);
     const forms = [DIRECTML, SHADER, ...(capabilities.compilesLongShaders ? first.variants.map((variant): Form => ({ isShader: true, variant })) : [])]; // prettier-ignore
     if (!first.hasShader || first.result.nodes.every((n) => n.operator !== "SHADER")) {

@@ -87,7 +87,14 @@ export interface FusedNodes {
 /** What a node's result goes through next: a sum with a tensor of its sizes, or batch norm with known statistics. */
 export type NodeEnd =
   | { readonly kind: "add"; readonly addend: Expr }
-  | { readonly kind: "norm"; readonly epsilon: number; readonly mean: Expr; readonly variance: Expr; readonly gain: Expr; readonly shift: Expr };
+  | {
+      readonly kind: "norm";
+      readonly epsilon: number;
+      readonly mean: Expr;
+      readonly variance: Expr;
+      readonly gain: Expr;
+      readonly shift: Expr;
+    };
 
 /** An attribute of nodes whose first input has two elements of 4 bits in each byte. */
 export const HALF_BYTES = "halfBytes";

@@ -2,7 +2,7 @@
 import type { Capabilities } from "../dml/capabilities.ts";
 import type { DType } from "../core/dtype.ts";
 import { wordOf } from "../host/environment.ts";
-import { formChoosesShader } from "./forms.ts";
+import { formChoosesShader } from "./shader-forms.ts";
 
 export type ShaderMode = "off" | "on" | "only-measured";
 /** What the library's shaders compute. */
@@ -80,8 +80,8 @@ export function choosesShader(capabilities: Capabilities, isAlone: boolean, name
   if (isForOthers || !capabilities.runsShaders) return false;
   const mode = shaderMode();
   if (mode !== "only-measured") return mode === "on";
-  const given = formChoosesShader();
-  if (given !== null) return given;
+  const chosen = formChoosesShader();
+  if (chosen !== null) return chosen;
   if (!use.isPacked) return false;
   const context = isAlone ? "alone" : "compiled";
   return capabilities.fasterShaders.some(

@@ -13,7 +13,7 @@ import type { Expr } from "../../graph/graph.ts";
 import { nativeDevice } from "../../runtime/devices.ts";
 import { noteComposed } from "../../runtime/fallback.ts";
 import { choosesShader, type ShaderName } from "../../shader/choice.ts";
-import { tracedChoice } from "../../shader/forms.ts";
+import { tracedChoice } from "../../shader/shader-forms.ts";
 import {
   attention,
   attentionKeyGradient,
@@ -118,7 +118,12 @@ function launchOf({ q, k, mask }: Operands, { scale, heads, sharing, p }: BlockA
 /** tensors: what the shader reads. run: the operation over such tensors, which `tune` measures in both forms. */
 function chooses(
   tensors: readonly Tensor[],
-  { keys, causal, isGradient, settings }: { readonly keys: number; readonly causal: boolean; readonly isGradient: boolean; readonly settings: unknown },
+  {
+    keys,
+    causal,
+    isGradient,
+    settings,
+  }: { readonly keys: number; readonly causal: boolean; readonly isGradient: boolean; readonly settings: unknown },
   run: (tensors: readonly Tensor[]) => Tensor,
 ): boolean {
   const q = tensors[0]!;

@@ -5,7 +5,7 @@
 import type { LaunchFacts } from "../dxbc/shader-program.ts";
 import type { BufferElements, Scope } from "../language.ts";
 import type { Bool, Float, Uint } from "../numbers.ts";
-import { endBuffers, endingOf, nameOfEnds, type Ends } from "./convolution-ends.ts";
+import { endBuffers, epilogueOf, nameOfEnds, type Ends } from "./convolution-ends.ts";
 import type { ConvolutionKind, Pair } from "./convolution-tiles.ts";
 import { GroupReduction, kernel, type Kernel } from "./kernel.ts";
 
@@ -93,8 +93,8 @@ function planes(s: S, form: DepthwiseForm): void {
         add(image.mul(filters).add(filter).mul(size), filter.mul(taps));
       });
     const at = plane.mul(to[0]).add(y).mul(to[1]).add(x);
-    const ending = endingOf(s, form)(() => channel);
-    result.storesInside(at, ending(sums.map(({ value }) => value), at)); // prettier-ignore
+    const epilogue = epilogueOf(s, form)(() => channel);
+    result.storesInside(at, epilogue(sums.map(({ value }) => value), at)); // prettier-ignore
   });
 }
 

@@ -39,10 +39,10 @@ export const nameOfEnds = ({ hasBias, epsilon, hasAddend, activation }: Ends): s
 type AnyScope = Constants & { readonly buffers: { readonly [name: string]: BufferElements<"f32"> } };
 
 /** Values of one channel as they are written. at: the index of the first one in the result; the others follow it. */
-export type Ending = (values: readonly Float[], at: Uint) => Float[];
+export type Epilogue = (values: readonly Float[], at: Uint) => Float[];
 
 /** The epilogue for a channel, whose numbers are read once. */
-export function endingOf(s: AnyScope, { hasBias, epsilon, hasAddend, activation }: Ends): (channel: () => Uint) => Ending {
+export function epilogueOf(s: AnyScope, { hasBias, epsilon, hasAddend, activation }: Ends): (channel: () => Uint) => Epilogue {
   const curve = activation === null ? null : activationCode(activation)!;
   return (channel) => {
     const one = (name: string): Float => s.buffers[name]!.loadsInside(channel(), 1)[0]!;

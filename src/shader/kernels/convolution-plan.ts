@@ -5,7 +5,7 @@ import { isPhased, phasedColumns } from "./convolution-phases.ts";
 import { NO_ENDS, type Ends } from "./convolution-ends.ts";
 import { productSizes, splitsOf, stepOf } from "./convolution-gemm.ts";
 import type { SumForm } from "./convolution-sum.ts";
-import { variantOf } from "../forms.ts";
+import { variantOf } from "../shader-forms.ts";
 import { CONVOLUTION_TILES, PIXELS, type ConvolutionForm, type ConvolutionKind, type ConvolutionNumbers, type ConvolutionTile, type Pair } from "./convolution-tiles.ts"; // prettier-ignore
 
 /** Of y = conv(x, w): x [images, groups * channels, input...], w [groups * filters, channels, kernel...], y [images, groups * filters, output...]. */
@@ -80,13 +80,13 @@ export function chosenTile(c: ConvolutionSizes): ChosenTile {
   const n = numbersOf(c);
   const { rows, columns, depth } = productSizes(c, n);
   const groups = ({ bm, bn }: ConvolutionTile): number => ceil(rows, bm) * ceil(columns, bn) * c.groups;
-  const fitting = VARIANTS.filter(([, name]) => {
+  const possible = VARIANTS.filter(([, name]) => {
     const { bm, bn } = CONVOLUTION_TILES[name];
     return bm <= 2 * Math.max(32, rows) && bn <= 2 * Math.max(32, columns) && !(isPhased(c) && bm * bn > 64 * 64);
   });
-  const given = variantOf(fitting.map(([name]) => name));
-  if (given !== null) {
-    const [, name, splits] = fitting.find(([named]) => named === given)!;
+  const fixed = variantOf(possible.map(([name]) => name));
+  if (fixed !== null) {
+    const [, name, splits] = possible.find(([named]) => named === fixed)!;
     const tile = CONVOLUTION_TILES[name];
     const steps = ceil(depth, stepOf(c, tile));
     const usual = groups(tile) >= 0.9 * ENOUGH ? 1 : (2 * ENOUGH) / groups(tile);

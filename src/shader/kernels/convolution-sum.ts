@@ -1,7 +1,7 @@
 /** Adds the parts of a convolution's sums in order, with the epilogue at the end. */
 import type { BufferElements, Scope } from "../language.ts";
 import type { Float } from "../numbers.ts";
-import { endBuffers, endingOf, nameOfEnds, type Ends } from "./convolution-ends.ts";
+import { endBuffers, epilogueOf, nameOfEnds, type Ends } from "./convolution-ends.ts";
 import { kernel, type Kernel } from "./kernel.ts";
 
 export interface SumForm extends Ends {
@@ -38,8 +38,8 @@ function summed(s: S, form: SumForm): void {
       },
       { step: TOGETHER, unroll: false },
     );
-    const ending = endingOf(s, form)(() => at.div(inner).mod(channels));
-    y.storesInside(at, ending(sums.map(({ value }) => value), at)); // prettier-ignore
+    const epilogue = epilogueOf(s, form)(() => at.div(inner).mod(channels));
+    y.storesInside(at, epilogue(sums.map(({ value }) => value), at)); // prettier-ignore
   });
 }
 

@@ -1,7 +1,7 @@
 /** What the shaders of convolution share: forms, tiles, the numbers of a launch, the product of two tiles in shared memory, and the writing of results. */
 import type { BufferElements, Scope, SharedElements, Var } from "../language.ts";
 import type { Bool, Float, Uint } from "../numbers.ts";
-import { endingOf, nameOfEnds, type Ends } from "./convolution-ends.ts";
+import { epilogueOf, nameOfEnds, type Ends } from "./convolution-ends.ts";
 
 /** Of C: a group makes bm x bn elements, a thread tm x tn of them. */
 export interface ConvolutionTile {
@@ -193,7 +193,7 @@ export function written(
   const across = bn / tn;
   const [tx, ty] = [s.local.mod(across), s.local.div(across)];
   const { y } = s.buffers as { readonly y: F32 };
-  const ofChannel = endingOf(s, form);
+  const ofChannel = epilogueOf(s, form);
   const guarded = (isTrue: boolean, condition: () => ReturnType<Uint["lt"]>, then: () => void): void =>
     isTrue ? then() : s.if(condition(), then);
   for (let half = 0; half < tn; half += 4) {
@@ -204,12 +204,12 @@ export function written(
       const row = to.row.add(ty.mul(tm)).add(i);
       const values = rowSums.slice(half, half + 4).map((v) => v.value);
       guarded(form.fits.rows, () => row.lt(to.rows), () => {
-        const ending = ofChannel(() => to.firstBias.add(row));
+        const epilogue = ofChannel(() => to.firstBias.add(row));
         starts.forEach((start, q) =>
           guarded(form.fits.columns, () => x.add(q).lt(to.columns), () => {
             const parts = form.isWide ? values : [values[q]!];
             const at = start.add(row.mul(to.rowStride));
-            y.storesInside(at, ending(parts, at));
+            y.storesInside(at, epilogue(parts, at));
           }),
         );
       }); // prettier-ignore

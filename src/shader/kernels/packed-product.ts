@@ -237,7 +237,8 @@ export function packedBody(s: S, form: PackedProductForm, tile: PackedProductTil
       scale: first.scale.map((list) => list.map((v) => s.variable(v))),
       minimum: first.minimum?.map((list) => list.map((v) => s.variable(v))) ?? null,
     };
-    const valuesOf = <E extends "u32" | "f32", V>(lists: readonly (readonly Var<E>[])[]): V[][] => lists.map((list) => list.map((v) => v.value as V));
+    const valuesOf = <E extends "u32" | "f32", V>(lists: readonly (readonly Var<E>[])[]): V[][] =>
+      lists.map((list) => list.map((v) => v.value as V));
     fillX();
     s.for(
       0,

@@ -4,7 +4,7 @@ import { sizeOf } from "../../core/shape.ts";
 import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import type { Expr } from "../../graph/graph.ts";
 import { choosesShader } from "../choice.ts";
-import { variantOf } from "../forms.ts";
+import { variantOf } from "../shader-forms.ts";
 import { callOf, type Kernel } from "./kernel.ts";
 import {
   codesAtOnce,
@@ -60,13 +60,15 @@ const isLarge = (tensors: readonly { readonly sizes: readonly number[] }[]): boo
 
 /** Tiles that `tune` compares, by name. */
 const TILES: Readonly<Record<string, PackedProductTile>> = Object.fromEntries(
-  [128, 256].flatMap((threads) => [8, 16, 32, 64].flatMap((lanes) => [2, 4].map((rows) => [`${threads}/${lanes}x${rows}`, { threads, lanes, rows }]))),
+  [128, 256].flatMap((threads) =>
+    [8, 16, 32, 64].flatMap((lanes) => [2, 4].map((rows) => [`${threads}/${lanes}x${rows}`, { threads, lanes, rows }])),
+  ),
 );
 
 /** The tile for weights of so many rows. */
 export function packedTile(form: PackedProductForm, n: number): PackedProductTile {
-  const given = variantOf(Object.keys(TILES).filter((name) => fitsTile(form, TILES[name]!)));
-  if (given !== null) return TILES[given]!;
+  const fixed = variantOf(Object.keys(TILES).filter((name) => fitsTile(form, TILES[name]!)));
+  if (fixed !== null) return TILES[fixed]!;
   const texels = form.width / codesAtOnce(form.bits);
   const idle = (lanes: number): number => (Math.ceil(texels / lanes) * lanes) / texels;
   const candidates = [64, 32, 16, 8, 4].filter((lanes) => lanes === 4 || idle(lanes) <= 1.25);

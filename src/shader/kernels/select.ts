@@ -5,7 +5,7 @@ import type { GraphBuilder } from "../../graph/builder.generated.ts";
 import { isWhole, type Activation, type Expr, type ShaderCall } from "../../graph/graph.ts";
 import { packedStrides, sizeOf, viewStrides } from "../../core/shape.ts";
 import { choosesShader, condensesByShader, foldsByAtomics, shaderMode, writesPartsByShader, type ShaderName } from "../choice.ts";
-import { variantOf } from "../forms.ts";
+import { variantOf } from "../shader-forms.ts";
 import { fillCall } from "../dxbc/zero-fill.ts";
 import { adam8bit, blocksOfCodes, wordsOfCodes, type Book } from "./adam-8bit.ts";
 import { addBroadcast, broadcastParams, mergedAxes } from "./broadcast.ts";
@@ -213,8 +213,8 @@ const TILE_NAMES = Object.keys(TILES) as (keyof typeof TILES)[];
 
 /** The largest tile that gives a device enough groups; of few tiles, one whose groups split K. count: products. */
 function tileFor(m: number, n: number, count = 1): Tile {
-  const given = variantOf(TILE_NAMES);
-  if (given !== null) return TILES[given];
+  const fixed = variantOf(TILE_NAMES);
+  if (fixed !== null) return TILES[fixed];
   const groups = ({ bm, bn }: Tile): number => Math.ceil(m / bm) * Math.ceil(n / bn) * count;
   if (groups(TILES.large) >= 192) return TILES.large;
   if (groups(TILES.wide) >= 256) return TILES.wide;

@@ -6,7 +6,7 @@ import * as dx from "../../../src/index.ts";
 import { fuseEnds } from "../../../src/graph/passes/fuse-ends.ts";
 import type { Expr, GraphNode } from "../../../src/graph/graph.ts";
 import { loadReports, nativeDevice } from "../../../src/runtime/devices.ts";
-import type { ShaderName } from "../../../src/shader/choice.ts";
+import type { Measurement } from "../../../src/shader/measured.ts";
 import { writeStored } from "../../../src/shader/store.ts";
 import { eachDevice } from "../../device.ts";
 import { build, operators } from "../build.ts";
@@ -49,19 +49,27 @@ describe("what follows a shader", () => {
   });
 });
 
+const measured = (["depthwiseConvolution", "depthwiseInputGradient"] as const).map((shader): Measurement => ({
+  shader,
+  dtype: "float32",
+  place: "compiled",
+  extent: 1,
+  directml: 2,
+  byShader: 1,
+  isWrong: false,
+}));
+
 eachDevice("a convolution with what follows it", (name) => {
   const variables = ["XDG_CACHE_HOME", "LOCALAPPDATA", "DXTENSOR_SHADERS"] as const;
   const before = variables.map((variable) => process.env[variable]);
   const folder = mkdtempSync(join(tmpdir(), "dxtensor-ends-"));
-  // Convolutions by shaders, what follows them by DirectML's operators.
+  // Depthwise convolutions, whose shaders are soon compiled, by shaders, what follows them by DirectML's operators.
   beforeAll(() => {
     process.env.XDG_CACHE_HOME = process.env.LOCALAPPDATA = folder;
     delete process.env.DXTENSOR_SHADERS;
     dx.closeDevice(name);
     const native = nativeDevice(dx.device(name));
-    const faster = (shader: ShaderName) => ({ shader, dtype: "float32", place: "compiled", extent: 1, directml: 2, byShader: 1, isWrong: false }) as const; // prettier-ignore
-    const measurements = (["convolution", "convolutionInputGradient"] as const).map(faster);
-    writeStored(native, loadReports()[native.runtime], { time: "2026-01-02T03:04:05.000Z", measurements });
+    writeStored(native, loadReports()[native.runtime], { time: "2026-01-02T03:04:05.000Z", measurements: measured });
     dx.closeDevice(name);
   });
   afterAll(() => {
@@ -75,11 +83,11 @@ eachDevice("a convolution with what follows it", (name) => {
   const of = (shape: number[], seed: number): dx.Tensor => dx.randn(shape, { device: name, generator: new dx.Generator(seed) });
 
   it("is one dispatch: batch norm at inference, a residual and an activation", () => {
-    const [x, w, residual] = [of([2, 4, 6, 6], 1), of([4, 4, 3, 3], 2), of([2, 4, 6, 6], 3)];
+    const [x, w, residual] = [of([2, 4, 6, 6], 1), of([4, 1, 3, 3], 2), of([2, 4, 6, 6], 3)];
     const [mean, gain, shift] = [4, 5, 6].map((seed) => of([4], seed)) as [dx.Tensor, dx.Tensor, dx.Tensor];
     const variance = dx.square(of([4], 7)).add(0.5);
     const layer = (input: dx.Tensor): dx.Tensor => {
-      const y = dx.conv2d(input, w, null, { padding: 1 });
+      const y = dx.conv2d(input, w, null, { padding: 1, groups: 4 });
       return dx.relu(dx.batchNorm(y, mean, variance, gain, shift).add(residual));
     };
     const expected = layer(x);
@@ -90,10 +98,10 @@ eachDevice("a convolution with what follows it", (name) => {
   });
 
   it("adds gradients from two ways in the data gradient's launch", () => {
-    const [x, w] = [of([2, 4, 6, 6], 1), of([4, 4, 3, 3], 2)];
+    const [x, w] = [of([2, 4, 6, 6], 1), of([4, 1, 3, 3], 2)];
     const step = (input: dx.Tensor): dx.Tensor => {
       const leaf = input.detach().requiresGrad_();
-      const y = dx.conv2d(leaf, w, null, { padding: 1 }).add(leaf);
+      const y = dx.conv2d(leaf, w, null, { padding: 1, groups: 4 }).add(leaf);
       return dx.grad(y.mul(y).sum(), [leaf])[0]!;
     };
     const expected = step(x);

@@ -177,7 +177,12 @@ describe("ends", () => {
       const c: ConvolutionSizes = { kind, ...sizes, output: outputOf(sizes) };
       const { a, b, y } = reference(c, 9);
       const [n, channels, ...plane] = resultShape(c);
-      const [mean, variance, gain, shift] = [1, 2, 3, 4].map((seed) => numbers(channels, seed, 1)) as [number[], number[], number[], number[]];
+      const [mean, variance, gain, shift] = [1, 2, 3, 4].map((seed) => numbers(channels, seed, 1)) as [
+        number[],
+        number[],
+        number[],
+        number[],
+      ];
       const spread = variance.map((v) => v * v + 0.5);
       const addend = numbers(n * channels * plane[0] * plane[1], 5, 1);
       const expected = y.map((v, i) => {

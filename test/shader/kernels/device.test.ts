@@ -95,8 +95,8 @@ eachDevice("the library's shaders", () => {
   });
 
   it("a GEMM by tiles, whole and not", () => {
-    runGemm(TILES.small, 128, 128, 32);
-    runGemm(TILES.small, 130, 67, 21);
+    runGemm(TILES.smallInTwo, 128, 128, 32);
+    runGemm(TILES.smallInTwo, 130, 67, 21);
   });
 
   // A driver that emulates a GPU on the CPU takes half a minute for each pipeline.

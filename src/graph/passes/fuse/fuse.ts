@@ -66,7 +66,9 @@ function measured(region: GraphNode, list: readonly Grouped[], { constants }: Fa
   const nodes = list.flatMap((grouped) => grouped.nodes);
   const found = measure?.(region, nodes, constants) ?? null;
   if (found === null) return [region];
-  return found.isFaster ? [{ ...region, measured: found.text }] : nodes.map((node, i) => (i === 0 ? { ...node, measured: found.text } : node));
+  return found.isFaster
+    ? [{ ...region, measured: found.text }]
+    : nodes.map((node, i) => (i === 0 ? { ...node, measured: found.text } : node));
 }
 
 /** constants: inputs whose bytes never change. */
