@@ -156,6 +156,26 @@ napi_value Write(Environment& environment, Arguments in) {
   return js::Undefined(in.env());
 }
 
+// The new buffer's device may be the same.
+napi_value Carry(Environment& environment, Arguments in) {
+  Buffer& source = environment.buffers().Get(ToSize(in[0], "carry: handle"));
+  const uint64_t size = ToSize(in[2], "carry: sizeInBytes");
+  const dml::Address from = RangeOf(source, ToSize(in[1], "carry: offset"), size, "carry");
+  dml::Device& sender = *source.device->device;
+  OpenDevice& open = environment.Device(ToId(in[3], "carry: device"));
+  open.device->CheckAlive();
+  Handle handle = environment.buffers().Create(open, size, in[4]);
+  try {
+    const dml::Address to = environment.buffers().Get(handle).address;
+    if (in[5].Truth() && open.device.get() != &sender) open.device->ReceiveLater(sender, from, to, size);
+    else open.device->Receive(sender, from, to, size);
+  } catch (...) {
+    environment.buffers().Release(handle);
+    throw;
+  }
+  return js::New(in.env(), static_cast<double>(handle));
+}
+
 napi_value Copy(Environment& environment, Arguments in) {
   Buffer& from = environment.buffers().Get(ToSize(in[0], "copy: from"));
   Buffer& to = environment.buffers().Get(ToSize(in[2], "copy: to"));
@@ -388,7 +408,7 @@ napi_value Memory(Environment& environment, Arguments in) {
 
 napi_value Settle(Environment& environment, Arguments in) {
   OpenDevice& open = environment.Device(ToId(in[0], "settle: device"));
-  return js::New(in.env(), static_cast<double>(open.device->pool().Settle()));
+  return js::New(in.env(), static_cast<double>(open.device->Settle()));
 }
 
 napi_value Hold(Environment& environment, Arguments in) {
@@ -445,6 +465,7 @@ void Define(napi_env env, napi_value exports, Environment* environment) {
   add("setDeviceOptions", Cold<SetDeviceOptions>);
   add("allocate", Cold<Allocate>);
   add("upload", Cold<Upload>);
+  add("carry", Cold<Carry>);
   add("write", Cold<Write>);
   add("copy", Cold<Copy>);
   add("read", Cold<Read>);

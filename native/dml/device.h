@@ -57,10 +57,22 @@ class Device {
 
   void Copy(Address from, Address to, uint64_t size);
   void Upload(Address to, const void* bytes, uint64_t size);
+  // The same with bytes of another device of this thread's, through the host's memory: one device reads while the other writes. Waits for
+  // what was queued on that one.
+  void Receive(Device& sender, Address from, Address to, uint64_t size);
+  // The same without waiting, in the order of both queues; a sender that fails ends this device's work, too.
+  void ReceiveLater(Device& sender, Address from, Address to, uint64_t size);
   // `done` runs on another thread once the bytes are at `to`, or with the failure.
   void Read(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done);
   void ReadAndWait(Address from, void* to, uint64_t size);
 
+  // Gives memory back that was not needed at any time since the last call; returns the bytes of the device's.
+  uint64_t Settle() {
+    Gate::Entry entry(gate_);
+    uploads_->Settle();
+    readbacks_->Settle();
+    return pool_->Settle();
+  }
   void Flush() { queue_->Flush(); }
   void Synchronize(std::function<void(const Failure*)> done);
   void Wait();
@@ -85,12 +97,19 @@ class Device {
   void Finish();
 
  private:
+  class Uploads;
   Device(const Runtime& runtime, const Adapter& adapter, const Options& options);
   bool IsRemovedOf(RuntimeKind kind, const Adapter& adapter) const;
   void LetGo();
   template <typename F>
   auto WithInterfaces(F&& use);
+  template <typename F>
+  void WithInterfacesOf(Device& other, F&& use);
   void InitialiseProgram(Program& program);
+  // Reads in pieces, several of them at once; each is taken on this thread, in their order.
+  void ReadPieces(Address from, uint64_t size, const std::function<void(uint64_t at, const uint8_t* memory, uint64_t part)>& take);
+  void WaitForStaging(StagingPool& staging, uint64_t size);
+  void ReceivePiece(Device& sender, Address from, Address to, uint64_t size);
   void ReadLarge(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done);
   void DropOwner(Program* program);
   Task* NextForRelease();

@@ -3,13 +3,28 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 
 namespace dxtensor::dml {
 
-// How many threads are worth a copy: a quarter of the machine's, at most 4.
+// How many threads are worth a copy.
 unsigned HostCopyThreads();
 
 // As memcpy; large copies by several threads. Any thread may call it.
 void HostCopy(void* to, const void* from, size_t size, unsigned threads = HostCopyThreads());
+
+// Makes the pages of memory that nothing was written to yet, by the same threads, before a copy comes to them: one thread makes them more
+// slowly than it copies. Nothing is made after its end.
+struct HostJob;
+class Pages {
+ public:
+  Pages(void* to, size_t size, unsigned threads = HostCopyThreads());
+  ~Pages();
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+
+ private:
+  std::unique_ptr<HostJob> job_;
+};
 
 }  // namespace dxtensor::dml

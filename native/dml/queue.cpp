@@ -73,13 +73,32 @@ void Queue::Wait() {
   task.kind = Task::Kind::Flush;
   task.completion = nullptr;
   Commit();
-  uint64_t wanted = ring_.pushed();
-  for (int i = 0; i < 16 && submitted_task_.load(std::memory_order_acquire) < wanted; ++i) PausePoll();
-  while (submitted_task_.load(std::memory_order_acquire) < wanted) {
-    if (!WaitUntilSubmitted(wanted) && look_) look_();
+  AwaitSubmission(ring_.pushed());
+  timeline_.WaitOrThrow(timeline_.submitted(), wait_event_, look_);
+}
+
+void Queue::WaitForTask(uint64_t task) {
+  if (held()) throw Failure(FailureKind::Invalid, "the device is held: waiting for it would never end");
+  AwaitSubmission(task);
+  uint64_t value = timeline_.submitted();
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (completed_task_ >= task) return;
+    for (const auto& [fence, last] : history_)
+      if (last >= task) {
+        value = fence;
+        break;
+      }
+  }
+  timeline_.WaitOrThrow(value, wait_event_, look_);
+}
+
+void Queue::AwaitSubmission(uint64_t task) {
+  for (int i = 0; i < 16 && submitted_task_.load(std::memory_order_acquire) < task; ++i) PausePoll();
+  while (submitted_task_.load(std::memory_order_acquire) < task) {
+    if (!WaitUntilSubmitted(task) && look_) look_();
   }
   CheckAlive();
-  timeline_.WaitOrThrow(timeline_.submitted(), wait_event_, look_);
 }
 
 // False when it is time to look first.
@@ -272,6 +291,11 @@ void Queue::Process(Task& task) {
       completions_.Add(timeline_.submitted(), std::move(owned), std::nullopt);
       break;
     }
+    case Task::Kind::Receive: {
+      std::unique_ptr<ReceiveWork> work(task.receive);
+      Receive(*work);
+      break;
+    }
     case Task::Kind::Replay: {
       std::unique_ptr<ReplayWork> work(task.replay);
       if (timing_) ReplayTimed(*task.recording, *work);
@@ -318,6 +342,10 @@ void Queue::ProcessAfterFailure(Task& task) {
   switch (task.kind) {
     case Task::Kind::RunMany: delete[] task.many_slots; break;
     case Task::Kind::Replay: delete task.replay; break;
+    case Task::Kind::Receive:
+      task.receive->relay->Abandon();
+      delete task.receive;
+      break;
     case Task::Kind::Initialise: dead_.push_back({0, nullptr, nullptr, std::unique_ptr<InitialiseWork>(task.initialise)}); break;
     case Task::Kind::ReleaseProgram: dead_.push_back({0, std::unique_ptr<Program>(task.program), nullptr, nullptr}); break;
     case Task::Kind::ReleaseRecording: dead_.push_back({0, nullptr, std::unique_ptr<Recording>(task.recording), nullptr}); break;
@@ -408,8 +436,23 @@ void Queue::ReopenList() {
   recorder_.Begin(lists_.Open());
 }
 
+// Later work waits meanwhile: it may use what comes.
+void Queue::Receive(const ReceiveWork& work) {
+  struct Leave {
+    Relay& relay;
+    ~Leave() { relay.Abandon(); }
+  } leave{*work.relay};
+  // What came before runs meanwhile, and who waits for it is told.
+  Submit();
+  while (!work.relay->WaitFor(kLook))
+    if (drop_.load(std::memory_order_relaxed)) throw Failure(FailureKind::Device, "the device was closed before this was done");
+  recorder_.CopyIn(work.host, work.host_offset, work.to, work.size);
+  counters_.uploads.AddAlone();
+}
+
 // Later work waits meanwhile: it may write what is read. The device moves one piece while the host takes the one before.
 void Queue::ReadInPieces(LargeRead& read) {
+  Pages pages(read.to, read.size);
   uint64_t filled[LargeRead::kBuffers];  // fence values
   const uint64_t pieces = (read.size + read.piece - 1) / read.piece;
   auto take = [&](uint64_t index) {

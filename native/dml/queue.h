@@ -20,6 +20,7 @@
 #include "list_recorder.h"
 #include "open_lists.h"
 #include "recording.h"
+#include "relay.h"
 #include "task_ring.h"
 
 namespace dxtensor::dml {
@@ -36,10 +37,10 @@ struct ReplayWork {
   std::vector<CopyRange> before, after;
 };
 
-// A read of more bytes than the host sees at once: the queue thread moves them in pieces, alternately through a few buffers of mapped
+// A read of more bytes than the host sees at once: the queue thread moves them in pieces, in turn through a few buffers of mapped
 // memory. It completes when all are at `to`.
 struct LargeRead : Completion {
-  static constexpr size_t kBuffers = 2;
+  static constexpr size_t kBuffers = 4;
   struct Buffer {
     ID3D12Resource* resource = nullptr;
     uint64_t offset = 0;
@@ -52,6 +53,15 @@ struct LargeRead : Completion {
   uint64_t size = 0;
 };
 
+// A piece of another device's: copied from the host's memory once it is there.
+struct ReceiveWork {
+  std::shared_ptr<Relay> relay;
+  ID3D12Resource* host;
+  uint64_t host_offset;
+  Address to;
+  uint64_t size;
+};
+
 // Plain data: lies in the ring. Pointers named "owned" belong to the task.
 struct Task {
   static constexpr uint32_t kSlots = 12;
@@ -62,6 +72,7 @@ struct Task {
     Upload,
     Read,
     ReadLarge,
+    Receive,
     Replay,
     Initialise,
     ReleaseProgram,
@@ -75,6 +86,7 @@ struct Task {
     Recording* recording;
     InitialiseWork* initialise;  // owned
     Completion* completion;      // owned, may be null
+    ReceiveWork* receive;        // owned
     Timing* timing;              // of what follows; null: none
   };
   union {
@@ -115,7 +127,9 @@ class Queue {
   void Flush();
   // Returns when everything committed so far is done. Throws Failure when the device fails, or is held; what `look` throws.
   void Wait();
-  // The same, but gives up after so long, and says whether it is. Never throws: a device that failed or is held finishes nothing.
+  // Returns when the task of that number is done; a flush was committed after it. Throws as Wait.
+  void WaitForTask(uint64_t task);
+  // As Wait, but gives up after so long, and says whether it is. Never throws: a device that failed or is held finishes nothing.
   bool DoneWithin(std::chrono::milliseconds time);
   // The number of the last task that the device has finished.
   uint64_t CompletedTask();
@@ -145,6 +159,7 @@ class Queue {
   };
 
   bool WaitUntilSubmitted(uint64_t task);
+  void AwaitSubmission(uint64_t task);
   void Run();
   void Idle(uint32_t& polls);
   void Process(Task& task);
@@ -153,6 +168,7 @@ class Queue {
   void ReplayTimed(Recording& recording, ReplayWork& work);
   void Replay(Recording& recording, ReplayWork& work);
   void ReadInPieces(LargeRead& read);
+  void Receive(const ReceiveWork& work);
   void FailPending();
   void Drain();
   void DrainRing();

@@ -1,6 +1,7 @@
 #include "staging_pool.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "address.h"
 #include "failure.h"
@@ -35,6 +36,27 @@ bool StagingPool::IsFull(uint64_t size) const {
   return held + size > kMaxIdle;
 }
 
+uint64_t StagingPool::OldestTask() const {
+  uint64_t completed = completed_(), oldest = 0;
+  for (const auto& page : pages_)
+    if (page->last_task > completed && (!oldest || page->last_task < oldest)) oldest = page->last_task;
+  return oldest;
+}
+
+void StagingPool::Settle() {
+  uint64_t completed = completed_();
+  for (size_t i = 0; i < pages_.size();) {
+    Page& page = *pages_[i];
+    if (std::exchange(page.is_used, false) || !IsIdle(page, completed)) {
+      ++i;
+      continue;
+    }
+    if (&page == current_) current_ = nullptr;
+    page.resource->Unmap(0, nullptr);
+    pages_.erase(pages_.begin() + static_cast<ptrdiff_t>(i));
+  }
+}
+
 void StagingPool::DropIdle() {
   uint64_t completed = completed_();
   for (size_t i = 0; i < pages_.size();) {
@@ -54,6 +76,7 @@ StagingPool::Piece StagingPool::Allocate(uint64_t size) {
   if (current_ && current_->size - current_->used >= size) {
     Piece piece{current_, current_->used};
     current_->used += size;
+    current_->is_used = true;
     return piece;
   }
   // The smallest page that is idle and large enough; large ones beyond the limit are given back on the way.
@@ -92,6 +115,7 @@ StagingPool::Piece StagingPool::Allocate(uint64_t size) {
     pages_.push_back(std::move(page));
   }
   best->used = size;
+  best->is_used = true;
   // Later pieces do not go into a page that one large piece fills.
   if (best->size == kPage || !current_) current_ = best;
   return {best, 0};

@@ -21,6 +21,7 @@ class StagingPool {
     uint8_t* memory = nullptr;
     uint64_t size = 0, used = 0;
     uint64_t last_task = 0;         // the last task that uses the page
+    bool is_used = true;            // since the last Settle
     std::atomic<uint32_t> pins{0};  // reads whose bytes the host has not taken yet
   };
   // Keeps a page for the host as long as it lives.
@@ -53,6 +54,10 @@ class StagingPool {
   }
   // As much is in flight as the pool likes to hold, and no page is idle for this size: waiting is cheaper than another page.
   bool IsFull(uint64_t size) const;
+  // The first task that a page in use waits for; 0 where none does.
+  uint64_t OldestTask() const;
+  // Gives back what nothing has used since the last call.
+  void Settle();
   // See Context::LetGo. The memory of pieces is gone then.
   void LetGo() {
     for (auto& page : pages_) page->resource.Reset();

@@ -386,6 +386,21 @@ void HostCopies() {
     }
 }
 
+// What is copied while its pages are made, before, after and beside them.
+void PagesOfACopy() {
+  const std::vector<uint8_t> from((size_t{9} << 20) + 13, 0x5a);
+  for (unsigned threads : {0u, 1u, 2u, 5u})
+    for (size_t size : {size_t{0}, size_t{1}, (size_t{4} << 20) - 1, from.size()}) {
+      std::vector<uint8_t> to(size + 8, 0xa5);
+      {
+        dml::Pages pages(to.data(), to.size(), threads), again(to.data(), to.size(), threads);
+        dml::HostCopy(to.data(), from.data(), size, threads);
+      }
+      CHECK(std::equal(to.begin(), to.end() - 8, from.begin()));
+      for (size_t i = size; i < to.size(); ++i) CHECK_EQ(int{to[i]}, 0xa5);
+    }
+}
+
 // Reads of one piece, of several, and of the last byte of one; work that was there before them is in what they read.
 void LargeReads() {
   std::unique_ptr<dml::Device> device = Open();
@@ -401,12 +416,95 @@ void LargeReads() {
   }
 }
 
+// From one device to another, waiting or not: pieces of all sizes, at any offset. What is queued on either one before and after stays in
+// order.
+void BetweenDevices() {
+  constexpr uint64_t kPiece = 8u << 20, kBeside = 3;
+  auto sender = Open(), receiver = Open();
+  for (bool later : {false, true})
+    for (uint64_t size : {uint64_t{1}, uint64_t{13}, kPiece - 1, kPiece, kPiece + 1, 5 * kPiece + 5, 10 * kPiece}) {
+      std::vector<uint8_t> bytes(size + 2 * kBeside), others(size + 2 * kBeside, 0xa5), got(size + 2 * kBeside);
+      for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 2654435761u >> 13);
+      const uint32_t from = sender->pool().Allocate(bytes.size()), to = receiver->pool().Allocate(bytes.size());
+      const dml::Address source = sender->pool().AddressOf(from), target = receiver->pool().AddressOf(to);
+      sender->Upload(source, bytes.data(), bytes.size());
+      receiver->Upload(target, others.data(), others.size());
+      if (later) receiver->ReceiveLater(*sender, source + kBeside, target + kBeside, size);
+      else receiver->Receive(*sender, source + kBeside, target + kBeside, size);
+      sender->Upload(source, others.data(), others.size());
+      receiver->ReadAndWait(target, got.data(), got.size());
+      for (uint64_t i = 0; i < kBeside; ++i) CHECK_EQ(int{got[i]}, 0xa5), CHECK_EQ(int{got[kBeside + size + i]}, 0xa5);
+      CHECK(std::equal(got.begin() + kBeside, got.end() - kBeside, bytes.begin() + kBeside));
+      sender->pool().Free(from);
+      receiver->pool().Free(to);
+    }
+  CHECK(sender->staging_in_bytes() <= 160u << 20 && receiver->staging_in_bytes() <= 160u << 20);
+}
+
+// Both ways at once, without a wait between them: neither queue waits for what the other one has not begun.
+void BothWays() {
+  constexpr uint64_t kCount = 3u << 20, kSize = kCount * sizeof(float);
+  auto first = Open(), second = Open();
+  dml::Address a = Uploaded(*first, Count(kCount)), b = Take(*second, kSize), c = Take(*first, kSize);
+  for (int round = 0; round < 4; ++round) {
+    second->ReceiveLater(*first, a, b, kSize);
+    first->ReceiveLater(*second, b, c, kSize);
+    first->Copy(c, a, kSize);
+  }
+  CHECK(Get(*first, a, kCount) == Count(kCount));
+  CHECK(Get(*second, b, kCount) == Count(kCount));
+}
+
+// What a device was sent by one that failed, was held, or is gone.
+void SendersThatFail() {
+  Floats bytes(16);
+  {
+    auto sender = Open(200), receiver = Open();
+    dml::Address from = Uploaded(*sender, Count(16)), to = Take(*receiver, 64);
+    sender->Hold(true);
+    FailureOf(FailureKind::Invalid, [&] { receiver->ReceiveLater(*sender, from, to, 64); });
+    FailureOf(FailureKind::Invalid, [&] { receiver->Receive(*sender, from, to, 64); });
+    sender->Hold(false);
+    receiver->ReceiveLater(*sender, from, to, 64);
+    CHECK(Get(*receiver, to, 16) == Count(16));
+    sender->Wait();
+    sender->HangForTest();
+    sender->Copy(from, Take(*sender, 64), 64);
+    receiver->ReceiveLater(*sender, from, to, 64);
+    CHECK(Says(FailureOf(FailureKind::Device, [&] { receiver->ReadAndWait(to, bytes.data(), 64); }), "did not arrive: "));
+  }
+  {
+    // It is closed with work in its queue.
+    auto sender = Open(), receiver = Open();
+    dml::Address from = Uploaded(*sender, Count(1u << 20)), to = Take(*receiver, 4u << 20);
+    for (int i = 0; i < 20; ++i) receiver->ReceiveLater(*sender, from, to, 4u << 20);
+    sender.reset();
+    try {
+      receiver->Wait();
+    } catch (const dml::Failure& failure) {
+      CHECK(Says(failure, "did not arrive: "));
+    }
+  }
+  {
+    // The receiver goes first.
+    auto sender = Open(), receiver = Open();
+    dml::Address from = Uploaded(*sender, Count(1u << 20)), to = Take(*receiver, 4u << 20);
+    for (int i = 0; i < 20; ++i) receiver->ReceiveLater(*sender, from, to, 4u << 20);
+    receiver.reset();
+    CHECK(Get(*sender, from, 1u << 20) == Count(1u << 20));
+  }
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::function<void()>>> Calls() {
   return {{"transfers", Transfers},
           {"copies on the host", HostCopies},
+          {"pages of a copy", PagesOfACopy},
           {"large reads", LargeReads},
+          {"between devices", BetweenDevices},
+          {"both ways at once", BothWays},
+          {"senders that fail", SendersThatFail},
           {"recordings", Recordings},
           {"recordings that begin with copies", RecordingsThatBeginWithCopies},
           {"refusals", Refusals},

@@ -361,6 +361,12 @@ export interface Binding {
   flush(device: number): void;
   /** A new buffer with bytes of another device's, copied without the host; null where that is impossible. Of backends from outside alone. */
   receive?(peer: Binding, handle: Handle, offset: number, sizeInBytes: number, owner: object): Handle | null;
+  /**
+   * A new buffer of a device, with bytes of a buffer of another one of this addon's: through the host's memory, one device reads while the other
+   * writes. Waits for what was queued on the other one before, unless it `isLater`: both queues do their parts then, and a failure of the other
+   * device ends this one's work. Not of backends from outside.
+   */
+  carry?(handle: Handle, offset: number, sizeInBytes: number, device: number, owner: object, isLater: boolean): Handle;
   synchronize(device: number): Promise<void>;
   synchronizeSync(device: number): void;
   /** Whether all work is done, or is within that time; false of a device that failed or is held. */

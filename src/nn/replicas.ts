@@ -4,6 +4,7 @@ import { attach } from "../autograd/record.ts";
 import { TapeNode } from "../autograd/tape.ts";
 import type { Device } from "../core/device.ts";
 import { DTYPES, type DType } from "../core/dtype.ts";
+import { internDesc } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
 import { zeros } from "../ops/creation/creation.ts";
 import { to } from "../ops/data/conversion.ts";
@@ -14,8 +15,23 @@ import { narrow, reshape } from "../ops/shape/movement.ts";
 /** Where a binding may start. */
 const ALIGNMENT = 16;
 
+/** Tensors that lie in one storage with little between them, as those of an optimizer do: what they span; null for others. */
+function spanOf(tensors: readonly Tensor[]): { readonly flat: Tensor; readonly starts: readonly number[] } | null {
+  const [{ storage, desc }] = tensors as readonly [Tensor];
+  if (tensors.some((t) => t.storage !== storage || !t.desc.isPacked || t.size === 0)) return null;
+  const unit = ALIGNMENT / DTYPES[desc.dtype].sizeInBytes;
+  const start = Math.min(...tensors.map((t) => t.offset));
+  const end = Math.max(...tensors.map((t) => t.offset + t.size));
+  const size = tensors.reduce((n, t) => n + t.size, 0);
+  if (start % unit !== 0 || end - start > size + unit * tensors.length) return null;
+  const flat = new Tensor(storage, internDesc(desc.device, desc.dtype, [end - start]), start);
+  return { flat, starts: tensors.map((t) => t.offset - start) };
+}
+
 /** Tensors of one dtype, one behind the other with aligned starts, on a device; and where each begins. */
 function packed(tensors: readonly Tensor[], device: Device): { readonly flat: Tensor; readonly starts: readonly number[] } {
+  const span = spanOf(tensors);
+  if (span !== null) return { flat: to(span.flat, device), starts: span.starts };
   const unit = ALIGNMENT / Math.min(ALIGNMENT, DTYPES[tensors[0]!.dtype].sizeInBytes);
   const pieces: Tensor[] = [];
   const starts: number[] = [];

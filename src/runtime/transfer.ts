@@ -3,7 +3,7 @@ import { DTYPES } from "../core/dtype.ts";
 import { Storage, internDesc } from "../core/storage.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { Handle } from "../native/binding.ts";
-import { allocate, readBytesSync, relieve, upload, withMemory } from "./buffers.ts";
+import { allocate, readBytesSync, relieve, settle, upload, withMemory } from "./buffers.ts";
 import { requireElements } from "./meta.ts";
 import { nativeDevice, type NativeDevice } from "./devices.ts";
 
@@ -30,8 +30,20 @@ function receive(from: NativeDevice, handle: Handle, start: number, length: numb
 /** What is on its way at once: while one device writes a chunk, the other reads the next. */
 const CHUNK = 8 * 2 ** 20;
 
+/** The bytes on another device of the addon's, copied through the host's memory in chunks that overlap. */
+function relay(from: NativeDevice, handle: Handle, start: number, length: number, to: NativeDevice): Storage {
+  relieve();
+  const storage = new Storage(to.device, length);
+  // The fallback device has the results that a program waits for, and is to outlive all others.
+  const isLater = !from.isFallback && !to.isFallback;
+  storage.handle = withMemory("to", () => to.binding.carry!(handle, start, length, to.id, storage, isLater));
+  if (!isLater) settle(from);
+  return storage;
+}
+
 /** The bytes on another device, copied through the host's memory. */
 function carry(from: NativeDevice, handle: Handle, start: number, length: number, to: NativeDevice): Storage {
+  if (from.binding === to.binding && to.binding.carry !== undefined) return relay(from, handle, start, length, to);
   const read = (at: number, size: number): Uint8Array => new Uint8Array(readBytesSync(from, handle, start + at, size, "to"));
   if (length <= CHUNK) return upload(to, read(0, length), "to");
   const storage = allocate(to, length, "to");

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
 
-// Read when a device is first used, which is below: a profile of the software adapter is the second device.
-process.env.DXTENSOR_SIMULATE = "rtx-3070@6.4";
+// Read when a device is first used, which is below: profiles of the software adapter, so that there are two devices without hardware.
+process.env.DXTENSOR_SIMULATE = "rtx-3070@6.4,rtx-3070@6.4";
 const { clean, numbers } = await import("../device.ts");
 const second = `dml:${dx.dml.deviceCount() - 1}`;
 const first = second === "dml:0" ? "cpu" : "dml:0";

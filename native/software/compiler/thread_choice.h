@@ -1,7 +1,7 @@
 // Whether a program runs on its caller's thread alone: short ones do, where the pool's threads save less than they take. Waking a worker
 // takes 5 to 14 us of the caller, and the worker then looks for work for some ten.
 //
-// Some runs are measured, with the pool, then alone: the first ones, and again from time to time. Results do not depend on it. Any thread.
+// The first runs are measured: with the pool, then alone. Results do not depend on it. Any thread.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ class ThreadChoice {
 
  private:
   std::atomic<uint32_t> runs_{0};
-  std::atomic<uint64_t> shared_{UINT64_MAX}, alone_{UINT64_MAX};  // minima of the last measurement
+  std::atomic<uint64_t> shared_{UINT64_MAX}, alone_{UINT64_MAX};  // minima
 };
 
 }  // namespace dxtensor::software

@@ -70,7 +70,7 @@ function emit(
 }
 
 /** The operands by the names of the kernels' buffers, in their order. */
-type Operands = {
+interface Operands {
   readonly q: Expr;
   readonly k: Expr;
   readonly v: Expr;
@@ -78,7 +78,7 @@ type Operands = {
   readonly statistics?: Expr;
   readonly mask?: Expr;
   readonly state?: Expr;
-};
+}
 
 function operandsOf(inputs: readonly Expr[], { hasMask, p }: BlockAttention, isGradient: boolean): Operands {
   const [q, k, v, ...rest] = inputs as [Expr, Expr, Expr, ...Expr[]];
@@ -188,7 +188,7 @@ const blockAttentionOp: Definition<BlockAttention> = define<BlockAttention>({
   lower: (g, inputs, attrs, [y, logs, next]) => {
     const operands = operandsOf(inputs, attrs, false);
     const outputs = { y: outputOf(y!), logs: outputOf(logs!), ...(next === undefined ? {} : { next: outputOf(next) }) };
-    return emit(g, attention(formOf(g, operands, attrs)), operands, outputs, launchOf(operands, attrs));
+    return emit(g, attention(formOf(g, operands, attrs)), operands as unknown as Record<string, Expr>, outputs, launchOf(operands, attrs));
   },
   grad,
 });
@@ -199,7 +199,7 @@ const queryGradientOp: Definition<BlockAttention> = define<BlockAttention>({
   lower: (g, inputs, attrs, [dq]) => {
     const operands = operandsOf(inputs, attrs, true);
     const kernel = attentionQueryGradient(formOf(g, operands, attrs));
-    return emit(g, kernel, operands, { dq: outputOf(dq!) }, launchOf(operands, attrs));
+    return emit(g, kernel, operands as unknown as Record<string, Expr>, { dq: outputOf(dq!) }, launchOf(operands, attrs));
   },
   grad: null,
 });
@@ -211,7 +211,7 @@ const keyGradientOp: Definition<BlockAttention> = define<BlockAttention>({
     const operands = operandsOf(inputs, attrs, true);
     const kernel = attentionKeyGradient(formOf(g, operands, attrs));
     const outputs = { dk: outputOf(dk!), dv: outputOf(dv!) };
-    return emit(g, kernel, operands, outputs, launchOf(operands, attrs));
+    return emit(g, kernel, operands as unknown as Record<string, Expr>, outputs, launchOf(operands, attrs));
   },
   grad: null,
 });
@@ -239,7 +239,7 @@ type FourSizes = readonly [number, number, number, number];
 /** The last four sizes; null: there are more. */
 function fourSizes(shape: readonly number[]): FourSizes | null {
   if (shape.length > 4) return null;
-  return [...new Array<number>(4 - shape.length).fill(1), ...shape] as number[] as [number, number, number, number];
+  return [...new Array<number>(4 - shape.length).fill(1), ...shape] as unknown as FourSizes;
 }
 
 /** Why shaders do not compute attention of so many elements; null: they do. */
