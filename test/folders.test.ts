@@ -77,6 +77,7 @@ const folders = [
   "io/wav",
   "io/peft",
   "io/pytorch",
+  "io/tfjs",
   ["models", "models/generation"],
   "data/worker",
   "data/augment",

@@ -12,8 +12,8 @@ interface Options {
 }
 
 const help = `
-FILE: ONNX, GGUF (also in parts), safetensors, an index of safetensors, NumPy's .npy and .npz, PyTorch's .pt, a checkpoint of this library, or a folder
-of safetensors or of checkpoints. Only headers are read, never the weights, and no pickle is run. Exit status: 0, or 1 for a file that cannot be read.
+FILE: ONNX, GGUF (also in parts), safetensors, an index of safetensors, NumPy's .npy and .npz, PyTorch's .pt, a model.json of TensorFlow.js, a checkpoint of this
+library, or a folder of safetensors, of checkpoints or with a model.json. Only headers are read, never the weights, and no pickle is run. Exit status: 0, or 1 for a file that cannot be read.
 
 For programs: --json prints one line, {"ok", "format", "sizeInBytes", "files", "metadata", "tensors": [{"name", "dtype", "shape", "sizeInBytes"}],
 "totals", "graph"}.`;

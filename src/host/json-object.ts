@@ -4,9 +4,9 @@ import { readWhole } from "./source.ts";
 
 const MAX_BYTES = 2 ** 24;
 
-/** The object in a file of JSON of at most 16 MiB. Throws FormatError where it holds something else. */
-export async function readJsonObject(operation: string, path: string): Promise<Readonly<Record<string, unknown>>> {
-  const bytes = await readWhole(operation, path, MAX_BYTES);
+/** The object in a file of JSON of at most `most` bytes, 16 MiB if not said otherwise. Throws FormatError where it holds something else. */
+export async function readJsonObject(operation: string, path: string, most = MAX_BYTES): Promise<Readonly<Record<string, unknown>>> {
+  const bytes = await readWhole(operation, path, most);
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder().decode(bytes));

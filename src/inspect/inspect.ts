@@ -1,11 +1,13 @@
 /** What is in a file of tensors or of a model, by headers alone. */
 import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { device } from "../core/device.ts";
 import { DTYPES } from "../core/dtype.ts";
 import { ComplexTensor } from "../core/complex-tensor.ts";
 import { FormatError } from "../core/errors.ts";
 import { sizeOf } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
+import { readJsonObject } from "../host/json-object.ts";
 import { openSource, readAt } from "../host/source.ts";
 import { lastIn } from "../io/checkpoint/folder.ts";
 import { MANIFEST } from "../io/checkpoint/format.ts";
@@ -17,6 +19,7 @@ import { loadFile as loadNpz } from "../io/npz/read.ts";
 import { loadFile as loadPytorch } from "../io/pytorch/load.ts";
 import { openAll } from "../io/safetensors-shards.ts";
 import { openTensorFile } from "../io/tensor-file.ts";
+import { storedWeights, weightFiles } from "../io/tfjs/weight-files.ts";
 import { ZipFile } from "../io/zip-file.ts";
 import { inspectOnnx, type OnProgress } from "./onnx.ts";
 import type { FileReport, TensorRow } from "./report.ts";
@@ -111,6 +114,7 @@ async function inspectFolder(path: string): Promise<FileReport> {
   const last = await lastIn(path);
   if (last !== null) return inspectCheckpoint(last);
   const names = await readdir(path);
+  if (names.includes("model.json")) return inspectJson(join(path, "model.json"));
   const others = names.filter((name) => /\.(?:gguf|onnx|npz|npy|pt|pth)$/.test(name)).toSorted();
   if (others.length > 0 && !names.some((name) => name.includes(".safetensors")))
     throw new FormatError(
@@ -121,6 +125,32 @@ async function inspectFolder(path: string): Promise<FileReport> {
       "Name the file.",
     );
   return inspectSafetensors(path);
+}
+
+/** The weights that a model.json of TensorFlow.js lists, as they are in its files. */
+async function inspectTfjs(path: string, json: Awaited<ReturnType<typeof readJsonObject>>): Promise<FileReport> {
+  const { format, generatedBy, convertedBy, modelTopology } = json;
+  const stored = storedWeights(OPERATION, path, json["weightsManifest"] ?? []);
+  const kind = format ?? (Array.isArray((modelTopology as { readonly node?: unknown }).node) ? "graph-model" : "layers-model");
+  const facts = Object.entries({ format: kind, generatedBy, convertedBy }).filter(([, value]) => value !== undefined && value !== null);
+  return {
+    format: "tfjs",
+    files: await Promise.all([path, ...(await weightFiles(OPERATION, path, json["weightsManifest"] ?? []))].map(fileOf)),
+    metadata: Object.fromEntries(facts),
+    tensors: stored.map(({ name, dtype, shape, quantization, sizeInBytes }) => ({
+      name,
+      dtype: quantization === null ? dtype : quantization.dtype,
+      shape,
+      sizeInBytes,
+    })),
+    graph: null,
+  };
+}
+
+/** A model of TensorFlow.js, or an index of safetensors. */
+async function inspectJson(path: string): Promise<FileReport> {
+  const json = await readJsonObject(OPERATION, path, 2 ** 28);
+  return Object.hasOwn(json, "modelTopology") ? inspectTfjs(path, json) : inspectSafetensors(path);
 }
 
 /** Whether a zip file has a pickle of torch.save(). */
@@ -139,7 +169,7 @@ async function hasPickle(path: string): Promise<boolean> {
 /** Reads what a file says of itself, and none of its weights. Throws FormatError for a file of no known format. */
 export async function inspect(path: string, onProgress: OnProgress = () => {}): Promise<FileReport> {
   if ((await stat(path).catch(() => null))?.isDirectory() === true) return inspectFolder(path);
-  if (path.endsWith(".json")) return inspectSafetensors(path);
+  if (path.endsWith(".json")) return inspectJson(path);
   const { file, size } = await openSource(OPERATION, path);
   let first: Buffer;
   try {

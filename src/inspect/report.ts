@@ -32,7 +32,7 @@ export interface GraphReport {
 }
 
 export interface FileReport {
-  readonly format: "checkpoint" | "gguf" | "npy" | "npz" | "onnx" | "pytorch" | "safetensors";
+  readonly format: "checkpoint" | "gguf" | "npy" | "npz" | "onnx" | "pytorch" | "safetensors" | "tfjs";
   readonly files: readonly { readonly path: string; readonly sizeInBytes: number }[];
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly tensors: readonly TensorRow[];

@@ -7,6 +7,7 @@ export * as npz from "./npz/index.ts";
 export * as peft from "./peft/index.ts";
 export * as pytorch from "./pytorch/index.ts";
 export * as safetensors from "./safetensors.ts";
+export * as tfjs from "./tfjs/index.ts";
 export * as wav from "./wav/index.ts";
 export type { FilePath } from "../host/source.ts";
 export type { Loaded, LoadOptions, Metadata, Progress, Tensors, TransferOptions } from "./safetensors.ts";

@@ -1,5 +1,5 @@
-/** Runs an ONNX model once or several times, and says what it gives, how long it takes, and where the time goes. */
-import { mkdir } from "node:fs/promises";
+/** Runs an ONNX model, or one of TensorFlow.js, once or several times, and says what it gives, how long it takes, and where the time goes. */
+import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isFloat } from "../core/dtype.ts";
 import { DxError, FormatError } from "../core/errors.ts";
@@ -60,6 +60,12 @@ export interface ModelRunReport {
 const refuse = (file: string, received: string, hint: string): never => {
   throw new FormatError(OPERATION, file, "an ONNX model", received, hint);
 };
+
+/** A model.json of TensorFlow.js, or the folder of one. */
+const isTfjs = async (path: string): Promise<boolean> =>
+  path.endsWith(".json") || ((await stat(path).catch(() => null))?.isDirectory() === true && (await isFile(join(path, "model.json"))));
+
+const isFile = async (path: string): Promise<boolean> => (await stat(path).catch(() => null))?.isFile() ?? false;
 
 /** Throws FormatError, with what to do, for files of weights alone. */
 async function requireModel(path: string): Promise<void> {
@@ -131,10 +137,11 @@ function slowestNodes(model: OnnxModel, inputs: Readonly<Record<string, Tensor>>
 
 /** Loads and runs the model. onCall is told of each timed call. Throws DxErrors for files, options and inputs that do not fit. */
 export async function runModel(path: string, options: ModelRunOptions, onCall: (done: number) => void): Promise<ModelRunReport> {
-  await requireModel(path);
+  const isOfTfjs = await isTfjs(path);
+  if (!isOfTfjs) await requireModel(path);
   const target = requireDevice(OPERATION, options.device === undefined ? defaultDevice() : deviceOf(options.device));
   const begin = performance.now();
-  const model = await io.onnx.load(path, { device: target, eager: options.eager });
+  const model = await (isOfTfjs ? io.tfjs : io.onnx).load(path, { device: target, eager: options.eager });
   const load = performance.now() - begin;
   const run = async (): Promise<ModelRunReport> => {
     const { inputs: fed, assumed } = await inputsFor(model, options);

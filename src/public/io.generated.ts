@@ -14,4 +14,5 @@ export * as npz from "./npz.generated.ts";
 export * as peft from "./peft.generated.ts";
 export * as pytorch from "./pytorch.generated.ts";
 export * as safetensors from "./safetensors.generated.ts";
+export * as tfjs from "./tfjs.generated.ts";
 export * as wav from "./wav.generated.ts";

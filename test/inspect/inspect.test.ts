@@ -1,5 +1,5 @@
 /** What `dxtensor inspect` finds in files of every format; weights are not read. */
-import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,6 +10,7 @@ import { inspect } from "../../src/inspect/inspect.ts";
 import { layoutOf } from "../../src/inspect/layout.ts";
 import { pageOf } from "../../src/inspect/page.ts";
 import { nameFilter, totalsOf } from "../../src/inspect/report.ts";
+import { runModel } from "../../src/model-run/run-model.ts";
 import { bytesText, describe, jsonOf, valueText } from "../../src/inspect/text.ts";
 import { generator } from "../onnx/mutate.ts";
 import { attribute, graph, model, node, tensor, value } from "../onnx/write.ts";
@@ -51,6 +52,38 @@ test("GGUF, in parts too, without its weights", async () => {
   expect(report.tensors.find(({ name }) => name === "Q4_K")).toEqual({ name: "Q4_K", dtype: "Q4_K", shape: [2, 256], sizeInBytes: 288 });
   const parts = await inspect(repository("gguf/files/split-00002-of-00003.gguf"));
   expect([parts.files.length, parts.tensors.length]).toEqual([3, report.tensors.length]);
+});
+
+test("a model.json of TensorFlow.js, and its folder", async () => {
+  const inner = join(folder, "tfjs");
+  mkdirSync(inner);
+  const weights = [
+    { name: "dense/kernel", shape: [4, 2], dtype: "float32", quantization: { dtype: "uint8", min: 0, scale: 1 } },
+    { name: "dense/bias", shape: [2], dtype: "float32" },
+  ];
+  const config = { layers: [{ class_name: "Dense", config: { name: "dense", units: 2, batch_input_shape: [null, 4] } }] };
+  const json = {
+    modelTopology: { class_name: "Sequential", config },
+    weightsManifest: [{ paths: ["w.bin"], weights }],
+    generatedBy: "keras v2",
+  };
+  writeFileSync(join(inner, "model.json"), JSON.stringify(json));
+  writeFileSync(join(inner, "w.bin"), new Uint8Array(16));
+  for (const each of [inner, join(inner, "model.json")]) {
+    const report = await inspect(each);
+    expect([report.format, report.metadata, report.files[1]]).toEqual([
+      "tfjs",
+      { format: "layers-model", generatedBy: "keras v2" },
+      { path: join(inner, "w.bin"), sizeInBytes: 16 },
+    ]);
+    expect(report.tensors).toEqual([
+      { name: "dense/kernel", dtype: "uint8", shape: [4, 2], sizeInBytes: 8 },
+      { name: "dense/bias", dtype: "float32", shape: [2], sizeInBytes: 8 },
+    ]);
+  }
+  const options = { input: [], dim: [], shape: [], fill: "ones", seed: 0, device: "cpu", eager: false, repeat: 0, profile: null } as const;
+  const { outputs } = await runModel(inner, options, () => {});
+  expect(outputs).toMatchObject([{ name: "dense", shape: [1, 2], min: 0, max: 0 }]);
 });
 
 test("PyTorch's files: paths of tensors, and the other values", async () => {
