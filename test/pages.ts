@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { transformSync } from "rolldown/utils";
 
 export const pages =
-  "autograd checkpoints compile control-flow data-augment data-workers data deploying devices fft install kernels linalg lora memory metrics mixed-precision models modules onnx optimizers performance profiler readers-peers readers saving shaders tensorboard tour training-loop write-a-backend"
+  "autograd checkpoints compile control-flow data-augment data-workers data deploying devices fft install kernels linalg lora memory metrics mixed-precision models modules onnx optimizers performance profiler readers-peers readers saving shaders tensorboard tensorflow-js tour training-loop write-a-backend"
     .split(" ")
     .map((name) => `docs/${name}.md`)
     .concat("README.md");
