@@ -92,6 +92,7 @@ const folders = [
   "public",
   "",
   "peers",
+  "peers/hub",
   "peers/images",
   "peers/tables",
   "peers/parquet",

@@ -15,6 +15,7 @@ export interface Entry {
 
 export const entries: readonly Entry[] = [
   { name: "arrow", module: "peers/arrow/index", peer: "apache-arrow" },
+  { name: "hub", module: "peers/hub/index", peer: "@huggingface/hub" },
   { name: "images", module: "peers/images/index", peer: "sharp" },
   { name: "parquet", module: "peers/parquet/index", peer: "hyparquet" },
   { name: "text", module: "peers/text/index", peer: "@huggingface/tokenizers", more: ["@huggingface/jinja"] },
