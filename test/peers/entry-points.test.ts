@@ -11,6 +11,7 @@ import { manifest } from "../../scripts/lib/manifest.ts";
 const calls: Readonly<Record<string, string>> = {
   arrow: `arrow("table.arrow").types()`,
   images: `decodePixels("photo.png")`,
+  hub: `downloadModel("owner/name")`,
   parquet: `parquet("table.parquet").types()`,
   text: `loadTokenizer("tokenizer.json")`,
 };
