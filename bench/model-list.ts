@@ -80,6 +80,13 @@ export const modelFiles: readonly ModelFile[] = [
     path: "nudenet/320n.onnx",
     inputs: { images: floats(1, 3, 320, 320) },
   },
+  {
+    name: "squeezenet",
+    wheel: "onnx-1.23.2-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl",
+    sha256: "c03ecf6b835d136108eeaeeafbd0026fc7b3cf98661409fbc6b63d5a29361348",
+    path: "onnx/backend/test/data/light/light_squeezenet.onnx",
+    inputs: { data_0: floats(1, 3, 224, 224) },
+  },
 ];
 
 /** The model's bytes; null where the wheel is not in the cache. */

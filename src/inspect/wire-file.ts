@@ -16,7 +16,7 @@ export interface Field {
 }
 
 /** What else than ONNX a file may be. */
-export const KNOWN_FORMATS = "Known are ONNX, GGUF, safetensors, NumPy's .npy and .npz, and PyTorch's .pt.";
+export const KNOWN_FORMATS = "Known are ONNX, GGUF, safetensors, NumPy's .npy and .npz, PyTorch's .pt, and TensorFlow.js's model.json.";
 
 const WINDOW = 2 ** 16;
 
