@@ -64,24 +64,26 @@ const short = ["--model", file, "--max-tokens", "6"];
 
 it("answers questions in a row, the same for a seed, and drawn ones differ by it", async () => {
   const asked = [...short, "--system", "Be brief.", "--ask", "The cat?", "--ask", "And 12?", "--temperature", "3"];
-  const { messages } = await run<Talk>("chat", asked);
+  const [{ messages }, again, drawn] = await Promise.all([asked, asked, [...asked, "--seed", "9"]].map((args) => run<Talk>("chat", args))) as [Talk, Talk, Talk]; // prettier-ignore
   expect(messages.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user", "assistant"]);
   expect(messages[2]!.content.length + messages[4]!.content.length).toBeGreaterThan(0);
-  expect(await run<Talk>("chat", asked)).toEqual({ messages });
-  expect(await run<Talk>("chat", [...asked, "--seed", "9"])).not.toEqual({ messages });
+  expect(again).toEqual({ messages });
+  expect(drawn).not.toEqual({ messages });
 });
 
 it("answers lines of the terminal", async () => {
   const input = "The cat?\n\n/new\nThe cat?\nAnd 12?\n";
   const program = "build/examples/chat/main.js";
-  const { exitCode, stdout } = await execa(process.execPath, [program, "--device", "cpu", ...short, "--temperature", "0"], { input });
-  const { messages } = await run<Talk>("chat", [...short, "--temperature", "0", "--ask", "The cat?", "--ask", "And 12?"]);
+  const [{ exitCode, stdout }, { messages }] = await Promise.all([
+    execa(process.execPath, [program, "--device", "cpu", ...short, "--temperature", "0"], { input }),
+    run<Talk>("chat", [...short, "--temperature", "0", "--ask", "The cat?", "--ask", "And 12?"]),
+  ]);
   const [first, second] = [messages[1]!.content, messages[3]!.content];
   expect([exitCode, stdout]).toEqual([0, `${first}\n${first}\n${second}\n`.replace(/\n$/, "")]);
 });
 
 it("serves a page, answers piece by piece, and stops where the page goes away", async () => {
-  const { child, line } = start("chat", ["--model", file, "--max-tokens", "400", "--temperature", "0", "--page", "--port", "0"]);
+  const { child, line } = start("chat", ["--model", file, "--max-tokens", "200", "--temperature", "0", "--page", "--port", "0"]);
   try {
     const { address } = (await line()) as { address: string };
     const page = await fetch(address);
@@ -117,9 +119,9 @@ it("serves a page, answers piece by piece, and stops where the page goes away", 
 it("names what is wrong", async () => {
   const plain = join(folder, "plain.gguf");
   await writeModel(plain, null);
-  const untrained = await raw("chat", ["--device", "cpu", "--model", plain, "--ask", "a"]);
+  const asked = (...args: string[]) => raw("chat", ["--device", "cpu", ...args]);
+  const [untrained, lost, none] = await Promise.all([asked("--model", plain, "--ask", "a"), asked("--model", join(folder, "lost.gguf"), "--ask", "a"), asked()]); // prettier-ignore
   expect([untrained.exitCode, untrained.stderr]).toEqual([1, expect.stringContaining("plain.gguf has no template for conversations")]);
-  const lost = await raw("chat", ["--device", "cpu", "--model", join(folder, "lost.gguf"), "--ask", "a"]);
   expect([lost.exitCode, lost.stderr]).toEqual([1, expect.stringContaining("lost.gguf can't be read")]);
-  expect((await raw("chat", ["--device", "cpu"])).exitCode).toBe(2);
+  expect(none.exitCode).toBe(2);
 });
