@@ -131,10 +131,12 @@ export class NodeCall {
     return this.inputs[i]?.weight ?? null;
   }
 
-  /** The weight that an input must be. */
-  weight(i: number): Weight {
+  /** The weight that an input must be, of so many axes where these are said. */
+  weight(i: number, axes?: number): Weight {
     const found = this.input(i).weight;
     if (found === null) throw this.unsupported(`input ${i} that is no constant`);
+    if (axes !== undefined && found.shape.length !== axes)
+      throw this.bad(`with ${found.name} of ${axes} axes`, `[${found.shape.join(", ")}]`);
     return found;
   }
 

@@ -36,9 +36,16 @@ export class LayerCall {
     return this.inputs[0]!;
   }
 
-  weight(suffix: string): Weight {
+  /** A weight of so many axes, and so many elements in the last of them, where these are said. */
+  weight(suffix: string, axes?: number, last?: number): Weight {
     const found = this.#find(suffix);
     if (found === null) throw this.bad("with all weights of its layers", `none named ${this.label}/${suffix}`);
+    const { shape } = found;
+    if (axes !== undefined && (shape.length !== axes || (last !== undefined && shape.at(-1) !== last)))
+      throw this.bad(
+        `with ${this.label}/${suffix} of ${axes} axes${last === undefined ? "" : `, the last of ${last}`}`,
+        `[${shape.join(", ")}]`,
+      );
     return found;
   }
 
@@ -122,7 +129,7 @@ const same: Layer = (c) => c.x;
 const conv =
   (spatial: number): Layer =>
   (c) =>
-    c.activated(convolution(c.b, c.x, c.weight("kernel"), c.bias, c.window(spatial), c.label, c.number("groups", 1)));
+    c.activated(convolution(c.b, c.x, c.weight("kernel", spatial + 2), c.bias, c.window(spatial), c.label, c.number("groups", 1)));
 
 const pooled =
   (kind: "MaxPool" | "AveragePool", spatial: number): Layer =>
@@ -163,19 +170,19 @@ function dense(c: LayerCall): Value {
   const bias = c.bias;
   const product =
     c.x.rank === 2
-      ? b.node("Gemm", [name, b.weight(c.weight("kernel")), ...(bias === null ? [] : [b.weight(bias)])], `${label}/product`)
+      ? b.node("Gemm", [name, b.weight(c.weight("kernel", 2)), ...(bias === null ? [] : [b.weight(bias)])], `${label}/product`)
       : bias === null
-        ? b.node("MatMul", [name, b.weight(c.weight("kernel"))], `${label}/product`)
-        : b.node("Add", [b.node("MatMul", [name, b.weight(c.weight("kernel"))], `${label}/product`), b.weight(bias)], `${label}/sum`);
+        ? b.node("MatMul", [name, b.weight(c.weight("kernel", 2))], `${label}/product`)
+        : b.node("Add", [b.node("MatMul", [name, b.weight(c.weight("kernel", 2))], `${label}/product`), b.weight(bias)], `${label}/sum`);
   return c.activated(b.plain(product, c.x.rank, label));
 }
 
 function separable(c: LayerCall): Value {
   const { b, label } = c;
   const window = c.window(2);
-  const first = depthwise(b, c.x, c.weight("depthwise_kernel"), null, window, label);
+  const first = depthwise(b, c.x, c.weight("depthwise_kernel", 4), null, window, label);
   const once: Window = { strides: [1, 1], dilations: [1, 1], padding: "valid" };
-  return c.activated(convolution(b, first, c.weight("pointwise_kernel"), c.bias, once, label));
+  return c.activated(convolution(b, first, c.weight("pointwise_kernel", 4), c.bias, once, label));
 }
 
 function normalized(c: LayerCall): Value {
@@ -185,7 +192,12 @@ function normalized(c: LayerCall): Value {
   const axis = Array.isArray(stated) ? Number(stated[0]) : Number(stated);
   if (rank === null || (axis !== -1 && axis !== rank - 1)) throw c.unsupported(`axis ${JSON.stringify(stated)} of ${String(rank)} axes`);
   const optional = (name: string, flag: string): Weight | null => (c.config[flag] === false ? null : c.weight(name));
-  const weights = [optional("gamma", "scale"), optional("beta", "center"), c.weight("moving_mean"), c.weight("moving_variance")] as const;
+  const weights = [
+    optional("gamma", "scale"),
+    optional("beta", "center"),
+    c.weight("moving_mean", 1),
+    c.weight("moving_variance", 1),
+  ] as const;
   return batchNorm(b, c.x, weights, c.number("epsilon", 1e-3), rank, label);
 }
 
@@ -303,10 +315,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   Concatenate: (c) => concatenated(c.b, c.inputs, c.number("axis", -1), c.label),
   Conv1D: conv(1),
   Conv2D: conv(2),
-  Conv2DTranspose: (c) => c.activated(transposedConvolution(c.b, c.x, c.weight("kernel"), c.bias, c.window(2), c.label)),
+  Conv2DTranspose: (c) => c.activated(transposedConvolution(c.b, c.x, c.weight("kernel", 4), c.bias, c.window(2), c.label)),
   Cropping2D: cropped,
   Dense: dense,
-  DepthwiseConv2D: (c) => c.activated(depthwise(c.b, c.x, c.weight("depthwise_kernel"), c.bias, c.window(2), c.label)),
+  DepthwiseConv2D: (c) => c.activated(depthwise(c.b, c.x, c.weight("depthwise_kernel", 4), c.bias, c.window(2), c.label)),
   Dropout: same,
   ELU: (c) => each(c.b, "Elu", c.x, c.label, { alpha: { float: c.number("alpha", 1) } }),
   Embedding: embedded,

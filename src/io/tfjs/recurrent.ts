@@ -56,13 +56,14 @@ export function recurrent(
   if (c.inputs.length > 1) throw c.unsupported("an initial state");
   if (config["stateful"] === true) throw c.unsupported("stateful");
   const units = Number(config["units"]);
+  if (!Number.isSafeInteger(units) || units < 1) throw c.bad(`with units of ${label}`, JSON.stringify(config["units"] ?? null));
   const resetsAfter = kind.isGru && config["reset_after"] === true;
   const inner = String(config["name"] ?? label).replace(/^(?:forward|backward)_/, "");
   const directions = isBoth
     ? ["forward", "backward"].map((way) => c.with({ className, config }, c.inputs, `${way}_${inner}/`))
     : [c.with({ className, config })];
   const each = (suffix: string): { readonly parts: readonly Uint8Array[]; readonly inputs: number } => {
-    const kernels = directions.map((d) => transposed(d.weight(suffix), [1, 0]));
+    const kernels = directions.map((d) => transposed(d.weight(suffix, 2, kind.gates.length * units), [1, 0]));
     return { parts: kernels.map((k) => reordered(k, kind.gates)), inputs: kernels[0]!.shape[1]! };
   };
   const rows = kind.gates.length * units;

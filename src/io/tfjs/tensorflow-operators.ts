@@ -43,12 +43,12 @@ function ended(n: NodeCall, y: Value, from: number): Value {
 
 const biasOf = (n: NodeCall): Weight | null => (n.texts("fused_ops")[0] === "BiasAdd" ? n.weight(2) : null);
 
-const convolved: Operator = (n) => ended(n, convolution(n.b, n.x, n.weight(1), biasOf(n), n.window(), n.label), 3);
+const convolved: Operator = (n) => ended(n, convolution(n.b, n.x, n.weight(1, 4), biasOf(n), n.window(), n.label), 3);
 
-const depthwiseConvolved: Operator = (n) => ended(n, depthwise(n.b, n.x, n.weight(1), biasOf(n), n.window(), n.label), 3);
+const depthwiseConvolved: Operator = (n) => ended(n, depthwise(n.b, n.x, n.weight(1, 4), biasOf(n), n.window(), n.label), 3);
 
 function backpropInput(n: NodeCall): Value {
-  return transposedConvolution(n.b, n.input(2), n.weight(1), null, n.window(), n.label);
+  return transposedConvolution(n.b, n.input(2), n.weight(1, 4), null, n.window(), n.label);
 }
 
 function product(n: NodeCall): Value {
@@ -69,7 +69,7 @@ function product(n: NodeCall): Value {
 function normalized(n: NodeCall): Value {
   n.requireLast();
   if (n.flag("is_training")) throw n.unsupported("is_training");
-  const weights = [n.weight(1), n.weight(2), n.weight(3), n.weight(4)] as const;
+  const weights = [n.weight(1, 1), n.weight(2, 1), n.weight(3, 1), n.weight(4, 1)] as const;
   return batchNorm(n.b, n.x, weights, n.float("epsilon", 1e-3), 4, n.label);
 }
 

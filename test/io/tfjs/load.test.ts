@@ -196,6 +196,13 @@ describe("what is no model of TensorFlow.js is a typed error", () => {
     expect(await failure(sequential(input, layer("Flatten", { data_format: "channels_first" })))).toMatch(/data_format channels_first/);
     expect(await failure(sequential(input, layer("Activation", { activation: "maxout" })))).toMatch(/activation maxout/);
     expect(await failure(sequential(input, layer("MaxPooling2D", { pool_size: "two" })))).toMatch(/2 integers pool_size of one/);
+    const kernel = (shape: readonly number[]): object => ({ weightSpecs: [{ name: "one/kernel", shape, dtype: "float32" }], weightData: new Float32Array(shape.reduce((n, d) => n * d, 1)) }); // prettier-ignore
+    expect(await failure({ ...sequential(input, layer("Conv2D", { use_bias: false })), ...kernel([5]) })).toMatch(
+      /one\/kernel of 4 axes; received \[5\]/,
+    );
+    expect(await failure({ ...sequential(input, layer("LSTM", { units: 9, use_bias: false })), ...kernel([2, 8]) })).toMatch(
+      /of 2 axes, the last of 36/,
+    );
     const circle = ["a", "b"].map((name) => ({
       class_name: "ReLU",
       name,
