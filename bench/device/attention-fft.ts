@@ -5,7 +5,7 @@
 import { writeFileSync } from "node:fs";
 import * as dx from "dxtensor";
 import { difference } from "./kernels.ts";
-import { deviceOf, numberOf, optionsOf } from "./options.ts";
+import { deviceOf, listOf, numberOf, optionsOf } from "./options.ts";
 import { SteadyClock } from "./steady-clock.ts";
 
 const help = `node build/bench/device/attention-fft.js [OPTIONS]
@@ -149,7 +149,7 @@ async function main(): Promise<void> {
     small: { type: "boolean", default: false },
   });
   const device = deviceOf(values);
-  const forms = (Object.keys(FORMS) as Form[]).filter((name) => values.forms.split(",").includes(name));
+  const forms = listOf("forms", values.forms, Object.keys(FORMS) as Form[]);
   const rows: Row[] = [];
   const clock = new SteadyClock(device, values.small);
   for (const c of values.small ? SMALL : LARGE)

@@ -15,7 +15,7 @@ import type {
   ConvolutionTile as Tile,
   Pair,
 } from "../../dist/shader/kernels/convolution-tiles.js";
-import { deviceOf, numberOf, optionsOf } from "./options.ts";
+import { deviceOf, listOf, numberOf, optionsOf } from "./options.ts";
 import { stepOf, timed } from "./steps.ts";
 
 const help = `node build/bench/device/convolution.js [OPTIONS]
@@ -434,7 +434,7 @@ async function main(): Promise<void> {
   const device = deviceOf(values);
   const modules = await load();
   const cases = (values.small ? SMALL : LARGE).filter(({ name }) => name.includes(values.filter));
-  const kinds = KINDS.filter((kind) => values.kinds.split(",").includes(kind));
+  const kinds = listOf("kinds", values.kinds, KINDS);
   const options = {
     kinds,
     which: values.variants,

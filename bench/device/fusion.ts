@@ -6,8 +6,8 @@ import { writeFileSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 import * as dx from "dxtensor";
 import { CASES, type Case } from "./networks.ts";
-import { deviceOf, numberOf, optionsOf } from "./options.ts";
-import { stepOf, timed, type StepTiming } from "./steps.ts";
+import { deviceOf, listOf, numberOf, optionsOf } from "./options.ts";
+import { stepOf, timed, type Step, type StepTiming } from "./steps.ts";
 
 const help = `node build/bench/device/fusion.js [OPTIONS]
 
@@ -15,6 +15,7 @@ const help = `node build/bench/device/fusion.js [OPTIONS]
   --filter TEXT   only the networks whose name contains TEXT
   --seconds S     time of each round (default: 0.3)
   --forms LIST    forms by their names, "off,always" (default: all)
+  --inference     the forward pass at evaluation instead of a training step
   --explain TEXT  print what the programs of networks whose name contains TEXT consist of, and each dispatch's time
   --json FILE     write the results as JSON
   --help          this text
@@ -26,6 +27,7 @@ const FORMS = {
   always: { fuse: "always" },
   auto: { fuse: "auto" },
   "off, a dispatch each": { fuse: "off", regions: "none" },
+  "auto, tuned": { fuse: "auto", tune: { seconds: 20 } },
 } as const satisfies { [name: string]: dx.CompileOptions };
 
 interface Row {
@@ -41,11 +43,18 @@ interface Row {
   readonly text: string;
 }
 
-async function measure(c: Case, form: keyof typeof FORMS, device: dx.Device, ms: number): Promise<Row> {
+/** The forward pass with known statistics; the result's sum stands for a loss. */
+function inference(network: ReturnType<Case["build"]>): Step {
+  network.eval();
+  return (x) => dx.noGrad(() => network.forward(x).sum());
+}
+
+async function measure(c: Case, form: keyof typeof FORMS, device: dx.Device, ms: number, isInference: boolean): Promise<Row> {
   dx.manualSeed(1);
   const network = c.build();
   network.to(device);
-  const step = dx.compile(stepOf(network, c.optimizer(network.parameters())), { name: c.name, check: false, ...FORMS[form] });
+  const once = isInference ? inference(network) : stepOf(network, c.optimizer(network.parameters()));
+  const step = dx.compile(once, { name: c.name, check: false, ...FORMS[form] });
   const x = dx.randn([...c.input], { device, generator: new dx.Generator(7) });
   const y = dx.tensor(Int32Array.from({ length: c.input[0]! }, (_, i) => i % 10), { device }); // prettier-ignore
   const start = performance.now();
@@ -76,15 +85,16 @@ async function main(): Promise<void> {
     seconds: { type: "string", default: "0.3" },
     forms: { type: "string", default: Object.keys(FORMS).join(";") },
     explain: { type: "string" },
+    inference: { type: "boolean", default: false },
   });
   const device = deviceOf(values);
-  const forms = (Object.keys(FORMS) as (keyof typeof FORMS)[]).filter((name) => values.forms.split(/[;]|,(?! )/).includes(name));
+  const forms = listOf("forms", values.forms, Object.keys(FORMS) as (keyof typeof FORMS)[], /[;]|,(?! )/);
   const rows: Row[] = [];
   for (const c of CASES)
     if (c.name.includes(values.filter))
       for (const form of forms)
         try {
-          const row = await measure(c, form, device, 1000 * numberOf("seconds", values.seconds));
+          const row = await measure(c, form, device, 1000 * numberOf("seconds", values.seconds), values.inference);
           rows.push(row);
           console.log(
             `${row.network.padEnd(10)} ${form.padEnd(20)} ${row.timing.ms.toPrecision(4).padStart(8)} ms  ${`${row.dispatches}`.padStart(4)} dispatches ` +

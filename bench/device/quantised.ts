@@ -105,14 +105,14 @@ const sweep = (kind: Sweep["kind"], n: number, width: number, more: Partial<Swee
 });
 
 const LARGE: readonly Sweep[] = [
-  sweep(KINDS.q4_0, 4096, 4096, { lanes: [8, 16, 32, 64], rows: [2, 4, 8] }),
-  sweep(KINDS.q4_0, 49152, 576, { lanes: [4, 8], rows: [2, 4], threads: [128, 256] }),
-  sweep(KINDS.q4_0, 1536, 576, { lanes: [4, 8, 16], rows: [1, 2], threads: [64, 128] }),
-  sweep(KINDS.q4_0, 576, 1536, { lanes: [8, 16, 32], rows: [1, 2], threads: [64, 128] }),
-  sweep(KINDS.q8_0, 4096, 4096, { lanes: [16, 32, 64], rows: [2, 4, 8] }),
-  sweep(KINDS.q4_0, 14336, 4096, { lanes: [32, 64], rows: [4, 8] }),
-  sweep(KINDS.q4_0, 4096, 14336, { lanes: [64, 128], rows: [4, 8] }),
-  sweep(KINDS.q4_0, 4096, 4096, { counts: [2, 4, 8], lanes: [8, 16, 32], rows: [2, 4] }),
+  sweep(KINDS.q4_0, 4096, 4096, { lanes: [16, 32], rows: [4, 8], threads: [64, 256] }),
+  sweep(KINDS.q8_0, 4096, 4096, { lanes: [16, 32], rows: [4, 8], threads: [64, 256] }),
+  sweep(KINDS.q4_0, 14336, 4096, { lanes: [32], rows: [4, 8], threads: [64, 256] }),
+  sweep(KINDS.q4_0, 4096, 14336, { lanes: [64], rows: [4, 8], threads: [64, 256] }),
+  sweep(KINDS.q4_0, 49152, 576, { lanes: [4, 8], rows: [2], threads: [256] }),
+  sweep(KINDS.q4_0, 4096, 4096, { counts: [2, 4, 8], lanes: [8, 32], rows: [4] }),
+  sweep(KINDS.q4_0, 1536, 576, { lanes: [4], rows: [2], threads: [64, 128] }),
+  sweep(KINDS.q4_0, 576, 1536, { lanes: [16], rows: [2], threads: [64, 128] }),
   sweep(KINDS.q4_1, 4096, 4096, { lanes: [32], rows: [4, 8] }),
   sweep(KINDS.q4_0h, 4096, 4096, { lanes: [32], rows: [4, 8] }),
   sweep(KINDS.nbits, 4096, 4096, { lanes: [32], rows: [4, 8] }),

@@ -80,8 +80,11 @@ export function chosenTile(c: ConvolutionSizes): ChosenTile {
   const n = numbersOf(c);
   const { rows, columns, depth } = productSizes(c, n);
   const groups = ({ bm, bn }: ConvolutionTile): number => ceil(rows, bm) * ceil(columns, bn) * c.groups;
-  const possible = VARIANTS.filter(([, name]) => {
-    const { bm, bn } = CONVOLUTION_TILES[name];
+  const usualSplits = (tile: ConvolutionTile): number => (groups(tile) >= 0.9 * ENOUGH ? 1 : (2 * ENOUGH) / groups(tile));
+  const possible = VARIANTS.filter(([, name, splits]) => {
+    const tile = CONVOLUTION_TILES[name];
+    const { bm, bn } = tile;
+    if (splits !== "" && usualSplits(tile) < 1.5) return false;
     return bm <= 2 * Math.max(32, rows) && bn <= 2 * Math.max(32, columns) && !(isPhased(c) && bm * bn > 64 * 64);
   });
   const fixed = variantOf(possible.map(([name]) => name));
@@ -89,8 +92,10 @@ export function chosenTile(c: ConvolutionSizes): ChosenTile {
     const [, name, splits] = possible.find(([named]) => named === fixed)!;
     const tile = CONVOLUTION_TILES[name];
     const steps = ceil(depth, stepOf(c, tile));
-    const usual = groups(tile) >= 0.9 * ENOUGH ? 1 : (2 * ENOUGH) / groups(tile);
-    return { tile, wished: Math.max(1, Math.min(Math.round(usual * SPLITS[splits]), Math.floor(steps / MIN_STEPS), MAX_SPLITS)) };
+    return {
+      tile,
+      wished: Math.max(1, Math.min(Math.round(usualSplits(tile) * SPLITS[splits]), Math.floor(steps / MIN_STEPS), MAX_SPLITS)),
+    };
   }
   const { large, tall, wide, medium, narrow, small } = CONVOLUTION_TILES;
   // Each phase has code of its own, which large tiles would make long.

@@ -1,5 +1,7 @@
 /** Turns elementwise nodes and reductions between other operators into few launches of shaders that are made for them. */
 import type { Capabilities } from "../../../dml/capabilities.ts";
+import { DTYPES } from "../../../core/dtype.ts";
+import { elements } from "../../../core/elements.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import { wordOf } from "../../../host/environment.ts";
 import { MAX_BUFFERS, MAX_VIEWS } from "../../../shader/dxbc/emit.ts";
@@ -15,7 +17,7 @@ import { launchOf } from "./launch.ts";
 import { splitLongReductions } from "./long-reductions.ts";
 import { formIn, sharedLaunches } from "./shared-launches.ts";
 import { gainsByFusion } from "./fusion-gains.ts";
-import type { Facts } from "./region.ts";
+import { constantOf, type Facts } from "./region.ts";
 
 /** Whether compiled functions fuse nodes to shaders: where it was measured to be faster, wherever shaders run, or nowhere. */
 export type FuseMode = "auto" | "always" | "off";
@@ -61,10 +63,22 @@ export interface MeasuredRegion {
 /** Measures the shader that was made of nodes against the nodes; null: it was not measured, and the shader stands. */
 export type MeasureRegion = (region: GraphNode, nodes: readonly GraphNode[], constants: ReadonlyMap<Value, Uint8Array>) => MeasuredRegion | null; // prettier-ignore
 
+/** Bytes of what nodes read that never changes. Numbers are part of a region's shader, so the nodes have to read the same. */
+function constantsOf(nodes: readonly GraphNode[], facts: Facts): ReadonlyMap<Value, Uint8Array> {
+  const known = new Map(facts.constants);
+  for (const x of nodes.flatMap((node) => node.inputs)) {
+    const number = x === null || known.has(x.value) ? null : constantOf(x, facts);
+    if (x === null || number === null) continue;
+    const list = elements(x.dtype, new Array<number>(x.value.sizeInBytes / DTYPES[x.dtype].sizeInBytes).fill(number));
+    known.set(x.value, new Uint8Array(list.buffer, list.byteOffset, list.byteLength));
+  }
+  return known;
+}
+
 /** The shader of a launch, or its nodes where they were measured to be faster. */
-function measured(region: GraphNode, list: readonly Grouped[], { constants }: Facts, measure: MeasureRegion | null): readonly GraphNode[] {
+function measured(region: GraphNode, list: readonly Grouped[], facts: Facts, measure: MeasureRegion | null): readonly GraphNode[] {
   const nodes = list.flatMap((grouped) => grouped.nodes);
-  const found = measure?.(region, nodes, constants) ?? null;
+  const found = measure?.(region, nodes, constantsOf(nodes, facts)) ?? null;
   if (found === null) return [region];
   return found.isFaster
     ? [{ ...region, measured: found.text }]
