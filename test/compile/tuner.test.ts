@@ -84,6 +84,25 @@ eachDevice("a tuned program", (name) => {
   });
 });
 
+it("compares the tiles of a shader where long shaders are soon compiled, and takes none that is slower", () => {
+  dx.closeDevice("cpu");
+  const native = nativeDevice(dx.device("cpu"));
+  (native.capabilities as { compilesLongShaders: boolean }).compilesLongShaders = true;
+  const of = (shape: number[], seed: number): dx.Tensor => dx.randn(shape, { device: "cpu", generator: new dx.Generator(seed) });
+  const codes = dx.randint(0, 256, [8, 16], { device: "cpu", dtype: "int32", generator: new dx.Generator(4) }).to("uint8");
+  const layer = new dx.nn.QuantizedLinear({ codes, scales: dx.full([8, 1], 2 ** -8, { device: "cpu" }), bits: 4 });
+  const net = (x: dx.Tensor): dx.Tensor => layer(x);
+  const x = of([1, 32], 1);
+  const f = dx.compile(net, { tune: true });
+  expect(f(x).allcloseSync(net(x), { rtol: 1e-4, atol: 1e-4 })).toBe(true);
+  const choices = [...readTuned(native, loadReports()[native.runtime]).values()];
+  const formsOf = (name: string): string[] => Object.keys(choices.find(({ what }) => what.startsWith(name))!.seconds);
+  expect(formsOf("packedLinear")).toEqual(expect.arrayContaining(["shader 64/8x4 ahead", "shader 64/8x4 direct"]));
+  for (const { taken, seconds } of choices) expect(seconds[taken]).toBe(taken === "DirectML" ? seconds["DirectML"] : Math.min(...Object.values(seconds))); // prettier-ignore
+  f.dispose();
+  dx.closeDevice("cpu");
+});
+
 it("takes no choices that were damaged, or measured elsewhere", () => {
   const own = { driver: "1" };
   const choice = { what: "relu", taken: "shader", seconds: { DirectML: 2e-6, shader: 1e-6 } };

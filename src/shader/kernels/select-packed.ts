@@ -60,8 +60,10 @@ const isLarge = (tensors: readonly { readonly sizes: readonly number[] }[]): boo
 
 /** Tiles that `tune` compares, by name. */
 const TILES: Readonly<Record<string, PackedProductTile>> = Object.fromEntries(
-  [128, 256].flatMap((threads) =>
-    [8, 16, 32, 64].flatMap((lanes) => [2, 4].map((rows) => [`${threads}/${lanes}x${rows}`, { threads, lanes, rows }])),
+  (["shared", "ahead", "direct"] as const).flatMap((way) =>
+    [64, 256].flatMap((threads) =>
+      [8, 16, 32, 64].map((lanes) => [`${threads}/${lanes}x4 ${way}`, { threads, lanes, rows: 4, way }] as const),
+    ),
   ),
 );
 
