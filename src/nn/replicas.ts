@@ -49,6 +49,9 @@ function packed(tensors: readonly Tensor[], device: Device): { readonly flat: Te
 /** The tensors on a device: views of one tensor. */
 function moved(tensors: readonly Tensor[], device: Device): Tensor[] {
   const { flat, starts } = packed(tensors, device);
+  // Without their history views are made at once: a network has many.
+  if (!isGradEnabled())
+    return tensors.map((t, i) => new Tensor(flat.storage, internDesc(flat.device, t.dtype, t.shape), flat.offset + starts[i]!));
   return tensors.map((t, i) => reshape(narrow(flat, 0, starts[i]!, t.size), t.shape));
 }
 
@@ -60,7 +63,7 @@ function byDType(tensors: readonly Tensor[]): readonly (readonly Tensor[])[] {
 
 /** Parameters on a device, all of one dtype: their gradients come back in one transfer. */
 function replicateSome(parameters: readonly Tensor[], device: Device): readonly Tensor[] {
-  const copies = noGrad(() => moved(parameters, device).map((t) => new Tensor(t.storage, t.desc, t.offset)));
+  const copies = noGrad(() => moved(parameters, device));
   if (!isGradEnabled()) return copies;
   const [wanted, made] = [parameters.filter((p) => p.requiresGrad), copies.filter((_, i) => parameters[i]!.requiresGrad)];
   if (wanted.length === 0) return copies;
